@@ -1,0 +1,36 @@
+# Helpers of the build: one static library per folder of src/, generated op and kernel lists.
+
+# Flags every target of quantc is compiled with. Float contraction stays off: the reference
+# arithmetic says fma where it means fma.
+add_library(qc_flags INTERFACE)
+target_include_directories(qc_flags INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}
+                                              ${PROJECT_BINARY_DIR}/generated)
+target_compile_options(qc_flags INTERFACE -Wall -Wextra -ffp-contract=off)
+if(QUANTC_SANITIZE)
+  target_compile_options(qc_flags INTERFACE -fsanitize=${QUANTC_SANITIZE} -fno-omit-frame-pointer
+                                            -fno-sanitize-recover=all)
+  target_link_options(qc_flags INTERFACE -fsanitize=${QUANTC_SANITIZE})
+endif()
+if(QUANTC_COVERAGE)
+  target_compile_options(qc_flags INTERFACE --coverage -O0)
+  target_link_options(qc_flags INTERFACE --coverage)
+endif()
+
+# qc_library(NAME [FOLDER dir] [DEPENDS lib ...]): the library qc_NAME from every .cpp in
+# src/NAME (or FOLDER). Names in DEPENDS that are folders of src/ mean their libraries.
+function(qc_library name)
+  cmake_parse_arguments(ARG "" "FOLDER" "DEPENDS" ${ARGN})
+  if(NOT ARG_FOLDER)
+    set(ARG_FOLDER ${PROJECT_SOURCE_DIR}/src/${name})
+  endif()
+  file(GLOB sources CONFIGURE_DEPENDS ${ARG_FOLDER}/*.cpp)
+  add_library(qc_${name} STATIC ${sources})
+  target_link_libraries(qc_${name} PUBLIC qc_flags)
+  foreach(dep IN LISTS ARG_DEPENDS)
+    if(TARGET qc_${dep})
+      target_link_libraries(qc_${name} PUBLIC qc_${dep})
+    else()
+      target_link_libraries(qc_${name} PUBLIC ${dep})
+    endif()
+  endforeach()
+endfunction()

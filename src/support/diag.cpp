@@ -1,0 +1,69 @@
+#include "support/diag.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace qc {
+namespace {
+constexpr CodeInfo kCodes[] = {
+#define QC_CODE(name, kind, meaning) {#name, Kind::kind, meaning},
+#include "support/codes.inc"
+#undef QC_CODE
+};
+}  // namespace
+
+const CodeInfo& info(Code code) { return kCodes[static_cast<size_t>(code)]; }
+
+const std::vector<Code>& all_codes() {
+  static const std::vector<Code> codes = {
+#define QC_CODE(name, kind, meaning) Code::name,
+#include "support/codes.inc"
+#undef QC_CODE
+  };
+  return codes;
+}
+
+Loc join(const Loc& a, const Loc& b) {
+  Loc out = a;
+  if (out.file.empty()) out.file = b.file;
+  if (out.op.empty()) out.op = b.op;
+  for (const std::string& name : b.names) {
+    if (std::find(out.names.begin(), out.names.end(), name) == out.names.end()) {
+      out.names.push_back(name);
+    }
+  }
+  return out;
+}
+
+std::string render(const Diag& diag) {
+  std::string out;
+  if (!diag.loc.file.empty()) out += diag.loc.file + ": ";
+  out += fmt::format("error[{}]: ", info(diag.code).name);
+  if (!diag.loc.op.empty()) out += diag.loc.op + " ";
+  if (!diag.loc.names.empty()) out += fmt::format("'{}'", fmt::join(diag.loc.names, "+"));
+  if (!diag.loc.op.empty() || !diag.loc.names.empty()) {
+    if (out.back() == ' ') out.pop_back();
+    out += ": ";
+  }
+  out += diag.text;
+  for (const std::string& note : diag.notes) out += "\n  note: " + note;
+  return out;
+}
+
+int exit_status(const Diag& diag) {
+  switch (info(diag.code).kind) {
+    case Kind::user: return 1;
+    case Kind::unsupported: return 2;
+    case Kind::internal: return 3;
+  }
+  return 3;
+}
+
+namespace detail {
+Diag make(Code code, Loc loc, fmt::string_view format, fmt::format_args args) {
+  return Diag{code, std::move(loc), fmt::vformat(format, args), {}};
+}
+}  // namespace detail
+
+}  // namespace qc
