@@ -1,0 +1,271 @@
+#include "ir/dim.h"
+
+#include <algorithm>
+
+#include "support/checked.h"
+
+namespace qc {
+namespace {
+enum class Fn : uint8_t { symbol, floordiv, mod, min, max };
+constexpr std::string_view kFnNames[] = {"", "floordiv", "mod", "min", "max"};
+
+int64_t floor_div(int64_t a, int64_t b) {
+  if (b == 0) return 0;
+  if (b == -1) return static_cast<int64_t>(0 - static_cast<uint64_t>(a));
+  int64_t q = a / b;
+  return (a % b != 0 && ((a < 0) != (b < 0))) ? q - 1 : q;
+}
+int64_t floor_mod(int64_t a, int64_t b) {
+  if (b == 0 || b == -1) return 0;
+  int64_t r = a % b;
+  return (r != 0 && ((r < 0) != (b < 0))) ? r + b : r;
+}
+int64_t wrap_add(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+}
+int64_t wrap_mul(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+}
+int64_t apply(Fn fn, int64_t a, int64_t b) {
+  switch (fn) {
+    case Fn::floordiv: return floor_div(a, b);
+    case Fn::mod: return floor_mod(a, b);
+    case Fn::min: return std::min(a, b);
+    case Fn::max: return std::max(a, b);
+    case Fn::symbol: break;
+  }
+  return 0;
+}
+}  // namespace
+
+/// A product of atoms is kept as its atoms' texts, sorted: the text of a normal form is unique, so
+/// it serves as the key.
+struct Dim::Expr {
+  struct Atom {
+    Fn fn;
+    std::string text;
+    std::vector<Dim> args;  // two for functions, none for a symbol
+  };
+  struct Term {
+    std::vector<std::shared_ptr<const Atom>> atoms;  // sorted by text
+    int64_t factor;
+  };
+  std::map<std::string, Term> terms;  // key: atoms' texts joined by '*'
+  int64_t constant = 0;
+};
+
+struct DimBuilder {
+  using Expr = Dim::Expr;
+  using Atoms = std::vector<std::shared_ptr<const Expr::Atom>>;
+
+  static Dim finish(Expr expr) {
+    std::erase_if(expr.terms, [](const auto& entry) { return entry.second.factor == 0; });
+    if (expr.terms.empty()) return Dim(expr.constant);
+    Dim d;
+    d.expr_ = std::make_shared<const Expr>(std::move(expr));
+    return d;
+  }
+  static void add_term(Expr& expr, Atoms atoms, int64_t factor) {
+    if (atoms.empty()) {
+      expr.constant = wrap_add(expr.constant, factor);
+      return;
+    }
+    std::sort(atoms.begin(), atoms.end(),
+              [](const auto& a, const auto& b) { return a->text < b->text; });
+    std::string key;
+    for (const auto& atom : atoms) key += (key.empty() ? "" : "*") + atom->text;
+    auto [it, fresh] = expr.terms.try_emplace(std::move(key));
+    if (fresh) it->second = {std::move(atoms), 0};
+    it->second.factor = wrap_add(it->second.factor, factor);
+  }
+  static void add_scaled(Expr& expr, const Dim& d, int64_t factor) {
+    if (d.is_static()) {
+      expr.constant = wrap_add(expr.constant, wrap_mul(d.value_, factor));
+      return;
+    }
+    expr.constant = wrap_add(expr.constant, wrap_mul(d.expr_->constant, factor));
+    for (const auto& [key, term] : d.expr_->terms) {
+      add_term(expr, term.atoms, wrap_mul(term.factor, factor));
+    }
+  }
+  static Dim atom(Fn fn, std::string text, std::vector<Dim> args) {
+    Expr expr;
+    auto a = std::make_shared<const Expr::Atom>(Expr::Atom{fn, std::move(text), std::move(args)});
+    add_term(expr, {std::move(a)}, 1);
+    return finish(std::move(expr));
+  }
+  static Dim apply_fn(Fn fn, const Dim& a, const Dim& b) {
+    std::string text = std::string(kFnNames[static_cast<int>(fn)]) + "(" + a.str() + ", " + b.str() + ")";
+    return atom(fn, std::move(text), {a, b});
+  }
+  /// a / b when b is a non-zero number that divides every factor of a.
+  static std::optional<Dim> exact_div(const Dim& a, int64_t b) {
+    if (b == 0 || a.is_static()) return std::nullopt;
+    Expr expr;
+    if (a.expr_->constant % b != 0) return std::nullopt;
+    expr.constant = a.expr_->constant / b;
+    for (const auto& [key, term] : a.expr_->terms) {
+      if (term.factor % b != 0) return std::nullopt;
+      add_term(expr, term.atoms, term.factor / b);
+    }
+    return finish(std::move(expr));
+  }
+};
+
+Dim Dim::symbol(std::string_view name) {
+  return DimBuilder::atom(Fn::symbol, std::string(name), {});
+}
+
+Dim operator+(const Dim& a, const Dim& b) {
+  if (a.is_static() && b.is_static()) return wrap_add(a.value_, b.value_);
+  Dim::Expr expr;
+  DimBuilder::add_scaled(expr, a, 1);
+  DimBuilder::add_scaled(expr, b, 1);
+  return DimBuilder::finish(std::move(expr));
+}
+
+Dim operator-(const Dim& a, const Dim& b) { return a + Dim(-1) * b; }
+
+Dim operator*(const Dim& a, const Dim& b) {
+  if (a.is_static() && b.is_static()) return wrap_mul(a.value_, b.value_);
+  Dim::Expr expr;
+  if (a.is_static() || b.is_static()) {
+    DimBuilder::add_scaled(expr, a.is_static() ? b : a, a.is_static() ? a.value_ : b.value_);
+    return DimBuilder::finish(std::move(expr));
+  }
+  DimBuilder::add_scaled(expr, a, b.expr_->constant);
+  for (const auto& [key, term] : b.expr_->terms) {
+    DimBuilder::add_term(expr, term.atoms, wrap_mul(term.factor, a.expr_->constant));
+    for (const auto& [key_a, term_a] : a.expr_->terms) {
+      auto atoms = term.atoms;
+      atoms.insert(atoms.end(), term_a.atoms.begin(), term_a.atoms.end());
+      DimBuilder::add_term(expr, std::move(atoms), wrap_mul(term.factor, term_a.factor));
+    }
+  }
+  return DimBuilder::finish(std::move(expr));
+}
+
+Dim floordiv(const Dim& a, const Dim& b) {
+  if (a.is_static() && b.is_static()) return floor_div(a.value_, b.value_);
+  if (b == Dim(1)) return a;
+  if (a == b) return 1;
+  if (b.is_static()) {
+    if (auto exact = DimBuilder::exact_div(a, b.value_)) return *exact;
+  }
+  return DimBuilder::apply_fn(Fn::floordiv, a, b);
+}
+
+Dim mod(const Dim& a, const Dim& b) {
+  if (a.is_static() && b.is_static()) return floor_mod(a.value_, b.value_);
+  if (b == Dim(1) || a == b) return 0;
+  if (b.is_static() && DimBuilder::exact_div(a, b.value_)) return 0;
+  return DimBuilder::apply_fn(Fn::mod, a, b);
+}
+
+Dim min(const Dim& a, const Dim& b) {
+  if (a.is_static() && b.is_static()) return std::min(a.value_, b.value_);
+  if (a == b) return a;
+  return b.str() < a.str() ? DimBuilder::apply_fn(Fn::min, b, a) : DimBuilder::apply_fn(Fn::min, a, b);
+}
+
+Dim max(const Dim& a, const Dim& b) {
+  if (a.is_static() && b.is_static()) return std::max(a.value_, b.value_);
+  if (a == b) return a;
+  return b.str() < a.str() ? DimBuilder::apply_fn(Fn::max, b, a) : DimBuilder::apply_fn(Fn::max, a, b);
+}
+
+bool Dim::operator==(const Dim& other) const {
+  if (is_static() || other.is_static()) {
+    return is_static() && other.is_static() && value_ == other.value_;
+  }
+  if (expr_ == other.expr_) return true;
+  if (expr_->constant != other.expr_->constant || expr_->terms.size() != other.expr_->terms.size()) {
+    return false;
+  }
+  return std::equal(expr_->terms.begin(), expr_->terms.end(), other.expr_->terms.begin(),
+                    [](const auto& a, const auto& b) {
+                      return a.first == b.first && a.second.factor == b.second.factor;
+                    });
+}
+
+Dim Dim::substitute(const Bindings& bindings) const {
+  if (is_static()) return *this;
+  Dim sum(expr_->constant);
+  for (const auto& [key, term] : expr_->terms) {
+    Dim part(term.factor);
+    for (const auto& atom : term.atoms) {
+      if (atom->fn == Fn::symbol) {
+        auto it = bindings.find(atom->text);
+        part = part * (it != bindings.end() ? Dim(it->second) : symbol(atom->text));
+        continue;
+      }
+      Dim a = atom->args[0].substitute(bindings), b = atom->args[1].substitute(bindings);
+      switch (atom->fn) {
+        case Fn::floordiv: part = part * floordiv(a, b); break;
+        case Fn::mod: part = part * mod(a, b); break;
+        case Fn::min: part = part * min(a, b); break;
+        case Fn::max: part = part * max(a, b); break;
+        case Fn::symbol: break;
+      }
+    }
+    sum = sum + part;
+  }
+  return sum;
+}
+
+void Dim::collect_symbols(std::set<std::string>& out) const {
+  if (is_static()) return;
+  for (const auto& [key, term] : expr_->terms) {
+    for (const auto& atom : term.atoms) {
+      if (atom->fn == Fn::symbol) out.insert(atom->text);
+      for (const Dim& arg : atom->args) arg.collect_symbols(out);
+    }
+  }
+}
+
+std::string Dim::str() const {
+  if (is_static()) return std::to_string(value_);
+  std::string out;
+  for (const auto& [key, term] : expr_->terms) {
+    int64_t f = term.factor;
+    if (!out.empty()) {
+      out += f < 0 ? " - " : " + ";
+      f = f < 0 ? wrap_mul(f, -1) : f;
+    } else if (f == -1) {
+      out += "-";
+      f = 1;
+    }
+    if (f != 1) out += std::to_string(f) + "*";
+    out += key;
+  }
+  int64_t c = expr_->constant;
+  if (c != 0) out += (c < 0 ? " - " : " + ") + std::to_string(c < 0 ? wrap_mul(c, -1) : c);
+  return out;
+}
+
+Dim product(const Dims& dims) {
+  Dim p(1);
+  for (const Dim& d : dims) p = p * d;
+  return p;
+}
+
+bool all_static(const Dims& dims) {
+  return std::all_of(dims.begin(), dims.end(), [](const Dim& d) { return d.is_static(); });
+}
+
+std::vector<int64_t> static_dims(const Dims& dims) {
+  std::vector<int64_t> out;
+  out.reserve(dims.size());
+  for (const Dim& d : dims) out.push_back(d.value());
+  return out;
+}
+
+Dims to_dims(const std::vector<int64_t>& dims) { return Dims(dims.begin(), dims.end()); }
+
+std::string str(const Dims& dims) {
+  std::string out = "[";
+  for (size_t i = 0; i < dims.size(); ++i) out += (i ? ", " : "") + dims[i].str();
+  return out + "]";
+}
+
+}  // namespace qc
