@@ -1,0 +1,46 @@
+# Everything a user or developer runs. The steps themselves are in tools/.
+BUILD ?= build
+CMAKE_FLAGS ?= -DCMAKE_BUILD_TYPE=Release
+
+.PHONY: all configure demo test bench soak format lint coverage help clean
+all: configure                ## build the program: build/bin/quantc
+	cmake --build $(BUILD) --target quantc
+
+configure:
+	@tools/setup build
+	@test -f $(BUILD)/build.ninja || cmake -S . -B $(BUILD) -G Ninja $(CMAKE_FLAGS)
+
+demo: all                     ## compile the digits classifier to C, build it, run it on the test images
+	@tools/demo $(BUILD)
+
+test: configure               ## build everything and run all tests
+	@tools/setup test
+	@tools/venv test
+	@tools/run_tests $(BUILD)
+
+bench: all                    ## speed, compile time and memory, side by side with others
+	@tools/venv test bench
+	@tools/run_bench $(BUILD)
+
+soak: configure               ## the long runs: fuzzing, many random graphs, many architectures
+	@tools/setup test
+	@tools/venv test soak
+	@tools/run_soak $(BUILD)
+
+format:                       ## format all C and C++ files in place
+	@tools/setup test
+	@tools/sources | xargs clang-format -i
+
+lint: configure               ## formatting, layering, file sizes; clang-tidy on changed files
+	@tools/setup test
+	@tools/lint $(BUILD)
+
+coverage:                     ## line coverage of src/ by the C++ tests
+	@tools/setup build test
+	@tools/coverage build-coverage
+
+help:                         ## this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' Makefile | expand -t 20
+
+clean:                        ## remove build folders (the virtual environment stays)
+	rm -rf $(BUILD) build-coverage build-fuzz build-asan
