@@ -1,0 +1,165 @@
+#include "arrays/npz.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "arrays/npy.h"
+#include "support/file.h"
+#include "support/zip.h"
+
+namespace qc {
+namespace {
+
+/// Deflate cannot pack tighter than about 1032:1, so a larger claim is a lie.
+constexpr uint64_t kMaxRatio = 1040;
+
+Result<std::vector<std::byte>> inflate_entry(const ZipEntry& entry, const Loc& loc) {
+  if (entry.plain_size > kMaxRatio * (entry.data.size() + 16) || entry.plain_size > 0x7fffffff ||
+      entry.data.size() > 0x7fffffff) {
+    return error(Code::limit, loc, "deflated array '{}' claims {} bytes", entry.name,
+                 entry.plain_size);
+  }
+  std::vector<std::byte> plain(entry.plain_size +
+                               1);  // one more, to notice a stream that is longer
+  z_stream stream{};
+  if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) {
+    return error(Code::bug, loc, "zlib cannot be initialised");
+  }
+  stream.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(entry.data.data()));
+  stream.avail_in = static_cast<uInt>(entry.data.size());
+  stream.next_out = reinterpret_cast<Bytef*>(plain.data());
+  stream.avail_out = static_cast<uInt>(plain.size());
+  int status = inflate(&stream, Z_FINISH);
+  uint64_t size = stream.total_out;
+  inflateEnd(&stream);
+  if (status != Z_STREAM_END || size != entry.plain_size) {
+    return error(Code::format, loc, "deflated array '{}' is damaged", entry.name);
+  }
+  plain.resize(size);
+  return plain;
+}
+
+void put(std::string& out, uint64_t value, int width) {
+  for (int i = 0; i < width; ++i) out += static_cast<char>(value >> (8 * i) & 0xff);
+}
+
+struct Member {
+  std::string name;
+  uint32_t crc = 0;
+  uint64_t size = 0, offset = 0;
+};
+
+uint32_t crc_of(uint32_t crc, const void* data, size_t size) {
+  auto next = static_cast<const Bytef*>(data);
+  while (size > 0) {
+    uInt part = static_cast<uInt>(std::min<size_t>(size, 1u << 30));
+    crc = static_cast<uint32_t>(crc32(crc, next, part));
+    next += part;
+    size -= part;
+  }
+  return crc;
+}
+
+/// The fields that local and central headers share, and the zip64 extra field behind the name.
+std::string header_fields(const Member& m, bool central) {
+  std::string out;
+  put(out, 45, 2);      // version needed: zip64
+  put(out, 0x0800, 2);  // names are UTF-8
+  put(out, 0, 2);       // stored
+  put(out, 0, 2);
+  put(out, 0x21, 2);  // 1980-01-01: the same arrays give the same bytes
+  put(out, m.crc, 4);
+  put(out, 0xffffffff, 4);
+  put(out, 0xffffffff, 4);
+  put(out, m.name.size(), 2);
+  put(out, central ? 28 : 20, 2);
+  if (central) {
+    put(out, 0, 6);           // comment, disk, internal attributes
+    put(out, 0, 4);           // external attributes
+    put(out, 0xffffffff, 4);  // the offset is in the extra field
+  }
+  out += m.name;
+  put(out, 1, 2);
+  put(out, central ? 24 : 16, 2);
+  put(out, m.size, 8);
+  put(out, m.size, 8);
+  if (central) put(out, m.offset, 8);
+  return out;
+}
+
+}  // namespace
+
+Result<std::vector<NamedArray>> parse_npz(std::span<const std::byte> bytes,
+                                          const std::string& file) {
+  Loc loc{file, {}, {}};
+  QC_ASSIGN(ZipArchive zip, ZipArchive::read(bytes, file, ZipEntries::stored_or_deflated));
+  std::vector<NamedArray> arrays;
+  for (const ZipEntry& entry : zip.entries()) {
+    std::string_view name = entry.name;
+    if (name.ends_with(".npy")) name.remove_suffix(4);
+    std::vector<std::byte> plain;
+    std::span<const std::byte> data = entry.data;
+    if (entry.deflated) {
+      QC_ASSIGN(plain, inflate_entry(entry, loc));
+      data = plain;
+    }
+    QC_ASSIGN(Tensor tensor, parse_npy(data, fmt::format("{}[{}]", file, name)));
+    arrays.push_back({std::string(name), std::move(tensor)});
+  }
+  return arrays;
+}
+
+Result<std::vector<NamedArray>> read_npz(const std::string& path) {
+  QC_ASSIGN(auto file, MappedFile::open(path));
+  return parse_npz(file->bytes(), path);
+}
+
+Result<Ok> write_npz(const std::string& path, std::span<const NamedArray> arrays) {
+  std::string out;
+  std::vector<Member> members;
+  for (const NamedArray& array : arrays) {
+    std::string header = npy_header(array.tensor);
+    std::span<const std::byte> data = array.tensor.bytes();
+    Member m;
+    m.name = array.name + ".npy";
+    m.crc = crc_of(crc_of(0, header.data(), header.size()), data.data(), data.size());
+    m.size = header.size() + data.size();
+    m.offset = out.size();
+    out += "PK\x03\x04" + header_fields(m, false) + header;
+    out.append(reinterpret_cast<const char*>(data.data()), data.size());
+    members.push_back(std::move(m));
+  }
+  uint64_t directory = out.size();
+  for (const Member& m : members) {
+    out += "PK\x01\x02";
+    put(out, 45, 2);  // version made by
+    out += header_fields(m, true);
+  }
+  uint64_t end = out.size();
+  out += "PK\x06\x06";
+  put(out, 44, 8);
+  put(out, 45, 2);
+  put(out, 45, 2);
+  put(out, 0, 8);
+  put(out, members.size(), 8);
+  put(out, members.size(), 8);
+  put(out, end - directory, 8);
+  put(out, directory, 8);
+  out += "PK\x06\x07";
+  put(out, 0, 4);
+  put(out, end, 8);
+  put(out, 1, 4);
+  out += "PK\x05\x06";
+  put(out, 0, 4);
+  put(out, 0xffff, 2);
+  put(out, 0xffff, 2);
+  put(out, 0xffffffff, 4);
+  put(out, 0xffffffff, 4);
+  put(out, 0, 2);
+  return write_file(path, out);
+}
+
+}  // namespace qc

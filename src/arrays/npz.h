@@ -1,0 +1,27 @@
+// NumPy's .npz files: named arrays in a zip archive, stored or deflated.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ir/tensor.h"
+#include "support/result.h"
+
+namespace qc {
+
+struct NamedArray {
+  std::string name;
+  Tensor tensor;
+};
+
+/// The arrays in the order of the archive, named without their ".npy".
+Result<std::vector<NamedArray>> parse_npz(std::span<const std::byte> bytes,
+                                          const std::string& file);
+Result<std::vector<NamedArray>> read_npz(const std::string& path);
+
+/// Writes the arrays uncompressed; the same arrays always give the same bytes.
+Result<Ok> write_npz(const std::string& path, std::span<const NamedArray> arrays);
+
+}  // namespace qc
