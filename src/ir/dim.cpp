@@ -26,16 +26,6 @@ int64_t wrap_add(int64_t a, int64_t b) {
 int64_t wrap_mul(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
 }
-int64_t apply(Fn fn, int64_t a, int64_t b) {
-  switch (fn) {
-    case Fn::floordiv: return floor_div(a, b);
-    case Fn::mod: return floor_mod(a, b);
-    case Fn::min: return std::min(a, b);
-    case Fn::max: return std::max(a, b);
-    case Fn::symbol: break;
-  }
-  return 0;
-}
 }  // namespace
 
 /// A product of atoms is kept as its atoms' texts, sorted: the text of a normal form is unique, so

@@ -1,0 +1,89 @@
+#include "ir/attr.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace qc {
+namespace {
+
+std::string float_text(double v) {
+  if (std::isnan(v)) return "nan";
+  if (std::isinf(v)) return v < 0 ? "-inf" : "inf";
+  std::string text = fmt::format("{}", v);
+  if (text.find_first_of(".en") == std::string::npos) text += ".0";
+  return text;
+}
+
+template <class T, class F>
+std::string list_text(const std::vector<T>& items, F text) {
+  std::string out = "[";
+  for (size_t i = 0; i < items.size(); ++i) out += (i ? ", " : "") + text(items[i]);
+  return out + "]";
+}
+
+std::string quoted(const std::string& s) {
+  std::string out = "\"";
+  for (char c : s) {
+    if (c == '"' || c == '\\') out += '\\';
+    if (c == '\n') {
+      out += "\\n";
+    } else {
+      out += c;
+    }
+  }
+  return out + "\"";
+}
+
+std::string dim_text(const Dim& d) { return d.is_static() ? d.str() : "#(" + d.str() + ")"; }
+
+}  // namespace
+
+std::string str(const AttrValue& value) {
+  struct Text {
+    std::string operator()(bool v) const { return v ? "true" : "false"; }
+    std::string operator()(int64_t v) const { return std::to_string(v); }
+    std::string operator()(double v) const { return float_text(v); }
+    std::string operator()(const std::string& v) const { return quoted(v); }
+    std::string operator()(DType v) const { return std::string(name(v)); }
+    std::string operator()(const Ints& v) const {
+      return list_text(v, [](int64_t i) { return std::to_string(i); });
+    }
+    std::string operator()(const Floats& v) const { return list_text(v, float_text); }
+    std::string operator()(const Dim& v) const { return dim_text(v); }
+    std::string operator()(const Dims& v) const { return list_text(v, dim_text); }
+  };
+  return std::visit(Text{}, value);
+}
+
+bool convert_attr(AttrValue& value, const AttrValue& target) {
+  if (value.index() == target.index()) return true;
+  if (std::holds_alternative<double>(target)) {
+    if (auto* i = std::get_if<int64_t>(&value)) return value = static_cast<double>(*i), true;
+  }
+  if (std::holds_alternative<bool>(target)) {
+    if (auto* i = std::get_if<int64_t>(&value)) return value = *i != 0, true;
+  }
+  if (std::holds_alternative<int64_t>(target)) {
+    if (auto* b = std::get_if<bool>(&value)) return value = static_cast<int64_t>(*b), true;
+    if (auto* d = std::get_if<Dim>(&value); d && d->is_static()) return value = d->value(), true;
+  }
+  if (std::holds_alternative<Dim>(target)) {
+    if (auto* i = std::get_if<int64_t>(&value)) return value = Dim(*i), true;
+  }
+  if (std::holds_alternative<Dims>(target)) {
+    if (auto* i = std::get_if<Ints>(&value)) return value = to_dims(*i), true;
+    if (auto* f = std::get_if<Floats>(&value); f && f->empty()) return value = Dims{}, true;
+  }
+  if (std::holds_alternative<Ints>(target)) {
+    if (auto* d = std::get_if<Dims>(&value); d && all_static(*d)) return value = static_dims(*d), true;
+    if (auto* f = std::get_if<Floats>(&value); f && f->empty()) return value = Ints{}, true;
+  }
+  if (std::holds_alternative<Floats>(target)) {
+    if (auto* i = std::get_if<Ints>(&value)) return value = Floats(i->begin(), i->end()), true;
+    if (auto* d = std::get_if<Dims>(&value); d && d->empty()) return value = Floats{}, true;
+  }
+  return false;
+}
+
+}  // namespace qc

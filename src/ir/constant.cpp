@@ -1,0 +1,55 @@
+#include "ir/constant.h"
+
+#include <string_view>
+
+namespace qc {
+namespace {
+constexpr size_t kInternBytes = 4096;
+constexpr int64_t kKeepBytes = 64 * 1024;
+
+size_t content_hash(const Tensor& t) {
+  std::string_view text(reinterpret_cast<const char*>(t.bytes().data()), t.bytes().size());
+  size_t h = std::hash<std::string_view>{}(text) * 31 + static_cast<size_t>(t.dtype());
+  for (int64_t d : t.shape()) h = h * 31 + static_cast<size_t>(d);
+  return h;
+}
+}  // namespace
+
+ConstId ConstantPool::add(Tensor tensor, std::string name) {
+  const ConstId id = static_cast<ConstId>(entries_.size());
+  if (tensor.bytes().size() <= kInternBytes) {
+    std::vector<ConstId>& same_hash = by_hash_[content_hash(tensor)];
+    for (ConstId other : same_hash) {
+      if (entries_[other].name == name && entries_[other].tensor.identical(tensor)) return other;
+    }
+    same_hash.push_back(id);
+  }
+  entries_.push_back({tensor.dtype(), tensor.shape(), std::move(name), std::move(tensor), true, {}});
+  return id;
+}
+
+ConstId ConstantPool::add_lazy(DType dtype, std::vector<int64_t> shape, std::string name, Maker make) {
+  entries_.push_back({dtype, std::move(shape), std::move(name), {}, false, std::move(make)});
+  return static_cast<ConstId>(entries_.size() - 1);
+}
+
+int64_t ConstantPool::byte_size(ConstId id) const {
+  int64_t n = static_cast<int64_t>(bytes(dtype(id)));
+  for (int64_t d : shape(id)) n *= d;
+  return n;
+}
+
+Result<Tensor> ConstantPool::get(ConstId id) const {
+  if (entries_[id].ready) return entries_[id].tensor;
+  Maker make = entries_[id].make;  // the computation may itself add to the pool
+  QC_ASSIGN(Tensor t, make());
+  Entry& entry = entries_[id];
+  QC_CHECK(t.dtype() == entry.dtype && t.shape() == entry.shape, "a recorded constant changed type");
+  if (static_cast<int64_t>(t.bytes().size()) <= kKeepBytes) {
+    entry.tensor = t;
+    entry.ready = true;
+  }
+  return t;
+}
+
+}  // namespace qc

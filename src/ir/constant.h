@@ -1,0 +1,50 @@
+// ConstantPool: the constants of a model as handles. A constant is either bytes (owned, or pointing
+// into a mapped model file) or a recorded computation over other constants, evaluated when its
+// contents are needed, so that large weights are transformed while they are written and never all
+// sit in memory.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/tensor.h"
+#include "ir/type.h"
+
+namespace qc {
+
+class ConstantPool {
+ public:
+  using Maker = std::function<Result<Tensor>()>;
+
+  /// Adds bytes. Small tensors are interned by content; `name` is the model's own name, if any.
+  ConstId add(Tensor tensor, std::string name = {});
+  /// Records a computation. `make` must always yield the stated type and shape.
+  ConstId add_lazy(DType dtype, std::vector<int64_t> shape, std::string name, Maker make);
+
+  size_t size() const { return entries_.size(); }
+  DType dtype(ConstId id) const { return entries_[id].dtype; }
+  const std::vector<int64_t>& shape(ConstId id) const { return entries_[id].shape; }
+  const std::string& name(ConstId id) const { return entries_[id].name; }
+  int64_t byte_size(ConstId id) const;
+  Type type(ConstId id) const { return Type(dtype(id), to_dims(shape(id))); }
+
+  /// The contents; recorded computations run now. Results up to 64 KiB are kept.
+  Result<Tensor> get(ConstId id) const;
+
+ private:
+  struct Entry {
+    DType dtype;
+    std::vector<int64_t> shape;
+    std::string name;
+    Tensor tensor;
+    bool ready = false;
+    Maker make;
+  };
+  mutable std::vector<Entry> entries_;
+  std::unordered_map<size_t, std::vector<ConstId>> by_hash_;
+};
+
+}  // namespace qc

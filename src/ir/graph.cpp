@@ -1,0 +1,267 @@
+#include "ir/graph.h"
+
+#include <algorithm>
+#include <set>
+
+#include "ir/op_table.h"
+
+namespace qc {
+
+Graph::Graph(std::shared_ptr<ConstantPool> pool) : pool_(std::move(pool)) {}
+
+Graph::~Graph() {
+  for (Node* n = first_; n != nullptr;) {
+    Node* next = n->next_;
+    delete n;
+    n = next;
+  }
+}
+
+Value* Graph::new_value(Type type) {
+  free_values_.push_back(std::make_unique<Value>());
+  Value* v = free_values_.back().get();
+  v->type_ = std::move(type);
+  v->graph_ = this;
+  return v;
+}
+
+Value* Graph::add_input(std::string name, Type type) {
+  Value* v = new_value(std::move(type));
+  v->name_ = std::move(name);
+  input_list_.push_back(v);
+  return v;
+}
+
+void Graph::add_output(std::string name, Value* value) {
+  outputs_.push_back({std::move(name), value});
+  ++value->pinned_;
+}
+
+void Graph::set_output(size_t i, Value* value) {
+  --outputs_[i].value->pinned_;
+  outputs_[i].value = value;
+  ++value->pinned_;
+}
+
+Value* Graph::add_state(std::string name, ConstId initial) {
+  Value* in = new_value(pool_->type(initial));
+  in->name_ = name;
+  states_.push_back({std::move(name), in, in, initial});
+  ++in->pinned_;
+  return in;
+}
+
+void Graph::set_state_out(size_t i, Value* value) {
+  --states_[i].out->pinned_;
+  states_[i].out = value;
+  ++value->pinned_;
+}
+
+Value* Graph::constant(ConstId id) {
+  Value*& slot = constants_[id];
+  if (slot == nullptr) {
+    slot = new_value(pool_->type(id));
+    slot->constant_ = id;
+    slot->name_ = pool_->name(id);
+  }
+  return slot;
+}
+
+Value* Graph::constant(Tensor tensor, std::string name) {
+  return constant(pool_->add(std::move(tensor), std::move(name)));
+}
+
+void Graph::link(Use& use, Value* value) {
+  use.value = value;
+  use.prev = nullptr;
+  use.next = nullptr;
+  if (value == nullptr) return;
+  QC_CHECK(value->graph_ == this, "operand belongs to another graph");
+  use.next = value->first_use_;
+  if (use.next) use.next->prev = &use;
+  value->first_use_ = &use;
+}
+
+void Graph::unlink(Use& use) {
+  if (use.value == nullptr) return;
+  if (use.prev) use.prev->next = use.next;
+  else use.value->first_use_ = use.next;
+  if (use.next) use.next->prev = use.prev;
+  use.value = nullptr;
+}
+
+void Graph::insert(Node* node, Node* before) {
+  node->next_ = before;
+  node->prev_ = before ? before->prev_ : last_;
+  if (node->prev_) node->prev_->next_ = node;
+  else first_ = node;
+  if (before) before->prev_ = node;
+  else last_ = node;
+}
+
+void Graph::detach(Node* node) {
+  if (node->prev_) node->prev_->next_ = node->next_;
+  else first_ = node->next_;
+  if (node->next_) node->next_->prev_ = node->prev_;
+  else last_ = node->prev_;
+}
+
+Result<Node*> Graph::add(std::unique_ptr<Node> owned, std::vector<Value*> inputs, Loc loc,
+                         Node* before) {
+  Node* node = owned.get();
+  const OpInfo& op = node->info();
+  if (loc.op.empty()) loc.op = std::string(op.name);
+  while (!inputs.empty() && inputs.back() == nullptr) inputs.pop_back();
+  const int n = static_cast<int>(inputs.size());
+  if (n < op.min_inputs || (op.max_inputs >= 0 && n > op.max_inputs)) {
+    return error(Code::graph, loc, "takes {} to {} operands, got {}", op.min_inputs, op.max_inputs, n);
+  }
+  for (int i = 0; i < op.min_inputs; ++i) {
+    if (inputs[static_cast<size_t>(i)] == nullptr) {
+      return error(Code::graph, loc, "operand {} is missing", i);
+    }
+  }
+  node->graph_ = this;
+  node->loc_ = std::move(loc);
+  set_inputs(node, std::move(inputs));
+  auto types = node->infer();
+  if (!types.ok()) {
+    set_inputs(node, {});
+    return std::move(types).diag();
+  }
+  for (Type& type : *types) {
+    auto v = std::make_unique<Value>();
+    v->type_ = std::move(type);
+    v->def_ = node;
+    v->index_ = static_cast<uint32_t>(node->outputs_.size());
+    v->graph_ = this;
+    node->outputs_.push_back(std::move(v));
+  }
+  if (!node->outputs_.empty()) node->outputs_[0]->contents_ = node->contents();
+  insert(owned.release(), before);
+  ++count_;
+  return node;
+}
+
+Result<Value*> Graph::emit(std::string_view op, std::vector<Value*> inputs, const AttrMap& attrs,
+                           Loc loc, Node* before) {
+  const OpEntry* entry = op_table().find(op);
+  if (!entry) return error(Code::bug, loc, "there is no op '{}'", op);
+  std::unique_ptr<Node> node = entry->create();
+  QC_TRY(set_attrs(*node, attrs, loc));
+  QC_ASSIGN(Node* added, add(std::move(node), std::move(inputs), std::move(loc), before));
+  return added->output(0);
+}
+
+void Graph::replace_uses(Value* from, Value* to) {
+  if (from == to) return;
+  while (Use* use = from->first_use_) {
+    unlink(*use);
+    link(*use, to);
+  }
+  for (size_t i = 0; from->pinned_ > 0 && i < outputs_.size(); ++i) {
+    if (outputs_[i].value == from) set_output(i, to);
+  }
+  for (size_t i = 0; from->pinned_ > 0 && i < states_.size(); ++i) {
+    if (states_[i].out == from) set_state_out(i, to);
+  }
+}
+
+void Graph::set_input(Node* node, size_t i, Value* value) {
+  unlink(node->inputs_[i]);
+  link(node->inputs_[i], value);
+}
+
+void Graph::set_inputs(Node* node, std::vector<Value*> inputs) {
+  for (size_t i = 0; i < node->input_count_; ++i) unlink(node->inputs_[i]);
+  node->input_count_ = inputs.size();
+  node->inputs_ = std::make_unique<Use[]>(inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    node->inputs_[i].user = node;
+    node->inputs_[i].index = static_cast<uint32_t>(i);
+    link(node->inputs_[i], inputs[i]);
+  }
+}
+
+Result<Ok> Graph::reinfer(Node* node) {
+  QC_ASSIGN(auto types, node->infer());
+  QC_CHECK(types.size() == node->outputs_.size(), "inference changed the number of outputs");
+  for (size_t i = 0; i < types.size(); ++i) {
+    types[i].layout = node->outputs_[i]->type_.layout;
+    node->outputs_[i]->type_ = std::move(types[i]);
+  }
+  if (!node->outputs_.empty()) node->outputs_[0]->contents_ = node->contents();
+  return Ok{};
+}
+
+void Graph::move(Node* node, Node* before) {
+  detach(node);
+  insert(node, before);
+}
+
+void Graph::erase(Node* node) {
+  for (const auto& v : node->outputs_) QC_CHECK(!v->has_uses(), "erasing a node that is still read");
+  set_inputs(node, {});
+  detach(node);
+  --count_;
+  delete node;
+}
+
+void Graph::sweep() {
+  for (Node* n = last_; n != nullptr;) {
+    Node* prev = n->prev_;
+    for (const auto& region : n->regions_) region->sweep();
+    bool used = n->outputs_.empty();
+    for (const auto& v : n->outputs_) used = used || v->has_uses();
+    if (!used) erase(n);
+    n = prev;
+  }
+}
+
+std::vector<Node*> Graph::nodes() const {
+  std::vector<Node*> out;
+  out.reserve(count_);
+  for (Node* n = first_; n; n = n->next_) out.push_back(n);
+  return out;
+}
+
+namespace {
+class BindVisitor : public AttrVisitor {
+ public:
+  explicit BindVisitor(const Bindings& bindings) : bindings_(bindings) {}
+
+ protected:
+  void visit(const char*, AttrValue& value, const AttrValue*) override {
+    if (Dim* d = std::get_if<Dim>(&value)) *d = d->substitute(bindings_);
+    if (Dims* list = std::get_if<Dims>(&value)) {
+      for (Dim& d : *list) d = d.substitute(bindings_);
+    }
+  }
+
+ private:
+  const Bindings& bindings_;
+};
+}  // namespace
+
+Result<Ok> Graph::bind(const Bindings& bindings) {
+  for (const auto& v : free_values_) {
+    for (Dim& d : v->type_.shape) d = d.substitute(bindings);
+  }
+  BindVisitor visitor(bindings);
+  for (Node* n = first_; n; n = n->next_) {
+    n->attrs(visitor);
+    for (const auto& region : n->regions_) QC_TRY(region->bind(bindings));
+    QC_TRY(reinfer(n));
+  }
+  return Ok{};
+}
+
+std::vector<std::string> Graph::symbols() const {
+  std::set<std::string> names;
+  for (const Value* v : input_list_) {
+    for (const Dim& d : v->shape()) d.collect_symbols(names);
+  }
+  return {names.begin(), names.end()};
+}
+
+}  // namespace qc
