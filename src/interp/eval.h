@@ -1,0 +1,38 @@
+// EvalContext: what Node::eval sees: concrete operands in, pre-shaped outputs to fill.
+#pragma once
+
+#include <vector>
+
+#include "ir/graph.h"
+#include "ir/tensor.h"
+
+namespace qc {
+
+class EvalContext {
+ public:
+  EvalContext(const Node& node, std::vector<const Tensor*> inputs, std::vector<Tensor> outputs)
+      : node_(node), inputs_(std::move(inputs)), outputs_(std::move(outputs)) {}
+
+  bool has(size_t i) const { return i < inputs_.size() && inputs_[i] != nullptr; }
+  const Tensor& in(size_t i) const { return *inputs_[i]; }
+  size_t input_count() const { return inputs_.size(); }
+  /// Output i, zero-filled, with the node's inferred type; `set_out` replaces it whole.
+  Tensor& out(size_t i) { return outputs_[i]; }
+  void set_out(size_t i, Tensor tensor) { outputs_[i] = std::move(tensor); }
+  size_t output_count() const { return outputs_.size(); }
+  std::vector<Tensor>& outputs() { return outputs_; }
+  const Loc& loc() const { return node_.loc(); }
+
+  /// Runs a region of the node on concrete operands.
+  Result<std::vector<Tensor>> run(const Graph& region, std::vector<Tensor> inputs) const;
+
+ private:
+  const Node& node_;
+  std::vector<const Tensor*> inputs_;
+  std::vector<Tensor> outputs_;
+};
+
+/// Evaluates one node on concrete operands; the node's types must be static.
+Result<std::vector<Tensor>> eval_node(const Node& node, std::vector<const Tensor*> inputs);
+
+}  // namespace qc

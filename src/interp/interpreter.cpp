@@ -1,0 +1,146 @@
+#include "interp/interpreter.h"
+
+#include <unordered_map>
+
+#include "interp/eval.h"
+
+namespace qc {
+
+Result<std::vector<Tensor>> eval_node(const Node& node, std::vector<const Tensor*> inputs) {
+  std::vector<Tensor> outputs;
+  for (size_t i = 0; i < node.output_count(); ++i) {
+    const Type& type = node.output(i)->type();
+    if (!all_static(type.shape)) {
+      return error(Code::dim, node.loc(), "output shape {} is not known; bind its dimensions",
+                   str(type.shape));
+    }
+    std::vector<int64_t> shape = static_dims(type.shape);
+    QC_TRY(checked_bytes(type.dtype, shape));
+    outputs.emplace_back(type.dtype, std::move(shape));
+  }
+  EvalContext context(node, std::move(inputs), std::move(outputs));
+  QC_TRY(node.eval(context));
+  return std::move(context.outputs());
+}
+
+Result<std::vector<Tensor>> EvalContext::run(const Graph& region, std::vector<Tensor> inputs) const {
+  QC_ASSIGN(RunResult result, interpret(region, inputs));
+  return std::move(result.outputs);
+}
+
+namespace {
+
+/// Tensors of live values; a value is dropped after its last reader.
+class Store {
+ public:
+  explicit Store(const Graph& graph) : pool_(graph.pool()) {}
+
+  void put(const Value* v, Tensor t) {
+    int readers = v->pinned();
+    for (const Use* u = v->first_use(); u; u = u->next) ++readers;
+    if (readers > 0) live_[v] = {std::move(t), readers};
+  }
+  Result<Tensor> get(const Value* v) {
+    if (v->is_constant()) return pool_.get(v->constant());
+    auto it = live_.find(v);
+    QC_CHECK(it != live_.end(), "value read before it was computed");
+    Tensor t = it->second.tensor;
+    if (--it->second.readers == 0) live_.erase(it);
+    return t;
+  }
+
+ private:
+  struct Live {
+    Tensor tensor;
+    int readers;
+  };
+  ConstantPool& pool_;
+  std::unordered_map<const Value*, Live> live_;
+};
+
+}  // namespace
+
+Result<RunResult> interpret(const Graph& graph, const std::vector<Tensor>& inputs,
+                            const RunOptions& options) {
+  const Loc file{graph.file, {}, {}};
+  if (inputs.size() != graph.inputs().size()) {
+    return error(Code::input, file, "the model takes {} inputs, got {}", graph.inputs().size(),
+                 inputs.size());
+  }
+  Store store(graph);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Value* v = graph.inputs()[i];
+    if (inputs[i].dtype() != v->dtype() || to_dims(inputs[i].shape()) != v->shape()) {
+      return error(Code::input, file, "input '{}' is {}, got {}{}", v->name(), str(v->type()),
+                   name(inputs[i].dtype()), str(to_dims(inputs[i].shape())));
+    }
+    store.put(v, inputs[i]);
+  }
+  for (size_t i = 0; i < graph.states().size(); ++i) {
+    const State& s = graph.states()[i];
+    if (i < options.states.size()) {
+      store.put(s.in, options.states[i]);
+    } else {
+      QC_ASSIGN(Tensor t, graph.pool().get(s.initial));
+      store.put(s.in, std::move(t));
+    }
+  }
+  for (const Node* n = graph.first(); n; n = n->next()) {
+    std::vector<Tensor> operands(n->input_count());
+    std::vector<const Tensor*> pointers(n->input_count(), nullptr);
+    for (size_t i = 0; i < n->input_count(); ++i) {
+      if (!n->input(i)) continue;
+      QC_ASSIGN(operands[i], store.get(n->input(i)));
+      pointers[i] = &operands[i];
+    }
+    QC_ASSIGN(auto results, eval_node(*n, std::move(pointers)));
+    for (size_t i = 0; i < results.size(); ++i) {
+      if (options.observe) options.observe(*n->output(i), results[i]);
+      store.put(n->output(i), std::move(results[i]));
+    }
+  }
+  RunResult out;
+  for (const Output& o : graph.outputs()) {
+    QC_ASSIGN(Tensor t, store.get(o.value));
+    out.outputs.push_back(std::move(t));
+  }
+  for (const State& s : graph.states()) {
+    QC_ASSIGN(Tensor t, store.get(s.out));
+    out.states.push_back(std::move(t));
+  }
+  return out;
+}
+
+Result<Bindings> bindings_for(const Graph& graph, const std::vector<Tensor>& inputs) {
+  Bindings out;
+  const Loc file{graph.file, {}, {}};
+  if (inputs.size() != graph.inputs().size()) {
+    return error(Code::input, file, "the model takes {} inputs, got {}", graph.inputs().size(),
+                 inputs.size());
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Value* v = graph.inputs()[i];
+    if (inputs[i].rank() != v->rank()) {
+      return error(Code::input, file, "input '{}' has rank {}, got shape {}", v->name(), v->rank(),
+                   str(to_dims(inputs[i].shape())));
+    }
+    for (size_t d = 0; d < v->shape().size(); ++d) {
+      const Dim& dim = v->shape()[d];
+      if (dim.is_static() || !(dim == Dim::symbol(dim.str()))) continue;
+      const int64_t size = inputs[i].shape()[d];
+      auto [it, fresh] = out.emplace(dim.str(), size);
+      if (!fresh && it->second != size) {
+        return error(Code::dim, file, "dimension '{}' is {} in one input and {} in '{}'", dim.str(),
+                     it->second, size, v->name());
+      }
+      auto range = graph.dim_ranges.find(dim.str());
+      if (range != graph.dim_ranges.end() && (size < range->second.min || size > range->second.max)) {
+        return error(Code::dim, file, "dimension '{}' of input '{}' is {}, the model allows {} to {}",
+                     dim.str(), v->name(), size, range->second.min, range->second.max);
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace qc

@@ -1,0 +1,33 @@
+// The reference interpreter: runs a graph node by node. Slow, plain and complete; what it computes
+// on the contract graph is what every other way of running must give, bit for bit.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "ir/graph.h"
+#include "ir/tensor.h"
+
+namespace qc {
+
+struct RunResult {
+  std::vector<Tensor> outputs;
+  std::vector<Tensor> states;  // after the run
+};
+
+struct RunOptions {
+  /// State to start from; empty means each state's initial constant.
+  std::vector<Tensor> states;
+  /// Called with every computed value, in order.
+  std::function<void(const Value&, const Tensor&)> observe;
+};
+
+/// Runs a graph whose shapes are all static. Inputs must fit the graph's input types exactly.
+Result<RunResult> interpret(const Graph& graph, const std::vector<Tensor>& inputs,
+                            const RunOptions& options = {});
+
+/// Numbers for the symbols in the graph's input types that make them fit `inputs`, or an error
+/// naming the input, dim and sizes that disagree.
+Result<Bindings> bindings_for(const Graph& graph, const std::vector<Tensor>& inputs);
+
+}  // namespace qc
