@@ -36,6 +36,10 @@ Result<Ok> write_all(int fd, const std::string& path, const void* data, size_t s
 Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path) {
   int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return system_error(path, "open");
+  return map(fd, path);
+}
+
+Result<std::shared_ptr<const MappedFile>> MappedFile::map(int fd, const std::string& path) {
   struct stat st {};
   if (::fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
     ::close(fd);

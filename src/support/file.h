@@ -17,6 +17,8 @@ namespace qc {
 class MappedFile {
  public:
   static Result<std::shared_ptr<const MappedFile>> open(const std::string& path);
+  /// Maps a file that is already open and closes the descriptor; `path` is for messages.
+  static Result<std::shared_ptr<const MappedFile>> map(int fd, const std::string& path);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
