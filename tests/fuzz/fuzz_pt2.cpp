@@ -1,0 +1,27 @@
+// Fuzz target of the .pt2 reader: any bytes give a program or a diagnostic. Linked with libFuzzer
+// it searches; without, its main replays the files and folders named on the command line.
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "frontends/pt2/archive.h"
+#include "frontends/pt2/pickle.h"
+#include "frontends/pt2/symexpr.h"
+#include "tests/fuzz/replay.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::span<const std::byte> bytes{reinterpret_cast<const std::byte*>(data), size};
+  const std::string_view text{reinterpret_cast<const char*>(data), size};
+  if (auto archive = qc::pt2::Archive::read(bytes, "fuzz.pt2", nullptr); archive.ok()) {
+    for (const auto& spec : archive->program().input_specs) {
+      (void)archive->weight(spec.target).ok();
+    }
+    for (const auto& [name, value] : archive->program().graph.sym_ints) {
+      (void)qc::pt2::parse_symexpr(value.expr, {}).ok();
+    }
+  }
+  (void)qc::pt2::read_pickle(bytes, {}).ok();
+  (void)qc::pt2::parse_program(text, {}).ok();
+  (void)qc::pt2::parse_symexpr(text, {}).ok();
+  return 0;
+}
