@@ -1,0 +1,50 @@
+"""What every Python test can use: the built program, folders, and the marker for long runs."""
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = Path(os.environ.get("QUANTC_BUILD", ROOT / "build"))
+QUANTC = Path(os.environ.get("QUANTC", BUILD / "bin" / "quantc"))
+
+
+def pytest_addoption(parser):
+    parser.addoption("--soak", action="store_true", help="run the long tests, and only them")
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "soak: a long run, part of `make soak`")
+
+
+def pytest_collection_modifyitems(config, items):
+    soak = config.getoption("--soak")
+    for item in items:
+        if ("soak" in item.keywords) != soak:
+            item.add_marker(pytest.mark.skip(reason="part of `make soak`" if not soak else "part of `make test`"))
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def build() -> Path:
+    return BUILD
+
+
+@pytest.fixture(scope="session")
+def models() -> Path:
+    return ROOT / "tests" / "models"
+
+
+@pytest.fixture(scope="session")
+def quantc():
+    """Runs the program: quantc("run", model, ...) -> CompletedProcess; fails unless the status is as expected."""
+    def call(*args, status: int = 0, **options) -> subprocess.CompletedProcess:
+        done = subprocess.run([str(QUANTC), *map(str, args)], capture_output=True, text=True, **options)
+        assert done.returncode == status, f"quantc {' '.join(map(str, args))}: {done.returncode}\n{done.stderr}"
+        return done
+    return call
