@@ -1,0 +1,217 @@
+#include "program/lowering.h"
+
+#include "kernels/kernels.h"
+
+namespace qc {
+
+Ints physical_dims(const Type& type) {
+  Ints dims = static_dims(type.shape);
+  if (type.layout == Layout::channels_last && dims.size() > 2) {
+    const int64_t channels = dims[1];
+    dims.erase(dims.begin() + 1);
+    dims.push_back(channels);
+  }
+  return dims;
+}
+
+int64_t physical_axis(const Type& type, int64_t axis) {
+  if (type.layout != Layout::channels_last || type.rank() <= 2 || axis == 0) return axis;
+  return axis == 1 ? type.rank() - 1 : axis - 1;
+}
+
+namespace {
+int64_t byte_size(const Type& type) {
+  int64_t n = static_cast<int64_t>(bytes(type.dtype));
+  for (const Dim& d : type.shape) n *= d.value();
+  return n;
+}
+}  // namespace
+
+int Lowering::new_buffer(Buffer buffer) {
+  program_.buffers.push_back(std::move(buffer));
+  return static_cast<int>(program_.buffers.size() - 1);
+}
+
+View Lowering::view(const Value* value) {
+  auto it = views_.find(value);
+  if (it != views_.end()) return it->second;
+  Buffer buffer;
+  buffer.name = value->name();
+  buffer.bytes = byte_size(value->type());
+  if (value->is_constant()) {
+    const View shared = derived(value->constant(), "", value->dtype(), program_.pool->shape(value->constant()), {});
+    return views_[value] = shared;
+  }
+  return views_[value] = View{new_buffer(std::move(buffer)), 0};
+}
+
+void Lowering::record(std::string_view kernel, std::vector<uint32_t> params, std::vector<View> in,
+                      std::vector<View> out, CallInfo info) {
+  const qk_entry* entry = find_kernel(kernel);
+  QC_CHECK(entry != nullptr, "call of an unknown kernel");
+  QC_CHECK(entry->params_size == params.size() * 4, "parameter struct of another kernel");
+  Step step;
+  step.kernel = kernel;
+  step.params = std::move(params);
+  step.in = std::move(in);
+  step.out = std::move(out);
+  step.in_place = std::move(info.in_place);
+  step.macs = info.macs;
+  step.loc = node_->loc();
+  steps_->push_back(std::move(step));
+}
+
+void Lowering::alias(size_t i, View storage) {
+  const Value* value = node_->output(i);
+  QC_CHECK(!views_.contains(value), "alias of a value that already has a buffer");
+  Buffer buffer;
+  buffer.name = value->name();
+  buffer.bytes = byte_size(value->type());
+  buffer.alias_of = storage.buffer;
+  buffer.alias_offset = storage.offset;
+  views_[value] = View{new_buffer(std::move(buffer)), 0};
+}
+
+View Lowering::scratch(int64_t bytes, std::string_view purpose) {
+  Buffer buffer;
+  buffer.name = purpose;
+  buffer.bytes = bytes;
+  return View{new_buffer(std::move(buffer)), 0};
+}
+
+View Lowering::derived(ConstId source, std::string_view purpose, DType dtype, Ints shape,
+                       std::function<Result<Tensor>(const Tensor&)> make) {
+  auto [it, fresh] = derived_.try_emplace({source, std::string(purpose)});
+  if (!fresh) return it->second;
+  ConstId id = source;
+  std::string name = program_.pool->name(source);
+  if (make) {
+    name += (name.empty() ? "" : ".") + std::string(purpose);
+    auto pool = program_.pool;
+    id = pool->add_lazy(dtype, std::move(shape), name, [pool, source, make]() -> Result<Tensor> {
+      QC_ASSIGN(Tensor t, pool->get(source));
+      return make(t);
+    });
+  }
+  Buffer buffer;
+  buffer.name = std::move(name);
+  buffer.kind = BufferKind::constant;
+  buffer.bytes = program_.pool->byte_size(id);
+  buffer.constant = id;
+  return it->second = View{new_buffer(std::move(buffer)), 0};
+}
+
+View Lowering::constant(Tensor tensor, std::string_view purpose) {
+  return derived(program_.pool->add(std::move(tensor), std::string(purpose)), "", DType::f32, {}, {});
+}
+
+std::optional<ConstId> Lowering::constant_in(size_t i) const {
+  const Value* v = node_->input(i);
+  if (!v || !v->is_constant()) return std::nullopt;
+  return v->constant();
+}
+
+void Lowering::copy(View from, View to, int64_t bytes) {
+  const qk_copy_params params{static_cast<int32_t>(bytes)};
+  call("qk_copy", params, {from}, {to});
+}
+
+Result<std::vector<View>> Lowering::region(const Graph& region, const std::vector<View>& inputs,
+                                           Steps& steps) {
+  const Node* node = node_;
+  Steps* outer = steps_;
+  steps_ = &steps;
+  for (size_t i = 0; i < inputs.size(); ++i) views_[region.inputs()[i]] = inputs[i];
+  Result<Ok> done = lower_nodes(region);
+  node_ = node;
+  steps_ = outer;
+  if (!done.ok()) return std::move(done).diag();
+  std::vector<View> out;
+  for (const Output& o : region.outputs()) out.push_back(view(o.value));
+  return out;
+}
+
+Result<Ok> Lowering::lower_nodes(const Graph& graph) {
+  for (const Node* n = graph.first(); n; n = n->next()) {
+    for (size_t i = 0; i < n->output_count(); ++i) {
+      if (!all_static(n->output(i)->shape())) {
+        return error(Code::dim, n->loc(), "shape {} is not known; bind its dimensions with --dim",
+                     str(n->output(i)->shape()));
+      }
+      QC_TRY(checked_bytes(n->output(i)->dtype(), static_dims(n->output(i)->shape())));
+    }
+    node_ = n;
+    QC_TRY(n->lower(*this));
+  }
+  return Ok{};
+}
+
+Result<Program> lower(const Graph& graph) {
+  Program program;
+  program.name = graph.name;
+  program.pool = graph.shared_pool();
+  Lowering lowering(program, graph);
+  lowering.steps_ = &program.steps;
+  for (const Value* v : graph.inputs()) {
+    if (!all_static(v->shape())) {
+      return error(Code::dim, Loc{graph.file, {}, {}},
+                   "input '{}' has shape {}: bind its dimensions with --dim NAME=SIZE", v->name(),
+                   str(v->shape()));
+    }
+    const View view = lowering.view(v);
+    Buffer& buffer = program.buffers[static_cast<size_t>(view.buffer)];
+    buffer.kind = BufferKind::input;
+    buffer.slot = static_cast<int>(program.inputs.size());
+    program.inputs.push_back({v->name(), v->type(), view.buffer});
+  }
+  for (const State& s : graph.states()) {
+    const View view = lowering.view(s.in);
+    Buffer& buffer = program.buffers[static_cast<size_t>(view.buffer)];
+    buffer.kind = BufferKind::state;
+    buffer.constant = s.initial;
+    buffer.slot = static_cast<int>(program.states.size());
+    program.states.push_back({s.name, s.in->type(), view.buffer});
+  }
+  QC_TRY(lowering.lower_nodes(graph));
+  // An output that is an input, a constant, a view or another output needs its own bytes: copy.
+  // The first output of a plain arena buffer takes that buffer over.
+  static const Loc kEdge{};
+  for (const Output& o : graph.outputs()) {
+    const View view = lowering.view(o.value);
+    const int64_t size = byte_size(o.value->type());
+    Buffer& source = program.buffers[static_cast<size_t>(view.buffer)];
+    const int slot = static_cast<int>(program.outputs.size());
+    if (source.kind == BufferKind::arena && source.alias_of < 0 && source.bytes == size) {
+      source.kind = BufferKind::output;
+      source.slot = slot;
+      program.outputs.push_back({o.name, o.value->type(), view.buffer});
+      continue;
+    }
+    Buffer buffer;
+    buffer.name = o.name;
+    buffer.kind = BufferKind::output;
+    buffer.bytes = size;
+    buffer.slot = slot;
+    const int id = lowering.new_buffer(std::move(buffer));
+    program.outputs.push_back({o.name, o.value->type(), id});
+    Step step;
+    step.kernel = "qk_copy";
+    step.params = {static_cast<uint32_t>(size)};
+    step.in = {view};
+    step.out = {View{id, 0}};
+    program.steps.push_back(std::move(step));
+  }
+  for (size_t i = 0; i < graph.states().size(); ++i) {
+    const State& s = graph.states()[i];
+    if (s.out == s.in) continue;
+    Step step;
+    step.kernel = "qk_copy";
+    step.params = {static_cast<uint32_t>(byte_size(s.out->type()))};
+    step.in = {lowering.view(s.out)};
+    step.out = {View{program.states[i].buffer, 0}};
+    program.steps.push_back(std::move(step));
+  }
+  return program;
+}
+
+}  // namespace qc

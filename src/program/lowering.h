@@ -1,0 +1,90 @@
+// Lowering: graph to Program. Node::lower says which kernels compute its outputs; this class hands
+// it the buffers and records the calls.
+#pragma once
+
+#include <cstring>
+#include <functional>
+#include <type_traits>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/graph.h"
+#include "program/program.h"
+
+namespace qc {
+
+/// Dims of a value in the order its bytes lie: of a channels-last [N, C, H, W] they are N, H, W, C.
+Ints physical_dims(const Type& type);
+/// Where logical axis `axis` stands among the physical dims.
+int64_t physical_axis(const Type& type, int64_t axis);
+
+struct CallInfo {
+  std::vector<std::pair<int, int>> in_place;  // (in, out) pairs that may share storage
+  int64_t macs = 0;
+};
+
+class Lowering {
+ public:
+  Lowering(Program& program, const Graph& graph) : program_(program), graph_(&graph) {}
+
+  bool has(size_t i) const { return node_->input(i) != nullptr; }
+  /// The buffer of operand i; constants become constant buffers.
+  View in(size_t i) { return view(node_->input(i)); }
+  View out(size_t i = 0) { return view(node_->output(i)); }
+  const Type& in_type(size_t i) const { return node_->input(i)->type(); }
+  const Type& out_type(size_t i = 0) const { return node_->output(i)->type(); }
+  Ints in_dims(size_t i) const { return physical_dims(in_type(i)); }
+  Ints out_dims(size_t i = 0) const { return physical_dims(out_type(i)); }
+  const Loc& loc() const { return node_->loc(); }
+  ConstantPool& pool() const { return *program_.pool; }
+
+  /// Records a call. `params` is the kernel's parameter struct: 32-bit integers and floats only.
+  template <class Params>
+  void call(std::string_view kernel, const Params& params, std::vector<View> in,
+            std::vector<View> out, CallInfo info = {}) {
+    static_assert(std::is_trivially_copyable_v<Params> && sizeof(Params) % 4 == 0);
+    std::vector<uint32_t> words(sizeof(Params) / 4);
+    std::memcpy(words.data(), &params, sizeof(Params));
+    record(kernel, std::move(words), std::move(in), std::move(out), std::move(info));
+  }
+
+  /// Output i is bytes of `storage` from its offset on: no call computes it.
+  void alias(size_t i, View storage);
+  /// Fresh arena bytes that live as long as steps name them.
+  View scratch(int64_t bytes, std::string_view purpose);
+  /// A constant computed from others when the weights are written, e.g. packed weights. One per
+  /// (name, source): several users of a weight share one packing.
+  View derived(ConstId source, std::string_view purpose, DType dtype, Ints shape,
+               std::function<Result<Tensor>(const Tensor&)> make);
+  View constant(Tensor tensor, std::string_view purpose);
+  /// The constant behind operand i, where it is one.
+  std::optional<ConstId> constant_in(size_t i) const;
+
+  /// Lowers a region: its inputs read `inputs`, and the views of its outputs are returned. Steps go
+  /// to `steps`.
+  Result<std::vector<View>> region(const Graph& region, const std::vector<View>& inputs, Steps& steps);
+  /// Records control flow; see Step.
+  void add(Step step) { steps_->push_back(std::move(step)); }
+  /// A plain copy of `bytes` bytes, for carried values.
+  void copy(View from, View to, int64_t bytes);
+
+ private:
+  friend Result<Program> lower(const Graph&);
+  View view(const Value* value);
+  int new_buffer(Buffer buffer);
+  Result<Ok> lower_nodes(const Graph& graph);
+  void record(std::string_view kernel, std::vector<uint32_t> params, std::vector<View> in,
+              std::vector<View> out, CallInfo info);
+
+  Program& program_;
+  const Graph* graph_;
+  const Node* node_ = nullptr;
+  Steps* steps_ = nullptr;
+  std::unordered_map<const Value*, View> views_;
+  std::map<std::pair<ConstId, std::string>, View> derived_;
+};
+
+/// Lowers a graph with static shapes. Buffers are not placed yet: see program/plan.h.
+Result<Program> lower(const Graph& graph);
+
+}  // namespace qc
