@@ -73,3 +73,60 @@ function(qc_fuzz name)
              WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   endif()
 endfunction()
+
+# qc_kernels(): the library qc_kernels, the portable kernels with the tables made from kernels/c/*/.
+function(qc_kernels)
+  set(out ${PROJECT_BINARY_DIR}/generated/kernels)
+  file(GLOB_RECURSE inputs CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/kernels/c/*
+       ${PROJECT_SOURCE_DIR}/kernels/numerics/*)
+  file(GLOB lists CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/kernels/c/*/kernels.inc)
+  set(tables)
+  foreach(list IN LISTS lists)
+    get_filename_component(folder ${list} DIRECTORY)
+    get_filename_component(family ${folder} NAME)
+    list(APPEND tables ${out}/${family}_table.c)
+  endforeach()
+  set(script ${PROJECT_SOURCE_DIR}/cmake/kernel_tables.py)
+  add_custom_command(
+    OUTPUT ${out}/stamp
+    BYPRODUCTS ${tables} ${out}/families.inc ${out}/sources.inc
+    COMMAND Python3::Interpreter ${script} ${PROJECT_SOURCE_DIR} ${out}
+    COMMAND ${CMAKE_COMMAND} -E touch ${out}/stamp
+    DEPENDS ${script} ${inputs})
+  add_custom_target(qc_kernel_tables DEPENDS ${out}/stamp)
+  add_library(qc_kernels STATIC ${PROJECT_SOURCE_DIR}/kernels/kernels.cpp ${tables})
+  add_dependencies(qc_kernels qc_kernel_tables)
+  target_link_libraries(qc_kernels PUBLIC qc_flags m)
+endfunction()
+
+# qc_ops(DEPENDS lib ...): the library qc_ops, one translation unit per op folder of src/ops and of
+# QUANTC_EXTRA_OPS. A folder is an op folder when it holds a .cpp; `common` holds helpers.
+function(qc_ops)
+  cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
+  set(out ${PROJECT_BINARY_DIR}/generated/ops)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/ops/*/*.cpp)
+  if(QUANTC_EXTRA_OPS)
+    file(GLOB extra CONFIGURE_DEPENDS ${QUANTC_EXTRA_OPS}/*/*.cpp)
+    list(APPEND sources ${extra})
+  endif()
+  set(folders)
+  foreach(source IN LISTS sources)
+    get_filename_component(folder ${source} DIRECTORY)
+    list(APPEND folders ${folder})
+  endforeach()
+  list(REMOVE_DUPLICATES folders)
+  list(REMOVE_ITEM folders ${PROJECT_SOURCE_DIR}/src/ops/common)
+  execute_process(COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/cmake/op_folders.py ${out}
+                          ${folders} COMMAND_ERROR_IS_FATAL ANY)
+  set(units)
+  foreach(folder IN LISTS folders)
+    get_filename_component(name ${folder} NAME)
+    list(APPEND units ${out}/${name}.cpp)
+  endforeach()
+  file(GLOB shared CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/ops/common/*.cpp)
+  add_library(qc_ops STATIC ${units} ${shared})
+  target_link_libraries(qc_ops PUBLIC qc_flags)
+  foreach(dep IN LISTS ARG_DEPENDS)
+    target_link_libraries(qc_ops PUBLIC qc_${dep})
+  endforeach()
+endfunction()

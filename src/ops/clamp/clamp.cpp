@@ -1,0 +1,50 @@
+#include "ops/clamp/clamp.h"
+
+#include "interp/eval.h"
+#include "kernels/c/clamp/clamp.h"
+#include "kernels/numerics/base.h"
+#include "kernels/numerics/half.h"
+#include "ops/common/dispatch.h"
+#include "ops/common/registration.h"
+#include "program/lowering.h"
+
+namespace qc {
+
+const OpInfo Clamp::kInfo = {
+    .name = "clamp",
+    .traits = kElementwise | kAnyLayout,
+    .summary = "limits every element to [lo, hi]; relu, relu6, hardtanh and clip are clamps",
+};
+
+Result<std::vector<Type>> Clamp::infer() const {
+  const Type& x = input_type(0);
+  if (x.dtype == DType::boolean) return error(Code::type, loc(), "clamp of bool values");
+  if (!(lo <= hi)) return error(Code::attribute, loc(), "lower limit {} is above {}", lo, hi);
+  return std::vector<Type>{x};
+}
+
+Result<Ok> Clamp::eval(EvalContext& c) const {
+  const Tensor& x = c.in(0);
+  Tensor& y = c.out(0);
+  return for_arithmetic_type(x.dtype(), loc(), [&](auto type) {
+    using T = decltype(type);
+    const auto lower = T::limit(lo), upper = T::limit(hi);
+    for (int64_t i = 0; i < x.size(); ++i) {
+      auto v = T::load(x, i);
+      if (v < lower) v = lower;
+      if (v > upper) v = upper;
+      T::store(y, i, v);
+    }
+  });
+}
+
+Result<Ok> Clamp::lower(Lowering& l) const {
+  QC_ASSIGN(std::string suffix, arithmetic_suffix(l.in_type(0).dtype, loc()));
+  int64_t n = 1;
+  for (int64_t d : l.in_dims(0)) n *= d;
+  const qk_clamp_params params{static_cast<int32_t>(n), static_cast<float>(lo), static_cast<float>(hi)};
+  l.call("qk_clamp_" + suffix, params, {l.in(0)}, {l.out()}, {.in_place = {{0, 0}}});
+  return Ok{};
+}
+
+}  // namespace qc

@@ -1,0 +1,250 @@
+#include "interp/eval.h"
+#include "ops/common/registration.h"
+#include "program/lowering.h"
+
+namespace qc {
+
+/// The same elements in the same order under another shape.
+class Reshape final : public OpNode<Reshape> {
+ public:
+  static const OpInfo kInfo;
+  Dims shape;
+
+  const OpInfo& info() const override { return kInfo; }
+  void attrs(AttrVisitor& v) override { v("shape", shape); }
+
+  Result<std::vector<Type>> infer() const override {
+    const Type& x = input_type(0);
+    const Dim before = product(x.shape), after = product(shape);
+    if (before.is_static() && after.is_static() && !(before == after)) {
+      return error(Code::shape, loc(), "cannot reshape {} to {}", str(x.shape), str(shape));
+    }
+    Type y = x;
+    y.shape = shape;
+    return std::vector<Type>{y};
+  }
+  std::optional<Dims> contents() const override { return known_ints(input(0)); }
+  Result<Ok> eval(EvalContext& c) const override {
+    c.set_out(0, c.in(0).reshaped(static_dims(shape)));
+    return Ok{};
+  }
+  Result<Ok> lower(Lowering& l) const override {
+    l.alias(0, l.in(0));
+    return Ok{};
+  }
+};
+
+const OpInfo Reshape::kInfo = {
+    .name = "reshape",
+    .traits = kMovesElements | kReshapes,
+    .summary = "the same elements in row-major order under another shape",
+};
+
+namespace {
+
+Result<Values> to_shape(const Import& m, Value* x, const Dims& shape) {
+  if (shape == x->shape()) return Values{x};
+  QC_ASSIGN(Value * y, m.emit("reshape", {x}, {{"shape", shape}}));
+  return Values{y};
+}
+
+/// Replaces the one -1 by what is left of the elements.
+Result<Dims> resolve_sizes(const Import& m, Value* x, Dims sizes) {
+  int unknown = -1;
+  Dim known(1);
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] == Dim(-1)) {
+      if (unknown >= 0) return m.fail(Code::attribute, "more than one size of the new shape is -1");
+      unknown = static_cast<int>(i);
+    } else {
+      if (sizes[i].is_static() && sizes[i].value() < 0) {
+        return m.fail(Code::attribute, "the new shape has a size of {}", sizes[i].value());
+      }
+      known = known * sizes[i];
+    }
+  }
+  if (unknown >= 0) {
+    const Dim total = product(x->shape());
+    if (known == Dim(0)) return m.fail(Code::shape, "cannot infer a size of -1 beside a size of 0");
+    // Equal factors cancel, so that [n, c, h] to [n, -1] gives c*h and not floordiv(n*c*h, n).
+    Dims rest = x->shape();
+    bool cancelled = true;
+    for (size_t i = 0; i < sizes.size() && cancelled; ++i) {
+      if (static_cast<int>(i) == unknown || sizes[i].is_static()) continue;
+      auto it = std::find(rest.begin(), rest.end(), sizes[i]);
+      cancelled = it != rest.end();
+      if (cancelled) rest.erase(it);
+    }
+    Dim number(1);
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      if (static_cast<int>(i) != unknown && sizes[i].is_static()) number = number * sizes[i];
+    }
+    sizes[static_cast<size_t>(unknown)] =
+        cancelled ? floordiv(product(rest), number) : floordiv(total, known);
+  }
+  return sizes;
+}
+
+Result<Values> onnx_reshape(Import& m) {
+  QC_ASSIGN(Dims sizes, m.known(m.in(1), "the new shape"));
+  QC_ASSIGN(bool allow_zero, m.b("allowzero", false));
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (!allow_zero && sizes[i] == Dim(0)) {
+      if (i >= m.in(0)->shape().size()) {
+        return m.fail(Code::attribute, "a size of 0 copies input dimension {}, which does not exist", i);
+      }
+      sizes[i] = m.in(0)->shape()[i];
+    }
+  }
+  QC_ASSIGN(sizes, resolve_sizes(m, m.in(0), std::move(sizes)));
+  return to_shape(m, m.in(0), sizes);
+}
+
+Result<Values> onnx_flatten(Import& m) {
+  QC_ASSIGN(int64_t axis, m.i("axis", 1));
+  const Dims& shape = m.in(0)->shape();
+  const int64_t rank = m.in(0)->rank();
+  if (axis < -rank || axis > rank) return m.fail(Code::attribute, "axis {} is out of range", axis);
+  if (axis < 0) axis += rank;
+  Dim rows(1), columns(1);
+  for (int64_t i = 0; i < rank; ++i) (i < axis ? rows : columns) = (i < axis ? rows : columns) * shape[static_cast<size_t>(i)];
+  return to_shape(m, m.in(0), {rows, columns});
+}
+
+/// The axes of Squeeze and Unsqueeze: an attribute up to version 12, an operand from 13 on.
+Result<Ints> onnx_axes(Import& m) {
+  if (m.version() >= 13) return m.has(1) ? m.known_static(m.in(1), "axes") : Result<Ints>(Ints{});
+  return m.ints("axes", {});
+}
+
+Result<Values> squeeze(const Import& m, Value* x, const Ints& axes, bool only_ones) {
+  Dims shape;
+  std::vector<bool> drop(x->shape().size(), false);
+  for (int64_t axis : axes) {
+    QC_ASSIGN(axis, resolve_axis(axis, x->rank(), m.loc()));
+    const Dim& size = x->shape()[static_cast<size_t>(axis)];
+    if (!(size == Dim(1))) {
+      if (only_ones) continue;
+      return m.fail(Code::shape, "cannot squeeze axis {} of size {}", axis, size.str());
+    }
+    drop[static_cast<size_t>(axis)] = true;
+  }
+  for (size_t i = 0; i < drop.size(); ++i) {
+    if (!drop[i]) shape.push_back(x->shape()[i]);
+  }
+  return to_shape(m, x, shape);
+}
+
+Result<Values> squeeze_all(const Import& m, Value* x) {
+  Dims shape;
+  for (const Dim& d : x->shape()) {
+    if (!(d == Dim(1))) shape.push_back(d);
+  }
+  return to_shape(m, x, shape);
+}
+
+Result<Values> onnx_squeeze(Import& m) {
+  QC_ASSIGN(Ints axes, onnx_axes(m));
+  return axes.empty() ? squeeze_all(m, m.in(0)) : squeeze(m, m.in(0), axes, false);
+}
+
+Result<Values> unsqueeze(const Import& m, Value* x, const Ints& axes) {
+  const int64_t rank = x->rank() + static_cast<int64_t>(axes.size());
+  std::vector<bool> fresh(static_cast<size_t>(rank), false);
+  for (int64_t axis : axes) {
+    QC_ASSIGN(axis, resolve_axis(axis, rank, m.loc()));
+    if (fresh[static_cast<size_t>(axis)]) return m.fail(Code::attribute, "axis {} is given twice", axis);
+    fresh[static_cast<size_t>(axis)] = true;
+  }
+  Dims shape;
+  size_t next = 0;
+  for (bool is_fresh : fresh) shape.push_back(is_fresh ? Dim(1) : x->shape()[next++]);
+  return to_shape(m, x, shape);
+}
+
+Result<Values> onnx_unsqueeze(Import& m) {
+  QC_ASSIGN(Ints axes, onnx_axes(m));
+  return unsqueeze(m, m.in(0), axes);
+}
+
+Result<Values> aten_view(Import& m) {
+  QC_ASSIGN(Value * x, m.tensor("self"));
+  QC_ASSIGN(Dims sizes, m.dims(m.given("size") ? "size" : "shape"));
+  QC_ASSIGN(sizes, resolve_sizes(m, x, std::move(sizes)));
+  return to_shape(m, x, sizes);
+}
+
+Result<Values> aten_view_as(Import& m) {
+  QC_ASSIGN(Value * x, m.tensor("self"));
+  QC_ASSIGN(Value * other, m.tensor("other"));
+  return to_shape(m, x, other->shape());
+}
+
+Result<Values> aten_flatten(Import& m) {
+  QC_ASSIGN(Value * x, m.tensor("self"));
+  QC_ASSIGN(int64_t start, m.i("start_dim", 0));
+  QC_ASSIGN(int64_t end, m.i("end_dim", -1));
+  if (x->rank() == 0) return to_shape(m, x, {Dim(1)});
+  QC_ASSIGN(start, resolve_axis(start, x->rank(), m.loc()));
+  QC_ASSIGN(end, resolve_axis(end, x->rank(), m.loc()));
+  Dims shape;
+  for (int64_t i = 0; i < x->rank(); ++i) {
+    const Dim& d = x->shape()[static_cast<size_t>(i)];
+    if (i > start && i <= end) shape.back() = shape.back() * d;
+    else shape.push_back(d);
+  }
+  return to_shape(m, x, shape);
+}
+
+Result<Values> aten_unflatten(Import& m) {
+  QC_ASSIGN(Value * x, m.tensor("self"));
+  QC_ASSIGN(int64_t dim, m.i("dim", 0));
+  QC_ASSIGN(Dims sizes, m.dims("sizes"));
+  QC_ASSIGN(dim, resolve_axis(dim, x->rank(), m.loc()));
+  Dims shape = x->shape();
+  shape.erase(shape.begin() + dim);
+  shape.insert(shape.begin() + dim, sizes.begin(), sizes.end());
+  QC_ASSIGN(shape, resolve_sizes(m, x, std::move(shape)));
+  return to_shape(m, x, shape);
+}
+
+Result<Values> aten_unsqueeze(Import& m) {
+  QC_ASSIGN(Value * x, m.tensor("self"));
+  QC_ASSIGN(int64_t dim, m.i("dim", 0));
+  return unsqueeze(m, x, {dim});
+}
+
+Result<Values> aten_squeeze(Import& m) {
+  QC_ASSIGN(Value * x, m.tensor("self"));
+  if (!m.given("dim")) return squeeze_all(m, x);
+  QC_ASSIGN(Ints axes, m.ints("dim", {}));
+  return squeeze(m, x, axes, true);
+}
+
+constexpr ImportRow kRows[] = {
+    {"", "Reshape", onnx_reshape},
+    {"", "Flatten", onnx_flatten},
+    {"", "Squeeze", onnx_squeeze},
+    {"", "Unsqueeze", onnx_unsqueeze},
+    {"aten", "view.default", aten_view, 1, Alias::view},
+    {"aten", "_unsafe_view.default", aten_view, 1, Alias::view},
+    {"aten", "reshape.default", aten_view, 1, Alias::view},
+    {"aten", "view_as.default", aten_view_as, 1, Alias::view},
+    {"aten", "reshape_as.default", aten_view_as, 1, Alias::view},
+    {"aten", "flatten.using_ints", aten_flatten, 1, Alias::view},
+    {"aten", "ravel.default", aten_flatten, 1, Alias::view},
+    {"aten", "unflatten.int", aten_unflatten, 1, Alias::view},
+    {"aten", "unsqueeze.default", aten_unsqueeze, 1, Alias::view},
+    {"aten", "squeeze.default", aten_squeeze, 1, Alias::view},
+    {"aten", "squeeze.dim", aten_squeeze, 1, Alias::view},
+    {"aten", "squeeze.dims", aten_squeeze, 1, Alias::view},
+};
+
+}  // namespace
+
+void register_reshape(Registration& r) {
+  r.op<Reshape>();
+  r.imports(kRows);
+}
+
+}  // namespace qc
