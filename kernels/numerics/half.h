@@ -153,12 +153,12 @@ QN_FN float qn_f8e8m0_to_f32(uint8_t c) {
   return qn_from_bits_f32(c == 0 ? 0x00400000u : (uint32_t)c << 23);
 }
 
-/* ---- 4 bits: 1.2.1, bias 1, always saturating, NaN becomes +6 ---- */
+/* ---- 4 bits: 1.2.1, bias 1, always saturating, NaN becomes -0 as in the ONNX reference ---- */
 
 QN_FN uint8_t qn_f4e2m1_from_f64(double x) {
   const uint32_t sign = (uint32_t)(qn_bits_f64(x) >> 60) & 0x8u;
   uint32_t r;
-  if (qn_isnan_f64(x)) return 7u;
+  if (qn_isnan_f64(x)) return 8u;
   r = qn_small_magnitude(x, 1, 1);
   return (uint8_t)(sign | (r > 7u ? 7u : r));
 }
