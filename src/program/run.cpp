@@ -1,0 +1,153 @@
+#include "program/run.h"
+
+#include <cstdint>
+#include <cstring>
+
+#include "kernels/kernels.h"
+
+namespace qc {
+namespace {
+
+/// Memory for every buffer that owns storage, aligned to 64 bytes.
+class Memory {
+ public:
+  Memory(const Program& program, bool planned) : program_(program), base_(program.buffers.size()) {
+    if (planned) arena_ = allocate(program.arena_bytes);
+    for (size_t i = 0; i < program.buffers.size(); ++i) {
+      const Buffer& b = program.buffers[i];
+      if (b.alias_of >= 0) continue;
+      if (b.kind == BufferKind::arena && planned) {
+        base_[i] = b.offset < 0 ? nullptr : arena_ + b.offset;
+      } else if (b.kind != BufferKind::constant) {
+        base_[i] = allocate(b.bytes);
+      }
+    }
+  }
+  std::byte* at(View view) {
+    view = program_.resolve(view);
+    std::byte* base = base_[static_cast<size_t>(view.buffer)];
+    return base ? base + view.offset : nullptr;
+  }
+  void set(int buffer, std::byte* base) { base_[static_cast<size_t>(buffer)] = base; }
+  bool has(int buffer) const { return base_[static_cast<size_t>(buffer)] != nullptr; }
+
+ private:
+  std::byte* allocate(int64_t bytes) {
+    blocks_.emplace_back(static_cast<size_t>(bytes) + 64);
+    auto address = reinterpret_cast<uintptr_t>(blocks_.back().data());
+    return reinterpret_cast<std::byte*>((address + 63) & ~uintptr_t{63});
+  }
+  const Program& program_;
+  std::vector<std::byte*> base_;
+  std::vector<std::vector<std::byte>> blocks_;
+  std::byte* arena_ = nullptr;
+};
+
+class Runner {
+ public:
+  Runner(const Program& program, const ProgramOptions& options, bool planned)
+      : program_(program), options_(options), memory_(program, planned) {}
+
+  Result<Ok> load_constants() {
+    for (size_t i = 0; i < program_.buffers.size(); ++i) {
+      const Buffer& b = program_.buffers[i];
+      if (b.kind != BufferKind::constant || b.alias_of >= 0) continue;
+      QC_ASSIGN(Tensor t, program_.pool->get(b.constant));
+      constants_.push_back(std::move(t));
+      memory_.set(static_cast<int>(i), const_cast<std::byte*>(constants_.back().bytes().data()));
+    }
+    return Ok{};
+  }
+
+  void run(const Steps& steps) {
+    for (const Step& step : steps) {
+      switch (step.kind) {
+        case Step::Kind::call: call(step); break;
+        case Step::Kind::branch:
+          run(read<uint8_t>(step.condition) != 0 ? step.body : step.otherwise);
+          break;
+        case Step::Kind::loop: loop(step); break;
+      }
+    }
+  }
+
+  Memory& memory() { return memory_; }
+
+ private:
+  template <class T>
+  T read(View view) {
+    T value;
+    std::memcpy(&value, memory_.at(view), sizeof(T));
+    return value;
+  }
+  void loop(const Step& step) {
+    const int64_t limit = step.limit.buffer < 0 ? INT64_MAX : read<int64_t>(step.limit);
+    for (int64_t trip = 0; trip < limit; ++trip) {
+      if (step.condition.buffer >= 0 && read<uint8_t>(step.condition) == 0) break;
+      if (step.counter.buffer >= 0) std::memcpy(memory_.at(step.counter), &trip, sizeof(trip));
+      run(step.body);
+    }
+  }
+  void call(const Step& step) {
+    const qk_entry* kernel = find_kernel(step.kernel);
+    std::vector<const void*> in;
+    std::vector<void*> out;
+    for (View v : step.in) in.push_back(v.buffer < 0 ? nullptr : memory_.at(v));
+    for (View v : step.out) out.push_back(v.buffer < 0 ? nullptr : memory_.at(v));
+    kernel->run(step.params.data(), in.data(), out.data());
+    if (options_.observe) {
+      options_.observe(step, [this](View v) -> const std::byte* { return memory_.at(v); });
+    }
+  }
+
+  const Program& program_;
+  const ProgramOptions& options_;
+  Memory memory_;
+  std::vector<Tensor> constants_;
+};
+
+}  // namespace
+
+Result<ProgramResult> run_program(const Program& program, const std::vector<Tensor>& inputs,
+                                  const ProgramOptions& options) {
+  if (inputs.size() != program.inputs.size()) {
+    return error(Code::input, "the program takes {} inputs, got {}", program.inputs.size(), inputs.size());
+  }
+  bool planned = true;
+  for (const Buffer& b : program.buffers) {
+    if (b.kind == BufferKind::arena && b.alias_of < 0 && b.offset < 0 && b.bytes > 0) planned = false;
+  }
+  Runner runner(program, options, planned);
+  QC_TRY(runner.load_constants());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Port& port = program.inputs[i];
+    if (inputs[i].dtype() != port.type.dtype || to_dims(inputs[i].shape()) != port.type.shape) {
+      return error(Code::input, "input '{}' is {}, got {}{}", port.name, str(port.type),
+                   name(inputs[i].dtype()), str(to_dims(inputs[i].shape())));
+    }
+    std::memcpy(runner.memory().at(View{port.buffer, 0}), inputs[i].bytes().data(),
+                inputs[i].bytes().size());
+  }
+  for (size_t i = 0; i < program.states.size(); ++i) {
+    const Port& port = program.states[i];
+    Tensor initial;
+    if (i < options.states.size()) {
+      initial = options.states[i];
+    } else {
+      QC_ASSIGN(initial, program.pool->get(program.buffers[static_cast<size_t>(port.buffer)].constant));
+    }
+    std::memcpy(runner.memory().at(View{port.buffer, 0}), initial.bytes().data(), initial.bytes().size());
+  }
+  runner.run(program.steps);
+  auto collect = [&](const Port& port) {
+    Tensor t(port.type.dtype, static_dims(port.type.shape));
+    std::memcpy(t.mutable_bytes().data(), runner.memory().at(View{port.buffer, 0}), t.bytes().size());
+    return t;
+  };
+  ProgramResult result;
+  for (const Port& port : program.outputs) result.outputs.push_back(collect(port));
+  for (const Port& port : program.states) result.states.push_back(collect(port));
+  return result;
+}
+
+}  // namespace qc
