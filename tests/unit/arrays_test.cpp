@@ -3,9 +3,11 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <vector>
 
+#include "arrays/compare.h"
 #include "arrays/npy.h"
 #include "arrays/npz.h"
 #include "support/file.h"
@@ -184,6 +186,40 @@ TEST_F(ArraysTest, DamagedNpzIsAnErrorOrReadsButNeverCrashes) {
     broken[i] = static_cast<char>(broken[i] ^ 0x55);
     (void)parse_npz(as_bytes(broken), "a.npz");
   }
+}
+
+Tensor floats(std::vector<float> values) {
+  auto n = static_cast<int64_t>(values.size());
+  return Tensor::of<float>(DType::f32, {n}, values);
+}
+
+TEST(Compare, ToleranceIsRelativeToTheExpectedValue) {
+  Tensor want = floats({100, 0}), near = floats({100.05f, 0}), far = floats({100.2f, 0});
+  EXPECT_TRUE(compare(near, want, {1e-3, 0}).within);
+  Difference d = compare(far, want, {1e-3, 0});
+  EXPECT_FALSE(d.within);
+  EXPECT_EQ(d.worst, 0);
+  EXPECT_EQ(d.misses, 1);
+  EXPECT_NEAR(d.max_abs, 0.2, 1e-4);
+  EXPECT_NE(describe(d, far, want).find("1 of 2 elements differ"), std::string::npos);
+}
+
+TEST(Compare, NanAndInfinityOnlyEqualThemselves) {
+  float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+  EXPECT_TRUE(compare(floats({nan, inf, -inf}), floats({nan, inf, -inf}), {}).within);
+  EXPECT_FALSE(compare(floats({nan}), floats({1}), {1, 1}).within);
+  EXPECT_FALSE(compare(floats({inf}), floats({-inf}), {1, 1}).within);
+  EXPECT_FALSE(compare(floats({1}), floats({inf}), {1, 1}).within);
+}
+
+TEST(Compare, TypesShapesAndBits) {
+  Tensor a = floats({0}), b = floats({-0.0f});
+  EXPECT_TRUE(compare(a, b, {}).within);
+  EXPECT_FALSE(compare(a, b, {}).bits_equal);
+  EXPECT_FALSE(compare(a, Tensor(DType::f64, {1}), {}).same_type);
+  EXPECT_FALSE(compare(a, Tensor(DType::f32, {1, 1}), {1, 1}).within);
+  EXPECT_EQ(describe(compare(a, Tensor(DType::i64, {2}), {}), a, Tensor(DType::i64, {2})),
+            "f32[1], expected i64[2]");
 }
 
 }  // namespace

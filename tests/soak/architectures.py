@@ -1,0 +1,192 @@
+"""Tiny networks of many transformers architectures with seeded weights, exported as .pt2.
+
+`python architectures.py OUT [NAME ...]` writes OUT/NAME.pt2 and OUT/NAME.npz (in_0, ..., out_0, ...) for every architecture,
+and OUT/failed.tsv with those that PyTorch itself could not export.
+"""
+import sys
+import traceback
+import warnings
+from pathlib import Path
+
+import numpy as np
+import torch
+import transformers
+
+# Sizes by the names configurations use for them; a name a configuration does not have is skipped.
+TINY = dict(
+    hidden_size=32, d_model=32, n_embd=32, dim=32, embed_dim=32, emb_dim=32, embedding_size=32, word_embed_proj_dim=32,
+    num_hidden_layers=2, n_layer=2, n_layers=2, num_layers=2, encoder_layers=2, decoder_layers=2, num_decoder_layers=2,
+    num_attention_heads=4, n_head=4, n_heads=4, num_heads=4, encoder_attention_heads=4, decoder_attention_heads=4,
+    num_key_value_heads=2, head_dim=8, attention_head_size=8, d_kv=8, kv_channels=8,
+    intermediate_size=48, ffn_dim=48, encoder_ffn_dim=48, decoder_ffn_dim=48, d_ff=48, n_inner=48, hidden_dim=48,
+    moe_intermediate_size=24, num_experts=4, num_local_experts=4, n_routed_experts=4, num_experts_per_tok=2,
+    vocab_size=99, max_position_embeddings=64, n_positions=64, max_position=64, type_vocab_size=2,
+    image_size=32, patch_size=8, num_channels=3, rotary_dim=8, partial_rotary_factor=0.5, pad_token_id=0,
+    bos_token_id=1, eos_token_id=2, q_lora_rank=16, kv_lora_rank=16, qk_rope_head_dim=8, qk_nope_head_dim=8, v_head_dim=8,
+    layer_types=None, use_cache=False, projection_dim=32, attn_implementation=None,
+)
+
+TEXT = """albert bert bert-generation biogpt bloom camembert canine codegen convbert ctrl data2vec-text deberta deberta-v2 distilbert
+electra ernie esm falcon fnet funnel gemma gemma2 glm gpt2 gpt_bigcode gpt_neo gpt_neox gptj granite helium ibert layoutlm llama
+longformer lxmert markuplm mbart megatron-bert mistral mixtral mobilebert mpnet mpt mra nystromformer olmo olmo2 openai-gpt opt
+persimmon phi phi3 qwen2 qwen2_moe qwen3 rembert roberta roberta-prelayernorm roc_bert roformer smollm3 splinter squeezebert stablelm
+starcoder2 xglm xlm xlm-roberta xlnet xmod yoso cohere modernbert ernie4_5 nemotron exaone4""".split()
+SEQ2SEQ = "bart blenderbot blenderbot-small led m2m_100 marian mt5 mvp pegasus plbart t5 prophetnet".split()
+VISION = """beit bit convnext convnextv2 cvt data2vec-vision deit dinov2 dinov2_with_registers efficientnet focalnet hiera levit
+mobilenet_v1 mobilenet_v2 mobilevit mobilevitv2 poolformer pvt pvt_v2 regnet resnet segformer swiftformer swin swinv2 timesformer
+van vit vit_mae vit_msn vitdet yolos ijepa glpn dpt""".split()
+AUDIO = "wav2vec2 hubert wavlm unispeech unispeech-sat sew data2vec-audio whisper audio-spectrogram-transformer".split()
+KINDS = {"text": TEXT, "seq2seq": SEQ2SEQ, "vision": VISION, "audio": AUDIO}
+
+# What single architectures need beyond the common sizes.
+OWN = {
+    "albert": dict(embedding_size=16),
+    "bit": dict(embedding_size=8, hidden_sizes=[8, 16, 16, 16], depths=[1, 1, 1, 1], num_groups=2),
+    "canine": dict(num_hash_buckets=64, num_hash_functions=4, local_transformer_stride=16, downsampling_rate=2),
+    "convbert": dict(embedding_size=32, conv_kernel_size=3, head_ratio=2),
+    "convnext": dict(hidden_sizes=[8, 16, 16, 16], depths=[1, 1, 1, 1], patch_size=4),
+    "convnextv2": dict(hidden_sizes=[8, 16, 16, 16], depths=[1, 1, 1, 1], patch_size=4),
+    "cvt": dict(embed_dim=[8, 16, 16], num_heads=[1, 2, 2], depth=[1, 1, 1], image_size=64, patch_sizes=[7, 3, 3]),
+    "dinov2": dict(patch_size=8),
+    "efficientnet": dict(width_coefficient=0.25, depth_coefficient=0.25, hidden_dim=64),
+    "focalnet": dict(embed_dim=8, depths=[1, 1], hidden_sizes=[8, 16], focal_levels=[2, 2], focal_windows=[3, 3],
+                     patch_size=4),
+    "funnel": dict(block_sizes=[1, 1], d_model=32, n_head=4, d_head=8, d_inner=48, num_decoder_layers=1),
+    "glpn": dict(hidden_sizes=[8, 16, 16, 16], depths=[1, 1, 1, 1], num_attention_heads=[1, 2, 2, 2],
+                 decoder_hidden_size=8, patch_sizes=[7, 3, 3, 3]),
+    "gpt_neo": dict(attention_types=[[["global", "local"], 1]], window_size=8),
+    "hiera": dict(image_size=[32, 32], embed_dim=8, depths=[1, 1, 1], num_heads=[1, 2, 4], mlp_ratio=2.0, query_stride=[2, 2],
+                  masked_unit_size=[2, 2], num_query_pool=2, initial_hidden_dim=8),
+    "levit": dict(image_size=64, hidden_sizes=[16, 32, 48], num_attention_heads=[2, 4, 4], depths=[1, 1, 1], key_dim=[8, 8, 8]),
+    "longformer": dict(attention_window=8),
+    "mobilebert": dict(true_hidden_size=32, intra_bottleneck_size=32, embedding_size=16, hidden_size=64,
+                       num_feedforward_networks=2),
+    "mobilenet_v1": dict(depth_multiplier=0.25, min_depth=8),
+    "mobilenet_v2": dict(depth_multiplier=0.25, min_depth=8),
+    "mobilevit": dict(image_size=64, patch_size=2, hidden_sizes=[16, 24, 32], neck_hidden_sizes=[8, 8, 16, 16, 24, 24, 32]),
+    "mobilevitv2": dict(image_size=64, patch_size=2, width_multiplier=0.25),
+    "modernbert": dict(global_attn_every_n_layers=2, local_attention=8),
+    "mra": dict(max_position_embeddings=32),
+    "poolformer": dict(hidden_sizes=[8, 16, 16, 16], depths=[1, 1, 1, 1], patch_size=16),
+    "pvt": dict(hidden_sizes=[8, 16, 16, 16], depths=[1, 1, 1, 1], num_attention_heads=[1, 2, 2, 2], image_size=64,
+                patch_sizes=[4, 2, 2, 2]),
+    "pvt_v2": dict(hidden_sizes=[8, 16, 16, 16], depths=[1, 1, 1, 1], num_attention_heads=[1, 2, 2, 2], image_size=64,
+                   patch_sizes=[7, 3, 3, 3]),
+    "regnet": dict(embedding_size=8, hidden_sizes=[8, 16, 16, 16], depths=[1, 1, 1, 1], groups_width=8),
+    "resnet": dict(embedding_size=8, hidden_sizes=[8, 16, 16, 16], depths=[1, 1, 1, 1]),
+    "roformer": dict(embedding_size=32),
+    "segformer": dict(hidden_sizes=[8, 16, 16, 16], depths=[1, 1, 1, 1], num_attention_heads=[1, 2, 2, 2],
+                      decoder_hidden_size=16, patch_sizes=[7, 3, 3, 3]),
+    "squeezebert": dict(embedding_size=32),
+    "swiftformer": dict(depths=[1, 1, 1, 1], embed_dims=[8, 16, 24, 32], image_size=64),
+    "swin": dict(embed_dim=8, depths=[1, 1], num_heads=[1, 2], window_size=4, patch_size=4),
+    "swinv2": dict(embed_dim=8, depths=[1, 1], num_heads=[1, 2], window_size=4, patch_size=4),
+    "timesformer": dict(num_frames=2),
+    "van": dict(hidden_sizes=[8, 16, 16, 16], depths=[1, 1, 1, 1], mlp_ratios=[2, 2, 2, 2]),
+    "audio-spectrogram-transformer": dict(patch_size=8, max_length=64, num_mel_bins=16, frequency_stride=8, time_stride=8),
+    "wav2vec2": dict(conv_dim=[16, 16], conv_stride=[4, 2], conv_kernel=[8, 4], num_feat_extract_layers=2,
+                     num_conv_pos_embeddings=8, num_conv_pos_embedding_groups=4),
+    "whisper": dict(num_mel_bins=16, max_source_positions=20, max_target_positions=20, decoder_start_token_id=1),
+    "yolos": dict(image_size=[32, 32], num_detection_tokens=4),
+    "vitdet": dict(pretrain_image_size=32),
+    "dpt": dict(neck_hidden_sizes=[8, 16, 16, 16], fusion_hidden_size=16, backbone_out_indices=[0, 0, 1, 1]),
+    "xlm": dict(emb_dim=32),
+    "prophetnet": dict(num_encoder_layers=2, num_decoder_layers=2, num_encoder_attention_heads=4,
+                       num_decoder_attention_heads=4, encoder_ffn_dim=48, decoder_ffn_dim=48),
+}
+for name in ("hubert", "wavlm", "unispeech", "unispeech-sat", "sew", "data2vec-audio"):
+    OWN[name] = OWN["wav2vec2"]
+
+
+def build(name: str) -> torch.nn.Module:
+    kind = transformers.CONFIG_MAPPING[name]
+    fields = set(kind().to_dict())
+    sizes = {k: v for k, v in TINY.items() if k in fields and v is not None}
+    config = kind(**(sizes | OWN.get(name, {})))
+    torch.manual_seed(0)
+    model = transformers.AutoModel.from_config(config).eval()
+    # Freshly made norms are the identity: give them something to show.
+    with torch.no_grad():
+        for key, buffer in model.named_buffers():
+            if key.endswith("running_mean"):
+                buffer.normal_(std=0.1)
+            elif key.endswith("running_var"):
+                buffer.uniform_(0.5, 1.5)
+    return model
+
+
+def inputs(name: str, kind: str, model: torch.nn.Module) -> dict[str, torch.Tensor]:
+    generator = torch.Generator().manual_seed(1)
+    config = model.config
+    tokens = lambda n: torch.randint(3, 90, (1, n), generator=generator)
+    if name == "lxmert":
+        return {"input_ids": tokens(12), "visual_feats": torch.rand(1, 4, config.visual_feat_dim, generator=generator),
+                "visual_pos": torch.rand(1, 4, 4, generator=generator)}
+    if kind == "text":
+        return {"input_ids": tokens(16)}
+    if kind == "seq2seq":
+        return {"input_ids": tokens(12), "decoder_input_ids": tokens(8)}
+    if kind == "vision":
+        size = getattr(config, "image_size", 32)
+        size = size[0] if isinstance(size, (list, tuple)) else size
+        size = size if isinstance(size, int) and size <= 64 else 64
+        shape = (1, 2, 3, size, size) if name == "timesformer" else (1, 3, size, size)
+        return {"pixel_values": torch.rand(shape, generator=generator)}
+    if name == "whisper":
+        return {"input_features": torch.rand(1, 16, 40, generator=generator), "decoder_input_ids": tokens(6)}
+    if name == "audio-spectrogram-transformer":
+        return {"input_values": torch.rand(1, 64, 16, generator=generator)}
+    return {"input_values": torch.randn(1, 400, generator=generator)}
+
+
+class Plain(torch.nn.Module):
+    """The model with its float tensor outputs as a flat tuple, caches left out."""
+
+    def __init__(self, model: torch.nn.Module, names: list[str]) -> None:
+        super().__init__()
+        self.model, self.names = model, names
+
+    def forward(self, *args):
+        result = self.model(**dict(zip(self.names, args)), return_dict=True)
+        return tuple(v for k, v in result.items() if isinstance(v, torch.Tensor) and v.is_floating_point())
+
+
+def export(name: str, kind: str, out: Path) -> None:
+    model = build(name)
+    given = inputs(name, kind, model)
+    plain = Plain(model, list(given)).eval()
+    args = tuple(given.values())
+    with torch.no_grad():
+        expected = plain(*args)
+        program = torch.export.export(plain, args)
+    for node in program.graph.nodes:
+        node.meta.pop("stack_trace", None)
+    torch.export.save(program, out / f"{name}.pt2")
+    arrays = {f"in_{i}": a.numpy() for i, a in enumerate(args)} | {f"out_{i}": a.numpy() for i, a in enumerate(expected)}
+    np.savez(out / f"{name}.npz", **arrays)
+
+
+def main() -> None:
+    warnings.simplefilter("ignore")
+    transformers.logging.set_verbosity_error()
+    torch.set_num_threads(1)
+    out = Path(sys.argv[1])
+    out.mkdir(parents=True, exist_ok=True)
+    wanted, failed = sys.argv[2:], []
+    for kind, names in KINDS.items():
+        for name in names:
+            if (wanted and name not in wanted) or (out / f"{name}.npz").exists():
+                continue
+            try:
+                export(name, kind, out)
+            except Exception as why:  # PyTorch or transformers cannot: recorded, not ours to judge
+                failed.append(f"{name}\t{type(why).__name__}: {str(why).strip().splitlines()[0][:160] if str(why).strip() else ''}")
+                if wanted:
+                    traceback.print_exc()
+    if not wanted:
+        (out / "failed.tsv").write_text("".join(line + "\n" for line in failed))
+    print(f"{len(list(out.glob('*.npz')))} exported, {len(failed)} failed")
+
+
+if __name__ == "__main__":
+    main()
