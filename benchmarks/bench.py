@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+"""Speed, compile time and memory, side by side with others: bench.py BUILD [section ...].
+
+Sections: speed (generated C against emx-onnx-cgen's C and ONNX Runtime, one core, batch 1), compile (time and peak
+memory of quantc on large models). Each bar of the project is printed with its verdict; a missed one makes the exit
+status 1.
+"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parent.parent
+MODELS = ROOT / "tests" / "models"
+TOOLS = ROOT / "tools"
+# At least this many times faster than emx-onnx-cgen.
+SPEED_BARS = {"timm_test_resnet": 10.0, "tv_mobilenet_v2_025": 3.0}
+FLAGS = ["-O3", "-march=native"]
+
+TIMER = r"""
+#define _POSIX_C_SOURCE 199309L
+#include <stdio.h>
+#include <time.h>
+%(declare)s
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+static float in[%(inputs)d], out[%(outputs)d];
+%(state)s
+int main(void) {
+  double best = 1e9, total = 0;
+  for (int i = 0; i < %(inputs)d; ++i) in[i] = (float)((i * 7919) %% 1000) / 500.0f - 1.0f;
+  for (int n = 0; n < 10000 && (n < 5 || total < 1.5); ++n) {
+    double start = now(), spent;
+    %(call)s;
+    spent = now() - start;
+    total += spent;
+    if (spent < best) best = spent;
+  }
+  printf("%%.9f %%g\n", best, (double)out[0]);
+  return 0;
+}
+"""
+
+
+def run(*command, **options) -> subprocess.CompletedProcess:
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, **options)
+    if done.returncode != 0:
+        raise SystemExit(f"{' '.join(map(str, command))} failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+    return done
+
+
+def one_core(*command) -> list[str]:
+    return (["taskset", "-c", "0"] if shutil.which("taskset") else []) + [str(c) for c in command]
+
+
+class Bench:
+    def __init__(self, build: Path) -> None:
+        self.quantc = build / "bin" / "quantc"
+        self.work = build / "bench"
+        self.work.mkdir(parents=True, exist_ok=True)
+        self.results: dict = {}
+        self.missed: list[str] = []
+
+    def bar(self, what: str, value: float, limit: float, unit: str, at_least: bool) -> None:
+        good = value >= limit if at_least else value <= limit
+        print(f"  {'ok  ' if good else 'MISS'} {what}: {value:.3g} {unit} (bar {'>=' if at_least else '<='} {limit:g})")
+        self.results[what] = {"value": value, "bar": limit, "ok": good}
+        if not good:
+            self.missed.append(what)
+
+    # -- speed -----------------------------------------------------------------------------------------------------
+
+    def timed(self, name: str, sources: list[Path], extra: list, **text) -> float:
+        """Best seconds of one call in a program built from `sources` and the timer."""
+        source, program = self.work / f"{name}_time.c", self.work / f"{name}_time"
+        source.write_text(TIMER % text)
+        run(os.environ.get("CC", "cc"), *FLAGS, *extra, source, *sources, "-lm", "-o", program)
+        return float(run(*one_core(program)).stdout.split()[0])
+
+    def speed(self) -> None:
+        import onnxruntime as ort
+
+        print("milliseconds per inference, batch 1, one core, best run")
+        print(f"  {'model':24}{'quantc':>10}{'emx-onnx-cgen':>16}{'ONNX Runtime':>14}{'faster than emx':>17}")
+        for model, bar in SPEED_BARS.items():
+            path = MODELS / f"{model}.onnx"
+            options = ort.SessionOptions()
+            options.intra_op_num_threads = 1
+            session = ort.InferenceSession(str(path), options)
+            shape_in, shape_out = session.get_inputs()[0].shape, session.get_outputs()[0].shape
+            size = dict(inputs=int(np.prod(shape_in)), outputs=int(np.prod(shape_out)))
+            feeds = {session.get_inputs()[0].name: np.random.default_rng(0).random(shape_in, dtype=np.float32)}
+            ours = self.time_quantc(model, path, size)
+            emx = self.time_emx(model, path, size)
+            theirs = min(self.clock(lambda: session.run(None, feeds)) for _ in range(50))
+            print(f"  {model:24}{ours * 1e3:10.3f}{emx * 1e3:16.3f}{theirs * 1e3:14.3f}{emx / ours:16.1f}x")
+            self.results[f"{model} ms"] = {"quantc": ours * 1e3, "emx": emx * 1e3, "onnxruntime": theirs * 1e3}
+            self.bar(f"{model} against emx-onnx-cgen", emx / ours, bar, "x", True)
+
+    @staticmethod
+    def clock(call) -> float:
+        start = time.perf_counter()
+        call()
+        return time.perf_counter() - start
+
+    def time_quantc(self, model: str, path: Path, size: dict) -> float:
+        out = self.work / f"{model}_quantc"
+        shutil.rmtree(out, ignore_errors=True)
+        run(self.quantc, "compile", path, "-o", out, "--name", "net")
+        run("make", "-s", "-C", out, f"CFLAGS={' '.join(FLAGS)}", "libnet.a")
+        return self.timed(f"{model}_quantc", [out / "libnet.a"], [f"-I{out}"], **size, declare='#include "net.h"',
+                          state="static _Alignas(NET_ARENA_ALIGN) unsigned char arena[NET_ARENA_BYTES + 1];",
+                          call="if (net_run(in, out, arena) != 0) return 1")
+
+    def time_emx(self, model: str, path: Path, size: dict) -> float:
+        source = self.work / f"{model}_emx.c"
+        run(Path(sys.executable).with_name("emx-onnx-cgen"), "compile", "--large-weight-threshold", "0",
+            "--model-name", "net", path, source)
+        # -ffast-math is the fastest its code gets.
+        return self.timed(f"{model}_emx", [source], ["-ffast-math"], **size, state="",
+                          declare="extern void net(const float*, float*);", call="net(in, out)")
+
+    # -- compile time ----------------------------------------------------------------------------------------------
+
+    def make(self, script: str, name: str, *args) -> Path:
+        path = self.work / name
+        if not path.exists():
+            run(sys.executable, TOOLS / script, *args, path)
+        return path
+
+    def compile_cost(self, path: Path, *flags) -> tuple[float, float]:
+        """Seconds and peak resident MB of one compilation."""
+        out = self.work / "compiled"
+        shutil.rmtree(out, ignore_errors=True)
+        start = time.perf_counter()
+        child = subprocess.Popen([str(self.quantc), "compile", str(path), "-o", str(out), "--name", "net", *flags],
+                                 stdout=subprocess.DEVNULL)
+        _, status, usage = os.wait4(child.pid, 0)
+        if status != 0:
+            raise SystemExit(f"quantc compile {path} failed with status {os.waitstatus_to_exitcode(status)}")
+        return time.perf_counter() - start, usage.ru_maxrss / 1024
+
+    def compile(self) -> None:
+        print("time and memory of quantc compile")
+        resnet = self.make("make_resnet50.py", "resnet50.onnx")
+        seconds, memory = self.compile_cost(resnet, "--weights", "incbin")
+        self.bar("ResNet-50 compile time", seconds, 2.0, "s", False)
+        self.bar("ResNet-50 peak memory", memory, 1.3 * resnet.stat().st_size / 2**20 + 256, "MB", False)
+        small, _ = self.compile_cost(self.make("make_chain.py", "chain_10k.onnx", 10_000))
+        large, _ = self.compile_cost(self.make("make_chain.py", "chain_100k.onnx", 100_000))
+        self.bar("chain of 100,000 nodes", large, 5.0, "s", False)
+        self.bar("time for 100,000 nodes over 10,000", large / small, 12.0, "x", False)
+
+
+def main() -> None:
+    bench = Bench(Path(sys.argv[1]).resolve())
+    for section in sys.argv[2:] or ["speed", "compile"]:
+        getattr(bench, section)()
+    (bench.work / "results.json").write_text(json.dumps(bench.results, indent=1) + "\n")
+    if bench.missed:
+        raise SystemExit(f"{len(bench.missed)} bar(s) missed: {', '.join(bench.missed)}")
+
+
+if __name__ == "__main__":
+    main()

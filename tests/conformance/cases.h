@@ -1,0 +1,43 @@
+// The exported ONNX cases as C++ sees them; tests/conformance/export_cases.py writes them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "arrays/compare.h"
+#include "arrays/npz.h"
+#include "support/result.h"
+
+namespace qc::conformance {
+
+/// One variant of a model: which of the case's inputs it still has.
+struct Variant {
+  int level = 0;
+  std::vector<int> inputs;
+};
+
+struct Case {
+  std::string name, group, folder;
+  Tolerance tolerance;
+  int sets = 0;
+  std::vector<Variant> variants;
+  std::string reason;  // why it cannot run at all; empty when it can
+};
+
+/// Reads DIR/cases.tsv.
+Result<std::vector<Case>> read_cases(const std::string& dir);
+
+struct DataSet {
+  std::vector<Tensor> inputs, outputs;
+};
+Result<DataSet> read_set(const Case& c, int index);
+
+/// The tensor under another element type of the same size: types numpy does not have are stored as
+/// integers. Unchanged when the sizes differ or it already has the type.
+Tensor retyped(const Tensor& tensor, DType dtype);
+
+/// Empty when every output fits the expected one; else the first that does not.
+std::string misses(const std::vector<Tensor>& got, const std::vector<Tensor>& want,
+                   Tolerance tolerance);
+
+}  // namespace qc::conformance
