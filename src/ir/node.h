@@ -72,6 +72,8 @@ class Node {
   virtual Result<Ok> eval(EvalContext&) const = 0;
   /// Kernel calls that compute the outputs.
   virtual Result<Ok> lower(Lowering&) const = 0;
+  /// Output 0 is operand 0, bit for bit: a reshape to the same shape, a clamp without limits.
+  virtual bool is_identity() const { return false; }
   /// Multiply-accumulates of one evaluation, for reports.
   virtual int64_t macs() const { return 0; }
 

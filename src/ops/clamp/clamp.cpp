@@ -23,6 +23,13 @@ Result<std::vector<Type>> Clamp::infer() const {
   return std::vector<Type>{x};
 }
 
+bool Clamp::absorb_clamp(Limits after) {
+  const Limits both = narrow({lo, hi}, after);
+  lo = both.lo;
+  hi = both.hi;
+  return true;
+}
+
 Result<Ok> Clamp::eval(EvalContext& c) const {
   const Tensor& x = c.in(0);
   Tensor& y = c.out(0);

@@ -1,11 +1,11 @@
 #pragma once
 
-#include "ir/node.h"
+#include "ir/capability.h"
 
 namespace qc {
 
 /// y = x limited to [lo, hi]; NaN stays NaN. relu is clamp with lo = 0.
-class Clamp final : public OpNode<Clamp> {
+class Clamp final : public OpNode<Clamp>, public IsClamp, public AbsorbsClamp {
  public:
   static const OpInfo kInfo;
   double lo = -kInf, hi = kInf;
@@ -16,6 +16,9 @@ class Clamp final : public OpNode<Clamp> {
     v("hi", hi, kInf);
   }
   Result<std::vector<Type>> infer() const override;
+  bool is_identity() const override { return lo == -kInf && hi == kInf; }
+  Limits limits() const override { return {lo, hi}; }
+  bool absorb_clamp(Limits after) override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
 };

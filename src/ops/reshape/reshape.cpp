@@ -24,6 +24,7 @@ class Reshape final : public OpNode<Reshape> {
     return std::vector<Type>{y};
   }
   std::optional<Dims> contents() const override { return known_ints(input(0)); }
+  bool is_identity() const override { return shape == input_type(0).shape; }
   Result<Ok> eval(EvalContext& c) const override {
     c.set_out(0, c.in(0).reshaped(static_dims(shape)));
     return Ok{};
