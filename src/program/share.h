@@ -1,0 +1,15 @@
+// Sharing storage before placement: copies that vanish because the source is written where the copy
+// would go, and results that overwrite an operand nobody needs any more.
+#pragma once
+
+#include "program/program.h"
+
+namespace qc {
+
+/// Removes whole-buffer copies whose source can live inside the destination.
+void elide_copies(Program& program);
+
+/// Lets a call write its result over an operand that dies there, where the kernel allows it.
+void share_in_place(Program& program);
+
+}  // namespace qc
