@@ -105,13 +105,13 @@ Result<Ok> Archive::read_new(const ZipArchive& zip) {
   return Ok{};
 }
 
-bool Archive::has_weight(std::string_view name) const {
-  return weights_.find(name) != nullptr || constants_.find(name) != nullptr;
+const StoredTensor* Archive::find(std::string_view name) const {
+  const StoredTensor* stored = weights_.find(name);
+  return stored != nullptr ? stored : constants_.find(name);
 }
 
 Result<Tensor> Archive::weight(std::string_view name) const {
-  const StoredTensor* stored = weights_.find(name);
-  if (stored == nullptr) stored = constants_.find(name);
+  const StoredTensor* stored = find(name);
   Loc loc{file_, {std::string(name)}, {}};
   if (stored == nullptr) {
     return error(Code::format, loc, "the archive has no tensor of this name");

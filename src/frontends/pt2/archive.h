@@ -22,6 +22,9 @@ struct StoredTensor {
   int64_t offset = 0;  // in elements
   std::span<const std::byte> storage;
   bool pickled = false;  // `storage` is a torch.save archive and the rest is unset
+
+  /// The same window on the same bytes.
+  bool operator==(const StoredTensor& other) const;
 };
 
 /// The window's elements in row-major order: borrowed from `owner` when they already lie so.
@@ -56,7 +59,8 @@ class Archive {
   const std::string& file() const { return file_; }
   /// A parameter or persistent buffer from the state dict, else from the constants.
   Result<Tensor> weight(std::string_view name) const;
-  bool has_weight(std::string_view name) const;
+  /// How that tensor is stored; null when there is none of this name.
+  const StoredTensor* find(std::string_view name) const;
 
  private:
   Result<Ok> read_old(const ZipArchive& zip, std::string_view json);

@@ -13,10 +13,12 @@ constexpr size_t kMaxText = 1 << 14;
 /// single symbols and numbers, so the first name decides.
 bool is_srepr(std::string_view text) {
   for (std::string_view head :
-       {"Symbol(", "Integer(", "Add(", "Mul(", "Pow(", "FloorDiv(", "CeilDiv(", "CleanDiv(",
-        "PythonMod(", "Piecewise(", "Rational(", "Float(", "ToFloat(", "FloatPow(", "FloatTrueDiv(",
-        "IntTrueDiv(", "ModularIndexing(", "Where(", "TruncToInt(", "CeilToInt(", "FloorToInt(",
-        "RoundToInt(", "PowByNatural(", "Identity(", "LShift(", "RShift("}) {
+       {"Symbol(",     "Integer(",         "Add(",          "Mul(",        "Pow(",
+        "FloorDiv(",   "CeilDiv(",         "CleanDiv(",     "PythonMod(",  "Piecewise(",
+        "Rational(",   "Float(",           "ToFloat(",      "FloatPow(",   "FloatTrueDiv(",
+        "IntTrueDiv(", "ModularIndexing(", "Where(",        "TruncToInt(", "CeilToInt(",
+        "FloorToInt(", "RoundToInt(",      "PowByNatural(", "Identity(",   "LShift(",
+        "RShift("}) {
     if (text.find(head) != text.npos) return true;
   }
   return false;
@@ -64,7 +66,8 @@ class Parser {
     if (end == text_.npos || end == pos_) return fail("expected a symbol's name");
     std::string_view name = text_.substr(pos_, end - pos_);
     for (char c : name) {
-      if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_') return fail("a bad symbol name");
+      if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_')
+        return fail("a bad symbol name");
     }
     pos_ = end + 1;
     while (take(',')) {

@@ -128,6 +128,12 @@ Tensor with_clean_booleans(Tensor t) {
 
 }  // namespace
 
+bool StoredTensor::operator==(const StoredTensor& other) const {
+  return storage.data() == other.storage.data() && storage.size() == other.storage.size() &&
+         dtype == other.dtype && sizes == other.sizes && strides == other.strides &&
+         offset == other.offset && pickled == other.pickled;
+}
+
 Result<Tensor> materialise(const StoredTensor& stored, std::shared_ptr<const void> owner,
                            const Loc& loc) {
   if (stored.pickled) {

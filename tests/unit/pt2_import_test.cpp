@@ -1,0 +1,110 @@
+// The .pt2 importer without any import row: what it refuses, and how it says so.
+#include <gtest/gtest.h>
+
+#include "frontends/pt2/importer.h"
+#include "frontends/pt2/inline.h"
+#include "frontends/pt2/liveness.h"
+#include "frontends/pt2/views.h"
+
+namespace qc::pt2 {
+namespace {
+
+TEST(Pt2Import, ListsEveryMissingOpWithCountAndPlace) {
+  auto graph = import_file("tests/models/timm_test_resnet.pt2");
+  ASSERT_FALSE(graph.ok());
+  const Diag& diag = graph.diag();
+  EXPECT_EQ(diag.code, Code::unsupported_op);
+  EXPECT_EQ(diag.text, "9 operations are not supported");
+  ASSERT_EQ(diag.notes.size(), 9u);
+  EXPECT_EQ(diag.notes[0], "aten.adaptive_avg_pool2d.default: 1 use, first at 'global_pool.pool'");
+  EXPECT_EQ(diag.notes[4], "aten.conv2d.default: 15 uses, first at 'conv1.0'");
+}
+
+TEST(Pt2Import, PlainFormsOfInPlaceOps) {
+  EXPECT_EQ(plain_form("add_.Tensor"), "add.Tensor");
+  EXPECT_EQ(plain_form("relu_.default"), "relu.default");
+  EXPECT_EQ(plain_form("__and__.Tensor"), std::nullopt);
+  EXPECT_EQ(plain_form("add.Tensor"), std::nullopt);
+  EXPECT_EQ(plain_form("_.x"), std::nullopt);
+}
+
+std::vector<SymInt> sizes(std::initializer_list<int64_t> list) {
+  std::vector<SymInt> out;
+  for (int64_t v : list) out.push_back({v, {}, {}, {}});
+  return out;
+}
+
+TEST(Pt2Import, ReshapeIsAViewWhereStridesAllow) {
+  const ViewOp& reshape = *find_view("reshape.default");
+  auto view = [&](auto from, auto strides, auto to) {
+    return returns_view(reshape, {7, sizes(from), sizes(strides), {}}, {7, sizes(to), {}, {}});
+  };
+  using L = std::initializer_list<int64_t>;
+  EXPECT_TRUE(view(L{2, 3, 4}, L{12, 4, 1}, L{6, 4}));
+  EXPECT_TRUE(view(L{2, 3, 4}, L{24, 4, 1}, L{2, 12}));
+  EXPECT_FALSE(view(L{2, 3, 4}, L{24, 4, 1}, L{24}));
+  EXPECT_FALSE(view(L{3, 2}, L{1, 3}, L{6}));
+  EXPECT_TRUE(view(L{3, 2}, L{1, 3}, L{3, 1, 2}));
+  const ViewOp& contiguous = *find_view("contiguous.default");
+  EXPECT_FALSE(returns_view(contiguous, {7, sizes({3, 2}), sizes({1, 3}), {}},
+                            {7, sizes({3, 2}), sizes({2, 1}), {}}));
+}
+
+ExportedNode node(std::string target, std::vector<std::string> inputs, std::string output) {
+  ExportedNode n;
+  n.target = std::move(target);
+  for (const std::string& name : inputs) {
+    n.inputs.push_back({"", Argument{ArgKind::tensor, {{Item::Kind::name, name, 0, 0}}, {}, {}}});
+  }
+  n.outputs.push_back(Argument{ArgKind::tensor, {{Item::Kind::name, output, 0, 0}}, {}, {}});
+  return n;
+}
+
+TEST(Pt2Import, WritesThroughViewsAreLiveAndDeadNodesAreNot) {
+  FlatGraph g;
+  g.nodes.push_back({node("torch.ops.aten.rand.default", {}, "r"), 0});
+  g.nodes.push_back({node("torch.ops.aten.clone.default", {"x"}, "c"), 0});
+  g.nodes.push_back({node("torch.ops.aten.select.int", {"c"}, "s"), 0});
+  g.nodes.push_back({node("torch.ops.aten.fill_.Scalar", {"s"}, "f"), 0});
+  g.nodes.push_back({node("torch.ops.aten.add_.Tensor", {"r"}, "unused"), 0});
+  Liveness live(g, {"c"}, {"x"});
+  EXPECT_FALSE(live.live(0));
+  EXPECT_TRUE(live.live(1));
+  EXPECT_TRUE(live.live(2));
+  EXPECT_TRUE(live.live(3));
+  EXPECT_FALSE(live.live(4));
+  EXPECT_TRUE(live.written("c"));
+  EXPECT_FALSE(live.written("x"));
+}
+
+TEST(Pt2Import, WrapperBodiesAreInlinedWithTheirOwnNames) {
+  ExportedGraph body;
+  auto name = [](const char* n) {
+    return Argument{ArgKind::tensor, {{Item::Kind::name, n, 0, 0}}, {}, {}};
+  };
+  body.inputs = {name("x")};
+  body.nodes.push_back(node("torch.ops.aten.relu.default", {"x"}, "y"));
+  body.outputs = {name("y")};
+  ExportedGraph top;
+  top.nodes.push_back(node("torch.ops.aten.neg.default", {"a"}, "y"));
+  ExportedNode hop = node("torch.ops.higher_order.wrap_with_set_grad_enabled", {}, "z");
+  hop.inputs.push_back({"", Argument{ArgKind::boolean, {{}}, {}, {}}});
+  hop.inputs.push_back({"", Argument{ArgKind::graph,
+                                     {{Item::Kind::name, "submod", 0, 0}},
+                                     std::make_shared<const ExportedGraph>(body),
+                                     {}}});
+  hop.inputs.push_back({"", name("y")});
+  top.nodes.push_back(hop);
+  top.nodes.push_back(node("torch.ops.aten.add.Tensor", {"y", "z"}, "sum"));
+  top.outputs = {name("sum")};
+  auto flat = flatten(top, {});
+  ASSERT_TRUE(flat.ok()) << render(flat.diag());
+  ASSERT_EQ(flat->nodes.size(), 3u);
+  EXPECT_EQ(flat->nodes[1].node.inputs[0].arg.items[0].text, "y");
+  EXPECT_EQ(flat->nodes[1].node.outputs[0].items[0].text, "1/y");
+  EXPECT_EQ(flat->nodes[2].node.inputs[0].arg.items[0].text, "y");
+  EXPECT_EQ(flat->nodes[2].node.inputs[1].arg.items[0].text, "1/y");
+}
+
+}  // namespace
+}  // namespace qc::pt2
