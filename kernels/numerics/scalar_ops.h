@@ -111,10 +111,10 @@ QN_DEFINE_FLOAT_OPS(f64, double, qn_fma, qn_mul, UINT64_C(0x8000000000000000))
 #define QN_NEVER(x) 0
 #define QN_DEFINE_INT_OPS(t, T, U, bits, below_0)                                          \
   QN_HOT T qn_neg_##t(T x) { return (T)((U)0 - (U)x); }                                    \
-  QN_HOT T qn_abs_##t(T x) { return x > 0 ? x : (T)((U)0 - (U)x); }                        \
+  QN_HOT T qn_abs_##t(T x) { return (T)(x > 0 ? (U)x : (U)0 - (U)x); }                     \
   QN_HOT T qn_sign_##t(T x) { return (T)((x > 0) - below_0(x)); }                          \
   QN_HOT T qn_square_##t(T x) { return (T)((U)x * (U)x); }                                 \
-  QN_HOT T qn_relu_##t(T x) { return x > 0 ? x : 0; }                                      \
+  QN_HOT T qn_relu_##t(T x) { return (T)(x > 0 ? x : 0); }                                 \
   QN_HOT T qn_bit_not_##t(T x) { return (T) ~(U)x; }                                       \
   QN_HOT T qn_add_##t(T a, T b) { return (T)((U)a + (U)b); }                               \
   QN_HOT T qn_sub_##t(T a, T b) { return (T)((U)a - (U)b); }                               \
@@ -122,7 +122,7 @@ QN_DEFINE_FLOAT_OPS(f64, double, qn_fma, qn_mul, UINT64_C(0x8000000000000000))
   /* Towards zero. */                                                                      \
   QN_HOT T qn_div_##t(T a, T b) {                                                          \
     if (b == 0) return 0;                                                                  \
-    return below_0(b) && b == (T)-1 ? qn_neg_##t(a) : (T)(a / b);                          \
+    return (T)(below_0(b) && b == (T)-1 ? qn_neg_##t(a) : a / b);                          \
   }                                                                                        \
   /* The remainder with the sign of a. */                                                  \
   QN_HOT T qn_fmod_##t(T a, T b) {                                                         \
@@ -154,9 +154,9 @@ QN_DEFINE_FLOAT_OPS(f64, double, qn_fma, qn_mul, UINT64_C(0x8000000000000000))
   QN_HOT T qn_bit_or_##t(T a, T b) { return (T)(a | b); }                                  \
   QN_HOT T qn_bit_xor_##t(T a, T b) { return (T)(a ^ b); }                                 \
   /* Distances outside [0, bits) shift everything out. */                                  \
-  QN_HOT T qn_shl_##t(T a, T b) { return !below_0(b) && b < (bits) ? (T)((U)a << b) : 0; } \
+  QN_HOT T qn_shl_##t(T a, T b) { return (T)(!below_0(b) && b < (bits) ? (U)a << b : 0); } \
   QN_HOT T qn_shr_##t(T a, T b) {                                                          \
-    return !below_0(b) && b < (bits) ? (T)(a >> b) : (T)(below_0(a) ? -1 : 0);             \
+    return (T)(!below_0(b) && b < (bits) ? a >> b : below_0(a) ? (T)-1 : 0);               \
   }
 
 QN_DEFINE_INT_OPS(i8, int8_t, uint32_t, 8, QN_BELOW_0)
