@@ -65,6 +65,13 @@ class Lowering {
   Result<std::vector<View>> region(const Graph& region, const std::vector<View>& inputs, Steps& steps);
   /// Records control flow; see Step.
   void add(Step step) { steps_->push_back(std::move(step)); }
+  /// What `record` calls or copies goes to `steps`, the body of control flow.
+  template <class F>
+  void into(Steps& steps, F&& record) {
+    Steps* outer = std::exchange(steps_, &steps);
+    record();
+    steps_ = outer;
+  }
   /// A plain copy of `bytes` bytes, for carried values.
   void copy(View from, View to, int64_t bytes);
 

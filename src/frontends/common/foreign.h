@@ -15,7 +15,8 @@ namespace qc {
 
 using Values = std::vector<Value*>;
 using Strings = std::vector<std::string>;
-/// An argument of a foreign op: an ONNX attribute or a named ATen argument.
+/// An argument of a foreign op: an ONNX attribute or a named ATen argument. ONNX attributes that hold
+/// an element type (to, dtype, output_dtype, stash_type, ...) are DTypes here.
 using Arg = std::variant<std::monostate, Value*, Values, bool, int64_t, double, std::string, DType,
                          Ints, Floats, Dim, Dims, Strings, Tensor>;
 

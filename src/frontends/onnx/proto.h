@@ -42,7 +42,7 @@ struct SparseTensorProto {
   std::vector<int64_t> dims;
 };
 
-struct Dim {
+struct DimProto {
   enum class Kind : uint8_t { unknown, value, param };
   Kind kind = Kind::unknown;
   int64_t value = 0;
@@ -54,7 +54,7 @@ struct TypeProto {
   Kind kind = Kind::none;
   int32_t elem_type = 0;
   bool has_shape = false;  // without a shape the rank is unknown; an empty shape is a scalar
-  std::vector<Dim> shape;
+  std::vector<DimProto> shape;
   std::unique_ptr<TypeProto> element;  // of a sequence or an optional
 };
 

@@ -275,11 +275,11 @@ class Reader {
     });
   }
 
-  void dim(std::string_view in, Dim& out) {
+  void dim(std::string_view in, DimProto& out) {
     message("dim", in, [&](pbf_reader& m) {
       switch (m.tag_and_type()) {
-        case varint(1): out = {Dim::Kind::value, m.get_int64(), {}}; return true;
-        case bytes(2): out = {Dim::Kind::param, 0, text(m)}; return true;
+        case varint(1): out = {DimProto::Kind::value, m.get_int64(), {}}; return true;
+        case bytes(2): out = {DimProto::Kind::param, 0, text(m)}; return true;
         default: return false;
       }
     });

@@ -75,7 +75,7 @@ Loc TensorReader::loc(const TensorProto& tensor) const {
   return out;
 }
 
-Result<Tensor> TensorReader::read(const TensorProto& tensor) {
+Result<TensorReader::Storage> TensorReader::locate(const TensorProto& tensor) {
   const std::optional<DType> dtype = dtype_of(tensor.data_type);
   if (!dtype) {
     return error(Code::unsupported, loc(tensor), "elements of type {} are not supported",
@@ -89,45 +89,54 @@ Result<Tensor> TensorReader::read(const TensorProto& tensor) {
     total.diag().loc = loc(tensor);
     return std::move(total).diag();
   }
-  const int64_t count = *total / static_cast<int64_t>(bytes(*dtype));
+  Storage out;
+  out.dtype = *dtype;
+  out.size = *total;
   if (tensor.external) {
     QC_ASSIGN(ExternalFiles::Part part, external_.open(tensor));
-    return from_bytes(tensor, *dtype, count, part.bytes, part.file);
-  }
-  if (tensor.raw_data) {
+    out.raw = part.bytes;
+    out.owner = part.file;
+  } else if (tensor.raw_data) {
     const auto* p = reinterpret_cast<const std::byte*>(tensor.raw_data->data());
-    return from_bytes(tensor, *dtype, count, {p, tensor.raw_data->size()}, file_);
+    out.raw = {p, tensor.raw_data->size()};
+    out.owner = file_;
+  } else {
+    out.typed = true;
+    return out;
   }
-  return decode_typed(tensor, *dtype, count, loc(tensor));
+  const int64_t count = out.size / static_cast<int64_t>(bytes(*dtype));
+  const int64_t want = bits(*dtype) < 8 ? packed_size(count, per_byte(*dtype)) : out.size;
+  if (static_cast<int64_t>(out.raw.size()) != want) {
+    return error(Code::format, loc(tensor), "{} elements of {} take {} bytes, got {}", count,
+                 data_type_name(tensor.data_type), want, out.raw.size());
+  }
+  const bool aligned = reinterpret_cast<uintptr_t>(out.raw.data()) % bytes(*dtype) == 0;
+  out.borrowable = out.owner && aligned && bits(*dtype) >= 8 &&
+                   (*dtype != DType::boolean || all_0_or_1(out.raw));
+  return out;
 }
 
-Result<Tensor> TensorReader::from_bytes(const TensorProto& tensor, DType dtype, int64_t count,
-                                        std::span<const std::byte> raw,
-                                        const std::shared_ptr<const MappedFile>& owner) {
-  const int64_t want = bits(dtype) < 8 ? packed_size(count, per_byte(dtype))
-                                       : count * static_cast<int64_t>(bytes(dtype));
-  if (static_cast<int64_t>(raw.size()) != want) {
-    return error(Code::format, loc(tensor), "{} elements of {} take {} bytes, got {}", count,
-                 data_type_name(tensor.data_type), want, raw.size());
+Result<Tensor> TensorReader::read(const TensorProto& tensor) {
+  QC_ASSIGN(const Storage at, locate(tensor));
+  const DType dtype = at.dtype;
+  if (at.typed) {
+    return decode_typed(tensor, dtype, at.size / static_cast<int64_t>(bytes(dtype)), loc(tensor));
   }
-  const bool aligned = reinterpret_cast<uintptr_t>(raw.data()) % bytes(dtype) == 0;
-  const bool native = bits(dtype) >= 8 && (dtype != DType::boolean || all_0_or_1(raw));
-  if (aligned && native && owner) return Tensor::borrow(dtype, tensor.dims, raw, owner);
-
+  if (at.borrowable) return Tensor::borrow(dtype, tensor.dims, at.raw, at.owner);
   Tensor out(dtype, tensor.dims);
   std::span<std::byte> to = out.mutable_bytes();
   if (bits(dtype) < 8) {
-    const int per = per_byte(dtype);
+    const size_t per = static_cast<size_t>(per_byte(dtype));
     for (size_t i = 0; i < to.size(); ++i) {
-      const uint8_t byte = static_cast<uint8_t>(raw[i / static_cast<size_t>(per)]);
-      to[i] = std::byte{unpack(dtype, byte, static_cast<int>(i % static_cast<size_t>(per)))};
+      const uint8_t byte = static_cast<uint8_t>(at.raw[i / per]);
+      to[i] = std::byte{unpack(dtype, byte, static_cast<int>(i % per))};
     }
   } else if (dtype == DType::boolean) {
-    for (size_t i = 0; i < to.size(); ++i) to[i] = std::byte{raw[i] != std::byte{0}};
+    for (size_t i = 0; i < to.size(); ++i) to[i] = std::byte{at.raw[i] != std::byte{0}};
   } else if (!to.empty()) {
-    std::memcpy(to.data(), raw.data(), to.size());
+    std::memcpy(to.data(), at.raw.data(), to.size());
   }
-  if (owner && raw.size() >= kDropBytes) owner->drop(raw);
+  if (at.owner && at.raw.size() >= kDropBytes) at.owner->drop(at.raw);
   return out;
 }
 

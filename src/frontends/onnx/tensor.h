@@ -52,10 +52,19 @@ class TensorReader {
   Result<Tensor> read(const TensorProto& tensor);
   Result<Tensor> read(const SparseTensorProto& sparse);
 
+  /// Where the elements of a tensor lie.
+  struct Storage {
+    DType dtype = DType::f32;
+    int64_t size = 0;             // bytes as a qc::Tensor
+    bool typed = false;           // in a typed field, not in `raw`
+    std::span<const std::byte> raw;
+    std::shared_ptr<const MappedFile> owner;
+    bool borrowable = false;      // aligned and native in a mapped file
+  };
+  /// Checks type and sizes without reading the elements.
+  Result<Storage> locate(const TensorProto& tensor);
+
  private:
-  Result<Tensor> from_bytes(const TensorProto& tensor, DType dtype, int64_t count,
-                            std::span<const std::byte> raw,
-                            const std::shared_ptr<const MappedFile>& owner);
   Loc loc(const TensorProto& tensor) const;
 
   std::shared_ptr<const MappedFile> file_;

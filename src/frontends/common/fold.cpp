@@ -1,0 +1,82 @@
+// Folding while importing. Import rows ask for constants (axes, sizes, scales); exporters compute
+// them by little chains of nodes, so each such chain is evaluated as soon as it is imported.
+#include "frontends/common/fold.h"
+
+#include "interp/eval.h"
+
+namespace qc {
+namespace {
+
+constexpr int64_t kMaxBytes = 4096;
+
+bool small(const Type& type) {
+  if (!all_static(type.shape)) return false;
+  auto total = checked_bytes(type.dtype, static_dims(type.shape));
+  return total.ok() && *total <= kMaxBytes;
+}
+
+bool foldable(const Node& node) {
+  if (node.info().has(kRandom) || !node.regions().empty() || node.output_count() == 0) return false;
+  for (size_t i = 0; i < node.input_count(); ++i) {
+    const Value* v = node.input(i);
+    if (v && !(v->is_constant() && small(v->type()))) return false;
+  }
+  for (size_t i = 0; i < node.output_count(); ++i) {
+    if (!small(node.output(i)->type())) return false;
+  }
+  return true;
+}
+
+/// The values of the node's outputs, empty when they cannot be known now.
+std::vector<Tensor> evaluate(const Node& node, ConstantPool& pool) {
+  if (foldable(node)) {
+    std::vector<Tensor> held;
+    std::vector<const Tensor*> inputs;
+    held.reserve(node.input_count());
+    for (size_t i = 0; i < node.input_count(); ++i) {
+      if (!node.input(i)) {
+        inputs.push_back(nullptr);
+        continue;
+      }
+      auto t = pool.get(node.input(i)->constant());
+      if (!t.ok()) return {};
+      held.push_back(std::move(*t));
+      inputs.push_back(&held.back());
+    }
+    auto out = eval_node(node, inputs);
+    return out.ok() ? std::move(*out) : std::vector<Tensor>{};
+  }
+  if (node.output_count() == 1 && small(node.output(0)->type())) {
+    const Type& type = node.output(0)->type();
+    auto ints = known_ints(node.output(0));
+    if (!ints || !all_static(*ints) || is_float(type.dtype)) return {};
+    Tensor t(type.dtype, static_dims(type.shape));
+    if (t.size() != static_cast<int64_t>(ints->size())) return {};
+    for (int64_t i = 0; i < t.size(); ++i) t.set_int(i, (*ints)[static_cast<size_t>(i)].value());
+    return {t};
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Ok> fold_new_nodes(Graph& graph, Node* before, Values& results) {
+  for (Node* n = before ? before->next() : graph.first(); n != nullptr;) {
+    Node* next = n->next();
+    std::vector<Tensor> values = evaluate(*n, graph.pool());
+    if (!values.empty()) {
+      for (size_t i = 0; i < values.size(); ++i) {
+        Value* constant = graph.constant(std::move(values[i]));
+        graph.replace_uses(n->output(i), constant);
+        for (Value*& r : results) {
+          if (r == n->output(i)) r = constant;
+        }
+      }
+      graph.erase(n);
+    }
+    n = next;
+  }
+  return Ok{};
+}
+
+}  // namespace qc

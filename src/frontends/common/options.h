@@ -1,0 +1,19 @@
+// What a user may decide while a model is imported.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "ir/dim.h"
+#include "ir/tensor.h"
+
+namespace qc {
+
+struct ImportOptions {
+  /// Numbers for symbolic dims; naming one that the model's inputs do not have is an error.
+  Bindings dims = {};
+  /// Inputs, by name, that become constants and so leave the list of inputs.
+  std::map<std::string, Tensor, std::less<>> constants = {};
+};
+
+}  // namespace qc

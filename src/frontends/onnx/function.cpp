@@ -1,0 +1,56 @@
+// Inlining of model-local functions.
+#include "frontends/onnx/importer.h"
+
+namespace qc::onnx {
+namespace {
+constexpr size_t kMaxCallDepth = 64;
+}  // namespace
+
+const FunctionProto* Importer::function_of(const NodeProto& node) const {
+  auto found = functions_.find({node.domain, node.op_type, node.overload});
+  return found == functions_.end() ? nullptr : found->second;
+}
+
+Result<Ok> Importer::inlined(const FunctionProto& function, const NodeProto& node,
+                             const Schedule& plan, Scope& scope, const Env& env) {
+  const Loc at = loc(node, env);
+  if (active_.size() >= kMaxCallDepth) {
+    return error(Code::limit, at, "functions call each other more than {} deep", kMaxCallDepth);
+  }
+  if (!active_.insert(&function).second) {
+    return error(Code::graph, at, "function '{}' calls itself", function.name);
+  }
+  if (node.inputs.size() > function.inputs.size() ||
+      node.outputs.size() > function.outputs.size()) {
+    return error(Code::graph, at, "function takes {} operands and gives {} results, got {} and {}",
+                 function.inputs.size(), function.outputs.size(), node.inputs.size(),
+                 node.outputs.size());
+  }
+
+  Env inner;
+  inner.opsets = &function.opsets;
+  inner.prefix = node_name(node, env) + "/";
+  for (const AttributeProto& a : function.attribute_defaults) inner.attributes[a.name] = &a;
+  for (const AttributeProto& a : node.attributes) {
+    if (const AttributeProto* value = env.resolve(a)) inner.attributes[a.name] = value;
+  }
+  Scope body_scope(scope.graph(), reader_);
+  QC_ASSIGN(Values actual, operands(scope, node.inputs));
+  actual.resize(function.inputs.size());
+  for (size_t i = 0; i < actual.size(); ++i) body_scope.define(function.inputs[i], actual[i]);
+  // Only the results somebody reads are computed.
+  std::vector<std::string_view> outputs;
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    if (plan.read.contains(node.outputs[i])) outputs.push_back(function.outputs[i]);
+  }
+  QC_TRY(body(function.nodes, outputs, body_scope, inner));
+  Values results(node.outputs.size());
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    if (!plan.read.contains(node.outputs[i])) continue;
+    QC_ASSIGN(results[i], body_scope.find(function.outputs[i]));
+  }
+  active_.erase(&function);
+  return define(node, results, plan, scope, env);
+}
+
+}  // namespace qc::onnx

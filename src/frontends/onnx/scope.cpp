@@ -1,0 +1,82 @@
+#include "frontends/onnx/scope.h"
+
+namespace qc::onnx {
+namespace {
+// Copies of unaligned weights this large are made when needed instead of being kept.
+constexpr int64_t kLazyBytes = int64_t{1} << 20;
+}  // namespace
+
+const AttributeProto* Env::resolve(const AttributeProto& attribute) const {
+  if (attribute.ref_attr_name.empty()) return &attribute;
+  auto found = attributes.find(attribute.ref_attr_name);
+  return found == attributes.end() ? nullptr : found->second;
+}
+
+const AttributeProto* Env::find(const NodeProto& node, std::string_view name) const {
+  for (const AttributeProto& a : node.attributes) {
+    if (a.name == name) return resolve(a);
+  }
+  return nullptr;
+}
+
+Result<Ok> Scope::add_initializers(const GraphProto& graph, const Loc& loc) {
+  for (const TensorProto& t : graph.initializers) {
+    if (!dense_.emplace(t.name, &t).second) {
+      return error(Code::graph, loc, "initializer '{}' is defined twice", t.name);
+    }
+  }
+  for (const SparseTensorProto& t : graph.sparse_initializers) {
+    if (dense_.contains(t.values.name) || !sparse_.emplace(t.values.name, &t).second) {
+      return error(Code::graph, loc, "initializer '{}' is defined twice", t.values.name);
+    }
+  }
+  return Ok{};
+}
+
+bool Scope::has_initializer(std::string_view name) const {
+  return dense_.contains(name) || sparse_.contains(name);
+}
+
+bool Scope::local(std::string_view name) const {
+  return values_.contains(name) || has_initializer(name);
+}
+
+Result<Value*> Scope::constant(const TensorProto& tensor) {
+  QC_ASSIGN(const TensorReader::Storage storage, reader_->locate(tensor));
+  std::string name(tensor.name);
+  if (!storage.borrowable && storage.size >= kLazyBytes) {
+    auto make = [reader = reader_, tensor] { return reader->read(tensor); };
+    return graph_.constant(graph_.pool().add_lazy(storage.dtype, tensor.dims, name, make));
+  }
+  QC_ASSIGN(Tensor contents, reader_->read(tensor));
+  return graph_.constant(std::move(contents), name);
+}
+
+Result<Value*> Scope::find(std::string_view name) {
+  if (auto it = values_.find(name); it != values_.end()) return it->second;
+  if (auto it = dense_.find(name); it != dense_.end()) {
+    QC_ASSIGN(Value * value, constant(*it->second));
+    values_[name] = value;
+    return value;
+  }
+  if (auto it = sparse_.find(name); it != sparse_.end()) {
+    QC_ASSIGN(Tensor contents, reader_->read(*it->second));
+    return values_[name] = graph_.constant(std::move(contents), std::string(name));
+  }
+  QC_CHECK(parent_ && &parent_->graph_ == &graph_, "a name was not captured");
+  return parent_->find(name);
+}
+
+Result<std::vector<Value*>> operands(Scope& scope, const std::vector<std::string_view>& names) {
+  std::vector<Value*> out;
+  for (std::string_view name : names) {
+    Value* value = nullptr;
+    if (!name.empty()) {
+      QC_ASSIGN(value, scope.find(name));
+    }
+    out.push_back(value);
+  }
+  return out;
+}
+
+}  // namespace qc::onnx
