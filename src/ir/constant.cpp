@@ -52,4 +52,8 @@ Result<Tensor> ConstantPool::get(ConstId id) const {
   return t;
 }
 
+void ConstantPool::drop_pages() const {
+  for (const auto& file : files_) file->drop(file->bytes());
+}
+
 }  // namespace qc

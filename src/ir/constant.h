@@ -12,6 +12,7 @@
 
 #include "ir/tensor.h"
 #include "ir/type.h"
+#include "support/file.h"
 
 namespace qc {
 
@@ -34,6 +35,11 @@ class ConstantPool {
   /// The contents; recorded computations run now. Results up to 64 KiB are kept.
   Result<Tensor> get(ConstId id) const;
 
+  /// Keeps a model file mapped as long as the pool lives.
+  void add_file(std::shared_ptr<const MappedFile> file) { files_.push_back(std::move(file)); }
+  /// Lets the system reclaim the pages of the model files read so far.
+  void drop_pages() const;
+
  private:
   struct Entry {
     DType dtype;
@@ -45,6 +51,7 @@ class ConstantPool {
   };
   mutable std::vector<Entry> entries_;
   std::unordered_map<size_t, std::vector<ConstId>> by_hash_;
+  std::vector<std::shared_ptr<const MappedFile>> files_;
 };
 
 }  // namespace qc

@@ -1,0 +1,68 @@
+// Build files of the generated project.
+#include <fmt/format.h>
+
+#include "backends/c/text.h"
+
+namespace qc {
+namespace {
+std::string_view weight_source(const COptions& options) {
+  switch (options.weights) {
+    case WeightForm::literal: return "c";
+    case WeightForm::incbin: return "S";
+    case WeightForm::file: return "";
+  }
+  return "";
+}
+}  // namespace
+
+std::string makefile_text(const COptions& options) {
+  const std::string_view ext = weight_source(options);
+  const std::string weights = ext.empty() ? "" : fmt::format(" {}_weights.o", options.name);
+  std::string rule;
+  if (ext == "c") rule = fmt::format("{0}_weights.o: {0}_weights.c\n\t$(CC) $(CPPFLAGS) -std=c11 -O0 -fPIC -c $< -o $@\n", options.name);
+  if (ext == "S") rule = fmt::format("{0}_weights.o: {0}_weights.S {0}_weights.bin\n\t$(CC) -fPIC -Wa,-I,. -c $< -o $@\n", options.name);
+  return fmt::format(
+      "# Builds lib{0}.a, lib{0}.so and the test program; honours CC and CFLAGS.\n"
+      "CC ?= cc\n"
+      "CFLAGS ?= -O3 -march=native\n\n"
+      "all: lib{0}.a lib{0}.so {0}_test\n\n"
+      "{0}.o: {0}.c {0}.h {0}_kernels.h\n"
+      "\t$(CC) $(CPPFLAGS) -std=c11 $(CFLAGS) -fPIC -c $< -o $@\n"
+      "{2}"
+      "lib{0}.a: {0}.o{1}\n\trm -f $@\n\t$(AR) rcs $@ $^\n"
+      "lib{0}.so: {0}.o{1}\n\t$(CC) $(CFLAGS) -shared $(LDFLAGS) -o $@ $^ -lm\n"
+      "{0}_test: {0}_test.c {0}.h lib{0}.a\n"
+      "\t$(CC) $(CPPFLAGS) -std=c11 $(CFLAGS) $(LDFLAGS) -o $@ {0}_test.c lib{0}.a -lm\n\n"
+      "test: {0}_test\n\t./{0}_test\n"
+      "clean:\n\trm -f *.o lib{0}.a lib{0}.so {0}_test\n"
+      ".PHONY: all test clean\n",
+      options.name, weights, rule);
+}
+
+std::string cmake_text(const COptions& options) {
+  const std::string_view ext = weight_source(options);
+  const std::string weights = ext.empty() ? "" : fmt::format(" {}_weights.{}", options.name, ext);
+  return fmt::format(
+      "cmake_minimum_required(VERSION 3.13)\n"
+      "project({0} LANGUAGES C{1})\n"
+      "if(NOT CMAKE_BUILD_TYPE)\n  set(CMAKE_BUILD_TYPE Release)\nendif()\n"
+      "set(CMAKE_C_STANDARD 11)\nset(CMAKE_C_EXTENSIONS OFF)\n"
+      "{3}"
+      "add_library({0} STATIC {0}.c{2})\n"
+      "set_target_properties({0} PROPERTIES POSITION_INDEPENDENT_CODE ON)\n"
+      "target_include_directories({0} PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}})\n"
+      "target_link_libraries({0} PUBLIC m)\n"
+      "add_library({0}_shared SHARED {0}.c{2})\n"
+      "set_target_properties({0}_shared PROPERTIES OUTPUT_NAME {0})\n"
+      "target_link_libraries({0}_shared PUBLIC m)\n"
+      "add_executable({0}_test {0}_test.c)\n"
+      "target_link_libraries({0}_test {0})\n"
+      "enable_testing()\n"
+      "add_test(NAME {0} COMMAND {0}_test WORKING_DIRECTORY ${{CMAKE_CURRENT_SOURCE_DIR}})\n",
+      options.name, ext == "S" ? " ASM" : "", weights,
+      ext == "S" ? fmt::format("set_source_files_properties({0}_weights.S PROPERTIES COMPILE_OPTIONS "
+                               "\"-Wa,-I,${{CMAKE_CURRENT_SOURCE_DIR}}\")\n", options.name)
+                 : "");
+}
+
+}  // namespace qc

@@ -1,0 +1,44 @@
+#include "backends/c/c_backend.h"
+
+#include "backends/c/text.h"
+#include "backends/c/weights.h"
+
+namespace qc {
+
+namespace {
+/// Kernels keep their tiles in fixed local arrays and call nothing deep; tests/emitted measures it.
+constexpr int64_t kStackBytes = 8192;
+}  // namespace
+
+Result<CReport> write_c(const Program& program, const COptions& options, const Vectors* vectors,
+                        FileSet& files) {
+  if (!is_c_identifier(options.name)) {
+    return error(Code::usage, "'{}' cannot prefix C names: use letters, digits and underscores",
+                 options.name);
+  }
+  const WeightMap map = map_weights(program);
+  if (options.weights == WeightForm::literal && map.bytes > (int64_t{1} << 30)) {
+    return error(Code::usage, "{} bytes of weights are too many for C literals: use --weights file or incbin",
+                 map.bytes);
+  }
+  CReport report;
+  report.weight_bytes = map.bytes;
+  report.arena_bytes = program.arena_bytes;
+  report.state_bytes = program.state_bytes;
+  report.stack_bytes = kStackBytes;
+  for_each_step(program.steps, [&](const Step& s) { report.macs += s.macs; });
+
+  QC_ASSIGN(uint64_t hash, write_weights(program, map, options, files));
+  const std::string& name = options.name;
+  QC_TRY(files.write(name + ".h", header_text(program, options, report, hash)));
+  QC_TRY(files.write(name + ".c", source_text(program, options, map.offsets, map.bytes)));
+  QC_TRY(files.write(name + "_kernels.h", kernels_text(program, options)));
+  if (options.project) {
+    QC_TRY(files.write("Makefile", makefile_text(options)));
+    QC_TRY(files.write("CMakeLists.txt", cmake_text(options)));
+    QC_TRY(write_test(program, options, vectors, files));
+  }
+  return report;
+}
+
+}  // namespace qc

@@ -1,0 +1,44 @@
+// The C backend: a Program to a folder of standalone C11. It walks the Program and knows no op.
+#pragma once
+
+#include <string>
+
+#include "ir/tensor.h"
+#include "program/program.h"
+#include "support/file.h"
+
+namespace qc {
+
+enum class WeightForm { literal, incbin, file };
+enum class Specialise { speed, size };
+
+struct COptions {
+  std::string name = "model";  // prefix of every symbol and file; a C identifier
+  WeightForm weights = WeightForm::literal;
+  Specialise specialise = Specialise::speed;
+  bool project = true;  // also write the build files and the test program
+};
+
+/// Inputs and the outputs they must give, recorded in the test program.
+struct Vectors {
+  std::vector<Tensor> inputs, outputs;
+};
+
+/// Sizes known when the files are written; also in the header.
+struct CReport {
+  int64_t weight_bytes = 0;
+  int64_t arena_bytes = 0;
+  int64_t state_bytes = 0;
+  int64_t stack_bytes = 0;
+  int64_t macs = 0;
+};
+
+/// Writes NAME.h, NAME.c, NAME_kernels.h, NAME_weights.*, NAME_test.c, Makefile and CMakeLists.txt.
+/// The same program and options give the same bytes, always.
+Result<CReport> write_c(const Program& program, const COptions& options, const Vectors* vectors,
+                        FileSet& files);
+
+/// Whether `name` can prefix C symbols.
+bool is_c_identifier(std::string_view name);
+
+}  // namespace qc

@@ -1,0 +1,56 @@
+// Gathers the sources of the kernels a program calls into one header.
+#include <fmt/format.h>
+
+#include <set>
+
+#include "backends/c/text.h"
+#include "kernels/kernels.h"
+
+namespace qc {
+namespace {
+
+/// Appends a file with its quoted includes replaced by their text; headers once each.
+void append(std::string_view path, std::set<std::string>& headers, std::set<std::string>& system,
+            std::string& out) {
+  const std::string_view text = kernel_source(path);
+  QC_CHECK(!text.empty(), "a kernel includes a file that is not embedded");
+  const std::string folder(path.substr(0, path.rfind('/') + 1));
+  size_t at = 0;
+  while (at < text.size()) {
+    size_t end = text.find('\n', at);
+    if (end == std::string_view::npos) end = text.size();
+    const std::string_view line = text.substr(at, end - at);
+    at = end + 1;
+    if (line.starts_with("#include \"")) {
+      std::string target(line.substr(10, line.find('"', 10) - 10));
+      if (kernel_source(target).empty()) target = folder + target;
+      if (target.ends_with(".inc") || headers.insert(target).second) {
+        append(target, headers, system, out);
+      }
+    } else if (line.starts_with("#include <")) {
+      system.insert(std::string(line));
+    } else {
+      out += line;
+      out += '\n';
+    }
+  }
+}
+
+}  // namespace
+
+std::string kernels_text(const Program& program, const COptions& options) {
+  std::set<std::string> families;
+  for_each_step(program.steps, [&](const Step& s) {
+    if (s.kind == Step::Kind::call) families.insert(find_kernel(s.kernel)->family);
+  });
+  std::set<std::string> headers, system;
+  std::string body;
+  for (const std::string& family : families) {
+    append("kernels/c/" + family + "/portable.c", headers, system, body);
+  }
+  std::string out = fmt::format("/* Kernels of {}. */\n", options.name);
+  for (const std::string& line : system) out += line + "\n";
+  return out + "\n" + body;
+}
+
+}  // namespace qc

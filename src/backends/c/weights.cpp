@@ -1,0 +1,166 @@
+#include "backends/c/weights.h"
+
+#include <fmt/format.h>
+
+namespace qc {
+namespace {
+constexpr int64_t kAlign = 64;
+constexpr size_t kFlush = 1 << 20;
+constexpr int64_t kDropEvery = int64_t{256} << 20;
+}  // namespace
+
+WeightMap map_weights(const Program& program) {
+  WeightMap map;
+  map.offsets.assign(program.buffers.size(), -1);
+  std::vector<bool> used(program.buffers.size(), false);
+  for_each_step(program.steps, [&](const Step& s) {
+    for (View v : s.in) {
+      if (v.buffer >= 0) used[static_cast<size_t>(program.resolve(v).buffer)] = true;
+    }
+  });
+  std::map<ConstId, int64_t> seen;
+  auto add = [&](size_t i, ConstId id) {
+    auto [it, fresh] = seen.try_emplace(id, map.bytes);
+    map.offsets[i] = it->second;
+    if (fresh) map.bytes += (program.pool->byte_size(id) + kAlign - 1) / kAlign * kAlign;
+  };
+  for (size_t i = 0; i < program.buffers.size(); ++i) {
+    const Buffer& b = program.buffers[i];
+    if (b.alias_of >= 0) continue;
+    if (b.kind == BufferKind::constant && used[i]) add(i, b.constant);
+    if (b.kind == BufferKind::state) add(i, b.constant);  // initial contents, for the reset function
+  }
+  return map;
+}
+
+namespace {
+
+/// Calls `sink(data, size)` with the blob's bytes in order, one constant at a time.
+template <class Sink>
+Result<Ok> stream(const Program& program, const WeightMap& map, Sink&& sink) {
+  static const std::byte kZeros[kAlign] = {};
+  int64_t at = 0, since_drop = 0;
+  std::map<int64_t, ConstId> parts;
+  for (size_t i = 0; i < program.buffers.size(); ++i) {
+    if (map.offsets[i] >= 0) parts.emplace(map.offsets[i], program.buffers[i].constant);
+  }
+  for (const auto& [offset, id] : parts) {
+    QC_ASSIGN(Tensor t, program.pool->get(id));
+    QC_TRY(sink(t.bytes().data(), t.bytes().size()));
+    at = offset + static_cast<int64_t>(t.bytes().size());
+    const int64_t pad = (kAlign - at % kAlign) % kAlign;
+    QC_TRY(sink(kZeros, static_cast<size_t>(pad)));
+    since_drop += static_cast<int64_t>(t.bytes().size());
+    if (since_drop > kDropEvery) {
+      program.pool->drop_pages();
+      since_drop = 0;
+    }
+  }
+  return Ok{};
+}
+
+/// FNV-1a over little-endian words of 8 bytes, so that gigabytes hash at memory speed. The blob is a
+/// multiple of 64 bytes long; pieces may be split anywhere.
+struct Fnv {
+  uint64_t hash = 0xcbf29ce484222325u;
+  uint64_t word = 0;
+  int filled = 0;
+  void add(const std::byte* data, size_t size) {
+    for (size_t i = 0; i < size; ++i) {
+      word |= static_cast<uint64_t>(data[i]) << (8 * filled);
+      if (++filled == 8) {
+        hash = (hash ^ word) * 0x100000001b3u;
+        word = 0;
+        filled = 0;
+      }
+    }
+  }
+};
+
+}  // namespace
+
+Result<Ok> LiteralRows::flush() {
+  QC_TRY(files_.append(text_.data(), text_.size()));
+  text_.clear();
+  return Ok{};
+}
+
+Result<Ok> LiteralRows::add(const std::byte* data, size_t size) {
+  for (size_t i = 0; i < size; ++i) {
+    if (in_row_ == 0) text_ += '"';
+    const unsigned c = static_cast<unsigned>(data[i]);
+    if (c >= 32 && c < 127 && c != '"' && c != '\\' && c != '?') {
+      text_ += static_cast<char>(c);
+    } else {
+      text_ += '\\';
+      text_ += static_cast<char>('0' + (c >> 6));
+      text_ += static_cast<char>('0' + ((c >> 3) & 7));
+      text_ += static_cast<char>('0' + (c & 7));
+    }
+    if (++in_row_ == kRow) {
+      text_ += "\",\n";
+      in_row_ = 0;
+      if (text_.size() > kFlush) QC_TRY(flush());
+    }
+  }
+  return Ok{};
+}
+
+Result<Ok> LiteralRows::finish() {
+  if (in_row_ != 0) text_ += "\",\n";
+  in_row_ = 0;
+  return flush();
+}
+
+Result<uint64_t> write_weights(const Program& program, const WeightMap& map, const COptions& options,
+                               FileSet& files) {
+  Fnv fnv;
+  const std::string& name = options.name;
+  if (options.weights == WeightForm::literal) {
+    const int64_t rows = std::max<int64_t>(1, (map.bytes + 2047) / 2048);
+    QC_TRY(files.begin(name + "_weights.c"));
+    const std::string head = fmt::format(
+        "/* Weights of {0}: {1} bytes. */\n"
+        "_Alignas(64) extern const unsigned char {0}_weights[{2}][2048];\n"
+        "_Alignas(64) const unsigned char {0}_weights[{2}][2048] = {{\n",
+        name, map.bytes, rows);
+    QC_TRY(files.append(head.data(), head.size()));
+    LiteralRows literal(files);
+    QC_TRY(stream(program, map, [&](const std::byte* data, size_t size) -> Result<Ok> {
+      fnv.add(data, size);
+      return literal.add(data, size);
+    }));
+    if (map.bytes == 0) {
+      const std::byte zero{};
+      QC_TRY(literal.add(&zero, 1));
+    }
+    QC_TRY(literal.finish());
+    QC_TRY(files.append("};\n", 3));
+    QC_TRY(files.end());
+    return fnv.hash;
+  }
+  QC_TRY(files.begin(name + "_weights.bin"));
+  QC_TRY(stream(program, map, [&](const std::byte* data, size_t size) -> Result<Ok> {
+    fnv.add(data, size);
+    return files.append(data, size);
+  }));
+  QC_TRY(files.end());
+  if (options.weights == WeightForm::incbin) {
+    QC_TRY(files.write(name + "_weights.S", fmt::format(
+        "/* Weights of {0}: {1} bytes. */\n"
+        "    .section .rodata\n"
+        "    .balign 64\n"
+        "    .globl {0}_weights\n"
+        "    .hidden {0}_weights\n"
+        "    .type {0}_weights, %object\n"
+        "{0}_weights:\n"
+        "    .incbin \"{0}_weights.bin\"\n"
+        "    .byte 0\n"
+        "    .size {0}_weights, . - {0}_weights\n"
+        "    .section .note.GNU-stack, \"\", %progbits\n",
+        name, map.bytes)));
+  }
+  return fnv.hash;
+}
+
+}  // namespace qc

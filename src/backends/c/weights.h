@@ -1,0 +1,36 @@
+// Weights of the generated project: one blob, streamed constant by constant.
+#pragma once
+
+#include <vector>
+
+#include "backends/c/c_backend.h"
+
+namespace qc {
+
+/// Where each constant buffer lies in the blob (by buffer; -1 for others), and the blob's size.
+struct WeightMap {
+  std::vector<int64_t> offsets;
+  int64_t bytes = 0;
+};
+WeightMap map_weights(const Program& program);
+
+/// Writes the blob in the chosen form and returns its hash (FNV-1a, 64 bits).
+Result<uint64_t> write_weights(const Program& program, const WeightMap& map, const COptions& options,
+                               FileSet& files);
+
+/// C string literal rows of 2 KiB: `"..."` lines for `unsigned char x[n][2048]`. Feeds on any split.
+class LiteralRows {
+ public:
+  static constexpr size_t kRow = 2048;
+  explicit LiteralRows(FileSet& files) : files_(files) {}
+  Result<Ok> add(const std::byte* data, size_t size);
+  Result<Ok> finish();
+
+ private:
+  Result<Ok> flush();
+  FileSet& files_;
+  std::string text_;
+  size_t in_row_ = 0;
+};
+
+}  // namespace qc
