@@ -1,0 +1,46 @@
+// The pass pipeline: one visible list, in order, and the runner that verifies, prints and times.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace qc {
+
+/// Where in the pipeline a pass stands. Passes up to and including `fuse` may change a bit and so
+/// make the contract graph, the same for every target; those of `lower` keep every bit and can be
+/// switched off.
+enum class PassStage : uint8_t { normalise, fuse, lower };
+
+struct PassContext {
+  /// Remarks for -v, one line each.
+  std::vector<std::string> remarks;
+};
+
+struct Pass {
+  const char* name;
+  PassStage stage;
+  /// True when the graph changed. Works on this graph only; the runner visits regions.
+  Result<bool> (*run)(Graph&, PassContext&);
+  const char* summary;
+};
+
+/// All passes, in the order they run.
+std::span<const Pass> pipeline();
+
+struct PassOptions {
+  bool verify = false;                    // check every invariant after each pass
+  std::vector<std::string> disabled;      // only passes of stage `lower`
+  std::string stop_after;                 // empty: run to the end
+  PassStage last = PassStage::lower;      // run no pass of a later stage
+  /// Called after each pass that ran: name, whether the graph changed, seconds.
+  std::function<void(const Pass&, bool changed, double seconds, const Graph&)> observe;
+};
+
+/// Runs the pipeline. Unknown names, and disabling a pass before the contract graph, are errors.
+Result<Ok> run_passes(Graph& graph, const PassOptions& options, PassContext& context);
+
+}  // namespace qc
