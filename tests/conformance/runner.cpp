@@ -1,9 +1,10 @@
-// Runs the exported ONNX cases: conformance CASES OUT [--shard K/N] [--filter TEXT].
+// Runs exported cases, ONNX files or .pt2: conformance CASES OUT [--shard K/N] [--filter TEXT].
 //
 // Every case goes through the importer, the interpreter and the in-process Program run. A line per
 // case goes to OUT/results_K.tsv: name, variant, "frozen" when all inputs are constants, stage and
 // reason; the stage of a case that passes is "pass".
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstring>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "frontends/onnx/import.h"
+#include "frontends/pt2/importer.h"
 #include "interp/interpreter.h"
 #include "ops/common/registration.h"
 #include "program/lowering.h"
@@ -71,8 +73,14 @@ class CaseRun {
     }
   }
 
+  Result<std::unique_ptr<Graph>> load(const Variant& variant) const {
+    std::string path = fmt::format("{}/model_{}", case_.folder, variant.level);
+    if (access((path + ".pt2").c_str(), R_OK) == 0) return pt2::import_file(path + ".pt2");
+    return onnx::load(path + ".onnx");
+  }
+
   void run_set(const DataSet& set, const Variant& variant) {
-    auto graph = onnx::load(fmt::format("{}/model_{}.onnx", case_.folder, variant.level));
+    auto graph = load(variant);
     if (!graph.ok()) return stop("import", one_line(graph.diag()));
     Graph& g = **graph;
     if (g.inputs().size() != variant.inputs.size()) {

@@ -1,10 +1,10 @@
 """Tiny networks of many transformers architectures with seeded weights, exported as .pt2.
 
-`python architectures.py OUT [NAME ...]` writes OUT/NAME.pt2 and OUT/NAME.npz (in_0, ..., out_0, ...) for every architecture,
-and OUT/failed.tsv with those that PyTorch itself could not export.
+`python architectures.py OUT [NAME ...]` writes them as cases for tests/conformance/runner.cpp: OUT/NAME/model_0.pt2,
+OUT/NAME/set_0.npz (in_0, ..., out_0, ...) and OUT/cases.tsv, where an architecture that PyTorch itself cannot export has
+its reason.
 """
 import sys
-import traceback
 import warnings
 from pathlib import Path
 
@@ -27,14 +27,13 @@ TINY = dict(
 )
 
 TEXT = """albert bert bert-generation biogpt bloom camembert canine codegen convbert ctrl data2vec-text deberta deberta-v2 distilbert
-electra ernie esm falcon fnet funnel gemma gemma2 glm gpt2 gpt_bigcode gpt_neo gpt_neox gptj granite helium ibert layoutlm llama
+electra ernie esm falcon fnet gemma gemma2 glm gpt2 gpt_bigcode gpt_neo gpt_neox gptj granite helium ibert layoutlm llama
 longformer lxmert markuplm mbart megatron-bert mistral mixtral mobilebert mpnet mpt mra nystromformer olmo olmo2 openai-gpt opt
 persimmon phi phi3 qwen2 qwen2_moe qwen3 rembert roberta roberta-prelayernorm roc_bert roformer smollm3 splinter squeezebert stablelm
-starcoder2 xglm xlm xlm-roberta xlnet xmod yoso cohere modernbert ernie4_5 nemotron exaone4""".split()
+starcoder2 xglm xlm xlm-roberta xlnet yoso cohere modernbert ernie4_5 nemotron exaone4""".split()
 SEQ2SEQ = "bart blenderbot blenderbot-small led m2m_100 marian mt5 mvp pegasus plbart t5 prophetnet".split()
-VISION = """beit bit convnext convnextv2 cvt data2vec-vision deit dinov2 dinov2_with_registers efficientnet focalnet hiera levit
-mobilenet_v1 mobilenet_v2 mobilevit mobilevitv2 poolformer pvt pvt_v2 regnet resnet segformer swiftformer swin swinv2 timesformer
-van vit vit_mae vit_msn vitdet yolos ijepa glpn dpt""".split()
+VISION = """beit bit convnext convnextv2 data2vec-vision deit dinov2 dinov2_with_registers focalnet mobilenet_v1 mobilenet_v2
+mobilevit mobilevitv2 poolformer pvt pvt_v2 regnet resnet segformer swiftformer swin swinv2 timesformer vit vit_mae vit_msn vitdet yolos ijepa glpn dpt""".split()
 AUDIO = "wav2vec2 hubert wavlm unispeech unispeech-sat sew data2vec-audio whisper audio-spectrogram-transformer".split()
 KINDS = {"text": TEXT, "seq2seq": SEQ2SEQ, "vision": VISION, "audio": AUDIO}
 
@@ -46,18 +45,12 @@ OWN = {
     "convbert": dict(embedding_size=32, conv_kernel_size=3, head_ratio=2),
     "convnext": dict(hidden_sizes=[8, 16, 16, 16], depths=[1, 1, 1, 1], patch_size=4),
     "convnextv2": dict(hidden_sizes=[8, 16, 16, 16], depths=[1, 1, 1, 1], patch_size=4),
-    "cvt": dict(embed_dim=[8, 16, 16], num_heads=[1, 2, 2], depth=[1, 1, 1], image_size=64, patch_sizes=[7, 3, 3]),
     "dinov2": dict(patch_size=8),
-    "efficientnet": dict(width_coefficient=0.25, depth_coefficient=0.25, hidden_dim=64),
     "focalnet": dict(embed_dim=8, depths=[1, 1], hidden_sizes=[8, 16], focal_levels=[2, 2], focal_windows=[3, 3],
                      patch_size=4),
-    "funnel": dict(block_sizes=[1, 1], d_model=32, n_head=4, d_head=8, d_inner=48, num_decoder_layers=1),
     "glpn": dict(hidden_sizes=[8, 16, 16, 16], depths=[1, 1, 1, 1], num_attention_heads=[1, 2, 2, 2],
                  decoder_hidden_size=8, patch_sizes=[7, 3, 3, 3]),
     "gpt_neo": dict(attention_types=[[["global", "local"], 1]], window_size=8),
-    "hiera": dict(image_size=[32, 32], embed_dim=8, depths=[1, 1, 1], num_heads=[1, 2, 4], mlp_ratio=2.0, query_stride=[2, 2],
-                  masked_unit_size=[2, 2], num_query_pool=2, initial_hidden_dim=8),
-    "levit": dict(image_size=64, hidden_sizes=[16, 32, 48], num_attention_heads=[2, 4, 4], depths=[1, 1, 1], key_dim=[8, 8, 8]),
     "longformer": dict(attention_window=8),
     "mobilebert": dict(true_hidden_size=32, intra_bottleneck_size=32, embedding_size=16, hidden_size=64,
                        num_feedforward_networks=2),
@@ -82,7 +75,6 @@ OWN = {
     "swin": dict(embed_dim=8, depths=[1, 1], num_heads=[1, 2], window_size=4, patch_size=4),
     "swinv2": dict(embed_dim=8, depths=[1, 1], num_heads=[1, 2], window_size=4, patch_size=4),
     "timesformer": dict(num_frames=2),
-    "van": dict(hidden_sizes=[8, 16, 16, 16], depths=[1, 1, 1, 1], mlp_ratios=[2, 2, 2, 2]),
     "audio-spectrogram-transformer": dict(patch_size=8, max_length=64, num_mel_bins=16, frequency_stride=8, time_stride=8),
     "wav2vec2": dict(conv_dim=[16, 16], conv_stride=[4, 2], conv_kernel=[8, 4], num_feat_extract_layers=2,
                      num_conv_pos_embeddings=8, num_conv_pos_embedding_groups=4),
@@ -161,9 +153,37 @@ def export(name: str, kind: str, out: Path) -> None:
         program = torch.export.export(plain, args)
     for node in program.graph.nodes:
         node.meta.pop("stack_trace", None)
-    torch.export.save(program, out / f"{name}.pt2")
+    (out / name).mkdir(parents=True, exist_ok=True)
+    torch.export.save(program, out / name / "model_0.pt2")
     arrays = {f"in_{i}": a.numpy() for i, a in enumerate(args)} | {f"out_{i}": a.numpy() for i, a in enumerate(expected)}
-    np.savez(out / f"{name}.npz", **arrays)
+    np.savez(out / name / "set_0.npz", **arrays)
+
+
+def case_line(name: str, kind: str, out: Path, reason: str) -> str:
+    """The case's line for the runner: within 1e-4 of the largest output magnitude."""
+    atol, variants = 0.0, ""
+    if not reason:
+        arrays = np.load(out / name / "set_0.npz")
+        atol = 1e-4 * max(float(np.abs(arrays[k]).max(initial=0)) for k in arrays if k.startswith("out_"))
+        variants = "0:" + ",".join(k.removeprefix("in_") for k in arrays if k.startswith("in_"))
+    return "\t".join([name, kind, "0.0", repr(atol), "1", variants, reason])
+
+
+def export_all(out: Path, wanted: list[str]) -> None:
+    lines = []
+    for kind, names in KINDS.items():
+        for name in names:
+            if wanted and name not in wanted:
+                continue
+            reason = ""
+            if not (out / name / "set_0.npz").exists():
+                try:
+                    export(name, kind, out)
+                except Exception as why:  # PyTorch or transformers cannot: recorded, not ours to judge
+                    text = str(why).strip().splitlines()
+                    reason = f"PyTorch: {type(why).__name__}: {text[0][:160] if text else ''}"
+            lines.append(case_line(name, kind, out, reason))
+    (out / "cases.tsv").write_text("".join(line + "\n" for line in lines))
 
 
 def main() -> None:
@@ -172,20 +192,7 @@ def main() -> None:
     torch.set_num_threads(1)
     out = Path(sys.argv[1])
     out.mkdir(parents=True, exist_ok=True)
-    wanted, failed = sys.argv[2:], []
-    for kind, names in KINDS.items():
-        for name in names:
-            if (wanted and name not in wanted) or (out / f"{name}.npz").exists():
-                continue
-            try:
-                export(name, kind, out)
-            except Exception as why:  # PyTorch or transformers cannot: recorded, not ours to judge
-                failed.append(f"{name}\t{type(why).__name__}: {str(why).strip().splitlines()[0][:160] if str(why).strip() else ''}")
-                if wanted:
-                    traceback.print_exc()
-    if not wanted:
-        (out / "failed.tsv").write_text("".join(line + "\n" for line in failed))
-    print(f"{len(list(out.glob('*.npz')))} exported, {len(failed)} failed")
+    export_all(out, sys.argv[2:])
 
 
 if __name__ == "__main__":
