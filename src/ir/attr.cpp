@@ -1,38 +1,15 @@
 #include "ir/attr.h"
 
-#include <fmt/format.h>
-
-#include <cmath>
+#include "ir/text_reader.h"
 
 namespace qc {
 namespace {
-
-std::string float_text(double v) {
-  if (std::isnan(v)) return "nan";
-  if (std::isinf(v)) return v < 0 ? "-inf" : "inf";
-  std::string text = fmt::format("{}", v);
-  if (text.find_first_of(".en") == std::string::npos) text += ".0";
-  return text;
-}
 
 template <class T, class F>
 std::string list_text(const std::vector<T>& items, F text) {
   std::string out = "[";
   for (size_t i = 0; i < items.size(); ++i) out += (i ? ", " : "") + text(items[i]);
   return out + "]";
-}
-
-std::string quoted(const std::string& s) {
-  std::string out = "\"";
-  for (char c : s) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (c == '\n') {
-      out += "\\n";
-    } else {
-      out += c;
-    }
-  }
-  return out + "\"";
 }
 
 std::string dim_text(const Dim& d) { return d.is_static() ? d.str() : "#(" + d.str() + ")"; }
@@ -49,7 +26,7 @@ std::string str(const AttrValue& value) {
     std::string operator()(const Ints& v) const {
       return list_text(v, [](int64_t i) { return std::to_string(i); });
     }
-    std::string operator()(const Floats& v) const { return list_text(v, float_text); }
+    std::string operator()(const Floats& v) const { return list_text(v, [](double f) { return float_text(f); }); }
     std::string operator()(const Dim& v) const { return dim_text(v); }
     std::string operator()(const Dims& v) const { return list_text(v, dim_text); }
   };
