@@ -1,0 +1,62 @@
+// Strided copies: what transpose, slice, concat, expand and their kin come down to, in the
+// interpreter and as kernel calls.
+#pragma once
+
+#include "interp/eval.h"
+#include "program/lowering.h"
+
+namespace qc {
+
+/// A box of elements that moves: extents and a stride per side and axis, in elements.
+struct Strided {
+  Ints dims, from, to;
+  int64_t from_offset = 0, to_offset = 0;
+};
+
+/// Row-major strides.
+Ints strides_of(const Ints& dims);
+/// Strides of the logical axes of a value as it lies in memory.
+Ints strides_of(const Type& type);
+
+/// The same copy with as few axes as possible, in an order that writes y forward.
+Strided simplified(Strided copy);
+/// Whether a simplified copy is one dense run.
+bool is_run(const Strided& copy);
+
+/// Moves the elements of `x` into `y`, whose element types have the same size.
+void move_elements(const Strided& copy, const Tensor& x, Tensor& y);
+/// Records the kernel call for a copy between buffers of `dtype`.
+Result<Ok> call_strided(Lowering& l, const Strided& copy, DType dtype, View from, View to);
+
+/// `value` as a kernel parameter; an error when a size does not fit 32 bits.
+Result<int32_t> param(int64_t value, const Loc& loc);
+/// Number of elements of a list of static dims.
+int64_t count(const Ints& dims);
+/// The type of `x` with another shape; a format per axis or group is not kept by moves in general.
+Type moved(const Type& x, Dims shape);
+
+/// Base of ops whose one output is a strided view of their one operand. Derived supplies
+/// `Strided view(const Ints& x, const Ints& y) const`: the copy, given the strides of both sides.
+template <class Derived>
+class ViewNode : public OpNode<Derived> {
+ public:
+  Result<Ok> eval(EvalContext& c) const override {
+    move_elements(self().view(strides_of(c.in(0).shape()), strides_of(c.out(0).shape())), c.in(0),
+                  c.out(0));
+    return Ok{};
+  }
+  Result<Ok> lower(Lowering& l) const override {
+    const DType dtype = l.in_type(0).dtype;
+    const Strided copy = simplified(self().view(strides_of(l.in_type(0)), strides_of(l.out_type())));
+    if (count(l.out_dims()) > 0 && !is_run(copy)) return call_strided(l, copy, dtype, l.in(0), l.out());
+    View storage = l.in(0);
+    storage.offset += copy.from_offset * static_cast<int64_t>(bytes(dtype));
+    l.alias(0, storage);
+    return Ok{};
+  }
+
+ private:
+  const Derived& self() const { return static_cast<const Derived&>(*this); }
+};
+
+}  // namespace qc

@@ -1,0 +1,190 @@
+#include "ops/common/range.h"
+#include "ops/common/registration.h"
+#include "ops/common/strided.h"
+
+namespace qc {
+
+/// The operands one after the other along `axis`.
+class Concat final : public OpNode<Concat> {
+ public:
+  static const OpInfo kInfo;
+  int64_t axis = 0;
+
+  const OpInfo& info() const override { return kInfo; }
+  void attrs(AttrVisitor& v) override { v("axis", axis); }
+
+  Result<std::vector<Type>> infer() const override {
+    const Type& first = input_type(0);
+    if (axis < 0 || axis >= first.rank()) {
+      return error(Code::attribute, loc(), "axis {} is out of range for rank {}", axis, first.rank());
+    }
+    Type y = moved(first, first.shape);
+    for (size_t i = 1; i < input_count(); ++i) {
+      if (!input(i)) return error(Code::graph, loc(), "operand {} is missing", i);
+      const Type& x = input_type(i);
+      bool fits = x.dtype == y.dtype && x.rank() == y.rank();
+      for (size_t d = 0; fits && d < y.shape.size(); ++d) {
+        if (static_cast<int64_t>(d) == axis) continue;
+        fits = x.shape[d] == y.shape[d] || !x.shape[d].is_static() || !y.shape[d].is_static();
+        if (!y.shape[d].is_static()) y.shape[d] = x.shape[d];
+      }
+      if (!fits) {
+        return error(Code::shape, loc(), "cannot join {} and {} along axis {}", str(first), str(x), axis);
+      }
+      y.shape[static_cast<size_t>(axis)] = y.shape[static_cast<size_t>(axis)] + x.shape[static_cast<size_t>(axis)];
+    }
+    return std::vector<Type>{y};
+  }
+  std::optional<Dims> contents() const override {
+    Dims out;
+    for (Value* v : inputs()) {
+      auto part = v->rank() == 1 ? known_ints(v) : std::nullopt;
+      if (!part || out.size() + part->size() > 256) return std::nullopt;
+      out.insert(out.end(), part->begin(), part->end());
+    }
+    return out;
+  }
+  /// Where operand i goes, given the strides of both sides; `at` is its place along the axis.
+  Strided part(const Ints& dims, const Ints& x, const Ints& y, int64_t& at) const {
+    const size_t a = static_cast<size_t>(axis);
+    Strided s{dims, x, y, 0, at * y[a]};
+    at += dims[a];
+    return s;
+  }
+  Result<Ok> eval(EvalContext& c) const override {
+    int64_t at = 0;
+    for (size_t i = 0; i < c.input_count(); ++i) {
+      const Tensor& x = c.in(i);
+      move_elements(part(x.shape(), strides_of(x.shape()), strides_of(c.out(0).shape()), at), x, c.out(0));
+    }
+    return Ok{};
+  }
+  Result<Ok> lower(Lowering& l) const override {
+    int64_t at = 0;
+    for (size_t i = 0; i < input_count(); ++i) {
+      const Type& x = l.in_type(i);
+      const Strided s = part(static_dims(x.shape), strides_of(x), strides_of(l.out_type()), at);
+      QC_TRY(call_strided(l, s, x.dtype, l.in(i), l.out()));
+    }
+    return Ok{};
+  }
+};
+
+const OpInfo Concat::kInfo = {
+    .name = "concat",
+    .max_inputs = -1,
+    .traits = kMovesElements | kAnyLayout,
+    .summary = "the operands one after the other along an axis",
+};
+
+namespace {
+
+Result<Values> joined(const Import& m, Values parts, int64_t axis) {
+  if (parts.empty()) return m.fail(Code::graph, "joins no tensors");
+  for (Value* v : parts) {
+    if (!v) return m.fail(Code::graph, "an operand is missing");
+  }
+  QC_ASSIGN(axis, resolve_axis(axis, parts[0]->rank(), m.loc()));
+  if (parts.size() == 1) return parts;
+  QC_ASSIGN(Value * y, m.emit("concat", std::move(parts), {{"axis", axis}}));
+  return Values{y};
+}
+
+Result<Values> onnx_concat(Import& m) {
+  // Version 1 had a default axis; later ones require it.
+  QC_ASSIGN(int64_t axis, m.i("axis", 1));
+  return joined(m, m.node().inputs, axis);
+}
+
+/// The operands, cast to their common type.
+Result<Values> list(const Import& m) {
+  QC_ASSIGN(Values parts, m.tensors("tensors"));
+  DType type = DType::boolean;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (!parts[i]) return m.fail(Code::graph, "tensor {} of the list is missing", i);
+    type = i == 0 ? parts[i]->dtype() : promote(type, parts[i]->dtype());
+  }
+  for (Value*& v : parts) {
+    QC_ASSIGN(v, m.cast(v, type));
+  }
+  return parts;
+}
+
+Result<Values> aten_cat(Import& m) {
+  QC_ASSIGN(Values parts, list(m));
+  // PyTorch skips tensors of shape [0] beside tensors of any rank.
+  Values kept;
+  for (Value* v : parts) {
+    if (!(v->rank() == 1 && v->shape()[0] == Dim(0))) kept.push_back(v);
+  }
+  if (kept.empty() && !parts.empty()) kept.push_back(parts[0]);
+  QC_ASSIGN(int64_t axis, m.i(m.given("axis") ? "axis" : "dim", 0));
+  return joined(m, kept, axis);
+}
+
+Result<Values> aten_stack(Import& m) {
+  QC_ASSIGN(Values parts, list(m));
+  QC_ASSIGN(int64_t axis, m.i("dim", 0));
+  for (Value*& v : parts) {
+    QC_ASSIGN(int64_t at, resolve_axis(axis, v->rank() + 1, m.loc()));
+    Dims shape = v->shape();
+    shape.insert(shape.begin() + at, Dim(1));
+    QC_ASSIGN(v, reshaped(m, v, shape));
+  }
+  return joined(m, parts, axis);
+}
+
+/// hstack, vstack, dstack, column_stack: all parts first get at least `rank` axes.
+Result<Values> stacked(const Import& m, int64_t rank, int64_t axis) {
+  QC_ASSIGN(Values parts, list(m));
+  for (Value*& v : parts) {
+    Dims shape = v->shape();
+    while (static_cast<int64_t>(shape.size()) < rank) {
+      const bool last = (rank == 3 && shape.size() == 2) || shape.empty();
+      shape.insert(last ? shape.end() : shape.begin(), Dim(1));
+    }
+    QC_ASSIGN(v, reshaped(m, v, shape));
+  }
+  return joined(m, parts, axis);
+}
+
+Result<Values> aten_hstack(Import& m) {
+  QC_ASSIGN(Values parts, m.tensors("tensors"));
+  return stacked(m, 1, !parts.empty() && parts[0] && parts[0]->rank() > 1 ? 1 : 0);
+}
+
+Result<Values> aten_vstack(Import& m) { return stacked(m, 2, 0); }
+
+Result<Values> aten_dstack(Import& m) { return stacked(m, 3, 2); }
+
+Result<Values> aten_column_stack(Import& m) {
+  QC_ASSIGN(Values parts, list(m));
+  for (Value*& v : parts) {
+    if (v->rank() < 2) {
+      QC_ASSIGN(v, reshaped(m, v, {product(v->shape()), Dim(1)}));
+    }
+  }
+  return joined(m, parts, 1);
+}
+
+constexpr ImportRow kRows[] = {
+    {"", "Concat", onnx_concat},
+    {"aten", "cat.default", aten_cat},
+    {"aten", "concat.default", aten_cat},
+    {"aten", "concatenate.default", aten_cat},
+    {"aten", "stack.default", aten_stack},
+    {"aten", "hstack.default", aten_hstack},
+    {"aten", "vstack.default", aten_vstack},
+    {"aten", "row_stack.default", aten_vstack},
+    {"aten", "dstack.default", aten_dstack},
+    {"aten", "column_stack.default", aten_column_stack},
+};
+
+}  // namespace
+
+void register_concat(Registration& r) {
+  r.op<Concat>();
+  r.imports(kRows);
+}
+
+}  // namespace qc

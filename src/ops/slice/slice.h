@@ -1,0 +1,85 @@
+#pragma once
+
+#include "ops/common/range.h"
+#include "ops/common/strided.h"
+
+namespace qc {
+
+/// Element i along each axis is element start + i*step of the operand.
+class Slice final : public ViewNode<Slice> {
+ public:
+  static const OpInfo kInfo;
+  Dims start, size, step;
+
+  const OpInfo& info() const override { return kInfo; }
+  void attrs(AttrVisitor& v) override {
+    v("start", start);
+    v("size", size);
+    v("step", step);
+  }
+  Result<std::vector<Type>> infer() const override {
+    const Type& x = input_type(0);
+    QC_TRY(check_box(x.shape, start, size, step, loc()));
+    return std::vector<Type>{moved(x, size)};
+  }
+  std::optional<Dims> contents() const override {
+    auto x = known_ints(input(0));
+    if (!x || start.size() != 1 || !all_static({start[0], size[0], step[0]})) return std::nullopt;
+    Dims out;
+    for (int64_t i = 0; i < size[0].value(); ++i) {
+      const int64_t at = start[0].value() + i * step[0].value();
+      if (at < 0 || at >= static_cast<int64_t>(x->size())) return std::nullopt;
+      out.push_back((*x)[static_cast<size_t>(at)]);
+    }
+    return out;
+  }
+  Strided view(const Ints& x, const Ints& y) const {
+    Strided s{static_dims(size), {}, y};
+    for (size_t i = 0; i < x.size(); ++i) {
+      s.from.push_back(x[i] * step[i].value());
+      s.from_offset += x[i] * start[i].value();
+    }
+    return s;
+  }
+};
+
+/// Elements of the operand, taken as one row-major list, under any sizes and strides.
+class AsStrided final : public ViewNode<AsStrided> {
+ public:
+  static const OpInfo kInfo;
+  Dims size, stride;
+  Dim offset;
+
+  const OpInfo& info() const override { return kInfo; }
+  void attrs(AttrVisitor& v) override {
+    v("size", size);
+    v("stride", stride);
+    v("offset", offset, Dim(0));
+  }
+  Result<std::vector<Type>> infer() const override {
+    const Type& x = input_type(0);
+    if (size.size() != stride.size()) {
+      return error(Code::attribute, loc(), "{} sizes but {} strides", size.size(), stride.size());
+    }
+    const Dim total = product(x.shape);
+    bool known = total.is_static() && all_static(size) && all_static(stride) && offset.is_static();
+    if (known && count(static_dims(size)) > 0) {
+      __int128 low = offset.value(), high = low;
+      for (size_t i = 0; i < size.size(); ++i) {
+        const __int128 reach = static_cast<__int128>(size[i].value() - 1) * stride[i].value();
+        (reach < 0 ? low : high) += reach;
+        if (size[i].value() < 0) low = -1;
+      }
+      if (low < 0 || high >= total.value()) {
+        return error(Code::shape, loc(), "sizes {} with strides {} leave the {} elements of the operand",
+                     str(size), str(stride), total.value());
+      }
+    }
+    return std::vector<Type>{moved(x, size)};
+  }
+  Strided view(const Ints&, const Ints& y) const {
+    return {static_dims(size), static_dims(stride), y, offset.value(), 0};
+  }
+};
+
+}  // namespace qc
