@@ -22,13 +22,10 @@
 
 #if defined(__CUDACC__)
 #define QN_FN static __host__ __device__ inline
-#define QN_HOT static __host__ __device__ __forceinline__
 #elif defined(__GNUC__)
 #define QN_FN static inline __attribute__((unused))
-#define QN_HOT static inline __attribute__((unused, always_inline))
 #else
 #define QN_FN static inline
-#define QN_HOT static inline
 #endif
 
 #define QN_INF_F32 ((float)INFINITY)
@@ -38,69 +35,69 @@
 
 /* ---- bit views ---- */
 
-QN_HOT uint32_t qn_bits_f32(float x) {
+QN_FN uint32_t qn_bits_f32(float x) {
   uint32_t u;
   memcpy(&u, &x, sizeof u);
   return u;
 }
-QN_HOT float qn_from_bits_f32(uint32_t u) {
+QN_FN float qn_from_bits_f32(uint32_t u) {
   float x;
   memcpy(&x, &u, sizeof x);
   return x;
 }
-QN_HOT uint64_t qn_bits_f64(double x) {
+QN_FN uint64_t qn_bits_f64(double x) {
   uint64_t u;
   memcpy(&u, &x, sizeof u);
   return u;
 }
-QN_HOT double qn_from_bits_f64(uint64_t u) {
+QN_FN double qn_from_bits_f64(uint64_t u) {
   double x;
   memcpy(&x, &u, sizeof x);
   return x;
 }
 
 /* cond ? a : b through masks: both sides are computed, so a loop around it vectorises. */
-QN_HOT float qn_select_f32(int cond, float a, float b) {
+QN_FN float qn_select_f32(int cond, float a, float b) {
   const uint32_t mask = (uint32_t)0 - (uint32_t)(cond != 0);
   return qn_from_bits_f32((qn_bits_f32(a) & mask) | (qn_bits_f32(b) & ~mask));
 }
-QN_HOT double qn_select_f64(int cond, double a, double b) {
+QN_FN double qn_select_f64(int cond, double a, double b) {
   const uint64_t mask = (uint64_t)0 - (uint64_t)(cond != 0);
   return qn_from_bits_f64((qn_bits_f64(a) & mask) | (qn_bits_f64(b) & ~mask));
 }
 
-QN_HOT float qn_abs_f32(float x) { return qn_from_bits_f32(qn_bits_f32(x) & 0x7fffffffu); }
-QN_HOT double qn_abs_f64(double x) {
+QN_FN float qn_abs_f32(float x) { return qn_from_bits_f32(qn_bits_f32(x) & 0x7fffffffu); }
+QN_FN double qn_abs_f64(double x) {
   return qn_from_bits_f64(qn_bits_f64(x) & UINT64_C(0x7fffffffffffffff));
 }
 /* The magnitude of x with the sign of y. */
-QN_HOT float qn_copysign_f32(float x, float y) {
+QN_FN float qn_copysign_f32(float x, float y) {
   return qn_from_bits_f32((qn_bits_f32(x) & 0x7fffffffu) | (qn_bits_f32(y) & 0x80000000u));
 }
-QN_HOT double qn_copysign_f64(double x, double y) {
+QN_FN double qn_copysign_f64(double x, double y) {
   return qn_from_bits_f64((qn_bits_f64(x) & UINT64_C(0x7fffffffffffffff)) |
                           (qn_bits_f64(y) & UINT64_C(0x8000000000000000)));
 }
-QN_HOT int qn_isnan_f32(float x) { return (qn_bits_f32(x) & 0x7fffffffu) > 0x7f800000u; }
-QN_HOT int qn_isnan_f64(double x) {
+QN_FN int qn_isnan_f32(float x) { return (qn_bits_f32(x) & 0x7fffffffu) > 0x7f800000u; }
+QN_FN int qn_isnan_f64(double x) {
   return (qn_bits_f64(x) & UINT64_C(0x7fffffffffffffff)) > UINT64_C(0x7ff0000000000000);
 }
-QN_HOT int qn_isinf_f32(float x) { return (qn_bits_f32(x) & 0x7fffffffu) == 0x7f800000u; }
-QN_HOT int qn_isinf_f64(double x) {
+QN_FN int qn_isinf_f32(float x) { return (qn_bits_f32(x) & 0x7fffffffu) == 0x7f800000u; }
+QN_FN int qn_isinf_f64(double x) {
   return (qn_bits_f64(x) & UINT64_C(0x7fffffffffffffff)) == UINT64_C(0x7ff0000000000000);
 }
 
 /* ---- fused and plain products ---- */
 
 /* a * b + c, rounded once. */
-QN_HOT float qn_fmaf(float a, float b, float c) {
+QN_FN float qn_fmaf(float a, float b, float c) {
 #if defined(__CUDA_ARCH__)
   return __fmaf_rn(a, b, c);
 #else
   return fmaf(a, b, c);
 #endif
 }
-QN_HOT double qn_fma(double a, double b, double c) {
+QN_FN double qn_fma(double a, double b, double c) {
 #if defined(__CUDA_ARCH__)
   return __fma_rn(a, b, c);
 #else
@@ -111,7 +108,7 @@ QN_HOT double qn_fma(double a, double b, double c) {
 /* a * b, rounded, and never fused with what is later added to it. With fma hardware the product is
  * an fma whose addend is a zero of the product's own sign, which keeps every bit and vectorises;
  * elsewhere an empty asm hides the product from the compiler. */
-QN_HOT float qn_mulf(float a, float b) {
+QN_FN float qn_mulf(float a, float b) {
 #if defined(__CUDA_ARCH__)
   return __fmul_rn(a, b);
 #elif defined(__FMA__) || defined(__aarch64__) || defined(__ARM_FEATURE_FMA) || !defined(__GNUC__)
@@ -126,7 +123,7 @@ QN_HOT float qn_mulf(float a, float b) {
   return p;
 #endif
 }
-QN_HOT double qn_mul(double a, double b) {
+QN_FN double qn_mul(double a, double b) {
 #if defined(__CUDA_ARCH__)
   return __dmul_rn(a, b);
 #elif defined(__FMA__) || defined(__aarch64__) || defined(__ARM_FEATURE_FMA) || !defined(__GNUC__)
@@ -146,33 +143,33 @@ QN_HOT double qn_mul(double a, double b) {
 /* ---- comparisons with NaN rules ---- */
 
 /* A NaN in either operand is the answer; of equal operands (+0, -0) the second is. */
-QN_HOT float qn_max_f32(float a, float b) { return ((a > b) | (a != a)) ? a : b; }
-QN_HOT float qn_min_f32(float a, float b) { return ((a < b) | (a != a)) ? a : b; }
-QN_HOT double qn_max_f64(double a, double b) { return ((a > b) | (a != a)) ? a : b; }
-QN_HOT double qn_min_f64(double a, double b) { return ((a < b) | (a != a)) ? a : b; }
+QN_FN float qn_max_f32(float a, float b) { return ((a > b) | (a != a)) ? a : b; }
+QN_FN float qn_min_f32(float a, float b) { return ((a < b) | (a != a)) ? a : b; }
+QN_FN double qn_max_f64(double a, double b) { return ((a > b) | (a != a)) ? a : b; }
+QN_FN double qn_min_f64(double a, double b) { return ((a < b) | (a != a)) ? a : b; }
 /* min(max(x, lo), hi); a NaN x stays NaN; hi wins when lo > hi. */
-QN_HOT float qn_clamp_f32(float x, float lo, float hi) {
+QN_FN float qn_clamp_f32(float x, float lo, float hi) {
   const float y = x < lo ? lo : x;
   return y > hi ? hi : y;
 }
-QN_HOT double qn_clamp_f64(double x, double lo, double hi) {
+QN_FN double qn_clamp_f64(double x, double lo, double hi) {
   const double y = x < lo ? lo : x;
   return y > hi ? hi : y;
 }
 
 /* ---- rounding to integral values ---- */
 
-QN_HOT float qn_floor_f32(float x) { return floorf(x); }
-QN_HOT double qn_floor_f64(double x) { return floor(x); }
-QN_HOT float qn_ceil_f32(float x) { return ceilf(x); }
-QN_HOT double qn_ceil_f64(double x) { return ceil(x); }
-QN_HOT float qn_trunc_f32(float x) { return truncf(x); }
-QN_HOT double qn_trunc_f64(double x) { return trunc(x); }
+QN_FN float qn_floor_f32(float x) { return floorf(x); }
+QN_FN double qn_floor_f64(double x) { return floor(x); }
+QN_FN float qn_ceil_f32(float x) { return ceilf(x); }
+QN_FN double qn_ceil_f64(double x) { return ceil(x); }
+QN_FN float qn_trunc_f32(float x) { return truncf(x); }
+QN_FN double qn_trunc_f64(double x) { return trunc(x); }
 /* Half to even. */
-QN_HOT float qn_round_f32(float x) { return rintf(x); }
-QN_HOT double qn_round_f64(double x) { return rint(x); }
+QN_FN float qn_round_f32(float x) { return rintf(x); }
+QN_FN double qn_round_f64(double x) { return rint(x); }
 /* Half away from zero. */
-QN_HOT float qn_round_away_f32(float x) {
+QN_FN float qn_round_away_f32(float x) {
   const float t = truncf(x);
   const float up = qn_select_f32(qn_abs_f32(x - t) >= 0.5f, 1.0f, 0.0f);
   return qn_copysign_f32(qn_abs_f32(t) + up, x);

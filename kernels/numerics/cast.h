@@ -14,47 +14,47 @@
 
 /* ---- reading ---- */
 
-QN_HOT float qn_get_f32(float x) { return x; }
-QN_HOT double qn_get_f64(double x) { return x; }
-QN_HOT float qn_get_f16(uint16_t x) { return qn_f16_to_f32(x); }
-QN_HOT float qn_get_bf16(uint16_t x) { return qn_bf16_to_f32(x); }
-QN_HOT float qn_get_f8e4m3(uint8_t x) { return qn_f8e4m3_to_f32(x); }
-QN_HOT float qn_get_f8e5m2(uint8_t x) { return qn_f8e5m2_to_f32(x); }
-QN_HOT float qn_get_f8e4m3fnuz(uint8_t x) { return qn_f8e4m3fnuz_to_f32(x); }
-QN_HOT float qn_get_f8e5m2fnuz(uint8_t x) { return qn_f8e5m2fnuz_to_f32(x); }
-QN_HOT float qn_get_f8e8m0(uint8_t x) { return qn_f8e8m0_to_f32(x); }
-QN_HOT float qn_get_f4e2m1(uint8_t x) { return qn_f4e2m1_to_f32(x); }
-QN_HOT int64_t qn_get_i8(int8_t x) { return x; }
-QN_HOT int64_t qn_get_i16(int16_t x) { return x; }
-QN_HOT int64_t qn_get_i32(int32_t x) { return x; }
-QN_HOT int64_t qn_get_i64(int64_t x) { return x; }
-QN_HOT uint64_t qn_get_u8(uint8_t x) { return x; }
-QN_HOT uint64_t qn_get_u16(uint16_t x) { return x; }
-QN_HOT uint64_t qn_get_u32(uint32_t x) { return x; }
-QN_HOT uint64_t qn_get_u64(uint64_t x) { return x; }
-QN_HOT uint64_t qn_get_bool(uint8_t x) { return x != 0; }
-QN_HOT int64_t qn_get_i4(int8_t x) { return (int64_t)((x & 15) ^ 8) - 8; }
-QN_HOT uint64_t qn_get_u4(uint8_t x) { return x & 15u; }
-QN_HOT int64_t qn_get_i2(int8_t x) { return (int64_t)((x & 3) ^ 2) - 2; }
-QN_HOT uint64_t qn_get_u2(uint8_t x) { return x & 3u; }
+QN_FN float qn_get_f32(float x) { return x; }
+QN_FN double qn_get_f64(double x) { return x; }
+QN_FN float qn_get_f16(uint16_t x) { return qn_f16_to_f32(x); }
+QN_FN float qn_get_bf16(uint16_t x) { return qn_bf16_to_f32(x); }
+QN_FN float qn_get_f8e4m3(uint8_t x) { return qn_f8e4m3_to_f32(x); }
+QN_FN float qn_get_f8e5m2(uint8_t x) { return qn_f8e5m2_to_f32(x); }
+QN_FN float qn_get_f8e4m3fnuz(uint8_t x) { return qn_f8e4m3fnuz_to_f32(x); }
+QN_FN float qn_get_f8e5m2fnuz(uint8_t x) { return qn_f8e5m2fnuz_to_f32(x); }
+QN_FN float qn_get_f8e8m0(uint8_t x) { return qn_f8e8m0_to_f32(x); }
+QN_FN float qn_get_f4e2m1(uint8_t x) { return qn_f4e2m1_to_f32(x); }
+QN_FN int64_t qn_get_i8(int8_t x) { return x; }
+QN_FN int64_t qn_get_i16(int16_t x) { return x; }
+QN_FN int64_t qn_get_i32(int32_t x) { return x; }
+QN_FN int64_t qn_get_i64(int64_t x) { return x; }
+QN_FN uint64_t qn_get_u8(uint8_t x) { return x; }
+QN_FN uint64_t qn_get_u16(uint16_t x) { return x; }
+QN_FN uint64_t qn_get_u32(uint32_t x) { return x; }
+QN_FN uint64_t qn_get_u64(uint64_t x) { return x; }
+QN_FN uint64_t qn_get_bool(uint8_t x) { return x != 0; }
+QN_FN int64_t qn_get_i4(int8_t x) { return (int64_t)((x & 15) ^ 8) - 8; }
+QN_FN uint64_t qn_get_u4(uint8_t x) { return x & 15u; }
+QN_FN int64_t qn_get_i2(int8_t x) { return (int64_t)((x & 3) ^ 2) - 2; }
+QN_FN uint64_t qn_get_u2(uint8_t x) { return x & 3u; }
 
 /* ---- integers from floats and integers ---- */
 
 /* T holds [low, high]; above is the first power of two over it and wide a type its values convert
  * to directly; wrap(x) makes a T of an integer. */
 #define QN_DEFINE_PUT_INT(t, T, wide, low, high, above, wrap)                      \
-  QN_HOT T qn_put_##t##_f32(float x) {                                             \
+  QN_FN T qn_put_##t##_f32(float x) {                                              \
     const int inside = (x > (float)(low)) & (x < (float)(above));                  \
     const wide v = (wide)qn_select_f32(inside, x, 0.0f);                           \
     return (T)(x <= (float)(low) ? (low) : x >= (float)(above) ? (high) : (T)v);   \
   }                                                                                \
-  QN_HOT T qn_put_##t##_f64(double x) {                                            \
+  QN_FN T qn_put_##t##_f64(double x) {                                             \
     const int inside = (x > (double)(low)) & (x < (double)(above));                \
     const wide v = (wide)qn_select_f64(inside, x, 0.0);                            \
     return (T)(x <= (double)(low) ? (low) : x >= (double)(above) ? (high) : (T)v); \
   }                                                                                \
-  QN_HOT T qn_put_##t##_i64(int64_t x) { return (T)(wrap(x)); }                    \
-  QN_HOT T qn_put_##t##_u64(uint64_t x) { return (T)(wrap(x)); }
+  QN_FN T qn_put_##t##_i64(int64_t x) { return (T)(wrap(x)); }                     \
+  QN_FN T qn_put_##t##_u64(uint64_t x) { return (T)(wrap(x)); }
 
 #define QN_WRAP_BITS(x) (x)
 #define QN_WRAP_I4(x) ((int)(((unsigned)(x)&15u) ^ 8u) - 8)
@@ -81,21 +81,21 @@ QN_DEFINE_PUT_INT(u2, uint8_t, int32_t, 0, 3, 4, QN_WRAP_U2)
 #undef QN_WRAP_I2
 #undef QN_WRAP_U2
 
-QN_HOT uint8_t qn_put_bool_f32(float x) { return x != 0.0f; }
-QN_HOT uint8_t qn_put_bool_f64(double x) { return x != 0.0; }
-QN_HOT uint8_t qn_put_bool_i64(int64_t x) { return x != 0; }
-QN_HOT uint8_t qn_put_bool_u64(uint64_t x) { return x != 0; }
+QN_FN uint8_t qn_put_bool_f32(float x) { return x != 0.0f; }
+QN_FN uint8_t qn_put_bool_f64(double x) { return x != 0.0; }
+QN_FN uint8_t qn_put_bool_i64(int64_t x) { return x != 0; }
+QN_FN uint8_t qn_put_bool_u64(uint64_t x) { return x != 0; }
 
 /* ---- floats ---- */
 
-QN_HOT float qn_put_f32_f32(float x) { return x; }
-QN_HOT float qn_put_f32_f64(double x) { return (float)x; }
-QN_HOT float qn_put_f32_i64(int64_t x) { return (float)x; }
-QN_HOT float qn_put_f32_u64(uint64_t x) { return (float)x; }
-QN_HOT double qn_put_f64_f32(float x) { return (double)x; }
-QN_HOT double qn_put_f64_f64(double x) { return x; }
-QN_HOT double qn_put_f64_i64(int64_t x) { return (double)x; }
-QN_HOT double qn_put_f64_u64(uint64_t x) { return (double)x; }
+QN_FN float qn_put_f32_f32(float x) { return x; }
+QN_FN float qn_put_f32_f64(double x) { return (float)x; }
+QN_FN float qn_put_f32_i64(int64_t x) { return (float)x; }
+QN_FN float qn_put_f32_u64(uint64_t x) { return (float)x; }
+QN_FN double qn_put_f64_f32(float x) { return (double)x; }
+QN_FN double qn_put_f64_f64(double x) { return x; }
+QN_FN double qn_put_f64_i64(int64_t x) { return (double)x; }
+QN_FN double qn_put_f64_u64(uint64_t x) { return (double)x; }
 
 /* x rounded to odd: what a double cannot hold stays visible to a later rounding to fewer bits. */
 QN_FN double qn_odd_f64_u64(uint64_t x) {
@@ -107,11 +107,11 @@ QN_FN double qn_odd_f64_i64(int64_t x) {
   return x < 0 ? -qn_odd_f64_u64((uint64_t)0 - (uint64_t)x) : qn_odd_f64_u64((uint64_t)x);
 }
 
-#define QN_DEFINE_PUT_SMALL(t, T, from_f32, from_f64)                                  \
-  QN_HOT T qn_put_##t##_f32(float x) { return from_f32; }                              \
-  QN_HOT T qn_put_##t##_f64(double x) { return from_f64; }                             \
-  QN_HOT T qn_put_##t##_i64(int64_t x) { return qn_put_##t##_f64(qn_odd_f64_i64(x)); } \
-  QN_HOT T qn_put_##t##_u64(uint64_t x) { return qn_put_##t##_f64(qn_odd_f64_u64(x)); }
+#define QN_DEFINE_PUT_SMALL(t, T, from_f32, from_f64)                                 \
+  QN_FN T qn_put_##t##_f32(float x) { return from_f32; }                              \
+  QN_FN T qn_put_##t##_f64(double x) { return from_f64; }                             \
+  QN_FN T qn_put_##t##_i64(int64_t x) { return qn_put_##t##_f64(qn_odd_f64_i64(x)); } \
+  QN_FN T qn_put_##t##_u64(uint64_t x) { return qn_put_##t##_f64(qn_odd_f64_u64(x)); }
 
 QN_DEFINE_PUT_SMALL(f16, uint16_t, qn_f16_from_f32(x), qn_f16_from_f64(x))
 QN_DEFINE_PUT_SMALL(bf16, uint16_t, qn_bf16_from_f32(x), qn_bf16_from_f64(x))

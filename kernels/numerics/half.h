@@ -10,14 +10,14 @@
 
 /* ---- f16 and bf16 ---- */
 
-QN_HOT float qn_f16_to_f32(uint16_t h) {
+QN_FN float qn_f16_to_f32(uint16_t h) {
   const uint32_t magnitude = (uint32_t)(h & 0x7fffu) << 13;
   const uint32_t sign = (uint32_t)(h & 0x8000u) << 16;
   const float scaled = qn_from_bits_f32(magnitude) * 0x1p112f; /* exact, denormals too */
   const uint32_t u = qn_bits_f32(scaled) | (magnitude >= 0x0f800000u ? 0x7f800000u : 0u);
   return qn_from_bits_f32(u | sign);
 }
-QN_HOT uint16_t qn_f16_from_f32(float x) {
+QN_FN uint16_t qn_f16_from_f32(float x) {
   const uint32_t u = qn_bits_f32(x);
   const uint32_t a = u & 0x7fffffffu;
   const uint32_t sign = (u >> 16) & 0x8000u;
@@ -30,16 +30,16 @@ QN_HOT uint16_t qn_f16_from_f32(float x) {
   return (uint16_t)(r | sign);
 }
 
-QN_HOT float qn_bf16_to_f32(uint16_t h) { return qn_from_bits_f32((uint32_t)h << 16); }
-QN_HOT uint16_t qn_bf16_from_f32(float x) {
+QN_FN float qn_bf16_to_f32(uint16_t h) { return qn_from_bits_f32((uint32_t)h << 16); }
+QN_FN uint16_t qn_bf16_from_f32(float x) {
   const uint32_t u = qn_bits_f32(x);
   const uint32_t rounded = (u + 0x7fffu + ((u >> 16) & 1u)) >> 16;
   const uint32_t nan = ((u >> 16) & 0x8000u) | 0x7fc0u;
   return (uint16_t)((u & 0x7fffffffu) > 0x7f800000u ? nan : rounded);
 }
 
-QN_HOT double qn_f16_to_f64(uint16_t h) { return (double)qn_f16_to_f32(h); }
-QN_HOT double qn_bf16_to_f64(uint16_t h) { return (double)qn_bf16_to_f32(h); }
+QN_FN double qn_f16_to_f64(uint16_t h) { return (double)qn_f16_to_f32(h); }
+QN_FN double qn_bf16_to_f64(uint16_t h) { return (double)qn_bf16_to_f32(h); }
 
 /* ---- any binary format ---- */
 

@@ -7,10 +7,10 @@
 #include "base.h"
 
 /* 2^n for -126 <= n <= 127. */
-QN_HOT float qn_pow2i_f32(int32_t n) { return qn_from_bits_f32(((uint32_t)n + 127u) << 23); }
+QN_FN float qn_pow2i_f32(int32_t n) { return qn_from_bits_f32(((uint32_t)n + 127u) << 23); }
 
 /* Splits x into n ln2 + r with |r| <= ln2 / 2 and returns exp(r) - 1. |x| < 2^21. */
-QN_HOT float qn_exp_parts_f32(float x, int32_t* n) {
+QN_FN float qn_exp_parts_f32(float x, int32_t* n) {
   const float magic = 0x1.8p23f; /* adding it rounds to an integer, left in the low bits */
   const float t = qn_fmaf(x, 0x1.715476p+0f, magic);
   const float k = t - magic;
@@ -27,14 +27,14 @@ QN_HOT float qn_exp_parts_f32(float x, int32_t* n) {
 }
 
 /* e^x. The scale 2^n is applied in two halves, so the only rounding into a denormal is the last. */
-QN_HOT float qn_exp_f32(float x) {
+QN_FN float qn_exp_f32(float x) {
   int32_t n;
   const float p = 1.0f + qn_exp_parts_f32(qn_clamp_f32(x, -104.0f, 89.0f), &n);
   return qn_fmaf(p * qn_pow2i_f32(n >> 1), qn_pow2i_f32(n - (n >> 1)), 0.0f);
 }
 
 /* 2^x. */
-QN_HOT float qn_exp2_f32(float x) {
+QN_FN float qn_exp2_f32(float x) {
   const float magic = 0x1.8p23f;
   const float c = qn_clamp_f32(x, -151.0f, 129.0f);
   const float t = c + magic;
@@ -52,7 +52,7 @@ QN_HOT float qn_exp2_f32(float x) {
 }
 
 /* e^x - 1, also where x is tiny. */
-QN_HOT float qn_expm1_f32(float x) {
+QN_FN float qn_expm1_f32(float x) {
   int32_t n;
   const float p = qn_exp_parts_f32(qn_clamp_f32(x, -18.0f, 89.0f), &n);
   const float h = qn_pow2i_f32(n - 1);
@@ -61,7 +61,7 @@ QN_HOT float qn_expm1_f32(float x) {
 }
 
 /* log(2^e m) with m in [sqrt(1/2), sqrt(2)), plus a correction that is small against m. */
-QN_HOT float qn_log_parts_f32(float x, float correction) {
+QN_FN float qn_log_parts_f32(float x, float correction) {
   const int tiny = x < 0x1p-126f;
   const uint32_t u = qn_bits_f32(qn_select_f32(tiny, x * 0x1p23f, x));
   const int32_t shifted = (int32_t)(u - 0x3f3504f3u) >> 23;
@@ -86,14 +86,14 @@ QN_HOT float qn_log_parts_f32(float x, float correction) {
 }
 
 /* The natural logarithm: NaN below 0, -inf at 0. */
-QN_HOT float qn_log_f32(float x) {
+QN_FN float qn_log_f32(float x) {
   const float y = qn_log_parts_f32(x, 0.0f);
   const float edge = qn_select_f32(x == 0.0f, -QN_INF_F32, qn_select_f32(x < 0.0f, QN_NAN_F32, x));
   return qn_select_f32((x > 0.0f) & (x < QN_INF_F32), y, edge);
 }
 
 /* log(1 + x): what rounding 1 + x lost is given back. */
-QN_HOT float qn_log1p_f32(float x) {
+QN_FN float qn_log1p_f32(float x) {
   const float u = 1.0f + x;
   const float big = qn_select_f32(x > 1.0f, x, 1.0f);
   const float lost = qn_select_f32(x > 1.0f, 1.0f, x) - (u - big);
@@ -104,7 +104,7 @@ QN_HOT float qn_log1p_f32(float x) {
   return qn_select_f32(inside, y, edge);
 }
 
-QN_HOT float qn_tanh_f32(float x) {
+QN_FN float qn_tanh_f32(float x) {
   int32_t n;
   const float b = qn_abs_f32(x);
   const float a = b > 10.0f ? 10.0f : b;
@@ -116,27 +116,27 @@ QN_HOT float qn_tanh_f32(float x) {
 }
 
 /* 1 / (1 + e^-x), denormal results included. */
-QN_HOT float qn_sigmoid_f32(float x) {
+QN_FN float qn_sigmoid_f32(float x) {
   const float e = qn_exp_f32(-qn_abs_f32(x));
   return qn_select_f32(x < 0.0f, e, 1.0f) / (1.0f + e);
 }
 
 /* x * sigmoid(x). */
-QN_HOT float qn_silu_f32(float x) {
+QN_FN float qn_silu_f32(float x) {
   const float e = qn_exp_f32(-qn_abs_f32(x));
   return (x * qn_select_f32(x < 0.0f, e, 1.0f)) / (1.0f + e);
 }
 
 /* log(1 + e^x) without overflow. */
-QN_HOT float qn_softplus_f32(float x) {
+QN_FN float qn_softplus_f32(float x) {
   const float tail = qn_log1p_f32(qn_exp_f32(-qn_abs_f32(x)));
   return (x < 0.0f ? 0.0f : x) + tail;
 }
 /* log(sigmoid(x)). */
-QN_HOT float qn_log_sigmoid_f32(float x) { return -qn_softplus_f32(-x); }
+QN_FN float qn_log_sigmoid_f32(float x) { return -qn_softplus_f32(-x); }
 
 /* The error function: an odd polynomial near 0, 1 - exp(-Q(|x|)) beyond. */
-QN_HOT float qn_erf_f32(float x) {
+QN_FN float qn_erf_f32(float x) {
   const float a = qn_abs_f32(x);
   const float z = a * a;
   const float t = a > 4.0f ? 4.0f : a;
@@ -166,29 +166,29 @@ QN_HOT float qn_erf_f32(float x) {
 }
 
 /* x / 2 * (1 + erf(x / sqrt 2)). */
-QN_HOT float qn_gelu_f32(float x) {
+QN_FN float qn_gelu_f32(float x) {
   const float h = 0.5f * x;
   return qn_fmaf(h, qn_erf_f32(x * 0x1.6a09e6p-1f), h);
 }
 /* x / 2 * (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))). */
-QN_HOT float qn_gelu_tanh_f32(float x) {
+QN_FN float qn_gelu_tanh_f32(float x) {
   const float h = 0.5f * x;
   const float u = x * qn_fmaf(x * x, 0x1.2444f2p-5f, 0x1.988454p-1f);
   return qn_fmaf(h, qn_tanh_f32(u), h);
 }
 /* x / 2 * (1 + tanh(u)) with the logistic form used by some exporters: x * sigmoid(1.702 x). */
-QN_HOT float qn_gelu_quick_f32(float x) {
+QN_FN float qn_gelu_quick_f32(float x) {
   const float v = x * 1.702f;
   const float e = qn_exp_f32(-qn_abs_f32(v));
   return (x * qn_select_f32(v < 0.0f, e, 1.0f)) / (1.0f + e);
 }
 /* x * tanh(softplus(x)). */
-QN_HOT float qn_mish_f32(float x) { return qn_mulf(x, qn_tanh_f32(qn_softplus_f32(x))); }
+QN_FN float qn_mish_f32(float x) { return qn_mulf(x, qn_tanh_f32(qn_softplus_f32(x))); }
 
-QN_HOT float qn_sqrt_f32(float x) { return sqrtf(x); }
-QN_HOT float qn_rsqrt_f32(float x) { return 1.0f / sqrtf(x); }
-QN_HOT float qn_reciprocal_f32(float x) { return 1.0f / x; }
-QN_HOT float qn_softsign_f32(float x) { return x / (1.0f + qn_abs_f32(x)); }
-QN_HOT float qn_hardswish_f32(float x) { return (x * qn_clamp_f32(x + 3.0f, 0.0f, 6.0f)) / 6.0f; }
+QN_FN float qn_sqrt_f32(float x) { return sqrtf(x); }
+QN_FN float qn_rsqrt_f32(float x) { return 1.0f / sqrtf(x); }
+QN_FN float qn_reciprocal_f32(float x) { return 1.0f / x; }
+QN_FN float qn_softsign_f32(float x) { return x / (1.0f + qn_abs_f32(x)); }
+QN_FN float qn_hardswish_f32(float x) { return (x * qn_clamp_f32(x + 3.0f, 0.0f, 6.0f)) / 6.0f; }
 
 #endif /* QN_MATH_F32_H */

@@ -7,24 +7,24 @@
 #include "base.h"
 
 /* 2^n for -1022 <= n <= 1023. */
-QN_HOT double qn_pow2i_f64(int64_t n) { return qn_from_bits_f64(((uint64_t)n + 1023u) << 52); }
+QN_FN double qn_pow2i_f64(int64_t n) { return qn_from_bits_f64(((uint64_t)n + 1023u) << 52); }
 
 /* a + b = sum + *error, exactly. */
-QN_HOT double qn_two_sum(double a, double b, double* error) {
+QN_FN double qn_two_sum(double a, double b, double* error) {
   const double sum = a + b;
   const double part = sum - a;
   *error = (a - (sum - part)) + (b - part);
   return sum;
 }
 /* a * b = product + *error, exactly. */
-QN_HOT double qn_two_product(double a, double b, double* error) {
+QN_FN double qn_two_product(double a, double b, double* error) {
   const double product = qn_mul(a, b);
   *error = qn_fma(a, b, -product);
   return product;
 }
 
 /* Splits x + low into n ln2 + r with |r| <= ln2 / 2 and returns exp(r) - 1. |x| < 2^20. */
-QN_HOT double qn_exp_parts_f64(double x, double low, int64_t* n) {
+QN_FN double qn_exp_parts_f64(double x, double low, int64_t* n) {
   const double magic = 0x1.8p52; /* adding it rounds to an integer, left in the low bits */
   const double t = qn_fma(x, 0x1.71547652b82fep+0, magic);
   const double k = t - magic;
@@ -46,13 +46,13 @@ QN_HOT double qn_exp_parts_f64(double x, double low, int64_t* n) {
 }
 
 /* e^(x + low) for a low that is small against x. */
-QN_HOT double qn_exp_sum_f64(double x, double low) {
+QN_FN double qn_exp_sum_f64(double x, double low) {
   int64_t n;
   const double p = 1.0 + qn_exp_parts_f64(qn_clamp_f64(x, -746.0, 710.0), low, &n);
   return qn_fma(p * qn_pow2i_f64(n >> 1), qn_pow2i_f64(n - (n >> 1)), 0.0);
 }
 
-QN_HOT double qn_exp_f64(double x) { return qn_exp_sum_f64(x, 0.0); }
+QN_FN double qn_exp_f64(double x) { return qn_exp_sum_f64(x, 0.0); }
 
 QN_FN double qn_exp2_f64(double x) {
   const double magic = 0x1.8p52;
@@ -125,7 +125,7 @@ QN_FN double qn_log_parts_f64(double x, double* low) {
 }
 
 /* What a logarithm answers where it has no finite value: x is 0, negative, infinite or NaN. */
-QN_HOT double qn_log_edge_f64(double x) {
+QN_FN double qn_log_edge_f64(double x) {
   return qn_select_f64(x == 0.0, -QN_INF_F64, qn_select_f64(x < 0.0, QN_NAN_F64, x));
 }
 
@@ -216,8 +216,8 @@ QN_FN double qn_cosh_f64(double x) {
 }
 QN_FN double qn_asinh_f64(double x) {
   const double a = qn_abs_f64(x);
-  const double r = a > 0x1p28 ? qn_log_f64(a) + 0x1.62e42fefa39efp-1
-                              : qn_log1p_f64(a + (a * a) / (1.0 + sqrt(qn_fma(a, a, 1.0))));
+  const double over = (a * a) / (1.0 + sqrt(qn_fma(a, a, 1.0)));
+  const double r = a > 0x1p28 ? qn_log_f64(a) + 0x1.62e42fefa39efp-1 : qn_log1p_f64(a + over);
   return qn_copysign_f64(a < 0x1p-28 || qn_isnan_f64(x) ? a : r, x);
 }
 QN_FN double qn_acosh_f64(double x) {

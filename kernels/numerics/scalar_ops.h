@@ -41,65 +41,65 @@ QN_FN float qn_pow_f32(float x, float y) {
 
 /* fma and mul are qn_fmaf, qn_mulf for float and qn_fma, qn_mul for double. */
 #define QN_DEFINE_FLOAT_OPS(t, T, fma_fn, mul_fn, top)                                             \
-  QN_HOT T qn_neg_##t(T x) { return -x; }                                                          \
+  QN_FN T qn_neg_##t(T x) { return -x; }                                                           \
   /* -1, 1, or x itself when it is a zero or NaN. */                                               \
-  QN_HOT T qn_sign_##t(T x) {                                                                      \
+  QN_FN T qn_sign_##t(T x) {                                                                       \
     return qn_select_##t(x > (T)0, (T)1, qn_select_##t(x < (T)0, (T)-1, x));                       \
   }                                                                                                \
-  QN_HOT T qn_square_##t(T x) { return mul_fn(x, x); }                                             \
-  QN_HOT T qn_relu_##t(T x) { return x < (T)0 ? (T)0 : x; }                                        \
-  QN_HOT T qn_frac_##t(T x) { return x - qn_trunc_##t(x); }                                        \
+  QN_FN T qn_square_##t(T x) { return mul_fn(x, x); }                                              \
+  QN_FN T qn_relu_##t(T x) { return x < (T)0 ? (T)0 : x; }                                         \
+  QN_FN T qn_frac_##t(T x) { return x - qn_trunc_##t(x); }                                         \
   /* x below 0 scaled by alpha. */                                                                 \
-  QN_HOT T qn_leaky_relu_##t(T x, T alpha, T unused) {                                             \
+  QN_FN T qn_leaky_relu_##t(T x, T alpha, T unused) {                                              \
     (void)unused;                                                                                  \
     return qn_select_##t(x < (T)0, mul_fn(alpha, x), x);                                           \
   }                                                                                                \
-  QN_HOT T qn_elu_##t(T x, T alpha, T unused) {                                                    \
+  QN_FN T qn_elu_##t(T x, T alpha, T unused) {                                                     \
     (void)unused;                                                                                  \
     return qn_select_##t(x < (T)0, mul_fn(alpha, qn_expm1_##t(x)), x);                             \
   }                                                                                                \
-  QN_HOT T qn_celu_##t(T x, T alpha, T unused) {                                                   \
+  QN_FN T qn_celu_##t(T x, T alpha, T unused) {                                                    \
     (void)unused;                                                                                  \
     return qn_select_##t(x < (T)0, mul_fn(alpha, qn_expm1_##t(x / alpha)), x);                     \
   }                                                                                                \
-  QN_HOT T qn_selu_##t(T x, T alpha, T gamma) {                                                    \
+  QN_FN T qn_selu_##t(T x, T alpha, T gamma) {                                                     \
     return mul_fn(gamma, qn_select_##t(x < (T)0, alpha * qn_expm1_##t(x), x));                     \
   }                                                                                                \
-  QN_HOT T qn_hard_sigmoid_##t(T x, T alpha, T beta) {                                             \
+  QN_FN T qn_hard_sigmoid_##t(T x, T alpha, T beta) {                                              \
     return qn_clamp_##t(fma_fn(alpha, x, beta), (T)0, (T)1);                                       \
   }                                                                                                \
-  QN_HOT T qn_threshold_##t(T x, T threshold, T value) { return x <= threshold ? value : x; }      \
-  QN_HOT T qn_thresholded_relu_##t(T x, T alpha, T unused) {                                       \
+  QN_FN T qn_threshold_##t(T x, T threshold, T value) { return x <= threshold ? value : x; }       \
+  QN_FN T qn_thresholded_relu_##t(T x, T alpha, T unused) {                                        \
     (void)unused;                                                                                  \
     return x <= alpha ? (T)0 : x;                                                                  \
   }                                                                                                \
   /* 0 within [-lambd, lambd], else x moved towards 0 by bias. */                                  \
-  QN_HOT T qn_shrink_##t(T x, T lambd, T bias) {                                                   \
+  QN_FN T qn_shrink_##t(T x, T lambd, T bias) {                                                    \
     const T inner = qn_select_##t(x < -lambd, x + bias, x == x ? (T)0 : x);                        \
     return qn_select_##t(x > lambd, x - bias, inner);                                              \
   }                                                                                                \
   /* x * sigmoid(alpha x). */                                                                      \
-  QN_HOT T qn_swish_##t(T x, T alpha, T unused) {                                                  \
+  QN_FN T qn_swish_##t(T x, T alpha, T unused) {                                                   \
     (void)unused;                                                                                  \
     return mul_fn(x, qn_sigmoid_##t(alpha * x));                                                   \
   }                                                                                                \
   /* log(1 + e^(beta x)) / beta, x itself where beta x is above the threshold. */                  \
-  QN_HOT T qn_softplus_beta_##t(T x, T beta, T threshold) {                                        \
+  QN_FN T qn_softplus_beta_##t(T x, T beta, T threshold) {                                         \
     const T bx = mul_fn(beta, x);                                                                  \
     return qn_select_##t(bx > threshold, x, qn_softplus_##t(bx) / beta);                           \
   }                                                                                                \
-  QN_HOT T qn_scaled_tanh_##t(T x, T alpha, T beta) {                                              \
+  QN_FN T qn_scaled_tanh_##t(T x, T alpha, T beta) {                                               \
     return mul_fn(alpha, qn_tanh_##t(beta * x));                                                   \
   }                                                                                                \
-  QN_HOT T qn_affine_##t(T x, T alpha, T beta) { return fma_fn(alpha, x, beta); }                  \
-  QN_HOT T qn_add_##t(T a, T b) { return a + b; }                                                  \
-  QN_HOT T qn_sub_##t(T a, T b) { return a - b; }                                                  \
-  QN_HOT T qn_mul_##t(T a, T b) { return mul_fn(a, b); }                                           \
-  QN_HOT T qn_div_##t(T a, T b) { return a / b; }                                                  \
-  QN_HOT T qn_prelu_##t(T x, T slope) { return qn_select_##t(x < (T)0, mul_fn(slope, x), x); }     \
+  QN_FN T qn_affine_##t(T x, T alpha, T beta) { return fma_fn(alpha, x, beta); }                   \
+  QN_FN T qn_add_##t(T a, T b) { return a + b; }                                                   \
+  QN_FN T qn_sub_##t(T a, T b) { return a - b; }                                                   \
+  QN_FN T qn_mul_##t(T a, T b) { return mul_fn(a, b); }                                            \
+  QN_FN T qn_div_##t(T a, T b) { return a / b; }                                                   \
+  QN_FN T qn_prelu_##t(T x, T slope) { return qn_select_##t(x < (T)0, mul_fn(slope, x), x); }      \
   /* a log(b), 0 where a is 0 and b is not NaN. */                                                 \
   QN_FN T qn_xlogy_##t(T a, T b) { return a == (T)0 && b == b ? (T)0 : mul_fn(a, qn_log_##t(b)); } \
-  QN_HOT int qn_signbit_##t(T x) { return qn_bits_##t(x) >= (top); }
+  QN_FN int qn_signbit_##t(T x) { return qn_bits_##t(x) >= (top); }
 
 QN_DEFINE_FLOAT_OPS(f32, float, qn_fmaf, qn_mulf, 0x80000000u)
 QN_DEFINE_FLOAT_OPS(f64, double, qn_fma, qn_mul, UINT64_C(0x8000000000000000))
@@ -109,54 +109,54 @@ QN_DEFINE_FLOAT_OPS(f64, double, qn_fma, qn_mul, UINT64_C(0x8000000000000000))
 
 #define QN_BELOW_0(x) ((x) < 0)
 #define QN_NEVER(x) 0
-#define QN_DEFINE_INT_OPS(t, T, U, bits, below_0)                                          \
-  QN_HOT T qn_neg_##t(T x) { return (T)((U)0 - (U)x); }                                    \
-  QN_HOT T qn_abs_##t(T x) { return (T)(x > 0 ? (U)x : (U)0 - (U)x); }                     \
-  QN_HOT T qn_sign_##t(T x) { return (T)((x > 0) - below_0(x)); }                          \
-  QN_HOT T qn_square_##t(T x) { return (T)((U)x * (U)x); }                                 \
-  QN_HOT T qn_relu_##t(T x) { return (T)(x > 0 ? x : 0); }                                 \
-  QN_HOT T qn_bit_not_##t(T x) { return (T) ~(U)x; }                                       \
-  QN_HOT T qn_add_##t(T a, T b) { return (T)((U)a + (U)b); }                               \
-  QN_HOT T qn_sub_##t(T a, T b) { return (T)((U)a - (U)b); }                               \
-  QN_HOT T qn_mul_##t(T a, T b) { return (T)((U)a * (U)b); }                               \
-  /* Towards zero. */                                                                      \
-  QN_HOT T qn_div_##t(T a, T b) {                                                          \
-    if (b == 0) return 0;                                                                  \
-    return (T)(below_0(b) && b == (T)-1 ? qn_neg_##t(a) : a / b);                          \
-  }                                                                                        \
-  /* The remainder with the sign of a. */                                                  \
-  QN_HOT T qn_fmod_##t(T a, T b) {                                                         \
-    if (b == 0 || (below_0(b) && b == (T)-1)) return 0;                                    \
-    return (T)(a % b);                                                                     \
-  }                                                                                        \
-  /* The remainder with the sign of b. */                                                  \
-  QN_HOT T qn_mod_##t(T a, T b) {                                                          \
-    const T r = qn_fmod_##t(a, b);                                                         \
-    return (T)(r != 0 && below_0(r) != below_0(b) ? r + b : r);                            \
-  }                                                                                        \
-  /* Towards minus infinity. */                                                            \
-  QN_HOT T qn_floor_div_##t(T a, T b) {                                                    \
-    const T q = qn_div_##t(a, b), r = qn_fmod_##t(a, b);                                   \
-    return (T)(r != 0 && below_0(r) != below_0(b) ? q - 1 : q);                            \
-  }                                                                                        \
-  /* By squaring; a negative exponent leaves what truncation would. */                     \
-  QN_FN T qn_pow_##t(T a, T b) {                                                           \
-    U base = (U)a, r = 1;                                                                  \
-    if (below_0(b)) return a == 1 ? 1 : a == (T)-1 ? (b % 2 ? (T)-1 : 1) : 0;              \
-    for (; b > 0; b = (T)(b / 2), base *= base)                                            \
-      if (b % 2) r *= base;                                                                \
-    return (T)r;                                                                           \
-  }                                                                                        \
-  QN_HOT T qn_max_##t(T a, T b) { return a > b ? a : b; }                                  \
-  QN_HOT T qn_min_##t(T a, T b) { return a < b ? a : b; }                                  \
-  QN_HOT T qn_clamp_##t(T x, T lo, T hi) { return qn_min_##t(qn_max_##t(x, lo), hi); }     \
-  QN_HOT T qn_bit_and_##t(T a, T b) { return (T)(a & b); }                                 \
-  QN_HOT T qn_bit_or_##t(T a, T b) { return (T)(a | b); }                                  \
-  QN_HOT T qn_bit_xor_##t(T a, T b) { return (T)(a ^ b); }                                 \
-  /* Distances outside [0, bits) shift everything out. */                                  \
-  QN_HOT T qn_shl_##t(T a, T b) { return (T)(!below_0(b) && b < (bits) ? (U)a << b : 0); } \
-  QN_HOT T qn_shr_##t(T a, T b) {                                                          \
-    return (T)(!below_0(b) && b < (bits) ? a >> b : below_0(a) ? (T)-1 : 0);               \
+#define QN_DEFINE_INT_OPS(t, T, U, bits, below_0)                                         \
+  QN_FN T qn_neg_##t(T x) { return (T)((U)0 - (U)x); }                                    \
+  QN_FN T qn_abs_##t(T x) { return (T)(x > 0 ? (U)x : (U)0 - (U)x); }                     \
+  QN_FN T qn_sign_##t(T x) { return (T)((x > 0) - below_0(x)); }                          \
+  QN_FN T qn_square_##t(T x) { return (T)((U)x * (U)x); }                                 \
+  QN_FN T qn_relu_##t(T x) { return (T)(x > 0 ? x : 0); }                                 \
+  QN_FN T qn_bit_not_##t(T x) { return (T) ~(U)x; }                                       \
+  QN_FN T qn_add_##t(T a, T b) { return (T)((U)a + (U)b); }                               \
+  QN_FN T qn_sub_##t(T a, T b) { return (T)((U)a - (U)b); }                               \
+  QN_FN T qn_mul_##t(T a, T b) { return (T)((U)a * (U)b); }                               \
+  /* Towards zero. */                                                                     \
+  QN_FN T qn_div_##t(T a, T b) {                                                          \
+    if (b == 0) return 0;                                                                 \
+    return (T)(below_0(b) && b == (T)-1 ? qn_neg_##t(a) : a / b);                         \
+  }                                                                                       \
+  /* The remainder with the sign of a. */                                                 \
+  QN_FN T qn_fmod_##t(T a, T b) {                                                         \
+    if (b == 0 || (below_0(b) && b == (T)-1)) return 0;                                   \
+    return (T)(a % b);                                                                    \
+  }                                                                                       \
+  /* The remainder with the sign of b. */                                                 \
+  QN_FN T qn_mod_##t(T a, T b) {                                                          \
+    const T r = qn_fmod_##t(a, b);                                                        \
+    return (T)(r != 0 && below_0(r) != below_0(b) ? r + b : r);                           \
+  }                                                                                       \
+  /* Towards minus infinity. */                                                           \
+  QN_FN T qn_floor_div_##t(T a, T b) {                                                    \
+    const T q = qn_div_##t(a, b), r = qn_fmod_##t(a, b);                                  \
+    return (T)(r != 0 && below_0(r) != below_0(b) ? q - 1 : q);                           \
+  }                                                                                       \
+  /* By squaring; a negative exponent leaves what truncation would. */                    \
+  QN_FN T qn_pow_##t(T a, T b) {                                                          \
+    U base = (U)a, r = 1;                                                                 \
+    if (below_0(b)) return a == 1 ? 1 : a == (T)-1 ? (b % 2 ? (T)-1 : 1) : 0;             \
+    for (; b > 0; b = (T)(b / 2), base *= base)                                           \
+      if (b % 2) r *= base;                                                               \
+    return (T)r;                                                                          \
+  }                                                                                       \
+  QN_FN T qn_max_##t(T a, T b) { return a > b ? a : b; }                                  \
+  QN_FN T qn_min_##t(T a, T b) { return a < b ? a : b; }                                  \
+  QN_FN T qn_clamp_##t(T x, T lo, T hi) { return qn_min_##t(qn_max_##t(x, lo), hi); }     \
+  QN_FN T qn_bit_and_##t(T a, T b) { return (T)(a & b); }                                 \
+  QN_FN T qn_bit_or_##t(T a, T b) { return (T)(a | b); }                                  \
+  QN_FN T qn_bit_xor_##t(T a, T b) { return (T)(a ^ b); }                                 \
+  /* Distances outside [0, bits) shift everything out. */                                 \
+  QN_FN T qn_shl_##t(T a, T b) { return (T)(!below_0(b) && b < (bits) ? (U)a << b : 0); } \
+  QN_FN T qn_shr_##t(T a, T b) {                                                          \
+    return (T)(!below_0(b) && b < (bits) ? a >> b : below_0(a) ? (T)-1 : 0);              \
   }
 
 QN_DEFINE_INT_OPS(i8, int8_t, uint32_t, 8, QN_BELOW_0)
@@ -173,13 +173,13 @@ QN_DEFINE_INT_OPS(u64, uint64_t, uint64_t, 64, QN_NEVER)
 
 /* ---- comparisons and logic ---- */
 
-#define QN_DEFINE_COMPARE(t, T)                                    \
-  QN_HOT uint8_t qn_eq_##t(T a, T b) { return (uint8_t)(a == b); } \
-  QN_HOT uint8_t qn_ne_##t(T a, T b) { return (uint8_t)(a != b); } \
-  QN_HOT uint8_t qn_lt_##t(T a, T b) { return (uint8_t)(a < b); }  \
-  QN_HOT uint8_t qn_le_##t(T a, T b) { return (uint8_t)(a <= b); } \
-  QN_HOT uint8_t qn_gt_##t(T a, T b) { return (uint8_t)(a > b); }  \
-  QN_HOT uint8_t qn_ge_##t(T a, T b) { return (uint8_t)(a >= b); }
+#define QN_DEFINE_COMPARE(t, T)                                   \
+  QN_FN uint8_t qn_eq_##t(T a, T b) { return (uint8_t)(a == b); } \
+  QN_FN uint8_t qn_ne_##t(T a, T b) { return (uint8_t)(a != b); } \
+  QN_FN uint8_t qn_lt_##t(T a, T b) { return (uint8_t)(a < b); }  \
+  QN_FN uint8_t qn_le_##t(T a, T b) { return (uint8_t)(a <= b); } \
+  QN_FN uint8_t qn_gt_##t(T a, T b) { return (uint8_t)(a > b); }  \
+  QN_FN uint8_t qn_ge_##t(T a, T b) { return (uint8_t)(a >= b); }
 QN_DEFINE_COMPARE(f32, float)
 QN_DEFINE_COMPARE(f64, double)
 QN_DEFINE_COMPARE(i8, int8_t)
@@ -192,9 +192,9 @@ QN_DEFINE_COMPARE(u32, uint32_t)
 QN_DEFINE_COMPARE(u64, uint64_t)
 #undef QN_DEFINE_COMPARE
 
-QN_HOT uint8_t qn_and_bool(uint8_t a, uint8_t b) { return (uint8_t)((a != 0) & (b != 0)); }
-QN_HOT uint8_t qn_or_bool(uint8_t a, uint8_t b) { return (uint8_t)((a != 0) | (b != 0)); }
-QN_HOT uint8_t qn_xor_bool(uint8_t a, uint8_t b) { return (uint8_t)((a != 0) ^ (b != 0)); }
-QN_HOT uint8_t qn_not_bool(uint8_t a) { return (uint8_t)(a == 0); }
+QN_FN uint8_t qn_and_bool(uint8_t a, uint8_t b) { return (uint8_t)((a != 0) & (b != 0)); }
+QN_FN uint8_t qn_or_bool(uint8_t a, uint8_t b) { return (uint8_t)((a != 0) | (b != 0)); }
+QN_FN uint8_t qn_xor_bool(uint8_t a, uint8_t b) { return (uint8_t)((a != 0) ^ (b != 0)); }
+QN_FN uint8_t qn_not_bool(uint8_t a) { return (uint8_t)(a == 0); }
 
 #endif /* QN_SCALAR_OPS_H */
