@@ -1,10 +1,13 @@
-// Fuzz target of the ONNX reader: any bytes give a model or a diagnostic. Linked with libFuzzer it
-// searches; without, its main replays the files and folders named on the command line.
+// Fuzz target of the ONNX front end: any bytes give a graph that verifies, or a diagnostic. Linked
+// with libFuzzer it searches; without, its main replays the files and folders named on the command
+// line.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 
+#include "frontends/onnx/import.h"
 #include "frontends/onnx/tensor.h"
+#include "ops/common/registration.h"
 #include "tests/fuzz/replay.h"
 
 namespace {
@@ -27,9 +30,13 @@ void touch(qc::onnx::TensorReader& reader, const qc::onnx::GraphProto& graph) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::span<const std::byte> bytes{reinterpret_cast<const std::byte*>(data), size};
+  [[maybe_unused]] static const bool registered = (qc::register_all_ops(), true);
   qc::onnx::TensorReader reader;
   if (auto model = qc::onnx::parse_model(bytes, "fuzz.onnx"); model.ok()) {
     touch(reader, model->graph);
+    if (auto graph = qc::onnx::import_model(*model); graph.ok()) {
+      QC_CHECK(verify(**graph).ok(), "an imported graph is broken");
+    }
   }
   if (auto tensor = qc::onnx::parse_tensor(bytes, "fuzz.pb"); tensor.ok()) {
     (void)reader.read(*tensor).ok();

@@ -53,10 +53,10 @@ inline std::string external_tensor(
     std::vector<int64_t> dims, int type,
     std::initializer_list<std::pair<const char*, std::string>> keys) {
   return tensor(dims, type, [&](pbf_writer& w) {
-    for (const auto& [key, value] : keys) {
+    for (const auto& pair : keys) {
       w.add_message(13, message([&](pbf_writer& p) {
-                      p.add_string(1, key);
-                      p.add_string(2, value);
+                      p.add_string(1, pair.first);
+                      p.add_string(2, pair.second);
                     }));
     }
     w.add_int32(14, 1);
