@@ -10,14 +10,14 @@ namespace qc::pt2 {
 namespace {
 
 TEST(Pt2Import, ListsEveryMissingOpWithCountAndPlace) {
-  auto graph = import_file("tests/models/timm_test_resnet.pt2");
+  auto graph = load("tests/models/timm_test_resnet.pt2");
   ASSERT_FALSE(graph.ok());
   const Diag& diag = graph.diag();
   EXPECT_EQ(diag.code, Code::unsupported_op);
   EXPECT_EQ(diag.text, "9 operations are not supported");
   ASSERT_EQ(diag.notes.size(), 9u);
-  EXPECT_EQ(diag.notes[0], "aten.adaptive_avg_pool2d.default: 1 use, first at 'global_pool.pool'");
-  EXPECT_EQ(diag.notes[4], "aten.conv2d.default: 15 uses, first at 'conv1.0'");
+  EXPECT_EQ(diag.notes[0], "aten.adaptive_avg_pool2d.default: 1 node, first 'global_pool.pool'");
+  EXPECT_EQ(diag.notes[4], "aten.conv2d.default: 15 nodes, first 'conv1.0'");
 }
 
 TEST(Pt2Import, PlainFormsOfInPlaceOps) {

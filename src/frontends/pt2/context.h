@@ -5,22 +5,21 @@
 #include <unordered_map>
 
 #include "frontends/pt2/functionalise.h"
-#include "frontends/pt2/inline.h"
-#include "frontends/pt2/liveness.h"
+#include "frontends/pt2/plan.h"
 #include "frontends/pt2/symbols.h"
 
 namespace qc::pt2 {
 
 struct Context {
-  const FlatGraph& flat;
-  const Liveness& liveness;
+  const Plan& plan;
+  const Bindings& bindings;
   Graph& graph;
   Symbols symbols;
   Memory memory;
   std::unordered_map<std::string, CellId> cells;
 
-  Context(const FlatGraph& f, const Liveness& l, Graph& g, const Bindings& bindings)
-      : flat(f), liveness(l), graph(g), symbols(f, bindings), memory(g) {}
+  Context(const Plan& p, Graph& g, const Bindings& b)
+      : plan(p), bindings(b), graph(g), symbols(p.flat, b), memory(g) {}
 
   /// The type the file states for a tensor.
   Result<Type> type_of(const std::string& name, const Loc& loc) const;
@@ -28,12 +27,17 @@ struct Context {
   Result<Ok> define(const std::string& name, CellId cell, const Loc& loc);
   /// The contents of a tensor as of now.
   Result<Value*> read(const std::string& name, const Loc& loc);
+  /// Imports every live node; inputs must be defined.
+  Result<Ok> import_nodes();
 };
 
-/// Whether an in-place op needs no import row: copy_, fill_, zero_.
-bool is_fill(std::string_view op);
+/// The argument in neutral form; nothing for those that say nothing here (device, layout).
+Result<std::optional<Arg>> convert(Context& context, const Argument& arg, const Loc& loc);
 
 /// Imports one live node.
 Result<Ok> import_node(Context& context, const FlatNode& flat, const Loc& loc);
+
+/// Imports a higher-order op as a node with regions and returns its results.
+Result<Values> import_control_flow(Context& context, const ExportedNode& node, const Loc& loc);
 
 }  // namespace qc::pt2

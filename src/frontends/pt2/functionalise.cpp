@@ -2,14 +2,22 @@
 
 namespace qc::pt2 {
 
-Result<Values> import_aten(Graph& graph, ForeignNode node) {
-  const ImportRow* row = import_table().find("aten", node.op, 0);
+Result<Value*> call_aten(Graph& graph, std::string_view op, NamedArgs args, const Loc& loc) {
+  const ImportRow* row = import_table().find("aten", op, 0);
   if (row == nullptr) {
-    return error(Code::unsupported_op, node.loc, "operation aten.{} is not supported", node.op);
+    return error(Code::unsupported_op, loc, "operation aten.{} is not supported", op);
   }
+  ForeignNode node;
   node.domain = "aten";
+  node.op = op;
+  node.args = std::move(args);
+  node.loc = loc;
   Import import(graph, node);
-  return row->import(import);
+  QC_ASSIGN(Values values, row->import(import));
+  if (values.empty() || values[0] == nullptr) {
+    return error(Code::bug, loc, "aten.{} gives no value", op);
+  }
+  return values[0];
 }
 
 CellId Memory::allocate(Value* value) {
@@ -71,21 +79,10 @@ Result<Value*> Memory::apply(const ViewRecipe& recipe, Value* base) {
   return values[recipe.output];
 }
 
-Result<Value*> Memory::call(std::string_view op, std::vector<std::pair<std::string, Arg>> args,
-                            const Loc& loc) {
-  ForeignNode node;
-  node.op = op;
-  node.args = std::move(args);
-  node.loc = loc;
-  QC_ASSIGN(Values values, import_aten(graph_, std::move(node)));
-  if (values.empty()) return error(Code::bug, loc, "aten.{} gives no value", op);
-  return values[0];
-}
-
 Result<Value*> Memory::write_back(const ViewRecipe& recipe, Value* base, Value* part) {
   const Loc& loc = recipe.node.loc;
   Import import(graph_, recipe.node);
-  std::vector<std::pair<std::string, Arg>> args = {{"self", base}, {"src", part}};
+  NamedArgs args = {{"self", base}, {"src", part}};
   auto keep = [&](std::string_view name) {
     if (const Arg* arg = import.find(name)) args.emplace_back(std::string(name), *arg);
   };
@@ -93,12 +90,12 @@ Result<Value*> Memory::write_back(const ViewRecipe& recipe, Value* base, Value* 
     case WriteBack::identity:
       return part;
     case WriteBack::reshape:
-      return call("reshape.default", {{"self", part}, {"shape", base->shape()}}, loc);
+      return call_aten(graph_, "reshape.default", {{"self", part}, {"shape", base->shape()}}, loc);
     case WriteBack::permute: {
       QC_ASSIGN(Ints perm, permutation(recipe.view->op, import, base->rank()));
       Ints inverse(perm.size());
       for (size_t i = 0; i < perm.size(); ++i) inverse[perm[i]] = static_cast<int64_t>(i);
-      return call("permute.default", {{"self", part}, {"dims", inverse}}, loc);
+      return call_aten(graph_, "permute.default", {{"self", part}, {"dims", inverse}}, loc);
     }
     case WriteBack::slice:
       keep("dim");
@@ -110,26 +107,26 @@ Result<Value*> Memory::write_back(const ViewRecipe& recipe, Value* base, Value* 
       } else {
         for (auto name : {"start", "end", "step"}) keep(name);
       }
-      return call("slice_scatter.default", std::move(args), loc);
+      return call_aten(graph_, "slice_scatter.default", std::move(args), loc);
     case WriteBack::select:
       keep("dim");
       keep("index");
-      return call("select_scatter.default", std::move(args), loc);
+      return call_aten(graph_, "select_scatter.default", std::move(args), loc);
     case WriteBack::parts: {
       QC_ASSIGN(int64_t axis, import.i("dim", 0));
       QC_ASSIGN(axis, resolve_axis(axis, base->rank(), loc));
       args.emplace_back("dim", axis);
       args.emplace_back("start", recipe.start);
       args.emplace_back("end", recipe.start + part->shape()[axis]);
-      return call("slice_scatter.default", std::move(args), loc);
+      return call_aten(graph_, "slice_scatter.default", std::move(args), loc);
     }
     case WriteBack::unbind:
       keep("dim");
       args.emplace_back("index", static_cast<int64_t>(recipe.output));
-      return call("select_scatter.default", std::move(args), loc);
+      return call_aten(graph_, "select_scatter.default", std::move(args), loc);
     case WriteBack::diagonal:
       for (auto name : {"offset", "dim1", "dim2"}) keep(name);
-      return call("diagonal_scatter.default", std::move(args), loc);
+      return call_aten(graph_, "diagonal_scatter.default", std::move(args), loc);
     case WriteBack::none:
       break;
   }

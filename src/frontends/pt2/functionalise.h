@@ -48,15 +48,16 @@ class Memory {
 
   Result<Value*> apply(const ViewRecipe& recipe, Value* base);
   Result<Value*> write_back(const ViewRecipe& recipe, Value* base, Value* part);
-  Result<Value*> call(std::string_view op, std::vector<std::pair<std::string, Arg>> args,
-                      const Loc& loc);
 
   Graph& graph_;
   std::vector<Cell> cells_;
   std::vector<ViewRecipe> recipes_;
 };
 
-/// Runs the import row of an ATen op with these arguments; an op without row is unsupported.
-Result<Values> import_aten(Graph& graph, ForeignNode node);
+using NamedArgs = std::vector<std::pair<std::string, Arg>>;
+
+/// Runs the import row of an ATen op with these arguments and returns its first result; an op
+/// without row is unsupported.
+Result<Value*> call_aten(Graph& graph, std::string_view op, NamedArgs args, const Loc& loc);
 
 }  // namespace qc::pt2

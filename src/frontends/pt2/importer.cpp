@@ -1,8 +1,12 @@
 #include "frontends/pt2/importer.h"
 
+#include <fmt/format.h>
+
+#include <set>
 #include <unordered_map>
 
 #include "frontends/pt2/context.h"
+#include "frontends/pt2/symexpr.h"
 
 namespace qc::pt2 {
 namespace {
@@ -11,24 +15,20 @@ using SpecKind = InputSpec::Kind;
 
 class Importer {
  public:
-  Importer(const Archive& archive, const FlatGraph& flat, const ImportOptions& options)
+  Importer(const Archive& archive, const Plan& plan, const ImportOptions& options)
       : archive_(archive),
         program_(archive.program()),
-        flat_(flat),
+        plan_(plan),
         graph_(std::make_unique<Graph>()),
         options_(options),
-        liveness_(flat, output_names(), kept_names()),
-        context_(flat, liveness_, *graph_, options.dims) {}
+        context_(plan, *graph_, options.dims) {}
 
   Result<std::unique_ptr<Graph>> run() {
     graph_->file = archive_.file();
-    name_nodes();
-    QC_TRY(check_supported());
+    QC_TRY(check_bindings());
     QC_TRY(add_inputs());
     QC_TRY(add_ranges());
-    for (size_t i = 0; i < flat_.nodes.size(); ++i) {
-      if (liveness_.live(i)) QC_TRY(import_node(context_, flat_.nodes[i], locs_[i]));
-    }
+    QC_TRY(context_.import_nodes());
     QC_TRY(add_outputs());
     return std::move(graph_);
   }
@@ -38,82 +38,33 @@ class Importer {
     size_t state;
     CellId cell;
   };
+  struct UserInput {
+    std::string name;
+    CellId cell;
+    Value* value;
+  };
 
   Loc file_loc() const { return Loc{archive_.file(), {}, {}}; }
 
-  // What the graph must compute.
-  std::vector<std::string> output_names() const {
-    std::vector<std::string> out;
-    for (const Argument& arg : flat_.outputs) {
-      for_each_name(arg, [&](const std::string& name) { out.push_back(name); });
-    }
-    return out;
-  }
-  std::vector<std::string> kept_names() const {
-    std::vector<std::string> out;
+  /// Every bound dim must be one of the inputs'.
+  Result<Ok> check_bindings() const {
+    std::set<std::string> symbols;
     for (const InputSpec& spec : program_.input_specs) {
-      for_each_name(spec.arg, [&](const std::string& name) { out.push_back(name); });
-    }
-    return out;
-  }
-
-  /// A node is called after its module; where a module holds several nodes, its own name follows.
-  void name_nodes() {
-    std::unordered_map<std::string_view, int> count;
-    for (size_t i = 0; i < flat_.nodes.size(); ++i) {
-      if (liveness_.live(i) && !is_symbolic(flat_.nodes[i].node)) {
-        ++count[flat_.nodes[i].node.module];
+      if (spec.kind != SpecKind::user_input || spec.arg.kind != ArgKind::tensor) continue;
+      auto meta = plan_.flat.tensors.find(spec.arg.items[0].text);
+      if (meta == plan_.flat.tensors.end()) continue;
+      for (const SymInt& size : meta->second.sizes) {
+        if (size.value) continue;
+        QC_ASSIGN(Dim dim, parse_symexpr(size.expr, file_loc()));
+        dim.collect_symbols(symbols);
       }
     }
-    for (const FlatNode& flat : flat_.nodes) {
-      const ExportedNode& node = flat.node;
-      std::string own = node.name;
-      for (const Argument& output : node.outputs) {
-        if (own.empty() && !output.items.empty()) own = output.items[0].text;
-      }
-      std::string name = node.module;
-      if (name.empty()) {
-        name = own;
-      } else if (count[node.module] > 1) {
-        name += "/" + own;
-      }
-      std::string_view target = node.target;
-      if (target.starts_with("torch.ops.")) target.remove_prefix(10);
-      locs_.push_back(Loc{archive_.file(), {name}, std::string(target)});
+    for (const auto& [name, number] : options_.dims) {
+      if (symbols.count(name)) continue;
+      return error(Code::dim, file_loc(), "no dimension is named '{}'; the inputs have {}", name,
+                   symbols.empty() ? "none" : fmt::format("{}", fmt::join(symbols, ", ")));
     }
-  }
-
-  const ImportRow* find_row(const Target& target) const {
-    std::string op(target.op);
-    if (target.domain == "aten") {
-      if (auto plain = plain_form(op)) op = *plain;
-    }
-    return import_table().find(target.domain, op, 0);
-  }
-
-  /// All ops without a row at once.
-  Result<Ok> check_supported() const {
-    struct Missing {
-      int count = 0;
-      Loc first;
-    };
-    std::map<std::string, Missing> missing;
-    for (size_t i = 0; i < flat_.nodes.size(); ++i) {
-      const ExportedNode& node = flat_.nodes[i].node;
-      Target target = split_target(node.target);
-      if (!liveness_.live(i) || is_symbolic(node) || is_fill(target.op)) continue;
-      if (find_row(target) != nullptr) continue;
-      Missing& m = missing[locs_[i].op];
-      if (m.count++ == 0) m.first = locs_[i];
-    }
-    if (missing.empty()) return Ok{};
-    Diag diag = error(Code::unsupported_op, file_loc(), "{} operation{} not supported",
-                      missing.size(), missing.size() == 1 ? " is" : "s are");
-    for (const auto& [op, m] : missing) {
-      diag.notes.push_back(fmt::format("{}: {} use{}, first at '{}'", op, m.count,
-                                       m.count == 1 ? "" : "s", m.first.names[0]));
-    }
-    return diag;
+    return Ok{};
   }
 
   Result<Ok> add_inputs() {
@@ -128,9 +79,13 @@ class Importer {
       Loc loc{archive_.file(), {name}, {}};
       if (spec.kind == SpecKind::user_input) {
         QC_ASSIGN(Type type, context_.type_of(name, loc));
-        CellId cell = context_.memory.allocate(graph_->add_input(name, std::move(type)));
+        auto frozen = options_.constants.find(name);
+        Value* value = frozen != options_.constants.end()
+                           ? graph_->constant(frozen->second, name)
+                           : graph_->add_input(name, std::move(type));
+        CellId cell = context_.memory.allocate(value);
         QC_TRY(context_.define(name, cell, loc));
-        user_inputs_.emplace_back(name, cell);
+        user_inputs_.push_back({name, cell, value});
       } else {
         QC_TRY(add_weight(spec, name, loc));
       }
@@ -140,8 +95,8 @@ class Importer {
 
   /// A constant, or state when the graph writes it; nothing when nobody reads it.
   Result<Ok> add_weight(const InputSpec& spec, const std::string& name, const Loc& loc) {
-    bool state = liveness_.written(name) || mutated_by_spec(spec.target);
-    if (!state && !liveness_.read(name)) return Ok{};
+    bool state = plan_.liveness.written(name) || mutated_by_spec(spec.target);
+    if (!state && !plan_.liveness.read(name)) return Ok{};
     QC_ASSIGN(ConstId id, load(spec.target));
     Value* value = state ? graph_->add_state(spec.target, id) : graph_->constant(id);
     CellId cell = context_.memory.allocate(value);
@@ -183,8 +138,8 @@ class Importer {
       out.min = std::max<int64_t>(range.min.value_or(0), 0);
       if (range.max) out.max = *range.max;
     }
-    for (const auto& [name, cell] : user_inputs_) {
-      for (const SymInt& size : flat_.tensors.find(name)->second.sizes) {
+    for (const UserInput& input : user_inputs_) {
+      for (const SymInt& size : plan_.flat.tensors.find(input.name)->second.sizes) {
         if (size.value || !size.hint) continue;
         QC_ASSIGN(Dim dim, context_.symbols.dim(size, file_loc()));
         auto range = graph_->dim_ranges.find(dim.str());
@@ -196,18 +151,16 @@ class Importer {
 
   Result<Ok> add_outputs() {
     std::unordered_map<std::string, int> seen;
-    if (flat_.outputs.size() != program_.output_specs.size()) {
+    if (plan_.flat.outputs.size() != program_.output_specs.size()) {
       return error(Code::graph, file_loc(), "the graph has {} outputs, its signature {}",
-                   flat_.outputs.size(), program_.output_specs.size());
+                   plan_.flat.outputs.size(), program_.output_specs.size());
     }
-    for (size_t i = 0; i < flat_.outputs.size(); ++i) {
-      QC_TRY(add_output(program_.output_specs[i], flat_.outputs[i], seen));
+    for (size_t i = 0; i < plan_.flat.outputs.size(); ++i) {
+      QC_TRY(add_output(program_.output_specs[i], plan_.flat.outputs[i], seen));
     }
-    for (const auto& [name, cell] : user_inputs_) {
-      QC_ASSIGN(Value * value, context_.memory.read(cell));
-      if (value->def() != nullptr || value->is_constant()) {
-        graph_->add_output(name + "_mutated", value);
-      }
+    for (const UserInput& input : user_inputs_) {
+      QC_ASSIGN(Value * value, context_.memory.read(input.cell));
+      if (value != input.value) graph_->add_output(input.name + "_mutated", value);
     }
     for (const StateCell& state : states_) {
       QC_ASSIGN(Value * value, context_.memory.read(state.cell));
@@ -256,27 +209,30 @@ class Importer {
 
   const Archive& archive_;
   const ExportedProgram& program_;
-  const FlatGraph& flat_;
+  const Plan& plan_;
   std::unique_ptr<Graph> graph_;
   const ImportOptions& options_;
-  Liveness liveness_;
   Context context_;
-  std::vector<Loc> locs_;
   std::map<std::string, CellId, std::less<>> state_by_name_;
   std::map<const std::byte*, std::vector<std::pair<const StoredTensor*, ConstId>>> loaded_;
   std::vector<StateCell> states_;
-  std::vector<std::pair<std::string, CellId>> user_inputs_;
+  std::vector<UserInput> user_inputs_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<Graph>> import_archive(const Archive& archive,
                                               const ImportOptions& options) {
-  QC_ASSIGN(FlatGraph flat, flatten(archive.program().graph, Loc{archive.file(), {}, {}}));
-  return Importer(archive, flat, options).run();
+  std::vector<std::string> kept;
+  for (const InputSpec& spec : archive.program().input_specs) {
+    for_each_name(spec.arg, [&](const std::string& name) { kept.push_back(name); });
+  }
+  QC_ASSIGN(Plan plan, make_plan(archive.program().graph, kept, archive.file()));
+  QC_TRY(check_supported(plan));
+  return Importer(archive, plan, options).run();
 }
 
-Result<std::unique_ptr<Graph>> import_file(const std::string& path, const ImportOptions& options) {
+Result<std::unique_ptr<Graph>> load(const std::string& path, const ImportOptions& options) {
   QC_ASSIGN(Archive archive, Archive::open(path));
   return import_archive(archive, options);
 }

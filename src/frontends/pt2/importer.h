@@ -4,21 +4,15 @@
 #include <memory>
 #include <string>
 
+#include "frontends/common/options.h"
 #include "frontends/pt2/archive.h"
 #include "ir/graph.h"
 
 namespace qc::pt2 {
 
-struct ImportOptions {
-  /// Numbers for symbolic dims, applied from the start: models whose shapes only fit once their
-  /// dims are known need it.
-  Bindings dims;
-};
-
 /// Reads and imports the file. Writes in place become pure values; mutated buffers become state; a
 /// user input that the model writes to gets a further output `<name>_mutated`.
-Result<std::unique_ptr<Graph>> import_file(const std::string& path,
-                                           const ImportOptions& options = {});
+Result<std::unique_ptr<Graph>> load(const std::string& path, const ImportOptions& options = {});
 Result<std::unique_ptr<Graph>> import_archive(const Archive& archive,
                                               const ImportOptions& options = {});
 

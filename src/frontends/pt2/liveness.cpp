@@ -54,9 +54,9 @@ Liveness::Liveness(const FlatGraph& graph, const std::vector<std::string>& outpu
   }
 }
 
-bool Liveness::written(const std::string& name) { return written_.count(find(name)) > 0; }
+bool Liveness::written(const std::string& name) const { return written_.count(find(name)) > 0; }
 
-const std::string& Liveness::find(const std::string& name) {
+const std::string& Liveness::find(const std::string& name) const {
   auto it = parent_.find(name);
   if (it == parent_.end()) it = parent_.emplace(name, name).first;
   while (it->second != it->first) {

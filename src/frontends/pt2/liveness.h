@@ -40,16 +40,16 @@ class Liveness {
   /// Whether a live node or an output reads the name.
   bool read(const std::string& name) const { return read_.count(name) > 0; }
   /// Whether a live node writes to memory that the name may share.
-  bool written(const std::string& name);
+  bool written(const std::string& name) const;
 
  private:
   /// Names that may share memory have one representative.
-  const std::string& find(const std::string& name);
+  const std::string& find(const std::string& name) const;
   void unite(const std::string& a, const std::string& b);
 
   std::vector<bool> live_;
   std::unordered_set<std::string> read_, live_memory_, written_;
-  std::unordered_map<std::string, std::string> parent_;
+  mutable std::unordered_map<std::string, std::string> parent_;  // paths are shortened on the way
 };
 
 }  // namespace qc::pt2

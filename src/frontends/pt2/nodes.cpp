@@ -1,5 +1,6 @@
 #include <optional>
 
+#include "frontends/common/fold.h"
 #include "frontends/pt2/context.h"
 
 namespace qc::pt2 {
@@ -30,6 +31,13 @@ class NodeImporter {
   Result<Ok> add_node(const FlatNode& flat, const Loc& loc) {
     const ExportedNode& node = flat.node;
     if (is_symbolic(node)) return add_symbolic(node, loc);
+    if (is_control_flow(node.target)) {
+      QC_ASSIGN(Values values, import_control_flow(context_, node, loc));
+      ForeignNode foreign;
+      foreign.loc = loc;
+      foreign.op = node.target;
+      return define_results(node, foreign, values, 0);
+    }
     Target target = split_target(node.target);
     ForeignNode foreign;
     foreign.domain = target.domain;
@@ -37,7 +45,7 @@ class NodeImporter {
     foreign.loc = loc;
     size_t self = node.inputs.size();
     for (const NamedArgument& input : node.inputs) {
-      QC_ASSIGN(auto arg, convert(input.arg, loc));
+      QC_ASSIGN(auto arg, convert(context_, input.arg, loc));
       if (!arg) continue;
       if (input.arg.kind == ArgKind::tensor && self == node.inputs.size()) {
         self = foreign.args.size();
@@ -47,7 +55,7 @@ class NodeImporter {
     foreign.outputs = 0;
     for (const Argument& output : node.outputs) {
       for (const Item& item : output.items) {
-        foreign.output_used.push_back(context_.liveness.read(item.text));
+        foreign.output_used.push_back(context_.plan.liveness.read(item.text));
         ++foreign.outputs;
       }
     }
@@ -61,84 +69,10 @@ class NodeImporter {
   }
 
  private:
-  /// The argument in neutral form; nothing for those that say nothing here (device, layout).
-  Result<std::optional<Arg>> convert(const Argument& arg, const Loc& loc) {
-    auto wrap = [](Arg value) { return std::optional<Arg>(std::move(value)); };
-    auto collect = [&](auto list, auto field) {
-      for (const Item& item : arg.items) list.push_back(item.*field);
-      return wrap(std::move(list));
-    };
-    switch (arg.kind) {
-      case ArgKind::none:
-        return wrap(std::monostate{});
-      case ArgKind::tensor: {
-        QC_ASSIGN(Value * value, context_.read(arg.items[0].text, loc));
-        return wrap(value);
-      }
-      case ArgKind::tensors:
-      case ArgKind::optional_tensors: {
-        Values values;
-        for (const Item& item : arg.items) {
-          Value* value = nullptr;
-          if (item.kind == Item::Kind::name) {
-            QC_ASSIGN(value, context_.read(item.text, loc));
-          }
-          values.push_back(value);
-        }
-        return wrap(std::move(values));
-      }
-      case ArgKind::integer:
-        return wrap(arg.items[0].integer);
-      case ArgKind::real:
-        return wrap(arg.items[0].real);
-      case ArgKind::boolean:
-        return wrap(arg.items[0].integer != 0);
-      case ArgKind::text:
-        return wrap(arg.items[0].text);
-      case ArgKind::integers:
-      case ArgKind::booleans:
-        return collect(Ints{}, &Item::integer);
-      case ArgKind::reals:
-        return collect(Floats{}, &Item::real);
-      case ArgKind::texts:
-        return collect(Strings{}, &Item::text);
-      case ArgKind::sym_int:
-      case ArgKind::sym_float:
-      case ArgKind::sym_bool: {
-        QC_ASSIGN(Arg number, context_.symbols.number(arg.items[0], loc));
-        return wrap(std::move(number));
-      }
-      case ArgKind::sym_ints: {
-        Dims dims;
-        for (const Item& item : arg.items) {
-          QC_ASSIGN(Dim dim, context_.symbols.size(item, loc));
-          dims.push_back(std::move(dim));
-        }
-        if (all_static(dims)) return wrap(static_dims(dims));
-        return wrap(std::move(dims));
-      }
-      case ArgKind::scalar_type: {
-        auto dtype = to_dtype(arg.items[0].integer);
-        if (!dtype) {
-          return error(Code::unsupported, loc, "values of type {} are not supported",
-                       scalar_type_name(arg.items[0].integer));
-        }
-        return wrap(*dtype);
-      }
-      case ArgKind::memory_format:
-      case ArgKind::layout:
-      case ArgKind::device:
-        return std::optional<Arg>();
-      default:
-        return error(Code::unsupported, loc, "arguments of kind '{}' are not supported",
-                     arg.member);
-    }
-  }
-
   Result<Ok> add_symbolic(const ExportedNode& node, const Loc& loc) {
     std::vector<Arg> args;
     for (const NamedArgument& input : node.inputs) {
-      auto arg = convert(input.arg, loc);
+      auto arg = convert(context_, input.arg, loc);
       // A number nobody can compute matters only to who reads it.
       if (!arg.ok()) return Ok{};
       if (*arg) args.push_back(std::move(**arg));
@@ -184,7 +118,10 @@ class NodeImporter {
     }
     Import import(graph_, foreign);
     QC_TRY(refuse_training(import));
-    return row->import(import);
+    Node* before = graph_.last();
+    QC_ASSIGN(Values values, row->import(import));
+    QC_TRY(fold_new_nodes(graph_, before, values));
+    return values;
   }
 
   /// The result of a row must be what the file says: static sizes and element type.
@@ -200,8 +137,14 @@ class NodeImporter {
                  str(value->type()), str(type));
   }
 
-  Result<Ok> add_plain(const ExportedNode& node, ForeignNode foreign, size_t self) {
+  Result<Ok> add_plain(const ExportedNode& node, const ForeignNode& foreign, size_t self) {
     QC_ASSIGN(Values values, run_row(foreign));
+    return define_results(node, foreign, values, self);
+  }
+
+  /// Gives the results of a node their names, as fresh memory or as views of argument `self`.
+  Result<Ok> define_results(const ExportedNode& node, const ForeignNode& foreign,
+                            const Values& values, size_t self) {
     const ViewOp* view = foreign.domain == "aten" ? find_view(foreign.op) : nullptr;
     std::string base(first_tensor(node));
     if (view != nullptr && (base.empty() || self >= foreign.args.size())) view = nullptr;
@@ -212,11 +155,12 @@ class NodeImporter {
         size_t at = i++;
         if (item.kind != Item::Kind::name || output.kind == ArgKind::sym_int) continue;
         if (at >= values.size() || values[at] == nullptr) {
-          if (!foreign.output_used[at]) continue;
+          if (!context_.plan.liveness.read(item.text)) continue;
           return error(Code::bug, foreign.loc, "output {} of {} was not imported", at, foreign.op);
         }
         Value* value = values[at];
         QC_TRY(check_result(item.text, value, foreign.loc));
+        if (value->def() != nullptr && value->name().empty()) graph_.set_name(value, item.text);
         CellId cell = 0;
         if (view != nullptr && is_view(*view, base, item.text)) {
           ViewRecipe recipe{view, nullptr, foreign, self, at, start};
@@ -240,8 +184,9 @@ class NodeImporter {
   }
 
   bool is_view(const ViewOp& view, const std::string& from, const std::string& to) const {
-    auto a = context_.flat.tensors.find(from), b = context_.flat.tensors.find(to);
-    if (a == context_.flat.tensors.end() || b == context_.flat.tensors.end()) return !view.may_copy;
+    auto a = context_.plan.flat.tensors.find(from), b = context_.plan.flat.tensors.find(to);
+    if (a == context_.plan.flat.tensors.end() || b == context_.plan.flat.tensors.end())
+      return !view.may_copy;
     return returns_view(view, a->second, b->second);
   }
 
@@ -250,13 +195,8 @@ class NodeImporter {
     Import import(graph_, foreign);
     QC_ASSIGN(value, import.cast(value, like->dtype()));
     if (value->shape() == like->shape()) return value;
-    ForeignNode expand;
-    expand.op = "expand.default";
-    expand.loc = foreign.loc;
-    expand.args = {{"self", value}, {"size", like->shape()}};
-    QC_ASSIGN(Values values, import_aten(graph_, std::move(expand)));
-    if (values.empty()) return error(Code::bug, foreign.loc, "expand gives no value");
-    return values[0];
+    return call_aten(graph_, "expand.default", {{"self", value}, {"size", like->shape()}},
+                     foreign.loc);
   }
 
   /// An in-place op: the plain op, and its result becomes the contents of the first operand.
@@ -302,38 +242,6 @@ class NodeImporter {
 }  // namespace
 
 /// Writes that need no row of their own.
-bool is_fill(std::string_view op) {
-  return op == "copy_.default" || op == "fill_.Scalar" || op == "fill_.Tensor" ||
-         op == "zero_.default";
-}
-
-Result<Type> Context::type_of(const std::string& name, const Loc& loc) const {
-  auto it = flat.tensors.find(name);
-  if (it == flat.tensors.end()) return error(Code::graph, loc, "value '{}' has no type", name);
-  auto dtype = to_dtype(it->second.dtype);
-  if (!dtype) {
-    return error(Code::unsupported, loc, "values of type {} are not supported",
-                 scalar_type_name(it->second.dtype));
-  }
-  QC_ASSIGN(Dims dims, symbols.dims(it->second.sizes, loc));
-  return Type(*dtype, std::move(dims));
-}
-
-Result<Ok> Context::define(const std::string& name, CellId cell, const Loc& loc) {
-  if (!cells.emplace(name, cell).second) {
-    return error(Code::graph, loc, "value '{}' is defined twice", name);
-  }
-  return Ok{};
-}
-
-Result<Value*> Context::read(const std::string& name, const Loc& loc) {
-  auto it = cells.find(name);
-  if (it == cells.end()) {
-    return error(Code::graph, loc, "value '{}' is used before it is defined", name);
-  }
-  return memory.read(it->second);
-}
-
 Result<Ok> import_node(Context& context, const FlatNode& flat, const Loc& loc) {
   return NodeImporter(context).add_node(flat, loc);
 }

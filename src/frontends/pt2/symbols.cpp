@@ -159,17 +159,14 @@ Result<Arg> Symbols::arithmetic(Graph& graph, std::string_view op, const std::ve
   }
   std::string_view aten = tensor_op(op);
   if (aten.empty()) return error(Code::unsupported, loc, "{} of sizes is not supported", op);
-  ForeignNode node;
-  node.op = aten;
-  node.loc = loc;
+  NamedArgs operands;
   for (const Arg* operand : {&a, &b}) {
     QC_ASSIGN(Arg real, arithmetic(graph, "sym_float", {*operand}, loc));
     const char* name = operand == &a ? "self" : op == "pow" ? "exponent" : "other";
-    node.args.emplace_back(name, std::move(real));
+    operands.emplace_back(name, std::move(real));
   }
-  QC_ASSIGN(Values values, import_aten(graph, std::move(node)));
-  if (values.empty()) return error(Code::bug, loc, "{} gives no value", op);
-  return Arg(values[0]);
+  QC_ASSIGN(Value * value, call_aten(graph, aten, std::move(operands), loc));
+  return Arg(value);
 }
 
 Result<Ok> Symbols::evaluate(Graph& graph, const ExportedNode& node, const std::vector<Arg>& args,
