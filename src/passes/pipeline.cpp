@@ -42,6 +42,7 @@ Result<Ok> run_passes(Graph& graph, const PassOptions& options, PassContext& con
   for (const std::string& name : options.disabled) QC_TRY(check_name(name, true));
   if (!options.stop_after.empty()) QC_TRY(check_name(options.stop_after, false));
   for (const Pass& pass : kPipeline) {
+    if (pass.stage < options.first) continue;
     if (pass.stage > options.last) break;
     const auto& off = options.disabled;
     if (std::find(off.begin(), off.end(), pass.name) == off.end()) {

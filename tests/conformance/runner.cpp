@@ -1,13 +1,20 @@
-// Runs exported cases, ONNX files or .pt2: conformance CASES OUT [--shard K/N] [--filter TEXT].
-//
-// Every case goes through the importer, the interpreter and the in-process Program run. A line per
-// case goes to OUT/results_K.tsv: name, variant, "frozen" when all inputs are constants, stage and
-// reason; the stage of a case that passes is "pass".
+// Runs exported cases (export_cases.py), ONNX files or .pt2, in three steps:
+//   conformance run CASES OUT [--shard K/N] [--filter TEXT]
+//     importer, interpreter, passes, in-process Program; writes the C of what passed
+//   conformance build OUT [--jobs N]
+//     compiles the C; OUT/build.tsv names what does not compile
+//   conformance check OUT [--shard K/N]
+//     runs the compiled C: it must give the interpreter's bits
+// `run` writes a line per case to OUT/run_K.tsv: name, variant, "frozen" when all inputs are
+// constants, stage and reason; `check` to OUT/check_K.tsv: name and reason. The stage of what is
+// good is "pass", the reason empty.
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -15,14 +22,25 @@
 #include "frontends/pt2/importer.h"
 #include "interp/interpreter.h"
 #include "ops/common/registration.h"
+#include "passes/pipeline.h"
 #include "program/lowering.h"
+#include "program/plan.h"
 #include "program/run.h"
 #include "support/file.h"
 #include "tests/conformance/cases.h"
+#include "tests/support/c_batch.h"
 #include "tests/support/isolate.h"
 
 namespace qc::conformance {
 namespace {
+
+constexpr unsigned kSeconds = 120;  // for one case
+
+struct Options {
+  std::string cases, out, filter;
+  size_t shard = 0, shards = 1;
+  int jobs = 2;
+};
 
 struct Verdict {
   int level = 0;
@@ -30,94 +48,152 @@ struct Verdict {
   std::string stage, reason;
 };
 
-/// How far a case came; a later stage of an earlier variant explains a failure best.
+/// How far a case came: the variant that came furthest explains a failure best.
 int rank(const std::string& stage) {
-  const char* const order[] = {"import", "interpret", "differs", "lower", "program", "pass"};
-  for (int i = 0; i < 6; ++i) {
+  const char* const order[] = {"import", "interpret", "differs", "passes",
+                               "lower",  "program",   "pass"};
+  for (int i = 0; i < 7; ++i) {
     if (stage == order[i]) return i;
   }
   return -1;
 }
 
-std::string one_line(const Diag& diag) {
-  std::string text = fmt::format("{}: {}", info(diag.code).name, diag.text);
-  if (!diag.loc.op.empty()) text = diag.loc.op + ": " + text;
-  for (const std::string& note : diag.notes) text += "; " + note;
+std::string flat(std::string text) {
   for (char& c : text) {
     if (c == '\n' || c == '\t') c = ' ';
   }
   return text;
 }
 
+std::string one_line(const Diag& diag) {
+  std::string text = fmt::format("{}: {}", info(diag.code).name, diag.text);
+  if (!diag.loc.op.empty()) text = diag.loc.op + ": " + text;
+  for (const std::string& note : diag.notes) text += "; " + note;
+  return flat(text);
+}
+
+/// A name for C from the name of a case.
+std::string c_identifier(const std::string& name) {
+  std::string out = "m_";
+  for (char c : name) out += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  return out;
+}
+
+/// Runs one variant of one case through everything that needs no C compiler.
 class CaseRun {
  public:
-  CaseRun(const Case& c, const Variant& variant) : case_(c) {
+  CaseRun(const Case& c, const Variant& variant, const std::string& out) : case_(c), out_(out) {
     verdict_.level = variant.level;
     verdict_.frozen = variant.inputs.empty() && variant.level > 0;
-    run(variant);
+    for (int i = 0; i < case_.sets; ++i) {
+      auto done = run_set(i, variant);
+      if (!done.ok()) {
+        verdict_.reason = one_line(done.diag());
+        return;
+      }
+    }
+    verdict_.stage = "pass";
   }
   Verdict verdict() && { return std::move(verdict_); }
 
  private:
-  void stop(const char* stage, std::string reason) {
-    verdict_.stage = stage;
-    verdict_.reason = std::move(reason);
-  }
-
-  void run(const Variant& variant) {
-    for (int i = 0; i < case_.sets; ++i) {
-      auto set = read_set(case_, i);
-      if (!set.ok()) return stop("import", one_line(set.diag()));
-      run_set(*set, variant);
-      if (verdict_.stage != "pass") return;
-    }
-  }
-
   Result<std::unique_ptr<Graph>> load(const Variant& variant) const {
     std::string path = fmt::format("{}/model_{}", case_.folder, variant.level);
     if (access((path + ".pt2").c_str(), R_OK) == 0) return pt2::import_file(path + ".pt2");
     return onnx::load(path + ".onnx");
   }
 
-  void run_set(const DataSet& set, const Variant& variant) {
-    auto graph = load(variant);
-    if (!graph.ok()) return stop("import", one_line(graph.diag()));
-    Graph& g = **graph;
-    if (g.inputs().size() != variant.inputs.size()) {
-      return stop("import",
-                  fmt::format("{} inputs, expected {}", g.inputs().size(), variant.inputs.size()));
+  Result<std::vector<Tensor>> inputs_of(const Graph& graph, const DataSet& set,
+                                        const Variant& variant) const {
+    if (graph.inputs().size() != variant.inputs.size()) {
+      return error(Code::input, "{} inputs, expected {}", graph.inputs().size(),
+                   variant.inputs.size());
     }
     std::vector<Tensor> inputs;
     for (size_t i = 0; i < variant.inputs.size(); ++i) {
       const Tensor& given = set.inputs.at(static_cast<size_t>(variant.inputs[i]));
-      inputs.push_back(retyped(given, g.inputs()[i]->dtype()));
+      inputs.push_back(retyped(given, graph.inputs()[i]->dtype()));
     }
-    auto bindings = bindings_for(g, inputs);
-    if (!bindings.ok()) return stop("import", one_line(bindings.diag()));
-    if (auto bound = g.bind(*bindings); !bound.ok()) return stop("import", one_line(bound.diag()));
+    return inputs;
+  }
 
-    auto reference = interpret(g, inputs);
-    if (!reference.ok()) return stop("interpret", one_line(reference.diag()));
-    std::string miss = misses(reference->outputs, set.outputs, case_.tolerance);
-    if (!miss.empty()) return stop("differs", miss);
+  Result<Ok> expect(const std::vector<Tensor>& got, const std::vector<Tensor>& want,
+                    const Tolerance& tolerance) const {
+    std::string text = misses(got, want, tolerance);
+    if (!text.empty()) return error(Code::mismatch, "{}", text);
+    return Ok{};
+  }
 
-    auto program = lower(g);
-    if (!program.ok()) return stop("lower", one_line(program.diag()));
-    auto result = run_program(*program, inputs);
-    if (!result.ok()) return stop("program", one_line(result.diag()));
-    miss = misses(result->outputs, reference->outputs, {});
-    if (!miss.empty()) return stop("program", miss);
-    stop("pass", {});
+  Result<Ok> run_set(int index, const Variant& variant) {
+    verdict_.stage = "import";
+    QC_ASSIGN(DataSet set, read_set(case_, index));
+    QC_ASSIGN(std::unique_ptr<Graph> graph, load(variant));
+    QC_ASSIGN(std::vector<Tensor> inputs, inputs_of(*graph, set, variant));
+    QC_ASSIGN(Bindings bindings, bindings_for(*graph, inputs));
+    QC_TRY(graph->bind(bindings));
+    QC_TRY(verify(*graph));
+
+    verdict_.stage = "interpret";
+    QC_ASSIGN(RunResult imported, interpret(*graph, inputs));
+    verdict_.stage = "differs";
+    QC_TRY(expect(imported.outputs, set.outputs, case_.tolerance));
+
+    verdict_.stage = "passes";
+    PassContext context;
+    PassOptions contract;
+    contract.verify = true;
+    contract.last = PassStage::fuse;
+    QC_TRY(run_passes(*graph, contract, context));
+    QC_ASSIGN(RunResult reference, interpret(*graph, inputs));
+    QC_TRY(expect(reference.outputs, set.outputs, case_.tolerance));
+
+    verdict_.stage = "lower";
+    PassOptions rest;
+    rest.verify = true;
+    rest.first = PassStage::lower;
+    QC_TRY(run_passes(*graph, rest, context));
+    QC_ASSIGN(Program program, lower(*graph));
+    plan(program);
+
+    verdict_.stage = "program";
+    QC_ASSIGN(ProgramResult result, run_program(program, inputs));
+    QC_TRY(identical(result.outputs, reference.outputs));
+    return emit(index, program, inputs, reference.outputs);
+  }
+
+  static Result<Ok> identical(const std::vector<Tensor>& got, const std::vector<Tensor>& want) {
+    for (size_t i = 0; i < want.size(); ++i) {
+      Difference d = compare(got[i], want[i], {});
+      if (d.bits_equal) continue;
+      std::string text = describe(d, got[i], want[i]);
+      return error(Code::mismatch, "output {}: not the interpreter's bits: {}", i,
+                   text.empty() ? "zeros or NaNs differ" : text);
+    }
+    return Ok{};
+  }
+
+  Result<Ok> emit(int index, const Program& program, const std::vector<Tensor>& inputs,
+                  const std::vector<Tensor>& outputs) const {
+    std::string name = fmt::format("{}_{}", c_identifier(case_.name), index);
+    std::vector<NamedArray> arrays;
+    for (size_t i = 0; i < inputs.size(); ++i)
+      arrays.push_back({fmt::format("in_{}", i), inputs[i]});
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      arrays.push_back({fmt::format("out_{}", i), outputs[i]});
+    }
+    QC_TRY(write_npz(fmt::format("{}/{}.npz", out_, name), arrays));
+    return emit_c(out_ + "/c", name, program);
   }
 
   const Case& case_;
+  const std::string& out_;
   Verdict verdict_;
 };
 
-std::string run_case(const Case& c) {
+std::string run_case(const Case& c, const std::string& out) {
   Verdict best;
   for (const Variant& variant : c.variants) {
-    Verdict verdict = CaseRun(c, variant).verdict();
+    Verdict verdict = CaseRun(c, variant, out).verdict();
     if (rank(verdict.stage) > rank(best.stage)) best = std::move(verdict);
     if (best.stage == "pass") break;
   }
@@ -125,50 +201,93 @@ std::string run_case(const Case& c) {
                      best.reason);
 }
 
-int run(const std::string& dir, const std::string& out, size_t shard, size_t shards,
-        const std::string& filter) {
-  auto all = read_cases(dir);
-  if (!all.ok()) {
-    fmt::print(stderr, "{}\n", render(all.diag()));
-    return 1;
-  }
+Result<Ok> run(const Options& options) {
+  QC_ASSIGN(std::vector<Case> all, read_cases(options.cases));
   std::vector<const Case*> mine;
-  for (size_t i = 0; i < all->size(); ++i) {
-    const Case& c = (*all)[i];
-    if (i % shards == shard && c.reason.empty() && c.name.find(filter) != c.name.npos) {
-      mine.push_back(&c);
-    }
+  for (size_t i = 0; i < all.size(); ++i) {
+    bool chosen = all[i].reason.empty() && all[i].name.find(options.filter) != std::string::npos;
+    if (i % options.shards == options.shard && chosen) mine.push_back(&all[i]);
   }
   auto results = run_isolated(
-      mine.size(), [&](size_t i) { return run_case(*mine[i]); }, 60);
+      mine.size(), [&](size_t i) { return run_case(*mine[i], options.out); }, kSeconds);
   std::string text;
   for (size_t i = 0; i < mine.size(); ++i) {
     bool complete = results[i].find('\t') != std::string::npos;
     text += mine[i]->name + "\t" + (complete ? results[i] : "0\t\tcrash\t" + results[i]) + "\n";
   }
-  auto written = write_file(fmt::format("{}/results_{}.tsv", out, shard), text);
-  if (!written.ok()) fmt::print(stderr, "{}\n", render(written.diag()));
-  return written.ok() ? 0 : 1;
+  return write_file(fmt::format("{}/run_{}.tsv", options.out, options.shard), text);
+}
+
+Result<Ok> build(const Options& options) {
+  std::filesystem::create_directories(options.out + "/c");
+  QC_ASSIGN(auto failed, build_c(options.out + "/c", options.jobs));
+  std::string text;
+  for (const auto& [name, log] : failed) text += name + "\t" + flat(log.substr(0, 300)) + "\n";
+  return write_file(options.out + "/build.tsv", text);
+}
+
+/// Compares one compiled program with the interpreter's recorded bits; empty when they are the
+/// same.
+std::string check_one(const CBatch& batch, const std::string& out, const std::string& name) {
+  auto arrays = read_npz(fmt::format("{}/{}.npz", out, name));
+  if (!arrays.ok()) return one_line(arrays.diag());
+  std::vector<Tensor> inputs, want, got;
+  for (NamedArray& a : *arrays) {
+    (a.name.starts_with("in_") ? inputs : want).push_back(std::move(a.tensor));
+  }
+  for (const Tensor& t : want) got.emplace_back(t.dtype(), t.shape());
+  auto done = batch.run(name, inputs, got);
+  if (!done.ok()) return one_line(done.diag());
+  for (size_t i = 0; i < want.size(); ++i) {
+    if (got[i].identical(want[i])) continue;
+    std::string text = describe(compare(got[i], want[i], {}), got[i], want[i]);
+    return fmt::format("output {}: not the interpreter's bits: {}", i, text);
+  }
+  return {};
+}
+
+Result<Ok> check(const Options& options) {
+  QC_ASSIGN(CBatch batch, CBatch::open(options.out + "/c"));
+  std::vector<std::string> all, mine;
+  for (const auto& entry : std::filesystem::directory_iterator(options.out)) {
+    std::string name = entry.path().stem();
+    if (entry.path().extension() == ".npz" && batch.has(name)) all.push_back(name);
+  }
+  std::sort(all.begin(), all.end());
+  for (size_t i = options.shard; i < all.size(); i += options.shards) mine.push_back(all[i]);
+  auto results = run_isolated(
+      mine.size(), [&](size_t i) { return check_one(batch, options.out, mine[i]); }, kSeconds);
+  std::string text;
+  for (size_t i = 0; i < mine.size(); ++i) text += mine[i] + "\t" + results[i] + "\n";
+  return write_file(fmt::format("{}/check_{}.tsv", options.out, options.shard), text);
+}
+
+int main(int argc, char** argv) {
+  Options options;
+  std::string mode = argc > 1 ? argv[1] : "";
+  int at = 2;
+  if (mode == "run" && at < argc) options.cases = argv[at++];
+  if (at < argc) options.out = argv[at++];
+  for (; at + 1 < argc; at += 2) {
+    if (std::strcmp(argv[at], "--shard") == 0) {
+      std::sscanf(argv[at + 1], "%zu/%zu", &options.shard, &options.shards);
+    } else if (std::strcmp(argv[at], "--filter") == 0) {
+      options.filter = argv[at + 1];
+    } else if (std::strcmp(argv[at], "--jobs") == 0) {
+      options.jobs = std::atoi(argv[at + 1]);
+    }
+  }
+  if (options.out.empty() || options.shards == 0) {
+    fmt::print(stderr, "usage: conformance run CASES OUT | build OUT | check OUT\n");
+    return 1;
+  }
+  register_all_ops();
+  auto done = mode == "run" ? run(options) : mode == "build" ? build(options) : check(options);
+  if (!done.ok()) fmt::print(stderr, "{}\n", render(done.diag()));
+  return done.ok() ? 0 : 1;
 }
 
 }  // namespace
 }  // namespace qc::conformance
 
-int main(int argc, char** argv) {
-  size_t shard = 0, shards = 1;
-  std::string filter;
-  bool good = argc >= 3;
-  for (int i = 3; i + 1 < argc; i += 2) {
-    if (std::strcmp(argv[i], "--shard") == 0) {
-      good = good && std::sscanf(argv[i + 1], "%zu/%zu", &shard, &shards) == 2 && shards > 0;
-    } else if (std::strcmp(argv[i], "--filter") == 0) {
-      filter = argv[i + 1];
-    }
-  }
-  if (!good) {
-    fmt::print(stderr, "usage: conformance CASES OUT [--shard K/N] [--filter TEXT]\n");
-    return 1;
-  }
-  qc::register_all_ops();
-  return qc::conformance::run(argv[1], argv[2], shard, shards, filter);
-}
+int main(int argc, char** argv) { return qc::conformance::main(argc, argv); }

@@ -1,10 +1,13 @@
 """Runs cases (folders with models and data sets, see tests/conformance/runner.cpp) and collects the outcomes."""
 import os
 import re
+import shutil
 import subprocess
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+
+SHARDS = max(2, os.cpu_count() or 2)
 
 
 @dataclass
@@ -21,30 +24,46 @@ class Outcome:
         return self.stage == "pass"
 
 
-def run_cases(build: Path, cases: Path, text: str = "") -> list[Outcome]:
-    """Runs every case of the folder whose name contains `text`, on every core."""
-    out = cases.with_name(cases.name + "_out")
-    out.mkdir(parents=True, exist_ok=True)
-    shards = max(2, os.cpu_count() or 2)
-    runners = [subprocess.Popen([build / "bin" / "conformance", cases, out, "--shard", f"{k}/{shards}", "--filter", text])
-               for k in range(shards)]
+def c_name(name: str) -> str:
+    """The runner's C identifier for the first data set of a case."""
+    return "m_" + "".join(c if c.isascii() and c.isalnum() else "_" for c in name) + "_0"
+
+
+def in_shards(build: Path, *args) -> None:
+    """Runs the case runner once per core, each on its share."""
+    runners = [subprocess.Popen([build / "bin" / "conformance", *args, "--shard", f"{k}/{SHARDS}"]) for k in range(SHARDS)]
     if any([runner.wait() != 0 for runner in runners]):
         raise SystemExit("the case runner failed")
 
-    results = {}
-    for k in range(shards):
-        for line in (out / f"results_{k}.tsv").read_text().splitlines():
-            name, level, frozen, stage, reason = line.split("\t")
-            results[name] = (int(level), frozen == "frozen", stage, reason)
+
+def read_rows(out: Path, pattern: str) -> list[list[str]]:
+    return [line.split("\t") for path in sorted(out.glob(pattern)) for line in path.read_text().splitlines()]
+
+
+def run_cases(build: Path, cases: Path, text: str = "", compiled: bool = True) -> list[Outcome]:
+    """Runs every case of the folder whose name contains `text`: interpreter, Program and, if `compiled`, C."""
+    out = cases.with_name(cases.name + "_out")
+    shutil.rmtree(out, ignore_errors=True)
+    (out / "c").mkdir(parents=True)
+    in_shards(build, "run", cases, out, "--filter", text)
+    bad_c: dict[str, tuple[str, str]] = {}
+    if compiled:
+        subprocess.run([build / "bin" / "conformance", "build", out, "--jobs", str(SHARDS)], check=True)
+        in_shards(build, "check", out)
+        bad_c = {name: ("compile", reason) for name, reason in read_rows(out, "build.tsv")}
+        bad_c |= {name: ("c", reason) for name, reason in read_rows(out, "check_*.tsv") if reason}
+
+    results = {name: (int(level), frozen == "frozen", stage, reason)
+               for name, level, frozen, stage, reason in read_rows(out, "run_*.tsv")}
     outcomes = []
     for line in (cases / "cases.tsv").read_text().splitlines():
         name, group, *_, reason = line.split("\t")
         if text not in name:
             continue
-        if reason:
-            outcomes.append(Outcome(name, group, stage="type", reason=reason))
-        else:
-            outcomes.append(Outcome(name, group, *results[name]))
+        outcome = Outcome(name, group, stage="type", reason=reason) if reason else Outcome(name, group, *results[name])
+        if outcome.passes and c_name(name) in bad_c:
+            outcome.stage, outcome.reason = bad_c[c_name(name)]
+        outcomes.append(outcome)
     return outcomes
 
 

@@ -1,0 +1,247 @@
+#include "tests/support/c_batch.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <set>
+
+#include "backends/c/c_backend.h"
+#include "backends/c/text.h"
+#include "kernels/kernels.h"
+#include "support/file.h"
+
+namespace qc {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kLargeMacs = 20'000'000;
+constexpr int64_t kLargeWeights = 8 << 20;
+constexpr size_t kPerUnit = 100;
+constexpr size_t kAlign = 64;
+
+/// What the generated entry function looks like to the loader.
+using Entry = int (*)(const void* const*, void* const*, void* arena, void* state,
+                      const void* weights);
+
+/// One header with every kernel there is.
+std::string kernels_header() {
+  Program program;
+  std::set<std::string_view> families;
+  for (const qk_entry& kernel : all_kernels()) {
+    if (!families.insert(kernel.family).second) continue;
+    Step step;
+    step.kernel = kernel.name;
+    program.steps.push_back(std::move(step));
+  }
+  return "#ifndef QC_ALL_KERNELS\n#define QC_ALL_KERNELS\n" + kernels_text(program, {}) +
+         "#endif\n";
+}
+
+/// The function the loader calls, and the sizes it needs.
+std::string entry_text(const std::string& name, const Program& program, bool file) {
+  std::string reset;
+  if (program.state_bytes > 0) {
+    reset = fmt::format("  {}_reset(state{});\n", name, file ? ", weights" : "");
+  }
+  return fmt::format(
+      "const int64_t {0}_sizes[3] = {{{1}_ARENA_BYTES, {1}_STATE_BYTES, {2}}};\n"
+      "int {0}_entry(const void *const *in, void *const *out, void *arena, void *state, const void "
+      "*weights);\n"
+      "int {0}_entry(const void *const *in, void *const *out, void *arena, void *state, const void "
+      "*weights) {{\n"
+      "  const {0}_args args = {{in, out, arena, state, weights}};\n{3}"
+      "  (void)state;\n  return {0}_invoke_args(&args);\n}}\n",
+      name, c_upper(name), file ? 1 : 0, reset);
+}
+
+/// Runs commands, `jobs` at a time, and says for each whether it succeeded.
+std::vector<bool> run_commands(const std::vector<std::string>& commands, int jobs) {
+  std::vector<bool> good(commands.size());
+  std::map<pid_t, size_t> running;
+  size_t next = 0;
+  while (next < commands.size() || !running.empty()) {
+    while (next < commands.size() && static_cast<int>(running.size()) < jobs) {
+      pid_t child = fork();
+      if (child == 0) {
+        execl("/bin/sh", "sh", "-c", commands[next].c_str(), nullptr);
+        _exit(127);
+      }
+      running[child] = next++;
+    }
+    int status = 0;
+    pid_t done = wait(&status);
+    auto it = running.find(done);
+    if (it == running.end()) continue;
+    good[it->second] = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    running.erase(it);
+  }
+  return good;
+}
+
+struct Unit {
+  std::string name;
+  std::vector<std::string> programs;
+  bool large = false;
+};
+
+/// The compiler command for a unit: messages go to UNIT.log.
+std::string command(const std::string& dir, const Unit& unit) {
+  const char* cc = std::getenv("CC");
+  return fmt::format("cd '{}' && {} -std=c11 {} -w -fPIC -shared {}.c -o {}.so -lm > {}.log 2>&1",
+                     dir, cc ? cc : "cc", unit.large ? "-O3 -march=native" : "-O0", unit.name,
+                     unit.name, unit.name);
+}
+
+Result<Ok> write_unit(const std::string& dir, const Unit& unit) {
+  std::string text = "#include \"kernels.h\"\n";
+  for (const std::string& p : unit.programs) {
+    text += fmt::format("#include \"{0}/{0}.c\"\n#include \"{0}/{0}_entry.c\"\n", p);
+    if (fs::exists(fmt::format("{0}/{1}/{1}_weights.c", dir, p))) {
+      text += fmt::format("#include \"{0}/{0}_weights.c\"\n", p);
+    }
+  }
+  return write_file(fmt::format("{}/{}.c", dir, unit.name), text);
+}
+
+Result<std::vector<Unit>> collect(const std::string& dir) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(dir)) {
+    if (entry.is_directory()) names.push_back(entry.path().filename());
+  }
+  std::sort(names.begin(), names.end());
+  std::vector<Unit> units;
+  for (const std::string& name : names) {
+    bool large = fs::exists(fmt::format("{}/{}/large", dir, name));
+    if (large || units.empty() || units.back().large || units.back().programs.size() >= kPerUnit) {
+      units.push_back({fmt::format("unit_{}", units.size()), {}, large});
+    }
+    units.back().programs.push_back(name);
+  }
+  return units;
+}
+
+}  // namespace
+
+Result<Ok> emit_c(const std::string& dir, const std::string& name, const Program& program) {
+  int64_t macs = 0, weights = 0;
+  for_each_step(program.steps, [&](const Step& s) { macs += s.macs; });
+  for (const Buffer& b : program.buffers) weights += b.kind == BufferKind::constant ? b.bytes : 0;
+  COptions options;
+  options.name = name;
+  options.project = false;
+  options.weights = weights > kLargeWeights ? WeightForm::file : WeightForm::literal;
+  QC_ASSIGN(FileSet files, FileSet::create(dir + "/" + name));
+  QC_TRY(write_c(program, options, nullptr, files));
+  QC_TRY(files.write(name + "_entry.c",
+                     entry_text(name, program, options.weights == WeightForm::file)));
+  if (macs > kLargeMacs) QC_TRY(files.write("large", ""));
+  QC_TRY(files.commit());
+  return write_file(fmt::format("{0}/{1}/{1}_kernels.h", dir, name), "#include \"../kernels.h\"\n");
+}
+
+Result<std::map<std::string, std::string>> build_c(const std::string& dir, int jobs) {
+  QC_TRY(write_file(dir + "/kernels.h", kernels_header()));
+  QC_ASSIGN(std::vector<Unit> units, collect(dir));
+  std::map<std::string, std::string> failed;
+  std::string index;
+  while (!units.empty()) {
+    std::vector<std::string> commands;
+    for (const Unit& unit : units) {
+      QC_TRY(write_unit(dir, unit));
+      commands.push_back(command(dir, unit));
+    }
+    std::vector<bool> good = run_commands(commands, jobs);
+    std::vector<Unit> again;
+    for (size_t i = 0; i < units.size(); ++i) {
+      const Unit& unit = units[i];
+      if (good[i]) {
+        for (const std::string& p : unit.programs) index += p + " " + unit.name + "\n";
+      } else if (unit.programs.size() == 1) {
+        auto log = read_text(fmt::format("{}/{}.log", dir, unit.name));
+        failed[unit.programs[0]] = log.ok() ? *log : "the compiler failed";
+      } else {
+        // One bad program must not hide the others: halve until it is alone.
+        size_t half = unit.programs.size() / 2;
+        auto middle = unit.programs.begin() + static_cast<ptrdiff_t>(half);
+        again.push_back({unit.name + "a", {unit.programs.begin(), middle}, unit.large});
+        again.push_back({unit.name + "b", {middle, unit.programs.end()}, unit.large});
+      }
+    }
+    units = std::move(again);
+  }
+  QC_TRY(write_file(dir + "/index.txt", index));
+  return failed;
+}
+
+struct CBatch::Library {
+  void* handle = nullptr;
+  ~Library() {
+    if (handle) dlclose(handle);
+  }
+};
+
+Result<CBatch> CBatch::open(const std::string& dir) {
+  QC_ASSIGN(std::string index, read_text(dir + "/index.txt"));
+  CBatch batch;
+  batch.dir_ = dir;
+  std::map<std::string, std::shared_ptr<Library>> opened;
+  for (size_t at = 0; at < index.size();) {
+    size_t end = index.find('\n', at), space = index.find(' ', at);
+    std::string program = index.substr(at, space - at);
+    std::string unit = index.substr(space + 1, end - space - 1);
+    at = end + 1;
+    auto& library = opened[unit];
+    if (!library) {
+      library = std::make_shared<Library>();
+      library->handle =
+          dlopen(fmt::format("{}/{}.so", fs::absolute(dir).string(), unit).c_str(), RTLD_LAZY);
+      if (!library->handle) return error(Code::tool, "cannot load {}: {}", unit, dlerror());
+    }
+    batch.libraries_[program] = library;
+  }
+  return batch;
+}
+
+bool CBatch::has(const std::string& name) const { return libraries_.contains(name); }
+
+Result<Ok> CBatch::run(const std::string& name, const std::vector<Tensor>& inputs,
+                       std::vector<Tensor>& outputs) const {
+  auto it = libraries_.find(name);
+  if (it == libraries_.end()) return error(Code::tool, "there is no compiled program '{}'", name);
+  auto sizes = static_cast<const int64_t*>(dlsym(it->second->handle, (name + "_sizes").c_str()));
+  auto entry = reinterpret_cast<Entry>(dlsym(it->second->handle, (name + "_entry").c_str()));
+  if (!sizes || !entry) return error(Code::tool, "program '{}' has no entry", name);
+
+  std::shared_ptr<const MappedFile> weights;
+  if (sizes[2]) {
+    QC_ASSIGN(weights, MappedFile::open(fmt::format("{0}/{1}/{1}_weights.bin", dir_, name)));
+  }
+  auto allocate = [](int64_t bytes) {
+    auto size = (static_cast<size_t>(bytes) / kAlign + 1) * kAlign;
+    void* memory = std::aligned_alloc(kAlign, size);
+    std::fill_n(static_cast<unsigned char*>(memory), size, 0xa5);  // contents must not matter
+    return std::unique_ptr<void, void (*)(void*)>(memory, std::free);
+  };
+  auto arena = allocate(sizes[0]), state = allocate(sizes[1]);
+  std::vector<const void*> in;
+  std::vector<void*> out;
+  static const char kEmpty[1] = {};
+  for (const Tensor& t : inputs)
+    in.push_back(t.size() ? t.bytes().data() : static_cast<const void*>(kEmpty));
+  static char empty_out[1];
+  for (Tensor& t : outputs)
+    out.push_back(t.size() ? t.mutable_bytes().data() : static_cast<void*>(empty_out));
+  int status = entry(in.data(), out.data(), arena.get(), state.get(),
+                     weights ? static_cast<const void*>(weights->bytes().data()) : nullptr);
+  if (status != 0) return error(Code::tool, "program '{}' returned {}", name, status);
+  return Ok{};
+}
+
+}  // namespace qc
