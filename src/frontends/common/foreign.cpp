@@ -154,8 +154,13 @@ Result<std::pair<Value*, Value*>> Import::promoted(std::string_view a, std::stri
     const DType weak = wa > wb ? vb->dtype() : va->dtype();
     type = category(weak) > category(strong) ? weak : strong;
   }
-  QC_ASSIGN(va, cast(va, type));
-  QC_ASSIGN(vb, cast(vb, type));
+  // A number goes to the final type in one step: f64 keeps all of its digits.
+  auto convert = [&](Value* v, std::string_view name) -> Result<Value*> {
+    if (auto* number = std::get_if<double>(find(name))) return scalar(*number, type);
+    return cast(v, type);
+  };
+  QC_ASSIGN(va, convert(va, a));
+  QC_ASSIGN(vb, convert(vb, b));
   return std::pair{va, vb};
 }
 

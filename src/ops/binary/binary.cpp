@@ -1,0 +1,201 @@
+#include "ops/binary/binary.h"
+
+#include <deque>
+
+#include "interp/eval.h"
+#include "kernels/c/binary/binary.h"
+#include "kernels/numerics/scalar_ops.h"
+#include "ops/common/broadcast.h"
+#include "ops/common/dispatch.h"
+#include "ops/common/registration.h"
+#include "program/lowering.h"
+
+namespace qc {
+namespace {
+
+constexpr BinaryFunction kBinaryFunctions[] = {
+#define QC_FLOATS(op, field) .f32 = {.field = qn_##op##_f32}, .f64 = {.field = qn_##op##_f64}
+#define QC_INTS(op, field)                                                                 \
+  .i8 = {.field = qn_##op##_i8}, .i16 = {.field = qn_##op##_i16},                          \
+  .i32 = {.field = qn_##op##_i32}, .i64 = {.field = qn_##op##_i64},                        \
+  .u8 = {.field = qn_##op##_u8}, .u16 = {.field = qn_##op##_u16},                          \
+  .u32 = {.field = qn_##op##_u32}, .u64 = {.field = qn_##op##_u64}
+#define QN_BINARY(op) {.name = #op, QC_FLOATS(op, compute), QC_INTS(op, compute)},
+#define QN_BINARY_F(op) {.name = #op, QC_FLOATS(op, compute)},
+#define QN_BINARY_I(op) {.name = #op, QC_INTS(op, compute)},
+#define QN_COMPARE(op) {.name = #op, QC_FLOATS(op, compare), QC_INTS(op, compare)},
+#define QN_LOGICAL(op) {.name = #op, .boolean = qn_##op##_bool},
+#include "kernels/numerics/scalar_ops.inc"
+#undef QC_FLOATS
+#undef QC_INTS
+};
+
+/// Ops whose operands may be swapped without changing a bit: max and min are not, for signed zeros.
+bool commutes(std::string_view name) {
+  for (std::string_view n : {"add", "mul", "bit_and", "bit_or", "bit_xor", "eq", "ne", "and", "or", "xor"}) {
+    if (n == name) return true;
+  }
+  return false;
+}
+
+const std::deque<BinaryOp>& binary_ops() {
+  static const std::deque<BinaryOp> ops = [] {
+    std::deque<BinaryOp> out;
+    for (const BinaryFunction& f : kBinaryFunctions) {
+      BinaryOp& op = out.emplace_back();
+      op.function = f;
+      op.name = (f.is_logical() ? "logical_" : "") + std::string(f.name);
+      op.summary = op.name + " of two operands, with broadcasting";
+      op.info = {.name = op.name,
+                 .min_inputs = 2,
+                 .max_inputs = 2,
+                 .traits = kElementwise | kAnyLayout | (commutes(f.name) ? uint32_t{kCommutative} : 0u),
+                 .summary = op.summary};
+    }
+    return out;
+  }();
+  return ops;
+}
+
+template <class T>
+const BinaryCase<T>& case_of(const BinaryFunction& f) {
+  if constexpr (std::is_same_v<T, float>) return f.f32;
+  else if constexpr (std::is_same_v<T, double>) return f.f64;
+  else if constexpr (std::is_same_v<T, int8_t>) return f.i8;
+  else if constexpr (std::is_same_v<T, int16_t>) return f.i16;
+  else if constexpr (std::is_same_v<T, int32_t>) return f.i32;
+  else if constexpr (std::is_same_v<T, int64_t>) return f.i64;
+  else if constexpr (std::is_same_v<T, uint8_t>) return f.u8;
+  else if constexpr (std::is_same_v<T, uint16_t>) return f.u16;
+  else if constexpr (std::is_same_v<T, uint32_t>) return f.u32;
+  else return f.u64;
+}
+
+bool takes(const BinaryFunction& f, DType dtype) {
+  if (dtype == DType::boolean) return f.is_logical() || f.is_compare();
+  if (f.is_logical() || bits(dtype) < 8) return false;
+  if (is_float(dtype)) return bits(dtype) >= 16 && (f.f32.compute || f.is_compare());
+  return f.i8.compute || f.is_compare();
+}
+
+/// Bool elements are bytes of 0 or 1 and compare as such.
+DType computed_as(DType dtype) { return dtype == DType::boolean ? DType::u8 : dtype; }
+
+std::optional<Dim> combine(std::string_view op, const Dim& a, const Dim& b) {
+  const bool numbers = a.is_static() && b.is_static();
+  if (op == "add") return a + b;
+  if (op == "sub") return a - b;
+  if (op == "mul") return a * b;
+  if (op == "max") return max(a, b);
+  if (op == "min") return min(a, b);
+  // Sizes are not negative, so division rounds down either way; with numbers the sign is seen.
+  if (op == "div" || op == "floor_div" || op == "mod" || op == "fmod") {
+    if (!b.is_static() || b.value() <= 0 || (a.is_static() && a.value() < 0)) return std::nullopt;
+    return op == "div" || op == "floor_div" ? floordiv(a, b) : mod(a, b);
+  }
+  if (op == "eq" && a == b) return Dim(1);
+  if (op == "ne" && a == b) return Dim(0);
+  if (!numbers) return std::nullopt;
+  const int64_t x = a.value(), y = b.value();
+  if (op == "eq") return Dim(x == y);
+  if (op == "ne") return Dim(x != y);
+  if (op == "lt") return Dim(x < y);
+  if (op == "le") return Dim(x <= y);
+  if (op == "gt") return Dim(x > y);
+  if (op == "ge") return Dim(x >= y);
+  if (op == "and") return Dim(x && y);
+  if (op == "or") return Dim(x || y);
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<std::vector<Type>> Binary::infer() const {
+  const Type &a = input_type(0), &b = input_type(1);
+  if (a.dtype != b.dtype) {
+    return error(Code::type, loc(), "{} of {} and {} values, expected one type", op(), name(a.dtype),
+                 name(b.dtype));
+  }
+  if (!takes(op_->function, a.dtype)) {
+    return error(Code::type, loc(), "{} of {} values", op(), name(a.dtype));
+  }
+  const Type* const operands[] = {&a, &b};
+  QC_ASSIGN(Type y, broadcast_type(op_->function.is_compare() ? DType::boolean : a.dtype, operands, loc()));
+  return std::vector<Type>{y};
+}
+
+std::optional<Dims> Binary::contents() const {
+  if (is_float(input_type(0).dtype)) return std::nullopt;
+  const auto a = known_ints(input(0)), b = known_ints(input(1));
+  if (!a || !b || input(0)->rank() > 1 || input(1)->rank() > 1) return std::nullopt;
+  if (a->size() != b->size() && a->size() != 1 && b->size() != 1) return std::nullopt;
+  Dims out(a->size() == 1 ? b->size() : a->size());
+  for (size_t i = 0; i < out.size(); ++i) {
+    const auto v = combine(op_->function.name, (*a)[a->size() == 1 ? 0 : i], (*b)[b->size() == 1 ? 0 : i]);
+    if (!v) return std::nullopt;
+    out[i] = *v;
+  }
+  return out;
+}
+
+Result<Ok> Binary::eval(EvalContext& c) const {
+  const BinaryFunction& f = op_->function;
+  const Tensor &a = c.in(0), &b = c.in(1);
+  Tensor& y = c.out(0);
+  const Type ta(a.dtype(), to_dims(a.shape())), tb(b.dtype(), to_dims(b.shape()));
+  const Type* const operands[] = {&ta, &tb};
+  const BroadcastPlan plan = plan_broadcast(Type(y.dtype(), to_dims(y.shape())), operands);
+  if (f.is_logical()) {
+    const uint8_t *pa = a.data<uint8_t>(), *pb = b.data<uint8_t>();
+    uint8_t* out = y.mutable_data<uint8_t>();
+    for_each_offset(plan, [&](int64_t i, const int64_t* at) { out[i] = f.boolean(pa[at[0]], pb[at[1]]); });
+    return Ok{};
+  }
+  return for_arithmetic_type(computed_as(a.dtype()), loc(), [&](auto type) {
+    using E = decltype(type);
+    const auto& fn = case_of<typename E::Element>(f);
+    if (fn.compare) {
+      uint8_t* out = y.mutable_data<uint8_t>();
+      for_each_offset(plan, [&](int64_t i, const int64_t* at) {
+        out[i] = fn.compare(E::load(a, at[0]), E::load(b, at[1]));
+      });
+    } else {
+      for_each_offset(plan, [&](int64_t i, const int64_t* at) {
+        E::store(y, i, fn.compute(E::load(a, at[0]), E::load(b, at[1])));
+      });
+    }
+  });
+}
+
+Result<Ok> Binary::lower(Lowering& l) const {
+  const BinaryFunction& f = op_->function;
+  const Type* const operands[] = {&l.in_type(0), &l.in_type(1)};
+  const BroadcastPlan plan = plan_broadcast(l.out_type(), operands);
+  qk_broadcast2_params params = {};
+  int32_t* const strides[] = {params.a, params.b};
+  QC_TRY(fill_loops(plan, loc(), params.rank, params.dims, strides));
+  std::string kernel = f.is_logical() || f.is_compare() ? "qk_compare_" : "qk_binary_";
+  kernel += f.name;
+  CallInfo info;
+  if (f.is_logical()) {
+    kernel += "_bool";
+  } else {
+    QC_ASSIGN(const std::string suffix, arithmetic_suffix(computed_as(l.in_type(0).dtype), loc()));
+    kernel += "_" + suffix;
+  }
+  for (int i = 0; i < 2 && !f.is_compare(); ++i) {
+    if (plan.is_flat(static_cast<size_t>(i))) info.in_place.push_back({i, 0});
+  }
+  l.call(kernel, params, {l.in(0), l.in(1)}, {l.out()}, info);
+  return Ok{};
+}
+
+void register_binary(Registration& r) {
+  for (const BinaryOp& op : binary_ops()) {
+    r.op(&op.info, [p = &op] { return std::unique_ptr<Node>(std::make_unique<Binary>(p)); });
+  }
+  r.imports(binary_onnx_rows());
+  r.imports(binary_aten_rows());
+}
+
+}  // namespace qc

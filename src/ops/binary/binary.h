@@ -1,0 +1,59 @@
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "frontends/common/foreign.h"
+
+namespace qc {
+
+/// The scalar function behind one binary op for operands of type T: arithmetic or a comparison.
+template <class T>
+struct BinaryCase {
+  T (*compute)(T, T) = nullptr;
+  uint8_t (*compare)(T, T) = nullptr;
+};
+
+struct BinaryFunction {
+  const char* name = nullptr;
+  BinaryCase<float> f32 = {};
+  BinaryCase<double> f64 = {};
+  BinaryCase<int8_t> i8 = {};
+  BinaryCase<int16_t> i16 = {};
+  BinaryCase<int32_t> i32 = {};
+  BinaryCase<int64_t> i64 = {};
+  BinaryCase<uint8_t> u8 = {};
+  BinaryCase<uint16_t> u16 = {};
+  BinaryCase<uint32_t> u32 = {};
+  BinaryCase<uint64_t> u64 = {};
+  uint8_t (*boolean)(uint8_t, uint8_t) = nullptr;
+
+  bool is_compare() const { return f32.compare != nullptr; }
+  bool is_logical() const { return boolean != nullptr; }
+};
+
+struct BinaryOp {
+  BinaryFunction function;
+  OpInfo info;
+  std::string name, summary;
+};
+
+/// y = f(a, b) with NumPy broadcasting. Comparisons and logic give bool; eq and ne also take bool.
+class Binary final : public OpNode<Binary> {
+ public:
+  explicit Binary(const BinaryOp* op) : op_(op) {}
+
+  const OpInfo& info() const override { return op_->info; }
+  Result<std::vector<Type>> infer() const override;
+  std::optional<Dims> contents() const override;
+  Result<Ok> eval(EvalContext&) const override;
+  Result<Ok> lower(Lowering&) const override;
+
+ private:
+  const BinaryOp* op_;
+};
+
+std::span<const ImportRow> binary_onnx_rows();
+std::span<const ImportRow> binary_aten_rows();
+
+}  // namespace qc

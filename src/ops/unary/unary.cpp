@@ -1,0 +1,195 @@
+#include "ops/unary/unary.h"
+
+#include <deque>
+
+#include "interp/eval.h"
+#include "kernels/c/unary/unary.h"
+#include "kernels/numerics/scalar_ops.h"
+#include "ops/common/broadcast.h"
+#include "ops/common/dispatch.h"
+#include "ops/common/registration.h"
+#include "program/lowering.h"
+
+namespace qc {
+namespace {
+
+constexpr UnaryFunction kUnaryFunctions[] = {
+#define QN_UNARY_F(op) {.name = #op, .f32 = qn_##op##_f32, .f64 = qn_##op##_f64},
+#define QC_INT_FUNCTIONS(op)                                                               \
+  .i8 = qn_##op##_i8, .i16 = qn_##op##_i16, .i32 = qn_##op##_i32, .i64 = qn_##op##_i64,    \
+  .u8 = qn_##op##_u8, .u16 = qn_##op##_u16, .u32 = qn_##op##_u32, .u64 = qn_##op##_u64
+#define QN_UNARY(op) {.name = #op, .f32 = qn_##op##_f32, .f64 = qn_##op##_f64, QC_INT_FUNCTIONS(op)},
+#define QN_UNARY_I(op) {.name = #op, QC_INT_FUNCTIONS(op)},
+#define QN_UNARY_P(op, p, q) \
+  {.name = #op, .scaled_f32 = qn_##op##_f32, .scaled_f64 = qn_##op##_f64, .a = #p, .b = #q},
+#define QN_PREDICATE(op) {.name = #op, .test_f32 = qn_##op##_f32, .test_f64 = qn_##op##_f64},
+#include "kernels/numerics/scalar_ops.inc"
+#undef QC_INT_FUNCTIONS
+};
+
+/// Defaults of parameters; ops not listed have none.
+constexpr struct {
+  std::string_view name;
+  double a, b;
+} kDefaults[] = {
+    {"leaky_relu", 0.01, 0},
+    {"elu", 1, 0},
+    {"celu", 1, 0},
+    {"selu", 1.6732632423543772, 1.0507009873554805},
+    {"hard_sigmoid", 1.0 / 6.0, 0.5},
+    {"thresholded_relu", 1, 0},
+    {"shrink", 0.5, 0},
+    {"swish", 1, 0},
+    {"softplus_beta", 1, 20},
+    {"scaled_tanh", 1, 1},
+    {"affine", 1, 0},
+};
+
+/// clamp is an op of its own, and relu is one of its spellings.
+bool is_listed_elsewhere(std::string_view name) { return name == "clamp" || name == "relu"; }
+
+const std::deque<UnaryOp>& unary_ops() {
+  static const std::deque<UnaryOp> ops = [] {
+    std::deque<UnaryOp> out;
+    for (const UnaryFunction& f : kUnaryFunctions) {
+      if (is_listed_elsewhere(f.name)) continue;
+      UnaryOp& op = out.emplace_back();
+      op.function = f;
+      op.summary = std::string(f.name) + " of every element";
+      op.info = {.name = f.name, .traits = kElementwise | kAnyLayout, .summary = op.summary};
+      for (const auto& d : kDefaults) {
+        if (d.name == f.name) op.a = d.a, op.b = d.b;
+      }
+    }
+    return out;
+  }();
+  return ops;
+}
+
+template <class T>
+auto function_of(const UnaryFunction& f) {
+  if constexpr (std::is_same_v<T, float>) return f.f32;
+  else if constexpr (std::is_same_v<T, double>) return f.f64;
+  else if constexpr (std::is_same_v<T, int8_t>) return f.i8;
+  else if constexpr (std::is_same_v<T, int16_t>) return f.i16;
+  else if constexpr (std::is_same_v<T, int32_t>) return f.i32;
+  else if constexpr (std::is_same_v<T, int64_t>) return f.i64;
+  else if constexpr (std::is_same_v<T, uint8_t>) return f.u8;
+  else if constexpr (std::is_same_v<T, uint16_t>) return f.u16;
+  else if constexpr (std::is_same_v<T, uint32_t>) return f.u32;
+  else return f.u64;
+}
+
+bool takes(const UnaryFunction& f, DType dtype) {
+  if (dtype == DType::boolean || bits(dtype) < 8) return false;
+  if (is_float(dtype)) return bits(dtype) >= 16 && (f.f32 || f.is_scaled() || f.is_test());
+  return f.i8 != nullptr;
+}
+
+}  // namespace
+
+void Unary::attrs(AttrVisitor& v) {
+  const UnaryFunction& f = op_->function;
+  if (f.a[0] != '_') v(f.a, a, op_->a);
+  if (f.b[0] != '_') v(f.b, b, op_->b);
+}
+
+Result<std::vector<Type>> Unary::infer() const {
+  const Type& x = input_type(0);
+  if (!takes(op_->function, x.dtype)) {
+    return error(Code::type, loc(), "{} of {} values", op(), name(x.dtype));
+  }
+  Type y = x;
+  y.format = nullptr;
+  if (op_->function.is_test()) y.dtype = DType::boolean;
+  return std::vector<Type>{y};
+}
+
+std::optional<Dims> Unary::contents() const {
+  if (op() != "neg" || !is_integer(input_type(0).dtype)) return std::nullopt;
+  auto x = known_ints(input(0));
+  if (!x) return std::nullopt;
+  for (Dim& d : *x) d = Dim(0) - d;
+  return x;
+}
+
+Result<Ok> Unary::eval(EvalContext& c) const {
+  const UnaryFunction& f = op_->function;
+  const Tensor& x = c.in(0);
+  Tensor& y = c.out(0);
+  return for_arithmetic_type(x.dtype(), loc(), [&](auto type) {
+    using E = decltype(type);
+    using T = typename E::Element;
+    const int64_t n = x.size();
+    if constexpr (std::is_floating_point_v<T>) {
+      constexpr bool is_f32 = std::is_same_v<T, float>;
+      if (f.is_scaled()) {
+        const auto fn = [&] { if constexpr (is_f32) return f.scaled_f32; else return f.scaled_f64; }();
+        const T p = static_cast<float>(a), q = static_cast<float>(b);
+        for (int64_t i = 0; i < n; ++i) E::store(y, i, fn(E::load(x, i), p, q));
+        return;
+      }
+      if (f.is_test()) {
+        const auto fn = [&] { if constexpr (is_f32) return f.test_f32; else return f.test_f64; }();
+        uint8_t* out = y.mutable_data<uint8_t>();
+        for (int64_t i = 0; i < n; ++i) out[i] = fn(E::load(x, i)) != 0;
+        return;
+      }
+    }
+    const auto fn = function_of<T>(f);
+    for (int64_t i = 0; i < n; ++i) E::store(y, i, fn(E::load(x, i)));
+  });
+}
+
+Result<Ok> Unary::lower(Lowering& l) const {
+  QC_ASSIGN(std::string suffix, arithmetic_suffix(l.in_type(0).dtype, loc()));
+  QC_ASSIGN(const int32_t n, kernel_count(l.out_type(), loc()));
+  const std::string kernel = "qk_unary_" + std::string(op()) + "_" + suffix;
+  CallInfo info;
+  if (!op_->function.is_test()) info.in_place = {{0, 0}};
+  if (op_->function.is_scaled()) {
+    const qk_unary_scaled_params params{n, static_cast<float>(a), static_cast<float>(b)};
+    l.call(kernel, params, {l.in(0)}, {l.out()}, info);
+  } else {
+    l.call(kernel, qk_unary_params{n}, {l.in(0)}, {l.out()}, info);
+  }
+  return Ok{};
+}
+
+const OpInfo LogicalNot::kInfo = {
+    .name = "logical_not",
+    .traits = kElementwise | kAnyLayout,
+    .summary = "true where the bool element is false",
+};
+
+Result<std::vector<Type>> LogicalNot::infer() const {
+  const Type& x = input_type(0);
+  if (x.dtype != DType::boolean) {
+    return error(Code::type, loc(), "logical_not of {} values", name(x.dtype));
+  }
+  return std::vector<Type>{x};
+}
+
+Result<Ok> LogicalNot::eval(EvalContext& c) const {
+  const uint8_t* x = c.in(0).data<uint8_t>();
+  uint8_t* y = c.out(0).mutable_data<uint8_t>();
+  for (int64_t i = 0; i < c.in(0).size(); ++i) y[i] = qn_not_bool(x[i]);
+  return Ok{};
+}
+
+Result<Ok> LogicalNot::lower(Lowering& l) const {
+  QC_ASSIGN(const int32_t n, kernel_count(l.out_type(), loc()));
+  l.call("qk_unary_not_bool", qk_unary_params{n}, {l.in(0)}, {l.out()}, {.in_place = {{0, 0}}});
+  return Ok{};
+}
+
+void register_unary(Registration& r) {
+  for (const UnaryOp& op : unary_ops()) {
+    r.op(&op.info, [p = &op] { return std::unique_ptr<Node>(std::make_unique<Unary>(p)); });
+  }
+  r.op<LogicalNot>();
+  r.imports(unary_onnx_rows());
+  r.imports(unary_aten_rows());
+}
+
+}  // namespace qc
