@@ -46,6 +46,7 @@ Result<std::vector<Case>> read_cases(const std::string& dir) {
     auto f = split(line, '\t');
     if (f.size() != 7) continue;
     Case c;
+    c.index = cases.size();
     c.name = f[0];
     c.group = f[1];
     c.folder = dir + "/" + f[0];

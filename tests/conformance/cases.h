@@ -17,6 +17,7 @@ struct Variant {
 };
 
 struct Case {
+  size_t index = 0;  // line in cases.tsv
   std::string name, group, folder;
   Tolerance tolerance;
   int sets = 0;

@@ -72,13 +72,6 @@ std::string one_line(const Diag& diag) {
   return flat(text);
 }
 
-/// A name for C from the name of a case.
-std::string c_identifier(const std::string& name) {
-  std::string out = "m_";
-  for (char c : name) out += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-  return out;
-}
-
 /// Runs one variant of one case through everything that needs no C compiler.
 class CaseRun {
  public:
@@ -174,7 +167,7 @@ class CaseRun {
 
   Result<Ok> emit(int index, const Program& program, const std::vector<Tensor>& inputs,
                   const std::vector<Tensor>& outputs) const {
-    std::string name = fmt::format("{}_{}", c_identifier(case_.name), index);
+    std::string name = fmt::format("m{}_{}", case_.index, index);
     std::vector<NamedArray> arrays;
     for (size_t i = 0; i < inputs.size(); ++i)
       arrays.push_back({fmt::format("in_{}", i), inputs[i]});

@@ -24,11 +24,6 @@ class Outcome:
         return self.stage == "pass"
 
 
-def c_name(name: str) -> str:
-    """The runner's C identifier for the first data set of a case."""
-    return "m_" + "".join(c if c.isascii() and c.isalnum() else "_" for c in name) + "_0"
-
-
 def in_shards(build: Path, *args) -> None:
     """Runs the case runner once per core, each on its share."""
     runners = [subprocess.Popen([build / "bin" / "conformance", *args, "--shard", f"{k}/{SHARDS}"]) for k in range(SHARDS)]
@@ -56,13 +51,13 @@ def run_cases(build: Path, cases: Path, text: str = "", compiled: bool = True) -
     results = {name: (int(level), frozen == "frozen", stage, reason)
                for name, level, frozen, stage, reason in read_rows(out, "run_*.tsv")}
     outcomes = []
-    for line in (cases / "cases.tsv").read_text().splitlines():
+    for index, line in enumerate((cases / "cases.tsv").read_text().splitlines()):
         name, group, *_, reason = line.split("\t")
         if text not in name:
             continue
         outcome = Outcome(name, group, stage="type", reason=reason) if reason else Outcome(name, group, *results[name])
-        if outcome.passes and c_name(name) in bad_c:
-            outcome.stage, outcome.reason = bad_c[c_name(name)]
+        if outcome.passes and (program := f"m{index}_0") in bad_c:
+            outcome.stage, outcome.reason = bad_c[program]
         outcomes.append(outcome)
     return outcomes
 
