@@ -92,7 +92,7 @@ class CaseRun {
  private:
   Result<std::unique_ptr<Graph>> load(const Variant& variant) const {
     std::string path = fmt::format("{}/model_{}", case_.folder, variant.level);
-    if (access((path + ".pt2").c_str(), R_OK) == 0) return pt2::import_file(path + ".pt2");
+    if (access((path + ".pt2").c_str(), R_OK) == 0) return pt2::load(path + ".pt2");
     return onnx::load(path + ".onnx");
   }
 
