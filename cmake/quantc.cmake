@@ -4,6 +4,7 @@
 # arithmetic says fma where it means fma.
 add_library(qc_flags INTERFACE)
 target_include_directories(qc_flags INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}
+                                              ${PROJECT_SOURCE_DIR}/include
                                               ${PROJECT_BINARY_DIR}/generated)
 target_compile_options(qc_flags INTERFACE -Wall -Wextra -ffp-contract=off)
 if(QUANTC_SANITIZE)

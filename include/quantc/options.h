@@ -1,0 +1,24 @@
+// Every option of a compilation, as one value: the command line, quantc.toml and programs that use
+// the library fill the same struct.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace quantc {
+
+struct Options {
+  std::string name;                          // prefix of C names; empty: after the model's file
+  std::string target = "portable";
+  int level = 2;                             // -O0 ... -O3; never changes an answer
+  std::map<std::string, int64_t> dims;       // numbers for symbolic dimensions
+  std::string weights = "literal";           // literal, incbin or file
+  std::string specialise = "speed";          // speed or size
+  std::vector<std::string> disabled_passes;  // passes after the contract graph to leave out
+  std::string stop_after;                    // stop after this pass
+  bool verify = false;                       // check every invariant after each pass
+};
+
+}  // namespace quantc

@@ -1,0 +1,61 @@
+// The command line: flags to calls; no logic of its own.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "driver/compile.h"
+#include "driver/load.h"
+#include "support/result.h"
+
+namespace qc::cli {
+
+/// What every command shares.
+struct Session {
+  int verbosity = 0;
+  /// Set by the command that was chosen; run after parsing.
+  std::function<Result<int>()> action;
+};
+
+/// Options of a compilation as flags; `--config` is read first, flags override it.
+struct CompileFlags {
+  Options options;
+  std::vector<std::string> dims;
+  std::string config;
+  std::vector<std::string> print_after;
+  bool time_passes = false;
+  int level = -1;
+
+  void add_dims(CLI::App& app);
+  void add_all(CLI::App& app);
+  /// The options as given by configuration and flags together.
+  Result<Options> resolve() const;
+  /// Prints IR and times as asked.
+  PassObserver observer() const;
+};
+
+/// Loads the model with the options' dims bound.
+Result<std::unique_ptr<Graph>> load(const std::string& path, const Options& options);
+
+void add_compile(CLI::App& app, Session& session);
+void add_run(CLI::App& app, Session& session);
+void add_validate(CLI::App& app, Session& session);
+void add_inspect(CLI::App& app, Session& session);
+void add_ops(CLI::App& app, Session& session);
+
+/// Reports work that takes longer than a second on standard error while it lives.
+class Progress {
+ public:
+  explicit Progress(std::string what);
+  ~Progress();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace qc::cli

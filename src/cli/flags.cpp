@@ -1,0 +1,83 @@
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdio>
+
+#include "cli/cli.h"
+#include "driver/config.h"
+#include "ir/text.h"
+
+namespace qc::cli {
+
+void CompileFlags::add_dims(CLI::App& app) {
+  app.add_option("--dim", dims, "number for a symbolic dimension: NAME=SIZE (repeatable)");
+  app.add_option("--config", config, "read options from this file (quantc.toml)");
+}
+
+void CompileFlags::add_all(CLI::App& app) {
+  add_dims(app);
+  app.add_option("--name", options.name, "prefix of files and C names (default: after the model's file)");
+  app.add_option("--target", options.target, "what to generate code for: portable");
+  app.add_option("-O", level, "optimisation level 0 to 3; never changes an answer (default 2)");
+  app.add_option("--weights", options.weights, "how weights are stored: literal, incbin or file");
+  app.add_option("--specialise", options.specialise, "kernels for speed (per shape) or size (shared)");
+  app.add_option("--disable-pass", options.disabled_passes, "leave out a pass after the contract graph (repeatable)");
+  app.add_option("--stop-after", options.stop_after, "stop after this pass");
+  app.add_option("--print-ir-after", print_after, "print the graph after this pass, or after `all` (repeatable)");
+  app.add_flag("--time-passes", time_passes, "print how long each pass took");
+  app.add_flag("--verify", options.verify, "check every invariant after each pass");
+}
+
+Result<Options> CompileFlags::resolve() const {
+  Options out;
+  if (!config.empty()) {
+    QC_ASSIGN(out, read_config(config));
+  }
+  // A flag that still has the default of Options was not given.
+  const Options standard;
+  if (options.name != standard.name) out.name = options.name;
+  if (options.target != standard.target) out.target = options.target;
+  if (options.weights != standard.weights) out.weights = options.weights;
+  if (options.specialise != standard.specialise) out.specialise = options.specialise;
+  if (!options.disabled_passes.empty()) out.disabled_passes = options.disabled_passes;
+  if (!options.stop_after.empty()) out.stop_after = options.stop_after;
+  if (options.verify) out.verify = true;
+  if (level >= 0) out.level = level;
+  for (const std::string& text : dims) {
+    const size_t equals = text.find('=');
+    int64_t size = 0;
+    const char* end = text.data() + text.size();
+    if (equals == std::string::npos || equals == 0 ||
+        std::from_chars(text.data() + equals + 1, end, size).ptr != end || equals + 1 == text.size()) {
+      return error(Code::usage, "--dim '{}' is not NAME=SIZE", text);
+    }
+    out.dims[text.substr(0, equals)] = size;
+  }
+  QC_TRY(check(out));
+  for (const std::string& name : print_after) {
+    bool known = name == "all";
+    for (const Pass& pass : pipeline()) known = known || pass.name == name;
+    if (!known) return error(Code::usage, "--print-ir-after: there is no pass '{}'", name);
+  }
+  return out;
+}
+
+PassObserver CompileFlags::observer() const {
+  return [this](const Pass& pass, bool changed, double seconds, const Graph& graph) {
+    if (time_passes) fmt::print(stderr, "{:<24} {:>10.3f} ms{}\n", pass.name, seconds * 1e3, changed ? "" : "  (no change)");
+    for (const std::string& name : print_after) {
+      if (name == pass.name || (name == "all" && changed)) {
+        fmt::print("// after {}\n{}\n", pass.name, print(graph));
+      }
+    }
+  };
+}
+
+Result<std::unique_ptr<Graph>> load(const std::string& path, const Options& options) {
+  Progress progress("loading " + path);
+  ImportOptions import;
+  import.dims.insert(options.dims.begin(), options.dims.end());
+  return load_model(path, import);
+}
+
+}  // namespace qc::cli

@@ -1,0 +1,71 @@
+#include "driver/inspect.h"
+
+#include <fmt/format.h>
+
+#include "cli/cli.h"
+#include "ir/text.h"
+#include "ops/common/registration.h"
+#include "support/file.h"
+
+namespace qc::cli {
+
+void add_inspect(CLI::App& app, Session& session) {
+  struct Flags : CompileFlags {
+    std::string model, svg;
+    bool ir = false, program = false, summary = false, names = false, dot = false, raw = false;
+  };
+  auto flags = std::make_shared<Flags>();
+  CLI::App* command = app.add_subcommand("inspect", "look at a model: a table, its graph, its program, a picture");
+  command->add_option("MODEL", flags->model, "an .onnx or .pt2 file")->required();
+  auto* what = command->add_option_group("what", "what to show (default: --summary)");
+  what->add_flag("--summary", flags->summary, "a table of layers with sizes and work");
+  what->add_flag("--ir", flags->ir, "the graph in text form");
+  what->add_flag("--program", flags->program, "buffers and kernel calls");
+  what->add_flag("--names", flags->names, "the model's own node names");
+  what->add_flag("--dot", flags->dot, "the graph in Graphviz's language");
+  what->add_option("--svg", flags->svg, "write a picture to this file (needs Graphviz)");
+  what->require_option(0, 1);
+  command->add_flag("--imported", flags->raw, "as imported, before any pass");
+  flags->add_dims(*command);
+  command->footer("Examples:\n  quantc inspect model.onnx\n  quantc inspect model.pt2 --ir\n"
+                  "  quantc inspect model.onnx --svg model.svg");
+  command->callback([flags, &session] {
+    session.action = [flags]() -> Result<int> {
+      QC_ASSIGN(Options options, flags->resolve());
+      QC_ASSIGN(auto graph, load(flags->model, options));
+      Progress progress("inspecting " + flags->model);
+      if (!flags->raw) QC_TRY(make_contract(*graph, options));
+      if (flags->program) {
+        QC_ASSIGN(Program program, make_program(*graph, options));
+        fmt::print("{}", str(program));
+      } else if (flags->ir) {
+        fmt::print("{}", print(*graph));
+      } else if (flags->names) {
+        fmt::print("{}", names(*graph));
+      } else if (flags->dot) {
+        fmt::print("{}", dot(*graph));
+      } else if (!flags->svg.empty()) {
+        QC_ASSIGN(std::string picture, svg(*graph));
+        QC_TRY(write_file(flags->svg, picture));
+        fmt::print("{}\n", flags->svg);
+      } else {
+        fmt::print("{}", summary(*graph));
+      }
+      return 0;
+    };
+  });
+}
+
+void add_ops(CLI::App& app, Session& session) {
+  CLI::App* command = app.add_subcommand("ops", "list the supported operations (Markdown)");
+  command->footer("Example:\n  quantc ops > docs/ops.md");
+  command->callback([&session] {
+    session.action = []() -> Result<int> {
+      register_all_ops();
+      fmt::print("{}", ops_markdown());
+      return 0;
+    };
+  });
+}
+
+}  // namespace qc::cli

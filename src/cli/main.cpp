@@ -1,0 +1,52 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "cli/cli.h"
+#include "quantc/version.h"
+
+namespace qc::cli {
+namespace {
+
+std::string painted(std::string text) {
+  if (!::isatty(STDERR_FILENO)) return text;
+  if (size_t at = text.find("error["); at != std::string::npos) {
+    const size_t end = text.find(']', at);
+    text.insert(end + 1, "\033[0m");
+    text.insert(at, "\033[1;31m");
+  }
+  return text;
+}
+
+int main_with(int argc, char** argv) {
+  CLI::App app{"quantc: compiles PyTorch and ONNX networks to standalone C"};
+  app.set_version_flag("--version", fmt::format("quantc {}", quantc::kVersion));
+  app.require_subcommand(1);
+  app.footer("Examples:\n  quantc compile model.onnx -o out\n  quantc run model.pt2 -i in.npz -o out.npz\n"
+             "  quantc validate model.onnx -i io.npz -e io.npz\n\n"
+             "Exit status: 0 done, 1 a mistake in model, arrays or flags, 2 not supported, 3 a bug in quantc.");
+  Session session;
+  app.add_flag("-v,--verbose", session.verbosity, "say more; twice for even more");
+  add_compile(app, session);
+  add_run(app, session);
+  add_validate(app, session);
+  add_inspect(app, session);
+  add_ops(app, session);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() == 0) return app.exit(e);
+    fmt::print(stderr, "{}\n", painted(render(error(Code::usage, "{} (see quantc --help)", e.what()))));
+    return 1;
+  }
+  Result<int> status = session.action();
+  if (status.ok()) return *status;
+  fmt::print(stderr, "{}\n", painted(render(status.diag())));
+  return exit_status(status.diag());
+}
+
+}  // namespace
+}  // namespace qc::cli
+
+int main(int argc, char** argv) { return qc::cli::main_with(argc, argv); }

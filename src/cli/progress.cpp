@@ -1,0 +1,46 @@
+#include <fmt/format.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <mutex>
+#include <thread>
+
+#include "cli/cli.h"
+
+namespace qc::cli {
+
+struct Progress::State {
+  std::string what;
+  std::mutex mutex;
+  std::condition_variable done;
+  bool finished = false;
+  std::thread thread;
+
+  void run() {
+    std::unique_lock lock(mutex);
+    const auto begin = std::chrono::steady_clock::now();
+    if (done.wait_for(lock, std::chrono::seconds(1), [this] { return finished; })) return;
+    fmt::print(stderr, "{} ...\n", what);
+    while (!done.wait_for(lock, std::chrono::seconds(10), [this] { return finished; })) {
+      const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
+      fmt::print(stderr, "{} ... {:.0f} s\n", what, spent.count());
+    }
+  }
+};
+
+Progress::Progress(std::string what) : state_(std::make_unique<State>()) {
+  state_->what = std::move(what);
+  state_->thread = std::thread([s = state_.get()] { s->run(); });
+}
+
+Progress::~Progress() {
+  {
+    std::lock_guard lock(state_->mutex);
+    state_->finished = true;
+  }
+  state_->done.notify_all();
+  state_->thread.join();
+}
+
+}  // namespace qc::cli

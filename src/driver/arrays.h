@@ -1,0 +1,27 @@
+// Arrays that users give, matched with a model's inputs and outputs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "arrays/npz.h"
+#include "ir/graph.h"
+
+namespace qc {
+
+/// Reads .npz, .npy or an ONNX TensorProto (.pb); the latter two hold one array, named in_0.
+Result<std::vector<NamedArray>> read_arrays(const std::string& path);
+/// Several files together: arrays of single-array files are named in_0, in_1, ... in order.
+Result<std::vector<NamedArray>> read_arrays(const std::vector<std::string>& paths);
+
+/// One array per input of the graph, by the input's name or as in_0, in_1, ...; bits of types that
+/// numpy lacks may come as unsigned integers. Arrays named out_<i> are ignored.
+Result<std::vector<Tensor>> match_inputs(const Graph& graph, const std::vector<NamedArray>& arrays);
+/// One array per output, by name or as out_0, out_1, ....
+Result<std::vector<Tensor>> match_outputs(const Graph& graph, const std::vector<NamedArray>& arrays);
+
+/// Inputs made from a seed: floats about a unit normal, integers small and non-negative, so that
+/// they are valid indices of most tables. Symbolic dims take their hint, else 2.
+Result<std::vector<Tensor>> random_inputs(const Graph& graph, uint64_t seed);
+
+}  // namespace qc

@@ -1,0 +1,184 @@
+#include "driver/build.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+namespace qc {
+
+Result<TemporaryFolder> TemporaryFolder::create() {
+  std::error_code ec;
+  std::string path = (std::filesystem::temp_directory_path(ec) / "quantc.XXXXXX").string();
+  if (ec || ::mkdtemp(path.data()) == nullptr) {
+    return error(Code::file, Loc{path, {}, {}}, "cannot create a temporary folder");
+  }
+  return TemporaryFolder(std::move(path));
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code ec;
+  if (!path_.empty()) std::filesystem::remove_all(path_, ec);
+}
+
+Result<Ok> run_tool(const std::vector<std::string>& command) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return error(Code::tool, "cannot start '{}'", command[0]);
+  const pid_t child = ::fork();
+  if (child < 0) return error(Code::tool, "cannot start '{}'", command[0]);
+  if (child == 0) {
+    ::dup2(ends[1], STDOUT_FILENO);
+    ::dup2(ends[1], STDERR_FILENO);
+    std::vector<char*> argv;
+    for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
+    argv.push_back(nullptr);
+    ::execvp(argv[0], argv.data());
+    ::_exit(127);
+  }
+  ::close(ends[1]);
+  std::string output;
+  char chunk[4096];
+  for (ssize_t n; (n = ::read(ends[0], chunk, sizeof chunk)) != 0;) {
+    if (n < 0) {
+      if (errno == EINTR) continue;
+      break;
+    }
+    output.append(chunk, static_cast<size_t>(n));
+  }
+  ::close(ends[0]);
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return Ok{};
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 127 && output.empty()) {
+    return error(Code::tool, "'{}' is not installed or not in the path", command[0]);
+  }
+  Diag diag = error(Code::tool, "'{}' failed", command[0]);
+  if (output.size() > 3000) output.erase(0, output.size() - 3000);
+  diag.notes.push_back(output);
+  return diag;
+}
+
+Result<std::shared_ptr<Library>> Library::build(const std::string& folder,
+                                                const std::vector<std::string>& sources,
+                                                const BuildOptions& options) {
+  std::string compiler = options.compiler;
+  if (compiler.empty()) {
+    const char* cc = std::getenv("CC");
+    compiler = cc && *cc ? cc : "cc";
+  }
+  const std::string path = folder + "/lib.so";
+  std::vector<std::string> command = {compiler, "-std=c11", "-fPIC", "-shared", "-I" + folder};
+  command.insert(command.end(), options.flags.begin(), options.flags.end());
+  for (const std::string& s : sources) command.push_back(folder + "/" + s);
+  command.insert(command.end(), {"-o", path, "-lm"});
+  QC_TRY(run_tool(command));
+  std::shared_ptr<Library> library(new Library);
+  library->handle_ = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library->handle_) return error(Code::tool, "cannot load the compiled model: {}", ::dlerror());
+  return library;
+}
+
+Library::~Library() {
+  if (handle_) ::dlclose(handle_);
+}
+
+void* Library::symbol(const std::string& name) const { return ::dlsym(handle_, name.c_str()); }
+
+namespace {
+
+constexpr size_t kGuard = 256;
+constexpr std::byte kPattern{0xa5};
+
+/// Aligned bytes with a pattern before and after them.
+class Guarded {
+ public:
+  explicit Guarded(int64_t size) : size_(static_cast<size_t>(size)), memory_(size_ + 2 * kGuard + 64, kPattern) {
+    auto address = reinterpret_cast<uintptr_t>(memory_.data()) + kGuard;
+    data_ = reinterpret_cast<std::byte*>((address + 63) & ~uintptr_t{63});
+  }
+  std::byte* data() { return data_; }
+  bool intact() const {
+    for (size_t i = 1; i <= kGuard; ++i) {
+      if (data_[-static_cast<std::ptrdiff_t>(i)] != kPattern || data_[size_ + i - 1] != kPattern) return false;
+    }
+    return true;
+  }
+
+ private:
+  size_t size_;
+  std::vector<std::byte> memory_;
+  std::byte* data_;
+};
+
+/// The layout of NAME_args; the same for every model.
+struct Args {
+  const void* const* inputs;
+  void* const* outputs;
+  void* arena;
+  void* state;
+  const void* weights;
+};
+
+}  // namespace
+
+Result<NativeResult> run_native(const Library& library, const std::string& name, const Program& program,
+                                const std::vector<Tensor>& inputs, const std::vector<Tensor>& states) {
+  auto invoke = reinterpret_cast<int (*)(const Args*)>(library.symbol(name + "_invoke_args"));
+  if (!invoke) return error(Code::bug, "the library has no model '{}'", name);
+  std::vector<const void*> in;
+  std::vector<Guarded> copies;  // aligned, and outside the caller's tensors
+  copies.reserve(inputs.size());
+  for (const Tensor& t : inputs) {
+    copies.emplace_back(static_cast<int64_t>(t.bytes().size()));
+    std::memcpy(copies.back().data(), t.bytes().data(), t.bytes().size());
+    in.push_back(copies.back().data());
+  }
+  std::vector<Guarded> results;
+  std::vector<void*> out;
+  results.reserve(program.outputs.size());
+  for (const Port& port : program.outputs) {
+    results.emplace_back(program.buffers[static_cast<size_t>(port.buffer)].bytes);
+    out.push_back(results.back().data());
+  }
+  Guarded arena(program.arena_bytes), state(program.state_bytes);
+  if (program.state_bytes > 0) {
+    auto reset = reinterpret_cast<void (*)(void*)>(library.symbol(name + "_reset"));
+    if (reset) reset(state.data());
+    for (size_t i = 0; i < states.size(); ++i) {
+      const Buffer& b = program.buffers[static_cast<size_t>(program.states[i].buffer)];
+      std::memcpy(state.data() + b.offset, states[i].bytes().data(), states[i].bytes().size());
+    }
+  }
+  const Args args{in.data(), out.data(), arena.data(), state.data(), nullptr};
+  const auto begin = std::chrono::steady_clock::now();
+  const int code = invoke(&args);
+  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
+  if (code != 0) return error(Code::bug, "model '{}' returned code {}", name, code);
+  bool intact = arena.intact() && state.intact();
+  for (const Guarded& g : results) intact = intact && g.intact();
+  for (const Guarded& g : copies) intact = intact && g.intact();
+  if (!intact) return error(Code::bug, "model '{}' wrote outside its buffers", name);
+  NativeResult result;
+  result.seconds = spent.count();
+  for (size_t i = 0; i < program.outputs.size(); ++i) {
+    const Type& type = program.outputs[i].type;
+    Tensor t(type.dtype, static_dims(type.shape));
+    std::memcpy(t.mutable_bytes().data(), results[i].data(), t.bytes().size());
+    result.outputs.push_back(std::move(t));
+  }
+  for (const Port& port : program.states) {
+    const Buffer& b = program.buffers[static_cast<size_t>(port.buffer)];
+    Tensor t(port.type.dtype, static_dims(port.type.shape));
+    std::memcpy(t.mutable_bytes().data(), state.data() + b.offset, t.bytes().size());
+    result.states.push_back(std::move(t));
+  }
+  return result;
+}
+
+}  // namespace qc

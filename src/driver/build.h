@@ -1,0 +1,66 @@
+// Building and running generated C: the system compiler makes a shared library, which is loaded and
+// called in process.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/c/c_backend.h"
+#include "ir/tensor.h"
+#include "program/program.h"
+
+namespace qc {
+
+struct BuildOptions {
+  std::string compiler;  // empty: $CC, else cc
+  std::vector<std::string> flags = {"-O2", "-march=native"};
+};
+
+/// A folder that is removed, with what is in it, when this goes away.
+class TemporaryFolder {
+ public:
+  static Result<TemporaryFolder> create();
+  TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::move(other.path_)) { other.path_.clear(); }
+  ~TemporaryFolder();
+  const std::string& path() const { return path_; }
+
+ private:
+  explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+};
+
+/// Runs a program without a shell; an error carries the tail of what it printed.
+Result<Ok> run_tool(const std::vector<std::string>& command);
+
+/// A loaded shared library of one or several generated models.
+class Library {
+ public:
+  /// Compiles `sources` (files of `folder`) into one library and loads it.
+  static Result<std::shared_ptr<Library>> build(const std::string& folder,
+                                                const std::vector<std::string>& sources,
+                                                const BuildOptions& options);
+  ~Library();
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
+
+  void* symbol(const std::string& name) const;
+
+ private:
+  Library() = default;
+  void* handle_ = nullptr;
+};
+
+struct NativeResult {
+  std::vector<Tensor> outputs;
+  std::vector<Tensor> states;
+  double seconds = 0;  // of the call alone
+};
+
+/// Runs model `name` of the library, which was generated from `program`, on `inputs`. Guard bytes
+/// around arena, state and outputs are checked: a model that writes outside them is an error.
+Result<NativeResult> run_native(const Library& library, const std::string& name, const Program& program,
+                                const std::vector<Tensor>& inputs,
+                                const std::vector<Tensor>& states = {});
+
+}  // namespace qc

@@ -1,0 +1,134 @@
+#include "driver/compile.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "backends/c/text.h"
+#include "driver/arrays.h"
+#include "interp/interpreter.h"
+#include "program/lowering.h"
+#include "program/plan.h"
+
+namespace qc {
+namespace {
+
+Result<Ok> one_of(const char* option, const std::string& value, std::initializer_list<const char*> allowed) {
+  std::string list;
+  for (const char* a : allowed) {
+    if (value == a) return Ok{};
+    list += (list.empty() ? "" : ", ") + std::string(a);
+  }
+  return error(Code::usage, "{} is '{}': use one of {}", option, value, list);
+}
+
+PassOptions pass_options(const Options& options, PassStage first, PassStage last,
+                         const PassObserver& observe) {
+  PassOptions out;
+  out.first = first;
+  out.verify = options.verify;
+  out.disabled = options.disabled_passes;
+  out.stop_after = options.stop_after;
+  out.last = last;
+  out.observe = observe;
+  return out;
+}
+
+/// Whether `pass` is of the lower stage: everything before it makes the contract graph.
+bool is_lower_pass(const std::string& name) {
+  for (const Pass& pass : pipeline()) {
+    if (pass.name == name) return pass.stage == PassStage::lower;
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<Ok> check(const Options& options) {
+  QC_TRY(one_of("target", options.target, {"portable"}));
+  QC_TRY(one_of("weights", options.weights, {"literal", "incbin", "file"}));
+  QC_TRY(one_of("specialise", options.specialise, {"speed", "size"}));
+  if (options.level < 0 || options.level > 3) {
+    return error(Code::usage, "optimisation level {} does not exist: use 0 to 3", options.level);
+  }
+  if (!options.name.empty() && !is_c_identifier(options.name)) {
+    return error(Code::usage, "'{}' cannot prefix C names: use letters, digits and underscores", options.name);
+  }
+  return Ok{};
+}
+
+Result<Ok> make_contract(Graph& graph, const Options& options, const PassObserver& observe) {
+  QC_TRY(check(options));
+  Bindings bindings(options.dims.begin(), options.dims.end());
+  for (const auto& [symbol, size] : bindings) {
+    auto range = graph.dim_ranges.find(symbol);
+    if (size < 0 || (range != graph.dim_ranges.end() && (size < range->second.min || size > range->second.max))) {
+      return error(Code::dim, Loc{graph.file, {}, {}}, "dimension '{}' cannot be {}{}", symbol, size,
+                   range == graph.dim_ranges.end() ? std::string()
+                                                   : fmt::format(": the model allows {} to {}", range->second.min,
+                                                                 range->second.max));
+    }
+  }
+  if (!bindings.empty()) QC_TRY(graph.bind(bindings));
+  PassContext context;
+  PassOptions passes = pass_options(options, PassStage::normalise, PassStage::fuse, observe);
+  if (is_lower_pass(passes.stop_after)) passes.stop_after.clear();
+  return run_passes(graph, passes, context);
+}
+
+Result<Program> make_program(Graph& graph, const Options& options, const PassObserver& observe) {
+  if (auto symbols = graph.symbols(); !symbols.empty()) {
+    std::string list;
+    for (const std::string& s : symbols) {
+      auto range = graph.dim_ranges.find(s);
+      list += fmt::format("{}{}", list.empty() ? "" : ", ", s);
+      if (range != graph.dim_ranges.end() && range->second.hint) list += fmt::format(" (such as {})", *range->second.hint);
+    }
+    return error(Code::dim, Loc{graph.file, {}, {}},
+                 "the model's inputs have free dimensions: give --dim NAME=SIZE for {}", list);
+  }
+  PassContext context;
+  PassOptions passes = pass_options(options, PassStage::lower, PassStage::lower, observe);
+  if (options.level == 0) {
+    for (const Pass& pass : pipeline()) {
+      if (pass.stage == PassStage::lower) passes.disabled.push_back(pass.name);
+    }
+  }
+  if (!options.stop_after.empty() && !is_lower_pass(options.stop_after)) passes.stop_after.clear();
+  QC_TRY(run_passes(graph, passes, context));
+  QC_ASSIGN(Program program, lower(graph));
+  plan(program, {.reorder = options.level >= 2, .share = options.level >= 1});
+  return program;
+}
+
+Result<COptions> c_options(const Options& options, const std::string& model_file) {
+  COptions out;
+  out.name = options.name;
+  if (out.name.empty()) {
+    out.name = c_name(std::filesystem::path(model_file).stem().string());
+    if (out.name.size() > 64) out.name.resize(64);
+  }
+  out.weights = options.weights == "incbin" ? WeightForm::incbin
+                : options.weights == "file" ? WeightForm::file
+                                            : WeightForm::literal;
+  out.specialise = options.specialise == "size" ? Specialise::size : Specialise::speed;
+  return out;
+}
+
+Result<CompileResult> compile_c(Graph& graph, const Options& options, const std::string& dir,
+                                const std::vector<Tensor>* inputs, const PassObserver& observe) {
+  QC_ASSIGN(COptions backend, c_options(options, graph.file));
+  Vectors vectors;
+  if (inputs) {
+    QC_ASSIGN(RunResult expected, interpret(graph, *inputs));
+    vectors = {*inputs, std::move(expected.outputs)};
+  }
+  QC_ASSIGN(Program program, make_program(graph, options, observe));
+  QC_ASSIGN(FileSet files, FileSet::create(dir));
+  QC_ASSIGN(CReport report, write_c(program, backend, inputs ? &vectors : nullptr, files));
+  QC_TRY(files.commit());
+  return CompileResult{report, backend.name};
+}
+
+}  // namespace qc

@@ -1,0 +1,43 @@
+// From a loaded model to a contract graph, a planned Program and files of C.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "backends/c/c_backend.h"
+#include "ir/graph.h"
+#include "passes/pipeline.h"
+#include "program/program.h"
+#include "quantc/options.h"
+
+namespace qc {
+
+using quantc::Options;
+
+/// Checks everything about the options that can be wrong without a model.
+Result<Ok> check(const Options& options);
+
+/// What a caller may watch: see PassOptions::observe.
+using PassObserver = std::function<void(const Pass&, bool changed, double seconds, const Graph&)>;
+
+/// Binds the options' dims and runs the passes up to the contract graph.
+Result<Ok> make_contract(Graph& graph, const Options& options, const PassObserver& observe = {});
+
+/// Runs the passes after the contract graph, lowers and plans. The graph is left in its final form.
+Result<Program> make_program(Graph& graph, const Options& options, const PassObserver& observe = {});
+
+/// The options of the C backend; the name comes from the model's file where none is given.
+Result<COptions> c_options(const Options& options, const std::string& model_file);
+
+struct CompileResult {
+  CReport report;
+  std::string name;
+};
+
+/// Writes the project for a contract graph into `dir`. `inputs`, when given, are recorded in the
+/// test program together with what the interpreter answers.
+Result<CompileResult> compile_c(Graph& graph, const Options& options, const std::string& dir,
+                                const std::vector<Tensor>* inputs, const PassObserver& observe = {});
+
+}  // namespace qc

@@ -1,0 +1,23 @@
+// Looking at a model: tables, names, pictures.
+#pragma once
+
+#include <string>
+
+#include "ir/graph.h"
+
+namespace qc {
+
+/// Inputs, outputs, one row per node (name, op, result shape, parameters, multiply-accumulates,
+/// bytes of the result) and totals.
+std::string summary(const Graph& graph);
+/// The model's own names of every node, one line each: name, op.
+std::string names(const Graph& graph);
+/// The graph in Graphviz's language.
+std::string dot(const Graph& graph);
+/// A picture through Graphviz's `dot`.
+Result<std::string> svg(const Graph& graph);
+
+/// Supported ops as Markdown: op, what it does, ONNX and ATen names.
+std::string ops_markdown();
+
+}  // namespace qc

@@ -1,0 +1,15 @@
+// Model files to graphs: picks the front end by what the file contains.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "frontends/common/options.h"
+#include "ir/graph.h"
+
+namespace qc {
+
+/// Loads an ONNX model, a torch.export archive (.pt2) or a graph in quantc's text form (.ir).
+Result<std::unique_ptr<Graph>> load_model(const std::string& path, const ImportOptions& options = {});
+
+}  // namespace qc
