@@ -1,8 +1,9 @@
 """Makes one translation unit per op folder and the list of folders.
 
-usage: op_folders.py OUTPUT_DIR FOLDER...
+usage: op_folders.py OUTPUT_DIR SOURCE_DIR FOLDER...
 
-Every FOLDER (src/ops/<op>) defines `void register_<op>(qc::Registration&)`. Files are rewritten
+Files below SOURCE_DIR (src/) are included by their path in it, so that the text does not depend on
+where the tree lies. Every FOLDER (src/ops/<op>) defines `void register_<op>(qc::Registration&)`. Files are rewritten
 only when they change.
 """
 import pathlib
@@ -17,9 +18,12 @@ def write(path, text):
 def main():
     output = pathlib.Path(sys.argv[1])
     output.mkdir(parents=True, exist_ok=True)
-    folders = [pathlib.Path(f) for f in sys.argv[2:]]
+    source = pathlib.Path(sys.argv[2]).resolve()
+    folders = [pathlib.Path(f).resolve() for f in sys.argv[3:]]
     for folder in folders:
-        includes = "".join(f'#include "{p.resolve()}"\n' for p in sorted(folder.glob("*.cpp")))
+        files = sorted(folder.glob("*.cpp"))
+        names = [p.relative_to(source) if source in p.parents else p for p in files]
+        includes = "".join(f'#include "{p}"\n' for p in names)
         write(output / f"{folder.name}.cpp", includes)
     write(output / "folders.inc", "".join(f"QC_OP_FOLDER({f.name})\n" for f in folders))
 

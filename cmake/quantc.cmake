@@ -120,6 +120,7 @@ function(qc_ops)
   list(REMOVE_DUPLICATES folders)
   list(REMOVE_ITEM folders ${PROJECT_SOURCE_DIR}/src/ops/common)
   execute_process(COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/cmake/op_folders.py ${out}
+                          ${PROJECT_SOURCE_DIR}/src
                           ${folders} COMMAND_ERROR_IS_FATAL ANY)
   set(units)
   foreach(folder IN LISTS folders)
