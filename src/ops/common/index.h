@@ -1,0 +1,41 @@
+// What gather and scatter ops share: checks of index operands.
+#pragma once
+
+#include "ops/common/strided.h"
+
+namespace qc {
+
+/// An error unless `index` is i32 or i64.
+inline Result<Ok> check_index(const Type& index, const Loc& loc) {
+  if (index.dtype == DType::i64 || index.dtype == DType::i32) return Ok{};
+  return error(Code::type, loc, "indices are {}, expected i64 or i32", name(index.dtype));
+}
+
+/// An error when elements are picked from an axis that has none.
+inline Result<Ok> check_pick(const Dim& extent, const Dims& picks, const Loc& loc) {
+  const Dim n = product(picks);
+  if (extent == Dim(0) && !(n == Dim(0))) {
+    return error(Code::shape, loc, "an index of shape {} into an axis without elements", str(picks));
+  }
+  return Ok{};
+}
+
+/// Product of dims [from, to).
+inline int64_t extent(const Ints& dims, size_t from, size_t to) {
+  return count(Ints(dims.begin() + static_cast<std::ptrdiff_t>(from),
+                    dims.begin() + static_cast<std::ptrdiff_t>(to)));
+}
+
+/// Fills the last entries of a kernel's fixed list of 8, the first ones with `rest`.
+inline Result<Ok> fill_params(int32_t (&out)[8], const Ints& list, int32_t rest, const Loc& loc) {
+  if (list.size() > 8) return error(Code::unsupported, loc, "{} axes, at most 8 are possible", list.size());
+  for (size_t i = 0; i < 8; ++i) {
+    out[i] = rest;
+    if (i + list.size() >= 8) {
+      QC_ASSIGN(out[i], param(list[i + list.size() - 8], loc));
+    }
+  }
+  return Ok{};
+}
+
+}  // namespace qc

@@ -1,0 +1,50 @@
+// Ops that pick elements by index. A negative index counts from the end; an index that is still
+// outside its axis is clamped to the first or last element, in the interpreter and in generated code.
+#pragma once
+
+#include "ir/node.h"
+
+namespace qc {
+
+/// Slices of operand 0 along `axis`, at the places listed in operand 1.
+class Gather final : public OpNode<Gather> {
+ public:
+  static const OpInfo kInfo;
+  int64_t axis = 0;
+
+  const OpInfo& info() const override { return kInfo; }
+  void attrs(AttrVisitor& v) override { v("axis", axis, int64_t{0}); }
+  Result<std::vector<Type>> infer() const override;
+  std::optional<Dims> contents() const override;
+  Result<Ok> eval(EvalContext&) const override;
+  Result<Ok> lower(Lowering&) const override;
+};
+
+/// y[..., i, ...] = x[..., index[..., i, ...], ...]: one index per element, along `axis`.
+class GatherElements final : public OpNode<GatherElements> {
+ public:
+  static const OpInfo kInfo;
+  int64_t axis = 0;
+
+  const OpInfo& info() const override { return kInfo; }
+  void attrs(AttrVisitor& v) override { v("axis", axis); }
+  Result<std::vector<Type>> infer() const override;
+  Result<Ok> eval(EvalContext&) const override;
+  Result<Ok> lower(Lowering&) const override;
+};
+
+/// Slices of operand 0 at the tuples along the last axis of operand 1; the first `batch_dims` axes of
+/// both run together.
+class GatherNd final : public OpNode<GatherNd> {
+ public:
+  static const OpInfo kInfo;
+  int64_t batch_dims = 0;
+
+  const OpInfo& info() const override { return kInfo; }
+  void attrs(AttrVisitor& v) override { v("batch_dims", batch_dims, int64_t{0}); }
+  Result<std::vector<Type>> infer() const override;
+  Result<Ok> eval(EvalContext&) const override;
+  Result<Ok> lower(Lowering&) const override;
+};
+
+}  // namespace qc
