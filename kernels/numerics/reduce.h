@@ -9,26 +9,38 @@
 
 #define QN_LANES 16
 
+/* gcc unrolls a loop over the lanes before it looks for vectors, and then finds none in selects. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define QN_KEEP_LOOP _Pragma("GCC unroll 1")
+#else
+#define QN_KEEP_LOOP
+#endif
+
 /* Defines T fn(const T* x, int64_t n, int64_t stride, T p): the lanes start at `start`, take
  * elements with step(lane, element, p) in ascending order, and fold with join(low, high). */
-#define QN_DEFINE_REDUCE(fn, T, start, step, join)                                      \
-  QN_FN T fn(const T* x, int64_t n, int64_t stride, T p) {                              \
-    T lane[QN_LANES];                                                                   \
-    int64_t i = 0;                                                                      \
-    int j, half;                                                                        \
-    (void)p;                                                                            \
-    for (j = 0; j < QN_LANES; ++j) lane[j] = (start);                                   \
-    if (stride == 1) {                                                                  \
-      for (; i + QN_LANES <= n; i += QN_LANES)                                          \
-        for (j = 0; j < QN_LANES; ++j) lane[j] = step(lane[j], x[i + j], p);            \
-    } else {                                                                            \
-      for (; i + QN_LANES <= n; i += QN_LANES)                                          \
-        for (j = 0; j < QN_LANES; ++j) lane[j] = step(lane[j], x[(i + j) * stride], p); \
-    }                                                                                   \
-    for (j = 0; i < n; ++i, ++j) lane[j] = step(lane[j], x[i * stride], p);             \
-    for (half = QN_LANES / 2; half > 0; half /= 2)                                      \
-      for (j = 0; j < half; ++j) lane[j] = join(lane[j], lane[j + half]);               \
-    return lane[0];                                                                     \
+#define QN_DEFINE_REDUCE(fn, T, start, step, join)                                \
+  QN_FN T fn(const T* x, int64_t n, int64_t stride, T p) {                        \
+    T lane[QN_LANES];                                                             \
+    int64_t blocks = n / QN_LANES;                                                \
+    const int rest = (int)(n % QN_LANES);                                         \
+    int j, half;                                                                  \
+    (void)p;                                                                      \
+    for (j = 0; j < QN_LANES; ++j) lane[j] = (start);                             \
+    if (stride == 1) {                                                            \
+      for (; blocks > 0; --blocks, x += QN_LANES) {                               \
+        QN_KEEP_LOOP                                                              \
+        for (j = 0; j < QN_LANES; ++j) lane[j] = step(lane[j], x[j], p);          \
+      }                                                                           \
+    } else {                                                                      \
+      for (; blocks > 0; --blocks, x += QN_LANES * stride) {                      \
+        QN_KEEP_LOOP                                                              \
+        for (j = 0; j < QN_LANES; ++j) lane[j] = step(lane[j], x[j * stride], p); \
+      }                                                                           \
+    }                                                                             \
+    for (j = 0; j < rest; ++j) lane[j] = step(lane[j], x[j * stride], p);         \
+    for (half = QN_LANES / 2; half > 0; half /= 2)                                \
+      for (j = 0; j < half; ++j) lane[j] = join(lane[j], lane[j + half]);         \
+    return lane[0];                                                               \
   }
 
 #define QN_STEP_ADD(a, e, p) ((a) + (e))
