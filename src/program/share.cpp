@@ -76,7 +76,10 @@ void elide_copies(Program& program) {
   std::vector<std::vector<Access>> accesses(program.buffers.size());
   auto note = [&](View view, int time, bool write) {
     if (view.buffer < 0) return;
-    const int64_t bytes = program.buffers[static_cast<size_t>(view.buffer)].bytes - view.offset;
+    const Step& step = program.steps[static_cast<size_t>(time)];
+    const int64_t bytes = step.kernel == "qk_copy"
+                              ? static_cast<int64_t>(step.params[0])
+                              : program.buffers[static_cast<size_t>(view.buffer)].bytes - view.offset;
     const View root = program.resolve(view);
     accesses[static_cast<size_t>(root.buffer)].push_back({time, root.offset, root.offset + bytes, write});
   };
