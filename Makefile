@@ -15,7 +15,6 @@ demo: all                     ## compile the digits classifier to C, build it, r
 
 test: configure               ## build everything and run all tests
 	@tools/setup test
-	@tools/venv test
 	@tools/run_tests $(BUILD)
 
 bench: all                    ## speed, compile time and memory, side by side with others
