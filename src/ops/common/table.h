@@ -1,0 +1,19 @@
+// Picks by tables: element (i, j, ...) of the result is the operand's at first[i] + second[j] + ...
+// What padding by mirrored elements and resizing to the nearest element come down to.
+#pragma once
+
+#include "interp/eval.h"
+#include "program/lowering.h"
+
+namespace qc {
+
+/// One list of offsets per axis, in elements.
+using Tables = std::vector<Ints>;
+
+void pick_elements(const Tables& tables, const Tensor& x, Tensor& y);
+Result<Ok> call_table(Lowering& l, Tables tables, DType dtype, View from, View to);
+
+/// Lists of places along the logical axes of `type` as offsets along its physical axes.
+Tables physical_tables(const Tables& places, const Type& type);
+
+}  // namespace qc

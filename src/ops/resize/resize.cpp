@@ -1,0 +1,249 @@
+#include "ops/resize/resize.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/c/resize/resize.h"
+#include "kernels/numerics/base.h"
+#include "ops/common/index.h"
+#include "ops/common/table.h"
+
+namespace qc {
+
+const OpInfo Resize::kInfo = {
+    .name = "resize",
+    .traits = kAnyLayout,
+    .summary = "resamples to another size: nearest, linear or cubic",
+};
+
+namespace {
+
+constexpr std::string_view kModes[] = {"nearest", "linear", "cubic"};
+constexpr std::string_view kCoordinates[] = {
+    "half_pixel",        "asymmetric",         "align_corners",
+    "pytorch_half_pixel", "half_pixel_symmetric", "tf_half_pixel_for_nn",
+    "tf_crop_and_resize", "single_asymmetric",  "single_half_pixel",
+};
+constexpr std::string_view kRounding[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
+
+bool listed(std::span<const std::string_view> list, const std::string& word) {
+  return std::find(list.begin(), list.end(), word) != list.end();
+}
+
+double linear_filter(double x) { return std::max(0.0, 1 - std::fabs(x)); }
+
+double cubic_filter(double x, double a) {
+  x = std::fabs(x);
+  if (x <= 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
+  if (x < 2) return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a;
+  return 0;
+}
+
+}  // namespace
+
+Result<std::vector<Type>> Resize::infer() const {
+  const Type& x = input_type(0);
+  const size_t rank = x.shape.size();
+  if (size.size() != rank || (!scales.empty() && scales.size() != rank) ||
+      (!roi.empty() && roi.size() != 2 * rank)) {
+    return error(Code::attribute, loc(), "{} sizes, {} scales and {} limits for {}", size.size(),
+                 scales.size(), roi.size(), str(x));
+  }
+  if (!listed(kModes, mode) || !listed(kCoordinates, coordinates) || !listed(kRounding, rounding)) {
+    return error(Code::attribute, loc(), "mode '{}', coordinates '{}', rounding '{}'", mode, coordinates, rounding);
+  }
+  if (coordinates == "tf_crop_and_resize" && roi.empty()) {
+    return error(Code::attribute, loc(), "{} needs a region", coordinates);
+  }
+  for (double s : scales) {
+    if (!(s >= 0) || std::isinf(s)) return error(Code::attribute, loc(), "a scale of {}", s);
+  }
+  const bool moves = mode == "nearest" && coordinates != "tf_crop_and_resize";
+  if (!moves && x.dtype != DType::f32) {
+    return error(Code::type, loc(), "{} interpolation of {} values, expected f32", mode, name(x.dtype));
+  }
+  for (size_t i = 0; i < rank; ++i) {
+    if (!size[i].is_static()) continue;
+    if (size[i].value() < 0 || (size[i].value() > 0 && x.shape[i] == Dim(0))) {
+      return error(Code::shape, loc(), "cannot resize axis {} of {} to {}", i, str(x), size[i].value());
+    }
+    if (size[i].value() > (1 << 24)) return error(Code::limit, loc(), "axis {} becomes {} long", i, size[i].value());
+  }
+  return std::vector<Type>{Type(x.dtype, size)};
+}
+
+double Resize::scale(size_t i) const {
+  if (!scales.empty() && scales[i] > 0) return scales[i];
+  return static_cast<double>(size[i].value()) / static_cast<double>(input_type(0).shape[i].value());
+}
+
+std::optional<double> Resize::source(size_t i, int64_t at) const {
+  const double in = static_cast<double>(input_type(0).shape[i].value());
+  const double s = scale(i), out = s * in, x = static_cast<double>(at);
+  if (coordinates == "asymmetric") return x / s;
+  if (coordinates == "align_corners") {
+    return size[i].value() == 1 || out == 1 ? 0.0 : x * (in - 1) / (out - 1);
+  }
+  if (coordinates == "pytorch_half_pixel") return out == 1 ? -0.5 : (x + 0.5) / s - 0.5;
+  if (coordinates == "half_pixel_symmetric") {
+    const double adjustment = static_cast<double>(size[i].value()) / out;
+    return in / 2 * (1 - adjustment) + (x + 0.5) / s - 0.5;
+  }
+  if (coordinates == "tf_half_pixel_for_nn") return (x + 0.5) / s;
+  if (coordinates == "tf_crop_and_resize") {
+    const double start = roi[i], end = roi[i + size.size()];
+    double place = start * (in - 1);
+    place += out == 1 ? (end - start) * (in - 1) / 2 : x * (end - start) * (in - 1) / (out - 1);
+    if (!(place >= 0 && place <= in - 1)) return std::nullopt;
+    return place;
+  }
+  // PyTorch rounds the step and the product to single precision.
+  if (coordinates == "single_asymmetric" || coordinates == "single_half_pixel") {
+    const float step = !scales.empty() && scales[i] > 0 ? static_cast<float>(1.0 / scales[i])
+                                                        : static_cast<float>(in) / static_cast<float>(size[i].value());
+    const float shift = coordinates == "single_asymmetric" ? 0.0f : 0.5f;
+    return static_cast<double>((static_cast<float>(at) + shift) * step);
+  }
+  return (x + 0.5) / s - 0.5;
+}
+
+Resize::Axis Resize::axis(size_t i) const {
+  const int64_t in = input_type(0).shape[i].value(), out = size[i].value();
+  // Shrinking with antialiasing widens the filter by the scale.
+  const double shrink = antialias ? std::min(scale(i), 1.0) : 1.0;
+  const bool cubic = mode == "cubic";
+  const double reach = (cubic ? 2 : 1) / shrink;
+  const int64_t half = static_cast<int64_t>(std::min(std::ceil(reach), static_cast<double>(in) + 2));
+  Axis result;
+  result.taps = mode == "nearest" ? 1 : 2 * half;
+  std::vector<double> weights(static_cast<size_t>(result.taps));
+  for (int64_t j = 0; j < out; ++j) {
+    const std::optional<double> place = source(i, j);
+    const double x = std::clamp(place.value_or(0), -1.0e9, 1.0e9), low = std::floor(x);
+    int64_t first = static_cast<int64_t>(low);
+    if (mode == "nearest") {
+      const double part = x - low;
+      const bool up = rounding == "ceil"                ? part > 0
+                      : rounding == "floor"             ? false
+                      : rounding == "round_prefer_ceil" ? part >= 0.5
+                                                        : part > 0.5;
+      first += up ? 1 : 0;
+      weights[0] = 1;
+    } else {
+      first -= half - 1;
+      double sum = 0;
+      for (int64_t t = 0; t < result.taps; ++t) {
+        const double distance = (static_cast<double>(first + t) - x) * shrink;
+        double w = cubic ? cubic_filter(distance, cubic_a) : linear_filter(distance);
+        if (exclude_outside && (first + t < 0 || first + t >= in)) w = 0;
+        weights[static_cast<size_t>(t)] = w;
+        sum += w;
+      }
+      if ((exclude_outside || antialias) && sum != 0) {
+        for (double& w : weights) w /= sum;
+      }
+    }
+    for (int64_t t = 0; t < result.taps; ++t) {
+      const int64_t at = std::clamp<int64_t>(first + t, 0, in - 1);
+      const float w = static_cast<float>(weights[static_cast<size_t>(t)]);
+      result.index.push_back(place ? static_cast<int32_t>(at) : -1);
+      result.weight.push_back(w);
+      result.identity = result.identity && place && in == out && w == (at == j ? 1.0f : 0.0f);
+    }
+    result.extrapolates = result.extrapolates || !place;
+  }
+  return result;
+}
+
+std::optional<Tables> Resize::picks() const {
+  if (mode != "nearest") return std::nullopt;
+  Tables out;
+  for (size_t i = 0; i < size.size(); ++i) {
+    const Axis a = axis(i);
+    if (a.extrapolates) return std::nullopt;
+    out.emplace_back(a.index.begin(), a.index.end());
+  }
+  return out;
+}
+
+Result<Ok> Resize::eval(EvalContext& c) const {
+  Tensor x = c.in(0);
+  if (auto tables = picks()) {
+    const Ints strides = strides_of(x.shape());
+    for (size_t i = 0; i < strides.size(); ++i) {
+      for (int64_t& place : (*tables)[i]) place *= strides[i];
+    }
+    pick_elements(*tables, x, c.out(0));
+    return Ok{};
+  }
+  for (size_t i = 0; i < size.size(); ++i) {
+    const Axis a = axis(i);
+    if (a.identity) continue;
+    std::vector<int64_t> shape = x.shape();
+    const int64_t inner = extent(shape, i + 1, shape.size()), in = shape[i], out = size[i].value();
+    shape[i] = out;
+    QC_TRY(checked_bytes(DType::f32, shape));
+    Tensor y(DType::f32, shape);
+    const float* from = x.data<float>();
+    float* to = y.mutable_data<float>();
+    for (int64_t n = 0; n < y.size(); ++n) {
+      const int64_t o = n / (inner * out), j = n / inner % out, k = n % inner;
+      float sum = 0;
+      for (int64_t t = 0; t < a.taps; ++t) {
+        const size_t tap = static_cast<size_t>(j * a.taps + t);
+        if (a.index[tap] < 0) {
+          sum = static_cast<float>(extrapolation);
+          break;
+        }
+        sum = qn_fmaf(a.weight[tap], from[(o * in + a.index[tap]) * inner + k], sum);
+      }
+      to[n] = sum;
+    }
+    x = std::move(y);
+  }
+  c.set_out(0, std::move(x));
+  return Ok{};
+}
+
+Result<Ok> Resize::lower(Lowering& l) const {
+  const Type& type = l.in_type(0);
+  if (count(l.out_dims()) == 0) return Ok{};
+  if (auto tables = picks()) {
+    return call_table(l, physical_tables(*tables, type), type.dtype, l.in(0), l.out());
+  }
+  std::vector<std::pair<size_t, Axis>> passes;
+  for (size_t i = 0; i < size.size(); ++i) {
+    Axis a = axis(i);
+    if (!a.identity) passes.emplace_back(i, std::move(a));
+  }
+  View from = l.in(0);
+  Ints dims = l.in_dims(0);
+  if (passes.empty()) {
+    l.alias(0, from);
+    return Ok{};
+  }
+  for (size_t n = 0; n < passes.size(); ++n) {
+    const Axis& a = passes[n].second;
+    const size_t at = static_cast<size_t>(physical_axis(type, static_cast<int64_t>(passes[n].first)));
+    qk_resize_params p;
+    p.in = static_cast<int32_t>(dims[at]);
+    p.out = static_cast<int32_t>(size[passes[n].first].value());
+    p.taps = static_cast<int32_t>(a.taps);
+    p.fill = static_cast<float>(extrapolation);
+    QC_ASSIGN(p.outer, param(extent(dims, 0, at), loc()));
+    QC_ASSIGN(p.inner, param(extent(dims, at + 1, dims.size()), loc()));
+    dims[at] = p.out;
+    QC_ASSIGN(int64_t total, checked_bytes(DType::f32, dims));
+    QC_TRY(param(total, loc()));
+    const View to = n + 1 == passes.size() ? l.out() : l.scratch(total, "resized");
+    const int64_t taps = static_cast<int64_t>(a.index.size());
+    const View index = l.constant(Tensor::of<int32_t>(DType::i32, {taps}, a.index), "places");
+    const View weight = l.constant(Tensor::of<float>(DType::f32, {taps}, a.weight), "weights");
+    l.call("qk_resize_f32", p, {from, index, weight}, {to},
+           {.macs = static_cast<int64_t>(a.taps) * count(dims)});
+    from = to;
+  }
+  return Ok{};
+}
+
+}  // namespace qc
