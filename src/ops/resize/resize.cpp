@@ -240,7 +240,7 @@ Result<Ok> Resize::lower(Lowering& l) const {
     const View index = l.constant(Tensor::of<int32_t>(DType::i32, {taps}, a.index), "places");
     const View weight = l.constant(Tensor::of<float>(DType::f32, {taps}, a.weight), "weights");
     l.call("qk_resize_f32", p, {from, index, weight}, {to},
-           {.macs = static_cast<int64_t>(a.taps) * count(dims)});
+           {.in_place = {}, .macs = static_cast<int64_t>(a.taps) * count(dims)});
     from = to;
   }
   return Ok{};
