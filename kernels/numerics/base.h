@@ -89,10 +89,26 @@ QN_FN int qn_isinf_f64(double x) {
 
 /* ---- fused and plain products ---- */
 
-/* a * b + c, rounded once. */
+/* a * b + c, rounded once, without an fma of any kind: the double sum is rounded to odd, so the
+ * last rounding to float is the only one that counts. */
+QN_FN float qn_soft_fmaf(float a, float b, float c) {
+  const double product = (double)a * (double)b; /* exact */
+  const double sum = product + (double)c;
+  const double part = sum - product;
+  const double error = (product - (sum - part)) + ((double)c - part);
+  const uint64_t u = qn_bits_f64(sum);
+  const uint64_t finite = (u & UINT64_C(0x7ff0000000000000)) != UINT64_C(0x7ff0000000000000);
+  const uint64_t move = (uint64_t)(error != 0.0) & finite & ~u & 1u;
+  const uint64_t outward = (error > 0.0) == (sum > 0.0);
+  return (float)qn_from_bits_f64(outward ? u + move : u - move);
+}
+
+/* a * b + c, rounded once. Define QN_SOFT_FMA for cores whose library fmaf rounds twice. */
 QN_FN float qn_fmaf(float a, float b, float c) {
 #if defined(__CUDA_ARCH__)
   return __fmaf_rn(a, b, c);
+#elif defined(QN_SOFT_FMA)
+  return qn_soft_fmaf(a, b, c);
 #else
   return fmaf(a, b, c);
 #endif

@@ -221,6 +221,24 @@ TEST(Numerics, ProductsAreRoundedProducts) {
   EXPECT_EQ(qn_bits_f32(qn_mulf(-0.0f, 2.0f)), 0x80000000u);
 }
 
+TEST(Numerics, TheSoftFmaRoundsOnce) {
+  for (int i = 0; i < 1000000; ++i) {
+    const auto r = random_bits(), q = random_bits();
+    const uint32_t mask = i % 2 ? 0xffffffffu : 0xfffff000u;  // short factors make ties likely
+    const float a = qn_from_bits_f32(static_cast<uint32_t>(r) & mask);
+    const float b = qn_from_bits_f32(static_cast<uint32_t>(r >> 32) & mask);
+    const float p = a * b;
+    float c = qn_from_bits_f32(static_cast<uint32_t>(q));
+    const int apart = static_cast<int>(q >> 40 & 63) - 30;
+    if (i % 4 && p != 0 && c != 0 && std::isfinite(p) && std::isfinite(c)) {
+      c = std::ldexp(c, std::ilogb(p) - std::ilogb(c) + apart);
+    }
+    const float got = qn_soft_fmaf(a, b, c), want = std::fma(a, b, c);
+    ASSERT_TRUE(qn_bits_f32(got) == qn_bits_f32(want) || (std::isnan(got) && std::isnan(want)))
+        << a << " * " << b << " + " << c;
+  }
+}
+
 TEST(Numerics, ExtremaPropagateNaNAndClampKeepsIt) {
   EXPECT_TRUE(std::isnan(qn_max_f32(NAN, 1)) && std::isnan(qn_max_f32(1, NAN)));
   EXPECT_TRUE(std::isnan(qn_min_f64(NAN, 1)) && std::isnan(qn_min_f64(1, NAN)));
