@@ -1,4 +1,4 @@
-// If, Loop and Scan. Their graphs become regions, which are isolated: what a graph reads from
+// If and Loop. Their graphs become regions, which are isolated: what a graph reads from
 // outside is an operand of the node and an input of the region.
 #include <algorithm>
 
@@ -31,6 +31,7 @@ Importer::Handler Importer::control_flow(const NodeProto& node) {
   if (!node.domain.empty()) return nullptr;
   if (node.op_type == "If" && op_table().find("if")) return &Importer::if_node;
   if (node.op_type == "Loop" && op_table().find("loop")) return &Importer::loop_node;
+  if (node.op_type == "Scan" && op_table().find("loop")) return &Importer::scan_node;
   return nullptr;
 }
 

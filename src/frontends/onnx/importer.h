@@ -41,12 +41,16 @@ class Importer {
   Result<Ok> inlined(const FunctionProto& function, const NodeProto& node, const Schedule& plan,
                      Scope& scope, const Env& env);
 
-  // control.cpp
+  // control.cpp, scan.cpp
   using Handler = Result<Values> (Importer::*)(const NodeProto&, Scope&, const Env&);
   /// The handler of an op that holds graphs, null for all others.
   static Handler control_flow(const NodeProto& node);
   Result<Values> if_node(const NodeProto& node, Scope& scope, const Env& env);
   Result<Values> loop_node(const NodeProto& node, Scope& scope, const Env& env);
+  Result<Values> scan_node(const NodeProto& node, Scope& scope, const Env& env);
+  /// One scan over `inputs`: `states` initial states, then the scanned values.
+  Result<Values> scan(const NodeProto& node, const Values& inputs, size_t states, Scope& scope,
+                      const Env& env);
   Result<const GraphProto*> graph_attribute(const NodeProto& node, std::string_view name,
                                             const Env& env) const;
   Result<Values> in_place(const GraphProto& branch, Scope& scope, const Env& env);
