@@ -63,9 +63,9 @@ class NodeImporter {
     auto plain = target.domain == "aten" ? plain_form(target.op) : std::nullopt;
     if (plain) {
       foreign.op = *plain;
-      return add_write(node, std::move(foreign), is_fill(target.op));
+      return add_write(node, foreign);
     }
-    return add_plain(node, std::move(foreign), self);
+    return add_plain(node, foreign, self);
   }
 
  private:
@@ -200,23 +200,13 @@ class NodeImporter {
   }
 
   /// An in-place op: the plain op, and its result becomes the contents of the first operand.
-  Result<Ok> add_write(const ExportedNode& node, ForeignNode foreign, bool fill) {
+  Result<Ok> add_write(const ExportedNode& node, const ForeignNode& foreign) {
     std::string name(first_tensor(node));
     QC_ASSIGN(Value * old, context_.read(name, foreign.loc));
     CellId cell = context_.cells.at(name);
-    Value* value = nullptr;
-    if (fill) {
-      Import import(graph_, foreign);
-      if (foreign.op == "zero.default") {
-        value = import.scalar(0, old->dtype());
-      } else {
-        QC_ASSIGN(value, import.tensor(foreign.op == "copy.default" ? "src" : "value"));
-      }
-    } else {
-      QC_ASSIGN(Values values, run_row(foreign));
-      if (values.empty()) return error(Code::bug, foreign.loc, "{} gives no value", foreign.op);
-      value = values[0];
-    }
+    QC_ASSIGN(Values values, run_row(foreign));
+    if (values.empty()) return error(Code::bug, foreign.loc, "{} gives no value", foreign.op);
+    Value* value = values[0];
     const ViewOp* view = find_view(foreign.op);
     if (view != nullptr && view->write_back != WriteBack::identity) {
       // squeeze_, t_, ...: the tensor itself becomes another view of its memory.

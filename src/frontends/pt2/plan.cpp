@@ -55,7 +55,7 @@ Result<Ok> collect(const Plan& plan, MissingOps& missing) {
       continue;
     }
     Target target = split_target(node.target);
-    if (is_fill(target.op) || find_row(target) != nullptr) continue;
+    if (find_row(target) != nullptr) continue;
     Missing& m = missing[plan.locs[i].op];
     if (m.count++ == 0) m.first = plan.locs[i].names[0];
   }
@@ -87,11 +87,6 @@ Result<Ok> check_supported(const Plan& plan) {
         fmt::format("{}: {} node{}, first '{}'", op, m.count, m.count == 1 ? "" : "s", m.first));
   }
   return diag;
-}
-
-bool is_fill(std::string_view op) {
-  return op == "copy_.default" || op == "fill_.Scalar" || op == "fill_.Tensor" ||
-         op == "zero_.default";
 }
 
 bool is_control_flow(std::string_view target) {

@@ -27,8 +27,6 @@ Result<Plan> make_plan(const ExportedGraph& graph, const std::vector<std::string
 /// counts and first places.
 Result<Ok> check_supported(const Plan& plan);
 
-/// Whether an in-place op needs no import row: copy_, fill_, zero_.
-bool is_fill(std::string_view op);
 /// Higher-order ops that become regions: cond, while_loop, scan, map_impl.
 bool is_control_flow(std::string_view target);
 /// The row of an ATen op or of its plain form; null when there is none.

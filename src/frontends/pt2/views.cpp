@@ -47,12 +47,13 @@ constexpr ViewOp kViews[] = {
     {"unbind.int", W::unbind},
     {"diagonal.default", W::diagonal},
     {"expand.default", W::none},
-    {"expand_as.default", W::none},
     {"as_strided.default", W::none},
     {"view.dtype", W::none},
-    {"unfold.default", W::none},
-    {"movedim.int", W::none},
-    {"movedim.intlist", W::none},
+    {"_unsafe_view.default", W::reshape, true},
+    {"atleast_1d.default", W::reshape},
+    {"atleast_2d.default", W::reshape},
+    {"atleast_3d.default", W::reshape},
+    {"ravel.default", W::reshape, true},
 };
 
 /// Sizes or strides as numbers; nothing when one is symbolic.
@@ -104,7 +105,9 @@ const ViewOp* find_view(std::string_view op) {
   for (const ViewOp& view : kViews) {
     if (view.op == op) return &view;
   }
-  return nullptr;
+  static constexpr ViewOp kOther = {"another op", W::none};
+  const ImportRow* row = import_table().find("aten", op, 0);
+  return row != nullptr && row->alias == Alias::view ? &kOther : nullptr;
 }
 
 std::optional<std::string> plain_form(std::string_view op) {

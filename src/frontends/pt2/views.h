@@ -32,7 +32,8 @@ struct ViewOp {
   bool may_copy = false;
 };
 
-/// Null when the op always returns fresh memory.
+/// Null when the op always returns fresh memory. Views that only their import row knows of cannot
+/// be written through.
 const ViewOp* find_view(std::string_view op);
 
 /// The plain form of an in-place op: "add_.Tensor" -> "add.Tensor"; nothing when `op` does not
