@@ -5,10 +5,29 @@
 #include <algorithm>
 #include <chrono>
 
+#include "passes/fold_constants.h"
+#include "passes/fold_scale_shift.h"
+#include "passes/fuse_clamp.h"
+#include "passes/merge_common.h"
+#include "passes/raise_patterns.h"
+#include "passes/remove_no_ops.h"
+#include "passes/sink_transposes.h"
+
 namespace qc {
 namespace {
 
-const std::vector<Pass> kPipeline = {};
+constexpr Pass kPipeline[] = {
+    // Normalise: what is known is computed, what does nothing goes, what is spelled out gets a name.
+    {"fold_constants", PassStage::normalise, fold_constants, "results known now become constants"},
+    {"remove_no_ops", PassStage::normalise, remove_no_ops, "nodes that do nothing or are not read vanish"},
+    {"merge_common", PassStage::normalise, merge_common, "equal computations are done once"},
+    {"raise_patterns", PassStage::normalise, raise_patterns, "decomposed ops become one op again"},
+    // Fuse: neighbours become one op where the answer allows.
+    {"sink_transposes", PassStage::fuse, sink_transposes, "transposes cancel, views merge"},
+    {"fold_scale_shift", PassStage::fuse, fold_scale_shift, "batch norms and biases go into weights"},
+    {"fuse_clamp", PassStage::fuse, fuse_clamp, "clamps become limits of the op before"},
+    // Here the contract graph is complete. Lower: every pass keeps every bit.
+};
 
 Result<Ok> check_name(const std::string& name, bool disabling) {
   for (const Pass& pass : kPipeline) {
@@ -23,20 +42,20 @@ Result<Ok> check_name(const std::string& name, bool disabling) {
   return error(Code::usage, "there is no pass '{}' (passes: {})", name, known);
 }
 
-Result<bool> run_everywhere(const Pass& pass, Graph& graph, PassContext& context) {
+}  // namespace
+
+std::span<const Pass> pipeline() { return kPipeline; }
+
+Result<bool> run_pass(const Pass& pass, Graph& graph, PassContext& context) {
   QC_ASSIGN(bool changed, pass.run(graph, context));
   for (Node* n : graph.nodes()) {
     for (const auto& region : n->regions()) {
-      QC_ASSIGN(bool inner, run_everywhere(pass, *region, context));
+      QC_ASSIGN(bool inner, run_pass(pass, *region, context));
       changed = changed || inner;
     }
   }
   return changed;
 }
-
-}  // namespace
-
-std::span<const Pass> pipeline() { return kPipeline; }
 
 Result<Ok> run_passes(Graph& graph, const PassOptions& options, PassContext& context) {
   for (const std::string& name : options.disabled) QC_TRY(check_name(name, true));
@@ -47,7 +66,7 @@ Result<Ok> run_passes(Graph& graph, const PassOptions& options, PassContext& con
     const auto& off = options.disabled;
     if (std::find(off.begin(), off.end(), pass.name) == off.end()) {
       const auto begin = std::chrono::steady_clock::now();
-      QC_ASSIGN(bool changed, run_everywhere(pass, graph, context));
+      QC_ASSIGN(bool changed, run_pass(pass, graph, context));
       const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
       if (options.verify) {
         if (auto checked = verify(graph); !checked.ok()) {

@@ -41,6 +41,9 @@ struct PassOptions {
   std::function<void(const Pass&, bool changed, double seconds, const Graph&)> observe;
 };
 
+/// Runs one pass on the graph and every region below it.
+Result<bool> run_pass(const Pass& pass, Graph& graph, PassContext& context);
+
 /// Runs the pipeline. Unknown names, and disabling a pass before the contract graph, are errors.
 Result<Ok> run_passes(Graph& graph, const PassOptions& options, PassContext& context);
 

@@ -138,6 +138,27 @@ std::optional<Dims> Binary::contents() const {
   return out;
 }
 
+Result<std::optional<ScaleShift>> Binary::scale_shift(Graph& graph, int64_t axis) const {
+  using Found = std::optional<ScaleShift>;
+  const std::string_view f = op_->function.name;
+  const bool adds = f == "add", subtracts = f == "sub", multiplies = f == "mul";
+  if (!(adds || subtracts || multiplies) || input_type(0).dtype != DType::f32) return Found{};
+  const size_t constant = input(1)->is_constant() || subtracts ? 1 : 0;
+  ScaleShift out;
+  out.x = input(1 - constant);
+  if (out.x->is_constant()) return Found{};
+  QC_ASSIGN(auto values, per_channel(graph, input(constant), output()->shape(), axis));
+  if (!values) return Found{};
+  out.axis = axis;
+  (multiplies ? out.scale : out.shift) = *values;
+  if (subtracts) {
+    const std::vector<float> minus(static_cast<size_t>((*values)->shape()[0].value()), -1.0f);
+    Value* sign = graph.constant(Tensor::of<float>(DType::f32, static_dims((*values)->shape()), minus));
+    out.shift = record_scaled(graph, *values, 0, sign);
+  }
+  return Found{out};
+}
+
 Result<Ok> Binary::eval(EvalContext& c) const {
   const BinaryFunction& f = op_->function;
   const Tensor &a = c.in(0), &b = c.in(1);

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "frontends/common/foreign.h"
+#include "ir/capability.h"
 
 namespace qc {
 
@@ -39,13 +40,15 @@ struct BinaryOp {
 };
 
 /// y = f(a, b) with NumPy broadcasting. Comparisons and logic give bool; eq and ne also take bool.
-class Binary final : public OpNode<Binary> {
+class Binary final : public OpNode<Binary>, public IsScaleShift {
  public:
   explicit Binary(const BinaryOp* op) : op_(op) {}
 
   const OpInfo& info() const override { return op_->info; }
   Result<std::vector<Type>> infer() const override;
   std::optional<Dims> contents() const override;
+  /// Of x + c, x - c and x * c with a constant c.
+  Result<std::optional<ScaleShift>> scale_shift(Graph& graph, int64_t axis) const override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
 

@@ -22,6 +22,7 @@ class Cast final : public OpNode<Cast> {
     v("round", round, std::string("up"));
   }
   Result<std::vector<Type>> infer() const override;
+  bool is_identity() const override { return to == input_type(0).dtype; }
   std::optional<Dims> contents() const override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;

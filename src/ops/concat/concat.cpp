@@ -35,6 +35,7 @@ class Concat final : public OpNode<Concat> {
     }
     return std::vector<Type>{y};
   }
+  bool is_identity() const override { return input_count() == 1; }
   std::optional<Dims> contents() const override {
     Dims out;
     for (Value* v : inputs()) {

@@ -25,6 +25,7 @@ class Expand final : public ViewNode<Expand> {
     if (!fits) return error(Code::shape, loc(), "cannot expand {} to {}", str(x.shape), str(shape));
     return std::vector<Type>{moved(x, shape)};
   }
+  bool is_identity() const override { return shape == input_type(0).shape; }
   std::optional<Dims> contents() const override {
     auto x = known_ints(input(0));
     const Dim total = product(shape);

@@ -22,6 +22,10 @@ class Slice final : public ViewNode<Slice> {
     QC_TRY(check_box(x.shape, start, size, step, loc()));
     return std::vector<Type>{moved(x, size)};
   }
+  bool is_identity() const override {
+    const size_t rank = size.size();
+    return size == input_type(0).shape && start == Dims(rank, 0) && step == Dims(rank, 1);
+  }
   std::optional<Dims> contents() const override {
     auto x = known_ints(input(0));
     if (!x || start.size() != 1 || !all_static({start[0], size[0], step[0]})) return std::nullopt;

@@ -1,13 +1,14 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ir/capability.h"
 #include "ops/common/registration.h"
 #include "ops/common/strided.h"
 
 namespace qc {
 
 /// Axis i of the output is axis perm[i] of the operand.
-class Transpose final : public ViewNode<Transpose> {
+class Transpose final : public ViewNode<Transpose>, public IsTranspose {
  public:
   static const OpInfo kInfo;
   Ints perm;
@@ -35,6 +36,13 @@ class Transpose final : public ViewNode<Transpose> {
       y.format = x.format;
     }
     return std::vector<Type>{y};
+  }
+  bool is_identity() const override { return std::is_sorted(perm.begin(), perm.end()); }
+  const Ints& permutation() const override { return perm; }
+  std::unique_ptr<Node> with_permutation(Ints permutation) const override {
+    auto node = std::make_unique<Transpose>(*this);
+    node->perm = std::move(permutation);
+    return node;
   }
   std::optional<Dims> contents() const override {
     if (perm.size() > 1) return std::nullopt;

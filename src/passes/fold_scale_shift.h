@@ -1,0 +1,17 @@
+// fold_scale_shift: batch norms, biases and per-channel factors go into the weights beside them.
+//
+//   %1 = conv(%0, @w)   %2 = batch_norm(%1, ...)   ->   %1 = conv(%0, @w', @b')
+//   %1 = linear(%0, @w) %2 = add(%1, @bias)        ->   %1 = linear(%0, @w, @bias)
+//   %1 = batch_norm(%0) %2 = conv(%1, @w)          ->   %2 = conv(%0, @w', @b')  where padding allows
+//
+// Relies on the capabilities IsScaleShift and AbsorbsScaleShift, and on the value between the two
+// having no other reader. New weights are recorded, so shared ones stay as they are for others.
+#pragma once
+
+#include "passes/pipeline.h"
+
+namespace qc {
+
+Result<bool> fold_scale_shift(Graph& graph, PassContext& context);
+
+}  // namespace qc

@@ -1,0 +1,15 @@
+// merge_common: equal computations are done once.
+//
+//   %1 = exp(%0)   %2 = exp(%0)   ->   %1 = exp(%0), readers of %2 read %1
+//
+// Equal means the same op, attributes and operands (the first two in either order where the op is
+// commutative). Ops with regions, or that are not functions of their operands, stay.
+#pragma once
+
+#include "passes/pipeline.h"
+
+namespace qc {
+
+Result<bool> merge_common(Graph& graph, PassContext& context);
+
+}  // namespace qc

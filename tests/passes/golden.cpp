@@ -1,0 +1,120 @@
+// Golden tests of passes: golden [--bless] FOLDER. The folder's name is the pass (or `pipeline` for
+// all of them). Each NAME.ir goes through it and must print as NAME.expected.ir; running it again
+// must change nothing; and both graphs must give the same outputs on random inputs, to the bit or, with a first
+// line `// within 1e-5`, so near relative to the larger of 1 and the expected magnitude.
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "interp/interpreter.h"
+#include "ir/text.h"
+#include "ops/common/registration.h"
+#include "passes/pipeline.h"
+#include "tests/ops/cases.h"
+
+namespace fs = std::filesystem;
+using namespace qc;
+
+namespace {
+
+std::string read(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+Result<bool> run_named(const std::string& name, Graph& graph) {
+  PassContext context;
+  bool changed = false;
+  if (name == "pipeline") {
+    PassOptions options;
+    options.verify = true;
+    options.observe = [&](const Pass&, bool c, double, const Graph&) { changed = changed || c; };
+    QC_TRY(run_passes(graph, options, context));
+    return changed;
+  }
+  for (const Pass& pass : pipeline()) {
+    if (pass.name != name) continue;
+    QC_ASSIGN(changed, run_pass(pass, graph, context));
+    QC_TRY(verify(graph));
+    return changed;
+  }
+  return error(Code::usage, "there is no pass '{}'", name);
+}
+
+/// Empty when both graphs compute the same.
+std::string compare(const Graph& before, const Graph& after, double within) {
+  std::vector<Tensor> inputs;
+  for (const Value* v : before.inputs()) {
+    if (!all_static(v->shape())) return {};
+    inputs.push_back(qc::testing::random_tensor(v->dtype(), static_dims(v->shape()), inputs.size() + 1));
+  }
+  auto expected = interpret(before, inputs);
+  if (!expected.ok()) return "before: " + render(expected.diag());
+  auto got = interpret(after, inputs);
+  if (!got.ok()) return "after: " + render(got.diag());
+  if (got->outputs.size() != expected->outputs.size()) return "another number of outputs";
+  for (size_t i = 0; i < got->outputs.size(); ++i) {
+    if (within == 0 && got->outputs[i].identical(expected->outputs[i])) continue;
+    std::string text = qc::testing::difference(got->outputs[i], {expected->outputs[i], within});
+    if (!text.empty()) return "output " + std::to_string(i) + ": " + text;
+    if (within == 0) return "output " + std::to_string(i) + " has other bits";
+  }
+  return {};
+}
+
+std::string check(const std::string& pass, const fs::path& file, bool bless) {
+  const std::string text = read(file);
+  double within = 0;
+  if (text.starts_with("// within ")) within = std::atof(text.c_str() + 10);
+  auto before = parse(text, {.file = file.string(), .side = nullptr});
+  if (!before.ok()) return render(before.diag());
+  auto after = copy(**before);
+  if (!after.ok()) return render(after.diag());
+  auto changed = run_named(pass, **after);
+  if (!changed.ok()) return render(changed.diag());
+  const std::string printed = print(**after);
+  if (!*changed && printed != print(**before)) return "the pass changed the graph and says it did not";
+  fs::path golden = file;
+  golden.replace_extension(".expected.ir");
+  if (bless) std::ofstream(golden, std::ios::binary) << printed;
+  const std::string wanted = read(golden);
+  if (printed != wanted) return "expected:\n" + wanted + "got:\n" + printed;
+  auto again = run_named(pass, **after);
+  if (!again.ok()) return "second run: " + render(again.diag());
+  if (print(**after) != printed) return "a second run changes it:\n" + print(**after);
+  return compare(**before, **after, within);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  register_all_ops();
+  bool bless = false;
+  int ran = 0, failed = 0;
+  for (int i = 1; i < argc; ++i) {
+    if (std::strcmp(argv[i], "--bless") == 0) {
+      bless = true;
+      continue;
+    }
+    const fs::path folder = fs::path(argv[i]).lexically_normal();
+    const std::string pass = (folder.has_filename() ? folder : folder.parent_path()).filename().string();
+    std::vector<fs::path> files;
+    for (const auto& entry : fs::directory_iterator(folder)) {
+      const std::string name = entry.path().filename().string();
+      if (name.ends_with(".ir") && !name.ends_with(".expected.ir")) files.push_back(entry.path());
+    }
+    std::sort(files.begin(), files.end());
+    for (const fs::path& file : files) {
+      ++ran;
+      const std::string wrong = check(pass, file, bless);
+      if (wrong.empty()) continue;
+      ++failed;
+      std::printf("%s: %s\n", file.string().c_str(), wrong.c_str());
+    }
+  }
+  std::printf("%d goldens, %d failed\n", ran, failed);
+  return failed == 0 && ran > 0 ? 0 : 1;
+}

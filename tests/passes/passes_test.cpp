@@ -1,0 +1,96 @@
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+
+#include "ir/op_table.h"
+#include "ir/text.h"
+#include "ops/common/registration.h"
+#include "passes/pipeline.h"
+
+namespace qc {
+namespace {
+
+class PassesTest : public testing::Test {
+ protected:
+  void SetUp() override { register_all_ops(); }
+  static std::string failure(const PassOptions& options) {
+    Graph g;
+    PassContext context;
+    auto done = run_passes(g, options, context);
+    return done.ok() ? "" : done.diag().text;
+  }
+};
+
+TEST_F(PassesTest, NoPassNamesAnOp) {
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("src/passes")) {
+    std::ifstream in(entry.path());
+    const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+    ++files;
+    EXPECT_EQ(text.find("#include \"ops/"), std::string::npos) << entry.path();
+    for (const auto& [name, op] : op_table().all()) {
+      EXPECT_EQ(text.find("\"" + std::string(name) + "\""), std::string::npos) << entry.path() << " " << name;
+    }
+  }
+  EXPECT_GT(files, 10);
+}
+
+TEST_F(PassesTest, EveryPassHasAnOwnNameAndGoldens) {
+  std::set<std::string> names;
+  PassStage stage = PassStage::normalise;
+  for (const Pass& pass : pipeline()) {
+    EXPECT_TRUE(names.insert(pass.name).second) << pass.name;
+    EXPECT_GE(pass.stage, stage) << pass.name << " stands after a later stage";
+    stage = pass.stage;
+    EXPECT_TRUE(std::filesystem::is_directory("tests/passes/" + std::string(pass.name))) << pass.name;
+    EXPECT_FALSE(std::string(pass.summary).empty());
+  }
+}
+
+TEST_F(PassesTest, WrongNamesAreRefused) {
+  PassOptions unknown;
+  unknown.stop_after = "fold_everything";
+  EXPECT_NE(failure(unknown).find("there is no pass 'fold_everything' (passes: fold_constants, "), std::string::npos);
+  PassOptions contract;
+  contract.disabled = {"fold_constants"};
+  EXPECT_EQ(failure(contract), "pass 'fold_constants' makes the contract graph and cannot be switched off");
+}
+
+TEST_F(PassesTest, StopsAndReports) {
+  auto g = parse("graph (%0 : f32[2]) { %1 = clamp(%0) %2 = clamp(%1) {lo = 0.0} return %2 }");
+  ASSERT_TRUE(g.ok());
+  PassOptions options;
+  options.verify = true;
+  options.stop_after = "remove_no_ops";
+  std::string story;
+  options.observe = [&](const Pass& pass, bool changed, double, const Graph& graph) {
+    story += std::string(pass.name) + (changed ? "*" : "") + std::to_string(graph.node_count()) + " ";
+  };
+  PassContext context;
+  ASSERT_TRUE(run_passes(**g, options, context).ok());
+  EXPECT_EQ(story, "fold_constants2 remove_no_ops*1 ");
+}
+
+TEST_F(PassesTest, LongChainsStayFast) {
+  Graph g;
+  Value* x = g.add_input("x", Type(DType::f32, {4}));
+  Value* one = g.constant(Tensor(DType::f32, {4}), "one");
+  for (int i = 0; i < 50000; ++i) {
+    x = *g.emit("sigmoid", {x}, {}, {});
+    x = *g.emit("add", {x, one}, {}, {});
+  }
+  g.add_output("y", x);
+  PassContext context;
+  const auto begin = std::chrono::steady_clock::now();
+  ASSERT_TRUE(run_passes(g, {}, context).ok());
+  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
+  EXPECT_EQ(g.node_count(), 100000u);
+  EXPECT_LT(spent.count(), 10.0) << "quadratic somewhere: linear passes take well under a second";
+}
+
+}  // namespace
+}  // namespace qc
