@@ -1,92 +1,11 @@
 // Elementwise ops: known values, and the interpreter against the kernels, bit for bit, for every
 // op, type and way of broadcasting.
-#include <gtest/gtest.h>
-
 #include <cmath>
-#include <cstring>
-#include <random>
 
-#include "interp/interpreter.h"
-#include "ir/op_table.h"
-#include "ops/common/registration.h"
-#include "program/lowering.h"
-#include "program/run.h"
+#include "tests/unit/op_harness.h"
 
 namespace qc {
 namespace {
-
-Tensor random_tensor(DType dtype, Ints shape, uint32_t seed) {
-  std::mt19937 rng(seed);
-  Tensor t(dtype, std::move(shape));
-  for (int64_t i = 0; i < t.size(); ++i) {
-    const double u = static_cast<double>(rng()) / 4294967296.0;
-    if (dtype == DType::boolean) t.set_int(i, u < 0.5);
-    else if (is_float(dtype)) t.set_double(i, i % 13 == 5 ? -0.0 : (u - 0.4) * 6);
-    else t.set_int(i, static_cast<int64_t>(u * 14) - (is_signed(dtype) ? 6 : 0));
-  }
-  return t;
-}
-
-/// Row-major elements in the order of a channels-last value, or back.
-Tensor reordered(const Tensor& t, bool to_channels_last) {
-  const Ints& s = t.shape();
-  Tensor out(t.dtype(), s);
-  const int64_t channels = s[1];
-  int64_t inner = 1;
-  for (size_t i = 2; i < s.size(); ++i) inner *= s[i];
-  const auto size = static_cast<int64_t>(bytes(t.dtype()));
-  for (int64_t n = 0; n < s[0]; ++n) {
-    for (int64_t c = 0; c < channels; ++c) {
-      for (int64_t i = 0; i < inner; ++i) {
-        int64_t from = (n * channels + c) * inner + i, to = (n * inner + i) * channels + c;
-        if (!to_channels_last) std::swap(from, to);
-        std::memcpy(out.mutable_bytes().data() + to * size, t.bytes().data() + from * size,
-                    static_cast<size_t>(size));
-      }
-    }
-  }
-  return out;
-}
-
-struct Operand {
-  Tensor tensor;
-  bool channels_last = false;
-};
-
-/// Runs one op in the interpreter and through its kernels; both must give the same bits.
-Result<Tensor> run_both(std::string_view op, const std::vector<Operand>& operands,
-                        const AttrMap& attrs = {}) {
-  Graph plain;
-  std::vector<Value*> values;
-  std::vector<Tensor> inputs, physical;
-  for (const Operand& o : operands) {
-    values.push_back(plain.add_input("x", Type(o.tensor.dtype(), to_dims(o.tensor.shape()))));
-    inputs.push_back(o.tensor);
-  }
-  QC_ASSIGN(Value * y, plain.emit(op, values, attrs, {}));
-  plain.add_output("y", y);
-  QC_ASSIGN(RunResult expected, interpret(plain, inputs));
-
-  Graph laid_out(plain.shared_pool());
-  values.clear();
-  for (const Operand& o : operands) {
-    Type type(o.tensor.dtype(), to_dims(o.tensor.shape()));
-    if (o.channels_last) type.layout = Layout::channels_last;
-    values.push_back(laid_out.add_input("x", type));
-    physical.push_back(o.channels_last ? reordered(o.tensor, true) : o.tensor);
-  }
-  QC_ASSIGN(y, laid_out.emit(op, values, attrs, {}));
-  laid_out.add_output("y", y);
-  QC_ASSIGN(Program program, lower(laid_out));
-  QC_ASSIGN(ProgramResult result, run_program(program, physical));
-  Tensor got = y->type().layout == Layout::channels_last ? reordered(result.outputs[0], false)
-                                                         : result.outputs[0];
-  EXPECT_EQ(got.dtype(), expected.outputs[0].dtype());
-  const auto a = got.bytes(), b = expected.outputs[0].bytes();
-  EXPECT_TRUE(a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size()) == 0)
-      << op << " of " << name(operands[0].tensor.dtype());
-  return expected.outputs[0];
-}
 
 constexpr DType kTypes[] = {DType::f32, DType::f64, DType::f16, DType::bf16, DType::i8,  DType::i16, DType::i32,
                             DType::i64, DType::u8,  DType::u16, DType::u32,  DType::u64, DType::boolean};
@@ -178,19 +97,6 @@ TEST(Elementwise, CastsBetweenAllTypes) {
   EXPECT_TRUE(std::isnan(open->as_double(0)));
 }
 
-std::vector<double> values_of(const Result<Tensor>& t) {
-  std::vector<double> out;
-  if (!t.ok()) return out;
-  for (int64_t i = 0; i < t->size(); ++i) out.push_back(t->as_double(i));
-  return out;
-}
-
-Operand list(DType dtype, std::vector<double> values) {
-  Tensor t(dtype, {static_cast<int64_t>(values.size())});
-  for (size_t i = 0; i < values.size(); ++i) t.set_double(static_cast<int64_t>(i), values[i]);
-  return {t};
-}
-
 TEST(Elementwise, KnownValues) {
   register_all_ops();
   using V = std::vector<double>;
@@ -210,11 +116,10 @@ TEST(Elementwise, KnownValues) {
 
 TEST(Elementwise, RefusesWhatDoesNotFit) {
   register_all_ops();
-  const auto code = [](const Result<Tensor>& r) { return r.ok() ? Code::bug : r.diag().code; };
-  EXPECT_EQ(code(run_both("add", {list(DType::f32, {1, 2}), list(DType::f32, {1, 2, 3})})), Code::shape);
-  EXPECT_EQ(code(run_both("add", {list(DType::f32, {1}), list(DType::i32, {1})})), Code::type);
-  EXPECT_EQ(code(run_both("exp", {list(DType::i32, {1})})), Code::type);
-  EXPECT_EQ(code(run_both("logical_and", {list(DType::f32, {1}), list(DType::f32, {1})})), Code::type);
+  EXPECT_EQ(code_of(run_both("add", {list(DType::f32, {1, 2}), list(DType::f32, {1, 2, 3})})), Code::shape);
+  EXPECT_EQ(code_of(run_both("add", {list(DType::f32, {1}), list(DType::i32, {1})})), Code::type);
+  EXPECT_EQ(code_of(run_both("exp", {list(DType::i32, {1})})), Code::type);
+  EXPECT_EQ(code_of(run_both("logical_and", {list(DType::f32, {1}), list(DType::f32, {1})})), Code::type);
 }
 
 TEST(Elementwise, ShapeArithmeticStaysSymbolic) {

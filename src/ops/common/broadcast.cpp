@@ -3,9 +3,7 @@
 #include "program/lowering.h"
 
 namespace qc {
-namespace {
 
-/// Element stride of every logical axis of a value.
 Ints logical_strides(const Type& type) {
   const Ints dims = physical_dims(type);
   Ints physical(dims.size()), out(dims.size());
@@ -19,6 +17,8 @@ Ints logical_strides(const Type& type) {
   }
   return out;
 }
+
+namespace {
 
 Result<int32_t> count_fits(int64_t n, const Loc& loc) {
   if (n <= INT32_MAX) return static_cast<int32_t>(n);

@@ -1,0 +1,69 @@
+// Reductions, searches and softmax: known values, and the interpreter against the kernels.
+#include <cmath>
+
+#include "tests/unit/op_harness.h"
+
+namespace qc {
+namespace {
+
+constexpr DType kTypes[] = {DType::f32, DType::f64, DType::f16, DType::bf16, DType::i8,  DType::i16, DType::i32,
+                            DType::i64, DType::u8,  DType::u16, DType::u32,  DType::u64, DType::boolean};
+using V = std::vector<double>;
+
+TEST(Reduce, KernelsGiveTheInterpretersBits) {
+  register_all_ops();
+  int runs = 0;
+  for (const auto& [name, entry] : op_table().all()) {
+    if (entry.folder != "reduce") continue;
+    int here = 0;
+    for (DType t : kTypes) {
+      for (bool keepdims : {false, true}) {
+        for (const Ints& axes : {Ints{}, Ints{0}, Ints{1}, Ints{3}, Ints{2, 3}, Ints{1, 3}, Ints{0, 1, 2}, Ints{-3, 2, 3}}) {
+          const AttrMap attrs = {{"axes", axes}, {"keepdims", keepdims}};
+          for (bool last : {false, true}) {
+            here += run_both(name, {{random_tensor(t, {2, 21, 5, 7}, 1), last}}, attrs).ok();
+          }
+        }
+        here += run_both(name, {{random_tensor(t, {3, 100}, 2)}}, {{"axes", Ints{1}}, {"keepdims", keepdims}}).ok();
+        here += run_both(name, {{random_tensor(t, {3, 0, 4}, 3)}}, {{"axes", Ints{1}}, {"keepdims", keepdims}}).ok();
+      }
+    }
+    EXPECT_GT(here, 0) << name;
+    runs += here;
+  }
+  EXPECT_GT(runs, 1000);
+}
+
+TEST(Reduce, KnownValues) {
+  register_all_ops();
+  const Operand x = list(DType::f32, {1, 2, 3, 4, 5, 6}, {2, 3});
+  const AttrMap rows = {{"axes", Ints{1}}, {"keepdims", false}}, all = {{"keepdims", false}};
+  EXPECT_EQ(values_of(run_both("reduce_sum", {x}, rows)), (V{6, 15}));
+  EXPECT_EQ(values_of(run_both("reduce_mean", {x}, rows)), (V{2, 5}));
+  EXPECT_EQ(values_of(run_both("reduce_var", {x}, rows)), (V{1, 1}));
+  EXPECT_EQ(values_of(run_both("reduce_sum_square", {x}, rows)), (V{14, 77}));
+  EXPECT_EQ(values_of(run_both("reduce_prod", {x}, all)), (V{720}));
+  EXPECT_EQ(values_of(run_both("reduce_max", {x}, {{"axes", Ints{0}}, {"keepdims", false}})), (V{4, 5, 6}));
+  AttrMap biased = rows;
+  biased["correction"] = 0.0;
+  EXPECT_FLOAT_EQ(static_cast<float>(values_of(run_both("reduce_var", {x}, biased))[0]), 2.0f / 3);
+  const double inf = kInf;
+  EXPECT_EQ(values_of(run_both("reduce_log_sum_exp", {list(DType::f32, {-inf, -inf})}, all)), (V{-inf}));
+  EXPECT_EQ(values_of(run_both("reduce_log_sum_exp", {list(DType::f32, {1000, 1000 - 200})}, all)), (V{1000}));
+  const Operand none = list(DType::f32, {}, {2, 0});
+  EXPECT_EQ(values_of(run_both("reduce_max", {none}, rows)), (V{-inf, -inf}));
+  EXPECT_EQ(values_of(run_both("reduce_all", {list(DType::boolean, {}, {1, 0})}, rows)), (V{1}));
+  EXPECT_EQ(values_of(run_both("reduce_mean", {list(DType::i32, {-3, -4})}, all)), (V{-3}));
+}
+
+TEST(Reduce, RefusesWhatDoesNotFit) {
+  register_all_ops();
+  const Operand x = list(DType::f32, {1, 2});
+  EXPECT_EQ(code_of(run_both("reduce_sum", {x}, {{"axes", Ints{1}}})), Code::attribute);
+  EXPECT_EQ(code_of(run_both("reduce_sum", {x}, {{"axes", Ints{0, -1}}})), Code::attribute);
+  EXPECT_EQ(code_of(run_both("reduce_any", {x})), Code::type);
+  EXPECT_EQ(code_of(run_both("reduce_var", {list(DType::i32, {1})})), Code::type);
+}
+
+}  // namespace
+}  // namespace qc
