@@ -1,15 +1,21 @@
-/* The scalar operations of scalar_ops.inc that are not functions of math_f32.h, math_f64.h or
- * trig_f64.h, as qn_NAME_TYPE.
+/* The scalar operations of scalar_ops.inc that are not functions of math_f32.h, math_f64.h,
+ * trig_f64.h or gamma_f64.h, as qn_NAME_TYPE.
  */
 #ifndef QN_SCALAR_OPS_H
 #define QN_SCALAR_OPS_H
 
 #include "base.h"
+#include "gamma_f64.h"
 #include "math_f32.h"
 #include "math_f64.h"
 #include "trig_f64.h"
 
 /* ---- rare functions of a float: the double function, rounded ---- */
+
+/* sin(pi x) / (pi x). */
+QN_FN double qn_sinc_f64(double x) {
+  return x == 0.0 ? 1.0 : qn_sin_pi_f64(x, 0) / (0x1.921fb54442d18p+1 * x);
+}
 
 #define QN_THROUGH_F64(name) \
   QN_FN float qn_##name##_f32(float x) { return (float)qn_##name##_f64((double)x); }
@@ -28,6 +34,9 @@ QN_THROUGH_F64(acosh)
 QN_THROUGH_F64(atanh)
 QN_THROUGH_F64(erfc)
 QN_THROUGH_F64(erfinv)
+QN_THROUGH_F64(lgamma)
+QN_THROUGH_F64(digamma)
+QN_THROUGH_F64(sinc)
 #undef QN_THROUGH_F64
 
 QN_FN float qn_atan2_f32(float y, float x) { return (float)qn_atan2_f64((double)y, (double)x); }
@@ -99,6 +108,25 @@ QN_FN float qn_pow_f32(float x, float y) {
   QN_FN T qn_prelu_##t(T x, T slope) { return qn_select_##t(x < (T)0, mul_fn(slope, x), x); }      \
   /* a log(b), 0 where a is 0 and b is not NaN. */                                                 \
   QN_FN T qn_xlogy_##t(T a, T b) { return a == (T)0 && b == b ? (T)0 : mul_fn(a, qn_log_##t(b)); } \
+  /* log(e^a + e^b) without overflow. */                                                           \
+  QN_FN T qn_logaddexp_##t(T a, T b) {                                                             \
+    return a == b ? a + (T)0x1.62e42fefa39efp-1                                                    \
+                  : qn_max_##t(a, b) + qn_log1p_##t(qn_exp_##t(-qn_abs_##t(a - b)));               \
+  }                                                                                                \
+  /* The other operand when one is NaN. */                                                         \
+  QN_FN T qn_fmax_##t(T a, T b) { return a > b || b != b ? a : b; }                                \
+  QN_FN T qn_fmin_##t(T a, T b) { return a < b || b != b ? a : b; }                                \
+  /* 0 below 0, 1 above, b at 0. */                                                                \
+  QN_FN T qn_heaviside_##t(T a, T b) {                                                             \
+    return a == (T)0 ? b : a < (T)0 ? (T)0 : a > (T)0 ? (T)1 : a;                                  \
+  }                                                                                                \
+  /* log(x / (1 - x)) of x limited to [eps, 1 - eps]; unlimited when eps is negative. */           \
+  QN_FN T qn_logit_##t(T x, T eps, T unused) {                                                     \
+    const T z = eps < (T)0 ? x : qn_clamp_##t(x, eps, (T)1 - eps);                                 \
+    (void)unused;                                                                                  \
+    return qn_log_##t(z / ((T)1 - z));                                                             \
+  }                                                                                                \
+  QN_FN int qn_isfinite_##t(T x) { return (double)qn_abs_##t(x) < QN_INF_F64; }                    \
   QN_FN int qn_signbit_##t(T x) { return qn_bits_##t(x) >= (top); }
 
 QN_DEFINE_FLOAT_OPS(f32, float, qn_fmaf, qn_mulf, 0x80000000u)

@@ -210,6 +210,49 @@ TEST(Numerics, ErfinvInvertsErf) {
   EXPECT_TRUE(std::isnan(qn_erfinv_f64(1.5)));
 }
 
+TEST(Numerics, GammaFunctionsStayWithinTheirBounds) {
+  for (int i = 0; i < 20000; ++i) {
+    const double x = i % 2 ? (random_unit() - 0.5) * 40 : std::exp(random_unit() * 20 - 10);
+    const long double want = std::lgamma(static_cast<long double>(x));
+    EXPECT_LE(std::fabs(qn_lgamma_f64(x) - want), 64 * 0x1p-53L * std::max(1.0L, std::fabs(want)))
+        << x;
+    // digamma is the slope of lgamma.
+    const long double h = 0x1p-20L * x;
+    const long double slope = (std::lgamma(x + h) - std::lgamma(x - h)) / (2 * h);
+    const double near_pole = x < 0 ? std::fabs(x - std::rint(x)) / std::fabs(x) : 1;
+    if (near_pole < 0x1p-8) continue;
+    EXPECT_NEAR(qn_digamma_f64(x), slope, 1e-6 * (1 + std::fabs(slope)) / near_pole) << x;
+  }
+  EXPECT_NEAR(qn_digamma_f64(1.0), -0.57721566490153286061, 4e-15);
+  EXPECT_EQ(qn_lgamma_f64(-3.0), kInf);
+  EXPECT_EQ(qn_digamma_f64(0.0), -kInf);
+  EXPECT_TRUE(std::isnan(qn_digamma_f64(-2.0)));
+}
+
+TEST(Numerics, RarerOperationsKeepTheirDefinitions) {
+  EXPECT_EQ(qn_sinc_f64(0.0), 1.0);
+  EXPECT_EQ(qn_sinc_f64(3.0), 0.0);
+  EXPECT_EQ(qn_sinc_f32(0.5f), static_cast<float>(2 / M_PI));
+  EXPECT_EQ(qn_fmax_f32(NAN, 1), 1);
+  EXPECT_EQ(qn_fmin_f64(2, NAN), 2);
+  EXPECT_EQ(qn_heaviside_f32(0, 0.5f), 0.5f);
+  EXPECT_EQ(qn_logaddexp_f64(-kInf, -kInf), -kInf);
+  EXPECT_EQ(qn_logaddexp_f64(1000.0, 0.0), 1000.0);
+  EXPECT_NEAR(qn_logaddexp_f64(0.25, 0.5), std::log(std::exp(0.25) + std::exp(0.5)), 1e-15);
+  EXPECT_EQ(qn_logit_f64(0.5, -1.0, 0.0), 0.0);
+  EXPECT_EQ(qn_logit_f64(0.0, -1.0, 0.0), -kInf);
+  EXPECT_EQ(qn_xlogy_f32(0, 0), 0);
+  EXPECT_EQ(qn_shrink_f32(3, 1, 0.5f), 2.5f);
+  EXPECT_EQ(qn_shrink_f32(-3, 1, 0.5f), -2.5f);
+  EXPECT_EQ(qn_shrink_f32(0.5f, 1, 0.5f), 0);
+  EXPECT_EQ(qn_hard_sigmoid_f32(4, 0.25f, 0.5f), 1);
+  EXPECT_EQ(qn_hardswish_f32(1.5f), 1.125f);
+  EXPECT_EQ(qn_leaky_relu_f32(-2, 0.25f, 0), -0.5f);
+  EXPECT_EQ(qn_threshold_f32(1, 1, 7), 7);
+  EXPECT_EQ(qn_isfinite_f32(3e38f), 1);
+  EXPECT_EQ(qn_isfinite_f32(QN_INF_F32), 0);
+}
+
 TEST(Numerics, ProductsAreRoundedProducts) {
   for (int i = 0; i < 200000; ++i) {
     const float a = qn_from_bits_f32(static_cast<uint32_t>(random_bits()));
