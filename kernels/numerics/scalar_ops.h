@@ -1,10 +1,11 @@
 /* The scalar operations of scalar_ops.inc that are not functions of math_f32.h, math_f64.h,
- * trig_f64.h or gamma_f64.h, as qn_NAME_TYPE.
+ * trig_f64.h, erf_f64.h or gamma_f64.h, as qn_NAME_TYPE.
  */
 #ifndef QN_SCALAR_OPS_H
 #define QN_SCALAR_OPS_H
 
 #include "base.h"
+#include "erf_f64.h"
 #include "gamma_f64.h"
 #include "math_f32.h"
 #include "math_f64.h"

@@ -41,9 +41,9 @@ bool exists(const std::string& program) {
   return std::system(("command -v " + program + " >/dev/null 2>&1").c_str()) == 0;
 }
 
-class NumericsBuild : public testing::TestWithParam<std::pair<const char*, const char*>> {};
+class NumericsCompilers : public testing::TestWithParam<std::pair<const char*, const char*>> {};
 
-TEST_P(NumericsBuild, GivesTheSameBits) {
+TEST_P(NumericsCompilers, GivesTheSameBits) {
   const std::string compiler = GetParam().first, options = GetParam().second;
   if (!exists(compiler)) GTEST_SKIP() << compiler << " is not installed";
   const std::string program = testing::TempDir() + "numerics_" + compiler + "_" +
@@ -59,11 +59,33 @@ TEST_P(NumericsBuild, GivesTheSameBits) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Compilers, NumericsBuild,
+    Each, NumericsCompilers,
     testing::Values(std::pair{"gcc", "-O0 -fsanitize=undefined -fno-sanitize-recover=all"},
                     std::pair{"gcc", "-O3 -march=native -ffp-contract=fast"},
                     std::pair{"clang", "-O0"},
                     std::pair{"clang", "-O3 -march=native -ffp-contract=fast"}));
+
+TEST(NumericsBuild, GccVectorisesLoopsOverTheHotFunctions) {
+  if (!exists("gcc")) GTEST_SKIP() << "gcc is not installed";
+  const std::vector<std::string> names = {"exp",  "exp2",     "expm1",     "log",       "log1p",
+                                          "tanh", "sigmoid",  "silu",      "erf",       "gelu",
+                                          "mish", "softplus", "gelu_tanh", "hardswish", "relu"};
+  const std::string source = testing::TempDir() + "numerics_loops.c";
+  std::ofstream out(source);
+  out << "#include \"kernels/numerics/scalar_ops.h\"\n";
+  for (const auto& name : names) {
+    out << "void run_" << name << "(const float* restrict x, float* restrict y, int n) {"
+        << " for (int i = 0; i < n; ++i) y[i] = qn_" << name << "_f32(x[i]); }\n";
+  }
+  out.close();
+  const std::string report = output_of("gcc -std=c11 -O3 -march=native -I. -fopt-info-vec -c " +
+                                       source + " -o /dev/null 2>&1");
+  for (size_t i = 0; i < names.size(); ++i) {
+    const std::string at = "numerics_loops.c:" + std::to_string(i + 2) + ":";
+    EXPECT_NE(report.find(at), std::string::npos) << names[i] << " is not vectorised";
+  }
+  std::filesystem::remove(source);
+}
 
 TEST(NumericsList, EveryIntegerOperationIsInTheChecksum) {
   const std::string text = read_text("tests/unit/numerics_c_test.c");
