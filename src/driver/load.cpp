@@ -33,7 +33,7 @@ Result<std::unique_ptr<Graph>> load_model(const std::string& path, const ImportO
   }
   Result<std::unique_ptr<Graph>> graph = [&]() -> Result<std::unique_ptr<Graph>> {
     switch (kind) {
-      case FileKind::pt2: return pt2::import_file(path, {.dims = options.dims});
+      case FileKind::pt2: return pt2::load(path, options);
       case FileKind::text: {
         QC_ASSIGN(std::string text, read_text(path));
         return parse(text);
