@@ -1,0 +1,282 @@
+#include "ops/conv/conv.h"
+
+#include <array>
+
+#include "interp/eval.h"
+#include "kernels/c/conv/conv.h"
+#include "kernels/kernels.h"
+#include "ops/common/dispatch.h"
+#include "ops/common/registration.h"
+#include "ops/common/vector.h"
+#include "ops/common/window.h"
+#include "program/lowering.h"
+
+namespace qc {
+
+const OpInfo Conv::kInfo = {
+    .name = "conv",
+    .min_inputs = 2,
+    .max_inputs = 3,
+    .traits = kAnyLayout | kWantsChannelsLast,
+    .summary = "convolution over one to three spatial axes, with bias and a limit",
+};
+
+void Conv::attrs(AttrVisitor& v) {
+  v("strides", strides);
+  v("dilations", dilations);
+  v("pads", pads);
+  v("groups", groups, int64_t{1});
+  v("lo", lo, -kInf);
+  v("hi", hi, kInf);
+}
+
+namespace {
+
+/// Checks what both kinds of convolution share: ranks, types, groups, a bias of `oc`.
+Result<Ok> check_operands(const Node& n, int64_t groups, double lo, double hi) {
+  const Type &x = n.input_type(0), &w = n.input_type(1);
+  if (x.rank() < 3 || x.rank() > 5 || w.rank() != x.rank()) {
+    return error(Code::shape, n.loc(), "convolution needs operands of one rank from 3 to 5, got {} and {}",
+                 str(x.shape), str(w.shape));
+  }
+  if (!is_float(x.dtype) || bits(x.dtype) < 16 || w.dtype != x.dtype) {
+    return error(Code::type, n.loc(), "convolution of {} values with {} weights", name(x.dtype),
+                 name(w.dtype));
+  }
+  for (const Dim& d : w.shape) {
+    if (!d.is_static()) return error(Code::dim, n.loc(), "weights of shape {}", str(w.shape));
+    if (!fits_window(d.value(), 0)) return error(Code::limit, n.loc(), "weights of shape {}", str(w.shape));
+  }
+  if (groups < 1 || groups > INT32_MAX) return error(Code::attribute, n.loc(), "{} groups", groups);
+  if (!(lo <= hi)) return error(Code::attribute, n.loc(), "lower limit {} is above {}", lo, hi);
+  return Ok{};
+}
+
+Result<Ok> check_bias(const Node& n, int64_t oc) {
+  if (!n.input(2)) return Ok{};
+  const Type& b = n.input_type(2);
+  if (b.dtype != n.input_type(0).dtype || b.shape != Dims{Dim(oc)}) {
+    return error(Code::shape, n.loc(), "bias of {} outputs is {}", oc, str(b));
+  }
+  return Ok{};
+}
+
+/// Sizes and window of a convolution with the unused leading spatial axes of size 1.
+template <class Params>
+void fill_window(Params& p, const Ints& in, const Ints& out, const Ints& kernel, const Ints& strides,
+                 const Ints& dilations, const Ints& pads) {
+  const size_t axes = kernel.size();
+  for (size_t i = 0; i < 3; ++i) {
+    const bool used = i + axes >= 3;
+    const size_t a = used ? i + axes - 3 : 0;
+    p.in[i] = used ? static_cast<int32_t>(in[a]) : 1;
+    p.out[i] = used ? static_cast<int32_t>(out[a]) : 1;
+    p.k[i] = used ? static_cast<int32_t>(kernel[a]) : 1;
+    p.stride[i] = used ? static_cast<int32_t>(strides[a]) : 1;
+    p.dilation[i] = used ? static_cast<int32_t>(dilations[a]) : 1;
+    p.pad[i] = used ? static_cast<int32_t>(pads[a]) : 0;
+  }
+}
+
+Ints spatial(const Dims& shape) {
+  Ints out = static_dims(shape);
+  out.erase(out.begin(), out.begin() + 2);
+  return out;
+}
+
+qk_conv_params conv_params(const Conv& c) {
+  qk_conv_params p{};
+  const Dims &x = c.input_type(0).shape, &w = c.input_type(1).shape, &y = c.output()->shape();
+  p.n = static_cast<int32_t>(x[0].value());
+  p.ic = static_cast<int32_t>(x[1].value());
+  p.oc = static_cast<int32_t>(w[0].value());
+  p.groups = static_cast<int32_t>(c.groups);
+  fill_window(p, spatial(x), spatial(y), spatial(w), c.strides, c.dilations, c.pads);
+  p.lo = static_cast<float>(c.lo);
+  p.hi = static_cast<float>(c.hi);
+  p.rlo = -QN_INF_F32;
+  p.rhi = QN_INF_F32;
+  return p;
+}
+
+}  // namespace
+
+Result<std::vector<Type>> Conv::infer() const {
+  const Type &x = input_type(0), &w = input_type(1);
+  QC_TRY(check_operands(*this, groups, lo, hi));
+  const Ints kernel = spatial(w.shape);
+  QC_TRY(check_window(kernel, strides, dilations, pads, kernel.size(), loc()));
+  const int64_t oc = w.shape[0].value(), icg = w.shape[1].value();
+  if (oc % groups != 0) return error(Code::shape, loc(), "{} outputs in {} groups", oc, groups);
+  if (!(x.shape[1] == Dim(icg * groups))) {
+    return error(Code::shape, loc(), "weight expects {} input channels, got {}", icg * groups,
+                 x.shape[1].str());
+  }
+  QC_TRY(check_bias(*this, oc));
+  Type y = x;
+  y.shape = {x.shape[0], Dim(oc)};
+  const size_t axes = kernel.size();
+  for (size_t i = 0; i < axes; ++i) {
+    QC_ASSIGN(Dim size, window_extent(x.shape[2 + i], kernel[i], strides[i], dilations[i], pads[i],
+                                      pads[axes + i], false, loc()));
+    y.shape.push_back(size);
+  }
+  return std::vector<Type>{y};
+}
+
+int64_t Conv::macs() const {
+  const Dims& w = input_type(1).shape;
+  if (!all_static(output()->shape())) return 0;
+  return product(output()->shape()).value() * product(w).value() / std::max<int64_t>(w[0].value(), 1);
+}
+
+namespace {
+
+/// First and past-the-last tap of an axis that fall inside the input for output position o.
+template <class Params>
+std::pair<int32_t, int32_t> taps_inside(const Params& p, int axis, int32_t o) {
+  int32_t first = 0, last = p.k[axis];
+  const int32_t at = o * p.stride[axis] - p.pad[axis];
+  while (first < last && at + first * p.dilation[axis] < 0) ++first;
+  while (last > first && at + (last - 1) * p.dilation[axis] >= p.in[axis]) --last;
+  return {first, last};
+}
+
+/// Weights [oc, icg, taps] as [oc/16 rounded up][taps][icg][16], so that sixteen outputs of one
+/// position are computed at once.
+template <class T, class E>
+std::vector<E> panels_of(const Tensor& w, int64_t ocg, int64_t icg, int64_t taps, int64_t group) {
+  std::vector<E> out(static_cast<size_t>((ocg + 15) / 16 * taps * icg * 16), E(0));
+  for (int64_t o = 0; o < ocg; ++o) {
+    for (int64_t i = 0; i < icg; ++i) {
+      for (int64_t t = 0; t < taps; ++t) {
+        out[static_cast<size_t>(((o / 16 * taps + t) * icg + i) * 16 + o % 16)] =
+            T::load(w, ((group * ocg + o) * icg + i) * taps + t);
+      }
+    }
+  }
+  return out;
+}
+
+template <class T>
+void eval_conv(const qk_conv_params& p, double lo, double hi, const Tensor& x, const Tensor& w,
+               const Tensor* bias, Tensor& y) {
+  using E = typename T::Element;
+  const int64_t icg = p.ic / p.groups, ocg = p.oc / p.groups;
+  const int64_t taps = int64_t{p.k[0]} * p.k[1] * p.k[2];
+  const int64_t volume = int64_t{p.in[0]} * p.in[1] * p.in[2];
+  const int64_t result = int64_t{p.out[0]} * p.out[1] * p.out[2];
+  std::vector<E> xs(static_cast<size_t>(x.size()));
+  for (int64_t i = 0; i < x.size(); ++i) xs[static_cast<size_t>(i)] = T::load(x, i);
+  for (int64_t g = 0; g < p.groups; ++g) {
+    const std::vector<E> panels = panels_of<T, E>(w, ocg, icg, taps, g);
+    for (int64_t row = 0; row < p.n * result; ++row) {
+      const int64_t n = row / result, o = row % result;
+      const int32_t od = static_cast<int32_t>(o / (int64_t{p.out[1]} * p.out[2]));
+      const int32_t oh = static_cast<int32_t>(o / p.out[2] % p.out[1]);
+      const int32_t ow = static_cast<int32_t>(o % p.out[2]);
+      const auto [d0, d1] = taps_inside(p, 0, od);
+      const auto [h0, h1] = taps_inside(p, 1, oh);
+      const auto [w0, w1] = taps_inside(p, 2, ow);
+      const E* xn = xs.data() + (n * p.ic + g * icg) * volume;
+      for (int64_t block = 0; block < ocg; block += 16) {
+        const E* wb = panels.data() + block * taps * icg;
+        const int64_t lanes = std::min<int64_t>(16, ocg - block);
+        E acc[16];
+        for (int64_t j = 0; j < 16; ++j) {
+          acc[j] = bias && j < lanes ? T::load(*bias, g * ocg + block + j) : E(0);
+        }
+        run_vectorised([&, d0 = d0, d1 = d1, h0 = h0, h1 = h1, w0 = w0, w1 = w1]() QC_VECTOR_BODY {
+          E lane[16];
+          for (int j = 0; j < 16; ++j) lane[j] = acc[j];
+          for (int32_t kd = d0; kd < d1; ++kd) {
+            for (int32_t kh = h0; kh < h1; ++kh) {
+              for (int32_t kw = w0; kw < w1; ++kw) {
+                const int64_t id = int64_t{od} * p.stride[0] - p.pad[0] + kd * p.dilation[0];
+                const int64_t ih = int64_t{oh} * p.stride[1] - p.pad[1] + kh * p.dilation[1];
+                const int64_t iw = int64_t{ow} * p.stride[2] - p.pad[2] + kw * p.dilation[2];
+                const E* xk = xn + (id * p.in[1] + ih) * p.in[2] + iw;
+                const E* wk = wb + ((int64_t{kd} * p.k[1] + kh) * p.k[2] + kw) * icg * 16;
+                for (int64_t ic = 0; ic < icg; ++ic, xk += volume, wk += 16) {
+                  const E xv = *xk;
+                  for (int j = 0; j < 16; ++j) {
+                    if constexpr (sizeof(E) == 8) {
+                      lane[j] = qn_fma(xv, wk[j], lane[j]);
+                    } else {
+                      lane[j] = qn_fmaf(xv, wk[j], lane[j]);
+                    }
+                  }
+                }
+              }
+            }
+          }
+          for (int j = 0; j < 16; ++j) acc[j] = lane[j];
+        });
+        const E lower = T::limit(lo), upper = T::limit(hi);
+        for (int64_t j = 0; j < lanes; ++j) {
+          E v = acc[j] < lower ? lower : acc[j];
+          if (v > upper) v = upper;
+          T::store(y, (n * p.oc + g * ocg + block + j) * result + o, v);
+        }
+      }
+    }
+  }
+}
+
+/// Packs weights with the kernel that also packs them at run time.
+View packed_weights(Lowering& l, const std::string& kernel, const qk_conv_pack_params& params,
+                    const Ints& shape) {
+  if (auto source = l.constant_in(1)) {
+    const std::string purpose = fmt::format("{}.{}", kernel, params.groups);
+    return l.derived(*source, purpose, DType::f32, shape, [kernel, params, shape](const Tensor& w) -> Result<Tensor> {
+      Tensor packed(DType::f32, shape);
+      const void* in[] = {w.bytes().data()};
+      void* out[] = {packed.mutable_bytes().data()};
+      find_kernel(kernel)->run(&params, in, out);
+      return packed;
+    });
+  }
+  int64_t bytes = 4;
+  for (int64_t d : shape) bytes *= d;
+  const View packed = l.scratch(bytes, "packed weights");
+  l.call(kernel, params, {l.in(1)}, {packed});
+  return packed;
+}
+
+}  // namespace
+
+Result<Ok> Conv::eval(EvalContext& c) const {
+  const qk_conv_params p = conv_params(*this);
+  return for_arithmetic_type(c.in(0).dtype(), loc(), [&](auto type) {
+    using T = decltype(type);
+    if constexpr (!std::numeric_limits<typename T::Element>::is_integer) {
+      eval_conv<T>(p, lo, hi, c.in(0), c.in(1), c.has(2) ? &c.in(2) : nullptr, c.out(0));
+    }
+  });
+}
+
+Result<Ok> Conv::lower(Lowering& l) const {
+  qk_conv_params p = conv_params(*this);
+  const CallInfo info{.in_place = {}, .macs = macs()};
+  const View bias = l.has(2) ? l.in(2) : View{};
+  const DType dtype = l.in_type(0).dtype;
+  const bool last = l.in_type(0).layout == Layout::channels_last;
+  if (!last || dtype != DType::f32) {
+    p.last = last ? 1 : 0;
+    l.call("qk_conv_rows_" + std::string(name(dtype)), p, {l.in(0), l.in(1), bias, View{}}, {l.out()}, info);
+    return Ok{};
+  }
+  const int64_t taps = int64_t{p.k[0]} * p.k[1] * p.k[2];
+  const qk_conv_pack_params pack{p.groups, p.oc / p.groups, p.ic / p.groups, static_cast<int32_t>(taps)};
+  if (p.groups == p.ic && p.groups == p.oc) {
+    const View w = packed_weights(l, "qk_conv_depth_pack_f32", pack, {taps, p.oc});
+    l.call("qk_conv_depth_f32", p, {l.in(0), w, bias, View{}}, {l.out()}, info);
+  } else {
+    const View w = packed_weights(l, "qk_conv_pack_f32", pack,
+                                  {p.groups, (pack.ocg + 15) / 16, taps, pack.icg, 16});
+    l.call("qk_conv_last_f32", p, {l.in(0), w, bias, View{}}, {l.out()}, info);
+  }
+  return Ok{};
+}
+
+}  // namespace qc

@@ -1,0 +1,148 @@
+#include "ops/conv/conv.h"
+
+namespace qc {
+
+const OpInfo ConvTranspose::kInfo = {
+    .name = "conv_transpose",
+    .min_inputs = 2,
+    .max_inputs = 3,
+    .summary = "transposed convolution over one to three spatial axes, with bias and a limit",
+};
+
+void ConvTranspose::attrs(AttrVisitor& v) {
+  v("strides", strides);
+  v("dilations", dilations);
+  v("pads", pads);
+  v("output_padding", output_padding);
+  v("groups", groups, int64_t{1});
+  v("lo", lo, -kInf);
+  v("hi", hi, kInf);
+}
+
+Result<std::vector<Type>> ConvTranspose::infer() const {
+  const Type &x = input_type(0), &w = input_type(1);
+  QC_TRY(check_operands(*this, groups, lo, hi));
+  const Ints kernel = spatial(w.shape);
+  const size_t axes = kernel.size();
+  Ints begins = pads;  // an end may be negative: it lengthens the result
+  for (int64_t& pad : begins) {
+    if (!fits_window(pad < 0 ? -pad : pad, 0)) return error(Code::attribute, loc(), "a pad of {}", pad);
+    pad = 0;
+  }
+  QC_TRY(check_window(kernel, strides, dilations, begins, axes, loc()));
+  if (output_padding.size() != axes) {
+    return error(Code::attribute, loc(), "output_padding has {} entries for {} spatial axes",
+                 output_padding.size(), axes);
+  }
+  const int64_t ic = w.shape[0].value(), ocg = w.shape[1].value();
+  if (ic % groups != 0 || !(x.shape[1] == Dim(ic))) {
+    return error(Code::shape, loc(), "weight expects {} input channels in {} groups, got {}", ic, groups,
+                 x.shape[1].str());
+  }
+  QC_TRY(check_bias(*this, ocg * groups));
+  Type y = x;
+  y.shape = {x.shape[0], Dim(ocg * groups)};
+  for (size_t i = 0; i < axes; ++i) {
+    const int64_t extra = dilations[i] * (kernel[i] - 1) + 1 + output_padding[i] - pads[i] - pads[axes + i];
+    if (!fits_window(output_padding[i], 0)) {
+      return error(Code::attribute, loc(), "an output_padding of {}", output_padding[i]);
+    }
+    const Dim size = (x.shape[2 + i] - Dim(1)) * Dim(strides[i]) + Dim(extra);
+    if (x.shape[2 + i].is_static() &&
+        (!fits_window(x.shape[2 + i].value(), 0) || !fits_window(size.value(), 0))) {
+      return error(Code::shape, loc(), "the result has size {} along axis {}", size.str(), 2 + i);
+    }
+    y.shape.push_back(size);
+  }
+  return std::vector<Type>{y};
+}
+
+int64_t ConvTranspose::macs() const {
+  if (!all_static(input_type(0).shape)) return 0;
+  const Dims& w = input_type(1).shape;
+  return product(input_type(0).shape).value() * product(w).value() / std::max<int64_t>(w[0].value(), 1);
+}
+
+namespace {
+
+qk_conv_transpose_params transpose_params(const ConvTranspose& c) {
+  qk_conv_transpose_params p{};
+  const Dims &x = c.input_type(0).shape, &w = c.input_type(1).shape, &y = c.output()->shape();
+  p.n = static_cast<int32_t>(x[0].value());
+  p.ic = static_cast<int32_t>(x[1].value());
+  p.oc = static_cast<int32_t>(y[1].value());
+  p.groups = static_cast<int32_t>(c.groups);
+  fill_window(p, spatial(x), spatial(y), spatial(w), c.strides, c.dilations, c.pads);
+  p.lo = static_cast<float>(c.lo);
+  p.hi = static_cast<float>(c.hi);
+  return p;
+}
+
+/// The input position tap k of an axis reads for output position o; -1 when there is none.
+int32_t source_of(const qk_conv_transpose_params& p, int axis, int32_t o, int32_t k) {
+  const int32_t at = o + p.pad[axis] - k * p.dilation[axis];
+  if (at < 0 || at % p.stride[axis] != 0 || at / p.stride[axis] >= p.in[axis]) return -1;
+  return at / p.stride[axis];
+}
+
+template <class T>
+void eval_transpose(const qk_conv_transpose_params& p, double lo, double hi, const Tensor& x,
+                    const Tensor& w, const Tensor* bias, Tensor& y) {
+  using E = typename T::Element;
+  const int64_t icg = p.ic / p.groups, ocg = p.oc / p.groups;
+  const int64_t taps = int64_t{p.k[0]} * p.k[1] * p.k[2];
+  const int64_t volume = int64_t{p.in[0]} * p.in[1] * p.in[2];
+  const E lower = T::limit(lo), upper = T::limit(hi);
+  int64_t at = 0;
+  for (int64_t n = 0; n < p.n; ++n) {
+    for (int64_t oc = 0; oc < p.oc; ++oc) {
+      const int64_t g = oc / ocg;
+      for (int32_t od = 0; od < p.out[0]; ++od) {
+        for (int32_t oh = 0; oh < p.out[1]; ++oh) {
+          for (int32_t ow = 0; ow < p.out[2]; ++ow) {
+            E acc = bias ? T::load(*bias, oc) : E(0);
+            for (int32_t tap = 0; tap < taps; ++tap) {
+              const int32_t id = source_of(p, 0, od, tap / (p.k[1] * p.k[2]));
+              const int32_t ih = source_of(p, 1, oh, tap / p.k[2] % p.k[1]);
+              const int32_t iw = source_of(p, 2, ow, tap % p.k[2]);
+              if (id < 0 || ih < 0 || iw < 0) continue;
+              const int64_t place = (int64_t{id} * p.in[1] + ih) * p.in[2] + iw;
+              for (int64_t ic = g * icg; ic < (g + 1) * icg; ++ic) {
+                const E xv = T::load(x, (n * p.ic + ic) * volume + place);
+                const E wv = T::load(w, (ic * ocg + oc % ocg) * taps + tap);
+                if constexpr (sizeof(E) == 8) {
+                  acc = qn_fma(xv, wv, acc);
+                } else {
+                  acc = qn_fmaf(xv, wv, acc);
+                }
+              }
+            }
+            if (acc < lower) acc = lower;
+            if (acc > upper) acc = upper;
+            T::store(y, at++, acc);
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Result<Ok> ConvTranspose::eval(EvalContext& c) const {
+  const qk_conv_transpose_params p = transpose_params(*this);
+  return for_arithmetic_type(c.in(0).dtype(), loc(), [&](auto type) {
+    using T = decltype(type);
+    if constexpr (!std::numeric_limits<typename T::Element>::is_integer) {
+      eval_transpose<T>(p, lo, hi, c.in(0), c.in(1), c.has(2) ? &c.in(2) : nullptr, c.out(0));
+    }
+  });
+}
+
+Result<Ok> ConvTranspose::lower(Lowering& l) const {
+  l.call("qk_conv_transpose_" + std::string(name(l.in_type(0).dtype)), transpose_params(*this),
+         {l.in(0), l.in(1), l.has(2) ? l.in(2) : View{}}, {l.out()}, {.in_place = {}, .macs = macs()});
+  return Ok{};
+}
+
+}  // namespace qc
