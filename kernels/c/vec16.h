@@ -65,7 +65,7 @@ QK_INLINE qk_v16 qk_v16_max(qk_v16 a, qk_v16 b) {
 
 #elif QK_VEC16_REGISTERS == 2
 
-typedef struct {
+typedef struct qk_v16 {
   __m256 a, b;
 } qk_v16;
 
@@ -110,7 +110,7 @@ QK_INLINE qk_v16 qk_v16_max(qk_v16 a, qk_v16 b) {
 
 #elif QK_VEC16_REGISTERS == 4
 
-typedef struct {
+typedef struct qk_v16 {
   float32x4_t q[4];
 } qk_v16;
 
@@ -160,7 +160,7 @@ QK_INLINE qk_v16 qk_v16_max(qk_v16 a, qk_v16 b) {
 
 #else
 
-typedef struct {
+typedef struct qk_v16 {
   float f[16];
 } qk_v16;
 

@@ -89,3 +89,32 @@ QK_DEFINE_MATMUL_INT(u8, uint8_t)
 QK_DEFINE_MATMUL_INT(u16, uint16_t)
 QK_DEFINE_MATMUL_INT(u32, uint32_t)
 QK_DEFINE_MATMUL_INT(u64, uint64_t)
+
+#define QK_DEFINE_GROUPED(suffix, S, O, LOAD, STORE)                                               \
+  QK_INLINE void qk_grouped_##suffix(const qk_grouped_params *p, const S *x, const S *w,           \
+                                     const O *offsets, S *y) {                                     \
+    int32_t row = 0;                                                                               \
+    for (int32_t e = 0; e < p->groups; ++e) {                                                      \
+      const S *we = w + (ptrdiff_t)e * p->k * p->n;                                                \
+      for (; row < p->rows && (int64_t)row < (int64_t)offsets[e]; ++row) {                         \
+        const S *xr = x + (ptrdiff_t)row * p->k;                                                   \
+        for (int32_t n = 0; n < p->n; n += 16) {                                                   \
+          const int32_t lanes = p->n - n < 16 ? p->n - n : 16;                                     \
+          float acc[16] = {0};                                                                     \
+          for (int32_t k = 0; k < p->k; ++k) {                                                     \
+            const S *wk = we + (ptrdiff_t)k * p->n + n;                                            \
+            const float v = LOAD(xr[k]);                                                           \
+            for (int32_t j = 0; j < lanes; ++j) acc[j] = qn_fmaf(v, LOAD(wk[j]), acc[j]);          \
+          }                                                                                        \
+          for (int32_t j = 0; j < lanes; ++j) y[(ptrdiff_t)row * p->n + n + j] = STORE(acc[j]);    \
+        }                                                                                          \
+      }                                                                                            \
+    }                                                                                              \
+    for (ptrdiff_t i = (ptrdiff_t)row * p->n; i < (ptrdiff_t)p->rows * p->n; ++i) y[i] = 0;        \
+  }
+QK_DEFINE_GROUPED(f32_i32, float, int32_t, QK_GEMM_SAME, QK_GEMM_SAME)
+QK_DEFINE_GROUPED(f32_i64, float, int64_t, QK_GEMM_SAME, QK_GEMM_SAME)
+QK_DEFINE_GROUPED(f16_i32, uint16_t, int32_t, qn_f16_to_f32, qn_f16_from_f32)
+QK_DEFINE_GROUPED(f16_i64, uint16_t, int64_t, qn_f16_to_f32, qn_f16_from_f32)
+QK_DEFINE_GROUPED(bf16_i32, uint16_t, int32_t, qn_bf16_to_f32, qn_bf16_from_f32)
+QK_DEFINE_GROUPED(bf16_i64, uint16_t, int64_t, qn_bf16_to_f32, qn_bf16_from_f32)

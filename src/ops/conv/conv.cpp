@@ -5,6 +5,7 @@
 #include "interp/eval.h"
 #include "kernels/c/conv/conv.h"
 #include "kernels/kernels.h"
+#include "ops/common/absorb.h"
 #include "ops/common/dispatch.h"
 #include "ops/common/registration.h"
 #include "ops/common/vector.h"
@@ -244,6 +245,35 @@ View packed_weights(Lowering& l, const std::string& kernel, const qk_conv_pack_p
 }
 
 }  // namespace
+
+Result<bool> Conv::absorb_after(Graph& graph, Value* scale, Value* shift) {
+  if (!has_constant_weights(*this) || lo != -kInf || hi != kInf) return false;
+  Value* w = scale ? record_scaled(graph, input(1), 0, scale) : input(1);
+  graph.set_inputs(this, {input(0), w, record_bias(graph, input(2), scale, shift)});
+  return true;
+}
+
+Result<bool> Conv::absorb_before(Graph& graph, Value* scale, Value* shift) {
+  if (!has_constant_weights(*this)) return false;
+  for (int64_t pad : pads) {
+    if (pad != 0 && shift) return false;  // padding is 0, not the shift
+  }
+  Value* bias = shift ? record_shifted_bias(graph, input(1), input(2), shift, groups) : input(2);
+  Value* w = scale ? record_scaled(graph, input(1), 1, scale, groups) : input(1);
+  if (bias) {
+    graph.set_inputs(this, {input(0), w, bias});
+  } else {
+    graph.set_inputs(this, {input(0), w});
+  }
+  return true;
+}
+
+bool Conv::absorb_clamp(IsClamp::Limits limits) {
+  const IsClamp::Limits both = narrow({lo, hi}, limits);
+  lo = both.lo;
+  hi = both.hi;
+  return true;
+}
 
 Result<Ok> Conv::eval(EvalContext& c) const {
   const qk_conv_params p = conv_params(*this);

@@ -1,12 +1,12 @@
 #pragma once
 
-#include "ir/node.h"
+#include "ir/capability.h"
 
 namespace qc {
 
 /// Convolution over one to three spatial axes: x [n, ic, ...], w [oc, ic/groups, ...], optional bias
 /// [oc]; the result is limited to [lo, hi]. kernels/c/conv/conv.h states the order of operations.
-class Conv final : public OpNode<Conv> {
+class Conv final : public OpNode<Conv>, public AbsorbsScaleShift, public AbsorbsClamp {
  public:
   static const OpInfo kInfo;
   Ints strides, dilations, pads;
@@ -19,10 +19,15 @@ class Conv final : public OpNode<Conv> {
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
   int64_t macs() const override;
+
+  int64_t output_channel_axis() const override { return 1; }
+  Result<bool> absorb_after(Graph& graph, Value* scale, Value* shift) override;
+  Result<bool> absorb_before(Graph& graph, Value* scale, Value* shift) override;
+  bool absorb_clamp(IsClamp::Limits limits) override;
 };
 
 /// Transposed convolution: x [n, ic, ...], w [ic, oc/groups, ...], optional bias [oc].
-class ConvTranspose final : public OpNode<ConvTranspose> {
+class ConvTranspose final : public OpNode<ConvTranspose>, public AbsorbsClamp {
  public:
   static const OpInfo kInfo;
   Ints strides, dilations, pads, output_padding;
@@ -35,6 +40,7 @@ class ConvTranspose final : public OpNode<ConvTranspose> {
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
   int64_t macs() const override;
+  bool absorb_clamp(IsClamp::Limits limits) override;
 };
 
 }  // namespace qc

@@ -63,6 +63,13 @@ int64_t ConvTranspose::macs() const {
   return product(input_type(0).shape).value() * product(w).value() / std::max<int64_t>(w[0].value(), 1);
 }
 
+bool ConvTranspose::absorb_clamp(IsClamp::Limits limits) {
+  const IsClamp::Limits both = narrow({lo, hi}, limits);
+  lo = both.lo;
+  hi = both.hi;
+  return true;
+}
+
 namespace {
 
 qk_conv_transpose_params transpose_params(const ConvTranspose& c) {

@@ -1,0 +1,65 @@
+#include "ops/matmul/matmul.h"
+
+namespace qc {
+
+const OpInfo GroupedMatMul::kInfo = {
+    .name = "grouped_matmul",
+    .min_inputs = 3,
+    .max_inputs = 3,
+    .summary = "consecutive groups of rows, each times its own matrix",
+};
+
+Result<std::vector<Type>> GroupedMatMul::infer() const {
+  const Type &x = input_type(0), &w = input_type(1), &offsets = input_type(2);
+  if (x.rank() != 2 || w.rank() != 3 || offsets.rank() != 1 || differ(x.shape[1], w.shape[1]) ||
+      differ(w.shape[0], offsets.shape[0])) {
+    return error(Code::shape, loc(), "grouped product of {} and {} with offsets {}", str(x.shape),
+                 str(w.shape), str(offsets.shape));
+  }
+  const bool float_rows = x.dtype == DType::f32 || x.dtype == DType::f16 || x.dtype == DType::bf16;
+  if (!float_rows || w.dtype != x.dtype || (offsets.dtype != DType::i32 && offsets.dtype != DType::i64)) {
+    return error(Code::type, loc(), "grouped product of {} and {} with {} offsets", name(x.dtype),
+                 name(w.dtype), name(offsets.dtype));
+  }
+  return std::vector<Type>{Type(x.dtype, {x.shape[0], w.shape[2]})};
+}
+
+int64_t GroupedMatMul::macs() const {
+  if (!all_static(output()->shape()) || !all_static(input_type(0).shape)) return 0;
+  return product(output()->shape()).value() * input_type(0).shape.back().value();
+}
+
+Result<Ok> GroupedMatMul::eval(EvalContext& c) const {
+  const Tensor &x = c.in(0), &w = c.in(1), &offsets = c.in(2);
+  Product p;
+  p.k = w.shape()[1];
+  p.n = w.shape()[2];
+  return for_arithmetic_type(x.dtype(), loc(), [&](auto type) {
+    using T = decltype(type);
+    using E = typename T::Element;
+    const std::vector<E> xs = elements<T, E>(x), ws = elements<T, E>(w);
+    const int64_t rows = x.shape()[0];
+    int64_t start = 0;
+    for (int64_t e = 0; e < offsets.size(); ++e) {
+      const int64_t end = std::clamp<int64_t>(offsets.as_int(e), start, rows);
+      p.m = end - start;
+      eval_matrix<T, E>(p, xs.data() + start * p.k, ws.data() + e * p.k * p.n, nullptr, T::limit(-kInf),
+                        T::limit(kInf), c.out(0), start * p.n);
+      start = end;
+    }
+  });
+}
+
+Result<Ok> GroupedMatMul::lower(Lowering& l) const {
+  const Ints x = static_dims(l.in_type(0).shape), w = static_dims(l.in_type(1).shape);
+  for (int64_t v : {x[0] * x[1], w[1] * w[2], x[0] * w[2]}) {
+    if (v > INT32_MAX) return error(Code::limit, loc(), "a matrix of {} elements is too large", v);
+  }
+  const qk_grouped_params params{i32(x[0]), i32(w[2]), i32(w[1]), i32(w[0])};
+  const std::string kernel = "qk_grouped_" + std::string(name(l.in_type(0).dtype)) + "_" +
+                             std::string(name(l.in_type(2).dtype));
+  l.call(kernel, params, {l.in(0), l.in(1), l.in(2)}, {l.out()}, {.in_place = {}, .macs = macs()});
+  return Ok{};
+}
+
+}  // namespace qc

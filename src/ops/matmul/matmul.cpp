@@ -1,0 +1,377 @@
+#include "ops/matmul/matmul.h"
+
+#include "interp/eval.h"
+#include "kernels/c/gemm/gemm.h"
+#include "kernels/kernels.h"
+#include "ops/common/absorb.h"
+#include "ops/common/dispatch.h"
+#include "ops/common/registration.h"
+#include "ops/common/vector.h"
+#include "program/lowering.h"
+
+namespace qc {
+
+const OpInfo MatMul::kInfo = {
+    .name = "matmul",
+    .min_inputs = 2,
+    .max_inputs = 2,
+    .summary = "matrix product; batches broadcast, vectors are rows or columns",
+};
+const OpInfo Linear::kInfo = {
+    .name = "linear",
+    .min_inputs = 2,
+    .max_inputs = 3,
+    .summary = "product with a matrix of rows per output, plus bias, with a limit",
+};
+
+namespace {
+
+/// A batched product with concrete sizes: output batch axes and each operand's distance (in elements)
+/// along them, 0 where it broadcasts.
+struct Product {
+  Ints batch, a_batch, b_batch;
+  int64_t m = 1, n = 1, k = 1;
+  bool b_rows = false;  // b is [n, k]
+  int64_t a_matrices = 1, b_matrices = 1;
+
+  int64_t matrices() const {
+    int64_t count = 1;
+    for (int64_t d : batch) count *= d;
+    return count;
+  }
+};
+
+/// Distances along the broadcast batch axes of an operand whose own batch sizes are `own`.
+Ints batch_steps(const Ints& own, const Ints& batch, int64_t matrix) {
+  Ints steps(batch.size(), 0);
+  int64_t step = matrix;
+  for (size_t i = 0; i < own.size(); ++i) {
+    const size_t from = own.size() - 1 - i;
+    if (own[from] != 1) steps[batch.size() - 1 - i] = step;
+    step *= own[from];
+  }
+  return steps;
+}
+
+Product product_of(Ints a, Ints b, bool b_rows, const Ints& out) {
+  Product p;
+  const bool vector_a = a.size() == 1, vector_b = b.size() == 1;
+  p.k = a.back();
+  p.m = vector_a ? 1 : a[a.size() - 2];
+  p.b_rows = b_rows || vector_b;
+  p.n = vector_b ? 1 : b_rows ? b[b.size() - 2] : b.back();
+  a.resize(a.size() - (vector_a ? 1 : 2));
+  b.resize(b.size() - (vector_b ? 1 : 2));
+  p.batch.assign(out.begin(), out.end() - (vector_a ? 0 : 1) - (vector_b ? 0 : 1));
+  p.a_batch = batch_steps(a, p.batch, p.m * p.k);
+  p.b_batch = batch_steps(b, p.batch, p.k * p.n);
+  for (int64_t d : a) p.a_matrices *= d;
+  for (int64_t d : b) p.b_matrices *= d;
+  return p;
+}
+
+template <class E>
+E multiply_add(E a, E b, E c) {
+  if constexpr (std::is_same_v<E, float>) {
+    return qn_fmaf(a, b, c);
+  } else if constexpr (std::is_same_v<E, double>) {
+    return qn_fma(a, b, c);
+  } else {
+    using U = std::conditional_t<sizeof(E) == 8, uint64_t, uint32_t>;
+    return static_cast<E>(static_cast<U>(a) * static_cast<U>(b) + static_cast<U>(c));
+  }
+}
+
+template <class T, class E>
+std::vector<E> elements(const Tensor& t) {
+  std::vector<E> out(static_cast<size_t>(t.size()));
+  for (int64_t i = 0; i < t.size(); ++i) out[static_cast<size_t>(i)] = T::load(t, i);
+  return out;
+}
+
+/// One matrix product, sixteen columns at a time.
+template <class T, class E>
+void eval_matrix(const Product& p, const E* a, const E* b, const Tensor* bias, E lower, E upper,
+                 Tensor& y, int64_t at) {
+  std::vector<E> panel(static_cast<size_t>(p.k) * 16);
+  for (int64_t column = 0; column < p.n; column += 16) {
+    const int64_t lanes = std::min<int64_t>(16, p.n - column);
+    for (int64_t k = 0; k < p.k; ++k) {
+      for (int64_t j = 0; j < lanes; ++j) {
+        panel[static_cast<size_t>(k * 16 + j)] =
+            p.b_rows ? b[(column + j) * p.k + k] : b[k * p.n + column + j];
+      }
+    }
+    for (int64_t m = 0; m < p.m; ++m) {
+      E acc[16];
+      for (int64_t j = 0; j < 16; ++j) acc[j] = bias && j < lanes ? T::load(*bias, column + j) : E(0);
+      const E* row = a + m * p.k;
+      const E* w = panel.data();
+      run_vectorised([&]() QC_VECTOR_BODY {
+        E lane[16];
+        for (int j = 0; j < 16; ++j) lane[j] = acc[j];
+        for (int64_t k = 0; k < p.k; ++k) {
+          for (int j = 0; j < 16; ++j) lane[j] = multiply_add<E>(row[k], w[k * 16 + j], lane[j]);
+        }
+        for (int j = 0; j < 16; ++j) acc[j] = lane[j];
+      });
+      for (int64_t j = 0; j < lanes; ++j) {
+        E v = acc[j] < lower ? lower : acc[j];
+        if (v > upper) v = upper;
+        T::store(y, at + m * p.n + column + j, v);
+      }
+    }
+  }
+}
+
+Result<Ok> eval_product(const Product& p, const Tensor& a, const Tensor& b, const Tensor* bias, double lo,
+                        double hi, Tensor& y, const Loc& loc) {
+  return for_arithmetic_type(a.dtype(), loc, [&](auto type) {
+    using T = decltype(type);
+    using E = typename T::Element;
+    const std::vector<E> as = elements<T, E>(a), bs = elements<T, E>(b);
+    for (int64_t i = 0; i < p.matrices(); ++i) {
+      int64_t from_a = 0, from_b = 0, rest = i;
+      for (size_t d = p.batch.size(); d-- > 0; rest /= p.batch[d]) {
+        from_a += rest % p.batch[d] * p.a_batch[d];
+        from_b += rest % p.batch[d] * p.b_batch[d];
+      }
+      eval_matrix<T, E>(p, as.data() + from_a, bs.data() + from_b, bias, T::limit(lo), T::limit(hi), y,
+                        i * p.m * p.n);
+    }
+  });
+}
+
+/// Sizes that go into kernel parameters.
+Result<Ok> check_sizes(const Product& p, const Loc& loc) {
+  for (int64_t v : {p.m * p.k, p.k * (p.n + 16), p.m * p.n, p.matrices() * p.m}) {
+    if (v > INT32_MAX) return error(Code::limit, loc, "a matrix of {} elements is too large", v);
+  }
+  return Ok{};
+}
+
+int32_t i32(int64_t v) { return static_cast<int32_t>(v); }
+
+/// Panels of the second operand: packed with the weights where it is constant, else before the call.
+View packed_operand(Lowering& l, size_t operand, const Product& p) {
+  const qk_gemm_pack_params params{i32(p.b_matrices),          i32(p.k), i32(p.n), i32(p.k * p.n),
+                                   i32(p.b_rows ? 1 : p.n), i32(p.b_rows ? p.k : 1)};
+  const Ints shape{p.b_matrices, (p.n + 15) / 16, p.k, 16};
+  if (auto source = l.constant_in(operand)) {
+    const std::string purpose = p.b_rows ? "panels.rows" : "panels";
+    return l.derived(*source, purpose, DType::f32, shape, [params, shape](const Tensor& w) -> Result<Tensor> {
+      Tensor packed(DType::f32, shape);
+      const void* in[] = {w.bytes().data()};
+      void* out[] = {packed.mutable_bytes().data()};
+      find_kernel("qk_gemm_pack_f32")->run(&params, in, out);
+      return packed;
+    });
+  }
+  const View packed = l.scratch(shape[0] * shape[1] * shape[2] * 64, "packed operand");
+  l.call("qk_gemm_pack_f32", params, {l.in(operand)}, {packed});
+  return packed;
+}
+
+/// Whether distances run through all matrices in order, one after the other.
+bool dense(const Product& p, const Ints& steps, int64_t matrix) {
+  for (size_t i = p.batch.size(); i-- > 0; matrix *= p.batch[i]) {
+    if (p.batch[i] != 1 && steps[i] != matrix) return false;
+  }
+  return true;
+}
+
+/// The product with any distances, axis by axis; more than three batch axes become several calls.
+void lower_plain(Lowering& l, const Product& p, const std::string& suffix, View a, View b, View bias,
+                 View y, double lo, double hi, size_t from_axis, int64_t element, int64_t macs) {
+  qk_matmul_params params{};
+  const size_t axes = p.batch.size() - from_axis;
+  if (axes > 3) {
+    int64_t inner = p.m * p.n;
+    for (size_t i = from_axis + 1; i < p.batch.size(); ++i) inner *= p.batch[i];
+    for (int64_t i = 0; i < p.batch[from_axis]; ++i) {
+      lower_plain(l, p, suffix, View{a.buffer, a.offset + i * p.a_batch[from_axis] * element},
+                  View{b.buffer, b.offset + i * p.b_batch[from_axis] * element}, bias,
+                  View{y.buffer, y.offset + i * inner * element}, lo, hi, from_axis + 1, element,
+                  macs / p.batch[from_axis]);
+    }
+    return;
+  }
+  for (size_t i = 0; i < 3; ++i) {
+    const bool used = i + axes >= 3;
+    const size_t d = from_axis + (used ? i + axes - 3 : 0);
+    params.batch[i] = used ? i32(p.batch[d]) : 1;
+    params.a_batch[i] = used ? i32(p.a_batch[d]) : 0;
+    params.b_batch[i] = used ? i32(p.b_batch[d]) : 0;
+  }
+  params.m = i32(p.m);
+  params.n = i32(p.n);
+  params.k = i32(p.k);
+  params.a_m = i32(p.k);
+  params.a_k = 1;
+  params.b_k = i32(p.b_rows ? 1 : p.n);
+  params.b_n = i32(p.b_rows ? p.k : 1);
+  params.bias_n = 1;
+  params.lo = static_cast<float>(lo);
+  params.hi = static_cast<float>(hi);
+  l.call("qk_matmul_" + suffix, params, {a, b, bias}, {y}, {.in_place = {}, .macs = macs});
+}
+
+Result<Ok> lower_product(Lowering& l, const Product& p, View bias, double lo, double hi, int64_t macs) {
+  QC_TRY(check_sizes(p, l.loc()));
+  QC_ASSIGN(std::string suffix, arithmetic_suffix(l.in_type(0).dtype, l.loc()));
+  const bool a_dense = dense(p, p.a_batch, p.m * p.k), b_dense = dense(p, p.b_batch, p.k * p.n);
+  const bool fast = l.in_type(0).dtype == DType::f32 &&
+                    ((a_dense && b_dense) || (a_dense && p.b_matrices == 1) || (p.a_matrices == 1 && b_dense));
+  if (!fast) {
+    const auto element = static_cast<int64_t>(bytes(l.in_type(0).dtype));
+    lower_plain(l, p, suffix, l.in(0), l.in(1), bias, l.out(), lo, hi, 0, element, macs);
+    return Ok{};
+  }
+  const bool one = p.b_matrices == 1 && a_dense;  // all rows meet the same matrix
+  qk_gemm_params params{};
+  params.batch = one ? 1 : i32(p.matrices());
+  params.m = i32(one ? p.m * p.matrices() : p.m);
+  params.n = i32(p.n);
+  params.k = i32(p.k);
+  params.x_batch = p.a_matrices == 1 ? 0 : i32(p.m * p.k);
+  params.w_batch = p.b_matrices == 1 ? 0 : i32((p.n + 15) / 16 * p.k * 16);
+  params.y_batch = i32(p.m * p.n);
+  params.x_row = i32(p.k);
+  params.lo = static_cast<float>(lo);
+  params.hi = static_cast<float>(hi);
+  params.rlo = -QN_INF_F32;
+  params.rhi = QN_INF_F32;
+  const View panels = packed_operand(l, 1, p);
+  l.call("qk_gemm_f32", params, {l.in(0), panels, bias, View{}}, {l.out()}, {.in_place = {}, .macs = macs});
+  return Ok{};
+}
+
+Result<Ok> check_types(const Node& n) {
+  const Type &a = n.input_type(0), &b = n.input_type(1);
+  if (a.dtype != b.dtype) {
+    return error(Code::type, n.loc(), "product of {} and {} values", name(a.dtype), name(b.dtype));
+  }
+  QC_TRY(arithmetic_suffix(a.dtype, n.loc()));
+  return Ok{};
+}
+
+bool differ(const Dim& a, const Dim& b) { return a.is_static() && b.is_static() && !(a == b); }
+
+}  // namespace
+
+Result<std::vector<Type>> MatMul::infer() const {
+  const Type &a = input_type(0), &b = input_type(1);
+  QC_TRY(check_types(*this));
+  if (a.rank() < 1 || b.rank() < 1 || (transpose_b && b.rank() < 2)) {
+    return error(Code::shape, loc(), "matrix product of {} and {}", str(a.shape), str(b.shape));
+  }
+  Dims batch_a = a.shape, batch_b = b.shape;
+  auto take = [](Dims& dims) {
+    Dim d = dims.back();
+    dims.pop_back();
+    return d;
+  };
+  const Dim k = take(batch_a);
+  Dim inner = take(batch_b);
+  std::optional<Dim> m, n;
+  if (a.rank() > 1) m = take(batch_a);
+  if (b.rank() > 1) {
+    n = inner;
+    inner = take(batch_b);
+    if (transpose_b) std::swap(*n, inner);
+  }
+  if (differ(k, inner)) {
+    return error(Code::shape, loc(), "matrix product of {} and {}: {} columns meet {} rows", str(a.shape),
+                 str(b.shape), k.str(), inner.str());
+  }
+  QC_ASSIGN(Dims shape, broadcast(batch_a, batch_b, loc()));
+  if (m) shape.push_back(*m);
+  if (n) shape.push_back(*n);
+  return std::vector<Type>{Type(a.dtype, std::move(shape))};
+}
+
+int64_t MatMul::macs() const {
+  if (!all_static(output()->shape()) || !all_static(input_type(0).shape)) return 0;
+  return product(output()->shape()).value() * input_type(0).shape.back().value();
+}
+
+Result<Ok> MatMul::eval(EvalContext& c) const {
+  const Product p = product_of(c.in(0).shape(), c.in(1).shape(), transpose_b, c.out(0).shape());
+  return eval_product(p, c.in(0), c.in(1), nullptr, -kInf, kInf, c.out(0), loc());
+}
+
+Result<Ok> MatMul::lower(Lowering& l) const {
+  const Product p = product_of(static_dims(l.in_type(0).shape), static_dims(l.in_type(1).shape), transpose_b,
+                               static_dims(l.out_type().shape));
+  return lower_product(l, p, View{}, -kInf, kInf, macs());
+}
+
+Result<std::vector<Type>> Linear::infer() const {
+  const Type &x = input_type(0), &w = input_type(1);
+  QC_TRY(check_types(*this));
+  if (x.rank() < 1 || w.rank() != 2 || differ(x.shape.back(), w.shape[1])) {
+    return error(Code::shape, loc(), "linear of {} with weights {}", str(x.shape), str(w.shape));
+  }
+  if (input(2) && (input_type(2).dtype != x.dtype || input_type(2).rank() != 1 ||
+                   differ(input_type(2).shape[0], w.shape[0]))) {
+    return error(Code::shape, loc(), "bias of {} outputs is {}", w.shape[0].str(), str(input_type(2)));
+  }
+  if (!(lo <= hi)) return error(Code::attribute, loc(), "lower limit {} is above {}", lo, hi);
+  Dims shape = x.shape;
+  shape.back() = w.shape[0];
+  return std::vector<Type>{Type(x.dtype, std::move(shape))};
+}
+
+int64_t Linear::macs() const {
+  if (!all_static(output()->shape()) || !all_static(input_type(0).shape)) return 0;
+  return product(output()->shape()).value() * input_type(0).shape.back().value();
+}
+
+namespace {
+Product linear_product(const Ints& x, const Ints& w) {
+  Product p;
+  p.n = w[0];
+  p.k = w[1];
+  p.b_rows = true;
+  for (size_t i = 0; i + 1 < x.size(); ++i) p.m *= x[i];
+  return p;
+}
+}  // namespace
+
+Result<Ok> Linear::eval(EvalContext& c) const {
+  return eval_product(linear_product(c.in(0).shape(), c.in(1).shape()), c.in(0), c.in(1),
+                      c.has(2) ? &c.in(2) : nullptr, lo, hi, c.out(0), loc());
+}
+
+Result<Ok> Linear::lower(Lowering& l) const {
+  const Product p = linear_product(static_dims(l.in_type(0).shape), static_dims(l.in_type(1).shape));
+  return lower_product(l, p, l.has(2) ? l.in(2) : View{}, lo, hi, macs());
+}
+
+Result<bool> Linear::absorb_after(Graph& graph, Value* scale, Value* shift) {
+  if (!has_constant_weights(*this) || lo != -kInf || hi != kInf) return false;
+  Value* w = scale ? record_scaled(graph, input(1), 0, scale) : input(1);
+  graph.set_inputs(this, {input(0), w, record_bias(graph, input(2), scale, shift)});
+  return true;
+}
+
+Result<bool> Linear::absorb_before(Graph& graph, Value* scale, Value* shift) {
+  if (!has_constant_weights(*this)) return false;
+  Value* bias = shift ? record_shifted_bias(graph, input(1), input(2), shift, 1) : input(2);
+  Value* w = scale ? record_scaled(graph, input(1), 1, scale) : input(1);
+  if (bias) {
+    graph.set_inputs(this, {input(0), w, bias});
+  } else {
+    graph.set_inputs(this, {input(0), w});
+  }
+  return true;
+}
+
+bool Linear::absorb_clamp(IsClamp::Limits limits) {
+  const IsClamp::Limits both = narrow({lo, hi}, limits);
+  lo = both.lo;
+  hi = both.hi;
+  return true;
+}
+
+}  // namespace qc

@@ -1,0 +1,56 @@
+#pragma once
+
+#include "ir/capability.h"
+
+namespace qc {
+
+/// Matrix product with NumPy's rules: batches broadcast, a vector is a row (first operand) or a column
+/// (second). With `transpose_b` the last two axes of the second operand are swapped.
+class MatMul final : public OpNode<MatMul> {
+ public:
+  static const OpInfo kInfo;
+  bool transpose_b = false;
+
+  const OpInfo& info() const override { return kInfo; }
+  void attrs(AttrVisitor& v) override { v("transpose_b", transpose_b, false); }
+  Result<std::vector<Type>> infer() const override;
+  Result<Ok> eval(EvalContext&) const override;
+  Result<Ok> lower(Lowering&) const override;
+  int64_t macs() const override;
+};
+
+/// x [..., k] times w [n, k] transposed, plus an optional bias [n], limited to [lo, hi].
+class Linear final : public OpNode<Linear>, public AbsorbsScaleShift, public AbsorbsClamp {
+ public:
+  static const OpInfo kInfo;
+  double lo = -kInf, hi = kInf;
+
+  const OpInfo& info() const override { return kInfo; }
+  void attrs(AttrVisitor& v) override {
+    v("lo", lo, -kInf);
+    v("hi", hi, kInf);
+  }
+  Result<std::vector<Type>> infer() const override;
+  Result<Ok> eval(EvalContext&) const override;
+  Result<Ok> lower(Lowering&) const override;
+  int64_t macs() const override;
+
+  int64_t output_channel_axis() const override { return input_type(0).rank() - 1; }
+  Result<bool> absorb_after(Graph& graph, Value* scale, Value* shift) override;
+  Result<bool> absorb_before(Graph& graph, Value* scale, Value* shift) override;
+  bool absorb_clamp(IsClamp::Limits limits) override;
+};
+
+/// Rows offsets[e-1] to offsets[e] of x [s, k] times w[e] of w [e, k, n]; rows beyond are 0.
+class GroupedMatMul final : public OpNode<GroupedMatMul> {
+ public:
+  static const OpInfo kInfo;
+
+  const OpInfo& info() const override { return kInfo; }
+  Result<std::vector<Type>> infer() const override;
+  Result<Ok> eval(EvalContext&) const override;
+  Result<Ok> lower(Lowering&) const override;
+  int64_t macs() const override;
+};
+
+}  // namespace qc
