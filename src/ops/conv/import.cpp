@@ -1,4 +1,6 @@
+#include "ops/common/registration.h"
 #include "ops/conv/conv.h"
+#include "ops/conv/operands.h"
 
 namespace qc {
 namespace {

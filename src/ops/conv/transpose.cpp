@@ -1,4 +1,9 @@
+#include "interp/eval.h"
+#include "kernels/c/conv/conv.h"
+#include "ops/common/dispatch.h"
+#include "program/lowering.h"
 #include "ops/conv/conv.h"
+#include "ops/conv/operands.h"
 
 namespace qc {
 

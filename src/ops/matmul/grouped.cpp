@@ -1,4 +1,9 @@
+#include "interp/eval.h"
+#include "kernels/c/gemm/gemm.h"
+#include "ops/common/dispatch.h"
 #include "ops/matmul/matmul.h"
+#include "ops/matmul/product.h"
+#include "program/lowering.h"
 
 namespace qc {
 

@@ -1,4 +1,6 @@
+#include "ops/common/registration.h"
 #include "ops/matmul/matmul.h"
+#include "ops/matmul/product.h"
 
 namespace qc {
 namespace {

@@ -79,8 +79,10 @@ Result<Labelled> without_repeats(const Import& m, Labelled x) {
       shape.push_back(n * n);
       QC_ASSIGN(Value * v, permuted(m, x.value, perm));
       QC_ASSIGN(v, reshaped(m, v, shape));
-      const int64_t axis = static_cast<int64_t>(shape.size()) - 1;
-      QC_ASSIGN(v, m.emit("slice", {v}, {{"axes", Ints{axis}}, {"starts", Dims{Dim(0)}}, {"ends", Dims{n * n}}, {"steps", Ints{n.value() + 1}}}));
+      Dims size = shape, step(shape.size(), Dim(1));
+      size.back() = n;
+      step.back() = n + Dim(1);
+      QC_ASSIGN(v, m.emit("slice", {v}, {{"start", Dims(shape.size(), Dim(0))}, {"size", size}, {"step", step}}));
       return without_repeats(m, {v, labels});
     }
   }

@@ -1,0 +1,61 @@
+// What convolution and transposed convolution check and hand to kernels alike.
+#pragma once
+
+#include "ir/node.h"
+#include "ops/common/window.h"
+
+namespace qc {
+
+/// Checks what both kinds of convolution share: ranks, types, groups, a bias of `oc`.
+inline Result<Ok> check_operands(const Node& n, int64_t groups, double lo, double hi) {
+  const Type &x = n.input_type(0), &w = n.input_type(1);
+  if (x.rank() < 3 || x.rank() > 5 || w.rank() != x.rank()) {
+    return error(Code::shape, n.loc(), "convolution needs operands of one rank from 3 to 5, got {} and {}",
+                 str(x.shape), str(w.shape));
+  }
+  if (!is_float(x.dtype) || bits(x.dtype) < 16 || w.dtype != x.dtype) {
+    return error(Code::type, n.loc(), "convolution of {} values with {} weights", name(x.dtype),
+                 name(w.dtype));
+  }
+  for (const Dim& d : w.shape) {
+    if (!d.is_static()) return error(Code::dim, n.loc(), "weights of shape {}", str(w.shape));
+    if (!fits_window(d.value(), 0)) return error(Code::limit, n.loc(), "weights of shape {}", str(w.shape));
+  }
+  if (groups < 1 || groups > INT32_MAX) return error(Code::attribute, n.loc(), "{} groups", groups);
+  if (!(lo <= hi)) return error(Code::attribute, n.loc(), "lower limit {} is above {}", lo, hi);
+  return Ok{};
+}
+
+inline Result<Ok> check_bias(const Node& n, int64_t oc) {
+  if (!n.input(2)) return Ok{};
+  const Type& b = n.input_type(2);
+  if (b.dtype != n.input_type(0).dtype || b.shape != Dims{Dim(oc)}) {
+    return error(Code::shape, n.loc(), "bias of {} outputs is {}", oc, str(b));
+  }
+  return Ok{};
+}
+
+/// Sizes and window of a convolution with the unused leading spatial axes of size 1.
+template <class Params>
+void fill_window(Params& p, const Ints& in, const Ints& out, const Ints& kernel, const Ints& strides,
+                 const Ints& dilations, const Ints& pads) {
+  const size_t axes = kernel.size();
+  for (size_t i = 0; i < 3; ++i) {
+    const bool used = i + axes >= 3;
+    const size_t a = used ? i + axes - 3 : 0;
+    p.in[i] = used ? static_cast<int32_t>(in[a]) : 1;
+    p.out[i] = used ? static_cast<int32_t>(out[a]) : 1;
+    p.k[i] = used ? static_cast<int32_t>(kernel[a]) : 1;
+    p.stride[i] = used ? static_cast<int32_t>(strides[a]) : 1;
+    p.dilation[i] = used ? static_cast<int32_t>(dilations[a]) : 1;
+    p.pad[i] = used ? static_cast<int32_t>(pads[a]) : 0;
+  }
+}
+
+inline Ints spatial(const Dims& shape) {
+  Ints out = static_dims(shape);
+  out.erase(out.begin(), out.begin() + 2);
+  return out;
+}
+
+}  // namespace qc

@@ -1,0 +1,113 @@
+// A matrix product with concrete sizes, and its reference evaluation.
+#pragma once
+
+#include <vector>
+
+#include "ir/tensor.h"
+#include "kernels/numerics/base.h"
+#include "ops/common/vector.h"
+
+namespace qc {
+
+inline int32_t i32(int64_t v) { return static_cast<int32_t>(v); }
+inline bool differ(const Dim& a, const Dim& b) { return a.is_static() && b.is_static() && !(a == b); }
+
+/// A batched product with concrete sizes: output batch axes and each operand's distance (in elements)
+/// along them, 0 where it broadcasts.
+struct Product {
+  Ints batch, a_batch, b_batch;
+  int64_t m = 1, n = 1, k = 1;
+  bool b_rows = false;  // b is [n, k]
+  int64_t a_matrices = 1, b_matrices = 1;
+
+  int64_t matrices() const {
+    int64_t count = 1;
+    for (int64_t d : batch) count *= d;
+    return count;
+  }
+};
+
+/// Distances along the broadcast batch axes of an operand whose own batch sizes are `own`.
+inline Ints batch_steps(const Ints& own, const Ints& batch, int64_t matrix) {
+  Ints steps(batch.size(), 0);
+  int64_t step = matrix;
+  for (size_t i = 0; i < own.size(); ++i) {
+    const size_t from = own.size() - 1 - i;
+    if (own[from] != 1) steps[batch.size() - 1 - i] = step;
+    step *= own[from];
+  }
+  return steps;
+}
+
+inline Product product_of(Ints a, Ints b, bool b_rows, const Ints& out) {
+  Product p;
+  const bool vector_a = a.size() == 1, vector_b = b.size() == 1;
+  p.k = a.back();
+  p.m = vector_a ? 1 : a[a.size() - 2];
+  p.b_rows = b_rows || vector_b;
+  p.n = vector_b ? 1 : b_rows ? b[b.size() - 2] : b.back();
+  a.resize(a.size() - (vector_a ? 1 : 2));
+  b.resize(b.size() - (vector_b ? 1 : 2));
+  p.batch.assign(out.begin(), out.end() - (vector_a ? 0 : 1) - (vector_b ? 0 : 1));
+  p.a_batch = batch_steps(a, p.batch, p.m * p.k);
+  p.b_batch = batch_steps(b, p.batch, p.k * p.n);
+  for (int64_t d : a) p.a_matrices *= d;
+  for (int64_t d : b) p.b_matrices *= d;
+  return p;
+}
+
+template <class E>
+E multiply_add(E a, E b, E c) {
+  if constexpr (std::is_same_v<E, float>) {
+    return qn_fmaf(a, b, c);
+  } else if constexpr (std::is_same_v<E, double>) {
+    return qn_fma(a, b, c);
+  } else {
+    using U = std::conditional_t<sizeof(E) == 8, uint64_t, uint32_t>;
+    return static_cast<E>(static_cast<U>(a) * static_cast<U>(b) + static_cast<U>(c));
+  }
+}
+
+template <class T, class E>
+std::vector<E> elements(const Tensor& t) {
+  std::vector<E> out(static_cast<size_t>(t.size()));
+  for (int64_t i = 0; i < t.size(); ++i) out[static_cast<size_t>(i)] = T::load(t, i);
+  return out;
+}
+
+/// One matrix product, sixteen columns at a time.
+template <class T, class E>
+void eval_matrix(const Product& p, const E* a, const E* b, const Tensor* bias, E lower, E upper,
+                 Tensor& y, int64_t at) {
+  std::vector<E> panel(static_cast<size_t>(p.k) * 16);
+  for (int64_t column = 0; column < p.n; column += 16) {
+    const int64_t lanes = std::min<int64_t>(16, p.n - column);
+    for (int64_t k = 0; k < p.k; ++k) {
+      for (int64_t j = 0; j < lanes; ++j) {
+        panel[static_cast<size_t>(k * 16 + j)] =
+            p.b_rows ? b[(column + j) * p.k + k] : b[k * p.n + column + j];
+      }
+    }
+    for (int64_t m = 0; m < p.m; ++m) {
+      E acc[16];
+      for (int64_t j = 0; j < 16; ++j) acc[j] = bias && j < lanes ? T::load(*bias, column + j) : E(0);
+      const E* row = a + m * p.k;
+      const E* w = panel.data();
+      run_vectorised([&]() QC_VECTOR_BODY {
+        E lane[16];
+        for (int j = 0; j < 16; ++j) lane[j] = acc[j];
+        for (int64_t k = 0; k < p.k; ++k) {
+          for (int j = 0; j < 16; ++j) lane[j] = multiply_add<E>(row[k], w[k * 16 + j], lane[j]);
+        }
+        for (int j = 0; j < 16; ++j) acc[j] = lane[j];
+      });
+      for (int64_t j = 0; j < lanes; ++j) {
+        E v = acc[j] < lower ? lower : acc[j];
+        if (v > upper) v = upper;
+        T::store(y, at + m * p.n + column + j, v);
+      }
+    }
+  }
+}
+
+}  // namespace qc
