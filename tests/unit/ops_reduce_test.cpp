@@ -65,5 +65,72 @@ TEST(Reduce, RefusesWhatDoesNotFit) {
   EXPECT_EQ(code_of(run_both("reduce_var", {list(DType::i32, {1})})), Code::type);
 }
 
+TEST(Reduce, SearchesAndScansGiveTheInterpretersBits) {
+  register_all_ops();
+  for (const char* op : {"argmax", "argmin", "sort", "cumsum", "cumprod", "cummax", "cummin"}) {
+    int runs = 0;
+    for (DType t : kTypes) {
+      for (int64_t axis : {0, 1, -1}) {
+        for (bool flag : {false, true}) {
+          AttrMap attrs = {{"axis", axis}};
+          const std::string_view name(op);
+          if (name == "sort") attrs["k"] = Dim(3), attrs["descending"] = flag;
+          if (name.starts_with("arg")) attrs["select_last"] = flag, attrs["keepdims"] = flag;
+          if (name == "cumsum" || name == "cumprod") attrs["exclusive"] = flag, attrs["reverse"] = axis == 0;
+          runs += run_all(op, {{random_tensor(t, {3, 37, 5}, 4)}}, attrs).ok();
+        }
+      }
+    }
+    EXPECT_GE(runs, 72) << op;
+  }
+  EXPECT_TRUE(run_all("histogram", {{random_tensor(DType::f32, {200}, 5)}},
+                      {{"bins", int64_t{7}}, {"low", -1.0}, {"high", 2.0}}).ok());
+}
+
+TEST(Reduce, SearchesAndScansKnownValues) {
+  register_all_ops();
+  const double nan = std::nan("");
+  const Operand x = list(DType::f32, {2, 5, 1, 5, 1});
+  const auto at = [&](const char* op, const Operand& v, bool last) {
+    return values_of(run_both(op, {v}, {{"axis", int64_t{0}}, {"keepdims", false}, {"select_last", last}}));
+  };
+  EXPECT_EQ(at("argmax", x, false), (V{1}));
+  EXPECT_EQ(at("argmax", x, true), (V{3}));
+  EXPECT_EQ(at("argmin", x, true), (V{4}));
+  const Operand with_nan = list(DType::f32, {2, nan, 7, nan});
+  EXPECT_EQ(at("argmax", with_nan, false), (V{1}));
+  EXPECT_EQ(at("argmin", with_nan, false), (V{1}));
+  const auto order = [&](const Operand& v, bool descending) {
+    auto r = run_all("sort", {v}, {{"axis", int64_t{0}}, {"k", Dim(4)}, {"descending", descending}});
+    return r.ok() ? values_of((*r)[1]) : V{};
+  };
+  EXPECT_EQ(order(x, true), (V{1, 3, 0, 2}));
+  EXPECT_EQ(order(x, false), (V{2, 4, 0, 1}));
+  EXPECT_EQ(order(with_nan, true), (V{1, 3, 2, 0}));
+  EXPECT_EQ(order(with_nan, false), (V{0, 2, 1, 3}));
+  EXPECT_EQ(values_of(run_both("cumsum", {x}, {{"axis", int64_t{0}}, {"exclusive", true}, {"reverse", true}})),
+            (V{12, 7, 6, 1, 0}));
+  EXPECT_EQ(values_of(run_both("histogram", {list(DType::f32, {0, 1, 2, 3, 3, 9})},
+                               {{"bins", int64_t{4}}, {"low", 0.0}, {"high", 3.0}})),
+            (V{1, 1, 1, 2}));
+  EXPECT_EQ(code_of(run_both("sort", {x}, {{"axis", int64_t{0}}, {"k", Dim(9)}})), Code::attribute);
+}
+
+TEST(Softmax, KernelsGiveTheInterpretersBits) {
+  register_all_ops();
+  for (const char* op : {"softmax", "log_softmax"}) {
+    for (DType t : {DType::f32, DType::f64, DType::f16, DType::bf16}) {
+      for (int64_t axis : {0, 1, 2, 3}) {
+        for (bool last : {false, true}) {
+          EXPECT_TRUE(run_both(op, {{random_tensor(t, {2, 21, 3, 35}, 6), last}}, {{"axis", axis}}).ok());
+        }
+      }
+    }
+  }
+  const V y = values_of(run_both("softmax", {list(DType::f32, {1000, 1000, -kInf})}, {{"axis", int64_t{0}}}));
+  EXPECT_EQ(y, (V{0.5, 0.5, 0}));
+  EXPECT_EQ(code_of(run_both("softmax", {list(DType::i32, {1})}, {{"axis", int64_t{0}}})), Code::type);
+}
+
 }  // namespace
 }  // namespace qc

@@ -14,17 +14,20 @@
   QK_INLINE T qk_row_##step##_##s(const qk_reduce_params *p, const S *x, T q) {                  \
     const int32_t n = p->inner_dims[0], stride = p->inner_strides[0];                            \
     T lane[QN_LANES];                                                                            \
-    int32_t i = 0, j, half;                                                                      \
+    int32_t j, half;                                                                             \
     (void)q;                                                                                     \
     for (j = 0; j < QN_LANES; ++j) lane[j] = (START);                                            \
     if (p->inner_rank == 1 && stride == 1) {                                                     \
-      for (; i + QN_LANES <= n; i += QN_LANES)                                                   \
-        for (j = 0; j < QN_LANES; ++j) lane[j] = STEP(lane[j], LOAD(x[i + j]), q);               \
-      for (j = 0; i < n; ++i, ++j) lane[j] = STEP(lane[j], LOAD(x[i]), q);                       \
+      const int32_t rest = n % QN_LANES;                                                         \
+      for (int32_t blocks = n / QN_LANES; blocks > 0; --blocks, x += QN_LANES) {                 \
+        QN_KEEP_LOOP                                                                             \
+        for (j = 0; j < QN_LANES; ++j) lane[j] = STEP(lane[j], LOAD(x[j]), q);                   \
+      }                                                                                          \
+      for (j = 0; j < rest; ++j) lane[j] = STEP(lane[j], LOAD(x[j]), q);                         \
     } else {                                                                                     \
       int32_t index[8] = {0}, total = 1, last = p->inner_rank - 1, d;                            \
       for (d = 0; d <= last; ++d) total *= p->inner_dims[d];                                     \
-      for (; i < total; ++i) {                                                                   \
+      for (int32_t i = 0; i < total; ++i) {                                                      \
         lane[i % QN_LANES] = STEP(lane[i % QN_LANES], LOAD(*x), q);                              \
         for (d = last; d > 0 && ++index[d] == p->inner_dims[d]; --d) {                           \
           index[d] = 0;                                                                          \

@@ -1,22 +1,8 @@
 #include "ops/common/broadcast.h"
 
-#include "program/lowering.h"
+#include "ops/common/strided.h"
 
 namespace qc {
-
-Ints logical_strides(const Type& type) {
-  const Ints dims = physical_dims(type);
-  Ints physical(dims.size()), out(dims.size());
-  int64_t stride = 1;
-  for (size_t i = dims.size(); i-- > 0;) {
-    physical[i] = stride;
-    stride *= dims[i];
-  }
-  for (size_t i = 0; i < dims.size(); ++i) {
-    out[i] = physical[static_cast<size_t>(physical_axis(type, static_cast<int64_t>(i)))];
-  }
-  return out;
-}
 
 namespace {
 
@@ -48,7 +34,7 @@ BroadcastPlan plan_broadcast(const Type& out, std::span<const Type* const> opera
   std::vector<Ints> strides(operands.size(), Ints(rank, 0));
   for (size_t k = 0; k < operands.size(); ++k) {
     const Type& type = *operands[k];
-    const Ints own = logical_strides(type);
+    const Ints own = strides_of(type);
     const size_t lead = rank - own.size();
     for (size_t i = 0; i < own.size(); ++i) {
       if (type.shape[i] == Dim(1)) continue;

@@ -7,7 +7,7 @@
 #include "ops/common/broadcast.h"
 #include "ops/common/dispatch.h"
 #include "ops/common/registration.h"
-#include "program/lowering.h"
+#include "ops/common/strided.h"
 
 namespace qc {
 namespace {
@@ -196,7 +196,7 @@ Result<Ok> Reduce::eval(EvalContext& c) const {
   const Tensor& x = c.in(0);
   Tensor& y = c.out(0);
   QC_ASSIGN(const std::vector<bool> gone, reduced());
-  const Ints strides = logical_strides(Type(x.dtype(), to_dims(x.shape())));
+  const Ints strides = strides_of(x.shape());
   BroadcastPlan outer{{1}, {{0}}}, inner{{1}, {{0}}};
   for (size_t i = 0; i < gone.size(); ++i) {
     BroadcastPlan& plan = gone[i] ? inner : outer;
@@ -229,7 +229,7 @@ Result<Ok> Reduce::eval(EvalContext& c) const {
 Result<Ok> Reduce::lower(Lowering& l) const {
   QC_ASSIGN(const std::vector<bool> gone, reduced());
   const Type &x = l.in_type(0), &y = l.out_type();
-  const Ints strides = logical_strides(x);
+  const Ints strides = strides_of(x);
   // The kept axes go in the order the result lies in memory, the others in logical order.
   std::vector<size_t> kept(static_cast<size_t>(y.rank()), gone.size());
   Loops outer, inner;

@@ -142,11 +142,14 @@ Result<Values> aten_glu(Import& m) {
   if (!(half * Dim(2) == size)) {
     return m.fail(Code::shape, "axis {} has size {}, expected an even one", axis, size.str());
   }
-  const auto part = [&](const Dim& from, const Dim& to) {
-    return m.emit("slice", {x}, {{"axes", Ints{axis}}, {"starts", Dims{from}}, {"ends", Dims{to}}, {"steps", Ints{1}}});
+  const auto part = [&](const Dim& from) {
+    Dims start(x->shape().size(), 0), extent = x->shape();
+    start[static_cast<size_t>(axis)] = from;
+    extent[static_cast<size_t>(axis)] = half;
+    return m.emit("slice", {x}, {{"start", start}, {"size", extent}, {"step", Dims(start.size(), 1)}});
   };
-  QC_ASSIGN(Value * first, part(Dim(0), half));
-  QC_ASSIGN(Value * second, part(half, size));
+  QC_ASSIGN(Value * first, part(Dim(0)));
+  QC_ASSIGN(Value * second, part(half));
   QC_ASSIGN(second, m.emit("sigmoid", {second}));
   return one(m.emit("mul", {first, second}));
 }

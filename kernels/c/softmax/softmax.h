@@ -1,0 +1,12 @@
+#ifndef QK_SOFTMAX_H
+#define QK_SOFTMAX_H
+#include <stdint.h>
+
+/* x and y are [outer, n, inner]; rows run along n. With m the largest element of a row and s the sum
+ * of exp(x - m), both in 16 lanes: softmax is exp(x - m) / s, log_softmax is (x - m) - log(s). f16 and
+ * bf16 compute in f32 and round once. y may be x for softmax, not for log_softmax. */
+typedef struct {
+  int32_t outer, n, inner;
+} qk_softmax_params;
+
+#endif

@@ -1,0 +1,211 @@
+#include "kernels/c/scan/scan.h"
+
+#include "interp/eval.h"
+#include "kernels/numerics/scalar_ops.h"
+#include "ops/common/axis.h"
+#include "ops/common/dispatch.h"
+#include "ops/common/importing.h"
+#include "ops/common/registration.h"
+
+namespace qc {
+namespace {
+
+const OpInfo kCumSum = {.name = "cumsum", .summary = "running sums along an axis"};
+const OpInfo kCumProd = {.name = "cumprod", .summary = "running products along an axis"};
+const OpInfo kCumMax = {.name = "cummax", .outputs = 2, .summary = "largest element so far, and its position"};
+const OpInfo kCumMin = {.name = "cummin", .outputs = 2, .summary = "smallest element so far, and its position"};
+
+float times(float a, float b) { return qn_mulf(a, b); }
+double times(double a, double b) { return qn_mul(a, b); }
+template <class T>
+T times(T a, T b) {
+  return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+}
+template <class T>
+T plus(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) return a + b;
+  else return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+}
+
+Result<Ok> check_type(const Node& node) {
+  const DType d = node.input_type(0).dtype;
+  if (d != DType::boolean && bits(d) >= 8 && !(is_float(d) && bits(d) == 8)) return Ok{};
+  return error(Code::type, node.loc(), "{} of {} values", node.op(), name(d));
+}
+
+}  // namespace
+
+/// cumsum and cumprod: one element after the other; 16-bit floats accumulate in f32.
+class Scan final : public OpNode<Scan> {
+ public:
+  explicit Scan(bool sums) : sums_(sums) {}
+  int64_t axis = 0;
+  bool exclusive = false, reverse = false;
+
+  const OpInfo& info() const override { return sums_ ? kCumSum : kCumProd; }
+  void attrs(AttrVisitor& v) override {
+    v("axis", axis);
+    v("exclusive", exclusive, false);
+    v("reverse", reverse, false);
+  }
+  Result<std::vector<Type>> infer() const override {
+    const Type& x = input_type(0);
+    QC_TRY(check_type(*this));
+    QC_TRY(resolve_axis(axis, x.rank(), loc()));
+    return std::vector<Type>{Type(x.dtype, x.shape)};
+  }
+  Result<Ok> eval(EvalContext& c) const override {
+    const Tensor& x = c.in(0);
+    QC_ASSIGN(const int64_t at, resolve_axis(axis, x.rank(), loc()));
+    const AxisView view(x.shape(), at);
+    return for_arithmetic_type(x.dtype(), loc(), [&](auto type) {
+      using E = decltype(type);
+      using T = typename E::Element;
+      view.for_each_row([&](int64_t start) {
+        T sum = static_cast<T>(sums_ ? 0 : 1);
+        for (int64_t k = 0; k < view.n; ++k) {
+          const int64_t i = start + (reverse ? view.n - 1 - k : k) * view.inner;
+          const T v = E::load(x, i), next = sums_ ? plus(sum, v) : times(sum, v);
+          E::store(c.out(0), i, exclusive ? sum : next);
+          sum = next;
+        }
+      });
+    });
+  }
+  Result<Ok> lower(Lowering& l) const override {
+    QC_ASSIGN(const int64_t at, resolve_axis(axis, l.in_type(0).rank(), loc()));
+    const AxisView view(l.in_dims(0), at);
+    QC_ASSIGN(const std::string suffix, arithmetic_suffix(l.in_type(0).dtype, loc()));
+    QC_TRY(param(view.outer * view.n * view.inner, loc()));
+    const qk_scan_params params{static_cast<int32_t>(view.outer), static_cast<int32_t>(view.n),
+                                static_cast<int32_t>(view.inner), exclusive, reverse};
+    CallInfo info;
+    info.in_place = {{0, 0}};
+    l.call((sums_ ? "qk_scan_sum_" : "qk_scan_prod_") + suffix, params, {l.in(0)}, {l.out()}, info);
+    return Ok{};
+  }
+
+ private:
+  bool sums_;
+};
+
+/// cummax and cummin: of equal elements the last position counts; NaN stays.
+class ScanExtreme final : public OpNode<ScanExtreme> {
+ public:
+  explicit ScanExtreme(bool largest) : largest_(largest) {}
+  int64_t axis = 0;
+
+  const OpInfo& info() const override { return largest_ ? kCumMax : kCumMin; }
+  void attrs(AttrVisitor& v) override { v("axis", axis); }
+  Result<std::vector<Type>> infer() const override {
+    const Type& x = input_type(0);
+    QC_TRY(check_type(*this));
+    QC_TRY(resolve_axis(axis, x.rank(), loc()));
+    return std::vector<Type>{Type(x.dtype, x.shape), Type(DType::i64, x.shape)};
+  }
+  Result<Ok> eval(EvalContext& c) const override {
+    const Tensor& x = c.in(0);
+    QC_ASSIGN(const int64_t at, resolve_axis(axis, x.rank(), loc()));
+    const AxisView view(x.shape(), at);
+    int64_t* positions = c.out(1).mutable_data<int64_t>();
+    return for_arithmetic_type(x.dtype(), loc(), [&](auto type) {
+      using E = decltype(type);
+      view.for_each_row([&](int64_t start) {
+        int64_t best = 0;
+        for (int64_t k = 0; k < view.n; ++k) {
+          const auto v = E::load(x, start + k * view.inner), b = E::load(x, start + best * view.inner);
+          if ((largest_ ? v >= b : v <= b) || v != v) best = k;
+          E::store(c.out(0), start + k * view.inner, E::load(x, start + best * view.inner));
+          positions[start + k * view.inner] = best;
+        }
+      });
+    });
+  }
+  Result<Ok> lower(Lowering& l) const override {
+    QC_ASSIGN(const int64_t at, resolve_axis(axis, l.in_type(0).rank(), loc()));
+    const AxisView view(l.in_dims(0), at);
+    QC_ASSIGN(const std::string suffix, arithmetic_suffix(l.in_type(0).dtype, loc()));
+    QC_TRY(param(view.outer * view.n * view.inner, loc()));
+    const qk_extreme_params params{static_cast<int32_t>(view.outer), static_cast<int32_t>(view.n),
+                                   static_cast<int32_t>(view.inner)};
+    l.call((largest_ ? "qk_scan_max_" : "qk_scan_min_") + suffix, params, {l.in(0)}, {l.out(0), l.out(1)});
+    return Ok{};
+  }
+
+ private:
+  bool largest_;
+};
+
+namespace {
+
+template <OpName kName>
+Result<Values> onnx_scan(Import& m) {
+  QC_ASSIGN(Value * operand_axis, operand(m, 1));
+  QC_ASSIGN(const Ints axis, m.known_static(operand_axis, "axis"));
+  if (axis.size() != 1) return m.fail(Code::shape, "axis has {} elements, expected one", axis.size());
+  QC_ASSIGN(const bool exclusive, m.b("exclusive", false));
+  QC_ASSIGN(const bool reverse, m.b("reverse", false));
+  return one(m.emit(kName.text, {m.in(0)}, {{"axis", axis[0]}, {"exclusive", exclusive}, {"reverse", reverse}}));
+}
+
+/// Integers and bool accumulate in i64; a rank-0 tensor is its own result.
+template <OpName kName>
+Result<Values> aten_scan(Import& m) {
+  QC_ASSIGN(Value * x, m.tensor("self"));
+  QC_ASSIGN(const int64_t axis, m.i("dim", 0));
+  QC_ASSIGN(const DType type, m.dtype("dtype", is_float(x->dtype()) ? x->dtype() : DType::i64));
+  QC_ASSIGN(x, m.cast(x, type));
+  if (x->rank() == 0) return Values{x};
+  return one(m.emit(kName.text, {x}, {{"axis", axis}}));
+}
+
+template <OpName kName>
+Result<Values> aten_scan_extreme(Import& m) {
+  QC_ASSIGN(Value * x, m.tensor("self"));
+  QC_ASSIGN(const int64_t axis, m.i("dim", 0));
+  return m.emit_all(kName.text, {x}, {{"axis", axis}});
+}
+
+/// Differences of neighbours, n times.
+Result<Values> aten_diff(Import& m) {
+  QC_ASSIGN(Value * x, m.tensor("self"));
+  QC_ASSIGN(const int64_t times, m.i("n", 1));
+  QC_ASSIGN(int64_t axis, m.i("dim", -1));
+  QC_ASSIGN(axis, resolve_axis(axis, x->rank(), m.loc()));
+  if (m.given("prepend") || m.given("append")) {
+    return m.fail(Code::unsupported, "diff with prepended or appended values");
+  }
+  if (times < 0 || times > 16) return m.fail(Code::attribute, "differences of order {}", times);
+  for (int64_t i = 0; i < times; ++i) {
+    Dims start(x->shape().size(), 0), size = x->shape(), step(start.size(), 1);
+    Dim& extent = size[static_cast<size_t>(axis)];
+    extent = max(extent - Dim(1), Dim(0));
+    QC_ASSIGN(Value * low, m.emit("slice", {x}, {{"start", start}, {"size", size}, {"step", step}}));
+    start[static_cast<size_t>(axis)] = Dim(1);
+    QC_ASSIGN(Value * high, m.emit("slice", {x}, {{"start", start}, {"size", size}, {"step", step}}));
+    QC_ASSIGN(x, m.emit(x->dtype() == DType::boolean ? "logical_xor" : "sub", {high, low}));
+  }
+  return Values{x};
+}
+
+constexpr ImportRow kRows[] = {
+    {"", "CumSum", onnx_scan<"cumsum">},
+    {"", "CumProd", onnx_scan<"cumprod">},
+    {"aten", "cumsum.default", aten_scan<"cumsum">},
+    {"aten", "cumprod.default", aten_scan<"cumprod">},
+    {"aten", "cummax.default", aten_scan_extreme<"cummax">},
+    {"aten", "cummin.default", aten_scan_extreme<"cummin">},
+    {"aten", "diff.default", aten_diff},
+};
+
+}  // namespace
+
+void register_scan(Registration& r) {
+  r.op(&kCumSum, [] { return std::unique_ptr<Node>(std::make_unique<Scan>(true)); });
+  r.op(&kCumProd, [] { return std::unique_ptr<Node>(std::make_unique<Scan>(false)); });
+  r.op(&kCumMax, [] { return std::unique_ptr<Node>(std::make_unique<ScanExtreme>(true)); });
+  r.op(&kCumMin, [] { return std::unique_ptr<Node>(std::make_unique<ScanExtreme>(false)); });
+  r.imports(kRows);
+}
+
+}  // namespace qc

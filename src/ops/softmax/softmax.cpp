@@ -1,0 +1,182 @@
+#include "interp/eval.h"
+#include "kernels/c/softmax/softmax.h"
+#include "kernels/numerics/reduce.h"
+#include "kernels/numerics/scalar_ops.h"
+#include "ops/common/axis.h"
+#include "ops/common/dispatch.h"
+#include "ops/common/importing.h"
+#include "ops/common/registration.h"
+
+namespace qc {
+namespace {
+
+const OpInfo kSoftmax = {
+    .name = "softmax",
+    .traits = kAnyLayout,
+    .summary = "exponentials along an axis divided by their sum",
+};
+const OpInfo kLogSoftmax = {
+    .name = "log_softmax",
+    .traits = kAnyLayout,
+    .summary = "logarithm of the softmax along an axis",
+};
+
+#define QC_SOFTMAX_ROW(T, t)                                                          \
+  void softmax_row(std::vector<T>& x, bool log) {                                     \
+    const auto n = std::ssize(x);                                                     \
+    const T max = qn_row_max_##t(x.data(), n, 1);                                     \
+    std::vector<T> e(x.size());                                                       \
+    for (size_t i = 0; i < x.size(); ++i) e[i] = qn_exp_##t(x[i] - max);              \
+    const T sum = qn_sum_##t(e.data(), n, 1), log_sum = qn_log_##t(sum);              \
+    for (size_t i = 0; i < x.size(); ++i) x[i] = log ? (x[i] - max) - log_sum : e[i] / sum; \
+  }
+QC_SOFTMAX_ROW(float, f32)
+QC_SOFTMAX_ROW(double, f64)
+#undef QC_SOFTMAX_ROW
+
+}  // namespace
+
+/// softmax and log_softmax along one axis, in the order kernels/c/softmax/softmax.h states.
+class Softmax final : public OpNode<Softmax> {
+ public:
+  explicit Softmax(bool log) : log_(log) {}
+  int64_t axis = -1;
+
+  const OpInfo& info() const override { return log_ ? kLogSoftmax : kSoftmax; }
+  void attrs(AttrVisitor& v) override { v("axis", axis); }
+
+  Result<std::vector<Type>> infer() const override {
+    const Type& x = input_type(0);
+    if (!is_float(x.dtype) || bits(x.dtype) < 16) {
+      return error(Code::type, loc(), "{} of {} values", op(), name(x.dtype));
+    }
+    QC_TRY(resolve_axis(axis, x.rank(), loc()));
+    Type y = x;
+    y.format = nullptr;
+    return std::vector<Type>{y};
+  }
+
+  Result<Ok> eval(EvalContext& c) const override {
+    const Tensor& x = c.in(0);
+    QC_ASSIGN(const int64_t at, resolve_axis(axis, x.rank(), loc()));
+    const AxisView view(x.shape(), at);
+    return for_arithmetic_type(x.dtype(), loc(), [&](auto type) {
+      using E = decltype(type);
+      using T = typename E::Element;
+      if constexpr (std::is_floating_point_v<T>) {
+        std::vector<T> row(static_cast<size_t>(view.n));
+        view.for_each_row([&](int64_t start) {
+          for (int64_t k = 0; k < view.n; ++k) row[static_cast<size_t>(k)] = E::load(x, start + k * view.inner);
+          softmax_row(row, log_);
+          for (int64_t k = 0; k < view.n; ++k) E::store(c.out(0), start + k * view.inner, row[static_cast<size_t>(k)]);
+        });
+      }
+    });
+  }
+
+  Result<Ok> lower(Lowering& l) const override {
+    const Type& x = l.in_type(0);
+    QC_ASSIGN(const int64_t at, resolve_axis(axis, x.rank(), loc()));
+    const AxisView view(l.in_dims(0), physical_axis(x, at));
+    QC_TRY(param(view.outer * view.n * view.inner, loc()));
+    const qk_softmax_params params{static_cast<int32_t>(view.outer), static_cast<int32_t>(view.n),
+                                   static_cast<int32_t>(view.inner)};
+    CallInfo info;
+    if (!log_) info.in_place = {{0, 0}};
+    const std::string kernel = (log_ ? "qk_log_softmax_" : "qk_softmax_") + std::string(name(x.dtype));
+    l.call(kernel, params, {l.in(0)}, {l.out()}, info);
+    return Ok{};
+  }
+
+ private:
+  bool log_;
+};
+
+namespace {
+
+/// Runs `body` on the value as versions below 13 see it: everything from the axis on is one row.
+template <class F>
+Result<Values> with_onnx_axis(const Import& m, F&& body) {
+  QC_ASSIGN(Value * x, operand(m, 0));
+  QC_ASSIGN(int64_t axis, m.i("axis", m.version() >= 13 ? -1 : 1));
+  if (m.version() < 13 && axis == x->rank()) axis = x->rank() - 1;
+  QC_ASSIGN(axis, resolve_axis(axis, x->rank(), m.loc()));
+  if (m.version() >= 13 || axis == x->rank() - 1) return one(body(x, axis));
+  const Dims shape = x->shape();
+  const Dims rows(shape.begin(), shape.begin() + axis), columns(shape.begin() + axis, shape.end());
+  QC_ASSIGN(x, m.emit("reshape", {x}, {{"shape", Dims{product(rows), product(columns)}}}));
+  QC_ASSIGN(Value * y, body(x, int64_t{1}));
+  return one(m.emit("reshape", {y}, {{"shape", shape}}));
+}
+
+template <OpName kName>
+Result<Values> onnx_softmax(Import& m) {
+  return with_onnx_axis(m, [&](Value* x, int64_t axis) { return m.emit(kName.text, {x}, {{"axis", axis}}); });
+}
+
+/// 1 at the first largest element of each row, else 0.
+Result<Values> onnx_hardmax(Import& m) {
+  return with_onnx_axis(m, [&](Value* x, int64_t axis) -> Result<Value*> {
+    const Dim& n = x->shape()[static_cast<size_t>(axis)];
+    if (!n.is_static()) return m.fail(Code::dim, "axis {} has a symbolic size; bind it with --dim", axis);
+    QC_TRY(checked_bytes(DType::i64, Ints{n.value()}));
+    Ints shape(static_cast<size_t>(x->rank() - axis), 1);
+    shape[0] = n.value();
+    Tensor positions(DType::i64, shape);
+    for (int64_t i = 0; i < n.value(); ++i) positions.set_int(i, i);
+    QC_ASSIGN(Value * best, m.emit("argmax", {x}, {{"axis", axis}}));
+    QC_ASSIGN(Value * hit, m.emit("eq", {best, m.graph().constant(std::move(positions))}));
+    return m.cast(hit, x->dtype());
+  });
+}
+
+/// A rank-0 tensor is a row of one.
+Result<Value*> aten_row(const Import& m, const char* op) {
+  QC_ASSIGN(Value * x, m.tensor("self"));
+  QC_ASSIGN(const int64_t axis, m.i("dim", -1));
+  QC_ASSIGN(const bool to_float, m.b("half_to_float", false));
+  QC_ASSIGN(const DType type, m.dtype("dtype", to_float ? DType::f32 : x->dtype()));
+  QC_ASSIGN(x, m.cast(x, type));
+  QC_ASSIGN(x, as_float(m, x));
+  if (x->rank() > 0) return m.emit(op, {x}, {{"axis", axis}});
+  QC_ASSIGN(x, m.emit("reshape", {x}, {{"shape", Dims{1}}}));
+  QC_ASSIGN(x, m.emit(op, {x}, {{"axis", int64_t{0}}}));
+  return m.emit("reshape", {x}, {{"shape", Dims{}}});
+}
+template <OpName kName>
+Result<Values> aten_softmax(Import& m) {
+  return one(aten_row(m, kName.text));
+}
+
+/// Rows of nothing but -inf become zeros.
+Result<Values> aten_safe_softmax(Import& m) {
+  QC_ASSIGN(Value * x, m.tensor("self"));
+  QC_ASSIGN(const int64_t axis, m.i("dim", -1));
+  QC_ASSIGN(Value * y, aten_row(m, "softmax"));
+  QC_ASSIGN(Value * masked, m.emit("eq", {x, m.scalar(-kInf, x->dtype())}));
+  QC_ASSIGN(masked, m.emit("reduce_all", {masked}, {{"axes", Ints{axis}}, {"keepdims", true}}));
+  return one(m.emit("where", {masked, m.scalar(0, y->dtype()), y}));
+}
+
+constexpr ImportRow kRows[] = {
+    {"", "Softmax", onnx_softmax<"softmax">},
+    {"", "LogSoftmax", onnx_softmax<"log_softmax">},
+    {"", "Hardmax", onnx_hardmax},
+    {"aten", "softmax.int", aten_softmax<"softmax">},
+    {"aten", "_softmax.default", aten_softmax<"softmax">},
+    {"aten", "special_softmax.default", aten_softmax<"softmax">},
+    {"aten", "log_softmax.int", aten_softmax<"log_softmax">},
+    {"aten", "_log_softmax.default", aten_softmax<"log_softmax">},
+    {"aten", "special_log_softmax.default", aten_softmax<"log_softmax">},
+    {"aten", "_safe_softmax.default", aten_safe_softmax},
+};
+
+}  // namespace
+
+void register_softmax(Registration& r) {
+  r.op(&kSoftmax, [] { return std::unique_ptr<Node>(std::make_unique<Softmax>(false)); });
+  r.op(&kLogSoftmax, [] { return std::unique_ptr<Node>(std::make_unique<Softmax>(true)); });
+  r.imports(kRows);
+}
+
+}  // namespace qc
