@@ -187,7 +187,7 @@ std::string run_case(const Case& c, const std::string& out) {
   Verdict best;
   for (const Variant& variant : c.variants) {
     Verdict verdict = CaseRun(c, variant, out).verdict();
-    if (rank(verdict.stage) > rank(best.stage)) best = std::move(verdict);
+    if (rank(verdict.stage) >= rank(best.stage)) best = std::move(verdict);
     if (best.stage == "pass") break;
   }
   return fmt::format("{}\t{}\t{}\t{}", best.level, best.frozen ? "frozen" : "", best.stage,

@@ -127,6 +127,23 @@ Result<std::vector<Unit>> collect(const std::string& dir) {
   return units;
 }
 
+/// One bad program must not hide the others: those the compiler names go alone; without a name the
+/// unit is halved.
+void split(const Unit& unit, const Result<std::string>& log, std::vector<Unit>& units) {
+  Unit good{unit.name + "g", {}, unit.large}, bad{unit.name + "b", {}, unit.large};
+  for (const std::string& p : unit.programs) {
+    bool named = log.ok() && log->find(p + "/" + p) != std::string::npos;
+    (named ? bad : good).programs.push_back(p);
+  }
+  if (bad.programs.empty() || good.programs.empty()) {
+    auto middle = unit.programs.begin() + static_cast<ptrdiff_t>(unit.programs.size() / 2);
+    good.programs.assign(unit.programs.begin(), middle);
+    bad.programs.assign(middle, unit.programs.end());
+  }
+  units.push_back(std::move(good));
+  units.push_back(std::move(bad));
+}
+
 }  // namespace
 
 Result<Ok> emit_c(const std::string& dir, const std::string& name, const Program& program) {
@@ -167,11 +184,7 @@ Result<std::map<std::string, std::string>> build_c(const std::string& dir, int j
         auto log = read_text(fmt::format("{}/{}.log", dir, unit.name));
         failed[unit.programs[0]] = log.ok() ? *log : "the compiler failed";
       } else {
-        // One bad program must not hide the others: halve until it is alone.
-        size_t half = unit.programs.size() / 2;
-        auto middle = unit.programs.begin() + static_cast<ptrdiff_t>(half);
-        again.push_back({unit.name + "a", {unit.programs.begin(), middle}, unit.large});
-        again.push_back({unit.name + "b", {middle, unit.programs.end()}, unit.large});
+        split(unit, read_text(fmt::format("{}/{}.log", dir, unit.name)), again);
       }
     }
     units = std::move(again);

@@ -99,6 +99,7 @@ class Source {
       case BufferKind::arena: base = "arena"; offset += b.offset; break;
       case BufferKind::state: base = "state"; offset += b.offset; break;
       case BufferKind::constant:
+        if (b.bytes == 0) return "(const void *)\"\"";  // nothing is read, but null is for absent
         base = "weights";
         offset += weights_[static_cast<size_t>(root.buffer)];
         break;

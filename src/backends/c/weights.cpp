@@ -14,9 +14,12 @@ WeightMap map_weights(const Program& program) {
   map.offsets.assign(program.buffers.size(), -1);
   std::vector<bool> used(program.buffers.size(), false);
   for_each_step(program.steps, [&](const Step& s) {
-    for (View v : s.in) {
+    auto use = [&](View v) {
       if (v.buffer >= 0) used[static_cast<size_t>(program.resolve(v).buffer)] = true;
-    }
+    };
+    for (View v : s.in) use(v);
+    use(s.condition);
+    use(s.limit);
   });
   std::map<ConstId, int64_t> seen;
   auto add = [&](size_t i, ConstId id) {
