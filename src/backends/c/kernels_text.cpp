@@ -10,8 +10,7 @@ namespace qc {
 namespace {
 
 /// Appends a file with its quoted includes replaced by their text; headers once each.
-void append(std::string_view path, std::set<std::string>& headers, std::set<std::string>& system,
-            std::string& out) {
+void append(std::string_view path, std::set<std::string>& headers, std::string& out) {
   const std::string_view text = kernel_source(path);
   QC_CHECK(!text.empty(), "a kernel includes a file that is not embedded");
   const std::string folder(path.substr(0, path.rfind('/') + 1));
@@ -25,10 +24,8 @@ void append(std::string_view path, std::set<std::string>& headers, std::set<std:
       std::string target(line.substr(10, line.find('"', 10) - 10));
       if (kernel_source(target).empty()) target = folder + target;
       if (target.ends_with(".inc") || headers.insert(target).second) {
-        append(target, headers, system, out);
+        append(target, headers, out);
       }
-    } else if (line.starts_with("#include <")) {
-      system.insert(std::string(line));
     } else {
       out += line;
       out += '\n';
@@ -43,14 +40,12 @@ std::string kernels_text(const Program& program, const COptions& options) {
   for_each_step(program.steps, [&](const Step& s) {
     if (s.kind == Step::Kind::call) families.insert(find_kernel(s.kernel)->family);
   });
-  std::set<std::string> headers, system;
-  std::string body;
-  for (const std::string& family : families) {
-    append("kernels/c/" + family + "/portable.c", headers, system, body);
-  }
+  std::set<std::string> headers;
   std::string out = fmt::format("/* Kernels of {}. */\n", options.name);
-  for (const std::string& line : system) out += line + "\n";
-  return out + "\n" + body;
+  for (const std::string& family : families) {
+    append("kernels/c/" + family + "/portable.c", headers, out);
+  }
+  return out;
 }
 
 }  // namespace qc
