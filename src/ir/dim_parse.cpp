@@ -9,6 +9,11 @@ namespace {
 
 constexpr int kMaxDepth = 64;
 
+/// Whether a product would have more terms than any real shape.
+bool too_large(const Dim& a, const Dim& b) {
+  return a.str().size() * b.str().size() > size_t{1} << 20;
+}
+
 class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text) {}
@@ -59,6 +64,7 @@ class Parser {
         left = mod(left, right);
       } else if (take("*")) {
         QC_ASSIGN(Dim right, unary(depth));
+        if (too_large(left, right)) return fail("too many terms");
         left = left * right;
       } else {
         return left;
@@ -76,7 +82,10 @@ class Parser {
       QC_ASSIGN(Dim power, atom(depth));
       if (!power.is_static() || power.value() < 0 || power.value() > 8) return fail("bad power");
       Dim out(1);
-      for (int64_t i = 0; i < power.value(); ++i) out = out * base;
+      for (int64_t i = 0; i < power.value(); ++i) {
+        if (too_large(out, base)) return fail("too many terms");
+        out = out * base;
+      }
       return out;
     }
     return base;

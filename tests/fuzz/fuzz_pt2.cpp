@@ -4,20 +4,23 @@
 #include <cstdint>
 #include <memory>
 
-#include "frontends/pt2/archive.h"
+#include "frontends/pt2/importer.h"
 #include "frontends/pt2/pickle.h"
 #include "frontends/pt2/symexpr.h"
+#include "ops/common/registration.h"
 #include "tests/fuzz/replay.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  static const bool registered = (qc::register_all_ops(), true);
+  (void)registered;
   const std::span<const std::byte> bytes{reinterpret_cast<const std::byte*>(data), size};
   const std::string_view text{reinterpret_cast<const char*>(data), size};
   if (auto archive = qc::pt2::Archive::read(bytes, "fuzz.pt2", nullptr); archive.ok()) {
     for (const auto& spec : archive->program().input_specs) {
       (void)archive->weight(spec.target).ok();
     }
-    for (const auto& [name, value] : archive->program().graph.sym_ints) {
-      (void)qc::pt2::parse_symexpr(value.expr, {}).ok();
+    if (auto graph = qc::pt2::import_archive(*archive); graph.ok()) {
+      QC_CHECK(qc::verify(**graph).ok(), "an imported graph is not well formed");
     }
   }
   (void)qc::pt2::read_pickle(bytes, {}).ok();

@@ -283,6 +283,35 @@ BLOCKS = [(no_grad_inside, {}), (two_no_grad_blocks, {}), (autocast_block, dict(
           (dead_random, {}), (checks, {})]
 
 
+# Control flow.
+def branch(m, x):
+    return torch.cond(x.sum() > 0, lambda x: x * 2, lambda x: (x - 1).sin(), (x,))
+
+
+def branch_with_weights(m, x):
+    return torch.cond(x[0, 0] > 100, lambda x: x + m.w, lambda x: x * m.w, (x,)) + 1
+
+
+def repeat_until_small(m, x):
+    return torch._higher_order_ops.while_loop(
+        lambda i, y: y.abs().sum() > 1, lambda i, y: (i + 1, y * 0.5), (torch.tensor(0), x.clone()))
+
+
+def running_sum(m, x):
+    from torch._higher_order_ops.scan import scan
+    carry, rows = scan(lambda c, row: (c + row, c * row), torch.zeros(6), x)
+    return carry, rows
+
+
+def per_row(m, x):
+    from torch._higher_order_ops.map import map as map_rows
+    return map_rows(lambda row, w: row * w + 1, x, m.w)
+
+
+CONTROL = [(branch, {}), (branch_with_weights, dict(w=data(4, 6, seed=13))), (repeat_until_small, {}),
+           (running_sum, {}), (per_row, dict(w=data(6, seed=14)))]
+
+
 # Outputs and inputs of every kind.
 def many_outputs(m, x):
     return x, x * 2, m.b, x, None, 3, {"a": x + 1, "b": [x - 1, 2.5]}
@@ -340,7 +369,7 @@ def slice_by_size(m, x):
 
 SYMBOLIC = [divide_by_size, size_root, ranges_of_sizes, reshape_by_size, slice_by_size]
 
-CASES = ([(f, {}, (X,), False) for f in WRITES] + [(f, t, (X,), False) for f, t in TENSORS + BLOCKS] +
+CASES = ([(f, {}, (X,), False) for f in WRITES] + [(f, t, (X,), False) for f, t in TENSORS + BLOCKS + CONTROL] +
          [(f, t, a, False) for f, t, a in INTERFACES] + [(f, {}, (X,), True) for f in SYMBOLIC])
 
 
