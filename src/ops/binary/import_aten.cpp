@@ -154,32 +154,6 @@ Result<Values> aten_prelu(Import& m) {
   return one(m.emit("prelu", {x, slope}));
 }
 
-/// fmax and fmin prefer the operand that is not NaN.
-template <OpName kName>
-Result<Values> aten_ignoring_nan(Import& m) {
-  QC_ASSIGN(Pair ab, m.promoted("self", "other"));
-  QC_ASSIGN(Value * y, emit_pair(m, kName.text, ab));
-  if (!is_float(y->dtype())) return Values{y};
-  QC_ASSIGN(Value * a_nan, m.emit("isnan", {ab.first}));
-  QC_ASSIGN(Value * b_nan, m.emit("isnan", {ab.second}));
-  QC_ASSIGN(y, m.emit("where", {b_nan, ab.first, y}));
-  return one(m.emit("where", {a_nan, ab.second, y}));
-}
-
-/// log(e^a + e^b): the larger one plus log1p(e^-|a - b|).
-Result<Values> aten_logaddexp(Import& m) {
-  QC_ASSIGN(Pair ab, m.promoted("self", "other"));
-  QC_ASSIGN(Value * high, m.emit("max", {ab.first, ab.second}));
-  QC_ASSIGN(Value * same, m.emit("eq", {ab.first, ab.second}));
-  QC_ASSIGN(Value * gap, m.emit("sub", {ab.first, ab.second}));
-  QC_ASSIGN(gap, m.emit("abs", {gap}));
-  QC_ASSIGN(gap, m.emit("where", {same, m.scalar(0, gap->dtype()), gap}));
-  QC_ASSIGN(gap, m.emit("neg", {gap}));
-  QC_ASSIGN(gap, m.emit("exp", {gap}));
-  QC_ASSIGN(gap, m.emit("log1p", {gap}));
-  return one(m.emit("add", {high, gap}));
-}
-
 Result<Values> aten_ldexp(Import& m) {
   QC_ASSIGN(Pair ab, m.promoted("self", "other"));
   QC_ASSIGN(ab, floats(m, ab));
@@ -187,15 +161,20 @@ Result<Values> aten_ldexp(Import& m) {
   return one(m.emit("mul", {ab.first, power}));
 }
 
+/// fmax and fmin prefer the operand that is not NaN, which integers never are.
+template <OpName kName>
+Result<Values> aten_ignoring_nan(Import& m) {
+  QC_ASSIGN(Pair ab, m.promoted("self", "other"));
+  return one(emit_pair(m, is_float(ab.first->dtype()) ? kName.text : kName.text + 1, ab));
+}
+
 /// 0 below zero, 1 above, `values` at zero.
 Result<Values> aten_heaviside(Import& m) {
   QC_ASSIGN(Pair ab, m.promoted("self", "values"));
   const DType type = ab.first->dtype();
-  Value* const zero = m.scalar_int(0, type);
-  QC_ASSIGN(Value * at_zero, m.emit("eq", {ab.first, zero}));
-  QC_ASSIGN(Value * above, m.emit("gt", {ab.first, zero}));
-  QC_ASSIGN(Value * step, m.cast(above, type));
-  return one(m.emit("where", {at_zero, ab.second, step}));
+  QC_ASSIGN(ab, floats(m, ab));
+  QC_ASSIGN(Value * y, m.emit("heaviside", {ab.first, ab.second}));
+  return one(m.cast(y, type));
 }
 
 constexpr ImportRow kAtenRows[] = {
@@ -224,8 +203,8 @@ constexpr ImportRow kAtenRows[] = {
     {"aten", "minimum.default", aten_binary<"min">},
     {"aten", "max.other", aten_binary<"max">},
     {"aten", "min.other", aten_binary<"min">},
-    {"aten", "fmax.default", aten_ignoring_nan<"max">},
-    {"aten", "fmin.default", aten_ignoring_nan<"min">},
+    {"aten", "fmax.default", aten_ignoring_nan<"fmax">},
+    {"aten", "fmin.default", aten_ignoring_nan<"fmin">},
     {"aten", "atan2.default", aten_float_binary<"atan2">},
     {"aten", "arctan2.default", aten_float_binary<"atan2">},
     {"aten", "hypot.default", aten_binary<"hypot">},
@@ -234,7 +213,7 @@ constexpr ImportRow kAtenRows[] = {
     {"aten", "xlogy.Scalar_Self", aten_float_binary<"xlogy">},
     {"aten", "xlogy.Scalar_Other", aten_float_binary<"xlogy">},
     {"aten", "ldexp.Tensor", aten_ldexp},
-    {"aten", "logaddexp.default", aten_logaddexp},
+    {"aten", "logaddexp.default", aten_float_binary<"logaddexp">},
     {"aten", "heaviside.default", aten_heaviside},
     {"aten", "addcmul.default", aten_addcmul},
     {"aten", "addcdiv.default", aten_addcdiv},

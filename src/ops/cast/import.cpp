@@ -12,6 +12,10 @@ Result<Values> cast_to(const Import& m, Value* x, DType to) {
   AttrMap attrs = {{"to", to}};
   if (!saturate) attrs["saturate"] = false;
   if (to == DType::f8e8m0) attrs["round"] = round;
+  // Too large a float keeps its low bits in ONNX's integers below a byte.
+  if (is_float(x->dtype()) && is_integer(to) && bits(to) < 8) {
+    QC_ASSIGN(x, m.cast(x, DType::i32));
+  }
   return one(m.emit("cast", {x}, attrs));
 }
 

@@ -39,9 +39,7 @@ Result<Values> aten_test(Import& m) {
 
 Result<Values> aten_isfinite(Import& m) {
   QC_ASSIGN(Value * x, m.tensor("self"));
-  if (!is_float(x->dtype())) return one(m.emit("eq", {x, x}));
-  QC_ASSIGN(Value * magnitude, m.emit("abs", {x}));
-  return one(m.emit("lt", {magnitude, m.scalar(kInf, x->dtype())}));
+  return one(m.emit(is_float(x->dtype()) ? "isfinite" : "eq", is_float(x->dtype()) ? Values{x} : Values{x, x}));
 }
 
 Result<Values> aten_signbit(Import& m) {
@@ -167,26 +165,8 @@ Result<Values> aten_round_decimals(Import& m) {
 
 /// log(x / (1 - x)), x limited to [eps, 1 - eps] when eps is given.
 Result<Values> aten_logit(Import& m) {
-  QC_ASSIGN(Value * x, m.tensor("self"));
-  QC_ASSIGN(x, as_float(m, x));
-  if (m.given("eps")) {
-    QC_ASSIGN(const double eps, m.f("eps", 0));
-    QC_ASSIGN(x, m.emit("clamp", {x}, {{"lo", eps}, {"hi", 1 - eps}}));
-  }
-  QC_ASSIGN(Value * rest, m.emit("sub", {m.scalar(1, x->dtype()), x}));
-  QC_ASSIGN(x, m.emit("div", {x, rest}));
-  return one(m.emit("log", {x}));
-}
-
-/// sin(pi x) / (pi x), 1 at 0.
-Result<Values> aten_sinc(Import& m) {
-  QC_ASSIGN(Value * x, m.tensor("self"));
-  QC_ASSIGN(x, as_float(m, x));
-  QC_ASSIGN(Value * at_zero, m.emit("eq", {x, m.scalar(0, x->dtype())}));
-  QC_ASSIGN(x, m.emit("mul", {x, m.scalar(M_PI, x->dtype())}));
-  QC_ASSIGN(Value * sine, m.emit("sin", {x}));
-  QC_ASSIGN(x, m.emit("div", {sine, x}));
-  return one(m.emit("where", {at_zero, m.scalar(1, x->dtype()), x}));
+  QC_ASSIGN(const double eps, m.f("eps", -1));
+  return aten_scaled(m, "logit", {{"eps", eps}});
 }
 
 Result<Values> aten_nan_to_num(Import& m) {
@@ -277,7 +257,12 @@ constexpr ImportRow kAtenRows[] = {
     {"aten", "rad2deg.default", aten_rad2deg},
     {"aten", "logit.default", aten_logit},
     {"aten", "special_logit.default", aten_logit},
-    {"aten", "sinc.default", aten_sinc},
+    {"aten", "sinc.default", aten_float<"sinc">},
+    {"aten", "special_sinc.default", aten_float<"sinc">},
+    {"aten", "lgamma.default", aten_float<"lgamma">},
+    {"aten", "special_gammaln.default", aten_float<"lgamma">},
+    {"aten", "digamma.default", aten_float<"digamma">},
+    {"aten", "special_digamma.default", aten_float<"digamma">},
     {"aten", "nan_to_num.default", aten_nan_to_num},
     {"aten", "isnan.default", aten_test<"isnan">},
     {"aten", "isinf.default", aten_test<"isinf">},

@@ -43,6 +43,7 @@ constexpr struct {
     {"softplus_beta", 1, 20},
     {"scaled_tanh", 1, 1},
     {"affine", 1, 0},
+    {"logit", -1, 0},
 };
 
 /// clamp is an op of its own, and relu is one of its spellings.
