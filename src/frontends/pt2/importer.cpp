@@ -38,12 +38,6 @@ class Importer {
     size_t state;
     CellId cell;
   };
-  struct UserInput {
-    std::string name;
-    CellId cell;
-    Value* value;
-  };
-
   Loc file_loc() const { return Loc{archive_.file(), {}, {}}; }
 
   /// Every bound dim must be one of the inputs'.
@@ -85,7 +79,7 @@ class Importer {
                            : graph_->add_input(name, std::move(type));
         CellId cell = context_.memory.allocate(value);
         QC_TRY(context_.define(name, cell, loc));
-        user_inputs_.push_back({name, cell, value});
+        user_inputs_.push_back(name);
       } else {
         QC_TRY(add_weight(spec, name, loc));
       }
@@ -138,8 +132,8 @@ class Importer {
       out.min = std::max<int64_t>(range.min.value_or(0), 0);
       if (range.max) out.max = *range.max;
     }
-    for (const UserInput& input : user_inputs_) {
-      for (const SymInt& size : plan_.flat.tensors.find(input.name)->second.sizes) {
+    for (const std::string& input : user_inputs_) {
+      for (const SymInt& size : plan_.flat.tensors.find(input)->second.sizes) {
         if (size.value || !size.hint) continue;
         QC_ASSIGN(Dim dim, context_.symbols.dim(size, file_loc()));
         auto range = graph_->dim_ranges.find(dim.str());
@@ -157,10 +151,6 @@ class Importer {
     }
     for (size_t i = 0; i < plan_.flat.outputs.size(); ++i) {
       QC_TRY(add_output(program_.output_specs[i], plan_.flat.outputs[i], seen));
-    }
-    for (const UserInput& input : user_inputs_) {
-      QC_ASSIGN(Value * value, context_.memory.read(input.cell));
-      if (value != input.value) graph_->add_output(input.name + "_mutated", value);
     }
     for (const StateCell& state : states_) {
       QC_ASSIGN(Value * value, context_.memory.read(state.cell));
@@ -216,7 +206,7 @@ class Importer {
   std::map<std::string, CellId, std::less<>> state_by_name_;
   std::map<const std::byte*, std::vector<std::pair<const StoredTensor*, ConstId>>> loaded_;
   std::vector<StateCell> states_;
-  std::vector<UserInput> user_inputs_;
+  std::vector<std::string> user_inputs_;
 };
 
 }  // namespace
