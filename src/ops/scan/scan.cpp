@@ -172,8 +172,13 @@ Result<Values> aten_diff(Import& m) {
   QC_ASSIGN(const int64_t times, m.i("n", 1));
   QC_ASSIGN(int64_t axis, m.i("dim", -1));
   QC_ASSIGN(axis, resolve_axis(axis, x->rank(), m.loc()));
-  if (m.given("prepend") || m.given("append")) {
-    return m.fail(Code::unsupported, "diff with prepended or appended values");
+  QC_ASSIGN(Value * before, m.optional_tensor("prepend"));
+  QC_ASSIGN(Value * after, m.optional_tensor("append"));
+  if (before || after) {
+    Values parts{x};
+    if (before) parts.insert(parts.begin(), before);
+    if (after) parts.push_back(after);
+    QC_ASSIGN(x, m.emit("concat", parts, {{"axis", axis}}));
   }
   if (times < 0 || times > 16) return m.fail(Code::attribute, "differences of order {}", times);
   for (int64_t i = 0; i < times; ++i) {
