@@ -79,4 +79,22 @@ Result<Ok> fold_new_nodes(Graph& graph, Node* before, Values& results) {
   return Ok{};
 }
 
+Result<Values> add_onnx(Graph& graph, const Loc& loc, std::string_view op, Values inputs,
+                        OnnxArgs args, size_t outputs) {
+  const ImportRow* row = import_table().find("", op, kOnnxVersion);
+  if (!row) return error(Code::unsupported_op, loc, "needs {}, which is not supported", op);
+  ForeignNode node;
+  node.op = std::string(op);
+  node.version = kOnnxVersion;
+  node.inputs = std::move(inputs);
+  node.args = std::move(args);
+  node.outputs = outputs;
+  node.loc = loc;
+  Node* before = graph.last();
+  Import import(graph, node);
+  QC_ASSIGN(Values results, row->import(import));
+  QC_TRY(fold_new_nodes(graph, before, results));
+  return results;
+}
+
 }  // namespace qc

@@ -9,24 +9,12 @@
 namespace qc::onnx {
 namespace {
 
-constexpr int kOpset = 18;  // of the nodes made here
 constexpr int64_t kMaxBatch = 64;
 
-/// Adds what ONNX's op of that name stands for.
-Result<Value*> add(Graph& graph, const Loc& loc, std::string op, Values inputs,
-                   std::vector<std::pair<std::string, Arg>> args = {}) {
-  ForeignNode node;
-  node.op = std::move(op);
-  node.version = kOpset;
-  node.inputs = std::move(inputs);
-  node.args = std::move(args);
-  node.loc = loc;
-  const ImportRow* row = import_table().find("", node.op, kOpset);
-  if (!row) return error(Code::unsupported_op, loc, "needs {}, which is not supported", node.op);
-  Node* before = graph.last();
-  Import import(graph, node);
-  QC_ASSIGN(Values results, row->import(import));
-  QC_TRY(fold_new_nodes(graph, before, results));
+/// What ONNX's op of that name gives.
+Result<Value*> add(Graph& graph, const Loc& loc, std::string_view op, Values inputs,
+                   OnnxArgs args = {}) {
+  QC_ASSIGN(Values results, add_onnx(graph, loc, op, std::move(inputs), std::move(args)));
   return results.at(0);
 }
 
