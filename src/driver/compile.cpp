@@ -8,6 +8,7 @@
 #include "backends/c/text.h"
 #include "driver/arrays.h"
 #include "interp/interpreter.h"
+#include "program/fuse_epilogues.h"
 #include "program/lowering.h"
 #include "program/plan.h"
 
@@ -23,19 +24,26 @@ Result<Ok> one_of(const char* option, const std::string& value, std::initializer
   return error(Code::usage, "{} is '{}': use one of {}", option, value, list);
 }
 
+/// What is done on the Program; each can be switched off like a pass.
+constexpr std::string_view kProgramPasses[] = {"fuse_epilogues", "share_storage", "reorder_steps"};
+
 PassOptions pass_options(const Options& options, PassStage first, PassStage last,
                          const PassObserver& observe) {
   PassOptions out;
   out.first = first;
   out.verify = options.verify;
-  out.disabled = options.disabled_passes;
+  for (const std::string& name : options.disabled_passes) {
+    if (std::find(std::begin(kProgramPasses), std::end(kProgramPasses), name) == std::end(kProgramPasses)) {
+      out.disabled.push_back(name);
+    }
+  }
   out.stop_after = options.stop_after;
   out.last = last;
   out.observe = observe;
   return out;
 }
 
-/// Whether `pass` is of the lower stage: everything before it makes the contract graph.
+/// Whether `name` is of the lower stage: everything before it makes the contract graph.
 bool is_lower_pass(const std::string& name) {
   for (const Pass& pass : pipeline()) {
     if (pass.name == name) return pass.stage == PassStage::lower;
@@ -96,9 +104,14 @@ Result<Program> make_program(Graph& graph, const Options& options, const PassObs
     }
   }
   if (!options.stop_after.empty() && !is_lower_pass(options.stop_after)) passes.stop_after.clear();
+  auto on = [&](std::string_view name, int level) {
+    const auto& off = options.disabled_passes;
+    return options.level >= level && std::find(off.begin(), off.end(), name) == off.end();
+  };
   QC_TRY(run_passes(graph, passes, context));
   QC_ASSIGN(Program program, lower(graph));
-  plan(program, {.reorder = options.level >= 2, .share = options.level >= 1});
+  if (on("fuse_epilogues", 1)) fuse_epilogues(program);
+  plan(program, {.reorder = on("reorder_steps", 2), .share = on("share_storage", 1)});
   return program;
 }
 

@@ -41,9 +41,6 @@ class Walker {
     for (const Step& step : steps) {
       if (step.kind == Step::Kind::call) {
         for (View v : step.in) touch(v, false);
-        for (const Stage& s : step.epilogue) {
-          if (s.kind == Stage::Kind::add) touch(s.operand, false);
-        }
         for (View v : step.out) touch(v, true);
         ++time_;
         continue;

@@ -41,14 +41,6 @@ struct View {
   bool operator==(const View&) const = default;
 };
 
-/// One stage of what a kernel does to a result before it stores it, in order.
-struct Stage {
-  enum class Kind : uint8_t { clamp, add };
-  Kind kind = Kind::clamp;
-  float lo = 0, hi = 0;  // clamp
-  View operand;          // add: a buffer of the result's shape
-};
-
 struct Step;
 using Steps = std::vector<Step>;
 
@@ -63,7 +55,6 @@ struct Step {
   std::vector<uint32_t> params;  // the kernel's parameter struct as 32-bit words
   std::vector<View> in, out;     // in the order of the kernel's arguments
   std::vector<std::pair<int, int>> in_place;  // (in, out): may share storage
-  std::vector<Stage> epilogue;
   int64_t macs = 0;
 
   // branch: `body` if the bool at `condition` is set, else `otherwise`.

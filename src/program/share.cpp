@@ -156,10 +156,6 @@ void share_in_place(Program& program) {
           if (static_cast<int>(k) == i || step.in[k].buffer < 0) continue;
           read_twice = read_twice || merger.find(step.in[k]).buffer == in.buffer;
         }
-        for (const Stage& stage : step.epilogue) {
-          if (stage.kind != Stage::Kind::add) continue;
-          read_twice = read_twice || merger.find(stage.operand).buffer == in.buffer;
-        }
         if (read_twice) continue;
         if (in.offset == 0 && source.bytes == target.bytes) {
           merger.merge(in.buffer, View{out.buffer, 0});
