@@ -26,10 +26,13 @@ enum Trait : uint32_t {
   kCommutative = 1u << 1,    // the first two operands may be swapped
   kMovesElements = 1u << 2,  // copies elements without computing: legal on codes of any type
   kReshapes = 1u << 3,       // output bytes are the input bytes in the same order (row-major)
-  kAnyLayout = 1u << 4,      // lower() handles channels-last operands and result
-  kWantsChannelsLast = 1u << 5,  // lower() is faster with channels-last operands and result
+  // lower() handles channels-last operand 0 and result (all operands of the result's rank for
+  // elementwise and moving ops); those of them that are not constants always have one layout
+  kAnyLayout = 1u << 4,
+  kWantsChannelsLast = 1u << 5,  // as kAnyLayout, and lower() is much faster so
   kRandom = 1u << 6,         // not a function of its operands: never folded or merged
   kHasRegions = 1u << 7,
+  kChangesLayout = 1u << 8,  // copies operand 0 to the layout named by its attribute `to`
 };
 
 /// Constant data about an op, one per op.

@@ -51,6 +51,13 @@ const OpEntry* OpTable::find(std::string_view name) const {
   return it == entries_.end() ? nullptr : &it->second;
 }
 
+const OpEntry* OpTable::find_trait(Trait trait) const {
+  for (const auto& [name, entry] : entries_) {
+    if (entry.info->has(trait)) return &entry;
+  }
+  return nullptr;
+}
+
 OpTable& op_table() {
   static OpTable table;
   return table;

@@ -21,6 +21,8 @@ class OpTable {
   void add(OpEntry entry);
   /// Null when there is no such op.
   const OpEntry* find(std::string_view name) const;
+  /// The first op, by name, with the trait; null when there is none.
+  const OpEntry* find_trait(Trait trait) const;
   const std::map<std::string_view, OpEntry>& all() const { return entries_; }
 
  private:

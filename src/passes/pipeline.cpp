@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "passes/assign_layouts.h"
 #include "passes/fold_constants.h"
 #include "passes/fold_scale_shift.h"
 #include "passes/fuse_clamp.h"
@@ -27,6 +28,7 @@ constexpr Pass kPipeline[] = {
     {"fold_scale_shift", PassStage::fuse, fold_scale_shift, "batch norms and biases go into weights"},
     {"fuse_clamp", PassStage::fuse, fuse_clamp, "clamps become limits of the op before"},
     // Here the contract graph is complete. Lower: every pass keeps every bit.
+    {"assign_layouts", PassStage::lower, assign_layouts, "channels-last around convolutions"},
 };
 
 Result<Ok> check_name(const std::string& name, bool disabling) {

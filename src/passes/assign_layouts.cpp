@@ -1,0 +1,177 @@
+#include "passes/assign_layouts.h"
+
+#include <fmt/format.h>
+
+#include <unordered_map>
+#include <unordered_set>
+
+#include "ir/capability.h"
+#include "ir/op_table.h"
+
+namespace qc {
+namespace {
+
+/// Multiply-accumulates that a moved element must come with to be worth moving.
+constexpr int64_t kMacsPerElement = 2;
+
+bool has_channels(const Value* v) { return v->rank() >= 3 && v->rank() <= 5; }
+
+/// Elements a relayout of the value moves: none where both orders are the same bytes.
+int64_t moved_elements(const Value* v) {
+  int64_t inner = 1, all = 1;
+  for (int64_t i = 0; i < v->rank(); ++i) {
+    const int64_t size = v->shape()[static_cast<size_t>(i)].value();
+    all *= size;
+    if (i >= 2) inner *= size;
+  }
+  return v->shape()[1] == Dim(1) || inner == 1 ? 0 : all;
+}
+
+class Layouts {
+ public:
+  explicit Layouts(Graph& graph) : graph_(graph), relayout_(op_table().find_trait(kChangesLayout)) {}
+
+  Result<bool> run(PassContext& context) {
+    if (!relayout_ || !decide()) return false;
+    int64_t moved = 0;
+    for (const Value* v : to_last_) moved += moved_elements(v);
+    for (const Value* v : to_rows_) moved += moved_elements(v);
+    if (macs_ < kMacsPerElement * moved) return false;
+    QC_TRY(apply());
+    context.remarks.push_back(fmt::format("assign_layouts: {} values channels-last, {} relayouts of {} elements",
+                                          last_.size(), to_last_.size() + to_rows_.size(), moved));
+    return true;
+  }
+
+ private:
+  bool is_last(const Value* v) const { return last_.contains(v); }
+
+  /// Whether operand i of a node in channels-last form must be channels-last.
+  static bool follows(const Node* n, size_t i) {
+    const Value* v = n->input(i);
+    if (!v || v->is_constant() || !has_channels(v)) return false;
+    const bool all = n->info().has(kElementwise) || n->info().has(kMovesElements);
+    return i == 0 || (all && v->rank() == n->output()->rank());
+  }
+
+  static bool can_follow(const Node* n) {
+    if (!n->info().has(kAnyLayout) || n->output_count() != 1 || capability<IsTranspose>(const_cast<Node*>(n))) {
+      return false;
+    }
+    const int64_t rank = n->output()->rank();
+    for (size_t i = 0; i < n->input_count(); ++i) {
+      if (follows(n, i) && rank >= 3 && n->input(i)->rank() != rank) return false;
+    }
+    return true;
+  }
+
+  /// Chooses the nodes and values that become channels-last; false when there are none.
+  bool decide() {
+    for (const Node* n = graph_.first(); n; n = n->next()) {
+      for (size_t i = 0; i < n->output_count(); ++i) {
+        if (!all_static(n->output(i)->shape())) return false;
+        if (n->output(i)->type().layout != Layout::row_major) return false;  // already assigned
+      }
+      const bool wants = n->info().has(kWantsChannelsLast) && n->output_count() == 1 &&
+                         has_channels(n->output()) && follows(n, 0);
+      bool in_form = wants;
+      if (wants) {
+        macs_ += n->macs();
+      } else if (can_follow(n)) {
+        int64_t with = 0, against = 0;
+        for (size_t i = 0; i < n->input_count(); ++i) {
+          if (follows(n, i)) (is_last(n->input(i)) ? with : against) += moved_elements(n->input(i));
+        }
+        bool any = false;
+        for (size_t i = 0; i < n->input_count(); ++i) any = any || (follows(n, i) && is_last(n->input(i)));
+        in_form = any && with >= against;
+      }
+      if (in_form) {
+        forms_.insert(n);
+        if (has_channels(n->output())) last_.insert(n->output());
+      }
+      const bool free = capability<IsTranspose>(const_cast<Node*>(n)) && n->info().has(kAnyLayout);
+      for (size_t i = 0; i < n->input_count() && !free; ++i) {
+        const Value* v = n->input(i);
+        if (!v) continue;
+        if (in_form && follows(n, i)) {
+          if (!is_last(v)) to_last_.insert(v);
+        } else if (is_last(v)) {
+          to_rows_.insert(v);
+        }
+      }
+    }
+    for (const Output& o : graph_.outputs()) need_rows(o.value);
+    for (const State& s : graph_.states()) need_rows(s.out);
+    return !last_.empty();
+  }
+  void need_rows(const Value* v) {
+    if (is_last(v)) to_rows_.insert(v);
+  }
+
+  Result<Value*> relayout(Value* v, const char* to, Node* before) {
+    std::unique_ptr<Node> node = relayout_->create();
+    Loc loc = v->def() ? v->def()->loc() : Loc{graph_.file, {v->name()}, {}};
+    QC_TRY(set_attrs(*node, {{"to", std::string(to)}}, loc));
+    QC_ASSIGN(Node* added, graph_.add(std::move(node), {v}, std::move(loc), before));
+    graph_.set_name(added->output(), v->name());
+    return added->output();
+  }
+
+  Result<Ok> apply() {
+    std::unordered_map<const Value*, Value*> as_last, as_rows;
+    auto turn_input = [&](Value* v) -> Result<Ok> {  // graph inputs and states
+      if (!to_last_.contains(v)) return Ok{};
+      QC_ASSIGN(as_last[v], relayout(v, "nhwc", graph_.first()));
+      return Ok{};
+    };
+    const std::vector<Node*> nodes = graph_.nodes();
+    for (Value* v : graph_.inputs()) QC_TRY(turn_input(v));
+    for (const State& s : graph_.states()) QC_TRY(turn_input(s.in));
+    for (Node* n : nodes) {
+      const bool in_form = forms_.contains(n);
+      for (size_t i = 0; i < n->input_count(); ++i) {
+        Value* v = n->input(i);
+        if (!v) continue;
+        auto& turned = in_form && follows(n, i) ? as_last : as_rows;
+        const bool free = capability<IsTranspose>(n) && n->info().has(kAnyLayout);
+        if (auto it = turned.find(v); it != turned.end() && !free) graph_.set_input(n, i, it->second);
+      }
+      for (size_t i = 0; i < n->output_count(); ++i) {
+        Value* v = n->output(i);
+        if (is_last(v)) {
+          Type type = v->type();
+          type.layout = Layout::channels_last;
+          graph_.set_type(v, std::move(type));
+        }
+        if (to_last_.contains(v)) {
+          QC_ASSIGN(as_last[v], relayout(v, "nhwc", n->next()));
+        }
+        if (to_rows_.contains(v)) {
+          QC_ASSIGN(as_rows[v], relayout(v, "row_major", n->next()));
+        }
+      }
+    }
+    for (size_t i = 0; i < graph_.outputs().size(); ++i) {
+      if (auto it = as_rows.find(graph_.outputs()[i].value); it != as_rows.end()) graph_.set_output(i, it->second);
+    }
+    for (size_t i = 0; i < graph_.states().size(); ++i) {
+      if (auto it = as_rows.find(graph_.states()[i].out); it != as_rows.end()) graph_.set_state_out(i, it->second);
+    }
+    return Ok{};
+  }
+
+  Graph& graph_;
+  const OpEntry* relayout_;
+  int64_t macs_ = 0;
+  std::unordered_set<const Node*> forms_;
+  std::unordered_set<const Value*> last_;     // stored channels-last
+  std::unordered_set<const Value*> to_last_;  // row-major values needed channels-last
+  std::unordered_set<const Value*> to_rows_;  // channels-last values needed row-major
+};
+
+}  // namespace
+
+Result<bool> assign_layouts(Graph& graph, PassContext& context) { return Layouts(graph).run(context); }
+
+}  // namespace qc
