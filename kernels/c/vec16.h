@@ -197,6 +197,14 @@ QK_INLINE qk_v16 qk_v16_max(qk_v16 a, qk_v16 b) {
 
 #endif
 
+/* Every lane divided by d. */
+QK_INLINE qk_v16 qk_v16_div(qk_v16 v, float d) {
+  float f[16];
+  qk_v16_store(f, v);
+  for (int j = 0; j < 16; ++j) f[j] /= d;
+  return qk_v16_load(f);
+}
+
 #if QK_VEC16_REGISTERS != 1
 QK_INLINE qk_v16 qk_v16_load_n(const float *p, int32_t n) {
   float f[16] = {0};

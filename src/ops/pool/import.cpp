@@ -1,0 +1,217 @@
+#include "ops/common/registration.h"
+#include "ops/common/window.h"
+#include "ops/pool/pool.h"
+
+namespace qc {
+namespace {
+
+Result<Window> onnx_pool_window(const Import& m) {
+  QC_ASSIGN(Ints kernel, m.ints("kernel_shape", {}));
+  if (!m.in(0) || kernel.empty() || static_cast<int64_t>(kernel.size()) + 2 != m.in(0)->rank()) {
+    return m.fail(Code::attribute, "kernel_shape has {} entries for an input of shape {}", kernel.size(),
+                  m.in(0) ? str(m.in(0)->shape()) : "?");
+  }
+  return onnx_window(m, m.in(0), kernel);
+}
+
+AttrMap window_attrs(const Window& w, bool ceil) {
+  return {{"kernel", w.kernel}, {"strides", w.strides}, {"dilations", w.dilations}, {"pads", w.pads}, {"ceil", ceil}};
+}
+
+Result<Values> onnx_max_pool(Import& m) {
+  QC_ASSIGN(Window w, onnx_pool_window(m));
+  QC_ASSIGN(bool ceil, m.b("ceil_mode", false));
+  QC_ASSIGN(int64_t order, m.i("storage_order", 0));
+  AttrMap attrs = window_attrs(w, ceil);
+  const bool places = m.node().outputs > 1 && m.wants(1);
+  if (places) attrs["index"] = std::string(order ? "tensor_reversed" : "tensor");
+  QC_ASSIGN(Values y, m.emit_all("max_pool", {m.in(0)}, attrs));
+  return y;
+}
+
+Result<Values> onnx_average_pool(Import& m) {
+  QC_ASSIGN(Window w, onnx_pool_window(m));
+  QC_ASSIGN(bool ceil, m.b("ceil_mode", false));
+  QC_ASSIGN(bool include, m.b("count_include_pad", false));
+  AttrMap attrs = window_attrs(w, ceil);
+  attrs["include_pad"] = include;
+  return m.emit_all("average_pool", {m.in(0)}, attrs);
+}
+
+Result<Values> onnx_lp_pool(Import& m) {
+  QC_ASSIGN(Window w, onnx_pool_window(m));
+  QC_ASSIGN(bool ceil, m.b("ceil_mode", false));
+  QC_ASSIGN(int64_t power, m.i("p", 2));
+  AttrMap attrs = window_attrs(w, ceil);
+  attrs["power"] = power;
+  return m.emit_all("lp_pool", {m.in(0)}, attrs);
+}
+
+/// One window over all spatial axes.
+Result<Values> global_pool(const Import& m, const char* op, AttrMap attrs) {
+  const Value* x = m.in(0);
+  if (!x || x->rank() < 3) return m.fail(Code::shape, "a global pool needs spatial axes");
+  attrs["output_size"] = Ints(static_cast<size_t>(x->rank()) - 2, 1);
+  return m.emit_all(op, {m.in(0)}, attrs);
+}
+Result<Values> onnx_global_average(Import& m) { return global_pool(m, "average_pool", {}); }
+Result<Values> onnx_global_max(Import& m) { return global_pool(m, "max_pool", {}); }
+Result<Values> onnx_global_lp(Import& m) {
+  QC_ASSIGN(int64_t power, m.i("p", 2));
+  return global_pool(m, "lp_pool", {{"power", power}});
+}
+
+/// MaxUnpool's indices count through the whole input of the pool; the node's within a plane.
+Result<Values> onnx_max_unpool(Import& m) {
+  Value *x = m.in(0), *places = m.in(1);
+  QC_ASSIGN(Ints kernel, m.ints("kernel_shape", {}));
+  const size_t axes = kernel.size();
+  if (!x || !places || static_cast<int64_t>(axes) + 2 != x->rank()) {
+    return m.fail(Code::shape, "MaxUnpool needs an input, indices and a kernel_shape of the same rank");
+  }
+  QC_ASSIGN(Ints strides, per_axis(m, "strides", 1, axes));
+  QC_ASSIGN(Ints pads, m.ints("pads", Ints(2 * axes, 0)));
+  if (pads.size() != 2 * axes) return m.fail(Code::attribute, "{} pads for {} axes", pads.size(), axes);
+  Dims inner, size;
+  Dim plane(1);
+  for (size_t i = 0; i < axes; ++i) {
+    inner.push_back((x->shape()[2 + i] - Dim(1)) * Dim(strides[i]) + Dim(kernel[i] - pads[i] - pads[axes + i]));
+    plane = plane * inner.back();
+  }
+  size = inner;
+  if (m.has(2)) {
+    QC_ASSIGN(Dims shape, m.known(m.in(2), "output_shape"));
+    if (shape.size() != axes + 2) return m.fail(Code::attribute, "output_shape has {} entries", shape.size());
+    size.assign(shape.begin() + 2, shape.end());
+    plane = product(inner);
+  }
+  if (!plane.is_static()) return m.fail(Code::dim, "MaxUnpool needs known sizes");
+  // Indices name places of the unpadded result of the given strides; a larger result keeps the same
+  // count through the whole tensor, as the operator's definition has it.
+  const Dim whole = product(size);
+  QC_ASSIGN(places, m.emit("mod", {places, m.scalar_int(whole.is_static() ? whole.value() : plane.value(), DType::i64)}));
+  return m.emit_all("max_unpool", {x, places}, {{"size", size}});
+}
+
+/// The operand with a batch axis; `single` says that one was added.
+Result<Value*> with_batch(const Import& m, Value* x, size_t axes, bool& single) {
+  single = x->rank() == static_cast<int64_t>(axes) + 1;
+  if (!single) return x;
+  Dims shape = x->shape();
+  shape.insert(shape.begin(), Dim(1));
+  return m.emit("reshape", {x}, {{"shape", shape}});
+}
+
+Result<Values> without_batch(const Import& m, Values values, bool single) {
+  if (!single) return values;
+  for (Value*& v : values) {
+    Dims shape(v->shape().begin() + 1, v->shape().end());
+    QC_ASSIGN(v, m.emit("reshape", {v}, {{"shape", shape}}));
+  }
+  return values;
+}
+
+Result<AttrMap> aten_window(const Import& m, size_t axes) {
+  Window w;
+  QC_ASSIGN(w.kernel, per_axis(m, "kernel_size", 1, axes));
+  QC_ASSIGN(Ints given, m.ints("stride", {}));
+  w.strides = w.kernel;
+  if (!given.empty()) {
+    QC_ASSIGN(w.strides, per_axis(m, "stride", 1, axes));
+  }
+  QC_ASSIGN(w.dilations, per_axis(m, "dilation", 1, axes));
+  QC_ASSIGN(Ints both, per_axis(m, "padding", 0, axes));
+  w.pads = both;
+  w.pads.insert(w.pads.end(), both.begin(), both.end());
+  QC_ASSIGN(bool ceil, m.b("ceil_mode", false));
+  return window_attrs(w, ceil);
+}
+
+template <int kAxes, bool kPlaces>
+Result<Values> aten_max_pool(Import& m) {
+  QC_ASSIGN(Value * x, m.tensor("self"));
+  QC_ASSIGN(AttrMap attrs, aten_window(m, kAxes));
+  if (kPlaces) attrs["index"] = std::string("plane");
+  bool single;
+  QC_ASSIGN(x, with_batch(m, x, kAxes, single));
+  QC_ASSIGN(Values y, m.emit_all("max_pool", {x}, attrs));
+  return without_batch(m, std::move(y), single);
+}
+
+template <int kAxes>
+Result<Values> aten_avg_pool(Import& m) {
+  QC_ASSIGN(Value * x, m.tensor("self"));
+  QC_ASSIGN(AttrMap attrs, aten_window(m, kAxes));
+  QC_ASSIGN(bool include, m.b("count_include_pad", true));
+  QC_ASSIGN(int64_t divisor, m.i("divisor_override", 0));
+  attrs["include_pad"] = include;
+  attrs["divisor"] = divisor;
+  bool single;
+  QC_ASSIGN(x, with_batch(m, x, kAxes, single));
+  QC_ASSIGN(Values y, m.emit_all("average_pool", {x}, attrs));
+  return without_batch(m, std::move(y), single);
+}
+
+template <int kAxes, bool kMaximum>
+Result<Values> aten_adaptive(Import& m) {
+  QC_ASSIGN(Value * x, m.tensor("self"));
+  QC_ASSIGN(Ints size, per_axis(m, "output_size", 1, kAxes));
+  AttrMap attrs{{"output_size", size}};
+  if (kMaximum) attrs["index"] = std::string("plane");
+  bool single;
+  QC_ASSIGN(x, with_batch(m, x, kAxes, single));
+  QC_ASSIGN(Values y, m.emit_all(kMaximum ? "max_pool" : "average_pool", {x}, attrs));
+  return without_batch(m, std::move(y), single);
+}
+
+Result<Values> aten_max_unpool(Import& m) {
+  QC_ASSIGN(Value * x, m.tensor("self"));
+  QC_ASSIGN(Value * places, m.tensor("indices"));
+  QC_ASSIGN(Dims size, m.dims("output_size"));
+  bool single;
+  QC_ASSIGN(x, with_batch(m, x, size.size(), single));
+  QC_ASSIGN(places, with_batch(m, places, size.size(), single));
+  QC_ASSIGN(Values y, m.emit_all("max_unpool", {x, places}, {{"size", size}}));
+  return without_batch(m, std::move(y), single);
+}
+
+constexpr ImportRow kRows[] = {
+    {"", "MaxPool", onnx_max_pool},
+    {"", "AveragePool", onnx_average_pool},
+    {"", "LpPool", onnx_lp_pool},
+    {"", "GlobalAveragePool", onnx_global_average},
+    {"", "GlobalMaxPool", onnx_global_max},
+    {"", "GlobalLpPool", onnx_global_lp},
+    {"", "MaxUnpool", onnx_max_unpool},
+    {"aten", "max_pool1d.default", aten_max_pool<1, false>},
+    {"aten", "max_pool2d.default", aten_max_pool<2, false>},
+    {"aten", "max_pool3d.default", aten_max_pool<3, false>},
+    {"aten", "max_pool1d_with_indices.default", aten_max_pool<1, true>},
+    {"aten", "max_pool2d_with_indices.default", aten_max_pool<2, true>},
+    {"aten", "max_pool3d_with_indices.default", aten_max_pool<3, true>},
+    {"aten", "avg_pool1d.default", aten_avg_pool<1>},
+    {"aten", "avg_pool2d.default", aten_avg_pool<2>},
+    {"aten", "avg_pool3d.default", aten_avg_pool<3>},
+    {"aten", "adaptive_avg_pool1d.default", aten_adaptive<1, false>},
+    {"aten", "adaptive_avg_pool2d.default", aten_adaptive<2, false>},
+    {"aten", "adaptive_avg_pool3d.default", aten_adaptive<3, false>},
+    {"aten", "_adaptive_avg_pool2d.default", aten_adaptive<2, false>},
+    {"aten", "_adaptive_avg_pool3d.default", aten_adaptive<3, false>},
+    {"aten", "adaptive_max_pool1d.default", aten_adaptive<1, true>},
+    {"aten", "adaptive_max_pool2d.default", aten_adaptive<2, true>},
+    {"aten", "adaptive_max_pool3d.default", aten_adaptive<3, true>},
+    {"aten", "max_unpool2d.default", aten_max_unpool},
+    {"aten", "max_unpool3d.default", aten_max_unpool},
+};
+
+}  // namespace
+
+void register_pool(Registration& r) {
+  r.op(&Pool::kMax, [] { return std::make_unique<Pool>(PoolKind::max); });
+  r.op(&Pool::kAverage, [] { return std::make_unique<Pool>(PoolKind::average); });
+  r.op(&Pool::kLp, [] { return std::make_unique<Pool>(PoolKind::lp); });
+  r.op<MaxUnpool>();
+  r.imports(kRows);
+}
+
+}  // namespace qc
