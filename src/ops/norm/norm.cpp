@@ -1,0 +1,288 @@
+#include "ops/norm/norm.h"
+
+#include "interp/eval.h"
+#include "kernels/c/norm/norm.h"
+#include "kernels/numerics/reduce.h"
+#include "kernels/numerics/scalar_ops.h"
+#include "ops/common/dispatch.h"
+#include "program/lowering.h"
+
+namespace qc {
+
+const OpInfo Norm::kLayer = {
+    .name = "layer_norm",
+    .max_inputs = 3,
+    .outputs = -1,
+    .summary = "rows to mean 0 and deviation 1, then scaled and shifted",
+};
+const OpInfo Norm::kRms = {
+    .name = "rms_norm",
+    .max_inputs = 3,
+    .outputs = -1,
+    .summary = "rows over their root mean square, then scaled",
+};
+const OpInfo Norm::kGroup = {
+    .name = "group_norm",
+    .max_inputs = 3,
+    .outputs = -1,
+    .summary = "groups of channels to mean 0 and deviation 1, then scaled and shifted per channel",
+};
+
+const OpInfo& Norm::info() const {
+  return kind == NormKind::layer ? kLayer : kind == NormKind::rms ? kRms : kGroup;
+}
+
+void Norm::attrs(AttrVisitor& v) {
+  if (kind == NormKind::group) {
+    v("groups", groups);
+  } else {
+    v("axis", axis, int64_t{-1});
+  }
+  v("eps", eps);
+  v("statistics", statistics, false);
+}
+
+Result<std::vector<Type>> Norm::infer() const {
+  const Type& x = input_type(0);
+  if (!is_float(x.dtype) || bits(x.dtype) < 16) {
+    return error(Code::type, loc(), "{} of {} values", op(), name(x.dtype));
+  }
+  Dims rows;
+  Dim parameters(1);
+  if (kind == NormKind::group) {
+    if (x.rank() < 2 || groups < 1 || groups > INT32_MAX ||
+        (x.shape[1].is_static() && x.shape[1].value() % groups != 0)) {
+      return error(Code::shape, loc(), "{} groups of the channels of {}", groups, str(x.shape));
+    }
+    parameters = x.shape[1];
+    rows = {x.shape[0], Dim(groups)};
+  } else {
+    QC_ASSIGN(int64_t first, resolve_axis(axis, x.rank(), loc()));
+    rows = x.shape;
+    for (int64_t i = first; i < x.rank(); ++i) {
+      parameters = parameters * x.shape[static_cast<size_t>(i)];
+      rows[static_cast<size_t>(i)] = Dim(1);
+    }
+  }
+  for (size_t i = 1; i < 3; ++i) {
+    if (!input(i)) continue;
+    const Dim given = product(input_type(i).shape);
+    if (input_type(i).dtype != x.dtype || (given.is_static() && parameters.is_static() && !(given == parameters))) {
+      return error(Code::shape, loc(), "{} of {} with parameters {}", op(), str(x), str(input_type(i)));
+    }
+  }
+  std::vector<Type> types{x};
+  if (statistics) {
+    const Type row(x.dtype == DType::f64 ? DType::f64 : DType::f32, rows);
+    if (kind != NormKind::rms) types.push_back(row);
+    types.push_back(row);
+  }
+  return types;
+}
+
+namespace {
+
+qk_norm_params norm_params(const Norm& node) {
+  const Ints x = static_dims(node.input_type(0).shape);
+  int64_t rows = 1, n = 1, inner = 1;
+  if (node.kind == NormKind::group) {
+    for (size_t i = 2; i < x.size(); ++i) inner *= x[i];
+    n = x[1] / node.groups * inner;
+    rows = x[0] * node.groups;
+  } else {
+    const auto first = static_cast<size_t>(node.axis < 0 ? node.axis + static_cast<int64_t>(x.size()) : node.axis);
+    for (size_t i = 0; i < x.size(); ++i) (i < first ? rows : n) *= x[i];
+  }
+  qk_norm_params p{};
+  p.rows = static_cast<int32_t>(rows);
+  p.n = static_cast<int32_t>(n);
+  p.groups = node.kind == NormKind::group ? static_cast<int32_t>(node.groups) : 1;
+  p.inner = static_cast<int32_t>(inner);
+  p.center = node.kind == NormKind::rms ? 0 : 1;
+  p.eps = static_cast<float>(node.eps);
+  return p;
+}
+
+/// The arithmetic of f32 and f64 under one name.
+struct F32 {
+  static float fma(float a, float b, float c) { return qn_fmaf(a, b, c); }
+  static float mul(float a, float b) { return qn_mulf(a, b); }
+  static float sqrt(float a) { return qn_sqrt_f32(a); }
+  static float pow(float a, float b) { return qn_pow_f32(a, b); }
+  static float sum(const float* x, int64_t n) { return qn_sum_f32(x, n, 1); }
+  static float deviation(const float* x, int64_t n, float mean) { return qn_sum_sq_dev_f32(x, n, 1, mean); }
+};
+struct F64 {
+  static double fma(double a, double b, double c) { return qn_fma(a, b, c); }
+  static double mul(double a, double b) { return qn_mul(a, b); }
+  static double sqrt(double a) { return qn_sqrt_f64(a); }
+  static double pow(double a, double b) { return qn_pow_f64(a, b); }
+  static double sum(const double* x, int64_t n) { return qn_sum_f64(x, n, 1); }
+  static double deviation(const double* x, int64_t n, double mean) { return qn_sum_sq_dev_f64(x, n, 1, mean); }
+};
+template <class E>
+using MathOf = std::conditional_t<std::is_same_v<E, double>, F64, F32>;
+
+/// Calls `body` for the float element types.
+template <class F>
+Result<Ok> for_float_type(DType dtype, const Loc& loc, F&& body) {
+  return for_arithmetic_type(dtype, loc, [&](auto type) {
+    if constexpr (!std::numeric_limits<typename decltype(type)::Element>::is_integer) body(type);
+  });
+}
+
+}  // namespace
+
+Result<Ok> Norm::eval(EvalContext& c) const {
+  const qk_norm_params p = norm_params(*this);
+  const Tensor& x = c.in(0);
+  return for_float_type(x.dtype(), loc(), [&](auto type) {
+    using T = decltype(type);
+    using E = typename T::Element;
+    using M = MathOf<E>;
+    std::vector<E> row(static_cast<size_t>(p.n));
+    for (int64_t r = 0; r < p.rows; ++r) {
+      for (int64_t i = 0; i < p.n; ++i) row[static_cast<size_t>(i)] = T::load(x, r * p.n + i);
+      const E mean = p.center ? M::sum(row.data(), p.n) / static_cast<E>(p.n) : E(0);
+      const E var = M::deviation(row.data(), p.n, mean) / static_cast<E>(p.n);
+      const E rstd = E(1) / M::sqrt(var + static_cast<E>(p.eps));
+      for (int64_t i = 0; i < p.n; ++i) {
+        const int64_t channel = r % p.groups * (p.n / p.inner) + i / p.inner;
+        E v = M::mul(row[static_cast<size_t>(i)] - mean, rstd);
+        if (c.has(1) && c.has(2)) {
+          v = M::fma(v, T::load(c.in(1), channel), T::load(c.in(2), channel));
+        } else if (c.has(1)) {
+          v = M::mul(v, T::load(c.in(1), channel));
+        } else if (c.has(2)) {
+          v = v + T::load(c.in(2), channel);
+        }
+        T::store(c.out(0), r * p.n + i, v);
+      }
+      if (!statistics) continue;
+      const bool rms = kind == NormKind::rms;
+      if (!rms) c.out(1).template mutable_data<E>()[r] = mean;
+      c.out(rms ? 1 : 2).template mutable_data<E>()[r] = rstd;
+    }
+  });
+}
+
+Result<Ok> Norm::lower(Lowering& l) const {
+  const bool rms = kind == NormKind::rms;
+  const View none{};
+  l.call("qk_norm_" + std::string(name(l.in_type(0).dtype)), norm_params(*this),
+         {l.in(0), l.has(1) ? l.in(1) : none, l.has(2) ? l.in(2) : none},
+         {l.out(), statistics && !rms ? l.out(1) : none, statistics ? l.out(rms ? 1 : 2) : none});
+  return Ok{};
+}
+
+const OpInfo ScaleShiftNode::kInfo = {
+    .name = "scale_shift",
+    .min_inputs = 3,
+    .max_inputs = 3,
+    .traits = kAnyLayout,
+    .summary = "a factor and an addend per channel: batch norm at inference",
+};
+
+Result<std::vector<Type>> ScaleShiftNode::infer() const {
+  const Type& x = input_type(0);
+  if (!is_float(x.dtype) || bits(x.dtype) < 16) {
+    return error(Code::type, loc(), "scale_shift of {} values", name(x.dtype));
+  }
+  if (axis < 0 || axis >= x.rank()) return error(Code::attribute, loc(), "axis {} of {}", axis, str(x.shape));
+  for (size_t i = 1; i < 3; ++i) {
+    const Type& t = input_type(i);
+    const Dim& size = x.shape[static_cast<size_t>(axis)];
+    if (t.dtype != x.dtype || t.rank() != 1 ||
+        (size.is_static() && t.shape[0].is_static() && !(t.shape[0] == size))) {
+      return error(Code::shape, loc(), "{} channels have parameters {}", size.str(), str(t));
+    }
+  }
+  return std::vector<Type>{x};
+}
+
+Result<Ok> ScaleShiftNode::eval(EvalContext& c) const {
+  const Tensor& x = c.in(0);
+  int64_t inner = 1;
+  for (size_t i = static_cast<size_t>(axis) + 1; i < x.shape().size(); ++i) inner *= x.shape()[i];
+  const int64_t channels = x.shape()[static_cast<size_t>(axis)];
+  return for_float_type(x.dtype(), loc(), [&](auto type) {
+    using T = decltype(type);
+    for (int64_t i = 0; i < x.size(); ++i) {
+      const int64_t k = i / inner % channels;
+      T::store(c.out(0), i, MathOf<typename T::Element>::fma(T::load(x, i), T::load(c.in(1), k), T::load(c.in(2), k)));
+    }
+  });
+}
+
+Result<Ok> ScaleShiftNode::lower(Lowering& l) const {
+  const Ints dims = l.in_dims(0);
+  const auto at = static_cast<size_t>(physical_axis(l.in_type(0), axis));
+  int64_t outer = 1, inner = 1;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (i < at) outer *= dims[i];
+    if (i > at) inner *= dims[i];
+  }
+  const qk_scale_shift_params p{static_cast<int32_t>(outer), static_cast<int32_t>(dims[at]),
+                                static_cast<int32_t>(inner)};
+  l.call("qk_scale_shift_" + std::string(name(l.in_type(0).dtype)), p, {l.in(0), l.in(1), l.in(2)},
+         {l.out()}, {.in_place = {{0, 0}}});
+  return Ok{};
+}
+
+Result<std::optional<ScaleShift>> ScaleShiftNode::scale_shift(Graph&, int64_t wanted) const {
+  using Found = std::optional<ScaleShift>;
+  const bool constant = input(1)->is_constant() && input(2)->is_constant() && input(1)->dtype() == DType::f32;
+  if (!constant || (wanted >= 0 && wanted != axis)) return Found{};
+  return Found{ScaleShift{input(0), axis, input(1), input(2)}};
+}
+
+const OpInfo LocalResponseNorm::kInfo = {
+    .name = "local_response_norm",
+    .summary = "elements over a power of the squares of neighbouring channels",
+};
+
+Result<std::vector<Type>> LocalResponseNorm::infer() const {
+  const Type& x = input_type(0);
+  if (!is_float(x.dtype) || bits(x.dtype) < 16 || x.rank() < 2 || size < 1 || size > (1 << 20)) {
+    return error(Code::shape, loc(), "local response norm of {} over {} channels", str(x), size);
+  }
+  return std::vector<Type>{x};
+}
+
+namespace {
+qk_lrn_params lrn_params(const LocalResponseNorm& n) {
+  const Ints x = static_dims(n.input_type(0).shape);
+  int64_t inner = 1;
+  for (size_t i = 2; i < x.size(); ++i) inner *= x[i];
+  return {static_cast<int32_t>(x[0]), static_cast<int32_t>(x[1]), static_cast<int32_t>(inner),
+          static_cast<int32_t>((n.size - 1) / 2), static_cast<int32_t>(n.size / 2),
+          static_cast<float>(n.alpha / static_cast<double>(n.size)), static_cast<float>(n.beta),
+          static_cast<float>(n.bias)};
+}
+}  // namespace
+
+Result<Ok> LocalResponseNorm::eval(EvalContext& c) const {
+  const qk_lrn_params p = lrn_params(*this);
+  return for_float_type(c.in(0).dtype(), loc(), [&](auto type) {
+    using T = decltype(type);
+    using E = typename T::Element;
+    using M = MathOf<E>;
+    for (int64_t at = 0; at < c.in(0).size(); ++at) {
+      const int64_t i = at % p.inner, channel = at / p.inner % p.channels, o = at / p.inner / p.channels;
+      E sum = 0;
+      for (int64_t k = std::max<int64_t>(channel - p.before, 0); k <= channel + p.after && k < p.channels; ++k) {
+        const E e = T::load(c.in(0), (o * p.channels + k) * p.inner + i);
+        sum = M::fma(e, e, sum);
+      }
+      sum = M::pow(M::fma(static_cast<E>(p.alpha), sum, static_cast<E>(p.bias)), static_cast<E>(p.beta));
+      T::store(c.out(0), at, T::load(c.in(0), at) / sum);
+    }
+  });
+}
+
+Result<Ok> LocalResponseNorm::lower(Lowering& l) const {
+  l.call("qk_lrn_" + std::string(name(l.in_type(0).dtype)), lrn_params(*this), {l.in(0)}, {l.out()});
+  return Ok{};
+}
+
+}  // namespace qc
