@@ -2,55 +2,53 @@
 #define QK_RNN_H
 #include <stdint.h>
 
-/* Recurrent layers in one direction: x [steps, batch, inputs], weights w [gates*hidden, inputs + hidden]
- * in panels (qk_rnn_pack_f32), bias [gates*hidden] (input and recurrent bias already added, but for
- * gru with `reset_after`, whose bias is [4*hidden]: z, r, h from inputs, h from the state).
+/* Recurrent layers over x [steps, batch, inputs], one direction after the other, sequence by sequence.
  *
- * A gate is one chain of fused multiply-adds that starts at its bias and takes the inputs, then the
- * state, ascending; limited to [-clip, clip] where clip > 0; then its activation.
- *   rnn   h = f(gate)
- *   lstm  gates i, o, f, c: c' = f*c + i*g (i*g rounded, fused with f*c), h = o * act(c'). Peepholes
- *         (i, o, f; may be null) add peephole*c to i and f and peephole*c' to o, fused. With `couple`
- *         f = 1 - i
- *   gru   gates z, r, h: h' = z*h + (1 - z)*g, where g's chain goes on over r*h, or with reset_after is
- *         g = act(r * (chain over the state) + (chain over the inputs))
- * A row of the batch stops after lens[b] steps (lens may be null): its later outputs are 0 and its
- * state stays. `reverse` goes from the last step (of each row) to the first.
- * Arguments: x, w, bias (may be null), peepholes, lens, h0, c0 (may be null); y, last h, last c (may be
- * null), work: f32 [batch * (inputs + hidden + gates*hidden + hidden)].
+ * With a(g) the pre-activation of gate g: one chain that starts at Wb + Rb (0 without a bias), takes
+ * the input terms k ascending, then the recurrent terms k ascending, an fma each; then, with
+ * peepholes, fma(P, C, a). Pre-activations are limited to [-clip, clip].
+ *
+ * qk_rnn_f32   H = f(a)
+ * qk_gru_f32   gates z, r, h: z = f(a(z)), r = f(a(r)); the chain of h takes round(r H) in place of H,
+ *              h = g(a(h)). With linear_before_reset it is h = g(fma(r, q, s)), s being the chain of Wb
+ *              and the input terms, q that of Rb and the recurrent terms.
+ *              H = fma(z, H, round((1 - z) h))
+ * qk_lstm_f32  gates i, o, f, c: C = fma(f(a(f)), C, round(f(a(i)) g(a(c)))), then the peephole of o,
+ *              H = f(a(o)) h(C); h(C) is not limited. With input_forget f is 1 - i.
+ *
+ * A sequence b ends after lens[b] steps (limited to [0, steps]; all steps when lens is null): y is 0
+ * from there on, and the backward direction starts at its last step. h and c are the last states.
+ *
+ * Arguments: x; w and r in panels [directions][ceil(gates * hidden / 16)][k][16] (qk_gemm_pack_f32);
+ * bias [directions, 2 * gates * hidden], lens [batch], first h and c [directions, batch, hidden],
+ * peepholes i, o, f [directions, 3 * hidden] (each may be null; c and peepholes of lstm only);
+ * y [steps, directions, batch, hidden], h, c (lstm), scratch of QK_RNN_SCRATCH floats.
  */
+enum {
+  QK_RNN_SIGMOID,
+  QK_RNN_TANH,
+  QK_RNN_RELU,
+  QK_RNN_HARD_SIGMOID,
+  QK_RNN_LEAKY_RELU,
+  QK_RNN_ELU,
+  QK_RNN_SOFTSIGN,
+  QK_RNN_SOFTPLUS,
+  QK_RNN_AFFINE,
+  QK_RNN_SCALED_TANH,
+  QK_RNN_THRESHOLDED_RELU
+};
+
 typedef struct {
-  int32_t steps, batch, inputs, hidden, gates;
-  int32_t reverse, couple, reset_after;
-  int32_t act[3];
-  float alpha[3], beta[3];
-  float clip;
+  int32_t steps, batch, inputs, hidden;
+  int32_t directions; /* the second one runs backward */
+  int32_t reverse;    /* the only direction runs backward */
+  int32_t linear_before_reset, input_forget;
+  int32_t activation[6]; /* three places per direction */
+  float alpha[6], beta[6];
+  float clip; /* infinity: none */
 } qk_rnn_params;
 
-/* w [rows, inputs] and r [rows, hidden] side by side in panels [rows / 16 rounded up][inputs + hidden][16],
- * each gate of `hidden` rows on its own: gates follow each other with hidden rounded up to 16 rows. */
-typedef struct {
-  int32_t gates, hidden, inputs;
-} qk_rnn_pack_params;
-
-/* bias [2 * gates*hidden] as the model has it to what the layers read: both halves added, with
- * reset_after (gru) the last gate kept apart. */
-typedef struct {
-  int32_t gates, hidden, reset_after;
-} qk_rnn_bias_params;
-
-enum {
-  QK_ACT_SIGMOID,
-  QK_ACT_TANH,
-  QK_ACT_RELU,
-  QK_ACT_AFFINE,
-  QK_ACT_LEAKY_RELU,
-  QK_ACT_THRESHOLDED_RELU,
-  QK_ACT_SCALED_TANH,
-  QK_ACT_HARD_SIGMOID,
-  QK_ACT_ELU,
-  QK_ACT_SOFTSIGN,
-  QK_ACT_SOFTPLUS
-};
+/* Floats of scratch: the gates in whole panels, and four more vectors. */
+#define QK_RNN_SCRATCH(gates, hidden) (((gates) * (hidden) + 15) / 16 * 16 + 4 * (hidden))
 
 #endif
