@@ -33,6 +33,7 @@ int64_t count(const Ints& dims) {
 
 Type moved(const Type& x, Dims shape) {
   Type y(x.dtype, std::move(shape));
+  if (y.rank() == x.rank()) y.layout = x.layout;
   if (x.format && x.format->granularity == Granularity::tensor) y.format = x.format;
   return y;
 }

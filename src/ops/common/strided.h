@@ -32,7 +32,8 @@ Result<Ok> call_strided(Lowering& l, const Strided& copy, DType dtype, View from
 Result<int32_t> param(int64_t value, const Loc& loc);
 /// Number of elements of a list of static dims.
 int64_t count(const Ints& dims);
-/// The type of `x` with another shape; a format per axis or group is not kept by moves in general.
+/// The type of `x` with another shape. The layout stays where the rank does; a format per axis or
+/// group is not kept by moves in general.
 Type moved(const Type& x, Dims shape);
 
 /// Base of ops whose one output is a strided view of their one operand. Derived supplies

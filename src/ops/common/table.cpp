@@ -22,11 +22,11 @@ void pick_elements(const Tables& tables, const Tensor& x, Tensor& y) {
   }
 }
 
-Tables physical_tables(const Tables& places, const Type& type) {
+Tables physical_tables(const Tables& places, const Type& x, const Type& y) {
   Tables out(places.size());
-  const Ints strides = strides_of(type);
+  const Ints strides = strides_of(x);
   for (size_t i = 0; i < places.size(); ++i) {
-    Ints& table = out[static_cast<size_t>(physical_axis(type, static_cast<int64_t>(i)))];
+    Ints& table = out[static_cast<size_t>(physical_axis(y, static_cast<int64_t>(i)))];
     for (int64_t place : places[i]) table.push_back(place * strides[i]);
   }
   return out;

@@ -13,7 +13,7 @@ using Tables = std::vector<Ints>;
 void pick_elements(const Tables& tables, const Tensor& x, Tensor& y);
 Result<Ok> call_table(Lowering& l, Tables tables, DType dtype, View from, View to);
 
-/// Lists of places along the logical axes of `type` as offsets along its physical axes.
-Tables physical_tables(const Tables& places, const Type& type);
+/// Lists of places along the logical axes of `x` as offsets into it, in the order of y's memory.
+Tables physical_tables(const Tables& places, const Type& x, const Type& y);
 
 }  // namespace qc

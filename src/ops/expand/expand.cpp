@@ -58,6 +58,7 @@ class Tile final : public ViewNode<Tile> {
 
   const OpInfo& info() const override { return kInfo; }
   void attrs(AttrVisitor& v) override { v("repeats", repeats); }
+  bool is_identity() const override { return repeats == Dims(repeats.size(), Dim(1)); }
 
   Result<std::vector<Type>> infer() const override {
     const Type& x = input_type(0);

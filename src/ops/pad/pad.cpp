@@ -23,6 +23,10 @@ class Pad final : public OpNode<Pad> {
     v("after", after);
     v("mode", mode, std::string("constant"));
   }
+  bool is_identity() const override {
+    const Dims none(before.size(), Dim(0));
+    return before == none && after == none;
+  }
   Result<std::vector<Type>> infer() const override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
@@ -53,7 +57,7 @@ Result<std::vector<Type>> Pad::infer() const {
   }
   // Elements taken from the operand are listed in tables, which must stay small.
   const int64_t most = mode == "constant" ? INT32_MAX : 1 << 20;
-  Type y(x.dtype, {});
+  Type y = moved(x, x.shape);
   for (size_t i = 0; i < x.shape.size(); ++i) {
     for (const Dim& d : {before[i], after[i]}) {
       if (d.is_static() && (d.value() < 0 || d.value() > most)) {
@@ -64,7 +68,7 @@ Result<std::vector<Type>> Pad::infer() const {
     if (mode != "constant" && padded && x.shape[i] == Dim(0)) {
       return error(Code::shape, loc(), "axis {} without elements cannot be continued", i);
     }
-    y.shape.push_back(before[i] + x.shape[i] + after[i]);
+    y.shape[i] = before[i] + x.shape[i] + after[i];
   }
   return std::vector<Type>{y};
 }
@@ -122,7 +126,13 @@ Result<Ok> Pad::lower(Lowering& l) const {
   const Type& x = l.in_type(0);
   if (count(l.out_dims()) == 0) return Ok{};
   QC_TRY(param(count(l.out_dims()), loc()));
-  if (mode != "constant") return call_table(l, physical_tables(places(), x), x.dtype, l.in(0), l.out());
+  if (mode != "constant") return call_table(l, physical_tables(places(), x, l.out_type()), x.dtype, l.in(0), l.out());
+  const View value = l.has(1) ? l.in(1) : l.constant(Tensor(x.dtype, {}), "zero");
+  if (x.layout != l.out_type().layout) {
+    const Ints out = strides_of(l.out_type());
+    QC_TRY(call_strided(l, {static_dims(l.out_type().shape), Ints(out.size(), 0), out}, x.dtype, value, l.out()));
+    return call_strided(l, inside(static_dims(x.shape), strides_of(x), out), x.dtype, l.in(0), l.out());
+  }
   // In memory order; an axis without pads joins the one before it.
   Ints dims, low, high;
   const Ints physical = l.in_dims(0);
@@ -147,7 +157,6 @@ Result<Ok> Pad::lower(Lowering& l) const {
   QC_TRY(fill_params(p.dims, dims, 1, loc()));
   QC_TRY(fill_params(p.before, low, 0, loc()));
   QC_TRY(fill_params(p.after, high, 0, loc()));
-  const View value = l.has(1) ? l.in(1) : l.constant(Tensor(x.dtype, {}), "zero");
   l.call("qk_pad_" + std::to_string(bytes(x.dtype)), p, {l.in(0), value}, {l.out()});
   return Ok{};
 }

@@ -69,7 +69,7 @@ Result<std::vector<Type>> Resize::infer() const {
     }
     if (size[i].value() > (1 << 24)) return error(Code::limit, loc(), "axis {} becomes {} long", i, size[i].value());
   }
-  return std::vector<Type>{Type(x.dtype, size)};
+  return std::vector<Type>{moved(x, size)};
 }
 
 double Resize::scale(size_t i) const {
@@ -209,7 +209,7 @@ Result<Ok> Resize::lower(Lowering& l) const {
   const Type& type = l.in_type(0);
   if (count(l.out_dims()) == 0) return Ok{};
   if (auto tables = picks()) {
-    return call_table(l, physical_tables(*tables, type), type.dtype, l.in(0), l.out());
+    return call_table(l, physical_tables(*tables, type, l.out_type()), type.dtype, l.in(0), l.out());
   }
   std::vector<std::pair<size_t, Axis>> passes;
   for (size_t i = 0; i < size.size(); ++i) {
@@ -218,7 +218,8 @@ Result<Ok> Resize::lower(Lowering& l) const {
   }
   View from = l.in(0);
   Ints dims = l.in_dims(0);
-  if (passes.empty()) {
+  const bool same = type.layout == l.out_type().layout;
+  if (passes.empty() && same) {
     l.alias(0, from);
     return Ok{};
   }
@@ -235,7 +236,7 @@ Result<Ok> Resize::lower(Lowering& l) const {
     dims[at] = p.out;
     QC_ASSIGN(int64_t total, checked_bytes(DType::f32, dims));
     QC_TRY(param(total, loc()));
-    const View to = n + 1 == passes.size() ? l.out() : l.scratch(total, "resized");
+    const View to = same && n + 1 == passes.size() ? l.out() : l.scratch(total, "resized");
     const int64_t taps = static_cast<int64_t>(a.index.size());
     const View index = l.constant(Tensor::of<int32_t>(DType::i32, {taps}, a.index), "places");
     const View weight = l.constant(Tensor::of<float>(DType::f32, {taps}, a.weight), "weights");
@@ -243,7 +244,10 @@ Result<Ok> Resize::lower(Lowering& l) const {
            {.in_place = {}, .macs = static_cast<int64_t>(a.taps) * count(dims)});
     from = to;
   }
-  return Ok{};
+  if (same) return Ok{};
+  Type resized(type.dtype, size);
+  resized.layout = type.layout;
+  return call_strided(l, {static_dims(size), strides_of(resized), strides_of(l.out_type())}, type.dtype, from, l.out());
 }
 
 }  // namespace qc
