@@ -93,13 +93,15 @@ class Source {
     if (view.buffer < 0) return "NULL";
     const View root = program_.resolve(view);
     const Buffer& b = program_.buffers[static_cast<size_t>(root.buffer)];
+    // Nothing is read or written there, but null is for absent operands.
+    const bool callers = b.kind == BufferKind::input || b.kind == BufferKind::output;
+    if (b.bytes == 0 && !callers) return fmt::format("({}void *)\"\"", writable ? "" : "const ");
     int64_t offset = root.offset;
     std::string base;
     switch (b.kind) {
       case BufferKind::arena: base = "arena"; offset += b.offset; break;
       case BufferKind::state: base = "state"; offset += b.offset; break;
       case BufferKind::constant:
-        if (b.bytes == 0) return "(const void *)\"\"";  // nothing is read, but null is for absent
         base = "weights";
         offset += weights_[static_cast<size_t>(root.buffer)];
         break;
@@ -113,8 +115,7 @@ class Source {
         break;
     }
     const std::string text = offset == 0 ? base : fmt::format("({} + {})", base, offset);
-    const bool is_byte_pointer = b.kind != BufferKind::input && b.kind != BufferKind::output;
-    if (!is_byte_pointer && offset == 0) return text;
+    if (callers && offset == 0) return text;
     return fmt::format("({}void *){}", writable ? "" : "const ", text);
   }
 
