@@ -54,6 +54,7 @@ Result<Range> resolve_range(const Import& m, const Dim& extent, std::optional<Di
     if (negative) at = at + extent;
     if (!given->is_static()) return at;
     if (!at_least(g, at, least)) at = max(at, least);
+    if (at_least(g, at, high)) return high;
     return at_least(g, high, at) ? at : min(at, high);
   };
   const Dim first = bound(start, step > 0 ? Dim(0) : high, Dim(0));

@@ -285,6 +285,42 @@ Result<Values> aten_diagonal_scatter(Import& m) {
   return single(m.emit("as_strided_scatter", {x, source}, {{"stride", stride}, {"offset", start}}));
 }
 
+Result<Values> aten_fill_diagonal(Import& m) {
+  QC_ASSIGN(Value * x, m.tensor("self"));
+  QC_ASSIGN(Value * value, m.tensor("fill_value"));
+  QC_ASSIGN(bool wrap, m.b("wrap", false));
+  const Dims& shape = x->shape();
+  const bool cube = x->rank() > 2 && shape == Dims(shape.size(), shape[0]);
+  if (wrap || (x->rank() != 2 && !cube)) return m.fail(Code::unsupported, "the diagonal of {}", str(x->type()));
+  Dim step(0), each(1);
+  for (size_t i = shape.size(); i-- > 0;) {
+    step = step + each;
+    each = each * shape[i];
+  }
+  QC_ASSIGN(value, m.cast(value, x->dtype()));
+  QC_ASSIGN(value, reshaped(m, value, {}));
+  QC_ASSIGN(value, expanded(m, value, {min(shape[0], shape[1])}));
+  return single(m.emit("as_strided_scatter", {x, value}, {{"stride", Dims{step}}}));
+}
+
+/// Where the mask holds, the next element of the source: its place is the number of marks before.
+Result<Values> aten_masked_scatter(Import& m) {
+  QC_ASSIGN(Value * x, m.tensor("self"));
+  QC_ASSIGN(Value * mask, m.tensor("mask"));
+  QC_ASSIGN(Value * source, m.tensor("source"));
+  QC_ASSIGN(Dims shape, broadcast(x->shape(), mask->shape(), m.loc()));
+  QC_ASSIGN(x, expanded(m, x, shape));
+  QC_ASSIGN(mask, expanded(m, mask, shape));
+  QC_ASSIGN(source, m.cast(source, x->dtype()));
+  QC_ASSIGN(source, reshaped(m, source, {product(source->shape())}));
+  QC_ASSIGN(Value * place, m.cast(mask, DType::i64));
+  QC_ASSIGN(place, reshaped(m, place, {product(shape)}));
+  QC_ASSIGN(place, m.emit("cumsum", {place}, {{"axis", int64_t{0}}, {"exclusive", true}}));
+  QC_ASSIGN(Value * picked, m.emit("gather", {source, place}));
+  QC_ASSIGN(picked, reshaped(m, picked, shape));
+  return single(m.emit("where", {mask, picked, x}));
+}
+
 Result<Values> aten_as_strided_scatter(Import& m) {
   QC_ASSIGN(Value * x, m.tensor("self"));
   QC_ASSIGN(Value * source, m.tensor("src"));
@@ -316,6 +352,8 @@ constexpr ImportRow kRows[] = {
     {"aten", "select_scatter.default", aten_select_scatter},
     {"aten", "diagonal_scatter.default", aten_diagonal_scatter},
     {"aten", "as_strided_scatter.default", aten_as_strided_scatter},
+    {"aten", "fill_diagonal.default", aten_fill_diagonal},
+    {"aten", "masked_scatter.default", aten_masked_scatter},
 };
 
 }  // namespace

@@ -1,0 +1,115 @@
+#include "kernels/c/roi_align/roi_align.h"
+
+#include <algorithm>
+
+#include "kernels/numerics/index.h"
+#include "kernels/numerics/roi.h"
+#include "ops/common/index.h"
+#include "ops/common/registration.h"
+
+namespace qc {
+
+/// Regions (operand 1: x1, y1, x2, y2) of the images operand 2 names, pooled to rows by columns.
+class RoiAlign final : public OpNode<RoiAlign> {
+ public:
+  static const OpInfo kInfo;
+  int64_t rows = 1, columns = 1, ratio = 0;
+  double scale = 1;
+  bool half_pixel = true, largest = false;
+
+  const OpInfo& info() const override { return kInfo; }
+  void attrs(AttrVisitor& v) override {
+    v("rows", rows);
+    v("columns", columns);
+    v("ratio", ratio, int64_t{0});
+    v("scale", scale, 1.0);
+    v("half_pixel", half_pixel, true);
+    v("largest", largest, false);
+  }
+  Result<std::vector<Type>> infer() const override {
+    const Type &x = input_type(0), &rois = input_type(1), &image = input_type(2);
+    if (x.rank() != 4 || rois.rank() != 2 || image.rank() != 1 || !(rois.shape[1] == Dim(4))) {
+      return error(Code::shape, loc(), "regions {} of images {} in {}", str(rois), str(image), str(x));
+    }
+    const Dim &a = rois.shape[0], &b = image.shape[0];
+    if (a.is_static() && b.is_static() && !(a == b)) {
+      return error(Code::shape, loc(), "{} regions but {} images", a.value(), b.value());
+    }
+    if (x.dtype != DType::f32 || rois.dtype != DType::f32 || image.dtype != DType::i64) {
+      return error(Code::type, loc(), "regions {} of images {} in {}", str(rois), str(image), str(x));
+    }
+    if (rows < 1 || columns < 1 || rows > 65536 || columns > 65536 || ratio < 0 || ratio > 1024) {
+      return error(Code::attribute, loc(), "{} by {} cells of {} samples", rows, columns, ratio);
+    }
+    for (size_t i : {size_t{0}, size_t{2}, size_t{3}}) QC_TRY(check_pick(x.shape[i], rois.shape, loc()));
+    return std::vector<Type>{Type(x.dtype, {a, x.shape[1], Dim(rows), Dim(columns)})};
+  }
+  Result<Ok> eval(EvalContext& c) const override {
+    const Tensor &x = c.in(0), &rois = c.in(1), &image = c.in(2);
+    QC_TRY(param(x.size(), loc()));
+    const int64_t channels = x.shape()[1], height = x.shape()[2], width = x.shape()[3];
+    for (int64_t i = 0; i < c.out(0).size(); ++i) {
+      const int64_t column = i % columns, row = i / columns % rows, cell = i / (columns * rows);
+      const int64_t r = cell / channels, n = qn_index(image.as_int(r), x.shape()[0]);
+      const int64_t plane = n * channels + cell % channels;
+      c.out(0).mutable_data<float>()[i] = qn_roi_align_f32(
+          x.data<float>() + plane * height * width, static_cast<int32_t>(height), static_cast<int32_t>(width),
+          rois.data<float>() + 4 * r, static_cast<float>(scale), half_pixel, static_cast<int32_t>(ratio), largest,
+          static_cast<int32_t>(rows), static_cast<int32_t>(columns), static_cast<int32_t>(row),
+          static_cast<int32_t>(column));
+    }
+    return Ok{};
+  }
+  Result<Ok> lower(Lowering& l) const override {
+    const Ints x = l.in_dims(0), y = l.out_dims();
+    if (count(y) == 0) return Ok{};
+    QC_TRY(param(std::max(count(x), count(y)), loc()));
+    const auto n = [](int64_t v) { return static_cast<int32_t>(v); };
+    const qk_roi_align_params p{n(x[0]), n(x[1]),    n(x[2]),        n(x[3]),    n(y[0]), n(rows),
+                                n(columns), n(ratio), half_pixel, largest, static_cast<float>(scale)};
+    l.call("qk_roi_align_f32", p, {l.in(0), l.in(1), l.in(2)}, {l.out()});
+    return Ok{};
+  }
+};
+
+const OpInfo RoiAlign::kInfo = {
+    .name = "roi_align",
+    .min_inputs = 3,
+    .max_inputs = 3,
+    .summary = "pools regions of images to a fixed size",
+};
+
+namespace {
+
+Result<Values> onnx_roi_align(Import& m) {
+  for (size_t i = 0; i < 3; ++i) {
+    if (!m.has(i)) return m.fail(Code::graph, "operand {} is missing", i);
+  }
+  QC_ASSIGN(int64_t rows, m.i("output_height", 1));
+  QC_ASSIGN(int64_t columns, m.i("output_width", 1));
+  QC_ASSIGN(int64_t ratio, m.i("sampling_ratio", 0));
+  QC_ASSIGN(double scale, m.f("spatial_scale", 1));
+  QC_ASSIGN(std::string mode, m.s("mode", "avg"));
+  // Before version 16 regions were not shifted by half an element.
+  QC_ASSIGN(std::string where, m.s("coordinate_transformation_mode", m.version() >= 16 ? "half_pixel" : "output_half_pixel"));
+  const DType dtype = m.in(0)->dtype();
+  QC_ASSIGN(Value * x, m.cast(m.in(0), DType::f32));
+  QC_ASSIGN(Value * rois, m.cast(m.in(1), DType::f32));
+  QC_ASSIGN(Value * image, m.cast(m.in(2), DType::i64));
+  QC_ASSIGN(Value * y, m.emit("roi_align", {x, rois, image},
+                              {{"rows", rows}, {"columns", columns}, {"ratio", ratio}, {"scale", scale},
+                               {"half_pixel", where == "half_pixel"}, {"largest", mode == "max"}}));
+  QC_ASSIGN(y, m.cast(y, dtype));
+  return Values{y};
+}
+
+constexpr ImportRow kRows[] = {{"", "RoiAlign", onnx_roi_align}};
+
+}  // namespace
+
+void register_roi_align(Registration& r) {
+  r.op<RoiAlign>();
+  r.imports(kRows);
+}
+
+}  // namespace qc
