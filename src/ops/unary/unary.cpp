@@ -191,6 +191,7 @@ void register_unary(Registration& r) {
   r.op<LogicalNot>();
   r.imports(unary_onnx_rows());
   r.imports(unary_aten_rows());
+  r.rewrites(unary_rewrites());
 }
 
 }  // namespace qc

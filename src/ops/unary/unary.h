@@ -4,6 +4,7 @@
 #include <string>
 
 #include "frontends/common/foreign.h"
+#include "ir/rewrite.h"
 
 namespace qc {
 
@@ -70,5 +71,6 @@ class LogicalNot final : public OpNode<LogicalNot> {
 
 std::span<const ImportRow> unary_onnx_rows();
 std::span<const ImportRow> unary_aten_rows();
+std::span<const Rewrite> unary_rewrites();
 
 }  // namespace qc
