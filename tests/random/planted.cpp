@@ -92,6 +92,12 @@ bool fewer(int32_t& n) {
   return true;
 }
 
+bool fewer_or_none(int32_t& n) {
+  if (n < 1) return false;
+  --n;
+  return true;
+}
+
 int64_t bytes_at(const Program& p, View v) {
   return v.buffer < 0 ? -1 : p.buffers[static_cast<size_t>(v.buffer)].bytes - v.offset;
 }
@@ -196,22 +202,24 @@ std::vector<PlantedBug> planted_bugs() {
       {"a view starts at the wrong byte", wrong_alias},
       {"a call reads the wrong operand", wrong_operand},
       {"a constant is zeroed", zero_constant},
-      {"operands of a subtraction are swapped", [](Program& p) { return swap_operands(p, "qk_sub_"); }},
-      {"operands of a division are swapped", [](Program& p) { return swap_operands(p, "qk_div_"); }},
+      {"operands of a subtraction are swapped", [](Program& p) { return swap_operands(p, "qk_binary_sub_"); }},
+      {"operands of a division are swapped", [](Program& p) { return swap_operands(p, "qk_binary_div_"); }},
       {"the bias of a convolution is dropped", [](Program& p) { return drop_operand(p, "qk_conv", 2); }},
       {"the bias of a linear layer is dropped", [](Program& p) { return drop_operand(p, "qk_gemm", 2); }},
-      other_kernel("max for min", "qk_min_", "qk_max_"),
-      other_kernel("ceil for floor", "qk_floor_", "qk_ceil_"),
-      other_kernel("less-or-equal for less", "qk_lt_", "qk_le_"),
+      other_kernel("max for min", "qk_binary_min_", "qk_binary_max_"),
+      other_kernel("ceil for floor", "qk_unary_floor_", "qk_unary_ceil_"),
+      other_kernel("less-or-equal for less", "qk_compare_lt_", "qk_compare_le_"),
       number("a lower limit is lost", "qk_clamp", "lo", [](float) { return -3e38f; }),
       number("an upper limit is wrong", "qk_clamp", "hi", [](float v) { return v - 0.5f; }),
       field("the last element is left out", "qk_clamp", "n", fewer),
       field("the innermost axis of a copy is too short", "qk_strided", "dims+7", fewer),
       field("the second axis of a copy is too short", "qk_strided", "dims+6", fewer),
-      field("padding is one too small", "qk_conv", "pad_top", fewer),
-      field("a pool window is one too small", "qk_pool", "kernel", fewer),
-      number("epsilon is wrong", "qk_layer_norm", "eps", [](float v) { return v * 2 + 1e-3f; }),
-      field("a reduction misses its last element", "qk_reduce", "n", fewer),
+      field("padding of a convolution is one too small", "qk_conv_rows", "pad+2", fewer_or_none),
+      field("a pool window is one too small", "qk_max_pool", "k+2", fewer),
+      number("epsilon is wrong", "qk_norm", "eps", [](float v) { return v * 2 + 1e-3f; }),
+      field("a reduction misses its last element", "qk_reduce", "inner_dims", fewer),
+      field("a softmax misses its last element", "qk_softmax", "n", fewer),
+      field("padding goes to the other end", "qk_pad", "before+7", fewer_or_none),
   };
 }
 

@@ -16,7 +16,8 @@ void sample_create(Samplers& r) {
     s.emit("trilu", {s.floats(2, 4)}, {{"upper", s.chance(50)}, {"k", s.between(-2, 2)}});
   });
   r.add("one_hot", [](Sampling& s) {
-    s.emit("one_hot", {s.value(DType::i64, 1, 3), s.constant(DType::f32, {2})}, {{"depth", s.between(2, 6)}, {"axis", int64_t{-1}}});
+    Value* index = s.value(DType::i64, 1, 3);
+    s.emit("one_hot", {index, s.constant(DType::f32, {2})}, {{"depth", s.between(2, 6)}, {"axis", s.between(0, index->rank())}});
   });
 }
 

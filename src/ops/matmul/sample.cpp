@@ -1,0 +1,33 @@
+#include "tests/random/sampling.h"
+
+namespace qc {
+
+void sample_matmul(Samplers& r) {
+  r.add("linear", [](Sampling& s) {
+    Value* x = s.floats(1, 4);
+    const int64_t k = x->shape().back().value(), n = s.size();
+    std::vector<Value*> inputs{x, s.constant(DType::f32, {n, k})};
+    if (s.chance(60)) inputs.push_back(s.constant(DType::f32, {n}));
+    AttrMap attrs;
+    if (s.chance(30)) attrs["lo"] = 0.0;
+    s.emit("linear", inputs, attrs);
+  });
+  r.add("matmul", [](Sampling& s) {
+    Value* a = s.floats(2, 4);
+    const int64_t k = a->shape().back().value();
+    Value* b = s.find([&](const Value& v) {
+      return v.dtype() == DType::f32 && v.rank() == 2 && v.shape()[0] == Dim(k);
+    });
+    if (!b || s.chance(50)) b = s.constant(DType::f32, {k, s.size()});
+    s.emit("matmul", {a, b});
+  });
+  r.add("grouped_matmul", [](Sampling& s) {
+    Value* x = s.floats(2, 2);
+    const int64_t rows = x->shape()[0].value(), k = x->shape()[1].value();
+    const Ints ends{rows / 2, rows};
+    Value* offsets = s.graph().constant(Tensor::of<int64_t>(DType::i64, {2}, ends));
+    s.emit("grouped_matmul", {x, s.constant(DType::f32, {2, k, s.between(1, 7)}), offsets});
+  });
+}
+
+}  // namespace qc
