@@ -172,3 +172,24 @@ function(qc_golden)
     endif()
   endforeach()
 endfunction()
+
+# qc_install(): the public library libquantc.so with its headers, the program, and the package that
+# find_package(quantc) reads. Nothing of the inside is visible through it.
+function(qc_install)
+  include(GNUInstallDirs)
+  include(CMakePackageConfigHelpers)
+  add_library(quantc_library SHARED ${PROJECT_SOURCE_DIR}/src/api/quantc.cpp)
+  set_target_properties(quantc_library PROPERTIES OUTPUT_NAME quantc EXPORT_NAME quantc
+                        VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+  target_link_libraries(quantc_library PRIVATE qc_driver)
+  target_link_options(quantc_library PRIVATE -Wl,--exclude-libs,ALL)
+  target_include_directories(quantc_library INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_compile_features(quantc_library INTERFACE cxx_std_17)
+  install(TARGETS quantc_library EXPORT quantc LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/quantc DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  set(package ${CMAKE_INSTALL_LIBDIR}/cmake/quantc)
+  install(EXPORT quantc NAMESPACE quantc:: DESTINATION ${package} FILE quantcConfig.cmake)
+  write_basic_package_version_file(${PROJECT_BINARY_DIR}/quantcConfigVersion.cmake
+                                   COMPATIBILITY SameMinorVersion)
+  install(FILES ${PROJECT_BINARY_DIR}/quantcConfigVersion.cmake DESTINATION ${package})
+endfunction()

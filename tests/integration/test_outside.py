@@ -1,0 +1,63 @@
+"""What others build on: the installed library, and op folders outside the tree."""
+import os
+import re
+import subprocess
+import time
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+
+def sh(*command, **options):
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, **options)
+    assert done.returncode == 0, f"{command}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
+    return done.stdout
+
+
+def test_a_program_outside_the_tree_uses_the_installed_library(root, build, models, tmp_path):
+    sh("cmake", "--install", build, "--prefix", tmp_path / "prefix")
+    sh("cmake", "-S", root / "examples/use_library", "-B", tmp_path / "b", f"-DCMAKE_PREFIX_PATH={tmp_path / 'prefix'}")
+    sh("cmake", "--build", tmp_path / "b")
+    program = tmp_path / "b" / "use_library"
+    out = sh(program, models / "digits.onnx", tmp_path / "out")
+    assert re.fullmatch(r"digits: 1 outputs, arena \d+ bytes, weights \d+ bytes\n", out)
+    assert (tmp_path / "out" / "digits.c").exists()
+    bad = subprocess.run([str(program), str(tmp_path / "absent.onnx"), str(tmp_path / "o2")], capture_output=True, text=True)
+    assert bad.returncode == 1 and "error[file]" in bad.stderr
+
+
+def generated(build) -> set:
+    return {p.name for p in (build / "generated" / "ops").glob("*.cpp")}
+
+
+def test_an_op_folder_is_built_in_without_another_edit(root, build, tmp_path):
+    """A build of its own that reuses the object files: only the new folder and the list of folders compile."""
+    cube = helper.make_node("Cube", ["x"], ["y"], name="cube1", domain="example")
+    graph = helper.make_graph([cube], "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 3])])
+    imports = [helper.make_opsetid("", 17), helper.make_opsetid("example", 1)]
+    onnx.save(helper.make_model(graph, opset_imports=imports), tmp_path / "cube.onnx")
+    x = np.arange(6, dtype=np.float32).reshape(2, 3) - 2.5
+    np.savez(tmp_path / "io.npz", in_0=x, out_0=x * x * x)
+
+    extra = tmp_path / "build"
+    sh("cp", "-a", build, extra)
+    (extra / "CMakeCache.txt").write_text((extra / "CMakeCache.txt").read_text().replace(str(build), str(extra)))
+    sh("cmake", "-S", root, "-B", extra, f"-DQUANTC_EXTRA_OPS={root / 'examples/extra_ops'}", "-DQUANTC_TESTS=OFF")
+    assert generated(extra) - generated(build) == {"cube.cpp"}
+    sh("cmake", "--build", extra, "--target", "quantc")
+    program = extra / "bin" / "quantc"
+    assert "`cube`" in sh(program, "ops")
+    out = sh(program, "validate", tmp_path / "cube.onnx", "-i", tmp_path / "io.npz", "-e", tmp_path / "io.npz", "--atol", "0")
+    assert "FAIL" not in out
+
+
+def test_touching_one_op_folder_rebuilds_little(root, build):
+    """Only the folder's own unit is out of date afterwards; the time is for `make bench`."""
+    source = root / "src/ops/clamp/clamp.cpp"
+    os.utime(source, (time.time(), time.time()))
+    plan = sh("ninja", "-C", build, "-n", "quantc")
+    compiled = [line for line in plan.splitlines() if "Building CXX" in line]
+    assert len(compiled) == 1 and "clamp" in compiled[0], plan
