@@ -2,30 +2,29 @@
 #define QK_ATTENTION_H
 #include <stdint.h>
 
-/* The step between the two products of attention: scores [b, h, l, s] to probabilities, row by row.
+/* y = softmax(scores) v for q [batch, heads, queries, depth], k [batch, kv_heads, keys, depth] and
+ * v [batch, kv_heads, keys, value_depth]; heads is a multiple of kv_heads, and as many neighbouring
+ * heads share one of k and v.
  *
- * t = score * scale; with softcap > 0: softcap * tanh(t / softcap); plus the mask (f32), or hidden where
- * it is 0 (bool). A query l stands at l + offset (at l + lens[b] - length with lens); keys after it are
- * hidden when `causal`, keys further than left or right of it when these are not negative, keys from
- * lens[b] or mask_s on too. Hidden keys have probability 0; a row without a key is 0. Softmax: row maximum
- * and sum in 16 lanes, exp(t - max) / sum. `stage` 0 and 1 copy t after the cap to `copy`, 2 after the
- * mask, 3 the probabilities. y may be x. Arguments: x, mask, lens (may be null), y, copy (may be null).
+ * A score is the chain of fmas over depth ascending from 0, times scale; with softcap > 0 then
+ * tanh(s / softcap) times softcap. A key whose `keep` is 0 gets -inf; `add` is added. Keys outside
+ * [i + offset - left, i + offset + right] of query i get -inf; a bound of -1 does not limit. Weights are
+ * exp(s - m) / sum with the maximum m and the sum in 16 lanes; where m is -inf all weights are 0. The
+ * result is the chain of fmas over keys ascending from 0, keys of weight 0 included.
+ *
+ * Arguments: q, k, v, keep (bytes) and add (floats; either may be null; element (b, h, i, j) at the sum
+ * of its indices times the strides), y, scratch of QK_ATTENTION_SCRATCH floats.
  */
 typedef struct {
-  int32_t batch, heads, length, keys;
-  int32_t mask_batch, mask_head, mask_row, mask_key, mask_s;
-  int32_t causal, offset, left, right, stage;
+  int32_t batch, heads, kv_heads, queries, keys, depth, value_depth;
+  int32_t mask[4];
+  int32_t left, right, offset;
+  int32_t rows; /* queries that are worked on together */
   float scale, softcap;
 } qk_attention_params;
 
-/* Rotary embedding: pairs (a, b) of the first 2*half elements of each vector become
- * (a*cos - b*sin, a*sin + b*cos), the second product of each fused; pairs are (i, i + half), or
- * (2i, 2i + 1) with `interleaved`. x, y [batch, heads, length, size] with the given distances;
- * cos, sin [batch or 1, length, half]. Arguments: x, cos, sin, y. */
-typedef struct {
-  int32_t batch, heads, length, size, half, interleaved;
-  int32_t cache_batch; /* distance from batch to batch in cos and sin */
-  int32_t step_head, step_row; /* distances in x and y; batches follow each other */
-} qk_rotary_params;
+/* Panels of k, panels of v, and the scores of some queries. */
+#define QK_ATTENTION_SCRATCH(keys, depth, value_depth, rows) \
+  (((keys) + 15) / 16 * 16 * (depth) + ((value_depth) + 15) / 16 * 16 * (keys) + (rows) * (keys))
 
 #endif

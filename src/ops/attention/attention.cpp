@@ -1,0 +1,157 @@
+#include "ops/attention/attention.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "interp/eval.h"
+#include "kernels/c/attention/attention.h"
+#include "kernels/numerics/reduce.h"
+#include "kernels/numerics/scalar_ops.h"
+#include "ops/common/registration.h"
+#include "ops/common/strided.h"
+#include "program/lowering.h"
+
+namespace qc {
+
+const OpInfo Attention::kInfo = {
+    .name = "attention",
+    .min_inputs = 3,
+    .max_inputs = 4,
+    .summary = "scaled dot product attention with mask, window and shared key heads",
+};
+
+namespace {
+
+enum Operands : size_t { kQ, kK, kV, kMask };
+
+bool unequal(const Dim& a, const Dim& b) { return a.is_static() && b.is_static() && !(a == b); }
+
+/// Strides of a mask along [batch, heads, queries, keys]; 0 where it broadcasts.
+Ints mask_strides(const Ints& shape) {
+  Ints out(4, 0);
+  const Ints own = strides_of(shape);
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] != 1) out[4 - shape.size() + i] = own[i];
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<std::vector<Type>> Attention::infer() const {
+  for (size_t i = 0; i < input_count(); ++i) {
+    if (!input(i) && i < kMask) return error(Code::graph, loc(), "operand {} is missing", i);
+    if (!input(i)) continue;
+    const DType t = input_type(i).dtype;
+    if (t != DType::f32 && !(i == kMask && t == DType::boolean)) {
+      return error(Code::unsupported, loc(), "operand {} of attention is {}, expected f32", i, name(t));
+    }
+  }
+  const Dims &q = input_type(kQ).shape, &k = input_type(kK).shape, &v = input_type(kV).shape;
+  const bool fits = q.size() == 4 && k.size() == 4 && v.size() == 4 && !unequal(q[0], k[0]) &&
+                    !unequal(q[0], v[0]) && !unequal(k[1], v[1]) && !unequal(k[2], v[2]) && !unequal(q[3], k[3]);
+  if (!fits) {
+    return error(Code::shape, loc(), "attention of {} over {} and {}", str(q), str(k), str(v));
+  }
+  if (!q[1].is_static() || !k[1].is_static() || k[1].value() < 1 || q[1].value() % k[1].value() != 0) {
+    return error(Code::shape, loc(), "{} heads share {} heads of keys", q[1].str(), k[1].str());
+  }
+  const bool far = left > INT32_MAX || right > INT32_MAX ||
+                   (offset.is_static() && (offset.value() > INT32_MAX || offset.value() < INT32_MIN));
+  if (far || left < -1 || right < -1 || !(softcap >= 0) || !std::isfinite(scale)) {
+    return error(Code::attribute, loc(), "window {}, {}, softcap {} or scale {} is out of range", left, right,
+                 softcap, scale);
+  }
+  const Dims scores{q[0], q[1], q[2], k[2]};
+  if (input(kMask)) {
+    const Dims& m = input_type(kMask).shape;
+    bool broadcasts = m.size() <= 4;
+    for (size_t i = 0; broadcasts && i < m.size(); ++i) {
+      broadcasts = m[i] == Dim(1) || !unequal(m[i], scores[4 - m.size() + i]);
+    }
+    if (!broadcasts) return error(Code::shape, loc(), "a mask {} for scores {}", str(m), str(scores));
+  }
+  return std::vector<Type>{Type(DType::f32, {q[0], q[1], q[2], v[3]})};
+}
+
+float Attention::factor(int64_t depth) const {
+  return static_cast<float>(scale != 0 ? scale : 1 / std::sqrt(static_cast<double>(depth)));
+}
+
+int64_t Attention::macs() const {
+  const Dims &q = input_type(kQ).shape, &v = input_type(kV).shape;
+  if (!all_static(q) || !all_static(v)) return 0;
+  return (q[0] * q[1] * q[2] * v[2] * (q[3] + v[3])).value();
+}
+
+Result<Ok> Attention::eval(EvalContext& c) const {
+  const Ints &q = c.in(kQ).shape(), &k = c.in(kK).shape(), &v = c.in(kV).shape();
+  const int64_t heads = q[1], queries = q[2], depth = q[3], keys = k[2], width = v[3];
+  const float by = factor(depth), cap = static_cast<float>(softcap);
+  const Ints at = c.has(kMask) ? mask_strides(c.in(kMask).shape()) : Ints(4, 0);
+  const bool is_keep = c.has(kMask) && c.in(kMask).dtype() == DType::boolean;
+  std::vector<float> s(static_cast<size_t>(keys));
+  for (int64_t row = 0; row < q[0] * heads * queries; ++row) {
+    const int64_t i = row % queries, h = row / queries % heads, b = row / queries / heads;
+    const int64_t kv = (b * k[1] + h / (heads / k[1])) * keys;
+    const float* qi = c.in(kQ).data<float>() + row * depth;
+    const float *kh = c.in(kK).data<float>() + kv * depth, *vh = c.in(kV).data<float>() + kv * width;
+    const int64_t center = i + offset.value();
+    for (int64_t j = 0; j < keys; ++j) {
+      float& score = s[static_cast<size_t>(j)];
+      score = qn_mulf(qn_dot_f32(qi, 1, kh + j * depth, 1, depth, 0.0f), by);
+      if (cap > 0) score = qn_mulf(qn_tanh_f32(score / cap), cap);
+      if (c.has(kMask)) {
+        const int64_t m = b * at[0] + h * at[1] + i * at[2] + j * at[3];
+        if (is_keep && !c.in(kMask).data<uint8_t>()[m]) score = -QN_INF_F32;
+        if (!is_keep) score += c.in(kMask).data<float>()[m];
+      }
+      const bool inside = (left < 0 || j >= center - left) && (right < 0 || j <= center + right);
+      if (!inside) score = -QN_INF_F32;
+    }
+    const float max = qn_row_max_f32(s.data(), keys, 1);
+    for (float& e : s) e = max == -QN_INF_F32 ? 0.0f : qn_exp_f32(e - max);
+    const float sum = max == -QN_INF_F32 ? 1.0f : qn_sum_f32(s.data(), keys, 1);
+    for (float& e : s) e /= sum;
+    float* y = c.out(0).mutable_data<float>() + row * width;
+    for (int64_t d = 0; d < width; ++d) y[d] = qn_dot_f32(s.data(), 1, vh + d, width, keys, 0.0f);
+  }
+  return Ok{};
+}
+
+Result<Ok> Attention::lower(Lowering& l) const {
+  const Ints q = l.in_dims(kQ), k = l.in_dims(kK), v = l.in_dims(kV);
+  qk_attention_params p{};
+  const int64_t rows = std::min<int64_t>(q[2], 12), keys = k[2];
+  const std::pair<int32_t*, int64_t> sizes[] = {
+      {&p.batch, q[0]}, {&p.heads, q[1]},       {&p.kv_heads, k[1]}, {&p.queries, q[2]},
+      {&p.keys, keys},  {&p.depth, q[3]},       {&p.value_depth, v[3]}, {&p.rows, rows},
+      {&p.offset, offset.value()},
+      {&p.left, left},  {&p.right, right}};
+  for (const auto& [field, size] : sizes) {
+    QC_ASSIGN(*field, param(size, loc()));
+  }
+  const bool masked = l.has(kMask);
+  const Ints strides = masked ? mask_strides(l.in_dims(kMask)) : Ints(4, 0);
+  for (size_t i = 0; i < 4; ++i) {
+    QC_ASSIGN(p.mask[i], param(strides[i], loc()));
+  }
+  p.scale = factor(q[3]);
+  p.softcap = static_cast<float>(softcap);
+  if (count(l.out_dims()) == 0) return Ok{};
+  const bool keep = masked && l.in_type(kMask).dtype == DType::boolean;
+  const int64_t scratch = QK_ATTENTION_SCRATCH(keys, q[3], v[3], rows);
+  QC_TRY(param(scratch, loc()));
+  l.call("qk_attention_f32", p,
+         {l.in(kQ), l.in(kK), l.in(kV), keep ? l.in(kMask) : View{}, masked && !keep ? l.in(kMask) : View{}},
+         {l.out(), l.scratch(scratch * 4, "scores")}, {.in_place = {}, .macs = macs()});
+  return Ok{};
+}
+
+void register_attention(Registration& r) {
+  r.op<Attention>();
+  r.imports(attention_onnx_rows());
+  r.imports(attention_aten_rows());
+}
+
+}  // namespace qc
