@@ -54,10 +54,13 @@ class Layouts {
     return i == 0 || (all && v->rank() == n->output()->rank());
   }
 
+  /// Reads and writes any layout at no cost.
+  static bool is_free(const Node* n) {
+    return n->info().has(kAnyLayout) && dynamic_cast<const IsTranspose*>(n) != nullptr;
+  }
+
   static bool can_follow(const Node* n) {
-    if (!n->info().has(kAnyLayout) || n->output_count() != 1 || capability<IsTranspose>(const_cast<Node*>(n))) {
-      return false;
-    }
+    if (!n->info().has(kAnyLayout) || n->output_count() != 1 || is_free(n)) return false;
     const int64_t rank = n->output()->rank();
     for (size_t i = 0; i < n->input_count(); ++i) {
       if (follows(n, i) && rank >= 3 && n->input(i)->rank() != rank) return false;
@@ -90,8 +93,7 @@ class Layouts {
         forms_.insert(n);
         if (has_channels(n->output())) last_.insert(n->output());
       }
-      const bool free = capability<IsTranspose>(const_cast<Node*>(n)) && n->info().has(kAnyLayout);
-      for (size_t i = 0; i < n->input_count() && !free; ++i) {
+      for (size_t i = 0; i < n->input_count() && !is_free(n); ++i) {
         const Value* v = n->input(i);
         if (!v) continue;
         if (in_form && follows(n, i)) {
@@ -101,9 +103,24 @@ class Layouts {
         }
       }
     }
+    write_last();
     for (const Output& o : graph_.outputs()) need_rows(o.value);
     for (const State& s : graph_.states()) need_rows(s.out);
     return !last_.empty();
+  }
+  /// A transpose writes either order: where all its readers want channels-last, it writes that.
+  void write_last() {
+    const std::vector<const Value*> wanted(to_last_.begin(), to_last_.end());
+    for (const Value* v : wanted) {
+      if (!v->def() || !is_free(v->def()) || v->pinned() > 0) continue;
+      bool all = true;
+      for (const Use* u = v->first_use(); u && all; u = u->next) {
+        all = is_free(u->user) || (forms_.contains(u->user) && follows(u->user, u->index));
+      }
+      if (!all) continue;
+      to_last_.erase(v);
+      last_.insert(v);
+    }
   }
   void need_rows(const Value* v) {
     if (is_last(v)) to_rows_.insert(v);
@@ -134,8 +151,7 @@ class Layouts {
         Value* v = n->input(i);
         if (!v) continue;
         auto& turned = in_form && follows(n, i) ? as_last : as_rows;
-        const bool free = capability<IsTranspose>(n) && n->info().has(kAnyLayout);
-        if (auto it = turned.find(v); it != turned.end() && !free) graph_.set_input(n, i, it->second);
+        if (auto it = turned.find(v); it != turned.end() && !is_free(n)) graph_.set_input(n, i, it->second);
       }
       for (size_t i = 0; i < n->output_count(); ++i) {
         Value* v = n->output(i);

@@ -356,6 +356,7 @@ void register_norm(Registration& r) {
   r.op(&Norm::kGroup, [] { return std::make_unique<Norm>(NormKind::group); });
   r.op<LocalResponseNorm>();
   r.imports(kRows);
+  r.rewrites(norm_rewrites());
 }
 
 }  // namespace qc

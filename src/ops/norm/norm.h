@@ -1,6 +1,9 @@
 #pragma once
 
+#include <span>
+
 #include "ir/capability.h"
+#include "ir/rewrite.h"
 
 namespace qc {
 
@@ -60,5 +63,7 @@ class LocalResponseNorm final : public OpNode<LocalResponseNorm> {
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
 };
+
+std::span<const Rewrite> norm_rewrites();
 
 }  // namespace qc
