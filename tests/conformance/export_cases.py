@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Writes the ONNX conformance cases as files that the C++ runner reads: export_cases.py DIR.
+"""Writes the ONNX conformance cases as files that the C++ runner reads: export_cases.py DIR [--light].
+
+With --light it writes the networks of onnx's group `light`, else all other cases.
 
 DIR/cases.tsv has one line per case: name, group, rtol, atol, number of data sets, variants, reason.
 A case whose inputs or outputs are not tensors of numbers has a reason and no files. The others have
@@ -193,10 +195,12 @@ def main() -> None:
     if stamp.exists() and stamp.read_text() == mark:
         return
     writer = Writer(out)
-    add_node_cases(writer)
-    for group in ("simple", "pytorch-operator", "pytorch-converted"):
-        add_stored_cases(writer, group)
-    add_light_cases(writer)
+    if "--light" in sys.argv:
+        add_light_cases(writer)
+    else:
+        add_node_cases(writer)
+        for group in ("simple", "pytorch-operator", "pytorch-converted"):
+            add_stored_cases(writer, group)
     writer.finish()
     stamp.write_text(mark)
 

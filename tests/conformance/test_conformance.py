@@ -1,30 +1,39 @@
-"""No ONNX case that ever passed is lost, and docs/conformance.md says what is true."""
+"""No ONNX case that ever passed is lost, and the reports in docs/ say what is true."""
 import sys
 from pathlib import Path
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-import conformance
+from conformance import ALL, LIGHT, Suite
+
+
+def check(suite: Suite, outcomes) -> None:
+    assert suite.regressions(outcomes) == []
+    assert suite.report_file.read_text() == suite.report(outcomes), "run tests/conformance/conformance.py BUILD --bless"
 
 
 @pytest.fixture(scope="module")
 def outcomes(build):
-    return conformance.run_onnx_cases(build)
+    return ALL.run(build)
 
 
-def test_no_passing_case_is_lost(outcomes):
-    assert conformance.regressions(outcomes) == []
+def test_cases(outcomes):
+    check(ALL, outcomes)
 
 
-def test_report_is_current(outcomes):
-    assert conformance.REPORT.read_text() == conformance.report(outcomes), (
-        "run tests/conformance/conformance.py BUILD --bless")
+def test_enough_node_cases_pass(outcomes):
+    assert sum(o.passes for o in outcomes if o.group == "node") >= 1200
+
+
+@pytest.mark.soak
+def test_light_networks(build):
+    check(LIGHT, LIGHT.run(build))
 
 
 def test_a_lost_case_is_found(outcomes, monkeypatch, tmp_path):
-    listed = tmp_path / "passing.txt"
     failing = next(o.name for o in outcomes if not o.passes)
+    listed = tmp_path / "passing.txt"
     listed.write_text(f"{failing}\nno_such_case\n")
-    monkeypatch.setattr(conformance, "PASSING", listed)
-    assert [line.split(":")[0] for line in conformance.regressions(outcomes)] == sorted([failing, "no_such_case"])
+    monkeypatch.setattr(Suite, "passing", listed)
+    assert [line.split(":")[0] for line in ALL.regressions(outcomes)] == sorted([failing, "no_such_case"])

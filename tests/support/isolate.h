@@ -10,7 +10,8 @@
 namespace qc {
 
 /// Calls `job(i)` for every i below `count` in a forked child and returns what each returned. A job
-/// that kills the child gives "crashed: signal N"; one that runs longer than `seconds` "timed out".
+/// that kills the child gives "crashed: signal N"; one that takes more than `seconds` of
+/// processor time "timed out".
 std::vector<std::string> run_isolated(size_t count, const std::function<std::string(size_t)>& job,
                                       unsigned seconds);
 
