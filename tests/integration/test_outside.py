@@ -46,6 +46,7 @@ def test_an_op_folder_is_built_in_without_another_edit(root, build, tmp_path):
     x = np.arange(6, dtype=np.float32).reshape(2, 3) - 2.5
     np.savez(tmp_path / "io.npz", in_0=x, out_0=x * x * x)
 
+    rebuilt(build)
     before = generated(build)
     sh("cmake", "-S", root, "-B", build, f"-DQUANTC_EXTRA_OPS={root / 'examples/extra_ops'}")
     try:
