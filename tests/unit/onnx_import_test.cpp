@@ -1,84 +1,7 @@
-#include <gtest/gtest.h>
-
-#include "frontends/onnx/import.h"
-#include "interp/interpreter.h"
-#include "onnx_bytes.h"
-#include "ops/common/registration.h"
-#include "program/lowering.h"
-#include "program/run.h"
+#include "onnx_fixture.h"
 
 namespace qc::onnx {
 namespace {
-using namespace onnx_bytes;
-
-class OnnxImport : public testing::Test {
- protected:
-  static void SetUpTestSuite() { register_all_ops(); }
-
-  Result<std::unique_ptr<Graph>> import(std::string bytes, const ImportOptions& options = {}) {
-    bytes_ = std::move(bytes);
-    QC_ASSIGN(Model model, parse_model(as_bytes(bytes_), "m.onnx"));
-    QC_ASSIGN(auto graph, import_model(model, options));
-    QC_TRY(verify(*graph));
-    return graph;
-  }
-  std::string message_of(std::string bytes, const ImportOptions& options = {}) {
-    auto r = import(std::move(bytes), options);
-    return r.ok() ? "ok" : render(r.diag());
-  }
-  /// Outputs as floats, from the interpreter and, bit-equal, from the lowered program.
-  std::vector<std::vector<float>> run(std::string bytes, std::vector<Tensor> inputs,
-                                      const ImportOptions& options = {}) {
-    auto graph = import(std::move(bytes), options);
-    EXPECT_TRUE(graph.ok()) << render(graph.diag());
-    if (!graph.ok()) return {};
-    auto result = interpret(**graph, inputs);
-    EXPECT_TRUE(result.ok()) << render(result.diag());
-    if (!result.ok()) return {};
-    auto program = lower(**graph);
-    EXPECT_TRUE(program.ok()) << render(program.diag());
-    if (!program.ok()) return {};
-    auto compiled = run_program(*program, inputs);
-    EXPECT_TRUE(compiled.ok()) << render(compiled.diag());
-    std::vector<std::vector<float>> out;
-    for (size_t i = 0; i < result->outputs.size(); ++i) {
-      const Tensor& t = result->outputs[i];
-      EXPECT_TRUE(compiled.ok() && t.identical(compiled->outputs[i])) << i;
-      out.emplace_back();
-      for (int64_t k = 0; k < t.size(); ++k)
-        out.back().push_back(static_cast<float>(t.as_double(k)));
-    }
-    return out;
-  }
-  std::string bytes_;
-};
-
-Tensor floats(std::vector<float> v) {
-  return Tensor::of<float>(DType::f32, {static_cast<int64_t>(v.size())}, v);
-}
-Tensor boolean(bool v) {
-  Tensor t(DType::boolean, {});
-  t.set_int(0, v);
-  return t;
-}
-std::string x2() { return value_info("x", 1, {2}); }
-std::string y2() { return value_info("y", 1, {2}); }
-std::string attribute_f(std::string_view name, float v) {
-  return attribute(name, 1, [&](pbf_writer& w) { w.add_float(2, v); });
-}
-std::string attribute_g(std::string_view name, const GraphParts& g) {
-  return attribute(name, 5, [&](pbf_writer& w) { w.add_message(6, graph(g)); });
-}
-std::string attribute_t(std::string_view name, const std::string& t) {
-  return attribute(name, 4, [&](pbf_writer& w) { w.add_message(5, t); });
-}
-std::string clip(std::string in, std::string out, float lo, float hi, std::string name = "") {
-  return node("Clip", {in}, {out}, name, {attribute_f("min", lo), attribute_f("max", hi)});
-}
-std::string int64s(std::string_view name, std::initializer_list<int64_t> v) {
-  return tensor(
-      {static_cast<int64_t>(v.size())}, 7, [&](pbf_writer& w) { w.add_string(9, raw(v)); }, name);
-}
 
 TEST_F(OnnxImport, NodesInAnyOrderBecomeAGraph) {
   auto g = import(model({.nodes = {node("Relu", {"t"}, {"y"}, "last"), node("Relu", {"x"}, {"t"})},
@@ -200,86 +123,6 @@ TEST_F(OnnxImport, FunctionsAreInlinedWithAttributesAndDefaults) {
   EXPECT_EQ((*g)->first()->loc().names, std::vector<std::string>{"f/one/c"});
 }
 
-TEST_F(OnnxImport, IfWithConstantConditionKeepsOneBranch) {
-  for (bool condition : {false, true}) {
-    const std::string c = tensor(
-        {}, 9, [&](pbf_writer& w) { w.add_string(9, std::string(1, condition ? '\1' : '\0')); },
-        "c");
-    const std::string bytes = model(
-        {.nodes = {node("If", {"c"}, {"y"}, "if",
-                        {attribute_g("then_branch", {.nodes = {node("Relu", {"x"}, {"t"})},
-                                                     .outputs = {value_info("t", 1, {2})}}),
-                         attribute_g("else_branch", {.nodes = {node("Missing", {"x"}, {"e"})},
-                                                     .outputs = {value_info("e", 1, {2})}})})},
-         .initializers = {c},
-         .inputs = {x2()},
-         .outputs = {y2()}});
-    if (condition) {
-      EXPECT_EQ(run(bytes, {floats({-1, 2})}), (std::vector<std::vector<float>>{{0, 2}}));
-    } else {
-      EXPECT_EQ(message_of(bytes),
-                "m.onnx: error[unsupported_op]: 1 operation is not supported\n"
-                "  note: Missing (opset 21): 1 node, first 'Missing_e'");
-    }
-  }
-}
-
-TEST_F(OnnxImport, IfRunsTheBranchChosenAtRunTime) {
-  const std::string bytes = model(
-      {.nodes = {node("Relu", {"x"}, {"r"}),
-                 node("If", {"c"}, {"y", "z"}, "if",
-                      {attribute_g("then_branch",
-                                   {.nodes = {clip("r", "t", 0, 1), clip("x", "u", -1, 1)},
-                                    .outputs = {value_info("t", 1, {2}), value_info("u", 1, {2})}}),
-                       attribute_g("else_branch", {.nodes = {clip("x", "e", -9, 0)},
-                                                   .outputs = {value_info("e", 1, {2}),
-                                                               value_info("r", 1, {2})}})})},
-       .inputs = {value_info("c", 9, {}), x2()},
-       .outputs = {y2(), value_info("z", 1, {2})}},
-      6);
-  EXPECT_EQ(run(bytes, {boolean(true), floats({-3, 4})}),
-            (std::vector<std::vector<float>>{{0, 1}, {-1, 1}}));
-  EXPECT_EQ(run(bytes, {boolean(false), floats({-3, 4})}),
-            (std::vector<std::vector<float>>{{-3, 0}, {0, 4}}));
-}
-
-TEST_F(OnnxImport, LoopCarriesAndStacks) {
-  // a, b = b, clip(a, captured) for three trips; every a is stacked.
-  const GraphParts body = {.nodes = {clip("a", "n", -2, 2)},
-                           .inputs = {value_info("i", 7, {}), value_info("go", 9, {}),
-                                      value_info("a", 1, {2}), value_info("b", 1, {2})},
-                           .outputs = {value_info("go", 9, {}), value_info("b", 1, {2}),
-                                       value_info("n", 1, {2}), value_info("a", 1, {2})}};
-  const std::string trips = tensor(
-      {}, 7, [](pbf_writer& w) { w.add_string(9, raw<int64_t>({3})); }, "m");
-  const std::string bytes = model(
-      {.nodes = {node("Loop", {"m", "", "x", "z"}, {"p", "q", "s"}, "l",
-                      {attribute_g("body", body)})},
-       .initializers = {trips},
-       .inputs = {x2(), value_info("z", 1, {2})},
-       .outputs = {value_info("p", 1, {2}), value_info("q", 1, {2}), value_info("s", 1, {3, 2})}},
-      6);
-  EXPECT_EQ(run(bytes, {floats({-5, 1}), floats({7, 0})}),
-            (std::vector<std::vector<float>>{{2, 0}, {-2, 1}, {-5, 1, 7, 0, -2, 1}}));
-}
-
-TEST_F(OnnxImport, LoopEndsWhenItsConditionFails) {
-  // The condition becomes the captured c after the first trip.
-  const GraphParts body = {
-      .nodes = {clip("a", "n", -2, 2)},
-      .inputs = {value_info("i", 7, {}), value_info("go", 9, {}), value_info("a", 1, {2})},
-      .outputs = {value_info("c", 9, {}), value_info("n", 1, {2})}};
-  const std::string bytes =
-      model({.nodes = {node("Loop", {"", "d", "x"}, {"y"}, "l", {attribute_g("body", body)})},
-             .inputs = {x2(), value_info("c", 9, {}), value_info("d", 9, {})},
-             .outputs = {y2()}},
-            6);
-  EXPECT_EQ(run(bytes, {floats({-5, 1}), boolean(false), boolean(true)}),
-            (std::vector<std::vector<float>>{{-2, 1}}));
-  EXPECT_EQ(run(bytes, {floats({-5, 1}), boolean(false), boolean(false)}),
-            (std::vector<std::vector<float>>{{-5, 1}}));
-}
-
 TEST_F(OnnxImport, DeadNodesAreNotImported) {
   auto g = import(model({.nodes = {node("Relu", {"x"}, {"y"}), node("Missing", {"x"}, {"u"})},
                          .inputs = {x2()},
@@ -394,31 +237,6 @@ TEST_F(OnnxImportErrors, UnknownOpsets) {
   EXPECT_EQ(message_of(model(
                 {.nodes = {node("Relu", {"x"}, {"y"})}, .inputs = {x2()}, .outputs = {y2()}}, 99)),
             "m.onnx: error[unsupported]: opset 99 of domain 'ai.onnx'; the newest known is 28");
-}
-
-TEST_F(OnnxImportErrors, Loops) {
-  auto of = [&](Names inputs, std::vector<DimText> carried, Names outputs, Names body_outputs) {
-    const GraphParts body = {
-        .nodes = {clip("a", "n", -2, 2)},
-        .inputs = {value_info("i", 7, {}), value_info("go", 9, {}), value_info("a", 1, carried)},
-        .outputs = std::move(body_outputs)};
-    return message_of(
-        model({.nodes = {node("Loop", inputs, {"y"}, "l", {attribute_g("body", body)})},
-               .inputs = {x2(), value_info("m", 7, {})},
-               .outputs = std::move(outputs)},
-              6));
-  };
-  const std::string go = value_info("go", 9, {}), n = value_info("n", 1, {2});
-  EXPECT_EQ(of({"", "", "x"}, {2}, {y2()}, {go, n}),
-            "m.onnx: error[graph]: Loop 'l': the loop never ends");
-  EXPECT_EQ(of({"m", "", "x"}, {2}, {y2()}, {go}),
-            "m.onnx: error[graph]: Loop 'l': carries 1 values, but its body takes 3 and gives 1");
-  EXPECT_EQ(
-      of({"m", "", "x"}, {2}, {y2()}, {go, n, n}),
-      "m.onnx: error[unsupported]: Loop 'l': stacks values over a number of trips that is only "
-      "known at run time");
-  EXPECT_EQ(of({"m", "", "x"}, {2}, {y2()}, {go, value_info("i", 7, {})}),
-            "m.onnx: error[unsupported]: Loop 'l': carried value 0 changes from f32[2] to i64[]");
 }
 
 }  // namespace

@@ -97,6 +97,7 @@ Result<Ok> Importer::node(const NodeProto& node, const Schedule& plan, Scope& sc
     QC_ASSIGN(Values results, (this->*handler)(node, scope, env));
     return define(node, results, plan, scope, env);
   }
+  if (makes_sequences(node)) return sequence_node(node, plan, scope, env);
   return by_row(node, plan, scope, env);
 }
 

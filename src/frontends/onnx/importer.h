@@ -64,6 +64,12 @@ class Importer {
   Result<Ok> bind_captures(const Captures& captures, Scope& outer, Scope& inner);
   Result<Ok> region_outputs(const GraphProto& body, Scope& inner, const Env& env);
 
+  // sequence.cpp
+  /// Whether the node makes or reads a sequence or an optional.
+  static bool makes_sequences(const NodeProto& node);
+  Result<Ok> sequence_node(const NodeProto& node, const Schedule& plan, Scope& scope,
+                           const Env& env);
+
   // unsupported.cpp
   /// One error for all ops below `nodes` that no import row covers.
   Result<Ok> check_supported(const std::vector<const NodeProto*>& nodes, const Env& env) const;

@@ -38,7 +38,12 @@ bool Scope::has_initializer(std::string_view name) const {
 }
 
 bool Scope::local(std::string_view name) const {
-  return values_.contains(name) || has_initializer(name);
+  return values_.contains(name) || has_initializer(name) || sequences_.contains(name);
+}
+
+const std::vector<Value*>* Scope::sequence(std::string_view name) const {
+  if (auto it = sequences_.find(name); it != sequences_.end()) return &it->second;
+  return parent_ && &parent_->graph_ == &graph_ ? parent_->sequence(name) : nullptr;
 }
 
 Result<Value*> Scope::constant(const TensorProto& tensor) {
@@ -62,6 +67,9 @@ Result<Value*> Scope::find(std::string_view name) {
   if (auto it = sparse_.find(name); it != sparse_.end()) {
     QC_ASSIGN(Tensor contents, reader_->read(*it->second));
     return values_[name] = graph_.constant(std::move(contents), std::string(name));
+  }
+  if (sequences_.contains(name)) {
+    return error(Code::unsupported, Loc{graph_.file, {}, {}}, "value '{}' is a sequence", name);
   }
   QC_CHECK(parent_ && &parent_->graph_ == &graph_, "a name was not captured");
   return parent_->find(name);

@@ -34,6 +34,12 @@ class Scope {
   const std::shared_ptr<TensorReader>& reader() const { return reader_; }
 
   void define(std::string_view name, Value* value) { values_[name] = value; }
+  /// Binds a name to a list of values; only the ops on sequences can read it.
+  void define_sequence(std::string_view name, std::vector<Value*> values) {
+    sequences_[name] = std::move(values);
+  }
+  /// The list a name stands for; null when it is no sequence.
+  const std::vector<Value*>* sequence(std::string_view name) const;
   /// Makes initializers known by name; each becomes a constant when first read. A name given twice
   /// is an error.
   Result<Ok> add_initializers(const GraphProto& graph, const Loc& loc);
@@ -52,6 +58,7 @@ class Scope {
   std::shared_ptr<TensorReader> reader_;
   Scope* parent_;
   std::unordered_map<std::string_view, Value*> values_;
+  std::unordered_map<std::string_view, std::vector<Value*>> sequences_;
   std::unordered_map<std::string_view, const TensorProto*> dense_;
   std::unordered_map<std::string_view, const SparseTensorProto*> sparse_;
 };

@@ -55,11 +55,11 @@ class TensorReader {
   /// Where the elements of a tensor lie.
   struct Storage {
     DType dtype = DType::f32;
-    int64_t size = 0;             // bytes as a qc::Tensor
-    bool typed = false;           // in a typed field, not in `raw`
+    int64_t size = 0;    // bytes as a qc::Tensor
+    bool typed = false;  // in a typed field, not in `raw`
     std::span<const std::byte> raw;
     std::shared_ptr<const MappedFile> owner;
-    bool borrowable = false;      // aligned and native in a mapped file
+    bool borrowable = false;  // aligned and native in a mapped file
   };
   /// Checks type and sizes without reading the elements.
   Result<Storage> locate(const TensorProto& tensor);

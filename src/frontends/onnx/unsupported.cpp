@@ -41,7 +41,7 @@ Result<Ok> Importer::check_supported(const std::vector<const NodeProto*>& nodes,
       if (seen.insert(f).second) push(f->nodes, &f->opsets, item.in_branch);
       continue;
     }
-    if (n.domain.empty() && n.op_type == "Constant") continue;
+    if ((n.domain.empty() && n.op_type == "Constant") || makes_sequences(n)) continue;
     if (control_flow(n)) {
       const bool in_branch = item.in_branch || n.op_type == "If";
       for (const AttributeProto& a : n.attributes) {
