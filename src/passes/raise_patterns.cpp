@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "ir/rewrite.h"
+#include "passes/fold_constants.h"
 
 namespace qc {
 namespace {
@@ -46,8 +47,11 @@ class Raiser {
         return error(Code::bug, root->loc(), "rewrite '{}' turns {} into {}", rewrite->name, str(type),
                      str(made->type()));
       }
-      for (Node* n = before ? before->next() : graph_.first(); n != root; n = n->next()) push(n);
       graph_.replace_uses(root->output(), made);
+      for (Node* n = before ? before->next() : graph_.first(); n != root; n = n->next()) {
+        QC_ASSIGN(bool folded, fold_node(graph_, n));  // a builder may permute or scale weights
+        if (!folded) push(n);
+      }
       for (const Use* u = made->first_use(); u; u = u->next) push(u->user);
       erase_dead(root);
       return Ok{};

@@ -27,7 +27,7 @@ class Conv final : public OpNode<Conv>, public AbsorbsScaleShift, public Absorbs
 };
 
 /// Transposed convolution: x [n, ic, ...], w [ic, oc/groups, ...], optional bias [oc].
-class ConvTranspose final : public OpNode<ConvTranspose>, public AbsorbsClamp {
+class ConvTranspose final : public OpNode<ConvTranspose>, public AbsorbsScaleShift, public AbsorbsClamp {
  public:
   static const OpInfo kInfo;
   Ints strides, dilations, pads, output_padding;
@@ -40,6 +40,8 @@ class ConvTranspose final : public OpNode<ConvTranspose>, public AbsorbsClamp {
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
   int64_t macs() const override;
+  int64_t output_channel_axis() const override { return 1; }
+  Result<bool> absorb_after(Graph& graph, Value* scale, Value* shift) override;
   bool absorb_clamp(IsClamp::Limits limits) override;
 };
 

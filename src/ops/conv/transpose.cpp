@@ -68,6 +68,13 @@ int64_t ConvTranspose::macs() const {
   return product(input_type(0).shape).value() * product(w).value() / std::max<int64_t>(w[0].value(), 1);
 }
 
+Result<bool> ConvTranspose::absorb_after(Graph& graph, Value* scale, Value* shift) {
+  if (!has_constant_weights(*this) || lo != -kInf || hi != kInf) return false;
+  Value* w = scale ? record_scaled(graph, input(1), 1, scale, groups) : input(1);
+  graph.set_inputs(this, {input(0), w, record_bias(graph, input(2), scale, shift)});
+  return true;
+}
+
 bool ConvTranspose::absorb_clamp(IsClamp::Limits limits) {
   const IsClamp::Limits both = narrow({lo, hi}, limits);
   lo = both.lo;

@@ -307,6 +307,7 @@ void register_matmul(Registration& r) {
   r.op<Linear>();
   r.op<GroupedMatMul>();
   r.imports(kRows);
+  r.rewrites(matmul_rewrites());
 }
 
 }  // namespace qc

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <span>
+
 #include "ir/capability.h"
+#include "ir/rewrite.h"
 
 namespace qc {
 
@@ -52,5 +55,7 @@ class GroupedMatMul final : public OpNode<GroupedMatMul> {
   Result<Ok> lower(Lowering&) const override;
   int64_t macs() const override;
 };
+
+std::span<const Rewrite> matmul_rewrites();
 
 }  // namespace qc
