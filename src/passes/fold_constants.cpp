@@ -55,6 +55,18 @@ std::optional<Sizes> foldable(const Graph& graph, const Node* node) {
   return sizes;
 }
 
+/// The name a result takes over: that of the largest constant it is made of.
+std::string inherited_name(const ConstantPool& pool, const std::vector<Value*>& constants) {
+  std::string name;
+  int64_t most = -1;
+  for (const Value* v : constants) {
+    if (!v || pool.byte_size(v->constant()) <= most) continue;
+    most = pool.byte_size(v->constant());
+    name = pool.name(v->constant());
+  }
+  return name;
+}
+
 /// Computes the results now. An evaluation that fails is left for the run to report.
 bool fold_now(Graph& graph, Node* node) {
   std::vector<Tensor> operands(node->input_count());
@@ -70,7 +82,9 @@ bool fold_now(Graph& graph, Node* node) {
   if (!results.ok()) return false;
   for (size_t i = 0; i < results->size(); ++i) {
     Value* out = node->output(i);
-    graph.replace_uses(out, graph.constant(std::move((*results)[i]), out->name()));
+    const bool large = (*results)[i].size() > 1;  // small ones are numbers, better unnamed and shared
+    std::string name = out->name().empty() && large ? inherited_name(graph.pool(), node->inputs()) : out->name();
+    graph.replace_uses(out, graph.constant(std::move((*results)[i]), std::move(name)));
   }
   return true;
 }
@@ -84,14 +98,8 @@ Result<std::vector<Value*>> record(Graph& graph, const Node& prototype,
   ConstantPool* pool = &graph.pool();
   auto alone = std::make_shared<Graph>(std::shared_ptr<ConstantPool>(std::shared_ptr<void>(), pool));
   std::vector<Value*> inputs;
-  std::string name;
-  int64_t most = -1;
-  for (Value* v : constants) {
-    inputs.push_back(v ? alone->constant(v->constant()) : nullptr);
-    if (!v || pool->byte_size(v->constant()) <= most) continue;
-    most = pool->byte_size(v->constant());
-    name = pool->name(v->constant());
-  }
+  for (const Value* v : constants) inputs.push_back(v ? alone->constant(v->constant()) : nullptr);
+  const std::string name = inherited_name(*pool, constants);
   QC_ASSIGN(Node* clone, alone->add(prototype.clone(), std::move(inputs), prototype.loc()));
   std::vector<Value*> results;
   for (size_t i = 0; i < clone->output_count(); ++i) {
