@@ -1,0 +1,139 @@
+// Every network of tests/models: each pass after the contract graph can be switched off without
+// changing a bit, and the arena stays near its lower bound.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "arrays/npz.h"
+#include "driver/arrays.h"
+#include "driver/compile.h"
+#include "driver/load.h"
+#include "interp/interpreter.h"
+#include "program/liveness.h"
+#include "program/lowering.h"
+#include "program/plan.h"
+#include "program/run.h"
+
+namespace qc {
+namespace {
+
+std::vector<std::string> networks() {
+  std::vector<std::string> out;
+  for (const auto& entry : std::filesystem::directory_iterator("tests/models")) {
+    const std::string extension = entry.path().extension();
+    // The integer networks are not float networks; they have tests of their own.
+    if ((extension == ".onnx" || extension == ".pt2") && entry.path().stem().string().find("_q") == std::string::npos) {
+      out.push_back(entry.path().filename());
+    }
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+std::vector<std::string> switchable_passes() {
+  std::vector<std::string> out = {"fuse_epilogues", "share_storage", "reorder_steps"};
+  for (const Pass& pass : pipeline()) {
+    if (pass.stage == PassStage::lower) out.push_back(pass.name);
+  }
+  return out;
+}
+
+/// Bytes of arena storage alive together, counted step by step from the Program alone: storage is
+/// alive from the first step that names it (or a view of it) to the last.
+int64_t counted_bound(const Program& p) {
+  std::map<int, std::pair<int, int>> life;
+  int now = 0;
+  for (const Step& s : p.steps) {
+    auto touch = [&](View v) {
+      if (v.buffer < 0) return;
+      int b = v.buffer;
+      while (p.buffers[static_cast<size_t>(b)].alias_of >= 0) b = p.buffers[static_cast<size_t>(b)].alias_of;
+      if (p.buffers[static_cast<size_t>(b)].kind != BufferKind::arena) return;
+      auto [it, fresh] = life.try_emplace(b, now, now);
+      it->second.second = now;
+    };
+    for (View v : s.in) touch(v);
+    for (View v : s.out) touch(v);
+    ++now;
+  }
+  int64_t peak = 0;
+  for (int t = 0; t < now; ++t) {
+    int64_t live = 0;
+    for (const auto& [buffer, range] : life) {
+      if (range.first <= t && t <= range.second) live += (p.buffers[static_cast<size_t>(buffer)].bytes + 63) / 64 * 64;
+    }
+    peak = std::max(peak, live);
+  }
+  return peak;
+}
+
+class Networks : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    const std::string path = "tests/models/" + GetParam();
+    auto graph = load_model(path);
+    ASSERT_TRUE(graph.ok()) << render(graph.diag());
+    graph_ = std::move(*graph);
+    auto arrays = read_npz(path.substr(0, path.rfind('.')) + ".npz");
+    ASSERT_TRUE(arrays.ok()) << render(arrays.diag());
+    auto inputs = match_inputs(*graph_, *arrays);
+    ASSERT_TRUE(inputs.ok()) << render(inputs.diag());
+    inputs_ = std::move(*inputs);
+    Options options;
+    options.verify = true;
+    auto contract = make_contract(*graph_, options);
+    ASSERT_TRUE(contract.ok()) << render(contract.diag());
+  }
+  Program program(const Options& options) {
+    auto copied = copy(*graph_);
+    EXPECT_TRUE(copied.ok()) << render(copied.diag());
+    auto made = make_program(**copied, options);
+    EXPECT_TRUE(made.ok()) << render(made.diag());
+    auto checked = verify(*made);
+    EXPECT_TRUE(checked.ok()) << render(checked.diag());
+    return std::move(*made);
+  }
+
+  std::unique_ptr<Graph> graph_;
+  std::vector<Tensor> inputs_;
+};
+
+TEST_P(Networks, EachPassCanBeSwitchedOffWithoutChangingABit) {
+  auto reference = interpret(*graph_, inputs_);
+  ASSERT_TRUE(reference.ok()) << render(reference.diag());
+  auto expect_same = [&](const Options& options, const std::string& what) {
+    auto run = run_program(program(options), inputs_);
+    ASSERT_TRUE(run.ok()) << render(run.diag());
+    for (size_t i = 0; i < run->outputs.size(); ++i) {
+      EXPECT_TRUE(run->outputs[i].identical(reference->outputs[i])) << what << " changes output " << i;
+    }
+  };
+  expect_same({}, "nothing");
+  for (const std::string& pass : switchable_passes()) {
+    Options options;
+    options.disabled_passes = {pass};
+    expect_same(options, pass);
+  }
+  Options none;
+  none.level = 0;
+  expect_same(none, "-O0");
+}
+
+TEST_P(Networks, ArenaIsNearItsLowerBound) {
+  const Program p = program({});
+  const int64_t bound = counted_bound(p);
+  EXPECT_EQ(bound, arena_lower_bound(p));
+  EXPECT_LE(p.arena_bytes * 100, bound * 105);
+  Options own_order;
+  own_order.disabled_passes = {"reorder_steps"};
+  EXPECT_LE(p.arena_bytes, program(own_order).arena_bytes);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Networks, testing::ValuesIn(networks()), [](const auto& info) {
+  std::string name = info.param;
+  for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  return name;
+});
+
+}  // namespace
+}  // namespace qc
