@@ -5,6 +5,8 @@
 #include "kernels/numerics/scalar_ops.h"
 
 /* Rows of a type that holds the exponentials: y keeps them between the passes. */
+#define QK_SOFTMAX_IS_ZERO(p, max, sum) \
+  (((p)->zero == 1 && (max) == -QN_INF_F64) || ((p)->zero == 2 && !((sum) == (sum))))
 #define QK_DEFINE_SOFTMAX(t, T)                                                              \
   QK_INLINE T qk_softmax_row_##t(const T *x, T *y, int32_t n, int32_t stride, T max) {       \
     if (stride == 1) {                                                                       \
@@ -20,7 +22,11 @@
       for (int32_t i = 0; i < stride; ++i) {                                                 \
         const T max = qn_row_max_##t(x + i, n, stride);                                      \
         const T sum = qk_softmax_row_##t(x + i, y + i, n, stride, max);                      \
-        for (int32_t k = 0; k < n; ++k) y[k * stride + i] /= sum;                            \
+        if (QK_SOFTMAX_IS_ZERO(p, (double)max, sum)) {                                       \
+          for (int32_t k = 0; k < n; ++k) y[k * stride + i] = 0;                             \
+        } else {                                                                             \
+          for (int32_t k = 0; k < n; ++k) y[k * stride + i] /= sum;                          \
+        }                                                                                    \
       }                                                                                      \
     }                                                                                        \
   }                                                                                          \
@@ -62,8 +68,9 @@ QK_DEFINE_SOFTMAX(f64, double)
       for (int32_t i = 0; i < stride; ++i) {                                                  \
         const float max = qk_softmax_max_##t(x + i, n, stride);                               \
         const float sum = qk_softmax_sum_##t(x + i, n, stride, max);                          \
+        const int zero = QK_SOFTMAX_IS_ZERO(p, (double)max, sum);                             \
         for (int32_t k = i; k < n * stride; k += stride)                                      \
-          y[k] = STORE(qn_exp_f32(LOAD(x[k]) - max) / sum);                                   \
+          y[k] = STORE(zero ? 0.0f : qn_exp_f32(LOAD(x[k]) - max) / sum);                     \
       }                                                                                       \
     }                                                                                         \
   }                                                                                           \

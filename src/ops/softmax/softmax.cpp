@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "interp/eval.h"
 #include "kernels/c/softmax/softmax.h"
 #include "kernels/numerics/reduce.h"
@@ -22,12 +24,16 @@ const OpInfo kLogSoftmax = {
 };
 
 #define QC_SOFTMAX_ROW(T, t)                                                          \
-  void softmax_row(std::vector<T>& x, bool log) {                                     \
+  void softmax_row(std::vector<T>& x, bool log, int zero) {                           \
     const auto n = std::ssize(x);                                                     \
     const T max = qn_row_max_##t(x.data(), n, 1);                                     \
     std::vector<T> e(x.size());                                                       \
     for (size_t i = 0; i < x.size(); ++i) e[i] = qn_exp_##t(x[i] - max);              \
     const T sum = qn_sum_##t(e.data(), n, 1), log_sum = qn_log_##t(sum);              \
+    if ((zero == 1 && max == -QN_INF_F64) || (zero == 2 && sum != sum)) {             \
+      std::fill(x.begin(), x.end(), T{0});                                            \
+      return;                                                                         \
+    }                                                                                 \
     for (size_t i = 0; i < x.size(); ++i) x[i] = log ? (x[i] - max) - log_sum : e[i] / sum; \
   }
 QC_SOFTMAX_ROW(float, f32)
@@ -41,9 +47,14 @@ class Softmax final : public OpNode<Softmax> {
  public:
   explicit Softmax(bool log) : log_(log) {}
   int64_t axis = -1;
+  /// Rows without a softmax that become zeros: "none", "masked" (all -inf) or "nan" (any NaN result).
+  std::string zero = "none";
 
   const OpInfo& info() const override { return log_ ? kLogSoftmax : kSoftmax; }
-  void attrs(AttrVisitor& v) override { v("axis", axis); }
+  void attrs(AttrVisitor& v) override {
+    v("axis", axis);
+    if (!log_) v("zero", zero, std::string("none"));
+  }
 
   Result<std::vector<Type>> infer() const override {
     const Type& x = input_type(0);
@@ -51,6 +62,9 @@ class Softmax final : public OpNode<Softmax> {
       return error(Code::type, loc(), "{} of {} values", op(), name(x.dtype));
     }
     QC_TRY(resolve_axis(axis, x.rank(), loc()));
+    if (zero != "none" && zero != "masked" && zero != "nan") {
+      return error(Code::attribute, loc(), "zero is '{}', expected none, masked or nan", zero);
+    }
     Type y = x;
     y.format = nullptr;
     return std::vector<Type>{y};
@@ -67,7 +81,7 @@ class Softmax final : public OpNode<Softmax> {
         std::vector<T> row(static_cast<size_t>(view.n));
         view.for_each_row([&](int64_t start) {
           for (int64_t k = 0; k < view.n; ++k) row[static_cast<size_t>(k)] = E::load(x, start + k * view.inner);
-          softmax_row(row, log_);
+          softmax_row(row, log_, zero_mode());
           for (int64_t k = 0; k < view.n; ++k) E::store(c.out(0), start + k * view.inner, row[static_cast<size_t>(k)]);
         });
       }
@@ -80,7 +94,7 @@ class Softmax final : public OpNode<Softmax> {
     const AxisView view(l.in_dims(0), physical_axis(x, at));
     QC_TRY(param(view.outer * view.n * view.inner, loc()));
     const qk_softmax_params params{static_cast<int32_t>(view.outer), static_cast<int32_t>(view.n),
-                                   static_cast<int32_t>(view.inner)};
+                                   static_cast<int32_t>(view.inner), zero_mode()};
     CallInfo info;
     if (!log_) info.in_place = {{0, 0}};
     const std::string kernel = (log_ ? "qk_log_softmax_" : "qk_softmax_") + std::string(name(x.dtype));
@@ -89,6 +103,7 @@ class Softmax final : public OpNode<Softmax> {
   }
 
  private:
+  int32_t zero_mode() const { return zero == "masked" ? 1 : zero == "nan" ? 2 : 0; }
   bool log_;
 };
 
@@ -131,16 +146,17 @@ Result<Values> onnx_hardmax(Import& m) {
 }
 
 /// A rank-0 tensor is a row of one.
-Result<Value*> aten_row(const Import& m, const char* op) {
+Result<Value*> aten_row(const Import& m, const char* op, AttrMap attrs = {}) {
   QC_ASSIGN(Value * x, m.tensor("self"));
   QC_ASSIGN(const int64_t axis, m.i("dim", -1));
   QC_ASSIGN(const bool to_float, m.b("half_to_float", false));
   QC_ASSIGN(const DType type, m.dtype("dtype", to_float ? DType::f32 : x->dtype()));
   QC_ASSIGN(x, m.cast(x, type));
   QC_ASSIGN(x, as_float(m, x));
-  if (x->rank() > 0) return m.emit(op, {x}, {{"axis", axis}});
+  attrs["axis"] = x->rank() > 0 ? axis : int64_t{0};
+  if (x->rank() > 0) return m.emit(op, {x}, attrs);
   QC_ASSIGN(x, m.emit("reshape", {x}, {{"shape", Dims{1}}}));
-  QC_ASSIGN(x, m.emit(op, {x}, {{"axis", int64_t{0}}}));
+  QC_ASSIGN(x, m.emit(op, {x}, attrs));
   return m.emit("reshape", {x}, {{"shape", Dims{}}});
 }
 template <OpName kName>
@@ -148,14 +164,8 @@ Result<Values> aten_softmax(Import& m) {
   return one(aten_row(m, kName.text));
 }
 
-/// Rows of nothing but -inf become zeros.
 Result<Values> aten_safe_softmax(Import& m) {
-  QC_ASSIGN(Value * x, m.tensor("self"));
-  QC_ASSIGN(const int64_t axis, m.i("dim", -1));
-  QC_ASSIGN(Value * y, aten_row(m, "softmax"));
-  QC_ASSIGN(Value * masked, m.emit("eq", {x, m.scalar(-kInf, x->dtype())}));
-  QC_ASSIGN(masked, m.emit("reduce_all", {masked}, {{"axes", Ints{axis}}, {"keepdims", true}}));
-  return one(m.emit("where", {masked, m.scalar(0, y->dtype()), y}));
+  return one(aten_row(m, "softmax", {{"zero", std::string("masked")}}));
 }
 
 constexpr ImportRow kRows[] = {
@@ -173,10 +183,13 @@ constexpr ImportRow kRows[] = {
 
 }  // namespace
 
+std::span<const Rewrite> softmax_rewrites();
+
 void register_softmax(Registration& r) {
   r.op(&kSoftmax, [] { return std::unique_ptr<Node>(std::make_unique<Softmax>(false)); });
   r.op(&kLogSoftmax, [] { return std::unique_ptr<Node>(std::make_unique<Softmax>(true)); });
   r.imports(kRows);
+  r.rewrites(softmax_rewrites());
 }
 
 }  // namespace qc
