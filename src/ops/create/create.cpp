@@ -48,6 +48,8 @@ Result<Ok> lower_to_constant(const Node& node, Lowering& l, std::string_view pur
 
 Result<Ok> DimsOp::lower(Lowering& l) const { return lower_to_constant(*this, l, "sizes"); }
 
+constexpr int64_t kLongest = int64_t{1} << 26;  // a sequence becomes a constant
+
 const OpInfo Iota::kInfo = {
     .name = "iota",
     .min_inputs = 0,
@@ -58,6 +60,9 @@ const OpInfo Iota::kInfo = {
 Result<std::vector<Type>> Iota::infer() const {
   if (size.is_static() && size.value() < 0) {
     return error(Code::attribute, loc(), "a sequence of {} elements", size.value());
+  }
+  if (size.is_static() && size.value() > kLongest) {
+    return error(Code::limit, loc(), "a sequence of {} elements, at most {} are possible", size.value(), kLongest);
   }
   return std::vector<Type>{Type(dtype, {size})};
 }

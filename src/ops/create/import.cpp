@@ -38,9 +38,9 @@ Result<Value*> filled(const Import& m, Value* value, const Dims& shape) {
 
 Result<Value*> constant(const Import& m, const Dims& shape, DType dtype, auto&& element) {
   if (!all_static(shape)) return m.fail(Code::dim, "shape {} is not known; bind its dimensions", str(shape));
-  QC_TRY(checked_bytes(dtype, static_dims(shape)));
+  QC_ASSIGN(int64_t size, checked_bytes(dtype, static_dims(shape)));
+  if (size > (int64_t{1} << 28)) return m.fail(Code::limit, "a constant of {} bytes", size);
   Tensor t(dtype, static_dims(shape));
-  if (t.size() > (int64_t{1} << 28)) return m.fail(Code::limit, "a constant of {} elements", t.size());
   for (int64_t i = 0; i < t.size(); ++i) element(t, i);
   return m.graph().constant(std::move(t));
 }
@@ -83,7 +83,7 @@ Result<Value*> sequence(const Import& m, const Dim& start, const Dim& end, const
   if (size.is_static() && size.value() < 0) size = Dim(0);
   if (start.is_static() && step.is_static() && size.is_static() && size.value() <= kSmall) {
     return constant(m, {size}, dtype, [&](Tensor& t, int64_t i) {
-      t.set_int(i, start.value() + i * step.value());
+      t.set_int(i, (start + Dim(i) * step).value());
     });
   }
   return m.emit("iota", {}, {{"start", start}, {"step", step}, {"size", size}, {"dtype", dtype}});
@@ -338,7 +338,7 @@ Result<Values> aten_triangle_indices(Import& m) {
   QC_ASSIGN(int64_t columns, m.i("col", 0));
   QC_ASSIGN(int64_t k, m.i("offset", 0));
   QC_ASSIGN(DType dtype, m.dtype("dtype", DType::i64));
-  if (rows < 0 || columns < 0 || rows > 16384 || columns > 16384) {
+  if (rows < 0 || columns < 0 || rows > 4096 || columns > 4096) {
     return m.fail(Code::attribute, "a triangle of {} by {}", rows, columns);
   }
   Ints r, c;

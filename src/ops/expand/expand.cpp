@@ -1,6 +1,7 @@
 #include "ops/common/range.h"
 #include "ops/common/registration.h"
 #include "ops/common/strided.h"
+#include "support/checked.h"
 
 namespace qc {
 
@@ -69,6 +70,9 @@ class Tile final : public ViewNode<Tile> {
     for (size_t i = 0; i < repeats.size(); ++i) {
       if (repeats[i].is_static() && repeats[i].value() < 0) {
         return error(Code::attribute, loc(), "{} repeats along axis {}", repeats[i].value(), i);
+      }
+      if (repeats[i].is_static() && x.shape[i].is_static() && !checked_mul(x.shape[i].value(), repeats[i].value())) {
+        return error(Code::limit, loc(), "{} repeats of axis {} of {}", repeats[i].value(), i, str(x.shape));
       }
       shape.push_back(x.shape[i] * repeats[i]);
     }

@@ -84,7 +84,8 @@ Result<Values> onnx_reverse_sequence(Import& m) {
   if (!steps.is_static() || !(rows == Dim(static_cast<int64_t>(lengths.size())))) {
     return m.fail(Code::shape, "{} sequence lengths for {}", lengths.size(), str(x->shape()));
   }
-  QC_TRY(checked_bytes(DType::i64, Ints{steps.value(), rows.value(), 2}));
+  QC_ASSIGN(int64_t size, checked_bytes(DType::i64, Ints{steps.value(), rows.value(), 2}));
+  if (size > (int64_t{1} << 28)) return m.fail(Code::limit, "{} sequences of {} steps", rows.value(), steps.value());
   Tensor tuples(DType::i64, {x->shape()[0].value(), x->shape()[1].value(), 2});
   int64_t* out = tuples.mutable_data<int64_t>();
   for (int64_t i = 0; i < tuples.shape()[0]; ++i) {

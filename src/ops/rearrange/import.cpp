@@ -350,6 +350,7 @@ Result<Values> aten_max_unpool(Import& m) {
 Result<Value*> diagonals(const Import& m, Value* x, int64_t k) {
   const size_t lead = x->shape().size() - 1;
   Dims shape = x->shape();
+  if (k < -65536 || k > 65536) return m.fail(Code::attribute, "diagonal {}", k);
   const Dim n = shape.back(), side = n + Dim(k < 0 ? -k : k);
   Dims before(lead + 2), after(lead + 2);
   shape.push_back(Dim(1));
@@ -400,7 +401,7 @@ Result<Values> aten_diag(Import& m) {
   QC_ASSIGN(Value * x, m.tensor("self"));
   QC_ASSIGN(int64_t k, m.i("diagonal", 0));
   if (x->rank() == 1) return single(diagonals(m, x, k));
-  if (x->rank() != 2) return m.fail(Code::shape, "the diagonal of {}", str(x->type()));
+  if (x->rank() != 2 || k < -65536 || k > 65536) return m.fail(Code::shape, "diagonal {} of {}", k, str(x->type()));
   const Dim rows = x->shape()[0] + Dim(std::min<int64_t>(k, 0)), columns = x->shape()[1] - Dim(std::max<int64_t>(k, 0));
   const Dim start = k >= 0 ? Dim(k) : x->shape()[1] * Dim(-k);
   return single(m.emit("as_strided", {x}, {{"size", Dims{min(rows, columns)}},

@@ -67,7 +67,11 @@ Result<std::vector<Type>> Resize::infer() const {
     if (size[i].value() < 0 || (size[i].value() > 0 && x.shape[i] == Dim(0))) {
       return error(Code::shape, loc(), "cannot resize axis {} of {} to {}", i, str(x), size[i].value());
     }
-    if (size[i].value() > (1 << 24)) return error(Code::limit, loc(), "axis {} becomes {} long", i, size[i].value());
+    // The tables of places and weights must stay small.
+    const double taps = !antialias || scales.empty() || scales[i] == 0 ? 4 : 4 + 4 / std::min(scales[i], 1.0);
+    if (static_cast<double>(size[i].value()) * taps > double{1 << 26}) {
+      return error(Code::limit, loc(), "axis {} becomes {} long", i, size[i].value());
+    }
   }
   return std::vector<Type>{moved(x, size)};
 }
@@ -168,6 +172,7 @@ std::optional<Tables> Resize::picks() const {
 
 Result<Ok> Resize::eval(EvalContext& c) const {
   Tensor x = c.in(0);
+  if (c.out(0).size() == 0) return Ok{};
   if (auto tables = picks()) {
     const Ints strides = strides_of(x.shape());
     for (size_t i = 0; i < strides.size(); ++i) {

@@ -280,7 +280,7 @@ Result<Values> aten_diagonal_scatter(Import& m) {
   stride.erase(stride.begin() + std::max(a, b));
   stride.erase(stride.begin() + std::min(a, b));
   stride.push_back(down + right);
-  const Dim start = offset >= 0 ? right * Dim(offset) : down * Dim(-offset);
+  const Dim start = offset >= 0 ? right * Dim(offset) : down * (Dim(0) - Dim(offset));
   QC_ASSIGN(source, m.cast(source, x->dtype()));
   return single(m.emit("as_strided_scatter", {x, source}, {{"stride", stride}, {"offset", start}}));
 }

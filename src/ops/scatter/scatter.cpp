@@ -262,8 +262,8 @@ Result<std::vector<Type>> StridedScatter::infer() const {
     return error(Code::shape, loc(), "writes {} with {} strides into {}", str(source), stride.size(), str(x));
   }
   const Dim total = product(x.shape);
-  if (total.is_static() && all_static(source.shape) && all_static(stride) && offset.is_static() &&
-      count(static_dims(source.shape)) > 0) {
+  const bool empty = std::find(source.shape.begin(), source.shape.end(), Dim(0)) != source.shape.end();
+  if (!empty && total.is_static() && all_static(source.shape) && all_static(stride) && offset.is_static()) {
     __int128 low = offset.value(), high = low;
     for (size_t i = 0; i < stride.size(); ++i) {
       const __int128 reach = static_cast<__int128>(source.shape[i].value() - 1) * stride[i].value();

@@ -107,7 +107,7 @@ Result<Values> onnx_split(Import& m) {
   QC_ASSIGN(Ints sizes, m.ints("split", {}));
   if (!sizes.empty()) return split(m, x, axis, to_dims(sizes));
   QC_ASSIGN(int64_t parts, m.i("num_outputs", static_cast<int64_t>(m.node().outputs)));
-  if (parts <= 0) return m.fail(Code::attribute, "splits into {} parts", parts);
+  if (parts <= 0 || parts > 65536) return m.fail(Code::attribute, "splits into {} parts", parts);
   if (!extent.is_static()) return split(m, x, axis, Dims(static_cast<size_t>(parts), floordiv(extent, parts)));
   QC_ASSIGN(Dims even, even_parts(m, extent, max(ceildiv(extent, parts), Dim(1))));
   even.resize(static_cast<size_t>(parts), Dim(0));
@@ -180,7 +180,7 @@ Result<Values> aten_split_sizes(Import& m) {
 Result<Values> aten_chunk(Import& m) {
   QC_ASSIGN(AxisOf a, self_axis(m));
   QC_ASSIGN(int64_t parts, m.i("chunks", 1));
-  if (parts <= 0) return m.fail(Code::attribute, "{} chunks", parts);
+  if (parts <= 0 || parts > 65536) return m.fail(Code::attribute, "{} chunks", parts);
   if (!a.extent.is_static()) {
     return split(m, a.x, a.axis, Dims(static_cast<size_t>(parts), floordiv(a.extent, parts)));
   }
@@ -275,7 +275,7 @@ Result<Value*> rolled(const Import& m, Value* x, int64_t axis, int64_t shift) {
   QC_ASSIGN(axis, resolve_axis(axis, x->rank(), m.loc()));
   const Dim& extent = x->shape()[static_cast<size_t>(axis)];
   if (extent == Dim(0)) return x;
-  Dim cut = extent.is_static() ? mod(Dim(0) - Dim(shift), extent) : Dim(shift > 0 ? 0 : -shift);
+  Dim cut = extent.is_static() ? mod(Dim(0) - Dim(shift), extent) : Dim(0) - Dim(shift);
   if (!extent.is_static() && shift > 0) cut = extent - Dim(shift);
   if (cut == Dim(0)) return x;
   QC_ASSIGN(Value * head, take(m, x, axis, {Dim(0), cut, Dim(1)}));
@@ -325,7 +325,7 @@ Result<Values> aten_diagonal(Import& m) {
   const Dim columns = offset > 0 ? size[bi] - Dim(offset) : size[bi];
   Dim length = min(rows, columns);
   if (length.is_static() && length.value() < 0) length = Dim(0);
-  const Dim start = offset >= 0 ? stride[bi] * Dim(offset) : stride[ai] * Dim(-offset);
+  const Dim start = offset >= 0 ? stride[bi] * Dim(offset) : stride[ai] * (Dim(0) - Dim(offset));
   const Dim step = stride[ai] + stride[bi];
   for (size_t i : {std::max(ai, bi), std::min(ai, bi)}) {
     size.erase(size.begin() + static_cast<std::ptrdiff_t>(i));

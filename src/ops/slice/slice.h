@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+
 #include "ops/common/range.h"
 #include "ops/common/strided.h"
 
@@ -67,7 +69,8 @@ class AsStrided final : public ViewNode<AsStrided> {
     }
     const Dim total = product(x.shape);
     bool known = total.is_static() && all_static(size) && all_static(stride) && offset.is_static();
-    if (known && count(static_dims(size)) > 0) {
+    const bool empty = std::find(size.begin(), size.end(), Dim(0)) != size.end();
+    if (known && !empty) {
       __int128 low = offset.value(), high = low;
       for (size_t i = 0; i < size.size(); ++i) {
         const __int128 reach = static_cast<__int128>(size[i].value() - 1) * stride[i].value();
