@@ -1,4 +1,5 @@
 // The text form of programs. One line per buffer and per step:
+//   input %0 "x" : f32[1, 8]            a port: what the caller gives or gets
 //   %3 arena 256 @ 64 "relu"            a buffer: kind, bytes, place in the arena, name
 //   %4 = %3 + 128, 64 "part"            a view of another buffer: offset, bytes
 //   qk_clamp_f32(%1) -> (%3) {64, ...}  a call; `_` is an absent argument, `%3 + 16` a part
@@ -6,6 +7,7 @@
 
 #include <cstring>
 
+#include "ir/text_reader.h"
 #include "kernels/kernels.h"
 #include "program/program.h"
 
@@ -45,7 +47,7 @@ std::string params_text(const Step& step) {
       const uint32_t word = step.params[at++];
       float f;
       std::memcpy(&f, &word, sizeof f);
-      values += (i ? ", " : "") + (field[0] == 'f' ? fmt::format("{:a}", f) : std::to_string(static_cast<int32_t>(word)));
+      values += (i ? ", " : "") + (field[0] == 'f' ? float_text(f) : std::to_string(static_cast<int32_t>(word)));
     }
     out += fmt::format("{}{} = {}", out.empty() ? "" : ", ", name, count == 1 ? values : "[" + values + "]");
   }
@@ -59,7 +61,11 @@ void print_steps(const Steps& steps, const std::string& pad, std::string& out) {
         out += pad + s.kernel + views_text(s.in) + " -> " + views_text(s.out) + " " + params_text(s);
         for (auto [i, o] : s.in_place) out += fmt::format(" in_place({}, {})", i, o);
         if (s.macs) out += fmt::format(" macs({})", s.macs);
-        if (!s.loc.names.empty()) out += fmt::format(" loc(\"{}\")", fmt::join(s.loc.names, "+"));
+        if (!s.loc.names.empty()) {
+          std::string names;
+          for (const std::string& name : s.loc.names) names += (names.empty() ? "" : ", ") + quoted(name);
+          out += " loc(" + names + ")";
+        }
         out += "\n";
         break;
       }
@@ -83,19 +89,25 @@ void print_steps(const Steps& steps, const std::string& pad, std::string& out) {
 }  // namespace
 
 std::string str(const Program& program) {
-  std::string out = fmt::format("program \"{}\" arena {} align {} state {}\n", program.name, program.arena_bytes,
+  std::string out = fmt::format("program {} arena {} align {} state {}\n", quoted(program.name), program.arena_bytes,
                                 program.arena_align, program.state_bytes);
+  auto ports = [&](const char* kind, const std::vector<Port>& list) {
+    for (const Port& p : list) out += fmt::format("{} %{} {} : {}\n", kind, p.buffer, quoted(p.name), str(p.type));
+  };
+  ports("input", program.inputs);
+  ports("output", program.outputs);
+  ports("state", program.states);
   for (size_t i = 0; i < program.buffers.size(); ++i) {
     const Buffer& b = program.buffers[i];
     if (b.alias_of >= 0) {
-      out += fmt::format("%{} = %{} + {}, {} \"{}\"\n", i, b.alias_of, b.alias_offset, b.bytes, b.name);
+      out += fmt::format("%{} = %{} + {}, {} {}\n", i, b.alias_of, b.alias_offset, b.bytes, quoted(b.name));
       continue;
     }
     out += fmt::format("%{} {} {}", i, kKinds[static_cast<int>(b.kind)], b.bytes);
-    if (b.kind == BufferKind::constant) out += fmt::format(" #{}", b.constant);
-    else if (b.slot >= 0) out += fmt::format(" [{}]", b.slot);
+    if (b.kind == BufferKind::constant || b.kind == BufferKind::state) out += fmt::format(" #{}", b.constant);
+    if (b.slot >= 0) out += fmt::format(" [{}]", b.slot);
     if (b.offset >= 0) out += fmt::format(" @ {}", b.offset);
-    out += fmt::format(" \"{}\"\n", b.name);
+    out += " " + quoted(b.name) + "\n";
   }
   print_steps(program.steps, "", out);
   return out;

@@ -11,6 +11,7 @@
 #include "interp/interpreter.h"
 #include "program/liveness.h"
 #include "program/lowering.h"
+#include "program/parse.h"
 #include "program/plan.h"
 #include "program/run.h"
 
@@ -127,6 +128,17 @@ TEST_P(Networks, ArenaIsNearItsLowerBound) {
   Options own_order;
   own_order.disabled_passes = {"reorder_steps"};
   EXPECT_LE(p.arena_bytes, program(own_order).arena_bytes);
+}
+
+TEST_P(Networks, ProgramsPrintAndParse) {
+  const Program p = program({});
+  const std::string text = str(p);
+  auto parsed = parse_program(text, p.pool);
+  ASSERT_TRUE(parsed.ok()) << render(parsed.diag());
+  EXPECT_EQ(str(*parsed), text);
+  auto a = run_program(p, inputs_), b = run_program(*parsed, inputs_);
+  ASSERT_TRUE(a.ok() && b.ok());
+  for (size_t i = 0; i < a->outputs.size(); ++i) EXPECT_TRUE(a->outputs[i].identical(b->outputs[i]));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Networks, testing::ValuesIn(networks()), [](const auto& info) {
