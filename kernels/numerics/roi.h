@@ -14,7 +14,7 @@ QN_FN int qn_roi_axis(float v, int32_t size, int32_t *low, int32_t *high, float 
     *upper = 0.0f;
   } else {
     *high = *low + 1;
-    *upper = v - (float)*low;
+    *upper = v - (float)(*low);
   }
   return 1;
 }
