@@ -152,6 +152,7 @@ void register_attention(Registration& r) {
   r.op<Attention>();
   r.imports(attention_onnx_rows());
   r.imports(attention_aten_rows());
+  r.rewrites(attention_rewrites());
 }
 
 }  // namespace qc

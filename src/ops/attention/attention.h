@@ -3,6 +3,7 @@
 #include <span>
 
 #include "frontends/common/foreign.h"
+#include "ir/rewrite.h"
 
 namespace qc {
 
@@ -38,5 +39,6 @@ class Attention final : public OpNode<Attention> {
 
 std::span<const ImportRow> attention_onnx_rows();
 std::span<const ImportRow> attention_aten_rows();
+std::span<const Rewrite> attention_rewrites();
 
 }  // namespace qc
