@@ -29,7 +29,7 @@ TINY = dict(
 TEXT = """albert bert bert-generation biogpt bloom camembert canine codegen convbert ctrl data2vec-text deberta deberta-v2 distilbert
 electra ernie esm falcon fnet gemma gemma2 glm gpt2 gpt_bigcode gpt_neo gpt_neox gptj granite helium ibert layoutlm llama
 longformer lxmert markuplm mbart megatron-bert mistral mixtral mobilebert mpnet mpt mra nystromformer olmo olmo2 openai-gpt opt
-persimmon phi phi3 qwen2 qwen2_moe qwen3 rembert roberta roberta-prelayernorm roc_bert roformer smollm3 splinter squeezebert stablelm
+persimmon phi phi3 qwen2 qwen2_moe qwen3 rembert roberta roberta-prelayernorm roformer smollm3 splinter squeezebert stablelm
 starcoder2 xglm xlm xlm-roberta xlnet yoso cohere modernbert ernie4_5 nemotron exaone4""".split()
 SEQ2SEQ = "bart blenderbot blenderbot-small led m2m_100 marian mt5 mvp pegasus plbart t5 prophetnet".split()
 VISION = """beit bit convnext convnextv2 data2vec-vision deit dinov2 dinov2_with_registers focalnet mobilenet_v1 mobilenet_v2
