@@ -41,15 +41,34 @@ bool is_transposed(const Node& product) {
   return false;
 }
 
-/// The value with its last two axes swapped.
+bool has_perm(const Node* node, const Ints& perm) {
+  if (!node || node->op() != "transpose") return false;
+  for (const auto& [name, value] : get_attrs(*node)) {
+    if (name == "perm") return value == AttrValue(perm);
+  }
+  return false;
+}
+
+/// The rank-4 value with its last two axes swapped; a swap that made it, with batch and heads joined or
+/// apart, is taken back.
 Result<Value*> swapped(Graph& graph, const Match& m, Value* value) {
   const Ints swap = {0, 1, 3, 2};
-  if (Node* def = value->def(); def && def->op() == "transpose") {
-    for (const auto& [name, perm] : get_attrs(*def)) {
-      if (name == "perm" && perm == AttrValue(swap)) return def->input(0);
+  Node* def = value->def();
+  if (has_perm(def, swap)) return def->input(0);
+  if (def && def->op() == "reshape" && has_perm(def->input(0)->def(), {0, 2, 1})) {
+    Dims shape = value->shape();
+    std::swap(shape[2], shape[3]);
+    Value* joined = def->input(0)->def()->input(0);
+    if (joined->shape() == Dims{shape[0] * shape[1], shape[2], shape[3]}) {
+      return graph.emit("reshape", {joined}, {{"shape", shape}}, m.loc(), m.root());
     }
   }
   return graph.emit("transpose", {value}, {{"perm", swap}}, m.loc(), m.root());
+}
+
+/// The operand itself where it has rank 4: a reshape before it was none of batch and heads.
+Value* grouped(Value* operand, Value* slot, bool is_scaled) {
+  return operand->rank() == 4 && !is_scaled ? operand : slot;
 }
 
 /// Rows in which every key is masked give zeros in one attention op, so a softmax that makes NaN of them
@@ -64,13 +83,16 @@ bool rows_agree(const Match& m) {
 }
 
 Result<Value*> one_attention(Graph& graph, const Match& m) {
-  Value *const none = nullptr, *const q = m.value("q"), *const v = m.value("v");
-  Value* k = m.value("k");
+  const Node &scores = *m.node("scores"), &sum = *m.node("sum");
+  Value* const none = nullptr;
+  Value* const q = grouped(scores.input(0), m.value("q"), m.has("q_factor"));
+  Value* k = grouped(scores.input(1), m.value("k"), m.has("k_factor"));
+  Value* const v = grouped(sum.input(1), m.value("v"), false);
   const Value& p = *m.node("softmax")->output();
   for (const Value* part : std::initializer_list<const Value*>{q, k, v, &p}) {
     if (part->rank() != 4 || part->dtype() != DType::f32) return none;
   }
-  const bool in_order = is_transposed(*m.node("scores"));
+  const bool in_order = is_transposed(scores);
   const Dims &qs = q->shape(), &vs = v->shape();
   Dims ks = k->shape();
   if (!in_order) std::swap(ks[2], ks[3]);
@@ -78,7 +100,7 @@ Result<Value*> one_attention(Graph& graph, const Match& m) {
                     qs[3] == ks[3] && ks[2] == vs[2] && p.shape() == Dims{qs[0], qs[1], qs[2], ks[2]} &&
                     m.root()->output()->shape() == Dims{qs[0], qs[1], qs[2], vs[3]};
   const std::optional<double> scale = scale_of(m);
-  if (!fits || !scale || !rows_agree(m) || is_transposed(*m.node("sum"))) return none;
+  if (!fits || !scale || !rows_agree(m) || is_transposed(sum)) return none;
   if (!in_order) {
     QC_ASSIGN(k, swapped(graph, m, k));
   }
