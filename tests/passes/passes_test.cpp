@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -85,11 +85,11 @@ TEST_F(PassesTest, LongChainsStayFast) {
   }
   g.add_output("y", x);
   PassContext context;
-  const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t begin = std::clock();  // of this process: a loaded machine does not matter
   ASSERT_TRUE(run_passes(g, {}, context).ok());
-  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
+  const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
   EXPECT_EQ(g.node_count(), 100000u);
-  EXPECT_LT(spent.count(), 10.0) << "quadratic somewhere: linear passes take well under a second";
+  EXPECT_LT(seconds, 5.0) << "quadratic somewhere: linear passes take well under a second";
 }
 
 }  // namespace
