@@ -34,7 +34,7 @@ lint: configure               ## formatting, layering, file sizes; clang-tidy on
 	@tools/setup test
 	@tools/lint $(BUILD)
 
-coverage:                     ## line coverage of src/ by the C++ tests
+coverage:                     ## line coverage of src/ by all tests
 	@tools/setup build test
 	@tools/coverage build-coverage
 
