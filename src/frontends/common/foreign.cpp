@@ -165,6 +165,7 @@ Result<std::pair<Value*, Value*>> Import::promoted(std::string_view a, std::stri
 }
 
 Result<Dims> Import::known(Value* value, std::string_view what) const {
+  if (!value) return fail(Code::graph, "{} is missing", what);
   if (auto contents = known_ints(value)) return *contents;
   return fail(Code::unsupported, "{} is computed at run time; quantc needs it when compiling", what);
 }
@@ -178,6 +179,7 @@ Result<Ints> Import::known_static(Value* value, std::string_view what) const {
 }
 
 Result<Tensor> Import::constant(Value* value, std::string_view what) const {
+  if (!value) return fail(Code::graph, "{} is missing", what);
   if (!value->is_constant()) {
     return fail(Code::unsupported, "{} is computed at run time; quantc needs it when compiling", what);
   }
@@ -212,6 +214,7 @@ Value* Import::int_list(const Ints& values) const {
 }
 
 Result<Value*> Import::cast(Value* value, DType dtype) const {
+  if (!value) return fail(Code::graph, "an operand is missing");
   if (value->dtype() == dtype) return value;
   if (value->is_constant() && value->rank() == 0) {
     QC_ASSIGN(Tensor t, graph_.pool().get(value->constant()));

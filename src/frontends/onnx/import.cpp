@@ -110,6 +110,11 @@ Result<Ok> Importer::by_row(const NodeProto& node, const Schedule& plan, Scope& 
   foreign.outputs = node.outputs.size();
   QC_ASSIGN(foreign.version, version(node.domain, env, foreign.loc));
   QC_ASSIGN(foreign.inputs, operands(scope, node.inputs));
+  // No op of a row leaves out its first operand; only generators of random values have none.
+  const bool first = !foreign.inputs.empty() && foreign.inputs[0];
+  if (!first && (!foreign.inputs.empty() || !node.op_type.starts_with("Random"))) {
+    return error(Code::graph, foreign.loc, "operand 0 is missing");
+  }
   for (std::string_view name : node.outputs) {
     foreign.output_used.push_back(!name.empty() && plan.read.contains(name));
   }

@@ -8,6 +8,8 @@
 namespace qc::onnx {
 namespace {
 
+constexpr int64_t kMaxParts = 1 << 16;  // of a split
+
 constexpr std::array<std::string_view, 11> kOps = {
     "SequenceEmpty", "SequenceConstruct",  "SequenceInsert",    "SequenceErase",
     "SequenceAt",    "SequenceLength",     "SplitToSequence",   "ConcatFromSequence",
@@ -44,7 +46,10 @@ Result<size_t> position(Value* at, int64_t fallback, size_t size, bool end, cons
 
 /// Sizes of the parts of SplitToSequence along an axis of `size`.
 Result<Ints> parts(Value* split, int64_t size, const Loc& loc) {
-  if (!split) return Ints(static_cast<size_t>(size), 1);
+  if (!split) {
+    if (size > kMaxParts) return error(Code::limit, loc, "a split into {} parts", size);
+    return Ints(static_cast<size_t>(size), 1);
+  }
   const auto known = known_ints(split);
   if (!known || !all_static(*known)) {
     return error(Code::unsupported, loc, "the sizes of a split are computed at run time");
@@ -52,6 +57,8 @@ Result<Ints> parts(Value* split, int64_t size, const Loc& loc) {
   Ints out = static_dims(*known);
   if (split->rank() == 0 && out[0] > 0) {
     const int64_t each = out[0];
+    if (size / each > kMaxParts)
+      return error(Code::limit, loc, "a split into {} parts", size / each);
     out.assign(static_cast<size_t>(size / each), each);
     if (size % each != 0) out.push_back(size % each);
   }

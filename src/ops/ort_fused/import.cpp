@@ -18,7 +18,8 @@ Result<Values> embed_layer_norm(Import& m) {
   Value* positions = m.in(8);
   if (!positions) {
     const Dim length = ids->shape()[1];
-    if (!length.is_static()) return m.fail(Code::dim, "length {} must be known", length.str());
+    if (!length.is_static() || length.value() > (1 << 20))
+      return m.fail(Code::dim, "length {} must be known", length.str());
     Ints all;
     for (int64_t i = 0; i < length.value(); ++i) all.push_back(i);
     positions = c.ints(all);

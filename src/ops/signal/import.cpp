@@ -13,7 +13,8 @@ namespace qc {
 namespace {
 
 constexpr double kPi = 3.141592653589793;
-constexpr int64_t kMaxLength = 1 << 14;  // of a transform: its matrix has the square of it
+constexpr int64_t kMaxLength = 1 << 12;    // of a transform: its matrix has the square of it
+constexpr int64_t kMaxElements = 1 << 24;  // of a constant made here
 
 /// The one integer a constant operand holds, in [lo, hi].
 int64_t known_int(Compose& c, Value* v, const char* what, int64_t lo, int64_t hi) {
@@ -144,6 +145,7 @@ Result<Values> stft(Import& m) {
     return m.fail(Code::shape, "frames of {} in a signal of {}", length, signal);
   }
   const int64_t frames = 1 + (signal - length) / step;
+  if (frames > kMaxElements / length) return m.fail(Code::limit, "{} frames of {}", frames, length);
   Value* index = matrix(c, DType::i64, frames, length,
                         [&](int64_t f, int64_t i) { return static_cast<double>(f * step + i); });
   Value* v = c("Gather", {x, index}, {{"axis", int64_t{1}}});
@@ -185,6 +187,7 @@ Result<Values> mel_weight_matrix(Import& m) {
   }
   if (!c.ok()) return c.done({});
   const int64_t rows = length / 2 + 1;
+  if (bins > kMaxElements / rows) return m.fail(Code::limit, "a matrix of {} by {}", rows, bins);
   const double ln10 = qn_log_f64(10.0);
   auto mel = [&](double hertz) { return 2595 * qn_log1p_f64(hertz / 700) / ln10; };
   const double low = mel(edges[0]), step = (mel(edges[1]) - low) / static_cast<double>(bins + 2);
