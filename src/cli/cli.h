@@ -10,6 +10,7 @@
 
 #include "driver/compile.h"
 #include "driver/load.h"
+#include "ir/tensor.h"
 #include "support/result.h"
 
 namespace qc::cli {
@@ -36,6 +37,16 @@ struct CompileFlags {
   Result<Options> resolve() const;
   /// Prints IR and times as asked.
   PassObserver observer() const;
+};
+
+/// Where the inputs of a run come from.
+struct InputFlags {
+  std::vector<std::string> files;
+  int64_t seed = -1;
+
+  void add(CLI::App& app);
+  /// The arrays of the files, or made from the seed; exactly one of the two must be given.
+  Result<std::vector<Tensor>> read(const Graph& graph) const;
 };
 
 /// Loads the model with the options' dims bound.

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "cli/cli.h"
+#include "driver/arrays.h"
 #include "driver/config.h"
 #include "ir/text.h"
 
@@ -71,6 +72,18 @@ PassObserver CompileFlags::observer() const {
       }
     }
   };
+}
+
+void InputFlags::add(CLI::App& app) {
+  app.add_option("-i,--input", files, "arrays by input name or as in_0, in_1, ... (.npz, .npy, .pb)");
+  app.add_option("--random", seed, "make inputs from this seed instead");
+}
+
+Result<std::vector<Tensor>> InputFlags::read(const Graph& graph) const {
+  if (files.empty() == (seed < 0)) return error(Code::usage, "give either --input or --random");
+  if (seed >= 0) return random_inputs(graph, static_cast<uint64_t>(seed));
+  QC_ASSIGN(auto arrays, read_arrays(files));
+  return match_inputs(graph, arrays);
 }
 
 Result<std::unique_ptr<Graph>> load(const std::string& path, const Options& options) {

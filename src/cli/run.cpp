@@ -9,14 +9,12 @@ namespace qc::cli {
 void add_run(CLI::App& app, Session& session) {
   struct Flags : CompileFlags {
     std::string model, out, after;
-    std::vector<std::string> inputs;
-    int64_t seed = -1;
+    InputFlags input;
   };
   auto flags = std::make_shared<Flags>();
   CLI::App* command = app.add_subcommand("run", "run a model in the reference interpreter");
   command->add_option("MODEL", flags->model, "an .onnx or .pt2 file")->required();
-  command->add_option("-i,--input", flags->inputs, "arrays by input name or as in_0, in_1, ... (.npz, .npy, .pb)");
-  command->add_option("--random", flags->seed, "make inputs from this seed instead");
+  flags->input.add(*command);
   command->add_option("-o,--output", flags->out, "write the outputs here (.npz)");
   command->add_option("--after", flags->after, "run the graph as it is after this pass");
   flags->add_dims(*command);
@@ -24,19 +22,10 @@ void add_run(CLI::App& app, Session& session) {
                   "  quantc run model.pt2 --random 1 -o out.npz");
   command->callback([flags, &session] {
     session.action = [flags]() -> Result<int> {
-      if (flags->inputs.empty() == (flags->seed < 0)) {
-        return error(Code::usage, "give either --input or --random");
-      }
       QC_ASSIGN(Options options, flags->resolve());
       options.stop_after = flags->after;
       QC_ASSIGN(auto graph, load(flags->model, options));
-      std::vector<Tensor> inputs;
-      if (flags->seed >= 0) {
-        QC_ASSIGN(inputs, random_inputs(*graph, static_cast<uint64_t>(flags->seed)));
-      } else {
-        QC_ASSIGN(auto arrays, read_arrays(flags->inputs));
-        QC_ASSIGN(inputs, match_inputs(*graph, arrays));
-      }
+      QC_ASSIGN(std::vector<Tensor> inputs, flags->input.read(*graph));
       QC_ASSIGN(Bindings bindings, bindings_for(*graph, inputs));
       options.dims.insert(bindings.begin(), bindings.end());
       Progress progress("running " + flags->model);

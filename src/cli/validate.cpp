@@ -11,18 +11,17 @@ namespace qc::cli {
 void add_validate(CLI::App& app, Session& session) {
   struct Flags : CompileFlags {
     std::string model;
-    std::vector<std::string> inputs, expected;
+    InputFlags input;
+    std::vector<std::string> expected;
     ValidateOptions validation;
     double atol = -1;
-    int64_t seed = -1;
     std::string cflags;
   };
   auto flags = std::make_shared<Flags>();
   CLI::App* command = app.add_subcommand("validate", "compare interpreter, generated code and expected outputs");
   command->add_option("MODEL", flags->model, "an .onnx or .pt2 file")->required();
-  command->add_option("-i,--input", flags->inputs, "arrays by input name or as in_0, in_1, ...");
+  flags->input.add(*command);
   command->add_option("-e,--expected", flags->expected, "arrays by output name or as out_0, out_1, ...");
-  command->add_option("--random", flags->seed, "make inputs from this seed instead");
   command->add_option("--atol", flags->atol, "allowed difference from the expected outputs (default: 1e-4 of their largest magnitude)");
   command->add_option("--rtol", flags->validation.rtol, "allowed relative difference, added to --atol");
   command->add_option("--target", flags->validation.targets, "targets to build and run (default: portable)");
@@ -38,9 +37,6 @@ void add_validate(CLI::App& app, Session& session) {
                   "  quantc validate model.pt2 --random 7 --per-layer --cc clang");
   command->callback([flags, &session] {
     session.action = [flags]() -> Result<int> {
-      if (flags->inputs.empty() == (flags->seed < 0)) {
-        return error(Code::usage, "give either --input or --random");
-      }
       QC_ASSIGN(Options options, flags->resolve());
       for (const std::string& target : flags->validation.targets) {
         Options one = options;
@@ -48,13 +44,7 @@ void add_validate(CLI::App& app, Session& session) {
         QC_TRY(check(one));
       }
       QC_ASSIGN(auto graph, load(flags->model, options));
-      std::vector<Tensor> inputs;
-      if (flags->seed >= 0) {
-        QC_ASSIGN(inputs, random_inputs(*graph, static_cast<uint64_t>(flags->seed)));
-      } else {
-        QC_ASSIGN(auto arrays, read_arrays(flags->inputs));
-        QC_ASSIGN(inputs, match_inputs(*graph, arrays));
-      }
+      QC_ASSIGN(std::vector<Tensor> inputs, flags->input.read(*graph));
       std::optional<std::vector<Tensor>> expected;
       if (!flags->expected.empty()) {
         QC_ASSIGN(auto arrays, read_arrays(flags->expected));
