@@ -21,16 +21,20 @@ if(QUANTC_COVERAGE)
   target_link_options(qc_flags INTERFACE --coverage)
 endif()
 
-# qc_library(NAME [FOLDER dir] [DEPENDS lib ...]): the library qc_NAME from every .cpp in
-# src/NAME (or FOLDER). Names in DEPENDS that are folders of src/ mean their libraries.
+# qc_library(NAME [FOLDER dir] [DEPENDS lib ...] [PRECOMPILE header]): the library qc_NAME from every
+# .cpp in src/NAME (or FOLDER). Names in DEPENDS that are folders of src/ mean their libraries.
+# PRECOMPILE names a header of src/ that most files include.
 function(qc_library name)
-  cmake_parse_arguments(ARG "" "FOLDER" "DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "" "FOLDER;PRECOMPILE" "DEPENDS" ${ARGN})
   if(NOT ARG_FOLDER)
     set(ARG_FOLDER ${PROJECT_SOURCE_DIR}/src/${name})
   endif()
   file(GLOB sources CONFIGURE_DEPENDS ${ARG_FOLDER}/*.cpp)
   add_library(qc_${name} STATIC ${sources})
   target_link_libraries(qc_${name} PUBLIC qc_flags)
+  if(ARG_PRECOMPILE)
+    target_precompile_headers(qc_${name} PRIVATE ${PROJECT_SOURCE_DIR}/src/${ARG_PRECOMPILE})
+  endif()
   foreach(dep IN LISTS ARG_DEPENDS)
     if(TARGET qc_${dep})
       target_link_libraries(qc_${name} PUBLIC qc_${dep})
@@ -131,6 +135,11 @@ function(qc_ops)
   file(GLOB shared CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/ops/common/*.cpp)
   add_library(qc_ops STATIC ${units} ${shared})
   target_link_libraries(qc_ops PUBLIC qc_flags)
+  # Every folder includes these: precompiled once they cost a third of the time.
+  target_precompile_headers(qc_ops PRIVATE ${PROJECT_SOURCE_DIR}/src/ops/common/registration.h
+                            ${PROJECT_SOURCE_DIR}/src/interp/eval.h
+                            ${PROJECT_SOURCE_DIR}/src/program/lowering.h
+                            ${PROJECT_SOURCE_DIR}/src/ops/common/dispatch.h)
   foreach(dep IN LISTS ARG_DEPENDS)
     target_link_libraries(qc_ops PUBLIC qc_${dep})
   endforeach()
