@@ -231,8 +231,9 @@ QK_INLINE void qk_conv_last_f32(const qk_conv_params *p, const float *x, const f
 /* M neighbouring outputs of one row, 16 channels. */
 #define QK_DEFINE_CONV_DEPTH(M)                                                                    \
   QK_INLINE void qk_conv_depth_##M(const qk_conv_params *p, const int32_t *first,                  \
-                                   const int32_t *last, const float *x, const float *w,            \
-                                   const float *bias, const float *residual, float *y, int32_t n) { \
+                                   const int32_t *last, const float *x, ptrdiff_t from,            \
+                                   const float *w, const float *bias, const float *residual,       \
+                                   float *y, int32_t n) {                                          \
     const ptrdiff_t c = p->oc, step = (ptrdiff_t)p->stride[2] * c;                                 \
     qk_v16 acc[M];                                                                                 \
     const qk_v16 start = bias ? qk_v16_load_n(bias, n) : qk_v16_set(0.0f);                         \
@@ -241,7 +242,7 @@ QK_INLINE void qk_conv_last_f32(const qk_conv_params *p, const float *x, const f
       for (int32_t b = first[1]; b < last[1]; ++b) {                                               \
         for (int32_t k = first[2]; k < last[2]; ++k) {                                             \
           const ptrdiff_t line = (ptrdiff_t)a * p->dilation[0] * p->in[1] + b * p->dilation[1];    \
-          const float *xk = x + (line * p->in[2] + k * p->dilation[2]) * c;                        \
+          const float *xk = x + (from + (line * p->in[2] + k * p->dilation[2]) * c);               \
           const ptrdiff_t tap = ((ptrdiff_t)a * p->k[1] + b) * p->k[2] + k;                        \
           const qk_v16 wv = qk_v16_load_n(w + tap * c, n);                                         \
           QK_UNROLL for (int m = 0; m < M; ++m) {                                                  \
@@ -284,12 +285,11 @@ QK_INLINE void qk_conv_depth_f32(const qk_conv_params *p, const float *x, const 
             const int32_t lanes = p->oc - c < 16 ? p->oc - c : 16;
             const float *bc = bias ? bias + c : 0;
             const float *rc = residual ? residual + at + c : 0;
-            /* The address of a tap left of the input is never formed: `from` counts elements. */
-            const float *xc = x + (from * p->oc + c);
+            const ptrdiff_t xc = from * p->oc + c; /* may lie before x; its taps inside do not */
             if (many == 4) {
-              qk_conv_depth_4(p, first, last, xc, w + c, bc, rc, y + at + c, lanes);
+              qk_conv_depth_4(p, first, last, x, xc, w + c, bc, rc, y + at + c, lanes);
             } else {
-              qk_conv_depth_1(p, first, last, xc, w + c, bc, rc, y + at + c, lanes);
+              qk_conv_depth_1(p, first, last, x, xc, w + c, bc, rc, y + at + c, lanes);
             }
           }
           ow += many;

@@ -251,6 +251,30 @@ Result<Values> aten_bilinear(Import& m) {
   return b ? one(m.emit("add", {y, b})) : Result<Values>(Values{y});
 }
 
+/// The product of three operands, each with axes of size 1 put in, summed over some axes.
+Result<Values> aten_trilinear(Import& m) {
+  Value* y = nullptr;
+  const char* const operands[3][2] = {{"i1", "expand1"}, {"i2", "expand2"}, {"i3", "expand3"}};
+  for (const auto& [operand, expand] : operands) {
+    QC_ASSIGN(Value * v, m.tensor(operand));
+    QC_ASSIGN(Ints axes, m.ints(expand, {}));
+    std::sort(axes.begin(), axes.end());
+    Dims shape = v->shape();
+    for (int64_t axis : axes) {
+      if (axis < 0 || axis > static_cast<int64_t>(shape.size())) return m.fail(Code::attribute, "axis {} of {}", axis, expand);
+      shape.insert(shape.begin() + axis, Dim(1));
+    }
+    QC_ASSIGN(v, reshaped(m, v, shape));
+    if (y) {
+      QC_ASSIGN(v, m.emit("mul", {y, v}));
+    }
+    y = v;
+  }
+  QC_ASSIGN(Ints sums, m.ints("sumdim", {}));
+  return sums.empty() ? Result<Values>(Values{y})
+                      : one(m.emit("reduce_sum", {y}, {{"axes", sums}, {"keepdims", false}}));
+}
+
 Result<Values> aten_multi_dot(Import& m) {
   QC_ASSIGN(Values list, m.tensors("tensors"));
   if (list.empty()) return m.fail(Code::attribute, "a product of no matrices");
@@ -295,6 +319,7 @@ constexpr ImportRow kRows[] = {
     {"aten", "inner.default", aten_inner},
     {"aten", "tensordot.default", aten_tensordot},
     {"aten", "bilinear.default", aten_bilinear},
+    {"aten", "_trilinear.default", aten_trilinear},
     {"aten", "linalg_multi_dot.default", aten_multi_dot},
     {"aten", "einsum.default", aten_einsum},
     {"transformers", "grouped_mm_fallback.default", grouped_mm},
