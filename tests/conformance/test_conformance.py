@@ -13,7 +13,7 @@ def check(suite: Suite, outcomes) -> None:
     """Nothing is lost, and the report lists exactly the cases that are not in the list of passing ones."""
     assert suite.regressions(outcomes) == []
     listed = set(suite.passing.read_text().split())
-    reported = set(re.findall(r"^\| (\S+) \| \w+ \| ", suite.report_file.read_text(), re.M))
+    reported = set(re.findall(r"^\| ((?:test|light)_\S+) \| \w+ \| ", suite.report_file.read_text(), re.M))
     assert reported == {o.name for o in outcomes} - listed, "run tests/conformance/conformance.py BUILD --bless"
 
 
