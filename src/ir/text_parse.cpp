@@ -214,6 +214,10 @@ class Parser {
     }
     for (size_t i = 0; i < labels.size(); ++i) {
       Value* v = n.output(i);
+      if (all_static(v->shape())) {
+        auto size = checked_bytes(v->dtype(), static_dims(v->shape()));
+        if (!size.ok()) return r_.locate(std::move(size).diag());
+      }
       if (!types.empty()) {
         Type inferred = v->type();
         inferred.layout = types[i].layout;
