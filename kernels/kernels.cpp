@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#define QK_FAMILY(family)                     \
+#define QK_FAMILY(family)                        \
   extern "C" const qk_entry qk_table_##family[]; \
   extern "C" const size_t qk_count_##family;
 #include "kernels/families.inc"

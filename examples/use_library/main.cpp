@@ -35,7 +35,8 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "%s\n", report.diagnostic().message.c_str());
     return static_cast<int>(report.diagnostic().kind);
   }
-  std::printf("%s: %zu outputs, arena %lld bytes, weights %lld bytes\n", report->name.c_str(), outputs->size(),
-              static_cast<long long>(report->arena_bytes), static_cast<long long>(report->weight_bytes));
+  std::printf("%s: %zu outputs, arena %lld bytes, weights %lld bytes\n", report->name.c_str(),
+              outputs->size(), static_cast<long long>(report->arena_bytes),
+              static_cast<long long>(report->weight_bytes));
   return 0;
 }

@@ -10,7 +10,7 @@
 namespace quantc {
 
 struct Options {
-  std::string name;                          // prefix of C names; empty: after the model's file
+  std::string name;  // prefix of C names; empty: after the model's file
   std::string target = "portable";
   int level = 2;                             // -O0 ... -O3; never changes an answer
   std::map<std::string, int64_t> dims;       // numbers for symbolic dimensions

@@ -24,13 +24,13 @@ enum class Kind { user = 1, unsupported = 2, internal = 3 };
 
 struct Diagnostic {
   Kind kind = Kind::internal;
-  std::string code;                // as in docs/errors.md
+  std::string code;  // as in docs/errors.md
   std::string file;
   std::vector<std::string> nodes;  // the model's own names
   std::string op;
   std::string text;
   std::vector<std::string> notes;
-  std::string message;             // all of it, as the command line prints it
+  std::string message;  // all of it, as the command line prints it
 };
 
 /// A value or a diagnostic.
@@ -51,7 +51,8 @@ class [[nodiscard]] Expected {
   std::variant<T, Diagnostic> state_;
 };
 
-/// Elements in row-major order. `type` is quantc's name of the element type: "f32", "i8", "bool", ...
+/// Elements in row-major order. `type` is quantc's name of the element type: "f32", "i8", "bool",
+/// ...
 struct Array {
   std::string name;
   std::string type;
@@ -59,7 +60,8 @@ struct Array {
   std::vector<std::byte> data;
 
   template <class T>
-  static Array of(std::string name, std::string type, std::vector<int64_t> shape, const std::vector<T>& values) {
+  static Array of(std::string name, std::string type, std::vector<int64_t> shape,
+                  const std::vector<T>& values) {
     Array a{std::move(name), std::move(type), std::move(shape), {}};
     const auto* p = reinterpret_cast<const std::byte*>(values.data());
     a.data.assign(p, p + values.size() * sizeof(T));

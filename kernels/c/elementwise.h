@@ -12,14 +12,14 @@
   X(op, f16, uint16_t, float, f32, qn_f16_to_f32, qn_f16_from_f32) \
   X(op, bf16, uint16_t, float, f32, qn_bf16_to_f32, qn_bf16_from_f32)
 #define QK_FLOAT_TYPES(X, op) QK_F32_TYPE(X, op) QK_OTHER_FLOAT_TYPES(X, op)
-#define QK_INT_TYPES(X, op)                               \
-  X(op, i8, int8_t, int8_t, i8, QK_SAME, QK_SAME)         \
-  X(op, i16, int16_t, int16_t, i16, QK_SAME, QK_SAME)     \
-  X(op, i32, int32_t, int32_t, i32, QK_SAME, QK_SAME)     \
-  X(op, i64, int64_t, int64_t, i64, QK_SAME, QK_SAME)     \
-  X(op, u8, uint8_t, uint8_t, u8, QK_SAME, QK_SAME)       \
-  X(op, u16, uint16_t, uint16_t, u16, QK_SAME, QK_SAME)   \
-  X(op, u32, uint32_t, uint32_t, u32, QK_SAME, QK_SAME)   \
+#define QK_INT_TYPES(X, op)                             \
+  X(op, i8, int8_t, int8_t, i8, QK_SAME, QK_SAME)       \
+  X(op, i16, int16_t, int16_t, i16, QK_SAME, QK_SAME)   \
+  X(op, i32, int32_t, int32_t, i32, QK_SAME, QK_SAME)   \
+  X(op, i64, int64_t, int64_t, i64, QK_SAME, QK_SAME)   \
+  X(op, u8, uint8_t, uint8_t, u8, QK_SAME, QK_SAME)     \
+  X(op, u16, uint16_t, uint16_t, u16, QK_SAME, QK_SAME) \
+  X(op, u32, uint32_t, uint32_t, u32, QK_SAME, QK_SAME) \
   X(op, u64, uint64_t, uint64_t, u64, QK_SAME, QK_SAME)
 
 /* The result is walked in the order of its bytes, operands with element strides; 0 repeats. */

@@ -1,6 +1,6 @@
 /* Sixteen floats at once: one, two or four vector registers, or a plain array where the target has
- * none of the instructions below. Lane arithmetic is that of kernels/numerics/base.h on each lane, so
- * results do not depend on which form is compiled.
+ * none of the instructions below. Lane arithmetic is that of kernels/numerics/base.h on each lane,
+ * so results do not depend on which form is compiled.
  */
 #ifndef QK_VEC16_H
 #define QK_VEC16_H
@@ -37,13 +37,13 @@
 typedef __m512 qk_v16;
 
 QK_INLINE qk_v16 qk_v16_set(float x) { return _mm512_set1_ps(x); }
-QK_INLINE qk_v16 qk_v16_load(const float *p) { return _mm512_loadu_ps(p); }
-QK_INLINE void qk_v16_store(float *p, qk_v16 v) { _mm512_storeu_ps(p, v); }
+QK_INLINE qk_v16 qk_v16_load(const float* p) { return _mm512_loadu_ps(p); }
+QK_INLINE void qk_v16_store(float* p, qk_v16 v) { _mm512_storeu_ps(p, v); }
 /* Of the first n lanes; the others are 0 when loaded. 0 <= n <= 16. */
-QK_INLINE qk_v16 qk_v16_load_n(const float *p, int32_t n) {
+QK_INLINE qk_v16 qk_v16_load_n(const float* p, int32_t n) {
   return _mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1u), p);
 }
-QK_INLINE void qk_v16_store_n(float *p, qk_v16 v, int32_t n) {
+QK_INLINE void qk_v16_store_n(float* p, qk_v16 v, int32_t n) {
   _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1u), v);
 }
 QK_INLINE qk_v16 qk_v16_fma(qk_v16 a, qk_v16 b, qk_v16 c) { return _mm512_fmadd_ps(a, b, c); }
@@ -53,7 +53,8 @@ QK_INLINE qk_v16 qk_v16_clamp(qk_v16 x, qk_v16 lo, qk_v16 hi) {
   return _mm512_min_ps(hi, _mm512_max_ps(lo, x));
 }
 QK_INLINE qk_v16 qk_v16_max(qk_v16 a, qk_v16 b) {
-  const __mmask16 first = _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ) | _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q);
+  const __mmask16 first =
+      _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ) | _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q);
   return _mm512_mask_blend_ps(first, b, a);
 }
 /* Keeps gcc from moving an accumulator to memory between steps of a loop. */
@@ -73,11 +74,11 @@ QK_INLINE qk_v16 qk_v16_set(float x) {
   const qk_v16 v = {_mm256_set1_ps(x), _mm256_set1_ps(x)};
   return v;
 }
-QK_INLINE qk_v16 qk_v16_load(const float *p) {
+QK_INLINE qk_v16 qk_v16_load(const float* p) {
   const qk_v16 v = {_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8)};
   return v;
 }
-QK_INLINE void qk_v16_store(float *p, qk_v16 v) {
+QK_INLINE void qk_v16_store(float* p, qk_v16 v) {
   _mm256_storeu_ps(p, v.a);
   _mm256_storeu_ps(p + 8, v.b);
 }
@@ -95,7 +96,8 @@ QK_INLINE qk_v16 qk_v16_clamp(qk_v16 x, qk_v16 lo, qk_v16 hi) {
   return v;
 }
 QK_INLINE __m256 qk_v8_max(__m256 a, __m256 b) {
-  const __m256 first = _mm256_or_ps(_mm256_cmp_ps(a, b, _CMP_GT_OQ), _mm256_cmp_ps(a, a, _CMP_UNORD_Q));
+  const __m256 first =
+      _mm256_or_ps(_mm256_cmp_ps(a, b, _CMP_GT_OQ), _mm256_cmp_ps(a, a, _CMP_UNORD_Q));
   return _mm256_blendv_ps(b, a, first);
 }
 QK_INLINE qk_v16 qk_v16_max(qk_v16 a, qk_v16 b) {
@@ -119,11 +121,11 @@ QK_INLINE qk_v16 qk_v16_set(float x) {
   const qk_v16 v = {{q, q, q, q}};
   return v;
 }
-QK_INLINE qk_v16 qk_v16_load(const float *p) {
+QK_INLINE qk_v16 qk_v16_load(const float* p) {
   const qk_v16 v = {{vld1q_f32(p), vld1q_f32(p + 4), vld1q_f32(p + 8), vld1q_f32(p + 12)}};
   return v;
 }
-QK_INLINE void qk_v16_store(float *p, qk_v16 v) {
+QK_INLINE void qk_v16_store(float* p, qk_v16 v) {
   vst1q_f32(p, v.q[0]);
   vst1q_f32(p + 4, v.q[1]);
   vst1q_f32(p + 8, v.q[2]);
@@ -169,12 +171,12 @@ QK_INLINE qk_v16 qk_v16_set(float x) {
   for (int j = 0; j < 16; ++j) v.f[j] = x;
   return v;
 }
-QK_INLINE qk_v16 qk_v16_load(const float *p) {
+QK_INLINE qk_v16 qk_v16_load(const float* p) {
   qk_v16 v;
   for (int j = 0; j < 16; ++j) v.f[j] = p[j];
   return v;
 }
-QK_INLINE void qk_v16_store(float *p, qk_v16 v) {
+QK_INLINE void qk_v16_store(float* p, qk_v16 v) {
   for (int j = 0; j < 16; ++j) p[j] = v.f[j];
 }
 QK_INLINE qk_v16 qk_v16_fma(qk_v16 a, qk_v16 b, qk_v16 c) {
@@ -206,13 +208,13 @@ QK_INLINE qk_v16 qk_v16_div(qk_v16 v, float d) {
 }
 
 #if QK_VEC16_REGISTERS != 1
-QK_INLINE qk_v16 qk_v16_load_n(const float *p, int32_t n) {
+QK_INLINE qk_v16 qk_v16_load_n(const float* p, int32_t n) {
   float f[16] = {0};
   if (n >= 16) return qk_v16_load(p);
   for (int32_t j = 0; j < n; ++j) f[j] = p[j];
   return qk_v16_load(f);
 }
-QK_INLINE void qk_v16_store_n(float *p, qk_v16 v, int32_t n) {
+QK_INLINE void qk_v16_store_n(float* p, qk_v16 v, int32_t n) {
   float f[16];
   if (n >= 16) {
     qk_v16_store(p, v);

@@ -1,11 +1,12 @@
-/* One element of a pooled region: samples on a regular grid in its cell, averaged or the largest. */
+/* One element of a pooled region: samples on a regular grid in its cell, averaged or the largest.
+ */
 #ifndef QN_ROI_H
 #define QN_ROI_H
 
 #include "base.h"
 
 /* Neighbours of v along an axis and the weight of the upper one; 0 when v is outside. */
-QN_FN int qn_roi_axis(float v, int32_t size, int32_t *low, int32_t *high, float *upper) {
+QN_FN int qn_roi_axis(float v, int32_t size, int32_t* low, int32_t* high, float* upper) {
   if (!(v >= -1.0f && v <= (float)size)) return 0;
   if (v <= 0.0f) v = 0.0f;
   *low = (int32_t)v;
@@ -27,7 +28,7 @@ QN_FN int32_t qn_roi_samples(int32_t ratio, float cell) {
 }
 
 /* x is one plane; roi is x1, y1, x2, y2; (row, column) a cell of rows by columns. */
-QN_FN float qn_roi_align_f32(const float *x, int32_t height, int32_t width, const float *roi,
+QN_FN float qn_roi_align_f32(const float* x, int32_t height, int32_t width, const float* roi,
                              float scale, int half_pixel, int32_t ratio, int largest, int32_t rows,
                              int32_t columns, int32_t row, int32_t column) {
   const float shift = half_pixel ? -0.5f : 0.0f;
@@ -49,7 +50,8 @@ QN_FN float qn_roi_align_f32(const float *x, int32_t height, int32_t width, cons
       const float at = qn_fmaf((float)column, w, left) + qn_mulf((float)j + 0.5f, w) / (float)nx;
       int32_t y0 = 0, y1 = 0, x0 = 0, x1 = 0;
       float ly = 0.0f, lx = 0.0f, a = 0.0f, b = 0.0f, c = 0.0f, d = 0.0f;
-      const int inside = qn_roi_axis(y, height, &y0, &y1, &ly) && qn_roi_axis(at, width, &x0, &x1, &lx);
+      const int inside =
+          qn_roi_axis(y, height, &y0, &y1, &ly) && qn_roi_axis(at, width, &x0, &x1, &lx);
       if (inside) {
         a = qn_mulf(1.0f - ly, 1.0f - lx);
         b = qn_mulf(1.0f - ly, lx);

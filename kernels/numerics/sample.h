@@ -34,10 +34,10 @@ QN_FN int32_t qn_inside(float x, int32_t size) {
   return x >= 0.0f && x < (float)size ? (int32_t)x : -1;
 }
 
-/* Elements and weights for the point g in [-1, 1] of an axis; returns how many (1, 2 or 4). An index
- * of -1 is an element outside the axis that counts as zero. */
-QN_FN int qn_sample(float g, int32_t size, int mode, int outside, int corners, int32_t *index,
-                    float *weight) {
+/* Elements and weights for the point g in [-1, 1] of an axis; returns how many (1, 2 or 4). An
+ * index of -1 is an element outside the axis that counts as zero. */
+QN_FN int qn_sample(float g, int32_t size, int mode, int outside, int corners, int32_t* index,
+                    float* weight) {
   const float a = -0.75f;
   float x = corners ? qn_mulf((g + 1.0f) * 0.5f, (float)(size - 1))
                     : qn_fmaf(g + 1.0f, (float)size, -1.0f) * 0.5f;

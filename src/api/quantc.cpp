@@ -40,10 +40,13 @@ Expected<T> converted(Result<T> result) {
 
 Result<qc::NamedArray> tensor_of(const Array& array) {
   auto dtype = qc::parse_dtype(array.type);
-  if (!dtype) return qc::error(qc::Code::input, "array '{}' has the unknown type '{}'", array.name, array.type);
+  if (!dtype)
+    return qc::error(qc::Code::input, "array '{}' has the unknown type '{}'", array.name,
+                     array.type);
   QC_ASSIGN(int64_t bytes, qc::checked_bytes(*dtype, array.shape));
   if (bytes != static_cast<int64_t>(array.data.size())) {
-    return qc::error(qc::Code::input, "array '{}' has {} bytes, its shape needs {}", array.name, array.data.size(), bytes);
+    return qc::error(qc::Code::input, "array '{}' has {} bytes, its shape needs {}", array.name,
+                     array.data.size(), bytes);
   }
   qc::Tensor t(*dtype, array.shape);
   if (bytes > 0) std::memcpy(t.mutable_bytes().data(), array.data.data(), array.data.size());
@@ -56,7 +59,8 @@ Port port_of(const std::string& name, const qc::Type& type) {
   return out;
 }
 
-Result<std::vector<Array>> run_graph(const qc::Graph& model, Options options, const std::vector<Array>& inputs) {
+Result<std::vector<Array>> run_graph(const qc::Graph& model, Options options,
+                                     const std::vector<Array>& inputs) {
   std::vector<qc::NamedArray> arrays;
   for (const Array& a : inputs) {
     QC_ASSIGN(qc::NamedArray t, tensor_of(a));
@@ -71,13 +75,16 @@ Result<std::vector<Array>> run_graph(const qc::Graph& model, Options options, co
   std::vector<Array> out;
   for (size_t i = 0; i < result.outputs.size(); ++i) {
     const qc::Tensor& t = result.outputs[i];
-    out.push_back({graph->outputs()[i].name, std::string(qc::name(t.dtype())), t.shape(),
+    out.push_back({graph->outputs()[i].name,
+                   std::string(qc::name(t.dtype())),
+                   t.shape(),
                    {t.bytes().begin(), t.bytes().end()}});
   }
   return out;
 }
 
-Result<Report> compile_graph(const qc::Graph& model, const Options& options, const std::string& folder) {
+Result<Report> compile_graph(const qc::Graph& model, const Options& options,
+                             const std::string& folder) {
   QC_ASSIGN(auto graph, qc::copy(model));
   QC_TRY(qc::make_contract(*graph, options));
   QC_ASSIGN(qc::CompileResult result, qc::compile_c(*graph, options, folder, nullptr));
@@ -114,7 +121,8 @@ std::vector<Port> Model::inputs() const {
 
 std::vector<Port> Model::outputs() const {
   std::vector<Port> out;
-  for (const qc::Output& o : state_->graph->outputs()) out.push_back(port_of(o.name, o.value->type()));
+  for (const qc::Output& o : state_->graph->outputs())
+    out.push_back(port_of(o.name, o.value->type()));
   return out;
 }
 
@@ -126,6 +134,8 @@ Expected<Report> Model::compile(const std::string& folder) const {
   return converted(compile_graph(*state_->graph, state_->options, folder));
 }
 
-Expected<std::string> Model::text() const { return converted(graph_text(*state_->graph, state_->options)); }
+Expected<std::string> Model::text() const {
+  return converted(graph_text(*state_->graph, state_->options));
+}
 
 }  // namespace quantc

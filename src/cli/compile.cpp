@@ -14,11 +14,13 @@ void add_compile(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand("compile", "compile a model to C");
   command->add_option("MODEL", flags->model, "an .onnx or .pt2 file")->required();
   command->add_option("-o,--output", flags->out, "folder for the generated files")->required();
-  command->add_option("--vectors", flags->vectors, "inputs to record in the test program (.npz, .npy, .pb)");
+  command->add_option("--vectors", flags->vectors,
+                      "inputs to record in the test program (.npz, .npy, .pb)");
   flags->add_all(*command);
-  command->footer("Examples:\n  quantc compile model.onnx -o out\n"
-                  "  quantc compile model.pt2 -o out --name net --dim batch=1 --weights incbin\n"
-                  "  quantc compile model.onnx -o out --vectors in.npz && make -C out test");
+  command->footer(
+      "Examples:\n  quantc compile model.onnx -o out\n"
+      "  quantc compile model.pt2 -o out --name net --dim batch=1 --weights incbin\n"
+      "  quantc compile model.onnx -o out --vectors in.npz && make -C out test");
   command->callback([flags, &session] {
     session.action = [flags, &session]() -> Result<int> {
       QC_ASSIGN(Options options, flags->resolve());
@@ -30,12 +32,14 @@ void add_compile(CLI::App& app, Session& session) {
         QC_ASSIGN(auto arrays, read_arrays(flags->vectors));
         QC_ASSIGN(inputs, match_inputs(*graph, arrays));
       }
-      QC_ASSIGN(CompileResult result,
-                compile_c(*graph, options, flags->out, inputs ? &*inputs : nullptr, flags->observer()));
+      QC_ASSIGN(CompileResult result, compile_c(*graph, options, flags->out,
+                                                inputs ? &*inputs : nullptr, flags->observer()));
       const CReport& r = result.report;
-      fmt::print("{}: {}/{}.c for target {}\n", flags->model, flags->out, result.name, options.target);
-      fmt::print("  arena {} bytes, state {} bytes, stack at most {} bytes, weights {} bytes, {} MACs\n", r.arena_bytes,
-                 r.state_bytes, r.stack_bytes, r.weight_bytes, r.macs);
+      fmt::print("{}: {}/{}.c for target {}\n", flags->model, flags->out, result.name,
+                 options.target);
+      fmt::print(
+          "  arena {} bytes, state {} bytes, stack at most {} bytes, weights {} bytes, {} MACs\n",
+          r.arena_bytes, r.state_bytes, r.stack_bytes, r.weight_bytes, r.macs);
       if (session.verbosity > 0) fmt::print("  {} nodes in the final graph\n", graph->node_count());
       return 0;
     };

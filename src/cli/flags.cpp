@@ -17,14 +17,18 @@ void CompileFlags::add_dims(CLI::App& app) {
 
 void CompileFlags::add_all(CLI::App& app) {
   add_dims(app);
-  app.add_option("--name", options.name, "prefix of files and C names (default: after the model's file)");
+  app.add_option("--name", options.name,
+                 "prefix of files and C names (default: after the model's file)");
   app.add_option("--target", options.target, "what to generate code for: portable");
   app.add_option("-O", level, "optimisation level 0 to 3; never changes an answer (default 2)");
   app.add_option("--weights", options.weights, "how weights are stored: literal, incbin or file");
-  app.add_option("--specialise", options.specialise, "kernels for speed (per shape) or size (shared)");
-  app.add_option("--disable-pass", options.disabled_passes, "leave out a pass after the contract graph (repeatable)");
+  app.add_option("--specialise", options.specialise,
+                 "kernels for speed (per shape) or size (shared)");
+  app.add_option("--disable-pass", options.disabled_passes,
+                 "leave out a pass after the contract graph (repeatable)");
   app.add_option("--stop-after", options.stop_after, "stop after this pass");
-  app.add_option("--print-ir-after", print_after, "print the graph after this pass, or after `all` (repeatable)");
+  app.add_option("--print-ir-after", print_after,
+                 "print the graph after this pass, or after `all` (repeatable)");
   app.add_flag("--time-passes", time_passes, "print how long each pass took");
   app.add_flag("--verify", options.verify, "check every invariant after each pass");
 }
@@ -49,7 +53,8 @@ Result<Options> CompileFlags::resolve() const {
     int64_t size = 0;
     const char* end = text.data() + text.size();
     if (equals == std::string::npos || equals == 0 ||
-        std::from_chars(text.data() + equals + 1, end, size).ptr != end || equals + 1 == text.size()) {
+        std::from_chars(text.data() + equals + 1, end, size).ptr != end ||
+        equals + 1 == text.size()) {
       return error(Code::usage, "--dim '{}' is not NAME=SIZE", text);
     }
     out.dims[text.substr(0, equals)] = size;
@@ -65,7 +70,9 @@ Result<Options> CompileFlags::resolve() const {
 
 PassObserver CompileFlags::observer() const {
   return [this](const Pass& pass, bool changed, double seconds, const Graph& graph) {
-    if (time_passes) fmt::print(stderr, "{:<24} {:>10.3f} ms{}\n", pass.name, seconds * 1e3, changed ? "" : "  (no change)");
+    if (time_passes)
+      fmt::print(stderr, "{:<24} {:>10.3f} ms{}\n", pass.name, seconds * 1e3,
+                 changed ? "" : "  (no change)");
     for (const std::string& name : print_after) {
       if (name == pass.name || (name == "all" && changed)) {
         fmt::print("// after {}\n{}\n", pass.name, print(graph));
@@ -75,7 +82,8 @@ PassObserver CompileFlags::observer() const {
 }
 
 void InputFlags::add(CLI::App& app) {
-  app.add_option("-i,--input", files, "arrays by input name or as in_0, in_1, ... (.npz, .npy, .pb)");
+  app.add_option("-i,--input", files,
+                 "arrays by input name or as in_0, in_1, ... (.npz, .npy, .pb)");
   app.add_option("--random", seed, "make inputs from this seed instead");
 }
 

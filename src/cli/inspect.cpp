@@ -15,7 +15,8 @@ void add_inspect(CLI::App& app, Session& session) {
     bool ir = false, program = false, summary = false, names = false, dot = false, raw = false;
   };
   auto flags = std::make_shared<Flags>();
-  CLI::App* command = app.add_subcommand("inspect", "look at a model: a table, its graph, its program, a picture");
+  CLI::App* command =
+      app.add_subcommand("inspect", "look at a model: a table, its graph, its program, a picture");
   command->add_option("MODEL", flags->model, "an .onnx or .pt2 file")->required();
   auto* what = command->add_option_group("what", "what to show (default: --summary)");
   what->add_flag("--summary", flags->summary, "a table of layers with sizes and work");
@@ -27,8 +28,9 @@ void add_inspect(CLI::App& app, Session& session) {
   what->require_option(0, 1);
   command->add_flag("--imported", flags->raw, "as imported, before any pass");
   flags->add_dims(*command);
-  command->footer("Examples:\n  quantc inspect model.onnx\n  quantc inspect model.pt2 --ir\n"
-                  "  quantc inspect model.onnx --svg model.svg");
+  command->footer(
+      "Examples:\n  quantc inspect model.onnx\n  quantc inspect model.pt2 --ir\n"
+      "  quantc inspect model.onnx --svg model.svg");
   command->callback([flags, &session] {
     session.action = [flags]() -> Result<int> {
       QC_ASSIGN(Options options, flags->resolve());

@@ -23,9 +23,11 @@ int main_with(int argc, char** argv) {
   CLI::App app{"quantc: compiles PyTorch and ONNX networks to standalone C"};
   app.set_version_flag("--version", fmt::format("quantc {}", quantc::kVersion));
   app.require_subcommand(1);
-  app.footer("Examples:\n  quantc compile model.onnx -o out\n  quantc run model.pt2 -i in.npz -o out.npz\n"
-             "  quantc validate model.onnx -i io.npz -e io.npz\n\n"
-             "Exit status: 0 done, 1 a mistake in model, arrays or flags, 2 not supported, 3 a bug in quantc.");
+  app.footer(
+      "Examples:\n  quantc compile model.onnx -o out\n  quantc run model.pt2 -i in.npz -o out.npz\n"
+      "  quantc validate model.onnx -i io.npz -e io.npz\n\n"
+      "Exit status: 0 done, 1 a mistake in model, arrays or flags, 2 not supported, 3 a bug in "
+      "quantc.");
   Session session;
   app.add_flag("-v,--verbose", session.verbosity, "say more; twice for even more");
   add_compile(app, session);
@@ -37,7 +39,8 @@ int main_with(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return app.exit(e);
-    fmt::print(stderr, "{}\n", painted(render(error(Code::usage, "{} (see quantc --help)", e.what()))));
+    fmt::print(stderr, "{}\n",
+               painted(render(error(Code::usage, "{} (see quantc --help)", e.what()))));
     return 1;
   }
   Result<int> status = session.action();

@@ -18,23 +18,34 @@ void add_validate(CLI::App& app, Session& session) {
     std::string cflags;
   };
   auto flags = std::make_shared<Flags>();
-  CLI::App* command = app.add_subcommand("validate", "compare interpreter, generated code and expected outputs");
+  CLI::App* command =
+      app.add_subcommand("validate", "compare interpreter, generated code and expected outputs");
   command->add_option("MODEL", flags->model, "an .onnx or .pt2 file")->required();
   flags->input.add(*command);
-  command->add_option("-e,--expected", flags->expected, "arrays by output name or as out_0, out_1, ...");
-  command->add_option("--atol", flags->atol, "allowed difference from the expected outputs (default: 1e-4 of their largest magnitude)");
-  command->add_option("--rtol", flags->validation.rtol, "allowed relative difference, added to --atol");
-  command->add_option("--target", flags->validation.targets, "targets to build and run (default: portable)");
-  command->add_option("--cc", flags->validation.build.compiler, "C compiler (default: $CC, else cc)");
+  command->add_option("-e,--expected", flags->expected,
+                      "arrays by output name or as out_0, out_1, ...");
+  command->add_option(
+      "--atol", flags->atol,
+      "allowed difference from the expected outputs (default: 1e-4 of their largest magnitude)");
+  command->add_option("--rtol", flags->validation.rtol,
+                      "allowed relative difference, added to --atol");
+  command->add_option("--target", flags->validation.targets,
+                      "targets to build and run (default: portable)");
+  command->add_option("--cc", flags->validation.build.compiler,
+                      "C compiler (default: $CC, else cc)");
   command->add_option("--cflags", flags->cflags, "flags for it (default: -O2 -march=native)");
-  command->add_flag("--per-layer", flags->validation.per_layer, "show the first layer where generated code and interpreter part");
+  command->add_flag("--per-layer", flags->validation.per_layer,
+                    "show the first layer where generated code and interpreter part");
   command->add_option("-O", flags->level, "optimisation level 0 to 3");
   command->add_option("--specialise", flags->options.specialise, "kernels for speed or size");
-  command->add_option("--weights", flags->options.weights, "how weights are stored: literal or incbin");
-  command->add_option("--disable-pass", flags->options.disabled_passes, "leave out a pass after the contract graph");
+  command->add_option("--weights", flags->options.weights,
+                      "how weights are stored: literal or incbin");
+  command->add_option("--disable-pass", flags->options.disabled_passes,
+                      "leave out a pass after the contract graph");
   flags->add_dims(*command);
-  command->footer("Examples:\n  quantc validate model.onnx -i io.npz -e io.npz\n"
-                  "  quantc validate model.pt2 --random 7 --per-layer --cc clang");
+  command->footer(
+      "Examples:\n  quantc validate model.onnx -i io.npz -e io.npz\n"
+      "  quantc validate model.pt2 --random 7 --per-layer --cc clang");
   command->callback([flags, &session] {
     session.action = [flags]() -> Result<int> {
       QC_ASSIGN(Options options, flags->resolve());
@@ -65,10 +76,12 @@ void add_validate(CLI::App& app, Session& session) {
       }
       Progress progress("validating " + flags->model);
       QC_TRY(make_contract(*graph, options));
-      QC_ASSIGN(Validation result, validate(*graph, options, inputs, expected ? &*expected : nullptr, validation));
+      QC_ASSIGN(Validation result,
+                validate(*graph, options, inputs, expected ? &*expected : nullptr, validation));
       fmt::print("{}", str(result));
       if (!result.ok) {
-        return error(Code::mismatch, Loc{flags->model, {}, {}}, "results differ by more than allowed; see the table");
+        return error(Code::mismatch, Loc{flags->model, {}, {}},
+                     "results differ by more than allowed; see the table");
       }
       return 0;
     };

@@ -61,7 +61,8 @@ Result<std::vector<NamedArray>> read_arrays(const std::vector<std::string>& path
   return out;
 }
 
-Result<std::vector<Tensor>> match_inputs(const Graph& graph, const std::vector<NamedArray>& arrays) {
+Result<std::vector<Tensor>> match_inputs(const Graph& graph,
+                                         const std::vector<NamedArray>& arrays) {
   std::vector<Tensor> out;
   for (size_t i = 0; i < graph.inputs().size(); ++i) {
     const Value* v = graph.inputs()[i];
@@ -77,7 +78,8 @@ Result<std::vector<Tensor>> match_inputs(const Graph& graph, const std::vector<N
   return out;
 }
 
-Result<std::vector<Tensor>> match_outputs(const Graph& graph, const std::vector<NamedArray>& arrays) {
+Result<std::vector<Tensor>> match_outputs(const Graph& graph,
+                                          const std::vector<NamedArray>& arrays) {
   std::vector<Tensor> out;
   for (size_t i = 0; i < graph.outputs().size(); ++i) {
     const Output& o = graph.outputs()[i];
@@ -85,8 +87,8 @@ Result<std::vector<Tensor>> match_outputs(const Graph& graph, const std::vector<
     if (!t) t = find(arrays, fmt::format("out_{}", i));
     if (!t) {
       return error(Code::input, Loc{graph.file, {}, {}},
-                   "no expected array for output '{}': name it so, or out_{} (given: {})", o.name, i,
-                   known_names(arrays));
+                   "no expected array for output '{}': name it so, or out_{} (given: {})", o.name,
+                   i, known_names(arrays));
     }
     out.push_back(adapted(*t, o.value->dtype()));
   }
@@ -118,9 +120,12 @@ Result<std::vector<Tensor>> random_inputs(const Graph& graph, uint64_t seed) {
     QC_TRY(checked_bytes(v->dtype(), static_dims(shape)));
     Tensor t(v->dtype(), static_dims(shape));
     for (int64_t i = 0; i < t.size(); ++i) {
-      if (v->dtype() == DType::boolean) t.set_int(i, uniform() < 0.5 ? 0 : 1);
-      else if (is_float(v->dtype())) t.set_double(i, uniform() + uniform() + uniform() + uniform() - 2.0);
-      else t.set_int(i, static_cast<int64_t>(uniform() * 4));
+      if (v->dtype() == DType::boolean)
+        t.set_int(i, uniform() < 0.5 ? 0 : 1);
+      else if (is_float(v->dtype()))
+        t.set_double(i, uniform() + uniform() + uniform() + uniform() - 2.0);
+      else
+        t.set_int(i, static_cast<int64_t>(uniform() * 4));
     }
     out.push_back(std::move(t));
   }

@@ -18,7 +18,8 @@ Result<std::vector<NamedArray>> read_arrays(const std::vector<std::string>& path
 /// numpy lacks may come as unsigned integers. Arrays named out_<i> are ignored.
 Result<std::vector<Tensor>> match_inputs(const Graph& graph, const std::vector<NamedArray>& arrays);
 /// One array per output, by name or as out_0, out_1, ....
-Result<std::vector<Tensor>> match_outputs(const Graph& graph, const std::vector<NamedArray>& arrays);
+Result<std::vector<Tensor>> match_outputs(const Graph& graph,
+                                          const std::vector<NamedArray>& arrays);
 
 /// Inputs made from a seed: floats about a unit normal, integers small and non-negative, so that
 /// they are valid indices of most tables. Symbolic dims take their hint, else 2.

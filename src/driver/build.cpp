@@ -80,7 +80,8 @@ Result<std::shared_ptr<Library>> Library::build(const std::string& folder,
   QC_TRY(run_tool(command));
   std::shared_ptr<Library> library(new Library);
   library->handle_ = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library->handle_) return error(Code::tool, "cannot load the compiled model: {}", ::dlerror());
+  if (!library->handle_)
+    return error(Code::tool, "cannot load the compiled model: {}", ::dlerror());
   return library;
 }
 
@@ -98,14 +99,16 @@ constexpr std::byte kPattern{0xa5};
 /// Aligned bytes with a pattern before and after them.
 class Guarded {
  public:
-  explicit Guarded(int64_t size) : size_(static_cast<size_t>(size)), memory_(size_ + 2 * kGuard + 64, kPattern) {
+  explicit Guarded(int64_t size)
+      : size_(static_cast<size_t>(size)), memory_(size_ + 2 * kGuard + 64, kPattern) {
     auto address = reinterpret_cast<uintptr_t>(memory_.data()) + kGuard;
     data_ = reinterpret_cast<std::byte*>((address + 63) & ~uintptr_t{63});
   }
   std::byte* data() { return data_; }
   bool intact() const {
     for (size_t i = 1; i <= kGuard; ++i) {
-      if (data_[-static_cast<std::ptrdiff_t>(i)] != kPattern || data_[size_ + i - 1] != kPattern) return false;
+      if (data_[-static_cast<std::ptrdiff_t>(i)] != kPattern || data_[size_ + i - 1] != kPattern)
+        return false;
     }
     return true;
   }
@@ -127,8 +130,9 @@ struct Args {
 
 }  // namespace
 
-Result<NativeResult> run_native(const Library& library, const std::string& name, const Program& program,
-                                const std::vector<Tensor>& inputs, const std::vector<Tensor>& states) {
+Result<NativeResult> run_native(const Library& library, const std::string& name,
+                                const Program& program, const std::vector<Tensor>& inputs,
+                                const std::vector<Tensor>& states) {
   auto invoke = reinterpret_cast<int (*)(const Args*)>(library.symbol(name + "_invoke_args"));
   if (!invoke) return error(Code::bug, "the library has no model '{}'", name);
   std::vector<const void*> in;

@@ -21,7 +21,9 @@ struct BuildOptions {
 class TemporaryFolder {
  public:
   static Result<TemporaryFolder> create();
-  TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::move(other.path_)) { other.path_.clear(); }
+  TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::move(other.path_)) {
+    other.path_.clear();
+  }
   ~TemporaryFolder();
   const std::string& path() const { return path_; }
 
@@ -59,8 +61,8 @@ struct NativeResult {
 
 /// Runs model `name` of the library, which was generated from `program`, on `inputs`. Guard bytes
 /// around arena, state and outputs are checked: a model that writes outside them is an error.
-Result<NativeResult> run_native(const Library& library, const std::string& name, const Program& program,
-                                const std::vector<Tensor>& inputs,
+Result<NativeResult> run_native(const Library& library, const std::string& name,
+                                const Program& program, const std::vector<Tensor>& inputs,
                                 const std::vector<Tensor>& states = {});
 
 }  // namespace qc

@@ -15,7 +15,8 @@
 namespace qc {
 namespace {
 
-Result<Ok> one_of(const char* option, const std::string& value, std::initializer_list<const char*> allowed) {
+Result<Ok> one_of(const char* option, const std::string& value,
+                  std::initializer_list<const char*> allowed) {
   std::string list;
   for (const char* a : allowed) {
     if (value == a) return Ok{};
@@ -33,7 +34,8 @@ PassOptions pass_options(const Options& options, PassStage first, PassStage last
   out.first = first;
   out.verify = options.verify;
   for (const std::string& name : options.disabled_passes) {
-    if (std::find(std::begin(kProgramPasses), std::end(kProgramPasses), name) == std::end(kProgramPasses)) {
+    if (std::find(std::begin(kProgramPasses), std::end(kProgramPasses), name) ==
+        std::end(kProgramPasses)) {
       out.disabled.push_back(name);
     }
   }
@@ -61,7 +63,8 @@ Result<Ok> check(const Options& options) {
     return error(Code::usage, "optimisation level {} does not exist: use 0 to 3", options.level);
   }
   if (!options.name.empty() && !is_c_identifier(options.name)) {
-    return error(Code::usage, "'{}' cannot prefix C names: use letters, digits and underscores", options.name);
+    return error(Code::usage, "'{}' cannot prefix C names: use letters, digits and underscores",
+                 options.name);
   }
   return Ok{};
 }
@@ -71,11 +74,13 @@ Result<Ok> make_contract(Graph& graph, const Options& options, const PassObserve
   Bindings bindings(options.dims.begin(), options.dims.end());
   for (const auto& [symbol, size] : bindings) {
     auto range = graph.dim_ranges.find(symbol);
-    if (size < 0 || (range != graph.dim_ranges.end() && (size < range->second.min || size > range->second.max))) {
-      return error(Code::dim, Loc{graph.file, {}, {}}, "dimension '{}' cannot be {}{}", symbol, size,
-                   range == graph.dim_ranges.end() ? std::string()
-                                                   : fmt::format(": the model allows {} to {}", range->second.min,
-                                                                 range->second.max));
+    if (size < 0 || (range != graph.dim_ranges.end() &&
+                     (size < range->second.min || size > range->second.max))) {
+      return error(
+          Code::dim, Loc{graph.file, {}, {}}, "dimension '{}' cannot be {}{}", symbol, size,
+          range == graph.dim_ranges.end()
+              ? std::string()
+              : fmt::format(": the model allows {} to {}", range->second.min, range->second.max));
     }
   }
   if (!bindings.empty()) QC_TRY(graph.bind(bindings));
@@ -91,7 +96,8 @@ Result<Program> make_program(Graph& graph, const Options& options, const PassObs
     for (const std::string& s : symbols) {
       auto range = graph.dim_ranges.find(s);
       list += fmt::format("{}{}", list.empty() ? "" : ", ", s);
-      if (range != graph.dim_ranges.end() && range->second.hint) list += fmt::format(" (such as {})", *range->second.hint);
+      if (range != graph.dim_ranges.end() && range->second.hint)
+        list += fmt::format(" (such as {})", *range->second.hint);
     }
     return error(Code::dim, Loc{graph.file, {}, {}},
                  "the model's inputs have free dimensions: give --dim NAME=SIZE for {}", list);

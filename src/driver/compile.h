@@ -25,7 +25,8 @@ using PassObserver = std::function<void(const Pass&, bool changed, double second
 Result<Ok> make_contract(Graph& graph, const Options& options, const PassObserver& observe = {});
 
 /// Runs the passes after the contract graph, lowers and plans. The graph is left in its final form.
-Result<Program> make_program(Graph& graph, const Options& options, const PassObserver& observe = {});
+Result<Program> make_program(Graph& graph, const Options& options,
+                             const PassObserver& observe = {});
 
 /// The options of the C backend; the name comes from the model's file where none is given.
 Result<COptions> c_options(const Options& options, const std::string& model_file);
@@ -38,6 +39,7 @@ struct CompileResult {
 /// Writes the project for a contract graph into `dir`. `inputs`, when given, are recorded in the
 /// test program together with what the interpreter answers.
 Result<CompileResult> compile_c(Graph& graph, const Options& options, const std::string& dir,
-                                const std::vector<Tensor>* inputs, const PassObserver& observe = {});
+                                const std::vector<Tensor>* inputs,
+                                const PassObserver& observe = {});
 
 }  // namespace qc

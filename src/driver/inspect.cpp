@@ -45,7 +45,8 @@ void rows(const Graph& graph, const std::string& indent, std::set<ConstId>& coun
   for (const Node* n = graph.first(); n; n = n->next()) {
     int64_t parameters = 0;
     for (const Value* v : n->inputs()) {
-      if (v && v->is_constant() && counted.insert(v->constant()).second) parameters += elements(v->type());
+      if (v && v->is_constant() && counted.insert(v->constant()).second)
+        parameters += elements(v->type());
     }
     int64_t result = 0;
     std::string shapes;
@@ -55,9 +56,9 @@ void rows(const Graph& graph, const std::string& indent, std::set<ConstId>& coun
       shapes += (i ? ", " : "") + std::string(name(type.dtype)) + str(type.shape);
     }
     const int64_t macs = n->macs();
-    out += fmt::format("{:<40} {:<16} {:<28} {:>12} {:>14} {:>12}\n", clipped(indent + full_name(*n), 40),
-                       clipped(std::string(n->op()), 16), clipped(shapes, 28), grouped(parameters), grouped(macs),
-                       grouped(result));
+    out += fmt::format("{:<40} {:<16} {:<28} {:>12} {:>14} {:>12}\n",
+                       clipped(indent + full_name(*n), 40), clipped(std::string(n->op()), 16),
+                       clipped(shapes, 28), grouped(parameters), grouped(macs), grouped(result));
     totals.parameters += parameters;
     totals.macs += macs;
     totals.bytes += result;
@@ -70,16 +71,20 @@ void rows(const Graph& graph, const std::string& indent, std::set<ConstId>& coun
 
 std::string summary(const Graph& graph) {
   std::string out;
-  for (const Value* v : graph.inputs()) out += fmt::format("input   {:<30} {}\n", v->name(), str(v->type()));
-  for (const State& s : graph.states()) out += fmt::format("state   {:<30} {}\n", s.name, str(s.in->type()));
-  for (const Output& o : graph.outputs()) out += fmt::format("output  {:<30} {}\n", o.name, str(o.value->type()));
-  out += fmt::format("\n{:<40} {:<16} {:<28} {:>12} {:>14} {:>12}\n", "layer", "op", "result", "parameters", "MACs",
-                     "bytes");
+  for (const Value* v : graph.inputs())
+    out += fmt::format("input   {:<30} {}\n", v->name(), str(v->type()));
+  for (const State& s : graph.states())
+    out += fmt::format("state   {:<30} {}\n", s.name, str(s.in->type()));
+  for (const Output& o : graph.outputs())
+    out += fmt::format("output  {:<30} {}\n", o.name, str(o.value->type()));
+  out += fmt::format("\n{:<40} {:<16} {:<28} {:>12} {:>14} {:>12}\n", "layer", "op", "result",
+                     "parameters", "MACs", "bytes");
   std::set<ConstId> counted;
   Totals totals;
   rows(graph, "", counted, totals, out);
-  out += fmt::format("\n{} nodes, {} parameters, {} multiply-accumulates, {} bytes of results\n", grouped(totals.nodes),
-                     grouped(totals.parameters), grouped(totals.macs), grouped(totals.bytes));
+  out += fmt::format("\n{} nodes, {} parameters, {} multiply-accumulates, {} bytes of results\n",
+                     grouped(totals.nodes), grouped(totals.parameters), grouped(totals.macs),
+                     grouped(totals.bytes));
   return out;
 }
 
@@ -101,8 +106,10 @@ std::string dot(const Graph& graph) {
     }
     return "\"" + out + "\"";
   };
-  std::string out = "digraph model {\n  rankdir=TB;\n  node [shape=box, style=rounded, fontname=\"Helvetica\", fontsize=10];\n"
-                    "  edge [fontname=\"Helvetica\", fontsize=8];\n";
+  std::string out =
+      "digraph model {\n  rankdir=TB;\n  node [shape=box, style=rounded, fontname=\"Helvetica\", "
+      "fontsize=10];\n"
+      "  edge [fontname=\"Helvetica\", fontsize=8];\n";
   std::unordered_map<const Node*, int> ids;
   std::unordered_map<const Value*, std::string> sources;
   int next = 0;
@@ -119,7 +126,8 @@ std::string dot(const Graph& graph) {
   next = 0;
   for (const Node* n = graph.first(); n; n = n->next()) {
     const std::string id = fmt::format("n{}", next++);
-    out += fmt::format("  {} [label={}];\n", id, quoted(std::string(n->op()) + "\n" + clipped(full_name(*n), 40)));
+    out += fmt::format("  {} [label={}];\n", id,
+                       quoted(std::string(n->op()) + "\n" + clipped(full_name(*n), 40)));
     for (const Value* v : n->inputs()) {
       if (!v || v->is_constant()) continue;
       out += fmt::format("  {} -> {} [label={}];\n", sources[v], id, quoted(str(v->type())));
@@ -131,7 +139,8 @@ std::string dot(const Graph& graph) {
     const std::string id = fmt::format("o{}", next++);
     out += fmt::format("  {} [label={}, shape=ellipse];\n", id, quoted(o.name));
     if (!o.value->is_constant()) {
-      out += fmt::format("  {} -> {} [label={}];\n", sources[o.value], id, quoted(str(o.value->type())));
+      out += fmt::format("  {} -> {} [label={}];\n", sources[o.value], id,
+                         quoted(str(o.value->type())));
     }
   }
   return out + "}\n";
@@ -157,13 +166,15 @@ std::string ops_markdown() {
     std::string text = "`" + key.second + "`";
     if (rows.size() > 1 || rows.front().since > 1) {
       std::string since;
-      for (const ImportRow& r : rows) since += (since.empty() ? "" : ", ") + std::to_string(r.since);
+      for (const ImportRow& r : rows)
+        since += (since.empty() ? "" : ", ") + std::to_string(r.since);
       text += " (from " + since + ")";
     }
     by_domain[key.first].push_back(std::move(text));
   }
   for (const auto& [domain, list] : by_domain) {
-    out += fmt::format("\n## Names read from models: {} ({})\n\n", domain.empty() ? "ONNX" : domain, list.size());
+    out += fmt::format("\n## Names read from models: {} ({})\n\n", domain.empty() ? "ONNX" : domain,
+                       list.size());
     for (const std::string& text : list) out += "- " + text + "\n";
   }
   return out;

@@ -15,7 +15,8 @@ enum class FileKind { onnx, pt2, text };
 
 FileKind kind_of(std::span<const std::byte> bytes) {
   auto starts = [&](std::string_view magic) {
-    return bytes.size() >= magic.size() && std::memcmp(bytes.data(), magic.data(), magic.size()) == 0;
+    return bytes.size() >= magic.size() &&
+           std::memcmp(bytes.data(), magic.data(), magic.size()) == 0;
   };
   if (starts("PK")) return FileKind::pt2;
   if (starts("graph ")) return FileKind::text;
@@ -33,12 +34,14 @@ Result<std::unique_ptr<Graph>> load_model(const std::string& path, const ImportO
   }
   Result<std::unique_ptr<Graph>> graph = [&]() -> Result<std::unique_ptr<Graph>> {
     switch (kind) {
-      case FileKind::pt2: return pt2::load(path, options);
+      case FileKind::pt2:
+        return pt2::load(path, options);
       case FileKind::text: {
         QC_ASSIGN(std::string text, read_text(path));
         return parse(text);
       }
-      case FileKind::onnx: break;
+      case FileKind::onnx:
+        break;
     }
     return onnx::load(path, options);
   }();

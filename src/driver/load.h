@@ -10,6 +10,7 @@
 namespace qc {
 
 /// Loads an ONNX model, a torch.export archive (.pt2) or a graph in quantc's text form (.ir).
-Result<std::unique_ptr<Graph>> load_model(const std::string& path, const ImportOptions& options = {});
+Result<std::unique_ptr<Graph>> load_model(const std::string& path,
+                                          const ImportOptions& options = {});
 
 }  // namespace qc

@@ -24,13 +24,15 @@ Result<NativeResult> run_target(const Graph& graph, Options options, const std::
   BuildOptions flags = build;
   if (incbin) flags.flags.push_back("-Wa,-I," + folder.path());
   QC_ASSIGN(auto library, Library::build(folder.path(),
-                                         {backend.name + ".c", backend.name + (incbin ? "_weights.S" : "_weights.c")},
+                                         {backend.name + ".c",
+                                          backend.name + (incbin ? "_weights.S" : "_weights.c")},
                                          flags));
   return run_native(*library, backend.name, program, inputs);
 }
 
 /// A copy whose outputs are the results of every node, with the nodes they belong to.
-Result<std::unique_ptr<Graph>> tapped(const Graph& graph, std::vector<std::pair<std::string, std::string>>& layers) {
+Result<std::unique_ptr<Graph>> tapped(const Graph& graph,
+                                      std::vector<std::pair<std::string, std::string>>& layers) {
   QC_ASSIGN(auto out, copy(graph));
   for (Node* n = out->first(); n; n = n->next()) {
     for (size_t i = 0; i < n->output_count(); ++i) {
@@ -43,7 +45,8 @@ Result<std::unique_ptr<Graph>> tapped(const Graph& graph, std::vector<std::pair<
 }
 
 Result<Ok> compare_layers(const Graph& graph, const Options& options, const std::string& target,
-                          const std::vector<Tensor>& inputs, const ValidateOptions& v, Validation& out) {
+                          const std::vector<Tensor>& inputs, const ValidateOptions& v,
+                          Validation& out) {
   std::vector<std::pair<std::string, std::string>> layers;
   QC_ASSIGN(auto taps, tapped(graph, layers));
   QC_ASSIGN(RunResult reference, interpret(*taps, inputs));
@@ -60,13 +63,15 @@ Result<Ok> compare_layers(const Graph& graph, const Options& options, const std:
 
 }  // namespace
 
-Result<Validation> validate(const Graph& graph, const Options& options, const std::vector<Tensor>& inputs,
-                            const std::vector<Tensor>* expected, const ValidateOptions& v) {
+Result<Validation> validate(const Graph& graph, const Options& options,
+                            const std::vector<Tensor>& inputs, const std::vector<Tensor>* expected,
+                            const ValidateOptions& v) {
   Validation out;
   auto add = [&](const char* got_name, const std::string& want_name, const std::vector<Tensor>& got,
                  const std::vector<Tensor>& want, bool exact) {
     for (size_t i = 0; i < want.size(); ++i) {
-      Comparison c{got_name, want_name, graph.outputs()[i].name, compare(got[i], want[i], {}), true};
+      Comparison c{got_name, want_name, graph.outputs()[i].name, compare(got[i], want[i], {}),
+                   true};
       Tolerance tolerance;
       if (!exact) {
         tolerance.rtol = v.rtol;
@@ -90,22 +95,25 @@ Result<Validation> validate(const Graph& graph, const Options& options, const st
 }
 
 std::string str(const Validation& v) {
-  std::string out = fmt::format("{:<14}{:<14}{:<24}{:>12}{:>12}{:>10}{:>12}  {}\n", "run", "against", "output",
-                                "max abs", "max rel", "SQNR dB", "bits equal", "verdict");
+  std::string out =
+      fmt::format("{:<14}{:<14}{:<24}{:>12}{:>12}{:>10}{:>12}  {}\n", "run", "against", "output",
+                  "max abs", "max rel", "SQNR dB", "bits equal", "verdict");
   for (const Comparison& c : v.comparisons) {
     const Difference& d = c.difference;
     std::string name = c.output.size() > 22 ? c.output.substr(0, 19) + "..." : c.output;
     if (!d.same_type) {
-      out += fmt::format("{:<14}{:<14}{:<24}{:>46}  FAIL\n", c.got, c.want, name, "another type or shape");
+      out += fmt::format("{:<14}{:<14}{:<24}{:>46}  FAIL\n", c.got, c.want, name,
+                         "another type or shape");
       continue;
     }
-    out += fmt::format("{:<14}{:<14}{:<24}{:>12.3g}{:>12.3g}{:>10}{:>12}  {}\n", c.got, c.want, name, d.max_abs,
-                       d.max_rel, d.bits_equal ? std::string("inf") : fmt::format("{:.1f}", d.sqnr_db),
+    out += fmt::format("{:<14}{:<14}{:<24}{:>12.3g}{:>12.3g}{:>10}{:>12}  {}\n", c.got, c.want,
+                       name, d.max_abs, d.max_rel,
+                       d.bits_equal ? std::string("inf") : fmt::format("{:.1f}", d.sqnr_db),
                        d.bits_equal ? "yes" : "no", c.ok ? "ok" : "FAIL");
   }
   for (const LayerDifference& l : v.layers) {
-    out += fmt::format("first layer where {} parts from the interpreter: {} ({}), max abs {:.3g}\n", l.target, l.layer,
-                       l.op, l.difference.max_abs);
+    out += fmt::format("first layer where {} parts from the interpreter: {} ({}), max abs {:.3g}\n",
+                       l.target, l.layer, l.op, l.difference.max_abs);
   }
   return out;
 }

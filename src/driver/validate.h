@@ -40,8 +40,9 @@ struct Validation {
 
 /// Runs a contract graph on `inputs` in the interpreter and in C for each target. Each is compared
 /// with `expected` (when given) within the tolerance, and C with the interpreter bit for bit.
-Result<Validation> validate(const Graph& graph, const Options& options, const std::vector<Tensor>& inputs,
-                            const std::vector<Tensor>* expected, const ValidateOptions& validation);
+Result<Validation> validate(const Graph& graph, const Options& options,
+                            const std::vector<Tensor>& inputs, const std::vector<Tensor>* expected,
+                            const ValidateOptions& validation);
 
 /// The comparisons as a table.
 std::string str(const Validation& validation);

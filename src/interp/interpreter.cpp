@@ -23,7 +23,8 @@ Result<std::vector<Tensor>> eval_node(const Node& node, std::vector<const Tensor
   return std::move(context.outputs());
 }
 
-Result<std::vector<Tensor>> EvalContext::run(const Graph& region, std::vector<Tensor> inputs) const {
+Result<std::vector<Tensor>> EvalContext::run(const Graph& region,
+                                             std::vector<Tensor> inputs) const {
   QC_ASSIGN(RunResult result, interpret(region, inputs));
   return std::move(result.outputs);
 }
@@ -134,9 +135,11 @@ Result<Bindings> bindings_for(const Graph& graph, const std::vector<Tensor>& inp
                      it->second, size, v->name());
       }
       auto range = graph.dim_ranges.find(dim.str());
-      if (range != graph.dim_ranges.end() && (size < range->second.min || size > range->second.max)) {
-        return error(Code::dim, file, "dimension '{}' of input '{}' is {}, the model allows {} to {}",
-                     dim.str(), v->name(), size, range->second.min, range->second.max);
+      if (range != graph.dim_ranges.end() &&
+          (size < range->second.min || size > range->second.max)) {
+        return error(Code::dim, file,
+                     "dimension '{}' of input '{}' is {}, the model allows {} to {}", dim.str(),
+                     v->name(), size, range->second.min, range->second.max);
       }
     }
   }

@@ -26,7 +26,9 @@ std::string str(const AttrValue& value) {
     std::string operator()(const Ints& v) const {
       return list_text(v, [](int64_t i) { return std::to_string(i); });
     }
-    std::string operator()(const Floats& v) const { return list_text(v, [](double f) { return float_text(f); }); }
+    std::string operator()(const Floats& v) const {
+      return list_text(v, [](double f) { return float_text(f); });
+    }
     std::string operator()(const Dim& v) const { return dim_text(v); }
     std::string operator()(const Dims& v) const { return list_text(v, dim_text); }
   };
@@ -53,7 +55,8 @@ bool convert_attr(AttrValue& value, const AttrValue& target) {
     if (auto* f = std::get_if<Floats>(&value); f && f->empty()) return value = Dims{}, true;
   }
   if (std::holds_alternative<Ints>(target)) {
-    if (auto* d = std::get_if<Dims>(&value); d && all_static(*d)) return value = static_dims(*d), true;
+    if (auto* d = std::get_if<Dims>(&value); d && all_static(*d))
+      return value = static_dims(*d), true;
     if (auto* f = std::get_if<Floats>(&value); f && f->empty()) return value = Ints{}, true;
   }
   if (std::holds_alternative<Floats>(target)) {

@@ -23,7 +23,8 @@ using Floats = std::vector<double>;
 using AttrValue = std::variant<bool, int64_t, double, std::string, DType, Ints, Floats, Dim, Dims>;
 using AttrMap = std::map<std::string, AttrValue, std::less<>>;
 
-/// Text of one value as it stands in the text form: true, 3, 0.5, "linear", i8, [1, 2], [0.5, 1.0], #s0.
+/// Text of one value as it stands in the text form: true, 3, 0.5, "linear", i8, [1, 2], [0.5, 1.0],
+/// #s0.
 std::string str(const AttrValue& value);
 
 class AttrVisitor {

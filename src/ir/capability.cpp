@@ -39,15 +39,15 @@ Result<std::optional<Value*>> per_channel(Graph& graph, Value* constant, const D
 
   auto pool = graph.shared_pool();
   const ConstId source = constant->constant();
-  const ConstId id = pool->add_lazy(
-      DType::f32, {channels}, pool->name(source),
-      [p = pool.get(), source, channels]() -> Result<Tensor> {
-        QC_ASSIGN(Tensor t, p->get(source));
-        Tensor out(DType::f32, {channels});
-        float* y = out.mutable_data<float>();
-        for (int64_t i = 0; i < channels; ++i) y[i] = as_float(t, t.size() == 1 ? 0 : i);
-        return out;
-      });
+  const ConstId id = pool->add_lazy(DType::f32, {channels}, pool->name(source),
+                                    [p = pool.get(), source, channels]() -> Result<Tensor> {
+                                      QC_ASSIGN(Tensor t, p->get(source));
+                                      Tensor out(DType::f32, {channels});
+                                      float* y = out.mutable_data<float>();
+                                      for (int64_t i = 0; i < channels; ++i)
+                                        y[i] = as_float(t, t.size() == 1 ? 0 : i);
+                                      return out;
+                                    });
   return Found{graph.constant(id)};
 }
 
@@ -55,32 +55,31 @@ Value* record_scaled(Graph& graph, Value* weight, int64_t axis, Value* scale, in
   ConstantPool* pool = &graph.pool();
   const ConstId w = weight->constant(), s = scale->constant();
   const std::vector<int64_t> shape = pool->shape(w);
-  const ConstId id = pool->add_lazy(
-      pool->dtype(w), shape, pool->name(w), [=]() -> Result<Tensor> {
-        QC_ASSIGN(Tensor out, pool->get(w));
-        QC_ASSIGN(Tensor by, pool->get(s));
-        int64_t inner = 1;
-        for (size_t i = static_cast<size_t>(axis) + 1; i < shape.size(); ++i) inner *= shape[i];
-        const int64_t size = shape[static_cast<size_t>(axis)];
-        const int64_t rows = groups > 1 ? shape[0] / groups : shape[0];  // of axis 0 in one group
-        const int64_t per_row = out.size() / std::max<int64_t>(shape[0], 1);
-        auto channel_of = [&](int64_t i) {
-          return i / inner % size + (groups > 1 ? i / per_row / rows * size : 0);
-        };
-        if (out.dtype() == DType::f32 && by.dtype() == DType::f32) {  // large: no per-element dispatch
-          float* y = out.mutable_data<float>();
-          for (int64_t i = 0; i < out.size(); i += inner) {
-            const float factor = by.data<float>()[channel_of(i)];
-            for (int64_t k = 0; k < inner; ++k) y[i + k] *= factor;
-          }
-          return out;
-        }
-        for (int64_t i = 0; i < out.size(); ++i) {
-          const float value = as_float(out, i) * as_float(by, channel_of(i));
-          out.set_double(i, static_cast<double>(value));
-        }
-        return out;
-      });
+  const ConstId id = pool->add_lazy(pool->dtype(w), shape, pool->name(w), [=]() -> Result<Tensor> {
+    QC_ASSIGN(Tensor out, pool->get(w));
+    QC_ASSIGN(Tensor by, pool->get(s));
+    int64_t inner = 1;
+    for (size_t i = static_cast<size_t>(axis) + 1; i < shape.size(); ++i) inner *= shape[i];
+    const int64_t size = shape[static_cast<size_t>(axis)];
+    const int64_t rows = groups > 1 ? shape[0] / groups : shape[0];  // of axis 0 in one group
+    const int64_t per_row = out.size() / std::max<int64_t>(shape[0], 1);
+    auto channel_of = [&](int64_t i) {
+      return i / inner % size + (groups > 1 ? i / per_row / rows * size : 0);
+    };
+    if (out.dtype() == DType::f32 && by.dtype() == DType::f32) {  // large: no per-element dispatch
+      float* y = out.mutable_data<float>();
+      for (int64_t i = 0; i < out.size(); i += inner) {
+        const float factor = by.data<float>()[channel_of(i)];
+        for (int64_t k = 0; k < inner; ++k) y[i + k] *= factor;
+      }
+      return out;
+    }
+    for (int64_t i = 0; i < out.size(); ++i) {
+      const float value = as_float(out, i) * as_float(by, channel_of(i));
+      out.set_double(i, static_cast<double>(value));
+    }
+    return out;
+  });
   return graph.constant(id);
 }
 
@@ -91,24 +90,23 @@ Value* record_bias(Graph& graph, Value* bias, Value* scale, Value* shift) {
   const ConstId source = b ? *b : t ? *t : *s;
   const int64_t channels = pool->shape(source).at(0);
   const DType dtype = b ? pool->dtype(*b) : DType::f32;
-  const ConstId id = pool->add_lazy(
-      dtype, {channels}, pool->name(source), [=]() -> Result<Tensor> {
-        Tensor zeros(DType::f32, {1});
-        auto read = [&](std::optional<ConstId> c) -> Result<Tensor> {
-          if (!c) return zeros;
-          return pool->get(*c);
-        };
-        QC_ASSIGN(Tensor add, read(t));
-        QC_ASSIGN(Tensor base, read(b));
-        QC_ASSIGN(Tensor by, read(s));
-        Tensor out(dtype, {channels});
-        for (int64_t i = 0; i < channels; ++i) {
-          const float x = b ? as_float(base, i) : 0.0f;
-          const float shifted = qn_fmaf(x, s ? as_float(by, i) : 1.0f, t ? as_float(add, i) : 0.0f);
-          out.set_double(i, static_cast<double>(shifted));
-        }
-        return out;
-      });
+  const ConstId id = pool->add_lazy(dtype, {channels}, pool->name(source), [=]() -> Result<Tensor> {
+    Tensor zeros(DType::f32, {1});
+    auto read = [&](std::optional<ConstId> c) -> Result<Tensor> {
+      if (!c) return zeros;
+      return pool->get(*c);
+    };
+    QC_ASSIGN(Tensor add, read(t));
+    QC_ASSIGN(Tensor base, read(b));
+    QC_ASSIGN(Tensor by, read(s));
+    Tensor out(dtype, {channels});
+    for (int64_t i = 0; i < channels; ++i) {
+      const float x = b ? as_float(base, i) : 0.0f;
+      const float shifted = qn_fmaf(x, s ? as_float(by, i) : 1.0f, t ? as_float(add, i) : 0.0f);
+      out.set_double(i, static_cast<double>(shifted));
+    }
+    return out;
+  });
   return graph.constant(id);
 }
 

@@ -1,6 +1,6 @@
 // Capabilities: what a node can tell a pass about itself, or let a pass do to it, beyond traits. An
-// op class inherits the ones it has beside OpNode; passes find them with `capability<T>(node)` and so
-// never name an op.
+// op class inherits the ones it has beside OpNode; passes find them with `capability<T>(node)` and
+// so never name an op.
 #pragma once
 
 #include <optional>
@@ -15,8 +15,8 @@ T* capability(Node* node) {
   return node ? dynamic_cast<T*>(node) : nullptr;
 }
 
-/// y = x * scale + shift along one axis. Scale and shift are f32 constants of shape [C], C being the
-/// size of x along `axis`; null means 1 and 0.
+/// y = x * scale + shift along one axis. Scale and shift are f32 constants of shape [C], C being
+/// the size of x along `axis`; null means 1 and 0.
 struct ScaleShift {
   Value* x = nullptr;
   int64_t axis = 0;
@@ -42,11 +42,12 @@ class AbsorbsScaleShift {
   virtual int64_t output_channel_axis() const = 0;
   /// The axis of operand 0 whose elements have weights of their own.
   virtual int64_t input_channel_axis() const { return output_channel_axis(); }
-  /// Changes weights and bias so that the node yields what `result * scale + shift` was. False, with
-  /// nothing changed, when it cannot (weights not constant or not float, a clamp already absorbed).
+  /// Changes weights and bias so that the node yields what `result * scale + shift` was. False,
+  /// with nothing changed, when it cannot (weights not constant or not float, a clamp already
+  /// absorbed).
   virtual Result<bool> absorb_after(Graph& graph, Value* scale, Value* shift) = 0;
-  /// Changes weights and bias so that the node yields on x what it did on `x * scale + shift`. False
-  /// when it cannot, as for a shift under zero padding.
+  /// Changes weights and bias so that the node yields on x what it did on `x * scale + shift`.
+  /// False when it cannot, as for a shift under zero padding.
   virtual Result<bool> absorb_before(Graph&, Value* /*scale*/, Value* /*shift*/) { return false; }
 };
 
@@ -85,11 +86,12 @@ IsClamp::Limits narrow(IsClamp::Limits before, IsClamp::Limits after);
 /// a recorded f32 constant of shape [C]. Nullopt when it varies along another axis, is not a
 /// constant, or C is not known. `axis` < 0 picks the one axis it varies along and sets it (the last
 /// for a single element).
-Result<std::optional<Value*>> per_channel(Graph& graph, Value* constant, const Dims& shape, int64_t& axis);
+Result<std::optional<Value*>> per_channel(Graph& graph, Value* constant, const Dims& shape,
+                                          int64_t& axis);
 
 /// A recorded constant: `weight` with every element multiplied by scale[i], i being its index along
-/// `axis`. With `groups` > 1 the axis repeats: i is index + (index along axis 0 / (size / groups)) *
-/// (size along axis), which is the input channel of a grouped convolution weight.
+/// `axis`. With `groups` > 1 the axis repeats: i is index + (index along axis 0 / (size / groups))
+/// * (size along axis), which is the input channel of a grouped convolution weight.
 Value* record_scaled(Graph& graph, Value* weight, int64_t axis, Value* scale, int64_t groups = 1);
 /// A recorded constant [C]: bias * scale + shift, a null bias being zeros.
 Value* record_bias(Graph& graph, Value* bias, Value* scale, Value* shift);

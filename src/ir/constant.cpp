@@ -9,7 +9,7 @@ constexpr int64_t kKeepBytes = 64 * 1024;
 
 size_t content_hash(const Tensor& t) {
   std::string_view text(reinterpret_cast<const char*>(t.bytes().data()), t.bytes().size());
-  size_t h = std::hash<std::string_view>{}(text) * 31 + static_cast<size_t>(t.dtype());
+  size_t h = std::hash<std::string_view>{}(text)*31 + static_cast<size_t>(t.dtype());
   for (int64_t d : t.shape()) h = h * 31 + static_cast<size_t>(d);
   return h;
 }
@@ -24,11 +24,13 @@ ConstId ConstantPool::add(Tensor tensor, std::string name) {
     }
     same_hash.push_back(id);
   }
-  entries_.push_back({tensor.dtype(), tensor.shape(), std::move(name), std::move(tensor), true, {}});
+  entries_.push_back(
+      {tensor.dtype(), tensor.shape(), std::move(name), std::move(tensor), true, {}});
   return id;
 }
 
-ConstId ConstantPool::add_lazy(DType dtype, std::vector<int64_t> shape, std::string name, Maker make) {
+ConstId ConstantPool::add_lazy(DType dtype, std::vector<int64_t> shape, std::string name,
+                               Maker make) {
   entries_.push_back({dtype, std::move(shape), std::move(name), {}, false, std::move(make)});
   return static_cast<ConstId>(entries_.size() - 1);
 }
@@ -44,7 +46,8 @@ Result<Tensor> ConstantPool::get(ConstId id) const {
   Maker make = entries_[id].make;  // the computation may itself add to the pool
   QC_ASSIGN(Tensor t, make());
   Entry& entry = entries_[id];
-  QC_CHECK(t.dtype() == entry.dtype && t.shape() == entry.shape, "a recorded constant changed type");
+  QC_CHECK(t.dtype() == entry.dtype && t.shape() == entry.shape,
+           "a recorded constant changed type");
   if (static_cast<int64_t>(t.bytes().size()) <= kKeepBytes) {
     entry.tensor = t;
     entry.ready = true;

@@ -24,7 +24,7 @@ Result<std::unique_ptr<Graph>> copy(const Graph& graph) {
     }
     std::vector<Value*> inputs;
     for (size_t i = 0; i < n->input_count(); ++i) inputs.push_back(mapped(n->input(i)));
-    QC_ASSIGN(Node* added, out->add(std::move(node), std::move(inputs), n->loc()));
+    QC_ASSIGN(Node * added, out->add(std::move(node), std::move(inputs), n->loc()));
     for (size_t i = 0; i < n->output_count(); ++i) {
       map[n->output(i)] = added->output(i);
       out->set_type(added->output(i), n->output(i)->type());

@@ -85,7 +85,8 @@ struct DimBuilder {
     return finish(std::move(expr));
   }
   static Dim apply_fn(Fn fn, const Dim& a, const Dim& b) {
-    std::string text = std::string(kFnNames[static_cast<int>(fn)]) + "(" + a.str() + ", " + b.str() + ")";
+    std::string text =
+        std::string(kFnNames[static_cast<int>(fn)]) + "(" + a.str() + ", " + b.str() + ")";
     return atom(fn, std::move(text), {a, b});
   }
   /// a / b when b is a non-zero number that divides every factor of a.
@@ -155,13 +156,15 @@ Dim mod(const Dim& a, const Dim& b) {
 Dim min(const Dim& a, const Dim& b) {
   if (a.is_static() && b.is_static()) return std::min(a.value_, b.value_);
   if (a == b) return a;
-  return b.str() < a.str() ? DimBuilder::apply_fn(Fn::min, b, a) : DimBuilder::apply_fn(Fn::min, a, b);
+  return b.str() < a.str() ? DimBuilder::apply_fn(Fn::min, b, a)
+                           : DimBuilder::apply_fn(Fn::min, a, b);
 }
 
 Dim max(const Dim& a, const Dim& b) {
   if (a.is_static() && b.is_static()) return std::max(a.value_, b.value_);
   if (a == b) return a;
-  return b.str() < a.str() ? DimBuilder::apply_fn(Fn::max, b, a) : DimBuilder::apply_fn(Fn::max, a, b);
+  return b.str() < a.str() ? DimBuilder::apply_fn(Fn::max, b, a)
+                           : DimBuilder::apply_fn(Fn::max, a, b);
 }
 
 bool Dim::operator==(const Dim& other) const {
@@ -169,7 +172,8 @@ bool Dim::operator==(const Dim& other) const {
     return is_static() && other.is_static() && value_ == other.value_;
   }
   if (expr_ == other.expr_) return true;
-  if (expr_->constant != other.expr_->constant || expr_->terms.size() != other.expr_->terms.size()) {
+  if (expr_->constant != other.expr_->constant ||
+      expr_->terms.size() != other.expr_->terms.size()) {
     return false;
   }
   return std::equal(expr_->terms.begin(), expr_->terms.end(), other.expr_->terms.begin(),
@@ -191,11 +195,20 @@ Dim Dim::substitute(const Bindings& bindings) const {
       }
       Dim a = atom->args[0].substitute(bindings), b = atom->args[1].substitute(bindings);
       switch (atom->fn) {
-        case Fn::floordiv: part = part * floordiv(a, b); break;
-        case Fn::mod: part = part * mod(a, b); break;
-        case Fn::min: part = part * min(a, b); break;
-        case Fn::max: part = part * max(a, b); break;
-        case Fn::symbol: break;
+        case Fn::floordiv:
+          part = part * floordiv(a, b);
+          break;
+        case Fn::mod:
+          part = part * mod(a, b);
+          break;
+        case Fn::min:
+          part = part * min(a, b);
+          break;
+        case Fn::max:
+          part = part * max(a, b);
+          break;
+        case Fn::symbol:
+          break;
       }
     }
     sum = sum + part;

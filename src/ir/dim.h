@@ -1,8 +1,8 @@
 // Dim: an integer expression over named symbols, kept in a normal form so that equal expressions
 // compare equal. Shapes of values are lists of Dims.
 //
-// Normal form: a sum of terms, each an integer times a product of atoms in a fixed order; an atom is
-// a symbol or an application of floordiv, mod, min, max to normal-form arguments. A Dim without
+// Normal form: a sum of terms, each an integer times a product of atoms in a fixed order; an atom
+// is a symbol or an application of floordiv, mod, min, max to normal-form arguments. A Dim without
 // atoms is a plain int64.
 #pragma once
 
@@ -52,7 +52,8 @@ class Dim {
 
   /// Infix text: "3", "batch", "2*s0 + 1", "floordiv(s0, 2)".
   std::string str() const;
-  /// Parses what `str` prints and what ONNX's dim_param expressions contain (`//`, `**`, Max, Min, Mod).
+  /// Parses what `str` prints and what ONNX's dim_param expressions contain (`//`, `**`, Max, Min,
+  /// Mod).
   static Result<Dim> parse(std::string_view text);
 
  private:

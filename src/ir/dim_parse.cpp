@@ -121,9 +121,12 @@ class Parser {
     QC_ASSIGN(Dim b, sum(depth + 1));
     while (take(",")) {  // Max and Min take any number of arguments
       QC_ASSIGN(Dim c, sum(depth + 1));
-      if (name == "Max" || name == "max") b = max(b, c);
-      else if (name == "Min" || name == "min") b = min(b, c);
-      else return fail("too many arguments");
+      if (name == "Max" || name == "max")
+        b = max(b, c);
+      else if (name == "Min" || name == "min")
+        b = min(b, c);
+      else
+        return fail("too many arguments");
     }
     if (!take(")")) return fail("expected ')'");
     if (name == "floordiv" || name == "FloorDiv") return floordiv(a, b);

@@ -10,12 +10,29 @@
 namespace qc {
 
 enum class DType : uint8_t {
-  f32, f64, f16, bf16,
-  i8, i16, i32, i64,
-  u8, u16, u32, u64,
+  f32,
+  f64,
+  f16,
+  bf16,
+  i8,
+  i16,
+  i32,
+  i64,
+  u8,
+  u16,
+  u32,
+  u64,
   boolean,
-  f8e4m3, f8e5m2, f8e4m3fnuz, f8e5m2fnuz, f8e8m0, f4e2m1,
-  i4, u4, i2, u2,
+  f8e4m3,
+  f8e5m2,
+  f8e4m3fnuz,
+  f8e5m2fnuz,
+  f8e8m0,
+  f4e2m1,
+  i4,
+  u4,
+  i2,
+  u2,
 };
 inline constexpr int kDTypeCount = static_cast<int>(DType::u2) + 1;
 

@@ -84,8 +84,10 @@ void Graph::link(Use& use, Value* value) {
 
 void Graph::unlink(Use& use) {
   if (use.value == nullptr) return;
-  if (use.prev) use.prev->next = use.next;
-  else use.value->first_use_ = use.next;
+  if (use.prev)
+    use.prev->next = use.next;
+  else
+    use.value->first_use_ = use.next;
   if (use.next) use.next->prev = use.prev;
   use.value = nullptr;
 }
@@ -93,17 +95,25 @@ void Graph::unlink(Use& use) {
 void Graph::insert(Node* node, Node* before) {
   node->next_ = before;
   node->prev_ = before ? before->prev_ : last_;
-  if (node->prev_) node->prev_->next_ = node;
-  else first_ = node;
-  if (before) before->prev_ = node;
-  else last_ = node;
+  if (node->prev_)
+    node->prev_->next_ = node;
+  else
+    first_ = node;
+  if (before)
+    before->prev_ = node;
+  else
+    last_ = node;
 }
 
 void Graph::detach(Node* node) {
-  if (node->prev_) node->prev_->next_ = node->next_;
-  else first_ = node->next_;
-  if (node->next_) node->next_->prev_ = node->prev_;
-  else last_ = node->prev_;
+  if (node->prev_)
+    node->prev_->next_ = node->next_;
+  else
+    first_ = node->next_;
+  if (node->next_)
+    node->next_->prev_ = node->prev_;
+  else
+    last_ = node->prev_;
 }
 
 Result<Node*> Graph::add(std::unique_ptr<Node> owned, std::vector<Value*> inputs, Loc loc,
@@ -114,7 +124,8 @@ Result<Node*> Graph::add(std::unique_ptr<Node> owned, std::vector<Value*> inputs
   while (!inputs.empty() && inputs.back() == nullptr) inputs.pop_back();
   const int n = static_cast<int>(inputs.size());
   if (n < op.min_inputs || (op.max_inputs >= 0 && n > op.max_inputs)) {
-    return error(Code::graph, loc, "takes {} to {} operands, got {}", op.min_inputs, op.max_inputs, n);
+    return error(Code::graph, loc, "takes {} to {} operands, got {}", op.min_inputs, op.max_inputs,
+                 n);
   }
   for (int i = 0; i < op.min_inputs; ++i) {
     if (inputs[static_cast<size_t>(i)] == nullptr) {
@@ -149,7 +160,7 @@ Result<Value*> Graph::emit(std::string_view op, std::vector<Value*> inputs, cons
   if (!entry) return error(Code::bug, loc, "there is no op '{}'", op);
   std::unique_ptr<Node> node = entry->create();
   QC_TRY(set_attrs(*node, attrs, loc));
-  QC_ASSIGN(Node* added, add(std::move(node), std::move(inputs), std::move(loc), before));
+  QC_ASSIGN(Node * added, add(std::move(node), std::move(inputs), std::move(loc), before));
   return added->output(0);
 }
 
@@ -200,7 +211,8 @@ void Graph::move(Node* node, Node* before) {
 }
 
 void Graph::erase(Node* node) {
-  for (const auto& v : node->outputs_) QC_CHECK(!v->has_uses(), "erasing a node that is still read");
+  for (const auto& v : node->outputs_)
+    QC_CHECK(!v->has_uses(), "erasing a node that is still read");
   set_inputs(node, {});
   detach(node);
   --count_;

@@ -39,8 +39,8 @@ class Graph {
   Graph& operator=(const Graph&) = delete;
 
   std::string name;
-  std::string file;                                // the model file, for messages
-  std::map<std::string, DimRange> dim_ranges;      // by symbol
+  std::string file;                            // the model file, for messages
+  std::map<std::string, DimRange> dim_ranges;  // by symbol
 
   ConstantPool& pool() const { return *pool_; }
   const std::shared_ptr<ConstantPool>& shared_pool() const { return pool_; }
@@ -63,8 +63,8 @@ class Graph {
   Result<Node*> add(std::unique_ptr<Node> node, std::vector<Value*> inputs, Loc loc,
                     Node* before = nullptr);
   /// Adds a node of a registered op by name, with attributes by name; returns output 0.
-  Result<Value*> emit(std::string_view op, std::vector<Value*> inputs, const AttrMap& attrs, Loc loc,
-                      Node* before = nullptr);
+  Result<Value*> emit(std::string_view op, std::vector<Value*> inputs, const AttrMap& attrs,
+                      Loc loc, Node* before = nullptr);
 
   /// Redirects every reader of `from`, outputs and state included, to `to`.
   void replace_uses(Value* from, Value* to);

@@ -22,7 +22,8 @@ class Lowering;     // program/lowering.h
 
 /// Facts about an op that passes may ask for. Passes never compare op names.
 enum Trait : uint32_t {
-  kElementwise = 1u << 0,    // one output; output element i depends on element i of the (broadcast) inputs
+  kElementwise =
+      1u << 0,  // one output; output element i depends on element i of the (broadcast) inputs
   kCommutative = 1u << 1,    // the first two operands may be swapped
   kMovesElements = 1u << 2,  // copies elements without computing: legal on codes of any type
   kReshapes = 1u << 3,       // output bytes are the input bytes in the same order (row-major)
@@ -30,17 +31,17 @@ enum Trait : uint32_t {
   // elementwise and moving ops); those of them that are not constants always have one layout
   kAnyLayout = 1u << 4,
   kWantsChannelsLast = 1u << 5,  // as kAnyLayout, and lower() is much faster so
-  kRandom = 1u << 6,         // not a function of its operands: never folded or merged
+  kRandom = 1u << 6,             // not a function of its operands: never folded or merged
   kHasRegions = 1u << 7,
   kChangesLayout = 1u << 8,  // copies operand 0 to the layout named by its attribute `to`
 };
 
 /// Constant data about an op, one per op.
 struct OpInfo {
-  std::string_view name;     // in the text form: lower case with underscores
+  std::string_view name;  // in the text form: lower case with underscores
   int min_inputs = 1;
-  int max_inputs = 1;        // -1: any number
-  int outputs = 1;           // -1: the node decides
+  int max_inputs = 1;  // -1: any number
+  int outputs = 1;     // -1: the node decides
   uint32_t traits = 0;
   std::string_view summary;  // one sentence for `quantc ops`
 

@@ -16,8 +16,10 @@ class Setter : public AttrVisitor {
       if (standard) value = *standard;
       return;
     }
-    if (convert_attr(it->second, value)) value = std::move(it->second);
-    else unfitting = name;
+    if (convert_attr(it->second, value))
+      value = std::move(it->second);
+    else
+      unfitting = name;
     attrs_.erase(it);
   }
 

@@ -81,7 +81,8 @@ Pattern Pattern::when(std::function<bool(const Node&)> condition) && {
 bool Pattern::match_value(Value* value, Match& m) const {
   if (value == nullptr) return false;
   switch (kind_) {
-    case Kind::any: break;
+    case Kind::any:
+      break;
     case Kind::constant: {
       if (!value->is_constant()) return false;
       if (number_) {
@@ -147,8 +148,9 @@ bool Pattern::match_node(Node* node, Match& m) const {
 
 bool Pattern::match(Node* node, Match& m) const {
   m = Match{};
-  const bool found = kind_ == Kind::op ? match_node(node, m)
-                                       : node->output_count() > 0 && match_value(node->output(0), m);
+  const bool found = kind_ == Kind::op
+                         ? match_node(node, m)
+                         : node->output_count() > 0 && match_value(node->output(0), m);
   if (!found) return false;
   m.root_ = node;
   // Every matched node but the root disappears, so all its readers must be part of the match.

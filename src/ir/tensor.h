@@ -21,7 +21,8 @@ class Tensor {
   /// Borrows `bytes`, kept alive by `owner`. bytes.size() must be size()*bytes(dtype).
   static Tensor borrow(DType dtype, std::vector<int64_t> shape, std::span<const std::byte> bytes,
                        std::shared_ptr<const void> owner);
-  /// A tensor with copied elements, for tests and small constants: `Tensor::of<float>({2}, {1, 2})`.
+  /// A tensor with copied elements, for tests and small constants: `Tensor::of<float>({2}, {1,
+  /// 2})`.
   template <class T>
   static Tensor of(DType dtype, std::vector<int64_t> shape, std::span<const T> values);
 

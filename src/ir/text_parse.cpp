@@ -41,7 +41,7 @@ class Parser {
     while (!r_.take_word("return")) QC_TRY(item(*g, depth));
     while (r_.next_is('%') || r_.next_is('@') || !g->outputs().empty()) {
       if (!g->outputs().empty() && !r_.take(',')) break;
-      QC_ASSIGN(Value* v, operand(*g));
+      QC_ASSIGN(Value * v, operand(*g));
       if (!v) return r_.fail("'_' is not a result");
       std::string name;
       if (r_.next_is('"')) {
@@ -105,7 +105,8 @@ class Parser {
     QC_TRY(r_.expect('='));
     QC_ASSIGN(ConstId initial, constant_id());
     if (!(t == g.pool().type(initial))) {
-      return r_.fail(fmt::format("state is {}, its initial constant {}", str(t), str(g.pool().type(initial))));
+      return r_.fail(
+          fmt::format("state is {}, its initial constant {}", str(t), str(g.pool().type(initial))));
     }
     Value* in = g.add_state(std::move(name), initial);
     states_[in] = g.states().size() - 1;
@@ -113,11 +114,12 @@ class Parser {
   }
 
   Result<Ok> next_state(Graph& g) {
-    QC_ASSIGN(Value* in, operand(g));
+    QC_ASSIGN(Value * in, operand(g));
     auto it = states_.find(in);
-    if (it == states_.end() || in->graph() != &g) return r_.fail("'next' of a value that is no state");
+    if (it == states_.end() || in->graph() != &g)
+      return r_.fail("'next' of a value that is no state");
     QC_TRY(r_.expect('='));
-    QC_ASSIGN(Value* out, operand(g));
+    QC_ASSIGN(Value * out, operand(g));
     if (!out || !(out->type() == in->type())) return r_.fail("a state changes its type");
     g.set_state_out(it->second, out);
     return Ok{};
@@ -131,7 +133,8 @@ class Parser {
     QC_ASSIGN(Dims dims, r_.dims());
     if (!all_static(dims)) return r_.fail("a constant has a symbolic shape");
     const std::vector<int64_t> shape = static_dims(dims);
-    if (auto size = checked_bytes(dtype, shape); !size.ok()) return r_.locate(std::move(size).diag());
+    if (auto size = checked_bytes(dtype, shape); !size.ok())
+      return r_.locate(std::move(size).diag());
     QC_TRY(r_.expect('='));
     Tensor contents;
     if (r_.take('#')) {
@@ -146,7 +149,8 @@ class Parser {
       id = pool.add_lazy(dtype, shape, name, [contents]() -> Result<Tensor> { return contents; });
       used_[id] = true;
     }
-    if (!constants_.emplace(label, id).second) return r_.fail(fmt::format("@{} is defined twice", label));
+    if (!constants_.emplace(label, id).second)
+      return r_.fail(fmt::format("@{} is defined twice", label));
     return Ok{};
   }
 
@@ -180,7 +184,7 @@ class Parser {
     QC_TRY(r_.expect('('));
     for (bool first = true; !r_.take(')'); first = false) {
       if (!first) QC_TRY(r_.expect(','));
-      QC_ASSIGN(Value* v, operand(g));
+      QC_ASSIGN(Value * v, operand(g));
       inputs.push_back(v);
     }
     std::unique_ptr<Node> made = entry->create();
@@ -222,7 +226,8 @@ class Parser {
         Type inferred = v->type();
         inferred.layout = types[i].layout;
         if (!(inferred == types[i])) {
-          return r_.fail(fmt::format("result {} of {} is {}, not {}", i, n.op(), str(v->type()), str(types[i])));
+          return r_.fail(fmt::format("result {} of {} is {}, not {}", i, n.op(), str(v->type()),
+                                     str(types[i])));
         }
         g.set_type(v, types[i]);
       }
@@ -295,7 +300,8 @@ class Parser {
   }
 
   Result<Ok> define(const std::string& label, Value* v) {
-    if (!values_.emplace(label, v).second) return r_.fail(fmt::format("%{} is defined twice", label));
+    if (!values_.emplace(label, v).second)
+      return r_.fail(fmt::format("%{} is defined twice", label));
     return Ok{};
   }
   Result<std::string> value_label() {
@@ -307,7 +313,8 @@ class Parser {
     QC_TRY(r_.expect('@'));
     const bool in_quotes = r_.next_is('"');
     QC_ASSIGN(std::string label, r_.label());
-    const bool digits = std::all_of(label.begin(), label.end(), [](char c) { return c >= '0' && c <= '9'; });
+    const bool digits =
+        std::all_of(label.begin(), label.end(), [](char c) { return c >= '0' && c <= '9'; });
     pool_name_ = digits && !in_quotes ? "" : label;
     if (in_quotes) label = quoted(label);
     if (r_.take('~')) {

@@ -14,8 +14,10 @@ std::string quoted(std::string_view text) {
   std::string out = "\"";
   for (char c : text) {
     if (c == '"' || c == '\\') out += '\\';
-    if (c == '\n') out += "\\n";
-    else out += c;
+    if (c == '\n')
+      out += "\\n";
+    else
+      out += c;
   }
   return out + "\"";
 }
@@ -92,7 +94,9 @@ class Printer {
   void graph(const Graph& graph, const std::string& indent) {
     std::unordered_map<const Value*, size_t> outer;
     std::swap(outer, numbers_);
-    auto number = [&](const Value* v) { return numbers_.emplace(v, numbers_.size()).first->second; };
+    auto number = [&](const Value* v) {
+      return numbers_.emplace(v, numbers_.size()).first->second;
+    };
     out_ += indent + "graph ";
     if (!graph.name.empty()) out_ += quoted(graph.name) + " ";
     out_ += "(";
@@ -118,7 +122,8 @@ class Printer {
       for (size_t i = 0; i < n->output_count(); ++i) number(n->output(i));
     }
     for (const State& s : graph.states()) {
-      if (s.out != s.in) out_ += fmt::format("{}next {} = {}\n", inner, operand(s.in), operand(s.out));
+      if (s.out != s.in)
+        out_ += fmt::format("{}next {} = {}\n", inner, operand(s.in), operand(s.out));
     }
     out_ += inner + "return";
     for (size_t i = 0; i < graph.outputs().size(); ++i) {
@@ -144,7 +149,8 @@ class Printer {
     out_ += ")";
     const auto attributes = get_attrs(n, false);
     for (size_t i = 0; i < attributes.size(); ++i) {
-      out_ += fmt::format("{}{} = {}", i ? ", " : " {", attributes[i].first, str(attributes[i].second));
+      out_ +=
+          fmt::format("{}{} = {}", i ? ", " : " {", attributes[i].first, str(attributes[i].second));
     }
     if (!attributes.empty()) out_ += "}";
     if (!n.regions().empty()) {
@@ -154,7 +160,8 @@ class Printer {
     }
     if (!n.loc().names.empty()) {
       out_ += "  loc(";
-      for (size_t i = 0; i < n.loc().names.size(); ++i) out_ += (i ? ", " : "") + quoted(n.loc().names[i]);
+      for (size_t i = 0; i < n.loc().names.size(); ++i)
+        out_ += (i ? ", " : "") + quoted(n.loc().names[i]);
       out_ += ")";
     }
     out_ += "\n";
@@ -176,7 +183,7 @@ class Printer {
     if (f.granularity == Granularity::group) out_ += fmt::format(", group={}", f.group);
     for (const Component& c : f.components) {
       out_ += fmt::format(", {}={} {}", c.role, name(c.dtype),
-                         c.is_static ? names_.at(c.constant) : "carried");
+                          c.is_static ? names_.at(c.constant) : "carried");
     }
     out_ += fmt::format(", {})", f.arithmetic);
   }
@@ -208,8 +215,10 @@ class Printer {
     order_.push_back(id);
     const std::string& own = g.pool().name(id);
     std::string text = std::to_string(unnamed_);
-    if (own.empty()) ++unnamed_;
-    else text = plain(own) ? own : quoted(own);
+    if (own.empty())
+      ++unnamed_;
+    else
+      text = plain(own) ? own : quoted(own);
     if (const int copies = seen_[text]++; copies > 0) text += "~" + std::to_string(copies);
     names_[id] = "@" + text;
   }
@@ -232,9 +241,12 @@ class Printer {
       const bool small = count <= options_.inline_elements;
       if (small || options_.hashes) {
         Result<Tensor> contents = pool.get(id);
-        if (!contents.ok()) out_ += "#";
-        else if (small && writable(*contents)) out_ += elements_text(*contents);
-        else out_ += "#" + content_hash(*contents);
+        if (!contents.ok())
+          out_ += "#";
+        else if (small && writable(*contents))
+          out_ += elements_text(*contents);
+        else
+          out_ += "#" + content_hash(*contents);
       } else {
         out_ += "#";
       }
@@ -251,7 +263,8 @@ class Printer {
       Tensor again(t.dtype(), {1});
       again.set_double(0, std::copysign(std::nan(""), v));
       const size_t size = bytes(t.dtype());
-      if (std::memcmp(again.bytes().data(), t.bytes().data() + static_cast<size_t>(i) * size, size) != 0) {
+      if (std::memcmp(again.bytes().data(), t.bytes().data() + static_cast<size_t>(i) * size,
+                      size) != 0) {
         return false;
       }
     }

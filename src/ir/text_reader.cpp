@@ -13,7 +13,8 @@ namespace {
 constexpr size_t kMaxRank = 32;
 
 bool word_char(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '.';
 }
 bool number_char(char c) { return word_char(c) || c == '-' || c == '+'; }
 
@@ -256,7 +257,8 @@ Result<Tensor> TextReader::elements(DType dtype, const std::vector<int64_t>& sha
       out.mutable_data<uint64_t>()[i] = large;
     } else if (is_integer(dtype) && parse_all(text, integer)) {
       out.set_int(at, integer);
-      if (out.as_int(at) != integer) return fail(fmt::format("{} does not fit {}", integer, name(dtype)));
+      if (out.as_int(at) != integer)
+        return fail(fmt::format("{} does not fit {}", integer, name(dtype)));
     } else {
       pos_ = begin;
       return expected(fmt::format("element {} of {} ({})", i, count, name(dtype)));
@@ -267,7 +269,8 @@ Result<Tensor> TextReader::elements(DType dtype, const std::vector<int64_t>& sha
 }
 
 size_t TextReader::line() const {
-  return 1 + static_cast<size_t>(std::count(text_.begin(), text_.begin() + static_cast<int64_t>(pos_), '\n'));
+  return 1 + static_cast<size_t>(
+                 std::count(text_.begin(), text_.begin() + static_cast<int64_t>(pos_), '\n'));
 }
 
 Diag TextReader::fail(std::string what) const {
@@ -278,7 +281,8 @@ Diag TextReader::expected(std::string_view what) {
   skip();
   if (pos_ == text_.size()) return fail(fmt::format("expected {}, found the end", what));
   size_t end = pos_ + 1;
-  while (end < text_.size() && end < pos_ + 24 && word_char(text_[pos_]) && word_char(text_[end])) ++end;
+  while (end < text_.size() && end < pos_ + 24 && word_char(text_[pos_]) && word_char(text_[end]))
+    ++end;
   return fail(fmt::format("expected {}, found '{}'", what, text_.substr(pos_, end - pos_)));
 }
 

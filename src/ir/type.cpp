@@ -17,7 +17,8 @@ std::string str(const Type& type) {
     const Format& f = *type.format;
     out += fmt::format(" q({}, {}", f.qmin, f.qmax);
     if (f.granularity == Granularity::axis) out += fmt::format(", axis={}", f.axis);
-    if (f.granularity == Granularity::group) out += fmt::format(", axis={}, group={}", f.axis, f.group);
+    if (f.granularity == Granularity::group)
+      out += fmt::format(", axis={}, group={}", f.axis, f.group);
     for (const Component& c : f.components) {
       out += fmt::format(", {}={} {}", c.role, name(c.dtype),
                          c.is_static ? "@" + std::to_string(c.constant) : "carried");

@@ -13,8 +13,8 @@ namespace qc {
 
 using ConstId = uint32_t;
 
-/// How the elements of a value lie in memory. Shapes stay logical (NCHW) whatever the layout; layouts
-/// are assigned while lowering, so every graph before that is row-major throughout.
+/// How the elements of a value lie in memory. Shapes stay logical (NCHW) whatever the layout;
+/// layouts are assigned while lowering, so every graph before that is row-major throughout.
 enum class Layout : uint8_t {
   row_major,
   channels_last,  // logical [N, C, d...] stored as [N, d..., C]

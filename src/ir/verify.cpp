@@ -10,7 +10,8 @@ Result<Ok> verify_node(const Graph& graph, const Node* n,
   for (size_t i = 0; i < n->input_count(); ++i) {
     const Value* v = n->input(i);
     if (!v) continue;
-    if (v->graph() != &graph) return error(Code::bug, n->loc(), "operand {} is of another graph", i);
+    if (v->graph() != &graph)
+      return error(Code::bug, n->loc(), "operand {} is of another graph", i);
     if (v->def() && !defined.contains(v)) {
       return error(Code::bug, n->loc(), "operand {} is used before it is defined", i);
     }
@@ -24,7 +25,8 @@ Result<Ok> verify_node(const Graph& graph, const Node* n,
   }
   QC_ASSIGN(auto types, n->infer());
   if (types.size() != n->output_count()) {
-    return error(Code::bug, n->loc(), "has {} outputs, inference says {}", n->output_count(), types.size());
+    return error(Code::bug, n->loc(), "has {} outputs, inference says {}", n->output_count(),
+                 types.size());
   }
   for (size_t i = 0; i < types.size(); ++i) {
     types[i].layout = n->output(i)->type().layout;

@@ -29,7 +29,8 @@ int64_t moved_elements(const Value* v) {
 
 class Layouts {
  public:
-  explicit Layouts(Graph& graph) : graph_(graph), relayout_(op_table().find_trait(kChangesLayout)) {}
+  explicit Layouts(Graph& graph)
+      : graph_(graph), relayout_(op_table().find_trait(kChangesLayout)) {}
 
   Result<bool> run(PassContext& context) {
     if (!relayout_ || !decide()) return false;
@@ -38,8 +39,9 @@ class Layouts {
     for (const Value* v : to_rows_) moved += moved_elements(v);
     if (macs_ < kMacsPerElement * moved) return false;
     QC_TRY(apply());
-    context.remarks.push_back(fmt::format("assign_layouts: {} values channels-last, {} relayouts of {} elements",
-                                          last_.size(), to_last_.size() + to_rows_.size(), moved));
+    context.remarks.push_back(
+        fmt::format("assign_layouts: {} values channels-last, {} relayouts of {} elements",
+                    last_.size(), to_last_.size() + to_rows_.size(), moved));
     return true;
   }
 
@@ -86,7 +88,8 @@ class Layouts {
           if (follows(n, i)) (is_last(n->input(i)) ? with : against) += moved_elements(n->input(i));
         }
         bool any = false;
-        for (size_t i = 0; i < n->input_count(); ++i) any = any || (follows(n, i) && is_last(n->input(i)));
+        for (size_t i = 0; i < n->input_count(); ++i)
+          any = any || (follows(n, i) && is_last(n->input(i)));
         in_form = any && with >= against;
       }
       if (in_form) {
@@ -130,7 +133,7 @@ class Layouts {
     std::unique_ptr<Node> node = relayout_->create();
     Loc loc = v->def() ? v->def()->loc() : Loc{graph_.file, {v->name()}, {}};
     QC_TRY(set_attrs(*node, {{"to", std::string(to)}}, loc));
-    QC_ASSIGN(Node* added, graph_.add(std::move(node), {v}, std::move(loc), before));
+    QC_ASSIGN(Node * added, graph_.add(std::move(node), {v}, std::move(loc), before));
     graph_.set_name(added->output(), v->name());
     return added->output();
   }
@@ -151,7 +154,8 @@ class Layouts {
         Value* v = n->input(i);
         if (!v) continue;
         auto& turned = in_form && follows(n, i) ? as_last : as_rows;
-        if (auto it = turned.find(v); it != turned.end() && !is_free(n)) graph_.set_input(n, i, it->second);
+        if (auto it = turned.find(v); it != turned.end() && !is_free(n))
+          graph_.set_input(n, i, it->second);
       }
       for (size_t i = 0; i < n->output_count(); ++i) {
         Value* v = n->output(i);
@@ -169,10 +173,12 @@ class Layouts {
       }
     }
     for (size_t i = 0; i < graph_.outputs().size(); ++i) {
-      if (auto it = as_rows.find(graph_.outputs()[i].value); it != as_rows.end()) graph_.set_output(i, it->second);
+      if (auto it = as_rows.find(graph_.outputs()[i].value); it != as_rows.end())
+        graph_.set_output(i, it->second);
     }
     for (size_t i = 0; i < graph_.states().size(); ++i) {
-      if (auto it = as_rows.find(graph_.states()[i].out); it != as_rows.end()) graph_.set_state_out(i, it->second);
+      if (auto it = as_rows.find(graph_.states()[i].out); it != as_rows.end())
+        graph_.set_state_out(i, it->second);
     }
     return Ok{};
   }
@@ -188,6 +194,8 @@ class Layouts {
 
 }  // namespace
 
-Result<bool> assign_layouts(Graph& graph, PassContext& context) { return Layouts(graph).run(context); }
+Result<bool> assign_layouts(Graph& graph, PassContext& context) {
+  return Layouts(graph).run(context);
+}
 
 }  // namespace qc

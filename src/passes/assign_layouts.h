@@ -5,8 +5,8 @@
 //   return %2                        %3 : nhwc = clamp(%2)
 //                                    %4 = relayout(%3)   return %4
 //
-// Shapes and answers stay; only the layout in the types changes. Ops with kWantsChannelsLast start a
-// channels-last stretch, ops with kAnyLayout carry it on, and a relayout stands wherever it meets
+// Shapes and answers stay; only the layout in the types changes. Ops with kWantsChannelsLast start
+// a channels-last stretch, ops with kAnyLayout carry it on, and a relayout stands wherever it meets
 // another op, an input, an output or a state. Where moving the elements costs more than
 // it can win, the graph stays as it is. Relies on static shapes.
 #pragma once

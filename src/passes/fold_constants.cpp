@@ -10,8 +10,8 @@ namespace {
 
 constexpr int64_t kEagerBytes = 64 * 1024;
 constexpr int64_t kFreeBytes = 1024 * 1024;  // results up to this fold whatever they are made of
-constexpr int64_t kMaxGrowth = 4;            // larger ones only up to this many times their operands
-constexpr int kMaxRecorded = 32;             // evaluations one recorded constant may need
+constexpr int64_t kMaxGrowth = 4;  // larger ones only up to this many times their operands
+constexpr int kMaxRecorded = 32;   // evaluations one recorded constant may need
 
 /// Results that shape inference knows although the operands are not constant.
 bool fold_contents(Graph& graph, Node* node) {
@@ -21,7 +21,8 @@ bool fold_contents(Graph& graph, Node* node) {
   if (!known || !all_static(*known)) return false;
   const std::vector<int64_t> shape = static_dims(out->shape());
   const Result<int64_t> size = checked_bytes(out->dtype(), shape);
-  if (!size.ok() || *size != static_cast<int64_t>(known->size() * bytes(out->dtype()))) return false;
+  if (!size.ok() || *size != static_cast<int64_t>(known->size() * bytes(out->dtype())))
+    return false;
   Tensor tensor(out->dtype(), shape);
   for (size_t i = 0; i < known->size(); ++i) {
     tensor.set_int(static_cast<int64_t>(i), (*known)[i].value());
@@ -82,8 +83,10 @@ bool fold_now(Graph& graph, Node* node) {
   if (!results.ok()) return false;
   for (size_t i = 0; i < results->size(); ++i) {
     Value* out = node->output(i);
-    const bool large = (*results)[i].size() > 1;  // small ones are numbers, better unnamed and shared
-    std::string name = out->name().empty() && large ? inherited_name(graph.pool(), node->inputs()) : out->name();
+    const bool large =
+        (*results)[i].size() > 1;  // small ones are numbers, better unnamed and shared
+    std::string name =
+        out->name().empty() && large ? inherited_name(graph.pool(), node->inputs()) : out->name();
     graph.replace_uses(out, graph.constant(std::move((*results)[i]), std::move(name)));
   }
   return true;
@@ -96,11 +99,12 @@ bool fold_now(Graph& graph, Node* node) {
 Result<std::vector<Value*>> record(Graph& graph, const Node& prototype,
                                    const std::vector<Value*>& constants) {
   ConstantPool* pool = &graph.pool();
-  auto alone = std::make_shared<Graph>(std::shared_ptr<ConstantPool>(std::shared_ptr<void>(), pool));
+  auto alone =
+      std::make_shared<Graph>(std::shared_ptr<ConstantPool>(std::shared_ptr<void>(), pool));
   std::vector<Value*> inputs;
   for (const Value* v : constants) inputs.push_back(v ? alone->constant(v->constant()) : nullptr);
   const std::string name = inherited_name(*pool, constants);
-  QC_ASSIGN(Node* clone, alone->add(prototype.clone(), std::move(inputs), prototype.loc()));
+  QC_ASSIGN(Node * clone, alone->add(prototype.clone(), std::move(inputs), prototype.loc()));
   std::vector<Value*> results;
   for (size_t i = 0; i < clone->output_count(); ++i) {
     auto make = [alone, clone, pool, i]() -> Result<Tensor> {
@@ -119,7 +123,8 @@ Result<std::vector<Value*>> record(Graph& graph, const Node& prototype,
       return std::move(tensors[i]);
     };
     const Value* out = clone->output(i);
-    const ConstId id = pool->add_lazy(out->dtype(), static_dims(out->shape()), name, std::move(make));
+    const ConstId id =
+        pool->add_lazy(out->dtype(), static_dims(out->shape()), name, std::move(make));
     results.push_back(graph.constant(id));
   }
   return results;

@@ -4,9 +4,9 @@
 //   %2 = shape(%0)  (of a static shape)   ->  @2 : i64[4] = [1, 3, 224, 224]
 //   %3 = transpose(@large)                ->  @3, recorded, computed when the weights are written
 //
-// Relies on eval being a function of the operands (ops that are not carry kRandom). Small results are
-// computed at once; large ones are recorded over a clone of the node, unless the result would be much
-// larger than what it is made of.
+// Relies on eval being a function of the operands (ops that are not carry kRandom). Small results
+// are computed at once; large ones are recorded over a clone of the node, unless the result would
+// be much larger than what it is made of.
 #pragma once
 
 #include "passes/pipeline.h"

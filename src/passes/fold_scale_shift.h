@@ -2,7 +2,8 @@
 //
 //   %1 = conv(%0, @w)   %2 = batch_norm(%1, ...)   ->   %1 = conv(%0, @w', @b')
 //   %1 = linear(%0, @w) %2 = add(%1, @bias)        ->   %1 = linear(%0, @w, @bias)
-//   %1 = batch_norm(%0) %2 = conv(%1, @w)          ->   %2 = conv(%0, @w', @b')  where padding allows
+//   %1 = batch_norm(%0) %2 = conv(%1, @w)          ->   %2 = conv(%0, @w', @b')  where padding
+//   allows
 //
 // Relies on the capabilities IsScaleShift and AbsorbsScaleShift, and on the value between the two
 // having no other reader. New weights are recorded, so shared ones stay as they are for others.

@@ -30,7 +30,8 @@ Result<bool> merge_common(Graph& graph, PassContext&) {
     if (fresh) continue;
     Node* first = it->second;
     graph.set_loc(first, join(first->loc(), n->loc()));
-    for (size_t i = 0; i < n->output_count(); ++i) graph.replace_uses(n->output(i), first->output(i));
+    for (size_t i = 0; i < n->output_count(); ++i)
+      graph.replace_uses(n->output(i), first->output(i));
     changed = true;
   }
   if (changed) graph.sweep();

@@ -18,14 +18,17 @@ namespace qc {
 namespace {
 
 constexpr Pass kPipeline[] = {
-    // Normalise: what is known is computed, what does nothing goes, what is spelled out gets a name.
+    // Normalise: what is known is computed, what does nothing goes, what is spelled out gets a
+    // name.
     {"fold_constants", PassStage::normalise, fold_constants, "results known now become constants"},
-    {"remove_no_ops", PassStage::normalise, remove_no_ops, "nodes that do nothing or are not read vanish"},
+    {"remove_no_ops", PassStage::normalise, remove_no_ops,
+     "nodes that do nothing or are not read vanish"},
     {"merge_common", PassStage::normalise, merge_common, "equal computations are done once"},
     {"raise_patterns", PassStage::normalise, raise_patterns, "decomposed ops become one op again"},
     // Fuse: neighbours become one op where the answer allows.
     {"sink_transposes", PassStage::fuse, sink_transposes, "transposes cancel, views merge"},
-    {"fold_scale_shift", PassStage::fuse, fold_scale_shift, "batch norms and biases go into weights"},
+    {"fold_scale_shift", PassStage::fuse, fold_scale_shift,
+     "batch norms and biases go into weights"},
     {"fuse_clamp", PassStage::fuse, fuse_clamp, "clamps become limits of the op before"},
     // Here the contract graph is complete. Lower: every pass keeps every bit.
     {"assign_layouts", PassStage::lower, assign_layouts, "channels-last around convolutions"},
@@ -35,7 +38,8 @@ Result<Ok> check_name(const std::string& name, bool disabling) {
   for (const Pass& pass : kPipeline) {
     if (pass.name != name) continue;
     if (disabling && pass.stage != PassStage::lower) {
-      return error(Code::usage, "pass '{}' makes the contract graph and cannot be switched off", name);
+      return error(Code::usage, "pass '{}' makes the contract graph and cannot be switched off",
+                   name);
     }
     return Ok{};
   }

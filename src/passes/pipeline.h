@@ -32,11 +32,11 @@ struct Pass {
 std::span<const Pass> pipeline();
 
 struct PassOptions {
-  bool verify = false;                    // check every invariant after each pass
-  std::vector<std::string> disabled;      // only passes of stage `lower`
-  std::string stop_after;                 // empty: run to the end
+  bool verify = false;                     // check every invariant after each pass
+  std::vector<std::string> disabled;       // only passes of stage `lower`
+  std::string stop_after;                  // empty: run to the end
   PassStage first = PassStage::normalise;  // run no pass of an earlier stage
-  PassStage last = PassStage::lower;      // run no pass of a later stage
+  PassStage last = PassStage::lower;       // run no pass of a later stage
   /// Called after each pass that ran: name, whether the graph changed, seconds.
   std::function<void(const Pass&, bool changed, double seconds, const Graph&)> observe;
 };

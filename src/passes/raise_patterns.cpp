@@ -27,7 +27,8 @@ class Raiser {
 
  private:
   void push(Node* n) {
-    if (!rewrite_table().for_root(n->op()).empty() && pending_.insert(n).second) queue_.push_back(n);
+    if (!rewrite_table().for_root(n->op()).empty() && pending_.insert(n).second)
+      queue_.push_back(n);
   }
 
   Result<Ok> try_root(Node* root) {
@@ -35,7 +36,7 @@ class Raiser {
       Match match;
       if (!root->output(0)->has_uses() || !rewrite->pattern.match(root, match)) continue;
       Node* before = root->prev();
-      QC_ASSIGN(Value* made, rewrite->build(graph_, match));
+      QC_ASSIGN(Value * made, rewrite->build(graph_, match));
       if (!made) continue;
       if (++count_ > limit_) {
         return error(Code::bug, root->loc(), "rewrite '{}' never comes to an end", rewrite->name);
@@ -44,8 +45,8 @@ class Raiser {
       if (made->dtype() != type.dtype || made->shape() != type.shape) {
         const bool provable = all_static(made->shape()) && all_static(type.shape);
         if (!provable) continue;  // symbolic shapes that may well be equal
-        return error(Code::bug, root->loc(), "rewrite '{}' turns {} into {}", rewrite->name, str(type),
-                     str(made->type()));
+        return error(Code::bug, root->loc(), "rewrite '{}' turns {} into {}", rewrite->name,
+                     str(type), str(made->type()));
       }
       graph_.replace_uses(root->output(), made);
       for (Node* n = before ? before->next() : graph_.first(); n != root; n = n->next()) {
@@ -73,10 +74,12 @@ class Raiser {
       graph_.erase(n);
       for (Node* producer : producers) {
         bool used = false;
-        for (size_t i = 0; i < producer->output_count(); ++i) used = used || producer->output(i)->has_uses();
+        for (size_t i = 0; i < producer->output_count(); ++i)
+          used = used || producer->output(i)->has_uses();
         if (!used) dead.push_back(producer);
         // One that lost a reader may now be an inner node of a match at the reader it kept.
-        else if (const Use* u = producer->output(0)->first_use(); u && !u->next) push(u->user);
+        else if (const Use* u = producer->output(0)->first_use(); u && !u->next)
+          push(u->user);
       }
     }
   }

@@ -11,7 +11,8 @@ namespace {
 /// The permutation that undoes `perm`.
 Ints inverse(const Ints& perm) {
   Ints out(perm.size());
-  for (size_t i = 0; i < perm.size(); ++i) out[static_cast<size_t>(perm[i])] = static_cast<int64_t>(i);
+  for (size_t i = 0; i < perm.size(); ++i)
+    out[static_cast<size_t>(perm[i])] = static_cast<int64_t>(i);
   return out;
 }
 
@@ -52,7 +53,7 @@ class Sinker {
       QC_ASSIGN(std::vector<Value*> recorded, record(graph_, *made, {x}));
       return recorded[0];
     }
-    QC_ASSIGN(Node* node, graph_.add(std::move(made), {x}, std::move(loc), before));
+    QC_ASSIGN(Node * node, graph_.add(std::move(made), {x}, std::move(loc), before));
     return node->output();
   }
 
@@ -62,13 +63,14 @@ class Sinker {
     if (Node* inner = transpose_of(x); inner && capability<IsTranspose>(n)) {
       Ints perm;
       for (int64_t axis : perm_of(n)) perm.push_back(perm_of(inner)[static_cast<size_t>(axis)]);
-      QC_ASSIGN(Value* y, transposed(inner->input(0), n, perm, join(inner->loc(), n->loc()), n));
+      QC_ASSIGN(Value * y, transposed(inner->input(0), n, perm, join(inner->loc(), n->loc()), n));
       graph_.replace_uses(n->output(), y);
       changed_ = true;
       return Ok{};
     }
-    const bool views = n->info().has(kReshapes) && x && x->def() && x->def()->info().has(kReshapes) &&
-                       n->input_count() == 1 && x->def()->input_count() == 1;
+    const bool views = n->info().has(kReshapes) && x && x->def() &&
+                       x->def()->info().has(kReshapes) && n->input_count() == 1 &&
+                       x->def()->input_count() == 1;
     if (!views || x->def()->input(0)->dtype() != x->dtype()) return Ok{};
     const Type type = n->output()->type();
     graph_.set_input(n, 0, x->def()->input(0));
@@ -83,8 +85,8 @@ class Sinker {
     return Ok{};
   }
 
-  /// `v` as the operand of an elementwise node that is to work before the transpose `perm`, where it
-  /// can be one: a single element, a constant, or the operand of an equal transpose.
+  /// `v` as the operand of an elementwise node that is to work before the transpose `perm`, where
+  /// it can be one: a single element, a constant, or the operand of an equal transpose.
   bool movable(Value* v, const Ints& perm, int64_t rank) const {
     if (!v) return false;
     if (Node* t = transpose_of(v)) return v->has_one_use() && perm_of(t) == perm;
@@ -113,7 +115,7 @@ class Sinker {
   Result<Ok> move_before(Node* n, Node* model, const Ints& perm) {
     std::vector<Value*> inputs;
     for (Value* v : n->inputs()) {
-      QC_ASSIGN(Value* x, moved(v, model, perm, n));
+      QC_ASSIGN(Value * x, moved(v, model, perm, n));
       inputs.push_back(x);
     }
     graph_.set_inputs(n, std::move(inputs));
@@ -138,15 +140,15 @@ class Sinker {
     const Loc loc = model->loc();
     Node* after = n->next();
     QC_TRY(move_before(n, model, perm));
-    QC_ASSIGN(Node* t, graph_.add(std::move(made), {n->output()}, loc, after));
+    QC_ASSIGN(Node * t, graph_.add(std::move(made), {n->output()}, loc, after));
     graph_.replace_uses(n->output(), t->output());
     graph_.set_input(t, 0, n->output());
     changed_ = true;
     return Ok{};
   }
 
-  /// A transpose below a chain of elementwise nodes, each read once, that starts at a transpose: the
-  /// first one goes and the last one takes over what it did.
+  /// A transpose below a chain of elementwise nodes, each read once, that starts at a transpose:
+  /// the first one goes and the last one takes over what it did.
   Result<Ok> meet(Node* last) {
     if (!capability<IsTranspose>(last)) return Ok{};
     std::vector<Node*> chain;
@@ -184,7 +186,8 @@ class Sinker {
     }
     Ints both;
     for (int64_t axis : perm_of(last)) both.push_back(perm[static_cast<size_t>(axis)]);
-    QC_ASSIGN(Value* y, transposed(chain.front()->output(), last, both, join(first->loc(), last->loc()), last));
+    QC_ASSIGN(Value * y, transposed(chain.front()->output(), last, both,
+                                    join(first->loc(), last->loc()), last));
     graph_.replace_uses(last->output(), y);
     changed_ = true;
     return Ok{};

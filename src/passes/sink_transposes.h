@@ -1,13 +1,14 @@
-// sink_transposes: transposes move past elementwise ops where they then meet another, and views merge.
+// sink_transposes: transposes move past elementwise ops where they then meet another, and views
+// merge.
 //
 //   transpose(transpose(x))                      ->  one transpose, or x
 //   transpose(f(transpose(x), scalar))           ->  one transpose after f, or f alone
 //   add(transpose(x), transpose(y))              ->  transpose(add(x, y))
 //   reshape(reshape(x))                          ->  reshape(x)
 //
-// Relies on IsTranspose, on kElementwise ops having no attribute that names an axis, and on kReshapes
-// ops keeping all bytes in order. Constants beside a moved transpose are permuted at compile time.
-// The number of transposes never grows.
+// Relies on IsTranspose, on kElementwise ops having no attribute that names an axis, and on
+// kReshapes ops keeping all bytes in order. Constants beside a moved transpose are permuted at
+// compile time. The number of transposes never grows.
 #pragma once
 
 #include "passes/pipeline.h"

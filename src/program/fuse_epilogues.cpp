@@ -22,7 +22,8 @@ int residual_limits(const qk_entry& kernel) {
 
 class Fuser {
  public:
-  explicit Fuser(Program& program) : p_(program), readers_(program.buffers.size()), writers_(program.buffers.size()) {
+  explicit Fuser(Program& program)
+      : p_(program), readers_(program.buffers.size()), writers_(program.buffers.size()) {
     for (size_t t = 0; t < p_.steps.size(); ++t) {
       note(p_.steps[t], static_cast<int>(t));
     }
@@ -36,16 +37,19 @@ class Fuser {
       if (limits < 0 || p_.steps[t].in.back().buffer >= 0) continue;
       const int add = only_reader(p_.steps[t].out[0]);
       View residual;
-      if (add < 0 || !is_flat_add(p_.steps[static_cast<size_t>(add)], p_.steps[t].out[0], residual)) continue;
+      if (add < 0 || !is_flat_add(p_.steps[static_cast<size_t>(add)], p_.steps[t].out[0], residual))
+        continue;
       // The call moves to the place of the addition, where the residual is ready.
       Step fused = p_.steps[t];
       Step& sum = p_.steps[static_cast<size_t>(add)];
       fused.in.back() = residual;
       fused.out = sum.out;
       fused.loc = join(fused.loc, sum.loc);
-      float lo = -std::numeric_limits<float>::infinity(), hi = std::numeric_limits<float>::infinity();
+      float lo = -std::numeric_limits<float>::infinity(),
+            hi = std::numeric_limits<float>::infinity();
       drop[t] = true;
-      if (const int clamp = only_reader(sum.out[0]); clamp >= 0 && is_clamp(p_.steps[static_cast<size_t>(clamp)], sum.out[0], lo, hi)) {
+      if (const int clamp = only_reader(sum.out[0]);
+          clamp >= 0 && is_clamp(p_.steps[static_cast<size_t>(clamp)], sum.out[0], lo, hi)) {
         fused.out = p_.steps[static_cast<size_t>(clamp)].out;
         fused.loc = join(fused.loc, p_.steps[static_cast<size_t>(clamp)].loc);
         drop[static_cast<size_t>(clamp)] = true;
@@ -74,8 +78,8 @@ class Fuser {
   void add_to(std::vector<std::vector<int>>& list, View v, int t) {
     if (v.buffer >= 0) list[static_cast<size_t>(p_.resolve(v).buffer)].push_back(t);
   }
-  /// The one step that reads the storage written at `view`, which must be whole, private and written
-  /// once; -1 when there is none.
+  /// The one step that reads the storage written at `view`, which must be whole, private and
+  /// written once; -1 when there is none.
   int only_reader(View view) const {
     const View root = p_.resolve(view);
     const size_t b = static_cast<size_t>(root.buffer);
@@ -84,17 +88,21 @@ class Fuser {
     return readers_[b][0];
   }
   bool same_bytes(View a, View b) const {
-    return p_.buffers[static_cast<size_t>(a.buffer)].bytes == p_.buffers[static_cast<size_t>(b.buffer)].bytes;
+    return p_.buffers[static_cast<size_t>(a.buffer)].bytes ==
+           p_.buffers[static_cast<size_t>(b.buffer)].bytes;
   }
   bool is_flat_add(const Step& s, View value, View& residual) const {
     if (s.kind != Step::Kind::call || s.kernel != kAdd) return false;
     qk_broadcast2_params params;
     std::memcpy(&params, s.params.data(), sizeof params);
     const int64_t bytes = p_.buffers[static_cast<size_t>(p_.resolve(value).buffer)].bytes;
-    if (params.rank != 1 || params.a[0] != 1 || params.b[0] != 1 || params.dims[0] * int64_t{4} != bytes) return false;
+    if (params.rank != 1 || params.a[0] != 1 || params.b[0] != 1 ||
+        params.dims[0] * int64_t{4} != bytes)
+      return false;
     const size_t mine = p_.resolve(s.in[0]) == p_.resolve(value) ? 0 : 1;
     residual = s.in[1 - mine];
-    return p_.resolve(residual).buffer != p_.resolve(value).buffer && same_bytes(s.out[0], s.in[mine]);
+    return p_.resolve(residual).buffer != p_.resolve(value).buffer &&
+           same_bytes(s.out[0], s.in[mine]);
   }
   bool is_clamp(const Step& s, View value, float& lo, float& hi) const {
     if (s.kind != Step::Kind::call || s.kernel != kClamp) return false;

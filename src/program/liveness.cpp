@@ -71,8 +71,10 @@ class Walker {
       seen[static_cast<size_t>(a.buffer)] = true;
       const LiveRange& r = out_.ranges[static_cast<size_t>(a.buffer)];
       const bool outside = r.first < begin;
-      if (outside || (is_loop && !a.write)) whole.push_back(a.buffer);
-      else pending_.push_back({a.buffer, begin, end});
+      if (outside || (is_loop && !a.write))
+        whole.push_back(a.buffer);
+      else
+        pending_.push_back({a.buffer, begin, end});
     }
     for (int buffer : whole) {
       extend(buffer, begin);

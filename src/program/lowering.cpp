@@ -39,7 +39,8 @@ View Lowering::view(const Value* value) {
   buffer.name = value->name();
   buffer.bytes = byte_size(value->type());
   if (value->is_constant()) {
-    const View shared = derived(value->constant(), "", value->dtype(), program_.pool->shape(value->constant()), {});
+    const View shared =
+        derived(value->constant(), "", value->dtype(), program_.pool->shape(value->constant()), {});
     return views_[value] = shared;
   }
   return views_[value] = View{new_buffer(std::move(buffer)), 0};
@@ -102,7 +103,8 @@ View Lowering::derived(ConstId source, std::string_view purpose, DType dtype, In
 }
 
 View Lowering::constant(Tensor tensor, std::string_view purpose) {
-  return derived(program_.pool->add(std::move(tensor), std::string(purpose)), "", DType::f32, {}, {});
+  return derived(program_.pool->add(std::move(tensor), std::string(purpose)), "", DType::f32, {},
+                 {});
 }
 
 std::optional<ConstId> Lowering::constant_in(size_t i) const {

@@ -62,7 +62,8 @@ class Lowering {
 
   /// Lowers a region: its inputs read `inputs`, and the views of its outputs are returned. Steps go
   /// to `steps`.
-  Result<std::vector<View>> region(const Graph& region, const std::vector<View>& inputs, Steps& steps);
+  Result<std::vector<View>> region(const Graph& region, const std::vector<View>& inputs,
+                                   Steps& steps);
   /// Records control flow; see Step.
   void add(Step step) { steps_->push_back(std::move(step)); }
   /// What `record` calls or copies goes to `steps`, the body of control flow.

@@ -14,7 +14,9 @@ constexpr std::string_view kKinds[] = {"arena", "input", "output", "constant", "
 
 class Parser {
  public:
-  Parser(std::string_view text, std::shared_ptr<ConstantPool> pool) : r_(text) { p_.pool = std::move(pool); }
+  Parser(std::string_view text, std::shared_ptr<ConstantPool> pool) : r_(text) {
+    p_.pool = std::move(pool);
+  }
 
   Result<Program> run() {
     QC_TRY(r_.expect_word("program"));
@@ -60,7 +62,8 @@ class Parser {
 
   Result<Ok> buffer() {
     QC_ASSIGN(int i, index());
-    if (i != static_cast<int>(p_.buffers.size())) return r_.fail("buffers must be numbered in order");
+    if (i != static_cast<int>(p_.buffers.size()))
+      return r_.fail("buffers must be numbered in order");
     Buffer b;
     if (r_.take('=')) {
       QC_ASSIGN(b.alias_of, index());
@@ -73,12 +76,14 @@ class Parser {
       QC_ASSIGN(std::string_view kind, r_.word());
       size_t k = 0;
       while (k < std::size(kKinds) && kKinds[k] != kind) ++k;
-      if (k == std::size(kKinds)) return r_.fail("unknown kind of buffer '" + std::string(kind) + "'");
+      if (k == std::size(kKinds))
+        return r_.fail("unknown kind of buffer '" + std::string(kind) + "'");
       b.kind = static_cast<BufferKind>(k);
       QC_ASSIGN(b.bytes, r_.integer());
       if (r_.take('#')) {
         QC_ASSIGN(int64_t id, r_.integer());
-        if (id < 0 || static_cast<size_t>(id) >= p_.pool->size()) return r_.fail("no such constant");
+        if (id < 0 || static_cast<size_t>(id) >= p_.pool->size())
+          return r_.fail("no such constant");
         b.constant = static_cast<ConstId>(id);
       }
       if (r_.take('[')) {
@@ -123,7 +128,8 @@ class Parser {
       std::memcpy(&out, &f, sizeof out);
     } else {
       QC_ASSIGN(int64_t value, r_.integer());
-      if (value < INT32_MIN || value > INT32_MAX) return r_.fail("a parameter does not fit 32 bits");
+      if (value < INT32_MIN || value > INT32_MAX)
+        return r_.fail("a parameter does not fit 32 bits");
       out = static_cast<uint32_t>(static_cast<int32_t>(value));
     }
     return out;

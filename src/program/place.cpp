@@ -39,7 +39,8 @@ int64_t sweep(std::vector<Interval>& all) {
   std::stable_sort(starts.begin(), starts.end(), [&](size_t a, size_t b) {
     return all[a].first != all[b].first ? all[a].first < all[b].first : all[a].bytes > all[b].bytes;
   });
-  std::stable_sort(ends.begin(), ends.end(), [&](size_t a, size_t b) { return all[a].last < all[b].last; });
+  std::stable_sort(ends.begin(), ends.end(),
+                   [&](size_t a, size_t b) { return all[a].last < all[b].last; });
   std::map<int64_t, int64_t> free_blocks;  // offset -> bytes, below `size`
   int64_t size = 0;
   size_t next_end = 0;
@@ -48,7 +49,8 @@ int64_t sweep(std::vector<Interval>& all) {
     while (next_end < ends.size() && all[ends[next_end]].last < x.first) {
       const Interval& done = all[ends[next_end++]];
       auto it = free_blocks.emplace(done.offset, done.bytes).first;
-      if (auto after = std::next(it); after != free_blocks.end() && it->first + it->second == after->first) {
+      if (auto after = std::next(it);
+          after != free_blocks.end() && it->first + it->second == after->first) {
         it->second += after->second;
         free_blocks.erase(after);
       }
@@ -61,7 +63,8 @@ int64_t sweep(std::vector<Interval>& all) {
     }
     auto best = free_blocks.end();
     for (auto it = free_blocks.begin(); it != free_blocks.end(); ++it) {
-      if (it->second >= x.bytes && (best == free_blocks.end() || it->second < best->second)) best = it;
+      if (it->second >= x.bytes && (best == free_blocks.end() || it->second < best->second))
+        best = it;
     }
     if (best != free_blocks.end()) {
       x.offset = best->first;
@@ -121,7 +124,8 @@ int64_t place(std::vector<Interval>& intervals, int64_t align, int64_t lower_bou
                      [&](size_t a, size_t b) { return intervals[a].bytes > intervals[b].bytes; });
     attempt(order);
     Order by_area = order;
-    std::stable_sort(by_area.begin(), by_area.end(), [&](size_t a, size_t b) { return area(a) > area(b); });
+    std::stable_sort(by_area.begin(), by_area.end(),
+                     [&](size_t a, size_t b) { return area(a) > area(b); });
     attempt(by_area);
     // Local search: swap two neighbours-in-priority at random, keep what does not get worse.
     Random random;

@@ -6,8 +6,8 @@
 namespace qc {
 
 struct PlanOptions {
-  bool reorder = true;       // choose an order of independent steps with a lower peak
-  bool share = true;         // in-place results and vanishing copies
+  bool reorder = true;  // choose an order of independent steps with a lower peak
+  bool share = true;    // in-place results and vanishing copies
 };
 
 /// Places every arena buffer at an offset and every state in the state region. The arena is never

@@ -52,14 +52,14 @@ struct Step {
 
   // call
   std::string kernel;
-  std::vector<uint32_t> params;  // the kernel's parameter struct as 32-bit words
-  std::vector<View> in, out;     // in the order of the kernel's arguments
+  std::vector<uint32_t> params;               // the kernel's parameter struct as 32-bit words
+  std::vector<View> in, out;                  // in the order of the kernel's arguments
   std::vector<std::pair<int, int>> in_place;  // (in, out): may share storage
   int64_t macs = 0;
 
   // branch: `body` if the bool at `condition` is set, else `otherwise`.
-  // loop: body repeated while the bool at `condition` is set and fewer than `limit` trips were made;
-  // `counter` (i64) holds the trip number. Views with buffer -1 are absent.
+  // loop: body repeated while the bool at `condition` is set and fewer than `limit` trips were
+  // made; `counter` (i64) holds the trip number. Views with buffer -1 are absent.
   View condition, limit, counter;
   Steps body, otherwise;
 };

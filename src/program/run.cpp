@@ -62,11 +62,15 @@ class Runner {
   void run(const Steps& steps) {
     for (const Step& step : steps) {
       switch (step.kind) {
-        case Step::Kind::call: call(step); break;
+        case Step::Kind::call:
+          call(step);
+          break;
         case Step::Kind::branch:
           run(read<uint8_t>(step.condition) != 0 ? step.body : step.otherwise);
           break;
-        case Step::Kind::loop: loop(step); break;
+        case Step::Kind::loop:
+          loop(step);
+          break;
       }
     }
   }
@@ -111,11 +115,13 @@ class Runner {
 Result<ProgramResult> run_program(const Program& program, const std::vector<Tensor>& inputs,
                                   const ProgramOptions& options) {
   if (inputs.size() != program.inputs.size()) {
-    return error(Code::input, "the program takes {} inputs, got {}", program.inputs.size(), inputs.size());
+    return error(Code::input, "the program takes {} inputs, got {}", program.inputs.size(),
+                 inputs.size());
   }
   bool planned = true;
   for (const Buffer& b : program.buffers) {
-    if (b.kind == BufferKind::arena && b.alias_of < 0 && b.offset < 0 && b.bytes > 0) planned = false;
+    if (b.kind == BufferKind::arena && b.alias_of < 0 && b.offset < 0 && b.bytes > 0)
+      planned = false;
   }
   Runner runner(program, options, planned);
   QC_TRY(runner.load_constants());
@@ -134,14 +140,17 @@ Result<ProgramResult> run_program(const Program& program, const std::vector<Tens
     if (i < options.states.size()) {
       initial = options.states[i];
     } else {
-      QC_ASSIGN(initial, program.pool->get(program.buffers[static_cast<size_t>(port.buffer)].constant));
+      QC_ASSIGN(initial,
+                program.pool->get(program.buffers[static_cast<size_t>(port.buffer)].constant));
     }
-    std::memcpy(runner.memory().at(View{port.buffer, 0}), initial.bytes().data(), initial.bytes().size());
+    std::memcpy(runner.memory().at(View{port.buffer, 0}), initial.bytes().data(),
+                initial.bytes().size());
   }
   runner.run(program.steps);
   auto collect = [&](const Port& port) {
     Tensor t(port.type.dtype, static_dims(port.type.shape));
-    std::memcpy(t.mutable_bytes().data(), runner.memory().at(View{port.buffer, 0}), t.bytes().size());
+    std::memcpy(t.mutable_bytes().data(), runner.memory().at(View{port.buffer, 0}),
+                t.bytes().size());
     return t;
   };
   ProgramResult result;

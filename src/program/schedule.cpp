@@ -16,8 +16,8 @@ struct Task {
 
 struct Problem {
   std::vector<Task> tasks;
-  std::vector<int64_t> bytes;    // by storage
-  std::vector<int> readers;      // tasks that touch the storage
+  std::vector<int64_t> bytes;  // by storage
+  std::vector<int> readers;    // tasks that touch the storage
 };
 
 Problem describe(const Program& program) {
@@ -85,7 +85,8 @@ class Live {
       if (left_[i] == 1 && !counted) after -= p_.bytes[i];
     };
     for (int s : task.makes) once(s, false);
-    for (int s : task.reads) once(s, std::find(task.makes.begin(), task.makes.end(), s) != task.makes.end());
+    for (int s : task.reads)
+      once(s, std::find(task.makes.begin(), task.makes.end(), s) != task.makes.end());
     return {during, after};
   }
   void run(const Task& task) {

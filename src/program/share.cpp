@@ -77,11 +77,13 @@ void elide_copies(Program& program) {
   auto note = [&](View view, int time, bool write) {
     if (view.buffer < 0) return;
     const Step& step = program.steps[static_cast<size_t>(time)];
-    const int64_t bytes = step.kernel == "qk_copy"
-                              ? static_cast<int64_t>(step.params[0])
-                              : program.buffers[static_cast<size_t>(view.buffer)].bytes - view.offset;
+    const int64_t bytes =
+        step.kernel == "qk_copy"
+            ? static_cast<int64_t>(step.params[0])
+            : program.buffers[static_cast<size_t>(view.buffer)].bytes - view.offset;
     const View root = program.resolve(view);
-    accesses[static_cast<size_t>(root.buffer)].push_back({time, root.offset, root.offset + bytes, write});
+    accesses[static_cast<size_t>(root.buffer)].push_back(
+        {time, root.offset, root.offset + bytes, write});
   };
   for (size_t t = 0; t < program.steps.size(); ++t) {
     const Step& s = program.steps[t];
@@ -111,7 +113,8 @@ void elide_copies(Program& program) {
     for (const Access& a : accesses[static_cast<size_t>(to.buffer)]) {
       const bool overlaps = a.begin < to.offset + bytes && a.end > to.offset;
       if (!overlaps || a.time == static_cast<int>(t)) continue;
-      if (a.time >= first && (a.time < static_cast<int>(t) || (a.write && a.time <= last))) clear = false;
+      if (a.time >= first && (a.time < static_cast<int>(t) || (a.write && a.time <= last)))
+        clear = false;
     }
     if (!clear) continue;
     merger.merge(from.buffer, to);
@@ -148,7 +151,8 @@ void share_in_place(Program& program) {
         const View in = merger.find(in_view), out = merger.find(out_view);
         const Buffer& source = program.buffers[static_cast<size_t>(in.buffer)];
         const Buffer& target = program.buffers[static_cast<size_t>(out.buffer)];
-        if (in.buffer == out.buffer || source.kind != BufferKind::arena || out.offset != 0) continue;
+        if (in.buffer == out.buffer || source.kind != BufferKind::arena || out.offset != 0)
+          continue;
         if (target.kind != BufferKind::arena && target.kind != BufferKind::output) continue;
         if (range(in.buffer).last != now || range(out.buffer).first != now) continue;
         bool read_twice = false;

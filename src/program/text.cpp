@@ -47,9 +47,11 @@ std::string params_text(const Step& step) {
       const uint32_t word = step.params[at++];
       float f;
       std::memcpy(&f, &word, sizeof f);
-      values += (i ? ", " : "") + (field[0] == 'f' ? float_text(f) : std::to_string(static_cast<int32_t>(word)));
+      values += (i ? ", " : "") +
+                (field[0] == 'f' ? float_text(f) : std::to_string(static_cast<int32_t>(word)));
     }
-    out += fmt::format("{}{} = {}", out.empty() ? "" : ", ", name, count == 1 ? values : "[" + values + "]");
+    out += fmt::format("{}{} = {}", out.empty() ? "" : ", ", name,
+                       count == 1 ? values : "[" + values + "]");
   }
   return "{" + out + "}";
 }
@@ -58,12 +60,14 @@ void print_steps(const Steps& steps, const std::string& pad, std::string& out) {
   for (const Step& s : steps) {
     switch (s.kind) {
       case Step::Kind::call: {
-        out += pad + s.kernel + views_text(s.in) + " -> " + views_text(s.out) + " " + params_text(s);
+        out +=
+            pad + s.kernel + views_text(s.in) + " -> " + views_text(s.out) + " " + params_text(s);
         for (auto [i, o] : s.in_place) out += fmt::format(" in_place({}, {})", i, o);
         if (s.macs) out += fmt::format(" macs({})", s.macs);
         if (!s.loc.names.empty()) {
           std::string names;
-          for (const std::string& name : s.loc.names) names += (names.empty() ? "" : ", ") + quoted(name);
+          for (const std::string& name : s.loc.names)
+            names += (names.empty() ? "" : ", ") + quoted(name);
           out += " loc(" + names + ")";
         }
         out += "\n";
@@ -77,8 +81,8 @@ void print_steps(const Steps& steps, const std::string& pad, std::string& out) {
         out += pad + "}\n";
         break;
       case Step::Kind::loop:
-        out += pad + "loop while " + view_text(s.condition) + " limit " + view_text(s.limit) + " counter " +
-               view_text(s.counter) + " {\n";
+        out += pad + "loop while " + view_text(s.condition) + " limit " + view_text(s.limit) +
+               " counter " + view_text(s.counter) + " {\n";
         print_steps(s.body, pad + "  ", out);
         out += pad + "}\n";
         break;
@@ -89,10 +93,11 @@ void print_steps(const Steps& steps, const std::string& pad, std::string& out) {
 }  // namespace
 
 std::string str(const Program& program) {
-  std::string out = fmt::format("program {} arena {} align {} state {}\n", quoted(program.name), program.arena_bytes,
-                                program.arena_align, program.state_bytes);
+  std::string out = fmt::format("program {} arena {} align {} state {}\n", quoted(program.name),
+                                program.arena_bytes, program.arena_align, program.state_bytes);
   auto ports = [&](const char* kind, const std::vector<Port>& list) {
-    for (const Port& p : list) out += fmt::format("{} %{} {} : {}\n", kind, p.buffer, quoted(p.name), str(p.type));
+    for (const Port& p : list)
+      out += fmt::format("{} %{} {} : {}\n", kind, p.buffer, quoted(p.name), str(p.type));
   };
   ports("input", program.inputs);
   ports("output", program.outputs);
@@ -100,11 +105,13 @@ std::string str(const Program& program) {
   for (size_t i = 0; i < program.buffers.size(); ++i) {
     const Buffer& b = program.buffers[i];
     if (b.alias_of >= 0) {
-      out += fmt::format("%{} = %{} + {}, {} {}\n", i, b.alias_of, b.alias_offset, b.bytes, quoted(b.name));
+      out += fmt::format("%{} = %{} + {}, {} {}\n", i, b.alias_of, b.alias_offset, b.bytes,
+                         quoted(b.name));
       continue;
     }
     out += fmt::format("%{} {} {}", i, kKinds[static_cast<int>(b.kind)], b.bytes);
-    if (b.kind == BufferKind::constant || b.kind == BufferKind::state) out += fmt::format(" #{}", b.constant);
+    if (b.kind == BufferKind::constant || b.kind == BufferKind::state)
+      out += fmt::format(" #{}", b.constant);
     if (b.slot >= 0) out += fmt::format(" [{}]", b.slot);
     if (b.offset >= 0) out += fmt::format(" @ {}", b.offset);
     out += " " + quoted(b.name) + "\n";

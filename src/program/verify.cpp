@@ -31,11 +31,13 @@ class Verifier {
       int hops = 0;
       for (int at = i; program_.buffers[static_cast<size_t>(at)].alias_of >= 0; ++hops) {
         at = program_.buffers[static_cast<size_t>(at)].alias_of;
-        if (at >= count() || hops > count()) return error(Code::bug, "buffer {} has a broken alias", i);
+        if (at >= count() || hops > count())
+          return error(Code::bug, "buffer {} has a broken alias", i);
       }
       if (b.alias_of < 0) continue;
       const View root = program_.resolve(View{i, 0});
-      if (root.offset < 0 || root.offset + b.bytes > program_.buffers[static_cast<size_t>(root.buffer)].bytes) {
+      if (root.offset < 0 ||
+          root.offset + b.bytes > program_.buffers[static_cast<size_t>(root.buffer)].bytes) {
         return error(Code::bug, "buffer {} lies outside the buffer it is a view of", i);
       }
     }
@@ -44,7 +46,8 @@ class Verifier {
 
   Result<Ok> ports(const std::vector<Port>& list, BufferKind kind, const char* what) const {
     for (const Port& p : list) {
-      if (p.buffer < 0 || p.buffer >= count() || program_.buffers[static_cast<size_t>(p.buffer)].kind != kind) {
+      if (p.buffer < 0 || p.buffer >= count() ||
+          program_.buffers[static_cast<size_t>(p.buffer)].kind != kind) {
         return error(Code::bug, "{} '{}' has no buffer", what, p.name);
       }
     }
@@ -53,9 +56,11 @@ class Verifier {
 
   Result<Ok> view(View v, const Step& step, bool written) const {
     if (v.buffer == -1) return Ok{};
-    if (v.buffer < 0 || v.buffer >= count()) return error(Code::bug, step.loc, "'{}' names no buffer", step.kernel);
+    if (v.buffer < 0 || v.buffer >= count())
+      return error(Code::bug, step.loc, "'{}' names no buffer", step.kernel);
     const Buffer& b = program_.buffers[static_cast<size_t>(v.buffer)];
-    if (v.offset < 0 || v.offset > b.bytes) return error(Code::bug, step.loc, "'{}' starts outside a buffer", step.kernel);
+    if (v.offset < 0 || v.offset > b.bytes)
+      return error(Code::bug, step.loc, "'{}' starts outside a buffer", step.kernel);
     const BufferKind kind = program_.buffers[static_cast<size_t>(program_.resolve(v).buffer)].kind;
     if (written && (kind == BufferKind::constant || kind == BufferKind::input)) {
       return error(Code::bug, step.loc, "'{}' writes to an input or a constant", step.kernel);
@@ -68,7 +73,8 @@ class Verifier {
       if (s.kind == Step::Kind::call) {
         const qk_entry* kernel = find_kernel(s.kernel);
         if (!kernel) return error(Code::bug, s.loc, "there is no kernel '{}'", s.kernel);
-        if (static_cast<int>(s.in.size()) != kernel->inputs || static_cast<int>(s.out.size()) != kernel->outputs ||
+        if (static_cast<int>(s.in.size()) != kernel->inputs ||
+            static_cast<int>(s.out.size()) != kernel->outputs ||
             s.params.size() * 4 != kernel->params_size) {
           return error(Code::bug, s.loc, "'{}' is called with the wrong arguments", s.kernel);
         }
@@ -94,9 +100,12 @@ class Verifier {
     std::vector<int> placed;
     for (int i = 0; i < count(); ++i) {
       const Buffer& b = program_.buffers[static_cast<size_t>(i)];
-      if (b.kind != BufferKind::arena || b.alias_of >= 0 || live.ranges[static_cast<size_t>(i)].empty()) continue;
+      if (b.kind != BufferKind::arena || b.alias_of >= 0 ||
+          live.ranges[static_cast<size_t>(i)].empty())
+        continue;
       if (b.offset < 0) return Ok{};
-      if (b.offset + b.bytes > program_.arena_bytes) return error(Code::bug, "buffer {} lies outside the arena", i);
+      if (b.offset + b.bytes > program_.arena_bytes)
+        return error(Code::bug, "buffer {} lies outside the arena", i);
       placed.push_back(i);
     }
     std::sort(placed.begin(), placed.end(), [&](int a, int b) {
@@ -106,7 +115,8 @@ class Verifier {
     for (int i : placed) {
       const LiveRange& r = live.ranges[static_cast<size_t>(i)];
       const Buffer& b = program_.buffers[static_cast<size_t>(i)];
-      std::erase_if(active, [&](int j) { return live.ranges[static_cast<size_t>(j)].last < r.first; });
+      std::erase_if(active,
+                    [&](int j) { return live.ranges[static_cast<size_t>(j)].last < r.first; });
       for (int j : active) {
         const Buffer& c = program_.buffers[static_cast<size_t>(j)];
         if (b.offset < c.offset + c.bytes && c.offset < b.offset + b.bytes) {

@@ -53,9 +53,12 @@ std::string render(const Diag& diag) {
 
 int exit_status(const Diag& diag) {
   switch (info(diag.code).kind) {
-    case Kind::user: return 1;
-    case Kind::unsupported: return 2;
-    case Kind::internal: return 3;
+    case Kind::user:
+      return 1;
+    case Kind::unsupported:
+      return 2;
+    case Kind::internal:
+      return 3;
   }
   return 3;
 }

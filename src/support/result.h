@@ -44,25 +44,25 @@ class [[nodiscard]] Result {
 #define QC_CONCAT(a, b) QC_CONCAT_(a, b)
 
 /// Returns the diagnostic of `expr` from the enclosing function if it failed.
-#define QC_TRY(expr)                                          \
-  do {                                                        \
-    if (auto qc_result_ = (expr); !qc_result_.ok()) {         \
-      return std::move(qc_result_).diag();                    \
-    }                                                         \
+#define QC_TRY(expr)                                  \
+  do {                                                \
+    if (auto qc_result_ = (expr); !qc_result_.ok()) { \
+      return std::move(qc_result_).diag();            \
+    }                                                 \
   } while (false)
 
 /// `QC_ASSIGN(auto x, f());` binds the value of f() or returns its diagnostic.
-#define QC_ASSIGN(declaration, expr)                                        \
-  auto QC_CONCAT(qc_result_, __LINE__) = (expr);                            \
-  if (!QC_CONCAT(qc_result_, __LINE__).ok()) {                              \
-    return std::move(QC_CONCAT(qc_result_, __LINE__)).diag();               \
-  }                                                                         \
+#define QC_ASSIGN(declaration, expr)                          \
+  auto QC_CONCAT(qc_result_, __LINE__) = (expr);              \
+  if (!QC_CONCAT(qc_result_, __LINE__).ok()) {                \
+    return std::move(QC_CONCAT(qc_result_, __LINE__)).diag(); \
+  }                                                           \
   declaration = std::move(QC_CONCAT(qc_result_, __LINE__)).value()
 
 /// Aborts with the place and the reason: a broken invariant of quantc, never a user's mistake.
-#define QC_CHECK(condition, reason)                                         \
-  do {                                                                      \
-    if (!(condition)) ::qc::check_failed(__FILE__, __LINE__, reason);       \
+#define QC_CHECK(condition, reason)                                   \
+  do {                                                                \
+    if (!(condition)) ::qc::check_failed(__FILE__, __LINE__, reason); \
   } while (false)
 
 namespace qc {

@@ -1,5 +1,5 @@
-// Fuzz target of the text form: any text gives a graph or a diagnostic, and what prints parses again
-// to the same text. Linked with libFuzzer it searches; without, it replays files.
+// Fuzz target of the text form: any text gives a graph or a diagnostic, and what prints parses
+// again to the same text. Linked with libFuzzer it searches; without, it replays files.
 #include <cstdlib>
 #include <string_view>
 

@@ -23,7 +23,8 @@ std::vector<std::string> networks() {
   for (const auto& entry : std::filesystem::directory_iterator("tests/models")) {
     const std::string extension = entry.path().extension();
     // The integer networks are not float networks; they have tests of their own.
-    if ((extension == ".onnx" || extension == ".pt2") && entry.path().stem().string().find("_q") == std::string::npos) {
+    if ((extension == ".onnx" || extension == ".pt2") &&
+        entry.path().stem().string().find("_q") == std::string::npos) {
       out.push_back(entry.path().filename());
     }
   }
@@ -48,7 +49,8 @@ int64_t counted_bound(const Program& p) {
     auto touch = [&](View v) {
       if (v.buffer < 0) return;
       int b = v.buffer;
-      while (p.buffers[static_cast<size_t>(b)].alias_of >= 0) b = p.buffers[static_cast<size_t>(b)].alias_of;
+      while (p.buffers[static_cast<size_t>(b)].alias_of >= 0)
+        b = p.buffers[static_cast<size_t>(b)].alias_of;
       if (p.buffers[static_cast<size_t>(b)].kind != BufferKind::arena) return;
       auto [it, fresh] = life.try_emplace(b, now, now);
       it->second.second = now;
@@ -61,7 +63,8 @@ int64_t counted_bound(const Program& p) {
   for (int t = 0; t < now; ++t) {
     int64_t live = 0;
     for (const auto& [buffer, range] : life) {
-      if (range.first <= t && t <= range.second) live += (p.buffers[static_cast<size_t>(buffer)].bytes + 63) / 64 * 64;
+      if (range.first <= t && t <= range.second)
+        live += (p.buffers[static_cast<size_t>(buffer)].bytes + 63) / 64 * 64;
     }
     peak = std::max(peak, live);
   }
@@ -106,7 +109,8 @@ TEST_P(Networks, EachPassCanBeSwitchedOffWithoutChangingABit) {
     auto run = run_program(program(options), inputs_);
     ASSERT_TRUE(run.ok()) << render(run.diag());
     for (size_t i = 0; i < run->outputs.size(); ++i) {
-      EXPECT_TRUE(run->outputs[i].identical(reference->outputs[i])) << what << " changes output " << i;
+      EXPECT_TRUE(run->outputs[i].identical(reference->outputs[i]))
+          << what << " changes output " << i;
     }
   };
   expect_same({}, "nothing");
@@ -138,7 +142,8 @@ TEST_P(Networks, ProgramsPrintAndParse) {
   EXPECT_EQ(str(*parsed), text);
   auto a = run_program(p, inputs_), b = run_program(*parsed, inputs_);
   ASSERT_TRUE(a.ok() && b.ok());
-  for (size_t i = 0; i < a->outputs.size(); ++i) EXPECT_TRUE(a->outputs[i].identical(b->outputs[i]));
+  for (size_t i = 0; i < a->outputs.size(); ++i)
+    EXPECT_TRUE(a->outputs[i].identical(b->outputs[i]));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Networks, testing::ValuesIn(networks()), [](const auto& info) {

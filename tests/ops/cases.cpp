@@ -37,7 +37,8 @@ Result<Ok> read_expectation(TextReader& r, Case& c) {
     return Ok{};
   }
   while (r.take_word("out")) {
-    if (c.outputs.size() == c.graph->outputs().size()) return r.fail("more 'out' lines than outputs");
+    if (c.outputs.size() == c.graph->outputs().size())
+      return r.fail("more 'out' lines than outputs");
     const Type& type = c.graph->outputs()[c.outputs.size()].value->type();
     if (!all_static(type.shape)) return r.fail("output shape " + str(type.shape) + " is not bound");
     Expected e;
@@ -59,7 +60,8 @@ Result<Case> read_case(TextReader& r, const std::string& file) {
   Result<std::unique_ptr<Graph>> graph = parse_graph(r, {.file = file, .side = nullptr});
   if (!graph.ok()) {
     c.failure = graph.diag();
-    if (!r.skip_to("error")) return c.failure->code == Code::format ? *c.failure : r.locate(*c.failure);
+    if (!r.skip_to("error"))
+      return c.failure->code == Code::format ? *c.failure : r.locate(*c.failure);
     QC_TRY(read_expectation(r, c));
     return c;
   }
@@ -105,10 +107,14 @@ Tensor random_tensor(DType dtype, std::vector<int64_t> shape, uint64_t seed) {
     state ^= state >> 7;
     state ^= state << 17;
     const double unit = static_cast<double>(state >> 11) * 0x1p-53;
-    if (dtype == DType::boolean) t.set_int(i, unit < 0.5);
-    else if (is_float(dtype)) t.set_double(i, unit * 4 - 2);
-    else if (is_signed(dtype)) t.set_int(i, static_cast<int64_t>(unit * 41) - 20);
-    else t.set_int(i, static_cast<int64_t>(unit * 21));
+    if (dtype == DType::boolean)
+      t.set_int(i, unit < 0.5);
+    else if (is_float(dtype))
+      t.set_double(i, unit * 4 - 2);
+    else if (is_signed(dtype))
+      t.set_int(i, static_cast<int64_t>(unit * 41) - 20);
+    else
+      t.set_int(i, static_cast<int64_t>(unit * 21));
   }
   return t;
 }
@@ -130,11 +136,12 @@ std::string difference(const Tensor& got, const Expected& expected) {
     }
     if (same) continue;
     std::string shown = got.size() <= 64 ? elements_text(got) : std::string();
-    return fmt::format("element {} is {}, expected {}\n    got {}", i,
-                       is_float(got.dtype()) ? float_text(got.as_double(i)) : std::to_string(got.as_int(i)),
-                       is_float(got.dtype()) ? float_text(expected.tensor.as_double(i))
-                                             : std::to_string(expected.tensor.as_int(i)),
-                       shown);
+    return fmt::format(
+        "element {} is {}, expected {}\n    got {}", i,
+        is_float(got.dtype()) ? float_text(got.as_double(i)) : std::to_string(got.as_int(i)),
+        is_float(got.dtype()) ? float_text(expected.tensor.as_double(i))
+                              : std::to_string(expected.tensor.as_int(i)),
+        shown);
   }
   return {};
 }
@@ -156,7 +163,8 @@ Result<std::vector<Tensor>> lowered(const Case& c, bool planned) {
 std::string check_error(const Case& c, const Diag& diag) {
   const std::string code = info(diag.code).name;
   if (code != c.error_code || diag.text.find(c.error_text) == std::string::npos) {
-    return fmt::format("expected error[{}] \"{}\", got {}", c.error_code, c.error_text, render(diag));
+    return fmt::format("expected error[{}] \"{}\", got {}", c.error_code, c.error_text,
+                       render(diag));
   }
   return {};
 }
@@ -169,10 +177,12 @@ std::string check(const Case& c) {
   if (c.inputs.size() != c.graph->inputs().size()) return "an input has no 'in' line";
   Result<std::vector<Tensor>> reference = interpreted(c);
   if (!reference.ok()) {
-    return c.error_code.empty() ? "interpreter: " + render(reference.diag()) : check_error(c, reference.diag());
+    return c.error_code.empty() ? "interpreter: " + render(reference.diag())
+                                : check_error(c, reference.diag());
   }
   if (!c.error_code.empty()) return fmt::format("expected error[{}], but it runs", c.error_code);
-  if (!c.outputs.empty() && c.outputs.size() != reference->size()) return "an output has no 'out' line";
+  if (!c.outputs.empty() && c.outputs.size() != reference->size())
+    return "an output has no 'out' line";
   for (size_t i = 0; i < c.outputs.size(); ++i) {
     if (auto text = difference((*reference)[i], c.outputs[i]); !text.empty()) {
       return fmt::format("interpreter: output {}: {}", i, text);
@@ -184,8 +194,10 @@ std::string check(const Case& c) {
     if (!result.ok()) return fmt::format("{}: {}", way, render(result.diag()));
     for (size_t i = 0; i < reference->size(); ++i) {
       if ((*result)[i].identical((*reference)[i])) continue;
-      return fmt::format("{}: output {} has other bits than the interpreter's\n    program     {}\n    interpreter {}",
-                         way, i, elements_text((*result)[i]), elements_text((*reference)[i]));
+      return fmt::format(
+          "{}: output {} has other bits than the interpreter's\n    program     {}\n    "
+          "interpreter {}",
+          way, i, elements_text((*result)[i]), elements_text((*reference)[i]));
     }
   }
   return {};

@@ -9,11 +9,12 @@
 //   graph (%0 "x" : f32[3]) { %1 = reshape(%0) {shape = [2]} return %1 }
 //   error[shape] "cannot reshape"
 //
-// One `in` per graph input: elements, or `in iota`, or `in random SEED`. One `out` per graph output,
-// or none, when only the agreement of all ways to run matters. `out [...] within 1e-6` allows that
-// much, relative to the larger of 1 and the expected magnitude; without it values must be equal, a NaN equal to
-// any NaN. `bind s0 = 3` before the inputs sets a symbolic dim. `error[CODE] "text"` instead of
-// outputs: building or running the graph must fail so, the message containing the text.
+// One `in` per graph input: elements, or `in iota`, or `in random SEED`. One `out` per graph
+// output, or none, when only the agreement of all ways to run matters. `out [...] within 1e-6`
+// allows that much, relative to the larger of 1 and the expected magnitude; without it values must
+// be equal, a NaN equal to any NaN. `bind s0 = 3` before the inputs sets a symbolic dim.
+// `error[CODE] "text"` instead of outputs: building or running the graph must fail so, the message
+// containing the text.
 #pragma once
 
 #include <memory>
@@ -34,11 +35,11 @@ struct Expected {
 struct Case {
   std::string name;
   size_t line = 0;
-  std::unique_ptr<Graph> graph;    // null when building it failed with `failure`
+  std::unique_ptr<Graph> graph;  // null when building it failed with `failure`
   std::optional<Diag> failure;
   std::vector<Tensor> inputs;
   std::vector<Expected> outputs;
-  std::string error_code;          // empty: no error expected
+  std::string error_code;  // empty: no error expected
   std::string error_text;
 };
 

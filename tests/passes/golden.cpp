@@ -1,7 +1,8 @@
 // Golden tests of passes: golden [--bless] FOLDER. The folder's name is the pass (or `pipeline` for
 // all of them). Each NAME.ir goes through it and must print as NAME.expected.ir; running it again
-// must change nothing; and both graphs must give the same outputs on random inputs, to the bit or, with a first
-// line `// within 1e-5`, so near relative to the larger of 1 and the expected magnitude.
+// must change nothing; and both graphs must give the same outputs on random inputs, to the bit or,
+// with a first line `// within 1e-5`, so near relative to the larger of 1 and the expected
+// magnitude.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -49,7 +50,8 @@ std::string compare(const Graph& before, const Graph& after, double within) {
   std::vector<Tensor> inputs;
   for (const Value* v : before.inputs()) {
     if (!all_static(v->shape())) return {};
-    inputs.push_back(qc::testing::random_tensor(v->dtype(), static_dims(v->shape()), inputs.size() + 1));
+    inputs.push_back(
+        qc::testing::random_tensor(v->dtype(), static_dims(v->shape()), inputs.size() + 1));
   }
   auto expected = interpret(before, inputs);
   if (!expected.ok()) return "before: " + render(expected.diag());
@@ -76,7 +78,8 @@ std::string check(const std::string& pass, const fs::path& file, bool bless) {
   auto changed = run_named(pass, **after);
   if (!changed.ok()) return render(changed.diag());
   const std::string printed = print(**after);
-  if (!*changed && printed != print(**before)) return "the pass changed the graph and says it did not";
+  if (!*changed && printed != print(**before))
+    return "the pass changed the graph and says it did not";
   fs::path golden = file;
   golden.replace_extension(".expected.ir");
   if (bless) std::ofstream(golden, std::ios::binary) << printed;
@@ -100,7 +103,8 @@ int main(int argc, char** argv) {
       continue;
     }
     const fs::path folder = fs::path(argv[i]).lexically_normal();
-    const std::string pass = (folder.has_filename() ? folder : folder.parent_path()).filename().string();
+    const std::string pass =
+        (folder.has_filename() ? folder : folder.parent_path()).filename().string();
     std::vector<fs::path> files;
     for (const auto& entry : fs::directory_iterator(folder)) {
       const std::string name = entry.path().filename().string();

@@ -46,7 +46,8 @@ class IndependenceTest : public testing::TestWithParam<std::string> {};
 TEST_P(IndependenceTest, SameBits) {
   register_all_ops();
   auto graph = load_model(GetParam());
-  if (!graph.ok() && info(graph.diag().code).kind == Kind::unsupported) GTEST_SKIP() << render(graph.diag());
+  if (!graph.ok() && info(graph.diag().code).kind == Kind::unsupported)
+    GTEST_SKIP() << render(graph.diag());
   ASSERT_TRUE(graph.ok()) << render(graph.diag());
   auto inputs = random_inputs(**graph, 7);
   ASSERT_TRUE(inputs.ok()) << render(inputs.diag());
@@ -67,14 +68,17 @@ TEST_P(IndependenceTest, SameBits) {
     auto result = run_program(*program, *inputs);
     ASSERT_TRUE(result.ok()) << describe(options) << ": " << render(result.diag());
     for (size_t i = 0; i < reference->outputs.size(); ++i) {
-      EXPECT_TRUE(result->outputs[i].identical(reference->outputs[i])) << describe(options) << ", output " << i;
+      EXPECT_TRUE(result->outputs[i].identical(reference->outputs[i]))
+          << describe(options) << ", output " << i;
     }
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, IndependenceTest, testing::ValuesIn(models()), [](const auto& p) {
   std::string name = std::filesystem::path(p.param).filename().string();
-  std::replace_if(name.begin(), name.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); },
+      '_');
   return name;
 });
 

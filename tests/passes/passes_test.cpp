@@ -33,7 +33,8 @@ TEST_F(PassesTest, NoPassNamesAnOp) {
     ++files;
     EXPECT_EQ(text.find("#include \"ops/"), std::string::npos) << entry.path();
     for (const auto& [name, op] : op_table().all()) {
-      EXPECT_EQ(text.find("\"" + std::string(name) + "\""), std::string::npos) << entry.path() << " " << name;
+      EXPECT_EQ(text.find("\"" + std::string(name) + "\""), std::string::npos)
+          << entry.path() << " " << name;
     }
   }
   EXPECT_GT(files, 10);
@@ -46,7 +47,8 @@ TEST_F(PassesTest, EveryPassHasAnOwnNameAndGoldens) {
     EXPECT_TRUE(names.insert(pass.name).second) << pass.name;
     EXPECT_GE(pass.stage, stage) << pass.name << " stands after a later stage";
     stage = pass.stage;
-    EXPECT_TRUE(std::filesystem::is_directory("tests/passes/" + std::string(pass.name))) << pass.name;
+    EXPECT_TRUE(std::filesystem::is_directory("tests/passes/" + std::string(pass.name)))
+        << pass.name;
     EXPECT_FALSE(std::string(pass.summary).empty());
   }
 }
@@ -54,10 +56,12 @@ TEST_F(PassesTest, EveryPassHasAnOwnNameAndGoldens) {
 TEST_F(PassesTest, WrongNamesAreRefused) {
   PassOptions unknown;
   unknown.stop_after = "fold_everything";
-  EXPECT_NE(failure(unknown).find("there is no pass 'fold_everything' (passes: fold_constants, "), std::string::npos);
+  EXPECT_NE(failure(unknown).find("there is no pass 'fold_everything' (passes: fold_constants, "),
+            std::string::npos);
   PassOptions contract;
   contract.disabled = {"fold_constants"};
-  EXPECT_EQ(failure(contract), "pass 'fold_constants' makes the contract graph and cannot be switched off");
+  EXPECT_EQ(failure(contract),
+            "pass 'fold_constants' makes the contract graph and cannot be switched off");
 }
 
 TEST_F(PassesTest, StopsAndReports) {
@@ -68,7 +72,8 @@ TEST_F(PassesTest, StopsAndReports) {
   options.stop_after = "remove_no_ops";
   std::string story;
   options.observe = [&](const Pass& pass, bool changed, double, const Graph& graph) {
-    story += std::string(pass.name) + (changed ? "*" : "") + std::to_string(graph.node_count()) + " ";
+    story +=
+        std::string(pass.name) + (changed ? "*" : "") + std::to_string(graph.node_count()) + " ";
   };
   PassContext context;
   ASSERT_TRUE(run_passes(**g, options, context).ok());

@@ -24,7 +24,8 @@ std::optional<size_t> field_index(const Step& step, std::string_view wanted) {
   size_t index = 0;
   while (!fields.empty()) {
     const size_t comma = fields.find(',');
-    std::string_view name = fields.substr(2, comma == std::string_view::npos ? std::string_view::npos : comma - 2);
+    std::string_view name =
+        fields.substr(2, comma == std::string_view::npos ? std::string_view::npos : comma - 2);
     fields = comma == std::string_view::npos ? std::string_view{} : fields.substr(comma + 1);
     size_t count = 1;
     if (const size_t bracket = name.find('['); bracket != std::string_view::npos) {
@@ -45,7 +46,8 @@ bool in_some_call(Program& p, std::string_view prefix, const std::function<bool(
   return false;
 }
 
-PlantedBug field(std::string name, std::string prefix, std::string member, std::function<bool(int32_t&)> change) {
+PlantedBug field(std::string name, std::string prefix, std::string member,
+                 std::function<bool(int32_t&)> change) {
   return {std::move(name), [=](Program& p) {
             return in_some_call(p, prefix, [&](Step& s) {
               auto at = field_index(s, member);
@@ -59,7 +61,8 @@ PlantedBug field(std::string name, std::string prefix, std::string member, std::
           }};
 }
 
-PlantedBug number(std::string name, std::string prefix, std::string member, std::function<float(float)> change) {
+PlantedBug number(std::string name, std::string prefix, std::string member,
+                  std::function<float(float)> change) {
   return {std::move(name), [=](Program& p) {
             return in_some_call(p, prefix, [&](Step& s) {
               auto at = field_index(s, member);
@@ -104,7 +107,8 @@ int64_t bytes_at(const Program& p, View v) {
 
 bool swap_operands(Program& p, std::string_view prefix) {
   return in_some_call(p, prefix, [&](Step& s) {
-    if (s.in.size() < 2 || s.in[0] == s.in[1] || bytes_at(p, s.in[0]) != bytes_at(p, s.in[1])) return false;
+    if (s.in.size() < 2 || s.in[0] == s.in[1] || bytes_at(p, s.in[0]) != bytes_at(p, s.in[1]))
+      return false;
     std::swap(s.in[0], s.in[1]);
     return true;
   });
@@ -125,8 +129,11 @@ bool overlap(Program& p) {
     for (size_t b = 0; b < a; ++b) {
       Buffer &x = p.buffers[a], &y = p.buffers[b];
       const LiveRange &r = live.ranges[a], &q = live.ranges[b];
-      if (x.kind != BufferKind::arena || y.kind != BufferKind::arena || x.alias_of >= 0 || y.alias_of >= 0) continue;
-      if (r.empty() || q.empty() || r.last <= q.first || q.last <= r.first || x.offset == y.offset) continue;
+      if (x.kind != BufferKind::arena || y.kind != BufferKind::arena || x.alias_of >= 0 ||
+          y.alias_of >= 0)
+        continue;
+      if (r.empty() || q.empty() || r.last <= q.first || q.last <= r.first || x.offset == y.offset)
+        continue;
       if (y.offset + x.bytes > p.arena_bytes) continue;
       x.offset = y.offset;
       return true;
@@ -173,7 +180,9 @@ bool wrong_operand(Program& p) {
     for (View& v : s.in) {
       if (v.buffer < 0) continue;
       for (const Port& port : p.inputs) {
-        if (port.buffer == v.buffer || p.buffers[static_cast<size_t>(port.buffer)].bytes < bytes_at(p, v)) continue;
+        if (port.buffer == v.buffer ||
+            p.buffers[static_cast<size_t>(port.buffer)].bytes < bytes_at(p, v))
+          continue;
         v = View{port.buffer, 0};
         return true;
       }
@@ -202,10 +211,14 @@ std::vector<PlantedBug> planted_bugs() {
       {"a view starts at the wrong byte", wrong_alias},
       {"a call reads the wrong operand", wrong_operand},
       {"a constant is zeroed", zero_constant},
-      {"operands of a subtraction are swapped", [](Program& p) { return swap_operands(p, "qk_binary_sub_"); }},
-      {"operands of a division are swapped", [](Program& p) { return swap_operands(p, "qk_binary_div_"); }},
-      {"the bias of a convolution is dropped", [](Program& p) { return drop_operand(p, "qk_conv", 2); }},
-      {"the bias of a linear layer is dropped", [](Program& p) { return drop_operand(p, "qk_gemm", 2); }},
+      {"operands of a subtraction are swapped",
+       [](Program& p) { return swap_operands(p, "qk_binary_sub_"); }},
+      {"operands of a division are swapped",
+       [](Program& p) { return swap_operands(p, "qk_binary_div_"); }},
+      {"the bias of a convolution is dropped",
+       [](Program& p) { return drop_operand(p, "qk_conv", 2); }},
+      {"the bias of a linear layer is dropped",
+       [](Program& p) { return drop_operand(p, "qk_gemm", 2); }},
       other_kernel("max for min", "qk_binary_min_", "qk_binary_max_"),
       other_kernel("ceil for floor", "qk_unary_floor_", "qk_unary_ceil_"),
       other_kernel("less-or-equal for less", "qk_compare_lt_", "qk_compare_le_"),

@@ -1,5 +1,6 @@
-// Random graphs: interpreter, in-process program and generated C must give the same bits. The number
-// of graphs comes from QUANTC_RANDOM_GRAPHS (default 300), the first seed from QUANTC_RANDOM_SEED.
+// Random graphs: interpreter, in-process program and generated C must give the same bits. The
+// number of graphs comes from QUANTC_RANDOM_GRAPHS (default 300), the first seed from
+// QUANTC_RANDOM_SEED.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -82,8 +83,8 @@ TEST(RandomGraphs, EveryOpHasASamplerOrAReason) {
   const Samplers& all = samplers();
   for (const auto& [name, entry] : op_table().all()) {
     const std::string op(name);
-    EXPECT_TRUE(all.all().contains(op) || all.skipped().contains(op)) << op << " is missing: add src/ops/" << entry.folder
-                                                                      << "/sample.cpp";
+    EXPECT_TRUE(all.all().contains(op) || all.skipped().contains(op))
+        << op << " is missing: add src/ops/" << entry.folder << "/sample.cpp";
   }
 }
 
@@ -100,10 +101,12 @@ TEST(RandomGraphs, CoverOpsAndPairs) {
       for (const Value* v : n->inputs()) {
         if (v && !v->is_constant()) takes[std::string(n->op())].insert(v->dtype());
       }
-      for (size_t k = 0; k < n->output_count(); ++k) gives[std::string(n->op())].insert(n->output(k)->dtype());
+      for (size_t k = 0; k < n->output_count(); ++k)
+        gives[std::string(n->op())].insert(n->output(k)->dtype());
     }
   }
-  for (const auto& [op, sampler] : samplers().all()) EXPECT_TRUE(ops.contains(op)) << op << " never appeared";
+  for (const auto& [op, sampler] : samplers().all())
+    EXPECT_TRUE(ops.contains(op)) << op << " never appeared";
   size_t possible = 0, seen = 0;
   for (const auto& [producer, out] : gives) {
     for (const auto& [consumer, in] : takes) {
@@ -135,7 +138,9 @@ TEST(RandomGraphs, InterpreterProgramAndCAgree) {
                                << print(*random_graph(seed, 5 + static_cast<int>(seed % 56)));
       auto run = run_program(sample->program, sample->inputs);
       ASSERT_TRUE(run.ok()) << render(run.diag());
-      EXPECT_EQ(first_difference(run->outputs, sample->expected), "") << "seed " << seed << ", in process\n" << sample->text;
+      EXPECT_EQ(first_difference(run->outputs, sample->expected), "")
+          << "seed " << seed << ", in process\n"
+          << sample->text;
       const std::string name = fmt::format("g{}", seed);
       auto emitted = emit_c(batch, name, sample->program);
       ASSERT_TRUE(emitted.ok()) << render(emitted.diag());
@@ -143,7 +148,8 @@ TEST(RandomGraphs, InterpreterProgramAndCAgree) {
     }
     auto failed = build_c(batch, 2);
     ASSERT_TRUE(failed.ok()) << render(failed.diag());
-    for (const auto& [name, message] : *failed) ADD_FAILURE() << name << " does not compile: " << message;
+    for (const auto& [name, message] : *failed)
+      ADD_FAILURE() << name << " does not compile: " << message;
     auto library = CBatch::open(batch);
     ASSERT_TRUE(library.ok()) << render(library.diag());
     for (const auto& [name, sample] : samples) {

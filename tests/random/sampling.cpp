@@ -45,15 +45,19 @@ Value* Sampling::input(DType dtype, const Ints& shape) {
 Value* Sampling::constant(DType dtype, const Ints& shape, int64_t lo, int64_t hi) {
   Tensor t(dtype, shape);
   for (int64_t i = 0; i < t.size(); ++i) {
-    if (is_float(dtype)) t.set_double(i, static_cast<double>(between(-1024, 1024)) / 512.0);
-    else if (dtype == DType::boolean) t.set_int(i, below(2));
-    else t.set_int(i, between(lo, hi));
+    if (is_float(dtype))
+      t.set_double(i, static_cast<double>(between(-1024, 1024)) / 512.0);
+    else if (dtype == DType::boolean)
+      t.set_int(i, below(2));
+    else
+      t.set_int(i, between(lo, hi));
   }
   return graph_->constant(std::move(t));
 }
 
 Value* Sampling::constant_ints(const Ints& values) {
-  return graph_->constant(Tensor::of<int64_t>(DType::i64, {static_cast<int64_t>(values.size())}, values));
+  return graph_->constant(
+      Tensor::of<int64_t>(DType::i64, {static_cast<int64_t>(values.size())}, values));
 }
 
 Value* Sampling::find(const std::function<bool(const Value&)>& fits) {
@@ -64,8 +68,9 @@ Value* Sampling::find(const std::function<bool(const Value&)>& fits) {
   if (found.empty()) return nullptr;
   // Late values more often, so that graphs grow deep.
   const size_t n = found.size();
-  const size_t at = chance(60) ? n - 1 - static_cast<size_t>(below(static_cast<int64_t>(std::min<size_t>(n, 3))))
-                               : static_cast<size_t>(below(static_cast<int64_t>(n)));
+  const size_t at =
+      chance(60) ? n - 1 - static_cast<size_t>(below(static_cast<int64_t>(std::min<size_t>(n, 3))))
+                 : static_cast<size_t>(below(static_cast<int64_t>(n)));
   return found[at];
 }
 
@@ -86,7 +91,8 @@ Value* Sampling::emit(std::string_view op, std::vector<Value*> inputs, const Att
       if (d.value() == 0) return nullptr;
     }
   }
-  Result<Value*> v = graph_->emit(op, std::move(inputs), attrs, Loc{{}, {"n" + std::to_string(values_.size())}, {}});
+  Result<Value*> v = graph_->emit(op, std::move(inputs), attrs,
+                                  Loc{{}, {"n" + std::to_string(values_.size())}, {}});
   if (!v.ok()) return nullptr;
   Node* node = (*v)->def();
   for (size_t i = 0; i < node->output_count(); ++i) {
@@ -104,9 +110,9 @@ namespace {
 
 /// Operands of one shape, or shapes that broadcast to it, of a type the op takes.
 void sample_elementwise(Sampling& s, const OpEntry& op) {
-  static const std::vector<DType> kTypes = {DType::f32, DType::f32, DType::f32, DType::f32, DType::boolean,
-                                            DType::i64, DType::i32, DType::u8,  DType::i8,  DType::f64,
-                                            DType::f16, DType::bf16};
+  static const std::vector<DType> kTypes = {DType::f32,     DType::f32, DType::f32, DType::f32,
+                                            DType::boolean, DType::i64, DType::i32, DType::u8,
+                                            DType::i8,      DType::f64, DType::f16, DType::bf16};
   const int most = op.info->max_inputs < 0 ? 3 : op.info->max_inputs;
   const int count = static_cast<int>(s.between(op.info->min_inputs, most));
   for (int attempt = 0; attempt < 12; ++attempt) {
@@ -117,8 +123,10 @@ void sample_elementwise(Sampling& s, const OpEntry& op) {
       const DType second = s.chance(80) ? dtype : s.pick(kTypes);
       Ints shape = static_dims(first->shape());
       for (int64_t& d : shape) d = s.chance(25) ? 1 : d;
-      if (!shape.empty() && s.chance(20)) shape.erase(shape.begin(), shape.begin() + s.below(static_cast<int64_t>(shape.size())));
-      Value* other = s.find([&](const Value& v) { return v.dtype() == second && v.shape() == first->shape(); });
+      if (!shape.empty() && s.chance(20))
+        shape.erase(shape.begin(), shape.begin() + s.below(static_cast<int64_t>(shape.size())));
+      Value* other = s.find(
+          [&](const Value& v) { return v.dtype() == second && v.shape() == first->shape(); });
       if (!other || s.chance(40)) other = s.constant(second, shape, 1, 5);
       inputs.push_back(other);
     }
@@ -146,7 +154,8 @@ const Samplers& samplers() {
   return all;
 }
 
-std::unique_ptr<Graph> random_graph(uint64_t seed, int nodes, std::string_view first, std::string_view then) {
+std::unique_ptr<Graph> random_graph(uint64_t seed, int nodes, std::string_view first,
+                                    std::string_view then) {
   Sampling s(seed);
   std::vector<const Sampler*> list;
   for (const auto& [name, sampler] : samplers().all()) list.push_back(&sampler);
@@ -157,7 +166,8 @@ std::unique_ptr<Graph> random_graph(uint64_t seed, int nodes, std::string_view f
   };
   if (!first.empty()) use(first);
   if (!then.empty()) use(then);
-  for (int tries = 0; static_cast<int>(s.graph().node_count()) < nodes && tries < nodes * 8; ++tries) {
+  for (int tries = 0; static_cast<int>(s.graph().node_count()) < nodes && tries < nodes * 8;
+       ++tries) {
     (*s.pick(list))(s);
   }
   // Everything nobody reads is an output; at least one.
@@ -165,7 +175,8 @@ std::unique_ptr<Graph> random_graph(uint64_t seed, int nodes, std::string_view f
   int outputs = 0;
   for (Node* n = g.first(); n; n = n->next()) {
     for (size_t i = 0; i < n->output_count(); ++i) {
-      if (!n->output(i)->has_uses() || s.chance(5)) g.add_output("y" + std::to_string(outputs++), n->output(i));
+      if (!n->output(i)->has_uses() || s.chance(5))
+        g.add_output("y" + std::to_string(outputs++), n->output(i));
     }
   }
   if (outputs == 0) g.add_output("y0", g.inputs()[0]);
@@ -179,9 +190,12 @@ std::vector<Tensor> random_tensors(const Graph& graph, uint64_t seed) {
     Tensor t(v->dtype(), static_dims(v->shape()));
     for (int64_t i = 0; i < t.size(); ++i) {
       const int64_t r = static_cast<int64_t>(random() % 4097) - 2048;
-      if (v->dtype() == DType::boolean) t.set_int(i, r & 1);
-      else if (is_float(v->dtype())) t.set_double(i, static_cast<double>(r) / 700.0);
-      else t.set_int(i, ((r % 5) + 5) % 5);
+      if (v->dtype() == DType::boolean)
+        t.set_int(i, r & 1);
+      else if (is_float(v->dtype()))
+        t.set_double(i, static_cast<double>(r) / 700.0);
+      else
+        t.set_int(i, ((r % 5) + 5) % 5);
     }
     out.push_back(std::move(t));
   }

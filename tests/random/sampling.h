@@ -1,5 +1,5 @@
-// Random graphs for tests. An op folder says how to use its ops in one by a file `sample.cpp`, built
-// into the tests only, that defines
+// Random graphs for tests. An op folder says how to use its ops in one by a file `sample.cpp`,
+// built into the tests only, that defines
 //   void sample_<op>(qc::Samplers&);
 // Elementwise ops need none: any fitting operands will do.
 #pragma once
@@ -33,13 +33,16 @@ class Sampling {
   const T& pick(const std::vector<T>& list) {
     return list[static_cast<size_t>(below(static_cast<int64_t>(list.size())))];
   }
-  /// A size: often 1 or odd, sometimes over 64; a shape of `rank` such sizes, at most `limit` elements.
+  /// A size: often 1 or odd, sometimes over 64; a shape of `rank` such sizes, at most `limit`
+  /// elements.
   int64_t size();
   Ints shape(int64_t rank, int64_t limit = 4096);
 
   /// A value made so far (or, failing that, a new input) of this type and a rank in the range.
   Value* value(DType dtype, int64_t min_rank, int64_t max_rank);
-  Value* floats(int64_t min_rank, int64_t max_rank) { return value(DType::f32, min_rank, max_rank); }
+  Value* floats(int64_t min_rank, int64_t max_rank) {
+    return value(DType::f32, min_rank, max_rank);
+  }
   /// A value made so far that fits; null when there is none.
   Value* find(const std::function<bool(const Value&)>& fits);
   Value* input(DType dtype, const Ints& shape);
@@ -47,7 +50,8 @@ class Sampling {
   Value* constant(DType dtype, const Ints& shape, int64_t lo = 0, int64_t hi = 3);
   Value* constant_ints(const Ints& values);
 
-  /// Adds a node; the first output is remembered for later use. Null when the op refuses the operands.
+  /// Adds a node; the first output is remembered for later use. Null when the op refuses the
+  /// operands.
   Value* emit(std::string_view op, std::vector<Value*> inputs, const AttrMap& attrs = {});
 
   const std::vector<Value*>& values() const { return values_; }
@@ -81,8 +85,8 @@ class Samplers {
 /// Samplers of every op: those of the op folders, and a general one for each elementwise op.
 const Samplers& samplers();
 
-/// A valid graph of about `nodes` nodes. With `first` and `then`, a use of op `first` whose result op
-/// `then` reads is tried early on.
+/// A valid graph of about `nodes` nodes. With `first` and `then`, a use of op `first` whose result
+/// op `then` reads is tried early on.
 std::unique_ptr<Graph> random_graph(uint64_t seed, int nodes, std::string_view first = {},
                                     std::string_view then = {});
 

@@ -47,7 +47,8 @@ TEST(DimTest, SubstitutionGivesNumbers) {
 }
 
 TEST(DimTest, BadTextIsRefused) {
-  for (const char* text : {"", "1 +", "(1", "s0 s1", "f(1, 2)", "99999999999999999999", "a ** b", "max(1)"}) {
+  for (const char* text :
+       {"", "1 +", "(1", "s0 s1", "f(1, 2)", "99999999999999999999", "a ** b", "max(1)"}) {
     EXPECT_FALSE(Dim::parse(text).ok()) << text;
   }
   EXPECT_FALSE(Dim::parse(std::string(10000, '(')).ok());

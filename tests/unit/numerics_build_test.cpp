@@ -182,7 +182,10 @@ TEST(NumericsLint, FindsASumOfProducts) {
 
 TEST(NumericsLint, NoNumericsSourceAddsToAProduct) {
   // Integer arithmetic.
-  const std::set<std::string> integers = {"y0*width+x0", "y0*width+x1", "y1*width+x0", "y1*width+x1",
+  const std::set<std::string> integers = {"y0*width+x0",
+                                          "y0*width+x1",
+                                          "y1*width+x0",
+                                          "y1*width+x1",
                                           "a1*b0+((a0*b0)>>32)",
                                           "a0*b1+(mid&0xffffffffu)",
                                           "a1*b1+(mid>>32)+(mid2>>32)",

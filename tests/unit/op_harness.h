@@ -19,9 +19,12 @@ inline Tensor random_tensor(DType dtype, Ints shape, uint32_t seed) {
   Tensor t(dtype, std::move(shape));
   for (int64_t i = 0; i < t.size(); ++i) {
     const double u = static_cast<double>(rng()) / 4294967296.0;
-    if (dtype == DType::boolean) t.set_int(i, u < 0.5);
-    else if (is_float(dtype)) t.set_double(i, i % 13 == 5 ? -0.0 : (u - 0.4) * 6);
-    else t.set_int(i, static_cast<int64_t>(u * 14) - (is_signed(dtype) ? 6 : 0));
+    if (dtype == DType::boolean)
+      t.set_int(i, u < 0.5);
+    else if (is_float(dtype))
+      t.set_double(i, i % 13 == 5 ? -0.0 : (u - 0.4) * 6);
+    else
+      t.set_int(i, static_cast<int64_t>(u * 14) - (is_signed(dtype) ? 6 : 0));
   }
   return t;
 }
@@ -53,7 +56,8 @@ struct Operand {
 };
 
 /// Runs one op in the interpreter and through its kernels; both must give the same bits.
-inline Result<std::vector<Tensor>> run_all(std::string_view op, const std::vector<Operand>& operands,
+inline Result<std::vector<Tensor>> run_all(std::string_view op,
+                                           const std::vector<Operand>& operands,
                                            const AttrMap& attrs = {}) {
   const auto build = [&](Graph& graph, bool with_layout) -> Result<Node*> {
     std::vector<Value*> values;
@@ -63,7 +67,8 @@ inline Result<std::vector<Tensor>> run_all(std::string_view op, const std::vecto
       values.push_back(graph.add_input("x", type));
     }
     QC_ASSIGN(Value * y, graph.emit(op, values, attrs, {}));
-    for (size_t i = 0; i < y->def()->output_count(); ++i) graph.add_output("y", y->def()->output(i));
+    for (size_t i = 0; i < y->def()->output_count(); ++i)
+      graph.add_output("y", y->def()->output(i));
     return y->def();
   };
   std::vector<Tensor> inputs, physical;

@@ -7,8 +7,9 @@
 namespace qc {
 namespace {
 
-constexpr DType kTypes[] = {DType::f32, DType::f64, DType::f16, DType::bf16, DType::i8,  DType::i16, DType::i32,
-                            DType::i64, DType::u8,  DType::u16, DType::u32,  DType::u64, DType::boolean};
+constexpr DType kTypes[] = {DType::f32, DType::f64, DType::f16,    DType::bf16, DType::i8,
+                            DType::i16, DType::i32, DType::i64,    DType::u8,   DType::u16,
+                            DType::u32, DType::u64, DType::boolean};
 
 int run_folder(std::string_view folder, const std::vector<std::vector<Operand>>& (*make)(DType)) {
   int runs = 0;
@@ -43,7 +44,9 @@ TEST(Elementwise, BinaryKernelsGiveTheInterpretersBits) {
   register_all_ops();
   const int runs = run_folder("binary", [](DType t) -> const std::vector<std::vector<Operand>>& {
     static std::vector<std::vector<Operand>> cases;
-    const auto r = [t](Ints shape, uint32_t seed) { return random_tensor(t, std::move(shape), seed); };
+    const auto r = [t](Ints shape, uint32_t seed) {
+      return random_tensor(t, std::move(shape), seed);
+    };
     cases = {
         {{r({3, 5, 7}, 1)}, {r({3, 5, 7}, 2)}},
         {{r({3, 5, 7}, 3)}, {r({}, 4)}},
@@ -69,13 +72,18 @@ TEST(Elementwise, WhereTakesEveryType) {
   for (DType t : kTypes) {
     const Tensor c = random_tensor(DType::boolean, {2, 5, 3, 4}, 1);
     for (bool last : {false, true}) {
-      ASSERT_TRUE(run_both("where", {{c, last}, {random_tensor(t, {2, 5, 3, 4}, 2), last},
-                                     {random_tensor(t, {}, 3)}}).ok());
-      ASSERT_TRUE(run_both("where", {{c, last}, {random_tensor(t, {1}, 2)},
-                                     {random_tensor(t, {2, 5, 3, 4}, 3), last}}).ok());
+      ASSERT_TRUE(run_both("where", {{c, last},
+                                     {random_tensor(t, {2, 5, 3, 4}, 2), last},
+                                     {random_tensor(t, {}, 3)}})
+                      .ok());
+      ASSERT_TRUE(run_both("where", {{c, last},
+                                     {random_tensor(t, {1}, 2)},
+                                     {random_tensor(t, {2, 5, 3, 4}, 3), last}})
+                      .ok());
       ASSERT_TRUE(run_both("where", {{random_tensor(DType::boolean, {3, 1}, 1)},
                                      {random_tensor(t, {5, 1, 1}, 2)},
-                                     {random_tensor(t, {2, 5, 3, 4}, 3), last}}).ok());
+                                     {random_tensor(t, {2, 5, 3, 4}, 3), last}})
+                      .ok());
     }
   }
 }
@@ -106,20 +114,26 @@ TEST(Elementwise, KnownValues) {
   EXPECT_EQ(values_of(run_both("mod", {a, b})), (V{1, 1, -1, -1}));
   EXPECT_EQ(values_of(run_both("fmod", {a, b})), (V{1, -1, 1, -1}));
   EXPECT_EQ(values_of(run_both("square", {list(DType::f32, {-3, 1.5})})), (V{9, 2.25}));
-  EXPECT_EQ(values_of(run_both("shrink", {list(DType::f32, {-2, 0.25, 2})}, {{"lambd", 0.5}, {"bias", 0.5}})),
+  EXPECT_EQ(values_of(run_both("shrink", {list(DType::f32, {-2, 0.25, 2})},
+                               {{"lambd", 0.5}, {"bias", 0.5}})),
             (V{-1.5, 0, 1.5}));
-  EXPECT_EQ(values_of(run_both("leaky_relu", {list(DType::f32, {-2, 3})}, {{"alpha", 0.25}})), (V{-0.5, 3}));
+  EXPECT_EQ(values_of(run_both("leaky_relu", {list(DType::f32, {-2, 3})}, {{"alpha", 0.25}})),
+            (V{-0.5, 3}));
   const double nan = std::nan("");
-  EXPECT_TRUE(std::isnan(values_of(run_both("max", {list(DType::f32, {nan}), list(DType::f32, {1})}))[0]));
-  EXPECT_EQ(values_of(run_both("eq", {list(DType::f32, {nan, 1}), list(DType::f32, {nan, 1})})), (V{0, 1}));
+  EXPECT_TRUE(
+      std::isnan(values_of(run_both("max", {list(DType::f32, {nan}), list(DType::f32, {1})}))[0]));
+  EXPECT_EQ(values_of(run_both("eq", {list(DType::f32, {nan, 1}), list(DType::f32, {nan, 1})})),
+            (V{0, 1}));
 }
 
 TEST(Elementwise, RefusesWhatDoesNotFit) {
   register_all_ops();
-  EXPECT_EQ(code_of(run_both("add", {list(DType::f32, {1, 2}), list(DType::f32, {1, 2, 3})})), Code::shape);
+  EXPECT_EQ(code_of(run_both("add", {list(DType::f32, {1, 2}), list(DType::f32, {1, 2, 3})})),
+            Code::shape);
   EXPECT_EQ(code_of(run_both("add", {list(DType::f32, {1}), list(DType::i32, {1})})), Code::type);
   EXPECT_EQ(code_of(run_both("exp", {list(DType::i32, {1})})), Code::type);
-  EXPECT_EQ(code_of(run_both("logical_and", {list(DType::f32, {1}), list(DType::f32, {1})})), Code::type);
+  EXPECT_EQ(code_of(run_both("logical_and", {list(DType::f32, {1}), list(DType::f32, {1})})),
+            Code::type);
 }
 
 TEST(Elementwise, ShapeArithmeticStaysSymbolic) {

@@ -6,8 +6,9 @@
 namespace qc {
 namespace {
 
-constexpr DType kTypes[] = {DType::f32, DType::f64, DType::f16, DType::bf16, DType::i8,  DType::i16, DType::i32,
-                            DType::i64, DType::u8,  DType::u16, DType::u32,  DType::u64, DType::boolean};
+constexpr DType kTypes[] = {DType::f32, DType::f64, DType::f16,    DType::bf16, DType::i8,
+                            DType::i16, DType::i32, DType::i64,    DType::u8,   DType::u16,
+                            DType::u32, DType::u64, DType::boolean};
 using V = std::vector<double>;
 
 TEST(Reduce, KernelsGiveTheInterpretersBits) {
@@ -18,14 +19,19 @@ TEST(Reduce, KernelsGiveTheInterpretersBits) {
     int here = 0;
     for (DType t : kTypes) {
       for (bool keepdims : {false, true}) {
-        for (const Ints& axes : {Ints{}, Ints{0}, Ints{1}, Ints{3}, Ints{2, 3}, Ints{1, 3}, Ints{0, 1, 2}, Ints{-3, 2, 3}}) {
+        for (const Ints& axes : {Ints{}, Ints{0}, Ints{1}, Ints{3}, Ints{2, 3}, Ints{1, 3},
+                                 Ints{0, 1, 2}, Ints{-3, 2, 3}}) {
           const AttrMap attrs = {{"axes", axes}, {"keepdims", keepdims}};
           for (bool last : {false, true}) {
             here += run_both(name, {{random_tensor(t, {2, 21, 5, 7}, 1), last}}, attrs).ok();
           }
         }
-        here += run_both(name, {{random_tensor(t, {3, 100}, 2)}}, {{"axes", Ints{1}}, {"keepdims", keepdims}}).ok();
-        here += run_both(name, {{random_tensor(t, {3, 0, 4}, 3)}}, {{"axes", Ints{1}}, {"keepdims", keepdims}}).ok();
+        here += run_both(name, {{random_tensor(t, {3, 100}, 2)}},
+                         {{"axes", Ints{1}}, {"keepdims", keepdims}})
+                    .ok();
+        here += run_both(name, {{random_tensor(t, {3, 0, 4}, 3)}},
+                         {{"axes", Ints{1}}, {"keepdims", keepdims}})
+                    .ok();
       }
     }
     EXPECT_GT(here, 0) << name;
@@ -43,13 +49,16 @@ TEST(Reduce, KnownValues) {
   EXPECT_EQ(values_of(run_both("reduce_var", {x}, rows)), (V{1, 1}));
   EXPECT_EQ(values_of(run_both("reduce_sum_square", {x}, rows)), (V{14, 77}));
   EXPECT_EQ(values_of(run_both("reduce_prod", {x}, all)), (V{720}));
-  EXPECT_EQ(values_of(run_both("reduce_max", {x}, {{"axes", Ints{0}}, {"keepdims", false}})), (V{4, 5, 6}));
+  EXPECT_EQ(values_of(run_both("reduce_max", {x}, {{"axes", Ints{0}}, {"keepdims", false}})),
+            (V{4, 5, 6}));
   AttrMap biased = rows;
   biased["correction"] = 0.0;
   EXPECT_FLOAT_EQ(static_cast<float>(values_of(run_both("reduce_var", {x}, biased))[0]), 2.0f / 3);
   const double inf = kInf;
-  EXPECT_EQ(values_of(run_both("reduce_log_sum_exp", {list(DType::f32, {-inf, -inf})}, all)), (V{-inf}));
-  EXPECT_EQ(values_of(run_both("reduce_log_sum_exp", {list(DType::f32, {1000, 1000 - 200})}, all)), (V{1000}));
+  EXPECT_EQ(values_of(run_both("reduce_log_sum_exp", {list(DType::f32, {-inf, -inf})}, all)),
+            (V{-inf}));
+  EXPECT_EQ(values_of(run_both("reduce_log_sum_exp", {list(DType::f32, {1000, 1000 - 200})}, all)),
+            (V{1000}));
   const Operand none = list(DType::f32, {}, {2, 0});
   EXPECT_EQ(values_of(run_both("reduce_max", {none}, rows)), (V{-inf, -inf}));
   EXPECT_EQ(values_of(run_both("reduce_all", {list(DType::boolean, {}, {1, 0})}, rows)), (V{1}));
@@ -76,7 +85,8 @@ TEST(Reduce, SearchesAndScansGiveTheInterpretersBits) {
           const std::string_view name(op);
           if (name == "sort") attrs["k"] = Dim(3), attrs["descending"] = flag;
           if (name.starts_with("arg")) attrs["select_last"] = flag, attrs["keepdims"] = flag;
-          if (name == "cumsum" || name == "cumprod") attrs["exclusive"] = flag, attrs["reverse"] = axis == 0;
+          if (name == "cumsum" || name == "cumprod")
+            attrs["exclusive"] = flag, attrs["reverse"] = axis == 0;
           runs += run_all(op, {{random_tensor(t, {3, 37, 5}, 4)}}, attrs).ok();
         }
       }
@@ -84,7 +94,8 @@ TEST(Reduce, SearchesAndScansGiveTheInterpretersBits) {
     EXPECT_GE(runs, 72) << op;
   }
   EXPECT_TRUE(run_all("histogram", {{random_tensor(DType::f32, {200}, 5)}},
-                      {{"bins", int64_t{7}}, {"low", -1.0}, {"high", 2.0}}).ok());
+                      {{"bins", int64_t{7}}, {"low", -1.0}, {"high", 2.0}})
+                  .ok());
 }
 
 TEST(Reduce, SearchesAndScansKnownValues) {
@@ -92,7 +103,8 @@ TEST(Reduce, SearchesAndScansKnownValues) {
   const double nan = std::nan("");
   const Operand x = list(DType::f32, {2, 5, 1, 5, 1});
   const auto at = [&](const char* op, const Operand& v, bool last) {
-    return values_of(run_both(op, {v}, {{"axis", int64_t{0}}, {"keepdims", false}, {"select_last", last}}));
+    return values_of(
+        run_both(op, {v}, {{"axis", int64_t{0}}, {"keepdims", false}, {"select_last", last}}));
   };
   EXPECT_EQ(at("argmax", x, false), (V{1}));
   EXPECT_EQ(at("argmax", x, true), (V{3}));
@@ -101,14 +113,16 @@ TEST(Reduce, SearchesAndScansKnownValues) {
   EXPECT_EQ(at("argmax", with_nan, false), (V{1}));
   EXPECT_EQ(at("argmin", with_nan, false), (V{1}));
   const auto order = [&](const Operand& v, bool descending) {
-    auto r = run_all("sort", {v}, {{"axis", int64_t{0}}, {"k", Dim(4)}, {"descending", descending}});
+    auto r =
+        run_all("sort", {v}, {{"axis", int64_t{0}}, {"k", Dim(4)}, {"descending", descending}});
     return r.ok() ? values_of((*r)[1]) : V{};
   };
   EXPECT_EQ(order(x, true), (V{1, 3, 0, 2}));
   EXPECT_EQ(order(x, false), (V{2, 4, 0, 1}));
   EXPECT_EQ(order(with_nan, true), (V{1, 3, 2, 0}));
   EXPECT_EQ(order(with_nan, false), (V{0, 2, 1, 3}));
-  EXPECT_EQ(values_of(run_both("cumsum", {x}, {{"axis", int64_t{0}}, {"exclusive", true}, {"reverse", true}})),
+  EXPECT_EQ(values_of(run_both("cumsum", {x},
+                               {{"axis", int64_t{0}}, {"exclusive", true}, {"reverse", true}})),
             (V{12, 7, 6, 1, 0}));
   EXPECT_EQ(values_of(run_both("histogram", {list(DType::f32, {0, 1, 2, 3, 3, 9})},
                                {{"bins", int64_t{4}}, {"low", 0.0}, {"high", 3.0}})),
@@ -122,14 +136,17 @@ TEST(Softmax, KernelsGiveTheInterpretersBits) {
     for (DType t : {DType::f32, DType::f64, DType::f16, DType::bf16}) {
       for (int64_t axis : {0, 1, 2, 3}) {
         for (bool last : {false, true}) {
-          EXPECT_TRUE(run_both(op, {{random_tensor(t, {2, 21, 3, 35}, 6), last}}, {{"axis", axis}}).ok());
+          EXPECT_TRUE(
+              run_both(op, {{random_tensor(t, {2, 21, 3, 35}, 6), last}}, {{"axis", axis}}).ok());
         }
       }
     }
   }
-  const V y = values_of(run_both("softmax", {list(DType::f32, {1000, 1000, -kInf})}, {{"axis", int64_t{0}}}));
+  const V y = values_of(
+      run_both("softmax", {list(DType::f32, {1000, 1000, -kInf})}, {{"axis", int64_t{0}}}));
   EXPECT_EQ(y, (V{0.5, 0.5, 0}));
-  EXPECT_EQ(code_of(run_both("softmax", {list(DType::i32, {1})}, {{"axis", int64_t{0}}})), Code::type);
+  EXPECT_EQ(code_of(run_both("softmax", {list(DType::i32, {1})}, {{"axis", int64_t{0}}})),
+            Code::type);
 }
 
 }  // namespace

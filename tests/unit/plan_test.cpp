@@ -100,12 +100,14 @@ int64_t best_peak(const Program& p) {
       for (View v : s.in) ready = ready && done[static_cast<size_t>(v.buffer)];
       if (!ready) continue;
       const size_t out = static_cast<size_t>(s.out[0].buffer);
-      const int64_t made = p.buffers[out].kind == BufferKind::arena ? rounded(p.buffers[out].bytes) : 0;
+      const int64_t made =
+          p.buffers[out].kind == BufferKind::arena ? rounded(p.buffers[out].bytes) : 0;
       const int64_t during = live + made;
       int64_t after = during;
       for (View v : s.in) {
         const size_t b = static_cast<size_t>(v.buffer);
-        if (--readers[b] == 0 && p.buffers[b].kind == BufferKind::arena) after -= rounded(p.buffers[b].bytes);
+        if (--readers[b] == 0 && p.buffers[b].kind == BufferKind::arena)
+          after -= rounded(p.buffers[b].bytes);
       }
       used[static_cast<size_t>(t)] = done[out] = true;
       order.push_back(t);
@@ -218,14 +220,16 @@ TEST(Place, IntervalsAliveTogetherNeverOverlap) {
     std::vector<Interval> all;
     for (int k = 0; k < 40; ++k) {
       const int first = static_cast<int>(random() % 50);
-      all.push_back({first, first + static_cast<int>(random() % 10), 64 * (1 + static_cast<int64_t>(random() % 30))});
+      all.push_back({first, first + static_cast<int>(random() % 10),
+                     64 * (1 + static_cast<int64_t>(random() % 30))});
     }
     const int64_t size = place(all, kAlign, 0);
     for (size_t a = 0; a < all.size(); ++a) {
       EXPECT_LE(all[a].offset + all[a].bytes, size);
       for (size_t b = 0; b < a; ++b) {
         if (all[a].last < all[b].first || all[b].last < all[a].first) continue;
-        EXPECT_TRUE(all[a].offset + all[a].bytes <= all[b].offset || all[b].offset + all[b].bytes <= all[a].offset);
+        EXPECT_TRUE(all[a].offset + all[a].bytes <= all[b].offset ||
+                    all[b].offset + all[b].bytes <= all[a].offset);
       }
     }
   }
@@ -234,7 +238,9 @@ TEST(Place, IntervalsAliveTogetherNeverOverlap) {
 TEST(Liveness, WhatALoopCarriesLivesThroughIt) {
   Program p;
   p.pool = std::make_shared<ConstantPool>();
-  p.buffers = {{.name = "carried", .bytes = 64}, {.name = "inner", .bytes = 64}, {.name = "condition", .bytes = 1}};
+  p.buffers = {{.name = "carried", .bytes = 64},
+               {.name = "inner", .bytes = 64},
+               {.name = "condition", .bytes = 1}};
   Step first;
   first.kernel = "step";
   first.out = {{0, 0}};

@@ -102,13 +102,17 @@ TEST_F(TextTest, LargeConstantsAreLookedUpByContent) {
 TEST_F(TextTest, SpacingCommentsAndTypesAreFree) {
   auto graph = parse("graph(%x:f32[2]){ // double\n %y=clamp(%x){lo=0} return %y \"y\"}");
   ASSERT_TRUE(graph.ok()) << render(graph.diag());
-  EXPECT_EQ(print(**graph), "graph (%0 \"\" : f32[2]) {\n  %1 : f32[2] = clamp(%0) {lo = 0.0}\n  return %1 \"y\"\n}\n");
+  EXPECT_EQ(
+      print(**graph),
+      "graph (%0 \"\" : f32[2]) {\n  %1 : f32[2] = clamp(%0) {lo = 0.0}\n  return %1 \"y\"\n}\n");
 }
 
 TEST_F(TextTest, ErrorsNameTheLine) {
   EXPECT_EQ(failure("graph (%0 : f32[2]) {\n  %1 = clam(%0)\n}"), "line 2: there is no op 'clam'");
-  EXPECT_EQ(failure("graph (%0 : f32[2]) {\n\n  %1 = clamp(%2)\n}"), "line 3: there is no value %2 here");
-  EXPECT_EQ(failure("graph (%0 : f32[2]) { %0 = clamp(%0) return %0 }"), "line 1: %0 is defined twice");
+  EXPECT_EQ(failure("graph (%0 : f32[2]) {\n\n  %1 = clamp(%2)\n}"),
+            "line 3: there is no value %2 here");
+  EXPECT_EQ(failure("graph (%0 : f32[2]) { %0 = clamp(%0) return %0 }"),
+            "line 1: %0 is defined twice");
   EXPECT_EQ(failure("graph (%0 : f99[2])"), "line 1: expected an element type, found 'f99'");
   EXPECT_EQ(failure("graph (%0 : f32[-2])"), "line 1: a dimension is negative");
   EXPECT_EQ(failure("graph () { return } x"), "line 1: expected the end, found 'x'");

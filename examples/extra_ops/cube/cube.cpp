@@ -1,5 +1,6 @@
-// An op outside quantc's tree: y = x * x * x for f32, built in with -DQUANTC_EXTRA_OPS=examples/extra_ops.
-// Its kernel is two multiplications of the binary family, so it needs no kernel of its own.
+// An op outside quantc's tree: y = x * x * x for f32, built in with
+// -DQUANTC_EXTRA_OPS=examples/extra_ops. Its kernel is two multiplications of the binary family, so
+// it needs no kernel of its own.
 #include "interp/eval.h"
 #include "kernels/c/elementwise.h"
 #include "kernels/numerics/base.h"

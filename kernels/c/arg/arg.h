@@ -4,8 +4,8 @@
 
 /* x is [outer, n, inner]. A NaN counts as larger than every number. */
 
-/* y[o, i] = position of the largest (smallest) element along n; of equal ones the first, or the last
- * when `last` is set. For arg_min a NaN counts as the smallest. */
+/* y[o, i] = position of the largest (smallest) element along n; of equal ones the first, or the
+ * last when `last` is set. For arg_min a NaN counts as the smallest. */
 typedef struct {
   int32_t outer, n, inner, last;
 } qk_arg_params;
@@ -16,7 +16,8 @@ typedef struct {
   int32_t outer, n, inner, k, descending;
 } qk_sort_params;
 
-/* y[b] = number of elements in bin b of `bins` equal parts of [low, high]; others are not counted. */
+/* y[b] = number of elements in bin b of `bins` equal parts of [low, high]; others are not counted.
+ */
 typedef struct {
   int32_t n, bins;
   float low, high;

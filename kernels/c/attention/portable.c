@@ -6,20 +6,21 @@
 #include "kernels/numerics/reduce.h"
 #include "kernels/numerics/scalar_ops.h"
 
-/* The n columns of a matrix of k rows, element (i, j) at i*k_step + j*n_step, in panels [n / 16][k][16]. */
-QK_INLINE void qk_attention_pack(const float *x, int32_t k, int32_t n, ptrdiff_t k_step, ptrdiff_t n_step,
-                                 float *y) {
+/* The n columns of a matrix of k rows, element (i, j) at i*k_step + j*n_step, in panels [n /
+ * 16][k][16]. */
+QK_INLINE void qk_attention_pack(const float* x, int32_t k, int32_t n, ptrdiff_t k_step,
+                                 ptrdiff_t n_step, float* y) {
   for (int32_t panel = 0; panel < n; panel += 16) {
     for (int32_t i = 0; i < k; ++i) {
-      const float *from = x + i * k_step + panel * n_step;
+      const float* from = x + i * k_step + panel * n_step;
       for (int32_t j = 0; j < 16; ++j) *y++ = panel + j < n ? from[j * n_step] : 0.0f;
     }
   }
 }
 
 /* y [rows, n] = x [rows, k] times the panels. */
-QK_INLINE void qk_attention_product(const float *x, const float *panels, float *y, int32_t rows, int32_t k,
-                                    int32_t n) {
+QK_INLINE void qk_attention_product(const float* x, const float* panels, float* y, int32_t rows,
+                                    int32_t k, int32_t n) {
   qk_tile t = {{1, 1, 1}, 0, {0, 0, 0}, {0, 0, 0}, 0, 0, 0, 0.0f, 0.0f, 0.0f, 0.0f};
   t.k = k;
   t.w_panel = (ptrdiff_t)k * 16;
@@ -36,8 +37,8 @@ QK_INLINE void qk_attention_product(const float *x, const float *panels, float *
 }
 
 /* Scores of query i to weights; keep and add stand at the row's first key. */
-QK_INLINE void qk_attention_row(const qk_attention_params *p, int32_t i, const uint8_t *keep,
-                                const float *add, float *s) {
+QK_INLINE void qk_attention_row(const qk_attention_params* p, int32_t i, const uint8_t* keep,
+                                const float* add, float* s) {
   const int32_t n = p->keys;
   const int64_t at = (int64_t)i + p->offset;
   const int64_t first = p->left < 0 ? 0 : at - p->left, last = p->right < 0 ? n : at + p->right;
@@ -63,19 +64,20 @@ QK_INLINE void qk_attention_row(const qk_attention_params *p, int32_t i, const u
   for (int32_t j = 0; j < n; ++j) s[j] /= sum;
 }
 
-QK_INLINE void qk_attention_f32(const qk_attention_params *p, const float *q, const float *k,
-                                const float *v, const uint8_t *keep, const float *add, float *y,
-                                float *scratch) {
-  float *const k_panels = scratch;
-  float *const v_panels = k_panels + (ptrdiff_t)((p->keys + 15) / 16) * 16 * p->depth;
-  float *const scores = v_panels + (ptrdiff_t)((p->value_depth + 15) / 16) * 16 * p->keys;
+QK_INLINE void qk_attention_f32(const qk_attention_params* p, const float* q, const float* k,
+                                const float* v, const uint8_t* keep, const float* add, float* y,
+                                float* scratch) {
+  float* const k_panels = scratch;
+  float* const v_panels = k_panels + (ptrdiff_t)((p->keys + 15) / 16) * 16 * p->depth;
+  float* const scores = v_panels + (ptrdiff_t)((p->value_depth + 15) / 16) * 16 * p->keys;
   const int32_t group = p->heads / p->kv_heads;
   for (int32_t b = 0; b < p->batch; ++b) {
     for (int32_t h = 0; h < p->heads; ++h) {
       if (h % group == 0) {
         const ptrdiff_t kv = ((ptrdiff_t)b * p->kv_heads + h / group) * p->keys;
         qk_attention_pack(k + kv * p->depth, p->depth, p->keys, 1, p->depth, k_panels);
-        qk_attention_pack(v + kv * p->value_depth, p->keys, p->value_depth, p->value_depth, 1, v_panels);
+        qk_attention_pack(v + kv * p->value_depth, p->keys, p->value_depth, p->value_depth, 1,
+                          v_panels);
       }
       const ptrdiff_t head = ((ptrdiff_t)b * p->heads + h) * p->queries;
       for (int32_t i = 0; i < p->queries; i += p->rows) {

@@ -4,18 +4,18 @@
 #include "kernels/numerics/scalar_ops.h"
 
 #define QK_DEFINE_BINARY(op, s, S, T, t, LOAD, STORE)                                        \
-  QK_INLINE void qk_binary_##op##_##s(const qk_broadcast2_params *p, const S *a, const S *b, \
-                                      S *y) {                                                \
+  QK_INLINE void qk_binary_##op##_##s(const qk_broadcast2_params* p, const S* a, const S* b, \
+                                      S* y) {                                                \
     QK_BROADCAST2(p, T, LOAD, STORE, qn_##op##_##t, QK_RUN2, a, b, y)                        \
   }
 #define QK_DEFINE_BINARY_FAST(op, s, S, T, t, LOAD, STORE)                                   \
-  QK_INLINE void qk_binary_##op##_##s(const qk_broadcast2_params *p, const S *a, const S *b, \
-                                      S *y) {                                                \
+  QK_INLINE void qk_binary_##op##_##s(const qk_broadcast2_params* p, const S* a, const S* b, \
+                                      S* y) {                                                \
     QK_BROADCAST2(p, T, LOAD, STORE, qn_##op##_##t, QK_RUN2_FAST, a, b, y)                   \
   }
 
-#define QN_BINARY(op)                     \
-  QK_F32_TYPE(QK_DEFINE_BINARY_FAST, op)  \
+#define QN_BINARY(op)                    \
+  QK_F32_TYPE(QK_DEFINE_BINARY_FAST, op) \
   QK_OTHER_FLOAT_TYPES(QK_DEFINE_BINARY, op) QK_INT_TYPES(QK_DEFINE_BINARY, op)
 #define QN_BINARY_F(op) QK_FLOAT_TYPES(QK_DEFINE_BINARY, op)
 #define QN_BINARY_I(op) QK_INT_TYPES(QK_DEFINE_BINARY, op)

@@ -2,7 +2,8 @@
 #define QK_CAST_H
 #include <stdint.h>
 
-/* y[i] = x[i] converted for i < n, by the rules of kernels/numerics/cast.h; FROM and TO in the name. */
+/* y[i] = x[i] converted for i < n, by the rules of kernels/numerics/cast.h; FROM and TO in the
+ * name. */
 typedef struct {
   int32_t n;
 } qk_cast_params;

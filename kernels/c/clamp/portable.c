@@ -4,21 +4,21 @@
 #include "kernels/numerics/half.h"
 
 /* Values of type T stored as S; LIMIT turns a float limit into a T. */
-#define QK_DEFINE_CLAMP(suffix, S, T, LOAD, STORE, LIMIT)                                 \
-  QK_INLINE void qk_clamp_##suffix(const qk_clamp_params *p, const S *x, S *y) {          \
-    const T lo = LIMIT(p->lo), hi = LIMIT(p->hi);                                         \
-    for (int32_t i = 0; i < p->n; ++i) {                                                  \
-      const T v = LOAD(x[i]);                                                             \
-      const T w = v < lo ? lo : v;                                                        \
-      y[i] = STORE(w > hi ? hi : w);                                                      \
-    }                                                                                     \
+#define QK_DEFINE_CLAMP(suffix, S, T, LOAD, STORE, LIMIT)                        \
+  QK_INLINE void qk_clamp_##suffix(const qk_clamp_params* p, const S* x, S* y) { \
+    const T lo = LIMIT(p->lo), hi = LIMIT(p->hi);                                \
+    for (int32_t i = 0; i < p->n; ++i) {                                         \
+      const T v = LOAD(x[i]);                                                    \
+      const T w = v < lo ? lo : v;                                               \
+      y[i] = STORE(w > hi ? hi : w);                                             \
+    }                                                                            \
   }
 
 #define QK_SAME(v) (v)
-#define QK_DEFINE_CLAMP_INT(suffix, T, MIN, MAX)                                          \
-  QK_INLINE T qk_clamp_limit_##suffix(float v) {                                          \
-    return v <= (float)(MIN) ? (MIN) : v >= (float)(MAX) ? (MAX) : (T)v;                  \
-  }                                                                                       \
+#define QK_DEFINE_CLAMP_INT(suffix, T, MIN, MAX)                         \
+  QK_INLINE T qk_clamp_limit_##suffix(float v) {                         \
+    return v <= (float)(MIN) ? (MIN) : v >= (float)(MAX) ? (MAX) : (T)v; \
+  }                                                                      \
   QK_DEFINE_CLAMP(suffix, T, T, QK_SAME, QK_SAME, qk_clamp_limit_##suffix)
 
 QK_DEFINE_CLAMP(f32, float, float, QK_SAME, QK_SAME, QK_SAME)

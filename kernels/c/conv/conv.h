@@ -4,10 +4,10 @@
 
 /* Convolution over up to three spatial axes (depth, height, width; unused ones have size 1).
  *
- * y[n, oc, o] = r(clamp(bias[oc] + sum x[n, ic, o*stride - pad + k*dilation] * w[oc, ic, k], lo, hi)),
- * one chain of fused multiply-adds per output that starts at the bias (0 without one) and takes taps
- * in the order (depth, height, width, input channel); taps outside the input are left out.
- * r adds the residual and clamps to [rlo, rhi] where a residual is given.
+ * y[n, oc, o] = r(clamp(bias[oc] + sum x[n, ic, o*stride - pad + k*dilation] * w[oc, ic, k], lo,
+ * hi)), one chain of fused multiply-adds per output that starts at the bias (0 without one) and
+ * takes taps in the order (depth, height, width, input channel); taps outside the input are left
+ * out. r adds the residual and clamps to [rlo, rhi] where a residual is given.
  *
  * qk_conv_rows_T        x, y row-major [n, c, d, h, w], w as the model has it [oc, ic/groups, k...]
  * qk_conv_last_f32      x, y channels-last [n, d, h, w, c], w packed by qk_conv_pack_f32:

@@ -5,8 +5,8 @@
 #include "kernels/numerics/half.h"
 
 /* Taps [*first, *last) of an axis that fall inside the input for output position o. */
-QK_INLINE void qk_conv_taps(const qk_conv_params *p, int axis, int32_t o, int32_t *first,
-                            int32_t *last) {
+QK_INLINE void qk_conv_taps(const qk_conv_params* p, int axis, int32_t o, int32_t* first,
+                            int32_t* last) {
   const int32_t at = o * p->stride[axis] - p->pad[axis], d = p->dilation[axis];
   const int32_t room = p->in[axis] - at;
   const int32_t end = room <= 0 ? 0 : (room + d - 1) / d;
@@ -16,7 +16,7 @@ QK_INLINE void qk_conv_taps(const qk_conv_params *p, int axis, int32_t o, int32_
 }
 
 /* Output positions [*low, *high) of an axis for which every tap is inside. */
-QK_INLINE void qk_conv_inside(const qk_conv_params *p, int axis, int32_t *low, int32_t *high) {
+QK_INLINE void qk_conv_inside(const qk_conv_params* p, int axis, int32_t* low, int32_t* high) {
   const int32_t s = p->stride[axis], reach = (p->k[axis] - 1) * p->dilation[axis];
   const int32_t room = p->in[axis] + p->pad[axis] - reach;
   const int32_t first = p->pad[axis] > 0 ? (p->pad[axis] + s - 1) / s : 0;
@@ -28,8 +28,8 @@ QK_INLINE void qk_conv_inside(const qk_conv_params *p, int axis, int32_t *low, i
 /* ---- row-major, any float type ---- */
 
 #define QK_DEFINE_CONV_ROWS(suffix, S, T, FMA, CLAMP, LOAD, STORE)                                 \
-  QK_INLINE void qk_conv_rows_##suffix(const qk_conv_params *p, const S *x, const S *w,            \
-                                       const S *bias, const S *residual, S *y) {                   \
+  QK_INLINE void qk_conv_rows_##suffix(const qk_conv_params* p, const S* x, const S* w,            \
+                                       const S* bias, const S* residual, S* y) {                   \
     const int32_t icg = p->ic / p->groups, ocg = p->oc / p->groups;                                \
     const int32_t taps = p->k[0] * p->k[1] * p->k[2];                                              \
     const ptrdiff_t plane = (ptrdiff_t)p->in[1] * p->in[2], volume = plane * p->in[0];             \
@@ -41,8 +41,8 @@ QK_INLINE void qk_conv_inside(const qk_conv_params *p, int axis, int32_t *low, i
     for (int32_t row = 0; row < p->n * p->oc; ++row) {                                             \
       const int32_t oc = row % p->oc;                                                              \
       const ptrdiff_t n = row / p->oc;                                                             \
-      const S *xg = x + n * p->ic * volume + oc / ocg * icg * x_channel;                           \
-      const S *wo = w + (ptrdiff_t)oc * icg * taps;                                                \
+      const S* xg = x + n * p->ic * volume + oc / ocg * icg * x_channel;                           \
+      const S* wo = w + (ptrdiff_t)oc * icg * taps;                                                \
       const T start = bias ? LOAD(bias[oc]) : 0;                                                   \
       for (int32_t od = 0; od < p->out[0]; ++od) {                                                 \
         int32_t d0, d1;                                                                            \
@@ -63,8 +63,8 @@ QK_INLINE void qk_conv_inside(const qk_conv_params *p, int axis, int32_t *low, i
                   const int32_t id = od * p->stride[0] - p->pad[0] + kd * p->dilation[0];          \
                   const int32_t ih = oh * p->stride[1] - p->pad[1] + kh * p->dilation[1];          \
                   const int32_t iw = ow * p->stride[2] - p->pad[2] + kw * p->dilation[2];          \
-                  const S *xk = xg + (id * plane + (ptrdiff_t)ih * p->in[2] + iw) * x_next;        \
-                  const S *wk = wo + ((ptrdiff_t)kd * p->k[1] + kh) * p->k[2] + kw;                \
+                  const S* xk = xg + (id * plane + (ptrdiff_t)ih * p->in[2] + iw) * x_next;        \
+                  const S* wk = wo + ((ptrdiff_t)kd * p->k[1] + kh) * p->k[2] + kw;                \
                   for (int32_t ic = 0; ic < icg; ++ic, xk += x_channel, wk += taps) {              \
                     const T wv = LOAD(*wk);                                                        \
                     if (many == 16) {                                                              \
@@ -99,9 +99,9 @@ QK_DEFINE_CONV_ROWS(bf16, uint16_t, float, qn_fmaf, qn_clamp_f32, qn_bf16_to_f32
 
 /* ---- packing ---- */
 
-QK_INLINE void qk_conv_pack_f32(const qk_conv_pack_params *p, const float *w, float *y) {
+QK_INLINE void qk_conv_pack_f32(const qk_conv_pack_params* p, const float* w, float* y) {
   for (int32_t g = 0; g < p->groups; ++g) {
-    const float *wg = w + (ptrdiff_t)g * p->ocg * p->icg * p->taps;
+    const float* wg = w + (ptrdiff_t)g * p->ocg * p->icg * p->taps;
     for (int32_t panel = 0; panel < p->ocg; panel += 16) {
       for (int32_t tap = 0; tap < p->taps; ++tap) {
         for (int32_t ic = 0; ic < p->icg; ++ic) {
@@ -115,7 +115,7 @@ QK_INLINE void qk_conv_pack_f32(const qk_conv_pack_params *p, const float *w, fl
   }
 }
 
-QK_INLINE void qk_conv_depth_pack_f32(const qk_conv_pack_params *p, const float *w, float *y) {
+QK_INLINE void qk_conv_depth_pack_f32(const qk_conv_pack_params* p, const float* w, float* y) {
   for (int32_t tap = 0; tap < p->taps; ++tap) {
     for (int32_t c = 0; c < p->groups; ++c) *y++ = w[(ptrdiff_t)c * p->taps + tap];
   }
@@ -129,9 +129,9 @@ typedef struct qk_conv_rect {
 } qk_conv_rect;
 
 /* One group of panels over one rectangle; all taps of the rectangle are inside. */
-QK_INLINE void qk_conv_rect_f32(const qk_conv_params *p, qk_tile *t, qk_conv_rect rect, const float *x,
-                                const float *w, const float *bias, const float *residual, float *y,
-                                int32_t outputs, int32_t panels) {
+QK_INLINE void qk_conv_rect_f32(const qk_conv_params* p, qk_tile* t, qk_conv_rect rect,
+                                const float* x, const float* w, const float* bias,
+                                const float* residual, float* y, int32_t outputs, int32_t panels) {
   const int32_t icg = p->ic / p->groups;
   const ptrdiff_t x_line = (ptrdiff_t)p->in[2] * p->ic, y_line = (ptrdiff_t)p->out[2] * p->oc;
   int32_t h0, h1, w0, w1, lines = rect.rows, length = rect.columns;
@@ -173,8 +173,8 @@ QK_INLINE void qk_conv_rect_f32(const qk_conv_params *p, qk_tile *t, qk_conv_rec
   }
 }
 
-QK_INLINE void qk_conv_last_f32(const qk_conv_params *p, const float *x, const float *w,
-                                const float *bias, const float *residual, float *y) {
+QK_INLINE void qk_conv_last_f32(const qk_conv_params* p, const float* x, const float* w,
+                                const float* bias, const float* residual, float* y) {
   const int32_t icg = p->ic / p->groups, ocg = p->oc / p->groups;
   const ptrdiff_t x_plane = (ptrdiff_t)p->in[1] * p->in[2] * p->ic;
   const ptrdiff_t y_plane = (ptrdiff_t)p->out[1] * p->out[2] * p->oc;
@@ -200,15 +200,15 @@ QK_INLINE void qk_conv_last_f32(const qk_conv_params *p, const float *x, const f
       t.taps[0] = d1 - d0;
       for (int32_t g = 0; g < p->groups; ++g) {
         const ptrdiff_t depth = od * p->stride[0] - p->pad[0] + d0 * p->dilation[0];
-        const float *xg = x + (n * (ptrdiff_t)p->in[0] + depth) * x_plane + (ptrdiff_t)g * icg;
+        const float* xg = x + (n * (ptrdiff_t)p->in[0] + depth) * x_plane + (ptrdiff_t)g * icg;
         const ptrdiff_t y_at = (n * (ptrdiff_t)p->out[0] + od) * y_plane + (ptrdiff_t)g * ocg;
-        const float *wg = w + g * ((ocg + 15) / 16) * t.w_panel + d0 * t.w_tap[0];
+        const float* wg = w + g * ((ocg + 15) / 16) * t.w_panel + d0 * t.w_tap[0];
         for (int32_t o = 0; o < ocg;) {
           const int32_t panels = qk_panels_together((ocg - o + 15) / 16);
           const int32_t outputs = ocg - o < 16 * panels ? ocg - o : 16 * panels;
-          const float *wo = wg + o / 16 * t.w_panel;
-          const float *bo = bias ? bias + g * ocg + o : 0;
-          const float *ro = residual ? residual + y_at + o : 0;
+          const float* wo = wg + o / 16 * t.w_panel;
+          const float* bo = bias ? bias + g * ocg + o : 0;
+          const float* ro = residual ? residual + y_at + o : 0;
           for (int32_t h = 0; h < p->out[1];) {
             const int32_t rows = h == top && bottom > top ? bottom - top : 1;
             for (int32_t c = 0; c < p->out[2];) {
@@ -229,42 +229,42 @@ QK_INLINE void qk_conv_last_f32(const qk_conv_params *p, const float *x, const f
 /* ---- channels-last, one channel per group ---- */
 
 /* M neighbouring outputs of one row, 16 channels. */
-#define QK_DEFINE_CONV_DEPTH(M)                                                                    \
-  QK_INLINE void qk_conv_depth_##M(const qk_conv_params *p, const int32_t *first,                  \
-                                   const int32_t *last, const float *x, ptrdiff_t from,            \
-                                   const float *w, const float *bias, const float *residual,       \
-                                   float *y, int32_t n) {                                          \
-    const ptrdiff_t c = p->oc, step = (ptrdiff_t)p->stride[2] * c;                                 \
-    qk_v16 acc[M];                                                                                 \
-    const qk_v16 start = bias ? qk_v16_load_n(bias, n) : qk_v16_set(0.0f);                         \
-    QK_UNROLL for (int m = 0; m < M; ++m) acc[m] = start;                                          \
-    for (int32_t a = first[0]; a < last[0]; ++a) {                                                 \
-      for (int32_t b = first[1]; b < last[1]; ++b) {                                               \
-        for (int32_t k = first[2]; k < last[2]; ++k) {                                             \
-          const ptrdiff_t line = (ptrdiff_t)a * p->dilation[0] * p->in[1] + b * p->dilation[1];    \
-          const float *xk = x + (from + (line * p->in[2] + k * p->dilation[2]) * c);               \
-          const ptrdiff_t tap = ((ptrdiff_t)a * p->k[1] + b) * p->k[2] + k;                        \
-          const qk_v16 wv = qk_v16_load_n(w + tap * c, n);                                         \
-          QK_UNROLL for (int m = 0; m < M; ++m) {                                                  \
-            acc[m] = qk_v16_fma(qk_v16_load_n(xk + m * step, n), wv, acc[m]);                      \
-          }                                                                                        \
-        }                                                                                          \
-      }                                                                                            \
-    }                                                                                              \
-    QK_UNROLL for (int m = 0; m < M; ++m) {                                                        \
-      qk_v16 v = qk_v16_clamp(acc[m], qk_v16_set(p->lo), qk_v16_set(p->hi));                       \
-      if (residual) {                                                                              \
-        v = qk_v16_add(v, qk_v16_load_n(residual + m * c, n));                                     \
-        v = qk_v16_clamp(v, qk_v16_set(p->rlo), qk_v16_set(p->rhi));                               \
-      }                                                                                            \
-      qk_v16_store_n(y + m * c, v, n);                                                             \
-    }                                                                                              \
+#define QK_DEFINE_CONV_DEPTH(M)                                                                 \
+  QK_INLINE void qk_conv_depth_##M(const qk_conv_params* p, const int32_t* first,               \
+                                   const int32_t* last, const float* x, ptrdiff_t from,         \
+                                   const float* w, const float* bias, const float* residual,    \
+                                   float* y, int32_t n) {                                       \
+    const ptrdiff_t c = p->oc, step = (ptrdiff_t)p->stride[2] * c;                              \
+    qk_v16 acc[M];                                                                              \
+    const qk_v16 start = bias ? qk_v16_load_n(bias, n) : qk_v16_set(0.0f);                      \
+    QK_UNROLL for (int m = 0; m < M; ++m) acc[m] = start;                                       \
+    for (int32_t a = first[0]; a < last[0]; ++a) {                                              \
+      for (int32_t b = first[1]; b < last[1]; ++b) {                                            \
+        for (int32_t k = first[2]; k < last[2]; ++k) {                                          \
+          const ptrdiff_t line = (ptrdiff_t)a * p->dilation[0] * p->in[1] + b * p->dilation[1]; \
+          const float* xk = x + (from + (line * p->in[2] + k * p->dilation[2]) * c);            \
+          const ptrdiff_t tap = ((ptrdiff_t)a * p->k[1] + b) * p->k[2] + k;                     \
+          const qk_v16 wv = qk_v16_load_n(w + tap * c, n);                                      \
+          QK_UNROLL for (int m = 0; m < M; ++m) {                                               \
+            acc[m] = qk_v16_fma(qk_v16_load_n(xk + m * step, n), wv, acc[m]);                   \
+          }                                                                                     \
+        }                                                                                       \
+      }                                                                                         \
+    }                                                                                           \
+    QK_UNROLL for (int m = 0; m < M; ++m) {                                                     \
+      qk_v16 v = qk_v16_clamp(acc[m], qk_v16_set(p->lo), qk_v16_set(p->hi));                    \
+      if (residual) {                                                                           \
+        v = qk_v16_add(v, qk_v16_load_n(residual + m * c, n));                                  \
+        v = qk_v16_clamp(v, qk_v16_set(p->rlo), qk_v16_set(p->rhi));                            \
+      }                                                                                         \
+      qk_v16_store_n(y + m * c, v, n);                                                          \
+    }                                                                                           \
   }
 QK_DEFINE_CONV_DEPTH(1)
 QK_DEFINE_CONV_DEPTH(4)
 
-QK_INLINE void qk_conv_depth_f32(const qk_conv_params *p, const float *x, const float *w,
-                                 const float *bias, const float *residual, float *y) {
+QK_INLINE void qk_conv_depth_f32(const qk_conv_params* p, const float* x, const float* w,
+                                 const float* bias, const float* residual, float* y) {
   int32_t left, right;
   qk_conv_inside(p, 2, &left, &right);
   for (int32_t n = 0; n < p->n; ++n) {
@@ -283,8 +283,8 @@ QK_INLINE void qk_conv_depth_f32(const qk_conv_params *p, const float *x, const 
           qk_conv_taps(p, 2, ow, &first[2], &last[2]);
           for (int32_t c = 0; c < p->oc; c += 16) {
             const int32_t lanes = p->oc - c < 16 ? p->oc - c : 16;
-            const float *bc = bias ? bias + c : 0;
-            const float *rc = residual ? residual + at + c : 0;
+            const float* bc = bias ? bias + c : 0;
+            const float* rc = residual ? residual + at + c : 0;
             const ptrdiff_t xc = from * p->oc + c; /* may lie before x; its taps inside do not */
             if (many == 4) {
               qk_conv_depth_4(p, first, last, x, xc, w + c, bc, rc, y + at + c, lanes);
@@ -301,44 +301,45 @@ QK_INLINE void qk_conv_depth_f32(const qk_conv_params *p, const float *x, const 
 
 /* ---- transposed ---- */
 
-#define QK_DEFINE_CONV_TRANSPOSE(suffix, S, T, FMA, CLAMP, LOAD, STORE)                            \
-  QK_INLINE void qk_conv_transpose_##suffix(const qk_conv_transpose_params *p, const S *x,         \
-                                            const S *w, const S *bias, S *y) {                     \
-    const int32_t icg = p->ic / p->groups, ocg = p->oc / p->groups;                                \
-    const ptrdiff_t volume = (ptrdiff_t)p->in[0] * p->in[1] * p->in[2];                            \
-    const ptrdiff_t taps = (ptrdiff_t)p->k[0] * p->k[1] * p->k[2];                                 \
-    for (int32_t row = 0; row < p->n * p->oc; ++row) {                                             \
-      const int32_t oc = row % p->oc, g = oc / ocg;                                                \
-      const S *xg = x + ((ptrdiff_t)(row / p->oc) * p->ic + g * icg) * volume;                     \
-      const S *wg = w + ((ptrdiff_t)g * icg * ocg + oc % ocg) * taps;                              \
-      for (int32_t od = 0; od < p->out[0]; ++od) {                                                 \
-        for (int32_t oh = 0; oh < p->out[1]; ++oh) {                                               \
-          for (int32_t ow = 0; ow < p->out[2]; ++ow) {                                             \
-            T acc = bias ? LOAD(bias[oc]) : 0;                                                     \
-            for (int32_t kd = 0; kd < p->k[0]; ++kd) {                                             \
-              const int32_t d = od + p->pad[0] - kd * p->dilation[0], id = d / p->stride[0];       \
-              if (d < 0 || d % p->stride[0] != 0 || id >= p->in[0]) continue;                      \
-              for (int32_t kh = 0; kh < p->k[1]; ++kh) {                                           \
-                const int32_t h = oh + p->pad[1] - kh * p->dilation[1], ih = h / p->stride[1];     \
-                if (h < 0 || h % p->stride[1] != 0 || ih >= p->in[1]) continue;                    \
-                for (int32_t kw = 0; kw < p->k[2]; ++kw) {                                         \
-                  const int32_t v = ow + p->pad[2] - kw * p->dilation[2], iw = v / p->stride[2];   \
-                  const S *xk = xg + ((ptrdiff_t)id * p->in[1] + ih) * p->in[2] + iw;              \
-                  const S *wk = wg + ((ptrdiff_t)kd * p->k[1] + kh) * p->k[2] + kw;                \
-                  if (v < 0 || v % p->stride[2] != 0 || iw >= p->in[2]) continue;                  \
-                  for (int32_t ic = 0; ic < icg; ++ic)                                             \
-                    acc = FMA(LOAD(xk[ic * volume]), LOAD(wk[ic * ocg * taps]), acc);              \
-                }                                                                                  \
-              }                                                                                    \
-            }                                                                                      \
-            *y++ = STORE(CLAMP(acc, (T)p->lo, (T)p->hi));                                          \
-          }                                                                                        \
-        }                                                                                          \
-      }                                                                                            \
-    }                                                                                              \
+#define QK_DEFINE_CONV_TRANSPOSE(suffix, S, T, FMA, CLAMP, LOAD, STORE)                          \
+  QK_INLINE void qk_conv_transpose_##suffix(const qk_conv_transpose_params* p, const S* x,       \
+                                            const S* w, const S* bias, S* y) {                   \
+    const int32_t icg = p->ic / p->groups, ocg = p->oc / p->groups;                              \
+    const ptrdiff_t volume = (ptrdiff_t)p->in[0] * p->in[1] * p->in[2];                          \
+    const ptrdiff_t taps = (ptrdiff_t)p->k[0] * p->k[1] * p->k[2];                               \
+    for (int32_t row = 0; row < p->n * p->oc; ++row) {                                           \
+      const int32_t oc = row % p->oc, g = oc / ocg;                                              \
+      const S* xg = x + ((ptrdiff_t)(row / p->oc) * p->ic + g * icg) * volume;                   \
+      const S* wg = w + ((ptrdiff_t)g * icg * ocg + oc % ocg) * taps;                            \
+      for (int32_t od = 0; od < p->out[0]; ++od) {                                               \
+        for (int32_t oh = 0; oh < p->out[1]; ++oh) {                                             \
+          for (int32_t ow = 0; ow < p->out[2]; ++ow) {                                           \
+            T acc = bias ? LOAD(bias[oc]) : 0;                                                   \
+            for (int32_t kd = 0; kd < p->k[0]; ++kd) {                                           \
+              const int32_t d = od + p->pad[0] - kd * p->dilation[0], id = d / p->stride[0];     \
+              if (d < 0 || d % p->stride[0] != 0 || id >= p->in[0]) continue;                    \
+              for (int32_t kh = 0; kh < p->k[1]; ++kh) {                                         \
+                const int32_t h = oh + p->pad[1] - kh * p->dilation[1], ih = h / p->stride[1];   \
+                if (h < 0 || h % p->stride[1] != 0 || ih >= p->in[1]) continue;                  \
+                for (int32_t kw = 0; kw < p->k[2]; ++kw) {                                       \
+                  const int32_t v = ow + p->pad[2] - kw * p->dilation[2], iw = v / p->stride[2]; \
+                  const S* xk = xg + ((ptrdiff_t)id * p->in[1] + ih) * p->in[2] + iw;            \
+                  const S* wk = wg + ((ptrdiff_t)kd * p->k[1] + kh) * p->k[2] + kw;              \
+                  if (v < 0 || v % p->stride[2] != 0 || iw >= p->in[2]) continue;                \
+                  for (int32_t ic = 0; ic < icg; ++ic)                                           \
+                    acc = FMA(LOAD(xk[ic * volume]), LOAD(wk[ic * ocg * taps]), acc);            \
+                }                                                                                \
+              }                                                                                  \
+            }                                                                                    \
+            *y++ = STORE(CLAMP(acc, (T)p->lo, (T)p->hi));                                        \
+          }                                                                                      \
+        }                                                                                        \
+      }                                                                                          \
+    }                                                                                            \
   }
 QK_DEFINE_CONV_TRANSPOSE(f32, float, float, qn_fmaf, qn_clamp_f32, QK_CONV_SAME, QK_CONV_SAME)
 QK_DEFINE_CONV_TRANSPOSE(f64, double, double, qn_fma, qn_clamp_f64, QK_CONV_SAME, QK_CONV_SAME)
-QK_DEFINE_CONV_TRANSPOSE(f16, uint16_t, float, qn_fmaf, qn_clamp_f32, qn_f16_to_f32, qn_f16_from_f32)
+QK_DEFINE_CONV_TRANSPOSE(f16, uint16_t, float, qn_fmaf, qn_clamp_f32, qn_f16_to_f32,
+                         qn_f16_from_f32)
 QK_DEFINE_CONV_TRANSPOSE(bf16, uint16_t, float, qn_fmaf, qn_clamp_f32, qn_bf16_to_f32,
                          qn_bf16_from_f32)

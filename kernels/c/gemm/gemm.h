@@ -33,8 +33,8 @@ typedef struct {
   float lo, hi;
 } qk_matmul_params;
 
-/* Rows offsets[e - 1] to offsets[e] of x [rows, k] times w[e], w [groups, k, n]; rows beyond the last
- * offset are 0. Arguments: x, w, offsets, y. */
+/* Rows offsets[e - 1] to offsets[e] of x [rows, k] times w[e], w [groups, k, n]; rows beyond the
+ * last offset are 0. Arguments: x, w, offsets, y. */
 typedef struct {
   int32_t rows, n, k, groups;
 } qk_grouped_params;

@@ -27,71 +27,71 @@ typedef struct qk_tile {
   float lo, hi, rlo, rhi;
 } qk_tile;
 
-#define QK_DEFINE_TILE(M, P)                                                                       \
-  QK_SHARED void qk_tile_##M##x##P(const qk_tile *t, const float *x, const float *w,               \
-                                   const float *bias, const float *residual, float *y,             \
-                                   int32_t columns) {                                              \
-    const ptrdiff_t x_row = t->x_row, y_row = t->y_row, w_panel = t->w_panel;                      \
-    const int32_t k = t->k;                                                                        \
-    const qk_v16 lo = qk_v16_set(t->lo), hi = qk_v16_set(t->hi);                                   \
-    qk_v16 acc[M][P];                                                                              \
-    QK_UNROLL for (int p = 0; p < P; ++p) {                                                        \
-      const int32_t left = columns - 16 * p;                                                       \
-      const qk_v16 start =                                                                         \
-          bias ? qk_v16_load_n(bias + 16 * p, left < 16 ? left : 16) : qk_v16_set(0.0f);           \
-      QK_UNROLL for (int m = 0; m < M; ++m) acc[m][p] = start;                                     \
-    }                                                                                              \
-    for (int32_t a = 0; a < t->taps[0]; ++a) {                                                     \
-      for (int32_t b = 0; b < t->taps[1]; ++b) {                                                   \
-        for (int32_t c = 0; c < t->taps[2]; ++c) {                                                 \
-          const float *xk = x + (a * t->x_tap[0] + b * t->x_tap[1] + c * t->x_tap[2]);             \
-          const float *wk = w + (a * t->w_tap[0] + b * t->w_tap[1] + c * t->w_tap[2]);             \
-          for (int32_t i = 0; i < k; ++i, ++xk, wk += 16) {                                        \
-            qk_v16 wv[P];                                                                          \
-            QK_UNROLL for (int p = 0; p < P; ++p) {                                                \
-              wv[p] = qk_v16_load(wk + p * w_panel);                                               \
-              QK_V16_KEEP(wv[p]);                                                                  \
-            }                                                                                      \
-            QK_UNROLL for (int m = 0; m < M; ++m) {                                                \
-              const qk_v16 xv = qk_v16_set(xk[m * x_row]);                                         \
-              QK_UNROLL for (int p = 0; p < P; ++p) acc[m][p] = qk_v16_fma(xv, wv[p], acc[m][p]);  \
-            }                                                                                      \
-            QK_UNROLL for (int m = 0; m < M; ++m) {                                                \
-              QK_UNROLL for (int p = 0; p < P; ++p) QK_V16_KEEP(acc[m][p]);                        \
-            }                                                                                      \
-          }                                                                                        \
-        }                                                                                          \
-      }                                                                                            \
-    }                                                                                              \
-    QK_UNROLL for (int m = 0; m < M; ++m) {                                                        \
-      QK_UNROLL for (int p = 0; p < P; ++p) {                                                      \
-        const int32_t left = columns - 16 * p;                                                     \
-        const ptrdiff_t at = m * y_row + 16 * p;                                                   \
-        qk_v16 v = qk_v16_clamp(acc[m][p], lo, hi);                                                \
-        if (residual) {                                                                            \
-          v = qk_v16_add(v, qk_v16_load_n(residual + at, left < 16 ? left : 16));                  \
-          v = qk_v16_clamp(v, qk_v16_set(t->rlo), qk_v16_set(t->rhi));                             \
-        }                                                                                          \
-        if (left >= 16) {                                                                          \
-          qk_v16_store(y + at, v);                                                                 \
-        } else {                                                                                   \
-          qk_v16_store_n(y + at, v, left);                                                         \
-        }                                                                                          \
-      }                                                                                            \
-    }                                                                                              \
+#define QK_DEFINE_TILE(M, P)                                                                      \
+  QK_SHARED void qk_tile_##M##x##P(const qk_tile* t, const float* x, const float* w,              \
+                                   const float* bias, const float* residual, float* y,            \
+                                   int32_t columns) {                                             \
+    const ptrdiff_t x_row = t->x_row, y_row = t->y_row, w_panel = t->w_panel;                     \
+    const int32_t k = t->k;                                                                       \
+    const qk_v16 lo = qk_v16_set(t->lo), hi = qk_v16_set(t->hi);                                  \
+    qk_v16 acc[M][P];                                                                             \
+    QK_UNROLL for (int p = 0; p < P; ++p) {                                                       \
+      const int32_t left = columns - 16 * p;                                                      \
+      const qk_v16 start =                                                                        \
+          bias ? qk_v16_load_n(bias + 16 * p, left < 16 ? left : 16) : qk_v16_set(0.0f);          \
+      QK_UNROLL for (int m = 0; m < M; ++m) acc[m][p] = start;                                    \
+    }                                                                                             \
+    for (int32_t a = 0; a < t->taps[0]; ++a) {                                                    \
+      for (int32_t b = 0; b < t->taps[1]; ++b) {                                                  \
+        for (int32_t c = 0; c < t->taps[2]; ++c) {                                                \
+          const float* xk = x + (a * t->x_tap[0] + b * t->x_tap[1] + c * t->x_tap[2]);            \
+          const float* wk = w + (a * t->w_tap[0] + b * t->w_tap[1] + c * t->w_tap[2]);            \
+          for (int32_t i = 0; i < k; ++i, ++xk, wk += 16) {                                       \
+            qk_v16 wv[P];                                                                         \
+            QK_UNROLL for (int p = 0; p < P; ++p) {                                               \
+              wv[p] = qk_v16_load(wk + p * w_panel);                                              \
+              QK_V16_KEEP(wv[p]);                                                                 \
+            }                                                                                     \
+            QK_UNROLL for (int m = 0; m < M; ++m) {                                               \
+              const qk_v16 xv = qk_v16_set(xk[m * x_row]);                                        \
+              QK_UNROLL for (int p = 0; p < P; ++p) acc[m][p] = qk_v16_fma(xv, wv[p], acc[m][p]); \
+            }                                                                                     \
+            QK_UNROLL for (int m = 0; m < M; ++m) {                                               \
+              QK_UNROLL for (int p = 0; p < P; ++p) QK_V16_KEEP(acc[m][p]);                       \
+            }                                                                                     \
+          }                                                                                       \
+        }                                                                                         \
+      }                                                                                           \
+    }                                                                                             \
+    QK_UNROLL for (int m = 0; m < M; ++m) {                                                       \
+      QK_UNROLL for (int p = 0; p < P; ++p) {                                                     \
+        const int32_t left = columns - 16 * p;                                                    \
+        const ptrdiff_t at = m * y_row + 16 * p;                                                  \
+        qk_v16 v = qk_v16_clamp(acc[m][p], lo, hi);                                               \
+        if (residual) {                                                                           \
+          v = qk_v16_add(v, qk_v16_load_n(residual + at, left < 16 ? left : 16));                 \
+          v = qk_v16_clamp(v, qk_v16_set(t->rlo), qk_v16_set(t->rhi));                            \
+        }                                                                                         \
+        if (left >= 16) {                                                                         \
+          qk_v16_store(y + at, v);                                                                \
+        } else {                                                                                  \
+          qk_v16_store_n(y + at, v, left);                                                        \
+        }                                                                                         \
+      }                                                                                           \
+    }                                                                                             \
   }
 
 /* Runs tiles of M rows while they fit. */
-#define QK_RUN_TILES(M, P)                                                               \
-  for (; row + M <= rows; row += M) {                                                    \
+#define QK_RUN_TILES(M, P)                                                                      \
+  for (; row + M <= rows; row += M) {                                                           \
     qk_tile_##M##x##P(t, x + row * t->x_row, w, bias, residual ? residual + row * t->y_row : 0, \
-                      y + row * t->y_row, columns);                                      \
+                      y + row * t->y_row, columns);                                             \
   }
-#define QK_ROWS(P)                                                                             \
-  QK_INLINE void qk_rows_##P(const qk_tile *t, const float *x, const float *w, const float *bias, \
-                             const float *residual, float *y, int32_t rows, int32_t columns) { \
-    int32_t row = 0;                                                                           \
-    QK_ROWS_OF_##P                                                                             \
+#define QK_ROWS(P)                                                                                \
+  QK_INLINE void qk_rows_##P(const qk_tile* t, const float* x, const float* w, const float* bias, \
+                             const float* residual, float* y, int32_t rows, int32_t columns) {    \
+    int32_t row = 0;                                                                              \
+    QK_ROWS_OF_##P                                                                                \
   }
 
 #if QK_VEC16_REGISTERS == 1
@@ -138,16 +138,24 @@ QK_INLINE int32_t qk_panels_together(int32_t left) {
 }
 
 /* `rows` rows by `columns` outputs; `bias` and `residual` may be null. */
-QK_INLINE void qk_run_rows(const qk_tile *t, const float *x, const float *w, const float *bias,
-                           const float *residual, float *y, int32_t rows, int32_t columns,
+QK_INLINE void qk_run_rows(const qk_tile* t, const float* x, const float* w, const float* bias,
+                           const float* residual, float* y, int32_t rows, int32_t columns,
                            int32_t panels) {
   switch (panels) {
 #if QK_MAX_PANELS == 4
-    case 4: qk_rows_4(t, x, w, bias, residual, y, rows, columns); break;
-    case 3: qk_rows_3(t, x, w, bias, residual, y, rows, columns); break;
-    case 2: qk_rows_2(t, x, w, bias, residual, y, rows, columns); break;
+    case 4:
+      qk_rows_4(t, x, w, bias, residual, y, rows, columns);
+      break;
+    case 3:
+      qk_rows_3(t, x, w, bias, residual, y, rows, columns);
+      break;
+    case 2:
+      qk_rows_2(t, x, w, bias, residual, y, rows, columns);
+      break;
 #endif
-    default: qk_rows_1(t, x, w, bias, residual, y, rows, columns); break;
+    default:
+      qk_rows_1(t, x, w, bias, residual, y, rows, columns);
+      break;
   }
 }
 

@@ -4,8 +4,8 @@
 #include "kernels/c/inline.h"
 #include "kernels/numerics/sample.h"
 
-QK_INLINE void qk_grid_sample_f32(const qk_grid_sample_params *p, const float *x, const float *grid,
-                                  float *y) {
+QK_INLINE void qk_grid_sample_f32(const qk_grid_sample_params* p, const float* x, const float* grid,
+                                  float* y) {
   const size_t plane = (size_t)p->size[0] * (size_t)p->size[1] * (size_t)p->size[2];
   const size_t points = (size_t)p->points;
   for (int32_t n = 0; n < p->batch; ++n) {
@@ -20,7 +20,7 @@ QK_INLINE void qk_grid_sample_f32(const qk_grid_sample_params *p, const float *x
       }
       grid += p->axes;
       for (int32_t c = 0; c < p->channels; ++c) {
-        const float *from = x + (size_t)c * plane;
+        const float* from = x + (size_t)c * plane;
         float sum = 0.0f;
         for (int i = 0; i < taps[0]; ++i) {
           for (int j = 0; j < taps[1]; ++j) {

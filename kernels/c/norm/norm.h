@@ -5,23 +5,26 @@
 /* Normalisations of rows of n elements. Sums are row reductions in 16 lanes (kernels/numerics/
  * reduce.h), of 16-bit floats in f32.
  *
- * mean = sum / n; var = (sum of (x - mean)^2) / n; rstd = 1 / sqrt(var + eps). With `center` 0 the mean
- * is 0 (rms norm). y = ((x - mean) * rstd) * gamma + beta: the products rounded, the last one fused with
- * beta. Element i of row r has channel (r % groups) * (n / inner) + i / inner. Arguments: x, gamma and
- * beta (may be null), y, mean and rstd (may be null; f32 for 16-bit floats).
+ * mean = sum / n; var = (sum of (x - mean)^2) / n; rstd = 1 / sqrt(var + eps). With `center` 0 the
+ * mean is 0 (rms norm). y = ((x - mean) * rstd) * gamma + beta: the products rounded, the last one
+ * fused with beta. Element i of row r has channel (r % groups) * (n / inner) + i / inner.
+ * Arguments: x, gamma and beta (may be null), y, mean and rstd (may be null; f32 for 16-bit
+ * floats).
  */
 typedef struct {
   int32_t rows, n, groups, inner, center;
   float eps;
 } qk_norm_params;
 
-/* y[o, c, i] = x[o, c, i] * scale[c] + shift[c], fused. y may be x. Arguments: x, scale, shift, y. */
+/* y[o, c, i] = x[o, c, i] * scale[c] + shift[c], fused. y may be x. Arguments: x, scale, shift, y.
+ */
 typedef struct {
   int32_t outer, channels, inner;
 } qk_scale_shift_params;
 
-/* y = x / (bias + alpha * sum)^beta over channel windows: the sum of squares of channels c - before to
- * c + after, ascending, by fma; alpha times it fused with bias. x, y [outer, channels, inner]. */
+/* y = x / (bias + alpha * sum)^beta over channel windows: the sum of squares of channels c - before
+ * to c + after, ascending, by fma; alpha times it fused with bias. x, y [outer, channels, inner].
+ */
 typedef struct {
   int32_t outer, channels, inner, before, after;
   float alpha, beta, bias;

@@ -13,7 +13,7 @@ typedef struct qk_pool_window {
   int32_t at, step, first, last, counted;
 } qk_pool_window;
 
-QK_INLINE qk_pool_window qk_pool_taps(const qk_pool_params *p, int axis, int32_t o) {
+QK_INLINE qk_pool_window qk_pool_taps(const qk_pool_params* p, int axis, int32_t o) {
   qk_pool_window w;
   if (p->adaptive) {
     const int64_t in = p->in[axis], out = p->out[axis];
@@ -38,57 +38,54 @@ QK_INLINE qk_pool_window qk_pool_taps(const qk_pool_params *p, int axis, int32_t
 
 /* Visits every output of a pool: BEGIN before the taps, TAP for each with element x[i] at position
  * (d, h, v) of its plane, END after them with output offset `at`. */
-#define QK_POOL_LOOP(BEGIN, TAP, END)                                                              \
-  const ptrdiff_t inputs = (ptrdiff_t)p->in[0] * p->in[1] * p->in[2];                              \
-  const ptrdiff_t outputs = (ptrdiff_t)p->out[0] * p->out[1] * p->out[2];                          \
-  const ptrdiff_t step = p->last ? p->c : 1;                                                       \
-  for (int32_t row = 0; row < p->n * p->c; ++row) {                                                \
-    const ptrdiff_t n = row / p->c, c = row % p->c;                                                \
-    const ptrdiff_t from = n * p->c * inputs + c * (p->last ? 1 : inputs);                         \
-    ptrdiff_t at = n * p->c * outputs + c * (p->last ? 1 : outputs);                               \
-    for (int32_t od = 0; od < p->out[0]; ++od) {                                                   \
-      const qk_pool_window wd = qk_pool_taps(p, 0, od);                                            \
-      for (int32_t oh = 0; oh < p->out[1]; ++oh) {                                                 \
-        const qk_pool_window wh = qk_pool_taps(p, 1, oh);                                          \
-        for (int32_t ow = 0; ow < p->out[2]; ++ow, at += step) {                                   \
-          const qk_pool_window ww = qk_pool_taps(p, 2, ow);                                        \
-          BEGIN;                                                                                   \
-          for (int32_t kd = wd.first; kd < wd.last; ++kd) {                                        \
-            for (int32_t kh = wh.first; kh < wh.last; ++kh) {                                      \
-              for (int32_t kw = ww.first; kw < ww.last; ++kw) {                                    \
-                const int32_t d = wd.at + kd * wd.step, h = wh.at + kh * wh.step;                  \
-                const int32_t v = ww.at + kw * ww.step;                                            \
-                const ptrdiff_t i = from + (((ptrdiff_t)d * p->in[1] + h) * p->in[2] + v) * step;  \
-                TAP;                                                                               \
-              }                                                                                    \
-            }                                                                                      \
-          }                                                                                        \
-          END;                                                                                     \
-        }                                                                                          \
-      }                                                                                            \
-    }                                                                                              \
+#define QK_POOL_LOOP(BEGIN, TAP, END)                                                             \
+  const ptrdiff_t inputs = (ptrdiff_t)p->in[0] * p->in[1] * p->in[2];                             \
+  const ptrdiff_t outputs = (ptrdiff_t)p->out[0] * p->out[1] * p->out[2];                         \
+  const ptrdiff_t step = p->last ? p->c : 1;                                                      \
+  for (int32_t row = 0; row < p->n * p->c; ++row) {                                               \
+    const ptrdiff_t n = row / p->c, c = row % p->c;                                               \
+    const ptrdiff_t from = n * p->c * inputs + c * (p->last ? 1 : inputs);                        \
+    ptrdiff_t at = n * p->c * outputs + c * (p->last ? 1 : outputs);                              \
+    for (int32_t od = 0; od < p->out[0]; ++od) {                                                  \
+      const qk_pool_window wd = qk_pool_taps(p, 0, od);                                           \
+      for (int32_t oh = 0; oh < p->out[1]; ++oh) {                                                \
+        const qk_pool_window wh = qk_pool_taps(p, 1, oh);                                         \
+        for (int32_t ow = 0; ow < p->out[2]; ++ow, at += step) {                                  \
+          const qk_pool_window ww = qk_pool_taps(p, 2, ow);                                       \
+          BEGIN;                                                                                  \
+          for (int32_t kd = wd.first; kd < wd.last; ++kd) {                                       \
+            for (int32_t kh = wh.first; kh < wh.last; ++kh) {                                     \
+              for (int32_t kw = ww.first; kw < ww.last; ++kw) {                                   \
+                const int32_t d = wd.at + kd * wd.step, h = wh.at + kh * wh.step;                 \
+                const int32_t v = ww.at + kw * ww.step;                                           \
+                const ptrdiff_t i = from + (((ptrdiff_t)d * p->in[1] + h) * p->in[2] + v) * step; \
+                TAP;                                                                              \
+              }                                                                                   \
+            }                                                                                     \
+          }                                                                                       \
+          END;                                                                                    \
+        }                                                                                         \
+      }                                                                                           \
+    }                                                                                             \
   }
 
-#define QK_DEFINE_MAX_POOL(suffix, S, T, MAX, LOWEST, LOAD, STORE)                                 \
-  QK_INLINE void qk_max_pool_##suffix(const qk_pool_params *p, const S *x, S *y) {                 \
-    QK_POOL_LOOP(                                                                                  \
-        T best = LOWEST; int some = 0,                                                             \
-        const T e = LOAD(x[i]); best = some ? MAX(e, best) : e; some = 1,                          \
-        y[at] = STORE(best))                                                                       \
-  }                                                                                                \
-  QK_INLINE void qk_max_pool_index_##suffix(const qk_pool_params *p, const S *x, S *y,             \
-                                            int64_t *indices) {                                    \
-    QK_POOL_LOOP(                                                                                  \
-        T best = LOWEST; int some = 0; int64_t place = 0,                                          \
-        const T e = LOAD(x[i]);                                                                    \
-        if (!some || e > best || e != e) {                                                         \
-          best = e;                                                                                \
-          place = p->index == 2 ? ((int64_t)v * p->in[1] + h) * p->in[0] + d                       \
-                                : ((int64_t)d * p->in[1] + h) * p->in[2] + v;                      \
-          if (p->index != 0) place += (int64_t)row * inputs;                                       \
-        }                                                                                          \
-        some = 1,                                                                                  \
-        y[at] = STORE(best); indices[at] = place)                                                  \
+#define QK_DEFINE_MAX_POOL(suffix, S, T, MAX, LOWEST, LOAD, STORE)                     \
+  QK_INLINE void qk_max_pool_##suffix(const qk_pool_params* p, const S* x, S* y) {     \
+    QK_POOL_LOOP(T best = LOWEST; int some = 0, const T e = LOAD(x[i]);                \
+                 best = some ? MAX(e, best) : e; some = 1, y[at] = STORE(best))        \
+  }                                                                                    \
+  QK_INLINE void qk_max_pool_index_##suffix(const qk_pool_params* p, const S* x, S* y, \
+                                            int64_t* indices) {                        \
+    QK_POOL_LOOP(                                                                      \
+        T best = LOWEST; int some = 0; int64_t place = 0, const T e = LOAD(x[i]);      \
+        if (!some || e > best || e != e) {                                             \
+          best = e;                                                                    \
+          place = p->index == 2 ? ((int64_t)v * p->in[1] + h) * p->in[0] + d           \
+                                : ((int64_t)d * p->in[1] + h) * p->in[2] + v;          \
+          if (p->index != 0) place += (int64_t)row * inputs;                           \
+        } some = 1,                                                                    \
+        y[at] = STORE(best);                                                           \
+        indices[at] = place)                                                           \
   }
 
 #define QK_POOL_SAME(v) (v)
@@ -105,27 +102,23 @@ QK_DEFINE_MAX_POOL(u16, uint16_t, uint16_t, qn_max_u16, 0, QK_POOL_SAME, QK_POOL
 QK_DEFINE_MAX_POOL(u32, uint32_t, uint32_t, qn_max_u32, 0, QK_POOL_SAME, QK_POOL_SAME)
 QK_DEFINE_MAX_POOL(u64, uint64_t, uint64_t, qn_max_u64, 0, QK_POOL_SAME, QK_POOL_SAME)
 
-QK_INLINE int32_t qk_pool_count(const qk_pool_params *p, qk_pool_window d, qk_pool_window h,
+QK_INLINE int32_t qk_pool_count(const qk_pool_params* p, qk_pool_window d, qk_pool_window h,
                                 qk_pool_window w) {
   if (p->divisor != 0) return p->divisor;
   if (p->include) return d.counted * h.counted * w.counted;
   return (d.last - d.first) * (h.last - h.first) * (w.last - w.first);
 }
 
-#define QK_DEFINE_MEAN_POOLS(suffix, S, T, t, FMA, LOAD, STORE)                                    \
-  QK_INLINE void qk_average_pool_##suffix(const qk_pool_params *p, const S *x, S *y) {             \
-    QK_POOL_LOOP(T sum = 0, sum += LOAD(x[i]), y[at] = STORE(sum / (T)qk_pool_count(p, wd, wh, ww))) \
-  }                                                                                                \
-  QK_INLINE void qk_lp_pool_##suffix(const qk_pool_params *p, const S *x, S *y) {                  \
-    const T power = (T)p->power;                                                                   \
-    QK_POOL_LOOP(                                                                                  \
-        T sum = 0,                                                                                 \
-        const T e = qn_abs_##t(LOAD(x[i]));                                                        \
-        if (p->power == 1) sum += e; else if (p->power == 2) sum = FMA(e, e, sum);                 \
-        else sum += qn_pow_##t(e, power),                                                          \
-        if (p->power == 2) sum = qn_sqrt_##t(sum);                                                 \
-        if (p->power > 2) sum = qn_pow_##t(sum, (T)1 / power);                                     \
-        y[at] = STORE(sum))                                                                        \
+#define QK_DEFINE_MEAN_POOLS(suffix, S, T, t, FMA, LOAD, STORE)                               \
+  QK_INLINE void qk_average_pool_##suffix(const qk_pool_params* p, const S* x, S* y){         \
+      QK_POOL_LOOP(T sum = 0, sum += LOAD(x[i]),                                              \
+                   y[at] = STORE(sum / (T)qk_pool_count(p, wd, wh, ww)))} QK_INLINE void      \
+      qk_lp_pool_##suffix(const qk_pool_params* p, const S* x, S* y) {                        \
+    const T power = (T)p->power;                                                              \
+    QK_POOL_LOOP(T sum = 0, const T e = qn_abs_##t(LOAD(x[i])); if (p->power == 1) sum += e;  \
+                 else if (p->power == 2) sum = FMA(e, e, sum);                                \
+                 else sum += qn_pow_##t(e, power), if (p->power == 2) sum = qn_sqrt_##t(sum); \
+                 if (p->power > 2) sum = qn_pow_##t(sum, (T)1 / power); y[at] = STORE(sum))   \
   }
 QK_DEFINE_MEAN_POOLS(f32, float, float, f32, qn_fmaf, QK_POOL_SAME, QK_POOL_SAME)
 QK_DEFINE_MEAN_POOLS(f64, double, double, f64, qn_fma, QK_POOL_SAME, QK_POOL_SAME)
@@ -134,41 +127,41 @@ QK_DEFINE_MEAN_POOLS(bf16, uint16_t, float, f32, qn_fmaf, qn_bf16_to_f32, qn_bf1
 
 /* ---- channels-last, sixteen channels at once ---- */
 
-#define QK_DEFINE_POOL_LAST(name, START, FIRST, STEP, FINISH)                                      \
-  QK_INLINE void qk_##name##_pool_last_f32(const qk_pool_params *p, const float *x, float *y) {    \
-    const ptrdiff_t c = p->c;                                                                      \
-    for (int32_t n = 0; n < p->n; ++n) {                                                           \
-      for (int32_t od = 0; od < p->out[0]; ++od) {                                                 \
-        const qk_pool_window wd = qk_pool_taps(p, 0, od);                                          \
-        for (int32_t oh = 0; oh < p->out[1]; ++oh) {                                               \
-          const qk_pool_window wh = qk_pool_taps(p, 1, oh);                                        \
-          for (int32_t ow = 0; ow < p->out[2]; ++ow) {                                             \
-            const qk_pool_window ww = qk_pool_taps(p, 2, ow);                                      \
-            for (int32_t block = 0; block < p->c; block += 16) {                                   \
-              const int32_t lanes = p->c - block < 16 ? p->c - block : 16;                         \
-              qk_v16 acc = qk_v16_set(START);                                                      \
-              int some = 0;                                                                        \
-              (void)some;                                                                          \
-              for (int32_t kd = wd.first; kd < wd.last; ++kd) {                                    \
-                for (int32_t kh = wh.first; kh < wh.last; ++kh) {                                  \
-                  for (int32_t kw = ww.first; kw < ww.last; ++kw) {                                \
-                    const ptrdiff_t d = n * (ptrdiff_t)p->in[0] + wd.at + kd * wd.step;            \
-                    const ptrdiff_t h = d * p->in[1] + wh.at + kh * wh.step;                       \
-                    const ptrdiff_t v = h * p->in[2] + ww.at + kw * ww.step;                       \
-                    const qk_v16 e = qk_v16_load_n(x + v * c + block, lanes);                      \
-                    acc = FIRST STEP(acc, e);                                                      \
-                    some = 1;                                                                      \
-                  }                                                                                \
-                }                                                                                  \
-              }                                                                                    \
-              FINISH;                                                                              \
-              qk_v16_store_n(y + block, acc, lanes);                                               \
-            }                                                                                      \
-            y += c;                                                                                \
-          }                                                                                        \
-        }                                                                                          \
-      }                                                                                            \
-    }                                                                                              \
+#define QK_DEFINE_POOL_LAST(name, START, FIRST, STEP, FINISH)                                   \
+  QK_INLINE void qk_##name##_pool_last_f32(const qk_pool_params* p, const float* x, float* y) { \
+    const ptrdiff_t c = p->c;                                                                   \
+    for (int32_t n = 0; n < p->n; ++n) {                                                        \
+      for (int32_t od = 0; od < p->out[0]; ++od) {                                              \
+        const qk_pool_window wd = qk_pool_taps(p, 0, od);                                       \
+        for (int32_t oh = 0; oh < p->out[1]; ++oh) {                                            \
+          const qk_pool_window wh = qk_pool_taps(p, 1, oh);                                     \
+          for (int32_t ow = 0; ow < p->out[2]; ++ow) {                                          \
+            const qk_pool_window ww = qk_pool_taps(p, 2, ow);                                   \
+            for (int32_t block = 0; block < p->c; block += 16) {                                \
+              const int32_t lanes = p->c - block < 16 ? p->c - block : 16;                      \
+              qk_v16 acc = qk_v16_set(START);                                                   \
+              int some = 0;                                                                     \
+              (void)some;                                                                       \
+              for (int32_t kd = wd.first; kd < wd.last; ++kd) {                                 \
+                for (int32_t kh = wh.first; kh < wh.last; ++kh) {                               \
+                  for (int32_t kw = ww.first; kw < ww.last; ++kw) {                             \
+                    const ptrdiff_t d = n * (ptrdiff_t)p->in[0] + wd.at + kd * wd.step;         \
+                    const ptrdiff_t h = d * p->in[1] + wh.at + kh * wh.step;                    \
+                    const ptrdiff_t v = h * p->in[2] + ww.at + kw * ww.step;                    \
+                    const qk_v16 e = qk_v16_load_n(x + v * c + block, lanes);                   \
+                    acc = FIRST STEP(acc, e);                                                   \
+                    some = 1;                                                                   \
+                  }                                                                             \
+                }                                                                               \
+              }                                                                                 \
+              FINISH;                                                                           \
+              qk_v16_store_n(y + block, acc, lanes);                                            \
+            }                                                                                   \
+            y += c;                                                                             \
+          }                                                                                     \
+        }                                                                                       \
+      }                                                                                         \
+    }                                                                                           \
   }
 #define QK_POOL_MAX(acc, e) qk_v16_max(e, acc)
 QK_DEFINE_POOL_LAST(max, -QN_INF_F32, !some ? e :, QK_POOL_MAX, (void)0)
@@ -177,15 +170,16 @@ QK_DEFINE_POOL_LAST(average, 0.0f, , qk_v16_add,
 
 /* ---- unpool ---- */
 
-QK_INLINE void qk_max_unpool(const qk_unpool_params *p, const void *x, const int64_t *places, void *y) {
+QK_INLINE void qk_max_unpool(const qk_unpool_params* p, const void* x, const int64_t* places,
+                             void* y) {
   const size_t width = (size_t)p->width;
   memset(y, 0, (size_t)p->planes * (size_t)p->to * width);
   for (int32_t i = 0; i < p->planes; ++i) {
     for (int32_t j = 0; j < p->from; ++j) {
       const size_t at = (size_t)i * (size_t)p->from + (size_t)j;
       if (places[at] < 0 || places[at] >= p->to) continue;
-      memcpy((unsigned char *)y + ((size_t)i * (size_t)p->to + (size_t)places[at]) * width,
-             (const unsigned char *)x + at * width, width);
+      memcpy((unsigned char*)y + ((size_t)i * (size_t)p->to + (size_t)places[at]) * width,
+             (const unsigned char*)x + at * width, width);
     }
   }
 }

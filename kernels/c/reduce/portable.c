@@ -10,67 +10,67 @@
  * Both take elements with STEP(lane, element, q) and fold with JOIN, so a row gives the same bits
  * either way. q is the value of an earlier pass. */
 
-#define QK_DEFINE_LANES(step, s, S, T, t, LOAD, STORE, START, STEP, JOIN)                        \
-  QK_INLINE T qk_row_##step##_##s(const qk_reduce_params *p, const S *x, T q) {                  \
-    const int32_t n = p->inner_dims[0], stride = p->inner_strides[0];                            \
-    T lane[QN_LANES];                                                                            \
-    int32_t j, half;                                                                             \
-    (void)q;                                                                                     \
-    for (j = 0; j < QN_LANES; ++j) lane[j] = (START);                                            \
-    if (p->inner_rank == 1 && stride == 1) {                                                     \
-      const int32_t rest = n % QN_LANES;                                                         \
-      for (int32_t blocks = n / QN_LANES; blocks > 0; --blocks, x += QN_LANES) {                 \
-        QN_KEEP_LOOP                                                                             \
-        for (j = 0; j < QN_LANES; ++j) lane[j] = STEP(lane[j], LOAD(x[j]), q);                   \
-      }                                                                                          \
-      for (j = 0; j < rest; ++j) lane[j] = STEP(lane[j], LOAD(x[j]), q);                         \
-    } else {                                                                                     \
-      int32_t index[8] = {0}, total = 1, last = p->inner_rank - 1, d;                            \
-      for (d = 0; d <= last; ++d) total *= p->inner_dims[d];                                     \
-      for (int32_t i = 0; i < total; ++i) {                                                      \
-        lane[i % QN_LANES] = STEP(lane[i % QN_LANES], LOAD(*x), q);                              \
-        for (d = last; d > 0 && ++index[d] == p->inner_dims[d]; --d) {                           \
-          index[d] = 0;                                                                          \
-          x -= (p->inner_dims[d] - 1) * p->inner_strides[d];                                     \
-        }                                                                                        \
-        if (i + 1 < total) x += p->inner_strides[d];                                             \
-      }                                                                                          \
-    }                                                                                            \
-    for (half = QN_LANES / 2; half > 0; half /= 2)                                               \
-      for (j = 0; j < half; ++j) lane[j] = JOIN(lane[j], lane[j + half]);                        \
-    return lane[0];                                                                              \
-  }                                                                                              \
-  QK_INLINE void qk_columns_##step##_##s(const qk_reduce_params *p, const S *x, int32_t width,   \
-                                         const T *q, T *out) {                                   \
-    const int32_t n = p->inner_dims[0], stride = p->inner_strides[0];                            \
-    T lane[QN_LANES][16];                                                                        \
-    int32_t i, j, c, half;                                                                       \
-    (void)q;                                                                                     \
-    for (j = 0; j < QN_LANES; ++j)                                                               \
-      for (c = 0; c < 16; ++c) lane[j][c] = (START);                                             \
-    for (i = 0; i < n; ++i, x += stride) {                                                       \
-      T *const to = lane[i % QN_LANES];                                                          \
-      if (width == 16)                                                                           \
-        for (c = 0; c < 16; ++c) to[c] = STEP(to[c], LOAD(x[c]), q[c]);                          \
-      else                                                                                       \
-        for (c = 0; c < width; ++c) to[c] = STEP(to[c], LOAD(x[c]), q[c]);                       \
-    }                                                                                            \
-    for (half = QN_LANES / 2; half > 0; half /= 2)                                               \
-      for (j = 0; j < half; ++j)                                                                 \
-        for (c = 0; c < 16; ++c) lane[j][c] = JOIN(lane[j][c], lane[j + half][c]);               \
-    for (c = 0; c < width; ++c) out[c] = lane[0][c];                                             \
+#define QK_DEFINE_LANES(step, s, S, T, t, LOAD, STORE, START, STEP, JOIN)                      \
+  QK_INLINE T qk_row_##step##_##s(const qk_reduce_params* p, const S* x, T q) {                \
+    const int32_t n = p->inner_dims[0], stride = p->inner_strides[0];                          \
+    T lane[QN_LANES];                                                                          \
+    int32_t j, half;                                                                           \
+    (void)q;                                                                                   \
+    for (j = 0; j < QN_LANES; ++j) lane[j] = (START);                                          \
+    if (p->inner_rank == 1 && stride == 1) {                                                   \
+      const int32_t rest = n % QN_LANES;                                                       \
+      for (int32_t blocks = n / QN_LANES; blocks > 0; --blocks, x += QN_LANES) {               \
+        QN_KEEP_LOOP                                                                           \
+        for (j = 0; j < QN_LANES; ++j) lane[j] = STEP(lane[j], LOAD(x[j]), q);                 \
+      }                                                                                        \
+      for (j = 0; j < rest; ++j) lane[j] = STEP(lane[j], LOAD(x[j]), q);                       \
+    } else {                                                                                   \
+      int32_t index[8] = {0}, total = 1, last = p->inner_rank - 1, d;                          \
+      for (d = 0; d <= last; ++d) total *= p->inner_dims[d];                                   \
+      for (int32_t i = 0; i < total; ++i) {                                                    \
+        lane[i % QN_LANES] = STEP(lane[i % QN_LANES], LOAD(*x), q);                            \
+        for (d = last; d > 0 && ++index[d] == p->inner_dims[d]; --d) {                         \
+          index[d] = 0;                                                                        \
+          x -= (p->inner_dims[d] - 1) * p->inner_strides[d];                                   \
+        }                                                                                      \
+        if (i + 1 < total) x += p->inner_strides[d];                                           \
+      }                                                                                        \
+    }                                                                                          \
+    for (half = QN_LANES / 2; half > 0; half /= 2)                                             \
+      for (j = 0; j < half; ++j) lane[j] = JOIN(lane[j], lane[j + half]);                      \
+    return lane[0];                                                                            \
+  }                                                                                            \
+  QK_INLINE void qk_columns_##step##_##s(const qk_reduce_params* p, const S* x, int32_t width, \
+                                         const T* q, T* out) {                                 \
+    const int32_t n = p->inner_dims[0], stride = p->inner_strides[0];                          \
+    T lane[QN_LANES][16];                                                                      \
+    int32_t i, j, c, half;                                                                     \
+    (void)q;                                                                                   \
+    for (j = 0; j < QN_LANES; ++j)                                                             \
+      for (c = 0; c < 16; ++c) lane[j][c] = (START);                                           \
+    for (i = 0; i < n; ++i, x += stride) {                                                     \
+      T* const to = lane[i % QN_LANES];                                                        \
+      if (width == 16)                                                                         \
+        for (c = 0; c < 16; ++c) to[c] = STEP(to[c], LOAD(x[c]), q[c]);                        \
+      else                                                                                     \
+        for (c = 0; c < width; ++c) to[c] = STEP(to[c], LOAD(x[c]), q[c]);                     \
+    }                                                                                          \
+    for (half = QN_LANES / 2; half > 0; half /= 2)                                             \
+      for (j = 0; j < half; ++j)                                                               \
+        for (c = 0; c < 16; ++c) lane[j][c] = JOIN(lane[j][c], lane[j + half][c]);             \
+    for (c = 0; c < width; ++c) out[c] = lane[0][c];                                           \
   }
 
 #define QK_STEP_EXP_F32(a, e, q) ((a) + qn_exp_f32((e) - (q)))
 #define QK_STEP_EXP_F64(a, e, q) ((a) + qn_exp_f64((e) - (q)))
-#define QK_DEFINE_FLOAT_LANES(s, S, T, t, t_, LOAD, STORE, U)                                    \
-  QK_DEFINE_LANES(sum, s, S, T, t, LOAD, STORE, (T)0, QN_STEP_ADD, QN_JOIN_ADD)                  \
-  QK_DEFINE_LANES(abs, s, S, T, t, LOAD, STORE, (T)0, QN_STEP_ADD_ABS_##U, QN_JOIN_ADD)          \
-  QK_DEFINE_LANES(square, s, S, T, t, LOAD, STORE, (T)0, QN_STEP_SQUARE_##U, QN_JOIN_ADD)        \
-  QK_DEFINE_LANES(deviation, s, S, T, t, LOAD, STORE, (T)0, QN_STEP_DEVIATION_##U, QN_JOIN_ADD)  \
-  QK_DEFINE_LANES(exp, s, S, T, t, LOAD, STORE, (T)0, QK_STEP_EXP_##U, QN_JOIN_ADD)              \
-  QK_DEFINE_LANES(product, s, S, T, t, LOAD, STORE, (T)1, QN_STEP_MUL_##U, qn_mul_##t)           \
-  QK_DEFINE_LANES(max, s, S, T, t, LOAD, STORE, -QN_INF_##U, QN_STEP_MAX_##U, qn_max_##t)        \
+#define QK_DEFINE_FLOAT_LANES(s, S, T, t, t_, LOAD, STORE, U)                                   \
+  QK_DEFINE_LANES(sum, s, S, T, t, LOAD, STORE, (T)0, QN_STEP_ADD, QN_JOIN_ADD)                 \
+  QK_DEFINE_LANES(abs, s, S, T, t, LOAD, STORE, (T)0, QN_STEP_ADD_ABS_##U, QN_JOIN_ADD)         \
+  QK_DEFINE_LANES(square, s, S, T, t, LOAD, STORE, (T)0, QN_STEP_SQUARE_##U, QN_JOIN_ADD)       \
+  QK_DEFINE_LANES(deviation, s, S, T, t, LOAD, STORE, (T)0, QN_STEP_DEVIATION_##U, QN_JOIN_ADD) \
+  QK_DEFINE_LANES(exp, s, S, T, t, LOAD, STORE, (T)0, QK_STEP_EXP_##U, QN_JOIN_ADD)             \
+  QK_DEFINE_LANES(product, s, S, T, t, LOAD, STORE, (T)1, QN_STEP_MUL_##U, qn_mul_##t)          \
+  QK_DEFINE_LANES(max, s, S, T, t, LOAD, STORE, -QN_INF_##U, QN_STEP_MAX_##U, qn_max_##t)       \
   QK_DEFINE_LANES(min, s, S, T, t, LOAD, STORE, QN_INF_##U, QN_STEP_MIN_##U, qn_min_##t)
 QK_DEFINE_FLOAT_LANES(f32, float, float, f32, f32, QK_SAME, QK_SAME, F32)
 QK_DEFINE_FLOAT_LANES(f64, double, double, f64, f64, QK_SAME, QK_SAME, F64)
@@ -79,44 +79,44 @@ QK_DEFINE_FLOAT_LANES(bf16, uint16_t, float, f32, f32, qn_bf16_to_f32, qn_bf16_f
 
 /* ---- all rows: a first pass PASS1 (none for most), MID of it, the pass PASS2, FINISH ---- */
 
-#define QK_DEFINE_REDUCE_KERNEL(op, s, S, T, t, LOAD, STORE, PASS1, MID, pass2, FINISH)          \
-  QK_INLINE void qk_reduce_##op##_##s(const qk_reduce_params *p, const S *x, S *y) {             \
-    const int32_t last = p->outer_rank - 1, width = p->outer_dims[last];                         \
-    const int32_t step = p->outer_strides[last];                                                 \
+#define QK_DEFINE_REDUCE_KERNEL(op, s, S, T, t, LOAD, STORE, PASS1, MID, pass2, FINISH)           \
+  QK_INLINE void qk_reduce_##op##_##s(const qk_reduce_params* p, const S* x, S* y) {              \
+    const int32_t last = p->outer_rank - 1, width = p->outer_dims[last];                          \
+    const int32_t step = p->outer_strides[last];                                                  \
     const int columns = p->inner_rank == 1 && p->inner_strides[0] != 1 && step == 1 && width > 1; \
-    int32_t index[8] = {0}, d, rows = 1, length = 1;                                             \
-    for (d = 0; d <= last; ++d) rows *= p->outer_dims[d];                                        \
-    for (d = 0; d < p->inner_rank; ++d) length *= p->inner_dims[d];                              \
-    if (rows == 0) return;                                                                       \
-    {                                                                                            \
-      const T n = (T)length, correction = (T)p->correction;                                      \
-      (void)n;                                                                                   \
-      (void)correction;                                                                          \
-      for (;;) {                                                                                 \
-        for (int32_t c = 0; c < width;) {                                                        \
-          T q[16] = {0}, v[16];                                                                  \
-          const int32_t w = !columns ? 1 : width - c < 16 ? width - c : 16;                      \
-          if (columns) {                                                                         \
-            PASS1(qk_columns_, s, (p, x + c, w, q, q);)                                          \
-            for (int32_t k = 0; k < w; ++k) q[k] = MID(t, q[k]);                                 \
-            qk_columns_##pass2##_##s(p, x + c, w, q, v);                                         \
-          } else {                                                                               \
-            PASS1(q[0] = qk_row_, s, (p, x + c * step, 0);)                                      \
-            q[0] = MID(t, q[0]);                                                                 \
-            v[0] = qk_row_##pass2##_##s(p, x + c * step, q[0]);                                  \
-          }                                                                                      \
-          for (int32_t k = 0; k < w; ++k) y[c + k] = STORE(FINISH(t, v[k], q[k]));               \
-          c += w;                                                                                \
-        }                                                                                        \
-        y += width;                                                                              \
-        for (d = last - 1; d >= 0 && ++index[d] == p->outer_dims[d]; --d) {                      \
-          index[d] = 0;                                                                          \
-          x -= (p->outer_dims[d] - 1) * p->outer_strides[d];                                     \
-        }                                                                                        \
-        if (d < 0) return;                                                                       \
-        x += p->outer_strides[d];                                                                \
-      }                                                                                          \
-    }                                                                                            \
+    int32_t index[8] = {0}, d, rows = 1, length = 1;                                              \
+    for (d = 0; d <= last; ++d) rows *= p->outer_dims[d];                                         \
+    for (d = 0; d < p->inner_rank; ++d) length *= p->inner_dims[d];                               \
+    if (rows == 0) return;                                                                        \
+    {                                                                                             \
+      const T n = (T)length, correction = (T)p->correction;                                       \
+      (void)n;                                                                                    \
+      (void)correction;                                                                           \
+      for (;;) {                                                                                  \
+        for (int32_t c = 0; c < width;) {                                                         \
+          T q[16] = {0}, v[16];                                                                   \
+          const int32_t w = !columns ? 1 : width - c < 16 ? width - c : 16;                       \
+          if (columns) {                                                                          \
+            PASS1(qk_columns_, s, (p, x + c, w, q, q);)                                           \
+            for (int32_t k = 0; k < w; ++k) q[k] = MID(t, q[k]);                                  \
+            qk_columns_##pass2##_##s(p, x + c, w, q, v);                                          \
+          } else {                                                                                \
+            PASS1(q[0] = qk_row_, s, (p, x + c * step, 0);)                                       \
+            q[0] = MID(t, q[0]);                                                                  \
+            v[0] = qk_row_##pass2##_##s(p, x + c * step, q[0]);                                   \
+          }                                                                                       \
+          for (int32_t k = 0; k < w; ++k) y[c + k] = STORE(FINISH(t, v[k], q[k]));                \
+          c += w;                                                                                 \
+        }                                                                                         \
+        y += width;                                                                               \
+        for (d = last - 1; d >= 0 && ++index[d] == p->outer_dims[d]; --d) {                       \
+          index[d] = 0;                                                                           \
+          x -= (p->outer_dims[d] - 1) * p->outer_strides[d];                                      \
+        }                                                                                         \
+        if (d < 0) return;                                                                        \
+        x += p->outer_strides[d];                                                                 \
+      }                                                                                           \
+    }                                                                                             \
   }
 
 #define QK_PASS_NONE(fn, s, call)
@@ -134,7 +134,7 @@ QK_DEFINE_FLOAT_LANES(bf16, uint16_t, float, f32, f32, qn_bf16_to_f32, qn_bf16_f
 #define QK_FINISH_VAR(t, v, q) ((v) / (n > correction ? n - correction : 0))
 #define QK_FINISH_STD(t, v, q) qn_sqrt_##t(QK_FINISH_VAR(t, v, q))
 
-#define QK_ONE_PASS(s, S, T, t, LOAD, STORE, op, pass, FINISH)                                   \
+#define QK_ONE_PASS(s, S, T, t, LOAD, STORE, op, pass, FINISH) \
   QK_DEFINE_REDUCE_KERNEL(op, s, S, T, t, LOAD, STORE, QK_PASS_NONE, QK_MID_NONE, pass, FINISH)
 #define QK_DEFINE_FLOAT_REDUCE(op, s, S, T, t, LOAD, STORE)                                      \
   QK_ONE_PASS(s, S, T, t, LOAD, STORE, sum, sum, QK_FINISH_NONE)                                 \
@@ -156,45 +156,45 @@ QK_FLOAT_TYPES(QK_DEFINE_FLOAT_REDUCE, )
 
 /* ---- integers and bool: exact, so the order is free ---- */
 
-#define QK_DEFINE_EXACT(op, s, T, START, STEP, FINISH)                                           \
-  QK_INLINE void qk_reduce_##op##_##s(const qk_reduce_params *p, const T *x, T *y) {             \
-    const int32_t last = p->inner_rank - 1;                                                      \
-    int32_t outer[8] = {0}, inner[8], d, rows = 1, n = 1;                                        \
-    for (d = 0; d < p->outer_rank; ++d) rows *= p->outer_dims[d];                                \
-    for (d = 0; d <= last; ++d) n *= p->inner_dims[d];                                           \
-    for (int32_t o = 0; o < rows; ++o) {                                                         \
-      const T *at = x;                                                                           \
-      T v = (START);                                                                             \
-      for (d = 0; d <= last; ++d) inner[d] = 0;                                                  \
-      for (int32_t i = 0; i < n; ++i) {                                                          \
-        v = STEP(v, *at);                                                                        \
-        for (d = last; d > 0 && ++inner[d] == p->inner_dims[d]; --d) {                           \
-          inner[d] = 0;                                                                          \
-          at -= (p->inner_dims[d] - 1) * p->inner_strides[d];                                    \
-        }                                                                                        \
-        if (i + 1 < n) at += p->inner_strides[d];                                                \
-      }                                                                                          \
-      y[o] = FINISH(v, n);                                                                       \
-      for (d = p->outer_rank - 1; d > 0 && ++outer[d] == p->outer_dims[d]; --d) {                \
-        outer[d] = 0;                                                                            \
-        x -= (p->outer_dims[d] - 1) * p->outer_strides[d];                                       \
-      }                                                                                          \
-      if (o + 1 < rows) x += p->outer_strides[d];                                                \
-    }                                                                                            \
+#define QK_DEFINE_EXACT(op, s, T, START, STEP, FINISH)                               \
+  QK_INLINE void qk_reduce_##op##_##s(const qk_reduce_params* p, const T* x, T* y) { \
+    const int32_t last = p->inner_rank - 1;                                          \
+    int32_t outer[8] = {0}, inner[8], d, rows = 1, n = 1;                            \
+    for (d = 0; d < p->outer_rank; ++d) rows *= p->outer_dims[d];                    \
+    for (d = 0; d <= last; ++d) n *= p->inner_dims[d];                               \
+    for (int32_t o = 0; o < rows; ++o) {                                             \
+      const T* at = x;                                                               \
+      T v = (START);                                                                 \
+      for (d = 0; d <= last; ++d) inner[d] = 0;                                      \
+      for (int32_t i = 0; i < n; ++i) {                                              \
+        v = STEP(v, *at);                                                            \
+        for (d = last; d > 0 && ++inner[d] == p->inner_dims[d]; --d) {               \
+          inner[d] = 0;                                                              \
+          at -= (p->inner_dims[d] - 1) * p->inner_strides[d];                        \
+        }                                                                            \
+        if (i + 1 < n) at += p->inner_strides[d];                                    \
+      }                                                                              \
+      y[o] = FINISH(v, n);                                                           \
+      for (d = p->outer_rank - 1; d > 0 && ++outer[d] == p->outer_dims[d]; --d) {    \
+        outer[d] = 0;                                                                \
+        x -= (p->outer_dims[d] - 1) * p->outer_strides[d];                           \
+      }                                                                              \
+      if (o + 1 < rows) x += p->outer_strides[d];                                    \
+    }                                                                                \
   }
 #define QK_EXACT_RESULT(v, n) (v)
-#define QK_DEFINE_INT_REDUCE(s, T, MIN, MAX)                                                     \
-  QK_INLINE T qk_reduce_add_abs_##s(T a, T e) { return qn_add_##s(a, qn_abs_##s(e)); }           \
-  QK_INLINE T qk_reduce_add_square_##s(T a, T e) { return qn_add_##s(a, qn_square_##s(e)); }     \
-  QK_INLINE T qk_reduce_divide_##s(T a, int32_t n) {                                             \
-    return (T)(n == 0 ? 0 : (MIN) < 0 ? (int64_t)a / n : (int64_t)((uint64_t)a / (uint64_t)n));  \
-  }                                                                                              \
-  QK_DEFINE_EXACT(sum, s, T, 0, qn_add_##s, QK_EXACT_RESULT)                                     \
-  QK_DEFINE_EXACT(mean, s, T, 0, qn_add_##s, qk_reduce_divide_##s)                               \
-  QK_DEFINE_EXACT(max, s, T, MIN, qn_max_##s, QK_EXACT_RESULT)                                   \
-  QK_DEFINE_EXACT(min, s, T, MAX, qn_min_##s, QK_EXACT_RESULT)                                   \
-  QK_DEFINE_EXACT(prod, s, T, 1, qn_mul_##s, QK_EXACT_RESULT)                                    \
-  QK_DEFINE_EXACT(l1, s, T, 0, qk_reduce_add_abs_##s, QK_EXACT_RESULT)                           \
+#define QK_DEFINE_INT_REDUCE(s, T, MIN, MAX)                                                    \
+  QK_INLINE T qk_reduce_add_abs_##s(T a, T e) { return qn_add_##s(a, qn_abs_##s(e)); }          \
+  QK_INLINE T qk_reduce_add_square_##s(T a, T e) { return qn_add_##s(a, qn_square_##s(e)); }    \
+  QK_INLINE T qk_reduce_divide_##s(T a, int32_t n) {                                            \
+    return (T)(n == 0 ? 0 : (MIN) < 0 ? (int64_t)a / n : (int64_t)((uint64_t)a / (uint64_t)n)); \
+  }                                                                                             \
+  QK_DEFINE_EXACT(sum, s, T, 0, qn_add_##s, QK_EXACT_RESULT)                                    \
+  QK_DEFINE_EXACT(mean, s, T, 0, qn_add_##s, qk_reduce_divide_##s)                              \
+  QK_DEFINE_EXACT(max, s, T, MIN, qn_max_##s, QK_EXACT_RESULT)                                  \
+  QK_DEFINE_EXACT(min, s, T, MAX, qn_min_##s, QK_EXACT_RESULT)                                  \
+  QK_DEFINE_EXACT(prod, s, T, 1, qn_mul_##s, QK_EXACT_RESULT)                                   \
+  QK_DEFINE_EXACT(l1, s, T, 0, qk_reduce_add_abs_##s, QK_EXACT_RESULT)                          \
   QK_DEFINE_EXACT(sum_square, s, T, 0, qk_reduce_add_square_##s, QK_EXACT_RESULT)
 QK_DEFINE_INT_REDUCE(i8, int8_t, INT8_MIN, INT8_MAX)
 QK_DEFINE_INT_REDUCE(i16, int16_t, INT16_MIN, INT16_MAX)

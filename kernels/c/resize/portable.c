@@ -4,12 +4,12 @@
 #include "kernels/c/resize/resize.h"
 #include "kernels/numerics/base.h"
 
-QK_INLINE void qk_resize_f32(const qk_resize_params *p, const float *x, const int32_t *index,
-                             const float *weight, float *y) {
+QK_INLINE void qk_resize_f32(const qk_resize_params* p, const float* x, const int32_t* index,
+                             const float* weight, float* y) {
   const size_t inner = (size_t)p->inner;
   for (int32_t o = 0; o < p->outer; ++o) {
-    const int32_t *at = index;
-    const float *w = weight;
+    const int32_t* at = index;
+    const float* w = weight;
     for (int32_t j = 0; j < p->out; ++j) {
       if (at[0] < 0) {
         for (size_t i = 0; i < inner; ++i) y[i] = p->fill;

@@ -7,7 +7,8 @@
  * an update does to the value there (kernels/numerics/combine.h); suffixes 1 to 8 are bytes of
  * elements of any type and replace. y may be x. */
 
-/* One index per update: dims are those of index and updates; ys the strides of y, 0 along the axis. */
+/* One index per update: dims are those of index and updates; ys the strides of y, 0 along the axis.
+ */
 typedef struct {
   int32_t total, size, stride, how;
   int32_t dims[8], ys[8];

@@ -4,18 +4,18 @@
 #include "kernels/numerics/half.h"
 #include "kernels/numerics/scalar_ops.h"
 
-#define QK_DEFINE_UNARY(op, s, S, T, t, LOAD, STORE)                                           \
-  QK_INLINE void qk_unary_##op##_##s(const qk_unary_params *p, const S *x, S *y) {             \
-    for (int32_t i = 0; i < p->n; ++i) y[i] = STORE(qn_##op##_##t(LOAD(x[i])));                \
+#define QK_DEFINE_UNARY(op, s, S, T, t, LOAD, STORE)                               \
+  QK_INLINE void qk_unary_##op##_##s(const qk_unary_params* p, const S* x, S* y) { \
+    for (int32_t i = 0; i < p->n; ++i) y[i] = STORE(qn_##op##_##t(LOAD(x[i])));    \
   }
-#define QK_DEFINE_SCALED(op, s, S, T, t, LOAD, STORE)                                          \
-  QK_INLINE void qk_unary_##op##_##s(const qk_unary_scaled_params *p, const S *x, S *y) {      \
-    const T a = (T)p->a, b = (T)p->b;                                                          \
-    for (int32_t i = 0; i < p->n; ++i) y[i] = STORE(qn_##op##_##t(LOAD(x[i]), a, b));          \
+#define QK_DEFINE_SCALED(op, s, S, T, t, LOAD, STORE)                                     \
+  QK_INLINE void qk_unary_##op##_##s(const qk_unary_scaled_params* p, const S* x, S* y) { \
+    const T a = (T)p->a, b = (T)p->b;                                                     \
+    for (int32_t i = 0; i < p->n; ++i) y[i] = STORE(qn_##op##_##t(LOAD(x[i]), a, b));     \
   }
-#define QK_DEFINE_PREDICATE(op, s, S, T, t, LOAD, STORE)                                       \
-  QK_INLINE void qk_unary_##op##_##s(const qk_unary_params *p, const S *x, uint8_t *y) {       \
-    for (int32_t i = 0; i < p->n; ++i) y[i] = (uint8_t)(qn_##op##_##t(LOAD(x[i])) != 0);       \
+#define QK_DEFINE_PREDICATE(op, s, S, T, t, LOAD, STORE)                                 \
+  QK_INLINE void qk_unary_##op##_##s(const qk_unary_params* p, const S* x, uint8_t* y) { \
+    for (int32_t i = 0; i < p->n; ++i) y[i] = (uint8_t)(qn_##op##_##t(LOAD(x[i])) != 0); \
   }
 
 #define QN_UNARY_F(op) QK_FLOAT_TYPES(QK_DEFINE_UNARY, op)

@@ -2,8 +2,8 @@
 #define QK_UNARY_H
 #include <stdint.h>
 
-/* y[i] = qn_OP(x[i]) for i < n, OP and its type in the kernel's name. y may be x where both have the
- * same element type. Predicates and `not` write bytes of 0 or 1. */
+/* y[i] = qn_OP(x[i]) for i < n, OP and its type in the kernel's name. y may be x where both have
+ * the same element type. Predicates and `not` write bytes of 0 or 1. */
 typedef struct {
   int32_t n;
 } qk_unary_params;

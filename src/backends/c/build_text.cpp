@@ -7,9 +7,12 @@ namespace qc {
 namespace {
 std::string_view weight_source(const COptions& options) {
   switch (options.weights) {
-    case WeightForm::literal: return "c";
-    case WeightForm::incbin: return "S";
-    case WeightForm::file: return "";
+    case WeightForm::literal:
+      return "c";
+    case WeightForm::incbin:
+      return "S";
+    case WeightForm::file:
+      return "";
   }
   return "";
 }
@@ -19,8 +22,14 @@ std::string makefile_text(const COptions& options) {
   const std::string_view ext = weight_source(options);
   const std::string weights = ext.empty() ? "" : fmt::format(" {}_weights.o", options.name);
   std::string rule;
-  if (ext == "c") rule = fmt::format("{0}_weights.o: {0}_weights.c\n\t$(CC) $(CPPFLAGS) -std=c11 -O0 -fPIC -c $< -o $@\n", options.name);
-  if (ext == "S") rule = fmt::format("{0}_weights.o: {0}_weights.S {0}_weights.bin\n\t$(CC) -fPIC -Wa,-I,. -c $< -o $@\n", options.name);
+  if (ext == "c")
+    rule = fmt::format(
+        "{0}_weights.o: {0}_weights.c\n\t$(CC) $(CPPFLAGS) -std=c11 -O0 -fPIC -c $< -o $@\n",
+        options.name);
+  if (ext == "S")
+    rule = fmt::format(
+        "{0}_weights.o: {0}_weights.S {0}_weights.bin\n\t$(CC) -fPIC -Wa,-I,. -c $< -o $@\n",
+        options.name);
   return fmt::format(
       "# Builds lib{0}.a, lib{0}.so and the test program; honours CC and CFLAGS.\n"
       "CC ?= cc\n"
@@ -60,9 +69,11 @@ std::string cmake_text(const COptions& options) {
       "enable_testing()\n"
       "add_test(NAME {0} COMMAND {0}_test WORKING_DIRECTORY ${{CMAKE_CURRENT_SOURCE_DIR}})\n",
       options.name, ext == "S" ? " ASM" : "", weights,
-      ext == "S" ? fmt::format("set_source_files_properties({0}_weights.S PROPERTIES COMPILE_OPTIONS "
-                               "\"-Wa,-I,${{CMAKE_CURRENT_SOURCE_DIR}}\")\n", options.name)
-                 : "");
+      ext == "S"
+          ? fmt::format("set_source_files_properties({0}_weights.S PROPERTIES COMPILE_OPTIONS "
+                        "\"-Wa,-I,${{CMAKE_CURRENT_SOURCE_DIR}}\")\n",
+                        options.name)
+          : "");
 }
 
 }  // namespace qc

@@ -18,7 +18,8 @@ Result<CReport> write_c(const Program& program, const COptions& options, const V
   }
   const WeightMap map = map_weights(program);
   if (options.weights == WeightForm::literal && map.bytes > (int64_t{1} << 30)) {
-    return error(Code::usage, "{} bytes of weights are too many for C literals: use --weights file or incbin",
+    return error(Code::usage,
+                 "{} bytes of weights are too many for C literals: use --weights file or incbin",
                  map.bytes);
   }
   CReport report;

@@ -17,12 +17,13 @@ std::string ports(const char* kind, const std::vector<Port>& list, const std::st
     const Type& type = list[i].type;
     std::string shape;
     for (const Dim& d : type.shape) shape += (shape.empty() ? "" : ", ") + d.str();
-    out += fmt::format("#define {0}_{1}_{2}_NAME {3}\n#define {0}_{1}_{2}_TYPE {4} /* {5} */\n"
-                       "#define {0}_{1}_{2}_RANK {6}\n#define {0}_{1}_{2}_SHAPE {{{7}}}\n"
-                       "#define {0}_{1}_{2}_ELEMENTS {8}\n#define {0}_{1}_{2}_BYTES {9}\n",
-                       upper, kind, i, c_string(list[i].name), c_type(type.dtype), name(type.dtype),
-                       type.rank(), shape.empty() ? "1" : shape, elements(type),
-                       elements(type) * static_cast<int64_t>(bytes(type.dtype)));
+    out += fmt::format(
+        "#define {0}_{1}_{2}_NAME {3}\n#define {0}_{1}_{2}_TYPE {4} /* {5} */\n"
+        "#define {0}_{1}_{2}_RANK {6}\n#define {0}_{1}_{2}_SHAPE {{{7}}}\n"
+        "#define {0}_{1}_{2}_ELEMENTS {8}\n#define {0}_{1}_{2}_BYTES {9}\n",
+        upper, kind, i, c_string(list[i].name), c_type(type.dtype), name(type.dtype), type.rank(),
+        shape.empty() ? "1" : shape, elements(type),
+        elements(type) * static_cast<int64_t>(bytes(type.dtype)));
   }
   return out;
 }
@@ -48,7 +49,8 @@ std::string typed_run(const Program& program, const COptions& options) {
     pass += ", weights";
   }
   return fmt::format(
-      "/* One run with typed pointers; the arguments in the order of the model's inputs and outputs. */\n"
+      "/* One run with typed pointers; the arguments in the order of the model's inputs and "
+      "outputs. */\n"
       "static inline int {0}_run({1}void *arena{2}) {{\n"
       "  const void *inputs[{3}] = {{{4}}};\n"
       "  void *outputs[{5}] = {{{6}}};\n"
@@ -84,25 +86,30 @@ std::string header_text(const Program& program, const COptions& options, const C
       "\n/* What a run returns. */\n"
       "#define {1}_OK 0\n"
       "#define {1}_NULL_POINTER 1 /* a pointer that is needed is null */\n"
-      "#define {1}_MISALIGNED 2   /* arena, state or weights are not aligned to {1}_ARENA_ALIGN */\n\n"
+      "#define {1}_MISALIGNED 2   /* arena, state or weights are not aligned to {1}_ARENA_ALIGN "
+      "*/\n\n"
       "typedef struct {0}_args {{\n"
       "  const void *const *inputs; /* {1}_INPUTS pointers, row-major */\n"
       "  void *const *outputs;      /* {1}_OUTPUTS pointers, row-major */\n"
       "  void *arena;               /* {1}_ARENA_BYTES */\n"
       "  void *state;               /* {1}_STATE_BYTES, or null */\n"
-      "  const void *weights;       /* contents of {0}_weights.bin if weights are a file, or null */\n"
+      "  const void *weights;       /* contents of {0}_weights.bin if weights are a file, or null "
+      "*/\n"
       "}} {0}_args;\n\n"
       "/* One run. Reentrant: everything written is the caller's. */\n"
       "int {0}_invoke_args(const {0}_args *args);\n"
       "int {0}_invoke(const void *const inputs[], void *const outputs[], void *arena{2}{3});\n",
       name, upper, state ? ", void *state" : "", file ? ", const void *weights" : "");
   if (state) {
-    out += fmt::format("/* Sets the state to its initial contents. */\nvoid {}_reset(void *state{});\n", name,
-                       file ? ", const void *weights" : "");
+    out += fmt::format(
+        "/* Sets the state to its initial contents. */\nvoid {}_reset(void *state{});\n", name,
+        file ? ", const void *weights" : "");
   }
   if (file) {
-    out += fmt::format("/* Whether the bytes are the weights this code was generated with. */\n"
-                       "int {}_check_weights(const void *weights);\n", name);
+    out += fmt::format(
+        "/* Whether the bytes are the weights this code was generated with. */\n"
+        "int {}_check_weights(const void *weights);\n",
+        name);
   }
   out += "\n" + typed_run(program, options);
   out += "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n";

@@ -59,7 +59,9 @@ class Source {
         body += pad + "/* " + c_comment(names) + " */\n";
       }
       switch (step.kind) {
-        case Step::Kind::call: body += pad + call(step) + ";\n"; break;
+        case Step::Kind::call:
+          body += pad + call(step) + ";\n";
+          break;
         case Step::Kind::branch:
           body += pad + "if (*(const unsigned char *)" + pointer(step.condition, false) + ") {\n";
           steps(step.body, depth + 1);
@@ -67,7 +69,9 @@ class Source {
           steps(step.otherwise, depth + 1);
           body += pad + "}\n";
           break;
-        case Step::Kind::loop: loop(step, depth, pad); break;
+        case Step::Kind::loop:
+          loop(step, depth, pad);
+          break;
       }
     }
   }
@@ -76,7 +80,8 @@ class Source {
   void loop(const Step& step, int depth, const std::string& pad) {
     const std::string i = fmt::format("trip{}", depth);
     std::string condition;
-    if (step.limit.buffer >= 0) condition = fmt::format("{} < *(const int64_t *){}", i, pointer(step.limit, false));
+    if (step.limit.buffer >= 0)
+      condition = fmt::format("{} < *(const int64_t *){}", i, pointer(step.limit, false));
     if (step.condition.buffer >= 0) {
       condition += fmt::format("{}*(const unsigned char *){}", condition.empty() ? "" : " && ",
                                pointer(step.condition, false));
@@ -99,8 +104,14 @@ class Source {
     int64_t offset = root.offset;
     std::string base;
     switch (b.kind) {
-      case BufferKind::arena: base = "arena"; offset += b.offset; break;
-      case BufferKind::state: base = "state"; offset += b.offset; break;
+      case BufferKind::arena:
+        base = "arena";
+        offset += b.offset;
+        break;
+      case BufferKind::state:
+        base = "state";
+        offset += b.offset;
+        break;
       case BufferKind::constant:
         base = "weights";
         offset += weights_[static_cast<size_t>(root.buffer)];
@@ -129,7 +140,8 @@ class Source {
     if (options_.specialise == Specialise::speed) {
       key += std::string(reinterpret_cast<const char*>(step.params.data()), step.params.size() * 4);
     }
-    auto [it, fresh] = functions_.try_emplace(key, fmt::format("{}_{}", options_.name, functions_.size()));
+    auto [it, fresh] =
+        functions_.try_emplace(key, fmt::format("{}_{}", options_.name, functions_.size()));
     if (fresh) define(it->second, kernel, step);
     std::string args;
     if (options_.specialise == Specialise::size) args = "&" + parameters(kernel, step);
@@ -144,27 +156,33 @@ class Source {
 
   void define(const std::string& function, const qk_entry& kernel, const Step& step) {
     std::string declared, passed = options_.specialise == Specialise::speed ? "&p" : "p";
-    if (options_.specialise == Specialise::size) declared = fmt::format("const {} *p", kernel.params);
+    if (options_.specialise == Specialise::size)
+      declared = fmt::format("const {} *p", kernel.params);
     for (size_t i = 0; i < step.in.size(); ++i) {
-      if (step.in[i].buffer >= 0) declared += fmt::format("{}const void *in{}", declared.empty() ? "" : ", ", i);
+      if (step.in[i].buffer >= 0)
+        declared += fmt::format("{}const void *in{}", declared.empty() ? "" : ", ", i);
       passed += step.in[i].buffer >= 0 ? fmt::format(", in{}", i) : std::string(", NULL");
     }
     for (size_t i = 0; i < step.out.size(); ++i) {
-      if (step.out[i].buffer >= 0) declared += fmt::format("{}void *out{}", declared.empty() ? "" : ", ", i);
+      if (step.out[i].buffer >= 0)
+        declared += fmt::format("{}void *out{}", declared.empty() ? "" : ", ", i);
       passed += step.out[i].buffer >= 0 ? fmt::format(", out{}", i) : std::string(", NULL");
     }
     instances += fmt::format("static QC_NOINLINE void {}({}) {{\n", function, declared);
     if (options_.specialise == Specialise::speed) {
-      instances += fmt::format("  const {} p = {{{}}};\n", kernel.params, initialiser(kernel, step.params));
+      instances +=
+          fmt::format("  const {} p = {{{}}};\n", kernel.params, initialiser(kernel, step.params));
     }
     instances += fmt::format("  {}({});\n}}\n\n", step.kernel, passed);
   }
 
   /// A parameter struct in read-only memory, shared by calls with the same values.
   std::string parameters(const qk_entry& kernel, const Step& step) {
-    std::string key = std::string(kernel.params) + '|' +
-                      std::string(reinterpret_cast<const char*>(step.params.data()), step.params.size() * 4);
-    auto [it, fresh] = structs_.try_emplace(key, fmt::format("{}_p{}", options_.name, structs_.size()));
+    std::string key =
+        std::string(kernel.params) + '|' +
+        std::string(reinterpret_cast<const char*>(step.params.data()), step.params.size() * 4);
+    auto [it, fresh] =
+        structs_.try_emplace(key, fmt::format("{}_p{}", options_.name, structs_.size()));
     if (fresh) {
       instances += fmt::format("static const {} {} = {{{}}};\n\n", kernel.params, it->second,
                                initialiser(kernel, step.params));
@@ -185,10 +203,11 @@ std::string reset_text(const Program& program, const COptions& options,
                                 file ? ", const void *weights" : "");
   for (const Port& port : program.states) {
     const Buffer& b = program.buffers[static_cast<size_t>(port.buffer)];
-    out += fmt::format("  memcpy((unsigned char *)state + {}, {} + {}, {});\n", b.offset,
-                       file ? "(const unsigned char *)weights"
-                            : fmt::format("(const unsigned char *)(const void *){}_weights", options.name),
-                       weights[static_cast<size_t>(port.buffer)], b.bytes);
+    out += fmt::format(
+        "  memcpy((unsigned char *)state + {}, {} + {}, {});\n", b.offset,
+        file ? "(const unsigned char *)weights"
+             : fmt::format("(const unsigned char *)(const void *){}_weights", options.name),
+        weights[static_cast<size_t>(port.buffer)], b.bytes);
   }
   return out + "}\n";
 }
@@ -218,35 +237,44 @@ std::string source_text(const Program& program, const COptions& options,
     out += fmt::format("_Alignas(64) extern const unsigned char {}_weights[{}][2048];\n\n", name,
                        (weight_bytes + 2047) / 2048);
   } else if (weights && options.weights == WeightForm::incbin) {
-    out += fmt::format("_Alignas(64) extern const unsigned char {}_weights[{}];\n\n", name, weight_bytes);
+    out += fmt::format("_Alignas(64) extern const unsigned char {}_weights[{}];\n\n", name,
+                       weight_bytes);
   }
   out += source.instances;
   out += fmt::format("int {0}_invoke_args(const {0}_args *args) {{\n", name);
   out += "  if (args == NULL) return " + upper + "_NULL_POINTER;\n";
   auto aligned = [&](const char* pointer) {
-    return fmt::format("  if ((uintptr_t){} % {}_ARENA_ALIGN != 0) return {}_MISALIGNED;\n", pointer, upper, upper);
+    return fmt::format("  if ((uintptr_t){} % {}_ARENA_ALIGN != 0) return {}_MISALIGNED;\n",
+                       pointer, upper, upper);
   };
   auto not_null = [&](const std::string& pointer) {
     return fmt::format("  if ({} == NULL) return {}_NULL_POINTER;\n", pointer, upper);
   };
   if (!program.inputs.empty()) {
     out += "  const void *const *const inputs = args->inputs;\n" + not_null("inputs");
-    for (size_t i = 0; i < program.inputs.size(); ++i) out += not_null(fmt::format("inputs[{}]", i));
+    for (size_t i = 0; i < program.inputs.size(); ++i)
+      out += not_null(fmt::format("inputs[{}]", i));
   }
   if (!program.outputs.empty()) {
     out += "  void *const *const outputs = args->outputs;\n" + not_null("outputs");
-    for (size_t i = 0; i < program.outputs.size(); ++i) out += not_null(fmt::format("outputs[{}]", i));
+    for (size_t i = 0; i < program.outputs.size(); ++i)
+      out += not_null(fmt::format("outputs[{}]", i));
   }
   if (program.arena_bytes > 0) {
-    out += "  unsigned char *const arena = (unsigned char *)args->arena;\n" + not_null("arena") + aligned("arena");
+    out += "  unsigned char *const arena = (unsigned char *)args->arena;\n" + not_null("arena") +
+           aligned("arena");
   }
   if (state) {
-    out += "  unsigned char *const state = (unsigned char *)args->state;\n" + not_null("state") + aligned("state");
+    out += "  unsigned char *const state = (unsigned char *)args->state;\n" + not_null("state") +
+           aligned("state");
   }
   if (weights) {
     out += file ? "  const unsigned char *const weights = (const unsigned char *)args->weights;\n" +
                       not_null("weights") + aligned("weights")
-                : fmt::format("  const unsigned char *const weights = (const unsigned char *)(const void *){}_weights;\n", name);
+                : fmt::format(
+                      "  const unsigned char *const weights = (const unsigned char *)(const void "
+                      "*){}_weights;\n",
+                      name);
   }
   const char* unused[] = {"inputs", "arena", "weights"};
   const bool declared[] = {!program.inputs.empty(), program.arena_bytes > 0, weights};
@@ -258,8 +286,8 @@ std::string source_text(const Program& program, const COptions& options,
       "int {0}_invoke(const void *const inputs[], void *const outputs[], void *arena{1}{2}) {{\n"
       "  const {0}_args args = {{inputs, outputs, arena, {3}, {4}}};\n"
       "  return {0}_invoke_args(&args);\n}}\n",
-      name, state ? ", void *state" : "", file ? ", const void *weights" : "", state ? "state" : "NULL",
-      file ? "weights" : "NULL");
+      name, state ? ", void *state" : "", file ? ", const void *weights" : "",
+      state ? "state" : "NULL", file ? "weights" : "NULL");
   if (state) out += "\n" + reset_text(program, options, weight_offsets);
   if (file) {
     out += fmt::format(

@@ -8,9 +8,10 @@ namespace qc {
 namespace {
 
 Result<Ok> write_array(FileSet& files, const std::string& name, const Tensor& t) {
-  const size_t rows = std::max<size_t>(1, (t.bytes().size() + LiteralRows::kRow - 1) / LiteralRows::kRow);
-  const std::string head = fmt::format("_Alignas(64) static const unsigned char {}[{}][{}] = {{\n", name,
-                                       rows, LiteralRows::kRow);
+  const size_t rows =
+      std::max<size_t>(1, (t.bytes().size() + LiteralRows::kRow - 1) / LiteralRows::kRow);
+  const std::string head = fmt::format("_Alignas(64) static const unsigned char {}[{}][{}] = {{\n",
+                                       name, rows, LiteralRows::kRow);
   QC_TRY(files.append(head.data(), head.size()));
   LiteralRows literal(files);
   QC_TRY(literal.add(t.bytes().data(), t.bytes().size()));
@@ -28,11 +29,13 @@ Result<Ok> write_test(const Program& program, const COptions& options, const Vec
   const bool state = program.state_bytes > 0, file = options.weights == WeightForm::file;
   QC_TRY(files.begin(name + "_test.c"));
   std::string text = fmt::format(
-      "/* Test of {0}: recorded inputs must give the recorded outputs, bit for bit. With an argument N\n"
+      "/* Test of {0}: recorded inputs must give the recorded outputs, bit for bit. With an "
+      "argument N\n"
       " * it also times the best of N runs. */\n"
       "#define _POSIX_C_SOURCE 199309L\n"
       "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <time.h>\n\n"
-      "#include \"{0}.h\"\n\n", name);
+      "#include \"{0}.h\"\n\n",
+      name);
   QC_TRY(files.append(text.data(), text.size()));
   for (size_t i = 0; i < program.inputs.size(); ++i) {
     const Type& type = program.inputs[i].type;
@@ -44,34 +47,50 @@ Result<Ok> write_test(const Program& program, const COptions& options, const Vec
   }
   text = "\n";
   for (size_t i = 0; i < program.outputs.size(); ++i) {
-    text += fmt::format("_Alignas(64) static unsigned char output_{0}[{1}_OUTPUT_{0}_BYTES + 1];\n", i, upper);
+    text += fmt::format("_Alignas(64) static unsigned char output_{0}[{1}_OUTPUT_{0}_BYTES + 1];\n",
+                        i, upper);
   }
-  text += fmt::format("_Alignas({0}_ARENA_ALIGN) static unsigned char arena[{0}_ARENA_BYTES + 1];\n", upper);
-  if (state) text += fmt::format("_Alignas({0}_ARENA_ALIGN) static unsigned char state[{0}_STATE_BYTES];\n", upper);
-  if (file) text += fmt::format("_Alignas({0}_ARENA_ALIGN) static unsigned char weights[{0}_WEIGHT_BYTES + 1];\n", upper);
+  text += fmt::format(
+      "_Alignas({0}_ARENA_ALIGN) static unsigned char arena[{0}_ARENA_BYTES + 1];\n", upper);
+  if (state)
+    text += fmt::format("_Alignas({0}_ARENA_ALIGN) static unsigned char state[{0}_STATE_BYTES];\n",
+                        upper);
+  if (file)
+    text += fmt::format(
+        "_Alignas({0}_ARENA_ALIGN) static unsigned char weights[{0}_WEIGHT_BYTES + 1];\n", upper);
   text += "\nint main(int argc, char **argv) {\n";
   std::string in, out;
-  for (size_t i = 0; i < program.inputs.size(); ++i) in += fmt::format("{}input_{}", i ? ", " : "", i);
-  for (size_t i = 0; i < program.outputs.size(); ++i) out += fmt::format("{}output_{}", i ? ", " : "", i);
+  for (size_t i = 0; i < program.inputs.size(); ++i)
+    in += fmt::format("{}input_{}", i ? ", " : "", i);
+  for (size_t i = 0; i < program.outputs.size(); ++i)
+    out += fmt::format("{}output_{}", i ? ", " : "", i);
   text += fmt::format("  const void *inputs[] = {{{}}};\n  void *outputs[] = {{{}}};\n",
                       in.empty() ? "NULL" : in, out.empty() ? "NULL" : out);
   if (file) {
     text += fmt::format(
         "  FILE *f = fopen(\"{0}_weights.bin\", \"rb\");\n"
-        "  if (f == NULL || fread(weights, 1, {1}_WEIGHT_BYTES, f) != {1}_WEIGHT_BYTES || !{0}_check_weights(weights)) {{\n"
-        "    printf(\"{0}: {0}_weights.bin is missing or of another model\\n\");\n    return 1;\n  }}\n"
-        "  fclose(f);\n", name, upper);
+        "  if (f == NULL || fread(weights, 1, {1}_WEIGHT_BYTES, f) != {1}_WEIGHT_BYTES || "
+        "!{0}_check_weights(weights)) {{\n"
+        "    printf(\"{0}: {0}_weights.bin is missing or of another model\\n\");\n    return 1;\n  "
+        "}}\n"
+        "  fclose(f);\n",
+        name, upper);
   }
   text += fmt::format("  const {0}_args args = {{inputs, outputs, arena, {1}, {2}}};\n", name,
                       state ? "state" : "NULL", file ? "weights" : "NULL");
   if (state) text += fmt::format("  {}_reset(state{});\n", name, file ? ", weights" : "");
-  text += fmt::format("  int code = {0}_invoke_args(&args);\n"
-                      "  if (code != {1}_OK) {{\n    printf(\"{0}: failed with code %d\\n\", code);\n    return 1;\n  }}\n"
-                      "  int different = 0;\n", name, upper);
+  text += fmt::format(
+      "  int code = {0}_invoke_args(&args);\n"
+      "  if (code != {1}_OK) {{\n    printf(\"{0}: failed with code %d\\n\", code);\n    return "
+      "1;\n  }}\n"
+      "  int different = 0;\n",
+      name, upper);
   for (size_t i = 0; vectors && i < program.outputs.size(); ++i) {
-    text += fmt::format("  if (memcmp(output_{0}, expected_{0}, {1}_OUTPUT_{0}_BYTES) != 0) {{\n"
-                        "    printf(\"{2}: output {0} differs from the reference\\n\");\n    different = 1;\n  }}\n",
-                        i, upper, name);
+    text += fmt::format(
+        "  if (memcmp(output_{0}, expected_{0}, {1}_OUTPUT_{0}_BYTES) != 0) {{\n"
+        "    printf(\"{2}: output {0} differs from the reference\\n\");\n    different = 1;\n  "
+        "}}\n",
+        i, upper, name);
   }
   text += fmt::format(
       "  if (argc > 1) {{\n"
@@ -81,14 +100,17 @@ Result<Ok> write_test(const Program& program, const COptions& options, const Vec
       "      clock_gettime(CLOCK_MONOTONIC, &a);\n"
       "      {0}_invoke_args(&args);\n"
       "      clock_gettime(CLOCK_MONOTONIC, &b);\n"
-      "      double us = (double)(b.tv_sec - a.tv_sec) * 1e6 + (double)(b.tv_nsec - a.tv_nsec) * 1e-3;\n"
+      "      double us = (double)(b.tv_sec - a.tv_sec) * 1e6 + (double)(b.tv_nsec - a.tv_nsec) * "
+      "1e-3;\n"
       "      if (us < best) best = us;\n"
       "    }}\n"
       "    printf(\"{0}: best run %.2f us\\n\", best);\n"
       "  }}\n"
-      "  printf(\"{0}: %s, arena %ld bytes, weights %ld bytes\\n\", different ? \"FAILED\" : \"{1}\",\n"
+      "  printf(\"{0}: %s, arena %ld bytes, weights %ld bytes\\n\", different ? \"FAILED\" : "
+      "\"{1}\",\n"
       "         (long){2}_ARENA_BYTES, (long){2}_WEIGHT_BYTES);\n"
-      "  return different;\n}}\n", name, vectors ? "bits equal" : "ran", upper);
+      "  return different;\n}}\n",
+      name, vectors ? "bits equal" : "ran", upper);
   QC_TRY(files.append(text.data(), text.size()));
   return files.end();
 }

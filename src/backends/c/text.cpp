@@ -10,20 +10,30 @@ namespace qc {
 
 std::string_view c_type(DType dtype) {
   switch (dtype) {
-    case DType::f32: return "float";
-    case DType::f64: return "double";
+    case DType::f32:
+      return "float";
+    case DType::f64:
+      return "double";
     case DType::f16:
     case DType::bf16:
-    case DType::u16: return "uint16_t";
+    case DType::u16:
+      return "uint16_t";
     case DType::i8:
     case DType::i4:
-    case DType::i2: return "int8_t";
-    case DType::i16: return "int16_t";
-    case DType::i32: return "int32_t";
-    case DType::i64: return "int64_t";
-    case DType::u32: return "uint32_t";
-    case DType::u64: return "uint64_t";
-    default: return "uint8_t";
+    case DType::i2:
+      return "int8_t";
+    case DType::i16:
+      return "int16_t";
+    case DType::i32:
+      return "int32_t";
+    case DType::i64:
+      return "int64_t";
+    case DType::u32:
+      return "uint32_t";
+    case DType::u64:
+      return "uint64_t";
+    default:
+      return "uint8_t";
   }
 }
 
@@ -44,8 +54,10 @@ std::string c_string(std::string_view text) {
   std::string out = "\"";
   for (char ch : text) {
     const auto c = static_cast<unsigned char>(ch);
-    if (c >= 32 && c < 127 && c != '"' && c != '\\' && c != '?') out += ch;
-    else out += fmt::format("\\{:03o}", c);
+    if (c >= 32 && c < 127 && c != '"' && c != '\\' && c != '?')
+      out += ch;
+    else
+      out += fmt::format("\\{:03o}", c);
   }
   return out + "\"";
 }
@@ -68,7 +80,8 @@ std::string c_comment(std::string_view text) {
 }
 
 bool is_c_identifier(std::string_view name) {
-  if (name.empty() || name.size() > 64 || std::isdigit(static_cast<unsigned char>(name[0]))) return false;
+  if (name.empty() || name.size() > 64 || std::isdigit(static_cast<unsigned char>(name[0])))
+    return false;
   for (char c : name) {
     if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_') return false;
   }

@@ -31,7 +31,8 @@ WeightMap map_weights(const Program& program) {
     const Buffer& b = program.buffers[i];
     if (b.alias_of >= 0) continue;
     if (b.kind == BufferKind::constant && used[i]) add(i, b.constant);
-    if (b.kind == BufferKind::state) add(i, b.constant);  // initial contents, for the reset function
+    if (b.kind == BufferKind::state)
+      add(i, b.constant);  // initial contents, for the reset function
   }
   return map;
 }
@@ -62,8 +63,8 @@ Result<Ok> stream(const Program& program, const WeightMap& map, Sink&& sink) {
   return Ok{};
 }
 
-/// FNV-1a over little-endian words of 8 bytes, so that gigabytes hash at memory speed. The blob is a
-/// multiple of 64 bytes long; pieces may be split anywhere.
+/// FNV-1a over little-endian words of 8 bytes, so that gigabytes hash at memory speed. The blob is
+/// a multiple of 64 bytes long; pieces may be split anywhere.
 struct Fnv {
   uint64_t hash = 0xcbf29ce484222325u;
   uint64_t word = 0;
@@ -115,8 +116,8 @@ Result<Ok> LiteralRows::finish() {
   return flush();
 }
 
-Result<uint64_t> write_weights(const Program& program, const WeightMap& map, const COptions& options,
-                               FileSet& files) {
+Result<uint64_t> write_weights(const Program& program, const WeightMap& map,
+                               const COptions& options, FileSet& files) {
   Fnv fnv;
   const std::string& name = options.name;
   if (options.weights == WeightForm::literal) {
@@ -149,19 +150,19 @@ Result<uint64_t> write_weights(const Program& program, const WeightMap& map, con
   }));
   QC_TRY(files.end());
   if (options.weights == WeightForm::incbin) {
-    QC_TRY(files.write(name + "_weights.S", fmt::format(
-        "/* Weights of {0}: {1} bytes. */\n"
-        "    .section .rodata\n"
-        "    .balign 64\n"
-        "    .globl {0}_weights\n"
-        "    .hidden {0}_weights\n"
-        "    .type {0}_weights, %object\n"
-        "{0}_weights:\n"
-        "    .incbin \"{0}_weights.bin\"\n"
-        "    .byte 0\n"
-        "    .size {0}_weights, . - {0}_weights\n"
-        "    .section .note.GNU-stack, \"\", %progbits\n",
-        name, map.bytes)));
+    QC_TRY(files.write(name + "_weights.S",
+                       fmt::format("/* Weights of {0}: {1} bytes. */\n"
+                                   "    .section .rodata\n"
+                                   "    .balign 64\n"
+                                   "    .globl {0}_weights\n"
+                                   "    .hidden {0}_weights\n"
+                                   "    .type {0}_weights, %object\n"
+                                   "{0}_weights:\n"
+                                   "    .incbin \"{0}_weights.bin\"\n"
+                                   "    .byte 0\n"
+                                   "    .size {0}_weights, . - {0}_weights\n"
+                                   "    .section .note.GNU-stack, \"\", %progbits\n",
+                                   name, map.bytes)));
   }
   return fnv.hash;
 }

@@ -15,10 +15,11 @@ struct WeightMap {
 WeightMap map_weights(const Program& program);
 
 /// Writes the blob in the chosen form and returns its hash (FNV-1a, 64 bits).
-Result<uint64_t> write_weights(const Program& program, const WeightMap& map, const COptions& options,
-                               FileSet& files);
+Result<uint64_t> write_weights(const Program& program, const WeightMap& map,
+                               const COptions& options, FileSet& files);
 
-/// C string literal rows of 2 KiB: `"..."` lines for `unsigned char x[n][2048]`. Feeds on any split.
+/// C string literal rows of 2 KiB: `"..."` lines for `unsigned char x[n][2048]`. Feeds on any
+/// split.
 class LiteralRows {
  public:
   static constexpr size_t kRow = 2048;

@@ -45,7 +45,8 @@ Result<double> Import::f(std::string_view name, double fallback) const {
   if (const Arg* arg = find(name)) {
     if (auto* b = std::get_if<bool>(arg)) return static_cast<double>(*b);
     if (auto* i = std::get_if<int64_t>(arg)) return static_cast<double>(*i);
-    if (auto* d = std::get_if<Dim>(arg); d && d->is_static()) return static_cast<double>(d->value());
+    if (auto* d = std::get_if<Dim>(arg); d && d->is_static())
+      return static_cast<double>(d->value());
   }
   return read<double>(*this, name, fallback, "a number");
 }
@@ -167,7 +168,8 @@ Result<std::pair<Value*, Value*>> Import::promoted(std::string_view a, std::stri
 Result<Dims> Import::known(Value* value, std::string_view what) const {
   if (!value) return fail(Code::graph, "{} is missing", what);
   if (auto contents = known_ints(value)) return *contents;
-  return fail(Code::unsupported, "{} is computed at run time; quantc needs it when compiling", what);
+  return fail(Code::unsupported, "{} is computed at run time; quantc needs it when compiling",
+              what);
 }
 
 Result<Ints> Import::known_static(Value* value, std::string_view what) const {
@@ -181,7 +183,8 @@ Result<Ints> Import::known_static(Value* value, std::string_view what) const {
 Result<Tensor> Import::constant(Value* value, std::string_view what) const {
   if (!value) return fail(Code::graph, "{} is missing", what);
   if (!value->is_constant()) {
-    return fail(Code::unsupported, "{} is computed at run time; quantc needs it when compiling", what);
+    return fail(Code::unsupported, "{} is computed at run time; quantc needs it when compiling",
+                what);
   }
   return graph_.pool().get(value->constant());
 }
@@ -210,7 +213,8 @@ Value* Import::scalar_int(int64_t value, DType dtype) const {
 }
 
 Value* Import::int_list(const Ints& values) const {
-  return graph_.constant(Tensor::of<int64_t>(DType::i64, {static_cast<int64_t>(values.size())}, values));
+  return graph_.constant(
+      Tensor::of<int64_t>(DType::i64, {static_cast<int64_t>(values.size())}, values));
 }
 
 Result<Value*> Import::cast(Value* value, DType dtype) const {
@@ -219,8 +223,10 @@ Result<Value*> Import::cast(Value* value, DType dtype) const {
   if (value->is_constant() && value->rank() == 0) {
     QC_ASSIGN(Tensor t, graph_.pool().get(value->constant()));
     Tensor out(dtype, {});
-    if (is_float(t.dtype())) out.set_double(0, t.as_double(0));
-    else out.set_int(0, t.as_int(0));
+    if (is_float(t.dtype()))
+      out.set_double(0, t.as_double(0));
+    else
+      out.set_int(0, t.as_int(0));
     return graph_.constant(std::move(out));
   }
   return emit("cast", {value}, {{"to", dtype}});
@@ -235,7 +241,8 @@ void ImportTable::add(std::span<const ImportRow> rows) {
   }
 }
 
-const ImportRow* ImportTable::find(std::string_view domain, std::string_view op, int version) const {
+const ImportRow* ImportTable::find(std::string_view domain, std::string_view op,
+                                   int version) const {
   auto it = rows_.find({std::string(domain), std::string(op)});
   if (it == rows_.end()) return nullptr;
   const ImportRow* best = nullptr;

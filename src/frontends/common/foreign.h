@@ -15,18 +15,18 @@ namespace qc {
 
 using Values = std::vector<Value*>;
 using Strings = std::vector<std::string>;
-/// An argument of a foreign op: an ONNX attribute or a named ATen argument. ONNX attributes that hold
-/// an element type (to, dtype, output_dtype, stash_type, ...) are DTypes here.
+/// An argument of a foreign op: an ONNX attribute or a named ATen argument. ONNX attributes that
+/// hold an element type (to, dtype, output_dtype, stash_type, ...) are DTypes here.
 using Arg = std::variant<std::monostate, Value*, Values, bool, int64_t, double, std::string, DType,
                          Ints, Floats, Dim, Dims, Strings, Tensor>;
 
 struct ForeignNode {
-  std::string domain;   // "" (ONNX), "com.microsoft", ..., "aten", "quantized_decomposed", ...
-  std::string op;       // "Conv"; "conv2d.default"
-  int version = 0;      // opset version that applies (ONNX); 0 for others
-  Values inputs;        // positional tensor operands (ONNX); null = omitted
+  std::string domain;  // "" (ONNX), "com.microsoft", ..., "aten", "quantized_decomposed", ...
+  std::string op;      // "Conv"; "conv2d.default"
+  int version = 0;     // opset version that applies (ONNX); 0 for others
+  Values inputs;       // positional tensor operands (ONNX); null = omitted
   std::vector<std::pair<std::string, Arg>> args;  // attributes or named arguments
-  size_t outputs = 1;   // how many outputs the model names
+  size_t outputs = 1;                             // how many outputs the model names
   std::vector<bool> output_used;  // which of them are read, where the front end knows
   Loc loc;
 };
@@ -114,9 +114,9 @@ enum class Alias : uint8_t { none, view };
 /// One foreign op name and how it becomes nodes.
 struct ImportRow {
   std::string_view domain;
-  std::string_view op;         // ATen in-place forms share the row of the plain form (no underscore)
+  std::string_view op;  // ATen in-place forms share the row of the plain form (no underscore)
   ImportFn import;
-  int since = 1;               // first opset version this row is right for (ONNX)
+  int since = 1;  // first opset version this row is right for (ONNX)
   Alias alias = Alias::none;
 };
 

@@ -161,7 +161,8 @@ class NodeImporter {
         Value* value = values[at];
         // Shapes of results nobody reads are not always right: PyTorch records final states of a
         // stacked LSTM with an axis too many.
-        if (context_.plan.liveness.read(item.text)) QC_TRY(check_result(item.text, value, foreign.loc));
+        if (context_.plan.liveness.read(item.text))
+          QC_TRY(check_result(item.text, value, foreign.loc));
         if (value->def() != nullptr && value->name().empty()) graph_.set_name(value, item.text);
         CellId cell = 0;
         if (view != nullptr && is_view(*view, base, item.text)) {

@@ -13,16 +13,20 @@
 namespace qc {
 namespace {
 
-const OpInfo kArgMax = {.name = "argmax", .summary = "position of the largest element along an axis"};
-const OpInfo kArgMin = {.name = "argmin", .summary = "position of the smallest element along an axis"};
+const OpInfo kArgMax = {.name = "argmax",
+                        .summary = "position of the largest element along an axis"};
+const OpInfo kArgMin = {.name = "argmin",
+                        .summary = "position of the smallest element along an axis"};
 
 bool is_ordered(DType d) { return bits(d) >= 8 && !(is_float(d) && bits(d) == 8); }
 DType ordered_as(DType d) { return d == DType::boolean ? DType::u8 : d; }
 
 template <class T>
 bool is_nan(T v) {
-  if constexpr (std::is_floating_point_v<T>) return v != v;
-  else return false;
+  if constexpr (std::is_floating_point_v<T>)
+    return v != v;
+  else
+    return false;
 }
 /// Order with NaN above every number.
 template <class T>
@@ -42,8 +46,10 @@ Result<std::vector<Type>> ArgExtreme::infer() const {
     return error(Code::shape, loc(), "axis {} has no elements", axis);
   }
   Type y(DType::i64, x.shape);
-  if (keepdims) y.shape[static_cast<size_t>(at)] = Dim(1);
-  else y.shape.erase(y.shape.begin() + at);
+  if (keepdims)
+    y.shape[static_cast<size_t>(at)] = Dim(1);
+  else
+    y.shape.erase(y.shape.begin() + at);
   return std::vector<Type>{y};
 }
 
@@ -57,8 +63,11 @@ Result<Ok> ArgExtreme::eval(EvalContext& c) const {
     view.for_each_row([&](int64_t start) {
       int64_t best = 0;
       for (int64_t k = 1; k < view.n; ++k) {
-        const auto v = E::load(x, start + k * view.inner), b = E::load(x, start + best * view.inner);
-        const bool better = is_nan(v) || is_nan(b) ? is_nan(v) && !is_nan(b) : largest_ ? v > b : v < b;
+        const auto v = E::load(x, start + k * view.inner),
+                   b = E::load(x, start + best * view.inner);
+        const bool better = is_nan(v) || is_nan(b) ? is_nan(v) && !is_nan(b)
+                            : largest_             ? v > b
+                                                   : v < b;
         const bool equal = v == b || (is_nan(v) && is_nan(b));
         if (better || (select_last && equal)) best = k;
       }
@@ -90,7 +99,8 @@ Result<std::vector<Type>> Sort::infer() const {
   QC_ASSIGN(const int64_t at, resolve_axis(axis, x.rank(), loc()));
   const Dim& n = x.shape[static_cast<size_t>(at)];
   if (k.is_static() && (k.value() < 0 || (n.is_static() && k.value() > n.value()))) {
-    return error(Code::attribute, loc(), "k is {}, axis {} has {} elements", k.value(), axis, n.str());
+    return error(Code::attribute, loc(), "k is {}, axis {} has {} elements", k.value(), axis,
+                 n.str());
   }
   Type values(x.dtype, x.shape), positions(DType::i64, x.shape);
   values.shape[static_cast<size_t>(at)] = positions.shape[static_cast<size_t>(at)] = k;
@@ -129,7 +139,8 @@ Result<Ok> Sort::lower(Lowering& l) const {
   QC_ASSIGN(const std::string suffix, arithmetic_suffix(ordered_as(l.in_type(0).dtype), loc()));
   QC_TRY(param(view.outer * view.n * view.inner, loc()));
   const qk_sort_params params{static_cast<int32_t>(view.outer), static_cast<int32_t>(view.n),
-                              static_cast<int32_t>(view.inner), static_cast<int32_t>(k.value()), descending};
+                              static_cast<int32_t>(view.inner), static_cast<int32_t>(k.value()),
+                              descending};
   const View scratch = l.scratch(std::max<int64_t>(1, 2 * view.n) * 4, "sort");
   l.call("qk_sort_" + suffix, params, {l.in(0)}, {l.out(0), l.out(1), scratch});
   return Ok{};
@@ -147,7 +158,8 @@ Result<std::vector<Type>> Histogram::infer() const {
   }
   if (bins < 1 || bins > (1 << 24)) return error(Code::attribute, loc(), "{} bins", bins);
   if (!(static_cast<float>(low) < static_cast<float>(high))) {
-    return error(Code::unsupported, loc(), "a histogram from {} to {}, whose range the data decide", low, high);
+    return error(Code::unsupported, loc(), "a histogram from {} to {}, whose range the data decide",
+                 low, high);
   }
   return std::vector<Type>{Type(x.dtype, {Dim(bins)})};
 }
@@ -158,7 +170,8 @@ Result<Ok> Histogram::eval(EvalContext& c) const {
     using E = decltype(type);
     using T = typename E::Element;
     if constexpr (std::is_floating_point_v<T>) {
-      const T from = static_cast<float>(low), to = static_cast<float>(high), count = static_cast<T>(bins);
+      const T from = static_cast<float>(low), to = static_cast<float>(high),
+              count = static_cast<T>(bins);
       for (int64_t i = 0; i < x.size(); ++i) {
         const T v = E::load(x, i);
         if (!(v >= from && v <= to)) continue;

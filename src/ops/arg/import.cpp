@@ -9,7 +9,8 @@ Result<Values> onnx_arg(Import& m) {
   QC_ASSIGN(const int64_t axis, m.i("axis", 0));
   QC_ASSIGN(const bool keepdims, m.b("keepdims", true));
   QC_ASSIGN(const bool last, m.b("select_last_index", false));
-  return one(m.emit(kName.text, {m.in(0)}, {{"axis", axis}, {"keepdims", keepdims}, {"select_last", last}}));
+  return one(m.emit(kName.text, {m.in(0)},
+                    {{"axis", axis}, {"keepdims", keepdims}, {"select_last", last}}));
 }
 
 Result<Values> sorted(const Import& m, Value* x, int64_t axis, const Dim& k, bool descending) {
@@ -47,7 +48,8 @@ Result<Values> aten_arg(Import& m) {
 }
 
 /// A rank-0 tensor sorts like a list of one.
-Result<Values> sort_any_rank(const Import& m, Value* x, int64_t axis, const Dim* k, bool descending) {
+Result<Values> sort_any_rank(const Import& m, Value* x, int64_t axis, const Dim* k,
+                             bool descending) {
   if (x->rank() > 0) {
     QC_ASSIGN(axis, resolve_axis(axis, x->rank(), m.loc()));
     return sorted(m, x, axis, k ? *k : x->shape()[static_cast<size_t>(axis)], descending);
@@ -90,7 +92,8 @@ Result<Values> of_rank(const Import& m, Value* x, int64_t axis, const Dim& rank,
   Dims shape = size;
   if (!keepdims) shape.erase(shape.begin() + axis);
   for (Value*& v : out) {
-    QC_ASSIGN(v, m.emit("slice", {v}, {{"start", start}, {"size", size}, {"step", Dims(start.size(), 1)}}));
+    QC_ASSIGN(v, m.emit("slice", {v},
+                        {{"start", start}, {"size", size}, {"step", Dims(start.size(), 1)}}));
     QC_ASSIGN(v, m.emit("reshape", {v}, {{"shape", shape}}));
   }
   return out;
@@ -128,7 +131,8 @@ Result<Values> aten_histc(Import& m) {
 
 /// How many boundaries lie below each value (at or below it with `right`).
 Result<Values> count_below(const Import& m, Value* x, Value* boundaries) {
-  if (boundaries->rank() != 1) return m.fail(Code::unsupported, "boundaries of rank {}", boundaries->rank());
+  if (boundaries->rank() != 1)
+    return m.fail(Code::unsupported, "boundaries of rank {}", boundaries->rank());
   QC_ASSIGN(const bool right, m.b("right", false));
   QC_ASSIGN(const bool narrow, m.b("out_int32", false));
   const DType type = promote(x->dtype(), boundaries->dtype());

@@ -44,23 +44,27 @@ Result<std::vector<Type>> Attention::infer() const {
     if (!input(i)) continue;
     const DType t = input_type(i).dtype;
     if (t != DType::f32 && !(i == kMask && t == DType::boolean)) {
-      return error(Code::unsupported, loc(), "operand {} of attention is {}, expected f32", i, name(t));
+      return error(Code::unsupported, loc(), "operand {} of attention is {}, expected f32", i,
+                   name(t));
     }
   }
   const Dims &q = input_type(kQ).shape, &k = input_type(kK).shape, &v = input_type(kV).shape;
   const bool fits = q.size() == 4 && k.size() == 4 && v.size() == 4 && !unequal(q[0], k[0]) &&
-                    !unequal(q[0], v[0]) && !unequal(k[1], v[1]) && !unequal(k[2], v[2]) && !unequal(q[3], k[3]);
+                    !unequal(q[0], v[0]) && !unequal(k[1], v[1]) && !unequal(k[2], v[2]) &&
+                    !unequal(q[3], k[3]);
   if (!fits) {
     return error(Code::shape, loc(), "attention of {} over {} and {}", str(q), str(k), str(v));
   }
-  if (!q[1].is_static() || !k[1].is_static() || k[1].value() < 1 || q[1].value() % k[1].value() != 0) {
+  if (!q[1].is_static() || !k[1].is_static() || k[1].value() < 1 ||
+      q[1].value() % k[1].value() != 0) {
     return error(Code::shape, loc(), "{} heads share {} heads of keys", q[1].str(), k[1].str());
   }
-  const bool far = left > INT32_MAX || right > INT32_MAX ||
-                   (offset.is_static() && (offset.value() > INT32_MAX || offset.value() < INT32_MIN));
+  const bool far =
+      left > INT32_MAX || right > INT32_MAX ||
+      (offset.is_static() && (offset.value() > INT32_MAX || offset.value() < INT32_MIN));
   if (far || left < -1 || right < -1 || !(softcap >= 0) || !std::isfinite(scale)) {
-    return error(Code::attribute, loc(), "window {}, {}, softcap {} or scale {} is out of range", left, right,
-                 softcap, scale);
+    return error(Code::attribute, loc(), "window {}, {}, softcap {} or scale {} is out of range",
+                 left, right, softcap, scale);
   }
   const Dims scores{q[0], q[1], q[2], k[2]};
   if (input(kMask)) {
@@ -69,7 +73,8 @@ Result<std::vector<Type>> Attention::infer() const {
     for (size_t i = 0; broadcasts && i < m.size(); ++i) {
       broadcasts = m[i] == Dim(1) || !unequal(m[i], scores[4 - m.size() + i]);
     }
-    if (!broadcasts) return error(Code::shape, loc(), "a mask {} for scores {}", str(m), str(scores));
+    if (!broadcasts)
+      return error(Code::shape, loc(), "a mask {} for scores {}", str(m), str(scores));
   }
   return std::vector<Type>{Type(DType::f32, {q[0], q[1], q[2], v[3]})};
 }
@@ -95,7 +100,8 @@ Result<Ok> Attention::eval(EvalContext& c) const {
     const int64_t i = row % queries, h = row / queries % heads, b = row / queries / heads;
     const int64_t kv = (b * k[1] + h / (heads / k[1])) * keys;
     const float* qi = c.in(kQ).data<float>() + row * depth;
-    const float *kh = c.in(kK).data<float>() + kv * depth, *vh = c.in(kV).data<float>() + kv * width;
+    const float *kh = c.in(kK).data<float>() + kv * depth,
+                *vh = c.in(kV).data<float>() + kv * width;
     const int64_t center = i + offset.value();
     for (int64_t j = 0; j < keys; ++j) {
       float& score = s[static_cast<size_t>(j)];
@@ -124,10 +130,10 @@ Result<Ok> Attention::lower(Lowering& l) const {
   qk_attention_params p{};
   const int64_t rows = std::min<int64_t>(q[2], 12), keys = k[2];
   const std::pair<int32_t*, int64_t> sizes[] = {
-      {&p.batch, q[0]}, {&p.heads, q[1]},       {&p.kv_heads, k[1]}, {&p.queries, q[2]},
-      {&p.keys, keys},  {&p.depth, q[3]},       {&p.value_depth, v[3]}, {&p.rows, rows},
-      {&p.offset, offset.value()},
-      {&p.left, left},  {&p.right, right}};
+      {&p.batch, q[0]},       {&p.heads, q[1]}, {&p.kv_heads, k[1]},
+      {&p.queries, q[2]},     {&p.keys, keys},  {&p.depth, q[3]},
+      {&p.value_depth, v[3]}, {&p.rows, rows},  {&p.offset, offset.value()},
+      {&p.left, left},        {&p.right, right}};
   for (const auto& [field, size] : sizes) {
     QC_ASSIGN(*field, param(size, loc()));
   }
@@ -143,7 +149,8 @@ Result<Ok> Attention::lower(Lowering& l) const {
   const int64_t scratch = QK_ATTENTION_SCRATCH(keys, q[3], v[3], rows);
   QC_TRY(param(scratch, loc()));
   l.call("qk_attention_f32", p,
-         {l.in(kQ), l.in(kK), l.in(kV), keep ? l.in(kMask) : View{}, masked && !keep ? l.in(kMask) : View{}},
+         {l.in(kQ), l.in(kK), l.in(kV), keep ? l.in(kMask) : View{},
+          masked && !keep ? l.in(kMask) : View{}},
          {l.out(), l.scratch(scratch * 4, "scores")}, {.in_place = {}, .macs = macs()});
   return Ok{};
 }

@@ -7,16 +7,17 @@
 
 namespace qc {
 
-/// Scaled dot product attention of q [batch, heads, queries, depth] over k [batch, kv heads, keys, depth]
-/// and v [batch, kv heads, keys, value depth], with an optional mask that broadcasts to [batch, heads,
-/// queries, keys]: bool (true: the key takes part) or f32 (added to the score). The order of float
-/// operations is in kernels/c/attention/attention.h.
+/// Scaled dot product attention of q [batch, heads, queries, depth] over k [batch, kv heads, keys,
+/// depth] and v [batch, kv heads, keys, value depth], with an optional mask that broadcasts to
+/// [batch, heads, queries, keys]: bool (true: the key takes part) or f32 (added to the score). The
+/// order of float operations is in kernels/c/attention/attention.h.
 class Attention final : public OpNode<Attention> {
  public:
   static const OpInfo kInfo;
   double scale = 0;    // 0: 1 / sqrt(depth)
   double softcap = 0;  // 0: none
-  /// Query i sees keys i + offset - left to i + offset + right; -1 does not limit. Causal: right = 0.
+  /// Query i sees keys i + offset - left to i + offset + right; -1 does not limit. Causal: right =
+  /// 0.
   int64_t left = -1, right = -1;
   Dim offset;
 

@@ -8,7 +8,11 @@ namespace qc {
 namespace {
 
 AttrMap window_attrs(const AttentionCall& c) {
-  return {{"scale", c.scale}, {"softcap", c.softcap}, {"left", c.left}, {"right", c.right}, {"offset", c.offset}};
+  return {{"scale", c.scale},
+          {"softcap", c.softcap},
+          {"left", c.left},
+          {"right", c.right},
+          {"offset", c.offset}};
 }
 
 /// Positions 0, 1, ... along `axis` of four.
@@ -125,7 +129,8 @@ Result<AttentionSteps> emit_attention_steps(const Import& m, AttentionCall c, DT
     }
     QC_ASSIGN(mask, m.cast(mask, type));
     QC_ASSIGN(s.biased, m.emit("add", {s.capped, mask}));
-    QC_ASSIGN(Value * best, m.emit("reduce_max", {mask}, {{"axes", Ints{last}}, {"keepdims", true}}));
+    QC_ASSIGN(Value * best,
+              m.emit("reduce_max", {mask}, {{"axes", Ints{last}}, {"keepdims", true}}));
     QC_ASSIGN(hidden, m.emit("eq", {best, m.scalar(-kInf, type)}));
   }
   QC_ASSIGN(Value * scores, m.cast(s.biased, precision));

@@ -25,8 +25,9 @@ struct AttentionSteps {
 /// `precision`.
 Result<AttentionSteps> emit_attention_steps(const Import& m, AttentionCall call, DType precision);
 
-/// Which keys may be seen: bool, broadcasts to [batch, 1, queries, keys]. `valid` (i64 [batch], may be null) is the
-/// number of keys of each sequence that count; the window then ends with the last of them.
+/// Which keys may be seen: bool, broadcasts to [batch, 1, queries, keys]. `valid` (i64 [batch], may
+/// be null) is the number of keys of each sequence that count; the window then ends with the last
+/// of them.
 Result<Value*> visible_keys(const Import& m, const AttentionCall& call, Value* valid);
 
 /// A mask that also hides the keys `visible` does not name; either may be null.

@@ -7,7 +7,8 @@ namespace {
 /// A tensor [..., heads, positions, depth] with its leading axes expanded to `batch` and made one.
 Result<Value*> with_one_batch(const Import& m, Value* x, const Dims& batch) {
   const size_t rank = x->shape().size();
-  Dims own = x->shape(), inner(own.end() - static_cast<std::ptrdiff_t>(std::min<size_t>(rank, 3)), own.end());
+  Dims own = x->shape(),
+       inner(own.end() - static_cast<std::ptrdiff_t>(std::min<size_t>(rank, 3)), own.end());
   while (inner.size() < 3) inner.insert(inner.begin(), Dim(1));
   Dims expanded = batch;
   expanded.insert(expanded.end(), inner.begin(), inner.end());

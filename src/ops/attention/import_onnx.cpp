@@ -18,7 +18,8 @@ Result<Value*> split_heads(const Import& m, Value* x, int64_t heads) {
 
 /// A mask for fewer keys hides the others.
 Result<Value*> padded_mask(const Import& m, Value* mask, const Dim& keys) {
-  if (mask->rank() < 1 || mask->rank() > 4) return m.fail(Code::shape, "a mask of {} axes", mask->rank());
+  if (mask->rank() < 1 || mask->rank() > 4)
+    return m.fail(Code::shape, "a mask of {} axes", mask->rank());
   const Dim own = mask->shape().back(), missing = keys - own;
   if (!missing.is_static() || missing.value() <= 0) return mask;
   const bool is_bool = mask->dtype() == DType::boolean;
@@ -38,8 +39,8 @@ Result<Values> onnx_attention(Import& m) {
   QC_ASSIGN(c.v, operand(m, 2));
   const int64_t rank = c.q->rank();
   if ((rank != 3 && rank != 4) || c.k->rank() != rank || c.v->rank() != rank) {
-    return m.fail(Code::shape, "query, key and value have {}, {} and {} axes, expected 3 or 4", rank, c.k->rank(),
-                  c.v->rank());
+    return m.fail(Code::shape, "query, key and value have {}, {} and {} axes, expected 3 or 4",
+                  rank, c.k->rank(), c.v->rank());
   }
   if (rank == 3) {
     QC_ASSIGN(int64_t q_heads, m.i("q_num_heads", 0));
@@ -54,9 +55,11 @@ Result<Values> onnx_attention(Import& m) {
   QC_ASSIGN(c.left, m.i("left_window_size", -1));
   QC_ASSIGN(c.right, m.i("right_window_size", -1));
   if (causal) c.right = 0;
-  if (m.has(kPastKey) != m.has(kPastValue)) return m.fail(Code::graph, "only one of past key and past value");
+  if (m.has(kPastKey) != m.has(kPastValue))
+    return m.fail(Code::graph, "only one of past key and past value");
   if (m.has(kPastKey)) {
-    if (m.in(kPastKey)->rank() != 4) return m.fail(Code::shape, "past keys {}", str(m.in(kPastKey)->shape()));
+    if (m.in(kPastKey)->rank() != 4)
+      return m.fail(Code::shape, "past keys {}", str(m.in(kPastKey)->shape()));
     c.offset = m.in(kPastKey)->shape()[2];
     QC_ASSIGN(c.k, m.emit("concat", {m.in(kPastKey), c.k}, {{"axis", int64_t{2}}}));
     QC_ASSIGN(c.v, m.emit("concat", {m.in(kPastValue), c.v}, {{"axis", int64_t{2}}}));

@@ -9,15 +9,19 @@ using P = Pattern;
 
 /// A step that only joins or splits batch and heads.
 P regrouped(P value) { return P::maybe("reshape", std::move(value)); }
-P product(P a, P b, const char* slot) { return P::op("matmul", {std::move(a), std::move(b)}, slot); }
+P product(P a, P b, const char* slot) {
+  return P::op("matmul", {std::move(a), std::move(b)}, slot);
+}
 /// The value of a slot, scaled by a constant or not.
 P scaled(const char* slot, const char* factor) {
   return P::either({P::op("mul", {P::any(slot), P::constant(factor)}), P::any(slot)});
 }
 
 P weights_times_values() {
-  const P raw = regrouped(product(regrouped(scaled("q", "q_factor")), regrouped(scaled("k", "k_factor")), "scores"));
-  const P scores = P::either({P::op("mul", {raw, P::constant("factor")}), P::op("div", {raw, P::constant("divisor")}), raw});
+  const P raw = regrouped(
+      product(regrouped(scaled("q", "q_factor")), regrouped(scaled("k", "k_factor")), "scores"));
+  const P scores = P::either({P::op("mul", {raw, P::constant("factor")}),
+                              P::op("div", {raw, P::constant("divisor")}), raw});
   const P masked = P::either({P::op("add", {scores, P::any("mask")}), scores});
   return product(regrouped(P::op("softmax", {masked}, "softmax")), regrouped(P::any("v")), "sum");
 }
@@ -49,8 +53,8 @@ bool has_perm(const Node* node, const Ints& perm) {
   return false;
 }
 
-/// The rank-4 value with its last two axes swapped; a swap that made it, with batch and heads joined or
-/// apart, is taken back.
+/// The rank-4 value with its last two axes swapped; a swap that made it, with batch and heads
+/// joined or apart, is taken back.
 Result<Value*> swapped(Graph& graph, const Match& m, Value* value) {
   const Ints swap = {0, 1, 3, 2};
   Node* def = value->def();
@@ -71,12 +75,13 @@ Value* grouped(Value* operand, Value* slot, bool is_scaled) {
   return operand->rank() == 4 && !is_scaled ? operand : slot;
 }
 
-/// Rows in which every key is masked give zeros in one attention op, so a softmax that makes NaN of them
-/// is left alone where there is a mask.
+/// Rows in which every key is masked give zeros in one attention op, so a softmax that makes NaN of
+/// them is left alone where there is a mask.
 bool rows_agree(const Match& m) {
   bool last_axis = false, zeros = !m.has("mask");
   for (const auto& [name, value] : get_attrs(*m.node("softmax"))) {
-    if (name == "axis") last_axis = value == AttrValue(int64_t{-1}) || value == AttrValue(int64_t{3});
+    if (name == "axis")
+      last_axis = value == AttrValue(int64_t{-1}) || value == AttrValue(int64_t{3});
     if (name == "zero") zeros = zeros || !(value == AttrValue(std::string("none")));
   }
   return last_axis && zeros;
@@ -96,8 +101,9 @@ Result<Value*> one_attention(Graph& graph, const Match& m) {
   const Dims &qs = q->shape(), &vs = v->shape();
   Dims ks = k->shape();
   if (!in_order) std::swap(ks[2], ks[3]);
-  const bool fits = qs[1].is_static() && qs[0] == ks[0] && qs[1] == ks[1] && qs[0] == vs[0] && qs[1] == vs[1] &&
-                    qs[3] == ks[3] && ks[2] == vs[2] && p.shape() == Dims{qs[0], qs[1], qs[2], ks[2]} &&
+  const bool fits = qs[1].is_static() && qs[0] == ks[0] && qs[1] == ks[1] && qs[0] == vs[0] &&
+                    qs[1] == vs[1] && qs[3] == ks[3] && ks[2] == vs[2] &&
+                    p.shape() == Dims{qs[0], qs[1], qs[2], ks[2]} &&
                     m.root()->output()->shape() == Dims{qs[0], qs[1], qs[2], vs[3]};
   const std::optional<double> scale = scale_of(m);
   if (!fits || !scale || !rows_agree(m) || is_transposed(sum)) return none;

@@ -15,10 +15,9 @@ namespace {
 
 constexpr BinaryFunction kBinaryFunctions[] = {
 #define QC_FLOATS(op, field) .f32 = {.field = qn_##op##_f32}, .f64 = {.field = qn_##op##_f64}
-#define QC_INTS(op, field)                                                                 \
-  .i8 = {.field = qn_##op##_i8}, .i16 = {.field = qn_##op##_i16},                          \
-  .i32 = {.field = qn_##op##_i32}, .i64 = {.field = qn_##op##_i64},                        \
-  .u8 = {.field = qn_##op##_u8}, .u16 = {.field = qn_##op##_u16},                          \
+#define QC_INTS(op, field)                                                                         \
+  .i8 = {.field = qn_##op##_i8}, .i16 = {.field = qn_##op##_i16}, .i32 = {.field = qn_##op##_i32}, \
+  .i64 = {.field = qn_##op##_i64}, .u8 = {.field = qn_##op##_u8}, .u16 = {.field = qn_##op##_u16}, \
   .u32 = {.field = qn_##op##_u32}, .u64 = {.field = qn_##op##_u64}
 #define QN_BINARY(op) {.name = #op, QC_FLOATS(op, compute), QC_INTS(op, compute)},
 #define QN_BINARY_F(op) {.name = #op, QC_FLOATS(op, compute)},
@@ -32,7 +31,8 @@ constexpr BinaryFunction kBinaryFunctions[] = {
 
 /// Ops whose operands may be swapped without changing a bit: max and min are not, for signed zeros.
 bool commutes(std::string_view name) {
-  for (std::string_view n : {"add", "mul", "bit_and", "bit_or", "bit_xor", "eq", "ne", "and", "or", "xor"}) {
+  for (std::string_view n :
+       {"add", "mul", "bit_and", "bit_or", "bit_xor", "eq", "ne", "and", "or", "xor"}) {
     if (n == name) return true;
   }
   return false;
@@ -46,11 +46,12 @@ const std::deque<BinaryOp>& binary_ops() {
       op.function = f;
       op.name = (f.is_logical() ? "logical_" : "") + std::string(f.name);
       op.summary = op.name + " of two operands, with broadcasting";
-      op.info = {.name = op.name,
-                 .min_inputs = 2,
-                 .max_inputs = 2,
-                 .traits = kElementwise | kAnyLayout | (commutes(f.name) ? uint32_t{kCommutative} : 0u),
-                 .summary = op.summary};
+      op.info = {
+          .name = op.name,
+          .min_inputs = 2,
+          .max_inputs = 2,
+          .traits = kElementwise | kAnyLayout | (commutes(f.name) ? uint32_t{kCommutative} : 0u),
+          .summary = op.summary};
     }
     return out;
   }();
@@ -59,16 +60,26 @@ const std::deque<BinaryOp>& binary_ops() {
 
 template <class T>
 const BinaryCase<T>& case_of(const BinaryFunction& f) {
-  if constexpr (std::is_same_v<T, float>) return f.f32;
-  else if constexpr (std::is_same_v<T, double>) return f.f64;
-  else if constexpr (std::is_same_v<T, int8_t>) return f.i8;
-  else if constexpr (std::is_same_v<T, int16_t>) return f.i16;
-  else if constexpr (std::is_same_v<T, int32_t>) return f.i32;
-  else if constexpr (std::is_same_v<T, int64_t>) return f.i64;
-  else if constexpr (std::is_same_v<T, uint8_t>) return f.u8;
-  else if constexpr (std::is_same_v<T, uint16_t>) return f.u16;
-  else if constexpr (std::is_same_v<T, uint32_t>) return f.u32;
-  else return f.u64;
+  if constexpr (std::is_same_v<T, float>)
+    return f.f32;
+  else if constexpr (std::is_same_v<T, double>)
+    return f.f64;
+  else if constexpr (std::is_same_v<T, int8_t>)
+    return f.i8;
+  else if constexpr (std::is_same_v<T, int16_t>)
+    return f.i16;
+  else if constexpr (std::is_same_v<T, int32_t>)
+    return f.i32;
+  else if constexpr (std::is_same_v<T, int64_t>)
+    return f.i64;
+  else if constexpr (std::is_same_v<T, uint8_t>)
+    return f.u8;
+  else if constexpr (std::is_same_v<T, uint16_t>)
+    return f.u16;
+  else if constexpr (std::is_same_v<T, uint32_t>)
+    return f.u32;
+  else
+    return f.u64;
 }
 
 bool takes(const BinaryFunction& f, DType dtype) {
@@ -113,14 +124,15 @@ std::optional<Dim> combine(std::string_view op, const Dim& a, const Dim& b) {
 Result<std::vector<Type>> Binary::infer() const {
   const Type &a = input_type(0), &b = input_type(1);
   if (a.dtype != b.dtype) {
-    return error(Code::type, loc(), "{} of {} and {} values, expected one type", op(), name(a.dtype),
-                 name(b.dtype));
+    return error(Code::type, loc(), "{} of {} and {} values, expected one type", op(),
+                 name(a.dtype), name(b.dtype));
   }
   if (!takes(op_->function, a.dtype)) {
     return error(Code::type, loc(), "{} of {} values", op(), name(a.dtype));
   }
   const Type* const operands[] = {&a, &b};
-  QC_ASSIGN(Type y, broadcast_type(op_->function.is_compare() ? DType::boolean : a.dtype, operands, loc()));
+  QC_ASSIGN(Type y,
+            broadcast_type(op_->function.is_compare() ? DType::boolean : a.dtype, operands, loc()));
   return std::vector<Type>{y};
 }
 
@@ -131,7 +143,8 @@ std::optional<Dims> Binary::contents() const {
   if (a->size() != b->size() && a->size() != 1 && b->size() != 1) return std::nullopt;
   Dims out(a->size() == 1 ? b->size() : a->size());
   for (size_t i = 0; i < out.size(); ++i) {
-    const auto v = combine(op_->function.name, (*a)[a->size() == 1 ? 0 : i], (*b)[b->size() == 1 ? 0 : i]);
+    const auto v =
+        combine(op_->function.name, (*a)[a->size() == 1 ? 0 : i], (*b)[b->size() == 1 ? 0 : i]);
     if (!v) return std::nullopt;
     out[i] = *v;
   }
@@ -153,7 +166,8 @@ Result<std::optional<ScaleShift>> Binary::scale_shift(Graph& graph, int64_t axis
   (multiplies ? out.scale : out.shift) = *values;
   if (subtracts) {
     const std::vector<float> minus(static_cast<size_t>((*values)->shape()[0].value()), -1.0f);
-    Value* sign = graph.constant(Tensor::of<float>(DType::f32, static_dims((*values)->shape()), minus));
+    Value* sign =
+        graph.constant(Tensor::of<float>(DType::f32, static_dims((*values)->shape()), minus));
     out.shift = record_scaled(graph, *values, 0, sign);
   }
   return Found{out};
@@ -169,7 +183,8 @@ Result<Ok> Binary::eval(EvalContext& c) const {
   if (f.is_logical()) {
     const uint8_t *pa = a.data<uint8_t>(), *pb = b.data<uint8_t>();
     uint8_t* out = y.mutable_data<uint8_t>();
-    for_each_offset(plan, [&](int64_t i, const int64_t* at) { out[i] = f.boolean(pa[at[0]], pb[at[1]]); });
+    for_each_offset(
+        plan, [&](int64_t i, const int64_t* at) { out[i] = f.boolean(pa[at[0]], pb[at[1]]); });
     return Ok{};
   }
   return for_arithmetic_type(computed_as(a.dtype()), loc(), [&](auto type) {

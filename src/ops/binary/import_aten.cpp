@@ -178,7 +178,8 @@ Result<Values> aten_heaviside(Import& m) {
 }
 
 constexpr ImportRow kAtenRows[] = {
-#define QC_BOTH(name, fn) {"aten", name ".Tensor", fn}, {"aten", name ".Scalar", fn}
+#define QC_BOTH(name, fn) \
+  {"aten", name ".Tensor", fn}, { "aten", name ".Scalar", fn }
     QC_BOTH("add", aten_add_sub<"add">),
     QC_BOTH("sub", aten_add_sub<"sub">),
     QC_BOTH("subtract", aten_add_sub<"sub">),

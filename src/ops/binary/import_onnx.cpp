@@ -12,8 +12,8 @@ Result<Value*> placed_at_axis(const Import& m, Value* a, Value* b) {
   Dims shape = b->shape();
   const int64_t after = a->rank() - axis - b->rank();
   if (after < 0) {
-    return m.fail(Code::shape, "operand of shape {} does not fit {} from axis {} on", str(b->shape()),
-                  str(a->shape()), axis);
+    return m.fail(Code::shape, "operand of shape {} does not fit {} from axis {} on",
+                  str(b->shape()), str(a->shape()), axis);
   }
   if (after == 0) return b;
   shape.insert(shape.end(), static_cast<size_t>(after), Dim(1));

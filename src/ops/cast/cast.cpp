@@ -19,29 +19,37 @@ using u64 = uint64_t;
 // One overload per kind an element's value is held in.
 void put(Tensor& y, int64_t i, DType to, float v) {
   switch (to) {
-#define QN_STORAGE(e, s, ctype, kind) \
-  case DType::e: y.mutable_data<ctype>()[i] = qn_put_##s##_f32(v); return;
+#define QN_STORAGE(e, s, ctype, kind)                 \
+  case DType::e:                                      \
+    y.mutable_data<ctype>()[i] = qn_put_##s##_f32(v); \
+    return;
 #include "kernels/numerics/storage_types.inc"
   }
 }
 void put(Tensor& y, int64_t i, DType to, double v) {
   switch (to) {
-#define QN_STORAGE(e, s, ctype, kind) \
-  case DType::e: y.mutable_data<ctype>()[i] = qn_put_##s##_f64(v); return;
+#define QN_STORAGE(e, s, ctype, kind)                 \
+  case DType::e:                                      \
+    y.mutable_data<ctype>()[i] = qn_put_##s##_f64(v); \
+    return;
 #include "kernels/numerics/storage_types.inc"
   }
 }
 void put(Tensor& y, int64_t i, DType to, int64_t v) {
   switch (to) {
-#define QN_STORAGE(e, s, ctype, kind) \
-  case DType::e: y.mutable_data<ctype>()[i] = qn_put_##s##_i64(v); return;
+#define QN_STORAGE(e, s, ctype, kind)                 \
+  case DType::e:                                      \
+    y.mutable_data<ctype>()[i] = qn_put_##s##_i64(v); \
+    return;
 #include "kernels/numerics/storage_types.inc"
   }
 }
 void put(Tensor& y, int64_t i, DType to, uint64_t v) {
   switch (to) {
-#define QN_STORAGE(e, s, ctype, kind) \
-  case DType::e: y.mutable_data<ctype>()[i] = qn_put_##s##_u64(v); return;
+#define QN_STORAGE(e, s, ctype, kind)                 \
+  case DType::e:                                      \
+    y.mutable_data<ctype>()[i] = qn_put_##s##_u64(v); \
+    return;
 #include "kernels/numerics/storage_types.inc"
   }
 }
@@ -52,11 +60,16 @@ int round_mode(const std::string& round) {
 
 uint8_t put_mode(double v, DType to, int saturate, int mode) {
   switch (to) {
-    case DType::f8e4m3: return qn_f8e4m3_from_f64(v, saturate);
-    case DType::f8e5m2: return qn_f8e5m2_from_f64(v, saturate);
-    case DType::f8e4m3fnuz: return qn_f8e4m3fnuz_from_f64(v, saturate);
-    case DType::f8e5m2fnuz: return qn_f8e5m2fnuz_from_f64(v, saturate);
-    default: return qn_f8e8m0_from_f64(v, saturate, mode);
+    case DType::f8e4m3:
+      return qn_f8e4m3_from_f64(v, saturate);
+    case DType::f8e5m2:
+      return qn_f8e5m2_from_f64(v, saturate);
+    case DType::f8e4m3fnuz:
+      return qn_f8e4m3fnuz_from_f64(v, saturate);
+    case DType::f8e5m2fnuz:
+      return qn_f8e5m2fnuz_from_f64(v, saturate);
+    default:
+      return qn_f8e8m0_from_f64(v, saturate, mode);
   }
 }
 
@@ -80,7 +93,8 @@ Result<std::vector<Type>> Cast::infer() const {
     return error(Code::attribute, loc(), "round is '{}', expected up, down or nearest", round);
   }
   if (has_mode() && !(is_float(x.dtype) && bits(x.dtype) >= 16)) {
-    return error(Code::unsupported, loc(), "cast of {} to {} without saturation", name(x.dtype), name(to));
+    return error(Code::unsupported, loc(), "cast of {} to {} without saturation", name(x.dtype),
+                 name(to));
   }
   Type y = x;
   y.dtype = to;
@@ -99,13 +113,14 @@ Result<Ok> Cast::eval(EvalContext& c) const {
   const int64_t n = x.size();
   if (has_mode()) {
     uint8_t* out = y.mutable_data<uint8_t>();
-    for (int64_t i = 0; i < n; ++i) out[i] = put_mode(x.as_double(i), to, saturate, round_mode(round));
+    for (int64_t i = 0; i < n; ++i)
+      out[i] = put_mode(x.as_double(i), to, saturate, round_mode(round));
     return Ok{};
   }
   switch (x.dtype()) {
-#define QN_STORAGE(e, s, ctype, kind)                                                       \
-  case DType::e:                                                                            \
-    for (int64_t i = 0; i < n; ++i) put(y, i, to, kind{qn_get_##s(x.data<ctype>()[i])});    \
+#define QN_STORAGE(e, s, ctype, kind)                                                    \
+  case DType::e:                                                                         \
+    for (int64_t i = 0; i < n; ++i) put(y, i, to, kind{qn_get_##s(x.data<ctype>()[i])}); \
     break;
 #include "kernels/numerics/storage_types.inc"
   }

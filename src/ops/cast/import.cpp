@@ -28,9 +28,10 @@ Result<Values> onnx_cast(Import& m) {
 /// Up to version 5 the type is named.
 Result<Values> onnx_cast_named(Import& m) {
   constexpr std::pair<std::string_view, DType> kNames[] = {
-      {"FLOAT", DType::f32},    {"DOUBLE", DType::f64}, {"FLOAT16", DType::f16}, {"INT8", DType::i8},
-      {"INT16", DType::i16},    {"INT32", DType::i32},  {"INT64", DType::i64},   {"UINT8", DType::u8},
-      {"UINT16", DType::u16},   {"UINT32", DType::u32}, {"UINT64", DType::u64},  {"BOOL", DType::boolean},
+      {"FLOAT", DType::f32},  {"DOUBLE", DType::f64}, {"FLOAT16", DType::f16},
+      {"INT8", DType::i8},    {"INT16", DType::i16},  {"INT32", DType::i32},
+      {"INT64", DType::i64},  {"UINT8", DType::u8},   {"UINT16", DType::u16},
+      {"UINT32", DType::u32}, {"UINT64", DType::u64}, {"BOOL", DType::boolean},
   };
   QC_ASSIGN(Value * x, operand(m, 0));
   QC_ASSIGN(const std::string to, m.s("to", ""));
@@ -83,18 +84,12 @@ Result<Values> aten_view_dtype(Import& m) {
 }
 
 constexpr ImportRow kRows[] = {
-    {"", "Cast", onnx_cast_named},
-    {"", "Cast", onnx_cast, 6},
-    {"", "CastLike", onnx_cast_like},
-    {"", "BitCast", onnx_bit_cast},
-    {"aten", "to.dtype", aten_to},
-    {"aten", "to.dtype_layout", aten_to},
-    {"aten", "to.device", aten_to},
-    {"aten", "to.other", aten_type_as},
-    {"aten", "_to_copy.default", aten_to},
-    {"aten", "type_as.default", aten_type_as},
-    {"aten", "view.dtype", aten_view_dtype},
-    {"prims", "convert_element_type.default", aten_to},
+    {"", "Cast", onnx_cast_named},           {"", "Cast", onnx_cast, 6},
+    {"", "CastLike", onnx_cast_like},        {"", "BitCast", onnx_bit_cast},
+    {"aten", "to.dtype", aten_to},           {"aten", "to.dtype_layout", aten_to},
+    {"aten", "to.device", aten_to},          {"aten", "to.other", aten_type_as},
+    {"aten", "_to_copy.default", aten_to},   {"aten", "type_as.default", aten_type_as},
+    {"aten", "view.dtype", aten_view_dtype}, {"prims", "convert_element_type.default", aten_to},
 };
 
 }  // namespace

@@ -49,7 +49,8 @@ Result<Ok> Clamp::lower(Lowering& l) const {
   QC_ASSIGN(std::string suffix, arithmetic_suffix(l.in_type(0).dtype, loc()));
   int64_t n = 1;
   for (int64_t d : l.in_dims(0)) n *= d;
-  const qk_clamp_params params{static_cast<int32_t>(n), static_cast<float>(lo), static_cast<float>(hi)};
+  const qk_clamp_params params{static_cast<int32_t>(n), static_cast<float>(lo),
+                               static_cast<float>(hi)};
   l.call("qk_clamp_" + suffix, params, {l.in(0)}, {l.out()}, {.in_place = {{0, 0}}});
   return Ok{};
 }

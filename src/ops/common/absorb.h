@@ -16,16 +16,18 @@ inline bool has_constant_weights(const Node& node) {
   return constant(1) && (!node.input(2) || constant(2));
 }
 
-/// A recorded constant [outputs]: bias[o] plus the sum over the row o of `weight` (outputs first, then
-/// inputs) of weight * shift, shift being per input; `inputs` of them repeat for each of `groups`.
-inline Value* record_shifted_bias(Graph& graph, Value* weight, Value* bias, Value* shift, int64_t groups) {
+/// A recorded constant [outputs]: bias[o] plus the sum over the row o of `weight` (outputs first,
+/// then inputs) of weight * shift, shift being per input; `inputs` of them repeat for each of
+/// `groups`.
+inline Value* record_shifted_bias(Graph& graph, Value* weight, Value* bias, Value* shift,
+                                  int64_t groups) {
   const auto pool = graph.shared_pool();
   const ConstId w = weight->constant(), s = shift->constant();
   const std::optional<ConstId> b = bias ? std::optional(bias->constant()) : std::nullopt;
   const std::vector<int64_t> shape = pool->shape(w);
   ConstantPool* constants = pool.get();
-  const ConstId id = pool->add_lazy(
-      DType::f32, {shape[0]}, pool->name(w) + ".bias", [=]() -> Result<Tensor> {
+  const ConstId id =
+      pool->add_lazy(DType::f32, {shape[0]}, pool->name(w) + ".bias", [=]() -> Result<Tensor> {
         QC_ASSIGN(Tensor weights, constants->get(w));
         QC_ASSIGN(Tensor shifts, constants->get(s));
         Tensor out(DType::f32, {shape[0]});

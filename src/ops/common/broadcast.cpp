@@ -49,11 +49,15 @@ BroadcastPlan plan_broadcast(const Type& out, std::span<const Type* const> opera
     for (size_t k = 0; merge && k < operands.size(); ++k) {
       merge = plan.strides[k].back() == strides[k][d] * dims[d];
     }
-    if (merge) plan.dims.back() *= dims[d];
-    else plan.dims.push_back(dims[d]);
+    if (merge)
+      plan.dims.back() *= dims[d];
+    else
+      plan.dims.push_back(dims[d]);
     for (size_t k = 0; k < operands.size(); ++k) {
-      if (merge) plan.strides[k].back() = strides[k][d];
-      else plan.strides[k].push_back(strides[k][d]);
+      if (merge)
+        plan.strides[k].back() = strides[k][d];
+      else
+        plan.strides[k].push_back(strides[k][d]);
     }
   }
   if (plan.dims.empty()) {
@@ -92,7 +96,8 @@ Result<Type> broadcast_type(DType dtype, std::span<const Type* const> operands, 
     QC_ASSIGN(out.shape, broadcast(out.shape, type->shape, loc));
   }
   for (const Type* type : operands) {
-    if (type->layout == Layout::channels_last && type->rank() == out.rank()) out.layout = type->layout;
+    if (type->layout == Layout::channels_last && type->rank() == out.rank())
+      out.layout = type->layout;
   }
   return out;
 }

@@ -21,7 +21,8 @@ struct BroadcastPlan {
 /// The plan for operands of static shapes that broadcast to `out`. Layouts may differ.
 BroadcastPlan plan_broadcast(const Type& out, std::span<const Type* const> operands);
 
-/// Fills a kernel's `rank`, `dims[8]` and `strides[8]` per operand; an error beyond 8 dims or 31 bits.
+/// Fills a kernel's `rank`, `dims[8]` and `strides[8]` per operand; an error beyond 8 dims or 31
+/// bits.
 Result<Ok> fill_loops(const BroadcastPlan& plan, const Loc& loc, int32_t& rank, int32_t* dims,
                       std::span<int32_t* const> strides);
 

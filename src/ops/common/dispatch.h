@@ -20,8 +20,10 @@ struct Native {
   /// `v` as T, limited to T's range for integers.
   static T limit(double v) {
     if constexpr (std::numeric_limits<T>::is_integer) {
-      if (v <= static_cast<double>(std::numeric_limits<T>::min())) return std::numeric_limits<T>::min();
-      if (v >= static_cast<double>(std::numeric_limits<T>::max())) return std::numeric_limits<T>::max();
+      if (v <= static_cast<double>(std::numeric_limits<T>::min()))
+        return std::numeric_limits<T>::min();
+      if (v >= static_cast<double>(std::numeric_limits<T>::max()))
+        return std::numeric_limits<T>::max();
     }
     return static_cast<T>(v);
   }
@@ -49,19 +51,44 @@ inline Result<std::string> arithmetic_suffix(DType dtype, const Loc& loc) {
 template <class F>
 Result<Ok> for_arithmetic_type(DType dtype, const Loc& loc, F&& body) {
   switch (dtype) {
-    case DType::f32: body(Native<float>{}); break;
-    case DType::f64: body(Native<double>{}); break;
-    case DType::f16: body(Rounded<qn_f16_to_f32, qn_f16_from_f32>{}); break;
-    case DType::bf16: body(Rounded<qn_bf16_to_f32, qn_bf16_from_f32>{}); break;
-    case DType::i8: body(Native<int8_t>{}); break;
-    case DType::i16: body(Native<int16_t>{}); break;
-    case DType::i32: body(Native<int32_t>{}); break;
-    case DType::i64: body(Native<int64_t>{}); break;
-    case DType::u8: body(Native<uint8_t>{}); break;
-    case DType::u16: body(Native<uint16_t>{}); break;
-    case DType::u32: body(Native<uint32_t>{}); break;
-    case DType::u64: body(Native<uint64_t>{}); break;
-    default: return error(Code::unsupported, loc, "no arithmetic on {} values", name(dtype));
+    case DType::f32:
+      body(Native<float>{});
+      break;
+    case DType::f64:
+      body(Native<double>{});
+      break;
+    case DType::f16:
+      body(Rounded<qn_f16_to_f32, qn_f16_from_f32>{});
+      break;
+    case DType::bf16:
+      body(Rounded<qn_bf16_to_f32, qn_bf16_from_f32>{});
+      break;
+    case DType::i8:
+      body(Native<int8_t>{});
+      break;
+    case DType::i16:
+      body(Native<int16_t>{});
+      break;
+    case DType::i32:
+      body(Native<int32_t>{});
+      break;
+    case DType::i64:
+      body(Native<int64_t>{});
+      break;
+    case DType::u8:
+      body(Native<uint8_t>{});
+      break;
+    case DType::u16:
+      body(Native<uint16_t>{});
+      break;
+    case DType::u32:
+      body(Native<uint32_t>{});
+      break;
+    case DType::u64:
+      body(Native<uint64_t>{});
+      break;
+    default:
+      return error(Code::unsupported, loc, "no arithmetic on {} values", name(dtype));
   }
   return Ok{};
 }

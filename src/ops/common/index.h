@@ -15,7 +15,8 @@ inline Result<Ok> check_index(const Type& index, const Loc& loc) {
 inline Result<Ok> check_pick(const Dim& extent, const Dims& picks, const Loc& loc) {
   const Dim n = product(picks);
   if (extent == Dim(0) && !(n == Dim(0))) {
-    return error(Code::shape, loc, "an index of shape {} into an axis without elements", str(picks));
+    return error(Code::shape, loc, "an index of shape {} into an axis without elements",
+                 str(picks));
   }
   return Ok{};
 }
@@ -28,7 +29,8 @@ inline int64_t extent(const Ints& dims, size_t from, size_t to) {
 
 /// Fills the last entries of a kernel's fixed list of 8, the first ones with `rest`.
 inline Result<Ok> fill_params(int32_t (&out)[8], const Ints& list, int32_t rest, const Loc& loc) {
-  if (list.size() > 8) return error(Code::unsupported, loc, "{} axes, at most 8 are possible", list.size());
+  if (list.size() > 8)
+    return error(Code::unsupported, loc, "{} axes, at most 8 are possible", list.size());
   for (size_t i = 0; i < 8; ++i) {
     out[i] = rest;
     if (i + list.size() >= 8) {

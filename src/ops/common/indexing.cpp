@@ -27,7 +27,8 @@ Result<Values> as_indices(const Import& m, Value* index) {
   }
   if (!index->is_constant()) {
     return m.fail(Code::unsupported,
-                  "a mask computed at run time selects a number of elements that is not known when compiling");
+                  "a mask computed at run time selects a number of elements that is not known when "
+                  "compiling");
   }
   QC_ASSIGN(Tensor mask, m.constant(index, "the mask"));
   std::vector<Ints> places(static_cast<size_t>(mask.rank()));
@@ -67,7 +68,8 @@ Result<Indexing> read_indices(const Import& m, Value* x, const Values& list) {
   }
   if (out.axes.empty()) return m.fail(Code::attribute, "no index is given");
   // Index tensors on neighbouring axes put their result there, others at the front.
-  const bool adjacent = out.axes.back() - out.axes.front() + 1 == static_cast<int64_t>(out.axes.size());
+  const bool adjacent =
+      out.axes.back() - out.axes.front() + 1 == static_cast<int64_t>(out.axes.size());
   out.place = adjacent ? out.axes.front() : 0;
   if (out.axes.size() == 1) {
     out.tuples = indices[static_cast<size_t>(out.axes[0])];
@@ -85,7 +87,8 @@ Result<Indexing> read_indices(const Import& m, Value* x, const Values& list) {
     QC_ASSIGN(v, reshaped(m, v, shape));
     columns.push_back(v);
   }
-  QC_ASSIGN(out.tuples, m.emit("concat", columns, {{"axis", static_cast<int64_t>(out.picks.size())}}));
+  QC_ASSIGN(out.tuples,
+            m.emit("concat", columns, {{"axis", static_cast<int64_t>(out.picks.size())}}));
   return out;
 }
 

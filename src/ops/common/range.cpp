@@ -68,7 +68,8 @@ Result<Range> resolve_index(const Import& m, const Dim& extent, const Dim& index
   Dim at = index;
   if (at.is_static() ? at.value() < 0 : at_least(m.graph(), Dim(-1), at)) at = at + extent;
   if (at.is_static() && (at.value() < 0 || (extent.is_static() && at.value() >= extent.value()))) {
-    return m.fail(Code::attribute, "index {} is outside an axis of size {}", index.str(), extent.str());
+    return m.fail(Code::attribute, "index {} is outside an axis of size {}", index.str(),
+                  extent.str());
   }
   return Range{at, Dim(1), Dim(1)};
 }
@@ -80,7 +81,8 @@ Result<Value*> take(const Import& m, Value* x, const std::vector<Range>& ranges)
     size.push_back(r.size);
     step.push_back(r.step);
   }
-  const bool forward = std::all_of(step.begin(), step.end(), [](const Dim& d) { return d == Dim(1); });
+  const bool forward =
+      std::all_of(step.begin(), step.end(), [](const Dim& d) { return d == Dim(1); });
   if (forward && size == x->shape()) return x;
   return m.emit("slice", {x}, {{"start", start}, {"size", size}, {"step", step}});
 }
@@ -113,7 +115,8 @@ Result<Ok> check_box(const Dims& shape, const Dims& start, const Dims& size, con
       const __int128 first = start[i].value();
       const __int128 last = first + static_cast<__int128>(n - 1) * step[i].value();
       inside = first >= 0 && last >= 0;
-      if (shape[i].is_static()) inside = inside && first < shape[i].value() && last < shape[i].value();
+      if (shape[i].is_static())
+        inside = inside && first < shape[i].value() && last < shape[i].value();
     }
     if (!inside) {
       return error(Code::shape, loc, "{} elements from {} by {} are not inside axis {} of {}", n,

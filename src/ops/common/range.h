@@ -14,9 +14,9 @@ struct Range {
 /// Whether a >= b for all sizes the model allows; symbols are at least 1.
 bool at_least(const Graph& graph, const Dim& a, const Dim& b);
 
-/// start:end:step over an axis of `extent` elements after Python's rules (negative bounds count from
-/// the end, bounds are clamped). Symbolic bounds are taken to lie inside the axis; that is checked
-/// once they are numbers.
+/// start:end:step over an axis of `extent` elements after Python's rules (negative bounds count
+/// from the end, bounds are clamped). Symbolic bounds are taken to lie inside the axis; that is
+/// checked once they are numbers.
 Result<Range> resolve_range(const Import& m, const Dim& extent, std::optional<Dim> start,
                             std::optional<Dim> end, int64_t step);
 /// Element `index` of an axis, counted from the end when negative.

@@ -11,10 +11,10 @@ namespace qc {
 void register_all_ops() {
   static std::once_flag once;
   std::call_once(once, [] {
-#define QC_OP_FOLDER(folder)         \
-  {                                  \
+#define QC_OP_FOLDER(folder)            \
+  {                                     \
     Registration registration(#folder); \
-    register_##folder(registration); \
+    register_##folder(registration);    \
   }
 #include "ops/folders.inc"
 #undef QC_OP_FOLDER

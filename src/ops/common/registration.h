@@ -19,7 +19,8 @@ class Registration {
   /// An op whose class has `static const OpInfo kInfo` and a default constructor.
   template <class T>
   void op() {
-    op_table().add({&T::kInfo, [] { return std::unique_ptr<Node>(std::make_unique<T>()); }, folder_});
+    op_table().add(
+        {&T::kInfo, [] { return std::unique_ptr<Node>(std::make_unique<T>()); }, folder_});
   }
   /// An op of a family: `create` makes a node whose info() is `info`.
   void op(const OpInfo* info, std::function<std::unique_ptr<Node>()> create) {

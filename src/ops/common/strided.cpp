@@ -44,9 +44,8 @@ Strided simplified(Strided copy) {
   for (size_t i = 0; i < copy.dims.size(); ++i) {
     if (copy.dims[i] != 1) order.push_back(i);
   }
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return std::abs(copy.to[a]) > std::abs(copy.to[b]);
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return std::abs(copy.to[a]) > std::abs(copy.to[b]); });
   Strided out{{}, {}, {}, copy.from_offset, copy.to_offset};
   for (size_t i : order) {
     if (!out.dims.empty() && out.from.back() == copy.from[i] * copy.dims[i] &&
@@ -119,8 +118,8 @@ Result<Ok> call_strided(Lowering& l, const Strided& copy, DType dtype, View from
   const size_t rank = s.dims.size();
   constexpr size_t kMax = std::size(params.dims);
   if (rank > kMax) {
-    return error(Code::unsupported, l.loc(), "moves elements along {} axes, at most {} are possible",
-                 rank, kMax);
+    return error(Code::unsupported, l.loc(),
+                 "moves elements along {} axes, at most {} are possible", rank, kMax);
   }
   std::fill_n(params.dims, kMax, 1);
   std::fill_n(params.xs, kMax, 0);

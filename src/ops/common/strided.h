@@ -48,8 +48,10 @@ class ViewNode : public OpNode<Derived> {
   }
   Result<Ok> lower(Lowering& l) const override {
     const DType dtype = l.in_type(0).dtype;
-    const Strided copy = simplified(self().view(strides_of(l.in_type(0)), strides_of(l.out_type())));
-    if (count(l.out_dims()) > 0 && !is_run(copy)) return call_strided(l, copy, dtype, l.in(0), l.out());
+    const Strided copy =
+        simplified(self().view(strides_of(l.in_type(0)), strides_of(l.out_type())));
+    if (count(l.out_dims()) > 0 && !is_run(copy))
+      return call_strided(l, copy, dtype, l.in(0), l.out());
     View storage = l.in(0);
     storage.offset += copy.from_offset * static_cast<int64_t>(bytes(dtype));
     l.alias(0, storage);

@@ -18,7 +18,8 @@ void pick_elements(const Tables& tables, const Tensor& x, Tensor& y) {
     for (size_t d = 0; d < dims.size(); ++d) {
       from += tables[d][static_cast<size_t>(i / strides[d] % dims[d])];
     }
-    std::memcpy(to + static_cast<size_t>(i) * size, x.bytes().data() + static_cast<size_t>(from) * size, size);
+    std::memcpy(to + static_cast<size_t>(i) * size,
+                x.bytes().data() + static_cast<size_t>(from) * size, size);
   }
 }
 
@@ -38,9 +39,11 @@ Result<Ok> call_table(Lowering& l, Tables tables, DType dtype, View from, View t
   while (!tables.empty()) {
     const Ints& last = tables.back();
     bool whole = true;
-    for (size_t i = 0; whole && i < last.size(); ++i) whole = last[i] == static_cast<int64_t>(i) * unit;
+    for (size_t i = 0; whole && i < last.size(); ++i)
+      whole = last[i] == static_cast<int64_t>(i) * unit;
     for (size_t d = 0; whole && d + 1 < tables.size(); ++d) {
-      for (int64_t offset : tables[d]) whole = whole && offset % (unit * static_cast<int64_t>(last.size())) == 0;
+      for (int64_t offset : tables[d])
+        whole = whole && offset % (unit * static_cast<int64_t>(last.size())) == 0;
     }
     if (!whole || last.empty()) break;
     unit *= static_cast<int64_t>(last.size());

@@ -1,6 +1,6 @@
-// Loops of reference evaluation that must not be slow, compiled a second time for machines with fused
-// multiply-add instructions. Both forms give the same bits: a fused multiply-add is one rounding
-// whether an instruction or the C library computes it.
+// Loops of reference evaluation that must not be slow, compiled a second time for machines with
+// fused multiply-add instructions. Both forms give the same bits: a fused multiply-add is one
+// rounding whether an instruction or the C library computes it.
 #pragma once
 
 namespace qc {

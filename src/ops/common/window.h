@@ -14,12 +14,14 @@ struct Window {
 };
 
 /// A list with one entry per axis; a single number stands for all axes.
-inline Result<Ints> per_axis(const Import& m, std::string_view name, int64_t fallback, size_t axes) {
+inline Result<Ints> per_axis(const Import& m, std::string_view name, int64_t fallback,
+                             size_t axes) {
   QC_ASSIGN(Ints list, m.ints(name, {}));
   if (list.empty()) list.assign(axes, fallback);
   if (list.size() == 1) list.assign(axes, list[0]);
   if (list.size() != axes) {
-    return m.fail(Code::attribute, "{} has {} entries for {} spatial axes", name, list.size(), axes);
+    return m.fail(Code::attribute, "{} has {} entries for {} spatial axes", name, list.size(),
+                  axes);
   }
   return list;
 }
@@ -32,14 +34,15 @@ inline Result<Ok> check_window(const Ints& kernel, const Ints& strides, const In
                                const Ints& pads, size_t axes, const Loc& loc) {
   if (kernel.size() != axes || strides.size() != axes || dilations.size() != axes ||
       pads.size() != 2 * axes) {
-    return error(Code::attribute, loc,
-                 "{} spatial axes need as many strides and dilations and twice as many pads, got {}, "
-                 "{}, {}",
-                 axes, strides.size(), dilations.size(), pads.size());
+    return error(
+        Code::attribute, loc,
+        "{} spatial axes need as many strides and dilations and twice as many pads, got {}, "
+        "{}, {}",
+        axes, strides.size(), dilations.size(), pads.size());
   }
   for (size_t i = 0; i < axes; ++i) {
-    if (!fits_window(strides[i], 1) || !fits_window(dilations[i], 1) || !fits_window(kernel[i], 1) ||
-        !fits_window(pads[i], 0) || !fits_window(pads[axes + i], 0) ||
+    if (!fits_window(strides[i], 1) || !fits_window(dilations[i], 1) ||
+        !fits_window(kernel[i], 1) || !fits_window(pads[i], 0) || !fits_window(pads[axes + i], 0) ||
         !fits_window(dilations[i] * (kernel[i] - 1), 0)) {
       return error(Code::attribute, loc,
                    "axis {}: kernel {}, stride {}, dilation {}, pads {} and {} are not a window", i,
@@ -93,9 +96,11 @@ inline Result<Window> onnx_window(const Import& m, const Value* x, Ints kernel) 
     if (s > 1) {
       const Dim& size = x->shape()[2 + i];
       if (!size.is_static()) {
-        return m.fail(Code::dim, "auto_pad with stride {} needs a known size, got {}", s, size.str());
+        return m.fail(Code::dim, "auto_pad with stride {} needs a known size, got {}", s,
+                      size.str());
       }
-      if (!fits_window(size.value(), 0)) return m.fail(Code::limit, "a size of {} is too large", size.value());
+      if (!fits_window(size.value(), 0))
+        return m.fail(Code::limit, "a size of {} is too large", size.value());
       total = std::max<int64_t>(((size.value() + s - 1) / s - 1) * s + reach - size.value(), 0);
     }
     w.pads[i] = automatic == "SAME_UPPER" ? total / 2 : total - total / 2;

@@ -16,7 +16,8 @@ class Concat final : public OpNode<Concat> {
   Result<std::vector<Type>> infer() const override {
     const Type& first = input_type(0);
     if (axis < 0 || axis >= first.rank()) {
-      return error(Code::attribute, loc(), "axis {} is out of range for rank {}", axis, first.rank());
+      return error(Code::attribute, loc(), "axis {} is out of range for rank {}", axis,
+                   first.rank());
     }
     Type y = moved(first, first.shape);
     for (size_t i = 1; i < input_count(); ++i) {
@@ -29,9 +30,11 @@ class Concat final : public OpNode<Concat> {
         if (!y.shape[d].is_static()) y.shape[d] = x.shape[d];
       }
       if (!fits) {
-        return error(Code::shape, loc(), "cannot join {} and {} along axis {}", str(first), str(x), axis);
+        return error(Code::shape, loc(), "cannot join {} and {} along axis {}", str(first), str(x),
+                     axis);
       }
-      y.shape[static_cast<size_t>(axis)] = y.shape[static_cast<size_t>(axis)] + x.shape[static_cast<size_t>(axis)];
+      y.shape[static_cast<size_t>(axis)] =
+          y.shape[static_cast<size_t>(axis)] + x.shape[static_cast<size_t>(axis)];
     }
     return std::vector<Type>{y};
   }
@@ -56,7 +59,8 @@ class Concat final : public OpNode<Concat> {
     int64_t at = 0;
     for (size_t i = 0; i < c.input_count(); ++i) {
       const Tensor& x = c.in(i);
-      move_elements(part(x.shape(), strides_of(x.shape()), strides_of(c.out(0).shape()), at), x, c.out(0));
+      move_elements(part(x.shape(), strides_of(x.shape()), strides_of(c.out(0).shape()), at), x,
+                    c.out(0));
     }
     return Ok{};
   }

@@ -76,7 +76,8 @@ Result<std::vector<Type>> Conv::infer() const {
 int64_t Conv::macs() const {
   const Dims& w = input_type(1).shape;
   if (!all_static(output()->shape())) return 0;
-  return product(output()->shape()).value() * product(w).value() / std::max<int64_t>(w[0].value(), 1);
+  return product(output()->shape()).value() * product(w).value() /
+         std::max<int64_t>(w[0].value(), 1);
 }
 
 namespace {
@@ -177,13 +178,14 @@ View packed_weights(Lowering& l, const std::string& kernel, const qk_conv_pack_p
                     const Ints& shape) {
   if (auto source = l.constant_in(1)) {
     const std::string purpose = fmt::format("{}.{}", kernel, params.groups);
-    return l.derived(*source, purpose, DType::f32, shape, [kernel, params, shape](const Tensor& w) -> Result<Tensor> {
-      Tensor packed(DType::f32, shape);
-      const void* in[] = {w.bytes().data()};
-      void* out[] = {packed.mutable_bytes().data()};
-      find_kernel(kernel)->run(&params, in, out);
-      return packed;
-    });
+    return l.derived(*source, purpose, DType::f32, shape,
+                     [kernel, params, shape](const Tensor& w) -> Result<Tensor> {
+                       Tensor packed(DType::f32, shape);
+                       const void* in[] = {w.bytes().data()};
+                       void* out[] = {packed.mutable_bytes().data()};
+                       find_kernel(kernel)->run(&params, in, out);
+                       return packed;
+                     });
   }
   int64_t bytes = 4;
   for (int64_t d : shape) bytes *= d;
@@ -241,11 +243,13 @@ Result<Ok> Conv::lower(Lowering& l) const {
   const bool last = l.in_type(0).layout == Layout::channels_last;
   if (!last || dtype != DType::f32) {
     p.last = last ? 1 : 0;
-    l.call("qk_conv_rows_" + std::string(name(dtype)), p, {l.in(0), l.in(1), bias, View{}}, {l.out()}, info);
+    l.call("qk_conv_rows_" + std::string(name(dtype)), p, {l.in(0), l.in(1), bias, View{}},
+           {l.out()}, info);
     return Ok{};
   }
   const int64_t taps = int64_t{p.k[0]} * p.k[1] * p.k[2];
-  const qk_conv_pack_params pack{p.groups, p.oc / p.groups, p.ic / p.groups, static_cast<int32_t>(taps)};
+  const qk_conv_pack_params pack{p.groups, p.oc / p.groups, p.ic / p.groups,
+                                 static_cast<int32_t>(taps)};
   if (p.groups == p.ic && p.groups == p.oc) {
     const View w = packed_weights(l, "qk_conv_depth_pack_f32", pack, {taps, p.oc});
     l.call("qk_conv_depth_f32", p, {l.in(0), w, bias, View{}}, {l.out()}, info);

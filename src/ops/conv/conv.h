@@ -4,8 +4,9 @@
 
 namespace qc {
 
-/// Convolution over one to three spatial axes: x [n, ic, ...], w [oc, ic/groups, ...], optional bias
-/// [oc]; the result is limited to [lo, hi]. kernels/c/conv/conv.h states the order of operations.
+/// Convolution over one to three spatial axes: x [n, ic, ...], w [oc, ic/groups, ...], optional
+/// bias [oc]; the result is limited to [lo, hi]. kernels/c/conv/conv.h states the order of
+/// operations.
 class Conv final : public OpNode<Conv>, public AbsorbsScaleShift, public AbsorbsClamp {
  public:
   static const OpInfo kInfo;
@@ -27,7 +28,9 @@ class Conv final : public OpNode<Conv>, public AbsorbsScaleShift, public Absorbs
 };
 
 /// Transposed convolution: x [n, ic, ...], w [ic, oc/groups, ...], optional bias [oc].
-class ConvTranspose final : public OpNode<ConvTranspose>, public AbsorbsScaleShift, public AbsorbsClamp {
+class ConvTranspose final : public OpNode<ConvTranspose>,
+                            public AbsorbsScaleShift,
+                            public AbsorbsClamp {
  public:
   static const OpInfo kInfo;
   Ints strides, dilations, pads, output_padding;

@@ -9,7 +9,8 @@ namespace {
 Result<Ints> kernel_of(const Import& m, const Value* x, const Value* w) {
   if (!x || !w) return m.fail(Code::graph, "convolution without input or weight");
   if (w->rank() < 3 || w->rank() > 5 || x->rank() != w->rank() || !all_static(w->shape())) {
-    return m.fail(Code::shape, "convolution of {} with weights {}", str(x->shape()), str(w->shape()));
+    return m.fail(Code::shape, "convolution of {} with weights {}", str(x->shape()),
+                  str(w->shape()));
   }
   return spatial(w->shape());
 }
@@ -18,14 +19,16 @@ Result<Value*> onnx_conv_value(Import& m) {
   QC_ASSIGN(Ints kernel, kernel_of(m, m.in(0), m.in(1)));
   QC_ASSIGN(Ints stated, m.ints("kernel_shape", kernel));
   if (stated != kernel) {
-    return m.fail(Code::attribute, "kernel_shape {} differs from the weights {}", str(AttrValue(stated)),
-                  str(m.in(1)->shape()));
+    return m.fail(Code::attribute, "kernel_shape {} differs from the weights {}",
+                  str(AttrValue(stated)), str(m.in(1)->shape()));
   }
   QC_ASSIGN(Window w, onnx_window(m, m.in(0), kernel));
   QC_ASSIGN(int64_t groups, m.i("group", 1));
   Values inputs{m.in(0), m.in(1)};
   if (m.has(2)) inputs.push_back(m.in(2));
-  return m.emit("conv", inputs, {{"strides", w.strides}, {"dilations", w.dilations}, {"pads", w.pads}, {"groups", groups}});
+  return m.emit(
+      "conv", inputs,
+      {{"strides", w.strides}, {"dilations", w.dilations}, {"pads", w.pads}, {"groups", groups}});
 }
 
 Result<Values> onnx_conv(Import& m) {
@@ -40,7 +43,8 @@ Result<Value*> activated(const Import& m, Value* x) {
   auto parameter = [&](size_t i, double fallback) { return i < p.size() ? p[i] : fallback; };
   if (name.empty()) return x;
   if (name == "Relu") return m.emit("clamp", {x}, {{"lo", 0.0}});
-  if (name == "Clip") return m.emit("clamp", {x}, {{"lo", parameter(0, -kInf)}, {"hi", parameter(1, kInf)}});
+  if (name == "Clip")
+    return m.emit("clamp", {x}, {{"lo", parameter(0, -kInf)}, {"hi", parameter(1, kInf)}});
   if (name == "Tanh") return m.emit("tanh", {x});
   if (name == "Sigmoid") return m.emit("sigmoid", {x});
   if (name == "LeakyRelu") return m.emit("leaky_relu", {x}, {{"alpha", parameter(0, 0.01)}});
@@ -77,7 +81,8 @@ Result<Values> onnx_conv_transpose(Import& m) {
   }
   QC_TRY(check_window(kernel, strides, dilations, Ints(2 * axes, 0), axes, m.loc()));
   if (automatic == "VALID") pads.assign(2 * axes, 0);
-  if (pads.size() != 2 * axes) return m.fail(Code::attribute, "{} pads for {} axes", pads.size(), axes);
+  if (pads.size() != 2 * axes)
+    return m.fail(Code::attribute, "{} pads for {} axes", pads.size(), axes);
   for (size_t i = 0; i < axes && (same || !shape.empty()); ++i) {
     const int64_t reach = dilations[i] * (kernel[i] - 1) + 1;
     int64_t total = reach + extra[i] - strides[i];  // for an output of input * stride
@@ -95,8 +100,11 @@ Result<Values> onnx_conv_transpose(Import& m) {
   Values inputs{m.in(0), m.in(1)};
   if (m.has(2)) inputs.push_back(m.in(2));
   QC_ASSIGN(Value * y, m.emit("conv_transpose", inputs,
-                              {{"strides", strides}, {"dilations", dilations}, {"pads", pads},
-                               {"output_padding", extra}, {"groups", groups}}));
+                              {{"strides", strides},
+                               {"dilations", dilations},
+                               {"pads", pads},
+                               {"output_padding", extra},
+                               {"groups", groups}}));
   return Values{y};
 }
 

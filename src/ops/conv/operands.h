@@ -10,8 +10,9 @@ namespace qc {
 inline Result<Ok> check_operands(const Node& n, int64_t groups, double lo, double hi) {
   const Type &x = n.input_type(0), &w = n.input_type(1);
   if (x.rank() < 3 || x.rank() > 5 || w.rank() != x.rank()) {
-    return error(Code::shape, n.loc(), "convolution needs operands of one rank from 3 to 5, got {} and {}",
-                 str(x.shape), str(w.shape));
+    return error(Code::shape, n.loc(),
+                 "convolution needs operands of one rank from 3 to 5, got {} and {}", str(x.shape),
+                 str(w.shape));
   }
   if (!is_float(x.dtype) || bits(x.dtype) < 16 || w.dtype != x.dtype) {
     return error(Code::type, n.loc(), "convolution of {} values with {} weights", name(x.dtype),
@@ -19,7 +20,8 @@ inline Result<Ok> check_operands(const Node& n, int64_t groups, double lo, doubl
   }
   for (const Dim& d : w.shape) {
     if (!d.is_static()) return error(Code::dim, n.loc(), "weights of shape {}", str(w.shape));
-    if (!fits_window(d.value(), 0)) return error(Code::limit, n.loc(), "weights of shape {}", str(w.shape));
+    if (!fits_window(d.value(), 0))
+      return error(Code::limit, n.loc(), "weights of shape {}", str(w.shape));
   }
   if (groups < 1 || groups > INT32_MAX) return error(Code::attribute, n.loc(), "{} groups", groups);
   if (!(lo <= hi)) return error(Code::attribute, n.loc(), "lower limit {} is above {}", lo, hi);
@@ -37,8 +39,8 @@ inline Result<Ok> check_bias(const Node& n, int64_t oc) {
 
 /// Sizes and window of a convolution with the unused leading spatial axes of size 1.
 template <class Params>
-void fill_window(Params& p, const Ints& in, const Ints& out, const Ints& kernel, const Ints& strides,
-                 const Ints& dilations, const Ints& pads) {
+void fill_window(Params& p, const Ints& in, const Ints& out, const Ints& kernel,
+                 const Ints& strides, const Ints& dilations, const Ints& pads) {
   const size_t axes = kernel.size();
   for (size_t i = 0; i < 3; ++i) {
     const bool used = i + axes >= 3;

@@ -10,10 +10,13 @@ void add_conv(Sampling& s, bool transposed) {
   const Ints shape = static_dims(x->shape());
   const int64_t channels = shape[1];
   int64_t groups = 1;
-  if (s.chance(40)) groups = channels;
-  else if (channels % 2 == 0 && s.chance(30)) groups = 2;
+  if (s.chance(40))
+    groups = channels;
+  else if (channels % 2 == 0 && s.chance(30))
+    groups = 2;
   const int64_t per_group = s.chance(50) ? 1 : s.between(1, 20 / groups + 1);
-  Ints weight = transposed ? Ints{channels, per_group} : Ints{groups * per_group, channels / groups};
+  Ints weight =
+      transposed ? Ints{channels, per_group} : Ints{groups * per_group, channels / groups};
   Ints strides, dilations, pads(2 * (shape.size() - 2)), output_padding;
   for (size_t i = 2; i < shape.size(); ++i) {
     weight.push_back(s.between(1, 4));

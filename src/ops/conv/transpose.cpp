@@ -1,9 +1,9 @@
 #include "interp/eval.h"
 #include "kernels/c/conv/conv.h"
 #include "ops/common/dispatch.h"
-#include "program/lowering.h"
 #include "ops/conv/conv.h"
 #include "ops/conv/operands.h"
+#include "program/lowering.h"
 
 namespace qc {
 
@@ -31,7 +31,8 @@ Result<std::vector<Type>> ConvTranspose::infer() const {
   const size_t axes = kernel.size();
   Ints begins = pads;  // an end may be negative: it lengthens the result
   for (int64_t& pad : begins) {
-    if (!fits_window(pad < 0 ? -pad : pad, 0)) return error(Code::attribute, loc(), "a pad of {}", pad);
+    if (!fits_window(pad < 0 ? -pad : pad, 0))
+      return error(Code::attribute, loc(), "a pad of {}", pad);
     pad = 0;
   }
   QC_TRY(check_window(kernel, strides, dilations, begins, axes, loc()));
@@ -41,14 +42,15 @@ Result<std::vector<Type>> ConvTranspose::infer() const {
   }
   const int64_t ic = w.shape[0].value(), ocg = w.shape[1].value();
   if (ic % groups != 0 || !(x.shape[1] == Dim(ic))) {
-    return error(Code::shape, loc(), "weight expects {} input channels in {} groups, got {}", ic, groups,
-                 x.shape[1].str());
+    return error(Code::shape, loc(), "weight expects {} input channels in {} groups, got {}", ic,
+                 groups, x.shape[1].str());
   }
   QC_TRY(check_bias(*this, ocg * groups));
   Type y = x;
   y.shape = {x.shape[0], Dim(ocg * groups)};
   for (size_t i = 0; i < axes; ++i) {
-    const int64_t extra = dilations[i] * (kernel[i] - 1) + 1 + output_padding[i] - pads[i] - pads[axes + i];
+    const int64_t extra =
+        dilations[i] * (kernel[i] - 1) + 1 + output_padding[i] - pads[i] - pads[axes + i];
     if (!fits_window(output_padding[i], 0)) {
       return error(Code::attribute, loc(), "an output_padding of {}", output_padding[i]);
     }
@@ -65,7 +67,8 @@ Result<std::vector<Type>> ConvTranspose::infer() const {
 int64_t ConvTranspose::macs() const {
   if (!all_static(input_type(0).shape)) return 0;
   const Dims& w = input_type(1).shape;
-  return product(input_type(0).shape).value() * product(w).value() / std::max<int64_t>(w[0].value(), 1);
+  return product(input_type(0).shape).value() * product(w).value() /
+         std::max<int64_t>(w[0].value(), 1);
 }
 
 Result<bool> ConvTranspose::absorb_after(Graph& graph, Value* scale, Value* shift) {
@@ -160,7 +163,8 @@ Result<Ok> ConvTranspose::eval(EvalContext& c) const {
 
 Result<Ok> ConvTranspose::lower(Lowering& l) const {
   l.call("qk_conv_transpose_" + std::string(name(l.in_type(0).dtype)), transpose_params(*this),
-         {l.in(0), l.in(1), l.has(2) ? l.in(2) : View{}}, {l.out()}, {.in_place = {}, .macs = macs()});
+         {l.in(0), l.in(1), l.has(2) ? l.in(2) : View{}}, {l.out()},
+         {.in_place = {}, .macs = macs()});
   return Ok{};
 }
 

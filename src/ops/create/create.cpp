@@ -62,7 +62,8 @@ Result<std::vector<Type>> Iota::infer() const {
     return error(Code::attribute, loc(), "a sequence of {} elements", size.value());
   }
   if (size.is_static() && size.value() > kLongest) {
-    return error(Code::limit, loc(), "a sequence of {} elements, at most {} are possible", size.value(), kLongest);
+    return error(Code::limit, loc(), "a sequence of {} elements, at most {} are possible",
+                 size.value(), kLongest);
   }
   return std::vector<Type>{Type(dtype, {size})};
 }
@@ -135,12 +136,15 @@ const OpInfo OneHot::kInfo = {
 
 Result<std::vector<Type>> OneHot::infer() const {
   const Type &index = input_type(0), &values = input_type(1);
-  if (index.dtype != DType::i64) return error(Code::type, loc(), "indices are {}, expected i64", name(index.dtype));
+  if (index.dtype != DType::i64)
+    return error(Code::type, loc(), "indices are {}, expected i64", name(index.dtype));
   if (values.rank() != 1 || !(values.shape[0] == Dim(2))) {
     return error(Code::shape, loc(), "values are {}, expected two elements", str(values));
   }
-  if (axis < 0 || axis > index.rank()) return error(Code::attribute, loc(), "axis {} is out of range", axis);
-  if (depth.is_static() && depth.value() < 0) return error(Code::attribute, loc(), "depth is {}", depth.value());
+  if (axis < 0 || axis > index.rank())
+    return error(Code::attribute, loc(), "axis {} is out of range", axis);
+  if (depth.is_static() && depth.value() < 0)
+    return error(Code::attribute, loc(), "depth is {}", depth.value());
   Dims shape = index.shape;
   shape.insert(shape.begin() + axis, depth);
   return std::vector<Type>{Type(values.dtype, shape)};
@@ -150,12 +154,14 @@ Result<Ok> OneHot::eval(EvalContext& c) const {
   const Tensor &index = c.in(0), &values = c.in(1);
   Tensor& y = c.out(0);
   const size_t size = bytes(values.dtype());
-  const int64_t n = depth.value(), inner = extent(index.shape(), static_cast<size_t>(axis), index.shape().size());
+  const int64_t n = depth.value(),
+                inner = extent(index.shape(), static_cast<size_t>(axis), index.shape().size());
   for (int64_t i = 0; i < y.size(); ++i) {
     const int64_t o = i / (n * inner), d = i / inner % n;
     const int64_t given = index.as_int(o * inner + i % inner);
     const size_t which = (given < 0 ? given + n : given) == d ? 1 : 0;
-    std::memcpy(y.mutable_bytes().data() + static_cast<size_t>(i) * size, values.bytes().data() + which * size, size);
+    std::memcpy(y.mutable_bytes().data() + static_cast<size_t>(i) * size,
+                values.bytes().data() + which * size, size);
   }
   return Ok{};
 }

@@ -37,7 +37,8 @@ Result<Value*> filled(const Import& m, Value* value, const Dims& shape) {
 }
 
 Result<Value*> constant(const Import& m, const Dims& shape, DType dtype, auto&& element) {
-  if (!all_static(shape)) return m.fail(Code::dim, "shape {} is not known; bind its dimensions", str(shape));
+  if (!all_static(shape))
+    return m.fail(Code::dim, "shape {} is not known; bind its dimensions", str(shape));
   QC_ASSIGN(int64_t size, checked_bytes(dtype, static_dims(shape)));
   if (size > (int64_t{1} << 28)) return m.fail(Code::limit, "a constant of {} bytes", size);
   Tensor t(dtype, static_dims(shape));
@@ -48,7 +49,8 @@ Result<Value*> constant(const Import& m, const Dims& shape, DType dtype, auto&& 
 // ---- ONNX ----
 
 Result<Values> sizes(const Import& m, const Dims& values, bool scalar) {
-  if (!all_static(values)) return single(m.emit("dims", {}, {{"values", values}, {"scalar", scalar}}));
+  if (!all_static(values))
+    return single(m.emit("dims", {}, {{"values", values}, {"scalar", scalar}}));
   if (scalar) return Values{m.scalar_int(values[0].value(), DType::i64)};
   return Values{m.int_list(static_dims(values))};
 }
@@ -77,23 +79,26 @@ Result<Values> onnx_constant_of_shape(Import& m) {
 }
 
 /// start, start + step, ... of integers before `end`; sizes may be symbolic.
-Result<Value*> sequence(const Import& m, const Dim& start, const Dim& end, const Dim& step, DType dtype) {
+Result<Value*> sequence(const Import& m, const Dim& start, const Dim& end, const Dim& step,
+                        DType dtype) {
   if (step == Dim(0)) return m.fail(Code::attribute, "a sequence with step 0");
   Dim size = ceildiv(end - start, step);
   if (size.is_static() && size.value() < 0) size = Dim(0);
   if (start.is_static() && step.is_static() && size.is_static() && size.value() <= kSmall) {
-    return constant(m, {size}, dtype, [&](Tensor& t, int64_t i) {
-      t.set_int(i, (start + Dim(i) * step).value());
-    });
+    return constant(m, {size}, dtype,
+                    [&](Tensor& t, int64_t i) { t.set_int(i, (start + Dim(i) * step).value()); });
   }
   return m.emit("iota", {}, {{"start", start}, {"step", step}, {"size", size}, {"dtype", dtype}});
 }
 
 Result<Value*> real_sequence(const Import& m, double start, double end, double step, DType dtype) {
   const double size = std::ceil((end - start) / step);
-  if (!(size < double{1 << 28})) return m.fail(Code::attribute, "a sequence from {} to {} by {}", start, end, step);
+  if (!(size < double{1 << 28}))
+    return m.fail(Code::attribute, "a sequence from {} to {} by {}", start, end, step);
   return constant(m, {Dim(static_cast<int64_t>(std::max(size, 0.0)))}, dtype,
-                  [&](Tensor& t, int64_t i) { t.set_double(i, std::fma(static_cast<double>(i), step, start)); });
+                  [&](Tensor& t, int64_t i) {
+                    t.set_double(i, std::fma(static_cast<double>(i), step, start));
+                  });
 }
 
 Result<Values> onnx_range(Import& m) {
@@ -126,7 +131,8 @@ Result<Value*> eye(const Import& m, const Dims& shape, int64_t k, DType dtype) {
 
 /// Attributes of ONNX name element types by number; the front end hands them over as types.
 Result<Values> onnx_eye_like(Import& m) {
-  if (m.in(0)->rank() != 2) return m.fail(Code::shape, "the shape of {} is not a matrix", str(m.in(0)->type()));
+  if (m.in(0)->rank() != 2)
+    return m.fail(Code::shape, "the shape of {} is not a matrix", str(m.in(0)->type()));
   QC_ASSIGN(int64_t k, m.i("k", 0));
   QC_ASSIGN(DType dtype, m.dtype("dtype", m.in(0)->dtype()));
   return single(eye(m, m.in(0)->shape(), k, dtype));
@@ -172,12 +178,13 @@ Result<Values> nonzero(const Import& m, Value* x, bool rows) {
     if (t.as_double(i) != 0) places.push_back(i);
   }
   const int64_t n = static_cast<int64_t>(places.size()), rank = t.rank();
-  return single(constant(m, rows ? Dims{n, rank} : Dims{rank, n}, DType::i64, [&](Tensor& out, int64_t i) {
-    const int64_t axis = rows ? i % rank : i / n;
-    int64_t at = places[static_cast<size_t>(rows ? i / rank : i % n)];
-    for (int64_t d = rank - 1; d > axis; --d) at /= t.shape()[static_cast<size_t>(d)];
-    out.set_int(i, at % t.shape()[static_cast<size_t>(axis)]);
-  }));
+  return single(
+      constant(m, rows ? Dims{n, rank} : Dims{rank, n}, DType::i64, [&](Tensor& out, int64_t i) {
+        const int64_t axis = rows ? i % rank : i / n;
+        int64_t at = places[static_cast<size_t>(rows ? i / rank : i % n)];
+        for (int64_t d = rank - 1; d > axis; --d) at /= t.shape()[static_cast<size_t>(d)];
+        out.set_int(i, at % t.shape()[static_cast<size_t>(axis)]);
+      }));
 }
 
 Result<Values> onnx_nonzero(Import& m) { return nonzero(m, m.in(0), false); }
@@ -358,9 +365,11 @@ Result<Values> aten_triangle_indices(Import& m) {
 Result<Values> aten_one_hot(Import& m) {
   QC_ASSIGN(Value * x, m.tensor("self"));
   QC_ASSIGN(int64_t classes, m.i("num_classes", -1));
-  if (classes < 0) return m.fail(Code::unsupported, "one_hot without num_classes depends on the data");
+  if (classes < 0)
+    return m.fail(Code::unsupported, "one_hot without num_classes depends on the data");
   QC_ASSIGN(x, m.cast(x, DType::i64));
-  return single(m.emit("one_hot", {x, m.int_list({0, 1})}, {{"depth", Dim(classes)}, {"axis", x->rank()}}));
+  return single(
+      m.emit("one_hot", {x, m.int_list({0, 1})}, {{"depth", Dim(classes)}, {"axis", x->rank()}}));
 }
 
 Result<Values> aten_nonzero(Import& m) {

@@ -71,8 +71,10 @@ class Tile final : public ViewNode<Tile> {
       if (repeats[i].is_static() && repeats[i].value() < 0) {
         return error(Code::attribute, loc(), "{} repeats along axis {}", repeats[i].value(), i);
       }
-      if (repeats[i].is_static() && x.shape[i].is_static() && !checked_mul(x.shape[i].value(), repeats[i].value())) {
-        return error(Code::limit, loc(), "{} repeats of axis {} of {}", repeats[i].value(), i, str(x.shape));
+      if (repeats[i].is_static() && x.shape[i].is_static() &&
+          !checked_mul(x.shape[i].value(), repeats[i].value())) {
+        return error(Code::limit, loc(), "{} repeats of axis {} of {}", repeats[i].value(), i,
+                     str(x.shape));
       }
       shape.push_back(x.shape[i] * repeats[i]);
     }
@@ -87,8 +89,8 @@ class Tile final : public ViewNode<Tile> {
     for (int64_t i = 0; i < times; ++i) out.insert(out.end(), x->begin(), x->end());
     return out;
   }
-  /// Each axis of the output is two axes: the repeats, along which the operand stands still, and the
-  /// operand's own.
+  /// Each axis of the output is two axes: the repeats, along which the operand stands still, and
+  /// the operand's own.
   Strided view(const Ints& x, const Ints& y) const {
     Strided s;
     for (size_t i = 0; i < x.size(); ++i) {
@@ -183,7 +185,8 @@ Result<Values> aten_meshgrid(Import& m) {
 
 Result<Values> tiled(const Import& m, Value* x, Dims repeats) {
   Dims shape = x->shape();
-  if (repeats.size() < shape.size()) repeats.insert(repeats.begin(), shape.size() - repeats.size(), Dim(1));
+  if (repeats.size() < shape.size())
+    repeats.insert(repeats.begin(), shape.size() - repeats.size(), Dim(1));
   shape.insert(shape.begin(), repeats.size() - shape.size(), Dim(1));
   QC_ASSIGN(x, reshaped(m, x, shape));
   if (repeats == Dims(repeats.size(), Dim(1))) return Values{x};
@@ -201,7 +204,8 @@ Result<Values> onnx_tile_axis(Import& m) {
   if (!m.has(1) || !m.has(2)) return onnx_tile(m);
   QC_ASSIGN(Ints times, m.known_static(m.in(1), "tiles"));
   QC_ASSIGN(Ints axis, m.known_static(m.in(2), "axis"));
-  if (times.size() != 1 || axis.size() != 1) return m.fail(Code::shape, "tiles and axis are not scalars");
+  if (times.size() != 1 || axis.size() != 1)
+    return m.fail(Code::shape, "tiles and axis are not scalars");
   QC_ASSIGN(int64_t at, resolve_axis(axis[0], m.in(0)->rank(), m.loc()));
   Dims repeats(m.in(0)->shape().size(), Dim(1));
   repeats[static_cast<size_t>(at)] = Dim(times[0]);

@@ -9,7 +9,9 @@
 namespace qc {
 namespace {
 
-std::string typed(std::string kernel, DType index) { return kernel + "_" + std::string(name(index)); }
+std::string typed(std::string kernel, DType index) {
+  return kernel + "_" + std::string(name(index));
+}
 
 void copy_block(const Tensor& x, int64_t from, Tensor& y, int64_t to, int64_t block) {
   std::memcpy(y.mutable_bytes().data() + to * block, x.bytes().data() + from * block,
@@ -41,7 +43,8 @@ Result<std::vector<Type>> Gather::infer() const {
 
 std::optional<Dims> Gather::contents() const {
   auto x = known_ints(input(0)), index = known_ints(input(1));
-  if (!x || !index || input_type(0).rank() != 1 || !all_static(*index) || x->empty()) return std::nullopt;
+  if (!x || !index || input_type(0).rank() != 1 || !all_static(*index) || x->empty())
+    return std::nullopt;
   Dims out;
   for (const Dim& i : *index) {
     out.push_back((*x)[static_cast<size_t>(qn_index(i.value(), static_cast<int64_t>(x->size())))]);
@@ -53,10 +56,12 @@ Result<Ok> Gather::eval(EvalContext& c) const {
   const Tensor &x = c.in(0), &index = c.in(1);
   const size_t a = static_cast<size_t>(axis);
   const int64_t outer = extent(x.shape(), 0, a), size = x.shape()[a];
-  const int64_t block = extent(x.shape(), a + 1, x.shape().size()) * static_cast<int64_t>(bytes(x.dtype()));
+  const int64_t block =
+      extent(x.shape(), a + 1, x.shape().size()) * static_cast<int64_t>(bytes(x.dtype()));
   for (int64_t o = 0; o < outer; ++o) {
     for (int64_t i = 0; i < index.size(); ++i) {
-      copy_block(x, o * size + qn_index(index.as_int(i), size), c.out(0), o * index.size() + i, block);
+      copy_block(x, o * size + qn_index(index.as_int(i), size), c.out(0), o * index.size() + i,
+                 block);
     }
   }
   return Ok{};
@@ -97,7 +102,8 @@ Result<std::vector<Type>> GatherElements::infer() const {
     const Dim &from = x.shape[i], &to = index.shape[i];
     if (static_cast<int64_t>(i) == axis) continue;
     if (from.is_static() && to.is_static() && to.value() > from.value()) {
-      return error(Code::shape, loc(), "index {} is larger than data {} along axis {}", str(index), str(x), i);
+      return error(Code::shape, loc(), "index {} is larger than data {} along axis {}", str(index),
+                   str(x), i);
     }
   }
   QC_TRY(check_pick(x.shape[static_cast<size_t>(axis)], index.shape, loc()));
@@ -146,7 +152,8 @@ Result<std::vector<Type>> GatherNd::infer() const {
   const Type &x = input_type(0), &index = input_type(1);
   QC_TRY(check_index(index, loc()));
   if (index.rank() < 1 || batch_dims < 0 || batch_dims >= index.rank() || batch_dims > x.rank()) {
-    return error(Code::shape, loc(), "indices {} into {} with {} batch axes", str(index), str(x), batch_dims);
+    return error(Code::shape, loc(), "indices {} into {} with {} batch axes", str(index), str(x),
+                 batch_dims);
   }
   const Dim& depth = index.shape.back();
   if (!depth.is_static()) return error(Code::dim, loc(), "the length of index tuples is not known");
@@ -156,7 +163,8 @@ Result<std::vector<Type>> GatherNd::infer() const {
   for (int64_t i = 0; i < batch_dims; ++i) {
     const Dim &a = x.shape[static_cast<size_t>(i)], &b = index.shape[static_cast<size_t>(i)];
     if (a.is_static() && b.is_static() && !(a == b)) {
-      return error(Code::shape, loc(), "indices {} and data {} differ in batch axis {}", str(index), str(x), i);
+      return error(Code::shape, loc(), "indices {} and data {} differ in batch axis {}", str(index),
+                   str(x), i);
     }
   }
   for (int64_t i = 0; i < depth.value(); ++i) {
@@ -174,7 +182,8 @@ Result<Ok> GatherNd::eval(EvalContext& c) const {
   const int64_t rows = extent(index.shape(), b, index.shape().size() - 1);
   const size_t rest = b + static_cast<size_t>(depth);
   const int64_t inner = extent(x.shape(), b, rest);
-  const int64_t block = extent(x.shape(), rest, x.shape().size()) * static_cast<int64_t>(bytes(x.dtype()));
+  const int64_t block =
+      extent(x.shape(), rest, x.shape().size()) * static_cast<int64_t>(bytes(x.dtype()));
   for (int64_t i = 0; i < batch * rows; ++i) {
     int64_t at = 0;
     for (int64_t d = 0; d < depth; ++d) {

@@ -1,5 +1,6 @@
 // Ops that pick elements by index. A negative index counts from the end; an index that is still
-// outside its axis is clamped to the first or last element, in the interpreter and in generated code.
+// outside its axis is clamped to the first or last element, in the interpreter and in generated
+// code.
 #pragma once
 
 #include "ir/node.h"
@@ -33,8 +34,8 @@ class GatherElements final : public OpNode<GatherElements> {
   Result<Ok> lower(Lowering&) const override;
 };
 
-/// Slices of operand 0 at the tuples along the last axis of operand 1; the first `batch_dims` axes of
-/// both run together.
+/// Slices of operand 0 at the tuples along the last axis of operand 1; the first `batch_dims` axes
+/// of both run together.
 class GatherNd final : public OpNode<GatherNd> {
  public:
   static const OpInfo kInfo;

@@ -78,21 +78,25 @@ Result<Values> onnx_reverse_sequence(Import& m) {
   QC_ASSIGN(int64_t batch, m.i("batch_axis", 1));
   QC_ASSIGN(Ints lengths, m.known_static(m.in(1), "sequence lengths"));
   if (x->rank() < 2 || time + batch != 1 || time * batch != 0) {
-    return m.fail(Code::attribute, "time axis {} and batch axis {} of rank {}", time, batch, x->rank());
+    return m.fail(Code::attribute, "time axis {} and batch axis {} of rank {}", time, batch,
+                  x->rank());
   }
-  const Dim steps = x->shape()[static_cast<size_t>(time)], rows = x->shape()[static_cast<size_t>(batch)];
+  const Dim steps = x->shape()[static_cast<size_t>(time)],
+            rows = x->shape()[static_cast<size_t>(batch)];
   if (!steps.is_static() || !(rows == Dim(static_cast<int64_t>(lengths.size())))) {
     return m.fail(Code::shape, "{} sequence lengths for {}", lengths.size(), str(x->shape()));
   }
   QC_ASSIGN(int64_t size, checked_bytes(DType::i64, Ints{steps.value(), rows.value(), 2}));
-  if (size > (int64_t{1} << 28)) return m.fail(Code::limit, "{} sequences of {} steps", rows.value(), steps.value());
+  if (size > (int64_t{1} << 28))
+    return m.fail(Code::limit, "{} sequences of {} steps", rows.value(), steps.value());
   Tensor tuples(DType::i64, {x->shape()[0].value(), x->shape()[1].value(), 2});
   int64_t* out = tuples.mutable_data<int64_t>();
   for (int64_t i = 0; i < tuples.shape()[0]; ++i) {
     for (int64_t j = 0; j < tuples.shape()[1]; ++j) {
       const int64_t t = time == 0 ? i : j, b = time == 0 ? j : i;
       const int64_t length = lengths[static_cast<size_t>(b)];
-      if (length < 0 || length > steps.value()) return m.fail(Code::attribute, "a sequence of {} steps", length);
+      if (length < 0 || length > steps.value())
+        return m.fail(Code::attribute, "a sequence of {} steps", length);
       const int64_t from = t < length ? length - 1 - t : t;
       *out++ = time == 0 ? from : b;
       *out++ = time == 0 ? b : from;

@@ -6,7 +6,8 @@ void sample_gather(Samplers& r) {
   r.add("gather", [](Sampling& s) {
     Value* x = s.floats(1, 4);
     const int64_t axis = s.below(x->rank()), n = x->shape()[static_cast<size_t>(axis)].value();
-    Value* index = s.chance(50) ? s.value(DType::i64, 0, 2) : s.constant(DType::i64, s.shape(s.between(0, 2), 24), -n, n - 1);
+    Value* index = s.chance(50) ? s.value(DType::i64, 0, 2)
+                                : s.constant(DType::i64, s.shape(s.between(0, 2), 24), -n, n - 1);
     s.emit("gather", {x, index}, {{"axis", axis}});
   });
   r.add("gather_elements", [](Sampling& s) {

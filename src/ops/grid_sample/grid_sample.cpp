@@ -1,7 +1,8 @@
+#include "kernels/c/grid_sample/grid_sample.h"
+
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/c/grid_sample/grid_sample.h"
 #include "kernels/numerics/sample.h"
 #include "ops/common/index.h"
 #include "ops/common/range.h"
@@ -9,12 +10,13 @@
 
 namespace qc {
 
-/// Operand 0 [n, c, d...] sampled at the points of operand 1 [n, out..., axes], in [-1, 1], x first.
+/// Operand 0 [n, c, d...] sampled at the points of operand 1 [n, out..., axes], in [-1, 1], x
+/// first.
 class GridSample final : public OpNode<GridSample> {
  public:
   static const OpInfo kInfo;
-  std::string mode = "linear";     // nearest, linear, cubic
-  std::string outside = "zeros";   // zeros, border, reflection
+  std::string mode = "linear";    // nearest, linear, cubic
+  std::string outside = "zeros";  // zeros, border, reflection
   bool align_corners = false;
 
   const OpInfo& info() const override { return kInfo; }
@@ -98,13 +100,15 @@ Result<Ok> GridSample::eval(EvalContext& c) const {
     int taps[3] = {1, 1, 1};
     for (int d = 0; d < p.axes; ++d) {
       const float g = grid.data<float>()[(n * points + at) * p.axes + d];
-      taps[2 - d] = qn_sample(g, p.size[2 - d], p.mode, p.outside, p.corners, index[2 - d], weight[2 - d]);
+      taps[2 - d] =
+          qn_sample(g, p.size[2 - d], p.mode, p.outside, p.corners, index[2 - d], weight[2 - d]);
     }
     float sum = 0;
     for (int t = 0; t < taps[0] * taps[1] * taps[2]; ++t) {
       const int a = t / (taps[1] * taps[2]), b = t / taps[2] % taps[1], k = t % taps[2];
       if (index[0][a] < 0 || index[1][b] < 0 || index[2][k] < 0) continue;
-      const int64_t from = (int64_t{index[0][a]} * p.size[1] + index[1][b]) * p.size[2] + index[2][k];
+      const int64_t from =
+          (int64_t{index[0][a]} * p.size[1] + index[1][b]) * p.size[2] + index[2][k];
       const float w = qn_mulf(qn_mulf(weight[0][a], weight[1][b]), weight[2][k]);
       sum = qn_fmaf(w, x.data<float>()[image * plane + from], sum);
     }
@@ -122,13 +126,15 @@ Result<Ok> GridSample::lower(Lowering& l) const {
 
 namespace {
 
-Result<Values> sampled(const Import& m, Value* x, Value* grid, std::string mode, std::string outside, bool corners) {
+Result<Values> sampled(const Import& m, Value* x, Value* grid, std::string mode,
+                       std::string outside, bool corners) {
   const DType dtype = x->dtype();
   if (mode == "bilinear") mode = "linear";
   if (mode == "bicubic") mode = "cubic";
   QC_ASSIGN(x, m.cast(x, DType::f32));
   QC_ASSIGN(grid, m.cast(grid, DType::f32));
-  QC_ASSIGN(Value * y, m.emit("grid_sample", {x, grid}, {{"mode", mode}, {"outside", outside}, {"align_corners", corners}}));
+  QC_ASSIGN(Value * y, m.emit("grid_sample", {x, grid},
+                              {{"mode", mode}, {"outside", outside}, {"align_corners", corners}}));
   QC_ASSIGN(y, m.cast(y, dtype));
   return Values{y};
 }
@@ -150,13 +156,15 @@ Result<Values> aten_grid_sampler(Import& m) {
     return m.fail(Code::attribute, "interpolation {} and padding {}", mode, outside);
   }
   constexpr const char* modes[] = {"linear", "nearest", "cubic"};
-  return sampled(m, x, grid, modes[mode], std::string(kOutside[static_cast<size_t>(outside)]), corners);
+  return sampled(m, x, grid, modes[mode], std::string(kOutside[static_cast<size_t>(outside)]),
+                 corners);
 }
 
 /// Points of a regular grid, moved by a matrix per image: a product with constant coordinates.
 Result<Values> affine_grid(const Import& m, Value* theta, const Ints& size, bool corners) {
   const size_t axes = size.size() >= 2 ? size.size() - 2 : 0;
-  if (axes < 1 || axes > 3 || theta->rank() != 3) return m.fail(Code::shape, "a grid of {} axes", axes);
+  if (axes < 1 || axes > 3 || theta->rank() != 3)
+    return m.fail(Code::shape, "a grid of {} axes", axes);
   Ints sizes(size.begin() + 2, size.end());
   for (int64_t s : sizes) {
     if (s <= 0 || s > 65536) return m.fail(Code::attribute, "a grid of size {}", s);
@@ -170,9 +178,12 @@ Result<Values> affine_grid(const Import& m, Value* theta, const Ints& size, bool
   for (int64_t p = 0; p < points; ++p) {
     for (size_t d = 0; d < axes; ++d) {
       const size_t axis = axes - 1 - d;
-      const double n = static_cast<double>(sizes[axis]), i = static_cast<double>(p / strides[axis] % sizes[axis]);
-      if (corners) *out++ = static_cast<float>(sizes[axis] == 1 ? 0 : 2 * i / (n - 1) - 1);
-      else *out++ = static_cast<float>((2 * i + 1) / n - 1);
+      const double n = static_cast<double>(sizes[axis]),
+                   i = static_cast<double>(p / strides[axis] % sizes[axis]);
+      if (corners)
+        *out++ = static_cast<float>(sizes[axis] == 1 ? 0 : 2 * i / (n - 1) - 1);
+      else
+        *out++ = static_cast<float>((2 * i + 1) / n - 1);
     }
     *out++ = 1;
   }

@@ -48,8 +48,10 @@ Result<Values> aten_dropout(Import& m) {
 Result<Values> aten_native_dropout(Import& m) {
   QC_ASSIGN(Value * x, m.tensor("input"));
   QC_ASSIGN(bool train, m.b("train", false));
-  if (train) return m.fail(Code::unsupported, "dropout in training mode; export the model after .eval()");
-  QC_ASSIGN(Value * mask, m.emit("expand", {m.scalar_int(1, DType::boolean)}, {{"shape", x->shape()}}));
+  if (train)
+    return m.fail(Code::unsupported, "dropout in training mode; export the model after .eval()");
+  QC_ASSIGN(Value * mask,
+            m.emit("expand", {m.scalar_int(1, DType::boolean)}, {{"shape", x->shape()}}));
   return Values{x, mask};
 }
 

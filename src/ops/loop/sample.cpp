@@ -2,6 +2,8 @@
 
 namespace qc {
 
-void sample_loop(Samplers& r) { r.skip("loop", "its body needs a graph of its own; cases.ir has them"); }
+void sample_loop(Samplers& r) {
+  r.skip("loop", "its body needs a graph of its own; cases.ir has them");
+}
 
 }  // namespace qc

@@ -22,7 +22,8 @@ Result<std::vector<Type>> GroupedMatMul::infer() const {
                  str(w.shape), str(offsets.shape));
   }
   const bool float_rows = x.dtype == DType::f32 || x.dtype == DType::f16 || x.dtype == DType::bf16;
-  if (!float_rows || w.dtype != x.dtype || (offsets.dtype != DType::i32 && offsets.dtype != DType::i64)) {
+  if (!float_rows || w.dtype != x.dtype ||
+      (offsets.dtype != DType::i32 && offsets.dtype != DType::i64)) {
     return error(Code::type, loc(), "grouped product of {} and {} with {} offsets", name(x.dtype),
                  name(w.dtype), name(offsets.dtype));
   }
@@ -48,8 +49,8 @@ Result<Ok> GroupedMatMul::eval(EvalContext& c) const {
     for (int64_t e = 0; e < offsets.size(); ++e) {
       const int64_t end = std::clamp<int64_t>(offsets.as_int(e), start, rows);
       p.m = end - start;
-      eval_matrix<T, E>(p, xs.data() + start * p.k, ws.data() + e * p.k * p.n, nullptr, T::limit(-kInf),
-                        T::limit(kInf), c.out(0), start * p.n);
+      eval_matrix<T, E>(p, xs.data() + start * p.k, ws.data() + e * p.k * p.n, nullptr,
+                        T::limit(-kInf), T::limit(kInf), c.out(0), start * p.n);
       start = end;
     }
   });

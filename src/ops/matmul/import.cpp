@@ -84,7 +84,8 @@ Result<Value*> onnx_gemm_value(Import& m) {
   QC_ASSIGN(bool trans_a, m.b("transA", false));
   QC_ASSIGN(bool trans_b, m.b("transB", false));
   Value *a = m.in(0), *w = m.in(1), *c = m.in(2);
-  if (!a || !w || a->rank() != 2 || w->rank() != 2) return m.fail(Code::shape, "Gemm needs two matrices");
+  if (!a || !w || a->rank() != 2 || w->rank() != 2)
+    return m.fail(Code::shape, "Gemm needs two matrices");
   if (trans_a) {
     QC_ASSIGN(a, swap_last(m, a));
   }
@@ -133,7 +134,8 @@ Result<Values> aten_product(Import& m) {
   QC_ASSIGN(Value * b, m.tensor(kB));
   return one(m.emit("matmul", {a, b}));
 }
-constexpr char kSelf[] = "self", kMat2[] = "mat2", kOther[] = "other", kVec[] = "vec", kTensor[] = "tensor";
+constexpr char kSelf[] = "self", kMat2[] = "mat2", kOther[] = "other", kVec[] = "vec",
+               kTensor[] = "tensor";
 
 Result<Values> aten_addmm(Import& m) {
   QC_ASSIGN(Value * c, m.tensor("self"));
@@ -194,7 +196,8 @@ Result<Values> aten_tensordot(Import& m) {
   QC_ASSIGN(Value * b, m.tensor("other"));
   QC_ASSIGN(Ints dims_a, m.ints("dims_self", {}));
   QC_ASSIGN(Ints dims_b, m.ints("dims_other", {}));
-  if (dims_a.size() != dims_b.size()) return m.fail(Code::attribute, "tensordot over unequal axis lists");
+  if (dims_a.size() != dims_b.size())
+    return m.fail(Code::attribute, "tensordot over unequal axis lists");
   Dims shape;
   Dim rows(1), columns(1), inner(1);
   Ints perm_a, perm_b;
@@ -205,7 +208,9 @@ Result<Values> aten_tensordot(Import& m) {
   for (int64_t& d : dims_b) {
     QC_ASSIGN(d, resolve_axis(d, b->rank(), m.loc()));
   }
-  auto contains = [](const Ints& list, int64_t v) { return std::find(list.begin(), list.end(), v) != list.end(); };
+  auto contains = [](const Ints& list, int64_t v) {
+    return std::find(list.begin(), list.end(), v) != list.end();
+  };
   for (int64_t i = 0; i < a->rank(); ++i) {
     if (contains(dims_a, i)) continue;
     perm_a.push_back(i);
@@ -235,7 +240,8 @@ Result<Values> aten_bilinear(Import& m) {
   QC_ASSIGN(Value * w, m.tensor("weight"));
   QC_ASSIGN(Value * b, m.optional_tensor("bias"));
   if (w->rank() != 3 || x1->rank() < 1 || x2->rank() != x1->rank()) {
-    return m.fail(Code::shape, "bilinear of {} and {} with weights {}", str(x1->shape()), str(x2->shape()), str(w->shape()));
+    return m.fail(Code::shape, "bilinear of {} and {} with weights {}", str(x1->shape()),
+                  str(x2->shape()), str(w->shape()));
   }
   Dims lead(x1->shape().begin(), x1->shape().end() - 1);
   const Dim rows = product(lead), o = w->shape()[0], i1 = w->shape()[1], i2 = w->shape()[2];
@@ -261,7 +267,8 @@ Result<Values> aten_trilinear(Import& m) {
     std::sort(axes.begin(), axes.end());
     Dims shape = v->shape();
     for (int64_t axis : axes) {
-      if (axis < 0 || axis > static_cast<int64_t>(shape.size())) return m.fail(Code::attribute, "axis {} of {}", axis, expand);
+      if (axis < 0 || axis > static_cast<int64_t>(shape.size()))
+        return m.fail(Code::attribute, "axis {} of {}", axis, expand);
       shape.insert(shape.begin() + axis, Dim(1));
     }
     QC_ASSIGN(v, reshaped(m, v, shape));

@@ -82,7 +82,8 @@ Result<Labelled> without_repeats(const Import& m, Labelled x) {
       Dims size = shape, step(shape.size(), Dim(1));
       size.back() = n;
       step.back() = n + Dim(1);
-      QC_ASSIGN(v, m.emit("slice", {v}, {{"start", Dims(shape.size(), Dim(0))}, {"size", size}, {"step", step}}));
+      QC_ASSIGN(v, m.emit("slice", {v},
+                          {{"start", Dims(shape.size(), Dim(0))}, {"size", size}, {"step", step}}));
       return without_repeats(m, {v, labels});
     }
   }
@@ -124,7 +125,9 @@ Result<Labelled> contract(const Import& m, Labelled a, Labelled b, const Ints& k
       batch.push_back(label);
       const auto at = std::find(b.labels.begin(), b.labels.end(), label) - b.labels.begin();
       const Dim& other = b.value->shape()[static_cast<size_t>(at)];
-      if (differ(size, other)) return m.fail(Code::unsupported, "einsum that broadcasts {} against {}", size.str(), other.str());
+      if (differ(size, other))
+        return m.fail(Code::unsupported, "einsum that broadcasts {} against {}", size.str(),
+                      other.str());
       batch_shape.push_back(size);
     } else {
       inner.push_back(label);
@@ -166,7 +169,8 @@ Result<Values> einsum(const Import& m, const std::string& equation, const Values
     }
   }
   if (terms.size() != operands.size()) {
-    return m.fail(Code::attribute, "einsum '{}' names {} operands, got {}", equation, terms.size(), operands.size());
+    return m.fail(Code::attribute, "einsum '{}' names {} operands, got {}", equation, terms.size(),
+                  operands.size());
   }
   std::vector<Labelled> list;
   int64_t hidden_most = 0;
@@ -174,7 +178,8 @@ Result<Values> einsum(const Import& m, const std::string& equation, const Values
     const int64_t hidden = operands[i]->rank() - count_letters(terms[i]);
     QC_ASSIGN(Ints labels, parse_term(m, terms[i], std::max<int64_t>(hidden, 0)));
     if (static_cast<int64_t>(labels.size()) != operands[i]->rank()) {
-      return m.fail(Code::shape, "einsum term '{}' for an operand of shape {}", terms[i], str(operands[i]->shape()));
+      return m.fail(Code::shape, "einsum term '{}' for an operand of shape {}", terms[i],
+                    str(operands[i]->shape()));
     }
     if (terms[i].find('.') != std::string::npos) hidden_most = std::max(hidden_most, hidden);
     QC_ASSIGN(Labelled x, without_repeats(m, {operands[i], labels}));
@@ -193,12 +198,14 @@ Result<Values> einsum(const Import& m, const std::string& equation, const Values
   Labelled y = list[0];
   for (size_t i = 1; i < list.size(); ++i) {
     Ints keep = result;
-    for (size_t j = i + 1; j < list.size(); ++j) keep.insert(keep.end(), list[j].labels.begin(), list[j].labels.end());
+    for (size_t j = i + 1; j < list.size(); ++j)
+      keep.insert(keep.end(), list[j].labels.begin(), list[j].labels.end());
     QC_ASSIGN(y, contract(m, y, list[i], keep));
   }
   QC_ASSIGN(y, summed(m, y, result));
   for (int64_t label : result) {
-    if (!has_label(y.labels, label)) return m.fail(Code::attribute, "einsum '{}' has an unknown output label", equation);
+    if (!has_label(y.labels, label))
+      return m.fail(Code::attribute, "einsum '{}' has an unknown output label", equation);
   }
   return one(ordered(m, y, result));
 }

@@ -26,8 +26,8 @@ const OpInfo Linear::kInfo = {
 
 namespace {
 
-Result<Ok> eval_product(const Product& p, const Tensor& a, const Tensor& b, const Tensor* bias, double lo,
-                        double hi, Tensor& y, const Loc& loc) {
+Result<Ok> eval_product(const Product& p, const Tensor& a, const Tensor& b, const Tensor* bias,
+                        double lo, double hi, Tensor& y, const Loc& loc) {
   return for_arithmetic_type(a.dtype(), loc, [&](auto type) {
     using T = decltype(type);
     using E = typename T::Element;
@@ -38,8 +38,8 @@ Result<Ok> eval_product(const Product& p, const Tensor& a, const Tensor& b, cons
         from_a += rest % p.batch[d] * p.a_batch[d];
         from_b += rest % p.batch[d] * p.b_batch[d];
       }
-      eval_matrix<T, E>(p, as.data() + from_a, bs.data() + from_b, bias, T::limit(lo), T::limit(hi), y,
-                        i * p.m * p.n);
+      eval_matrix<T, E>(p, as.data() + from_a, bs.data() + from_b, bias, T::limit(lo), T::limit(hi),
+                        y, i * p.m * p.n);
     }
   });
 }
@@ -52,20 +52,23 @@ Result<Ok> check_sizes(const Product& p, const Loc& loc) {
   return Ok{};
 }
 
-/// Panels of the second operand: packed with the weights where it is constant, else before the call.
+/// Panels of the second operand: packed with the weights where it is constant, else before the
+/// call.
 View packed_operand(Lowering& l, size_t operand, const Product& p) {
-  const qk_gemm_pack_params params{i32(p.b_matrices),          i32(p.k), i32(p.n), i32(p.k * p.n),
-                                   i32(p.b_rows ? 1 : p.n), i32(p.b_rows ? p.k : 1)};
+  const qk_gemm_pack_params params{
+      i32(p.b_matrices),      i32(p.k), i32(p.n), i32(p.k * p.n), i32(p.b_rows ? 1 : p.n),
+      i32(p.b_rows ? p.k : 1)};
   const Ints shape{p.b_matrices, (p.n + 15) / 16, p.k, 16};
   if (auto source = l.constant_in(operand)) {
     const std::string purpose = p.b_rows ? "panels.rows" : "panels";
-    return l.derived(*source, purpose, DType::f32, shape, [params, shape](const Tensor& w) -> Result<Tensor> {
-      Tensor packed(DType::f32, shape);
-      const void* in[] = {w.bytes().data()};
-      void* out[] = {packed.mutable_bytes().data()};
-      find_kernel("qk_gemm_pack_f32")->run(&params, in, out);
-      return packed;
-    });
+    return l.derived(*source, purpose, DType::f32, shape,
+                     [params, shape](const Tensor& w) -> Result<Tensor> {
+                       Tensor packed(DType::f32, shape);
+                       const void* in[] = {w.bytes().data()};
+                       void* out[] = {packed.mutable_bytes().data()};
+                       find_kernel("qk_gemm_pack_f32")->run(&params, in, out);
+                       return packed;
+                     });
   }
   const View packed = l.scratch(shape[0] * shape[1] * shape[2] * 64, "packed operand");
   l.call("qk_gemm_pack_f32", params, {l.in(operand)}, {packed});
@@ -81,8 +84,9 @@ bool dense(const Product& p, const Ints& steps, int64_t matrix) {
 }
 
 /// The product with any distances, axis by axis; more than three batch axes become several calls.
-void lower_plain(Lowering& l, const Product& p, const std::string& suffix, View a, View b, View bias,
-                 View y, double lo, double hi, size_t from_axis, int64_t element, int64_t macs) {
+void lower_plain(Lowering& l, const Product& p, const std::string& suffix, View a, View b,
+                 View bias, View y, double lo, double hi, size_t from_axis, int64_t element,
+                 int64_t macs) {
   qk_matmul_params params{};
   const size_t axes = p.batch.size() - from_axis;
   if (axes > 3) {
@@ -116,12 +120,14 @@ void lower_plain(Lowering& l, const Product& p, const std::string& suffix, View 
   l.call("qk_matmul_" + suffix, params, {a, b, bias}, {y}, {.in_place = {}, .macs = macs});
 }
 
-Result<Ok> lower_product(Lowering& l, const Product& p, View bias, double lo, double hi, int64_t macs) {
+Result<Ok> lower_product(Lowering& l, const Product& p, View bias, double lo, double hi,
+                         int64_t macs) {
   QC_TRY(check_sizes(p, l.loc()));
   QC_ASSIGN(std::string suffix, arithmetic_suffix(l.in_type(0).dtype, l.loc()));
   const bool a_dense = dense(p, p.a_batch, p.m * p.k), b_dense = dense(p, p.b_batch, p.k * p.n);
-  const bool fast = l.in_type(0).dtype == DType::f32 &&
-                    ((a_dense && b_dense) || (a_dense && p.b_matrices == 1) || (p.a_matrices == 1 && b_dense));
+  const bool fast =
+      l.in_type(0).dtype == DType::f32 &&
+      ((a_dense && b_dense) || (a_dense && p.b_matrices == 1) || (p.a_matrices == 1 && b_dense));
   if (!fast) {
     const auto element = static_cast<int64_t>(bytes(l.in_type(0).dtype));
     lower_plain(l, p, suffix, l.in(0), l.in(1), bias, l.out(), lo, hi, 0, element, macs);
@@ -142,7 +148,8 @@ Result<Ok> lower_product(Lowering& l, const Product& p, View bias, double lo, do
   params.rlo = -QN_INF_F32;
   params.rhi = QN_INF_F32;
   const View panels = packed_operand(l, 1, p);
-  l.call("qk_gemm_f32", params, {l.in(0), panels, bias, View{}}, {l.out()}, {.in_place = {}, .macs = macs});
+  l.call("qk_gemm_f32", params, {l.in(0), panels, bias, View{}}, {l.out()},
+         {.in_place = {}, .macs = macs});
   return Ok{};
 }
 
@@ -179,8 +186,8 @@ Result<std::vector<Type>> MatMul::infer() const {
     if (transpose_b) std::swap(*n, inner);
   }
   if (differ(k, inner)) {
-    return error(Code::shape, loc(), "matrix product of {} and {}: {} columns meet {} rows", str(a.shape),
-                 str(b.shape), k.str(), inner.str());
+    return error(Code::shape, loc(), "matrix product of {} and {}: {} columns meet {} rows",
+                 str(a.shape), str(b.shape), k.str(), inner.str());
   }
   QC_ASSIGN(Dims shape, broadcast(batch_a, batch_b, loc()));
   if (m) shape.push_back(*m);
@@ -199,8 +206,8 @@ Result<Ok> MatMul::eval(EvalContext& c) const {
 }
 
 Result<Ok> MatMul::lower(Lowering& l) const {
-  const Product p = product_of(static_dims(l.in_type(0).shape), static_dims(l.in_type(1).shape), transpose_b,
-                               static_dims(l.out_type().shape));
+  const Product p = product_of(static_dims(l.in_type(0).shape), static_dims(l.in_type(1).shape),
+                               transpose_b, static_dims(l.out_type().shape));
   return lower_product(l, p, View{}, -kInf, kInf, macs());
 }
 
@@ -212,7 +219,8 @@ Result<std::vector<Type>> Linear::infer() const {
   }
   if (input(2) && (input_type(2).dtype != x.dtype || input_type(2).rank() != 1 ||
                    differ(input_type(2).shape[0], w.shape[0]))) {
-    return error(Code::shape, loc(), "bias of {} outputs is {}", w.shape[0].str(), str(input_type(2)));
+    return error(Code::shape, loc(), "bias of {} outputs is {}", w.shape[0].str(),
+                 str(input_type(2)));
   }
   if (!(lo <= hi)) return error(Code::attribute, loc(), "lower limit {} is above {}", lo, hi);
   Dims shape = x.shape;
@@ -242,7 +250,8 @@ Result<Ok> Linear::eval(EvalContext& c) const {
 }
 
 Result<Ok> Linear::lower(Lowering& l) const {
-  const Product p = linear_product(static_dims(l.in_type(0).shape), static_dims(l.in_type(1).shape));
+  const Product p =
+      linear_product(static_dims(l.in_type(0).shape), static_dims(l.in_type(1).shape));
   return lower_product(l, p, l.has(2) ? l.in(2) : View{}, lo, hi, macs());
 }
 

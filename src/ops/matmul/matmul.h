@@ -7,8 +7,8 @@
 
 namespace qc {
 
-/// Matrix product with NumPy's rules: batches broadcast, a vector is a row (first operand) or a column
-/// (second). With `transpose_b` the last two axes of the second operand are swapped.
+/// Matrix product with NumPy's rules: batches broadcast, a vector is a row (first operand) or a
+/// column (second). With `transpose_b` the last two axes of the second operand are swapped.
 class MatMul final : public OpNode<MatMul> {
  public:
   static const OpInfo kInfo;

@@ -10,10 +10,12 @@
 namespace qc {
 
 inline int32_t i32(int64_t v) { return static_cast<int32_t>(v); }
-inline bool differ(const Dim& a, const Dim& b) { return a.is_static() && b.is_static() && !(a == b); }
+inline bool differ(const Dim& a, const Dim& b) {
+  return a.is_static() && b.is_static() && !(a == b);
+}
 
-/// A batched product with concrete sizes: output batch axes and each operand's distance (in elements)
-/// along them, 0 where it broadcasts.
+/// A batched product with concrete sizes: output batch axes and each operand's distance (in
+/// elements) along them, 0 where it broadcasts.
 struct Product {
   Ints batch, a_batch, b_batch;
   int64_t m = 1, n = 1, k = 1;
@@ -90,7 +92,8 @@ void eval_matrix(const Product& p, const E* a, const E* b, const Tensor* bias, E
     }
     for (int64_t m = 0; m < p.m; ++m) {
       E acc[16];
-      for (int64_t j = 0; j < 16; ++j) acc[j] = bias && j < lanes ? T::load(*bias, column + j) : E(0);
+      for (int64_t j = 0; j < 16; ++j)
+        acc[j] = bias && j < lanes ? T::load(*bias, column + j) : E(0);
       const E* row = a + m * p.k;
       const E* w = panel.data();
       run_vectorised([&]() QC_VECTOR_BODY {

@@ -12,8 +12,8 @@ Result<Values> one(Result<Value*> value) {
 
 /// Scale and shift of a batch norm whose operands are constants; recorded, so that nothing is read
 /// while a large model is imported. Null gamma and beta are 1 and 0.
-Result<std::pair<Value*, Value*>> constant_batch_norm(const Import& m, Value* gamma, Value* beta, Value* mean,
-                                                      Value* var, double eps) {
+Result<std::pair<Value*, Value*>> constant_batch_norm(const Import& m, Value* gamma, Value* beta,
+                                                      Value* mean, Value* var, double eps) {
   ConstantPool* pool = &m.graph().pool();
   auto id = [](Value* v) { return v ? std::optional(v->constant()) : std::nullopt; };
   const auto g = id(gamma), b = id(beta);
@@ -21,7 +21,8 @@ Result<std::pair<Value*, Value*>> constant_batch_norm(const Import& m, Value* ga
   const int64_t channels = pool->shape(mu)[0];
   for (auto operand : {g, b, std::optional(sigma)}) {
     if (operand && pool->shape(*operand) != std::vector<int64_t>{channels}) {
-      return m.fail(Code::shape, "batch norm of {} channels with parameters of another size", channels);
+      return m.fail(Code::shape, "batch norm of {} channels with parameters of another size",
+                    channels);
     }
   }
   auto record = [&](bool is_shift) {
@@ -38,7 +39,8 @@ Result<std::pair<Value*, Value*>> constant_batch_norm(const Import& m, Value* ga
       }
       float* y = out.mutable_data<float>();
       for (int64_t i = 0; i < channels; ++i) {
-        const float deviation = sqrtf(static_cast<float>(vars.as_double(i)) + static_cast<float>(eps));
+        const float deviation =
+            sqrtf(static_cast<float>(vars.as_double(i)) + static_cast<float>(eps));
         const float s = (g ? static_cast<float>(gammas.as_double(i)) : 1.0f) / deviation;
         const float start = b ? static_cast<float>(betas.as_double(i)) : 0.0f;
         y[i] = is_shift ? qn_fmaf(-static_cast<float>(means.as_double(i)), s, start) : s;
@@ -50,8 +52,8 @@ Result<std::pair<Value*, Value*>> constant_batch_norm(const Import& m, Value* ga
 }
 
 /// x * (gamma / sqrt(var + eps)) + (beta - mean * that).
-Result<Value*> batch_norm(const Import& m, Value* x, Value* gamma, Value* beta, Value* mean, Value* var,
-                          double eps) {
+Result<Value*> batch_norm(const Import& m, Value* x, Value* gamma, Value* beta, Value* mean,
+                          Value* var, double eps) {
   if (x->rank() < 2 || mean->rank() != 1 || var->rank() != 1) {
     return m.fail(Code::shape, "batch norm of {} with statistics {} and {}", str(x->shape()),
                   str(mean->shape()), str(var->shape()));
@@ -113,7 +115,8 @@ Result<Value*> batch_statistics(const Import& m, Value* x, Value* gamma, Value* 
   const Dims swapped = y->shape();
   const Dim rest = product(Dims(swapped.begin() + 1, swapped.end()));
   QC_ASSIGN(y, m.emit("reshape", {y}, {{"shape", Dims{Dim(1), channels, rest}}}));
-  QC_ASSIGN(y, m.emit("group_norm", {y, gamma, beta}, {{"groups", channels.value()}, {"eps", eps}}));
+  QC_ASSIGN(y,
+            m.emit("group_norm", {y, gamma, beta}, {{"groups", channels.value()}, {"eps", eps}}));
   QC_ASSIGN(y, m.emit("reshape", {y}, {{"shape", swapped}}));
   return m.emit("transpose", {y}, {{"perm", perm}});
 }
@@ -190,15 +193,20 @@ Result<Values> skip_norm(const Import& m, const char* op, Value* gamma, Value* b
   if (m.node().outputs == 1) return y;
   return Values{y[0], nullptr, nullptr, sum};
 }
-Result<Values> skip_layer_norm(Import& m) { return skip_norm(m, "layer_norm", m.in(2), m.in(3), m.in(4)); }
-Result<Values> skip_rms_norm(Import& m) { return skip_norm(m, "rms_norm", m.in(2), nullptr, m.in(3)); }
+Result<Values> skip_layer_norm(Import& m) {
+  return skip_norm(m, "layer_norm", m.in(2), m.in(3), m.in(4));
+}
+Result<Values> skip_rms_norm(Import& m) {
+  return skip_norm(m, "rms_norm", m.in(2), nullptr, m.in(3));
+}
 
-Result<Values> group_norm(const Import& m, Value* x, Value* gamma, Value* beta, int64_t groups, double eps,
-                          bool statistics) {
+Result<Values> group_norm(const Import& m, Value* x, Value* gamma, Value* beta, int64_t groups,
+                          double eps, bool statistics) {
   Values inputs{x};
   if (gamma || beta) inputs.push_back(gamma);
   if (beta) inputs.push_back(beta);
-  return m.emit_all("group_norm", inputs, {{"groups", groups}, {"eps", eps}, {"statistics", statistics}});
+  return m.emit_all("group_norm", inputs,
+                    {{"groups", groups}, {"eps", eps}, {"statistics", statistics}});
 }
 
 Result<Values> onnx_instance_norm(Import& m) {
@@ -215,7 +223,8 @@ Result<Values> onnx_group_norm(Import& m) {
   QC_ASSIGN(int64_t groups, m.i("num_groups", 1));
   Value *x = m.in(0), *gamma = m.in(1), *beta = m.in(2);
   if (!x || x->rank() < 2 || !gamma || !beta || groups < 1 || !x->shape()[1].is_static()) {
-    return m.fail(Code::shape, "GroupNormalization needs an input with known channels, scale and bias");
+    return m.fail(Code::shape,
+                  "GroupNormalization needs an input with known channels, scale and bias");
   }
   for (Value** v : {&gamma, &beta}) {
     if (m.version() < 21) {
@@ -242,12 +251,14 @@ Result<Values> onnx_lp_norm(Import& m) {
   QC_ASSIGN(int64_t axis, m.i("axis", -1));
   QC_ASSIGN(int64_t power, m.i("p", 2));
   Value* x = m.in(0);
-  if (power != 1 && power != 2) return m.fail(Code::attribute, "LpNormalization with p = {}", power);
+  if (power != 1 && power != 2)
+    return m.fail(Code::attribute, "LpNormalization with p = {}", power);
   QC_ASSIGN(axis, resolve_axis(axis, x->rank(), m.loc()));
   const AttrMap attrs{{"axes", Ints{axis}}, {"keepdims", true}};
   QC_ASSIGN(Value * norm, m.emit(power == 1 ? "reduce_l1" : "reduce_l2", {x}, attrs));
   QC_ASSIGN(Value * empty, m.emit("eq", {norm, m.scalar(0, x->dtype())}));
-  QC_ASSIGN(norm, m.emit("where", {empty, m.scalar(1, x->dtype()), norm}));  // a zero row stays zero
+  QC_ASSIGN(norm,
+            m.emit("where", {empty, m.scalar(1, x->dtype()), norm}));  // a zero row stays zero
   return one(m.emit("div", {x, norm}));
 }
 
@@ -267,10 +278,14 @@ Result<Values> onnx_mean_variance(Import& m) {
 /// The eps rms_norm takes where none is given: the step from 1 to the next value of the type.
 double default_step(DType dtype) {
   switch (dtype) {
-    case DType::f64: return 0x1p-52;
-    case DType::f16: return 0x1p-10;
-    case DType::bf16: return 0x1p-7;
-    default: return 0x1p-23;
+    case DType::f64:
+      return 0x1p-52;
+    case DType::f16:
+      return 0x1p-10;
+    case DType::bf16:
+      return 0x1p-7;
+    default:
+      return 0x1p-23;
   }
 }
 
@@ -284,12 +299,15 @@ Result<Values> aten_row_norm(Import& m, const char* op, bool with_bias, bool sta
   }
   QC_ASSIGN(double eps, m.f("eps", with_bias ? 1e-5 : default_step(x->dtype())));
   if (shape.empty() || static_cast<int64_t>(shape.size()) > x->rank()) {
-    return m.fail(Code::attribute, "normalized_shape has {} entries for {}", shape.size(), str(x->shape()));
+    return m.fail(Code::attribute, "normalized_shape has {} entries for {}", shape.size(),
+                  str(x->shape()));
   }
   return row_norm(m, op, x, gamma, beta, -static_cast<int64_t>(shape.size()), eps, statistics);
 }
 Result<Values> aten_layer_norm(Import& m) { return aten_row_norm(m, "layer_norm", true, false); }
-Result<Values> aten_native_layer_norm(Import& m) { return aten_row_norm(m, "layer_norm", true, true); }
+Result<Values> aten_native_layer_norm(Import& m) {
+  return aten_row_norm(m, "layer_norm", true, true);
+}
 Result<Values> aten_rms_norm(Import& m) { return aten_row_norm(m, "rms_norm", false, false); }
 Result<Values> aten_fused_rms_norm(Import& m) { return aten_row_norm(m, "rms_norm", false, true); }
 

@@ -67,8 +67,10 @@ Result<std::vector<Type>> Norm::infer() const {
   for (size_t i = 1; i < 3; ++i) {
     if (!input(i)) continue;
     const Dim given = product(input_type(i).shape);
-    if (input_type(i).dtype != x.dtype || (given.is_static() && parameters.is_static() && !(given == parameters))) {
-      return error(Code::shape, loc(), "{} of {} with parameters {}", op(), str(x), str(input_type(i)));
+    if (input_type(i).dtype != x.dtype ||
+        (given.is_static() && parameters.is_static() && !(given == parameters))) {
+      return error(Code::shape, loc(), "{} of {} with parameters {}", op(), str(x),
+                   str(input_type(i)));
     }
   }
   std::vector<Type> types{x};
@@ -90,7 +92,8 @@ qk_norm_params norm_params(const Norm& node) {
     n = x[1] / node.groups * inner;
     rows = x[0] * node.groups;
   } else {
-    const auto first = static_cast<size_t>(node.axis < 0 ? node.axis + static_cast<int64_t>(x.size()) : node.axis);
+    const auto first =
+        static_cast<size_t>(node.axis < 0 ? node.axis + static_cast<int64_t>(x.size()) : node.axis);
     for (size_t i = 0; i < x.size(); ++i) (i < first ? rows : n) *= x[i];
   }
   qk_norm_params p{};
@@ -110,7 +113,9 @@ struct F32 {
   static float sqrt(float a) { return qn_sqrt_f32(a); }
   static float pow(float a, float b) { return qn_pow_f32(a, b); }
   static float sum(const float* x, int64_t n) { return qn_sum_f32(x, n, 1); }
-  static float deviation(const float* x, int64_t n, float mean) { return qn_sum_sq_dev_f32(x, n, 1, mean); }
+  static float deviation(const float* x, int64_t n, float mean) {
+    return qn_sum_sq_dev_f32(x, n, 1, mean);
+  }
 };
 struct F64 {
   static double fma(double a, double b, double c) { return qn_fma(a, b, c); }
@@ -118,7 +123,9 @@ struct F64 {
   static double sqrt(double a) { return qn_sqrt_f64(a); }
   static double pow(double a, double b) { return qn_pow_f64(a, b); }
   static double sum(const double* x, int64_t n) { return qn_sum_f64(x, n, 1); }
-  static double deviation(const double* x, int64_t n, double mean) { return qn_sum_sq_dev_f64(x, n, 1, mean); }
+  static double deviation(const double* x, int64_t n, double mean) {
+    return qn_sum_sq_dev_f64(x, n, 1, mean);
+  }
 };
 template <class E>
 using MathOf = std::conditional_t<std::is_same_v<E, double>, F64, F32>;
@@ -188,7 +195,8 @@ Result<std::vector<Type>> ScaleShiftNode::infer() const {
   if (!is_float(x.dtype) || bits(x.dtype) < 16) {
     return error(Code::type, loc(), "scale_shift of {} values", name(x.dtype));
   }
-  if (axis < 0 || axis >= x.rank()) return error(Code::attribute, loc(), "axis {} of {}", axis, str(x.shape));
+  if (axis < 0 || axis >= x.rank())
+    return error(Code::attribute, loc(), "axis {} of {}", axis, str(x.shape));
   for (size_t i = 1; i < 3; ++i) {
     const Type& t = input_type(i);
     const Dim& size = x.shape[static_cast<size_t>(axis)];
@@ -209,7 +217,9 @@ Result<Ok> ScaleShiftNode::eval(EvalContext& c) const {
     using T = decltype(type);
     for (int64_t i = 0; i < x.size(); ++i) {
       const int64_t k = i / inner % channels;
-      T::store(c.out(0), i, MathOf<typename T::Element>::fma(T::load(x, i), T::load(c.in(1), k), T::load(c.in(2), k)));
+      T::store(c.out(0), i,
+               MathOf<typename T::Element>::fma(T::load(x, i), T::load(c.in(1), k),
+                                                T::load(c.in(2), k)));
     }
   });
 }
@@ -231,7 +241,8 @@ Result<Ok> ScaleShiftNode::lower(Lowering& l) const {
 
 Result<std::optional<ScaleShift>> ScaleShiftNode::scale_shift(Graph&, int64_t wanted) const {
   using Found = std::optional<ScaleShift>;
-  const bool constant = input(1)->is_constant() && input(2)->is_constant() && input(1)->dtype() == DType::f32;
+  const bool constant =
+      input(1)->is_constant() && input(2)->is_constant() && input(1)->dtype() == DType::f32;
   if (!constant || (wanted >= 0 && wanted != axis)) return Found{};
   return Found{ScaleShift{input(0), axis, input(1), input(2)}};
 }
@@ -254,10 +265,11 @@ qk_lrn_params lrn_params(const LocalResponseNorm& n) {
   const Ints x = static_dims(n.input_type(0).shape);
   int64_t inner = 1;
   for (size_t i = 2; i < x.size(); ++i) inner *= x[i];
-  return {static_cast<int32_t>(x[0]), static_cast<int32_t>(x[1]), static_cast<int32_t>(inner),
-          static_cast<int32_t>((n.size - 1) / 2), static_cast<int32_t>(n.size / 2),
-          static_cast<float>(n.alpha / static_cast<double>(n.size)), static_cast<float>(n.beta),
-          static_cast<float>(n.bias)};
+  return {
+      static_cast<int32_t>(x[0]),       static_cast<int32_t>(x[1]),
+      static_cast<int32_t>(inner),      static_cast<int32_t>((n.size - 1) / 2),
+      static_cast<int32_t>(n.size / 2), static_cast<float>(n.alpha / static_cast<double>(n.size)),
+      static_cast<float>(n.beta),       static_cast<float>(n.bias)};
 }
 }  // namespace
 
@@ -268,20 +280,24 @@ Result<Ok> LocalResponseNorm::eval(EvalContext& c) const {
     using E = typename T::Element;
     using M = MathOf<E>;
     for (int64_t at = 0; at < c.in(0).size(); ++at) {
-      const int64_t i = at % p.inner, channel = at / p.inner % p.channels, o = at / p.inner / p.channels;
+      const int64_t i = at % p.inner, channel = at / p.inner % p.channels,
+                    o = at / p.inner / p.channels;
       E sum = 0;
-      for (int64_t k = std::max<int64_t>(channel - p.before, 0); k <= channel + p.after && k < p.channels; ++k) {
+      for (int64_t k = std::max<int64_t>(channel - p.before, 0);
+           k <= channel + p.after && k < p.channels; ++k) {
         const E e = T::load(c.in(0), (o * p.channels + k) * p.inner + i);
         sum = M::fma(e, e, sum);
       }
-      sum = M::pow(M::fma(static_cast<E>(p.alpha), sum, static_cast<E>(p.bias)), static_cast<E>(p.beta));
+      sum = M::pow(M::fma(static_cast<E>(p.alpha), sum, static_cast<E>(p.bias)),
+                   static_cast<E>(p.beta));
       T::store(c.out(0), at, T::load(c.in(0), at) / sum);
     }
   });
 }
 
 Result<Ok> LocalResponseNorm::lower(Lowering& l) const {
-  l.call("qk_lrn_" + std::string(name(l.in_type(0).dtype)), lrn_params(*this), {l.in(0)}, {l.out()});
+  l.call("qk_lrn_" + std::string(name(l.in_type(0).dtype)), lrn_params(*this), {l.in(0)},
+         {l.out()});
   return Ok{};
 }
 

@@ -24,9 +24,9 @@ class ScaleShiftNode final : public OpNode<ScaleShiftNode>, public IsScaleShift 
 enum class NormKind { layer, rms, group };
 
 /// Normalises rows: all axes from `axis` on (layer and rms norm), or each of `groups` groups of the
-/// channels of [n, c, ...] (group norm; instance norm has one group per channel). Operands: x, scale and
-/// shift (either may be omitted), of the normalised shape or one per channel. With `statistics` the mean
-/// (not of rms norm) and 1 / deviation of every row are outputs too.
+/// channels of [n, c, ...] (group norm; instance norm has one group per channel). Operands: x,
+/// scale and shift (either may be omitted), of the normalised shape or one per channel. With
+/// `statistics` the mean (not of rms norm) and 1 / deviation of every row are outputs too.
 class Norm final : public OpNode<Norm> {
  public:
   explicit Norm(NormKind k) : kind(k) {}

@@ -1,5 +1,5 @@
-// Layer norm and RMS norm written out, back to one op: first the normalisation, then the scale and the
-// shift behind it.
+// Layer norm and RMS norm written out, back to one op: first the normalisation, then the scale and
+// the shift behind it.
 #include "ir/op_table.h"
 #include "ops/norm/norm.h"
 
@@ -25,13 +25,15 @@ P mean(P a) {
 }
 
 P squared(const P& a) {
-  return P::either({P::op("pow", {a, P::constant("", 2)}), P::op("mul", {a, a}), P::op("square", {a})});
+  return P::either(
+      {P::op("pow", {a, P::constant("", 2)}), P::op("mul", {a, a}), P::op("square", {a})});
 }
 
 /// a / sqrt(mean(a * a) + eps), also with rsqrt.
 P normalised(const P& a) {
   P variance = P::op("add", {mean(squared(a)), P::constant("eps")});
-  return P::either({P::op("div", {a, P::op("sqrt", {variance})}), P::op("mul", {a, P::op("rsqrt", {variance})})});
+  return P::either({P::op("div", {a, P::op("sqrt", {variance})}),
+                    P::op("mul", {a, P::op("rsqrt", {variance})})});
 }
 
 P centred() { return P::op("sub", {x(), mean(x())}); }
@@ -41,7 +43,8 @@ constexpr Value* kNotHere = nullptr;
 Result<Value*> normalise(Graph& graph, const Match& m, std::string_view op) {
   const std::optional<double> eps = m.scalar("eps");
   Value* x = m.value("x");
-  if (!eps || *eps < 0 || x->dtype() != DType::f32 || !(x->type() == m.root()->output()->type())) return kNotHere;
+  if (!eps || *eps < 0 || x->dtype() != DType::f32 || !(x->type() == m.root()->output()->type()))
+    return kNotHere;
   return graph.emit(op, {x}, {{"axis", int64_t{-1}}, {"eps", *eps}}, m.loc(), m.root());
 }
 
@@ -52,20 +55,23 @@ Result<Value*> layer(Graph& graph, const Match& m) { return normalise(graph, m, 
 bool fits_rows(const Value* c, const Node& norm) {
   const Dims& shape = norm.output()->shape();
   for (const auto& [name, value] : get_attrs(norm)) {
-    if (name == "axis" && value != AttrValue(int64_t{-1}) && value != AttrValue(norm.output()->rank() - 1)) return false;
+    if (name == "axis" && value != AttrValue(int64_t{-1}) &&
+        value != AttrValue(norm.output()->rank() - 1))
+      return false;
   }
-  return c->dtype() == norm.output()->dtype() && c->rank() >= 1 && c->shape().back() == shape.back() &&
-         product(c->shape()) == shape.back();
+  return c->dtype() == norm.output()->dtype() && c->rank() >= 1 &&
+         c->shape().back() == shape.back() && product(c->shape()) == shape.back();
 }
 
 Result<Value*> with_parameter(Graph& graph, const Match& m, bool scale) {
   Node* norm = m.node("norm");
   Value* c = m.value("c");
-  if (norm->output_count() != 1 || !fits_rows(c, *norm) || !(norm->output()->type() == m.root()->output()->type())) {
+  if (norm->output_count() != 1 || !fits_rows(c, *norm) ||
+      !(norm->output()->type() == m.root()->output()->type())) {
     return kNotHere;
   }
   std::vector<Value*> inputs = {norm->input(0), scale ? c : norm->input(1), scale ? nullptr : c};
-  QC_ASSIGN(Node* made, graph.add(norm->clone(), std::move(inputs), m.loc(), m.root()));
+  QC_ASSIGN(Node * made, graph.add(norm->clone(), std::move(inputs), m.loc(), m.root()));
   return made->output();
 }
 Result<Value*> with_scale(Graph& graph, const Match& m) { return with_parameter(graph, m, true); }
@@ -83,7 +89,9 @@ std::span<const Rewrite> norm_rewrites() {
       {"layer_norm_scale", P::op("mul", {norm_of("layer_norm", {x()}), parameter()}), with_scale},
       {"rms_norm_scale", P::op("mul", {norm_of("rms_norm", {x()}), parameter()}), with_scale},
       {"layer_norm_shift",
-       P::op("add", {P::either({norm_of("layer_norm", {x()}), norm_of("layer_norm", {x(), P::any("s")})}), parameter()}),
+       P::op("add",
+             {P::either({norm_of("layer_norm", {x()}), norm_of("layer_norm", {x(), P::any("s")})}),
+              parameter()}),
        with_shift},
   };
   return rewrites;

@@ -18,16 +18,19 @@ void sample_norm(Samplers& r) {
   r.add("group_norm", [](Sampling& s) {
     Value* x = s.floats(3, 5);
     const int64_t channels = x->shape()[1].value();
-    std::vector<Value*> inputs{x, s.constant(DType::f32, {channels}), s.constant(DType::f32, {channels})};
+    std::vector<Value*> inputs{x, s.constant(DType::f32, {channels}),
+                               s.constant(DType::f32, {channels})};
     s.emit("group_norm", inputs, {{"groups", s.chance(50) ? channels : 1}, {"eps", 1e-5}});
   });
   r.add("scale_shift", [](Sampling& s) {
     Value* x = s.floats(2, 5);
     const int64_t axis = s.below(x->rank()), n = x->shape()[static_cast<size_t>(axis)].value();
-    s.emit("scale_shift", {x, s.constant(DType::f32, {n}), s.constant(DType::f32, {n})}, {{"axis", axis}});
+    s.emit("scale_shift", {x, s.constant(DType::f32, {n}), s.constant(DType::f32, {n})},
+           {{"axis", axis}});
   });
   r.add("local_response_norm", [](Sampling& s) {
-    s.emit("local_response_norm", {s.floats(3, 5)}, {{"size", s.between(1, 5)}, {"alpha", 1e-3}, {"beta", 0.75}, {"bias", 1.0}});
+    s.emit("local_response_norm", {s.floats(3, 5)},
+           {{"size", s.between(1, 5)}, {"alpha", 1e-3}, {"beta", 0.75}, {"bias", 1.0}});
   });
 }
 

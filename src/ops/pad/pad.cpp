@@ -1,7 +1,8 @@
+#include "kernels/c/pad/pad.h"
+
 #include <algorithm>
 #include <utility>
 
-#include "kernels/c/pad/pad.h"
 #include "ops/common/index.h"
 #include "ops/common/range.h"
 #include "ops/common/registration.h"
@@ -47,13 +48,16 @@ const OpInfo Pad::kInfo = {
 Result<std::vector<Type>> Pad::infer() const {
   const Type& x = input_type(0);
   if (before.size() != x.shape.size() || after.size() != x.shape.size()) {
-    return error(Code::attribute, loc(), "{} and {} pads for {}", before.size(), after.size(), str(x));
+    return error(Code::attribute, loc(), "{} and {} pads for {}", before.size(), after.size(),
+                 str(x));
   }
   if (mode != "constant" && mode != "reflect" && mode != "edge" && mode != "wrap") {
-    return error(Code::attribute, loc(), "mode '{}' is none of constant, reflect, edge, wrap", mode);
+    return error(Code::attribute, loc(), "mode '{}' is none of constant, reflect, edge, wrap",
+                 mode);
   }
   if (input(1) && (input_type(1).rank() != 0 || input_type(1).dtype != x.dtype)) {
-    return error(Code::type, loc(), "the value is {}, expected one {}", str(input_type(1)), name(x.dtype));
+    return error(Code::type, loc(), "the value is {}, expected one {}", str(input_type(1)),
+                 name(x.dtype));
   }
   // Elements taken from the operand are listed in tables, which must stay small.
   const int64_t most = mode == "constant" ? INT32_MAX : 1 << 20;
@@ -127,12 +131,15 @@ Result<Ok> Pad::lower(Lowering& l) const {
   const Type& x = l.in_type(0);
   if (count(l.out_dims()) == 0) return Ok{};
   QC_TRY(param(count(l.out_dims()), loc()));
-  if (mode != "constant") return call_table(l, physical_tables(places(), x, l.out_type()), x.dtype, l.in(0), l.out());
+  if (mode != "constant")
+    return call_table(l, physical_tables(places(), x, l.out_type()), x.dtype, l.in(0), l.out());
   const View value = l.has(1) ? l.in(1) : l.constant(Tensor(x.dtype, {}), "zero");
   if (x.layout != l.out_type().layout) {
     const Ints out = strides_of(l.out_type());
-    QC_TRY(call_strided(l, {static_dims(l.out_type().shape), Ints(out.size(), 0), out}, x.dtype, value, l.out()));
-    return call_strided(l, inside(static_dims(x.shape), strides_of(x), out), x.dtype, l.in(0), l.out());
+    QC_TRY(call_strided(l, {static_dims(l.out_type().shape), Ints(out.size(), 0), out}, x.dtype,
+                        value, l.out()));
+    return call_strided(l, inside(static_dims(x.shape), strides_of(x), out), x.dtype, l.in(0),
+                        l.out());
   }
   // In memory order; an axis without pads joins the one before it.
   Ints dims, low, high;
@@ -178,7 +185,8 @@ Result<Values> padded(const Import& m, Value* x, Dims before, Dims after, std::s
     const Dim low = cut(before[i]), high = cut(after[i]);
     r.start = Dim(0) - low;
     r.size = r.size + low + high;
-    if (r.size.is_static() && r.size.value() < 0) return m.fail(Code::attribute, "pads take more than axis {} has", i);
+    if (r.size.is_static() && r.size.value() < 0)
+      return m.fail(Code::attribute, "pads take more than axis {} has", i);
     pads = pads || !(before[i] == Dim(0)) || !(after[i] == Dim(0));
     ranges.push_back(r);
   }
@@ -190,7 +198,8 @@ Result<Values> padded(const Import& m, Value* x, Dims before, Dims after, std::s
     QC_ASSIGN(value, reshaped(m, value, {}));
     operands.push_back(value);
   }
-  QC_ASSIGN(Value * y, m.emit("pad", operands, {{"before", before}, {"after", after}, {"mode", std::string(mode)}}));
+  QC_ASSIGN(Value * y, m.emit("pad", operands,
+                              {{"before", before}, {"after", after}, {"mode", std::string(mode)}}));
   return Values{y};
 }
 
@@ -254,7 +263,9 @@ Result<Values> aten_pad(Import& m) {
   return aten_pads(m, "pad", mode, value);
 }
 
-Result<Values> aten_reflection_pad(Import& m) { return aten_pads(m, "padding", "reflect", nullptr); }
+Result<Values> aten_reflection_pad(Import& m) {
+  return aten_pads(m, "padding", "reflect", nullptr);
+}
 Result<Values> aten_replication_pad(Import& m) { return aten_pads(m, "padding", "edge", nullptr); }
 
 constexpr ImportRow kRows[] = {

@@ -7,7 +7,8 @@ namespace qc {
 void sample_pad(Samplers& r) {
   r.add("pad", [](Sampling& s) {
     Value* x = s.floats(1, 4);
-    static const std::vector<std::string> kModes = {"constant", "constant", "reflect", "edge", "wrap"};
+    static const std::vector<std::string> kModes = {"constant", "constant", "reflect", "edge",
+                                                    "wrap"};
     const std::string mode = s.pick(kModes);
     Ints before, after;
     for (const Dim& d : x->shape()) {

@@ -8,14 +8,18 @@ namespace {
 Result<Window> onnx_pool_window(const Import& m) {
   QC_ASSIGN(Ints kernel, m.ints("kernel_shape", {}));
   if (!m.in(0) || kernel.empty() || static_cast<int64_t>(kernel.size()) + 2 != m.in(0)->rank()) {
-    return m.fail(Code::attribute, "kernel_shape has {} entries for an input of shape {}", kernel.size(),
-                  m.in(0) ? str(m.in(0)->shape()) : "?");
+    return m.fail(Code::attribute, "kernel_shape has {} entries for an input of shape {}",
+                  kernel.size(), m.in(0) ? str(m.in(0)->shape()) : "?");
   }
   return onnx_window(m, m.in(0), kernel);
 }
 
 AttrMap window_attrs(const Window& w, bool ceil) {
-  return {{"kernel", w.kernel}, {"strides", w.strides}, {"dilations", w.dilations}, {"pads", w.pads}, {"ceil", ceil}};
+  return {{"kernel", w.kernel},
+          {"strides", w.strides},
+          {"dilations", w.dilations},
+          {"pads", w.pads},
+          {"ceil", ceil}};
 }
 
 Result<Values> onnx_max_pool(Import& m) {
@@ -67,21 +71,25 @@ Result<Values> onnx_max_unpool(Import& m) {
   QC_ASSIGN(Ints kernel, m.ints("kernel_shape", {}));
   const size_t axes = kernel.size();
   if (!x || !places || static_cast<int64_t>(axes) + 2 != x->rank()) {
-    return m.fail(Code::shape, "MaxUnpool needs an input, indices and a kernel_shape of the same rank");
+    return m.fail(Code::shape,
+                  "MaxUnpool needs an input, indices and a kernel_shape of the same rank");
   }
   QC_ASSIGN(Ints strides, per_axis(m, "strides", 1, axes));
   QC_ASSIGN(Ints pads, m.ints("pads", Ints(2 * axes, 0)));
-  if (pads.size() != 2 * axes) return m.fail(Code::attribute, "{} pads for {} axes", pads.size(), axes);
+  if (pads.size() != 2 * axes)
+    return m.fail(Code::attribute, "{} pads for {} axes", pads.size(), axes);
   Dims inner, size;
   Dim plane(1);
   for (size_t i = 0; i < axes; ++i) {
-    inner.push_back((x->shape()[2 + i] - Dim(1)) * Dim(strides[i]) + Dim(kernel[i] - pads[i] - pads[axes + i]));
+    inner.push_back((x->shape()[2 + i] - Dim(1)) * Dim(strides[i]) +
+                    Dim(kernel[i] - pads[i] - pads[axes + i]));
     plane = plane * inner.back();
   }
   size = inner;
   if (m.has(2)) {
     QC_ASSIGN(Dims shape, m.known(m.in(2), "output_shape"));
-    if (shape.size() != axes + 2) return m.fail(Code::attribute, "output_shape has {} entries", shape.size());
+    if (shape.size() != axes + 2)
+      return m.fail(Code::attribute, "output_shape has {} entries", shape.size());
     size.assign(shape.begin() + 2, shape.end());
     plane = product(inner);
   }
@@ -89,7 +97,9 @@ Result<Values> onnx_max_unpool(Import& m) {
   // Indices name places of the unpadded result of the given strides; a larger result keeps the same
   // count through the whole tensor, as the operator's definition has it.
   const Dim whole = product(size);
-  QC_ASSIGN(places, m.emit("mod", {places, m.scalar_int(whole.is_static() ? whole.value() : plane.value(), DType::i64)}));
+  QC_ASSIGN(places,
+            m.emit("mod", {places, m.scalar_int(whole.is_static() ? whole.value() : plane.value(),
+                                                DType::i64)}));
   return m.emit_all("max_unpool", {x, places}, {{"size", size}});
 }
 

@@ -65,24 +65,27 @@ Result<std::vector<Type>> Pool::infer() const {
     for (size_t i = 0; i < axes; ++i) {
       const Dim& in = x.shape[2 + i];
       if (!fits_window(output_size[i], 1) || (in.is_static() && !fits_window(in.value(), 1))) {
-        return error(Code::shape, loc(), "cannot pool a size of {} to {}", in.str(), output_size[i]);
+        return error(Code::shape, loc(), "cannot pool a size of {} to {}", in.str(),
+                     output_size[i]);
       }
       y.shape.push_back(Dim(output_size[i]));
     }
   } else {
     QC_TRY(check_window(kernel, strides, dilations, pads, axes, loc()));
     for (size_t i = 0; i < axes; ++i) {
-      QC_ASSIGN(Dim size, window_extent(x.shape[2 + i], kernel[i], strides[i], dilations[i], pads[i],
-                                        pads[axes + i], ceil, loc()));
+      QC_ASSIGN(Dim size, window_extent(x.shape[2 + i], kernel[i], strides[i], dilations[i],
+                                        pads[i], pads[axes + i], ceil, loc()));
       y.shape.push_back(size);
     }
   }
   if (divisor < 0 || divisor > INT32_MAX || power < 1 || power > INT32_MAX) {
-    return error(Code::attribute, loc(), "divisor {} and power {} must be positive", divisor, power);
+    return error(Code::attribute, loc(), "divisor {} and power {} must be positive", divisor,
+                 power);
   }
   if (index.empty()) return std::vector<Type>{y};
   if (index != "plane" && index != "tensor" && index != "tensor_reversed") {
-    return error(Code::attribute, loc(), "index is '{}', expected plane, tensor or tensor_reversed", index);
+    return error(Code::attribute, loc(), "index is '{}', expected plane, tensor or tensor_reversed",
+                 index);
   }
   Type places = y;
   places.dtype = DType::i64;
@@ -144,10 +147,14 @@ template <class E>
 E lp_term(E sum, E v, int64_t power) {
   if constexpr (std::is_same_v<E, double>) {
     const double a = qn_abs_f64(v);
-    return power == 1 ? sum + a : power == 2 ? qn_fma(a, a, sum) : sum + qn_pow_f64(a, static_cast<double>(power));
+    return power == 1   ? sum + a
+           : power == 2 ? qn_fma(a, a, sum)
+                        : sum + qn_pow_f64(a, static_cast<double>(power));
   } else {
     const float a = qn_abs_f32(v);
-    return power == 1 ? sum + a : power == 2 ? qn_fmaf(a, a, sum) : sum + qn_pow_f32(a, static_cast<float>(power));
+    return power == 1   ? sum + a
+           : power == 2 ? qn_fmaf(a, a, sum)
+                        : sum + qn_pow_f32(a, static_cast<float>(power));
   }
 }
 template <class E>
@@ -161,7 +168,8 @@ E lp_root(E sum, int64_t power) {
 }
 
 template <class T>
-void eval_pool(const Pool& pool, const qk_pool_params& p, const Tensor& x, Tensor& y, Tensor* places) {
+void eval_pool(const Pool& pool, const qk_pool_params& p, const Tensor& x, Tensor& y,
+               Tensor* places) {
   using E = typename T::Element;
   constexpr bool kFloat = !std::numeric_limits<E>::is_integer;
   const int64_t volume = int64_t{p.in[0]} * p.in[1] * p.in[2];
@@ -173,7 +181,8 @@ void eval_pool(const Pool& pool, const qk_pool_params& p, const Tensor& x, Tenso
         const Taps th = taps_of(p, 1, oh);
         for (int64_t ow = 0; ow < p.out[2]; ++ow, ++at) {
           const Taps tw = taps_of(p, 2, ow);
-          E best = kFloat ? E(-std::numeric_limits<double>::infinity()) : std::numeric_limits<E>::lowest();
+          E best = kFloat ? E(-std::numeric_limits<double>::infinity())
+                          : std::numeric_limits<E>::lowest();
           E sum = 0;
           bool some = false;
           int64_t place = 0;
@@ -187,7 +196,8 @@ void eval_pool(const Pool& pool, const qk_pool_params& p, const Tensor& x, Tenso
                 }
                 if (!some || v > best || v != v) {
                   best = v;
-                  place = p.index == 2 ? (w * p.in[1] + h) * p.in[0] + d : (d * p.in[1] + h) * p.in[2] + w;
+                  place = p.index == 2 ? (w * p.in[1] + h) * p.in[0] + d
+                                       : (d * p.in[1] + h) * p.in[2] + w;
                   if (p.index != 0) place += row * volume;
                 }
                 some = true;
@@ -201,8 +211,9 @@ void eval_pool(const Pool& pool, const qk_pool_params& p, const Tensor& x, Tenso
             int64_t count = static_cast<int64_t>(td.at.size() * th.at.size() * tw.at.size());
             if (p.include) count = td.counted * th.counted * tw.counted;
             if (p.divisor) count = p.divisor;
-            T::store(y, at, pool.kind == PoolKind::average ? sum / static_cast<E>(count)
-                                                           : lp_root(sum, pool.power));
+            T::store(y, at,
+                     pool.kind == PoolKind::average ? sum / static_cast<E>(count)
+                                                    : lp_root(sum, pool.power));
           }
         }
       }

@@ -7,9 +7,9 @@ namespace qc {
 enum class PoolKind { max, average, lp };
 
 /// Pools over one to three spatial axes of [n, c, ...]; kernels/c/pool/pool.h states what each
-/// computes. With `output_size` the windows divide the input evenly (adaptive pooling) and the other
-/// window attributes are empty. A max pool with `index` "plane", "tensor" or "tensor_reversed" has a
-/// second output saying where each maximum is.
+/// computes. With `output_size` the windows divide the input evenly (adaptive pooling) and the
+/// other window attributes are empty. A max pool with `index` "plane", "tensor" or
+/// "tensor_reversed" has a second output saying where each maximum is.
 class Pool final : public OpNode<Pool> {
  public:
   explicit Pool(PoolKind k) : kind(k) {}
@@ -18,10 +18,10 @@ class Pool final : public OpNode<Pool> {
   PoolKind kind;
   Ints kernel, strides, dilations, pads, output_size;
   bool ceil = false;
-  std::string index;          // max
-  bool include_pad = false;   // average
-  int64_t divisor = 0;        // average; 0: the number of taps
-  int64_t power = 2;          // lp
+  std::string index;         // max
+  bool include_pad = false;  // average
+  int64_t divisor = 0;       // average; 0: the number of taps
+  int64_t power = 2;         // lp
 
   const OpInfo& info() const override;
   void attrs(AttrVisitor& v) override;
@@ -30,8 +30,8 @@ class Pool final : public OpNode<Pool> {
   Result<Ok> lower(Lowering&) const override;
 };
 
-/// Elements of x put at the places `indices` names (within each channel's plane) of zeros of the given
-/// spatial size.
+/// Elements of x put at the places `indices` names (within each channel's plane) of zeros of the
+/// given spatial size.
 class MaxUnpool final : public OpNode<MaxUnpool> {
  public:
   static const OpInfo kInfo;

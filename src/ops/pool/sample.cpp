@@ -14,7 +14,11 @@ AttrMap window(Sampling& s, const Value& x) {
     pads[i] = s.between(0, kernel.back() / 2);
     pads[i + axes] = s.between(0, kernel.back() / 2);
   }
-  return {{"kernel", kernel}, {"strides", strides}, {"dilations", dilations}, {"pads", pads}, {"ceil", s.chance(20)}};
+  return {{"kernel", kernel},
+          {"strides", strides},
+          {"dilations", dilations},
+          {"pads", pads},
+          {"ceil", s.chance(20)}};
 }
 
 }  // namespace
@@ -39,7 +43,8 @@ void sample_pool(Samplers& r) {
     Ints size = static_dims(x->shape());
     size.erase(size.begin(), size.begin() + 2);
     for (int64_t& d : size) d += s.between(0, 2);
-    s.emit("max_unpool", {x, s.constant(DType::i64, static_dims(x->shape()), 0, 0)}, {{"size", size}});
+    s.emit("max_unpool", {x, s.constant(DType::i64, static_dims(x->shape()), 0, 0)},
+           {{"size", size}});
   });
 }
 

@@ -1,7 +1,8 @@
+#include "kernels/c/pool/unpool.h"
+
 #include <cstring>
 
 #include "interp/eval.h"
-#include "kernels/c/pool/unpool.h"
 #include "ops/pool/pool.h"
 #include "program/lowering.h"
 
@@ -18,7 +19,8 @@ Result<std::vector<Type>> MaxUnpool::infer() const {
   const Type &x = input_type(0), &places = input_type(1);
   if (x.rank() < 3 || places.dtype != DType::i64 || places.shape != x.shape ||
       static_cast<int64_t>(size.size()) != x.rank() - 2) {
-    return error(Code::shape, loc(), "unpool of {} with places {} to {}", str(x), str(places), str(size));
+    return error(Code::shape, loc(), "unpool of {} with places {} to {}", str(x), str(places),
+                 str(size));
   }
   Type y = x;
   y.shape.resize(2);
@@ -50,7 +52,8 @@ Result<Ok> MaxUnpool::lower(Lowering& l) const {
     to *= y[i];
   }
   const qk_unpool_params params{static_cast<int32_t>(x[0] * x[1]), static_cast<int32_t>(from),
-                                static_cast<int32_t>(to), static_cast<int32_t>(bytes(l.in_type(0).dtype))};
+                                static_cast<int32_t>(to),
+                                static_cast<int32_t>(bytes(l.in_type(0).dtype))};
   l.call("qk_max_unpool", params, {l.in(0), l.in(1)}, {l.out()});
   return Ok{};
 }

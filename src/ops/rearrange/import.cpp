@@ -31,7 +31,8 @@ Result<Value*> zeros(const Import& m, DType dtype, const Dims& shape) {
 }
 
 /// reshape, transpose, reshape.
-Result<Value*> shuffled(const Import& m, Value* x, const Dims& parts, const Ints& perm, const Dims& shape) {
+Result<Value*> shuffled(const Import& m, Value* x, const Dims& parts, const Ints& perm,
+                        const Dims& shape) {
   QC_ASSIGN(Value * y, reshaped(m, x, parts));
   QC_ASSIGN(y, transposed(m, y, perm));
   return reshaped(m, y, shape);
@@ -70,7 +71,8 @@ Ints behind(size_t lead, std::initializer_list<int64_t> order) {
 Result<Values> depth_to_space(const Import& m, Value* x, int64_t side, bool depth_first) {
   QC_ASSIGN(Blocks b, blocks(m, x, side));
   if (b.channels.is_static() && b.channels.value() % (side * side) != 0) {
-    return m.fail(Code::shape, "{} channels are not a multiple of {}", b.channels.value(), side * side);
+    return m.fail(Code::shape, "{} channels are not a multiple of {}", b.channels.value(),
+                  side * side);
   }
   const Dim depth = floordiv(b.channels, b.side * b.side);
   const Dims shape = joined(b.lead, {depth, b.height * b.side, b.width * b.side});
@@ -90,9 +92,10 @@ Result<Values> space_to_depth(const Import& m, Value* x, int64_t side, bool dept
     }
   }
   const Dim rows = floordiv(b.height, b.side), columns = floordiv(b.width, b.side);
-  return single(shuffled(m, x, joined(b.lead, {b.channels, rows, b.side, columns, b.side}),
-                         depth_first ? behind(b.lead.size(), {2, 4, 0, 1, 3}) : behind(b.lead.size(), {0, 2, 4, 1, 3}),
-                         joined(b.lead, {b.channels * b.side * b.side, rows, columns})));
+  return single(shuffled(
+      m, x, joined(b.lead, {b.channels, rows, b.side, columns, b.side}),
+      depth_first ? behind(b.lead.size(), {2, 4, 0, 1, 3}) : behind(b.lead.size(), {0, 2, 4, 1, 3}),
+      joined(b.lead, {b.channels * b.side * b.side, rows, columns})));
 }
 
 Result<Values> onnx_depth_to_space(Import& m) {
@@ -142,12 +145,14 @@ Result<Values> onnx_center_crop_pad(Import& m) {
   if (axes.empty()) {
     for (int64_t i = 0; i < x->rank(); ++i) axes.push_back(i);
   }
-  if (axes.size() != sizes.size()) return m.fail(Code::attribute, "{} sizes for {} axes", sizes.size(), axes.size());
+  if (axes.size() != sizes.size())
+    return m.fail(Code::attribute, "{} sizes for {} axes", sizes.size(), axes.size());
   Dims before(x->shape().size()), after(x->shape().size());
   for (size_t i = 0; i < axes.size(); ++i) {
     QC_ASSIGN(int64_t axis, resolve_axis(axes[i], x->rank(), m.loc()));
     const Dim& extent = x->shape()[static_cast<size_t>(axis)];
-    if (!extent.is_static() || sizes[i] < 0) return m.fail(Code::dim, "cannot bring axis {} of {} to {}", axis, str(x->shape()), sizes[i]);
+    if (!extent.is_static() || sizes[i] < 0)
+      return m.fail(Code::dim, "cannot bring axis {} of {} to {}", axis, str(x->shape()), sizes[i]);
     const int64_t more = sizes[i] - extent.value();
     if (more < 0) {
       QC_ASSIGN(x, take(m, x, axis, {Dim(-more / 2), Dim(sizes[i]), Dim(1)}));
@@ -167,12 +172,14 @@ struct Patches {
 
 Result<Ok> check_patches(const Import& m, const Patches& p) {
   const size_t n = p.kernel.size();
-  bool fits = n > 0 && p.dilation.size() == n && p.before.size() == n && p.after.size() == n && p.stride.size() == n;
+  bool fits = n > 0 && p.dilation.size() == n && p.before.size() == n && p.after.size() == n &&
+              p.stride.size() == n;
   for (size_t i = 0; fits && i < n; ++i) {
     for (int64_t v : {p.kernel[i], p.dilation[i], p.stride[i]}) fits = fits && v > 0 && v < 65536;
     for (int64_t v : {p.before[i], p.after[i]}) fits = fits && v >= 0 && v < 65536;
   }
-  if (!fits) return m.fail(Code::attribute, "patches with wrong kernel, dilation, padding or stride");
+  if (!fits)
+    return m.fail(Code::attribute, "patches with wrong kernel, dilation, padding or stride");
   return Ok{};
 }
 
@@ -211,8 +218,9 @@ Result<Values> aten_im2col(Import& m) {
   const Dims s = x->shape();
   const Dim rows = patches_along(p, 0, s[2]), columns = patches_along(p, 1, s[3]);
   const Dims size{s[0], s[1], Dim(p.kernel[0]), Dim(p.kernel[1]), rows, columns};
-  const Dims stride{s[1] * s[2] * s[3], s[2] * s[3], s[3] * Dim(p.dilation[0]), Dim(p.dilation[1]),
-                    s[3] * Dim(p.stride[0]), Dim(p.stride[1])};
+  const Dims stride{s[1] * s[2] * s[3],        s[2] * s[3],
+                    s[3] * Dim(p.dilation[0]), Dim(p.dilation[1]),
+                    s[3] * Dim(p.stride[0]),   Dim(p.stride[1])};
   QC_ASSIGN(Value * y, m.emit("as_strided", {x}, {{"size", size}, {"stride", stride}}));
   Dims shape{s[0], s[1] * Dim(p.kernel[0] * p.kernel[1]), rows * columns};
   if (!batched) shape.erase(shape.begin());
@@ -235,10 +243,12 @@ Result<Value*> fold(const Import& m, Value* x, const Dims& image, const Patches&
   Ints dims = p.kernel;
   dims.insert(dims.end(), along.begin(), along.end());
   QC_TRY(checked_bytes(DType::i64, dims));
-  const int64_t taps = std::accumulate(p.kernel.begin(), p.kernel.end(), int64_t{1}, std::multiplies<>());
+  const int64_t taps =
+      std::accumulate(p.kernel.begin(), p.kernel.end(), int64_t{1}, std::multiplies<>());
   const int64_t total = std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>());
   const Dim cells = product(to_dims(framed)), channels = floordiv(x->shape()[1], Dim(taps));
-  if (!(channels * Dim(taps) == x->shape()[1]) || !(x->shape()[2] == Dim(total / taps)) || total > (1 << 26)) {
+  if (!(channels * Dim(taps) == x->shape()[1]) || !(x->shape()[2] == Dim(total / taps)) ||
+      total > (1 << 26)) {
     return m.fail(Code::shape, "columns {} do not fit an image of {}", str(x->type()), str(image));
   }
   Tensor places(DType::i64, {total, 1});
@@ -299,8 +309,8 @@ Result<Values> onnx_col2im(Import& m) {
 }
 
 /// Values put back where max pooling found them; flat indices over `planes` planes of `cells`.
-Result<Value*> unpooled(const Import& m, Value* x, Value* index, const Dim& planes, const Dim& cells,
-                        const Dims& shape) {
+Result<Value*> unpooled(const Import& m, Value* x, Value* index, const Dim& planes,
+                        const Dim& cells, const Dims& shape) {
   const Dim each = floordiv(product(x->shape()), planes);
   QC_ASSIGN(Value * flat, reshaped(m, x, {planes, each}));
   QC_ASSIGN(index, m.cast(index, DType::i64));
@@ -321,12 +331,14 @@ Result<Values> onnx_max_unpool(Import& m) {
   }
   Dims shape(x->shape().begin(), x->shape().begin() + 2);
   for (size_t i = 0; i < n; ++i) {
-    shape.push_back((x->shape()[i + 2] - Dim(1)) * Dim(strides[i]) - Dim(pads[i] + pads[n + i]) + Dim(kernel[i]));
+    shape.push_back((x->shape()[i + 2] - Dim(1)) * Dim(strides[i]) - Dim(pads[i] + pads[n + i]) +
+                    Dim(kernel[i]));
   }
   QC_ASSIGN(Value * y, unpooled(m, x, m.in(1), Dim(1), product(shape), shape));
   if (!m.has(2)) return Values{y};
   QC_ASSIGN(Dims given, m.known(m.in(2), "the output shape"));
-  if (given.size() != shape.size()) return m.fail(Code::shape, "an output shape of {} axes", given.size());
+  if (given.size() != shape.size())
+    return m.fail(Code::shape, "an output shape of {} axes", given.size());
   Dims after;
   for (size_t i = 0; i < given.size(); ++i) after.push_back(given[i] - shape[i]);
   return single(padded(m, y, Dims(given.size(), Dim(0)), after));
@@ -336,7 +348,8 @@ Result<Values> aten_max_unpool(Import& m) {
   QC_ASSIGN(Value * x, m.tensor("self"));
   QC_ASSIGN(Value * index, m.tensor("indices"));
   QC_ASSIGN(Dims size, m.dims("output_size"));
-  if (x->shape().size() < size.size()) return m.fail(Code::shape, "cannot unpool {}", str(x->type()));
+  if (x->shape().size() < size.size())
+    return m.fail(Code::shape, "cannot unpool {}", str(x->type()));
   Dims shape(x->shape().begin(), x->shape().end() - static_cast<std::ptrdiff_t>(size.size()));
   const Dim planes = product(shape);
   shape.insert(shape.end(), size.begin(), size.end());
@@ -345,8 +358,8 @@ Result<Values> aten_max_unpool(Import& m) {
 
 // ---- diagonals, blocks of matrices, products of lists ----
 
-/// The last axis as the k-th diagonal of new square matrices: each element is followed by zeros up to
-/// one element past a row, so that the rows come out shifted by one each.
+/// The last axis as the k-th diagonal of new square matrices: each element is followed by zeros up
+/// to one element past a row, so that the rows come out shifted by one each.
 Result<Value*> diagonals(const Import& m, Value* x, int64_t k) {
   const size_t lead = x->shape().size() - 1;
   Dims shape = x->shape();
@@ -401,11 +414,15 @@ Result<Values> aten_diag(Import& m) {
   QC_ASSIGN(Value * x, m.tensor("self"));
   QC_ASSIGN(int64_t k, m.i("diagonal", 0));
   if (x->rank() == 1) return single(diagonals(m, x, k));
-  if (x->rank() != 2 || k < -65536 || k > 65536) return m.fail(Code::shape, "diagonal {} of {}", k, str(x->type()));
-  const Dim rows = x->shape()[0] + Dim(std::min<int64_t>(k, 0)), columns = x->shape()[1] - Dim(std::max<int64_t>(k, 0));
+  if (x->rank() != 2 || k < -65536 || k > 65536)
+    return m.fail(Code::shape, "diagonal {} of {}", k, str(x->type()));
+  const Dim rows = x->shape()[0] + Dim(std::min<int64_t>(k, 0)),
+            columns = x->shape()[1] - Dim(std::max<int64_t>(k, 0));
   const Dim start = k >= 0 ? Dim(k) : x->shape()[1] * Dim(-k);
-  return single(m.emit("as_strided", {x}, {{"size", Dims{min(rows, columns)}},
-                                           {"stride", Dims{x->shape()[1] + Dim(1)}}, {"offset", start}}));
+  return single(m.emit("as_strided", {x},
+                       {{"size", Dims{min(rows, columns)}},
+                        {"stride", Dims{x->shape()[1] + Dim(1)}},
+                        {"offset", start}}));
 }
 
 Result<Values> aten_block_diag(Import& m) {

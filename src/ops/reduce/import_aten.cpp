@@ -51,7 +51,8 @@ Result<Values> aten_nansum(Import& m) {
 }
 
 Result<Value*> extreme(const Import& m, Value* x, bool largest, const AttrMap& attrs) {
-  if (x->dtype() == DType::boolean) return reduce(m, largest ? "reduce_any" : "reduce_all", x, attrs);
+  if (x->dtype() == DType::boolean)
+    return reduce(m, largest ? "reduce_any" : "reduce_all", x, attrs);
   return reduce(m, largest ? "reduce_max" : "reduce_min", x, attrs);
 }
 template <bool kLargest>
@@ -70,7 +71,8 @@ Result<Values> aten_extreme_dim(Import& m) {
   if (!m.wants(1)) return Values{values, m.scalar_int(0, DType::i64)};
   QC_ASSIGN(const int64_t axis, m.i("dim", 0));
   QC_ASSIGN(const bool keepdims, m.b("keepdim", false));
-  QC_ASSIGN(Value * index, m.emit(kLargest ? "argmax" : "argmin", {x}, {{"axis", axis}, {"keepdims", keepdims}}));
+  QC_ASSIGN(Value * index,
+            m.emit(kLargest ? "argmax" : "argmin", {x}, {{"axis", axis}, {"keepdims", keepdims}}));
   return Values{values, index};
 }
 
@@ -173,7 +175,8 @@ Result<Values> aten_linalg_norm(Import& m) {
 Result<Values> reduced_loss(const Import& m, Value* errors) {
   QC_ASSIGN(const int64_t reduction, m.i("reduction", 1));
   if (reduction == 0) return Values{errors};
-  return one(m.emit(reduction == 1 ? "reduce_mean" : "reduce_sum", {errors}, {{"keepdims", false}}));
+  return one(
+      m.emit(reduction == 1 ? "reduce_mean" : "reduce_sum", {errors}, {{"keepdims", false}}));
 }
 template <OpName kName>
 Result<Values> aten_error_loss(Import& m) {

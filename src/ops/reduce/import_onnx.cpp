@@ -28,9 +28,8 @@ Result<Values> reduce_since(const Import& m, const char* op, int since) {
     if (name == "reduce_max") op = "reduce_any";
     if (name == "reduce_min") op = "reduce_all";
   }
-  const bool through_float =
-      is_integer(type) &&
-      (name == "reduce_l2" || name == "reduce_log_sum" || name == "reduce_log_sum_exp");
+  const bool through_float = is_integer(type) && (name == "reduce_l2" || name == "reduce_log_sum" ||
+                                                  name == "reduce_log_sum_exp");
   if (through_float) {
     QC_ASSIGN(x, m.cast(x, DType::f64));
   }

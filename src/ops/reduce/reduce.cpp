@@ -12,9 +12,12 @@
 namespace qc {
 namespace {
 
-#define QC_REDUCE(kind, what)                                                                     \
-  {ReduceKind::kind, #kind,                                                                       \
-   {.name = "reduce_" #kind, .traits = kAnyLayout, .summary = what " over the given axes"}}
+#define QC_REDUCE(kind, what)                                                               \
+  {                                                                                         \
+    ReduceKind::kind, #kind, {                                                              \
+      .name = "reduce_" #kind, .traits = kAnyLayout, .summary = what " over the given axes" \
+    }                                                                                       \
+  }
 const ReduceOp kReduceOps[] = {
     QC_REDUCE(sum, "sum"),
     QC_REDUCE(mean, "mean"),
@@ -39,19 +42,19 @@ bool has_integers(ReduceKind kind) {
 bool is_bool(ReduceKind kind) { return kind >= ReduceKind::any; }
 
 /// The functions of kernels/numerics on T, so that one template serves float and double.
-#define QC_FLOAT_ROW(T, t)                                                                        \
-  T row_sum(const std::vector<T>& x) { return qn_sum_##t(x.data(), std::ssize(x), 1); }           \
-  T row_max(const std::vector<T>& x) { return qn_row_max_##t(x.data(), std::ssize(x), 1); }       \
-  T row_min(const std::vector<T>& x) { return qn_row_min_##t(x.data(), std::ssize(x), 1); }       \
-  T row_prod(const std::vector<T>& x) { return qn_prod_##t(x.data(), std::ssize(x), 1); }         \
-  T row_abs(const std::vector<T>& x) { return qn_sum_abs_##t(x.data(), std::ssize(x), 1); }       \
-  T row_square(const std::vector<T>& x) { return qn_sum_sq_##t(x.data(), std::ssize(x), 1); }     \
-  T row_deviation(const std::vector<T>& x, T mean) {                                              \
-    return qn_sum_sq_dev_##t(x.data(), std::ssize(x), 1, mean);                                   \
-  }                                                                                               \
-  T exp_of(T v) { return qn_exp_##t(v); }                                                         \
-  T log_of(T v) { return qn_log_##t(v); }                                                         \
-  T sqrt_of(T v) { return qn_sqrt_##t(v); }                                                       \
+#define QC_FLOAT_ROW(T, t)                                                                    \
+  T row_sum(const std::vector<T>& x) { return qn_sum_##t(x.data(), std::ssize(x), 1); }       \
+  T row_max(const std::vector<T>& x) { return qn_row_max_##t(x.data(), std::ssize(x), 1); }   \
+  T row_min(const std::vector<T>& x) { return qn_row_min_##t(x.data(), std::ssize(x), 1); }   \
+  T row_prod(const std::vector<T>& x) { return qn_prod_##t(x.data(), std::ssize(x), 1); }     \
+  T row_abs(const std::vector<T>& x) { return qn_sum_abs_##t(x.data(), std::ssize(x), 1); }   \
+  T row_square(const std::vector<T>& x) { return qn_sum_sq_##t(x.data(), std::ssize(x), 1); } \
+  T row_deviation(const std::vector<T>& x, T mean) {                                          \
+    return qn_sum_sq_dev_##t(x.data(), std::ssize(x), 1, mean);                               \
+  }                                                                                           \
+  T exp_of(T v) { return qn_exp_##t(v); }                                                     \
+  T log_of(T v) { return qn_log_##t(v); }                                                     \
+  T sqrt_of(T v) { return qn_sqrt_##t(v); }                                                   \
   bool is_infinite(T v) { return qn_isinf_##t(v) != 0; }
 QC_FLOAT_ROW(float, f32)
 QC_FLOAT_ROW(double, f64)
@@ -61,21 +64,31 @@ template <class T>
 T reduce_floats(ReduceKind kind, std::vector<T>& x, T correction) {
   const T n = static_cast<T>(x.size());
   switch (kind) {
-    case ReduceKind::sum: return row_sum(x);
-    case ReduceKind::mean: return row_sum(x) / n;
-    case ReduceKind::max: return row_max(x);
-    case ReduceKind::min: return row_min(x);
-    case ReduceKind::prod: return row_prod(x);
-    case ReduceKind::l1: return row_abs(x);
-    case ReduceKind::l2: return sqrt_of(row_square(x));
-    case ReduceKind::sum_square: return row_square(x);
-    case ReduceKind::log_sum: return log_of(row_sum(x));
+    case ReduceKind::sum:
+      return row_sum(x);
+    case ReduceKind::mean:
+      return row_sum(x) / n;
+    case ReduceKind::max:
+      return row_max(x);
+    case ReduceKind::min:
+      return row_min(x);
+    case ReduceKind::prod:
+      return row_prod(x);
+    case ReduceKind::l1:
+      return row_abs(x);
+    case ReduceKind::l2:
+      return sqrt_of(row_square(x));
+    case ReduceKind::sum_square:
+      return row_square(x);
+    case ReduceKind::log_sum:
+      return log_of(row_sum(x));
     case ReduceKind::log_sum_exp: {
       const T top = row_max(x), shift = is_infinite(top) ? T{0} : top;
       for (T& v : x) v = exp_of(v - shift);
       return log_of(row_sum(x)) + shift;
     }
-    default: break;
+    default:
+      break;
   }
   const T divisor = n > correction ? n - correction : T{0};
   const T var = row_deviation(x, row_sum(x) / n) / divisor;
@@ -104,12 +117,18 @@ T reduce_ints(ReduceKind kind, const std::vector<T>& x) {
       if constexpr (std::is_signed_v<T>) return static_cast<T>(total / n);
       return static_cast<T>(total / static_cast<U>(n));
     }
-    case ReduceKind::max: return high;
-    case ReduceKind::min: return low;
-    case ReduceKind::prod: return static_cast<T>(product);
-    case ReduceKind::l1: return static_cast<T>(magnitudes);
-    case ReduceKind::sum_square: return static_cast<T>(squares);
-    default: return static_cast<T>(sum);
+    case ReduceKind::max:
+      return high;
+    case ReduceKind::min:
+      return low;
+    case ReduceKind::prod:
+      return static_cast<T>(product);
+    case ReduceKind::l1:
+      return static_cast<T>(magnitudes);
+    case ReduceKind::sum_square:
+      return static_cast<T>(squares);
+    default:
+      return static_cast<T>(sum);
   }
 }
 
@@ -145,7 +164,8 @@ struct Loops {
 void Reduce::attrs(AttrVisitor& v) {
   v("axes", axes, Ints{});
   v("keepdims", keepdims, true);
-  if (op_->kind == ReduceKind::var || op_->kind == ReduceKind::std) v("correction", correction, 1.0);
+  if (op_->kind == ReduceKind::var || op_->kind == ReduceKind::std)
+    v("correction", correction, 1.0);
 }
 
 Result<std::vector<bool>> Reduce::reduced() const {
@@ -153,7 +173,8 @@ Result<std::vector<bool>> Reduce::reduced() const {
   std::vector<bool> out(static_cast<size_t>(rank), axes.empty());
   for (int64_t axis : axes) {
     QC_ASSIGN(axis, resolve_axis(axis, rank, loc()));
-    if (out[static_cast<size_t>(axis)]) return error(Code::attribute, loc(), "axis {} is given twice", axis);
+    if (out[static_cast<size_t>(axis)])
+      return error(Code::attribute, loc(), "axis {} is given twice", axis);
     out[static_cast<size_t>(axis)] = true;
   }
   return out;
@@ -169,8 +190,10 @@ Result<std::vector<Type>> Reduce::infer() const {
   QC_ASSIGN(const std::vector<bool> gone, reduced());
   Type y(x.dtype, {});
   for (size_t i = 0; i < gone.size(); ++i) {
-    if (!gone[i]) y.shape.push_back(x.shape[i]);
-    else if (keepdims) y.shape.push_back(Dim(1));
+    if (!gone[i])
+      y.shape.push_back(x.shape[i]);
+    else if (keepdims)
+      y.shape.push_back(Dim(1));
   }
   if (keepdims) y.layout = x.layout;
   return std::vector<Type>{y};
@@ -183,11 +206,16 @@ std::optional<Dims> Reduce::contents() const {
   Dim y = (*x)[0];
   for (size_t i = 1; i < x->size(); ++i) {
     const Dim& d = (*x)[i];
-    if (op_->kind == ReduceKind::sum) y = y + d;
-    else if (op_->kind == ReduceKind::prod) y = y * d;
-    else if (op_->kind == ReduceKind::max) y = max(y, d);
-    else if (op_->kind == ReduceKind::min) y = min(y, d);
-    else return std::nullopt;
+    if (op_->kind == ReduceKind::sum)
+      y = y + d;
+    else if (op_->kind == ReduceKind::prod)
+      y = y * d;
+    else if (op_->kind == ReduceKind::max)
+      y = max(y, d);
+    else if (op_->kind == ReduceKind::min)
+      y = min(y, d);
+    else
+      return std::nullopt;
   }
   return Dims{y};
 }
@@ -245,7 +273,8 @@ Result<Ok> Reduce::lower(Lowering& l) const {
   QC_TRY(outer.fill(params.outer_rank, params.outer_dims, params.outer_strides, loc()));
   QC_TRY(inner.fill(params.inner_rank, params.inner_dims, params.inner_strides, loc()));
   params.correction = static_cast<float>(correction);
-  const std::string kernel = "qk_reduce_" + std::string(op_->name) + "_" + std::string(name(x.dtype));
+  const std::string kernel =
+      "qk_reduce_" + std::string(op_->name) + "_" + std::string(name(x.dtype));
   l.call(kernel, params, {l.in(0)}, {l.out()});
   return Ok{};
 }

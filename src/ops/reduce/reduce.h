@@ -8,7 +8,20 @@
 namespace qc {
 
 enum class ReduceKind : uint8_t {
-  sum, mean, max, min, prod, l1, l2, sum_square, log_sum, log_sum_exp, var, std, any, all
+  sum,
+  mean,
+  max,
+  min,
+  prod,
+  l1,
+  l2,
+  sum_square,
+  log_sum,
+  log_sum_exp,
+  var,
+  std,
+  any,
+  all
 };
 
 struct ReduceOp {

@@ -5,10 +5,12 @@
 namespace qc {
 
 void sample_reduce(Samplers& r) {
-  for (const char* op : {"reduce_sum", "reduce_mean", "reduce_max", "reduce_min", "reduce_prod", "reduce_l1", "reduce_l2",
-                         "reduce_sum_square", "reduce_log_sum", "reduce_log_sum_exp", "reduce_var", "reduce_std",
-                         "reduce_any", "reduce_all"}) {
-    const bool logical = std::string_view(op) == "reduce_any" || std::string_view(op) == "reduce_all";
+  for (const char* op :
+       {"reduce_sum", "reduce_mean", "reduce_max", "reduce_min", "reduce_prod", "reduce_l1",
+        "reduce_l2", "reduce_sum_square", "reduce_log_sum", "reduce_log_sum_exp", "reduce_var",
+        "reduce_std", "reduce_any", "reduce_all"}) {
+    const bool logical =
+        std::string_view(op) == "reduce_any" || std::string_view(op) == "reduce_all";
     r.add(op, [op, logical](Sampling& s) {
       Value* x = s.value(logical ? DType::boolean : s.chance(90) ? DType::f32 : DType::i32, 1, 5);
       Ints axes;

@@ -92,7 +92,8 @@ Result<Values> onnx_reshape(Import& m) {
   for (size_t i = 0; i < sizes.size(); ++i) {
     if (!allow_zero && sizes[i] == Dim(0)) {
       if (i >= m.in(0)->shape().size()) {
-        return m.fail(Code::attribute, "a size of 0 copies input dimension {}, which does not exist", i);
+        return m.fail(Code::attribute,
+                      "a size of 0 copies input dimension {}, which does not exist", i);
       }
       sizes[i] = m.in(0)->shape()[i];
     }
@@ -108,7 +109,8 @@ Result<Values> onnx_flatten(Import& m) {
   if (axis < -rank || axis > rank) return m.fail(Code::attribute, "axis {} is out of range", axis);
   if (axis < 0) axis += rank;
   Dim rows(1), columns(1);
-  for (int64_t i = 0; i < rank; ++i) (i < axis ? rows : columns) = (i < axis ? rows : columns) * shape[static_cast<size_t>(i)];
+  for (int64_t i = 0; i < rank; ++i)
+    (i < axis ? rows : columns) = (i < axis ? rows : columns) * shape[static_cast<size_t>(i)];
   return to_shape(m, m.in(0), {rows, columns});
 }
 
@@ -154,7 +156,8 @@ Result<Values> unsqueeze(const Import& m, Value* x, const Ints& axes) {
   std::vector<bool> fresh(static_cast<size_t>(rank), false);
   for (int64_t axis : axes) {
     QC_ASSIGN(axis, resolve_axis(axis, rank, m.loc()));
-    if (fresh[static_cast<size_t>(axis)]) return m.fail(Code::attribute, "axis {} is given twice", axis);
+    if (fresh[static_cast<size_t>(axis)])
+      return m.fail(Code::attribute, "axis {} is given twice", axis);
     fresh[static_cast<size_t>(axis)] = true;
   }
   Dims shape;
@@ -191,8 +194,10 @@ Result<Values> aten_flatten(Import& m) {
   Dims shape;
   for (int64_t i = 0; i < x->rank(); ++i) {
     const Dim& d = x->shape()[static_cast<size_t>(i)];
-    if (i > start && i <= end) shape.back() = shape.back() * d;
-    else shape.push_back(d);
+    if (i > start && i <= end)
+      shape.back() = shape.back() * d;
+    else
+      shape.push_back(d);
   }
   return to_shape(m, x, shape);
 }

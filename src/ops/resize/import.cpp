@@ -20,7 +20,8 @@ Result<Dim> scaled(const Import& m, const Dim& extent, double scale) {
     return Dim(static_cast<int64_t>(std::floor(static_cast<double>(extent.value()) * scale)));
   }
   if (scale == std::floor(scale)) return extent * Dim(static_cast<int64_t>(scale));
-  if (1 / scale == std::floor(1 / scale)) return floordiv(extent, Dim(static_cast<int64_t>(1 / scale)));
+  if (1 / scale == std::floor(1 / scale))
+    return floordiv(extent, Dim(static_cast<int64_t>(1 / scale)));
   return m.fail(Code::dim, "an axis of unknown size {} scaled by {}", extent.str(), scale);
 }
 
@@ -58,9 +59,12 @@ Result<Values> by_scales(const Import& m, const Floats& scales) {
     QC_ASSIGN(Dim d, scaled(m, x->shape()[i], scales[i]));
     size.push_back(d);
   }
-  return single(resized(m, x, {{"size", size}, {"scales", scales}, {"mode", mode},
-                               {"coordinates", std::string("asymmetric")},
-                               {"rounding", std::string("floor")}}));
+  return single(resized(m, x,
+                        {{"size", size},
+                         {"scales", scales},
+                         {"mode", mode},
+                         {"coordinates", std::string("asymmetric")},
+                         {"rounding", std::string("floor")}}));
 }
 
 Result<Values> onnx_upsample_attributes(Import& m) {
@@ -102,7 +106,8 @@ Result<Values> onnx_resize(Import& m) {
   const bool by_size = m.has(3);
   if (by_size) {
     QC_ASSIGN(Dims given, m.known(m.in(3), "sizes"));
-    if (given.size() != axes.size()) return m.fail(Code::attribute, "{} sizes for {} axes", given.size(), axes.size());
+    if (given.size() != axes.size())
+      return m.fail(Code::attribute, "{} sizes for {} axes", given.size(), axes.size());
     for (size_t i = 0; i < axes.size(); ++i) {
       size[static_cast<size_t>(axes[i])] = given[i];
       scales[static_cast<size_t>(axes[i])] = 0;
@@ -110,7 +115,8 @@ Result<Values> onnx_resize(Import& m) {
     if (policy != "stretch") {
       double best = policy == "not_larger" ? kInf : 0;
       for (int64_t axis : axes) {
-        const Dim &from = x->shape()[static_cast<size_t>(axis)], &to = size[static_cast<size_t>(axis)];
+        const Dim &from = x->shape()[static_cast<size_t>(axis)],
+                  &to = size[static_cast<size_t>(axis)];
         if (!from.is_static() || !to.is_static() || from.value() <= 0) {
           return m.fail(Code::dim, "the aspect ratio of {} is not known", str(x->shape()));
         }
@@ -133,12 +139,14 @@ Result<Values> onnx_resize(Import& m) {
       QC_ASSIGN(size[axis], scaled(m, x->shape()[axis], given_scales[i]));
     }
   }
-  AttrMap attrs{{"size", size},         {"scales", scales},   {"mode", mode},
-                {"coordinates", coordinates}, {"rounding", rounding}, {"cubic_a", cubic_a},
-                {"antialias", antialias},     {"exclude_outside", exclude}};
+  AttrMap attrs{{"size", size},           {"scales", scales},
+                {"mode", mode},           {"coordinates", coordinates},
+                {"rounding", rounding},   {"cubic_a", cubic_a},
+                {"antialias", antialias}, {"exclude_outside", exclude}};
   if (coordinates == "tf_crop_and_resize") {
     QC_ASSIGN(Floats region, numbers(m, 1, "roi"));
-    if (region.size() != 2 * axes.size()) return m.fail(Code::attribute, "{} limits for {} axes", region.size(), axes.size());
+    if (region.size() != 2 * axes.size())
+      return m.fail(Code::attribute, "{} limits for {} axes", region.size(), axes.size());
     Floats roi(2 * rank, 0.0);
     std::fill_n(roi.begin() + static_cast<std::ptrdiff_t>(rank), rank, 1.0);
     for (size_t i = 0; i < axes.size(); ++i) {
@@ -179,13 +187,15 @@ Result<Values> upsample(const Import& m, const Upsampling& how) {
   Floats scales(rank, 1.0);
   if (m.given("output_size")) {
     QC_ASSIGN(Dims given, m.dims("output_size"));
-    if (given.size() != spatial) return m.fail(Code::attribute, "{} sizes for {} axes", given.size(), spatial);
+    if (given.size() != spatial)
+      return m.fail(Code::attribute, "{} sizes for {} axes", given.size(), spatial);
     std::copy(given.begin(), given.end(), size.begin() + 2);
   }
   if (!factors.empty() && factors.size() != spatial) {
     return m.fail(Code::attribute, "{} scales for {} axes", factors.size(), spatial);
   }
-  if (factors.empty() && !m.given("output_size")) return m.fail(Code::attribute, "neither sizes nor scales are given");
+  if (factors.empty() && !m.given("output_size"))
+    return m.fail(Code::attribute, "neither sizes nor scales are given");
   for (size_t i = 0; i < spatial; ++i) {
     scales[i + 2] = factors.empty() || corners ? 0 : factors[i];
     if (m.given("output_size")) continue;

@@ -20,11 +20,12 @@ namespace {
 
 constexpr std::string_view kModes[] = {"nearest", "linear", "cubic"};
 constexpr std::string_view kCoordinates[] = {
-    "half_pixel",        "asymmetric",         "align_corners",
+    "half_pixel",         "asymmetric",           "align_corners",
     "pytorch_half_pixel", "half_pixel_symmetric", "tf_half_pixel_for_nn",
-    "tf_crop_and_resize", "single_asymmetric",  "single_half_pixel",
+    "tf_crop_and_resize", "single_asymmetric",    "single_half_pixel",
 };
-constexpr std::string_view kRounding[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
+constexpr std::string_view kRounding[] = {"round_prefer_floor", "round_prefer_ceil", "floor",
+                                          "ceil"};
 
 bool listed(std::span<const std::string_view> list, const std::string& word) {
   return std::find(list.begin(), list.end(), word) != list.end();
@@ -50,7 +51,8 @@ Result<std::vector<Type>> Resize::infer() const {
                  scales.size(), roi.size(), str(x));
   }
   if (!listed(kModes, mode) || !listed(kCoordinates, coordinates) || !listed(kRounding, rounding)) {
-    return error(Code::attribute, loc(), "mode '{}', coordinates '{}', rounding '{}'", mode, coordinates, rounding);
+    return error(Code::attribute, loc(), "mode '{}', coordinates '{}', rounding '{}'", mode,
+                 coordinates, rounding);
   }
   if (coordinates == "tf_crop_and_resize" && roi.empty()) {
     return error(Code::attribute, loc(), "{} needs a region", coordinates);
@@ -60,15 +62,18 @@ Result<std::vector<Type>> Resize::infer() const {
   }
   const bool moves = mode == "nearest" && coordinates != "tf_crop_and_resize";
   if (!moves && x.dtype != DType::f32) {
-    return error(Code::type, loc(), "{} interpolation of {} values, expected f32", mode, name(x.dtype));
+    return error(Code::type, loc(), "{} interpolation of {} values, expected f32", mode,
+                 name(x.dtype));
   }
   for (size_t i = 0; i < rank; ++i) {
     if (!size[i].is_static()) continue;
     if (size[i].value() < 0 || (size[i].value() > 0 && x.shape[i] == Dim(0))) {
-      return error(Code::shape, loc(), "cannot resize axis {} of {} to {}", i, str(x), size[i].value());
+      return error(Code::shape, loc(), "cannot resize axis {} of {} to {}", i, str(x),
+                   size[i].value());
     }
     // The tables of places and weights must stay small.
-    const double taps = !antialias || scales.empty() || scales[i] == 0 ? 4 : 4 + 4 / std::min(scales[i], 1.0);
+    const double taps =
+        !antialias || scales.empty() || scales[i] == 0 ? 4 : 4 + 4 / std::min(scales[i], 1.0);
     if (static_cast<double>(size[i].value()) * taps > double{1 << 26}) {
       return error(Code::limit, loc(), "axis {} becomes {} long", i, size[i].value());
     }
@@ -103,8 +108,9 @@ std::optional<double> Resize::source(size_t i, int64_t at) const {
   }
   // PyTorch rounds the step and the product to single precision.
   if (coordinates == "single_asymmetric" || coordinates == "single_half_pixel") {
-    const float step = !scales.empty() && scales[i] > 0 ? static_cast<float>(1.0 / scales[i])
-                                                        : static_cast<float>(in) / static_cast<float>(size[i].value());
+    const float step = !scales.empty() && scales[i] > 0
+                           ? static_cast<float>(1.0 / scales[i])
+                           : static_cast<float>(in) / static_cast<float>(size[i].value());
     const float shift = coordinates == "single_asymmetric" ? 0.0f : 0.5f;
     return static_cast<double>((static_cast<float>(at) + shift) * step);
   }
@@ -117,7 +123,8 @@ Resize::Axis Resize::axis(size_t i) const {
   const double shrink = antialias ? std::min(scale(i), 1.0) : 1.0;
   const bool cubic = mode == "cubic";
   const double reach = (cubic ? 2 : 1) / shrink;
-  const int64_t half = static_cast<int64_t>(std::min(std::ceil(reach), static_cast<double>(in) + 2));
+  const int64_t half =
+      static_cast<int64_t>(std::min(std::ceil(reach), static_cast<double>(in) + 2));
   Axis result;
   result.taps = mode == "nearest" ? 1 : 2 * half;
   std::vector<double> weights(static_cast<size_t>(result.taps));
@@ -214,7 +221,8 @@ Result<Ok> Resize::lower(Lowering& l) const {
   const Type& type = l.in_type(0);
   if (count(l.out_dims()) == 0) return Ok{};
   if (auto tables = picks()) {
-    return call_table(l, physical_tables(*tables, type, l.out_type()), type.dtype, l.in(0), l.out());
+    return call_table(l, physical_tables(*tables, type, l.out_type()), type.dtype, l.in(0),
+                      l.out());
   }
   std::vector<std::pair<size_t, Axis>> passes;
   for (size_t i = 0; i < size.size(); ++i) {
@@ -230,7 +238,8 @@ Result<Ok> Resize::lower(Lowering& l) const {
   }
   for (size_t n = 0; n < passes.size(); ++n) {
     const Axis& a = passes[n].second;
-    const size_t at = static_cast<size_t>(physical_axis(type, static_cast<int64_t>(passes[n].first)));
+    const size_t at =
+        static_cast<size_t>(physical_axis(type, static_cast<int64_t>(passes[n].first)));
     qk_resize_params p;
     p.in = static_cast<int32_t>(dims[at]);
     p.out = static_cast<int32_t>(size[passes[n].first].value());
@@ -252,7 +261,8 @@ Result<Ok> Resize::lower(Lowering& l) const {
   if (same) return Ok{};
   Type resized(type.dtype, size);
   resized.layout = type.layout;
-  return call_strided(l, {static_dims(size), strides_of(resized), strides_of(l.out_type())}, type.dtype, from, l.out());
+  return call_strided(l, {static_dims(size), strides_of(resized), strides_of(l.out_type())},
+                      type.dtype, from, l.out());
 }
 
 }  // namespace qc

@@ -10,15 +10,15 @@ class Resize final : public OpNode<Resize> {
  public:
   static const OpInfo kInfo;
   Dims size;
-  Floats scales;                          // per axis; 0: the quotient of the sizes
-  std::string mode = "nearest";           // nearest, linear, cubic
-  std::string coordinates = "half_pixel"; // where an element of the result lies in the operand
+  Floats scales;                           // per axis; 0: the quotient of the sizes
+  std::string mode = "nearest";            // nearest, linear, cubic
+  std::string coordinates = "half_pixel";  // where an element of the result lies in the operand
   std::string rounding = "round_prefer_floor";  // nearest: floor, ceil, round_prefer_ceil
   double cubic_a = -0.75;
   bool antialias = false;
   bool exclude_outside = false;
-  double extrapolation = 0;               // tf_crop_and_resize: the value outside the operand
-  Floats roi;                             // tf_crop_and_resize: starts, then ends, of all axes
+  double extrapolation = 0;  // tf_crop_and_resize: the value outside the operand
+  Floats roi;                // tf_crop_and_resize: starts, then ends, of all axes
 
   const OpInfo& info() const override { return kInfo; }
   void attrs(AttrVisitor& v) override {

@@ -1,9 +1,8 @@
-#include "ops/rnn/rnn.h"
-
 #include <algorithm>
 
 #include "kernels/c/rnn/rnn.h"
 #include "kernels/numerics/scalar_ops.h"
+#include "ops/rnn/rnn.h"
 
 namespace qc {
 namespace {
@@ -42,8 +41,8 @@ std::string join_activations(std::span<const std::string_view> names) {
 }
 
 Result<std::vector<CellFunction>> resolve_activations(std::string_view text, const Floats& alphas,
-                                                      const Floats& betas, size_t each, size_t sides,
-                                                      const Loc& loc) {
+                                                      const Floats& betas, size_t each,
+                                                      size_t sides, const Loc& loc) {
   std::vector<CellFunction> out;
   while (!text.empty()) {
     const size_t comma = std::min(text.find(','), text.size());
@@ -67,14 +66,15 @@ Result<std::vector<CellFunction>> resolve_activations(std::string_view text, con
   for (const Floats* list : {&alphas, &betas}) {
     if (list->empty()) continue;
     if (list->size() != out.size()) {
-      return error(Code::attribute, loc, "{} activation parameters for {} activations", list->size(),
-                   out.size());
+      return error(Code::attribute, loc, "{} activation parameters for {} activations",
+                   list->size(), out.size());
     }
     for (size_t i = 0; i < out.size(); ++i) {
       (list == &alphas ? out[i].alpha : out[i].beta) = static_cast<float>((*list)[i]);
     }
   }
-  if (out.size() != each * sides) out.insert(out.end(), out.begin(), out.begin() + static_cast<std::ptrdiff_t>(each));
+  if (out.size() != each * sides)
+    out.insert(out.end(), out.begin(), out.begin() + static_cast<std::ptrdiff_t>(each));
   return out;
 }
 

@@ -29,7 +29,8 @@ Result<Value*> concatenated(const Import& m, const Values& parts, int64_t axis) 
 Result<Value*> reordered(const Import& m, const TorchCell& cell, Value* w) {
   const Dim gates(static_cast<int64_t>(cell.gates.size()));
   if (w->rank() < 1 || !w->shape()[0].is_static() || !(mod(w->shape()[0], gates) == Dim(0))) {
-    return m.fail(Code::shape, "weights of shape {} do not hold {} gates", str(w->shape()), gates.value());
+    return m.fail(Code::shape, "weights of shape {} do not hold {} gates", str(w->shape()),
+                  gates.value());
   }
   const Dim rows = floordiv(w->shape()[0], gates);
   Values parts;
@@ -46,7 +47,8 @@ struct TorchWeights {
 };
 
 /// The operands w, r, b of our op for one layer; the directions one after the other.
-Result<Values> layer_weights(const Import& m, const TorchCell& cell, const std::vector<TorchWeights>& sides) {
+Result<Values> layer_weights(const Import& m, const TorchCell& cell,
+                             const std::vector<TorchWeights>& sides) {
   Values w, r, b;
   auto add = [&](Values& list, Value* v) -> Result<Ok> {
     QC_ASSIGN(v, reordered(m, cell, v));
@@ -95,21 +97,26 @@ Result<Values> aten_layers(Import& m) {
     first.push_back(h);
   }
   const size_t states = cell.op == "lstm" ? 2 : 1, sides = both ? 2 : 1, each = has_biases ? 4 : 2;
-  if (train && dropout != 0) return m.fail(Code::unsupported, "dropout of {} in training mode", dropout);
+  if (train && dropout != 0)
+    return m.fail(Code::unsupported, "dropout of {} in training mode", dropout);
   if (x->rank() != 3 || first.size() != states) {
-    return m.fail(Code::shape, "an input of shape {} with {} states", str(x->shape()), first.size());
+    return m.fail(Code::shape, "an input of shape {} with {} states", str(x->shape()),
+                  first.size());
   }
-  const bool projected = layers > 0 && params.size() == static_cast<size_t>(layers) * sides * (each + 1);
+  const bool projected =
+      layers > 0 && params.size() == static_cast<size_t>(layers) * sides * (each + 1);
   if (projected) return m.fail(Code::unsupported, "a projection of the hidden state (proj_size)");
   if (layers < 1 || params.size() / (sides * each) != static_cast<size_t>(layers) ||
       params.size() % (sides * each) != 0) {
-    return m.fail(Code::graph, "{} weights for {} layers of {} directions", params.size(), layers, sides);
+    return m.fail(Code::graph, "{} weights for {} layers of {} directions", params.size(), layers,
+                  sides);
   }
   for (Value* v : params) {
     if (!v) return m.fail(Code::graph, "a weight is missing");
   }
   for (Value* v : first) {
-    if (!v || v->rank() != 3) return m.fail(Code::shape, "the first state is missing or has no 3 axes");
+    if (!v || v->rank() != 3)
+      return m.fail(Code::shape, "the first state is missing or has no 3 axes");
   }
   if (batch_first) {
     QC_ASSIGN(x, transposed(m, x, {1, 0, 2}));
@@ -121,7 +128,8 @@ Result<Values> aten_layers(Import& m) {
     std::vector<TorchWeights> weights;
     for (size_t side = 0; side < sides; ++side) {
       Value* const* p = params.data() + (static_cast<size_t>(layer) * sides + side) * each;
-      weights.push_back(has_biases ? TorchWeights{p[0], p[1], p[2], p[3]} : TorchWeights{p[0], p[1]});
+      weights.push_back(has_biases ? TorchWeights{p[0], p[1], p[2], p[3]}
+                                   : TorchWeights{p[0], p[1]});
     }
     QC_ASSIGN(Values w, layer_weights(m, cell, weights));
     Values inputs{x, w[0], w[1], w[2], nullptr};

@@ -7,8 +7,8 @@
 namespace qc {
 namespace {
 
-/// Adds the attributes of the activations. Alphas and betas are listed for those functions only that
-/// take one.
+/// Adds the attributes of the activations. Alphas and betas are listed for those functions only
+/// that take one.
 Result<Ok> read_activations(const Import& m, AttrMap& attrs) {
   const Arg* arg = m.find("activations");
   if (!arg) return Ok{};
@@ -27,7 +27,8 @@ Result<Ok> read_activations(const Import& m, AttrMap& attrs) {
   size_t next_alpha = 0, next_beta = 0;
   for (const std::string& name : *names) {
     const auto all = cell_activations();
-    const auto a = std::find_if(all.begin(), all.end(), [&](const auto& row) { return same(row.onnx, name); });
+    const auto a =
+        std::find_if(all.begin(), all.end(), [&](const auto& row) { return same(row.onnx, name); });
     if (a == all.end()) return m.fail(Code::unsupported, "activation '{}'", name);
     found.push_back(a->name);
     alphas.push_back(a->has_alpha && next_alpha < alpha.size() ? alpha[next_alpha++] : a->alpha);
@@ -43,7 +44,8 @@ Result<Ok> read_activations(const Import& m, AttrMap& attrs) {
 Result<Value*> lengths(const Import& m, Value* given, const Dim& steps) {
   if (!given) return given;
   if (const auto known = known_ints(given)) {
-    if (std::all_of(known->begin(), known->end(), [&](const Dim& d) { return d == steps; })) return nullptr;
+    if (std::all_of(known->begin(), known->end(), [&](const Dim& d) { return d == steps; }))
+      return nullptr;
   }
   return m.cast(given, DType::i32);
 }
@@ -54,11 +56,13 @@ Result<Values> onnx_recurrent(Import& m) {
   QC_ASSIGN(Value * x, operand(m, 0));
   QC_ASSIGN(Value * w, operand(m, 1));
   QC_ASSIGN(Value * r, operand(m, 2));
-  if (x->rank() != 3) return m.fail(Code::shape, "the input has shape {}, expected 3 axes", str(x->shape()));
+  if (x->rank() != 3)
+    return m.fail(Code::shape, "the input has shape {}, expected 3 axes", str(x->shape()));
   QC_ASSIGN(std::string direction, m.s("direction", "forward"));
   QC_ASSIGN(double clip, m.f("clip", 0));
   QC_ASSIGN(int64_t layout, m.i("layout", 0));
-  if (layout != 0 && layout != 1) return m.fail(Code::attribute, "layout is {}, expected 0 or 1", layout);
+  if (layout != 0 && layout != 1)
+    return m.fail(Code::attribute, "layout is {}, expected 0 or 1", layout);
   AttrMap attrs{{"direction", direction}};
   if (clip > 0) attrs["clip"] = clip;
   QC_TRY(read_activations(m, attrs));

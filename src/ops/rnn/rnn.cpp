@@ -19,14 +19,29 @@ constexpr std::string_view kGruActivations[] = {"sigmoid", "tanh"};
 constexpr std::string_view kLstmActivations[] = {"sigmoid", "tanh", "tanh"};
 
 const Cell kCells[] = {
-    {CellKind::rnn, 1, kRnnActivations,
-     {.name = "rnn", .min_inputs = 3, .max_inputs = 6, .outputs = 2,
+    {CellKind::rnn,
+     1,
+     kRnnActivations,
+     {.name = "rnn",
+      .min_inputs = 3,
+      .max_inputs = 6,
+      .outputs = 2,
       .summary = "plain recurrent layer, one or two directions"}},
-    {CellKind::gru, 3, kGruActivations,
-     {.name = "gru", .min_inputs = 3, .max_inputs = 6, .outputs = 2,
+    {CellKind::gru,
+     3,
+     kGruActivations,
+     {.name = "gru",
+      .min_inputs = 3,
+      .max_inputs = 6,
+      .outputs = 2,
       .summary = "gated recurrent layer, one or two directions"}},
-    {CellKind::lstm, 4, kLstmActivations,
-     {.name = "lstm", .min_inputs = 3, .max_inputs = 8, .outputs = 3,
+    {CellKind::lstm,
+     4,
+     kLstmActivations,
+     {.name = "lstm",
+      .min_inputs = 3,
+      .max_inputs = 8,
+      .outputs = 3,
       .summary = "long short-term memory layer, one or two directions, peepholes"}},
 };
 
@@ -50,7 +65,8 @@ struct CellRun {
   }
   /// The chain of gate element g: biases, input terms, recurrent terms.
   float gate(size_t g, const float* x, const float* v) const {
-    return recurrent_chain(g, v, input_chain(g, x, bias ? input_bias(g) + recurrent_bias(g) : 0.0f));
+    return recurrent_chain(g, v,
+                           input_chain(g, x, bias ? input_bias(g) + recurrent_bias(g) : 0.0f));
   }
 
   void step_rnn(const float* x) {
@@ -103,7 +119,8 @@ struct CellRun {
   }
 };
 
-/// Weights [D, n, k] in panels: packed with the weights where they are constant, else before the call.
+/// Weights [D, n, k] in panels: packed with the weights where they are constant, else before the
+/// call.
 Result<View> weight_panels(Lowering& l, size_t operand) {
   const Ints dims = l.in_dims(operand);
   const Ints shape{dims[0], (dims[1] + 15) / 16, dims[2], 16};
@@ -116,13 +133,14 @@ Result<View> weight_panels(Lowering& l, size_t operand) {
   params.k_step = 1;
   params.n_step = params.k;
   if (auto source = l.constant_in(operand)) {
-    return l.derived(*source, "panels.rows", DType::f32, shape, [params, shape](const Tensor& w) -> Result<Tensor> {
-      Tensor packed(DType::f32, shape);
-      const void* in[] = {w.bytes().data()};
-      void* out[] = {packed.mutable_bytes().data()};
-      find_kernel("qk_gemm_pack_f32")->run(&params, in, out);
-      return packed;
-    });
+    return l.derived(*source, "panels.rows", DType::f32, shape,
+                     [params, shape](const Tensor& w) -> Result<Tensor> {
+                       Tensor packed(DType::f32, shape);
+                       const void* in[] = {w.bytes().data()};
+                       void* out[] = {packed.mutable_bytes().data()};
+                       find_kernel("qk_gemm_pack_f32")->run(&params, in, out);
+                       return packed;
+                     });
   }
   const View packed = l.scratch(count(shape) * 4, "packed weights");
   l.call("qk_gemm_pack_f32", params, {l.in(operand)}, {packed});
@@ -163,7 +181,8 @@ Result<std::vector<Type>> Recurrent::infer() const {
     }
     const DType got = input_type(i).dtype, want = i == kLengths ? DType::i32 : DType::f32;
     if (got != want) {
-      return error(Code::unsupported, loc(), "operand {} of {} is {}, expected {}", i, op(), name(got), name(want));
+      return error(Code::unsupported, loc(), "operand {} of {} is {}, expected {}", i, op(),
+                   name(got), name(want));
     }
   }
   if (direction != "forward" && direction != "reverse" && direction != "bidirectional") {
@@ -172,7 +191,8 @@ Result<std::vector<Type>> Recurrent::infer() const {
   if (!(clip > 0)) return error(Code::attribute, loc(), "clip is {}, expected more than 0", clip);
   QC_TRY(functions());
   if (x.rank() != 3 || r.rank() != 3 || !r.shape[2].is_static() || r.shape[2].value() < 1) {
-    return error(Code::shape, loc(), "{} of {} with recurrent weights {}", op(), str(x.shape), str(r.shape));
+    return error(Code::shape, loc(), "{} of {} with recurrent weights {}", op(), str(x.shape),
+                 str(r.shape));
   }
   const Dim hidden = r.shape[2], sides(directions()), outputs = hidden * Dim(cell_->gates);
   const Dims state{sides, x.shape[1], hidden};
@@ -190,7 +210,8 @@ Result<std::vector<Type>> Recurrent::infer() const {
                    str(input_type(i).shape), str(expected[i]));
     }
   }
-  std::vector<Type> out{Type(DType::f32, {x.shape[0], sides, x.shape[1], hidden}), Type(DType::f32, state)};
+  std::vector<Type> out{Type(DType::f32, {x.shape[0], sides, x.shape[1], hidden}),
+                        Type(DType::f32, state)};
   if (cell_->kind == CellKind::lstm) out.push_back(out[1]);
   return out;
 }
@@ -210,19 +231,29 @@ Result<Ok> Recurrent::eval(EvalContext& c) const {
     return c.has(operand) ? c.in(operand).data<float>() + at : nullptr;
   };
   for (int64_t d = 0; d < sides; ++d) {
-    CellRun run{static_cast<size_t>(hidden), static_cast<size_t>(inputs), static_cast<size_t>(cell_->gates),
-                part(kW, d * outputs * inputs), part(kR, d * outputs * hidden),
-                part(kBias, d * 2 * outputs), part(kPeepholes, d * 3 * hidden),
+    CellRun run{static_cast<size_t>(hidden),
+                static_cast<size_t>(inputs),
+                static_cast<size_t>(cell_->gates),
+                part(kW, d * outputs * inputs),
+                part(kR, d * outputs * hidden),
+                part(kBias, d * 2 * outputs),
+                part(kPeepholes, d * 3 * hidden),
                 applied.data() + static_cast<size_t>(d) * cell_->activations.size(),
-                static_cast<float>(clip), linear_before_reset, input_forget, {}, {}};
+                static_cast<float>(clip),
+                linear_before_reset,
+                input_forget,
+                {},
+                {}};
     const bool backward = d == 1 || direction == "reverse";
     for (int64_t b = 0; b < batch; ++b) {
       const int64_t state = (d * batch + b) * hidden;
-      const int64_t length =
-          c.has(kLengths) ? std::clamp<int64_t>(c.in(kLengths).data<int32_t>()[b], 0, steps) : steps;
+      const int64_t length = c.has(kLengths)
+                                 ? std::clamp<int64_t>(c.in(kLengths).data<int32_t>()[b], 0, steps)
+                                 : steps;
       auto first = [&](size_t operand) {
         const float* from = part(operand, state);
-        return from ? std::vector<float>(from, from + hidden) : std::vector<float>(static_cast<size_t>(hidden));
+        return from ? std::vector<float>(from, from + hidden)
+                    : std::vector<float>(static_cast<size_t>(hidden));
       };
       run.h = first(kH0);
       run.c = first(kC0);
@@ -275,7 +306,8 @@ Result<Ok> Recurrent::lower(Lowering& l) const {
     out.push_back(l.out(2));
   }
   out.push_back(scratch);
-  l.call("qk_" + std::string(op()) + "_f32", p, std::move(in), std::move(out), {.in_place = {}, .macs = macs()});
+  l.call("qk_" + std::string(op()) + "_f32", p, std::move(in), std::move(out),
+         {.in_place = {}, .macs = macs()});
   return Ok{};
 }
 

@@ -9,8 +9,10 @@ void add_layer(Sampling& s, const char* op, int64_t gates, AttrMap attrs) {
   const Ints shape = static_dims(x->shape());
   const int64_t hidden = s.between(1, 20), sides = s.chance(30) ? 2 : 1;
   if (shape[0] * shape[1] * shape[2] > 2000) return;
-  if (sides == 2) attrs["direction"] = std::string("bidirectional");
-  else if (s.chance(30)) attrs["direction"] = std::string("reverse");
+  if (sides == 2)
+    attrs["direction"] = std::string("bidirectional");
+  else if (s.chance(30))
+    attrs["direction"] = std::string("reverse");
   if (s.chance(20)) attrs["clip"] = 0.75;
   std::vector<Value*> inputs{x, s.constant(DType::f32, {sides, gates * hidden, shape[2]}),
                              s.constant(DType::f32, {sides, gates * hidden, hidden})};
@@ -31,9 +33,13 @@ void add_layer(Sampling& s, const char* op, int64_t gates, AttrMap attrs) {
 
 void sample_rnn(Samplers& r) {
   r.add("rnn", [](Sampling& s) {
-    add_layer(s, "rnn", 1, {{"activations", std::string(s.pick<const char*>({"tanh", "relu", "softsign", "elu"}))}});
+    add_layer(
+        s, "rnn", 1,
+        {{"activations", std::string(s.pick<const char*>({"tanh", "relu", "softsign", "elu"}))}});
   });
-  r.add("gru", [](Sampling& s) { add_layer(s, "gru", 3, {{"linear_before_reset", s.chance(50)}}); });
+  r.add("gru", [](Sampling& s) {
+    add_layer(s, "gru", 3, {{"linear_before_reset", s.chance(50)}});
+  });
   r.add("lstm", [](Sampling& s) { add_layer(s, "lstm", 4, {{"input_forget", s.chance(30)}}); });
 }
 

@@ -29,19 +29,22 @@ class RoiAlign final : public OpNode<RoiAlign> {
   Result<std::vector<Type>> infer() const override {
     const Type &x = input_type(0), &rois = input_type(1), &image = input_type(2);
     if (x.rank() != 4 || rois.rank() != 2 || image.rank() != 1 || !(rois.shape[1] == Dim(4))) {
-      return error(Code::shape, loc(), "regions {} of images {} in {}", str(rois), str(image), str(x));
+      return error(Code::shape, loc(), "regions {} of images {} in {}", str(rois), str(image),
+                   str(x));
     }
     const Dim &a = rois.shape[0], &b = image.shape[0];
     if (a.is_static() && b.is_static() && !(a == b)) {
       return error(Code::shape, loc(), "{} regions but {} images", a.value(), b.value());
     }
     if (x.dtype != DType::f32 || rois.dtype != DType::f32 || image.dtype != DType::i64) {
-      return error(Code::type, loc(), "regions {} of images {} in {}", str(rois), str(image), str(x));
+      return error(Code::type, loc(), "regions {} of images {} in {}", str(rois), str(image),
+                   str(x));
     }
     if (rows < 1 || columns < 1 || rows > 65536 || columns > 65536 || ratio < 0 || ratio > 1024) {
       return error(Code::attribute, loc(), "{} by {} cells of {} samples", rows, columns, ratio);
     }
-    for (size_t i : {size_t{0}, size_t{2}, size_t{3}}) QC_TRY(check_pick(x.shape[i], rois.shape, loc()));
+    for (size_t i : {size_t{0}, size_t{2}, size_t{3}})
+      QC_TRY(check_pick(x.shape[i], rois.shape, loc()));
     return std::vector<Type>{Type(x.dtype, {a, x.shape[1], Dim(rows), Dim(columns)})};
   }
   Result<Ok> eval(EvalContext& c) const override {
@@ -53,10 +56,10 @@ class RoiAlign final : public OpNode<RoiAlign> {
       const int64_t r = cell / channels, n = qn_index(image.as_int(r), x.shape()[0]);
       const int64_t plane = n * channels + cell % channels;
       c.out(0).mutable_data<float>()[i] = qn_roi_align_f32(
-          x.data<float>() + plane * height * width, static_cast<int32_t>(height), static_cast<int32_t>(width),
-          rois.data<float>() + 4 * r, static_cast<float>(scale), half_pixel, static_cast<int32_t>(ratio), largest,
-          static_cast<int32_t>(rows), static_cast<int32_t>(columns), static_cast<int32_t>(row),
-          static_cast<int32_t>(column));
+          x.data<float>() + plane * height * width, static_cast<int32_t>(height),
+          static_cast<int32_t>(width), rois.data<float>() + 4 * r, static_cast<float>(scale),
+          half_pixel, static_cast<int32_t>(ratio), largest, static_cast<int32_t>(rows),
+          static_cast<int32_t>(columns), static_cast<int32_t>(row), static_cast<int32_t>(column));
     }
     return Ok{};
   }
@@ -65,8 +68,17 @@ class RoiAlign final : public OpNode<RoiAlign> {
     if (count(y) == 0) return Ok{};
     QC_TRY(param(std::max(count(x), count(y)), loc()));
     const auto n = [](int64_t v) { return static_cast<int32_t>(v); };
-    const qk_roi_align_params p{n(x[0]), n(x[1]),    n(x[2]),        n(x[3]),    n(y[0]), n(rows),
-                                n(columns), n(ratio), half_pixel, largest, static_cast<float>(scale)};
+    const qk_roi_align_params p{n(x[0]),
+                                n(x[1]),
+                                n(x[2]),
+                                n(x[3]),
+                                n(y[0]),
+                                n(rows),
+                                n(columns),
+                                n(ratio),
+                                half_pixel,
+                                largest,
+                                static_cast<float>(scale)};
     l.call("qk_roi_align_f32", p, {l.in(0), l.in(1), l.in(2)}, {l.out()});
     return Ok{};
   }
@@ -91,14 +103,19 @@ Result<Values> onnx_roi_align(Import& m) {
   QC_ASSIGN(double scale, m.f("spatial_scale", 1));
   QC_ASSIGN(std::string mode, m.s("mode", "avg"));
   // Before version 16 regions were not shifted by half an element.
-  QC_ASSIGN(std::string where, m.s("coordinate_transformation_mode", m.version() >= 16 ? "half_pixel" : "output_half_pixel"));
+  QC_ASSIGN(std::string where, m.s("coordinate_transformation_mode",
+                                   m.version() >= 16 ? "half_pixel" : "output_half_pixel"));
   const DType dtype = m.in(0)->dtype();
   QC_ASSIGN(Value * x, m.cast(m.in(0), DType::f32));
   QC_ASSIGN(Value * rois, m.cast(m.in(1), DType::f32));
   QC_ASSIGN(Value * image, m.cast(m.in(2), DType::i64));
   QC_ASSIGN(Value * y, m.emit("roi_align", {x, rois, image},
-                              {{"rows", rows}, {"columns", columns}, {"ratio", ratio}, {"scale", scale},
-                               {"half_pixel", where == "half_pixel"}, {"largest", mode == "max"}}));
+                              {{"rows", rows},
+                               {"columns", columns},
+                               {"ratio", ratio},
+                               {"scale", scale},
+                               {"half_pixel", where == "half_pixel"},
+                               {"largest", mode == "max"}}));
   QC_ASSIGN(y, m.cast(y, dtype));
   return Values{y};
 }

@@ -1,5 +1,5 @@
-// Rotary position embeddings have no op of their own: pairs of elements are turned by slices, products
-// and sums.
+// Rotary position embeddings have no op of their own: pairs of elements are turned by slices,
+// products and sums.
 #include "ops/common/importing.h"
 #include "ops/common/range.h"
 #include "ops/common/registration.h"
@@ -8,14 +8,16 @@ namespace qc {
 namespace {
 
 struct Rotation {
-  Value *x, *cos, *sin;       // x [batch, heads, positions, depth] or [batch, positions, heads * depth]
-  Value* ids = nullptr;       // rows of cos and sin, [batch, positions]; null: they are [batch, positions, depth / 2]
-  int64_t heads = 0;          // of x with three axes; 0: as the depth of cos says
-  int64_t turned = 0;         // how many elements of each head turn; 0: all
-  bool interleaved = false;   // pairs are neighbours, not halves
+  Value *x, *cos, *sin;  // x [batch, heads, positions, depth] or [batch, positions, heads * depth]
+  Value* ids = nullptr;  // rows of cos and sin, [batch, positions]; null: they are [batch,
+                         // positions, depth / 2]
+  int64_t heads = 0;     // of x with three axes; 0: as the depth of cos says
+  int64_t turned = 0;    // how many elements of each head turn; 0: all
+  bool interleaved = false;  // pairs are neighbours, not halves
 };
 
-Result<Value*> angles(const Import& m, const Rotation& r, Value* table, bool heads_first, const Dim& half) {
+Result<Value*> angles(const Import& m, const Rotation& r, Value* table, bool heads_first,
+                      const Dim& half) {
   if (r.ids) {
     QC_ASSIGN(table, m.emit("gather", {table, r.ids}, {{"axis", int64_t{0}}}));
   }
@@ -35,13 +37,15 @@ Result<Values> rotated(const Import& m, Rotation r) {
   }
   if (!heads_first) {
     const Dim width = shape[2], half = r.cos->shape().empty() ? Dim(0) : r.cos->shape().back();
-    if (r.heads == 0 && half.is_static() && half.value() > 0 && width.is_static() && r.turned == 0) {
+    if (r.heads == 0 && half.is_static() && half.value() > 0 && width.is_static() &&
+        r.turned == 0) {
       r.heads = width.value() / (2 * half.value());
     }
     if (r.heads < 1 || (width.is_static() && width.value() % r.heads != 0)) {
       return m.fail(Code::attribute, "{} values of {} heads", width.str(), r.heads);
     }
-    QC_ASSIGN(r.x, reshaped(m, r.x, {shape[0], shape[1], Dim(r.heads), floordiv(width, Dim(r.heads))}));
+    QC_ASSIGN(r.x,
+              reshaped(m, r.x, {shape[0], shape[1], Dim(r.heads), floordiv(width, Dim(r.heads))}));
   }
   const Dims s = r.x->shape();
   const Dim depth = s[3];
@@ -49,13 +53,15 @@ Result<Values> rotated(const Import& m, Rotation r) {
     return m.fail(Code::attribute, "{} of {} elements turn", r.turned, depth.str());
   }
   const int64_t turned = r.turned ? r.turned : depth.value(), half = turned / 2;
-  if (turned % 2 != 0) return m.fail(Code::attribute, "an odd number of elements turns: {}", turned);
+  if (turned % 2 != 0)
+    return m.fail(Code::attribute, "an odd number of elements turns: {}", turned);
   QC_ASSIGN(Value * cos, angles(m, r, r.cos, heads_first, Dim(half)));
   QC_ASSIGN(Value * sin, angles(m, r, r.sin, heads_first, Dim(half)));
   const Dim step(r.interleaved ? 2 : 1);
   QC_ASSIGN(Value * a, take(m, r.x, 3, {Dim(0), Dim(half), step}));
   QC_ASSIGN(Value * b, take(m, r.x, 3, {Dim(r.interleaved ? 1 : half), Dim(half), step}));
-  auto combined = [&](std::string_view op, Value* u, Value* p, Value* v, Value* q) -> Result<Value*> {
+  auto combined = [&](std::string_view op, Value* u, Value* p, Value* v,
+                      Value* q) -> Result<Value*> {
     QC_ASSIGN(Value * first, m.emit("mul", {u, p}));
     QC_ASSIGN(Value * second, m.emit("mul", {v, q}));
     return m.emit(op, {first, second});
@@ -66,7 +72,8 @@ Result<Values> rotated(const Import& m, Rotation r) {
   if (r.interleaved) pairs.push_back(Dim(1));
   QC_ASSIGN(real, reshaped(m, real, pairs));
   QC_ASSIGN(imaginary, reshaped(m, imaginary, pairs));
-  QC_ASSIGN(Value * y, m.emit("concat", {real, imaginary}, {{"axis", r.interleaved ? int64_t{4} : int64_t{3}}}));
+  QC_ASSIGN(Value * y, m.emit("concat", {real, imaginary},
+                              {{"axis", r.interleaved ? int64_t{4} : int64_t{3}}}));
   QC_ASSIGN(y, reshaped(m, y, {s[0], s[1], s[2], Dim(turned)}));
   if (turned < depth.value()) {
     QC_ASSIGN(Value * rest, take(m, r.x, 3, {Dim(turned), Dim(depth.value() - turned), Dim(1)}));

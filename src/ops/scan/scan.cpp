@@ -12,8 +12,10 @@ namespace {
 
 const OpInfo kCumSum = {.name = "cumsum", .summary = "running sums along an axis"};
 const OpInfo kCumProd = {.name = "cumprod", .summary = "running products along an axis"};
-const OpInfo kCumMax = {.name = "cummax", .outputs = 2, .summary = "largest element so far, and its position"};
-const OpInfo kCumMin = {.name = "cummin", .outputs = 2, .summary = "smallest element so far, and its position"};
+const OpInfo kCumMax = {
+    .name = "cummax", .outputs = 2, .summary = "largest element so far, and its position"};
+const OpInfo kCumMin = {
+    .name = "cummin", .outputs = 2, .summary = "smallest element so far, and its position"};
 
 float times(float a, float b) { return qn_mulf(a, b); }
 double times(double a, double b) { return qn_mul(a, b); }
@@ -23,8 +25,10 @@ T times(T a, T b) {
 }
 template <class T>
 T plus(T a, T b) {
-  if constexpr (std::is_floating_point_v<T>) return a + b;
-  else return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+  if constexpr (std::is_floating_point_v<T>)
+    return a + b;
+  else
+    return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
 }
 
 Result<Ok> check_type(const Node& node) {
@@ -113,7 +117,8 @@ class ScanExtreme final : public OpNode<ScanExtreme> {
       view.for_each_row([&](int64_t start) {
         int64_t best = 0;
         for (int64_t k = 0; k < view.n; ++k) {
-          const auto v = E::load(x, start + k * view.inner), b = E::load(x, start + best * view.inner);
+          const auto v = E::load(x, start + k * view.inner),
+                     b = E::load(x, start + best * view.inner);
           if ((largest_ ? v >= b : v <= b) || v != v) best = k;
           E::store(c.out(0), start + k * view.inner, E::load(x, start + best * view.inner));
           positions[start + k * view.inner] = best;
@@ -128,7 +133,8 @@ class ScanExtreme final : public OpNode<ScanExtreme> {
     QC_TRY(param(view.outer * view.n * view.inner, loc()));
     const qk_extreme_params params{static_cast<int32_t>(view.outer), static_cast<int32_t>(view.n),
                                    static_cast<int32_t>(view.inner)};
-    l.call((largest_ ? "qk_scan_max_" : "qk_scan_min_") + suffix, params, {l.in(0)}, {l.out(0), l.out(1)});
+    l.call((largest_ ? "qk_scan_max_" : "qk_scan_min_") + suffix, params, {l.in(0)},
+           {l.out(0), l.out(1)});
     return Ok{};
   }
 
@@ -142,10 +148,12 @@ template <OpName kName>
 Result<Values> onnx_scan(Import& m) {
   QC_ASSIGN(Value * operand_axis, operand(m, 1));
   QC_ASSIGN(const Ints axis, m.known_static(operand_axis, "axis"));
-  if (axis.size() != 1) return m.fail(Code::shape, "axis has {} elements, expected one", axis.size());
+  if (axis.size() != 1)
+    return m.fail(Code::shape, "axis has {} elements, expected one", axis.size());
   QC_ASSIGN(const bool exclusive, m.b("exclusive", false));
   QC_ASSIGN(const bool reverse, m.b("reverse", false));
-  return one(m.emit(kName.text, {m.in(0)}, {{"axis", axis[0]}, {"exclusive", exclusive}, {"reverse", reverse}}));
+  return one(m.emit(kName.text, {m.in(0)},
+                    {{"axis", axis[0]}, {"exclusive", exclusive}, {"reverse", reverse}}));
 }
 
 /// Integers and bool accumulate in i64; a rank-0 tensor is its own result.
@@ -185,9 +193,11 @@ Result<Values> aten_diff(Import& m) {
     Dims start(x->shape().size(), 0), size = x->shape(), step(start.size(), 1);
     Dim& extent = size[static_cast<size_t>(axis)];
     extent = max(extent - Dim(1), Dim(0));
-    QC_ASSIGN(Value * low, m.emit("slice", {x}, {{"start", start}, {"size", size}, {"step", step}}));
+    QC_ASSIGN(Value * low,
+              m.emit("slice", {x}, {{"start", start}, {"size", size}, {"step", step}}));
     start[static_cast<size_t>(axis)] = Dim(1);
-    QC_ASSIGN(Value * high, m.emit("slice", {x}, {{"start", start}, {"size", size}, {"step", step}}));
+    QC_ASSIGN(Value * high,
+              m.emit("slice", {x}, {{"start", start}, {"size", size}, {"step", step}}));
     QC_ASSIGN(x, m.emit(x->dtype() == DType::boolean ? "logical_xor" : "sub", {high, low}));
   }
   return Values{x};

@@ -22,7 +22,9 @@ Result<Value*> expanded(const Import& m, Value* x, const Dims& shape) {
 Result<Value*> elements(const Import& m, Value* x, Value* index, Value* updates, int64_t axis,
                         std::string reduction) {
   const Dims shape = x->shape();
-  auto vector = [&](Value* v) { return v->rank() == 0 ? reshaped(m, v, {Dim(1)}) : Result<Value*>(v); };
+  auto vector = [&](Value* v) {
+    return v->rank() == 0 ? reshaped(m, v, {Dim(1)}) : Result<Value*>(v);
+  };
   QC_ASSIGN(x, vector(x));
   QC_ASSIGN(index, vector(index));
   QC_ASSIGN(updates, vector(updates));
@@ -34,7 +36,8 @@ Result<Value*> elements(const Import& m, Value* x, Value* index, Value* updates,
     for (const Dim& d : index->shape()) ranges.push_back({Dim(0), d, Dim(1)});
     QC_ASSIGN(updates, take(m, updates, ranges));
   }
-  QC_ASSIGN(Value * y, m.emit("scatter_elements", {x, index, updates}, {{"axis", axis}, {"reduction", reduction}}));
+  QC_ASSIGN(Value * y, m.emit("scatter_elements", {x, index, updates},
+                              {{"axis", axis}, {"reduction", reduction}}));
   return reshaped(m, y, shape);
 }
 
@@ -111,7 +114,10 @@ Result<Values> aten_scatter_reduce(Import& m) {
   if (mean) reduction = "add";
   Value* y = o.x;
   if (!include) {
-    const double neutral = reduction == "mul" ? 1 : reduction == "max" ? -kInf : reduction == "min" ? kInf : 0;
+    const double neutral = reduction == "mul"   ? 1
+                           : reduction == "max" ? -kInf
+                           : reduction == "min" ? kInf
+                                                : 0;
     QC_ASSIGN(Value * start, expanded(m, m.scalar(neutral, dtype), o.index->shape()));
     QC_ASSIGN(y, elements(m, y, o.index, start, o.axis, "none"));
   }
@@ -187,7 +193,8 @@ Result<Values> aten_index_put(Import& m) {
   QC_ASSIGN(Value * values, m.tensor("values"));
   QC_ASSIGN(bool accumulate, m.b("accumulate", false));
   QC_ASSIGN(values, m.cast(values, x->dtype()));
-  const bool mask = list.size() == 1 && list[0] && list[0]->dtype() == DType::boolean && !list[0]->is_constant();
+  const bool mask =
+      list.size() == 1 && list[0] && list[0]->dtype() == DType::boolean && !list[0]->is_constant();
   if (mask && !accumulate && product(values->shape()) == Dim(1) && list[0]->rank() <= x->rank()) {
     return single(masked_put(m, x, list[0], values));
   }
@@ -203,7 +210,8 @@ Result<Values> aten_index_put(Import& m) {
   QC_ASSIGN(Value * front, transposed(m, x, perm));
   // The values have the shape of x[indices]; scatter_nd wants the picked axes first.
   const int64_t picks = static_cast<int64_t>(at.picks.size());
-  Dims rest(front->shape().begin() + static_cast<std::ptrdiff_t>(at.axes.size()), front->shape().end());
+  Dims rest(front->shape().begin() + static_cast<std::ptrdiff_t>(at.axes.size()),
+            front->shape().end());
   Dims shape(rest.begin(), rest.begin() + at.place);
   shape.insert(shape.end(), at.picks.begin(), at.picks.end());
   shape.insert(shape.end(), rest.begin() + at.place, rest.end());
@@ -214,11 +222,13 @@ Result<Values> aten_index_put(Import& m) {
   QC_ASSIGN(Value * y, m.emit("scatter_nd", {front, tuples, values},
                               {{"reduction", std::string(accumulate ? "add" : "none")}}));
   Ints back(perm.size());
-  for (size_t i = 0; i < perm.size(); ++i) back[static_cast<size_t>(perm[i])] = static_cast<int64_t>(i);
+  for (size_t i = 0; i < perm.size(); ++i)
+    back[static_cast<size_t>(perm[i])] = static_cast<int64_t>(i);
   return single(transposed(m, y, back));
 }
 
-Result<Value*> overwrite(const Import& m, Value* x, Value* source, int64_t axis, const Range& range) {
+Result<Value*> overwrite(const Import& m, Value* x, Value* source, int64_t axis,
+                         const Range& range) {
   Dims start(x->shape().size(), Dim(0)), step(x->shape().size(), Dim(1)), shape = x->shape();
   start[static_cast<size_t>(axis)] = range.start;
   step[static_cast<size_t>(axis)] = range.step;
@@ -291,7 +301,8 @@ Result<Values> aten_fill_diagonal(Import& m) {
   QC_ASSIGN(bool wrap, m.b("wrap", false));
   const Dims& shape = x->shape();
   const bool cube = x->rank() > 2 && shape == Dims(shape.size(), shape[0]);
-  if (wrap || (x->rank() != 2 && !cube)) return m.fail(Code::unsupported, "the diagonal of {}", str(x->type()));
+  if (wrap || (x->rank() != 2 && !cube))
+    return m.fail(Code::unsupported, "the diagonal of {}", str(x->type()));
   Dim step(0), each(1);
   for (size_t i = shape.size(); i-- > 0;) {
     step = step + each;
@@ -328,7 +339,8 @@ Result<Values> aten_as_strided_scatter(Import& m) {
   QC_ASSIGN(Dims stride, m.dims("stride"));
   QC_ASSIGN(Dim offset, m.dim("storage_offset", Dim(0)));
   QC_ASSIGN(source, expanded(m, source, size));
-  return single(m.emit("as_strided_scatter", {x, source}, {{"stride", stride}, {"offset", offset}}));
+  return single(
+      m.emit("as_strided_scatter", {x, source}, {{"stride", stride}, {"offset", offset}}));
 }
 
 constexpr ImportRow kRows[] = {

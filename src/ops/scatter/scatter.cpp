@@ -21,13 +21,15 @@ int code(const std::string& reduction) {
 Result<Ok> check_scatter(const Node& node, const std::string& reduction) {
   const Type &x = node.input_type(0), &index = node.input_type(1), &updates = node.input_type(2);
   if (code(reduction) == static_cast<int>(std::size(kReductions))) {
-    return error(Code::attribute, node.loc(), "reduction '{}' is none of none, add, mul, max, min", reduction);
+    return error(Code::attribute, node.loc(), "reduction '{}' is none of none, add, mul, max, min",
+                 reduction);
   }
   if (index.dtype != DType::i64) {
     return error(Code::type, node.loc(), "indices are {}, expected i64", name(index.dtype));
   }
   if (updates.dtype != x.dtype) {
-    return error(Code::type, node.loc(), "updates are {}, the operand is {}", name(updates.dtype), name(x.dtype));
+    return error(Code::type, node.loc(), "updates are {}, the operand is {}", name(updates.dtype),
+                 name(x.dtype));
   }
   if (reduction != "none") QC_TRY(arithmetic_suffix(x.dtype, node.loc()));
   return Ok{};
@@ -45,8 +47,10 @@ void put(int how, Tensor& y, int64_t at, const Tensor& updates, int64_t from, in
     for (int64_t k = 0; k < n; ++k) to[at + k] = combine(how, to[at + k], add[from + k]);
   };
   switch (y.dtype()) {
-#define QC_COMBINE(type, suffix, T) \
-  case DType::type: each(qn_combine_##suffix, y.mutable_data<T>(), updates.data<T>()); break;
+#define QC_COMBINE(type, suffix, T)                                    \
+  case DType::type:                                                    \
+    each(qn_combine_##suffix, y.mutable_data<T>(), updates.data<T>()); \
+    break;
     QC_COMBINE(f32, f32, float)
     QC_COMBINE(f64, f64, double)
     QC_COMBINE(f16, f16, uint16_t)
@@ -60,7 +64,8 @@ void put(int how, Tensor& y, int64_t at, const Tensor& updates, int64_t from, in
     QC_COMBINE(u32, u32, uint32_t)
     QC_COMBINE(u64, u64, uint64_t)
 #undef QC_COMBINE
-    default: break;
+    default:
+      break;
   }
 }
 
@@ -93,10 +98,12 @@ Result<std::vector<Type>> ScatterElements::infer() const {
   for (size_t i = 0; fits && i < x.shape.size(); ++i) {
     const Dim &d = x.shape[i], &k = index.shape[i], &u = updates.shape[i];
     fits = !(u.is_static() && k.is_static()) || u == k;
-    if (static_cast<int64_t>(i) != axis && d.is_static() && k.is_static()) fits = fits && k.value() <= d.value();
+    if (static_cast<int64_t>(i) != axis && d.is_static() && k.is_static())
+      fits = fits && k.value() <= d.value();
   }
   if (!fits) {
-    return error(Code::shape, loc(), "indices {} and updates {} do not fit {}", str(index), str(updates), str(x));
+    return error(Code::shape, loc(), "indices {} and updates {} do not fit {}", str(index),
+                 str(updates), str(x));
   }
   return std::vector<Type>{Type(x.dtype, x.shape)};
 }
@@ -131,8 +138,8 @@ Result<Ok> ScatterElements::lower(Lowering& l) const {
   strides[a] = 0;
   QC_TRY(fill_params(p.dims, l.in_dims(1), 1, loc()));
   QC_TRY(fill_params(p.ys, strides, 0, loc()));
-  l.call(kernel("qk_scatter_elements_", l.in_type(0).dtype, reduction), p, {l.in(0), l.in(1), l.in(2)},
-         {l.out()}, {.in_place = {{0, 0}}, .macs = 0});
+  l.call(kernel("qk_scatter_elements_", l.in_type(0).dtype, reduction), p,
+         {l.in(0), l.in(1), l.in(2)}, {l.out()}, {.in_place = {{0, 0}}, .macs = 0});
   return Ok{};
 }
 
@@ -157,9 +164,12 @@ Result<std::vector<Type>> ScatterNd::infer() const {
   expected.insert(expected.end(), x.shape.begin() + depth, x.shape.end());
   bool fits = expected.size() == updates.shape.size();
   for (size_t i = 0; fits && i < expected.size(); ++i) {
-    fits = !(expected[i].is_static() && updates.shape[i].is_static()) || expected[i] == updates.shape[i];
+    fits = !(expected[i].is_static() && updates.shape[i].is_static()) ||
+           expected[i] == updates.shape[i];
   }
-  if (!fits) return error(Code::shape, loc(), "updates are {}, expected {}", str(updates.shape), str(expected));
+  if (!fits)
+    return error(Code::shape, loc(), "updates are {}, expected {}", str(updates.shape),
+                 str(expected));
   return std::vector<Type>{Type(x.dtype, x.shape)};
 }
 
@@ -173,7 +183,8 @@ Result<Ok> ScatterNd::eval(EvalContext& c) const {
     int64_t at = 0;
     bool inside = true;
     for (int64_t d = 0; d < depth; ++d) {
-      const int64_t size = y.shape()[static_cast<size_t>(d)], i = place(index.as_int(r * depth + d), size);
+      const int64_t size = y.shape()[static_cast<size_t>(d)],
+                    i = place(index.as_int(r * depth + d), size);
       inside = inside && i >= 0;
       at = at * size + i;
     }
@@ -212,8 +223,8 @@ namespace {
 Result<Ok> lower_overwrite(Lowering& l, const Strided& copy) {
   const DType dtype = l.in_type(0).dtype;
   const Ints strides = strides_of(l.in_type(0));
-  QC_TRY(call_strided(l, {static_dims(l.in_type(0).shape), strides, strides_of(l.out_type())}, dtype,
-                      l.in(0), l.out()));
+  QC_TRY(call_strided(l, {static_dims(l.in_type(0).shape), strides, strides_of(l.out_type())},
+                      dtype, l.in(0), l.out()));
   return call_strided(l, copy, dtype, l.in(1), l.out());
 }
 
@@ -230,7 +241,8 @@ Strided part(const Dims& start, const Dims& step, const Ints& dims, const Ints& 
 
 Result<std::vector<Type>> SliceScatter::infer() const {
   const Type &x = input_type(0), &source = input_type(1);
-  if (source.dtype != x.dtype) return error(Code::type, loc(), "writes {} into {}", str(source), str(x));
+  if (source.dtype != x.dtype)
+    return error(Code::type, loc(), "writes {} into {}", str(source), str(x));
   QC_TRY(check_box(x.shape, start, source.shape, step, loc()));
   return std::vector<Type>{moved(x, x.shape)};
 }
@@ -238,14 +250,17 @@ Result<std::vector<Type>> SliceScatter::infer() const {
 Result<Ok> SliceScatter::eval(EvalContext& c) const {
   const Tensor& source = c.in(1);
   Tensor y = c.in(0);
-  move_elements(part(start, step, source.shape(), strides_of(source.shape()), strides_of(y.shape())), source, y);
+  move_elements(
+      part(start, step, source.shape(), strides_of(source.shape()), strides_of(y.shape())), source,
+      y);
   c.set_out(0, std::move(y));
   return Ok{};
 }
 
 Result<Ok> SliceScatter::lower(Lowering& l) const {
   const Type& source = l.in_type(1);
-  return lower_overwrite(l, part(start, step, static_dims(source.shape), strides_of(source), strides_of(l.out_type())));
+  return lower_overwrite(l, part(start, step, static_dims(source.shape), strides_of(source),
+                                 strides_of(l.out_type())));
 }
 
 const OpInfo StridedScatter::kInfo = {
@@ -259,18 +274,22 @@ const OpInfo StridedScatter::kInfo = {
 Result<std::vector<Type>> StridedScatter::infer() const {
   const Type &x = input_type(0), &source = input_type(1);
   if (source.dtype != x.dtype || stride.size() != source.shape.size()) {
-    return error(Code::shape, loc(), "writes {} with {} strides into {}", str(source), stride.size(), str(x));
+    return error(Code::shape, loc(), "writes {} with {} strides into {}", str(source),
+                 stride.size(), str(x));
   }
   const Dim total = product(x.shape);
-  const bool empty = std::find(source.shape.begin(), source.shape.end(), Dim(0)) != source.shape.end();
-  if (!empty && total.is_static() && all_static(source.shape) && all_static(stride) && offset.is_static()) {
+  const bool empty =
+      std::find(source.shape.begin(), source.shape.end(), Dim(0)) != source.shape.end();
+  if (!empty && total.is_static() && all_static(source.shape) && all_static(stride) &&
+      offset.is_static()) {
     __int128 low = offset.value(), high = low;
     for (size_t i = 0; i < stride.size(); ++i) {
       const __int128 reach = static_cast<__int128>(source.shape[i].value() - 1) * stride[i].value();
       (reach < 0 ? low : high) += reach;
     }
     if (low < 0 || high >= total.value()) {
-      return error(Code::shape, loc(), "strides {} leave the {} elements of the operand", str(stride), total.value());
+      return error(Code::shape, loc(), "strides {} leave the {} elements of the operand",
+                   str(stride), total.value());
     }
   }
   return std::vector<Type>{Type(x.dtype, x.shape)};
@@ -279,7 +298,9 @@ Result<std::vector<Type>> StridedScatter::infer() const {
 Result<Ok> StridedScatter::eval(EvalContext& c) const {
   const Tensor& source = c.in(1);
   Tensor y = c.in(0);
-  move_elements({source.shape(), strides_of(source.shape()), static_dims(stride), 0, offset.value()}, source, y);
+  move_elements(
+      {source.shape(), strides_of(source.shape()), static_dims(stride), 0, offset.value()}, source,
+      y);
   c.set_out(0, std::move(y));
   return Ok{};
 }

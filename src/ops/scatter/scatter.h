@@ -1,5 +1,6 @@
-// Ops that write into a copy of their first operand. A negative index counts from the end; an update
-// whose index is still outside its axis is dropped, in the interpreter and in generated code.
+// Ops that write into a copy of their first operand. A negative index counts from the end; an
+// update whose index is still outside its axis is dropped, in the interpreter and in generated
+// code.
 #pragma once
 
 #include "ir/node.h"

@@ -25,7 +25,8 @@ Result<Values> split(const Import& m, Value* x, int64_t axis, const Dims& sizes)
   Dim at(0);
   Values out;
   for (const Dim& size : sizes) {
-    if (size.is_static() && size.value() < 0) return m.fail(Code::attribute, "a part has size {}", size.value());
+    if (size.is_static() && size.value() < 0)
+      return m.fail(Code::attribute, "a part has size {}", size.value());
     QC_ASSIGN(Value * part, take(m, x, axis, {at, size, Dim(1)}));
     out.push_back(part);
     at = at + size;
@@ -46,21 +47,23 @@ Result<Dims> even_parts(const Import& m, const Dim& extent, const Dim& size) {
   }
   const int64_t total = extent.value(), part = size.value();
   if (part <= 0 && total > 0) return m.fail(Code::attribute, "parts have size {}", part);
-  if (part > 0 && total / part > 65536) return m.fail(Code::limit, "cuts into {} parts", total / part);
+  if (part > 0 && total / part > 65536)
+    return m.fail(Code::limit, "cuts into {} parts", total / part);
   Dims out;
   for (int64_t at = 0; at < total; at += part) out.push_back(Dim(std::min(part, total - at)));
   if (out.empty()) out.push_back(Dim(0));
   return out;
 }
 
-Result<Values> onnx_slice_ranges(const Import& m, const Dims& starts, const Dims& ends,
-                                 Ints axes, Ints steps) {
+Result<Values> onnx_slice_ranges(const Import& m, const Dims& starts, const Dims& ends, Ints axes,
+                                 Ints steps) {
   Value* x = m.in(0);
   if (axes.empty()) {
     for (size_t i = 0; i < starts.size(); ++i) axes.push_back(static_cast<int64_t>(i));
   }
   if (steps.empty()) steps.assign(starts.size(), 1);
-  if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size()) {
+  if (ends.size() != starts.size() || axes.size() != starts.size() ||
+      steps.size() != starts.size()) {
     return m.fail(Code::attribute, "{} starts, {} ends, {} axes and {} steps", starts.size(),
                   ends.size(), axes.size(), steps.size());
   }
@@ -108,7 +111,8 @@ Result<Values> onnx_split(Import& m) {
   if (!sizes.empty()) return split(m, x, axis, to_dims(sizes));
   QC_ASSIGN(int64_t parts, m.i("num_outputs", static_cast<int64_t>(m.node().outputs)));
   if (parts <= 0 || parts > 65536) return m.fail(Code::attribute, "splits into {} parts", parts);
-  if (!extent.is_static()) return split(m, x, axis, Dims(static_cast<size_t>(parts), floordiv(extent, parts)));
+  if (!extent.is_static())
+    return split(m, x, axis, Dims(static_cast<size_t>(parts), floordiv(extent, parts)));
   QC_ASSIGN(Dims even, even_parts(m, extent, max(ceildiv(extent, parts), Dim(1))));
   even.resize(static_cast<size_t>(parts), Dim(0));
   return split(m, x, axis, even);
@@ -217,8 +221,10 @@ Result<Values> aten_tensor_split(Import& m) {
 
 Result<Values> aten_unbind(Import& m) {
   QC_ASSIGN(AxisOf a, self_axis(m));
-  if (!a.extent.is_static()) return m.fail(Code::dim, "unbind of an axis of unknown size {}", a.extent.str());
-  if (a.extent.value() > 65536) return m.fail(Code::limit, "unbind of an axis of size {}", a.extent.value());
+  if (!a.extent.is_static())
+    return m.fail(Code::dim, "unbind of an axis of unknown size {}", a.extent.str());
+  if (a.extent.value() > 65536)
+    return m.fail(Code::limit, "unbind of an axis of size {}", a.extent.value());
   Values out;
   for (int64_t i = 0; i < a.extent.value(); ++i) {
     QC_ASSIGN(Value * part, select(m, a.x, a.axis, {Dim(i), Dim(1), Dim(1)}));
@@ -333,8 +339,9 @@ Result<Values> aten_diagonal(Import& m) {
   }
   size.push_back(length);
   stride.push_back(step);
-  return single(m.emit("as_strided", {x}, {{"size", size}, {"stride", stride},
-                                           {"offset", length == Dim(0) ? Dim(0) : start}}));
+  return single(
+      m.emit("as_strided", {x},
+             {{"size", size}, {"stride", stride}, {"offset", length == Dim(0) ? Dim(0) : start}}));
 }
 
 /// Overlapping windows of `size` elements every `step` along one axis, as a new last axis.
@@ -369,7 +376,8 @@ Result<Values> aten_as_strided(Import& m) {
   if (stride == row_strides(size) && offset == Dim(0) && product(size) == product(x->shape())) {
     return single(reshaped(m, x, size));
   }
-  return single(m.emit("as_strided", {x}, {{"size", size}, {"stride", stride}, {"offset", offset}}));
+  return single(
+      m.emit("as_strided", {x}, {{"size", size}, {"stride", stride}, {"offset", offset}}));
 }
 
 constexpr ImportRow kRows[] = {

@@ -78,8 +78,9 @@ class AsStrided final : public ViewNode<AsStrided> {
         if (size[i].value() < 0) low = -1;
       }
       if (low < 0 || high >= total.value()) {
-        return error(Code::shape, loc(), "sizes {} with strides {} leave the {} elements of the operand",
-                     str(size), str(stride), total.value());
+        return error(Code::shape, loc(),
+                     "sizes {} with strides {} leave the {} elements of the operand", str(size),
+                     str(stride), total.value());
       }
     }
     return std::vector<Type>{moved(x, size)};

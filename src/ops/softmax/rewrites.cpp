@@ -38,7 +38,8 @@ bool is_zero(const Value& value) {
 Result<Value*> softmax_with(Graph& graph, const Match& m, const char* zero) {
   if (!is_zero(*m.value("zero"))) return static_cast<Value*>(nullptr);
   const int64_t axis = attribute<int64_t>(*m.node("softmax"), "axis");
-  return graph.emit("softmax", {m.value("x")}, {{"axis", axis}, {"zero", std::string(zero)}}, m.loc(), m.root());
+  return graph.emit("softmax", {m.value("x")}, {{"axis", axis}, {"zero", std::string(zero)}},
+                    m.loc(), m.root());
 }
 
 /// where(not any(x != -inf), 0, softmax(x)): the reduction must run along the softmax's axis.
@@ -65,9 +66,13 @@ std::span<const Rewrite> softmax_rewrites() {
   const P finite = not_of(P::op("eq", {P::any("x"), P::constant("bound")}));
   static const std::vector<Rewrite> rewrites = {
       {"softmax_masked_rows",
-       P::op("where", {not_of(P::op("reduce_any", {finite}, "any")), zero, plain_softmax(P::any("x"))}), masked_rows},
+       P::op("where",
+             {not_of(P::op("reduce_any", {finite}, "any")), zero, plain_softmax(P::any("x"))}),
+       masked_rows},
       {"softmax_nan_rows",
-       P::op("where", {P::op("isnan", {plain_softmax(P::any("x"))}), zero, plain_softmax(P::any("x"))}), nan_rows},
+       P::op("where",
+             {P::op("isnan", {plain_softmax(P::any("x"))}), zero, plain_softmax(P::any("x"))}),
+       nan_rows},
   };
   return rewrites;
 }

@@ -1,7 +1,8 @@
+#include "kernels/c/softmax/softmax.h"
+
 #include <algorithm>
 
 #include "interp/eval.h"
-#include "kernels/c/softmax/softmax.h"
 #include "kernels/numerics/reduce.h"
 #include "kernels/numerics/scalar_ops.h"
 #include "ops/common/axis.h"
@@ -23,17 +24,17 @@ const OpInfo kLogSoftmax = {
     .summary = "logarithm of the softmax along an axis",
 };
 
-#define QC_SOFTMAX_ROW(T, t)                                                          \
-  void softmax_row(std::vector<T>& x, bool log, int zero) {                           \
-    const auto n = std::ssize(x);                                                     \
-    const T max = qn_row_max_##t(x.data(), n, 1);                                     \
-    std::vector<T> e(x.size());                                                       \
-    for (size_t i = 0; i < x.size(); ++i) e[i] = qn_exp_##t(x[i] - max);              \
-    const T sum = qn_sum_##t(e.data(), n, 1), log_sum = qn_log_##t(sum);              \
-    if ((zero == 1 && max == -QN_INF_F64) || (zero == 2 && sum != sum)) {             \
-      std::fill(x.begin(), x.end(), T{0});                                            \
-      return;                                                                         \
-    }                                                                                 \
+#define QC_SOFTMAX_ROW(T, t)                                                                \
+  void softmax_row(std::vector<T>& x, bool log, int zero) {                                 \
+    const auto n = std::ssize(x);                                                           \
+    const T max = qn_row_max_##t(x.data(), n, 1);                                           \
+    std::vector<T> e(x.size());                                                             \
+    for (size_t i = 0; i < x.size(); ++i) e[i] = qn_exp_##t(x[i] - max);                    \
+    const T sum = qn_sum_##t(e.data(), n, 1), log_sum = qn_log_##t(sum);                    \
+    if ((zero == 1 && max == -QN_INF_F64) || (zero == 2 && sum != sum)) {                   \
+      std::fill(x.begin(), x.end(), T{0});                                                  \
+      return;                                                                               \
+    }                                                                                       \
     for (size_t i = 0; i < x.size(); ++i) x[i] = log ? (x[i] - max) - log_sum : e[i] / sum; \
   }
 QC_SOFTMAX_ROW(float, f32)
@@ -47,7 +48,8 @@ class Softmax final : public OpNode<Softmax> {
  public:
   explicit Softmax(bool log) : log_(log) {}
   int64_t axis = -1;
-  /// Rows without a softmax that become zeros: "none", "masked" (all -inf) or "nan" (any NaN result).
+  /// Rows without a softmax that become zeros: "none", "masked" (all -inf) or "nan" (any NaN
+  /// result).
   std::string zero = "none";
 
   const OpInfo& info() const override { return log_ ? kLogSoftmax : kSoftmax; }
@@ -80,9 +82,11 @@ class Softmax final : public OpNode<Softmax> {
       if constexpr (std::is_floating_point_v<T>) {
         std::vector<T> row(static_cast<size_t>(view.n));
         view.for_each_row([&](int64_t start) {
-          for (int64_t k = 0; k < view.n; ++k) row[static_cast<size_t>(k)] = E::load(x, start + k * view.inner);
+          for (int64_t k = 0; k < view.n; ++k)
+            row[static_cast<size_t>(k)] = E::load(x, start + k * view.inner);
           softmax_row(row, log_, zero_mode());
-          for (int64_t k = 0; k < view.n; ++k) E::store(c.out(0), start + k * view.inner, row[static_cast<size_t>(k)]);
+          for (int64_t k = 0; k < view.n; ++k)
+            E::store(c.out(0), start + k * view.inner, row[static_cast<size_t>(k)]);
         });
       }
     });
@@ -97,7 +101,8 @@ class Softmax final : public OpNode<Softmax> {
                                    static_cast<int32_t>(view.inner), zero_mode()};
     CallInfo info;
     if (!log_) info.in_place = {{0, 0}};
-    const std::string kernel = (log_ ? "qk_log_softmax_" : "qk_softmax_") + std::string(name(x.dtype));
+    const std::string kernel =
+        (log_ ? "qk_log_softmax_" : "qk_softmax_") + std::string(name(x.dtype));
     l.call(kernel, params, {l.in(0)}, {l.out()}, info);
     return Ok{};
   }
@@ -126,14 +131,17 @@ Result<Values> with_onnx_axis(const Import& m, F&& body) {
 
 template <OpName kName>
 Result<Values> onnx_softmax(Import& m) {
-  return with_onnx_axis(m, [&](Value* x, int64_t axis) { return m.emit(kName.text, {x}, {{"axis", axis}}); });
+  return with_onnx_axis(m, [&](Value* x, int64_t axis) {
+    return m.emit(kName.text, {x}, {{"axis", axis}});
+  });
 }
 
 /// 1 at the first largest element of each row, else 0.
 Result<Values> onnx_hardmax(Import& m) {
   return with_onnx_axis(m, [&](Value* x, int64_t axis) -> Result<Value*> {
     const Dim& n = x->shape()[static_cast<size_t>(axis)];
-    if (!n.is_static()) return m.fail(Code::dim, "axis {} has a symbolic size; bind it with --dim", axis);
+    if (!n.is_static())
+      return m.fail(Code::dim, "axis {} has a symbolic size; bind it with --dim", axis);
     QC_TRY(checked_bytes(DType::i64, Ints{n.value()}));
     Ints shape(static_cast<size_t>(x->rank() - axis), 1);
     shape[0] = n.value();

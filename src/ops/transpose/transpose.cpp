@@ -21,7 +21,8 @@ class Transpose final : public ViewNode<Transpose>, public IsTranspose {
     Ints sorted = perm;
     std::sort(sorted.begin(), sorted.end());
     bool valid = static_cast<int64_t>(perm.size()) == x.rank();
-    for (size_t i = 0; valid && i < sorted.size(); ++i) valid = sorted[i] == static_cast<int64_t>(i);
+    for (size_t i = 0; valid && i < sorted.size(); ++i)
+      valid = sorted[i] == static_cast<int64_t>(i);
     if (!valid) {
       return error(Code::attribute, loc(), "perm {} is not an order of the axes of {}",
                    str(AttrValue(perm)), str(x));
@@ -126,7 +127,8 @@ Result<Values> aten_numpy_t(Import& m) {
 /// mT, mH and adjoint of real tensors.
 Result<Values> aten_matrix_t(Import& m) {
   QC_ASSIGN(Value * x, m.tensor("self"));
-  if (x->rank() < 2) return m.fail(Code::shape, "matrix transpose of a tensor of rank {}", x->rank());
+  if (x->rank() < 2)
+    return m.fail(Code::shape, "matrix transpose of a tensor of rank {}", x->rank());
   return swapped(m, x, -2, -1);
 }
 

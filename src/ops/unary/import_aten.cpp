@@ -39,7 +39,8 @@ Result<Values> aten_test(Import& m) {
 
 Result<Values> aten_isfinite(Import& m) {
   QC_ASSIGN(Value * x, m.tensor("self"));
-  return one(m.emit(is_float(x->dtype()) ? "isfinite" : "eq", is_float(x->dtype()) ? Values{x} : Values{x, x}));
+  return one(m.emit(is_float(x->dtype()) ? "isfinite" : "eq",
+                    is_float(x->dtype()) ? Values{x} : Values{x, x}));
 }
 
 Result<Values> aten_signbit(Import& m) {
@@ -144,7 +145,8 @@ Result<Values> aten_glu(Import& m) {
     Dims start(x->shape().size(), 0), extent = x->shape();
     start[static_cast<size_t>(axis)] = from;
     extent[static_cast<size_t>(axis)] = half;
-    return m.emit("slice", {x}, {{"start", start}, {"size", extent}, {"step", Dims(start.size(), 1)}});
+    return m.emit("slice", {x},
+                  {{"start", start}, {"size", extent}, {"step", Dims(start.size(), 1)}});
   };
   QC_ASSIGN(Value * first, part(Dim(0)));
   QC_ASSIGN(Value * second, part(half));
@@ -157,7 +159,8 @@ Result<Values> aten_round_decimals(Import& m) {
   QC_ASSIGN(Value * x, m.tensor("self"));
   QC_ASSIGN(const int64_t decimals, m.i("decimals", 0));
   if (!is_float(x->dtype())) return Values{x};
-  Value* const scale = m.scalar(std::pow(10.0, static_cast<double>(std::abs(decimals))), x->dtype());
+  Value* const scale =
+      m.scalar(std::pow(10.0, static_cast<double>(std::abs(decimals))), x->dtype());
   QC_ASSIGN(x, m.emit(decimals < 0 ? "div" : "mul", {x, scale}));
   QC_ASSIGN(x, m.emit("round", {x}));
   return one(m.emit(decimals < 0 ? "mul" : "div", {x, scale}));
@@ -172,8 +175,8 @@ Result<Values> aten_logit(Import& m) {
 Result<Values> aten_nan_to_num(Import& m) {
   QC_ASSIGN(Value * x, m.tensor("self"));
   if (!is_float(x->dtype())) return Values{x};
-  const double top = x->dtype() == DType::f64   ? 1.7976931348623157e308
-                     : x->dtype() == DType::f16 ? 65504.0
+  const double top = x->dtype() == DType::f64    ? 1.7976931348623157e308
+                     : x->dtype() == DType::f16  ? 65504.0
                      : x->dtype() == DType::bf16 ? 3.3895313892515355e38
                                                  : 3.4028234663852886e38;
   QC_ASSIGN(const double nan, m.f("nan", 0));

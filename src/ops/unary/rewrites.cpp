@@ -17,14 +17,16 @@ P unary(const char* op, P a) { return P::op(op, {std::move(a)}); }
 P times(P a, double value) { return P::either({mul(a, number(value)), div(a, number(1 / value))}); }
 /// x * factor * 0.5 in every order.
 P half_of(P factor) {
-  return P::either({times(mul(x(), factor), 0.5), mul(times(x(), 0.5), factor), mul(x(), times(factor, 0.5))});
+  return P::either(
+      {times(mul(x(), factor), 0.5), mul(times(x(), 0.5), factor), mul(x(), times(factor, 0.5))});
 }
 
 P erf_part() { return add(unary("erf", times(x(), 0.7071067811865476)), number(1)); }
 
 P cube() { return P::either({P::op("pow", {x(), number(3)}), mul(mul(x(), x()), x())}); }
 P tanh_part() {
-  return add(unary("tanh", times(add(x(), times(cube(), 0.044715)), 0.7978845608028654)), number(1));
+  return add(unary("tanh", times(add(x(), times(cube(), 0.044715)), 0.7978845608028654)),
+             number(1));
 }
 
 P relu6_of_x_plus_3() {
@@ -39,10 +41,12 @@ P relu6_of_x_plus_3() {
 
 template <int Op>
 Result<Value*> one_op(Graph& graph, const Match& m) {
-  constexpr const char* kNames[] = {"silu", "gelu_quick", "gelu", "gelu_tanh", "hardswish", "mish", "rsqrt"};
+  constexpr const char* kNames[] = {"silu",      "gelu_quick", "gelu", "gelu_tanh",
+                                    "hardswish", "mish",       "rsqrt"};
   Value* x = m.value("x");
   // A constant of higher rank may have given the result another shape.
-  if (!(x->type() == m.root()->output()->type()) || !is_float(x->dtype())) return static_cast<Value*>(nullptr);
+  if (!(x->type() == m.root()->output()->type()) || !is_float(x->dtype()))
+    return static_cast<Value*>(nullptr);
   return graph.emit(kNames[Op], {x}, {}, m.loc(), m.root());
 }
 
@@ -54,10 +58,14 @@ std::span<const Rewrite> unary_rewrites() {
       {"gelu_quick", mul(x(), unary("sigmoid", times(x(), 1.702))), one_op<1>},
       {"gelu", half_of(erf_part()), one_op<2>},
       {"gelu_tanh", half_of(tanh_part()), one_op<3>},
-      {"hardswish", P::either({times(mul(x(), relu6_of_x_plus_3()), 1.0 / 6), mul(x(), times(relu6_of_x_plus_3(), 1.0 / 6))}),
+      {"hardswish",
+       P::either({times(mul(x(), relu6_of_x_plus_3()), 1.0 / 6),
+                  mul(x(), times(relu6_of_x_plus_3(), 1.0 / 6))}),
        one_op<4>},
       {"mish", mul(x(), unary("tanh", unary("softplus", x()))), one_op<5>},
-      {"rsqrt", P::either({unary("reciprocal", unary("sqrt", x())), div(number(1), unary("sqrt", x()))}), one_op<6>},
+      {"rsqrt",
+       P::either({unary("reciprocal", unary("sqrt", x())), div(number(1), unary("sqrt", x()))}),
+       one_op<6>},
   };
   return rewrites;
 }

@@ -15,10 +15,11 @@ namespace {
 
 constexpr UnaryFunction kUnaryFunctions[] = {
 #define QN_UNARY_F(op) {.name = #op, .f32 = qn_##op##_f32, .f64 = qn_##op##_f64},
-#define QC_INT_FUNCTIONS(op)                                                               \
-  .i8 = qn_##op##_i8, .i16 = qn_##op##_i16, .i32 = qn_##op##_i32, .i64 = qn_##op##_i64,    \
+#define QC_INT_FUNCTIONS(op)                                                            \
+  .i8 = qn_##op##_i8, .i16 = qn_##op##_i16, .i32 = qn_##op##_i32, .i64 = qn_##op##_i64, \
   .u8 = qn_##op##_u8, .u16 = qn_##op##_u16, .u32 = qn_##op##_u32, .u64 = qn_##op##_u64
-#define QN_UNARY(op) {.name = #op, .f32 = qn_##op##_f32, .f64 = qn_##op##_f64, QC_INT_FUNCTIONS(op)},
+#define QN_UNARY(op) \
+  {.name = #op, .f32 = qn_##op##_f32, .f64 = qn_##op##_f64, QC_INT_FUNCTIONS(op)},
 #define QN_UNARY_I(op) {.name = #op, QC_INT_FUNCTIONS(op)},
 #define QN_UNARY_P(op, p, q) \
   {.name = #op, .scaled_f32 = qn_##op##_f32, .scaled_f64 = qn_##op##_f64, .a = #p, .b = #q},
@@ -69,16 +70,26 @@ const std::deque<UnaryOp>& unary_ops() {
 
 template <class T>
 auto function_of(const UnaryFunction& f) {
-  if constexpr (std::is_same_v<T, float>) return f.f32;
-  else if constexpr (std::is_same_v<T, double>) return f.f64;
-  else if constexpr (std::is_same_v<T, int8_t>) return f.i8;
-  else if constexpr (std::is_same_v<T, int16_t>) return f.i16;
-  else if constexpr (std::is_same_v<T, int32_t>) return f.i32;
-  else if constexpr (std::is_same_v<T, int64_t>) return f.i64;
-  else if constexpr (std::is_same_v<T, uint8_t>) return f.u8;
-  else if constexpr (std::is_same_v<T, uint16_t>) return f.u16;
-  else if constexpr (std::is_same_v<T, uint32_t>) return f.u32;
-  else return f.u64;
+  if constexpr (std::is_same_v<T, float>)
+    return f.f32;
+  else if constexpr (std::is_same_v<T, double>)
+    return f.f64;
+  else if constexpr (std::is_same_v<T, int8_t>)
+    return f.i8;
+  else if constexpr (std::is_same_v<T, int16_t>)
+    return f.i16;
+  else if constexpr (std::is_same_v<T, int32_t>)
+    return f.i32;
+  else if constexpr (std::is_same_v<T, int64_t>)
+    return f.i64;
+  else if constexpr (std::is_same_v<T, uint8_t>)
+    return f.u8;
+  else if constexpr (std::is_same_v<T, uint16_t>)
+    return f.u16;
+  else if constexpr (std::is_same_v<T, uint32_t>)
+    return f.u32;
+  else
+    return f.u64;
 }
 
 bool takes(const UnaryFunction& f, DType dtype) {
@@ -125,13 +136,23 @@ Result<Ok> Unary::eval(EvalContext& c) const {
     if constexpr (std::is_floating_point_v<T>) {
       constexpr bool is_f32 = std::is_same_v<T, float>;
       if (f.is_scaled()) {
-        const auto fn = [&] { if constexpr (is_f32) return f.scaled_f32; else return f.scaled_f64; }();
+        const auto fn = [&] {
+          if constexpr (is_f32)
+            return f.scaled_f32;
+          else
+            return f.scaled_f64;
+        }();
         const T p = static_cast<float>(a), q = static_cast<float>(b);
         for (int64_t i = 0; i < n; ++i) E::store(y, i, fn(E::load(x, i), p, q));
         return;
       }
       if (f.is_test()) {
-        const auto fn = [&] { if constexpr (is_f32) return f.test_f32; else return f.test_f64; }();
+        const auto fn = [&] {
+          if constexpr (is_f32)
+            return f.test_f32;
+          else
+            return f.test_f64;
+        }();
         uint8_t* out = y.mutable_data<uint8_t>();
         for (int64_t i = 0; i < n; ++i) out[i] = fn(E::load(x, i)) != 0;
         return;

@@ -1,5 +1,5 @@
-// Weight normalisation: a direction scaled to a given length along every axis but one. It is made of
-// other ops, and folds away where both operands are constant.
+// Weight normalisation: a direction scaled to a given length along every axis but one. It is made
+// of other ops, and folds away where both operands are constant.
 #include "ops/common/registration.h"
 
 namespace qc {

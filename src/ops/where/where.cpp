@@ -1,7 +1,8 @@
+#include "kernels/c/where/where.h"
+
 #include <cstring>
 
 #include "interp/eval.h"
-#include "kernels/c/where/where.h"
 #include "ops/common/broadcast.h"
 #include "ops/common/importing.h"
 #include "ops/common/registration.h"
@@ -77,8 +78,8 @@ class Where final : public OpNode<Where> {
     QC_TRY(fill_loops(plan, loc(), params.rank, params.dims, strides));
     const DType type = l.out_type().dtype;
     const bool plain_float = type == DType::f32 || type == DType::f64;
-    const std::string kernel =
-        plain_float ? "qk_where_" + std::string(name(type)) : "qk_where_u" + std::to_string(8 * bytes(type));
+    const std::string kernel = plain_float ? "qk_where_" + std::string(name(type))
+                                           : "qk_where_u" + std::to_string(8 * bytes(type));
     CallInfo info;
     for (int i = 1; i < 3; ++i) {
       if (plan.is_flat(static_cast<size_t>(i))) info.in_place.push_back({i, 0});
