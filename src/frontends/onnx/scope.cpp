@@ -48,6 +48,10 @@ const std::vector<Value*>* Scope::sequence(std::string_view name) const {
 
 Result<Value*> Scope::constant(const TensorProto& tensor) {
   QC_ASSIGN(const TensorReader::Storage storage, reader_->locate(tensor));
+  if (storage.owner && storage.owner != file_) {
+    file_ = storage.owner;
+    graph_.pool().add_file(file_);
+  }
   std::string name(tensor.name);
   if (!storage.borrowable && storage.size >= kLazyBytes) {
     auto make = [reader = reader_, tensor] { return reader->read(tensor); };

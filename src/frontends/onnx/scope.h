@@ -57,6 +57,7 @@ class Scope {
   Graph& graph_;
   std::shared_ptr<TensorReader> reader_;
   Scope* parent_;
+  std::shared_ptr<const MappedFile> file_;  // the one the pool was last told of
   std::unordered_map<std::string_view, Value*> values_;
   std::unordered_map<std::string_view, std::vector<Value*>> sequences_;
   std::unordered_map<std::string_view, const TensorProto*> dense_;
