@@ -8,6 +8,7 @@
 #include "driver/arrays.h"
 #include "driver/compile.h"
 #include "driver/load.h"
+#include "interp/interpreter.h"
 #include "program/liveness.h"
 #include "program/parse.h"
 #include "program/run.h"
@@ -70,7 +71,10 @@ class Networks : public testing::TestWithParam<std::string> {
     auto inputs = match_inputs(*graph_, *arrays);
     ASSERT_TRUE(inputs.ok()) << render(inputs.diag());
     inputs_ = std::move(*inputs);
+    auto bindings = bindings_for(*graph_, inputs_);
+    ASSERT_TRUE(bindings.ok()) << render(bindings.diag());
     Options options;
+    options.dims = {bindings->begin(), bindings->end()};
     options.verify = true;
     auto contract = make_contract(*graph_, options);
     ASSERT_TRUE(contract.ok()) << render(contract.diag());
