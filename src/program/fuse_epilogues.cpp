@@ -3,6 +3,7 @@
 #include <cstring>
 #include <limits>
 
+#include "kernels/c/binary/binary.h"
 #include "kernels/c/clamp/clamp.h"
 #include "kernels/c/elementwise.h"
 #include "kernels/kernels.h"
@@ -11,7 +12,9 @@ namespace qc {
 namespace {
 
 constexpr std::string_view kAdd = "qk_binary_add_f32";
+constexpr std::string_view kAddClamp = "qk_binary_add_clamp_f32";
 constexpr std::string_view kClamp = "qk_clamp_f32";
+constexpr float kNoLimit = std::numeric_limits<float>::infinity();
 
 /// Index of the words rlo, rhi; -1 when the kernel takes no residual.
 int residual_limits(const qk_entry& kernel) {
@@ -37,7 +40,9 @@ class Fuser {
       if (limits < 0 || p_.steps[t].in.back().buffer >= 0) continue;
       const int add = only_reader(p_.steps[t].out[0]);
       View residual;
-      if (add < 0 || !is_flat_add(p_.steps[static_cast<size_t>(add)], p_.steps[t].out[0], residual))
+      float lo = -kNoLimit, hi = kNoLimit;
+      if (add < 0 ||
+          !is_flat_add(p_.steps[static_cast<size_t>(add)], p_.steps[t].out[0], residual, lo, hi))
         continue;
       // The call moves to the place of the addition, where the residual is ready.
       Step fused = p_.steps[t];
@@ -45,10 +50,8 @@ class Fuser {
       fused.in.back() = residual;
       fused.out = sum.out;
       fused.loc = join(fused.loc, sum.loc);
-      float lo = -std::numeric_limits<float>::infinity(),
-            hi = std::numeric_limits<float>::infinity();
       drop[t] = true;
-      if (const int clamp = only_reader(sum.out[0]);
+      if (const int clamp = sum.kernel == kAdd ? only_reader(sum.out[0]) : -1;
           clamp >= 0 && is_clamp(p_.steps[static_cast<size_t>(clamp)], sum.out[0], lo, hi)) {
         fused.out = p_.steps[static_cast<size_t>(clamp)].out;
         fused.loc = join(fused.loc, p_.steps[static_cast<size_t>(clamp)].loc);
@@ -91,10 +94,16 @@ class Fuser {
     return p_.buffers[static_cast<size_t>(a.buffer)].bytes ==
            p_.buffers[static_cast<size_t>(b.buffer)].bytes;
   }
-  bool is_flat_add(const Step& s, View value, View& residual) const {
-    if (s.kind != Step::Kind::call || s.kernel != kAdd) return false;
-    qk_broadcast2_params params;
-    std::memcpy(&params, s.params.data(), sizeof params);
+  /// Whether `s` adds a residual of equal size to `value`, limited to [lo, hi].
+  bool is_flat_add(const Step& s, View value, View& residual, float& lo, float& hi) const {
+    if (s.kind != Step::Kind::call || (s.kernel != kAdd && s.kernel != kAddClamp)) return false;
+    qk_broadcast2_clamp_params params = {};
+    const bool limited = s.kernel == kAddClamp;
+    std::memcpy(&params, s.params.data(), limited ? sizeof params : sizeof(qk_broadcast2_params));
+    if (limited) {
+      lo = params.lo;
+      hi = params.hi;
+    }
     const int64_t bytes = p_.buffers[static_cast<size_t>(p_.resolve(value).buffer)].bytes;
     if (params.rank != 1 || params.a[0] != 1 || params.b[0] != 1 ||
         params.dims[0] * int64_t{4} != bytes)

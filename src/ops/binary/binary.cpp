@@ -1,5 +1,6 @@
 #include "ops/binary/binary.h"
 
+#include <cstring>
 #include <deque>
 
 #include "interp/eval.h"
@@ -46,6 +47,7 @@ const std::deque<BinaryOp>& binary_ops() {
       op.function = f;
       op.name = (f.is_logical() ? "logical_" : "") + std::string(f.name);
       op.summary = op.name + " of two operands, with broadcasting";
+      op.takes_limits = op.name == "add" || op.name == "sub" || op.name == "mul";
       op.info = {
           .name = op.name,
           .min_inputs = 2,
@@ -130,6 +132,10 @@ Result<std::vector<Type>> Binary::infer() const {
   if (!takes(op_->function, a.dtype)) {
     return error(Code::type, loc(), "{} of {} values", op(), name(a.dtype));
   }
+  if (!(lo <= hi)) return error(Code::attribute, loc(), "lower limit {} is above {}", lo, hi);
+  if (is_limited() && a.dtype != DType::f32) {
+    return error(Code::type, loc(), "limited {} of {} values, expected f32", op(), name(a.dtype));
+  }
   const Type* const operands[] = {&a, &b};
   QC_ASSIGN(Type y,
             broadcast_type(op_->function.is_compare() ? DType::boolean : a.dtype, operands, loc()));
@@ -155,7 +161,9 @@ Result<std::optional<ScaleShift>> Binary::scale_shift(Graph& graph, int64_t axis
   using Found = std::optional<ScaleShift>;
   const std::string_view f = op_->function.name;
   const bool adds = f == "add", subtracts = f == "sub", multiplies = f == "mul";
-  if (!(adds || subtracts || multiplies) || input_type(0).dtype != DType::f32) return Found{};
+  if (!(adds || subtracts || multiplies) || input_type(0).dtype != DType::f32 || is_limited()) {
+    return Found{};
+  }
   const size_t constant = input(1)->is_constant() || subtracts ? 1 : 0;
   ScaleShift out;
   out.x = input(1 - constant);
@@ -173,6 +181,14 @@ Result<std::optional<ScaleShift>> Binary::scale_shift(Graph& graph, int64_t axis
   return Found{out};
 }
 
+bool Binary::absorb_clamp(IsClamp::Limits limits) {
+  if (!op_->takes_limits || input_type(0).dtype != DType::f32) return false;
+  const IsClamp::Limits both = narrow({lo, hi}, limits);
+  lo = both.lo;
+  hi = both.hi;
+  return true;
+}
+
 Result<Ok> Binary::eval(EvalContext& c) const {
   const BinaryFunction& f = op_->function;
   const Tensor &a = c.in(0), &b = c.in(1);
@@ -185,6 +201,14 @@ Result<Ok> Binary::eval(EvalContext& c) const {
     uint8_t* out = y.mutable_data<uint8_t>();
     for_each_offset(
         plan, [&](int64_t i, const int64_t* at) { out[i] = f.boolean(pa[at[0]], pb[at[1]]); });
+    return Ok{};
+  }
+  if (is_limited()) {
+    const float lower = static_cast<float>(lo), upper = static_cast<float>(hi);
+    for_each_offset(plan, [&](int64_t i, const int64_t* at) {
+      const float v = f.f32.compute(a.data<float>()[at[0]], b.data<float>()[at[1]]);
+      y.mutable_data<float>()[i] = qn_clamp_f32(v, lower, upper);
+    });
     return Ok{};
   }
   return for_arithmetic_type(computed_as(a.dtype()), loc(), [&](auto type) {
@@ -207,13 +231,15 @@ Result<Ok> Binary::lower(Lowering& l) const {
   const BinaryFunction& f = op_->function;
   const Type* const operands[] = {&l.in_type(0), &l.in_type(1)};
   const BroadcastPlan plan = plan_broadcast(l.out_type(), operands);
-  qk_broadcast2_params params = {};
+  qk_broadcast2_clamp_params params = {};
   int32_t* const strides[] = {params.a, params.b};
   QC_TRY(fill_loops(plan, loc(), params.rank, params.dims, strides));
   std::string kernel = f.is_logical() || f.is_compare() ? "qk_compare_" : "qk_binary_";
   kernel += f.name;
   CallInfo info;
-  if (f.is_logical()) {
+  if (is_limited()) {
+    kernel += "_clamp_f32";
+  } else if (f.is_logical()) {
     kernel += "_bool";
   } else {
     QC_ASSIGN(const std::string suffix, arithmetic_suffix(computed_as(l.in_type(0).dtype), loc()));
@@ -222,7 +248,15 @@ Result<Ok> Binary::lower(Lowering& l) const {
   for (int i = 0; i < 2 && !f.is_compare(); ++i) {
     if (plan.is_flat(static_cast<size_t>(i))) info.in_place.push_back({i, 0});
   }
-  l.call(kernel, params, {l.in(0), l.in(1)}, {l.out()}, info);
+  if (is_limited()) {
+    params.lo = static_cast<float>(lo);
+    params.hi = static_cast<float>(hi);
+    l.call(kernel, params, {l.in(0), l.in(1)}, {l.out()}, info);
+  } else {
+    qk_broadcast2_params plain = {};
+    std::memcpy(&plain, &params, sizeof plain);  // the first members are the same
+    l.call(kernel, plain, {l.in(0), l.in(1)}, {l.out()}, info);
+  }
   return Ok{};
 }
 

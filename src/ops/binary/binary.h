@@ -37,22 +37,34 @@ struct BinaryOp {
   BinaryFunction function;
   OpInfo info;
   std::string name, summary;
+  bool takes_limits = false;  // add, sub, mul: the result may be limited to [lo, hi]
 };
 
 /// y = f(a, b) with NumPy broadcasting. Comparisons and logic give bool; eq and ne also take bool.
-class Binary final : public OpNode<Binary>, public IsScaleShift {
+/// The f32 result of add, sub and mul may be limited to [lo, hi].
+class Binary final : public OpNode<Binary>, public IsScaleShift, public AbsorbsClamp {
  public:
+  double lo = -kInf, hi = kInf;
+
   explicit Binary(const BinaryOp* op) : op_(op) {}
 
   const OpInfo& info() const override { return op_->info; }
+  void attrs(AttrVisitor& v) override {
+    if (!op_->takes_limits) return;
+    v("lo", lo, -kInf);
+    v("hi", hi, kInf);
+  }
   Result<std::vector<Type>> infer() const override;
   std::optional<Dims> contents() const override;
   /// Of x + c, x - c and x * c with a constant c.
   Result<std::optional<ScaleShift>> scale_shift(Graph& graph, int64_t axis) const override;
+  bool absorb_clamp(IsClamp::Limits limits) override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
 
  private:
+  bool is_limited() const { return lo != -kInf || hi != kInf; }
+
   const BinaryOp* op_;
 };
 
