@@ -36,6 +36,18 @@ class Small(torch.nn.Module):
         return torch.clamp(y + torch.tensor([1.0, 2.0, 3.0]), max=float("inf"))
 
 
+class Tiny(torch.nn.Module):
+    """As little as goes through every part of an archive: a weight, a constant, a symbolic size."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(7)
+        self.w = torch.nn.Parameter(torch.randn(2, 2))
+
+    def forward(self, x):
+        return torch.relu(x @ self.w) + torch.tensor([1.0, 2.0])
+
+
 def infix(node):
     """sympy srepr -> str, as old writers spelled sizes."""
     text = re.sub(r"Symbol\('(\w+)'[^)]*\)", r"\1", node)
@@ -98,17 +110,47 @@ def write_zip(path, members):
             archive.writestr(zipfile.ZipInfo(name, (2024, 1, 1, 0, 0, 0)), data)
 
 
+def bare(program):
+    """Takes paths of the writing machine out."""
+    for node in program.graph.nodes:
+        node.meta.pop("stack_trace", None)
+        node.meta.pop("from_node", None)
+    return program
+
+
+def plain(value):
+    """Lists of strings that only explain, as JSON has them, made empty."""
+    return {} if isinstance(value, dict) and "nn_module_stack" in value else value
+
+
+def write_tiny():
+    """Two archives small enough to damage every byte of: the newest layout and an old one."""
+    x = torch.ones(2, 2)
+    program = bare(torch.export.export(Tiny().eval(), (x,), dynamic_shapes={"x": {0: torch.export.Dim("n", max=4)}}))
+    buffer = io.BytesIO()
+    torch.export.save(program, buffer)
+    with zipfile.ZipFile(buffer) as archive:
+        root = archive.namelist()[0].split("/")[0]
+        members = {n.replace(root, "t", 1): archive.read(n) for n in archive.namelist() if "sample_inputs" not in n}
+    text = walk(json.loads(members["t/models/model.json"]), plain)
+    members["t/models/model.json"] = json.dumps(text, separators=(",", ":"))
+    write_zip(OUT / "tiny_new.pt2", members.items())
+    write_zip(OUT / "tiny_old.pt2", [
+        ("serialized_exported_program.json", old_json(text, 8, 1)),
+        ("serialized_state_dict.pt", saved(dict(program.state_dict))),
+        ("serialized_constants.pt", saved(dict(program.constants))),
+        ("version", "8.1"),
+    ])
+
+
 def main():
     OUT.mkdir(parents=True, exist_ok=True)
     model = Small().eval()
     x = torch.linspace(-1, 1, 3 * 2 * 4 * 4).reshape(3, 2, 4, 4)
     batch = torch.export.Dim("batch", min=1, max=16)
-    program = torch.export.export(model, (x,), dynamic_shapes={"x": {0: batch}})
+    program = bare(torch.export.export(model, (x,), dynamic_shapes={"x": {0: batch}}))
     np.savez(OUT / "small.npz", in_0=x.numpy(), out_0=model(x).detach().numpy())
 
-    for node in program.graph.nodes:  # paths of the writing machine
-        node.meta.pop("stack_trace", None)
-        node.meta.pop("from_node", None)
     newest = OUT / "torch_2_13.pt2"
     torch.export.save(program, newest)
     with zipfile.ZipFile(newest) as archive:
@@ -150,6 +192,7 @@ def main():
     write_zip(OUT / "incomplete.pt2", [m for m in members if "/models/" not in m[0]])
     write_zip(OUT / "aotinductor.pt2", [
         ("model/data/aotinductor/model/code.so", b"\x7fELF"), ("model/archive_format", "pt2")])
+    write_tiny()
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@
 
 #include "arrays/npy.h"
 #include "frontends/onnx/tensor.h"
+#include "support/located.h"
 
 namespace qc {
 namespace {
@@ -117,7 +118,8 @@ Result<std::vector<Tensor>> random_inputs(const Graph& graph, uint64_t seed) {
   for (const Value* v : graph.inputs()) {
     Dims shape = v->shape();
     for (Dim& d : shape) d = d.substitute(hints);
-    QC_TRY(checked_bytes(v->dtype(), static_dims(shape)));
+    QC_TRY(located(checked_bytes(v->dtype(), static_dims(shape)),
+                   Loc{graph.file, {v->name()}, "input"}));
     Tensor t(v->dtype(), static_dims(shape));
     for (int64_t i = 0; i < t.size(); ++i) {
       if (v->dtype() == DType::boolean)

@@ -11,6 +11,7 @@
 #include "program/fuse_epilogues.h"
 #include "program/lowering.h"
 #include "program/plan.h"
+#include "support/located.h"
 
 namespace qc {
 namespace {
@@ -71,26 +72,28 @@ Result<Ok> check(const Options& options) {
 
 Result<Ok> make_contract(Graph& graph, const Options& options, const PassObserver& observe) {
   QC_TRY(check(options));
+  const Loc file{graph.file, {}, {}};
   Bindings bindings(options.dims.begin(), options.dims.end());
   for (const auto& [symbol, size] : bindings) {
     auto range = graph.dim_ranges.find(symbol);
     if (size < 0 || (range != graph.dim_ranges.end() &&
                      (size < range->second.min || size > range->second.max))) {
       return error(
-          Code::dim, Loc{graph.file, {}, {}}, "dimension '{}' cannot be {}{}", symbol, size,
+          Code::dim, file, "dimension '{}' cannot be {}{}", symbol, size,
           range == graph.dim_ranges.end()
               ? std::string()
               : fmt::format(": the model allows {} to {}", range->second.min, range->second.max));
     }
   }
-  if (!bindings.empty()) QC_TRY(graph.bind(bindings));
+  if (!bindings.empty()) QC_TRY(located(graph.bind(bindings), file));
   PassContext context;
   PassOptions passes = pass_options(options, PassStage::normalise, PassStage::fuse, observe);
   if (is_lower_pass(passes.stop_after)) passes.stop_after.clear();
-  return run_passes(graph, passes, context);
+  return located(run_passes(graph, passes, context), file);
 }
 
 Result<Program> make_program(Graph& graph, const Options& options, const PassObserver& observe) {
+  const Loc file{graph.file, {}, {}};
   if (auto symbols = graph.symbols(); !symbols.empty()) {
     std::string list;
     for (const std::string& s : symbols) {
@@ -99,7 +102,7 @@ Result<Program> make_program(Graph& graph, const Options& options, const PassObs
       if (range != graph.dim_ranges.end() && range->second.hint)
         list += fmt::format(" (such as {})", *range->second.hint);
     }
-    return error(Code::dim, Loc{graph.file, {}, {}},
+    return error(Code::dim, file,
                  "the model's inputs have free dimensions: give --dim NAME=SIZE for {}", list);
   }
   PassContext context;
@@ -114,8 +117,8 @@ Result<Program> make_program(Graph& graph, const Options& options, const PassObs
     const auto& off = options.disabled_passes;
     return options.level >= level && std::find(off.begin(), off.end(), name) == off.end();
   };
-  QC_TRY(run_passes(graph, passes, context));
-  QC_ASSIGN(Program program, lower(graph));
+  QC_TRY(located(run_passes(graph, passes, context), file));
+  QC_ASSIGN(Program program, located(lower(graph), file));
   if (on("fuse_epilogues", 1)) fuse_epilogues(program);
   plan(program, {.reorder = on("reorder_steps", 2), .share = on("share_storage", 1)});
   return program;

@@ -1,7 +1,5 @@
 #include "driver/load.h"
 
-#include <cstring>
-
 #include "frontends/onnx/import.h"
 #include "frontends/pt2/importer.h"
 #include "ir/text.h"
@@ -14,12 +12,10 @@ namespace {
 enum class FileKind { onnx, pt2, text };
 
 FileKind kind_of(std::span<const std::byte> bytes) {
-  auto starts = [&](std::string_view magic) {
-    return bytes.size() >= magic.size() &&
-           std::memcmp(bytes.data(), magic.data(), magic.size()) == 0;
-  };
-  if (starts("PK")) return FileKind::pt2;
-  if (starts("graph ")) return FileKind::text;
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (text.starts_with("PK")) return FileKind::pt2;
+  // The text form begins with its graph or with a constant; no ONNX file begins with '@'.
+  if (text.starts_with("graph ") || text.starts_with("@")) return FileKind::text;
   return FileKind::onnx;
 }
 
@@ -38,7 +34,7 @@ Result<std::unique_ptr<Graph>> load_model(const std::string& path, const ImportO
         return pt2::load(path, options);
       case FileKind::text: {
         QC_ASSIGN(std::string text, read_text(path));
-        return parse(text);
+        return parse(text, {.file = path, .side = nullptr});
       }
       case FileKind::onnx:
         break;

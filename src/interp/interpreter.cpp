@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "interp/eval.h"
+#include "support/located.h"
 
 namespace qc {
 
@@ -15,11 +16,11 @@ Result<std::vector<Tensor>> eval_node(const Node& node, std::vector<const Tensor
                    str(type.shape));
     }
     std::vector<int64_t> shape = static_dims(type.shape);
-    QC_TRY(checked_bytes(type.dtype, shape));
+    QC_TRY(located(checked_bytes(type.dtype, shape), node.loc()));
     outputs.emplace_back(type.dtype, std::move(shape));
   }
   EvalContext context(node, std::move(inputs), std::move(outputs));
-  QC_TRY(node.eval(context));
+  QC_TRY(located(node.eval(context), node.loc()));
   return std::move(context.outputs());
 }
 

@@ -1,6 +1,7 @@
 #include "program/lowering.h"
 
 #include "kernels/kernels.h"
+#include "support/located.h"
 
 namespace qc {
 
@@ -24,6 +25,16 @@ int64_t byte_size(const Type& type) {
   int64_t n = static_cast<int64_t>(bytes(type.dtype));
   for (const Dim& d : type.shape) n *= d.value();
   return n;
+}
+
+/// Kernels count elements and bytes of what they read and write in 32 bits.
+Result<Ok> check_size(const Type& type, const Loc& loc) {
+  QC_ASSIGN(int64_t size, located(checked_bytes(type.dtype, static_dims(type.shape)), loc));
+  if (size > INT32_MAX) {
+    return error(Code::unsupported, loc, "a value of {} bytes: compiled code takes up to {}", size,
+                 INT32_MAX);
+  }
+  return Ok{};
 }
 }  // namespace
 
@@ -140,10 +151,10 @@ Result<Ok> Lowering::lower_nodes(const Graph& graph) {
         return error(Code::dim, n->loc(), "shape {} is not known; bind its dimensions with --dim",
                      str(n->output(i)->shape()));
       }
-      QC_TRY(checked_bytes(n->output(i)->dtype(), static_dims(n->output(i)->shape())));
+      QC_TRY(check_size(n->output(i)->type(), n->loc()));
     }
     node_ = n;
-    QC_TRY(n->lower(*this));
+    QC_TRY(located(n->lower(*this), n->loc()));
   }
   return Ok{};
 }
@@ -160,6 +171,7 @@ Result<Program> lower(const Graph& graph) {
                    "input '{}' has shape {}: bind its dimensions with --dim NAME=SIZE", v->name(),
                    str(v->shape()));
     }
+    QC_TRY(check_size(v->type(), Loc{graph.file, {v->name()}, {}}));
     const View view = lowering.view(v);
     Buffer& buffer = program.buffers[static_cast<size_t>(view.buffer)];
     buffer.kind = BufferKind::input;
@@ -167,6 +179,7 @@ Result<Program> lower(const Graph& graph) {
     program.inputs.push_back({v->name(), v->type(), view.buffer});
   }
   for (const State& s : graph.states()) {
+    QC_TRY(check_size(s.in->type(), Loc{graph.file, {s.name}, {}}));
     const View view = lowering.view(s.in);
     Buffer& buffer = program.buffers[static_cast<size_t>(view.buffer)];
     buffer.kind = BufferKind::state;

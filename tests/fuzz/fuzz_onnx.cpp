@@ -1,13 +1,13 @@
-// Fuzz target of the ONNX front end: any bytes give a graph that verifies, or a diagnostic. Linked
-// with libFuzzer it searches; without, its main replays the files and folders named on the command
-// line.
+// Fuzz target of the ONNX front end: any bytes give a graph that verifies and goes through the
+// compiler, or a diagnostic. Linked with libFuzzer it searches; without, its main replays the files
+// and folders named on the command line.
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 
 #include "frontends/onnx/import.h"
 #include "frontends/onnx/tensor.h"
 #include "ops/common/registration.h"
+#include "tests/fuzz/exercise.h"
 #include "tests/fuzz/replay.h"
 
 namespace {
@@ -36,6 +36,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     touch(reader, model->graph);
     if (auto graph = qc::onnx::import_model(*model); graph.ok()) {
       QC_CHECK(verify(**graph).ok(), "an imported graph is broken");
+      qc::exercise_all(**graph);
     }
   }
   if (auto tensor = qc::onnx::parse_tensor(bytes, "fuzz.pb"); tensor.ok()) {

@@ -1,5 +1,6 @@
-// Fuzz target of the .pt2 reader: any bytes give a program or a diagnostic. Linked with libFuzzer
-// it searches; without, its main replays the files and folders named on the command line.
+// Fuzz target of the .pt2 front end: any bytes give a graph that verifies and goes through the
+// compiler, or a diagnostic. Linked with libFuzzer it searches; without, its main replays the files
+// and folders named on the command line.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -8,6 +9,7 @@
 #include "frontends/pt2/pickle.h"
 #include "frontends/pt2/symexpr.h"
 #include "ops/common/registration.h"
+#include "tests/fuzz/exercise.h"
 #include "tests/fuzz/replay.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -21,6 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     }
     if (auto graph = qc::pt2::import_archive(*archive); graph.ok()) {
       QC_CHECK(qc::verify(**graph).ok(), "an imported graph is not well formed");
+      qc::exercise_all(**graph);
     }
   }
   (void)qc::pt2::read_pickle(bytes, {}).ok();

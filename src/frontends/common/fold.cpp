@@ -3,6 +3,7 @@
 #include "frontends/common/fold.h"
 
 #include "interp/eval.h"
+#include "support/located.h"
 
 namespace qc {
 namespace {
@@ -92,7 +93,7 @@ Result<Values> add_onnx(Graph& graph, const Loc& loc, std::string_view op, Value
   node.loc = loc;
   Node* before = graph.last();
   Import import(graph, node);
-  QC_ASSIGN(Values results, row->import(import));
+  QC_ASSIGN(Values results, located(row->import(import), loc));
   QC_TRY(fold_new_nodes(graph, before, results));
   return results;
 }

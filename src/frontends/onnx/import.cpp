@@ -1,6 +1,8 @@
 #include "frontends/onnx/import.h"
 
 #include "frontends/onnx/importer.h"
+#include "frontends/onnx/operands.h"
+#include "support/located.h"
 
 namespace qc::onnx {
 namespace {
@@ -110,10 +112,11 @@ Result<Ok> Importer::by_row(const NodeProto& node, const Schedule& plan, Scope& 
   foreign.outputs = node.outputs.size();
   QC_ASSIGN(foreign.version, version(node.domain, env, foreign.loc));
   QC_ASSIGN(foreign.inputs, operands(scope, node.inputs));
-  // No op of a row leaves out its first operand; only generators of random values have none.
-  const bool first = !foreign.inputs.empty() && foreign.inputs[0];
-  if (!first && (!foreign.inputs.empty() || !node.op_type.starts_with("Random"))) {
-    return error(Code::graph, foreign.loc, "operand 0 is missing");
+  const size_t needed = required_operands(foreign.domain, foreign.op, foreign.version);
+  for (size_t i = 0; i < needed; ++i) {
+    if (i >= foreign.inputs.size() || !foreign.inputs[i]) {
+      return error(Code::graph, foreign.loc, "operand {} is missing", i);
+    }
   }
   for (std::string_view name : node.outputs) {
     foreign.output_used.push_back(!name.empty() && plan.read.contains(name));
@@ -129,7 +132,7 @@ Result<Ok> Importer::by_row(const NodeProto& node, const Schedule& plan, Scope& 
   Graph& graph = scope.graph();
   Node* before = graph.last();
   Import import(graph, foreign);
-  QC_ASSIGN(Values results, row->import(import));
+  QC_ASSIGN(Values results, located(row->import(import), foreign.loc));
   QC_TRY(fold_new_nodes(graph, before, results));
   return define(node, results, plan, scope, env);
 }

@@ -1,5 +1,7 @@
 #include "frontends/pt2/functionalise.h"
 
+#include "support/located.h"
+
 namespace qc::pt2 {
 
 Result<Value*> call_aten(Graph& graph, std::string_view op, NamedArgs args, const Loc& loc) {
@@ -13,7 +15,7 @@ Result<Value*> call_aten(Graph& graph, std::string_view op, NamedArgs args, cons
   node.args = std::move(args);
   node.loc = loc;
   Import import(graph, node);
-  QC_ASSIGN(Values values, row->import(import));
+  QC_ASSIGN(Values values, located(row->import(import), loc));
   if (values.empty() || values[0] == nullptr) {
     return error(Code::bug, loc, "aten.{} gives no value", op);
   }
@@ -72,7 +74,7 @@ Result<Value*> Memory::apply(const ViewRecipe& recipe, Value* base) {
   ForeignNode node = recipe.node;
   node.args[recipe.self_arg].second = base;
   Import import(graph_, node);
-  QC_ASSIGN(Values values, recipe.row->import(import));
+  QC_ASSIGN(Values values, located(recipe.row->import(import), node.loc));
   if (recipe.output >= values.size()) {
     return import.fail(Code::bug, "a view changed its number of outputs");
   }

@@ -2,6 +2,7 @@
 
 #include "frontends/common/fold.h"
 #include "frontends/pt2/context.h"
+#include "support/located.h"
 
 namespace qc::pt2 {
 namespace {
@@ -119,7 +120,7 @@ class NodeImporter {
     Import import(graph_, foreign);
     QC_TRY(refuse_training(import));
     Node* before = graph_.last();
-    QC_ASSIGN(Values values, row->import(import));
+    QC_ASSIGN(Values values, located(row->import(import), foreign.loc));
     QC_TRY(fold_new_nodes(graph_, before, values));
     return values;
   }

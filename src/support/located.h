@@ -1,0 +1,18 @@
+// Places for diagnostics of functions that do not know where in the model they work.
+#pragma once
+
+#include "support/result.h"
+
+namespace qc {
+
+/// The result; a diagnostic without a place gets `loc`, one without a file that of `loc`.
+template <class T>
+Result<T> located(Result<T> result, const Loc& loc) {
+  if (result.ok()) return result;
+  Loc& place = result.diag().loc;
+  if (place.file.empty()) place.file = loc.file;
+  if (place.names.empty() && place.op.empty()) place = Loc{place.file, loc.names, loc.op};
+  return result;
+}
+
+}  // namespace qc
