@@ -71,6 +71,12 @@ Result<Ok> check(const Options& options) {
 }
 
 Result<Ok> make_contract(Graph& graph, const Options& options, const PassObserver& observe) {
+  PassContext context;
+  return make_contract(graph, options, context, observe);
+}
+
+Result<Ok> make_contract(Graph& graph, const Options& options, PassContext& context,
+                         const PassObserver& observe) {
   QC_TRY(check(options));
   const Loc file{graph.file, {}, {}};
   Bindings bindings(options.dims.begin(), options.dims.end());
@@ -86,8 +92,7 @@ Result<Ok> make_contract(Graph& graph, const Options& options, const PassObserve
     }
   }
   if (!bindings.empty()) QC_TRY(located(graph.bind(bindings), file));
-  PassContext context;
-  PassOptions passes = pass_options(options, PassStage::normalise, PassStage::fuse, observe);
+  PassOptions passes = pass_options(options, PassStage::normalise, PassStage::quantize, observe);
   if (is_lower_pass(passes.stop_after)) passes.stop_after.clear();
   return located(run_passes(graph, passes, context), file);
 }

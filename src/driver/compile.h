@@ -21,8 +21,11 @@ Result<Ok> check(const Options& options);
 /// What a caller may watch: see PassOptions::observe.
 using PassObserver = std::function<void(const Pass&, bool changed, double seconds, const Graph&)>;
 
-/// Binds the options' dims and runs the passes up to the contract graph.
+/// Binds the options' dims and runs the passes up to the contract graph. `context` holds the rules
+/// of a quantization and, afterwards, what the passes noted.
 Result<Ok> make_contract(Graph& graph, const Options& options, const PassObserver& observe = {});
+Result<Ok> make_contract(Graph& graph, const Options& options, PassContext& context,
+                         const PassObserver& observe = {});
 
 /// Runs the passes after the contract graph, lowers and plans. The graph is left in its final form.
 Result<Program> make_program(Graph& graph, const Options& options,

@@ -31,6 +31,7 @@ std::string str(const AttrValue& value) {
     }
     std::string operator()(const Dim& v) const { return dim_text(v); }
     std::string operator()(const Dims& v) const { return list_text(v, dim_text); }
+    std::string operator()(const QType& v) const { return str(v); }
   };
   return std::visit(Text{}, value);
 }
@@ -39,6 +40,9 @@ bool convert_attr(AttrValue& value, const AttrValue& target) {
   if (value.index() == target.index()) return true;
   if (std::holds_alternative<double>(target)) {
     if (auto* i = std::get_if<int64_t>(&value)) return value = static_cast<double>(*i), true;
+  }
+  if (std::holds_alternative<QType>(target)) {
+    if (auto* t = std::get_if<DType>(&value)) return value = QType{*t, nullptr}, true;
   }
   if (std::holds_alternative<bool>(target)) {
     if (auto* i = std::get_if<int64_t>(&value)) return value = *i != 0, true;

@@ -13,6 +13,7 @@
 
 #include "ir/dim.h"
 #include "ir/dtype.h"
+#include "ir/type.h"
 
 namespace qc {
 
@@ -20,7 +21,8 @@ inline constexpr double kInf = std::numeric_limits<double>::infinity();
 
 using Ints = std::vector<int64_t>;
 using Floats = std::vector<double>;
-using AttrValue = std::variant<bool, int64_t, double, std::string, DType, Ints, Floats, Dim, Dims>;
+using AttrValue =
+    std::variant<bool, int64_t, double, std::string, DType, Ints, Floats, Dim, Dims, QType>;
 using AttrMap = std::map<std::string, AttrValue, std::less<>>;
 
 /// Text of one value as it stands in the text form: true, 3, 0.5, "linear", i8, [1, 2], [0.5, 1.0],

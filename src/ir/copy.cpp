@@ -14,7 +14,7 @@ Result<std::unique_ptr<Graph>> copy(const Graph& graph) {
   for (const State& s : graph.states()) map[s.in] = out->add_state(s.name, s.initial);
   auto mapped = [&](const Value* v) -> Value* {
     if (!v) return nullptr;
-    return v->is_constant() ? out->constant(v->constant()) : map.at(v);
+    return v->is_constant() ? out->constant(v->constant(), v->type().format) : map.at(v);
   };
   for (const Node* n = graph.first(); n; n = n->next()) {
     std::unique_ptr<Node> node = n->clone();
@@ -29,6 +29,7 @@ Result<std::unique_ptr<Graph>> copy(const Graph& graph) {
       map[n->output(i)] = added->output(i);
       out->set_type(added->output(i), n->output(i)->type());
       out->set_name(added->output(i), n->output(i)->name());
+      out->set_note(added->output(i), n->output(i)->note());
     }
   }
   for (const Output& o : graph.outputs()) out->add_output(o.name, mapped(o.value));

@@ -57,14 +57,18 @@ void Graph::set_state_out(size_t i, Value* value) {
   ++value->pinned_;
 }
 
-Value* Graph::constant(ConstId id) {
-  Value*& slot = constants_[id];
-  if (slot == nullptr) {
-    slot = new_value(pool_->type(id));
-    slot->constant_ = id;
-    slot->name_ = pool_->name(id);
+Value* Graph::constant(ConstId id, std::shared_ptr<const Format> format) {
+  Type type = pool_->type(id);
+  type.format = std::move(format);
+  std::vector<Value*>& known = constants_[id];
+  for (Value* v : known) {
+    if (v->type().quant() == type.quant()) return v;
   }
-  return slot;
+  Value* v = new_value(std::move(type));
+  v->constant_ = id;
+  v->name_ = pool_->name(id);
+  known.push_back(v);
+  return v;
 }
 
 Value* Graph::constant(Tensor tensor, std::string name) {
@@ -166,6 +170,7 @@ Result<Value*> Graph::emit(std::string_view op, std::vector<Value*> inputs, cons
 
 void Graph::replace_uses(Value* from, Value* to) {
   if (from == to) return;
+  if (from->note_ >= 0) to->note_ = from->note_;
   while (Use* use = from->first_use_) {
     unlink(*use);
     link(*use, to);

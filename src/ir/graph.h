@@ -55,8 +55,8 @@ class Graph {
   const std::vector<Output>& outputs() const { return outputs_; }
   const std::vector<State>& states() const { return states_; }
 
-  /// The value of a constant; one per constant and graph.
-  Value* constant(ConstId id);
+  /// The value of a constant, of codes with what they mean; one per constant, format and graph.
+  Value* constant(ConstId id, std::shared_ptr<const Format> format = nullptr);
   Value* constant(Tensor tensor, std::string name = {});
 
   /// Adds a node before `before` (at the end when null), infers and sets its output types.
@@ -66,7 +66,8 @@ class Graph {
   Result<Value*> emit(std::string_view op, std::vector<Value*> inputs, const AttrMap& attrs,
                       Loc loc, Node* before = nullptr);
 
-  /// Redirects every reader of `from`, outputs and state included, to `to`.
+  /// Redirects every reader of `from`, outputs and state included, to `to`, which takes over the
+  /// note of `from` where there is one.
   void replace_uses(Value* from, Value* to);
   void set_input(Node* node, size_t i, Value* value);
   /// Replaces the whole operand list.
@@ -76,6 +77,8 @@ class Graph {
   void set_loc(Node* node, Loc loc) { node->loc_ = std::move(loc); }
   void set_type(Value* value, Type type) { value->type_ = std::move(type); }
   void set_name(Value* value, std::string name) { value->name_ = std::move(name); }
+  /// Attaches the number of a quantization scheme to a value: see quant/notes.h.
+  void set_note(Value* value, int note) { value->note_ = note; }
   /// Moves the node before `before` (to the end when null). The caller keeps the order topological.
   void move(Node* node, Node* before);
   /// Removes a node whose outputs nobody reads.
@@ -107,7 +110,7 @@ class Graph {
   std::vector<Value*> input_list_;
   std::vector<Output> outputs_;
   std::vector<State> states_;
-  std::map<ConstId, Value*> constants_;
+  std::map<ConstId, std::vector<Value*>> constants_;  // one for each format
   Node* first_ = nullptr;
   Node* last_ = nullptr;
   size_t count_ = 0;

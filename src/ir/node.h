@@ -34,6 +34,13 @@ enum Trait : uint32_t {
   kRandom = 1u << 6,             // not a function of its operands: never folded or merged
   kHasRegions = 1u << 7,
   kChangesLayout = 1u << 8,  // copies operand 0 to the layout named by its attribute `to`
+  // Works on codes of quantized operands as it stands: the result's codes have their format. Only
+  // orders and moves elements (a maximum, a reshape, a gather); all quantized operands of it must
+  // have one format.
+  kOnCodes = 1u << 9,
+  // Has no integer form: a quantized one decodes its operands, computes in f32 and encodes.
+  kQuantizedInFloat = 1u << 10,
+  kKeepsConstant = 1u << 11,  // not folded where its operands are constants: decoding of weights
 };
 
 /// Constant data about an op, one per op.
@@ -146,6 +153,8 @@ class Value {
   int pinned() const { return pinned_; }
   const Use* first_use() const { return first_use_; }
   std::vector<Node*> users() const;
+  /// The number of the quantization scheme noted for this value, -1 for none.
+  int note() const { return note_; }
 
  private:
   friend class Graph;
@@ -159,6 +168,7 @@ class Value {
   Graph* graph_ = nullptr;
   Use* first_use_ = nullptr;
   int pinned_ = 0;
+  int note_ = -1;
 
   friend std::optional<Dims> known_ints(const Value*);
 };

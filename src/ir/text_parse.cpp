@@ -133,6 +133,10 @@ class Parser {
     QC_ASSIGN(Dims dims, r_.dims());
     if (!all_static(dims)) return r_.fail("a constant has a symbolic shape");
     const std::vector<int64_t> shape = static_dims(dims);
+    std::shared_ptr<const Format> format;
+    if (r_.take_word("q")) {
+      QC_ASSIGN(format, r_.format());
+    }
     if (auto size = checked_bytes(dtype, shape); !size.ok())
       return r_.locate(std::move(size).diag());
     QC_TRY(r_.expect('='));
@@ -149,7 +153,7 @@ class Parser {
       id = pool.add_lazy(dtype, shape, name, [contents]() -> Result<Tensor> { return contents; });
       used_[id] = true;
     }
-    if (!constants_.emplace(label, id).second)
+    if (!constants_.emplace(label, NamedConstant{id, std::move(format)}).second)
       return r_.fail(fmt::format("@{} is defined twice", label));
     return Ok{};
   }
@@ -264,39 +268,9 @@ class Parser {
     }
     if (r_.take_word("nhwc")) t.layout = Layout::channels_last;
     if (r_.take_word("q")) {
-      QC_ASSIGN(t.format, format());
+      QC_ASSIGN(t.format, r_.format());
     }
     return t;
-  }
-
-  Result<std::shared_ptr<const Format>> format() {
-    auto f = std::make_shared<Format>();
-    QC_TRY(r_.expect('('));
-    QC_ASSIGN(f->qmin, r_.integer());
-    QC_TRY(r_.expect(','));
-    QC_ASSIGN(f->qmax, r_.integer());
-    while (r_.take(',')) {
-      QC_ASSIGN(std::string_view key, r_.word());
-      if (!r_.take('=')) {
-        f->arithmetic = key;
-        QC_TRY(r_.expect(')'));
-        return std::shared_ptr<const Format>(std::move(f));
-      }
-      if (key == "axis" || key == "group") {
-        QC_ASSIGN((key == "axis" ? f->axis : f->group), r_.integer());
-        f->granularity = key == "axis" ? Granularity::axis : Granularity::group;
-        continue;
-      }
-      Component c;
-      c.role = key;
-      QC_ASSIGN(c.dtype, r_.dtype());
-      c.is_static = !r_.take_word("carried");
-      if (c.is_static) {
-        QC_ASSIGN(c.constant, constant_id());
-      }
-      f->components.push_back(std::move(c));
-    }
-    return r_.expected("',' and the name of an arithmetic");
   }
 
   Result<Ok> define(const std::string& label, Value* v) {
@@ -323,7 +297,15 @@ class Parser {
     }
     return label;
   }
+  struct NamedConstant {
+    ConstId id;
+    std::shared_ptr<const Format> format;
+  };
   Result<ConstId> constant_id() {
+    QC_ASSIGN(NamedConstant named, named_constant());
+    return named.id;
+  }
+  Result<NamedConstant> named_constant() {
     QC_ASSIGN(std::string label, constant_label());
     auto it = constants_.find(label);
     if (it == constants_.end()) return r_.fail(fmt::format("there is no constant @{}", label));
@@ -333,8 +315,8 @@ class Parser {
   Result<Value*> operand(Graph& g) {
     if (r_.take_word("_")) return static_cast<Value*>(nullptr);
     if (r_.next_is('@')) {
-      QC_ASSIGN(ConstId id, constant_id());
-      return g.constant(id);
+      QC_ASSIGN(NamedConstant named, named_constant());
+      return g.constant(named.id, std::move(named.format));
     }
     QC_ASSIGN(std::string label, value_label());
     auto it = values_.find(label);
@@ -345,7 +327,7 @@ class Parser {
   TextReader& r_;
   const ParseOptions& options_;
   std::unordered_map<std::string, Value*> values_;
-  std::unordered_map<std::string, ConstId> constants_;
+  std::unordered_map<std::string, NamedConstant> constants_;
   std::unordered_map<ConstId, bool> used_;
   std::unordered_map<const Value*, size_t> states_;
   std::string pool_name_;

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <set>
 #include <unordered_map>
 
@@ -102,7 +103,7 @@ class Printer {
     out_ += "(";
     for (const Value* v : graph.inputs()) {
       out_ += fmt::format("{}%{} {} : ", number(v) ? ", " : "", number(v), quoted(v->name()));
-      type(v->type());
+      out_ += str(v->type());
     }
     out_ += ") {\n";
     const std::string inner = indent + "  ";
@@ -114,8 +115,8 @@ class Printer {
     }
     for (const State& s : graph.states()) {
       out_ += fmt::format("{}state %{} {} : ", inner, number(s.in), quoted(s.name));
-      type(s.in->type());
-      out_ += " = " + names_.at(s.initial) + "\n";
+      out_ += str(s.in->type());
+      out_ += " = " + names_.at({s.initial, ""}) + "\n";
     }
     for (const Node* n = graph.first(); n; n = n->next()) {
       node(*n, inner);
@@ -142,7 +143,7 @@ class Printer {
     }
     for (size_t i = 0; i < n.output_count(); ++i) {
       out_ += i ? ", " : " : ";
-      type(n.output(i)->type());
+      out_ += str(n.output(i)->type());
     }
     out_ += fmt::format(" = {}(", n.op());
     for (size_t i = 0; i < n.input_count(); ++i) out_ += (i ? ", " : "") + operand(n.input(i));
@@ -169,51 +170,34 @@ class Printer {
 
   std::string operand(const Value* v) const {
     if (!v) return "_";
-    if (v->is_constant()) return names_.at(v->constant());
+    if (v->is_constant()) return names_.at(key(v));
     return "%" + std::to_string(numbers_.at(v));
-  }
-
-  void type(const Type& t) {
-    out_ += std::string(name(t.dtype)) + str(t.shape);
-    if (t.layout == Layout::channels_last) out_ += " nhwc";
-    if (!t.format) return;
-    const Format& f = *t.format;
-    out_ += fmt::format(" q({}, {}", f.qmin, f.qmax);
-    if (f.granularity != Granularity::tensor) out_ += fmt::format(", axis={}", f.axis);
-    if (f.granularity == Granularity::group) out_ += fmt::format(", group={}", f.group);
-    for (const Component& c : f.components) {
-      out_ += fmt::format(", {}={} {}", c.role, name(c.dtype),
-                          c.is_static ? names_.at(c.constant) : "carried");
-    }
-    out_ += fmt::format(", {})", f.arithmetic);
   }
 
   // Constants of the graph and all regions, named in the order of their first use.
   void collect(const Graph& g) {
-    auto format = [&](const Type& t) {
-      if (!t.format) return;
-      for (const Component& c : t.format->components) {
-        if (c.is_static) use(g, c.constant);
-      }
-    };
-    for (const Value* v : g.inputs()) format(v->type());
-    for (const State& s : g.states()) use(g, s.initial);
+    for (const State& s : g.states()) use(g, {s.initial, ""});
     for (const Node* n = g.first(); n; n = n->next()) {
       for (size_t i = 0; i < n->input_count(); ++i) {
-        if (n->input(i) && n->input(i)->is_constant()) use(g, n->input(i)->constant());
+        if (n->input(i) && n->input(i)->is_constant()) use(g, key(n->input(i)));
       }
-      for (size_t i = 0; i < n->output_count(); ++i) format(n->output(i)->type());
       for (const auto& region : n->regions()) collect(*region);
     }
     for (const Output& o : g.outputs()) {
-      if (o.value->is_constant()) use(g, o.value->constant());
+      if (o.value->is_constant()) use(g, key(o.value));
     }
   }
 
-  void use(const Graph& g, ConstId id) {
+  // A constant is what it holds and, for codes, what they mean.
+  using ConstKey = std::pair<ConstId, std::string>;
+  static ConstKey key(const Value* v) {
+    return {v->constant(), v->type().format ? str(v->type().quant()) : ""};
+  }
+
+  void use(const Graph& g, const ConstKey& id) {
     if (names_.contains(id)) return;
     order_.push_back(id);
-    const std::string& own = g.pool().name(id);
+    const std::string& own = g.pool().name(id.first);
     std::string text = std::to_string(unnamed_);
     if (own.empty())
       ++unnamed_;
@@ -234,9 +218,12 @@ class Printer {
   }
 
   void constants(const ConstantPool& pool) {
-    for (ConstId id : order_) {
+    for (const ConstKey& named : order_) {
+      const ConstId id = named.first;
       const Type t = pool.type(id);
-      out_ += fmt::format("{} : {}{} = ", names_.at(id), name(t.dtype), str(t.shape));
+      const std::string_view codes = named.second;
+      out_ += fmt::format("{} : {}{}{} = ", names_.at(named), name(t.dtype), str(t.shape),
+                          codes.substr(std::min(codes.size(), name(t.dtype).size())));
       const int64_t count = pool.byte_size(id) / static_cast<int64_t>(bytes(t.dtype));
       const bool small = count <= options_.inline_elements;
       if (small || options_.hashes) {
@@ -274,8 +261,8 @@ class Printer {
   const PrintOptions& options_;
   std::string out_;
   std::unordered_map<const Value*, size_t> numbers_;
-  std::unordered_map<ConstId, std::string> names_;
-  std::vector<ConstId> order_;
+  std::map<ConstKey, std::string> names_;
+  std::vector<ConstKey> order_;
   std::unordered_map<std::string, int> seen_;
   int unnamed_ = 0;
 };

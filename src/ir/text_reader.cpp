@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 namespace qc {
 namespace {
@@ -165,7 +166,11 @@ Result<AttrValue> TextReader::attr() {
     if (text == "true") return AttrValue(true);
     if (text == "false") return AttrValue(false);
     if (parse_all(text, f)) return AttrValue(f);
-    if (auto type = parse_dtype(text)) return AttrValue(*type);
+    if (auto type = parse_dtype(text)) {
+      if (!take_word("q")) return AttrValue(*type);
+      QC_ASSIGN(auto meaning, format());
+      return AttrValue(QType{*type, std::move(meaning)});
+    }
     pos_ = begin;
     return expected("an attribute value");
   }
@@ -207,6 +212,54 @@ Result<DType> TextReader::dtype() {
   const auto found = parse_dtype(name);
   if (!found) return pos_ = begin, expected("an element type");
   return *found;
+}
+
+Result<Component> TextReader::component(DType dtype) {
+  if (take_word("carried")) return Component::at_run_time();
+  if (dtype == DType::f32 && take_word("f64")) dtype = DType::f64;
+  const bool list = take('[');
+  std::vector<double> numbers;
+  do {
+    QC_ASSIGN(double value, number());
+    numbers.push_back(value);
+  } while (list && take(','));
+  if (list) QC_TRY(expect(']'));
+  Tensor values(dtype, list ? std::vector<int64_t>{static_cast<int64_t>(numbers.size())}
+                            : std::vector<int64_t>{});
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    if (!(std::abs(numbers[i]) <= 3.4028234663852886e38))
+      return fail("a component is not a finite number");
+    if (dtype == DType::i32 && (numbers[i] != std::trunc(numbers[i]) ||
+                                std::abs(numbers[i]) > std::numeric_limits<int32_t>::max())) {
+      return fail("a zero point is not an integer of 32 bits");
+    }
+    values.set_double(static_cast<int64_t>(i), numbers[i]);
+  }
+  return Component::of(std::move(values));
+}
+
+Result<std::shared_ptr<const Format>> TextReader::format() {
+  auto f = std::make_shared<Format>();
+  QC_TRY(expect('('));
+  QC_ASSIGN(f->qmin, integer());
+  QC_TRY(expect(','));
+  QC_ASSIGN(f->qmax, integer());
+  while (take(',')) {
+    QC_ASSIGN(std::string_view key, word());
+    QC_TRY(expect('='));
+    if (key == "axis" || key == "group") {
+      QC_ASSIGN((key == "axis" ? f->axis : f->group), integer());
+      f->granularity = key == "axis" ? Granularity::axis : Granularity::group;
+    } else if (key == "scale") {
+      QC_ASSIGN(f->scale, component(DType::f32));
+    } else if (key == "zero") {
+      QC_ASSIGN(f->zero_point, component(DType::i32));
+    } else {
+      return fail(fmt::format("a format has no '{}'", key));
+    }
+  }
+  QC_TRY(expect(')'));
+  return std::shared_ptr<const Format>(std::move(f));
 }
 
 Result<Dims> TextReader::dims() {

@@ -36,6 +36,8 @@ class TextReader {
   /// The attribute value as `str(AttrValue)` writes it.
   Result<AttrValue> attr();
   Result<DType> dtype();
+  /// What follows the type of the codes of a quantized value: "q(-128, 127, scale=0.5, zero=3)".
+  Result<std::shared_ptr<const Format>> format();
   /// "[1, 2*s0 + 1]"
   Result<Dims> dims();
   /// "[1.0, 2.0]": exactly as many elements as the shape has.
@@ -50,6 +52,7 @@ class TextReader {
   size_t line() const;
 
  private:
+  Result<Component> component(DType dtype);
   void skip();
   std::string_view scan_number();
 

@@ -2,30 +2,63 @@
 
 #include <fmt/format.h>
 
+#include "ir/text_reader.h"
+
 namespace qc {
 
+namespace {
+
+bool same(const std::shared_ptr<const Format>& a, const std::shared_ptr<const Format>& b) {
+  return a == b || (a && b && *a == *b);
+}
+
+std::string component_text(const Component& c) {
+  if (c.kind == Component::Kind::carried) return "carried";
+  const bool wide = c.values.dtype() == DType::f64;
+  if (c.values.rank() > 0) return (wide ? "f64 " : "") + elements_text(c.values);
+  if (wide) return "f64 " + float_text(c.values.as_double(0));
+  return is_float(c.values.dtype()) ? float_text(static_cast<float>(c.values.as_double(0)))
+                                    : std::to_string(c.values.as_int(0));
+}
+
+std::string format_text(const Format& f) {
+  std::string out = fmt::format(" q({}, {}", f.qmin, f.qmax);
+  if (f.granularity != Granularity::tensor) out += fmt::format(", axis={}", f.axis);
+  if (f.granularity == Granularity::group) out += fmt::format(", group={}", f.group);
+  if (f.scale.kind != Component::Kind::none) out += ", scale=" + component_text(f.scale);
+  if (f.zero_point.kind != Component::Kind::none) out += ", zero=" + component_text(f.zero_point);
+  return out + ")";
+}
+
+}  // namespace
+
+float Format::scale_at(int64_t i) const {
+  return static_cast<float>(scale.values.as_double(scale.values.size() == 1 ? 0 : i));
+}
+
+int32_t Format::zero_at(int64_t i) const {
+  if (zero_point.kind != Component::Kind::known) return 0;
+  return zero_point.values.data<int32_t>()[zero_point.values.size() == 1 ? 0 : i];
+}
+
+bool QType::operator==(const QType& other) const {
+  return dtype == other.dtype && same(format, other.format);
+}
+
 bool Type::operator==(const Type& other) const {
-  if (dtype != other.dtype || layout != other.layout || shape != other.shape) return false;
-  if (format == other.format) return true;
-  return format && other.format && *format == *other.format;
+  return dtype == other.dtype && layout == other.layout && shape == other.shape &&
+         same(format, other.format);
 }
 
 std::string str(const Type& type) {
   std::string out = std::string(name(type.dtype)) + str(type.shape);
   if (type.layout == Layout::channels_last) out += " nhwc";
-  if (type.format) {
-    const Format& f = *type.format;
-    out += fmt::format(" q({}, {}", f.qmin, f.qmax);
-    if (f.granularity == Granularity::axis) out += fmt::format(", axis={}", f.axis);
-    if (f.granularity == Granularity::group)
-      out += fmt::format(", axis={}, group={}", f.axis, f.group);
-    for (const Component& c : f.components) {
-      out += fmt::format(", {}={} {}", c.role, name(c.dtype),
-                         c.is_static ? "@" + std::to_string(c.constant) : "carried");
-    }
-    out += fmt::format(", {})", f.arithmetic);
-  }
+  if (type.format) out += format_text(*type.format);
   return out;
+}
+
+std::string str(const QType& type) {
+  return std::string(name(type.dtype)) + (type.format ? format_text(*type.format) : "");
 }
 
 Result<int64_t> resolve_axis(int64_t axis, int64_t rank, const Loc& loc) {

@@ -8,6 +8,7 @@
 
 #include "ir/dim.h"
 #include "ir/dtype.h"
+#include "ir/tensor.h"
 
 namespace qc {
 
@@ -23,27 +24,45 @@ enum class Layout : uint8_t {
 /// How many elements share one scale.
 enum class Granularity : uint8_t { tensor, axis, group };
 
-/// One component of a quantized value besides its codes: a scale, zero point or global scale. It is
-/// either known now (`constant`) or carried beside the codes at run time.
+/// One component of a quantized value besides its codes: its scale or its zero point. Known now
+/// (`values`), or carried: computed at run time and handed to readers as a value beside the codes.
 struct Component {
-  std::string role;  // "scale", "zero_point", "global_scale"
-  DType dtype = DType::f32;
-  bool is_static = true;
-  ConstId constant = 0;
+  enum class Kind : uint8_t { none, known, carried };
+  Kind kind = Kind::none;
+  Tensor values;  // one element, or one per index of the axis, or one per group
 
-  bool operator==(const Component&) const = default;
+  static Component of(Tensor values) { return {Kind::known, std::move(values)}; }
+  static Component at_run_time() { return {Kind::carried, {}}; }
+  bool operator==(const Component& other) const {
+    return kind == other.kind && (kind != Kind::known || values.identical(other.values));
+  }
 };
 
-/// What the codes of a quantized value mean. `Type::dtype` is the type of the codes.
+/// What the codes of a quantized value mean: a code q of a group with scale s and zero point z
+/// stands for (q - z) * s. `Type::dtype` is the type of the codes.
 struct Format {
-  int64_t qmin = -128, qmax = 127;
+  int64_t qmin = -128, qmax = 127;  // codes in use
   Granularity granularity = Granularity::tensor;
   int64_t axis = 0;
-  int64_t group = 0;
-  std::string arithmetic = "exact";
-  std::vector<Component> components;
+  int64_t group = 0;     // indices of the axis that share a scale
+  Component scale;       // f32, or f64 where a model gives more digits
+  Component zero_point;  // i32; none: 0
 
   bool operator==(const Format&) const = default;
+  bool is_carried() const { return scale.kind == Component::Kind::carried; }
+  /// The known scale and zero point of index i along the axis (0 for a whole tensor). Not for
+  /// groups.
+  float scale_at(int64_t i = 0) const;
+  int32_t zero_at(int64_t i = 0) const;
+};
+
+/// The part of a type that quantization decides: type of the codes and what they mean. Without a
+/// format it is a plain element type.
+struct QType {
+  DType dtype = DType::f32;
+  std::shared_ptr<const Format> format;
+
+  bool operator==(const QType& other) const;
 };
 
 struct Type {
@@ -54,13 +73,17 @@ struct Type {
 
   Type() = default;
   Type(DType d, Dims s) : dtype(d), shape(std::move(s)) {}
+  Type(QType q, Dims s) : dtype(q.dtype), shape(std::move(s)), format(std::move(q.format)) {}
 
   int64_t rank() const { return static_cast<int64_t>(shape.size()); }
+  QType quant() const { return {dtype, format}; }
   bool operator==(const Type& other) const;
 };
 
 /// "f32[1, 3, 8, 8]", with " nhwc" after the shape for channels-last and "q(...)" for a format.
 std::string str(const Type& type);
+/// "i8 q(-128, 127, scale=0.05, zero=3)".
+std::string str(const QType& type);
 
 /// A non-negative axis in [0, rank), or an error when `axis` is out of range.
 Result<int64_t> resolve_axis(int64_t axis, int64_t rank, const Loc& loc);

@@ -38,7 +38,8 @@ struct Sizes {
 
 /// Sizes when all operands are constants and all results have known shapes.
 std::optional<Sizes> foldable(const Graph& graph, const Node* node) {
-  if (node->info().has(kRandom) || node->output_count() == 0) return std::nullopt;
+  if (node->info().has(kRandom) || node->info().has(kKeepsConstant) || node->output_count() == 0)
+    return std::nullopt;
   Sizes sizes;
   for (size_t i = 0; i < node->input_count(); ++i) {
     const Value* v = node->input(i);
@@ -102,7 +103,9 @@ Result<std::vector<Value*>> record(Graph& graph, const Node& prototype,
   auto alone =
       std::make_shared<Graph>(std::shared_ptr<ConstantPool>(std::shared_ptr<void>(), pool));
   std::vector<Value*> inputs;
-  for (const Value* v : constants) inputs.push_back(v ? alone->constant(v->constant()) : nullptr);
+  for (const Value* v : constants) {
+    inputs.push_back(v ? alone->constant(v->constant(), v->type().format) : nullptr);
+  }
   const std::string name = inherited_name(*pool, constants);
   QC_ASSIGN(Node * clone, alone->add(prototype.clone(), std::move(inputs), prototype.loc()));
   std::vector<Value*> results;
@@ -125,7 +128,7 @@ Result<std::vector<Value*>> record(Graph& graph, const Node& prototype,
     const Value* out = clone->output(i);
     const ConstId id =
         pool->add_lazy(out->dtype(), static_dims(out->shape()), name, std::move(make));
-    results.push_back(graph.constant(id));
+    results.push_back(graph.constant(id, out->type().format));
   }
   return results;
 }

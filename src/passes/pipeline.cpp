@@ -8,8 +8,11 @@
 #include "passes/assign_layouts.h"
 #include "passes/fold_constants.h"
 #include "passes/fold_scale_shift.h"
+#include "passes/form_quantized.h"
 #include "passes/fuse_clamp.h"
 #include "passes/merge_common.h"
+#include "passes/note_rules.h"
+#include "passes/place_quantizers.h"
 #include "passes/raise_patterns.h"
 #include "passes/remove_no_ops.h"
 #include "passes/sink_transposes.h"
@@ -26,10 +29,15 @@ constexpr Pass kPipeline[] = {
     {"merge_common", PassStage::normalise, merge_common, "equal computations are done once"},
     {"raise_patterns", PassStage::normalise, raise_patterns, "decomposed ops become one op again"},
     // Fuse: neighbours become one op where the answer allows.
+    {"note_rules", PassStage::fuse, note_rules, "rules are matched with nodes by name"},
     {"sink_transposes", PassStage::fuse, sink_transposes, "transposes cancel, views merge"},
     {"fold_scale_shift", PassStage::fuse, fold_scale_shift,
      "batch norms and biases go into weights"},
     {"fuse_clamp", PassStage::fuse, fuse_clamp, "clamps become limits of the op before"},
+    // Quantize: rules and quantized models become nodes that compute on codes.
+    {"place_quantizers", PassStage::quantize, place_quantizers,
+     "schemes become quantize and dequantize nodes"},
+    {"form_quantized", PassStage::quantize, form_quantized, "ops between them compute on codes"},
     // Here the contract graph is complete. Lower: every pass keeps every bit.
     {"assign_layouts", PassStage::lower, assign_layouts, "channels-last around convolutions"},
 };

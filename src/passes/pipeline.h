@@ -7,15 +7,22 @@
 #include <vector>
 
 #include "ir/graph.h"
+#include "quant/notes.h"
 
 namespace qc {
 
-/// Where in the pipeline a pass stands. Passes up to and including `fuse` may change a bit and so
-/// make the contract graph, the same for every target; those of `lower` keep every bit and can be
-/// switched off.
-enum class PassStage : uint8_t { normalise, fuse, lower };
+struct RuleSet;
+
+/// Where in the pipeline a pass stands. Passes up to and including `quantize` may change a bit and
+/// so make the contract graph, the same for every target; those of `lower` keep every bit and can
+/// be switched off.
+enum class PassStage : uint8_t { normalise, fuse, quantize, lower };
 
 struct PassContext {
+  /// The rules of a quantization; null for none.
+  const RuleSet* rules = nullptr;
+  /// What the rules said, by Value::note().
+  QNotes notes;
   /// Remarks for -v, one line each.
   std::vector<std::string> remarks;
 };

@@ -137,7 +137,7 @@ class CaseRun {
     PassContext context;
     PassOptions contract;
     contract.verify = true;
-    contract.last = PassStage::fuse;
+    contract.last = PassStage::quantize;
     QC_TRY(run_passes(*graph, contract, context));
     QC_ASSIGN(RunResult reference, interpret(*graph, inputs));
     QC_TRY(expect(reference.outputs, set.outputs, case_.tolerance));

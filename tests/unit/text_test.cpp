@@ -80,10 +80,15 @@ graph (%0 "x" : f32[1, 2, 4, 4] nhwc) {
 }
 
 TEST_F(TextTest, QuantizedTypes) {
-  same(R"(@s : f32[2] = [0.5, 0.25]
-graph (%0 "x" : i8[1, 2] q(-128, 127, axis=1, scale=f32 @s, zero_point=i32 carried, exact)) {
-  %1 : i8[2] q(-128, 127, axis=1, scale=f32 @s, zero_point=i32 carried, exact) = reshape(%0) {shape = [2]}
-  return %1
+  same(R"(@w : i8[2] q(-127, 127, axis=0, scale=[0.5, 0.25]) = [1, -2]
+@w~1 : i8[2] = [1, -2]
+graph (%0 "x" : i8[1, 2] q(-128, 127, axis=1, scale=[0.5, 0.25], zero=[0, 3]), %1 "s" : f32[]) {
+  %2 : i8[2, 1] q(-128, 127, axis=0, scale=[0.5, 0.25], zero=[0, 3]) = transpose(%0) {perm = [1, 0]}
+  %3 : f32[2] = dequantize(@w)
+  %4 : i8[2] q(-8, 7, scale=f64 0.1) = quantize(%3) {to = i8 q(-8, 7, scale=f64 0.1)}
+  %5, %6, %7 : i8[2] q(-127, 127, scale=carried, zero=carried), f32[], i32[] = quantize_dynamic(%3) {to = i8, symmetric = true}
+  %8 : f32[2] = dequantize(%5, %6, %7)
+  return %2, %4, %8, @w~1
 }
 )");
 }

@@ -27,8 +27,9 @@
     unsigned char* to = (unsigned char*)y;                                                      \
     const size_t block = (size_t)p->block;                                                      \
     QK_GATHER_FOR(0)                                                                            \
-    QK_GATHER_FOR(1) QK_GATHER_FOR(2) QK_GATHER_FOR(3) QK_GATHER_FOR(4) QK_GATHER_FOR(5)        \
-        QK_GATHER_FOR(6) QK_GATHER_FOR(7) {                                                     \
+    QK_GATHER_FOR(1)                                                                            \
+    QK_GATHER_FOR(2) QK_GATHER_FOR(3) QK_GATHER_FOR(4) QK_GATHER_FOR(5) QK_GATHER_FOR(6)        \
+        QK_GATHER_FOR(7) {                                                                      \
       const int64_t at = (int64_t)i0 * p->xs[0] + (int64_t)i1 * p->xs[1] +                      \
                          (int64_t)i2 * p->xs[2] + (int64_t)i3 * p->xs[3] +                      \
                          (int64_t)i4 * p->xs[4] + (int64_t)i5 * p->xs[5] +                      \
@@ -68,8 +69,8 @@ QK_INLINE void qk_gather_table(const qk_gather_table_params* p, const void* x, c
   const int32_t *t4 = t3 + p->dims[3], *t5 = t4 + p->dims[4], *t6 = t5 + p->dims[5];
   const int32_t* t7 = t6 + p->dims[6];
   QK_GATHER_FOR(0)
-  QK_GATHER_FOR(1) QK_GATHER_FOR(2) QK_GATHER_FOR(3) QK_GATHER_FOR(4) QK_GATHER_FOR(5)
-      QK_GATHER_FOR(6) {
+  QK_GATHER_FOR(1)
+  QK_GATHER_FOR(2) QK_GATHER_FOR(3) QK_GATHER_FOR(4) QK_GATHER_FOR(5) QK_GATHER_FOR(6) {
     const int32_t row = t0[i0] + t1[i1] + t2[i2] + t3[i3] + t4[i4] + t5[i5] + t6[i6];
     QK_GATHER_FOR(7) {
       memcpy(to, from + (size_t)(row + t7[i7]) * block, block);

@@ -14,8 +14,9 @@
     int64_t from = 0;                                                                          \
     if ((const void*)x != (const void*)y) memcpy(y, x, (size_t)p->total* SIZE);                \
     QK_SCATTER_FOR(0)                                                                          \
-    QK_SCATTER_FOR(1) QK_SCATTER_FOR(2) QK_SCATTER_FOR(3) QK_SCATTER_FOR(4) QK_SCATTER_FOR(5)  \
-        QK_SCATTER_FOR(6) QK_SCATTER_FOR(7) {                                                  \
+    QK_SCATTER_FOR(1)                                                                          \
+    QK_SCATTER_FOR(2) QK_SCATTER_FOR(3) QK_SCATTER_FOR(4) QK_SCATTER_FOR(5) QK_SCATTER_FOR(6)  \
+        QK_SCATTER_FOR(7) {                                                                    \
       const int64_t given = index[from];                                                       \
       const int64_t i = given < 0 ? given + p->size : given;                                   \
       if (i >= 0 && i < p->size) {                                                             \

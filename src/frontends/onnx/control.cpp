@@ -66,7 +66,7 @@ Result<Ok> Importer::bind_captures(const Captures& captures, Scope& outer, Scope
     QC_ASSIGN(Value * value, outer.find(name));
     Value* bound = nullptr;
     if (value && value->is_constant()) {
-      bound = region.constant(value->constant());
+      bound = region.constant(value->constant(), value->type().format);
     } else if (value) {
       bound = inputs[static_cast<size_t>(std::ranges::find(captures.values, value) -
                                          captures.values.begin())];

@@ -143,7 +143,7 @@ Result<Values> Importer::scan(const NodeProto& node, const Values& inputs, size_
     }
     Value* x = nullptr;
     if (from->is_constant()) {
-      x = region->constant(from->constant());
+      x = region->constant(from->constant(), from->type().format);
     } else {
       x = region->add_input(from->name(), from->type());
       whole.push_back(from);

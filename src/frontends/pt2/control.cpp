@@ -80,7 +80,7 @@ class Captures {
   Values bind(Graph& region) const {
     Values out;
     for (Value* v : values_) {
-      out.push_back(v->is_constant() ? region.constant(v->constant())
+      out.push_back(v->is_constant() ? region.constant(v->constant(), v->type().format)
                                      : region.add_input(v->name(), v->type()));
     }
     return out;

@@ -1,0 +1,362 @@
+#include "ops/quantize/quantize.h"
+
+#include "interp/eval.h"
+#include "kernels/c/quantize/quantize.h"
+#include "kernels/numerics/quant.h"
+#include "ops/common/registration.h"
+#include "ops/quantize/scales.h"
+#include "program/lowering.h"
+
+namespace qc {
+namespace {
+
+Result<Ok> check_record(const Node& n, const std::string& arithmetic) {
+  auto parsed = parse_arithmetic(arithmetic);
+  if (!parsed.ok()) return error(Code::attribute, n.loc(), "{}", parsed.diag().text);
+  return Ok{};
+}
+
+Result<Ok> check_operand(const Node& n, DType dtype) {
+  if (n.input_type(0).dtype != dtype || n.input_type(0).format) {
+    return error(Code::type, n.loc(), "expected {} values, got {}", name(dtype),
+                 str(n.input_type(0)));
+  }
+  return Ok{};
+}
+
+}  // namespace
+
+const OpInfo Quantize::kInfo = {
+    .name = "quantize",
+    .traits = kAnyLayout | kKeepsConstant,
+    .summary = "f32 values to integer codes with known scales and zero points",
+};
+
+void Quantize::attrs(AttrVisitor& v) {
+  v("to", to);
+  v("arithmetic", arithmetic, std::string("exact"));
+}
+
+Result<std::vector<Type>> Quantize::infer() const {
+  QC_TRY(check_operand(*this, DType::f32));
+  QC_TRY(check_record(*this, arithmetic));
+  Type y(to, input_type(0).shape);
+  y.layout = input_type(0).layout;
+  QC_TRY(check_format(y, loc()));
+  if (to.format->is_carried()) {
+    return error(Code::quant, loc(), "quantize needs known scales: use quantize_dynamic");
+  }
+  if (bits(to.dtype) > 16) return error(Code::type, loc(), "codes of type {}", name(to.dtype));
+  return std::vector<Type>{std::move(y)};
+}
+
+Result<Ok> Quantize::eval(EvalContext& c) const {
+  const bool reciprocal = record().quantize == Arithmetic::Quantize::reciprocal;
+  const Groups groups(output()->type());
+  const std::vector<float> scales = divisors(*to.format, reciprocal);
+  const std::vector<int32_t> zeros = zero_points(*to.format);
+  const int32_t lo = static_cast<int32_t>(to.format->qmin),
+                hi = static_cast<int32_t>(to.format->qmax);
+  const float* x = c.in(0).data<float>();
+  groups.for_each([&](int64_t i, int64_t g) {
+    const size_t at = static_cast<size_t>(g);
+    const int32_t zero = zeros.empty() ? 0 : zeros[zeros.size() == 1 ? 0 : at];
+    const float s = scales[at];
+    c.out(0).set_int(i, reciprocal ? qn_quantize_reciprocal(x[i], s, zero, lo, hi)
+                                   : qn_quantize(x[i], s, zero, lo, hi));
+  });
+  return Ok{};
+}
+
+Result<Ok> Quantize::lower(Lowering& l) const {
+  const bool reciprocal = record().quantize == Arithmetic::Quantize::reciprocal;
+  QC_ASSIGN(qk_quantize_params p, group_params(l.out_type(), loc()));
+  p.lo = static_cast<int32_t>(to.format->qmin);
+  p.hi = static_cast<int32_t>(to.format->qmax);
+  p.reciprocal = reciprocal ? 1 : 0;
+  const View scales = float_constant(l, divisors(*to.format, reciprocal));
+  l.call("qk_quantize_" + code_suffix(to.dtype), p,
+         {l.in(0), scales, zero_constant(l, l.out_type())}, {l.out()});
+  return Ok{};
+}
+
+const OpInfo Dequantize::kInfo = {
+    .name = "dequantize",
+    .min_inputs = 1,
+    .max_inputs = 3,
+    .traits = kAnyLayout | kKeepsConstant,
+    .summary = "integer codes to the f32 values they stand for",
+};
+
+Result<std::vector<Type>> Dequantize::infer() const {
+  const Type& x = input_type(0);
+  QC_TRY(check_format(x, loc()));
+  const bool carried = x.format->is_carried();
+  if (carried != (input(1) != nullptr)) {
+    return error(Code::graph, loc(), "{} scales as an operand for {}", carried ? "expected" : "got",
+                 str(x));
+  }
+  if (carried) {
+    const Type& s = input_type(1);
+    if (s.dtype != DType::f32 || (input(2) && input_type(2).dtype != DType::i32)) {
+      return error(Code::type, loc(), "scales and zero points must be f32 and i32");
+    }
+    const std::optional<Dims> want = carried_shape(x);
+    if (!want || !(product(s.shape) == product(*want)) ||
+        (input(2) && !(product(input_type(2).shape) == product(*want)))) {
+      return error(Code::shape, loc(), "scales {} for {}", str(s.shape), str(x));
+    }
+  }
+  Type y(DType::f32, x.shape);
+  y.layout = x.layout;
+  return std::vector<Type>{std::move(y)};
+}
+
+Result<Ok> Dequantize::eval(EvalContext& c) const {
+  const Type& type = input_type(0);
+  const Tensor& x = c.in(0);
+  float* y = c.out(0).mutable_data<float>();
+  const bool carried = type.format->is_carried();
+  const std::vector<float> known = carried ? std::vector<float>{} : divisors(*type.format, false);
+  const std::vector<int32_t> zeros = zero_points(*type.format);
+  const float* scales = carried ? c.in(1).data<float>() : known.data();
+  const int32_t* points = carried ? (c.has(2) ? c.in(2).data<int32_t>() : nullptr)
+                                  : (zeros.empty() ? nullptr : zeros.data());
+  const bool one_zero = !carried && zeros.size() == 1;
+  Groups(type).for_each([&](int64_t i, int64_t g) {
+    const int32_t zero = points ? points[one_zero ? 0 : g] : 0;
+    y[i] = qn_dequantize(static_cast<int32_t>(x.as_int(i)), scales[g], zero);
+  });
+  return Ok{};
+}
+
+Result<Ok> Dequantize::lower(Lowering& l) const {
+  const Type& type = l.in_type(0);
+  QC_ASSIGN(const qk_quantize_params p, group_params(type, loc()));
+  const bool carried = type.format->is_carried();
+  const View scales = carried ? l.in(1) : float_constant(l, divisors(*type.format, false));
+  const View zeros = carried ? (l.has(2) ? l.in(2) : View{}) : zero_constant(l, type);
+  l.call("qk_dequantize_" + code_suffix(type.dtype), p, {l.in(0), scales, zeros}, {l.out()});
+  return Ok{};
+}
+
+const OpInfo Requantize::kInfo = {
+    .name = "requantize",
+    .traits = kElementwise | kAnyLayout | kKeepsConstant,
+    .summary = "codes of one format to codes of another, per tensor",
+};
+
+void Requantize::attrs(AttrVisitor& v) {
+  v("to", to);
+  v("arithmetic", arithmetic, std::string("exact"));
+}
+
+Result<std::vector<Type>> Requantize::infer() const {
+  const Type& x = input_type(0);
+  QC_TRY(check_format(x, loc()));
+  QC_TRY(check_record(*this, arithmetic));
+  Type y(to, x.shape);
+  y.layout = x.layout;
+  QC_TRY(check_format(y, loc()));
+  for (const Format* f : {x.format.get(), to.format.get()}) {
+    if (f->granularity != Granularity::tensor || f->is_carried()) {
+      return error(Code::quant, loc(), "requantize needs one known scale, got {}", str(x));
+    }
+  }
+  if (bits(to.dtype) > 16 || bits(x.dtype) > 16) {
+    return error(Code::type, loc(), "codes of {} and {}", name(x.dtype), name(to.dtype));
+  }
+  return std::vector<Type>{std::move(y)};
+}
+
+namespace {
+
+/// The code of `to` that code x of `from` becomes.
+int32_t requantized(int64_t x, const Format& from, const Format& to, bool reciprocal) {
+  const float v = qn_dequantize(static_cast<int32_t>(x), from.scale_at(), from.zero_at());
+  const float s = divisors(to, reciprocal)[0];
+  return qn_code(reciprocal ? qn_mulf(v, s) : v / s, to.zero_at(), static_cast<int32_t>(to.qmin),
+                 static_cast<int32_t>(to.qmax));
+}
+
+}  // namespace
+
+Result<Ok> Requantize::eval(EvalContext& c) const {
+  const Format& from = *input_type(0).format;
+  const bool reciprocal = record().quantize == Arithmetic::Quantize::reciprocal;
+  for (int64_t i = 0; i < c.in(0).size(); ++i) {
+    c.out(0).set_int(i, requantized(c.in(0).as_int(i), from, *to.format, reciprocal));
+  }
+  return Ok{};
+}
+
+Result<Ok> Requantize::lower(Lowering& l) const {
+  const Type& x = l.in_type(0);
+  const bool reciprocal = record().quantize == Arithmetic::Quantize::reciprocal;
+  QC_ASSIGN(const int32_t n, element_count(x, loc()));
+  if (bits(x.dtype) <= 8) {
+    Tensor table(to.dtype, {256});
+    for (int i = 0; i < 256; ++i) {
+      const int64_t code = is_signed(x.dtype) && i > 127 ? i - 256 : i;
+      table.set_int(i, requantized(code, *x.format, *to.format, reciprocal));
+    }
+    lower_lookup(l, n, l.constant(std::move(table), "requantize table"));
+    return Ok{};
+  }
+  const qk_requantize_params p{n,
+                               x.format->scale_at(),
+                               divisors(*to.format, reciprocal)[0],
+                               x.format->zero_at(),
+                               to.format->zero_at(),
+                               static_cast<int32_t>(to.format->qmin),
+                               static_cast<int32_t>(to.format->qmax),
+                               reciprocal ? 1 : 0};
+  l.call("qk_requantize_" + code_suffix(x.dtype) + "_" + code_suffix(to.dtype), p, {l.in(0)},
+         {l.out()});
+  return Ok{};
+}
+
+const OpInfo QuantizeDynamic::kInfo = {
+    .name = "quantize_dynamic",
+    .outputs = 3,
+    .traits = kKeepsConstant,
+    .summary = "f32 values to codes, scales and zero points found from the values at run time",
+};
+
+void QuantizeDynamic::attrs(AttrVisitor& v) {
+  v("to", to);
+  v("symmetric", symmetric, false);
+  v("per_token", per_token, false);
+}
+
+Result<std::vector<Type>> QuantizeDynamic::infer() const {
+  QC_TRY(check_operand(*this, DType::f32));
+  const Type& x = input_type(0);
+  if (!is_integer(to) || bits(to) < 8 || bits(to) > 16) {
+    return error(Code::type, loc(), "codes of type {}", name(to));
+  }
+  if (per_token && x.rank() < 1) return error(Code::shape, loc(), "a single value has no rows");
+  auto format = std::make_shared<Format>();
+  const CodeRange range = code_range(to);
+  format->qmin = symmetric ? -range.hi : range.lo;
+  format->qmax = range.hi;
+  format->scale = Component::at_run_time();
+  format->zero_point = Component::at_run_time();
+  Dims scales;
+  if (per_token) {
+    format->granularity = Granularity::group;
+    format->axis = x.rank() - 1;
+    if (!x.shape.back().is_static()) {
+      return error(Code::dim, loc(), "rows of unknown size {}", x.shape.back().str());
+    }
+    format->group = std::max<int64_t>(x.shape.back().value(), 1);
+    scales = x.shape;
+    scales.back() = Dim(1);
+  }
+  if (symmetric && !is_signed(to)) {
+    return error(Code::quant, loc(), "symmetric codes need a signed type, got {}", name(to));
+  }
+  return std::vector<Type>{Type(QType{to, std::move(format)}, x.shape), Type(DType::f32, scales),
+                           Type(DType::i32, scales)};
+}
+
+namespace {
+
+Result<qk_dynamic_params> dynamic_params(const QuantizeDynamic& n) {
+  QC_ASSIGN(const int32_t count, element_count(n.input_type(0), n.loc()));
+  const Format& f = *n.output()->type().format;
+  const int32_t row =
+      n.per_token ? static_cast<int32_t>(n.input_type(0).shape.back().value()) : count;
+  return qk_dynamic_params{row == 0 ? 0 : count / row, row, static_cast<int32_t>(f.qmin),
+                           static_cast<int32_t>(f.qmax), n.symmetric ? 1 : 0};
+}
+
+}  // namespace
+
+Result<Ok> QuantizeDynamic::eval(EvalContext& c) const {
+  QC_ASSIGN(const qk_dynamic_params p, dynamic_params(*this));
+  const float* x = c.in(0).data<float>();
+  float* scales = c.out(1).mutable_data<float>();
+  int32_t* zeros = c.out(2).mutable_data<int32_t>();
+  for (int32_t r = 0; r < p.rows; ++r) {
+    qn_dynamic_range(x + int64_t{r} * p.n, p.n, p.lo, p.hi, p.symmetric, &scales[r], &zeros[r]);
+    for (int64_t i = int64_t{r} * p.n; i < (int64_t{r} + 1) * p.n; ++i) {
+      c.out(0).set_int(i, qn_quantize(x[i], scales[r], zeros[r], p.lo, p.hi));
+    }
+  }
+  return Ok{};
+}
+
+Result<Ok> QuantizeDynamic::lower(Lowering& l) const {
+  QC_ASSIGN(const qk_dynamic_params p, dynamic_params(*this));
+  l.call("qk_dynamic_" + code_suffix(to), p, {l.in(0)}, {l.out(0), l.out(1), l.out(2)});
+  return Ok{};
+}
+
+const OpInfo WithFormat::kInfo = {
+    .name = "with_format",
+    .traits = kElementwise | kReshapes | kAnyLayout | kKeepsConstant,
+    .summary = "integers seen as codes of a format, or codes seen as integers",
+};
+
+Result<std::vector<Type>> WithFormat::infer() const {
+  const Type& x = input_type(0);
+  if (x.dtype != to.dtype) {
+    return error(Code::type, loc(), "{} values seen as {}", name(x.dtype), name(to.dtype));
+  }
+  Type y(to, x.shape);
+  y.layout = x.layout;
+  if (to.format) QC_TRY(check_format(y, loc()));
+  return std::vector<Type>{std::move(y)};
+}
+
+Result<Ok> WithFormat::eval(EvalContext& c) const {
+  c.set_out(0, c.in(0));
+  return Ok{};
+}
+
+Result<Ok> WithFormat::lower(Lowering& l) const {
+  l.alias(0, l.in(0));
+  return Ok{};
+}
+
+const OpInfo Lookup::kInfo = {
+    .name = "lookup",
+    .min_inputs = 2,
+    .max_inputs = 2,
+    .traits = kAnyLayout,
+    .summary = "codes of 8 bits through a table: any function of one quantized value",
+};
+
+Result<std::vector<Type>> Lookup::infer() const {
+  const Type &x = input_type(0), &table = input_type(1);
+  QC_TRY(check_quantized({0}));
+  if (bits(x.dtype) > 8 || table.dtype != to.dtype || table.shape != Dims{Dim(256)}) {
+    return error(Code::type, loc(), "lookup of {} in a table {}", str(x), str(table));
+  }
+  return result(x.shape, x.layout);
+}
+
+Result<Ok> Lookup::eval(EvalContext& c) const {
+  for (int64_t i = 0; i < c.in(0).size(); ++i) {
+    c.out(0).set_int(i, c.in(1).as_int(c.in(0).as_int(i) & 255));
+  }
+  return Ok{};
+}
+
+Result<Ok> Lookup::lower(Lowering& l) const {
+  QC_ASSIGN(const int32_t n, element_count(l.in_type(0), loc()));
+  lower_lookup(l, n, l.in(1));
+  return Ok{};
+}
+
+void register_quantize(Registration& r) {
+  r.op<Quantize>();
+  r.op<Dequantize>();
+  r.op<Requantize>();
+  r.op<QuantizeDynamic>();
+  r.op<WithFormat>();
+  r.op<Lookup>();
+}
+
+}  // namespace qc

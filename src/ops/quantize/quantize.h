@@ -1,0 +1,85 @@
+// Ops that change what codes mean.
+#pragma once
+
+#include "ir/capability.h"
+#include "quant/quantizable.h"
+
+namespace qc {
+
+/// f32 to codes of the format `to`.
+class Quantize final : public QuantOp<Quantize>, public IsQuantize {
+ public:
+  static const OpInfo kInfo;
+  QType to;
+  const OpInfo& info() const override { return kInfo; }
+  void attrs(AttrVisitor& v) override;
+  Result<std::vector<Type>> infer() const override;
+  Result<Ok> eval(EvalContext&) const override;
+  Result<Ok> lower(Lowering&) const override;
+  QType format() const override { return to; }
+  Arithmetic quantize_record() const override { return record(); }
+};
+
+/// Codes to f32; the operand's format says how. Operands: codes and, where the format carries them,
+/// their scales and zero points.
+class Dequantize final : public QuantOp<Dequantize>, public IsDequantize {
+ public:
+  static const OpInfo kInfo;
+  const OpInfo& info() const override { return kInfo; }
+  Result<std::vector<Type>> infer() const override;
+  Result<Ok> eval(EvalContext&) const override;
+  Result<Ok> lower(Lowering&) const override;
+};
+
+/// Codes of one format to codes of another: quantize(dequantize(x)), with both roundings.
+class Requantize final : public QuantOp<Requantize> {
+ public:
+  static const OpInfo kInfo;
+  QType to;
+  const OpInfo& info() const override { return kInfo; }
+  void attrs(AttrVisitor& v) override;
+  Result<std::vector<Type>> infer() const override;
+  bool is_identity() const override { return input_type(0).quant() == to; }
+  Result<Ok> eval(EvalContext&) const override;
+  Result<Ok> lower(Lowering&) const override;
+};
+
+/// f32 to codes whose scale and zero point are computed from the elements: results are codes,
+/// scales (f32) and zero points (i32), one for the tensor or one per row of the last axis.
+class QuantizeDynamic final : public QuantOp<QuantizeDynamic> {
+ public:
+  static const OpInfo kInfo;
+  DType to = DType::u8;
+  bool symmetric = false, per_token = false;
+  const OpInfo& info() const override { return kInfo; }
+  void attrs(AttrVisitor& v) override;
+  Result<std::vector<Type>> infer() const override;
+  Result<Ok> eval(EvalContext&) const override;
+  Result<Ok> lower(Lowering&) const override;
+};
+
+/// Plain integers seen as codes of a format, or with `to` a plain type codes seen as integers.
+class WithFormat final : public QuantOp<WithFormat> {
+ public:
+  static const OpInfo kInfo;
+  QType to;
+  const OpInfo& info() const override { return kInfo; }
+  void attrs(AttrVisitor& v) override { v("to", to); }
+  Result<std::vector<Type>> infer() const override;
+  bool is_identity() const override { return input_type(0).quant() == to; }
+  Result<Ok> eval(EvalContext&) const override;
+  Result<Ok> lower(Lowering&) const override;
+};
+
+/// Codes of 8 bits through a table of 256 codes: every function of one value. Operands: codes, and
+/// a constant table indexed by the code's byte.
+class Lookup final : public UnaryQuantNode<Lookup> {
+ public:
+  static const OpInfo kInfo;
+  const OpInfo& info() const override { return kInfo; }
+  Result<std::vector<Type>> infer() const override;
+  Result<Ok> eval(EvalContext&) const override;
+  Result<Ok> lower(Lowering&) const override;
+};
+
+}  // namespace qc

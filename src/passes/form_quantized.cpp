@@ -1,0 +1,234 @@
+#include "passes/form_quantized.h"
+
+#include "interp/eval.h"
+#include "kernels/numerics/quant.h"
+#include "quant/quantizable.h"
+
+namespace qc {
+namespace {
+
+/// One known scale for the whole value.
+bool is_plain(const Type& type) {
+  return type.format && type.format->granularity == Granularity::tensor &&
+         !type.format->is_carried();
+}
+
+bool runs_on_codes(const Node& n) {
+  return n.info().has(kOnCodes) || n.info().has(kMovesElements) || n.info().has(kReshapes);
+}
+
+/// An elementwise op whose other operands are single constants is a function of operand `x`.
+std::optional<size_t> function_operand(const Node& n) {
+  if (!n.info().has(kElementwise) || n.output_count() != 1) return std::nullopt;
+  std::optional<size_t> found;
+  for (size_t i = 0; i < n.input_count(); ++i) {
+    const Value* v = n.input(i);
+    if (!v || v->dtype() != DType::f32) return std::nullopt;
+    if (v->is_constant() && product(v->shape()) == Dim(1)) continue;
+    if (found) return std::nullopt;
+    found = i;
+  }
+  if (!found || n.output()->dtype() != DType::f32 ||
+      n.input(*found)->shape() != n.output()->shape()) {
+    return std::nullopt;
+  }
+  return found;
+}
+
+class Former {
+ public:
+  explicit Former(Graph& graph) : graph_(graph) {}
+
+  Result<bool> run() {
+    for (Node* node : graph_.nodes()) {
+      if (node->output_count() == 0) continue;
+      if (capability<IsQuantize>(node)) {
+        QC_TRY(merge(node));
+      } else if (!capability<IsDequantize>(node)) {
+        QC_TRY(form(node));
+      }
+    }
+    if (changed_) graph_.sweep();
+    return changed_;
+  }
+
+ private:
+  static Node* decoder(Value* v) {
+    return v && capability<IsDequantize>(v->def()) ? v->def() : nullptr;
+  }
+
+  /// quantize(dequantize(x)): nothing where nothing changes, else one node with both roundings.
+  Result<Ok> merge(Node* node) {
+    Node* d = decoder(node->input(0));
+    if (!d) return Ok{};
+    Value* codes = d->input(0);
+    const auto* q = capability<IsQuantize>(node);
+    if (codes->type().quant() == q->format()) {
+      graph_.replace_uses(node->output(), codes);
+      changed_ = true;
+      return Ok{};
+    }
+    if (!is_plain(codes->type()) || !is_plain(node->output()->type())) return Ok{};
+    if (bits(codes->dtype()) > 16) return Ok{};
+    QC_ASSIGN(Value * y,
+              graph_.emit("requantize", {codes},
+                          {{"to", q->format()}, {"arithmetic", str(q->quantize_record())}},
+                          join(d->loc(), node->loc()), node));
+    graph_.replace_uses(node->output(), y);
+    changed_ = true;
+    return Ok{};
+  }
+
+  Result<Ok> form(Node* node) {
+    bool decoded = false;
+    for (Value* v : node->inputs()) decoded = decoded || decoder(v);
+    if (!decoded) return Ok{};
+    if (auto* own = capability<Quantizable>(node)) {
+      QC_ASSIGN(const bool done, form_own(node, *own));
+      if (done) return Ok{};
+    }
+    if (runs_on_codes(*node)) return move_to_codes(node);
+    if (function_operand(*node)) return form_table(node);
+    return Ok{};
+  }
+
+  struct Readers {
+    std::optional<QType> format;  // none: somebody reads f32
+    Arithmetic arithmetic;
+    std::vector<Node*> quantizers;
+  };
+  /// What the readers of a value want: one format, or f32.
+  Readers readers(Value* y) const {
+    Readers out;
+    for (Node* user : y->users()) {
+      const auto* q = capability<IsQuantize>(user);
+      if (!q || y->pinned() > 0 || (out.format && !(*out.format == q->format()))) return {};
+      out.format = q->format();
+      out.arithmetic = q->quantize_record();
+      out.quantizers.push_back(user);
+    }
+    return out;
+  }
+
+  void replace(Node* node, const Readers& readers, Value* y) {
+    if (!readers.format) graph_.replace_uses(node->output(), y);
+    for (Node* q : readers.quantizers) graph_.replace_uses(q->output(), y);
+    changed_ = true;
+  }
+
+  Result<bool> form_own(Node* node, const Quantizable& own) {
+    const Readers wanted = readers(node->output());
+    Quantizer q(graph_, *node, wanted.format, wanted.arithmetic);
+    QC_ASSIGN(Value * y, own.quantized(q));
+    if (!y) return false;
+    replace(node, wanted, y);
+    return true;
+  }
+
+  /// f(dequantize(x)) = dequantize(f(x)) where f only moves or orders elements.
+  Result<Ok> move_to_codes(Node* node) {
+    Node* first = nullptr;
+    std::vector<Value*> inputs = node->inputs();
+    for (Value*& v : inputs) {
+      if (!v || v->dtype() != DType::f32) continue;
+      Node* d = decoder(v);
+      if (!d || d->input(0)->type().format->granularity != Granularity::tensor) return Ok{};
+      if (first && !(first->input(0)->type().quant() == d->input(0)->type().quant() &&
+                     first->input(1) == d->input(1))) {
+        return Ok{};
+      }
+      if (!first) first = d;
+      v = d->input(0);
+    }
+    if (!first) return Ok{};
+    Result<Node*> made = graph_.add(node->clone(), std::move(inputs), node->loc(), node);
+    if (!made.ok()) return Ok{};  // an op that takes no integers stays as it is
+    const QType codes = first->input(0)->type().quant();
+    for (size_t i = 0; i < node->output_count(); ++i) {
+      if (node->output(i)->dtype() == DType::f32 &&
+          !((*made)->output(i)->type().quant() == codes)) {
+        graph_.erase(*made);
+        return Ok{};
+      }
+    }
+    for (size_t i = 0; i < node->output_count(); ++i) {
+      Value* y = (*made)->output(i);
+      if (node->output(i)->dtype() == DType::f32) {
+        QC_ASSIGN(y, graph_.emit("dequantize", {y, first->input(1), first->input(2)}, {},
+                                 node->loc(), node));
+      }
+      graph_.replace_uses(node->output(i), y);
+    }
+    changed_ = true;
+    return Ok{};
+  }
+
+  /// A function of one value of 8 bits: all its values are computed now.
+  Result<Ok> form_table(Node* node) {
+    const size_t operand = *function_operand(*node);
+    Node* d = decoder(node->input(operand));
+    const Readers wanted = readers(node->output());
+    if (!d || !wanted.format) return Ok{};
+    Value* x = d->input(0);
+    if (!is_plain(x->type()) || bits(x->dtype()) > 8 || bits(wanted.format->dtype) > 16 ||
+        wanted.format->format->granularity != Granularity::tensor) {
+      return Ok{};
+    }
+    QC_ASSIGN(Tensor table, table_of(*node, operand, x->type(), *wanted.format, wanted.arithmetic));
+    QC_ASSIGN(Value * y, graph_.emit("lookup", {x, graph_.constant(std::move(table))},
+                                     {{"to", *wanted.format}}, node->loc(), node));
+    replace(node, wanted, y);
+    return Ok{};
+  }
+
+  Result<Tensor> table_of(const Node& node, size_t operand, const Type& x, const QType& to,
+                          const Arithmetic& arithmetic) {
+    Graph alone(graph_.shared_pool());
+    Tensor values(DType::f32, {256});
+    for (int i = 0; i < 256; ++i) {
+      const int32_t code = is_signed(x.dtype) && i > 127 ? i - 256 : i;
+      values.mutable_data<float>()[i] =
+          qn_dequantize(code, x.format->scale_at(), x.format->zero_at());
+    }
+    QC_ASSIGN(const Tensor results, apply(alone, node, operand, values));
+    Value* in = alone.add_input("", Type(DType::f32, {Dim(256)}));
+    QC_ASSIGN(Value * codes,
+              alone.emit("quantize", {in}, {{"to", to}, {"arithmetic", str(arithmetic)}}, {}));
+    QC_ASSIGN(auto encoded, eval_node(*codes->def(), {&results}));
+    return encoded[0];
+  }
+
+  Result<Tensor> apply(Graph& alone, const Node& node, size_t operand, const Tensor& values) {
+    std::vector<Value*> inputs;
+    std::vector<Tensor> held(node.input_count());
+    std::vector<const Tensor*> tensors;
+    for (size_t i = 0; i < node.input_count(); ++i) {
+      if (i == operand) {
+        inputs.push_back(alone.add_input("", Type(DType::f32, {Dim(256)})));
+        held[i] = values;
+      } else {
+        QC_ASSIGN(held[i], alone.pool().get(node.input(i)->constant()));
+        held[i] = held[i].reshaped({});
+        inputs.push_back(alone.add_input("", Type(DType::f32, {})));
+      }
+      tensors.push_back(&held[i]);
+    }
+    QC_ASSIGN(Node * clone, alone.add(node.clone(), std::move(inputs), node.loc()));
+    QC_ASSIGN(auto results, eval_node(*clone, std::move(tensors)));
+    return results[0];
+  }
+
+  Graph& graph_;
+  bool changed_ = false;
+};
+
+}  // namespace
+
+bool has_quantized_form(Node& node) {
+  return capability<Quantizable>(&node) || runs_on_codes(node) || function_operand(node) ||
+         node.info().has(kQuantizedInFloat);
+}
+
+Result<bool> form_quantized(Graph& graph, PassContext&) { return Former(graph).run(); }
+
+}  // namespace qc

@@ -1,0 +1,133 @@
+#include "passes/place_quantizers.h"
+
+#include <map>
+
+#include "passes/form_quantized.h"
+#include "quant/constants.h"
+#include "quant/quantizable.h"
+#include "quant/rule.h"
+
+namespace qc {
+namespace {
+
+class Placer {
+ public:
+  Placer(Graph& graph, PassContext& context) : graph_(graph), context_(context) {}
+
+  Result<bool> run() {
+    bool changed = false;
+    for (Node* node : graph_.nodes()) {
+      const QNote* note =
+          node->output_count() > 0 ? note_of(context_.notes, node->output()) : nullptr;
+      if (!note || note->scheme.kind == QScheme::Kind::keep || !is_float_op(*node)) continue;
+      const QScheme& scheme = note->scheme;
+      auto* form = capability<Quantizable>(node);
+      const bool weighted = form && form->weight_operand() >= 0;
+      const bool fits = scheme.kind == QScheme::Kind::fixed ? has_quantized_form(*node) : weighted;
+      if (!fits) {
+        if (scheme.skip_unsupported) continue;
+        // Rules for weights speak of the nodes that have some.
+        if (scheme.kind != QScheme::Kind::fixed && has_quantized_form(*node)) continue;
+        return error(Code::rule, node->loc(),
+                     "{} asks for a quantized {}, which has none: exclude the node or say "
+                     "skip_unsupported",
+                     scheme.origin, node->op());
+      }
+      QC_TRY(place(*node, form, scheme));
+      changed = true;
+    }
+    return changed;
+  }
+
+ private:
+  static bool is_float_op(Node& n) {
+    return n.output()->dtype() == DType::f32 && !capability<IsDequantize>(&n);
+  }
+
+  Result<Ok> place(Node& node, const Quantizable* form, const QScheme& scheme) {
+    for (size_t i = 0; i < node.input_count(); ++i) {
+      Value* x = node.input(i);
+      if (!x || x->dtype() != DType::f32) continue;
+      if (form && static_cast<int>(i) == form->bias_operand()) continue;
+      if (form && static_cast<int>(i) == form->weight_operand() && x->is_constant()) {
+        QC_TRY(place_weight(node, i, *form, scheme));
+      } else if (scheme.kind == QScheme::Kind::fixed) {
+        QC_TRY(place_input(node, i, scheme));
+      } else if (scheme.kind == QScheme::Kind::dynamic) {
+        QC_TRY(place_dynamic(node, i, scheme));
+      }
+    }
+    if (scheme.kind != QScheme::Kind::fixed) return Ok{};
+    for (size_t o = 0; o < node.output_count(); ++o) {
+      Value* y = node.output(o);
+      if (y->dtype() != DType::f32 || !y->has_uses()) continue;
+      QC_ASSIGN(Value * decoded, through_codes(y, scheme.output, scheme, node.next()));
+      Node* quantize = decoded->def()->input(0)->def();
+      graph_.replace_uses(y, decoded);
+      graph_.set_input(quantize, 0, y);
+    }
+    return Ok{};
+  }
+
+  Result<Ok> place_weight(Node& node, size_t i, const Quantizable& form, const QScheme& scheme) {
+    QC_ASSIGN(const QType type,
+              weight_format(graph_, node.input(i), scheme.weight, form.weight_channel_axis(),
+                            form.weight_sum_axis(), node.loc()));
+    Value* codes = quantized_constant(graph_, node.input(i), type);
+    QC_ASSIGN(Value * decoded, graph_.emit("dequantize", {codes}, {}, node.loc(), &node));
+    graph_.set_input(&node, i, decoded);
+    return Ok{};
+  }
+
+  Result<Ok> place_input(Node& node, size_t i, const QScheme& scheme) {
+    Value* x = node.input(i);
+    const bool stated = i < scheme.inputs.size() && scheme.inputs[i].has_value();
+    if (!stated && capability<IsDequantize>(x->def())) return Ok{};
+    const QType& type = stated ? *scheme.inputs[i] : scheme.output;
+    if (x->is_constant()) {
+      Value* codes = quantized_constant(graph_, x, type);
+      QC_ASSIGN(Value * decoded, graph_.emit("dequantize", {codes}, {}, node.loc(), &node));
+      graph_.set_input(&node, i, decoded);
+      return Ok{};
+    }
+    Value*& decoded = decoded_[{x, str(type)}];
+    if (!decoded) {
+      QC_ASSIGN(decoded, through_codes(x, type, scheme, &node));
+    }
+    graph_.set_input(&node, i, decoded);
+    return Ok{};
+  }
+
+  Result<Ok> place_dynamic(Node& node, size_t i, const QScheme& scheme) {
+    const DynamicScheme& d = scheme.dynamic;
+    QC_ASSIGN(Value * codes,
+              graph_.emit("quantize_dynamic", {node.input(i)},
+                          {{"to", d.dtype}, {"symmetric", d.symmetric}, {"per_token", d.per_token}},
+                          node.loc(), &node));
+    Node* q = codes->def();
+    QC_ASSIGN(Value * decoded, graph_.emit("dequantize", {codes, q->output(1), q->output(2)}, {},
+                                           node.loc(), &node));
+    graph_.set_input(&node, i, decoded);
+    return Ok{};
+  }
+
+  Result<Value*> through_codes(Value* x, const QType& type, const QScheme& scheme, Node* before) {
+    const Loc loc = x->def() ? x->def()->loc() : Loc{graph_.file, {x->name()}, {}};
+    QC_ASSIGN(Value * codes,
+              graph_.emit("quantize", {x}, {{"to", type}, {"arithmetic", str(scheme.arithmetic)}},
+                          loc, before));
+    return graph_.emit("dequantize", {codes}, {}, loc, before);
+  }
+
+  Graph& graph_;
+  PassContext& context_;
+  std::map<std::pair<Value*, std::string>, Value*> decoded_;
+};
+
+}  // namespace
+
+Result<bool> place_quantizers(Graph& graph, PassContext& context) {
+  return Placer(graph, context).run();
+}
+
+}  // namespace qc

@@ -1,0 +1,110 @@
+#include "quant/arithmetic.h"
+
+#include <fmt/format.h>
+
+namespace qc {
+namespace {
+
+struct Preset {
+  std::string_view name;
+  Arithmetic record;
+};
+constexpr Preset kPresets[] = {
+    {"exact", {}},
+    {"onnxruntime",
+     {.combine = Arithmetic::Combine::onnxruntime, .softmax = Arithmetic::Softmax::onnxruntime}},
+    {"torch", {.quantize = Arithmetic::Quantize::reciprocal, .bias = Arithmetic::Bias::f32}},
+};
+
+/// One field of the record: its name, its values' names in the order of the enum, and access.
+struct Field {
+  std::string_view name;
+  std::vector<std::string_view> values;
+  int (*get)(const Arithmetic&);
+  void (*set)(Arithmetic&, int);
+};
+
+template <auto Member>
+Field field(std::string_view name, std::vector<std::string_view> values) {
+  using E = std::remove_cvref_t<decltype(std::declval<Arithmetic&>().*Member)>;
+  return {name, std::move(values), [](const Arithmetic& a) { return static_cast<int>(a.*Member); },
+          [](Arithmetic& a, int v) { a.*Member = static_cast<E>(v); }};
+}
+
+const std::vector<Field>& fields() {
+  static const std::vector<Field> all = {
+      field<&Arithmetic::quantize>("quantize", {"divide", "reciprocal"}),
+      field<&Arithmetic::rescale>("rescale", {"f32", "q31"}),
+      field<&Arithmetic::combine>("combine", {"exact", "onnxruntime"}),
+      field<&Arithmetic::softmax>("softmax", {"f32", "onnxruntime"}),
+      field<&Arithmetic::bias>("bias", {"i32", "f32"}),
+  };
+  return all;
+}
+
+template <class List, class Name>
+std::string joined(const List& list, Name name) {
+  std::string out;
+  for (const auto& item : list) out += (out.empty() ? "" : ", ") + std::string(name(item));
+  return out;
+}
+
+Result<Ok> override_field(Arithmetic& record, std::string_view word) {
+  const size_t equals = word.find('=');
+  const std::string_view name = word.substr(0, equals);
+  for (const Field& f : fields()) {
+    if (f.name != name || equals == std::string_view::npos) continue;
+    for (size_t i = 0; i < f.values.size(); ++i) {
+      if (f.values[i] != word.substr(equals + 1)) continue;
+      f.set(record, static_cast<int>(i));
+      return Ok{};
+    }
+    return error(Code::usage, "arithmetic '{}': {} is one of {}", word, f.name,
+                 joined(f.values, [](auto v) { return v; }));
+  }
+  return error(Code::usage, "there is no arithmetic '{}': use {}, or FIELD=VALUE with {}", word,
+               joined(kPresets, [](const Preset& p) { return p.name; }),
+               joined(fields(), [](const Field& f) { return f.name; }));
+}
+
+}  // namespace
+
+Result<Arithmetic> parse_arithmetic(std::string_view text) {
+  Arithmetic record;
+  for (bool first = true; !text.empty(); first = false) {
+    const size_t comma = text.find(',');
+    const std::string_view word = text.substr(0, comma);
+    text = comma == std::string_view::npos ? "" : text.substr(comma + 1);
+    const Preset* preset = nullptr;
+    for (const Preset& p : kPresets) {
+      if (first && p.name == word) preset = &p;
+    }
+    if (preset) {
+      record = preset->record;
+    } else {
+      QC_TRY(override_field(record, word));
+    }
+  }
+  return record;
+}
+
+std::string str(const Arithmetic& arithmetic) {
+  std::string best;
+  for (const Preset& p : kPresets) {
+    std::string text(p.name);
+    for (const Field& f : fields()) {
+      if (f.get(p.record) == f.get(arithmetic)) continue;
+      text += fmt::format(",{}={}", f.name, f.values[static_cast<size_t>(f.get(arithmetic))]);
+    }
+    if (best.empty() || text.size() < best.size()) best = text;
+  }
+  return best;
+}
+
+std::vector<std::string_view> arithmetic_presets() {
+  std::vector<std::string_view> out;
+  for (const Preset& p : kPresets) out.push_back(p.name);
+  return out;
+}
+
+}  // namespace qc

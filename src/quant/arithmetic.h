@@ -1,0 +1,43 @@
+// Arithmetic: the record of a quantized node that says how its roundings are done. It belongs to
+// the contract graph, never to a target: the same record gives the same bits everywhere.
+// docs/arithmetic.md states every formula.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/result.h"
+
+namespace qc {
+
+struct Arithmetic {
+  /// x / s, or x * f32(1 / s).
+  enum class Quantize : uint8_t { divide, reciprocal };
+  /// Rescaling of accumulators: a float multiplier, or integers only (a multiplier of 31 bits).
+  enum class Rescale : uint8_t { f32, q31 };
+  /// Sums, products and mean pools: the zero point is added after rounding, or, as ONNX Runtime's
+  /// kernels do, as a float before it.
+  enum class Combine : uint8_t { exact, onnxruntime };
+  /// Softmax in the contract's float, or ONNX Runtime's table of exponentials.
+  enum class Softmax : uint8_t { f32, onnxruntime };
+  /// A float bias becomes i32 codes of the accumulator, or is added as a float.
+  enum class Bias : uint8_t { i32, f32 };
+
+  Quantize quantize = Quantize::divide;
+  Rescale rescale = Rescale::f32;
+  Combine combine = Combine::exact;
+  Softmax softmax = Softmax::f32;
+  Bias bias = Bias::i32;
+
+  bool operator==(const Arithmetic&) const = default;
+};
+
+/// A preset ("exact", "onnxruntime", "torch") and overrides: "exact,rescale=q31". Unknown words are
+/// errors that list what is allowed.
+Result<Arithmetic> parse_arithmetic(std::string_view text);
+/// The shortest text that parses to this record.
+std::string str(const Arithmetic& arithmetic);
+std::vector<std::string_view> arithmetic_presets();
+
+}  // namespace qc

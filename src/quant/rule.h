@@ -1,0 +1,34 @@
+// QuantRule: what a user extends to say how nodes are quantized. A rule matches nodes by what can
+// be seen of them and gives numbers; ops build their quantized forms themselves, so a rule knows
+// no op and an op no rule.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/graph.h"
+#include "quant/scheme.h"
+
+namespace qc {
+
+class QuantRule {
+ public:
+  virtual ~QuantRule() = default;
+  /// Whether the rule is for this node: its names (`node.loc().names`), op, attributes and types.
+  virtual bool matches(const Node& node) const = 0;
+  /// The numbers for a node that matches.
+  virtual Result<QScheme> scheme(const Node& node) const = 0;
+  /// Where the rule stands, for messages: "rules.toml:12".
+  virtual std::string origin() const = 0;
+};
+
+/// Rules in order: the first that matches a node holds.
+struct RuleSet {
+  std::vector<std::unique_ptr<QuantRule>> rules;
+  std::string file;           // for messages
+  bool allow_unused = false;  // rules that match nothing are no errors
+};
+
+}  // namespace qc

@@ -1,0 +1,101 @@
+#include "quant/scheme.h"
+
+#include <cmath>
+
+#include "support/diag.h"
+
+namespace qc {
+
+CodeRange code_range(DType dtype) {
+  const int width = bits(dtype);
+  const int64_t span = int64_t{1} << width;
+  return is_signed(dtype) ? CodeRange{-span / 2, span / 2 - 1} : CodeRange{0, span - 1};
+}
+
+QType tensor_format(DType dtype, float scale, int32_t zero_point, int64_t qmin, int64_t qmax) {
+  auto format = std::make_shared<Format>();
+  format->qmin = qmin;
+  format->qmax = qmax;
+  const float scales[] = {scale};
+  format->scale = Component::of(Tensor::of<float>(DType::f32, {}, scales));
+  if (zero_point != 0) {
+    const int32_t zeros[] = {zero_point};
+    format->zero_point = Component::of(Tensor::of<int32_t>(DType::i32, {}, zeros));
+  }
+  return {dtype, std::move(format)};
+}
+
+QType tensor_format(DType dtype, float scale, int32_t zero_point) {
+  const CodeRange range = code_range(dtype);
+  return tensor_format(dtype, scale, zero_point, range.lo, range.hi);
+}
+
+namespace {
+
+/// How many scales a value of this type and format has; -1 when a size is not known.
+Result<int64_t> scale_count(const Type& type, const Format& f, const Loc& loc) {
+  if (f.granularity == Granularity::tensor) return 1;
+  if (f.axis < 0 || f.axis >= type.rank()) {
+    return error(Code::attribute, loc, "format along axis {} of {}", f.axis, str(type.shape));
+  }
+  const Dim& size = type.shape[static_cast<size_t>(f.axis)];
+  if (f.granularity == Granularity::axis) return size.is_static() ? size.value() : -1;
+  if (f.group < 1) return error(Code::attribute, loc, "format with groups of {}", f.group);
+  int64_t count = 1;
+  for (size_t i = 0; i < type.shape.size(); ++i) {
+    if (!type.shape[i].is_static()) return -1;
+    const int64_t d = type.shape[i].value();
+    count *= static_cast<int64_t>(i) == f.axis ? (d + f.group - 1) / f.group : d;
+  }
+  return count;
+}
+
+Result<Ok> check_numbers(const Format& f, const Loc& loc) {
+  const Tensor& scales = f.scale.values;
+  for (int64_t i = 0; i < scales.size(); ++i) {
+    const double s = scales.as_double(i);
+    if (!(s > 0) || !std::isfinite(s)) {
+      return error(Code::quant, loc, "scale {} is {}: it must be finite and above 0", i, s);
+    }
+  }
+  const Tensor& zeros = f.zero_point.values;
+  for (int64_t i = 0; f.zero_point.kind == Component::Kind::known && i < zeros.size(); ++i) {
+    const int64_t z = zeros.as_int(i);
+    if (z < f.qmin || z > f.qmax) {
+      return error(Code::quant, loc, "zero point {} is not among the codes {} to {}", z, f.qmin,
+                   f.qmax);
+    }
+  }
+  return Ok{};
+}
+
+}  // namespace
+
+Result<Ok> check_format(const Type& type, const Loc& loc) {
+  if (!type.format) {
+    return error(Code::type, loc, "expected quantized codes, got plain {} values",
+                 name(type.dtype));
+  }
+  const Format& f = *type.format;
+  if (!is_integer(type.dtype) || bits(type.dtype) > 32) {
+    return error(Code::type, loc, "codes of type {}", name(type.dtype));
+  }
+  const CodeRange range = code_range(type.dtype);
+  if (f.qmin < range.lo || f.qmax > range.hi || f.qmin > f.qmax) {
+    return error(Code::quant, loc, "codes {} to {} of type {}", f.qmin, f.qmax, name(type.dtype));
+  }
+  if (f.is_carried()) return Ok{};
+  if (f.scale.kind == Component::Kind::none) {
+    return error(Code::quant, loc, "a format without a scale");
+  }
+  QC_ASSIGN(const int64_t count, scale_count(type, f, loc));
+  const int64_t scales = f.scale.values.size(), zeros = f.zero_point.values.size();
+  const bool has_zeros = f.zero_point.kind == Component::Kind::known;
+  if (count >= 0 && (scales != count || (has_zeros && zeros != count && zeros != 1))) {
+    return error(Code::quant, loc, "{} scales and {} zero points for {} groups of {}", scales,
+                 has_zeros ? zeros : 0, count, str(type.shape));
+  }
+  return check_numbers(f, loc);
+}
+
+}  // namespace qc

@@ -1,0 +1,63 @@
+// QScheme: the numbers a rule gives for one node. Rules make schemes; passes turn them into
+// quantize and dequantize nodes; ops build their integer forms from those.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/type.h"
+#include "quant/arithmetic.h"
+
+namespace qc {
+
+/// How the constant weights of a node become codes.
+struct WeightScheme {
+  DType dtype = DType::i8;
+  int64_t qmin = -127, qmax = 127;  // symmetric unless a zero point is given
+  Granularity granularity = Granularity::tensor;
+  int64_t group = 0;                 // along the axis that is summed over
+  std::optional<Tensor> scale;       // given f32 numbers; else from the largest magnitude
+  std::optional<Tensor> zero_point;  // given i32 numbers
+};
+
+/// How an activation gets its scale at run time.
+struct DynamicScheme {
+  DType dtype = DType::u8;
+  bool symmetric = false;  // zero point 0, scale from the largest magnitude
+  bool per_token = false;  // one scale per row of the last axis, else one for the tensor
+};
+
+struct QScheme {
+  enum class Kind : uint8_t {
+    keep,         // stays float
+    fixed,        // scales known now
+    dynamic,      // scales of activations computed at run time; the result is float
+    weight_only,  // codes for weights, floats for activations
+  };
+  Kind kind = Kind::keep;
+  QType output;  // kind fixed: format of the result
+  std::vector<std::optional<QType>>
+      inputs;  // of operands that the rule states; else the producer's
+  WeightScheme weight;
+  DynamicScheme dynamic;
+  Arithmetic arithmetic;
+  bool skip_unsupported = false;  // an op without a quantized form stays float
+  std::string origin;             // "rules.toml:12", for messages and `explain`
+};
+
+/// A per-tensor format with these numbers.
+QType tensor_format(DType dtype, float scale, int32_t zero_point);
+/// The same with codes limited to [qmin, qmax].
+QType tensor_format(DType dtype, float scale, int32_t zero_point, int64_t qmin, int64_t qmax);
+/// Smallest and largest code of an integer type.
+struct CodeRange {
+  int64_t lo, hi;
+};
+CodeRange code_range(DType dtype);
+
+/// Checks that a value's format fits its type and shape: code range, axis, count of scales, scales
+/// finite and above 0, zero points within the codes. A value without a format is an error.
+Result<Ok> check_format(const Type& type, const Loc& loc);
+
+}  // namespace qc
