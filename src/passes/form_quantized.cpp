@@ -64,6 +64,10 @@ class Former {
     Value* codes = d->input(0);
     const auto* q = capability<IsQuantize>(node);
     if (codes->type().quant() == q->format()) {
+      // Those who decode it again read what is decoded already.
+      for (Node* user : node->output()->users()) {
+        if (capability<IsDequantize>(user)) graph_.replace_uses(user->output(), d->output());
+      }
       graph_.replace_uses(node->output(), codes);
       changed_ = true;
       return Ok{};
