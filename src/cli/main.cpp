@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <new>
 
 #include "cli/cli.h"
 #include "quantc/version.h"
@@ -43,7 +44,13 @@ int main_with(int argc, char** argv) {
                painted(render(error(Code::usage, "{} (see quantc --help)", e.what()))));
     return 1;
   }
-  Result<int> status = session.action();
+  Result<int> status = [&]() -> Result<int> {
+    try {
+      return session.action();
+    } catch (const std::bad_alloc&) {
+      return error(Code::limit, "not enough memory for this model");
+    }
+  }();
   if (status.ok()) return *status;
   fmt::print(stderr, "{}\n", painted(render(status.diag())));
   return exit_status(status.diag());

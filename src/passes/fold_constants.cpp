@@ -136,8 +136,9 @@ Result<std::vector<Value*>> record(Graph& graph, const Node& prototype,
 Result<bool> fold_node(Graph& graph, Node* node) {
   const std::optional<Sizes> sizes = foldable(graph, node);
   if (!sizes) return node->output_count() > 0 && fold_contents(graph, node);
-  if (std::max(sizes->operands, sizes->results) <= kEagerBytes) return fold_now(graph, node);
+  // How long a loop takes does not show in its sizes.
   if (node->info().has(kHasRegions)) return false;
+  if (std::max(sizes->operands, sizes->results) <= kEagerBytes) return fold_now(graph, node);
   if (sizes->results > std::max(kFreeBytes, kMaxGrowth * sizes->operands)) return false;
   QC_ASSIGN(auto recorded, record(graph, *node, node->inputs()));
   for (size_t i = 0; i < recorded.size(); ++i) graph.replace_uses(node->output(i), recorded[i]);

@@ -1,6 +1,6 @@
 """Every error code has a producer, and its message names file, code, node and what is wrong."""
 import re
-import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -8,17 +8,10 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
+from tests.support.onnx_models import save, value
+
 FLOAT = TensorProto.FLOAT
-
-
-def save(path: Path, nodes, inputs, outputs, initializers=(), opset=17) -> Path:
-    graph = helper.make_graph(nodes, "g", inputs, outputs, list(initializers))
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)]), path)
-    return path
-
-
-def value(name, shape, kind=FLOAT):
-    return helper.make_tensor_value_info(name, kind, shape)
 
 
 def relu(path: Path, shape=(1, 4)) -> Path:

@@ -82,6 +82,10 @@ Result<Values> onnx_constant_of_shape(Import& m) {
 Result<Value*> sequence(const Import& m, const Dim& start, const Dim& end, const Dim& step,
                         DType dtype) {
   if (step == Dim(0)) return m.fail(Code::attribute, "a sequence with step 0");
+  if (int64_t extent; start.is_static() && end.is_static() &&
+                      __builtin_sub_overflow(end.value(), start.value(), &extent)) {
+    return m.fail(Code::limit, "a sequence from {} to {}", start.str(), end.str());
+  }
   Dim size = ceildiv(end - start, step);
   if (size.is_static() && size.value() < 0) size = Dim(0);
   if (start.is_static() && step.is_static() && size.is_static() && size.value() <= kSmall) {

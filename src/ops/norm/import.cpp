@@ -222,9 +222,9 @@ Result<Values> onnx_group_norm(Import& m) {
   QC_ASSIGN(double eps, m.f("epsilon", 1e-5));
   QC_ASSIGN(int64_t groups, m.i("num_groups", 1));
   Value *x = m.in(0), *gamma = m.in(1), *beta = m.in(2);
-  if (!x || x->rank() < 2 || !gamma || !beta || groups < 1 || !x->shape()[1].is_static()) {
-    return m.fail(Code::shape,
-                  "GroupNormalization needs an input with known channels, scale and bias");
+  if (groups < 1) return m.fail(Code::attribute, "{} groups", groups);
+  if (x->rank() < 2 || !x->shape()[1].is_static()) {
+    return m.fail(Code::shape, "needs an input with known channels, got {}", str(x->type()));
   }
   for (Value** v : {&gamma, &beta}) {
     if (m.version() < 21) {
