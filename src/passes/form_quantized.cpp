@@ -2,6 +2,7 @@
 
 #include "interp/eval.h"
 #include "kernels/numerics/quant.h"
+#include "passes/fold_constants.h"
 #include "quant/quantizable.h"
 
 namespace qc {
@@ -59,6 +60,12 @@ class Former {
 
   /// quantize(dequantize(x)): nothing where nothing changes, else one node with both roundings.
   Result<Ok> merge(Node* node) {
+    if (node->input(0)->is_constant()) {
+      QC_ASSIGN(const auto codes, record(graph_, *node, node->inputs()));
+      graph_.replace_uses(node->output(), codes[0]);
+      changed_ = true;
+      return Ok{};
+    }
     Node* d = decoder(node->input(0));
     if (!d) return Ok{};
     Value* codes = d->input(0);
@@ -129,34 +136,51 @@ class Former {
     return true;
   }
 
+  /// Codes that mean the same, element for element: of one scale, or of one per index of an axis
+  /// that a layout op moved.
+  static bool same_meaning(const QType& a, const QType& b) {
+    return a.dtype == b.dtype && a.format && b.format &&
+           a.format->granularity == b.format->granularity && a.format->scale == b.format->scale &&
+           a.format->zero_point == b.format->zero_point && a.format->qmin == b.format->qmin &&
+           a.format->qmax == b.format->qmax;
+  }
+
   /// f(dequantize(x)) = dequantize(f(x)) where f only moves or orders elements.
   Result<Ok> move_to_codes(Node* node) {
     Node* first = nullptr;
     std::vector<Value*> inputs = node->inputs();
+    bool constant = true;
     for (Value*& v : inputs) {
-      if (!v || v->dtype() != DType::f32) continue;
-      Node* d = decoder(v);
-      if (!d || d->input(0)->type().format->granularity != Granularity::tensor) return Ok{};
-      if (first && !(first->input(0)->type().quant() == d->input(0)->type().quant() &&
-                     first->input(1) == d->input(1))) {
-        return Ok{};
+      if (v && v->dtype() == DType::f32) {
+        Node* d = decoder(v);
+        if (!d || (first && !(first->input(0)->type().quant() == d->input(0)->type().quant() &&
+                              first->input(1) == d->input(1)))) {
+          return Ok{};
+        }
+        if (!first) first = d;
+        v = d->input(0);
       }
-      if (!first) first = d;
-      v = d->input(0);
+      constant = constant && (!v || v->is_constant());
     }
-    if (!first) return Ok{};
-    Result<Node*> made = graph_.add(node->clone(), std::move(inputs), node->loc(), node);
+    const QType codes = first ? first->input(0)->type().quant() : QType{};
+    if (!first || (codes.format->is_carried() && codes.format->granularity != Granularity::tensor))
+      return Ok{};
+    Result<Node*> made = graph_.add(node->clone(), inputs, node->loc(), node);
     if (!made.ok()) return Ok{};  // an op that takes no integers stays as it is
-    const QType codes = first->input(0)->type().quant();
     for (size_t i = 0; i < node->output_count(); ++i) {
       if (node->output(i)->dtype() == DType::f32 &&
-          !((*made)->output(i)->type().quant() == codes)) {
+          !same_meaning((*made)->output(i)->type().quant(), codes)) {
         graph_.erase(*made);
         return Ok{};
       }
     }
+    std::vector<Value*> results;
+    for (size_t i = 0; i < node->output_count(); ++i) results.push_back((*made)->output(i));
+    if (constant) {
+      QC_ASSIGN(results, record(graph_, **made, inputs));
+    }
     for (size_t i = 0; i < node->output_count(); ++i) {
-      Value* y = (*made)->output(i);
+      Value* y = results[i];
       if (node->output(i)->dtype() == DType::f32) {
         QC_ASSIGN(y, graph_.emit("dequantize", {y, first->input(1), first->input(2)}, {},
                                  node->loc(), node));
