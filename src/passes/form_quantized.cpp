@@ -3,6 +3,7 @@
 #include "interp/eval.h"
 #include "kernels/numerics/quant.h"
 #include "passes/fold_constants.h"
+#include "quant/constants.h"
 #include "quant/quantizable.h"
 
 namespace qc {
@@ -14,11 +15,12 @@ bool is_plain(const Type& type) {
          !type.format->is_carried();
 }
 
+}  // namespace
+
 bool runs_on_codes(const Node& n) {
   return n.info().has(kOnCodes) || n.info().has(kMovesElements) || n.info().has(kReshapes);
 }
 
-/// An elementwise op whose other operands are single constants is a function of operand `x`.
 std::optional<size_t> function_operand(const Node& n) {
   if (!n.info().has(kElementwise) || n.output_count() != 1) return std::nullopt;
   std::optional<size_t> found;
@@ -35,6 +37,8 @@ std::optional<size_t> function_operand(const Node& n) {
   }
   return found;
 }
+
+namespace {
 
 class Former {
  public:
@@ -98,7 +102,13 @@ class Former {
       QC_ASSIGN(const bool done, form_own(node, *own));
       if (done) return Ok{};
     }
-    if (runs_on_codes(*node)) return move_to_codes(node);
+    if (runs_on_codes(*node)) {
+      QC_ASSIGN(bool done, move_to_codes(node));
+      if (!done) {
+        QC_ASSIGN(done, move_after_encoding(node));
+      }
+      if (done) return Ok{};
+    }
     if (function_operand(*node)) return form_table(node);
     return Ok{};
   }
@@ -113,7 +123,11 @@ class Former {
     Readers out;
     for (Node* user : y->users()) {
       const auto* q = capability<IsQuantize>(user);
-      if (!q || y->pinned() > 0 || (out.format && !(*out.format == q->format()))) return {};
+      if (!q || y->pinned() > 0) return {};
+      if (out.format &&
+          !(*out.format == q->format() && out.arithmetic == q->quantize_record())) {
+        return {};
+      }
       out.format = q->format();
       out.arithmetic = q->quantize_record();
       out.quantizers.push_back(user);
@@ -146,7 +160,7 @@ class Former {
   }
 
   /// f(dequantize(x)) = dequantize(f(x)) where f only moves or orders elements.
-  Result<Ok> move_to_codes(Node* node) {
+  Result<bool> move_to_codes(Node* node) {
     Node* first = nullptr;
     std::vector<Value*> inputs = node->inputs();
     bool constant = true;
@@ -155,7 +169,7 @@ class Former {
         Node* d = decoder(v);
         if (!d || (first && !(first->input(0)->type().quant() == d->input(0)->type().quant() &&
                               first->input(1) == d->input(1)))) {
-          return Ok{};
+          return false;
         }
         if (!first) first = d;
         v = d->input(0);
@@ -164,14 +178,14 @@ class Former {
     }
     const QType codes = first ? first->input(0)->type().quant() : QType{};
     if (!first || (codes.format->is_carried() && codes.format->granularity != Granularity::tensor))
-      return Ok{};
+      return false;
     Result<Node*> made = graph_.add(node->clone(), inputs, node->loc(), node);
-    if (!made.ok()) return Ok{};  // an op that takes no integers stays as it is
+    if (!made.ok()) return false;  // an op that takes no integers stays as it is
     for (size_t i = 0; i < node->output_count(); ++i) {
       if (node->output(i)->dtype() == DType::f32 &&
           !same_meaning((*made)->output(i)->type().quant(), codes)) {
         graph_.erase(*made);
-        return Ok{};
+        return false;
       }
     }
     std::vector<Value*> results;
@@ -188,7 +202,41 @@ class Former {
       graph_.replace_uses(node->output(i), y);
     }
     changed_ = true;
-    return Ok{};
+    return true;
+  }
+
+  /// quantize(f(a, b)) = f(quantize(a), quantize(b)), as encoding keeps the order of values: how
+  /// operands of several formats, or constants among them, come to one.
+  Result<bool> move_after_encoding(Node* node) {
+    if (node->output_count() != 1 || node->output()->dtype() != DType::f32) return false;
+    const Readers wanted = readers(node->output());
+    if (!wanted.format || !is_plain(Type(*wanted.format, {}))) return false;
+    std::vector<Value*> inputs = node->inputs();
+    for (Value* v : inputs) {
+      if (!v || v->dtype() != DType::f32 || v->is_constant()) continue;
+      Node* d = decoder(v);
+      if (!d || !is_plain(d->input(0)->type()) || bits(d->input(0)->dtype()) > 16) return false;
+    }
+    for (Value*& v : inputs) {
+      if (!v || v->dtype() != DType::f32) continue;
+      if (v->is_constant()) {
+        v = quantized_constant(graph_, v, *wanted.format, wanted.arithmetic);
+        continue;
+      }
+      v = decoder(v)->input(0);
+      if (v->type().quant() == *wanted.format) continue;
+      QC_ASSIGN(v, graph_.emit("requantize", {v},
+                               {{"to", *wanted.format}, {"arithmetic", str(wanted.arithmetic)}},
+                               node->loc(), node));
+    }
+    Result<Node*> made = graph_.add(node->clone(), std::move(inputs), node->loc(), node);
+    if (!made.ok()) return false;
+    if (!((*made)->output()->type().quant() == *wanted.format)) {
+      graph_.erase(*made);
+      return false;
+    }
+    replace(node, wanted, (*made)->output());
+    return true;
   }
 
   /// A function of one value of 8 bits: all its values are computed now.

@@ -83,8 +83,14 @@ class Placer {
     Value* x = node.input(i);
     const bool stated = i < scheme.inputs.size() && scheme.inputs[i].has_value();
     if (!stated && capability<IsDequantize>(x->def())) return Ok{};
-    const QType& type = stated ? *scheme.inputs[i] : scheme.output;
+    QType type = stated ? *scheme.inputs[i] : scheme.output;
     if (x->is_constant()) {
+      if (!stated && !runs_on_codes(node)) {
+        // Parameters of what computes in float stay as they are, tables hold them exactly.
+        const bool integers = capability<Quantizable>(&node) != nullptr;
+        if (!integers || (function_operand(node) && bits(type.dtype) <= 8)) return Ok{};
+        QC_ASSIGN(type, constant_format(graph_, x, type, node.loc()));
+      }
       Value* codes = quantized_constant(graph_, x, type);
       QC_ASSIGN(Value * decoded, graph_.emit("dequantize", {codes}, {}, node.loc(), &node));
       graph_.set_input(&node, i, decoded);

@@ -13,7 +13,10 @@ constexpr Preset kPresets[] = {
     {"exact", {}},
     {"onnxruntime",
      {.combine = Arithmetic::Combine::onnxruntime, .softmax = Arithmetic::Softmax::onnxruntime}},
-    {"torch", {.quantize = Arithmetic::Quantize::reciprocal, .bias = Arithmetic::Bias::f32}},
+    {"torch",
+     {.quantize = Arithmetic::Quantize::reciprocal,
+      .combine = Arithmetic::Combine::f32,
+      .bias = Arithmetic::Bias::f32}},
 };
 
 /// One field of the record: its name, its values' names in the order of the enum, and access.
@@ -35,7 +38,7 @@ const std::vector<Field>& fields() {
   static const std::vector<Field> all = {
       field<&Arithmetic::quantize>("quantize", {"divide", "reciprocal"}),
       field<&Arithmetic::rescale>("rescale", {"f32", "q31"}),
-      field<&Arithmetic::combine>("combine", {"exact", "onnxruntime"}),
+      field<&Arithmetic::combine>("combine", {"exact", "onnxruntime", "f32"}),
       field<&Arithmetic::softmax>("softmax", {"f32", "onnxruntime"}),
       field<&Arithmetic::bias>("bias", {"i32", "f32"}),
   };

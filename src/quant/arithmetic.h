@@ -16,9 +16,10 @@ struct Arithmetic {
   enum class Quantize : uint8_t { divide, reciprocal };
   /// Rescaling of accumulators: a float multiplier, or integers only (a multiplier of 31 bits).
   enum class Rescale : uint8_t { f32, q31 };
-  /// Sums, products and mean pools: the zero point is added after rounding, or, as ONNX Runtime's
-  /// kernels do, as a float before it.
-  enum class Combine : uint8_t { exact, onnxruntime };
+  /// Sums, products and mean pools: on integers, the zero point added after rounding; as ONNX
+  /// Runtime's kernels do it, the zero point added as a float before; or decoded, computed in f32
+  /// and encoded.
+  enum class Combine : uint8_t { exact, onnxruntime, f32 };
   /// Softmax in the contract's float, or ONNX Runtime's table of exponentials.
   enum class Softmax : uint8_t { f32, onnxruntime };
   /// A float bias becomes i32 codes of the accumulator, or is added as a float.

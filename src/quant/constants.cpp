@@ -6,23 +6,58 @@
 #include "quant/groups.h"
 
 namespace qc {
+namespace {
 
-Value* quantized_constant(Graph& graph, Value* constant, const QType& type) {
+/// 1 / s in the precision the format gives s in.
+float inverse(const Format& f, double s) {
+  if (f.scale.values.dtype() == DType::f64) return static_cast<float>(1.0 / s);
+  return 1.0f / static_cast<float>(s);
+}
+
+}  // namespace
+
+Value* quantized_constant(Graph& graph, Value* constant, const QType& type,
+                          const Arithmetic& arithmetic) {
   ConstantPool* pool = &graph.pool();
   const ConstId source = constant->constant();
   const std::vector<int64_t> shape = pool->shape(source);
-  auto make = [pool, source, shape, type]() -> Result<Tensor> {
+  const bool reciprocal = arithmetic.quantize == Arithmetic::Quantize::reciprocal;
+  auto make = [pool, source, shape, type, reciprocal]() -> Result<Tensor> {
     QC_ASSIGN(const Tensor x, pool->get(source));
     const Format& f = *type.format;
     Tensor codes(type.dtype, shape);
     Groups(Type(type, to_dims(shape))).for_each([&](int64_t i, int64_t g) {
-      codes.set_int(i, qn_quantize(x.data<float>()[i], f.scale_at(g), f.zero_at(g),
-                                   static_cast<int32_t>(f.qmin), static_cast<int32_t>(f.qmax)));
+      const int32_t zero = f.zero_at(g), lo = static_cast<int32_t>(f.qmin),
+                    hi = static_cast<int32_t>(f.qmax);
+      const float v = x.data<float>()[i];
+      const double s = f.scale.values.as_double(f.scale.values.size() == 1 ? 0 : g);
+      codes.set_int(i, reciprocal ? qn_quantize_reciprocal(v, inverse(f, s), zero, lo, hi)
+                                  : qn_quantize(v, static_cast<float>(s), zero, lo, hi));
     });
     return codes;
   };
   const ConstId id = pool->add_lazy(type.dtype, shape, pool->name(source), std::move(make));
   return graph.constant(id, type.format);
+}
+
+Result<QType> constant_format(const Graph& graph, const Value* constant, const QType& like,
+                              const Loc& loc) {
+  QC_ASSIGN(const Tensor x, graph.pool().get(constant->constant()));
+  const int64_t qmin = like.format->qmin, qmax = like.format->qmax;
+  float least = 0.0f, most = 0.0f;
+  for (int64_t i = 0; i < x.size(); ++i) {
+    const float v = x.data<float>()[i];
+    if (!std::isfinite(v)) return error(Code::quant, loc, "a constant is not a finite number");
+    least = std::min(least, v);
+    most = std::max(most, v);
+  }
+  const bool both = qmin < 0;
+  const double span = both ? std::max(-double{least}, double{most}) : double{most} - double{least};
+  const float steps = static_cast<float>(both ? std::min(-qmin, qmax) : qmax - qmin);
+  float scale = static_cast<float>(span / double{steps});
+  if (!(scale > 0)) scale = 1.0f;
+  const double zero = both ? 0.0 : std::round(static_cast<double>(qmin) - double{least} / double{scale});
+  return tensor_format(like.dtype, scale, static_cast<int32_t>(zero), qmin, qmax);
 }
 
 Result<QType> weight_format(const Graph& graph, const Value* constant, const WeightScheme& scheme,

@@ -7,7 +7,13 @@
 namespace qc {
 
 /// The codes of an f32 constant in a format with known scales, computed when they are needed.
-Value* quantized_constant(Graph& graph, Value* constant, const QType& type);
+Value* quantized_constant(Graph& graph, Value* constant, const QType& type,
+                          const Arithmetic& arithmetic = {});
+
+/// A format for a constant operand of a quantized op: codes of the type and range of `like` with
+/// one scale that holds all elements; of signed codes the zero point is 0.
+Result<QType> constant_format(const Graph& graph, const Value* constant, const QType& like,
+                              const Loc& loc);
 
 /// The format of weights under a scheme. `channel_axis` has one scale per index under
 /// Granularity::axis; groups lie along `sum_axis`. Scales that are not given hold the largest

@@ -1,6 +1,7 @@
 #include "tests/random/sampling.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "ir/op_table.h"
 #include "ops/common/registration.h"
@@ -82,6 +83,40 @@ Value* Sampling::value(DType dtype, int64_t min_rank, int64_t max_rank) {
     if (v) return v;
   }
   return input(dtype, shape(between(min_rank, max_rank)));
+}
+
+QType Sampling::format() {
+  const DType dtype = pick<DType>({DType::i8, DType::i8, DType::u8, DType::i16, DType::u16});
+  CodeRange range = code_range(dtype);
+  if (chance(30)) ++range.lo;
+  const int64_t kind = below(8);
+  const int64_t zero = kind == 0   ? range.lo
+                       : kind == 1 ? range.hi
+                       : kind < 4  ? (range.lo + range.hi) / 2
+                                   : between(range.lo, range.hi);
+  // Powers of two make ties.
+  const double step = 6.0 / static_cast<double>(range.hi - range.lo);
+  const double scale = chance(40) ? std::exp2(std::floor(std::log2(step)))
+                                  : step * static_cast<double>(between(50, 200)) / 100.0;
+  return tensor_format(dtype, static_cast<float>(scale), static_cast<int32_t>(zero), range.lo,
+                       range.hi);
+}
+
+std::string Sampling::arithmetic() {
+  return pick<std::string>({"exact", "exact", "onnxruntime", "torch"});
+}
+
+Value* Sampling::codes(int64_t min_rank, int64_t max_rank) {
+  if (!chance(15)) {
+    Value* v = find([&](const Value& x) {
+      const auto& f = x.type().format;
+      return f && f->granularity == Granularity::tensor && !f->is_carried() &&
+             bits(x.dtype()) <= 16 && x.rank() >= min_rank && x.rank() <= max_rank;
+    });
+    if (v) return v;
+  }
+  Value* x = floats(min_rank, max_rank);
+  return emit("quantize", {x}, {{"to", format()}, {"arithmetic", arithmetic()}});
 }
 
 Value* Sampling::emit(std::string_view op, std::vector<Value*> inputs, const AttrMap& attrs) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "ir/graph.h"
+#include "quant/scheme.h"
 
 namespace qc {
 
@@ -49,6 +50,13 @@ class Sampling {
   /// A constant: floats about +-2, integers in [lo, hi].
   Value* constant(DType dtype, const Ints& shape, int64_t lo = 0, int64_t hi = 3);
   Value* constant_ints(const Ints& values);
+
+  /// A format with one scale, fit for values about +-3: any type, zero point and often a range of
+  /// codes that is not the type's; and an arithmetic record.
+  QType format();
+  std::string arithmetic();
+  /// Codes made so far with one known scale and a rank in the range, else new ones.
+  Value* codes(int64_t min_rank, int64_t max_rank);
 
   /// Adds a node; the first output is remembered for later use. Null when the op refuses the
   /// operands.

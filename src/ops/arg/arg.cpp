@@ -9,13 +9,16 @@
 #include "ops/common/axis.h"
 #include "ops/common/dispatch.h"
 #include "ops/common/registration.h"
+#include "ops/common/strided.h"
 
 namespace qc {
 namespace {
 
 const OpInfo kArgMax = {.name = "argmax",
+                        .traits = kOnCodes,
                         .summary = "position of the largest element along an axis"};
 const OpInfo kArgMin = {.name = "argmin",
+                        .traits = kOnCodes,
                         .summary = "position of the smallest element along an axis"};
 
 bool is_ordered(DType d) { return bits(d) >= 8 && !(is_float(d) && bits(d) == 8); }
@@ -41,6 +44,9 @@ const OpInfo& ArgExtreme::info() const { return largest_ ? kArgMax : kArgMin; }
 Result<std::vector<Type>> ArgExtreme::infer() const {
   const Type& x = input_type(0);
   if (!is_ordered(x.dtype)) return error(Code::type, loc(), "{} of {} values", op(), name(x.dtype));
+  if (x.format && x.format->granularity != Granularity::tensor) {
+    return error(Code::quant, loc(), "{} of codes with several scales, {}", op(), str(x));
+  }
   QC_ASSIGN(const int64_t at, resolve_axis(axis, x.rank(), loc()));
   if (x.shape[static_cast<size_t>(at)] == Dim(0)) {
     return error(Code::shape, loc(), "axis {} has no elements", axis);
@@ -90,6 +96,7 @@ Result<Ok> ArgExtreme::lower(Lowering& l) const {
 const OpInfo Sort::kInfo = {
     .name = "sort",
     .outputs = 2,
+    .traits = kOnCodes,
     .summary = "the first k elements along an axis in sorted order, and their positions",
 };
 
@@ -102,7 +109,8 @@ Result<std::vector<Type>> Sort::infer() const {
     return error(Code::attribute, loc(), "k is {}, axis {} has {} elements", k.value(), axis,
                  n.str());
   }
-  Type values(x.dtype, x.shape), positions(DType::i64, x.shape);
+  Type values = moved(x, x.shape), positions(DType::i64, x.shape);
+  values.layout = Layout::row_major;
   values.shape[static_cast<size_t>(at)] = positions.shape[static_cast<size_t>(at)] = k;
   return std::vector<Type>{values, positions};
 }

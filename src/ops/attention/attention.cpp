@@ -17,6 +17,7 @@ const OpInfo Attention::kInfo = {
     .name = "attention",
     .min_inputs = 3,
     .max_inputs = 4,
+    .traits = kQuantizedInFloat,
     .summary = "scaled dot product attention with mask, window and shared key heads",
 };
 

@@ -1,4 +1,5 @@
 #include "ops/binary/binary.h"
+#include "ops/binary/qbinary.h"
 
 #include <cstring>
 #include <deque>
@@ -39,6 +40,9 @@ bool commutes(std::string_view name) {
   return false;
 }
 
+/// Ops that give one of their operands.
+bool orders(std::string_view name) { return name == "max" || name == "min"; }
+
 const std::deque<BinaryOp>& binary_ops() {
   static const std::deque<BinaryOp> ops = [] {
     std::deque<BinaryOp> out;
@@ -48,12 +52,15 @@ const std::deque<BinaryOp>& binary_ops() {
       op.name = (f.is_logical() ? "logical_" : "") + std::string(f.name);
       op.summary = op.name + " of two operands, with broadcasting";
       op.takes_limits = op.name == "add" || op.name == "sub" || op.name == "mul";
-      op.info = {
-          .name = op.name,
-          .min_inputs = 2,
-          .max_inputs = 2,
-          .traits = kElementwise | kAnyLayout | (commutes(f.name) ? uint32_t{kCommutative} : 0u),
-          .summary = op.summary};
+      uint32_t traits = kElementwise | kAnyLayout;
+      if (commutes(f.name)) traits |= kCommutative;
+      if (orders(f.name)) traits |= kOnCodes;
+      if (!op.takes_limits && !orders(f.name)) traits |= kQuantizedInFloat;
+      op.info = {.name = op.name,
+                 .min_inputs = 2,
+                 .max_inputs = 2,
+                 .traits = traits,
+                 .summary = op.summary};
     }
     return out;
   }();
@@ -139,6 +146,7 @@ Result<std::vector<Type>> Binary::infer() const {
   const Type* const operands[] = {&a, &b};
   QC_ASSIGN(Type y,
             broadcast_type(op_->function.is_compare() ? DType::boolean : a.dtype, operands, loc()));
+  if (info().has(kOnCodes)) y.format = common_format(operands);
   return std::vector<Type>{y};
 }
 
@@ -261,6 +269,9 @@ Result<Ok> Binary::lower(Lowering& l) const {
 }
 
 void register_binary(Registration& r) {
+  for (const QBinaryOp& op : qbinary_ops()) {
+    r.op(&op.info, [p = &op] { return std::unique_ptr<Node>(std::make_unique<QBinary>(p)); });
+  }
   for (const BinaryOp& op : binary_ops()) {
     r.op(&op.info, [p = &op] { return std::unique_ptr<Node>(std::make_unique<Binary>(p)); });
   }

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "frontends/common/foreign.h"
-#include "ir/capability.h"
+#include "quant/quantizable.h"
 
 namespace qc {
 
@@ -42,7 +42,8 @@ struct BinaryOp {
 
 /// y = f(a, b) with NumPy broadcasting. Comparisons and logic give bool; eq and ne also take bool.
 /// The f32 result of add, sub and mul may be limited to [lo, hi].
-class Binary final : public OpNode<Binary>, public IsScaleShift, public AbsorbsClamp {
+class Binary final : public OpNode<Binary>, public IsScaleShift, public AbsorbsClamp,
+                     public Quantizable {
  public:
   double lo = -kInf, hi = kInf;
 
@@ -59,6 +60,8 @@ class Binary final : public OpNode<Binary>, public IsScaleShift, public AbsorbsC
   /// Of x + c, x - c and x * c with a constant c.
   Result<std::optional<ScaleShift>> scale_shift(Graph& graph, int64_t axis) const override;
   bool absorb_clamp(IsClamp::Limits limits) override;
+  /// Of add, sub and mul: qadd, qsub, qmul.
+  Result<Value*> quantized(Quantizer& q) const override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
 

@@ -4,6 +4,7 @@
 #include "kernels/c/clamp/clamp.h"
 #include "kernels/numerics/base.h"
 #include "kernels/numerics/half.h"
+#include "ops/common/codes.h"
 #include "ops/common/dispatch.h"
 #include "ops/common/registration.h"
 #include "program/lowering.h"
@@ -28,6 +29,22 @@ bool Clamp::absorb_clamp(Limits after) {
   lo = both.lo;
   hi = both.hi;
   return true;
+}
+
+Result<Value*> Clamp::quantized(Quantizer& q) const {
+  if (!q.codes(0) || !has_one_scale(q.codes(0)->type().quant()) || !q.result() ||
+      !has_one_scale(*q.result())) {
+    return q.refuse("not between codes with one known scale each");
+  }
+  if (bits(q.codes(0)->dtype()) <= 8) return q.refuse("codes of 8 bits take a table");
+  const QType& to = *q.result();
+  Value* x = q.codes(0);
+  if (!(x->type().quant() == to)) {
+    QC_ASSIGN(x, q.emit("requantize", {x}, {{"to", to}, {"arithmetic", str(q.arithmetic())}}));
+  }
+  return q.emit(kInfo.name, {x},
+                {{"lo", static_cast<double>(limit_code(lo, to, q.arithmetic()))},
+                 {"hi", static_cast<double>(limit_code(hi, to, q.arithmetic()))}});
 }
 
 Result<Ok> Clamp::eval(EvalContext& c) const {

@@ -1,11 +1,15 @@
 #pragma once
 
-#include "ir/capability.h"
+#include "quant/quantizable.h"
 
 namespace qc {
 
-/// y = x limited to [lo, hi]; NaN stays NaN. relu is clamp with lo = 0.
-class Clamp final : public OpNode<Clamp>, public IsClamp, public AbsorbsClamp {
+/// y = x limited to [lo, hi]; NaN stays NaN. relu is clamp with lo = 0. Of codes, lo and hi are
+/// codes.
+class Clamp final : public OpNode<Clamp>,
+                    public IsClamp,
+                    public AbsorbsClamp,
+                    public Quantizable {
  public:
   static const OpInfo kInfo;
   double lo = -kInf, hi = kInf;
@@ -19,6 +23,8 @@ class Clamp final : public OpNode<Clamp>, public IsClamp, public AbsorbsClamp {
   bool is_identity() const override { return lo == -kInf && hi == kInf; }
   Limits limits() const override { return {lo, hi}; }
   bool absorb_clamp(Limits after) override;
+  /// Of 16-bit codes: rescaled to the result's format, then limited; 8-bit codes take a table.
+  Result<Value*> quantized(Quantizer& q) const override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
 };

@@ -102,4 +102,13 @@ Result<Type> broadcast_type(DType dtype, std::span<const Type* const> operands, 
   return out;
 }
 
+std::shared_ptr<const Format> common_format(std::span<const Type* const> operands) {
+  const std::shared_ptr<const Format>& first = operands[0]->format;
+  if (!first || first->granularity != Granularity::tensor) return nullptr;
+  for (const Type* type : operands) {
+    if (!(type->quant() == operands[0]->quant())) return nullptr;
+  }
+  return first;
+}
+
 }  // namespace qc

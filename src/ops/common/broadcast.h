@@ -33,6 +33,10 @@ Result<int32_t> kernel_count(const Type& type, const Loc& loc);
 /// an operand of the result's rank is.
 Result<Type> broadcast_type(DType dtype, std::span<const Type* const> operands, const Loc& loc);
 
+/// The format of all operands where it is one and per tensor, else none: that of a result whose
+/// elements are some of theirs.
+std::shared_ptr<const Format> common_format(std::span<const Type* const> operands);
+
 /// Calls `visit(y, a...)` with the element offset of the result and the offsets of every operand.
 template <class F>
 void for_each_offset(const BroadcastPlan& plan, F&& visit) {

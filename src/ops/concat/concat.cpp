@@ -1,3 +1,4 @@
+#include "ops/common/broadcast.h"
 #include "ops/common/range.h"
 #include "ops/common/registration.h"
 #include "ops/common/strided.h"
@@ -36,6 +37,9 @@ class Concat final : public OpNode<Concat> {
       y.shape[static_cast<size_t>(axis)] =
           y.shape[static_cast<size_t>(axis)] + x.shape[static_cast<size_t>(axis)];
     }
+    std::vector<const Type*> operands;
+    for (size_t i = 0; i < input_count(); ++i) operands.push_back(&input_type(i));
+    y.format = common_format(operands);
     return std::vector<Type>{y};
   }
   bool is_identity() const override { return input_count() == 1; }

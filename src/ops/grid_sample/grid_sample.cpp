@@ -37,6 +37,7 @@ const OpInfo GridSample::kInfo = {
     .name = "grid_sample",
     .min_inputs = 2,
     .max_inputs = 2,
+    .traits = kQuantizedInFloat,
     .summary = "samples an image at computed points",
 };
 

@@ -13,18 +13,21 @@ const OpInfo Norm::kLayer = {
     .name = "layer_norm",
     .max_inputs = 3,
     .outputs = -1,
+    .traits = kQuantizedInFloat,
     .summary = "rows to mean 0 and deviation 1, then scaled and shifted",
 };
 const OpInfo Norm::kRms = {
     .name = "rms_norm",
     .max_inputs = 3,
     .outputs = -1,
+    .traits = kQuantizedInFloat,
     .summary = "rows over their root mean square, then scaled",
 };
 const OpInfo Norm::kGroup = {
     .name = "group_norm",
     .max_inputs = 3,
     .outputs = -1,
+    .traits = kQuantizedInFloat,
     .summary = "groups of channels to mean 0 and deviation 1, then scaled and shifted per channel",
 };
 
@@ -186,7 +189,7 @@ const OpInfo ScaleShiftNode::kInfo = {
     .name = "scale_shift",
     .min_inputs = 3,
     .max_inputs = 3,
-    .traits = kAnyLayout,
+    .traits = kAnyLayout | kQuantizedInFloat,
     .summary = "a factor and an addend per channel: batch norm at inference",
 };
 
@@ -249,6 +252,7 @@ Result<std::optional<ScaleShift>> ScaleShiftNode::scale_shift(Graph&, int64_t wa
 
 const OpInfo LocalResponseNorm::kInfo = {
     .name = "local_response_norm",
+    .traits = kQuantizedInFloat,
     .summary = "elements over a power of the squares of neighbouring channels",
 };
 

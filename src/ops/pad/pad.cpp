@@ -10,7 +10,7 @@
 
 namespace qc {
 
-/// The operand inside a frame: of operand 1 (zero without it), or of its own elements, mirrored at
+/// The operand inside a frame: of operand 1 (zero without it, for codes the zero point), or of its own elements, mirrored at
 /// the edge, repeated from it or continued around the other side.
 class Pad final : public OpNode<Pad> {
  public:
@@ -33,6 +33,8 @@ class Pad final : public OpNode<Pad> {
   Result<Ok> lower(Lowering&) const override;
 
  private:
+  /// What stands in the frame without operand 1: the code of 0 for codes.
+  Tensor zero() const;
   /// Along each axis, which element of the operand stands at each place of the result.
   Tables places() const;
   Strided inside(const Ints& dims, const Ints& x, const Ints& y) const;
@@ -41,7 +43,7 @@ class Pad final : public OpNode<Pad> {
 const OpInfo Pad::kInfo = {
     .name = "pad",
     .max_inputs = 2,
-    .traits = kAnyLayout,
+    .traits = kAnyLayout | kOnCodes,
     .summary = "the operand in a frame of a constant or of its own elements",
 };
 
@@ -59,6 +61,13 @@ Result<std::vector<Type>> Pad::infer() const {
     return error(Code::type, loc(), "the value is {}, expected one {}", str(input_type(1)),
                  name(x.dtype));
   }
+  if (x.format && mode == "constant") {
+    const bool known = x.format->granularity == Granularity::tensor && !x.format->is_carried();
+    if (!known || (input(1) && !(input_type(1).quant() == x.quant()))) {
+      return error(Code::quant, loc(), "codes {} in a frame need one known scale, and a value of it",
+                   str(x));
+    }
+  }
   // Elements taken from the operand are listed in tables, which must stay small.
   const int64_t most = mode == "constant" ? INT32_MAX : 1 << 20;
   Type y = moved(x, x.shape);
@@ -75,6 +84,13 @@ Result<std::vector<Type>> Pad::infer() const {
     y.shape[i] = before[i] + x.shape[i] + after[i];
   }
   return std::vector<Type>{y};
+}
+
+Tensor Pad::zero() const {
+  const Type& x = input_type(0);
+  Tensor value(x.dtype, {});
+  if (x.format) value.set_int(0, x.format->zero_at());
+  return value;
 }
 
 Tables Pad::places() const {
@@ -119,10 +135,8 @@ Result<Ok> Pad::eval(EvalContext& c) const {
     pick_elements(tables, x, y);
     return Ok{};
   }
-  if (c.has(1)) {
-    const Ints at(y.shape().size(), 0);
-    move_elements({y.shape(), at, strides_of(y.shape())}, c.in(1), y);
-  }
+  const Ints at(y.shape().size(), 0);
+  move_elements({y.shape(), at, strides_of(y.shape())}, c.has(1) ? c.in(1) : zero(), y);
   move_elements(inside(x.shape(), strides_of(x.shape()), strides_of(y.shape())), x, y);
   return Ok{};
 }
@@ -133,7 +147,7 @@ Result<Ok> Pad::lower(Lowering& l) const {
   QC_TRY(param(count(l.out_dims()), loc()));
   if (mode != "constant")
     return call_table(l, physical_tables(places(), x, l.out_type()), x.dtype, l.in(0), l.out());
-  const View value = l.has(1) ? l.in(1) : l.constant(Tensor(x.dtype, {}), "zero");
+  const View value = l.has(1) ? l.in(1) : l.constant(zero(), "zero");
   if (x.layout != l.out_type().layout) {
     const Ints out = strides_of(l.out_type());
     QC_TRY(call_strided(l, {static_dims(l.out_type().shape), Ints(out.size(), 0), out}, x.dtype,

@@ -221,6 +221,7 @@ void register_pool(Registration& r) {
   r.op(&Pool::kAverage, [] { return std::make_unique<Pool>(PoolKind::average); });
   r.op(&Pool::kLp, [] { return std::make_unique<Pool>(PoolKind::lp); });
   r.op<MaxUnpool>();
+  r.op<QAveragePool>();
   r.imports(kRows);
 }
 

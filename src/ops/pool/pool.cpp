@@ -5,6 +5,7 @@
 #include "kernels/numerics/scalar_ops.h"
 #include "ops/common/dispatch.h"
 #include "ops/common/registration.h"
+#include "ops/common/strided.h"
 #include "ops/common/window.h"
 #include "program/lowering.h"
 
@@ -13,7 +14,7 @@ namespace qc {
 const OpInfo Pool::kMax = {
     .name = "max_pool",
     .outputs = -1,
-    .traits = kAnyLayout,
+    .traits = kAnyLayout | kOnCodes,
     .summary = "the largest element under each window, optionally with its place",
 };
 const OpInfo Pool::kAverage = {
@@ -23,7 +24,7 @@ const OpInfo Pool::kAverage = {
 };
 const OpInfo Pool::kLp = {
     .name = "lp_pool",
-    .traits = kAnyLayout,
+    .traits = kAnyLayout | kQuantizedInFloat,
     .summary = "the p-norm of the elements under each window",
 };
 
@@ -31,57 +32,72 @@ const OpInfo& Pool::info() const {
   return kind == PoolKind::max ? kMax : kind == PoolKind::average ? kAverage : kLp;
 }
 
-void Pool::attrs(AttrVisitor& v) {
+void PoolWindow::window_attrs(AttrVisitor& v) {
   v("kernel", kernel, Ints{});
   v("strides", strides, Ints{});
   v("dilations", dilations, Ints{});
   v("pads", pads, Ints{});
   v("output_size", output_size, Ints{});
   v("ceil", ceil, false);
+}
+
+void PoolWindow::mean_attrs(AttrVisitor& v) {
+  v("include_pad", include_pad, false);
+  v("divisor", divisor, int64_t{0});
+}
+
+void Pool::attrs(AttrVisitor& v) {
+  window_attrs(v);
   if (kind == PoolKind::max) v("index", index, std::string());
-  if (kind == PoolKind::average) {
-    v("include_pad", include_pad, false);
-    v("divisor", divisor, int64_t{0});
-  }
+  if (kind == PoolKind::average) mean_attrs(v);
   if (kind == PoolKind::lp) v("power", power, int64_t{2});
+}
+
+Result<Dims> PoolWindow::pooled(const Dims& x, const Loc& loc) const {
+  if (x.size() < 3 || x.size() > 5) {
+    return error(Code::shape, loc, "pool needs a rank from 3 to 5, got {}", str(x));
+  }
+  const size_t axes = x.size() - 2;
+  Dims y(x.begin(), x.begin() + 2);
+  if (divisor < 0 || divisor > INT32_MAX) {
+    return error(Code::attribute, loc, "divisor {} must be positive", divisor);
+  }
+  if (!output_size.empty()) {
+    if (output_size.size() != axes) {
+      return error(Code::attribute, loc, "{} output sizes for {} axes", output_size.size(), axes);
+    }
+    for (size_t i = 0; i < axes; ++i) {
+      const Dim& in = x[2 + i];
+      if (!fits_window(output_size[i], 1) || (in.is_static() && !fits_window(in.value(), 1))) {
+        return error(Code::shape, loc, "cannot pool a size of {} to {}", in.str(), output_size[i]);
+      }
+      y.push_back(Dim(output_size[i]));
+    }
+    return y;
+  }
+  QC_TRY(check_window(kernel, strides, dilations, pads, axes, loc));
+  for (size_t i = 0; i < axes; ++i) {
+    QC_ASSIGN(Dim size, window_extent(x[2 + i], kernel[i], strides[i], dilations[i], pads[i],
+                                      pads[axes + i], ceil, loc));
+    y.push_back(size);
+  }
+  return y;
 }
 
 Result<std::vector<Type>> Pool::infer() const {
   const Type& x = input_type(0);
-  if (x.rank() < 3 || x.rank() > 5) {
-    return error(Code::shape, loc(), "pool needs a rank from 3 to 5, got {}", str(x.shape));
-  }
   QC_TRY(arithmetic_suffix(x.dtype, loc()));
   if (kind != PoolKind::max && !is_float(x.dtype)) {
     return error(Code::type, loc(), "{} of {} values", op(), name(x.dtype));
   }
-  const size_t axes = static_cast<size_t>(x.rank()) - 2;
-  Type y = x;
-  y.shape.resize(2);
-  if (!output_size.empty()) {
-    if (output_size.size() != axes) {
-      return error(Code::attribute, loc(), "{} output sizes for {} axes", output_size.size(), axes);
-    }
-    for (size_t i = 0; i < axes; ++i) {
-      const Dim& in = x.shape[2 + i];
-      if (!fits_window(output_size[i], 1) || (in.is_static() && !fits_window(in.value(), 1))) {
-        return error(Code::shape, loc(), "cannot pool a size of {} to {}", in.str(),
-                     output_size[i]);
-      }
-      y.shape.push_back(Dim(output_size[i]));
-    }
-  } else {
-    QC_TRY(check_window(kernel, strides, dilations, pads, axes, loc()));
-    for (size_t i = 0; i < axes; ++i) {
-      QC_ASSIGN(Dim size, window_extent(x.shape[2 + i], kernel[i], strides[i], dilations[i],
-                                        pads[i], pads[axes + i], ceil, loc()));
-      y.shape.push_back(size);
-    }
+  QC_ASSIGN(Dims shape, pooled(x.shape, loc()));
+  if (power < 1 || power > INT32_MAX) {
+    return error(Code::attribute, loc(), "power {} must be positive", power);
   }
-  if (divisor < 0 || divisor > INT32_MAX || power < 1 || power > INT32_MAX) {
-    return error(Code::attribute, loc(), "divisor {} and power {} must be positive", divisor,
-                 power);
+  if (x.format && !always_taps(x.shape, shape)) {
+    return error(Code::unsupported, loc(), "the largest of no codes, in a window of padding only");
   }
+  const Type y = moved(x, std::move(shape));
   if (index.empty()) return std::vector<Type>{y};
   if (index != "plane" && index != "tensor" && index != "tensor_reversed") {
     return error(Code::attribute, loc(), "index is '{}', expected plane, tensor or tensor_reversed",
@@ -93,39 +109,29 @@ Result<std::vector<Type>> Pool::infer() const {
   return std::vector<Type>{y, places};
 }
 
-namespace {
-
-qk_pool_params pool_params(const Pool& pool) {
+qk_pool_params PoolWindow::params(const Dims& in_shape, const Dims& out_shape) const {
   qk_pool_params p{};
-  const Ints x = static_dims(pool.input_type(0).shape), y = static_dims(pool.output()->shape());
+  const Ints x = static_dims(in_shape), y = static_dims(out_shape);
   const size_t axes = x.size() - 2;
   auto i32 = [](int64_t v) { return static_cast<int32_t>(v); };
   p.n = i32(x[0]);
   p.c = i32(x[1]);
-  p.adaptive = pool.output_size.empty() ? 0 : 1;
+  p.adaptive = output_size.empty() ? 0 : 1;
   for (size_t i = 0; i < 3; ++i) {
     const bool used = i + axes >= 3, window = used && !p.adaptive;
     const size_t a = used ? i + axes - 3 : 0;
     p.in[i] = used ? i32(x[2 + a]) : 1;
     p.out[i] = used ? i32(y[2 + a]) : 1;
-    p.k[i] = window ? i32(pool.kernel[a]) : 1;
-    p.stride[i] = window ? i32(pool.strides[a]) : 1;
-    p.dilation[i] = window ? i32(pool.dilations[a]) : 1;
-    p.pad[i] = window ? i32(pool.pads[a]) : 0;
-    p.end[i] = window ? i32(pool.pads[axes + a]) : 0;
+    p.k[i] = window ? i32(kernel[a]) : 1;
+    p.stride[i] = window ? i32(strides[a]) : 1;
+    p.dilation[i] = window ? i32(dilations[a]) : 1;
+    p.pad[i] = window ? i32(pads[a]) : 0;
+    p.end[i] = window ? i32(pads[axes + a]) : 0;
   }
-  p.include = pool.include_pad ? 1 : 0;
-  p.index = pool.index == "tensor" ? 1 : pool.index == "tensor_reversed" ? 2 : 0;
-  p.divisor = i32(pool.divisor);
-  p.power = i32(pool.power);
+  p.include = include_pad ? 1 : 0;
+  p.divisor = i32(divisor);
   return p;
 }
-
-/// Input positions a window takes along one axis, and how many of its taps are in the padded input.
-struct Taps {
-  Ints at;
-  int64_t counted = 0;
-};
 
 Taps taps_of(const qk_pool_params& p, int axis, int64_t o) {
   Taps taps;
@@ -142,6 +148,28 @@ Taps taps_of(const qk_pool_params& p, int axis, int64_t o) {
   }
   return taps;
 }
+
+bool PoolWindow::always_taps(const Dims& x, const Dims& y) const {
+  if (!output_size.empty()) return true;
+  if (!all_static(x) || !all_static(y)) {
+    for (int64_t d : dilations) {
+      if (d != 1) return false;
+    }
+    for (size_t i = 0; i < pads.size(); ++i) {
+      if (pads[i] >= kernel[i % kernel.size()]) return false;
+    }
+    return !ceil;
+  }
+  const qk_pool_params p = params(x, y);
+  for (int axis = 0; axis < 3; ++axis) {
+    for (int64_t o = 0; o < p.out[axis]; ++o) {
+      if (taps_of(p, axis, o).at.empty()) return false;
+    }
+  }
+  return true;
+}
+
+namespace {
 
 template <class E>
 E lp_term(E sum, E v, int64_t power) {
@@ -219,6 +247,17 @@ void eval_pool(const Pool& pool, const qk_pool_params& p, const Tensor& x, Tenso
       }
     }
   }
+}
+
+}  // namespace
+
+namespace {
+
+qk_pool_params pool_params(const Pool& pool) {
+  qk_pool_params p = pool.params(pool.input_type(0).shape, pool.output()->shape());
+  p.index = pool.index == "tensor" ? 1 : pool.index == "tensor_reversed" ? 2 : 0;
+  p.power = static_cast<int32_t>(pool.power);
+  return p;
 }
 
 }  // namespace

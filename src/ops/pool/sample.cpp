@@ -34,6 +34,18 @@ void sample_pool(Samplers& r) {
     attrs["include_pad"] = s.chance(50);
     s.emit("average_pool", {x}, attrs);
   });
+  r.add("qavg_pool", [](Sampling& s) {
+    Value* x = s.codes(3, 5);
+    AttrMap attrs = window(s, *x);
+    if (s.chance(30)) {
+      attrs = {{"output_size", s.chance(50) ? Ints(static_cast<size_t>(x->rank()) - 2, 1)
+                                            : s.shape(x->rank() - 2, 8)}};
+    }
+    attrs["include_pad"] = s.chance(50);
+    attrs["to"] = s.format();
+    attrs["arithmetic"] = s.arithmetic();
+    s.emit("qavg_pool", {x}, attrs);
+  });
   r.add("lp_pool", [](Sampling& s) {
     Value* x = s.floats(3, 4);
     s.emit("lp_pool", {x}, window(s, *x));

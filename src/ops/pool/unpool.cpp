@@ -12,6 +12,7 @@ const OpInfo MaxUnpool::kInfo = {
     .name = "max_unpool",
     .min_inputs = 2,
     .max_inputs = 2,
+    .traits = kQuantizedInFloat,
     .summary = "elements put back to the places a max pool took them from, zeros elsewhere",
 };
 

@@ -12,27 +12,28 @@
 namespace qc {
 namespace {
 
-#define QC_REDUCE(kind, what)                                                               \
-  {                                                                                         \
-    ReduceKind::kind, #kind, {                                                              \
-      .name = "reduce_" #kind, .traits = kAnyLayout, .summary = what " over the given axes" \
-    }                                                                                       \
+#define QC_REDUCE(kind, what, more)                            \
+  {                                                            \
+    ReduceKind::kind, #kind, {                                 \
+      .name = "reduce_" #kind, .traits = kAnyLayout | (more),  \
+      .summary = what " over the given axes"                   \
+    }                                                          \
   }
 const ReduceOp kReduceOps[] = {
-    QC_REDUCE(sum, "sum"),
-    QC_REDUCE(mean, "mean"),
-    QC_REDUCE(max, "maximum"),
-    QC_REDUCE(min, "minimum"),
-    QC_REDUCE(prod, "product"),
-    QC_REDUCE(l1, "sum of magnitudes"),
-    QC_REDUCE(l2, "root of the sum of squares"),
-    QC_REDUCE(sum_square, "sum of squares"),
-    QC_REDUCE(log_sum, "logarithm of the sum"),
-    QC_REDUCE(log_sum_exp, "logarithm of the sum of exponentials"),
-    QC_REDUCE(var, "variance"),
-    QC_REDUCE(std, "standard deviation"),
-    QC_REDUCE(any, "logical or"),
-    QC_REDUCE(all, "logical and"),
+    QC_REDUCE(sum, "sum", 0),
+    QC_REDUCE(mean, "mean", 0),
+    QC_REDUCE(max, "maximum", kOnCodes),
+    QC_REDUCE(min, "minimum", kOnCodes),
+    QC_REDUCE(prod, "product", kQuantizedInFloat),
+    QC_REDUCE(l1, "sum of magnitudes", kQuantizedInFloat),
+    QC_REDUCE(l2, "root of the sum of squares", kQuantizedInFloat),
+    QC_REDUCE(sum_square, "sum of squares", kQuantizedInFloat),
+    QC_REDUCE(log_sum, "logarithm of the sum", kQuantizedInFloat),
+    QC_REDUCE(log_sum_exp, "logarithm of the sum of exponentials", kQuantizedInFloat),
+    QC_REDUCE(var, "variance", kQuantizedInFloat),
+    QC_REDUCE(std, "standard deviation", kQuantizedInFloat),
+    QC_REDUCE(any, "logical or", 0),
+    QC_REDUCE(all, "logical and", 0),
 };
 #undef QC_REDUCE
 
@@ -132,52 +133,69 @@ T reduce_ints(ReduceKind kind, const std::vector<T>& x) {
   }
 }
 
-/// Loops over some axes of a value, merged where they are contiguous.
-struct Loops {
-  Ints dims, strides;
-
-  void add(int64_t dim, int64_t stride) {
-    if (dim == 1) return;
-    if (!dims.empty() && strides.back() == stride * dim) {
-      dims.back() *= dim;
-      strides.back() = stride;
-    } else {
-      dims.push_back(dim);
-      strides.push_back(stride);
-    }
-  }
-  int64_t size() const {
-    int64_t n = 1;
-    for (int64_t d : dims) n *= d;
-    return n;
-  }
-  Result<Ok> fill(int32_t& rank, int32_t* d, int32_t* s, const Loc& loc) {
-    if (dims.empty()) dims = strides = {1};
-    const BroadcastPlan plan{dims, {strides}};
-    int32_t* const out[] = {s};
-    return fill_loops(plan, loc, rank, d, out);
-  }
-};
-
 }  // namespace
+
+void ReduceLoops::add(int64_t dim, int64_t stride) {
+  if (dim == 1) return;
+  if (!dims.empty() && strides.back() == stride * dim) {
+    dims.back() *= dim;
+    strides.back() = stride;
+  } else {
+    dims.push_back(dim);
+    strides.push_back(stride);
+  }
+}
+
+Result<Ok> ReduceLoops::fill(int32_t& rank, int32_t* d, int32_t* s, const Loc& loc) {
+  if (dims.empty()) dims = strides = {1};
+  const BroadcastPlan plan{dims, {strides}};
+  int32_t* const out[] = {s};
+  return fill_loops(plan, loc, rank, d, out);
+}
+
+ReducePlan plan_reduce(const Type& x, const Type& y, const std::vector<bool>& gone, bool keepdims) {
+  ReducePlan plan;
+  const Ints strides = strides_of(x);
+  std::vector<size_t> kept(static_cast<size_t>(y.rank()), gone.size());
+  for (size_t i = 0, at = 0; i < gone.size(); ++i) {
+    if (gone[i]) plan.inner.add(x.shape[i].value(), strides[i]);
+    if (!gone[i]) kept[static_cast<size_t>(physical_axis(y, static_cast<int64_t>(at)))] = i;
+    if (!gone[i] || keepdims) ++at;
+  }
+  for (size_t i : kept) {
+    if (i < gone.size()) plan.outer.add(x.shape[i].value(), strides[i]);
+  }
+  return plan;
+}
+
+Result<std::vector<bool>> ReducedAxes::reduced(int64_t rank, const Loc& loc) const {
+  std::vector<bool> out(static_cast<size_t>(rank), axes.empty());
+  for (int64_t axis : axes) {
+    QC_ASSIGN(axis, resolve_axis(axis, rank, loc));
+    if (out[static_cast<size_t>(axis)])
+      return error(Code::attribute, loc, "axis {} is given twice", axis);
+    out[static_cast<size_t>(axis)] = true;
+  }
+  return out;
+}
+
+Result<Dims> ReducedAxes::shape(const Type& x, const Loc& loc) const {
+  QC_ASSIGN(const std::vector<bool> gone, reduced(x.rank(), loc));
+  Dims y;
+  for (size_t i = 0; i < gone.size(); ++i) {
+    if (!gone[i])
+      y.push_back(x.shape[i]);
+    else if (keepdims)
+      y.push_back(Dim(1));
+  }
+  return y;
+}
 
 void Reduce::attrs(AttrVisitor& v) {
   v("axes", axes, Ints{});
   v("keepdims", keepdims, true);
   if (op_->kind == ReduceKind::var || op_->kind == ReduceKind::std)
     v("correction", correction, 1.0);
-}
-
-Result<std::vector<bool>> Reduce::reduced() const {
-  const int64_t rank = input_type(0).rank();
-  std::vector<bool> out(static_cast<size_t>(rank), axes.empty());
-  for (int64_t axis : axes) {
-    QC_ASSIGN(axis, resolve_axis(axis, rank, loc()));
-    if (out[static_cast<size_t>(axis)])
-      return error(Code::attribute, loc(), "axis {} is given twice", axis);
-    out[static_cast<size_t>(axis)] = true;
-  }
-  return out;
 }
 
 Result<std::vector<Type>> Reduce::infer() const {
@@ -187,15 +205,14 @@ Result<std::vector<Type>> Reduce::infer() const {
                     : is_integer(x.dtype) ? bits(x.dtype) >= 8 && has_integers(op_->kind)
                                           : false;
   if (!fits) return error(Code::type, loc(), "{} of {} values", op(), name(x.dtype));
-  QC_ASSIGN(const std::vector<bool> gone, reduced());
-  Type y(x.dtype, {});
-  for (size_t i = 0; i < gone.size(); ++i) {
-    if (!gone[i])
-      y.shape.push_back(x.shape[i]);
-    else if (keepdims)
-      y.shape.push_back(Dim(1));
-  }
+  QC_ASSIGN(Dims kept, shape(x, loc()));
+  Type y(x.dtype, std::move(kept));
   if (keepdims) y.layout = x.layout;
+  if (x.format && info().has(kOnCodes) && x.format->granularity == Granularity::tensor) {
+    const bool empty = product(x.shape) == Dim(0);
+    if (empty) return error(Code::unsupported, loc(), "{} of no codes", op());
+    y.format = x.format;
+  }
   return std::vector<Type>{y};
 }
 
@@ -223,7 +240,7 @@ std::optional<Dims> Reduce::contents() const {
 Result<Ok> Reduce::eval(EvalContext& c) const {
   const Tensor& x = c.in(0);
   Tensor& y = c.out(0);
-  QC_ASSIGN(const std::vector<bool> gone, reduced());
+  QC_ASSIGN(const std::vector<bool> gone, reduced(input_type(0).rank(), loc()));
   const Ints strides = strides_of(x.shape());
   BroadcastPlan outer{{1}, {{0}}}, inner{{1}, {{0}}};
   for (size_t i = 0; i < gone.size(); ++i) {
@@ -255,23 +272,12 @@ Result<Ok> Reduce::eval(EvalContext& c) const {
 }
 
 Result<Ok> Reduce::lower(Lowering& l) const {
-  QC_ASSIGN(const std::vector<bool> gone, reduced());
+  QC_ASSIGN(const std::vector<bool> gone, reduced(input_type(0).rank(), loc()));
   const Type &x = l.in_type(0), &y = l.out_type();
-  const Ints strides = strides_of(x);
-  // The kept axes go in the order the result lies in memory, the others in logical order.
-  std::vector<size_t> kept(static_cast<size_t>(y.rank()), gone.size());
-  Loops outer, inner;
-  for (size_t i = 0, at = 0; i < gone.size(); ++i) {
-    if (gone[i]) inner.add(x.shape[i].value(), strides[i]);
-    if (!gone[i]) kept[static_cast<size_t>(physical_axis(y, static_cast<int64_t>(at)))] = i;
-    if (!gone[i] || keepdims) ++at;
-  }
-  for (size_t i : kept) {
-    if (i < gone.size()) outer.add(x.shape[i].value(), strides[i]);
-  }
+  ReducePlan plan = plan_reduce(x, y, gone, keepdims);
   qk_reduce_params params = {};
-  QC_TRY(outer.fill(params.outer_rank, params.outer_dims, params.outer_strides, loc()));
-  QC_TRY(inner.fill(params.inner_rank, params.inner_dims, params.inner_strides, loc()));
+  QC_TRY(plan.outer.fill(params.outer_rank, params.outer_dims, params.outer_strides, loc()));
+  QC_TRY(plan.inner.fill(params.inner_rank, params.inner_dims, params.inner_strides, loc()));
   params.correction = static_cast<float>(correction);
   const std::string kernel =
       "qk_reduce_" + std::string(op_->name) + "_" + std::string(name(x.dtype));
@@ -280,6 +286,8 @@ Result<Ok> Reduce::lower(Lowering& l) const {
 }
 
 void register_reduce(Registration& r) {
+  r.op(&QReduce::kSum, [] { return std::make_unique<QReduce>(false); });
+  r.op(&QReduce::kMean, [] { return std::make_unique<QReduce>(true); });
   for (const ReduceOp& op : kReduceOps) {
     r.op(&op.info, [p = &op] { return std::unique_ptr<Node>(std::make_unique<Reduce>(p)); });
   }

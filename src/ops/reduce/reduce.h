@@ -4,6 +4,7 @@
 #include <string>
 
 #include "frontends/common/foreign.h"
+#include "quant/quantizable.h"
 
 namespace qc {
 
@@ -30,26 +31,67 @@ struct ReduceOp {
   OpInfo info;
 };
 
+/// Which axes of a value are reduced, and whether they stay with size 1.
+struct ReducedAxes {
+  Ints axes;  // empty: all
+  bool keepdims = true;
+
+  /// One flag per axis; an error for one out of range or given twice.
+  Result<std::vector<bool>> reduced(int64_t rank, const Loc& loc) const;
+  Result<Dims> shape(const Type& x, const Loc& loc) const;
+};
+
+/// Loops over some axes of a value, merged where they are contiguous.
+struct ReduceLoops {
+  Ints dims, strides;
+
+  void add(int64_t dim, int64_t stride);
+  Result<Ok> fill(int32_t& rank, int32_t* d, int32_t* s, const Loc& loc);
+};
+/// Loops over the rows of x, in the order the result lies in memory, and over a row's elements in
+/// logical order.
+struct ReducePlan {
+  ReduceLoops outer, inner;
+};
+ReducePlan plan_reduce(const Type& x, const Type& y, const std::vector<bool>& gone, bool keepdims);
+
 /// One element per row: the elements along the reduced axes, in row-major order. No axes means all.
 /// Floats are summed in 16 lanes (kernels/numerics/reduce.h); integers wrap in their own type.
-class Reduce final : public OpNode<Reduce> {
+class Reduce final : public OpNode<Reduce>, public ReducedAxes, public Quantizable {
  public:
   explicit Reduce(const ReduceOp* op) : op_(op) {}
-  Ints axes;
-  bool keepdims = true;
   double correction = 1;  // var and std: the divisor is n - correction
 
   const OpInfo& info() const override { return op_->info; }
   void attrs(AttrVisitor& v) override;
   Result<std::vector<Type>> infer() const override;
   std::optional<Dims> contents() const override;
+  /// Of sums and means: qsum, qmean.
+  Result<Value*> quantized(Quantizer& q) const override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
 
  private:
-  /// Which axes are reduced; an error for one out of range or given twice.
-  Result<std::vector<bool>> reduced() const;
   const ReduceOp* op_;
+};
+
+/// Codes of the sum (mean) of each row of codes, from its exact sum.
+class QReduce final : public UnaryQuantNode<QReduce>, public ReducedAxes {
+ public:
+  explicit QReduce(bool mean) : mean_(mean) {}
+  static const OpInfo kSum, kMean;
+
+  const OpInfo& info() const override { return mean_ ? kMean : kSum; }
+  void attrs(AttrVisitor& v) override;
+  Result<std::vector<Type>> infer() const override;
+  AccumulatorProof accumulator() const override;
+  Result<Ok> eval(EvalContext&) const override;
+  Result<Ok> lower(Lowering&) const override;
+
+ private:
+  /// What the sum is multiplied by to give a code.
+  float multiplier() const;
+  bool mean_;
 };
 
 std::span<const ImportRow> reduce_onnx_rows();

@@ -5,6 +5,13 @@
 namespace qc {
 
 void sample_reduce(Samplers& r) {
+  for (const char* op : {"qsum", "qmean"}) {
+    r.add(op, [op](Sampling& s) {
+      Value* x = s.codes(1, 4);
+      s.emit(op, {x},
+             {{"to", s.format()}, {"axes", Ints{s.below(x->rank())}}, {"keepdims", s.chance(60)}});
+    });
+  }
   for (const char* op :
        {"reduce_sum", "reduce_mean", "reduce_max", "reduce_min", "reduce_prod", "reduce_l1",
         "reduce_l2", "reduce_sum_square", "reduce_log_sum", "reduce_log_sum_exp", "reduce_var",

@@ -1,5 +1,6 @@
 #include "interp/eval.h"
 #include "ops/common/registration.h"
+#include "ops/common/strided.h"
 #include "program/lowering.h"
 
 namespace qc {
@@ -19,8 +20,8 @@ class Reshape final : public OpNode<Reshape> {
     if (before.is_static() && after.is_static() && !(before == after)) {
       return error(Code::shape, loc(), "cannot reshape {} to {}", str(x.shape), str(shape));
     }
-    Type y = x;
-    y.shape = shape;
+    Type y = moved(x, shape);
+    y.layout = x.layout;
     return std::vector<Type>{y};
   }
   std::optional<Dims> contents() const override { return known_ints(input(0)); }

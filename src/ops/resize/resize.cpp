@@ -12,7 +12,7 @@ namespace qc {
 
 const OpInfo Resize::kInfo = {
     .name = "resize",
-    .traits = kAnyLayout,
+    .traits = kAnyLayout | kOnCodes | kQuantizedInFloat,
     .summary = "resamples to another size: nearest, linear or cubic",
 };
 

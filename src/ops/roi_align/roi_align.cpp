@@ -88,6 +88,7 @@ const OpInfo RoiAlign::kInfo = {
     .name = "roi_align",
     .min_inputs = 3,
     .max_inputs = 3,
+    .traits = kQuantizedInFloat,
     .summary = "pools regions of images to a fixed size",
 };
 

@@ -6,16 +6,17 @@
 #include "ops/common/dispatch.h"
 #include "ops/common/importing.h"
 #include "ops/common/registration.h"
+#include "ops/common/strided.h"
 
 namespace qc {
 namespace {
 
-const OpInfo kCumSum = {.name = "cumsum", .summary = "running sums along an axis"};
-const OpInfo kCumProd = {.name = "cumprod", .summary = "running products along an axis"};
+const OpInfo kCumSum = {.name = "cumsum", .traits = kQuantizedInFloat, .summary = "running sums along an axis"};
+const OpInfo kCumProd = {.name = "cumprod", .traits = kQuantizedInFloat, .summary = "running products along an axis"};
 const OpInfo kCumMax = {
-    .name = "cummax", .outputs = 2, .summary = "largest element so far, and its position"};
+    .name = "cummax", .outputs = 2, .traits = kOnCodes, .summary = "largest element so far, and its position"};
 const OpInfo kCumMin = {
-    .name = "cummin", .outputs = 2, .summary = "smallest element so far, and its position"};
+    .name = "cummin", .outputs = 2, .traits = kOnCodes, .summary = "smallest element so far, and its position"};
 
 float times(float a, float b) { return qn_mulf(a, b); }
 double times(double a, double b) { return qn_mul(a, b); }
@@ -105,7 +106,7 @@ class ScanExtreme final : public OpNode<ScanExtreme> {
     const Type& x = input_type(0);
     QC_TRY(check_type(*this));
     QC_TRY(resolve_axis(axis, x.rank(), loc()));
-    return std::vector<Type>{Type(x.dtype, x.shape), Type(DType::i64, x.shape)};
+    return std::vector<Type>{moved(x, x.shape), Type(DType::i64, x.shape)};
   }
   Result<Ok> eval(EvalContext& c) const override {
     const Tensor& x = c.in(0);

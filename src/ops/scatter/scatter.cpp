@@ -5,6 +5,7 @@
 
 #include "kernels/c/scatter/scatter.h"
 #include "kernels/numerics/combine.h"
+#include "ops/common/broadcast.h"
 #include "ops/common/dispatch.h"
 #include "ops/common/index.h"
 
@@ -85,6 +86,7 @@ const OpInfo ScatterElements::kInfo = {
     .name = "scatter_elements",
     .min_inputs = 3,
     .max_inputs = 3,
+    .traits = kQuantizedInFloat,
     .summary = "writes one element per index along an axis; updates outside are dropped",
 };
 
@@ -147,6 +149,7 @@ const OpInfo ScatterNd::kInfo = {
     .name = "scatter_nd",
     .min_inputs = 3,
     .max_inputs = 3,
+    .traits = kQuantizedInFloat,
     .summary = "writes slices at tuples of indices; updates outside are dropped",
 };
 
@@ -244,7 +247,10 @@ Result<std::vector<Type>> SliceScatter::infer() const {
   if (source.dtype != x.dtype)
     return error(Code::type, loc(), "writes {} into {}", str(source), str(x));
   QC_TRY(check_box(x.shape, start, source.shape, step, loc()));
-  return std::vector<Type>{moved(x, x.shape)};
+  Type y = moved(x, x.shape);
+  const Type* const operands[] = {&x, &source};
+  y.format = common_format(operands);
+  return std::vector<Type>{y};
 }
 
 Result<Ok> SliceScatter::eval(EvalContext& c) const {
@@ -292,7 +298,10 @@ Result<std::vector<Type>> StridedScatter::infer() const {
                    str(stride), total.value());
     }
   }
-  return std::vector<Type>{Type(x.dtype, x.shape)};
+  Type y(x.dtype, x.shape);
+  const Type* const operands[] = {&x, &source};
+  y.format = common_format(operands);
+  return std::vector<Type>{y};
 }
 
 Result<Ok> StridedScatter::eval(EvalContext& c) const {

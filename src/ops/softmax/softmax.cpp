@@ -15,12 +15,12 @@ namespace {
 
 const OpInfo kSoftmax = {
     .name = "softmax",
-    .traits = kAnyLayout,
+    .traits = kAnyLayout | kQuantizedInFloat,
     .summary = "exponentials along an axis divided by their sum",
 };
 const OpInfo kLogSoftmax = {
     .name = "log_softmax",
-    .traits = kAnyLayout,
+    .traits = kAnyLayout | kQuantizedInFloat,
     .summary = "logarithm of the softmax along an axis",
 };
 

@@ -28,6 +28,7 @@ class Where final : public OpNode<Where> {
     }
     const Type* const operands[] = {&c, &a, &b};
     QC_ASSIGN(Type y, broadcast_type(a.dtype, operands, loc()));
+    y.format = common_format(std::span(operands).subspan(1));
     return std::vector<Type>{y};
   }
 
@@ -93,7 +94,7 @@ const OpInfo Where::kInfo = {
     .name = "where",
     .min_inputs = 3,
     .max_inputs = 3,
-    .traits = kElementwise | kAnyLayout,
+    .traits = kElementwise | kAnyLayout | kOnCodes,
     .summary = "takes the second operand where the first is true, else the third",
 };
 

@@ -1,0 +1,42 @@
+/* Codes of any type, read and written one at a time: kernels whose operands may differ in type. The
+ * type is a parameter, so it costs nothing where the parameters are constants. */
+#ifndef QK_CODES_H
+#define QK_CODES_H
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernels/c/inline.h"
+
+enum { QK_I8, QK_U8, QK_I16, QK_U16 };
+
+QK_INLINE int32_t qk_load_code(const void* x, int32_t type, ptrdiff_t i) {
+  switch (type) {
+    case QK_I8:
+      return ((const int8_t*)x)[i];
+    case QK_U8:
+      return ((const uint8_t*)x)[i];
+    case QK_I16:
+      return ((const int16_t*)x)[i];
+    default:
+      return ((const uint16_t*)x)[i];
+  }
+}
+
+QK_INLINE void qk_store_code(void* y, int32_t type, ptrdiff_t i, int32_t code) {
+  switch (type) {
+    case QK_I8:
+      ((int8_t*)y)[i] = (int8_t)code;
+      break;
+    case QK_U8:
+      ((uint8_t*)y)[i] = (uint8_t)code;
+      break;
+    case QK_I16:
+      ((int16_t*)y)[i] = (int16_t)code;
+      break;
+    default:
+      ((uint16_t*)y)[i] = (uint16_t)code;
+      break;
+  }
+}
+
+#endif

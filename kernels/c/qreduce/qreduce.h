@@ -1,0 +1,17 @@
+#ifndef QK_QREDUCE_H
+#define QK_QREDUCE_H
+#include <stdint.h>
+
+/* y[o] = the code of (the exact sum of a row of codes less their zero point) * multiplier, rows as
+ * in qk_reduce_params. Types are those of kernels/c/codes.h. Arguments: x, y. */
+typedef struct {
+  int32_t outer_rank; /* 1 to 8 */
+  int32_t outer_dims[8], outer_strides[8];
+  int32_t inner_rank; /* 1 to 8 */
+  int32_t inner_dims[8], inner_strides[8];
+  int32_t type_x, type_y;
+  int32_t zx, zero, lo, hi;
+  float multiplier;
+} qk_qreduce_params;
+
+#endif

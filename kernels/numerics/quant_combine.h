@@ -1,0 +1,69 @@
+/* Two codes to one, and means of codes: one function per formula of docs/arithmetic.md. */
+#ifndef QN_QUANT_COMBINE_H
+#define QN_QUANT_COMBINE_H
+
+#include "kernels/numerics/quant.h"
+
+/* v rounded half to even, limited to lo..hi, the zero point being part of v already; what does not
+ * fit 32 bits, and a NaN, is the lowest code of the type as x86 conversions have it. */
+QN_FN int32_t qn_code_shifted(float v, int32_t lowest, int32_t lo, int32_t hi) {
+  int32_t code = lowest;
+  if (v >= -2147483648.0f && v < 2147483648.0f) code = (int32_t)qn_round_f32(v);
+  code = code < lo ? lo : code;
+  return code > hi ? hi : code;
+}
+
+/* ---- sums; a difference has a negative rb (or sb) ---- */
+
+/* ra and rb are the operands' scales over the result's. */
+QN_FN int32_t qn_add_codes(int32_t a, int32_t b, int32_t za, int32_t zb, float ra, float rb,
+                           int32_t zero, int32_t lo, int32_t hi) {
+  const float first = qn_mulf((float)(a - za), ra);
+  return qn_code(qn_fmaf((float)(b - zb), rb, first), zero, lo, hi);
+}
+
+/* What ONNX Runtime's QLinearAdd adds to the raw codes: zero - (ra * za + rb * zb), fused. */
+QN_FN float qn_add_codes_shift(int32_t za, int32_t zb, float ra, float rb, int32_t zero) {
+  return (float)zero - qn_fmaf(ra, (float)za, qn_mulf(rb, (float)zb));
+}
+QN_FN int32_t qn_add_codes_ort(int32_t a, int32_t b, float ra, float rb, float shift,
+                               int32_t lowest, int32_t lo, int32_t hi) {
+  const float v = qn_fmaf((float)a, ra, qn_fmaf((float)b, rb, shift));
+  return qn_code_shifted(v, lowest, lo, hi);
+}
+
+/* ---- products ---- */
+
+QN_FN int32_t qn_mul_codes(int32_t a, int32_t b, int32_t za, int32_t zb, float multiplier,
+                           int32_t zero, int32_t lo, int32_t hi) {
+  return qn_rescale_wide((int64_t)(a - za) * (b - zb), multiplier, zero, lo, hi);
+}
+/* As ONNX Runtime's QLinearMul: codes of 8 bits, the zero point added before rounding. */
+QN_FN int32_t qn_mul_codes_ort(int32_t a, int32_t b, int32_t za, int32_t zb, float multiplier,
+                               int32_t zero, int32_t lowest, int32_t lo, int32_t hi) {
+  const float v = qn_mulf((float)((a - za) * (b - zb)), multiplier) + (float)zero;
+  return qn_code_shifted(v, lowest, lo, hi);
+}
+
+/* ---- results computed as floats: an f32 value to a code, by division or with the reciprocal ---- */
+
+QN_FN int32_t qn_encode(float v, float divisor, int32_t reciprocal, int32_t zero, int32_t lo,
+                        int32_t hi) {
+  return qn_code(reciprocal ? qn_mulf(v, divisor) : v / divisor, zero, lo, hi);
+}
+
+/* ---- means: `sum` of n codes less their zero points ---- */
+
+QN_FN int32_t qn_mean_code(int64_t sum, int32_t n, float sx, float sy, int32_t zero, int32_t lo,
+                           int32_t hi) {
+  return qn_rescale_wide(sum, sx / qn_mulf(sy, (float)n), zero, lo, hi);
+}
+/* As ONNX Runtime's QLinearAveragePool: `sum` of decoded values, the zero point added before
+ * rounding. */
+QN_FN int32_t qn_mean_code_ort(float sum, int32_t n, float sy, int32_t zero, int32_t lowest,
+                               int32_t lo, int32_t hi) {
+  const float mean = sum / (float)n;
+  return qn_code_shifted(mean / sy + (float)zero, lowest, lo, hi);
+}
+
+#endif /* QN_QUANT_COMBINE_H */

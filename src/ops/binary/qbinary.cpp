@@ -1,0 +1,170 @@
+#include "ops/binary/qbinary.h"
+
+#include "interp/eval.h"
+#include "ops/binary/binary.h"
+#include "ops/common/broadcast.h"
+#include "ops/common/registration.h"
+#include "program/lowering.h"
+
+namespace qc {
+namespace {
+
+#define QC_QBINARY(kind, what)                                        \
+  {                                                                   \
+    QBinaryKind::kind, {                                              \
+      .name = "q" #kind, .min_inputs = 2, .max_inputs = 2,            \
+      .traits = kElementwise | kAnyLayout,                            \
+      .summary = what " of two operands of codes, with broadcasting"  \
+    }                                                                 \
+  }
+const QBinaryOp kQBinaryOps[] = {
+    QC_QBINARY(add, "sum"),
+    QC_QBINARY(sub, "difference"),
+    QC_QBINARY(mul, "product"),
+};
+#undef QC_QBINARY
+
+/// Whether ONNX Runtime takes operand 1 as the first: where operand 0 is the one that repeats along
+/// the innermost axis with more than one element (the last common axis where none has).
+bool ort_swaps(const Dims& a, const Dims& b) {
+  if (a.empty()) return true;
+  if (b.empty()) return a.back() == Dim(1);
+  const size_t common = std::min(a.size(), b.size());
+  for (size_t i = 1; i <= common; ++i) {
+    const bool one_a = a[a.size() - i] == Dim(1), one_b = b[b.size() - i] == Dim(1);
+    if (one_a && one_b && i < common) continue;
+    return one_a;
+  }
+  return false;
+}
+
+/// ONNX Runtime has kernels for operands and results of one type of 8 bits only; elsewhere it
+/// decodes, computes and encodes.
+bool ort_has_kernel(QBinaryKind kind, const Type& a, const Type& b, const QType& to) {
+  return kind != QBinaryKind::sub && a.dtype == b.dtype && a.dtype == to.dtype &&
+         bits(to.dtype) == 8;
+}
+
+}  // namespace
+
+int32_t CodeFormula::operator()(int32_t a, int32_t b) const {
+  const qk_qbinary_params& t = terms;
+  if (swapped) std::swap(a, b);
+  if (kernel == "qk_qadd") return qn_add_codes(a, b, t.za, t.zb, t.ra, t.rb, t.zero, t.lo, t.hi);
+  if (kernel == "qk_qadd_ort") {
+    return qn_add_codes_ort(a, b, t.ra, t.rb, t.shift, t.lowest, t.lo, t.hi);
+  }
+  if (kernel == "qk_qmul") return qn_mul_codes(a, b, t.za, t.zb, t.ra, t.zero, t.lo, t.hi);
+  if (kernel == "qk_qmul_ort") {
+    return qn_mul_codes_ort(a, b, t.za, t.zb, t.ra, t.zero, t.lowest, t.lo, t.hi);
+  }
+  const float x = qn_dequantize(a, t.ra, t.za), y = qn_dequantize(b, t.rb, t.zb);
+  return qn_encode(kernel == "qk_qadd_f32" ? x + y : qn_mulf(x, y), t.divisor, t.reciprocal, t.zero,
+                   t.lo, t.hi);
+}
+
+CodeFormula code_formula(QBinaryKind kind, const Type& a, const Type& b, const QType& to,
+                         const Arithmetic& record, int64_t lo, int64_t hi) {
+  using Combine = Arithmetic::Combine;
+  Combine combine = record.combine;
+  if (combine == Combine::onnxruntime && !ort_has_kernel(kind, a, b, to)) combine = Combine::f32;
+  CodeFormula f;
+  f.swapped = combine == Combine::onnxruntime && ort_swaps(a.shape, b.shape);
+  const Type &first = f.swapped ? b : a, &second = f.swapped ? a : b;
+  qk_qbinary_params& t = f.terms;
+  t.type_a = code_type(first.dtype);
+  t.type_b = code_type(second.dtype);
+  t.type_y = code_type(to.dtype);
+  t.za = first.format->zero_at();
+  t.zb = second.format->zero_at();
+  t.zero = to.format->zero_at();
+  const CodeLimits limits = code_limits(to, lo, hi);
+  t.lo = limits.lo;
+  t.hi = limits.hi;
+  t.lowest = static_cast<int32_t>(code_range(to.dtype).lo);
+  const float sa = first.format->scale_at(), sb = second.format->scale_at();
+  const float sy = to.format->scale_at(), sign = kind == QBinaryKind::sub ? -1.0f : 1.0f;
+  const bool product = kind == QBinaryKind::mul;
+  if (combine == Combine::f32) {
+    f.kernel = product ? "qk_qmul_f32" : "qk_qadd_f32";
+    const Encoding e = encoding(*to.format, record);
+    t.ra = sa;
+    t.rb = sign * sb;
+    t.divisor = e.divisor;
+    t.reciprocal = e.reciprocal;
+    return f;
+  }
+  const bool ort = combine == Combine::onnxruntime;
+  if (product) {
+    f.kernel = ort ? "qk_qmul_ort" : "qk_qmul";
+    t.ra = qn_mulf(sa, sb) / sy;
+    return f;
+  }
+  f.kernel = ort ? "qk_qadd_ort" : "qk_qadd";
+  t.ra = sa / sy;
+  t.rb = sign * (sb / sy);
+  if (ort) t.shift = qn_add_codes_shift(t.za, t.zb, t.ra, t.rb, t.zero);
+  return f;
+}
+
+std::span<const QBinaryOp> qbinary_ops() { return kQBinaryOps; }
+
+Result<std::vector<Type>> QBinary::infer() const {
+  QC_TRY(check_quantized({0, 1}));
+  for (const QType& type : {input_type(0).quant(), input_type(1).quant(), to}) {
+    QC_TRY(check_one_scale(type, loc()));
+  }
+  if (lo > hi) return error(Code::attribute, loc(), "lower limit {} is above {}", lo, hi);
+  const Type* const operands[] = {&input_type(0), &input_type(1)};
+  QC_ASSIGN(Type y, broadcast_type(to.dtype, operands, loc()));
+  return result(y.shape, y.layout);
+}
+
+Result<Ok> QBinary::eval(EvalContext& c) const {
+  const CodeFormula f = formula();
+  const Type *const operands[] = {&input_type(0), &input_type(1)};
+  const BroadcastPlan plan = plan_broadcast(output()->type(), operands);
+  for_each_offset(plan, [&](int64_t i, const int64_t* at) {
+    const int64_t a = c.in(0).as_int(at[0]), b = c.in(1).as_int(at[1]);
+    c.out(0).set_int(i, f(static_cast<int32_t>(a), static_cast<int32_t>(b)));
+  });
+  return Ok{};
+}
+
+Result<Ok> QBinary::lower(Lowering& l) const {
+  CodeFormula f = formula();
+  const size_t a = f.swapped ? 1 : 0, b = 1 - a;
+  const Type* const operands[] = {&l.in_type(a), &l.in_type(b)};
+  const BroadcastPlan plan = plan_broadcast(l.out_type(), operands);
+  int32_t* const strides[] = {f.terms.a, f.terms.b};
+  QC_TRY(fill_loops(plan, loc(), f.terms.rank, f.terms.dims, strides));
+  CallInfo info;
+  for (int i = 0; i < 2; ++i) {
+    const bool same_width = bits(operands[i]->dtype) == bits(to.dtype);
+    if (same_width && plan.is_flat(static_cast<size_t>(i))) info.in_place.push_back({i, 0});
+  }
+  l.call(f.kernel, f.terms, {l.in(a), l.in(b)}, {l.out()}, info);
+  return Ok{};
+}
+
+Result<Value*> Binary::quantized(Quantizer& q) const {
+  const QBinaryOp* form = nullptr;
+  for (const QBinaryOp& candidate : qbinary_ops()) {
+    if (candidate.info.name.substr(1) == op()) form = &candidate;
+  }
+  if (!form) return q.refuse("there is no integer form of " + std::string(op()));
+  for (size_t i = 0; i < 2; ++i) {
+    if (!q.codes(i) || !has_one_scale(q.codes(i)->type().quant())) {
+      return q.refuse("an operand is not codes with one known scale");
+    }
+  }
+  if (!q.result() || !has_one_scale(*q.result())) {
+    return q.refuse("the result is not quantized to one known scale");
+  }
+  AttrMap attrs{{"to", *q.result()}, {"arithmetic", str(q.arithmetic())}};
+  if (lo != -kInf) attrs["lo"] = limit_code(lo, *q.result(), q.arithmetic());
+  if (hi != kInf) attrs["hi"] = limit_code(hi, *q.result(), q.arithmetic());
+  return q.emit(form->info.name, {q.codes(0), q.codes(1)}, std::move(attrs));
+}
+
+}  // namespace qc
