@@ -1,28 +1,18 @@
 #include "kernels/c/conv/conv.h"
+#include "kernels/c/conv/taps.h"
 #include "kernels/c/gemm/tile.h"
 #include "kernels/c/inline.h"
 #include "kernels/numerics/base.h"
 #include "kernels/numerics/half.h"
 
-/* Taps [*first, *last) of an axis that fall inside the input for output position o. */
 QK_INLINE void qk_conv_taps(const qk_conv_params* p, int axis, int32_t o, int32_t* first,
                             int32_t* last) {
-  const int32_t at = o * p->stride[axis] - p->pad[axis], d = p->dilation[axis];
-  const int32_t room = p->in[axis] - at;
-  const int32_t end = room <= 0 ? 0 : (room + d - 1) / d;
-  *first = at >= 0 ? 0 : (-at + d - 1) / d;
-  *last = end < p->k[axis] ? end : p->k[axis];
-  if (*last < *first) *last = *first;
+  qk_taps(o * p->stride[axis] - p->pad[axis], p->dilation[axis], p->k[axis], p->in[axis], first,
+          last);
 }
-
-/* Output positions [*low, *high) of an axis for which every tap is inside. */
 QK_INLINE void qk_conv_inside(const qk_conv_params* p, int axis, int32_t* low, int32_t* high) {
-  const int32_t s = p->stride[axis], reach = (p->k[axis] - 1) * p->dilation[axis];
-  const int32_t room = p->in[axis] + p->pad[axis] - reach;
-  const int32_t first = p->pad[axis] > 0 ? (p->pad[axis] + s - 1) / s : 0;
-  const int32_t last = room <= 0 ? 0 : (room + s - 1) / s;
-  *high = last < p->out[axis] ? last : p->out[axis];
-  *low = first < *high ? first : *high;
+  qk_taps_inside(p->in[axis], p->out[axis], p->k[axis], p->stride[axis], p->dilation[axis],
+                 p->pad[axis], low, high);
 }
 
 /* ---- row-major, any float type ---- */

@@ -9,7 +9,9 @@
 #include "ops/common/dispatch.h"
 #include "ops/common/registration.h"
 #include "ops/common/vector.h"
+#include "ops/common/weighted.h"
 #include "ops/conv/operands.h"
+#include "ops/conv/reference.h"
 #include "program/lowering.h"
 
 namespace qc {
@@ -51,25 +53,10 @@ qk_conv_params conv_params(const Conv& c) {
 }  // namespace
 
 Result<std::vector<Type>> Conv::infer() const {
-  const Type &x = input_type(0), &w = input_type(1);
   QC_TRY(check_operands(*this, groups, lo, hi));
-  const Ints kernel = spatial(w.shape);
-  QC_TRY(check_window(kernel, strides, dilations, pads, kernel.size(), loc()));
-  const int64_t oc = w.shape[0].value(), icg = w.shape[1].value();
-  if (oc % groups != 0) return error(Code::shape, loc(), "{} outputs in {} groups", oc, groups);
-  if (!(x.shape[1] == Dim(icg * groups))) {
-    return error(Code::shape, loc(), "weight expects {} input channels, got {}", icg * groups,
-                 x.shape[1].str());
-  }
-  QC_TRY(check_bias(*this, oc));
-  Type y = x;
-  y.shape = {x.shape[0], Dim(oc)};
-  const size_t axes = kernel.size();
-  for (size_t i = 0; i < axes; ++i) {
-    QC_ASSIGN(Dim size, window_extent(x.shape[2 + i], kernel[i], strides[i], dilations[i], pads[i],
-                                      pads[axes + i], false, loc()));
-    y.shape.push_back(size);
-  }
+  Type y = input_type(0);
+  QC_ASSIGN(y.shape, conv_shape(*this, groups, strides, dilations, pads));
+  QC_TRY(check_bias(*this, input_type(1).shape[0].value()));
   return std::vector<Type>{y};
 }
 
@@ -81,16 +68,6 @@ int64_t Conv::macs() const {
 }
 
 namespace {
-
-/// First and past-the-last tap of an axis that fall inside the input for output position o.
-template <class Params>
-std::pair<int32_t, int32_t> taps_inside(const Params& p, int axis, int32_t o) {
-  int32_t first = 0, last = p.k[axis];
-  const int32_t at = o * p.stride[axis] - p.pad[axis];
-  while (first < last && at + first * p.dilation[axis] < 0) ++first;
-  while (last > first && at + (last - 1) * p.dilation[axis] >= p.in[axis]) --last;
-  return {first, last};
-}
 
 /// Weights [oc, icg, taps] as [oc/16 rounded up][taps][icg][16], so that sixteen outputs of one
 /// position are computed at once.
@@ -223,6 +200,16 @@ bool Conv::absorb_clamp(IsClamp::Limits limits) {
   lo = both.lo;
   hi = both.hi;
   return true;
+}
+
+Result<Value*> Conv::quantized(Quantizer& q) const {
+  QC_ASSIGN(auto form, sum_form(q, 0, input_type(1).shape[0].value(), lo, hi));
+  if (!form) return static_cast<Value*>(nullptr);
+  form->attrs["strides"] = strides;
+  form->attrs["dilations"] = dilations;
+  form->attrs["pads"] = pads;
+  form->attrs["groups"] = groups;
+  return emit_form(q, "qconv", std::move(*form), lo, hi);
 }
 
 Result<Ok> Conv::eval(EvalContext& c) const {

@@ -1,13 +1,17 @@
 #pragma once
 
 #include "ir/capability.h"
+#include "quant/quantizable.h"
 
 namespace qc {
 
 /// Convolution over one to three spatial axes: x [n, ic, ...], w [oc, ic/groups, ...], optional
 /// bias [oc]; the result is limited to [lo, hi]. kernels/c/conv/conv.h states the order of
 /// operations.
-class Conv final : public OpNode<Conv>, public AbsorbsScaleShift, public AbsorbsClamp {
+class Conv final : public OpNode<Conv>,
+                   public AbsorbsScaleShift,
+                   public AbsorbsClamp,
+                   public Quantizable {
  public:
   static const OpInfo kInfo;
   Ints strides, dilations, pads;
@@ -25,6 +29,10 @@ class Conv final : public OpNode<Conv>, public AbsorbsScaleShift, public Absorbs
   Result<bool> absorb_after(Graph& graph, Value* scale, Value* shift) override;
   Result<bool> absorb_before(Graph& graph, Value* scale, Value* shift) override;
   bool absorb_clamp(IsClamp::Limits limits) override;
+
+  Result<Value*> quantized(Quantizer& q) const override;
+  int weight_operand() const override { return 1; }
+  int bias_operand() const override { return 2; }
 };
 
 /// Transposed convolution: x [n, ic, ...], w [ic, oc/groups, ...], optional bias [oc].

@@ -1,5 +1,6 @@
 #include "ops/common/registration.h"
 #include "ops/conv/conv.h"
+#include "ops/conv/qconv.h"
 #include "ops/conv/operands.h"
 
 namespace qc {
@@ -183,6 +184,7 @@ constexpr ImportRow kRows[] = {
 
 void register_conv(Registration& r) {
   r.op<Conv>();
+  r.op<QConv>();
   r.op<ConvTranspose>();
   r.imports(kRows);
 }

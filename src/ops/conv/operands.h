@@ -6,17 +6,13 @@
 
 namespace qc {
 
-/// Checks what both kinds of convolution share: ranks, types, groups, a bias of `oc`.
-inline Result<Ok> check_operands(const Node& n, int64_t groups, double lo, double hi) {
+/// Checks the shapes and groups of any convolution.
+inline Result<Ok> check_shapes(const Node& n, int64_t groups) {
   const Type &x = n.input_type(0), &w = n.input_type(1);
   if (x.rank() < 3 || x.rank() > 5 || w.rank() != x.rank()) {
     return error(Code::shape, n.loc(),
                  "convolution needs operands of one rank from 3 to 5, got {} and {}", str(x.shape),
                  str(w.shape));
-  }
-  if (!is_float(x.dtype) || bits(x.dtype) < 16 || w.dtype != x.dtype) {
-    return error(Code::type, n.loc(), "convolution of {} values with {} weights", name(x.dtype),
-                 name(w.dtype));
   }
   for (const Dim& d : w.shape) {
     if (!d.is_static()) return error(Code::dim, n.loc(), "weights of shape {}", str(w.shape));
@@ -24,6 +20,17 @@ inline Result<Ok> check_operands(const Node& n, int64_t groups, double lo, doubl
       return error(Code::limit, n.loc(), "weights of shape {}", str(w.shape));
   }
   if (groups < 1 || groups > INT32_MAX) return error(Code::attribute, n.loc(), "{} groups", groups);
+  return Ok{};
+}
+
+/// Checks what both kinds of float convolution share: shapes, types, limits.
+inline Result<Ok> check_operands(const Node& n, int64_t groups, double lo, double hi) {
+  const Type &x = n.input_type(0), &w = n.input_type(1);
+  QC_TRY(check_shapes(n, groups));
+  if (!is_float(x.dtype) || bits(x.dtype) < 16 || w.dtype != x.dtype) {
+    return error(Code::type, n.loc(), "convolution of {} values with {} weights", name(x.dtype),
+                 name(w.dtype));
+  }
   if (!(lo <= hi)) return error(Code::attribute, n.loc(), "lower limit {} is above {}", lo, hi);
   return Ok{};
 }
@@ -35,6 +42,29 @@ inline Result<Ok> check_bias(const Node& n, int64_t oc) {
     return error(Code::shape, n.loc(), "bias of {} outputs is {}", oc, str(b));
   }
   return Ok{};
+}
+
+/// The result's shape of a convolution, its window checked.
+inline Result<Dims> conv_shape(const Node& n, int64_t groups, const Ints& strides,
+                               const Ints& dilations, const Ints& pads) {
+  const Dims &x = n.input_type(0).shape, &w = n.input_type(1).shape;
+  Ints kernel = static_dims(w);
+  kernel.erase(kernel.begin(), kernel.begin() + 2);
+  const size_t axes = kernel.size();
+  QC_TRY(check_window(kernel, strides, dilations, pads, axes, n.loc()));
+  const int64_t oc = w[0].value(), icg = w[1].value();
+  if (oc % groups != 0) return error(Code::shape, n.loc(), "{} outputs in {} groups", oc, groups);
+  if (!(x[1] == Dim(icg * groups))) {
+    return error(Code::shape, n.loc(), "weight expects {} input channels, got {}", icg * groups,
+                 x[1].str());
+  }
+  Dims y{x[0], Dim(oc)};
+  for (size_t i = 0; i < axes; ++i) {
+    QC_ASSIGN(Dim size, window_extent(x[2 + i], kernel[i], strides[i], dilations[i], pads[i],
+                                      pads[axes + i], false, n.loc()));
+    y.push_back(size);
+  }
+  return y;
 }
 
 /// Sizes and window of a convolution with the unused leading spatial axes of size 1.

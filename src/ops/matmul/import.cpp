@@ -1,5 +1,6 @@
 #include "ops/common/registration.h"
 #include "ops/matmul/matmul.h"
+#include "ops/matmul/qmatmul.h"
 #include "ops/matmul/product.h"
 
 namespace qc {
@@ -337,6 +338,7 @@ constexpr ImportRow kRows[] = {
 void register_matmul(Registration& r) {
   r.op<MatMul>();
   r.op<Linear>();
+  r.op<QLinear>();
   r.op<GroupedMatMul>();
   r.imports(kRows);
   r.rewrites(matmul_rewrites());

@@ -6,6 +6,7 @@
 #include "ops/common/absorb.h"
 #include "ops/common/dispatch.h"
 #include "ops/common/registration.h"
+#include "ops/common/weighted.h"
 #include "ops/matmul/product.h"
 #include "program/lowering.h"
 
@@ -32,24 +33,11 @@ Result<Ok> eval_product(const Product& p, const Tensor& a, const Tensor& b, cons
     using T = decltype(type);
     using E = typename T::Element;
     const std::vector<E> as = elements<T, E>(a), bs = elements<T, E>(b);
-    for (int64_t i = 0; i < p.matrices(); ++i) {
-      int64_t from_a = 0, from_b = 0, rest = i;
-      for (size_t d = p.batch.size(); d-- > 0; rest /= p.batch[d]) {
-        from_a += rest % p.batch[d] * p.a_batch[d];
-        from_b += rest % p.batch[d] * p.b_batch[d];
-      }
+    for_each_matrix(p, [&](int64_t i, int64_t from_a, int64_t from_b) {
       eval_matrix<T, E>(p, as.data() + from_a, bs.data() + from_b, bias, T::limit(lo), T::limit(hi),
                         y, i * p.m * p.n);
-    }
+    });
   });
-}
-
-/// Sizes that go into kernel parameters.
-Result<Ok> check_sizes(const Product& p, const Loc& loc) {
-  for (int64_t v : {p.m * p.k, p.k * (p.n + 16), p.m * p.n, p.matrices() * p.m}) {
-    if (v > INT32_MAX) return error(Code::limit, loc, "a matrix of {} elements is too large", v);
-  }
-  return Ok{};
 }
 
 /// Panels of the second operand: packed with the weights where it is constant, else before the
@@ -73,14 +61,6 @@ View packed_operand(Lowering& l, size_t operand, const Product& p) {
   const View packed = l.scratch(shape[0] * shape[1] * shape[2] * 64, "packed operand");
   l.call("qk_gemm_pack_f32", params, {l.in(operand)}, {packed});
   return packed;
-}
-
-/// Whether distances run through all matrices in order, one after the other.
-bool dense(const Product& p, const Ints& steps, int64_t matrix) {
-  for (size_t i = p.batch.size(); i-- > 0; matrix *= p.batch[i]) {
-    if (p.batch[i] != 1 && steps[i] != matrix) return false;
-  }
-  return true;
 }
 
 /// The product with any distances, axis by axis; more than three batch axes become several calls.
@@ -233,17 +213,6 @@ int64_t Linear::macs() const {
   return product(output()->shape()).value() * input_type(0).shape.back().value();
 }
 
-namespace {
-Product linear_product(const Ints& x, const Ints& w) {
-  Product p;
-  p.n = w[0];
-  p.k = w[1];
-  p.b_rows = true;
-  for (size_t i = 0; i + 1 < x.size(); ++i) p.m *= x[i];
-  return p;
-}
-}  // namespace
-
 Result<Ok> Linear::eval(EvalContext& c) const {
   return eval_product(linear_product(c.in(0).shape(), c.in(1).shape()), c.in(0), c.in(1),
                       c.has(2) ? &c.in(2) : nullptr, lo, hi, c.out(0), loc());
@@ -253,6 +222,12 @@ Result<Ok> Linear::lower(Lowering& l) const {
   const Product p =
       linear_product(static_dims(l.in_type(0).shape), static_dims(l.in_type(1).shape));
   return lower_product(l, p, l.has(2) ? l.in(2) : View{}, lo, hi, macs());
+}
+
+Result<Value*> Linear::quantized(Quantizer& q) const {
+  QC_ASSIGN(auto form, sum_form(q, 0, input_type(1).shape[0].value(), lo, hi));
+  if (!form) return static_cast<Value*>(nullptr);
+  return emit_form(q, "qlinear", std::move(*form), lo, hi);
 }
 
 Result<bool> Linear::absorb_after(Graph& graph, Value* scale, Value* shift) {

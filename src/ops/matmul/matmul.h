@@ -4,6 +4,7 @@
 
 #include "ir/capability.h"
 #include "ir/rewrite.h"
+#include "quant/quantizable.h"
 
 namespace qc {
 
@@ -23,7 +24,10 @@ class MatMul final : public OpNode<MatMul> {
 };
 
 /// x [..., k] times w [n, k] transposed, plus an optional bias [n], limited to [lo, hi].
-class Linear final : public OpNode<Linear>, public AbsorbsScaleShift, public AbsorbsClamp {
+class Linear final : public OpNode<Linear>,
+                     public AbsorbsScaleShift,
+                     public AbsorbsClamp,
+                     public Quantizable {
  public:
   static const OpInfo kInfo;
   double lo = -kInf, hi = kInf;
@@ -42,6 +46,10 @@ class Linear final : public OpNode<Linear>, public AbsorbsScaleShift, public Abs
   Result<bool> absorb_after(Graph& graph, Value* scale, Value* shift) override;
   Result<bool> absorb_before(Graph& graph, Value* scale, Value* shift) override;
   bool absorb_clamp(IsClamp::Limits limits) override;
+
+  Result<Value*> quantized(Quantizer& q) const override;
+  int weight_operand() const override { return 1; }
+  int bias_operand() const override { return 2; }
 };
 
 /// Rows offsets[e-1] to offsets[e] of x [s, k] times w[e] of w [e, k, n]; rows beyond are 0.

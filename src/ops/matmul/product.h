@@ -58,6 +58,45 @@ inline Product product_of(Ints a, Ints b, bool b_rows, const Ints& out) {
   return p;
 }
 
+/// Sizes that go into kernel parameters.
+inline Result<Ok> check_sizes(const Product& p, const Loc& loc) {
+  for (int64_t v : {p.m * p.k, p.k * (p.n + 16), p.m * p.n, p.matrices() * p.m}) {
+    if (v > INT32_MAX) return error(Code::limit, loc, "a matrix of {} elements is too large", v);
+  }
+  return Ok{};
+}
+
+/// Whether distances run through all matrices in order, one after the other.
+inline bool dense(const Product& p, const Ints& steps, int64_t matrix) {
+  for (size_t i = p.batch.size(); i-- > 0; matrix *= p.batch[i]) {
+    if (p.batch[i] != 1 && steps[i] != matrix) return false;
+  }
+  return true;
+}
+
+/// Calls `visit(i, from_a, from_b)` for every matrix of the batch: where its operands start.
+template <class F>
+void for_each_matrix(const Product& p, F&& visit) {
+  for (int64_t i = 0; i < p.matrices(); ++i) {
+    int64_t from_a = 0, from_b = 0, rest = i;
+    for (size_t d = p.batch.size(); d-- > 0; rest /= p.batch[d]) {
+      from_a += rest % p.batch[d] * p.a_batch[d];
+      from_b += rest % p.batch[d] * p.b_batch[d];
+    }
+    visit(i, from_a, from_b);
+  }
+}
+
+/// The product of a linear layer: x [..., k] and w [n, k].
+inline Product linear_product(const Ints& x, const Ints& w) {
+  Product p;
+  p.n = w[0];
+  p.k = w[1];
+  p.b_rows = true;
+  for (size_t i = 0; i + 1 < x.size(); ++i) p.m *= x[i];
+  return p;
+}
+
 template <class E>
 E multiply_add(E a, E b, E c) {
   if constexpr (std::is_same_v<E, float>) {

@@ -1,0 +1,301 @@
+#include "kernels/c/conv/taps.h"
+#include "kernels/c/inline.h"
+#include "kernels/c/qconv/qconv.h"
+#include "kernels/c/qgemm/tile.h"
+
+QK_INLINE void qk_qconv_taps(const qk_qconv_params* p, int axis, int32_t o, int32_t* first,
+                             int32_t* last) {
+  qk_taps(o * p->stride[axis] - p->pad[axis], p->dilation[axis], p->k[axis], p->in[axis], first,
+          last);
+}
+QK_INLINE void qk_qconv_inside(const qk_qconv_params* p, int axis, int32_t* low, int32_t* high) {
+  qk_taps_inside(p->in[axis], p->out[axis], p->k[axis], p->stride[axis], p->dilation[axis],
+                 p->pad[axis], low, high);
+}
+
+/* ---- any layout and type ---- */
+
+/* U is S without a sign: sums wrap on the way, the complete ones fit. */
+#define QK_DEFINE_QCONV_ROWS(suffix, X, W, S, U)                                                   \
+  QK_INLINE void qk_qconv_rows_##suffix(const qk_qconv_params* p, const X* x, const W* w,          \
+                                        const S* bias, const void* multipliers,                    \
+                                        const float* float_bias, const int32_t* w_zeros,           \
+                                        const float* x_scale, const int32_t* x_zero, void* y) {    \
+    const qk_q_output o = QK_Q_OUTPUT(p, multipliers, float_bias, x_scale != 0);                   \
+    const float scale = x_scale ? *x_scale : 1.0f;                                                 \
+    const S zero = x_zero ? *x_zero : p->x_zero;                                                   \
+    const int32_t icg = p->ic / p->groups, ocg = p->oc / p->groups;                                \
+    const int32_t taps = p->k[0] * p->k[1] * p->k[2];                                              \
+    const ptrdiff_t plane = (ptrdiff_t)p->in[1] * p->in[2], volume = plane * p->in[0];             \
+    const ptrdiff_t result = (ptrdiff_t)p->out[0] * p->out[1] * p->out[2];                         \
+    const ptrdiff_t x_next = p->last ? p->ic : 1, x_channel = p->last ? 1 : volume;                \
+    const ptrdiff_t y_next = p->last ? p->oc : 1, y_channel = p->last ? 1 : result;                \
+    int32_t inside, beyond;                                                                        \
+    qk_qconv_inside(p, 2, &inside, &beyond);                                                       \
+    for (int32_t row = 0; row < p->n * p->oc; ++row) {                                             \
+      const int32_t oc = row % p->oc;                                                              \
+      const ptrdiff_t n = row / p->oc;                                                             \
+      const X* xg = x + n * p->ic * volume + oc / ocg * icg * x_channel;                           \
+      const W* wo = w + (ptrdiff_t)oc * icg * taps;                                                \
+      const S w_zero = w_zeros ? w_zeros[oc] : 0;                                                  \
+      const U start = bias ? (U)bias[oc] : 0;                                                      \
+      for (int32_t od = 0; od < p->out[0]; ++od) {                                                 \
+        int32_t d0, d1;                                                                            \
+        qk_qconv_taps(p, 0, od, &d0, &d1);                                                         \
+        for (int32_t oh = 0; oh < p->out[1]; ++oh) {                                               \
+          const ptrdiff_t line = ((ptrdiff_t)od * p->out[1] + oh) * p->out[2];                     \
+          int32_t h0, h1;                                                                          \
+          qk_qconv_taps(p, 1, oh, &h0, &h1);                                                       \
+          for (int32_t ow = 0; ow < p->out[2];) {                                                  \
+            const int32_t many = ow >= inside && ow + 16 <= beyond ? 16 : 1;                       \
+            U acc[16];                                                                             \
+            int32_t w0, w1;                                                                        \
+            qk_qconv_taps(p, 2, ow, &w0, &w1);                                                     \
+            for (int j = 0; j < 16; ++j) acc[j] = start;                                           \
+            for (int32_t kd = d0; kd < d1; ++kd) {                                                 \
+              for (int32_t kh = h0; kh < h1; ++kh) {                                               \
+                for (int32_t kw = w0; kw < w1; ++kw) {                                             \
+                  const int32_t id = od * p->stride[0] - p->pad[0] + kd * p->dilation[0];          \
+                  const int32_t ih = oh * p->stride[1] - p->pad[1] + kh * p->dilation[1];          \
+                  const int32_t iw = ow * p->stride[2] - p->pad[2] + kw * p->dilation[2];          \
+                  const X* xk = xg + (id * plane + (ptrdiff_t)ih * p->in[2] + iw) * x_next;        \
+                  const W* wk = wo + ((ptrdiff_t)kd * p->k[1] + kh) * p->k[2] + kw;                \
+                  for (int32_t ic = 0; ic < icg; ++ic, xk += x_channel, wk += taps) {              \
+                    const U wv = (U)(*wk - w_zero);                                                \
+                    if (many == 16) {                                                              \
+                      for (int j = 0; j < 16; ++j)                                                 \
+                        acc[j] += (U)(xk[j * p->stride[2] * x_next] - zero) * wv;                  \
+                    } else {                                                                       \
+                      acc[0] += (U)(*xk - zero) * wv;                                              \
+                    }                                                                              \
+                  }                                                                                \
+                }                                                                                  \
+              }                                                                                    \
+            }                                                                                      \
+            for (int32_t j = 0; j < many; ++j) {                                                   \
+              const ptrdiff_t at = n * p->oc * result + oc * y_channel + (line + ow + j) * y_next; \
+              qk_q_put(&o, (S)acc[j], oc, scale, y, at);                                           \
+            }                                                                                      \
+            ow += many;                                                                            \
+          }                                                                                        \
+        }                                                                                          \
+      }                                                                                            \
+    }                                                                                              \
+  }
+QK_DEFINE_QCONV_ROWS(i8_i8_i32, int8_t, int8_t, int32_t, uint32_t)
+QK_DEFINE_QCONV_ROWS(u8_i8_i32, uint8_t, int8_t, int32_t, uint32_t)
+QK_DEFINE_QCONV_ROWS(i16_i8_i32, int16_t, int8_t, int32_t, uint32_t)
+QK_DEFINE_QCONV_ROWS(u16_i8_i32, uint16_t, int8_t, int32_t, uint32_t)
+QK_DEFINE_QCONV_ROWS(i8_i8_i64, int8_t, int8_t, int64_t, uint64_t)
+QK_DEFINE_QCONV_ROWS(u8_i8_i64, uint8_t, int8_t, int64_t, uint64_t)
+QK_DEFINE_QCONV_ROWS(i16_i8_i64, int16_t, int8_t, int64_t, uint64_t)
+QK_DEFINE_QCONV_ROWS(u16_i8_i64, uint16_t, int8_t, int64_t, uint64_t)
+QK_DEFINE_QCONV_ROWS(i8_i16_i64, int8_t, int16_t, int64_t, uint64_t)
+QK_DEFINE_QCONV_ROWS(u8_i16_i64, uint8_t, int16_t, int64_t, uint64_t)
+QK_DEFINE_QCONV_ROWS(i16_i16_i64, int16_t, int16_t, int64_t, uint64_t)
+QK_DEFINE_QCONV_ROWS(u16_i16_i64, uint16_t, int16_t, int64_t, uint64_t)
+
+/* ---- channels-last ---- */
+
+/* A rectangle of output positions whose taps are the same: rows [h, h + rows), columns [w, ...). */
+typedef struct qk_qconv_rect {
+  int32_t h, w, rows, columns;
+} qk_qconv_rect;
+
+/* One group of panels over one rectangle; all taps of the rectangle are inside. */
+QK_INLINE void qk_qconv_run(const qk_qconv_params* p, qk_qtile* t, qk_qconv_rect rect,
+                            const uint8_t* x, const int8_t* w, void* y, ptrdiff_t at,
+                            int32_t outputs, int32_t panels) {
+  const int32_t icg = p->ic / p->groups;
+  const ptrdiff_t x_line = (ptrdiff_t)p->in[2] * p->ic * t->x_size;
+  const ptrdiff_t y_line = (ptrdiff_t)p->out[2] * p->oc;
+  int32_t h0, h1, w0, w1, lines = rect.rows, length = rect.columns;
+  ptrdiff_t x_next = p->stride[1] * x_line, y_next = y_line;
+  qk_qconv_taps(p, 1, rect.h, &h0, &h1);
+  qk_qconv_taps(p, 2, rect.w, &w0, &w1);
+  x += (rect.h * p->stride[1] - p->pad[1] + h0 * p->dilation[1]) * x_line;
+  x += (ptrdiff_t)(rect.w * p->stride[2] - p->pad[2] + w0 * p->dilation[2]) * p->ic * t->x_size;
+  w += h0 * t->w_tap[1];
+  at += rect.h * y_line + (ptrdiff_t)rect.w * p->oc;
+  t->taps[1] = h1 - h0;
+  t->lead = 0;
+  if (p->groups == 1 && p->dilation[2] == 1) { /* the taps of a line are one run */
+    t->taps[2] = w1 > w0 ? 1 : 0;
+    t->k = (w1 - w0) * icg;
+    t->lead = w0 * icg & 1;
+    w += (ptrdiff_t)(w0 * icg / 2) * 32;
+  } else {
+    t->taps[2] = w1 - w0;
+    t->k = icg;
+    w += w0 * t->w_tap[2];
+  }
+  t->x_row = (ptrdiff_t)p->stride[2] * p->ic * t->x_size;
+  t->y_row = p->oc;
+  if (x_next == length * t->x_row && y_next == length * t->y_row) { /* lines follow each other */
+    length *= lines;
+    lines = 1;
+  } else if (length < lines && length < 6) { /* a narrow strip goes downwards */
+    const int32_t swap = length;
+    const ptrdiff_t x_down = x_next, y_down = y_next;
+    length = lines;
+    lines = swap;
+    x_next = t->x_row;
+    y_next = t->y_row;
+    t->x_row = x_down;
+    t->y_row = y_down;
+  }
+  for (int32_t line = 0; line < lines; ++line) {
+    qk_run_qrows(t, x + line * x_next, w, y, at + line * y_next, length, outputs, panels);
+  }
+}
+
+QK_INLINE void qk_qconv_last(const qk_qconv_params* p, const void* x, const int8_t* w,
+                             const int32_t* bias, const void* multipliers, const float* float_bias,
+                             const int32_t* w_zeros, const float* x_scale, const int32_t* x_zero,
+                             void* y) {
+  const int32_t icg = p->ic / p->groups, ocg = p->oc / p->groups;
+  const int32_t size = p->x_type <= QK_Q_U8 ? 1 : 2;
+  const int32_t line_run = p->groups == 1 && p->dilation[2] == 1;
+  const ptrdiff_t x_plane = (ptrdiff_t)p->in[1] * p->in[2] * p->ic * size;
+  const ptrdiff_t y_plane = (ptrdiff_t)p->out[1] * p->out[2] * p->oc;
+  const qk_q_output out = QK_Q_OUTPUT(p, multipliers, float_bias, x_scale != 0);
+  int32_t top, bottom, left, right;
+  qk_qtile t;
+  t.w_tap[2] = (ptrdiff_t)((icg + 1) / 2) * 32;
+  t.w_tap[1] = line_run ? (ptrdiff_t)((icg * p->k[2] + 1) / 2) * 32 : t.w_tap[2] * p->k[2];
+  t.w_tap[0] = t.w_tap[1] * p->k[1];
+  t.w_panel = t.w_tap[0] * p->k[0];
+  t.x_tap[2] = (ptrdiff_t)p->dilation[2] * p->ic * size;
+  t.x_tap[1] = (ptrdiff_t)p->dilation[1] * p->in[2] * p->ic * size;
+  t.x_tap[0] = p->dilation[0] * x_plane;
+  t.x_type = p->x_type;
+  t.x_size = size;
+  t.x_zero = x_zero ? *x_zero : p->x_zero;
+  t.per_row = 0;
+  t.x_zeros = 0;
+  t.x_scales = x_scale;
+  t.bias = bias;
+  t.w_zeros = w_zeros;
+  t.out = out;
+  qk_qconv_inside(p, 1, &top, &bottom);
+  qk_qconv_inside(p, 2, &left, &right);
+  for (int32_t n = 0; n < p->n; ++n) {
+    for (int32_t od = 0; od < p->out[0]; ++od) {
+      int32_t d0, d1;
+      qk_qconv_taps(p, 0, od, &d0, &d1);
+      t.taps[0] = d1 - d0;
+      for (int32_t g = 0; g < p->groups; ++g) {
+        const ptrdiff_t depth = od * p->stride[0] - p->pad[0] + d0 * p->dilation[0];
+        const uint8_t* xg = (const uint8_t*)x + (n * (ptrdiff_t)p->in[0] + depth) * x_plane +
+                            (ptrdiff_t)g * icg * size;
+        const ptrdiff_t y_at = (n * (ptrdiff_t)p->out[0] + od) * y_plane + (ptrdiff_t)g * ocg;
+        const int8_t* wg = w + g * ((ocg + 15) / 16) * t.w_panel + d0 * t.w_tap[0];
+        for (int32_t o = 0; o < ocg;) {
+          const int32_t panels = qk_qpanels_together((ocg - o + 15) / 16);
+          const int32_t outputs = ocg - o < 16 * panels ? ocg - o : 16 * panels;
+          t.channel = g * ocg + o;
+          for (int32_t h = 0; h < p->out[1];) {
+            const int32_t rows = h == top && bottom > top ? bottom - top : 1;
+            for (int32_t c = 0; c < p->out[2];) {
+              const int32_t columns = c == left && right > left ? right - left : 1;
+              const qk_qconv_rect rect = {h, c, rows, columns};
+              qk_qconv_run(p, &t, rect, xg, wg + o / 16 * t.w_panel, y, y_at + o, outputs, panels);
+              c += columns;
+            }
+            h += rows;
+          }
+          o += outputs;
+        }
+      }
+    }
+  }
+}
+
+/* ---- channels-last, one channel per group ---- */
+
+/* Sums of n <= 16 channels of one output: taps [first, last) of each axis, x at tap 0. */
+#define QK_DEFINE_QCONV_DEPTH(name, T)                                                          \
+  QK_INLINE void qk_qconv_depth_##name(const qk_qconv_params* p, const int32_t* first,          \
+                                       const int32_t* last, const T* x, ptrdiff_t from,         \
+                                       int32_t zero, const int8_t* w, const int32_t* w_zeros,   \
+                                       int32_t n, uint32_t* acc) {                              \
+    const ptrdiff_t c = p->oc;                                                                  \
+    for (int32_t a = first[0]; a < last[0]; ++a) {                                              \
+      for (int32_t b = first[1]; b < last[1]; ++b) {                                            \
+        for (int32_t k = first[2]; k < last[2]; ++k) {                                          \
+          const ptrdiff_t line = (ptrdiff_t)a * p->dilation[0] * p->in[1] + b * p->dilation[1]; \
+          const T* xk = x + (from + (line * p->in[2] + k * p->dilation[2]) * c);                \
+          const int8_t* wk = w + (((ptrdiff_t)a * p->k[1] + b) * p->k[2] + k) * c;              \
+          if (w_zeros) {                                                                        \
+            for (int32_t j = 0; j < n; ++j) {                                                   \
+              acc[j] += (uint32_t)(xk[j] - zero) * (uint32_t)(wk[j] - w_zeros[j]);              \
+            }                                                                                   \
+          } else if (n == 16) {                                                                 \
+            for (int j = 0; j < 16; ++j) acc[j] += (uint32_t)((int16_t)(xk[j] - zero) * wk[j]); \
+          } else {                                                                              \
+            for (int32_t j = 0; j < n; ++j) {                                                   \
+              acc[j] += (uint32_t)((int16_t)(xk[j] - zero) * wk[j]);                            \
+            }                                                                                   \
+          }                                                                                     \
+        }                                                                                       \
+      }                                                                                         \
+    }                                                                                           \
+  }
+QK_DEFINE_QCONV_DEPTH(i8, int8_t)
+QK_DEFINE_QCONV_DEPTH(u8, uint8_t)
+QK_DEFINE_QCONV_DEPTH(i16, int16_t)
+QK_DEFINE_QCONV_DEPTH(u16, uint16_t)
+
+QK_INLINE void qk_qconv_depth(const qk_qconv_params* p, const void* x, const int8_t* w,
+                              const int32_t* bias, const void* multipliers, const float* float_bias,
+                              const int32_t* w_zeros, const float* x_scale, const int32_t* x_zero,
+                              void* y) {
+  const qk_q_output o = QK_Q_OUTPUT(p, multipliers, float_bias, x_scale != 0);
+  const float scale = x_scale ? *x_scale : 1.0f;
+  const int32_t zero = x_zero ? *x_zero : p->x_zero;
+  for (int32_t n = 0; n < p->n; ++n) {
+    for (int32_t od = 0; od < p->out[0]; ++od) {
+      for (int32_t oh = 0; oh < p->out[1]; ++oh) {
+        int32_t first[3], last[3];
+        qk_qconv_taps(p, 0, od, &first[0], &last[0]);
+        qk_qconv_taps(p, 1, oh, &first[1], &last[1]);
+        for (int32_t ow = 0; ow < p->out[2]; ++ow) {
+          const ptrdiff_t id = od * p->stride[0] - p->pad[0], ih = oh * p->stride[1] - p->pad[1];
+          const ptrdiff_t iw = ow * p->stride[2] - p->pad[2];
+          const ptrdiff_t from = (((n * (ptrdiff_t)p->in[0] + id) * p->in[1] + ih) * p->in[2] + iw);
+          const ptrdiff_t at =
+              (((n * (ptrdiff_t)p->out[0] + od) * p->out[1] + oh) * p->out[2] + ow) * p->oc;
+          qk_qconv_taps(p, 2, ow, &first[2], &last[2]);
+          for (int32_t c = 0; c < p->oc; c += 16) {
+            const int32_t lanes = p->oc - c < 16 ? p->oc - c : 16;
+            const ptrdiff_t xc = from * p->oc + c; /* may lie before x; its taps inside do not */
+            const int32_t* zeros = w_zeros ? w_zeros + c : 0;
+            uint32_t acc[16];
+            int32_t sums[16];
+            for (int j = 0; j < 16; ++j) acc[j] = bias && j < lanes ? (uint32_t)bias[c + j] : 0;
+            switch (p->x_type) {
+              case QK_Q_I8:
+                qk_qconv_depth_i8(p, first, last, (const int8_t*)x, xc, zero, w + c, zeros, lanes,
+                                  acc);
+                break;
+              case QK_Q_U8:
+                qk_qconv_depth_u8(p, first, last, (const uint8_t*)x, xc, zero, w + c, zeros, lanes,
+                                  acc);
+                break;
+              case QK_Q_I16:
+                qk_qconv_depth_i16(p, first, last, (const int16_t*)x, xc, zero, w + c, zeros, lanes,
+                                   acc);
+                break;
+              default:
+                qk_qconv_depth_u16(p, first, last, (const uint16_t*)x, xc, zero, w + c, zeros,
+                                   lanes, acc);
+                break;
+            }
+            for (int j = 0; j < 16; ++j) sums[j] = (int32_t)acc[j];
+            qk_q_put16(&o, sums, c, lanes, scale, y, at + c);
+          }
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,186 @@
+#include "ops/common/weighted.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "kernels/c/qgemm/output.h"
+#include "kernels/numerics/quant.h"
+#include "kernels/numerics/quant_q31.h"
+#include "support/checked.h"
+
+namespace qc {
+
+SumOutput::SumOutput(const Format& x, const Format& w, int64_t channels, const QType& to,
+                     const Arithmetic& arithmetic, int64_t lo, int64_t hi)
+    : type_(to.format ? kernel_type(to.dtype) : QK_Q_F32),
+      dynamic_(x.is_carried()),
+      one_scale_(w.granularity == Granularity::tensor) {
+  const int64_t count = w.scale.values.size();
+  for (int64_t c = 0; c < channels; ++c) {
+    const float s = w.scale_at(c % count);
+    scales_.push_back(dynamic_ ? s : qn_mulf(x.scale_at(), s));
+  }
+  multipliers_ = scales_;
+  if (!to.format) return;
+  q31_ = arithmetic.rescale == Arithmetic::Rescale::q31;
+  for (float& m : multipliers_) m = m / to.format->scale_at();
+  zero_ = to.format->zero_at();
+  lo_ = static_cast<int32_t>(std::max(to.format->qmin, lo));
+  hi_ = static_cast<int32_t>(std::min(to.format->qmax, hi));
+}
+
+void SumOutput::add_bias(const Tensor& bias) {
+  bias_.assign(bias.data<float>(), bias.data<float>() + bias.size());
+  if (type_ == QK_Q_F32) return;
+  if (one_scale_) {
+    bias_factor_ = 1.0f / scales_[0];
+    return;
+  }
+  for (size_t c = 0; c < bias_.size(); ++c) bias_[c] = bias_[c] / scales_[c];
+}
+
+void SumOutput::put(Tensor& y, int64_t i, int64_t sum, int64_t channel, float x_scale) const {
+  const size_t c = static_cast<size_t>(channel);
+  if (q31_) {
+    int32_t mantissa = 0, shift = 0;
+    qn_q31_from_f32(multipliers_[c], &mantissa, &shift);
+    y.set_int(i, qn_rescale_q31(sum, mantissa, shift, zero_, lo_, hi_));
+    return;
+  }
+  float v = static_cast<float>(sum);
+  if (type_ != QK_Q_F32) {
+    if (!bias_.empty()) v = qn_fmaf(bias_[c], bias_factor_, v);
+    y.set_int(i, qn_code(qn_mulf(v, multipliers_[c]), zero_, lo_, hi_));
+    return;
+  }
+  v = qn_mulf(v, dynamic_ ? qn_mulf(x_scale, multipliers_[c]) : multipliers_[c]);
+  y.mutable_data<float>()[i] = bias_.empty() ? v : v + bias_[c];
+}
+
+View SumOutput::multipliers(Lowering& l) const {
+  const int64_t n = static_cast<int64_t>(multipliers_.size());
+  if (!q31_) {
+    return l.constant(Tensor::of<float>(DType::f32, {n}, multipliers_), "multipliers");
+  }
+  Tensor pairs(DType::i32, {n, 2});
+  int32_t* p = pairs.mutable_data<int32_t>();
+  for (size_t c = 0; c < multipliers_.size(); ++c) {
+    qn_q31_from_f32(multipliers_[c], &p[2 * c], &p[2 * c + 1]);
+  }
+  return l.constant(std::move(pairs), "multipliers");
+}
+
+View SumOutput::bias(Lowering& l) const {
+  if (bias_.empty()) return View{};
+  return l.constant(
+      Tensor::of<float>(DType::f32, {static_cast<int64_t>(bias_.size())}, bias_), "bias");
+}
+
+int32_t kernel_type(DType dtype) {
+  if (bits(dtype) <= 8) return is_signed(dtype) ? QK_Q_I8 : QK_Q_U8;
+  return is_signed(dtype) ? QK_Q_I16 : QK_Q_U16;
+}
+
+std::string stored_suffix(DType dtype) {
+  static const char* const kNames[] = {"f32", "i8", "u8", "i16", "u16"};
+  return kNames[kernel_type(dtype)];
+}
+
+StoredWeights::StoredWeights(const Type& w, int64_t channels) {
+  const Format& f = *w.format;
+  const int64_t count = f.zero_point.kind == Component::Kind::known ? f.zero_point.values.size() : 1;
+  bool fits = true, any = false;
+  for (int64_t c = 0; c < count; ++c) {
+    const int64_t z = f.zero_at(c);
+    any = any || z != 0;
+    fits = fits && f.qmin - z >= -128 && f.qmax - z <= 127;
+  }
+  if (bits(w.dtype) > 8) fits = !any;
+  const int32_t flip = is_signed(w.dtype) || bits(w.dtype) > 8 ? 0 : 128;
+  for (int64_t c = 0; c < (fits ? count : 1); ++c) shift.push_back(fits ? f.zero_at(c) : flip);
+  if (fits) return;
+  for (int64_t c = 0; c < channels; ++c) zeros.push_back(f.zero_at(c % count) - flip);
+}
+
+View StoredWeights::zero_points(Lowering& l) const {
+  if (zeros.empty()) return View{};
+  return l.constant(
+      Tensor::of<int32_t>(DType::i32, {static_cast<int64_t>(zeros.size())}, zeros), "zero points");
+}
+
+std::string StoredWeights::key() const {
+  if (shift.size() == 1) return shift[0] == 0 ? "" : fmt::format(".{}", shift[0]);
+  size_t hash = 0;
+  for (int32_t s : shift) hash = hash * 31 + static_cast<size_t>(s + 65536);
+  return fmt::format(".{:x}", hash);
+}
+
+int64_t largest_difference(const Type& type) {
+  const Format& f = *type.format;
+  if (f.zero_point.kind == Component::Kind::carried) return f.qmax - f.qmin;
+  int64_t most = 0;
+  const int64_t count = f.zero_point.kind == Component::Kind::known ? f.zero_point.values.size() : 1;
+  for (int64_t i = 0; i < count; ++i) {
+    most = std::max({most, f.qmax - f.zero_at(i), f.zero_at(i) - f.qmin});
+  }
+  return most;
+}
+
+bool fits_16_bits(const Type& type) {
+  const Format& f = *type.format;
+  if (bits(type.dtype) <= 8) return true;
+  return !f.is_carried() && f.qmin - f.zero_at() >= INT16_MIN && f.qmax - f.zero_at() <= INT16_MAX;
+}
+
+AccumulatorProof prove_sums(const Type& x, const Value* weights, const Value* bias, int64_t terms,
+                            int64_t channels, const std::function<int64_t(int64_t)>& channel_of) {
+  AccumulatorProof proof{.terms = terms, .bound = INT64_MAX, .type = DType::i64};
+  const int64_t most = largest_difference(x);
+  const ConstantPool& pool = weights->graph()->pool();
+  std::vector<int64_t> sums(static_cast<size_t>(channels), 0);
+  if (weights->is_constant()) {
+    const Result<Tensor> w = pool.get(weights->constant());
+    if (!w.ok()) return proof;
+    const Format& f = *weights->type().format;
+    for (int64_t i = 0; i < w->size(); ++i) {
+      const int64_t c = channel_of(i);
+      sums[static_cast<size_t>(c)] += std::abs(w->as_int(i) - f.zero_at(c % f.scale.values.size()));
+    }
+    for (int64_t s : sums) proof.weight_sum = std::max(proof.weight_sum, s);
+  } else {
+    const int64_t each = largest_difference(weights->type());
+    for (int64_t& s : sums) s = checked_mul(terms, each).value_or(INT64_MAX);
+  }
+  Tensor added;
+  if (bias && bias->dtype() != DType::f32) {
+    Result<Tensor> b = pool.get(bias->constant());
+    if (!b.ok()) return proof;
+    added = std::move(*b);
+  }
+  proof.bound = 0;
+  for (int64_t c = 0; c < channels; ++c) {
+    int64_t bound = checked_mul(sums[static_cast<size_t>(c)], most).value_or(INT64_MAX);
+    if (added.size() > 0) {
+      const int64_t b = added.as_int(c);
+      bound = checked_add(bound, b == INT64_MIN ? INT64_MAX : std::abs(b)).value_or(INT64_MAX);
+    }
+    proof.bound = std::max(proof.bound, bound);
+  }
+  if (proof.bound < (int64_t{1} << 31)) proof.type = DType::i32;
+  return proof;
+}
+
+View sum_bias(Lowering& l, size_t operand, DType type) {
+  if (!l.has(operand) || l.in_type(operand).dtype == DType::f32) return View{};
+  if (l.in_type(operand).dtype == type) return l.in(operand);
+  const Ints shape = static_dims(l.in_type(operand).shape);
+  return l.derived(*l.constant_in(operand), std::string(name(type)), type, shape,
+                   [type, shape](const Tensor& b) -> Result<Tensor> {
+                     Tensor out(type, shape);
+                     for (int64_t i = 0; i < b.size(); ++i) out.set_int(i, b.as_int(i));
+                     return out;
+                   });
+}
+
+}  // namespace qc

@@ -1,0 +1,102 @@
+// What ops share that multiply codes and sum: the proof that sums fit, how sums become results, and
+// the operands of the integer form of a float op.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "program/lowering.h"
+#include "quant/quantizable.h"
+
+namespace qc {
+
+/// Scales of the sums of a product and how they become results; kernels/c/qgemm/output.h states the
+/// formulas.
+class SumOutput {
+ public:
+  /// Sums of codes x and w, one scale of w or one for each of `channels` results (they repeat, as
+  /// they do for the groups of a transposed convolution). `lo` and `hi` limit codes further.
+  SumOutput(const Format& x, const Format& w, int64_t channels, const QType& to,
+            const Arithmetic& arithmetic, int64_t lo, int64_t hi);
+
+  /// A bias that is added as floats, one per channel.
+  void add_bias(const Tensor& bias);
+  /// The result of one sum; `x_scale` counts where the format of x carries its scale.
+  void put(Tensor& y, int64_t i, int64_t sum, int64_t channel, float x_scale) const;
+
+  /// Sets what all kernels have in their parameters.
+  template <class Params>
+  void fill(Params& p) const {
+    p.y_type = type_;
+    p.y_zero = zero_;
+    p.lo = lo_;
+    p.hi = hi_;
+    p.q31 = q31_ ? 1 : 0;
+    p.bias_factor = bias_factor_;
+  }
+  View multipliers(Lowering& l) const;
+  View bias(Lowering& l) const;
+
+ private:
+  int32_t type_, zero_ = 0, lo_ = 0, hi_ = 0;
+  bool q31_ = false, dynamic_ = false, one_scale_ = false;
+  float bias_factor_ = 1.0f;
+  std::vector<float> scales_, multipliers_, bias_;
+};
+
+/// The number kernels know a type of codes by: see kernels/c/qgemm/output.h.
+int32_t kernel_type(DType dtype);
+/// The type codes are stored in, as part of a kernel's name: "i8" for i4.
+std::string stored_suffix(DType dtype);
+
+/// Weights of up to 8 bits as kernels want them: i8 codes less `shift`, which leaves `zeros` of the
+/// zero points (none where all are 0).
+struct StoredWeights {
+  std::vector<int32_t> shift;  // one or one per channel
+  std::vector<int32_t> zeros;
+  explicit StoredWeights(const Type& w, int64_t channels);
+  int64_t shift_of(int64_t channel) const {
+    return shift[shift.size() == 1 ? 0 : static_cast<size_t>(channel) % shift.size()];
+  }
+  View zero_points(Lowering& l) const;
+  /// Distinguishes constants made from the same codes with another shift.
+  std::string key() const;
+};
+
+/// The widest sum of products of codes of `x` and `weights` (constants, or any codes of that type),
+/// `terms` products each, and of a constant bias. `channels` sums have weights of their own:
+/// `channel_of(i)` is that of element i. Constants that cannot be read prove nothing.
+AccumulatorProof prove_sums(const Type& x, const Value* weights, const Value* bias, int64_t terms,
+                            int64_t channels, const std::function<int64_t(int64_t)>& channel_of);
+/// A bias of the sums as the type they are formed in.
+View sum_bias(Lowering& l, size_t operand, DType type);
+
+/// Largest magnitude of a code less its zero point.
+int64_t largest_difference(const Type& type);
+/// Whether a code less its zero point fits 16 bits.
+bool fits_16_bits(const Type& type);
+
+/// Checks the types of a product of codes: x with one scale, known or carried (per row with
+/// `rows`), codes w with known scales, a bias [channels], the result's format.
+Result<Ok> check_sums(const Node& node, const QType& to, const Arithmetic& arithmetic, bool rows,
+                      int64_t channels);
+
+/// Checks that weights have one scale or one per index of `channel_axis`.
+Result<Ok> check_weight_axis(const Node& node, int64_t channel_axis);
+
+/// Operands and attributes of the integer form of a float node whose operands are x, constant
+/// weights and a bias: x, w, bias, scale and zero point of x.
+struct SumForm {
+  std::vector<Value*> inputs;
+  AttrMap attrs;
+};
+/// Nullopt after q.refuse(). The weights have one scale, or one per index of `channel_axis`; [lo, hi]
+/// is the float node's clamp.
+Result<std::optional<SumForm>> sum_form(Quantizer& q, int64_t channel_axis, int64_t channels,
+                                        double lo, double hi);
+/// Emits the integer node and, where its result is f32, the clamp.
+Result<Value*> emit_form(Quantizer& q, std::string_view op, SumForm form, double lo, double hi);
+
+}  // namespace qc

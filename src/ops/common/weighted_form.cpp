@@ -1,0 +1,196 @@
+// From a float node between dequantize and quantize nodes to the operands of its integer form.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "kernels/numerics/quant.h"
+#include "ops/common/weighted.h"
+
+namespace qc {
+namespace {
+
+/// Bias scales within this much of the sums' are theirs: what a product in double rounds to.
+constexpr float kScaleSlack = 0x1p-20f;
+/// Codes of a bias stay below this, so that 64-bit sums cannot overflow.
+constexpr float kLargestBias = 0x1p+52f;
+
+bool is_code(DType dtype) { return is_integer(dtype) && bits(dtype) <= 16; }
+
+/// Scale of the sums of channel c.
+float sum_scale(const Format& x, const Format& w, int64_t c) {
+  return qn_mulf(x.scale_at(), w.scale_at(c));
+}
+
+/// Contents of a constant bias as floats.
+Result<Tensor> float_bias(const Quantizer& q) {
+  const ConstantPool& pool = q.graph().pool();
+  if (!q.codes(2)) return pool.get(q.node().input(2)->constant());
+  QC_ASSIGN(const Tensor codes, pool.get(q.codes(2)->constant()));
+  const Format& f = q.format(2);
+  Tensor out(DType::f32, codes.shape());
+  for (int64_t i = 0; i < codes.size(); ++i) {
+    out.mutable_data<float>()[i] =
+        qn_dequantize(static_cast<int32_t>(codes.as_int(i)), f.scale_at(i), f.zero_at(i));
+  }
+  return out;
+}
+
+/// Whether the bias is codes of the sums already.
+bool has_sum_scale(const Quantizer& q, int64_t channels) {
+  const Value* codes = q.codes(2);
+  if (!codes || codes->dtype() != DType::i32 || q.format(0).is_carried()) return false;
+  const Format& f = q.format(2);
+  for (int64_t c = 0; c < channels; ++c) {
+    const float want = sum_scale(q.format(0), q.format(1), c);
+    if (f.zero_at(c) != 0 || !(std::abs(f.scale_at(c) - want) <= want * kScaleSlack)) return false;
+  }
+  return true;
+}
+
+/// rne(b / (sx * sw)), as i32 where all codes fit.
+Result<Value*> coded_bias(Quantizer& q, const Tensor& bias) {
+  std::vector<int64_t> codes;
+  bool narrow = true;
+  for (int64_t c = 0; c < bias.size(); ++c) {
+    const float v = bias.data<float>()[c] / sum_scale(q.format(0), q.format(1), c);
+    if (!(std::abs(v) < kLargestBias)) {
+      return q.refuse(fmt::format("bias {} is {}, which is {} steps of its sum", c,
+                                  bias.data<float>()[c], v));
+    }
+    codes.push_back(static_cast<int64_t>(qn_round_f32(v)));
+    narrow = narrow && codes.back() == static_cast<int32_t>(codes.back());
+  }
+  Tensor out(narrow ? DType::i32 : DType::i64, bias.shape());
+  for (size_t c = 0; c < codes.size(); ++c) out.set_int(static_cast<int64_t>(c), codes[c]);
+  return q.graph().constant(std::move(out), q.node().input(2)->name());
+}
+
+/// The bias operand; null with a reason after a refusal.
+Result<Value*> bias_operand(Quantizer& q, int64_t channels) {
+  const Value* source = q.codes(2) ? q.codes(2) : q.node().input(2);
+  if (!source->is_constant()) return q.refuse("its bias is not constant");
+  if (has_sum_scale(q, channels)) return q.graph().constant(source->constant());
+  QC_ASSIGN(Tensor bias, float_bias(q));
+  const Arithmetic& a = q.arithmetic();
+  const bool coded = q.result() && (a.bias == Arithmetic::Bias::i32 ||
+                                    a.rescale == Arithmetic::Rescale::q31);
+  if (coded) return coded_bias(q, bias);
+  return q.codes(2) ? q.graph().constant(std::move(bias)) : q.node().input(2);
+}
+
+}  // namespace
+
+Result<Ok> check_sums(const Node& node, const QType& to, const Arithmetic& arithmetic, bool rows,
+                      int64_t channels) {
+  const Type &x = node.input_type(0), &w = node.input_type(1);
+  const Loc& loc = node.loc();
+  if (!is_code(x.dtype) || bits(x.dtype) < 8 || !is_code(w.dtype)) {
+    return error(Code::type, loc, "a product of {} and {} codes", name(x.dtype), name(w.dtype));
+  }
+  const Format& f = *x.format;
+  const bool row_scales = rows && f.is_carried() && f.granularity == Granularity::group &&
+                          f.axis == x.rank() - 1 && x.shape.back() == Dim(f.group);
+  if (f.granularity != Granularity::tensor && !row_scales) {
+    return error(Code::quant, loc, "a product needs one scale of its first operand, got {}", str(x));
+  }
+  if (w.format->is_carried() || w.format->granularity == Granularity::group) {
+    return error(Code::quant, loc, "a product needs known scales of its weights, got {}", str(w));
+  }
+  if (f.is_carried() != (node.input(3) != nullptr) || (!f.is_carried() && node.input(4))) {
+    return error(Code::graph, loc, "{} scales as an operand for {}",
+                 f.is_carried() ? "expected" : "got", str(x));
+  }
+  for (size_t i : {3, 4}) {
+    if (!node.input(i)) continue;
+    const Type& t = node.input_type(i);
+    const Dim count = row_scales ? product(Dims(x.shape.begin(), x.shape.end() - 1)) : Dim(1);
+    if (t.dtype != (i == 3 ? DType::f32 : DType::i32) || !(product(t.shape) == count)) {
+      return error(Code::shape, loc, "scales or zero points {} for {}", str(t), str(x));
+    }
+  }
+  if (f.is_carried() && to.format) {
+    return error(Code::quant, loc, "codes as the result of operands with scales known at run time");
+  }
+  if (to.format && (!is_code(to.dtype) || bits(to.dtype) < 8 || to.format->is_carried() ||
+                    to.format->granularity != Granularity::tensor)) {
+    return error(Code::quant, loc, "the result of a product needs one known scale, got {}", str(to));
+  }
+  if (!node.input(2)) return Ok{};
+  const Type& b = node.input_type(2);
+  if (b.format || b.shape != Dims{Dim(channels)} ||
+      (b.dtype != DType::f32 && b.dtype != DType::i32 && b.dtype != DType::i64)) {
+    return error(Code::shape, loc, "bias of {} sums is {}", channels, str(b));
+  }
+  if (b.dtype != DType::f32 && f.is_carried()) {
+    return error(Code::type, loc, "a bias of {} for sums whose scale is known at run time",
+                 name(b.dtype));
+  }
+  if (!node.input(2)->is_constant()) return error(Code::unsupported, loc, "bias is not constant");
+  if (b.dtype == DType::f32 && to.format && arithmetic.rescale == Arithmetic::Rescale::q31) {
+    return error(Code::quant, loc, "a float bias with rescale=q31");
+  }
+  return Ok{};
+}
+
+Result<Ok> check_weight_axis(const Node& node, int64_t channel_axis) {
+  const Format& f = *node.input_type(1).format;
+  if (f.granularity == Granularity::tensor || f.axis == channel_axis) return Ok{};
+  return error(Code::quant, node.loc(), "weights with scales along axis {} instead of {}", f.axis,
+               channel_axis);
+}
+
+Result<std::optional<SumForm>> sum_form(Quantizer& q, int64_t channel_axis, int64_t channels,
+                                        double lo, double hi) {
+  const auto refuse = [&](std::string reason) {
+    q.refuse(std::move(reason));
+    return std::optional<SumForm>();
+  };
+  if (!q.codes(0)) return refuse("its operand is not quantized");
+  if (!q.codes(1)) return refuse("its weights are not quantized");
+  if (!q.codes(1)->is_constant()) return refuse("its weights are not constant");
+  const Format &x = q.format(0), &w = q.format(1);
+  if (!is_code(q.codes(0)->dtype()) || bits(q.codes(0)->dtype()) < 8 ||
+      !is_code(q.codes(1)->dtype()) || q.codes(1)->dtype() == DType::u16) {
+    return refuse(fmt::format("codes of {} and {}", name(q.codes(0)->dtype()),
+                              name(q.codes(1)->dtype())));
+  }
+  if (w.granularity != Granularity::tensor &&
+      (w.granularity != Granularity::axis || w.axis != channel_axis)) {
+    return refuse(fmt::format("its weights have scales along another axis than {}", channel_axis));
+  }
+  if (q.result() && (q.result()->format->granularity != Granularity::tensor ||
+                     bits(q.result()->dtype) > 16 || bits(q.result()->dtype) < 8)) {
+    return refuse("its result has more than one scale");
+  }
+  if (x.is_carried() && q.result()) {
+    return refuse("the scale of its operand is known at run time only");
+  }
+  if (!x.is_carried() && x.granularity != Granularity::tensor) {
+    return refuse("its operand has more than one scale");
+  }
+  SumForm form;
+  form.inputs = {q.codes(0), q.codes(1)};
+  if (q.node().input(2)) {
+    QC_ASSIGN(Value * bias, bias_operand(q, channels));
+    if (!bias) return std::optional<SumForm>();
+    form.inputs.push_back(bias);
+  }
+  if (x.is_carried()) {
+    form.inputs.resize(3, nullptr);
+    form.inputs.push_back(q.scale(0));
+    if (q.zero_point(0)) form.inputs.push_back(q.zero_point(0));
+  }
+  form.attrs["to"] = q.result() ? *q.result() : QType{};
+  form.attrs["arithmetic"] = str(q.arithmetic());
+  if (q.result() && lo > -kInf) form.attrs["lo"] = Quantizer::code_of(lo, *q.result());
+  if (q.result() && hi < kInf) form.attrs["hi"] = Quantizer::code_of(hi, *q.result());
+  return std::optional(std::move(form));
+}
+
+Result<Value*> emit_form(Quantizer& q, std::string_view op, SumForm form, double lo, double hi) {
+  QC_ASSIGN(Value * y, q.emit(op, std::move(form.inputs), std::move(form.attrs)));
+  if (q.result() || (lo == -kInf && hi == kInf)) return y;
+  return q.emit("clamp", {y}, {{"lo", lo}, {"hi", hi}});
+}
+
+}  // namespace qc

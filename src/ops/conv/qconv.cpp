@@ -1,0 +1,243 @@
+#include "ops/conv/qconv.h"
+
+#include "interp/eval.h"
+#include "kernels/c/qconv/qconv.h"
+#include "ops/common/vector.h"
+#include "ops/common/weighted.h"
+#include "ops/conv/operands.h"
+#include "ops/conv/reference.h"
+
+namespace qc {
+
+const OpInfo QConv::kInfo = {
+    .name = "qconv",
+    .min_inputs = 2,
+    .max_inputs = 5,
+    .traits = kAnyLayout | kWantsChannelsLast,
+    .summary = "convolution of codes: exact sums, one rounding to codes of the result",
+};
+
+void QConv::attrs(AttrVisitor& v) {
+  v("strides", strides);
+  v("dilations", dilations);
+  v("pads", pads);
+  v("groups", groups, int64_t{1});
+  WeightedQuantNode::attrs(v);
+}
+
+Result<std::vector<Type>> QConv::infer() const {
+  QC_TRY(check_quantized({0, 1}));
+  QC_TRY(check_shapes(*this, groups));
+  QC_ASSIGN(Dims shape, conv_shape(*this, groups, strides, dilations, pads));
+  QC_TRY(check_sums(*this, to, record(), false, input_type(1).shape[0].value()));
+  QC_TRY(check_weight_axis(*this, 0));
+  if (!input(1)->is_constant()) return error(Code::unsupported, loc(), "weights are not constant");
+  return result(std::move(shape), input_type(0).layout);
+}
+
+int64_t QConv::macs() const {
+  const Dims& w = input_type(1).shape;
+  if (!all_static(output()->shape())) return 0;
+  return product(output()->shape()).value() * product(w).value() /
+         std::max<int64_t>(w[0].value(), 1);
+}
+
+AccumulatorProof QConv::accumulator() const {
+  const int64_t oc = input_type(1).shape[0].value();
+  const int64_t row = product(input_type(1).shape).value() / std::max<int64_t>(oc, 1);
+  return prove_sums(input_type(0), input(1), input(2), row, oc,
+                    [row](int64_t i) { return i / row; });
+}
+
+namespace {
+
+qk_qconv_params qconv_params(const QConv& c) {
+  qk_qconv_params p{};
+  const Dims &x = c.input_type(0).shape, &w = c.input_type(1).shape, &y = c.output()->shape();
+  p.n = static_cast<int32_t>(x[0].value());
+  p.ic = static_cast<int32_t>(x[1].value());
+  p.oc = static_cast<int32_t>(w[0].value());
+  p.groups = static_cast<int32_t>(c.groups);
+  fill_window(p, spatial(x), spatial(y), spatial(w), c.strides, c.dilations, c.pads);
+  return p;
+}
+
+/// Codes less their zero points; those of axis 0 where there are several.
+std::vector<int32_t> differences(const Tensor& t, const Format& f, std::optional<int32_t> zero) {
+  std::vector<int32_t> out(static_cast<size_t>(t.size()));
+  const int64_t count = f.granularity == Granularity::axis ? f.scale.values.size() : 1;
+  const int64_t row = std::max<int64_t>(t.size() / std::max<int64_t>(count, 1), 1);
+  for (int64_t i = 0; i < t.size(); ++i) {
+    out[static_cast<size_t>(i)] =
+        static_cast<int32_t>(t.as_int(i)) - (zero ? *zero : f.zero_at(i / row));
+  }
+  return out;
+}
+
+/// Weights [oc, icg, taps] of one group as [ocg/16 rounded up][taps][icg][16].
+std::vector<int32_t> code_panels(const std::vector<int32_t>& w, int64_t ocg, int64_t icg,
+                                 int64_t taps, int64_t group) {
+  std::vector<int32_t> out(static_cast<size_t>((ocg + 15) / 16 * taps * icg * 16), 0);
+  for (int64_t o = 0; o < ocg; ++o) {
+    for (int64_t i = 0; i < icg; ++i) {
+      for (int64_t t = 0; t < taps; ++t) {
+        out[static_cast<size_t>(((o / 16 * taps + t) * icg + i) * 16 + o % 16)] =
+            w[static_cast<size_t>(((group * ocg + o) * icg + i) * taps + t)];
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<Ok> QConv::eval(EvalContext& c) const {
+  const qk_qconv_params p = qconv_params(*this);
+  SumOutput output(*in_q(0), *in_q(1), p.oc, to, record(), lo, hi);
+  const bool coded = c.has(2) && c.in(2).dtype() != DType::f32;
+  if (c.has(2) && !coded) output.add_bias(c.in(2));
+  const float x_scale = c.has(3) ? c.in(3).data<float>()[0] : 1.0f;
+  std::optional<int32_t> zero;
+  if (c.has(3)) zero = c.has(4) ? c.in(4).data<int32_t>()[0] : 0;
+  const std::vector<int32_t> xs = differences(c.in(0), *in_q(0), zero);
+  const std::vector<int32_t> ws = differences(c.in(1), *in_q(1), std::nullopt);
+  const int64_t icg = p.ic / p.groups, ocg = p.oc / p.groups;
+  const int64_t taps = int64_t{p.k[0]} * p.k[1] * p.k[2];
+  const int64_t volume = int64_t{p.in[0]} * p.in[1] * p.in[2];
+  const int64_t result = int64_t{p.out[0]} * p.out[1] * p.out[2];
+  for (int64_t g = 0; g < p.groups; ++g) {
+    const std::vector<int32_t> panels = code_panels(ws, ocg, icg, taps, g);
+    for (int64_t row = 0; row < p.n * result; ++row) {
+      const int64_t n = row / result, o = row % result;
+      const int32_t od = static_cast<int32_t>(o / (int64_t{p.out[1]} * p.out[2]));
+      const int32_t oh = static_cast<int32_t>(o / p.out[2] % p.out[1]);
+      const int32_t ow = static_cast<int32_t>(o % p.out[2]);
+      const int32_t* xn = xs.data() + (n * p.ic + g * icg) * volume;
+      for (int64_t block = 0; block < ocg; block += 16) {
+        const int32_t* wb = panels.data() + block * taps * icg;
+        int64_t acc[16] = {0};
+        for_each_tap(p, od, oh, ow, [&](int64_t tap, int64_t place) {
+          const int32_t* xk = xn + place;
+          const int32_t* wk = wb + tap * icg * 16;
+          run_vectorised([&]() QC_VECTOR_BODY {
+            int64_t lane[16];
+            for (int j = 0; j < 16; ++j) lane[j] = acc[j];
+            for (int64_t ic = 0; ic < icg; ++ic) {
+              const int64_t xv = xk[ic * volume];
+              for (int j = 0; j < 16; ++j) lane[j] += xv * wk[ic * 16 + j];
+            }
+            for (int j = 0; j < 16; ++j) acc[j] = lane[j];
+          });
+        });
+        for (int64_t j = 0; j < std::min<int64_t>(16, ocg - block); ++j) {
+          const int64_t oc = g * ocg + block + j;
+          const int64_t sum = acc[j] + (coded ? c.in(2).as_int(oc) : 0);
+          output.put(c.out(0), (n * p.oc + oc) * result + o, sum, oc, x_scale);
+        }
+      }
+    }
+  }
+  return Ok{};
+}
+
+namespace {
+
+/// Weights as the kernels read them: i8 (i16 for wider codes) in the model's order.
+View plain_weights(Lowering& l, const StoredWeights& stored, int64_t oc) {
+  const Type type = l.in_type(1);
+  if (type.dtype == DType::i8 && stored.key().empty()) return l.in(1);
+  const DType dtype = bits(type.dtype) > 8 ? DType::i16 : DType::i8;
+  const Ints shape = static_dims(type.shape);
+  return l.derived(*l.constant_in(1), "codes" + stored.key(), dtype, shape,
+                   [=](const Tensor& w) -> Result<Tensor> {
+                     Tensor out(dtype, shape);
+                     for (int64_t i = 0; i < w.size(); ++i) {
+                       out.set_int(i, w.as_int(i) - stored.shift_of(i / (w.size() / oc)));
+                     }
+                     return out;
+                   });
+}
+
+View panel_weights(Lowering& l, const StoredWeights& stored, const qk_qconv_params& p) {
+  const int64_t icg = p.ic / p.groups, ocg = p.oc / p.groups, taps = int64_t{p.k[0]} * p.k[1] * p.k[2];
+  const bool line = p.groups == 1 && p.dilation[2] == 1;
+  const int64_t run = line ? icg * p.k[2] : icg, runs = line ? int64_t{p.k[0]} * p.k[1] : taps;
+  const Ints shape{p.groups, (ocg + 15) / 16, runs, (run + 1) / 2, 16, 2};
+  const std::string purpose =
+      fmt::format("qpanels{}.{}{}", line ? ".lines" : "", p.groups, stored.key());
+  return l.derived(*l.constant_in(1), purpose, DType::i8, shape,
+                   [=](const Tensor& w) -> Result<Tensor> {
+                     Tensor out(DType::i8, shape);
+                     const int64_t panel = shape[1], pairs = shape[3];
+                     int8_t* y = out.mutable_data<int8_t>();
+                     for (int64_t i = 0; i < w.size(); ++i) {
+                       const int64_t oc = i / (icg * taps), ic = i / taps % icg, tap = i % taps;
+                       const int64_t r = line ? tap / (taps / runs) : tap;
+                       const int64_t e = line ? tap % (taps / runs) * icg + ic : ic;
+                       const int64_t o = oc % ocg;
+                       const int64_t at =
+                           (((oc / ocg * panel + o / 16) * runs + r) * pairs + e / 2) * 32 +
+                           o % 16 * 2 + e % 2;
+                       y[at] = static_cast<int8_t>(w.as_int(i) - stored.shift_of(oc));
+                     }
+                     return out;
+                   });
+}
+
+View depth_weights(Lowering& l, const StoredWeights& stored, int64_t channels, int64_t taps) {
+  const Ints shape{taps, channels};
+  return l.derived(*l.constant_in(1), "qdepth" + stored.key(), DType::i8, shape,
+                   [=](const Tensor& w) -> Result<Tensor> {
+                     Tensor out(DType::i8, shape);
+                     for (int64_t i = 0; i < w.size(); ++i) {
+                       const int64_t c = i / taps;
+                       out.set_int(i % taps * channels + c, w.as_int(i) - stored.shift_of(c));
+                     }
+                     return out;
+                   });
+}
+
+}  // namespace
+
+Result<Ok> QConv::lower(Lowering& l) const {
+  qk_qconv_params p = qconv_params(*this);
+  const Type &x = l.in_type(0), &w = l.in_type(1);
+  SumOutput output(*x.format, *w.format, p.oc, to, record(), lo, hi);
+  if (l.has(2) && l.in_type(2).dtype == DType::f32) {
+    QC_ASSIGN(const Tensor bias, l.pool().get(*l.constant_in(2)));
+    output.add_bias(bias);
+  }
+  output.fill(p);
+  const AccumulatorProof proof = accumulator();
+  const StoredWeights stored(w, p.oc);
+  const bool last = x.layout == Layout::channels_last;
+  p.last = last ? 1 : 0;
+  p.x_type = kernel_type(x.dtype);
+  p.x_zero = x.format->is_carried() ? 0 : x.format->zero_at();
+  // Tiles form sums of 32 bits from differences of 16 and weights of 8.
+  const bool tiles = last && proof.type == DType::i32 && bits(w.dtype) <= 8 &&
+                     fits_16_bits(x);
+  const bool depth = p.groups == p.ic && p.groups == p.oc;
+  const DType sums = bits(w.dtype) > 8 ? DType::i64 : proof.type;
+  std::string kernel;
+  View weights;
+  if (tiles && depth) {
+    kernel = "qk_qconv_depth";
+    weights = depth_weights(l, stored, p.oc, int64_t{p.k[0]} * p.k[1] * p.k[2]);
+  } else if (tiles) {
+    kernel = "qk_qconv_last";
+    weights = panel_weights(l, stored, p);
+  } else {
+    kernel = fmt::format("qk_qconv_rows_{}_{}_{}", stored_suffix(x.dtype),
+                         bits(w.dtype) > 8 ? "i16" : "i8", name(sums));
+    weights = plain_weights(l, stored, p.oc);
+  }
+  l.call(kernel, p,
+         {l.in(0), weights, sum_bias(l, 2, tiles ? DType::i32 : sums), output.multipliers(l),
+          output.bias(l), stored.zero_points(l), l.has(3) ? l.in(3) : View{},
+          l.has(4) ? l.in(4) : View{}},
+         {l.out()}, {.in_place = {}, .macs = macs()});
+  return Ok{};
+}
+
+}  // namespace qc

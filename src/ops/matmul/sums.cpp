@@ -1,0 +1,183 @@
+#include "ops/matmul/sums.h"
+
+#include <fmt/format.h>
+
+#include "kernels/c/qgemm/qgemm.h"
+
+namespace qc {
+namespace {
+
+/// Whether each row of x has a scale of its own.
+bool has_row_scales(const Format& x) { return x.granularity != Granularity::tensor; }
+
+/// The channel (column) of element i of the second operand.
+int64_t column_of(const Product& p, int64_t i) { return p.b_rows ? i / p.k % p.n : i % p.n; }
+
+/// Codes of a constant second operand in panels [matrices][n / 16][pairs of k][16][2].
+View constant_panels(Lowering& l, const Product& p, const StoredWeights& stored) {
+  const Ints shape{p.b_matrices, (p.n + 15) / 16, (p.k + 1) / 2, 16, 2};
+  const std::string purpose = fmt::format("qpanels{}{}", p.b_rows ? ".rows" : "", stored.key());
+  return l.derived(*l.constant_in(1), purpose, DType::i8, shape,
+                   [=](const Tensor& w) -> Result<Tensor> {
+                     Tensor out(DType::i8, shape);
+                     int8_t* y = out.mutable_data<int8_t>();
+                     for (int64_t i = 0; i < w.size(); ++i) {
+                       const int64_t n = column_of(p, i), matrix = i / (p.n * p.k);
+                       const int64_t k = p.b_rows ? i % p.k : i / p.n % p.k;
+                       const int64_t at =
+                           ((matrix * shape[1] + n / 16) * shape[2] + k / 2) * 32 + n % 16 * 2 + k % 2;
+                       y[at] = static_cast<int8_t>(w.as_int(i) - stored.shift_of(n));
+                     }
+                     return out;
+                   });
+}
+
+/// Codes of 8 bits known at run time, packed before the product.
+View packed_panels(Lowering& l, const Product& p) {
+  const qk_qgemm_pack_params params{i32(p.b_matrices),
+                                    i32(p.k),
+                                    i32(p.n),
+                                    i32(p.k * p.n),
+                                    i32(p.b_rows ? 1 : p.n),
+                                    i32(p.b_rows ? p.k : 1),
+                                    is_signed(l.in_type(1).dtype) ? 0 : 1};
+  const View packed =
+      l.scratch(p.b_matrices * ((p.n + 15) / 16) * ((p.k + 1) / 2) * 32, "packed operand");
+  l.call("qk_qgemm_pack", params, {l.in(1)}, {packed});
+  return packed;
+}
+
+/// Zero points of the second operand as it stands, one per column; absent where all are 0.
+View plain_zeros(Lowering& l, const Format& f, int64_t n) {
+  std::vector<int32_t> zeros;
+  bool any = false;
+  for (int64_t c = 0; c < n; ++c) {
+    zeros.push_back(f.zero_at(c % f.scale.values.size()));
+    any = any || zeros.back() != 0;
+  }
+  if (!any) return View{};
+  return l.constant(Tensor::of<int32_t>(DType::i32, {n}, zeros), "zero points");
+}
+
+/// The product with any distances, axis by axis; more than three batch axes become several calls.
+void lower_any(Lowering& l, const Product& p, const std::string& kernel, qk_qmatmul_params params,
+               std::vector<View> in, View y, size_t from_axis, int64_t macs) {
+  const size_t axes = p.batch.size() - from_axis;
+  const auto bytes_of = [](DType d) { return static_cast<int64_t>(bytes(d)); };
+  if (axes > 3) {
+    int64_t rows = p.m;
+    for (size_t i = from_axis + 1; i < p.batch.size(); ++i) rows *= p.batch[i];
+    for (int64_t i = 0; i < p.batch[from_axis]; ++i) {
+      std::vector<View> part = in;
+      part[0].offset += i * p.a_batch[from_axis] * bytes_of(l.in_type(0).dtype);
+      part[1].offset += i * p.b_batch[from_axis] * bytes_of(l.in_type(1).dtype);
+      for (size_t s : {6, 7}) {
+        if (part[s].buffer >= 0 && params.per_row) part[s].offset += i * rows * 4;
+      }
+      const View to{y.buffer, y.offset + i * rows * p.n * bytes_of(l.out_type().dtype)};
+      lower_any(l, p, kernel, params, part, to, from_axis + 1, macs / p.batch[from_axis]);
+    }
+    return;
+  }
+  for (size_t i = 0; i < 3; ++i) {
+    const bool used = i + axes >= 3;
+    const size_t d = from_axis + (used ? i + axes - 3 : 0);
+    params.batch[i] = used ? i32(p.batch[d]) : 1;
+    params.a_batch[i] = used ? i32(p.a_batch[d]) : 0;
+    params.b_batch[i] = used ? i32(p.b_batch[d]) : 0;
+  }
+  l.call(kernel, params, std::move(in), {y}, {.in_place = {}, .macs = macs});
+}
+
+}  // namespace
+
+void eval_sums(EvalContext& c, const QuantNode& node, const Product& p, SumOutput output) {
+  const Format &x = *node.in_q(0), &w = *node.in_q(1);
+  const bool rows = has_row_scales(x), coded = c.has(2) && c.in(2).dtype() != DType::f32;
+  if (c.has(2) && !coded) output.add_bias(c.in(2));
+  std::vector<int32_t> as(static_cast<size_t>(c.in(0).size())), bs;
+  for (int64_t i = 0; i < c.in(0).size(); ++i) {
+    const int32_t zero = !c.has(3)  ? x.zero_at()
+                         : c.has(4) ? c.in(4).data<int32_t>()[rows ? i / p.k : 0]
+                                    : 0;
+    as[static_cast<size_t>(i)] = static_cast<int32_t>(c.in(0).as_int(i)) - zero;
+  }
+  for (int64_t i = 0; i < c.in(1).size(); ++i) {
+    const int64_t scale = column_of(p, i) % w.scale.values.size();
+    bs.push_back(static_cast<int32_t>(c.in(1).as_int(i)) - w.zero_at(scale));
+  }
+  for_each_matrix(p, [&](int64_t i, int64_t from_a, int64_t from_b) {
+    sum_matrix(p, as.data() + from_a, bs.data() + from_b, [&](int64_t m, int64_t n, int64_t sum) {
+      const float x_scale = c.has(3) ? c.in(3).data<float>()[rows ? i * p.m + m : 0] : 1.0f;
+      output.put(c.out(0), (i * p.m + m) * p.n + n, sum + (coded ? c.in(2).as_int(n) : 0), n,
+                 x_scale);
+    });
+  });
+}
+
+Result<Ok> lower_sums(Lowering& l, const QuantNode& node, const Product& p, SumOutput output,
+                      int64_t macs) {
+  QC_TRY(check_sizes(p, l.loc()));
+  const Type &x = l.in_type(0), &w = l.in_type(1);
+  if (l.has(2) && l.in_type(2).dtype == DType::f32) {
+    QC_ASSIGN(const Tensor bias, l.pool().get(*l.constant_in(2)));
+    output.add_bias(bias);
+  }
+  const bool constant = l.constant_in(1).has_value(), rows = has_row_scales(*x.format);
+  const bool a_dense = dense(p, p.a_batch, p.m * p.k), b_dense = dense(p, p.b_batch, p.k * p.n);
+  const bool tiles =
+      node.accumulator().type == DType::i32 && bits(w.dtype) <= 8 && fits_16_bits(x) &&
+      (a_dense || !rows) &&
+      ((a_dense && b_dense) || (a_dense && p.b_matrices == 1) || (p.a_matrices == 1 && b_dense));
+  const View scales = l.has(3) ? l.in(3) : View{}, zeros = l.has(4) ? l.in(4) : View{};
+  const int32_t x_zero = x.format->is_carried() ? 0 : x.format->zero_at();
+  const View multipliers = output.multipliers(l), float_bias = output.bias(l);
+  if (!tiles) {
+    qk_qmatmul_params params{};
+    params.m = i32(p.m);
+    params.n = i32(p.n);
+    params.k = i32(p.k);
+    params.b_k = i32(p.b_rows ? 1 : p.n);
+    params.b_n = i32(p.b_rows ? p.k : 1);
+    params.per_row = rows ? 1 : 0;
+    params.x_zero = x_zero;
+    output.fill(params);
+    lower_any(l, p, "qk_qmatmul_" + stored_suffix(x.dtype) + "_" + stored_suffix(w.dtype), params,
+              {l.in(0), l.in(1), sum_bias(l, 2, DType::i64), multipliers, float_bias,
+               plain_zeros(l, *w.format, p.n), scales, zeros},
+              l.out(), 0, macs);
+    return Ok{};
+  }
+  const bool one = p.b_matrices == 1 && a_dense;  // all rows meet the same matrix
+  qk_qgemm_params params{};
+  params.batch = one ? 1 : i32(p.matrices());
+  params.m = i32(one ? p.m * p.matrices() : p.m);
+  params.n = i32(p.n);
+  params.k = i32(p.k);
+  params.x_batch = p.a_matrices == 1 ? 0 : i32(p.m * p.k);
+  params.w_batch = p.b_matrices == 1 ? 0 : i32((p.n + 15) / 16 * ((p.k + 1) / 2) * 32);
+  params.y_batch = i32(p.m * p.n);
+  params.per_row = rows ? 1 : 0;
+  params.x_type = kernel_type(x.dtype);
+  params.x_zero = x_zero;
+  output.fill(params);
+  StoredWeights stored(w, p.n);
+  View panels;
+  if (constant) {
+    panels = constant_panels(l, p, stored);
+  } else {
+    const int32_t flip = is_signed(w.dtype) ? 0 : 128;
+    stored.zeros.clear();
+    if (flip != 0 || w.format->zero_at() != 0) {
+      for (int64_t c = 0; c < p.n; ++c) stored.zeros.push_back(w.format->zero_at() - flip);
+    }
+    panels = packed_panels(l, p);
+  }
+  l.call("qk_qgemm", params,
+         {l.in(0), panels, sum_bias(l, 2, DType::i32), multipliers, float_bias,
+          stored.zero_points(l), scales, zeros},
+         {l.out()}, {.in_place = {}, .macs = macs});
+  return Ok{};
+}
+
+}  // namespace qc

@@ -1,0 +1,315 @@
+// Products of codes: the interpreter against plain sums of wide integers, the kernels against the
+// interpreter, for every type, layout and edge of the code ranges.
+#include <cmath>
+
+#include "kernels/numerics/quant.h"
+#include "kernels/numerics/quant_q31.h"
+#include "quant/quant_node.h"
+#include "quant/scheme.h"
+#include "tests/unit/op_harness.h"
+
+namespace qc {
+namespace {
+
+__extension__ typedef __int128 Wide;
+
+/// The exact quotient sum * mantissa / 2^shift, rounded half to even.
+int32_t wide_rescale(int64_t sum, int32_t mantissa, int32_t shift, int32_t zero, int32_t lo,
+                     int32_t hi) {
+  const Wide product = Wide{sum} * mantissa;
+  Wide q = 0;
+  if (shift <= 0) {
+    q = product == 0 ? 0 : product > 0 ? Wide{1} << 40 : -(Wide{1} << 40);
+    if (shift == 0) q = product;
+  } else if (shift < 126) {
+    const Wide unit = Wide{1} << shift;
+    q = product / unit;
+    Wide rest = product % unit;
+    if (rest < 0) {
+      rest += unit;
+      q -= 1;
+    }
+    if (2 * rest > unit || (2 * rest == unit && q % 2 != 0)) q += 1;
+  }
+  q += zero;
+  return static_cast<int32_t>(q < lo ? Wide{lo} : q > hi ? Wide{hi} : q);
+}
+
+TEST(Q31, IsTheExactQuotientRoundedOnce) {
+  std::mt19937_64 rng(3);
+  std::vector<int64_t> sums = {0, 1, -1, 2, 3, -3, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN};
+  for (int bit = 0; bit < 63; ++bit) {
+    for (int64_t d : {-1, 0, 1}) {
+      sums.push_back((int64_t{1} << bit) + d);
+      sums.push_back(-(int64_t{1} << bit) + d);
+    }
+  }
+  for (int i = 0; i < 300; ++i) sums.push_back(static_cast<int64_t>(rng()) >> (rng() % 64));
+  std::vector<int32_t> mantissas = {0, 1 << 30, INT32_MAX, (1 << 30) + 1, 0x60000000, 0x55555555};
+  for (int i = 0; i < 10; ++i) mantissas.push_back(static_cast<int32_t>((1u << 30) | (rng() >> 34)));
+  for (int32_t shift = -60; shift < 190; ++shift) {
+    for (int32_t mantissa : mantissas) {
+      for (int64_t sum : sums) {
+        for (const auto& [zero, lo, hi] : {std::tuple{0, -128, 127}, std::tuple{255, 0, 255},
+                                           std::tuple{-32768, -32768, 32767}}) {
+          ASSERT_EQ(qn_rescale_q31(sum, mantissa, shift, zero, lo, hi),
+                    wide_rescale(sum, mantissa, shift, zero, lo, hi))
+              << sum << " * " << mantissa << " >> " << shift;
+        }
+      }
+    }
+  }
+}
+
+TEST(Q31, HoldsEveryFloatMultiplier) {
+  for (float m : {0.0f, 1.0f, 0.75f, 0x1p-149f, 0x1.8p-140f, 0x1p-126f, 0x1.fffffep127f, 3e-5f}) {
+    int32_t mantissa = 0, shift = 0;
+    qn_q31_from_f32(m, &mantissa, &shift);
+    EXPECT_EQ(std::ldexp(static_cast<double>(mantissa), -shift), static_cast<double>(m));
+    EXPECT_TRUE(m == 0.0f || mantissa >= 1 << 30);
+  }
+}
+
+constexpr DType kOperands[] = {DType::i8, DType::u8, DType::i16, DType::u16};
+constexpr DType kWeights[] = {DType::i8, DType::u8, DType::i16, DType::i4, DType::u4};
+
+/// Random products. Codes are often at the ends of their range, and so are zero points.
+class Products : public ::testing::Test {
+ protected:
+  Products() { register_all_ops(); }
+
+  int64_t below(int64_t n) { return static_cast<int64_t>(rng_() % static_cast<uint64_t>(n)); }
+  bool chance(int percent) { return below(100) < percent; }
+  int64_t code(DType t) {
+    const CodeRange r = code_range(t);
+    return chance(15) ? r.lo : chance(15) ? r.hi : r.lo + below(r.hi - r.lo + 1);
+  }
+  float scale() { return std::ldexp(1.0f + static_cast<float>(below(1000)) / 1000.0f,
+                                    static_cast<int>(below(30)) - 20); }
+  Tensor codes(DType t, Ints shape) {
+    Tensor out(t, std::move(shape));
+    for (int64_t i = 0; i < out.size(); ++i) out.set_int(i, code(t));
+    return out;
+  }
+  QType per_tensor(DType t) {
+    return tensor_format(t, scale(), static_cast<int32_t>(chance(30) ? 0 : code(t)));
+  }
+  QType per_axis(DType t, int64_t axis, int64_t n) {
+    QType out = per_tensor(t);
+    auto f = std::make_shared<Format>(*out.format);
+    f->granularity = Granularity::axis;
+    f->axis = axis;
+    Tensor s(DType::f32, {n}), z(DType::i32, {n});
+    for (int64_t i = 0; i < n; ++i) {
+      s.set_double(i, scale());
+      z.set_int(i, code(t));
+    }
+    f->scale = Component::of(std::move(s));
+    if (chance(50)) {
+      f->zero_point = Component::of(std::move(z));
+    } else {
+      f->zero_point = Component{};
+    }
+    out.format = std::move(f);
+    return out;
+  }
+  /// A result format in which sums up to `bound` of scale `s` spread over the codes.
+  QType result(float s, double bound) {
+    const DType t = kOperands[below(4)];
+    const double span = static_cast<double>(code_range(t).hi - code_range(t).lo);
+    return tensor_format(t, static_cast<float>(std::max(1e-30, s * bound / span)),
+                         static_cast<int32_t>(code(t)));
+  }
+
+  std::mt19937_64 rng_{11};
+};
+
+/// What a sum becomes, from its definition.
+double expected(Wide sum, const Format& x, const Format& w, const QType& to, int64_t c,
+                const std::string& arithmetic, int64_t lo, int64_t hi) {
+  volatile float s = x.scale_at() * w.scale_at(c);
+  if (!to.format) {
+    volatile float v = static_cast<float>(static_cast<int64_t>(sum)) * s;
+    return v;
+  }
+  volatile float m = s / to.format->scale_at();
+  const int32_t zero = to.format->zero_at();
+  const int64_t least = std::max(lo, to.format->qmin), most = std::min(hi, to.format->qmax);
+  double code = 0;
+  if (arithmetic == "exact,rescale=q31") {
+    int32_t mantissa = 0, shift = 0;
+    qn_q31_from_f32(m, &mantissa, &shift);
+    return wide_rescale(static_cast<int64_t>(sum), mantissa, shift, zero,
+                        static_cast<int32_t>(least), static_cast<int32_t>(most));
+  }
+  volatile float v = static_cast<float>(static_cast<int64_t>(sum)) * m;
+  code = std::nearbyint(static_cast<double>(v)) + zero;
+  return std::min(std::max(code, static_cast<double>(least)), static_cast<double>(most));
+}
+
+/// The interpreter's result, which the kernels must have too in both layouts.
+Result<Tensor> run(std::string_view op, const QType& x_type, const Tensor& x, const Tensor& w,
+                   const QType& w_type, const Tensor* bias, const AttrMap& attrs) {
+  const auto build = [&](Graph& graph, Layout layout) -> Result<Value*> {
+    Type type(x_type, to_dims(x.shape()));
+    type.layout = layout;
+    std::vector<Value*> in{graph.add_input("x", type),
+                           graph.constant(graph.pool().add(w), w_type.format)};
+    if (bias) in.push_back(graph.constant(*bias));
+    QC_ASSIGN(Value * y, graph.emit(op, in, attrs, {}));
+    graph.add_output("y", y);
+    return y;
+  };
+  Graph plain;
+  QC_TRY(build(plain, Layout::row_major));
+  QC_ASSIGN(RunResult reference, interpret(plain, {x}));
+  for (Layout layout : {Layout::row_major, Layout::channels_last}) {
+    const bool last = layout == Layout::channels_last;
+    if (last && op == "qlinear") continue;
+    Graph graph;
+    QC_TRY(build(graph, layout));
+    QC_ASSIGN(Program program, lower(graph));
+    QC_ASSIGN(ProgramResult out, run_program(program, {last ? reordered(x, true) : x}));
+    const Tensor got = last ? reordered(out.outputs[0], false) : out.outputs[0];
+    EXPECT_TRUE(got.identical(reference.outputs[0]))
+        << op << " of " << str(x_type) << ", " << str(w_type) << (last ? ", channels-last" : "");
+  }
+  return std::move(reference.outputs[0]);
+}
+
+TEST_F(Products, Convolutions) {
+  for (int round = 0; round < 600; ++round) {
+    const int64_t axes = 1 + below(3);
+    const int64_t groups = chance(50) ? 1 : 1 + below(4), icg = chance(40) ? 1 : 1 + below(9);
+    const int64_t ocg = groups > 1 && chance(60) ? 1 : chance(20) ? 17 + below(60) : 1 + below(9);
+    const int64_t ic = groups * icg, oc = groups * ocg;
+    const DType xt = kOperands[below(4)], wt = kWeights[below(5)];
+    Ints xs{1 + below(2), ic}, ws{oc, icg}, strides, dilations, pads(static_cast<size_t>(2 * axes));
+    for (int64_t a = 0; a < axes; ++a) {
+      ws.push_back(1 + below(3));
+      strides.push_back(1 + below(2));
+      dilations.push_back(chance(70) ? 1 : 2);
+      pads[static_cast<size_t>(a)] = below(3);
+      pads[static_cast<size_t>(axes + a)] = below(3);
+      xs.push_back(dilations.back() * (ws.back() - 1) + 1 + below(a + 1 == axes ? 24 : 5));
+    }
+    const QType x_type = per_tensor(xt);
+    const QType w_type = chance(50) ? per_tensor(wt) : per_axis(wt, 0, oc);
+    const Tensor x = codes(xt, xs), w = codes(wt, ws);
+    int64_t terms = 1;
+    for (size_t i = 1; i < ws.size(); ++i) terms *= ws[i];
+    const double bound = static_cast<double>(code_range(xt).hi - code_range(xt).lo) *
+                         static_cast<double>(code_range(wt).hi - code_range(wt).lo) *
+                         std::sqrt(static_cast<double>(terms));
+    QType to;
+    if (chance(85)) to = result(x_type.format->scale_at() * w_type.format->scale_at(0), bound);
+    const std::string arithmetic = to.format && chance(30) ? "exact,rescale=q31" : "exact";
+    int64_t lo = INT64_MIN, hi = INT64_MAX;
+    if (to.format && chance(30)) lo = to.format->zero_at();
+    AttrMap attrs{{"strides", strides}, {"dilations", dilations}, {"pads", pads},
+                  {"groups", groups},   {"to", to},               {"arithmetic", arithmetic},
+                  {"lo", lo},           {"hi", hi}};
+    Tensor bias(chance(20) ? DType::i64 : DType::i32, {oc});
+    for (int64_t c = 0; c < oc; ++c) {
+      bias.set_int(c, bias.dtype() == DType::i64 ? (below(1) - 1) * (int64_t{1} << 40) + below(99)
+                                                 : below(200000) - 100000);
+    }
+    const Tensor* b = chance(60) ? &bias : nullptr;
+    auto y = run("qconv", x_type, x, w, w_type, b, attrs);
+    ASSERT_TRUE(y.ok()) << render(y.diag());
+    // Plain sums over all taps.
+    Ints in(3, 1), k(3, 1), s(3, 1), d(3, 1), pad(3, 0), out(3, 1);
+    for (int64_t a = 0; a < axes; ++a) {
+      const size_t to_axis = static_cast<size_t>(3 - axes + a), from = static_cast<size_t>(a);
+      in[to_axis] = xs[2 + from];
+      k[to_axis] = ws[2 + from];
+      s[to_axis] = strides[from];
+      d[to_axis] = dilations[from];
+      pad[to_axis] = pads[from];
+      out[to_axis] = y->shape()[2 + from];
+    }
+    int64_t at = 0;
+    for (int64_t n = 0; n < xs[0]; ++n) {
+      for (int64_t c = 0; c < oc; ++c) {
+        for (int64_t o = 0; o < out[0] * out[1] * out[2]; ++o, ++at) {
+          const int64_t o0 = o / (out[1] * out[2]), o1 = o / out[2] % out[1], o2 = o % out[2];
+          Wide sum = b ? b->as_int(c) : 0;
+          for (int64_t e = 0; e < terms; ++e) {
+            const int64_t tap = e % (k[0] * k[1] * k[2]), i = e / (k[0] * k[1] * k[2]);
+            const int64_t i0 = o0 * s[0] - pad[0] + tap / (k[1] * k[2]) * d[0];
+            const int64_t i1 = o1 * s[1] - pad[1] + tap / k[2] % k[1] * d[1];
+            const int64_t i2 = o2 * s[2] - pad[2] + tap % k[2] * d[2];
+            if (i0 < 0 || i1 < 0 || i2 < 0 || i0 >= in[0] || i1 >= in[1] || i2 >= in[2]) continue;
+            const int64_t from = ((n * ic + c / ocg * icg + i) * in[0] + i0) * in[1] + i1;
+            sum += Wide{x.as_int(from * in[2] + i2) - x_type.format->zero_at()} *
+                   (w.as_int(c * terms + e) - w_type.format->zero_at(c));
+          }
+          ASSERT_EQ(y->as_double(at), expected(sum, *x_type.format, *w_type.format, to, c,
+                                               arithmetic, lo, hi))
+              << "round " << round << ", element " << at;
+        }
+      }
+    }
+  }
+}
+
+TEST_F(Products, Linears) {
+  for (int round = 0; round < 400; ++round) {
+    const int64_t m = 1 + below(15), k = chance(10) ? 1 : 1 + below(150), n = 1 + below(90);
+    const DType xt = kOperands[below(4)], wt = kWeights[below(5)];
+    const QType x_type = per_tensor(xt);
+    const QType w_type = chance(50) ? per_tensor(wt) : per_axis(wt, 0, n);
+    const Tensor x = codes(xt, {m, k}), w = codes(wt, {n, k});
+    const double bound = static_cast<double>(code_range(xt).hi - code_range(xt).lo) *
+                         static_cast<double>(code_range(wt).hi - code_range(wt).lo) *
+                         std::sqrt(static_cast<double>(k));
+    QType to;
+    if (chance(85)) to = result(x_type.format->scale_at() * w_type.format->scale_at(0), bound);
+    const std::string arithmetic = to.format && chance(30) ? "exact,rescale=q31" : "exact";
+    Tensor bias(DType::i32, {n});
+    for (int64_t c = 0; c < n; ++c) bias.set_int(c, below(200000) - 100000);
+    const Tensor* b = chance(60) ? &bias : nullptr;
+    auto y = run("qlinear", x_type, x, w, w_type, b, {{"to", to}, {"arithmetic", arithmetic}});
+    ASSERT_TRUE(y.ok()) << render(y.diag());
+    for (int64_t i = 0; i < m * n; ++i) {
+      Wide sum = b ? b->as_int(i % n) : 0;
+      for (int64_t e = 0; e < k; ++e) {
+        sum += Wide{x.as_int(i / n * k + e) - x_type.format->zero_at()} *
+               (w.as_int(i % n * k + e) - w_type.format->zero_at(i % n));
+      }
+      ASSERT_EQ(y->as_double(i), expected(sum, *x_type.format, *w_type.format, to, i % n,
+                                          arithmetic, INT64_MIN, INT64_MAX))
+          << "round " << round << ", element " << i;
+    }
+  }
+}
+
+/// Widest sums: all codes at the end that is farthest from the zero point.
+TEST_F(Products, SumsBeyond32BitsAreFormedIn64) {
+  const int64_t k = 70000;
+  for (DType wt : {DType::i8, DType::u8}) {
+    for (int64_t n : {1, 17}) {
+      Tensor x(DType::u8, {2, k}), w(wt, {n, k});
+      for (int64_t i = 0; i < x.size(); ++i) x.set_int(i, 255);
+      for (int64_t i = 0; i < w.size(); ++i) w.set_int(i, code_range(wt).hi);
+      const QType x_type = tensor_format(DType::u8, 1.0f, 0);
+      const QType w_type = tensor_format(wt, 1.0f, static_cast<int32_t>(code_range(wt).lo));
+      Graph graph;
+      Value* y = *graph.emit("qlinear",
+                             {graph.add_input("x", Type(x_type, to_dims(x.shape()))),
+                              graph.constant(graph.pool().add(w), w_type.format)},
+                             {{"to", QType{}}}, {});
+      const auto proof = dynamic_cast<QuantNode&>(*y->def()).accumulator();
+      EXPECT_EQ(proof.type, DType::i64);
+      EXPECT_EQ(proof.bound, 255 * 255 * k);
+      EXPECT_EQ(proof.weight_sum, 255 * k);
+      EXPECT_EQ(proof.terms, k);
+      auto result = run("qlinear", x_type, x, w, w_type, nullptr, {{"to", QType{}}});
+      ASSERT_TRUE(result.ok());
+      EXPECT_EQ(result->as_double(0), static_cast<double>(static_cast<float>(255 * 255 * k)));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace qc
