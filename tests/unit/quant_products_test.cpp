@@ -46,7 +46,8 @@ TEST(Q31, IsTheExactQuotientRoundedOnce) {
   }
   for (int i = 0; i < 300; ++i) sums.push_back(static_cast<int64_t>(rng()) >> (rng() % 64));
   std::vector<int32_t> mantissas = {0, 1 << 30, INT32_MAX, (1 << 30) + 1, 0x60000000, 0x55555555};
-  for (int i = 0; i < 10; ++i) mantissas.push_back(static_cast<int32_t>((1u << 30) | (rng() >> 34)));
+  for (int i = 0; i < 10; ++i)
+    mantissas.push_back(static_cast<int32_t>((1u << 30) | (rng() >> 34)));
   for (int32_t shift = -60; shift < 190; ++shift) {
     for (int32_t mantissa : mantissas) {
       for (int64_t sum : sums) {
@@ -84,8 +85,10 @@ class Products : public ::testing::Test {
     const CodeRange r = code_range(t);
     return chance(15) ? r.lo : chance(15) ? r.hi : r.lo + below(r.hi - r.lo + 1);
   }
-  float scale() { return std::ldexp(1.0f + static_cast<float>(below(1000)) / 1000.0f,
-                                    static_cast<int>(below(30)) - 20); }
+  float scale() {
+    return std::ldexp(1.0f + static_cast<float>(below(1000)) / 1000.0f,
+                      static_cast<int>(below(30)) - 20);
+  }
   Tensor codes(DType t, Ints shape) {
     Tensor out(t, std::move(shape));
     for (int64_t i = 0; i < out.size(); ++i) out.set_int(i, code(t));
@@ -206,9 +209,9 @@ TEST_F(Products, Convolutions) {
     const std::string arithmetic = to.format && chance(30) ? "exact,rescale=q31" : "exact";
     int64_t lo = INT64_MIN, hi = INT64_MAX;
     if (to.format && chance(30)) lo = to.format->zero_at();
-    AttrMap attrs{{"strides", strides}, {"dilations", dilations}, {"pads", pads},
-                  {"groups", groups},   {"to", to},               {"arithmetic", arithmetic},
-                  {"lo", lo},           {"hi", hi}};
+    AttrMap attrs{
+        {"strides", strides}, {"dilations", dilations},   {"pads", pads}, {"groups", groups},
+        {"to", to},           {"arithmetic", arithmetic}, {"lo", lo},     {"hi", hi}};
     Tensor bias(chance(20) ? DType::i64 : DType::i32, {oc});
     for (int64_t c = 0; c < oc; ++c) {
       bias.set_int(c, bias.dtype() == DType::i64 ? (below(1) - 1) * (int64_t{1} << 40) + below(99)
@@ -244,8 +247,8 @@ TEST_F(Products, Convolutions) {
             sum += Wide{x.as_int(from * in[2] + i2) - x_type.format->zero_at()} *
                    (w.as_int(c * terms + e) - w_type.format->zero_at(c));
           }
-          ASSERT_EQ(y->as_double(at), expected(sum, *x_type.format, *w_type.format, to, c,
-                                               arithmetic, lo, hi))
+          ASSERT_EQ(y->as_double(at),
+                    expected(sum, *x_type.format, *w_type.format, to, c, arithmetic, lo, hi))
               << "round " << round << ", element " << at;
         }
       }

@@ -154,7 +154,7 @@ QK_INLINE void qk_qconv_last(const qk_qconv_params* p, const void* x, const int8
                              const int32_t* w_zeros, const float* x_scale, const int32_t* x_zero,
                              void* y) {
   const int32_t icg = p->ic / p->groups, ocg = p->oc / p->groups;
-  const int32_t size = p->x_type <= QK_Q_U8 ? 1 : 2;
+  const int32_t size = p->x_type <= QK_U8 ? 1 : 2;
   const int32_t line_run = p->groups == 1 && p->dilation[2] == 1;
   const ptrdiff_t x_plane = (ptrdiff_t)p->in[1] * p->in[2] * p->ic * size;
   const ptrdiff_t y_plane = (ptrdiff_t)p->out[1] * p->out[2] * p->oc;
@@ -274,15 +274,15 @@ QK_INLINE void qk_qconv_depth(const qk_qconv_params* p, const void* x, const int
             int32_t sums[16];
             for (int j = 0; j < 16; ++j) acc[j] = bias && j < lanes ? (uint32_t)bias[c + j] : 0;
             switch (p->x_type) {
-              case QK_Q_I8:
+              case QK_I8:
                 qk_qconv_depth_i8(p, first, last, (const int8_t*)x, xc, zero, w + c, zeros, lanes,
                                   acc);
                 break;
-              case QK_Q_U8:
+              case QK_U8:
                 qk_qconv_depth_u8(p, first, last, (const uint8_t*)x, xc, zero, w + c, zeros, lanes,
                                   acc);
                 break;
-              case QK_Q_I16:
+              case QK_I16:
                 qk_qconv_depth_i16(p, first, last, (const int16_t*)x, xc, zero, w + c, zeros, lanes,
                                    acc);
                 break;

@@ -13,16 +13,16 @@
  *                      is the kw * icg inputs of a line where groups and the last dilation are 1,
  *                      else the icg inputs of a tap
  * qk_qconv_depth       channels-last, one input and output channel per group, w [kd][kh][kw][c]
- * Arguments: x, w, bias (of the sums), multipliers, bias (float), zero points of the weights (one per
- * channel), scale of x, zero point of x, y. Biases and all after them may be null; the zero point of
- * x, where given, holds instead of x_zero.
+ * Arguments: x, w, bias (of the sums), multipliers, bias (float), zero points of the weights (one
+ * per channel), scale of x, zero point of x, y. Biases and all after them may be null; the zero
+ * point of x, where given, holds instead of x_zero.
  */
 typedef struct {
   int32_t n, ic, oc, groups;
   int32_t in[3], out[3], k[3];
   int32_t stride[3], dilation[3], pad[3];
   int32_t last;
-  int32_t x_type, x_zero; /* types as in kernels/c/qgemm/output.h */
+  int32_t x_type, x_zero; /* types as in kernels/c/codes.h */
   int32_t y_type, y_zero, lo, hi, q31;
   float bias_factor;
 } qk_qconv_params;

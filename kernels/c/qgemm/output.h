@@ -1,11 +1,12 @@
 /* How exact integer sums become results: every product of codes ends here.
  *
- * With codes as the result (type 1 to 4), a = f32(sum):
+ * With codes as the result, a = f32(sum):
  *   rescale f32            code(a * m[c])
  *   .. and a float bias    code(fma(bias[c], bias_factor, a) * m[c])
  *   rescale q31            the exact sum * m[c], m as mantissa and shift, rounded once
- * where code(v) limits v, rounds it half to even and adds the zero point. With floats (type 0):
- *   a * m[c], or a * (x_scale * m[c]) where the operand's scale is known at run time only; then
+ * where code(v) limits v, rounds it half to even and adds the zero point. With floats (type
+ * QK_F32): a * m[c], or a * (x_scale * m[c]) where the operand's scale is known at run time only;
+ * then
  *   + bias[c], a rounding of its own.
  */
 #ifndef QK_Q_OUTPUT_H
@@ -13,6 +14,7 @@
 
 #include <stddef.h>
 
+#include "kernels/c/codes.h"
 #include "kernels/c/inline.h"
 #include "kernels/numerics/quant.h"
 #include "kernels/numerics/quant_q31.h"
@@ -23,42 +25,18 @@
 #define QK_Q_SHARED static
 #endif
 
-/* Types of codes in parameters: QK_Q_F32 for plain floats. */
-#define QK_Q_F32 0
-#define QK_Q_I8 1
-#define QK_Q_U8 2
-#define QK_Q_I16 3
-#define QK_Q_U16 4
-
 typedef struct qk_q_output {
-  int32_t type, zero, lo, hi;
-  int32_t q31;               /* multipliers are pairs of mantissa and shift */
-  const void* multipliers;   /* one per channel */
-  const float* bias;         /* one per channel, may be null */
+  int32_t type, zero, lo, hi; /* types as in kernels/c/codes.h */
+  int32_t q31;                /* multipliers are pairs of mantissa and shift */
+  const void* multipliers;    /* one per channel */
+  const float* bias;          /* one per channel, may be null */
   float bias_factor;
-  int32_t dynamic;           /* multipliers are times x_scale */
+  int32_t dynamic; /* multipliers are times x_scale */
 } qk_q_output;
 
 /* From the members that the parameter structs of all these kernels have. */
-#define QK_Q_OUTPUT(p, m, b, has_scale)                                                     \
-  {(p)->y_type, (p)->y_zero, (p)->lo, (p)->hi, (p)->q31, (m), (b), (p)->bias_factor, (has_scale)}
-
-QK_INLINE void qk_q_store(int32_t type, void* y, ptrdiff_t at, int32_t code) {
-  switch (type) {
-    case QK_Q_I8:
-      ((int8_t*)y)[at] = (int8_t)code;
-      break;
-    case QK_Q_U8:
-      ((uint8_t*)y)[at] = (uint8_t)code;
-      break;
-    case QK_Q_I16:
-      ((int16_t*)y)[at] = (int16_t)code;
-      break;
-    default:
-      ((uint16_t*)y)[at] = (uint16_t)code;
-      break;
-  }
-}
+#define QK_Q_OUTPUT(p, m, b, has_scale) \
+  { (p)->y_type, (p)->y_zero, (p)->lo, (p)->hi, (p)->q31, (m), (b), (p)->bias_factor, (has_scale) }
 
 /* The result of one sum. */
 QK_INLINE void qk_q_put(const qk_q_output* o, int64_t sum, int32_t channel, float x_scale, void* y,
@@ -66,16 +44,16 @@ QK_INLINE void qk_q_put(const qk_q_output* o, int64_t sum, int32_t channel, floa
   float v = (float)sum;
   if (o->q31) {
     const int32_t* m = (const int32_t*)o->multipliers + 2 * (ptrdiff_t)channel;
-    qk_q_store(o->type, y, at, qn_rescale_q31(sum, m[0], m[1], o->zero, o->lo, o->hi));
+    qk_store_code(y, o->type, at, qn_rescale_q31(sum, m[0], m[1], o->zero, o->lo, o->hi));
     return;
   }
-  if (o->bias && o->type != QK_Q_F32) v = qn_fmaf(o->bias[channel], o->bias_factor, v);
+  if (o->bias && o->type != QK_F32) v = qn_fmaf(o->bias[channel], o->bias_factor, v);
   {
     const float m = ((const float*)o->multipliers)[channel];
     v = qn_mulf(v, o->dynamic ? qn_mulf(x_scale, m) : m);
   }
-  if (o->type != QK_Q_F32) {
-    qk_q_store(o->type, y, at, qn_code(v, o->zero, o->lo, o->hi));
+  if (o->type != QK_F32) {
+    qk_store_code(y, o->type, at, qn_code(v, o->zero, o->lo, o->hi));
     return;
   }
   ((float*)y)[at] = o->bias ? v + o->bias[channel] : v;
@@ -100,14 +78,14 @@ QK_Q_SHARED void qk_q_put16(const qk_q_output* o, const int32_t* sums, int32_t c
     }
   }
   for (int j = 0; j < 16; ++j) v[j] = (float)sums[j];
-  if (o->bias && o->type != QK_Q_F32) {
+  if (o->bias && o->type != QK_F32) {
     for (int32_t j = 0; j < n; ++j) v[j] = qn_fmaf(o->bias[channel + j], o->bias_factor, v[j]);
   }
   if (o->dynamic) {
     for (int j = 0; j < 16; ++j) m[j] = qn_mulf(x_scale, m[j]);
   }
   for (int j = 0; j < 16; ++j) v[j] = qn_mulf(v[j], m[j]);
-  if (o->type == QK_Q_F32) {
+  if (o->type == QK_F32) {
     float* to = (float*)y + at;
     if (o->bias) {
       for (int32_t j = 0; j < n; ++j) to[j] = v[j] + o->bias[channel + j];
@@ -117,12 +95,12 @@ QK_Q_SHARED void qk_q_put16(const qk_q_output* o, const int32_t* sums, int32_t c
     return;
   }
   for (int j = 0; j < 16; ++j) code[j] = qn_code(v[j], o->zero, o->lo, o->hi);
-  if (n == 16 && o->type <= QK_Q_U8) { /* the low byte, whatever the sign */
+  if (n == 16 && o->type <= QK_U8) { /* the low byte, whatever the sign */
     uint8_t* to = (uint8_t*)y + at;
     for (int j = 0; j < 16; ++j) to[j] = (uint8_t)code[j];
     return;
   }
-  for (int32_t j = 0; j < n; ++j) qk_q_store(o->type, y, at + j, code[j]);
+  for (int32_t j = 0; j < n; ++j) qk_store_code(y, o->type, at + j, code[j]);
 }
 
 #endif

@@ -67,9 +67,8 @@ QK_INLINE void qk_sums_store(int32_t* p, qk_sums v) {
   _mm256_storeu_si256((__m256i*)(void*)(p + 8), v.b);
 }
 QK_INLINE qk_pairs qk_pairs_load(const int8_t* p) {
-  const qk_pairs v = {
-      _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i*)(const void*)p)),
-      _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i*)(const void*)(p + 16)))};
+  const qk_pairs v = {_mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i*)(const void*)p)),
+                      _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i*)(const void*)(p + 16)))};
   return v;
 }
 QK_INLINE qk_sums qk_sums_dot(qk_sums acc, qk_pairs w, const int16_t* x) {

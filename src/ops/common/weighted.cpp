@@ -7,13 +7,14 @@
 #include "kernels/c/qgemm/output.h"
 #include "kernels/numerics/quant.h"
 #include "kernels/numerics/quant_q31.h"
+#include "ops/common/codes.h"
 #include "support/checked.h"
 
 namespace qc {
 
 SumOutput::SumOutput(const Format& x, const Format& w, int64_t channels, const QType& to,
                      const Arithmetic& arithmetic, int64_t lo, int64_t hi)
-    : type_(to.format ? kernel_type(to.dtype) : QK_Q_F32),
+    : type_(to.format ? code_type(to.dtype) : QK_F32),
       dynamic_(x.is_carried()),
       one_scale_(w.granularity == Granularity::tensor) {
   const int64_t count = w.scale.values.size();
@@ -26,13 +27,14 @@ SumOutput::SumOutput(const Format& x, const Format& w, int64_t channels, const Q
   q31_ = arithmetic.rescale == Arithmetic::Rescale::q31;
   for (float& m : multipliers_) m = m / to.format->scale_at();
   zero_ = to.format->zero_at();
-  lo_ = static_cast<int32_t>(std::max(to.format->qmin, lo));
-  hi_ = static_cast<int32_t>(std::min(to.format->qmax, hi));
+  const CodeLimits limits = code_limits(to, lo, hi);
+  lo_ = limits.lo;
+  hi_ = limits.hi;
 }
 
 void SumOutput::add_bias(const Tensor& bias) {
   bias_.assign(bias.data<float>(), bias.data<float>() + bias.size());
-  if (type_ == QK_Q_F32) return;
+  if (type_ == QK_F32) return;
   if (one_scale_) {
     bias_factor_ = 1.0f / scales_[0];
     return;
@@ -49,7 +51,7 @@ void SumOutput::put(Tensor& y, int64_t i, int64_t sum, int64_t channel, float x_
     return;
   }
   float v = static_cast<float>(sum);
-  if (type_ != QK_Q_F32) {
+  if (type_ != QK_F32) {
     if (!bias_.empty()) v = qn_fmaf(bias_[c], bias_factor_, v);
     y.set_int(i, qn_code(qn_mulf(v, multipliers_[c]), zero_, lo_, hi_));
     return;
@@ -73,23 +75,19 @@ View SumOutput::multipliers(Lowering& l) const {
 
 View SumOutput::bias(Lowering& l) const {
   if (bias_.empty()) return View{};
-  return l.constant(
-      Tensor::of<float>(DType::f32, {static_cast<int64_t>(bias_.size())}, bias_), "bias");
-}
-
-int32_t kernel_type(DType dtype) {
-  if (bits(dtype) <= 8) return is_signed(dtype) ? QK_Q_I8 : QK_Q_U8;
-  return is_signed(dtype) ? QK_Q_I16 : QK_Q_U16;
+  return l.constant(Tensor::of<float>(DType::f32, {static_cast<int64_t>(bias_.size())}, bias_),
+                    "bias");
 }
 
 std::string stored_suffix(DType dtype) {
-  static const char* const kNames[] = {"f32", "i8", "u8", "i16", "u16"};
-  return kNames[kernel_type(dtype)];
+  static const char* const kNames[] = {"i8", "u8", "i16", "u16"};
+  return kNames[code_type(dtype)];
 }
 
 StoredWeights::StoredWeights(const Type& w, int64_t channels) {
   const Format& f = *w.format;
-  const int64_t count = f.zero_point.kind == Component::Kind::known ? f.zero_point.values.size() : 1;
+  const int64_t count =
+      f.zero_point.kind == Component::Kind::known ? f.zero_point.values.size() : 1;
   bool fits = true, any = false;
   for (int64_t c = 0; c < count; ++c) {
     const int64_t z = f.zero_at(c);
@@ -105,8 +103,8 @@ StoredWeights::StoredWeights(const Type& w, int64_t channels) {
 
 View StoredWeights::zero_points(Lowering& l) const {
   if (zeros.empty()) return View{};
-  return l.constant(
-      Tensor::of<int32_t>(DType::i32, {static_cast<int64_t>(zeros.size())}, zeros), "zero points");
+  return l.constant(Tensor::of<int32_t>(DType::i32, {static_cast<int64_t>(zeros.size())}, zeros),
+                    "zero points");
 }
 
 std::string StoredWeights::key() const {
@@ -120,7 +118,8 @@ int64_t largest_difference(const Type& type) {
   const Format& f = *type.format;
   if (f.zero_point.kind == Component::Kind::carried) return f.qmax - f.qmin;
   int64_t most = 0;
-  const int64_t count = f.zero_point.kind == Component::Kind::known ? f.zero_point.values.size() : 1;
+  const int64_t count =
+      f.zero_point.kind == Component::Kind::known ? f.zero_point.values.size() : 1;
   for (int64_t i = 0; i < count; ++i) {
     most = std::max({most, f.qmax - f.zero_at(i), f.zero_at(i) - f.qmin});
   }

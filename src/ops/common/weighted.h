@@ -46,8 +46,6 @@ class SumOutput {
   std::vector<float> scales_, multipliers_, bias_;
 };
 
-/// The number kernels know a type of codes by: see kernels/c/qgemm/output.h.
-int32_t kernel_type(DType dtype);
 /// The type codes are stored in, as part of a kernel's name: "i8" for i4.
 std::string stored_suffix(DType dtype);
 
@@ -92,8 +90,8 @@ struct SumForm {
   std::vector<Value*> inputs;
   AttrMap attrs;
 };
-/// Nullopt after q.refuse(). The weights have one scale, or one per index of `channel_axis`; [lo, hi]
-/// is the float node's clamp.
+/// Nullopt after q.refuse(). The weights have one scale, or one per index of `channel_axis`; [lo,
+/// hi] is the float node's clamp.
 Result<std::optional<SumForm>> sum_form(Quantizer& q, int64_t channel_axis, int64_t channels,
                                         double lo, double hi);
 /// Emits the integer node and, where its result is f32, the clamp.

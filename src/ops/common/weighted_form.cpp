@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kernels/numerics/quant.h"
+#include "ops/common/codes.h"
 #include "ops/common/weighted.h"
 
 namespace qc {
@@ -54,8 +55,8 @@ Result<Value*> coded_bias(Quantizer& q, const Tensor& bias) {
   for (int64_t c = 0; c < bias.size(); ++c) {
     const float v = bias.data<float>()[c] / sum_scale(q.format(0), q.format(1), c);
     if (!(std::abs(v) < kLargestBias)) {
-      return q.refuse(fmt::format("bias {} is {}, which is {} steps of its sum", c,
-                                  bias.data<float>()[c], v));
+      return q.refuse(
+          fmt::format("bias {} is {}, which is {} steps of its sum", c, bias.data<float>()[c], v));
     }
     codes.push_back(static_cast<int64_t>(qn_round_f32(v)));
     narrow = narrow && codes.back() == static_cast<int32_t>(codes.back());
@@ -72,8 +73,8 @@ Result<Value*> bias_operand(Quantizer& q, int64_t channels) {
   if (has_sum_scale(q, channels)) return q.graph().constant(source->constant());
   QC_ASSIGN(Tensor bias, float_bias(q));
   const Arithmetic& a = q.arithmetic();
-  const bool coded = q.result() && (a.bias == Arithmetic::Bias::i32 ||
-                                    a.rescale == Arithmetic::Rescale::q31);
+  const bool coded =
+      q.result() && (a.bias == Arithmetic::Bias::i32 || a.rescale == Arithmetic::Rescale::q31);
   if (coded) return coded_bias(q, bias);
   return q.codes(2) ? q.graph().constant(std::move(bias)) : q.node().input(2);
 }
@@ -91,7 +92,8 @@ Result<Ok> check_sums(const Node& node, const QType& to, const Arithmetic& arith
   const bool row_scales = rows && f.is_carried() && f.granularity == Granularity::group &&
                           f.axis == x.rank() - 1 && x.shape.back() == Dim(f.group);
   if (f.granularity != Granularity::tensor && !row_scales) {
-    return error(Code::quant, loc, "a product needs one scale of its first operand, got {}", str(x));
+    return error(Code::quant, loc, "a product needs one scale of its first operand, got {}",
+                 str(x));
   }
   if (w.format->is_carried() || w.format->granularity == Granularity::group) {
     return error(Code::quant, loc, "a product needs known scales of its weights, got {}", str(w));
@@ -113,7 +115,8 @@ Result<Ok> check_sums(const Node& node, const QType& to, const Arithmetic& arith
   }
   if (to.format && (!is_code(to.dtype) || bits(to.dtype) < 8 || to.format->is_carried() ||
                     to.format->granularity != Granularity::tensor)) {
-    return error(Code::quant, loc, "the result of a product needs one known scale, got {}", str(to));
+    return error(Code::quant, loc, "the result of a product needs one known scale, got {}",
+                 str(to));
   }
   if (!node.input(2)) return Ok{};
   const Type& b = node.input_type(2);
@@ -151,8 +154,8 @@ Result<std::optional<SumForm>> sum_form(Quantizer& q, int64_t channel_axis, int6
   const Format &x = q.format(0), &w = q.format(1);
   if (!is_code(q.codes(0)->dtype()) || bits(q.codes(0)->dtype()) < 8 ||
       !is_code(q.codes(1)->dtype()) || q.codes(1)->dtype() == DType::u16) {
-    return refuse(fmt::format("codes of {} and {}", name(q.codes(0)->dtype()),
-                              name(q.codes(1)->dtype())));
+    return refuse(
+        fmt::format("codes of {} and {}", name(q.codes(0)->dtype()), name(q.codes(1)->dtype())));
   }
   if (w.granularity != Granularity::tensor &&
       (w.granularity != Granularity::axis || w.axis != channel_axis)) {
@@ -182,8 +185,8 @@ Result<std::optional<SumForm>> sum_form(Quantizer& q, int64_t channel_axis, int6
   }
   form.attrs["to"] = q.result() ? *q.result() : QType{};
   form.attrs["arithmetic"] = str(q.arithmetic());
-  if (q.result() && lo > -kInf) form.attrs["lo"] = Quantizer::code_of(lo, *q.result());
-  if (q.result() && hi < kInf) form.attrs["hi"] = Quantizer::code_of(hi, *q.result());
+  if (q.result() && lo > -kInf) form.attrs["lo"] = limit_code(lo, *q.result(), q.arithmetic());
+  if (q.result() && hi < kInf) form.attrs["hi"] = limit_code(hi, *q.result(), q.arithmetic());
   return std::optional(std::move(form));
 }
 

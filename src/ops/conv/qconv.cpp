@@ -2,6 +2,7 @@
 
 #include "interp/eval.h"
 #include "kernels/c/qconv/qconv.h"
+#include "ops/common/codes.h"
 #include "ops/common/vector.h"
 #include "ops/common/weighted.h"
 #include "ops/conv/operands.h"
@@ -159,29 +160,29 @@ View plain_weights(Lowering& l, const StoredWeights& stored, int64_t oc) {
 }
 
 View panel_weights(Lowering& l, const StoredWeights& stored, const qk_qconv_params& p) {
-  const int64_t icg = p.ic / p.groups, ocg = p.oc / p.groups, taps = int64_t{p.k[0]} * p.k[1] * p.k[2];
+  const int64_t icg = p.ic / p.groups, ocg = p.oc / p.groups,
+                taps = int64_t{p.k[0]} * p.k[1] * p.k[2];
   const bool line = p.groups == 1 && p.dilation[2] == 1;
   const int64_t run = line ? icg * p.k[2] : icg, runs = line ? int64_t{p.k[0]} * p.k[1] : taps;
   const Ints shape{p.groups, (ocg + 15) / 16, runs, (run + 1) / 2, 16, 2};
   const std::string purpose =
       fmt::format("qpanels{}.{}{}", line ? ".lines" : "", p.groups, stored.key());
-  return l.derived(*l.constant_in(1), purpose, DType::i8, shape,
-                   [=](const Tensor& w) -> Result<Tensor> {
-                     Tensor out(DType::i8, shape);
-                     const int64_t panel = shape[1], pairs = shape[3];
-                     int8_t* y = out.mutable_data<int8_t>();
-                     for (int64_t i = 0; i < w.size(); ++i) {
-                       const int64_t oc = i / (icg * taps), ic = i / taps % icg, tap = i % taps;
-                       const int64_t r = line ? tap / (taps / runs) : tap;
-                       const int64_t e = line ? tap % (taps / runs) * icg + ic : ic;
-                       const int64_t o = oc % ocg;
-                       const int64_t at =
-                           (((oc / ocg * panel + o / 16) * runs + r) * pairs + e / 2) * 32 +
-                           o % 16 * 2 + e % 2;
-                       y[at] = static_cast<int8_t>(w.as_int(i) - stored.shift_of(oc));
-                     }
-                     return out;
-                   });
+  return l.derived(
+      *l.constant_in(1), purpose, DType::i8, shape, [=](const Tensor& w) -> Result<Tensor> {
+        Tensor out(DType::i8, shape);
+        const int64_t panel = shape[1], pairs = shape[3];
+        int8_t* y = out.mutable_data<int8_t>();
+        for (int64_t i = 0; i < w.size(); ++i) {
+          const int64_t oc = i / (icg * taps), ic = i / taps % icg, tap = i % taps;
+          const int64_t r = line ? tap / (taps / runs) : tap;
+          const int64_t e = line ? tap % (taps / runs) * icg + ic : ic;
+          const int64_t o = oc % ocg;
+          const int64_t at =
+              (((oc / ocg * panel + o / 16) * runs + r) * pairs + e / 2) * 32 + o % 16 * 2 + e % 2;
+          y[at] = static_cast<int8_t>(w.as_int(i) - stored.shift_of(oc));
+        }
+        return out;
+      });
 }
 
 View depth_weights(Lowering& l, const StoredWeights& stored, int64_t channels, int64_t taps) {
@@ -212,11 +213,10 @@ Result<Ok> QConv::lower(Lowering& l) const {
   const StoredWeights stored(w, p.oc);
   const bool last = x.layout == Layout::channels_last;
   p.last = last ? 1 : 0;
-  p.x_type = kernel_type(x.dtype);
+  p.x_type = code_type(x.dtype);
   p.x_zero = x.format->is_carried() ? 0 : x.format->zero_at();
   // Tiles form sums of 32 bits from differences of 16 and weights of 8.
-  const bool tiles = last && proof.type == DType::i32 && bits(w.dtype) <= 8 &&
-                     fits_16_bits(x);
+  const bool tiles = last && proof.type == DType::i32 && bits(w.dtype) <= 8 && fits_16_bits(x);
   const bool depth = p.groups == p.ic && p.groups == p.oc;
   const DType sums = bits(w.dtype) > 8 ? DType::i64 : proof.type;
   std::string kernel;

@@ -1,3 +1,4 @@
+#include "tests/random/products.h"
 #include "tests/random/sampling.h"
 
 namespace qc {
@@ -11,6 +12,11 @@ void sample_matmul(Samplers& r) {
     AttrMap attrs;
     if (s.chance(30)) attrs["lo"] = 0.0;
     s.emit("linear", inputs, attrs);
+  });
+  r.add("qlinear", [](Sampling& s) {
+    Value* x = s.codes(1, 4);
+    const int64_t n = s.size();
+    sample_sums(s, "qlinear", x, {n, x->shape().back().value()}, 0, n, {});
   });
   r.add("matmul", [](Sampling& s) {
     Value* a = s.floats(2, 4);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "kernels/c/qgemm/qgemm.h"
+#include "ops/common/codes.h"
 
 namespace qc {
 namespace {
@@ -17,19 +18,19 @@ int64_t column_of(const Product& p, int64_t i) { return p.b_rows ? i / p.k % p.n
 View constant_panels(Lowering& l, const Product& p, const StoredWeights& stored) {
   const Ints shape{p.b_matrices, (p.n + 15) / 16, (p.k + 1) / 2, 16, 2};
   const std::string purpose = fmt::format("qpanels{}{}", p.b_rows ? ".rows" : "", stored.key());
-  return l.derived(*l.constant_in(1), purpose, DType::i8, shape,
-                   [=](const Tensor& w) -> Result<Tensor> {
-                     Tensor out(DType::i8, shape);
-                     int8_t* y = out.mutable_data<int8_t>();
-                     for (int64_t i = 0; i < w.size(); ++i) {
-                       const int64_t n = column_of(p, i), matrix = i / (p.n * p.k);
-                       const int64_t k = p.b_rows ? i % p.k : i / p.n % p.k;
-                       const int64_t at =
-                           ((matrix * shape[1] + n / 16) * shape[2] + k / 2) * 32 + n % 16 * 2 + k % 2;
-                       y[at] = static_cast<int8_t>(w.as_int(i) - stored.shift_of(n));
-                     }
-                     return out;
-                   });
+  return l.derived(
+      *l.constant_in(1), purpose, DType::i8, shape, [=](const Tensor& w) -> Result<Tensor> {
+        Tensor out(DType::i8, shape);
+        int8_t* y = out.mutable_data<int8_t>();
+        for (int64_t i = 0; i < w.size(); ++i) {
+          const int64_t n = column_of(p, i), matrix = i / (p.n * p.k);
+          const int64_t k = p.b_rows ? i % p.k : i / p.n % p.k;
+          const int64_t at =
+              ((matrix * shape[1] + n / 16) * shape[2] + k / 2) * 32 + n % 16 * 2 + k % 2;
+          y[at] = static_cast<int8_t>(w.as_int(i) - stored.shift_of(n));
+        }
+        return out;
+      });
 }
 
 /// Codes of 8 bits known at run time, packed before the product.
@@ -158,7 +159,7 @@ Result<Ok> lower_sums(Lowering& l, const QuantNode& node, const Product& p, SumO
   params.w_batch = p.b_matrices == 1 ? 0 : i32((p.n + 15) / 16 * ((p.k + 1) / 2) * 32);
   params.y_batch = i32(p.m * p.n);
   params.per_row = rows ? 1 : 0;
-  params.x_type = kernel_type(x.dtype);
+  params.x_type = code_type(x.dtype);
   params.x_zero = x_zero;
   output.fill(params);
   StoredWeights stored(w, p.n);
