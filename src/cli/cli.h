@@ -31,6 +31,8 @@ struct CompileFlags {
   int level = -1;
 
   void add_dims(CLI::App& app);
+  /// Rules and what belongs to them.
+  void add_quantization(CLI::App& app);
   void add_all(CLI::App& app);
   /// The options as given by configuration and flags together.
   Result<Options> resolve() const;
@@ -56,6 +58,8 @@ void add_run(CLI::App& app, Session& session);
 void add_validate(CLI::App& app, Session& session);
 void add_inspect(CLI::App& app, Session& session);
 void add_ops(CLI::App& app, Session& session);
+void add_explain(CLI::App& app, Session& session);
+void add_calibrate(CLI::App& app, Session& session);
 
 /// Reports work that takes longer than a second on standard error while it lives.
 class Progress {

@@ -15,8 +15,21 @@ void CompileFlags::add_dims(CLI::App& app) {
   app.add_option("--config", config, "read options from this file (quantc.toml)");
 }
 
+void CompileFlags::add_quantization(CLI::App& app) {
+  app.add_option("--rules", options.rules_file, "quantize by the rules of this file (TOML)");
+  app.add_option("--arithmetic", options.arithmetic,
+                 "how quantized nodes round: exact, onnxruntime or torch (default exact)");
+  app.add_option("--io-dtype", options.io_dtype,
+                 "inputs and outputs: keep their types, or quantized: codes where they can be");
+  app.add_flag("--allow-unused-rules", options.allow_unused_rules,
+               "rules that match nothing are no errors");
+  app.add_flag("--require-integer", options.require_integer,
+               "fail, with a list, when an operation computes in float");
+}
+
 void CompileFlags::add_all(CLI::App& app) {
   add_dims(app);
+  add_quantization(app);
   app.add_option("--name", options.name,
                  "prefix of files and C names (default: after the model's file)");
   app.add_option("--target", options.target, "what to generate code for: portable");
@@ -47,6 +60,11 @@ Result<Options> CompileFlags::resolve() const {
   if (!options.disabled_passes.empty()) out.disabled_passes = options.disabled_passes;
   if (!options.stop_after.empty()) out.stop_after = options.stop_after;
   if (options.verify) out.verify = true;
+  if (!options.rules_file.empty()) out.rules_file = options.rules_file;
+  if (options.arithmetic != standard.arithmetic) out.arithmetic = options.arithmetic;
+  if (options.io_dtype != standard.io_dtype) out.io_dtype = options.io_dtype;
+  if (options.allow_unused_rules) out.allow_unused_rules = true;
+  if (options.require_integer) out.require_integer = true;
   if (level >= 0) out.level = level;
   for (const std::string& text : dims) {
     const size_t equals = text.find('=');

@@ -22,12 +22,13 @@ void add_inspect(CLI::App& app, Session& session) {
   what->add_flag("--summary", flags->summary, "a table of layers with sizes and work");
   what->add_flag("--ir", flags->ir, "the graph in text form");
   what->add_flag("--program", flags->program, "buffers and kernel calls");
-  what->add_flag("--names", flags->names, "the model's own node names");
+  what->add_flag("--names", flags->names, "the model's own node names, which rules match, with the op");
   what->add_flag("--dot", flags->dot, "the graph in Graphviz's language");
   what->add_option("--svg", flags->svg, "write a picture to this file (needs Graphviz)");
   what->require_option(0, 1);
   command->add_flag("--imported", flags->raw, "as imported, before any pass");
   flags->add_dims(*command);
+  flags->add_quantization(*command);
   command->footer(
       "Examples:\n  quantc inspect model.onnx\n  quantc inspect model.pt2 --ir\n"
       "  quantc inspect model.onnx --svg model.svg");
@@ -36,6 +37,11 @@ void add_inspect(CLI::App& app, Session& session) {
       QC_ASSIGN(Options options, flags->resolve());
       QC_ASSIGN(auto graph, load(flags->model, options));
       Progress progress("inspecting " + flags->model);
+      if (flags->names) {
+        // Rules are matched here, before nodes fuse.
+        options.stop_after = "raise_patterns";
+        options.allow_unused_rules = true;
+      }
       if (!flags->raw) QC_TRY(make_contract(*graph, options));
       if (flags->program) {
         QC_ASSIGN(Program program, make_program(*graph, options));

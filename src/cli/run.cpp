@@ -18,6 +18,7 @@ void add_run(CLI::App& app, Session& session) {
   command->add_option("-o,--output", flags->out, "write the outputs here (.npz)");
   command->add_option("--after", flags->after, "run the graph as it is after this pass");
   flags->add_dims(*command);
+  flags->add_quantization(*command);
   command->footer(
       "Examples:\n  quantc run model.onnx -i in.npz -o out.npz\n"
       "  quantc run model.pt2 --random 1 -o out.npz");

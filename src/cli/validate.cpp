@@ -43,6 +43,7 @@ void add_validate(CLI::App& app, Session& session) {
   command->add_option("--disable-pass", flags->options.disabled_passes,
                       "leave out a pass after the contract graph");
   flags->add_dims(*command);
+  flags->add_quantization(*command);
   command->footer(
       "Examples:\n  quantc validate model.onnx -i io.npz -e io.npz\n"
       "  quantc validate model.pt2 --random 7 --per-layer --cc clang");

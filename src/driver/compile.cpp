@@ -7,7 +7,11 @@
 
 #include "backends/c/text.h"
 #include "driver/arrays.h"
+#include "driver/explain.h"
+#include "driver/rules.h"
 #include "interp/interpreter.h"
+#include "passes/expose_codes.h"
+#include "passes/note_rules.h"
 #include "program/fuse_epilogues.h"
 #include "program/lowering.h"
 #include "program/plan.h"
@@ -63,6 +67,10 @@ Result<Ok> check(const Options& options) {
   if (options.level < 0 || options.level > 3) {
     return error(Code::usage, "optimisation level {} does not exist: use 0 to 3", options.level);
   }
+  QC_TRY(one_of("io_dtype", options.io_dtype, {"keep", "quantized"}));
+  if (auto parsed = parse_arithmetic(options.arithmetic); !parsed.ok()) {
+    return error(Code::usage, "arithmetic: {}", parsed.diag().text);
+  }
   if (!options.name.empty() && !is_c_identifier(options.name)) {
     return error(Code::usage, "'{}' cannot prefix C names: use letters, digits and underscores",
                  options.name);
@@ -94,7 +102,16 @@ Result<Ok> make_contract(Graph& graph, const Options& options, PassContext& cont
   if (!bindings.empty()) QC_TRY(located(graph.bind(bindings), file));
   PassOptions passes = pass_options(options, PassStage::normalise, PassStage::quantize, observe);
   if (is_lower_pass(passes.stop_after)) passes.stop_after.clear();
-  return located(run_passes(graph, passes, context), file);
+  QC_ASSIGN(const RuleSet rules, rule_set(options));
+  context.rules = rules.rules.empty() ? nullptr : &rules;
+  auto run = located(run_passes(graph, passes, context), file);
+  auto used = check_rule_uses(context);
+  context.rules = nullptr;
+  QC_TRY(run);
+  QC_TRY(used);
+  if (!passes.stop_after.empty()) return Ok{};
+  if (options.io_dtype == "quantized") expose_codes(graph);
+  return options.require_integer ? check_integer(graph, context) : Ok{};
 }
 
 Result<Program> make_program(Graph& graph, const Options& options, const PassObserver& observe) {

@@ -3,6 +3,8 @@
 #define TOML_EXCEPTIONS 0
 #include <toml++/toml.h>
 
+#include <filesystem>
+
 #include "support/file.h"
 
 namespace qc {
@@ -27,6 +29,11 @@ Result<quantc::Options> read_config(const std::string& path) {
       member = *value;
       return Ok{};
     };
+    auto flag_option = [&](bool& member) -> Result<Ok> {
+      if (!node.is_boolean()) return wrong(key, node, "true or false");
+      member = *node.value<bool>();
+      return Ok{};
+    };
     if (key == "name")
       QC_TRY(text_option(out.name));
     else if (key == "target")
@@ -37,12 +44,22 @@ Result<quantc::Options> read_config(const std::string& path) {
       QC_TRY(text_option(out.specialise));
     else if (key == "stop_after")
       QC_TRY(text_option(out.stop_after));
+    else if (key == "rules") {
+      QC_TRY(text_option(out.rules_file));
+      out.rules_file = (std::filesystem::path(path).parent_path() / out.rules_file).string();
+    } else if (key == "arithmetic")
+      QC_TRY(text_option(out.arithmetic));
+    else if (key == "io_dtype")
+      QC_TRY(text_option(out.io_dtype));
     else if (key == "level") {
       if (!node.is_integer()) return wrong(key, node, "an integer from 0 to 3");
       out.level = static_cast<int>(*node.value<int64_t>());
     } else if (key == "verify") {
-      if (!node.is_boolean()) return wrong(key, node, "true or false");
-      out.verify = *node.value<bool>();
+      QC_TRY(flag_option(out.verify));
+    } else if (key == "allow_unused_rules") {
+      QC_TRY(flag_option(out.allow_unused_rules));
+    } else if (key == "require_integer") {
+      QC_TRY(flag_option(out.require_integer));
     } else if (key == "disabled_passes") {
       const toml::array* list = node.as_array();
       if (!list || !list->is_homogeneous(toml::node_type::string))
@@ -60,7 +77,8 @@ Result<quantc::Options> read_config(const std::string& path) {
       return error(
           Code::usage, loc,
           "line {}: unknown option '{}' (known: name, target, level, dims, weights, specialise, "
-          "disabled_passes, stop_after, verify)",
+          "disabled_passes, stop_after, verify, rules, arithmetic, io_dtype, allow_unused_rules, "
+          "require_integer)",
           key.source().begin.line, key.str());
     }
   }

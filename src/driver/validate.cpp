@@ -2,32 +2,18 @@
 
 #include <fmt/format.h>
 
+#include "driver/native.h"
 #include "interp/interpreter.h"
 
 namespace qc {
 namespace {
 
-/// Writes C for the graph into a temporary folder, builds it and runs it.
+/// Builds the graph for the target and runs it.
 Result<NativeResult> run_target(const Graph& graph, Options options, const std::string& target,
                                 const std::vector<Tensor>& inputs, const BuildOptions& build) {
   options.target = target;
-  options.weights = options.weights == "file" ? "incbin" : options.weights;
-  QC_ASSIGN(auto copied, copy(graph));
-  QC_ASSIGN(Program program, make_program(*copied, options));
-  QC_ASSIGN(COptions backend, c_options(options, graph.file));
-  backend.project = false;
-  QC_ASSIGN(TemporaryFolder folder, TemporaryFolder::create());
-  QC_ASSIGN(FileSet files, FileSet::create(folder.path()));
-  QC_TRY(write_c(program, backend, nullptr, files));
-  QC_TRY(files.commit());
-  const bool incbin = backend.weights == WeightForm::incbin;
-  BuildOptions flags = build;
-  if (incbin) flags.flags.push_back("-Wa,-I," + folder.path());
-  QC_ASSIGN(auto library, Library::build(folder.path(),
-                                         {backend.name + ".c",
-                                          backend.name + (incbin ? "_weights.S" : "_weights.c")},
-                                         flags));
-  return run_native(*library, backend.name, program, inputs);
+  QC_ASSIGN(const NativeModel native, NativeModel::build(graph, options, build));
+  return native.run(inputs);
 }
 
 /// A copy whose outputs are the results of every node, with the nodes they belong to.

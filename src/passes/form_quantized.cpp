@@ -42,7 +42,7 @@ namespace {
 
 class Former {
  public:
-  explicit Former(Graph& graph) : graph_(graph) {}
+  Former(Graph& graph, PassContext& context) : graph_(graph), context_(context) {}
 
   Result<bool> run() {
     for (Node* node : graph_.nodes()) {
@@ -145,7 +145,10 @@ class Former {
     const Readers wanted = readers(node->output());
     Quantizer q(graph_, *node, wanted.format, wanted.arithmetic);
     QC_ASSIGN(Value * y, own.quantized(q));
-    if (!y) return false;
+    if (!y) {
+      if (!node->loc().names.empty()) context_.refusals[node->loc().names[0]] = q.reason();
+      return false;
+    }
     replace(node, wanted, y);
     return true;
   }
@@ -295,6 +298,7 @@ class Former {
   }
 
   Graph& graph_;
+  PassContext& context_;
   bool changed_ = false;
 };
 
@@ -305,6 +309,8 @@ bool has_quantized_form(Node& node) {
          node.info().has(kQuantizedInFloat);
 }
 
-Result<bool> form_quantized(Graph& graph, PassContext&) { return Former(graph).run(); }
+Result<bool> form_quantized(Graph& graph, PassContext& context) {
+  return Former(graph, context).run();
+}
 
 }  // namespace qc

@@ -14,4 +14,7 @@ namespace qc {
 
 Result<bool> note_rules(Graph& graph, PassContext& context);
 
+/// The error for a rule that no node is left for, once all graphs are noted.
+Result<Ok> check_rule_uses(const PassContext& context);
+
 }  // namespace qc

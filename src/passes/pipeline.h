@@ -23,6 +23,16 @@ struct PassContext {
   const RuleSet* rules = nullptr;
   /// What the rules said, by Value::note().
   QNotes notes;
+  /// How the rules of the set fared, one for each.
+  struct RuleUse {
+    size_t matched = 0, held = 0;  // nodes it matches, and those no earlier rule took
+    size_t hidden_by = 0;          // the rule that took the first of the others
+  };
+  std::vector<RuleUse> rule_uses;
+  /// The f32 constants that weights became codes of, by the codes.
+  std::map<ConstId, ConstId> weight_sources;
+  /// Why nodes between dequantize and quantize stayed float, by their first name.
+  std::map<std::string, std::string> refusals;
   /// Remarks for -v, one line each.
   std::vector<std::string> remarks;
 };

@@ -33,7 +33,10 @@ class Placer {
                      "skip_unsupported",
                      scheme.origin, node->op());
       }
-      QC_TRY(place(*node, form, scheme));
+      if (Result<Ok> placed = place(*node, form, scheme); !placed.ok()) {
+        placed.diag().notes.push_back("by the rule " + scheme.origin);
+        return std::move(placed).diag();
+      }
       changed = true;
     }
     return changed;
@@ -45,6 +48,7 @@ class Placer {
   }
 
   Result<Ok> place(Node& node, const Quantizable* form, const QScheme& scheme) {
+    if (scheme.change.any()) QC_TRY(change_weights(graph_, node, scheme.change));
     for (size_t i = 0; i < node.input_count(); ++i) {
       Value* x = node.input(i);
       if (!x || x->dtype() != DType::f32) continue;
@@ -74,6 +78,7 @@ class Placer {
               weight_format(graph_, node.input(i), scheme.weight, form.weight_channel_axis(),
                             form.weight_sum_axis(), node.loc()));
     Value* codes = quantized_constant(graph_, node.input(i), type);
+    context_.weight_sources[codes->constant()] = node.input(i)->constant();
     QC_ASSIGN(Value * decoded, graph_.emit("dequantize", {codes}, {}, node.loc(), &node));
     graph_.set_input(&node, i, decoded);
     return Ok{};

@@ -3,7 +3,9 @@
 #include <cmath>
 
 #include "kernels/numerics/quant.h"
+#include "ir/op_table.h"
 #include "quant/groups.h"
+#include "quant/quantizable.h"
 
 namespace qc {
 namespace {
@@ -94,6 +96,69 @@ Result<QType> weight_format(const Graph& graph, const Value* constant, const Wei
   }
   QC_TRY(check_format(type, loc));
   return type.quant();
+}
+
+namespace {
+
+/// Whether results times positive numbers are limited alike: not at all, or to 0 and above.
+bool limits_scale(const Node& node) {
+  for (const auto& [name, value] : get_attrs(node, true)) {
+    const double* limit = std::get_if<double>(&value);
+    if (limit && name == "lo" && *limit != 0 && *limit != -kInf) return false;
+    if (limit && name == "hi" && *limit != kInf) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<Ok> change_weights(Graph& graph, Node& node, const WeightChange& change) {
+  const auto* form = capability<Quantizable>(&node);
+  const int wi = form ? form->weight_operand() : -1, bi = form ? form->bias_operand() : -1;
+  const Value* w = wi >= 0 ? node.input(static_cast<size_t>(wi)) : nullptr;
+  if (!w || !w->is_constant() || bi < 0) {
+    return error(Code::rule, node.loc(), "multipliers and corrections need constant weights");
+  }
+  const int64_t axis = form->weight_channel_axis();
+  const Dim channels = w->shape().at(static_cast<size_t>(axis));
+  for (const auto& list : {change.output_multiplier, change.bias_correction}) {
+    if (list && Dim(list->size()) != channels) {
+      return error(Code::rule, node.loc(), "{} numbers for {} channels", list->size(),
+                   channels.str());
+    }
+  }
+  if (change.input_multiplier) {
+    auto* host = capability<AbsorbsScaleShift>(&node);
+    const Dims& x = node.input(0)->shape();
+    const int64_t in = host ? host->input_channel_axis() : -1;
+    const size_t at = static_cast<size_t>(in < 0 ? in + static_cast<int64_t>(x.size()) : in);
+    if (!host || at >= x.size() || x[at] != Dim(change.input_multiplier->size())) {
+      return error(Code::rule, node.loc(), "{} numbers for the channels of {}",
+                   change.input_multiplier->size(), str(x));
+    }
+    QC_ASSIGN(const bool done,
+              host->absorb_before(graph, graph.constant(*change.input_multiplier), nullptr));
+    if (!done) return error(Code::rule, node.loc(), "input_multiplier does not fit this node");
+  }
+  std::vector<Value*> inputs = node.inputs();
+  inputs.resize(std::max(inputs.size(), static_cast<size_t>(bi) + 1));
+  Value*& weight = inputs[static_cast<size_t>(wi)];
+  Value*& bias = inputs[static_cast<size_t>(bi)];
+  if (change.output_multiplier) {
+    if (!limits_scale(node)) {
+      return error(Code::rule, node.loc(),
+                   "output_multiplier needs a result that is not limited, or to 0 and above");
+    }
+    Value* by = graph.constant(*change.output_multiplier);
+    weight = record_scaled(graph, weight, axis, by);
+    if (bias) bias = record_bias(graph, bias, by, nullptr);
+  }
+  if (change.bias_correction) {
+    bias = record_bias(graph, bias, nullptr, graph.constant(*change.bias_correction));
+  }
+  while (!inputs.back()) inputs.pop_back();
+  graph.set_inputs(&node, std::move(inputs));
+  return graph.reinfer(&node);
 }
 
 }  // namespace qc

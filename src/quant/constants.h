@@ -21,4 +21,8 @@ Result<QType> constant_format(const Graph& graph, const Value* constant, const Q
 Result<QType> weight_format(const Graph& graph, const Value* constant, const WeightScheme& scheme,
                             int64_t channel_axis, int64_t sum_axis, const Loc& loc);
 
+/// Changes the constant weights and the bias of a node; an error where their sizes do not fit or
+/// the node limits its result to what multipliers would move.
+Result<Ok> change_weights(Graph& graph, Node& node, const WeightChange& change);
+
 }  // namespace qc

@@ -15,9 +15,15 @@
 
 namespace qc {
 
+/// What reports see of every QuantOp.
+class ChangesCodes {
+ public:
+  virtual ~ChangesCodes() = default;
+};
+
 /// A node that changes what codes mean.
 template <class Derived>
-class QuantOp : public OpNode<Derived> {
+class QuantOp : public OpNode<Derived>, public ChangesCodes {
  public:
   std::string arithmetic = "exact";
 

@@ -21,6 +21,14 @@ struct WeightScheme {
   std::optional<Tensor> zero_point;  // given i32 numbers
 };
 
+/// What is changed in the float weights of a node before they become codes: f32, one number per
+/// channel of the result (of operand 0 for `input_multiplier`).
+struct WeightChange {
+  std::optional<Tensor> output_multiplier, input_multiplier, bias_correction;
+
+  bool any() const { return output_multiplier || input_multiplier || bias_correction; }
+};
+
 /// How an activation gets its scale at run time.
 struct DynamicScheme {
   DType dtype = DType::u8;
@@ -40,6 +48,7 @@ struct QScheme {
   std::vector<std::optional<QType>>
       inputs;  // of operands that the rule states; else the producer's
   WeightScheme weight;
+  WeightChange change;
   DynamicScheme dynamic;
   Arithmetic arithmetic;
   bool skip_unsupported = false;  // an op without a quantized form stays float

@@ -1,0 +1,77 @@
+// Quantization rules as values: the keys of a rule file, and the base of rules of one's own.
+// docs/rules.md explains every key.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace quantc {
+
+/// One rule. What is left empty has the default that docs/rules.md states.
+struct RuleSpec {
+  // Which nodes: regular expressions on the model's own names, anchored at their start, and the
+  // op. A node is meant when one of its names matches `pattern` and none matches `exclude`.
+  std::string pattern, exclude, op;
+
+  std::string kind;  // static, dynamic, weight_only or float; empty: static
+  // Codes of the result: int8, uint8, int16; float32 keeps the node as it is.
+  std::string dtype;
+  std::vector<double> scale;    // one number
+  std::vector<int64_t> offset;  // one number
+  std::optional<int64_t> qmin, qmax;
+
+  // Operands: one number for all of them or one for each.
+  std::string input_dtype;
+  std::vector<double> input_scale;
+  std::vector<int64_t> input_offset;
+
+  // Constant weights.
+  std::string weight_dtype;
+  std::vector<double> weight_scale;
+  std::vector<int64_t> weight_offset;
+  std::optional<int64_t> weight_qmin, weight_qmax;
+  std::optional<bool> per_channel;
+  std::optional<int64_t> group;  // weights along the axis of summation that share a scale
+
+  // Changes of the weights before they become codes, one number per channel: those that make
+  // results of a channel times `output_multiplier`, those that undo it in the next node (times
+  // `input_multiplier`), and what is added to the bias.
+  std::vector<double> output_multiplier, input_multiplier, bias_correction;
+
+  // Dynamic activations.
+  bool per_token = false, symmetric = false;
+
+  std::string arithmetic;         // empty: that of the options
+  bool skip_unsupported = false;  // ops without a quantized form stay float
+
+  std::string origin;  // "rules.toml:12", for messages
+};
+
+/// What a rule may see of a node.
+struct NodeView {
+  std::vector<std::string> names;
+  std::string op;
+  std::map<std::string, std::string> attributes;  // as in the graph's text form
+  /// One of each operand; sizes not known are -1, and an operand left out has an empty type.
+  struct Operand {
+    std::string type;  // "f32"
+    std::vector<int64_t> shape;
+    bool constant = false;
+  };
+  std::vector<Operand> operands;
+};
+
+/// Base of rules of one's own. Only the numbers of what `scheme` returns are used.
+class Rule {
+ public:
+  virtual ~Rule() = default;
+  virtual bool matches(const NodeView& node) const = 0;
+  virtual RuleSpec scheme(const NodeView& node) const = 0;
+  /// How messages call it.
+  virtual std::string origin() const { return "a rule of the program"; }
+};
+
+}  // namespace quantc

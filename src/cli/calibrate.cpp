@@ -1,0 +1,98 @@
+#include "driver/calibrate.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+
+#include "cli/cli.h"
+#include "driver/arrays.h"
+#include "support/file.h"
+
+namespace qc::cli {
+namespace {
+
+/// A bar on terminals; nothing elsewhere.
+void draw_bar(int64_t done, int64_t total) {
+  if (!::isatty(STDERR_FILENO)) return;
+  constexpr int64_t kWidth = 40;
+  const int64_t filled = done * kWidth / total;
+  fmt::print(stderr, "\rcalibrating [{:#<{}}{:.<{}}] {}/{}{}", "", filled, "", kWidth - filled,
+             done, total, done == total ? "\n" : "");
+  std::fflush(stderr);
+}
+
+}  // namespace
+
+void add_calibrate(CLI::App& app, Session& session) {
+  struct Flags : CompileFlags {
+    std::string model, out, method = "minmax";
+    std::vector<std::string> data;
+    CalibrateOptions calibration;
+  };
+  auto flags = std::make_shared<Flags>();
+  CalibrateOptions& c = flags->calibration;
+  CLI::App* command =
+      app.add_subcommand("calibrate", "run a model on samples and write a rule file");
+  command->add_option("MODEL", flags->model, "an .onnx or .pt2 file")->required();
+  command
+      ->add_option("--data", flags->data,
+                   "samples by input name or as in_0, in_1, ..., along axis 0 (.npz, .npy)")
+      ->required();
+  command->add_option("-o,--output", flags->out, "the rule file to write (.toml)")->required();
+  command->add_option("--method", flags->method,
+                      "how ranges are chosen: minmax, percentile, entropy or mse (default minmax)");
+  command->add_option("--percentile", c.percentile,
+                      "share of elements that method keeps (default 99.99)");
+  command->add_option("--activations", c.activations, "int8, uint8 or int16 (default int8)");
+  command->add_flag("--per-channel", c.per_channel, "weights with a scale for each channel");
+  command->add_flag("--reference", c.reference, "run the interpreter instead of compiled code");
+  command->add_flag("--equalise", c.equalise,
+                    "even out the channels of weights that follow each other");
+  command->add_flag("--bias-correction", c.bias_correction,
+                    "take out the mean error of rounded weights");
+  command->add_option("--cc", c.build.compiler, "C compiler (default: $CC, else cc)");
+  flags->add_dims(*command);
+  command->footer(
+      "Examples:\n  quantc calibrate model.onnx --data samples.npz -o rules.toml --per-channel\n"
+      "  quantc compile model.onnx --rules rules.toml -o out");
+  command->callback([flags, &session] {
+    session.action = [flags]() -> Result<int> {
+      CalibrateOptions calibration = flags->calibration;
+      const auto method = parse_range_method(flags->method);
+      if (!method) {
+        return error(Code::usage, "--method is '{}': use one of minmax, percentile, entropy, mse",
+                     flags->method);
+      }
+      if (const std::string& a = calibration.activations;
+          a != "int8" && a != "uint8" && a != "int16") {
+        return error(Code::usage, "--activations is '{}': use one of int8, uint8, int16", a);
+      }
+      if (!(calibration.percentile > 0 && calibration.percentile <= 100)) {
+        return error(Code::usage, "--percentile is {}: it must be above 0 and at most 100",
+                     calibration.percentile);
+      }
+      calibration.method = *method;
+      calibration.progress = draw_bar;
+      QC_ASSIGN(Options options, flags->resolve());
+      QC_ASSIGN(auto graph, load(flags->model, options));
+      QC_ASSIGN(auto data, read_arrays(flags->data));
+      const std::filesystem::path rules = flags->out;
+      const std::string archive = rules.stem().string() + ".npz";
+      QC_ASSIGN(const Calibration result, calibrate(*graph, options, data, calibration, archive));
+      const std::string head =
+          fmt::format("# Written by quantc calibrate: {}, {} runs, {}.\n\n",
+                      std::filesystem::path(flags->model).filename().string(), result.runs,
+                      flags->method);
+      QC_TRY(write_file(flags->out, head + result.rules));
+      if (!result.arrays.empty()) {
+        QC_TRY(write_npz((rules.parent_path() / archive).string(), result.arrays));
+      }
+      fmt::print("{}: {} runs\n", flags->out, result.runs);
+      return 0;
+    };
+  });
+}
+
+}  // namespace qc::cli

@@ -1,0 +1,36 @@
+#include "driver/explain.h"
+
+#include <fmt/format.h>
+
+#include "cli/cli.h"
+
+namespace qc::cli {
+
+void add_explain(CLI::App& app, Session& session) {
+  struct Flags : CompileFlags {
+    std::string model;
+    bool as_json = false;
+  };
+  auto flags = std::make_shared<Flags>();
+  CLI::App* command = app.add_subcommand(
+      "explain", "say how every node is quantized: rule, formats, sums, conversions, what is float");
+  command->add_option("MODEL", flags->model, "an .onnx or .pt2 file")->required();
+  command->add_flag("--json", flags->as_json, "as JSON");
+  flags->add_dims(*command);
+  flags->add_quantization(*command);
+  command->footer("Example:\n  quantc explain model.pt2 --rules rules.toml");
+  command->callback([flags, &session] {
+    session.action = [flags]() -> Result<int> {
+      QC_ASSIGN(Options options, flags->resolve());
+      QC_ASSIGN(auto graph, load(flags->model, options));
+      Progress progress("explaining " + flags->model);
+      PassContext context;
+      QC_TRY(make_contract(*graph, options, context));
+      QC_ASSIGN(const auto reports, explain(*graph, context));
+      fmt::print("{}", flags->as_json ? json(reports) : table(reports));
+      return 0;
+    };
+  });
+}
+
+}  // namespace qc::cli

@@ -1,0 +1,216 @@
+#include "driver/calibrate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "driver/equalise.h"
+#include "driver/watch.h"
+#include "interp/interpreter.h"
+#include "passes/form_quantized.h"
+#include "quant/constants.h"
+#include "quant/quantizable.h"
+#include "quant/rule_file.h"
+#include "quant/rules.h"
+
+namespace qc {
+namespace {
+
+/// A name as a pattern that matches nothing else.
+std::string escaped(const std::string& name) {
+  std::string out;
+  for (const char c : name) {
+    if (std::string_view("\\.+*?()|[]{}^$").find(c) != std::string_view::npos) out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+std::string pattern_for(const std::vector<std::string>& names) {
+  std::string out;
+  for (const std::string& n : names) out += (out.empty() ? "" : "|") + escaped(n);
+  return (names.size() == 1 ? out : "(?:" + out + ")") + "$";
+}
+
+/// Turns what was watched into rules, node by node.
+class RuleWriter {
+ public:
+  RuleWriter(Graph& graph, const Watched& watched, const Changes& changes,
+             const CalibrateOptions& options)
+      : graph_(graph), watched_(watched), changes_(changes), options_(options) {}
+
+  Result<Ok> run() {
+    for (Node* n = graph_.first(); n; n = n->next()) QC_TRY(visit(*n));
+    return Ok{};
+  }
+
+  /// Rules as sections of the file; long lists go to `arrays`.
+  std::string text(const std::string& archive, std::vector<NamedArray>& arrays) const {
+    std::string out;
+    for (const Entry& e : entries_) {
+      out += e.spec ? fmt::format("[[rule]]  # {}\n{}\n", e.op, rule_keys(*e.spec, archive, arrays))
+                    : fmt::format("# {} ({}) stays float: no quantized form\n\n", e.name, e.op);
+    }
+    return out;
+  }
+
+ private:
+  struct Entry {
+    std::string name, op;
+    std::optional<RuleSpec> spec;
+  };
+
+  ScaleOffset numbers(const Observer& observer) const {
+    const DType dtype = options_.activations == "uint8"   ? DType::u8
+                        : options_.activations == "int16" ? DType::i16
+                                                          : DType::i8;
+    const CodeRange codes = code_range(dtype);
+    const int levels = static_cast<int>(codes.hi - codes.lo + 1);
+    return scale_offset(observer.range(options_.method, levels, options_.percentile), codes,
+                        dtype == DType::i16);
+  }
+
+  Result<ScaleOffset> operand_numbers(const Value* v) const {
+    if (const auto it = formats_.find(v); it != formats_.end()) return it->second;
+    if (!v->is_constant()) return numbers(watched_.observer(v));
+    Observer observer(false);
+    QC_ASSIGN(const Tensor t, graph_.pool().get(v->constant()));
+    observer.see({t.data<float>(), static_cast<size_t>(t.size())});
+    return numbers(observer);
+  }
+
+  /// Operands with values to quantize: f32, and neither weights nor a bias.
+  static std::vector<size_t> activations(Node& n) {
+    std::vector<size_t> out;
+    const auto* form = capability<Quantizable>(&n);
+    for (size_t i = 0; i < n.input_count(); ++i) {
+      const Value* v = n.input(i);
+      if (!v || v->dtype() != DType::f32) continue;
+      const int at = static_cast<int>(i);
+      if (form && (at == form->bias_operand() || (at == form->weight_operand() && v->is_constant())))
+        continue;
+      out.push_back(i);
+    }
+    return out;
+  }
+
+  Result<Ok> visit(Node& n) {
+    if (n.output_count() == 0 || n.output()->dtype() != DType::f32) return Ok{};
+    const std::vector<size_t> operands = activations(n);
+    if (moves_elements(n) && passes_on(n, operands)) return Ok{};
+    const std::string name = n.loc().names.empty() ? std::string() : n.loc().names[0];
+    if (operands.empty() || name.empty() || !has_quantized_form(n)) {
+      if (!operands.empty()) entries_.push_back({name, std::string(n.op()), std::nullopt});
+      return Ok{};
+    }
+    const ScaleOffset result = numbers(watched_.observer(n.output()));
+    RuleSpec spec;
+    spec.pattern = pattern_for(n.loc().names);
+    spec.scale = {result.scale};
+    if (result.offset != 0) spec.offset = {result.offset};
+    QC_TRY(state_inputs(n, operands, result, spec));
+    QC_TRY(change(n, spec));
+    for (size_t i = 0; i < n.output_count(); ++i) formats_[n.output(i)] = result;
+    entries_.push_back({name, std::string(n.op()), std::move(spec)});
+    return Ok{};
+  }
+
+  /// Ops on codes need no rule where all operands have one format, or none has.
+  bool passes_on(const Node& n, const std::vector<size_t>& operands) {
+    const ScaleOffset* format = nullptr;
+    size_t known = 0;
+    for (size_t i : operands) {
+      const auto it = formats_.find(n.input(i));
+      if (it == formats_.end()) continue;
+      if (format && (format->scale != it->second.scale || format->offset != it->second.offset)) {
+        return false;
+      }
+      format = &it->second;
+      ++known;
+    }
+    if (known != operands.size()) return known == 0 && operands.size() == 1;
+    if (!format) return true;
+    const ScaleOffset same = *format;
+    for (size_t i = 0; i < n.output_count(); ++i) formats_[n.output(i)] = same;
+    return true;
+  }
+
+  /// Writes scales of operands that no rule gives codes; all of them where one is missing.
+  Result<Ok> state_inputs(const Node& n, const std::vector<size_t>& operands,
+                          const ScaleOffset& result, RuleSpec& spec) const {
+    const bool joins = moves_elements(n);  // a concatenation: one format for all
+    bool missing = joins;
+    for (size_t i : operands) missing = missing || formats_.count(n.input(i)) == 0;
+    if (!missing) return Ok{};
+    const size_t count = operands.size() == 1 ? 1 : operands.back() + 1;
+    spec.input_scale.assign(count, static_cast<double>(result.scale));
+    spec.input_offset.assign(count, result.offset);
+    for (size_t k = 0; k < operands.size() && !joins; ++k) {
+      QC_ASSIGN(const ScaleOffset s, operand_numbers(n.input(operands[k])));
+      const size_t at = count == 1 ? 0 : operands[k];
+      spec.input_scale[at] = static_cast<double>(s.scale);
+      spec.input_offset[at] = s.offset;
+    }
+    if (std::all_of(spec.input_offset.begin(), spec.input_offset.end(),
+                    [](int64_t z) { return z == 0; })) {
+      spec.input_offset.clear();
+    }
+    return Ok{};
+  }
+
+  Result<Ok> change(Node& n, RuleSpec& spec) const {
+    if (const auto it = changes_.find(&n); it != changes_.end()) {
+      spec.output_multiplier = it->second.output;
+      spec.input_multiplier = it->second.input;
+    }
+    if (!options_.bias_correction) return Ok{};
+    RuleSpec weights = spec;
+    weights.dtype = options_.activations;
+    weights.per_channel = options_.per_channel;
+    QC_ASSIGN(const QScheme scheme, scheme_for(weights, n));
+    QC_ASSIGN(spec.bias_correction, mean_weight_error(graph_, n, scheme.weight, watched_));
+    return Ok{};
+  }
+
+  Graph& graph_;
+  const Watched& watched_;
+  const Changes& changes_;
+  const CalibrateOptions& options_;
+  std::map<const Value*, ScaleOffset> formats_;  // of values that rules give codes
+  std::vector<Entry> entries_;
+};
+
+}  // namespace
+
+Result<Calibration> calibrate(const Graph& model, const Options& options,
+                              const std::vector<NamedArray>& data,
+                              const CalibrateOptions& calibration, const std::string& archive) {
+  QC_ASSIGN(const Samples samples, Samples::split(model, data));
+  QC_ASSIGN(const Bindings bindings, bindings_for(model, samples.at(0)));
+  Options one = options;
+  one.rules_file.clear();
+  one.dims.insert(bindings.begin(), bindings.end());
+  QC_ASSIGN(auto graph, copy(model));
+  graph->file = model.file;
+  QC_TRY(make_contract(*graph, one));
+  Changes changes;
+  if (calibration.equalise) {
+    QC_ASSIGN(changes, equalise(*graph));
+  }
+  Watched watched(*graph, calibration.method != RangeMethod::minmax,
+                  calibration.bias_correction ? weighted_inputs(*graph)
+                                              : std::map<const Value*, int64_t>{});
+  QC_TRY(watched.run(*graph, one, samples, calibration));
+  RuleWriter writer(*graph, watched, changes, calibration);
+  QC_TRY(writer.run());
+  Calibration out;
+  out.runs = samples.count();
+  RuleSpec common;
+  common.dtype = calibration.activations;
+  common.per_channel = calibration.per_channel;
+  out.rules = "[default]\n" + rule_keys(common, archive, out.arrays) + "\n";
+  out.rules += writer.text(archive, out.arrays);
+  return out;
+}
+
+}  // namespace qc

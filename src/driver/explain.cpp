@@ -1,0 +1,191 @@
+#include "driver/explain.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <map>
+
+#include "quant/groups.h"
+#include "quant/quantizable.h"
+
+namespace qc {
+namespace {
+
+std::string first_name(const Node& n) {
+  return n.loc().names.empty() ? std::string(n.op()) : n.loc().names[0];
+}
+
+std::string numbers(const Tensor& t, const char* each) {
+  double lo = t.as_double(0), hi = lo;
+  for (int64_t i = 1; i < t.size(); ++i) {
+    lo = std::min(lo, t.as_double(i));
+    hi = std::max(hi, t.as_double(i));
+  }
+  return t.size() == 1 ? fmt::format("{:.6g}", lo)
+                       : fmt::format("{:.3g}..{:.3g} {}", lo, hi, each);
+}
+
+/// "i8 0.05 zero 3", "i8 0.001..0.02 per channel".
+std::string format_text(const Type& type) {
+  if (!type.format) return std::string(name(type.dtype));
+  const Format& f = *type.format;
+  std::string out(name(type.dtype));
+  const CodeRange all = code_range(type.dtype);
+  if (f.qmin != all.lo || f.qmax != all.hi) out += fmt::format("[{},{}]", f.qmin, f.qmax);
+  if (f.is_carried()) return out + " at run time";
+  const std::string each =
+      f.granularity == Granularity::group ? fmt::format("per {}", f.group) : "per channel";
+  out += " " + numbers(f.scale.values, each.c_str());
+  if (f.zero_point.kind == Component::Kind::known) {
+    out += " zero " + numbers(f.zero_point.values, "");
+  }
+  return out;
+}
+
+Result<WeightReport> weigh(const Graph& graph, const Value* codes, const PassContext& context) {
+  WeightReport out;
+  out.format = format_text(codes->type());
+  QC_ASSIGN(const Tensor q, graph.pool().get(codes->constant()));
+  out.elements = q.size();
+  const auto source = context.weight_sources.find(codes->constant());
+  if (source == context.weight_sources.end()) return out;
+  QC_ASSIGN(const Tensor w, graph.pool().get(source->second));
+  if (w.size() != q.size()) return out;
+  const Format& f = *codes->type().format;
+  double signal = 0, noise = 0;
+  Groups(codes->type()).for_each([&](int64_t i, int64_t g) {
+    const double s = f.scale_at(g), z = f.zero_at(g), x = w.as_double(i);
+    const double code = std::nearbyint(x / s) + z;
+    if (code < static_cast<double>(f.qmin) || code > static_cast<double>(f.qmax)) ++out.saturated;
+    const double error = (static_cast<double>(q.as_int(i)) - z) * s - x;
+    signal += x * x;
+    noise += error * error;
+  });
+  out.sqnr_db = noise > 0 ? 10 * std::log10(signal / noise) : kInf;
+  return out;
+}
+
+class Explainer {
+ public:
+  explicit Explainer(const PassContext& context) : context_(context) {
+    for (const QNote& note : context.notes) notes_.try_emplace(note.node, &note);
+  }
+
+  Result<Ok> visit(const Graph& graph, std::vector<NodeReport>& out) const {
+    for (const Node* n = graph.first(); n; n = n->next()) {
+      QC_ASSIGN(NodeReport report, explain(graph, *n));
+      out.push_back(std::move(report));
+      for (const auto& region : n->regions()) QC_TRY(visit(*region, out));
+    }
+    return Ok{};
+  }
+
+ private:
+  Result<NodeReport> explain(const Graph& graph, const Node& n) const {
+    NodeReport out;
+    out.names = n.loc().names;
+    out.op = n.op();
+    out.computes = computes(n);
+    if (const QNote* note = note_for(n)) out.rule = note->scheme.origin;
+    for (const Value* v : n.inputs()) {
+      if (!v) continue;
+      if (!v->is_constant()) {
+        out.inputs.push_back(format_text(v->type()));
+      } else if (v->type().format && !out.weight) {
+        QC_ASSIGN(out.weight, weigh(graph, v, context_));
+      }
+    }
+    if (n.output_count() > 0) out.output = format_text(n.output()->type());
+    if (const auto* q = dynamic_cast<const QuantNode*>(&n)) {
+      if (const AccumulatorProof proof = q->accumulator(); proof.terms > 0) out.accumulator = proof;
+    }
+    if (out.computes == Computes::floats) out.why = why_float(n);
+    if (out.computes == Computes::converts) out.why = why_converted(n);
+    return out;
+  }
+
+  const QNote* note_for(const Node& n) const {
+    for (const std::string& name : n.loc().names) {
+      if (auto it = notes_.find(name); it != notes_.end()) return it->second;
+    }
+    return nullptr;
+  }
+
+  std::string why_float(const Node& n) const {
+    const QNote* note = note_for(n);
+    if (!note) return "no rule is for it";
+    if (note->scheme.kind == QScheme::Kind::keep) return "its rule keeps it";
+    if (n.info().has(kQuantizedInFloat)) return "its quantized form computes in float";
+    if (auto it = context_.refusals.find(first_name(n)); it != context_.refusals.end()) {
+      return it->second;
+    }
+    if (note->scheme.kind == QScheme::Kind::weight_only) return "only its weights are codes";
+    return fmt::format("{} has no integer form here", n.op());
+  }
+
+  std::string why_converted(const Node& n) const {
+    const Value* x = n.input(0);
+    const Value* y = n.output();
+    if (x->is_constant()) return fmt::format("weights of {}", reader(y));
+    if (x->type().format && y->type().format) {
+      return fmt::format("{} gives another format than {} reads", producer(x), reader(y));
+    }
+    if (y->type().format) return fmt::format("{} is float, {} reads codes", producer(x), reader(y));
+    return fmt::format("{} gives codes, {} is float", producer(x), reader(y));
+  }
+
+  static std::string producer(const Value* v) {
+    return v->def() ? first_name(*v->def()) : fmt::format("input '{}'", v->name());
+  }
+  static std::string reader(const Value* v) {
+    if (const auto users = v->users(); !users.empty()) return first_name(*users[0]);
+    for (const Output& o : v->graph()->outputs()) {
+      if (o.value == v) return fmt::format("output '{}'", o.name);
+    }
+    return "a state";
+  }
+
+  const PassContext& context_;
+  std::map<std::string, const QNote*> notes_;
+};
+
+}  // namespace
+
+std::string_view name(Computes computes) {
+  constexpr std::string_view kNames[] = {"integer", "float", "moves", "converts"};
+  return kNames[static_cast<size_t>(computes)];
+}
+
+Computes computes(const Node& n) {
+  if (dynamic_cast<const ChangesCodes*>(&n)) return Computes::converts;
+  if (dynamic_cast<const QuantNode*>(&n)) return Computes::integer;
+  if (n.info().has(kMovesElements) || n.info().has(kReshapes) || n.info().has(kHasRegions)) {
+    return Computes::moves;
+  }
+  bool floats = false;
+  for (const Value* v : n.inputs()) floats = floats || (v && is_float(v->dtype()));
+  for (size_t i = 0; i < n.output_count(); ++i) floats = floats || is_float(n.output(i)->dtype());
+  return floats ? Computes::floats : Computes::integer;
+}
+
+Result<std::vector<NodeReport>> explain(const Graph& graph, const PassContext& context) {
+  std::vector<NodeReport> out;
+  QC_TRY(Explainer(context).visit(graph, out));
+  return out;
+}
+
+Result<Ok> check_integer(const Graph& graph, const PassContext& context) {
+  QC_ASSIGN(const auto reports, explain(graph, context));
+  std::vector<std::string> found;
+  for (const NodeReport& r : reports) {
+    if (r.computes != Computes::floats) continue;
+    found.push_back(fmt::format("{} ({}): {}", fmt::join(r.names, "+"), r.op, r.why));
+  }
+  if (found.empty()) return Ok{};
+  Diag diag = error(Code::rule, Loc{graph.file, {}, {}}, "{} operations compute in float",
+                    found.size());
+  diag.notes = std::move(found);
+  return diag;
+}
+
+}  // namespace qc

@@ -1,0 +1,54 @@
+// Explaining a quantization: what became of every node, why, and how exact it is.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "passes/pipeline.h"
+#include "quant/quant_node.h"
+
+namespace qc {
+
+/// What a node does with numbers.
+enum class Computes : uint8_t {
+  integer,  // computes on codes or other integers
+  floats,   // computes in floating point
+  moves,    // copies or orders elements as they are
+  converts  // changes what codes mean: quantize, dequantize, requantize
+};
+std::string_view name(Computes computes);
+Computes computes(const Node& node);
+
+struct WeightReport {
+  std::string format;
+  int64_t elements = 0;
+  std::optional<double> sqnr_db;  // where the floats are known; infinite when exact
+  int64_t saturated = 0;          // elements beyond the codes
+};
+
+struct NodeReport {
+  std::vector<std::string> names;
+  std::string op;
+  Computes computes = Computes::floats;
+  std::string rule;  // "rules.toml:12"; empty for none
+  std::string why;   // for floats and conversions
+  std::vector<std::string> inputs;
+  std::optional<WeightReport> weight;
+  std::string output;
+  std::optional<AccumulatorProof> accumulator;
+};
+
+/// One report per node of a contract graph and of its regions, in order. `context` is the one its
+/// passes ran with.
+Result<std::vector<NodeReport>> explain(const Graph& graph, const PassContext& context);
+
+/// As a table for terminals, with totals.
+std::string table(const std::vector<NodeReport>& reports);
+/// As JSON: {"nodes": [...], "totals": {...}}.
+std::string json(const std::vector<NodeReport>& reports);
+
+/// An error that lists every node that computes in float, with the reason; nothing when none does.
+Result<Ok> check_integer(const Graph& graph, const PassContext& context);
+
+}  // namespace qc

@@ -1,0 +1,128 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "driver/explain.h"
+
+namespace qc {
+namespace {
+
+std::string clipped(const std::string& text, size_t width) {
+  return text.size() <= width ? text : text.substr(0, width - 3) + "...";
+}
+
+/// "rules.toml:12" of "some/folder/rules.toml:12".
+std::string short_origin(const std::string& origin) {
+  const size_t slash = origin.rfind('/');
+  return slash == std::string::npos ? origin : origin.substr(slash + 1);
+}
+
+std::string decibels(double value) {
+  return std::isfinite(value) ? fmt::format("{:.1f} dB", value) : "exact";
+}
+
+std::string sum_text(const AccumulatorProof& p) {
+  std::string out = fmt::format("{}: {} terms", name(p.type), p.terms);
+  if (p.weight_sum > 0) out += fmt::format(", sum|w| {}", p.weight_sum);
+  return out + fmt::format(", |sum| <= {}", p.bound);
+}
+
+std::string weight_text(const WeightReport& w) {
+  std::string out = w.format;
+  if (w.sqnr_db) out += ", " + decibels(*w.sqnr_db);
+  if (w.saturated > 0) out += fmt::format(", {} of {} saturated", w.saturated, w.elements);
+  return out;
+}
+
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+    } else {
+      out += c;
+    }
+  }
+  return out + "\"";
+}
+
+std::string quoted(const std::vector<std::string>& list) {
+  std::string out;
+  for (const std::string& item : list) out += (out.empty() ? "" : ", ") + quoted(item);
+  return "[" + out + "]";
+}
+
+size_t count(const std::vector<NodeReport>& reports, Computes what) {
+  return static_cast<size_t>(std::count_if(reports.begin(), reports.end(), [&](const NodeReport& r) {
+    return r.computes == what;
+  }));
+}
+
+}  // namespace
+
+std::string table(const std::vector<NodeReport>& reports) {
+  std::vector<std::vector<std::string>> rows = {
+      {"node", "op", "computes", "rule", "input", "weights", "result", "sum, or why"}};
+  for (const NodeReport& r : reports) {
+    rows.push_back({clipped(fmt::format("{}", fmt::join(r.names, "+")), 34), r.op,
+                    std::string(name(r.computes)), short_origin(r.rule),
+                    clipped(fmt::format("{}", fmt::join(r.inputs, ", ")), 48),
+                    r.weight ? weight_text(*r.weight) : "", r.output,
+                    r.accumulator ? sum_text(*r.accumulator) : r.why});
+  }
+  std::vector<size_t> widths(rows[0].size());
+  for (const auto& row : rows) {
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string out;
+  for (const auto& row : rows) {
+    std::string line;
+    for (size_t i = 0; i < row.size(); ++i) line += fmt::format("{:<{}}  ", row[i], widths[i]);
+    line.erase(line.find_last_not_of(' ') + 1);
+    out += line + "\n";
+  }
+  return out + fmt::format("\n{} nodes: {} integer, {} float, {} move codes, {} convert\n",
+                           reports.size(), count(reports, Computes::integer),
+                           count(reports, Computes::floats), count(reports, Computes::moves),
+                           count(reports, Computes::converts));
+}
+
+std::string json(const std::vector<NodeReport>& reports) {
+  std::string out = "{\"nodes\": [";
+  for (size_t i = 0; i < reports.size(); ++i) {
+    const NodeReport& r = reports[i];
+    out += fmt::format("{}\n  {{\"names\": {}, \"op\": {}, \"computes\": \"{}\", \"rule\": {}",
+                       i ? "," : "", quoted(r.names), quoted(r.op), name(r.computes),
+                       r.rule.empty() ? "null" : quoted(r.rule));
+    out += fmt::format(", \"inputs\": {}, \"result\": {}", quoted(r.inputs), quoted(r.output));
+    if (r.weight) {
+      const WeightReport& w = *r.weight;
+      out += fmt::format(", \"weights\": {{\"format\": {}, \"elements\": {}, \"saturated\": {}",
+                         quoted(w.format), w.elements, w.saturated);
+      if (w.sqnr_db) {
+        out += fmt::format(", \"sqnr_db\": {}",
+                           std::isfinite(*w.sqnr_db) ? fmt::format("{:.3f}", *w.sqnr_db) : "null");
+      }
+      out += "}";
+    }
+    if (r.accumulator) {
+      const AccumulatorProof& p = *r.accumulator;
+      out += fmt::format(
+          ", \"sum\": {{\"type\": \"{}\", \"terms\": {}, \"weight_sum\": {}, \"bound\": {}}}",
+          name(p.type), p.terms, p.weight_sum, p.bound);
+    }
+    if (!r.why.empty()) out += ", \"why\": " + quoted(r.why);
+    out += "}";
+  }
+  return out + fmt::format("\n],\n\"totals\": {{\"nodes\": {}, \"integer\": {}, \"float\": {}, "
+                           "\"moves\": {}, \"converts\": {}}}}}\n",
+                           reports.size(), count(reports, Computes::integer),
+                           count(reports, Computes::floats), count(reports, Computes::moves),
+                           count(reports, Computes::converts));
+}
+
+}  // namespace qc

@@ -1,0 +1,31 @@
+// A contract graph as compiled C, loaded in process.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "driver/build.h"
+#include "driver/compile.h"
+
+namespace qc {
+
+class NativeModel {
+ public:
+  /// Writes C for a copy of the graph into a temporary folder, builds and loads it.
+  static Result<NativeModel> build(const Graph& graph, Options options, const BuildOptions& build);
+  /// One call; see run_native().
+  Result<NativeResult> run(const std::vector<Tensor>& inputs) const {
+    return run_native(*library_, name_, program_, inputs);
+  }
+
+ private:
+  NativeModel(Program program, std::string name, std::shared_ptr<Library> library)
+      : program_(std::move(program)), name_(std::move(name)), library_(std::move(library)) {}
+
+  Program program_;
+  std::string name_;
+  std::shared_ptr<Library> library_;
+};
+
+}  // namespace qc

@@ -1,0 +1,69 @@
+#include "driver/rules.h"
+
+#include "ir/op_table.h"
+#include "quant/rule_file.h"
+#include "quant/rules.h"
+
+namespace qc {
+namespace {
+
+quantc::NodeView view_of(const Node& node) {
+  quantc::NodeView out;
+  out.names = node.loc().names;
+  out.op = node.op();
+  for (const auto& [name, value] : get_attrs(node, true)) out.attributes[name] = str(value);
+  for (const Value* v : node.inputs()) {
+    auto& operand = out.operands.emplace_back();
+    if (!v) continue;
+    operand.type = name(v->dtype());
+    for (const Dim& d : v->shape()) operand.shape.push_back(d.is_static() ? d.value() : -1);
+    operand.constant = v->is_constant();
+  }
+  return out;
+}
+
+/// A rule class of the program that uses the library.
+class OwnRule final : public QuantRule {
+ public:
+  OwnRule(std::shared_ptr<const quantc::Rule> rule, std::string arithmetic)
+      : rule_(std::move(rule)), arithmetic_(std::move(arithmetic)) {}
+  bool matches(const Node& node) const override { return rule_->matches(view_of(node)); }
+  Result<QScheme> scheme(const Node& node) const override {
+    RuleSpec spec = rule_->scheme(view_of(node));
+    if (spec.origin.empty()) spec.origin = origin();
+    if (spec.arithmetic.empty()) spec.arithmetic = arithmetic_;
+    return scheme_for(spec, node);
+  }
+  std::string origin() const override { return rule_->origin(); }
+
+ private:
+  std::shared_ptr<const quantc::Rule> rule_;
+  std::string arithmetic_;
+};
+
+}  // namespace
+
+Result<RuleSet> rule_set(const quantc::Options& options) {
+  RuleSet out;
+  out.file = options.rules_file;
+  out.allow_unused = options.allow_unused_rules;
+  for (const auto& own : options.own_rules) {
+    out.rules.push_back(std::make_unique<OwnRule>(own, options.arithmetic));
+  }
+  std::vector<RuleSpec> specs = options.rules;
+  for (size_t i = 0; i < specs.size(); ++i) {
+    if (specs[i].origin.empty()) specs[i].origin = fmt::format("rule {}", i + 1);
+  }
+  if (!options.rules_file.empty()) {
+    QC_ASSIGN(auto read, read_rules(options.rules_file));
+    specs.insert(specs.end(), read.begin(), read.end());
+  }
+  for (RuleSpec& spec : specs) {
+    if (spec.arithmetic.empty()) spec.arithmetic = options.arithmetic;
+    QC_ASSIGN(auto rule, make_rule(spec));
+    out.rules.push_back(std::move(rule));
+  }
+  return out;
+}
+
+}  // namespace qc

@@ -1,0 +1,13 @@
+// The rules of a compilation: own classes, values and the rule file together.
+#pragma once
+
+#include "quant/rule.h"
+#include "quantc/options.h"
+
+namespace qc {
+
+/// The rules the options name, in the order they are tried: the program's own classes, its values,
+/// then those of the file. Empty when there are none.
+Result<RuleSet> rule_set(const quantc::Options& options);
+
+}  // namespace qc

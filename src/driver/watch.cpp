@@ -1,0 +1,117 @@
+#include "driver/watch.h"
+
+#include <fmt/format.h>
+
+#include "driver/native.h"
+#include "interp/interpreter.h"
+
+namespace qc {
+
+bool moves_elements(const Node& n) {
+  return n.info().has(kOnCodes) || n.info().has(kMovesElements) || n.info().has(kReshapes);
+}
+
+void ChannelMeans::see(const Tensor& t) {
+  const Ints& shape = t.shape();
+  int64_t inner = 1;
+  for (size_t i = static_cast<size_t>(axis) + 1; i < shape.size(); ++i) inner *= shape[i];
+  const int64_t channels = shape[static_cast<size_t>(axis)];
+  sums.resize(static_cast<size_t>(channels));
+  const float* x = t.data<float>();
+  for (int64_t i = 0; i < t.size(); ++i) {
+    sums[static_cast<size_t>(i / inner % channels)] += static_cast<double>(x[i]);
+  }
+  if (channels > 0) count += t.size() / channels;
+}
+
+const Value* Watched::origin(const Value* value) {
+  while (value->def() && moves_elements(*value->def())) {
+    const Value* only = nullptr;
+    int floats = 0;
+    for (const Value* v : value->def()->inputs()) {
+      if (!v || v->dtype() != DType::f32) continue;
+      only = v;
+      ++floats;
+    }
+    if (floats != 1 || only->is_constant()) break;
+    value = only;
+  }
+  return value;
+}
+
+Watched::Watched(const Graph& graph, bool histogram, std::map<const Value*, int64_t> means) {
+  auto watch = [&](const Value* v) {
+    if (v->dtype() == DType::f32 && origin(v) == v) observers_.emplace(v, Observer(histogram));
+  };
+  for (const Value* v : graph.inputs()) watch(v);
+  for (const Node* n = graph.first(); n; n = n->next()) {
+    for (size_t i = 0; i < n->output_count(); ++i) watch(n->output(i));
+  }
+  for (const auto& [value, axis] : means) means_[value].axis = axis;
+}
+
+const ChannelMeans* Watched::means(const Value* value) const {
+  const auto it = means_.find(value);
+  return it == means_.end() ? nullptr : &it->second;
+}
+
+bool Watched::wanted(const Value* value) const {
+  return observers_.count(value) > 0 || means_.count(value) > 0;
+}
+
+void Watched::see(const Value* value, const Tensor& tensor) {
+  if (auto it = observers_.find(value); it != observers_.end()) {
+    it->second.see({tensor.data<float>(), static_cast<size_t>(tensor.size())});
+  }
+  if (auto it = means_.find(value); it != means_.end()) it->second.see(tensor);
+}
+
+Result<Ok> Watched::run(const Graph& graph, const Options& options, const Samples& samples,
+                        const CalibrateOptions& calibration) {
+  if (!calibration.reference) return run_compiled(graph, options, samples, calibration);
+  RunOptions run;
+  run.observe = [this](const Value& v, const Tensor& t) { see(&v, t); };
+  for (int64_t i = 0; i < samples.count(); ++i) {
+    const std::vector<Tensor> inputs = samples.at(i);
+    for (size_t k = 0; k < inputs.size(); ++k) see(graph.inputs()[k], inputs[k]);
+    QC_TRY(interpret(graph, inputs, run));
+    if (calibration.progress) calibration.progress(i + 1, samples.count());
+  }
+  return Ok{};
+}
+
+Result<Ok> Watched::run_compiled(const Graph& graph, const Options& options,
+                                 const Samples& samples, const CalibrateOptions& calibration) {
+  QC_ASSIGN(auto tapped, copy(graph));
+  const size_t own = tapped->outputs().size();
+  std::vector<const Value*> taps;
+  const Node* twin = tapped->first();
+  for (const Node* n = graph.first(); n; n = n->next(), twin = twin->next()) {
+    for (size_t i = 0; i < n->output_count(); ++i) {
+      if (!wanted(n->output(i))) continue;
+      tapped->add_output(fmt::format("tap{}", taps.size()), twin->output(i));
+      taps.push_back(n->output(i));
+    }
+  }
+  Options build = options;
+  build.weights = "incbin";
+  QC_ASSIGN(const NativeModel native, NativeModel::build(*tapped, build, calibration.build));
+  for (int64_t i = 0; i < samples.count(); ++i) {
+    const std::vector<Tensor> inputs = samples.at(i);
+    for (size_t k = 0; k < inputs.size(); ++k) {
+      const Value* v = graph.inputs()[k];
+      if (!(Type(inputs[k].dtype(), to_dims(inputs[k].shape())) == v->type())) {
+        return error(Code::input, Loc{graph.file, {v->name()}, "input"},
+                     "samples of shape {} for {}", str(to_dims(inputs[k].shape())),
+                     str(v->type()));
+      }
+      see(v, inputs[k]);
+    }
+    QC_ASSIGN(const NativeResult result, native.run(inputs));
+    for (size_t k = 0; k < taps.size(); ++k) see(taps[k], result.outputs[own + k]);
+    if (calibration.progress) calibration.progress(i + 1, samples.count());
+  }
+  return Ok{};
+}
+
+}  // namespace qc

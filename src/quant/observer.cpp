@@ -1,0 +1,197 @@
+#include "quant/observer.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace qc {
+
+std::optional<RangeMethod> parse_range_method(std::string_view name) {
+  constexpr std::string_view kNames[] = {"minmax", "percentile", "entropy", "mse"};
+  for (size_t i = 0; i < std::size(kNames); ++i) {
+    if (name == kNames[i]) return static_cast<RangeMethod>(i);
+  }
+  return std::nullopt;
+}
+
+void Observer::see(std::span<const float> values) {
+  // Eight lanes, because compilers do not reorder the comparisons of one. What is not finite fails
+  // both comparisons.
+  constexpr float kLargest = 3.4028235e38f;
+  float lo[8], hi[8];
+  std::fill(std::begin(lo), std::end(lo), seen_ ? lo_ : kLargest);
+  std::fill(std::begin(hi), std::end(hi), seen_ ? hi_ : -kLargest);
+  const size_t n = values.size();
+  size_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    for (size_t k = 0; k < 8; ++k) {
+      const float v = values[i + k];
+      lo[k] = v < lo[k] && v >= -kLargest ? v : lo[k];
+      hi[k] = v > hi[k] && v <= kLargest ? v : hi[k];
+    }
+  }
+  for (; i < n; ++i) {
+    const float v = values[i];
+    lo[0] = v < lo[0] && v >= -kLargest ? v : lo[0];
+    hi[0] = v > hi[0] && v <= kLargest ? v : hi[0];
+  }
+  const float least = *std::min_element(std::begin(lo), std::end(lo));
+  const float most = *std::max_element(std::begin(hi), std::end(hi));
+  if (least > most) return;  // nothing finite
+  lo_ = least;
+  hi_ = most;
+  seen_ += static_cast<int64_t>(n);
+  if (!histogram_) return;
+  widen(std::max(std::abs(lo_), std::abs(hi_)));
+  const float per_bin = static_cast<float>(kBins / 2) / bound_;
+  for (const float v : values) {
+    if (!std::isfinite(v)) continue;
+    const int bin = static_cast<int>(std::floor(v * per_bin)) + kBins / 2;
+    ++bins_[static_cast<size_t>(std::clamp(bin, 0, kBins - 1))];
+  }
+}
+
+void Observer::widen(float magnitude) {
+  if (bins_.empty()) {
+    bins_.assign(kBins, 0);
+    bound_ = std::exp2(std::floor(std::log2(std::clamp(magnitude, 1e-30f, 1e30f))) + 1);
+  }
+  while (bound_ <= magnitude && bound_ < 1e38f) {
+    // Each new bin holds two old ones; zero stays between the middle bins.
+    std::vector<int64_t> wider(kBins, 0);
+    for (int i = 0; i < kBins; ++i) {
+      wider[static_cast<size_t>(kBins / 4 + i / 2)] += bins_[static_cast<size_t>(i)];
+    }
+    bins_ = std::move(wider);
+    bound_ *= 2;
+  }
+}
+
+void Observer::merge(const Observer& other) {
+  if (other.empty()) return;
+  lo_ = seen_ ? std::min(lo_, other.lo_) : other.lo_;
+  hi_ = seen_ ? std::max(hi_, other.hi_) : other.hi_;
+  seen_ += other.seen_;
+  if (!histogram_ || other.bins_.empty()) return;
+  Observer twin = other;
+  const float largest = std::max(bound_, other.bound_);
+  if (bins_.empty()) {
+    bins_ = other.bins_;
+    bound_ = other.bound_;
+    return;
+  }
+  widen(largest * 0.75f);
+  twin.widen(largest * 0.75f);
+  for (size_t i = 0; i < bins_.size(); ++i) bins_[i] += twin.bins_[i];
+}
+
+double Observer::center(int bin) const {
+  return (bin - kBins / 2 + 0.5) * (2.0 * static_cast<double>(bound_) / kBins);
+}
+
+ValueRange Observer::kept(double percent) const {
+  int64_t total = 0;
+  for (int64_t c : bins_) total += c;
+  const double tail = static_cast<double>(total) * (100 - percent) / 200;
+  int lo = 0, hi = kBins - 1;
+  for (double sum = 0; lo < hi; ++lo) {
+    sum += static_cast<double>(bins_[static_cast<size_t>(lo)]);
+    if (sum > tail) break;
+  }
+  for (double sum = 0; hi > lo; --hi) {
+    sum += static_cast<double>(bins_[static_cast<size_t>(hi)]);
+    if (sum > tail) break;
+  }
+  const double half = static_cast<double>(bound_) / kBins;
+  return {std::max<double>(lo_, center(lo) - half), std::min<double>(hi_, center(hi) + half)};
+}
+
+double Observer::noise(ValueRange range, int levels) const {
+  const double step = (range.hi - range.lo) / (levels - 1);
+  double sum = 0;
+  for (int i = 0; i < kBins; ++i) {
+    const int64_t count = bins_[static_cast<size_t>(i)];
+    if (count == 0) continue;
+    const double x = center(i), inside = std::clamp(x, range.lo, range.hi);
+    // Inside a step the error is uniform; beyond the range it is the distance.
+    const double error = x - inside;
+    sum += static_cast<double>(count) * (error * error + step * step / 12);
+  }
+  return sum;
+}
+
+double Observer::divergence(ValueRange range, int levels) const {
+  const double half = static_cast<double>(bound_) / kBins;
+  const int first = std::clamp(static_cast<int>((range.lo + static_cast<double>(bound_)) / (2 * half)), 0, kBins - 1);
+  const int last = std::clamp(static_cast<int>((range.hi + static_cast<double>(bound_)) / (2 * half)), first, kBins - 1);
+  std::vector<double> p(bins_.begin() + first, bins_.begin() + last + 1);
+  for (int i = 0; i < first; ++i) p.front() += static_cast<double>(bins_[static_cast<size_t>(i)]);
+  for (int i = last + 1; i < kBins; ++i)
+    p.back() += static_cast<double>(bins_[static_cast<size_t>(i)]);
+  // q: the unclipped bins, levelled within each step.
+  std::vector<double> q(p.size(), 0);
+  const double per_level = static_cast<double>(p.size()) / levels;
+  for (int level = 0; level < levels; ++level) {
+    const size_t begin = static_cast<size_t>(level * per_level);
+    const size_t end = std::min(p.size(), static_cast<size_t>((level + 1) * per_level));
+    double sum = 0;
+    int filled = 0;
+    for (size_t i = begin; i < end; ++i) {
+      const int64_t count = bins_[static_cast<size_t>(first) + i];
+      sum += static_cast<double>(count);
+      filled += count > 0;
+    }
+    for (size_t i = begin; i < end; ++i) {
+      if (bins_[static_cast<size_t>(first) + i] > 0) q[i] = sum / filled;
+    }
+  }
+  double p_sum = 0, q_sum = 0, out = 0;
+  for (double v : p) p_sum += v;
+  for (double v : q) q_sum += v;
+  if (p_sum <= 0 || q_sum <= 0) return 1e300;
+  for (size_t i = 0; i < p.size(); ++i) {
+    if (p[i] <= 0) continue;
+    const double a = p[i] / p_sum, b = std::max(q[i] / q_sum, 1e-12);
+    out += a * std::log(a / b);
+  }
+  return out;
+}
+
+ValueRange Observer::range(RangeMethod method, int levels, double percentile) const {
+  const ValueRange all{lo_, hi_};
+  if (method == RangeMethod::minmax || bins_.empty() || !(hi_ > lo_)) return all;
+  if (method == RangeMethod::percentile) return kept(percentile);
+  // Both other methods try ranges that shrink towards zero.
+  constexpr int kSteps = 128;
+  ValueRange best = all;
+  double least = 1e301;
+  for (int i = kSteps; i > kSteps / 8; --i) {
+    const double part = static_cast<double>(i) / kSteps;
+    const ValueRange tried{std::min(all.lo, 0.0) * part, std::max(all.hi, 0.0) * part};
+    const double loss = method == RangeMethod::mse ? noise(tried, levels)
+                                                   : divergence(tried, std::min(levels, 256));
+    if (loss < least) {
+      least = loss;
+      best = tried;
+    }
+  }
+  return best;
+}
+
+ScaleOffset scale_offset(ValueRange range, CodeRange codes, bool symmetric) {
+  const double lo = std::min(range.lo, 0.0), hi = std::max(range.hi, 0.0);
+  ScaleOffset out;
+  if (symmetric) {
+    out.scale = static_cast<float>(std::max(-lo, hi) / static_cast<double>(codes.hi));
+  } else {
+    out.scale = static_cast<float>((hi - lo) / static_cast<double>(codes.hi - codes.lo));
+  }
+  if (!(out.scale > 1e-30f) || !std::isfinite(out.scale)) return {};
+  if (!symmetric) {
+    const double zero = static_cast<double>(codes.lo) - lo / static_cast<double>(out.scale);
+    out.offset = static_cast<int32_t>(std::clamp(std::nearbyint(zero), static_cast<double>(codes.lo),
+                                                 static_cast<double>(codes.hi)));
+  }
+  return out;
+}
+
+}  // namespace qc

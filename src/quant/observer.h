@@ -1,0 +1,63 @@
+// Observers: what calibration remembers of a value over many samples. Memory does not grow with the
+// samples: the extremes, and a histogram whose bins widen as larger values come.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "quant/scheme.h"
+
+namespace qc {
+
+/// How the range of a value is chosen from what was observed.
+enum class RangeMethod : uint8_t { minmax, percentile, entropy, mse };
+std::optional<RangeMethod> parse_range_method(std::string_view name);
+
+struct ValueRange {
+  double lo = 0, hi = 0;
+};
+
+class Observer {
+ public:
+  static constexpr int kBins = 4096;
+
+  /// Without a histogram only `minmax` can be asked for.
+  explicit Observer(bool histogram) : histogram_(histogram) {}
+
+  /// Takes in elements; those that are not finite are left out.
+  void see(std::span<const float> values);
+  /// Takes in all that another observer saw.
+  void merge(const Observer& other);
+
+  bool empty() const { return seen_ == 0; }
+  ValueRange extremes() const { return {lo_, hi_}; }
+  /// The range that loses least by `method` when quantized to `levels` codes. `percentile` is the
+  /// share of elements to keep, such as 99.99.
+  ValueRange range(RangeMethod method, int levels, double percentile) const;
+
+ private:
+  void widen(float magnitude);
+  ValueRange kept(double percent) const;
+  double noise(ValueRange range, int levels) const;
+  double divergence(ValueRange range, int levels) const;
+  double center(int bin) const;
+
+  bool histogram_;
+  int64_t seen_ = 0;
+  float lo_ = 0, hi_ = 0;
+  float bound_ = 0;  // bins cover [-bound, bound); a power of two
+  std::vector<int64_t> bins_;
+};
+
+/// The format whose codes cover the range. Zero has a code of its own, so that padding is exact;
+/// `symmetric` puts it in the middle.
+struct ScaleOffset {
+  float scale = 1;
+  int32_t offset = 0;
+};
+ScaleOffset scale_offset(ValueRange range, CodeRange codes, bool symmetric);
+
+}  // namespace qc

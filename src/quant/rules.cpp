@@ -1,0 +1,329 @@
+#include "quant/rules.h"
+
+#include <fmt/format.h>
+#include <re2/re2.h>
+
+#include <cmath>
+
+namespace qc {
+namespace {
+
+struct NamedType {
+  const char* name;
+  DType dtype;
+};
+constexpr NamedType kActivations[] = {
+    {"int8", DType::i8}, {"uint8", DType::u8}, {"int16", DType::i16}, {"uint16", DType::u16}};
+constexpr NamedType kWeights[] = {
+    {"int8", DType::i8}, {"uint8", DType::u8}, {"int16", DType::i16}, {"int4", DType::i4}};
+
+template <size_t N>
+std::optional<DType> find(const NamedType (&types)[N], const std::string& name) {
+  for (const NamedType& t : types) {
+    if (name == t.name) return t.dtype;
+  }
+  return std::nullopt;
+}
+
+template <size_t N>
+std::string list(const NamedType (&types)[N]) {
+  std::string out;
+  for (const NamedType& t : types) out += (out.empty() ? "" : ", ") + std::string(t.name);
+  return out;
+}
+
+std::string kind_of(const RuleSpec& s) {
+  if (s.dtype == "float32") return "float";
+  return s.kind.empty() ? "static" : s.kind;
+}
+
+DType activation_type(const RuleSpec& s) {
+  if (!s.dtype.empty()) return *find(kActivations, s.dtype);
+  return kind_of(s) == "dynamic" && !s.symmetric ? DType::u8 : DType::i8;
+}
+
+DType input_type(const RuleSpec& s) {
+  return s.input_dtype.empty() ? activation_type(s) : *find(kActivations, s.input_dtype);
+}
+
+/// Weights are signed and as wide as the activations, unless stated.
+DType weight_type(const RuleSpec& s) {
+  if (!s.weight_dtype.empty()) return *find(kWeights, s.weight_dtype);
+  return bits(activation_type(s)) == 16 ? DType::i16 : DType::i8;
+}
+
+CodeRange codes(const RuleSpec& s) {
+  const CodeRange all = code_range(activation_type(s));
+  return {s.qmin.value_or(all.lo), s.qmax.value_or(all.hi)};
+}
+
+/// Scales from the largest magnitude are symmetric, so the smallest code is left out.
+CodeRange weight_codes(const RuleSpec& s) {
+  const CodeRange all = code_range(weight_type(s));
+  const bool given = !s.weight_scale.empty() || !is_signed(weight_type(s));
+  return {s.weight_qmin.value_or(given ? all.lo : -all.hi), s.weight_qmax.value_or(all.hi)};
+}
+
+std::optional<RuleProblem> bad_regex(const char* key, const std::string& text) {
+  re2::RE2::Options options;
+  options.set_log_errors(false);
+  const re2::RE2 regex(text, options);
+  if (regex.ok()) return std::nullopt;
+  for (const char* look : {"(?!", "(?=", "(?<!", "(?<="}) {
+    if (text.find(look) == std::string::npos) continue;
+    return RuleProblem{key, fmt::format("'{}' looks ahead or behind ({}), which patterns cannot: "
+                                        "name what is not meant with 'exclude'",
+                                        text, look)};
+  }
+  return RuleProblem{key, fmt::format("'{}' is not a regular expression: {}", text, regex.error())};
+}
+
+std::optional<RuleProblem> bad_scale(const char* key, const std::vector<double>& scales) {
+  for (double s : scales) {
+    const float stored = static_cast<float>(s);
+    if (stored > 0 && std::isfinite(stored)) continue;
+    return RuleProblem{key, fmt::format("{} is no scale: it must be a finite number above 0", s)};
+  }
+  return std::nullopt;
+}
+
+std::optional<RuleProblem> bad_offset(const char* key, const std::vector<int64_t>& offsets,
+                                      CodeRange range) {
+  for (int64_t z : offsets) {
+    if (z < range.lo || z > range.hi) {
+      return RuleProblem{
+          key, fmt::format("{} is not among the codes {} to {}", z, range.lo, range.hi)};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<RuleProblem> bad_range(const char* key, CodeRange range, DType dtype) {
+  const CodeRange all = code_range(dtype);
+  if (range.lo >= all.lo && range.hi <= all.hi && range.lo < range.hi) return std::nullopt;
+  return RuleProblem{key, fmt::format("codes {} to {}: they must lie within {} to {}", range.lo,
+                                      range.hi, all.lo, all.hi)};
+}
+
+std::optional<RuleProblem> bad_count(const char* key, size_t count) {
+  if (count <= 1) return std::nullopt;
+  return RuleProblem{key, fmt::format("{} numbers where 1 is expected: a result has one scale",
+                                      count)};
+}
+
+std::optional<RuleProblem> bad_type(const RuleSpec& s) {
+  auto unknown = [](const char* key, const std::string& name, const std::string& allowed) {
+    return RuleProblem{key, fmt::format("'{}' is unknown: use one of {}", name, allowed)};
+  };
+  if (!s.dtype.empty() && s.dtype != "float32" && !find(kActivations, s.dtype))
+    return unknown("dtype", s.dtype, list(kActivations) + ", float32");
+  if (!s.input_dtype.empty() && !find(kActivations, s.input_dtype))
+    return unknown("input_dtype", s.input_dtype, list(kActivations));
+  if (!s.weight_dtype.empty() && !find(kWeights, s.weight_dtype))
+    return unknown("weight_dtype", s.weight_dtype, list(kWeights));
+  const std::string kind = kind_of(s);
+  if (kind != "static" && kind != "dynamic" && kind != "weight_only" && kind != "float")
+    return unknown("kind", s.kind, "static, dynamic, weight_only, float");
+  if (kind == "dynamic" && bits(activation_type(s)) != 8)
+    return unknown("dtype", s.dtype, "int8, uint8 (dynamic)");
+  return std::nullopt;
+}
+
+std::optional<RuleProblem> bad_numbers(const RuleSpec& s) {
+  const CodeRange range = codes(s), weights = weight_codes(s);
+  for (auto found : {bad_range(s.qmin ? "qmin" : "qmax", range, activation_type(s)),
+                     bad_range(s.weight_qmin ? "weight_qmin" : "weight_qmax", weights,
+                               weight_type(s)),
+                     bad_scale("scale", s.scale), bad_scale("input_scale", s.input_scale),
+                     bad_scale("weight_scale", s.weight_scale),
+                     bad_scale("output_multiplier", s.output_multiplier),
+                     bad_scale("input_multiplier", s.input_multiplier), bad_count("scale", s.scale.size()),
+                     bad_count("offset", s.offset.size()), bad_offset("offset", s.offset, range),
+                     bad_offset("input_offset", s.input_offset, code_range(input_type(s))),
+                     bad_offset("weight_offset", s.weight_offset, weights)}) {
+    if (found) return found;
+  }
+  if (!s.input_offset.empty() && s.input_scale.empty())
+    return RuleProblem{"input_offset", "an offset needs a scale: give 'input_scale' too"};
+  if (s.input_offset.size() > 1 && s.input_offset.size() != s.input_scale.size()) {
+    return RuleProblem{"input_offset", fmt::format("{} offsets for {} scales",
+                                                   s.input_offset.size(), s.input_scale.size())};
+  }
+  if (!s.weight_offset.empty() && s.weight_scale.empty())
+    return RuleProblem{"weight_offset", "an offset needs a scale: give 'weight_scale' too"};
+  if (s.weight_offset.size() > 1 && s.weight_offset.size() != s.weight_scale.size()) {
+    return RuleProblem{"weight_offset", fmt::format("{} offsets for {} scales",
+                                                    s.weight_offset.size(), s.weight_scale.size())};
+  }
+  if (s.group && *s.group < 1)
+    return RuleProblem{"group", fmt::format("groups of {}: they must hold 1 or more", *s.group)};
+  if (weight_type(s) == DType::u8 && s.weight_scale.empty())
+    return RuleProblem{"weight_dtype", "uint8 weights need 'weight_scale' and 'weight_offset'"};
+  return std::nullopt;
+}
+
+Tensor tensor_of(const std::vector<double>& values, bool one) {
+  std::vector<float> floats(values.begin(), values.end());
+  return Tensor::of<float>(DType::f32, one ? Ints{} : Ints{static_cast<int64_t>(floats.size())},
+                           floats);
+}
+
+Tensor tensor_of(const std::vector<int64_t>& values, bool one) {
+  std::vector<int32_t> ints(values.begin(), values.end());
+  return Tensor::of<int32_t>(DType::i32, one ? Ints{} : Ints{static_cast<int64_t>(ints.size())},
+                             ints);
+}
+
+WeightScheme weights_of(const RuleSpec& s, bool per_channel) {
+  WeightScheme out;
+  out.dtype = weight_type(s);
+  const CodeRange range = weight_codes(s);
+  out.qmin = range.lo;
+  out.qmax = range.hi;
+  out.group = s.group.value_or(0);
+  out.granularity = s.group                                             ? Granularity::group
+                    : s.per_channel.value_or(per_channel) || s.weight_scale.size() > 1
+                        ? Granularity::axis
+                        : Granularity::tensor;
+  const bool one = out.granularity == Granularity::tensor;
+  if (!s.weight_scale.empty()) out.scale = tensor_of(s.weight_scale, one);
+  if (!s.weight_offset.empty()) {
+    out.zero_point = tensor_of(s.weight_offset, s.weight_offset.size() == 1);
+  }
+  return out;
+}
+
+WeightChange change_of(const RuleSpec& s) {
+  WeightChange out;
+  if (!s.output_multiplier.empty()) out.output_multiplier = tensor_of(s.output_multiplier, false);
+  if (!s.input_multiplier.empty()) out.input_multiplier = tensor_of(s.input_multiplier, false);
+  if (!s.bias_correction.empty()) out.bias_correction = tensor_of(s.bias_correction, false);
+  return out;
+}
+
+QType format_of(DType dtype, double scale, int64_t offset, CodeRange range) {
+  return tensor_format(dtype, static_cast<float>(scale), static_cast<int32_t>(offset), range.lo,
+                       range.hi);
+}
+
+Result<std::vector<std::optional<QType>>> inputs_of(const RuleSpec& s, const Node& node) {
+  std::vector<std::optional<QType>> out;
+  if (s.input_scale.empty()) return out;
+  const size_t count = s.input_scale.size();
+  if (count > 1 && count > node.input_count()) {
+    return error(Code::rule, Loc{s.origin, node.loc().names, node.loc().op},
+                 "input_scale has {} numbers, but {} has {} operands", count, node.op(),
+                 node.input_count());
+  }
+  for (size_t i = 0; i < (count == 1 ? node.input_count() : count); ++i) {
+    const auto at = [i](const auto& list) { return list[list.size() == 1 ? 0 : i]; };
+    const int64_t offset = s.input_offset.empty() ? 0 : at(s.input_offset);
+    const bool same = input_type(s) == activation_type(s);
+    out.push_back(format_of(input_type(s), at(s.input_scale), offset,
+                            same ? codes(s) : code_range(input_type(s))));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::optional<RuleProblem> problem_of(const RuleSpec& s) {
+  for (auto found : {bad_regex("pattern", s.pattern), bad_regex("exclude", s.exclude),
+                     bad_type(s)}) {
+    if (found) return found;
+  }
+  if (kind_of(s) == "float") return std::nullopt;
+  if (auto found = bad_numbers(s)) return found;
+  if (kind_of(s) == "static" && s.scale.empty()) {
+    return RuleProblem{"scale", "missing: a static rule needs the scale of the result"};
+  }
+  if (!s.arithmetic.empty()) {
+    if (auto parsed = parse_arithmetic(s.arithmetic); !parsed.ok())
+      return RuleProblem{"arithmetic", parsed.diag().text};
+  }
+  return std::nullopt;
+}
+
+PatternRule::PatternRule(RuleSpec spec) : spec_(std::move(spec)) {
+  pattern_ = std::make_shared<const re2::RE2>(spec_.pattern);
+  if (!spec_.exclude.empty()) exclude_ = std::make_shared<const re2::RE2>(spec_.exclude);
+}
+
+bool PatternRule::matches(const Node& node) const {
+  if (!spec_.op.empty() && spec_.op != node.op()) return false;
+  auto any = [&](const re2::RE2& regex) {
+    for (const std::string& name : node.loc().names) {
+      if (regex.Match(name, 0, name.size(), re2::RE2::ANCHOR_START, nullptr, 0)) return true;
+    }
+    return false;
+  };
+  if (!spec_.pattern.empty() && !any(*pattern_)) return false;
+  return !exclude_ || !any(*exclude_);
+}
+
+QScheme PatternRule::scheme_of(QScheme::Kind kind) const {
+  QScheme out;
+  out.kind = kind;
+  out.origin = spec_.origin;
+  out.skip_unsupported = spec_.skip_unsupported;
+  if (!spec_.arithmetic.empty()) out.arithmetic = parse_arithmetic(spec_.arithmetic).value();
+  return out;
+}
+
+Result<QScheme> StaticQuantRule::scheme(const Node& node) const {
+  QScheme out = scheme_of(QScheme::Kind::fixed);
+  out.change = change_of(spec_);
+  out.output = format_of(activation_type(spec_), spec_.scale[0],
+                         spec_.offset.empty() ? 0 : spec_.offset[0], codes(spec_));
+  QC_ASSIGN(out.inputs, inputs_of(spec_, node));
+  out.weight = weights_of(spec_, false);
+  return out;
+}
+
+Result<QScheme> DynamicQuantRulePerTensor::scheme(const Node&) const {
+  QScheme out = scheme_of(QScheme::Kind::dynamic);
+  out.dynamic = {activation_type(spec_), spec_.symmetric, false};
+  out.weight = weights_of(spec_, false);
+  return out;
+}
+
+Result<QScheme> DynamicQuantRulePerToken::scheme(const Node& node) const {
+  QC_ASSIGN(QScheme out, DynamicQuantRulePerTensor::scheme(node));
+  out.dynamic.per_token = true;
+  return out;
+}
+
+Result<QScheme> WeightOnlyRule::scheme(const Node&) const {
+  QScheme out = scheme_of(QScheme::Kind::weight_only);
+  out.weight = weights_of(spec_, true);
+  return out;
+}
+
+Result<QScheme> FloatRule::scheme(const Node&) const { return scheme_of(QScheme::Kind::keep); }
+
+Result<std::unique_ptr<QuantRule>> make_rule(const RuleSpec& spec) {
+  if (auto found = problem_of(spec)) {
+    return error(Code::rule, Loc{spec.origin, {}, {}}, "{}: {}", found->key, found->text);
+  }
+  const std::string kind = kind_of(spec);
+  std::unique_ptr<QuantRule> out;
+  if (kind == "float") {
+    out = std::make_unique<FloatRule>(spec);
+  } else if (kind == "weight_only") {
+    out = std::make_unique<WeightOnlyRule>(spec);
+  } else if (kind == "static") {
+    out = std::make_unique<StaticQuantRule>(spec);
+  } else if (spec.per_token) {
+    out = std::make_unique<DynamicQuantRulePerToken>(spec);
+  } else {
+    out = std::make_unique<DynamicQuantRulePerTensor>(spec);
+  }
+  return out;
+}
+
+Result<QScheme> scheme_for(const RuleSpec& spec, const Node& node) {
+  QC_ASSIGN(auto rule, make_rule(spec));
+  return rule->scheme(node);
+}
+
+}  // namespace qc

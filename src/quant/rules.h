@@ -1,0 +1,82 @@
+// The rules quantc brings: each is a pattern on names and the numbers of one kind of quantization.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "quant/rule.h"
+#include "quantc/rules.h"
+
+namespace re2 {
+class RE2;
+}
+
+namespace qc {
+
+using quantc::RuleSpec;
+
+/// A key of a rule with what is wrong about it.
+struct RuleProblem {
+  std::string key, text;
+};
+/// The first thing wrong with a rule that can be seen without a node.
+std::optional<RuleProblem> problem_of(const RuleSpec& spec);
+
+/// A rule for nodes by name and op, made from checked keys.
+class PatternRule : public QuantRule {
+ public:
+  explicit PatternRule(RuleSpec spec);
+  bool matches(const Node& node) const override;
+  std::string origin() const override { return spec_.origin; }
+
+ protected:
+  /// A scheme with what all kinds share.
+  QScheme scheme_of(QScheme::Kind kind) const;
+
+  RuleSpec spec_;
+
+ private:
+  std::shared_ptr<const re2::RE2> pattern_, exclude_;
+};
+
+/// Scales of the result and, where stated, of the operands are given.
+class StaticQuantRule final : public PatternRule {
+ public:
+  using PatternRule::PatternRule;
+  Result<QScheme> scheme(const Node& node) const override;
+};
+
+/// Scales of activations are computed at run time, one for the whole tensor.
+class DynamicQuantRulePerTensor : public PatternRule {
+ public:
+  using PatternRule::PatternRule;
+  Result<QScheme> scheme(const Node& node) const override;
+};
+
+/// The same with one scale for each row of the last axis.
+class DynamicQuantRulePerToken final : public DynamicQuantRulePerTensor {
+ public:
+  using DynamicQuantRulePerTensor::DynamicQuantRulePerTensor;
+  Result<QScheme> scheme(const Node& node) const override;
+};
+
+/// Codes for weights, floats for activations.
+class WeightOnlyRule final : public PatternRule {
+ public:
+  using PatternRule::PatternRule;
+  Result<QScheme> scheme(const Node& node) const override;
+};
+
+/// Nodes that stay float.
+class FloatRule final : public PatternRule {
+ public:
+  using PatternRule::PatternRule;
+  Result<QScheme> scheme(const Node& node) const override;
+};
+
+/// The rule of the kind the keys name; an error at `spec.origin` when one of them is wrong.
+Result<std::unique_ptr<QuantRule>> make_rule(const RuleSpec& spec);
+/// The numbers of checked keys for a node, whatever nodes the keys name.
+Result<QScheme> scheme_for(const RuleSpec& spec, const Node& node);
+
+}  // namespace qc
