@@ -42,15 +42,16 @@ int64_t channel_axis(Node& node) {
   return axis < 0 ? axis + node.input(0)->rank() : axis;
 }
 
-/// Null where the node has no constant weights of this kind.
+/// None where the node has no constant weights of this kind.
 Result<std::optional<Weights>> weights_of(Graph& graph, Node& node) {
+  const std::optional<Weights> none;
   const auto* form = capability<Quantizable>(&node);
-  if (!form || form->weight_operand() < 0 || form->bias_operand() < 0) return std::nullopt;
+  if (!form || form->weight_operand() < 0 || form->bias_operand() < 0) return none;
   const Value* w = node.input(static_cast<size_t>(form->weight_operand()));
   const int64_t axis = channel_axis(node);
-  if (!w || !w->is_constant() || w->dtype() != DType::f32 || axis < 0) return std::nullopt;
+  if (!w || !w->is_constant() || w->dtype() != DType::f32 || axis < 0) return none;
   const Dim& inputs = node.input(0)->shape().at(static_cast<size_t>(axis));
-  if (!inputs.is_static() || node.input(0)->is_constant()) return std::nullopt;
+  if (!inputs.is_static() || node.input(0)->is_constant()) return none;
   Weights out;
   out.node = &node;
   out.value = w;
@@ -62,9 +63,9 @@ Result<std::optional<Weights>> weights_of(Graph& graph, Node& node) {
   out.inputs = inputs.value();
   if (out.outputs < 1 || out.per_group < 1 || out.inputs % out.per_group != 0 ||
       out.outputs % (out.inputs / out.per_group) != 0) {
-    return std::nullopt;
+    return none;
   }
-  return out;
+  return std::optional<Weights>(std::move(out));
 }
 
 bool is_homogeneous(const Node& node) {
