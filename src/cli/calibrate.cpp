@@ -81,10 +81,9 @@ void add_calibrate(CLI::App& app, Session& session) {
       const std::filesystem::path rules = flags->out;
       const std::string archive = rules.stem().string() + ".npz";
       QC_ASSIGN(const Calibration result, calibrate(*graph, options, data, calibration, archive));
-      const std::string head =
-          fmt::format("# Written by quantc calibrate: {}, {} runs, {}.\n\n",
-                      std::filesystem::path(flags->model).filename().string(), result.runs,
-                      flags->method);
+      const std::string head = fmt::format("# Written by quantc calibrate: {}, {} runs, {}.\n\n",
+                                           std::filesystem::path(flags->model).filename().string(),
+                                           result.runs, flags->method);
       QC_TRY(write_file(flags->out, head + result.rules));
       if (!result.arrays.empty()) {
         QC_TRY(write_npz((rules.parent_path() / archive).string(), result.arrays));

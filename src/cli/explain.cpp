@@ -13,7 +13,8 @@ void add_explain(CLI::App& app, Session& session) {
   };
   auto flags = std::make_shared<Flags>();
   CLI::App* command = app.add_subcommand(
-      "explain", "say how every node is quantized: rule, formats, sums, conversions, what is float");
+      "explain",
+      "say how every node is quantized: rule, formats, sums, conversions, what is float");
   command->add_option("MODEL", flags->model, "an .onnx or .pt2 file")->required();
   command->add_flag("--json", flags->as_json, "as JSON");
   flags->add_dims(*command);

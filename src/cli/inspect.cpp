@@ -22,7 +22,8 @@ void add_inspect(CLI::App& app, Session& session) {
   what->add_flag("--summary", flags->summary, "a table of layers with sizes and work");
   what->add_flag("--ir", flags->ir, "the graph in text form");
   what->add_flag("--program", flags->program, "buffers and kernel calls");
-  what->add_flag("--names", flags->names, "the model's own node names, which rules match, with the op");
+  what->add_flag("--names", flags->names,
+                 "the model's own node names, which rules match, with the op");
   what->add_flag("--dot", flags->dot, "the graph in Graphviz's language");
   what->add_option("--svg", flags->svg, "write a picture to this file (needs Graphviz)");
   what->require_option(0, 1);

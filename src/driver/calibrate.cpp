@@ -87,7 +87,8 @@ class RuleWriter {
       const Value* v = n.input(i);
       if (!v || v->dtype() != DType::f32) continue;
       const int at = static_cast<int>(i);
-      if (form && (at == form->bias_operand() || (at == form->weight_operand() && v->is_constant())))
+      if (form &&
+          (at == form->bias_operand() || (at == form->weight_operand() && v->is_constant())))
         continue;
       out.push_back(i);
     }
@@ -197,9 +198,9 @@ Result<Calibration> calibrate(const Graph& model, const Options& options,
   if (calibration.equalise) {
     QC_ASSIGN(changes, equalise(*graph));
   }
-  Watched watched(*graph, calibration.method != RangeMethod::minmax,
-                  calibration.bias_correction ? weighted_inputs(*graph)
-                                              : std::map<const Value*, int64_t>{});
+  Watched watched(
+      *graph, calibration.method != RangeMethod::minmax,
+      calibration.bias_correction ? weighted_inputs(*graph) : std::map<const Value*, int64_t>{});
   QC_TRY(watched.run(*graph, one, samples, calibration));
   RuleWriter writer(*graph, watched, changes, calibration);
   QC_TRY(writer.run());

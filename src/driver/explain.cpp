@@ -21,8 +21,7 @@ std::string numbers(const Tensor& t, const char* each) {
     lo = std::min(lo, t.as_double(i));
     hi = std::max(hi, t.as_double(i));
   }
-  return t.size() == 1 ? fmt::format("{:.6g}", lo)
-                       : fmt::format("{:.3g}..{:.3g} {}", lo, hi, each);
+  return t.size() == 1 ? fmt::format("{:.6g}", lo) : fmt::format("{:.3g}..{:.3g} {}", lo, hi, each);
 }
 
 /// "i8 0.05 zero 3", "i8 0.001..0.02 per channel".
@@ -182,8 +181,8 @@ Result<Ok> check_integer(const Graph& graph, const PassContext& context) {
     found.push_back(fmt::format("{} ({}): {}", fmt::join(r.names, "+"), r.op, r.why));
   }
   if (found.empty()) return Ok{};
-  Diag diag = error(Code::rule, Loc{graph.file, {}, {}}, "{} operations compute in float",
-                    found.size());
+  Diag diag =
+      error(Code::rule, Loc{graph.file, {}, {}}, "{} operations compute in float", found.size());
   diag.notes = std::move(found);
   return diag;
 }

@@ -57,9 +57,8 @@ std::string quoted(const std::vector<std::string>& list) {
 }
 
 size_t count(const std::vector<NodeReport>& reports, Computes what) {
-  return static_cast<size_t>(std::count_if(reports.begin(), reports.end(), [&](const NodeReport& r) {
-    return r.computes == what;
-  }));
+  return static_cast<size_t>(std::count_if(
+      reports.begin(), reports.end(), [&](const NodeReport& r) { return r.computes == what; }));
 }
 
 }  // namespace
@@ -118,11 +117,12 @@ std::string json(const std::vector<NodeReport>& reports) {
     if (!r.why.empty()) out += ", \"why\": " + quoted(r.why);
     out += "}";
   }
-  return out + fmt::format("\n],\n\"totals\": {{\"nodes\": {}, \"integer\": {}, \"float\": {}, "
-                           "\"moves\": {}, \"converts\": {}}}}}\n",
-                           reports.size(), count(reports, Computes::integer),
-                           count(reports, Computes::floats), count(reports, Computes::moves),
-                           count(reports, Computes::converts));
+  return out + fmt::format(
+                   "\n],\n\"totals\": {{\"nodes\": {}, \"integer\": {}, \"float\": {}, "
+                   "\"moves\": {}, \"converts\": {}}}}}\n",
+                   reports.size(), count(reports, Computes::integer),
+                   count(reports, Computes::floats), count(reports, Computes::moves),
+                   count(reports, Computes::converts));
 }
 
 }  // namespace qc

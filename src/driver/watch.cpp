@@ -80,8 +80,8 @@ Result<Ok> Watched::run(const Graph& graph, const Options& options, const Sample
   return Ok{};
 }
 
-Result<Ok> Watched::run_compiled(const Graph& graph, const Options& options,
-                                 const Samples& samples, const CalibrateOptions& calibration) {
+Result<Ok> Watched::run_compiled(const Graph& graph, const Options& options, const Samples& samples,
+                                 const CalibrateOptions& calibration) {
   QC_ASSIGN(auto tapped, copy(graph));
   const size_t own = tapped->outputs().size();
   std::vector<const Value*> taps;
@@ -102,8 +102,7 @@ Result<Ok> Watched::run_compiled(const Graph& graph, const Options& options,
       const Value* v = graph.inputs()[k];
       if (!(Type(inputs[k].dtype(), to_dims(inputs[k].shape())) == v->type())) {
         return error(Code::input, Loc{graph.file, {v->name()}, "input"},
-                     "samples of shape {} for {}", str(to_dims(inputs[k].shape())),
-                     str(v->type()));
+                     "samples of shape {} for {}", str(to_dims(inputs[k].shape())), str(v->type()));
       }
       see(v, inputs[k]);
     }

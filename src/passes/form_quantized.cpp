@@ -124,8 +124,7 @@ class Former {
     for (Node* user : y->users()) {
       const auto* q = capability<IsQuantize>(user);
       if (!q || y->pinned() > 0) return {};
-      if (out.format &&
-          !(*out.format == q->format() && out.arithmetic == q->quantize_record())) {
+      if (out.format && !(*out.format == q->format() && out.arithmetic == q->quantize_record())) {
         return {};
       }
       out.format = q->format();

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "kernels/numerics/quant.h"
 #include "ir/op_table.h"
+#include "kernels/numerics/quant.h"
 #include "quant/groups.h"
 #include "quant/quantizable.h"
 
@@ -58,7 +58,8 @@ Result<QType> constant_format(const Graph& graph, const Value* constant, const Q
   const float steps = static_cast<float>(both ? std::min(-qmin, qmax) : qmax - qmin);
   float scale = static_cast<float>(span / double{steps});
   if (!(scale > 0)) scale = 1.0f;
-  const double zero = both ? 0.0 : std::round(static_cast<double>(qmin) - double{least} / double{scale});
+  const double zero =
+      both ? 0.0 : std::round(static_cast<double>(qmin) - double{least} / double{scale});
   return tensor_format(like.dtype, scale, static_cast<int32_t>(zero), qmin, qmax);
 }
 

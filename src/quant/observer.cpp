@@ -121,8 +121,10 @@ double Observer::noise(ValueRange range, int levels) const {
 
 double Observer::divergence(ValueRange range, int levels) const {
   const double half = static_cast<double>(bound_) / kBins;
-  const int first = std::clamp(static_cast<int>((range.lo + static_cast<double>(bound_)) / (2 * half)), 0, kBins - 1);
-  const int last = std::clamp(static_cast<int>((range.hi + static_cast<double>(bound_)) / (2 * half)), first, kBins - 1);
+  const int first = std::clamp(
+      static_cast<int>((range.lo + static_cast<double>(bound_)) / (2 * half)), 0, kBins - 1);
+  const int last = std::clamp(
+      static_cast<int>((range.hi + static_cast<double>(bound_)) / (2 * half)), first, kBins - 1);
   std::vector<double> p(bins_.begin() + first, bins_.begin() + last + 1);
   for (int i = 0; i < first; ++i) p.front() += static_cast<double>(bins_[static_cast<size_t>(i)]);
   for (int i = last + 1; i < kBins; ++i)
@@ -188,8 +190,8 @@ ScaleOffset scale_offset(ValueRange range, CodeRange codes, bool symmetric) {
   if (!(out.scale > 1e-30f) || !std::isfinite(out.scale)) return {};
   if (!symmetric) {
     const double zero = static_cast<double>(codes.lo) - lo / static_cast<double>(out.scale);
-    out.offset = static_cast<int32_t>(std::clamp(std::nearbyint(zero), static_cast<double>(codes.lo),
-                                                 static_cast<double>(codes.hi)));
+    out.offset = static_cast<int32_t>(std::clamp(
+        std::nearbyint(zero), static_cast<double>(codes.lo), static_cast<double>(codes.hi)));
   }
   return out;
 }

@@ -16,10 +16,9 @@ namespace {
 enum Kinds : unsigned { kStatic = 1, kDynamic = 2, kWeightOnly = 4, kFloat = 8, kAll = 15 };
 constexpr unsigned kWeights = kStatic | kDynamic | kWeightOnly;
 
-using Member =
-    std::variant<std::string RuleSpec::*, bool RuleSpec::*, std::optional<bool> RuleSpec::*,
-                 std::optional<int64_t> RuleSpec::*, std::vector<double> RuleSpec::*,
-                 std::vector<int64_t> RuleSpec::*>;
+using Member = std::variant<std::string RuleSpec::*, bool RuleSpec::*,
+                            std::optional<bool> RuleSpec::*, std::optional<int64_t> RuleSpec::*,
+                            std::vector<double> RuleSpec::*, std::vector<int64_t> RuleSpec::*>;
 
 struct Key {
   const char* name;
@@ -136,7 +135,9 @@ class Reader {
       const toml::node* node = table.get(k.name);
       if (node && !(k.kinds & kind_bit(spec))) {
         return wrong(*node, "'{}' means nothing for a rule of kind {}", k.name,
-                     kind_bit(spec) == kFloat ? "float" : spec.kind.empty() ? "static" : spec.kind);
+                     kind_bit(spec) == kFloat ? "float"
+                     : spec.kind.empty()      ? "static"
+                                              : spec.kind);
       }
     }
     if (spec.pattern.empty() && spec.op.empty()) {
@@ -168,9 +169,9 @@ class Reader {
         }
         QC_ASSIGN(const Tensor numbers, from_file(k, node));
         if (auto* reals = std::get_if<std::vector<double> RuleSpec::*>(&k.member)) {
-          spec.**reals = elements(numbers, &Tensor::as_double);
+          spec.** reals = elements(numbers, &Tensor::as_double);
         } else if (auto* ints = std::get_if<std::vector<int64_t> RuleSpec::*>(&k.member)) {
-          spec.**ints = elements(numbers, &Tensor::as_int);
+          spec.** ints = elements(numbers, &Tensor::as_int);
         }
         return Ok{};
       }
@@ -291,9 +292,8 @@ std::string rule_keys(const RuleSpec& spec, const std::string& archive,
     if (reals && (spec.**reals).size() > kInline) {
       const std::vector<float> values((spec.**reals).begin(), (spec.**reals).end());
       const std::string name = fmt::format("{}_{}", k.name, arrays.size());
-      arrays.push_back(
-          {name, Tensor::of<float>(DType::f32, {static_cast<int64_t>(values.size())},
-                                   std::span<const float>(values))});
+      arrays.push_back({name, Tensor::of<float>(DType::f32, {static_cast<int64_t>(values.size())},
+                                                std::span<const float>(values))});
       out += fmt::format("{}_file = {}\n", k.name, quoted(archive + ":" + name));
       continue;
     }

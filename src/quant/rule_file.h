@@ -16,8 +16,8 @@ Result<std::vector<quantc::RuleSpec>> read_rules(const std::string& path);
 /// The same from text; `path` is for messages and for files named in it.
 Result<std::vector<quantc::RuleSpec>> parse_rules(const std::string& text, const std::string& path);
 
-/// The keys of a rule that are not empty, one line each. Long lists are added to `arrays`, which the
-/// caller writes to the file `archive` beside the rules.
+/// The keys of a rule that are not empty, one line each. Long lists are added to `arrays`, which
+/// the caller writes to the file `archive` beside the rules.
 std::string rule_keys(const quantc::RuleSpec& spec, const std::string& archive,
                       std::vector<NamedArray>& arrays);
 

@@ -91,8 +91,8 @@ std::optional<RuleProblem> bad_offset(const char* key, const std::vector<int64_t
                                       CodeRange range) {
   for (int64_t z : offsets) {
     if (z < range.lo || z > range.hi) {
-      return RuleProblem{
-          key, fmt::format("{} is not among the codes {} to {}", z, range.lo, range.hi)};
+      return RuleProblem{key,
+                         fmt::format("{} is not among the codes {} to {}", z, range.lo, range.hi)};
     }
   }
   return std::nullopt;
@@ -107,8 +107,8 @@ std::optional<RuleProblem> bad_range(const char* key, CodeRange range, DType dty
 
 std::optional<RuleProblem> bad_count(const char* key, size_t count) {
   if (count <= 1) return std::nullopt;
-  return RuleProblem{key, fmt::format("{} numbers where 1 is expected: a result has one scale",
-                                      count)};
+  return RuleProblem{key,
+                     fmt::format("{} numbers where 1 is expected: a result has one scale", count)};
 }
 
 std::optional<RuleProblem> bad_type(const RuleSpec& s) {
@@ -131,16 +131,16 @@ std::optional<RuleProblem> bad_type(const RuleSpec& s) {
 
 std::optional<RuleProblem> bad_numbers(const RuleSpec& s) {
   const CodeRange range = codes(s), weights = weight_codes(s);
-  for (auto found : {bad_range(s.qmin ? "qmin" : "qmax", range, activation_type(s)),
-                     bad_range(s.weight_qmin ? "weight_qmin" : "weight_qmax", weights,
-                               weight_type(s)),
-                     bad_scale("scale", s.scale), bad_scale("input_scale", s.input_scale),
-                     bad_scale("weight_scale", s.weight_scale),
-                     bad_scale("output_multiplier", s.output_multiplier),
-                     bad_scale("input_multiplier", s.input_multiplier), bad_count("scale", s.scale.size()),
-                     bad_count("offset", s.offset.size()), bad_offset("offset", s.offset, range),
-                     bad_offset("input_offset", s.input_offset, code_range(input_type(s))),
-                     bad_offset("weight_offset", s.weight_offset, weights)}) {
+  for (auto found :
+       {bad_range(s.qmin ? "qmin" : "qmax", range, activation_type(s)),
+        bad_range(s.weight_qmin ? "weight_qmin" : "weight_qmax", weights, weight_type(s)),
+        bad_scale("scale", s.scale), bad_scale("input_scale", s.input_scale),
+        bad_scale("weight_scale", s.weight_scale),
+        bad_scale("output_multiplier", s.output_multiplier),
+        bad_scale("input_multiplier", s.input_multiplier), bad_count("scale", s.scale.size()),
+        bad_count("offset", s.offset.size()), bad_offset("offset", s.offset, range),
+        bad_offset("input_offset", s.input_offset, code_range(input_type(s))),
+        bad_offset("weight_offset", s.weight_offset, weights)}) {
     if (found) return found;
   }
   if (!s.input_offset.empty() && s.input_scale.empty())
@@ -181,7 +181,7 @@ WeightScheme weights_of(const RuleSpec& s, bool per_channel) {
   out.qmin = range.lo;
   out.qmax = range.hi;
   out.group = s.group.value_or(0);
-  out.granularity = s.group                                             ? Granularity::group
+  out.granularity = s.group ? Granularity::group
                     : s.per_channel.value_or(per_channel) || s.weight_scale.size() > 1
                         ? Granularity::axis
                         : Granularity::tensor;
@@ -228,8 +228,8 @@ Result<std::vector<std::optional<QType>>> inputs_of(const RuleSpec& s, const Nod
 }  // namespace
 
 std::optional<RuleProblem> problem_of(const RuleSpec& s) {
-  for (auto found : {bad_regex("pattern", s.pattern), bad_regex("exclude", s.exclude),
-                     bad_type(s)}) {
+  for (auto found :
+       {bad_regex("pattern", s.pattern), bad_regex("exclude", s.exclude), bad_type(s)}) {
     if (found) return found;
   }
   if (kind_of(s) == "float") return std::nullopt;

@@ -6,6 +6,6 @@ def test_ops_md(quantc, root):
 
 
 def test_every_command_has_examples(quantc):
-    for command in ("compile", "run", "validate", "inspect", "ops"):
+    for command in ("compile", "run", "validate", "inspect", "ops", "explain", "calibrate"):
         assert "Example" in quantc(command, "--help").stdout
     assert quantc("--version").stdout.startswith("quantc ")

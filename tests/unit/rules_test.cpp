@@ -112,8 +112,9 @@ group = 32
 }
 
 TEST_F(RulesTest, SchemesOfEachKind) {
-  const QScheme fixed = scheme("[[rule]]\npattern='net'\ndtype='int8'\nscale=0.5\noffset=3\n"
-                               "input_scale=[0.25, 0.125]\narithmetic='onnxruntime'");
+  const QScheme fixed = scheme(
+      "[[rule]]\npattern='net'\ndtype='int8'\nscale=0.5\noffset=3\n"
+      "input_scale=[0.25, 0.125]\narithmetic='onnxruntime'");
   EXPECT_EQ(fixed.kind, QScheme::Kind::fixed);
   EXPECT_EQ(str(fixed.output), "i8 q(-128, 127, scale=0.5, zero=3)");
   ASSERT_EQ(fixed.inputs.size(), 2u);
@@ -122,7 +123,8 @@ TEST_F(RulesTest, SchemesOfEachKind) {
   EXPECT_EQ(fixed.weight.granularity, Granularity::tensor);
   EXPECT_EQ(str(fixed.arithmetic), "onnxruntime");
 
-  const QScheme wide = scheme("[[rule]]\npattern='net'\ndtype='int16'\nscale=0.5\nper_channel=true");
+  const QScheme wide =
+      scheme("[[rule]]\npattern='net'\ndtype='int16'\nscale=0.5\nper_channel=true");
   EXPECT_EQ(wide.weight.dtype, DType::i16);
   EXPECT_EQ(wide.weight.qmin, -32767);
   EXPECT_EQ(wide.weight.granularity, Granularity::axis);
@@ -139,8 +141,9 @@ TEST_F(RulesTest, SchemesOfEachKind) {
   EXPECT_EQ(dynamic.kind, QScheme::Kind::dynamic);
   EXPECT_EQ(dynamic.dynamic.dtype, DType::u8);
   EXPECT_FALSE(dynamic.dynamic.per_token);
-  const QScheme token = scheme("[[rule]]\npattern='net'\nkind='dynamic'\nper_token=true\n"
-                               "symmetric=true");
+  const QScheme token = scheme(
+      "[[rule]]\npattern='net'\nkind='dynamic'\nper_token=true\n"
+      "symmetric=true");
   EXPECT_TRUE(token.dynamic.per_token && token.dynamic.symmetric);
   EXPECT_EQ(token.dynamic.dtype, DType::i8);
 
@@ -186,14 +189,16 @@ TEST_F(RulesTest, BadRulesNameFileLineAndWhatIsAllowed) {
       {"scale = 'big'", "rules.toml:3: error[rule]: 'scale' must be a number or a list of them"},
       {"scale = []", "'scale' is an empty list"},
       {"scale = [1, 2]", "scale: 2 numbers where 1 is expected"},
-      {"scale = 1\noffset = 128", "rules.toml:4: error[rule]: offset: 128 is not among the codes "
-                                  "-128 to 127"},
+      {"scale = 1\noffset = 128",
+       "rules.toml:4: error[rule]: offset: 128 is not among the codes "
+       "-128 to 127"},
       {"scale = 1\ndtype = 'uint8'\noffset = -1", "offset: -1 is not among the codes 0 to 255"},
       {"scale = 1\nqmax = 10\noffset = 11", "offset: 11 is not among the codes -128 to 10"},
       {"scale = 1\noffset = 1.5", "'offset' must be an integer or a list of them"},
       {"scale = 1\ndtype = 'int7'", "dtype: 'int7' is unknown: use one of int8, uint8, int16"},
       {"scale = 1\nweight_dtype = 'f8'", "weight_dtype: 'f8' is unknown: use one of int8"},
-      {"kind = 'magic'", "kind: 'magic' is unknown: use one of static, dynamic, weight_only, float"},
+      {"kind = 'magic'",
+       "kind: 'magic' is unknown: use one of static, dynamic, weight_only, float"},
       {"scale = 1\nqmin = 5\nqmax = 5", "qmin: codes 5 to 5"},
       {"scale = 1\nqmin = -129", "qmin: codes -129 to 127: they must lie within -128 to 127"},
       {"scale = 1\nweight_scale = [1, 0]", "weight_scale: 0 is no scale"},
@@ -223,8 +228,9 @@ TEST_F(RulesTest, BadRulesNameFileLineAndWhatIsAllowed) {
 }
 
 TEST_F(RulesTest, TheDefaultTableIsInheritedAndMayBeTheLastRule) {
-  const auto specs = read("[default]\npattern='.*'\ndtype='uint8'\nscale=0.5\n"
-                          "[[rule]]\npattern='a'\n[[rule]]\npattern='b'\ndtype='float32'\n");
+  const auto specs = read(
+      "[default]\npattern='.*'\ndtype='uint8'\nscale=0.5\n"
+      "[[rule]]\npattern='a'\n[[rule]]\npattern='b'\ndtype='float32'\n");
   ASSERT_EQ(specs.size(), 3u);
   EXPECT_EQ(specs[0].dtype, "uint8");
   EXPECT_EQ(specs[0].scale, std::vector<double>{0.5});
@@ -236,9 +242,8 @@ TEST_F(RulesTest, NumbersComeFromFilesBesideTheRules) {
   const std::string folder = testing::TempDir();
   const float scales[] = {0.5f, 0.25f};
   const int64_t offsets[] = {1, 2};
-  const std::vector<NamedArray> arrays = {
-      {"s", Tensor::of<float>(DType::f32, {2}, scales)},
-      {"z", Tensor::of<int64_t>(DType::i64, {2}, offsets)}};
+  const std::vector<NamedArray> arrays = {{"s", Tensor::of<float>(DType::f32, {2}, scales)},
+                                          {"z", Tensor::of<int64_t>(DType::i64, {2}, offsets)}};
   ASSERT_TRUE(write_npz(folder + "/scales.npz", arrays).ok());
   std::ofstream(folder + "/rules.toml") << "[[rule]]\npattern='a'\nscale=1\n"
                                            "weight_scale_file='scales.npz:s'\n"
@@ -308,8 +313,9 @@ TEST_F(RulesTest, InputsAndOutputsMayBeCodes) {
 TEST_F(RulesTest, FloatOperationsAreListed) {
   Options options;
   options.require_integer = true;
-  options.rules = read("[[rule]]\npattern='net.act'\nscale=0.1\n"
-                       "[[rule]]\npattern='net.sum'\nkind='float'\n");
+  options.rules = read(
+      "[[rule]]\npattern='net.act'\nscale=0.1\n"
+      "[[rule]]\npattern='net.sum'\nkind='float'\n");
   auto g = graph(kPair);
   auto made = make_contract(*g, options);
   ASSERT_FALSE(made.ok());
