@@ -66,4 +66,13 @@ QN_FN int32_t qn_mean_code_ort(float sum, int32_t n, float sy, int32_t zero, int
   return qn_code_shifted(mean / sy + (float)zero, lowest, lo, hi);
 }
 
+/* A softmax as ONNX Runtime's QLinearSoftmax has it: e * steps / sum, and what its conversion makes
+ * of a product that overflows. */
+QN_FN int32_t qn_softmax_code_ort(float e, float steps, float sum, int32_t zero, int32_t lo,
+                                  int32_t hi) {
+  const float v = qn_mulf(e, steps) / sum;
+  if (!(v < 2147483648.0f)) return lo == 0 ? zero : zero < 0 ? hi : lo;
+  return qn_code(v, zero, lo, hi);
+}
+
 #endif /* QN_QUANT_COMBINE_H */

@@ -52,8 +52,8 @@ class Placer {
     for (size_t i = 0; i < node.input_count(); ++i) {
       Value* x = node.input(i);
       if (!x || x->dtype() != DType::f32) continue;
-      if (form && static_cast<int>(i) == form->bias_operand()) continue;
-      if (form && static_cast<int>(i) == form->weight_operand() && x->is_constant()) {
+      if (form && form->is_float_operand(i)) continue;
+      if (form && form->is_weight(i) && x->is_constant()) {
         QC_TRY(place_weight(node, i, *form, scheme));
       } else if (scheme.kind == QScheme::Kind::fixed) {
         QC_TRY(place_input(node, i, scheme));
@@ -64,7 +64,7 @@ class Placer {
     if (scheme.kind != QScheme::Kind::fixed) return Ok{};
     for (size_t o = 0; o < node.output_count(); ++o) {
       Value* y = node.output(o);
-      if (y->dtype() != DType::f32 || !y->has_uses()) continue;
+      if (y->dtype() != DType::f32 || !y->has_uses() || (form && form->is_float_result(o))) continue;
       QC_ASSIGN(Value * decoded, through_codes(y, scheme.output, scheme, node.next()));
       Node* quantize = decoded->def()->input(0)->def();
       graph_.replace_uses(y, decoded);

@@ -60,6 +60,11 @@ class Quantizable {
   /// The operand that holds a bias, which is quantized with the accumulator and never by itself; -1
   /// for none.
   virtual int bias_operand() const { return -1; }
+  /// Whether operand i holds weights, for ops with several such operands.
+  virtual bool is_weight(size_t i) const { return static_cast<int>(i) == weight_operand(); }
+  /// Operands and results that stay f32 beside codes: a bias, the state of a cell.
+  virtual bool is_float_operand(size_t i) const { return static_cast<int>(i) == bias_operand(); }
+  virtual bool is_float_result(size_t) const { return false; }
 };
 
 /// A dequantize node: what a Quantizer looks through.

@@ -77,7 +77,7 @@ Result<bool> agrees(Sampling& s, const Node& node, const QType& format) {
       if (!(type.quant() == format)) return error(Code::type, "result {} is {}", i, str(type));
       QC_ASSIGN(got[i], decode(type, got[i]));
     }
-    if (!got[i].identical(want[i])) return error(Code::internal, "result {} differs", i);
+    if (!got[i].identical(want[i])) return error(Code::graph, "result {} differs", i);
   }
   return true;
 }

@@ -1,9 +1,9 @@
 #include <stddef.h>
 
 #include "kernels/c/inline.h"
+#include "kernels/c/rnn/cell.h"
 #include "kernels/c/rnn/rnn.h"
 #include "kernels/c/vec16.h"
-#include "kernels/numerics/scalar_ops.h"
 
 /* Continues the chains acc[16 * from ... 16 * to) by the products of v [n] with panels of w. */
 QK_INLINE void qk_rnn_chain(const float* w, const float* v, int32_t n, float* acc, int32_t from,
@@ -43,36 +43,6 @@ QK_INLINE void qk_rnn_start(const float* bias, int32_t n, int32_t padded, float*
   for (int32_t j = n; j < padded; ++j) acc[j] = 0.0f;
 }
 
-QK_INLINE void qk_rnn_limit(float clip, float* v, int32_t n) {
-  if (clip == QN_INF_F32) return;
-  for (int32_t j = 0; j < n; ++j) v[j] = qn_clamp_f32(v[j], -clip, clip);
-}
-
-#define QK_RNN_CASE(code, value)                    \
-  case code:                                        \
-    for (int32_t j = 0; j < n; ++j) v[j] = (value); \
-    break;
-
-/* Applies activation `at` of the parameters. */
-QK_INLINE void qk_rnn_activate(const qk_rnn_params* p, int32_t at, float* v, int32_t n) {
-  const float alpha = p->alpha[at], beta = p->beta[at];
-  switch (p->activation[at]) {
-    QK_RNN_CASE(QK_RNN_SIGMOID, qn_sigmoid_f32(v[j]))
-    QK_RNN_CASE(QK_RNN_TANH, qn_tanh_f32(v[j]))
-    QK_RNN_CASE(QK_RNN_RELU, qn_relu_f32(v[j]))
-    QK_RNN_CASE(QK_RNN_HARD_SIGMOID, qn_hard_sigmoid_f32(v[j], alpha, beta))
-    QK_RNN_CASE(QK_RNN_LEAKY_RELU, qn_leaky_relu_f32(v[j], alpha, beta))
-    QK_RNN_CASE(QK_RNN_ELU, qn_elu_f32(v[j], alpha, beta))
-    QK_RNN_CASE(QK_RNN_SOFTSIGN, qn_softsign_f32(v[j]))
-    QK_RNN_CASE(QK_RNN_SOFTPLUS, qn_softplus_f32(v[j]))
-    QK_RNN_CASE(QK_RNN_AFFINE, qn_affine_f32(v[j], alpha, beta))
-    QK_RNN_CASE(QK_RNN_SCALED_TANH, qn_scaled_tanh_f32(v[j], alpha, beta))
-    QK_RNN_CASE(QK_RNN_THRESHOLDED_RELU, qn_thresholded_relu_f32(v[j], alpha, beta))
-    default:
-      break;
-  }
-}
-
 /* One direction's operands. */
 typedef struct qk_rnn_side {
   const float *w, *r, *bias, *peepholes;
@@ -86,9 +56,7 @@ QK_INLINE void qk_rnn_step(const qk_rnn_params* p, const qk_rnn_side* s, const f
   qk_rnn_start(s->bias, n, s->panels * 16, gates);
   qk_rnn_chain(s->w, x, p->inputs, gates, 0, s->panels);
   qk_rnn_chain(s->r, h, n, gates, 0, s->panels);
-  qk_rnn_limit(p->clip, gates, n);
-  qk_rnn_activate(p, s->activation, gates, n);
-  for (int32_t j = 0; j < n; ++j) h[j] = gates[j];
+  qk_rnn_state(p, s->activation, gates, h);
 }
 
 QK_INLINE void qk_gru_step(const qk_rnn_params* p, const qk_rnn_side* s, const float* x, float* h,
@@ -104,9 +72,7 @@ QK_INLINE void qk_gru_step(const qk_rnn_params* p, const qk_rnn_side* s, const f
   for (int32_t j = 0; j < n && p->linear_before_reset; ++j)
     last[j] = s->bias ? s->bias[5 * n + j] : 0.0f;
   qk_rnn_chain(s->r, h, n, gates, 0, p->linear_before_reset ? s->panels : (2 * n + 15) / 16);
-  for (int32_t j = 0; j < 2 * n; ++j) z[j] = gates[j];
-  qk_rnn_limit(p->clip, z, 2 * n);
-  qk_rnn_activate(p, s->activation, z, 2 * n);
+  qk_gru_gates(p, s->activation, gates, z);
   if (p->linear_before_reset) {
     for (int32_t j = 0; j < n; ++j) a[j] = qn_fmaf(r[j], last[j], a[j]);
   } else {
@@ -117,36 +83,16 @@ QK_INLINE void qk_gru_step(const qk_rnn_params* p, const qk_rnn_side* s, const f
     qk_rnn_chain(s->r, reset, n, gates, 2 * n / 16, s->panels);
     for (int32_t j = 0; j < n; ++j) a[j] = last[j];
   }
-  qk_rnn_limit(p->clip, a, n);
-  qk_rnn_activate(p, s->activation + 1, a, n);
-  for (int32_t j = 0; j < n; ++j) h[j] = qn_fmaf(z[j], h[j], qn_mulf(1.0f - z[j], a[j]));
+  qk_gru_state(p, s->activation, z, a, h);
 }
 
 QK_INLINE void qk_lstm_step(const qk_rnn_params* p, const qk_rnn_side* s, const float* x, float* h,
                             float* c, float* gates) {
   const int32_t n = p->hidden;
-  float *i = gates, *o = gates + n, *f = gates + 2 * n, *g = gates + 3 * n;
-  const float* pi = s->peepholes;
   qk_rnn_start(s->bias, 4 * n, s->panels * 16, gates);
   qk_rnn_chain(s->w, x, p->inputs, gates, 0, s->panels);
   qk_rnn_chain(s->r, h, n, gates, 0, s->panels);
-  for (int32_t j = 0; j < n && pi; ++j) {
-    i[j] = qn_fmaf(pi[j], c[j], i[j]);
-    f[j] = qn_fmaf(pi[2 * n + j], c[j], f[j]);
-  }
-  qk_rnn_limit(p->clip, i, n);
-  qk_rnn_limit(p->clip, f, 2 * n);
-  qk_rnn_activate(p, s->activation, i, n);
-  qk_rnn_activate(p, s->activation, f, n);
-  for (int32_t j = 0; j < n && p->input_forget; ++j) f[j] = 1.0f - i[j];
-  qk_rnn_activate(p, s->activation + 1, g, n);
-  for (int32_t j = 0; j < n; ++j) c[j] = qn_fmaf(f[j], c[j], qn_mulf(i[j], g[j]));
-  for (int32_t j = 0; j < n && pi; ++j) o[j] = qn_fmaf(pi[n + j], c[j], o[j]);
-  qk_rnn_limit(p->clip, o, n);
-  qk_rnn_activate(p, s->activation, o, n);
-  for (int32_t j = 0; j < n; ++j) g[j] = c[j];
-  qk_rnn_activate(p, s->activation + 2, g, n);
-  for (int32_t j = 0; j < n; ++j) h[j] = qn_mulf(o[j], g[j]);
+  qk_lstm_state(p, s->activation, s->peepholes, gates, h, c);
 }
 
 /* Walks all directions, sequences and steps with STEP; a macro, as C has no function to pass

@@ -7,12 +7,11 @@
 #include "kernels/numerics/reduce.h"
 #include "ops/common/registration.h"
 #include "ops/common/strided.h"
+#include "ops/rnn/cell.h"
 #include "program/lowering.h"
 
 namespace qc {
 namespace {
-
-enum Operands : size_t { kX, kW, kR, kBias, kLengths, kH0, kC0, kPeepholes };
 
 constexpr std::string_view kRnnActivations[] = {"tanh"};
 constexpr std::string_view kGruActivations[] = {"sigmoid", "tanh"};
@@ -43,80 +42,6 @@ const Cell kCells[] = {
       .max_inputs = 8,
       .outputs = 3,
       .summary = "long short-term memory layer, one or two directions, peepholes"}},
-};
-
-/// Operands and states of one direction and sequence, and the formulas of the cells.
-struct CellRun {
-  size_t hidden, inputs, gates;
-  const float *w, *r, *bias, *peepholes;
-  const CellFunction* functions;
-  float clip;
-  bool linear_before_reset, input_forget;
-  std::vector<float> h, c;
-
-  float limit(float v) const { return qn_clamp_f32(v, -clip, clip); }
-  float input_bias(size_t g) const { return bias ? bias[g] : 0.0f; }
-  float recurrent_bias(size_t g) const { return bias ? bias[gates * hidden + g] : 0.0f; }
-  float input_chain(size_t g, const float* x, float start) const {
-    return qn_dot_f32(w + g * inputs, 1, x, 1, static_cast<int64_t>(inputs), start);
-  }
-  float recurrent_chain(size_t g, const float* v, float start) const {
-    return qn_dot_f32(r + g * hidden, 1, v, 1, static_cast<int64_t>(hidden), start);
-  }
-  /// The chain of gate element g: biases, input terms, recurrent terms.
-  float gate(size_t g, const float* x, const float* v) const {
-    return recurrent_chain(g, v,
-                           input_chain(g, x, bias ? input_bias(g) + recurrent_bias(g) : 0.0f));
-  }
-
-  void step_rnn(const float* x) {
-    std::vector<float> next(h.size());
-    for (size_t j = 0; j < hidden; ++j) next[j] = functions[0](limit(gate(j, x, h.data())));
-    h = next;
-  }
-  void step_gru(const float* x) {
-    std::vector<float> z(h.size()), r_gate(h.size()), reset(h.size()), next(h.size());
-    for (size_t j = 0; j < hidden; ++j) {
-      z[j] = functions[0](limit(gate(j, x, h.data())));
-      r_gate[j] = functions[0](limit(gate(hidden + j, x, h.data())));
-      reset[j] = qn_mulf(r_gate[j], h[j]);
-    }
-    for (size_t j = 0; j < hidden; ++j) {
-      const size_t g = 2 * hidden + j;
-      float a;
-      if (linear_before_reset) {
-        const float q = recurrent_chain(g, h.data(), recurrent_bias(g));
-        a = qn_fmaf(r_gate[j], q, input_chain(g, x, input_bias(g)));
-      } else {
-        a = gate(g, x, reset.data());
-      }
-      next[j] = qn_fmaf(z[j], h[j], qn_mulf(1.0f - z[j], functions[1](limit(a))));
-    }
-    h = next;
-  }
-  void step_lstm(const float* x) {
-    std::vector<float> next(h.size());
-    for (size_t j = 0; j < hidden; ++j) {
-      float i = gate(j, x, h.data()), o = gate(hidden + j, x, h.data());
-      float f = gate(2 * hidden + j, x, h.data());
-      const float g = functions[1](limit(gate(3 * hidden + j, x, h.data())));
-      if (peepholes) {
-        i = qn_fmaf(peepholes[j], c[j], i);
-        f = qn_fmaf(peepholes[2 * hidden + j], c[j], f);
-      }
-      i = functions[0](limit(i));
-      f = input_forget ? 1.0f - i : functions[0](limit(f));
-      c[j] = qn_fmaf(f, c[j], qn_mulf(i, g));
-      if (peepholes) o = qn_fmaf(peepholes[hidden + j], c[j], o);
-      next[j] = qn_mulf(functions[0](limit(o)), functions[2](c[j]));
-    }
-    h = next;
-  }
-  void step(CellKind kind, const float* x) {
-    if (kind == CellKind::rnn) step_rnn(x);
-    if (kind == CellKind::gru) step_gru(x);
-    if (kind == CellKind::lstm) step_lstm(x);
-  }
 };
 
 /// Weights [D, n, k] in panels: packed with the weights where they are constant, else before the
@@ -157,44 +82,39 @@ bool fits(const Dims& shape, const Dims& expected) {
 
 }  // namespace
 
-void Recurrent::attrs(AttrVisitor& v) {
+std::span<const Cell> cells() { return kCells; }
+
+void CellAttrs::visit(AttrVisitor& v, const Cell& cell) {
   v("direction", direction, std::string("forward"));
-  v("activations", activations, join_activations(cell_->activations));
+  v("activations", activations, join_activations(cell.activations));
   v("alphas", alphas, Floats{});
   v("betas", betas, Floats{});
   v("clip", clip, kInf);
-  if (cell_->kind == CellKind::gru) v("linear_before_reset", linear_before_reset, false);
-  if (cell_->kind == CellKind::lstm) v("input_forget", input_forget, false);
+  if (cell.kind == CellKind::gru) v("linear_before_reset", linear_before_reset, false);
+  if (cell.kind == CellKind::lstm) v("input_forget", input_forget, false);
 }
 
-Result<std::vector<CellFunction>> Recurrent::functions() const {
-  return resolve_activations(activations, alphas, betas, cell_->activations.size(),
-                             static_cast<size_t>(directions()), loc());
+Result<std::vector<CellFunction>> CellAttrs::functions(const Cell& cell, const Loc& loc) const {
+  return resolve_activations(activations, alphas, betas, cell.activations.size(),
+                             static_cast<size_t>(directions()), loc);
 }
 
-Result<std::vector<Type>> Recurrent::infer() const {
-  const Type &x = input_type(kX), &r = input_type(kR);
-  for (size_t i = 0; i < input_count(); ++i) {
-    if (!input(i)) {
-      if (i <= kR) return error(Code::graph, loc(), "operand {} is missing", i);
-      continue;
-    }
-    const DType got = input_type(i).dtype, want = i == kLengths ? DType::i32 : DType::f32;
-    if (got != want) {
-      return error(Code::unsupported, loc(), "operand {} of {} is {}, expected {}", i, op(),
-                   name(got), name(want));
-    }
+Result<std::vector<Dims>> CellAttrs::check(const Node& node, const Cell& cell) const {
+  const Loc& loc = node.loc();
+  for (size_t i = 0; i <= kR; ++i) {
+    if (!node.input(i)) return error(Code::graph, loc, "operand {} is missing", i);
   }
+  const Type &x = node.input_type(kX), &r = node.input_type(kR);
   if (direction != "forward" && direction != "reverse" && direction != "bidirectional") {
-    return error(Code::attribute, loc(), "direction is '{}'", direction);
+    return error(Code::attribute, loc, "direction is '{}'", direction);
   }
-  if (!(clip > 0)) return error(Code::attribute, loc(), "clip is {}, expected more than 0", clip);
-  QC_TRY(functions());
+  if (!(clip > 0)) return error(Code::attribute, loc, "clip is {}, expected more than 0", clip);
+  QC_TRY(functions(cell, loc));
   if (x.rank() != 3 || r.rank() != 3 || !r.shape[2].is_static() || r.shape[2].value() < 1) {
-    return error(Code::shape, loc(), "{} of {} with recurrent weights {}", op(), str(x.shape),
+    return error(Code::shape, loc, "{} of {} with recurrent weights {}", node.op(), str(x.shape),
                  str(r.shape));
   }
-  const Dim hidden = r.shape[2], sides(directions()), outputs = hidden * Dim(cell_->gates);
+  const Dim hidden = r.shape[2], sides(directions()), outputs = hidden * Dim(cell.gates);
   const Dims state{sides, x.shape[1], hidden};
   const Dims expected[] = {x.shape,
                            {sides, outputs, x.shape[2]},
@@ -204,78 +124,93 @@ Result<std::vector<Type>> Recurrent::infer() const {
                            state,
                            state,
                            {sides, hidden * Dim(3)}};
-  for (size_t i = 0; i < input_count(); ++i) {
-    if (input(i) && !fits(input_type(i).shape, expected[i])) {
-      return error(Code::shape, loc(), "operand {} of {} has shape {}, expected {}", i, op(),
-                   str(input_type(i).shape), str(expected[i]));
+  for (size_t i = 0; i < node.input_count(); ++i) {
+    if (node.input(i) && !fits(node.input_type(i).shape, expected[i])) {
+      return error(Code::shape, loc, "operand {} of {} has shape {}, expected {}", i, node.op(),
+                   str(node.input_type(i).shape), str(expected[i]));
     }
   }
-  std::vector<Type> out{Type(DType::f32, {x.shape[0], sides, x.shape[1], hidden}),
-                        Type(DType::f32, state)};
-  if (cell_->kind == CellKind::lstm) out.push_back(out[1]);
+  std::vector<Dims> out{{x.shape[0], sides, x.shape[1], hidden}, state};
+  if (cell.kind == CellKind::lstm) out.push_back(state);
   return out;
 }
 
-int64_t Recurrent::macs() const {
-  if (!all_static(input_type(kX).shape)) return 0;
-  const Dims &x = input_type(kX).shape, &r = input_type(kR).shape;
-  return (x[0] * x[1] * Dim(directions() * cell_->gates) * r[2] * (x[2] + r[2])).value();
+int64_t cell_macs(const Node& node, const Cell& cell, int64_t directions) {
+  if (!all_static(node.input_type(kX).shape)) return 0;
+  const Dims &x = node.input_type(kX).shape, &r = node.input_type(kR).shape;
+  return (x[0] * x[1] * Dim(directions * cell.gates) * r[2] * (x[2] + r[2])).value();
 }
+
+Result<std::vector<Type>> Recurrent::infer() const {
+  QC_ASSIGN(std::vector<Dims> shapes, check(*this, *cell_));
+  for (size_t i = 0; i < input_count(); ++i) {
+    if (!input(i)) continue;
+    const DType got = input_type(i).dtype, want = i == kLengths ? DType::i32 : DType::f32;
+    if (got != want) {
+      return error(Code::unsupported, loc(), "operand {} of {} is {}, expected {}", i, op(),
+                   name(got), name(want));
+    }
+  }
+  std::vector<Type> out;
+  for (Dims& shape : shapes) out.emplace_back(DType::f32, std::move(shape));
+  return out;
+}
+
+int64_t Recurrent::macs() const { return cell_macs(*this, *cell_, directions()); }
+
+namespace {
+
+/// Float weights of one direction: one chain of fmas for each sum.
+struct FloatSums {
+  const float *w, *r;
+  size_t inputs, hidden;
+
+  float input_chain(size_t g, const float* x, float start) const {
+    return qn_dot_f32(w + g * inputs, 1, x, 1, static_cast<int64_t>(inputs), start);
+  }
+  float recurrent_chain(size_t g, const float* v, float start) const {
+    return qn_dot_f32(r + g * hidden, 1, v, 1, static_cast<int64_t>(hidden), start);
+  }
+};
+
+}  // namespace
 
 Result<Ok> Recurrent::eval(EvalContext& c) const {
   const Ints &x = c.in(kX).shape(), &r = c.in(kR).shape();
-  const int64_t steps = x[0], batch = x[1], inputs = x[2], hidden = r[2], sides = directions();
-  const int64_t outputs = cell_->gates * hidden;
-  QC_ASSIGN(std::vector<CellFunction> applied, functions());
+  const int64_t batch = x[1], inputs = x[2], hidden = r[2], outputs = cell_->gates * hidden;
+  QC_ASSIGN(std::vector<CellFunction> applied, functions(*cell_, loc()));
   auto part = [&](size_t operand, int64_t at) {
     return c.has(operand) ? c.in(operand).data<float>() + at : nullptr;
   };
-  for (int64_t d = 0; d < sides; ++d) {
-    CellRun run{static_cast<size_t>(hidden),
-                static_cast<size_t>(inputs),
-                static_cast<size_t>(cell_->gates),
-                part(kW, d * outputs * inputs),
-                part(kR, d * outputs * hidden),
-                part(kBias, d * 2 * outputs),
-                part(kPeepholes, d * 3 * hidden),
-                applied.data() + static_cast<size_t>(d) * cell_->activations.size(),
-                static_cast<float>(clip),
-                linear_before_reset,
-                input_forget,
-                {},
-                {}};
-    const bool backward = d == 1 || direction == "reverse";
-    for (int64_t b = 0; b < batch; ++b) {
-      const int64_t state = (d * batch + b) * hidden;
-      const int64_t length = c.has(kLengths)
-                                 ? std::clamp<int64_t>(c.in(kLengths).data<int32_t>()[b], 0, steps)
-                                 : steps;
-      auto first = [&](size_t operand) {
-        const float* from = part(operand, state);
-        return from ? std::vector<float>(from, from + hidden)
-                    : std::vector<float>(static_cast<size_t>(hidden));
-      };
-      run.h = first(kH0);
-      run.c = first(kC0);
-      for (int64_t step = 0; step < length; ++step) {
-        const int64_t t = backward ? length - 1 - step : step;
-        run.step(cell_->kind, part(kX, (t * batch + b) * inputs));
-        std::copy(run.h.begin(), run.h.end(),
-                  c.out(0).mutable_data<float>() + ((t * sides + d) * batch + b) * hidden);
-      }
-      std::copy(run.h.begin(), run.h.end(), c.out(1).mutable_data<float>() + state);
-      if (cell_->kind == CellKind::lstm) {
-        std::copy(run.c.begin(), run.c.end(), c.out(2).mutable_data<float>() + state);
-      }
-    }
-  }
+  const size_t n = static_cast<size_t>(hidden);
+  walk_cells(
+      c, *cell_, *this,
+      [&](int64_t d) {
+        return CellRun<FloatSums>{
+            n,
+            static_cast<size_t>(cell_->gates),
+            {part(kW, d * outputs * inputs), part(kR, d * outputs * hidden),
+             static_cast<size_t>(inputs), n},
+            part(kBias, d * 2 * outputs),
+            part(kPeepholes, d * 3 * hidden),
+            applied.data() + static_cast<size_t>(d) * cell_->activations.size(),
+            static_cast<float>(clip),
+            linear_before_reset,
+            input_forget,
+            {},
+            {}};
+      },
+      [](auto&, bool) {}, [&](int64_t t, int64_t b) { return part(kX, (t * batch + b) * inputs); },
+      [](Tensor& y, int64_t to, const auto& run) {
+        std::copy(run.h.begin(), run.h.end(), y.mutable_data<float>() + to);
+      });
   return Ok{};
 }
 
 Result<Ok> Recurrent::lower(Lowering& l) const {
   const Ints x = l.in_dims(kX), y = l.out_dims(0);
   const int64_t hidden = y[3], per_side = static_cast<int64_t>(cell_->activations.size());
-  QC_ASSIGN(std::vector<CellFunction> applied, functions());
+  QC_ASSIGN(std::vector<CellFunction> applied, functions(*cell_, loc()));
   qk_rnn_params p{};
   QC_ASSIGN(p.steps, param(x[0], loc()));
   QC_ASSIGN(p.batch, param(x[1], loc()));
@@ -314,6 +249,10 @@ Result<Ok> Recurrent::lower(Lowering& l) const {
 void register_rnn(Registration& r) {
   for (const Cell& cell : kCells) {
     r.op(&cell.info, [p = &cell] { return std::unique_ptr<Node>(std::make_unique<Recurrent>(p)); });
+    const OpInfo& info = quantized_cell_info(cell.kind);
+    r.op(&info, [p = &cell, &info] {
+      return std::unique_ptr<Node>(std::make_unique<QRecurrent>(p, &info));
+    });
   }
   r.imports(rnn_onnx_rows());
   r.imports(rnn_aten_rows());

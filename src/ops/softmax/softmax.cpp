@@ -9,6 +9,7 @@
 #include "ops/common/dispatch.h"
 #include "ops/common/importing.h"
 #include "ops/common/registration.h"
+#include "ops/softmax/qsoftmax.h"
 
 namespace qc {
 namespace {
@@ -44,7 +45,7 @@ QC_SOFTMAX_ROW(double, f64)
 }  // namespace
 
 /// softmax and log_softmax along one axis, in the order kernels/c/softmax/softmax.h states.
-class Softmax final : public OpNode<Softmax> {
+class Softmax final : public OpNode<Softmax>, public Quantizable {
  public:
   explicit Softmax(bool log) : log_(log) {}
   int64_t axis = -1;
@@ -71,6 +72,9 @@ class Softmax final : public OpNode<Softmax> {
     y.format = nullptr;
     return std::vector<Type>{y};
   }
+
+  /// Of softmax under a record that says so: qsoftmax. Else it computes in f32.
+  Result<Value*> quantized(Quantizer& q) const override;
 
   Result<Ok> eval(EvalContext& c) const override {
     const Tensor& x = c.in(0);
@@ -111,6 +115,17 @@ class Softmax final : public OpNode<Softmax> {
   int32_t zero_mode() const { return zero == "masked" ? 1 : zero == "nan" ? 2 : 0; }
   bool log_;
 };
+
+Result<Value*> Softmax::quantized(Quantizer& q) const {
+  if (log_ || zero != "none" || q.arithmetic().softmax != Arithmetic::Softmax::onnxruntime) {
+    return q.refuse("computes in f32");
+  }
+  if (!q.codes(0) || !q.result() || !QSoftmax::fits(q.codes(0)->type().quant(), *q.result())) {
+    return q.refuse("the table of exponentials is for one type of 8-bit codes");
+  }
+  return q.emit(QSoftmax::kInfo.name, {q.codes(0)},
+                {{"to", *q.result()}, {"arithmetic", str(q.arithmetic())}, {"axis", axis}});
+}
 
 namespace {
 
@@ -194,6 +209,7 @@ constexpr ImportRow kRows[] = {
 std::span<const Rewrite> softmax_rewrites();
 
 void register_softmax(Registration& r) {
+  r.op<QSoftmax>();
   r.op(&kSoftmax, [] { return std::unique_ptr<Node>(std::make_unique<Softmax>(false)); });
   r.op(&kLogSoftmax, [] { return std::unique_ptr<Node>(std::make_unique<Softmax>(true)); });
   r.imports(kRows);

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "quant/quantizable.h"
+
+namespace qc {
+
+/// softmax of 8-bit codes as ONNX Runtime's QLinearSoftmax computes it; kernels/c/qsoftmax states
+/// how.
+class QSoftmax final : public UnaryQuantNode<QSoftmax> {
+ public:
+  static const OpInfo kInfo;
+  int64_t axis = -1;
+
+  /// Whether codes of type x have this form with a result of type `to`.
+  static bool fits(const QType& x, const QType& to);
+
+  const OpInfo& info() const override { return kInfo; }
+  void attrs(AttrVisitor& v) override {
+    UnaryQuantNode::attrs(v);
+    v("axis", axis);
+  }
+  Result<std::vector<Type>> infer() const override;
+  Result<Ok> eval(EvalContext&) const override;
+  Result<Ok> lower(Lowering&) const override;
+
+ private:
+  /// exp of every distance from a row's largest code, as far up as a sum of n of them allows.
+  Tensor table(int64_t n) const;
+  /// What 1 is in steps of the result, rounded down.
+  float steps() const;
+};
+
+}  // namespace qc
