@@ -1,6 +1,7 @@
 #include "passes/place_quantizers.h"
 
 #include <map>
+#include <unordered_map>
 
 #include "passes/form_quantized.h"
 #include "quant/constants.h"
@@ -17,8 +18,9 @@ class Placer {
   Result<bool> run() {
     bool changed = false;
     for (Node* node : graph_.nodes()) {
-      const QNote* note =
-          node->output_count() > 0 ? note_of(context_.notes, node->output()) : nullptr;
+      if (node->output_count() == 0) continue;
+      note_moved(*node);
+      const QNote* note = note_of(context_.notes, node->output());
       if (!note || note->scheme.kind == QScheme::Kind::keep || !is_float_op(*node)) continue;
       const QScheme& scheme = note->scheme;
       auto* form = capability<Quantizable>(node);
@@ -45,6 +47,26 @@ class Placer {
  private:
   static bool is_float_op(Node& n) {
     return n.output()->dtype() == DType::f32 && !capability<IsDequantize>(&n);
+  }
+
+  /// The one format that `v` decodes, directly or through ops that run on codes.
+  std::optional<QType> decoded_format(Value* v) const {
+    if (capability<IsDequantize>(v->def())) return v->def()->input(0)->type().quant();
+    auto it = moved_.find(v);
+    return it == moved_.end() ? std::nullopt : std::optional<QType>(it->second);
+  }
+  /// form_quantized will let such a node run on codes, so its readers find them.
+  void note_moved(Node& node) {
+    if (!runs_on_codes(node) || node.output()->dtype() != DType::f32) return;
+    std::optional<QType> format;
+    for (Value* v : node.inputs()) {
+      if (!v || v->dtype() != DType::f32) continue;
+      const std::optional<QType> found = decoded_format(v);
+      if (!found || (format && !(*format == *found))) return;
+      format = found;
+    }
+    if (!format || format->format->granularity != Granularity::tensor) return;
+    for (size_t o = 0; o < node.output_count(); ++o) moved_.emplace(node.output(o), *format);
   }
 
   Result<Ok> place(Node& node, const Quantizable* form, const QScheme& scheme) {
@@ -87,7 +109,7 @@ class Placer {
   Result<Ok> place_input(Node& node, size_t i, const QScheme& scheme) {
     Value* x = node.input(i);
     const bool stated = i < scheme.inputs.size() && scheme.inputs[i].has_value();
-    if (!stated && capability<IsDequantize>(x->def())) return Ok{};
+    if (!stated && decoded_format(x)) return Ok{};
     QType type = stated ? *scheme.inputs[i] : scheme.output;
     if (x->is_constant()) {
       if (!stated && !runs_on_codes(node)) {
@@ -133,6 +155,7 @@ class Placer {
   Graph& graph_;
   PassContext& context_;
   std::map<std::pair<Value*, std::string>, Value*> decoded_;
+  std::unordered_map<Value*, QType> moved_;
 };
 
 }  // namespace

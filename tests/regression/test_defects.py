@@ -44,9 +44,9 @@ def test_add_with_another_reader_survives_fusing_its_relu(bench):
     def forward(m, x, y):
         s = x + y
         return torch.relu(s), s * 0.5
-    x, y = torch.randn(2, 3, 4, 4), torch.randn(2, 3, 4, 4)
+    x, y = torch.rand(2, 3, 4, 4) * 4 - 2, torch.rand(2, 3, 4, 4) * 4 - 2
     bench.export(module(forward), x, y)
-    ran = bench.run(ALL.format(0.03, 0))
+    ran = bench.run(ALL.format(4 / 127, 0))
     assert ran.error(0) < 0.03 and ran.error(1) < 0.03
 
 
@@ -54,8 +54,8 @@ def test_add_with_another_reader_survives_fusing_its_relu(bench):
     lambda m, x, y: torch.add(x, y, alpha=3), lambda m, x, y: x.add(y, alpha=3), lambda m, x, y: x + 2.5,
     lambda m, x, y: torch.sub(x, y, alpha=0.5), lambda m, x, y: 1 - x])
 def test_alpha_and_scalars_of_add(bench, forward):
-    bench.export(module(forward), torch.randn(5, 7), torch.randn(5, 7))
-    assert bench.run(ALL.format(0.06, 0)).error() < 0.025
+    bench.export(module(forward), torch.rand(5, 7) * 4 - 2, torch.rand(5, 7) * 4 - 2)
+    assert bench.run(ALL.format(8 / 127, 0)).error() < 0.035
 
 
 @pytest.mark.parametrize("relu", [torch.relu, nn.functional.relu, lambda x: x.relu(), lambda x: x.clone().relu_(),
@@ -142,7 +142,7 @@ def test_x_plus_x(bench):
 
 
 def test_an_op_without_a_quantized_form_is_refused(bench, quantc):
-    bench.export(module(lambda m, x: torch.cumsum(x, 0)), torch.randn(4, 4))
+    bench.export(module(lambda m, x: torch.sort(x, 0)[0] + torch.topk(x, 4, 0)[0]), torch.randn(4, 4))
     done = quantc("run", bench.folder / "model.pt2", "-i", bench.folder / "in.npz", "-o", bench.folder / "o.npz",
                   "--rules", bench.rules(ALL.format(0.1, 0)), status=1)
     assert "error[rule]" in done.stderr and "rules.toml:1" in done.stderr and "skip_unsupported" in done.stderr
@@ -157,7 +157,7 @@ def test_an_op_without_a_quantized_form_is_refused(bench, quantc):
     (lambda: nn.AvgPool2d(3, stride=2), (1, 2, 9, 9)), (lambda: nn.AdaptiveAvgPool2d((2, 3)), (1, 2, 6, 9)),
     (lambda: nn.MaxPool2d(2), (1, 2, 6, 6))])
 def test_dilation_padding_mode_axis_and_size_are_respected(bench, make, shape):
-    bench.export(module(lambda m, x: m.layer(x), layer=make()), torch.randn(*shape))
+    bench.export(module(lambda m, x: m.layer(x), layer=make()), torch.randn(*shape).clamp(-2.5, 2.5))
     assert bench.run(ALL.format(0.02, 0)).psnr() > 33
 
 
