@@ -22,6 +22,7 @@ inline int replay(const std::filesystem::path& path) {
     }
     return count;
   }
+  std::fprintf(stderr, "Running: %s\n", path.c_str());  // as libFuzzer: a crash shows its cause
   std::ifstream in(path, std::ios::binary);
   std::vector<char> bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
   LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());

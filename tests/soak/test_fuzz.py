@@ -1,23 +1,31 @@
-"""Each libFuzzer target runs for ten minutes without a finding (QUANTC_FUZZ_SECONDS sets another time)."""
+"""Under AddressSanitizer and UBSan: each libFuzzer target runs for ten minutes without a finding (QUANTC_FUZZ_SECONDS
+sets another time), many mutated models and every damaged one are survived."""
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 FUZZ = Path(__file__).resolve().parent.parent / "fuzz"
+sys.path.insert(0, str(FUZZ.parent.parent))
+from tests.fuzz.replay_files import failures
+
 TARGETS = sorted(p.stem.removeprefix("fuzz_") for p in FUZZ.glob("fuzz_*.cpp"))
 SECONDS = os.environ.get("QUANTC_FUZZ_SECONDS", "600")
+MUTATIONS = 20000
+LIMITS = ["-rss_limit_mb=4096", "-timeout=20"]
 
 
 @pytest.fixture(scope="module")
 def fuzzers(root) -> Path:
     build = root / "build-fuzz"
+    flags = "-O1 -gline-tables-only"
     if not (build / "build.ninja").exists():
-        subprocess.run(["cmake", "-S", root, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=RelWithDebInfo",
-                        "-DCMAKE_C_COMPILER=clang", "-DCMAKE_CXX_COMPILER=clang++", "-DQUANTC_FUZZ=ON",
-                        "-DQUANTC_SANITIZE=address,undefined,fuzzer-no-link"], check=True)
-    subprocess.run(["cmake", "--build", build, "--target", *[f"fuzz_{t}" for t in TARGETS]], check=True)
+        subprocess.run(["cmake", "-S", root, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=None",
+                        f"-DCMAKE_C_FLAGS={flags}", f"-DCMAKE_CXX_FLAGS={flags}", "-DCMAKE_C_COMPILER=clang",
+                        "-DCMAKE_CXX_COMPILER=clang++", "-DQUANTC_FUZZ=ON", "-DQUANTC_SANITIZE=address,undefined"], check=True)
+    subprocess.run(["cmake", "--build", build, "--target", "damage_test", *[f"fuzz_{t}" for t in TARGETS]], check=True)
     return build / "bin"
 
 
@@ -27,7 +35,19 @@ def test_fuzz(fuzzers, root, tmp_path, target):
     corpus = tmp_path / "corpus"  # what is found goes here; the committed corpus is only read
     corpus.mkdir()
     committed = root / "tests" / "fuzz" / "corpus" / target
-    command = [fuzzers / f"fuzz_{target}", f"-max_total_time={SECONDS}", "-rss_limit_mb=4096", "-timeout=20",
-               f"-artifact_prefix={tmp_path}/", corpus, *([committed] if committed.exists() else [])]
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True)
+    command = [fuzzers / f"fuzz_{target}", f"-max_total_time={SECONDS}", *LIMITS, f"-artifact_prefix={tmp_path}/", corpus, committed]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, errors="replace")
     assert done.returncode == 0, done.stderr[-4000:]
+
+
+@pytest.mark.soak
+def test_mutated_models(fuzzers, root, tmp_path):
+    seeds = sorted((FUZZ / "corpus" / "onnx").glob("*.onnx"))
+    subprocess.run([sys.executable, FUZZ / "mutate_onnx.py", tmp_path, str(MUTATIONS), "1", *seeds], check=True)
+    found = failures(fuzzers / "fuzz_onnx", sorted(tmp_path.glob("*.onnx")), *LIMITS)
+    assert not found, "\n".join(f"{path}: {text}" for path, text in found.items())
+
+
+@pytest.mark.soak
+def test_damaged_models(fuzzers, root):
+    subprocess.run([fuzzers / "damage_test"], cwd=root, check=True)

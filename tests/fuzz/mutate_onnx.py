@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""Writes well-formed ONNX files with fields changed: mutate_onnx.py OUT COUNT SEED MODEL...
+
+A bit flip mostly breaks the wire format; these files always parse, so that they reach the import rows and what follows.
+The same arguments give the same files.
+"""
+import random
+import sys
+from pathlib import Path
+
+import onnx
+from google.protobuf.descriptor import FieldDescriptor as Field
+
+NUMBERS = [0, 1, -1, 2, 3, 4, 7, 8, 16, 64, 255, 256, 1000, 65536, 2**31 - 1, 2**31, -2**31, 2**32, 2**40, 2**62, 2**63 - 1, -2**63]
+REALS = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 1e-40, 3e38, float("inf"), float("-inf"), float("nan")]
+RANGES = {Field.CPPTYPE_INT32: (-2**31, 2**31 - 1), Field.CPPTYPE_INT64: (-2**63, 2**63 - 1),
+          Field.CPPTYPE_UINT32: (0, 2**32 - 1), Field.CPPTYPE_UINT64: (0, 2**64 - 1)}
+
+
+class Mutator:
+    def __init__(self, seed: int, models: list[onnx.ModelProto]) -> None:
+        self.random = random.Random(seed)
+        self.models = models
+        self.parts: dict[str, list] = {}  # messages of all models by type, for exchange
+        self.texts: dict[str, list] = {}  # strings by field
+        for model in models:
+            for message in self.messages(model):
+                self.parts.setdefault(message.DESCRIPTOR.name, []).append(message)
+                for field, content in message.ListFields():
+                    if field.type == Field.TYPE_STRING:
+                        texts = content if field.is_repeated else [content]
+                        self.texts.setdefault(field.full_name, []).extend(texts)
+
+    def messages(self, message):
+        yield message
+        for field, content in message.ListFields():
+            if field.cpp_type == Field.CPPTYPE_MESSAGE:
+                for inner in content if field.is_repeated else [content]:
+                    yield from self.messages(inner)
+
+    def scalar(self, field, old):
+        r = self.random
+        if field.cpp_type in RANGES:
+            low, high = RANGES[field.cpp_type]
+            near = [(old or 0) + d for d in (-1, 1)] + [(old or 0) * 2, -(old or 0), r.randrange(32)]
+            return min(max(r.choice(NUMBERS + near + near), low), high)
+        if field.cpp_type in (Field.CPPTYPE_FLOAT, Field.CPPTYPE_DOUBLE):
+            return r.choice(REALS)
+        if field.cpp_type == Field.CPPTYPE_ENUM:
+            return r.choice(field.enum_type.values).number
+        if field.cpp_type == Field.CPPTYPE_BOOL:
+            return r.random() < 0.5
+        if field.type == Field.TYPE_BYTES:
+            data = bytearray(old or b"\0" * 8)
+            if data and r.random() < 0.7:
+                data[r.randrange(len(data))] = r.randrange(256)
+                return bytes(data)
+            return bytes(data[:r.randrange(len(data) + 1)]) if r.random() < 0.5 else bytes(data) * 2
+        return r.choice(self.texts.get(field.full_name) or [""]) if r.random() < 0.9 else ""
+
+    def change_list(self, message, field, content) -> None:
+        r, action = self.random, self.random.randrange(4)
+        at = r.randrange(len(content)) if len(content) else 0
+        nested = field.cpp_type == Field.CPPTYPE_MESSAGE
+        if action == 0 and len(content):
+            del content[at]
+        elif action == 1 and len(content) > 1:
+            other = r.randrange(len(content))
+            items = [type(x).FromString(x.SerializeToString()) if nested else x for x in content]
+            items[at], items[other] = items[other], items[at]
+            del content[:]
+            content.extend(items)
+        elif action == 2 and len(content) < 64:
+            if nested:
+                content.add().CopyFrom(r.choice(self.parts.get(field.message_type.name) or [field.message_type._concrete_class()]))
+            else:
+                content.append(self.scalar(field, content[at] if len(content) else None))
+        elif len(content):
+            if nested:
+                content[at].CopyFrom(r.choice(self.parts[field.message_type.name]))
+            else:
+                content[at] = self.scalar(field, content[at])
+
+    def change(self, model) -> None:
+        r = self.random
+        message = r.choice(list(self.messages(model)))
+        # Mostly fields that are there; now and then any.
+        present = [f for f, _ in message.ListFields()]
+        fields = present if present and r.random() < 0.85 else message.DESCRIPTOR.fields
+        field = r.choice(fields)
+        if field.name in ("doc_string", "metadata_props", "training_info", "quantization_annotation"):
+            return
+        content = getattr(message, field.name)
+        if field.is_repeated:
+            self.change_list(message, field, content)
+        elif field.cpp_type == Field.CPPTYPE_MESSAGE:
+            if r.random() < 0.3:
+                message.ClearField(field.name)
+            elif parts := self.parts.get(field.message_type.name):
+                content.CopyFrom(r.choice(parts))
+        elif r.random() < 0.1:
+            message.ClearField(field.name)
+        else:
+            setattr(message, field.name, self.scalar(field, content))
+
+    def model(self) -> bytes:
+        while True:
+            out = onnx.ModelProto()
+            out.CopyFrom(self.random.choice(self.models))
+            for _ in range(self.random.choice([1, 1, 1, 2, 3, 5])):
+                self.change(out)
+            data = out.SerializeToString()
+            if len(data) < 1 << 16:
+                return data
+
+
+def main() -> None:
+    out, count, seed = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+    out.mkdir(parents=True, exist_ok=True)
+    mutator = Mutator(seed, [onnx.load(p) for p in sys.argv[4:]])
+    for i in range(count):
+        (out / f"{i:06}.onnx").write_bytes(mutator.model())
+
+
+if __name__ == "__main__":
+    main()
