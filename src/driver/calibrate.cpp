@@ -79,17 +79,16 @@ class RuleWriter {
     return numbers(observer);
   }
 
-  /// Operands with values to quantize: f32, and neither weights nor a bias.
+  /// Operands with values to quantize: f32, neither weights nor a bias, nor parameters of what
+  /// computes in float.
   static std::vector<size_t> activations(Node& n) {
     std::vector<size_t> out;
     const auto* form = capability<Quantizable>(&n);
     for (size_t i = 0; i < n.input_count(); ++i) {
       const Value* v = n.input(i);
       if (!v || v->dtype() != DType::f32) continue;
-      const int at = static_cast<int>(i);
-      if (form &&
-          (at == form->bias_operand() || (at == form->weight_operand() && v->is_constant())))
-        continue;
+      if (form && (form->is_float_operand(i) || (form->is_weight(i) && v->is_constant()))) continue;
+      if (!form && v->is_constant() && !runs_on_codes(n)) continue;
       out.push_back(i);
     }
     return out;
@@ -107,6 +106,7 @@ class RuleWriter {
     const ScaleOffset result = numbers(watched_.observer(n.output()));
     RuleSpec spec;
     spec.pattern = pattern_for(n.loc().names);
+    if (shares_name(n)) spec.op = n.op();
     spec.scale = {result.scale};
     if (result.offset != 0) spec.offset = {result.offset};
     QC_TRY(state_inputs(n, operands, result, spec));
@@ -114,6 +114,18 @@ class RuleWriter {
     for (size_t i = 0; i < n.output_count(); ++i) formats_[n.output(i)] = result;
     entries_.push_back({name, std::string(n.op()), std::move(spec)});
     return Ok{};
+  }
+
+  /// Whether a node of another op has one of its names: one node of a model may become several.
+  bool shares_name(const Node& n) const {
+    for (const Node* other = graph_.first(); other; other = other->next()) {
+      if (other->op() == n.op()) continue;
+      for (const std::string& name : n.loc().names) {
+        const auto& names = other->loc().names;
+        if (std::find(names.begin(), names.end(), name) != names.end()) return true;
+      }
+    }
+    return false;
   }
 
   /// Ops on codes need no rule where all operands have one format, or none has.

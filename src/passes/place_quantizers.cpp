@@ -57,7 +57,9 @@ class Placer {
   }
   /// form_quantized will let such a node run on codes, so its readers find them.
   void note_moved(Node& node) {
-    if (!runs_on_codes(node) || node.output()->dtype() != DType::f32) return;
+    // What may also compute in float does not take codes in all its modes.
+    if (!runs_on_codes(node) || node.info().has(kQuantizedInFloat)) return;
+    if (node.output()->dtype() != DType::f32) return;
     std::optional<QType> format;
     for (Value* v : node.inputs()) {
       if (!v || v->dtype() != DType::f32) continue;
