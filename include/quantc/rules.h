@@ -23,7 +23,7 @@ struct RuleSpec {
   std::vector<int64_t> offset;  // one number
   std::optional<int64_t> qmin, qmax;
 
-  // Operands: one number for all of them or one for each.
+  // Operands: one number for all that are not constants, or one for each.
   std::string input_dtype;
   std::vector<double> input_scale;
   std::vector<int64_t> input_offset;

@@ -97,7 +97,7 @@ class RuleWriter {
   Result<Ok> visit(Node& n) {
     if (n.output_count() == 0 || n.output()->dtype() != DType::f32) return Ok{};
     const std::vector<size_t> operands = activations(n);
-    if (moves_elements(n) && passes_on(n, operands)) return Ok{};
+    if (runs_on_codes(n) && passes_on(n, operands)) return Ok{};
     const std::string name = n.loc().names.empty() ? std::string() : n.loc().names[0];
     if (operands.empty() || name.empty() || !has_quantized_form(n)) {
       if (!operands.empty()) entries_.push_back({name, std::string(n.op()), std::nullopt});
@@ -151,16 +151,21 @@ class RuleWriter {
   /// Writes scales of operands that no rule gives codes; all of them where one is missing.
   Result<Ok> state_inputs(const Node& n, const std::vector<size_t>& operands,
                           const ScaleOffset& result, RuleSpec& spec) const {
-    const bool joins = moves_elements(n);  // a concatenation: one format for all
+    const bool joins = runs_on_codes(n);  // a concatenation: one format for all
     bool missing = joins;
-    for (size_t i : operands) missing = missing || formats_.count(n.input(i)) == 0;
+    for (size_t i : operands) {
+      missing = missing || (!n.input(i)->is_constant() && formats_.count(n.input(i)) == 0);
+    }
     if (!missing) return Ok{};
-    const size_t count = operands.size() == 1 ? 1 : operands.back() + 1;
+    const bool one = std::count_if(operands.begin(), operands.end(),
+                                   [&](size_t i) { return !n.input(i)->is_constant(); }) == 1;
+    const size_t count = one && !joins ? 1 : operands.back() + 1;
     spec.input_scale.assign(count, static_cast<double>(result.scale));
     spec.input_offset.assign(count, result.offset);
     for (size_t k = 0; k < operands.size() && !joins; ++k) {
+      if (one && n.input(operands[k])->is_constant()) continue;
       QC_ASSIGN(const ScaleOffset s, operand_numbers(n.input(operands[k])));
-      const size_t at = count == 1 ? 0 : operands[k];
+      const size_t at = one ? 0 : operands[k];
       spec.input_scale[at] = static_cast<double>(s.scale);
       spec.input_offset[at] = s.offset;
     }

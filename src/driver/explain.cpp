@@ -118,7 +118,8 @@ class Explainer {
     if (auto it = context_.refusals.find(first_name(n)); it != context_.refusals.end()) {
       return it->second;
     }
-    if (note->scheme.kind == QScheme::Kind::weight_only) return "only its weights are codes";
+    if (note->scheme.kind == QScheme::Kind::weight_only) return "its rule is for weights alone";
+    if (note->scheme.kind == QScheme::Kind::dynamic) return "its rule is for nodes with weights";
     return fmt::format("{} has no integer form here", n.op());
   }
 

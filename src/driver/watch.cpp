@@ -4,12 +4,9 @@
 
 #include "driver/native.h"
 #include "interp/interpreter.h"
+#include "passes/form_quantized.h"
 
 namespace qc {
-
-bool moves_elements(const Node& n) {
-  return n.info().has(kOnCodes) || n.info().has(kMovesElements) || n.info().has(kReshapes);
-}
 
 void ChannelMeans::see(const Tensor& t) {
   const Ints& shape = t.shape();
@@ -25,7 +22,7 @@ void ChannelMeans::see(const Tensor& t) {
 }
 
 const Value* Watched::origin(const Value* value) {
-  while (value->def() && moves_elements(*value->def())) {
+  while (value->def() && runs_on_codes(*value->def())) {
     const Value* only = nullptr;
     int floats = 0;
     for (const Value* v : value->def()->inputs()) {

@@ -45,7 +45,4 @@ class Watched {
   std::map<const Value*, ChannelMeans> means_;
 };
 
-/// Whether the node only moves or orders elements of its operands.
-bool moves_elements(const Node& node);
-
 }  // namespace qc

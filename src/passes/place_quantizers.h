@@ -10,7 +10,8 @@
 //   %5 = quantize(%4) {to = i8 q(..., scale=0.05)}
 //   %6 = dequantize(%5)
 //
-// An operand that is decoded already keeps its format, unless the rule states another.
+// An operand that is decoded already, also behind ops that run on codes as they are, keeps its
+// format, unless the rule states another.
 #pragma once
 
 #include "passes/pipeline.h"

@@ -216,6 +216,10 @@ Result<std::vector<std::optional<QType>>> inputs_of(const RuleSpec& s, const Nod
                  node.input_count());
   }
   for (size_t i = 0; i < (count == 1 ? node.input_count() : count); ++i) {
+    if (count == 1 && node.input(i) && node.input(i)->is_constant()) {
+      out.push_back(std::nullopt);
+      continue;
+    }
     const auto at = [i](const auto& list) { return list[list.size() == 1 ? 0 : i]; };
     const int64_t offset = s.input_offset.empty() ? 0 : at(s.input_offset);
     const bool same = input_type(s) == activation_type(s);
