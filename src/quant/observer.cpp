@@ -44,7 +44,8 @@ void Observer::see(std::span<const float> values) {
   widen(std::max(std::abs(lo_), std::abs(hi_)));
   const float per_bin = static_cast<float>(kBins / 2) / bound_;
   for (const float v : values) {
-    if (!std::isfinite(v)) continue;
+    zeros_ += v == 0;
+    if (v == 0 || !std::isfinite(v)) continue;
     const int bin = static_cast<int>(std::floor(v * per_bin)) + kBins / 2;
     ++bins_[static_cast<size_t>(std::clamp(bin, 0, kBins - 1))];
   }
@@ -71,6 +72,7 @@ void Observer::merge(const Observer& other) {
   lo_ = seen_ ? std::min(lo_, other.lo_) : other.lo_;
   hi_ = seen_ ? std::max(hi_, other.hi_) : other.hi_;
   seen_ += other.seen_;
+  zeros_ += other.zeros_;
   if (!histogram_ || other.bins_.empty()) return;
   Observer twin = other;
   const float largest = std::max(bound_, other.bound_);
@@ -89,16 +91,16 @@ double Observer::center(int bin) const {
 }
 
 ValueRange Observer::kept(double percent) const {
-  int64_t total = 0;
+  int64_t total = zeros_;
   for (int64_t c : bins_) total += c;
   const double tail = static_cast<double>(total) * (100 - percent) / 200;
   int lo = 0, hi = kBins - 1;
   for (double sum = 0; lo < hi; ++lo) {
-    sum += static_cast<double>(bins_[static_cast<size_t>(lo)]);
+    sum += static_cast<double>(bins_[static_cast<size_t>(lo)] + (lo == kBins / 2 ? zeros_ : 0));
     if (sum > tail) break;
   }
   for (double sum = 0; hi > lo; --hi) {
-    sum += static_cast<double>(bins_[static_cast<size_t>(hi)]);
+    sum += static_cast<double>(bins_[static_cast<size_t>(hi)] + (hi == kBins / 2 ? zeros_ : 0));
     if (sum > tail) break;
   }
   const double half = static_cast<double>(bound_) / kBins;

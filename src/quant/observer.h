@@ -47,6 +47,7 @@ class Observer {
 
   bool histogram_;
   int64_t seen_ = 0;
+  int64_t zeros_ = 0;  // not in the bins: zero has a code in every range
   float lo_ = 0, hi_ = 0;
   float bound_ = 0;  // bins cover [-bound, bound); a power of two
   std::vector<int64_t> bins_;
