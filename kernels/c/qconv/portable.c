@@ -20,8 +20,9 @@ QK_INLINE void qk_qconv_inside(const qk_qconv_params* p, int axis, int32_t* low,
   QK_INLINE void qk_qconv_rows_##suffix(const qk_qconv_params* p, const X* x, const W* w,          \
                                         const S* bias, const void* multipliers,                    \
                                         const float* float_bias, const int32_t* w_zeros,           \
-                                        const float* x_scale, const int32_t* x_zero, void* y) {    \
-    const qk_q_output o = QK_Q_OUTPUT(p, multipliers, float_bias, x_scale != 0);                   \
+                                        const float* x_scale, const int32_t* x_zero,               \
+                                        const void* residual, void* y) {    \
+    const qk_q_output o = QK_Q_OUTPUT(p, multipliers, float_bias, x_scale != 0, residual);                   \
     const float scale = x_scale ? *x_scale : 1.0f;                                                 \
     const S zero = x_zero ? *x_zero : p->x_zero;                                                   \
     const int32_t icg = p->ic / p->groups, ocg = p->oc / p->groups;                                \
@@ -152,13 +153,13 @@ QK_INLINE void qk_qconv_run(const qk_qconv_params* p, qk_qtile* t, qk_qconv_rect
 QK_INLINE void qk_qconv_last(const qk_qconv_params* p, const void* x, const int8_t* w,
                              const int32_t* bias, const void* multipliers, const float* float_bias,
                              const int32_t* w_zeros, const float* x_scale, const int32_t* x_zero,
-                             void* y) {
+                             const void* residual, void* y) {
   const int32_t icg = p->ic / p->groups, ocg = p->oc / p->groups;
   const int32_t size = p->x_type <= QK_U8 ? 1 : 2;
   const int32_t line_run = p->groups == 1 && p->dilation[2] == 1;
   const ptrdiff_t x_plane = (ptrdiff_t)p->in[1] * p->in[2] * p->ic * size;
   const ptrdiff_t y_plane = (ptrdiff_t)p->out[1] * p->out[2] * p->oc;
-  const qk_q_output out = QK_Q_OUTPUT(p, multipliers, float_bias, x_scale != 0);
+  const qk_q_output out = QK_Q_OUTPUT(p, multipliers, float_bias, x_scale != 0, residual);
   int32_t top, bottom, left, right;
   qk_qtile t;
   t.w_tap[2] = (ptrdiff_t)((icg + 1) / 2) * 32;
@@ -213,89 +214,162 @@ QK_INLINE void qk_qconv_last(const qk_qconv_params* p, const void* x, const int8
 
 /* ---- channels-last, one channel per group ---- */
 
-/* Sums of n <= 16 channels of one output: taps [first, last) of each axis, x at tap 0. */
-#define QK_DEFINE_QCONV_DEPTH(name, T)                                                          \
-  QK_INLINE void qk_qconv_depth_##name(const qk_qconv_params* p, const int32_t* first,          \
-                                       const int32_t* last, const T* x, ptrdiff_t from,         \
-                                       int32_t zero, const int8_t* w, const int32_t* w_zeros,   \
-                                       int32_t n, uint32_t* acc) {                              \
-    const ptrdiff_t c = p->oc;                                                                  \
-    for (int32_t a = first[0]; a < last[0]; ++a) {                                              \
-      for (int32_t b = first[1]; b < last[1]; ++b) {                                            \
-        for (int32_t k = first[2]; k < last[2]; ++k) {                                          \
-          const ptrdiff_t line = (ptrdiff_t)a * p->dilation[0] * p->in[1] + b * p->dilation[1]; \
-          const T* xk = x + (from + (line * p->in[2] + k * p->dilation[2]) * c);                \
-          const int8_t* wk = w + (((ptrdiff_t)a * p->k[1] + b) * p->k[2] + k) * c;              \
-          if (w_zeros) {                                                                        \
-            for (int32_t j = 0; j < n; ++j) {                                                   \
-              acc[j] += (uint32_t)(xk[j] - zero) * (uint32_t)(wk[j] - w_zeros[j]);              \
-            }                                                                                   \
-          } else if (n == 16) {                                                                 \
-            for (int j = 0; j < 16; ++j) acc[j] += (uint32_t)((int16_t)(xk[j] - zero) * wk[j]); \
-          } else {                                                                              \
-            for (int32_t j = 0; j < n; ++j) {                                                   \
-              acc[j] += (uint32_t)((int16_t)(xk[j] - zero) * wk[j]);                            \
-            }                                                                                   \
-          }                                                                                     \
-        }                                                                                       \
-      }                                                                                         \
-    }                                                                                           \
+/* Of one output: taps [first, last) of each axis, and where the input of tap 0 of channel 0 is. */
+typedef struct qk_qconv_place {
+  int32_t first[3], last[3];
+  ptrdiff_t from; /* may lie before x; the taps inside do not */
+} qk_qconv_place;
+
+#define QK_QCONV_FOR_EACH_TAP(p, at)                              \
+  for (int32_t a = (at)->first[0]; a < (at)->last[0]; ++a)        \
+    for (int32_t b = (at)->first[1]; b < (at)->last[1]; ++b)      \
+      for (int32_t k = (at)->first[2]; k < (at)->last[2]; ++k)
+
+/* Where tap (a, b, k) lies: from the first tap in the input, and in the weights. */
+QK_INLINE ptrdiff_t qk_qconv_tap_x(const qk_qconv_params* p, int32_t a, int32_t b, int32_t k) {
+  const ptrdiff_t line = (ptrdiff_t)a * p->dilation[0] * p->in[1] + b * p->dilation[1];
+  return (line * p->in[2] + k * p->dilation[2]) * p->oc;
+}
+QK_INLINE ptrdiff_t qk_qconv_tap_w(const qk_qconv_params* p, int32_t a, int32_t b, int32_t k) {
+  return (((ptrdiff_t)a * p->k[1] + b) * p->k[2] + k) * p->oc;
+}
+
+/* M neighbouring outputs of one line, 16 channels from `channel` on, x of 8 bits. */
+#define QK_DEFINE_QCONV_DEPTH(M)                                                                  \
+  QK_INLINE void qk_qconv_depth_##M(const qk_qconv_params* p, const qk_qconv_place* at,           \
+                                    int32_t channel, const uint8_t* x, int32_t zero,              \
+                                    const int8_t* w, const int32_t* bias, const qk_q_output* o,   \
+                                    float scale, void* y, ptrdiff_t to) {                         \
+    const ptrdiff_t step = (ptrdiff_t)p->stride[2] * p->oc;                                       \
+    int32_t sums[16];                                                                             \
+    qk_sums acc[M];                                                                               \
+    for (int j = 0; j < 16; ++j) sums[j] = bias ? bias[channel + j] : 0;                          \
+    QK_UNROLL for (int m = 0; m < M; ++m) acc[m] = qk_sums_load(sums);                            \
+    QK_QCONV_FOR_EACH_TAP(p, at) {                                                                \
+      const uint8_t* xk = x + (at->from + qk_qconv_tap_x(p, a, b, k) + channel);                  \
+      const qk_pairs wv = qk_pairs_load_each(w + qk_qconv_tap_w(p, a, b, k) + channel);           \
+      QK_UNROLL for (int m = 0; m < M; ++m) {                                                     \
+        acc[m] = qk_sums_each(acc[m], wv, xk + m * step, p->x_type == QK_I8, zero);               \
+      }                                                                                           \
+    }                                                                                             \
+    QK_UNROLL for (int m = 0; m < M; ++m) {                                                       \
+      qk_sums_store(sums, acc[m]);                                                                \
+      qk_q_put16(o, sums, channel, 16, scale, y, to + m * (ptrdiff_t)p->oc + channel);            \
+    }                                                                                             \
   }
-QK_DEFINE_QCONV_DEPTH(i8, int8_t)
-QK_DEFINE_QCONV_DEPTH(u8, uint8_t)
-QK_DEFINE_QCONV_DEPTH(i16, int16_t)
-QK_DEFINE_QCONV_DEPTH(u16, uint16_t)
+QK_DEFINE_QCONV_DEPTH(1)
+QK_DEFINE_QCONV_DEPTH(4)
+
+/* One output of one channel, any type, weights with zero points. */
+QK_INLINE void qk_qconv_depth_any(const qk_qconv_params* p, const qk_qconv_place* at,
+                                  int32_t channel, const void* x, int32_t zero, const int8_t* w,
+                                  int32_t w_zero, int32_t bias, const qk_q_output* o, float scale,
+                                  void* y, ptrdiff_t to) {
+  uint32_t sum = (uint32_t)bias;
+  QK_QCONV_FOR_EACH_TAP(p, at) {
+    const ptrdiff_t from = at->from + qk_qconv_tap_x(p, a, b, k) + channel;
+    const int32_t wv = w[qk_qconv_tap_w(p, a, b, k) + channel] - w_zero;
+    sum += (uint32_t)(qk_load_code(x, p->x_type, from) - zero) * (uint32_t)wv;
+  }
+  qk_q_put(o, (int32_t)sum, channel, scale, y, to + channel);
+}
 
 QK_INLINE void qk_qconv_depth(const qk_qconv_params* p, const void* x, const int8_t* w,
                               const int32_t* bias, const void* multipliers, const float* float_bias,
                               const int32_t* w_zeros, const float* x_scale, const int32_t* x_zero,
-                              void* y) {
-  const qk_q_output o = QK_Q_OUTPUT(p, multipliers, float_bias, x_scale != 0);
+                              const void* residual, void* y) {
+  const qk_q_output o = QK_Q_OUTPUT(p, multipliers, float_bias, x_scale != 0, residual);
   const float scale = x_scale ? *x_scale : 1.0f;
   const int32_t zero = x_zero ? *x_zero : p->x_zero;
+  const int32_t blocks = p->x_type <= QK_U8 && !w_zeros ? p->oc / 16 * 16 : 0;
+  int32_t left, right;
+  qk_qconv_inside(p, 2, &left, &right);
   for (int32_t n = 0; n < p->n; ++n) {
     for (int32_t od = 0; od < p->out[0]; ++od) {
       for (int32_t oh = 0; oh < p->out[1]; ++oh) {
-        int32_t first[3], last[3];
-        qk_qconv_taps(p, 0, od, &first[0], &last[0]);
-        qk_qconv_taps(p, 1, oh, &first[1], &last[1]);
-        for (int32_t ow = 0; ow < p->out[2]; ++ow) {
+        qk_qconv_place at;
+        qk_qconv_taps(p, 0, od, &at.first[0], &at.last[0]);
+        qk_qconv_taps(p, 1, oh, &at.first[1], &at.last[1]);
+        for (int32_t ow = 0; ow < p->out[2];) {
+          const int32_t many = ow >= left && ow + 4 <= right ? 4 : 1;
           const ptrdiff_t id = od * p->stride[0] - p->pad[0], ih = oh * p->stride[1] - p->pad[1];
           const ptrdiff_t iw = ow * p->stride[2] - p->pad[2];
-          const ptrdiff_t from = (((n * (ptrdiff_t)p->in[0] + id) * p->in[1] + ih) * p->in[2] + iw);
-          const ptrdiff_t at =
+          const ptrdiff_t to =
               (((n * (ptrdiff_t)p->out[0] + od) * p->out[1] + oh) * p->out[2] + ow) * p->oc;
-          qk_qconv_taps(p, 2, ow, &first[2], &last[2]);
-          for (int32_t c = 0; c < p->oc; c += 16) {
-            const int32_t lanes = p->oc - c < 16 ? p->oc - c : 16;
-            const ptrdiff_t xc = from * p->oc + c; /* may lie before x; its taps inside do not */
-            const int32_t* zeros = w_zeros ? w_zeros + c : 0;
-            uint32_t acc[16];
-            int32_t sums[16];
-            for (int j = 0; j < 16; ++j) acc[j] = bias && j < lanes ? (uint32_t)bias[c + j] : 0;
-            switch (p->x_type) {
-              case QK_I8:
-                qk_qconv_depth_i8(p, first, last, (const int8_t*)x, xc, zero, w + c, zeros, lanes,
-                                  acc);
-                break;
-              case QK_U8:
-                qk_qconv_depth_u8(p, first, last, (const uint8_t*)x, xc, zero, w + c, zeros, lanes,
-                                  acc);
-                break;
-              case QK_I16:
-                qk_qconv_depth_i16(p, first, last, (const int16_t*)x, xc, zero, w + c, zeros, lanes,
-                                   acc);
-                break;
-              default:
-                qk_qconv_depth_u16(p, first, last, (const uint16_t*)x, xc, zero, w + c, zeros,
-                                   lanes, acc);
-                break;
+          at.from = (((n * (ptrdiff_t)p->in[0] + id) * p->in[1] + ih) * p->in[2] + iw) * p->oc;
+          qk_qconv_taps(p, 2, ow, &at.first[2], &at.last[2]);
+          for (int32_t c = 0; c < blocks; c += 16) {
+            if (many == 4) {
+              qk_qconv_depth_4(p, &at, c, (const uint8_t*)x, zero, w, bias, &o, scale, y, to);
+            } else {
+              qk_qconv_depth_1(p, &at, c, (const uint8_t*)x, zero, w, bias, &o, scale, y, to);
             }
-            for (int j = 0; j < 16; ++j) sums[j] = (int32_t)acc[j];
-            qk_q_put16(&o, sums, c, lanes, scale, y, at + c);
           }
+          for (int32_t m = 0; m < many; ++m) {
+            for (int32_t c = blocks; c < p->oc; ++c) {
+              qk_qconv_depth_any(p, &at, c, x, zero, w, w_zeros ? w_zeros[c] : 0,
+                                 bias ? bias[c] : 0, &o, scale, y, to + m * (ptrdiff_t)p->oc);
+            }
+            at.from += (ptrdiff_t)p->stride[2] * p->oc;
+          }
+          ow += many;
         }
       }
     }
   }
 }
+
+/* ---- transposed ---- */
+
+#define QK_DEFINE_QCONV_TRANSPOSE(suffix, X, W)                                                  \
+  QK_INLINE void qk_qconv_transpose_##suffix(                                                    \
+      const qk_qconv_transpose_params* p, const X* x, const W* w, const int64_t* bias,           \
+      const void* multipliers, const float* float_bias, const int32_t* w_zeros,                  \
+      const float* x_scale, const int32_t* x_zero, void* y) {                                    \
+    const qk_q_output o = QK_Q_PLAIN_OUTPUT(p, multipliers, float_bias, x_scale != 0);           \
+    const float scale = x_scale ? *x_scale : 1.0f;                                               \
+    const int64_t zero = x_zero ? *x_zero : p->x_zero;                                           \
+    const int32_t icg = p->ic / p->groups, ocg = p->oc / p->groups;                              \
+    const ptrdiff_t volume = (ptrdiff_t)p->in[0] * p->in[1] * p->in[2];                          \
+    const ptrdiff_t taps = (ptrdiff_t)p->k[0] * p->k[1] * p->k[2];                               \
+    ptrdiff_t at = 0;                                                                            \
+    for (int32_t row = 0; row < p->n * p->oc; ++row) {                                           \
+      const int32_t oc = row % p->oc, g = oc / ocg;                                              \
+      const X* xg = x + ((ptrdiff_t)(row / p->oc) * p->ic + g * icg) * volume;                   \
+      const W* wg = w + ((ptrdiff_t)g * icg * ocg + oc % ocg) * taps;                            \
+      const int64_t w_zero = w_zeros ? w_zeros[oc] : 0;                                          \
+      for (int32_t od = 0; od < p->out[0]; ++od) {                                               \
+        for (int32_t oh = 0; oh < p->out[1]; ++oh) {                                             \
+          for (int32_t ow = 0; ow < p->out[2]; ++ow) {                                           \
+            int64_t sum = bias ? bias[oc] : 0;                                                   \
+            for (int32_t kd = 0; kd < p->k[0]; ++kd) {                                           \
+              const int32_t d = od + p->pad[0] - kd * p->dilation[0], id = d / p->stride[0];     \
+              if (d < 0 || d % p->stride[0] != 0 || id >= p->in[0]) continue;                    \
+              for (int32_t kh = 0; kh < p->k[1]; ++kh) {                                         \
+                const int32_t h = oh + p->pad[1] - kh * p->dilation[1], ih = h / p->stride[1];   \
+                if (h < 0 || h % p->stride[1] != 0 || ih >= p->in[1]) continue;                  \
+                for (int32_t kw = 0; kw < p->k[2]; ++kw) {                                       \
+                  const int32_t v = ow + p->pad[2] - kw * p->dilation[2], iw = v / p->stride[2]; \
+                  const X* xk = xg + ((ptrdiff_t)id * p->in[1] + ih) * p->in[2] + iw;            \
+                  const W* wk = wg + ((ptrdiff_t)kd * p->k[1] + kh) * p->k[2] + kw;              \
+                  if (v < 0 || v % p->stride[2] != 0 || iw >= p->in[2]) continue;                \
+                  for (int32_t ic = 0; ic < icg; ++ic) {                                         \
+                    sum += (xk[ic * volume] - zero) * (wk[ic * ocg * taps] - w_zero);            \
+                  }                                                                              \
+                }                                                                                \
+              }                                                                                  \
+            }                                                                                    \
+            qk_q_put(&o, sum, oc, scale, y, at++);                                               \
+          }                                                                                      \
+        }                                                                                        \
+      }                                                                                          \
+    }                                                                                            \
+  }
+QK_DEFINE_QCONV_TRANSPOSE(i8_i8, int8_t, int8_t)
+QK_DEFINE_QCONV_TRANSPOSE(u8_i8, uint8_t, int8_t)
+QK_DEFINE_QCONV_TRANSPOSE(i16_i8, int16_t, int8_t)
+QK_DEFINE_QCONV_TRANSPOSE(u16_i8, uint16_t, int8_t)
+QK_DEFINE_QCONV_TRANSPOSE(i8_i16, int8_t, int16_t)
+QK_DEFINE_QCONV_TRANSPOSE(u8_i16, uint8_t, int16_t)
+QK_DEFINE_QCONV_TRANSPOSE(i16_i16, int16_t, int16_t)
+QK_DEFINE_QCONV_TRANSPOSE(u16_i16, uint16_t, int16_t)

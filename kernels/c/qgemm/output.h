@@ -4,10 +4,11 @@
  *   rescale f32            code(a * m[c])
  *   .. and a float bias    code(fma(bias[c], bias_factor, a) * m[c])
  *   rescale q31            the exact sum * m[c], m as mantissa and shift, rounded once
- * where code(v) limits v, rounds it half to even and adds the zero point. With floats (type
- * QK_F32): a * m[c], or a * (x_scale * m[c]) where the operand's scale is known at run time only;
- * then
+ * where code(v) limits v, rounds it half to even and adds the zero point. With floats (QK_F32):
+ *   a * m[c], or a * (x_scale * m[c]) where the operand's scale is known at run time only; then
  *   + bias[c], a rounding of its own.
+ * Where there is a residual, the code (it keeps its rounding) and the residual's are then added as
+ * kernels/c/qbinary does: `kind` says how, `first` whether the product is the first operand.
  */
 #ifndef QK_Q_OUTPUT_H
 #define QK_Q_OUTPUT_H
@@ -16,7 +17,7 @@
 
 #include "kernels/c/codes.h"
 #include "kernels/c/inline.h"
-#include "kernels/numerics/quant.h"
+#include "kernels/numerics/quant_combine.h"
 #include "kernels/numerics/quant_q31.h"
 
 #if defined(__GNUC__)
@@ -25,18 +26,70 @@
 #define QK_Q_SHARED static
 #endif
 
+/* Kinds of sums: those of qk_qadd, qk_qadd_ort, qk_qadd_f32. */
+enum { QK_R_EXACT, QK_R_ORT, QK_R_F32 };
+
+typedef struct qk_q_residual {
+  int32_t kind, first, type; /* type of the residual's codes */
+  int32_t za, zb, y_type, zero, lo, hi, lowest;
+  float ra, rb, shift, divisor;
+  int32_t reciprocal;
+} qk_q_residual;
+
 typedef struct qk_q_output {
   int32_t type, zero, lo, hi; /* types as in kernels/c/codes.h */
   int32_t q31;                /* multipliers are pairs of mantissa and shift */
   const void* multipliers;    /* one per channel */
   const float* bias;          /* one per channel, may be null */
   float bias_factor;
-  int32_t dynamic; /* multipliers are times x_scale */
+  int32_t dynamic;      /* multipliers are times x_scale */
+  const void* residual; /* lies like the result, may be null */
+  qk_q_residual r;
 } qk_q_output;
 
 /* From the members that the parameter structs of all these kernels have. */
-#define QK_Q_OUTPUT(p, m, b, has_scale) \
-  { (p)->y_type, (p)->y_zero, (p)->lo, (p)->hi, (p)->q31, (m), (b), (p)->bias_factor, (has_scale) }
+#define QK_Q_OUTPUT(p, m, b, has_scale, res)                                              \
+  {                                                                                       \
+    (p)->y_type, (p)->y_zero, (p)->lo, (p)->hi, (p)->q31, (m), (b), (p)->bias_factor,     \
+        (has_scale), (res), {                                                             \
+      (p)->r_kind, (p)->r_first, (p)->r_type, (p)->r_za, (p)->r_zb, (p)->r_y_type,        \
+          (p)->r_zero, (p)->r_lo, (p)->r_hi, (p)->r_lowest, (p)->r_ra, (p)->r_rb,         \
+          (p)->r_shift, (p)->r_divisor, (p)->r_reciprocal                                 \
+    }                                                                                     \
+  }
+
+/* For kernels that take no residual. */
+#define QK_Q_PLAIN_OUTPUT(p, m, b, has_scale)                                                    \
+  {                                                                                              \
+    (p)->y_type, (p)->y_zero, (p)->lo, (p)->hi, (p)->q31, (m), (b), (p)->bias_factor,            \
+        (has_scale), 0, {                                                                        \
+      0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                                \
+    }                                                                                            \
+  }
+
+/* The code of the sum of a code and the residual's. */
+QK_INLINE int32_t qk_q_add(const qk_q_residual* r, int32_t code, int32_t other) {
+  const int32_t a = r->first ? code : other, b = r->first ? other : code;
+  switch (r->kind) {
+    case QK_R_EXACT:
+      return qn_add_codes(a, b, r->za, r->zb, r->ra, r->rb, r->zero, r->lo, r->hi);
+    case QK_R_ORT:
+      return qn_add_codes_ort(a, b, r->ra, r->rb, r->shift, r->lowest, r->lo, r->hi);
+    default:
+      return qn_encode(qn_dequantize(a, r->ra, r->za) + qn_dequantize(b, r->rb, r->zb), r->divisor,
+                       r->reciprocal, r->zero, r->lo, r->hi);
+  }
+}
+
+/* A code of the product to its place, through the residual where there is one. */
+QK_INLINE void qk_q_end(const qk_q_output* o, int32_t code, void* y, ptrdiff_t at) {
+  if (o->residual) {
+    code = qk_q_add(&o->r, code, qk_load_code(o->residual, o->r.type, at));
+    qk_store_code(y, o->r.y_type, at, code);
+  } else {
+    qk_store_code(y, o->type, at, code);
+  }
+}
 
 /* The result of one sum. */
 QK_INLINE void qk_q_put(const qk_q_output* o, int64_t sum, int32_t channel, float x_scale, void* y,
@@ -44,7 +97,7 @@ QK_INLINE void qk_q_put(const qk_q_output* o, int64_t sum, int32_t channel, floa
   float v = (float)sum;
   if (o->q31) {
     const int32_t* m = (const int32_t*)o->multipliers + 2 * (ptrdiff_t)channel;
-    qk_store_code(y, o->type, at, qn_rescale_q31(sum, m[0], m[1], o->zero, o->lo, o->hi));
+    qk_q_end(o, qn_rescale_q31(sum, m[0], m[1], o->zero, o->lo, o->hi), y, at);
     return;
   }
   if (o->bias && o->type != QK_F32) v = qn_fmaf(o->bias[channel], o->bias_factor, v);
@@ -53,7 +106,7 @@ QK_INLINE void qk_q_put(const qk_q_output* o, int64_t sum, int32_t channel, floa
     v = qn_mulf(v, o->dynamic ? qn_mulf(x_scale, m) : m);
   }
   if (o->type != QK_F32) {
-    qk_store_code(y, o->type, at, qn_code(v, o->zero, o->lo, o->hi));
+    qk_q_end(o, qn_code(v, o->zero, o->lo, o->hi), y, at);
     return;
   }
   ((float*)y)[at] = o->bias ? v + o->bias[channel] : v;
@@ -62,45 +115,45 @@ QK_INLINE void qk_q_put(const qk_q_output* o, int64_t sum, int32_t channel, floa
 /* The results of sums of n <= 16 neighbouring channels; `sums` has 16 elements. */
 QK_Q_SHARED void qk_q_put16(const qk_q_output* o, const int32_t* sums, int32_t channel, int32_t n,
                             float x_scale, void* y, ptrdiff_t at) {
-  float v[16], m[16];
-  int32_t code[16];
-  if (o->q31) {
+  const int32_t y_type = o->residual ? o->r.y_type : o->type;
+  int32_t code[16], other[16];
+  if (n < 16 || o->q31 || o->bias || o->type == QK_F32) {
     for (int32_t j = 0; j < n; ++j) qk_q_put(o, sums[j], channel + j, x_scale, y, at + j);
     return;
   }
   {
-    const float* from = (const float*)o->multipliers + channel;
-    for (int j = 0; j < 16; ++j) m[j] = 0.0f;
-    if (n == 16) {
-      for (int j = 0; j < 16; ++j) m[j] = from[j];
+    const float* m = (const float*)o->multipliers + channel;
+    const int32_t zero = o->zero, lo = o->lo, hi = o->hi;
+    for (int j = 0; j < 16; ++j) code[j] = qn_code((float)sums[j] * m[j], zero, lo, hi);
+  }
+  if (o->residual) {
+    const qk_q_residual r = o->r;
+    if (r.type == QK_I8) {
+      for (int j = 0; j < 16; ++j) other[j] = ((const int8_t*)o->residual)[at + j];
+    } else if (r.type == QK_U8) {
+      for (int j = 0; j < 16; ++j) other[j] = ((const uint8_t*)o->residual)[at + j];
     } else {
-      for (int32_t j = 0; j < n; ++j) m[j] = from[j];
+      for (int j = 0; j < 16; ++j) other[j] = qk_load_code(o->residual, r.type, at + j);
+    }
+    if (r.kind == QK_R_EXACT && r.first) {
+      for (int j = 0; j < 16; ++j) {
+        code[j] = qn_add_codes(code[j], other[j], r.za, r.zb, r.ra, r.rb, r.zero, r.lo, r.hi);
+      }
+    } else if (r.kind == QK_R_EXACT) {
+      for (int j = 0; j < 16; ++j) {
+        code[j] = qn_add_codes(other[j], code[j], r.za, r.zb, r.ra, r.rb, r.zero, r.lo, r.hi);
+      }
+    } else {
+      for (int j = 0; j < 16; ++j) code[j] = qk_q_add(&r, code[j], other[j]);
     }
   }
-  for (int j = 0; j < 16; ++j) v[j] = (float)sums[j];
-  if (o->bias && o->type != QK_F32) {
-    for (int32_t j = 0; j < n; ++j) v[j] = qn_fmaf(o->bias[channel + j], o->bias_factor, v[j]);
-  }
-  if (o->dynamic) {
-    for (int j = 0; j < 16; ++j) m[j] = qn_mulf(x_scale, m[j]);
-  }
-  for (int j = 0; j < 16; ++j) v[j] = qn_mulf(v[j], m[j]);
-  if (o->type == QK_F32) {
-    float* to = (float*)y + at;
-    if (o->bias) {
-      for (int32_t j = 0; j < n; ++j) to[j] = v[j] + o->bias[channel + j];
-    } else {
-      for (int32_t j = 0; j < n; ++j) to[j] = v[j];
-    }
-    return;
-  }
-  for (int j = 0; j < 16; ++j) code[j] = qn_code(v[j], o->zero, o->lo, o->hi);
-  if (n == 16 && o->type <= QK_U8) { /* the low byte, whatever the sign */
+  if (y_type <= QK_U8) { /* the low byte, whatever the sign */
     uint8_t* to = (uint8_t*)y + at;
     for (int j = 0; j < 16; ++j) to[j] = (uint8_t)code[j];
-    return;
+  } else {
+    uint16_t* to = (uint16_t*)y + at;
+    for (int j = 0; j < 16; ++j) to[j] = (uint16_t)code[j];
   }
-  for (int32_t j = 0; j < n; ++j) qk_store_code(y, o->type, at + j, code[j]);
 }
 
 #endif

@@ -5,8 +5,8 @@
 QK_INLINE void qk_qgemm(const qk_qgemm_params* p, const void* x, const int8_t* w,
                         const int32_t* bias, const void* multipliers, const float* float_bias,
                         const int32_t* w_zeros, const float* x_scales, const int32_t* x_zeros,
-                        void* y) {
-  const qk_q_output out = QK_Q_OUTPUT(p, multipliers, float_bias, x_scales != 0);
+                        const void* residual, void* y) {
+  const qk_q_output out = QK_Q_OUTPUT(p, multipliers, float_bias, x_scales != 0, residual);
   qk_qtile t;
   for (int i = 0; i < 3; ++i) {
     t.taps[i] = p->k > 0 ? 1 : 0;
@@ -66,8 +66,9 @@ QK_INLINE void qk_qgemm_pack(const qk_qgemm_pack_params* p, const uint8_t* w, ui
   QK_INLINE void qk_qmatmul_##suffix(const qk_qmatmul_params* p, const X* a, const W* b,       \
                                      const int64_t* bias, const void* multipliers,             \
                                      const float* float_bias, const int32_t* w_zeros,          \
-                                     const float* x_scales, const int32_t* x_zeros, void* y) { \
-    const qk_q_output o = QK_Q_OUTPUT(p, multipliers, float_bias, x_scales != 0);              \
+                                     const float* x_scales, const int32_t* x_zeros,              \
+                                     const void* residual, void* y) { \
+    const qk_q_output o = QK_Q_OUTPUT(p, multipliers, float_bias, x_scales != 0, residual);              \
     ptrdiff_t row = 0;                                                                         \
     for (int32_t i = 0; i < p->batch[0]; ++i) {                                                \
       for (int32_t j = 0; j < p->batch[1]; ++j) {                                              \
@@ -103,3 +104,78 @@ QK_DEFINE_QMATMUL_OF(i8, int8_t)
 QK_DEFINE_QMATMUL_OF(u8, uint8_t)
 QK_DEFINE_QMATMUL_OF(i16, int16_t)
 QK_DEFINE_QMATMUL_OF(u16, uint16_t)
+
+/* ---- weights of codes, everything else floats ---- */
+
+/* Inputs whose weights are decoded at a time. */
+#define QK_W_CHUNK 8
+
+/* n <= QK_W_CHUNK rows of 16 weights, from k on, to floats. */
+QK_INLINE void qk_wgemm_decode(const qk_wgemm_params* p, const uint8_t* w, const float* scales,
+                               const int32_t* zeros, int32_t k, int32_t n, float* to) {
+  for (int32_t i = 0; i < n; ++i, to += 16) {
+    const float* s = scales + (ptrdiff_t)((k + i) / p->group) * 16;
+    int32_t code[16];
+    if (p->nibbles) {
+      const uint8_t* from = w + (ptrdiff_t)(k + i) * 8;
+      for (int j = 0; j < 8; ++j) code[j] = from[j] & 15;
+      for (int j = 0; j < 8; ++j) code[8 + j] = from[j] >> 4;
+    } else {
+      const int8_t* from = (const int8_t*)w + (ptrdiff_t)(k + i) * 16;
+      for (int j = 0; j < 16; ++j) code[j] = from[j];
+    }
+    if (zeros) {
+      const int32_t* z = zeros + (ptrdiff_t)((k + i) / p->group) * 16;
+      for (int j = 0; j < 16; ++j) code[j] -= z[j];
+    } else {
+      for (int j = 0; j < 16; ++j) code[j] -= p->zero;
+    }
+    /* Only fused multiply-adds read the products, so they need no guard against contraction. */
+    for (int j = 0; j < 16; ++j) to[j] = (float)code[j] * s[j];
+  }
+}
+
+#define QK_DEFINE_WTILE(M)                                                                        \
+  QK_Q_SHARED void qk_wtile_##M(const qk_wgemm_params* p, const float* x, const uint8_t* w,       \
+                                const float* scales, const int32_t* zeros, const float* bias,     \
+                                float* y, int32_t columns) {                                      \
+    float rows[QK_W_CHUNK * 16];                                                                  \
+    qk_v16 acc[M];                                                                                \
+    const qk_v16 start = bias ? qk_v16_load_n(bias, columns) : qk_v16_set(0.0f);                  \
+    QK_UNROLL for (int m = 0; m < M; ++m) acc[m] = start;                                         \
+    for (int32_t k = 0; k < p->k; k += QK_W_CHUNK) {                                              \
+      const int32_t n = p->k - k < QK_W_CHUNK ? p->k - k : QK_W_CHUNK;                            \
+      qk_wgemm_decode(p, w, scales, zeros, k, n, rows);                                           \
+      for (int32_t i = 0; i < n; ++i) {                                                           \
+        const qk_v16 wv = qk_v16_load(rows + i * 16);                                             \
+        QK_UNROLL for (int m = 0; m < M; ++m) {                                                   \
+          acc[m] = qk_v16_fma(qk_v16_set(x[(ptrdiff_t)m * p->k + k + i]), wv, acc[m]);            \
+        }                                                                                         \
+      }                                                                                           \
+    }                                                                                             \
+    QK_UNROLL for (int m = 0; m < M; ++m) {                                                       \
+      qk_v16_store_n(y + (ptrdiff_t)m * p->n, acc[m], columns);                                   \
+    }                                                                                             \
+  }
+QK_DEFINE_WTILE(1)
+QK_DEFINE_WTILE(4)
+
+QK_INLINE void qk_wgemm(const qk_wgemm_params* p, const float* x, const uint8_t* w,
+                        const float* scales, const int32_t* zeros, const float* bias, float* y) {
+  const int32_t groups = (p->k + p->group - 1) / p->group;
+  const ptrdiff_t panel = (ptrdiff_t)p->k * (p->nibbles ? 8 : 16);
+  for (int32_t o = 0; o < p->n; o += 16) {
+    const int32_t columns = p->n - o < 16 ? p->n - o : 16;
+    const uint8_t* wo = w + o / 16 * panel;
+    const float* so = scales + (ptrdiff_t)o * groups;
+    const int32_t* zo = zeros ? zeros + (ptrdiff_t)o * groups : 0;
+    const float* bo = bias ? bias + o : 0;
+    int32_t m = 0;
+    for (; m + 4 <= p->m; m += 4) {
+      qk_wtile_4(p, x + (ptrdiff_t)m * p->k, wo, so, zo, bo, y + (ptrdiff_t)m * p->n + o, columns);
+    }
+    for (; m < p->m; ++m) {
+      qk_wtile_1(p, x + (ptrdiff_t)m * p->k, wo, so, zo, bo, y + (ptrdiff_t)m * p->n + o, columns);
+    }
+  }
+}

@@ -42,6 +42,23 @@ QK_INLINE qk_sums qk_sums_dot(qk_sums acc, qk_pairs w, const int16_t* x) {
   return _mm512_add_epi32(acc, _mm512_madd_epi16(w, xv));
 #endif
 }
+/* Sixteen weights, each with 0 as the other half of its pair. */
+QK_INLINE qk_pairs qk_pairs_load_each(const int8_t* p) {
+  const __m128i bytes = _mm_loadu_si128((const __m128i*)(const void*)p);
+  return _mm512_cvtepu16_epi32(_mm256_cvtepi8_epi16(bytes));
+}
+/* acc + (x[j] - zero) * w[j] for each j, x codes of 8 bits. */
+QK_INLINE qk_sums qk_sums_each(qk_sums acc, qk_pairs w, const void* x, int32_t x_signed,
+                               int32_t zero) {
+  const __m128i bytes = _mm_loadu_si128((const __m128i*)x);
+  const __m512i codes = x_signed ? _mm512_cvtepi8_epi32(bytes) : _mm512_cvtepu8_epi32(bytes);
+  const __m512i xv = _mm512_sub_epi32(codes, _mm512_set1_epi32(zero));
+#if defined(__AVX512VNNI__)
+  return _mm512_dpwssd_epi32(acc, w, xv);
+#else
+  return _mm512_add_epi32(acc, _mm512_madd_epi16(w, xv));
+#endif
+}
 #if defined(__clang__)
 #define QK_SUMS_KEEP(v) ((void)0)
 #else
@@ -77,6 +94,22 @@ QK_INLINE qk_sums qk_sums_dot(qk_sums acc, qk_pairs w, const int16_t* x) {
   acc.b = _mm256_add_epi32(acc.b, _mm256_madd_epi16(w.b, xv));
   return acc;
 }
+QK_INLINE qk_pairs qk_pairs_load_each(const int8_t* p) {
+  const __m256i w = _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i*)(const void*)p));
+  const qk_pairs v = {_mm256_cvtepu16_epi32(_mm256_castsi256_si128(w)),
+                      _mm256_cvtepu16_epi32(_mm256_extracti128_si256(w, 1))};
+  return v;
+}
+QK_INLINE qk_sums qk_sums_each(qk_sums acc, qk_pairs w, const void* x, int32_t x_signed,
+                               int32_t zero) {
+  const __m128i bytes = _mm_loadu_si128((const __m128i*)x), rest = _mm_srli_si128(bytes, 8);
+  const __m256i z = _mm256_set1_epi32(zero);
+  const __m256i a = x_signed ? _mm256_cvtepi8_epi32(bytes) : _mm256_cvtepu8_epi32(bytes);
+  const __m256i b = x_signed ? _mm256_cvtepi8_epi32(rest) : _mm256_cvtepu8_epi32(rest);
+  acc.a = _mm256_add_epi32(acc.a, _mm256_madd_epi16(w.a, _mm256_sub_epi32(a, z)));
+  acc.b = _mm256_add_epi32(acc.b, _mm256_madd_epi16(w.b, _mm256_sub_epi32(b, z)));
+  return acc;
+}
 #if defined(__clang__)
 #define QK_SUMS_KEEP(v) ((void)0)
 #else
@@ -106,6 +139,20 @@ QK_INLINE qk_pairs qk_pairs_load(const int8_t* p) {
 }
 QK_INLINE qk_sums qk_sums_dot(qk_sums acc, qk_pairs w, const int16_t* x) {
   for (int j = 0; j < 16; ++j) acc.s[j] += (uint32_t)(x[0] * w.w[2 * j] + x[1] * w.w[2 * j + 1]);
+  return acc;
+}
+QK_INLINE qk_pairs qk_pairs_load_each(const int8_t* p) { return qk_pairs_load(p); }
+QK_INLINE qk_sums qk_sums_each(qk_sums acc, qk_pairs w, const void* x, int32_t x_signed,
+                               int32_t zero) {
+  if (x_signed) {
+    for (int j = 0; j < 16; ++j) {
+      acc.s[j] += (uint32_t)((((const int8_t*)x)[j] - zero) * w.w[j]);
+    }
+  } else {
+    for (int j = 0; j < 16; ++j) {
+      acc.s[j] += (uint32_t)((((const uint8_t*)x)[j] - zero) * w.w[j]);
+    }
+  }
   return acc;
 }
 #define QK_SUMS_KEEP(v) ((void)0)

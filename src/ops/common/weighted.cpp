@@ -11,6 +11,10 @@
 #include "support/checked.h"
 
 namespace qc {
+namespace {
+/// Sums of this magnitude and more need 64 bits.
+constexpr int64_t kWideSum = int64_t{1} << 31;
+}  // namespace
 
 SumOutput::SumOutput(const Format& x, const Format& w, int64_t channels, const QType& to,
                      const Arithmetic& arithmetic, int64_t lo, int64_t hi)
@@ -107,6 +111,21 @@ View StoredWeights::zero_points(Lowering& l) const {
                     "zero points");
 }
 
+View StoredWeights::plain(Lowering& l, std::function<int64_t(int64_t)> channel_of) const {
+  const Type& type = l.in_type(1);
+  if (type.dtype == DType::i8 && key().empty()) return l.in(1);
+  const DType dtype = bits(type.dtype) > 8 ? DType::i16 : DType::i8;
+  const Ints shape = static_dims(type.shape);
+  return l.derived(*l.constant_in(1), "codes" + key(), dtype, shape,
+                   [dtype, shape, channel_of, stored = *this](const Tensor& w) -> Result<Tensor> {
+                     Tensor out(dtype, shape);
+                     for (int64_t i = 0; i < w.size(); ++i) {
+                       out.set_int(i, w.as_int(i) - stored.shift_of(channel_of(i)));
+                     }
+                     return out;
+                   });
+}
+
 std::string StoredWeights::key() const {
   if (shift.size() == 1) return shift[0] == 0 ? "" : fmt::format(".{}", shift[0]);
   size_t hash = 0;
@@ -137,19 +156,13 @@ AccumulatorProof prove_sums(const Type& x, const Value* weights, const Value* bi
   AccumulatorProof proof{.terms = terms, .bound = INT64_MAX, .type = DType::i64};
   const int64_t most = largest_difference(x);
   const ConstantPool& pool = weights->graph()->pool();
+  const Result<Tensor> w = pool.get(weights->constant());
+  if (!w.ok()) return proof;
+  const Format& f = *weights->type().format;
   std::vector<int64_t> sums(static_cast<size_t>(channels), 0);
-  if (weights->is_constant()) {
-    const Result<Tensor> w = pool.get(weights->constant());
-    if (!w.ok()) return proof;
-    const Format& f = *weights->type().format;
-    for (int64_t i = 0; i < w->size(); ++i) {
-      const int64_t c = channel_of(i);
-      sums[static_cast<size_t>(c)] += std::abs(w->as_int(i) - f.zero_at(c % f.scale.values.size()));
-    }
-    for (int64_t s : sums) proof.weight_sum = std::max(proof.weight_sum, s);
-  } else {
-    const int64_t each = largest_difference(weights->type());
-    for (int64_t& s : sums) s = checked_mul(terms, each).value_or(INT64_MAX);
+  for (int64_t i = 0; i < w->size(); ++i) {
+    const int64_t c = channel_of(i);
+    sums[static_cast<size_t>(c)] += std::abs(w->as_int(i) - f.zero_at(c % f.scale.values.size()));
   }
   Tensor added;
   if (bias && bias->dtype() != DType::f32) {
@@ -159,14 +172,23 @@ AccumulatorProof prove_sums(const Type& x, const Value* weights, const Value* bi
   }
   proof.bound = 0;
   for (int64_t c = 0; c < channels; ++c) {
-    int64_t bound = checked_mul(sums[static_cast<size_t>(c)], most).value_or(INT64_MAX);
+    const int64_t sum = sums[static_cast<size_t>(c)];
+    proof.weight_sum = std::max(proof.weight_sum, sum);
+    int64_t bound = checked_mul(sum, most).value_or(INT64_MAX);
     if (added.size() > 0) {
       const int64_t b = added.as_int(c);
       bound = checked_add(bound, b == INT64_MIN ? INT64_MAX : std::abs(b)).value_or(INT64_MAX);
     }
     proof.bound = std::max(proof.bound, bound);
   }
-  if (proof.bound < (int64_t{1} << 31)) proof.type = DType::i32;
+  if (proof.bound < kWideSum) proof.type = DType::i32;
+  return proof;
+}
+
+AccumulatorProof prove_range(const Type& x, const Type& w, int64_t terms) {
+  const int64_t each = largest_difference(x) * largest_difference(w);
+  AccumulatorProof proof{.terms = terms, .bound = checked_mul(terms, each).value_or(INT64_MAX)};
+  proof.type = proof.bound < kWideSum ? DType::i32 : DType::i64;
   return proof;
 }
 

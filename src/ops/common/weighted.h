@@ -59,15 +59,19 @@ struct StoredWeights {
     return shift[shift.size() == 1 ? 0 : static_cast<size_t>(channel) % shift.size()];
   }
   View zero_points(Lowering& l) const;
+  /// Operand 1 in the model's order, i16 where it has more than 8 bits.
+  View plain(Lowering& l, std::function<int64_t(int64_t)> channel_of) const;
   /// Distinguishes constants made from the same codes with another shift.
   std::string key() const;
 };
 
-/// The widest sum of products of codes of `x` and `weights` (constants, or any codes of that type),
-/// `terms` products each, and of a constant bias. `channels` sums have weights of their own:
+/// The widest sum of products of codes of `x` and constant weights, `terms` products each, and of a
+/// constant bias. `channels` sums have weights of their own:
 /// `channel_of(i)` is that of element i. Constants that cannot be read prove nothing.
 AccumulatorProof prove_sums(const Type& x, const Value* weights, const Value* bias, int64_t terms,
                             int64_t channels, const std::function<int64_t(int64_t)>& channel_of);
+/// The widest sum of `terms` products of any codes of these types.
+AccumulatorProof prove_range(const Type& x, const Type& w, int64_t terms);
 /// A bias of the sums as the type they are formed in.
 View sum_bias(Lowering& l, size_t operand, DType type);
 
@@ -90,7 +94,9 @@ struct SumForm {
   std::vector<Value*> inputs;
   AttrMap attrs;
 };
-/// Nullopt after q.refuse(). The weights have one scale, or one per index of `channel_axis`; [lo,
+/// The form of a product of two operands of codes with one scale each; nullopt after q.refuse().
+Result<std::optional<SumForm>> product_form(Quantizer& q);
+/// The form of a product with constant weights; nullopt after q.refuse(). The weights have one scale, or one per index of `channel_axis`; [lo,
 /// hi] is the float node's clamp.
 Result<std::optional<SumForm>> sum_form(Quantizer& q, int64_t channel_axis, int64_t channels,
                                         double lo, double hi);

@@ -19,7 +19,7 @@ bool is_code(DType dtype) { return is_integer(dtype) && bits(dtype) <= 16; }
 
 /// Scale of the sums of channel c.
 float sum_scale(const Format& x, const Format& w, int64_t c) {
-  return qn_mulf(x.scale_at(), w.scale_at(c));
+  return qn_mulf(x.scale_at(), w.scale_at(c % w.scale.values.size()));
 }
 
 /// Contents of a constant bias as floats.
@@ -142,29 +142,22 @@ Result<Ok> check_weight_axis(const Node& node, int64_t channel_axis) {
                channel_axis);
 }
 
-Result<std::optional<SumForm>> sum_form(Quantizer& q, int64_t channel_axis, int64_t channels,
-                                        double lo, double hi) {
+Result<std::optional<SumForm>> product_form(Quantizer& q) {
   const auto refuse = [&](std::string reason) {
     q.refuse(std::move(reason));
     return std::optional<SumForm>();
   };
   if (!q.codes(0)) return refuse("its operand is not quantized");
   if (!q.codes(1)) return refuse("its weights are not quantized");
-  if (!q.codes(1)->is_constant()) return refuse("its weights are not constant");
-  const Format &x = q.format(0), &w = q.format(1);
-  if (!is_code(q.codes(0)->dtype()) || bits(q.codes(0)->dtype()) < 8 ||
-      !is_code(q.codes(1)->dtype()) || q.codes(1)->dtype() == DType::u16) {
-    return refuse(
-        fmt::format("codes of {} and {}", name(q.codes(0)->dtype()), name(q.codes(1)->dtype())));
-  }
-  if (w.granularity != Granularity::tensor &&
-      (w.granularity != Granularity::axis || w.axis != channel_axis)) {
-    return refuse(fmt::format("its weights have scales along another axis than {}", channel_axis));
+  const DType x_type = q.codes(0)->dtype(), w_type = q.codes(1)->dtype();
+  if (!is_code(x_type) || bits(x_type) < 8 || !is_code(w_type)) {
+    return refuse(fmt::format("codes of {} and {}", name(x_type), name(w_type)));
   }
   if (q.result() && (q.result()->format->granularity != Granularity::tensor ||
                      bits(q.result()->dtype) > 16 || bits(q.result()->dtype) < 8)) {
     return refuse("its result has more than one scale");
   }
+  const Format& x = q.format(0);
   if (x.is_carried() && q.result()) {
     return refuse("the scale of its operand is known at run time only");
   }
@@ -173,21 +166,44 @@ Result<std::optional<SumForm>> sum_form(Quantizer& q, int64_t channel_axis, int6
   }
   SumForm form;
   form.inputs = {q.codes(0), q.codes(1)};
-  if (q.node().input(2)) {
-    QC_ASSIGN(Value * bias, bias_operand(q, channels));
-    if (!bias) return std::optional<SumForm>();
-    form.inputs.push_back(bias);
-  }
   if (x.is_carried()) {
-    form.inputs.resize(3, nullptr);
+    form.inputs.push_back(nullptr);
     form.inputs.push_back(q.scale(0));
     if (q.zero_point(0)) form.inputs.push_back(q.zero_point(0));
   }
   form.attrs["to"] = q.result() ? *q.result() : QType{};
   form.attrs["arithmetic"] = str(q.arithmetic());
-  if (q.result() && lo > -kInf) form.attrs["lo"] = limit_code(lo, *q.result(), q.arithmetic());
-  if (q.result() && hi < kInf) form.attrs["hi"] = limit_code(hi, *q.result(), q.arithmetic());
   return std::optional(std::move(form));
+}
+
+Result<std::optional<SumForm>> sum_form(Quantizer& q, int64_t channel_axis, int64_t channels,
+                                        double lo, double hi) {
+  QC_ASSIGN(auto form, product_form(q));
+  if (!form) return form;
+  const auto refuse = [&](std::string reason) {
+    q.refuse(std::move(reason));
+    return std::optional<SumForm>();
+  };
+  const Format& w = q.format(1);
+  if (!q.codes(1)->is_constant()) return refuse("its weights are not constant");
+  if (q.codes(1)->dtype() == DType::u16) return refuse("its weights are codes of u16");
+  if (w.granularity != Granularity::tensor &&
+      (w.granularity != Granularity::axis || w.axis != channel_axis)) {
+    return refuse(fmt::format("its weights have scales along another axis than {}", channel_axis));
+  }
+  if (q.node().input(2)) {
+    QC_ASSIGN(Value * bias, bias_operand(q, channels));
+    if (!bias) return std::optional<SumForm>();
+    if (form->inputs.size() > 2) {
+      form->inputs[2] = bias;
+    } else {
+      form->inputs.push_back(bias);
+    }
+  }
+  const Arithmetic& a = q.arithmetic();
+  if (q.result() && lo > -kInf) form->attrs["lo"] = limit_code(lo, *q.result(), a);
+  if (q.result() && hi < kInf) form->attrs["hi"] = limit_code(hi, *q.result(), a);
+  return form;
 }
 
 Result<Value*> emit_form(Quantizer& q, std::string_view op, SumForm form, double lo, double hi) {

@@ -38,7 +38,8 @@ class Conv final : public OpNode<Conv>,
 /// Transposed convolution: x [n, ic, ...], w [ic, oc/groups, ...], optional bias [oc].
 class ConvTranspose final : public OpNode<ConvTranspose>,
                             public AbsorbsScaleShift,
-                            public AbsorbsClamp {
+                            public AbsorbsClamp,
+                            public Quantizable {
  public:
   static const OpInfo kInfo;
   Ints strides, dilations, pads, output_padding;
@@ -54,6 +55,12 @@ class ConvTranspose final : public OpNode<ConvTranspose>,
   int64_t output_channel_axis() const override { return 1; }
   Result<bool> absorb_after(Graph& graph, Value* scale, Value* shift) override;
   bool absorb_clamp(IsClamp::Limits limits) override;
+
+  Result<Value*> quantized(Quantizer& q) const override;
+  int weight_operand() const override { return 1; }
+  int64_t weight_channel_axis() const override { return 1; }
+  int64_t weight_sum_axis() const override { return 0; }
+  int bias_operand() const override { return 2; }
 };
 
 }  // namespace qc

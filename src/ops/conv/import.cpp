@@ -185,6 +185,7 @@ constexpr ImportRow kRows[] = {
 void register_conv(Registration& r) {
   r.op<Conv>();
   r.op<QConv>();
+  r.op<QConvTranspose>();
   r.op<ConvTranspose>();
   r.imports(kRows);
 }

@@ -67,6 +67,47 @@ inline Result<Dims> conv_shape(const Node& n, int64_t groups, const Ints& stride
   return y;
 }
 
+/// The same of a transposed convolution.
+inline Result<Dims> transposed_shape(const Node& n, int64_t groups, const Ints& strides,
+                                     const Ints& dilations, const Ints& pads,
+                                     const Ints& output_padding) {
+  const Dims &x = n.input_type(0).shape, &w = n.input_type(1).shape;
+  Ints kernel = static_dims(w);
+  kernel.erase(kernel.begin(), kernel.begin() + 2);
+  const size_t axes = kernel.size();
+  Ints begins = pads;  // an end may be negative: it lengthens the result
+  for (int64_t& pad : begins) {
+    if (!fits_window(pad < 0 ? -pad : pad, 0))
+      return error(Code::attribute, n.loc(), "a pad of {}", pad);
+    pad = 0;
+  }
+  QC_TRY(check_window(kernel, strides, dilations, begins, axes, n.loc()));
+  if (output_padding.size() != axes) {
+    return error(Code::attribute, n.loc(), "output_padding has {} entries for {} spatial axes",
+                 output_padding.size(), axes);
+  }
+  const int64_t ic = w[0].value(), ocg = w[1].value();
+  if (ic % groups != 0 || !(x[1] == Dim(ic))) {
+    return error(Code::shape, n.loc(), "weight expects {} input channels in {} groups, got {}", ic,
+                 groups, x[1].str());
+  }
+  Dims y{x[0], Dim(ocg * groups)};
+  for (size_t i = 0; i < axes; ++i) {
+    const int64_t extra =
+        dilations[i] * (kernel[i] - 1) + 1 + output_padding[i] - pads[i] - pads[axes + i];
+    if (!fits_window(output_padding[i], 0)) {
+      return error(Code::attribute, n.loc(), "an output_padding of {}", output_padding[i]);
+    }
+    const Dim size = (x[2 + i] - Dim(1)) * Dim(strides[i]) + Dim(extra);
+    if (x[2 + i].is_static() &&
+        (!fits_window(x[2 + i].value(), 0) || !fits_window(size.value(), 0))) {
+      return error(Code::shape, n.loc(), "the result has size {} along axis {}", size.str(), 2 + i);
+    }
+    y.push_back(size);
+  }
+  return y;
+}
+
 /// Sizes and window of a convolution with the unused leading spatial axes of size 1.
 template <class Params>
 void fill_window(Params& p, const Ints& in, const Ints& out, const Ints& kernel,

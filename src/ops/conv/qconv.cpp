@@ -143,22 +143,6 @@ Result<Ok> QConv::eval(EvalContext& c) const {
 
 namespace {
 
-/// Weights as the kernels read them: i8 (i16 for wider codes) in the model's order.
-View plain_weights(Lowering& l, const StoredWeights& stored, int64_t oc) {
-  const Type type = l.in_type(1);
-  if (type.dtype == DType::i8 && stored.key().empty()) return l.in(1);
-  const DType dtype = bits(type.dtype) > 8 ? DType::i16 : DType::i8;
-  const Ints shape = static_dims(type.shape);
-  return l.derived(*l.constant_in(1), "codes" + stored.key(), dtype, shape,
-                   [=](const Tensor& w) -> Result<Tensor> {
-                     Tensor out(dtype, shape);
-                     for (int64_t i = 0; i < w.size(); ++i) {
-                       out.set_int(i, w.as_int(i) - stored.shift_of(i / (w.size() / oc)));
-                     }
-                     return out;
-                   });
-}
-
 View panel_weights(Lowering& l, const StoredWeights& stored, const qk_qconv_params& p) {
   const int64_t icg = p.ic / p.groups, ocg = p.oc / p.groups,
                 taps = int64_t{p.k[0]} * p.k[1] * p.k[2];
@@ -230,12 +214,14 @@ Result<Ok> QConv::lower(Lowering& l) const {
   } else {
     kernel = fmt::format("qk_qconv_rows_{}_{}_{}", stored_suffix(x.dtype),
                          bits(w.dtype) > 8 ? "i16" : "i8", name(sums));
-    weights = plain_weights(l, stored, p.oc);
+    weights = stored.plain(l, [row = product(w.shape).value() / std::max(p.oc, 1)](int64_t i) {
+      return i / row;
+    });
   }
   l.call(kernel, p,
          {l.in(0), weights, sum_bias(l, 2, tiles ? DType::i32 : sums), output.multipliers(l),
           output.bias(l), stored.zero_points(l), l.has(3) ? l.in(3) : View{},
-          l.has(4) ? l.in(4) : View{}},
+          l.has(4) ? l.in(4) : View{}, View{}},
          {l.out()}, {.in_place = {}, .macs = macs()});
   return Ok{};
 }

@@ -22,4 +22,21 @@ class QConv final : public WeightedQuantNode<QConv> {
   AccumulatorProof accumulator() const override;
 };
 
+/// Transposed convolution of codes: w [ic, oc/groups, ...], scales along axis 1 being those of each
+/// group's outputs.
+class QConvTranspose final : public WeightedQuantNode<QConvTranspose> {
+ public:
+  static const OpInfo kInfo;
+  Ints strides, dilations, pads, output_padding;
+  int64_t groups = 1;
+
+  const OpInfo& info() const override { return kInfo; }
+  void attrs(AttrVisitor& v) override;
+  Result<std::vector<Type>> infer() const override;
+  Result<Ok> eval(EvalContext&) const override;
+  Result<Ok> lower(Lowering&) const override;
+  int64_t macs() const override;
+  AccumulatorProof accumulator() const override;
+};
+
 }  // namespace qc

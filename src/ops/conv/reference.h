@@ -35,4 +35,12 @@ void for_each_tap(const Params& p, int32_t od, int32_t oh, int32_t ow, F&& visit
   }
 }
 
+/// The input position tap k of an axis reads for output position o; -1 when there is none.
+template <class Params>
+int32_t source_of(const Params& p, int axis, int32_t o, int32_t k) {
+  const int32_t at = o + p.pad[axis] - k * p.dilation[axis];
+  if (at < 0 || at % p.stride[axis] != 0 || at / p.stride[axis] >= p.in[axis]) return -1;
+  return at / p.stride[axis];
+}
+
 }  // namespace qc

@@ -47,17 +47,19 @@ void add_conv(Sampling& s, bool transposed) {
   s.emit(transposed ? "conv_transpose" : "conv", inputs, w.attrs);
 }
 
-void add_qconv(Sampling& s) {
-  Value* x = s.codes(3, 5);
-  Window w = sample_window(s, static_dims(x->shape()), false);
-  sample_sums(s, "qconv", x, w.weight, 0, w.outputs, std::move(w.attrs));
+void add_qconv(Sampling& s, bool transposed) {
+  Value* x = s.codes(3, transposed ? 4 : 5);
+  Window w = sample_window(s, static_dims(x->shape()), transposed);
+  sample_sums(s, transposed ? "qconv_transpose" : "qconv", x, w.weight, transposed ? 1 : 0,
+              w.outputs, std::move(w.attrs));
 }
 
 }  // namespace
 
 void sample_conv(Samplers& r) {
   r.add("conv", [](Sampling& s) { add_conv(s, false); });
-  r.add("qconv", add_qconv);
+  r.add("qconv", [](Sampling& s) { add_qconv(s, false); });
+  r.add("qconv_transpose", [](Sampling& s) { add_qconv(s, true); });
   r.add("conv_transpose", [](Sampling& s) { add_conv(s, true); });
 }
 

@@ -1,8 +1,10 @@
 #include "interp/eval.h"
 #include "kernels/c/conv/conv.h"
 #include "ops/common/dispatch.h"
+#include "ops/common/weighted.h"
 #include "ops/conv/conv.h"
 #include "ops/conv/operands.h"
+#include "ops/conv/reference.h"
 #include "program/lowering.h"
 
 namespace qc {
@@ -25,42 +27,11 @@ void ConvTranspose::attrs(AttrVisitor& v) {
 }
 
 Result<std::vector<Type>> ConvTranspose::infer() const {
-  const Type &x = input_type(0), &w = input_type(1);
   QC_TRY(check_operands(*this, groups, lo, hi));
-  const Ints kernel = spatial(w.shape);
-  const size_t axes = kernel.size();
-  Ints begins = pads;  // an end may be negative: it lengthens the result
-  for (int64_t& pad : begins) {
-    if (!fits_window(pad < 0 ? -pad : pad, 0))
-      return error(Code::attribute, loc(), "a pad of {}", pad);
-    pad = 0;
-  }
-  QC_TRY(check_window(kernel, strides, dilations, begins, axes, loc()));
-  if (output_padding.size() != axes) {
-    return error(Code::attribute, loc(), "output_padding has {} entries for {} spatial axes",
-                 output_padding.size(), axes);
-  }
-  const int64_t ic = w.shape[0].value(), ocg = w.shape[1].value();
-  if (ic % groups != 0 || !(x.shape[1] == Dim(ic))) {
-    return error(Code::shape, loc(), "weight expects {} input channels in {} groups, got {}", ic,
-                 groups, x.shape[1].str());
-  }
-  QC_TRY(check_bias(*this, ocg * groups));
-  Type y = x;
-  y.shape = {x.shape[0], Dim(ocg * groups)};
-  for (size_t i = 0; i < axes; ++i) {
-    const int64_t extra =
-        dilations[i] * (kernel[i] - 1) + 1 + output_padding[i] - pads[i] - pads[axes + i];
-    if (!fits_window(output_padding[i], 0)) {
-      return error(Code::attribute, loc(), "an output_padding of {}", output_padding[i]);
-    }
-    const Dim size = (x.shape[2 + i] - Dim(1)) * Dim(strides[i]) + Dim(extra);
-    if (x.shape[2 + i].is_static() &&
-        (!fits_window(x.shape[2 + i].value(), 0) || !fits_window(size.value(), 0))) {
-      return error(Code::shape, loc(), "the result has size {} along axis {}", size.str(), 2 + i);
-    }
-    y.shape.push_back(size);
-  }
+  Type y = input_type(0);
+  QC_ASSIGN(y.shape,
+            transposed_shape(*this, groups, strides, dilations, pads, output_padding));
+  QC_TRY(check_bias(*this, y.shape[1].value()));
   return std::vector<Type>{y};
 }
 
@@ -98,13 +69,6 @@ qk_conv_transpose_params transpose_params(const ConvTranspose& c) {
   p.lo = static_cast<float>(c.lo);
   p.hi = static_cast<float>(c.hi);
   return p;
-}
-
-/// The input position tap k of an axis reads for output position o; -1 when there is none.
-int32_t source_of(const qk_conv_transpose_params& p, int axis, int32_t o, int32_t k) {
-  const int32_t at = o + p.pad[axis] - k * p.dilation[axis];
-  if (at < 0 || at % p.stride[axis] != 0 || at / p.stride[axis] >= p.in[axis]) return -1;
-  return at / p.stride[axis];
 }
 
 template <class T>
@@ -150,6 +114,17 @@ void eval_transpose(const qk_conv_transpose_params& p, double lo, double hi, con
 }
 
 }  // namespace
+
+Result<Value*> ConvTranspose::quantized(Quantizer& q) const {
+  QC_ASSIGN(auto form, sum_form(q, 1, output()->shape()[1].value(), lo, hi));
+  if (!form) return static_cast<Value*>(nullptr);
+  form->attrs["strides"] = strides;
+  form->attrs["dilations"] = dilations;
+  form->attrs["pads"] = pads;
+  form->attrs["output_padding"] = output_padding;
+  form->attrs["groups"] = groups;
+  return emit_form(q, "qconv_transpose", std::move(*form), lo, hi);
+}
 
 Result<Ok> ConvTranspose::eval(EvalContext& c) const {
   const qk_conv_transpose_params p = transpose_params(*this);

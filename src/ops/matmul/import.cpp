@@ -339,6 +339,7 @@ void register_matmul(Registration& r) {
   r.op<MatMul>();
   r.op<Linear>();
   r.op<QLinear>();
+  r.op<QMatMul>();
   r.op<GroupedMatMul>();
   r.imports(kRows);
   r.rewrites(matmul_rewrites());

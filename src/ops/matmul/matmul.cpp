@@ -6,7 +6,6 @@
 #include "ops/common/absorb.h"
 #include "ops/common/dispatch.h"
 #include "ops/common/registration.h"
-#include "ops/common/weighted.h"
 #include "ops/matmul/product.h"
 #include "program/lowering.h"
 
@@ -145,34 +144,10 @@ Result<Ok> check_types(const Node& n) {
 }  // namespace
 
 Result<std::vector<Type>> MatMul::infer() const {
-  const Type &a = input_type(0), &b = input_type(1);
   QC_TRY(check_types(*this));
-  if (a.rank() < 1 || b.rank() < 1 || (transpose_b && b.rank() < 2)) {
-    return error(Code::shape, loc(), "matrix product of {} and {}", str(a.shape), str(b.shape));
-  }
-  Dims batch_a = a.shape, batch_b = b.shape;
-  auto take = [](Dims& dims) {
-    Dim d = dims.back();
-    dims.pop_back();
-    return d;
-  };
-  const Dim k = take(batch_a);
-  Dim inner = take(batch_b);
-  std::optional<Dim> m, n;
-  if (a.rank() > 1) m = take(batch_a);
-  if (b.rank() > 1) {
-    n = inner;
-    inner = take(batch_b);
-    if (transpose_b) std::swap(*n, inner);
-  }
-  if (differ(k, inner)) {
-    return error(Code::shape, loc(), "matrix product of {} and {}: {} columns meet {} rows",
-                 str(a.shape), str(b.shape), k.str(), inner.str());
-  }
-  QC_ASSIGN(Dims shape, broadcast(batch_a, batch_b, loc()));
-  if (m) shape.push_back(*m);
-  if (n) shape.push_back(*n);
-  return std::vector<Type>{Type(a.dtype, std::move(shape))};
+  QC_ASSIGN(Dims shape,
+            product_shape(input_type(0).shape, input_type(1).shape, transpose_b, loc()));
+  return std::vector<Type>{Type(input_type(0).dtype, std::move(shape))};
 }
 
 int64_t MatMul::macs() const {
@@ -222,12 +197,6 @@ Result<Ok> Linear::lower(Lowering& l) const {
   const Product p =
       linear_product(static_dims(l.in_type(0).shape), static_dims(l.in_type(1).shape));
   return lower_product(l, p, l.has(2) ? l.in(2) : View{}, lo, hi, macs());
-}
-
-Result<Value*> Linear::quantized(Quantizer& q) const {
-  QC_ASSIGN(auto form, sum_form(q, 0, input_type(1).shape[0].value(), lo, hi));
-  if (!form) return static_cast<Value*>(nullptr);
-  return emit_form(q, "qlinear", std::move(*form), lo, hi);
 }
 
 Result<bool> Linear::absorb_after(Graph& graph, Value* scale, Value* shift) {

@@ -10,7 +10,7 @@ namespace qc {
 
 /// Matrix product with NumPy's rules: batches broadcast, a vector is a row (first operand) or a
 /// column (second). With `transpose_b` the last two axes of the second operand are swapped.
-class MatMul final : public OpNode<MatMul> {
+class MatMul final : public OpNode<MatMul>, public Quantizable {
  public:
   static const OpInfo kInfo;
   bool transpose_b = false;
@@ -21,6 +21,8 @@ class MatMul final : public OpNode<MatMul> {
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
   int64_t macs() const override;
+
+  Result<Value*> quantized(Quantizer& q) const override;
 };
 
 /// x [..., k] times w [n, k] transposed, plus an optional bias [n], limited to [lo, hi].

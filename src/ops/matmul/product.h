@@ -58,6 +58,36 @@ inline Product product_of(Ints a, Ints b, bool b_rows, const Ints& out) {
   return p;
 }
 
+/// The shape of a matrix product with NumPy's rules.
+inline Result<Dims> product_shape(const Dims& a, const Dims& b, bool transpose_b, const Loc& loc) {
+  if (a.empty() || b.empty() || (transpose_b && b.size() < 2)) {
+    return error(Code::shape, loc, "matrix product of {} and {}", str(a), str(b));
+  }
+  Dims batch_a = a, batch_b = b;
+  auto take = [](Dims& dims) {
+    Dim d = dims.back();
+    dims.pop_back();
+    return d;
+  };
+  const Dim k = take(batch_a);
+  Dim inner = take(batch_b);
+  std::optional<Dim> m, n;
+  if (a.size() > 1) m = take(batch_a);
+  if (b.size() > 1) {
+    n = inner;
+    inner = take(batch_b);
+    if (transpose_b) std::swap(*n, inner);
+  }
+  if (differ(k, inner)) {
+    return error(Code::shape, loc, "matrix product of {} and {}: {} columns meet {} rows", str(a),
+                 str(b), k.str(), inner.str());
+  }
+  QC_ASSIGN(Dims shape, broadcast(batch_a, batch_b, loc));
+  if (m) shape.push_back(*m);
+  if (n) shape.push_back(*n);
+  return shape;
+}
+
 /// Sizes that go into kernel parameters.
 inline Result<Ok> check_sizes(const Product& p, const Loc& loc) {
   for (int64_t v : {p.m * p.k, p.k * (p.n + 16), p.m * p.n, p.matrices() * p.m}) {

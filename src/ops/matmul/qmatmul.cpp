@@ -1,6 +1,8 @@
 #include "ops/matmul/qmatmul.h"
 
+#include "ops/matmul/matmul.h"
 #include "ops/matmul/sums.h"
+#include "ops/matmul/weight_only.h"
 
 namespace qc {
 
@@ -8,19 +10,33 @@ const OpInfo QLinear::kInfo = {
     .name = "qlinear",
     .min_inputs = 2,
     .max_inputs = 5,
-    .summary = "product of codes with a matrix of codes per output: exact sums, one rounding",
+    .summary = "product of codes (or floats) with a matrix of codes per output, sums exact",
+};
+const OpInfo QMatMul::kInfo = {
+    .name = "qmatmul",
+    .min_inputs = 2,
+    .max_inputs = 5,
+    .summary = "matrix product of codes: exact sums, one rounding; batches broadcast",
 };
 
 Result<std::vector<Type>> QLinear::infer() const {
   const Type &x = input_type(0), &w = input_type(1);
-  QC_TRY(check_quantized({0, 1}));
+  if (is_weight_only()) {
+    QC_TRY(check_quantized({1}));
+  } else {
+    QC_TRY(check_quantized({0, 1}));
+  }
   if (x.rank() < 1 || w.rank() != 2 || !w.shape[0].is_static() || !w.shape[1].is_static() ||
       differ(x.shape.back(), w.shape[1])) {
     return error(Code::shape, loc(), "linear of {} with weights {}", str(x.shape), str(w.shape));
   }
-  QC_TRY(check_sums(*this, to, record(), true, w.shape[0].value()));
-  QC_TRY(check_weight_axis(*this, 0));
   if (!input(1)->is_constant()) return error(Code::unsupported, loc(), "weights are not constant");
+  if (is_weight_only()) {
+    QC_TRY(check_weight_only(*this, to));
+  } else {
+    QC_TRY(check_sums(*this, to, record(), true, w.shape[0].value()));
+    QC_TRY(check_weight_axis(*this, 0));
+  }
   Dims shape = x.shape;
   shape.back() = w.shape[0];
   return result(std::move(shape), Layout::row_major);
@@ -32,6 +48,7 @@ int64_t QLinear::macs() const {
 }
 
 AccumulatorProof QLinear::accumulator() const {
+  if (is_weight_only()) return {};
   const Dims& w = input_type(1).shape;
   const int64_t k = w[1].value();
   return prove_sums(input_type(0), input(1), input(2), k, w[0].value(),
@@ -40,14 +57,159 @@ AccumulatorProof QLinear::accumulator() const {
 
 Result<Ok> QLinear::eval(EvalContext& c) const {
   const Product p = linear_product(c.in(0).shape(), c.in(1).shape());
-  eval_sums(c, *this, p, SumOutput(*in_q(0), *in_q(1), p.n, to, record(), lo, hi));
+  if (is_weight_only()) {
+    eval_weight_only(c, p, input_type(1));
+  } else {
+    eval_sums(c, *this, p, SumOutput(*in_q(0), *in_q(1), p.n, to, record(), lo, hi));
+  }
   return Ok{};
 }
 
 Result<Ok> QLinear::lower(Lowering& l) const {
   const Product p =
       linear_product(static_dims(l.in_type(0).shape), static_dims(l.in_type(1).shape));
+  if (is_weight_only()) return lower_weight_only(l, p, macs());
   return lower_sums(l, *this, p, SumOutput(*in_q(0), *in_q(1), p.n, to, record(), lo, hi), macs());
+}
+
+void QMatMul::attrs(AttrVisitor& v) {
+  v("transpose_b", transpose_b, false);
+  QuantNodeBase::attrs(v);
+}
+
+Result<std::vector<Type>> QMatMul::infer() const {
+  QC_TRY(check_quantized({0, 1}));
+  if (input(2)) return error(Code::graph, loc(), "a bias of a matrix product");
+  if (input_type(1).format->granularity != Granularity::tensor) {
+    return error(Code::quant, loc(), "the second operand needs one scale, got {}",
+                 str(input_type(1)));
+  }
+  QC_TRY(check_sums(*this, to, record(), false, 1));
+  QC_ASSIGN(Dims shape,
+            product_shape(input_type(0).shape, input_type(1).shape, transpose_b, loc()));
+  return result(std::move(shape), Layout::row_major);
+}
+
+int64_t QMatMul::macs() const {
+  if (!all_static(output()->shape()) || !all_static(input_type(0).shape)) return 0;
+  return product(output()->shape()).value() * input_type(0).shape.back().value();
+}
+
+AccumulatorProof QMatMul::accumulator() const {
+  const Dim& k = input_type(0).shape.back();
+  if (!k.is_static()) return {.terms = 0, .bound = INT64_MAX, .type = DType::i64};
+  return prove_range(input_type(0), input_type(1), k.value());
+}
+
+namespace {
+SumOutput product_output(const QMatMul& n, int64_t columns) {
+  return SumOutput(*n.in_q(0), *n.in_q(1), columns, n.to, n.record(), INT64_MIN, INT64_MAX);
+}
+}  // namespace
+
+Result<Ok> QMatMul::eval(EvalContext& c) const {
+  const Product p = product_of(c.in(0).shape(), c.in(1).shape(), transpose_b, c.out(0).shape());
+  eval_sums(c, *this, p, product_output(*this, p.n));
+  return Ok{};
+}
+
+Result<Ok> QMatMul::lower(Lowering& l) const {
+  const Product p = product_of(static_dims(l.in_type(0).shape), static_dims(l.in_type(1).shape),
+                               transpose_b, static_dims(l.out_type().shape));
+  return lower_sums(l, *this, p, product_output(*this, p.n), macs());
+}
+
+namespace {
+
+/// Weights stay codes and the product float where only they are quantized.
+Result<Value*> weight_only(Quantizer& q, Value* weights, double lo, double hi) {
+  const Format& f = *weights->type().format;
+  if (f.granularity == Granularity::group ? f.axis != 1
+                                          : f.granularity == Granularity::axis && f.axis != 0) {
+    return q.refuse("its weights have scales along another axis than outputs or groups of inputs");
+  }
+  if (bits(weights->dtype()) > 8) return q.refuse("its operand is not quantized");
+  if (q.result()) return q.refuse("its operand is not quantized, but its result is");
+  SumForm form;
+  form.inputs = {q.node().input(0), weights};
+  if (q.node().input(2)) form.inputs.push_back(q.node().input(2));
+  form.attrs["to"] = QType{};
+  return emit_form(q, "qlinear", std::move(form), lo, hi);
+}
+
+/// A constant matrix of codes with its axes swapped, computed when it is needed.
+Value* swapped_codes(Graph& graph, Value* codes) {
+  ConstantPool* pool = &graph.pool();
+  const ConstId source = codes->constant();
+  const Ints shape = pool->shape(source);
+  auto format = std::make_shared<Format>(*codes->type().format);
+  if (format->granularity != Granularity::tensor) format->axis = 1 - format->axis;
+  if (format->granularity == Granularity::group) {
+    const Ints groups{codes->type().format->axis == 0 ? (shape[0] + format->group - 1) / format->group
+                                                      : shape[0],
+                      codes->type().format->axis == 1 ? (shape[1] + format->group - 1) / format->group
+                                                      : shape[1]};
+    for (Component* c : {&format->scale, &format->zero_point}) {
+      if (c->kind != Component::Kind::known || c->values.size() == 1) continue;
+      Tensor moved(c->values.dtype(), {groups[0] * groups[1]});
+      for (int64_t i = 0; i < moved.size(); ++i) {
+        const int64_t to = i % groups[1] * groups[0] + i / groups[1];
+        if (is_float(moved.dtype())) {
+          moved.set_double(to, c->values.as_double(i));
+        } else {
+          moved.set_int(to, c->values.as_int(i));
+        }
+      }
+      c->values = std::move(moved);
+    }
+  }
+  const ConstId id = pool->add_lazy(
+      codes->dtype(), {shape[1], shape[0]}, pool->name(source), [=]() -> Result<Tensor> {
+        QC_ASSIGN(const Tensor from, pool->get(source));
+        Tensor to(from.dtype(), {shape[1], shape[0]});
+        for (int64_t i = 0; i < from.size(); ++i) {
+          to.set_int(i % shape[1] * shape[0] + i / shape[1], from.as_int(i));
+        }
+        return to;
+      });
+  return graph.constant(id, std::move(format));
+}
+
+}  // namespace
+
+Result<Value*> Linear::quantized(Quantizer& q) const {
+  if (!q.codes(0) && q.codes(1) && q.codes(1)->is_constant()) {
+    return weight_only(q, q.codes(1), lo, hi);
+  }
+  QC_ASSIGN(auto form, sum_form(q, 0, input_type(1).shape[0].value(), lo, hi));
+  if (!form) return static_cast<Value*>(nullptr);
+  return emit_form(q, "qlinear", std::move(*form), lo, hi);
+}
+
+Result<Value*> MatMul::quantized(Quantizer& q) const {
+  Value *a = q.codes(0), *b = q.codes(1);
+  if (!b) return q.refuse("its second operand is not quantized");
+  if (b->is_constant() && b->rank() == 2) {
+    const auto matrix = [&] { return transpose_b ? b : swapped_codes(q.graph(), b); };
+    if (!a) return weight_only(q, matrix(), -kInf, kInf);
+    const size_t columns = transpose_b ? 0 : 1;
+    QC_ASSIGN(auto form, sum_form(q, static_cast<int64_t>(columns), b->shape()[columns].value(),
+                                  -kInf, kInf));
+    if (!form) return static_cast<Value*>(nullptr);
+    form->inputs[1] = matrix();
+    return emit_form(q, "qlinear", std::move(*form), -kInf, kInf);
+  }
+  if (!a) return q.refuse("its first operand is not quantized");
+  if (q.format(1).is_carried() || q.format(1).granularity != Granularity::tensor) {
+    return q.refuse("its second operand has more than one scale, or one known at run time only");
+  }
+  if (q.format(0).granularity != Granularity::tensor) {
+    return q.refuse("its first operand has more than one scale");
+  }
+  QC_ASSIGN(auto form, product_form(q));
+  if (!form) return static_cast<Value*>(nullptr);
+  form->attrs["transpose_b"] = transpose_b;
+  return emit_form(q, "qmatmul", std::move(*form), -kInf, kInf);
 }
 
 }  // namespace qc

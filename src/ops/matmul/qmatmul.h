@@ -7,11 +7,32 @@ namespace qc {
 /// Codes x [..., k] times constant codes w [n, k] transposed: exact sums, one rounding. Operands x,
 /// w, optional bias [n] (i32 or i64 codes of the sums, or f32) and, where x carries them, its scale
 /// and zero point: one, or one per row. kernels/c/qgemm/output.h states how sums become results.
+///
+/// With floats x it is what linear is on decoded weights, bit for bit, and the weights stay codes:
+/// they may have a scale per group of inputs too.
 class QLinear final : public WeightedQuantNode<QLinear> {
  public:
   static const OpInfo kInfo;
 
   const OpInfo& info() const override { return kInfo; }
+  Result<std::vector<Type>> infer() const override;
+  Result<Ok> eval(EvalContext&) const override;
+  Result<Ok> lower(Lowering&) const override;
+  int64_t macs() const override;
+  AccumulatorProof accumulator() const override;
+  /// Floats x, codes of weights.
+  bool is_weight_only() const { return !input_type(0).format; }
+};
+
+/// The product of two values of codes with NumPy's rules: operands a, b, none, and where a carries
+/// them its scale and zero point. b has one scale.
+class QMatMul final : public BinaryQuantNode<QMatMul> {
+ public:
+  static const OpInfo kInfo;
+  bool transpose_b = false;
+
+  const OpInfo& info() const override { return kInfo; }
+  void attrs(AttrVisitor& v) override;
   Result<std::vector<Type>> infer() const override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;

@@ -16,7 +16,37 @@ void sample_matmul(Samplers& r) {
   r.add("qlinear", [](Sampling& s) {
     Value* x = s.codes(1, 4);
     const int64_t n = s.size();
+    if (s.chance(25)) {  // codes of weights alone
+      Value* f = s.floats(1, 3);
+      s.emit("qlinear", {f, sample_weights(s, {n, f->shape().back().value()}, 0)},
+             {{"to", QType{}}});
+      return;
+    }
+    if (s.chance(25)) {  // scales known at run time
+      Value* f = s.floats(1, 3);
+      Value* w = sample_weights(s, {n, f->shape().back().value()}, 0);
+      Value* codes = s.emit("quantize_dynamic", {f},
+                            {{"to", DType::u8}, {"per_token", s.chance(50)}});
+      if (!codes) return;
+      Value* bias = s.chance(50) ? s.constant(DType::f32, {n}) : nullptr;
+      Node* q = codes->def();
+      s.emit("qlinear", {codes, w, bias, q->output(1), q->output(2)}, {{"to", QType{}}});
+      return;
+    }
     sample_sums(s, "qlinear", x, {n, x->shape().back().value()}, 0, n, {});
+  });
+  r.add("qmatmul", [](Sampling& s) {
+    Value* a = s.codes(2, 4);
+    const int64_t k = a->shape().back().value();
+    const bool rows = s.chance(50);
+    Ints shape = rows ? Ints{s.size(), k} : Ints{k, s.size()};
+    if (a->rank() > 2 && s.chance(50)) shape.insert(shape.begin(), static_dims(a->shape()).end()[-3]);
+    Value* b = s.emit("quantize", {s.input(DType::f32, shape)}, {{"to", s.format()}});
+    if (!b) return;
+    s.emit("qmatmul", {a, b},
+           {{"transpose_b", rows},
+            {"to", s.chance(80) ? s.format() : QType{}},
+            {"arithmetic", s.arithmetic()}});
   });
   r.add("matmul", [](Sampling& s) {
     Value* a = s.floats(2, 4);

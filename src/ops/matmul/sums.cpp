@@ -145,7 +145,7 @@ Result<Ok> lower_sums(Lowering& l, const QuantNode& node, const Product& p, SumO
     output.fill(params);
     lower_any(l, p, "qk_qmatmul_" + stored_suffix(x.dtype) + "_" + stored_suffix(w.dtype), params,
               {l.in(0), l.in(1), sum_bias(l, 2, DType::i64), multipliers, float_bias,
-               plain_zeros(l, *w.format, p.n), scales, zeros},
+               plain_zeros(l, *w.format, p.n), scales, zeros, View{}},
               l.out(), 0, macs);
     return Ok{};
   }
@@ -176,7 +176,7 @@ Result<Ok> lower_sums(Lowering& l, const QuantNode& node, const Product& p, SumO
   }
   l.call("qk_qgemm", params,
          {l.in(0), panels, sum_bias(l, 2, DType::i32), multipliers, float_bias,
-          stored.zero_points(l), scales, zeros},
+          stored.zero_points(l), scales, zeros, View{}},
          {l.out()}, {.in_place = {}, .macs = macs});
   return Ok{};
 }
