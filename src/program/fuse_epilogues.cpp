@@ -1,26 +1,113 @@
 #include "program/fuse_epilogues.h"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
 #include "kernels/c/binary/binary.h"
 #include "kernels/c/clamp/clamp.h"
-#include "kernels/c/elementwise.h"
+#include "kernels/c/qbinary/qbinary.h"
+#include "kernels/c/qgemm/output.h"
 #include "kernels/kernels.h"
 
 namespace qc {
 namespace {
 
-constexpr std::string_view kAdd = "qk_binary_add_f32";
-constexpr std::string_view kAddClamp = "qk_binary_add_clamp_f32";
-constexpr std::string_view kClamp = "qk_clamp_f32";
 constexpr float kNoLimit = std::numeric_limits<float>::infinity();
 
-/// Index of the words rlo, rhi; -1 when the kernel takes no residual.
-int residual_limits(const qk_entry& kernel) {
-  const std::string_view fields = kernel.fields;
-  if (!fields.ends_with(",f rlo,f rhi")) return -1;
-  return static_cast<int>(kernel.params_size / 4) - 2;
+template <class Params>
+Params params_of(const Step& s) {
+  Params params;
+  std::memcpy(&params, s.params.data(), sizeof params);
+  return params;
+}
+
+/// An addition `sum` whose operand `mine` is the result of `call`, `bytes` long.
+struct Addition {
+  const Step& call;
+  const Step& sum;
+  size_t mine;
+  int64_t bytes;
+};
+
+/// A kind of epilogue: what the parameters of kernels that have it end with, and how steps after a
+/// call become these parameters, `words`. False when they cannot.
+struct Epilogue {
+  std::string_view fields;
+  bool (*add)(const Addition& a, uint32_t* words);
+  bool (*clamp)(const Addition& a, const Step& s, uint32_t* words);  // null: none
+  /// Whether the result may overwrite the residual: every element is read before it is written.
+  bool (*in_place)(const uint32_t* words);
+};
+
+bool add_floats(const Addition& a, uint32_t* words) {
+  const bool limited = a.sum.kernel == "qk_binary_add_clamp_f32";
+  if (!limited && a.sum.kernel != "qk_binary_add_f32") return false;
+  qk_broadcast2_clamp_params p = {};
+  std::memcpy(&p, a.sum.params.data(), limited ? sizeof p : sizeof(qk_broadcast2_params));
+  if (p.rank != 1 || p.a[0] != 1 || p.b[0] != 1 || p.dims[0] * int64_t{4} != a.bytes) return false;
+  const float limits[] = {limited ? p.lo : -kNoLimit, limited ? p.hi : kNoLimit};
+  std::memcpy(words, limits, sizeof limits);
+  return true;
+}
+
+bool clamp_floats(const Addition& a, const Step& s, uint32_t* words) {
+  if (s.kernel != "qk_clamp_f32" || a.sum.kernel != "qk_binary_add_f32") return false;
+  const auto p = params_of<qk_clamp_params>(s);
+  if (p.n * int64_t{4} != a.bytes) return false;
+  const float limits[] = {p.lo, p.hi};
+  std::memcpy(words, limits, sizeof limits);
+  return true;
+}
+
+int64_t code_bytes(int32_t type) { return type <= QK_U8 ? 1 : 2; }
+
+bool add_codes(const Addition& a, uint32_t* words) {
+  static constexpr std::string_view kKinds[] = {"qk_qadd", "qk_qadd_ort", "qk_qadd_f32"};
+  static_assert(QK_R_EXACT == 0 && QK_R_ORT == 1 && QK_R_F32 == 2);
+  const auto* kind = std::find(std::begin(kKinds), std::end(kKinds), a.sum.kernel);
+  if (kind == std::end(kKinds)) return false;
+  const auto p = params_of<qk_qbinary_params>(a.sum);
+  const int32_t type = a.mine == 0 ? p.type_a : p.type_b;
+  if (p.rank != 1 || p.a[0] != 1 || p.b[0] != 1 || p.dims[0] * code_bytes(type) != a.bytes) {
+    return false;
+  }
+  const qk_q_residual r{static_cast<int32_t>(kind - kKinds),
+                        a.mine == 0 ? 1 : 0,
+                        a.mine == 0 ? p.type_b : p.type_a,
+                        p.za,
+                        p.zb,
+                        p.type_y,
+                        p.zero,
+                        p.lo,
+                        p.hi,
+                        p.lowest,
+                        p.ra,
+                        p.rb,
+                        p.shift,
+                        p.divisor,
+                        p.reciprocal};
+  std::memcpy(words, &r, sizeof r);
+  return true;
+}
+
+constexpr Epilogue kEpilogues[] = {
+    {",f rlo,f rhi", add_floats, clamp_floats, [](const uint32_t*) { return true; }},
+    {",i r_kind,i r_first,i r_type,i r_za,i r_zb,i r_y_type,i r_zero,i r_lo,i r_hi,i r_lowest,"
+     "f r_ra,f r_rb,f r_shift,f r_divisor,i r_reciprocal",
+     add_codes, nullptr,
+     [](const uint32_t* words) {
+       qk_q_residual r;
+       std::memcpy(&r, words, sizeof r);
+       return code_bytes(r.type) == code_bytes(r.y_type);
+     }},
+};
+
+const Epilogue* epilogue_of(const qk_entry& kernel) {
+  for (const Epilogue& e : kEpilogues) {
+    if (std::string_view(kernel.fields).ends_with(e.fields)) return &e;
+  }
+  return nullptr;
 }
 
 class Fuser {
@@ -35,32 +122,39 @@ class Fuser {
   void run() {
     std::vector<bool> drop(p_.steps.size(), false);
     for (size_t t = 0; t < p_.steps.size(); ++t) {
-      if (drop[t] || p_.steps[t].kind != Step::Kind::call) continue;
-      const int limits = residual_limits(*find_kernel(p_.steps[t].kernel));
-      if (limits < 0 || p_.steps[t].in.back().buffer >= 0) continue;
-      const int add = only_reader(p_.steps[t].out[0]);
-      View residual;
-      float lo = -kNoLimit, hi = kNoLimit;
-      if (add < 0 ||
-          !is_flat_add(p_.steps[static_cast<size_t>(add)], p_.steps[t].out[0], residual, lo, hi))
-        continue;
-      // The call moves to the place of the addition, where the residual is ready.
-      Step fused = p_.steps[t];
+      const Step& call = p_.steps[t];
+      if (drop[t] || call.kind != Step::Kind::call || call.in.empty()) continue;
+      const Epilogue* e = epilogue_of(*find_kernel(call.kernel));
+      if (!e || call.in.back().buffer >= 0) continue;
+      const int add = only_reader(call.out[0]);
+      if (add < 0) continue;
       Step& sum = p_.steps[static_cast<size_t>(add)];
-      fused.in.back() = residual;
+      if (sum.kind != Step::Kind::call || sum.in.size() != 2) continue;
+      const size_t mine = p_.resolve(sum.in[0]) == p_.resolve(call.out[0]) ? 0 : 1;
+      // The call moves to the place of the addition, where the residual is ready.
+      Step fused = call;
+      const auto count =
+          static_cast<size_t>(std::count(e->fields.begin(), e->fields.end(), ','));
+      uint32_t* words = fused.params.data() + (fused.params.size() - count);
+      const Addition addition{call, sum, mine, bytes_of(call.out[0])};
+      if (!e->add(addition, words)) continue;
+      if (p_.resolve(sum.in[1 - mine]).buffer == p_.resolve(call.out[0]).buffer) continue;
+      fused.in.back() = sum.in[1 - mine];
       fused.out = sum.out;
       fused.loc = join(fused.loc, sum.loc);
       drop[t] = true;
-      if (const int clamp = sum.kernel == kAdd ? only_reader(sum.out[0]) : -1;
-          clamp >= 0 && is_clamp(p_.steps[static_cast<size_t>(clamp)], sum.out[0], lo, hi)) {
-        fused.out = p_.steps[static_cast<size_t>(clamp)].out;
-        fused.loc = join(fused.loc, p_.steps[static_cast<size_t>(clamp)].loc);
-        drop[static_cast<size_t>(clamp)] = true;
+      const int clamp = e->clamp ? only_reader(sum.out[0]) : -1;
+      if (clamp >= 0) {
+        const Step& limit = p_.steps[static_cast<size_t>(clamp)];
+        if (limit.kind == Step::Kind::call && e->clamp(addition, limit, words)) {
+          fused.out = limit.out;
+          fused.loc = join(fused.loc, limit.loc);
+          drop[static_cast<size_t>(clamp)] = true;
+        }
       }
-      std::memcpy(&fused.params[static_cast<size_t>(limits)], &lo, 4);
-      std::memcpy(&fused.params[static_cast<size_t>(limits) + 1], &hi, 4);
-      // The result may overwrite the residual: every element is read before it is written.
-      fused.in_place.push_back({static_cast<int>(fused.in.size()) - 1, 0});
+      if (e->in_place(words)) {
+        fused.in_place.push_back({static_cast<int>(fused.in.size()) - 1, 0});
+      }
       p_.steps[static_cast<size_t>(add)] = std::move(fused);
     }
     Steps kept;
@@ -81,6 +175,9 @@ class Fuser {
   void add_to(std::vector<std::vector<int>>& list, View v, int t) {
     if (v.buffer >= 0) list[static_cast<size_t>(p_.resolve(v).buffer)].push_back(t);
   }
+  int64_t bytes_of(View v) const {
+    return p_.buffers[static_cast<size_t>(p_.resolve(v).buffer)].bytes;
+  }
   /// The one step that reads the storage written at `view`, which must be whole, private and
   /// written once; -1 when there is none.
   int only_reader(View view) const {
@@ -89,38 +186,6 @@ class Fuser {
     if (root.offset != 0 || p_.buffers[b].kind != BufferKind::arena) return -1;
     if (writers_[b].size() != 1 || readers_[b].size() != 1) return -1;
     return readers_[b][0];
-  }
-  bool same_bytes(View a, View b) const {
-    return p_.buffers[static_cast<size_t>(a.buffer)].bytes ==
-           p_.buffers[static_cast<size_t>(b.buffer)].bytes;
-  }
-  /// Whether `s` adds a residual of equal size to `value`, limited to [lo, hi].
-  bool is_flat_add(const Step& s, View value, View& residual, float& lo, float& hi) const {
-    if (s.kind != Step::Kind::call || (s.kernel != kAdd && s.kernel != kAddClamp)) return false;
-    qk_broadcast2_clamp_params params = {};
-    const bool limited = s.kernel == kAddClamp;
-    std::memcpy(&params, s.params.data(), limited ? sizeof params : sizeof(qk_broadcast2_params));
-    if (limited) {
-      lo = params.lo;
-      hi = params.hi;
-    }
-    const int64_t bytes = p_.buffers[static_cast<size_t>(p_.resolve(value).buffer)].bytes;
-    if (params.rank != 1 || params.a[0] != 1 || params.b[0] != 1 ||
-        params.dims[0] * int64_t{4} != bytes)
-      return false;
-    const size_t mine = p_.resolve(s.in[0]) == p_.resolve(value) ? 0 : 1;
-    residual = s.in[1 - mine];
-    return p_.resolve(residual).buffer != p_.resolve(value).buffer &&
-           same_bytes(s.out[0], s.in[mine]);
-  }
-  bool is_clamp(const Step& s, View value, float& lo, float& hi) const {
-    if (s.kind != Step::Kind::call || s.kernel != kClamp) return false;
-    qk_clamp_params params;
-    std::memcpy(&params, s.params.data(), sizeof params);
-    if (params.n * int64_t{4} != p_.buffers[static_cast<size_t>(value.buffer)].bytes) return false;
-    lo = params.lo;
-    hi = params.hi;
-    return true;
   }
 
   Program& p_;
