@@ -133,8 +133,7 @@ class Fuser {
       const size_t mine = p_.resolve(sum.in[0]) == p_.resolve(call.out[0]) ? 0 : 1;
       // The call moves to the place of the addition, where the residual is ready.
       Step fused = call;
-      const auto count =
-          static_cast<size_t>(std::count(e->fields.begin(), e->fields.end(), ','));
+      const auto count = static_cast<size_t>(std::count(e->fields.begin(), e->fields.end(), ','));
       uint32_t* words = fused.params.data() + (fused.params.size() - count);
       const Addition addition{call, sum, mine, bytes_of(call.out[0])};
       if (!e->add(addition, words)) continue;

@@ -10,8 +10,8 @@ namespace qc {
 /// clamp, each the only reader of the value before:
 ///   conv(x, w, b, _) -> (a);  add(a, r) -> (s);  clamp(s) -> (y)    becomes
 ///   conv(x, w, b, r) -> (y) {rlo, rhi}
-/// The kernel does the same operations in the same order, codes being rounded before they are added,
-/// so no bit changes.
+/// The kernel does the same operations in the same order, codes being rounded before they are
+/// added, so no bit changes.
 void fuse_epilogues(Program& program);
 
 }  // namespace qc

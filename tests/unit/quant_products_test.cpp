@@ -5,9 +5,9 @@
 
 #include "kernels/numerics/quant.h"
 #include "kernels/numerics/quant_q31.h"
-#include "quant/quant_node.h"
 #include "program/fuse_epilogues.h"
 #include "program/plan.h"
+#include "quant/quant_node.h"
 #include "quant/scheme.h"
 #include "tests/unit/op_harness.h"
 
@@ -406,8 +406,8 @@ TEST_F(Products, OfTwoActivations) {
                (b.as_int(from_b * k * n + (rows ? column * k + e : e * n + column)) -
                 b_type.format->zero_at());
       }
-      ASSERT_EQ(y->as_double(i), expected(sum, *a_type.format, *b_type.format, to, 0, "exact",
-                                          INT64_MIN, INT64_MAX))
+      ASSERT_EQ(y->as_double(i),
+                expected(sum, *a_type.format, *b_type.format, to, 0, "exact", INT64_MIN, INT64_MAX))
           << "round " << round << ", element " << i;
     }
   }
@@ -507,8 +507,8 @@ TEST_F(Products, WithFloatBias) {
 TEST_F(Products, OfFloatsWithCodesOfWeights) {
   for (int round = 0; round < 300; ++round) {
     const int64_t m = 1 + below(9), k = 1 + below(70), n = 1 + below(40);
-    const DType wt = std::array{DType::i8, DType::u8, DType::i4, DType::u4}[static_cast<size_t>(
-        below(4))];
+    const DType wt =
+        std::array{DType::i8, DType::u8, DType::i4, DType::u4}[static_cast<size_t>(below(4))];
     QType w_type = chance(30) ? per_tensor(wt) : per_axis(wt, 0, n);
     if (chance(50)) {
       auto f = std::make_shared<Format>(*w_type.format);
@@ -532,9 +532,9 @@ TEST_F(Products, OfFloatsWithCodesOfWeights) {
     auto y = run("qlinear", operands, {{"to", QType{}}});
     ASSERT_TRUE(y.ok()) << render(y.diag());
     Graph graph;
-    std::vector<Value*> in{graph.add_input("x", Type(DType::f32, to_dims(x.shape()))),
-                           *graph.emit("dequantize",
-                                       {graph.constant(graph.pool().add(w), w_type.format)}, {}, {})};
+    std::vector<Value*> in{
+        graph.add_input("x", Type(DType::f32, to_dims(x.shape()))),
+        *graph.emit("dequantize", {graph.constant(graph.pool().add(w), w_type.format)}, {}, {})};
     if (operands.size() > 2) in.push_back(graph.constant(bias));
     graph.add_output("y", *graph.emit("linear", in, {}, {}));
     EXPECT_TRUE(interpret(graph, {x})->outputs[0].identical(*y)) << str(w_type);
@@ -554,7 +554,8 @@ TEST_F(Products, TakeAResidualAsTheyAre) {
     auto residual_format = std::make_shared<Format>(*tensor_format(rt, 1, 0).format);
     residual_format->scale = to.format->scale;
     const QType y_type = chance(50) ? to : result(to.format->scale_at(), 300);
-    const char* arithmetic = std::array{"exact", "onnxruntime", "torch"}[static_cast<size_t>(below(3))];
+    const char* arithmetic =
+        std::array{"exact", "onnxruntime", "torch"}[static_cast<size_t>(below(3))];
     Graph graph;
     Type type(x_type, to_dims(shape)), other(QType{rt, residual_format}, to_dims(shape));
     type.layout = other.layout = last ? Layout::channels_last : Layout::row_major;

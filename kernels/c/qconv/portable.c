@@ -17,12 +17,11 @@ QK_INLINE void qk_qconv_inside(const qk_qconv_params* p, int axis, int32_t* low,
 
 /* U is S without a sign: sums wrap on the way, the complete ones fit. */
 #define QK_DEFINE_QCONV_ROWS(suffix, X, W, S, U)                                                   \
-  QK_INLINE void qk_qconv_rows_##suffix(const qk_qconv_params* p, const X* x, const W* w,          \
-                                        const S* bias, const void* multipliers,                    \
-                                        const float* float_bias, const int32_t* w_zeros,           \
-                                        const float* x_scale, const int32_t* x_zero,               \
-                                        const void* residual, void* y) {    \
-    const qk_q_output o = QK_Q_OUTPUT(p, multipliers, float_bias, x_scale != 0, residual);                   \
+  QK_INLINE void qk_qconv_rows_##suffix(                                                           \
+      const qk_qconv_params* p, const X* x, const W* w, const S* bias, const void* multipliers,    \
+      const float* float_bias, const int32_t* w_zeros, const float* x_scale,                       \
+      const int32_t* x_zero, const void* residual, void* y) {                                      \
+    const qk_q_output o = QK_Q_OUTPUT(p, multipliers, float_bias, x_scale != 0, residual);         \
     const float scale = x_scale ? *x_scale : 1.0f;                                                 \
     const S zero = x_zero ? *x_zero : p->x_zero;                                                   \
     const int32_t icg = p->ic / p->groups, ocg = p->oc / p->groups;                                \
@@ -220,9 +219,9 @@ typedef struct qk_qconv_place {
   ptrdiff_t from; /* may lie before x; the taps inside do not */
 } qk_qconv_place;
 
-#define QK_QCONV_FOR_EACH_TAP(p, at)                              \
-  for (int32_t a = (at)->first[0]; a < (at)->last[0]; ++a)        \
-    for (int32_t b = (at)->first[1]; b < (at)->last[1]; ++b)      \
+#define QK_QCONV_FOR_EACH_TAP(p, at)                         \
+  for (int32_t a = (at)->first[0]; a < (at)->last[0]; ++a)   \
+    for (int32_t b = (at)->first[1]; b < (at)->last[1]; ++b) \
       for (int32_t k = (at)->first[2]; k < (at)->last[2]; ++k)
 
 /* Where tap (a, b, k) lies: from the first tap in the input, and in the weights. */
@@ -235,27 +234,27 @@ QK_INLINE ptrdiff_t qk_qconv_tap_w(const qk_qconv_params* p, int32_t a, int32_t 
 }
 
 /* M neighbouring outputs of one line, 16 channels from `channel` on, x of 8 bits. */
-#define QK_DEFINE_QCONV_DEPTH(M)                                                                  \
-  QK_INLINE void qk_qconv_depth_##M(const qk_qconv_params* p, const qk_qconv_place* at,           \
-                                    int32_t channel, const uint8_t* x, int32_t zero,              \
-                                    const int8_t* w, const int32_t* bias, const qk_q_output* o,   \
-                                    float scale, void* y, ptrdiff_t to) {                         \
-    const ptrdiff_t step = (ptrdiff_t)p->stride[2] * p->oc;                                       \
-    int32_t sums[16];                                                                             \
-    qk_sums acc[M];                                                                               \
-    for (int j = 0; j < 16; ++j) sums[j] = bias ? bias[channel + j] : 0;                          \
-    QK_UNROLL for (int m = 0; m < M; ++m) acc[m] = qk_sums_load(sums);                            \
-    QK_QCONV_FOR_EACH_TAP(p, at) {                                                                \
-      const uint8_t* xk = x + (at->from + qk_qconv_tap_x(p, a, b, k) + channel);                  \
-      const qk_pairs wv = qk_pairs_load_each(w + qk_qconv_tap_w(p, a, b, k) + channel);           \
-      QK_UNROLL for (int m = 0; m < M; ++m) {                                                     \
-        acc[m] = qk_sums_each(acc[m], wv, xk + m * step, p->x_type == QK_I8, zero);               \
-      }                                                                                           \
-    }                                                                                             \
-    QK_UNROLL for (int m = 0; m < M; ++m) {                                                       \
-      qk_sums_store(sums, acc[m]);                                                                \
-      qk_q_put16(o, sums, channel, 16, scale, y, to + m * (ptrdiff_t)p->oc + channel);            \
-    }                                                                                             \
+#define QK_DEFINE_QCONV_DEPTH(M)                                                                \
+  QK_INLINE void qk_qconv_depth_##M(const qk_qconv_params* p, const qk_qconv_place* at,         \
+                                    int32_t channel, const uint8_t* x, int32_t zero,            \
+                                    const int8_t* w, const int32_t* bias, const qk_q_output* o, \
+                                    float scale, void* y, ptrdiff_t to) {                       \
+    const ptrdiff_t step = (ptrdiff_t)p->stride[2] * p->oc;                                     \
+    int32_t sums[16];                                                                           \
+    qk_sums acc[M];                                                                             \
+    for (int j = 0; j < 16; ++j) sums[j] = bias ? bias[channel + j] : 0;                        \
+    QK_UNROLL for (int m = 0; m < M; ++m) acc[m] = qk_sums_load(sums);                          \
+    QK_QCONV_FOR_EACH_TAP(p, at) {                                                              \
+      const uint8_t* xk = x + (at->from + qk_qconv_tap_x(p, a, b, k) + channel);                \
+      const qk_pairs wv = qk_pairs_load_each(w + qk_qconv_tap_w(p, a, b, k) + channel);         \
+      QK_UNROLL for (int m = 0; m < M; ++m) {                                                   \
+        acc[m] = qk_sums_each(acc[m], wv, xk + m * step, p->x_type == QK_I8, zero);             \
+      }                                                                                         \
+    }                                                                                           \
+    QK_UNROLL for (int m = 0; m < M; ++m) {                                                     \
+      qk_sums_store(sums, acc[m]);                                                              \
+      qk_q_put16(o, sums, channel, 16, scale, y, to + m * (ptrdiff_t)p->oc + channel);          \
+    }                                                                                           \
   }
 QK_DEFINE_QCONV_DEPTH(1)
 QK_DEFINE_QCONV_DEPTH(4)

@@ -14,8 +14,8 @@
  *                      else the icg inputs of a tap
  * qk_qconv_depth       channels-last, one input and output channel per group, w [kd][kh][kw][c]
  * Arguments: x, w, bias (of the sums), multipliers, bias (float), zero points of the weights (one
- * per channel), scale of x, zero point of x, residual, y. Biases and all after them may be null; the zero
- * point of x, where given, holds instead of x_zero.
+ * per channel), scale of x, zero point of x, residual, y. Biases and all after them may be null;
+ * the zero point of x, where given, holds instead of x_zero.
  */
 typedef struct {
   int32_t n, ic, oc, groups;
@@ -30,9 +30,9 @@ typedef struct {
   int32_t r_reciprocal;
 } qk_qconv_params;
 
-/* Transposed convolution of codes, row-major, w [ic, oc/groups, k...]: the sum over the inputs i with
- * i*stride - pad + k*dilation == o of (x - x_zero) * (w - w_zero) + bias, in 64 bits. Arguments as
- * above, without a residual. */
+/* Transposed convolution of codes, row-major, w [ic, oc/groups, k...]: the sum over the inputs i
+ * with i*stride - pad + k*dilation == o of (x - x_zero) * (w - w_zero) + bias, in 64 bits.
+ * Arguments as above, without a residual. */
 typedef struct {
   int32_t n, ic, oc, groups;
   int32_t in[3], out[3], k[3];

@@ -48,23 +48,23 @@ typedef struct qk_q_output {
 } qk_q_output;
 
 /* From the members that the parameter structs of all these kernels have. */
-#define QK_Q_OUTPUT(p, m, b, has_scale, res)                                              \
-  {                                                                                       \
-    (p)->y_type, (p)->y_zero, (p)->lo, (p)->hi, (p)->q31, (m), (b), (p)->bias_factor,     \
-        (has_scale), (res), {                                                             \
-      (p)->r_kind, (p)->r_first, (p)->r_type, (p)->r_za, (p)->r_zb, (p)->r_y_type,        \
-          (p)->r_zero, (p)->r_lo, (p)->r_hi, (p)->r_lowest, (p)->r_ra, (p)->r_rb,         \
-          (p)->r_shift, (p)->r_divisor, (p)->r_reciprocal                                 \
-    }                                                                                     \
+#define QK_Q_OUTPUT(p, m, b, has_scale, res)                                                       \
+  {                                                                                                \
+    (p)->y_type, (p)->y_zero, (p)->lo, (p)->hi, (p)->q31, (m), (b), (p)->bias_factor, (has_scale), \
+        (res), {                                                                                   \
+      (p)->r_kind, (p)->r_first, (p)->r_type, (p)->r_za, (p)->r_zb, (p)->r_y_type, (p)->r_zero,    \
+          (p)->r_lo, (p)->r_hi, (p)->r_lowest, (p)->r_ra, (p)->r_rb, (p)->r_shift, (p)->r_divisor, \
+          (p)->r_reciprocal                                                                        \
+    }                                                                                              \
   }
 
 /* For kernels that take no residual. */
-#define QK_Q_PLAIN_OUTPUT(p, m, b, has_scale)                                                    \
-  {                                                                                              \
-    (p)->y_type, (p)->y_zero, (p)->lo, (p)->hi, (p)->q31, (m), (b), (p)->bias_factor,            \
-        (has_scale), 0, {                                                                        \
-      0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                                \
-    }                                                                                            \
+#define QK_Q_PLAIN_OUTPUT(p, m, b, has_scale)                                                      \
+  {                                                                                                \
+    (p)->y_type, (p)->y_zero, (p)->lo, (p)->hi, (p)->q31, (m), (b), (p)->bias_factor, (has_scale), \
+        0, {                                                                                       \
+      0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                                  \
+    }                                                                                              \
   }
 
 /* The code of the sum of a code and the residual's. */

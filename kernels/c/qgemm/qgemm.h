@@ -11,9 +11,9 @@
  * with element (k, n) at k*k_step + n*n_step to panels; `flip` turns codes u8 to i8 less 128.
  * Arguments: w, panels. qk_qmatmul_X_W     any distances, sums of 64 bits; the batch is up to three
  * axes, distances of 0 broadcast. Arguments: x, w, bias (of the sums), multipliers, bias (float),
- * zero points of w (one per n), scales of x, zero points of x, residual, y. Biases and all after them may be
- * null; zero points of x, where given, hold instead of x_zero. Scales and zero points of x are one
- * for all, or with per_row one per row.
+ * zero points of w (one per n), scales of x, zero points of x, residual, y. Biases and all after
+ * them may be null; zero points of x, where given, hold instead of x_zero. Scales and zero points
+ * of x are one for all, or with per_row one per row.
  */
 typedef struct {
   int32_t batch, m, n, k;
@@ -46,12 +46,12 @@ typedef struct {
   int32_t r_reciprocal;
 } qk_qmatmul_params;
 
-/* qk_wgemm: y [m, n] of floats x [m, k] and codes of weights, decoded as they are needed: each output
- * is one chain of fused multiply-adds over k ascending from the bias (or 0) on, a weight being
- * (code - zero point) * scale. Codes of 8 bits lie in panels [ceil(n / 16)][k][16]; with `nibbles`
- * codes 0 to 15 in [ceil(n / 16)][k][8], outputs j and j + 8 of a panel in the low and high half of
- * a byte. Scales lie in [ceil(n / 16)][ceil(k / group)][16]. Arguments: x, w, scales, zero points
- * (like scales; null: `zero` for all), bias (may be null), y. */
+/* qk_wgemm: y [m, n] of floats x [m, k] and codes of weights, decoded as they are needed: each
+ * output is one chain of fused multiply-adds over k ascending from the bias (or 0) on, a weight
+ * being (code - zero point) * scale. Codes of 8 bits lie in panels [ceil(n / 16)][k][16]; with
+ * `nibbles` codes 0 to 15 in [ceil(n / 16)][k][8], outputs j and j + 8 of a panel in the low and
+ * high half of a byte. Scales lie in [ceil(n / 16)][ceil(k / group)][16]. Arguments: x, w, scales,
+ * zero points (like scales; null: `zero` for all), bias (may be null), y. */
 typedef struct {
   int32_t m, n, k;
   int32_t group, nibbles, zero;

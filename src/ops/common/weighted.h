@@ -96,8 +96,8 @@ struct SumForm {
 };
 /// The form of a product of two operands of codes with one scale each; nullopt after q.refuse().
 Result<std::optional<SumForm>> product_form(Quantizer& q);
-/// The form of a product with constant weights; nullopt after q.refuse(). The weights have one scale, or one per index of `channel_axis`; [lo,
-/// hi] is the float node's clamp.
+/// The form of a product with constant weights; nullopt after q.refuse(). The weights have one
+/// scale, or one per index of `channel_axis`; [lo, hi] is the float node's clamp.
 Result<std::optional<SumForm>> sum_form(Quantizer& q, int64_t channel_axis, int64_t channels,
                                         double lo, double hi);
 /// Emits the integer node and, where its result is f32, the clamp.

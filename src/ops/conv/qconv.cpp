@@ -214,9 +214,8 @@ Result<Ok> QConv::lower(Lowering& l) const {
   } else {
     kernel = fmt::format("qk_qconv_rows_{}_{}_{}", stored_suffix(x.dtype),
                          bits(w.dtype) > 8 ? "i16" : "i8", name(sums));
-    weights = stored.plain(l, [row = product(w.shape).value() / std::max(p.oc, 1)](int64_t i) {
-      return i / row;
-    });
+    weights = stored.plain(
+        l, [row = product(w.shape).value() / std::max(p.oc, 1)](int64_t i) { return i / row; });
   }
   l.call(kernel, p,
          {l.in(0), weights, sum_bias(l, 2, tiles ? DType::i32 : sums), output.multipliers(l),

@@ -27,8 +27,7 @@ void QConvTranspose::attrs(AttrVisitor& v) {
 Result<std::vector<Type>> QConvTranspose::infer() const {
   QC_TRY(check_quantized({0, 1}));
   QC_TRY(check_shapes(*this, groups));
-  QC_ASSIGN(Dims shape,
-            transposed_shape(*this, groups, strides, dilations, pads, output_padding));
+  QC_ASSIGN(Dims shape, transposed_shape(*this, groups, strides, dilations, pads, output_padding));
   QC_TRY(check_sums(*this, to, record(), false, shape[1].value()));
   QC_TRY(check_weight_axis(*this, 1));
   if (!input(1)->is_constant()) return error(Code::unsupported, loc(), "weights are not constant");
@@ -83,9 +82,7 @@ Result<Ok> QConvTranspose::eval(EvalContext& c) const {
   const bool coded = c.has(2) && c.in(2).dtype() != DType::f32;
   if (c.has(2) && !coded) output.add_bias(c.in(2));
   const float x_scale = c.has(3) ? c.in(3).data<float>()[0] : 1.0f;
-  const int64_t zero = !c.has(3)  ? in_q(0)->zero_at()
-                       : c.has(4) ? c.in(4).data<int32_t>()[0]
-                                  : 0;
+  const int64_t zero = !c.has(3) ? in_q(0)->zero_at() : c.has(4) ? c.in(4).data<int32_t>()[0] : 0;
   const TransposedChannel shape(*this);
   const int64_t volume = int64_t{p.in[0]} * p.in[1] * p.in[2];
   const int64_t w_count = in_q(1)->scale.values.size();
@@ -104,7 +101,8 @@ Result<Ok> QConvTranspose::eval(EvalContext& c) const {
             if (id < 0 || ih < 0 || iw < 0) continue;
             const int64_t place = (int64_t{id} * p.in[1] + ih) * p.in[2] + iw;
             for (int64_t ic = g * shape.icg; ic < (g + 1) * shape.icg; ++ic) {
-              const int64_t wv = c.in(1).as_int((ic * shape.ocg + oc % shape.ocg) * shape.taps + tap);
+              const int64_t wv =
+                  c.in(1).as_int((ic * shape.ocg + oc % shape.ocg) * shape.taps + tap);
               sum += (c.in(0).as_int((n * p.ic + ic) * volume + place) - zero) * (wv - w_zero);
             }
           }
@@ -127,12 +125,12 @@ Result<Ok> QConvTranspose::lower(Lowering& l) const {
   output.fill(p);
   p.x_zero = x.format->is_carried() ? 0 : x.format->zero_at();
   const StoredWeights stored(w, p.oc);
-  const std::string kernel = "qk_qconv_transpose_" + stored_suffix(x.dtype) +
-                             (bits(w.dtype) > 8 ? "_i16" : "_i8");
+  const std::string kernel =
+      "qk_qconv_transpose_" + stored_suffix(x.dtype) + (bits(w.dtype) > 8 ? "_i16" : "_i8");
   l.call(kernel, p,
          {l.in(0), stored.plain(l, TransposedChannel(*this)), sum_bias(l, 2, DType::i64),
-          output.multipliers(l), output.bias(l), stored.zero_points(l),
-          l.has(3) ? l.in(3) : View{}, l.has(4) ? l.in(4) : View{}},
+          output.multipliers(l), output.bias(l), stored.zero_points(l), l.has(3) ? l.in(3) : View{},
+          l.has(4) ? l.in(4) : View{}},
          {l.out()}, {.in_place = {}, .macs = macs()});
   return Ok{};
 }

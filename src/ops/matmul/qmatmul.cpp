@@ -145,10 +145,10 @@ Value* swapped_codes(Graph& graph, Value* codes) {
   auto format = std::make_shared<Format>(*codes->type().format);
   if (format->granularity != Granularity::tensor) format->axis = 1 - format->axis;
   if (format->granularity == Granularity::group) {
-    const Ints groups{codes->type().format->axis == 0 ? (shape[0] + format->group - 1) / format->group
-                                                      : shape[0],
-                      codes->type().format->axis == 1 ? (shape[1] + format->group - 1) / format->group
-                                                      : shape[1]};
+    const Ints groups{
+        codes->type().format->axis == 0 ? (shape[0] + format->group - 1) / format->group : shape[0],
+        codes->type().format->axis == 1 ? (shape[1] + format->group - 1) / format->group
+                                        : shape[1]};
     for (Component* c : {&format->scale, &format->zero_point}) {
       if (c->kind != Component::Kind::known || c->values.size() == 1) continue;
       Tensor moved(c->values.dtype(), {groups[0] * groups[1]});
@@ -193,8 +193,8 @@ Result<Value*> MatMul::quantized(Quantizer& q) const {
     const auto matrix = [&] { return transpose_b ? b : swapped_codes(q.graph(), b); };
     if (!a) return weight_only(q, matrix(), -kInf, kInf);
     const size_t columns = transpose_b ? 0 : 1;
-    QC_ASSIGN(auto form, sum_form(q, static_cast<int64_t>(columns), b->shape()[columns].value(),
-                                  -kInf, kInf));
+    QC_ASSIGN(auto form,
+              sum_form(q, static_cast<int64_t>(columns), b->shape()[columns].value(), -kInf, kInf));
     if (!form) return static_cast<Value*>(nullptr);
     form->inputs[1] = matrix();
     return emit_form(q, "qlinear", std::move(*form), -kInf, kInf);

@@ -25,8 +25,8 @@ void sample_matmul(Samplers& r) {
     if (s.chance(25)) {  // scales known at run time
       Value* f = s.floats(1, 3);
       Value* w = sample_weights(s, {n, f->shape().back().value()}, 0);
-      Value* codes = s.emit("quantize_dynamic", {f},
-                            {{"to", DType::u8}, {"per_token", s.chance(50)}});
+      Value* codes =
+          s.emit("quantize_dynamic", {f}, {{"to", DType::u8}, {"per_token", s.chance(50)}});
       if (!codes) return;
       Value* bias = s.chance(50) ? s.constant(DType::f32, {n}) : nullptr;
       Node* q = codes->def();
@@ -40,7 +40,8 @@ void sample_matmul(Samplers& r) {
     const int64_t k = a->shape().back().value();
     const bool rows = s.chance(50);
     Ints shape = rows ? Ints{s.size(), k} : Ints{k, s.size()};
-    if (a->rank() > 2 && s.chance(50)) shape.insert(shape.begin(), static_dims(a->shape()).end()[-3]);
+    if (a->rank() > 2 && s.chance(50))
+      shape.insert(shape.begin(), static_dims(a->shape()).end()[-3]);
     Value* b = s.emit("quantize", {s.input(DType::f32, shape)}, {{"to", s.format()}});
     if (!b) return;
     s.emit("qmatmul", {a, b},

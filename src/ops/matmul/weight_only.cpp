@@ -20,7 +20,7 @@ Grouping grouping(const Format& f, const Product& p) {
 
 /// The index among known scales of group g of output n.
 int64_t scale_index(const Format& f, const Grouping& g, int64_t n, int64_t group) {
-  return f.granularity == Granularity::tensor  ? 0
+  return f.granularity == Granularity::tensor ? 0
          : f.granularity == Granularity::axis ? n
                                               : n * g.count + group;
 }
@@ -83,21 +83,19 @@ Result<Ok> lower_weight_only(Lowering& l, const Product& p, int64_t macs) {
   const bool nibbles = bits(w.dtype) <= 4;
   // Codes are stored as i8 or as 0 to 15: less `shift`.
   const int64_t shift = nibbles ? code_range(w.dtype).lo : is_signed(w.dtype) ? 0 : 128;
-  const Tensor scales = group_panels<float>(DType::f32, p, g, [&](int64_t n, int64_t i) {
-    return f.scale_at(scale_index(f, g, n, i));
-  });
+  const Tensor scales = group_panels<float>(
+      DType::f32, p, g, [&](int64_t n, int64_t i) { return f.scale_at(scale_index(f, g, n, i)); });
   const int64_t zero_count =
       f.zero_point.kind == Component::Kind::known ? f.zero_point.values.size() : 1;
   bool one = true;
   for (int64_t i = 1; i < zero_count; ++i) one = one && f.zero_at(i) == f.zero_at(0);
   View zeros;
   if (!one) {
-    zeros = l.constant(group_panels<int32_t>(DType::i32, p, g,
-                                             [&](int64_t n, int64_t i) {
-                                               return i32(f.zero_at(scale_index(f, g, n, i)) -
-                                                          shift);
-                                             }),
-                       "zero points");
+    zeros = l.constant(
+        group_panels<int32_t>(
+            DType::i32, p, g,
+            [&](int64_t n, int64_t i) { return i32(f.zero_at(scale_index(f, g, n, i)) - shift); }),
+        "zero points");
   }
   const Ints shape{(p.n + 15) / 16, p.k, nibbles ? 8 : 16};
   const View panels = l.derived(
@@ -117,8 +115,8 @@ Result<Ok> lower_weight_only(Lowering& l, const Product& p, int64_t macs) {
         }
         return out;
       });
-  const qk_wgemm_params params{i32(p.m),       i32(p.n),        i32(p.k),
-                               i32(g.group),   nibbles ? 1 : 0, i32(f.zero_at(0) - shift)};
+  const qk_wgemm_params params{i32(p.m),     i32(p.n),        i32(p.k),
+                               i32(g.group), nibbles ? 1 : 0, i32(f.zero_at(0) - shift)};
   l.call("qk_wgemm", params,
          {l.in(0), panels, l.constant(scales, "scales"), zeros, l.has(2) ? l.in(2) : View{}},
          {l.out()}, {.in_place = {}, .macs = macs});
