@@ -106,7 +106,8 @@ class RuleWriter {
     const ScaleOffset result = numbers(watched_.observer(n.output()));
     RuleSpec spec;
     spec.pattern = pattern_for(n.loc().names);
-    if (shares_name(n)) spec.op = n.op();
+    // What was fused into the node inherits its rule; the numbers of operands are for the node alone.
+    if (shares_name(n) || n.loc().names.size() > 1) spec.op = n.op();
     spec.scale = {result.scale};
     if (result.offset != 0) spec.offset = {result.offset};
     QC_TRY(state_inputs(n, operands, result, spec));
