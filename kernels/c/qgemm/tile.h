@@ -172,8 +172,12 @@ QK_QROWS(4)
 #else
 QK_DEFINE_QTILE(1, 1)
 QK_DEFINE_QTILE(2, 1)
+#if QK_SUMS_REGISTERS == 2
 QK_DEFINE_QTILE(4, 1)
 #define QK_QROWS_OF_1 QK_RUN_QTILES(4, 1) QK_RUN_QTILES(2, 1) QK_RUN_QTILES(1, 1)
+#else /* four rows would not fit the registers, and their spills not the stack */
+#define QK_QROWS_OF_1 QK_RUN_QTILES(2, 1) QK_RUN_QTILES(1, 1)
+#endif
 QK_QROWS(1)
 #define QK_MAX_QPANELS 1
 #endif
