@@ -2,7 +2,7 @@
 """Speed, compile time and memory, side by side with others: bench.py BUILD [section ...].
 
 Sections: speed (generated C against emx-onnx-cgen's C and ONNX Runtime, one core, batch 1), compile (time and peak
-memory of quantc on large models). Each bar of the project is printed with its verdict; a missed one makes the exit
+memory of quantc on large models), quantize (calibration against ONNX Runtime's; int8 against float). Each bar of the project is printed with its verdict; a missed one makes the exit
 status 1.
 """
 import json
@@ -111,10 +111,10 @@ class Bench:
         call()
         return time.perf_counter() - start
 
-    def time_quantc(self, model: str, path: Path, size: dict) -> float:
+    def time_quantc(self, model: str, path: Path, size: dict, *flags) -> float:
         out = self.work / f"{model}_quantc"
         shutil.rmtree(out, ignore_errors=True)
-        run(self.quantc, "compile", path, "-o", out, "--name", "net")
+        run(self.quantc, "compile", path, "-o", out, "--name", "net", *flags)
         run("make", "-s", "-C", out, f"CFLAGS={' '.join(FLAGS)}", "libnet.a")
         return self.timed(f"{model}_quantc", [out / "libnet.a"], [f"-I{out}"], **size, declare='#include "net.h"',
                           state="static _Alignas(NET_ARENA_ALIGN) unsigned char arena[NET_ARENA_BYTES + 1];",
@@ -159,10 +159,68 @@ class Bench:
         self.bar("chain of 100,000 nodes", large, 5.0, "s", False)
         self.bar("time for 100,000 nodes over 10,000", large / small, 12.0, "x", False)
 
+    # -- quantization ----------------------------------------------------------------------------------------------
+
+    def resnet18(self, size: int) -> Path:
+        import torch
+        sys.path.insert(0, str(ROOT))
+        from tests.support.resnet import ResNet18, with_statistics
+
+        path = self.work / f"resnet18_{size}.onnx"
+        if not path.exists():
+            torch.manual_seed(0)
+            net = with_statistics(ResNet18(), (4, 3, size, size), batches=2)
+            torch.onnx.export(net, (torch.zeros(1, 3, size, size),), path, dynamo=True, external_data=False)
+        return path
+
+    def quantize(self) -> None:
+        import onnxruntime as ort
+        from onnxruntime.quantization import CalibrationDataReader, create_calibrator, quantize_static
+
+        model = self.resnet18(64)
+        name = ort.InferenceSession(str(model)).get_inputs()[0].name
+        samples = np.random.default_rng(0).standard_normal((100, 3, 64, 64), dtype=np.float32)
+        np.savez(self.work / "samples.npz", in_0=samples)
+
+        class Reader(CalibrationDataReader):
+            def __init__(self) -> None:
+                self.left = iter(samples)
+
+            def get_next(self):
+                x = next(self.left, None)
+                return None if x is None else {name: x[None]}
+
+        def theirs() -> None:
+            calibrator = create_calibrator(model, [], augmented_model_path=str(self.work / "augmented.onnx"))
+            calibrator.set_execution_providers()
+            calibrator.collect_data(Reader())
+            calibrator.compute_data()
+
+        rules = self.work / "rules.toml"
+        ours = lambda: run(self.quantc, "calibrate", model, "--data", self.work / "samples.npz", "-o", rules, "--per-channel")
+        print("calibration, ResNet-18 at 64x64, 100 inputs, seconds: best of two, in turns")
+        times = [(self.clock(ours), self.clock(theirs)) for _ in range(2)]
+        mine, other = min(t[0] for t in times), min(t[1] for t in times)
+        print(f"  quantc {mine:.2f}, ONNX Runtime {other:.2f}")
+        self.bar("calibration against ONNX Runtime", mine / other, 2.0, "x its time", False)
+
+        print("ResNet-18 at 64x64, milliseconds, batch 1, one core, portable C")
+        size = dict(inputs=3 * 64 * 64, outputs=1000)
+        quantized = self.work / "resnet18_qdq.onnx"
+        quantize_static(str(model), str(quantized), Reader(), per_channel=True)
+        options = ort.SessionOptions()
+        options.intra_op_num_threads = 1
+        session = ort.InferenceSession(str(quantized), options)
+        row = {"float": self.time_quantc("resnet18_float", model, size, "--weights", "incbin"),
+               "int8": self.time_quantc("resnet18_int8", model, size, "--weights", "incbin", "--rules", rules),
+               "ONNX Runtime int8": min(self.clock(lambda: session.run(None, {name: samples[:1]})) for _ in range(20))}
+        print("  " + ", ".join(f"{what} {seconds * 1e3:.2f}" for what, seconds in row.items()))
+        self.results["resnet18 ms"] = {what: seconds * 1e3 for what, seconds in row.items()}
+
 
 def main() -> None:
     bench = Bench(Path(sys.argv[1]).resolve())
-    for section in sys.argv[2:] or ["speed", "compile"]:
+    for section in sys.argv[2:] or ["speed", "compile", "quantize"]:
         getattr(bench, section)()
     (bench.work / "results.json").write_text(json.dumps(bench.results, indent=1) + "\n")
     if bench.missed:
