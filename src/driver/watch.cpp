@@ -92,6 +92,7 @@ Result<Ok> Watched::run_compiled(const Graph& graph, const Options& options, con
   }
   Options build = options;
   build.weights = "incbin";
+  build.specialise = "size";  // compiles several times faster, which a few hundred runs never earn back
   QC_ASSIGN(const NativeModel native, NativeModel::build(*tapped, build, calibration.build));
   for (int64_t i = 0; i < samples.count(); ++i) {
     const std::vector<Tensor> inputs = samples.at(i);
