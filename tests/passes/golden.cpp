@@ -2,7 +2,8 @@
 // all of them). Each NAME.ir goes through it and must print as NAME.expected.ir; running it again
 // must change nothing; and both graphs must give the same outputs on random inputs, to the bit or,
 // with a first line `// within 1e-5`, so near relative to the larger of 1 and the expected
-// magnitude.
+// magnitude. Where NAME.toml stands beside it, its rules are noted first, and the pass runs once:
+// rules are matched with graphs that are not quantized yet.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -13,7 +14,11 @@
 #include "interp/interpreter.h"
 #include "ir/text.h"
 #include "ops/common/registration.h"
+#include "passes/note_rules.h"
 #include "passes/pipeline.h"
+#include "quant/rule.h"
+#include "quant/rule_file.h"
+#include "quant/rules.h"
 #include "tests/ops/cases.h"
 
 namespace fs = std::filesystem;
@@ -26,9 +31,13 @@ std::string read(const fs::path& path) {
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
-Result<bool> run_named(const std::string& name, Graph& graph) {
+Result<bool> run_named(const std::string& name, Graph& graph, const RuleSet* rules) {
   PassContext context;
+  context.rules = rules;
   bool changed = false;
+  if (rules) {
+    QC_TRY(note_rules(graph, context));
+  }
   if (name == "pipeline") {
     PassOptions options;
     options.verify = true;
@@ -75,7 +84,20 @@ std::string check(const std::string& pass, const fs::path& file, bool bless) {
   if (!before.ok()) return render(before.diag());
   auto after = copy(**before);
   if (!after.ok()) return render(after.diag());
-  auto changed = run_named(pass, **after);
+  fs::path toml = file;
+  toml.replace_extension(".toml");
+  std::unique_ptr<RuleSet> rules;
+  if (fs::exists(toml)) {
+    auto specs = read_rules(toml.string());
+    if (!specs.ok()) return render(specs.diag());
+    rules = std::make_unique<RuleSet>();
+    for (const auto& spec : *specs) {
+      auto rule = make_rule(spec);
+      if (!rule.ok()) return render(rule.diag());
+      rules->rules.push_back(std::move(*rule));
+    }
+  }
+  auto changed = run_named(pass, **after, rules.get());
   if (!changed.ok()) return render(changed.diag());
   const std::string printed = print(**after);
   if (!*changed && printed != print(**before))
@@ -85,7 +107,8 @@ std::string check(const std::string& pass, const fs::path& file, bool bless) {
   if (bless) std::ofstream(golden, std::ios::binary) << printed;
   const std::string wanted = read(golden);
   if (printed != wanted) return "expected:\n" + wanted + "got:\n" + printed;
-  auto again = run_named(pass, **after);
+  if (rules) return compare(**before, **after, within);
+  auto again = run_named(pass, **after, nullptr);
   if (!again.ok()) return "second run: " + render(again.diag());
   if (print(**after) != printed) return "a second run changes it:\n" + print(**after);
   return compare(**before, **after, within);
