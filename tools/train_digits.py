@@ -7,6 +7,7 @@ fixed seeds, and writes, in about twenty seconds and with the same bytes every t
   examples/digits/test.npz            the test images and labels
   examples/digits/test.bin            the same, 65 bytes each: 64 pixels of 0 to 16 and the label
   examples/digits/accuracy.json       PyTorch's own result on them
+  examples/digits/calibration.npz     128 images of the training split, for quantc calibrate
 """
 import json
 from pathlib import Path
@@ -88,6 +89,7 @@ def main() -> None:
     onnx.save(exported, models / "digits.onnx")
     np.savez(models / "digits.npz", in_0=test_x[:1], out_0=outputs[:1])
     np.savez_compressed(example / "test.npz", images=test_x, labels=test_y.astype(np.uint8))
+    np.savez_compressed(example / "calibration.npz", in_0=train_x[:128])
     rows = np.concatenate([(test_x * 16).reshape(-1, 64), test_y[:, None]], axis=1).astype(np.uint8)
     (example / "test.bin").write_bytes(rows.tobytes())
     (example / "accuracy.json").write_text(json.dumps(

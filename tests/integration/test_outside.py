@@ -27,6 +27,16 @@ def test_a_program_outside_the_tree_uses_the_installed_library(root, build, mode
     assert bad.returncode == 1 and "error[file]" in bad.stderr
 
 
+def test_a_rule_class_outside_the_tree(root, build, models, tmp_path):
+    """Layers with few weights stay float by the example's own class; the others compute on codes."""
+    sh("cmake", "--install", build, "--prefix", tmp_path / "prefix")
+    sh("cmake", "-S", root / "examples/custom_rule", "-B", tmp_path / "b", f"-DCMAKE_PREFIX_PATH={tmp_path / 'prefix'}")
+    sh("cmake", "--build", tmp_path / "b")
+    out = sh(tmp_path / "b" / "custom_rule", models / "digits.onnx", tmp_path / "out")
+    assert out.startswith("1 convolutions in float, 2 on codes\ndigits: weights "), out
+    assert (tmp_path / "out" / "digits.c").exists()
+
+
 def generated(build) -> set:
     return {p.name for p in (build / "generated" / "ops").glob("*.cpp")}
 
@@ -54,6 +64,13 @@ def test_an_op_folder_is_built_in_without_another_edit(root, build, tmp_path):
         program = build / "bin" / "quantc"
         assert "`cube`" in sh(program, "ops")
         out = sh(program, "validate", tmp_path / "cube.onnx", "-i", tmp_path / "io.npz", "-e", tmp_path / "io.npz", "--atol", "0")
+        assert "FAIL" not in out
+        (tmp_path / "rules.toml").write_text("[[rule]]\npattern = 'cube1'\nscale = 0.2\ninput_scale = 0.02\n")
+        rules = ["--rules", tmp_path / "rules.toml"]
+        out = sh(program, "explain", tmp_path / "cube.onnx", *rules)
+        assert re.search(r"^cube1 +qcube +integer +rules.toml:1 ", out, re.M), out
+        out = sh(program, "validate", tmp_path / "cube.onnx", "-i", tmp_path / "io.npz", "-e", tmp_path / "io.npz",
+                 "--atol", "0.3", *rules)
         assert "FAIL" not in out
     finally:
         sh("cmake", "-S", root, "-B", build, "-DQUANTC_EXTRA_OPS=")
