@@ -88,7 +88,8 @@ class Placer {
     if (scheme.kind != QScheme::Kind::fixed) return Ok{};
     for (size_t o = 0; o < node.output_count(); ++o) {
       Value* y = node.output(o);
-      if (y->dtype() != DType::f32 || !y->has_uses() || (form && form->is_float_result(o))) continue;
+      if (y->dtype() != DType::f32 || !y->has_uses() || (form && form->is_float_result(o)))
+        continue;
       QC_ASSIGN(Value * decoded, through_codes(y, scheme.output, scheme, node.next()));
       Node* quantize = decoded->def()->input(0)->def();
       graph_.replace_uses(y, decoded);

@@ -1,15 +1,61 @@
-// An op outside quantc's tree: y = x * x * x for f32, built in with
-// -DQUANTC_EXTRA_OPS=examples/extra_ops. Its kernel is two multiplications of the binary family, so
-// it needs no kernel of its own.
+// An op outside quantc's tree: y = x * x * x, built in with -DQUANTC_EXTRA_OPS=examples/extra_ops.
+// The kernel of the f32 form is two multiplications of the binary family; the quantized form, for
+// codes of 8 bits, is a table. So it needs no kernel of its own.
 #include "interp/eval.h"
 #include "kernels/c/elementwise.h"
 #include "kernels/numerics/base.h"
+#include "kernels/numerics/quant.h"
 #include "ops/common/registration.h"
+#include "ops/quantize/scales.h"
 #include "program/lowering.h"
+#include "quant/quantizable.h"
 
 namespace qc {
 
-class Cube final : public OpNode<Cube> {
+/// Codes in, codes out: decodes, cubes and encodes each with one rounding.
+class QCube final : public UnaryQuantNode<QCube> {
+ public:
+  static const OpInfo kInfo;
+  const OpInfo& info() const override { return kInfo; }
+
+  Result<std::vector<Type>> infer() const override {
+    QC_TRY(check_quantized({0}));
+    if (bits(input_type(0).dtype) != 8) {
+      return error(Code::type, loc(), "qcube takes codes of 8 bits, got {}", str(input_type(0)));
+    }
+    return result(input_type(0).shape, input_type(0).layout);
+  }
+  Result<Ok> eval(EvalContext& c) const override {
+    for (int64_t i = 0; i < c.in(0).size(); ++i) c.out(0).set_int(i, cubed(c.in(0).as_int(i)));
+    return Ok{};
+  }
+  Result<Ok> lower(Lowering& l) const override {
+    QC_ASSIGN(const int32_t n, element_count(l.in_type(0), loc()));
+    Tensor table(to.dtype, {256});
+    const int64_t lowest = is_signed(input_type(0).dtype) ? -128 : 0;
+    for (int64_t code = lowest; code < lowest + 256; ++code) {
+      table.set_int(code & 255, cubed(code));
+    }
+    lower_lookup(l, n, l.constant(std::move(table), "cubes"));
+    return Ok{};
+  }
+
+ private:
+  int64_t cubed(int64_t code) const {
+    const Format &in = *in_q(0), &out = *to.format;
+    const float x = qn_dequantize(static_cast<int32_t>(code), in.scale_at(), in.zero_at());
+    return qn_quantize(qn_mulf(qn_mulf(x, x), x), out.scale_at(), out.zero_at(),
+                       static_cast<int32_t>(out.qmin), static_cast<int32_t>(out.qmax));
+  }
+};
+
+const OpInfo QCube::kInfo = {
+    .name = "qcube",
+    .traits = kAnyLayout,
+    .summary = "x * x * x of codes",
+};
+
+class Cube final : public OpNode<Cube>, public Quantizable {
  public:
   static const OpInfo kInfo;
   const OpInfo& info() const override { return kInfo; }
@@ -38,6 +84,13 @@ class Cube final : public OpNode<Cube> {
     l.call("qk_binary_mul_f32", params, {square, l.in(0)}, {l.out()});
     return Ok{};
   }
+  Result<Value*> quantized(Quantizer& q) const override {
+    if (!q.codes(0) || !q.result() || q.format(0).is_carried() || bits(q.codes(0)->dtype()) != 8) {
+      return q.refuse("cube has an integer form for codes of 8 bits only");
+    }
+    return q.emit("qcube", {q.codes(0)},
+                  {{"to", *q.result()}, {"arithmetic", str(q.arithmetic())}});
+  }
 };
 
 const OpInfo Cube::kInfo = {
@@ -59,6 +112,7 @@ constexpr ImportRow kRows[] = {{"example", "Cube", import_cube}};
 
 void register_cube(Registration& r) {
   r.op<Cube>();
+  r.op<QCube>();
   r.imports(kRows);
 }
 
