@@ -22,7 +22,7 @@ def bench(quantc, tmp_path):
 def calibrated(bench: Bench, net: nn.Module, *inputs: torch.Tensor, integer: bool = True):
     """Quantized with scales calibrated on the inputs themselves."""
     bench.export(net, *inputs)
-    rules = bench.calibrated({f"in_{i}": x.numpy() for i, x in enumerate(inputs)}, "--per-channel")
+    rules = bench.calibrated({f"in_{i}": x.numpy() for i, x in enumerate(inputs)}, "--per-channel", "--reference")
     return bench.run(rules, *(["--require-integer"] if integer else []))
 
 

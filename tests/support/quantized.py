@@ -53,7 +53,7 @@ class Bench:
         model, given = self.folder / "model.pt2", self.folder / "in.npz"
         common = [*(["--rules", self.rules(rules)] if rules else []), *flags]
         self.quantc("run", model, "-i", given, "-o", self.folder / "out.npz", *common)
-        self.quantc("validate", model, "-i", given, *common)
+        self.quantc("validate", model, "-i", given, "--cflags=-O1", *common)  # other flags: tests/emitted, tests/random
         ir = self.quantc("inspect", model, "--ir", *common).stdout
         with np.load(self.folder / "out.npz") as arrays:
             outputs = [arrays[name] for name in arrays.files]
