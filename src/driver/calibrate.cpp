@@ -37,7 +37,9 @@ class RuleWriter {
  public:
   RuleWriter(Graph& graph, const Watched& watched, const Changes& changes,
              const CalibrateOptions& options)
-      : graph_(graph), watched_(watched), changes_(changes), options_(options) {}
+      : graph_(graph), watched_(watched), changes_(changes), options_(options) {
+    for (Node* n = graph.first(); n; n = n->next()) groups_[key_of(*n)].push_back(n);
+  }
 
   Result<Ok> run() {
     for (Node* n = graph_.first(); n; n = n->next()) QC_TRY(visit(*n));
@@ -60,6 +62,11 @@ class RuleWriter {
     std::optional<RuleSpec> spec;
   };
 
+  /// Nodes that no rule can tell apart, such as the layers of one recurrent node, share one.
+  static std::string key_of(const Node& n) {
+    return fmt::format("{}\n{}", n.op(), fmt::join(n.loc().names, "\n"));
+  }
+
   ScaleOffset numbers(const Observer& observer) const {
     const DType dtype = options_.activations == "uint8"   ? DType::u8
                         : options_.activations == "int16" ? DType::i16
@@ -70,13 +77,30 @@ class RuleWriter {
                         dtype == DType::i16);
   }
 
-  Result<ScaleOffset> operand_numbers(const Value* v) const {
-    if (const auto it = formats_.find(v); it != formats_.end()) return it->second;
-    if (!v->is_constant()) return numbers(watched_.observer(v));
-    Observer observer(false);
-    QC_ASSIGN(const Tensor t, graph_.pool().get(v->constant()));
-    observer.see({t.data<float>(), static_cast<size_t>(t.size())});
-    return numbers(observer);
+  /// Of operand i of the node and of those that share its rule.
+  Result<ScaleOffset> operand_numbers(const Node& n, size_t i) const {
+    const auto& group = groups_.at(key_of(n));
+    if (const auto it = formats_.find(n.input(i)); it != formats_.end() && group.size() == 1) {
+      return it->second;
+    }
+    Observer all(options_.method != RangeMethod::minmax);
+    for (const Node* member : group) {
+      const Value* v = member->input(i);
+      if (!v || v->dtype() != DType::f32) continue;
+      if (!v->is_constant()) {
+        all.merge(watched_.observer(v));
+        continue;
+      }
+      QC_ASSIGN(const Tensor t, graph_.pool().get(v->constant()));
+      all.see({t.data<float>(), static_cast<size_t>(t.size())});
+    }
+    return numbers(all);
+  }
+
+  ScaleOffset result_numbers(const Node& n) const {
+    Observer all(options_.method != RangeMethod::minmax);
+    for (const Node* member : groups_.at(key_of(n))) all.merge(watched_.observer(member->output()));
+    return numbers(all);
   }
 
   /// Operands with values to quantize: f32, neither weights nor a bias, nor parameters of what
@@ -103,16 +127,18 @@ class RuleWriter {
       if (!operands.empty()) entries_.push_back({name, std::string(n.op()), std::nullopt});
       return Ok{};
     }
-    const ScaleOffset result = numbers(watched_.observer(n.output()));
+    const ScaleOffset result = result_numbers(n);
+    for (size_t i = 0; i < n.output_count(); ++i) formats_[n.output(i)] = result;
+    if (groups_.at(key_of(n)).front() != &n) return Ok{};
     RuleSpec spec;
     spec.pattern = pattern_for(n.loc().names);
-    // What was fused into the node inherits its rule; the numbers of operands are for the node alone.
+    // What was fused into the node inherits its rule; the numbers of operands are for the node
+    // alone.
     if (shares_name(n) || n.loc().names.size() > 1) spec.op = n.op();
     spec.scale = {result.scale};
     if (result.offset != 0) spec.offset = {result.offset};
     QC_TRY(state_inputs(n, operands, result, spec));
     QC_TRY(change(n, spec));
-    for (size_t i = 0; i < n.output_count(); ++i) formats_[n.output(i)] = result;
     entries_.push_back({name, std::string(n.op()), std::move(spec)});
     return Ok{};
   }
@@ -153,7 +179,7 @@ class RuleWriter {
   Result<Ok> state_inputs(const Node& n, const std::vector<size_t>& operands,
                           const ScaleOffset& result, RuleSpec& spec) const {
     const bool joins = runs_on_codes(n);  // a concatenation: one format for all
-    bool missing = joins;
+    bool missing = joins || groups_.at(key_of(n)).size() > 1;
     for (size_t i : operands) {
       missing = missing || (!n.input(i)->is_constant() && formats_.count(n.input(i)) == 0);
     }
@@ -165,7 +191,7 @@ class RuleWriter {
     spec.input_offset.assign(count, result.offset);
     for (size_t k = 0; k < operands.size() && !joins; ++k) {
       if (one && n.input(operands[k])->is_constant()) continue;
-      QC_ASSIGN(const ScaleOffset s, operand_numbers(n.input(operands[k])));
+      QC_ASSIGN(const ScaleOffset s, operand_numbers(n, operands[k]));
       const size_t at = one ? 0 : operands[k];
       spec.input_scale[at] = static_cast<double>(s.scale);
       spec.input_offset[at] = s.offset;
@@ -195,7 +221,8 @@ class RuleWriter {
   const Watched& watched_;
   const Changes& changes_;
   const CalibrateOptions& options_;
-  std::map<const Value*, ScaleOffset> formats_;  // of values that rules give codes
+  std::map<std::string, std::vector<Node*>> groups_;  // by key_of()
+  std::map<const Value*, ScaleOffset> formats_;       // of values that rules give codes
   std::vector<Entry> entries_;
 };
 

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <mutex>
+#include <thread>
+
 #include "driver/native.h"
 #include "interp/interpreter.h"
 #include "passes/form_quantized.h"
@@ -19,6 +22,12 @@ void ChannelMeans::see(const Tensor& t) {
     sums[static_cast<size_t>(i / inner % channels)] += static_cast<double>(x[i]);
   }
   if (channels > 0) count += t.size() / channels;
+}
+
+void ChannelMeans::merge(const ChannelMeans& other) {
+  sums.resize(std::max(sums.size(), other.sums.size()));
+  for (size_t i = 0; i < other.sums.size(); ++i) sums[i] += other.sums[i];
+  count += other.count;
 }
 
 const Value* Watched::origin(const Value* value) {
@@ -63,6 +72,11 @@ void Watched::see(const Value* value, const Tensor& tensor) {
   if (auto it = means_.find(value); it != means_.end()) it->second.see(tensor);
 }
 
+void Watched::merge(const Watched& other) {
+  for (auto& [value, observer] : observers_) observer.merge(other.observers_.at(value));
+  for (auto& [value, means] : means_) means.merge(other.means_.at(value));
+}
+
 Result<Ok> Watched::run(const Graph& graph, const Options& options, const Samples& samples,
                         const CalibrateOptions& calibration) {
   if (!calibration.reference) return run_compiled(graph, options, samples, calibration);
@@ -92,21 +106,42 @@ Result<Ok> Watched::run_compiled(const Graph& graph, const Options& options, con
   }
   Options build = options;
   build.weights = "incbin";
-  build.specialise = "size";  // compiles several times faster, which a few hundred runs never earn back
+  build.specialise = "size";  // builds faster, which a few hundred runs never earn back
   QC_ASSIGN(const NativeModel native, NativeModel::build(*tapped, build, calibration.build));
-  for (int64_t i = 0; i < samples.count(); ++i) {
-    const std::vector<Tensor> inputs = samples.at(i);
-    for (size_t k = 0; k < inputs.size(); ++k) {
-      const Value* v = graph.inputs()[k];
-      if (!(Type(inputs[k].dtype(), to_dims(inputs[k].shape())) == v->type())) {
-        return error(Code::input, Loc{graph.file, {v->name()}, "input"},
-                     "samples of shape {} for {}", str(to_dims(inputs[k].shape())), str(v->type()));
-      }
-      see(v, inputs[k]);
+  const std::vector<Tensor> first = samples.at(0);
+  for (size_t k = 0; k < first.size(); ++k) {
+    const Value* v = graph.inputs()[k];
+    if (!(Type(first[k].dtype(), to_dims(first[k].shape())) == v->type())) {
+      return error(Code::input, Loc{graph.file, {v->name()}, "input"}, "samples of shape {} for {}",
+                   str(to_dims(first[k].shape())), str(v->type()));
     }
-    QC_ASSIGN(const NativeResult result, native.run(inputs));
-    for (size_t k = 0; k < taps.size(); ++k) see(taps[k], result.outputs[own + k]);
-    if (calibration.progress) calibration.progress(i + 1, samples.count());
+  }
+  // As many parts on every machine, so that the sums of means are the same everywhere.
+  constexpr int64_t kParts = 4;
+  std::vector<Watched> parts(kParts, *this);
+  std::vector<Result<Ok>> results(kParts, Result<Ok>(Ok{}));
+  std::mutex mutex;
+  int64_t done = 0;
+  auto work = [&](int64_t part) -> Result<Ok> {
+    Watched& mine = parts[static_cast<size_t>(part)];
+    for (int64_t i = part; i < samples.count(); i += kParts) {
+      const std::vector<Tensor> inputs = samples.at(i);
+      for (size_t k = 0; k < inputs.size(); ++k) mine.see(graph.inputs()[k], inputs[k]);
+      QC_ASSIGN(const NativeResult result, native.run(inputs));
+      for (size_t k = 0; k < taps.size(); ++k) mine.see(taps[k], result.outputs[own + k]);
+      std::lock_guard lock(mutex);
+      if (calibration.progress) calibration.progress(++done, samples.count());
+    }
+    return Ok{};
+  };
+  std::vector<std::thread> threads;
+  for (int64_t p = 0; p < kParts; ++p) {
+    threads.emplace_back([&, p] { results[static_cast<size_t>(p)] = work(p); });
+  }
+  for (std::thread& t : threads) t.join();
+  for (size_t p = 0; p < kParts; ++p) {
+    QC_TRY(results[p]);
+    merge(parts[p]);
   }
   return Ok{};
 }

@@ -16,6 +16,7 @@ struct ChannelMeans {
   int64_t count = 0;  // elements of one channel
 
   void see(const Tensor& tensor);
+  void merge(const ChannelMeans& other);
 };
 
 /// What calibration knows of the values of a graph after the samples.
@@ -38,6 +39,7 @@ class Watched {
  private:
   bool wanted(const Value* value) const;
   void see(const Value* value, const Tensor& tensor);
+  void merge(const Watched& other);
   Result<Ok> run_compiled(const Graph& graph, const Options& options, const Samples& samples,
                           const CalibrateOptions& calibration);
 
