@@ -234,27 +234,35 @@ QK_INLINE ptrdiff_t qk_qconv_tap_w(const qk_qconv_params* p, int32_t a, int32_t 
 }
 
 /* M neighbouring outputs of one line, 16 channels from `channel` on, x of 8 bits. */
-#define QK_DEFINE_QCONV_DEPTH(M)                                                                \
-  QK_INLINE void qk_qconv_depth_##M(const qk_qconv_params* p, const qk_qconv_place* at,         \
-                                    int32_t channel, const uint8_t* x, int32_t zero,            \
-                                    const int8_t* w, const int32_t* bias, const qk_q_output* o, \
-                                    float scale, void* y, ptrdiff_t to) {                       \
-    const ptrdiff_t step = (ptrdiff_t)p->stride[2] * p->oc;                                     \
-    int32_t sums[16];                                                                           \
-    qk_sums acc[M];                                                                             \
-    for (int j = 0; j < 16; ++j) sums[j] = bias ? bias[channel + j] : 0;                        \
-    QK_UNROLL for (int m = 0; m < M; ++m) acc[m] = qk_sums_load(sums);                          \
-    QK_QCONV_FOR_EACH_TAP(p, at) {                                                              \
-      const uint8_t* xk = x + (at->from + qk_qconv_tap_x(p, a, b, k) + channel);                \
-      const qk_pairs wv = qk_pairs_load_each(w + qk_qconv_tap_w(p, a, b, k) + channel);         \
-      QK_UNROLL for (int m = 0; m < M; ++m) {                                                   \
-        acc[m] = qk_sums_each(acc[m], wv, xk + m * step, p->x_type == QK_I8, zero);             \
-      }                                                                                         \
-    }                                                                                           \
-    QK_UNROLL for (int m = 0; m < M; ++m) {                                                     \
-      qk_sums_store(sums, acc[m]);                                                              \
-      qk_q_put16(o, sums, channel, 16, scale, y, to + m * (ptrdiff_t)p->oc + channel);          \
-    }                                                                                           \
+#define QK_DEFINE_QCONV_DEPTH(M)                                                                  \
+  QK_Q_SHARED void qk_qconv_depth_##M(const qk_qconv_params* p, const qk_qconv_place* at,         \
+                                      int32_t channel, const uint8_t* x, int32_t zero,            \
+                                      const int8_t* w, const int32_t* bias, const qk_q_output* o, \
+                                      float scale, void* y, ptrdiff_t to) {                       \
+    const ptrdiff_t step = (ptrdiff_t)p->stride[2] * p->oc;                                       \
+    const int32_t x_signed = p->x_type == QK_I8;                                                  \
+    int32_t sums[M][16];                                                                          \
+    qk_sums acc[M];                                                                               \
+    for (int j = 0; j < 16; ++j) sums[0][j] = bias ? bias[channel + j] : 0;                       \
+    QK_UNROLL for (int m = 0; m < M; ++m) qk_sums_load(&acc[m], sums[0]);                         \
+    QK_QCONV_FOR_EACH_TAP(p, at) {                                                                \
+      const uint8_t* xk = x + (at->from + qk_qconv_tap_x(p, a, b, k) + channel);                  \
+      const qk_pairs wv = qk_pairs_load_each(w + qk_qconv_tap_w(p, a, b, k) + channel);           \
+      if (x_signed) {                                                                             \
+        QK_UNROLL for (int m = 0; m < M; ++m) qk_sums_each(&acc[m], wv, xk + m * step, 1, zero);  \
+      } else {                                                                                    \
+        QK_UNROLL for (int m = 0; m < M; ++m) qk_sums_each(&acc[m], wv, xk + m * step, 0, zero);  \
+      }                                                                                           \
+    }                                                                                             \
+    QK_UNROLL for (int m = 0; m < M; ++m) qk_sums_store(sums[m], &acc[m]);                        \
+    for (int m = 0; m < M; ++m) {                                                                 \
+      const ptrdiff_t place = to + m * (ptrdiff_t)p->oc + channel;                                \
+      if (o->simple) {                                                                            \
+        qk_q_put16_simple(o, sums[m], channel, (uint8_t*)y + place);                              \
+      } else {                                                                                    \
+        qk_q_put16(o, sums[m], channel, 16, scale, y, place);                                     \
+      }                                                                                           \
+    }                                                                                             \
   }
 QK_DEFINE_QCONV_DEPTH(1)
 QK_DEFINE_QCONV_DEPTH(4)

@@ -43,28 +43,29 @@ typedef struct qk_q_output {
   const float* bias;          /* one per channel, may be null */
   float bias_factor;
   int32_t dynamic;      /* multipliers are times x_scale */
+  int32_t simple;       /* codes of 8 bits from f32 multipliers, nothing else */
   const void* residual; /* lies like the result, may be null */
   qk_q_residual r;
 } qk_q_output;
 
 /* From the members that the parameter structs of all these kernels have. */
+#define QK_Q_OUTPUT_OF(p, m, b, has_scale, res)                                                  \
+  (p)->y_type, (p)->y_zero, (p)->lo, (p)->hi, (p)->q31, (m), (b), (p)->bias_factor, (has_scale), \
+      (p)->y_type <= QK_U8 && !(p)->q31 && !(b) && !(has_scale) && !(res), (res)
 #define QK_Q_OUTPUT(p, m, b, has_scale, res)                                                       \
   {                                                                                                \
-    (p)->y_type, (p)->y_zero, (p)->lo, (p)->hi, (p)->q31, (m), (b), (p)->bias_factor, (has_scale), \
-        (res), {                                                                                   \
+    QK_Q_OUTPUT_OF(p, m, b, has_scale, res), {                                                     \
       (p)->r_kind, (p)->r_first, (p)->r_type, (p)->r_za, (p)->r_zb, (p)->r_y_type, (p)->r_zero,    \
           (p)->r_lo, (p)->r_hi, (p)->r_lowest, (p)->r_ra, (p)->r_rb, (p)->r_shift, (p)->r_divisor, \
           (p)->r_reciprocal                                                                        \
     }                                                                                              \
   }
-
 /* For kernels that take no residual. */
-#define QK_Q_PLAIN_OUTPUT(p, m, b, has_scale)                                                      \
-  {                                                                                                \
-    (p)->y_type, (p)->y_zero, (p)->lo, (p)->hi, (p)->q31, (m), (b), (p)->bias_factor, (has_scale), \
-        0, {                                                                                       \
-      0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                                  \
-    }                                                                                              \
+#define QK_Q_PLAIN_OUTPUT(p, m, b, has_scale)                 \
+  {                                                           \
+    QK_Q_OUTPUT_OF(p, m, b, has_scale, 0), {                  \
+      0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.0f, 0.0f, 0.0f, 0.0f, 0 \
+    }                                                         \
   }
 
 /* The code of the sum of a code and the residual's. */
@@ -110,6 +111,16 @@ QK_INLINE void qk_q_put(const qk_q_output* o, int64_t sum, int32_t channel, floa
     return;
   }
   ((float*)y)[at] = o->bias ? v + o->bias[channel] : v;
+}
+
+/* The results of sums of 16 neighbouring channels, where the output is simple. */
+QK_Q_SHARED void qk_q_put16_simple(const qk_q_output* o, const int32_t* sums, int32_t channel,
+                                   uint8_t* y) {
+  const float* m = (const float*)o->multipliers + channel;
+  const int32_t zero = o->zero, lo = o->lo, hi = o->hi;
+  int32_t code[16];
+  for (int j = 0; j < 16; ++j) code[j] = qn_code((float)sums[j] * m[j], zero, lo, hi);
+  for (int j = 0; j < 16; ++j) y[j] = (uint8_t)code[j];
 }
 
 /* The results of sums of n <= 16 neighbouring channels; `sums` has 16 elements. */

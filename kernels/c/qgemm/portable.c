@@ -107,7 +107,7 @@ QK_DEFINE_QMATMUL_OF(u16, uint16_t)
 /* ---- weights of codes, everything else floats ---- */
 
 /* Inputs whose weights are decoded at a time. */
-#define QK_W_CHUNK 8
+#define QK_W_CHUNK 4
 
 /* n <= QK_W_CHUNK rows of 16 weights, from k on, to floats. */
 QK_INLINE void qk_wgemm_decode(const qk_wgemm_params* p, const uint8_t* w, const float* scales,
@@ -156,8 +156,17 @@ QK_INLINE void qk_wgemm_decode(const qk_wgemm_params* p, const uint8_t* w, const
       qk_v16_store_n(y + (ptrdiff_t)m * p->n, acc[m], columns);                               \
     }                                                                                         \
   }
-QK_DEFINE_WTILE(1)
+/* Rows together: what keeps the stack small where lanes are arrays. */
+#if QK_VEC16_REGISTERS == 0
+#define QK_W_ROWS 2
+QK_DEFINE_WTILE(2)
+#define qk_wtile_many qk_wtile_2
+#else
+#define QK_W_ROWS 4
 QK_DEFINE_WTILE(4)
+#define qk_wtile_many qk_wtile_4
+#endif
+QK_DEFINE_WTILE(1)
 
 QK_INLINE void qk_wgemm(const qk_wgemm_params* p, const float* x, const uint8_t* w,
                         const float* scales, const int32_t* zeros, const float* bias, float* y) {
@@ -170,8 +179,9 @@ QK_INLINE void qk_wgemm(const qk_wgemm_params* p, const float* x, const uint8_t*
     const int32_t* zo = zeros ? zeros + (ptrdiff_t)o * groups : 0;
     const float* bo = bias ? bias + o : 0;
     int32_t m = 0;
-    for (; m + 4 <= p->m; m += 4) {
-      qk_wtile_4(p, x + (ptrdiff_t)m * p->k, wo, so, zo, bo, y + (ptrdiff_t)m * p->n + o, columns);
+    for (; m + QK_W_ROWS <= p->m; m += QK_W_ROWS) {
+      qk_wtile_many(p, x + (ptrdiff_t)m * p->k, wo, so, zo, bo, y + (ptrdiff_t)m * p->n + o,
+                    columns);
     }
     for (; m < p->m; ++m) {
       qk_wtile_1(p, x + (ptrdiff_t)m * p->k, wo, so, zo, bo, y + (ptrdiff_t)m * p->n + o, columns);

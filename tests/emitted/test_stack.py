@@ -1,0 +1,31 @@
+"""Kernels on codes run on small cores: at most 1 KiB of stack each, of a size known when compiling."""
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FAMILIES = sorted(p.parent.name for p in (ROOT / "kernels/c").glob("q*/kernels.inc"))
+LIMIT = 1024
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory):
+    out = tmp_path_factory.mktemp("tables")
+    subprocess.run([sys.executable, ROOT / "cmake/kernel_tables.py", ROOT, out], check=True)
+    return out
+
+
+@pytest.mark.parametrize("options", [["-O2"], ["-Os"], ["-O3", "-mavx2", "-mfma"]], ids=" ".join)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_stack_of_each_kernel(tables, tmp_path, family, options):
+    assert shutil.which("gcc"), "gcc reports stack usage"
+    subprocess.run(["gcc", "-std=c11", "-fstack-usage", "-I", ROOT, *options, "-c",
+                    tables / f"{family}_table.c", "-o", tmp_path / "k.o"], check=True)
+    rows = [line.split("\t") for line in (tmp_path / "k.su").read_text().splitlines()]
+    assert rows
+    for place, size, kind in rows:
+        assert kind == "static", f"{place}: {kind}"
+        assert int(size) <= LIMIT, f"{place}: {size} bytes"
