@@ -45,7 +45,8 @@ QN_FN int32_t qn_mul_codes_ort(int32_t a, int32_t b, int32_t za, int32_t zb, flo
   return qn_code_shifted(v, lowest, lo, hi);
 }
 
-/* ---- results computed as floats: an f32 value to a code, by division or with the reciprocal ---- */
+/* ---- results computed as floats: an f32 value to a code, by division or with the reciprocal ----
+ */
 
 QN_FN int32_t qn_encode(float v, float divisor, int32_t reciprocal, int32_t zero, int32_t lo,
                         int32_t hi) {

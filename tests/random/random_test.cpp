@@ -4,69 +4,16 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <cstdlib>
-#include <filesystem>
 #include <set>
 
-#include "driver/build.h"
-#include "driver/compile.h"
-#include "interp/interpreter.h"
 #include "ir/op_table.h"
-#include "ir/text.h"
 #include "program/run.h"
+#include "tests/random/agree.h"
 #include "tests/random/planted.h"
 #include "tests/random/sampling.h"
-#include "tests/support/c_batch.h"
 
 namespace qc {
 namespace {
-
-int64_t setting(const char* name, int64_t fallback) {
-  const char* text = std::getenv(name);
-  return text ? std::atoll(text) : fallback;
-}
-
-/// The same bits, with any NaN equal to any other.
-bool same(const Tensor& a, const Tensor& b) {
-  if (a.identical(b)) return true;
-  if (a.dtype() != b.dtype() || a.shape() != b.shape() || !is_float(a.dtype())) return false;
-  for (int64_t i = 0; i < a.size(); ++i) {
-    const double x = a.as_double(i), y = b.as_double(i);
-    if (std::isnan(x) && std::isnan(y)) continue;
-    if (x != y || std::signbit(x) != std::signbit(y)) return false;
-  }
-  return true;
-}
-
-struct Sample {
-  std::string text;  // the graph as generated
-  std::vector<Tensor> inputs, expected;
-  Program program;
-};
-
-/// A random graph, its contract graph interpreted, and its program.
-Result<Sample> make_sample(uint64_t seed, std::unique_ptr<Graph> graph) {
-  Sample s;
-  s.text = print(*graph);
-  s.inputs = random_tensors(*graph, seed);
-  Options options;
-  options.verify = true;
-  options.level = static_cast<int>(seed % 4);
-  QC_TRY(make_contract(*graph, options));
-  QC_ASSIGN(RunResult run, interpret(*graph, s.inputs));
-  s.expected = std::move(run.outputs);
-  QC_ASSIGN(s.program, make_program(*graph, options));
-  QC_TRY(verify(s.program));
-  return s;
-}
-
-std::string first_difference(const std::vector<Tensor>& got, const std::vector<Tensor>& want) {
-  for (size_t i = 0; i < want.size(); ++i) {
-    if (!same(got[i], want[i])) return fmt::format("output {} differs", i);
-  }
-  return {};
-}
 
 /// Ops next to each other: (producer, consumer) of every edge, also through nothing but constants.
 using Pairs = std::set<std::pair<std::string, std::string>>;
@@ -123,45 +70,9 @@ TEST(RandomGraphs, CoverOpsAndPairs) {
 }
 
 TEST(RandomGraphs, InterpreterProgramAndCAgree) {
-  const auto count = static_cast<uint64_t>(setting("QUANTC_RANDOM_GRAPHS", 300));
-  const auto base = static_cast<uint64_t>(setting("QUANTC_RANDOM_SEED", 1));
-  const std::string dir = testing::TempDir() + "/quantc_random";
-  std::filesystem::remove_all(dir);
-  constexpr uint64_t kBatch = 300;
-  for (uint64_t begin = 0; begin < count; begin += kBatch) {
-    const std::string batch = fmt::format("{}/{}", dir, begin);
-    std::map<std::string, Sample> samples;
-    for (uint64_t i = begin; i < std::min(count, begin + kBatch); ++i) {
-      const uint64_t seed = base + i;
-      auto sample = make_sample(seed, random_graph(seed, 5 + static_cast<int>(seed % 56)));
-      ASSERT_TRUE(sample.ok()) << "seed " << seed << ": " << render(sample.diag()) << "\n"
-                               << print(*random_graph(seed, 5 + static_cast<int>(seed % 56)));
-      auto run = run_program(sample->program, sample->inputs);
-      ASSERT_TRUE(run.ok()) << render(run.diag());
-      EXPECT_EQ(first_difference(run->outputs, sample->expected), "")
-          << "seed " << seed << ", in process\n"
-          << sample->text;
-      const std::string name = fmt::format("g{}", seed);
-      auto emitted = emit_c(batch, name, sample->program);
-      ASSERT_TRUE(emitted.ok()) << render(emitted.diag());
-      samples.emplace(name, std::move(*sample));
-    }
-    auto failed = build_c(batch, 2);
-    ASSERT_TRUE(failed.ok()) << render(failed.diag());
-    for (const auto& [name, message] : *failed)
-      ADD_FAILURE() << name << " does not compile: " << message;
-    auto library = CBatch::open(batch);
-    ASSERT_TRUE(library.ok()) << render(library.diag());
-    for (const auto& [name, sample] : samples) {
-      if (!library->has(name)) continue;
-      std::vector<Tensor> outputs;
-      for (const Tensor& t : sample.expected) outputs.emplace_back(t.dtype(), t.shape());
-      auto run = library->run(name, sample.inputs, outputs);
-      ASSERT_TRUE(run.ok()) << render(run.diag());
-      EXPECT_EQ(first_difference(outputs, sample.expected), "") << name << " in C\n" << sample.text;
-    }
-    std::filesystem::remove_all(batch);
-  }
+  expect_agreement(
+      "random", setting("QUANTC_RANDOM_SEED", 1), setting("QUANTC_RANDOM_GRAPHS", 300), {},
+      [](uint64_t seed) { return random_graph(seed, 5 + static_cast<int>(seed % 56)); });
 }
 
 /// A test of the tester: each planted bug changes some program of the random graphs, and the

@@ -205,7 +205,11 @@ std::unique_ptr<Graph> random_graph(uint64_t seed, int nodes, std::string_view f
        ++tries) {
     (*s.pick(list))(s);
   }
-  // Everything nobody reads is an output; at least one.
+  add_outputs(s);
+  return s.take();
+}
+
+void add_outputs(Sampling& s) {
   Graph& g = s.graph();
   int outputs = 0;
   for (Node* n = g.first(); n; n = n->next()) {
@@ -215,7 +219,6 @@ std::unique_ptr<Graph> random_graph(uint64_t seed, int nodes, std::string_view f
     }
   }
   if (outputs == 0) g.add_output("y0", g.inputs()[0]);
-  return s.take();
 }
 
 std::vector<Tensor> random_tensors(const Graph& graph, uint64_t seed) {

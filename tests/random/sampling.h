@@ -93,6 +93,9 @@ class Samplers {
 /// Samplers of every op: those of the op folders, and a general one for each elementwise op.
 const Samplers& samplers();
 
+/// Makes everything that nobody reads an output, and at least one value.
+void add_outputs(Sampling& s);
+
 /// A valid graph of about `nodes` nodes. With `first` and `then`, a use of op `first` whose result
 /// op `then` reads is tried early on.
 std::unique_ptr<Graph> random_graph(uint64_t seed, int nodes, std::string_view first = {},

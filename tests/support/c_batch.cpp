@@ -92,11 +92,14 @@ struct Unit {
 };
 
 /// The compiler command for a unit: messages go to UNIT.log.
-std::string command(const std::string& dir, const Unit& unit) {
+std::string command(const std::string& dir, const Unit& unit, const CBuild& how) {
   const char* cc = std::getenv("CC");
   return fmt::format("cd '{}' && {} -std=c11 {} -w -fPIC -shared {}.c -o {}.so -lm > {}.log 2>&1",
-                     dir, cc ? cc : "cc", unit.large ? "-O3 -march=native" : "-O0", unit.name,
-                     unit.name, unit.name);
+                     dir,
+                     !how.compiler.empty() ? how.compiler
+                     : cc                  ? cc
+                                           : "cc",
+                     unit.large ? "-O3 -march=native" : how.flags, unit.name, unit.name, unit.name);
 }
 
 Result<Ok> write_unit(const std::string& dir, const Unit& unit) {
@@ -163,8 +166,15 @@ Result<Ok> emit_c(const std::string& dir, const std::string& name, const Program
   return write_file(fmt::format("{0}/{1}/{1}_kernels.h", dir, name), "#include \"../kernels.h\"\n");
 }
 
-Result<std::map<std::string, std::string>> build_c(const std::string& dir, int jobs) {
-  QC_TRY(write_file(dir + "/kernels.h", kernels_header()));
+Result<std::map<std::string, std::string>> build_c(const std::string& dir, int jobs,
+                                                   const CBuild& how) {
+  std::string kernels = kernels_header();
+  for (const auto& [from, to] : how.edits) {
+    const size_t at = kernels.find(from);
+    if (at == std::string::npos) return error(Code::tool, "no kernel says '{}'", from);
+    kernels.replace(at, from.size(), to);
+  }
+  QC_TRY(write_file(dir + "/kernels.h", kernels));
   QC_ASSIGN(std::vector<Unit> units, collect(dir));
   std::map<std::string, std::string> failed;
   std::string index;
@@ -172,7 +182,7 @@ Result<std::map<std::string, std::string>> build_c(const std::string& dir, int j
     std::vector<std::string> commands;
     for (const Unit& unit : units) {
       QC_TRY(write_unit(dir, unit));
-      commands.push_back(command(dir, unit));
+      commands.push_back(command(dir, unit, how));
     }
     std::vector<bool> good = run_commands(commands, jobs);
     std::vector<Unit> again;
@@ -223,6 +233,15 @@ Result<CBatch> CBatch::open(const std::string& dir) {
 }
 
 bool CBatch::has(const std::string& name) const { return libraries_.contains(name); }
+
+Result<Ok> CBatch::set(const std::string& symbol, int value) const {
+  for (const auto& [name, library] : libraries_) {
+    auto* at = static_cast<int*>(dlsym(library->handle, symbol.c_str()));
+    if (!at) return error(Code::tool, "there is no '{}' in the unit of '{}'", symbol, name);
+    *at = value;
+  }
+  return Ok{};
+}
 
 Result<Ok> CBatch::run(const std::string& name, const std::vector<Tensor>& inputs,
                        std::vector<Tensor>& outputs) const {

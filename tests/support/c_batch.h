@@ -17,16 +17,27 @@ namespace qc {
 /// several processes are fine.
 Result<Ok> emit_c(const std::string& dir, const std::string& name, const Program& program);
 
+/// How programs are compiled.
+struct CBuild {
+  std::string compiler;       // empty: $CC, else cc
+  std::string flags = "-O0";  // of all but large programs
+  /// Changes to the text of the kernels, for tests of the tests.
+  std::vector<std::pair<std::string, std::string>> edits;
+};
+
 /// Compiles everything that was emitted below `dir`, `jobs` compilers at a time. Programs of more
 /// than 20 million multiply-accumulates are built alone and optimised. Returns the names that do
 /// not compile, with what the compiler said.
-Result<std::map<std::string, std::string>> build_c(const std::string& dir, int jobs);
+Result<std::map<std::string, std::string>> build_c(const std::string& dir, int jobs,
+                                                   const CBuild& how = {});
 
 /// The compiled programs of a folder.
 class CBatch {
  public:
   static Result<CBatch> open(const std::string& dir);
   bool has(const std::string& name) const;
+  /// Sets a global int of every unit.
+  Result<Ok> set(const std::string& symbol, int value) const;
   /// One run from the initial state. Outputs are filled in place and need the right sizes.
   Result<Ok> run(const std::string& name, const std::vector<Tensor>& inputs,
                  std::vector<Tensor>& outputs) const;

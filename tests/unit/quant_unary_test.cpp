@@ -38,7 +38,8 @@ std::unique_ptr<Graph> between_codes(const std::string& op, const QType& from, c
   Value* x = g->add_input("x", Type(from, {Dim(n)}));
   Value* f = g->emit("dequantize", {x}, {}, {}).value();
   Value* y = g->emit(op, {f}, {}, {}).value();
-  g->add_output("y", g->emit("quantize", {y}, {{"to", to}, {"arithmetic", arithmetic}}, {}).value());
+  g->add_output("y",
+                g->emit("quantize", {y}, {{"to", to}, {"arithmetic", arithmetic}}, {}).value());
   return g;
 }
 
@@ -77,11 +78,26 @@ TEST(QuantizedFunctions, OfEightBitsAreExactTables) {
 /// The function in double precision: of the library where it has it, else the op on f64 operands.
 Result<std::vector<double>> exact(const std::string& op, const Tensor& x) {
   static const std::map<std::string, double (*)(double)> kLibrary = {
-      {"tanh", std::tanh},   {"exp", std::exp},     {"log", std::log},     {"erf", std::erf},
-      {"sqrt", std::sqrt},   {"sin", std::sin},     {"cos", std::cos},     {"atan", std::atan},
-      {"sinh", std::sinh},   {"cosh", std::cosh},   {"asin", std::asin},   {"acos", std::acos},
-      {"asinh", std::asinh}, {"acosh", std::acosh}, {"atanh", std::atanh}, {"expm1", std::expm1},
-      {"log1p", std::log1p}, {"floor", std::floor}, {"ceil", std::ceil},   {"round", std::nearbyint},
+      {"tanh", std::tanh},
+      {"exp", std::exp},
+      {"log", std::log},
+      {"erf", std::erf},
+      {"sqrt", std::sqrt},
+      {"sin", std::sin},
+      {"cos", std::cos},
+      {"atan", std::atan},
+      {"sinh", std::sinh},
+      {"cosh", std::cosh},
+      {"asin", std::asin},
+      {"acos", std::acos},
+      {"asinh", std::asinh},
+      {"acosh", std::acosh},
+      {"atanh", std::atanh},
+      {"expm1", std::expm1},
+      {"log1p", std::log1p},
+      {"floor", std::floor},
+      {"ceil", std::ceil},
+      {"round", std::nearbyint},
       {"sigmoid", [](double v) { return 1 / (1 + std::exp(-v)); }},
       {"silu", [](double v) { return v / (1 + std::exp(-v)); }},
       {"gelu", [](double v) { return 0.5 * v * std::erfc(-v / std::sqrt(2.0)); }},
@@ -143,7 +159,8 @@ TEST(QuantizedFunctions, OfSixteenBitsAreWithinAStep) {
 
 TEST(QuantizedFunctions, AReluRescalesAndDoesNotRelabel) {
   // Input far into the negative: its scale is much larger than that of what is left.
-  const QType from = tensor_format(DType::i8, 0.1f, 100), to = tensor_format(DType::i8, 0.0106f, -128);
+  const QType from = tensor_format(DType::i8, 0.1f, 100),
+              to = tensor_format(DType::i8, 0.0106f, -128);
   auto graph = between_codes("clamp", from, to, 256, "exact");
   Node* clamp = graph->outputs()[0].value->def()->input(0)->def();
   ASSERT_TRUE(set_attrs(*clamp, {{"lo", 0.0}}, {}).ok());

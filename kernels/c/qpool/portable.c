@@ -23,12 +23,12 @@ QK_INLINE qk_pool_params qk_qpool_window(const qk_qpool_params* q) {
   return p;
 }
 
-#define QK_DEFINE_QAVG_POOL(name, SUM, TERM, RESULT)                                          \
-  QK_INLINE void name(const qk_qpool_params* q, const void* x, void* y) {                     \
-    const qk_pool_params window = qk_qpool_window(q), *const p = &window;                     \
-    QK_POOL_LOOP(SUM sum = 0, const int32_t e = qk_load_code(x, q->type_x, i); sum += (TERM), \
-                 const int32_t count = qk_pool_count(p, wd, wh, ww);                          \
-                 qk_store_code(y, q->type_y, at, RESULT))                                     \
+#define QK_DEFINE_QAVG_POOL(name, SUM, TERM, RESULT)                                \
+  QK_INLINE void name(const qk_qpool_params* q, const void* x, void* y) {           \
+    const qk_pool_params window = qk_qpool_window(q), *const p = &window;           \
+    QK_POOL_LOOP(SUM sum = 0, const int32_t e = qk_load_code(x, q->type_x, i);      \
+                 sum += (TERM), const int32_t count = qk_pool_count(p, wd, wh, ww); \
+                 qk_store_code(y, q->type_y, at, RESULT))                           \
   }
 #define QK_QAVG_EXACT qn_mean_code(sum, count, q->sx, q->sy, q->zero, q->lo, q->hi)
 #define QK_QAVG_DECODED qn_dequantize(e, q->sx, q->zx)

@@ -97,7 +97,7 @@ QK_INLINE qk_rnn_params qk_qrnn_cell(const qk_qrnn_params* q) {
     const int32_t n = q->hidden, in = q->inputs, rows = GATES * n;                               \
     const qk_rnn_params cell = qk_qrnn_cell(q);                                                  \
     int32_t *const hc = ints, *const rc = hc + n, *const xc = rc + n;                            \
-    float* const hf = floats + rows + 4 * n;                                                    \
+    float* const hf = floats + rows + 4 * n;                                                     \
     for (int32_t d = 0; d < q->directions; ++d) {                                                \
       const int32_t backward = d == 1 || q->reverse;                                             \
       const qk_qrnn_side side = {w,                                                              \

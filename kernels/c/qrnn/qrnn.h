@@ -2,17 +2,17 @@
 #define QK_QRNN_H
 #include <stdint.h>
 
-/* The recurrent layers of kernels/c/rnn/rnn.h on codes: weights, x and the state h are codes, sums of
- * gates exact integers, gate functions and the state c f32. Members as in qk_rnn_params come first;
- * types are those of kernels/c/codes.h.
+/* The recurrent layers of kernels/c/rnn/rnn.h on codes: weights, x and the state h are codes, sums
+ * of gates exact integers, gate functions and the state c f32. Members as in qk_rnn_params come
+ * first; types are those of kernels/c/codes.h.
  *
  * The chain of gate g: v = Wb + Rb; v = fma(f32(sum (x - zx) w[g]), mx[g], v);
- * v = fma(f32(sum (h - zh) r[g]), mh[g], v). h, and r H of a gru where it is summed, become codes as
- * encoding with `divisor` (a reciprocal with `reciprocal`) has it; h is then the value of its code.
- * With `wide` sums take 64 bits. Zero points of weights are 0.
+ * v = fma(f32(sum (h - zh) r[g]), mh[g], v). h, and r H of a gru where it is summed, become codes
+ * as encoding with `divisor` (a reciprocal with `reciprocal`) has it; h is then the value of its
+ * code. With `wide` sums take 64 bits. Zero points of weights are 0.
  *
- * Arguments: x, w [directions, gates * hidden, inputs], r, mx and mh [gates * hidden], bias, lens, h0
- * (codes), c0, peepholes; y (codes), h (codes), c, scratch of QK_QRNN_FLOATS floats, scratch of
+ * Arguments: x, w [directions, gates * hidden, inputs], r, mx and mh [gates * hidden], bias, lens,
+ * h0 (codes), c0, peepholes; y (codes), h (codes), c, scratch of QK_QRNN_FLOATS floats, scratch of
  * QK_QRNN_INTS integers. bias, lens, h0, c0 and peepholes may be null; c is for lstm only. */
 typedef struct {
   int32_t steps, batch, inputs, hidden;

@@ -9,13 +9,12 @@
 namespace qc {
 namespace {
 
-#define QC_QBINARY(kind, what)                                        \
-  {                                                                   \
-    QBinaryKind::kind, {                                              \
-      .name = "q" #kind, .min_inputs = 2, .max_inputs = 2,            \
-      .traits = kElementwise | kAnyLayout,                            \
-      .summary = what " of two operands of codes, with broadcasting"  \
-    }                                                                 \
+#define QC_QBINARY(kind, what)                                                                  \
+  {                                                                                             \
+    QBinaryKind::kind, {                                                                        \
+      .name = "q" #kind, .min_inputs = 2, .max_inputs = 2, .traits = kElementwise | kAnyLayout, \
+      .summary = what " of two operands of codes, with broadcasting"                            \
+    }                                                                                           \
   }
 const QBinaryOp kQBinaryOps[] = {
     QC_QBINARY(add, "sum"),
@@ -122,7 +121,7 @@ Result<std::vector<Type>> QBinary::infer() const {
 
 Result<Ok> QBinary::eval(EvalContext& c) const {
   const CodeFormula f = formula();
-  const Type *const operands[] = {&input_type(0), &input_type(1)};
+  const Type* const operands[] = {&input_type(0), &input_type(1)};
   const BroadcastPlan plan = plan_broadcast(output()->type(), operands);
   for_each_offset(plan, [&](int64_t i, const int64_t* at) {
     const int64_t a = c.in(0).as_int(at[0]), b = c.in(1).as_int(at[1]);

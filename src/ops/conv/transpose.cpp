@@ -116,6 +116,9 @@ void eval_transpose(const qk_conv_transpose_params& p, double lo, double hi, con
 }  // namespace
 
 Result<Value*> ConvTranspose::quantized(Quantizer& q) const {
+  if (q.codes(0) && q.format(0).granularity != Granularity::tensor) {
+    return q.refuse("a window needs one scale of its operand");
+  }
   QC_ASSIGN(auto form, sum_form(q, 1, output()->shape()[1].value(), lo, hi));
   if (!form) return static_cast<Value*>(nullptr);
   form->attrs["strides"] = strides;

@@ -1,5 +1,6 @@
-#include "interp/eval.h"
 #include "kernels/c/qpool/qpool.h"
+
+#include "interp/eval.h"
 #include "ops/common/codes.h"
 #include "ops/pool/pool.h"
 #include "program/lowering.h"

@@ -38,7 +38,8 @@ void sample_quantize(Samplers& r) {
     s.emit("quantize", {x}, {{"to", to}, {"arithmetic", s.arithmetic()}});
   });
   r.add("dequantize", [](Sampling& s) {
-    Value* x = s.find([](const Value& v) { return v.type().format && !v.type().format->is_carried(); });
+    Value* x =
+        s.find([](const Value& v) { return v.type().format && !v.type().format->is_carried(); });
     s.emit("dequantize", {x && s.chance(80) ? x : s.codes(0, 4)});
   });
   r.add("requantize", [](Sampling& s) {
@@ -46,10 +47,9 @@ void sample_quantize(Samplers& r) {
   });
   r.add("quantize_dynamic", [](Sampling& s) {
     const DType to = s.pick<DType>({DType::i8, DType::u8, DType::i16});
-    Value* codes = s.emit("quantize_dynamic", {s.floats(1, 4)},
-                          {{"to", to},
-                           {"symmetric", is_signed(to) && s.chance(50)},
-                           {"per_token", s.chance(50)}});
+    Value* codes = s.emit(
+        "quantize_dynamic", {s.floats(1, 4)},
+        {{"to", to}, {"symmetric", is_signed(to) && s.chance(50)}, {"per_token", s.chance(50)}});
     if (!codes) return;
     const Node* q = codes->def();
     s.emit("dequantize", {codes, q->output(1), q->output(2)});

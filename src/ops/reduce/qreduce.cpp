@@ -1,5 +1,6 @@
-#include "interp/eval.h"
 #include "kernels/c/qreduce/qreduce.h"
+
+#include "interp/eval.h"
 #include "ops/common/broadcast.h"
 #include "ops/common/codes.h"
 #include "ops/common/strided.h"
@@ -41,8 +42,7 @@ AccumulatorProof QReduce::accumulator() const {
   if (!all.is_static() || !kept.is_static() || kept == Dim(0)) return proof;
   proof.terms = all.value() / kept.value();
   const int64_t zero = x.format->zero_at();
-  if (__builtin_mul_overflow(proof.terms,
-                             std::max(x.format->qmax - zero, zero - x.format->qmin),
+  if (__builtin_mul_overflow(proof.terms, std::max(x.format->qmax - zero, zero - x.format->qmin),
                              &proof.bound)) {
     proof.bound = std::numeric_limits<int64_t>::max();
   }

@@ -87,9 +87,9 @@ struct CellRun {
   }
 };
 
-/// Walks all directions, sequences and steps. `start(d)` gives the run of a direction, `settle(run)`
-/// is called when a new state h is there, `x(t, b)` is a row of the input, `write(to, run)` stores h
-/// at an element offset of y.
+/// Walks all directions, sequences and steps. `start(d)` gives the run of a direction,
+/// `settle(run)` is called when a new state h is there, `x(t, b)` is a row of the input, `write(to,
+/// run)` stores h at an element offset of y.
 template <class Start, class Settle, class Row, class Write>
 void walk_cells(EvalContext& c, const Cell& cell, const CellAttrs& attrs, Start&& start,
                 Settle&& settle, Row&& row, Write&& write) {
@@ -107,8 +107,7 @@ void walk_cells(EvalContext& c, const Cell& cell, const CellAttrs& attrs, Start&
       auto first = [&](size_t operand) {
         std::vector<float> values(static_cast<size_t>(hidden));
         for (int64_t i = 0; i < hidden && c.has(operand); ++i) {
-          values[static_cast<size_t>(i)] =
-              static_cast<float>(c.in(operand).as_double(state + i));
+          values[static_cast<size_t>(i)] = static_cast<float>(c.in(operand).as_double(state + i));
         }
         return values;
       };

@@ -1,5 +1,6 @@
-#include "interp/eval.h"
 #include "kernels/c/qrnn/qrnn.h"
+
+#include "interp/eval.h"
 #include "ops/common/codes.h"
 #include "ops/common/strided.h"
 #include "ops/rnn/cell.h"
@@ -10,9 +11,9 @@
 namespace qc {
 namespace {
 
-#define QC_QCELL(NAME, INPUTS, OUTPUTS)                                       \
-  {                                                                           \
-    .name = NAME, .min_inputs = 3, .max_inputs = INPUTS, .outputs = OUTPUTS,  \
+#define QC_QCELL(NAME, INPUTS, OUTPUTS)                                        \
+  {                                                                            \
+    .name = NAME, .min_inputs = 3, .max_inputs = INPUTS, .outputs = OUTPUTS,   \
     .summary = "recurrent layer on codes: integer sums, gate functions in f32" \
   }
 const OpInfo kQuantizedCells[] = {
@@ -91,12 +92,14 @@ Result<std::vector<Type>> QRecurrent::infer() const {
   QC_TRY(check_one_scale(to, loc()));
   for (size_t i : {kW, kR}) {
     if (!are_weights(input_type(i).quant())) {
-      return error(Code::quant, loc(), "weights {} need one scale, or one per row, and no zero point",
+      return error(Code::quant, loc(),
+                   "weights {} need one scale, or one per row, and no zero point",
                    str(input_type(i)));
     }
   }
   if (input(kH0) && !(input_type(kH0).quant() == to)) {
-    return error(Code::quant, loc(), "a first state {}, expected {}", str(input_type(kH0)), str(to));
+    return error(Code::quant, loc(), "a first state {}, expected {}", str(input_type(kH0)),
+                 str(to));
   }
   for (size_t i : {kBias, kC0, kPeepholes}) {
     if (input(i) && input_type(i).dtype != DType::f32) {
@@ -105,7 +108,8 @@ Result<std::vector<Type>> QRecurrent::infer() const {
     }
   }
   if (input(kLengths) && input_type(kLengths).dtype != DType::i32) {
-    return error(Code::type, loc(), "lengths are {}, expected i32", name(input_type(kLengths).dtype));
+    return error(Code::type, loc(), "lengths are {}, expected i32",
+                 name(input_type(kLengths).dtype));
   }
   std::vector<Type> out;
   for (size_t i = 0; i < shapes.size(); ++i) {
@@ -138,8 +142,7 @@ Result<Ok> QRecurrent::eval(EvalContext& c) const {
   const int64_t batch = x[1], inputs = x[2], hidden = r[2], outputs = cell_->gates * hidden;
   QC_ASSIGN(std::vector<CellFunction> applied, functions(*cell_, loc()));
   const float scale = to.format->scale_at();
-  const std::vector<float> mx =
-      row_multipliers(input_type(kX).format->scale_at(), input_type(kW));
+  const std::vector<float> mx = row_multipliers(input_type(kX).format->scale_at(), input_type(kW));
   const std::vector<float> mh = row_multipliers(scale, input_type(kR));
   auto part = [&](size_t operand, int64_t at) {
     return c.has(operand) ? c.in(operand).data<float>() + at : nullptr;
@@ -167,7 +170,7 @@ Result<Ok> QRecurrent::eval(EvalContext& c) const {
       // A state is the value of its code; the first one comes as codes.
       [&](auto& run, bool first) {
         for (float& h : run.h) {
-          const int32_t code = !first         ? run.sums.encode(h)
+          const int32_t code = !first       ? run.sums.encode(h)
                                : c.has(kH0) ? static_cast<int32_t>(h)
                                             : run.sums.zh;
           h = qn_dequantize(code, scale, run.sums.zh);
@@ -184,7 +187,7 @@ Result<Ok> QRecurrent::eval(EvalContext& c) const {
         for (float h : run.h) y.set_int(at++, run.sums.encode(h));
       });
   // Steps after the end of a sequence are 0.
-  const Ints &ys = c.out(0).shape();
+  const Ints& ys = c.out(0).shape();
   for (int64_t t = 0; t < ys[0] && c.has(kLengths); ++t) {
     for (int64_t i = 0; i < ys[1] * ys[2] * ys[3]; ++i) {
       const int64_t b = i / ys[3] % ys[2];
@@ -233,9 +236,8 @@ Result<Ok> QRecurrent::lower(Lowering& l) const {
   p.reciprocal = e.reciprocal;
   p.wide = accumulator().type == DType::i64;
   auto floats = [&](const std::vector<float>& values) {
-    return l.constant(
-        Tensor::of<float>(DType::f32, {static_cast<int64_t>(values.size())}, values),
-        "multipliers");
+    return l.constant(Tensor::of<float>(DType::f32, {static_cast<int64_t>(values.size())}, values),
+                      "multipliers");
   };
   auto optional = [&](size_t i) { return l.has(i) ? l.in(i) : View{}; };
   const bool lstm = cell_->kind == CellKind::lstm;

@@ -94,12 +94,11 @@ class Recurrent final : public OpNode<Recurrent>, public CellAttrs, public Quant
   const Cell* cell_;
 };
 
-/// The same on codes: x, weights (a scale for each row, zero points 0), h0, y and the state h, which
-/// has the format of y. kernels/c/qrnn/qrnn.h states the arithmetic.
+/// The same on codes: x, weights (a scale for each row, zero points 0), h0, y and the state h,
+/// which has the format of y. kernels/c/qrnn/qrnn.h states the arithmetic.
 class QRecurrent final : public QuantNodeBase<QRecurrent>, public CellAttrs {
  public:
-  QRecurrent(const Cell* cell, const OpInfo* info)
-      : CellAttrs(*cell), cell_(cell), info_(info) {}
+  QRecurrent(const Cell* cell, const OpInfo* info) : CellAttrs(*cell), cell_(cell), info_(info) {}
 
   const OpInfo& info() const override { return *info_; }
   void attrs(AttrVisitor& v) override {

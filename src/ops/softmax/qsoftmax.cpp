@@ -25,8 +25,8 @@ Result<std::vector<Type>> QSoftmax::infer() const {
   QC_TRY(check_quantized({0}));
   QC_TRY(resolve_axis(axis, x.rank(), loc()));
   if (!to.format || !fits(x.quant(), to)) {
-    return error(Code::quant, loc(), "expected 8-bit codes of one type and scale each, got {} to {}",
-                 str(x), str(to));
+    return error(Code::quant, loc(),
+                 "expected 8-bit codes of one type and scale each, got {} to {}", str(x), str(to));
   }
   return result(x.shape, x.layout);
 }

@@ -1,0 +1,108 @@
+#include "tests/random/agree.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+
+#include "driver/build.h"
+#include "driver/compile.h"
+#include "interp/interpreter.h"
+#include "ir/text.h"
+#include "program/run.h"
+#include "tests/random/sampling.h"
+
+namespace qc {
+
+int64_t setting(const char* name, int64_t fallback) {
+  const char* text = std::getenv(name);
+  return text ? std::atoll(text) : fallback;
+}
+
+namespace {
+
+/// The same bits, with any NaN equal to any other.
+bool same(const Tensor& a, const Tensor& b) {
+  if (a.identical(b)) return true;
+  if (a.dtype() != b.dtype() || a.shape() != b.shape() || !is_float(a.dtype())) return false;
+  for (int64_t i = 0; i < a.size(); ++i) {
+    const double x = a.as_double(i), y = b.as_double(i);
+    if (std::isnan(x) && std::isnan(y)) continue;
+    if (x != y || std::signbit(x) != std::signbit(y)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<Sample> make_sample(uint64_t seed, std::unique_ptr<Graph> graph,
+                           const std::function<void(const Graph&)>& contract) {
+  Sample s;
+  s.text = print(*graph);
+  s.inputs = random_tensors(*graph, seed);
+  Options options;
+  options.verify = true;
+  options.level = static_cast<int>(seed % 4);
+  QC_TRY(make_contract(*graph, options));
+  if (contract) contract(*graph);
+  QC_ASSIGN(RunResult run, interpret(*graph, s.inputs));
+  s.expected = std::move(run.outputs);
+  QC_ASSIGN(s.program, make_program(*graph, options));
+  QC_TRY(verify(s.program));
+  return s;
+}
+
+std::string first_difference(const std::vector<Tensor>& got, const std::vector<Tensor>& want) {
+  for (size_t i = 0; i < want.size(); ++i) {
+    if (!same(got[i], want[i])) return fmt::format("output {} differs", i);
+  }
+  return {};
+}
+
+void expect_agreement(const std::string& name, int64_t base, int64_t count, const CBuild& how,
+                      const std::function<std::unique_ptr<Graph>(uint64_t)>& make,
+                      const std::function<void(const Graph&)>& contract) {
+  const std::string dir = testing::TempDir() + "/quantc_" + name;
+  std::filesystem::remove_all(dir);
+  constexpr int64_t kBatch = 300;
+  for (int64_t begin = 0; begin < count; begin += kBatch) {
+    const std::string batch = fmt::format("{}/{}", dir, begin);
+    std::map<std::string, Sample> samples;
+    for (int64_t i = begin; i < std::min(count, begin + kBatch); ++i) {
+      const auto seed = static_cast<uint64_t>(base + i);
+      auto sample = make_sample(seed, make(seed), contract);
+      ASSERT_TRUE(sample.ok()) << "seed " << seed << ": " << render(sample.diag()) << "\n"
+                               << print(*make(seed));
+      auto run = run_program(sample->program, sample->inputs);
+      ASSERT_TRUE(run.ok()) << render(run.diag());
+      EXPECT_EQ(first_difference(run->outputs, sample->expected), "")
+          << "seed " << seed << ", in process\n"
+          << sample->text;
+      const std::string program = fmt::format("g{}", seed);
+      auto emitted = emit_c(batch, program, sample->program);
+      ASSERT_TRUE(emitted.ok()) << render(emitted.diag());
+      samples.emplace(program, std::move(*sample));
+    }
+    auto failed = build_c(batch, 2, how);
+    ASSERT_TRUE(failed.ok()) << render(failed.diag());
+    for (const auto& [program, message] : *failed)
+      ADD_FAILURE() << program << " does not compile: " << message;
+    auto library = CBatch::open(batch);
+    ASSERT_TRUE(library.ok()) << render(library.diag());
+    for (const auto& [program, sample] : samples) {
+      if (!library->has(program)) continue;
+      std::vector<Tensor> outputs;
+      for (const Tensor& t : sample.expected) outputs.emplace_back(t.dtype(), t.shape());
+      auto run = library->run(program, sample.inputs, outputs);
+      ASSERT_TRUE(run.ok()) << render(run.diag());
+      EXPECT_EQ(first_difference(outputs, sample.expected), "")
+          << program << " in C, " << how.compiler << " " << how.flags << "\n"
+          << sample.text;
+    }
+    std::filesystem::remove_all(batch);
+  }
+}
+
+}  // namespace qc

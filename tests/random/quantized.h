@@ -1,0 +1,15 @@
+// Random quantized graphs: float graphs with quantize and dequantize nodes around most ops, in
+// formats that suit their values.
+#pragma once
+
+#include "tests/random/sampling.h"
+
+namespace qc {
+
+/// A graph of about `nodes` ops of those that have quantized forms, before its forms are made.
+std::unique_ptr<Graph> random_quantized_graph(uint64_t seed, int nodes);
+
+/// One sum, product or mean of many elements whose scales make near ties.
+std::unique_ptr<Graph> near_tie_graph(uint64_t seed);
+
+}  // namespace qc
