@@ -3,6 +3,7 @@
 #include "frontends/onnx/import.h"
 #include "frontends/pt2/importer.h"
 #include "ir/text.h"
+#include "quant/arithmetic.h"
 #include "ops/common/registration.h"
 #include "support/file.h"
 
@@ -46,6 +47,7 @@ Result<std::unique_ptr<Graph>> load_model(const std::string& path, const ImportO
     return graph;
   }
   (*graph)->file = path;
+  if (!options.arithmetic.empty()) QC_TRY(set_arithmetic(**graph, options.arithmetic));
   QC_TRY(verify(**graph));
   return graph;
 }

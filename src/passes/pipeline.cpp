@@ -15,6 +15,7 @@
 #include "passes/place_quantizers.h"
 #include "passes/raise_patterns.h"
 #include "passes/remove_no_ops.h"
+#include "passes/shift_signed.h"
 #include "passes/sink_transposes.h"
 
 namespace qc {
@@ -37,6 +38,8 @@ constexpr Pass kPipeline[] = {
     // Quantize: rules and quantized models become nodes that compute on codes.
     {"place_quantizers", PassStage::quantize, place_quantizers,
      "schemes become quantize and dequantize nodes"},
+    {"shift_signed", PassStage::quantize, shift_signed,
+     "signed codes become unsigned where the arithmetic says so"},
     {"form_quantized", PassStage::quantize, form_quantized, "ops between them compute on codes"},
     // Here the contract graph is complete. Lower: every pass keeps every bit.
     {"assign_layouts", PassStage::lower, assign_layouts, "channels-last around convolutions"},

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "ir/graph.h"
+#include "ir/op_table.h"
+
 namespace qc {
 namespace {
 
@@ -12,7 +15,9 @@ struct Preset {
 constexpr Preset kPresets[] = {
     {"exact", {}},
     {"onnxruntime",
-     {.combine = Arithmetic::Combine::onnxruntime, .softmax = Arithmetic::Softmax::onnxruntime}},
+     {.combine = Arithmetic::Combine::onnxruntime,
+      .softmax = Arithmetic::Softmax::onnxruntime,
+      .signed_codes = Arithmetic::Signed::shifted}},
     {"torch",
      {.quantize = Arithmetic::Quantize::reciprocal,
       .combine = Arithmetic::Combine::f32,
@@ -41,6 +46,7 @@ const std::vector<Field>& fields() {
       field<&Arithmetic::combine>("combine", {"exact", "onnxruntime", "f32"}),
       field<&Arithmetic::softmax>("softmax", {"f32", "onnxruntime"}),
       field<&Arithmetic::bias>("bias", {"i32", "f32"}),
+      field<&Arithmetic::signed_codes>("signed", {"kept", "shifted"}),
   };
   return all;
 }
@@ -102,6 +108,24 @@ std::string str(const Arithmetic& arithmetic) {
     if (best.empty() || text.size() < best.size()) best = text;
   }
   return best;
+}
+
+Result<Ok> set_arithmetic(Graph& graph, std::string_view text) {
+  QC_ASSIGN(const Arithmetic wanted, parse_arithmetic(text));
+  for (Node* node = graph.first(); node; node = node->next()) {
+    for (const auto& region : node->regions()) QC_TRY(set_arithmetic(*region, text));
+    for (const auto& [name, value] : get_attrs(*node)) {
+      const auto* before = std::get_if<std::string>(&value);
+      if (name != "arithmetic" || !before) continue;
+      QC_ASSIGN(const Arithmetic given, parse_arithmetic(*before));
+      Arithmetic record = wanted;
+      if (record.combine == Arithmetic::Combine::onnxruntime && given.combine == record.combine) {
+        record.signed_codes = given.signed_codes;
+      }
+      QC_TRY(set_attrs(*node, {{"arithmetic", str(record)}}, node->loc()));
+    }
+  }
+  return Ok{};
 }
 
 std::vector<std::string_view> arithmetic_presets() {

@@ -11,6 +11,8 @@
 
 namespace qc {
 
+class Graph;
+
 struct Arithmetic {
   /// x / s, or x * f32(1 / s).
   enum class Quantize : uint8_t { divide, reciprocal };
@@ -24,12 +26,16 @@ struct Arithmetic {
   enum class Softmax : uint8_t { f32, onnxruntime };
   /// A float bias becomes i32 codes of the accumulator, or is added as a float.
   enum class Bias : uint8_t { i32, f32 };
+  /// Signed codes of 8 bits between a quantize and its dequantize nodes: kept, or shifted to unsigned
+  /// ones, as ONNX Runtime does before it forms integer nodes.
+  enum class Signed : uint8_t { kept, shifted };
 
   Quantize quantize = Quantize::divide;
   Rescale rescale = Rescale::f32;
   Combine combine = Combine::exact;
   Softmax softmax = Softmax::f32;
   Bias bias = Bias::i32;
+  Signed signed_codes = Signed::kept;
 
   bool operator==(const Arithmetic&) const = default;
 };
@@ -40,5 +46,9 @@ Result<Arithmetic> parse_arithmetic(std::string_view text);
 /// The shortest text that parses to this record.
 std::string str(const Arithmetic& arithmetic);
 std::vector<std::string_view> arithmetic_presets();
+
+/// Gives every node of the graph that has a record this one. What a model of ONNX operators says
+/// about signed codes stays where both records are ONNX Runtime's.
+Result<Ok> set_arithmetic(Graph& graph, std::string_view text);
 
 }  // namespace qc

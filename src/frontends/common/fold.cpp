@@ -17,7 +17,10 @@ bool small(const Type& type) {
 }
 
 bool foldable(const Node& node) {
-  if (node.info().has(kRandom) || !node.regions().empty() || node.output_count() == 0) return false;
+  if (node.info().has(kRandom) || node.info().has(kKeepsConstant) || !node.regions().empty() ||
+      node.output_count() == 0) {
+    return false;
+  }
   for (size_t i = 0; i < node.input_count(); ++i) {
     const Value* v = node.input(i);
     if (v && !(v->is_constant() && small(v->type()))) return false;

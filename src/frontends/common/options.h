@@ -14,6 +14,9 @@ struct ImportOptions {
   Bindings dims = {};
   /// Inputs, by name, that become constants and so leave the list of inputs.
   std::map<std::string, Tensor, std::less<>> constants = {};
+  /// The arithmetic record of the model's quantized nodes; empty: that of its format
+  /// ("onnxruntime" for ONNX, "torch" for PyTorch).
+  std::string arithmetic = {};
 };
 
 }  // namespace qc

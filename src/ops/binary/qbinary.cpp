@@ -37,11 +37,13 @@ bool ort_swaps(const Dims& a, const Dims& b) {
   return false;
 }
 
-/// ONNX Runtime has kernels for operands and results of one type of 8 bits only; elsewhere it
-/// decodes, computes and encodes.
-bool ort_has_kernel(QBinaryKind kind, const Type& a, const Type& b, const QType& to) {
+/// ONNX Runtime has kernels for operands and results of one type of 8 bits only, without a clamp
+/// that limits codes; elsewhere it decodes, computes and encodes.
+bool ort_has_kernel(QBinaryKind kind, const Type& a, const Type& b, const QType& to, int64_t lo,
+                    int64_t hi) {
+  const bool limited = lo > to.format->qmin || hi < to.format->qmax;
   return kind != QBinaryKind::sub && a.dtype == b.dtype && a.dtype == to.dtype &&
-         bits(to.dtype) == 8;
+         bits(to.dtype) == 8 && !limited;
 }
 
 }  // namespace
@@ -66,7 +68,9 @@ CodeFormula code_formula(QBinaryKind kind, const Type& a, const Type& b, const Q
                          const Arithmetic& record, int64_t lo, int64_t hi) {
   using Combine = Arithmetic::Combine;
   Combine combine = record.combine;
-  if (combine == Combine::onnxruntime && !ort_has_kernel(kind, a, b, to)) combine = Combine::f32;
+  if (combine == Combine::onnxruntime && !ort_has_kernel(kind, a, b, to, lo, hi)) {
+    combine = Combine::f32;
+  }
   CodeFormula f;
   f.swapped = combine == Combine::onnxruntime && ort_swaps(a.shape, b.shape);
   const Type &first = f.swapped ? b : a, &second = f.swapped ? a : b;

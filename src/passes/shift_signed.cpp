@@ -1,0 +1,46 @@
+#include "passes/shift_signed.h"
+
+#include "quant/quantizable.h"
+
+namespace qc {
+namespace {
+
+/// The unsigned format of the same values; none where codes are not all of 8 signed bits.
+std::optional<QType> unsigned_of(const QType& type) {
+  const Format& f = *type.format;
+  if (type.dtype != DType::i8 || f.granularity != Granularity::tensor || f.is_carried() ||
+      f.qmin != -128 || f.qmax != 127) {
+    return std::nullopt;
+  }
+  return tensor_format(DType::u8, f.scale_at(), f.zero_at() + 128);
+}
+
+bool only_decoded(const Value* codes) {
+  if (codes->pinned() > 0) return false;
+  for (Node* user : codes->users()) {
+    if (!capability<IsDequantize>(user)) return false;
+  }
+  return codes->has_uses();
+}
+
+}  // namespace
+
+Result<bool> shift_signed(Graph& graph, PassContext&) {
+  bool changed = false;
+  for (Node* node : graph.nodes()) {
+    const auto* q = capability<IsQuantize>(node);
+    if (!q || q->quantize_record().signed_codes != Arithmetic::Signed::shifted) continue;
+    const std::optional<QType> to = unsigned_of(q->format());
+    if (!to || !only_decoded(node->output())) continue;
+    QC_ASSIGN(Value * codes,
+              graph.emit("quantize", node->inputs(),
+                         {{"to", *to}, {"arithmetic", str(q->quantize_record())}}, node->loc(),
+                         node));
+    for (Node* user : node->output()->users()) graph.set_input(user, 0, codes);
+    changed = true;
+  }
+  if (changed) graph.sweep();
+  return changed;
+}
+
+}  // namespace qc

@@ -1,0 +1,48 @@
+"""Every kernel of ONNX Runtime whose arithmetic docs/arithmetic.md states: interpreter, Program and C give its bits.
+
+The models and answers are recorded by tools/record_ort.py; no ONNX Runtime is needed here."""
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from support import Cases, check
+
+VECTORS = Path(__file__).resolve().parent / "vectors"
+NAMES = sorted(p.stem for p in VECTORS.glob("*.onnx"))
+
+
+def read_sets(path: Path):
+    arrays = np.load(path)
+    sets = []
+    while any(k.startswith(f"{len(sets)}/") for k in arrays):
+        def listed(kind, s=len(sets)):
+            found = []
+            while (key := f"{s}/{kind}_{len(found)}") in arrays:
+                found.append(arrays[key])
+            return found
+        sets.append((listed("in"), listed("out")))
+    return sets
+
+
+@pytest.fixture(scope="module")
+def outcomes(build):
+    cases = Cases(build / "quantized_vectors")
+    for name in NAMES:
+        cases.add(name, VECTORS / f"{name}.onnx", read_sets(VECTORS / f"{name}.npz"))
+    return cases.run(build)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_bits(outcomes, name):
+    check(outcomes[name])
+
+
+def test_a_wrong_bit_is_found(build):
+    sets = read_sets(VECTORS / "qlinear_matmul.npz")
+    sets[0][1][0].flat[0] ^= 1
+    cases = Cases(build / "quantized_wrong")
+    cases.add("wrong", VECTORS / "qlinear_matmul.onnx", sets)
+    assert not cases.run(build)["wrong"].passes
