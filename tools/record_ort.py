@@ -626,6 +626,95 @@ def qdq_moved(m):
         m.result(m.node("Transpose", x, perm=[0, 2, 3, 1]), kind, m.near_power(sx, 0))
 
 
+# Layouts of other tools. Scales are powers of two where ONNX Runtime leaves a float product: its sums are exact then.
+
+@case
+def layout_pytorch(m):
+    """Pairs around every op; weights per channel; one decoded value read by two ops."""
+    x, sx = m.activation("s8", 1, 3, 10, 10)
+    w, sw = m.weight("s8", (4, 3, 3, 3), 0)
+    s1 = m.near_power(sx * np.max(sw), 9)
+    y = m.through(m.node("Relu", m.node("Conv", x, w, m.bias(4, sx, sw), pads=[1, 1, 1, 1])), s1, m.lowest("s8"))
+    w, sw = m.weight("s8", (4, 4, 1, 1), 0)
+    s2 = m.near_power(s1 * np.max(sw), 8)
+    z = m.through(m.node("Conv", y, w, m.bias(4, s1, sw)), s2, np.int8(3))
+    s3 = m.near_power(s2, 1)
+    z = m.through(m.node("Add", z, y), s3, np.int8(-5))
+    z = m.through(m.node("Flatten", m.node("GlobalAveragePool", z)), s3, np.int8(-5))
+    w, sw = m.weight("s8", (6, 4), 0)
+    m.result(m.node("Gemm", z, w, m.bias(6, s3, sw), transB=1), "s8", m.near_power(s3 * np.max(sw), 6))
+
+
+@case
+def layout_nncf(m):
+    """Unsigned activations with zero point 0, pairs before convolutions only, weights as float constants behind a pair."""
+    scale, zero = F(2.0 ** -5), np.uint8(0)
+    x = m.through(m.input(np.abs(m.rng.normal(size=(1, 3, 9, 9))).astype(F)), scale, zero)
+    w = m.through(m.constant(m.rng.normal(size=(5, 3, 3, 3)).astype(F)), F(2.0 ** -6), np.int8(0))
+    y = m.node("Relu", m.node("Conv", x, w))
+    y = m.through(m.node("MaxPool", y, kernel_shape=[2, 2]), F(2.0 ** -3), zero)
+    w = m.through(m.constant(m.rng.normal(size=(4, 5, 2, 2)).astype(F)), F(2.0 ** -6), np.int8(0))
+    m.output(m.node("Conv", y, w))
+
+
+@case
+def layout_aimet(m):
+    """Pairs on every activation and parameter, the bias with a scale of its own, 16-bit activations in one layer."""
+    x, sx = m.activation("u8", 4, 20)
+    w = m.through(m.constant(m.rng.normal(size=(12, 20)).astype(F)), F(2.0 ** -6), np.int8(0))
+    bias = m.constant(m.rng.normal(size=12).astype(F))
+    y = m.through(m.node("Gemm", x, w, bias, transB=1), F(sx * F(2.0 ** 0)), np.uint8(128))
+    y = m.through(m.node("Sigmoid", y), F(1 / 256), np.uint8(0))
+    m.output(m.through(y, F(2.0 ** -15), np.uint16(0)))
+
+
+@case
+def layout_tensorrt(m):
+    """Symmetric s8 before convolutions on both operands; results and the residual stay float until the next pair."""
+    def pair(v, exponent):
+        return m.through(v, F(2.0 ** exponent), np.int8(0))
+    x = m.input((m.rng.normal(size=(1, 4, 8, 8))).astype(F))
+    q = pair(x, -5)
+    y = m.node("Conv", q, pair(m.constant(m.rng.normal(size=(4, 4, 3, 3)).astype(F)), -6), pads=[1, 1, 1, 1])
+    y = m.node("Relu", m.node("Add", y, q))
+    y = pair(y, -3)
+    m.output(m.node("Conv", y, pair(m.constant(m.rng.normal(size=(6, 4, 1, 1)).astype(F)), -6)))
+
+
+@case
+def layout_int4(m):
+    """Weights of 4 bits in blocks along K, float activations."""
+    x = m.input(m.rng.integers(-64, 64, (5, 32)).astype(F) * F(2.0 ** -4))
+    for name, (_, lo, hi) in FOUR_BITS.items():
+        codes, zeros = m.rng.integers(lo, hi + 1, (32, 12)), m.rng.integers(lo, hi + 1, (4, 12))
+        scales = (2.0 ** m.rng.integers(-6, -2, (4, 12))).astype(F)
+        w = m.node("DequantizeLinear", m.constant(four_bit(name, codes)), m.constant(scales), m.constant(four_bit(name, zeros)),
+                   axis=0, block_size=8)
+        m.output(m.node("MatMul", x, w))
+
+
+@case
+def layout_shared(m):
+    """One decoded value with several readers, next to a second decoding of the same codes."""
+    scale, zero = m.scale(-6, -3), np.uint8(100)
+    q = m.q(m.input(m.rng.normal(size=(1, 4, 8, 8)).astype(F) * F(3)), scale, zero)
+    a, b = m.dq(q, scale, zero), m.dq(q, scale, zero)
+    w, sw = m.weight("s8", (4, 4, 3, 3), 0)
+    s1 = m.near_power(scale * np.max(sw), 9)
+    y = m.through(m.node("Conv", a, w, m.bias(4, scale, sw), pads=[1, 1, 1, 1]), s1, np.uint8(90))
+    m.result(m.node("Add", y, b), "u8", s1)
+    m.result(m.node("MaxPool", a, kernel_shape=[2, 2]), "u8", scale, zero)
+
+
+@case
+def layout_double(m):
+    """Scales that are codes themselves, decoded by another node."""
+    scales = m.dq(m.constant(np.array([3, 9, 27, 81], np.uint8)), F(2.0 ** -9), np.uint8(0))
+    codes = m.constant(m.codes("s8", 4, 6))
+    w = m.node("DequantizeLinear", codes, scales, axis=0)
+    m.output(m.node("Add", m.input(m.rng.normal(size=(4, 6)).astype(F)), w))
+
+
 def machine_is_exact() -> bool:
     """Whether u8 times s8 sums are exact here: two products of 255 * 127 exceed 16 bits."""
     m = Model(0)

@@ -28,7 +28,9 @@ struct Options {
   std::vector<RuleSpec> rules;
   std::string rules_file;            // TOML, see docs/rules.md
   bool allow_unused_rules = false;   // rules that match nothing are no errors
-  std::string arithmetic = "exact";  // how quantized nodes round: docs/arithmetic.md
+  // How quantized nodes round (docs/arithmetic.md); empty: "exact" for rules, for quantized models
+  // "onnxruntime" (ONNX) or "torch" (PyTorch).
+  std::string arithmetic;
   std::string io_dtype = "keep";     // quantized: inputs and outputs are codes where they can be
   bool require_integer = false;      // refuse to compile what computes in float
 };

@@ -108,6 +108,7 @@ Model::~Model() = default;
 Expected<Model> Model::load(const std::string& path, const Options& options) {
   qc::ImportOptions import;
   import.dims.insert(options.dims.begin(), options.dims.end());
+  import.arithmetic = options.arithmetic;
   Result<std::unique_ptr<qc::Graph>> graph = qc::load_model(path, import);
   if (!graph.ok()) return converted(graph.diag());
   return Model(std::make_unique<State>(State{std::move(*graph), options}));

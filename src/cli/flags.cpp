@@ -18,7 +18,8 @@ void CompileFlags::add_dims(CLI::App& app) {
 void CompileFlags::add_quantization(CLI::App& app) {
   app.add_option("--rules", options.rules_file, "quantize by the rules of this file (TOML)");
   app.add_option("--arithmetic", options.arithmetic,
-                 "how quantized nodes round: exact, onnxruntime or torch (default exact)");
+                 "how quantized nodes round: exact, onnxruntime or torch (default: exact for rules, "
+                 "as the model's own framework for quantized models)");
   app.add_option("--io-dtype", options.io_dtype,
                  "inputs and outputs: keep their types, or quantized: codes where they can be");
   app.add_flag("--allow-unused-rules", options.allow_unused_rules,
@@ -116,6 +117,7 @@ Result<std::unique_ptr<Graph>> load(const std::string& path, const Options& opti
   Progress progress("loading " + path);
   ImportOptions import;
   import.dims.insert(options.dims.begin(), options.dims.end());
+  import.arithmetic = options.arithmetic;
   return load_model(path, import);
 }
 

@@ -2,6 +2,7 @@
 // them by little chains of nodes, so each such chain is evaluated as soon as it is imported.
 #include "frontends/common/fold.h"
 
+#include "frontends/common/known.h"
 #include "interp/eval.h"
 #include "support/located.h"
 
@@ -63,6 +64,28 @@ std::vector<Tensor> evaluate(const Node& node, ConstantPool& pool) {
 }
 
 }  // namespace
+
+std::optional<Tensor> known_tensor(const Graph& graph, const Value* value) {
+  const auto constant = [&](const Value* v) -> std::optional<Tensor> {
+    auto t = graph.pool().get(v->constant());
+    return t.ok() ? std::optional(std::move(*t)) : std::nullopt;
+  };
+  if (value->is_constant()) return constant(value);
+  const Node* node = value->def();
+  if (!node || !node->info().has(kKeepsConstant)) return std::nullopt;
+  std::vector<Tensor> held(node->input_count());
+  std::vector<const Tensor*> inputs;
+  for (size_t i = 0; i < held.size(); ++i) {
+    const Value* v = node->input(i);
+    inputs.push_back(v ? &held[i] : nullptr);
+    if (!v) continue;
+    auto t = v->is_constant() ? constant(v) : std::nullopt;
+    if (!t) return std::nullopt;
+    held[i] = std::move(*t);
+  }
+  auto out = eval_node(*node, inputs);
+  return out.ok() ? std::optional((*out)[value->index()]) : std::nullopt;
+}
 
 Result<Ok> fold_new_nodes(Graph& graph, Node* before, Values& results) {
   for (Node* n = before ? before->next() : graph.first(); n != nullptr;) {

@@ -1,5 +1,7 @@
 #include "ops/quantize_onnx/codec.h"
 
+#include "frontends/common/known.h"
+
 namespace qc::onnx_codes {
 namespace {
 
@@ -55,17 +57,16 @@ std::optional<QType> known_format(DType dtype, const Dims& shape, int64_t axis,
 
 std::optional<QType> known_format(const Graph& graph, DType dtype, const Dims& shape,
                                   const Coding& coding) {
-  const auto constant = [](const Value* v) { return v->is_constant() && !v->type().format; };
-  if (!coding.scale || !constant(coding.scale) || coding.scale->dtype() != DType::f32 ||
-      (coding.zero && !constant(coding.zero)) || !is_integer(dtype) || bits(dtype) > 32) {
+  if (!coding.scale || coding.scale->dtype() != DType::f32 || !is_integer(dtype) ||
+      bits(dtype) > 32) {
     return std::nullopt;
   }
-  auto scale = graph.pool().get(coding.scale->constant());
-  if (!scale.ok()) return std::nullopt;
+  const auto scale = known_tensor(graph, coding.scale);
+  if (!scale) return std::nullopt;
   std::vector<int32_t> zeros;
   if (coding.zero) {
-    auto zero = graph.pool().get(coding.zero->constant());
-    if (!zero.ok() || (zero->size() != scale->size() && zero->size() != 1)) return std::nullopt;
+    const auto zero = known_tensor(graph, coding.zero);
+    if (!zero || (zero->size() != scale->size() && zero->size() != 1)) return std::nullopt;
     for (int64_t i = 0; i < zero->size(); ++i) {
       zeros.push_back(static_cast<int32_t>(zero->as_int(i)));
     }

@@ -1,0 +1,59 @@
+"""Quantized networks: interpreter, Program and C equal ONNX Runtime at its default level, bit for bit."""
+import itertools
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import networks
+from support import Cases, check
+
+INPUTS = 20
+FORMS = list(itertools.product(("qdq", "operators"), ("u8s8", "s8s8"), ("tensor", "channel")))
+MADE = [f"{net}-{'-'.join(form)}" for net in ("resnet18", "mobilenet_v2") for form in FORMS]
+KWS = ("micro_kws_m_qdq", "micro_kws_m_qoperator")
+
+
+def make(folder: Path, name: str, size: int, **options) -> Path:
+    net, form, types, granularity = name.split("-")
+    path = folder / f"{name}.onnx"
+    networks.quantized(getattr(networks, net)(size, **options), path, form == "operators", types == "s8s8", granularity == "channel")
+    return path
+
+
+def samples(shape, count: int) -> list[np.ndarray]:
+    rng = np.random.default_rng(7)
+    return [(rng.normal(size=shape) * rng.uniform(0.5, 2)).astype(np.float32) for _ in range(count)]
+
+
+@pytest.fixture(scope="module")
+def outcomes(build, models, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("networks")
+    cases = Cases(build / "quantized_networks")
+    for name in MADE:
+        path = make(folder, name, 64)
+        inputs = samples((1, 3, 64, 64), INPUTS)
+        cases.add(name, path, [([x], y) for x, y in zip(inputs, networks.answers(path, inputs))])
+    for name in KWS:
+        path = models / f"{name}.onnx"
+        shape = np.load(path.with_suffix(".npz"))["in_0"].shape
+        inputs = samples(shape, INPUTS)
+        cases.add(name, path, [([x], y) for x, y in zip(inputs, networks.answers(path, inputs))])
+    return cases.run(build)
+
+
+@pytest.mark.parametrize("name", [*MADE, *KWS])
+def test_equals_onnx_runtime(outcomes, name):
+    check(outcomes[name])
+
+
+@pytest.mark.soak
+def test_resnet18_at_224(build, tmp_path):
+    name = "resnet18-qdq-s8s8-channel"
+    path = make(tmp_path, name, 224, width=64)
+    inputs = samples((1, 3, 224, 224), 2)
+    cases = Cases(build / "quantized_224")
+    cases.add(name, path, [([x], y) for x, y in zip(inputs, networks.answers(path, inputs))])
+    check(cases.run(build)[name])
