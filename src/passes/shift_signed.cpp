@@ -15,12 +15,14 @@ std::optional<QType> unsigned_of(const QType& type) {
   return tensor_format(DType::u8, f.scale_at(), f.zero_at() + 128);
 }
 
-bool only_decoded(const Value* codes) {
-  if (codes->pinned() > 0) return false;
-  for (Node* user : codes->users()) {
-    if (!capability<IsDequantize>(user)) return false;
-  }
-  return codes->has_uses();
+/// Codes that one node reads, through one dequantize node. ONNX Runtime gives every reader a
+/// dequantize node of its own and shifts only codes with one.
+bool has_one_reader(const Value* codes) {
+  if (!codes->has_one_use()) return false;
+  Node* user = codes->users()[0];
+  if (!capability<IsDequantize>(user)) return false;
+  const Value* decoded = user->output();
+  return decoded->has_one_use() || (!decoded->first_use() && decoded->pinned() == 1);
 }
 
 }  // namespace
@@ -31,7 +33,7 @@ Result<bool> shift_signed(Graph& graph, PassContext&) {
     const auto* q = capability<IsQuantize>(node);
     if (!q || q->quantize_record().signed_codes != Arithmetic::Signed::shifted) continue;
     const std::optional<QType> to = unsigned_of(q->format());
-    if (!to || !only_decoded(node->output())) continue;
+    if (!to || !has_one_reader(node->output())) continue;
     QC_ASSIGN(Value * codes,
               graph.emit("quantize", node->inputs(),
                          {{"to", *to}, {"arithmetic", str(q->quantize_record())}}, node->loc(),

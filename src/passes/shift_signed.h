@@ -1,4 +1,4 @@
-// shift_signed: signed codes of 8 bits that only dequantize nodes read become unsigned ones with the
+// shift_signed: signed codes of 8 bits that one node reads, decoded, become unsigned ones with the
 // zero point moved by 128, where the record says so. The values they stand for stay; sums and means
 // whose zero point is added before rounding come out as ONNX Runtime's do.
 //

@@ -10,7 +10,7 @@ from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantTy
 
 logging.getLogger().setLevel(logging.ERROR)
 F = np.float32
-SAMPLES = 4
+SAMPLES = 2
 
 
 class Builder:
@@ -46,13 +46,13 @@ class Builder:
         w = (self.rng.normal(size=(10, channels)) / np.sqrt(channels)).astype(F)
         return self.node("Gemm", x, self.constant(w), self.constant((self.rng.normal(size=10) * 0.1).astype(F)), transB=1)
 
-    def model(self, y: str, size: int) -> onnx.ModelProto:
-        graph = helper.make_graph(self.nodes, "net", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3, size, size])],
+    def model(self, y: str, size: int, batch: int) -> onnx.ModelProto:
+        graph = helper.make_graph(self.nodes, "net", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [batch, 3, size, size])],
                                   [helper.make_tensor_value_info(y, TensorProto.FLOAT, None)], self.constants)
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
 
 
-def resnet18(size: int, width: int = 8) -> onnx.ModelProto:
+def resnet18(size: int, batch: int, width: int = 8) -> onnx.ModelProto:
     b = Builder(18)
     x = b.conv("x", 3, width, 7, 2, act="Relu")
     x = b.node("MaxPool", x, kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])
@@ -64,10 +64,10 @@ def resnet18(size: int, width: int = 8) -> onnx.ModelProto:
             y = b.conv(b.conv(x, channels, out, 3, stride, act="Relu"), out, out, 3)
             shortcut = b.conv(x, channels, out, 1, stride) if stride != 1 or channels != out else x
             x, channels = b.node("Relu", b.node("Add", y, shortcut)), out
-    return b.model(b.classifier(x, channels), size)
+    return b.model(b.classifier(x, channels), size, batch)
 
 
-def mobilenet_v2(size: int) -> onnx.ModelProto:
+def mobilenet_v2(size: int, batch: int) -> onnx.ModelProto:
     b = Builder(2)
     x, channels = b.conv("x", 3, 8, 3, 2, act="Relu6"), 8
     for expand, out, count, stride in ((1, 8, 1, 1), (6, 8, 2, 2), (6, 8, 3, 2), (6, 16, 4, 2), (6, 24, 3, 1), (6, 40, 3, 2), (6, 80, 1, 1)):
@@ -76,7 +76,7 @@ def mobilenet_v2(size: int) -> onnx.ModelProto:
             y = b.conv(x, channels, hidden, 1, act="Relu6") if expand != 1 else x
             y = b.conv(b.conv(y, hidden, hidden, 3, s, hidden, "Relu6"), hidden, out, 1)
             x, channels = (b.node("Add", x, y) if s == 1 and channels == out else y), out
-    return b.model(b.classifier(b.conv(x, channels, 96, 1, act="Relu6"), 96), size)
+    return b.model(b.classifier(b.conv(x, channels, 96, 1, act="Relu6"), 96), size, batch)
 
 
 class Samples(CalibrationDataReader):
@@ -89,11 +89,11 @@ class Samples(CalibrationDataReader):
 
 def quantized(float_model: onnx.ModelProto, path: Path, operators: bool, signed: bool, per_channel: bool) -> None:
     """Writes the model that quantize_static makes: QDQ or operators, s8s8 or u8s8."""
-    size = float_model.graph.input[0].type.tensor_type.shape.dim[2].dim_value
+    shape = [d.dim_value for d in float_model.graph.input[0].type.tensor_type.shape.dim]
     rng = np.random.default_rng(1)
     source = path.with_suffix(".float.onnx")
     onnx.save(float_model, source)
-    quantize_static(source, path, Samples([rng.normal(size=(1, 3, size, size)).astype(F) for _ in range(SAMPLES)]),
+    quantize_static(source, path, Samples([rng.normal(size=shape).astype(F) for _ in range(SAMPLES)]),
                     quant_format=QuantFormat.QOperator if operators else QuantFormat.QDQ, per_channel=per_channel,
                     activation_type=QuantType.QInt8 if signed else QuantType.QUInt8, weight_type=QuantType.QInt8)
 

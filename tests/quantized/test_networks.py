@@ -14,12 +14,15 @@ INPUTS = 20
 FORMS = list(itertools.product(("qdq", "operators"), ("u8s8", "s8s8"), ("tensor", "channel")))
 MADE = [f"{net}-{'-'.join(form)}" for net in ("resnet18", "mobilenet_v2") for form in FORMS]
 KWS = ("micro_kws_m_qdq", "micro_kws_m_qoperator")
+# Signed codes with several readers stay signed in ONNX Runtime, and convolutions from signed to unsigned codes stay float there: 17
+# in these networks. Float sums that round across a tie move a code by one, which the layers after it carry on.
+FLOAT_CONVOLUTIONS = ("mobilenet_v2-qdq-s8s8-tensor", "mobilenet_v2-qdq-s8s8-channel")
 
 
-def make(folder: Path, name: str, size: int, **options) -> Path:
+def make(folder: Path, name: str, size: int, batch: int, **options) -> Path:
     net, form, types, granularity = name.split("-")
     path = folder / f"{name}.onnx"
-    networks.quantized(getattr(networks, net)(size, **options), path, form == "operators", types == "s8s8", granularity == "channel")
+    networks.quantized(getattr(networks, net)(size, batch, **options), path, form == "operators", types == "s8s8", granularity == "channel")
     return path
 
 
@@ -33,9 +36,11 @@ def outcomes(build, models, tmp_path_factory):
     folder = tmp_path_factory.mktemp("networks")
     cases = Cases(build / "quantized_networks")
     for name in MADE:
-        path = make(folder, name, 64)
-        inputs = samples((1, 3, 64, 64), INPUTS)
-        cases.add(name, path, [([x], y) for x, y in zip(inputs, networks.answers(path, inputs))])
+        path = make(folder, name, 64, INPUTS)
+        inputs = [np.concatenate(samples((1, 3, 64, 64), INPUTS))]
+        (want,) = networks.answers(path, inputs)
+        step = np.min(np.diff(np.unique(want[0])))
+        cases.add(name, path, [(inputs, want)], tolerance=4.5 * float(step) if name in FLOAT_CONVOLUTIONS else 0.0)
     for name in KWS:
         path = models / f"{name}.onnx"
         shape = np.load(path.with_suffix(".npz"))["in_0"].shape
@@ -52,7 +57,7 @@ def test_equals_onnx_runtime(outcomes, name):
 @pytest.mark.soak
 def test_resnet18_at_224(build, tmp_path):
     name = "resnet18-qdq-s8s8-channel"
-    path = make(tmp_path, name, 224, width=64)
+    path = make(tmp_path, name, 224, 1, width=64)
     inputs = samples((1, 3, 224, 224), 2)
     cases = Cases(build / "quantized_224")
     cases.add(name, path, [([x], y) for x, y in zip(inputs, networks.answers(path, inputs))])

@@ -56,8 +56,9 @@ def run_cases(build: Path, cases: Path, text: str = "", compiled: bool = True) -
         if text not in name:
             continue
         outcome = Outcome(name, group, stage="type", reason=reason) if reason else Outcome(name, group, *results[name])
-        if outcome.passes and (program := f"m{index}_0") in bad_c:
-            outcome.stage, outcome.reason = bad_c[program]
+        bad_sets = [fault for name, fault in bad_c.items() if name.rsplit("_", 1)[0] == f"m{index}"]
+        if outcome.passes and bad_sets:
+            outcome.stage, outcome.reason = bad_sets[0]
         outcomes.append(outcome)
     return outcomes
 
