@@ -26,13 +26,13 @@ struct Options {
   // Quantization. Rules are tried in this order: own classes, values, those of the file.
   std::vector<std::shared_ptr<const Rule>> own_rules;
   std::vector<RuleSpec> rules;
-  std::string rules_file;            // TOML, see docs/rules.md
-  bool allow_unused_rules = false;   // rules that match nothing are no errors
+  std::string rules_file;           // TOML, see docs/rules.md
+  bool allow_unused_rules = false;  // rules that match nothing are no errors
   // How quantized nodes round (docs/arithmetic.md); empty: "exact" for rules, for quantized models
   // "onnxruntime" (ONNX) or "torch" (PyTorch).
   std::string arithmetic;
-  std::string io_dtype = "keep";     // quantized: inputs and outputs are codes where they can be
-  bool require_integer = false;      // refuse to compile what computes in float
+  std::string io_dtype = "keep";  // quantized: inputs and outputs are codes where they can be
+  bool require_integer = false;   // refuse to compile what computes in float
 };
 
 }  // namespace quantc

@@ -17,9 +17,10 @@ void CompileFlags::add_dims(CLI::App& app) {
 
 void CompileFlags::add_quantization(CLI::App& app) {
   app.add_option("--rules", options.rules_file, "quantize by the rules of this file (TOML)");
-  app.add_option("--arithmetic", options.arithmetic,
-                 "how quantized nodes round: exact, onnxruntime or torch (default: exact for rules, "
-                 "as the model's own framework for quantized models)");
+  app.add_option(
+      "--arithmetic", options.arithmetic,
+      "how quantized nodes round: exact, onnxruntime or torch (default: exact for rules, "
+      "as the model's own framework for quantized models)");
   app.add_option("--io-dtype", options.io_dtype,
                  "inputs and outputs: keep their types, or quantized: codes where they can be");
   app.add_flag("--allow-unused-rules", options.allow_unused_rules,

@@ -3,8 +3,8 @@
 #include "frontends/onnx/import.h"
 #include "frontends/pt2/importer.h"
 #include "ir/text.h"
-#include "quant/arithmetic.h"
 #include "ops/common/registration.h"
+#include "quant/arithmetic.h"
 #include "support/file.h"
 
 namespace qc {

@@ -34,10 +34,9 @@ Result<bool> shift_signed(Graph& graph, PassContext&) {
     if (!q || q->quantize_record().signed_codes != Arithmetic::Signed::shifted) continue;
     const std::optional<QType> to = unsigned_of(q->format());
     if (!to || !has_one_reader(node->output())) continue;
-    QC_ASSIGN(Value * codes,
-              graph.emit("quantize", node->inputs(),
-                         {{"to", *to}, {"arithmetic", str(q->quantize_record())}}, node->loc(),
-                         node));
+    QC_ASSIGN(Value * codes, graph.emit("quantize", node->inputs(),
+                                        {{"to", *to}, {"arithmetic", str(q->quantize_record())}},
+                                        node->loc(), node));
     for (Node* user : node->output()->users()) graph.set_input(user, 0, codes);
     changed = true;
   }

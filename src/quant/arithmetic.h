@@ -26,8 +26,8 @@ struct Arithmetic {
   enum class Softmax : uint8_t { f32, onnxruntime };
   /// A float bias becomes i32 codes of the accumulator, or is added as a float.
   enum class Bias : uint8_t { i32, f32 };
-  /// Signed codes of 8 bits between a quantize and its dequantize nodes: kept, or shifted to unsigned
-  /// ones, as ONNX Runtime does before it forms integer nodes.
+  /// Signed codes of 8 bits between a quantize and its dequantize nodes: kept, or shifted to
+  /// unsigned ones, as ONNX Runtime does before it forms integer nodes.
   enum class Signed : uint8_t { kept, shifted };
 
   Quantize quantize = Quantize::divide;

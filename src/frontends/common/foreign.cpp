@@ -186,7 +186,8 @@ Result<Tensor> Import::constant(Value* value, std::string_view what) const {
   if (!value) return fail(Code::graph, "{} is missing", what);
   if (value->is_constant()) return graph_.pool().get(value->constant());
   if (auto decoded = known_tensor(graph_, value)) return std::move(*decoded);
-  return fail(Code::unsupported, "{} is computed at run time; quantc needs it when compiling", what);
+  return fail(Code::unsupported, "{} is computed at run time; quantc needs it when compiling",
+              what);
 }
 
 Result<Value*> Import::emit(std::string_view op, Values inputs, const AttrMap& attrs) const {

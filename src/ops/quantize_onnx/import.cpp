@@ -1,5 +1,5 @@
-// ONNX's quantized ops: QuantizeLinear and DequantizeLinear, and the operators on codes as the float
-// op between them, from which the quantize stage forms one integer node with the same bits.
+// ONNX's quantized ops: QuantizeLinear and DequantizeLinear, and the operators on codes as the
+// float op between them, from which the quantize stage forms one integer node with the same bits.
 #include "ops/common/importing.h"
 #include "ops/common/registration.h"
 #include "ops/quantize_onnx/codec.h"
@@ -12,8 +12,8 @@ using onnx_codes::as_codes;
 using onnx_codes::Coding;
 using onnx_codes::decode;
 using onnx_codes::encode;
-using onnx_codes::kOperators;
 using onnx_codes::known_format;
+using onnx_codes::kOperators;
 using onnx_codes::kPairs;
 using onnx_codes::spread;
 using onnx_codes::to_codes;

@@ -1,6 +1,6 @@
-// PyTorch's quantized graphs: quantized_decomposed.* and torchao's affine ops. Codes keep the ranges
-// the model gives; scales known when compiling keep their f64 digits, because PyTorch multiplies by
-// f32(1 / scale).
+// PyTorch's quantized graphs: quantized_decomposed.* and torchao's affine ops. Codes keep the
+// ranges the model gives; scales known when compiling keep their f64 digits, because PyTorch
+// multiplies by f32(1 / scale).
 #include "ops/common/importing.h"
 #include "ops/common/registration.h"
 #include "ops/quantize_onnx/codec.h"
@@ -86,8 +86,8 @@ Result<Values> quantize_per_tensor(Import& m) {
   const Codes codes = read_codes(c, "dtype");
   const double scale = c.take(m.f("scale", 1));
   const int64_t zero = c.take(m.i("zero_point", 0));
-  return c.done({quantized(c, c.take(m.tensor("input")), codes,
-                           tensor_numbers(c, codes, scale, zero))});
+  return c.done(
+      {quantized(c, c.take(m.tensor("input")), codes, tensor_numbers(c, codes, scale, zero))});
 }
 
 Result<Values> dequantize_per_tensor(Import& m) {
@@ -96,9 +96,9 @@ Result<Values> dequantize_per_tensor(Import& m) {
   const double scale = c.take(m.f("scale", 1));
   const int64_t zero = c.take(m.i("zero_point", 0));
   const DType to = c.take(m.dtype("out_dtype", DType::f32));
-  return c.done({c.cast(dequantized(c, c.take(m.tensor("input")), codes,
-                                    tensor_numbers(c, codes, scale, zero)),
-                        to)});
+  return c.done({c.cast(
+      dequantized(c, c.take(m.tensor("input")), codes, tensor_numbers(c, codes, scale, zero)),
+      to)});
 }
 
 // Per tensor, one-element tensors: numbers when they are constants, else computed at run time.
@@ -150,8 +150,7 @@ Result<Values> quantize_by_tensors(Import& m) {
   const Codes codes = read_codes(c, "dtype");
   const Parameters p = tensor_parameters(c, codes);
   Value* x = c.take(m.tensor("input"));
-  return c.done(
-      {p.known ? quantized(c, x, codes, p.known) : encode_at_run_time(c, x, p, codes)});
+  return c.done({p.known ? quantized(c, x, codes, p.known) : encode_at_run_time(c, x, p, codes)});
 }
 
 Result<Values> dequantize_by_tensors(Import& m) {
@@ -197,7 +196,8 @@ Result<Values> per_channel_codes(Import& m, bool encode) {
   const int64_t axis = c.take(resolve_axis(c.take(m.i("axis", 0)), x->rank(), m.loc()));
   auto format = listed(c, codes, scales, zeros, axis, 0);
   if (encode) return c.done({quantized(c, x, codes, format)});
-  return c.done({c.cast(dequantized(c, x, codes, format), c.take(m.dtype("out_dtype", DType::f32)))});
+  return c.done(
+      {c.cast(dequantized(c, x, codes, format), c.take(m.dtype("out_dtype", DType::f32)))});
 }
 Result<Values> quantize_per_channel(Import& m) { return per_channel_codes(m, true); }
 Result<Values> dequantize_per_channel(Import& m) { return per_channel_codes(m, false); }
@@ -211,8 +211,8 @@ Result<Values> dequantize_per_channel_group(Import& m) {
   const int64_t group = c.take(m.i("group_size", 128));
   if (!c.ok()) return c.done({});
   auto format = listed(c, codes, scales, zeros, q->rank() - 1, group);
-  return c.done({c.cast(dequantized(c, q, codes, format),
-                        c.take(m.dtype("output_dtype", DType::f32)))});
+  return c.done(
+      {c.cast(dequantized(c, q, codes, format), c.take(m.dtype("output_dtype", DType::f32)))});
 }
 
 // Parameters chosen at run time.
@@ -237,9 +237,11 @@ Result<Values> choose_qparams(Import& m) {
   const double eps = c.take(m.f("eps", 1.1920928955078125e-07));
   const Range r = range_of(c, c.cast(c.take(m.tensor("input")), DType::f32), false);
   auto f32 = [&](double v) { return c.number(v, DType::f32); };
-  Value* scale = c("Div", {c("Sub", {r.hi, r.lo}), f32(static_cast<double>(codes.qmax - codes.qmin))});
+  Value* scale =
+      c("Div", {c("Sub", {r.hi, r.lo}), f32(static_cast<double>(codes.qmax - codes.qmin))});
   scale = c("Max", {scale, f32(eps)});
-  Value* zero = c("Sub", {f32(static_cast<double>(codes.qmin)), c("Round", {c("Div", {r.lo, scale})})});
+  Value* zero =
+      c("Sub", {f32(static_cast<double>(codes.qmin)), c("Round", {c("Div", {r.lo, scale})})});
   zero = c.clamp(zero, static_cast<double>(codes.qmin), static_cast<double>(codes.qmax));
   return c.done({c.reshape(c.cast(scale, DType::f64), {Dim(1)}),
                  c.reshape(c.cast(zero, DType::i64), {Dim(1)})});
@@ -261,7 +263,8 @@ Result<Values> choose_qparams_symmetric(Import& m) {
 Result<Values> choose_qparams_per_token(Import& m) {
   Compose c(m);
   Value* x = c.cast(c.take(m.tensor("input")), DType::f32);
-  Value* scale = c("Max", {extreme(c, "ReduceMax", c("Abs", {x}), true), c.number(1e-5, DType::f32)});
+  Value* scale =
+      c("Max", {extreme(c, "ReduceMax", c("Abs", {x}), true), c.number(1e-5, DType::f32)});
   scale = c("Div", {scale, c.number(127, DType::f32)});
   return c.done({scale, c("Sub", {scale, scale})});
 }
