@@ -85,6 +85,19 @@ def mismatch(tmp):
     return ["validate", relu(tmp / "m.onnx"), "-i", tmp / "io.npz", "-e", tmp / "io.npz"], r"m.onnx: error\[mismatch\]: results differ"
 
 
+def rule(tmp):
+    (tmp / "r.toml").write_text("[[rule]]\npattern = 'act'\nscale = -1\n")
+    return ["compile", relu(tmp / "m.onnx"), "-o", tmp / "out", "--rules", tmp / "r.toml"], r"r.toml:3: error\[rule\]: scale: -1 is no scale"
+
+
+def quant(tmp):
+    weight = helper.make_tensor("w", FLOAT, [2, 4], np.ones(8, np.float32).tobytes(), raw=True)
+    node = helper.make_node("Gemm", ["x", "w"], ["y"], name="fc", transB=1)
+    model = save(tmp / "m.onnx", [node], [value("x", [1, 4])], [value("y", [1, 2])], [weight])
+    (tmp / "r.toml").write_text("[[rule]]\npattern = 'fc'\nscale = 1\nweight_scale = [1, 2, 3]\n")
+    return ["compile", model, "-o", tmp / "out", "--rules", tmp / "r.toml"], r"m.onnx: error\[quant\]: .*'fc': 3 scales .*\n.*r.toml:1"
+
+
 def tool(tmp):
     return ["validate", relu(tmp / "m.onnx"), "--random", "1", "--cc", "no-such-compiler"], r"error\[tool\]: 'no-such-compiler' is not installed"
 
@@ -103,7 +116,7 @@ def unsupported(tmp):
 
 
 STATUS = {"unsupported_op": 2, "unsupported": 2}
-CASES = [usage, file, format, limit, path, graph, shape, type, attribute, input, dim, mismatch, tool, unsupported_op, unsupported]
+CASES = [usage, file, format, limit, path, graph, shape, type, attribute, input, dim, mismatch, rule, quant, tool, unsupported_op, unsupported]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c.__name__)

@@ -108,6 +108,18 @@ def test_io_dtype_quantized_drops_the_edges(quantc, model):
     assert "use one of keep, quantized" in done.stderr
 
 
+def test_codes_at_the_edges_are_described_in_the_header(quantc, model):
+    rules = write(model / "r.toml", STATIC.replace("scale = 0.1", "scale = 0.125\noffset = -7"))
+    flags = ["--rules", rules, "--io-dtype", "quantized"]
+    quantc("compile", model / "m.onnx", *flags, "-o", model / "out", "--name", "net")
+    header = (model / "out" / "net.h").read_text()
+    assert "NET_INPUT_0_TYPE int8_t" in header and "#define NET_INPUT_0_ZERO 0\n" in header
+    assert "#define NET_OUTPUT_0_ZERO -7\n" in header and "#define NET_OUTPUT_0_LOWEST -128\n" in header
+    assert float.fromhex(re.search(r"NET_OUTPUT_0_SCALE (\S+?)f?\n", header)[1]) == 0.125
+    np.savez(model / "codes.npz", x=np.random.default_rng(2).integers(-128, 128, (1, 3, 8, 8)).astype(np.int8))
+    assert "FAIL" not in quantc("validate", model / "m.onnx", *flags, "-i", model / "codes.npz").stdout
+
+
 def test_options_come_from_quantc_toml_too(quantc, model):
     (model / "sub").mkdir()
     write(model / "sub" / "r.toml", STATIC)

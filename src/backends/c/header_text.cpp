@@ -24,6 +24,14 @@ std::string ports(const char* kind, const std::vector<Port>& list, const std::st
         upper, kind, i, c_string(list[i].name), c_type(type.dtype), name(type.dtype), type.rank(),
         shape.empty() ? "1" : shape, elements(type),
         elements(type) * static_cast<int64_t>(bytes(type.dtype)));
+    const Format* f = type.format.get();
+    if (!f || f->granularity != Granularity::tensor || f->is_carried()) continue;
+    out += fmt::format(
+        "/* Codes: one of value q stands for (q - ZERO) * SCALE; values in use are LOWEST to "
+        "HIGHEST. */\n"
+        "#define {0}_{1}_{2}_SCALE {3}\n#define {0}_{1}_{2}_ZERO {4}\n"
+        "#define {0}_{1}_{2}_LOWEST {5}\n#define {0}_{1}_{2}_HIGHEST {6}\n",
+        upper, kind, i, c_float(f->scale_at()), f->zero_at(), f->qmin, f->qmax);
   }
   return out;
 }
