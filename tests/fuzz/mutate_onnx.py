@@ -81,8 +81,16 @@ class Mutator:
             else:
                 content[at] = self.scalar(field, content[at])
 
+    def free_a_size(self, model) -> None:
+        """Makes a size of an input symbolic; models of tests mostly have numbers."""
+        dims = [d for v in model.graph.input for d in v.type.tensor_type.shape.dim]
+        if dims:
+            self.random.choice(dims).dim_param = self.random.choice(["n", "m", "2*n", "n + 1"])
+
     def change(self, model) -> None:
         r = self.random
+        if r.random() < 0.15:
+            return self.free_a_size(model)
         message = r.choice(list(self.messages(model)))
         # Mostly fields that are there; now and then any.
         present = [f for f, _ in message.ListFields()]

@@ -13,7 +13,7 @@ from tests.fuzz.replay_files import failures
 
 TARGETS = sorted(p.stem.removeprefix("fuzz_") for p in FUZZ.glob("fuzz_*.cpp"))
 SECONDS = os.environ.get("QUANTC_FUZZ_SECONDS", "600")
-MUTATIONS = 20000
+MUTATIONS = {"onnx": 20000, "pt2": 5000}
 LIMITS = ["-rss_limit_mb=4096", "-timeout=20"]
 
 
@@ -40,11 +40,17 @@ def test_fuzz(fuzzers, root, tmp_path, target):
     assert done.returncode == 0, done.stderr[-4000:]
 
 
+SEEDS = {
+    "onnx": sorted((FUZZ / "corpus" / "onnx").glob("op_*.onnx")),
+    "pt2": sorted((FUZZ.parent / "data" / "pt2").glob("t*.pt2")) + [FUZZ.parent / "models" / f"{n}.pt2" for n in ("gru", "lstm")],
+}
+
+
 @pytest.mark.soak
-def test_mutated_models(fuzzers, root, tmp_path):
-    seeds = sorted((FUZZ / "corpus" / "onnx").glob("*.onnx"))
-    subprocess.run([sys.executable, FUZZ / "mutate_onnx.py", tmp_path, str(MUTATIONS), "1", *seeds], check=True)
-    found = failures(fuzzers / "fuzz_onnx", sorted(tmp_path.glob("*.onnx")), *LIMITS)
+@pytest.mark.parametrize("kind", SEEDS)
+def test_mutated_models(fuzzers, tmp_path, kind):
+    subprocess.run([sys.executable, FUZZ / f"mutate_{kind}.py", tmp_path, str(MUTATIONS[kind]), "1", *SEEDS[kind]], check=True)
+    found = failures(fuzzers / f"fuzz_{kind}", sorted(tmp_path.glob(f"*.{kind}")), *LIMITS)
     assert not found, "\n".join(f"{path}: {text}" for path, text in found.items())
 
 
