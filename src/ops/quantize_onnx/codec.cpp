@@ -148,26 +148,30 @@ Value* centred(Compose& c, Value* x, Value* zero) {
 
 namespace {
 
-/// Codes of quantize_dynamic with the scale it gave: the run-time format is in the value's type.
-Value* decode_dynamic(Compose& c, Value* x, const Coding& coding) {
+/// The codes of quantize_dynamic behind integers x with the scale it gave; null for others.
+Value* dynamic_codes(const Value* x, const Coding& coding) {
   const Node* plain = x->def();
   if (!plain || plain->op() != "with_format" || !plain->input(0)->type().format) return nullptr;
   Value* codes = plain->input(0);
-  if (!codes->type().format->is_carried() || !codes->def() ||
-      coding.scale != codes->def()->output(1)) {
-    return nullptr;
-  }
-  return c.emit("dequantize", {codes, codes->def()->output(1), codes->def()->output(2)});
+  const bool given =
+      codes->type().format->is_carried() && codes->def() && coding.scale == codes->def()->output(1);
+  return given ? codes : nullptr;
 }
 
 }  // namespace
+
+bool has_format(const Graph& graph, const Value* x, const Coding& coding) {
+  return known_format(graph, x->dtype(), x->shape(), coding) || dynamic_codes(x, coding);
+}
 
 Value* decode(Compose& c, Value* x, const Coding& coding) {
   if (!c.ok()) return nullptr;
   if (const auto type = known_format(c.import().graph(), x->dtype(), x->shape(), coding)) {
     return c.emit("dequantize", {as_codes(c, x, *type)});
   }
-  if (Value* dynamic = decode_dynamic(c, x, coding)) return dynamic;
+  if (Value* codes = dynamic_codes(x, coding)) {
+    return c.emit("dequantize", {codes, codes->def()->output(1), codes->def()->output(2)});
+  }
   Value* scale = spread(c, coding.scale, x, coding.axis, coding.block);
   Value* zero = spread(c, coding.zero, x, coding.axis, coding.block);
   Value* v = nullptr;

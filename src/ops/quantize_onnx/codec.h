@@ -34,6 +34,8 @@ std::optional<QType> known_format(DType dtype, const Dims& shape, int64_t axis,
 /// Integers of a model as codes of a format.
 Value* as_codes(Compose& c, Value* x, const QType& type);
 
+/// Whether `decode` gives a dequantize node: scales known now, or those that quantize_dynamic gave.
+bool has_format(const Graph& graph, const Value* x, const Coding& coding);
 /// The f32 values that codes stand for.
 Value* decode(Compose& c, Value* x, const Coding& coding);
 /// The codes, as plain integers of type `to`, of f32 values.

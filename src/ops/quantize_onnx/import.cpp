@@ -12,6 +12,7 @@ using onnx_codes::as_codes;
 using onnx_codes::Coding;
 using onnx_codes::decode;
 using onnx_codes::encode;
+using onnx_codes::has_format;
 using onnx_codes::known_format;
 using onnx_codes::kOperators;
 using onnx_codes::kPairs;
@@ -67,6 +68,20 @@ Result<Values> dynamic_quantize_linear(Import& m) {
   return c.done(dynamic_codes(c, c.take(operand(m, 0))));
 }
 
+/// Operands: a, b, their scales, their zero points, a bias that is added as floats.
+Result<Values> matmul_to_float(Import& m) {
+  Compose c(m);
+  for (size_t i = 0; i < 4; ++i) c.take(operand(m, i));
+  if (!c.ok()) return c.done({});
+  const Coding ca{m.in(2), m.in(4)}, cb{m.in(3), m.in(5), 1};
+  if (!m.in(1)->is_constant() || m.in(1)->rank() != 2 || m.in(0)->rank() < 2 ||
+      !has_format(m.graph(), m.in(0), ca) || !has_format(m.graph(), m.in(1), cb)) {
+    return onnx_codes::exact_matmul_to_float(m);
+  }
+  Value* y = c("MatMul", {decode(c, m.in(0), ca), decode(c, m.in(1), cb)});
+  return c.done({m.has(6) ? c("Add", {y, m.in(6)}) : y});
+}
+
 Result<Values> dynamic_quantize_matmul(Import& m) {
   Compose c(m);
   for (size_t i = 0; i < 3; ++i) c.take(operand(m, i));
@@ -75,7 +90,7 @@ Result<Values> dynamic_quantize_matmul(Import& m) {
   ForeignNode node = m.node();
   node.inputs = {a[0], m.in(1), a[1], m.in(2), a[2], m.in(3), m.in(4)};
   Import product(m.graph(), node);
-  return onnx_codes::matmul_integer_to_float(product);
+  return matmul_to_float(product);
 }
 
 /// Axes of a channels-last value of this rank in the usual order, or back.
@@ -227,6 +242,13 @@ Result<Values> qlinear_pool(Import& m) {
   return c.done({last ? transposed(c, y, true) : y});
 }
 
+/// Maxima of codes, channels last.
+Result<Values> nhwc_max_pool(Import& m) {
+  Compose c(m);
+  Value* x = transposed(c, c.take(operand(m, 0)), false);
+  return c.done({transposed(c, c("MaxPool", {x}, args_without(m, {})), true)});
+}
+
 /// Before opset 13 a softmax was over all axes from `axis` on.
 Result<Values> qlinear_softmax(Import& m) {
   Compose c(m);
@@ -280,12 +302,13 @@ constexpr ImportRow kRows[] = {
     {"", "QLinearConv", qlinear_conv, 10},
     {"com.microsoft", "QLinearConv", qlinear_conv},
     {"com.microsoft", "QGemm", qgemm},
-    {"com.microsoft", "MatMulIntegerToFloat", onnx_codes::matmul_integer_to_float},
+    {"com.microsoft", "MatMulIntegerToFloat", matmul_to_float},
     {"com.microsoft", "DynamicQuantizeMatMul", dynamic_quantize_matmul},
     {"com.microsoft", "QLinearAdd", qlinear_binary<"Add">},
     {"com.microsoft", "QLinearMul", qlinear_binary<"Mul">},
     {"com.microsoft", "QLinearAveragePool", qlinear_pool<"AveragePool">},
     {"com.microsoft", "QLinearGlobalAveragePool", qlinear_pool<"GlobalAveragePool">},
+    {"com.microsoft", "NhwcMaxPool", nhwc_max_pool},
     {"com.microsoft", "QLinearSoftmax", qlinear_softmax},
     {"com.microsoft", "QLinearSigmoid", qlinear_unary<"Sigmoid">},
     {"com.microsoft", "QLinearLeakyRelu", qlinear_unary<"LeakyRelu">},

@@ -110,7 +110,7 @@ Result<Values> exact_qgemm(Import& m) {
   return c.done({rescaled(c, sum, sa, sb, per_column(c, m.in(7)), per_column(c, m.in(8)), to)});
 }
 
-Result<Values> matmul_integer_to_float(Import& m) {
+Result<Values> exact_matmul_to_float(Import& m) {
   Compose c(m);
   for (size_t i = 0; i < 4; ++i) c.take(operand(m, i));
   if (!c.ok()) return c.done({});

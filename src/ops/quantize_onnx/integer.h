@@ -12,6 +12,6 @@ Result<Values> conv_integer(Import& m);
 Result<Values> exact_qlinear_matmul(Import& m);
 Result<Values> exact_qlinear_conv(Import& m);
 Result<Values> exact_qgemm(Import& m);
-Result<Values> matmul_integer_to_float(Import& m);
+Result<Values> exact_matmul_to_float(Import& m);
 
 }  // namespace qc::onnx_codes
