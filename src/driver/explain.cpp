@@ -127,6 +127,12 @@ class Explainer {
     const Value* x = n.input(0);
     const Value* y = n.output();
     if (x->is_constant()) return fmt::format("weights of {}", reader(y));
+    if (!x->type().format && is_integer(x->dtype())) {
+      return fmt::format("{} gives integers, {} reads them as codes", producer(x), reader(y));
+    }
+    if (!y->type().format && is_integer(y->dtype())) {
+      return fmt::format("{} reads the codes of {} as integers", reader(y), producer(x));
+    }
     if (x->type().format && y->type().format) {
       return fmt::format("{} gives another format than {} reads", producer(x), reader(y));
     }
@@ -134,11 +140,16 @@ class Explainer {
     return fmt::format("{} gives codes, {} is float", producer(x), reader(y));
   }
 
+  /// Names of some exporters are very long.
+  static std::string short_name(const Node& n) {
+    const std::string name = first_name(n);
+    return name.size() <= 32 ? name : name.substr(0, 29) + "...";
+  }
   static std::string producer(const Value* v) {
-    return v->def() ? first_name(*v->def()) : fmt::format("input '{}'", v->name());
+    return v->def() ? short_name(*v->def()) : fmt::format("input '{}'", v->name());
   }
   static std::string reader(const Value* v) {
-    if (const auto users = v->users(); !users.empty()) return first_name(*users[0]);
+    if (const auto users = v->users(); !users.empty()) return short_name(*users[0]);
     for (const Output& o : v->graph()->outputs()) {
       if (o.value == v) return fmt::format("output '{}'", o.name);
     }

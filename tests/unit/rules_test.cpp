@@ -23,7 +23,7 @@ class RulesTest : public testing::Test {
   static std::unique_ptr<Graph> graph(std::string_view text) {
     auto parsed = parse(text);
     EXPECT_TRUE(parsed.ok()) << render(parsed.diag());
-    return std::move(*parsed);
+    return parsed.ok() ? std::move(*parsed) : nullptr;
   }
   /// The rules of a file's text.
   static std::vector<RuleSpec> read(const std::string& text) {
@@ -269,6 +269,29 @@ TEST_F(RulesTest, UnusedAndHiddenRulesAreErrors) {
   lenient.allow_unused_rules = true;
   EXPECT_EQ(contract(unused, lenient), "");
   EXPECT_EQ(contract(hidden, lenient), "");
+}
+
+TEST_F(RulesTest, NodesOfRegionsCount) {
+  Options options;
+  options.rules = read("[[rule]]\npattern='inner'\nscale=0.1\n");
+  auto g = graph(R"(graph (%0 "c" : bool[], %1 "x" : f32[1]) {
+  %2 = if(%0, %1) regions {
+    graph (%0 "x" : f32[1]) {
+      %1 = tanh(%0) loc("inner")
+      return %1
+    }
+    graph (%0 "x" : f32[1]) {
+      %1 = sigmoid(%0) loc("other")
+      return %1
+    }
+  } loc("choice")
+  return %2 "y"
+}
+)");
+  ASSERT_TRUE(g);
+  auto made = make_contract(*g, options);
+  EXPECT_TRUE(made.ok()) << render(made.diag());
+  EXPECT_NE(print(*g).find("lookup"), std::string::npos) << print(*g);
 }
 
 TEST_F(RulesTest, TooManyOperandScalesNameRuleAndNode) {
