@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <cstdlib>
@@ -19,6 +20,12 @@ namespace qc {
 int64_t setting(const char* name, int64_t fallback) {
   const char* text = std::getenv(name);
   return text ? std::atoll(text) : fallback;
+}
+
+std::string own_folder(const std::string& name) {
+  const std::string dir = fmt::format("{}/quantc_{}_{}", testing::TempDir(), name, getpid());
+  std::filesystem::remove_all(dir);
+  return dir;
 }
 
 namespace {
@@ -64,8 +71,7 @@ std::string first_difference(const std::vector<Tensor>& got, const std::vector<T
 void expect_agreement(const std::string& name, int64_t base, int64_t count, const CBuild& how,
                       const std::function<std::unique_ptr<Graph>(uint64_t)>& make,
                       const std::function<void(const Graph&)>& contract) {
-  const std::string dir = testing::TempDir() + "/quantc_" + name;
-  std::filesystem::remove_all(dir);
+  const std::string dir = own_folder(name);
   constexpr int64_t kBatch = 300;
   for (int64_t begin = 0; begin < count; begin += kBatch) {
     const std::string batch = fmt::format("{}/{}", dir, begin);
@@ -103,6 +109,7 @@ void expect_agreement(const std::string& name, int64_t base, int64_t count, cons
     }
     std::filesystem::remove_all(batch);
   }
+  std::filesystem::remove_all(dir);
 }
 
 }  // namespace qc

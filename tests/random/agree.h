@@ -15,6 +15,9 @@ namespace qc {
 /// A number from the environment.
 int64_t setting(const char* name, int64_t fallback);
 
+/// A folder of this process.
+std::string own_folder(const std::string& name);
+
 struct Sample {
   std::string text;  // the graph as generated
   std::vector<Tensor> inputs, expected;

@@ -133,8 +133,7 @@ class BuggyPrograms {
 
 /// A test of the tester: bugs in the text of the kernels, chosen by a global number, are noticed.
 TEST(QuantizedGraphs, BugsInKernelsAreFound) {
-  const std::string dir = testing::TempDir() + "/quantc_bugs";
-  std::filesystem::remove_all(dir);
+  const std::string dir = own_folder("bugs");
   BuggyPrograms programs;
   auto built = programs.build(dir, 20000, 20120);
   ASSERT_TRUE(built.ok()) << render(built.diag());
