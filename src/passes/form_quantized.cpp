@@ -1,5 +1,9 @@
 #include "passes/form_quantized.h"
 
+#include <fmt/format.h>
+
+#include <cmath>
+
 #include "interp/eval.h"
 #include "kernels/numerics/quant.h"
 #include "passes/fold_constants.h"
@@ -85,6 +89,10 @@ class Former {
     }
     if (!is_plain(codes->type()) || !is_plain(node->output()->type())) return Ok{};
     if (bits(codes->dtype()) > 16) return Ok{};
+    if (capability<IsQuantize>(codes->def()) && codes->dtype() == node->output()->dtype()) {
+      remark(node->loc(),
+             "quantized twice in a row with different scales: both roundings are kept");
+    }
     QC_ASSIGN(Value * y,
               graph_.emit("requantize", {codes},
                           {{"to", q->format()}, {"arithmetic", str(q->quantize_record())}},
@@ -148,8 +156,28 @@ class Former {
       if (!node->loc().names.empty()) context_.refusals[node->loc().names[0]] = q.reason();
       return false;
     }
+    remark_bias(q, own);
     replace(node, wanted, y);
     return true;
+  }
+
+  void remark(const Loc& loc, std::string_view text) {
+    context_.remarks.push_back(
+        fmt::format("form_quantized: '{}': {}", loc.names.empty() ? "" : loc.names[0], text));
+  }
+
+  /// A model's bias codes whose scale is not that of the sums: other runtimes take such codes as
+  /// they are.
+  void remark_bias(const Quantizer& q, const Quantizable& own) {
+    if (own.bias_operand() < 0 || own.weight_operand() < 0 || !q.codes(0)) return;
+    const size_t bias = static_cast<size_t>(own.bias_operand());
+    const size_t weight = static_cast<size_t>(own.weight_operand());
+    if (!q.codes(bias) || !q.codes(weight) || q.format(0).is_carried()) return;
+    const float given = q.format(bias).scale_at();
+    const float sums = qn_mulf(q.format(0).scale_at(), q.format(weight).scale_at());
+    if (std::abs(given - sums) <= 1e-5f * sums) return;
+    remark(q.node().loc(),
+           fmt::format("its bias has scale {}, its sums {}: rounded to theirs", given, sums));
   }
 
   /// Codes that mean the same, element for element: of one scale, or of one per index of an axis

@@ -53,6 +53,35 @@ TEST_F(PassesTest, EveryPassHasAnOwnNameAndGoldens) {
   }
 }
 
+TEST_F(PassesTest, WhatOtherRuntimesGetWrongIsRemarked) {
+  auto g = parse(R"(@w : i8[2, 2] q(-127, 127, scale=0.5) = [1, 2, 3, 4]
+@b : i32[2] q(-2147483648, 2147483647, scale=0.3) = [5, 6]
+graph (%0 "x" : f32[3, 2]) {
+  %1 = quantize(%0) {to = i8 q(-128, 127, scale=0.5)}
+  %2 = dequantize(%1)
+  %3 = dequantize(@w)
+  %4 = dequantize(@b)
+  %5 = linear(%2, %3, %4)
+  %6 = quantize(%5) {to = i8 q(-128, 127, scale=0.5)}
+  %7 = dequantize(%6)
+  %8 = quantize(%0) {to = u8 q(0, 255, scale=0.5)}
+  %9 = dequantize(%8)
+  %10 = quantize(%9) {to = u8 q(0, 255, scale=0.25)}
+  %11 = dequantize(%10)
+  return %7, %11
+}
+)");
+  ASSERT_TRUE(g.ok()) << g.diag().text;
+  PassContext context;
+  PassOptions options;
+  options.last = PassStage::quantize;
+  ASSERT_TRUE(run_passes(**g, options, context).ok());
+  std::string all;
+  for (const std::string& line : context.remarks) all += line + "\n";
+  EXPECT_NE(all.find("its bias has scale 0.3, its sums 0.25"), std::string::npos) << all;
+  EXPECT_NE(all.find("quantized twice in a row"), std::string::npos) << all;
+}
+
 TEST_F(PassesTest, WrongNamesAreRefused) {
   PassOptions unknown;
   unknown.stop_after = "fold_everything";

@@ -56,7 +56,7 @@ def test_equals_onnx_runtime(outcomes, name):
 
 @pytest.mark.soak
 def test_resnet18_at_224(build, tmp_path):
-    name = "resnet18-qdq-s8s8-channel"
+    name = "resnet18-qdq-u8s8-channel"
     path = make(tmp_path, name, 224, 1, width=64)
     inputs = samples((1, 3, 224, 224), 2)
     cases = Cases(build / "quantized_224")
