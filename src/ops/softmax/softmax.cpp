@@ -157,13 +157,14 @@ Result<Values> onnx_hardmax(Import& m) {
     const Dim& n = x->shape()[static_cast<size_t>(axis)];
     if (!n.is_static())
       return m.fail(Code::dim, "axis {} has a symbolic size; bind it with --dim", axis);
-    QC_TRY(checked_bytes(DType::i64, Ints{n.value()}));
-    Ints shape(static_cast<size_t>(x->rank() - axis), 1);
-    shape[0] = n.value();
-    Tensor positions(DType::i64, shape);
-    for (int64_t i = 0; i < n.value(); ++i) positions.set_int(i, i);
+    Dims shape(static_cast<size_t>(x->rank() - axis), Dim(1));
+    shape[0] = n;
+    QC_ASSIGN(Value * positions,
+              m.emit("iota", {},
+                     {{"start", Dim(0)}, {"step", Dim(1)}, {"size", n}, {"dtype", DType::i64}}));
+    QC_ASSIGN(positions, m.emit("reshape", {positions}, {{"shape", shape}}));
     QC_ASSIGN(Value * best, m.emit("argmax", {x}, {{"axis", axis}}));
-    QC_ASSIGN(Value * hit, m.emit("eq", {best, m.graph().constant(std::move(positions))}));
+    QC_ASSIGN(Value * hit, m.emit("eq", {best, positions}));
     return m.cast(hit, x->dtype());
   });
 }
