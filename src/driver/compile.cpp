@@ -79,25 +79,6 @@ Result<Ok> check(const Options& options) {
   return Ok{};
 }
 
-namespace {
-
-/// Quantized nodes of the model that leave their arithmetic open get this one.
-Result<Ok> set_arithmetic(Graph& graph, const std::string& arithmetic) {
-  const AttrValue open(std::string("exact")), chosen(arithmetic);
-  if (chosen == open) return Ok{};
-  for (Node* n = graph.first(); n; n = n->next()) {
-    for (const auto& [name, value] : get_attrs(*n, true)) {
-      if (name == "arithmetic" && value == open) {
-        QC_TRY(set_attrs(*n, {{name, chosen}}, n->loc()));
-      }
-    }
-    for (const auto& region : n->regions()) QC_TRY(set_arithmetic(*region, arithmetic));
-  }
-  return Ok{};
-}
-
-}  // namespace
-
 Result<Ok> make_contract(Graph& graph, const Options& options, const PassObserver& observe) {
   PassContext context;
   return make_contract(graph, options, context, observe);
@@ -120,7 +101,6 @@ Result<Ok> make_contract(Graph& graph, const Options& options, PassContext& cont
     }
   }
   if (!bindings.empty()) QC_TRY(located(graph.bind(bindings), file));
-  QC_TRY(set_arithmetic(graph, options.arithmetic));
   PassOptions passes = pass_options(options, PassStage::normalise, PassStage::quantize, observe);
   if (is_lower_pass(passes.stop_after)) passes.stop_after.clear();
   QC_ASSIGN(const RuleSet rules, rule_set(options));

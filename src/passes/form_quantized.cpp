@@ -8,6 +8,7 @@
 #include "kernels/numerics/quant.h"
 #include "passes/fold_constants.h"
 #include "quant/constants.h"
+#include "quant/emit.h"
 #include "quant/quantizable.h"
 
 namespace qc {
@@ -93,10 +94,8 @@ class Former {
       remark(node->loc(),
              "quantized twice in a row with different scales: both roundings are kept");
     }
-    QC_ASSIGN(Value * y,
-              graph_.emit("requantize", {codes},
-                          {{"to", q->format()}, {"arithmetic", str(q->quantize_record())}},
-                          join(d->loc(), node->loc()), node));
+    QC_ASSIGN(Value * y, emit_requantize({graph_, join(d->loc(), node->loc()), node}, codes,
+                                         q->format(), q->quantize_record()));
     graph_.replace_uses(node->output(), y);
     changed_ = true;
     return Ok{};
@@ -226,8 +225,8 @@ class Former {
     for (size_t i = 0; i < node->output_count(); ++i) {
       Value* y = results[i];
       if (node->output(i)->dtype() == DType::f32) {
-        QC_ASSIGN(y, graph_.emit("dequantize", {y, first->input(1), first->input(2)}, {},
-                                 node->loc(), node));
+        QC_ASSIGN(y, emit_dequantize({graph_, node->loc(), node}, y, first->input(1),
+                                     first->input(2)));
       }
       graph_.replace_uses(node->output(i), y);
     }
@@ -255,9 +254,8 @@ class Former {
       }
       v = decoder(v)->input(0);
       if (v->type().quant() == *wanted.format) continue;
-      QC_ASSIGN(v, graph_.emit("requantize", {v},
-                               {{"to", *wanted.format}, {"arithmetic", str(wanted.arithmetic)}},
-                               node->loc(), node));
+      QC_ASSIGN(v, emit_requantize({graph_, node->loc(), node}, v, *wanted.format,
+                                   wanted.arithmetic));
     }
     Result<Node*> made = graph_.add(node->clone(), std::move(inputs), node->loc(), node);
     if (!made.ok()) return false;
@@ -281,8 +279,8 @@ class Former {
       return Ok{};
     }
     QC_ASSIGN(Tensor table, table_of(*node, operand, x->type(), *wanted.format, wanted.arithmetic));
-    QC_ASSIGN(Value * y, graph_.emit("lookup", {x, graph_.constant(std::move(table))},
-                                     {{"to", *wanted.format}}, node->loc(), node));
+    QC_ASSIGN(Value * y, emit_lookup({graph_, node->loc(), node}, x, std::move(table),
+                                     *wanted.format));
     replace(node, wanted, y);
     return Ok{};
   }
@@ -298,8 +296,7 @@ class Former {
     }
     QC_ASSIGN(const Tensor results, apply(alone, node, operand, values));
     Value* in = alone.add_input("", Type(DType::f32, {Dim(256)}));
-    QC_ASSIGN(Value * codes,
-              alone.emit("quantize", {in}, {{"to", to}, {"arithmetic", str(arithmetic)}}, {}));
+    QC_ASSIGN(Value * codes, emit_quantize({alone, {}}, in, to, arithmetic));
     QC_ASSIGN(auto encoded, eval_node(*codes->def(), {&results}));
     return encoded[0];
   }

@@ -5,6 +5,7 @@
 
 #include "passes/form_quantized.h"
 #include "quant/constants.h"
+#include "quant/emit.h"
 #include "quant/quantizable.h"
 #include "quant/rule.h"
 
@@ -104,7 +105,7 @@ class Placer {
                             form.weight_sum_axis(), node.loc()));
     Value* codes = quantized_constant(graph_, node.input(i), type);
     context_.weight_sources[codes->constant()] = node.input(i)->constant();
-    QC_ASSIGN(Value * decoded, graph_.emit("dequantize", {codes}, {}, node.loc(), &node));
+    QC_ASSIGN(Value * decoded, emit_dequantize({graph_, node.loc(), &node}, codes));
     graph_.set_input(&node, i, decoded);
     return Ok{};
   }
@@ -122,7 +123,7 @@ class Placer {
         QC_ASSIGN(type, constant_format(graph_, x, type, node.loc()));
       }
       Value* codes = quantized_constant(graph_, x, type);
-      QC_ASSIGN(Value * decoded, graph_.emit("dequantize", {codes}, {}, node.loc(), &node));
+      QC_ASSIGN(Value * decoded, emit_dequantize({graph_, node.loc(), &node}, codes));
       graph_.set_input(&node, i, decoded);
       return Ok{};
     }
@@ -135,24 +136,16 @@ class Placer {
   }
 
   Result<Ok> place_dynamic(Node& node, size_t i, const QScheme& scheme) {
-    const DynamicScheme& d = scheme.dynamic;
-    QC_ASSIGN(Value * codes,
-              graph_.emit("quantize_dynamic", {node.input(i)},
-                          {{"to", d.dtype}, {"symmetric", d.symmetric}, {"per_token", d.per_token}},
-                          node.loc(), &node));
-    Node* q = codes->def();
-    QC_ASSIGN(Value * decoded, graph_.emit("dequantize", {codes, q->output(1), q->output(2)}, {},
-                                           node.loc(), &node));
+    QC_ASSIGN(Value * decoded,
+              emit_dynamic({graph_, node.loc(), &node}, node.input(i), scheme.dynamic));
     graph_.set_input(&node, i, decoded);
     return Ok{};
   }
 
   Result<Value*> through_codes(Value* x, const QType& type, const QScheme& scheme, Node* before) {
     const Loc loc = x->def() ? x->def()->loc() : Loc{graph_.file, {x->name()}, {}};
-    QC_ASSIGN(Value * codes,
-              graph_.emit("quantize", {x}, {{"to", type}, {"arithmetic", str(scheme.arithmetic)}},
-                          loc, before));
-    return graph_.emit("dequantize", {codes}, {}, loc, before);
+    QC_ASSIGN(Value * codes, emit_quantize({graph_, loc, before}, x, type, scheme.arithmetic));
+    return emit_dequantize({graph_, loc, before}, codes);
   }
 
   Graph& graph_;

@@ -114,16 +114,18 @@ Result<Ok> set_arithmetic(Graph& graph, std::string_view text) {
   QC_ASSIGN(const Arithmetic wanted, parse_arithmetic(text));
   for (Node* node = graph.first(); node; node = node->next()) {
     for (const auto& region : node->regions()) QC_TRY(set_arithmetic(*region, text));
-    for (const auto& [name, value] : get_attrs(*node)) {
-      const auto* before = std::get_if<std::string>(&value);
-      if (name != "arithmetic" || !before) continue;
-      QC_ASSIGN(const Arithmetic given, parse_arithmetic(*before));
-      Arithmetic record = wanted;
-      if (record.combine == Arithmetic::Combine::onnxruntime && given.combine == record.combine) {
-        record.signed_codes = given.signed_codes;
-      }
-      QC_TRY(set_attrs(*node, {{"arithmetic", str(record)}}, node->loc()));
+    AttrMap attrs;  // all of them: those that are not named would get their defaults
+    for (auto& [name, value] : get_attrs(*node)) attrs.emplace(name, std::move(value));
+    const auto it = attrs.find("arithmetic");
+    const auto* before = it == attrs.end() ? nullptr : std::get_if<std::string>(&it->second);
+    if (!before) continue;
+    QC_ASSIGN(const Arithmetic given, parse_arithmetic(*before));
+    Arithmetic record = wanted;
+    if (record.combine == Arithmetic::Combine::onnxruntime && given.combine == record.combine) {
+      record.signed_codes = given.signed_codes;
     }
+    it->second = str(record);
+    QC_TRY(set_attrs(*node, attrs, node->loc()));
   }
   return Ok{};
 }

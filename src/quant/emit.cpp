@@ -1,0 +1,36 @@
+#include "quant/emit.h"
+
+namespace qc {
+
+Result<Value*> emit_quantize(const Place& place, Value* x, const QType& to,
+                             const Arithmetic& arithmetic) {
+  return place.graph.emit("quantize", {x}, {{"to", to}, {"arithmetic", str(arithmetic)}}, place.loc,
+                          place.before);
+}
+
+Result<Value*> emit_dequantize(const Place& place, Value* codes, Value* scale, Value* zero_point) {
+  return place.graph.emit("dequantize", {codes, scale, zero_point}, {}, place.loc, place.before);
+}
+
+Result<Value*> emit_requantize(const Place& place, Value* codes, const QType& to,
+                               const Arithmetic& arithmetic) {
+  return place.graph.emit("requantize", {codes}, {{"to", to}, {"arithmetic", str(arithmetic)}},
+                          place.loc, place.before);
+}
+
+Result<Value*> emit_dynamic(const Place& place, Value* x, const DynamicScheme& scheme) {
+  QC_ASSIGN(Value * codes, place.graph.emit("quantize_dynamic", {x},
+                                            {{"to", scheme.dtype},
+                                             {"symmetric", scheme.symmetric},
+                                             {"per_token", scheme.per_token}},
+                                            place.loc, place.before));
+  const Node* q = codes->def();
+  return emit_dequantize(place, codes, q->output(1), q->output(2));
+}
+
+Result<Value*> emit_lookup(const Place& place, Value* codes, Tensor table, const QType& to) {
+  return place.graph.emit("lookup", {codes, place.graph.constant(std::move(table))}, {{"to", to}},
+                          place.loc, place.before);
+}
+
+}  // namespace qc

@@ -1,0 +1,31 @@
+// The nodes that passes put between floats and codes, by what they do: passes name no op.
+#pragma once
+
+#include "ir/graph.h"
+#include "quant/arithmetic.h"
+#include "quant/scheme.h"
+
+namespace qc {
+
+/// Where new nodes go and what they are named after.
+struct Place {
+  Graph& graph;
+  Loc loc;
+  Node* before = nullptr;  // null: at the end
+};
+
+/// Codes of `x` in a format with known scales.
+Result<Value*> emit_quantize(const Place& place, Value* x, const QType& to,
+                             const Arithmetic& arithmetic);
+/// What the codes stand for; scale and zero point are given where the format carries them.
+Result<Value*> emit_dequantize(const Place& place, Value* codes, Value* scale = nullptr,
+                               Value* zero_point = nullptr);
+/// The same codes in another format.
+Result<Value*> emit_requantize(const Place& place, Value* codes, const QType& to,
+                               const Arithmetic& arithmetic);
+/// `x` through codes whose scale is found at run time.
+Result<Value*> emit_dynamic(const Place& place, Value* x, const DynamicScheme& scheme);
+/// Codes through a constant table of 256 codes.
+Result<Value*> emit_lookup(const Place& place, Value* codes, Tensor table, const QType& to);
+
+}  // namespace qc
