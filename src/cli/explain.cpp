@@ -1,10 +1,24 @@
 #include "driver/explain.h"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 
 namespace qc::cli {
+
+namespace {
+
+/// Columns of standard output; no limit where it is no terminal.
+size_t terminal_width() {
+  winsize size{};
+  if (::isatty(STDOUT_FILENO) && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+    return size.ws_col;
+  return SIZE_MAX / 2;
+}
+
+}  // namespace
 
 void add_explain(CLI::App& app, Session& session) {
   struct Flags : CompileFlags {
@@ -28,7 +42,7 @@ void add_explain(CLI::App& app, Session& session) {
       PassContext context;
       QC_TRY(make_contract(*graph, options, context));
       QC_ASSIGN(const auto reports, explain(*graph, context));
-      fmt::print("{}", flags->as_json ? json(reports) : table(reports));
+      fmt::print("{}", flags->as_json ? json(reports) : table(reports, terminal_width()));
       return 0;
     };
   });

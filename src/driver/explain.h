@@ -43,8 +43,8 @@ struct NodeReport {
 /// passes ran with.
 Result<std::vector<NodeReport>> explain(const Graph& graph, const PassContext& context);
 
-/// As a table for terminals, with totals.
-std::string table(const std::vector<NodeReport>& reports);
+/// As a table with totals; where that is wider than `width`, as a few lines for each node.
+std::string table(const std::vector<NodeReport>& reports, size_t width);
 /// As JSON: {"nodes": [...], "totals": {...}}.
 std::string json(const std::vector<NodeReport>& reports);
 

@@ -63,7 +63,7 @@ size_t count(const std::vector<NodeReport>& reports, Computes what) {
 
 }  // namespace
 
-std::string table(const std::vector<NodeReport>& reports) {
+std::string table(const std::vector<NodeReport>& reports, size_t width) {
   std::vector<std::vector<std::string>> rows = {
       {"node", "op", "computes", "rule", "input", "weights", "result", "sum, or why"}};
   for (const NodeReport& r : reports) {
@@ -78,6 +78,25 @@ std::string table(const std::vector<NodeReport>& reports) {
     for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
   }
   std::string out;
+  size_t total = 0;
+  for (size_t w : widths) total += w + 2;
+  if (total > width + 2) {
+    // Name, op, what it does and rule in one line, the rest below.
+    for (size_t r = 1; r < rows.size(); ++r) {
+      const auto& row = rows[r];
+      out += fmt::format("{:<34}  {:<{}}  {:<8}  {}\n", row[0], row[1], widths[1], row[2], row[3]);
+      for (size_t i = 4; i < row.size(); ++i) {
+        if (!row[i].empty()) {
+          out += fmt::format("    {:<8} {}\n",
+                             i < 7                        ? rows[0][i]
+                             : reports[r - 1].accumulator ? "sum"
+                                                          : "why",
+                             row[i]);
+        }
+      }
+    }
+    rows.clear();
+  }
   for (const auto& row : rows) {
     std::string line;
     for (size_t i = 0; i < row.size(); ++i) line += fmt::format("{:<{}}  ", row[i], widths[i]);

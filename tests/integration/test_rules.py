@@ -6,6 +6,7 @@ import subprocess
 import numpy as np
 import onnx
 import pytest
+from conftest import QUANTC
 from onnx import TensorProto, helper, numpy_helper
 
 FLOAT = TensorProto.FLOAT
@@ -164,6 +165,15 @@ def test_explain_proves_sums_and_measures_weights(quantc, model):
     table = quantc("explain", model / "m.onnx", "--rules", rules).stdout
     assert re.search(r"conv1\+act1 +qconv +integer +r\.toml:1 ", table)
     assert "input 'x' is float, conv1 reads codes" in table
+
+
+def test_explain_fits_a_terminal(model):
+    rules = write(model / "r.toml", STATIC)
+    command = f"stty cols 100; {QUANTC} explain {model / 'm.onnx'} --rules {rules}"
+    text = subprocess.run(["script", "-qec", command, "/dev/null"], capture_output=True, text=True).stdout
+    assert re.search(r"^conv1\+act1 +qconv +integer +r\.toml:1\s*$", text, re.M), text
+    assert re.search(r"^ {4}sum +i32: 27 terms", text, re.M)
+    assert max(map(len, text.splitlines())) <= 100
 
 
 def outputs(quantc, folder, name, *flags):
