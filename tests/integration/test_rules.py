@@ -219,6 +219,19 @@ def test_equalisation_gains_3_db_on_skewed_depthwise_channels(quantc, model):
     assert ratios["even"] >= ratios["plain"] + 3, ratios
 
 
+def test_bias_correction_takes_out_the_mean_error(quantc, model):
+    """It is minus the error of each weight times the mean of the channel it meets, here of the first layer."""
+    parts = network(model / "m.onnx")
+    x = np.load(model / "samples.npz")["x"][:1] + 2
+    np.savez(model / "one.npz", x=x)
+    quantc("calibrate", model / "m.onnx", "--data", model / "one.npz", "-o", model / "r.toml", "--bias-correction", "--reference")
+    found = np.array(json.loads(re.search(r"bias_correction = (\[.*\])", (model / "r.toml").read_text())[1]))
+    scale = np.abs(parts["w1"]).max() / np.float32(127)
+    error = np.rint(parts["w1"] / scale) * scale - parts["w1"]
+    want = -(error.sum((2, 3)) * x.mean((0, 2, 3))).sum(1)
+    assert np.abs(found - want).max() <= 1e-3 * np.abs(want).max()
+
+
 def test_calibrate_refuses_what_does_not_fit(quantc, model):
     def refused(data, *flags):
         np.savez(model / "bad.npz", **data)
