@@ -104,3 +104,14 @@ def answers(path: Path, inputs: list[np.ndarray], names: list[str] | None = None
     options.log_severity_level = 3
     session = ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
     return [session.run(names, {session.get_inputs()[0].name: x}) for x in inputs]
+
+
+def machine_is_exact() -> bool:
+    """Whether ONNX Runtime's sums of u8 and s8 are exact here: two products of 255 * 127 exceed 16 bits."""
+    w = numpy_helper.from_array(np.full((64, 8), 127, np.int8), "w")
+    graph = helper.make_graph([helper.make_node("MatMulInteger", ["x", "w"], ["y"])], "probe",
+                              [helper.make_tensor_value_info("x", TensorProto.UINT8, [8, 64])],
+                              [helper.make_tensor_value_info("y", TensorProto.INT32, [8, 8])], [w])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    session = ort.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    return int(session.run(None, {"x": np.full((8, 64), 255, np.uint8)})[0].flat[0]) == 64 * 255 * 127

@@ -14,9 +14,9 @@ INPUTS = 20
 FORMS = list(itertools.product(("qdq", "operators"), ("u8s8", "s8s8"), ("tensor", "channel")))
 MADE = [f"{net}-{'-'.join(form)}" for net in ("resnet18", "mobilenet_v2") for form in FORMS]
 KWS = ("micro_kws_m_qdq", "micro_kws_m_qoperator")
-# Signed codes with several readers stay signed in ONNX Runtime, and convolutions from signed to unsigned codes stay float there: 17
-# in these networks. Float sums that round across a tie move a code by one, which the layers after it carry on.
-FLOAT_CONVOLUTIONS = ("mobilenet_v2-qdq-s8s8-tensor", "mobilenet_v2-qdq-s8s8-channel")
+# Signed codes with several readers stay signed in ONNX Runtime, and convolutions between signed and unsigned codes stay float there.
+# Float sums that round across a tie move a code by one, which the layers after it carry on: about one input in twenty shows it.
+FLOAT_CONVOLUTIONS = [name for name in MADE if "-qdq-s8s8-" in name]
 
 
 def make(folder: Path, name: str, size: int, batch: int, **options) -> Path:
@@ -29,6 +29,10 @@ def make(folder: Path, name: str, size: int, batch: int, **options) -> Path:
 def samples(shape, count: int) -> list[np.ndarray]:
     rng = np.random.default_rng(7)
     return [(rng.normal(size=shape) * rng.uniform(0.5, 2)).astype(np.float32) for _ in range(count)]
+
+
+pytestmark = pytest.mark.skipif(not networks.machine_is_exact(),
+                                reason="ONNX Runtime saturates sums of u8 and s8 on this processor: no oracle")
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +56,18 @@ def outcomes(build, models, tmp_path_factory):
 @pytest.mark.parametrize("name", [*MADE, *KWS])
 def test_equals_onnx_runtime(outcomes, name):
     check(outcomes[name])
+
+
+def test_float_convolutions(quantc, tmp_path):
+    differ = 0
+    for name in FLOAT_CONVOLUTIONS:
+        path = make(tmp_path, name, 64, INPUTS)
+        x = np.concatenate(samples((1, 3, 64, 64), INPUTS))
+        np.savez(tmp_path / "in.npz", in_0=x)
+        quantc("run", path, "-i", tmp_path / "in.npz", "-o", tmp_path / "out.npz")
+        (got,), ((want,),) = np.load(tmp_path / "out.npz").values(), networks.answers(path, [x])
+        differ += len(np.unique(np.nonzero(got != want)[0]))
+    assert differ <= 0.1 * INPUTS * len(FLOAT_CONVOLUTIONS)
 
 
 @pytest.mark.soak
