@@ -46,3 +46,16 @@ def test_a_wrong_bit_is_found(build):
     cases = Cases(build / "quantized_wrong")
     cases.add("wrong", VECTORS / "qlinear_matmul.onnx", sets)
     assert not cases.run(build)["wrong"].passes
+
+
+def test_arithmetic_can_be_chosen(quantc, tmp_path):
+    inputs, want = read_sets(VECTORS / "qdq_pools.npz")[0]
+    np.savez(tmp_path / "in.npz", **{f"in_{i}": a for i, a in enumerate(inputs)})
+
+    def differing(*flags) -> int:
+        quantc("run", VECTORS / "qdq_pools.onnx", "-i", tmp_path / "in.npz", "-o", tmp_path / "out.npz", *flags)
+        return sum(np.count_nonzero(a != b) for a, b in zip(np.load(tmp_path / "out.npz").values(), want))
+
+    assert differing() == 0
+    assert differing("--arithmetic", "onnxruntime") == 0
+    assert differing("--arithmetic", "exact") > 0
