@@ -43,6 +43,7 @@ Result<Ok> verify_node(const Graph& graph, const Node* n,
 
 Result<Ok> verify(const Graph& graph) {
   std::unordered_set<const Value*> defined;
+  defined.reserve(graph.node_count());
   size_t count = 0;
   for (const Node* n = graph.first(); n; n = n->next(), ++count) {
     if (n->graph() != &graph) return error(Code::bug, n->loc(), "node is of another graph");

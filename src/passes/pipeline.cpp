@@ -27,7 +27,8 @@ constexpr Pass kPipeline[] = {
     {"fold_constants", PassStage::normalise, fold_constants, "results known now become constants"},
     {"remove_no_ops", PassStage::normalise, remove_no_ops,
      "nodes that do nothing or are not read vanish"},
-    {"merge_common", PassStage::normalise, merge_common, "equal computations are done once"},
+    {"merge_common", PassStage::normalise, merge_common,
+     "equal computations are done once, constant operands come second"},
     {"raise_patterns", PassStage::normalise, raise_patterns, "decomposed ops become one op again"},
     // Fuse: neighbours become one op where the answer allows.
     {"note_rules", PassStage::fuse, note_rules, "rules are matched with nodes by name"},
@@ -65,7 +66,7 @@ std::span<const Pass> pipeline() { return kPipeline; }
 
 Result<bool> run_pass(const Pass& pass, Graph& graph, PassContext& context) {
   QC_ASSIGN(bool changed, pass.run(graph, context));
-  for (Node* n : graph.nodes()) {
+  for (Node* n = graph.first(); n; n = n->next()) {
     for (const auto& region : n->regions()) {
       QC_ASSIGN(bool inner, run_pass(pass, *region, context));
       changed = changed || inner;

@@ -112,8 +112,7 @@ const Epilogue* epilogue_of(const qk_entry& kernel) {
 
 class Fuser {
  public:
-  explicit Fuser(Program& program)
-      : p_(program), readers_(program.buffers.size()), writers_(program.buffers.size()) {
+  explicit Fuser(Program& program) : p_(program), uses_(program.buffers.size()) {
     for (size_t t = 0; t < p_.steps.size(); ++t) {
       note(p_.steps[t], static_cast<int>(t));
     }
@@ -165,14 +164,22 @@ class Fuser {
 
  private:
   void note(const Step& step, int t) {
-    for_each_step({step}, [&](const Step& s) {
-      for (View v : s.in) add_to(readers_, v, t);
-      for (View v : {s.condition, s.limit, s.counter}) add_to(readers_, v, t);
-      for (View v : s.out) add_to(writers_, v, t);
-    });
-  }
-  void add_to(std::vector<std::vector<int>>& list, View v, int t) {
-    if (v.buffer >= 0) list[static_cast<size_t>(p_.resolve(v).buffer)].push_back(t);
+    auto visit = [&](const Step& s) {
+      auto read = [&](View v) {
+        if (v.buffer < 0) return;
+        Uses& uses = uses_[static_cast<size_t>(p_.resolve(v).buffer)];
+        ++uses.reads;
+        uses.reader = t;
+      };
+      for (View v : s.in) read(v);
+      for (View v : {s.condition, s.limit, s.counter}) read(v);
+      for (View v : s.out) {
+        if (v.buffer >= 0) ++uses_[static_cast<size_t>(p_.resolve(v).buffer)].writes;
+      }
+    };
+    visit(step);
+    for_each_step(step.body, visit);
+    for_each_step(step.otherwise, visit);
   }
   int64_t bytes_of(View v) const {
     return p_.buffers[static_cast<size_t>(p_.resolve(v).buffer)].bytes;
@@ -183,12 +190,15 @@ class Fuser {
     const View root = p_.resolve(view);
     const size_t b = static_cast<size_t>(root.buffer);
     if (root.offset != 0 || p_.buffers[b].kind != BufferKind::arena) return -1;
-    if (writers_[b].size() != 1 || readers_[b].size() != 1) return -1;
-    return readers_[b][0];
+    return uses_[b].writes == 1 && uses_[b].reads == 1 ? uses_[b].reader : -1;
   }
 
+  struct Uses {
+    int reads = 0, writes = 0;
+    int reader = -1;  // the last step that reads it
+  };
   Program& p_;
-  std::vector<std::vector<int>> readers_, writers_;  // steps by storage
+  std::vector<Uses> uses_;  // by storage
 };
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "program/plan.h"
 
+#include <optional>
+
 #include "program/liveness.h"
 #include "program/place.h"
 #include "program/schedule.h"
@@ -29,30 +31,29 @@ void place_arena(Program& program) {
   for (size_t i = 0; i < owner.size(); ++i) program.buffers[owner[i]].offset = intervals[i].offset;
 }
 
-Program planned(Program program, const PlanOptions& options) {
+void share_and_place(Program& program, const PlanOptions& options) {
   if (options.share) {
     elide_copies(program);
     share_in_place(program);
   }
   place_arena(program);
-  return program;
 }
 
 }  // namespace
 
 void plan(Program& program, const PlanOptions& options) {
-  Program best = planned(program, options);
+  std::optional<Program> other;
   if (options.reorder) {
     if (auto order = low_peak_order(program)) {
-      Program other = program;
+      other = program;
       for (size_t i = 0; i < order->size(); ++i) {
-        other.steps[i] = program.steps[static_cast<size_t>((*order)[i])];
+        other->steps[i] = program.steps[static_cast<size_t>((*order)[i])];
       }
-      other = planned(std::move(other), options);
-      if (other.arena_bytes < best.arena_bytes) best = std::move(other);
+      share_and_place(*other, options);
     }
   }
-  program = std::move(best);
+  share_and_place(program, options);
+  if (other && other->arena_bytes < program.arena_bytes) program = std::move(*other);
   program.state_bytes = 0;
   for (Buffer& b : program.buffers) {
     if (b.kind != BufferKind::state || b.alias_of >= 0) continue;

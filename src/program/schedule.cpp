@@ -50,12 +50,15 @@ Problem describe(const Program& program) {
       auto& list = write ? task.makes : task.reads;
       if (std::find(list.begin(), list.end(), storage) == list.end()) list.push_back(storage);
     };
-    for_each_step({program.steps[t]}, [&](const Step& s) {
+    auto touch = [&](const Step& s) {
       for (View v : {s.condition, s.limit}) visit(v, false);
       for (View v : s.in) visit(v, false);
       visit(s.counter, true);
       for (View v : s.out) visit(v, true);
-    });
+    };
+    touch(program.steps[t]);
+    for_each_step(program.steps[t].body, touch);
+    for_each_step(program.steps[t].otherwise, touch);
     auto& b = task.before;
     std::sort(b.begin(), b.end());
     b.erase(std::unique(b.begin(), b.end()), b.end());

@@ -61,11 +61,14 @@ bool straight_line(const Program& program) {
                      [](const Step& s) { return s.kind == Step::Kind::call; });
 }
 
+bool is_copy(const Step& step) { return step.kernel == "qk_copy"; }
+
 }  // namespace
 
 void elide_copies(Program& program) {
   if (!straight_line(program)) return;
   Merger merger(program);
+  if (std::none_of(program.steps.begin(), program.steps.end(), is_copy)) return;
   // First and last touch of each destination range are needed only for copies: gather accesses of
   // every storage in order.
   struct Access {
@@ -78,9 +81,8 @@ void elide_copies(Program& program) {
     if (view.buffer < 0) return;
     const Step& step = program.steps[static_cast<size_t>(time)];
     const int64_t bytes =
-        step.kernel == "qk_copy"
-            ? static_cast<int64_t>(step.params[0])
-            : program.buffers[static_cast<size_t>(view.buffer)].bytes - view.offset;
+        is_copy(step) ? static_cast<int64_t>(step.params[0])
+                      : program.buffers[static_cast<size_t>(view.buffer)].bytes - view.offset;
     const View root = program.resolve(view);
     accesses[static_cast<size_t>(root.buffer)].push_back(
         {time, root.offset, root.offset + bytes, write});
@@ -94,7 +96,7 @@ void elide_copies(Program& program) {
   std::vector<bool> moved(program.buffers.size(), false), host(program.buffers.size(), false);
   for (size_t t = 0; t < program.steps.size(); ++t) {
     const Step& s = program.steps[t];
-    if (s.kernel != "qk_copy") continue;
+    if (!is_copy(s)) continue;
     const View from = program.resolve(s.in[0]), to = program.resolve(s.out[0]);
     const Buffer& source = program.buffers[static_cast<size_t>(from.buffer)];
     const Buffer& target = program.buffers[static_cast<size_t>(to.buffer)];

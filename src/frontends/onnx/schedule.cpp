@@ -25,7 +25,10 @@ void for_each_read(const NodeProto& node, F&& visit) {
 class Sorter {
  public:
   Sorter(std::span<const NodeProto> nodes, const Surroundings& around)
-      : nodes_(nodes), around_(around), state_(nodes.size(), State::unseen), reads_(nodes.size()) {}
+      : nodes_(nodes), around_(around), state_(nodes.size(), State::unseen), reads_(nodes.size()) {
+    producer_.reserve(nodes.size());
+    order_.reserve(nodes.size());
+  }
 
   Result<Ok> define() {
     for (size_t i = 0; i < nodes_.size(); ++i) {
@@ -52,6 +55,7 @@ class Sorter {
 
   Schedule needed(const std::vector<std::string_view>& outputs) {
     Schedule out;
+    out.read.reserve(nodes_.size());
     out.read.insert(outputs.begin(), outputs.end());
     std::vector<const NodeProto*> backwards;
     for (auto it = order_.rbegin(); it != order_.rend(); ++it) {
@@ -59,7 +63,8 @@ class Sorter {
       for (std::string_view name : nodes_[*it].outputs) wanted = wanted || out.read.contains(name);
       if (!wanted) continue;
       backwards.push_back(&nodes_[*it]);
-      out.read.insert(reads_[*it].begin(), reads_[*it].end());
+      const auto read = reads_of(*it);
+      out.read.insert(read.begin(), read.end());
     }
     out.nodes.assign(backwards.rbegin(), backwards.rend());
     return out;
@@ -74,13 +79,19 @@ class Sorter {
     state_[i] = State::open;
     stack.emplace_back(i, 0);
     Result<Ok> ok = Ok{};
+    reads_[i].begin = names_.size();
     for_each_read(nodes_[i], [&](std::string_view name) {
-      reads_[i].push_back(name);
+      names_.push_back(name);
       if (ok.ok() && !produces(name) && !around_.local(name) && !around_.outer(name)) {
         ok = error(Code::graph, around_.loc(nodes_[i]), "reads '{}', which nothing defines", name);
       }
     });
+    reads_[i].end = names_.size();
     return ok;
+  }
+
+  std::span<const std::string_view> reads_of(size_t i) const {
+    return std::span(names_).subspan(reads_[i].begin, reads_[i].end - reads_[i].begin);
   }
 
   Result<Ok> visit(size_t root) {
@@ -88,13 +99,14 @@ class Sorter {
     QC_TRY(enter(root, stack));
     while (!stack.empty()) {
       auto& [node, next] = stack.back();
-      if (next == reads_[node].size()) {
+      const auto reads = reads_of(node);
+      if (next == reads.size()) {
         state_[node] = State::done;
         order_.push_back(node);
         stack.pop_back();
         continue;
       }
-      auto found = producer_.find(reads_[node][next++]);
+      auto found = producer_.find(reads[next++]);
       if (found == producer_.end() || state_[found->second] == State::done) continue;
       if (state_[found->second] == State::open) {
         return error(Code::graph, around_.loc(nodes_[found->second]), "is part of a cycle");
@@ -108,7 +120,11 @@ class Sorter {
   const Surroundings& around_;
   std::unordered_map<std::string_view, size_t> producer_;
   std::vector<State> state_;
-  std::vector<std::vector<std::string_view>> reads_;
+  struct Range {
+    size_t begin = 0, end = 0;
+  };
+  std::vector<Range> reads_;             // by node, in names_
+  std::vector<std::string_view> names_;  // what nodes read
   std::vector<size_t> order_;
 };
 
