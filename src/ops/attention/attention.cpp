@@ -80,6 +80,12 @@ Result<std::vector<Type>> Attention::infer() const {
   return std::vector<Type>{Type(DType::f32, {q[0], q[1], q[2], v[3]})};
 }
 
+double written_scale(double scale, const Value* queries) {
+  if (queries->rank() < 1 || !queries->shape().back().is_static()) return scale;
+  const double usual = 1 / std::sqrt(static_cast<double>(queries->shape().back().value()));
+  return static_cast<float>(scale) == static_cast<float>(usual) ? 0 : scale;
+}
+
 float Attention::factor(int64_t depth) const {
   return static_cast<float>(scale != 0 ? scale : 1 / std::sqrt(static_cast<double>(depth)));
 }

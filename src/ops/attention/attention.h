@@ -38,6 +38,9 @@ class Attention final : public OpNode<Attention> {
   float factor(int64_t depth) const;
 };
 
+/// A scale as the attribute has it: 0 for 1 / sqrt(depth), the depth being that of the queries.
+double written_scale(double scale, const Value* queries);
+
 std::span<const ImportRow> attention_onnx_rows();
 std::span<const ImportRow> attention_aten_rows();
 std::span<const Rewrite> attention_rewrites();

@@ -8,7 +8,7 @@ namespace qc {
 namespace {
 
 AttrMap window_attrs(const AttentionCall& c) {
-  return {{"scale", c.scale},
+  return {{"scale", written_scale(c.scale, c.q)},
           {"softcap", c.softcap},
           {"left", c.left},
           {"right", c.right},

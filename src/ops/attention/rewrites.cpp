@@ -112,7 +112,7 @@ Result<Value*> one_attention(Graph& graph, const Match& m) {
   }
   std::vector<Value*> inputs = {q, k, v};
   if (m.has("mask")) inputs.push_back(m.value("mask"));
-  return graph.emit("attention", inputs, {{"scale", *scale}}, m.loc(), m.root());
+  return graph.emit("attention", inputs, {{"scale", written_scale(*scale, q)}}, m.loc(), m.root());
 }
 
 }  // namespace

@@ -153,7 +153,9 @@ Result<Values> row_norm(const Import& m, const char* op, Value* x, Value* scale,
   Values inputs{x};
   if (inside && (scale || shift)) inputs.push_back(scale);
   if (inside && shift) inputs.push_back(shift);
-  const AttrMap attrs{{"axis", axis}, {"eps", eps}, {"statistics", statistics}};
+  statistics = statistics && (m.wants(1) || m.wants(2));
+  const AttrMap attrs{
+      {"axis", axis}, {"eps", written_eps(eps, x->dtype())}, {"statistics", statistics}};
   QC_ASSIGN(Values y, m.emit_all(op, inputs, attrs));
   if (inside) return y;
   if (scale) {
@@ -206,7 +208,9 @@ Result<Values> group_norm(const Import& m, Value* x, Value* gamma, Value* beta, 
   if (gamma || beta) inputs.push_back(gamma);
   if (beta) inputs.push_back(beta);
   return m.emit_all("group_norm", inputs,
-                    {{"groups", groups}, {"eps", eps}, {"statistics", statistics}});
+                    {{"groups", groups},
+                     {"eps", written_eps(eps, x->dtype())},
+                     {"statistics", statistics && (m.wants(1) || m.wants(2))}});
 }
 
 Result<Values> onnx_instance_norm(Import& m) {

@@ -1,5 +1,7 @@
 #include "ops/norm/norm.h"
 
+#include <charconv>
+
 #include "interp/eval.h"
 #include "kernels/c/norm/norm.h"
 #include "kernels/numerics/reduce.h"
@@ -8,6 +10,15 @@
 #include "program/lowering.h"
 
 namespace qc {
+
+double written_eps(double eps, DType dtype) {
+  if (dtype == DType::f64) return eps;
+  char text[32];
+  const auto end = std::to_chars(text, text + sizeof text, static_cast<float>(eps)).ptr;
+  double out = eps;
+  std::from_chars(text, end, out);
+  return out;
+}
 
 const OpInfo Norm::kLayer = {
     .name = "layer_norm",

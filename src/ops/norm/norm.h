@@ -64,6 +64,10 @@ class LocalResponseNorm final : public OpNode<LocalResponseNorm> {
   Result<Ok> lower(Lowering&) const override;
 };
 
+/// An eps as the one number that all spellings of it come to: for norms computed in f32 the
+/// shortest decimal with that f32, so 1e-5 whether the model holds it as double or float.
+double written_eps(double eps, DType dtype);
+
 std::span<const Rewrite> norm_rewrites();
 
 }  // namespace qc

@@ -45,7 +45,8 @@ Result<Value*> normalise(Graph& graph, const Match& m, std::string_view op) {
   Value* x = m.value("x");
   if (!eps || *eps < 0 || x->dtype() != DType::f32 || !(x->type() == m.root()->output()->type()))
     return kNotHere;
-  return graph.emit(op, {x}, {{"axis", int64_t{-1}}, {"eps", *eps}}, m.loc(), m.root());
+  return graph.emit(op, {x}, {{"axis", x->rank() - 1}, {"eps", written_eps(*eps, x->dtype())}},
+                    m.loc(), m.root());
 }
 
 Result<Value*> rms(Graph& graph, const Match& m) { return normalise(graph, m, "rms_norm"); }

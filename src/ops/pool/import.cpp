@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "ops/common/registration.h"
 #include "ops/common/window.h"
 #include "ops/pool/pool.h"
@@ -22,6 +24,34 @@ AttrMap window_attrs(const Window& w, bool ceil) {
           {"ceil", ceil}};
 }
 
+/// Attributes that say the same in another way come to one: windows that divide the input evenly
+/// have a kernel, but for the one window of a global pool, and taps in padding are not counted
+/// where there is none.
+Result<Values> emit_pool(const Import& m, const char* op, Value* x, AttrMap attrs) {
+  if (auto size = attrs.find("output_size"); size != attrs.end()) {
+    const Ints& out = std::get<Ints>(size->second);
+    Window w;
+    for (size_t i = 0; i < out.size() && x->rank() == static_cast<int64_t>(out.size()) + 2; ++i) {
+      const Dim& in = x->shape()[2 + i];
+      if (!in.is_static() || in.value() < 1 || out[i] < 1 || in.value() % out[i] != 0) break;
+      w.kernel.push_back(in.value() / out[i]);
+    }
+    const bool global = out == Ints(out.size(), 1);
+    if (w.kernel.size() == out.size() && !global) {
+      w.strides = w.kernel;
+      w.dilations = Ints(out.size(), 1);
+      w.pads = Ints(2 * out.size(), 0);
+      attrs.erase(size);
+      attrs.merge(window_attrs(w, false));
+    }
+  } else if (auto include = attrs.find("include_pad"); include != attrs.end()) {
+    const Ints& pads = std::get<Ints>(attrs.at("pads"));
+    const bool none = std::all_of(pads.begin(), pads.end(), [](int64_t p) { return p == 0; });
+    if (none && !std::get<bool>(attrs.at("ceil"))) include->second = false;
+  }
+  return m.emit_all(op, {x}, attrs);
+}
+
 Result<Values> onnx_max_pool(Import& m) {
   QC_ASSIGN(Window w, onnx_pool_window(m));
   QC_ASSIGN(bool ceil, m.b("ceil_mode", false));
@@ -39,7 +69,7 @@ Result<Values> onnx_average_pool(Import& m) {
   QC_ASSIGN(bool include, m.b("count_include_pad", false));
   AttrMap attrs = window_attrs(w, ceil);
   attrs["include_pad"] = include;
-  return m.emit_all("average_pool", {m.in(0)}, attrs);
+  return emit_pool(m, "average_pool", m.in(0), attrs);
 }
 
 Result<Values> onnx_lp_pool(Import& m) {
@@ -56,7 +86,7 @@ Result<Values> global_pool(const Import& m, const char* op, AttrMap attrs) {
   const Value* x = m.in(0);
   if (!x || x->rank() < 3) return m.fail(Code::shape, "a global pool needs spatial axes");
   attrs["output_size"] = Ints(static_cast<size_t>(x->rank()) - 2, 1);
-  return m.emit_all(op, {m.in(0)}, attrs);
+  return emit_pool(m, op, m.in(0), std::move(attrs));
 }
 Result<Values> onnx_global_average(Import& m) { return global_pool(m, "average_pool", {}); }
 Result<Values> onnx_global_max(Import& m) { return global_pool(m, "max_pool", {}); }
@@ -141,7 +171,7 @@ template <int kAxes, bool kPlaces>
 Result<Values> aten_max_pool(Import& m) {
   QC_ASSIGN(Value * x, m.tensor("self"));
   QC_ASSIGN(AttrMap attrs, aten_window(m, kAxes));
-  if (kPlaces) attrs["index"] = std::string("plane");
+  if (kPlaces && m.wants(1)) attrs["index"] = std::string("plane");
   bool single;
   QC_ASSIGN(x, with_batch(m, x, kAxes, single));
   QC_ASSIGN(Values y, m.emit_all("max_pool", {x}, attrs));
@@ -158,7 +188,7 @@ Result<Values> aten_avg_pool(Import& m) {
   attrs["divisor"] = divisor;
   bool single;
   QC_ASSIGN(x, with_batch(m, x, kAxes, single));
-  QC_ASSIGN(Values y, m.emit_all("average_pool", {x}, attrs));
+  QC_ASSIGN(Values y, emit_pool(m, "average_pool", x, std::move(attrs)));
   return without_batch(m, std::move(y), single);
 }
 
@@ -167,10 +197,10 @@ Result<Values> aten_adaptive(Import& m) {
   QC_ASSIGN(Value * x, m.tensor("self"));
   QC_ASSIGN(Ints size, per_axis(m, "output_size", 1, kAxes));
   AttrMap attrs{{"output_size", size}};
-  if (kMaximum) attrs["index"] = std::string("plane");
+  if (kMaximum && m.wants(1)) attrs["index"] = std::string("plane");
   bool single;
   QC_ASSIGN(x, with_batch(m, x, kAxes, single));
-  QC_ASSIGN(Values y, m.emit_all(kMaximum ? "max_pool" : "average_pool", {x}, attrs));
+  QC_ASSIGN(Values y, emit_pool(m, kMaximum ? "max_pool" : "average_pool", x, std::move(attrs)));
   return without_batch(m, std::move(y), single);
 }
 

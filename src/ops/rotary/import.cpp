@@ -1,8 +1,9 @@
-// Rotary position embeddings have no op of their own: pairs of elements are turned by slices,
-// products and sums.
+// Rotary embeddings of ONNX: tables of one angle per pair, picked by position, and heads as an axis
+// or side by side.
 #include "ops/common/importing.h"
 #include "ops/common/range.h"
 #include "ops/common/registration.h"
+#include "ops/rotary/rotary.h"
 
 namespace qc {
 namespace {
@@ -16,6 +17,7 @@ struct Rotation {
   bool interleaved = false;  // pairs are neighbours, not halves
 };
 
+/// The table's angles for every element: each twice, as its pair lies.
 Result<Value*> angles(const Import& m, const Rotation& r, Value* table, bool heads_first,
                       const Dim& half) {
   if (r.ids) {
@@ -26,6 +28,12 @@ Result<Value*> angles(const Import& m, const Rotation& r, Value* table, bool hea
     return m.fail(Code::shape, "angles of shape {} turn {} pairs", str(s), half.str());
   }
   s.insert(s.begin() + (heads_first ? 1 : 2), Dim(1));
+  Dims parts = s;
+  if (r.interleaved) parts.push_back(Dim(1));
+  QC_ASSIGN(table, reshaped(m, table, parts));
+  QC_ASSIGN(table,
+            m.emit("concat", {table, table}, {{"axis", r.interleaved ? int64_t{4} : int64_t{3}}}));
+  s[3] = s[3] * Dim(2);
   return reshaped(m, table, s);
 }
 
@@ -57,24 +65,8 @@ Result<Values> rotated(const Import& m, Rotation r) {
     return m.fail(Code::attribute, "an odd number of elements turns: {}", turned);
   QC_ASSIGN(Value * cos, angles(m, r, r.cos, heads_first, Dim(half)));
   QC_ASSIGN(Value * sin, angles(m, r, r.sin, heads_first, Dim(half)));
-  const Dim step(r.interleaved ? 2 : 1);
-  QC_ASSIGN(Value * a, take(m, r.x, 3, {Dim(0), Dim(half), step}));
-  QC_ASSIGN(Value * b, take(m, r.x, 3, {Dim(r.interleaved ? 1 : half), Dim(half), step}));
-  auto combined = [&](std::string_view op, Value* u, Value* p, Value* v,
-                      Value* q) -> Result<Value*> {
-    QC_ASSIGN(Value * first, m.emit("mul", {u, p}));
-    QC_ASSIGN(Value * second, m.emit("mul", {v, q}));
-    return m.emit(op, {first, second});
-  };
-  QC_ASSIGN(Value * real, combined("sub", a, cos, b, sin));
-  QC_ASSIGN(Value * imaginary, combined("add", a, sin, b, cos));
-  Dims pairs{s[0], s[1], s[2], Dim(half)};
-  if (r.interleaved) pairs.push_back(Dim(1));
-  QC_ASSIGN(real, reshaped(m, real, pairs));
-  QC_ASSIGN(imaginary, reshaped(m, imaginary, pairs));
-  QC_ASSIGN(Value * y, m.emit("concat", {real, imaginary},
-                              {{"axis", r.interleaved ? int64_t{4} : int64_t{3}}}));
-  QC_ASSIGN(y, reshaped(m, y, {s[0], s[1], s[2], Dim(turned)}));
+  QC_ASSIGN(Value * y, take(m, r.x, 3, {Dim(0), Dim(turned), Dim(1)}));
+  QC_ASSIGN(y, m.emit("rotary", {y, cos, sin}, {{"interleaved", r.interleaved}}));
   if (turned < depth.value()) {
     QC_ASSIGN(Value * rest, take(m, r.x, 3, {Dim(turned), Dim(depth.value() - turned), Dim(1)}));
     QC_ASSIGN(y, m.emit("concat", {y, rest}, {{"axis", int64_t{3}}}));
@@ -125,6 +117,10 @@ constexpr ImportRow kRows[] = {
 
 }  // namespace
 
-void register_rotary(Registration& r) { r.imports(kRows); }
+void register_rotary(Registration& r) {
+  r.op<Rotary>();
+  r.imports(kRows);
+  r.rewrites(rotary_rewrites());
+}
 
 }  // namespace qc

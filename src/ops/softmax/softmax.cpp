@@ -172,12 +172,13 @@ Result<Values> onnx_hardmax(Import& m) {
 /// A rank-0 tensor is a row of one.
 Result<Value*> aten_row(const Import& m, const char* op, AttrMap attrs = {}) {
   QC_ASSIGN(Value * x, m.tensor("self"));
-  QC_ASSIGN(const int64_t axis, m.i("dim", -1));
+  QC_ASSIGN(int64_t axis, m.i("dim", -1));
+  QC_ASSIGN(axis, resolve_axis(axis, std::max<int64_t>(x->rank(), 1), m.loc()));
   QC_ASSIGN(const bool to_float, m.b("half_to_float", false));
   QC_ASSIGN(const DType type, m.dtype("dtype", to_float ? DType::f32 : x->dtype()));
   QC_ASSIGN(x, m.cast(x, type));
   QC_ASSIGN(x, as_float(m, x));
-  attrs["axis"] = x->rank() > 0 ? axis : int64_t{0};
+  attrs["axis"] = axis;
   if (x->rank() > 0) return m.emit(op, {x}, attrs);
   QC_ASSIGN(x, m.emit("reshape", {x}, {{"shape", Dims{1}}}));
   QC_ASSIGN(x, m.emit(op, {x}, attrs));

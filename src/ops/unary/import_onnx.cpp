@@ -42,11 +42,14 @@ Result<Values> onnx_scaled_tanh(Import& m) {
   return onnx_scaled(m, "scaled_tanh", "alpha", 1, "beta", 1);
 }
 
-Result<Values> onnx_swish(Import& m) {
-  QC_ASSIGN(const double alpha, m.f("alpha", 1));
+Result<Values> swish(const Import& m, double standard) {
+  QC_ASSIGN(const double alpha, m.f("alpha", standard));
   if (alpha == 1) return one(m.emit("silu", {m.in(0)}));
   return one(m.emit("swish", {m.in(0)}, {{"alpha", alpha}}));
 }
+
+Result<Values> onnx_swish(Import& m) { return swish(m, 1); }
+Result<Values> ms_quick_gelu(Import& m) { return swish(m, 1.702); }
 
 Result<Values> onnx_gelu(Import& m) {
   QC_ASSIGN(const std::string approximate, m.s("approximate", "none"));
@@ -67,10 +70,6 @@ Result<Values> ms_bias_gelu(Import& m) {
 Result<Values> ms_fast_gelu(Import& m) {
   QC_ASSIGN(Value * x, biased(m));
   return one(m.emit("gelu_tanh", {x}));
-}
-Result<Values> ms_quick_gelu(Import& m) {
-  QC_ASSIGN(const double alpha, m.f("alpha", 1.702));
-  return one(m.emit("swish", {m.in(0)}, {{"alpha", alpha}}));
 }
 
 Result<Values> onnx_isinf(Import& m) {

@@ -1,4 +1,6 @@
 // Spellings of activations that exporters write out, back to one op.
+#include <cmath>
+
 #include "ir/op_table.h"
 #include "ops/unary/unary.h"
 
@@ -23,7 +25,10 @@ P half_of(P factor) {
 
 P erf_part() { return add(unary("erf", times(x(), 0.7071067811865476)), number(1)); }
 
-P cube() { return P::either({P::op("pow", {x(), number(3)}), mul(mul(x(), x()), x())}); }
+P cube() {
+  return P::either(
+      {P::op("pow", {x(), number(3)}), mul(unary("square", x()), x()), mul(mul(x(), x()), x())});
+}
 P tanh_part() {
   return add(unary("tanh", times(add(x(), times(cube(), 0.044715)), 0.7978845608028654)),
              number(1));
@@ -34,6 +39,17 @@ P relu6_of_x_plus_3() {
     for (const auto& [name, value] : get_attrs(n)) {
       const double* limit = std::get_if<double>(&value);
       if (!limit || *limit != (name == "lo" ? 0 : 6)) return false;
+    }
+    return true;
+  });
+}
+
+/// hard_sigmoid(x) with the slope 1/6 and the middle 1/2, which are its defaults.
+P hard_sigmoid_of_x() {
+  return P::op("hard_sigmoid", {x()}).when([](const Node& n) {
+    for (const auto& [name, value] : get_attrs(n)) {
+      const double* number = std::get_if<double>(&value);
+      if (!number || std::abs(*number - (name == "alpha" ? 1.0 / 6 : 0.5)) > 1e-6) return false;
     }
     return true;
   });
@@ -60,7 +76,7 @@ std::span<const Rewrite> unary_rewrites() {
       {"gelu_tanh", half_of(tanh_part()), one_op<3>},
       {"hardswish",
        P::either({times(mul(x(), relu6_of_x_plus_3()), 1.0 / 6),
-                  mul(x(), times(relu6_of_x_plus_3(), 1.0 / 6))}),
+                  mul(x(), times(relu6_of_x_plus_3(), 1.0 / 6)), mul(x(), hard_sigmoid_of_x())}),
        one_op<4>},
       {"mish", mul(x(), unary("tanh", unary("softplus", x()))), one_op<5>},
       {"rsqrt",

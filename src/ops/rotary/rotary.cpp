@@ -1,0 +1,109 @@
+#include "ops/rotary/rotary.h"
+
+#include "interp/eval.h"
+#include "kernels/c/rotary/rotary.h"
+#include "kernels/numerics/base.h"
+#include "ops/common/broadcast.h"
+#include "ops/common/dispatch.h"
+#include "program/lowering.h"
+
+namespace qc {
+namespace {
+
+constexpr int64_t kMaxRank = 8;
+
+/// Element strides with which an operand of `shape` is walked beside x of `full`.
+Ints repeated_strides(const Ints& shape, const Ints& full) {
+  Ints out(full.size(), 0);
+  int64_t stride = 1;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    const size_t from = shape.size() - 1 - i, to = full.size() - 1 - i;
+    if (shape[from] != 1) out[to] = stride;
+    stride *= shape[from];
+  }
+  return out;
+}
+
+/// Turns all elements of a type E computed as floats or doubles.
+template <class E>
+void turn(const BroadcastPlan& plan, bool interleaved, const Tensor& x, const Tensor& cosine,
+          const Tensor& sine, Tensor& y) {
+  using T = typename E::Element;
+  const int64_t n = plan.dims.back(), half = n / 2, apart = interleaved ? 1 : half;
+  for_each_offset(plan, [&](int64_t at, const int64_t* angle) {
+    const int64_t i = at % n;
+    const bool first = interleaved ? i % 2 == 0 : i < half;
+    const T turned = first ? -E::load(x, at + apart) : E::load(x, at - apart);
+    const T product = E::load(x, at) * E::load(cosine, angle[0]), by = E::load(sine, angle[1]);
+    if constexpr (std::is_same_v<T, double>)
+      E::store(y, at, qn_fma(turned, by, product));
+    else
+      E::store(y, at, qn_fmaf(turned, by, product));
+  });
+}
+
+}  // namespace
+
+const OpInfo Rotary::kInfo = {
+    .name = "rotary",
+    .min_inputs = 3,
+    .max_inputs = 3,
+    .summary = "rotary position embedding: pairs along the last axis turned by given angles",
+};
+
+Result<std::vector<Type>> Rotary::infer() const {
+  const Type& x = input_type(0);
+  if (!is_float(x.dtype) || bits(x.dtype) < 16) {
+    return error(Code::type, loc(), "a rotation of {} values", name(x.dtype));
+  }
+  if (x.rank() < 1 || x.rank() > kMaxRank) {
+    return error(Code::shape, loc(), "a rotation of rank {}, expected 1 to {}", x.rank(), kMaxRank);
+  }
+  if (const Dim& n = x.shape.back(); n.is_static() && n.value() % 2 != 0) {
+    return error(Code::shape, loc(), "pairs of {} elements", n.value());
+  }
+  for (size_t i = 1; i < 3; ++i) {
+    const Type& angles = input_type(i);
+    if (angles.dtype != x.dtype) {
+      return error(Code::type, loc(), "angles of {} for {} values", name(angles.dtype),
+                   name(x.dtype));
+    }
+    QC_ASSIGN(const Dims both, broadcast(x.shape, angles.shape, loc()));
+    if (both != x.shape) {
+      return error(Code::shape, loc(), "angles of shape {} for values of shape {}",
+                   str(angles.shape), str(x.shape));
+    }
+  }
+  return std::vector<Type>{Type(x.dtype, x.shape)};
+}
+
+Result<Ok> Rotary::eval(EvalContext& c) const {
+  const Tensor &x = c.in(0), &cosine = c.in(1), &sine = c.in(2);
+  Tensor& y = c.out(0);
+  BroadcastPlan plan;
+  plan.dims = x.shape();
+  plan.strides = {repeated_strides(cosine.shape(), x.shape()),
+                  repeated_strides(sine.shape(), x.shape())};
+  return for_arithmetic_type(x.dtype(), loc(), [&](auto type) {
+    using E = decltype(type);
+    if constexpr (std::is_floating_point_v<typename E::Element>)
+      turn<E>(plan, interleaved, x, cosine, sine, y);
+  });
+}
+
+Result<Ok> Rotary::lower(Lowering& l) const {
+  qk_rotary_params params = {};
+  BroadcastPlan plan;
+  plan.dims = l.in_dims(0);
+  plan.strides = {repeated_strides(l.in_dims(1), plan.dims),
+                  repeated_strides(l.in_dims(2), plan.dims)};
+  int32_t* const strides[] = {params.c, params.s};
+  QC_TRY(fill_loops(plan, loc(), params.rank, params.dims, strides));
+  params.interleaved = interleaved;
+  QC_ASSIGN(const std::string suffix, arithmetic_suffix(l.in_type(0).dtype, loc()));
+  l.call("qk_rotary_" + suffix, params, {l.in(0), l.in(1), l.in(2)}, {l.out()},
+         {.in_place = {{0, 0}}});
+  return Ok{};
+}
+
+}  // namespace qc
