@@ -225,8 +225,8 @@ class Former {
     for (size_t i = 0; i < node->output_count(); ++i) {
       Value* y = results[i];
       if (node->output(i)->dtype() == DType::f32) {
-        QC_ASSIGN(y, emit_dequantize({graph_, node->loc(), node}, y, first->input(1),
-                                     first->input(2)));
+        QC_ASSIGN(
+            y, emit_dequantize({graph_, node->loc(), node}, y, first->input(1), first->input(2)));
       }
       graph_.replace_uses(node->output(i), y);
     }
@@ -254,8 +254,8 @@ class Former {
       }
       v = decoder(v)->input(0);
       if (v->type().quant() == *wanted.format) continue;
-      QC_ASSIGN(v, emit_requantize({graph_, node->loc(), node}, v, *wanted.format,
-                                   wanted.arithmetic));
+      QC_ASSIGN(v,
+                emit_requantize({graph_, node->loc(), node}, v, *wanted.format, wanted.arithmetic));
     }
     Result<Node*> made = graph_.add(node->clone(), std::move(inputs), node->loc(), node);
     if (!made.ok()) return false;
@@ -279,8 +279,8 @@ class Former {
       return Ok{};
     }
     QC_ASSIGN(Tensor table, table_of(*node, operand, x->type(), *wanted.format, wanted.arithmetic));
-    QC_ASSIGN(Value * y, emit_lookup({graph_, node->loc(), node}, x, std::move(table),
-                                     *wanted.format));
+    QC_ASSIGN(Value * y,
+              emit_lookup({graph_, node->loc(), node}, x, std::move(table), *wanted.format));
     replace(node, wanted, y);
     return Ok{};
   }

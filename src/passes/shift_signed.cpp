@@ -35,8 +35,8 @@ Result<bool> shift_signed(Graph& graph, PassContext&) {
     if (!q || q->quantize_record().signed_codes != Arithmetic::Signed::shifted) continue;
     const std::optional<QType> to = unsigned_of(q->format());
     if (!to || !has_one_reader(node->output())) continue;
-    QC_ASSIGN(Value * codes, emit_quantize({graph, node->loc(), node}, node->input(0), *to,
-                                           q->quantize_record()));
+    QC_ASSIGN(Value * codes,
+              emit_quantize({graph, node->loc(), node}, node->input(0), *to, q->quantize_record()));
     for (Node* user : node->output()->users()) graph.set_input(user, 0, codes);
     changed = true;
   }

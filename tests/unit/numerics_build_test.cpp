@@ -182,17 +182,18 @@ TEST(NumericsLint, FindsASumOfProducts) {
 
 TEST(NumericsLint, NoNumericsSourceAddsToAProduct) {
   // Integer arithmetic.
-  const std::set<std::string> integers = {"y0*width+x0",
-                                          "y0*width+x1",
-                                          "y1*width+x0",
-                                          "y1*width+x1",
-                                          "a1*b0+((a0*b0)>>32)",
-                                          "a0*b1+(mid&0xffffffffu)",
-                                          "a1*b1+(mid>>32)+(mid2>>32)",
-                                          "m*w[1]+qn_mul_high_u64(m,w[2])",
-                                          "m*w[0]+qn_mul_high_u64(m,w[1])+carry",
-                                          "start+64*k",
-                                          "(magnitude>>32)*(uint64_t)(uint32_t)mantissa+(below>>32)"};
+  const std::set<std::string> integers = {
+      "y0*width+x0",
+      "y0*width+x1",
+      "y1*width+x0",
+      "y1*width+x1",
+      "a1*b0+((a0*b0)>>32)",
+      "a0*b1+(mid&0xffffffffu)",
+      "a1*b1+(mid>>32)+(mid2>>32)",
+      "m*w[1]+qn_mul_high_u64(m,w[2])",
+      "m*w[0]+qn_mul_high_u64(m,w[1])+carry",
+      "start+64*k",
+      "(magnitude>>32)*(uint64_t)(uint32_t)mantissa+(below>>32)"};
   for (const auto& entry : std::filesystem::directory_iterator("kernels/numerics")) {
     if (entry.path().extension() != ".h") continue;
     for (const auto& sum : sums_of_products(read_text(entry.path()))) {

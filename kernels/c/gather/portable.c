@@ -28,8 +28,8 @@
     const size_t block = (size_t)p->block;                                                      \
     QK_GATHER_FOR(0)                                                                            \
     QK_GATHER_FOR(1)                                                                            \
-    QK_GATHER_FOR(2) QK_GATHER_FOR(3) QK_GATHER_FOR(4) QK_GATHER_FOR(5) QK_GATHER_FOR(6)        \
-        QK_GATHER_FOR(7) {                                                                      \
+    QK_GATHER_FOR(2)                                                                            \
+    QK_GATHER_FOR(3) QK_GATHER_FOR(4) QK_GATHER_FOR(5) QK_GATHER_FOR(6) QK_GATHER_FOR(7) {      \
       const int64_t at = (int64_t)i0 * p->xs[0] + (int64_t)i1 * p->xs[1] +                      \
                          (int64_t)i2 * p->xs[2] + (int64_t)i3 * p->xs[3] +                      \
                          (int64_t)i4 * p->xs[4] + (int64_t)i5 * p->xs[5] +                      \

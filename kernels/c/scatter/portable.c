@@ -8,43 +8,43 @@
 #define QK_SCATTER_FOR(d) for (int32_t i##d = 0; i##d < p->dims[d]; ++i##d)
 
 /* PUT(y, at, updates, from, n) stores n elements of SIZE bytes. */
-#define QK_DEFINE_SCATTER(suffix, T, SIZE, PUT)                                                \
-  QK_INLINE void qk_scatter_elements_##suffix(const qk_scatter_elements_params* p, const T* x, \
-                                              const int64_t* index, const T* updates, T* y) {  \
-    int64_t from = 0;                                                                          \
-    if ((const void*)x != (const void*)y) memcpy(y, x, (size_t)p->total* SIZE);                \
-    QK_SCATTER_FOR(0)                                                                          \
-    QK_SCATTER_FOR(1)                                                                          \
-    QK_SCATTER_FOR(2) QK_SCATTER_FOR(3) QK_SCATTER_FOR(4) QK_SCATTER_FOR(5) QK_SCATTER_FOR(6)  \
-        QK_SCATTER_FOR(7) {                                                                    \
-      const int64_t given = index[from];                                                       \
-      const int64_t i = given < 0 ? given + p->size : given;                                   \
-      if (i >= 0 && i < p->size) {                                                             \
-        const int64_t at = i * p->stride + (int64_t)i0 * p->ys[0] + (int64_t)i1 * p->ys[1] +   \
-                           (int64_t)i2 * p->ys[2] + (int64_t)i3 * p->ys[3] +                   \
-                           (int64_t)i4 * p->ys[4] + (int64_t)i5 * p->ys[5] +                   \
-                           (int64_t)i6 * p->ys[6] + (int64_t)i7 * p->ys[7];                    \
-        PUT(y, at, updates, from, 1)                                                           \
-      }                                                                                        \
-      ++from;                                                                                  \
-    }                                                                                          \
-  }                                                                                            \
-  QK_INLINE void qk_scatter_nd_##suffix(const qk_scatter_nd_params* p, const T* x,             \
-                                        const int64_t* index, const T* updates, T* y) {        \
-    if ((const void*)x != (const void*)y) memcpy(y, x, (size_t)p->total* SIZE);                \
-    for (int32_t r = 0; r < p->rows; ++r) {                                                    \
-      int64_t at = 0;                                                                          \
-      int inside = 1;                                                                          \
-      for (int32_t d = 0; d < p->depth; ++d) {                                                 \
-        const int64_t given = *index++;                                                        \
-        const int64_t i = given < 0 ? given + p->dims[d] : given;                              \
-        inside = inside && i >= 0 && i < p->dims[d];                                           \
-        at = at * p->dims[d] + (inside ? i : 0);                                               \
-      }                                                                                        \
-      if (inside) {                                                                            \
-        PUT(y, at * p->block, updates, (int64_t)r * p->block, p->block)                        \
-      }                                                                                        \
-    }                                                                                          \
+#define QK_DEFINE_SCATTER(suffix, T, SIZE, PUT)                                                 \
+  QK_INLINE void qk_scatter_elements_##suffix(const qk_scatter_elements_params* p, const T* x,  \
+                                              const int64_t* index, const T* updates, T* y) {   \
+    int64_t from = 0;                                                                           \
+    if ((const void*)x != (const void*)y) memcpy(y, x, (size_t)p->total* SIZE);                 \
+    QK_SCATTER_FOR(0)                                                                           \
+    QK_SCATTER_FOR(1)                                                                           \
+    QK_SCATTER_FOR(2)                                                                           \
+    QK_SCATTER_FOR(3) QK_SCATTER_FOR(4) QK_SCATTER_FOR(5) QK_SCATTER_FOR(6) QK_SCATTER_FOR(7) { \
+      const int64_t given = index[from];                                                        \
+      const int64_t i = given < 0 ? given + p->size : given;                                    \
+      if (i >= 0 && i < p->size) {                                                              \
+        const int64_t at = i * p->stride + (int64_t)i0 * p->ys[0] + (int64_t)i1 * p->ys[1] +    \
+                           (int64_t)i2 * p->ys[2] + (int64_t)i3 * p->ys[3] +                    \
+                           (int64_t)i4 * p->ys[4] + (int64_t)i5 * p->ys[5] +                    \
+                           (int64_t)i6 * p->ys[6] + (int64_t)i7 * p->ys[7];                     \
+        PUT(y, at, updates, from, 1)                                                            \
+      }                                                                                         \
+      ++from;                                                                                   \
+    }                                                                                           \
+  }                                                                                             \
+  QK_INLINE void qk_scatter_nd_##suffix(const qk_scatter_nd_params* p, const T* x,              \
+                                        const int64_t* index, const T* updates, T* y) {         \
+    if ((const void*)x != (const void*)y) memcpy(y, x, (size_t)p->total* SIZE);                 \
+    for (int32_t r = 0; r < p->rows; ++r) {                                                     \
+      int64_t at = 0;                                                                           \
+      int inside = 1;                                                                           \
+      for (int32_t d = 0; d < p->depth; ++d) {                                                  \
+        const int64_t given = *index++;                                                         \
+        const int64_t i = given < 0 ? given + p->dims[d] : given;                               \
+        inside = inside && i >= 0 && i < p->dims[d];                                            \
+        at = at * p->dims[d] + (inside ? i : 0);                                                \
+      }                                                                                         \
+      if (inside) {                                                                             \
+        PUT(y, at * p->block, updates, (int64_t)r * p->block, p->block)                         \
+      }                                                                                         \
+    }                                                                                           \
   }
 
 #define QK_SCATTER_COPY(SIZE, y, at, u, from, n) \

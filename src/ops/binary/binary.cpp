@@ -1,5 +1,4 @@
 #include "ops/binary/binary.h"
-#include "ops/binary/qbinary.h"
 
 #include <cstring>
 #include <deque>
@@ -7,6 +6,7 @@
 #include "interp/eval.h"
 #include "kernels/c/binary/binary.h"
 #include "kernels/numerics/scalar_ops.h"
+#include "ops/binary/qbinary.h"
 #include "ops/common/broadcast.h"
 #include "ops/common/dispatch.h"
 #include "ops/common/registration.h"

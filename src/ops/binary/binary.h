@@ -42,7 +42,9 @@ struct BinaryOp {
 
 /// y = f(a, b) with NumPy broadcasting. Comparisons and logic give bool; eq and ne also take bool.
 /// The f32 result of add, sub and mul may be limited to [lo, hi].
-class Binary final : public OpNode<Binary>, public IsScaleShift, public AbsorbsClamp,
+class Binary final : public OpNode<Binary>,
+                     public IsScaleShift,
+                     public AbsorbsClamp,
                      public Quantizable {
  public:
   double lo = -kInf, hi = kInf;

@@ -6,10 +6,7 @@ namespace qc {
 
 /// y = x limited to [lo, hi]; NaN stays NaN. relu is clamp with lo = 0. Of codes, lo and hi are
 /// codes.
-class Clamp final : public OpNode<Clamp>,
-                    public IsClamp,
-                    public AbsorbsClamp,
-                    public Quantizable {
+class Clamp final : public OpNode<Clamp>, public IsClamp, public AbsorbsClamp, public Quantizable {
  public:
   static const OpInfo kInfo;
   double lo = -kInf, hi = kInf;

@@ -1,7 +1,7 @@
 #include "ops/common/registration.h"
 #include "ops/conv/conv.h"
-#include "ops/conv/qconv.h"
 #include "ops/conv/operands.h"
+#include "ops/conv/qconv.h"
 
 namespace qc {
 namespace {

@@ -29,8 +29,7 @@ void ConvTranspose::attrs(AttrVisitor& v) {
 Result<std::vector<Type>> ConvTranspose::infer() const {
   QC_TRY(check_operands(*this, groups, lo, hi));
   Type y = input_type(0);
-  QC_ASSIGN(y.shape,
-            transposed_shape(*this, groups, strides, dilations, pads, output_padding));
+  QC_ASSIGN(y.shape, transposed_shape(*this, groups, strides, dilations, pads, output_padding));
   QC_TRY(check_bias(*this, y.shape[1].value()));
   return std::vector<Type>{y};
 }

@@ -1,7 +1,7 @@
 #include "ops/common/registration.h"
 #include "ops/matmul/matmul.h"
-#include "ops/matmul/qmatmul.h"
 #include "ops/matmul/product.h"
+#include "ops/matmul/qmatmul.h"
 
 namespace qc {
 namespace {

@@ -10,8 +10,8 @@
 
 namespace qc {
 
-/// The operand inside a frame: of operand 1 (zero without it, for codes the zero point), or of its own elements, mirrored at
-/// the edge, repeated from it or continued around the other side.
+/// The operand inside a frame: of operand 1 (zero without it, for codes the zero point), or of its
+/// own elements, mirrored at the edge, repeated from it or continued around the other side.
 class Pad final : public OpNode<Pad> {
  public:
   static const OpInfo kInfo;
@@ -64,8 +64,8 @@ Result<std::vector<Type>> Pad::infer() const {
   if (x.format && mode == "constant") {
     const bool known = x.format->granularity == Granularity::tensor && !x.format->is_carried();
     if (!known || (input(1) && !(input_type(1).quant() == x.quant()))) {
-      return error(Code::quant, loc(), "codes {} in a frame need one known scale, and a value of it",
-                   str(x));
+      return error(Code::quant, loc(),
+                   "codes {} in a frame need one known scale, and a value of it", str(x));
     }
   }
   // Elements taken from the operand are listed in tables, which must stay small.

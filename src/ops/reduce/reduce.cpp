@@ -12,12 +12,12 @@
 namespace qc {
 namespace {
 
-#define QC_REDUCE(kind, what, more)                            \
-  {                                                            \
-    ReduceKind::kind, #kind, {                                 \
-      .name = "reduce_" #kind, .traits = kAnyLayout | (more),  \
-      .summary = what " over the given axes"                   \
-    }                                                          \
+#define QC_REDUCE(kind, what, more)                           \
+  {                                                           \
+    ReduceKind::kind, #kind, {                                \
+      .name = "reduce_" #kind, .traits = kAnyLayout | (more), \
+      .summary = what " over the given axes"                  \
+    }                                                         \
   }
 const ReduceOp kReduceOps[] = {
     QC_REDUCE(sum, "sum", 0),

@@ -11,12 +11,18 @@
 namespace qc {
 namespace {
 
-const OpInfo kCumSum = {.name = "cumsum", .traits = kQuantizedInFloat, .summary = "running sums along an axis"};
-const OpInfo kCumProd = {.name = "cumprod", .traits = kQuantizedInFloat, .summary = "running products along an axis"};
-const OpInfo kCumMax = {
-    .name = "cummax", .outputs = 2, .traits = kOnCodes, .summary = "largest element so far, and its position"};
-const OpInfo kCumMin = {
-    .name = "cummin", .outputs = 2, .traits = kOnCodes, .summary = "smallest element so far, and its position"};
+const OpInfo kCumSum = {
+    .name = "cumsum", .traits = kQuantizedInFloat, .summary = "running sums along an axis"};
+const OpInfo kCumProd = {
+    .name = "cumprod", .traits = kQuantizedInFloat, .summary = "running products along an axis"};
+const OpInfo kCumMax = {.name = "cummax",
+                        .outputs = 2,
+                        .traits = kOnCodes,
+                        .summary = "largest element so far, and its position"};
+const OpInfo kCumMin = {.name = "cummin",
+                        .outputs = 2,
+                        .traits = kOnCodes,
+                        .summary = "smallest element so far, and its position"};
 
 float times(float a, float b) { return qn_mulf(a, b); }
 double times(double a, double b) { return qn_mul(a, b); }
