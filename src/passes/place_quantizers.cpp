@@ -42,6 +42,7 @@ class Placer {
       }
       changed = true;
     }
+    if (changed) graph_.sweep();
     return changed;
   }
 
@@ -95,8 +96,20 @@ class Placer {
       Node* quantize = decoded->def()->input(0)->def();
       graph_.replace_uses(y, decoded);
       graph_.set_input(quantize, 0, y);
+      override_model(decoded);
     }
     return Ok{};
+  }
+
+  /// What a quantized model itself says about a value gives way to the rule: those who read it
+  /// through the model's own codes read what the rule's codes stand for.
+  void override_model(Value* decoded) {
+    for (Node* user : decoded->users()) {
+      if (!capability<IsQuantize>(user)) continue;
+      for (Node* reader : user->output()->users()) {
+        if (capability<IsDequantize>(reader)) graph_.replace_uses(reader->output(), decoded);
+      }
+    }
   }
 
   Result<Ok> place_weight(Node& node, size_t i, const Quantizable& form, const QScheme& scheme) {
