@@ -145,3 +145,30 @@ def test_resnet18_is_integer_between_its_ends(bench, quantc):
     biases = 4 * (sum(m.num_features for m in net.modules() if isinstance(m, nn.BatchNorm2d)) + 1000)
     weights = sum(f.stat().st_size for f in (bench.folder / "c").glob("*weights*.bin"))
     assert weights <= 1.02 * parameters + biases
+
+
+def test_resnet18_of_a_quantized_model_is_integer(bench, quantc):
+    from onnxruntime.quantization import CalibrationDataReader, QuantType, quantize_static
+
+    torch.manual_seed(0)
+    net = with_statistics(ResNet18(), (4, 3, 224, 224), batches=2)
+    samples = torch.randn(8, 3, 224, 224, generator=torch.Generator().manual_seed(5))
+    model, quantized = bench.folder / "model.onnx", bench.folder / "qdq.onnx"
+    torch.onnx.export(net, (samples[:1],), model, dynamo=False, input_names=["x"])  # GlobalAveragePool, which ORT quantizes
+
+    class Reader(CalibrationDataReader):
+        left = iter(samples.numpy())
+
+        def get_next(self):
+            x = next(self.left, None)
+            return None if x is None else {"x": x[None]}
+
+    quantize_static(str(model), str(quantized), Reader(), per_channel=True, activation_type=QuantType.QUInt8)
+    np.savez(bench.folder / "in.npz", in_0=samples[:1].numpy())
+    with torch.no_grad():
+        bench.expected = [net(samples[:1]).numpy()]
+    ran = bench.run("", "--require-integer", model=quantized)
+    ops = ran.ops()
+    assert ops.count("quantize") == ops.count("dequantize") == 1
+    assert ops.count("qconv") == 20 and ops.count("qadd") == 8 and not {"conv", "add", "clamp"} & set(ops)
+    assert ran.psnr() >= 40

@@ -48,9 +48,9 @@ class Bench:
         path.write_text(text)
         return path
 
-    def run(self, rules: str, *flags: str) -> Ran:
+    def run(self, rules: str, *flags: str, model: Path | None = None) -> Ran:
         """The interpreter's outputs; C must give the same bits."""
-        model, given = self.folder / "model.pt2", self.folder / "in.npz"
+        model, given = model or self.folder / "model.pt2", self.folder / "in.npz"
         common = [*(["--rules", self.rules(rules)] if rules else []), *flags]
         self.quantc("run", model, "-i", given, "-o", self.folder / "out.npz", *common)
         self.quantc("validate", model, "-i", given, "--cflags=-O1", *common)  # other flags: tests/emitted, tests/random
