@@ -19,10 +19,11 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(config, items):
+    """`make test` leaves the long tests out, `make soak` runs only them."""
     soak = config.getoption("--soak")
-    for item in items:
-        if ("soak" in item.keywords) != soak:
-            item.add_marker(pytest.mark.skip(reason="part of `make soak`" if not soak else "part of `make test`"))
+    others = [item for item in items if ("soak" in item.keywords) != soak]
+    items[:] = [item for item in items if ("soak" in item.keywords) == soak]
+    config.hook.pytest_deselected(items=others)
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,6 @@
 """Every kernel of ONNX Runtime whose arithmetic docs/arithmetic.md states: interpreter, Program and C give its bits.
 
-The models and answers are recorded by tools/record_ort.py; no ONNX Runtime is needed here."""
+The models and answers are recorded by tools/record_ort; no ONNX Runtime is needed here."""
 import sys
 from pathlib import Path
 

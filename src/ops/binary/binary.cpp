@@ -67,30 +67,6 @@ const std::deque<BinaryOp>& binary_ops() {
   return ops;
 }
 
-template <class T>
-const BinaryCase<T>& case_of(const BinaryFunction& f) {
-  if constexpr (std::is_same_v<T, float>)
-    return f.f32;
-  else if constexpr (std::is_same_v<T, double>)
-    return f.f64;
-  else if constexpr (std::is_same_v<T, int8_t>)
-    return f.i8;
-  else if constexpr (std::is_same_v<T, int16_t>)
-    return f.i16;
-  else if constexpr (std::is_same_v<T, int32_t>)
-    return f.i32;
-  else if constexpr (std::is_same_v<T, int64_t>)
-    return f.i64;
-  else if constexpr (std::is_same_v<T, uint8_t>)
-    return f.u8;
-  else if constexpr (std::is_same_v<T, uint16_t>)
-    return f.u16;
-  else if constexpr (std::is_same_v<T, uint32_t>)
-    return f.u32;
-  else
-    return f.u64;
-}
-
 bool takes(const BinaryFunction& f, DType dtype) {
   if (dtype == DType::boolean) return f.is_logical() || f.is_compare();
   if (f.is_logical() || bits(dtype) < 8) return false;
@@ -221,7 +197,7 @@ Result<Ok> Binary::eval(EvalContext& c) const {
   }
   return for_arithmetic_type(computed_as(a.dtype()), loc(), [&](auto type) {
     using E = decltype(type);
-    const auto& fn = case_of<typename E::Element>(f);
+    const auto& fn = entry_for<typename E::Element>(f);
     if (fn.compare) {
       uint8_t* out = y.mutable_data<uint8_t>();
       for_each_offset(plan, [&](int64_t i, const int64_t* at) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <type_traits>
 
 #include "ir/tensor.h"
 #include "kernels/numerics/base.h"
@@ -37,6 +38,31 @@ struct Rounded {
   static void store(Tensor& t, int64_t i, float v) { t.mutable_data<uint16_t>()[i] = Encode(v); }
   static float limit(double v) { return static_cast<float>(v); }
 };
+
+/// The entry for T of a table with one per arithmetic type: members f32, f64, i8, ..., u64.
+template <class T, class Table>
+const auto& entry_for(const Table& t) {
+  if constexpr (std::is_same_v<T, float>)
+    return t.f32;
+  else if constexpr (std::is_same_v<T, double>)
+    return t.f64;
+  else if constexpr (std::is_same_v<T, int8_t>)
+    return t.i8;
+  else if constexpr (std::is_same_v<T, int16_t>)
+    return t.i16;
+  else if constexpr (std::is_same_v<T, int32_t>)
+    return t.i32;
+  else if constexpr (std::is_same_v<T, int64_t>)
+    return t.i64;
+  else if constexpr (std::is_same_v<T, uint8_t>)
+    return t.u8;
+  else if constexpr (std::is_same_v<T, uint16_t>)
+    return t.u16;
+  else if constexpr (std::is_same_v<T, uint32_t>)
+    return t.u32;
+  else
+    return t.u64;
+}
 
 /// Suffix of kernels for an arithmetic type: "f32", "i8", ...; an error for small floats, sub-byte
 /// types and bool.

@@ -25,10 +25,7 @@ const OpInfo Conv::kInfo = {
 };
 
 void Conv::attrs(AttrVisitor& v) {
-  v("strides", strides);
-  v("dilations", dilations);
-  v("pads", pads);
-  v("groups", groups, int64_t{1});
+  visit(v);
   v("lo", lo, -kInf);
   v("hi", hi, kInf);
 }
@@ -60,12 +57,7 @@ Result<std::vector<Type>> Conv::infer() const {
   return std::vector<Type>{y};
 }
 
-int64_t Conv::macs() const {
-  const Dims& w = input_type(1).shape;
-  if (!all_static(output()->shape())) return 0;
-  return product(output()->shape()).value() * product(w).value() /
-         std::max<int64_t>(w[0].value(), 1);
-}
+int64_t Conv::macs() const { return conv_macs(output()->shape(), input_type(1).shape); }
 
 namespace {
 

@@ -5,17 +5,31 @@
 
 namespace qc {
 
+/// The window of a convolution, of floats or codes, forward or transposed.
+struct ConvWindow {
+  Ints strides, dilations, pads;
+  int64_t groups = 1;
+
+  /// Names the attributes; `output_padding` is that of a transposed convolution.
+  void visit(AttrVisitor& v, Ints* output_padding = nullptr) {
+    v("strides", strides);
+    v("dilations", dilations);
+    v("pads", pads);
+    if (output_padding) v("output_padding", *output_padding);
+    v("groups", groups, int64_t{1});
+  }
+};
+
 /// Convolution over one to three spatial axes: x [n, ic, ...], w [oc, ic/groups, ...], optional
 /// bias [oc]; the result is limited to [lo, hi]. kernels/c/conv/conv.h states the order of
 /// operations.
 class Conv final : public OpNode<Conv>,
+                   public ConvWindow,
                    public AbsorbsScaleShift,
                    public AbsorbsClamp,
                    public Quantizable {
  public:
   static const OpInfo kInfo;
-  Ints strides, dilations, pads;
-  int64_t groups = 1;
   double lo = -kInf, hi = kInf;
 
   const OpInfo& info() const override { return kInfo; }
@@ -37,13 +51,13 @@ class Conv final : public OpNode<Conv>,
 
 /// Transposed convolution: x [n, ic, ...], w [ic, oc/groups, ...], optional bias [oc].
 class ConvTranspose final : public OpNode<ConvTranspose>,
+                            public ConvWindow,
                             public AbsorbsScaleShift,
                             public AbsorbsClamp,
                             public Quantizable {
  public:
   static const OpInfo kInfo;
-  Ints strides, dilations, pads, output_padding;
-  int64_t groups = 1;
+  Ints output_padding;
   double lo = -kInf, hi = kInf;
 
   const OpInfo& info() const override { return kInfo; }

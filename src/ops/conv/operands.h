@@ -3,6 +3,7 @@
 
 #include "ir/node.h"
 #include "ops/common/window.h"
+#include "support/checked.h"
 
 namespace qc {
 
@@ -42,6 +43,16 @@ inline Result<Ok> check_bias(const Node& n, int64_t oc) {
     return error(Code::shape, n.loc(), "bias of {} outputs is {}", oc, str(b));
   }
   return Ok{};
+}
+
+/// Multiply-accumulates when every one of `elements` (results of a convolution, operands of a
+/// transposed one) meets the weights of one index of axis 0; the largest number beyond 64 bits, 0
+/// where a size is not known.
+inline int64_t conv_macs(const Dims& elements, const Dims& w) {
+  if (!all_static(elements)) return 0;
+  Ints sizes = static_dims(elements);
+  for (size_t i = 1; i < w.size(); ++i) sizes.push_back(w[i].value());
+  return checked_product(sizes).value_or(std::numeric_limits<int64_t>::max());
 }
 
 /// The result's shape of a convolution, its window checked.

@@ -19,10 +19,7 @@ const OpInfo QConv::kInfo = {
 };
 
 void QConv::attrs(AttrVisitor& v) {
-  v("strides", strides);
-  v("dilations", dilations);
-  v("pads", pads);
-  v("groups", groups, int64_t{1});
+  visit(v);
   WeightedQuantNode::attrs(v);
 }
 
@@ -36,12 +33,7 @@ Result<std::vector<Type>> QConv::infer() const {
   return result(std::move(shape), input_type(0).layout);
 }
 
-int64_t QConv::macs() const {
-  const Dims& w = input_type(1).shape;
-  if (!all_static(output()->shape())) return 0;
-  return product(output()->shape()).value() * product(w).value() /
-         std::max<int64_t>(w[0].value(), 1);
-}
+int64_t QConv::macs() const { return conv_macs(output()->shape(), input_type(1).shape); }
 
 AccumulatorProof QConv::accumulator() const {
   const int64_t oc = input_type(1).shape[0].value();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ops/conv/conv.h"
 #include "quant/quant_node.h"
 
 namespace qc {
@@ -7,11 +8,9 @@ namespace qc {
 /// Convolution of codes x with constant codes w, exact sums, one rounding: operands x, w, optional
 /// bias (i32 or i64 codes of the sums, or f32) and, where x carries them, its scale and zero point.
 /// kernels/c/qgemm/output.h states how sums become results.
-class QConv final : public WeightedQuantNode<QConv> {
+class QConv final : public WeightedQuantNode<QConv>, public ConvWindow {
  public:
   static const OpInfo kInfo;
-  Ints strides, dilations, pads;
-  int64_t groups = 1;
 
   const OpInfo& info() const override { return kInfo; }
   void attrs(AttrVisitor& v) override;
@@ -24,11 +23,10 @@ class QConv final : public WeightedQuantNode<QConv> {
 
 /// Transposed convolution of codes: w [ic, oc/groups, ...], scales along axis 1 being those of each
 /// group's outputs.
-class QConvTranspose final : public WeightedQuantNode<QConvTranspose> {
+class QConvTranspose final : public WeightedQuantNode<QConvTranspose>, public ConvWindow {
  public:
   static const OpInfo kInfo;
-  Ints strides, dilations, pads, output_padding;
-  int64_t groups = 1;
+  Ints output_padding;
 
   const OpInfo& info() const override { return kInfo; }
   void attrs(AttrVisitor& v) override;

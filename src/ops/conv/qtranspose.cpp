@@ -16,11 +16,7 @@ const OpInfo QConvTranspose::kInfo = {
 };
 
 void QConvTranspose::attrs(AttrVisitor& v) {
-  v("strides", strides);
-  v("dilations", dilations);
-  v("pads", pads);
-  v("output_padding", output_padding);
-  v("groups", groups, int64_t{1});
+  visit(v, &output_padding);
   WeightedQuantNode::attrs(v);
 }
 
@@ -34,12 +30,7 @@ Result<std::vector<Type>> QConvTranspose::infer() const {
   return result(std::move(shape), Layout::row_major);
 }
 
-int64_t QConvTranspose::macs() const {
-  if (!all_static(input_type(0).shape)) return 0;
-  const Dims& w = input_type(1).shape;
-  return product(input_type(0).shape).value() * product(w).value() /
-         std::max<int64_t>(w[0].value(), 1);
-}
+int64_t QConvTranspose::macs() const { return conv_macs(input_type(0).shape, input_type(1).shape); }
 
 namespace {
 

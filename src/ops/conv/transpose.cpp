@@ -17,11 +17,7 @@ const OpInfo ConvTranspose::kInfo = {
 };
 
 void ConvTranspose::attrs(AttrVisitor& v) {
-  v("strides", strides);
-  v("dilations", dilations);
-  v("pads", pads);
-  v("output_padding", output_padding);
-  v("groups", groups, int64_t{1});
+  visit(v, &output_padding);
   v("lo", lo, -kInf);
   v("hi", hi, kInf);
 }
@@ -34,12 +30,7 @@ Result<std::vector<Type>> ConvTranspose::infer() const {
   return std::vector<Type>{y};
 }
 
-int64_t ConvTranspose::macs() const {
-  if (!all_static(input_type(0).shape)) return 0;
-  const Dims& w = input_type(1).shape;
-  return product(input_type(0).shape).value() * product(w).value() /
-         std::max<int64_t>(w[0].value(), 1);
-}
+int64_t ConvTranspose::macs() const { return conv_macs(input_type(0).shape, input_type(1).shape); }
 
 Result<bool> ConvTranspose::absorb_after(Graph& graph, Value* scale, Value* shift) {
   if (!has_constant_weights(*this) || lo != -kInf || hi != kInf) return false;

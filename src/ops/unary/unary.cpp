@@ -68,30 +68,6 @@ const std::deque<UnaryOp>& unary_ops() {
   return ops;
 }
 
-template <class T>
-auto function_of(const UnaryFunction& f) {
-  if constexpr (std::is_same_v<T, float>)
-    return f.f32;
-  else if constexpr (std::is_same_v<T, double>)
-    return f.f64;
-  else if constexpr (std::is_same_v<T, int8_t>)
-    return f.i8;
-  else if constexpr (std::is_same_v<T, int16_t>)
-    return f.i16;
-  else if constexpr (std::is_same_v<T, int32_t>)
-    return f.i32;
-  else if constexpr (std::is_same_v<T, int64_t>)
-    return f.i64;
-  else if constexpr (std::is_same_v<T, uint8_t>)
-    return f.u8;
-  else if constexpr (std::is_same_v<T, uint16_t>)
-    return f.u16;
-  else if constexpr (std::is_same_v<T, uint32_t>)
-    return f.u32;
-  else
-    return f.u64;
-}
-
 bool takes(const UnaryFunction& f, DType dtype) {
   if (dtype == DType::boolean || bits(dtype) < 8) return false;
   if (is_float(dtype)) return bits(dtype) >= 16 && (f.f32 || f.is_scaled() || f.is_test());
@@ -158,7 +134,7 @@ Result<Ok> Unary::eval(EvalContext& c) const {
         return;
       }
     }
-    const auto fn = function_of<T>(f);
+    const auto fn = entry_for<T>(f);
     for (int64_t i = 0; i < n; ++i) E::store(y, i, fn(E::load(x, i)));
   });
 }
