@@ -1,9 +1,8 @@
 """Products, convolutions, pools, norms, attention and recurrent layers against PyTorch, with the argument patterns exports
-contain. Each group is one module with many results, as exported and decomposed."""
+contain."""
 import numpy as np
-import pytest
+import torch
 
-torch = pytest.importorskip("torch")
 F = torch.nn.functional
 aten = torch.ops.aten
 
@@ -89,55 +88,3 @@ LAYERS = {
     "transformer_layer": (torch.nn.TransformerEncoderLayer(6, 2, 12, batch_first=True), BATCH),
     "multihead": (torch.nn.TransformerEncoderLayer(6, 3, 12, norm_first=True, activation="gelu"), BATCH),
 }
-
-
-class Group(torch.nn.Module):
-    def __init__(self, functions):
-        super().__init__()
-        self.functions = functions
-
-    def forward(self, *args):
-        results = []
-        for function in self.functions:
-            result = function(*args)
-            results += list(result) if isinstance(result, tuple) else [result]
-        return tuple(results)
-
-
-def check(module, args, dialect, quantc, tmp_path):
-    with torch.no_grad():
-        wanted, _ = torch.utils._pytree.tree_flatten(module(*args))
-        program = torch.export.export(module, args)
-        if dialect == "decomposed":
-            program = program.run_decompositions()
-    torch.export.save(program, tmp_path / "m.pt2")
-    np.savez(tmp_path / "in.npz", **{f"in_{i}": t.numpy() for i, t in enumerate(args)})
-    quantc("run", tmp_path / "m.pt2", "-i", tmp_path / "in.npz", "-o", tmp_path / "out.npz")
-    actual = np.load(tmp_path / "out.npz")
-    assert len(wanted) == len(actual.files)
-    for i, (want, name) in enumerate(zip((t.numpy() for t in wanted), actual.files)):
-        got = actual[name]
-        assert want.shape == got.shape and want.dtype == got.dtype, f"result {i}: {want.dtype}{want.shape}, got {got.dtype}{got.shape}"
-        if want.dtype.kind == "f":
-            scale = float(np.max(np.abs(want), initial=0.0))
-            np.testing.assert_allclose(got, want, rtol=0, atol=max(1e-5 * scale, 1e-6), err_msg=f"result {i}")
-        else:
-            np.testing.assert_array_equal(got, want, err_msg=f"result {i}")
-
-
-@pytest.mark.parametrize("dialect", ["exported", "decomposed"])
-@pytest.mark.parametrize("group", GROUPS)
-def test_group(group, dialect, quantc, tmp_path):
-    args, functions = GROUPS[group]
-    check(Group(functions), args, dialect, quantc, tmp_path)
-
-
-@pytest.mark.parametrize("dialect", ["exported", "decomposed"])
-@pytest.mark.parametrize("layer", LAYERS)
-def test_layer(layer, dialect, quantc, tmp_path):
-    module, x = LAYERS[layer]
-    torch.manual_seed(3)
-    with torch.no_grad():
-        for parameter in module.parameters():
-            parameter.normal_(std=0.4)
-    check(module.eval(), (x,), dialect, quantc, tmp_path)
