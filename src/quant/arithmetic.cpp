@@ -121,7 +121,8 @@ Result<Ok> set_arithmetic(Graph& graph, std::string_view text) {
     if (!before) continue;
     QC_ASSIGN(const Arithmetic given, parse_arithmetic(*before));
     Arithmetic record = wanted;
-    if (record.combine == Arithmetic::Combine::onnxruntime && given.combine == record.combine) {
+    if (text.find("signed=") == std::string_view::npos &&
+        record.combine == Arithmetic::Combine::onnxruntime && given.combine == record.combine) {
       record.signed_codes = given.signed_codes;
     }
     it->second = str(record);

@@ -44,7 +44,7 @@ Result<std::vector<Case>> read_cases(const std::string& dir) {
   std::vector<Case> cases;
   for (const std::string& line : split(text, '\n')) {
     auto f = split(line, '\t');
-    if (f.size() != 7) continue;
+    if (f.size() != 7 && f.size() != 8) continue;
     Case c;
     c.index = cases.size();
     c.name = f[0];
@@ -54,6 +54,7 @@ Result<std::vector<Case>> read_cases(const std::string& dir) {
     c.sets = std::atoi(f[4].c_str());
     c.variants = read_variants(f[5]);
     c.reason = f[6];
+    if (f.size() == 8) c.arithmetic = f[7];
     cases.push_back(std::move(c));
   }
   return cases;

@@ -22,7 +22,8 @@ struct Case {
   Tolerance tolerance;
   int sets = 0;
   std::vector<Variant> variants;
-  std::string reason;  // why it cannot run at all; empty when it can
+  std::string reason;      // why it cannot run at all; empty when it can
+  std::string arithmetic;  // record of quantized nodes; empty for the model's own
 };
 
 /// Reads DIR/cases.tsv.

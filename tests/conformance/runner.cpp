@@ -26,6 +26,7 @@
 #include "program/lowering.h"
 #include "program/plan.h"
 #include "program/run.h"
+#include "quant/arithmetic.h"
 #include "support/file.h"
 #include "tests/conformance/cases.h"
 #include "tests/support/c_batch.h"
@@ -124,6 +125,7 @@ class CaseRun {
     QC_ASSIGN(std::vector<Tensor> inputs, inputs_of(*graph, set, variant));
     QC_ASSIGN(Bindings bindings, bindings_for(*graph, inputs));
     QC_TRY(graph->bind(bindings));
+    if (!case_.arithmetic.empty()) QC_TRY(set_arithmetic(*graph, case_.arithmetic));
     QC_TRY(verify(*graph));
 
     // Large networks: once, on the contract graph, is enough. Quantized ones have the answers' bits

@@ -87,21 +87,42 @@ class Samples(CalibrationDataReader):
         return next(self.rest, None)
 
 
-def quantized(float_model: onnx.ModelProto, path: Path, operators: bool, signed: bool, per_channel: bool) -> None:
-    """Writes the model that quantize_static makes: QDQ or operators, s8s8 or u8s8."""
+def quantized(float_model: onnx.ModelProto, path: Path, operators: bool, signed: bool, per_channel: bool,
+              dedicated: bool = False) -> None:
+    """Writes the model that quantize_static makes: QDQ or operators, s8s8 or u8s8; dedicated: a pair for every reader."""
     shape = [d.dim_value for d in float_model.graph.input[0].type.tensor_type.shape.dim]
     rng = np.random.default_rng(1)
     source = path.with_suffix(".float.onnx")
     onnx.save(float_model, source)
     quantize_static(source, path, Samples([rng.normal(size=shape).astype(F) for _ in range(SAMPLES)]),
                     quant_format=QuantFormat.QOperator if operators else QuantFormat.QDQ, per_channel=per_channel,
-                    activation_type=QuantType.QInt8 if signed else QuantType.QUInt8, weight_type=QuantType.QInt8)
+                    activation_type=QuantType.QInt8 if signed else QuantType.QUInt8, weight_type=QuantType.QInt8,
+                    extra_options={"DedicatedQDQPair": dedicated})
 
 
-def answers(path: Path, inputs: list[np.ndarray], names: list[str] | None = None) -> list[list[np.ndarray]]:
-    """ONNX Runtime's outputs at its default level."""
+def session_options(signed_kernels: bool = False) -> ort.SessionOptions:
+    """ONNX Runtime at its default level. signed_kernels: signed codes of QDQ models stay so and have integer kernels, which is
+    its default on ARM and an option on x86."""
     options = ort.SessionOptions()
     options.log_severity_level = 3
+    options.add_session_config_entry("session.qdqisint8allowed", str(int(signed_kernels)))
+    return options
+
+
+def optimised(path: Path, out: Path, signed_kernels: bool = False) -> onnx.ModelProto:
+    """The model that ONNX Runtime makes of this one before it runs it, also written to `out`."""
+    options = session_options(signed_kernels)
+    options.optimized_model_filepath = str(out)
+    ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    return onnx.load(out)
+
+
+def answers(path: Path, inputs: list[np.ndarray], names: list[str] | None = None, signed_kernels: bool = False,
+            as_written: bool = False) -> list[list[np.ndarray]]:
+    """ONNX Runtime's outputs at its default level; as_written: of a model it optimised before."""
+    options = session_options(signed_kernels)
+    if as_written:
+        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     session = ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
     return [session.run(names, {session.get_inputs()[0].name: x}) for x in inputs]
 

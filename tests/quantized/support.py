@@ -20,7 +20,7 @@ class Cases:
         folder.mkdir(parents=True)
         self.lines: list[str] = []
 
-    def add(self, name: str, model: Path, sets: Sets, tolerance: float = 0.0) -> None:
+    def add(self, name: str, model: Path, sets: Sets, arithmetic: str = "") -> None:
         folder = self.folder / name
         folder.mkdir()
         (folder / f"model_0{model.suffix}").symlink_to(model.resolve())
@@ -28,11 +28,11 @@ class Cases:
             arrays = {f"in_{k}": a for k, a in enumerate(inputs)} | {f"out_{k}": a for k, a in enumerate(outputs)}
             np.savez(folder / f"set_{i}.npz", **arrays)
         order = ",".join(str(k) for k in range(len(sets[0][0])))
-        self.lines.append("\t".join([name, "quantized", "0.0", repr(tolerance), str(len(sets)), f"0:{order}", ""]))
+        self.lines.append("\t".join([name, "quantized", "0.0", "0.0", str(len(sets)), f"0:{order}", "", arithmetic]))
 
-    def run(self, build: Path) -> dict[str, Outcome]:
+    def run(self, build: Path, compiled: bool = True) -> dict[str, Outcome]:
         (self.folder / "cases.tsv").write_text("\n".join(self.lines) + "\n")
-        return {o.name: o for o in run_cases(build, self.folder)}
+        return {o.name: o for o in run_cases(build, self.folder, compiled=compiled)}
 
 
 def check(outcome: Outcome) -> None:
