@@ -101,11 +101,45 @@ function(qc_kernels)
     COMMAND ${CMAKE_COMMAND} -E touch ${out}/stamp
     DEPENDS ${script} ${inputs})
   add_custom_target(qc_kernel_tables DEPENDS ${out}/stamp)
+  qc_kernel_forms(${out})
   add_library(qc_kernels STATIC ${PROJECT_SOURCE_DIR}/kernels/kernels.cpp ${tables})
   add_dependencies(qc_kernels qc_kernel_tables)
   target_link_libraries(qc_kernels PUBLIC qc_flags m)
   # -O3 clones every loop several times: three times the build time for kernels that only back tests.
   target_compile_options(qc_kernels PRIVATE $<$<CONFIG:Release>:-O2>)
+  foreach(form IN LISTS QC_KERNEL_FORMS)
+    target_sources(qc_kernels PRIVATE $<TARGET_OBJECTS:qc_kernels_${form}>)
+  endforeach()
+endfunction()
+
+# qc_kernel_forms(OUT): the families that compute most of a float network, built again for the vector
+# instructions a machine may have; kernels.cpp chooses when it runs. OUT/forms.inc lists them,
+# QC_KERNEL_FORMS names the object libraries.
+function(qc_kernel_forms out)
+  set(forms)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND CMAKE_C_COMPILER_ID MATCHES "GNU|Clang")
+    set(forms avx2 avx512)  # the later, the better
+  endif()
+  set(flags_avx2 -mavx2 -mfma)
+  set(flags_avx512 -mavx2 -mfma -mavx512f -mavx512vl)
+  set(lines "")
+  foreach(form IN LISTS forms)
+    set(sources)
+    set(names)
+    foreach(family attention conv gemm norm rnn softmax unary)
+      list(APPEND sources ${out}/${family}_table.c)
+      list(APPEND names qk_table_${family}=qk_table_${family}_${form}
+           qk_count_${family}=qk_count_${family}_${form})
+      string(APPEND lines "QK_FORM(${form}, ${family})\n")
+    endforeach()
+    add_library(qc_kernels_${form} OBJECT ${sources})
+    add_dependencies(qc_kernels_${form} qc_kernel_tables)
+    target_link_libraries(qc_kernels_${form} PUBLIC qc_flags)
+    target_compile_definitions(qc_kernels_${form} PRIVATE ${names})
+    target_compile_options(qc_kernels_${form} PRIVATE -O2 ${flags_${form}})
+  endforeach()
+  file(CONFIGURE OUTPUT ${out}/forms.inc CONTENT "${lines}")
+  set(QC_KERNEL_FORMS ${forms} PARENT_SCOPE)
 endfunction()
 
 # qc_ops(DEPENDS lib ...): the library qc_ops, one translation unit per op folder of src/ops and of

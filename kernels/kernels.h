@@ -27,6 +27,9 @@ namespace qc {
 std::span<const qk_entry> all_kernels();
 /// Null when there is no such kernel.
 const qk_entry* find_kernel(std::string_view name);
+/// The same kernel, built for the best instructions of this machine where quantc has such a form.
+/// It gives the same bits.
+const qk_entry* find_fast_kernel(std::string_view name);
 
 /// Text of a file under kernels/, e.g. "kernels/c/copy/portable.c"; empty when there is none.
 std::string_view kernel_source(std::string_view path);

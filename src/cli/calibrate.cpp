@@ -47,12 +47,11 @@ void add_calibrate(CLI::App& app, Session& session) {
                       "share of elements that method keeps (default 99.99)");
   command->add_option("--activations", c.activations, "int8, uint8 or int16 (default int8)");
   command->add_flag("--per-channel", c.per_channel, "weights with a scale for each channel");
-  command->add_flag("--reference", c.reference, "run the interpreter instead of compiled code");
+  command->add_flag("--reference", c.reference, "run the interpreter instead of compiled kernels");
   command->add_flag("--equalise", c.equalise,
                     "even out the channels of weights that follow each other");
   command->add_flag("--bias-correction", c.bias_correction,
                     "take out the mean error of rounded weights");
-  command->add_option("--cc", c.build.compiler, "C compiler (default: $CC, else cc)");
   flags->add_dims(*command);
   command->footer(
       "Examples:\n  quantc calibrate model.onnx --data samples.npz -o rules.toml --per-channel\n"

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "arrays/npz.h"
-#include "driver/build.h"
 #include "driver/compile.h"
 #include "quant/observer.h"
 
@@ -18,10 +17,9 @@ struct CalibrateOptions {
   double percentile = 99.99;         // of elements kept, for that method
   std::string activations = "int8";  // int8, uint8 or int16
   bool per_channel = false;          // weights with a scale for each channel
-  bool reference = false;            // run the interpreter instead of compiled code
+  bool reference = false;            // run the interpreter instead of the kernels
   bool equalise = false;             // even out the channels of weights that follow each other
   bool bias_correction = false;      // take out the mean error of rounded weights
-  BuildOptions build;
   std::function<void(int64_t done, int64_t total)> progress;
 };
 

@@ -5,9 +5,9 @@
 #include <mutex>
 #include <thread>
 
-#include "driver/native.h"
 #include "interp/interpreter.h"
 #include "passes/form_quantized.h"
+#include "program/run.h"
 
 namespace qc {
 
@@ -104,10 +104,8 @@ Result<Ok> Watched::run_compiled(const Graph& graph, const Options& options, con
       taps.push_back(n->output(i));
     }
   }
-  Options build = options;
-  build.weights = "incbin";
-  build.specialise = "size";  // builds faster, which a few hundred runs never earn back
-  QC_ASSIGN(const NativeModel native, NativeModel::build(*tapped, build, calibration.build));
+  QC_ASSIGN(const Program program, make_program(*tapped, options));
+  QC_ASSIGN(const ProgramRunner runner, ProgramRunner::create(program, true));
   const std::vector<Tensor> first = samples.at(0);
   for (size_t k = 0; k < first.size(); ++k) {
     const Value* v = graph.inputs()[k];
@@ -127,7 +125,7 @@ Result<Ok> Watched::run_compiled(const Graph& graph, const Options& options, con
     for (int64_t i = part; i < samples.count(); i += kParts) {
       const std::vector<Tensor> inputs = samples.at(i);
       for (size_t k = 0; k < inputs.size(); ++k) mine.see(graph.inputs()[k], inputs[k]);
-      QC_ASSIGN(const NativeResult result, native.run(inputs));
+      QC_ASSIGN(const ProgramResult result, runner.run(inputs));
       for (size_t k = 0; k < taps.size(); ++k) mine.see(taps[k], result.outputs[own + k]);
       std::lock_guard lock(mutex);
       if (calibration.progress) calibration.progress(++done, samples.count());

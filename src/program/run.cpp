@@ -45,18 +45,14 @@ class Memory {
 
 class Runner {
  public:
-  Runner(const Program& program, const ProgramOptions& options, bool planned)
-      : program_(program), options_(options), memory_(program, planned) {}
-
-  Result<Ok> load_constants() {
-    for (size_t i = 0; i < program_.buffers.size(); ++i) {
-      const Buffer& b = program_.buffers[i];
+  Runner(const Program& program, const ProgramOptions& options, bool planned, bool fast,
+         const std::vector<Tensor>& constants)
+      : options_(options), fast_(fast), memory_(program, planned) {
+    for (size_t i = 0; i < program.buffers.size(); ++i) {
+      const Buffer& b = program.buffers[i];
       if (b.kind != BufferKind::constant || b.alias_of >= 0) continue;
-      QC_ASSIGN(Tensor t, program_.pool->get(b.constant));
-      constants_.push_back(std::move(t));
-      memory_.set(static_cast<int>(i), const_cast<std::byte*>(constants_.back().bytes().data()));
+      memory_.set(static_cast<int>(i), const_cast<std::byte*>(constants[i].bytes().data()));
     }
-    return Ok{};
   }
 
   void run(const Steps& steps) {
@@ -93,7 +89,7 @@ class Runner {
     }
   }
   void call(const Step& step) {
-    const qk_entry* kernel = find_kernel(step.kernel);
+    const qk_entry* kernel = fast_ ? find_fast_kernel(step.kernel) : find_kernel(step.kernel);
     std::vector<const void*> in;
     std::vector<void*> out;
     for (View v : step.in) in.push_back(v.buffer < 0 ? nullptr : memory_.at(v));
@@ -104,16 +100,27 @@ class Runner {
     }
   }
 
-  const Program& program_;
   const ProgramOptions& options_;
+  bool fast_;
   Memory memory_;
-  std::vector<Tensor> constants_;
 };
 
 }  // namespace
 
-Result<ProgramResult> run_program(const Program& program, const std::vector<Tensor>& inputs,
-                                  const ProgramOptions& options) {
+Result<ProgramRunner> ProgramRunner::create(const Program& program, bool fast) {
+  ProgramRunner out(program, fast);
+  out.constants_.resize(program.buffers.size());
+  for (size_t i = 0; i < program.buffers.size(); ++i) {
+    const Buffer& b = program.buffers[i];
+    if (b.kind != BufferKind::constant || b.alias_of >= 0) continue;
+    QC_ASSIGN(out.constants_[i], program.pool->get(b.constant));
+  }
+  return out;
+}
+
+Result<ProgramResult> ProgramRunner::run(const std::vector<Tensor>& inputs,
+                                         const ProgramOptions& options) const {
+  const Program& program = *program_;
   if (inputs.size() != program.inputs.size()) {
     return error(Code::input, "the program takes {} inputs, got {}", program.inputs.size(),
                  inputs.size());
@@ -123,8 +130,7 @@ Result<ProgramResult> run_program(const Program& program, const std::vector<Tens
     if (b.kind == BufferKind::arena && b.alias_of < 0 && b.offset < 0 && b.bytes > 0)
       planned = false;
   }
-  Runner runner(program, options, planned);
-  QC_TRY(runner.load_constants());
+  Runner runner(program, options, planned, fast_, constants_);
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Port& port = program.inputs[i];
     if (inputs[i].dtype() != port.type.dtype || to_dims(inputs[i].shape()) != port.type.shape) {
@@ -157,6 +163,12 @@ Result<ProgramResult> run_program(const Program& program, const std::vector<Tens
   for (const Port& port : program.outputs) result.outputs.push_back(collect(port));
   for (const Port& port : program.states) result.states.push_back(collect(port));
   return result;
+}
+
+Result<ProgramResult> run_program(const Program& program, const std::vector<Tensor>& inputs,
+                                  const ProgramOptions& options) {
+  QC_ASSIGN(const ProgramRunner runner, ProgramRunner::create(program));
+  return runner.run(inputs, options);
 }
 
 }  // namespace qc

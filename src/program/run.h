@@ -1,4 +1,4 @@
-// Runs a Program in process through the portable kernels compiled into quantc.
+// Runs a Program in process through the kernels compiled into quantc.
 #pragma once
 
 #include <functional>
@@ -20,8 +20,27 @@ struct ProgramOptions {
   std::function<void(const Step&, const std::function<const std::byte*(View)>&)> observe;
 };
 
-/// Uses the arena plan where the program has one, separate buffers otherwise. Inputs must have the
-/// types and sizes of the program's inputs.
+/// A program with its constants at hand, for many runs. The program must outlive it.
+class ProgramRunner {
+ public:
+  /// `fast` takes the kernels built for this machine's instructions (find_fast_kernel) rather than
+  /// the portable ones; the bits are the same.
+  static Result<ProgramRunner> create(const Program& program, bool fast = false);
+
+  /// Uses the arena plan where the program has one, separate buffers otherwise. Inputs must have
+  /// the types and sizes of the program's inputs. Several threads may run at once.
+  Result<ProgramResult> run(const std::vector<Tensor>& inputs,
+                            const ProgramOptions& options = {}) const;
+
+ private:
+  ProgramRunner(const Program& program, bool fast) : program_(&program), fast_(fast) {}
+
+  const Program* program_;
+  bool fast_;
+  std::vector<Tensor> constants_;  // by buffer; empty where it holds none
+};
+
+/// One run through the portable kernels.
 Result<ProgramResult> run_program(const Program& program, const std::vector<Tensor>& inputs,
                                   const ProgramOptions& options = {});
 

@@ -153,10 +153,19 @@ Result<std::vector<Tensor>> interpreted(const Case& c) {
   return std::move(result.outputs);
 }
 
-Result<std::vector<Tensor>> lowered(const Case& c, bool planned) {
+/// A program as lowered, with its memory planned, or planned and with this machine's kernels.
+struct Way {
+  const char* name;
+  bool planned, fast;
+};
+constexpr Way kWays[] = {
+    {"program", false, false}, {"planned program", true, false}, {"fast kernels", true, true}};
+
+Result<std::vector<Tensor>> lowered(const Case& c, const Way& way) {
   QC_ASSIGN(Program program, lower(*c.graph));
-  if (planned) plan(program);
-  QC_ASSIGN(ProgramResult result, run_program(program, c.inputs));
+  if (way.planned) plan(program);
+  QC_ASSIGN(const ProgramRunner runner, ProgramRunner::create(program, way.fast));
+  QC_ASSIGN(ProgramResult result, runner.run(c.inputs));
   return std::move(result.outputs);
 }
 
@@ -188,16 +197,15 @@ std::string check(const Case& c) {
       return fmt::format("interpreter: output {}: {}", i, text);
     }
   }
-  for (bool planned : {false, true}) {
-    const char* way = planned ? "planned program" : "program";
-    Result<std::vector<Tensor>> result = lowered(c, planned);
-    if (!result.ok()) return fmt::format("{}: {}", way, render(result.diag()));
+  for (const Way& way : kWays) {
+    Result<std::vector<Tensor>> result = lowered(c, way);
+    if (!result.ok()) return fmt::format("{}: {}", way.name, render(result.diag()));
     for (size_t i = 0; i < reference->size(); ++i) {
       if ((*result)[i].identical((*reference)[i])) continue;
       return fmt::format(
           "{}: output {} has other bits than the interpreter's\n    program     {}\n    "
           "interpreter {}",
-          way, i, elements_text((*result)[i]), elements_text((*reference)[i]));
+          way.name, i, elements_text((*result)[i]), elements_text((*reference)[i]));
     }
   }
   return {};
