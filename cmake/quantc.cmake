@@ -7,7 +7,7 @@ target_include_directories(qc_flags INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJEC
                                               ${PROJECT_SOURCE_DIR}/include
                                               ${PROJECT_BINARY_DIR}/generated)
 # gcc 12 warns of overlaps that cannot be (-Wrestrict) in inlined std::string code.
-target_compile_options(qc_flags INTERFACE -Wall -Wextra -Wno-restrict -ffp-contract=off)
+target_compile_options(qc_flags INTERFACE -Wall -Wextra $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict> -ffp-contract=off)
 if(QUANTC_SANITIZE)
   target_compile_options(qc_flags INTERFACE -fsanitize=${QUANTC_SANITIZE} -fno-omit-frame-pointer
                                             -fno-sanitize-recover=all)

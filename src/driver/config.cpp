@@ -3,11 +3,87 @@
 #define TOML_EXCEPTIONS 0
 #include <toml++/toml.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "support/file.h"
 
 namespace qc {
+namespace {
+
+/// One key of the configuration: what it must hold, and how it is read (false: it holds something
+/// else).
+struct Key {
+  const char* name;
+  const char* expected;
+  bool (*read)(const toml::node& node, quantc::Options& out);
+};
+
+template <auto member, class T>
+bool read_scalar(const toml::node& node, quantc::Options& out) {
+  if (!node.is<T>()) return false;
+  out.*member = *node.value<T>();
+  return true;
+}
+
+bool read_level(const toml::node& node, quantc::Options& out) {
+  const auto level = node.is_integer() ? node.value<int>() : std::nullopt;
+  if (!level || *level < 0 || *level > 3) return false;
+  out.level = *level;
+  return true;
+}
+
+bool read_disabled(const toml::node& node, quantc::Options& out) {
+  const toml::array* list = node.as_array();
+  if (!list || !list->is_homogeneous(toml::node_type::string)) return false;
+  for (const toml::node& item : *list) out.disabled_passes.push_back(*item.value<std::string>());
+  return true;
+}
+
+bool read_dims(const toml::node& node, quantc::Options& out) {
+  const toml::table* table = node.as_table();
+  if (!table) return false;
+  for (const auto& [symbol, size] : *table) {
+    if (!size.is_integer()) return false;
+    out.dims[std::string(symbol.str())] = *size.value<int64_t>();
+  }
+  return true;
+}
+
+template <auto member>
+constexpr Key text(const char* name) {
+  return {name, "a string", read_scalar<member, std::string>};
+}
+template <auto member>
+constexpr Key flag(const char* name) {
+  return {name, "true or false", read_scalar<member, bool>};
+}
+
+using O = quantc::Options;
+constexpr Key kKeys[] = {
+    text<&O::name>("name"),
+    text<&O::target>("target"),
+    {"level", "an integer from 0 to 3", read_level},
+    {"dims", "a table of integers", read_dims},
+    text<&O::weights>("weights"),
+    text<&O::specialise>("specialise"),
+    {"disabled_passes", "a list of strings", read_disabled},
+    text<&O::stop_after>("stop_after"),
+    flag<&O::verify>("verify"),
+    text<&O::rules_file>("rules"),
+    text<&O::arithmetic>("arithmetic"),
+    text<&O::io_dtype>("io_dtype"),
+    flag<&O::allow_unused_rules>("allow_unused_rules"),
+    flag<&O::require_integer>("require_integer"),
+};
+
+std::string known_keys() {
+  std::string out;
+  for (const Key& key : kKeys) out += (out.empty() ? "" : ", ") + std::string(key.name);
+  return out;
+}
+
+}  // namespace
 
 Result<quantc::Options> read_config(const std::string& path) {
   QC_ASSIGN(std::string text, read_text(path));
@@ -18,70 +94,20 @@ Result<quantc::Options> read_config(const std::string& path) {
                  parsed.error().description());
   }
   quantc::Options out;
-  auto wrong = [&](const toml::key& key, const toml::node& node, const char* expected) {
-    return error(Code::usage, loc, "line {}: '{}' must be {}", node.source().begin.line, key.str(),
-                 expected);
-  };
-  for (const auto& [key, node] : static_cast<const toml::table&>(parsed.table())) {
-    auto text_option = [&](std::string& member) -> Result<Ok> {
-      auto value = node.value<std::string>();
-      if (!value || !node.is_string()) return wrong(key, node, "a string");
-      member = *value;
-      return Ok{};
-    };
-    auto flag_option = [&](bool& member) -> Result<Ok> {
-      if (!node.is_boolean()) return wrong(key, node, "true or false");
-      member = *node.value<bool>();
-      return Ok{};
-    };
-    if (key == "name")
-      QC_TRY(text_option(out.name));
-    else if (key == "target")
-      QC_TRY(text_option(out.target));
-    else if (key == "weights")
-      QC_TRY(text_option(out.weights));
-    else if (key == "specialise")
-      QC_TRY(text_option(out.specialise));
-    else if (key == "stop_after")
-      QC_TRY(text_option(out.stop_after));
-    else if (key == "rules") {
-      QC_TRY(text_option(out.rules_file));
-      out.rules_file = (std::filesystem::path(path).parent_path() / out.rules_file).string();
-    } else if (key == "arithmetic")
-      QC_TRY(text_option(out.arithmetic));
-    else if (key == "io_dtype")
-      QC_TRY(text_option(out.io_dtype));
-    else if (key == "level") {
-      if (!node.is_integer()) return wrong(key, node, "an integer from 0 to 3");
-      out.level = static_cast<int>(*node.value<int64_t>());
-    } else if (key == "verify") {
-      QC_TRY(flag_option(out.verify));
-    } else if (key == "allow_unused_rules") {
-      QC_TRY(flag_option(out.allow_unused_rules));
-    } else if (key == "require_integer") {
-      QC_TRY(flag_option(out.require_integer));
-    } else if (key == "disabled_passes") {
-      const toml::array* list = node.as_array();
-      if (!list || !list->is_homogeneous(toml::node_type::string))
-        return wrong(key, node, "a list of strings");
-      for (const toml::node& item : *list)
-        out.disabled_passes.push_back(*item.value<std::string>());
-    } else if (key == "dims") {
-      const toml::table* table = node.as_table();
-      if (!table) return wrong(key, node, "a table of sizes");
-      for (const auto& [symbol, size] : *table) {
-        if (!size.is_integer()) return wrong(symbol, size, "an integer");
-        out.dims[std::string(symbol.str())] = *size.value<int64_t>();
-      }
-    } else {
-      return error(
-          Code::usage, loc,
-          "line {}: unknown option '{}' (known: name, target, level, dims, weights, specialise, "
-          "disabled_passes, stop_after, verify, rules, arithmetic, io_dtype, allow_unused_rules, "
-          "require_integer)",
-          key.source().begin.line, key.str());
+  for (const auto& [name, node] : static_cast<const toml::table&>(parsed.table())) {
+    const std::string_view wanted = name.str();
+    const Key* key = std::ranges::find(kKeys, wanted, &Key::name);
+    if (key == std::end(kKeys)) {
+      return error(Code::usage, loc, "line {}: unknown option '{}' (known: {})",
+                   name.source().begin.line, wanted, known_keys());
+    }
+    if (!key->read(node, out)) {
+      return error(Code::usage, loc, "line {}: '{}' must be {}", node.source().begin.line, wanted,
+                   key->expected);
     }
   }
+  if (!out.rules_file.empty())
+    out.rules_file = (std::filesystem::path(path).parent_path() / out.rules_file).string();
   return out;
 }
 

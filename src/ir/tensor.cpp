@@ -1,5 +1,6 @@
 #include "ir/tensor.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "support/checked.h"
@@ -7,19 +8,36 @@
 namespace qc {
 
 Result<int64_t> checked_bytes(DType dtype, std::span<const int64_t> shape) {
-  auto elements = checked_product(shape);
-  auto total = elements ? checked_mul(*elements, static_cast<int64_t>(bytes(dtype))) : std::nullopt;
-  if (!total || *total > kMaxTensorBytes) {
-    return error(Code::limit, "a tensor of this shape is larger than 2^40 bytes");
+  // A size of 0 does not hide huge sizes beside it: products of some of them must fit too.
+  int64_t total = static_cast<int64_t>(bytes(dtype));
+  bool empty = false;
+  for (int64_t d : shape) {
+    empty |= d == 0;
+    auto product = d < 0 ? std::nullopt : checked_mul(total, std::max<int64_t>(d, 1));
+    if (!product || *product > kMaxTensorBytes) {
+      return error(Code::limit, "a tensor of this shape is larger than 2^40 bytes");
+    }
+    total = *product;
   }
-  return *total;
+  return empty ? 0 : total;
 }
+
+namespace {
+constexpr std::byte kNothing{};
+
+/// Storage of `bytes`, with an address even for none of them: C's copy functions refuse null.
+std::shared_ptr<std::vector<std::byte>> storage(size_t bytes) {
+  auto out = std::make_shared<std::vector<std::byte>>(bytes);
+  out->reserve(1);
+  return out;
+}
+}  // namespace
 
 Tensor::Tensor(DType dtype, std::vector<int64_t> shape) : dtype_(dtype), shape_(std::move(shape)) {
   auto total = checked_bytes(dtype_, shape_);
   QC_CHECK(total.ok(), "tensor size was not checked");
   size_ = *total / static_cast<int64_t>(qc::bytes(dtype_));
-  owned_ = std::make_shared<std::vector<std::byte>>(static_cast<size_t>(*total));
+  owned_ = storage(static_cast<size_t>(*total));
   bytes_ = *owned_;
 }
 
@@ -29,14 +47,16 @@ Tensor Tensor::borrow(DType dtype, std::vector<int64_t> shape, std::span<const s
   t.dtype_ = dtype;
   t.shape_ = std::move(shape);
   t.size_ = static_cast<int64_t>(bytes.size() / qc::bytes(dtype));
-  t.bytes_ = bytes;
+  t.bytes_ = bytes.empty() ? std::span(&kNothing, 0) : bytes;
   t.owner_ = std::move(owner);
   return t;
 }
 
 std::span<std::byte> Tensor::mutable_bytes() {
   if (!owned_ || owned_.use_count() > 1) {
-    owned_ = std::make_shared<std::vector<std::byte>>(bytes_.begin(), bytes_.end());
+    auto copy = storage(bytes_.size());
+    std::copy(bytes_.begin(), bytes_.end(), copy->begin());
+    owned_ = std::move(copy);
     owner_.reset();
     bytes_ = *owned_;
   }

@@ -99,7 +99,7 @@ View Lowering::derived(ConstId source, std::string_view purpose, DType dtype, In
   std::string name = program_.pool->name(source);
   if (make) {
     name += (name.empty() ? "" : ".") + std::string(purpose);
-    auto pool = program_.pool;
+    ConstantPool* pool = program_.pool.get();  // owns the entry: sharing it would be a cycle
     id = pool->add_lazy(dtype, std::move(shape), name, [pool, source, make]() -> Result<Tensor> {
       QC_ASSIGN(Tensor t, pool->get(source));
       return make(t);

@@ -28,6 +28,8 @@ Ints strides_of(const Type& type) {
 }
 
 int64_t count(const Ints& dims) {
+  // A walk may have its zero last: what stands before it is then bound by no tensor's size.
+  if (std::find(dims.begin(), dims.end(), 0) != dims.end()) return 0;
   return std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>());
 }
 

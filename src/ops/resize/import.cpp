@@ -15,9 +15,13 @@ Result<Values> single(Result<Value*> value) {
 
 /// An axis of `extent` elements after scaling, rounded down.
 Result<Dim> scaled(const Import& m, const Dim& extent, double scale) {
-  if (!(scale > 0) || scale > 1e6) return m.fail(Code::attribute, "a scale of {}", scale);
+  if (!(scale >= 1e-6) || scale > 1e6)
+    return m.fail(Code::attribute, "a scale of {} (allowed: 1e-6 to 1e6)", scale);
   if (extent.is_static()) {
-    return Dim(static_cast<int64_t>(std::floor(static_cast<double>(extent.value()) * scale)));
+    const double size = std::floor(static_cast<double>(extent.value()) * scale);
+    if (size > static_cast<double>(kMaxTensorBytes))
+      return m.fail(Code::limit, "an axis of {} scaled by {} is too long", extent.str(), scale);
+    return Dim(static_cast<int64_t>(size));
   }
   if (scale == std::floor(scale)) return extent * Dim(static_cast<int64_t>(scale));
   if (1 / scale == std::floor(1 / scale))
