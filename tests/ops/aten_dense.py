@@ -70,6 +70,7 @@ GROUPS = {
         lambda q, k, v, m, f: F.scaled_dot_product_attention(q, k, v), lambda q, k, v, m, f: F.scaled_dot_product_attention(q, k, v, m),
         lambda q, k, v, m, f: F.scaled_dot_product_attention(q, k, v, f), lambda q, k, v, m, f: F.scaled_dot_product_attention(q, k, v, is_causal=True),
         lambda q, k, v, m, f: F.scaled_dot_product_attention(q, k, v, scale=0.3),
+        lambda q, k, v, m, f: F.scaled_dot_product_attention(q, k, v, m & (torch.arange(5) < 2).unsqueeze(-1)),
         lambda q, k, v, m, f: F.scaled_dot_product_attention(q, k, v, m, scale=1.0),
         lambda q, k, v, m, f: F.scaled_dot_product_attention(q[:, :, :3], k, v, m[:, :, :3]),
         lambda q, k, v, m, f: F.scaled_dot_product_attention(q, k[:, :2], v[:, :2], enable_gqa=True),
@@ -81,7 +82,7 @@ GROUPS = {
 
 LAYERS = {
     "lstm": (torch.nn.LSTM(6, 5), BATCH), "lstm_batch_first": (torch.nn.LSTM(6, 5, 2, batch_first=True, bidirectional=True), BATCH),
-    "lstm_no_bias": (torch.nn.LSTM(6, 5, bias=False), BATCH),
+    "lstm_no_bias": (torch.nn.LSTM(6, 5, bias=False), BATCH), "lstm_projected": (torch.nn.LSTM(6, 5, 2, proj_size=3, bidirectional=True), BATCH),
     "gru": (torch.nn.GRU(6, 5, 2, bidirectional=True), BATCH), "rnn_tanh": (torch.nn.RNN(6, 5), BATCH),
     "rnn_relu": (torch.nn.RNN(6, 5, nonlinearity="relu", batch_first=True), BATCH), "unbatched": (torch.nn.GRU(6, 5), ROWS),
     "lstm_cell": (torch.nn.LSTMCell(6, 5), ROWS), "gru_cell": (torch.nn.GRUCell(6, 5), ROWS), "rnn_cell": (torch.nn.RNNCell(6, 5), ROWS),

@@ -15,31 +15,41 @@ INTS, MORE = torch.randint(-9, 9, (3, 4, 5), generator=torch.manual_seed(0)), to
 MASK = floats(3, 4, 5, seed=4) > 0
 SPECIAL = torch.tensor([float("nan"), float("inf"), -float("inf"), -0.0, 0.0, 1.5, -2.5, 3.5])
 
+FUNCTIONS = [
+    torch.abs, torch.neg, torch.sign, torch.square, torch.exp, torch.exp2, torch.expm1, torch.sin, torch.cos, torch.tan,
+    torch.atan, torch.sinh, torch.cosh, torch.asinh, torch.tanh, torch.sigmoid, torch.erf, torch.erfc, torch.floor,
+    torch.ceil, torch.round, torch.trunc, torch.frac, torch.reciprocal, torch.sgn, torch.positive, torch.deg2rad,
+    torch.rad2deg, torch.sinc, torch.digamma, torch.lgamma, lambda x: torch.round(x, decimals=2),
+    lambda x: torch.round(x * 100, decimals=-1), torch.isnan, torch.signbit]
+# Without gelu: PyTorch's own is NaN at inf in vectors of 8, but not in shorter ones.
+ACTIVATIONS = [
+    F.relu, F.relu6, lambda x: F.gelu(x, approximate="tanh"), F.silu, F.mish, F.elu, lambda x: F.elu(x, alpha=0.5),
+    F.selu, F.celu, lambda x: F.celu(x, alpha=2.0), F.leaky_relu, lambda x: F.leaky_relu(x, 0.2), F.hardswish, F.hardsigmoid,
+    F.hardtanh, lambda x: F.hardtanh(x, -0.5, 0.25), F.logsigmoid, F.softplus, lambda x: F.softplus(x, 2.0, 1.0), F.softsign,
+    F.softshrink, lambda x: F.softshrink(x, 0.1), F.hardshrink, F.tanhshrink, lambda x: F.threshold(x, 0.1, 20.0),
+    lambda x: F.prelu(x, torch.tensor([0.25])), lambda x: x.clamp(-0.5), lambda x: x.clamp(max=0.5),
+    lambda x: x.clamp(min=torch.tensor(0.1)), lambda x: torch.clip(x, -0.1, 0.1)]
+
 GROUPS = {
-    "functions": ((X,), [
-        torch.abs, torch.neg, torch.sign, torch.square, torch.exp, torch.exp2, torch.expm1, torch.sin, torch.cos, torch.tan,
-        torch.atan, torch.sinh, torch.cosh, torch.asinh, torch.tanh, torch.sigmoid, torch.erf, torch.erfc, torch.floor,
-        torch.ceil, torch.round, torch.trunc, torch.frac, torch.reciprocal, torch.sgn, torch.positive, torch.deg2rad,
-        torch.rad2deg, torch.sinc, torch.digamma, torch.lgamma, lambda x: torch.round(x, decimals=2),
-        lambda x: torch.round(x * 100, decimals=-1), torch.isnan, torch.signbit]),
+    "functions": ((X,), FUNCTIONS),
     "positive": ((UNIT,), [
         torch.log, torch.log2, torch.log10, torch.log1p, torch.sqrt, torch.rsqrt, torch.asin, torch.acos, torch.atanh,
         torch.erfinv, torch.logit, lambda x: torch.logit(x, eps=0.3), lambda x: torch.acosh(x + 1)]),
     "special": ((SPECIAL,), [
-        torch.isnan, torch.isinf, torch.isfinite, torch.nan_to_num, lambda x: torch.nan_to_num(x, 1.0, 2.0, -3.0), torch.relu,
-        torch.exp, torch.tanh, torch.sigmoid, torch.floor, torch.signbit, F.silu, F.elu,
+        *FUNCTIONS, *ACTIVATIONS, lambda x: tuple(F.gelu(x[i:i + 1]) for i in range(8)), torch.log, torch.sqrt, torch.rsqrt, torch.log1p,
+        torch.asin, torch.acosh, torch.isinf, torch.isfinite, torch.nan_to_num, lambda x: torch.nan_to_num(x, 1.0, 2.0, -3.0),
         lambda x: torch.maximum(x, torch.zeros(1)), lambda x: torch.fmax(x, torch.zeros(1)),
         lambda x: torch.fmin(x, torch.zeros(1)), lambda x: x == x, lambda x: x < 1, lambda x: x != 0, torch.argmax, torch.argmin,
         lambda x: torch.sort(x), lambda x: torch.sort(x, descending=True), lambda x: x.max(dim=0), lambda x: x.amin(),
-        lambda x: torch.cummax(x, 0), lambda x: torch.cummin(x, 0), lambda x: x.nansum()]),
-    "activations": ((X,), [
-        F.relu, F.relu6, F.gelu, lambda x: F.gelu(x, approximate="tanh"), F.silu, F.mish, F.elu, lambda x: F.elu(x, alpha=0.5),
-        F.selu, F.celu, lambda x: F.celu(x, alpha=2.0), F.leaky_relu, lambda x: F.leaky_relu(x, 0.2), F.hardswish, F.hardsigmoid,
-        F.hardtanh, lambda x: F.hardtanh(x, -0.5, 0.25), F.logsigmoid, F.softplus, lambda x: F.softplus(x, 2.0, 1.0), F.softsign,
-        F.softshrink, lambda x: F.softshrink(x, 0.1), F.hardshrink, F.tanhshrink, lambda x: F.threshold(x, 0.1, 20.0),
-        lambda x: F.glu(x, dim=1), lambda x: F.prelu(x, torch.tensor([0.25])),
-        lambda x: F.prelu(x, torch.tensor([0.25, 0.5, 0.1, -1.0])), lambda x: x.clamp(-0.5), lambda x: x.clamp(max=0.5),
-        lambda x: x.clamp(min=torch.tensor(0.1)), lambda x: torch.clip(x, -0.1, 0.1)]),
+        lambda x: torch.cummax(x, 0), lambda x: torch.cummin(x, 0), lambda x: x.nansum(), torch.median, lambda x: x.median(dim=0),
+        lambda x: x[2:].median(dim=0, keepdim=True), lambda x: x.kthvalue(7), lambda x: x.topk(3), torch.sum, torch.var,
+        lambda x: torch.bucketize(x, torch.tensor([-1.0, 0.0, 0.5])), lambda x: torch.bucketize(x, torch.tensor([-1.0, 0.0]), right=True),
+        lambda x: torch.heaviside(x, torch.tensor([0.5])), lambda x: x ** x.flip(0), lambda x: torch.hypot(x, x.flip(0)),
+        lambda x: torch.atan2(x, x.flip(0)), lambda x: torch.copysign(x, x.flip(0)), lambda x: torch.logaddexp(x, x.flip(0)),
+        lambda x: torch.xlogy(x, x.flip(0)), lambda x: torch.div(x, x.flip(0), rounding_mode="floor"), lambda x: x.softmax(0),
+        lambda x: x[2:].softmax(0), lambda x: x[2:3].expand(4).softmax(0), lambda x: x[1:].logsumexp(0), lambda x: x[2:3].expand(3).logsumexp(0),
+        lambda x: x[2:].log_softmax(0), lambda x: F.max_pool1d(x[None], 3, 2), lambda x: x.bool(), lambda x: x.clamp(-1, 1)]),
+    "activations": ((X,), [*ACTIVATIONS, F.gelu, lambda x: F.glu(x, dim=1), lambda x: F.prelu(x, torch.tensor([0.25, 0.5, 0.1, -1.0]))]),
     "arithmetic": ((X, Y, ROW), [
         lambda a, b, r: a + b, lambda a, b, r: torch.add(a, b, alpha=2), lambda a, b, r: torch.sub(a, r, alpha=0.5),
         lambda a, b, r: a * r, lambda a, b, r: a / r, lambda a, b, r: 1 - a, lambda a, b, r: 2.5 - a, lambda a, b, r: a - 1,
@@ -56,13 +66,15 @@ GROUPS = {
         lambda a, b, r: torch.addcmul(a, b, r, value=0.5), lambda a, b, r: torch.addcdiv(a, b, r, value=-2),
         lambda a, b, r: torch.ldexp(a, torch.tensor([1, 2, 3, -1, 0])), lambda a, b, r: torch.heaviside(a, r),
         lambda a, b, r: a[:1] + b[:, :1], lambda a, b, r: a.mT + b.mT,
-        lambda a, b, r: F.mse_loss(a, b), lambda a, b, r: F.mse_loss(a, b, reduction="sum"), lambda a, b, r: F.l1_loss(a, b)]),
+        lambda a, b, r: F.mse_loss(a, b), lambda a, b, r: F.mse_loss(a, b, reduction="sum"), lambda a, b, r: F.l1_loss(a, b),
+        lambda a, b, r: F.cosine_similarity(a, b), lambda a, b, r: F.cosine_similarity(a, r, dim=-1),
+        lambda a, b, r: F.cosine_similarity(a, torch.zeros(5), dim=2, eps=1e-6), lambda a, b, r: F.pairwise_distance(a, b)]),
     "integers": ((INTS, MORE), [
         lambda a, b: a + b, lambda a, b: a - 1, lambda a, b: a * b, lambda a, b: a / b, lambda a, b: a // b, lambda a, b: a % b,
         lambda a, b: a // 2, lambda a, b: a % 4, lambda a, b: torch.fmod(a, b), lambda a, b: torch.div(a, b, rounding_mode="trunc"),
         lambda a, b: torch.div(a, b, rounding_mode="floor"), lambda a, b: a ** 2, lambda a, b: a ** 3, lambda a, b: -a,
         lambda a, b: a.abs(), lambda a, b: a.sign(), lambda a, b: a & b, lambda a, b: a | 3, lambda a, b: a ^ b, lambda a, b: ~a,
-        lambda a, b: a << 2, lambda a, b: a >> 1, lambda a, b: a * 0.5, lambda a, b: a + True, lambda a, b: a.sqrt().nan_to_num(),
+        lambda a, b: a << 2, lambda a, b: a >> 1, lambda a, b: a * 0.5, lambda a, b: a + True, lambda a, b: a.sqrt(),
         lambda a, b: a.float().exp(), lambda a, b: a.to(torch.uint8), lambda a, b: a.to(torch.int8) * 2, lambda a, b: a.bool(),
         lambda a, b: a.clamp(-2, 3), lambda a, b: a.clamp(min=0.5), lambda a, b: a.floor(), lambda a, b: a.to(torch.int32) + b,
         lambda a, b: torch.maximum(a, b), lambda a, b: a.sum(), lambda a, b: a.prod(2), lambda a, b: a.to(torch.int32).sum(1),
@@ -99,7 +111,7 @@ GROUPS = {
         lambda x: torch.bucketize(x, torch.tensor([-1.0, 0.0, 0.5])), lambda x: torch.searchsorted(torch.tensor([-1.0, 0.5]), x)]),
     "softmax": ((X, MASK), [
         lambda x, m: x.softmax(-1), lambda x, m: x.softmax(0), lambda x, m: x.softmax(1, dtype=torch.float64),
-        lambda x, m: x.log_softmax(-1), lambda x, m: F.softmin(x, 1), lambda x, m: x.masked_fill(m, float("-inf")).softmax(-1).nan_to_num(),
+        lambda x, m: x.log_softmax(-1), lambda x, m: F.softmin(x, 1), lambda x, m: x.masked_fill(m | (x > 0), float("-inf")).softmax(-1),
         lambda x, m: torch.special.softmax(x, 2), lambda x, m: x.logsumexp(-1)]),
     "casts": ((X * 3, INTS, MASK), [
         lambda x, i, m: x.to(torch.float64), lambda x, i, m: x.double() * 0.1, lambda x, i, m: x.to(torch.float16).float(),

@@ -1,5 +1,7 @@
 """PyTorch's operations against PyTorch, each as exported and decomposed. The cases are in the tables aten_*.py, each a module
-with many results."""
+with many results; aten_census.txt lists the operations and uses of arguments that real exports consist of, which the cases
+must contain."""
+import re
 import sys
 from pathlib import Path
 
@@ -9,12 +11,19 @@ torch = pytest.importorskip("torch")
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 import aten_dense  # noqa: E402
 import aten_elementwise  # noqa: E402
+import aten_exports  # noqa: E402
 import aten_movement  # noqa: E402
 
 from tests.support.aten import DIALECTS, Group, compare, operations, program_of  # noqa: E402
 
-TABLES = {"dense": aten_dense, "elementwise": aten_elementwise, "movement": aten_movement}
+TABLES = {"dense": aten_dense, "elementwise": aten_elementwise, "movement": aten_movement, "exports": aten_exports}
 GROUPS = {f"{table}-{group}": case for table, module in TABLES.items() for group, case in module.GROUPS.items()}
+CASES = [*GROUPS, *aten_dense.LAYERS]
+CENSUS = Path(__file__).with_name("aten_census.txt")
+# Read for its values by one architecture alone: nothing to compare, so it is refused (test_random_numbers_are_refused).
+REFUSED = {("decomposed", "rand.default")}
+# Checks, numbers and scopes: the front end's own matter, no row makes nodes of them.
+WITHOUT_ROW = r"_assert_tensor_metadata\.|_assert_scalar\.|item\.|hop:|_operator\.|torch\.|rand\."
 
 
 def module_and_args(case):
@@ -29,8 +38,72 @@ def module_and_args(case):
     return module.eval(), (x,)
 
 
+@pytest.fixture(scope="session")
+def compared(quantc, tmp_path_factory):
+    """compared(case, dialect): compares a case with PyTorch, once, and gives the operations it consists of."""
+    known = {}
+
+    def run(case, dialect):
+        if (case, dialect) not in known:
+            module, args = module_and_args(case)
+            program = program_of(module, args, dialect)
+            compare(module, args, program, quantc, tmp_path_factory.mktemp("aten"))
+            known[case, dialect] = list(operations(program))
+        return known[case, dialect]
+    return run
+
+
 @pytest.mark.parametrize("dialect", DIALECTS)
-@pytest.mark.parametrize("case", [*GROUPS, *aten_dense.LAYERS])
-def test_case(case, dialect, quantc, tmp_path):
-    module, args = module_and_args(case)
-    compare(module, args, program_of(module, args, dialect), quantc, tmp_path)
+@pytest.mark.parametrize("case", CASES)
+def test_case(case, dialect, compared):
+    compared(case, dialect)
+
+
+def census(dialect):
+    """{operation: patterns} of a dialect; a pattern is a list of (argument, word)."""
+    rows = [line.split() for line in CENSUS.read_text().splitlines() if not line.startswith("#")]
+    return {name: [re.findall(r"(\w+)=(.*?)(?=,\w+=|$)", pattern) for pattern in patterns]
+            for own, name, *patterns in rows if own == dialect}
+
+
+@pytest.mark.parametrize("dialect, count", [("exported", 197), ("decomposed", 113)])
+def test_census(dialect, count, compared):
+    """Every operation of the census is compared with PyTorch, in every pattern."""
+    listed = census(dialect)
+    assert len(listed) == count
+    found = {}
+    for case in CASES:
+        for name, words in compared(case, dialect):
+            found.setdefault(name, []).append(words)
+    missing = [name for name in listed if name not in found and (dialect, name) not in REFUSED]
+    missing += [f"{name} with {pattern}" for name, patterns in listed.items() if name in found for pattern in patterns
+                if not any(all(word in words[argument] for argument, word in pattern) for words in found[name])]
+    assert not missing
+
+
+def rows(quantc):
+    """Names of the import rows: aten's as they are, those of other namespaces with it."""
+    sections = re.findall(r"^## Names read from models: (\w+) .*\n\n((?:- .*\n)+)", quantc("ops").stdout, re.M)
+    return {("" if domain == "aten" else f"{domain}:") + name for domain, text in sections for name in re.findall(r"`([^`]+)`", text)}
+
+
+def test_census_has_rows(quantc):
+    have = rows(quantc)
+    names = {name for dialect in DIALECTS for name in census(dialect) if not re.match(WITHOUT_ROW, name)}
+    assert not {name for name in names if name not in have and re.sub(r"_\.", ".", name) not in have}
+
+
+def test_rows_name_operations(quantc):
+    """Every row is a name PyTorch has, its in-place form counted."""
+    def exists(row):
+        name, overload = row.rsplit(".", 1)
+        return any(overload in getattr(torch.ops.aten, form).overloads() for form in (name, f"{name}_") if hasattr(torch.ops.aten, form))
+    assert not [row for row in sorted(rows(quantc)) if ":" not in row and not exists(row)]
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_random_numbers_are_refused(dialect, quantc, tmp_path):
+    program = program_of(Group([lambda x: x * torch.rand(3)]), (torch.ones(3),), dialect)
+    torch.export.save(program, tmp_path / "m.pt2")
+    done = quantc("inspect", tmp_path / "m.pt2", status=2)
+    assert "aten.rand.default: 1 node" in done.stderr

@@ -1,6 +1,5 @@
 #include "kernels/c/inline.h"
 #include "kernels/c/pool/pool.h"
-#include "kernels/c/pool/unpool.h"
 #include "kernels/c/pool/walk.h"
 #include "kernels/c/vec16.h"
 #include "kernels/numerics/half.h"
@@ -97,19 +96,3 @@ QK_DEFINE_MEAN_POOLS(bf16, uint16_t, float, f32, qn_fmaf, qn_bf16_to_f32, qn_bf1
 QK_DEFINE_POOL_LAST(max, -QN_INF_F32, !some ? e :, QK_POOL_MAX, (void)0)
 QK_DEFINE_POOL_LAST(average, 0.0f, , qk_v16_add,
                     acc = qk_v16_div(acc, (float)qk_pool_count(p, wd, wh, ww)))
-
-/* ---- unpool ---- */
-
-QK_INLINE void qk_max_unpool(const qk_unpool_params* p, const void* x, const int64_t* places,
-                             void* y) {
-  const size_t width = (size_t)p->width;
-  memset(y, 0, (size_t)p->planes * (size_t)p->to * width);
-  for (int32_t i = 0; i < p->planes; ++i) {
-    for (int32_t j = 0; j < p->from; ++j) {
-      const size_t at = (size_t)i * (size_t)p->from + (size_t)j;
-      if (places[at] < 0 || places[at] >= p->to) continue;
-      memcpy((unsigned char*)y + ((size_t)i * (size_t)p->to + (size_t)places[at]) * width,
-             (const unsigned char*)x + at * width, width);
-    }
-  }
-}

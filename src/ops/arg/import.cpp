@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "ops/arg/arg.h"
 #include "ops/common/importing.h"
 
@@ -107,6 +109,21 @@ Result<Values> aten_kthvalue(Import& m) {
   return of_rank(m, x, axis, k - Dim(1), keepdims);
 }
 
+/// `out` as PyTorch has it for rows with a NaN: the first of these and its position.
+Result<Ok> let_nan_win(const Import& m, Value* x, int64_t axis, bool keepdims, Values& out) {
+  if (!is_float(x->dtype())) return Ok{};
+  QC_ASSIGN(Value * bad, m.emit("isnan", {x}));
+  QC_ASSIGN(Value * any,
+            m.emit("reduce_any", {bad}, {{"axes", Ints{axis}}, {"keepdims", keepdims}}));
+  QC_ASSIGN(bad, m.cast(bad, DType::i32));
+  QC_ASSIGN(Value * place, m.emit("argmax", {bad}, {{"axis", axis}, {"keepdims", keepdims}}));
+  QC_ASSIGN(out[0],
+            m.emit("where",
+                   {any, m.scalar(std::numeric_limits<double>::quiet_NaN(), x->dtype()), out[0]}));
+  QC_ASSIGN(out[1], m.emit("where", {any, place, out[1]}));
+  return Ok{};
+}
+
 /// The lower median; of all elements without `dim`.
 Result<Values> aten_median(Import& m) {
   QC_ASSIGN(Value * x, m.tensor("self"));
@@ -118,6 +135,7 @@ Result<Values> aten_median(Import& m) {
   QC_ASSIGN(axis, resolve_axis(axis, x->rank(), m.loc()));
   const Dim n = x->shape()[static_cast<size_t>(axis)];
   QC_ASSIGN(Values out, of_rank(m, x, axis, floordiv(n - Dim(1), Dim(2)), keepdims));
+  QC_TRY(let_nan_win(m, x, axis, keepdims, out));
   return m.given("dim") ? out : Values{out[0]};
 }
 
@@ -129,7 +147,7 @@ Result<Values> aten_histc(Import& m) {
   return one(m.emit("histogram", {x}, {{"bins", bins}, {"low", low}, {"high", high}}));
 }
 
-/// How many boundaries lie below each value (at or below it with `right`).
+/// How many boundaries lie below each value (at or below it with `right`); all below NaN.
 Result<Values> count_below(const Import& m, Value* x, Value* boundaries) {
   if (boundaries->rank() != 1)
     return m.fail(Code::unsupported, "boundaries of rank {}", boundaries->rank());
@@ -141,7 +159,8 @@ Result<Values> count_below(const Import& m, Value* x, Value* boundaries) {
   Dims shape = x->shape();
   shape.push_back(Dim(1));
   QC_ASSIGN(x, m.emit("reshape", {x}, {{"shape", shape}}));
-  QC_ASSIGN(Value * below, m.emit(right ? "le" : "lt", {boundaries, x}));
+  QC_ASSIGN(Value * below, m.emit(right ? "gt" : "ge", {boundaries, x}));
+  QC_ASSIGN(below, m.emit("logical_not", {below}));
   QC_ASSIGN(below, m.cast(below, narrow ? DType::i32 : DType::i64));
   return one(m.emit("reduce_sum", {below}, {{"axes", Ints{-1}}, {"keepdims", false}}));
 }

@@ -168,11 +168,12 @@ Result<Values> aten_ignoring_nan(Import& m) {
   return one(emit_pair(m, is_float(ab.first->dtype()) ? kName.text : kName.text + 1, ab));
 }
 
-/// 0 below zero, 1 above, `values` at zero.
+/// 0 below zero and for NaN, 1 above, `values` at zero.
 Result<Values> aten_heaviside(Import& m) {
   QC_ASSIGN(Pair ab, m.promoted("self", "values"));
   const DType type = ab.first->dtype();
   QC_ASSIGN(ab, floats(m, ab));
+  QC_ASSIGN(ab.first, m.emit("fmax", {ab.first, m.scalar(-1, ab.first->dtype())}));
   QC_ASSIGN(Value * y, m.emit("heaviside", {ab.first, ab.second}));
   return one(m.cast(y, type));
 }
@@ -210,7 +211,7 @@ constexpr ImportRow kAtenRows[] = {
     {"aten", "arctan2.default", aten_float_binary<"atan2">},
     {"aten", "hypot.default", aten_binary<"hypot">},
     QC_BOTH("copysign", aten_float_binary<"copysign">),
-    QC_BOTH("xlogy", aten_float_binary<"xlogy">),
+    {"aten", "xlogy.Tensor", aten_float_binary<"xlogy">},
     {"aten", "xlogy.Scalar_Self", aten_float_binary<"xlogy">},
     {"aten", "xlogy.Scalar_Other", aten_float_binary<"xlogy">},
     {"aten", "ldexp.Tensor", aten_ldexp},

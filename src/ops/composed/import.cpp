@@ -75,7 +75,10 @@ Result<Values> aten_cosine_similarity(Import& m) {
   auto [a, b] = c.take(m.promoted("x1", "x2"));
   const Ints axes{c.take(m.i("dim", 1))};
   const double eps = c.take(m.f("eps", 1e-8));
+  if (!c.ok()) return c.done({});
+  QC_ASSIGN(const Dims common, broadcast(a->shape(), b->shape(), m.loc()));
   auto direction = [&](Value* x) {
+    if (!(x->shape() == common)) x = c.emit("expand", {x}, {{"shape", common}});
     Value* length = c.emit("reduce_l2", {x}, {{"axes", axes}, {"keepdims", true}});
     return c.emit("div", {x, c.emit("clamp", {length}, {{"lo", eps}})});
   };

@@ -48,4 +48,6 @@ class GatherNd final : public OpNode<GatherNd> {
   Result<Ok> lower(Lowering&) const override;
 };
 
+std::span<const ImportRow> embedding_bag_rows();
+
 }  // namespace qc

@@ -1,5 +1,6 @@
 #include <numeric>
 
+#include "ops/common/compose.h"
 #include "ops/common/indexing.h"
 #include "ops/common/range.h"
 #include "ops/common/registration.h"
@@ -177,6 +178,23 @@ Result<Values> aten_index(Import& m) {
   return single(transposed(m, y, perm));
 }
 
+/// The elements where a constant mask holds, one after the other.
+Result<Values> aten_masked_select(Import& m) {
+  Compose c(m);
+  Value* x = c.take(m.tensor("self"));
+  Value* mask = c.take(m.tensor("mask"));
+  if (!c.ok()) return c.done({});
+  QC_ASSIGN(const Dims common, broadcast(x->shape(), mask->shape(), m.loc()));
+  if (!(mask->shape() == common) && all_static(common))
+    mask = c("Expand", {mask, c.ints(static_dims(common))});
+  if (!(x->shape() == common)) x = c.emit("expand", {x}, {{"shape", common}});
+  mask = c("Reshape", {mask, c.ints({-1})});
+  if (!c.ok()) return c.done({});
+  QC_ASSIGN(const Values places, as_indices(m, mask));
+  return c.done(
+      {c.emit("gather", {c.reshape(x, {product(common)}), places[0]}, {{"axis", int64_t{0}}})});
+}
+
 constexpr ImportRow kRows[] = {
     {"", "Gather", onnx_gather},
     {"", "GatherElements", onnx_gather_elements},
@@ -188,6 +206,7 @@ constexpr ImportRow kRows[] = {
     {"aten", "take.default", aten_take},
     {"aten", "gather.default", aten_gather},
     {"aten", "take_along_dim.default", aten_take_along_dim},
+    {"aten", "masked_select.default", aten_masked_select},
     {"aten", "index.Tensor", aten_index},
     {"aten", "_unsafe_index.Tensor", aten_index},
 };
@@ -199,6 +218,7 @@ void register_gather(Registration& r) {
   r.op<GatherElements>();
   r.op<GatherNd>();
   r.imports(kRows);
+  r.imports(embedding_bag_rows());
 }
 
 }  // namespace qc

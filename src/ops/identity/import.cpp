@@ -30,13 +30,16 @@ Result<Values> onnx_dropout(Import& m) {
   return out;
 }
 
+/// The one operand: `input`, or `self` as the in-place forms call it.
+Result<Value*> the_operand(const Import& m) { return m.tensor(m.given("self") ? "self" : "input"); }
+
 Result<Values> aten_identity(Import& m) {
-  QC_ASSIGN(Value * x, m.tensor(m.given("self") ? "self" : "input"));
+  QC_ASSIGN(Value * x, the_operand(m));
   return Values{x};
 }
 
 Result<Values> aten_dropout(Import& m) {
-  QC_ASSIGN(Value * x, m.tensor("input"));
+  QC_ASSIGN(Value * x, the_operand(m));
   QC_ASSIGN(bool train, m.b("train", false));
   QC_ASSIGN(double p, m.f("p", 0.5));
   if (train && p != 0) {
@@ -92,7 +95,6 @@ constexpr ImportRow kRows[] = {
     {"aten", "lift_fresh.default", aten_identity, 1, Alias::view},
     {"aten", "lift_fresh_copy.default", aten_identity},
     {"aten", "lift.default", aten_identity},
-    {"aten", "positive.default", aten_identity, 1, Alias::view},
     {"aten", "resolve_conj.default", aten_identity, 1, Alias::view},
     {"aten", "resolve_neg.default", aten_identity, 1, Alias::view},
     {"aten", "conj.default", aten_identity, 1, Alias::view},

@@ -312,7 +312,6 @@ constexpr ImportRow kRows[] = {
     {"com.microsoft", "FusedGemm", fused_gemm},
     {"aten", "linear.default", aten_linear},
     {"aten", "matmul.default", aten_product<kSelf, kOther>},
-    {"aten", "__matmul__.default", aten_product<kSelf, kOther>},
     {"aten", "linalg_matmul.default", aten_product<kSelf, kOther>},
     {"aten", "mm.default", aten_product<kSelf, kMat2>},
     {"aten", "bmm.default", aten_product<kSelf, kMat2>},

@@ -95,44 +95,6 @@ Result<Values> onnx_global_lp(Import& m) {
   return global_pool(m, "lp_pool", {{"power", power}});
 }
 
-/// MaxUnpool's indices count through the whole input of the pool; the node's within a plane.
-Result<Values> onnx_max_unpool(Import& m) {
-  Value *x = m.in(0), *places = m.in(1);
-  QC_ASSIGN(Ints kernel, m.ints("kernel_shape", {}));
-  const size_t axes = kernel.size();
-  if (!x || !places || static_cast<int64_t>(axes) + 2 != x->rank()) {
-    return m.fail(Code::shape,
-                  "MaxUnpool needs an input, indices and a kernel_shape of the same rank");
-  }
-  QC_ASSIGN(Ints strides, per_axis(m, "strides", 1, axes));
-  QC_ASSIGN(Ints pads, m.ints("pads", Ints(2 * axes, 0)));
-  if (pads.size() != 2 * axes)
-    return m.fail(Code::attribute, "{} pads for {} axes", pads.size(), axes);
-  Dims inner, size;
-  Dim plane(1);
-  for (size_t i = 0; i < axes; ++i) {
-    inner.push_back((x->shape()[2 + i] - Dim(1)) * Dim(strides[i]) +
-                    Dim(kernel[i] - pads[i] - pads[axes + i]));
-    plane = plane * inner.back();
-  }
-  size = inner;
-  if (m.has(2)) {
-    QC_ASSIGN(Dims shape, m.known(m.in(2), "output_shape"));
-    if (shape.size() != axes + 2)
-      return m.fail(Code::attribute, "output_shape has {} entries", shape.size());
-    size.assign(shape.begin() + 2, shape.end());
-    plane = product(inner);
-  }
-  if (!plane.is_static()) return m.fail(Code::dim, "MaxUnpool needs known sizes");
-  // Indices name places of the unpadded result of the given strides; a larger result keeps the same
-  // count through the whole tensor, as the operator's definition has it.
-  const Dim whole = product(size);
-  QC_ASSIGN(places,
-            m.emit("mod", {places, m.scalar_int(whole.is_static() ? whole.value() : plane.value(),
-                                                DType::i64)}));
-  return m.emit_all("max_unpool", {x, places}, {{"size", size}});
-}
-
 /// The operand with a batch axis; `single` says that one was added.
 Result<Value*> with_batch(const Import& m, Value* x, size_t axes, bool& single) {
   single = x->rank() == static_cast<int64_t>(axes) + 1;
@@ -204,17 +166,6 @@ Result<Values> aten_adaptive(Import& m) {
   return without_batch(m, std::move(y), single);
 }
 
-Result<Values> aten_max_unpool(Import& m) {
-  QC_ASSIGN(Value * x, m.tensor("self"));
-  QC_ASSIGN(Value * places, m.tensor("indices"));
-  QC_ASSIGN(Dims size, m.dims("output_size"));
-  bool single;
-  QC_ASSIGN(x, with_batch(m, x, size.size(), single));
-  QC_ASSIGN(places, with_batch(m, places, size.size(), single));
-  QC_ASSIGN(Values y, m.emit_all("max_unpool", {x, places}, {{"size", size}}));
-  return without_batch(m, std::move(y), single);
-}
-
 constexpr ImportRow kRows[] = {
     {"", "MaxPool", onnx_max_pool},
     {"", "AveragePool", onnx_average_pool},
@@ -222,7 +173,6 @@ constexpr ImportRow kRows[] = {
     {"", "GlobalAveragePool", onnx_global_average},
     {"", "GlobalMaxPool", onnx_global_max},
     {"", "GlobalLpPool", onnx_global_lp},
-    {"", "MaxUnpool", onnx_max_unpool},
     {"aten", "max_pool1d.default", aten_max_pool<1, false>},
     {"aten", "max_pool2d.default", aten_max_pool<2, false>},
     {"aten", "max_pool3d.default", aten_max_pool<3, false>},
@@ -240,8 +190,6 @@ constexpr ImportRow kRows[] = {
     {"aten", "adaptive_max_pool1d.default", aten_adaptive<1, true>},
     {"aten", "adaptive_max_pool2d.default", aten_adaptive<2, true>},
     {"aten", "adaptive_max_pool3d.default", aten_adaptive<3, true>},
-    {"aten", "max_unpool2d.default", aten_max_unpool},
-    {"aten", "max_unpool3d.default", aten_max_unpool},
 };
 
 }  // namespace
@@ -250,7 +198,6 @@ void register_pool(Registration& r) {
   r.op(&Pool::kMax, [] { return std::make_unique<Pool>(PoolKind::max); });
   r.op(&Pool::kAverage, [] { return std::make_unique<Pool>(PoolKind::average); });
   r.op(&Pool::kLp, [] { return std::make_unique<Pool>(PoolKind::lp); });
-  r.op<MaxUnpool>();
   r.op<QAveragePool>();
   r.imports(kRows);
 }

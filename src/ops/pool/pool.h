@@ -68,18 +68,4 @@ class QAveragePool final : public UnaryQuantNode<QAveragePool>, public PoolWindo
   Form form() const;
 };
 
-/// Elements of x put at the places `indices` names (within each channel's plane) of zeros of the
-/// given spatial size.
-class MaxUnpool final : public OpNode<MaxUnpool> {
- public:
-  static const OpInfo kInfo;
-  Dims size;
-
-  const OpInfo& info() const override { return kInfo; }
-  void attrs(AttrVisitor& v) override { v("size", size); }
-  Result<std::vector<Type>> infer() const override;
-  Result<Ok> eval(EvalContext&) const override;
-  Result<Ok> lower(Lowering&) const override;
-};
-
 }  // namespace qc

@@ -50,14 +50,6 @@ void sample_pool(Samplers& r) {
     Value* x = s.floats(3, 4);
     s.emit("lp_pool", {x}, window(s, *x));
   });
-  r.add("max_unpool", [](Sampling& s) {
-    Value* x = s.floats(3, 4);
-    Ints size = static_dims(x->shape());
-    size.erase(size.begin(), size.begin() + 2);
-    for (int64_t& d : size) d += s.between(0, 2);
-    s.emit("max_unpool", {x, s.constant(DType::i64, static_dims(x->shape()), 0, 0)},
-           {{"size", size}});
-  });
 }
 
 }  // namespace qc

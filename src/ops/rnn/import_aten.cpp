@@ -41,9 +41,10 @@ Result<Value*> reordered(const Import& m, const TorchCell& cell, Value* w) {
   return concatenated(m, parts, 0);
 }
 
-/// Weights of one layer and direction: w_ih, w_hh and, unless null, both biases.
+/// Weights of one layer and direction: w_ih, w_hh and, unless null, both biases and the projection
+/// of the hidden state.
 struct TorchWeights {
-  Value *w, *r, *b_ih = nullptr, *b_hh = nullptr;
+  Value *w, *r, *b_ih = nullptr, *b_hh = nullptr, *projection = nullptr;
 };
 
 /// The operands w, r, b of our op for one layer; the directions one after the other.
@@ -77,6 +78,54 @@ Result<Values> layer_weights(const Import& m, const TorchCell& cell,
   return Values{w_all, r_all, b_all};
 }
 
+/// The input and the weights of a layer whose hidden state h is a projection P m of what its cell
+/// gives, as a layer over m: R P takes the place of R, m starts at zero, and the first h comes with
+/// the input of the first step, as further features with R as their weights.
+Result<Value*> without_projection(const Import& m, Value* x, Value*& first,
+                                  std::vector<TorchWeights>& sides) {
+  const Dim steps = x->shape()[0], batch = x->shape()[1];
+  const Dim cells = sides[0].projection->rank() == 2 ? sides[0].projection->shape()[1] : Dim(0);
+  Values inputs{x};
+  std::vector<Values> columns;
+  for (size_t i = 0; i < sides.size(); ++i) {
+    QC_ASSIGN(Value * h, take(m, first, 0, {Dim(static_cast<int64_t>(i)), Dim(1), Dim(1)}));
+    Dims before(3), after(3);
+    (i == 0 ? after : before)[0] = steps - Dim(1);
+    QC_ASSIGN(h, m.emit("pad", {h}, {{"before", before}, {"after", after}}));
+    inputs.push_back(h);
+    Values blocks{sides[i].w};
+    for (size_t k = 0; k < sides.size(); ++k) {
+      Value* block = sides[i].r;
+      if (k != i) {
+        QC_ASSIGN(block, m.emit("expand", {m.scalar(0, x->dtype())}, {{"shape", block->shape()}}));
+      }
+      blocks.push_back(block);
+    }
+    columns.push_back(std::move(blocks));
+  }
+  for (size_t i = 0; i < sides.size(); ++i) {
+    QC_ASSIGN(sides[i].w, concatenated(m, columns[i], 1));
+    QC_ASSIGN(sides[i].r, m.emit("matmul", {sides[i].r, sides[i].projection}));
+  }
+  QC_ASSIGN(first,
+            m.emit("expand", {m.scalar(0, x->dtype())},
+                   {{"shape", Dims{Dim(static_cast<int64_t>(sides.size())), batch, cells}}}));
+  return concatenated(m, inputs, 2);
+}
+
+/// The values of each direction, which is axis `axis` of v, times that direction's projection.
+Result<Value*> projected(const Import& m, Value* v, int64_t axis,
+                         const std::vector<TorchWeights>& sides) {
+  Values parts;
+  for (size_t i = 0; i < sides.size(); ++i) {
+    QC_ASSIGN(Value * part, take(m, v, axis, {Dim(static_cast<int64_t>(i)), Dim(1), Dim(1)}));
+    QC_ASSIGN(Value * matrix, transposed(m, sides[i].projection, {1, 0}));
+    QC_ASSIGN(part, m.emit("matmul", {part, matrix}));
+    parts.push_back(part);
+  }
+  return concatenated(m, parts, axis);
+}
+
 /// lstm.input, gru.input, rnn_tanh.input, rnn_relu.input.
 template <OpName name>
 Result<Values> aten_layers(Import& m) {
@@ -96,16 +145,17 @@ Result<Values> aten_layers(Import& m) {
     QC_ASSIGN(Value * h, m.tensor("hx"));
     first.push_back(h);
   }
-  const size_t states = cell.op == "lstm" ? 2 : 1, sides = both ? 2 : 1, each = has_biases ? 4 : 2;
+  const size_t states = cell.op == "lstm" ? 2 : 1, sides = both ? 2 : 1;
+  size_t each = has_biases ? 4 : 2;
   if (train && dropout != 0)
     return m.fail(Code::unsupported, "dropout of {} in training mode", dropout);
   if (x->rank() != 3 || first.size() != states) {
     return m.fail(Code::shape, "an input of shape {} with {} states", str(x->shape()),
                   first.size());
   }
-  const bool projected =
-      layers > 0 && params.size() == static_cast<size_t>(layers) * sides * (each + 1);
-  if (projected) return m.fail(Code::unsupported, "a projection of the hidden state (proj_size)");
+  const bool projects = cell.op == "lstm" && layers > 0 &&
+                        params.size() == static_cast<size_t>(layers) * sides * (each + 1);
+  if (projects) ++each;
   if (layers < 1 || params.size() / (sides * each) != static_cast<size_t>(layers) ||
       params.size() % (sides * each) != 0) {
     return m.fail(Code::graph, "{} weights for {} layers of {} directions", params.size(), layers,
@@ -130,15 +180,25 @@ Result<Values> aten_layers(Import& m) {
       Value* const* p = params.data() + (static_cast<size_t>(layer) * sides + side) * each;
       weights.push_back(has_biases ? TorchWeights{p[0], p[1], p[2], p[3]}
                                    : TorchWeights{p[0], p[1]});
+      if (projects) weights.back().projection = p[each - 1];
     }
-    QC_ASSIGN(Values w, layer_weights(m, cell, weights));
-    Values inputs{x, w[0], w[1], w[2], nullptr};
+    Values start;
     for (Value* state : first) {
       const Dim at(layer * static_cast<int64_t>(sides)), size(static_cast<int64_t>(sides));
       QC_ASSIGN(Value * part, take(m, state, 0, {at, size, Dim(1)}));
-      inputs.push_back(part);
+      start.push_back(part);
     }
+    if (projects) {
+      QC_ASSIGN(x, without_projection(m, x, start[0], weights));
+    }
+    QC_ASSIGN(Values w, layer_weights(m, cell, weights));
+    Values inputs{x, w[0], w[1], w[2], nullptr};
+    inputs.insert(inputs.end(), start.begin(), start.end());
     QC_ASSIGN(Values out, m.emit_all(cell.op, std::move(inputs), attrs));
+    if (projects) {
+      QC_ASSIGN(out[0], projected(m, out[0], 1, weights));
+      QC_ASSIGN(out[1], projected(m, out[1], 0, weights));
+    }
     const Dims y = out[0]->shape();
     if (both) {
       QC_ASSIGN(out[0], transposed(m, out[0], {0, 2, 1, 3}));

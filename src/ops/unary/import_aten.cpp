@@ -193,13 +193,23 @@ Result<Values> aten_nan_to_num(Import& m) {
   return one(replaced(is_low, low, x));
 }
 
+/// PyTorch's sign of NaN is 0, ours NaN.
+Result<Values> aten_sign(Import& m) {
+  QC_ASSIGN(Value * x, m.tensor("self"));
+  if (is_float(x->dtype())) {
+    QC_ASSIGN(Value * bad, m.emit("isnan", {x}));
+    QC_ASSIGN(x, m.emit("where", {bad, m.scalar(0, x->dtype()), x}));
+  }
+  return one(m.emit("sign", {x}));
+}
+
 constexpr ImportRow kAtenRows[] = {
     {"aten", "abs.default", aten_any<"abs">},
     {"aten", "absolute.default", aten_any<"abs">},
     {"aten", "neg.default", aten_any<"neg">},
     {"aten", "negative.default", aten_any<"neg">},
-    {"aten", "sign.default", aten_any<"sign">},
-    {"aten", "sgn.default", aten_any<"sign">},
+    {"aten", "sign.default", aten_sign},
+    {"aten", "sgn.default", aten_sign},
     {"aten", "square.default", aten_any<"square">},
     {"aten", "positive.default", aten_identity, 1, Alias::view},
     {"aten", "floor.default", aten_rounding<"floor">},
