@@ -18,7 +18,6 @@ static_assert(std::endian::native == std::endian::little);
 
 constexpr std::string_view kMagic("\x93NUMPY", 6);
 constexpr size_t kAlign = 64;
-constexpr size_t kMaxHeader = 1 << 16;
 constexpr size_t kMaxRank = 64;
 
 struct Descr {
@@ -33,19 +32,12 @@ constexpr Descr kDescrs[] = {
     {"?", DType::boolean}, {"V1", DType::u8},  {"V2", DType::u16},
 };
 
-struct Header {
-  DType dtype = DType::f32;
-  bool swapped = false;
-  bool fortran = false;
-  std::vector<int64_t> shape;
-};
-
 /// Reads the header: a Python dict literal with the keys descr, fortran_order and shape.
 class HeaderParser {
  public:
   HeaderParser(std::string_view text, const std::string& file) : text_(text), loc_{file, {}, {}} {}
 
-  Result<Header> parse() {
+  Result<NpyHeader> parse() {
     bool descr = false, order = false, shape = false;
     if (!eat('{')) return broken("it is not a dict");
     while (!eat('}')) {
@@ -150,7 +142,7 @@ class HeaderParser {
   std::string_view text_;
   Loc loc_;
   size_t pos_ = 0;
-  Header header_;
+  NpyHeader header_;
 };
 
 void swap_bytes(std::span<std::byte> data, size_t width) {
@@ -221,9 +213,10 @@ std::string_view descr(DType dtype) {
 
 }  // namespace
 
-Result<Tensor> parse_npy(std::span<const std::byte> bytes, const std::string& file) {
+Result<NpyHeader> parse_npy_header(std::span<const std::byte> front, uint64_t file_size,
+                                   const std::string& file) {
   Loc loc{file, {}, {}};
-  std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  std::string_view text(reinterpret_cast<const char*>(front.data()), front.size());
   if (!text.starts_with(kMagic) || text.size() < 10) {
     return error(Code::format, loc, "not an npy file: the magic bytes are missing");
   }
@@ -236,22 +229,31 @@ Result<Tensor> parse_npy(std::span<const std::byte> bytes, const std::string& fi
   size_t start = version == 1 ? 10 : 12;
   size_t length = byte_at(8) | byte_at(9) << 8;
   if (version > 1 && text.size() >= start) length |= byte_at(10) << 16 | byte_at(11) << 24;
-  if (text.size() < start || length > text.size() - start || length > kMaxHeader) {
+  if (text.size() < start || length > text.size() - start) {
     return error(Code::format, loc, "npy header of {} bytes does not fit the file", length);
   }
-  QC_ASSIGN(Header header, HeaderParser(text.substr(start, length), file).parse());
+  QC_ASSIGN(NpyHeader header, HeaderParser(text.substr(start, length), file).parse());
+  header.size = start + length;
+  header.fortran = header.fortran && header.shape.size() > 1;
   auto total = checked_bytes(header.dtype, header.shape);
   if (!total.ok()) return error(Code::limit, loc, "{}", total.diag().text);
-  std::span<const std::byte> data = bytes.subspan(start + length);
-  if (static_cast<uint64_t>(*total) != data.size()) {
+  if (static_cast<uint64_t>(*total) != file_size - header.size) {
     return error(Code::format, loc, "npy file holds {} bytes of elements, its shape needs {}",
-                 data.size(), *total);
+                 file_size - header.size, *total);
   }
+  return header;
+}
+
+Result<Tensor> parse_npy(std::span<const std::byte> bytes, const std::string& file) {
+  QC_ASSIGN(
+      const NpyHeader header,
+      parse_npy_header(bytes.first(std::min(bytes.size(), kNpyHeaderLimit)), bytes.size(), file));
+  std::span<const std::byte> data = bytes.subspan(header.size);
 
   Tensor tensor(header.dtype, header.shape);
   std::span<std::byte> out = tensor.mutable_bytes();
   size_t width = qc::bytes(header.dtype);
-  if (header.fortran && header.shape.size() > 1) {
+  if (header.fortran) {
     from_fortran(data.data(), out.data(), header.shape, tensor.size(), width);
   } else {
     std::copy(data.begin(), data.end(), out.begin());

@@ -4,11 +4,26 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "ir/tensor.h"
 #include "support/result.h"
 
 namespace qc {
+
+/// What the header of an .npy file says.
+struct NpyHeader {
+  DType dtype = DType::f32;
+  bool swapped = false;  // elements of more than one byte, in foreign order
+  bool fortran = false;  // elements of more than one axis, the first fastest
+  std::vector<int64_t> shape;
+  size_t size = 0;  // bytes before the elements
+};
+constexpr size_t kNpyHeaderLimit = 1 << 16;
+/// Reads the header from the first bytes of a file, all or at least `kNpyHeaderLimit` of its
+/// `file_size`, which must be what the shape needs.
+Result<NpyHeader> parse_npy_header(std::span<const std::byte> front, uint64_t file_size,
+                                   const std::string& file);
 
 /// Decodes the bytes of an .npy file into a row-major tensor; Fortran order and foreign byte order
 /// are converted. `file` is the name shown in messages.

@@ -6,39 +6,21 @@
 #include <string_view>
 #include <utility>
 
+#include "arrays/inflate.h"
 #include "arrays/npy.h"
 #include "support/file.h"
-#include "support/zip.h"
 
 namespace qc {
 namespace {
 
-/// Deflate cannot pack tighter than about 1032:1, so a larger claim is a lie.
-constexpr uint64_t kMaxRatio = 1040;
-
 Result<std::vector<std::byte>> inflate_entry(const ZipEntry& entry, const Loc& loc) {
-  if (entry.plain_size > kMaxRatio * (entry.data.size() + 16) || entry.plain_size > 0x7fffffff ||
-      entry.data.size() > 0x7fffffff) {
+  QC_ASSIGN(auto inflater, Inflater::open(entry, loc));
+  if (entry.plain_size > 0x7fffffff) {
     return error(Code::limit, loc, "deflated array '{}' claims {} bytes", entry.name,
                  entry.plain_size);
   }
-  std::vector<std::byte> plain(entry.plain_size +
-                               1);  // one more, to notice a stream that is longer
-  z_stream stream{};
-  if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) {
-    return error(Code::bug, loc, "zlib cannot be initialised");
-  }
-  stream.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(entry.data.data()));
-  stream.avail_in = static_cast<uInt>(entry.data.size());
-  stream.next_out = reinterpret_cast<Bytef*>(plain.data());
-  stream.avail_out = static_cast<uInt>(plain.size());
-  int status = inflate(&stream, Z_FINISH);
-  uint64_t size = stream.total_out;
-  inflateEnd(&stream);
-  if (status != Z_STREAM_END || size != entry.plain_size) {
-    return error(Code::format, loc, "deflated array '{}' is damaged", entry.name);
-  }
-  plain.resize(size);
+  std::vector<std::byte> plain(entry.plain_size);
+  QC_TRY(inflater->read(plain));
   return plain;
 }
 
@@ -92,14 +74,19 @@ std::string header_fields(const Member& m, bool central) {
 
 }  // namespace
 
+std::string_view npz_name(const ZipEntry& entry) {
+  std::string_view name = entry.name;
+  if (name.ends_with(".npy")) name.remove_suffix(4);
+  return name;
+}
+
 Result<std::vector<NamedArray>> parse_npz(std::span<const std::byte> bytes,
                                           const std::string& file) {
   Loc loc{file, {}, {}};
   QC_ASSIGN(ZipArchive zip, ZipArchive::read(bytes, file, ZipEntries::stored_or_deflated));
   std::vector<NamedArray> arrays;
   for (const ZipEntry& entry : zip.entries()) {
-    std::string_view name = entry.name;
-    if (name.ends_with(".npy")) name.remove_suffix(4);
+    const std::string_view name = npz_name(entry);
     std::vector<std::byte> plain;
     std::span<const std::byte> data = entry.data;
     if (entry.deflated) {

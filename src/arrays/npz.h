@@ -8,6 +8,7 @@
 
 #include "ir/tensor.h"
 #include "support/result.h"
+#include "support/zip.h"
 
 namespace qc {
 
@@ -15,6 +16,9 @@ struct NamedArray {
   std::string name;
   Tensor tensor;
 };
+
+/// The name of an array in an archive: without its ".npy".
+std::string_view npz_name(const ZipEntry& entry);
 
 /// The arrays in the order of the archive, named without their ".npy".
 Result<std::vector<NamedArray>> parse_npz(std::span<const std::byte> bytes,

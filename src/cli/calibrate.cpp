@@ -76,10 +76,12 @@ void add_calibrate(CLI::App& app, Session& session) {
       calibration.progress = draw_bar;
       QC_ASSIGN(Options options, flags->resolve());
       QC_ASSIGN(auto graph, load(flags->model, options));
-      QC_ASSIGN(auto data, read_arrays(flags->data));
+      QC_ASSIGN(auto data, open_arrays(flags->data));
+      QC_ASSIGN(Samples samples, Samples::open(*graph, std::move(data)));
       const std::filesystem::path rules = flags->out;
       const std::string archive = rules.stem().string() + ".npz";
-      QC_ASSIGN(const Calibration result, calibrate(*graph, options, data, calibration, archive));
+      QC_ASSIGN(const Calibration result,
+                calibrate(*graph, options, std::move(samples), calibration, archive));
       const std::string head = fmt::format("# Written by quantc calibrate: {}, {} runs, {}.\n\n",
                                            std::filesystem::path(flags->model).filename().string(),
                                            result.runs, flags->method);

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "arrays/npy.h"
 #include "frontends/onnx/tensor.h"
@@ -15,28 +17,34 @@ bool ends_with(const std::string& s, std::string_view tail) {
   return s.size() >= tail.size() && s.compare(s.size() - tail.size(), tail.size(), tail) == 0;
 }
 
-const Tensor* find(const std::vector<NamedArray>& arrays, const std::string& name) {
-  for (const NamedArray& a : arrays) {
-    if (a.name == name) return &a.tensor;
-  }
-  return nullptr;
+std::vector<std::string> names_of(const std::vector<NamedArray>& arrays) {
+  std::vector<std::string> out;
+  for (const NamedArray& a : arrays) out.push_back(a.name);
+  return out;
 }
 
-/// The array under the value's type where only numpy's lack of that type stands between.
+/// The place of the value's own name among `names`, or of the general one.
+std::optional<size_t> find(const std::vector<std::string>& names, const std::string& own,
+                           const std::string& general) {
+  for (const std::string& name : {own, general}) {
+    const auto it = std::find(names.begin(), names.end(), name);
+    if (it != names.end()) return static_cast<size_t>(it - names.begin());
+  }
+  return std::nullopt;
+}
+
+std::string list(const std::vector<std::string>& names) {
+  return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
+}
+
+}  // namespace
+
 Tensor adapted(const Tensor& t, DType dtype) {
   if (t.dtype() == dtype || bytes(t.dtype()) != bytes(dtype)) return t;
   const bool raw = dtype == DType::bf16 || bytes(dtype) == 1;
   if (!raw || is_float(t.dtype()) || (is_integer(dtype) && bits(dtype) == 8)) return t;
   return Tensor::borrow(dtype, t.shape(), t.bytes(), std::make_shared<Tensor>(t));
 }
-
-std::string known_names(const std::vector<NamedArray>& arrays) {
-  std::string out;
-  for (const NamedArray& a : arrays) out += (out.empty() ? "" : ", ") + a.name;
-  return out.empty() ? "none" : out;
-}
-
-}  // namespace
 
 Result<std::vector<NamedArray>> read_arrays(const std::string& path) {
   if (ends_with(path, ".npz")) return read_npz(path);
@@ -62,36 +70,65 @@ Result<std::vector<NamedArray>> read_arrays(const std::vector<std::string>& path
   return out;
 }
 
+Result<std::vector<ArrayStream>> open_arrays(const std::vector<std::string>& paths) {
+  std::vector<ArrayStream> out;
+  size_t single = 0;
+  for (const std::string& path : paths) {
+    std::vector<ArrayStream> streams;
+    if (ends_with(path, ".npz")) {
+      QC_ASSIGN(streams, ArrayStream::open_npz(path));
+    } else if (ends_with(path, ".npy")) {
+      QC_ASSIGN(ArrayStream stream, ArrayStream::open_npy(path));
+      streams.push_back(std::move(stream));
+    } else {
+      QC_ASSIGN(auto arrays, read_arrays(path));
+      streams.emplace_back(std::move(arrays[0]));
+    }
+    if (!ends_with(path, ".npz")) streams[0].rename(fmt::format("in_{}", single++));
+    for (ArrayStream& s : streams) out.push_back(std::move(s));
+  }
+  return out;
+}
+
+Result<std::vector<size_t>> match_inputs(const Graph& graph,
+                                         const std::vector<std::string>& names) {
+  std::vector<size_t> out;
+  for (size_t i = 0; i < graph.inputs().size(); ++i) {
+    const std::string& own = graph.inputs()[i]->name();
+    const auto at = find(names, own, fmt::format("in_{}", i));
+    if (!at) {
+      return error(Code::input, Loc{graph.file, {}, {}},
+                   "no array for input '{}': name it so, or in_{} (given: {})", own, i,
+                   list(names));
+    }
+    out.push_back(*at);
+  }
+  return out;
+}
+
 Result<std::vector<Tensor>> match_inputs(const Graph& graph,
                                          const std::vector<NamedArray>& arrays) {
+  QC_ASSIGN(const std::vector<size_t> at, match_inputs(graph, names_of(arrays)));
   std::vector<Tensor> out;
-  for (size_t i = 0; i < graph.inputs().size(); ++i) {
-    const Value* v = graph.inputs()[i];
-    const Tensor* t = find(arrays, v->name());
-    if (!t) t = find(arrays, fmt::format("in_{}", i));
-    if (!t) {
-      return error(Code::input, Loc{graph.file, {}, {}},
-                   "no array for input '{}': name it so, or in_{} (given: {})", v->name(), i,
-                   known_names(arrays));
-    }
-    out.push_back(adapted(*t, v->dtype()));
+  for (size_t i = 0; i < at.size(); ++i) {
+    out.push_back(adapted(arrays[at[i]].tensor, graph.inputs()[i]->dtype()));
   }
   return out;
 }
 
 Result<std::vector<Tensor>> match_outputs(const Graph& graph,
                                           const std::vector<NamedArray>& arrays) {
+  const std::vector<std::string> names = names_of(arrays);
   std::vector<Tensor> out;
   for (size_t i = 0; i < graph.outputs().size(); ++i) {
     const Output& o = graph.outputs()[i];
-    const Tensor* t = find(arrays, o.name);
-    if (!t) t = find(arrays, fmt::format("out_{}", i));
-    if (!t) {
+    const auto at = find(names, o.name, fmt::format("out_{}", i));
+    if (!at) {
       return error(Code::input, Loc{graph.file, {}, {}},
                    "no expected array for output '{}': name it so, or out_{} (given: {})", o.name,
-                   i, known_names(arrays));
+                   i, list(names));
     }
-    out.push_back(adapted(*t, o.value->dtype()));
+    out.push_back(adapted(arrays[*at].tensor, o.value->dtype()));
   }
   return out;
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "arrays/npz.h"
+#include "arrays/stream.h"
 #include "ir/graph.h"
 
 namespace qc {
@@ -13,6 +14,15 @@ namespace qc {
 Result<std::vector<NamedArray>> read_arrays(const std::string& path);
 /// Several files together: arrays of single-array files are named in_0, in_1, ... in order.
 Result<std::vector<NamedArray>> read_arrays(const std::vector<std::string>& paths);
+
+/// The same files as streams; an ONNX TensorProto is held whole.
+Result<std::vector<ArrayStream>> open_arrays(const std::vector<std::string>& paths);
+
+/// Which of the named arrays belongs to each input of the graph: by the input's name or as in_0,
+/// in_1, ....
+Result<std::vector<size_t>> match_inputs(const Graph& graph, const std::vector<std::string>& names);
+/// The array under the value's type where only numpy's lack of that type stands between.
+Tensor adapted(const Tensor& tensor, DType dtype);
 
 /// One array per input of the graph, by the input's name or as in_0, in_1, ...; bits of types that
 /// numpy lacks may come as unsigned integers. Arrays named out_<i> are ignored.

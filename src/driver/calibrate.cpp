@@ -228,11 +228,9 @@ class RuleWriter {
 
 }  // namespace
 
-Result<Calibration> calibrate(const Graph& model, const Options& options,
-                              const std::vector<NamedArray>& data,
+Result<Calibration> calibrate(const Graph& model, const Options& options, Samples samples,
                               const CalibrateOptions& calibration, const std::string& archive) {
-  QC_ASSIGN(const Samples samples, Samples::split(model, data));
-  QC_ASSIGN(const Bindings bindings, bindings_for(model, samples.at(0)));
+  QC_ASSIGN(const Bindings bindings, bindings_for(model, samples.first()));
   Options one = options;
   one.rules_file.clear();
   one.dims.insert(bindings.begin(), bindings.end());

@@ -8,6 +8,7 @@
 
 #include "arrays/npz.h"
 #include "driver/compile.h"
+#include "driver/samples.h"
 #include "quant/observer.h"
 
 namespace qc {
@@ -29,10 +30,9 @@ struct Calibration {
   int64_t runs = 0;
 };
 
-/// Calibrates a loaded model on samples split along axis 0. `archive` is the name of the file that
+/// Calibrates a loaded model on samples of its inputs. `archive` is the name of the file that
 /// will hold the arrays, beside the rules.
-Result<Calibration> calibrate(const Graph& model, const Options& options,
-                              const std::vector<NamedArray>& data,
+Result<Calibration> calibrate(const Graph& model, const Options& options, Samples samples,
                               const CalibrateOptions& calibration, const std::string& archive);
 
 }  // namespace qc

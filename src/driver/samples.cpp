@@ -1,29 +1,38 @@
 #include "driver/samples.h"
 
+#include <algorithm>
+
 #include "driver/arrays.h"
 
 namespace qc {
 
-Result<Samples> Samples::split(const Graph& graph, const std::vector<NamedArray>& arrays) {
+Result<Samples> Samples::open(const Graph& graph, std::vector<ArrayStream> arrays) {
   Samples out;
-  QC_ASSIGN(const std::vector<Tensor> tensors, match_inputs(graph, arrays));
-  if (tensors.empty()) {
+  std::vector<std::string> names;
+  for (const ArrayStream& a : arrays) names.push_back(a.name());
+  QC_ASSIGN(const std::vector<size_t> at, match_inputs(graph, names));
+  if (at.empty()) {
     return error(Code::input, Loc{graph.file, {}, {}}, "a model without inputs has no samples");
   }
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    const Tensor& t = tensors[i];
+  for (size_t i = 0; i < at.size(); ++i) {
+    if (std::count(at.begin(), at.end(), at[i]) > 1) {
+      return error(Code::input, Loc{graph.file, {}, {}}, "array '{}' would serve two inputs",
+                   names[at[i]]);
+    }
+    ArrayStream& t = arrays[at[i]];
+    const int64_t rank = static_cast<int64_t>(t.shape().size());
     const Value* input = graph.inputs()[i];
     const Loc loc{graph.file, {input->name()}, "input"};
-    if (t.dtype() != input->dtype()) {
+    if (adapted(Tensor(t.dtype(), {0}), input->dtype()).dtype() != input->dtype()) {
       return error(Code::input, loc, "samples are {}, the input is {}", name(t.dtype()),
                    name(input->dtype()));
     }
-    if (t.rank() == 0 || (t.rank() != input->rank() && t.rank() != input->rank() + 1)) {
-      return error(Code::input, loc, "samples of rank {} for {}", t.rank(), str(input->type()));
+    if (rank == 0 || (rank != input->rank() && rank != input->rank() + 1)) {
+      return error(Code::input, loc, "samples of rank {} for {}", rank, str(input->type()));
     }
     std::vector<int64_t> shape = t.shape();
     int64_t batch = 1;
-    if (t.rank() > input->rank()) {
+    if (rank > input->rank()) {
       shape.erase(shape.begin());
     } else {
       const Dim& size = input->shape()[0];
@@ -40,20 +49,25 @@ Result<Samples> Samples::split(const Graph& graph, const std::vector<NamedArray>
                    graph.inputs()[0]->name(), out.count_);
     }
     out.count_ = count;
-    out.sources_.push_back({t, std::move(shape)});
+    out.sources_.push_back({std::move(t), input->dtype(), std::move(shape)});
+  }
+  QC_ASSIGN(out.first_, out.read());
+  return out;
+}
+
+Result<std::vector<Tensor>> Samples::read() {
+  std::vector<Tensor> out;
+  for (Source& s : sources_) {
+    QC_ASSIGN(const Tensor piece, s.all.next(s.shape));
+    out.push_back(adapted(piece, s.dtype));
   }
   return out;
 }
 
-std::vector<Tensor> Samples::at(int64_t i) const {
-  std::vector<Tensor> out;
-  for (const Source& s : sources_) {
-    const size_t bytes = s.all.bytes().size() / static_cast<size_t>(count_);
-    out.push_back(Tensor::borrow(s.all.dtype(), s.shape,
-                                 s.all.bytes().subspan(bytes * static_cast<size_t>(i), bytes),
-                                 std::make_shared<Tensor>(s.all)));
-  }
-  return out;
+Result<std::vector<Tensor>> Samples::next() {
+  QC_CHECK(taken_ < count_, "no samples are left");
+  if (taken_++ == 0) return first_;
+  return read();
 }
 
 }  // namespace qc

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "arrays/npz.h"
+#include "arrays/stream.h"
 #include "ir/graph.h"
 
 namespace qc {
@@ -13,19 +13,25 @@ class Samples {
   /// Matches the arrays with the graph's inputs (by name or as in_0, in_1, ...) and splits them
   /// along axis 0: into runs of the model's own batch size, or of one where the model leaves it
   /// open. Arrays with one axis more than the input hold one run per index.
-  static Result<Samples> split(const Graph& graph, const std::vector<NamedArray>& arrays);
+  static Result<Samples> open(const Graph& graph, std::vector<ArrayStream> arrays);
 
   int64_t count() const { return count_; }
-  /// The inputs of run i; they borrow from the arrays.
-  std::vector<Tensor> at(int64_t i) const;
+  /// The inputs of the first run.
+  const std::vector<Tensor>& first() const { return first_; }
+  /// The inputs of the next run, from the first to the last.
+  Result<std::vector<Tensor>> next();
 
  private:
   struct Source {
-    Tensor all;
+    ArrayStream all;
+    DType dtype;                 // of the input
     std::vector<int64_t> shape;  // of one run
   };
+  Result<std::vector<Tensor>> read();
+
   std::vector<Source> sources_;
-  int64_t count_ = 0;
+  std::vector<Tensor> first_;
+  int64_t count_ = 0, taken_ = 0;
 };
 
 }  // namespace qc

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <condition_variable>
 #include <mutex>
+#include <numeric>
 #include <thread>
 
 #include "interp/interpreter.h"
@@ -77,13 +80,13 @@ void Watched::merge(const Watched& other) {
   for (auto& [value, means] : means_) means.merge(other.means_.at(value));
 }
 
-Result<Ok> Watched::run(const Graph& graph, const Options& options, const Samples& samples,
+Result<Ok> Watched::run(const Graph& graph, const Options& options, Samples& samples,
                         const CalibrateOptions& calibration) {
   if (!calibration.reference) return run_compiled(graph, options, samples, calibration);
   RunOptions run;
   run.observe = [this](const Value& v, const Tensor& t) { see(&v, t); };
   for (int64_t i = 0; i < samples.count(); ++i) {
-    const std::vector<Tensor> inputs = samples.at(i);
+    QC_ASSIGN(const std::vector<Tensor> inputs, samples.next());
     for (size_t k = 0; k < inputs.size(); ++k) see(graph.inputs()[k], inputs[k]);
     QC_TRY(interpret(graph, inputs, run));
     if (calibration.progress) calibration.progress(i + 1, samples.count());
@@ -91,7 +94,7 @@ Result<Ok> Watched::run(const Graph& graph, const Options& options, const Sample
   return Ok{};
 }
 
-Result<Ok> Watched::run_compiled(const Graph& graph, const Options& options, const Samples& samples,
+Result<Ok> Watched::run_compiled(const Graph& graph, const Options& options, Samples& samples,
                                  const CalibrateOptions& calibration) {
   QC_ASSIGN(auto tapped, copy(graph));
   const size_t own = tapped->outputs().size();
@@ -106,7 +109,7 @@ Result<Ok> Watched::run_compiled(const Graph& graph, const Options& options, con
   }
   QC_ASSIGN(const Program program, make_program(*tapped, options));
   QC_ASSIGN(const ProgramRunner runner, ProgramRunner::create(program, true));
-  const std::vector<Tensor> first = samples.at(0);
+  const std::vector<Tensor>& first = samples.first();
   for (size_t k = 0; k < first.size(); ++k) {
     const Value* v = graph.inputs()[k];
     if (!(Type(first[k].dtype(), to_dims(first[k].shape())) == v->type())) {
@@ -114,33 +117,47 @@ Result<Ok> Watched::run_compiled(const Graph& graph, const Options& options, con
                    str(to_dims(first[k].shape())), str(v->type()));
     }
   }
-  // As many parts on every machine, so that the sums of means are the same everywhere.
+  // As many parts on every machine, each fed in order, so that sums of means are the same
+  // everywhere.
   constexpr int64_t kParts = 4;
   std::vector<Watched> parts(kParts, *this);
-  std::vector<Result<Ok>> results(kParts, Result<Ok>(Ok{}));
+  std::vector<int64_t> expected(kParts);  // the run whose statistics a part takes next
+  std::iota(expected.begin(), expected.end(), 0);
   std::mutex mutex;
-  int64_t done = 0;
-  auto work = [&](int64_t part) -> Result<Ok> {
-    Watched& mine = parts[static_cast<size_t>(part)];
-    for (int64_t i = part; i < samples.count(); i += kParts) {
-      const std::vector<Tensor> inputs = samples.at(i);
-      for (size_t k = 0; k < inputs.size(); ++k) mine.see(graph.inputs()[k], inputs[k]);
-      QC_ASSIGN(const ProgramResult result, runner.run(inputs));
-      for (size_t k = 0; k < taps.size(); ++k) mine.see(taps[k], result.outputs[own + k]);
-      std::lock_guard lock(mutex);
+  std::condition_variable turn;
+  Result<Ok> outcome = Ok{};
+  int64_t taken = 0, done = 0;
+  auto work = [&] {
+    std::unique_lock lock(mutex);
+    while (taken < samples.count() && outcome.ok()) {
+      const int64_t i = taken++;
+      const Result<std::vector<Tensor>> inputs = samples.next();
+      if (!inputs.ok()) outcome = inputs.diag();
+      if (!outcome.ok()) break;
+      lock.unlock();
+      const Result<ProgramResult> result = runner.run(*inputs);
+      lock.lock();
+      const size_t part = static_cast<size_t>(i % kParts);
+      turn.wait(lock, [&] { return expected[part] == i || !outcome.ok(); });
+      if (!result.ok()) outcome = result.diag();
+      if (!outcome.ok()) break;
+      lock.unlock();
+      Watched& mine = parts[part];
+      for (size_t k = 0; k < inputs->size(); ++k) mine.see(graph.inputs()[k], (*inputs)[k]);
+      for (size_t k = 0; k < taps.size(); ++k) mine.see(taps[k], result->outputs[own + k]);
+      lock.lock();
+      expected[part] = i + kParts;
+      turn.notify_all();
       if (calibration.progress) calibration.progress(++done, samples.count());
     }
-    return Ok{};
+    turn.notify_all();
   };
   std::vector<std::thread> threads;
-  for (int64_t p = 0; p < kParts; ++p) {
-    threads.emplace_back([&, p] { results[static_cast<size_t>(p)] = work(p); });
-  }
+  const unsigned cores = std::max(std::thread::hardware_concurrency(), 1u);
+  for (unsigned t = 0; t < std::min<unsigned>(kParts, cores); ++t) threads.emplace_back(work);
   for (std::thread& t : threads) t.join();
-  for (size_t p = 0; p < kParts; ++p) {
-    QC_TRY(results[p]);
-    merge(parts[p]);
-  }
+  QC_TRY(outcome);
+  for (const Watched& part : parts) merge(part);
   return Ok{};
 }
 

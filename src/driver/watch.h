@@ -29,8 +29,8 @@ class Watched {
   /// those in `means`.
   Watched(const Graph& graph, bool histogram, std::map<const Value*, int64_t> means);
 
-  /// Runs all samples.
-  Result<Ok> run(const Graph& graph, const Options& options, const Samples& samples,
+  /// Runs all samples. Threads share the work, yet the statistics do not depend on how many.
+  Result<Ok> run(const Graph& graph, const Options& options, Samples& samples,
                  const CalibrateOptions& calibration);
 
   const Observer& observer(const Value* value) const { return observers_.at(origin(value)); }
@@ -40,7 +40,7 @@ class Watched {
   bool wanted(const Value* value) const;
   void see(const Value* value, const Tensor& tensor);
   void merge(const Watched& other);
-  Result<Ok> run_compiled(const Graph& graph, const Options& options, const Samples& samples,
+  Result<Ok> run_compiled(const Graph& graph, const Options& options, Samples& samples,
                           const CalibrateOptions& calibration);
 
   std::map<const Value*, Observer> observers_;

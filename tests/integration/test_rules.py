@@ -2,6 +2,7 @@
 import json
 import re
 import subprocess
+import sys
 
 import numpy as np
 import onnx
@@ -204,6 +205,34 @@ def test_compiled_and_interpreted_calibration_agree(quantc, model):
     for name, flags in {"a": (), "b": ("--reference",)}.items():
         quantc("calibrate", model / "m.onnx", "--data", model / "samples.npz", "-o", model / f"{name}.toml", *flags)
     assert (model / "a.toml").read_text() == (model / "b.toml").read_text()
+
+
+PEAK = """
+import os, sys
+_, status, usage = os.wait4(os.spawnv(os.P_NOWAIT, sys.argv[1], sys.argv[1:]), 0)
+print(usage.ru_maxrss)
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_memory_does_not_grow_with_the_samples(quantc, tmp_path, save):
+    """200 MB of samples, stored or deflated, take hardly more than 10 MB of them."""
+    size = 250_000
+    node = helper.make_node("Relu", ["x"], ["y"], name="act")
+    io = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [1, size]) for n in "xy"]
+    onnx.save(helper.make_model(helper.make_graph([node], "g", io[:1], io[1:])), tmp_path / "m.onnx")
+    peaks = []
+    for count in (10, 200):
+        x = np.zeros((count, size), np.float32)
+        x[:, 0], x[:, 1] = -1, np.arange(count)
+        save(tmp_path / "samples.npz", x=x)
+        rules = tmp_path / f"{count}.toml"
+        done = subprocess.run([sys.executable, "-c", PEAK, str(QUANTC), "calibrate", tmp_path / "m.onnx", "--data",
+                               tmp_path / "samples.npz", "-o", rules], capture_output=True, text=True, check=True)
+        peaks.append(int(done.stdout.split()[-1]) / 1024)
+        assert float(re.search(r"input_scale = (\S+)", rules.read_text())[1]) == pytest.approx(count / 255)
+    assert peaks[1] < peaks[0] + 40, f"{peaks} MB"
 
 
 def test_equalisation_gains_3_db_on_skewed_depthwise_channels(quantc, model):

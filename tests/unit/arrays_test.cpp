@@ -10,6 +10,7 @@
 #include "arrays/compare.h"
 #include "arrays/npy.h"
 #include "arrays/npz.h"
+#include "arrays/stream.h"
 #include "support/file.h"
 
 namespace qc {
@@ -162,6 +163,47 @@ TEST_F(ArraysTest, NpzRoundTripsAndIsDeterministic) {
   EXPECT_TRUE((*back)[1].tensor.identical(arrays[1].tensor));
   std::remove(path("a.npz").c_str());
   std::remove(path("b.npz").c_str());
+}
+
+TEST_F(ArraysTest, StreamsGiveTheElementsOfWholeArraysInOrder) {
+  for (const char* file : {"tests/models/digits.npz", "examples/digits/test.npz"}) {
+    auto whole = read_npz(file);
+    auto streams = ArrayStream::open_npz(file);
+    ASSERT_TRUE(whole.ok() && streams.ok()) << file;
+    ASSERT_EQ(whole->size(), streams->size());
+    for (size_t i = 0; i < whole->size(); ++i) {
+      const Tensor& t = (*whole)[i].tensor;
+      ArrayStream& stream = (*streams)[i];
+      EXPECT_EQ(stream.name(), (*whole)[i].name);
+      ASSERT_EQ(stream.shape(), t.shape());
+      ASSERT_EQ(stream.dtype(), t.dtype());
+      std::vector<int64_t> piece = t.shape();
+      piece[0] = 1;
+      std::vector<std::byte> all;
+      for (int64_t k = 0; k < t.shape()[0]; ++k) {
+        auto next = stream.next(piece);
+        ASSERT_TRUE(next.ok()) << render(next.diag());
+        all.insert(all.end(), next->bytes().begin(), next->bytes().end());
+      }
+      EXPECT_TRUE(std::equal(all.begin(), all.end(), t.bytes().begin(), t.bytes().end()));
+    }
+  }
+}
+
+TEST_F(ArraysTest, DamagedDeflateStreamsAreNoticedWhileReading) {
+  std::string file = *read_text("examples/digits/test.npz");
+  file[file.size() / 2] = static_cast<char>(file[file.size() / 2] ^ 0x55);
+  ASSERT_TRUE(write_file(path("broken.npz"), file).ok());
+  auto streams = ArrayStream::open_npz(path("broken.npz"));
+  bool noticed = !streams.ok();
+  for (size_t i = 0; !noticed && i < streams->size(); ++i) {
+    std::vector<int64_t> piece = (*streams)[i].shape();
+    const int64_t count = piece[0];
+    piece[0] = 1;
+    for (int64_t k = 0; k < count && !noticed; ++k) noticed = !(*streams)[i].next(piece).ok();
+  }
+  EXPECT_TRUE(noticed);
+  std::remove(path("broken.npz").c_str());
 }
 
 TEST_F(ArraysTest, NumpysStoredAndDeflatedFilesAreRead) {
