@@ -76,4 +76,14 @@ QN_FN int32_t qn_softmax_code_ort(float e, float steps, float sum, int32_t zero,
   return qn_code(v, zero, lo, hi);
 }
 
+/* Between four codes of 8 bits, as ONNX Runtime's Resize: u weighs rows, v columns; x21 is beside
+ * x11, x12 below it. Four rounded products, added from left to right, and truncated. */
+QN_FN int32_t qn_bilinear_code_ort(int32_t x11, int32_t x21, int32_t x12, int32_t x22, float u1,
+                                   float u2, float v1, float v2) {
+  const float first = qn_mulf(qn_mulf(v1, u1), (float)x11);
+  const float second = qn_mulf(qn_mulf(v2, u1), (float)x21);
+  const float third = qn_mulf(qn_mulf(v1, u2), (float)x12);
+  return (int32_t)(((first + second) + third) + qn_mulf(qn_mulf(v2, u2), (float)x22));
+}
+
 #endif /* QN_QUANT_COMBINE_H */

@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy as np
 import onnxruntime as ort
 
-import kernels  # noqa: F401  registers its cases
+import edges  # noqa: F401  registers its cases
+import kernels  # noqa: F401
 import layouts  # noqa: F401
 from model import CASES, Model, Pairs
 

@@ -5,6 +5,7 @@
 
 #include "kernels/c/codes.h"
 #include "kernels/numerics/quant_combine.h"
+#include "kernels/numerics/quant_q31.h"
 #include "quant/quant_node.h"
 
 namespace qc {
@@ -51,6 +52,16 @@ inline Encoding encoding(const Format& to, const Arithmetic& record) {
   const Tensor& s = to.scale.values;
   const bool wide = s.dtype() == DType::f64;
   return {wide ? static_cast<float>(1.0 / s.as_double(0)) : 1.0f / s.data<float>()[0], 1};
+}
+
+/// A multiplier as integers: `on` where the record rescales with integers only.
+struct Q31 {
+  int32_t on = 0, mantissa = 0, shift = 0;
+};
+inline Q31 q31_of(float multiplier, const Arithmetic& record) {
+  Q31 q{record.rescale == Arithmetic::Rescale::q31};
+  qn_q31_from_f32(multiplier, &q.mantissa, &q.shift);
+  return q;
 }
 
 /// The code a limit of a clamp has: limiting codes to it is limiting values, then encoding them.

@@ -13,12 +13,15 @@ Result<Values> single(Result<Value*> value) {
   return Values{v};
 }
 
-/// An axis of `extent` elements after scaling, rounded down.
-Result<Dim> scaled(const Import& m, const Dim& extent, double scale) {
+/// An axis of `extent` elements after scaling, rounded down. `single`: scales and products of
+/// single precision, as ONNX has them.
+Result<Dim> scaled(const Import& m, const Dim& extent, double scale, bool single) {
   if (!(scale >= 1e-6) || scale > 1e6)
     return m.fail(Code::attribute, "a scale of {} (allowed: 1e-6 to 1e6)", scale);
   if (extent.is_static()) {
-    const double size = std::floor(static_cast<double>(extent.value()) * scale);
+    const double product = static_cast<double>(extent.value()) * scale;
+    const double size =
+        std::floor(single ? static_cast<double>(static_cast<float>(product)) : product);
     if (size > static_cast<double>(kMaxTensorBytes))
       return m.fail(Code::limit, "an axis of {} scaled by {} is too long", extent.str(), scale);
     return Dim(static_cast<int64_t>(size));
@@ -42,6 +45,28 @@ Result<Value*> resized(const Import& m, Value* x, AttrMap attrs) {
 
 // ---- ONNX ----
 
+/// Integers of 8 bits are interpolated and truncated as ONNX Runtime does it.
+Result<Value*> onnx_resized(const Import& m, Value* x, const AttrMap& attrs) {
+  const Arithmetic ort = parse_arithmetic("onnxruntime").value();
+  Resampling r;
+  r.size = std::get<Dims>(attrs.at("size"));
+  r.scales = std::get<Floats>(attrs.at("scales"));
+  r.mode = std::get<std::string>(attrs.at("mode"));
+  r.coordinates = std::get<std::string>(attrs.at("coordinates"));
+  if (attrs.contains("roi")) r.roi = std::get<Floats>(attrs.at("roi"));
+  if (attrs.contains("antialias")) r.antialias = std::get<bool>(attrs.at("antialias"));
+  if (attrs.contains("exclude_outside"))
+    r.exclude_outside = std::get<bool>(attrs.at("exclude_outside"));
+  const bool bytes = x->dtype() == DType::u8 || x->dtype() == DType::i8;
+  if (!bytes || !no_integer_resize(r, x->shape(), ort).empty()) return resized(m, x, attrs);
+  return m.emit("qresize", {x},
+                {{"size", r.size},
+                 {"scales", r.scales},
+                 {"coordinates", r.coordinates},
+                 {"to", x->type().quant()},
+                 {"arithmetic", std::string("onnxruntime")}});
+}
+
 Result<Floats> numbers(const Import& m, size_t operand, std::string_view what) {
   if (!m.has(operand)) return Floats{};
   QC_ASSIGN(Tensor t, m.constant(m.in(operand), what));
@@ -60,15 +85,15 @@ Result<Values> by_scales(const Import& m, const Floats& scales) {
   }
   Dims size;
   for (size_t i = 0; i < scales.size(); ++i) {
-    QC_ASSIGN(Dim d, scaled(m, x->shape()[i], scales[i]));
+    QC_ASSIGN(Dim d, scaled(m, x->shape()[i], scales[i], true));
     size.push_back(d);
   }
-  return single(resized(m, x,
-                        {{"size", size},
-                         {"scales", scales},
-                         {"mode", mode},
-                         {"coordinates", std::string("asymmetric")},
-                         {"rounding", std::string("floor")}}));
+  return single(onnx_resized(m, x,
+                             {{"size", size},
+                              {"scales", scales},
+                              {"mode", mode},
+                              {"coordinates", std::string("asymmetric")},
+                              {"rounding", std::string("floor")}}));
 }
 
 Result<Values> onnx_upsample_attributes(Import& m) {
@@ -140,7 +165,7 @@ Result<Values> onnx_resize(Import& m) {
     for (size_t i = 0; i < axes.size(); ++i) {
       const size_t axis = static_cast<size_t>(axes[i]);
       scales[axis] = given_scales[i];
-      QC_ASSIGN(size[axis], scaled(m, x->shape()[axis], given_scales[i]));
+      QC_ASSIGN(size[axis], scaled(m, x->shape()[axis], given_scales[i], true));
     }
   }
   AttrMap attrs{{"size", size},           {"scales", scales},
@@ -160,7 +185,7 @@ Result<Values> onnx_resize(Import& m) {
     attrs["roi"] = roi;
     attrs["extrapolation"] = extrapolation;
   }
-  return single(resized(m, x, attrs));
+  return single(onnx_resized(m, x, attrs));
 }
 
 // ---- ATen ----
@@ -203,7 +228,7 @@ Result<Values> upsample(const Import& m, const Upsampling& how) {
   for (size_t i = 0; i < spatial; ++i) {
     scales[i + 2] = factors.empty() || corners ? 0 : factors[i];
     if (m.given("output_size")) continue;
-    QC_ASSIGN(size[i + 2], scaled(m, x->shape()[i + 2], factors[i]));
+    QC_ASSIGN(size[i + 2], scaled(m, x->shape()[i + 2], factors[i], false));
   }
   const std::string mode = how.mode;
   std::string coordinates = corners ? "align_corners" : "half_pixel";
@@ -260,6 +285,7 @@ constexpr ImportRow kRows[] = {
 
 void register_resize(Registration& r) {
   r.op<Resize>();
+  r.op<QResize>();
   r.imports(kRows);
 }
 

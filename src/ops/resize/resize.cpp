@@ -42,53 +42,58 @@ double cubic_filter(double x, double a) {
 
 }  // namespace
 
-Result<std::vector<Type>> Resize::infer() const {
-  const Type& x = input_type(0);
+Result<Ok> Resampling::check(const Type& x, const Loc& loc) const {
   const size_t rank = x.shape.size();
   if (size.size() != rank || (!scales.empty() && scales.size() != rank) ||
       (!roi.empty() && roi.size() != 2 * rank)) {
-    return error(Code::attribute, loc(), "{} sizes, {} scales and {} limits for {}", size.size(),
+    return error(Code::attribute, loc, "{} sizes, {} scales and {} limits for {}", size.size(),
                  scales.size(), roi.size(), str(x));
   }
   if (!listed(kModes, mode) || !listed(kCoordinates, coordinates) || !listed(kRounding, rounding)) {
-    return error(Code::attribute, loc(), "mode '{}', coordinates '{}', rounding '{}'", mode,
+    return error(Code::attribute, loc, "mode '{}', coordinates '{}', rounding '{}'", mode,
                  coordinates, rounding);
   }
   if (coordinates == "tf_crop_and_resize" && roi.empty()) {
-    return error(Code::attribute, loc(), "{} needs a region", coordinates);
+    return error(Code::attribute, loc, "{} needs a region", coordinates);
   }
   for (double s : scales) {
-    if (!(s >= 0) || std::isinf(s)) return error(Code::attribute, loc(), "a scale of {}", s);
-  }
-  const bool moves = mode == "nearest" && coordinates != "tf_crop_and_resize";
-  if (!moves && x.dtype != DType::f32) {
-    return error(Code::type, loc(), "{} interpolation of {} values, expected f32", mode,
-                 name(x.dtype));
+    if (!(s >= 0) || std::isinf(s)) return error(Code::attribute, loc, "a scale of {}", s);
   }
   for (size_t i = 0; i < rank; ++i) {
     if (!size[i].is_static()) continue;
     if (size[i].value() < 0 || (size[i].value() > 0 && x.shape[i] == Dim(0))) {
-      return error(Code::shape, loc(), "cannot resize axis {} of {} to {}", i, str(x),
+      return error(Code::shape, loc, "cannot resize axis {} of {} to {}", i, str(x),
                    size[i].value());
     }
     // The tables of places and weights must stay small.
     const double taps =
         !antialias || scales.empty() || scales[i] == 0 ? 4 : 4 + 4 / std::min(scales[i], 1.0);
     if (static_cast<double>(size[i].value()) * taps > double{1 << 26}) {
-      return error(Code::limit, loc(), "axis {} becomes {} long", i, size[i].value());
+      return error(Code::limit, loc, "axis {} becomes {} long", i, size[i].value());
     }
+  }
+  return Ok{};
+}
+
+Result<std::vector<Type>> Resize::infer() const {
+  const Type& x = input_type(0);
+  QC_TRY(check(x, loc()));
+  const bool moves = mode == "nearest" && coordinates != "tf_crop_and_resize";
+  if (!moves && x.dtype != DType::f32) {
+    return error(Code::type, loc(), "{} interpolation of {} values, expected f32", mode,
+                 name(x.dtype));
   }
   return std::vector<Type>{moved(x, size)};
 }
 
-double Resize::scale(size_t i) const {
+double Resampling::scale(const Dims& from, size_t i) const {
   if (!scales.empty() && scales[i] > 0) return scales[i];
-  return static_cast<double>(size[i].value()) / static_cast<double>(input_type(0).shape[i].value());
+  return static_cast<double>(size[i].value()) / static_cast<double>(from[i].value());
 }
 
-std::optional<double> Resize::source(size_t i, int64_t at) const {
-  const double in = static_cast<double>(input_type(0).shape[i].value());
-  const double s = scale(i), out = s * in, x = static_cast<double>(at);
+std::optional<double> Resampling::source(const Dims& from, size_t i, int64_t at) const {
+  const double in = static_cast<double>(from[i].value());
+  const double s = scale(from, i), out = s * in, x = static_cast<double>(at);
   if (coordinates == "asymmetric") return x / s;
   if (coordinates == "align_corners") {
     return size[i].value() == 1 || out == 1 ? 0.0 : x * (in - 1) / (out - 1);
@@ -117,10 +122,10 @@ std::optional<double> Resize::source(size_t i, int64_t at) const {
   return (x + 0.5) / s - 0.5;
 }
 
-Resize::Axis Resize::axis(size_t i) const {
-  const int64_t in = input_type(0).shape[i].value(), out = size[i].value();
+Resampling::Axis Resampling::axis(const Dims& from, size_t i) const {
+  const int64_t in = from[i].value(), out = size[i].value();
   // Shrinking with antialiasing widens the filter by the scale.
-  const double shrink = antialias ? std::min(scale(i), 1.0) : 1.0;
+  const double shrink = antialias ? std::min(scale(from, i), 1.0) : 1.0;
   const bool cubic = mode == "cubic";
   const double reach = (cubic ? 2 : 1) / shrink;
   const int64_t half =
@@ -129,7 +134,7 @@ Resize::Axis Resize::axis(size_t i) const {
   result.taps = mode == "nearest" ? 1 : 2 * half;
   std::vector<double> weights(static_cast<size_t>(result.taps));
   for (int64_t j = 0; j < out; ++j) {
-    const std::optional<double> place = source(i, j);
+    const std::optional<double> place = source(from, i, j);
     const double x = std::clamp(place.value_or(0), -1.0e9, 1.0e9), low = std::floor(x);
     int64_t first = static_cast<int64_t>(low);
     if (mode == "nearest") {
@@ -166,11 +171,11 @@ Resize::Axis Resize::axis(size_t i) const {
   return result;
 }
 
-std::optional<Tables> Resize::picks() const {
+std::optional<Tables> Resampling::picks(const Dims& from) const {
   if (mode != "nearest") return std::nullopt;
   Tables out;
   for (size_t i = 0; i < size.size(); ++i) {
-    const Axis a = axis(i);
+    const Axis a = axis(from, i);
     if (a.extrapolates) return std::nullopt;
     out.emplace_back(a.index.begin(), a.index.end());
   }
@@ -180,7 +185,7 @@ std::optional<Tables> Resize::picks() const {
 Result<Ok> Resize::eval(EvalContext& c) const {
   Tensor x = c.in(0);
   if (c.out(0).size() == 0) return Ok{};
-  if (auto tables = picks()) {
+  if (auto tables = picks(input_type(0).shape)) {
     const Ints strides = strides_of(x.shape());
     for (size_t i = 0; i < strides.size(); ++i) {
       for (int64_t& place : (*tables)[i]) place *= strides[i];
@@ -189,7 +194,7 @@ Result<Ok> Resize::eval(EvalContext& c) const {
     return Ok{};
   }
   for (size_t i = 0; i < size.size(); ++i) {
-    const Axis a = axis(i);
+    const Axis a = axis(input_type(0).shape, i);
     if (a.identity) continue;
     std::vector<int64_t> shape = x.shape();
     const int64_t inner = extent(shape, i + 1, shape.size()), in = shape[i], out = size[i].value();
@@ -220,13 +225,13 @@ Result<Ok> Resize::eval(EvalContext& c) const {
 Result<Ok> Resize::lower(Lowering& l) const {
   const Type& type = l.in_type(0);
   if (count(l.out_dims()) == 0) return Ok{};
-  if (auto tables = picks()) {
+  if (auto tables = picks(input_type(0).shape)) {
     return call_table(l, physical_tables(*tables, type, l.out_type()), type.dtype, l.in(0),
                       l.out());
   }
   std::vector<std::pair<size_t, Axis>> passes;
   for (size_t i = 0; i < size.size(); ++i) {
-    Axis a = axis(i);
+    Axis a = axis(type.shape, i);
     if (!a.identity) passes.emplace_back(i, std::move(a));
   }
   View from = l.in(0);

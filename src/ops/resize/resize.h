@@ -1,14 +1,12 @@
 #pragma once
 
-#include "ir/node.h"
+#include "quant/quantizable.h"
 
 namespace qc {
 
-/// The operand resampled to `size`, one axis after the other. Which elements make up a result, and
-/// with which weights, depends only on the sizes, so it is worked out when compiling.
-class Resize final : public OpNode<Resize> {
- public:
-  static const OpInfo kInfo;
+/// Which elements make up a result, and with which weights. That depends only on the sizes, so it
+/// is worked out when compiling.
+struct Resampling {
   Dims size;
   Floats scales;                           // per axis; 0: the quotient of the sizes
   std::string mode = "nearest";            // nearest, linear, cubic
@@ -19,6 +17,34 @@ class Resize final : public OpNode<Resize> {
   bool exclude_outside = false;
   double extrapolation = 0;  // tf_crop_and_resize: the value outside the operand
   Floats roi;                // tf_crop_and_resize: starts, then ends, of all axes
+
+  /// Resampling of one axis: `taps` places and weights per element of the result.
+  struct Axis {
+    int64_t taps = 1;
+    std::vector<int32_t> index;  // the first is -1 where the result is the extrapolation value
+    std::vector<float> weight;
+    bool identity = true;
+    bool extrapolates = false;
+  };
+  /// Whether the lists fit an operand, words are known, and axes stay small.
+  Result<Ok> check(const Type& x, const Loc& loc) const;
+  double scale(const Dims& from, size_t axis) const;
+  Axis axis(const Dims& from, size_t axis) const;
+  /// All axes, where every result is one element of the operand.
+  std::optional<std::vector<std::vector<int64_t>>> picks(const Dims& from) const;
+
+ private:
+  /// Where element `at` of the result lies along `axis`; nothing outside the operand.
+  std::optional<double> source(const Dims& from, size_t axis, int64_t at) const;
+};
+
+/// Why there is no integer form under a record; empty where there is one.
+std::string no_integer_resize(const Resampling& r, const Dims& from, const Arithmetic& record);
+
+/// The operand resampled to `size`, one axis after the other.
+class Resize final : public OpNode<Resize>, public Resampling, public Quantizable {
+ public:
+  static const OpInfo kInfo;
 
   const OpInfo& info() const override { return kInfo; }
   void attrs(AttrVisitor& v) override {
@@ -34,24 +60,33 @@ class Resize final : public OpNode<Resize> {
     v("roi", roi, Floats{});
   }
   Result<std::vector<Type>> infer() const override;
+  /// Of linear ones over at most two axes: qresize.
+  Result<Value*> quantized(Quantizer& q) const override;
+  Result<Ok> eval(EvalContext&) const override;
+  Result<Ok> lower(Lowering&) const override;
+};
+
+/// Codes, or plain integers of 8 bits, resampled linearly along at most two axes.
+class QResize final : public UnaryQuantNode<QResize>, public Resampling {
+ public:
+  static const OpInfo kInfo;
+  QResize() { mode = "linear"; }
+
+  const OpInfo& info() const override { return kInfo; }
+  void attrs(AttrVisitor& v) override {
+    UnaryQuantNode::attrs(v);
+    v("size", size);
+    v("scales", scales, Floats{});
+    v("coordinates", coordinates, std::string("half_pixel"));
+  }
+  Result<std::vector<Type>> infer() const override;
+  AccumulatorProof accumulator() const override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
 
  private:
-  /// Resampling of one axis: `taps` places and weights per element of the result.
-  struct Axis {
-    int64_t taps = 1;
-    std::vector<int32_t> index;  // the first is -1 where the result is the extrapolation value
-    std::vector<float> weight;
-    bool identity = true;
-    bool extrapolates = false;
-  };
-  /// Where element `at` of the result lies along `axis`; nothing outside the operand.
-  std::optional<double> source(size_t axis, int64_t at) const;
-  double scale(size_t axis) const;
-  Axis axis(size_t axis) const;
-  /// All axes, where every result is one element of the operand.
-  std::optional<std::vector<std::vector<int64_t>>> picks() const;
+  struct Plan;
+  Plan plan() const;
 };
 
 }  // namespace qc
