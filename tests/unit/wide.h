@@ -5,6 +5,23 @@
 
 __extension__ typedef __int128 Wide;
 
+/// The quotient a / b (b > 0) rounded half to even.
+inline Wide wide_quotient(Wide a, Wide b) {
+  Wide q = a / b, rest = a % b;
+  if (rest < 0) {
+    rest += b;
+    q -= 1;
+  }
+  if (rest > b - rest || (rest == b - rest && q % 2 != 0)) q += 1;
+  return q;
+}
+
+/// A quotient as a code: plus the zero point, limited.
+inline int32_t wide_code(Wide q, int32_t zero, int32_t lo, int32_t hi) {
+  q += zero;
+  return static_cast<int32_t>(q < lo ? Wide{lo} : q > hi ? Wide{hi} : q);
+}
+
 /// The exact quotient sum * mantissa / 2^shift, rounded half to even, plus the zero point, limited.
 inline int32_t wide_rescale(int64_t sum, int32_t mantissa, int32_t shift, int32_t zero, int32_t lo,
                             int32_t hi) {
@@ -14,15 +31,7 @@ inline int32_t wide_rescale(int64_t sum, int32_t mantissa, int32_t shift, int32_
     q = product == 0 ? 0 : product > 0 ? Wide{1} << 40 : -(Wide{1} << 40);
     if (shift == 0) q = product;
   } else if (shift < 126) {
-    const Wide unit = Wide{1} << shift;
-    q = product / unit;
-    Wide rest = product % unit;
-    if (rest < 0) {
-      rest += unit;
-      q -= 1;
-    }
-    if (2 * rest > unit || (2 * rest == unit && q % 2 != 0)) q += 1;
+    q = wide_quotient(product, Wide{1} << shift);
   }
-  q += zero;
-  return static_cast<int32_t>(q < lo ? Wide{lo} : q > hi ? Wide{hi} : q);
+  return wide_code(q, zero, lo, hi);
 }

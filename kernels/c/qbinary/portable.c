@@ -2,6 +2,7 @@
 #include "kernels/c/inline.h"
 #include "kernels/c/qbinary/qbinary.h"
 #include "kernels/numerics/quant_combine.h"
+#include "kernels/numerics/quant_q31.h"
 
 #define QK_QADD(p, a, b) \
   qn_add_codes(a, b, (p)->za, (p)->zb, (p)->ra, (p)->rb, (p)->zero, (p)->lo, (p)->hi)
@@ -15,6 +16,12 @@
   QK_QDECODED(p, qn_dequantize(a, (p)->ra, (p)->za) + qn_dequantize(b, (p)->rb, (p)->zb))
 #define QK_QMUL_F32(p, a, b) \
   QK_QDECODED(p, qn_mulf(qn_dequantize(a, (p)->ra, (p)->za), qn_dequantize(b, (p)->rb, (p)->zb)))
+#define QK_QADD_Q31(p, a, b)                                                                  \
+  qn_add_codes_q31(a, b, (p)->za, (p)->zb, (p)->ma, (p)->mb, (p)->mshift, (p)->zero, (p)->lo, \
+                   (p)->hi)
+#define QK_QMUL_Q31(p, a, b)                                                                  \
+  qn_rescale_q31((int64_t)((a) - (p)->za) * ((b) - (p)->zb), (p)->ma, (p)->mshift, (p)->zero, \
+                 (p)->lo, (p)->hi)
 
 #define QK_DEFINE_QBINARY(name, FN)                                                        \
   QK_INLINE void name(const qk_qbinary_params* p, const void* a, const void* b, void* y) { \
@@ -46,3 +53,5 @@ QK_DEFINE_QBINARY(qk_qadd_f32, QK_QADD_F32)
 QK_DEFINE_QBINARY(qk_qmul, QK_QMUL)
 QK_DEFINE_QBINARY(qk_qmul_ort, QK_QMUL_ORT)
 QK_DEFINE_QBINARY(qk_qmul_f32, QK_QMUL_F32)
+QK_DEFINE_QBINARY(qk_qadd_q31, QK_QADD_Q31)
+QK_DEFINE_QBINARY(qk_qmul_q31, QK_QMUL_Q31)

@@ -11,7 +11,9 @@
  *               lowest code
  * qk_qadd_f32   ra, rb: the operands' scales; decoded, added and encoded with `divisor`, which is a
  *               reciprocal with `reciprocal`
- * qk_qmul, qk_qmul_ort, qk_qmul_f32   the same for products; ra is the multiplier of the first two
+ * qk_qadd_q31   integers only; ma, mb and mshift are the ratios as qn_q31_pair has them
+ * qk_qmul, qk_qmul_ort, qk_qmul_f32, qk_qmul_q31   the same for products; ra is the multiplier of
+ *               the first two, ma * 2^-mshift that of the last
  *
  * y may be an operand of its type that is walked like y itself. Arguments: a, b, y. */
 typedef struct {
@@ -22,6 +24,7 @@ typedef struct {
   int32_t za, zb, zero, lo, hi, lowest;
   float ra, rb, shift, divisor;
   int32_t reciprocal;
+  int32_t ma, mb, mshift;
 } qk_qbinary_params;
 
 #endif

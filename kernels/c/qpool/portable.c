@@ -2,6 +2,7 @@
 #include "kernels/c/pool/walk.h"
 #include "kernels/c/qpool/qpool.h"
 #include "kernels/numerics/quant_combine.h"
+#include "kernels/numerics/quant_q31.h"
 
 QK_INLINE qk_pool_params qk_qpool_window(const qk_qpool_params* q) {
   qk_pool_params p = {0};
@@ -39,3 +40,5 @@ QK_DEFINE_QAVG_POOL(qk_qavg_pool_ort, float, QK_QAVG_DECODED,
 QK_DEFINE_QAVG_POOL(qk_qavg_pool_f32, float, QK_QAVG_DECODED,
                     qn_encode(sum / (float)count, q->divisor_y, q->reciprocal, q->zero, q->lo,
                               q->hi))
+QK_DEFINE_QAVG_POOL(qk_qavg_pool_q31, int64_t, e - q->zx,
+                    qn_mean_q31(sum, count, q->mantissa, q->shift, q->zero, q->lo, q->hi))

@@ -9,6 +9,7 @@
  * qk_qavg_pool_ort    as ONNX Runtime's QLinearAveragePool
  * qk_qavg_pool_f32    decoded, summed by plain additions, divided and encoded with `divisor_y`, a
  *                     reciprocal with `reciprocal`
+ * qk_qavg_pool_q31    exact sums of 64 bits, qn_mean_q31 with sx / sy as mantissa * 2^-shift
  *
  * Padding is 0, so it adds nothing to a sum. Arguments: x, y. */
 typedef struct {
@@ -19,7 +20,7 @@ typedef struct {
   int32_t type_x, type_y;
   int32_t zx, zero, lo, hi, lowest;
   float sx, sy, divisor_y;
-  int32_t reciprocal;
+  int32_t reciprocal, mantissa, shift;
 } qk_qpool_params;
 
 #endif

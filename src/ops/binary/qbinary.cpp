@@ -59,6 +59,12 @@ int32_t CodeFormula::operator()(int32_t a, int32_t b) const {
   if (kernel == "qk_qmul_ort") {
     return qn_mul_codes_ort(a, b, t.za, t.zb, t.ra, t.zero, t.lowest, t.lo, t.hi);
   }
+  if (kernel == "qk_qadd_q31") {
+    return qn_add_codes_q31(a, b, t.za, t.zb, t.ma, t.mb, t.mshift, t.zero, t.lo, t.hi);
+  }
+  if (kernel == "qk_qmul_q31") {
+    return qn_rescale_q31(int64_t{a - t.za} * (b - t.zb), t.ma, t.mshift, t.zero, t.lo, t.hi);
+  }
   const float x = qn_dequantize(a, t.ra, t.za), y = qn_dequantize(b, t.rb, t.zb);
   return qn_encode(kernel == "qk_qadd_f32" ? x + y : qn_mulf(x, y), t.divisor, t.reciprocal, t.zero,
                    t.lo, t.hi);
@@ -98,14 +104,17 @@ CodeFormula code_formula(QBinaryKind kind, const Type& a, const Type& b, const Q
     return f;
   }
   const bool ort = combine == Combine::onnxruntime;
+  const bool q31 = !ort && record.rescale == Arithmetic::Rescale::q31;
   if (product) {
-    f.kernel = ort ? "qk_qmul_ort" : "qk_qmul";
+    f.kernel = ort ? "qk_qmul_ort" : q31 ? "qk_qmul_q31" : "qk_qmul";
     t.ra = qn_mulf(sa, sb) / sy;
+    if (q31) qn_q31_from_f32(t.ra, &t.ma, &t.mshift);
     return f;
   }
-  f.kernel = ort ? "qk_qadd_ort" : "qk_qadd";
+  f.kernel = ort ? "qk_qadd_ort" : q31 ? "qk_qadd_q31" : "qk_qadd";
   t.ra = sa / sy;
   t.rb = sign * (sb / sy);
+  if (q31) qn_q31_pair(t.ra, t.rb, &t.ma, &t.mb, &t.mshift);
   if (ort) t.shift = qn_add_codes_shift(t.za, t.zb, t.ra, t.rb, t.zero);
   return f;
 }

@@ -64,7 +64,7 @@ class QAveragePool final : public UnaryQuantNode<QAveragePool>, public PoolWindo
   Result<Ok> lower(Lowering&) const override;
 
  private:
-  enum class Form : uint8_t { exact, onnxruntime, f32 };
+  enum class Form : uint8_t { exact, q31, onnxruntime, f32 };
   Form form() const;
 };
 

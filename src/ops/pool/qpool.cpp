@@ -32,7 +32,9 @@ QAveragePool::Form QAveragePool::form() const {
   const Arithmetic::Combine combine = record().combine;
   if (combine == Arithmetic::Combine::f32) return Form::f32;
   // QLinearGlobalAveragePool is exact; no kernel of ONNX Runtime is adaptive otherwise.
-  if (combine == Arithmetic::Combine::exact || !output_size.empty()) return Form::exact;
+  if (combine == Arithmetic::Combine::exact || !output_size.empty()) {
+    return record().rescale == Arithmetic::Rescale::q31 ? Form::q31 : Form::exact;
+  }
   const bool one_type = input_type(0).dtype == to.dtype && bits(to.dtype) == 8;
   return one_type ? Form::onnxruntime : Form::f32;
 }
@@ -91,6 +93,7 @@ qk_qpool_params qpool_params(const QAveragePool& pool) {
   const Encoding e = encoding(*y.format, pool.record());
   p.divisor_y = e.divisor;
   p.reciprocal = e.reciprocal;
+  qn_q31_from_f32(p.sx / p.sy, &p.mantissa, &p.shift);
   return p;
 }
 
@@ -128,6 +131,9 @@ Result<Ok> QAveragePool::eval(EvalContext& c) const {
             case Form::exact:
               code = qn_mean_code(sum, n, q.sx, q.sy, q.zero, q.lo, q.hi);
               break;
+            case Form::q31:
+              code = qn_mean_q31(sum, n, q.mantissa, q.shift, q.zero, q.lo, q.hi);
+              break;
             case Form::onnxruntime:
               code = qn_mean_code_ort(decoded, n, q.sy, q.zero, q.lowest, q.lo, q.hi);
               break;
@@ -149,6 +155,7 @@ Result<Ok> QAveragePool::lower(Lowering& l) const {
   const Form f = form();
   l.call(f == Form::onnxruntime ? "qk_qavg_pool_ort"
          : f == Form::f32       ? "qk_qavg_pool_f32"
+         : f == Form::q31       ? "qk_qavg_pool_q31"
          : wide                 ? "qk_qavg_pool_wide"
                                 : "qk_qavg_pool",
          qpool_params(*this), {l.in(0)}, {l.out()});

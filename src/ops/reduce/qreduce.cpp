@@ -54,6 +54,14 @@ float QReduce::multiplier() const {
   return mean_ ? sx / qn_mulf(sy, static_cast<float>(accumulator().terms)) : sx / sy;
 }
 
+QReduce::Exactly QReduce::multiplier_q31() const {
+  Exactly out;
+  qn_q31_from_f32(input_type(0).format->scale_at() / to.format->scale_at(), &out.mantissa,
+                  &out.shift);
+  if (mean_) out.divisor = static_cast<int32_t>(accumulator().terms);
+  return out;
+}
+
 Result<Ok> QReduce::eval(EvalContext& c) const {
   const Tensor& x = c.in(0);
   QC_ASSIGN(const std::vector<bool> gone, reduced(x.rank(), loc()));
@@ -66,11 +74,15 @@ Result<Ok> QReduce::eval(EvalContext& c) const {
   }
   const int32_t zx = input_type(0).format->zero_at(), zero = to.format->zero_at();
   const CodeLimits limits = code_limits(to);
+  const bool q31 = record().rescale == Arithmetic::Rescale::q31;
   const float m = multiplier();
+  const Exactly e = multiplier_q31();
   for_each_offset(outer, [&](int64_t o, const int64_t* row) {
     int64_t sum = 0;
     for_each_offset(inner, [&](int64_t, const int64_t* at) { sum += x.as_int(*row + *at) - zx; });
-    c.out(0).set_int(o, qn_rescale_wide(sum, m, zero, limits.lo, limits.hi));
+    c.out(0).set_int(
+        o, q31 ? qn_mean_q31(sum, e.divisor, e.mantissa, e.shift, zero, limits.lo, limits.hi)
+               : qn_rescale_wide(sum, m, zero, limits.lo, limits.hi));
   });
   return Ok{};
 }
@@ -90,7 +102,12 @@ Result<Ok> QReduce::lower(Lowering& l) const {
   p.lo = limits.lo;
   p.hi = limits.hi;
   p.multiplier = multiplier();
-  l.call("qk_qreduce_sum", p, {l.in(0)}, {l.out()});
+  const Exactly e = multiplier_q31();
+  p.mantissa = e.mantissa;
+  p.shift = e.shift;
+  p.divisor = e.divisor;
+  const bool q31 = record().rescale == Arithmetic::Rescale::q31;
+  l.call(q31 ? "qk_qreduce_sum_q31" : "qk_qreduce_sum", p, {l.in(0)}, {l.out()});
   return Ok{};
 }
 

@@ -91,6 +91,11 @@ class QReduce final : public UnaryQuantNode<QReduce>, public ReducedAxes {
  private:
   /// What the sum is multiplied by to give a code.
   float multiplier() const;
+  /// The same as integers: mantissa * 2^-shift / divisor.
+  struct Exactly {
+    int32_t mantissa = 0, shift = 0, divisor = 1;
+  };
+  Exactly multiplier_q31() const;
   bool mean_;
 };
 
