@@ -65,15 +65,21 @@ def test_network(quantc, graphs, tmp_path, name):
     graph, shape = graphs[name]
     path = tmp_path / "model.pt2"
     torch.export.save(torch.export.export(graph, (torch.zeros(shape),)), path)
-    distances = []
-    for i, x in enumerate(inputs_of(shape)):
+    distances, got_floats, want_floats = [], [], []
+    for x in inputs_of(shape):
         np.savez(tmp_path / "in.npz", in_0=x.numpy())
         quantc("run", path, "-i", tmp_path / "in.npz", "-o", tmp_path / "out.npz")
         got = list(np.load(tmp_path / "out.npz").values())
         want = arrays(graph(x))
         assert len(got) == len(want) and len(want) > 2
         distances += [steps_apart(a, b).reshape(-1) for a, b in zip(got[1:], want[1:])]
-        np.testing.assert_allclose(got[0], want[0], atol=0.02 * np.abs(want[0]).max(), rtol=0)
+        got_floats.append(got[0])
+        want_floats.append(want[0])
     distances = np.concatenate(distances)
     assert distances.max() <= 1
     assert np.count_nonzero(distances) <= 0.001 * distances.size
+    # The results are floats: in steps of the 8-bit codes that would hold them. Less than a hundredth is float rounding.
+    want = np.concatenate(want_floats)
+    apart = np.abs(np.concatenate(got_floats) - want) / ((want.max() - want.min()) / 255)
+    assert apart.max() <= 1
+    assert np.count_nonzero(apart > 0.01) <= 0.001 * apart.size

@@ -1,6 +1,8 @@
 // PyTorch's quantized graphs: quantized_decomposed.* and torchao's affine ops. Codes keep the
 // ranges the model gives; scales known when compiling keep their f64 digits, because PyTorch
 // multiplies by f32(1 / scale).
+#include <cmath>
+
 #include "ops/common/importing.h"
 #include "ops/common/registration.h"
 #include "ops/quantize_onnx/codec.h"
@@ -27,6 +29,24 @@ Codes read_codes(Compose& c, std::string_view dtype_name) {
   const CodeRange range = code_range(out.dtype);
   out.qmin = c.take(m.i("quant_min", range.lo));
   out.qmax = c.take(m.i("quant_max", range.hi));
+  return out;
+}
+
+/// The same where the limits are tensors of one element.
+Codes read_codes_of_tensors(Compose& c) {
+  const Import& m = c.import();
+  Codes out;
+  out.dtype = c.take(m.dtype("dtype", DType::i8));
+  const Tensor lo = c.take(m.constant(c.take(m.tensor("quant_min")), "quant_min"));
+  const Tensor hi = c.take(m.constant(c.take(m.tensor("quant_max")), "quant_max"));
+  if (!c.ok()) return out;
+  if (lo.size() != 1 || hi.size() != 1 || !is_integer(out.dtype) || bits(out.dtype) > 32) {
+    c.fail(Code::unsupported, "{} and {} limits of codes of type {}", lo.size(), hi.size(),
+           name(out.dtype));
+    return out;
+  }
+  out.qmin = lo.as_int(0);
+  out.qmax = hi.as_int(0);
   return out;
 }
 
@@ -145,23 +165,37 @@ Value* decode_at_run_time(Compose& c, Value* q, Value* scale, Value* zero, const
   return c.emit("dequantize", {q_codes, c.cast(scale, DType::f32), c.cast(zero, DType::i32)});
 }
 
-Result<Values> quantize_by_tensors(Import& m) {
-  Compose c(m);
-  const Codes codes = read_codes(c, "dtype");
+Result<Values> quantize_with(Import& m, Compose& c, const Codes& codes) {
   const Parameters p = tensor_parameters(c, codes);
   Value* x = c.take(m.tensor("input"));
+  if (!c.ok()) return c.done({});
   return c.done({p.known ? quantized(c, x, codes, p.known) : encode_at_run_time(c, x, p, codes)});
 }
-
-Result<Values> dequantize_by_tensors(Import& m) {
-  Compose c(m);
-  const Codes codes = read_codes(c, "dtype");
+Result<Values> dequantize_with(Import& m, Compose& c, const Codes& codes) {
   const Parameters p = tensor_parameters(c, codes);
   const DType to = c.take(m.dtype("out_dtype", DType::f32));
   Value* q = c.take(m.tensor("input"));
+  if (!c.ok()) return c.done({});
   Value* y = p.known ? dequantized(c, q, codes, p.known)
                      : decode_at_run_time(c, q, p.scale, p.zero, codes, format_of(codes));
   return c.done({c.cast(y, to)});
+}
+
+Result<Values> quantize_by_tensors(Import& m) {
+  Compose c(m);
+  return quantize_with(m, c, read_codes(c, "dtype"));
+}
+Result<Values> dequantize_by_tensors(Import& m) {
+  Compose c(m);
+  return dequantize_with(m, c, read_codes(c, "dtype"));
+}
+Result<Values> quantize_by_tensors_with_limits(Import& m) {
+  Compose c(m);
+  return quantize_with(m, c, read_codes_of_tensors(c));
+}
+Result<Values> dequantize_by_tensors_with_limits(Import& m) {
+  Compose c(m);
+  return dequantize_with(m, c, read_codes_of_tensors(c));
 }
 
 // Per channel and per group: constant scales.
@@ -260,13 +294,16 @@ Result<Values> choose_qparams_symmetric(Import& m) {
   return c.done({c.reshape(c.cast(scale, DType::f64), {Dim(1)}), c.reshape(zero, {Dim(1)})});
 }
 
+constexpr std::string_view kPerToken = "quantized_decomposed.choose_qparams_per_token.default";
+
+/// Its results are f32, though PyTorch's files say f64 and i64.
 Result<Values> choose_qparams_per_token(Import& m) {
   Compose c(m);
   Value* x = c.cast(c.take(m.tensor("input")), DType::f32);
   Value* scale =
       c("Max", {extreme(c, "ReduceMax", c("Abs", {x}), true), c.number(1e-5, DType::f32)});
   scale = c("Div", {scale, c.number(127, DType::f32)});
-  return c.done({scale, c("Sub", {scale, scale})});
+  return c.done({c.cast(scale, DType::f64), c.cast(c.clamp(scale, 0, 0), DType::i64)});
 }
 
 Result<Values> choose_qparams_per_token_asymmetric(Import& m) {
@@ -294,7 +331,9 @@ Result<Values> quantize_per_token(Import& m) {
   Value* scales = c.take(m.tensor("scales"));
   Value* zeros = c.take(m.tensor("zero_points"));
   if (!c.ok()) return c.done({});
-  const DType in = scales->dtype();
+  const Node* chosen = scales->def();
+  const DType in = chosen && chosen->loc().op == kPerToken ? DType::f32 : scales->dtype();
+  scales = c.cast(scales, in);
   Value* v = c("Mul", {c.cast(x, in), c("Div", {c.number(1, in), scales})});
   v = c("Round", {c("Add", {v, c.cast(zeros, in)})});
   v = c.clamp(v, static_cast<double>(codes.qmin), static_cast<double>(codes.qmax));
@@ -321,9 +360,14 @@ Result<Values> dequantize_per_token(Import& m) {
 
 // torchao: blocks of any shape share a scale.
 
-/// Which granularity blocks of sizes `block` over `shape` are; an error for more than one axis.
+/// An operand seen in blocks: axes that are cut have two dims, `axes` lie within a block.
 struct Blocks {
-  int64_t axis = 0, group = 0;  // group 0: one per index
+  Dims wide, one_each;  // the operand's shape, and that of its scales
+  Dims kept;            // the scales' without the axes within blocks
+  Dims counts;          // blocks per axis of the operand
+  Ints axes;
+  bool rows = false;                       // each block is a row of the last axis
+  std::optional<int64_t> one_axis, group;  // a scale per index of an axis, or per group of it
 };
 Blocks blocks_of(Compose& c, const Value* x) {
   const Import& m = c.import();
@@ -334,44 +378,163 @@ Blocks blocks_of(Compose& c, const Value* x) {
     c.fail(Code::shape, "block size of rank {} for {}", block.size(), str(x->shape()));
     return out;
   }
-  int64_t split = -1, single = -1;
+  int cuts = 0, singles = 0;
+  out.rows = !block.empty();
   for (size_t i = 0; i < block.size(); ++i) {
     const Dim& d = x->shape()[i];
-    if (d.is_static() && block[i] == d.value()) continue;
-    (block[i] == 1 ? single : split) = static_cast<int64_t>(i);
+    if (block[i] < 1 || (block[i] > 1 && (!d.is_static() || d.value() % block[i] != 0))) {
+      c.fail(Code::shape, "blocks of {} along axis {} of {}", block[i], i, str(x->shape()));
+      return out;
+    }
+    const bool whole = d == Dim(block[i]);
+    out.rows = out.rows && (i + 1 == block.size() ? whole : block[i] == 1);
+    if (!whole) {
+      ++(block[i] == 1 ? singles : cuts);
+      out.one_axis = static_cast<int64_t>(i);
+    }
+    const Dim count = block[i] == 1 ? d : Dim(d.value() / block[i]);
+    out.counts.push_back(count);
+    if (!whole || block[i] == 1) {
+      out.wide.push_back(count);
+      out.one_each.push_back(count);
+      out.kept.push_back(count);
+    }
+    if (block[i] == 1) continue;
+    out.axes.push_back(static_cast<int64_t>(out.wide.size()));
+    out.wide.push_back(Dim(block[i]));
+    out.one_each.push_back(Dim(1));
   }
-  out.axis = split >= 0 ? split : std::max<int64_t>(single, 0);
-  if (split >= 0) out.group = block[static_cast<size_t>(split)];
+  for (size_t i = 0; i < block.size(); ++i) {
+    if (block[i] > 1 && !(x->shape()[i] == Dim(block[i]))) {
+      out.one_axis = static_cast<int64_t>(i);
+      out.group = block[i];
+    }
+  }
+  if (cuts > 1 || (cuts == 0 && singles > 1)) out.one_axis = std::nullopt;
   return out;
 }
 
-Result<Values> affine_codes(Import& m, bool encode) {
+/// Scales known when compiling, of blocks that are a granularity of formats.
+std::shared_ptr<Format> known_format(Compose& c, const Codes& codes, const Blocks& blocks,
+                                     Value* scale, Value* zero) {
+  const bool known = scale->is_constant() && (!zero || zero->is_constant());
+  if (!known || (!blocks.one_axis && !(product(scale->shape()) == Dim(1)))) return nullptr;
+  return listed(c, codes, scale, zero, blocks.one_axis.value_or(0), blocks.group.value_or(0));
+}
+
+Result<Values> quantize_affine(Import& m) {
   Compose c(m);
-  const Codes codes = read_codes(c, encode ? "output_dtype" : "input_dtype");
+  const Codes codes = read_codes(c, "output_dtype");
   Value* x = c.take(m.tensor("input"));
   Value* scale = c.take(m.tensor("scale"));
   Value* zero = c.take(m.optional_tensor("zero_point"));
   if (!c.ok()) return c.done({});
-  if (!scale->is_constant() && product(scale->shape()) == Dim(1)) {
-    if (!zero) zero = c.number(0, DType::i32);
-    const Parameters p{c.reshape(scale, {}), c.reshape(zero, {}), nullptr};
-    if (encode) return c.done({encode_at_run_time(c, x, p, codes)});
-    return c.done({decode_at_run_time(c, x, p.scale, p.zero, codes, format_of(codes))});
-  }
   const Blocks blocks = blocks_of(c, x);
-  auto format = listed(c, codes, scale, zero, blocks.axis, blocks.group);
-  if (encode) return c.done({quantized(c, x, codes, format)});
+  if (!c.ok()) return c.done({});
+  if (auto format = known_format(c, codes, blocks, scale, zero)) {
+    return c.done({quantized(c, x, codes, std::move(format))});
+  }
+  if (!zero) zero = c.number(0, DType::i32);
+  const bool one = product(zero->shape()) == Dim(1);
+  const Parameters p{c.reshape(scale, blocks.one_each),
+                     c.reshape(zero, one ? Dims{} : blocks.one_each), nullptr};
   return c.done(
-      {c.cast(dequantized(c, x, codes, format), c.take(m.dtype("output_dtype", DType::f32)))});
+      {c.reshape(encode_at_run_time(c, c.reshape(x, blocks.wide), p, codes), x->shape())});
 }
-Result<Values> quantize_affine(Import& m) { return affine_codes(m, true); }
-Result<Values> dequantize_affine(Import& m) { return affine_codes(m, false); }
+
+Result<Values> dequantize_affine(Import& m) {
+  Compose c(m);
+  const Codes codes = read_codes(c, "input_dtype");
+  Value* q = c.take(m.tensor("input"));
+  Value* scale = c.take(m.tensor("scale"));
+  Value* zero = c.take(m.optional_tensor("zero_point"));
+  const DType to = c.take(m.dtype("output_dtype", DType::f32));
+  if (!c.ok()) return c.done({});
+  const Blocks blocks = blocks_of(c, q);
+  if (!c.ok()) return c.done({});
+  if (auto format = known_format(c, codes, blocks, scale, zero)) {
+    return c.done({c.cast(dequantized(c, q, codes, std::move(format)), to)});
+  }
+  if (!zero) zero = c.number(0, DType::i32);
+  const bool one = product(scale->shape()) == Dim(1);
+  const bool same = zero->shape() == scale->shape();
+  if (one && product(zero->shape()) == Dim(1)) {
+    return c.done({c.cast(decode_at_run_time(c, q, c.reshape(scale, {}), c.reshape(zero, {}), codes,
+                                             format_of(codes)),
+                          to)});
+  }
+  if (blocks.rows && same) {
+    auto format = format_of(codes);
+    format->granularity = Granularity::group;
+    format->axis = q->rank() - 1;
+    format->group = std::max<int64_t>(q->shape().back().value(), 1);
+    return c.done({c.cast(decode_at_run_time(c, q, c.reshape(scale, blocks.counts),
+                                             c.reshape(zero, blocks.counts), codes, format),
+                          to)});
+  }
+  Value* v = c.cast(c.reshape(q, blocks.wide), DType::f32);
+  v = c("Sub", {v, c.cast(c.reshape(zero, same ? blocks.one_each : Dims{}), DType::f32)});
+  v = c("Mul", {v, c.cast(c.reshape(scale, blocks.one_each), DType::f32)});
+  return c.done({c.cast(c.reshape(v, q->shape()), to)});
+}
+
+/// Scale and zero point of every block, in the operand's type.
+Result<Values> choose_qparams_affine(Import& m) {
+  Compose c(m);
+  const Codes codes = read_codes(c, "target_dtype");
+  Value* x = c.take(m.tensor("input"));
+  const std::string mapping = c.take(m.s("mapping_type", ""));
+  if (!c.ok()) return c.done({});
+  const DType in = x->dtype();
+  const double smallest = in == DType::f16 ? 0x1p-14 : 0x1p-126;
+  const double eps = c.take(m.f("eps", smallest));
+  const DType scale_type = c.take(m.dtype("scale_dtype", in));
+  const bool keepdim = c.take(m.b("keepdim", false));
+  const Blocks blocks = blocks_of(c, x);
+  if (!c.ok()) return c.done({});
+  if (blocks.axes.empty()) return m.fail(Code::unsupported, "blocks of one element");
+  const bool symmetric = mapping == "SYMMETRIC", clipless = mapping == "SYMMETRIC_NO_CLIPPING_ERR";
+  if (!symmetric && !clipless && mapping != "ASYMMETRIC") {
+    return m.fail(Code::attribute, "mapping type '{}'", mapping);
+  }
+  auto number = [&](double v) { return c.number(v, in); };
+  const double lo = static_cast<double>(codes.qmin), hi = static_cast<double>(codes.qmax);
+  Value* view = c.reshape(x, blocks.wide);
+  auto extreme = [&](std::string_view reduce, std::string_view with_zero) {
+    Value* v = c(reduce, {view, c.ints(blocks.axes)}, {{"keepdims", int64_t{1}}});
+    return c(with_zero, {v, number(0)});
+  };
+  Value *least = extreme("ReduceMin", "Min"), *most = extreme("ReduceMax", "Max");
+  Value *scale = nullptr, *zero = nullptr;
+  if (symmetric) {
+    scale = c("Div", {c("Max", {c("Neg", {least}), most}), number((hi - lo) / 2)});
+  } else if (clipless) {
+    scale = c("Max", {c("Div", {least, number(lo)}), c("Div", {most, number(hi)})});
+  } else {
+    scale = c("Div", {c("Sub", {most, least}), number(hi - lo)});
+  }
+  scale = c("Max", {scale, number(eps)});
+  if (symmetric || clipless) {
+    const double middle = std::trunc((hi + lo + 1) / 2);
+    zero = c.clamp(scale, middle, middle);
+  } else {
+    zero = c("Sub", {number(lo), c("Round", {c("Div", {least, scale})})});
+    zero = c.clamp(zero, lo, hi);
+  }
+  const DType zero_type =
+      c.take(m.dtype("zero_point_dtype", symmetric || clipless ? in : DType::i32));
+  const Dims shape = keepdim ? blocks.counts : blocks.kept;
+  return c.done(
+      {c.reshape(c.cast(scale, scale_type), shape), c.reshape(c.cast(zero, zero_type), shape)});
+}
 
 constexpr ImportRow kTorchRows[] = {
     {"quantized_decomposed", "quantize_per_tensor.default", quantize_per_tensor},
     {"quantized_decomposed", "quantize_per_tensor.tensor", quantize_by_tensors},
+    {"quantized_decomposed", "quantize_per_tensor.tensor2", quantize_by_tensors_with_limits},
     {"quantized_decomposed", "dequantize_per_tensor.default", dequantize_per_tensor},
     {"quantized_decomposed", "dequantize_per_tensor.tensor", dequantize_by_tensors},
+    {"quantized_decomposed", "dequantize_per_tensor.tensor2", dequantize_by_tensors_with_limits},
     {"quantized_decomposed", "quantize_per_channel.default", quantize_per_channel},
     {"quantized_decomposed", "dequantize_per_channel.default", dequantize_per_channel},
     {"quantized_decomposed", "dequantize_per_channel_group.default", dequantize_per_channel_group},
@@ -384,6 +547,7 @@ constexpr ImportRow kTorchRows[] = {
      choose_qparams_per_token_asymmetric},
     {"quantized_decomposed", "_choose_qparams_per_token_asymmetric_impl.default",
      choose_qparams_per_token_asymmetric},
+    {"torchao", "choose_qparams_affine.default", choose_qparams_affine},
     {"torchao", "quantize_affine.default", quantize_affine},
     {"torchao", "dequantize_affine.default", dequantize_affine},
 };
