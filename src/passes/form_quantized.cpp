@@ -10,6 +10,7 @@
 #include "quant/constants.h"
 #include "quant/emit.h"
 #include "quant/quantizable.h"
+#include "quant/remarks.h"
 
 namespace qc {
 namespace {
@@ -156,6 +157,10 @@ class Former {
       return false;
     }
     remark_bias(q, own);
+    if (const auto* node_says = capability<HasRemark>(y->def())) {
+      const std::string text = node_says->remark();
+      if (!text.empty()) remark(node->loc(), text);
+    }
     replace(node, wanted, y);
     return true;
   }

@@ -1,5 +1,7 @@
 #include "ops/softmax/qsoftmax.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "interp/eval.h"
@@ -44,6 +46,15 @@ Tensor QSoftmax::table(int64_t n) const {
 }
 
 float QSoftmax::steps() const { return std::floor(1.0f / to.format->scale_at()); }
+
+std::string QSoftmax::remark() const {
+  const float exact = 1.0f / to.format->scale_at(), nearest = std::nearbyint(exact);
+  if (nearest == steps()) return {};
+  return fmt::format(
+      "ONNX Runtime's softmax takes 1 as {} steps of {}, not {}: every result is "
+      "smaller by 1/{}",
+      steps(), to.format->scale_at(), nearest, nearest);
+}
 
 Result<Ok> QSoftmax::eval(EvalContext& c) const {
   const Tensor& x = c.in(0);

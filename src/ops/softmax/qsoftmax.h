@@ -1,12 +1,13 @@
 #pragma once
 
 #include "quant/quantizable.h"
+#include "quant/remarks.h"
 
 namespace qc {
 
 /// softmax of 8-bit codes as ONNX Runtime's QLinearSoftmax computes it; kernels/c/qsoftmax states
 /// how.
-class QSoftmax final : public UnaryQuantNode<QSoftmax> {
+class QSoftmax final : public UnaryQuantNode<QSoftmax>, public HasRemark {
  public:
   static const OpInfo kInfo;
   int64_t axis = -1;
@@ -22,6 +23,8 @@ class QSoftmax final : public UnaryQuantNode<QSoftmax> {
   Result<std::vector<Type>> infer() const override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
+  /// Where 1 is not a whole number of steps: ONNX Runtime rounds it down.
+  std::string remark() const override;
 
  private:
   /// exp of every distance from a row's largest code, as far up as a sum of n of them allows.
