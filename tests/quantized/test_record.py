@@ -261,6 +261,12 @@ def test_formulas(outcomes, name):
             check(outcome)
 
 
+def test_bilinear_resize_is_integer(quantc, tmp_path):
+    onnx.save(with_inputs(ROWS["resize"]().model()), path := tmp_path / "resize.onnx")
+    quantc("explain", path, "--arithmetic", "exact", "--require-integer")
+    quantc("explain", path, "--arithmetic", "exact,combine=f32", "--require-integer", status=1)
+
+
 @pytest.mark.parametrize("field", FIELDS)
 def test_every_value_makes_a_difference(field):
     for name in FIELDS[field]:

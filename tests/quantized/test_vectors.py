@@ -60,6 +60,12 @@ def test_a_wrong_bit_is_found(build):
     assert not cases.run(build)["wrong"].passes
 
 
+def test_a_scale_that_softmax_rounds_down_is_remarked(quantc):
+    """Two of the four softmax nodes have the scale 1/255, of which ONNX Runtime takes 254 steps as 1."""
+    lines = quantc("explain", VECTORS / "qdq_tables.onnx").stdout.splitlines()
+    assert len([line for line in lines if line.startswith("remark: ") and "takes 1 as 254 steps" in line]) == 2
+
+
 def test_arithmetic_can_be_chosen(quantc, tmp_path):
     inputs, want = read_sets(VECTORS / "qdq_pools.npz")[0]
     np.savez(tmp_path / "in.npz", **{f"in_{i}": a for i, a in enumerate(inputs)})
