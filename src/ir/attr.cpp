@@ -16,6 +16,50 @@ std::string dim_text(const Dim& d) { return d.is_static() ? d.str() : "#(" + d.s
 
 }  // namespace
 
+AttrValue::AttrValue() = default;
+AttrValue::AttrValue(const AttrValue&) = default;
+AttrValue::AttrValue(AttrValue&&) noexcept = default;
+AttrValue& AttrValue::operator=(const AttrValue&) = default;
+AttrValue& AttrValue::operator=(AttrValue&&) noexcept = default;
+AttrValue::~AttrValue() = default;
+
+AttrMap::AttrMap() = default;
+AttrMap::AttrMap(std::initializer_list<value_type> entries) : map(entries) {}
+AttrMap::AttrMap(const AttrMap&) = default;
+AttrMap::AttrMap(AttrMap&&) noexcept = default;
+AttrMap& AttrMap::operator=(const AttrMap&) = default;
+AttrMap& AttrMap::operator=(AttrMap&&) noexcept = default;
+AttrMap::~AttrMap() = default;
+
+template <class T>
+void AttrVisitor::operator()(const char* name, T& member) {
+  AttrValue value(member);
+  visit(name, value, nullptr);
+  if (T* v = std::get_if<T>(&value)) member = std::move(*v);
+}
+
+template <class T>
+void AttrVisitor::operator()(const char* name, T& member, T fallback) {
+  AttrValue value(member), standard(std::move(fallback));
+  visit(name, value, &standard);
+  if (T* v = std::get_if<T>(&value)) member = std::move(*v);
+}
+
+#define QC_VISITS(T)                                         \
+  template void AttrVisitor::operator()<T>(const char*, T&); \
+  template void AttrVisitor::operator()<T>(const char*, T&, T)
+QC_VISITS(bool);
+QC_VISITS(int64_t);
+QC_VISITS(double);
+QC_VISITS(std::string);
+QC_VISITS(DType);
+QC_VISITS(Ints);
+QC_VISITS(Floats);
+QC_VISITS(Dim);
+QC_VISITS(Dims);
+QC_VISITS(QType);
+#undef QC_VISITS
+
 std::string str(const AttrValue& value) {
   struct Text {
     std::string operator()(bool v) const { return v ? "true" : "false"; }
@@ -33,7 +77,7 @@ std::string str(const AttrValue& value) {
     std::string operator()(const Dims& v) const { return list_text(v, dim_text); }
     std::string operator()(const QType& v) const { return str(v); }
   };
-  return std::visit(Text{}, value);
+  return std::visit(Text{}, static_cast<const AttrVariant&>(value));
 }
 
 bool convert_attr(AttrValue& value, const AttrValue& target) {

@@ -1,5 +1,3 @@
-#include <unordered_map>
-
 #include "ir/graph.h"
 
 namespace qc {
@@ -9,12 +7,12 @@ Result<std::unique_ptr<Graph>> copy(const Graph& graph) {
   out->name = graph.name;
   out->file = graph.file;
   out->dim_ranges = graph.dim_ranges;
-  std::unordered_map<const Value*, Value*> map;
-  for (const Value* v : graph.inputs()) map[v] = out->add_input(v->name(), v->type());
-  for (const State& s : graph.states()) map[s.in] = out->add_state(s.name, s.initial);
+  std::vector<Value*> map(graph.value_bound(), nullptr);  // by number
+  for (const Value* v : graph.inputs()) map[v->number()] = out->add_input(v->name(), v->type());
+  for (const State& s : graph.states()) map[s.in->number()] = out->add_state(s.name, s.initial);
   auto mapped = [&](const Value* v) -> Value* {
     if (!v) return nullptr;
-    return v->is_constant() ? out->constant(v->constant(), v->type().format) : map.at(v);
+    return v->is_constant() ? out->constant(v->constant(), v->type().format) : map[v->number()];
   };
   for (const Node* n = graph.first(); n; n = n->next()) {
     std::unique_ptr<Node> node = n->clone();
@@ -26,7 +24,7 @@ Result<std::unique_ptr<Graph>> copy(const Graph& graph) {
     for (size_t i = 0; i < n->input_count(); ++i) inputs.push_back(mapped(n->input(i)));
     QC_ASSIGN(Node * added, out->add(std::move(node), std::move(inputs), n->loc()));
     for (size_t i = 0; i < n->output_count(); ++i) {
-      map[n->output(i)] = added->output(i);
+      map[n->output(i)->number()] = added->output(i);
       out->set_type(added->output(i), n->output(i)->type());
       out->set_name(added->output(i), n->output(i)->name());
       out->set_note(added->output(i), n->output(i)->note());

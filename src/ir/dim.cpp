@@ -272,3 +272,5 @@ std::string str(const Dims& dims) {
 }
 
 }  // namespace qc
+
+template class std::vector<qc::Dim>;

@@ -75,3 +75,5 @@ Dims to_dims(const std::vector<int64_t>& dims);
 std::string str(const Dims& dims);
 
 }  // namespace qc
+
+extern template class std::vector<qc::Dim>;

@@ -20,9 +20,14 @@ Graph::~Graph() {
 Value* Graph::new_value(Type type) {
   free_values_.push_back(std::make_unique<Value>());
   Value* v = free_values_.back().get();
-  v->type_ = std::move(type);
-  v->graph_ = this;
+  init(*v, std::move(type));
   return v;
+}
+
+void Graph::init(Value& value, Type type) {
+  value.type_ = std::move(type);
+  value.graph_ = this;
+  value.number_ = value_bound_++;
 }
 
 Value* Graph::add_input(std::string name, Type type) {
@@ -124,7 +129,7 @@ Result<Node*> Graph::add(std::unique_ptr<Node> owned, std::vector<Value*> inputs
                          Node* before) {
   Node* node = owned.get();
   const OpInfo& op = node->info();
-  if (loc.op.empty()) loc.op = std::string(op.name);
+  if (loc.op.empty()) loc.op = op.name;
   while (!inputs.empty() && inputs.back() == nullptr) inputs.pop_back();
   const int n = static_cast<int>(inputs.size());
   if (n < op.min_inputs || (op.max_inputs >= 0 && n > op.max_inputs)) {
@@ -144,17 +149,18 @@ Result<Node*> Graph::add(std::unique_ptr<Node> owned, std::vector<Value*> inputs
     set_inputs(node, {});
     return std::move(types).diag();
   }
-  for (Type& type : *types) {
-    auto v = std::make_unique<Value>();
-    v->type_ = std::move(type);
-    v->def_ = node;
-    v->index_ = static_cast<uint32_t>(node->outputs_.size());
-    v->graph_ = this;
-    node->outputs_.push_back(std::move(v));
+  node->output_count_ = static_cast<uint32_t>(types->size());
+  node->outputs_ = std::make_unique<Value[]>(types->size());
+  for (uint32_t i = 0; i < node->output_count_; ++i) {
+    Value& v = node->outputs_[i];
+    init(v, std::move((*types)[i]));
+    v.def_ = node;
+    v.index_ = i;
   }
-  if (!node->outputs_.empty()) node->outputs_[0]->contents_ = node->contents();
+  if (node->output_count_ > 0) node->outputs_[0].contents_ = node->contents();
   insert(owned.release(), before);
   ++count_;
+  may_have_regions_ = may_have_regions_ || !node->regions_.empty();
   return node;
 }
 
@@ -190,7 +196,7 @@ void Graph::set_input(Node* node, size_t i, Value* value) {
 
 void Graph::set_inputs(Node* node, std::vector<Value*> inputs) {
   for (size_t i = 0; i < node->input_count_; ++i) unlink(node->inputs_[i]);
-  node->input_count_ = inputs.size();
+  node->input_count_ = static_cast<uint32_t>(inputs.size());
   node->inputs_ = std::make_unique<Use[]>(inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
     node->inputs_[i].user = node;
@@ -201,12 +207,12 @@ void Graph::set_inputs(Node* node, std::vector<Value*> inputs) {
 
 Result<Ok> Graph::reinfer(Node* node) {
   QC_ASSIGN(auto types, node->infer());
-  QC_CHECK(types.size() == node->outputs_.size(), "inference changed the number of outputs");
+  QC_CHECK(types.size() == node->output_count_, "inference changed the number of outputs");
   for (size_t i = 0; i < types.size(); ++i) {
-    types[i].layout = node->outputs_[i]->type_.layout;
-    node->outputs_[i]->type_ = std::move(types[i]);
+    types[i].layout = node->outputs_[i].type_.layout;
+    node->outputs_[i].type_ = std::move(types[i]);
   }
-  if (!node->outputs_.empty()) node->outputs_[0]->contents_ = node->contents();
+  if (node->output_count_ > 0) node->outputs_[0].contents_ = node->contents();
   return Ok{};
 }
 
@@ -216,8 +222,9 @@ void Graph::move(Node* node, Node* before) {
 }
 
 void Graph::erase(Node* node) {
-  for (const auto& v : node->outputs_)
-    QC_CHECK(!v->has_uses(), "erasing a node that is still read");
+  for (size_t i = 0; i < node->output_count_; ++i) {
+    QC_CHECK(!node->outputs_[i].has_uses(), "erasing a node that is still read");
+  }
   set_inputs(node, {});
   detach(node);
   --count_;
@@ -227,9 +234,11 @@ void Graph::erase(Node* node) {
 void Graph::sweep() {
   for (Node* n = last_; n != nullptr;) {
     Node* prev = n->prev_;
-    for (const auto& region : n->regions_) region->sweep();
-    bool used = n->outputs_.empty();
-    for (const auto& v : n->outputs_) used = used || v->has_uses();
+    if (may_have_regions_) {
+      for (const auto& region : n->regions_) region->sweep();
+    }
+    bool used = n->output_count_ == 0;
+    for (size_t i = 0; i < n->output_count_; ++i) used = used || n->outputs_[i].has_uses();
     if (!used) erase(n);
     n = prev;
   }

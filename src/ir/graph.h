@@ -89,6 +89,10 @@ class Graph {
   Node* first() const { return first_; }
   Node* last() const { return last_; }
   size_t node_count() const { return count_; }
+  /// Numbers of values are below this.
+  size_t value_bound() const { return value_bound_; }
+  /// False when no node that was ever added has regions.
+  bool may_have_regions() const { return may_have_regions_; }
   /// All nodes in order, as a list that stays valid while the graph changes.
   std::vector<Node*> nodes() const;
 
@@ -100,6 +104,7 @@ class Graph {
  private:
   friend class Node;
   Value* new_value(Type type);
+  void init(Value& value, Type type);
   void link(Use& use, Value* value);
   void unlink(Use& use);
   void insert(Node* node, Node* before);
@@ -114,12 +119,15 @@ class Graph {
   Node* first_ = nullptr;
   Node* last_ = nullptr;
   size_t count_ = 0;
+  uint32_t value_bound_ = 0;
+  bool may_have_regions_ = false;
 };
 
 /// Calls `visit` on the graph and on every region below it.
 template <class F>
 void for_each_graph(Graph& graph, F&& visit) {
   visit(graph);
+  if (!graph.may_have_regions()) return;
   for (Node* n = graph.first(); n; n = n->next()) {
     for (const auto& region : n->regions()) for_each_graph(*region, visit);
   }

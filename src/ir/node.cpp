@@ -19,7 +19,10 @@ const Type& Node::input_type(size_t i) const {
   return input(i)->type();
 }
 
-void Node::add_region(std::unique_ptr<Graph> region) { regions_.push_back(std::move(region)); }
+void Node::add_region(std::unique_ptr<Graph> region) {
+  regions_.push_back(std::move(region));
+  if (graph_) graph_->may_have_regions_ = true;
+}
 
 std::vector<Node*> Value::users() const {
   std::vector<Node*> out;

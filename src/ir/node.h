@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ir/attr.h"
+#include "ir/pool.h"
 #include "ir/type.h"
 #include "support/diag.h"
 
@@ -62,12 +63,15 @@ struct Use {
   uint32_t index = 0;
   Use* prev = nullptr;
   Use* next = nullptr;
+
+  QC_POOLED
 };
 
 class Node {
  public:
   virtual ~Node();
   Node& operator=(const Node&) = delete;
+  QC_POOLED
 
   virtual const OpInfo& info() const = 0;
   /// A node with the same attributes and location, without operands.
@@ -90,10 +94,10 @@ class Node {
 
   std::string_view op() const { return info().name; }
   size_t input_count() const { return input_count_; }
-  size_t output_count() const { return outputs_.size(); }
+  size_t output_count() const { return output_count_; }
   /// Operand i, or null when it is omitted (or i is past the end).
   Value* input(size_t i) const { return i < input_count_ ? inputs_[i].value : nullptr; }
-  Value* output(size_t i = 0) const { return outputs_[i].get(); }
+  Value* output(size_t i = 0) const;
   std::vector<Value*> inputs() const;
   const Type& input_type(size_t i) const;
   const Loc& loc() const { return loc_; }
@@ -111,14 +115,16 @@ class Node {
 
  private:
   friend class Graph;
+  // What a walk over the graph reads comes first, so that it lies on one cache line.
+  Node* next_ = nullptr;
+  Node* prev_ = nullptr;
+  Graph* graph_ = nullptr;
   std::unique_ptr<Use[]> inputs_;
-  size_t input_count_ = 0;
-  std::vector<std::unique_ptr<Value>> outputs_;
+  std::unique_ptr<Value[]> outputs_;
+  uint32_t input_count_ = 0;
+  uint32_t output_count_ = 0;
   std::vector<std::unique_ptr<Graph>> regions_;
   Loc loc_;
-  Graph* graph_ = nullptr;
-  Node* prev_ = nullptr;
-  Node* next_ = nullptr;
 };
 
 /// Base of op classes: supplies clone().
@@ -133,6 +139,8 @@ class OpNode : public Node {
 /// A value of the graph: an input, a constant or an output of a node.
 class Value {
  public:
+  QC_POOLED
+
   const Type& type() const { return type_; }
   DType dtype() const { return type_.dtype; }
   const Dims& shape() const { return type_.shape; }
@@ -140,6 +148,8 @@ class Value {
   /// The producing node, null for inputs and constants.
   Node* def() const { return def_; }
   size_t index() const { return index_; }
+  /// A number of its own among all values the graph ever had, below `graph()->value_bound()`.
+  size_t number() const { return number_; }
   bool is_constant() const { return constant_.has_value(); }
   ConstId constant() const { return *constant_; }
   /// The model's name of this value; may be empty.
@@ -159,19 +169,22 @@ class Value {
  private:
   friend class Graph;
   friend class Node;
-  Type type_;
-  std::string name_;
   Node* def_ = nullptr;
-  uint32_t index_ = 0;
-  std::optional<ConstId> constant_;
-  std::optional<Dims> contents_;
-  Graph* graph_ = nullptr;
   Use* first_use_ = nullptr;
+  Graph* graph_ = nullptr;
+  uint32_t index_ = 0;
+  uint32_t number_ = 0;
   int pinned_ = 0;
   int note_ = -1;
+  std::optional<ConstId> constant_;
+  Type type_;
+  std::string name_;
+  std::optional<Dims> contents_;
 
   friend std::optional<Dims> known_ints(const Value*);
 };
+
+inline Value* Node::output(size_t i) const { return &outputs_[i]; }
 
 /// Integer contents of a small value where known at compile time: of a constant, or as dims
 /// propagated through shape computations. Lists of up to 256 elements, row-major.

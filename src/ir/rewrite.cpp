@@ -31,7 +31,7 @@ std::optional<double> Match::scalar(std::string_view slot) const {
 Loc Match::loc() const {
   Loc loc;
   for (auto it = matched_.rbegin(); it != matched_.rend(); ++it) loc = join(loc, (*it)->loc());
-  loc.op.clear();
+  loc.op = {};
   return loc;
 }
 

@@ -45,6 +45,15 @@ bool QType::operator==(const QType& other) const {
   return dtype == other.dtype && same(format, other.format);
 }
 
+Type::Type() = default;
+Type::Type(DType d, Dims s) : shape(std::move(s)), dtype(d) {}
+Type::Type(QType q, Dims s) : shape(std::move(s)), format(std::move(q.format)), dtype(q.dtype) {}
+Type::Type(const Type&) = default;
+Type::Type(Type&&) noexcept = default;
+Type& Type::operator=(const Type&) = default;
+Type& Type::operator=(Type&&) noexcept = default;
+Type::~Type() = default;
+
 bool Type::operator==(const Type& other) const {
   return dtype == other.dtype && layout == other.layout && shape == other.shape &&
          same(format, other.format);

@@ -66,14 +66,19 @@ struct QType {
 };
 
 struct Type {
-  DType dtype = DType::f32;
   Dims shape;
-  Layout layout = Layout::row_major;
   std::shared_ptr<const Format> format;  // null for plain values
+  DType dtype = DType::f32;
+  Layout layout = Layout::row_major;
 
-  Type() = default;
-  Type(DType d, Dims s) : dtype(d), shape(std::move(s)) {}
-  Type(QType q, Dims s) : dtype(q.dtype), shape(std::move(s)), format(std::move(q.format)) {}
+  Type();
+  Type(DType dtype, Dims shape);
+  Type(QType quant, Dims shape);
+  Type(const Type&);
+  Type(Type&&) noexcept;
+  Type& operator=(const Type&);
+  Type& operator=(Type&&) noexcept;
+  ~Type();
 
   int64_t rank() const { return static_cast<int64_t>(shape.size()); }
   QType quant() const { return {dtype, format}; }

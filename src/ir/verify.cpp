@@ -1,18 +1,16 @@
-#include <unordered_set>
-
 #include "ir/graph.h"
 
 namespace qc {
 namespace {
 
-Result<Ok> verify_node(const Graph& graph, const Node* n,
-                       const std::unordered_set<const Value*>& defined) {
+/// `defined` says of every value of the graph, by number, whether a node before this one makes it.
+Result<Ok> verify_node(const Graph& graph, const Node* n, const std::vector<bool>& defined) {
   for (size_t i = 0; i < n->input_count(); ++i) {
     const Value* v = n->input(i);
     if (!v) continue;
     if (v->graph() != &graph)
       return error(Code::bug, n->loc(), "operand {} is of another graph", i);
-    if (v->def() && !defined.contains(v)) {
+    if (v->def() && !defined[v->number()]) {
       return error(Code::bug, n->loc(), "operand {} is used before it is defined", i);
     }
     bool listed = false;
@@ -42,17 +40,16 @@ Result<Ok> verify_node(const Graph& graph, const Node* n,
 }  // namespace
 
 Result<Ok> verify(const Graph& graph) {
-  std::unordered_set<const Value*> defined;
-  defined.reserve(graph.node_count());
+  std::vector<bool> defined(graph.value_bound(), false);
   size_t count = 0;
   for (const Node* n = graph.first(); n; n = n->next(), ++count) {
     if (n->graph() != &graph) return error(Code::bug, n->loc(), "node is of another graph");
     QC_TRY(verify_node(graph, n, defined));
-    for (size_t i = 0; i < n->output_count(); ++i) defined.insert(n->output(i));
+    for (size_t i = 0; i < n->output_count(); ++i) defined[n->output(i)->number()] = true;
   }
   if (count != graph.node_count()) return error(Code::bug, "node list and count disagree");
   auto available = [&](const Value* v) {
-    return v->graph() == &graph && (!v->def() || defined.contains(v));
+    return v->graph() == &graph && (!v->def() || defined[v->number()]);
   };
   for (const Output& out : graph.outputs()) {
     if (!available(out.value)) return error(Code::bug, "output '{}' is not defined", out.name);

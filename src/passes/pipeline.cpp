@@ -66,6 +66,7 @@ std::span<const Pass> pipeline() { return kPipeline; }
 
 Result<bool> run_pass(const Pass& pass, Graph& graph, PassContext& context) {
   QC_ASSIGN(bool changed, pass.run(graph, context));
+  if (!graph.may_have_regions()) return changed;
   for (Node* n = graph.first(); n; n = n->next()) {
     for (const auto& region : n->regions()) {
       QC_ASSIGN(bool inner, run_pass(pass, *region, context));

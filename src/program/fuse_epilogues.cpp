@@ -155,7 +155,9 @@ class Fuser {
       }
       p_.steps[static_cast<size_t>(add)] = std::move(fused);
     }
+    if (std::find(drop.begin(), drop.end(), true) == drop.end()) return;
     Steps kept;
+    kept.reserve(p_.steps.size());
     for (size_t t = 0; t < p_.steps.size(); ++t) {
       if (!drop[t]) kept.push_back(std::move(p_.steps[t]));
     }

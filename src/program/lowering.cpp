@@ -43,28 +43,38 @@ int Lowering::new_buffer(Buffer buffer) {
   return static_cast<int>(program_.buffers.size() - 1);
 }
 
+View& Lowering::slot(const Value* value) {
+  if (graph_ != value->graph()) {
+    graph_ = value->graph();
+    std::vector<View>& views = views_[graph_];
+    views.resize(graph_->value_bound());
+    graph_views_ = views.data();
+  }
+  return graph_views_[value->number()];
+}
+
 View Lowering::view(const Value* value) {
-  auto it = views_.find(value);
-  if (it != views_.end()) return it->second;
+  if (const View known = slot(value); known.buffer >= 0) return known;
   Buffer buffer;
   buffer.name = value->name();
   buffer.bytes = byte_size(value->type());
   if (value->is_constant()) {
     const View shared =
         derived(value->constant(), "", value->dtype(), program_.pool->shape(value->constant()), {});
-    return views_[value] = shared;
+    return slot(value) = shared;
   }
-  return views_[value] = View{new_buffer(std::move(buffer)), 0};
+  return slot(value) = View{new_buffer(std::move(buffer)), 0};
 }
 
-void Lowering::record(std::string_view kernel, std::vector<uint32_t> params, std::vector<View> in,
-                      std::vector<View> out, CallInfo info) {
+void Lowering::record(std::string_view kernel, const void* params, size_t bytes,
+                      std::vector<View> in, std::vector<View> out, CallInfo info) {
   const qk_entry* entry = find_kernel(kernel);
   QC_CHECK(entry != nullptr, "call of an unknown kernel");
-  QC_CHECK(entry->params_size == params.size() * 4, "parameter struct of another kernel");
+  QC_CHECK(entry->params_size == bytes, "parameter struct of another kernel");
   Step step;
   step.kernel = kernel;
-  step.params = std::move(params);
+  step.params.resize(bytes / 4);
+  std::memcpy(step.params.data(), params, bytes);
   step.in = std::move(in);
   step.out = std::move(out);
   step.in_place = std::move(info.in_place);
@@ -75,13 +85,13 @@ void Lowering::record(std::string_view kernel, std::vector<uint32_t> params, std
 
 void Lowering::alias(size_t i, View storage) {
   const Value* value = node_->output(i);
-  QC_CHECK(!views_.contains(value), "alias of a value that already has a buffer");
+  QC_CHECK(slot(value).buffer < 0, "alias of a value that already has a buffer");
   Buffer buffer;
   buffer.name = value->name();
   buffer.bytes = byte_size(value->type());
   buffer.alias_of = storage.buffer;
   buffer.alias_offset = storage.offset;
-  views_[value] = View{new_buffer(std::move(buffer)), 0};
+  slot(value) = View{new_buffer(std::move(buffer)), 0};
 }
 
 View Lowering::scratch(int64_t bytes, std::string_view purpose) {
@@ -134,7 +144,7 @@ Result<std::vector<View>> Lowering::region(const Graph& region, const std::vecto
   const Node* node = node_;
   Steps* outer = steps_;
   steps_ = &steps;
-  for (size_t i = 0; i < inputs.size(); ++i) views_[region.inputs()[i]] = inputs[i];
+  for (size_t i = 0; i < inputs.size(); ++i) slot(region.inputs()[i]) = inputs[i];
   Result<Ok> done = lower_nodes(region);
   node_ = node;
   steps_ = outer;
@@ -163,8 +173,10 @@ Result<Program> lower(const Graph& graph) {
   Program program;
   program.name = graph.name;
   program.pool = graph.shared_pool();
-  Lowering lowering(program, graph);
+  Lowering lowering(program);
   lowering.steps_ = &program.steps;
+  program.steps.reserve(graph.node_count());
+  program.buffers.reserve(graph.node_count());
   for (const Value* v : graph.inputs()) {
     if (!all_static(v->shape())) {
       return error(Code::dim, Loc{graph.file, {}, {}},
@@ -190,7 +202,6 @@ Result<Program> lower(const Graph& graph) {
   QC_TRY(lowering.lower_nodes(graph));
   // An output that is an input, a constant, a view or another output needs its own bytes: copy.
   // The first output of a plain arena buffer takes that buffer over.
-  static const Loc kEdge{};
   for (const Output& o : graph.outputs()) {
     const View view = lowering.view(o.value);
     const int64_t size = byte_size(o.value->type());

@@ -25,7 +25,7 @@ struct CallInfo {
 
 class Lowering {
  public:
-  Lowering(Program& program, const Graph& graph) : program_(program), graph_(&graph) {}
+  explicit Lowering(Program& program) : program_(program) {}
 
   bool has(size_t i) const { return node_->input(i) != nullptr; }
   /// The buffer of operand i; constants become constant buffers.
@@ -43,9 +43,7 @@ class Lowering {
   void call(std::string_view kernel, const Params& params, std::vector<View> in,
             std::vector<View> out, CallInfo info = {}) {
     static_assert(std::is_trivially_copyable_v<Params> && sizeof(Params) % 4 == 0);
-    std::vector<uint32_t> words(sizeof(Params) / 4);
-    std::memcpy(words.data(), &params, sizeof(Params));
-    record(kernel, std::move(words), std::move(in), std::move(out), std::move(info));
+    record(kernel, &params, sizeof(Params), std::move(in), std::move(out), std::move(info));
   }
 
   /// Output i is bytes of `storage` from its offset on: no call computes it.
@@ -79,16 +77,19 @@ class Lowering {
  private:
   friend Result<Program> lower(const Graph&);
   View view(const Value* value);
+  /// Where the view of a value is kept; its buffer is -1 as long as it has none.
+  View& slot(const Value* value);
   int new_buffer(Buffer buffer);
   Result<Ok> lower_nodes(const Graph& graph);
-  void record(std::string_view kernel, std::vector<uint32_t> params, std::vector<View> in,
+  void record(std::string_view kernel, const void* params, size_t bytes, std::vector<View> in,
               std::vector<View> out, CallInfo info);
 
   Program& program_;
-  const Graph* graph_;
   const Node* node_ = nullptr;
   Steps* steps_ = nullptr;
-  std::unordered_map<const Value*, View> views_;
+  std::unordered_map<const Graph*, std::vector<View>> views_;  // by graph and number of the value
+  const Graph* graph_ = nullptr;                               // the one of `graph_views_`
+  View* graph_views_ = nullptr;
   std::map<std::pair<ConstId, std::string>, View> derived_;
 };
 

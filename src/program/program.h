@@ -51,7 +51,7 @@ struct Step {
   Loc loc;
 
   // call
-  std::string kernel;
+  Interned kernel;
   std::vector<uint32_t> params;               // the kernel's parameter struct as 32-bit words
   std::vector<View> in, out;                  // in the order of the kernel's arguments
   std::vector<std::pair<int, int>> in_place;  // (in, out): may share storage

@@ -60,8 +60,8 @@ void print_steps(const Steps& steps, const std::string& pad, std::string& out) {
   for (const Step& s : steps) {
     switch (s.kind) {
       case Step::Kind::call: {
-        out +=
-            pad + s.kernel + views_text(s.in) + " -> " + views_text(s.out) + " " + params_text(s);
+        out += pad + s.kernel.str() + views_text(s.in) + " -> " + views_text(s.out) + " " +
+               params_text(s);
         for (auto [i, o] : s.in_place) out += fmt::format(" in_place({}, {})", i, o);
         if (s.macs) out += fmt::format(" macs({})", s.macs);
         if (!s.loc.names.empty()) {

@@ -57,13 +57,13 @@ class Verifier {
   Result<Ok> view(View v, const Step& step, bool written) const {
     if (v.buffer == -1) return Ok{};
     if (v.buffer < 0 || v.buffer >= count())
-      return error(Code::bug, step.loc, "'{}' names no buffer", step.kernel);
+      return error(Code::bug, step.loc, "'{}' names no buffer", step.kernel.str());
     const Buffer& b = program_.buffers[static_cast<size_t>(v.buffer)];
     if (v.offset < 0 || v.offset > b.bytes)
-      return error(Code::bug, step.loc, "'{}' starts outside a buffer", step.kernel);
+      return error(Code::bug, step.loc, "'{}' starts outside a buffer", step.kernel.str());
     const BufferKind kind = program_.buffers[static_cast<size_t>(program_.resolve(v).buffer)].kind;
     if (written && (kind == BufferKind::constant || kind == BufferKind::input)) {
-      return error(Code::bug, step.loc, "'{}' writes to an input or a constant", step.kernel);
+      return error(Code::bug, step.loc, "'{}' writes to an input or a constant", step.kernel.str());
     }
     return Ok{};
   }
@@ -72,15 +72,16 @@ class Verifier {
     for (const Step& s : list) {
       if (s.kind == Step::Kind::call) {
         const qk_entry* kernel = find_kernel(s.kernel);
-        if (!kernel) return error(Code::bug, s.loc, "there is no kernel '{}'", s.kernel);
+        if (!kernel) return error(Code::bug, s.loc, "there is no kernel '{}'", s.kernel.str());
         if (static_cast<int>(s.in.size()) != kernel->inputs ||
             static_cast<int>(s.out.size()) != kernel->outputs ||
             s.params.size() * 4 != kernel->params_size) {
-          return error(Code::bug, s.loc, "'{}' is called with the wrong arguments", s.kernel);
+          return error(Code::bug, s.loc, "'{}' is called with the wrong arguments", s.kernel.str());
         }
         for (auto [i, o] : s.in_place) {
           if (i < 0 || o < 0 || i >= kernel->inputs || o >= kernel->outputs) {
-            return error(Code::bug, s.loc, "'{}' shares arguments it does not have", s.kernel);
+            return error(Code::bug, s.loc, "'{}' shares arguments it does not have",
+                         s.kernel.str());
           }
         }
       }

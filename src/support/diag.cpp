@@ -24,6 +24,24 @@ const std::vector<Code>& all_codes() {
   return codes;
 }
 
+Loc::Loc() noexcept = default;
+Loc::Loc(Interned file, std::vector<std::string> names, Interned op)
+    : file(file), op(op), names(std::move(names)) {}
+Loc::Loc(const Loc&) = default;
+Loc::Loc(Loc&&) noexcept = default;
+Loc& Loc::operator=(const Loc&) = default;
+Loc& Loc::operator=(Loc&&) noexcept = default;
+Loc::~Loc() = default;
+bool Loc::operator==(const Loc&) const = default;
+
+Diag::Diag(Code code, const Loc& loc, std::string text)
+    : code(code), loc(loc), text(std::move(text)) {}
+Diag::Diag(const Diag&) = default;
+Diag::Diag(Diag&&) noexcept = default;
+Diag& Diag::operator=(const Diag&) = default;
+Diag& Diag::operator=(Diag&&) noexcept = default;
+Diag::~Diag() = default;
+
 Loc join(const Loc& a, const Loc& b) {
   Loc out = a;
   if (out.file.empty()) out.file = b.file;
@@ -38,9 +56,9 @@ Loc join(const Loc& a, const Loc& b) {
 
 std::string render(const Diag& diag) {
   std::string out;
-  if (!diag.loc.file.empty()) out += diag.loc.file + ": ";
+  if (!diag.loc.file.empty()) out += diag.loc.file.str() + ": ";
   out += fmt::format("error[{}]: ", info(diag.code).name);
-  if (!diag.loc.op.empty()) out += diag.loc.op + " ";
+  if (!diag.loc.op.empty()) out += diag.loc.op.str() + " ";
   if (!diag.loc.names.empty()) out += fmt::format("'{}'", fmt::join(diag.loc.names, "+"));
   if (!diag.loc.op.empty() || !diag.loc.names.empty()) {
     if (out.back() == ' ') out.pop_back();
@@ -64,8 +82,8 @@ int exit_status(const Diag& diag) {
 }
 
 namespace detail {
-Diag make(Code code, Loc loc, fmt::string_view format, fmt::format_args args) {
-  return Diag{code, std::move(loc), fmt::vformat(format, args), {}};
+Diag make(Code code, const Loc& loc, fmt::string_view format, fmt::format_args args) {
+  return Diag(code, loc, fmt::vformat(format, args));
 }
 }  // namespace detail
 

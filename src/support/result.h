@@ -1,9 +1,9 @@
 // Result<T>: a value or a diagnostic. Errors travel as values through every library of quantc.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <utility>
-#include <variant>
 
 #include "support/diag.h"
 
@@ -12,30 +12,76 @@ namespace qc {
 /// The value of a Result that carries nothing.
 struct Ok {};
 
+namespace detail {
+Diag* boxed(const Diag& diag);
+Diag* boxed(Diag&& diag);
+void destroy(Diag* diag);
+[[noreturn]] void wrong_access();
+}  // namespace detail
+
+/// The value, or the diagnostic in a box: small to return, and little code where nothing fails.
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
-  Result(Diag diag) : state_(std::in_place_index<1>, std::move(diag)) {}
+  Result(T value) : value_(std::move(value)), ok_(true) {}
+  Result(const Diag& diag) : diag_(detail::boxed(diag)), ok_(false) {}
+  Result(Diag&& diag) : diag_(detail::boxed(std::move(diag))), ok_(false) {}
+  Result(const Result& other) : ok_(other.ok_) {
+    if (ok_) {
+      std::construct_at(&value_, other.value_);
+    } else {
+      diag_ = detail::boxed(*other.diag_);
+    }
+  }
+  Result(Result&& other) noexcept : ok_(other.ok_) { take(other); }
+  Result& operator=(Result other) noexcept {
+    drop();
+    ok_ = other.ok_;
+    take(other);
+    return *this;
+  }
+  ~Result() { drop(); }
 
-  bool ok() const { return state_.index() == 0; }
-  explicit operator bool() const { return ok(); }
+  bool ok() const { return ok_; }
+  explicit operator bool() const { return ok_; }
 
-  T& value() & { return std::get<0>(state_); }
-  const T& value() const& { return std::get<0>(state_); }
-  T&& value() && { return std::get<0>(std::move(state_)); }
+  T& value() & { return checked(ok_), value_; }
+  const T& value() const& { return checked(ok_), value_; }
+  T&& value() && { return checked(ok_), std::move(value_); }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
   T&& operator*() && { return std::move(*this).value(); }
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
 
-  Diag& diag() & { return std::get<1>(state_); }
-  const Diag& diag() const& { return std::get<1>(state_); }
-  Diag&& diag() && { return std::get<1>(std::move(state_)); }
+  Diag& diag() & { return checked(!ok_), *diag_; }
+  const Diag& diag() const& { return checked(!ok_), *diag_; }
+  Diag&& diag() && { return checked(!ok_), std::move(*diag_); }
 
  private:
-  std::variant<T, Diag> state_;
+  static void checked(bool held) {
+    if (!held) detail::wrong_access();
+  }
+  void drop() {
+    if (ok_) {
+      std::destroy_at(&value_);
+    } else {
+      detail::destroy(diag_);
+    }
+  }
+  void take(Result& other) {
+    if (ok_) {
+      std::construct_at(&value_, std::move(other.value_));
+    } else {
+      diag_ = std::exchange(other.diag_, nullptr);
+    }
+  }
+
+  union {
+    T value_;
+    Diag* diag_;
+  };
+  bool ok_;
 };
 
 }  // namespace qc

@@ -68,7 +68,7 @@ std::string flat(std::string text) {
 
 std::string one_line(const Diag& diag) {
   std::string text = fmt::format("{}: {}", info(diag.code).name, diag.text);
-  if (!diag.loc.op.empty()) text = diag.loc.op + ": " + text;
+  if (!diag.loc.op.empty()) text = diag.loc.op.str() + ": " + text;
   for (const std::string& note : diag.notes) text += "; " + note;
   return flat(text);
 }

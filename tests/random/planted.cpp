@@ -81,7 +81,7 @@ PlantedBug number(std::string name, std::string prefix, std::string member,
 PlantedBug other_kernel(std::string name, std::string from, std::string to) {
   return {std::move(name), [=](Program& p) {
             return in_some_call(p, from, [&](Step& s) {
-              const std::string other = to + s.kernel.substr(from.size());
+              const std::string other = to + s.kernel.str().substr(from.size());
               if (!find_kernel(other)) return false;
               s.kernel = other;
               return true;

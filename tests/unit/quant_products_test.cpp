@@ -530,7 +530,7 @@ TEST_F(Products, TakeAResidualAsTheyAre) {
     const auto a = run_program(plain, inputs), b = run_program(joined, inputs);
     ASSERT_TRUE(a.ok() && b.ok());
     ASSERT_TRUE(a->outputs[0].identical(b->outputs[0]))
-        << round << ": " << plain.steps[0].kernel << " + " << plain.steps[1].kernel;
+        << round << ": " << plain.steps[0].kernel.str() << " + " << plain.steps[1].kernel.str();
   }
   EXPECT_EQ(fused, 300);
 }

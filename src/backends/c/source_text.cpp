@@ -136,7 +136,7 @@ class Source {
     for (View v : step.in) absent += v.buffer < 0 ? '0' : '1';
     absent += '|';
     for (View v : step.out) absent += v.buffer < 0 ? '0' : '1';
-    std::string key = step.kernel + absent;
+    std::string key = step.kernel.str() + absent;
     if (options_.specialise == Specialise::speed) {
       key += std::string(reinterpret_cast<const char*>(step.params.data()), step.params.size() * 4);
     }
@@ -173,7 +173,7 @@ class Source {
       instances +=
           fmt::format("  const {} p = {{{}}};\n", kernel.params, initialiser(kernel, step.params));
     }
-    instances += fmt::format("  {}({});\n}}\n\n", step.kernel, passed);
+    instances += fmt::format("  {}({});\n}}\n\n", step.kernel.str(), passed);
   }
 
   /// A parameter struct in read-only memory, shared by calls with the same values.

@@ -41,12 +41,12 @@ Result<Ok> Importer::inlined(const FunctionProto& function, const NodeProto& nod
   // Only the results somebody reads are computed.
   std::vector<std::string_view> outputs;
   for (size_t i = 0; i < node.outputs.size(); ++i) {
-    if (plan.read.contains(node.outputs[i])) outputs.push_back(function.outputs[i]);
+    if (plan.reads(node, i)) outputs.push_back(function.outputs[i]);
   }
   QC_TRY(body(function.nodes, outputs, body_scope, inner));
   Values results(node.outputs.size());
   for (size_t i = 0; i < node.outputs.size(); ++i) {
-    if (!plan.read.contains(node.outputs[i])) continue;
+    if (!plan.reads(node, i)) continue;
     QC_ASSIGN(results[i], body_scope.find(function.outputs[i]));
   }
   active_.erase(&function);

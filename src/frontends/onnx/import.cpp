@@ -12,6 +12,7 @@ constexpr int64_t kMaxNodes = int64_t{1} << 22;
 
 Importer::Importer(const Model& model, const ImportOptions& options)
     : model_(model),
+      file_(model.path),
       options_(options),
       reader_(std::make_shared<TensorReader>(model.file)),
       types_(options.dims, model.graph.inputs) {
@@ -77,6 +78,7 @@ Result<Ok> Importer::body(std::span<const NodeProto> nodes,
     return std::move(plan).diag();
   }
   QC_TRY(check_supported(plan->nodes, env));
+  scope.reserve(plan->nodes.size());
   for (const NodeProto* n : plan->nodes) {
     if (++imported_ > kMaxNodes) {
       return error(Code::limit, file_loc(), "more than 2^22 nodes after inlining functions");
@@ -118,8 +120,8 @@ Result<Ok> Importer::by_row(const NodeProto& node, const Schedule& plan, Scope& 
       return error(Code::graph, foreign.loc, "operand {} is missing", i);
     }
   }
-  for (std::string_view name : node.outputs) {
-    foreign.output_used.push_back(!name.empty() && plan.read.contains(name));
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    foreign.output_used.push_back(plan.reads(node, i));
   }
   for (const AttributeProto& a : node.attributes) {
     const AttributeProto* resolved = env.resolve(a);
@@ -141,7 +143,7 @@ Result<Ok> Importer::define(const NodeProto& node, const Values& results, const 
                             Scope& scope, const Env& env) {
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     const std::string_view name = node.outputs[i];
-    if (name.empty() || !plan.read.contains(name)) continue;
+    if (!plan.reads(node, i)) continue;
     if (i >= results.size() || !results[i]) {
       return error(Code::unsupported, loc(node, env), "output {} ('{}') is not supported", i, name);
     }
@@ -165,7 +167,7 @@ std::string Importer::node_name(const NodeProto& node, const Env& env) {
 }
 
 Loc Importer::loc(const NodeProto& node, const Env& env) const {
-  return Loc{model_.path, {node_name(node, env)}, std::string(node.op_type)};
+  return Loc{file_, {node_name(node, env)}, node.op_type};
 }
 
 Result<int> Importer::version(std::string_view domain, const Env& env, const Loc& loc) const {

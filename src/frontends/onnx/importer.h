@@ -78,12 +78,13 @@ class Importer {
   Result<Arg> argument(const AttributeProto& attribute, const Loc& loc);
   Result<Value*> constant_node(const NodeProto& node, Scope& scope, const Env& env);
 
-  Loc file_loc() const { return Loc{model_.path, {}, {}}; }
+  Loc file_loc() const { return Loc{file_, {}, {}}; }
   static std::string node_name(const NodeProto& node, const Env& env);
   Loc loc(const NodeProto& node, const Env& env) const;
   Result<int> version(std::string_view domain, const Env& env, const Loc& loc) const;
 
   const Model& model_;
+  const Interned file_;
   const ImportOptions& options_;
   std::shared_ptr<TensorReader> reader_;
   TypeReader types_;

@@ -1,6 +1,8 @@
 #include "frontends/onnx/schedule.h"
 
-#include <unordered_map>
+#include <unordered_set>
+
+#include "frontends/onnx/names.h"
 
 namespace qc::onnx {
 namespace {
@@ -25,16 +27,27 @@ void for_each_read(const NodeProto& node, F&& visit) {
 class Sorter {
  public:
   Sorter(std::span<const NodeProto> nodes, const Surroundings& around)
-      : nodes_(nodes), around_(around), state_(nodes.size(), State::unseen), reads_(nodes.size()) {
-    producer_.reserve(nodes.size());
+      : nodes_(nodes),
+        around_(around),
+        slots_(nodes),
+        maker_(slots_.first.back()),
+        state_(nodes.size(), State::unseen),
+        reads_(nodes.size()) {
+    names_.reserve(maker_.size());
+    slot_of_.reserve(maker_.size());
     order_.reserve(nodes.size());
   }
 
   Result<Ok> define() {
     for (size_t i = 0; i < nodes_.size(); ++i) {
+      size_t slot = slots_.first[i];
       for (std::string_view name : nodes_[i].outputs) {
+        maker_[slot] = i;
+        const size_t mine = slot++;
         if (name.empty()) continue;
-        if (!producer_.emplace(name, i).second || around_.local(name)) {
+        const bool fresh = names_.add(name) == slot_of_.size();
+        if (fresh) slot_of_.push_back(mine);
+        if (!fresh || around_.local(name)) {
           return error(Code::graph, around_.loc(nodes_[i]), "value '{}' is defined twice", name);
         }
         if (around_.outer(name)) {
@@ -54,23 +67,24 @@ class Sorter {
   }
 
   Schedule needed(const std::vector<std::string_view>& outputs) {
-    Schedule out;
-    out.read.reserve(nodes_.size());
-    out.read.insert(outputs.begin(), outputs.end());
+    std::vector<bool> read(maker_.size(), false);
+    for (std::string_view name : outputs) {
+      if (const uint32_t i = names_.find(name); i != Names::kNone) read[slot_of_[i]] = true;
+    }
     std::vector<const NodeProto*> backwards;
     for (auto it = order_.rbegin(); it != order_.rend(); ++it) {
       bool wanted = false;
-      for (std::string_view name : nodes_[*it].outputs) wanted = wanted || out.read.contains(name);
+      for (size_t slot = slots_.first[*it]; slot < slots_.first[*it + 1]; ++slot) {
+        wanted = wanted || read[slot];
+      }
       if (!wanted) continue;
       backwards.push_back(&nodes_[*it]);
-      const auto read = reads_of(*it);
-      out.read.insert(read.begin(), read.end());
+      for (size_t slot : reads_of(*it)) read[slot] = true;
     }
-    out.nodes.assign(backwards.rbegin(), backwards.rend());
-    return out;
+    return {{backwards.rbegin(), backwards.rend()}, std::move(slots_), std::move(read)};
   }
 
-  bool produces(std::string_view name) const { return producer_.contains(name); }
+  bool produces(std::string_view name) const { return names_.find(name) != Names::kNone; }
 
  private:
   enum class State : uint8_t { unseen, open, done };
@@ -79,19 +93,20 @@ class Sorter {
     state_[i] = State::open;
     stack.emplace_back(i, 0);
     Result<Ok> ok = Ok{};
-    reads_[i].begin = names_.size();
+    reads_[i].begin = read_slots_.size();
     for_each_read(nodes_[i], [&](std::string_view name) {
-      names_.push_back(name);
-      if (ok.ok() && !produces(name) && !around_.local(name) && !around_.outer(name)) {
+      if (const uint32_t known = names_.find(name); known != Names::kNone) {
+        read_slots_.push_back(slot_of_[known]);
+      } else if (ok.ok() && !around_.local(name) && !around_.outer(name)) {
         ok = error(Code::graph, around_.loc(nodes_[i]), "reads '{}', which nothing defines", name);
       }
     });
-    reads_[i].end = names_.size();
+    reads_[i].end = read_slots_.size();
     return ok;
   }
 
-  std::span<const std::string_view> reads_of(size_t i) const {
-    return std::span(names_).subspan(reads_[i].begin, reads_[i].end - reads_[i].begin);
+  std::span<const size_t> reads_of(size_t i) const {
+    return std::span(read_slots_).subspan(reads_[i].begin, reads_[i].end - reads_[i].begin);
   }
 
   Result<Ok> visit(size_t root) {
@@ -106,29 +121,38 @@ class Sorter {
         stack.pop_back();
         continue;
       }
-      auto found = producer_.find(reads[next++]);
-      if (found == producer_.end() || state_[found->second] == State::done) continue;
-      if (state_[found->second] == State::open) {
-        return error(Code::graph, around_.loc(nodes_[found->second]), "is part of a cycle");
+      const size_t maker = maker_[reads[next++]];
+      if (state_[maker] == State::done) continue;
+      if (state_[maker] == State::open) {
+        return error(Code::graph, around_.loc(nodes_[maker]), "is part of a cycle");
       }
-      QC_TRY(enter(found->second, stack));
+      QC_TRY(enter(maker, stack));
     }
     return Ok{};
   }
 
-  std::span<const NodeProto> nodes_;
-  const Surroundings& around_;
-  std::unordered_map<std::string_view, size_t> producer_;
-  std::vector<State> state_;
   struct Range {
     size_t begin = 0, end = 0;
   };
-  std::vector<Range> reads_;             // by node, in names_
-  std::vector<std::string_view> names_;  // what nodes read
+  std::span<const NodeProto> nodes_;
+  const Surroundings& around_;
+  Slots slots_;
+  std::vector<size_t> maker_;    // node by slot
+  Names names_;                  // of all slots that have one
+  std::vector<size_t> slot_of_;  // by name
+  std::vector<State> state_;
+  std::vector<Range> reads_;        // by node, in read_slots_
+  std::vector<size_t> read_slots_;  // what nodes read
   std::vector<size_t> order_;
 };
 
 }  // namespace
+
+Slots::Slots(std::span<const NodeProto> nodes) : nodes(nodes) {
+  first.reserve(nodes.size() + 1);
+  first.push_back(0);
+  for (const NodeProto& node : nodes) first.push_back(first.back() + node.outputs.size());
+}
 
 std::vector<std::string_view> free_names(const GraphProto& graph) {
   std::unordered_set<std::string_view> known;

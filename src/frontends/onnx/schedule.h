@@ -4,7 +4,6 @@
 #include <functional>
 #include <span>
 #include <string_view>
-#include <unordered_set>
 #include <vector>
 
 #include "frontends/onnx/proto.h"
@@ -14,9 +13,23 @@ namespace qc::onnx {
 /// The names a graph reads from outside, in order of first reading; nested graphs included.
 std::vector<std::string_view> free_names(const GraphProto& graph);
 
+/// Outputs of a list of nodes, numbered through.
+struct Slots {
+  explicit Slots(std::span<const NodeProto> nodes);
+  size_t slot(const NodeProto& node, size_t output) const {
+    return first[static_cast<size_t>(&node - nodes.data())] + output;
+  }
+
+  std::span<const NodeProto> nodes;
+  std::vector<size_t> first;  // by node: its first slot; then the number of all slots
+};
+
 struct Schedule {
-  std::vector<const NodeProto*> nodes;        // those the outputs depend on, in a valid order
-  std::unordered_set<std::string_view> read;  // names read by them, outputs included
+  std::vector<const NodeProto*> nodes;  // those the outputs depend on, in a valid order
+  Slots slots;
+  std::vector<bool> read;  // by slot: whether one of `nodes` reads it, or an output is it
+
+  bool reads(const NodeProto& node, size_t output) const { return read[slots.slot(node, output)]; }
 };
 
 /// What `schedule` has to know of the surroundings.

@@ -19,6 +19,12 @@ const AttributeProto* Env::find(const NodeProto& node, std::string_view name) co
   return nullptr;
 }
 
+void Scope::define(std::string_view name, Value* value) {
+  const uint32_t i = names_.add(name);
+  if (i == values_.size()) values_.push_back(nullptr);
+  values_[i] = value;
+}
+
 Result<Ok> Scope::add_initializers(const GraphProto& graph, const Loc& loc) {
   for (const TensorProto& t : graph.initializers) {
     if (!dense_.emplace(t.name, &t).second) {
@@ -38,7 +44,7 @@ bool Scope::has_initializer(std::string_view name) const {
 }
 
 bool Scope::local(std::string_view name) const {
-  return values_.contains(name) || has_initializer(name) || sequences_.contains(name);
+  return names_.find(name) != Names::kNone || has_initializer(name) || sequences_.contains(name);
 }
 
 const std::vector<Value*>* Scope::sequence(std::string_view name) const {
@@ -62,15 +68,17 @@ Result<Value*> Scope::constant(const TensorProto& tensor) {
 }
 
 Result<Value*> Scope::find(std::string_view name) {
-  if (auto it = values_.find(name); it != values_.end()) return it->second;
+  if (const uint32_t i = names_.find(name); i != Names::kNone) return values_[i];
   if (auto it = dense_.find(name); it != dense_.end()) {
     QC_ASSIGN(Value * value, constant(*it->second));
-    values_[name] = value;
+    define(name, value);
     return value;
   }
   if (auto it = sparse_.find(name); it != sparse_.end()) {
     QC_ASSIGN(Tensor contents, reader_->read(*it->second));
-    return values_[name] = graph_.constant(std::move(contents), std::string(name));
+    Value* value = graph_.constant(std::move(contents), std::string(name));
+    define(name, value);
+    return value;
   }
   if (sequences_.contains(name)) {
     return error(Code::unsupported, Loc{graph_.file, {}, {}}, "value '{}' is a sequence", name);

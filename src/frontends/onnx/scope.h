@@ -4,6 +4,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "frontends/onnx/names.h"
 #include "frontends/onnx/proto.h"
 #include "frontends/onnx/tensor.h"
 #include "ir/graph.h"
@@ -33,7 +34,9 @@ class Scope {
   Graph& graph() const { return graph_; }
   const std::shared_ptr<TensorReader>& reader() const { return reader_; }
 
-  void define(std::string_view name, Value* value) { values_[name] = value; }
+  /// Makes room for as many further names.
+  void reserve(size_t names) { names_.reserve(names_.size() + names); }
+  void define(std::string_view name, Value* value);
   /// Binds a name to a list of values; only the ops on sequences can read it.
   void define_sequence(std::string_view name, std::vector<Value*> values) {
     sequences_[name] = std::move(values);
@@ -58,7 +61,8 @@ class Scope {
   std::shared_ptr<TensorReader> reader_;
   Scope* parent_;
   std::shared_ptr<const MappedFile> file_;  // the one the pool was last told of
-  std::unordered_map<std::string_view, Value*> values_;
+  Names names_;
+  std::vector<Value*> values_;  // by name
   std::unordered_map<std::string_view, std::vector<Value*>> sequences_;
   std::unordered_map<std::string_view, const TensorProto*> dense_;
   std::unordered_map<std::string_view, const SparseTensorProto*> sparse_;

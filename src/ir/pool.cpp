@@ -1,0 +1,84 @@
+#include "ir/pool.h"
+
+#include <mutex>
+#include <new>
+
+namespace qc {
+
+#if defined(__SANITIZE_ADDRESS__)
+#define QC_NO_POOL
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define QC_NO_POOL
+#endif
+#endif
+
+#ifdef QC_NO_POOL
+// Every object on its own, so that a use after its end is found.
+void* pool_allocate(size_t bytes) { return ::operator new(bytes); }
+void pool_release(void* block, size_t) { ::operator delete(block); }
+#else
+namespace {
+
+constexpr size_t kGrain = 16;              // sizes are multiples of it
+constexpr size_t kLargest = 1024;          // larger objects are on their own
+constexpr size_t kSlab = size_t{1} << 16;  // what is asked for at once
+
+/// Blocks of one size: those given back, then the rest of the newest slab.
+struct Blocks {
+  struct Free {
+    Free* next;
+  };
+  Free* free = nullptr;
+  char* fresh = nullptr;
+  size_t left = 0;
+
+  void* take(size_t size) {
+    if (free) {
+      Free* block = free;
+      free = block->next;
+      return block;
+    }
+    if (left < size) {
+      fresh = static_cast<char*>(::operator new(kSlab));
+      left = kSlab;
+    }
+    char* block = fresh;
+    fresh += size;
+    left -= size;
+    return block;
+  }
+};
+
+struct Pool {
+  std::mutex mutex;
+  Blocks blocks[kLargest / kGrain + 1];
+};
+
+Pool& pool() {
+  static Pool& pool = *new Pool;  // never destroyed: it outlives every static graph
+  return pool;
+}
+
+}  // namespace
+
+void* pool_allocate(size_t bytes) {
+  if (bytes > kLargest) return ::operator new(bytes);
+  const size_t grains = (bytes + kGrain - 1) / kGrain;
+  Pool& p = pool();
+  const std::lock_guard lock(p.mutex);
+  return p.blocks[grains].take(grains * kGrain);
+}
+
+void pool_release(void* block, size_t bytes) {
+  if (!block) return;
+  if (bytes > kLargest) return ::operator delete(block);
+  const size_t grains = (bytes + kGrain - 1) / kGrain;
+  Pool& p = pool();
+  const std::lock_guard lock(p.mutex);
+  Blocks& blocks = p.blocks[grains];
+  blocks.free = new (block) Blocks::Free{blocks.free};
+}
+#endif
+
+}  // namespace qc

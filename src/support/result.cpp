@@ -1,0 +1,22 @@
+#include "support/result.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace qc {
+namespace detail {
+
+Diag* boxed(const Diag& diag) { return new Diag(diag); }
+Diag* boxed(Diag&& diag) { return new Diag(std::move(diag)); }
+void destroy(Diag* diag) { delete diag; }
+
+void wrong_access() { check_failed(__FILE__, __LINE__, "a result holds the other of its two"); }
+
+}  // namespace detail
+
+void check_failed(const char* file, int line, const char* reason) {
+  std::fprintf(stderr, "quantc: error[bug]: %s (%s:%d)\n", reason, file, line);
+  std::abort();
+}
+
+}  // namespace qc
