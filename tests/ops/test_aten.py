@@ -14,13 +14,13 @@ import aten_elementwise  # noqa: E402
 import aten_exports  # noqa: E402
 import aten_movement  # noqa: E402
 
-from tests.support.aten import DIALECTS, Group, compare, operations, program_of  # noqa: E402
+from tests.support.aten import DIALECTS, Group, compare, export, in_dialect, operations  # noqa: E402
 
 TABLES = {"dense": aten_dense, "elementwise": aten_elementwise, "movement": aten_movement, "exports": aten_exports}
 GROUPS = {f"{table}-{group}": case for table, module in TABLES.items() for group, case in module.GROUPS.items()}
 CASES = [*GROUPS, *aten_dense.LAYERS]
 CENSUS = Path(__file__).with_name("aten_census.txt")
-# Read for its values by one architecture alone: nothing to compare, so it is refused (test_random_numbers_are_refused).
+# Read for its values by one architecture alone: nothing to compare, so it is refused (test_refusals).
 REFUSED = {("decomposed", "rand.default")}
 # Checks, numbers and scopes: the front end's own matter, no row makes nodes of them.
 WITHOUT_ROW = r"_assert_tensor_metadata\.|_assert_scalar\.|item\.|hop:|_operator\.|torch\.|rand\."
@@ -41,12 +41,14 @@ def module_and_args(case):
 @pytest.fixture(scope="session")
 def compared(quantc, tmp_path_factory):
     """compared(case, dialect): compares a case with PyTorch, once, and gives the operations it consists of."""
-    known = {}
+    known, exported = {}, {}
 
     def run(case, dialect):
         if (case, dialect) not in known:
             module, args = module_and_args(case)
-            program = program_of(module, args, dialect)
+            if case not in exported:
+                exported[case] = export(module, args)
+            program = in_dialect(exported[case], dialect)
             compare(module, args, program, quantc, tmp_path_factory.mktemp("aten"))
             known[case, dialect] = list(operations(program))
         return known[case, dialect]
@@ -102,8 +104,10 @@ def test_rows_name_operations(quantc):
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_random_numbers_are_refused(dialect, quantc, tmp_path):
-    program = program_of(Group([lambda x: x * torch.rand(3)]), (torch.ones(3),), dialect)
+@pytest.mark.parametrize("function, message", [
+    (lambda x: x * torch.rand(3), "aten.rand.default: 1 node"),
+    (lambda x: x.masked_select(x > 0), "a mask computed at run time selects a number of elements that is not known when compiling")])
+def test_refusals(function, message, dialect, quantc, tmp_path):
+    program = in_dialect(export(Group([function]), (torch.ones(3),)), dialect)
     torch.export.save(program, tmp_path / "m.pt2")
-    done = quantc("inspect", tmp_path / "m.pt2", status=2)
-    assert "aten.rand.default: 1 node" in done.stderr
+    assert message in quantc("inspect", tmp_path / "m.pt2", status=2).stderr

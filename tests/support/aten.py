@@ -1,4 +1,5 @@
 """Modules of many small functions, exported by PyTorch, run by quantc and compared with PyTorch itself."""
+import operator
 from pathlib import Path
 
 import numpy as np
@@ -24,9 +25,13 @@ class Group(torch.nn.Module):
         return tuple(results)
 
 
-def program_of(module, args, dialect):
+def export(module, args):
     with torch.no_grad():
-        program = torch.export.export(module, args)
+        return torch.export.export(module, args)
+
+
+def in_dialect(program, dialect):
+    with torch.no_grad():
         return program.run_decompositions() if dialect == "decomposed" else program
 
 
@@ -90,7 +95,7 @@ def operations(program):
     is "default"."""
     for module in program.graph_module.modules():
         for node in getattr(module, "graph", torch.fx.Graph()).nodes:
-            if node.op != "call_function" or node.target is __import__("operator").getitem:
+            if node.op != "call_function" or node.target is operator.getitem:
                 continue
             words = {}
             if isinstance(node.target, torch._ops.OpOverload):
