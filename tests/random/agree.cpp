@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 
@@ -72,12 +73,17 @@ void expect_agreement(const std::string& name, int64_t base, int64_t count, cons
                       const std::function<std::unique_ptr<Graph>(uint64_t)>& make,
                       const std::function<void(const Graph&)>& contract) {
   const std::string dir = own_folder(name);
+  const bool in_process = std::getenv("QUANTC_RANDOM_IN_PROCESS") != nullptr;
   constexpr int64_t kBatch = 300;
   for (int64_t begin = 0; begin < count; begin += kBatch) {
     const std::string batch = fmt::format("{}/{}", dir, begin);
     std::map<std::string, Sample> samples;
     for (int64_t i = begin; i < std::min(count, begin + kBatch); ++i) {
       const auto seed = static_cast<uint64_t>(base + i);
+      if (in_process) {
+        fmt::print("seed {}\n", seed);
+        std::fflush(stdout);
+      }
       auto sample = make_sample(seed, make(seed), contract);
       ASSERT_TRUE(sample.ok()) << "seed " << seed << ": " << render(sample.diag()) << "\n"
                                << print(*make(seed));
@@ -86,11 +92,13 @@ void expect_agreement(const std::string& name, int64_t base, int64_t count, cons
       EXPECT_EQ(first_difference(run->outputs, sample->expected), "")
           << "seed " << seed << ", in process\n"
           << sample->text;
+      if (in_process) continue;
       const std::string program = fmt::format("g{}", seed);
       auto emitted = emit_c(batch, program, sample->program);
       ASSERT_TRUE(emitted.ok()) << render(emitted.diag());
       samples.emplace(program, std::move(*sample));
     }
+    if (in_process) continue;
     auto failed = build_c(batch, 2, how);
     ASSERT_TRUE(failed.ok()) << render(failed.diag());
     for (const auto& [program, message] : *failed)

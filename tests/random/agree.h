@@ -33,7 +33,8 @@ Result<Sample> make_sample(uint64_t seed, std::unique_ptr<Graph> graph,
 std::string first_difference(const std::vector<Tensor>& got, const std::vector<Tensor>& want);
 
 /// Makes `count` graphs from the seeds `base` on and runs them in all ways; test failures name the
-/// seed and show the graph.
+/// seed and show the graph. With QUANTC_RANDOM_IN_PROCESS in the environment C is left out and each
+/// seed is printed before it runs, so that a crash has a name.
 void expect_agreement(const std::string& name, int64_t base, int64_t count, const CBuild& how,
                       const std::function<std::unique_ptr<Graph>(uint64_t)>& make,
                       const std::function<void(const Graph&)>& contract = {});

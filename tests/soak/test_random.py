@@ -1,33 +1,84 @@
-"""Many more random graphs than `make test` runs, from other seeds."""
+"""Many more random graphs than `make test` runs, from other seeds.
+
+The kernels of every build of the matrix run all graphs in process: the tests are linked once more with kernels that the
+compiler and flags in question made. Whole generated programs, whose compilation takes most of the time, run once for all
+graphs and for some of them in every build.
+"""
 import os
+import shlex
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+QUANTIZED, FLOAT = 5000, 3000
+SANITIZED = "-O1 -fsanitize=undefined -fno-sanitize-recover=all"
+BUILDS = [f"{compiler} {flags}" for compiler in ("gcc", "clang")
+          for flags in ("-O0", "-O3 -march=native", "-O3 -march=native -ffp-contract=fast", SANITIZED)]
 
-@pytest.mark.soak
-def test_random_graphs(build, root):
-    settings = {**os.environ, "QUANTC_RANDOM_GRAPHS": "3000", "QUANTC_RANDOM_SEED": "1000"}
-    done = subprocess.run([build / "bin" / "random_test", "--gtest_filter=*Agree*"], cwd=root, env=settings,
+
+def run(program, root, test, **settings):
+    done = subprocess.run([program, f"--gtest_filter={test}"], cwd=root, env={**os.environ, **settings},
                           capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout[-4000:]
+    assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
 
 
-def quantized(build, root, seed, count, **settings):
-    env = {**os.environ, "QUANTC_QUANTIZED_GRAPHS": str(count), "QUANTC_RANDOM_SEED": str(seed), **settings}
-    done = subprocess.run([build / "bin" / "quantized_test", "--gtest_filter=*Agree*"], cwd=root, env=env,
-                          capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout[-4000:]
+@pytest.fixture(scope="module", params=BUILDS)
+def tests_of_build(request, build, root, tmp_path_factory):
+    """quantized_test and random_test with kernels of another build."""
+    folder = tmp_path_factory.mktemp("kernels")
+    compiler, *flags = request.param.split()
+    sources = sorted((build / "generated" / "kernels").glob("*_table.c"))
+    objects = [folder / f"{source.stem}.o" for source in sources]
+
+    def compile_one(source, target):
+        subprocess.run([compiler, *flags, "-std=c11", "-w", "-fPIC", f"-I{root}", "-c", source, "-o", target], check=True)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(compile_one, sources, objects))
+
+    made = {}
+    for name in ("quantized_test", "random_test"):
+        commands = subprocess.run(["ninja", "-C", build, "-t", "commands", f"bin/{name}"], check=True,
+                                  capture_output=True, text=True).stdout.splitlines()
+        link = shlex.split(commands[-1].removeprefix(": && ").removesuffix(" && :"))
+        at = link.index("-o")
+        made[name] = folder / name
+        link[at + 1] = str(made[name])
+        link[0] = {"gcc": "g++", "clang": "clang++"}[compiler]
+        # Objects come before libraries: the library's own kernels are not taken.
+        extra = [*map(str, objects), *(["-fsanitize=undefined"] if "-fsanitize=undefined" in flags else [])]
+        subprocess.run(link[:at] + extra + link[at:], cwd=build, check=True)
+    return made
 
 
 @pytest.mark.soak
-def test_quantized_graphs(build, root):
-    quantized(build, root, 100000, 5000)
+def test_quantized_graphs_with_kernels_of_every_build(tests_of_build, root):
+    run(tests_of_build["quantized_test"], root, "*ProgramAndCAgree*", QUANTC_RANDOM_IN_PROCESS="1",
+        QUANTC_QUANTIZED_GRAPHS=str(QUANTIZED), QUANTC_RANDOM_SEED="100000")
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("compiler", ["gcc", "clang"])
-@pytest.mark.parametrize("flags", ["-O0", "-O3 -march=native", "-O3 -march=native -ffp-contract=fast",
-                                   "-O1 -fsanitize=undefined -fsanitize-undefined-trap-on-error"])
-def test_quantized_graphs_of_every_build(build, root, compiler, flags):
-    quantized(build, root, 200000, 250, QUANTC_RANDOM_CC=compiler, QUANTC_RANDOM_CFLAGS=flags)
+def test_float_graphs_with_kernels_of_every_build(tests_of_build, root):
+    run(tests_of_build["random_test"], root, "*ProgramAndCAgree*", QUANTC_RANDOM_IN_PROCESS="1",
+        QUANTC_RANDOM_GRAPHS=str(FLOAT), QUANTC_RANDOM_SEED="1000")
+
+
+@pytest.mark.soak
+def test_programs_of_float_graphs(build, root):
+    run(build / "bin" / "random_test", root, "*ProgramAndCAgree*", QUANTC_RANDOM_GRAPHS=str(FLOAT),
+        QUANTC_RANDOM_SEED="1000")
+
+
+@pytest.mark.soak
+def test_programs_of_quantized_graphs(build, root):
+    run(build / "bin" / "quantized_test", root, "*ProgramAndCAgree*", QUANTC_QUANTIZED_GRAPHS=str(QUANTIZED),
+        QUANTC_RANDOM_SEED="100000")
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("how", BUILDS)
+def test_programs_of_every_build(build, root, how):
+    compiler, flags = how.split(" ", 1)
+    flags = flags.replace("-fno-sanitize-recover=all", "-fsanitize-undefined-trap-on-error")  # no run-time library to load
+    run(build / "bin" / "quantized_test", root, "*ProgramAndCAgree*", QUANTC_QUANTIZED_GRAPHS="100",
+        QUANTC_RANDOM_SEED="200000", QUANTC_RANDOM_CC=compiler, QUANTC_RANDOM_CFLAGS=flags)
