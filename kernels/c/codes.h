@@ -7,7 +7,7 @@
 
 #include "kernels/c/inline.h"
 
-enum { QK_I8, QK_U8, QK_I16, QK_U16, QK_F32 /* plain floats */ };
+enum { QK_I8, QK_U8, QK_I16, QK_U16, QK_F32 /* plain floats */, QK_I32 /* plain sums */ };
 
 QK_INLINE int32_t qk_load_code(const void* x, int32_t type, ptrdiff_t i) {
   switch (type) {

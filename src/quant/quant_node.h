@@ -56,7 +56,7 @@ class QuantNode {
 template <class Derived>
 class QuantNodeBase : public OpNode<Derived>, public QuantNode {
  public:
-  QType to;  // of the result; without a format the result is f32
+  QType to;  // of the result; without a format the result is f32, or of products the sums as i32
   std::string arithmetic = "exact";
 
   const Node& node() const override { return *this; }
@@ -67,13 +67,14 @@ class QuantNodeBase : public OpNode<Derived>, public QuantNode {
   }
 
  protected:
-  /// Checks the operands at `codes` and the result's format; ops call it first in infer().
-  Result<Ok> check_quantized(std::initializer_list<size_t> codes) const {
+  /// Checks the operands at `codes` and the result's format; ops call it first in infer(). With
+  /// `sums` the result may be plain i32.
+  Result<Ok> check_quantized(std::initializer_list<size_t> codes, bool sums = false) const {
     for (size_t i : codes) QC_TRY(check_format(this->input_type(i), this->loc()));
     if (auto parsed = parse_arithmetic(arithmetic); !parsed.ok()) {
       return error(Code::attribute, this->loc(), "{}", parsed.diag().text);
     }
-    if (!to.format && to.dtype != DType::f32) {
+    if (!to.format && to.dtype != DType::f32 && !(sums && to.dtype == DType::i32)) {
       return error(Code::attribute, this->loc(), "a result of {} without a format", name(to.dtype));
     }
     return Ok{};

@@ -31,15 +31,36 @@ inline Value* sample_weights(Sampling& s, const Ints& shape, int64_t axis) {
   return s.graph().constant(s.constant(dtype, shape, range.lo, range.hi)->constant(), format);
 }
 
+/// Constant codes of 8 bits with a scale and zero point per few indices of axis 1.
+inline Value* sample_grouped_weights(Sampling& s, const Ints& shape) {
+  auto format = std::make_shared<Format>();
+  format->qmin = -128;
+  format->qmax = 127;
+  format->granularity = Granularity::group;
+  format->axis = 1;
+  format->group = s.between(1, shape[1]);
+  int64_t count = (shape[1] + format->group - 1) / format->group;
+  for (size_t i = 0; i < shape.size(); ++i) count *= i == 1 ? 1 : shape[i];
+  Tensor scales(DType::f32, {count}), zeros(DType::i32, {count});
+  for (int64_t i = 0; i < count; ++i) {
+    scales.set_double(i, static_cast<double>(s.between(1, 100)) / 6400);
+    zeros.set_int(i, s.between(-128, 127));
+  }
+  format->scale = Component::of(std::move(scales));
+  if (s.chance(50)) format->zero_point = Component::of(std::move(zeros));
+  return s.graph().constant(s.constant(DType::i8, shape, -128, 127)->constant(), format);
+}
+
 /// A product of codes x with weights of `shape`, a bias and a result of any kind.
 inline void sample_sums(Sampling& s, std::string_view op, Value* x, const Ints& shape, int64_t axis,
                         int64_t outputs, AttrMap attrs) {
   std::vector<Value*> inputs{x, sample_weights(s, shape, axis)};
+  const QType to = s.chance(80) ? s.format() : s.chance(50) ? QType{} : QType{DType::i32, nullptr};
   if (s.chance(60)) {
-    inputs.push_back(s.chance(40) ? s.constant(DType::f32, {outputs})
-                                  : s.constant(DType::i32, {outputs}, -5000, 5000));
+    inputs.push_back(s.chance(40) && to.dtype != DType::i32
+                         ? s.constant(DType::f32, {outputs})
+                         : s.constant(DType::i32, {outputs}, -5000, 5000));
   }
-  const QType to = s.chance(80) ? s.format() : QType{};
   attrs["to"] = to;
   attrs["arithmetic"] = s.arithmetic();
   if (to.format && s.chance(30)) attrs["lo"] = int64_t{to.format->zero_at()};

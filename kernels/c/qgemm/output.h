@@ -4,7 +4,8 @@
  *   rescale f32            code(a * m[c])
  *   .. and a float bias    code(fma(bias[c], bias_factor, a) * m[c])
  *   rescale q31            the exact sum * m[c], m as mantissa and shift, rounded once
- * where code(v) limits v, rounds it half to even and adds the zero point. With floats (QK_F32):
+ * where code(v) limits v, rounds it half to even and adds the zero point. As i32 (QK_I32) the sum
+ * itself, modulo 2^32. With floats (QK_F32):
  *   a * m[c], or a * (x_scale * m[c]) where the operand's scale is known at run time only; then
  *   + bias[c], a rounding of its own.
  * Where there is a residual, the code (it keeps its rounding) and the residual's are then added as
@@ -96,6 +97,10 @@ QK_INLINE void qk_q_end(const qk_q_output* o, int32_t code, void* y, ptrdiff_t a
 QK_INLINE void qk_q_put(const qk_q_output* o, int64_t sum, int32_t channel, float x_scale, void* y,
                         ptrdiff_t at) {
   float v = (float)sum;
+  if (o->type == QK_I32) {
+    ((int32_t*)y)[at] = (int32_t)(uint32_t)sum;
+    return;
+  }
   if (o->q31) {
     const int32_t* m = (const int32_t*)o->multipliers + 2 * (ptrdiff_t)channel;
     qk_q_end(o, qn_rescale_q31(sum, m[0], m[1], o->zero, o->lo, o->hi), y, at);
@@ -128,7 +133,7 @@ QK_Q_SHARED void qk_q_put16(const qk_q_output* o, const int32_t* sums, int32_t c
                             float x_scale, void* y, ptrdiff_t at) {
   const int32_t y_type = o->residual ? o->r.y_type : o->type;
   int32_t code[16], other[16];
-  if (n < 16 || o->q31 || o->bias || o->type == QK_F32) {
+  if (n < 16 || o->q31 || o->bias || o->type >= QK_F32) {
     for (int32_t j = 0; j < n; ++j) qk_q_put(o, sums[j], channel + j, x_scale, y, at + j);
     return;
   }

@@ -18,7 +18,9 @@ constexpr int64_t kWideSum = int64_t{1} << 31;
 
 SumOutput::SumOutput(const Format& x, const Format& w, int64_t channels, const QType& to,
                      const Arithmetic& arithmetic, int64_t lo, int64_t hi)
-    : type_(to.format ? code_type(to.dtype) : QK_F32),
+    : type_(to.format                ? code_type(to.dtype)
+            : to.dtype == DType::i32 ? QK_I32
+                                     : QK_F32),
       dynamic_(x.is_carried()),
       one_scale_(w.granularity == Granularity::tensor) {
   const int64_t count = w.scale.values.size();
@@ -48,6 +50,10 @@ void SumOutput::add_bias(const Tensor& bias) {
 
 void SumOutput::put(Tensor& y, int64_t i, int64_t sum, int64_t channel, float x_scale) const {
   const size_t c = static_cast<size_t>(channel);
+  if (type_ == QK_I32) {
+    y.set_int(i, static_cast<int32_t>(static_cast<uint32_t>(sum)));
+    return;
+  }
   if (q31_) {
     int32_t mantissa = 0, shift = 0;
     qn_q31_from_f32(multipliers_[c], &mantissa, &shift);

@@ -120,6 +120,9 @@ Result<Ok> check_sums(const Node& node, const QType& to, const Arithmetic& arith
   }
   if (!node.input(2)) return Ok{};
   const Type& b = node.input_type(2);
+  if (b.dtype == DType::f32 && !to.format && to.dtype != DType::f32) {
+    return error(Code::type, loc, "a float bias of sums that stay {}", name(to.dtype));
+  }
   if (b.format || b.shape != Dims{Dim(channels)} ||
       (b.dtype != DType::f32 && b.dtype != DType::i32 && b.dtype != DType::i64)) {
     return error(Code::shape, loc, "bias of {} sums is {}", channels, str(b));
@@ -140,6 +143,32 @@ Result<Ok> check_weight_axis(const Node& node, int64_t channel_axis) {
   if (f.granularity == Granularity::tensor || f.axis == channel_axis) return Ok{};
   return error(Code::quant, node.loc(), "weights with scales along axis {} instead of {}", f.axis,
                channel_axis);
+}
+
+Result<Ok> check_weight_only(const Node& node, const QType& to) {
+  const Type& w = node.input_type(1);
+  const Format& f = *w.format;
+  const Loc& loc = node.loc();
+  if (node.input_type(0).dtype != DType::f32 || to.format || to.dtype != DType::f32) {
+    return error(Code::type, loc, "codes of weights need f32 values and give them, got {} and {}",
+                 name(node.input_type(0).dtype), str(to));
+  }
+  if (!is_integer(w.dtype) || bits(w.dtype) > 8 || f.is_carried()) {
+    return error(Code::type, loc, "weights of {}", str(w));
+  }
+  if ((f.granularity == Granularity::axis && f.axis != 0) ||
+      (f.granularity == Granularity::group && f.axis != 1)) {
+    return error(Code::quant, loc,
+                 "weights need scales per index of axis 0 or per group along axis 1, got axis {}",
+                 f.axis);
+  }
+  if (node.input(3) || node.input(4)) return error(Code::graph, loc, "scales of plain values");
+  if (!node.input(2)) return Ok{};
+  const Type& b = node.input_type(2);
+  if (b.dtype != DType::f32 || b.format || b.shape != Dims{w.shape[0]}) {
+    return error(Code::shape, loc, "bias of {} outputs is {}", w.shape[0].str(), str(b));
+  }
+  return Ok{};
 }
 
 Result<std::optional<SumForm>> product_form(Quantizer& q) {
@@ -210,6 +239,23 @@ Result<Value*> emit_form(Quantizer& q, std::string_view op, SumForm form, double
   QC_ASSIGN(Value * y, q.emit(op, std::move(form.inputs), std::move(form.attrs)));
   if (q.result() || (lo == -kInf && hi == kInf)) return y;
   return q.emit("clamp", {y}, {{"lo", lo}, {"hi", hi}});
+}
+
+Result<Value*> weight_only_form(Quantizer& q, std::string_view op, Value* weights, AttrMap attrs,
+                                double lo, double hi) {
+  const Format& f = *weights->type().format;
+  if (f.granularity == Granularity::group ? f.axis != 1
+                                          : f.granularity == Granularity::axis && f.axis != 0) {
+    return q.refuse("its weights have scales along another axis than outputs or groups of inputs");
+  }
+  if (bits(weights->dtype()) > 8) return q.refuse("its operand is not quantized");
+  if (q.result()) return q.refuse("its operand is not quantized, but its result is");
+  SumForm form;
+  form.inputs = {q.node().input(0), weights};
+  if (q.node().input(2)) form.inputs.push_back(q.node().input(2));
+  form.attrs = std::move(attrs);
+  form.attrs["to"] = QType{};
+  return emit_form(q, op, std::move(form), lo, hi);
 }
 
 }  // namespace qc

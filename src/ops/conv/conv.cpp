@@ -12,6 +12,7 @@
 #include "ops/common/weighted.h"
 #include "ops/conv/operands.h"
 #include "ops/conv/reference.h"
+#include "ops/conv/weight_only.h"
 #include "program/lowering.h"
 
 namespace qc {
@@ -32,18 +33,22 @@ void Conv::attrs(AttrVisitor& v) {
 
 namespace {
 
-qk_conv_params conv_params(const Conv& c) {
+qk_conv_params conv_params(const ConvWindow& c, const Dims& x, const Dims& w, const Dims& y) {
   qk_conv_params p{};
-  const Dims &x = c.input_type(0).shape, &w = c.input_type(1).shape, &y = c.output()->shape();
   p.n = static_cast<int32_t>(x[0].value());
   p.ic = static_cast<int32_t>(x[1].value());
   p.oc = static_cast<int32_t>(w[0].value());
   p.groups = static_cast<int32_t>(c.groups);
   fill_window(p, spatial(x), spatial(y), spatial(w), c.strides, c.dilations, c.pads);
+  p.lo = p.rlo = -QN_INF_F32;
+  p.hi = p.rhi = QN_INF_F32;
+  return p;
+}
+qk_conv_params conv_params(const Conv& c) {
+  qk_conv_params p =
+      conv_params(c, c.input_type(0).shape, c.input_type(1).shape, c.output()->shape());
   p.lo = static_cast<float>(c.lo);
   p.hi = static_cast<float>(c.hi);
-  p.rlo = -QN_INF_F32;
-  p.rhi = QN_INF_F32;
   return p;
 }
 
@@ -194,16 +199,25 @@ bool Conv::absorb_clamp(IsClamp::Limits limits) {
   return true;
 }
 
+void eval_conv(const ConvWindow& window, const Tensor& x, const Tensor& w, const Tensor* bias,
+               Tensor& y) {
+  const qk_conv_params p =
+      conv_params(window, to_dims(x.shape()), to_dims(w.shape()), to_dims(y.shape()));
+  eval_conv<Native<float>>(p, -kInf, kInf, x, w, bias, y);
+}
+
 Result<Value*> Conv::quantized(Quantizer& q) const {
+  const AttrMap window{
+      {"strides", strides}, {"dilations", dilations}, {"pads", pads}, {"groups", groups}};
+  if (!q.codes(0) && q.codes(1) && q.codes(1)->is_constant()) {
+    return weight_only_form(q, "qconv", q.codes(1), window, lo, hi);
+  }
   if (q.codes(0) && q.format(0).granularity != Granularity::tensor) {
     return q.refuse("a window needs one scale of its operand");
   }
   QC_ASSIGN(auto form, sum_form(q, 0, input_type(1).shape[0].value(), lo, hi));
   if (!form) return static_cast<Value*>(nullptr);
-  form->attrs["strides"] = strides;
-  form->attrs["dilations"] = dilations;
-  form->attrs["pads"] = pads;
-  form->attrs["groups"] = groups;
+  form->attrs.insert(window.begin(), window.end());
   return emit_form(q, "qconv", std::move(*form), lo, hi);
 }
 

@@ -5,6 +5,8 @@
 
 namespace qc {
 
+class Import;
+
 /// The window of a convolution, of floats or codes, forward or transposed.
 struct ConvWindow {
   Ints strides, dilations, pads;
@@ -19,6 +21,9 @@ struct ConvWindow {
     v("groups", groups, int64_t{1});
   }
 };
+
+/// The window of an ONNX convolution of operands 0 and 1, as attributes.
+Result<AttrMap> onnx_conv_window(const Import& m);
 
 /// Convolution over one to three spatial axes: x [n, ic, ...], w [oc, ic/groups, ...], optional
 /// bias [oc]; the result is limited to [lo, hi]. kernels/c/conv/conv.h states the order of

@@ -16,7 +16,9 @@ Result<Ints> kernel_of(const Import& m, const Value* x, const Value* w) {
   return spatial(w->shape());
 }
 
-Result<Value*> onnx_conv_value(Import& m) {
+}  // namespace
+
+Result<AttrMap> onnx_conv_window(const Import& m) {
   QC_ASSIGN(Ints kernel, kernel_of(m, m.in(0), m.in(1)));
   QC_ASSIGN(Ints stated, m.ints("kernel_shape", kernel));
   if (stated != kernel) {
@@ -25,11 +27,17 @@ Result<Value*> onnx_conv_value(Import& m) {
   }
   QC_ASSIGN(Window w, onnx_window(m, m.in(0), kernel));
   QC_ASSIGN(int64_t groups, m.i("group", 1));
+  return AttrMap{
+      {"strides", w.strides}, {"dilations", w.dilations}, {"pads", w.pads}, {"groups", groups}};
+}
+
+namespace {
+
+Result<Value*> onnx_conv_value(Import& m) {
+  QC_ASSIGN(const AttrMap window, onnx_conv_window(m));
   Values inputs{m.in(0), m.in(1)};
   if (m.has(2)) inputs.push_back(m.in(2));
-  return m.emit(
-      "conv", inputs,
-      {{"strides", w.strides}, {"dilations", w.dilations}, {"pads", w.pads}, {"groups", groups}});
+  return m.emit("conv", inputs, window);
 }
 
 Result<Values> onnx_conv(Import& m) {

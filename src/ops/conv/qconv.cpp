@@ -7,6 +7,7 @@
 #include "ops/common/weighted.h"
 #include "ops/conv/operands.h"
 #include "ops/conv/reference.h"
+#include "ops/conv/weight_only.h"
 
 namespace qc {
 
@@ -15,7 +16,7 @@ const OpInfo QConv::kInfo = {
     .min_inputs = 2,
     .max_inputs = 5,
     .traits = kAnyLayout | kWantsChannelsLast,
-    .summary = "convolution of codes: exact sums, one rounding to codes of the result",
+    .summary = "convolution of codes (or floats) with codes of weights, sums of codes exact",
 };
 
 void QConv::attrs(AttrVisitor& v) {
@@ -24,11 +25,19 @@ void QConv::attrs(AttrVisitor& v) {
 }
 
 Result<std::vector<Type>> QConv::infer() const {
-  QC_TRY(check_quantized({0, 1}));
+  if (is_weight_only()) {
+    QC_TRY(check_quantized({1}));
+  } else {
+    QC_TRY(check_quantized({0, 1}, true));
+  }
   QC_TRY(check_shapes(*this, groups));
   QC_ASSIGN(Dims shape, conv_shape(*this, groups, strides, dilations, pads));
-  QC_TRY(check_sums(*this, to, record(), false, input_type(1).shape[0].value()));
-  QC_TRY(check_weight_axis(*this, 0));
+  if (is_weight_only()) {
+    QC_TRY(check_weight_only(*this, to));
+  } else {
+    QC_TRY(check_sums(*this, to, record(), false, input_type(1).shape[0].value()));
+    QC_TRY(check_weight_axis(*this, 0));
+  }
   if (!input(1)->is_constant()) return error(Code::unsupported, loc(), "weights are not constant");
   return result(std::move(shape), input_type(0).layout);
 }
@@ -36,6 +45,7 @@ Result<std::vector<Type>> QConv::infer() const {
 int64_t QConv::macs() const { return conv_macs(output()->shape(), input_type(1).shape); }
 
 AccumulatorProof QConv::accumulator() const {
+  if (is_weight_only()) return {};
   const int64_t oc = input_type(1).shape[0].value();
   const int64_t row = product(input_type(1).shape).value() / std::max<int64_t>(oc, 1);
   return prove_sums(input_type(0), input(1), input(2), row, oc,
@@ -85,6 +95,11 @@ std::vector<int32_t> code_panels(const std::vector<int32_t>& w, int64_t ocg, int
 }  // namespace
 
 Result<Ok> QConv::eval(EvalContext& c) const {
+  if (is_weight_only()) {
+    eval_conv(*this, c.in(0), decoded_weights(c.in(1), input_type(1)),
+              c.has(2) ? &c.in(2) : nullptr, c.out(0));
+    return Ok{};
+  }
   const qk_qconv_params p = qconv_params(*this);
   SumOutput output(*in_q(0), *in_q(1), p.oc, to, record(), lo, hi);
   const bool coded = c.has(2) && c.in(2).dtype() != DType::f32;
@@ -177,6 +192,7 @@ View depth_weights(Lowering& l, const StoredWeights& stored, int64_t channels, i
 }  // namespace
 
 Result<Ok> QConv::lower(Lowering& l) const {
+  if (is_weight_only()) return lower_weight_only(l, *this);
   qk_qconv_params p = qconv_params(*this);
   const Type &x = l.in_type(0), &w = l.in_type(1);
   SumOutput output(*x.format, *w.format, p.oc, to, record(), lo, hi);

@@ -8,6 +8,9 @@ namespace qc {
 /// Convolution of codes x with constant codes w, exact sums, one rounding: operands x, w, optional
 /// bias (i32 or i64 codes of the sums, or f32) and, where x carries them, its scale and zero point.
 /// kernels/c/qgemm/output.h states how sums become results.
+///
+/// With floats x it is what conv is on decoded weights, bit for bit, and the weights stay codes:
+/// they may have a scale per group of inputs too.
 class QConv final : public WeightedQuantNode<QConv>, public ConvWindow {
  public:
   static const OpInfo kInfo;
@@ -19,6 +22,8 @@ class QConv final : public WeightedQuantNode<QConv>, public ConvWindow {
   Result<Ok> lower(Lowering&) const override;
   int64_t macs() const override;
   AccumulatorProof accumulator() const override;
+  /// Floats x, codes of weights.
+  bool is_weight_only() const { return !input_type(0).format; }
 };
 
 /// Transposed convolution of codes: w [ic, oc/groups, ...], scales along axis 1 being those of each

@@ -21,7 +21,7 @@ void QConvTranspose::attrs(AttrVisitor& v) {
 }
 
 Result<std::vector<Type>> QConvTranspose::infer() const {
-  QC_TRY(check_quantized({0, 1}));
+  QC_TRY(check_quantized({0, 1}, true));
   QC_TRY(check_shapes(*this, groups));
   QC_ASSIGN(Dims shape, transposed_shape(*this, groups, strides, dilations, pads, output_padding));
   QC_TRY(check_sums(*this, to, record(), false, shape[1].value()));

@@ -24,7 +24,7 @@ Result<std::vector<Type>> QLinear::infer() const {
   if (is_weight_only()) {
     QC_TRY(check_quantized({1}));
   } else {
-    QC_TRY(check_quantized({0, 1}));
+    QC_TRY(check_quantized({0, 1}, true));
   }
   if (x.rank() < 1 || w.rank() != 2 || !w.shape[0].is_static() || !w.shape[1].is_static() ||
       differ(x.shape.back(), w.shape[1])) {
@@ -78,7 +78,7 @@ void QMatMul::attrs(AttrVisitor& v) {
 }
 
 Result<std::vector<Type>> QMatMul::infer() const {
-  QC_TRY(check_quantized({0, 1}));
+  QC_TRY(check_quantized({0, 1}, true));
   if (input(2)) return error(Code::graph, loc(), "a bias of a matrix product");
   if (input_type(1).format->granularity != Granularity::tensor) {
     return error(Code::quant, loc(), "the second operand needs one scale, got {}",
@@ -119,25 +119,6 @@ Result<Ok> QMatMul::lower(Lowering& l) const {
   return lower_sums(l, *this, p, product_output(*this, p.n), macs());
 }
 
-namespace {
-
-/// Weights stay codes and the product float where only they are quantized.
-Result<Value*> weight_only(Quantizer& q, Value* weights, double lo, double hi) {
-  const Format& f = *weights->type().format;
-  if (f.granularity == Granularity::group ? f.axis != 1
-                                          : f.granularity == Granularity::axis && f.axis != 0) {
-    return q.refuse("its weights have scales along another axis than outputs or groups of inputs");
-  }
-  if (bits(weights->dtype()) > 8) return q.refuse("its operand is not quantized");
-  if (q.result()) return q.refuse("its operand is not quantized, but its result is");
-  SumForm form;
-  form.inputs = {q.node().input(0), weights};
-  if (q.node().input(2)) form.inputs.push_back(q.node().input(2));
-  form.attrs["to"] = QType{};
-  return emit_form(q, "qlinear", std::move(form), lo, hi);
-}
-
-/// A constant matrix of codes with its axes swapped, computed when it is needed.
 Value* swapped_codes(Graph& graph, Value* codes) {
   ConstantPool* pool = &graph.pool();
   const ConstId source = codes->constant();
@@ -175,11 +156,9 @@ Value* swapped_codes(Graph& graph, Value* codes) {
   return graph.constant(id, std::move(format));
 }
 
-}  // namespace
-
 Result<Value*> Linear::quantized(Quantizer& q) const {
   if (!q.codes(0) && q.codes(1) && q.codes(1)->is_constant()) {
-    return weight_only(q, q.codes(1), lo, hi);
+    return weight_only_form(q, "qlinear", q.codes(1), {}, lo, hi);
   }
   QC_ASSIGN(auto form, sum_form(q, 0, input_type(1).shape[0].value(), lo, hi));
   if (!form) return static_cast<Value*>(nullptr);
@@ -191,7 +170,7 @@ Result<Value*> MatMul::quantized(Quantizer& q) const {
   if (!b) return q.refuse("its second operand is not quantized");
   if (b->is_constant() && b->rank() == 2) {
     const auto matrix = [&] { return transpose_b ? b : swapped_codes(q.graph(), b); };
-    if (!a) return weight_only(q, matrix(), -kInf, kInf);
+    if (!a) return weight_only_form(q, "qlinear", matrix(), {}, -kInf, kInf);
     const size_t columns = transpose_b ? 0 : 1;
     QC_ASSIGN(auto form,
               sum_form(q, static_cast<int64_t>(columns), b->shape()[columns].value(), -kInf, kInf));

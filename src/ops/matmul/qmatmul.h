@@ -40,4 +40,7 @@ class QMatMul final : public BinaryQuantNode<QMatMul> {
   AccumulatorProof accumulator() const override;
 };
 
+/// A constant matrix of codes with its axes swapped, computed when it is needed.
+Value* swapped_codes(Graph& graph, Value* codes);
+
 }  // namespace qc

@@ -46,7 +46,9 @@ void sample_matmul(Samplers& r) {
     if (!b) return;
     s.emit("qmatmul", {a, b},
            {{"transpose_b", rows},
-            {"to", s.chance(80) ? s.format() : QType{}},
+            {"to", s.chance(80)   ? s.format()
+                   : s.chance(50) ? QType{}
+                                  : QType{DType::i32, nullptr}},
             {"arithmetic", s.arithmetic()}});
   });
   r.add("matmul", [](Sampling& s) {

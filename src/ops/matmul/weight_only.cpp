@@ -38,31 +38,6 @@ Tensor group_panels(DType dtype, const Product& p, const Grouping& g, F&& of) {
 
 }  // namespace
 
-Result<Ok> check_weight_only(const Node& node, const QType& to) {
-  const Type& w = node.input_type(1);
-  const Format& f = *w.format;
-  const Loc& loc = node.loc();
-  if (node.input_type(0).dtype != DType::f32 || to.format || to.dtype != DType::f32) {
-    return error(Code::type, loc, "codes of weights need f32 values and give them, got {} and {}",
-                 name(node.input_type(0).dtype), str(to));
-  }
-  if (!is_integer(w.dtype) || bits(w.dtype) > 8 || f.is_carried()) {
-    return error(Code::type, loc, "weights of {}", str(w));
-  }
-  if ((f.granularity == Granularity::axis && f.axis != 0) ||
-      (f.granularity == Granularity::group && f.axis != 1)) {
-    return error(Code::quant, loc, "weights need scales per row or per group of a row, got axis {}",
-                 f.axis);
-  }
-  if (node.input(3) || node.input(4)) return error(Code::graph, loc, "scales of plain values");
-  if (!node.input(2)) return Ok{};
-  const Type& b = node.input_type(2);
-  if (b.dtype != DType::f32 || b.format || b.shape != Dims{w.shape[0]}) {
-    return error(Code::shape, loc, "bias of {} outputs is {}", w.shape[0].str(), str(b));
-  }
-  return Ok{};
-}
-
 void eval_weight_only(EvalContext& c, const Product& p, const Type& weights) {
   std::vector<float> decoded(static_cast<size_t>(c.in(1).size()));
   const Format& f = *weights.format;

@@ -1,10 +1,98 @@
 #include "ops/quantize_onnx/integer.h"
 
+#include "frontends/common/known.h"
 #include "ops/common/importing.h"
+#include "ops/conv/conv.h"
+#include "ops/matmul/qmatmul.h"
 #include "ops/quantize_onnx/codec.h"
 
 namespace qc::onnx_codes {
 namespace {
+
+/// Codes of scale 1 with the model's zero point, where that is known: one, or one per index of
+/// `axis`.
+std::optional<QType> unscaled(const Graph& graph, const Value* x, const Value* zero, size_t axis) {
+  std::vector<int32_t> zeros{0};
+  if (zero) {
+    const auto known = known_tensor(graph, zero);
+    if (!known || known->size() == 0) return std::nullopt;
+    const bool one = known->size() == 1;
+    if (!one && (known->rank() != 1 || x->shape()[axis] != Dim(known->size()))) return std::nullopt;
+    zeros.clear();
+    for (int64_t i = 0; i < known->size(); ++i) {
+      zeros.push_back(static_cast<int32_t>(known->as_int(i)));
+    }
+  }
+  return known_format(x->dtype(), x->shape(), static_cast<int64_t>(axis),
+                      std::vector<float>(zeros.size(), 1.0f), zeros);
+}
+
+/// Operand 0 of a product of codes, with scale and zero point where those are known at run time.
+struct Codes {
+  Value* codes = nullptr;
+  Value* scale = nullptr;
+  Value* zero = nullptr;
+
+  Values inputs(Value* weights) const {
+    if (!scale) return {codes, weights};
+    return {codes, weights, nullptr, scale, zero};
+  }
+};
+std::optional<Codes> left_codes(Compose& c, Value* x, Value* zero) {
+  if (const auto type = unscaled(c.import().graph(), x, zero, 0);
+      type && type->format->granularity == Granularity::tensor) {
+    return Codes{as_codes(c, x, *type)};
+  }
+  // What DynamicQuantizeLinear gave: plain integers of carried codes, and their zero point cast.
+  const Node* plain = x->def();
+  if (!zero || !zero->def() || !plain || plain->op() != "with_format") return std::nullopt;
+  Value* codes = plain->input(0);
+  const Node* made = codes->def();
+  if (!codes->type().format || !codes->type().format->is_carried() || !made ||
+      made->output_count() != 3 || zero->def()->input_count() != 1 ||
+      zero->def()->input(0) != made->output(2)) {
+    return std::nullopt;
+  }
+  return Codes{codes, made->output(1), made->output(2)};
+}
+
+const AttrMap& as_sums() {
+  static const AttrMap attrs{{"to", QType{DType::i32, nullptr}}};
+  return attrs;
+}
+
+/// One node for a product of codes; null where there is none.
+Value* direct_product(Compose& c, Value* a, Value* za, Value* b, Value* zb) {
+  if (!c.ok() || a->rank() < 1 || b->rank() < 2) return nullptr;
+  Graph& graph = c.import().graph();
+  const auto type = unscaled(graph, b, zb, b->shape().size() - 1);
+  const bool linear = b->is_constant() && b->rank() == 2;
+  if (!type || (!linear && (a->rank() < 2 || type->format->granularity != Granularity::tensor))) {
+    return nullptr;
+  }
+  const auto left = left_codes(c, a, za);
+  if (!left || !c.ok()) return nullptr;
+  Value* w = as_codes(c, b, *type);
+  if (!linear) return c.emit("qmatmul", left->inputs(w), as_sums());
+  return c.ok() ? c.emit("qlinear", left->inputs(swapped_codes(graph, w)), as_sums()) : nullptr;
+}
+
+/// Most terms of a sum that fits 31 bits whatever the codes are.
+constexpr int64_t kSafeTerms = (int64_t{1} << 31) / (255 * 255);
+
+Value* direct_conv(Compose& c, Value* x, Value* zx, Value* w, Value* zw) {
+  if (!c.ok() || !w->is_constant()) return nullptr;
+  const Dim terms = product(Dims(w->shape().begin() + 1, w->shape().end()));
+  const auto type = unscaled(c.import().graph(), w, zw, 0);
+  if (!type || !terms.is_static() || terms.value() > kSafeTerms) return nullptr;
+  const auto left = left_codes(c, x, zx);
+  if (!left || !c.ok()) return nullptr;
+  ForeignNode node = c.import().node();
+  node.inputs = {x, w};
+  AttrMap attrs = c.take(onnx_conv_window(Import(c.import().graph(), node)));
+  attrs["to"] = QType{DType::i32, nullptr};
+  return c.emit("qconv", left->inputs(as_codes(c, w, *type)), attrs);
+}
 
 /// A zero point of the left operand: one for all, or one per row.
 Value* per_row(Compose& c, Value* zero) {
@@ -26,7 +114,9 @@ Value* per_channel(Compose& c, Value* v, int64_t rank, size_t axis) {
   return c.reshape(v, shape);
 }
 
+/// Sums as i32.
 Value* product_of(Compose& c, Value* a, Value* za, Value* b, Value* zb) {
+  if (Value* y = direct_product(c, a, za, b, zb)) return y;
   return c("MatMul", {centred(c, a, per_row(c, za)), centred(c, b, per_column(c, zb))});
 }
 
@@ -46,12 +136,13 @@ Compose::Args window_args(const Import& m) {
   return args;
 }
 
-/// The exact sums of an integer convolution, as f64.
+/// The exact sums of an integer convolution, as i32 or f64.
 Value* integer_conv(Compose& c, Value* x, Value* zx, Value* w, Value* zw) {
   if (!c.ok() || x->rank() < 3 || w->rank() != x->rank()) {
     c.fail(Code::shape, "integer convolution of operands with ranks below 3 or unequal ranks");
     return nullptr;
   }
+  if (Value* y = direct_conv(c, x, zx, w, zw)) return y;
   Value* a = c.cast(centred(c, x, per_column(c, zx)), DType::f64);
   Value* b = c.cast(centred(c, w, per_channel(c, zw, w->rank(), 0)), DType::f64);
   return c("Conv", {a, b}, window_args(c.import()));
@@ -89,7 +180,8 @@ Result<Values> exact_qlinear_conv(Import& m) {
   Value* sum = integer_conv(c, m.in(0), m.in(2), m.in(3), m.in(5));
   if (!c.ok()) return c.done({});
   const int64_t rank = m.in(0)->rank();
-  if (m.has(8)) sum = c("Add", {sum, c.cast(per_channel(c, m.in(8), rank, 1), DType::f64)});
+  if (m.has(8))
+    sum = c("Add", {c.cast(sum, DType::f64), c.cast(per_channel(c, m.in(8), rank, 1), DType::f64)});
   return c.done({rescaled(c, sum, per_column(c, m.in(1)), per_channel(c, m.in(4), rank, 1),
                           per_column(c, m.in(6)), per_column(c, m.in(7)), m.in(7)->dtype())});
 }

@@ -1,6 +1,6 @@
-// Integer products of ONNX models written out exactly: sums in i32 (f64 for convolutions, which
-// holds every sum), rounded once. For integer results, and for what has no quantized node: scales
-// or weights computed at run time.
+// Integer products of ONNX models whose sums are results, or are rescaled by numbers known at run
+// time only: one node on codes that gives the sums as i32 where zero points are known and weights of
+// convolutions constant, else written out exactly (in f64 for convolutions, which holds every sum).
 #pragma once
 
 #include "frontends/common/foreign.h"

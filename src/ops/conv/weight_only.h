@@ -1,0 +1,16 @@
+// Convolutions whose weights alone are codes.
+#pragma once
+
+#include "ops/common/weighted.h"
+#include "ops/conv/qconv.h"
+
+namespace qc {
+
+/// f32 weights [oc, ic/groups, ...] that codes stand for.
+Tensor decoded_weights(const Tensor& codes, const Type& type);
+/// The convolution of f32 values with them, without limits.
+void eval_conv(const ConvWindow& window, const Tensor& x, const Tensor& w, const Tensor* bias,
+               Tensor& y);
+Result<Ok> lower_weight_only(Lowering& l, const QConv& node);
+
+}  // namespace qc
