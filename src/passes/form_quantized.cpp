@@ -53,6 +53,9 @@ class Former {
   Result<bool> run() {
     for (Node* node : graph_.nodes()) {
       if (node->output_count() == 0) continue;
+      if (capability<IsQuantize>(node) || capability<IsDequantize>(node)) {
+        QC_TRY(refuse_empty_inputs());
+      }
       if (capability<IsQuantize>(node)) {
         QC_TRY(merge(node));
       } else if (!capability<IsDequantize>(node)) {
@@ -64,6 +67,16 @@ class Former {
   }
 
  private:
+  /// Nothing is computed from an empty batch, and a mean of it would have no code.
+  Result<Ok> refuse_empty_inputs() const {
+    for (const Value* x : graph_.inputs()) {
+      if (product(x->shape()) != Dim(0)) continue;
+      return error(Code::shape, "input '{}' is empty, {}: a quantized network needs an element",
+                   x->name(), str(x->shape()));
+    }
+    return Ok{};
+  }
+
   static Node* decoder(Value* v) {
     return v && capability<IsDequantize>(v->def()) ? v->def() : nullptr;
   }
