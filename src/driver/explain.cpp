@@ -110,16 +110,35 @@ class Explainer {
     return nullptr;
   }
 
+  /// Whether it stands between a dequantize and a quantize, so that somebody meant it to be
+  /// quantized.
+  static bool between_codes(const Node& n) {
+    bool before = false, after = false;
+    for (const Value* v : n.inputs()) {
+      before = before || (v && capability<IsDequantize>(v->def()));
+    }
+    for (size_t i = 0; i < n.output_count(); ++i) {
+      for (Node* user : n.output(i)->users()) after = after || capability<IsQuantize>(user);
+    }
+    return before && after;
+  }
+
   std::string why_float(const Node& n) const {
     const QNote* note = note_for(n);
-    if (!note) return "no rule is for it";
-    if (note->scheme.kind == QScheme::Kind::keep) return "its rule keeps it";
+    if (dynamic_cast<const QuantNode*>(&n)) return "only its weights are codes";
+    if (!note && !between_codes(n)) {
+      return context_.notes.empty() ? "the model does not quantize it" : "no rule is for it";
+    }
+    if (note && note->scheme.kind == QScheme::Kind::keep) return "its rule keeps it";
     if (n.info().has(kQuantizedInFloat)) return "its quantized form computes in float";
     if (auto it = context_.refusals.find(first_name(n)); it != context_.refusals.end()) {
       return it->second;
     }
-    if (note->scheme.kind == QScheme::Kind::weight_only) return "its rule is for weights alone";
-    if (note->scheme.kind == QScheme::Kind::dynamic) return "its rule is for nodes with weights";
+    if (note && note->scheme.kind == QScheme::Kind::weight_only) {
+      return "its rule is for weights alone";
+    }
+    if (note && note->scheme.kind == QScheme::Kind::dynamic)
+      return "its rule is for nodes with weights";
     return fmt::format("{} has no integer form here", n.op());
   }
 
@@ -169,7 +188,10 @@ std::string_view name(Computes computes) {
 
 Computes computes(const Node& n) {
   if (dynamic_cast<const ChangesCodes*>(&n)) return Computes::converts;
-  if (dynamic_cast<const QuantNode*>(&n)) return Computes::integer;
+  if (const auto* q = dynamic_cast<const QuantNode*>(&n)) {
+    const bool plain = n.input_count() > 0 && !q->in_q(0) && is_float(n.input_type(0).dtype);
+    return plain ? Computes::floats : Computes::integer;
+  }
   if (n.info().has(kMovesElements) || n.info().has(kReshapes) || n.info().has(kHasRegions)) {
     return Computes::moves;
   }

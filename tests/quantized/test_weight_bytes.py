@@ -106,6 +106,8 @@ def test_weight_only_convolutions_decode_inside(quantc, tmp_path):
     assert np.array_equal(got.view(np.int32), want.view(np.int32))
     graph = quantc("inspect", coded, "--ir", "--rules", rules).stdout
     assert graph.count(" qconv(") == 3 and "dequantize" not in graph
+    floats = quantc("compile", coded, "-o", tmp_path / "no", "--rules", rules, "--require-integer", status=1).stderr
+    assert floats.count("(qconv): only its weights are codes") == 3
     plain, small = sizes(quantc, coded, tmp_path / "float"), sizes(quantc, coded, tmp_path / "int8", "--rules", rules)
     assert small[0] <= plain[0]  # nothing is expanded
     assert small[1] <= 32 * 9 * (16 + 12) + 24 * 9 + 4 * (3 * 32 + 2 * 24) + 64 * 8
