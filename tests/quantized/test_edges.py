@@ -242,9 +242,9 @@ class Model:
         self.nodes.append(helper.make_node("QuantizeLinear", [f"f{i}", *self.numbers(f"y{i}", case.qy)], [f"y{i}"]))
         self.outputs.append(helper.make_tensor_value_info(f"y{i}", TYPES[case.qy.dtype], None))
 
-    def save(self, path):
+    def save(self, path, opset=21):
         graph = helper.make_graph(self.nodes, "edges", self.inputs, self.outputs, self.constants)
-        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10), path)
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10), path)
         return path
 
 
@@ -274,6 +274,48 @@ def test_ends_of_codes_scales_and_sizes(quantc, tmp_path):
     assert "(softmax): its quantized form computes in float" in floats
     reports = quantc("explain", path, *common).stdout
     assert reports.count("i64") >= 5  # the sums that need it
+
+
+def normalised(op, v, scale, bias):
+    """In double precision; groups are pairs of channels."""
+    rows = v.reshape(v.shape[0], 2, -1) if op == "GroupNormalization" else v
+    mean = 0 if op == "RMSNormalization" else rows.mean(-1, keepdims=True)
+    y = ((rows - mean) / np.sqrt(((rows - mean) ** 2).mean(-1, keepdims=True) + 1e-5)).reshape(v.shape)
+    if op == "GroupNormalization":
+        return y * scale[:, None] + bias[:, None]
+    return y * scale + (0 if op == "RMSNormalization" else bias)
+
+
+def test_norms_are_within_a_step_of_the_exact_function(quantc, tmp_path):
+    """They compute in float between codes: 8 and 16 bits, zero points at the ends, rows of equal codes."""
+    rng = np.random.default_rng(12)
+    model, wanted = Model(), []
+    formats = [(Q("int8", 0.05, -128), Q("int8", 0.04, 127)), (Q("uint8", 2.0 ** -20, 0), Q("uint8", 0.03, 255)),
+               (Q("int16", 2.0 ** 10, 5), Q("int16", 2.0 ** -12, 0)), (Q("uint16", 0.001, 65535), Q("uint16", 2.0 ** -12, 32768))]
+    for op in ("LayerNormalization", "GroupNormalization", "RMSNormalization"):
+        for fill in ("any", "highest"):
+            for qx, qy in formats:
+                i, shape = len(wanted), (2, 4, 7) if op == "GroupNormalization" else (3, 19)
+                size = shape[1] if op == "GroupNormalization" else shape[-1]
+                x = filled(rng, shape, qx, fill, False)
+                scale, bias = (rng.uniform(0.5, 1.5, size).astype(np.float32) for _ in range(2))
+                operands = [model.decoded(f"x{i}", x, qx), model.constant(f"s{i}", scale)]
+                if op != "RMSNormalization":
+                    operands.append(model.constant(f"b{i}", bias))
+                attrs = {"num_groups": 2} if op == "GroupNormalization" else {"axis": -1}
+                model.nodes.append(helper.make_node(op, operands, [f"f{i}"], name=f"op{i}", epsilon=1e-5, **attrs))
+                model.nodes.append(helper.make_node("QuantizeLinear", [f"f{i}", *model.numbers(f"y{i}", qy)], [f"y{i}"]))
+                model.outputs.append(helper.make_tensor_value_info(f"y{i}", TYPES[qy.dtype], None))
+                v = (x - qx.zero).astype(np.float64) * float(qx.of())
+                exact = normalised(op, v, scale.astype(np.float64), bias.astype(np.float64))
+                wanted.append(each(lambda p: code(Fraction(float(p)) / qy.of(), qy))(exact))
+    path = model.save(tmp_path / "norms.onnx", opset=23)
+    np.savez(tmp_path / "in.npz", **model.arrays)
+    quantc("run", path, "-i", tmp_path / "in.npz", "-o", tmp_path / "out.npz")
+    with np.load(tmp_path / "out.npz") as arrays:
+        for node, name, want in zip(model.nodes[1::3], arrays.files, wanted, strict=True):
+            assert np.abs(arrays[name].astype(np.int64) - want).max() <= 1, node
+    quantc("validate", path, "-i", tmp_path / "in.npz", "--cflags=-O1")
 
 
 @pytest.mark.parametrize("op", ORACLES)
