@@ -103,7 +103,7 @@ std::string table(const std::vector<NodeReport>& reports, size_t width) {
     line.erase(line.find_last_not_of(' ') + 1);
     out += line + "\n";
   }
-  return out + fmt::format("\n{} nodes: {} integer, {} float, {} move codes, {} convert\n",
+  return out + fmt::format("\n{} nodes: {} integer, {} float, {} move elements, {} convert\n",
                            reports.size(), count(reports, Computes::integer),
                            count(reports, Computes::floats), count(reports, Computes::moves),
                            count(reports, Computes::converts));
