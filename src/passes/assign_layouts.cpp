@@ -61,10 +61,17 @@ class Layouts {
     return n->info().has(kAnyLayout) && dynamic_cast<const IsTranspose*>(n) != nullptr;
   }
 
+  /// Scales per group of neighbours are for values whose elements lie in the model's order.
+  static bool has_groups(const Value* v) {
+    return v && v->type().format && v->type().format->granularity == Granularity::group;
+  }
+
   static bool can_follow(const Node* n) {
     if (!n->info().has(kAnyLayout) || n->output_count() != 1 || is_free(n)) return false;
     const int64_t rank = n->output()->rank();
+    if (has_groups(n->output())) return false;
     for (size_t i = 0; i < n->input_count(); ++i) {
+      if (has_groups(n->input(i))) return false;
       if (follows(n, i) && rank >= 3 && n->input(i)->rank() != rank) return false;
     }
     return true;

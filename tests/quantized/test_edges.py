@@ -318,6 +318,22 @@ def test_norms_are_within_a_step_of_the_exact_function(quantc, tmp_path):
     quantc("validate", path, "-i", tmp_path / "in.npz", "--cflags=-O1")
 
 
+def test_blocks_of_scales_after_a_convolution(quantc, tmp_path):
+    """A convolution wants channels last; blocks of channels are in the model's order."""
+    rng = np.random.default_rng(13)
+    scales = rng.uniform(0.01, 0.1, (1, 4, 12, 12)).astype(np.float32)
+    nodes = [helper.make_node("Conv", ["x", "w"], ["c"], pads=[1, 1, 1, 1]),
+             helper.make_node("QuantizeLinear", ["c", "s", "z"], ["q"], axis=1, block_size=4),
+             helper.make_node("DequantizeLinear", ["q", "s", "z"], ["y"], axis=1, block_size=4)]
+    weights = rng.normal(size=(16, 16, 3, 3)).astype(np.float32)
+    constants = [numpy_helper.from_array(a, n) for n, a in (("w", weights), ("s", scales), ("z", np.zeros(scales.shape, np.int8)))]
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 16, 12, 12])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 16, 12, 12])], constants)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10), tmp_path / "m.onnx")
+    np.savez(tmp_path / "in.npz", in_0=rng.normal(size=(1, 16, 12, 12)).astype(np.float32))
+    quantc("validate", tmp_path / "m.onnx", "-i", tmp_path / "in.npz", "--cflags=-O1")
+
+
 @pytest.mark.parametrize("op", ORACLES)
 def test_an_empty_batch_is_refused(quantc, tmp_path, op):
     case = next(c for c in cases() if c.op == op)

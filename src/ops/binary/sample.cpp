@@ -3,6 +3,13 @@
 namespace qc {
 
 void sample_binary(Samplers& r) {
+  // The sign of a NaN is not promised, so only an input, which has none, gives its sign.
+  r.add("copysign", [](Sampling& s) {
+    static const std::vector<DType> kTypes = {DType::f32, DType::f16, DType::bf16, DType::f64};
+    const DType dtype = s.pick(kTypes);
+    Value* x = s.value(dtype, 0, 4);
+    s.emit("copysign", {x, s.input(dtype, static_dims(x->shape()))});
+  });
   for (const char* op : {"qadd", "qsub", "qmul"}) {
     r.add(op, [op](Sampling& s) {
       Value* a = s.codes(0, 4);
