@@ -62,7 +62,7 @@ def test_equals_onnx_runtime(outcomes, name):
 @pytest.mark.soak
 def test_resnet18_at_224(build, tmp_path):
     cases = Cases(build / "quantized_224")
-    inputs = samples((1, 3, 224, 224), 20)
+    inputs = samples((1, 3, 224, 224), 2)
     names = ("resnet18-qdq-u8s8-channel", "resnet18-dedicated-s8s8-channel")
     for name in names:
         path = make(tmp_path, name, 224, 1, width=64)

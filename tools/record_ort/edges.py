@@ -106,6 +106,26 @@ def qlinear_matmul_very_long(m):
 
 
 @case
+def qlinear_matmul_batched(m):
+    """Scales and zero points of every column of every matrix."""
+    sa = m.scale()
+    for b in (m.constant(m.codes("s8", 3, 24, 11)), m.input(m.codes("s8", 3, 24, 11))):
+        sb = (2.0 ** m.rng.uniform(-8, -6, (3, 1, 11))).astype(F)
+        m.output(m.node("QLinearMatMul", m.input(m.codes("u8", 3, 9, 24)), *m.pair(sa, m.zero("u8")), b,
+                        *m.pair(sb, m.codes("s8", 3, 1, 11)), *m.pair(m.near_power(sa * sb[0, 0, 0], 9), m.zero("u8"))))
+
+
+@case
+def qlinear_softmax_overflow(m):
+    """Short rows and many steps: the product of the largest exponential and the steps is infinite."""
+    for kind, zeros in (("u8", (0, 7)), ("s8", (-128, -5, 0, 9))):
+        for zero in zeros:
+            for length, scale in ((1, 1 / 256), (2, 1 / 512)):
+                m.output(m.node("QLinearSoftmax", m.input(m.codes(kind, 9, length)), *m.pair(m.scale(-6, -3), m.zero(kind)),
+                                *m.pair(F(scale), np.asarray(zero, TYPES[kind])), domain="com.microsoft", axis=1, opset=13))
+
+
+@case
 def codes_reshaped(m):
     for kind in ("u8", "s8"):
         x = m.input(m.codes(kind, 1, 4, 6, 5))
