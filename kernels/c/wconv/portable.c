@@ -99,9 +99,8 @@ QK_INLINE void qk_wconv_decode(const int8_t* w, const float* scales, const int32
 #endif
 /* Positions together: what keeps the stack small where lanes are arrays. */
 #if QK_VEC16_REGISTERS == 0
-#define QK_WCONV_TILE 2
-QK_DEFINE_WCONV_TILE(2)
-#define qk_wconv_tile_many qk_wconv_tile_2
+#define QK_WCONV_TILE 1
+#define qk_wconv_tile_many qk_wconv_tile_1
 #else
 #define QK_WCONV_TILE 4
 QK_DEFINE_WCONV_TILE(4)
