@@ -63,20 +63,23 @@ typedef struct qk_tile {
         }                                                                                         \
       }                                                                                           \
     }                                                                                             \
-    QK_UNROLL for (int m = 0; m < M; ++m) {                                                       \
+    QK_UNROLL for (int p = 0; p < P; ++p) {                                                       \
+      QK_UNROLL for (int m = 0; m < M; ++m) acc[m][p] = qk_v16_clamp(acc[m][p], lo, hi);          \
+    }                                                                                             \
+    if (residual) {                                                                               \
+      const qk_v16 rlo = qk_v16_set(t->rlo), rhi = qk_v16_set(t->rhi);                            \
       QK_UNROLL for (int p = 0; p < P; ++p) {                                                     \
-        const int32_t left = columns - 16 * p;                                                    \
-        const ptrdiff_t at = m * y_row + 16 * p;                                                  \
-        qk_v16 v = qk_v16_clamp(acc[m][p], lo, hi);                                               \
-        if (residual) {                                                                           \
-          v = qk_v16_add(v, qk_v16_load_n(residual + at, left < 16 ? left : 16));                 \
-          v = qk_v16_clamp(v, qk_v16_set(t->rlo), qk_v16_set(t->rhi));                            \
+        const int32_t lanes = columns - 16 * p < 16 ? columns - 16 * p : 16;                      \
+        QK_UNROLL for (int m = 0; m < M; ++m) {                                                   \
+          const qk_v16 r = qk_v16_load_n(residual + m * y_row + 16 * p, lanes);                   \
+          acc[m][p] = qk_v16_clamp(qk_v16_add(acc[m][p], r), rlo, rhi);                           \
         }                                                                                         \
-        if (left >= 16) {                                                                         \
-          qk_v16_store(y + at, v);                                                                \
-        } else {                                                                                  \
-          qk_v16_store_n(y + at, v, left);                                                        \
-        }                                                                                         \
+      }                                                                                           \
+    }                                                                                             \
+    QK_UNROLL for (int p = 0; p < P; ++p) {                                                       \
+      const int32_t lanes = columns - 16 * p < 16 ? columns - 16 * p : 16;                        \
+      QK_UNROLL for (int m = 0; m < M; ++m) {                                                     \
+        qk_v16_store_n(y + m * y_row + 16 * p, acc[m][p], lanes);                                 \
       }                                                                                           \
     }                                                                                             \
   }
