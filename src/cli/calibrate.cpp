@@ -90,6 +90,10 @@ void add_calibrate(CLI::App& app, Session& session) {
         QC_TRY(write_npz((rules.parent_path() / archive).string(), result.arrays));
       }
       fmt::print("{}: {} runs\n", flags->out, result.runs);
+      if (!result.passed_over.empty()) {
+        fmt::print("  not calibrated, for they are in bodies of branches or loops: {}\n",
+                   fmt::join(result.passed_over, ", "));
+      }
       return 0;
     };
   });

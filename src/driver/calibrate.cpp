@@ -42,16 +42,22 @@ class RuleWriter {
   }
 
   Result<Ok> run() {
-    for (Node* n = graph_.first(); n; n = n->next()) QC_TRY(visit(*n));
+    for (Node* n = graph_.first(); n; n = n->next()) {
+      QC_TRY(visit(*n));
+      for (const auto& region : n->regions()) pass_over(*region);
+    }
     return Ok{};
   }
+
+  /// Nodes that have a quantized form, but lie where values are not watched.
+  const std::vector<std::string>& passed_over() const { return passed_over_; }
 
   /// Rules as sections of the file; long lists go to `arrays`.
   std::string text(const std::string& archive, std::vector<NamedArray>& arrays) const {
     std::string out;
     for (const Entry& e : entries_) {
       out += e.spec ? fmt::format("[[rule]]  # {}\n{}\n", e.op, rule_keys(*e.spec, archive, arrays))
-                    : fmt::format("# {} ({}) stays float: no quantized form\n\n", e.name, e.op);
+                    : fmt::format("# {} ({}) stays float: {}\n\n", e.name, e.op, e.why_not);
     }
     return out;
   }
@@ -60,7 +66,25 @@ class RuleWriter {
   struct Entry {
     std::string name, op;
     std::optional<RuleSpec> spec;
+    std::string_view why_not = "no quantized form";
   };
+
+  static std::string name_of(const Node& n) {
+    return n.loc().names.empty() ? std::string() : n.loc().names[0];
+  }
+
+  /// Says of the nodes of a body that they have no rule.
+  void pass_over(Graph& body) {
+    for_each_graph(body, [&](Graph& graph) {
+      for (Node* n = graph.first(); n; n = n->next()) {
+        if (n->output_count() == 0 || n->output()->dtype() != DType::f32) continue;
+        if (runs_on_codes(*n) || activations(*n).empty() || !has_quantized_form(*n)) continue;
+        passed_over_.push_back(name_of(*n));
+        entries_.push_back({name_of(*n), std::string(n->op()), std::nullopt,
+                            "values in the body of a branch or loop are not watched"});
+      }
+    });
+  }
 
   /// Nodes that no rule can tell apart, such as the layers of one recurrent node, share one.
   static std::string key_of(const Node& n) {
@@ -122,7 +146,7 @@ class RuleWriter {
     if (n.output_count() == 0 || n.output()->dtype() != DType::f32) return Ok{};
     const std::vector<size_t> operands = activations(n);
     if (runs_on_codes(n) && passes_on(n, operands)) return Ok{};
-    const std::string name = n.loc().names.empty() ? std::string() : n.loc().names[0];
+    const std::string name = name_of(n);
     if (operands.empty() || name.empty() || !has_quantized_form(n)) {
       if (!operands.empty()) entries_.push_back({name, std::string(n.op()), std::nullopt});
       return Ok{};
@@ -224,6 +248,7 @@ class RuleWriter {
   std::map<std::string, std::vector<Node*>> groups_;  // by key_of()
   std::map<const Value*, ScaleOffset> formats_;       // of values that rules give codes
   std::vector<Entry> entries_;
+  std::vector<std::string> passed_over_;
 };
 
 }  // namespace
@@ -249,6 +274,7 @@ Result<Calibration> calibrate(const Graph& model, const Options& options, Sample
   QC_TRY(writer.run());
   Calibration out;
   out.runs = samples.count();
+  out.passed_over = writer.passed_over();
   RuleSpec common;
   common.dtype = calibration.activations;
   common.per_channel = calibration.per_channel;

@@ -28,6 +28,8 @@ struct Calibration {
   std::string rules;               // text of the rule file
   std::vector<NamedArray> arrays;  // what it names in `archive`; may be empty
   int64_t runs = 0;
+  /// Nodes in bodies of branches and loops, where values are not watched: they stay float.
+  std::vector<std::string> passed_over;
 };
 
 /// Calibrates a loaded model on samples of its inputs. `archive` is the name of the file that

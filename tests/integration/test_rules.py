@@ -207,6 +207,24 @@ def test_compiled_and_interpreted_calibration_agree(quantc, model):
     assert (model / "a.toml").read_text() == (model / "b.toml").read_text()
 
 
+def test_what_is_not_watched_in_bodies_is_listed(quantc, tmp_path):
+    body = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["m"], name="inner")], "yes", [],
+                             [helper.make_tensor_value_info("m", FLOAT, [2, 4])])
+    other = helper.make_graph([helper.make_node("Relu", ["x"], ["r"], name="other")], "no", [],
+                              [helper.make_tensor_value_info("r", FLOAT, [2, 4])])
+    nodes = [helper.make_node("If", ["c"], ["a"], name="choice", then_branch=body, else_branch=other),
+             helper.make_node("MatMul", ["a", "w"], ["y"], name="outer")]
+    graph = helper.make_graph(
+        nodes, "g", [helper.make_tensor_value_info("x", FLOAT, [2, 4]), helper.make_tensor_value_info("c", TensorProto.BOOL, [])],
+        [helper.make_tensor_value_info("y", FLOAT, [2, 4])], [numpy_helper.from_array(np.eye(4, dtype=np.float32), "w")])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), tmp_path / "m.onnx")
+    np.savez(tmp_path / "s.npz", x=np.ones((6, 4), np.float32), c=np.array([True, False, True]))
+    done = quantc("calibrate", tmp_path / "m.onnx", "--data", tmp_path / "s.npz", "-o", tmp_path / "r.toml")
+    assert re.search(r"not calibrated, .*: inner, other$", done.stdout, re.M), done.stdout
+    text = (tmp_path / "r.toml").read_text()
+    assert "# inner (linear) stays float: values in the body" in text and "pattern = 'outer$'" in text
+
+
 PEAK = """
 import os, sys
 _, status, usage = os.wait4(os.spawnv(os.P_NOWAIT, sys.argv[1], sys.argv[1:]), 0)
