@@ -113,19 +113,14 @@ QK_INLINE void qk_conv_depth_pack_f32(const qk_conv_pack_params* p, const float*
 
 /* ---- channels-last ---- */
 
-/* A rectangle of output positions whose taps are the same: rows [h, h + rows), columns [w, ...). */
-typedef struct qk_conv_rect {
-  int32_t h, w, rows, columns;
-} qk_conv_rect;
-
 /* One group of panels over one rectangle; all taps of the rectangle are inside. */
-QK_INLINE void qk_conv_rect_f32(const qk_conv_params* p, qk_tile* t, qk_conv_rect rect,
-                                const float* x, const float* w, const float* bias,
-                                const float* residual, float* y, int32_t outputs, int32_t panels) {
+QK_INLINE void qk_conv_rect_f32(const qk_conv_params* p, qk_tile* t, qk_rect rect, const float* x,
+                                const float* w, const float* bias, const float* residual, float* y,
+                                int32_t outputs, int32_t panels) {
   const int32_t icg = p->ic / p->groups;
   const ptrdiff_t x_line = (ptrdiff_t)p->in[2] * p->ic, y_line = (ptrdiff_t)p->out[2] * p->oc;
-  int32_t h0, h1, w0, w1, lines = rect.rows, length = rect.columns;
-  ptrdiff_t x_next = p->stride[1] * x_line, y_next = y_line;
+  int32_t h0, h1, w0, w1;
+  qk_lines l;
   ptrdiff_t at;
   qk_conv_taps(p, 1, rect.h, &h0, &h1);
   qk_conv_taps(p, 2, rect.w, &w0, &w1);
@@ -141,24 +136,18 @@ QK_INLINE void qk_conv_rect_f32(const qk_conv_params* p, qk_tile* t, qk_conv_rec
     t->taps[2] = w1 - w0;
     t->k = icg;
   }
-  t->x_row = (ptrdiff_t)p->stride[2] * p->ic;
-  t->y_row = p->oc;
-  if (x_next == length * t->x_row && y_next == length * t->y_row) { /* lines follow each other */
-    length *= lines;
-    lines = 1;
-  } else if (length < lines && length < 6) { /* a narrow strip goes downwards */
-    const int32_t swap = length;
-    const ptrdiff_t x_down = x_next, y_down = y_next;
-    length = lines;
-    lines = swap;
-    x_next = t->x_row;
-    y_next = t->y_row;
-    t->x_row = x_down;
-    t->y_row = y_down;
-  }
-  for (int32_t line = 0; line < lines; ++line) {
-    const ptrdiff_t from = at + line * y_next;
-    qk_run_rows(t, x + line * x_next, w, bias, residual ? residual + from : 0, y + from, length,
+  l.lines = rect.rows;
+  l.length = rect.columns;
+  l.x_line = p->stride[1] * x_line;
+  l.y_line = y_line;
+  l.x_row = (ptrdiff_t)p->stride[2] * p->ic;
+  l.y_row = p->oc;
+  l = qk_long_lines(l);
+  t->x_row = l.x_row;
+  t->y_row = l.y_row;
+  for (int32_t line = 0; line < l.lines; ++line) {
+    const ptrdiff_t from = at + line * l.y_line;
+    qk_run_rows(t, x + line * l.x_line, w, bias, residual ? residual + from : 0, y + from, l.length,
                 outputs, panels);
   }
 }
@@ -169,6 +158,7 @@ QK_INLINE void qk_conv_last_f32(const qk_conv_params* p, const float* x, const f
   const ptrdiff_t x_plane = (ptrdiff_t)p->in[1] * p->in[2] * p->ic;
   const ptrdiff_t y_plane = (ptrdiff_t)p->out[1] * p->out[2] * p->oc;
   int32_t top, bottom, left, right;
+  qk_rect rect;
   qk_tile t;
   t.w_tap[2] = (ptrdiff_t)icg * 16;
   t.w_tap[1] = t.w_tap[2] * p->k[2];
@@ -199,15 +189,8 @@ QK_INLINE void qk_conv_last_f32(const qk_conv_params* p, const float* x, const f
           const float* wo = wg + o / 16 * t.w_panel;
           const float* bo = bias ? bias + g * ocg + o : 0;
           const float* ro = residual ? residual + y_at + o : 0;
-          for (int32_t h = 0; h < p->out[1];) {
-            const int32_t rows = h == top && bottom > top ? bottom - top : 1;
-            for (int32_t c = 0; c < p->out[2];) {
-              const int32_t columns = c == left && right > left ? right - left : 1;
-              const qk_conv_rect rect = {h, c, rows, columns};
-              qk_conv_rect_f32(p, &t, rect, xg, wo, bo, ro, y + y_at + o, outputs, panels);
-              c += columns;
-            }
-            h += rows;
+          QK_FOR_EACH_RECT(rect, p->out, top, bottom, left, right) {
+            qk_conv_rect_f32(p, &t, rect, xg, wo, bo, ro, y + y_at + o, outputs, panels);
           }
           o += outputs;
         }

@@ -97,20 +97,15 @@ QK_DEFINE_QCONV_ROWS(u16_i16_i64, uint16_t, int16_t, int64_t, uint64_t)
 
 /* ---- channels-last ---- */
 
-/* A rectangle of output positions whose taps are the same: rows [h, h + rows), columns [w, ...). */
-typedef struct qk_qconv_rect {
-  int32_t h, w, rows, columns;
-} qk_qconv_rect;
-
 /* One group of panels over one rectangle; all taps of the rectangle are inside. */
-QK_INLINE void qk_qconv_run(const qk_qconv_params* p, qk_qtile* t, qk_qconv_rect rect,
-                            const uint8_t* x, const int8_t* w, void* y, ptrdiff_t at,
-                            int32_t outputs, int32_t panels) {
+QK_INLINE void qk_qconv_run(const qk_qconv_params* p, qk_qtile* t, qk_rect rect, const uint8_t* x,
+                            const int8_t* w, void* y, ptrdiff_t at, int32_t outputs,
+                            int32_t panels) {
   const int32_t icg = p->ic / p->groups;
   const ptrdiff_t x_line = (ptrdiff_t)p->in[2] * p->ic * t->x_size;
   const ptrdiff_t y_line = (ptrdiff_t)p->out[2] * p->oc;
-  int32_t h0, h1, w0, w1, lines = rect.rows, length = rect.columns;
-  ptrdiff_t x_next = p->stride[1] * x_line, y_next = y_line;
+  int32_t h0, h1, w0, w1;
+  qk_lines l;
   qk_qconv_taps(p, 1, rect.h, &h0, &h1);
   qk_qconv_taps(p, 2, rect.w, &w0, &w1);
   x += (rect.h * p->stride[1] - p->pad[1] + h0 * p->dilation[1]) * x_line;
@@ -129,23 +124,17 @@ QK_INLINE void qk_qconv_run(const qk_qconv_params* p, qk_qtile* t, qk_qconv_rect
     t->k = icg;
     w += w0 * t->w_tap[2];
   }
-  t->x_row = (ptrdiff_t)p->stride[2] * p->ic * t->x_size;
-  t->y_row = p->oc;
-  if (x_next == length * t->x_row && y_next == length * t->y_row) { /* lines follow each other */
-    length *= lines;
-    lines = 1;
-  } else if (length < lines && length < 6) { /* a narrow strip goes downwards */
-    const int32_t swap = length;
-    const ptrdiff_t x_down = x_next, y_down = y_next;
-    length = lines;
-    lines = swap;
-    x_next = t->x_row;
-    y_next = t->y_row;
-    t->x_row = x_down;
-    t->y_row = y_down;
-  }
-  for (int32_t line = 0; line < lines; ++line) {
-    qk_run_qrows(t, x + line * x_next, w, y, at + line * y_next, length, outputs, panels);
+  l.lines = rect.rows;
+  l.length = rect.columns;
+  l.x_line = p->stride[1] * x_line;
+  l.y_line = y_line;
+  l.x_row = (ptrdiff_t)p->stride[2] * p->ic * t->x_size;
+  l.y_row = p->oc;
+  l = qk_long_lines(l);
+  t->x_row = l.x_row;
+  t->y_row = l.y_row;
+  for (int32_t line = 0; line < l.lines; ++line) {
+    qk_run_qrows(t, x + line * l.x_line, w, y, at + line * l.y_line, l.length, outputs, panels);
   }
 }
 
@@ -160,6 +149,7 @@ QK_INLINE void qk_qconv_last(const qk_qconv_params* p, const void* x, const int8
   const ptrdiff_t y_plane = (ptrdiff_t)p->out[1] * p->out[2] * p->oc;
   const qk_q_output out = QK_Q_OUTPUT(p, multipliers, float_bias, x_scale != 0, residual);
   int32_t top, bottom, left, right;
+  qk_rect rect;
   qk_qtile t;
   t.w_tap[2] = (ptrdiff_t)((icg + 1) / 2) * 32;
   t.w_tap[1] = line_run ? (ptrdiff_t)((icg * p->k[2] + 1) / 2) * 32 : t.w_tap[2] * p->k[2];
@@ -194,15 +184,8 @@ QK_INLINE void qk_qconv_last(const qk_qconv_params* p, const void* x, const int8
           const int32_t panels = qk_qpanels_together((ocg - o + 15) / 16);
           const int32_t outputs = ocg - o < 16 * panels ? ocg - o : 16 * panels;
           t.channel = g * ocg + o;
-          for (int32_t h = 0; h < p->out[1];) {
-            const int32_t rows = h == top && bottom > top ? bottom - top : 1;
-            for (int32_t c = 0; c < p->out[2];) {
-              const int32_t columns = c == left && right > left ? right - left : 1;
-              const qk_qconv_rect rect = {h, c, rows, columns};
-              qk_qconv_run(p, &t, rect, xg, wg + o / 16 * t.w_panel, y, y_at + o, outputs, panels);
-              c += columns;
-            }
-            h += rows;
+          QK_FOR_EACH_RECT(rect, p->out, top, bottom, left, right) {
+            qk_qconv_run(p, &t, rect, xg, wg + o / 16 * t.w_panel, y, y_at + o, outputs, panels);
           }
           o += outputs;
         }
@@ -233,36 +216,51 @@ QK_INLINE ptrdiff_t qk_qconv_tap_w(const qk_qconv_params* p, int32_t a, int32_t 
   return (((ptrdiff_t)a * p->k[1] + b) * p->k[2] + k) * p->oc;
 }
 
-/* M neighbouring outputs of one line, 16 channels from `channel` on, x of 8 bits. */
-#define QK_DEFINE_QCONV_DEPTH(M)                                                                  \
-  QK_Q_SHARED void qk_qconv_depth_##M(const qk_qconv_params* p, const qk_qconv_place* at,         \
-                                      int32_t channel, const uint8_t* x, int32_t zero,            \
-                                      const int8_t* w, const int32_t* bias, const qk_q_output* o, \
-                                      float scale, void* y, ptrdiff_t to) {                       \
-    const ptrdiff_t step = (ptrdiff_t)p->stride[2] * p->oc;                                       \
-    const int32_t x_signed = p->x_type == QK_I8;                                                  \
-    int32_t sums[M][16];                                                                          \
-    qk_sums acc[M];                                                                               \
-    for (int j = 0; j < 16; ++j) sums[0][j] = bias ? bias[channel + j] : 0;                       \
-    QK_UNROLL for (int m = 0; m < M; ++m) qk_sums_load(&acc[m], sums[0]);                         \
-    QK_QCONV_FOR_EACH_TAP(p, at) {                                                                \
-      const uint8_t* xk = x + (at->from + qk_qconv_tap_x(p, a, b, k) + channel);                  \
-      const qk_pairs wv = qk_pairs_load_each(w + qk_qconv_tap_w(p, a, b, k) + channel);           \
-      if (x_signed) {                                                                             \
-        QK_UNROLL for (int m = 0; m < M; ++m) qk_sums_each(&acc[m], wv, xk + m * step, 1, zero);  \
-      } else {                                                                                    \
-        QK_UNROLL for (int m = 0; m < M; ++m) qk_sums_each(&acc[m], wv, xk + m * step, 0, zero);  \
-      }                                                                                           \
-    }                                                                                             \
-    QK_UNROLL for (int m = 0; m < M; ++m) qk_sums_store(sums[m], &acc[m]);                        \
-    for (int m = 0; m < M; ++m) {                                                                 \
-      const ptrdiff_t place = to + m * (ptrdiff_t)p->oc + channel;                                \
-      if (o->simple) {                                                                            \
-        qk_q_put16_simple(o, sums[m], channel, (uint8_t*)y + place);                              \
-      } else {                                                                                    \
-        qk_q_put16(o, sums[m], channel, 16, scale, y, place);                                     \
-      }                                                                                           \
-    }                                                                                             \
+/* M neighbouring outputs of one line, n <= 16 channels from `channel` on, x of 8 bits and `size`
+ * elements. Sixteen codes are read where so many are left; those beyond n meet weights of 0. */
+#define QK_DEFINE_QCONV_DEPTH(M)                                                                 \
+  QK_Q_SHARED void qk_qconv_depth_##M(                                                           \
+      const qk_qconv_params* p, const qk_qconv_place* at, int32_t channel, int32_t n,            \
+      const uint8_t* x, ptrdiff_t size, int32_t zero, const int8_t* w, const int32_t* bias,      \
+      const qk_q_output* o, float scale, void* y, ptrdiff_t to) {                                \
+    const ptrdiff_t step = (ptrdiff_t)p->stride[2] * p->oc;                                      \
+    const int32_t x_signed = p->x_type == QK_I8;                                                 \
+    int8_t some_w[16] = {0};                                                                     \
+    uint8_t some_x[16] = {0};                                                                    \
+    int32_t sums[M][16];                                                                         \
+    qk_sums acc[M];                                                                              \
+    for (int j = 0; j < 16; ++j) sums[0][j] = bias && j < n ? bias[channel + j] : 0;             \
+    QK_UNROLL for (int m = 0; m < M; ++m) qk_sums_load(&acc[m], sums[0]);                        \
+    QK_QCONV_FOR_EACH_TAP(p, at) {                                                               \
+      const ptrdiff_t from = at->from + qk_qconv_tap_x(p, a, b, k) + channel;                    \
+      const uint8_t* xk = x + from;                                                              \
+      const int8_t* wk = w + qk_qconv_tap_w(p, a, b, k) + channel;                               \
+      qk_pairs wv;                                                                               \
+      if (n < 16) {                                                                              \
+        memcpy(some_w, wk, (size_t)n);                                                           \
+        wk = some_w;                                                                             \
+      }                                                                                          \
+      wv = qk_pairs_load_each(wk);                                                               \
+      if (from + (M - 1) * step + 16 > size) {                                                   \
+        QK_UNROLL for (int m = 0; m < M; ++m) {                                                  \
+          memcpy(some_x, xk + m * step, (size_t)n);                                              \
+          qk_sums_each(&acc[m], wv, some_x, x_signed, zero);                                     \
+        }                                                                                        \
+      } else if (x_signed) {                                                                     \
+        QK_UNROLL for (int m = 0; m < M; ++m) qk_sums_each(&acc[m], wv, xk + m * step, 1, zero); \
+      } else {                                                                                   \
+        QK_UNROLL for (int m = 0; m < M; ++m) qk_sums_each(&acc[m], wv, xk + m * step, 0, zero); \
+      }                                                                                          \
+    }                                                                                            \
+    QK_UNROLL for (int m = 0; m < M; ++m) qk_sums_store(sums[m], &acc[m]);                       \
+    for (int m = 0; m < M; ++m) {                                                                \
+      const ptrdiff_t place = to + m * (ptrdiff_t)p->oc + channel;                               \
+      if (o->simple && n == 16) {                                                                \
+        qk_q_put16_simple(o, sums[m], channel, (uint8_t*)y + place);                             \
+      } else {                                                                                   \
+        qk_q_put16(o, sums[m], channel, n, scale, y, place);                                     \
+      }                                                                                          \
+    }                                                                                            \
   }
 QK_DEFINE_QCONV_DEPTH(1)
 QK_DEFINE_QCONV_DEPTH(4)
@@ -288,7 +286,8 @@ QK_INLINE void qk_qconv_depth(const qk_qconv_params* p, const void* x, const int
   const qk_q_output o = QK_Q_OUTPUT(p, multipliers, float_bias, x_scale != 0, residual);
   const float scale = x_scale ? *x_scale : 1.0f;
   const int32_t zero = x_zero ? *x_zero : p->x_zero;
-  const int32_t blocks = p->x_type <= QK_U8 && !w_zeros ? p->oc / 16 * 16 : 0;
+  const int32_t vectors = p->x_type <= QK_U8 && !w_zeros;
+  const ptrdiff_t size = (ptrdiff_t)p->n * p->in[0] * p->in[1] * p->in[2] * p->oc;
   int32_t left, right;
   qk_qconv_inside(p, 2, &left, &right);
   for (int32_t n = 0; n < p->n; ++n) {
@@ -305,15 +304,16 @@ QK_INLINE void qk_qconv_depth(const qk_qconv_params* p, const void* x, const int
               (((n * (ptrdiff_t)p->out[0] + od) * p->out[1] + oh) * p->out[2] + ow) * p->oc;
           at.from = (((n * (ptrdiff_t)p->in[0] + id) * p->in[1] + ih) * p->in[2] + iw) * p->oc;
           qk_qconv_taps(p, 2, ow, &at.first[2], &at.last[2]);
-          for (int32_t c = 0; c < blocks; c += 16) {
+          for (int32_t c = 0; vectors && c < p->oc; c += 16) {
+            const int32_t lanes = p->oc - c < 16 ? p->oc - c : 16;
             if (many == 4) {
-              qk_qconv_depth_4(p, &at, c, (const uint8_t*)x, zero, w, bias, &o, scale, y, to);
+              qk_qconv_depth_4(p, &at, c, lanes, x, size, zero, w, bias, &o, scale, y, to);
             } else {
-              qk_qconv_depth_1(p, &at, c, (const uint8_t*)x, zero, w, bias, &o, scale, y, to);
+              qk_qconv_depth_1(p, &at, c, lanes, x, size, zero, w, bias, &o, scale, y, to);
             }
           }
-          for (int32_t m = 0; m < many; ++m) {
-            for (int32_t c = blocks; c < p->oc; ++c) {
+          for (int32_t m = 0; m < many && !vectors; ++m) {
+            for (int32_t c = 0; c < p->oc; ++c) {
               qk_qconv_depth_any(p, &at, c, x, zero, w, w_zeros ? w_zeros[c] : 0,
                                  bias ? bias[c] : 0, &o, scale, y, to + m * (ptrdiff_t)p->oc);
             }

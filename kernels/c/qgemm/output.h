@@ -128,29 +128,42 @@ QK_Q_SHARED void qk_q_put16_simple(const qk_q_output* o, const int32_t* sums, in
   for (int j = 0; j < 16; ++j) y[j] = (uint8_t)code[j];
 }
 
-/* The results of sums of n <= 16 neighbouring channels; `sums` has 16 elements. */
+/* The codes of the residual that belong to n <= 16 neighbouring results; the others are 0. */
+QK_INLINE void qk_q_others(const qk_q_output* o, ptrdiff_t at, int32_t n, int32_t* other) {
+  if (n == 16 && o->r.type == QK_I8) {
+    for (int j = 0; j < 16; ++j) other[j] = ((const int8_t*)o->residual)[at + j];
+  } else if (n == 16 && o->r.type == QK_U8) {
+    for (int j = 0; j < 16; ++j) other[j] = ((const uint8_t*)o->residual)[at + j];
+  } else {
+    for (int j = 0; j < 16; ++j) {
+      other[j] = j < n ? qk_load_code(o->residual, o->r.type, at + j) : 0;
+    }
+  }
+}
+
+/* The results of sums of n <= 16 neighbouring channels; `sums` has 16 elements, those beyond n are
+ * of no matter. */
 QK_Q_SHARED void qk_q_put16(const qk_q_output* o, const int32_t* sums, int32_t channel, int32_t n,
                             float x_scale, void* y, ptrdiff_t at) {
   const int32_t y_type = o->residual ? o->r.y_type : o->type;
   int32_t code[16], other[16];
-  if (n < 16 || o->q31 || o->bias || o->type >= QK_F32) {
+  if (o->q31 || o->bias || o->dynamic || o->type >= QK_F32) {
     for (int32_t j = 0; j < n; ++j) qk_q_put(o, sums[j], channel + j, x_scale, y, at + j);
     return;
   }
   {
     const float* m = (const float*)o->multipliers + channel;
     const int32_t zero = o->zero, lo = o->lo, hi = o->hi;
+    float some[16];
+    if (n < 16) {
+      for (int j = 0; j < 16; ++j) some[j] = j < n ? m[j] : 0.0f;
+      m = some;
+    }
     for (int j = 0; j < 16; ++j) code[j] = qn_code((float)sums[j] * m[j], zero, lo, hi);
   }
   if (o->residual) {
     const qk_q_residual r = o->r;
-    if (r.type == QK_I8) {
-      for (int j = 0; j < 16; ++j) other[j] = ((const int8_t*)o->residual)[at + j];
-    } else if (r.type == QK_U8) {
-      for (int j = 0; j < 16; ++j) other[j] = ((const uint8_t*)o->residual)[at + j];
-    } else {
-      for (int j = 0; j < 16; ++j) other[j] = qk_load_code(o->residual, r.type, at + j);
-    }
+    qk_q_others(o, at, n, other);
     if (r.kind == QK_R_EXACT && r.first) {
       for (int j = 0; j < 16; ++j) {
         code[j] = qn_add_codes(code[j], other[j], r.za, r.zb, r.ra, r.rb, r.zero, r.lo, r.hi);
@@ -160,15 +173,19 @@ QK_Q_SHARED void qk_q_put16(const qk_q_output* o, const int32_t* sums, int32_t c
         code[j] = qn_add_codes(other[j], code[j], r.za, r.zb, r.ra, r.rb, r.zero, r.lo, r.hi);
       }
     } else {
-      for (int j = 0; j < 16; ++j) code[j] = qk_q_add(&r, code[j], other[j]);
+      for (int j = 0; j < n; ++j) code[j] = qk_q_add(&r, code[j], other[j]);
     }
   }
-  if (y_type <= QK_U8) { /* the low byte, whatever the sign */
-    uint8_t* to = (uint8_t*)y + at;
-    for (int j = 0; j < 16; ++j) to[j] = (uint8_t)code[j];
-  } else {
+  if (y_type > QK_U8) {
     uint16_t* to = (uint16_t*)y + at;
-    for (int j = 0; j < 16; ++j) to[j] = (uint16_t)code[j];
+    for (int j = 0; j < n; ++j) to[j] = (uint16_t)code[j];
+  } else { /* the low byte, whatever the sign */
+    uint8_t* to = (uint8_t*)y + at;
+    if (n == 16) {
+      for (int j = 0; j < 16; ++j) to[j] = (uint8_t)code[j];
+    } else {
+      for (int j = 0; j < n; ++j) to[j] = (uint8_t)code[j];
+    }
   }
 }
 
