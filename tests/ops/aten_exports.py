@@ -116,6 +116,11 @@ GROUPS = {
         lambda x, y, l, w, q, b: F.conv2d(y, y[:, :, :3, :3], padding="valid"), lambda x, y, l, w, q, b: F.group_norm(y, 2),
         lambda x, y, l, w, q, b: F.layer_norm(x, (6,), x[0], None), lambda x, y, l, w, q, b: F.scaled_dot_product_attention(q, q, q, b, scale=0.25),
         lambda x, y, l, w, q, b: x.clamp(-0.5, 0.5), lambda x, y, l, w, q, b: x.le(x.flip(1)), lambda x, y, l, w, q, b: x.topk(3, dim=-1, sorted=True)]),
+    "composed": ((X, X.flip(0) * 0.5, torch.tensor([[float("nan"), float("inf"), 1.0], [1.0, 1.00001, -2.0]]), torch.arange(-12, 12, dtype=torch.int8).reshape(4, 6)), [
+        lambda x, y, s, i: torch.cdist(x, y), lambda x, y, s, i: torch.cdist(x[None], y[None, :2], p=1.0), lambda x, y, s, i: torch.kron(x[:2], y[0, :3]),
+        lambda x, y, s, i: torch.isclose(x, y, rtol=0.5), lambda x, y, s, i: torch.isclose(s, s.flip(1)), lambda x, y, s, i: torch.isclose(s, s, equal_nan=True),
+        lambda x, y, s, i: torch.isclose(s[:, :1], s), lambda x, y, s, i: F.rrelu(x), lambda x, y, s, i: torch._int_mm(i.repeat(5, 4), i.repeat(6, 4)),
+        lambda x, y, s, i: torch.isclose(i, i.flip(0), atol=3)]),
     "experts": ((X, floats(6, 4, seed=3), floats(4, 6, 5, seed=4)), [experts]),
     "bags": ((floats(10, 3), torch.tensor([1, 2, 4, 5, 4, 3, 2, 9]), torch.tensor([0, 3, 3, 7]), floats(8, seed=2)), [
         lambda w, i, o, s: F.embedding_bag(i.reshape(2, 4), w), lambda w, i, o, s: F.embedding_bag(i.reshape(2, 4), w, mode="sum"),

@@ -1,7 +1,8 @@
-// Small ops that are a line or two of others.
+// Small ops that are a line or two of others: ONNX's.
 #include "ops/common/compose.h"
 #include "ops/common/importing.h"
 #include "ops/common/registration.h"
+#include "ops/composed/composed.h"
 
 namespace qc {
 namespace {
@@ -69,38 +70,7 @@ Result<Values> array_feature_extractor(Import& m) {
       {c("Gather", {x, c.reshape(index, {product(index->shape())})}, {{"axis", int64_t{-1}}})});
 }
 
-/// The product of both operands, each scaled to length 1 along an axis, summed along it.
-Result<Values> aten_cosine_similarity(Import& m) {
-  Compose c(m);
-  auto [a, b] = c.take(m.promoted("x1", "x2"));
-  const Ints axes{c.take(m.i("dim", 1))};
-  const double eps = c.take(m.f("eps", 1e-8));
-  if (!c.ok()) return c.done({});
-  QC_ASSIGN(const Dims common, broadcast(a->shape(), b->shape(), m.loc()));
-  auto direction = [&](Value* x) {
-    if (!(x->shape() == common)) x = c.emit("expand", {x}, {{"shape", common}});
-    Value* length = c.emit("reduce_l2", {x}, {{"axes", axes}, {"keepdims", true}});
-    return c.emit("div", {x, c.emit("clamp", {length}, {{"lo", eps}})});
-  };
-  Value* product = c.emit("mul", {direction(a), direction(b)});
-  return c.done({c.emit("reduce_sum", {product}, {{"axes", axes}, {"keepdims", false}})});
-}
-
-/// The norm of order p of x1 - x2 + eps along the last axis.
-Result<Values> aten_pairwise_distance(Import& m) {
-  Compose c(m);
-  auto [a, b] = c.take(m.promoted("x1", "x2"));
-  const double p = c.take(m.f("p", 2)), eps = c.take(m.f("eps", 1e-6));
-  const bool keep = c.take(m.b("keepdim", false));
-  if (c.ok() && p != 1 && p != 2) return m.fail(Code::unsupported, "a distance of order {}", p);
-  Value* apart = c.emit("add", {c.emit("sub", {a, b}), c.number(eps, a)});
-  return c.done({c.emit(p == 1 ? "reduce_l1" : "reduce_l2", {apart},
-                        {{"axes", Ints{-1}}, {"keepdims", keep}})});
-}
-
 constexpr ImportRow kRows[] = {
-    {"aten", "cosine_similarity.default", aten_cosine_similarity},
-    {"aten", "pairwise_distance.default", aten_pairwise_distance},
     {"", "SwiGLU", swiglu, 28},
     {"", "Det", det, 11},
     {"ai.onnx.ml", "Binarizer", binarizer},
@@ -109,6 +79,9 @@ constexpr ImportRow kRows[] = {
 
 }  // namespace
 
-void register_composed(Registration& r) { r.imports(kRows); }
+void register_composed(Registration& r) {
+  r.imports(kRows);
+  r.imports(composed_aten_rows());
+}
 
 }  // namespace qc
