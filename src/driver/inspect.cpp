@@ -10,6 +10,7 @@
 #include "driver/build.h"
 #include "frontends/common/foreign.h"
 #include "ir/op_table.h"
+#include "support/checked.h"
 #include "support/file.h"
 
 namespace qc {
@@ -23,7 +24,7 @@ std::string clipped(const std::string& text, size_t width) {
 
 int64_t elements(const Type& type) {
   int64_t n = 1;
-  for (const Dim& d : type.shape) n *= d.is_static() ? d.value() : 1;
+  for (const Dim& d : type.shape) n = saturating_mul(n, d.is_static() ? d.value() : 1);
   return n;
 }
 
@@ -52,7 +53,8 @@ void rows(const Graph& graph, const std::string& indent, std::set<ConstId>& coun
     std::string shapes;
     for (size_t i = 0; i < n->output_count(); ++i) {
       const Type& type = n->output(i)->type();
-      result += elements(type) * static_cast<int64_t>(bytes(type.dtype));
+      const auto size = static_cast<int64_t>(bytes(type.dtype));
+      result = saturating_add(result, saturating_mul(elements(type), size));
       shapes += (i ? ", " : "") + std::string(name(type.dtype)) + str(type.shape);
     }
     const int64_t macs = n->macs();
@@ -60,8 +62,8 @@ void rows(const Graph& graph, const std::string& indent, std::set<ConstId>& coun
                        clipped(indent + full_name(*n), 40), clipped(std::string(n->op()), 16),
                        clipped(shapes, 28), grouped(parameters), grouped(macs), grouped(result));
     totals.parameters += parameters;
-    totals.macs += macs;
-    totals.bytes += result;
+    totals.macs = saturating_add(totals.macs, macs);
+    totals.bytes = saturating_add(totals.bytes, result);
     ++totals.nodes;
     for (const auto& region : n->regions()) rows(*region, indent + "  ", counted, totals, out);
   }

@@ -7,6 +7,7 @@
 
 #include "ir/capability.h"
 #include "ir/op_table.h"
+#include "support/checked.h"
 
 namespace qc {
 namespace {
@@ -21,8 +22,8 @@ int64_t moved_elements(const Value* v) {
   int64_t inner = 1, all = 1;
   for (int64_t i = 0; i < v->rank(); ++i) {
     const int64_t size = v->shape()[static_cast<size_t>(i)].value();
-    all *= size;
-    if (i >= 2) inner *= size;
+    all = saturating_mul(all, size);
+    if (i >= 2) inner = saturating_mul(inner, size);
   }
   return v->shape()[1] == Dim(1) || inner == 1 ? 0 : all;
 }
@@ -35,9 +36,9 @@ class Layouts {
   Result<bool> run(PassContext& context) {
     if (!relayout_ || !decide()) return false;
     int64_t moved = 0;
-    for (const Value* v : to_last_) moved += moved_elements(v);
-    for (const Value* v : to_rows_) moved += moved_elements(v);
-    if (macs_ < kMacsPerElement * moved) return false;
+    for (const Value* v : to_last_) moved = saturating_add(moved, moved_elements(v));
+    for (const Value* v : to_rows_) moved = saturating_add(moved, moved_elements(v));
+    if (macs_ < saturating_mul(kMacsPerElement, moved)) return false;
     QC_TRY(apply());
     context.remarks.push_back(
         fmt::format("assign_layouts: {} values channels-last, {} relayouts of {} elements",
@@ -88,11 +89,13 @@ class Layouts {
                          has_channels(n->output()) && follows(n, 0);
       bool in_form = wants;
       if (wants) {
-        macs_ += n->macs();
+        macs_ = saturating_add(macs_, n->macs());
       } else if (can_follow(n)) {
         int64_t with = 0, against = 0;
         for (size_t i = 0; i < n->input_count(); ++i) {
-          if (follows(n, i)) (is_last(n->input(i)) ? with : against) += moved_elements(n->input(i));
+          if (!follows(n, i)) continue;
+          int64_t& side = is_last(n->input(i)) ? with : against;
+          side = saturating_add(side, moved_elements(n->input(i)));
         }
         bool any = false;
         for (size_t i = 0; i < n->input_count(); ++i)

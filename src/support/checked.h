@@ -17,6 +17,14 @@ inline std::optional<int64_t> checked_mul(int64_t a, int64_t b) {
   if (__builtin_mul_overflow(a, b, &r)) return std::nullopt;
   return r;
 }
+/// The sum of two numbers that are not negative, the largest number where it does not fit.
+inline int64_t saturating_add(int64_t a, int64_t b) {
+  return checked_add(a, b).value_or(INT64_MAX);
+}
+/// As above for a product.
+inline int64_t saturating_mul(int64_t a, int64_t b) {
+  return checked_mul(a, b).value_or(INT64_MAX);
+}
 /// Product of non-negative dims; nullopt on overflow or a negative dim.
 inline std::optional<int64_t> checked_product(std::span<const int64_t> dims) {
   int64_t r = 1;

@@ -7,6 +7,7 @@
 #include "kernels/c/attention/attention.h"
 #include "kernels/numerics/reduce.h"
 #include "kernels/numerics/scalar_ops.h"
+#include "ops/common/macs.h"
 #include "ops/common/registration.h"
 #include "ops/common/strided.h"
 #include "program/lowering.h"
@@ -92,8 +93,7 @@ float Attention::factor(int64_t depth) const {
 
 int64_t Attention::macs() const {
   const Dims &q = input_type(kQ).shape, &v = input_type(kV).shape;
-  if (!all_static(q) || !all_static(v)) return 0;
-  return (q[0] * q[1] * q[2] * v[2] * (q[3] + v[3])).value();
+  return macs_of({q[0], q[1], q[2], v[2], q[3] + v[3]});
 }
 
 Result<Ok> Attention::eval(EvalContext& c) const {

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "ir/node.h"
+#include "ops/common/macs.h"
 #include "ops/common/window.h"
-#include "support/checked.h"
 
 namespace qc {
 
@@ -49,10 +49,9 @@ inline Result<Ok> check_bias(const Node& n, int64_t oc) {
 /// transposed one) meets the weights of one index of axis 0; the largest number beyond 64 bits, 0
 /// where a size is not known.
 inline int64_t conv_macs(const Dims& elements, const Dims& w) {
-  if (!all_static(elements)) return 0;
-  Ints sizes = static_dims(elements);
-  for (size_t i = 1; i < w.size(); ++i) sizes.push_back(w[i].value());
-  return checked_product(sizes).value_or(std::numeric_limits<int64_t>::max());
+  Dims sizes = elements;
+  sizes.insert(sizes.end(), w.begin() + 1, w.end());
+  return macs_of(sizes);
 }
 
 /// The result's shape of a convolution, its window checked.

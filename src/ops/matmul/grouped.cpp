@@ -30,10 +30,7 @@ Result<std::vector<Type>> GroupedMatMul::infer() const {
   return std::vector<Type>{Type(x.dtype, {x.shape[0], w.shape[2]})};
 }
 
-int64_t GroupedMatMul::macs() const {
-  if (!all_static(output()->shape()) || !all_static(input_type(0).shape)) return 0;
-  return product(output()->shape()).value() * input_type(0).shape.back().value();
-}
+int64_t GroupedMatMul::macs() const { return product_macs(*this); }
 
 Result<Ok> GroupedMatMul::eval(EvalContext& c) const {
   const Tensor &x = c.in(0), &w = c.in(1), &offsets = c.in(2);

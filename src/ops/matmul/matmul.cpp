@@ -150,10 +150,7 @@ Result<std::vector<Type>> MatMul::infer() const {
   return std::vector<Type>{Type(input_type(0).dtype, std::move(shape))};
 }
 
-int64_t MatMul::macs() const {
-  if (!all_static(output()->shape()) || !all_static(input_type(0).shape)) return 0;
-  return product(output()->shape()).value() * input_type(0).shape.back().value();
-}
+int64_t MatMul::macs() const { return product_macs(*this); }
 
 Result<Ok> MatMul::eval(EvalContext& c) const {
   const Product p = product_of(c.in(0).shape(), c.in(1).shape(), transpose_b, c.out(0).shape());
@@ -183,10 +180,7 @@ Result<std::vector<Type>> Linear::infer() const {
   return std::vector<Type>{Type(x.dtype, std::move(shape))};
 }
 
-int64_t Linear::macs() const {
-  if (!all_static(output()->shape()) || !all_static(input_type(0).shape)) return 0;
-  return product(output()->shape()).value() * input_type(0).shape.back().value();
-}
+int64_t Linear::macs() const { return product_macs(*this); }
 
 Result<Ok> Linear::eval(EvalContext& c) const {
   return eval_product(linear_product(c.in(0).shape(), c.in(1).shape()), c.in(0), c.in(1),

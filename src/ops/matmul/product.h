@@ -3,8 +3,10 @@
 
 #include <vector>
 
+#include "ir/node.h"
 #include "ir/tensor.h"
 #include "kernels/numerics/base.h"
+#include "ops/common/macs.h"
 #include "ops/common/vector.h"
 
 namespace qc {
@@ -28,6 +30,13 @@ struct Product {
     return count;
   }
 };
+
+/// Multiply-accumulates of a node whose first operand's rows are as long as its sums.
+inline int64_t product_macs(const Node& node) {
+  Dims sizes = node.output()->shape();
+  sizes.push_back(node.input_type(0).shape.back());
+  return macs_of(sizes);
+}
 
 /// Distances along the broadcast batch axes of an operand whose own batch sizes are `own`.
 inline Ints batch_steps(const Ints& own, const Ints& batch, int64_t matrix) {

@@ -42,10 +42,7 @@ Result<std::vector<Type>> QLinear::infer() const {
   return result(std::move(shape), Layout::row_major);
 }
 
-int64_t QLinear::macs() const {
-  if (!all_static(output()->shape()) || !all_static(input_type(0).shape)) return 0;
-  return product(output()->shape()).value() * input_type(0).shape.back().value();
-}
+int64_t QLinear::macs() const { return product_macs(*this); }
 
 AccumulatorProof QLinear::accumulator() const {
   if (is_weight_only()) return {};
@@ -90,10 +87,7 @@ Result<std::vector<Type>> QMatMul::infer() const {
   return result(std::move(shape), Layout::row_major);
 }
 
-int64_t QMatMul::macs() const {
-  if (!all_static(output()->shape()) || !all_static(input_type(0).shape)) return 0;
-  return product(output()->shape()).value() * input_type(0).shape.back().value();
-}
+int64_t QMatMul::macs() const { return product_macs(*this); }
 
 AccumulatorProof QMatMul::accumulator() const {
   const Dim& k = input_type(0).shape.back();

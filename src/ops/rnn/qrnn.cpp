@@ -86,7 +86,7 @@ const OpInfo& quantized_cell_info(CellKind kind) {
 }
 
 Result<std::vector<Type>> QRecurrent::infer() const {
-  QC_ASSIGN(std::vector<Dims> shapes, check(*this, *cell_));
+  QC_ASSIGN(std::vector<Dims> shapes, check(*this, *cell_, {kX, kW, kR, kH0}));
   QC_TRY(check_quantized({kX, kW, kR}));
   QC_TRY(check_one_scale(input_type(kX).quant(), loc()));
   QC_TRY(check_one_scale(to, loc()));
@@ -100,16 +100,6 @@ Result<std::vector<Type>> QRecurrent::infer() const {
   if (input(kH0) && !(input_type(kH0).quant() == to)) {
     return error(Code::quant, loc(), "a first state {}, expected {}", str(input_type(kH0)),
                  str(to));
-  }
-  for (size_t i : {kBias, kC0, kPeepholes}) {
-    if (input(i) && input_type(i).dtype != DType::f32) {
-      return error(Code::type, loc(), "operand {} is {}, expected f32", static_cast<size_t>(i),
-                   name(input_type(i).dtype));
-    }
-  }
-  if (input(kLengths) && input_type(kLengths).dtype != DType::i32) {
-    return error(Code::type, loc(), "lengths are {}, expected i32",
-                 name(input_type(kLengths).dtype));
   }
   std::vector<Type> out;
   for (size_t i = 0; i < shapes.size(); ++i) {

@@ -5,6 +5,7 @@
 #include "kernels/c/rnn/rnn.h"
 #include "kernels/kernels.h"
 #include "kernels/numerics/reduce.h"
+#include "ops/common/macs.h"
 #include "ops/common/registration.h"
 #include "ops/common/strided.h"
 #include "ops/rnn/cell.h"
@@ -99,7 +100,8 @@ Result<std::vector<CellFunction>> CellAttrs::functions(const Cell& cell, const L
                              static_cast<size_t>(directions()), loc);
 }
 
-Result<std::vector<Dims>> CellAttrs::check(const Node& node, const Cell& cell) const {
+Result<std::vector<Dims>> CellAttrs::check(const Node& node, const Cell& cell,
+                                           std::initializer_list<size_t> codes) const {
   const Loc& loc = node.loc();
   for (size_t i = 0; i <= kR; ++i) {
     if (!node.input(i)) return error(Code::graph, loc, "operand {} is missing", i);
@@ -125,9 +127,16 @@ Result<std::vector<Dims>> CellAttrs::check(const Node& node, const Cell& cell) c
                            state,
                            {sides, hidden * Dim(3)}};
   for (size_t i = 0; i < node.input_count(); ++i) {
-    if (node.input(i) && !fits(node.input_type(i).shape, expected[i])) {
+    if (!node.input(i)) continue;
+    const Type& type = node.input_type(i);
+    if (!fits(type.shape, expected[i])) {
       return error(Code::shape, loc, "operand {} of {} has shape {}, expected {}", i, node.op(),
-                   str(node.input_type(i).shape), str(expected[i]));
+                   str(type.shape), str(expected[i]));
+    }
+    const DType want = i == kLengths ? DType::i32 : DType::f32;
+    if (type.dtype != want && std::find(codes.begin(), codes.end(), i) == codes.end()) {
+      return error(Code::unsupported, loc, "operand {} of {} is {}, expected {}", i, node.op(),
+                   name(type.dtype), name(want));
     }
   }
   std::vector<Dims> out{{x.shape[0], sides, x.shape[1], hidden}, state};
@@ -136,21 +145,12 @@ Result<std::vector<Dims>> CellAttrs::check(const Node& node, const Cell& cell) c
 }
 
 int64_t cell_macs(const Node& node, const Cell& cell, int64_t directions) {
-  if (!all_static(node.input_type(kX).shape)) return 0;
   const Dims &x = node.input_type(kX).shape, &r = node.input_type(kR).shape;
-  return (x[0] * x[1] * Dim(directions * cell.gates) * r[2] * (x[2] + r[2])).value();
+  return macs_of({x[0], x[1], Dim(directions * cell.gates), r[2], x[2] + r[2]});
 }
 
 Result<std::vector<Type>> Recurrent::infer() const {
   QC_ASSIGN(std::vector<Dims> shapes, check(*this, *cell_));
-  for (size_t i = 0; i < input_count(); ++i) {
-    if (!input(i)) continue;
-    const DType got = input_type(i).dtype, want = i == kLengths ? DType::i32 : DType::f32;
-    if (got != want) {
-      return error(Code::unsupported, loc(), "operand {} of {} is {}, expected {}", i, op(),
-                   name(got), name(want));
-    }
-  }
   std::vector<Type> out;
   for (Dims& shape : shapes) out.emplace_back(DType::f32, std::move(shape));
   return out;
