@@ -12,13 +12,20 @@
 
 namespace quantc {
 
+/// Sizes a dimension may have, both included.
+struct SizeRange {
+  int64_t min = 1, max = 1;
+};
+
 struct Options {
   std::string name;  // prefix of C names; empty: after the model's file
   std::string target = "portable";
   int level = 2;                             // -O0 ... -O3; never changes an answer
   std::map<std::string, int64_t> dims;       // numbers for symbolic dimensions
+  std::map<std::string, SizeRange> ranges;   // for one dimension: its size is chosen by each run
   std::string weights = "literal";           // literal, incbin or file
   std::string specialise = "speed";          // speed or size
+  std::string state = "kept";                // kept between runs, or io: inputs and outputs
   std::vector<std::string> disabled_passes;  // passes after the contract graph to leave out
   std::string stop_after;                    // stop after this pass
   bool verify = false;                       // check every invariant after each pass

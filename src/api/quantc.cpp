@@ -67,8 +67,7 @@ Result<std::vector<Array>> run_graph(const qc::Graph& model, Options options,
     arrays.push_back(std::move(t));
   }
   QC_ASSIGN(auto tensors, qc::match_inputs(model, arrays));
-  QC_ASSIGN(qc::Bindings bindings, qc::bindings_for(model, tensors));
-  options.dims.insert(bindings.begin(), bindings.end());
+  QC_TRY(qc::add_dims_of(model, tensors, options));
   QC_ASSIGN(auto graph, qc::copy(model));
   QC_TRY(qc::make_contract(*graph, options));
   QC_ASSIGN(qc::RunResult result, qc::interpret(*graph, tensors));
@@ -106,10 +105,7 @@ Model& Model::operator=(Model&&) noexcept = default;
 Model::~Model() = default;
 
 Expected<Model> Model::load(const std::string& path, const Options& options) {
-  qc::ImportOptions import;
-  import.dims.insert(options.dims.begin(), options.dims.end());
-  import.arithmetic = options.arithmetic;
-  Result<std::unique_ptr<qc::Graph>> graph = qc::load_model(path, import);
+  Result<std::unique_ptr<qc::Graph>> graph = qc::load_model(path, options);
   if (!graph.ok()) return converted(graph.diag());
   return Model(std::make_unique<State>(State{std::move(*graph), options}));
 }

@@ -26,7 +26,8 @@ void add_compile(CLI::App& app, Session& session) {
       QC_ASSIGN(Options options, flags->resolve());
       QC_ASSIGN(auto graph, load(flags->model, options));
       Progress progress("compiling " + flags->model);
-      QC_TRY(make_contract(*graph, options, flags->observer()));
+      PassContext context;
+      QC_TRY(make_contract(*graph, options, context, flags->observer()));
       std::optional<std::vector<Tensor>> inputs;
       if (!flags->vectors.empty()) {
         QC_ASSIGN(auto arrays, read_arrays(flags->vectors));
@@ -40,7 +41,11 @@ void add_compile(CLI::App& app, Session& session) {
       fmt::print(
           "  arena {} bytes, state {} bytes, stack at most {} bytes, weights {} bytes, {} MACs\n",
           r.arena_bytes, r.state_bytes, r.stack_bytes, r.weight_bytes, r.macs);
-      if (session.verbosity > 0) fmt::print("  {} nodes in the final graph\n", graph->node_count());
+      if (session.verbosity > 0) {
+        context.remarks.insert(context.remarks.end(), result.remarks.begin(), result.remarks.end());
+        for (const std::string& remark : context.remarks) fmt::print("  {}\n", remark);
+        fmt::print("  {} nodes in the final graph\n", graph->node_count());
+      }
       return 0;
     };
   });

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cstdio>
 
 #include "cli/cli.h"
@@ -11,7 +10,11 @@
 namespace qc::cli {
 
 void CompileFlags::add_dims(CLI::App& app) {
-  app.add_option("--dim", dims, "number for a symbolic dimension: NAME=SIZE (repeatable)");
+  app.add_option("--dim", dims,
+                 "size of a symbolic dimension: NAME=SIZE, or NAME=MIN..MAX to choose it "
+                 "in each run (repeatable)");
+  app.add_option("--state", options.state,
+                 "buffers the model changes: kept between runs, or io (inputs and outputs)");
   app.add_option("--config", config, "read options from this file (quantc.toml)");
 }
 
@@ -59,6 +62,7 @@ Result<Options> CompileFlags::resolve() const {
   if (options.target != standard.target) out.target = options.target;
   if (options.weights != standard.weights) out.weights = options.weights;
   if (options.specialise != standard.specialise) out.specialise = options.specialise;
+  if (options.state != standard.state) out.state = options.state;
   if (!options.disabled_passes.empty()) out.disabled_passes = options.disabled_passes;
   if (!options.stop_after.empty()) out.stop_after = options.stop_after;
   if (options.verify) out.verify = true;
@@ -70,14 +74,11 @@ Result<Options> CompileFlags::resolve() const {
   if (level >= 0) out.level = level;
   for (const std::string& text : dims) {
     const size_t equals = text.find('=');
-    int64_t size = 0;
-    const char* end = text.data() + text.size();
-    if (equals == std::string::npos || equals == 0 ||
-        std::from_chars(text.data() + equals + 1, end, size).ptr != end ||
-        equals + 1 == text.size()) {
-      return error(Code::usage, "--dim '{}' is not NAME=SIZE", text);
-    }
-    out.dims[text.substr(0, equals)] = size;
+    const std::string name = text.substr(0, equals);
+    const bool given = equals != std::string::npos && equals > 0;
+    const auto sizes = given ? read_sizes(text.substr(equals + 1)) : std::nullopt;
+    if (!sizes) return error(Code::usage, "--dim '{}' is not NAME=SIZE or NAME=MIN..MAX", text);
+    set_sizes(out, name, *sizes);
   }
   QC_TRY(check(out));
   for (const std::string& name : print_after) {
@@ -116,10 +117,7 @@ Result<std::vector<Tensor>> InputFlags::read(const Graph& graph) const {
 
 Result<std::unique_ptr<Graph>> load(const std::string& path, const Options& options) {
   Progress progress("loading " + path);
-  ImportOptions import;
-  import.dims.insert(options.dims.begin(), options.dims.end());
-  import.arithmetic = options.arithmetic;
-  return load_model(path, import);
+  return load_model(path, options);
 }
 
 }  // namespace qc::cli

@@ -24,6 +24,7 @@ int main_with(int argc, char** argv) {
   CLI::App app{"quantc: compiles PyTorch and ONNX networks to standalone C"};
   app.set_version_flag("--version", fmt::format("quantc {}", quantc::kVersion));
   app.require_subcommand(1);
+  app.fallthrough();  // -v may stand after the command
   app.footer(
       "Examples:\n  quantc compile model.onnx -o out\n  quantc run model.pt2 -i in.npz -o out.npz\n"
       "  quantc validate model.onnx -i io.npz -e io.npz\n\n"

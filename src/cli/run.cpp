@@ -28,15 +28,16 @@ void add_run(CLI::App& app, Session& session) {
       options.stop_after = flags->after;
       QC_ASSIGN(auto graph, load(flags->model, options));
       QC_ASSIGN(std::vector<Tensor> inputs, flags->input.read(*graph));
-      QC_ASSIGN(Bindings bindings, bindings_for(*graph, inputs));
-      options.dims.insert(bindings.begin(), bindings.end());
+      QC_TRY(add_dims_of(*graph, inputs, options));
       Progress progress("running " + flags->model);
       QC_TRY(make_contract(*graph, options));
       QC_ASSIGN(RunResult result, interpret(*graph, inputs));
       std::vector<NamedArray> arrays;
       for (size_t i = 0; i < result.outputs.size(); ++i) {
         const std::string& name = graph->outputs()[i].name;
-        fmt::print("{} {}\n", name, str(graph->outputs()[i].value->type()));
+        Type type = graph->outputs()[i].value->type();
+        type.shape = to_dims(result.outputs[i].shape());
+        fmt::print("{} {}\n", name, str(type));
         arrays.push_back({name, result.outputs[i]});
       }
       if (!flags->out.empty()) QC_TRY(write_npz(flags->out, arrays));

@@ -62,8 +62,7 @@ void add_validate(CLI::App& app, Session& session) {
         QC_ASSIGN(auto arrays, read_arrays(flags->expected));
         QC_ASSIGN(expected, match_outputs(*graph, arrays));
       }
-      QC_ASSIGN(Bindings bindings, bindings_for(*graph, inputs));
-      options.dims.insert(bindings.begin(), bindings.end());
+      QC_TRY(add_dims_of(*graph, inputs, options));
       ValidateOptions validation = flags->validation;
       if (flags->atol >= 0) validation.atol = flags->atol;
       if (!flags->cflags.empty()) {

@@ -126,13 +126,15 @@ struct Args {
   void* arena;
   void* state;
   const void* weights;
+  const int64_t* dims;
 };
 
 }  // namespace
 
 Result<NativeResult> run_native(const Library& library, const std::string& name,
                                 const Program& program, const std::vector<Tensor>& inputs,
-                                const std::vector<Tensor>& states) {
+                                const std::vector<Tensor>& states,
+                                const std::vector<int64_t>& dims) {
   auto invoke = reinterpret_cast<int (*)(const Args*)>(library.symbol(name + "_invoke_args"));
   if (!invoke) return error(Code::bug, "the library has no model '{}'", name);
   std::vector<const void*> in;
@@ -159,7 +161,7 @@ Result<NativeResult> run_native(const Library& library, const std::string& name,
       std::memcpy(state.data() + b.offset, states[i].bytes().data(), states[i].bytes().size());
     }
   }
-  const Args args{in.data(), out.data(), arena.data(), state.data(), nullptr};
+  const Args args{in.data(), out.data(), arena.data(), state.data(), nullptr, dims.data()};
   const auto begin = std::chrono::steady_clock::now();
   const int code = invoke(&args);
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;

@@ -60,9 +60,11 @@ struct NativeResult {
 };
 
 /// Runs model `name` of the library, which was generated from `program`, on `inputs`. Guard bytes
-/// around arena, state and outputs are checked: a model that writes outside them is an error.
+/// around arena, state and outputs are checked: a model that writes outside them is an error. Of a
+/// family, `program` is that of the size `dims` gives.
 Result<NativeResult> run_native(const Library& library, const std::string& name,
                                 const Program& program, const std::vector<Tensor>& inputs,
-                                const std::vector<Tensor>& states = {});
+                                const std::vector<Tensor>& states = {},
+                                const std::vector<int64_t>& dims = {});
 
 }  // namespace qc

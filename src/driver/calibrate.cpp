@@ -258,6 +258,7 @@ Result<Calibration> calibrate(const Graph& model, const Options& options, Sample
   QC_ASSIGN(const Bindings bindings, bindings_for(model, samples.first()));
   Options one = options;
   one.rules_file.clear();
+  one.ranges.clear();
   one.dims.insert(bindings.begin(), bindings.end());
   QC_ASSIGN(auto graph, copy(model));
   graph->file = model.file;

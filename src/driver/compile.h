@@ -8,7 +8,7 @@
 #include "backends/c/c_backend.h"
 #include "ir/graph.h"
 #include "passes/pipeline.h"
-#include "program/program.h"
+#include "program/family.h"
 #include "quantc/options.h"
 
 namespace qc {
@@ -27,9 +27,14 @@ Result<Ok> make_contract(Graph& graph, const Options& options, const PassObserve
 Result<Ok> make_contract(Graph& graph, const Options& options, PassContext& context,
                          const PassObserver& observe = {});
 
+/// Adds to the options' dims the sizes that `inputs` give free dimensions without a range.
+Result<Ok> add_dims_of(const Graph& graph, const std::vector<Tensor>& inputs, Options& options);
+
 /// Runs the passes after the contract graph, lowers and plans. The graph is left in its final form.
 Result<Program> make_program(Graph& graph, const Options& options,
                              const PassObserver& observe = {});
+/// The programs of a contract graph for each size in the options' range.
+Result<Family> make_family(const Graph& graph, const Options& options);
 
 /// The options of the C backend; the name comes from the model's file where none is given.
 Result<COptions> c_options(const Options& options, const std::string& model_file);
@@ -37,6 +42,7 @@ Result<COptions> c_options(const Options& options, const std::string& model_file
 struct CompileResult {
   CReport report;
   std::string name;
+  std::vector<std::string> remarks;  // what the passes and the plan did
 };
 
 /// Writes the project for a contract graph into `dir`. `inputs`, when given, are recorded in the

@@ -4,6 +4,7 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 
 #include "support/file.h"
@@ -44,8 +45,11 @@ bool read_dims(const toml::node& node, quantc::Options& out) {
   const toml::table* table = node.as_table();
   if (!table) return false;
   for (const auto& [symbol, size] : *table) {
-    if (!size.is_integer()) return false;
-    out.dims[std::string(symbol.str())] = *size.value<int64_t>();
+    const auto text = size.is_integer() ? std::to_string(*size.value<int64_t>())
+                                        : size.value_or<std::string>("");
+    const auto sizes = read_sizes(text);
+    if (!sizes) return false;
+    set_sizes(out, std::string(symbol.str()), *sizes);
   }
   return true;
 }
@@ -64,9 +68,10 @@ constexpr Key kKeys[] = {
     text<&O::name>("name"),
     text<&O::target>("target"),
     {"level", "an integer from 0 to 3", read_level},
-    {"dims", "a table of integers", read_dims},
+    {"dims", "a table of integers or \"MIN..MAX\"", read_dims},
     text<&O::weights>("weights"),
     text<&O::specialise>("specialise"),
+    text<&O::state>("state"),
     {"disabled_passes", "a list of strings", read_disabled},
     text<&O::stop_after>("stop_after"),
     flag<&O::verify>("verify"),
@@ -109,6 +114,30 @@ Result<quantc::Options> read_config(const std::string& path) {
   if (!out.rules_file.empty())
     out.rules_file = (std::filesystem::path(path).parent_path() / out.rules_file).string();
   return out;
+}
+
+std::optional<quantc::SizeRange> read_sizes(std::string_view text) {
+  auto number = [](std::string_view digits) -> std::optional<int64_t> {
+    int64_t value = 0;
+    const char* end = digits.data() + digits.size();
+    const auto [stop, bad] = std::from_chars(digits.data(), end, value);
+    if (digits.empty() || bad != std::errc() || stop != end) return std::nullopt;
+    return value;
+  };
+  const size_t dots = text.find("..");
+  const auto min = number(text.substr(0, dots));
+  const auto max = dots == text.npos ? min : number(text.substr(dots + 2));
+  if (!min || !max) return std::nullopt;
+  return quantc::SizeRange{*min, *max};
+}
+
+void set_sizes(quantc::Options& options, const std::string& name, const quantc::SizeRange& sizes) {
+  options.dims.erase(name);
+  options.ranges.erase(name);
+  if (sizes.min == sizes.max)
+    options.dims[name] = sizes.min;
+  else
+    options.ranges[name] = sizes;
 }
 
 }  // namespace qc

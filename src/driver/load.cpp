@@ -52,4 +52,13 @@ Result<std::unique_ptr<Graph>> load_model(const std::string& path, const ImportO
   return graph;
 }
 
+Result<std::unique_ptr<Graph>> load_model(const std::string& path, const quantc::Options& options) {
+  ImportOptions import;
+  import.dims.insert(options.dims.begin(), options.dims.end());
+  import.arithmetic = options.arithmetic;
+  QC_ASSIGN(auto graph, load_model(path, import));
+  if (options.state == "io") graph->expose_states();
+  return graph;
+}
+
 }  // namespace qc

@@ -6,11 +6,15 @@
 
 #include "frontends/common/options.h"
 #include "ir/graph.h"
+#include "quantc/options.h"
 
 namespace qc {
 
 /// Loads an ONNX model, a torch.export archive (.pt2) or a graph in quantc's text form (.ir).
 Result<std::unique_ptr<Graph>> load_model(const std::string& path,
                                           const ImportOptions& options = {});
+
+/// As above, as the options of a compilation say.
+Result<std::unique_ptr<Graph>> load_model(const std::string& path, const quantc::Options& options);
 
 }  // namespace qc

@@ -15,15 +15,13 @@ class NativeModel {
   /// Writes C for a copy of the graph into a temporary folder, builds and loads it.
   static Result<NativeModel> build(const Graph& graph, Options options, const BuildOptions& build);
   /// One call; see run_native().
-  Result<NativeResult> run(const std::vector<Tensor>& inputs) const {
-    return run_native(*library_, name_, program_, inputs);
-  }
+  Result<NativeResult> run(const std::vector<Tensor>& inputs) const;
 
  private:
-  NativeModel(Program program, std::string name, std::shared_ptr<Library> library)
-      : program_(std::move(program)), name_(std::move(name)), library_(std::move(library)) {}
+  NativeModel(Family family, std::string name, std::shared_ptr<Library> library)
+      : family_(std::move(family)), name_(std::move(name)), library_(std::move(library)) {}
 
-  Program program_;
+  Family family_;  // without a symbol: of one program
   std::string name_;
   std::shared_ptr<Library> library_;
 };

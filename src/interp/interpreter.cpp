@@ -1,5 +1,6 @@
 #include "interp/interpreter.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "interp/eval.h"
@@ -68,6 +69,15 @@ Result<RunResult> interpret(const Graph& graph, const std::vector<Tensor>& input
   if (inputs.size() != graph.inputs().size()) {
     return error(Code::input, file, "the model takes {} inputs, got {}", graph.inputs().size(),
                  inputs.size());
+  }
+  const auto& ports = graph.inputs();
+  if (!std::all_of(ports.begin(), ports.end(), [](Value* v) { return all_static(v->shape()); })) {
+    QC_ASSIGN(const Bindings sizes, bindings_for(graph, inputs));
+    QC_ASSIGN(auto bound, copy(graph));
+    QC_TRY(located(bound->bind(sizes), file));
+    if (!bound->symbols().empty())
+      return error(Code::dim, file, "the inputs do not say how large '{}' is", bound->symbols()[0]);
+    return interpret(*bound, inputs, options);
   }
   Store store(graph);
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -144,6 +154,7 @@ Result<Bindings> bindings_for(const Graph& graph, const std::vector<Tensor>& inp
       }
     }
   }
+  QC_TRY(graph.check_guards(out));
   return out;
 }
 

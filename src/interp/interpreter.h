@@ -22,7 +22,8 @@ struct RunOptions {
   std::function<void(const Value&, const Tensor&)> observe;
 };
 
-/// Runs a graph whose shapes are all static. Inputs must fit the graph's input types exactly.
+/// Runs a graph. Inputs must fit the graph's input types; free dimensions of these get the sizes of
+/// the inputs.
 Result<RunResult> interpret(const Graph& graph, const std::vector<Tensor>& inputs,
                             const RunOptions& options = {});
 

@@ -7,6 +7,7 @@ Result<std::unique_ptr<Graph>> copy(const Graph& graph) {
   out->name = graph.name;
   out->file = graph.file;
   out->dim_ranges = graph.dim_ranges;
+  out->guards = graph.guards;
   std::vector<Value*> map(graph.value_bound(), nullptr);  // by number
   for (const Value* v : graph.inputs()) map[v->number()] = out->add_input(v->name(), v->type());
   for (const State& s : graph.states()) map[s.in->number()] = out->add_state(s.name, s.initial);

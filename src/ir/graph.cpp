@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "ir/op_table.h"
 
@@ -60,6 +61,22 @@ void Graph::set_state_out(size_t i, Value* value) {
   --states_[i].out->pinned_;
   states_[i].out = value;
   ++value->pinned_;
+}
+
+void Graph::expose_states() {
+  std::set<std::string> in_names, out_names;
+  for (const Value* v : input_list_) in_names.insert(v->name());
+  for (const Output& o : outputs_) out_names.insert(o.name);
+  auto free_name = [](std::string name, std::set<std::string>& taken) {
+    while (!taken.insert(name).second) name += "_state";
+    return name;
+  };
+  for (const State& s : std::exchange(states_, {})) {
+    s.in->name_ = free_name(s.name, in_names);
+    input_list_.push_back(s.in);
+    --s.out->pinned_;
+    add_output(free_name(s.name, out_names), s.out);
+  }
 }
 
 Value* Graph::constant(ConstId id, std::shared_ptr<const Format> format) {
@@ -269,7 +286,21 @@ class BindVisitor : public AttrVisitor {
 };
 }  // namespace
 
+Result<Ok> Graph::check_guards(const Bindings& bindings) const {
+  for (const DimGuard& guard : guards) {
+    const DimGuard known = guard.substitute(bindings);
+    if (known.holds().value_or(true)) continue;
+    return error(Code::dim, Loc{file, {}, {}},
+                 "the model holds only where {}; with these sizes that is {}", guard.str(),
+                 known.str());
+  }
+  return Ok{};
+}
+
 Result<Ok> Graph::bind(const Bindings& bindings) {
+  QC_TRY(check_guards(bindings));
+  for (DimGuard& guard : guards) guard = guard.substitute(bindings);
+  std::erase_if(guards, [](const DimGuard& guard) { return guard.holds().has_value(); });
   for (const auto& v : free_values_) {
     for (Dim& d : v->type_.shape) d = d.substitute(bindings);
   }

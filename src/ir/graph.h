@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ir/constant.h"
+#include "ir/guard.h"
 #include "ir/node.h"
 
 namespace qc {
@@ -41,6 +42,7 @@ class Graph {
   std::string name;
   std::string file;                            // the model file, for messages
   std::map<std::string, DimRange> dim_ranges;  // by symbol
+  std::vector<DimGuard> guards;                // relations of sizes that must hold
 
   ConstantPool& pool() const { return *pool_; }
   const std::shared_ptr<ConstantPool>& shared_pool() const { return pool_; }
@@ -50,6 +52,9 @@ class Graph {
   /// Adds a state slot and returns its `in` value; set the final value with `set_state_out`.
   Value* add_state(std::string name, ConstId initial);
   void set_state_out(size_t i, Value* value);
+  /// Turns every state into an input and an output of its name, after those the graph has; a name
+  /// that is taken gets `_state` appended.
+  void expose_states();
   void set_output(size_t i, Value* value);
   const std::vector<Value*>& inputs() const { return input_list_; }
   const std::vector<Output>& outputs() const { return outputs_; }
@@ -97,7 +102,10 @@ class Graph {
   std::vector<Node*> nodes() const;
 
   /// Replaces symbols by numbers in every type, attribute and region, then infers all types anew.
+  /// Refuses sizes that a guard excludes.
   Result<Ok> bind(const Bindings& bindings);
+  /// An error for the first guard that is false with these sizes; one that stays open is no error.
+  Result<Ok> check_guards(const Bindings& bindings = {}) const;
   /// Symbols that occur in input types.
   std::vector<std::string> symbols() const;
 

@@ -67,6 +67,7 @@ class Parser {
 
   Result<Ok> item(Graph& g, int depth) {
     if (r_.take_word("dim")) return dim_range(g);
+    if (r_.take_word("guard")) return guard(g);
     if (r_.take_word("state")) return state(g);
     if (r_.take_word("next")) return next_state(g);
     if (r_.next_is('%')) return node(g, depth);
@@ -94,6 +95,14 @@ class Parser {
       QC_ASSIGN(range.hint, r_.integer());
     }
     g.dim_ranges[name] = range;
+    return Ok{};
+  }
+
+  Result<Ok> guard(Graph& g) {
+    QC_ASSIGN(std::string text, r_.string());
+    auto parsed = DimGuard::parse(text);
+    if (!parsed.ok()) return r_.fail(parsed.diag().text);
+    g.guards.push_back(std::move(*parsed));
     return Ok{};
   }
 

@@ -113,6 +113,8 @@ class Printer {
       if (range.hint) out_ += fmt::format(" hint {}", *range.hint);
       out_ += "\n";
     }
+    for (const DimGuard& guard : graph.guards)
+      out_ += fmt::format("{}guard {}\n", inner, quoted(guard.str()));
     for (const State& s : graph.states()) {
       out_ += fmt::format("{}state %{} {} : ", inner, number(s.in), quoted(s.name));
       out_ += str(s.in->type());

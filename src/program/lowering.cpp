@@ -110,10 +110,16 @@ View Lowering::derived(ConstId source, std::string_view purpose, DType dtype, In
   if (make) {
     name += (name.empty() ? "" : ".") + std::string(purpose);
     ConstantPool* pool = program_.pool.get();  // owns the entry: sharing it would be a cycle
-    id = pool->add_lazy(dtype, std::move(shape), name, [pool, source, make]() -> Result<Tensor> {
-      QC_ASSIGN(Tensor t, pool->get(source));
-      return make(t);
-    });
+    auto [known, first] = constants_.try_emplace({source, std::string(purpose)});
+    // The same purpose with another shape depends on sizes and is another constant.
+    if (first || pool->shape(known->second) != shape) {
+      known->second =
+          pool->add_lazy(dtype, std::move(shape), name, [pool, source, make]() -> Result<Tensor> {
+            QC_ASSIGN(Tensor t, pool->get(source));
+            return make(t);
+          });
+    }
+    id = known->second;
   }
   Buffer buffer;
   buffer.name = std::move(name);
@@ -170,10 +176,15 @@ Result<Ok> Lowering::lower_nodes(const Graph& graph) {
 }
 
 Result<Program> lower(const Graph& graph) {
+  DerivedConstants constants;
+  return lower(graph, constants);
+}
+
+Result<Program> lower(const Graph& graph, DerivedConstants& constants) {
   Program program;
   program.name = graph.name;
   program.pool = graph.shared_pool();
-  Lowering lowering(program);
+  Lowering lowering(program, constants);
   lowering.steps_ = &program.steps;
   program.steps.reserve(graph.node_count());
   program.buffers.reserve(graph.node_count());

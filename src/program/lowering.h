@@ -23,9 +23,14 @@ struct CallInfo {
   int64_t macs = 0;
 };
 
+/// Constants computed from others, by source and purpose. Lowerings that share one, of the same
+/// graph with other sizes, share the constants.
+using DerivedConstants = std::map<std::pair<ConstId, std::string>, ConstId>;
+
 class Lowering {
  public:
-  explicit Lowering(Program& program) : program_(program) {}
+  Lowering(Program& program, DerivedConstants& constants)
+      : program_(program), constants_(constants) {}
 
   bool has(size_t i) const { return node_->input(i) != nullptr; }
   /// The buffer of operand i; constants become constant buffers.
@@ -75,7 +80,7 @@ class Lowering {
   void copy(View from, View to, int64_t bytes);
 
  private:
-  friend Result<Program> lower(const Graph&);
+  friend Result<Program> lower(const Graph&, DerivedConstants&);
   View view(const Value* value);
   /// Where the view of a value is kept; its buffer is -1 as long as it has none.
   View& slot(const Value* value);
@@ -85,6 +90,7 @@ class Lowering {
               std::vector<View> out, CallInfo info);
 
   Program& program_;
+  DerivedConstants& constants_;
   const Node* node_ = nullptr;
   Steps* steps_ = nullptr;
   std::unordered_map<const Graph*, std::vector<View>> views_;  // by graph and number of the value
@@ -95,5 +101,6 @@ class Lowering {
 
 /// Lowers a graph with static shapes. Buffers are not placed yet: see program/plan.h.
 Result<Program> lower(const Graph& graph);
+Result<Program> lower(const Graph& graph, DerivedConstants& constants);
 
 }  // namespace qc

@@ -56,6 +56,13 @@ class Merger {
   Program& program_;
 };
 
+/// Every step in the order it is written, control flow before its bodies.
+std::vector<const Step*> flat(const Program& program) {
+  std::vector<const Step*> out;
+  for_each_step(program.steps, [&](const Step& step) { out.push_back(&step); });
+  return out;
+}
+
 bool straight_line(const Program& program) {
   return std::all_of(program.steps.begin(), program.steps.end(),
                      [](const Step& s) { return s.kind == Step::Kind::call; });
@@ -63,81 +70,128 @@ bool straight_line(const Program& program) {
 
 bool is_copy(const Step& step) { return step.kernel == "qk_copy"; }
 
-}  // namespace
+/// Copies of one program that may vanish.
+class Copies {
+ public:
+  explicit Copies(Program& program)
+      : merger(program), program_(program), accesses_(program.buffers.size()) {
+    for (size_t t = 0; t < program.steps.size(); ++t) {
+      const Step& s = program.steps[t];
+      for (View v : s.in) note(v, static_cast<int>(t), false);
+      for (View v : s.out) note(v, static_cast<int>(t), true);
+    }
+  }
 
-void elide_copies(Program& program) {
-  if (!straight_line(program)) return;
-  Merger merger(program);
-  if (std::none_of(program.steps.begin(), program.steps.end(), is_copy)) return;
-  // First and last touch of each destination range are needed only for copies: gather accesses of
-  // every storage in order.
+  /// Whether the source of copy `t` is all of a buffer that can live where the copy would go.
+  bool can_vanish(size_t t) const {
+    const Step& s = program_.steps[t];
+    const View from = program_.resolve(s.in[0]), to = program_.resolve(s.out[0]);
+    const Buffer& source = program_.buffers[static_cast<size_t>(from.buffer)];
+    const int64_t bytes = static_cast<int64_t>(s.params[0]);
+    if (from.offset != 0 || source.bytes != bytes || (to.offset % source.align) != 0) return false;
+    const auto& reads = accesses_[static_cast<size_t>(from.buffer)];
+    if (reads.empty() || !reads.front().write) return false;
+    const int first = reads.front().time, last = reads.back().time;
+    // Nobody else may touch the destination range while the source is alive, and the source must
+    // not be written after the copy.
+    for (const Access& a : reads) {
+      if (a.write && a.time > static_cast<int>(t)) return false;
+    }
+    for (const Access& a : accesses_[static_cast<size_t>(to.buffer)]) {
+      const bool overlaps = a.begin < to.offset + bytes && a.end > to.offset;
+      if (!overlaps || a.time == static_cast<int>(t)) continue;
+      if (a.time >= first && (a.time < static_cast<int>(t) || (a.write && a.time <= last)))
+        return false;
+    }
+    return true;
+  }
+
+  Merger merger;
+
+ private:
   struct Access {
     int time;
     int64_t begin, end;
     bool write;
   };
-  std::vector<std::vector<Access>> accesses(program.buffers.size());
-  auto note = [&](View view, int time, bool write) {
+  void note(View view, int time, bool write) {
     if (view.buffer < 0) return;
-    const Step& step = program.steps[static_cast<size_t>(time)];
+    const Step& step = program_.steps[static_cast<size_t>(time)];
     const int64_t bytes =
         is_copy(step) ? static_cast<int64_t>(step.params[0])
-                      : program.buffers[static_cast<size_t>(view.buffer)].bytes - view.offset;
-    const View root = program.resolve(view);
-    accesses[static_cast<size_t>(root.buffer)].push_back(
+                      : program_.buffers[static_cast<size_t>(view.buffer)].bytes - view.offset;
+    const View root = program_.resolve(view);
+    accesses_[static_cast<size_t>(root.buffer)].push_back(
         {time, root.offset, root.offset + bytes, write});
-  };
-  for (size_t t = 0; t < program.steps.size(); ++t) {
-    const Step& s = program.steps[t];
-    for (View v : s.in) note(v, static_cast<int>(t), false);
-    for (View v : s.out) note(v, static_cast<int>(t), true);
   }
-  std::vector<bool> drop(program.steps.size(), false);
-  std::vector<bool> moved(program.buffers.size(), false), host(program.buffers.size(), false);
-  for (size_t t = 0; t < program.steps.size(); ++t) {
-    const Step& s = program.steps[t];
+
+  Program& program_;
+  std::vector<std::vector<Access>> accesses_;  // by storage, in order
+};
+
+}  // namespace
+
+void elide_copies(std::span<Program> programs) {
+  const Program& model = programs.back();
+  if (!straight_line(model) || std::none_of(model.steps.begin(), model.steps.end(), is_copy))
+    return;
+  std::vector<Copies> copies(programs.begin(), programs.end());
+  std::vector<bool> drop(model.steps.size(), false);
+  std::vector<bool> moved(model.buffers.size(), false), host(model.buffers.size(), false);
+  for (size_t t = 0; t < model.steps.size(); ++t) {
+    const Step& s = model.steps[t];
     if (!is_copy(s)) continue;
-    const View from = program.resolve(s.in[0]), to = program.resolve(s.out[0]);
-    const Buffer& source = program.buffers[static_cast<size_t>(from.buffer)];
-    const Buffer& target = program.buffers[static_cast<size_t>(to.buffer)];
-    const int64_t bytes = static_cast<int64_t>(s.params[0]);
-    if (source.kind != BufferKind::arena || from.offset != 0 || source.bytes != bytes) continue;
-    if (target.kind != BufferKind::arena && target.kind != BufferKind::output) continue;
-    const size_t f = static_cast<size_t>(from.buffer), h = static_cast<size_t>(to.buffer);
-    if (f == h || moved[f] || host[f] || moved[h] || (to.offset % source.align) != 0) continue;
-    const auto& reads = accesses[static_cast<size_t>(from.buffer)];
-    if (reads.empty() || !reads.front().write) continue;
-    const int first = reads.front().time, last = reads.back().time;
-    // Nobody else may touch the destination range while the source is alive, and the source must
-    // not be written after the copy.
-    bool clear = true;
-    for (const Access& a : reads) clear = clear && !(a.write && a.time > static_cast<int>(t));
-    for (const Access& a : accesses[static_cast<size_t>(to.buffer)]) {
-      const bool overlaps = a.begin < to.offset + bytes && a.end > to.offset;
-      if (!overlaps || a.time == static_cast<int>(t)) continue;
-      if (a.time >= first && (a.time < static_cast<int>(t) || (a.write && a.time <= last)))
-        clear = false;
-    }
-    if (!clear) continue;
-    merger.merge(from.buffer, to);
+    const int from = model.resolve(s.in[0]).buffer, to = model.resolve(s.out[0]).buffer;
+    const auto f = static_cast<size_t>(from), h = static_cast<size_t>(to);
+    const BufferKind target = model.buffers[h].kind;
+    if (model.buffers[f].kind != BufferKind::arena || f == h || moved[f] || host[f] || moved[h])
+      continue;
+    if (target != BufferKind::arena && target != BufferKind::output) continue;
+    if (!std::all_of(copies.begin(), copies.end(),
+                     [&](const Copies& c) { return c.can_vanish(t); }))
+      continue;
+    for (size_t p = 0; p < programs.size(); ++p)
+      copies[p].merger.merge(from, programs[p].resolve(programs[p].steps[t].out[0]));
     moved[f] = host[h] = true;
     drop[t] = true;
   }
-  merger.flatten();
-  Steps kept;
-  for (size_t t = 0; t < program.steps.size(); ++t) {
-    if (!drop[t]) kept.push_back(std::move(program.steps[t]));
+  for (size_t p = 0; p < programs.size(); ++p) {
+    copies[p].merger.flatten();
+    Steps kept;
+    for (size_t t = 0; t < drop.size(); ++t) {
+      if (!drop[t]) kept.push_back(std::move(programs[p].steps[t]));
+    }
+    programs[p].steps = std::move(kept);
   }
-  program.steps = std::move(kept);
 }
 
-void share_in_place(Program& program) {
-  Liveness live = liveness(program);
-  Merger merger(program);
+void share_in_place(std::span<Program> programs) {
+  Program& model = programs.back();
+  Liveness live = liveness(model);
+  std::vector<Merger> mergers(programs.begin(), programs.end());
+  std::vector<std::vector<const Step*>> steps_of;
+  for (const Program& p : programs) steps_of.push_back(flat(p));
   int time = 0;
+  size_t at = 0;  // the step among all
   auto range = [&](int buffer) -> LiveRange& { return live.ranges[static_cast<size_t>(buffer)]; };
-  auto visit = [&](auto&& self, Steps& steps) -> void {
-    for (Step& step : steps) {
+  // Whether operand i and result o of this step can share in each program: with the operand's
+  // storage inside the result's, or the other way round.
+  auto everywhere = [&](size_t step, int i, int o, bool whole) {
+    for (size_t p = 0; p < programs.size(); ++p) {
+      const View in = mergers[p].find(steps_of[p][step]->in[static_cast<size_t>(i)]);
+      const View out = mergers[p].find(steps_of[p][step]->out[static_cast<size_t>(o)]);
+      const Buffer& source = programs[p].buffers[static_cast<size_t>(in.buffer)];
+      const Buffer& target = programs[p].buffers[static_cast<size_t>(out.buffer)];
+      if (out.offset != 0) return false;
+      if (whole ? in.offset != 0 || source.bytes != target.bytes
+                : in.offset % target.align != 0 || in.offset + target.bytes > source.bytes)
+        return false;
+    }
+    return true;
+  };
+  auto visit = [&](auto&& self, const Steps& steps) -> void {
+    for (const Step& step : steps) {
+      const size_t here = at++;
       if (step.kind != Step::Kind::call) {
         ++time;
         self(self, step.body);
@@ -147,38 +201,41 @@ void share_in_place(Program& program) {
       }
       const int now = time++;
       for (auto [i, o] : step.in_place) {
-        const View out_view = step.out[static_cast<size_t>(o)];
         const View in_view = step.in[static_cast<size_t>(i)];
         if (in_view.buffer < 0) continue;
-        const View in = merger.find(in_view), out = merger.find(out_view);
-        const Buffer& source = program.buffers[static_cast<size_t>(in.buffer)];
-        const Buffer& target = program.buffers[static_cast<size_t>(out.buffer)];
-        if (in.buffer == out.buffer || source.kind != BufferKind::arena || out.offset != 0)
+        const View in = mergers.back().find(in_view);
+        const View out = mergers.back().find(step.out[static_cast<size_t>(o)]);
+        const BufferKind target = model.buffers[static_cast<size_t>(out.buffer)].kind;
+        if (in.buffer == out.buffer ||
+            model.buffers[static_cast<size_t>(in.buffer)].kind != BufferKind::arena)
           continue;
-        if (target.kind != BufferKind::arena && target.kind != BufferKind::output) continue;
+        if (target != BufferKind::arena && target != BufferKind::output) continue;
         if (range(in.buffer).last != now || range(out.buffer).first != now) continue;
         bool read_twice = false;
         for (size_t k = 0; k < step.in.size(); ++k) {
           if (static_cast<int>(k) == i || step.in[k].buffer < 0) continue;
-          read_twice = read_twice || merger.find(step.in[k]).buffer == in.buffer;
+          read_twice = read_twice || mergers.back().find(step.in[k]).buffer == in.buffer;
         }
         if (read_twice) continue;
-        if (in.offset == 0 && source.bytes == target.bytes) {
-          merger.merge(in.buffer, View{out.buffer, 0});
-          range(out.buffer).first = range(in.buffer).first;
-        } else if (target.kind == BufferKind::arena && in.offset % target.align == 0 &&
-                   in.offset + target.bytes <= source.bytes) {
-          merger.merge(out.buffer, in);
-          range(in.buffer).last = range(out.buffer).last;
-        } else {
-          continue;
+        const bool whole = everywhere(here, i, o, true);
+        if (!whole && (target != BufferKind::arena || !everywhere(here, i, o, false))) continue;
+        for (size_t p = 0; p < programs.size(); ++p) {
+          const View part = mergers[p].find(steps_of[p][here]->in[static_cast<size_t>(i)]);
+          if (whole)
+            mergers[p].merge(in.buffer, View{out.buffer, 0});
+          else
+            mergers[p].merge(out.buffer, part);
         }
+        if (whole)
+          range(out.buffer).first = range(in.buffer).first;
+        else
+          range(in.buffer).last = range(out.buffer).last;
         break;
       }
     }
   };
-  visit(visit, program.steps);
-  merger.flatten();
+  visit(visit, model.steps);
+  for (Merger& merger : mergers) merger.flatten();
 }
 
 }  // namespace qc

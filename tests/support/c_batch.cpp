@@ -56,7 +56,7 @@ std::string entry_text(const std::string& name, const Program& program, bool fil
       "*weights);\n"
       "int {0}_entry(const void *const *in, void *const *out, void *arena, void *state, const void "
       "*weights) {{\n"
-      "  const {0}_args args = {{in, out, arena, state, weights}};\n{3}"
+      "  const {0}_args args = {{in, out, arena, state, weights, NULL}};\n{3}"
       "  (void)state;\n  return {0}_invoke_args(&args);\n}}\n",
       name, c_upper(name), file ? 1 : 0, reset);
 }

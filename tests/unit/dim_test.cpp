@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "ir/guard.h"
+
 namespace qc {
 namespace {
 
@@ -53,6 +55,24 @@ TEST(DimTest, BadTextIsRefused) {
   }
   EXPECT_FALSE(Dim::parse(std::string(10000, '(')).ok());
   EXPECT_FALSE(Dim::parse(std::string(10000, '-')).ok());
+}
+
+TEST(DimGuardTest, HoldsForSomeSizes) {
+  const DimGuard guard = *DimGuard::parse("s0 % 4 == 2*s1");
+  EXPECT_EQ(guard.str(), "mod(s0, 4) == 2*s1");
+  EXPECT_EQ(guard.holds(), std::nullopt);
+  EXPECT_EQ(guard.substitute({{"s0", 6}}).holds(), std::nullopt);
+  EXPECT_EQ(guard.substitute({{"s0", 6}, {"s1", 1}}).holds(), true);
+  EXPECT_EQ(guard.substitute({{"s0", 7}, {"s1", 1}}).holds(), false);
+  const std::pair<const char*, bool> relations[] = {{"1 < 2", true},   {"2 <= 2", true},
+                                                    {"2 > 2", false},  {"1 >= 2", false},
+                                                    {"1 != 1", false}, {"2 == 2", true}};
+  for (const auto& [text, holds] : relations) {
+    EXPECT_EQ(DimGuard::parse(text)->holds(), holds) << text;
+    EXPECT_EQ(DimGuard::parse(text)->str(), text);
+  }
+  for (const char* text : {"", "s0", "s0 = 3", "== 3", "1 < 2 < 3"})
+    EXPECT_FALSE(DimGuard::parse(text).ok()) << text;
 }
 
 TEST(DimTest, Lists) {

@@ -8,6 +8,7 @@
 #include <functional>
 #include <random>
 
+#include "program/family.h"
 #include "program/liveness.h"
 #include "program/place.h"
 #include "program/share.h"
@@ -180,6 +181,36 @@ TEST(Share, ResultsOverwriteOperandsThatDieButNeverInputs) {
   EXPECT_EQ(p.resolve({0, 0}).buffer, 0);  // the caller's input stays as it is
   EXPECT_EQ(p.resolve({1, 0}).buffer, 3);
   EXPECT_EQ(p.resolve({2, 0}).buffer, 3);
+}
+
+TEST(Share, ProgramsOfOneStructureShareAlike) {
+  Program ps[] = {chain(), chain()};
+  ps[0].buffers[2].bytes = 256;  // does not fit in what it could share with
+  share_in_place(std::span<Program>(ps));
+  for (const Program& p : ps) {
+    EXPECT_EQ(p.resolve({1, 0}).buffer, 1);
+    EXPECT_EQ(p.resolve({2, 0}).buffer, 2);
+  }
+}
+
+TEST(Plan, ProgramsOfOneStructureHaveTheSamePlaces) {
+  std::mt19937 random(7);
+  Program ps[] = {random_program(random, 10), {}};
+  ps[1] = ps[0];
+  for (Buffer& b : ps[1].buffers) {
+    if (b.kind == BufferKind::arena) b.bytes = 4 * static_cast<int64_t>(1 + random() % 400);
+  }
+  ASSERT_TRUE(same_structure(ps[0], ps[1]));
+  plan(std::span<Program>(ps));
+  EXPECT_TRUE(same_structure(ps[0], ps[1]));
+  EXPECT_EQ(ps[0].arena_bytes, ps[1].arena_bytes);
+  EXPECT_GE(ps[0].arena_bytes, std::max(arena_lower_bound(ps[0]), arena_lower_bound(ps[1])));
+  for (size_t i = 0; i < ps[0].buffers.size(); ++i) {
+    const Buffer &a = ps[0].buffers[i], &b = ps[1].buffers[i];
+    EXPECT_EQ(a.offset, b.offset);
+    if (a.kind == BufferKind::arena && a.alias_of < 0)
+      EXPECT_LE(std::max(a.bytes, b.bytes) + a.offset, ps[0].arena_bytes);
+  }
 }
 
 TEST(Share, AnOperandWithALaterReaderIsKept) {

@@ -2,6 +2,7 @@
 
 #include "backends/c/text.h"
 #include "backends/c/weights.h"
+#include "support/checked.h"
 
 namespace qc {
 
@@ -10,13 +11,14 @@ namespace {
 constexpr int64_t kStackBytes = 8192;
 }  // namespace
 
-Result<CReport> write_c(const Program& program, const COptions& options, const Vectors* vectors,
+Result<CReport> write_c(const Programs& programs, const COptions& options, const Vectors* vectors,
                         FileSet& files) {
   if (!is_c_identifier(options.name)) {
     return error(Code::usage, "'{}' cannot prefix C names: use letters, digits and underscores",
                  options.name);
   }
-  const WeightMap map = map_weights(program);
+  const Program& program = programs.largest();
+  const WeightMap map = map_weights(programs);
   if (options.weights == WeightForm::literal && map.bytes > (int64_t{1} << 30)) {
     return error(Code::usage,
                  "{} bytes of weights are too many for C literals: use --weights file or incbin",
@@ -27,17 +29,18 @@ Result<CReport> write_c(const Program& program, const COptions& options, const V
   report.arena_bytes = program.arena_bytes;
   report.state_bytes = program.state_bytes;
   report.stack_bytes = kStackBytes;
-  for_each_step(program.steps, [&](const Step& s) { report.macs += s.macs; });
+  for_each_step(program.steps,
+                [&](const Step& s) { report.macs = saturating_add(report.macs, s.macs); });
 
-  QC_ASSIGN(uint64_t hash, write_weights(program, map, options, files));
+  QC_ASSIGN(uint64_t hash, write_weights(*program.pool, map, options, files));
   const std::string& name = options.name;
-  QC_TRY(files.write(name + ".h", header_text(program, options, report, hash)));
-  QC_TRY(files.write(name + ".c", source_text(program, options, map.offsets, map.bytes)));
-  QC_TRY(files.write(name + "_kernels.h", kernels_text(program, options)));
+  QC_TRY(files.write(name + ".h", header_text(programs, options, report, hash)));
+  QC_TRY(files.write(name + ".c", source_text(programs, options, map)));
+  QC_TRY(files.write(name + "_kernels.h", kernels_text(programs, options)));
   if (options.project) {
     QC_TRY(files.write("Makefile", makefile_text(options)));
     QC_TRY(files.write("CMakeLists.txt", cmake_text(options)));
-    QC_TRY(write_test(program, options, vectors, files));
+    QC_TRY(write_test(programs, options, vectors, files));
   }
   return report;
 }

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "ir/tensor.h"
-#include "program/program.h"
+#include "program/family.h"
 #include "support/file.h"
 
 namespace qc {
@@ -22,6 +22,7 @@ struct COptions {
 /// Inputs and the outputs they must give, recorded in the test program.
 struct Vectors {
   std::vector<Tensor> inputs, outputs;
+  int64_t size = 0;  // of the free dimension, where there is one
 };
 
 /// Sizes known when the files are written; also in the header.
@@ -35,7 +36,7 @@ struct CReport {
 
 /// Writes NAME.h, NAME.c, NAME_kernels.h, NAME_weights.*, NAME_test.c, Makefile and CMakeLists.txt.
 /// The same program and options give the same bytes, always.
-Result<CReport> write_c(const Program& program, const COptions& options, const Vectors* vectors,
+Result<CReport> write_c(const Programs& programs, const COptions& options, const Vectors* vectors,
                         FileSet& files);
 
 /// Whether `name` can prefix C symbols.

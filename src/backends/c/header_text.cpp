@@ -11,7 +11,9 @@ int64_t elements(const Type& type) {
   return n;
 }
 
-std::string ports(const char* kind, const std::vector<Port>& list, const std::string& upper) {
+/// `shapes`, where given, are those with the free dimension in them.
+std::string ports(const char* kind, const std::vector<Port>& list, const std::string& upper,
+                  const std::vector<Dims>* shapes) {
   std::string out = fmt::format("#define {}_{}S {}\n", upper, kind, list.size());
   for (size_t i = 0; i < list.size(); ++i) {
     const Type& type = list[i].type;
@@ -24,6 +26,8 @@ std::string ports(const char* kind, const std::vector<Port>& list, const std::st
         upper, kind, i, c_string(list[i].name), c_type(type.dtype), name(type.dtype), type.rank(),
         shape.empty() ? "1" : shape, elements(type),
         elements(type) * static_cast<int64_t>(bytes(type.dtype)));
+    if (shapes && !all_static((*shapes)[i]))
+      out += fmt::format("/* The largest: its shape is {}. */\n", c_comment(str((*shapes)[i])));
     const Format* f = type.format.get();
     if (!f || f->granularity != Granularity::tensor || f->is_carried()) continue;
     out += fmt::format(
@@ -37,7 +41,8 @@ std::string ports(const char* kind, const std::vector<Port>& list, const std::st
 }
 
 /// The typed wrapper, with one named pointer per input and output.
-std::string typed_run(const Program& program, const COptions& options) {
+std::string typed_run(const Programs& programs, const COptions& options) {
+  const Program& program = programs.largest();
   std::string args, in, out;
   for (size_t i = 0; i < program.inputs.size(); ++i) {
     args += fmt::format("const {} *in_{}, ", c_type(program.inputs[i].type.dtype), i);
@@ -56,6 +61,10 @@ std::string typed_run(const Program& program, const COptions& options) {
     extra += ", const void *weights";
     pass += ", weights";
   }
+  if (programs.family) {
+    extra += ", const int64_t *dims";
+    pass += ", dims";
+  }
   return fmt::format(
       "/* One run with typed pointers; the arguments in the order of the model's inputs and "
       "outputs. */\n"
@@ -70,8 +79,10 @@ std::string typed_run(const Program& program, const COptions& options) {
 
 }  // namespace
 
-std::string header_text(const Program& program, const COptions& options, const CReport& report,
+std::string header_text(const Programs& programs, const COptions& options, const CReport& report,
                         uint64_t weight_hash) {
+  const Program& program = programs.largest();
+  const Family* family = programs.family;
   const std::string& name = options.name;
   const std::string upper = c_upper(name);
   const bool state = program.state_bytes > 0, file = options.weights == WeightForm::file;
@@ -89,13 +100,25 @@ std::string header_text(const Program& program, const COptions& options, const C
       "#define {1}_MACS INT64_C({7})\n#define {1}_STACK_BYTES {8}\n\n",
       name, upper, report.arena_bytes, program.arena_align, report.state_bytes, report.weight_bytes,
       weight_hash, report.macs, report.stack_bytes);
-  out += ports("INPUT", program.inputs, upper) + ports("OUTPUT", program.outputs, upper);
+  if (family) {
+    out += fmt::format(
+        "/* The dimension whose size each run chooses. Shapes, bytes and counts here are those of "
+        "the largest. */\n"
+        "#define {0}_DIMS 1\n#define {0}_DIM_0_NAME {1}\n#define {0}_DIM_0_MIN {2}\n"
+        "#define {0}_DIM_0_MAX {3}\n\n",
+        upper, c_string(family->symbol), family->sizes.front(), family->sizes.back());
+  } else {
+    out += fmt::format("#define {}_DIMS 0\n\n", upper);
+  }
+  out += ports("INPUT", program.inputs, upper, family ? &family->inputs : nullptr) +
+         ports("OUTPUT", program.outputs, upper, family ? &family->outputs : nullptr);
   out += fmt::format(
       "\n/* What a run returns. */\n"
       "#define {1}_OK 0\n"
       "#define {1}_NULL_POINTER 1 /* a pointer that is needed is null */\n"
       "#define {1}_MISALIGNED 2   /* arena, state or weights are not aligned to {1}_ARENA_ALIGN "
-      "*/\n\n"
+      "*/\n"
+      "#define {1}_BAD_SIZE 3     /* a size in dims that the model does not take */\n\n"
       "typedef struct {0}_args {{\n"
       "  const void *const *inputs; /* {1}_INPUTS pointers, row-major */\n"
       "  void *const *outputs;      /* {1}_OUTPUTS pointers, row-major */\n"
@@ -103,11 +126,13 @@ std::string header_text(const Program& program, const COptions& options, const C
       "  void *state;               /* {1}_STATE_BYTES, or null */\n"
       "  const void *weights;       /* contents of {0}_weights.bin if weights are a file, or null "
       "*/\n"
+      "  const int64_t *dims;       /* {1}_DIMS sizes, or null */\n"
       "}} {0}_args;\n\n"
       "/* One run. Reentrant: everything written is the caller's. */\n"
       "int {0}_invoke_args(const {0}_args *args);\n"
-      "int {0}_invoke(const void *const inputs[], void *const outputs[], void *arena{2}{3});\n",
-      name, upper, state ? ", void *state" : "", file ? ", const void *weights" : "");
+      "int {0}_invoke(const void *const inputs[], void *const outputs[], void *arena{2}{3}{4});\n",
+      name, upper, state ? ", void *state" : "", file ? ", const void *weights" : "",
+      family ? ", const int64_t *dims" : "");
   if (state) {
     out += fmt::format(
         "/* Sets the state to its initial contents. */\nvoid {}_reset(void *state{});\n", name,
@@ -119,7 +144,7 @@ std::string header_text(const Program& program, const COptions& options, const C
         "int {}_check_weights(const void *weights);\n",
         name);
   }
-  out += "\n" + typed_run(program, options);
+  out += "\n" + typed_run(programs, options);
   out += "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n";
   return out;
 }

@@ -35,11 +35,13 @@ void append(std::string_view path, std::set<std::string>& headers, std::string& 
 
 }  // namespace
 
-std::string kernels_text(const Program& program, const COptions& options) {
+std::string kernels_text(const Programs& programs, const COptions& options) {
   std::set<std::string> families;
-  for_each_step(program.steps, [&](const Step& s) {
-    if (s.kind == Step::Kind::call) families.insert(find_kernel(s.kernel)->family);
-  });
+  for (const Program& program : programs.all) {
+    for_each_step(program.steps, [&](const Step& s) {
+      if (s.kind == Step::Kind::call) families.insert(find_kernel(s.kernel)->family);
+    });
+  }
   std::set<std::string> headers;
   std::string out = fmt::format("/* Kernels of {}. */\n", options.name);
   for (const std::string& family : families) {

@@ -1,28 +1,34 @@
-// Prints the Program's steps: one function per distinct kernel instance, one call per step.
+// Prints the Program's steps: one function per distinct kernel instance, one call per step. Numbers
+// that depend on the size of a free dimension are expressions in `n`.
 #include <fmt/format.h>
 
 #include <cstring>
-#include <map>
 
+#include "backends/c/formula.h"
+#include "backends/c/source.h"
 #include "backends/c/text.h"
 #include "kernels/kernels.h"
 
 namespace qc {
 namespace {
 
-/// The initialiser of a parameter struct from its words, by the kernel's field list.
-std::string initialiser(const qk_entry& kernel, const std::vector<uint32_t>& words) {
+std::string integer_text(int32_t i) {
+  return i == INT32_MIN ? std::string("(-2147483647 - 1)") : std::to_string(i);
+}
+
+float float_of(uint32_t word) {
+  float f;
+  std::memcpy(&f, &word, sizeof f);
+  return f;
+}
+
+/// The initialiser of a parameter struct by the kernel's field list; `word(i, is_float)` is the
+/// text of its i-th word.
+template <class Word>
+std::string initialiser(const qk_entry& kernel, Word&& word) {
   std::string out;
   size_t at = 0;
   std::string_view fields = kernel.fields;
-  auto word = [&](bool is_float) {
-    const uint32_t w = words[at++];
-    float f;
-    std::memcpy(&f, &w, sizeof f);
-    if (is_float) return c_float(f);
-    const auto i = static_cast<int32_t>(w);
-    return i == INT32_MIN ? std::string("(-2147483647 - 1)") : std::to_string(i);
-  };
   while (!fields.empty()) {
     const size_t comma = fields.find(',');
     const std::string_view field = fields.substr(0, comma);
@@ -33,276 +39,211 @@ std::string initialiser(const qk_entry& kernel, const std::vector<uint32_t>& wor
     if (const size_t bracket = name.find('['); bracket != std::string_view::npos) {
       const int count = std::atoi(std::string(name.substr(bracket + 1)).c_str());
       out += std::string(name.substr(0, bracket)) + " = {";
-      for (int i = 0; i < count; ++i) out += (i ? ", " : "") + word(is_float);
+      for (int i = 0; i < count; ++i) out += (i ? ", " : "") + word(at++, is_float);
       out += "}";
     } else {
-      out += std::string(name) + " = " + word(is_float);
+      out += std::string(name) + " = " + word(at++, is_float);
     }
   }
   return out;
 }
 
-class Source {
- public:
-  Source(const Program& program, const COptions& options, const std::vector<int64_t>& weights)
-      : program_(program), options_(options), weights_(weights) {}
-
-  std::string instances;
-  std::string body;
-
-  void steps(const Steps& list, int depth) {
-    const std::string pad(static_cast<size_t>(depth) * 2, ' ');
-    for (const Step& step : list) {
-      if (!step.loc.names.empty()) {
-        std::string names = fmt::format("{}", fmt::join(step.loc.names, " + "));
-        if (names.size() > 90) names = names.substr(0, 87) + "...";
-        body += pad + "/* " + c_comment(names) + " */\n";
-      }
-      switch (step.kind) {
-        case Step::Kind::call:
-          body += pad + call(step) + ";\n";
-          break;
-        case Step::Kind::branch:
-          body += pad + "if (*(const unsigned char *)" + pointer(step.condition, false) + ") {\n";
-          steps(step.body, depth + 1);
-          body += pad + "} else {\n";
-          steps(step.otherwise, depth + 1);
-          body += pad + "}\n";
-          break;
-        case Step::Kind::loop:
-          loop(step, depth, pad);
-          break;
-      }
-    }
-  }
-
- private:
-  void loop(const Step& step, int depth, const std::string& pad) {
-    const std::string i = fmt::format("trip{}", depth);
-    std::string condition;
-    if (step.limit.buffer >= 0)
-      condition = fmt::format("{} < *(const int64_t *){}", i, pointer(step.limit, false));
-    if (step.condition.buffer >= 0) {
-      condition += fmt::format("{}*(const unsigned char *){}", condition.empty() ? "" : " && ",
-                               pointer(step.condition, false));
-    }
-    body += pad + fmt::format("for (int64_t {0} = 0; {1}; ++{0}) {{\n", i, condition);
-    if (step.counter.buffer >= 0) {
-      body += pad + fmt::format("  *(int64_t *){} = {};\n", pointer(step.counter, true), i);
-    }
-    steps(step.body, depth + 1);
-    body += pad + "}\n";
-  }
-
-  std::string pointer(View view, bool writable) {
-    if (view.buffer < 0) return "NULL";
-    const View root = program_.resolve(view);
-    const Buffer& b = program_.buffers[static_cast<size_t>(root.buffer)];
-    // Nothing is read or written there, but null is for absent operands.
-    const bool callers = b.kind == BufferKind::input || b.kind == BufferKind::output;
-    if (b.bytes == 0 && !callers) return fmt::format("({}void *)\"\"", writable ? "" : "const ");
-    int64_t offset = root.offset;
-    std::string base;
-    switch (b.kind) {
-      case BufferKind::arena:
-        base = "arena";
-        offset += b.offset;
-        break;
-      case BufferKind::state:
-        base = "state";
-        offset += b.offset;
-        break;
-      case BufferKind::constant:
-        base = "weights";
-        offset += weights_[static_cast<size_t>(root.buffer)];
-        break;
-      case BufferKind::input:
-        base = offset == 0 ? fmt::format("inputs[{}]", b.slot)
-                           : fmt::format("(const unsigned char *)inputs[{}]", b.slot);
-        break;
-      case BufferKind::output:
-        base = offset == 0 ? fmt::format("outputs[{}]", b.slot)
-                           : fmt::format("(unsigned char *)outputs[{}]", b.slot);
-        break;
-    }
-    const std::string text = offset == 0 ? base : fmt::format("({} + {})", base, offset);
-    if (callers && offset == 0) return text;
-    return fmt::format("({}void *){}", writable ? "" : "const ", text);
-  }
-
-  std::string call(const Step& step) {
-    const qk_entry& kernel = *find_kernel(step.kernel);
-    std::string absent;
-    for (View v : step.in) absent += v.buffer < 0 ? '0' : '1';
-    absent += '|';
-    for (View v : step.out) absent += v.buffer < 0 ? '0' : '1';
-    std::string key = step.kernel.str() + absent;
-    if (options_.specialise == Specialise::speed) {
-      key += std::string(reinterpret_cast<const char*>(step.params.data()), step.params.size() * 4);
-    }
-    auto [it, fresh] =
-        functions_.try_emplace(key, fmt::format("{}_{}", options_.name, functions_.size()));
-    if (fresh) define(it->second, kernel, step);
-    std::string args;
-    if (options_.specialise == Specialise::size) args = "&" + parameters(kernel, step);
-    for (View v : step.in) {
-      if (v.buffer >= 0) args += (args.empty() ? "" : ", ") + pointer(v, false);
-    }
-    for (View v : step.out) {
-      if (v.buffer >= 0) args += (args.empty() ? "" : ", ") + pointer(v, true);
-    }
-    return it->second + "(" + args + ")";
-  }
-
-  void define(const std::string& function, const qk_entry& kernel, const Step& step) {
-    std::string declared, passed = options_.specialise == Specialise::speed ? "&p" : "p";
-    if (options_.specialise == Specialise::size)
-      declared = fmt::format("const {} *p", kernel.params);
-    for (size_t i = 0; i < step.in.size(); ++i) {
-      if (step.in[i].buffer >= 0)
-        declared += fmt::format("{}const void *in{}", declared.empty() ? "" : ", ", i);
-      passed += step.in[i].buffer >= 0 ? fmt::format(", in{}", i) : std::string(", NULL");
-    }
-    for (size_t i = 0; i < step.out.size(); ++i) {
-      if (step.out[i].buffer >= 0)
-        declared += fmt::format("{}void *out{}", declared.empty() ? "" : ", ", i);
-      passed += step.out[i].buffer >= 0 ? fmt::format(", out{}", i) : std::string(", NULL");
-    }
-    instances += fmt::format("static QC_NOINLINE void {}({}) {{\n", function, declared);
-    if (options_.specialise == Specialise::speed) {
-      instances +=
-          fmt::format("  const {} p = {{{}}};\n", kernel.params, initialiser(kernel, step.params));
-    }
-    instances += fmt::format("  {}({});\n}}\n\n", step.kernel.str(), passed);
-  }
-
-  /// A parameter struct in read-only memory, shared by calls with the same values.
-  std::string parameters(const qk_entry& kernel, const Step& step) {
-    std::string key =
-        std::string(kernel.params) + '|' +
-        std::string(reinterpret_cast<const char*>(step.params.data()), step.params.size() * 4);
-    auto [it, fresh] =
-        structs_.try_emplace(key, fmt::format("{}_p{}", options_.name, structs_.size()));
-    if (fresh) {
-      instances += fmt::format("static const {} {} = {{{}}};\n\n", kernel.params, it->second,
-                               initialiser(kernel, step.params));
-    }
-    return it->second;
-  }
-
-  const Program& program_;
-  const COptions& options_;
-  const std::vector<int64_t>& weights_;
-  std::map<std::string, std::string> functions_, structs_;
-};
-
-std::string reset_text(const Program& program, const COptions& options,
-                       const std::vector<int64_t>& weights) {
-  const bool file = options.weights == WeightForm::file;
-  std::string out = fmt::format("void {}_reset(void *state{}) {{\n", options.name,
-                                file ? ", const void *weights" : "");
-  for (const Port& port : program.states) {
-    const Buffer& b = program.buffers[static_cast<size_t>(port.buffer)];
-    out += fmt::format(
-        "  memcpy((unsigned char *)state + {}, {} + {}, {});\n", b.offset,
-        file ? "(const unsigned char *)weights"
-             : fmt::format("(const unsigned char *)(const void *){}_weights", options.name),
-        weights[static_cast<size_t>(port.buffer)], b.bytes);
-  }
-  return out + "}\n";
+std::string initialiser(const qk_entry& kernel, const std::vector<uint32_t>& words) {
+  return initialiser(kernel, [&](size_t i, bool is_float) {
+    return is_float ? c_float(float_of(words[i])) : integer_text(static_cast<int32_t>(words[i]));
+  });
 }
 
 }  // namespace
 
-std::string source_text(const Program& program, const COptions& options,
-                        const std::vector<int64_t>& weight_offsets, int64_t weight_bytes) {
-  const std::string& name = options.name;
-  const std::string upper = c_upper(name);
-  Source source(program, options, weight_offsets);
-  source.steps(program.steps, 1);
-  const bool state = program.state_bytes > 0, file = options.weights == WeightForm::file;
-  const bool weights = weight_bytes > 0;
-  std::string out = fmt::format(
-      "/* {0}: generated by quantc. */\n"
-      "#if defined(__GNUC__) && !defined(__clang__)\n"
-      "#pragma GCC optimize(\"fp-contract=off\")\n"
-      "#elif defined(__clang__)\n"
-      "#pragma STDC FP_CONTRACT OFF\n"
-      "#endif\n"
-      "#include \"{0}.h\"\n\n#include <string.h>\n\n#include \"{0}_kernels.h\"\n\n"
-      "#if defined(__GNUC__)\n#define QC_NOINLINE __attribute__((noinline))\n"
-      "#else\n#define QC_NOINLINE\n#endif\n\n",
-      name);
-  if (weights && options.weights == WeightForm::literal) {
-    out += fmt::format("_Alignas(64) extern const unsigned char {}_weights[{}][2048];\n\n", name,
-                       (weight_bytes + 2047) / 2048);
-  } else if (weights && options.weights == WeightForm::incbin) {
-    out += fmt::format("_Alignas(64) extern const unsigned char {}_weights[{}];\n\n", name,
-                       weight_bytes);
+void Source::form(std::span<const Program> programs, std::span<const int64_t> sizes) {
+  programs_ = programs;
+  sizes_ = sizes;
+  steps_.assign(programs.size(), {});
+  for (size_t p = 0; p < programs.size(); ++p) {
+    for_each_step(programs[p].steps, [&](const Step& s) { steps_[p].push_back(&s); });
   }
-  out += source.instances;
-  out += fmt::format("int {0}_invoke_args(const {0}_args *args) {{\n", name);
-  out += "  if (args == NULL) return " + upper + "_NULL_POINTER;\n";
-  auto aligned = [&](const char* pointer) {
-    return fmt::format("  if ((uintptr_t){} % {}_ARENA_ALIGN != 0) return {}_MISALIGNED;\n",
-                       pointer, upper, upper);
+  at_ = 0;
+  body.clear();
+  steps(programs.back().steps, 1);
+}
+
+void Source::steps(const Steps& list, int depth) {
+  const std::string pad(static_cast<size_t>(depth) * 2, ' ');
+  for (const Step& step : list) {
+    const size_t at = at_++;
+    if (!step.loc.names.empty()) {
+      std::string names = fmt::format("{}", fmt::join(step.loc.names, " + "));
+      if (names.size() > 90) names = names.substr(0, 87) + "...";
+      body += pad + "/* " + c_comment(names) + " */\n";
+    }
+    switch (step.kind) {
+      case Step::Kind::call:
+        body += pad + call(at) + ";\n";
+        break;
+      case Step::Kind::branch:
+        body += pad + "if (*(const unsigned char *)" + pointer(at, condition, false) + ") {\n";
+        steps(step.body, depth + 1);
+        body += pad + "} else {\n";
+        steps(step.otherwise, depth + 1);
+        body += pad + "}\n";
+        break;
+      case Step::Kind::loop:
+        loop(at, depth, pad);
+        break;
+    }
+  }
+}
+
+void Source::loop(size_t at, int depth, const std::string& pad) {
+  const Step& step = *steps_.back()[at];
+  const std::string i = fmt::format("trip{}", depth);
+  std::string test;
+  if (step.limit.buffer >= 0)
+    test = fmt::format("{} < *(const int64_t *){}", i, pointer(at, limit, false));
+  if (step.condition.buffer >= 0) {
+    test += fmt::format("{}*(const unsigned char *){}", test.empty() ? "" : " && ",
+                        pointer(at, condition, false));
+  }
+  body += pad + fmt::format("for (int64_t {0} = 0; {1}; ++{0}) {{\n", i, test);
+  if (step.counter.buffer >= 0) {
+    body += pad + fmt::format("  *(int64_t *){} = {};\n", pointer(at, counter, true), i);
+  }
+  steps(step.body, depth + 1);
+  body += pad + "}\n";
+}
+
+std::string Source::pointer(size_t at, const Select& select, bool writable) {
+  const Program& program = programs_.back();
+  const View view = select(*steps_.back()[at]);
+  if (view.buffer < 0) return "NULL";
+  const Buffer& b = program.buffers[static_cast<size_t>(program.resolve(view).buffer)];
+  const bool callers = b.kind == BufferKind::input || b.kind == BufferKind::output;
+  bool empty = !callers;
+  std::vector<int64_t> offsets;
+  for (size_t p = 0; p < programs_.size(); ++p) {
+    const View root = programs_[p].resolve(select(*steps_[p][at]));
+    const Buffer& own = programs_[p].buffers[static_cast<size_t>(root.buffer)];
+    int64_t offset = root.offset;
+    if (own.kind == BufferKind::arena || own.kind == BufferKind::state) offset += own.offset;
+    if (own.kind == BufferKind::constant) offset += weights_.offsets.at(own.constant);
+    offsets.push_back(offset);
+    empty = empty && own.bytes == 0;
+  }
+  // Nothing is read or written there, but null is for absent operands.
+  if (empty) return fmt::format("({}void *)\"\"", writable ? "" : "const ");
+  const std::string offset = formulas_.integer(sizes_, offsets);
+  const bool at_start = offset == "0";
+  std::string base;
+  switch (b.kind) {
+    case BufferKind::arena:
+      base = "arena";
+      break;
+    case BufferKind::state:
+      base = "state";
+      break;
+    case BufferKind::constant:
+      base = "weights";
+      break;
+    case BufferKind::input:
+      base = at_start ? fmt::format("inputs[{}]", b.slot)
+                      : fmt::format("(const unsigned char *)inputs[{}]", b.slot);
+      break;
+    case BufferKind::output:
+      base = at_start ? fmt::format("outputs[{}]", b.slot)
+                      : fmt::format("(unsigned char *)outputs[{}]", b.slot);
+      break;
+  }
+  const std::string text = at_start ? base : fmt::format("({} + {})", base, parenthesised(offset));
+  if (callers && at_start) return text;
+  return fmt::format("({}void *){}", writable ? "" : "const ", text);
+}
+
+std::string Source::call(size_t at) {
+  const Step& step = *steps_.back()[at];
+  const qk_entry& kernel = *find_kernel(step.kernel);
+  std::string absent;
+  for (View v : step.in) absent += v.buffer < 0 ? '0' : '1';
+  absent += '|';
+  for (View v : step.out) absent += v.buffer < 0 ? '0' : '1';
+  bool varies = false;
+  for (const auto& list : steps_) varies = varies || list[at]->params != step.params;
+  const bool local = varies || options_.specialise == Specialise::speed;
+  std::string key = step.kernel.str() + absent;
+  std::string values;
+  if (varies) {
+    values = initialiser(kernel, [&](size_t i, bool is_float) { return word(at, i, is_float); });
+    key += "n" + values;
+  } else if (local) {
+    key += std::string(reinterpret_cast<const char*>(step.params.data()), step.params.size() * 4);
+  }
+  auto [it, fresh] =
+      functions_.try_emplace(key, fmt::format("{}_{}", options_.name, functions_.size()));
+  if (fresh) {
+    if (local && !varies) values = initialiser(kernel, step.params);
+    define(it->second, kernel, step, values, varies);
+  }
+  std::string args = varies ? "n" : local ? "" : "&" + parameters(kernel, step);
+  for (size_t i = 0; i < step.in.size(); ++i) {
+    if (step.in[i].buffer < 0) continue;
+    args += (args.empty() ? "" : ", ") + pointer(
+                                             at, [i](const Step& s) { return s.in[i]; }, false);
+  }
+  for (size_t i = 0; i < step.out.size(); ++i) {
+    if (step.out[i].buffer < 0) continue;
+    args += (args.empty() ? "" : ", ") + pointer(
+                                             at, [i](const Step& s) { return s.out[i]; }, true);
+  }
+  return it->second + "(" + args + ")";
+}
+
+std::string Source::word(size_t at, size_t i, bool is_float) {
+  std::vector<int64_t> integers;
+  std::vector<float> floats;
+  bool equal = true;
+  for (const auto& list : steps_) {
+    const uint32_t w = list[at]->params[i];
+    equal = equal && w == steps_[0][at]->params[i];
+    integers.push_back(static_cast<int32_t>(w));
+    floats.push_back(float_of(w));
+  }
+  if (is_float) return equal ? c_float(floats[0]) : formulas_.real(sizes_, floats);
+  if (equal) return integer_text(static_cast<int32_t>(integers[0]));
+  return fmt::format("(int32_t)({})", formulas_.integer(sizes_, integers));
+}
+
+void Source::define(const std::string& function, const qk_entry& kernel, const Step& step,
+                    const std::string& values, bool varies) {
+  const bool local = !values.empty();
+  std::string declared = varies  ? "int64_t n"
+                         : local ? std::string()
+                                 : fmt::format("const {} *p", kernel.params);
+  std::string passed = local ? "&p" : "p";
+  auto add = [&](const char* type, const char* name, const std::vector<View>& views) {
+    for (size_t i = 0; i < views.size(); ++i) {
+      if (views[i].buffer >= 0)
+        declared += fmt::format("{}{} *{}{}", declared.empty() ? "" : ", ", type, name, i);
+      passed += views[i].buffer >= 0 ? fmt::format(", {}{}", name, i) : std::string(", NULL");
+    }
   };
-  auto not_null = [&](const std::string& pointer) {
-    return fmt::format("  if ({} == NULL) return {}_NULL_POINTER;\n", pointer, upper);
-  };
-  if (!program.inputs.empty()) {
-    out += "  const void *const *const inputs = args->inputs;\n" + not_null("inputs");
-    for (size_t i = 0; i < program.inputs.size(); ++i)
-      out += not_null(fmt::format("inputs[{}]", i));
+  add("const void", "in", step.in);
+  add("void", "out", step.out);
+  instances += fmt::format("static QC_NOINLINE void {}({}) {{\n", function, declared);
+  if (local) instances += fmt::format("  const {} p = {{{}}};\n", kernel.params, values);
+  instances += fmt::format("  {}({});\n}}\n\n", step.kernel.str(), passed);
+}
+
+std::string Source::parameters(const qk_entry& kernel, const Step& step) {
+  std::string key =
+      std::string(kernel.params) + '|' +
+      std::string(reinterpret_cast<const char*>(step.params.data()), step.params.size() * 4);
+  auto [it, fresh] =
+      structs_.try_emplace(key, fmt::format("{}_p{}", options_.name, structs_.size()));
+  if (fresh) {
+    instances += fmt::format("static const {} {} = {{{}}};\n\n", kernel.params, it->second,
+                             initialiser(kernel, step.params));
   }
-  if (!program.outputs.empty()) {
-    out += "  void *const *const outputs = args->outputs;\n" + not_null("outputs");
-    for (size_t i = 0; i < program.outputs.size(); ++i)
-      out += not_null(fmt::format("outputs[{}]", i));
-  }
-  if (program.arena_bytes > 0) {
-    out += "  unsigned char *const arena = (unsigned char *)args->arena;\n" + not_null("arena") +
-           aligned("arena");
-  }
-  if (state) {
-    out += "  unsigned char *const state = (unsigned char *)args->state;\n" + not_null("state") +
-           aligned("state");
-  }
-  if (weights) {
-    out += file ? "  const unsigned char *const weights = (const unsigned char *)args->weights;\n" +
-                      not_null("weights") + aligned("weights")
-                : fmt::format(
-                      "  const unsigned char *const weights = (const unsigned char *)(const void "
-                      "*){}_weights;\n",
-                      name);
-  }
-  const char* unused[] = {"inputs", "arena", "weights"};
-  const bool declared[] = {!program.inputs.empty(), program.arena_bytes > 0, weights};
-  for (int i = 0; i < 3; ++i) {
-    if (declared[i]) out += fmt::format("  (void){};\n", unused[i]);
-  }
-  out += source.body + fmt::format("  return {}_OK;\n}}\n\n", upper);
-  out += fmt::format(
-      "int {0}_invoke(const void *const inputs[], void *const outputs[], void *arena{1}{2}) {{\n"
-      "  const {0}_args args = {{inputs, outputs, arena, {3}, {4}}};\n"
-      "  return {0}_invoke_args(&args);\n}}\n",
-      name, state ? ", void *state" : "", file ? ", const void *weights" : "",
-      state ? "state" : "NULL", file ? "weights" : "NULL");
-  if (state) out += "\n" + reset_text(program, options, weight_offsets);
-  if (file) {
-    out += fmt::format(
-        "\nint {0}_check_weights(const void *weights) {{\n"
-        "  const unsigned char *p = (const unsigned char *)weights;\n"
-        "  uint64_t hash = UINT64_C(0xcbf29ce484222325);\n"
-        "  for (size_t i = 0; i < {1}_WEIGHT_BYTES; i += 8) {{\n"
-        "    uint64_t word = 0;\n"
-        "    for (unsigned k = 0; k < 8; ++k) word |= (uint64_t)p[i + k] << (8 * k);\n"
-        "    hash = (hash ^ word) * UINT64_C(0x100000001b3);\n"
-        "  }}\n"
-        "  return hash == {1}_WEIGHT_HASH;\n}}\n",
-        name, upper);
-  }
-  return out;
+  return it->second;
 }
 
 }  // namespace qc

@@ -22,8 +22,9 @@ Result<Ok> write_array(FileSet& files, const std::string& name, const Tensor& t)
 
 }  // namespace
 
-Result<Ok> write_test(const Program& program, const COptions& options, const Vectors* vectors,
+Result<Ok> write_test(const Programs& programs, const COptions& options, const Vectors* vectors,
                       FileSet& files) {
+  const Program& program = programs.largest();
   const std::string& name = options.name;
   const std::string upper = c_upper(name);
   const bool state = program.state_bytes > 0, file = options.weights == WeightForm::file;
@@ -76,8 +77,13 @@ Result<Ok> write_test(const Program& program, const COptions& options, const Vec
         "  fclose(f);\n",
         name, upper);
   }
-  text += fmt::format("  const {0}_args args = {{inputs, outputs, arena, {1}, {2}}};\n", name,
-                      state ? "state" : "NULL", file ? "weights" : "NULL");
+  if (programs.family) {
+    text += fmt::format("  const int64_t dims[] = {{{}}};\n",
+                        vectors ? vectors->size : programs.family->sizes.back());
+  }
+  text += fmt::format("  const {0}_args args = {{inputs, outputs, arena, {1}, {2}, {3}}};\n", name,
+                      state ? "state" : "NULL", file ? "weights" : "NULL",
+                      programs.family ? "dims" : "NULL");
   if (state) text += fmt::format("  {}_reset(state{});\n", name, file ? ", weights" : "");
   text += fmt::format(
       "  int code = {0}_invoke_args(&args);\n"
@@ -87,10 +93,13 @@ Result<Ok> write_test(const Program& program, const COptions& options, const Vec
       name, upper);
   for (size_t i = 0; vectors && i < program.outputs.size(); ++i) {
     text += fmt::format(
-        "  if (memcmp(output_{0}, expected_{0}, {1}_OUTPUT_{0}_BYTES) != 0) {{\n"
+        "  if (memcmp(output_{0}, expected_{0}, {1}) != 0) {{\n"
         "    printf(\"{2}: output {0} differs from the reference\\n\");\n    different = 1;\n  "
         "}}\n",
-        i, upper, name);
+        i,
+        programs.family ? std::to_string(vectors->outputs[i].bytes().size())
+                        : fmt::format("{}_OUTPUT_{}_BYTES", upper, i),
+        name);
   }
   text += fmt::format(
       "  if (argc > 1) {{\n"

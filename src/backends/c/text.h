@@ -22,14 +22,15 @@ std::string c_upper(std::string_view name);
 std::string c_comment(std::string_view text);
 
 /// The kernels the program calls, as one header without includes of other quantc files.
-std::string kernels_text(const Program& program, const COptions& options);
-std::string header_text(const Program& program, const COptions& options, const CReport& report,
+std::string kernels_text(const Programs& programs, const COptions& options);
+std::string header_text(const Programs& programs, const COptions& options, const CReport& report,
                         uint64_t weight_hash);
-std::string source_text(const Program& program, const COptions& options,
-                        const std::vector<int64_t>& weight_offsets, int64_t weight_bytes);
+struct WeightMap;
+std::string source_text(const Programs& programs, const COptions& options,
+                        const WeightMap& weights);
 std::string makefile_text(const COptions& options);
 std::string cmake_text(const COptions& options);
-Result<Ok> write_test(const Program& program, const COptions& options, const Vectors* vectors,
+Result<Ok> write_test(const Programs& programs, const COptions& options, const Vectors* vectors,
                       FileSet& files);
 
 }  // namespace qc

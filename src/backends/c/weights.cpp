@@ -9,30 +9,26 @@ constexpr size_t kFlush = 1 << 20;
 constexpr int64_t kDropEvery = int64_t{256} << 20;
 }  // namespace
 
-WeightMap map_weights(const Program& program) {
+WeightMap map_weights(const Programs& programs) {
   WeightMap map;
-  map.offsets.assign(program.buffers.size(), -1);
-  std::vector<bool> used(program.buffers.size(), false);
-  for_each_step(program.steps, [&](const Step& s) {
-    auto use = [&](View v) {
-      if (v.buffer >= 0) used[static_cast<size_t>(program.resolve(v).buffer)] = true;
-    };
-    for (View v : s.in) use(v);
-    use(s.condition);
-    use(s.limit);
-  });
-  std::map<ConstId, int64_t> seen;
-  auto add = [&](size_t i, ConstId id) {
-    auto [it, fresh] = seen.try_emplace(id, map.bytes);
-    map.offsets[i] = it->second;
-    if (fresh) map.bytes += (program.pool->byte_size(id) + kAlign - 1) / kAlign * kAlign;
-  };
-  for (size_t i = 0; i < program.buffers.size(); ++i) {
-    const Buffer& b = program.buffers[i];
-    if (b.alias_of >= 0) continue;
-    if (b.kind == BufferKind::constant && used[i]) add(i, b.constant);
-    if (b.kind == BufferKind::state)
-      add(i, b.constant);  // initial contents, for the reset function
+  for (const Program& program : programs.all) {
+    std::vector<bool> used(program.buffers.size(), false);
+    for_each_step(program.steps, [&](const Step& s) {
+      auto use = [&](View v) {
+        if (v.buffer >= 0) used[static_cast<size_t>(program.resolve(v).buffer)] = true;
+      };
+      for (View v : s.in) use(v);
+      use(s.condition);
+      use(s.limit);
+    });
+    for (size_t i = 0; i < program.buffers.size(); ++i) {
+      const Buffer& b = program.buffers[i];
+      // A state has its initial contents there, for the reset function.
+      if (b.alias_of >= 0) continue;
+      if (!(b.kind == BufferKind::constant && used[i]) && b.kind != BufferKind::state) continue;
+      if (!map.offsets.try_emplace(b.constant, map.bytes).second) continue;
+      map.bytes += (program.pool->byte_size(b.constant) + kAlign - 1) / kAlign * kAlign;
+    }
   }
   return map;
 }
@@ -41,22 +37,22 @@ namespace {
 
 /// Calls `sink(data, size)` with the blob's bytes in order, one constant at a time.
 template <class Sink>
-Result<Ok> stream(const Program& program, const WeightMap& map, Sink&& sink) {
+Result<Ok> stream(const ConstantPool& pool, const WeightMap& map, Sink&& sink) {
   static const std::byte kZeros[kAlign] = {};
   int64_t at = 0, since_drop = 0;
   std::map<int64_t, ConstId> parts;
-  for (size_t i = 0; i < program.buffers.size(); ++i) {
-    if (map.offsets[i] >= 0) parts.emplace(map.offsets[i], program.buffers[i].constant);
+  for (const auto& [id, offset] : map.offsets) {
+    if (pool.byte_size(id) > 0) parts.emplace(offset, id);
   }
   for (const auto& [offset, id] : parts) {
-    QC_ASSIGN(Tensor t, program.pool->get(id));
+    QC_ASSIGN(Tensor t, pool.get(id));
     QC_TRY(sink(t.bytes().data(), t.bytes().size()));
     at = offset + static_cast<int64_t>(t.bytes().size());
     const int64_t pad = (kAlign - at % kAlign) % kAlign;
     QC_TRY(sink(kZeros, static_cast<size_t>(pad)));
     since_drop += static_cast<int64_t>(t.bytes().size());
     if (since_drop > kDropEvery) {
-      program.pool->drop_pages();
+      pool.drop_pages();
       since_drop = 0;
     }
   }
@@ -116,7 +112,7 @@ Result<Ok> LiteralRows::finish() {
   return flush();
 }
 
-Result<uint64_t> write_weights(const Program& program, const WeightMap& map,
+Result<uint64_t> write_weights(const ConstantPool& pool, const WeightMap& map,
                                const COptions& options, FileSet& files) {
   Fnv fnv;
   const std::string& name = options.name;
@@ -130,7 +126,7 @@ Result<uint64_t> write_weights(const Program& program, const WeightMap& map,
         name, map.bytes, rows);
     QC_TRY(files.append(head.data(), head.size()));
     LiteralRows literal(files);
-    QC_TRY(stream(program, map, [&](const std::byte* data, size_t size) -> Result<Ok> {
+    QC_TRY(stream(pool, map, [&](const std::byte* data, size_t size) -> Result<Ok> {
       fnv.add(data, size);
       return literal.add(data, size);
     }));
@@ -144,7 +140,7 @@ Result<uint64_t> write_weights(const Program& program, const WeightMap& map,
     return fnv.hash;
   }
   QC_TRY(files.begin(name + "_weights.bin"));
-  QC_TRY(stream(program, map, [&](const std::byte* data, size_t size) -> Result<Ok> {
+  QC_TRY(stream(pool, map, [&](const std::byte* data, size_t size) -> Result<Ok> {
     fnv.add(data, size);
     return files.append(data, size);
   }));

@@ -1,21 +1,22 @@
 // Weights of the generated project: one blob, streamed constant by constant.
 #pragma once
 
+#include <map>
 #include <vector>
 
 #include "backends/c/c_backend.h"
 
 namespace qc {
 
-/// Where each constant buffer lies in the blob (by buffer; -1 for others), and the blob's size.
+/// Where each constant that is used lies in the blob, and the blob's size.
 struct WeightMap {
-  std::vector<int64_t> offsets;
+  std::map<ConstId, int64_t> offsets;
   int64_t bytes = 0;
 };
-WeightMap map_weights(const Program& program);
+WeightMap map_weights(const Programs& programs);
 
 /// Writes the blob in the chosen form and returns its hash (FNV-1a, 64 bits).
-Result<uint64_t> write_weights(const Program& program, const WeightMap& map,
+Result<uint64_t> write_weights(const ConstantPool& pool, const WeightMap& map,
                                const COptions& options, FileSet& files);
 
 /// C string literal rows of 2 KiB: `"..."` lines for `unsigned char x[n][2048]`. Feeds on any

@@ -26,8 +26,10 @@ bool has_folder(const ZipArchive& zip, const std::string& folder) {
 }  // namespace
 
 Result<Archive> Archive::open(const std::string& path) {
-  QC_ASSIGN(auto file, MappedFile::open(path));
-  return read(file->bytes(), path, file);
+  QC_ASSIGN(std::shared_ptr<const MappedFile> file, MappedFile::open(path));
+  QC_ASSIGN(Archive archive, read(file->bytes(), path, file));
+  archive.mapping_ = std::move(file);
+  return archive;
 }
 
 Result<Archive> Archive::read(std::span<const std::byte> bytes, const std::string& file,

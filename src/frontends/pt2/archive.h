@@ -57,6 +57,8 @@ class Archive {
 
   const ExportedProgram& program() const { return program_; }
   const std::string& file() const { return file_; }
+  /// The mapped file the tensors lie in; null when they are in memory.
+  const std::shared_ptr<const MappedFile>& mapping() const { return mapping_; }
   /// A parameter or persistent buffer from the state dict, else from the constants.
   Result<Tensor> weight(std::string_view name) const;
   /// How that tensor is stored; null when there is none of this name.
@@ -68,6 +70,7 @@ class Archive {
 
   std::string file_;
   std::shared_ptr<const void> owner_;
+  std::shared_ptr<const MappedFile> mapping_;
   ExportedProgram program_;
   TensorTable weights_, constants_;
 };

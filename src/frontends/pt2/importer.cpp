@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "frontends/pt2/context.h"
+#include "frontends/pt2/guards.h"
 #include "frontends/pt2/symexpr.h"
 
 namespace qc::pt2 {
@@ -25,9 +26,11 @@ class Importer {
 
   Result<std::unique_ptr<Graph>> run() {
     graph_->file = archive_.file();
+    if (archive_.mapping()) graph_->pool().add_file(archive_.mapping());
     QC_TRY(check_bindings());
     QC_TRY(add_inputs());
     QC_TRY(add_ranges());
+    QC_TRY(add_guards());
     QC_TRY(context_.import_nodes());
     QC_TRY(add_outputs());
     return std::move(graph_);
@@ -127,10 +130,21 @@ class Importer {
                                         "abcdefghijklmnopqrstuvwxyz"
                                         "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                         "0123456789_") == text.npos;
-      if (!plain || options_.dims.count(text)) continue;
-      DimRange& out = graph_->dim_ranges[text];
-      out.min = std::max<int64_t>(range.min.value_or(0), 0);
-      if (range.max) out.max = *range.max;
+      DimRange known;
+      known.min = std::max<int64_t>(range.min.value_or(0), 0);
+      if (range.max) known.max = *range.max;
+      if (auto bound = options_.dims.find(text); bound != options_.dims.end()) {
+        if (bound->second >= known.min && bound->second <= known.max) continue;
+        return error(Code::dim, file_loc(),
+                     "dimension '{}' cannot be {}: the model allows {} to {}", text, bound->second,
+                     known.min, known.max);
+      }
+      if (plain) {
+        graph_->dim_ranges[text] = known;
+      } else if (auto dim = parse_symexpr(text, file_loc()); dim.ok()) {
+        graph_->guards.push_back({*dim, DimGuard::Op::ge, Dim(known.min)});
+        if (range.max) graph_->guards.push_back({*dim, DimGuard::Op::le, Dim(known.max)});
+      }
     }
     for (const std::string& input : user_inputs_) {
       for (const SymInt& size : plan_.flat.tensors.find(input)->second.sizes) {
@@ -140,6 +154,16 @@ class Importer {
         if (range != graph_->dim_ranges.end()) range->second.hint = size.hint;
       }
     }
+    return Ok{};
+  }
+
+  /// What tracing took for granted: checked now for bound sizes, by `bind` for others.
+  Result<Ok> add_guards() {
+    for (DimGuard& guard : read_guards(program_.guards, *graph_))
+      graph_->guards.push_back(std::move(guard));
+    for (DimGuard& guard : graph_->guards) guard = guard.substitute(options_.dims);
+    QC_TRY(graph_->check_guards());
+    std::erase_if(graph_->guards, [](const DimGuard& g) { return g.holds().has_value(); });
     return Ok{};
   }
 

@@ -1,0 +1,77 @@
+#include "program/family.h"
+
+#include <algorithm>
+
+namespace qc {
+namespace {
+
+constexpr size_t kMaxForms = 16;
+
+bool same(const View& a, const View& b) { return a.buffer == b.buffer; }
+
+bool same(const std::vector<View>& a, const std::vector<View>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const View& x, const View& y) { return same(x, y); });
+}
+
+bool same(const Buffer& a, const Buffer& b) {
+  return a.kind == b.kind && a.align == b.align && a.alias_of == b.alias_of &&
+         a.constant == b.constant && a.slot == b.slot;
+}
+
+bool same(const Steps& a, const Steps& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Step& x, const Step& y) {
+    return x.kind == y.kind && x.kernel == y.kernel && x.params.size() == y.params.size() &&
+           same(x.in, y.in) && same(x.out, y.out) && x.in_place == y.in_place &&
+           same(x.condition, y.condition) && same(x.limit, y.limit) && same(x.counter, y.counter) &&
+           same(x.body, y.body) && same(x.otherwise, y.otherwise);
+  });
+}
+
+}  // namespace
+
+bool same_structure(const Program& a, const Program& b) {
+  return std::equal(a.buffers.begin(), a.buffers.end(), b.buffers.begin(), b.buffers.end(),
+                    [](const Buffer& x, const Buffer& y) { return same(x, y); }) &&
+         same(a.steps, b.steps);
+}
+
+Result<Ok> Family::plan(const PlanOptions& options) {
+  forms.clear();
+  for (size_t i = 0; i < programs.size(); ++i) {
+    if (i == 0 || !same_structure(programs[i - 1], programs[i])) forms.push_back(i);
+  }
+  if (forms.size() > kMaxForms) {
+    return error(Code::unsupported,
+                 "the steps of the model differ in {} places between {} = {} and {}, more than {}: "
+                 "take a smaller range, or a number",
+                 forms.size() - 1, symbol, min, max, kMaxForms);
+  }
+  int64_t arena = 0;
+  for (size_t i = 0; i < forms.size(); ++i) {
+    qc::plan(std::span(programs).subspan(forms[i], form_end(i) - forms[i]), options);
+    arena = std::max(arena, programs[forms[i]].arena_bytes);
+  }
+  for (Program& program : programs) program.arena_bytes = arena;
+  return Ok{};
+}
+
+std::span<const Program> Family::form(size_t i) const {
+  return std::span(programs).subspan(forms[i], form_end(i) - forms[i]);
+}
+
+std::span<const int64_t> Family::form_sizes(size_t i) const {
+  return std::span(sizes).subspan(forms[i], form_end(i) - forms[i]);
+}
+
+const Program* Family::find(const std::vector<std::vector<int64_t>>& shapes) const {
+  for (const Program& program : programs) {
+    bool fits = program.inputs.size() == shapes.size();
+    for (size_t i = 0; fits && i < shapes.size(); ++i)
+      fits = program.inputs[i].type.shape == to_dims(shapes[i]);
+    if (fits) return &program;
+  }
+  return nullptr;
+}
+
+}  // namespace qc
