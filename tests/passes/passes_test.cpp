@@ -82,6 +82,28 @@ graph (%0 "x" : f32[3, 2]) {
   EXPECT_NE(all.find("quantized twice in a row"), std::string::npos) << all;
 }
 
+TEST_F(PassesTest, RemarksSayWhatFusedAndWhatDidNot) {
+  auto g = parse(R"(@w : f32[2, 2] = [1.0, 2.0, 3.0, 4.0]
+graph (%0 : f32[1, 2]) {
+  %1 = linear(%0, @w)  loc("first")
+  %2 = clamp(%1) {lo = 0.0}  loc("relu1")
+  %3 = linear(%2, @w)  loc("second")
+  %4 = clamp(%3) {lo = 0.0}  loc("relu2")
+  return %4, %3
+}
+)");
+  ASSERT_TRUE(g.ok()) << g.diag().text;
+  PassContext context;
+  ASSERT_TRUE(run_passes(**g, {}, context).ok());
+  std::string all;
+  for (const std::string& line : context.remarks) all += line + "\n";
+  EXPECT_NE(all.find("fuse_clamp: 1 nodes fused\n"), std::string::npos) << all;
+  EXPECT_NE(all.find("fuse_clamp: clamp 'relu2' stays beside linear 'second': others read its "
+                     "result too\n"),
+            std::string::npos)
+      << all;
+}
+
 TEST_F(PassesTest, WrongNamesAreRefused) {
   PassOptions unknown;
   unknown.stop_after = "fold_everything";

@@ -1,0 +1,28 @@
+// Remarks of passes for -v.
+#pragma once
+
+#include <fmt/core.h>
+
+#include "passes/pipeline.h"
+
+namespace qc {
+
+/// "conv 'layer1.0'", for remarks.
+inline std::string label(const Node& node) {
+  const auto& names = node.loc().names;
+  return fmt::format("{} '{}'", node.op(), names.empty() ? "" : names[0]);
+}
+
+/// Notes that `node` stays as it is although `host` beside it could take it in, and why.
+inline void remark_kept(PassContext& context, const char* pass, const Node& node, const Node& host,
+                        const char* reason) {
+  context.remarks.push_back(
+      fmt::format("{}: {} stays beside {}: {}", pass, label(node), label(host), reason));
+}
+
+/// Notes how many nodes a pass took into their neighbours.
+inline void remark_count(PassContext& context, const char* pass, size_t count) {
+  if (count > 0) context.remarks.push_back(fmt::format("{}: {} nodes fused", pass, count));
+}
+
+}  // namespace qc
