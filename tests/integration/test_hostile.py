@@ -499,3 +499,16 @@ def test_more_memory_than_there_is(quantc, tmp_path):
     save(tmp_path / "m.onnx", [node("Relu", ["x"], ["y"], name="n")], [value("x", [2**37])], [value("y", [2**37])])
     done = quantc("run", tmp_path / "m.onnx", "--random", "1", status=1)
     assert re.search(r"error\[limit\]: not enough memory", done.stderr), done.stderr
+
+
+def test_more_work_than_can_be_counted(quantc, tmp_path):
+    """Counts of work stop at the largest number instead of overflowing; so does their sum."""
+    n = 2**30
+    (tmp_path / "m.ir").write_text(f"""graph (%0 : f32[1, 8, {n}, 8], %1 : f32[1, 8, {n}, 8], %2 : f32[1, 8, {n}, 8]) {{
+  %3 = attention(%0, %1, %2)
+  %4 = attention(%3, %1, %2)
+  return %4
+}}
+""")
+    done = quantc("inspect", tmp_path / "m.ir", "--imported")
+    assert done.stdout.count("9,223,372,036,854,775,807") == 3, done.stdout

@@ -1,11 +1,13 @@
-// Recurrent cells in the interpreter, whatever their sums are formed from.
+// Recurrent cells, whatever their sums are formed from: in the interpreter, and as parameters.
 #pragma once
 
 #include <algorithm>
 
 #include "interp/eval.h"
 #include "kernels/numerics/scalar_ops.h"
+#include "ops/common/strided.h"
 #include "ops/rnn/rnn.h"
+#include "program/lowering.h"
 
 namespace qc {
 
@@ -126,6 +128,30 @@ void walk_cells(EvalContext& c, const Cell& cell, const CellAttrs& attrs, Start&
       }
     }
   }
+}
+
+/// The parameters that kernels of plain and quantized layers share.
+template <class Params>
+Result<Ok> fill_params(const CellAttrs& attrs, const Cell& cell, const Lowering& l, Params& p) {
+  const Ints x = l.in_dims(kX), y = l.out_dims(0);
+  QC_ASSIGN(const std::vector<CellFunction> applied, attrs.functions(cell, l.loc()));
+  QC_ASSIGN(p.steps, param(x[0], l.loc()));
+  QC_ASSIGN(p.batch, param(x[1], l.loc()));
+  QC_ASSIGN(p.inputs, param(x[2], l.loc()));
+  QC_ASSIGN(p.hidden, param(y[3], l.loc()));
+  p.directions = static_cast<int32_t>(y[1]);
+  p.reverse = attrs.direction == "reverse";
+  p.linear_before_reset = attrs.linear_before_reset;
+  p.input_forget = attrs.input_forget;
+  p.clip = static_cast<float>(attrs.clip);
+  const size_t each = cell.activations.size();
+  for (size_t i = 0; i < static_cast<size_t>(y[1]) * each; ++i) {
+    const size_t to = i / each * 3 + i % each;
+    p.activation[to] = applied[i].code;
+    p.alpha[to] = applied[i].alpha;
+    p.beta[to] = applied[i].beta;
+  }
+  return Ok{};
 }
 
 }  // namespace qc

@@ -189,28 +189,10 @@ Result<Ok> QRecurrent::eval(EvalContext& c) const {
 }
 
 Result<Ok> QRecurrent::lower(Lowering& l) const {
-  const Ints x = l.in_dims(kX), y = l.out_dims(0);
-  const int64_t hidden = y[3], per_side = static_cast<int64_t>(cell_->activations.size());
-  QC_ASSIGN(std::vector<CellFunction> applied, functions(*cell_, loc()));
   qk_qrnn_params p{};
-  QC_ASSIGN(p.steps, param(x[0], loc()));
-  QC_ASSIGN(p.batch, param(x[1], loc()));
-  QC_ASSIGN(p.inputs, param(x[2], loc()));
-  QC_ASSIGN(p.hidden, param(hidden, loc()));
+  QC_TRY(fill_params(*this, *cell_, l, p));
+  const int64_t hidden = p.hidden;
   QC_TRY(param((cell_->gates + 5) * hidden * 2, loc()));
-  p.directions = static_cast<int32_t>(y[1]);
-  p.reverse = direction == "reverse";
-  p.linear_before_reset = linear_before_reset;
-  p.input_forget = input_forget;
-  p.clip = static_cast<float>(clip);
-  for (int64_t d = 0; d < y[1]; ++d) {
-    for (int64_t i = 0; i < per_side; ++i) {
-      const CellFunction& f = applied[static_cast<size_t>(d * per_side + i)];
-      p.activation[3 * d + i] = f.code;
-      p.alpha[3 * d + i] = f.alpha;
-      p.beta[3 * d + i] = f.beta;
-    }
-  }
   p.type_x = code_type(l.in_type(kX).dtype);
   p.type_w = code_type(l.in_type(kW).dtype);
   p.type_r = code_type(l.in_type(kR).dtype);
@@ -238,7 +220,7 @@ Result<Ok> QRecurrent::lower(Lowering& l) const {
           optional(kH0), optional(kC0), optional(kPeepholes)},
          {l.out(0), l.out(1), lstm ? l.out(2) : View{},
           l.scratch(QK_QRNN_FLOATS(cell_->gates, hidden) * 4, "gates"),
-          l.scratch(QK_QRNN_INTS(x[2], hidden) * 4, "codes")},
+          l.scratch(QK_QRNN_INTS(p.inputs, hidden) * 4, "codes")},
          {.in_place = {}, .macs = macs()});
   return Ok{};
 }

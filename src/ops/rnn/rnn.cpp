@@ -208,28 +208,10 @@ Result<Ok> Recurrent::eval(EvalContext& c) const {
 }
 
 Result<Ok> Recurrent::lower(Lowering& l) const {
-  const Ints x = l.in_dims(kX), y = l.out_dims(0);
-  const int64_t hidden = y[3], per_side = static_cast<int64_t>(cell_->activations.size());
-  QC_ASSIGN(std::vector<CellFunction> applied, functions(*cell_, loc()));
   qk_rnn_params p{};
-  QC_ASSIGN(p.steps, param(x[0], loc()));
-  QC_ASSIGN(p.batch, param(x[1], loc()));
-  QC_ASSIGN(p.inputs, param(x[2], loc()));
-  QC_ASSIGN(p.hidden, param(hidden, loc()));
+  QC_TRY(fill_params(*this, *cell_, l, p));
+  const int64_t hidden = p.hidden;
   QC_TRY(param(cell_->gates * hidden * 2 + 4 * hidden + 16, loc()));
-  p.directions = static_cast<int32_t>(y[1]);
-  p.reverse = direction == "reverse";
-  p.linear_before_reset = linear_before_reset;
-  p.input_forget = input_forget;
-  p.clip = static_cast<float>(clip);
-  for (int64_t d = 0; d < y[1]; ++d) {
-    for (int64_t i = 0; i < per_side; ++i) {
-      const CellFunction& f = applied[static_cast<size_t>(d * per_side + i)];
-      p.activation[3 * d + i] = f.code;
-      p.alpha[3 * d + i] = f.alpha;
-      p.beta[3 * d + i] = f.beta;
-    }
-  }
   auto optional = [&](size_t i) { return l.has(i) ? l.in(i) : View{}; };
   QC_ASSIGN(View w, weight_panels(l, kW));
   QC_ASSIGN(View r, weight_panels(l, kR));

@@ -60,8 +60,8 @@ struct CellAttrs {
   void visit(AttrVisitor& v, const Cell& cell);
   int64_t directions() const { return direction == "bidirectional" ? 2 : 1; }
   Result<std::vector<CellFunction>> functions(const Cell& cell, const Loc& loc) const;
-  /// Checks attributes, the shapes of a node's operands and the types of those that are not `codes`;
-  /// the shape of y, then of the states.
+  /// Checks attributes, the shapes of a node's operands and the types of those that are not
+  /// `codes`; the shape of y, then of the states.
   Result<std::vector<Dims>> check(const Node& node, const Cell& cell,
                                   std::initializer_list<size_t> codes = {}) const;
 };
