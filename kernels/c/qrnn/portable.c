@@ -4,7 +4,7 @@
 #include "kernels/numerics/quant_combine.h"
 
 /* Continues the chains acc[from ... to) by the exact sums of v [n] with rows of w. */
-QK_INLINE void qk_qrnn_chain(int32_t wide, const void* w, int32_t type, ptrdiff_t first,
+QK_SHARED void qk_qrnn_chain(int32_t wide, const void* w, int32_t type, ptrdiff_t first,
                              const float* m, const int32_t* v, int32_t n, float* acc, int32_t from,
                              int32_t to) {
   for (int32_t g = from; g < to; ++g) {
@@ -24,7 +24,7 @@ QK_INLINE void qk_qrnn_chain(int32_t wide, const void* w, int32_t type, ptrdiff_
 }
 
 /* Codes of v, less their zero point. */
-QK_INLINE void qk_qrnn_encode(const qk_qrnn_params* q, const float* v, int32_t* codes) {
+QK_SHARED void qk_qrnn_encode(const qk_qrnn_params* q, const float* v, int32_t* codes) {
   for (int32_t j = 0; j < q->hidden; ++j) {
     codes[j] = qn_encode(v[j], q->divisor, q->reciprocal, q->zh, q->lo, q->hi) - q->zh;
   }

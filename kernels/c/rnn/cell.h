@@ -3,6 +3,7 @@
 #define QK_RNN_CELL_H
 #include "kernels/c/inline.h"
 #include "kernels/c/rnn/rnn.h"
+#include "kernels/c/shared.h"
 #include "kernels/numerics/scalar_ops.h"
 
 QK_INLINE void qk_rnn_limit(float clip, float* v, int32_t n) {
@@ -16,7 +17,7 @@ QK_INLINE void qk_rnn_limit(float clip, float* v, int32_t n) {
     break;
 
 /* Applies activation `at` of the parameters. */
-QK_INLINE void qk_rnn_activate(const qk_rnn_params* p, int32_t at, float* v, int32_t n) {
+QK_SHARED void qk_rnn_activate(const qk_rnn_params* p, int32_t at, float* v, int32_t n) {
   const float alpha = p->alpha[at], beta = p->beta[at];
   switch (p->activation[at]) {
     QK_RNN_CASE(QK_RNN_SIGMOID, qn_sigmoid_f32(v[j]))
