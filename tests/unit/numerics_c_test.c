@@ -146,17 +146,34 @@ static void check_floats(State* s) {
   for (i = 0; i < N; ++i) mix(s, (uint64_t)qn_##name##_##t(a[i], b[i]));
 /* An X-macro file cannot be included from a macro, so the integer operations are named here; the
  * C++ test checks that the list has no others. */
-#define CHECK_LIST(t)                                                                       \
-  RUN1(abs, t)                                                                              \
-  RUN1(neg, t)                                                                              \
-  RUN1(sign, t)                                                                             \
-  RUN1(square, t)                                                                           \
-  RUN1(relu, t)                                                                             \
-  RUN1(bit_not, t)                                                                          \
-  RUN2(add, t) RUN2(sub, t) RUN2(mul, t) RUN2(div, t) RUN2(floor_div, t) RUN2(mod, t)       \
-      RUN2(fmod, t) RUN2(pow, t) RUN2(max, t) RUN2(min, t) RUN2(bit_and, t) RUN2(bit_or, t) \
-          RUN2(bit_xor, t) RUN2(shl, t) RUN2(shr, t) RUN2(eq, t) RUN2(ne, t) RUN2(lt, t)    \
-              RUN2(le, t) RUN2(gt, t) RUN2(ge, t)
+#define CHECK_LIST(t) \
+  RUN1(abs, t);       \
+  RUN1(neg, t);       \
+  RUN1(sign, t);      \
+  RUN1(square, t);    \
+  RUN1(relu, t);      \
+  RUN1(bit_not, t);   \
+  RUN2(add, t);       \
+  RUN2(sub, t);       \
+  RUN2(mul, t);       \
+  RUN2(div, t);       \
+  RUN2(floor_div, t); \
+  RUN2(mod, t);       \
+  RUN2(fmod, t);      \
+  RUN2(pow, t);       \
+  RUN2(max, t);       \
+  RUN2(min, t);       \
+  RUN2(bit_and, t);   \
+  RUN2(bit_or, t);    \
+  RUN2(bit_xor, t);   \
+  RUN2(shl, t);       \
+  RUN2(shr, t);       \
+  RUN2(eq, t);        \
+  RUN2(ne, t);        \
+  RUN2(lt, t);        \
+  RUN2(le, t);        \
+  RUN2(gt, t);        \
+  RUN2(ge, t);
 DEFINE_CHECK_INT(i8, int8_t)
 DEFINE_CHECK_INT(i16, int16_t)
 DEFINE_CHECK_INT(i32, int32_t)
@@ -216,17 +233,29 @@ static void check_casts(State* s) {
   mix(s, (uint64_t)qn_put_##t##_f64(g)); \
   mix(s, (uint64_t)qn_put_##t##_i64(v)); \
   mix(s, (uint64_t)qn_put_##t##_u64(u));
-    TO_INT(i8)
-    TO_INT(i16)
-    TO_INT(i32)
-    TO_INT(i64)
-    TO_INT(u8)
-    TO_INT(u16)
-    TO_INT(u32) TO_INT(u64) TO_INT(bool) TO_INT(i4) TO_INT(u4) TO_INT(i2) TO_INT(u2) TO_INT(f16)
-        TO_INT(bf16) TO_INT(f8e4m3) TO_INT(f8e5m2) TO_INT(f8e4m3fnuz) TO_INT(f8e5m2fnuz)
-            TO_INT(f8e8m0) TO_INT(f4e2m1)
+    TO_INT(i8);
+    TO_INT(i16);
+    TO_INT(i32);
+    TO_INT(i64);
+    TO_INT(u8);
+    TO_INT(u16);
+    TO_INT(u32);
+    TO_INT(u64);
+    TO_INT(bool);
+    TO_INT(i4);
+    TO_INT(u4);
+    TO_INT(i2);
+    TO_INT(u2);
+    TO_INT(f16);
+    TO_INT(bf16);
+    TO_INT(f8e4m3);
+    TO_INT(f8e5m2);
+    TO_INT(f8e4m3fnuz);
+    TO_INT(f8e5m2fnuz);
+    TO_INT(f8e8m0);
+    TO_INT(f4e2m1);
 #undef TO_INT
-                mix(s, qn_bits_f32(qn_put_f32_u64(u)));
+    mix(s, qn_bits_f32(qn_put_f32_u64(u)));
     mix(s, qn_bits_f32(qn_put_f32_i64(v)));
     mix(s, qn_bits_f32(qn_isnan_f64(g) ? QN_NAN_F32 : qn_put_f32_f64(g)));
   }
