@@ -6,6 +6,7 @@
 #include "interp/eval.h"
 #include "ops/common/codes.h"
 #include "ops/common/index.h"
+#include "ops/common/strided.h"
 #include "ops/resize/resize.h"
 #include "program/lowering.h"
 
@@ -279,6 +280,8 @@ Result<Ok> QResize::eval(EvalContext& c) const {
 
 Result<Ok> QResize::lower(Lowering& l) const {
   if (count(l.out_dims()) == 0) return Ok{};
+  QC_TRY(param(count(l.in_dims(0)), loc()));
+  QC_TRY(param(count(l.out_dims()), loc()));
   const Type& x = l.in_type(0);
   Plan plan = this->plan();
   std::vector<size_t> places;
