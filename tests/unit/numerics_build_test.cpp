@@ -193,7 +193,9 @@ TEST(NumericsLint, NoNumericsSourceAddsToAProduct) {
       "m*w[1]+qn_mul_high_u64(m,w[2])",
       "m*w[0]+qn_mul_high_u64(m,w[1])+carry",
       "start+64*k",
-      "(magnitude>>32)*(uint64_t)(uint32_t)mantissa+(below>>32)"};
+      "(magnitude>>32)*(uint64_t)(uint32_t)mantissa+(below>>32)",
+      "2*half-1u",
+      "(int64_t)(a-za)*ma+(int64_t)(b-zb)*mb"};
   for (const auto& entry : std::filesystem::directory_iterator("kernels/numerics")) {
     if (entry.path().extension() != ".h") continue;
     for (const auto& sum : sums_of_products(read_text(entry.path()))) {
