@@ -45,8 +45,8 @@ bool read_dims(const toml::node& node, quantc::Options& out) {
   const toml::table* table = node.as_table();
   if (!table) return false;
   for (const auto& [symbol, size] : *table) {
-    const auto text = size.is_integer() ? std::to_string(*size.value<int64_t>())
-                                        : size.value_or<std::string>("");
+    const auto text =
+        size.is_integer() ? std::to_string(*size.value<int64_t>()) : size.value_or<std::string>("");
     const auto sizes = read_sizes(text);
     if (!sizes) return false;
     set_sizes(out, std::string(symbol.str()), *sizes);

@@ -1,6 +1,7 @@
 // What quantized ops share: formats with one known scale, and codes as kernels see them.
 #pragma once
 
+#include <algorithm>
 #include <limits>
 
 #include "kernels/c/codes.h"

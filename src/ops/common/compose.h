@@ -49,8 +49,9 @@ class Compose {
   /// The value of a Result; after an error (also this one) a default value.
   template <class T>
   T take(Result<T> result) {
-    if (ok() && !result.ok()) diag_ = std::move(result).diag();
-    return ok() ? std::move(result).value() : T{};
+    if (ok() && result.ok()) return std::move(result).value();
+    if (ok()) diag_ = std::move(result).diag();
+    return T{};
   }
   /// Records an error.
   template <class... A>

@@ -1,6 +1,7 @@
 #include "kernels/c/qrnn/qrnn.h"
 
 #include "interp/eval.h"
+#include "ir/op_table.h"
 #include "ops/common/codes.h"
 #include "ops/common/strided.h"
 #include "ops/rnn/cell.h"
