@@ -73,9 +73,3 @@ def test_sequences(case, dialect, quantc, tmp_path):
     assert len(actual) == len(expected)
     for want, got in zip(expected, actual):
         np.testing.assert_allclose(got, want.detach().numpy(), rtol=1e-5, atol=2e-6)
-
-
-def test_projections_are_refused(quantc, tmp_path):
-    torch.export.save(torch.export.export(layer("LSTM", proj_size=3).eval(), (X,)), tmp_path / "m.pt2")
-    done = quantc("inspect", tmp_path / "m.pt2", status=2)
-    assert "proj_size" in done.stderr

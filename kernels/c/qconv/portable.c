@@ -2,6 +2,7 @@
 #include "kernels/c/inline.h"
 #include "kernels/c/qconv/qconv.h"
 #include "kernels/c/qgemm/tile.h"
+#include "kernels/c/shared.h"
 
 QK_INLINE void qk_qconv_taps(const qk_qconv_params* p, int axis, int32_t o, int32_t* first,
                              int32_t* last) {
@@ -15,8 +16,18 @@ QK_INLINE void qk_qconv_inside(const qk_qconv_params* p, int axis, int32_t* low,
 
 /* ---- any layout and type ---- */
 
-/* U is S without a sign: sums wrap on the way, the complete ones fit. */
+/* U is S without a sign: sums wrap on the way, the complete ones fit. The sums of 16 neighbours
+ * over the channels of one tap are a function of their own: inlined, they take more stack than a
+ * kernel may. */
 #define QK_DEFINE_QCONV_ROWS(suffix, X, W, S, U)                                                   \
+  QK_SHARED void qk_qconv_neighbours_##suffix(const X* x, ptrdiff_t x_step, ptrdiff_t x_channel,   \
+                                              const W* w, int32_t w_channel, int32_t channels,     \
+                                              S zero, S w_zero, U* acc) {                          \
+    for (int32_t ic = 0; ic < channels; ++ic, x += x_channel, w += w_channel) {                    \
+      const U wv = (U)(*w - w_zero);                                                               \
+      for (int j = 0; j < 16; ++j) acc[j] += (U)(x[j * x_step] - zero) * wv;                       \
+    }                                                                                              \
+  }                                                                                                \
   QK_INLINE void qk_qconv_rows_##suffix(                                                           \
       const qk_qconv_params* p, const X* x, const W* w, const S* bias, const void* multipliers,    \
       const float* float_bias, const int32_t* w_zeros, const float* x_scale,                       \
@@ -60,15 +71,13 @@ QK_INLINE void qk_qconv_inside(const qk_qconv_params* p, int axis, int32_t* low,
                   const int32_t iw = ow * p->stride[2] - p->pad[2] + kw * p->dilation[2];          \
                   const X* xk = xg + (id * plane + (ptrdiff_t)ih * p->in[2] + iw) * x_next;        \
                   const W* wk = wo + ((ptrdiff_t)kd * p->k[1] + kh) * p->k[2] + kw;                \
-                  for (int32_t ic = 0; ic < icg; ++ic, xk += x_channel, wk += taps) {              \
-                    const U wv = (U)(*wk - w_zero);                                                \
-                    if (many == 16) {                                                              \
-                      for (int j = 0; j < 16; ++j)                                                 \
-                        acc[j] += (U)(xk[j * p->stride[2] * x_next] - zero) * wv;                  \
-                    } else {                                                                       \
-                      acc[0] += (U)(*xk - zero) * wv;                                              \
-                    }                                                                              \
+                  if (many == 16) {                                                                \
+                    qk_qconv_neighbours_##suffix(xk, p->stride[2] * x_next, x_channel, wk, taps,   \
+                                                 icg, zero, w_zero, acc);                          \
+                    continue;                                                                      \
                   }                                                                                \
+                  for (int32_t ic = 0; ic < icg; ++ic, xk += x_channel, wk += taps)                \
+                    acc[0] += (U)(*xk - zero) * (U)(*wk - w_zero);                                 \
                 }                                                                                  \
               }                                                                                    \
             }                                                                                      \
@@ -227,10 +236,10 @@ QK_INLINE ptrdiff_t qk_qconv_tap_w(const qk_qconv_params* p, int32_t a, int32_t 
     const int32_t x_signed = p->x_type == QK_I8;                                                 \
     int8_t some_w[16] = {0};                                                                     \
     uint8_t some_x[16] = {0};                                                                    \
-    int32_t sums[M][16];                                                                         \
+    int32_t sums[16];                                                                            \
     qk_sums acc[M];                                                                              \
-    for (int j = 0; j < 16; ++j) sums[0][j] = bias && j < n ? bias[channel + j] : 0;             \
-    QK_UNROLL for (int m = 0; m < M; ++m) qk_sums_load(&acc[m], sums[0]);                        \
+    for (int j = 0; j < 16; ++j) sums[j] = bias && j < n ? bias[channel + j] : 0;                \
+    QK_UNROLL for (int m = 0; m < M; ++m) qk_sums_load(&acc[m], sums);                           \
     QK_QCONV_FOR_EACH_TAP(p, at) {                                                               \
       const ptrdiff_t from = at->from + qk_qconv_tap_x(p, a, b, k) + channel;                    \
       const uint8_t* xk = x + from;                                                              \
@@ -252,13 +261,13 @@ QK_INLINE ptrdiff_t qk_qconv_tap_w(const qk_qconv_params* p, int32_t a, int32_t 
         QK_UNROLL for (int m = 0; m < M; ++m) qk_sums_each(&acc[m], wv, xk + m * step, 0, zero); \
       }                                                                                          \
     }                                                                                            \
-    QK_UNROLL for (int m = 0; m < M; ++m) qk_sums_store(sums[m], &acc[m]);                       \
-    for (int m = 0; m < M; ++m) {                                                                \
+    QK_UNROLL for (int m = 0; m < M; ++m) {                                                      \
       const ptrdiff_t place = to + m * (ptrdiff_t)p->oc + channel;                               \
+      qk_sums_store(sums, &acc[m]);                                                              \
       if (o->simple && n == 16) {                                                                \
-        qk_q_put16_simple(o, sums[m], channel, (uint8_t*)y + place);                             \
+        qk_q_put16_simple(o, sums, channel, (uint8_t*)y + place);                                \
       } else {                                                                                   \
-        qk_q_put16(o, sums[m], channel, n, scale, y, place);                                     \
+        qk_q_put16(o, sums, channel, n, scale, y, place);                                        \
       }                                                                                          \
     }                                                                                            \
   }
