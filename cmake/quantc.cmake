@@ -22,26 +22,22 @@ if(QUANTC_COVERAGE)
   target_link_options(qc_flags INTERFACE --coverage)
 endif()
 
-# qc_cold(TARGET): releases compile it with -O1, which takes two thirds of the time. For code whose
-# speed nobody notices: command line, files, messages, printers.
-function(qc_cold target)
-  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+# qc_hot(TARGET): releases compile it with -O2. For code that loops over the elements of tensors.
+function(qc_hot target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O2>)
 endfunction()
 
-# qc_library(NAME [COLD] [FOLDER dir] [DEPENDS lib ...] [PRECOMPILE header]): the library qc_NAME from
+# qc_library(NAME [FOLDER dir] [DEPENDS lib ...] [PRECOMPILE header]): the library qc_NAME from
 # every .cpp in src/NAME (or FOLDER). Names in DEPENDS that are folders of src/ mean their libraries.
-# PRECOMPILE names a header of src/ that most files include; COLD: see qc_cold.
+# PRECOMPILE names a header of src/ that most files include.
 function(qc_library name)
-  cmake_parse_arguments(ARG "COLD" "FOLDER;PRECOMPILE" "DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "" "FOLDER;PRECOMPILE" "DEPENDS" ${ARGN})
   if(NOT ARG_FOLDER)
     set(ARG_FOLDER ${PROJECT_SOURCE_DIR}/src/${name})
   endif()
   file(GLOB sources CONFIGURE_DEPENDS ${ARG_FOLDER}/*.cpp)
   add_library(qc_${name} STATIC ${sources})
   target_link_libraries(qc_${name} PUBLIC qc_flags)
-  if(ARG_COLD)
-    qc_cold(qc_${name})
-  endif()
   if(ARG_PRECOMPILE)
     target_precompile_headers(qc_${name} PRIVATE ${PROJECT_SOURCE_DIR}/src/${ARG_PRECOMPILE})
   endif()
@@ -114,8 +110,6 @@ function(qc_kernels)
   add_library(qc_kernels STATIC ${PROJECT_SOURCE_DIR}/kernels/kernels.cpp ${tables})
   add_dependencies(qc_kernels qc_kernel_tables)
   target_link_libraries(qc_kernels PUBLIC qc_flags m)
-  # -O3 clones every loop several times: three times the build time for kernels that only back tests.
-  target_compile_options(qc_kernels PRIVATE $<$<CONFIG:Release>:-O2>)
   foreach(form IN LISTS QC_KERNEL_FORMS)
     target_sources(qc_kernels PRIVATE $<TARGET_OBJECTS:qc_kernels_${form}>)
   endforeach()
@@ -236,7 +230,6 @@ function(qc_install)
   set_target_properties(quantc_library PROPERTIES OUTPUT_NAME quantc EXPORT_NAME quantc
                         VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
   target_link_libraries(quantc_library PRIVATE qc_driver)
-  qc_cold(quantc_library)
   target_link_options(quantc_library PRIVATE -Wl,--exclude-libs,ALL)
   target_include_directories(quantc_library INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_compile_features(quantc_library INTERFACE cxx_std_17)
