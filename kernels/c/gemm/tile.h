@@ -10,13 +10,8 @@
 
 #include <stddef.h>
 
+#include "kernels/c/shared.h"
 #include "kernels/c/vec16.h"
-
-#if defined(__GNUC__)
-#define QK_SHARED static __attribute__((noinline, unused))
-#else
-#define QK_SHARED static
-#endif
 
 /* What the tiles of one call share. Distances are in elements. */
 typedef struct qk_tile {

@@ -227,49 +227,49 @@ QK_INLINE ptrdiff_t qk_qconv_tap_w(const qk_qconv_params* p, int32_t a, int32_t 
 
 /* M neighbouring outputs of one line, n <= 16 channels from `channel` on, x of 8 bits and `size`
  * elements. Sixteen codes are read where so many are left; those beyond n meet weights of 0. */
-#define QK_DEFINE_QCONV_DEPTH(M)                                                                 \
-  QK_Q_SHARED void qk_qconv_depth_##M(                                                           \
-      const qk_qconv_params* p, const qk_qconv_place* at, int32_t channel, int32_t n,            \
-      const uint8_t* x, ptrdiff_t size, int32_t zero, const int8_t* w, const int32_t* bias,      \
-      const qk_q_output* o, float scale, void* y, ptrdiff_t to) {                                \
-    const ptrdiff_t step = (ptrdiff_t)p->stride[2] * p->oc;                                      \
-    const int32_t x_signed = p->x_type == QK_I8;                                                 \
-    int8_t some_w[16] = {0};                                                                     \
-    uint8_t some_x[16] = {0};                                                                    \
-    int32_t sums[16];                                                                            \
-    qk_sums acc[M];                                                                              \
-    for (int j = 0; j < 16; ++j) sums[j] = bias && j < n ? bias[channel + j] : 0;                \
-    QK_UNROLL for (int m = 0; m < M; ++m) qk_sums_load(&acc[m], sums);                           \
-    QK_QCONV_FOR_EACH_TAP(p, at) {                                                               \
-      const ptrdiff_t from = at->from + qk_qconv_tap_x(p, a, b, k) + channel;                    \
-      const uint8_t* xk = x + from;                                                              \
-      const int8_t* wk = w + qk_qconv_tap_w(p, a, b, k) + channel;                               \
-      qk_pairs wv;                                                                               \
-      if (n < 16) {                                                                              \
-        memcpy(some_w, wk, (size_t)n);                                                           \
-        wk = some_w;                                                                             \
-      }                                                                                          \
-      wv = qk_pairs_load_each(wk);                                                               \
-      if (from + (M - 1) * step + 16 > size) {                                                   \
-        QK_UNROLL for (int m = 0; m < M; ++m) {                                                  \
-          memcpy(some_x, xk + m * step, (size_t)n);                                              \
-          qk_sums_each(&acc[m], wv, some_x, x_signed, zero);                                     \
-        }                                                                                        \
-      } else if (x_signed) {                                                                     \
-        QK_UNROLL for (int m = 0; m < M; ++m) qk_sums_each(&acc[m], wv, xk + m * step, 1, zero); \
-      } else {                                                                                   \
-        QK_UNROLL for (int m = 0; m < M; ++m) qk_sums_each(&acc[m], wv, xk + m * step, 0, zero); \
-      }                                                                                          \
-    }                                                                                            \
-    QK_UNROLL for (int m = 0; m < M; ++m) {                                                      \
-      const ptrdiff_t place = to + m * (ptrdiff_t)p->oc + channel;                               \
-      qk_sums_store(sums, &acc[m]);                                                              \
-      if (o->simple && n == 16) {                                                                \
-        qk_q_put16_simple(o, sums, channel, (uint8_t*)y + place);                                \
-      } else {                                                                                   \
-        qk_q_put16(o, sums, channel, n, scale, y, place);                                        \
-      }                                                                                          \
-    }                                                                                            \
+#define QK_DEFINE_QCONV_DEPTH(M)                                                                  \
+  QK_SHARED void qk_qconv_depth_##M(const qk_qconv_params* p, const qk_qconv_place* at,           \
+                                    int32_t channel, int32_t n, const uint8_t* x, ptrdiff_t size, \
+                                    int32_t zero, const int8_t* w, const int32_t* bias,           \
+                                    const qk_q_output* o, float scale, void* y, ptrdiff_t to) {   \
+    const ptrdiff_t step = (ptrdiff_t)p->stride[2] * p->oc;                                       \
+    const int32_t x_signed = p->x_type == QK_I8;                                                  \
+    int8_t some_w[16] = {0};                                                                      \
+    uint8_t some_x[16] = {0};                                                                     \
+    int32_t sums[16];                                                                             \
+    qk_sums acc[M];                                                                               \
+    for (int j = 0; j < 16; ++j) sums[j] = bias && j < n ? bias[channel + j] : 0;                 \
+    QK_UNROLL for (int m = 0; m < M; ++m) qk_sums_load(&acc[m], sums);                            \
+    QK_QCONV_FOR_EACH_TAP(p, at) {                                                                \
+      const ptrdiff_t from = at->from + qk_qconv_tap_x(p, a, b, k) + channel;                     \
+      const uint8_t* xk = x + from;                                                               \
+      const int8_t* wk = w + qk_qconv_tap_w(p, a, b, k) + channel;                                \
+      qk_pairs wv;                                                                                \
+      if (n < 16) {                                                                               \
+        memcpy(some_w, wk, (size_t)n);                                                            \
+        wk = some_w;                                                                              \
+      }                                                                                           \
+      wv = qk_pairs_load_each(wk);                                                                \
+      if (from + (M - 1) * step + 16 > size) {                                                    \
+        QK_UNROLL for (int m = 0; m < M; ++m) {                                                   \
+          memcpy(some_x, xk + m * step, (size_t)n);                                               \
+          qk_sums_each(&acc[m], wv, some_x, x_signed, zero);                                      \
+        }                                                                                         \
+      } else if (x_signed) {                                                                      \
+        QK_UNROLL for (int m = 0; m < M; ++m) qk_sums_each(&acc[m], wv, xk + m * step, 1, zero);  \
+      } else {                                                                                    \
+        QK_UNROLL for (int m = 0; m < M; ++m) qk_sums_each(&acc[m], wv, xk + m * step, 0, zero);  \
+      }                                                                                           \
+    }                                                                                             \
+    QK_UNROLL for (int m = 0; m < M; ++m) {                                                       \
+      const ptrdiff_t place = to + m * (ptrdiff_t)p->oc + channel;                                \
+      qk_sums_store(sums, &acc[m]);                                                               \
+      if (o->simple && n == 16) {                                                                 \
+        qk_q_put16_simple(o, sums, channel, (uint8_t*)y + place);                                 \
+      } else {                                                                                    \
+        qk_q_put16(o, sums, channel, n, scale, y, place);                                         \
+      }                                                                                           \
+    }                                                                                             \
   }
 QK_DEFINE_QCONV_DEPTH(1)
 QK_DEFINE_QCONV_DEPTH(4)

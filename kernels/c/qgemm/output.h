@@ -18,14 +18,9 @@
 
 #include "kernels/c/codes.h"
 #include "kernels/c/inline.h"
+#include "kernels/c/shared.h"
 #include "kernels/numerics/quant_combine.h"
 #include "kernels/numerics/quant_q31.h"
-
-#if defined(__GNUC__)
-#define QK_Q_SHARED static __attribute__((noinline, unused))
-#else
-#define QK_Q_SHARED static
-#endif
 
 /* Kinds of sums: those of qk_qadd, qk_qadd_ort, qk_qadd_f32. */
 enum { QK_R_EXACT, QK_R_ORT, QK_R_F32 };
@@ -119,8 +114,8 @@ QK_INLINE void qk_q_put(const qk_q_output* o, int64_t sum, int32_t channel, floa
 }
 
 /* The results of sums of 16 neighbouring channels, where the output is simple. */
-QK_Q_SHARED void qk_q_put16_simple(const qk_q_output* o, const int32_t* sums, int32_t channel,
-                                   uint8_t* y) {
+QK_SHARED void qk_q_put16_simple(const qk_q_output* o, const int32_t* sums, int32_t channel,
+                                 uint8_t* y) {
   const float* m = (const float*)o->multipliers + channel;
   const int32_t zero = o->zero, lo = o->lo, hi = o->hi;
   int32_t code[16];
@@ -143,8 +138,8 @@ QK_INLINE void qk_q_others(const qk_q_output* o, ptrdiff_t at, int32_t n, int32_
 
 /* The results of sums of n <= 16 neighbouring channels; `sums` has 16 elements, those beyond n are
  * of no matter. */
-QK_Q_SHARED void qk_q_put16(const qk_q_output* o, const int32_t* sums, int32_t channel, int32_t n,
-                            float x_scale, void* y, ptrdiff_t at) {
+QK_SHARED void qk_q_put16(const qk_q_output* o, const int32_t* sums, int32_t channel, int32_t n,
+                          float x_scale, void* y, ptrdiff_t at) {
   const int32_t y_type = o->residual ? o->r.y_type : o->type;
   int32_t code[16], other[16];
   if (o->q31 || o->bias || o->dynamic || o->type >= QK_F32) {

@@ -134,27 +134,27 @@ QK_INLINE void qk_wgemm_decode(const qk_wgemm_params* p, const uint8_t* w, const
   }
 }
 
-#define QK_DEFINE_WTILE(M)                                                                    \
-  QK_Q_SHARED void qk_wtile_##M(const qk_wgemm_params* p, const float* x, const uint8_t* w,   \
-                                const float* scales, const int32_t* zeros, const float* bias, \
-                                float* y, int32_t columns) {                                  \
-    float rows[QK_W_CHUNK * 16];                                                              \
-    qk_v16 acc[M];                                                                            \
-    const qk_v16 start = bias ? qk_v16_load_n(bias, columns) : qk_v16_set(0.0f);              \
-    QK_UNROLL for (int m = 0; m < M; ++m) acc[m] = start;                                     \
-    for (int32_t k = 0; k < p->k; k += QK_W_CHUNK) {                                          \
-      const int32_t n = p->k - k < QK_W_CHUNK ? p->k - k : QK_W_CHUNK;                        \
-      qk_wgemm_decode(p, w, scales, zeros, k, n, rows);                                       \
-      for (int32_t i = 0; i < n; ++i) {                                                       \
-        const qk_v16 wv = qk_v16_load(rows + i * 16);                                         \
-        QK_UNROLL for (int m = 0; m < M; ++m) {                                               \
-          acc[m] = qk_v16_fma(qk_v16_set(x[(ptrdiff_t)m * p->k + k + i]), wv, acc[m]);        \
-        }                                                                                     \
-      }                                                                                       \
-    }                                                                                         \
-    QK_UNROLL for (int m = 0; m < M; ++m) {                                                   \
-      qk_v16_store_n(y + (ptrdiff_t)m * p->n, acc[m], columns);                               \
-    }                                                                                         \
+#define QK_DEFINE_WTILE(M)                                                                  \
+  QK_SHARED void qk_wtile_##M(const qk_wgemm_params* p, const float* x, const uint8_t* w,   \
+                              const float* scales, const int32_t* zeros, const float* bias, \
+                              float* y, int32_t columns) {                                  \
+    float rows[QK_W_CHUNK * 16];                                                            \
+    qk_v16 acc[M];                                                                          \
+    const qk_v16 start = bias ? qk_v16_load_n(bias, columns) : qk_v16_set(0.0f);            \
+    QK_UNROLL for (int m = 0; m < M; ++m) acc[m] = start;                                   \
+    for (int32_t k = 0; k < p->k; k += QK_W_CHUNK) {                                        \
+      const int32_t n = p->k - k < QK_W_CHUNK ? p->k - k : QK_W_CHUNK;                      \
+      qk_wgemm_decode(p, w, scales, zeros, k, n, rows);                                     \
+      for (int32_t i = 0; i < n; ++i) {                                                     \
+        const qk_v16 wv = qk_v16_load(rows + i * 16);                                       \
+        QK_UNROLL for (int m = 0; m < M; ++m) {                                             \
+          acc[m] = qk_v16_fma(qk_v16_set(x[(ptrdiff_t)m * p->k + k + i]), wv, acc[m]);      \
+        }                                                                                   \
+      }                                                                                     \
+    }                                                                                       \
+    QK_UNROLL for (int m = 0; m < M; ++m) {                                                 \
+      qk_v16_store_n(y + (ptrdiff_t)m * p->n, acc[m], columns);                             \
+    }                                                                                       \
   }
 /* Rows together: what keeps the stack small where lanes are arrays. */
 #if QK_VEC16_REGISTERS == 0

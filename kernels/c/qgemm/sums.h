@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "kernels/c/shared.h"
 #include "kernels/c/vec16.h"
 
 #if defined(__GNUC__) && defined(__AVX512BW__) && defined(__AVX512VL__)
@@ -123,11 +124,6 @@ typedef struct qk_sums {
 typedef struct qk_pairs {
   const int8_t* w;
 } qk_pairs;
-#if defined(__GNUC__)
-#define QK_SUMS_SHARED static __attribute__((noinline, unused))
-#else
-#define QK_SUMS_SHARED static
-#endif
 
 QK_INLINE void qk_sums_load(qk_sums* v, const int32_t* p) {
   for (int j = 0; j < 16; ++j) v->s[j] = (uint32_t)p[j];
@@ -136,7 +132,7 @@ QK_INLINE void qk_sums_store(int32_t* p, const qk_sums* v) {
   for (int j = 0; j < 16; ++j) p[j] = (int32_t)v->s[j];
 }
 /* n products of pairs with x for all sums; a function of its own, for its sums fit registers. */
-QK_SUMS_SHARED void qk_sums_run(qk_sums* acc, const int8_t* w, const int16_t* x, int32_t n) {
+QK_SHARED void qk_sums_run(qk_sums* acc, const int8_t* w, const int16_t* x, int32_t n) {
   uint32_t s[16];
   for (int j = 0; j < 16; ++j) s[j] = acc->s[j];
   for (int32_t i = 0; i < n; i += 2, w += 32) {

@@ -166,46 +166,46 @@ QK_INLINE void qk_qfinish(const qk_qtile* t, int32_t row, int32_t m, int32_t p, 
   }
 #endif
 
-#define QK_DEFINE_QTILE(M, P)                                                                    \
-  QK_Q_SHARED void qk_qtile_##M##x##P(const qk_qtile* t, int32_t row, const uint8_t* x,          \
-                                      const int8_t* w, void* y, ptrdiff_t at, int32_t columns) { \
-    const ptrdiff_t w_panel = t->w_panel;                                                        \
-    uint32_t totals[M] = {0};                                                                    \
-    qk_sums acc[M][P];                                                                           \
-    union {                                                                                      \
-      int16_t xs[M][QK_Q_CHUNK];                                                                 \
-      int32_t sums[M][P][16];                                                                    \
-    } u;                                                                                         \
-    QK_UNROLL for (int p = 0; p < P; ++p) {                                                      \
-      const int32_t left = columns - 16 * p < 16 ? columns - 16 * p : 16;                        \
-      for (int j = 0; j < 16; ++j) {                                                             \
-        u.sums[0][p][j] = t->bias && j < left ? t->bias[t->channel + 16 * p + j] : 0;            \
-      }                                                                                          \
-      QK_UNROLL for (int m = 0; m < M; ++m) qk_sums_load(&acc[m][p], u.sums[0][p]);              \
-    }                                                                                            \
-    for (int32_t a = 0; a < t->taps[0]; ++a) {                                                   \
-      for (int32_t b = 0; b < t->taps[1]; ++b) {                                                 \
-        const uint8_t* line = x + (a * t->x_tap[0] + b * t->x_tap[1]);                           \
-        const int8_t* wk = w + (a * t->w_tap[0] + b * t->w_tap[1]);                              \
-        int32_t tap = 0, done = 0, lead = t->lead;                                               \
-        while (tap < t->taps[2]) { /* the runs of a line follow each other in the weights */     \
-          const int32_t fill = qk_qfill_##M(t, row, line, &tap, &done, &lead, u.xs);             \
-          if (t->w_zeros) {                                                                      \
-            for (int m = 0; m < M; ++m) totals[m] += qk_q_total(u.xs[m], fill);                  \
-          }                                                                                      \
-          QK_Q_DOTS(M, P, fill)                                                                  \
-          wk += fill * 16;                                                                       \
-        }                                                                                        \
-      }                                                                                          \
-    }                                                                                            \
-    QK_UNROLL for (int m = 0; m < M; ++m) {                                                      \
-      QK_UNROLL for (int p = 0; p < P; ++p) qk_sums_store(u.sums[m][p], &acc[m][p]);             \
-    }                                                                                            \
-    for (int m = 0; m < M; ++m) {                                                                \
-      for (int p = 0; p < P; ++p) {                                                              \
-        qk_qfinish(t, row, m, p, totals[m], u.sums[m][p], columns, y, at);                       \
-      }                                                                                          \
-    }                                                                                            \
+#define QK_DEFINE_QTILE(M, P)                                                                  \
+  QK_SHARED void qk_qtile_##M##x##P(const qk_qtile* t, int32_t row, const uint8_t* x,          \
+                                    const int8_t* w, void* y, ptrdiff_t at, int32_t columns) { \
+    const ptrdiff_t w_panel = t->w_panel;                                                      \
+    uint32_t totals[M] = {0};                                                                  \
+    qk_sums acc[M][P];                                                                         \
+    union {                                                                                    \
+      int16_t xs[M][QK_Q_CHUNK];                                                               \
+      int32_t sums[M][P][16];                                                                  \
+    } u;                                                                                       \
+    QK_UNROLL for (int p = 0; p < P; ++p) {                                                    \
+      const int32_t left = columns - 16 * p < 16 ? columns - 16 * p : 16;                      \
+      for (int j = 0; j < 16; ++j) {                                                           \
+        u.sums[0][p][j] = t->bias && j < left ? t->bias[t->channel + 16 * p + j] : 0;          \
+      }                                                                                        \
+      QK_UNROLL for (int m = 0; m < M; ++m) qk_sums_load(&acc[m][p], u.sums[0][p]);            \
+    }                                                                                          \
+    for (int32_t a = 0; a < t->taps[0]; ++a) {                                                 \
+      for (int32_t b = 0; b < t->taps[1]; ++b) {                                               \
+        const uint8_t* line = x + (a * t->x_tap[0] + b * t->x_tap[1]);                         \
+        const int8_t* wk = w + (a * t->w_tap[0] + b * t->w_tap[1]);                            \
+        int32_t tap = 0, done = 0, lead = t->lead;                                             \
+        while (tap < t->taps[2]) { /* the runs of a line follow each other in the weights */   \
+          const int32_t fill = qk_qfill_##M(t, row, line, &tap, &done, &lead, u.xs);           \
+          if (t->w_zeros) {                                                                    \
+            for (int m = 0; m < M; ++m) totals[m] += qk_q_total(u.xs[m], fill);                \
+          }                                                                                    \
+          QK_Q_DOTS(M, P, fill)                                                                \
+          wk += fill * 16;                                                                     \
+        }                                                                                      \
+      }                                                                                        \
+    }                                                                                          \
+    QK_UNROLL for (int m = 0; m < M; ++m) {                                                    \
+      QK_UNROLL for (int p = 0; p < P; ++p) qk_sums_store(u.sums[m][p], &acc[m][p]);           \
+    }                                                                                          \
+    for (int m = 0; m < M; ++m) {                                                              \
+      for (int p = 0; p < P; ++p) {                                                            \
+        qk_qfinish(t, row, m, p, totals[m], u.sums[m][p], columns, y, at);                     \
+      }                                                                                        \
+    }                                                                                          \
   }
 
 /* Runs tiles of M rows while they fit. */
