@@ -208,8 +208,9 @@ TEST(Plan, ProgramsOfOneStructureHaveTheSamePlaces) {
   for (size_t i = 0; i < ps[0].buffers.size(); ++i) {
     const Buffer &a = ps[0].buffers[i], &b = ps[1].buffers[i];
     EXPECT_EQ(a.offset, b.offset);
-    if (a.kind == BufferKind::arena && a.alias_of < 0)
+    if (a.kind == BufferKind::arena && a.alias_of < 0) {
       EXPECT_LE(std::max(a.bytes, b.bytes) + a.offset, ps[0].arena_bytes);
+    }
   }
 }
 

@@ -8,7 +8,11 @@ namespace {
 Value* weight_codes(Sampling& s, Value* weights) {
   WeightScheme scheme;
   scheme.granularity = s.chance(50) ? Granularity::axis : Granularity::tensor;
-  if (s.chance(20)) scheme = {.dtype = DType::i16, .qmin = -32767, .qmax = 32767};
+  if (s.chance(20)) {
+    scheme.dtype = DType::i16;
+    scheme.qmin = -32767;
+    scheme.qmax = 32767;
+  }
   return quantized_constant(s.graph(), weights,
                             weight_format(s.graph(), weights, scheme, 1, 2, {}).value());
 }
