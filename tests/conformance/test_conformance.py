@@ -9,12 +9,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from conformance import ALL, LIGHT, Suite
 
 
+def told(report: str) -> str:
+    """A report without the numbers of cases that differ: onnx computes what it expects on the machine itself."""
+    return re.sub(r"\| differs \| .*", "| differs |", report)
+
+
 def check(suite: Suite, outcomes) -> None:
-    """Nothing is lost, and the report lists exactly the cases that are not in the list of passing ones."""
+    """Nothing is lost, and the report says what this run says."""
     assert suite.regressions(outcomes) == []
-    listed = set(suite.passing.read_text().split())
-    reported = set(re.findall(r"^\| ((?:test|light)_\S+) \| \w+ \| ", suite.report_file.read_text(), re.M))
-    assert reported == {o.name for o in outcomes} - listed, "run tests/conformance/conformance.py BUILD --bless"
+    assert set(suite.passing.read_text().split()) == {o.name for o in outcomes if o.passes}
+    assert told(suite.report_file.read_text()) == told(suite.report(outcomes)), "run tests/conformance/conformance.py BUILD --bless"
 
 
 @pytest.fixture(scope="module")
