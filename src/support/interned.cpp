@@ -13,7 +13,7 @@ struct Hash : std::hash<std::string_view> {
 
 }  // namespace
 
-constinit const std::string Interned::kEmpty;
+const std::string Interned::kEmpty;
 
 Interned::Interned(std::string_view text) {
   if (text.empty()) return;

@@ -1,5 +1,6 @@
 #include "ops/arg/arg.h"
 
+#include <cmath>
 #include <algorithm>
 #include <numeric>
 
@@ -27,7 +28,7 @@ DType ordered_as(DType d) { return d == DType::boolean ? DType::u8 : d; }
 template <class T>
 bool is_nan(T v) {
   if constexpr (std::is_floating_point_v<T>)
-    return v != v;
+    return std::isnan(v);
   else
     return false;
 }
