@@ -1,7 +1,7 @@
 #include "ops/arg/arg.h"
 
-#include <cmath>
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "interp/eval.h"
