@@ -7,6 +7,8 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 SHARDS = max(2, os.cpu_count() or 2)
 
 
@@ -61,6 +63,34 @@ def run_cases(build: Path, cases: Path, text: str = "", compiled: bool = True) -
             outcome.stage, outcome.reason = bad_sets[0]
         outcomes.append(outcome)
     return outcomes
+
+
+Sets = list[tuple[list[np.ndarray], list[np.ndarray]]]  # inputs and expected outputs
+
+
+class Cases:
+    """Models with data sets, collected in a folder and run together."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        self.lines: list[str] = []
+
+    def add(self, name: str, model: Path, sets: Sets, arithmetic: str = "", group: str = "quantized",
+            rtol: float = 0.0, atol: float = 0.0) -> None:
+        folder = self.folder / name
+        folder.mkdir()
+        (folder / f"model_0{model.suffix}").symlink_to(model.resolve())
+        for i, (inputs, outputs) in enumerate(sets):
+            arrays = {f"in_{k}": a for k, a in enumerate(inputs)} | {f"out_{k}": a for k, a in enumerate(outputs)}
+            np.savez(folder / f"set_{i}.npz", **arrays)
+        order = ",".join(str(k) for k in range(len(sets[0][0])))
+        self.lines.append("\t".join([name, group, repr(rtol), repr(atol), str(len(sets)), f"0:{order}", "", arithmetic]))
+
+    def run(self, build: Path, compiled: bool = True) -> dict[str, Outcome]:
+        (self.folder / "cases.tsv").write_text("\n".join(self.lines) + "\n")
+        return {o.name: o for o in run_cases(build, self.folder, compiled=compiled)}
 
 
 def generalised(reason: str) -> str:

@@ -36,53 +36,101 @@ Result<Values> embed_layer_norm(Import& m) {
   return c.done({y, lengths, sum});
 }
 
+/// What the attention ops of ONNX Runtime say alike.
+struct Attention {
+  int64_t heads = 0;
+  bool causal = false;
+  double scale = 0, filter = 0;  // 0: 1 / sqrt(head size); what masked scores are lowered by
+};
+Attention read_attention(Compose& c) {
+  const Import& m = c.import();
+  return {c.take(m.i("num_heads", 0)), c.take(m.b("unidirectional", false)),
+          c.take(m.f("scale", 0)), c.take(m.f("mask_filter_value", -10000))};
+}
+
+/// Attention over q, k, v [batch, length, heads * size]. `kept` [batch, length of k] is 0 for keys
+/// that are not looked at, `added` is added to scores; both may be null.
+Value* attend(Compose& c, const Attention& how, Values qkv, Value* kept, Value* added) {
+  const Value* q = qkv[0];
+  Value* mask = added;
+  if (kept) {
+    if (kept->rank() != 2 || !(kept->shape()[1] == qkv[1]->shape()[1])) {
+      c.fail(Code::unsupported, "a mask of shape {}; [batch, length] is supported",
+             str(kept->shape()));
+      return nullptr;
+    }
+    Value* off = c("Sub", {c.number(1, q), c.cast(kept, q->dtype())});
+    mask = c.reshape(c("Mul", {off, c.number(how.filter, q)}),
+                     {kept->shape()[0], Dim(1), Dim(1), kept->shape()[1]});
+    if (added) mask = c("Add", {mask, added});
+  }
+  if (mask) qkv.push_back(mask);
+  Compose::Args args = {
+      {"q_num_heads", how.heads}, {"kv_num_heads", how.heads}, {"is_causal", int64_t{how.causal}}};
+  if (how.scale != 0) args.emplace_back("scale", how.scale);
+  return c("Attention", qkv, args);
+}
+
+Value* last_axis_part(Compose& c, Value* x, int64_t from, int64_t to) {
+  return c("Slice", {x, c.ints({from}), c.ints({to}), c.ints({x->rank() - 1})});
+}
+
 /// Projection of the input to queries, keys and values, and attention over them.
 Result<Values> fused_attention(Import& m) {
   Compose c(m);
   Value* x = c.take(operand(m, 0));
   Value* w = c.take(operand(m, 1));
-  const int64_t heads = c.take(m.i("num_heads", 0));
-  const bool causal = c.take(m.b("unidirectional", false));
-  const double scale = c.take(m.f("scale", 0)), filter = c.take(m.f("mask_filter_value", -10000));
+  const Attention how = read_attention(c);
   if (!c.ok()) return c.done({});
   if (m.has(4) || m.has(6) || m.given("qkv_hidden_sizes") || c.take(m.b("do_rotary", false))) {
     return m.fail(Code::unsupported, "past values, own sizes of q, k, v and rotary embedding");
   }
-  if (x->rank() != 3 || w->rank() != 2 || !w->shape()[1].is_static() || heads < 1 ||
-      w->shape()[1].value() % (3 * heads) != 0) {
-    return m.fail(Code::shape, "{} heads of {} with weights {}", heads, str(x->shape()),
+  if (x->rank() != 3 || w->rank() != 2 || !w->shape()[1].is_static() || how.heads < 1 ||
+      w->shape()[1].value() % (3 * how.heads) != 0) {
+    return m.fail(Code::shape, "{} heads of {} with weights {}", how.heads, str(x->shape()),
                   str(w->shape()));
   }
   const int64_t hidden = w->shape()[1].value() / 3;
-  Value* qkv = c("MatMul", {x, w});
-  if (m.has(2)) qkv = c("Add", {qkv, m.in(2)});
-  Value* mask = nullptr;
-  if (m.has(3)) {
-    Value* given = m.in(3);
-    if (given->rank() != 2 || !(given->shape()[1] == x->shape()[1])) {
-      return m.fail(Code::unsupported, "a mask of shape {}; [batch, length] is supported",
-                    str(given->shape()));
-    }
-    Value* off = c("Sub", {c.number(1, x), c.cast(given, x->dtype())});
-    mask = c.reshape(c("Mul", {off, c.number(filter, x)}),
-                     {given->shape()[0], Dim(1), Dim(1), given->shape()[1]});
-  }
-  if (m.has(5)) mask = mask ? c("Add", {mask, m.in(5)}) : m.in(5);
-  Values parts;
+  Value* all = c("MatMul", {x, w});
+  if (m.has(2)) all = c("Add", {all, m.in(2)});
+  Values qkv;
   for (int64_t i = 0; i < 3; ++i) {
-    parts.push_back(
-        c("Slice", {qkv, c.ints({i * hidden}), c.ints({(i + 1) * hidden}), c.ints({2})}));
+    qkv.push_back(last_axis_part(c, all, i * hidden, (i + 1) * hidden));
   }
-  if (mask) parts.push_back(mask);
-  Compose::Args args = {
-      {"q_num_heads", heads}, {"kv_num_heads", heads}, {"is_causal", int64_t{causal}}};
-  if (scale != 0) args.emplace_back("scale", scale);
-  return c.done({c("Attention", parts, args)});
+  return c.done({attend(c, how, std::move(qkv), m.in(3), m.in(5))});
+}
+
+/// Attention over queries, keys and values of rank 3, to which a part of one bias is added each.
+Result<Values> multi_head_attention(Import& m) {
+  Compose c(m);
+  Values qkv;
+  for (size_t i : {0, 1, 2}) qkv.push_back(c.take(operand(m, i)));
+  const Attention how = read_attention(c);
+  if (!c.ok()) return c.done({});
+  for (size_t i = 6; i < m.input_count(); ++i) {
+    if (m.has(i)) return m.fail(Code::unsupported, "past values");
+  }
+  int64_t from = 0;
+  for (Value*& part : qkv) {
+    if (part->rank() != 3 || !part->shape()[2].is_static() || how.heads < 1 ||
+        part->shape()[2].value() % how.heads != 0) {
+      return m.fail(Code::unsupported, "{} heads of {}; [batch, length, heads * size] is supported",
+                    how.heads, str(part->shape()));
+    }
+    const int64_t to = from + part->shape()[2].value();
+    if (m.has(3)) part = c("Add", {part, last_axis_part(c, m.in(3), from, to)});
+    from = to;
+  }
+  if (m.has(3) && !(m.in(3)->shape() == Dims{Dim(from)})) {
+    return m.fail(Code::shape, "a bias {} for {} numbers", str(m.in(3)->shape()), from);
+  }
+  return c.done({attend(c, how, std::move(qkv), m.in(4), m.in(5))});
 }
 
 constexpr ImportRow kRows[] = {
     {"com.microsoft", "EmbedLayerNormalization", embed_layer_norm},
     {"com.microsoft", "Attention", fused_attention},
+    {"com.microsoft", "MultiHeadAttention", multi_head_attention},
 };
 
 }  // namespace
