@@ -161,9 +161,10 @@ class Former {
     changed_ = true;
   }
 
-  Result<bool> form_own(Node* node, const Quantizable& own) {
+  Result<bool> form_own(Node* node, Quantizable& own) {
     const Readers wanted = readers(node->output());
     Quantizer q(graph_, *node, wanted.format, wanted.arithmetic);
+    changed_ = own.prepare(q) || changed_;
     QC_ASSIGN(Value * y, own.quantized(q));
     if (!y) {
       if (!node->loc().names.empty()) context_.refusals[node->loc().names[0]] = q.reason();

@@ -32,7 +32,7 @@ Result<bool> shift_signed(Graph& graph, PassContext&) {
   bool changed = false;
   for (Node* node : graph.nodes()) {
     const auto* q = capability<IsQuantize>(node);
-    if (!q || q->quantize_record().signed_codes != Arithmetic::Signed::shifted) continue;
+    if (!q || q->quantize_record().signed_codes == Arithmetic::Signed::kept) continue;
     const std::optional<QType> to = unsigned_of(q->format());
     if (!to || !has_one_reader(node->output())) continue;
     QC_ASSIGN(Value * codes,

@@ -46,7 +46,7 @@ const std::vector<Field>& fields() {
       field<&Arithmetic::combine>("combine", {"exact", "onnxruntime", "f32"}),
       field<&Arithmetic::softmax>("softmax", {"f32", "onnxruntime"}),
       field<&Arithmetic::bias>("bias", {"i32", "f32"}),
-      field<&Arithmetic::signed_codes>("signed", {"kept", "shifted"}),
+      field<&Arithmetic::signed_codes>("signed", {"kept", "shifted", "f32"}),
   };
   return all;
 }

@@ -27,8 +27,9 @@ struct Arithmetic {
   /// A float bias becomes i32 codes of the accumulator, or is added as a float.
   enum class Bias : uint8_t { i32, f32 };
   /// Signed codes of 8 bits between a quantize and its dequantize nodes: kept, or shifted to
-  /// unsigned ones, as ONNX Runtime does before it forms integer nodes.
-  enum class Signed : uint8_t { kept, shifted };
+  /// unsigned ones, as ONNX Runtime does before it forms integer nodes. f32: shifted, and
+  /// convolutions for which it then forms none stay float, summed in its order.
+  enum class Signed : uint8_t { kept, shifted, f32 };
 
   Quantize quantize = Quantize::divide;
   Rescale rescale = Rescale::f32;

@@ -49,6 +49,9 @@ class Quantizer {
 class Quantizable {
  public:
   virtual ~Quantizable() = default;
+  /// Takes over what the record says about this node as a float one, before `quantized` is asked;
+  /// whether that changed it.
+  virtual bool prepare(const Quantizer&) { return false; }
   /// Adds the quantized form of this node: codes in the format `q.result()`, or f32 where there is
   /// none. Null after `q.refuse(...)`: the node stays float between dequantize and quantize.
   virtual Result<Value*> quantized(Quantizer& q) const = 0;

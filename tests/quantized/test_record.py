@@ -221,12 +221,33 @@ def signed() -> Row:
                attributes=dict(kernel_shape=[1, 2], strides=[1, 2]), through=True)
 
 
+def float_sums() -> Row:
+    """A convolution between signed and unsigned codes, one sum in eight a tie: on integers, or as a chain of floats."""
+    rng = np.random.default_rng(17)
+    sx, sw = F(0.0137), F(0.0071)
+    sy = sx * sw * F(8)
+    x, w = rng.integers(-20, 21, (1, 6, 402)).astype(np.int8), rng.integers(-9, 10, (2, 6, 3)).astype(np.int8)
+
+    def answer(values, weights, finish):
+        sums = np.zeros((1, 2, 400), values.dtype)
+        for channel in range(6):
+            for k in range(3):
+                sums = finish(values[:, channel, None, k:k + 400], weights[None, :, channel, k, None], sums)
+        return sums
+
+    return Row("Conv", [x], [(sx, np.int8(0)), (sy, np.uint8(120))],
+               {"onnxruntime,signed=shifted": lambda: code(answer(x.astype(int), w.astype(int), lambda a, b, c: a * b + c).astype(F) * (sx * sw / sy), 120),
+                "onnxruntime,signed=f32": lambda: code(answer(x.astype(F) * sx, w.astype(F) * sw, fma) / sy, 120)},
+               weight=(w, sw, None))
+
+
 ROWS = {"quantize": quantize, "add": add, "mul": lambda: searched(mul, 0.0137 * 0.0211), "softmax": softmax, "signed": signed,
+        "float_sums": float_sums,
         "average_pool": lambda: searched(average_pool, 0.0137 / 2), "mean": lambda: searched(reduction("ReduceMean"), 0.0137 / 6),
         "sum": lambda: searched(reduction("ReduceSum"), 0.0137), "resize": lambda: searched(resize, 0.0137 / 2**4),
         "product": lambda: searched(product(False), 0.0137 * 0.0073), "bias": lambda: searched(product(True), 0.0137 * 0.0073)}
 FIELDS = {"quantize": ["quantize"], "rescale": ["add", "mul", "average_pool", "mean", "sum", "resize", "product"],
-          "combine": ["add", "mul", "average_pool"], "softmax": ["softmax"], "bias": ["bias"], "signed": ["signed"]}
+          "combine": ["add", "mul", "average_pool"], "softmax": ["softmax"], "bias": ["bias"], "signed": ["signed", "float_sums"]}
 
 
 @pytest.fixture(scope="module")

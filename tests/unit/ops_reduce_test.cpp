@@ -76,6 +76,33 @@ TEST(Reduce, RefusesWhatDoesNotFit) {
   EXPECT_EQ(code_of(run_both("reduce_var", {list(DType::i32, {1})})), Code::type);
 }
 
+TEST(Reduce, OrdersOfConvolutionsAreChecked) {
+  register_all_ops();
+  const Operand x = list(DType::f32, {1, 2, 3, 4}, {1, 2, 2}),
+                w = list(DType::f32, {1, 2}, {1, 2, 1});
+  const auto code = [&](std::string order, int64_t block) {
+    return code_of(run_both("conv", {x, w},
+                            {{"strides", Ints{1}},
+                             {"dilations", Ints{1}},
+                             {"pads", Ints{0, 0}},
+                             {"order", std::move(order)},
+                             {"block", block}}));
+  };
+  EXPECT_EQ(code("rows", 1), Code::attribute);
+  EXPECT_EQ(code("channels", 0), Code::attribute);
+  EXPECT_EQ(code("channels", -1), Code::attribute);
+  EXPECT_EQ(code("channels", int64_t{1} << 31), Code::attribute);
+  EXPECT_EQ(code("quads", 4), Code::attribute);
+  EXPECT_EQ(code("taps", 4), Code::attribute);
+  const Operand wide = list(DType::f64, {1, 2, 3, 4}, {1, 2, 2});
+  EXPECT_EQ(code_of(run_both("conv", {wide, list(DType::f64, {1, 2}, {1, 2, 1})},
+                             {{"strides", Ints{1}},
+                              {"dilations", Ints{1}},
+                              {"pads", Ints{0, 0}},
+                              {"order", std::string("quads")}})),
+            Code::type);
+}
+
 TEST(Reduce, SearchesAndScansGiveTheInterpretersBits) {
   register_all_ops();
   for (const char* op : {"argmax", "argmin", "sort", "cumsum", "cumprod", "cummax", "cummin"}) {

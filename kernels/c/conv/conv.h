@@ -24,6 +24,21 @@ typedef struct {
   float lo, hi, rlo, rhi;
 } qk_conv_params;
 
+/* The same convolution of row-major or channels-last x and y, weights as the model has them, with
+ * another order of sums: products go in the order (input channel, depth, height, width) into chains
+ * that each start at 0, chains are added one after the other from 0 on, then the bias. Taps outside
+ * the input add nothing but have their place. Without `quads` chains are `block` fused
+ * multiply-adds long, the last one what is left; with it they are four additions of rounded
+ * products, then two and one of what is left. Arguments: x, w, bias (may be null), y.
+ */
+typedef struct {
+  int32_t n, ic, oc, groups;
+  int32_t in[3], out[3], k[3];
+  int32_t stride[3], dilation[3], pad[3];
+  int32_t last, quads, block;
+  float lo, hi;
+} qk_conv_ordered_params;
+
 /* w [oc, icg, taps] row-major to panels; what is beyond oc is 0. */
 typedef struct {
   int32_t groups, ocg, icg, taps;

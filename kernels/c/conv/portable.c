@@ -87,6 +87,74 @@ QK_DEFINE_CONV_ROWS(f64, double, double, qn_fma, qn_clamp_f64, QK_CONV_SAME, QK_
 QK_DEFINE_CONV_ROWS(f16, uint16_t, float, qn_fmaf, qn_clamp_f32, qn_f16_to_f32, qn_f16_from_f32)
 QK_DEFINE_CONV_ROWS(bf16, uint16_t, float, qn_fmaf, qn_clamp_f32, qn_bf16_to_f32, qn_bf16_from_f32)
 
+/* ---- chains of products, input channels outermost ---- */
+
+/* The length of the next chain when `left` products are left. */
+QK_INLINE ptrdiff_t qk_conv_chain(const qk_conv_ordered_params* p, ptrdiff_t left) {
+  if (p->quads) return left >= 4 ? 4 : left >= 2 ? 2 : left;
+  return left < p->block ? left : p->block;
+}
+
+/* The sum of one output; x and w are at its first input channel. */
+QK_INLINE float qk_conv_ordered_sum(const qk_conv_ordered_params* p, int32_t od, int32_t oh,
+                                    int32_t ow, const float* x, ptrdiff_t x_next,
+                                    ptrdiff_t x_channel, const float* w) {
+  const ptrdiff_t x_line = p->in[2] * x_next, x_plane = p->in[1] * x_line;
+  const int32_t icg = p->ic / p->groups;
+  ptrdiff_t left = (ptrdiff_t)icg * p->k[0] * p->k[1] * p->k[2];
+  ptrdiff_t chain_left = qk_conv_chain(p, left);
+  float sum = 0.0f, chain = 0.0f;
+  for (int32_t ic = 0; ic < icg; ++ic, x += x_channel) {
+    for (int32_t kd = 0; kd < p->k[0]; ++kd) {
+      const int32_t id = od * p->stride[0] - p->pad[0] + kd * p->dilation[0];
+      for (int32_t kh = 0; kh < p->k[1]; ++kh) {
+        const int32_t ih = oh * p->stride[1] - p->pad[1] + kh * p->dilation[1];
+        const int outside = id < 0 || id >= p->in[0] || ih < 0 || ih >= p->in[1];
+        for (int32_t kw = 0; kw < p->k[2]; ++kw, ++w) {
+          const int32_t iw = ow * p->stride[2] - p->pad[2] + kw * p->dilation[2];
+          if (!outside && iw >= 0 && iw < p->in[2]) {
+            const float v = x[id * x_plane + ih * x_line + iw * x_next];
+            chain = p->quads ? chain + qn_mulf(v, *w) : qn_fmaf(v, *w, chain);
+          }
+          --left;
+          if (--chain_left == 0) {
+            sum += chain;
+            chain = 0.0f;
+            chain_left = qk_conv_chain(p, left);
+          }
+        }
+      }
+    }
+  }
+  return sum;
+}
+
+QK_INLINE void qk_conv_ordered_f32(const qk_conv_ordered_params* p, const float* x, const float* w,
+                                   const float* bias, float* y) {
+  const int32_t icg = p->ic / p->groups, ocg = p->oc / p->groups;
+  const ptrdiff_t terms = (ptrdiff_t)icg * p->k[0] * p->k[1] * p->k[2];
+  const ptrdiff_t volume = (ptrdiff_t)p->in[0] * p->in[1] * p->in[2];
+  const ptrdiff_t result = (ptrdiff_t)p->out[0] * p->out[1] * p->out[2];
+  const ptrdiff_t x_next = p->last ? p->ic : 1, x_channel = p->last ? 1 : volume;
+  const ptrdiff_t y_next = p->last ? p->oc : 1, y_channel = p->last ? 1 : result;
+  for (int32_t row = 0; row < p->n * p->oc; ++row) {
+    const int32_t oc = row % p->oc;
+    const ptrdiff_t n = row / p->oc;
+    const float* xg = x + n * p->ic * volume + oc / ocg * icg * x_channel;
+    float* yo = y + n * p->oc * result + oc * y_channel;
+    ptrdiff_t at = 0;
+    for (int32_t od = 0; od < p->out[0]; ++od) {
+      for (int32_t oh = 0; oh < p->out[1]; ++oh) {
+        for (int32_t ow = 0; ow < p->out[2]; ++ow, at += y_next) {
+          const float sum =
+              qk_conv_ordered_sum(p, od, oh, ow, xg, x_next, x_channel, w + oc * terms);
+          yo[at] = qn_clamp_f32(bias ? sum + bias[oc] : sum, p->lo, p->hi);
+        }
+      }
+    }
+  }
+}
+
 /* ---- packing ---- */
 
 QK_INLINE void qk_conv_pack_f32(const qk_conv_pack_params* p, const float* w, float* y) {

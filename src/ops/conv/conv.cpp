@@ -11,6 +11,7 @@
 #include "ops/common/vector.h"
 #include "ops/common/weighted.h"
 #include "ops/conv/operands.h"
+#include "ops/conv/order.h"
 #include "ops/conv/reference.h"
 #include "ops/conv/weight_only.h"
 #include "program/lowering.h"
@@ -29,17 +30,14 @@ void Conv::attrs(AttrVisitor& v) {
   visit(v);
   v("lo", lo, -kInf);
   v("hi", hi, kInf);
+  sum.visit(v);
 }
 
 namespace {
 
 qk_conv_params conv_params(const ConvWindow& c, const Dims& x, const Dims& w, const Dims& y) {
   qk_conv_params p{};
-  p.n = static_cast<int32_t>(x[0].value());
-  p.ic = static_cast<int32_t>(x[1].value());
-  p.oc = static_cast<int32_t>(w[0].value());
-  p.groups = static_cast<int32_t>(c.groups);
-  fill_window(p, spatial(x), spatial(y), spatial(w), c.strides, c.dilations, c.pads);
+  fill_sizes(p, c, x, w, y);
   p.lo = p.rlo = -QN_INF_F32;
   p.hi = p.rhi = QN_INF_F32;
   return p;
@@ -59,6 +57,7 @@ Result<std::vector<Type>> Conv::infer() const {
   Type y = input_type(0);
   QC_ASSIGN(y.shape, conv_shape(*this, groups, strides, dilations, pads));
   QC_TRY(check_bias(*this, input_type(1).shape[0].value()));
+  QC_TRY(sum.check(*this));
   return std::vector<Type>{y};
 }
 
@@ -206,7 +205,14 @@ void eval_conv(const ConvWindow& window, const Tensor& x, const Tensor& w, const
   eval_conv<Native<float>>(p, -kInf, kInf, x, w, bias, y);
 }
 
+bool Conv::prepare(const Quantizer& q) {
+  if (!sum.is_standard() || !stays_float_in_onnxruntime(*this, q)) return false;
+  sum = onnxruntime_order(*this);
+  return !sum.is_standard();
+}
+
 Result<Value*> Conv::quantized(Quantizer& q) const {
+  if (!sum.is_standard()) return q.refuse("it sums floats in an order of its own");
   const AttrMap window{
       {"strides", strides}, {"dilations", dilations}, {"pads", pads}, {"groups", groups}};
   if (!q.codes(0) && q.codes(1) && q.codes(1)->is_constant()) {
@@ -222,6 +228,10 @@ Result<Value*> Conv::quantized(Quantizer& q) const {
 }
 
 Result<Ok> Conv::eval(EvalContext& c) const {
+  if (!sum.is_standard()) {
+    eval_ordered(*this, c.in(0), c.in(1), c.has(2) ? &c.in(2) : nullptr, c.out(0));
+    return Ok{};
+  }
   const qk_conv_params p = conv_params(*this);
   return for_arithmetic_type(c.in(0).dtype(), loc(), [&](auto type) {
     using T = decltype(type);
@@ -232,6 +242,7 @@ Result<Ok> Conv::eval(EvalContext& c) const {
 }
 
 Result<Ok> Conv::lower(Lowering& l) const {
+  if (!sum.is_standard()) return lower_ordered(l, *this);
   qk_conv_params p = conv_params(*this);
   const CallInfo info{.in_place = {}, .macs = macs()};
   const View bias = l.has(2) ? l.in(2) : View{};

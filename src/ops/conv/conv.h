@@ -25,9 +25,24 @@ struct ConvWindow {
 /// The window of an ONNX convolution of operands 0 and 1, as attributes.
 Result<AttrMap> onnx_conv_window(const Import& m);
 
+/// In which order a float convolution sums its products; kernels/c/conv/conv.h states them.
+///   "taps"      one chain from the bias on, input channels innermost
+///   "channels"  chains of `block` products, input channels outermost, the bias last
+///   "quads"     the same of four rounded products; a rest of three is two and one
+struct SumOrder {
+  std::string order = "taps";
+  int64_t block = 0;
+
+  bool is_standard() const { return order == "taps"; }
+  void visit(AttrVisitor& v) {
+    v("order", order, std::string("taps"));
+    v("block", block, int64_t{0});
+  }
+  Result<Ok> check(const Node& node) const;
+};
+
 /// Convolution over one to three spatial axes: x [n, ic, ...], w [oc, ic/groups, ...], optional
-/// bias [oc]; the result is limited to [lo, hi]. kernels/c/conv/conv.h states the order of
-/// operations.
+/// bias [oc]; the result is limited to [lo, hi].
 class Conv final : public OpNode<Conv>,
                    public ConvWindow,
                    public AbsorbsScaleShift,
@@ -36,6 +51,7 @@ class Conv final : public OpNode<Conv>,
  public:
   static const OpInfo kInfo;
   double lo = -kInf, hi = kInf;
+  SumOrder sum;
 
   const OpInfo& info() const override { return kInfo; }
   void attrs(AttrVisitor& v) override;
@@ -49,6 +65,7 @@ class Conv final : public OpNode<Conv>,
   Result<bool> absorb_before(Graph& graph, Value* scale, Value* shift) override;
   bool absorb_clamp(IsClamp::Limits limits) override;
 
+  bool prepare(const Quantizer& q) override;
   Result<Value*> quantized(Quantizer& q) const override;
   int weight_operand() const override { return 1; }
   int bias_operand() const override { return 2; }

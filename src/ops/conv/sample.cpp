@@ -42,6 +42,11 @@ void add_conv(Sampling& s, bool transposed) {
   Window w = sample_window(s, static_dims(x->shape()), transposed);
   if (s.chance(40)) w.attrs["lo"] = 0.0;
   if (s.chance(20)) w.attrs["hi"] = 6.0;
+  if (!transposed && s.chance(15)) {
+    const bool quads = s.chance(40);
+    w.attrs["order"] = std::string(quads ? "quads" : "channels");
+    if (!quads) w.attrs["block"] = s.between(1, 40);
+  }
   std::vector<Value*> inputs{x, s.constant(DType::f32, w.weight)};
   if (s.chance(60)) inputs.push_back(s.constant(DType::f32, {w.outputs}));
   s.emit(transposed ? "conv_transpose" : "conv", inputs, w.attrs);
