@@ -6,6 +6,7 @@
 #define QK_VEC16_H
 
 #include "kernels/c/inline.h"
+#include "kernels/c/shared.h"
 #include "kernels/numerics/base.h"
 
 #if defined(__GNUC__) && defined(__AVX512F__) && defined(__AVX512VL__)
@@ -24,6 +25,18 @@
 #define QK_UNROLL _Pragma("GCC unroll 16")
 #else
 #define QK_UNROLL
+#endif
+
+/* The 16 lanes of an array. Where they are no vector, unrolled in part: unrolled fully, every lane
+ * would be a variable of its own on the stack. */
+#if QK_VEC16_REGISTERS
+#define QK_LANES(j) for (int j = 0; j < 16; ++j)
+#elif defined(__clang__)
+#define QK_LANES(j) _Pragma("clang loop unroll_count(4)") for (int j = 0; j < 16; ++j)
+#elif defined(__GNUC__)
+#define QK_LANES(j) _Pragma("GCC unroll 4") for (int j = 0; j < 16; ++j)
+#else
+#define QK_LANES(j) for (int j = 0; j < 16; ++j)
 #endif
 
 #if QK_VEC16_REGISTERS == 1 || QK_VEC16_REGISTERS == 2
@@ -168,35 +181,40 @@ typedef struct qk_v16 {
 
 QK_INLINE qk_v16 qk_v16_set(float x) {
   qk_v16 v;
-  for (int j = 0; j < 16; ++j) v.f[j] = x;
+  QK_LANES(j) v.f[j] = x;
   return v;
 }
 QK_INLINE qk_v16 qk_v16_load(const float* p) {
   qk_v16 v;
-  for (int j = 0; j < 16; ++j) v.f[j] = p[j];
+  QK_LANES(j) v.f[j] = p[j];
   return v;
 }
-QK_INLINE void qk_v16_store(float* p, qk_v16 v) {
-  for (int j = 0; j < 16; ++j) p[j] = v.f[j];
-}
+QK_INLINE void qk_v16_store(float* p, qk_v16 v) { QK_LANES(j) p[j] = v.f[j]; }
 QK_INLINE qk_v16 qk_v16_fma(qk_v16 a, qk_v16 b, qk_v16 c) {
-  for (int j = 0; j < 16; ++j) c.f[j] = qn_fmaf(a.f[j], b.f[j], c.f[j]);
+  QK_LANES(j) c.f[j] = qn_fmaf(a.f[j], b.f[j], c.f[j]);
   return c;
 }
 QK_INLINE qk_v16 qk_v16_add(qk_v16 a, qk_v16 b) {
-  for (int j = 0; j < 16; ++j) a.f[j] += b.f[j];
+  QK_LANES(j) a.f[j] += b.f[j];
   return a;
 }
 QK_INLINE qk_v16 qk_v16_clamp(qk_v16 x, qk_v16 lo, qk_v16 hi) {
-  for (int j = 0; j < 16; ++j) x.f[j] = qn_clamp_f32(x.f[j], lo.f[j], hi.f[j]);
+  QK_LANES(j) x.f[j] = qn_clamp_f32(x.f[j], lo.f[j], hi.f[j]);
   return x;
 }
 QK_INLINE qk_v16 qk_v16_max(qk_v16 a, qk_v16 b) {
-  for (int j = 0; j < 16; ++j) a.f[j] = qn_max_f32(a.f[j], b.f[j]);
+  QK_LANES(j) a.f[j] = qn_max_f32(a.f[j], b.f[j]);
   return a;
 }
 #define QK_V16_KEEP(v) ((void)0)
 
+#endif
+
+/* A part whose sums lie on the stack where they fit no registers: then once, not in every copy. */
+#if QK_VEC16_REGISTERS
+#define QK_SUMS QK_INLINE
+#else
+#define QK_SUMS QK_SHARED
 #endif
 
 /* Every lane divided by d. */
@@ -215,6 +233,7 @@ QK_INLINE qk_v16 qk_v16_load_n(const float* p, int32_t n) {
   return qk_v16_load(f);
 }
 QK_INLINE void qk_v16_store_n(float* p, qk_v16 v, int32_t n) {
+#if QK_VEC16_REGISTERS
   float f[16];
   if (n >= 16) {
     qk_v16_store(p, v);
@@ -222,6 +241,45 @@ QK_INLINE void qk_v16_store_n(float* p, qk_v16 v, int32_t n) {
   }
   qk_v16_store(f, v);
   for (int32_t j = 0; j < n; ++j) p[j] = f[j];
+#else
+  for (int32_t j = 0; j < n; ++j) p[j] = v.f[j];
+#endif
+}
+#endif
+
+/* Changes of an accumulator in its place: where 16 lanes are an array, a value passed and returned
+ * would be copied on the stack.
+ *
+ * qk_v16_mac      acc + x * w
+ * qk_v16_mac_n    acc + x * w of arrays, in the first n lanes
+ * qk_v16_add_n    acc + x of an array, in the first n lanes
+ * qk_v16_limit    acc clamped to [lo, hi]
+ */
+#if QK_VEC16_REGISTERS
+QK_INLINE void qk_v16_mac(qk_v16* acc, float x, qk_v16 w) {
+  *acc = qk_v16_fma(qk_v16_set(x), w, *acc);
+}
+QK_INLINE void qk_v16_mac_n(qk_v16* acc, const float* x, const float* w, int32_t n) {
+  *acc = qk_v16_fma(qk_v16_load_n(x, n), qk_v16_load_n(w, n), *acc);
+}
+QK_INLINE void qk_v16_add_n(qk_v16* acc, const float* x, int32_t n) {
+  *acc = qk_v16_add(*acc, qk_v16_load_n(x, n));
+}
+QK_INLINE void qk_v16_limit(qk_v16* acc, float lo, float hi) {
+  *acc = qk_v16_clamp(*acc, qk_v16_set(lo), qk_v16_set(hi));
+}
+#else
+QK_INLINE void qk_v16_mac(qk_v16* acc, float x, qk_v16 w) {
+  QK_LANES(j) acc->f[j] = qn_fmaf(x, w.f[j], acc->f[j]);
+}
+QK_INLINE void qk_v16_mac_n(qk_v16* acc, const float* x, const float* w, int32_t n) {
+  for (int32_t j = 0; j < n; ++j) acc->f[j] = qn_fmaf(x[j], w[j], acc->f[j]);
+}
+QK_INLINE void qk_v16_add_n(qk_v16* acc, const float* x, int32_t n) {
+  for (int32_t j = 0; j < n; ++j) acc->f[j] += x[j];
+}
+QK_INLINE void qk_v16_limit(qk_v16* acc, float lo, float hi) {
+  QK_LANES(j) acc->f[j] = qn_clamp_f32(acc->f[j], lo, hi);
 }
 #endif
 

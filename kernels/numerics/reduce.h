@@ -9,8 +9,11 @@
 
 #define QN_LANES 16
 
-/* gcc unrolls a loop over the lanes before it looks for vectors, and then finds none in selects. */
-#if defined(__GNUC__) && !defined(__clang__)
+/* gcc unrolls a loop over the lanes before it looks for vectors, and then finds none in selects;
+ * clang unrolls after it, and what is no vector then takes a place on the stack per lane. */
+#if defined(__clang__)
+#define QN_KEEP_LOOP _Pragma("clang loop unroll_count(4)")
+#elif defined(__GNUC__)
 #define QN_KEEP_LOOP _Pragma("GCC unroll 1")
 #else
 #define QN_KEEP_LOOP

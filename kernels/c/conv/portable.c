@@ -58,8 +58,7 @@ QK_INLINE void qk_conv_inside(const qk_conv_params* p, int axis, int32_t* low, i
                   for (int32_t ic = 0; ic < icg; ++ic, xk += x_channel, wk += taps) {              \
                     const T wv = LOAD(*wk);                                                        \
                     if (many == 16) {                                                              \
-                      for (int j = 0; j < 16; ++j)                                                 \
-                        acc[j] = FMA(LOAD(xk[j * p->stride[2] * x_next]), wv, acc[j]);             \
+                      QK_LANES(j) acc[j] = FMA(LOAD(xk[j * p->stride[2] * x_next]), wv, acc[j]);   \
                     } else {                                                                       \
                       acc[0] = FMA(LOAD(*xk), wv, acc[0]);                                         \
                     }                                                                              \
@@ -271,10 +270,10 @@ QK_INLINE void qk_conv_last_f32(const qk_conv_params* p, const float* x, const f
 
 /* M neighbouring outputs of one row, 16 channels. */
 #define QK_DEFINE_CONV_DEPTH(M)                                                                 \
-  QK_INLINE void qk_conv_depth_##M(const qk_conv_params* p, const int32_t* first,               \
-                                   const int32_t* last, const float* x, ptrdiff_t from,         \
-                                   const float* w, const float* bias, const float* residual,    \
-                                   float* y, int32_t n) {                                       \
+  QK_SUMS void qk_conv_depth_##M(const qk_conv_params* p, const int32_t* first,                 \
+                                 const int32_t* last, const float* x, ptrdiff_t from,           \
+                                 const float* w, const float* bias, const float* residual,      \
+                                 float* y, int32_t n) {                                         \
     const ptrdiff_t c = p->oc, step = (ptrdiff_t)p->stride[2] * c;                              \
     qk_v16 acc[M];                                                                              \
     const qk_v16 start = bias ? qk_v16_load_n(bias, n) : qk_v16_set(0.0f);                      \
@@ -285,20 +284,19 @@ QK_INLINE void qk_conv_last_f32(const qk_conv_params* p, const float* x, const f
           const ptrdiff_t line = (ptrdiff_t)a * p->dilation[0] * p->in[1] + b * p->dilation[1]; \
           const float* xk = x + (from + (line * p->in[2] + k * p->dilation[2]) * c);            \
           const ptrdiff_t tap = ((ptrdiff_t)a * p->k[1] + b) * p->k[2] + k;                     \
-          const qk_v16 wv = qk_v16_load_n(w + tap * c, n);                                      \
           QK_UNROLL for (int m = 0; m < M; ++m) {                                               \
-            acc[m] = qk_v16_fma(qk_v16_load_n(xk + m * step, n), wv, acc[m]);                   \
+            qk_v16_mac_n(&acc[m], xk + m * step, w + tap * c, n);                               \
           }                                                                                     \
         }                                                                                       \
       }                                                                                         \
     }                                                                                           \
     QK_UNROLL for (int m = 0; m < M; ++m) {                                                     \
-      qk_v16 v = qk_v16_clamp(acc[m], qk_v16_set(p->lo), qk_v16_set(p->hi));                    \
+      qk_v16_limit(&acc[m], p->lo, p->hi);                                                      \
       if (residual) {                                                                           \
-        v = qk_v16_add(v, qk_v16_load_n(residual + m * c, n));                                  \
-        v = qk_v16_clamp(v, qk_v16_set(p->rlo), qk_v16_set(p->rhi));                            \
+        qk_v16_add_n(&acc[m], residual + m * c, n);                                             \
+        qk_v16_limit(&acc[m], p->rlo, p->rhi);                                                  \
       }                                                                                         \
-      qk_v16_store_n(y + m * c, v, n);                                                          \
+      qk_v16_store_n(y + m * c, acc[m], n);                                                     \
     }                                                                                           \
   }
 QK_DEFINE_CONV_DEPTH(1)
@@ -315,7 +313,7 @@ QK_INLINE void qk_conv_depth_f32(const qk_conv_params* p, const float* x, const 
         qk_conv_taps(p, 0, od, &first[0], &last[0]);
         qk_conv_taps(p, 1, oh, &first[1], &last[1]);
         for (int32_t ow = 0; ow < p->out[2];) {
-          const int32_t many = ow >= left && ow + 4 <= right ? 4 : 1;
+          const int32_t many = QK_VEC16_REGISTERS && ow >= left && ow + 4 <= right ? 4 : 1;
           const ptrdiff_t id = od * p->stride[0] - p->pad[0], ih = oh * p->stride[1] - p->pad[1];
           const ptrdiff_t iw = ow * p->stride[2] - p->pad[2];
           const ptrdiff_t from = (((n * (ptrdiff_t)p->in[0] + id) * p->in[1] + ih) * p->in[2] + iw);

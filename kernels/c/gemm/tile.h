@@ -22,61 +22,59 @@ typedef struct qk_tile {
   float lo, hi, rlo, rhi;
 } qk_tile;
 
-#define QK_DEFINE_TILE(M, P)                                                                      \
-  QK_SHARED void qk_tile_##M##x##P(const qk_tile* t, const float* x, const float* w,              \
-                                   const float* bias, const float* residual, float* y,            \
-                                   int32_t columns) {                                             \
-    const ptrdiff_t x_row = t->x_row, y_row = t->y_row, w_panel = t->w_panel;                     \
-    const int32_t k = t->k;                                                                       \
-    const qk_v16 lo = qk_v16_set(t->lo), hi = qk_v16_set(t->hi);                                  \
-    qk_v16 acc[M][P];                                                                             \
-    QK_UNROLL for (int p = 0; p < P; ++p) {                                                       \
-      const int32_t left = columns - 16 * p;                                                      \
-      const qk_v16 start =                                                                        \
-          bias ? qk_v16_load_n(bias + 16 * p, left < 16 ? left : 16) : qk_v16_set(0.0f);          \
-      QK_UNROLL for (int m = 0; m < M; ++m) acc[m][p] = start;                                    \
-    }                                                                                             \
-    for (int32_t a = 0; a < t->taps[0]; ++a) {                                                    \
-      for (int32_t b = 0; b < t->taps[1]; ++b) {                                                  \
-        for (int32_t c = 0; c < t->taps[2]; ++c) {                                                \
-          const float* xk = x + (a * t->x_tap[0] + b * t->x_tap[1] + c * t->x_tap[2]);            \
-          const float* wk = w + (a * t->w_tap[0] + b * t->w_tap[1] + c * t->w_tap[2]);            \
-          for (int32_t i = 0; i < k; ++i, ++xk, wk += 16) {                                       \
-            qk_v16 wv[P];                                                                         \
-            QK_UNROLL for (int p = 0; p < P; ++p) {                                               \
-              wv[p] = qk_v16_load(wk + p * w_panel);                                              \
-              QK_V16_KEEP(wv[p]);                                                                 \
-            }                                                                                     \
-            QK_UNROLL for (int m = 0; m < M; ++m) {                                               \
-              const qk_v16 xv = qk_v16_set(xk[m * x_row]);                                        \
-              QK_UNROLL for (int p = 0; p < P; ++p) acc[m][p] = qk_v16_fma(xv, wv[p], acc[m][p]); \
-            }                                                                                     \
-            QK_UNROLL for (int m = 0; m < M; ++m) {                                               \
-              QK_UNROLL for (int p = 0; p < P; ++p) QK_V16_KEEP(acc[m][p]);                       \
-            }                                                                                     \
-          }                                                                                       \
-        }                                                                                         \
-      }                                                                                           \
-    }                                                                                             \
-    QK_UNROLL for (int p = 0; p < P; ++p) {                                                       \
-      QK_UNROLL for (int m = 0; m < M; ++m) acc[m][p] = qk_v16_clamp(acc[m][p], lo, hi);          \
-    }                                                                                             \
-    if (residual) {                                                                               \
-      const qk_v16 rlo = qk_v16_set(t->rlo), rhi = qk_v16_set(t->rhi);                            \
-      QK_UNROLL for (int p = 0; p < P; ++p) {                                                     \
-        const int32_t lanes = columns - 16 * p < 16 ? columns - 16 * p : 16;                      \
-        QK_UNROLL for (int m = 0; m < M; ++m) {                                                   \
-          const qk_v16 r = qk_v16_load_n(residual + m * y_row + 16 * p, lanes);                   \
-          acc[m][p] = qk_v16_clamp(qk_v16_add(acc[m][p], r), rlo, rhi);                           \
-        }                                                                                         \
-      }                                                                                           \
-    }                                                                                             \
-    QK_UNROLL for (int p = 0; p < P; ++p) {                                                       \
-      const int32_t lanes = columns - 16 * p < 16 ? columns - 16 * p : 16;                        \
-      QK_UNROLL for (int m = 0; m < M; ++m) {                                                     \
-        qk_v16_store_n(y + m * y_row + 16 * p, acc[m][p], lanes);                                 \
-      }                                                                                           \
-    }                                                                                             \
+#define QK_DEFINE_TILE(M, P)                                                             \
+  QK_SHARED void qk_tile_##M##x##P(const qk_tile* t, const float* x, const float* w,     \
+                                   const float* bias, const float* residual, float* y,   \
+                                   int32_t columns) {                                    \
+    const ptrdiff_t x_row = t->x_row, y_row = t->y_row, w_panel = t->w_panel;            \
+    const int32_t k = t->k;                                                              \
+    qk_v16 acc[M][P];                                                                    \
+    QK_UNROLL for (int p = 0; p < P; ++p) {                                              \
+      const int32_t left = columns - 16 * p;                                             \
+      const qk_v16 start =                                                               \
+          bias ? qk_v16_load_n(bias + 16 * p, left < 16 ? left : 16) : qk_v16_set(0.0f); \
+      QK_UNROLL for (int m = 0; m < M; ++m) acc[m][p] = start;                           \
+    }                                                                                    \
+    for (int32_t a = 0; a < t->taps[0]; ++a) {                                           \
+      for (int32_t b = 0; b < t->taps[1]; ++b) {                                         \
+        for (int32_t c = 0; c < t->taps[2]; ++c) {                                       \
+          const float* xk = x + (a * t->x_tap[0] + b * t->x_tap[1] + c * t->x_tap[2]);   \
+          const float* wk = w + (a * t->w_tap[0] + b * t->w_tap[1] + c * t->w_tap[2]);   \
+          for (int32_t i = 0; i < k; ++i, ++xk, wk += 16) {                              \
+            qk_v16 wv[P];                                                                \
+            QK_UNROLL for (int p = 0; p < P; ++p) {                                      \
+              wv[p] = qk_v16_load(wk + p * w_panel);                                     \
+              QK_V16_KEEP(wv[p]);                                                        \
+            }                                                                            \
+            QK_UNROLL for (int m = 0; m < M; ++m) {                                      \
+              const float xm = xk[m * x_row];                                            \
+              QK_UNROLL for (int p = 0; p < P; ++p) qk_v16_mac(&acc[m][p], xm, wv[p]);   \
+            }                                                                            \
+            QK_UNROLL for (int m = 0; m < M; ++m) {                                      \
+              QK_UNROLL for (int p = 0; p < P; ++p) QK_V16_KEEP(acc[m][p]);              \
+            }                                                                            \
+          }                                                                              \
+        }                                                                                \
+      }                                                                                  \
+    }                                                                                    \
+    QK_UNROLL for (int p = 0; p < P; ++p) {                                              \
+      QK_UNROLL for (int m = 0; m < M; ++m) qk_v16_limit(&acc[m][p], t->lo, t->hi);      \
+    }                                                                                    \
+    if (residual) {                                                                      \
+      QK_UNROLL for (int p = 0; p < P; ++p) {                                            \
+        const int32_t lanes = columns - 16 * p < 16 ? columns - 16 * p : 16;             \
+        QK_UNROLL for (int m = 0; m < M; ++m) {                                          \
+          qk_v16_add_n(&acc[m][p], residual + m * y_row + 16 * p, lanes);                \
+          qk_v16_limit(&acc[m][p], t->rlo, t->rhi);                                      \
+        }                                                                                \
+      }                                                                                  \
+    }                                                                                    \
+    QK_UNROLL for (int p = 0; p < P; ++p) {                                              \
+      const int32_t lanes = columns - 16 * p < 16 ? columns - 16 * p : 16;               \
+      QK_UNROLL for (int m = 0; m < M; ++m) {                                            \
+        qk_v16_store_n(y + m * y_row + 16 * p, acc[m][p], lanes);                        \
+      }                                                                                  \
+    }                                                                                    \
   }
 
 /* Runs tiles of M rows while they fit. */
@@ -123,8 +121,12 @@ QK_ROWS(4)
 QK_DEFINE_TILE(1, 1)
 QK_DEFINE_TILE(2, 1)
 QK_DEFINE_TILE(4, 1)
+#if QK_VEC16_REGISTERS
 QK_DEFINE_TILE(6, 1)
 #define QK_ROWS_OF_1 QK_RUN_TILES(6, 1) QK_RUN_TILES(4, 1) QK_RUN_TILES(2, 1) QK_RUN_TILES(1, 1)
+#else /* sums lie on the stack */
+#define QK_ROWS_OF_1 QK_RUN_TILES(4, 1) QK_RUN_TILES(2, 1) QK_RUN_TILES(1, 1)
+#endif
 QK_ROWS(1)
 #define QK_MAX_PANELS 1
 #endif

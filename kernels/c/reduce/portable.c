@@ -1,14 +1,21 @@
+#include <stddef.h>
+
 #include "kernels/c/elementwise.h"
 #include "kernels/c/inline.h"
 #include "kernels/c/reduce/reduce.h"
+#include "kernels/c/shared.h"
 #include "kernels/numerics/half.h"
 #include "kernels/numerics/reduce.h"
 #include "kernels/numerics/scalar_ops.h"
 
-/* ---- one row, and 16 rows that lie side by side, through 16 lanes ----
+/* ---- one row, and rows that lie side by side, through 16 lanes ----
  *
  * Both take elements with STEP(lane, element, q) and fold with JOIN, so a row gives the same bits
- * either way. q is the value of an earlier pass. */
+ * either way. q is the value of an earlier pass. Side by side, one lane of all rows is summed after
+ * the other, in the order in which the tree joins them: a few lanes are held instead of 16. */
+
+/* Rows taken together: a line of a cache. */
+#define QK_COLUMNS(T) ((int32_t)(64 / sizeof(T)))
 
 #define QK_DEFINE_LANES(step, s, S, T, t, LOAD, STORE, START, STEP, JOIN)                      \
   QK_INLINE T qk_row_##step##_##s(const qk_reduce_params* p, const S* x, T q) {                \
@@ -40,25 +47,27 @@
       for (j = 0; j < half; ++j) lane[j] = JOIN(lane[j], lane[j + half]);                      \
     return lane[0];                                                                            \
   }                                                                                            \
-  QK_INLINE void qk_columns_##step##_##s(const qk_reduce_params* p, const S* x, int32_t width, \
+  QK_SHARED void qk_columns_##step##_##s(const qk_reduce_params* p, const S* x, int32_t width, \
                                          const T* q, T* out) {                                 \
     const int32_t n = p->inner_dims[0], stride = p->inner_strides[0];                          \
-    T lane[QN_LANES][16];                                                                      \
-    int32_t i, j, c, half;                                                                     \
+    T joined[4][64 / sizeof(T)], acc[64 / sizeof(T)];                                          \
+    int32_t i, j, c, level;                                                                    \
     (void)q;                                                                                   \
-    for (j = 0; j < QN_LANES; ++j)                                                             \
-      for (c = 0; c < 16; ++c) lane[j][c] = (START);                                           \
-    for (i = 0; i < n; ++i, x += stride) {                                                     \
-      T* const to = lane[i % QN_LANES];                                                        \
-      if (width == 16)                                                                         \
-        for (c = 0; c < 16; ++c) to[c] = STEP(to[c], LOAD(x[c]), q[c]);                        \
-      else                                                                                     \
-        for (c = 0; c < width; ++c) to[c] = STEP(to[c], LOAD(x[c]), q[c]);                     \
+    for (j = 0; j < QN_LANES; ++j) {                                                           \
+      const int32_t lane = (j & 1) << 3 | (j & 2) << 1 | (j & 4) >> 1 | (j & 8) >> 3;          \
+      for (c = 0; c < QK_COLUMNS(T); ++c) acc[c] = (START);                                    \
+      for (i = lane; i < n; i += QN_LANES) {                                                   \
+        const S* const row = x + (ptrdiff_t)i * stride;                                        \
+        if (width == QK_COLUMNS(T))                                                            \
+          for (c = 0; c < QK_COLUMNS(T); ++c) acc[c] = STEP(acc[c], LOAD(row[c]), q[c]);       \
+        else                                                                                   \
+          for (c = 0; c < width; ++c) acc[c] = STEP(acc[c], LOAD(row[c]), q[c]);               \
+      }                                                                                        \
+      for (level = 0; j >> level & 1; ++level)                                                 \
+        for (c = 0; c < QK_COLUMNS(T); ++c) acc[c] = JOIN(joined[level][c], acc[c]);           \
+      for (c = 0; c < QK_COLUMNS(T) && level < 4; ++c) joined[level][c] = acc[c];              \
     }                                                                                          \
-    for (half = QN_LANES / 2; half > 0; half /= 2)                                             \
-      for (j = 0; j < half; ++j)                                                               \
-        for (c = 0; c < 16; ++c) lane[j][c] = JOIN(lane[j][c], lane[j + half][c]);             \
-    for (c = 0; c < width; ++c) out[c] = lane[0][c];                                           \
+    for (c = 0; c < width; ++c) out[c] = acc[c];                                               \
   }
 
 #define QK_STEP_EXP_F32(a, e, q) ((a) + qn_exp_f32((e) - (q)))
@@ -94,8 +103,9 @@ QK_DEFINE_FLOAT_LANES(bf16, uint16_t, float, f32, f32, qn_bf16_to_f32, qn_bf16_f
       (void)correction;                                                                           \
       for (;;) {                                                                                  \
         for (int32_t c = 0; c < width;) {                                                         \
-          T q[16] = {0}, v[16];                                                                   \
-          const int32_t w = !columns ? 1 : width - c < 16 ? width - c : 16;                       \
+          T q[64 / sizeof(T)] = {0}, v[64 / sizeof(T)];                                           \
+          const int32_t left = width - c, many = left < QK_COLUMNS(T) ? left : QK_COLUMNS(T);     \
+          const int32_t w = columns ? many : 1;                                                   \
           if (columns) {                                                                          \
             PASS1(qk_columns_, s, (p, x + c, w, q, q);)                                           \
             for (int32_t k = 0; k < w; ++k) q[k] = MID(t, q[k]);                                  \

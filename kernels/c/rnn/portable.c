@@ -6,22 +6,21 @@
 #include "kernels/c/vec16.h"
 
 /* Continues the chains acc[16 * from ... 16 * to) by the products of v [n] with panels of w. */
-QK_INLINE void qk_rnn_chain(const float* w, const float* v, int32_t n, float* acc, int32_t from,
-                            int32_t to) {
+QK_SUMS void qk_rnn_chain(const float* w, const float* v, int32_t n, float* acc, int32_t from,
+                          int32_t to) {
   const ptrdiff_t panel = (ptrdiff_t)n * 16;
   const float* wp = w + from * panel;
   float* a = acc + (ptrdiff_t)from * 16;
   int32_t left = to - from;
-  for (; left >= 4; left -= 4, wp += 4 * panel, a += 64) {
+  for (; QK_VEC16_REGISTERS && left >= 4; left -= 4, wp += 4 * panel, a += 64) {
     qk_v16 a0 = qk_v16_load(a), a1 = qk_v16_load(a + 16);
     qk_v16 a2 = qk_v16_load(a + 32), a3 = qk_v16_load(a + 48);
     for (int32_t k = 0; k < n; ++k) {
-      const qk_v16 x = qk_v16_set(v[k]);
       const float* wk = wp + (ptrdiff_t)k * 16;
-      a0 = qk_v16_fma(x, qk_v16_load(wk), a0);
-      a1 = qk_v16_fma(x, qk_v16_load(wk + panel), a1);
-      a2 = qk_v16_fma(x, qk_v16_load(wk + 2 * panel), a2);
-      a3 = qk_v16_fma(x, qk_v16_load(wk + 3 * panel), a3);
+      qk_v16_mac(&a0, v[k], qk_v16_load(wk));
+      qk_v16_mac(&a1, v[k], qk_v16_load(wk + panel));
+      qk_v16_mac(&a2, v[k], qk_v16_load(wk + 2 * panel));
+      qk_v16_mac(&a3, v[k], qk_v16_load(wk + 3 * panel));
     }
     qk_v16_store(a, a0);
     qk_v16_store(a + 16, a1);
@@ -31,7 +30,7 @@ QK_INLINE void qk_rnn_chain(const float* w, const float* v, int32_t n, float* ac
   for (; left > 0; --left, wp += panel, a += 16) {
     qk_v16 a0 = qk_v16_load(a);
     for (int32_t k = 0; k < n; ++k) {
-      a0 = qk_v16_fma(qk_v16_set(v[k]), qk_v16_load(wp + (ptrdiff_t)k * 16), a0);
+      qk_v16_mac(&a0, v[k], qk_v16_load(wp + (ptrdiff_t)k * 16));
     }
     qk_v16_store(a, a0);
   }
