@@ -82,9 +82,7 @@ Result<Options> CompileFlags::resolve() const {
   }
   QC_TRY(check(out));
   for (const std::string& name : print_after) {
-    bool known = name == "all";
-    for (const Pass& pass : pipeline()) known = known || pass.name == name;
-    if (!known) return error(Code::usage, "--print-ir-after: there is no pass '{}'", name);
+    if (name != "all") QC_TRY(find_pass(name));
   }
   return out;
 }

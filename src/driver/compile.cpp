@@ -104,13 +104,8 @@ Result<Program> lowered(Graph& graph, const Options& options, DerivedConstants& 
                         PassContext& context, const PassObserver& observe) {
   const Loc file{graph.file, {}, {}};
   PassOptions passes = pass_options(options, PassStage::lower, PassStage::lower, observe);
-  if (options.level == 0) {
-    for (const Pass& pass : pipeline()) {
-      if (pass.stage == PassStage::lower) passes.disabled.push_back(pass.name);
-    }
-  }
-  if (!options.stop_after.empty() && !is_lower_pass(options.stop_after)) passes.stop_after.clear();
-  QC_TRY(located(run_passes(graph, passes, context), file));
+  const bool stopped = !options.stop_after.empty() && !is_lower_pass(options.stop_after);
+  if (options.level > 0 && !stopped) QC_TRY(located(run_passes(graph, passes, context), file));
   QC_ASSIGN(Program program, located(lower(graph, constants), file));
   if (is_on(options, "fuse_epilogues", 1)) fuse_epilogues(program);
   return program;

@@ -46,23 +46,18 @@ constexpr Pass kPipeline[] = {
     {"assign_layouts", PassStage::lower, assign_layouts, "channels-last around convolutions"},
 };
 
-Result<Ok> check_name(const std::string& name, bool disabling) {
-  for (const Pass& pass : kPipeline) {
-    if (pass.name != name) continue;
-    if (disabling && pass.stage != PassStage::lower) {
-      return error(Code::usage, "pass '{}' makes the contract graph and cannot be switched off",
-                   name);
-    }
-    return Ok{};
-  }
-  std::string known;
-  for (const Pass& pass : kPipeline) known += (known.empty() ? "" : ", ") + std::string(pass.name);
-  return error(Code::usage, "there is no pass '{}' (passes: {})", name, known);
-}
-
 }  // namespace
 
 std::span<const Pass> pipeline() { return kPipeline; }
+
+Result<const Pass*> find_pass(const std::string& name) {
+  std::string known;
+  for (const Pass& pass : kPipeline) {
+    if (pass.name == name) return &pass;
+    known += (known.empty() ? "" : ", ") + std::string(pass.name);
+  }
+  return error(Code::usage, "there is no pass '{}' (passes: {})", name, known);
+}
 
 Result<bool> run_pass(const Pass& pass, Graph& graph, PassContext& context) {
   QC_ASSIGN(bool changed, pass.run(graph, context));
@@ -77,8 +72,14 @@ Result<bool> run_pass(const Pass& pass, Graph& graph, PassContext& context) {
 }
 
 Result<Ok> run_passes(Graph& graph, const PassOptions& options, PassContext& context) {
-  for (const std::string& name : options.disabled) QC_TRY(check_name(name, true));
-  if (!options.stop_after.empty()) QC_TRY(check_name(options.stop_after, false));
+  for (const std::string& name : options.disabled) {
+    QC_ASSIGN(const Pass* pass, find_pass(name));
+    if (pass->stage != PassStage::lower) {
+      return error(Code::usage, "pass '{}' makes the contract graph and cannot be switched off",
+                   name);
+    }
+  }
+  if (!options.stop_after.empty()) QC_TRY(find_pass(options.stop_after));
   for (const Pass& pass : kPipeline) {
     if (pass.stage < options.first) continue;
     if (pass.stage > options.last) break;

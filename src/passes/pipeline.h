@@ -58,6 +58,9 @@ struct PassOptions {
   std::function<void(const Pass&, bool changed, double seconds, const Graph&)> observe;
 };
 
+/// The pass of this name; the error lists those there are.
+Result<const Pass*> find_pass(const std::string& name);
+
 /// Runs one pass on the graph and every region below it.
 Result<bool> run_pass(const Pass& pass, Graph& graph, PassContext& context);
 

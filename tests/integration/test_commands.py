@@ -1,0 +1,173 @@
+"""What the options of every command do, each seen in its effect."""
+import re
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+COMMANDS = ("compile", "run", "validate", "inspect", "explain", "calibrate")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """pool -> conv -> relu of x [batch, 8, 12, 12] in m.onnx, an input and the answer in io.npz."""
+    folder = tmp_path_factory.mktemp("commands")
+    rng = np.random.default_rng(5)
+    w = rng.standard_normal((16, 8, 3, 3)).astype(np.float32)
+    nodes = [helper.make_node("MaxPool", ["x"], ["a"], name="pool", kernel_shape=[2, 2], strides=[2, 2]),
+             helper.make_node("Conv", ["a", "w"], ["b"], name="conv"),
+             helper.make_node("Relu", ["b"], ["y"], name="relu")]
+    values = [helper.make_tensor_value_info(n, TensorProto.FLOAT, ["batch", *s]) for n, s in (("x", (8, 12, 12)), ("y", (16, 4, 4)))]
+    graph = helper.make_graph(nodes, "g", values[:1], values[1:], [numpy_helper.from_array(w, "w")])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), folder / "m.onnx")
+    x = rng.standard_normal((1, 8, 12, 12)).astype(np.float32)
+    windows = np.lib.stride_tricks.sliding_window_view(x.reshape(1, 8, 6, 2, 6, 2).max((3, 5)), (3, 3), axis=(2, 3))
+    np.savez(folder / "io.npz", x=x, y=np.maximum(np.einsum("ocij,nchwij->nohw", w, windows), 0))
+    return folder
+
+
+@pytest.fixture
+def model(folder):
+    return folder / "m.onnx", "--dim", "batch=1"
+
+
+def files(path):
+    return {p.name: p.read_bytes() for p in path.iterdir()}
+
+
+def test_every_option_is_in_a_test(quantc, root):
+    texts = "".join(p.read_text() for p in (root / "tests").rglob("*.py"))
+    short = {"--output": "-o", "--input": "-i", "--expected": "-e", "--help": "--help"}
+    options = {(c, o) for c in COMMANDS for o in re.findall(r"^ +(?:-\w,)?(--[a-z-]+)", quantc(c, "--help").stdout, re.M)}
+    assert len(options) > 60
+    assert not [f"{c} {o}" for c, o in sorted(options) if f'"{short.get(o, o)}"' not in texts]
+
+
+def test_passes_are_printed_timed_and_named(quantc, model, tmp_path):
+    done = quantc("compile", *model, "-o", tmp_path / "out", "--time-passes", "--print-ir-after", "fuse_clamp")
+    assert re.search(r"^fuse_clamp +\d+\.\d{3} ms$", done.stderr, re.M) and re.search(r"^note_rules .*\(no change\)$", done.stderr, re.M)
+    graph = done.stdout[done.stdout.index("// after fuse_clamp"):]
+    assert " relu" not in graph and re.search(r"conv\(.*lo = 0", graph)
+    every = quantc("compile", *model, "-o", tmp_path / "out", "--print-ir-after", "all").stdout
+    assert {"fuse_clamp", "assign_layouts"} <= set(re.findall(r"^// after (\w+)", every, re.M))
+
+
+def test_wrong_passes_are_refused(quantc, model, tmp_path):
+    for option in ("--print-ir-after", "--stop-after", "--disable-pass"):
+        done = quantc("compile", *model, "-o", tmp_path / "out", option, "melt", status=1)
+        assert "there is no pass 'melt' (passes: fold_constants," in done.stderr and not (tmp_path / "out").exists()
+    done = quantc("compile", *model, "-o", tmp_path / "out", "--disable-pass", "fuse_clamp", status=1)
+    assert "makes the contract graph and cannot be switched off" in done.stderr
+
+
+def test_passes_left_out_change_code_but_no_answer(quantc, model, folder, tmp_path):
+    names = {"all": [], "no_layouts": ["--disable-pass", "assign_layouts"], "stopped": ["--stop-after", "fuse_clamp"]}
+    for name, flags in names.items():
+        quantc("compile", *model, "-o", tmp_path / name, "--name", "m", *flags)
+        if "--disable-pass" in flags:
+            assert "yes  ok" in quantc("validate", *model, "-i", folder / "io.npz", *flags).stdout
+    sources = {name: files(tmp_path / name)["m.c"] for name in names}
+    assert sources["all"] != sources["no_layouts"] and sources["stopped"] == sources["no_layouts"]
+
+
+def test_run_after_a_pass_gives_the_same_answer(quantc, model, folder, tmp_path):
+    for name in ("fold_constants", "fuse_clamp", "assign_layouts"):
+        quantc("run", *model, "-i", folder / "io.npz", "-o", tmp_path / "out.npz", "--after", name)
+        np.testing.assert_allclose(np.load(tmp_path / "out.npz")["y"], np.load(folder / "io.npz")["y"], rtol=1e-5, atol=1e-5)
+    assert "there is no pass 'melt'" in quantc("run", *model, "--random", "1", "--after", "melt", status=1).stderr
+
+
+def test_tolerances_decide(quantc, model, folder, tmp_path):
+    arrays = dict(np.load(folder / "io.npz"))
+    np.savez(tmp_path / "off.npz", y=arrays["y"] * 1.01)
+    common = ("validate", *model, "-i", folder / "io.npz", "-e", tmp_path / "off.npz", "--atol", "0")
+    assert "ok" in quantc(*common, "--rtol", "0.02").stdout
+    failed = quantc(*common, "--rtol", "0.005", status=1)
+    assert "FAIL" in failed.stdout and "results differ by more than allowed" in failed.stderr
+
+
+def test_the_first_layer_that_differs_is_named(quantc, model, folder, tmp_path):
+    """A compiler whose fused multiply-adds are wrong: the pool before the convolution still agrees."""
+    (tmp_path / "wrong.h").write_text("#include <math.h>\n#define fmaf(a, b, c) ((a) * (b) + (c) + 0.25f)\n")
+    flags = ("--cflags", f"-O1 -include {tmp_path / 'wrong.h'}", "--cc", "gcc")
+    failed = quantc("validate", *model, "-i", folder / "io.npz", "--per-layer", *flags, status=1)
+    assert re.search(r"^first layer where portable parts from the interpreter: conv\+relu \(conv\)", failed.stdout, re.M), failed.stdout
+    assert "pool" not in failed.stdout
+    assert "first" not in quantc("validate", *model, "-i", folder / "io.npz", "--per-layer").stdout
+
+
+def test_pictures(quantc, model, tmp_path):
+    dot = quantc("inspect", *model, "--dot").stdout
+    assert dot.startswith("digraph") and dot.rstrip().endswith("}")
+    assert re.search(r'i0 \[label="x", shape=ellipse\]', dot) and re.search(r'o0 \[label="y", shape=ellipse\]', dot)
+    labels = dict(re.findall(r'^  (n\d+) \[label="(\w+)', dot, re.M))
+    edges = [(labels.get(a, a), labels.get(b, b)) for a, b in re.findall(r"^  (\w+) -> (\w+) ", dot, re.M)]
+    assert edges == [("i0", "max_pool"), ("max_pool", "conv"), ("conv", "o0")]
+    quantc("inspect", *model, "--svg", tmp_path / "m.svg")
+    picture = (tmp_path / "m.svg").read_text()
+    assert picture.startswith("<?xml") and all(text in picture for text in ("max_pool", "conv", "f32[1, 8, 12, 12]"))
+
+
+def test_percentile_narrows_the_range(quantc, model, tmp_path):
+    x = np.random.default_rng(0).standard_normal((50, 1, 8, 12, 12)).astype(np.float32)
+    x[7, 0, 1, 3, 3] = 100
+    np.savez(tmp_path / "samples.npz", x=x.reshape(50, 8, 12, 12))
+    def scale(*flags):
+        quantc("calibrate", *model, "--data", tmp_path / "samples.npz", "-o", tmp_path / "r.toml", *flags)
+        return float(re.search(r"input_scale = ([\d.e-]+)", (tmp_path / "r.toml").read_text())[1])
+    largest, wide, narrow = scale(), scale("--method", "percentile", "--percentile", "99.9"), scale("--method", "percentile", "--percentile", "90")
+    assert largest > 0.3 and narrow < wide < 0.1 * largest
+
+
+def test_verify_accepts_what_is_right(quantc, model, tmp_path):
+    for name, flags in (("checked", ["--verify"]), ("plain", [])):
+        quantc("compile", *model, "-o", tmp_path / name, *flags)
+    assert files(tmp_path / "checked") == files(tmp_path / "plain")
+
+
+CONFIG = """
+name = 'net'
+target = 'portable'
+level = 1
+weights = 'incbin'
+specialise = 'size'
+state = 'kept'
+disabled_passes = ['assign_layouts']
+verify = true
+io_dtype = 'keep'
+allow_unused_rules = false
+require_integer = false
+[dims]
+batch = 2
+"""
+
+
+def test_a_file_of_options_is_like_flags(quantc, folder, tmp_path):
+    (tmp_path / "quantc.toml").write_text(CONFIG)
+    quantc("compile", folder / "m.onnx", "--config", tmp_path / "quantc.toml", "-o", tmp_path / "a")
+    quantc("compile", folder / "m.onnx", "-o", tmp_path / "b", "--name", "net", "-O1", "--weights", "incbin", "--specialise", "size",
+           "--disable-pass", "assign_layouts", "--dim", "batch=2")
+    assert files(tmp_path / "a") == files(tmp_path / "b") and "net.h" in files(tmp_path / "a")
+    quantc("compile", folder / "m.onnx", "--config", tmp_path / "quantc.toml", "-o", tmp_path / "c", "--name", "flag")
+    assert "flag.h" in files(tmp_path / "c"), "flags come before the file"
+
+
+@pytest.mark.parametrize("text, message", [
+    ("level = 4", "line 1: 'level' must be an integer from 0 to 3"),
+    ("level = '1'", "line 1: 'level' must be an integer from 0 to 3"),
+    ("name = 3", "line 1: 'name' must be a string"),
+    ("\nverify = 'yes'", "line 2: 'verify' must be true or false"),
+    ("disabled_passes = 'x'", "line 1: 'disabled_passes' must be a list of strings"),
+    ("disabled_passes = ['x', 1]", "line 1: 'disabled_passes' must be a list of strings"),
+    ("dims = 3", "line 1: 'dims' must be a table of integers or \"MIN..MAX\""),
+    ("[dims]\nbatch = 'many'", "'dims' must be a table of integers or \"MIN..MAX\""),
+    ("speed = 9", "line 1: unknown option 'speed' (known: name, target,"),
+    ("level = ", "line 1: "),
+    ("target = 'abacus'", "abacus"),
+    ("weights = 'cloud'", "cloud"),
+])
+def test_mistakes_in_a_file_of_options(quantc, folder, tmp_path, text, message):
+    (tmp_path / "quantc.toml").write_text(text)
+    done = quantc("compile", folder / "m.onnx", "--config", tmp_path / "quantc.toml", "-o", tmp_path / "out", status=1)
+    assert message in done.stderr and not (tmp_path / "out").exists()
