@@ -61,6 +61,12 @@ QK_INLINE void qk_v16_store_n(float* p, qk_v16 v, int32_t n) {
 }
 QK_INLINE qk_v16 qk_v16_fma(qk_v16 a, qk_v16 b, qk_v16 c) { return _mm512_fmadd_ps(a, b, c); }
 QK_INLINE qk_v16 qk_v16_add(qk_v16 a, qk_v16 b) { return _mm512_add_ps(a, b); }
+/* For products that no addition reads: compilers may contract. */
+QK_INLINE qk_v16 qk_v16_mul(qk_v16 a, qk_v16 b) { return _mm512_mul_ps(a, b); }
+/* Within lo..hi; a NaN is lo. */
+QK_INLINE qk_v16 qk_v16_limit(qk_v16 x, qk_v16 lo, qk_v16 hi) {
+  return _mm512_min_ps(_mm512_max_ps(x, lo), hi);
+}
 /* max and min give their second operand when one is NaN or both are zeros. */
 QK_INLINE qk_v16 qk_v16_clamp(qk_v16 x, qk_v16 lo, qk_v16 hi) {
   return _mm512_min_ps(hi, _mm512_max_ps(lo, x));
@@ -101,6 +107,15 @@ QK_INLINE qk_v16 qk_v16_fma(qk_v16 a, qk_v16 b, qk_v16 c) {
 }
 QK_INLINE qk_v16 qk_v16_add(qk_v16 a, qk_v16 b) {
   const qk_v16 v = {_mm256_add_ps(a.a, b.a), _mm256_add_ps(a.b, b.b)};
+  return v;
+}
+QK_INLINE qk_v16 qk_v16_mul(qk_v16 a, qk_v16 b) {
+  const qk_v16 v = {_mm256_mul_ps(a.a, b.a), _mm256_mul_ps(a.b, b.b)};
+  return v;
+}
+QK_INLINE qk_v16 qk_v16_limit(qk_v16 x, qk_v16 lo, qk_v16 hi) {
+  const qk_v16 v = {_mm256_min_ps(_mm256_max_ps(x.a, lo.a), hi.a),
+                    _mm256_min_ps(_mm256_max_ps(x.b, lo.b), hi.b)};
   return v;
 }
 QK_INLINE qk_v16 qk_v16_clamp(qk_v16 x, qk_v16 lo, qk_v16 hi) {
@@ -154,6 +169,20 @@ QK_INLINE qk_v16 qk_v16_add(qk_v16 a, qk_v16 b) {
                      vaddq_f32(a.q[2], b.q[2]), vaddq_f32(a.q[3], b.q[3])}};
   return v;
 }
+QK_INLINE qk_v16 qk_v16_mul(qk_v16 a, qk_v16 b) {
+  const qk_v16 v = {{vmulq_f32(a.q[0], b.q[0]), vmulq_f32(a.q[1], b.q[1]),
+                     vmulq_f32(a.q[2], b.q[2]), vmulq_f32(a.q[3], b.q[3])}};
+  return v;
+}
+QK_INLINE float32x4_t qk_v4_limit(float32x4_t x, float32x4_t lo, float32x4_t hi) {
+  const float32x4_t y = vbslq_f32(vcgtq_f32(x, lo), x, lo);
+  return vbslq_f32(vcltq_f32(y, hi), y, hi);
+}
+QK_INLINE qk_v16 qk_v16_limit(qk_v16 x, qk_v16 lo, qk_v16 hi) {
+  const qk_v16 v = {{qk_v4_limit(x.q[0], lo.q[0], hi.q[0]), qk_v4_limit(x.q[1], lo.q[1], hi.q[1]),
+                     qk_v4_limit(x.q[2], lo.q[2], hi.q[2]), qk_v4_limit(x.q[3], lo.q[3], hi.q[3])}};
+  return v;
+}
 QK_INLINE float32x4_t qk_v4_clamp(float32x4_t x, float32x4_t lo, float32x4_t hi) {
   const float32x4_t y = vbslq_f32(vcltq_f32(x, lo), lo, x);
   return vbslq_f32(vcgtq_f32(y, hi), hi, y);
@@ -197,6 +226,15 @@ QK_INLINE qk_v16 qk_v16_fma(qk_v16 a, qk_v16 b, qk_v16 c) {
 QK_INLINE qk_v16 qk_v16_add(qk_v16 a, qk_v16 b) {
   QK_LANES(j) a.f[j] += b.f[j];
   return a;
+}
+QK_INLINE qk_v16 qk_v16_mul(qk_v16 a, qk_v16 b) {
+  for (int j = 0; j < 16; ++j) a.f[j] *= b.f[j];
+  return a;
+}
+QK_INLINE qk_v16 qk_v16_limit(qk_v16 x, qk_v16 lo, qk_v16 hi) {
+  for (int j = 0; j < 16; ++j) x.f[j] = x.f[j] > lo.f[j] ? x.f[j] : lo.f[j];
+  for (int j = 0; j < 16; ++j) x.f[j] = x.f[j] < hi.f[j] ? x.f[j] : hi.f[j];
+  return x;
 }
 QK_INLINE qk_v16 qk_v16_clamp(qk_v16 x, qk_v16 lo, qk_v16 hi) {
   QK_LANES(j) x.f[j] = qn_clamp_f32(x.f[j], lo.f[j], hi.f[j]);

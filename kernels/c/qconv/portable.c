@@ -104,12 +104,107 @@ QK_DEFINE_QCONV_ROWS(u8_i16_i64, uint8_t, int16_t, int64_t, uint64_t)
 QK_DEFINE_QCONV_ROWS(i16_i16_i64, int16_t, int16_t, int64_t, uint64_t)
 QK_DEFINE_QCONV_ROWS(u16_i16_i64, uint16_t, int16_t, int64_t, uint64_t)
 
+/* ---- channels-last, one channel per group ---- */
+
+/* M rows of n <= 16 channels of codes i8 (SIGNED) or u8, sixteen of which can be read at every tap;
+ * those beyond n meet weights of 0. The zero point of x is taken off at the end, times the sum of
+ * the weights. FROM(xk, m, c) is where row m reads tap c of a line. */
+#define QK_DEFINE_QDEPTH(name, M, SIGNED, FROM)                                                    \
+  QK_SHARED void name(const qk_qtile* t, const uint8_t* x, const int8_t* w, void* y, ptrdiff_t at, \
+                      int32_t n) {                                                                 \
+    const ptrdiff_t x_row = t->x_row, x_tap = t->x_tap[2], w_tap = t->w_tap[2];                    \
+    qk_sums acc[M], w_sum = qk_sums_set(0);                                                        \
+    int32_t sums[M][16];                                                                           \
+    QK_UNROLL for (int m = 0; m < M; ++m) acc[m] = w_sum;                                          \
+    for (int32_t a = 0; a < t->taps[0]; ++a) {                                                     \
+      for (int32_t b = 0; b < t->taps[1]; ++b) {                                                   \
+        const uint8_t* xk = x + (a * t->x_tap[0] + b * t->x_tap[1]);                               \
+        const int8_t* wk = w + (a * t->w_tap[0] + b * t->w_tap[1]);                                \
+        for (int32_t c = 0; c < t->taps[2]; ++c, xk += x_tap, wk += w_tap) {                       \
+          const qk_sums wv = qk_sums_load_codes_n((const uint8_t*)wk, 1, n);                       \
+          const qk_sums factors = qk_sums_factors(wv);                                             \
+          w_sum = qk_sums_add(w_sum, wv);                                                          \
+          QK_UNROLL for (int m = 0; m < M; ++m) {                                                  \
+            qk_sums_each(&acc[m], factors, qk_sums_load_codes(FROM(xk, m, c), SIGNED));            \
+          }                                                                                        \
+        }                                                                                          \
+      }                                                                                            \
+    }                                                                                              \
+    w_sum = qk_sums_mul(w_sum, qk_sums_set(-t->x_zero));                                           \
+    if (t->bias) w_sum = qk_sums_add(w_sum, qk_sums_load_n(t->bias + t->channel, n));              \
+    QK_UNROLL for (int m = 0; m < M; ++m) qk_sums_store(sums[m], qk_sums_add(acc[m], w_sum));      \
+    {                                                                                              \
+      const qk_q_block block = {sums[0], M, 1, t->channel, n, t->x_scales, 0, at, t->y_row};       \
+      qk_q_put_block(&t->out, &block, y);                                                          \
+    }                                                                                              \
+  }
+#define QK_QDEPTH_ROW(xk, m, c) ((xk) + (m)*x_row)
+/* Rows together: what keeps the stack small where lanes are arrays. */
+#if QK_SUMS_REGISTERS == 0
+#define QK_QDEPTH_ROWS 2
+#else
+#define QK_QDEPTH_ROWS 4
+#endif
+QK_DEFINE_QDEPTH(qk_qdepth_one_i8, 1, 1, QK_QDEPTH_ROW)
+QK_DEFINE_QDEPTH(qk_qdepth_many_i8, QK_QDEPTH_ROWS, 1, QK_QDEPTH_ROW)
+QK_DEFINE_QDEPTH(qk_qdepth_one_u8, 1, 0, QK_QDEPTH_ROW)
+QK_DEFINE_QDEPTH(qk_qdepth_many_u8, QK_QDEPTH_ROWS, 0, QK_QDEPTH_ROW)
+
+/* One output of one channel, any type, weights with zero points. */
+QK_SHARED void qk_qdepth_any(const qk_qtile* t, const uint8_t* x, const int8_t* w, int32_t channel,
+                             void* y, ptrdiff_t at) {
+  const int32_t w_zero = t->w_zeros ? t->w_zeros[channel] : 0;
+  uint32_t sum = t->bias ? (uint32_t)t->bias[channel] : 0;
+  for (int32_t a = 0; a < t->taps[0]; ++a) {
+    for (int32_t b = 0; b < t->taps[1]; ++b) {
+      for (int32_t c = 0; c < t->taps[2]; ++c) {
+        const uint8_t* xk = x + (a * t->x_tap[0] + b * t->x_tap[1] + c * t->x_tap[2]);
+        const int32_t wv = w[a * t->w_tap[0] + b * t->w_tap[1] + c * t->w_tap[2]] - w_zero;
+        sum += (uint32_t)(qk_load_code(xk, t->x_type, 0) - t->x_zero) * (uint32_t)wv;
+      }
+    }
+  }
+  qk_q_put(&t->out, (int32_t)sum, channel, t->x_scales ? *t->x_scales : 1.0f, y, at);
+}
+
+/* Runs M rows while they fit and sixteen codes can be read at each of their taps. */
+#define QK_RUN_QDEPTH(name, M)                              \
+  for (; row + M <= safe; row += M) {                       \
+    name(t, x + row * x_row, w, y, at + row * t->y_row, n); \
+  }
+
+/* `rows` rows by n <= 16 channels, the first of them element `at` of y. */
+QK_INLINE void qk_run_qdepth(const qk_qtile* t, const uint8_t* x, const int8_t* w, void* y,
+                             ptrdiff_t at, int32_t rows, int32_t n) {
+  const ptrdiff_t x_row = t->x_row;
+  int32_t row = 0, safe = rows;
+  if (n < 16) {
+    const uint8_t* last = x;
+    for (int i = 0; i < 3; ++i) last += (t->taps[i] > 0 ? t->taps[i] - 1 : 0) * t->x_tap[i];
+    while (safe > 0 && t->x_end - last < (safe - 1) * x_row + 16) --safe;
+  }
+  if (t->simple && t->x_type == QK_I8) {
+    QK_RUN_QDEPTH(qk_qdepth_many_i8, QK_QDEPTH_ROWS)
+    QK_RUN_QDEPTH(qk_qdepth_one_i8, 1)
+  } else if (t->simple) {
+    QK_RUN_QDEPTH(qk_qdepth_many_u8, QK_QDEPTH_ROWS)
+    QK_RUN_QDEPTH(qk_qdepth_one_u8, 1)
+  }
+  for (; row < rows; ++row) {
+    for (int32_t j = 0; j < n; ++j) {
+      qk_qdepth_any(t, x + row * x_row + j * t->x_size, w + j, t->channel + j, y,
+                    at + row * t->y_row + j);
+    }
+  }
+}
+
 /* ---- channels-last ---- */
 
-/* One group of panels over one rectangle; all taps of the rectangle are inside. */
-QK_INLINE void qk_qconv_run(const qk_qconv_params* p, qk_qtile* t, qk_rect rect, const uint8_t* x,
-                            const int8_t* w, void* y, ptrdiff_t at, int32_t outputs,
-                            int32_t panels) {
+/* One group of panels (one of channels with `depth`) over one rectangle; all taps of the rectangle
+ * are inside. */
+QK_INLINE void qk_qconv_rect(const qk_qconv_params* p, int32_t depth, qk_qtile* t, qk_rect rect,
+                             const uint8_t* x, const int8_t* w, void* y, ptrdiff_t at,
+                             int32_t outputs) {
   const int32_t icg = p->ic / p->groups;
   const ptrdiff_t x_line = (ptrdiff_t)p->in[2] * p->ic * t->x_size;
   const ptrdiff_t y_line = (ptrdiff_t)p->out[2] * p->oc;
@@ -123,7 +218,7 @@ QK_INLINE void qk_qconv_run(const qk_qconv_params* p, qk_qtile* t, qk_rect rect,
   at += rect.h * y_line + (ptrdiff_t)rect.w * p->oc;
   t->taps[1] = h1 - h0;
   t->lead = 0;
-  if (p->groups == 1 && p->dilation[2] == 1) { /* the taps of a line are one run */
+  if (!depth && p->groups == 1 && p->dilation[2] == 1) { /* the taps of a line are one run */
     t->taps[2] = w1 > w0 ? 1 : 0;
     t->k = (w1 - w0) * icg;
     t->lead = w0 * icg & 1;
@@ -143,39 +238,47 @@ QK_INLINE void qk_qconv_run(const qk_qconv_params* p, qk_qtile* t, qk_rect rect,
   t->x_row = l.x_row;
   t->y_row = l.y_row;
   for (int32_t line = 0; line < l.lines; ++line) {
-    qk_run_qrows(t, x + line * l.x_line, w, y, at + line * l.y_line, l.length, outputs, panels);
+    const uint8_t* from = x + line * l.x_line;
+    if (depth) {
+      qk_run_qdepth(t, from, w, y, at + line * l.y_line, l.length, outputs);
+    } else {
+      qk_run_qrows(t, from, w, y, at + line * l.y_line, l.length, outputs);
+    }
   }
 }
 
-QK_INLINE void qk_qconv_last(const qk_qconv_params* p, const void* x, const int8_t* w,
-                             const int32_t* bias, const void* multipliers, const float* float_bias,
-                             const int32_t* w_zeros, const float* x_scale, const int32_t* x_zero,
-                             const void* residual, void* y) {
-  const int32_t icg = p->ic / p->groups, ocg = p->oc / p->groups;
+/* With `depth` all channels are as one group whose panels are sixteen neighbouring channels. */
+QK_INLINE void qk_qconv_channels(const qk_qconv_params* p, int32_t depth, const uint8_t* x,
+                                 const int8_t* w, const int32_t* bias, const int32_t* w_zeros,
+                                 const float* x_scale, const int32_t* x_zero,
+                                 const qk_q_output* out, void* y) {
+  const int32_t groups = depth ? 1 : p->groups;
+  const int32_t icg = p->ic / p->groups, ocg = p->oc / groups;
   const int32_t size = p->x_type <= QK_U8 ? 1 : 2;
-  const int32_t line_run = p->groups == 1 && p->dilation[2] == 1;
+  const int32_t line_run = !depth && p->groups == 1 && p->dilation[2] == 1;
   const ptrdiff_t x_plane = (ptrdiff_t)p->in[1] * p->in[2] * p->ic * size;
   const ptrdiff_t y_plane = (ptrdiff_t)p->out[1] * p->out[2] * p->oc;
-  const qk_q_output out = QK_Q_OUTPUT(p, multipliers, float_bias, x_scale != 0, residual);
   int32_t top, bottom, left, right;
   qk_rect rect;
   qk_qtile t;
-  t.w_tap[2] = (ptrdiff_t)((icg + 1) / 2) * 32;
+  t.w_tap[2] = depth ? p->oc : (ptrdiff_t)((icg + 1) / 2) * 32;
   t.w_tap[1] = line_run ? (ptrdiff_t)((icg * p->k[2] + 1) / 2) * 32 : t.w_tap[2] * p->k[2];
   t.w_tap[0] = t.w_tap[1] * p->k[1];
-  t.w_panel = t.w_tap[0] * p->k[0];
+  t.w_panel = depth ? 16 : t.w_tap[0] * p->k[0];
   t.x_tap[2] = (ptrdiff_t)p->dilation[2] * p->ic * size;
   t.x_tap[1] = (ptrdiff_t)p->dilation[1] * p->in[2] * p->ic * size;
   t.x_tap[0] = p->dilation[0] * x_plane;
   t.x_type = p->x_type;
   t.x_size = size;
+  t.simple = p->x_type <= QK_U8 && !w_zeros;
+  t.x_end = x + p->n * (ptrdiff_t)p->in[0] * x_plane;
   t.x_zero = x_zero ? *x_zero : p->x_zero;
   t.per_row = 0;
   t.x_zeros = 0;
   t.x_scales = x_scale;
   t.bias = bias;
   t.w_zeros = w_zeros;
-  t.out = out;
+  t.out = *out;
   qk_qconv_inside(p, 1, &top, &bottom);
   qk_qconv_inside(p, 2, &left, &right);
   for (int32_t n = 0; n < p->n; ++n) {
@@ -183,18 +286,19 @@ QK_INLINE void qk_qconv_last(const qk_qconv_params* p, const void* x, const int8
       int32_t d0, d1;
       qk_qconv_taps(p, 0, od, &d0, &d1);
       t.taps[0] = d1 - d0;
-      for (int32_t g = 0; g < p->groups; ++g) {
-        const ptrdiff_t depth = od * p->stride[0] - p->pad[0] + d0 * p->dilation[0];
-        const uint8_t* xg = (const uint8_t*)x + (n * (ptrdiff_t)p->in[0] + depth) * x_plane +
-                            (ptrdiff_t)g * icg * size;
+      for (int32_t g = 0; g < groups; ++g) {
+        const ptrdiff_t from = od * p->stride[0] - p->pad[0] + d0 * p->dilation[0];
+        const uint8_t* xg =
+            x + (n * (ptrdiff_t)p->in[0] + from) * x_plane + (ptrdiff_t)g * icg * size;
         const ptrdiff_t y_at = (n * (ptrdiff_t)p->out[0] + od) * y_plane + (ptrdiff_t)g * ocg;
         const int8_t* wg = w + g * ((ocg + 15) / 16) * t.w_panel + d0 * t.w_tap[0];
         for (int32_t o = 0; o < ocg;) {
-          const int32_t panels = qk_qpanels_together((ocg - o + 15) / 16);
+          const int32_t panels = depth ? 1 : qk_qpanels_together((ocg - o + 15) / 16);
           const int32_t outputs = ocg - o < 16 * panels ? ocg - o : 16 * panels;
+          const uint8_t* xo = depth ? xg + o * size : xg;
           t.channel = g * ocg + o;
           QK_FOR_EACH_RECT(rect, p->out, top, bottom, left, right) {
-            qk_qconv_run(p, &t, rect, xg, wg + o / 16 * t.w_panel, y, y_at + o, outputs, panels);
+            qk_qconv_rect(p, depth, &t, rect, xo, wg + o / 16 * t.w_panel, y, y_at + o, outputs);
           }
           o += outputs;
         }
@@ -203,136 +307,20 @@ QK_INLINE void qk_qconv_last(const qk_qconv_params* p, const void* x, const int8
   }
 }
 
-/* ---- channels-last, one channel per group ---- */
-
-/* Of one output: taps [first, last) of each axis, and where the input of tap 0 of channel 0 is. */
-typedef struct qk_qconv_place {
-  int32_t first[3], last[3];
-  ptrdiff_t from; /* may lie before x; the taps inside do not */
-} qk_qconv_place;
-
-#define QK_QCONV_FOR_EACH_TAP(p, at)                         \
-  for (int32_t a = (at)->first[0]; a < (at)->last[0]; ++a)   \
-    for (int32_t b = (at)->first[1]; b < (at)->last[1]; ++b) \
-      for (int32_t k = (at)->first[2]; k < (at)->last[2]; ++k)
-
-/* Where tap (a, b, k) lies: from the first tap in the input, and in the weights. */
-QK_INLINE ptrdiff_t qk_qconv_tap_x(const qk_qconv_params* p, int32_t a, int32_t b, int32_t k) {
-  const ptrdiff_t line = (ptrdiff_t)a * p->dilation[0] * p->in[1] + b * p->dilation[1];
-  return (line * p->in[2] + k * p->dilation[2]) * p->oc;
-}
-QK_INLINE ptrdiff_t qk_qconv_tap_w(const qk_qconv_params* p, int32_t a, int32_t b, int32_t k) {
-  return (((ptrdiff_t)a * p->k[1] + b) * p->k[2] + k) * p->oc;
-}
-
-/* M neighbouring outputs of one line, n <= 16 channels from `channel` on, x of 8 bits and `size`
- * elements. Sixteen codes are read where so many are left; those beyond n meet weights of 0. */
-#define QK_DEFINE_QCONV_DEPTH(M)                                                                  \
-  QK_SHARED void qk_qconv_depth_##M(const qk_qconv_params* p, const qk_qconv_place* at,           \
-                                    int32_t channel, int32_t n, const uint8_t* x, ptrdiff_t size, \
-                                    int32_t zero, const int8_t* w, const int32_t* bias,           \
-                                    const qk_q_output* o, float scale, void* y, ptrdiff_t to) {   \
-    const ptrdiff_t step = (ptrdiff_t)p->stride[2] * p->oc;                                       \
-    const int32_t x_signed = p->x_type == QK_I8;                                                  \
-    int8_t some_w[16] = {0};                                                                      \
-    uint8_t some_x[16] = {0};                                                                     \
-    int32_t sums[16];                                                                             \
-    qk_sums acc[M];                                                                               \
-    for (int j = 0; j < 16; ++j) sums[j] = bias && j < n ? bias[channel + j] : 0;                 \
-    QK_UNROLL for (int m = 0; m < M; ++m) qk_sums_load(&acc[m], sums);                            \
-    QK_QCONV_FOR_EACH_TAP(p, at) {                                                                \
-      const ptrdiff_t from = at->from + qk_qconv_tap_x(p, a, b, k) + channel;                     \
-      const uint8_t* xk = x + from;                                                               \
-      const int8_t* wk = w + qk_qconv_tap_w(p, a, b, k) + channel;                                \
-      qk_pairs wv;                                                                                \
-      if (n < 16) {                                                                               \
-        memcpy(some_w, wk, (size_t)n);                                                            \
-        wk = some_w;                                                                              \
-      }                                                                                           \
-      wv = qk_pairs_load_each(wk);                                                                \
-      if (from + (M - 1) * step + 16 > size) {                                                    \
-        QK_UNROLL for (int m = 0; m < M; ++m) {                                                   \
-          memcpy(some_x, xk + m * step, (size_t)n);                                               \
-          qk_sums_each(&acc[m], wv, some_x, x_signed, zero);                                      \
-        }                                                                                         \
-      } else if (x_signed) {                                                                      \
-        QK_UNROLL for (int m = 0; m < M; ++m) qk_sums_each(&acc[m], wv, xk + m * step, 1, zero);  \
-      } else {                                                                                    \
-        QK_UNROLL for (int m = 0; m < M; ++m) qk_sums_each(&acc[m], wv, xk + m * step, 0, zero);  \
-      }                                                                                           \
-    }                                                                                             \
-    QK_UNROLL for (int m = 0; m < M; ++m) {                                                       \
-      const ptrdiff_t place = to + m * (ptrdiff_t)p->oc + channel;                                \
-      qk_sums_store(sums, &acc[m]);                                                               \
-      if (o->simple && n == 16) {                                                                 \
-        qk_q_put16_simple(o, sums, channel, (uint8_t*)y + place);                                 \
-      } else {                                                                                    \
-        qk_q_put16(o, sums, channel, n, scale, y, place);                                         \
-      }                                                                                           \
-    }                                                                                             \
-  }
-QK_DEFINE_QCONV_DEPTH(1)
-QK_DEFINE_QCONV_DEPTH(4)
-
-/* One output of one channel, any type, weights with zero points. */
-QK_INLINE void qk_qconv_depth_any(const qk_qconv_params* p, const qk_qconv_place* at,
-                                  int32_t channel, const void* x, int32_t zero, const int8_t* w,
-                                  int32_t w_zero, int32_t bias, const qk_q_output* o, float scale,
-                                  void* y, ptrdiff_t to) {
-  uint32_t sum = (uint32_t)bias;
-  QK_QCONV_FOR_EACH_TAP(p, at) {
-    const ptrdiff_t from = at->from + qk_qconv_tap_x(p, a, b, k) + channel;
-    const int32_t wv = w[qk_qconv_tap_w(p, a, b, k) + channel] - w_zero;
-    sum += (uint32_t)(qk_load_code(x, p->x_type, from) - zero) * (uint32_t)wv;
-  }
-  qk_q_put(o, (int32_t)sum, channel, scale, y, to + channel);
+QK_INLINE void qk_qconv_last(const qk_qconv_params* p, const void* x, const int8_t* w,
+                             const int32_t* bias, const void* multipliers, const float* float_bias,
+                             const int32_t* w_zeros, const float* x_scale, const int32_t* x_zero,
+                             const void* residual, void* y) {
+  const qk_q_output out = QK_Q_OUTPUT(p, multipliers, float_bias, x_scale != 0, residual);
+  qk_qconv_channels(p, 0, x, w, bias, w_zeros, x_scale, x_zero, &out, y);
 }
 
 QK_INLINE void qk_qconv_depth(const qk_qconv_params* p, const void* x, const int8_t* w,
                               const int32_t* bias, const void* multipliers, const float* float_bias,
                               const int32_t* w_zeros, const float* x_scale, const int32_t* x_zero,
                               const void* residual, void* y) {
-  const qk_q_output o = QK_Q_OUTPUT(p, multipliers, float_bias, x_scale != 0, residual);
-  const float scale = x_scale ? *x_scale : 1.0f;
-  const int32_t zero = x_zero ? *x_zero : p->x_zero;
-  const int32_t vectors = p->x_type <= QK_U8 && !w_zeros;
-  const ptrdiff_t size = (ptrdiff_t)p->n * p->in[0] * p->in[1] * p->in[2] * p->oc;
-  int32_t left, right;
-  qk_qconv_inside(p, 2, &left, &right);
-  for (int32_t n = 0; n < p->n; ++n) {
-    for (int32_t od = 0; od < p->out[0]; ++od) {
-      for (int32_t oh = 0; oh < p->out[1]; ++oh) {
-        qk_qconv_place at;
-        qk_qconv_taps(p, 0, od, &at.first[0], &at.last[0]);
-        qk_qconv_taps(p, 1, oh, &at.first[1], &at.last[1]);
-        for (int32_t ow = 0; ow < p->out[2];) {
-          const int32_t many = ow >= left && ow + 4 <= right ? 4 : 1;
-          const ptrdiff_t id = od * p->stride[0] - p->pad[0], ih = oh * p->stride[1] - p->pad[1];
-          const ptrdiff_t iw = ow * p->stride[2] - p->pad[2];
-          const ptrdiff_t to =
-              (((n * (ptrdiff_t)p->out[0] + od) * p->out[1] + oh) * p->out[2] + ow) * p->oc;
-          at.from = (((n * (ptrdiff_t)p->in[0] + id) * p->in[1] + ih) * p->in[2] + iw) * p->oc;
-          qk_qconv_taps(p, 2, ow, &at.first[2], &at.last[2]);
-          for (int32_t c = 0; vectors && c < p->oc; c += 16) {
-            const int32_t lanes = p->oc - c < 16 ? p->oc - c : 16;
-            if (many == 4) {
-              qk_qconv_depth_4(p, &at, c, lanes, x, size, zero, w, bias, &o, scale, y, to);
-            } else {
-              qk_qconv_depth_1(p, &at, c, lanes, x, size, zero, w, bias, &o, scale, y, to);
-            }
-          }
-          for (int32_t m = 0; m < many && !vectors; ++m) {
-            for (int32_t c = 0; c < p->oc; ++c) {
-              qk_qconv_depth_any(p, &at, c, x, zero, w, w_zeros ? w_zeros[c] : 0,
-                                 bias ? bias[c] : 0, &o, scale, y, to + m * (ptrdiff_t)p->oc);
-            }
-            at.from += (ptrdiff_t)p->stride[2] * p->oc;
-          }
-          ow += many;
-        }
-      }
-    }
-  }
+  const qk_q_output out = QK_Q_OUTPUT(p, multipliers, float_bias, x_scale != 0, residual);
+  qk_qconv_channels(p, 1, x, w, bias, w_zeros, x_scale, x_zero, &out, y);
 }
 
 /* ---- transposed ---- */

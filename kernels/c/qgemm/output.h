@@ -18,12 +18,15 @@
 
 #include "kernels/c/codes.h"
 #include "kernels/c/inline.h"
-#include "kernels/c/shared.h"
 #include "kernels/numerics/quant_combine.h"
 #include "kernels/numerics/quant_q31.h"
 
 /* Kinds of sums: those of qk_qadd, qk_qadd_ort, qk_qadd_f32. */
 enum { QK_R_EXACT, QK_R_ORT, QK_R_F32 };
+
+/* Sums that are rescaled by f32 multipliers, to codes of 8 bits, to such codes that are then added
+ * exactly to others of 8 bits, to any codes; and all others. */
+enum { QK_Q_CODES, QK_Q_ADDED, QK_Q_RESCALED, QK_Q_ANY };
 
 typedef struct qk_q_residual {
   int32_t kind, first, type; /* type of the residual's codes */
@@ -39,18 +42,23 @@ typedef struct qk_q_output {
   const float* bias;          /* one per channel, may be null */
   float bias_factor;
   int32_t dynamic;      /* multipliers are times x_scale */
-  int32_t simple;       /* codes of 8 bits from f32 multipliers, nothing else */
+  int32_t way;          /* QK_Q_CODES, .. */
   const void* residual; /* lies like the result, may be null */
   qk_q_residual r;
 } qk_q_output;
 
 /* From the members that the parameter structs of all these kernels have. */
-#define QK_Q_OUTPUT_OF(p, m, b, has_scale, res)                                                  \
+#define QK_Q_OUTPUT_OF(p, m, b, has_scale, res, way)                                             \
   (p)->y_type, (p)->y_zero, (p)->lo, (p)->hi, (p)->q31, (m), (b), (p)->bias_factor, (has_scale), \
-      (p)->y_type <= QK_U8 && !(p)->q31 && !(b) && !(has_scale) && !(res), (res)
+      (p)->y_type > QK_U16 || (p)->q31 || (b) || (has_scale) ? QK_Q_ANY : (way), (res)
 #define QK_Q_OUTPUT(p, m, b, has_scale, res)                                                       \
   {                                                                                                \
-    QK_Q_OUTPUT_OF(p, m, b, has_scale, res), {                                                     \
+    QK_Q_OUTPUT_OF(p, m, b, has_scale, res,                                                        \
+                   !(res) ? ((p)->y_type <= QK_U8 ? QK_Q_CODES : QK_Q_RESCALED)                    \
+                   : (p)->r_kind == QK_R_EXACT && (p)->r_type <= QK_U8 && (p)->r_y_type <= QK_U8   \
+                       ? QK_Q_ADDED                                                                \
+                       : QK_Q_RESCALED),                                                           \
+    {                                                                                              \
       (p)->r_kind, (p)->r_first, (p)->r_type, (p)->r_za, (p)->r_zb, (p)->r_y_type, (p)->r_zero,    \
           (p)->r_lo, (p)->r_hi, (p)->r_lowest, (p)->r_ra, (p)->r_rb, (p)->r_shift, (p)->r_divisor, \
           (p)->r_reciprocal                                                                        \
@@ -59,7 +67,7 @@ typedef struct qk_q_output {
 /* For kernels that take no residual. */
 #define QK_Q_PLAIN_OUTPUT(p, m, b, has_scale)                 \
   {                                                           \
-    QK_Q_OUTPUT_OF(p, m, b, has_scale, 0), {                  \
+    QK_Q_OUTPUT_OF(p, m, b, has_scale, 0, QK_Q_RESCALED), {   \
       0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.0f, 0.0f, 0.0f, 0.0f, 0 \
     }                                                         \
   }
@@ -111,77 +119,6 @@ QK_INLINE void qk_q_put(const qk_q_output* o, int64_t sum, int32_t channel, floa
     return;
   }
   ((float*)y)[at] = o->bias ? v + o->bias[channel] : v;
-}
-
-/* The results of sums of 16 neighbouring channels, where the output is simple. */
-QK_SHARED void qk_q_put16_simple(const qk_q_output* o, const int32_t* sums, int32_t channel,
-                                 uint8_t* y) {
-  const float* m = (const float*)o->multipliers + channel;
-  const int32_t zero = o->zero, lo = o->lo, hi = o->hi;
-  int32_t code[16];
-  for (int j = 0; j < 16; ++j) code[j] = qn_code((float)sums[j] * m[j], zero, lo, hi);
-  for (int j = 0; j < 16; ++j) y[j] = (uint8_t)code[j];
-}
-
-/* The codes of the residual that belong to n <= 16 neighbouring results; the others are 0. */
-QK_INLINE void qk_q_others(const qk_q_output* o, ptrdiff_t at, int32_t n, int32_t* other) {
-  if (n == 16 && o->r.type == QK_I8) {
-    for (int j = 0; j < 16; ++j) other[j] = ((const int8_t*)o->residual)[at + j];
-  } else if (n == 16 && o->r.type == QK_U8) {
-    for (int j = 0; j < 16; ++j) other[j] = ((const uint8_t*)o->residual)[at + j];
-  } else {
-    for (int j = 0; j < 16; ++j) {
-      other[j] = j < n ? qk_load_code(o->residual, o->r.type, at + j) : 0;
-    }
-  }
-}
-
-/* The results of sums of n <= 16 neighbouring channels; `sums` has 16 elements, those beyond n are
- * of no matter. */
-QK_SHARED void qk_q_put16(const qk_q_output* o, const int32_t* sums, int32_t channel, int32_t n,
-                          float x_scale, void* y, ptrdiff_t at) {
-  const int32_t y_type = o->residual ? o->r.y_type : o->type;
-  int32_t code[16], other[16];
-  if (o->q31 || o->bias || o->dynamic || o->type >= QK_F32) {
-    for (int32_t j = 0; j < n; ++j) qk_q_put(o, sums[j], channel + j, x_scale, y, at + j);
-    return;
-  }
-  {
-    const float* m = (const float*)o->multipliers + channel;
-    const int32_t zero = o->zero, lo = o->lo, hi = o->hi;
-    float some[16];
-    if (n < 16) {
-      for (int j = 0; j < 16; ++j) some[j] = j < n ? m[j] : 0.0f;
-      m = some;
-    }
-    for (int j = 0; j < 16; ++j) code[j] = qn_code((float)sums[j] * m[j], zero, lo, hi);
-  }
-  if (o->residual) {
-    const qk_q_residual r = o->r;
-    qk_q_others(o, at, n, other);
-    if (r.kind == QK_R_EXACT && r.first) {
-      for (int j = 0; j < 16; ++j) {
-        code[j] = qn_add_codes(code[j], other[j], r.za, r.zb, r.ra, r.rb, r.zero, r.lo, r.hi);
-      }
-    } else if (r.kind == QK_R_EXACT) {
-      for (int j = 0; j < 16; ++j) {
-        code[j] = qn_add_codes(other[j], code[j], r.za, r.zb, r.ra, r.rb, r.zero, r.lo, r.hi);
-      }
-    } else {
-      for (int j = 0; j < n; ++j) code[j] = qk_q_add(&r, code[j], other[j]);
-    }
-  }
-  if (y_type > QK_U8) {
-    uint16_t* to = (uint16_t*)y + at;
-    for (int j = 0; j < n; ++j) to[j] = (uint16_t)code[j];
-  } else { /* the low byte, whatever the sign */
-    uint8_t* to = (uint8_t*)y + at;
-    if (n == 16) {
-      for (int j = 0; j < 16; ++j) to[j] = (uint8_t)code[j];
-    } else {
-      for (int j = 0; j < n; ++j) to[j] = (uint8_t)code[j];
-    }
-  }
 }
 
 #endif

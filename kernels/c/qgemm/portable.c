@@ -17,6 +17,8 @@ QK_INLINE void qk_qgemm(const qk_qgemm_params* p, const void* x, const int8_t* w
   t.w_panel = (ptrdiff_t)((p->k + 1) / 2) * 32;
   t.x_type = p->x_type;
   t.x_size = p->x_type <= QK_U8 ? 1 : 2;
+  t.simple = p->x_type <= QK_U8 && !x_zeros && !w_zeros;
+  t.x_end = 0;
   t.x_row = (ptrdiff_t)p->k * t.x_size;
   t.y_row = p->n;
   t.x_zero = p->x_zero;
@@ -38,7 +40,7 @@ QK_INLINE void qk_qgemm(const qk_qgemm_params* p, const void* x, const int8_t* w
       const int32_t outputs = p->n - o < 16 * panels ? p->n - o : 16 * panels;
       t.channel = o;
       qk_run_qrows(&t, xb, wb + o / 16 * t.w_panel, y, (ptrdiff_t)batch * p->y_batch + o, p->m,
-                   outputs, panels);
+                   outputs);
       o += outputs;
     }
   }
