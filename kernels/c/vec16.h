@@ -64,7 +64,7 @@ QK_INLINE qk_v16 qk_v16_add(qk_v16 a, qk_v16 b) { return _mm512_add_ps(a, b); }
 /* For products that no addition reads: compilers may contract. */
 QK_INLINE qk_v16 qk_v16_mul(qk_v16 a, qk_v16 b) { return _mm512_mul_ps(a, b); }
 /* Within lo..hi; a NaN is lo. */
-QK_INLINE qk_v16 qk_v16_limit(qk_v16 x, qk_v16 lo, qk_v16 hi) {
+QK_INLINE qk_v16 qk_v16_within(qk_v16 x, qk_v16 lo, qk_v16 hi) {
   return _mm512_min_ps(_mm512_max_ps(x, lo), hi);
 }
 /* max and min give their second operand when one is NaN or both are zeros. */
@@ -113,7 +113,7 @@ QK_INLINE qk_v16 qk_v16_mul(qk_v16 a, qk_v16 b) {
   const qk_v16 v = {_mm256_mul_ps(a.a, b.a), _mm256_mul_ps(a.b, b.b)};
   return v;
 }
-QK_INLINE qk_v16 qk_v16_limit(qk_v16 x, qk_v16 lo, qk_v16 hi) {
+QK_INLINE qk_v16 qk_v16_within(qk_v16 x, qk_v16 lo, qk_v16 hi) {
   const qk_v16 v = {_mm256_min_ps(_mm256_max_ps(x.a, lo.a), hi.a),
                     _mm256_min_ps(_mm256_max_ps(x.b, lo.b), hi.b)};
   return v;
@@ -174,13 +174,14 @@ QK_INLINE qk_v16 qk_v16_mul(qk_v16 a, qk_v16 b) {
                      vmulq_f32(a.q[2], b.q[2]), vmulq_f32(a.q[3], b.q[3])}};
   return v;
 }
-QK_INLINE float32x4_t qk_v4_limit(float32x4_t x, float32x4_t lo, float32x4_t hi) {
+QK_INLINE float32x4_t qk_v4_within(float32x4_t x, float32x4_t lo, float32x4_t hi) {
   const float32x4_t y = vbslq_f32(vcgtq_f32(x, lo), x, lo);
   return vbslq_f32(vcltq_f32(y, hi), y, hi);
 }
-QK_INLINE qk_v16 qk_v16_limit(qk_v16 x, qk_v16 lo, qk_v16 hi) {
-  const qk_v16 v = {{qk_v4_limit(x.q[0], lo.q[0], hi.q[0]), qk_v4_limit(x.q[1], lo.q[1], hi.q[1]),
-                     qk_v4_limit(x.q[2], lo.q[2], hi.q[2]), qk_v4_limit(x.q[3], lo.q[3], hi.q[3])}};
+QK_INLINE qk_v16 qk_v16_within(qk_v16 x, qk_v16 lo, qk_v16 hi) {
+  const qk_v16 v = {{qk_v4_within(x.q[0], lo.q[0], hi.q[0]), qk_v4_within(x.q[1], lo.q[1], hi.q[1]),
+                     qk_v4_within(x.q[2], lo.q[2], hi.q[2]),
+                     qk_v4_within(x.q[3], lo.q[3], hi.q[3])}};
   return v;
 }
 QK_INLINE float32x4_t qk_v4_clamp(float32x4_t x, float32x4_t lo, float32x4_t hi) {
@@ -231,7 +232,7 @@ QK_INLINE qk_v16 qk_v16_mul(qk_v16 a, qk_v16 b) {
   for (int j = 0; j < 16; ++j) a.f[j] *= b.f[j];
   return a;
 }
-QK_INLINE qk_v16 qk_v16_limit(qk_v16 x, qk_v16 lo, qk_v16 hi) {
+QK_INLINE qk_v16 qk_v16_within(qk_v16 x, qk_v16 lo, qk_v16 hi) {
   for (int j = 0; j < 16; ++j) x.f[j] = x.f[j] > lo.f[j] ? x.f[j] : lo.f[j];
   for (int j = 0; j < 16; ++j) x.f[j] = x.f[j] < hi.f[j] ? x.f[j] : hi.f[j];
   return x;

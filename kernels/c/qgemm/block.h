@@ -93,7 +93,7 @@ QK_SHARED void qk_q_put_any(const qk_q_output* o, const qk_q_block* b, void* y) 
 /* qn_code of sixteen numbers. */
 QK_INLINE qk_sums qk_q_code16(qk_v16 v, int32_t zero, int32_t lo, int32_t hi) {
   const qk_v16 least = qk_v16_set((float)(lo - zero)), most = qk_v16_set((float)(hi - zero));
-  return qk_sums_add(qk_sums_round(qk_v16_limit(v, least, most)), qk_sums_set(zero));
+  return qk_sums_add(qk_sums_round(qk_v16_within(v, least, most)), qk_sums_set(zero));
 }
 
 /* qn_add_codes of sixteen codes of each. */
