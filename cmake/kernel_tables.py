@@ -3,7 +3,8 @@
 usage: kernel_tables.py SOURCE_ROOT OUTPUT_DIR
 
 Each family folder holds FAMILY.h (parameter structs and contract), portable.c (bodies) and
-kernels.inc (one QK_KERNEL line per kernel; {a,b} in a name expands). Written to OUTPUT_DIR:
+kernels.inc (one QK_KERNEL line per kernel; {a,b} in a name expands; QK_STACK(bytes) where a kernel
+with all it calls may take more than 1024 bytes of stack). Written to OUTPUT_DIR:
   FAMILY_table.c   thunks and the table of the family
   families.inc     the list of families
   sources.inc      the text of every file under kernels/c and kernels/numerics
@@ -16,6 +17,7 @@ import sys
 STRUCT = re.compile(r"typedef struct \{(.*?)\}\s*(qk_\w+);", re.S)
 FIELD = re.compile(r"(int32_t|float)\s+([^;]+);")
 KERNEL = re.compile(r"^QK_KERNEL\((.+?),\s*(\w+),\s*(\d+),\s*(\d+)\)\s*$")
+STACK = re.compile(r"^QK_STACK\((\d+)\)$")
 
 
 def write(path, text):
@@ -48,10 +50,13 @@ def struct_fields(text, where):
 
 def family_table(root, folder, structs):
     name = folder.name
-    kernels = []
+    kernels, stack = [], 1024
     for line in (folder / "kernels.inc").read_text().splitlines():
         line = line.strip()
         if not line or line.startswith("//"):
+            continue
+        if bound := STACK.match(line):
+            stack = int(bound[1])
             continue
         match = KERNEL.match(line)
         if not match:
@@ -62,7 +67,7 @@ def family_table(root, folder, structs):
         kernels += [(k, params, int(inputs), int(outputs)) for k in expand(pattern)]
     out = [f'#include "kernels/c/{name}/portable.c"', "#include <stddef.h>", ""]
     out += ["typedef struct qk_entry {", "  const char *name, *family, *params, *fields;",
-            "  size_t params_size;", "  int inputs, outputs;",
+            "  size_t params_size;", "  int inputs, outputs, stack;",
             "  void (*run)(const void *, const void *const *, void *const *);", "} qk_entry;", ""]
     for kernel, params, inputs, outputs in kernels:
         args = [f"in[{i}]" for i in range(inputs)] + [f"out[{i}]" for i in range(outputs)]
@@ -72,7 +77,7 @@ def family_table(root, folder, structs):
     out.append(f"\nconst qk_entry qk_table_{name}[] = {{")
     for kernel, params, inputs, outputs in kernels:
         out.append(f'  {{"{kernel}", "{name}", "{params}", "{structs[params]}", sizeof({params}), '
-                   f"{inputs}, {outputs}, run_{kernel}}},")
+                   f"{inputs}, {outputs}, {stack}, run_{kernel}}},")
     out.append(f"}};\nconst size_t qk_count_{name} = {len(kernels)};\n")
     return "\n".join(out)
 

@@ -17,6 +17,7 @@ typedef struct qk_entry {
   size_t params_size;
   int inputs;
   int outputs;
+  int stack;  // bytes it takes at most, with all it calls but C's library
   void (*run)(const void* params, const void* const* in, void* const* out);
 } qk_entry;
 }

@@ -27,6 +27,15 @@
 #define QK_UNROLL
 #endif
 
+/* Before a loop whose copies would each keep their addresses on the stack. */
+#if defined(__clang__)
+#define QK_ROLLED _Pragma("clang loop unroll(disable)")
+#elif defined(__GNUC__)
+#define QK_ROLLED _Pragma("GCC unroll 1")
+#else
+#define QK_ROLLED
+#endif
+
 /* The 16 lanes of an array. Where they are no vector, unrolled in part: unrolled fully, every lane
  * would be a variable of its own on the stack. */
 #if QK_VEC16_REGISTERS

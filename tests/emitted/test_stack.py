@@ -1,10 +1,12 @@
-"""Kernels run on small cores: at most 1 KiB of stack each, of a size known when compiling."""
+"""Kernels run on small cores: at most 1 KiB of stack in any function, and a bound on a kernel with all it calls."""
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
 
 import pytest
+from frames import measure
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FAMILIES = sorted(p.parent.name for p in (ROOT / "kernels/c").glob("*/kernels.inc"))
@@ -26,15 +28,20 @@ def tables(tmp_path_factory):
     return out
 
 
+def declared(family):
+    line = re.match(r"QK_STACK\((\d+)\)", (ROOT / f"kernels/c/{family}/kernels.inc").read_text())
+    return int(line[1]) if line else LIMIT
+
+
 @pytest.mark.parametrize("compiler, family, options", CASES)
 def test_stack_of_each_kernel(tables, tmp_path, compiler, family, options):
     if compiler == "clang" and not shutil.which("clang"):
         pytest.skip("clang is not installed")
     assert shutil.which(compiler), f"{compiler} reports stack usage"
-    subprocess.run([compiler, "-std=c11", "-fstack-usage", "-I", ROOT, *options.split(), "-c",
-                    tables / f"{family}_table.c", "-o", tmp_path / "k.o"], check=True)
-    rows = [line.split("\t") for line in (tmp_path / "k.su").read_text().splitlines()]
-    assert rows
-    for place, size, kind in rows:
-        assert kind in ("static", "dynamic,bounded"), f"{place}: {kind}"
-        assert int(size) <= LIMIT, f"{place}: {size} bytes"
+    frames, chains = measure(compiler, options, tables / f"{family}_table.c", tmp_path, [ROOT])
+    for name, size in frames.items():
+        assert size <= LIMIT, f"{name}: {size} bytes"
+    kernels = {name: size for name, size in chains.items() if name.startswith("run_")}
+    assert kernels
+    for name, size in kernels.items():
+        assert size <= declared(family), f"{name} with all it calls: {size} bytes"

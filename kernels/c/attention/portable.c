@@ -10,7 +10,7 @@
  * 16][k][16]. */
 QK_INLINE void qk_attention_pack(const float* x, int32_t k, int32_t n, ptrdiff_t k_step,
                                  ptrdiff_t n_step, float* y) {
-  for (int32_t panel = 0; panel < n; panel += 16) {
+  QK_ROLLED for (int32_t panel = 0; panel < n; panel += 16) {
     for (int32_t i = 0; i < k; ++i) {
       const float* from = x + i * k_step + panel * n_step;
       for (int32_t j = 0; j < 16; ++j) *y++ = panel + j < n ? from[j * n_step] : 0.0f;

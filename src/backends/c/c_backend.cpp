@@ -1,14 +1,29 @@
 #include "backends/c/c_backend.h"
 
+#include <algorithm>
+
 #include "backends/c/text.h"
 #include "backends/c/weights.h"
+#include "kernels/kernels.h"
 #include "support/checked.h"
 
 namespace qc {
 
 namespace {
-/// Kernels keep their tiles in fixed local arrays and call nothing deep; tests/emitted measures it.
-constexpr int64_t kStackBytes = 8192;
+/// Frames of the functions a caller sees, down to the call of a kernel, and of functions of C's
+/// library below it; tests/emitted measures them.
+constexpr int64_t kEntryStack = 512, kLibraryStack = 256;
+
+/// Bytes of stack of one run: kernels run one after the other, so the deepest one counts.
+int64_t stack_bytes(std::span<const Program> programs) {
+  int deepest = 0;
+  for (const Program& program : programs) {
+    for_each_step(program.steps, [&](const Step& s) {
+      if (s.kind == Step::Kind::call) deepest = std::max(deepest, find_kernel(s.kernel)->stack);
+    });
+  }
+  return kEntryStack + deepest + kLibraryStack;
+}
 }  // namespace
 
 Result<CReport> write_c(const Programs& programs, const COptions& options, const Vectors* vectors,
@@ -28,7 +43,7 @@ Result<CReport> write_c(const Programs& programs, const COptions& options, const
   report.weight_bytes = map.bytes;
   report.arena_bytes = program.arena_bytes;
   report.state_bytes = program.state_bytes;
-  report.stack_bytes = kStackBytes;
+  report.stack_bytes = stack_bytes(programs.all);
   for_each_step(program.steps,
                 [&](const Step& s) { report.macs = saturating_add(report.macs, s.macs); });
 
