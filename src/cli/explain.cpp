@@ -42,12 +42,14 @@ void add_explain(CLI::App& app, Session& session) {
       PassContext context;
       QC_TRY(make_contract(*graph, options, context));
       QC_ASSIGN(const auto reports, explain(*graph, context));
-      fmt::print("{}", flags->as_json ? json(reports) : table(reports, terminal_width()));
+      if (flags->as_json) {
+        fmt::print("{}", json(reports, context.remarks));
+        return 0;
+      }
+      fmt::print("{}", table(reports, terminal_width()));
       constexpr std::string_view kPass = "form_quantized: ";
       for (const std::string& remark : context.remarks) {
-        if (!flags->as_json && remark.starts_with(kPass)) {
-          fmt::print("remark: {}\n", remark.substr(kPass.size()));
-        }
+        if (remark.starts_with(kPass)) fmt::print("remark: {}\n", remark.substr(kPass.size()));
       }
       return 0;
     };

@@ -130,6 +130,14 @@ def test_options_come_from_quantc_toml_too(quantc, model):
     assert "compute in float" in done.stderr
 
 
+def test_explain_gives_remarks_of_passes_to_programs(quantc, model):
+    rules = write(model / "r.toml", STATIC)
+    remarks = json.loads(quantc("explain", model / "m.onnx", "--rules", rules, "--json").stdout)["remarks"]
+    said = quantc("compile", "-v", model / "m.onnx", "--rules", rules, "-o", model / "out").stdout.splitlines()
+    assert any(re.fullmatch(r"fuse_clamp: \d+ nodes fused", r) for r in remarks), remarks
+    assert [r for r in remarks if f"  {r}" not in said] == []
+
+
 def test_explain_proves_sums_and_measures_weights(quantc, model):
     """Recomputes sums, bounds, signal to noise and saturation from the model's own weights."""
     parts = network(model / "m.onnx")
