@@ -157,7 +157,7 @@ class NodeImporter {
         if (item.kind != Item::Kind::name || output.kind == ArgKind::sym_int) continue;
         if (at >= values.size() || values[at] == nullptr) {
           if (!context_.plan.liveness.read(item.text)) continue;
-          return error(Code::bug, foreign.loc, "output {} of {} was not imported", at, foreign.op);
+          return error(Code::unsupported, foreign.loc, "result {} of {}", at, foreign.op);
         }
         Value* value = values[at];
         // Shapes of results nobody reads are not always right: PyTorch records final states of a

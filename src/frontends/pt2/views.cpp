@@ -10,7 +10,6 @@ using W = WriteBack;
 constexpr ViewOp kViews[] = {
     {"detach.default", W::identity},
     {"alias.default", W::identity},
-    {"lift_fresh.default", W::identity},
     {"dropout.default", W::identity},
     {"feature_dropout.default", W::identity},
     {"alpha_dropout.default", W::identity},

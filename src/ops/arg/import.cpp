@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <limits>
 
 #include "ops/arg/arg.h"
@@ -147,16 +148,22 @@ Result<Values> aten_histc(Import& m) {
   return one(m.emit("histogram", {x}, {{"bins", bins}, {"low", low}, {"high", high}}));
 }
 
-/// How many boundaries lie below each value (at or below it with `right`); all below NaN.
-Result<Values> count_below(const Import& m, Value* x, Value* boundaries) {
-  if (boundaries->rank() != 1)
-    return m.fail(Code::unsupported, "boundaries of rank {}", boundaries->rank());
-  QC_ASSIGN(const bool right, m.b("right", false));
+/// How many boundaries lie below each value (at or below it with `right`); all below NaN. With
+/// several axes, every row of values has its own row of boundaries.
+Result<Values> count_below(const Import& m, Value* x, Value* boundaries, bool right) {
   QC_ASSIGN(const bool narrow, m.b("out_int32", false));
   const DType type = promote(x->dtype(), boundaries->dtype());
   QC_ASSIGN(x, m.cast(x, type));
   QC_ASSIGN(boundaries, m.cast(boundaries, type));
-  Dims shape = x->shape();
+  Dims shape = x->shape(), rows = boundaries->shape();
+  if (rows.empty()) return m.fail(Code::shape, "boundaries without an axis");
+  if (rows.size() > 1) {
+    if (rows.size() != shape.size() ||
+        !std::equal(rows.begin(), rows.end() - 1, shape.begin(), shape.end() - 1))
+      return m.fail(Code::shape, "boundaries {} of values {}", str(rows), str(shape));
+    rows.insert(rows.end() - 1, Dim(1));
+    QC_ASSIGN(boundaries, m.emit("reshape", {boundaries}, {{"shape", rows}}));
+  }
   shape.push_back(Dim(1));
   QC_ASSIGN(x, m.emit("reshape", {x}, {{"shape", shape}}));
   QC_ASSIGN(Value * below, m.emit(right ? "gt" : "ge", {boundaries, x}));
@@ -167,12 +174,20 @@ Result<Values> count_below(const Import& m, Value* x, Value* boundaries) {
 Result<Values> aten_bucketize(Import& m) {
   QC_ASSIGN(Value * x, m.tensor("self"));
   QC_ASSIGN(Value * boundaries, m.tensor("boundaries"));
-  return count_below(m, x, boundaries);
+  QC_ASSIGN(const bool right, m.b("right", false));
+  return count_below(m, x, boundaries, right);
 }
 Result<Values> aten_searchsorted(Import& m) {
   QC_ASSIGN(Value * x, m.tensor("self"));
   QC_ASSIGN(Value * boundaries, m.tensor("sorted_sequence"));
-  return count_below(m, x, boundaries);
+  QC_ASSIGN(Value * order, m.optional_tensor("sorter"));
+  QC_ASSIGN(const bool right, m.b("right", false));
+  QC_ASSIGN(const std::string side, m.s("side", "left"));
+  if (order) {
+    QC_ASSIGN(boundaries, m.emit("gather_elements", {boundaries, order},
+                                 {{"axis", std::max<int64_t>(boundaries->rank() - 1, 0)}}));
+  }
+  return count_below(m, x, boundaries, right || side == "right");
 }
 
 constexpr ImportRow kRows[] = {

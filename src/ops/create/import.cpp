@@ -409,6 +409,7 @@ constexpr ImportRow kRows[] = {
     {"aten", "fill.Scalar", aten_fill},
     {"aten", "fill.Tensor", aten_fill},
     {"aten", "scalar_tensor.default", aten_scalar_tensor},
+    {"prims", "scalar_tensor.default", aten_scalar_tensor},
     {"aten", "arange.default", aten_arange},
     {"aten", "arange.start", aten_arange},
     {"aten", "arange.start_step", aten_arange},

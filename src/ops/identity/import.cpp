@@ -73,7 +73,7 @@ Result<Values> aten_atleast(const Import& m, size_t rank) {
   Dims shape = x->shape();
   if (shape.size() >= rank) return Values{x};
   if (shape.empty()) shape.push_back(Dim(1));
-  if (shape.size() < rank) shape.insert(shape.begin(), Dim(1));
+  if (shape.size() == 1 && rank > 1) shape.insert(shape.begin(), Dim(1));
   if (shape.size() < rank) shape.push_back(Dim(1));
   QC_ASSIGN(Value * y, reshaped(m, x, shape));
   return Values{y};
@@ -92,9 +92,7 @@ constexpr ImportRow kRows[] = {
     {"aten", "alias_copy.default", aten_identity},
     {"aten", "detach.default", aten_identity, 1, Alias::view},
     {"aten", "detach_copy.default", aten_identity},
-    {"aten", "lift_fresh.default", aten_identity, 1, Alias::view},
     {"aten", "lift_fresh_copy.default", aten_identity},
-    {"aten", "lift.default", aten_identity},
     {"aten", "resolve_conj.default", aten_identity, 1, Alias::view},
     {"aten", "resolve_neg.default", aten_identity, 1, Alias::view},
     {"aten", "conj.default", aten_identity, 1, Alias::view},

@@ -128,7 +128,7 @@ Result<Values> aten_batch_norm(Import& m) {
   QC_ASSIGN(Value * mean, m.optional_tensor("running_mean"));
   QC_ASSIGN(Value * var, m.optional_tensor("running_var"));
   QC_ASSIGN(bool training, m.b("training", false));
-  QC_ASSIGN(double eps, m.f("eps", 1e-5));
+  QC_ASSIGN(double eps, m.f(m.given("epsilon") ? "epsilon" : "eps", 1e-5));
   Value* y;
   if (!mean || !var) {
     QC_ASSIGN(y, batch_statistics(m, x, gamma, beta, eps));
@@ -139,7 +139,7 @@ Result<Values> aten_batch_norm(Import& m) {
   }
   if (m.node().outputs == 1) return Values{y};
   Value* empty = m.graph().constant(Tensor(DType::f32, {0}));  // statistics nobody computes here
-  return Values{y, empty, empty};
+  return Values{y, empty, empty, mean, var};
 }
 
 /// Parameters that have the normalised shape go into the node; others are applied after it.

@@ -301,7 +301,7 @@ Result<Values> aten_fill_diagonal(Import& m) {
   QC_ASSIGN(bool wrap, m.b("wrap", false));
   const Dims& shape = x->shape();
   const bool cube = x->rank() > 2 && shape == Dims(shape.size(), shape[0]);
-  if (wrap || (x->rank() != 2 && !cube))
+  if (x->rank() != 2 && !cube)
     return m.fail(Code::unsupported, "the diagonal of {}", str(x->type()));
   Dim step(0), each(1);
   for (size_t i = shape.size(); i-- > 0;) {
@@ -310,7 +310,8 @@ Result<Values> aten_fill_diagonal(Import& m) {
   }
   QC_ASSIGN(value, m.cast(value, x->dtype()));
   QC_ASSIGN(value, reshaped(m, value, {}));
-  QC_ASSIGN(value, expanded(m, value, {min(shape[0], shape[1])}));
+  const Dim count = wrap && !cube ? ceildiv(each, step) : min(shape[0], shape[1]);
+  QC_ASSIGN(value, expanded(m, value, {count}));
   return single(m.emit("as_strided_scatter", {x, value}, {{"stride", Dims{step}}}));
 }
 
