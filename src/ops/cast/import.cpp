@@ -65,8 +65,9 @@ Result<Values> onnx_bit_cast(Import& m) {
   return one(bits_as(m, x, to));
 }
 
+/// prims calls its operand a.
 Result<Values> aten_to(Import& m) {
-  QC_ASSIGN(Value * x, m.tensor("self"));
+  QC_ASSIGN(Value * x, m.tensor(m.given("a") ? "a" : "self"));
   QC_ASSIGN(const DType to, m.dtype("dtype", x->dtype()));
   return one(m.cast(x, to));
 }
