@@ -18,7 +18,6 @@ QK_INLINE void qk_qgemm(const qk_qgemm_params* p, const void* x, const int8_t* w
   t.x_type = p->x_type;
   t.x_size = p->x_type <= QK_U8 ? 1 : 2;
   t.simple = p->x_type <= QK_U8 && !x_zeros && !w_zeros;
-  t.x_end = 0;
   t.x_row = (ptrdiff_t)p->k * t.x_size;
   t.y_row = p->n;
   t.x_zero = p->x_zero;

@@ -27,7 +27,7 @@ QK_INLINE int32_t qk_pair(const int16_t* x) {
   return pair;
 }
 
-#if QK_SUMS_REGISTERS != 1
+#if QK_SUMS_REGISTERS == 2
 /* n <= 16 bytes, in few steps. */
 QK_INLINE void qk_copy_bytes(uint8_t* to, const uint8_t* from, int32_t n) {
   if (n >= 8) {
@@ -233,32 +233,6 @@ QK_INLINE qk_sums qk_sums_load_n(const int32_t* p, int32_t n) {
 }
 QK_INLINE void qk_sums_store(int32_t* p, qk_sums v) {
   for (int j = 0; j < 16; ++j) p[j] = (int32_t)v.s[j];
-}
-QK_INLINE qk_sums qk_sums_add(qk_sums a, qk_sums b) {
-  for (int j = 0; j < 16; ++j) a.s[j] += b.s[j];
-  return a;
-}
-QK_INLINE qk_sums qk_sums_mul(qk_sums a, qk_sums b) {
-  for (int j = 0; j < 16; ++j) a.s[j] *= b.s[j];
-  return a;
-}
-QK_INLINE qk_sums qk_sums_load_codes(const uint8_t* p, int32_t is_signed) {
-  qk_sums v;
-  if (is_signed) {
-    for (int j = 0; j < 16; ++j) v.s[j] = (uint32_t)((const int8_t*)p)[j];
-  } else {
-    for (int j = 0; j < 16; ++j) v.s[j] = p[j];
-  }
-  return v;
-}
-QK_INLINE qk_sums qk_sums_load_codes_n(const uint8_t* p, int32_t is_signed, int32_t n) {
-  uint8_t some[16] = {0};
-  if (n < 16) qk_copy_bytes(some, p, n);
-  return qk_sums_load_codes(n < 16 ? some : p, is_signed);
-}
-QK_INLINE qk_sums qk_sums_factors(qk_sums v) { return v; }
-QK_INLINE void qk_sums_each(qk_sums* acc, qk_sums w, qk_sums x) {
-  for (int j = 0; j < 16; ++j) acc->s[j] += w.s[j] * x.s[j];
 }
 #define QK_WIDEN(T, n) \
   for (int32_t j = 0; j < (n); ++j) to[j] = (int16_t)(((const T*)x)[j] - zero);

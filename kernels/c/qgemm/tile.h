@@ -20,7 +20,6 @@ typedef struct qk_qtile {
   ptrdiff_t x_row, y_row;      /* from row to row: bytes, elements */
   int32_t x_type, x_size, x_zero;
   int32_t simple;         /* codes of 8 bits, one zero point, weights without zero points */
-  const uint8_t* x_end;   /* of all codes; only where there is one weight per channel */
   int32_t per_row;        /* x_scales and x_zeros have one element per row */
   const int32_t* x_zeros; /* instead of x_zero, may be null */
   const float* x_scales;  /* may be null */
