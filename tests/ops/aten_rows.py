@@ -177,6 +177,10 @@ GROUPS = {
             aten.upsample_bilinear2d.default(i, [7, 11], c, 1.5, 1.9), aten.upsample_bicubic2d.default(i, [7, 4], c),
             aten.upsample_bicubic2d.default(i, [7, 11], c, 1.5, 1.9), aten.upsample_trilinear3d.default(v, [3, 7, 11], c),
             aten.upsample_trilinear3d.default(v, [5, 7, 11], c, 1.3, 1.5, 1.9)) for c in (False, True)]]),
+    "fake": ((X,), [
+        lambda x: torch.fake_quantize_per_tensor_affine(x, 0.037, 5, 0, 255),
+        lambda x: torch.fake_quantize_per_tensor_affine(x, torch.tensor([0.037]), torch.tensor([5], dtype=torch.int32), -8, 7),
+        lambda x: torch.fake_quantize_per_channel_affine(x, torch.tensor([0.1, 0.02, 0.3, 0.04]), torch.tensor([0, 3, -4, 1]).int(), 1, -128, 127)]),
     "makes": ((X,), [
         lambda x: aten.hamming_window.default(7), lambda x: aten.hamming_window.default(8, **FLOAT64), lambda x: aten.hamming_window.periodic(7, False),
         lambda x: aten.hann_window.periodic(7, False), lambda x: aten.hann_window.periodic(6, True, **FLOAT64),

@@ -72,6 +72,29 @@ def through_affine(block):
     return function
 
 
+def through_groups(lo, hi, size):
+    def function(x, scale, zero):
+        q = decomposed.quantize_per_channel_group(x, scale, zero, lo, hi, I8, size)
+        return q, decomposed.dequantize_per_channel_group(q, scale, zero, lo, hi, I8, size, torch.float32)
+    return function
+
+
+def fake_tensor(lo, hi):
+    return lambda x: (torch.fake_quantize_per_tensor_affine(x, 0.037, lo + 5, lo, hi),)
+
+
+def fake_tensors(x, scale, zero):
+    return (torch.fake_quantize_per_tensor_affine(x, scale, zero, 0, 255),)
+
+
+def fake_chosen(x):
+    return (torch.fake_quantize_per_tensor_affine(x, x.abs().amax() / 127 + 0.01, number(3, torch.int32), -128, 127),)
+
+
+def fake_channels(axis, lo, hi):
+    return lambda x, scale, zero: (torch.fake_quantize_per_channel_affine(x, scale, zero, axis, lo, hi),)
+
+
 def number(value, dtype=torch.int64):
     return torch.tensor(value, dtype=dtype)
 
@@ -90,6 +113,16 @@ CALLS = {
     "affine_channel": Call(through_affine([1, 16]), [GROUPS[:6], torch.arange(-3, 3)]),
     "affine_group": Call(through_affine([1, 8]), [GROUPS.reshape(6, 2), torch.arange(-6, 6).reshape(6, 2)]),
     "affine_blocks": Call(through_affine([3, 8]), [GROUPS[:4].reshape(2, 2), torch.arange(4).reshape(2, 2)]),
+    "groups": Call(through_groups(-8, 7, 8), [GROUPS.reshape(6, 2), (torch.arange(12) - 6).reshape(6, 2)]),
+    "groups_of_rows": Call(through_groups(-128, 127, 16), [GROUPS[:6].reshape(6, 1), torch.arange(-3, 3)]),
+    "fake_i8": Call(fake_tensor(-128, 127)),
+    "fake_u8": Call(fake_tensor(0, 255)),
+    "fake_i4": Call(fake_tensor(-8, 7)),
+    "fake_i16": Call(fake_tensor(-32768, 32767)),
+    "fake_tensors": Call(fake_tensors, [SCALE, number([17], torch.int32)]),
+    "fake_chosen": Call(fake_chosen),
+    "fake_rows": Call(fake_channels(0, -127, 127), [GROUPS[:6], torch.arange(-3, 3, dtype=torch.int32)]),
+    "fake_columns": Call(fake_channels(1, 0, 15), [torch.linspace(0.01, 0.3, 16), torch.arange(16, dtype=torch.int32)]),
     "choose_affine_tensor": Call(affine("ASYMMETRIC", [6, 16], U8)),
     "choose_affine_rows": Call(affine("ASYMMETRIC", [1, 16], I8)),
     "choose_affine_rows_kept": Call(affine("SYMMETRIC", [1, 16], I8, keepdim=True, lo=-127, hi=127)),
@@ -97,6 +130,8 @@ CALLS = {
     "choose_affine_groups": Call(affine("SYMMETRIC_NO_CLIPPING_ERR", [1, 4], I8, lo=-8, hi=7)),
     "choose_affine_blocks": Call(affine("ASYMMETRIC", [2, 8], U8, keepdim=True, lo=0, hi=15)),
 }
+# Also as PyTorch's own ops below them, which give a mask too.
+LOWERED = ["fake_u8", "fake_tensors", "fake_rows"]
 
 
 def samples():
@@ -110,9 +145,11 @@ def samples():
 def outcomes(build, tmp_path_factory):
     folder = tmp_path_factory.mktemp("calls")
     cases = Cases(build / "quantized_torch_calls")
-    for name, call in CALLS.items():
+    for name, call in {**CALLS, **{f"{name}_lowered": CALLS[name] for name in LOWERED}}.items():
         path = folder / f"{name}.pt2"
         program = torch.export.export(call, (samples()[0],))
+        if name.endswith("_lowered"):
+            program = program.run_decompositions()
         torch.export.save(program, path)
         # Types as the file has them: PyTorch's own differ from those in one op.
         types = [n.meta["val"].dtype for n in program.graph.find_nodes(op="output")[0].args[0]]
@@ -120,6 +157,6 @@ def outcomes(build, tmp_path_factory):
     return cases.run(build)
 
 
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("name", [*CALLS, *(f"{name}_lowered" for name in LOWERED)])
 def test_bits(outcomes, name):
     check(outcomes[name])

@@ -93,6 +93,26 @@ std::shared_ptr<Format> tensor_numbers(Compose& c, const Codes& codes, double sc
   return format;
 }
 
+Parameters tensor_parameters(Compose& c, const Codes& codes) {
+  const Import& m = c.import();
+  Parameters p{c.take(m.tensor("scale")), c.take(m.tensor("zero_point")), nullptr};
+  if (!c.ok()) return p;
+  if (!(product(p.scale->shape()) == Dim(1)) || !(product(p.zero->shape()) == Dim(1))) {
+    c.fail(Code::shape, "scale {} and zero point {} must have one element", str(p.scale->shape()),
+           str(p.zero->shape()));
+    return p;
+  }
+  if (p.scale->is_constant() && p.zero->is_constant()) {
+    const Tensor scale = c.take(m.constant(p.scale, "scale"));
+    const Tensor zero = c.take(m.constant(p.zero, "zero point"));
+    if (c.ok()) p.known = tensor_numbers(c, codes, scale.as_double(0), zero.as_int(0));
+    return p;
+  }
+  p.scale = c.reshape(p.scale, {});
+  p.zero = c.reshape(p.zero, {});
+  return p;
+}
+
 std::shared_ptr<Format> listed(Compose& c, const Codes& codes, Value* scales, Value* zeros,
                                int64_t axis, int64_t group) {
   const Import& m = c.import();

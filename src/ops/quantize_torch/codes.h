@@ -30,6 +30,13 @@ std::shared_ptr<Format> listed(Compose& c, const Codes& codes, Value* scales, Va
 /// One scale per row of q, which must have a known size.
 std::shared_ptr<Format> rows_of(Compose& c, const Codes& codes, const Value* q);
 
+/// Scale and zero point given as tensors of one element: `known` where they are constants.
+struct Parameters {
+  Value *scale = nullptr, *zero = nullptr;
+  std::shared_ptr<Format> known;
+};
+Parameters tensor_parameters(Compose& c, const Codes& codes);
+
 Value* quantized(Compose& c, Value* x, const Codes& codes, std::shared_ptr<Format> format);
 Value* dequantized(Compose& c, Value* q, const Codes& codes, std::shared_ptr<Format> format);
 
@@ -44,6 +51,8 @@ inline constexpr std::string_view kPerToken =
 
 /// Ops that choose scales and zero points when the network runs.
 std::span<const ImportRow> choosing_rows();
+/// Quantization and its inverse in one op.
+std::span<const ImportRow> fake_rows();
 /// torchao's ops: blocks of any shape share a scale.
 std::span<const ImportRow> affine_rows();
 

@@ -32,31 +32,6 @@ Result<Values> dequantize_per_tensor(Import& m) {
 
 // Per tensor, one-element tensors: numbers when they are constants, else computed at run time.
 
-/// Scale and zero point of a `.tensor` form.
-struct Parameters {
-  Value *scale = nullptr, *zero = nullptr;
-  std::shared_ptr<Format> known;
-};
-Parameters tensor_parameters(Compose& c, const Codes& codes) {
-  const Import& m = c.import();
-  Parameters p{c.take(m.tensor("scale")), c.take(m.tensor("zero_point")), nullptr};
-  if (!c.ok()) return p;
-  if (!(product(p.scale->shape()) == Dim(1)) || !(product(p.zero->shape()) == Dim(1))) {
-    c.fail(Code::shape, "scale {} and zero point {} must have one element", str(p.scale->shape()),
-           str(p.zero->shape()));
-    return p;
-  }
-  if (p.scale->is_constant() && p.zero->is_constant()) {
-    const Tensor scale = c.take(m.constant(p.scale, "scale"));
-    const Tensor zero = c.take(m.constant(p.zero, "zero point"));
-    if (c.ok()) p.known = tensor_numbers(c, codes, scale.as_double(0), zero.as_int(0));
-    return p;
-  }
-  p.scale = c.reshape(p.scale, {});
-  p.zero = c.reshape(p.zero, {});
-  return p;
-}
-
 Result<Values> quantize_with(Import& m, Compose& c, const Codes& codes) {
   const Parameters p = tensor_parameters(c, codes);
   Value* x = c.take(m.tensor("input"));
@@ -112,7 +87,7 @@ Result<Values> dequantize_per_channel(Import& m) { return per_channel_codes(m, f
 Result<Values> dequantize_per_channel_group(Import& m) {
   Compose c(m);
   const Codes codes = read_codes(c, "dtype");
-  Value* q = c.take(m.tensor("w_int8"));
+  Value* q = c.take(m.tensor("input"));
   Value* scales = c.take(m.tensor("scales"));
   Value* zeros = c.take(m.optional_tensor("zero_points"));
   const int64_t group = c.take(m.i("group_size", 128));
@@ -122,8 +97,43 @@ Result<Values> dequantize_per_channel_group(Import& m) {
       {c.cast(dequantized(c, q, codes, format), c.take(m.dtype("output_dtype", DType::f32)))});
 }
 
-/// round(x * (1 / scale) + zero point): here the zero point is added before rounding, in the type
-/// that the scales have.
+/// round(x * (1 / scale) + zero point): the zero point is added before rounding, in type `in`.
+Value* encode_sum(Compose& c, Value* x, Value* scales, Value* zeros, const Codes& codes, DType in) {
+  Value* v = c("Mul", {c.cast(x, in), c("Div", {c.number(1, in), c.cast(scales, in)})});
+  v = c("Round", {c("Add", {v, c.cast(zeros, in)})});
+  v = c.clamp(v, static_cast<double>(codes.qmin), static_cast<double>(codes.qmax));
+  return c.cast(v, codes.dtype);
+}
+
+Result<Values> quantize_per_channel_group(Import& m) {
+  Compose c(m);
+  const Codes codes = read_codes(c, "dtype");
+  Value* x = c.take(m.tensor("input"));
+  Value* scales = c.take(m.tensor("scales"));
+  Value* zeros = c.take(m.tensor("zero_points"));
+  int64_t group = c.take(m.i("group_size", 128));
+  if (!c.ok()) return c.done({});
+  if (x->rank() != 2 || !all_static(x->shape())) {
+    c.fail(Code::dim, "groups of {}, expected two known sizes", str(x->shape()));
+    return c.done({});
+  }
+  const int64_t rows = x->shape()[0].value(), columns = x->shape()[1].value();
+  if (group > columns && product(scales->shape()) == Dim(rows)) group = columns;
+  if (group < 1 || columns % group != 0 ||
+      !(product(scales->shape()) == Dim(rows * (columns / group))) ||
+      !(product(zeros->shape()) == product(scales->shape()))) {
+    c.fail(Code::shape, "{} scales and {} zero points for groups of {} in {}", str(scales->shape()),
+           str(zeros->shape()), group, str(x->shape()));
+    return c.done({});
+  }
+  const Dims one_each{Dim(rows), Dim(columns / group), Dim(1)};
+  Value* q =
+      encode_sum(c, c.reshape(x, {Dim(rows), Dim(columns / group), Dim(group)}),
+                 c.reshape(scales, one_each), c.reshape(zeros, one_each), codes, scales->dtype());
+  return c.done({c.reshape(q, x->shape())});
+}
+
+/// In the type that the scales have.
 Result<Values> quantize_per_token(Import& m) {
   Compose c(m);
   const Codes codes = read_codes(c, "dtype");
@@ -133,11 +143,7 @@ Result<Values> quantize_per_token(Import& m) {
   if (!c.ok()) return c.done({});
   const Node* chosen = scales->def();
   const DType in = chosen && chosen->loc().op == kPerToken ? DType::f32 : scales->dtype();
-  scales = c.cast(scales, in);
-  Value* v = c("Mul", {c.cast(x, in), c("Div", {c.number(1, in), scales})});
-  v = c("Round", {c("Add", {v, c.cast(zeros, in)})});
-  v = c.clamp(v, static_cast<double>(codes.qmin), static_cast<double>(codes.qmax));
-  return c.done({c.cast(v, codes.dtype)});
+  return c.done({encode_sum(c, x, scales, zeros, codes, in)});
 }
 
 Result<Values> dequantize_per_token(Import& m) {
@@ -161,6 +167,7 @@ constexpr ImportRow kDecomposedRows[] = {
     {"quantized_decomposed", "dequantize_per_tensor.tensor2", dequantize_by_tensors_with_limits},
     {"quantized_decomposed", "quantize_per_channel.default", quantize_per_channel},
     {"quantized_decomposed", "dequantize_per_channel.default", dequantize_per_channel},
+    {"quantized_decomposed", "quantize_per_channel_group.default", quantize_per_channel_group},
     {"quantized_decomposed", "dequantize_per_channel_group.default", dequantize_per_channel_group},
     {"quantized_decomposed", "quantize_per_token.default", quantize_per_token},
     {"quantized_decomposed", "dequantize_per_token.default", dequantize_per_token},
@@ -174,6 +181,7 @@ namespace qc {
 void register_quantize_torch(Registration& r) {
   r.imports(torch_codes::kDecomposedRows);
   r.imports(torch_codes::choosing_rows());
+  r.imports(torch_codes::fake_rows());
   r.imports(torch_codes::affine_rows());
 }
 
