@@ -87,11 +87,15 @@ void expect_agreement(const std::string& name, int64_t base, int64_t count, cons
       auto sample = make_sample(seed, make(seed), contract);
       ASSERT_TRUE(sample.ok()) << "seed " << seed << ": " << render(sample.diag()) << "\n"
                                << print(*make(seed));
-      auto run = run_program(sample->program, sample->inputs);
-      ASSERT_TRUE(run.ok()) << render(run.diag());
-      EXPECT_EQ(first_difference(run->outputs, sample->expected), "")
-          << "seed " << seed << ", in process\n"
-          << sample->text;
+      for (bool fast : {false, true}) {
+        auto runner = ProgramRunner::create(sample->program, fast);
+        ASSERT_TRUE(runner.ok()) << render(runner.diag());
+        auto run = runner->run(sample->inputs);
+        ASSERT_TRUE(run.ok()) << render(run.diag());
+        EXPECT_EQ(first_difference(run->outputs, sample->expected), "")
+            << "seed " << seed << ", in process" << (fast ? ", fast kernels\n" : "\n")
+            << sample->text;
+      }
       if (in_process) continue;
       const std::string program = fmt::format("g{}", seed);
       auto emitted = emit_c(batch, program, sample->program);

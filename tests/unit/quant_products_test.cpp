@@ -161,12 +161,16 @@ TEST_F(Products, Convolutions) {
     const DType xt = kOperands[below(4)], wt = kWeights[below(5)];
     Ints xs{1 + below(2), ic}, ws{oc, icg}, strides, dilations, pads(static_cast<size_t>(2 * axes));
     for (int64_t a = 0; a < axes; ++a) {
-      ws.push_back(1 + below(3));
+      ws.push_back(1 + below(4));
       strides.push_back(1 + below(2));
       dilations.push_back(chance(70) ? 1 : 2);
-      pads[static_cast<size_t>(a)] = below(3);
-      pads[static_cast<size_t>(axes + a)] = below(3);
-      xs.push_back(dilations.back() * (ws.back() - 1) + 1 + below(a + 1 == axes ? 24 : 5));
+      const int64_t before = below(3), after = below(3);
+      pads[static_cast<size_t>(a)] = before;
+      pads[static_cast<size_t>(axes + a)] = after;
+      // Some windows reach out of the input on both sides.
+      const int64_t window = dilations.back() * (ws.back() - 1) + 1;
+      xs.push_back(chance(25) ? std::max<int64_t>(1, window - before - after) + below(2)
+                              : window + below(a + 1 == axes ? 24 : 5));
     }
     const QType x_type = per_tensor(xt);
     const QType w_type = chance(50) ? per_tensor(wt) : per_axis(wt, 0, oc);
@@ -223,6 +227,21 @@ TEST_F(Products, Convolutions) {
                     expected(sum, *x_type.format, *w_type.format, to, c, arithmetic, lo, hi))
               << "round " << round << ", element " << at;
         }
+      }
+    }
+  }
+}
+
+TEST_F(Products, WindowsCutOnBothSides) {
+  for (int64_t ic = 1; ic < 6; ++ic) {
+    for (int64_t taps = 2; taps < 7; ++taps) {
+      for (int64_t size = 1; size < taps; ++size) {
+        const QType x_type = per_tensor(DType::u8), w_type = per_tensor(DType::i8);
+        const AttrMap attrs{
+            {"strides", Ints{1}}, {"dilations", Ints{1}}, {"pads", Ints{taps - 1, taps - 1}}};
+        auto y = run("qconv", x_type, codes(DType::u8, {1, ic, size}),
+                     codes(DType::i8, {3, ic, taps}), w_type, nullptr, attrs);
+        ASSERT_TRUE(y.ok()) << render(y.diag());
       }
     }
   }

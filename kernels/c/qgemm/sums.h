@@ -93,8 +93,7 @@ QK_INLINE void qk_sums_each(qk_sums* acc, qk_sums w, qk_sums x) {
   *acc = _mm512_add_epi32(*acc, _mm512_madd_epi16(w, x));
 #endif
 }
-/* n <= QK_Q_CHUNK codes less `zero`; may write QK_Q_CHUNK numbers, the first beyond n is 0 or meets
- * a weight of 0. */
+/* n <= QK_Q_CHUNK codes less `zero`; may write QK_Q_CHUNK numbers. */
 QK_INLINE void qk_widen(const uint8_t* x, int32_t is_signed, int32_t n, int32_t zero, int16_t* to) {
   const __m256i bytes = _mm256_maskz_loadu_epi8(0xffffffffu >> (32 - n), x);
   const __m512i codes = is_signed ? _mm512_cvtepi8_epi16(bytes) : _mm512_cvtepu8_epi16(bytes);
@@ -246,7 +245,6 @@ QK_INLINE void qk_widen(const uint8_t* x, int32_t is_signed, int32_t n, int32_t 
   } else {
     QK_WIDEN(uint8_t, n)
   }
-  if (n & 1) to[n] = 0;
 }
 /* n products of pairs with x for all sums; a function of its own, for its sums fit registers. */
 QK_SHARED void qk_sums_run(qk_sums* acc, const int8_t* w, const int16_t* x, int32_t n) {

@@ -40,7 +40,6 @@ QK_SHARED void qk_q_widen_rows(const qk_qtile* t, int32_t row, int32_t rows, con
       to[i] = (int16_t)(qk_load_code(x, t->x_type, i) - zero);
       total += to[i];
     }
-    if (n & 1) to[n] = 0;
     totals[m] += (uint32_t)total;
   }
 }
@@ -78,8 +77,8 @@ QK_SHARED void qk_q_less_zeros(const qk_qtile* t, const uint32_t* totals, int32_
 #endif
 
 /* A row that starts with half a pair is widened from its second number on, so that it may reach
- * one number into the next: rows are widened in order, their first numbers set afterwards. ANY: not
- * only for simple inputs. */
+ * one number into the next: rows are widened in order, what fills up pairs is set afterwards. ANY:
+ * not only for simple inputs. */
 #define QK_DEFINE_QTILE(name, M, P, ANY)                                                          \
   QK_SHARED void name(const qk_qtile* t, int32_t row, const uint8_t* x, const int8_t* w, void* y, \
                       ptrdiff_t at, int32_t columns) {                                            \
@@ -119,6 +118,7 @@ QK_SHARED void qk_q_less_zeros(const qk_qtile* t, const uint32_t* totals, int32_
               }                                                                                   \
             }                                                                                     \
             for (int m = 0; m < M && lead; ++m) u.xs[m * QK_Q_CHUNK] = 0;                         \
+            for (int m = 0; m < M && lead + n < fill; ++m) u.xs[m * QK_Q_CHUNK + lead + n] = 0;   \
             QK_Q_DOTS(M, P, fill)                                                                 \
             wk += fill * 16;                                                                      \
             done += n;                                                                            \
