@@ -47,6 +47,15 @@ def diagonal_filled(x):
     return x.clone().fill_diagonal_(7.0), x.repeat(3, 1).fill_diagonal_(-1.5, wrap=True)
 
 
+def through(view):
+    """What a tensor is after its view was changed."""
+    def changed(x, y):
+        z = x * 1
+        view(z).mul_(y.flatten()[0])
+        return z
+    return changed
+
+
 GROUPS = {
     "functions": ((X, UNIT), [
         *[lambda x, u, f=f: f(x) for f in (
@@ -121,6 +130,13 @@ GROUPS = {
         lambda x, y: aten.row_stack.default([x[0, 0], y[0, 1]]), lambda x, y: aten.meshgrid.default([x[0, 0], y[0, :, 0]]),
         *[lambda x, y, f=f: [f([x[(0,) * n], y[(1,) * n]]) for n in range(4)] for f in (torch.hstack, torch.vstack, torch.dstack, torch.column_stack)],
         lambda x, y: aten.native_channel_shuffle.default(x[:, :, None], 2), lambda x, y: diagonal_filled(x[0])]),
+    "written": ((X, Y), [through(view) for view in (
+        aten.conj.default, aten.resolve_conj.default, aten.resolve_neg.default, torch.positive, lambda x: aten.requires_grad_.default(x, False),
+        lambda x: aten.alpha_dropout.default(x, 0.3, False), lambda x: aten.feature_alpha_dropout.default(x, 0.3, False), lambda x: x[0].mH,
+        lambda x: x[:, 1:3].adjoint(), lambda x: aten.swapdims.default(x, 0, -1)[1], lambda x: x.tensor_split(3, 1)[1],
+        lambda x: x.tensor_split((1, 3), -1)[2], lambda x: aten.split.sizes(x, [1, 2, 1], 1)[1], lambda x: x[0].ravel()[3:],
+        lambda x: aten.view_as.default(x, torch.zeros(5, 12))[2], lambda x: aten.to.other(x, torch.zeros(1))[0], lambda x: x[:1].squeeze()[2],
+        lambda x: aten.atleast_1d.default(x)[1], lambda x: torch.atleast_3d(x[0])[1], lambda x: x.diagonal(-1, -1, 0), lambda x: x.unflatten(1, (2, 2))[:, 1])]),
     "picks": ((X, I % 4, J - 1), [
         lambda x, i, j: aten._unsafe_index.Tensor(x, [None, j, j]), lambda x, i, j: aten._unsafe_index.Tensor(x, [j[:1], None, j]),
         lambda x, i, j: aten._unsafe_index_put.default(x, [None, j[:2]], x[0, 0, 0]),

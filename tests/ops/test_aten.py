@@ -111,6 +111,32 @@ def test_rows_name_operations(quantc):
     assert not [row for row in sorted(rows(quantc)) if ":" not in row and not exists(row)]
 
 
+@torch.library.custom_op("quantc_test::twice_", mutates_args={"x"})
+def twice_(x: torch.Tensor) -> None:
+    x.mul_(2)
+
+
+def lost(write):
+    def function(x):
+        y = x * 1
+        write(y)
+        return y
+    return function
+
+
+@pytest.mark.parametrize("write, message", [
+    (lambda y: y.hsplit(3)[1].mul_(3), "aten.hsplit.int: 1 node"),
+    (lambda y: torch._foreach_add_([y, y * 2], 3.0), "aten._foreach_add_.Scalar: 1 node"),
+    (lambda y: torch.add(y[1:], 1, out=y[:2]), "aten.add.out: 1 node"),
+    (lambda y: torch.ops.quantc_test.twice_(y), "quantc_test.twice_.default: 1 node"),
+    (lambda y: torch.meshgrid(y, torch.zeros(1), indexing="ij")[0].mul_(3), "writes through views made by meshgrid.indexing"),
+    (lambda y: y.unfold(0, 1, 1).mul_(3), "writes through a view made by aten.unfold.default")])
+def test_writes_are_not_lost(write, message, quantc, tmp_path):
+    """A write that cannot be followed is refused, though nothing reads what the node gives."""
+    torch.export.save(export(Group([lost(write)]), (torch.ones(3),)), tmp_path / "m.pt2")
+    assert message in quantc("inspect", tmp_path / "m.pt2", status=2).stderr
+
+
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize("function, message", [
     (lambda x: x * torch.rand(3), "aten.rand.default: 1 node"),

@@ -133,7 +133,7 @@ Result<Value*> Memory::write_back(const ViewRecipe& recipe, Value* base, Value* 
       break;
   }
   return error(Code::unsupported, loc, "the model writes through a view made by aten.{}",
-               recipe.view->op);
+               recipe.node.op);
 }
 
 }  // namespace qc::pt2

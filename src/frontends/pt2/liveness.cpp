@@ -20,19 +20,56 @@ std::string_view first_tensor(const ExportedNode& node) {
   return {};
 }
 
+namespace {
+
+/// Random numbers are memory of their own, and code that is dead in inference changes them.
+bool is_random(std::string_view op) {
+  for (std::string_view name : {"rand", "normal.", "bernoulli.", "multinomial.", "poisson."})
+    if (op.starts_with(name)) return true;
+  return false;
+}
+
+/// What a node does to memory.
+struct Effect {
+  bool known = true, writes = false;
+  std::vector<std::string> shared;  // operands it writes to or gives back
+};
+
+/// An op without a row may do anything its name does not rule out: to be found out when it matters.
+Effect effect_of(const ExportedNode& node) {
+  Effect e;
+  const Target target = split_target(node.target);
+  if (target.domain == "python" || target.domain == "higher_order") return e;
+  const auto plain = plain_form(target.op);
+  const bool aten = target.domain == "aten";
+  e.known = import_table().find(target.domain, aten && plain ? *plain : target.op, 0) != nullptr;
+  e.writes = aten ? plain || target.op.ends_with("out") : !e.known;
+  const bool fresh = e.known ? !(aten && find_view(target.op)) : aten && is_random(target.op);
+  if (fresh && !e.writes) return e;
+  if (std::string base(first_tensor(node)); e.known && !base.empty()) {
+    e.shared.push_back(std::move(base));
+  } else {
+    for (const NamedArgument& input : node.inputs)
+      for_each_name(input.arg, [&](const std::string& name) { e.shared.push_back(name); });
+  }
+  return e;
+}
+
+}  // namespace
+
 Liveness::Liveness(const FlatGraph& graph, const std::vector<std::string>& outputs,
                    const std::vector<std::string>& kept)
     : live_(graph.nodes.size(), false) {
-  std::vector<bool> writes(graph.nodes.size(), false);
-  for (size_t i = 0; i < graph.nodes.size(); ++i) {
-    const ExportedNode& node = graph.nodes[i].node;
-    Target target = split_target(node.target);
-    if (target.domain != "aten") continue;
-    writes[i] = plain_form(target.op).has_value();
-    std::string base(first_tensor(node));
-    if (base.empty() || (!writes[i] && find_view(target.op) == nullptr)) continue;
-    for (const Argument& output : node.outputs) {
-      for_each_name(output, [&](const std::string& name) { unite(base, name); });
+  std::vector<Effect> effects;
+  for (const FlatNode& flat : graph.nodes) {
+    const Effect& e = effects.emplace_back(effect_of(flat.node));
+    if (e.shared.empty()) continue;
+    for (size_t k = 1; !e.known && k < e.shared.size(); ++k) unite(e.shared[0], e.shared[k]);
+    size_t k = 0;  // views of several tensors: one of each
+    for (const Argument& output : flat.node.outputs) {
+      for_each_name(output, [&](const std::string& name) {
+        unite(e.shared[e.shared.size() > 1 ? k++ % e.shared.size() : 0], name);
+      });
     }
   }
   auto mark = [&](const std::string& name) {
@@ -43,14 +80,21 @@ Liveness::Liveness(const FlatGraph& graph, const std::vector<std::string>& outpu
   for (const std::string& name : kept) live_memory_.insert(find(name));
   for (size_t i = graph.nodes.size(); i-- > 0;) {
     const ExportedNode& node = graph.nodes[i].node;
-    bool live = writes[i] && live_memory_.count(find(std::string(first_tensor(node)))) > 0;
+    const Effect& e = effects[i];
+    bool live = false;
+    for (const std::string& name : e.shared) live |= e.writes && live_memory_.count(find(name)) > 0;
     for (const Argument& output : node.outputs) {
       for_each_name(output, [&](const std::string& name) { live |= read_.count(name) > 0; });
     }
     if (!live) continue;
     live_[i] = true;
     for (const NamedArgument& input : node.inputs) for_each_name(input.arg, mark);
-    if (writes[i]) written_.insert(find(std::string(first_tensor(node))));
+    for (const Argument& output : node.outputs) {
+      for_each_name(output, [&](const std::string& name) {
+        if (!e.shared.empty() && written_.count(find(name)) > 0) written_later_.insert(name);
+      });
+    }
+    for (size_t k = 0; e.writes && k < e.shared.size(); ++k) written_.insert(find(e.shared[k]));
   }
 }
 

@@ -41,6 +41,8 @@ class Liveness {
   bool read(const std::string& name) const { return read_.count(name) > 0; }
   /// Whether a live node writes to memory that the name may share.
   bool written(const std::string& name) const;
+  /// Whether one does so after the node that gives the name, which shares memory of an operand.
+  bool written_later(const std::string& name) const { return written_later_.count(name) > 0; }
 
  private:
   /// Names that may share memory have one representative.
@@ -48,7 +50,7 @@ class Liveness {
   void unite(const std::string& a, const std::string& b);
 
   std::vector<bool> live_;
-  std::unordered_set<std::string> read_, live_memory_, written_;
+  std::unordered_set<std::string> read_, live_memory_, written_, written_later_;
   mutable std::unordered_map<std::string, std::string> parent_;  // paths are shortened on the way
 };
 

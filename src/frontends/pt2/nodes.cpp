@@ -148,7 +148,8 @@ class NodeImporter {
                             const Values& values, size_t self) {
     const ViewOp* view = foreign.domain == "aten" ? find_view(foreign.op) : nullptr;
     std::string base(first_tensor(node));
-    if (view != nullptr && (base.empty() || self >= foreign.args.size())) view = nullptr;
+    const bool of_several = view != nullptr && base.empty();
+    if (of_several || self >= foreign.args.size()) view = nullptr;
     size_t i = 0;
     Dim start(0);
     for (const Argument& output : node.outputs) {
@@ -158,6 +159,10 @@ class NodeImporter {
         if (at >= values.size() || values[at] == nullptr) {
           if (!context_.plan.liveness.read(item.text)) continue;
           return error(Code::unsupported, foreign.loc, "result {} of {}", at, foreign.op);
+        }
+        if (of_several && context_.plan.liveness.written_later(item.text)) {
+          return error(Code::unsupported, foreign.loc, "the model writes through views made by {}",
+                       foreign.op);
         }
         Value* value = values[at];
         // Shapes of results nobody reads are not always right: PyTorch records final states of a

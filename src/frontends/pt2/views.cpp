@@ -10,9 +10,15 @@ using W = WriteBack;
 constexpr ViewOp kViews[] = {
     {"detach.default", W::identity},
     {"alias.default", W::identity},
+    {"conj.default", W::identity},
+    {"resolve_conj.default", W::identity},
+    {"resolve_neg.default", W::identity},
+    {"positive.default", W::identity},
+    {"requires_grad.default", W::identity},
     {"dropout.default", W::identity},
     {"feature_dropout.default", W::identity},
     {"alpha_dropout.default", W::identity},
+    {"feature_alpha_dropout.default", W::identity},
     {"contiguous.default", W::identity, true},
     {"to.dtype", W::identity, true},
     {"to.device", W::identity, true},
@@ -36,6 +42,8 @@ constexpr ViewOp kViews[] = {
     {"t.default", W::permute},
     {"numpy_T.default", W::permute},
     {"mT.default", W::permute},
+    {"mH.default", W::permute},
+    {"adjoint.default", W::permute},
     {"slice.Tensor", W::slice},
     {"narrow.default", W::slice},
     {"select.int", W::select},
@@ -43,6 +51,8 @@ constexpr ViewOp kViews[] = {
     {"split.sizes", W::parts},
     {"split_with_sizes.default", W::parts},
     {"chunk.default", W::parts},
+    {"tensor_split.sections", W::parts},
+    {"tensor_split.indices", W::parts},
     {"unbind.int", W::unbind},
     {"diagonal.default", W::diagonal},
     {"expand.default", W::none},
@@ -104,7 +114,7 @@ const ViewOp* find_view(std::string_view op) {
   for (const ViewOp& view : kViews) {
     if (view.op == op) return &view;
   }
-  static constexpr ViewOp kOther = {"another op", W::none};
+  static constexpr ViewOp kOther = {"", W::none};
   const ImportRow* row = import_table().find("aten", op, 0);
   return row != nullptr && row->alias == Alias::view ? &kOther : nullptr;
 }
