@@ -51,7 +51,8 @@ struct InputFlags {
 };
 
 /// Loads the model with the options' dims bound.
-Result<std::unique_ptr<Graph>> load(const std::string& path, const Options& options);
+Result<std::unique_ptr<Graph>> load(const std::string& path, const Options& options,
+                                    std::vector<std::string>* remarks = nullptr);
 
 void add_compile(CLI::App& app, Session& session);
 void add_run(CLI::App& app, Session& session);

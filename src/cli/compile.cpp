@@ -24,9 +24,9 @@ void add_compile(CLI::App& app, Session& session) {
   command->callback([flags, &session] {
     session.action = [flags, &session]() -> Result<int> {
       QC_ASSIGN(Options options, flags->resolve());
-      QC_ASSIGN(auto graph, load(flags->model, options));
-      Progress progress("compiling " + flags->model);
       PassContext context;
+      QC_ASSIGN(auto graph, load(flags->model, options, &context.remarks));
+      Progress progress("compiling " + flags->model);
       QC_TRY(make_contract(*graph, options, context, flags->observer()));
       std::optional<std::vector<Tensor>> inputs;
       if (!flags->vectors.empty()) {

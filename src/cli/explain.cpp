@@ -37,9 +37,9 @@ void add_explain(CLI::App& app, Session& session) {
   command->callback([flags, &session] {
     session.action = [flags]() -> Result<int> {
       QC_ASSIGN(Options options, flags->resolve());
-      QC_ASSIGN(auto graph, load(flags->model, options));
-      Progress progress("explaining " + flags->model);
       PassContext context;
+      QC_ASSIGN(auto graph, load(flags->model, options, &context.remarks));
+      Progress progress("explaining " + flags->model);
       QC_TRY(make_contract(*graph, options, context));
       QC_ASSIGN(const auto reports, explain(*graph, context));
       if (flags->as_json) {

@@ -113,9 +113,10 @@ Result<std::vector<Tensor>> InputFlags::read(const Graph& graph) const {
   return match_inputs(graph, arrays);
 }
 
-Result<std::unique_ptr<Graph>> load(const std::string& path, const Options& options) {
+Result<std::unique_ptr<Graph>> load(const std::string& path, const Options& options,
+                                    std::vector<std::string>* remarks) {
   Progress progress("loading " + path);
-  return load_model(path, options);
+  return load_model(path, options, remarks);
 }
 
 }  // namespace qc::cli

@@ -52,10 +52,12 @@ Result<std::unique_ptr<Graph>> load_model(const std::string& path, const ImportO
   return graph;
 }
 
-Result<std::unique_ptr<Graph>> load_model(const std::string& path, const quantc::Options& options) {
+Result<std::unique_ptr<Graph>> load_model(const std::string& path, const quantc::Options& options,
+                                          std::vector<std::string>* remarks) {
   ImportOptions import;
   import.dims.insert(options.dims.begin(), options.dims.end());
   import.arithmetic = options.arithmetic;
+  import.remarks = remarks;
   QC_ASSIGN(auto graph, load_model(path, import));
   if (options.state == "io") graph->expose_states();
   return graph;

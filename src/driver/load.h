@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "frontends/common/options.h"
 #include "ir/graph.h"
@@ -14,7 +15,8 @@ namespace qc {
 Result<std::unique_ptr<Graph>> load_model(const std::string& path,
                                           const ImportOptions& options = {});
 
-/// As above, as the options of a compilation say.
-Result<std::unique_ptr<Graph>> load_model(const std::string& path, const quantc::Options& options);
+/// As above, as the options of a compilation say; `remarks` takes what was left out.
+Result<std::unique_ptr<Graph>> load_model(const std::string& path, const quantc::Options& options,
+                                          std::vector<std::string>* remarks = nullptr);
 
 }  // namespace qc

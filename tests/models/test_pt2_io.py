@@ -1,5 +1,6 @@
 """What a model says about sizes and buffers: guards are checked, state can be inputs and outputs, a size can be left to each run."""
 import ctypes
+import json
 import re
 import subprocess
 
@@ -87,6 +88,42 @@ def test_guards_of_bound_sizes(halves, quantc, tmp_path):
     assert "error[dim]" in done.stderr and "the model holds only where" in done.stderr
     np.savez(tmp_path / "in.npz", x=np.zeros((5, 3), "float32"), y=np.zeros(10, "float32"))
     assert "error[dim]" in quantc("run", halves, "-i", tmp_path / "in.npz", status=1).stderr
+
+
+class Nested(nn.Module):
+    """Inputs in containers, guards of quotients and remainders of their sizes."""
+
+    def forward(self, pair, named):
+        n, m = pair[1].shape[0], named["Odd key"].shape[0]
+        if (n // 3 + max(n, m)) % 4 == 1:
+            return pair[0] + pair[1].sum()
+        return pair[0] - named["Odd key"].sum()
+
+
+def test_guards_of_nested_inputs(quantc, tmp_path):
+    auto = {0: Dim.AUTO}
+    model = export(Nested(), ((torch.randn(2), torch.randn(6)), {"Odd key": torch.randn(7)}),
+                   {"pair": ({}, auto), "named": {"Odd key": auto}}, tmp_path / "m.pt2")
+    n, m = symbols(quantc, model)
+    assert "not checked" not in quantc("compile", "-v", model, "-o", tmp_path / "a", "--dim", f"{n}=6", "--dim", f"{m}=11").stdout
+    done = quantc("compile", model, "-o", tmp_path / "b", "--dim", f"{n}=6", "--dim", f"{m}=8", status=1)
+    assert "the model holds only where" in done.stderr
+
+
+class Rounded(nn.Module):
+    """A guard of a float made of a size."""
+
+    def forward(self, x):
+        return x + 1 if int(x.shape[0] * 1.5) == 9 else x
+
+
+def test_guards_that_are_not_checked_are_named(quantc, tmp_path):
+    model = export(Rounded(), (torch.randn(6, 4),), {"x": {0: Dim.AUTO}}, tmp_path / "m.pt2")
+    symbol, = symbols(quantc, model)
+    named = "import: guard not checked: math.trunc(1.5*torch.sym_float(L['x'].size()[0])) == 9"
+    assert named in quantc("compile", "-v", model, "-o", tmp_path / "a", "--dim", f"{symbol}=6").stdout
+    remarks = json.loads(quantc("explain", model, "--json", "--dim", f"{symbol}=6").stdout)["remarks"]
+    assert remarks[0] == named
 
 
 def test_guards_of_free_sizes(halves, quantc, tmp_path):

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "ir/dim.h"
 #include "ir/tensor.h"
@@ -17,6 +18,8 @@ struct ImportOptions {
   /// The arithmetic record of the model's quantized nodes; empty: that of its format
   /// ("onnxruntime" for ONNX, "torch" for PyTorch).
   std::string arithmetic = {};
+  /// Takes what the importer left out, one line each; may be null.
+  std::vector<std::string>* remarks = nullptr;
 };
 
 }  // namespace qc

@@ -1,5 +1,6 @@
 #include "frontends/pt2/guards.h"
 
+#include <cctype>
 #include <optional>
 #include <string_view>
 
@@ -8,24 +9,53 @@ namespace {
 
 constexpr size_t kMaxText = 1 << 14;
 
+/// A number of one or two digits and the bracket behind it, taken off `text`.
+std::optional<size_t> take_index(std::string_view& text) {
+  const size_t end = text.find(']');
+  if (end == text.npos || end == 0 || end > 2) return std::nullopt;
+  size_t index = 0;
+  for (char c : text.substr(0, end)) {
+    if (!std::isdigit(static_cast<unsigned char>(c))) return std::nullopt;
+    index = index * 10 + static_cast<size_t>(c - '0');
+  }
+  text.remove_prefix(end + 1);
+  return index;
+}
+
+/// `L['x'][0]['Key']`, taken off `text`, as PyTorch names that input: "x_0_key".
+std::optional<std::string> take_input(std::string_view& text) {
+  std::string name;
+  text.remove_prefix(1);
+  while (text.starts_with("[")) {
+    text.remove_prefix(1);
+    if (!name.empty()) name += '_';
+    if (!text.starts_with("'")) {
+      const auto index = take_index(text);
+      if (!index) return std::nullopt;
+      name += std::to_string(*index);
+      continue;
+    }
+    const size_t end = text.find("']", 1);
+    if (end == text.npos) return std::nullopt;
+    for (char c : text.substr(1, end - 1)) {
+      const auto u = static_cast<unsigned char>(c);
+      name += std::isalnum(u) ? static_cast<char>(std::tolower(u)) : '_';
+    }
+    text.remove_prefix(end + 2);
+  }
+  return name;
+}
+
 /// `L['x'].size()[1]` at the start of `text`, taken off it, as that dim; nullopt for anything else.
 std::optional<Dim> take_size(std::string_view& text, const Graph& graph) {
-  constexpr std::string_view kOpen = "L['", kSize = "'].size()[";
-  const size_t close = text.find(kSize);
-  if (!text.starts_with(kOpen) || close == text.npos) return std::nullopt;
-  const std::string_view name = text.substr(kOpen.size(), close - kOpen.size());
-  std::string_view rest = text.substr(close + kSize.size());
-  const size_t end = rest.find(']');
-  if (end == rest.npos || end == 0 || end > 2) return std::nullopt;
-  size_t axis = 0;
-  for (char c : rest.substr(0, end)) {
-    if (c < '0' || c > '9') return std::nullopt;
-    axis = axis * 10 + static_cast<size_t>(c - '0');
-  }
+  constexpr std::string_view kSize = ".size()[";
+  const auto name = take_input(text);
+  if (!name || !text.starts_with(kSize)) return std::nullopt;
+  text.remove_prefix(kSize.size());
+  const auto axis = take_index(text);
+  if (!axis) return std::nullopt;
   for (const Value* input : graph.inputs()) {
-    if (input->name() != name || axis >= input->shape().size()) continue;
-    text = rest.substr(end + 1);
-    return input->shape()[axis];
+    if (input->name() == *name && *axis < input->shape().size()) return input->shape()[*axis];
   }
   return std::nullopt;
 }
@@ -49,12 +79,18 @@ std::optional<std::string> with_dims(std::string_view text, const Graph& graph) 
 
 }  // namespace
 
-std::vector<DimGuard> read_guards(const std::vector<std::string>& texts, const Graph& graph) {
-  std::vector<DimGuard> out;
+Guards read_guards(const std::vector<std::string>& texts, const Graph& graph) {
+  Guards out;
   for (const std::string& text : texts) {
     const auto replaced = with_dims(text, graph);
-    if (!replaced) continue;
-    if (auto guard = DimGuard::parse(*replaced); guard.ok()) out.push_back(std::move(*guard));
+    std::optional<DimGuard> guard;
+    if (replaced) {
+      if (auto parsed = DimGuard::parse(*replaced); parsed.ok()) guard = std::move(*parsed);
+    }
+    if (guard)
+      out.checked.push_back(std::move(*guard));
+    else
+      out.left_out.push_back(text);
   }
   return out;
 }

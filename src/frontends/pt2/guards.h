@@ -8,8 +8,13 @@
 
 namespace qc::pt2 {
 
-/// The guards that compare integer expressions over sizes of the graph's inputs, with those sizes
-/// as the graph's dims. Guards over anything else (attributes, floats, types) are left out.
-std::vector<DimGuard> read_guards(const std::vector<std::string>& texts, const Graph& graph);
+struct Guards {
+  /// Those that compare integer expressions over sizes of the graph's inputs, with those sizes as
+  /// the graph's dims.
+  std::vector<DimGuard> checked;
+  /// The texts of all others: attributes, floats, types.
+  std::vector<std::string> left_out;
+};
+Guards read_guards(const std::vector<std::string>& texts, const Graph& graph);
 
 }  // namespace qc::pt2

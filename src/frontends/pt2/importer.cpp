@@ -159,8 +159,11 @@ class Importer {
 
   /// What tracing took for granted: checked now for bound sizes, by `bind` for others.
   Result<Ok> add_guards() {
-    for (DimGuard& guard : read_guards(program_.guards, *graph_))
-      graph_->guards.push_back(std::move(guard));
+    Guards guards = read_guards(program_.guards, *graph_);
+    for (DimGuard& guard : guards.checked) graph_->guards.push_back(std::move(guard));
+    for (const std::string& text : guards.left_out) {
+      if (options_.remarks) options_.remarks->push_back("import: guard not checked: " + text);
+    }
     for (DimGuard& guard : graph_->guards) guard = guard.substitute(options_.dims);
     QC_TRY(graph_->check_guards());
     std::erase_if(graph_->guards, [](const DimGuard& g) { return g.holds().has_value(); });
