@@ -6,6 +6,7 @@
 
 #include "arrays/npz.h"
 #include "frontends/pt2/importer.h"
+#include "frontends/pt2/liveness.h"
 #include "interp/interpreter.h"
 #include "ops/common/registration.h"
 
@@ -18,6 +19,33 @@ class Pt2Model : public testing::Test {
  protected:
   static void SetUpTestSuite() { register_all_ops(); }
 };
+
+TEST_F(Pt2Model, RowsSayWhatSharesMemory) {
+  FlatGraph g;
+  auto add = [&](std::string target, std::vector<const char*> inputs, const char* output) {
+    ExportedNode n;
+    n.target = "torch.ops." + target;
+    for (const char* name : inputs)
+      n.inputs.push_back({"", {ArgKind::tensor, {{Item::Kind::name, name, 0, 0}}, {}, {}}});
+    n.outputs.push_back({ArgKind::tensor, {{Item::Kind::name, output, 0, 0}}, {}, {}});
+    g.nodes.push_back({std::move(n), 0});
+  };
+  add("aten.clone.default", {"x"}, "c");
+  add("aten.select.int", {"c"}, "s");
+  add("aten.fill_.Scalar", {"s"}, "f");
+  add("aten.no_row.default", {"y"}, "v");  // may be a view of y
+  add("aten.fill_.Scalar", {"v"}, "g");
+  add("library.no_row.default", {"z"}, "w");  // may write to z
+  add("aten.randn_like.default", {"z"}, "r");
+  add("aten.fill_.Scalar", {"r"}, "h");
+  Liveness live(g, {"c", "y", "z"}, {});
+  for (size_t i = 0; i < g.nodes.size(); ++i) EXPECT_EQ(live.live(i), i < 6) << i;
+  EXPECT_FALSE(live.written("x"));
+  EXPECT_TRUE(live.written("c"));
+  EXPECT_TRUE(live.written_later("s"));
+  EXPECT_FALSE(live.written_later("f"));
+  EXPECT_TRUE(live.written("y"));
+}
 
 struct Vectors {
   std::vector<Tensor> inputs, outputs;
