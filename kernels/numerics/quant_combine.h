@@ -55,9 +55,10 @@ QN_FN int32_t qn_encode(float v, float divisor, int32_t reciprocal, int32_t zero
 
 /* ---- means: `sum` of n codes less their zero points ---- */
 
+QN_FN float qn_mean_multiplier(int32_t n, float sx, float sy) { return sx / qn_mulf(sy, (float)n); }
 QN_FN int32_t qn_mean_code(int64_t sum, int32_t n, float sx, float sy, int32_t zero, int32_t lo,
                            int32_t hi) {
-  return qn_rescale_wide(sum, sx / qn_mulf(sy, (float)n), zero, lo, hi);
+  return qn_rescale_wide(sum, qn_mean_multiplier(n, sx, sy), zero, lo, hi);
 }
 /* As ONNX Runtime's QLinearAveragePool: `sum` of decoded values, the zero point added before
  * rounding. */

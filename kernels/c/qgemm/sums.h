@@ -30,15 +30,10 @@ QK_INLINE int32_t qk_pair(const int16_t* x) {
 #if QK_SUMS_REGISTERS == 2
 /* n <= 16 bytes, in few steps. */
 QK_INLINE void qk_copy_bytes(uint8_t* to, const uint8_t* from, int32_t n) {
-  if (n >= 8) {
-    memcpy(to, from, 8);
-    memcpy(to + (n - 8), from + (n - 8), 8);
-  } else if (n >= 4) {
-    memcpy(to, from, 4);
-    memcpy(to + (n - 4), from + (n - 4), 4);
-  } else {
-    for (int32_t i = 0; i < n; ++i) to[i] = from[i];
-  }
+  int32_t i = 0;
+  for (; i + 8 <= n; i += 8) memcpy(to + i, from + i, 8);
+  for (; i + 4 <= n; i += 4) memcpy(to + i, from + i, 4);
+  for (; i < n; ++i) to[i] = from[i];
 }
 #endif
 
