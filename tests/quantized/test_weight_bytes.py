@@ -2,6 +2,7 @@
 import re
 
 import numpy as np
+import pytest
 from onnx import TensorProto, helper
 
 from tests.support.onnx_models import build, node, value, weight
@@ -124,3 +125,38 @@ def test_groups_of_weights_in_convolutions(quantc, tmp_path):
     got = run(quantc, model, tmp_path, [x], "--rules", rules)[0]
     assert 0 < np.abs(got - want).max() < 0.02 * np.abs(want).max()
     assert quantc("inspect", model, "--ir", "--rules", rules).stdout.count(" qconv(") == 3
+
+
+def transposed_model(path, weights):
+    """A plain and a grouped transposed convolution."""
+    bias = np.random.default_rng(8).normal(size=24).astype(np.float32)
+    nodes = [node("ConvTranspose", ["x", "w0", "b"], ["h"], name="plain", strides=[2, 2], pads=[1, 1, 1, 1], output_padding=[1, 0]),
+             node("Relu", ["h"], ["r"], name="relu"),
+             node("ConvTranspose", ["r", "w1"], ["y"], name="grouped", group=2, strides=[1, 2], dilations=[2, 1])]
+    model = build(nodes, [value("x", [2, 16, 5, 7])], [value("y", None)],
+                  [*(weight(f"w{i}", w) for i, w in enumerate(weights)), weight("b", bias)])
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+@pytest.mark.parametrize("rule", ["per_channel = false\nweight_scale = 0.01", "per_channel = true"])
+def test_weight_only_transposed_convolutions_decode_inside(quantc, tmp_path, rule):
+    rng = np.random.default_rng(6)
+    codes = [rng.integers(-127, 128, shape).astype(np.float32) for shape in [(16, 24, 3, 3), (24, 10, 2, 3)]]
+    coded = transposed_model(tmp_path / "coded.onnx", [c * np.float32(0.01) for c in codes])
+    x = rng.normal(size=(2, 16, 5, 7)).astype(np.float32)
+    rules = tmp_path / "rules.toml"
+    rules.write_text(f"[[rule]]\nop = 'conv_transpose'\nkind = 'weight_only'\n{rule}\n")
+    want = run(quantc, coded, tmp_path, [x])[0]  # these weights are codes times the scale already
+    got = run(quantc, coded, tmp_path, [x], "--rules", rules)[0]
+    if "weight_scale" in rule:
+        assert np.array_equal(got.view(np.int32), want.view(np.int32))
+    else:
+        assert np.abs(got - want).max() < 0.02 * np.abs(want).max()
+    graph = quantc("inspect", coded, "--ir", "--rules", rules).stdout
+    assert graph.count(" qconv_transpose(") == 2 and "dequantize" not in graph
+    np.savez(tmp_path / "x.npz", x=x)
+    assert "FAIL" not in quantc("validate", coded, "--rules", rules, "-i", tmp_path / "x.npz").stdout
+    plain, small = sizes(quantc, coded, tmp_path / "float"), sizes(quantc, coded, tmp_path / "int8", "--rules", rules)
+    assert small[0] <= plain[0]  # nothing is expanded
+    assert small[1] <= sum(c.size for c in codes) + 4 * (24 + 20 + 24) + 64 * 5

@@ -192,3 +192,39 @@ QK_INLINE void qk_wconv_depth(const qk_wconv_params* p, const float* x, const in
     }
   }
 }
+
+QK_INLINE void qk_wconv_transpose(const qk_wconv_params* p, const float* x, const int8_t* w,
+                                  const float* scales, const int32_t* zeros, const float* bias,
+                                  float* y) {
+  const int32_t icg = p->ic / p->groups, ocg = p->oc / p->groups;
+  const ptrdiff_t volume = (ptrdiff_t)p->in[0] * p->in[1] * p->in[2];
+  const ptrdiff_t taps = (ptrdiff_t)p->k[0] * p->k[1] * p->k[2];
+  const int32_t positions = p->out[0] * p->out[1] * p->out[2];
+  for (int32_t row = 0; row < p->n * p->oc; ++row) {
+    const int32_t oc = row % p->oc, g = oc / ocg;
+    const float* xg = x + ((ptrdiff_t)(row / p->oc) * p->ic + g * icg) * volume;
+    const int8_t* wg = w + ((ptrdiff_t)g * icg * ocg + oc % ocg) * taps;
+    const int32_t zero = zeros ? zeros[oc] : p->zero;
+    for (int32_t at = 0; at < positions; ++at) {
+      const int32_t o[3] = {at / (p->out[1] * p->out[2]), at / p->out[2] % p->out[1],
+                            at % p->out[2]};
+      float acc = bias ? bias[oc] : 0.0f;
+      for (int32_t tap = 0; tap < taps; ++tap) {
+        const int32_t k[3] = {tap / (p->k[1] * p->k[2]), tap / p->k[2] % p->k[1], tap % p->k[2]};
+        ptrdiff_t place = 0; /* of the input that the tap takes here; -1: none */
+        for (int axis = 0; axis < 3 && place >= 0; ++axis) {
+          const int32_t v = o[axis] + p->pad[axis] - k[axis] * p->dilation[axis];
+          const int32_t i = v / p->stride[axis];
+          const int inside = v >= 0 && v % p->stride[axis] == 0 && i < p->in[axis];
+          place = inside ? place * p->in[axis] + i : -1;
+        }
+        if (place < 0) continue;
+        for (int32_t ic = 0; ic < icg; ++ic) {
+          const float code = (float)(wg[(ptrdiff_t)ic * ocg * taps + tap] - zero);
+          acc = qn_fmaf(xg[ic * volume + place], code * scales[oc], acc);
+        }
+      }
+      *y++ = acc;
+    }
+  }
+}

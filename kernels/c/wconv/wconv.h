@@ -12,6 +12,8 @@
  *                 [groups][ceil(ocg / 16)][taps with by_tap][ceil(icg / group)][16]
  * qk_wconv_depth  one input and output channel per group: codes [taps][c], scales [taps with
  *                 by_tap][c]
+ * qk_wconv_transpose  transposed, row-major, of the chain that qk_conv_transpose_f32 has: codes
+ *                 [ic][ocg][taps], scales and zero points [oc]
  * Arguments: x, w, scales, zero points (like scales; null: `zero` for all), bias (may be null), y.
  */
 typedef struct {

@@ -88,9 +88,10 @@ Result<Ok> check_sums(const Node& node, const QType& to, const Arithmetic& arith
 /// Checks that weights have one scale or one per index of `channel_axis`.
 Result<Ok> check_weight_axis(const Node& node, int64_t channel_axis);
 
-/// Checks the types of a product of floats with codes of weights: one scale, one per index of axis
-/// 0 or one per group along axis 1.
-Result<Ok> check_weight_only(const Node& node, const QType& to);
+/// Checks the types of a product of floats with codes of weights: one scale, one per index of
+/// `channel_axis` or, where that is 0, one per group along axis 1. `outputs` have a bias each.
+Result<Ok> check_weight_only(const Node& node, const QType& to, int64_t channel_axis,
+                             const Dim& outputs);
 
 /// Operands and attributes of the integer form of a float node whose operands are x, constant
 /// weights and a bias: x, w, bias, scale and zero point of x.
@@ -107,7 +108,7 @@ Result<std::optional<SumForm>> sum_form(Quantizer& q, int64_t channel_axis, int6
 /// The form of a product of floats whose constant weights alone are codes, with other attributes as
 /// given: it decodes them where it needs them. Null after q.refuse().
 Result<Value*> weight_only_form(Quantizer& q, std::string_view op, Value* weights, AttrMap attrs,
-                                double lo, double hi);
+                                double lo, double hi, int64_t channel_axis = 0);
 /// Emits the integer node and, where its result is f32, the clamp.
 Result<Value*> emit_form(Quantizer& q, std::string_view op, SumForm form, double lo, double hi);
 

@@ -145,7 +145,15 @@ Result<Ok> check_weight_axis(const Node& node, int64_t channel_axis) {
                channel_axis);
 }
 
-Result<Ok> check_weight_only(const Node& node, const QType& to) {
+namespace {
+bool decodes(const Format& f, int64_t channel_axis) {
+  if (f.granularity == Granularity::group) return channel_axis == 0 && f.axis == 1;
+  return f.granularity == Granularity::tensor || f.axis == channel_axis;
+}
+}  // namespace
+
+Result<Ok> check_weight_only(const Node& node, const QType& to, int64_t channel_axis,
+                             const Dim& outputs) {
   const Type& w = node.input_type(1);
   const Format& f = *w.format;
   const Loc& loc = node.loc();
@@ -156,17 +164,15 @@ Result<Ok> check_weight_only(const Node& node, const QType& to) {
   if (!is_integer(w.dtype) || bits(w.dtype) > 8 || f.is_carried()) {
     return error(Code::type, loc, "weights of {}", str(w));
   }
-  if ((f.granularity == Granularity::axis && f.axis != 0) ||
-      (f.granularity == Granularity::group && f.axis != 1)) {
-    return error(Code::quant, loc,
-                 "weights need scales per index of axis 0 or per group along axis 1, got axis {}",
-                 f.axis);
+  if (!decodes(f, channel_axis)) {
+    return error(Code::quant, loc, "weights need scales per index of axis {}{}, got axis {}",
+                 channel_axis, channel_axis == 0 ? " or per group along axis 1" : "", f.axis);
   }
   if (node.input(3) || node.input(4)) return error(Code::graph, loc, "scales of plain values");
   if (!node.input(2)) return Ok{};
   const Type& b = node.input_type(2);
-  if (b.dtype != DType::f32 || b.format || b.shape != Dims{w.shape[0]}) {
-    return error(Code::shape, loc, "bias of {} outputs is {}", w.shape[0].str(), str(b));
+  if (b.dtype != DType::f32 || b.format || b.shape != Dims{outputs}) {
+    return error(Code::shape, loc, "bias of {} outputs is {}", outputs.str(), str(b));
   }
   return Ok{};
 }
@@ -242,10 +248,8 @@ Result<Value*> emit_form(Quantizer& q, std::string_view op, SumForm form, double
 }
 
 Result<Value*> weight_only_form(Quantizer& q, std::string_view op, Value* weights, AttrMap attrs,
-                                double lo, double hi) {
-  const Format& f = *weights->type().format;
-  if (f.granularity == Granularity::group ? f.axis != 1
-                                          : f.granularity == Granularity::axis && f.axis != 0) {
+                                double lo, double hi, int64_t channel_axis) {
+  if (!decodes(*weights->type().format, channel_axis)) {
     return q.refuse("its weights have scales along another axis than outputs or groups of inputs");
   }
   if (bits(weights->dtype()) > 8) return q.refuse("its operand is not quantized");

@@ -33,7 +33,7 @@ Result<std::vector<Type>> QConv::infer() const {
   QC_TRY(check_shapes(*this, groups));
   QC_ASSIGN(Dims shape, conv_shape(*this, groups, strides, dilations, pads));
   if (is_weight_only()) {
-    QC_TRY(check_weight_only(*this, to));
+    QC_TRY(check_weight_only(*this, to, 0, input_type(1).shape[0]));
   } else {
     QC_TRY(check_sums(*this, to, record(), false, input_type(1).shape[0].value()));
     QC_TRY(check_weight_axis(*this, 0));

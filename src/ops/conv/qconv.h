@@ -27,7 +27,7 @@ class QConv final : public WeightedQuantNode<QConv>, public ConvWindow {
 };
 
 /// Transposed convolution of codes: w [ic, oc/groups, ...], scales along axis 1 being those of each
-/// group's outputs.
+/// group's outputs. With floats x it is what conv_transpose is on decoded weights.
 class QConvTranspose final : public WeightedQuantNode<QConvTranspose>, public ConvWindow {
  public:
   static const OpInfo kInfo;
@@ -40,6 +40,7 @@ class QConvTranspose final : public WeightedQuantNode<QConvTranspose>, public Co
   Result<Ok> lower(Lowering&) const override;
   int64_t macs() const override;
   AccumulatorProof accumulator() const override;
+  bool is_weight_only() const { return !input_type(0).format; }
 };
 
 }  // namespace qc

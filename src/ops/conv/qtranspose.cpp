@@ -1,10 +1,12 @@
 #include "interp/eval.h"
 #include "kernels/c/qconv/qconv.h"
+#include "kernels/c/wconv/wconv.h"
 #include "ops/common/codes.h"
 #include "ops/common/weighted.h"
 #include "ops/conv/operands.h"
 #include "ops/conv/qconv.h"
 #include "ops/conv/reference.h"
+#include "ops/conv/weight_only.h"
 
 namespace qc {
 
@@ -12,7 +14,8 @@ const OpInfo QConvTranspose::kInfo = {
     .name = "qconv_transpose",
     .min_inputs = 2,
     .max_inputs = 5,
-    .summary = "transposed convolution of codes: exact sums, one rounding to codes of the result",
+    .summary =
+        "transposed convolution of codes (or floats) with codes of weights, sums of codes exact",
 };
 
 void QConvTranspose::attrs(AttrVisitor& v) {
@@ -21,11 +24,19 @@ void QConvTranspose::attrs(AttrVisitor& v) {
 }
 
 Result<std::vector<Type>> QConvTranspose::infer() const {
-  QC_TRY(check_quantized({0, 1}, true));
+  if (is_weight_only()) {
+    QC_TRY(check_quantized({1}));
+  } else {
+    QC_TRY(check_quantized({0, 1}, true));
+  }
   QC_TRY(check_shapes(*this, groups));
   QC_ASSIGN(Dims shape, transposed_shape(*this, groups, strides, dilations, pads, output_padding));
-  QC_TRY(check_sums(*this, to, record(), false, shape[1].value()));
-  QC_TRY(check_weight_axis(*this, 1));
+  if (is_weight_only()) {
+    QC_TRY(check_weight_only(*this, to, 1, shape[1]));
+  } else {
+    QC_TRY(check_sums(*this, to, record(), false, shape[1].value()));
+    QC_TRY(check_weight_axis(*this, 1));
+  }
   if (!input(1)->is_constant()) return error(Code::unsupported, loc(), "weights are not constant");
   return result(std::move(shape), Layout::row_major);
 }
@@ -48,8 +59,10 @@ struct TransposedChannel {
   }
 };
 
-qk_qconv_transpose_params qtranspose_params(const QConvTranspose& c) {
-  qk_qconv_transpose_params p{};
+/// The parameters of a kernel: what all of them have.
+template <class Params>
+Params qtranspose_params(const QConvTranspose& c) {
+  Params p{};
   const Dims &x = c.input_type(0).shape, &w = c.input_type(1).shape, &y = c.output()->shape();
   p.n = static_cast<int32_t>(x[0].value());
   p.ic = static_cast<int32_t>(x[1].value());
@@ -59,16 +72,37 @@ qk_qconv_transpose_params qtranspose_params(const QConvTranspose& c) {
   return p;
 }
 
+Result<Ok> lower_weight_only(Lowering& l, const QConvTranspose& node) {
+  const auto p = qtranspose_params<qk_wconv_params>(node);
+  const Type& w = l.in_type(1);
+  const int64_t count = w.format->scale.values.size();
+  std::vector<float> scales;
+  for (int64_t c = 0; c < p.oc; ++c) scales.push_back(w.format->scale_at(c % count));
+  const StoredWeights stored(w, p.oc);
+  l.call("qk_wconv_transpose", p,
+         {l.in(0), stored.plain(l, TransposedChannel(node)),
+          l.constant(Tensor::of<float>(DType::f32, {p.oc}, scales), "scales"),
+          stored.zero_points(l), l.has(2) ? l.in(2) : View{}},
+         {l.out()}, {.in_place = {}, .macs = node.macs()});
+  return Ok{};
+}
+
 }  // namespace
 
 AccumulatorProof QConvTranspose::accumulator() const {
+  if (is_weight_only()) return {};
   const TransposedChannel channel(*this);
   return prove_sums(input_type(0), input(1), input(2), channel.icg * channel.taps,
                     channel.ocg * groups, channel);
 }
 
 Result<Ok> QConvTranspose::eval(EvalContext& c) const {
-  const qk_qconv_transpose_params p = qtranspose_params(*this);
+  if (is_weight_only()) {
+    eval_conv_transpose(*this, c.in(0), decoded_weights(c.in(1), input_type(1)),
+                        c.has(2) ? &c.in(2) : nullptr, c.out(0));
+    return Ok{};
+  }
+  const auto p = qtranspose_params<qk_qconv_transpose_params>(*this);
   SumOutput output(*in_q(0), *in_q(1), p.oc, to, record(), lo, hi);
   const bool coded = c.has(2) && c.in(2).dtype() != DType::f32;
   if (c.has(2) && !coded) output.add_bias(c.in(2));
@@ -106,7 +140,8 @@ Result<Ok> QConvTranspose::eval(EvalContext& c) const {
 }
 
 Result<Ok> QConvTranspose::lower(Lowering& l) const {
-  qk_qconv_transpose_params p = qtranspose_params(*this);
+  if (is_weight_only()) return lower_weight_only(l, *this);
+  auto p = qtranspose_params<qk_qconv_transpose_params>(*this);
   const Type &x = l.in_type(0), &w = l.in_type(1);
   SumOutput output(*x.format, *w.format, p.oc, to, record(), lo, hi);
   if (l.has(2) && l.in_type(2).dtype == DType::f32) {

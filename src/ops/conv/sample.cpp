@@ -53,19 +53,19 @@ void add_conv(Sampling& s, bool transposed) {
 }
 
 /// Floats with codes of weights, with one scale, one per output or one per group of inputs.
-void add_weight_only(Sampling& s) {
-  Value* x = s.floats(3, 5);
-  Window w = sample_window(s, static_dims(x->shape()), false);
-  Value* weights = sample_weights(s, w.weight, 0);
-  if (s.chance(30)) weights = sample_grouped_weights(s, w.weight);
+void add_weight_only(Sampling& s, bool transposed) {
+  Value* x = s.floats(3, transposed ? 4 : 5);
+  Window w = sample_window(s, static_dims(x->shape()), transposed);
+  Value* weights = sample_weights(s, w.weight, transposed ? 1 : 0);
+  if (!transposed && s.chance(30)) weights = sample_grouped_weights(s, w.weight);
   std::vector<Value*> inputs{x, weights};
   if (s.chance(60)) inputs.push_back(s.constant(DType::f32, {w.outputs}));
   w.attrs["to"] = QType{};
-  s.emit("qconv", inputs, w.attrs);
+  s.emit(transposed ? "qconv_transpose" : "qconv", inputs, w.attrs);
 }
 
 void add_qconv(Sampling& s, bool transposed) {
-  if (!transposed && s.chance(25)) return add_weight_only(s);
+  if (s.chance(25)) return add_weight_only(s, transposed);
   Value* x = s.codes(3, transposed ? 4 : 5);
   Window w = sample_window(s, static_dims(x->shape()), transposed);
   sample_sums(s, transposed ? "qconv_transpose" : "qconv", x, w.weight, transposed ? 1 : 0,

@@ -5,6 +5,7 @@
 #include "ops/conv/conv.h"
 #include "ops/conv/operands.h"
 #include "ops/conv/reference.h"
+#include "ops/conv/weight_only.h"
 #include "program/lowering.h"
 
 namespace qc {
@@ -48,17 +49,21 @@ bool ConvTranspose::absorb_clamp(IsClamp::Limits limits) {
 
 namespace {
 
-qk_conv_transpose_params transpose_params(const ConvTranspose& c) {
+qk_conv_transpose_params transpose_params(const ConvWindow& c, const Dims& x, const Dims& w,
+                                          const Dims& y, double lo, double hi) {
   qk_conv_transpose_params p{};
-  const Dims &x = c.input_type(0).shape, &w = c.input_type(1).shape, &y = c.output()->shape();
   p.n = static_cast<int32_t>(x[0].value());
   p.ic = static_cast<int32_t>(x[1].value());
   p.oc = static_cast<int32_t>(y[1].value());
   p.groups = static_cast<int32_t>(c.groups);
   fill_window(p, spatial(x), spatial(y), spatial(w), c.strides, c.dilations, c.pads);
-  p.lo = static_cast<float>(c.lo);
-  p.hi = static_cast<float>(c.hi);
+  p.lo = static_cast<float>(lo);
+  p.hi = static_cast<float>(hi);
   return p;
+}
+qk_conv_transpose_params transpose_params(const ConvTranspose& c) {
+  return transpose_params(c, c.input_type(0).shape, c.input_type(1).shape, c.output()->shape(),
+                          c.lo, c.hi);
 }
 
 template <class T>
@@ -105,17 +110,28 @@ void eval_transpose(const qk_conv_transpose_params& p, double lo, double hi, con
 
 }  // namespace
 
+void eval_conv_transpose(const ConvWindow& window, const Tensor& x, const Tensor& w,
+                         const Tensor* bias, Tensor& y) {
+  const qk_conv_transpose_params p = transpose_params(
+      window, to_dims(x.shape()), to_dims(w.shape()), to_dims(y.shape()), -kInf, kInf);
+  eval_transpose<Native<float>>(p, -kInf, kInf, x, w, bias, y);
+}
+
 Result<Value*> ConvTranspose::quantized(Quantizer& q) const {
+  const AttrMap window{{"strides", strides},
+                       {"dilations", dilations},
+                       {"pads", pads},
+                       {"output_padding", output_padding},
+                       {"groups", groups}};
+  if (!q.codes(0) && q.codes(1) && q.codes(1)->is_constant()) {
+    return weight_only_form(q, "qconv_transpose", q.codes(1), window, lo, hi, 1);
+  }
   if (q.codes(0) && q.format(0).granularity != Granularity::tensor) {
     return q.refuse("a window needs one scale of its operand");
   }
   QC_ASSIGN(auto form, sum_form(q, 1, output()->shape()[1].value(), lo, hi));
   if (!form) return static_cast<Value*>(nullptr);
-  form->attrs["strides"] = strides;
-  form->attrs["dilations"] = dilations;
-  form->attrs["pads"] = pads;
-  form->attrs["output_padding"] = output_padding;
-  form->attrs["groups"] = groups;
+  form->attrs.insert(window.begin(), window.end());
   return emit_form(q, "qconv_transpose", std::move(*form), lo, hi);
 }
 

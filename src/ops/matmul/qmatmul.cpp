@@ -32,7 +32,7 @@ Result<std::vector<Type>> QLinear::infer() const {
   }
   if (!input(1)->is_constant()) return error(Code::unsupported, loc(), "weights are not constant");
   if (is_weight_only()) {
-    QC_TRY(check_weight_only(*this, to));
+    QC_TRY(check_weight_only(*this, to, 0, input_type(1).shape[0]));
   } else {
     QC_TRY(check_sums(*this, to, record(), true, w.shape[0].value()));
     QC_TRY(check_weight_axis(*this, 0));
