@@ -58,6 +58,12 @@ std::optional<double> real_op(std::string_view op, double a, double b) {
   if (op == "pow") return std::pow(a, b);
   if (op == "sym_max") return std::fmax(a, b);
   if (op == "sym_min") return std::fmin(a, b);
+  if (b == 0) return std::nullopt;
+  if (op == "floordiv") return std::floor(a / b);
+  if (op == "mod") {
+    const double rest = std::fmod(a, b);
+    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+  }
   return std::nullopt;
 }
 
@@ -68,6 +74,10 @@ std::string_view tensor_op(std::string_view op) {
   if (op == "mul") return "mul.Tensor";
   if (op == "truediv") return "div.Tensor";
   if (op == "pow") return "pow.Tensor_Tensor";
+  if (op == "sym_max") return "maximum.default";
+  if (op == "sym_min") return "minimum.default";
+  if (op == "mod") return "remainder.Tensor";
+  if (op == "floordiv") return "floor_divide.default";
   return {};
 }
 
