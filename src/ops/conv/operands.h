@@ -141,12 +141,12 @@ inline Ints spatial(const Dims& shape) {
   return out;
 }
 
-/// The same with batch, channels and groups of a convolution.
+/// The same with batch, channels and groups of a convolution or a transposed one.
 template <class Params, class Window>
 void fill_sizes(Params& p, const Window& c, const Dims& x, const Dims& w, const Dims& y) {
   p.n = static_cast<int32_t>(x[0].value());
   p.ic = static_cast<int32_t>(x[1].value());
-  p.oc = static_cast<int32_t>(w[0].value());
+  p.oc = static_cast<int32_t>(y[1].value());
   p.groups = static_cast<int32_t>(c.groups);
   fill_window(p, spatial(x), spatial(y), spatial(w), c.strides, c.dilations, c.pads);
 }

@@ -56,12 +56,7 @@ namespace {
 
 qk_qconv_params qconv_params(const QConv& c) {
   qk_qconv_params p{};
-  const Dims &x = c.input_type(0).shape, &w = c.input_type(1).shape, &y = c.output()->shape();
-  p.n = static_cast<int32_t>(x[0].value());
-  p.ic = static_cast<int32_t>(x[1].value());
-  p.oc = static_cast<int32_t>(w[0].value());
-  p.groups = static_cast<int32_t>(c.groups);
-  fill_window(p, spatial(x), spatial(y), spatial(w), c.strides, c.dilations, c.pads);
+  fill_sizes(p, c, c.input_type(0).shape, c.input_type(1).shape, c.output()->shape());
   return p;
 }
 

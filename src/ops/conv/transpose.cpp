@@ -52,11 +52,7 @@ namespace {
 qk_conv_transpose_params transpose_params(const ConvWindow& c, const Dims& x, const Dims& w,
                                           const Dims& y, double lo, double hi) {
   qk_conv_transpose_params p{};
-  p.n = static_cast<int32_t>(x[0].value());
-  p.ic = static_cast<int32_t>(x[1].value());
-  p.oc = static_cast<int32_t>(y[1].value());
-  p.groups = static_cast<int32_t>(c.groups);
-  fill_window(p, spatial(x), spatial(y), spatial(w), c.strides, c.dilations, c.pads);
+  fill_sizes(p, c, x, w, y);
   p.lo = static_cast<float>(lo);
   p.hi = static_cast<float>(hi);
   return p;

@@ -80,13 +80,8 @@ Tensor decoded_weights(const Tensor& codes, const Type& type) {
 Result<Ok> lower_weight_only(Lowering& l, const QConv& node) {
   const Type w = l.in_type(1);
   const Format& f = *w.format;
-  const Dims &x = l.in_type(0).shape, &y = l.out_type().shape;
   qk_wconv_params p{};
-  p.n = static_cast<int32_t>(x[0].value());
-  p.ic = static_cast<int32_t>(x[1].value());
-  p.oc = static_cast<int32_t>(w.shape[0].value());
-  p.groups = static_cast<int32_t>(node.groups);
-  fill_window(p, spatial(x), spatial(y), spatial(w.shape), node.strides, node.dilations, node.pads);
+  fill_sizes(p, node, l.in_type(0).shape, w.shape, l.out_type().shape);
   const WeightPlaces places(p, f);
   const int32_t shift = is_signed(w.dtype) || bits(w.dtype) < 8 ? 0 : 128;  // codes are i8
   p.last = l.in_type(0).layout == Layout::channels_last ? 1 : 0;
