@@ -17,7 +17,7 @@
 #define QK_SUMS_REGISTERS 0
 #endif
 
-/* Codes that a row of a product is widened to at a time. */
+/* Codes of a row of a product that are widened at a time. */
 #define QK_Q_CHUNK 32
 
 /* Two 16-bit numbers as one of 32 bits. */
@@ -88,11 +88,14 @@ QK_INLINE void qk_sums_each(qk_sums* acc, qk_sums w, qk_sums x) {
   *acc = _mm512_add_epi32(*acc, _mm512_madd_epi16(w, x));
 #endif
 }
-/* n <= QK_Q_CHUNK codes less `zero`; may write QK_Q_CHUNK numbers. */
+/* n <= QK_Q_CHUNK codes less `zero`; may write QK_Q_CHUNK numbers, those beyond n are 0 (here, not
+ * in the other forms). */
 QK_INLINE void qk_widen(const uint8_t* x, int32_t is_signed, int32_t n, int32_t zero, int16_t* to) {
-  const __m256i bytes = _mm256_maskz_loadu_epi8(0xffffffffu >> (32 - n), x);
+  const __mmask32 first = (__mmask32)(0xffffffffu >> (32 - n));
+  const __m256i bytes = _mm256_maskz_loadu_epi8(first, x);
   const __m512i codes = is_signed ? _mm512_cvtepi8_epi16(bytes) : _mm512_cvtepu8_epi16(bytes);
-  _mm512_storeu_si512((void*)to, _mm512_sub_epi16(codes, _mm512_set1_epi16((int16_t)zero)));
+  const __m512i zeros = _mm512_set1_epi16((int16_t)zero);
+  _mm512_storeu_si512((void*)to, _mm512_maskz_sub_epi16(first, codes, zeros));
 }
 QK_INLINE qk_pairs qk_pairs_load(const int8_t* p) {
   return _mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i*)(const void*)p));

@@ -118,7 +118,9 @@ QK_SHARED void qk_q_less_zeros(const qk_qtile* t, const uint32_t* totals, int32_
               }                                                                                   \
             }                                                                                     \
             for (int m = 0; m < M && lead; ++m) u.xs[m * QK_Q_CHUNK] = 0;                         \
-            for (int m = 0; m < M && lead + n < fill; ++m) u.xs[m * QK_Q_CHUNK + lead + n] = 0;   \
+            if (ANY || QK_SUMS_REGISTERS != 1) {                                                  \
+              for (int m = 0; m < M && lead + n < fill; ++m) u.xs[m * QK_Q_CHUNK + lead + n] = 0; \
+            }                                                                                     \
             QK_Q_DOTS(M, P, fill)                                                                 \
             wk += fill * 16;                                                                      \
             done += n;                                                                            \
