@@ -149,13 +149,18 @@ QK_INLINE qk_sums qk_sums_round(qk_v16 v) {
   const qk_sums s = {_mm256_cvtps_epi32(v.a), _mm256_cvtps_epi32(v.b)};
   return s;
 }
-QK_INLINE __m128i qk_bytes_load_n(const void* p, int32_t n) {
-  uint8_t some[16] = {0};
-  if (n < 16) {
-    qk_copy_bytes(some, p, n);
-    p = some;
+/* The first n of 16, the others 0: put together in registers, for what is written in parts is slow
+ * to read as a whole. */
+QK_INLINE __m128i qk_bytes_load_n(const uint8_t* p, int32_t n) {
+  uint64_t bytes = 0;
+  if (n == 16) return _mm_loadu_si128((const __m128i*)(const void*)p);
+  if (n >= 8) {
+    const __m128i first = _mm_loadl_epi64((const __m128i*)(const void*)p);
+    const __m128i last = _mm_loadl_epi64((const __m128i*)(const void*)(p + (n - 8)));
+    return _mm_unpacklo_epi64(first, _mm_srl_epi64(last, _mm_cvtsi32_si128(8 * (16 - n))));
   }
-  return _mm_loadu_si128((const __m128i*)p);
+  for (int32_t i = 0; i < n; ++i) bytes |= (uint64_t)p[i] << (8 * i);
+  return _mm_loadl_epi64((const __m128i*)(const void*)&bytes);
 }
 QK_INLINE qk_sums qk_sums_load_codes_n(const uint8_t* p, int32_t is_signed, int32_t n) {
   const __m128i bytes = qk_bytes_load_n(p, n), rest = _mm_srli_si128(bytes, 8);
