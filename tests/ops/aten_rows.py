@@ -136,7 +136,8 @@ GROUPS = {
         lambda x: x[:, 1:3].adjoint(), lambda x: aten.swapdims.default(x, 0, -1)[1], lambda x: x.tensor_split(3, 1)[1],
         lambda x: x.tensor_split((1, 3), -1)[2], lambda x: aten.split.sizes(x, [1, 2, 1], 1)[1], lambda x: x[0].ravel()[3:],
         lambda x: aten.view_as.default(x, torch.zeros(5, 12))[2], lambda x: aten.to.other(x, torch.zeros(1))[0], lambda x: x[:1].squeeze()[2],
-        lambda x: aten.atleast_1d.default(x)[1], lambda x: torch.atleast_3d(x[0])[1], lambda x: x.diagonal(-1, -1, 0), lambda x: x.unflatten(1, (2, 2))[:, 1])]),
+        lambda x: aten.atleast_1d.default(x)[1], lambda x: torch.atleast_3d(x[0])[1], lambda x: x.diagonal(-1, -1, 0), lambda x: x.unflatten(1, (2, 2))[:, 1],
+        lambda x: torch.broadcast_tensors(x[0, 0], x)[1][2])]),
     "picks": ((X, I % 4, J - 1), [
         lambda x, i, j: aten._unsafe_index.Tensor(x, [None, j, j]), lambda x, i, j: aten._unsafe_index.Tensor(x, [j[:1], None, j]),
         lambda x, i, j: aten._unsafe_index_put.default(x, [None, j[:2]], x[0, 0, 0]),

@@ -97,6 +97,19 @@ def outcomes(build, tmp_path_factory):
     return cases.run(build)
 
 
+def test_names_of_activations(quantc, tmp_path):
+    """Read without regard to case; one that does not exist is refused."""
+    results = []
+    for name in ("ScaledTanh", "scaledtanh", "Swish"):
+        built, (x,) = model(Case("RNN", {"activations": [name], "activation_alpha": [1.5], "activation_beta": [0.4]}))
+        onnx.save(built, tmp_path / "m.onnx")
+        np.savez(tmp_path / "in.npz", x=x)
+        done = quantc("run", tmp_path / "m.onnx", "-i", tmp_path / "in.npz", "-o", tmp_path / "out.npz", status=2 if name == "Swish" else 0)
+        results.append(np.load(tmp_path / "out.npz")["y"])
+    np.testing.assert_array_equal(results[0], results[1])
+    assert "activation 'Swish'" in done.stderr
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_like_onnx_runtime(outcomes, name):
     outcome = outcomes[name]

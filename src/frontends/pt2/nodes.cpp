@@ -160,11 +160,13 @@ class NodeImporter {
           if (!context_.plan.liveness.read(item.text)) continue;
           return error(Code::unsupported, foreign.loc, "result {} of {}", at, foreign.op);
         }
-        if (of_several && context_.plan.liveness.written_later(item.text)) {
-          return error(Code::unsupported, foreign.loc, "the model writes through views made by {}",
-                       foreign.op);
-        }
         Value* value = values[at];
+        if (of_several && context_.plan.liveness.written_later(item.text)) {
+          if (!context_.plan.liveness.read(item.text)) continue;
+          QC_ASSIGN(const CellId same, unchanged_operand(node, foreign, at, value));
+          QC_TRY(context_.define(item.text, same, foreign.loc));
+          continue;
+        }
         // Shapes of results nobody reads are not always right: PyTorch records final states of a
         // stacked LSTM with an axis too many.
         if (context_.plan.liveness.read(item.text))
@@ -190,6 +192,20 @@ class NodeImporter {
       }
     }
     return Ok{};
+  }
+
+  /// The tensor that `value`, the view of operand `at` of several, is itself: such a view alone can
+  /// be written through.
+  Result<CellId> unchanged_operand(const ExportedNode& node, const ForeignNode& foreign, size_t at,
+                                   const Value* value) {
+    if (!node.inputs.empty() && node.inputs[0].arg.kind == ArgKind::tensors &&
+        at < node.inputs[0].arg.items.size()) {
+      const std::string& name = node.inputs[0].arg.items[at].text;
+      QC_ASSIGN(const Value* operand, context_.read(name, foreign.loc));
+      if (operand->shape() == value->shape()) return context_.cells.at(name);
+    }
+    return error(Code::unsupported, foreign.loc, "the model writes through views made by {}",
+                 foreign.op);
   }
 
   bool is_view(const ViewOp& view, const std::string& from, const std::string& to) const {
