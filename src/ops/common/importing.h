@@ -29,6 +29,12 @@ inline Result<Values> one(Result<Value*> value) {
   return Values{*value};
 }
 
+/// The value repeated to fill a shape, itself where it has that shape.
+inline Result<Value*> expanded(const Import& m, Value* x, const Dims& shape) {
+  if (x->shape() == shape) return x;
+  return m.emit("expand", {x}, {{"shape", shape}});
+}
+
 /// The value as a float tensor: integers and bool become f32, as PyTorch's float functions do.
 inline Result<Value*> as_float(const Import& m, Value* x) {
   return is_float(x->dtype()) ? Result<Value*>(x) : m.cast(x, DType::f32);

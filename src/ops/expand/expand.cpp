@@ -1,3 +1,4 @@
+#include "ops/common/importing.h"
 #include "ops/common/range.h"
 #include "ops/common/registration.h"
 #include "ops/common/strided.h"
@@ -111,21 +112,11 @@ const OpInfo Tile::kInfo = {
 
 namespace {
 
-Result<Values> single(Result<Value*> value) {
-  QC_ASSIGN(Value * v, std::move(value));
-  return Values{v};
-}
-
-Result<Value*> expanded(const Import& m, Value* x, const Dims& shape) {
-  if (shape == x->shape()) return x;
-  return m.emit("expand", {x}, {{"shape", shape}});
-}
-
 Result<Values> onnx_expand(Import& m) {
   if (!m.has(1)) return m.fail(Code::graph, "the new shape is missing");
   QC_ASSIGN(Dims shape, m.known(m.in(1), "the new shape"));
   QC_ASSIGN(shape, broadcast(m.in(0)->shape(), shape, m.loc()));
-  return single(expanded(m, m.in(0), shape));
+  return one(expanded(m, m.in(0), shape));
 }
 
 /// Sizes of -1 keep the operand's.
@@ -141,13 +132,13 @@ Result<Values> aten_expand(Import& m) {
     if (i < extra) return m.fail(Code::shape, "a new axis of an expanded shape has size -1");
     shape[i] = x->shape()[i - extra];
   }
-  return single(expanded(m, x, shape));
+  return one(expanded(m, x, shape));
 }
 
 Result<Values> aten_expand_as(Import& m) {
   QC_ASSIGN(Value * x, m.tensor("self"));
   QC_ASSIGN(Value * other, m.tensor("other"));
-  return single(expanded(m, x, other->shape()));
+  return one(expanded(m, x, other->shape()));
 }
 
 Result<Values> aten_broadcast_tensors(Import& m) {
@@ -190,7 +181,7 @@ Result<Values> tiled(const Import& m, Value* x, Dims repeats) {
   shape.insert(shape.begin(), repeats.size() - shape.size(), Dim(1));
   QC_ASSIGN(x, reshaped(m, x, shape));
   if (repeats == Dims(repeats.size(), Dim(1))) return Values{x};
-  return single(m.emit("tile", {x}, {{"repeats", repeats}}));
+  return one(m.emit("tile", {x}, {{"repeats", repeats}}));
 }
 
 Result<Values> onnx_tile(Import& m) {
@@ -235,7 +226,7 @@ Result<Values> aten_repeat_interleave(Import& m) {
   wide[static_cast<size_t>(axis) + 1] = repeats;
   QC_ASSIGN(y, expanded(m, y, wide));
   shape[static_cast<size_t>(axis)] = shape[static_cast<size_t>(axis)] * repeats;
-  return single(reshaped(m, y, shape));
+  return one(reshaped(m, y, shape));
 }
 
 constexpr ImportRow kRows[] = {

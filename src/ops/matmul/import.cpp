@@ -1,3 +1,4 @@
+#include "ops/common/importing.h"
 #include "ops/common/registration.h"
 #include "ops/matmul/matmul.h"
 #include "ops/matmul/product.h"
@@ -22,11 +23,6 @@ Result<Value*> swap_last(const Import& m, Value* v) {
 Result<Value*> scaled(const Import& m, Value* v, double factor) {
   if (factor == 1) return v;
   return m.emit("mul", {v, m.scalar(factor, v->dtype())});
-}
-
-Result<Values> one(Result<Value*> value) {
-  QC_ASSIGN(Value * v, std::move(value));
-  return Values{v};
 }
 
 Result<Values> onnx_matmul(Import& m) { return one(m.emit("matmul", {m.in(0), m.in(1)})); }

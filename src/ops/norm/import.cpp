@@ -1,14 +1,10 @@
 #include "kernels/numerics/base.h"
+#include "ops/common/importing.h"
 #include "ops/common/registration.h"
 #include "ops/norm/norm.h"
 
 namespace qc {
 namespace {
-
-Result<Values> one(Result<Value*> value) {
-  QC_ASSIGN(Value * v, std::move(value));
-  return Values{v};
-}
 
 /// Scale and shift of a batch norm whose operands are constants; recorded, so that nothing is read
 /// while a large model is imported. Null gamma and beta are 1 and 0.

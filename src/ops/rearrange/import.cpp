@@ -3,22 +3,13 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ops/common/importing.h"
 #include "ops/common/indexing.h"
 #include "ops/common/range.h"
 #include "ops/common/registration.h"
 
 namespace qc {
 namespace {
-
-Result<Values> single(Result<Value*> value) {
-  QC_ASSIGN(Value * v, std::move(value));
-  return Values{v};
-}
-
-Result<Value*> expanded(const Import& m, Value* x, const Dims& shape) {
-  if (x->shape() == shape) return x;
-  return m.emit("expand", {x}, {{"shape", shape}});
-}
 
 Result<Value*> padded(const Import& m, Value* x, const Dims& before, const Dims& after) {
   const Dims none(before.size(), Dim(0));
@@ -77,11 +68,11 @@ Result<Values> depth_to_space(const Import& m, Value* x, int64_t side, bool dept
   const Dim depth = floordiv(b.channels, b.side * b.side);
   const Dims shape = joined(b.lead, {depth, b.height * b.side, b.width * b.side});
   if (depth_first) {
-    return single(shuffled(m, x, joined(b.lead, {b.side, b.side, depth, b.height, b.width}),
-                           behind(b.lead.size(), {2, 3, 0, 4, 1}), shape));
+    return one(shuffled(m, x, joined(b.lead, {b.side, b.side, depth, b.height, b.width}),
+                        behind(b.lead.size(), {2, 3, 0, 4, 1}), shape));
   }
-  return single(shuffled(m, x, joined(b.lead, {depth, b.side, b.side, b.height, b.width}),
-                         behind(b.lead.size(), {0, 3, 1, 4, 2}), shape));
+  return one(shuffled(m, x, joined(b.lead, {depth, b.side, b.side, b.height, b.width}),
+                      behind(b.lead.size(), {0, 3, 1, 4, 2}), shape));
 }
 
 Result<Values> space_to_depth(const Import& m, Value* x, int64_t side, bool depth_first) {
@@ -92,7 +83,7 @@ Result<Values> space_to_depth(const Import& m, Value* x, int64_t side, bool dept
     }
   }
   const Dim rows = floordiv(b.height, b.side), columns = floordiv(b.width, b.side);
-  return single(shuffled(
+  return one(shuffled(
       m, x, joined(b.lead, {b.channels, rows, b.side, columns, b.side}),
       depth_first ? behind(b.lead.size(), {2, 4, 0, 1, 3}) : behind(b.lead.size(), {0, 2, 4, 1, 3}),
       joined(b.lead, {b.channels * b.side * b.side, rows, columns})));
@@ -134,7 +125,7 @@ Result<Values> aten_channel_shuffle(Import& m) {
   Ints perm(parts.size());
   std::iota(perm.begin(), perm.end(), 0);
   std::swap(perm[1], perm[2]);
-  return single(shuffled(m, x, parts, perm, x->shape()));
+  return one(shuffled(m, x, parts, perm, x->shape()));
 }
 
 /// Each axis cut or framed to a size, about its middle.
@@ -161,7 +152,7 @@ Result<Values> onnx_center_crop_pad(Import& m) {
       after[static_cast<size_t>(axis)] = Dim(more - more / 2);
     }
   }
-  return single(padded(m, x, before, after));
+  return one(padded(m, x, before, after));
 }
 
 // ---- patches and columns ----
@@ -224,7 +215,7 @@ Result<Values> aten_im2col(Import& m) {
   QC_ASSIGN(Value * y, m.emit("as_strided", {x}, {{"size", size}, {"stride", stride}}));
   Dims shape{s[0], s[1] * Dim(p.kernel[0] * p.kernel[1]), rows * columns};
   if (!batched) shape.erase(shape.begin());
-  return single(reshaped(m, y, shape));
+  return one(reshaped(m, y, shape));
 }
 
 /// Columns [n, channels * kernel, patches] added up where the patches lie in an image.
@@ -286,11 +277,11 @@ Result<Values> aten_col2im(Import& m) {
   QC_ASSIGN(Value * x, m.tensor("self"));
   QC_ASSIGN(Dims image, m.dims("output_size"));
   QC_ASSIGN(Patches p, aten_patches(m));
-  if (x->rank() == 3) return single(fold(m, x, image, p));
+  if (x->rank() == 3) return one(fold(m, x, image, p));
   if (x->rank() != 2) return m.fail(Code::shape, "columns of {}", str(x->type()));
   QC_ASSIGN(x, reshaped(m, x, {Dim(1), x->shape()[0], x->shape()[1]}));
   QC_ASSIGN(Value * y, fold(m, x, image, p));
-  return single(reshaped(m, y, Dims(y->shape().begin() + 1, y->shape().end())));
+  return one(reshaped(m, y, Dims(y->shape().begin() + 1, y->shape().end())));
 }
 
 Result<Values> onnx_col2im(Import& m) {
@@ -305,7 +296,7 @@ Result<Values> onnx_col2im(Import& m) {
   p.before.assign(pads.begin(), pads.begin() + static_cast<std::ptrdiff_t>(n));
   p.after.assign(pads.begin() + static_cast<std::ptrdiff_t>(n), pads.end());
   QC_TRY(check_patches(m, p));
-  return single(fold(m, m.in(0), image, p));
+  return one(fold(m, m.in(0), image, p));
 }
 
 /// Values put back where max pooling found them; flat indices over `planes` planes of `cells`.
@@ -341,7 +332,7 @@ Result<Values> onnx_max_unpool(Import& m) {
     return m.fail(Code::shape, "an output shape of {} axes", given.size());
   Dims after;
   for (size_t i = 0; i < given.size(); ++i) after.push_back(given[i] - shape[i]);
-  return single(padded(m, y, Dims(given.size(), Dim(0)), after));
+  return one(padded(m, y, Dims(given.size(), Dim(0)), after));
 }
 
 Result<Values> aten_max_unpool(Import& m) {
@@ -353,7 +344,7 @@ Result<Values> aten_max_unpool(Import& m) {
   Dims shape(x->shape().begin(), x->shape().end() - static_cast<std::ptrdiff_t>(size.size()));
   const Dim planes = product(shape);
   shape.insert(shape.end(), size.begin(), size.end());
-  return single(unpooled(m, x, index, planes, product(size), shape));
+  return one(unpooled(m, x, index, planes, product(size), shape));
 }
 
 // ---- diagonals, blocks of matrices, products of lists ----
@@ -407,22 +398,22 @@ Result<Values> aten_diag_embed(Import& m) {
   for (int64_t& axis : perm) {
     if (axis < 0) axis = next++;
   }
-  return single(transposed(m, y, perm));
+  return one(transposed(m, y, perm));
 }
 
 Result<Values> aten_diag(Import& m) {
   QC_ASSIGN(Value * x, m.tensor("self"));
   QC_ASSIGN(int64_t k, m.i("diagonal", 0));
-  if (x->rank() == 1) return single(diagonals(m, x, k));
+  if (x->rank() == 1) return one(diagonals(m, x, k));
   if (x->rank() != 2 || k < -65536 || k > 65536)
     return m.fail(Code::shape, "diagonal {} of {}", k, str(x->type()));
   const Dim rows = x->shape()[0] + Dim(std::min<int64_t>(k, 0)),
             columns = x->shape()[1] - Dim(std::max<int64_t>(k, 0));
   const Dim start = k >= 0 ? Dim(k) : x->shape()[1] * Dim(-k);
-  return single(m.emit("as_strided", {x},
-                       {{"size", Dims{min(rows, columns)}},
-                        {"stride", Dims{x->shape()[1] + Dim(1)}},
-                        {"offset", start}}));
+  return one(m.emit("as_strided", {x},
+                    {{"size", Dims{min(rows, columns)}},
+                     {"stride", Dims{x->shape()[1] + Dim(1)}},
+                     {"offset", start}}));
 }
 
 Result<Values> aten_block_diag(Import& m) {
@@ -442,7 +433,7 @@ Result<Values> aten_block_diag(Import& m) {
     at = at + own;
   }
   if (parts.size() == 1) return parts;
-  return single(m.emit("concat", parts, {{"axis", int64_t{0}}}));
+  return one(m.emit("concat", parts, {{"axis", int64_t{0}}}));
 }
 
 Result<Values> aten_cartesian_prod(Import& m) {
@@ -460,7 +451,7 @@ Result<Values> aten_cartesian_prod(Import& m) {
     QC_ASSIGN(parts[i], expanded(m, parts[i], shape));
     QC_ASSIGN(parts[i], reshaped(m, parts[i], {product(shape), Dim(1)}));
   }
-  return single(m.emit("concat", parts, {{"axis", int64_t{1}}}));
+  return one(m.emit("concat", parts, {{"axis", int64_t{1}}}));
 }
 
 // ---- caches ----
@@ -491,7 +482,7 @@ Result<Values> onnx_tensor_scatter(Import& m) {
     QC_ASSIGN(index, m.emit("mod", {index, around}));
   }
   QC_ASSIGN(index, expanded(m, index, update->shape()));
-  return single(m.emit("scatter_elements", {cache, index, update}, {{"axis", axis}}));
+  return one(m.emit("scatter_elements", {cache, index, update}, {{"axis", axis}}));
 }
 
 constexpr ImportRow kRows[] = {

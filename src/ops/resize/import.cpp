@@ -1,17 +1,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/common/importing.h"
 #include "ops/common/range.h"
 #include "ops/common/registration.h"
 #include "ops/resize/resize.h"
 
 namespace qc {
 namespace {
-
-Result<Values> single(Result<Value*> value) {
-  QC_ASSIGN(Value * v, std::move(value));
-  return Values{v};
-}
 
 /// An axis of `extent` elements after scaling, rounded down. `single`: scales and products of
 /// single precision, as ONNX has them.
@@ -88,12 +84,12 @@ Result<Values> by_scales(const Import& m, const Floats& scales) {
     QC_ASSIGN(Dim d, scaled(m, x->shape()[i], scales[i], true));
     size.push_back(d);
   }
-  return single(onnx_resized(m, x,
-                             {{"size", size},
-                              {"scales", scales},
-                              {"mode", mode},
-                              {"coordinates", std::string("asymmetric")},
-                              {"rounding", std::string("floor")}}));
+  return one(onnx_resized(m, x,
+                          {{"size", size},
+                           {"scales", scales},
+                           {"mode", mode},
+                           {"coordinates", std::string("asymmetric")},
+                           {"rounding", std::string("floor")}}));
 }
 
 Result<Values> onnx_upsample_attributes(Import& m) {
@@ -185,7 +181,7 @@ Result<Values> onnx_resize(Import& m) {
     attrs["roi"] = roi;
     attrs["extrapolation"] = extrapolation;
   }
-  return single(onnx_resized(m, x, attrs));
+  return one(onnx_resized(m, x, attrs));
 }
 
 // ---- ATen ----
@@ -240,7 +236,7 @@ Result<Values> upsample(const Import& m, const Upsampling& how) {
     attrs["exclude_outside"] = true;
     attrs["cubic_a"] = -0.5;
   }
-  return single(resized(m, x, attrs));
+  return one(resized(m, x, attrs));
 }
 
 Result<Values> aten_nearest(Import& m) { return upsample(m, {"nearest"}); }

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "ops/common/importing.h"
 #include "ops/common/indexing.h"
 #include "ops/common/range.h"
 #include "ops/common/registration.h"
@@ -7,16 +8,6 @@
 
 namespace qc {
 namespace {
-
-Result<Values> single(Result<Value*> value) {
-  QC_ASSIGN(Value * v, std::move(value));
-  return Values{v};
-}
-
-Result<Value*> expanded(const Import& m, Value* x, const Dims& shape) {
-  if (x->shape() == shape) return x;
-  return m.emit("expand", {x}, {{"shape", shape}});
-}
 
 /// Writes `updates` (cut to the shape of `index`) along `axis`.
 Result<Value*> elements(const Import& m, Value* x, Value* index, Value* updates, int64_t axis,
@@ -47,7 +38,7 @@ Result<Values> onnx_scatter_elements(Import& m) {
   }
   QC_ASSIGN(int64_t axis, m.i("axis", 0));
   QC_ASSIGN(std::string reduction, m.s("reduction", "none"));
-  return single(elements(m, m.in(0), m.in(1), m.in(2), axis, reduction));
+  return one(elements(m, m.in(0), m.in(1), m.in(2), axis, reduction));
 }
 
 Result<Values> onnx_scatter_nd(Import& m) {
@@ -56,7 +47,7 @@ Result<Values> onnx_scatter_nd(Import& m) {
   }
   QC_ASSIGN(std::string reduction, m.s("reduction", "none"));
   QC_ASSIGN(Value * index, m.cast(m.in(1), DType::i64));
-  return single(m.emit("scatter_nd", {m.in(0), index, m.in(2)}, {{"reduction", reduction}}));
+  return one(m.emit("scatter_nd", {m.in(0), index, m.in(2)}, {{"reduction", reduction}}));
 }
 
 /// PyTorch's words for reductions.
@@ -94,13 +85,13 @@ Result<Values> aten_scatter(Import& m) {
     QC_ASSIGN(updates, m.cast(updates, o.x->dtype()));
     QC_ASSIGN(updates, expanded(m, updates, o.index->shape()));
   }
-  return single(elements(m, o.x, o.index, updates, o.axis, reduction));
+  return one(elements(m, o.x, o.index, updates, o.axis, reduction));
 }
 
 Result<Values> aten_scatter_add(Import& m) {
   QC_ASSIGN(Operands o, operands(m));
   QC_ASSIGN(Value * updates, m.tensor("src"));
-  return single(elements(m, o.x, o.index, updates, o.axis, "add"));
+  return one(elements(m, o.x, o.index, updates, o.axis, "add"));
 }
 
 /// Without include_self the places written to start from the reduction's neutral element.
@@ -131,7 +122,7 @@ Result<Values> aten_scatter_reduce(Import& m) {
     QC_ASSIGN(number, elements(m, number, o.index, zeros, o.axis, "none"));
   }
   QC_ASSIGN(number, elements(m, number, o.index, ones, o.axis, "add"));
-  return single(m.emit("div", {y, number}));
+  return one(m.emit("div", {y, number}));
 }
 
 /// Whole slices along an axis: the index of each is repeated over the slice.
@@ -161,20 +152,20 @@ Result<Values> aten_index_add(Import& m) {
   if (alpha != 1) {
     QC_ASSIGN(source, m.emit("mul", {source, m.scalar(alpha, o.x->dtype())}));
   }
-  return single(slices(m, o, source, "add"));
+  return one(slices(m, o, source, "add"));
 }
 
 Result<Values> aten_index_copy(Import& m) {
   QC_ASSIGN(Operands o, operands(m));
   QC_ASSIGN(Value * source, m.tensor("source"));
-  return single(slices(m, o, source, "none"));
+  return one(slices(m, o, source, "none"));
 }
 
 Result<Values> aten_index_fill(Import& m) {
   QC_ASSIGN(Operands o, operands(m));
   QC_ASSIGN(Value * value, m.tensor("value"));
   QC_ASSIGN(value, reshaped(m, value, {}));
-  return single(slices(m, o, value, "none"));
+  return one(slices(m, o, value, "none"));
 }
 
 /// x[mask] = number, for a mask computed at run time.
@@ -196,7 +187,7 @@ Result<Values> aten_index_put(Import& m) {
   const bool mask =
       list.size() == 1 && list[0] && list[0]->dtype() == DType::boolean && !list[0]->is_constant();
   if (mask && !accumulate && product(values->shape()) == Dim(1) && list[0]->rank() <= x->rank()) {
-    return single(masked_put(m, x, list[0], values));
+    return one(masked_put(m, x, list[0], values));
   }
   QC_ASSIGN(Indexing at, read_indices(m, x, list));
   Value* tuples = at.tuples;
@@ -224,7 +215,7 @@ Result<Values> aten_index_put(Import& m) {
   Ints back(perm.size());
   for (size_t i = 0; i < perm.size(); ++i)
     back[static_cast<size_t>(perm[i])] = static_cast<int64_t>(i);
-  return single(transposed(m, y, back));
+  return one(transposed(m, y, back));
 }
 
 Result<Value*> overwrite(const Import& m, Value* x, Value* source, int64_t axis,
@@ -253,7 +244,7 @@ Result<Values> aten_slice_scatter(Import& m) {
   }
   QC_ASSIGN(int64_t step, m.i("step", 1));
   QC_ASSIGN(Range range, resolve_range(m, x->shape()[static_cast<size_t>(axis)], start, end, step));
-  return single(overwrite(m, x, source, axis, range));
+  return one(overwrite(m, x, source, axis, range));
 }
 
 Result<Values> aten_select_scatter(Import& m) {
@@ -268,7 +259,7 @@ Result<Values> aten_select_scatter(Import& m) {
     shape.insert(shape.begin() + axis, Dim(1));
     QC_ASSIGN(source, reshaped(m, source, shape));
   }
-  return single(overwrite(m, x, source, axis, range));
+  return one(overwrite(m, x, source, axis, range));
 }
 
 Result<Values> aten_diagonal_scatter(Import& m) {
@@ -292,7 +283,7 @@ Result<Values> aten_diagonal_scatter(Import& m) {
   stride.push_back(down + right);
   const Dim start = offset >= 0 ? right * Dim(offset) : down * (Dim(0) - Dim(offset));
   QC_ASSIGN(source, m.cast(source, x->dtype()));
-  return single(m.emit("as_strided_scatter", {x, source}, {{"stride", stride}, {"offset", start}}));
+  return one(m.emit("as_strided_scatter", {x, source}, {{"stride", stride}, {"offset", start}}));
 }
 
 Result<Values> aten_fill_diagonal(Import& m) {
@@ -312,7 +303,7 @@ Result<Values> aten_fill_diagonal(Import& m) {
   QC_ASSIGN(value, reshaped(m, value, {}));
   const Dim count = wrap && !cube ? ceildiv(each, step) : min(shape[0], shape[1]);
   QC_ASSIGN(value, expanded(m, value, {count}));
-  return single(m.emit("as_strided_scatter", {x, value}, {{"stride", Dims{step}}}));
+  return one(m.emit("as_strided_scatter", {x, value}, {{"stride", Dims{step}}}));
 }
 
 /// Where the mask holds, the next element of the source: its place is the number of marks before.
@@ -330,7 +321,7 @@ Result<Values> aten_masked_scatter(Import& m) {
   QC_ASSIGN(place, m.emit("cumsum", {place}, {{"axis", int64_t{0}}, {"exclusive", true}}));
   QC_ASSIGN(Value * picked, m.emit("gather", {source, place}));
   QC_ASSIGN(picked, reshaped(m, picked, shape));
-  return single(m.emit("where", {mask, picked, x}));
+  return one(m.emit("where", {mask, picked, x}));
 }
 
 Result<Values> aten_as_strided_scatter(Import& m) {
@@ -340,8 +331,7 @@ Result<Values> aten_as_strided_scatter(Import& m) {
   QC_ASSIGN(Dims stride, m.dims("stride"));
   QC_ASSIGN(Dim offset, m.dim("storage_offset", Dim(0)));
   QC_ASSIGN(source, expanded(m, source, size));
-  return single(
-      m.emit("as_strided_scatter", {x, source}, {{"stride", stride}, {"offset", offset}}));
+  return one(m.emit("as_strided_scatter", {x, source}, {{"stride", stride}, {"offset", offset}}));
 }
 
 constexpr ImportRow kRows[] = {
