@@ -59,7 +59,7 @@ class Mutator:
         elif isinstance(old, float):
             holder[key] = r.choice([0.0, -1.0, 1e300, 1e-300, 0.5])
         elif isinstance(old, str):
-            holder[key] = r.choice(self.texts[str(key)]) if r.random() < 0.95 else ""
+            holder[key] = r.choice(self.texts.get(str(key), [old])) if r.random() < 0.95 else ""
         elif action < 0.6:  # another part of the document
             other, at = r.choice(places(document))
             holder[key] = copy.deepcopy(other[at])
