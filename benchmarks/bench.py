@@ -226,6 +226,28 @@ class Bench:
                "ONNX Runtime int8": min(self.clock(lambda: session.run(None, {name: samples[:1]})) for _ in range(20))}
         print("  " + ", ".join(f"{what} {seconds * 1e3:.2f}" for what, seconds in row.items()))
         self.results["resnet18 ms"] = {what: seconds * 1e3 for what, seconds in row.items()}
+        for model_name in SPEED_BARS:
+            self.int8_beside_float(model_name)
+
+    def int8_beside_float(self, model: str) -> None:
+        import onnxruntime as ort
+
+        path = MODELS / f"{model}.onnx"
+        session = ort.InferenceSession(str(path))
+        shapes = session.get_inputs()[0].shape, session.get_outputs()[0].shape
+        samples = np.random.default_rng(0).standard_normal((8, *shapes[0]), dtype=np.float32)
+        np.savez(self.work / "samples.npz", in_0=samples)
+        rules = self.work / f"{model}.toml"
+        run(self.quantc, "calibrate", path, "--data", self.work / "samples.npz", "-o", rules, "--per-channel")
+        size = dict(inputs=int(np.prod(shapes[0])), outputs=int(np.prod(shapes[1])))
+        programs = {"float": [], "int8": ["--rules", rules]}
+        best = {what: self.time_quantc(f"{model}_{what}", path, size, *flags) for what, flags in programs.items()}
+        for _ in range(6):  # in turns: what else the machine does then meets both
+            for what in programs:
+                again = run(*one_core(self.work / f"{model}_{what}_quantc_time"))
+                best[what] = min(best[what], float(again.stdout.split()[0]))
+        print(f"  {model}: float {best['float'] * 1e3:.3f}, int8 {best['int8'] * 1e3:.3f}")
+        self.results[f"{model} int8 ms"] = {what: seconds * 1e3 for what, seconds in best.items()}
 
 
 def main() -> None:

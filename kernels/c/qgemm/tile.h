@@ -159,11 +159,11 @@ QK_DEFINE_QTILE(qk_qtile_any_1, 1, 1, 1)
 QK_DEFINE_QTILE(qk_qtile_any_4, 4, 1, 1)
 QK_QROWS(qk_qrows_any, QK_RUN_QTILES(qk_qtile_any_4, 4) QK_RUN_QTILES(qk_qtile_any_1, 1))
 #if QK_SUMS_REGISTERS != 0
-#define QK_QROWS_TOGETHER (QK_SUMS_REGISTERS == 1 ? 8 : 6)
+#define QK_QROWS_TOGETHER (QK_SUMS_REGISTERS == 1 ? 10 : 6)
 QK_DEFINE_QTILE(qk_qtile_1x1, 1, 1, 0)
-QK_DEFINE_QTILE(qk_qtile_2x1, 2, 1, 0)
+QK_DEFINE_QTILE(qk_qtile_3x1, 3, 1, 0)
 QK_DEFINE_QTILE(qk_qtile_many, QK_QROWS_TOGETHER, 1, 0)
-QK_QROWS(qk_qrows_1, QK_RUN_QTILES(qk_qtile_many, QK_QROWS_TOGETHER) QK_RUN_QTILES(qk_qtile_2x1, 2)
+QK_QROWS(qk_qrows_1, QK_RUN_QTILES(qk_qtile_many, QK_QROWS_TOGETHER) QK_RUN_QTILES(qk_qtile_3x1, 3)
                          QK_RUN_QTILES(qk_qtile_1x1, 1))
 #endif
 #if QK_SUMS_REGISTERS == 1
