@@ -10,10 +10,14 @@
 
 /* sin(pi x) or, a quarter turn on, cos(pi x): exact zeros at the integers. */
 QN_FN double qn_sin_pi_f64(double x, int quarter) {
-  const double n = rint(x + x);
-  const double r = qn_mul(qn_fma(-0.5, n, x), 0x1.921fb54442d18p+1);
-  const int quadrant = ((int)fmod(n, 4.0) + quarter) & 3;
-  const double y = (quadrant & 1) ? qn_cos_kernel(r, 0.0) : qn_sin_kernel(r, 0.0);
+  double n, r, y;
+  int quadrant;
+  if (qn_isnan_f64(x) || qn_isinf_f64(x)) return x - x;
+  if (qn_abs_f64(x) >= 0x1p53) return quarter ? 1.0 : 0.0; /* an even integer */
+  n = rint(x + x);
+  r = qn_mul(qn_fma(-0.5, n, x), 0x1.921fb54442d18p+1);
+  quadrant = ((int)fmod(n, 4.0) + quarter) & 3;
+  y = (quadrant & 1) ? qn_cos_kernel(r, 0.0) : qn_sin_kernel(r, 0.0);
   return (quadrant & 2) ? -y : y;
 }
 

@@ -232,6 +232,8 @@ TEST(Numerics, GammaFunctionsStayWithinTheirBounds) {
 TEST(Numerics, RarerOperationsKeepTheirDefinitions) {
   EXPECT_EQ(qn_sinc_f64(0.0), 1.0);
   EXPECT_EQ(qn_sinc_f64(3.0), 0.0);
+  EXPECT_EQ(qn_sinc_f64(1e308), 0.0);
+  EXPECT_TRUE(std::isnan(qn_sinc_f64(kInf)) && std::isnan(qn_sinc_f64(std::nan(""))));
   EXPECT_EQ(qn_sinc_f32(0.5f), static_cast<float>(2 / M_PI));
   EXPECT_EQ(qn_fmax_f32(NAN, 1), 1);
   EXPECT_EQ(qn_fmin_f64(2, NAN), 2);
