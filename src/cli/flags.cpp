@@ -115,8 +115,19 @@ Result<std::vector<Tensor>> InputFlags::read(const Graph& graph) const {
 
 Result<std::unique_ptr<Graph>> load(const std::string& path, const Options& options,
                                     std::vector<std::string>* remarks) {
-  Progress progress("loading " + path);
-  return load_model(path, options, remarks);
+  std::vector<std::string> own;
+  std::vector<std::string>& said = remarks ? *remarks : own;
+  const size_t before = said.size();
+  std::unique_ptr<Graph> graph;
+  {
+    Progress progress("loading " + path);
+    QC_ASSIGN(graph, load_model(path, options, &said));
+  }
+  // What importing leaves out may make an answer wrong, so it is said without -v too.
+  for (size_t i = before; i < said.size(); ++i) {
+    fmt::print(stderr, "{}: warning: {}\n", path, said[i]);
+  }
+  return graph;
 }
 
 }  // namespace qc::cli

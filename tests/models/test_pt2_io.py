@@ -124,6 +124,8 @@ def test_guards_that_are_not_checked_are_named(quantc, tmp_path):
     assert named in quantc("compile", "-v", model, "-o", tmp_path / "a", "--dim", f"{symbol}=6").stdout
     remarks = json.loads(quantc("explain", model, "--json", "--dim", f"{symbol}=6").stdout)["remarks"]
     assert remarks[0] == named
+    for command in (["run", model, "--random", "1"], ["compile", model, "-o", tmp_path / "b"], ["validate", model, "--random", "1"]):
+        assert f"m.pt2: warning: {named}" in quantc(*command, "--dim", f"{symbol}=6").stderr
 
 
 def test_guards_of_free_sizes(halves, quantc, tmp_path):
