@@ -66,7 +66,10 @@ TEST(QuantizedGraphs, OptimisersAndContractionChangeNothing) {
   const CBuild builds[] = {{"gcc", "-O3 -march=native", {}},
                            {"clang", "-O3 -march=native -ffp-contract=fast", {}}};
   const int64_t count = setting("QUANTC_OPTIMISED_GRAPHS", 8);
-  for (const CBuild& how : builds) expect_agreement("optimised", 9000, count, how, make);
+  for (const CBuild& how : builds) {
+    expect_agreement("optimised", 9000, count, how, make);
+    expect_agreement("optimised_ties", 9000, count / 2, how, near_tie_graph);
+  }
 }
 
 /// Programs with all bugs of kernel_bugs.h built in.
