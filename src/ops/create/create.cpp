@@ -79,8 +79,10 @@ Result<Ok> Iota::eval(EvalContext& c) const {
   if (!start.is_static() || !step.is_static()) {
     return error(Code::dim, loc(), "start {} or step {} is not known", start.str(), step.str());
   }
-  for (int64_t i = 0; i < c.out(0).size(); ++i) {
-    c.out(0).set_int(i, (start + Dim(i) * step).value());
+  uint64_t value = static_cast<uint64_t>(start.value());  // wraps where i64 would overflow
+  Tensor& y = c.out(0);
+  for (int64_t i = 0; i < y.size(); ++i, value += static_cast<uint64_t>(step.value())) {
+    y.set_int(i, static_cast<int64_t>(value));
   }
   return Ok{};
 }
