@@ -19,34 +19,28 @@ Range range_of(Compose& c, Value* x, bool rows) {
           c("Max", {extreme(c, "ReduceMax", x, rows), zero})};
 }
 
-Result<Values> choose_qparams(Import& m) {
+/// For all elements: the range spread over the codes, or the largest magnitude over half of them.
+Result<Values> choose_for_all(Import& m, bool symmetric) {
   Compose c(m);
   const Codes codes = read_codes(c, "dtype");
   const double eps = c.take(m.f("eps", 1.1920928955078125e-07));
+  const double lo = static_cast<double>(codes.qmin), hi = static_cast<double>(codes.qmax);
   const Range r = range_of(c, c.cast(c.take(m.tensor("input")), DType::f32), false);
   auto f32 = [&](double v) { return c.number(v, DType::f32); };
-  Value* scale =
-      c("Div", {c("Sub", {r.hi, r.lo}), f32(static_cast<double>(codes.qmax - codes.qmin))});
+  Value* span = symmetric ? c("Max", {c("Neg", {r.lo}), r.hi}) : c("Sub", {r.hi, r.lo});
+  Value* scale = c("Div", {span, f32(symmetric ? (hi - lo) / 2 : hi - lo)});
   scale = c("Max", {scale, f32(eps)});
-  Value* zero =
-      c("Sub", {f32(static_cast<double>(codes.qmin)), c("Round", {c("Div", {r.lo, scale})})});
-  zero = c.clamp(zero, static_cast<double>(codes.qmin), static_cast<double>(codes.qmax));
-  return c.done({c.reshape(c.cast(scale, DType::f64), {Dim(1)}),
-                 c.reshape(c.cast(zero, DType::i64), {Dim(1)})});
-}
-
-Result<Values> choose_qparams_symmetric(Import& m) {
-  Compose c(m);
-  const Codes codes = read_codes(c, "dtype");
-  const double eps = c.take(m.f("eps", 1.1920928955078125e-07));
-  const Range r = range_of(c, c.cast(c.take(m.tensor("input")), DType::f32), false);
-  auto f32 = [&](double v) { return c.number(v, DType::f32); };
-  Value* largest = c("Max", {c("Neg", {r.lo}), r.hi});
-  Value* scale = c("Div", {largest, f32(static_cast<double>(codes.qmax - codes.qmin) / 2)});
-  scale = c("Max", {scale, f32(eps)});
-  Value* zero = c.number(codes.dtype == DType::u8 ? 128 : 0, DType::i64);
+  Value* zero = nullptr;
+  if (symmetric) {
+    zero = c.number(codes.dtype == DType::u8 ? 128 : 0, DType::i64);
+  } else {
+    zero = c("Sub", {f32(lo), c("Round", {c("Div", {r.lo, scale})})});
+    zero = c.cast(c.clamp(zero, lo, hi), DType::i64);
+  }
   return c.done({c.reshape(c.cast(scale, DType::f64), {Dim(1)}), c.reshape(zero, {Dim(1)})});
 }
+Result<Values> choose_qparams(Import& m) { return choose_for_all(m, false); }
+Result<Values> choose_qparams_symmetric(Import& m) { return choose_for_all(m, true); }
 
 /// Symmetric codes for every row.
 Result<Values> choose_qparams_per_token(Import& m) {
