@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.emitted.frames import measure
 from tests.emitted.test_emitted import ALLOWED, STRICT, sh
 
 
@@ -54,6 +55,14 @@ def test_arena_and_weights_shrink(folder):
     parameters = 16 * 9 + 32 * 16 * 9 + 32 * 32 * 9 + 10 * 128
     biases = 4 * (16 + 32 + 32 + 10)
     assert number(folder / "int8", "WEIGHT_BYTES") <= 1.02 * parameters + 4 * biases + 16 * 64  # alignment of small arrays
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("options", ["-O2", "-Os", "-O3 -march=native"])
+def test_stack_stays_within_the_stated_bound(folder, compiler, options, tmp_path):
+    for name in ("int8", "dynamic", "q31"):
+        _, chains = measure(compiler, options, folder / name / "net.c", tmp_path / name)
+        assert chains["net_invoke"] + 256 <= number(folder / name, "STACK_BYTES"), name
 
 
 def test_stack_of_kernels_and_no_variable_arrays(folder, tmp_path):
