@@ -34,7 +34,11 @@ std::string polynomial(std::initializer_list<int64_t> factors) {
     std::string term = symbol.empty() ? std::to_string(f)
                        : f == 1       ? symbol
                                       : fmt::format("{} * {}", f, symbol);
-    out = out.empty() ? term : term + (out.starts_with("-") ? " - " + out.substr(1) : " + " + out);
+    if (!out.empty()) {
+      const bool negative = out.starts_with("-");
+      term.append(negative ? " - " : " + ").append(out, negative ? 1 : 0);
+    }
+    out = std::move(term);
   }
   return out.empty() ? "0" : out;
 }

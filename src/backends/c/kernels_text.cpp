@@ -22,7 +22,7 @@ void append(std::string_view path, std::set<std::string>& headers, std::string& 
     at = end + 1;
     if (line.starts_with("#include \"")) {
       std::string target(line.substr(10, line.find('"', 10) - 10));
-      if (kernel_source(target).empty()) target = folder + target;
+      if (kernel_source(target).empty()) target.insert(0, folder);
       if (target.ends_with(".inc") || headers.insert(target).second) {
         append(target, headers, out);
       }

@@ -154,7 +154,7 @@ std::string Source::pointer(size_t at, const Select& select, bool writable) {
                       : fmt::format("(unsigned char *)outputs[{}]", b.slot);
       break;
   }
-  const std::string text = at_start ? base : fmt::format("({} + {})", base, parenthesised(offset));
+  std::string text = at_start ? base : fmt::format("({} + {})", base, parenthesised(offset));
   if (callers && at_start) return text;
   return fmt::format("({}void *){}", writable ? "" : "const ", text);
 }

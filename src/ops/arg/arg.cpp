@@ -1,7 +1,6 @@
 #include "ops/arg/arg.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "interp/eval.h"
@@ -9,6 +8,7 @@
 #include "kernels/numerics/base.h"
 #include "ops/common/axis.h"
 #include "ops/common/dispatch.h"
+#include "ops/common/nan.h"
 #include "ops/common/registration.h"
 #include "ops/common/strided.h"
 
@@ -25,13 +25,6 @@ const OpInfo kArgMin = {.name = "argmin",
 bool is_ordered(DType d) { return bits(d) >= 8 && !(is_float(d) && bits(d) == 8); }
 DType ordered_as(DType d) { return d == DType::boolean ? DType::u8 : d; }
 
-template <class T>
-bool is_nan(T v) {
-  if constexpr (std::is_floating_point_v<T>)
-    return std::isnan(v);
-  else
-    return false;
-}
 /// Order with NaN above every number.
 template <class T>
 bool above(T a, T b) {

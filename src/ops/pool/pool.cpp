@@ -4,6 +4,7 @@
 #include "kernels/c/pool/pool.h"
 #include "kernels/numerics/scalar_ops.h"
 #include "ops/common/dispatch.h"
+#include "ops/common/nan.h"
 #include "ops/common/registration.h"
 #include "ops/common/strided.h"
 #include "ops/common/window.h"
@@ -222,7 +223,7 @@ void eval_pool(const Pool& pool, const qk_pool_params& p, const Tensor& x, Tenso
                 if constexpr (kFloat) {
                   if (pool.kind == PoolKind::lp) sum = lp_term(sum, v, pool.power);
                 }
-                if (!some || v > best || v != v) {
+                if (!some || v > best || is_nan(v)) {
                   best = v;
                   place = p.index == 2 ? (w * p.in[1] + h) * p.in[0] + d
                                        : (d * p.in[1] + h) * p.in[2] + w;

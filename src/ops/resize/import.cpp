@@ -150,7 +150,7 @@ Result<Values> onnx_resize(Import& m) {
       }
       for (int64_t axis : axes) {
         const double from = static_cast<double>(x->shape()[static_cast<size_t>(axis)].value());
-        size[static_cast<size_t>(axis)] = Dim(static_cast<int64_t>(best * from + 0.5));
+        size[static_cast<size_t>(axis)] = Dim(std::llround(best * from));
         scales[static_cast<size_t>(axis)] = best;
       }
     }

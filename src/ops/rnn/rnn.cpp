@@ -152,6 +152,7 @@ int64_t cell_macs(const Node& node, const Cell& cell, int64_t directions) {
 Result<std::vector<Type>> Recurrent::infer() const {
   QC_ASSIGN(std::vector<Dims> shapes, check(*this, *cell_));
   std::vector<Type> out;
+  out.reserve(shapes.size());
   for (Dims& shape : shapes) out.emplace_back(DType::f32, std::move(shape));
   return out;
 }

@@ -5,6 +5,7 @@
 #include "ops/common/axis.h"
 #include "ops/common/dispatch.h"
 #include "ops/common/importing.h"
+#include "ops/common/nan.h"
 #include "ops/common/registration.h"
 #include "ops/common/strided.h"
 
@@ -126,7 +127,7 @@ class ScanExtreme final : public OpNode<ScanExtreme> {
         for (int64_t k = 0; k < view.n; ++k) {
           const auto v = E::load(x, start + k * view.inner),
                      b = E::load(x, start + best * view.inner);
-          if ((largest_ ? v >= b : v <= b) || v != v) best = k;
+          if ((largest_ ? v >= b : v <= b) || is_nan(v)) best = k;
           E::store(c.out(0), start + k * view.inner, E::load(x, start + best * view.inner));
           positions[start + k * view.inner] = best;
         }
