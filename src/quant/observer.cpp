@@ -42,11 +42,11 @@ void Observer::see(std::span<const float> values) {
   seen_ += static_cast<int64_t>(n);
   if (!histogram_) return;
   widen(std::max(std::abs(lo_), std::abs(hi_)));
-  const float per_bin = static_cast<float>(kBins / 2) / bound_;
+  const float per_bin = static_cast<float>(kHalf) / bound_;
   for (const float v : values) {
     zeros_ += v == 0;
     if (v == 0 || !std::isfinite(v)) continue;
-    const int bin = static_cast<int>(std::floor(v * per_bin)) + kBins / 2;
+    const int bin = static_cast<int>(std::floor(v * per_bin)) + kHalf;
     ++bins_[static_cast<size_t>(std::clamp(bin, 0, kBins - 1))];
   }
 }
@@ -60,7 +60,8 @@ void Observer::widen(float magnitude) {
     // Each new bin holds two old ones; zero stays between the middle bins.
     std::vector<int64_t> wider(kBins, 0);
     for (int i = 0; i < kBins; ++i) {
-      wider[static_cast<size_t>(kBins / 4 + i / 2)] += bins_[static_cast<size_t>(i)];
+      const int to = (kHalf + i) / 2;
+      wider[static_cast<size_t>(to)] += bins_[static_cast<size_t>(i)];
     }
     bins_ = std::move(wider);
     bound_ *= 2;
@@ -87,7 +88,7 @@ void Observer::merge(const Observer& other) {
 }
 
 double Observer::center(int bin) const {
-  return (bin - kBins / 2 + 0.5) * (2.0 * static_cast<double>(bound_) / kBins);
+  return (bin - kHalf + 0.5) * (2.0 * static_cast<double>(bound_) / kBins);
 }
 
 ValueRange Observer::kept(double percent) const {
@@ -96,11 +97,11 @@ ValueRange Observer::kept(double percent) const {
   const double tail = static_cast<double>(total) * (100 - percent) / 200;
   int lo = 0, hi = kBins - 1;
   for (double sum = 0; lo < hi; ++lo) {
-    sum += static_cast<double>(bins_[static_cast<size_t>(lo)] + (lo == kBins / 2 ? zeros_ : 0));
+    sum += static_cast<double>(bins_[static_cast<size_t>(lo)] + (lo == kHalf ? zeros_ : 0));
     if (sum > tail) break;
   }
   for (double sum = 0; hi > lo; --hi) {
-    sum += static_cast<double>(bins_[static_cast<size_t>(hi)] + (hi == kBins / 2 ? zeros_ : 0));
+    sum += static_cast<double>(bins_[static_cast<size_t>(hi)] + (hi == kHalf ? zeros_ : 0));
     if (sum > tail) break;
   }
   const double half = static_cast<double>(bound_) / kBins;

@@ -22,7 +22,7 @@ struct ValueRange {
 
 class Observer {
  public:
-  static constexpr int kBins = 4096;
+  static constexpr int kBins = 4096, kHalf = kBins / 2;
 
   /// Without a histogram only `minmax` can be asked for.
   explicit Observer(bool histogram) : histogram_(histogram) {}
