@@ -73,9 +73,7 @@ std::shared_ptr<Format> known_format(Compose& c, const Codes& codes, const Block
 Result<Values> quantize_affine(Import& m) {
   Compose c(m);
   const Codes codes = read_codes(c, "output_dtype");
-  Value* x = c.take(m.tensor("input"));
-  Value* scale = c.take(m.tensor("scale"));
-  Value* zero = c.take(m.optional_tensor("zero_point"));
+  auto [x, scale, zero] = read_operands(c, "scale", "zero_point");
   if (!c.ok()) return c.done({});
   const Blocks blocks = blocks_of(c, x);
   if (!c.ok()) return c.done({});
@@ -93,9 +91,7 @@ Result<Values> quantize_affine(Import& m) {
 Result<Values> dequantize_affine(Import& m) {
   Compose c(m);
   const Codes codes = read_codes(c, "input_dtype");
-  Value* q = c.take(m.tensor("input"));
-  Value* scale = c.take(m.tensor("scale"));
-  Value* zero = c.take(m.optional_tensor("zero_point"));
+  auto [q, scale, zero] = read_operands(c, "scale", "zero_point");
   const DType to = c.take(m.dtype("output_dtype", DType::f32));
   if (!c.ok()) return c.done({});
   const Blocks blocks = blocks_of(c, q);

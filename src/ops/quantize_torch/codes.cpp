@@ -61,6 +61,12 @@ Codes read_codes_of_tensors(Compose& c) {
   return out;
 }
 
+Operands read_operands(Compose& c, std::string_view scale_name, std::string_view zero_name) {
+  const Import& m = c.import();
+  return {c.take(m.tensor("input")), c.take(m.tensor(scale_name)),
+          c.take(m.optional_tensor(zero_name))};
+}
+
 std::shared_ptr<Format> format_of(const Codes& codes) {
   auto format = std::make_shared<Format>();
   format->qmin = codes.qmin;

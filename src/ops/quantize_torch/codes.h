@@ -20,6 +20,12 @@ Codes read_codes(Compose& c, std::string_view dtype_name);
 /// The same where the limits are tensors of one element.
 Codes read_codes_of_tensors(Compose& c);
 
+/// What is encoded or decoded, with scales and zero points (null where the model gives none).
+struct Operands {
+  Value *x = nullptr, *scale = nullptr, *zero = nullptr;
+};
+Operands read_operands(Compose& c, std::string_view scale_name, std::string_view zero_name);
+
 /// Codes of these limits without scales.
 std::shared_ptr<Format> format_of(const Codes& codes);
 /// One scale and zero point.

@@ -71,9 +71,7 @@ Result<Values> dequantize_by_tensors_with_limits(Import& m) {
 Result<Values> per_channel_codes(Import& m, bool encode) {
   Compose c(m);
   const Codes codes = read_codes(c, "dtype");
-  Value* x = c.take(m.tensor("input"));
-  Value* scales = c.take(m.tensor("scales"));
-  Value* zeros = c.take(m.optional_tensor("zero_points"));
+  auto [x, scales, zeros] = read_operands(c, "scales", "zero_points");
   if (!c.ok()) return c.done({});
   const int64_t axis = c.take(resolve_axis(c.take(m.i("axis", 0)), x->rank(), m.loc()));
   auto format = listed(c, codes, scales, zeros, axis, 0);
@@ -87,9 +85,7 @@ Result<Values> dequantize_per_channel(Import& m) { return per_channel_codes(m, f
 Result<Values> dequantize_per_channel_group(Import& m) {
   Compose c(m);
   const Codes codes = read_codes(c, "dtype");
-  Value* q = c.take(m.tensor("input"));
-  Value* scales = c.take(m.tensor("scales"));
-  Value* zeros = c.take(m.optional_tensor("zero_points"));
+  auto [q, scales, zeros] = read_operands(c, "scales", "zero_points");
   const int64_t group = c.take(m.i("group_size", 128));
   if (!c.ok()) return c.done({});
   auto format = listed(c, codes, scales, zeros, q->rank() - 1, group);
