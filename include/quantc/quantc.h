@@ -84,6 +84,7 @@ struct Report {
   int64_t stack_bytes = 0;
   int64_t weight_bytes = 0;
   int64_t macs = 0;
+  std::vector<std::string> warnings;  // what was not done as asked, or costs more than it seems to
 };
 
 class Model {

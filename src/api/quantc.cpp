@@ -85,10 +85,14 @@ Result<std::vector<Array>> run_graph(const qc::Graph& model, Options options,
 Result<Report> compile_graph(const qc::Graph& model, const Options& options,
                              const std::string& folder) {
   QC_ASSIGN(auto graph, qc::copy(model));
-  QC_TRY(qc::make_contract(*graph, options));
+  qc::PassContext context;
+  QC_TRY(qc::make_contract(*graph, options, context));
   QC_ASSIGN(qc::CompileResult result, qc::compile_c(*graph, options, folder, nullptr));
+  std::vector<std::string> warnings = std::move(context.warnings);
+  warnings.insert(warnings.end(), result.warnings.begin(), result.warnings.end());
   const qc::CReport& r = result.report;
-  return Report{result.name, r.arena_bytes, r.state_bytes, r.stack_bytes, r.weight_bytes, r.macs};
+  return Report{result.name,    r.arena_bytes, r.state_bytes,      r.stack_bytes,
+                r.weight_bytes, r.macs,        std::move(warnings)};
 }
 
 Result<std::string> graph_text(const qc::Graph& model, const Options& options) {

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -50,9 +51,16 @@ struct InputFlags {
   Result<std::vector<Tensor>> read(const Graph& graph) const;
 };
 
+/// Prints warnings about `file` on standard error.
+void warn(const std::string& file, std::span<const std::string> warnings);
+
 /// Loads the model with the options' dims bound.
 Result<std::unique_ptr<Graph>> load(const std::string& path, const Options& options,
                                     std::vector<std::string>* remarks = nullptr);
+
+/// make_contract, with its warnings on standard error.
+Result<Ok> contract(Graph& graph, const Options& options, PassContext& context,
+                    const PassObserver& observe = {});
 
 void add_compile(CLI::App& app, Session& session);
 void add_run(CLI::App& app, Session& session);

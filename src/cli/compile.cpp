@@ -27,7 +27,7 @@ void add_compile(CLI::App& app, Session& session) {
       PassContext context;
       QC_ASSIGN(auto graph, load(flags->model, options, &context.remarks));
       Progress progress("compiling " + flags->model);
-      QC_TRY(make_contract(*graph, options, context, flags->observer()));
+      QC_TRY(contract(*graph, options, context, flags->observer()));
       std::optional<std::vector<Tensor>> inputs;
       if (!flags->vectors.empty()) {
         QC_ASSIGN(auto arrays, read_arrays(flags->vectors));
@@ -35,6 +35,7 @@ void add_compile(CLI::App& app, Session& session) {
       }
       QC_ASSIGN(CompileResult result, compile_c(*graph, options, flags->out,
                                                 inputs ? &*inputs : nullptr, flags->observer()));
+      warn(flags->model, result.warnings);
       const CReport& r = result.report;
       fmt::print("{}: {}/{}.c for target {}\n", flags->model, flags->out, result.name,
                  options.target);

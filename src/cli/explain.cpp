@@ -40,10 +40,10 @@ void add_explain(CLI::App& app, Session& session) {
       PassContext context;
       QC_ASSIGN(auto graph, load(flags->model, options, &context.remarks));
       Progress progress("explaining " + flags->model);
-      QC_TRY(make_contract(*graph, options, context));
+      QC_TRY(contract(*graph, options, context));
       QC_ASSIGN(const auto reports, explain(*graph, context));
       if (flags->as_json) {
-        fmt::print("{}", json(reports, context.remarks));
+        fmt::print("{}", json(reports, context));
         return 0;
       }
       fmt::print("{}", table(reports, terminal_width()));

@@ -113,6 +113,10 @@ Result<std::vector<Tensor>> InputFlags::read(const Graph& graph) const {
   return match_inputs(graph, arrays);
 }
 
+void warn(const std::string& file, std::span<const std::string> warnings) {
+  for (const std::string& text : warnings) fmt::print(stderr, "{}: warning: {}\n", file, text);
+}
+
 Result<std::unique_ptr<Graph>> load(const std::string& path, const Options& options,
                                     std::vector<std::string>* remarks) {
   std::vector<std::string> own;
@@ -124,10 +128,15 @@ Result<std::unique_ptr<Graph>> load(const std::string& path, const Options& opti
     QC_ASSIGN(graph, load_model(path, options, &said));
   }
   // What importing leaves out may make an answer wrong, so it is said without -v too.
-  for (size_t i = before; i < said.size(); ++i) {
-    fmt::print(stderr, "{}: warning: {}\n", path, said[i]);
-  }
+  warn(path, std::span(said).subspan(before));
   return graph;
+}
+
+Result<Ok> contract(Graph& graph, const Options& options, PassContext& context,
+                    const PassObserver& observe) {
+  QC_TRY(make_contract(graph, options, context, observe));
+  warn(graph.file, context.warnings);
+  return Ok{};
 }
 
 }  // namespace qc::cli

@@ -43,7 +43,8 @@ void add_inspect(CLI::App& app, Session& session) {
         options.stop_after = "raise_patterns";
         options.allow_unused_rules = true;
       }
-      if (!flags->raw) QC_TRY(make_contract(*graph, options));
+      PassContext context;
+      if (!flags->raw) QC_TRY(contract(*graph, options, context));
       if (flags->program) {
         QC_ASSIGN(Program program, make_program(*graph, options));
         fmt::print("{}", str(program));

@@ -30,7 +30,8 @@ void add_run(CLI::App& app, Session& session) {
       QC_ASSIGN(std::vector<Tensor> inputs, flags->input.read(*graph));
       QC_TRY(add_dims_of(*graph, inputs, options));
       Progress progress("running " + flags->model);
-      QC_TRY(make_contract(*graph, options));
+      PassContext context;
+      QC_TRY(contract(*graph, options, context));
       QC_ASSIGN(RunResult result, interpret(*graph, inputs));
       std::vector<NamedArray> arrays;
       for (size_t i = 0; i < result.outputs.size(); ++i) {

@@ -75,7 +75,8 @@ void add_validate(CLI::App& app, Session& session) {
         }
       }
       Progress progress("validating " + flags->model);
-      QC_TRY(make_contract(*graph, options));
+      PassContext context;
+      QC_TRY(contract(*graph, options, context));
       QC_ASSIGN(Validation result,
                 validate(*graph, options, inputs, expected ? &*expected : nullptr, validation));
       fmt::print("{}", str(result));

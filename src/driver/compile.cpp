@@ -278,9 +278,9 @@ Result<CompileResult> compile_c(Graph& graph, const Options& options, const std:
     QC_TRY(files.commit());
     return report;
   };
-  CompileResult result{{}, backend.name, {}};
+  CompileResult result{{}, backend.name, {}, {}};
+  PassContext context;
   if (options.ranges.empty()) {
-    PassContext context;
     QC_ASSIGN(const Program program, planned(graph, options, context, observe));
     QC_ASSIGN(result.report, write(program));
     result.remarks = std::move(context.remarks);
@@ -294,6 +294,7 @@ Result<CompileResult> compile_c(Graph& graph, const Options& options, const std:
     result.remarks.push_back(fmt::format("{} sizes of {} in {} forms", family.sizes.size(),
                                          family.symbol, family.forms.size()));
   }
+  result.warnings = std::move(context.warnings);
   return result;
 }
 

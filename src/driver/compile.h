@@ -42,7 +42,8 @@ Result<COptions> c_options(const Options& options, const std::string& model_file
 struct CompileResult {
   CReport report;
   std::string name;
-  std::vector<std::string> remarks;  // what the passes and the plan did
+  std::vector<std::string> remarks;   // what the passes and the plan did
+  std::vector<std::string> warnings;  // as PassContext::warnings, of what follows the contract
 };
 
 /// Writes the project for a contract graph into `dir`. `inputs`, when given, are recorded in the

@@ -45,8 +45,8 @@ Result<std::vector<NodeReport>> explain(const Graph& graph, const PassContext& c
 
 /// As a table with totals; where that is wider than `width`, as a few lines for each node.
 std::string table(const std::vector<NodeReport>& reports, size_t width);
-/// As JSON: {"nodes": [...], "remarks": ["pass: text", ...], "totals": {...}}.
-std::string json(const std::vector<NodeReport>& reports, const std::vector<std::string>& remarks);
+/// As JSON: {"nodes": [...], "remarks": ["pass: text", ...], "warnings": [...], "totals": {...}}.
+std::string json(const std::vector<NodeReport>& reports, const PassContext& context);
 
 /// An error that lists every node that computes in float, with the reason; nothing when none does.
 Result<Ok> check_integer(const Graph& graph, const PassContext& context);

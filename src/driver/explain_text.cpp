@@ -109,7 +109,7 @@ std::string table(const std::vector<NodeReport>& reports, size_t width) {
                            count(reports, Computes::converts));
 }
 
-std::string json(const std::vector<NodeReport>& reports, const std::vector<std::string>& remarks) {
+std::string json(const std::vector<NodeReport>& reports, const PassContext& context) {
   std::string out = "{\"nodes\": [";
   for (size_t i = 0; i < reports.size(); ++i) {
     const NodeReport& r = reports[i];
@@ -136,13 +136,12 @@ std::string json(const std::vector<NodeReport>& reports, const std::vector<std::
     if (!r.why.empty()) out += ", \"why\": " + quoted(r.why);
     out += "}";
   }
-  return out +
-         fmt::format(
-             "\n],\n\"remarks\": {},\n\"totals\": {{\"nodes\": {}, \"integer\": {}, \"float\": {}, "
-             "\"moves\": {}, \"converts\": {}}}}}\n",
-             quoted(remarks), reports.size(), count(reports, Computes::integer),
-             count(reports, Computes::floats), count(reports, Computes::moves),
-             count(reports, Computes::converts));
+  return out + fmt::format(
+                   "\n],\n\"remarks\": {},\n\"warnings\": {},\n\"totals\": {{\"nodes\": {}, "
+                   "\"integer\": {}, \"float\": {}, \"moves\": {}, \"converts\": {}}}}}\n",
+                   quoted(context.remarks), quoted(context.warnings), reports.size(),
+                   count(reports, Computes::integer), count(reports, Computes::floats),
+                   count(reports, Computes::moves), count(reports, Computes::converts));
 }
 
 }  // namespace qc

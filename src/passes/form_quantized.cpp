@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "interp/eval.h"
 #include "kernels/numerics/quant.h"
 #include "passes/fold_constants.h"
+#include "passes/remark.h"
 #include "quant/constants.h"
 #include "quant/emit.h"
 #include "quant/quantizable.h"
@@ -62,11 +65,30 @@ class Former {
         QC_TRY(form(node));
       }
     }
+    warn_of_floats();
     if (changed_) graph_.sweep();
     return changed_;
   }
 
  private:
+  /// A rule that asked for codes where nothing came of it is not passed over in silence.
+  void note_float(const Node& node, const std::string& reason) {
+    const QNote* note = note_of(context_.notes, node.output());
+    if (!note || reason.empty() || node.info().has(kQuantizedInFloat)) return;
+    floats_[{note->scheme.origin, reason}].push_back(label(node));
+  }
+  void warn_of_floats() {
+    constexpr size_t kNamed = 3;
+    for (const auto& [cause, nodes] : floats_) {
+      const size_t named = std::min(nodes.size(), kNamed);
+      context_.warnings.push_back(
+          fmt::format("{} asks for integers, but {}{} stay{} float: {}", cause.first,
+                      fmt::join(nodes.begin(), nodes.begin() + static_cast<ptrdiff_t>(named), ", "),
+                      nodes.size() > named ? fmt::format(" and {} more", nodes.size() - named) : "",
+                      nodes.size() > 1 ? "" : "s", cause.second));
+    }
+  }
+
   /// Nothing is computed from an empty batch, and a mean of it would have no code.
   Result<Ok> refuse_empty_inputs() const {
     for (const Value* x : graph_.inputs()) {
@@ -119,8 +141,9 @@ class Former {
     bool decoded = false;
     for (Value* v : node->inputs()) decoded = decoded || decoder(v);
     if (!decoded) return Ok{};
+    std::string refusal;
     if (auto* own = capability<Quantizable>(node)) {
-      QC_ASSIGN(const bool done, form_own(node, *own));
+      QC_ASSIGN(const bool done, form_own(node, *own, refusal));
       if (done) return Ok{};
     }
     if (runs_on_codes(*node)) {
@@ -130,7 +153,11 @@ class Former {
       }
       if (done) return Ok{};
     }
-    if (function_operand(*node)) return form_table(node);
+    if (function_operand(*node)) {
+      QC_ASSIGN(const bool done, form_table(node));
+      if (done) return Ok{};
+    }
+    note_float(*node, refusal);
     return Ok{};
   }
 
@@ -161,13 +188,14 @@ class Former {
     changed_ = true;
   }
 
-  Result<bool> form_own(Node* node, Quantizable& own) {
+  Result<bool> form_own(Node* node, Quantizable& own, std::string& refusal) {
     const Readers wanted = readers(node->output());
     Quantizer q(graph_, *node, wanted.format, wanted.arithmetic);
     changed_ = own.prepare(q) || changed_;
     QC_ASSIGN(Value * y, own.quantized(q));
     if (!y) {
-      if (!node->loc().names.empty()) context_.refusals[node->loc().names[0]] = q.reason();
+      refusal = q.reason();
+      if (!node->loc().names.empty()) context_.refusals[node->loc().names[0]] = refusal;
       return false;
     }
     remark_bias(q, own);
@@ -287,21 +315,21 @@ class Former {
   }
 
   /// A function of one value of 8 bits: all its values are computed now.
-  Result<Ok> form_table(Node* node) {
+  Result<bool> form_table(Node* node) {
     const size_t operand = *function_operand(*node);
     Node* d = decoder(node->input(operand));
     const Readers wanted = readers(node->output());
-    if (!d || !wanted.format) return Ok{};
+    if (!d || !wanted.format) return false;
     Value* x = d->input(0);
     if (!is_plain(x->type()) || bits(x->dtype()) > 8 || bits(wanted.format->dtype) > 16 ||
         wanted.format->format->granularity != Granularity::tensor) {
-      return Ok{};
+      return false;
     }
     QC_ASSIGN(Tensor table, table_of(*node, operand, x->type(), *wanted.format, wanted.arithmetic));
     QC_ASSIGN(Value * y,
               emit_lookup({graph_, node->loc(), node}, x, std::move(table), *wanted.format));
     replace(node, wanted, y);
-    return Ok{};
+    return true;
   }
 
   Result<Tensor> table_of(const Node& node, size_t operand, const Type& x, const QType& to,
@@ -343,6 +371,8 @@ class Former {
   Graph& graph_;
   PassContext& context_;
   bool changed_ = false;
+  /// Nodes that a rule wants integer and that stay float, by the rule and the reason.
+  std::map<std::pair<std::string, std::string>, std::vector<std::string>> floats_;
 };
 
 }  // namespace

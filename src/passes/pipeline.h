@@ -35,6 +35,9 @@ struct PassContext {
   std::map<std::string, std::string> refusals;
   /// Remarks for -v, one line each.
   std::vector<std::string> remarks;
+  /// What a user should know without asking, one line each: something was not done as asked, or
+  /// costs more than it seems to.
+  std::vector<std::string> warnings;
 };
 
 struct Pass {

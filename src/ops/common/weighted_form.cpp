@@ -222,6 +222,9 @@ Result<std::optional<SumForm>> sum_form(Quantizer& q, int64_t channel_axis, int6
   const Format& w = q.format(1);
   if (!q.codes(1)->is_constant()) return refuse("its weights are not constant");
   if (q.codes(1)->dtype() == DType::u16) return refuse("its weights are codes of u16");
+  if (w.granularity == Granularity::group) {
+    return refuse("its weights have a scale per group, which only float activations can use");
+  }
   if (w.granularity != Granularity::tensor &&
       (w.granularity != Granularity::axis || w.axis != channel_axis)) {
     return refuse(fmt::format("its weights have scales along another axis than {}", channel_axis));
