@@ -9,6 +9,7 @@
 #include "driver/arrays.h"
 #include "driver/explain.h"
 #include "driver/rules.h"
+#include "driver/widened.h"
 #include "interp/interpreter.h"
 #include "ir/op_table.h"
 #include "passes/expose_codes.h"
@@ -117,6 +118,8 @@ Result<Program> planned(Graph& graph, const Options& options, PassContext& conte
   DerivedConstants constants;
   QC_ASSIGN(Program program, lowered(graph, options, constants, context, observe));
   plan(program, plan_options(options));
+  for (std::string& line : widened_weights(program, constants))
+    context.warnings.push_back(std::move(line));
   return program;
 }
 
@@ -213,7 +216,7 @@ Result<Program> make_program(Graph& graph, const Options& options, const PassObs
   return planned(graph, options, context, observe);
 }
 
-Result<Family> make_family(const Graph& graph, const Options& options) {
+Result<Family> make_family(const Graph& graph, const Options& options, PassContext* noted) {
   QC_CHECK(options.ranges.size() == 1, "a family needs one range");
   const auto& [symbol, range] = *options.ranges.begin();
   const Loc file{graph.file, {}, {}};
@@ -247,6 +250,7 @@ Result<Family> make_family(const Graph& graph, const Options& options) {
                  range.max);
   }
   QC_TRY(located(family.plan(plan_options(options)), file));
+  if (noted) noted->warnings = widened_weights(family.programs.back(), constants);
   return family;
 }
 
@@ -285,7 +289,7 @@ Result<CompileResult> compile_c(Graph& graph, const Options& options, const std:
     QC_ASSIGN(result.report, write(program));
     result.remarks = std::move(context.remarks);
   } else {
-    QC_ASSIGN(const Family family, make_family(graph, options));
+    QC_ASSIGN(const Family family, make_family(graph, options, &context));
     if (inputs) {
       QC_ASSIGN(const Bindings sizes, bindings_for(graph, *inputs));
       vectors.size = sizes.at(family.symbol);

@@ -33,8 +33,9 @@ Result<Ok> add_dims_of(const Graph& graph, const std::vector<Tensor>& inputs, Op
 /// Runs the passes after the contract graph, lowers and plans. The graph is left in its final form.
 Result<Program> make_program(Graph& graph, const Options& options,
                              const PassObserver& observe = {});
-/// The programs of a contract graph for each size in the options' range.
-Result<Family> make_family(const Graph& graph, const Options& options);
+/// The programs of a contract graph for each size in the options' range; `noted` takes warnings.
+Result<Family> make_family(const Graph& graph, const Options& options,
+                           PassContext* noted = nullptr);
 
 /// The options of the C backend; the name comes from the model's file where none is given.
 Result<COptions> c_options(const Options& options, const std::string& model_file);

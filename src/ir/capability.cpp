@@ -80,6 +80,7 @@ Value* record_scaled(Graph& graph, Value* weight, int64_t axis, Value* scale, in
     }
     return out;
   });
+  pool->made_from(id, w);
   return graph.constant(id);
 }
 

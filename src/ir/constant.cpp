@@ -25,20 +25,41 @@ ConstId ConstantPool::add(Tensor tensor, std::string name) {
     same_hash.push_back(id);
   }
   entries_.push_back(
-      {tensor.dtype(), tensor.shape(), std::move(name), std::move(tensor), true, {}});
+      {tensor.dtype(), tensor.shape(), std::move(name), std::move(tensor), true, {}, {}});
   return id;
 }
 
 ConstId ConstantPool::add_lazy(DType dtype, std::vector<int64_t> shape, std::string name,
                                Maker make) {
-  entries_.push_back({dtype, std::move(shape), std::move(name), {}, false, std::move(make)});
+  entries_.push_back({dtype, std::move(shape), std::move(name), {}, false, std::move(make), {}});
   return static_cast<ConstId>(entries_.size() - 1);
 }
 
-int64_t ConstantPool::byte_size(ConstId id) const {
-  int64_t n = static_cast<int64_t>(bytes(dtype(id)));
+void ConstantPool::made_from(ConstId id, ConstId operand) {
+  // An equal constant that was there before was not made from this one.
+  if (operand >= id || element_count(operand) != element_count(id)) return;
+  std::optional<ConstId>& source = entries_[id].source;
+  const auto width = [&](ConstId of) { return bits(dtype(narrowest(of))); };
+  if (!source || width(operand) < width(*source)) source = operand;
+}
+
+ConstId ConstantPool::narrowest(ConstId id) const {
+  ConstId out = id;
+  for (ConstId at = id; entries_[at].source; at = *entries_[at].source) {
+    const ConstId source = *entries_[at].source;
+    if (bits(dtype(source)) < bits(dtype(out))) out = source;
+  }
+  return out;
+}
+
+int64_t ConstantPool::element_count(ConstId id) const {
+  int64_t n = 1;
   for (int64_t d : shape(id)) n *= d;
   return n;
+}
+
+int64_t ConstantPool::byte_size(ConstId id) const {
+  return element_count(id) * static_cast<int64_t>(bytes(dtype(id)));
 }
 
 Result<Tensor> ConstantPool::get(ConstId id) const {

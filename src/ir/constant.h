@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -25,10 +26,17 @@ class ConstantPool {
   /// Records a computation. `make` must always yield the stated type and shape.
   ConstId add_lazy(DType dtype, std::vector<int64_t> shape, std::string name, Maker make);
 
+  /// Notes that `id` was computed from `operand`, which counts where it has as many elements and,
+  /// of several, comes from the narrowest.
+  void made_from(ConstId id, ConstId operand);
+  /// The narrowest of `id` and the constants that it was computed from, one after the other.
+  ConstId narrowest(ConstId id) const;
+
   size_t size() const { return entries_.size(); }
   DType dtype(ConstId id) const { return entries_[id].dtype; }
   const std::vector<int64_t>& shape(ConstId id) const { return entries_[id].shape; }
   const std::string& name(ConstId id) const { return entries_[id].name; }
+  int64_t element_count(ConstId id) const;
   int64_t byte_size(ConstId id) const;
   Type type(ConstId id) const { return Type(dtype(id), to_dims(shape(id))); }
 
@@ -48,6 +56,7 @@ class ConstantPool {
     Tensor tensor;
     bool ready = false;
     Maker make;
+    std::optional<ConstId> source;  // an earlier constant
   };
   mutable std::vector<Entry> entries_;
   std::unordered_map<size_t, std::vector<ConstId>> by_hash_;

@@ -69,6 +69,12 @@ std::string inherited_name(const ConstantPool& pool, const std::vector<Value*>& 
   return name;
 }
 
+void note_sources(ConstantPool& pool, ConstId made, const std::vector<Value*>& operands) {
+  for (const Value* v : operands) {
+    if (v) pool.made_from(made, v->constant());
+  }
+}
+
 /// Computes the results now. An evaluation that fails is left for the run to report.
 bool fold_now(Graph& graph, Node* node) {
   std::vector<Tensor> operands(node->input_count());
@@ -88,7 +94,9 @@ bool fold_now(Graph& graph, Node* node) {
         (*results)[i].size() > 1;  // small ones are numbers, better unnamed and shared
     std::string name =
         out->name().empty() && large ? inherited_name(graph.pool(), node->inputs()) : out->name();
-    graph.replace_uses(out, graph.constant(std::move((*results)[i]), std::move(name)));
+    Value* constant = graph.constant(std::move((*results)[i]), std::move(name));
+    note_sources(graph.pool(), constant->constant(), node->inputs());
+    graph.replace_uses(out, constant);
   }
   return true;
 }
@@ -128,6 +136,7 @@ Result<std::vector<Value*>> record(Graph& graph, const Node& prototype,
     const Value* out = clone->output(i);
     const ConstId id =
         pool->add_lazy(out->dtype(), static_dims(out->shape()), name, std::move(make));
+    note_sources(*pool, id, constants);
     results.push_back(graph.constant(id, out->type().format));
   }
   return results;

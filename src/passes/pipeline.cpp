@@ -14,6 +14,7 @@
 #include "passes/note_rules.h"
 #include "passes/place_quantizers.h"
 #include "passes/raise_patterns.h"
+#include "passes/recover_codes.h"
 #include "passes/remove_no_ops.h"
 #include "passes/shift_signed.h"
 #include "passes/sink_transposes.h"
@@ -37,6 +38,8 @@ constexpr Pass kPipeline[] = {
      "batch norms and biases go into weights"},
     {"fuse_clamp", PassStage::fuse, fuse_clamp, "clamps become limits of the op before"},
     // Quantize: rules and quantized models become nodes that compute on codes.
+    {"recover_codes", PassStage::quantize, recover_codes,
+     "weights folded from narrow integers become codes again"},
     {"place_quantizers", PassStage::quantize, place_quantizers,
      "schemes become quantize and dequantize nodes"},
     {"shift_signed", PassStage::quantize, shift_signed,

@@ -1,9 +1,11 @@
 """What is not done as asked, or costs more than it seems to, is said without being asked for."""
 import json
+import re
 
 import numpy as np
 import onnx
 import pytest
+import torch
 from onnx import TensorProto, helper, numpy_helper
 
 FLOAT = TensorProto.FLOAT
@@ -42,3 +44,81 @@ def test_a_rule_that_is_followed_gives_no_warning(quantc, linear):
     rules = linear.parent / "r.toml"
     rules.write_text("[[rule]]\npattern = 'fc'\nkind = 'dynamic'\nper_channel = true\n")
     assert not warnings_of(quantc("compile", linear, "--rules", rules, "-o", linear.parent / "out"))
+
+
+def test_four_bit_weights_that_take_eight_are_named(quantc, linear):
+    rules = linear.parent / "r.toml"
+    rules.write_text("[[rule]]\npattern = 'fc'\nkind = 'dynamic'\nweight_dtype = 'int4'\nper_channel = true\n")
+    said = warnings_of(quantc("compile", linear, "--rules", rules, "-o", linear.parent / "out"))
+    assert said == ["1 constant of i4 in the model ('w') takes 8192 bytes instead of 4096: "
+                    "no kernel reads them so narrow where they are used"]
+
+
+def weight_bytes(done):
+    return int(re.search(r"weights (\d+) bytes", done.stdout)[1])
+
+
+def run(quantc, model, x, *flags):
+    np.savez(model.parent / "in.npz", x)
+    np.savez(model.parent / "x.npz", in_0=x)
+    quantc("run", model, "-i", model.parent / "x.npz", "-o", model.parent / "y.npz", *flags)
+    with np.load(model.parent / "y.npz") as file:
+        return file[file.files[0]]
+
+
+class TwoLinears(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = torch.nn.Linear(128, 96), torch.nn.Linear(96, 32)
+
+    def forward(self, x):
+        return self.second(torch.relu(self.first(x)))
+
+
+@pytest.mark.parametrize("decomposed", [False, True])
+def test_weights_that_torchao_stores_in_eight_bits_stay_so(quantc, tmp_path, decomposed):
+    from torchao.quantization import Int8WeightOnlyConfig, quantize_
+    from torchao.utils import unwrap_tensor_subclass
+    torch.manual_seed(0)
+    model = TwoLinears().eval()
+    quantize_(model, Int8WeightOnlyConfig(version=2))
+    x = torch.randn(3, 128)
+    program = torch.export.export(unwrap_tensor_subclass(model), (x,))
+    program = program.run_decompositions() if decomposed else program
+    torch.export.save(program, tmp_path / "m.pt2")
+    done = quantc("compile", tmp_path / "m.pt2", "-o", tmp_path / "out")
+    assert not warnings_of(done)
+    elements = 128 * 96 + 96 * 32
+    assert elements <= weight_bytes(done) <= 1.1 * elements
+    y = run(quantc, tmp_path / "m.pt2", x.numpy())
+    np.testing.assert_allclose(y, model(x).detach().numpy(), rtol=1e-4, atol=1e-5)
+    assert "FAIL" not in quantc("validate", tmp_path / "m.pt2", "--random", "1").stdout
+
+
+def test_blocks_of_four_bit_floats_take_a_byte_each_with_a_word(quantc, tmp_path):
+    rng = np.random.default_rng(1)
+    values = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6], np.float32)
+    codes = rng.integers(0, 16, (64, 128))
+    decoded = np.where(codes < 8, 1, -1) * values[codes % 8]
+    raw = (codes.reshape(-1, 2) @ np.array([1, 16])).astype(np.uint8).tobytes()
+    w = helper.make_tensor("w", TensorProto.FLOAT4E2M1, codes.shape, raw, raw=True)
+    scales = rng.uniform(0.5, 2, (2, 128)).astype(np.float32)
+    nodes = [helper.make_node("DequantizeLinear", ["w", "s"], ["d"], axis=0, block_size=32),
+             helper.make_node("MatMul", ["x", "d"], ["y"], name="fc")]
+    model = save(tmp_path / "m.onnx", nodes, {"w": w, "s": scales}, y=(2, 128))
+    done = quantc("compile", model, "-o", tmp_path / "out")
+    assert weight_bytes(done) < 64 * 128 * 1.2
+    x = rng.normal(size=(2, 64)).astype(np.float32)
+    np.testing.assert_allclose(run(quantc, model, x), x @ (decoded * np.repeat(scales, 32, 0)), rtol=1e-4, atol=1e-4)
+    assert warnings_of(done) == ["1 constant of f4e2m1 in the model ('w') takes 8192 bytes instead of 4096: "
+                                 "no kernel reads them so narrow where they are used"]
+
+
+def test_weights_that_are_no_codes_times_scales_are_named(quantc, tmp_path):
+    rng = np.random.default_rng(2)
+    codes = rng.integers(-127, 128, (64, 48)).astype(np.int8)
+    nodes = [helper.make_node("Cast", ["w"], ["f"], to=FLOAT), helper.make_node("Tanh", ["f"], ["t"]),
+             helper.make_node("MatMul", ["x", "t"], ["y"], name="fc")]
+    done = quantc("compile", save(tmp_path / "m.onnx", nodes, {"w": codes}), "-o", tmp_path / "out")
+    assert warnings_of(done) == ["1 constant of i8 in the model ('w') takes 12288 bytes instead of 3072: "
+                                 "no kernel reads them so narrow where they are used"]

@@ -2,8 +2,9 @@
 // all of them). Each NAME.ir goes through it and must print as NAME.expected.ir; running it again
 // must change nothing; and both graphs must give the same outputs on random inputs, to the bit or,
 // with a first line `// within 1e-5`, so near relative to the larger of 1 and the expected
-// magnitude. Where NAME.toml stands beside it, its rules are noted first, and the pass runs once:
-// rules are matched with graphs that are not quantized yet.
+// magnitude. With a first line `// after PASS` that pass runs before. Where NAME.toml stands beside
+// it, its rules are noted first, and the pass runs once: rules are matched with graphs that are not
+// quantized yet.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -82,6 +83,12 @@ std::string check(const std::string& pass, const fs::path& file, bool bless) {
   if (text.starts_with("// within ")) within = std::atof(text.c_str() + 10);
   auto before = parse(text, {.file = file.string(), .side = nullptr});
   if (!before.ok()) return render(before.diag());
+  constexpr std::string_view kAfter = "// after ";
+  if (text.starts_with(kAfter)) {
+    const std::string first = text.substr(kAfter.size(), text.find('\n') - kAfter.size());
+    if (auto prepared = run_named(first, **before, nullptr); !prepared.ok())
+      return render(prepared.diag());
+  }
   auto after = copy(**before);
   if (!after.ok()) return render(after.diag());
   fs::path toml = file;

@@ -94,6 +94,9 @@ Result<Ok> fold_new_nodes(Graph& graph, Node* before, Values& results) {
     if (!values.empty()) {
       for (size_t i = 0; i < values.size(); ++i) {
         Value* constant = graph.constant(std::move(values[i]));
+        for (const Value* v : n->inputs()) {
+          if (v && v->is_constant()) graph.pool().made_from(constant->constant(), v->constant());
+        }
         graph.replace_uses(n->output(i), constant);
         for (Value*& r : results) {
           if (r == n->output(i)) r = constant;

@@ -1,0 +1,52 @@
+#include "driver/widened.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+namespace qc {
+namespace {
+
+constexpr int64_t kSmall = 4096;
+
+struct Widened {
+  std::string first;
+  int64_t count = 0, before = 0, after = 0;
+};
+
+}  // namespace
+
+std::vector<std::string> widened_weights(const Program& program,
+                                         const DerivedConstants& constants) {
+  const ConstantPool& pool = *program.pool;
+  std::unordered_map<ConstId, ConstId> sources;
+  for (const auto& [from, made] : constants) sources[made] = from.first;
+  std::map<DType, Widened> by_type;
+  for (const Buffer& buffer : program.buffers) {
+    if (buffer.kind != BufferKind::constant || buffer.alias_of >= 0 || buffer.bytes < kSmall)
+      continue;
+    const auto source = sources.find(buffer.constant);
+    const ConstId model =
+        pool.narrowest(source == sources.end() ? buffer.constant : source->second);
+    const int64_t before = (pool.element_count(model) * bits(pool.dtype(model)) + 7) / 8;
+    const DType dtype = pool.dtype(model);
+    if (bits(dtype) > 8 || dtype == DType::boolean || buffer.bytes < 2 * before) continue;
+    Widened& w = by_type[dtype];
+    if (w.count++ == 0) w.first = pool.name(model);
+    w.before += before;
+    w.after += buffer.bytes;
+  }
+  std::vector<std::string> out;
+  for (const auto& [dtype, w] : by_type) {
+    out.push_back(fmt::format(
+        "{} constant{} of {} in the model ('{}'{}) take{} {} bytes instead of {}: no kernel reads "
+        "them so narrow where they are used",
+        w.count, w.count > 1 ? "s" : "", name(dtype), w.first, w.count > 1 ? ", ..." : "",
+        w.count > 1 ? "" : "s", w.after, w.before));
+  }
+  return out;
+}
+
+}  // namespace qc
