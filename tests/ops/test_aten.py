@@ -9,6 +9,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
+import aten_corners  # noqa: E402
 import aten_dense  # noqa: E402
 import aten_elementwise  # noqa: E402
 import aten_exports  # noqa: E402
@@ -17,7 +18,7 @@ import aten_rows  # noqa: E402
 
 from tests.support.aten import DIALECTS, Group, compare, export, in_dialect, operations  # noqa: E402
 
-TABLES = {"dense": aten_dense, "elementwise": aten_elementwise, "movement": aten_movement, "exports": aten_exports, "rows": aten_rows}
+TABLES = {"corners": aten_corners, "dense": aten_dense, "elementwise": aten_elementwise, "movement": aten_movement, "exports": aten_exports, "rows": aten_rows}
 GROUPS = {f"{table}-{group}": case for table, module in TABLES.items() for group, case in module.GROUPS.items()}
 CASES = [*GROUPS, *aten_dense.LAYERS]
 CENSUS = Path(__file__).with_name("aten_census.txt")

@@ -15,6 +15,7 @@ Result<Values> aten_cosine_similarity(Import& m) {
   const Ints axes{c.take(m.i("dim", 1))};
   const double eps = c.take(m.f("eps", 1e-8));
   if (!c.ok()) return c.done({});
+  if (a->rank() == 0 && b->rank() == 0) a = c.reshape(a, {Dim(1)});
   QC_ASSIGN(const Dims common, broadcast(a->shape(), b->shape(), m.loc()));
   auto direction = [&](Value* x) {
     if (!(x->shape() == common)) x = c.emit("expand", {x}, {{"shape", common}});
@@ -32,7 +33,9 @@ Result<Values> aten_pairwise_distance(Import& m) {
   const double p = c.take(m.f("p", 2)), eps = c.take(m.f("eps", 1e-6));
   const bool keep = c.take(m.b("keepdim", false));
   if (c.ok() && p != 1 && p != 2) return m.fail(Code::unsupported, "a distance of order {}", p);
-  Value* apart = c.emit("add", {c.emit("sub", {a, b}), c.number(eps, a)});
+  Value* apart = c.emit("sub", {a, b});
+  if (c.ok() && !is_float(apart->dtype())) apart = c.cast(apart, DType::f32);
+  apart = c.emit("add", {apart, c.number(eps, apart)});
   return c.done({c.emit(p == 1 ? "reduce_l1" : "reduce_l2", {apart},
                         {{"axes", Ints{-1}}, {"keepdims", keep}})});
 }

@@ -132,6 +132,9 @@ Result<Values> aten_gather(Import& m) {
   QC_ASSIGN(Value * x, m.tensor("self"));
   QC_ASSIGN(int64_t axis, m.i("dim", 0));
   QC_ASSIGN(Value * index, m.tensor("index"));
+  if (product(index->shape()) == Dim(0)) {  // without indices any rank will do
+    return Values{m.graph().constant(Tensor(x->dtype(), static_dims(index->shape())))};
+  }
   return single(gather_elements(m, x, index, axis));
 }
 

@@ -157,7 +157,9 @@ Result<Labelled> contract(const Import& m, Labelled a, Labelled b, const Ints& k
   return Labelled{y, joined(batch, rows, columns)};
 }
 
-Result<Values> einsum(const Import& m, const std::string& equation, const Values& operands) {
+/// `wide_sums`: the sum of one operand of integers is i64, as PyTorch's.
+Result<Values> einsum(const Import& m, const std::string& equation, const Values& operands,
+                      bool wide_sums) {
   if (operands.empty()) return m.fail(Code::graph, "einsum without operands");
   const size_t arrow = equation.find("->");
   std::vector<std::string> terms(1);
@@ -202,6 +204,10 @@ Result<Values> einsum(const Import& m, const std::string& equation, const Values
       keep.insert(keep.end(), list[j].labels.begin(), list[j].labels.end());
     QC_ASSIGN(y, contract(m, y, list[i], keep));
   }
+  if (wide_sums && list.size() == 1 && y.labels.size() > result.size() &&
+      !is_float(y.value->dtype())) {
+    QC_ASSIGN(y.value, m.cast(y.value, DType::i64));
+  }
   QC_ASSIGN(y, summed(m, y, result));
   for (int64_t label : result) {
     if (!has_label(y.labels, label))
@@ -212,13 +218,13 @@ Result<Values> einsum(const Import& m, const std::string& equation, const Values
 
 Result<Values> onnx_einsum(Import& m) {
   QC_ASSIGN(std::string equation, m.s("equation", ""));
-  return einsum(m, equation, m.node().inputs);
+  return einsum(m, equation, m.node().inputs, false);
 }
 
 Result<Values> aten_einsum(Import& m) {
   QC_ASSIGN(std::string equation, m.s("equation", ""));
   QC_ASSIGN(Values operands, m.tensors("tensors"));
-  return einsum(m, equation, operands);
+  return einsum(m, equation, operands, true);
 }
 
 }  // namespace

@@ -134,7 +134,9 @@ Result<Values> aten_batch_norm(Import& m) {
     QC_ASSIGN(y, batch_norm(m, x, gamma, beta, mean, var, eps));
   }
   if (m.node().outputs == 1) return Values{y};
-  Value* empty = m.graph().constant(Tensor(DType::f32, {0}));  // statistics nobody computes here
+  // Statistics nobody computes here, in the type that stands for them.
+  const DType precise = x->dtype() == DType::f64 ? DType::f64 : DType::f32;
+  Value* empty = m.graph().constant(Tensor(precise, {0}));
   return Values{y, empty, empty, mean, var};
 }
 

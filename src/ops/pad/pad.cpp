@@ -185,26 +185,38 @@ Result<Ok> Pad::lower(Lowering& l) const {
 
 namespace {
 
-/// Pads; negative ones take elements away.
+/// The value without elements at its borders; the sizes are 0 or negative.
+Result<Value*> cropped(const Import& m, Value* x, const Dims& low, const Dims& high) {
+  std::vector<Range> ranges;
+  for (size_t i = 0; i < low.size(); ++i) {
+    Range r{Dim(0) - low[i], x->shape()[i] + low[i] + high[i], Dim(1)};
+    if (r.size.is_static() && r.size.value() < 0)
+      return m.fail(Code::attribute, "pads take more than axis {} has", i);
+    ranges.push_back(r);
+  }
+  return take(m, x, ranges);
+}
+
+/// Pads; negative ones take elements away. A mirrored or repeated frame may show elements that are
+/// taken away, so it is made first.
 Result<Values> padded(const Import& m, Value* x, Dims before, Dims after, std::string_view mode,
                       Value* value) {
-  std::vector<Range> ranges;
+  const size_t rank = before.size();
+  Dims low(rank), high(rank);
   bool pads = false;
-  for (size_t i = 0; i < before.size(); ++i) {
-    Range r{Dim(0), x->shape()[i], Dim(1)};
+  for (size_t i = 0; i < rank; ++i) {
     auto cut = [&](Dim& pad) {
       if (!pad.is_static() || pad.value() >= 0) return Dim(0);
       return std::exchange(pad, Dim(0));
     };
-    const Dim low = cut(before[i]), high = cut(after[i]);
-    r.start = Dim(0) - low;
-    r.size = r.size + low + high;
-    if (r.size.is_static() && r.size.value() < 0)
-      return m.fail(Code::attribute, "pads take more than axis {} has", i);
+    low[i] = cut(before[i]);
+    high[i] = cut(after[i]);
     pads = pads || !(before[i] == Dim(0)) || !(after[i] == Dim(0));
-    ranges.push_back(r);
   }
-  QC_ASSIGN(x, take(m, x, ranges));
+  const bool frame_first = mode == "reflect" || mode == "edge";
+  if (!frame_first || !pads) {
+    QC_ASSIGN(x, cropped(m, x, low, high));
+  }
   if (!pads) return Values{x};
   Values operands{x};
   if (value && mode == "constant") {
@@ -214,6 +226,9 @@ Result<Values> padded(const Import& m, Value* x, Dims before, Dims after, std::s
   }
   QC_ASSIGN(Value * y, m.emit("pad", operands,
                               {{"before", before}, {"after", after}, {"mode", std::string(mode)}}));
+  if (frame_first) {
+    QC_ASSIGN(y, cropped(m, y, low, high));
+  }
   return Values{y};
 }
 

@@ -61,7 +61,7 @@ Result<Dims> PoolWindow::pooled(const Dims& x, const Loc& loc) const {
   const size_t axes = x.size() - 2;
   Dims y(x.begin(), x.begin() + 2);
   if (divisor < 0 || divisor > INT32_MAX) {
-    return error(Code::attribute, loc, "divisor {} must be positive", divisor);
+    return error(Code::unsupported, loc, "an average with divisor {}", divisor);
   }
   if (!output_size.empty()) {
     if (output_size.size() != axes) {

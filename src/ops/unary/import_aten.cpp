@@ -93,6 +93,11 @@ Result<Values> aten_softplus(Import& m) {
 Result<Values> aten_threshold(Import& m) {
   QC_ASSIGN(const double threshold, m.f("threshold", 0));
   QC_ASSIGN(const double value, m.f("value", 0));
+  QC_ASSIGN(Value * x, m.tensor("self"));
+  if (!is_float(x->dtype())) {  // integers stay integers
+    QC_ASSIGN(Value * above, m.emit("gt", {x, m.scalar(threshold, x->dtype())}));
+    return one(m.emit("where", {above, x, m.scalar(value, x->dtype())}));
+  }
   return aten_scaled(m, "threshold", {{"threshold", threshold}, {"value", value}});
 }
 

@@ -1,0 +1,22 @@
+"""Corners of arguments and element types that PyTorch's own databases of operations show."""
+import torch
+
+from aten_movement import floats
+
+F = torch.nn.functional
+X, ROW, INTS, BYTES = floats(1, 2, 5), floats(5), torch.arange(-6, 6).reshape(3, 4), torch.arange(240, 252, dtype=torch.uint8).reshape(3, 4)
+
+GROUPS = {
+    # Frames of reflected or repeated elements around what negative sizes leave: also of elements that they take away.
+    "frames": ((X,), [lambda x, p=p, mode=mode: F.pad(x, p, mode=mode) for mode in ("reflect", "replicate")
+                      for p in ((-3, 3), (3, -3), (-4, 4), (-5, 4), (4, -5), (-1, 2), (-2, 0))]),
+    "integers": ((INTS, BYTES), [
+        lambda i, u: F.threshold(i, -2, 7), lambda i, u: F.threshold(u, 244, 3), lambda i, u: F.pairwise_distance(i, i + 2),
+        lambda i, u: F.pairwise_distance(i, i * 2, p=1.0), lambda i, u: torch.einsum("ij->", u), lambda i, u: torch.einsum("ij->i", u),
+        lambda i, u: torch.einsum("ij->ij", u) + 1]),
+    "numbers": ((floats(3)[0], floats(4)[1]), [lambda a, b: F.cosine_similarity(a, b, dim=0), lambda a, b: F.cosine_similarity(a, b, dim=-1)]),
+    "nothing": ((ROW, torch.zeros(2, 0, dtype=torch.int64)), [lambda x, i: x.gather(0, i)]),
+    "doubles": ((floats(2, 3, 4).double(), floats(3).double(), floats(3).double().abs() + 1), [
+        lambda x, m, v: torch.ops.aten.native_batch_norm.default(x, None, None, m, v, False, 0.1, 1e-5),
+        lambda x, m, v: torch.ops.aten._native_batch_norm_legit.default(x, v, m, m.clone(), v.clone(), False, 0.1, 1e-5)]),
+}
