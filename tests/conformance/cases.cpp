@@ -64,7 +64,11 @@ Result<DataSet> read_set(const Case& c, int index) {
   QC_ASSIGN(auto arrays, read_npz(fmt::format("{}/set_{}.npz", c.folder, index)));
   DataSet set;
   for (NamedArray& a : arrays) {
-    (a.name.starts_with("in_") ? set.inputs : set.outputs).push_back(std::move(a.tensor));
+    if (a.name.starts_with("tol_")) {
+      set.tolerances.push_back({a.tensor.as_double(0), a.tensor.as_double(1)});
+    } else {
+      (a.name.starts_with("in_") ? set.inputs : set.outputs).push_back(std::move(a.tensor));
+    }
   }
   return set;
 }
@@ -77,14 +81,14 @@ Tensor retyped(const Tensor& tensor, DType dtype) {
   return Tensor::borrow(dtype, tensor.shape(), owner->bytes(), owner);
 }
 
-std::string misses(const std::vector<Tensor>& got, const std::vector<Tensor>& want,
-                   Tolerance tolerance) {
+std::string misses(const std::vector<Tensor>& got, const DataSet& set, Tolerance tolerance) {
+  const std::vector<Tensor>& want = set.outputs;
   if (got.size() != want.size()) {
     return fmt::format("{} outputs, expected {}", got.size(), want.size());
   }
   for (size_t i = 0; i < got.size(); ++i) {
     Tensor expected = retyped(want[i], got[i].dtype());
-    Tolerance allowed = tolerance;
+    Tolerance allowed = i < set.tolerances.size() ? set.tolerances[i] : tolerance;
     // As onnx's own runner: two units in the last place of bf16.
     if (expected.dtype() == DType::bf16) allowed.rtol = std::max(allowed.rtol, std::ldexp(1, -6));
     std::string text = describe(compare(got[i], expected, allowed), got[i], expected);

@@ -31,6 +31,7 @@ Result<std::vector<Case>> read_cases(const std::string& dir);
 
 struct DataSet {
   std::vector<Tensor> inputs, outputs;
+  std::vector<Tolerance> tolerances;  // of each output; empty: the case's for all
 };
 Result<DataSet> read_set(const Case& c, int index);
 
@@ -39,7 +40,6 @@ Result<DataSet> read_set(const Case& c, int index);
 Tensor retyped(const Tensor& tensor, DType dtype);
 
 /// Empty when every output fits the expected one; else the first that does not.
-std::string misses(const std::vector<Tensor>& got, const std::vector<Tensor>& want,
-                   Tolerance tolerance);
+std::string misses(const std::vector<Tensor>& got, const DataSet& want, Tolerance tolerance);
 
 }  // namespace qc::conformance

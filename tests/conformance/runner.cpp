@@ -111,9 +111,8 @@ class CaseRun {
     return inputs;
   }
 
-  Result<Ok> expect(const std::vector<Tensor>& got, const std::vector<Tensor>& want,
-                    const Tolerance& tolerance) const {
-    std::string text = misses(got, want, tolerance);
+  Result<Ok> expect(const std::vector<Tensor>& got, const DataSet& want) const {
+    std::string text = misses(got, want, case_.tolerance);
     if (!text.empty()) return error(Code::mismatch, "{}", text);
     return Ok{};
   }
@@ -134,7 +133,7 @@ class CaseRun {
       verdict_.stage = "interpret";
       QC_ASSIGN(RunResult imported, interpret(*graph, inputs));
       verdict_.stage = "differs";
-      QC_TRY(expect(imported.outputs, set.outputs, case_.tolerance));
+      QC_TRY(expect(imported.outputs, set));
     }
 
     verdict_.stage = "passes";
@@ -144,7 +143,7 @@ class CaseRun {
     contract.last = PassStage::quantize;
     QC_TRY(run_passes(*graph, contract, context));
     QC_ASSIGN(RunResult reference, interpret(*graph, inputs));
-    QC_TRY(expect(reference.outputs, set.outputs, case_.tolerance));
+    QC_TRY(expect(reference.outputs, set));
 
     verdict_.stage = "lower";
     PassOptions rest;

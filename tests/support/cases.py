@@ -78,12 +78,15 @@ class Cases:
         self.lines: list[str] = []
 
     def add(self, name: str, model: Path, sets: Sets, arithmetic: str = "", group: str = "quantized",
-            rtol: float = 0.0, atol: float = 0.0) -> None:
+            rtol: float = 0.0, atol: float = 0.0, tolerances: list[list[tuple[float, float]]] | None = None) -> None:
+        """`tolerances`: of every output of every set, as (relative, absolute); without them `rtol` and `atol` hold for all."""
         folder = self.folder / name
         folder.mkdir()
         (folder / f"model_0{model.suffix}").symlink_to(model.resolve())
         for i, (inputs, outputs) in enumerate(sets):
             arrays = {f"in_{k}": a for k, a in enumerate(inputs)} | {f"out_{k}": a for k, a in enumerate(outputs)}
+            if tolerances:
+                arrays |= {f"tol_{k}": np.array(t) for k, t in enumerate(tolerances[i])}
             np.savez(folder / f"set_{i}.npz", **arrays)
         order = ",".join(str(k) for k in range(len(sets[0][0])))
         self.lines.append("\t".join([name, group, repr(rtol), repr(atol), str(len(sets)), f"0:{order}", "", arithmetic]))

@@ -1,0 +1,100 @@
+"""Runs the cases of a suite and says which outcomes are findings: differences.txt lists those that are explained."""
+import logging
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from tests.foreign import opinfo
+from tests.support.cases import Cases
+
+HERE = Path(__file__).resolve().parent
+DIFFERENCES = HERE / "differences.txt"
+VERDICTS = ("theirs", "ambiguous", "ours")
+# Valid, but not done, and said so: exit status 2; or sizes that must be known when compiling, with the word to bind them.
+REFUSED = r"^[^:]*: (\S+: )?(unsupported|unsupported_op|dim): "
+
+
+@dataclass
+class Difference:
+    """An explained class of outcomes."""
+
+    verdict: str
+    suite: str
+    op: str  # regular expression of whole names
+    reason: str  # regular expression, searched for in "dtype dialect stage: reason"
+    why: str
+
+    def explains(self, suite, op, text):
+        return self.suite == suite and re.fullmatch(self.op, op) is not None and re.search(self.reason, text) is not None
+
+
+def differences():
+    lines = [line for line in DIFFERENCES.read_text().splitlines() if line.strip() and not line.startswith("#")]
+    return [Difference(*(part.strip() for part in line.split(" | "))) for line in lines]
+
+
+@dataclass
+class Result:
+    """The outcome of one sample; `text` is "dtype dialect stage: reason"."""
+
+    op: str
+    name: str
+    text: str
+
+    @property
+    def passes(self):
+        return self.text.endswith(" pass: ")
+
+    @property
+    def refused(self):
+        return re.search(REFUSED, self.text) is not None
+
+
+def unexplained(suite, results):
+    """What neither passes nor is refused nor is in the list of differences."""
+    listed = differences()
+    return [f"{r.name}: {r.text}" for r in results if not r.passes and not r.refused and not any(d.explains(suite, r.op, r.text) for d in listed)]
+
+
+def write_case(cases, name, chosen, dialect):
+    """Adds some samples as one case; raises when PyTorch does not export them."""
+    program = opinfo.export(chosen, dialect)
+    sets, tolerances = opinfo.answers(program, chosen)
+    path = cases.folder / f"{name}.pt2"
+    torch.export.save(program, path)
+    cases.add(name, path, sets, group="float", tolerances=tolerances)
+
+
+def run_programs(chunks, dialect, build, compiled):
+    """The outcome of each list of samples as one program; None where PyTorch does not export it."""
+    logging.disable(logging.WARNING)
+    cases = Cases(build / "foreign" / "pt2")
+    exported = {}
+    for at, chunk in enumerate(chunks):
+        try:
+            write_case(cases, f"c{at}", chunk, dialect)
+            exported[at] = f"c{at}"
+        except Exception:  # noqa: BLE001  what cannot be exported is PyTorch's matter
+            continue
+    outcomes = cases.run(build, compiled=compiled) if exported else {}
+    shutil.rmtree(cases.folder)
+    logging.disable(logging.NOTSET)
+    return [outcomes[exported[at]] if at in exported else None for at in range(len(chunks))]
+
+
+def run_samples(chosen, dialect, build, compiled=False, together=(40, 5, 1)):
+    """Results of all samples that PyTorch exports. Samples are run together first, as one program; where that does not pass,
+    in smaller groups, and alone in the end."""
+    results, left = [], list(chosen)
+    for size in together:
+        chunks = [left[i:i + size] for i in range(0, len(left), size)]
+        left = []
+        for chunk, outcome in zip(chunks, run_programs(chunks, dialect, build, compiled)):
+            if outcome is not None and (outcome.passes or len(chunk) == 1):
+                results += [Result(s.op, s.name, f"{s.dtype} {dialect} {outcome.stage}: {outcome.reason}") for s in chunk]
+            elif len(chunk) > 1:
+                left += chunk
+    return results
