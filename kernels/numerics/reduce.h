@@ -1,6 +1,11 @@
-/* Row reductions with a fixed order: 16 lanes, element i in lane i mod 16, then a tree that folds
- * the upper half of the lanes onto the lower one (8, 4, 2, 1). Every target that keeps 16 running
- * values per row, in any number of vector registers, gives these bits.
+/* Row reductions with a fixed order, in which an element's place depends on its index alone.
+ *
+ * A row is cut into blocks of 1024 elements. A block has 16 lanes, element i in lane i mod 16 in
+ * ascending order, then a tree that folds the upper half of the lanes onto the lower one (8, 4, 2,
+ * 1). Blocks are joined by a tree whose nodes cover aligned powers of two: block 2k with 2k + 1,
+ * then pairs of those, and so on; a node without a right part is its left part. So neutral elements
+ * after the end change no bit, any vector width and any number of threads can compute a row, and
+ * the error of a sum of n elements grows with log n.
  */
 #ifndef QN_REDUCE_H
 #define QN_REDUCE_H
@@ -8,6 +13,8 @@
 #include "base.h"
 
 #define QN_LANES 16
+#define QN_BLOCK 1024
+#define QN_LEVELS 24 /* of the tree over blocks, so rows have less than 2^34 elements */
 
 /* gcc unrolls a loop over the lanes before it looks for vectors, and then finds none in selects;
  * clang unrolls after it, and what is no vector then takes a place on the stack per lane. */
@@ -19,33 +26,54 @@
 #define QN_KEEP_LOOP
 #endif
 
-/* Defines T fn(const T* x, int64_t n, int64_t stride, T p): the lanes start at `start`, take
- * elements with step(lane, element, p) in ascending order, and fold with join(low, high). */
-#define QN_DEFINE_REDUCE(fn, T, start, step, join)                                \
-  QN_FN T fn(const T* x, int64_t n, int64_t stride, T p) {                        \
-    T lane[QN_LANES];                                                             \
-    int64_t blocks = n / QN_LANES;                                                \
-    const int rest = (int)(n % QN_LANES);                                         \
-    int j, half;                                                                  \
-    (void)p;                                                                      \
-    for (j = 0; j < QN_LANES; ++j) lane[j] = (start);                             \
-    if (stride == 1) {                                                            \
-      for (; blocks > 0; --blocks, x += QN_LANES) {                               \
-        QN_KEEP_LOOP                                                              \
-        for (j = 0; j < QN_LANES; ++j) lane[j] = step(lane[j], x[j], p);          \
-      }                                                                           \
-    } else {                                                                      \
-      for (; blocks > 0; --blocks, x += QN_LANES * stride) {                      \
-        QN_KEEP_LOOP                                                              \
-        for (j = 0; j < QN_LANES; ++j) lane[j] = step(lane[j], x[j * stride], p); \
-      }                                                                           \
-    }                                                                             \
-    for (j = 0; j < rest; ++j) lane[j] = step(lane[j], x[j * stride], p);         \
-    for (half = QN_LANES / 2; half > 0; half /= 2)                                \
-      for (j = 0; j < half; ++j) lane[j] = join(lane[j], lane[j + half]);         \
-    return lane[0];                                                               \
+/* Defines T fn_lanes(const S* x, int64_t n, int64_t stride, T p), one block: the lanes start at
+ * `start`, take elements with step(lane, LOAD(element), p), and fold with join(low, high). */
+#define QN_DEFINE_LANES(fn, S, T, LOAD, start, step, join)                              \
+  QN_FN T fn##_lanes(const S* x, int64_t n, int64_t stride, T p) {                      \
+    T lane[QN_LANES];                                                                   \
+    int64_t steps = n / QN_LANES;                                                       \
+    const int rest = (int)(n % QN_LANES);                                               \
+    int j, half;                                                                        \
+    (void)p;                                                                            \
+    for (j = 0; j < QN_LANES; ++j) lane[j] = (start);                                   \
+    if (stride == 1) {                                                                  \
+      for (; steps > 0; --steps, x += QN_LANES) {                                       \
+        QN_KEEP_LOOP                                                                    \
+        for (j = 0; j < QN_LANES; ++j) lane[j] = step(lane[j], LOAD(x[j]), p);          \
+      }                                                                                 \
+    } else {                                                                            \
+      for (; steps > 0; --steps, x += QN_LANES * stride) {                              \
+        QN_KEEP_LOOP                                                                    \
+        for (j = 0; j < QN_LANES; ++j) lane[j] = step(lane[j], LOAD(x[j * stride]), p); \
+      }                                                                                 \
+    }                                                                                   \
+    for (j = 0; j < rest; ++j) lane[j] = step(lane[j], LOAD(x[j * stride]), p);         \
+    for (half = QN_LANES / 2; half > 0; half /= 2)                                      \
+      for (j = 0; j < half; ++j) lane[j] = join(lane[j], lane[j + half]);               \
+    return lane[0];                                                                     \
   }
 
+/* Also T fn(const S* x, int64_t n, int64_t stride, T p), a whole row. Of the tree over blocks only
+ * the finished left parts are held: block b joins those of the levels that end with it. */
+#define QN_DEFINE_REDUCE(fn, S, T, LOAD, start, step, join)              \
+  QN_DEFINE_LANES(fn, S, T, LOAD, start, step, join)                     \
+  QN_FN T fn(const S* x, int64_t n, int64_t stride, T p) {               \
+    T part[QN_LEVELS], v;                                                \
+    int64_t b;                                                           \
+    int level;                                                           \
+    if (n <= QN_BLOCK) return fn##_lanes(x, n, stride, p);               \
+    for (b = 0;; ++b, n -= QN_BLOCK, x += QN_BLOCK * stride) {           \
+      v = fn##_lanes(x, n < QN_BLOCK ? n : QN_BLOCK, stride, p);         \
+      for (level = 0; b >> level & 1; ++level) v = join(part[level], v); \
+      if (n <= QN_BLOCK) break;                                          \
+      part[level] = v;                                                   \
+    }                                                                    \
+    while (b >> ++level)                                                 \
+      if (b >> level & 1) v = join(part[level], v);                      \
+    return v;                                                            \
+  }
+
+#define QN_SAME(v) (v)
 #define QN_STEP_ADD(a, e, p) ((a) + (e))
 #define QN_STEP_ADD_ABS_F32(a, e, p) ((a) + qn_abs_f32(e))
 #define QN_STEP_ADD_ABS_F64(a, e, p) ((a) + qn_abs_f64(e))
@@ -61,20 +89,25 @@
 #define QN_STEP_MIN_F64(a, e, p) qn_min_f64((a), (e))
 #define QN_JOIN_ADD(a, b) ((a) + (b))
 
-QN_DEFINE_REDUCE(qn_reduce_sum_f32, float, 0.0f, QN_STEP_ADD, QN_JOIN_ADD)
-QN_DEFINE_REDUCE(qn_reduce_sum_f64, double, 0.0, QN_STEP_ADD, QN_JOIN_ADD)
-QN_DEFINE_REDUCE(qn_reduce_abs_f32, float, 0.0f, QN_STEP_ADD_ABS_F32, QN_JOIN_ADD)
-QN_DEFINE_REDUCE(qn_reduce_abs_f64, double, 0.0, QN_STEP_ADD_ABS_F64, QN_JOIN_ADD)
-QN_DEFINE_REDUCE(qn_reduce_square_f32, float, 0.0f, QN_STEP_SQUARE_F32, QN_JOIN_ADD)
-QN_DEFINE_REDUCE(qn_reduce_square_f64, double, 0.0, QN_STEP_SQUARE_F64, QN_JOIN_ADD)
-QN_DEFINE_REDUCE(qn_reduce_deviation_f32, float, 0.0f, QN_STEP_DEVIATION_F32, QN_JOIN_ADD)
-QN_DEFINE_REDUCE(qn_reduce_deviation_f64, double, 0.0, QN_STEP_DEVIATION_F64, QN_JOIN_ADD)
-QN_DEFINE_REDUCE(qn_reduce_product_f32, float, 1.0f, QN_STEP_MUL_F32, qn_mulf)
-QN_DEFINE_REDUCE(qn_reduce_product_f64, double, 1.0, QN_STEP_MUL_F64, qn_mul)
-QN_DEFINE_REDUCE(qn_reduce_max_f32, float, -QN_INF_F32, QN_STEP_MAX_F32, qn_max_f32)
-QN_DEFINE_REDUCE(qn_reduce_max_f64, double, -QN_INF_F64, QN_STEP_MAX_F64, qn_max_f64)
-QN_DEFINE_REDUCE(qn_reduce_min_f32, float, QN_INF_F32, QN_STEP_MIN_F32, qn_min_f32)
-QN_DEFINE_REDUCE(qn_reduce_min_f64, double, QN_INF_F64, QN_STEP_MIN_F64, qn_min_f64)
+QN_DEFINE_REDUCE(qn_reduce_sum_f32, float, float, QN_SAME, 0.0f, QN_STEP_ADD, QN_JOIN_ADD)
+QN_DEFINE_REDUCE(qn_reduce_sum_f64, double, double, QN_SAME, 0.0, QN_STEP_ADD, QN_JOIN_ADD)
+QN_DEFINE_REDUCE(qn_reduce_abs_f32, float, float, QN_SAME, 0.0f, QN_STEP_ADD_ABS_F32, QN_JOIN_ADD)
+QN_DEFINE_REDUCE(qn_reduce_abs_f64, double, double, QN_SAME, 0.0, QN_STEP_ADD_ABS_F64, QN_JOIN_ADD)
+QN_DEFINE_REDUCE(qn_reduce_square_f32, float, float, QN_SAME, 0.0f, QN_STEP_SQUARE_F32, QN_JOIN_ADD)
+QN_DEFINE_REDUCE(qn_reduce_square_f64, double, double, QN_SAME, 0.0, QN_STEP_SQUARE_F64,
+                 QN_JOIN_ADD)
+QN_DEFINE_REDUCE(qn_reduce_deviation_f32, float, float, QN_SAME, 0.0f, QN_STEP_DEVIATION_F32,
+                 QN_JOIN_ADD)
+QN_DEFINE_REDUCE(qn_reduce_deviation_f64, double, double, QN_SAME, 0.0, QN_STEP_DEVIATION_F64,
+                 QN_JOIN_ADD)
+QN_DEFINE_REDUCE(qn_reduce_product_f32, float, float, QN_SAME, 1.0f, QN_STEP_MUL_F32, qn_mulf)
+QN_DEFINE_REDUCE(qn_reduce_product_f64, double, double, QN_SAME, 1.0, QN_STEP_MUL_F64, qn_mul)
+QN_DEFINE_REDUCE(qn_reduce_max_f32, float, float, QN_SAME, -QN_INF_F32, QN_STEP_MAX_F32, qn_max_f32)
+QN_DEFINE_REDUCE(qn_reduce_max_f64, double, double, QN_SAME, -QN_INF_F64, QN_STEP_MAX_F64,
+                 qn_max_f64)
+QN_DEFINE_REDUCE(qn_reduce_min_f32, float, float, QN_SAME, QN_INF_F32, QN_STEP_MIN_F32, qn_min_f32)
+QN_DEFINE_REDUCE(qn_reduce_min_f64, double, double, QN_SAME, QN_INF_F64, QN_STEP_MIN_F64,
+                 qn_min_f64)
 
 #define QN_DEFINE_ROW(T, t)                                                  \
   /* The sum; 0 of nothing. */                                               \

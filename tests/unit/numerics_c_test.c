@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "kernels/numerics/cast.h"
+#include "kernels/numerics/chain.h"
 #include "kernels/numerics/reduce.h"
 #include "kernels/numerics/scalar_ops.h"
 
@@ -217,6 +218,34 @@ static void check_reductions(State* s) {
   mix_row_f32(s, y);
 }
 
+/* Rows of several blocks, and chains above chains. */
+static void check_long_rows(State* s) {
+  enum { LONG = 3 * QN_BLOCK + 100 };
+  static float x[2 * LONG];
+  static double d[LONG];
+  float above[QN_CHAINS] = {0.0f}, low = 0.0f;
+  int64_t n;
+  int i;
+  for (i = 0; i < 2 * LONG; ++i) x[i] = (float)(int32_t)next_random(s) * 0x1p-31f;
+  for (i = 0; i < LONG; ++i) d[i] = (double)x[i] * 1.1;
+  for (n = QN_BLOCK - 3; n <= LONG; n += 345) {
+    const int64_t stride = 1 + n % 2;
+    mix(s, qn_bits_f32(qn_sum_f32(x, n, stride)));
+    mix(s, qn_bits_f32(qn_sum_sq_f32(x, n, stride)));
+    mix(s, qn_bits_f32(qn_sum_sq_dev_f32(x, n, stride, 0.3f)));
+    mix(s, qn_bits_f32(qn_prod_f32(x, n, stride)));
+    mix(s, qn_bits_f32(qn_row_max_f32(x, n, stride)));
+    mix(s, qn_bits_f64(qn_sum_f64(d, n, 1)));
+  }
+  for (i = 1; i <= LONG; ++i) {
+    low += x[i];
+    mix(s, qn_bits_f32(qn_chain_sum_f32(above, i, low)));
+    if (i % QN_CHAIN != 0) continue;
+    qn_chain_full_f32(above, i, low);
+    low = 0.0f;
+  }
+}
+
 static void check_casts(State* s) {
   float x[N];
   double d[N];
@@ -274,6 +303,7 @@ uint64_t numerics_checksum(void) {
   check_u32(&s);
   check_u64(&s);
   check_reductions(&s);
+  check_long_rows(&s);
   check_casts(&s);
   return s.hash;
 }

@@ -1,5 +1,5 @@
-// Accuracy of the scalar functions against long double, their special values, and the order of the
-// row reductions. The bounds are those of docs/arithmetic.md.
+// Accuracy of the scalar functions against long double, their special values, and the order of dot
+// products. The bounds are those of docs/arithmetic.md.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -327,36 +327,6 @@ TEST(Numerics, IntegersWrapAndDivideAsStated) {
   EXPECT_EQ(qn_shr_i8(-1, 9), -1);
   EXPECT_EQ(qn_sign_u8(200), 1);
   EXPECT_EQ(qn_sign_i8(-5), -1);
-}
-
-// The contract's tree, written out independently of the header.
-float tree_sum(const std::vector<float>& x) {
-  float lane[16] = {};
-  for (size_t i = 0; i < x.size(); ++i) lane[i % 16] += x[i];
-  float eight[8], four[4];
-  for (int j = 0; j < 8; ++j) eight[j] = lane[j] + lane[j + 8];
-  for (int j = 0; j < 4; ++j) four[j] = eight[j] + eight[j + 4];
-  const float even = four[0] + four[2], odd = four[1] + four[3];
-  return even + odd;
-}
-
-TEST(Numerics, RowsAreSummedInSixteenLanesAndATree) {
-  for (size_t n : {0, 1, 5, 15, 16, 17, 31, 32, 33, 100, 257}) {
-    std::vector<float> x(n), spread(3 * n);
-    for (size_t i = 0; i < n; ++i) {
-      x[i] = static_cast<float>(random_unit() * std::exp2(static_cast<double>(i % 9)));
-      spread[3 * i] = x[i];
-    }
-    const auto count = static_cast<int64_t>(n);
-    EXPECT_EQ(qn_sum_f32(x.data(), count, 1), tree_sum(x)) << n;
-    EXPECT_EQ(qn_sum_f32(spread.data(), count, 3), tree_sum(x)) << n;
-    if (n == 0) continue;
-    EXPECT_EQ(qn_row_max_f32(x.data(), count, 1), *std::max_element(x.begin(), x.end()));
-    EXPECT_EQ(qn_row_min_f32(spread.data(), count, 3), *std::min_element(x.begin(), x.end()));
-    x[n / 2] = NAN;
-    EXPECT_TRUE(std::isnan(qn_row_max_f32(x.data(), count, 1)));
-  }
-  EXPECT_EQ(qn_row_max_f32(nullptr, 0, 1), -kInf);
 }
 
 TEST(Numerics, DotProductsAreOneFmaChain) {

@@ -42,6 +42,85 @@ TEST(Reduce, KernelsGiveTheInterpretersBits) {
   EXPECT_GT(runs, 1000);
 }
 
+// Rows of several blocks: lying in memory, side by side, over two axes; every tail around a block.
+TEST(Reduce, KernelsGiveTheInterpretersBitsOnLongRows) {
+  register_all_ops();
+  for (const char* op : {"reduce_sum", "reduce_l1", "reduce_l2", "reduce_prod", "reduce_max",
+                         "reduce_log_sum_exp", "reduce_var"}) {
+    for (DType t : {DType::f32, DType::f64, DType::f16}) {
+      for (int64_t n : {1023, 1024, 1025, 1039, 1041, 2047, 2049, 3073, 5003}) {
+        const uint32_t seed = static_cast<uint32_t>(n);
+        for (const auto& [shape, axis] : {std::pair{Ints{2, n}, 1}, std::pair{Ints{n, 18}, 0}}) {
+          EXPECT_TRUE(run_both(op, {{random_tensor(t, shape, seed)}}, {{"axes", Ints{axis}}}).ok());
+        }
+      }
+      for (int64_t n : {341, 342, 1025}) {
+        EXPECT_TRUE(run_both(op, {{random_tensor(t, {3, 2, n}, 9)}}, {{"axes", Ints{0, 2}}}).ok());
+      }
+    }
+  }
+}
+
+// Both would be off in the third digit if added up one after the other.
+TEST(Reduce, LongSumsAreAccurate) {
+  register_all_ops();
+  const Tensor image = random_tensor(DType::f32, {1, 2, 512, 512}, 11);
+  double mean = 0;
+  for (int64_t i = 0; i < 512 * 512; ++i) mean += image.as_double(i) / (512 * 512);
+  const auto near = [&](const char* op, const AttrMap& attrs, bool last, double bar) {
+    EXPECT_NEAR(values_of(run_both(op, {{image, last}}, attrs))[0] / mean, 1, bar) << op << last;
+  };
+  for (bool last : {false, true}) {
+    near("average_pool", {{"output_size", Ints{1, 1}}}, last, 1e-6);
+    near("reduce_mean", {{"axes", Ints{2, 3}}}, last, 1e-6);
+  }
+  Tensor x(DType::f32, {300000});
+  double centre = 0, var = 0;
+  for (int64_t i = 0; i < x.size(); ++i)
+    x.set_double(i, 1e4 + static_cast<double>(i * 7919 % 10007) / 10007);
+  for (int64_t i = 0; i < x.size(); ++i) centre += x.as_double(i) / 300000;
+  for (int64_t i = 0; i < x.size(); ++i) var += std::pow(x.as_double(i) - centre, 2) / 299999;
+  EXPECT_NEAR(values_of(run_both("reduce_var", {{x}}))[0] / var, 1, 4e-6);
+  const V sums = values_of(run_both("cumsum", {{x}}, {{"axis", int64_t{0}}}));
+  EXPECT_NEAR(sums.back() / (centre * 300000), 1, 1e-6);
+}
+
+TEST(Reduce, PoolsScansAndNormsGiveTheInterpretersBitsOnLongRows) {
+  register_all_ops();
+  for (DType t : {DType::f32, DType::f64, DType::f16, DType::bf16}) {
+    const auto run = [&](const char* op, Ints shape, AttrMap attrs, bool last = false) {
+      EXPECT_TRUE(run_all(op, {{random_tensor(t, std::move(shape), 8), last}}, attrs).ok()) << op;
+    };
+    for (bool last : {false, true}) {
+      for (const char* op : {"average_pool", "lp_pool"}) {
+        run(op, {2, 19, 33, 32}, {{"output_size", Ints{1, 1}}}, last);
+        run(op, {1, 17, 40, 7}, {{"output_size", Ints{3, 1}}}, last);
+        for (int64_t k : {2, 4, 5, 9}) {
+          run(op, {1, 17, 20, 20},
+              {{"kernel", Ints{k, k}},
+               {"strides", Ints{2, 3}},
+               {"dilations", Ints{1, 1}},
+               {"pads", Ints{1, 1, 1, 1}}},
+              last);
+        }
+      }
+    }
+    for (int64_t n : {15, 16, 17, 255, 256, 257, 4096, 4099}) {
+      run("cumsum", {2, n}, {{"axis", int64_t{1}}, {"exclusive", n % 2 == 0}});
+      run("cumsum", {n, 3}, {{"axis", int64_t{0}}, {"reverse", true}});
+    }
+    for (int64_t n : {1023, 1024, 1025, 2063, 5000}) {
+      run("layer_norm", {2, n}, {{"eps", 1e-5}});
+      run("rms_norm", {2, n}, {{"eps", 1e-5}});
+      for (const char* op : {"softmax", "log_softmax"}) {
+        run(op, {2, n}, {{"axis", int64_t{1}}});
+        run(op, {n, 3}, {{"axis", int64_t{0}}});
+      }
+    }
+    run("group_norm", {2, 6, 30, 29}, {{"groups", int64_t{2}}, {"eps", 1e-5}});
+  }
+}
+
 TEST(Reduce, KnownValues) {
   register_all_ops();
   const Operand x = list(DType::f32, {1, 2, 3, 4, 5, 6}, {2, 3});

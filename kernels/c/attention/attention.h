@@ -9,8 +9,8 @@
  * A score is the chain of fmas over depth ascending from 0, times scale; with softcap > 0 then
  * tanh(s / softcap) times softcap. A key whose `keep` is 0 gets -inf; `add` is added. Keys outside
  * [i + offset - left, i + offset + right] of query i get -inf; a bound of -1 does not limit.
- * Weights are exp(s - m) / sum with the maximum m and the sum in 16 lanes; where m is -inf all
- * weights are 0. The result is the chain of fmas over keys ascending from 0, keys of weight 0
+ * Weights are exp(s - m) / sum with the maximum m and the sum as row reductions; where m is -inf
+ * all weights are 0. The result is the chain of fmas over keys ascending from 0, keys of weight 0
  * included.
  *
  * Arguments: q, k, v, keep (bytes) and add (floats; either may be null; element (b, h, i, j) at the

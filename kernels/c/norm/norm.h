@@ -2,8 +2,8 @@
 #define QK_NORM_H
 #include <stdint.h>
 
-/* Normalisations of rows of n elements. Sums are row reductions in 16 lanes (kernels/numerics/
- * reduce.h), of 16-bit floats in f32.
+/* Normalisations of rows of n elements. Sums are row reductions (kernels/numerics/reduce.h), of
+ * 16-bit floats in f32.
  *
  * mean = sum / n; var = (sum of (x - mean)^2) / n; rstd = 1 / sqrt(var + eps). With `center` 0 the
  * mean is 0 (rms norm). y = ((x - mean) * rstd) * gamma + beta: the products rounded, the last one

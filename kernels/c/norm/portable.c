@@ -6,27 +6,13 @@
 #include "kernels/numerics/reduce.h"
 #include "kernels/numerics/scalar_ops.h"
 
-/* The 16-lane sum of TERM over e = element i of the row. */
-#define QK_NORM_SUM(T, LOAD, result, TERM)                      \
-  do {                                                          \
-    T lane[QN_LANES];                                           \
-    for (int j = 0; j < QN_LANES; ++j) lane[j] = 0;             \
-    int32_t i = 0;                                              \
-    for (; i + QN_LANES <= n; i += QN_LANES) {                  \
-      for (int j = 0; j < QN_LANES; ++j) {                      \
-        const T e = LOAD(xr[i + j]);                            \
-        lane[j] = TERM;                                         \
-      }                                                         \
-    }                                                           \
-    for (int j = 0; i < n; ++i, ++j) {                          \
-      const T e = LOAD(xr[i]);                                  \
-      lane[j] = TERM;                                           \
-    }                                                           \
-    for (int half = QN_LANES / 2; half > 0; half /= 2) {        \
-      for (int j = 0; j < half; ++j) lane[j] += lane[j + half]; \
-    }                                                           \
-    result = lane[0];                                           \
-  } while (0)
+/* Sums of a row, and of squares of its deviations, of 16-bit floats in f32. */
+#define QK_DEFINE_NORM_SUMS(s, LOAD)                                                            \
+  QN_DEFINE_REDUCE(qn_reduce_sum_##s, uint16_t, float, LOAD, 0.0f, QN_STEP_ADD, QN_JOIN_ADD)    \
+  QN_DEFINE_REDUCE(qn_reduce_deviation_##s, uint16_t, float, LOAD, 0.0f, QN_STEP_DEVIATION_F32, \
+                   QN_JOIN_ADD)
+QK_DEFINE_NORM_SUMS(f16, qn_f16_to_f32)
+QK_DEFINE_NORM_SUMS(bf16, qn_bf16_to_f32)
 
 #define QK_DEFINE_NORM(suffix, S, T, t, FMA, MUL, LOAD, STORE)                            \
   QK_INLINE void qk_norm_##suffix(const qk_norm_params* p, const S* x, const S* gamma,    \
@@ -36,13 +22,9 @@
       const S* xr = x + (ptrdiff_t)r * n;                                                 \
       S* yr = y + (ptrdiff_t)r * n;                                                       \
       const int32_t channel = r % p->groups * per_group;                                  \
-      T mean = 0, square, rstd;                                                           \
-      if (p->center) {                                                                    \
-        QK_NORM_SUM(T, LOAD, mean, lane[j] + e);                                          \
-        mean /= (T)n;                                                                     \
-      }                                                                                   \
-      QK_NORM_SUM(T, LOAD, square, FMA(e - mean, e - mean, lane[j]));                     \
-      rstd = (T)1 / qn_sqrt_##t(square / (T)n + (T)p->eps);                               \
+      const T mean = p->center ? qn_reduce_sum_##suffix(xr, n, 1, 0) / (T)n : 0;          \
+      const T square = qn_reduce_deviation_##suffix(xr, n, 1, mean);                      \
+      const T rstd = (T)1 / qn_sqrt_##t(square / (T)n + (T)p->eps);                       \
       if (p->inner == 1 && gamma && beta) {                                               \
         const S *g = gamma + channel, *b = beta + channel;                                \
         for (int32_t i = 0; i < n; ++i)                                                   \

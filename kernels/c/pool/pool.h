@@ -9,9 +9,12 @@
  * qk_max_pool_index_T    also where it is: arguments x, y, indices (i64). Of equal taps the first
  *                        counts, of NaNs the last. `index` 0: offset within the channel's plane; 1:
  *                        offset within all of x, row-major; 2: the same with the spatial axes
- * counted in reverse order qk_average_pool_T      the sum by plain additions, divided by the number
- * of taps: those inside, with `include` also those in the padding, or `divisor` where it is not 0
- * qk_lp_pool_T           (sum of |x|^power)^(1/power)
+ *                        counted in reverse order
+ * qk_average_pool_T      the sum by chains of chains (kernels/numerics/chain.h), divided by the
+ *                        number of taps: those inside, with `include` also those in the padding, or
+ *                        `divisor` where it is not 0
+ * qk_lp_pool_T           (sum of |x|^power)^(1/power), summed alike
+ *
  * With `adaptive` the window of position o is [floor(o*in/out), ceil((o+1)*in/out)). With `last` x,
  * y and indices are channels-last. qk_{max,average}_pool_last_f32 are for that layout only.
  */

@@ -3,13 +3,15 @@
 #include "kernels/c/inline.h"
 #include "kernels/c/pool/pool.h"
 #include "kernels/c/pool/walk.h"
+#include "kernels/c/shared.h"
 #include "kernels/c/vec16.h"
+#include "kernels/numerics/chain.h"
 #include "kernels/numerics/half.h"
 #include "kernels/numerics/scalar_ops.h"
 
 /* ---- channels-last, sixteen channels at once ---- */
 
-#define QK_DEFINE_POOL_LAST(name, S, V, START, FIRST, STEP, FINISH)                     \
+#define QK_DEFINE_POOL_LAST(name, S, V, BEGIN, SKIP, START, TAP, FINISH)                \
   QK_INLINE void qk_##name(const qk_pool_params* p, const S* x, S* y) {                 \
     const ptrdiff_t c = p->c;                                                           \
     for (int32_t n = 0; n < p->n; ++n) {                                                \
@@ -22,17 +24,15 @@
             for (int32_t block = 0; block < p->c; block += 16) {                        \
               const int32_t lanes = p->c - block < 16 ? p->c - block : 16;              \
               V acc = V##_set(START);                                                   \
-              int some = 0;                                                             \
-              (void)some;                                                               \
-              for (int32_t kd = wd.first; kd < wd.last; ++kd) {                         \
+              BEGIN;                                                                    \
+              for (int32_t kd = wd.first; kd < wd.last && !(SKIP); ++kd) {              \
                 for (int32_t kh = wh.first; kh < wh.last; ++kh) {                       \
                   for (int32_t kw = ww.first; kw < ww.last; ++kw) {                     \
                     const ptrdiff_t d = n * (ptrdiff_t)p->in[0] + wd.at + kd * wd.step; \
                     const ptrdiff_t h = d * p->in[1] + wh.at + kh * wh.step;            \
                     const ptrdiff_t v = h * p->in[2] + ww.at + kw * ww.step;            \
-                    const V e = V##_load_n(x + v * c + block, lanes);                   \
-                    acc = FIRST STEP(acc, e);                                           \
-                    some = 1;                                                           \
+                    const S* const from = x + v * c + block;                            \
+                    TAP;                                                                \
                   }                                                                     \
                 }                                                                       \
               }                                                                         \
@@ -45,11 +45,63 @@
       }                                                                                 \
     }                                                                                   \
   }
-#define QK_POOL_MAX(acc, e) qk_v16_max(e, acc)
-QK_DEFINE_POOL_LAST(max_pool_last_f32, float, qk_v16, -QN_INF_F32, !some ? e :, QK_POOL_MAX,
-                    (void)0)
-QK_DEFINE_POOL_LAST(average_pool_last_f32, float, qk_v16, 0.0f, , qk_v16_add,
-                    acc = qk_v16_div(acc, (float)qk_pool_count(p, wd, wh, ww)))
+QK_DEFINE_POOL_LAST(max_pool_last_f32, float, qk_v16, int some = 0, 0, -QN_INF_F32,
+                    const qk_v16 e = qk_v16_load_n(from, lanes);
+                    acc = some ? qk_v16_max(e, acc) : e; some = 1, (void)0)
+
+/* Whether a window may have more taps than one chain of a sum holds. */
+QK_INLINE int qk_pool_is_long(const qk_pool_params* p) {
+  return p->adaptive || (int64_t)p->k[0] * p->k[1] * p->k[2] > QN_CHAIN;
+}
+#define QK_POOL_CHAIN(T)                  \
+  const int is_long = qk_pool_is_long(p); \
+  T above[QN_CHAINS], sum = 0;            \
+  int32_t taken = 0;                      \
+  for (int l = 0; l < (is_long ? QN_CHAINS : 0); ++l) above[l] = 0
+#define QK_POOL_CARRY(t)                    \
+  if (is_long && ++taken % QN_CHAIN == 0) { \
+    qn_chain_full_##t(above, taken, sum);   \
+    sum = 0;                                \
+  }
+
+/* The sum of a long window in sixteen channels, or as many as there are, by the chains of
+ * kernels/numerics/chain.h; x is at the first of the channels of an image. */
+QK_SHARED void qk_pool_long_sum(const qk_pool_params* p, qk_pool_window wd, qk_pool_window wh,
+                                qk_pool_window ww, const float* x, int32_t lanes, float* sum) {
+  float chain[QN_CHAINS + 1][16] = {{0}};
+  int64_t taken = 0, count;
+  qk_v16 acc = qk_v16_set(0.0f);
+  for (int32_t kd = wd.first; kd < wd.last; ++kd) {
+    for (int32_t kh = wh.first; kh < wh.last; ++kh) {
+      for (int32_t kw = ww.first; kw < ww.last; ++kw) {
+        const ptrdiff_t d = wd.at + kd * wd.step, h = d * p->in[1] + wh.at + kh * wh.step;
+        qk_v16_add_n(&acc, x + (h * p->in[2] + ww.at + kw * ww.step) * p->c, lanes);
+        if (++taken % QN_CHAIN != 0) continue;
+        qk_v16_store(chain[0], acc);
+        acc = qk_v16_set(0.0f);
+        count = taken;
+        for (int l = 0; count % QN_CHAIN == 0; count /= QN_CHAIN, ++l) {
+          for (int j = 0; j < 16; ++j) chain[l + 1][j] += chain[l][j];
+          for (int j = 0; j < 16; ++j) chain[l][j] = 0.0f;
+        }
+      }
+    }
+  }
+  qk_v16_store(sum, acc);
+  for (int l = 1; (taken /= QN_CHAIN) > 0; ++l) {
+    for (int j = 0; j < 16; ++j) sum[j] = chain[l][j] + sum[j];
+  }
+}
+#define QK_POOL_LAST_END                                                   \
+  if (is_long) {                                                           \
+    const ptrdiff_t image = (ptrdiff_t)p->in[0] * p->in[1] * p->in[2] * c; \
+    qk_pool_long_sum(p, wd, wh, ww, x + n * image + block, lanes, sum);    \
+    acc = qk_v16_load(sum);                                                \
+  }                                                                        \
+  acc = qk_v16_div(acc, (float)qk_pool_count(p, wd, wh, ww))
+QK_DEFINE_POOL_LAST(average_pool_last_f32, float, qk_v16, float sum[16];
+                    const int is_long = qk_pool_is_long(p), is_long, 0.0f,
+                    qk_v16_add_n(&acc, from, lanes), QK_POOL_LAST_END)
 
 /* Sixteen codes of 8 bits: plain loops, which compilers make vectors of. */
 #define QK_DEFINE_CODES16(V, S)                                                                  \
@@ -73,8 +125,10 @@ QK_DEFINE_POOL_LAST(average_pool_last_f32, float, qk_v16, 0.0f, , qk_v16_add,
   }
 QK_DEFINE_CODES16(qk_i8x16, int8_t)
 QK_DEFINE_CODES16(qk_u8x16, uint8_t)
-QK_DEFINE_POOL_LAST(max_pool_codes_i8, int8_t, qk_i8x16, INT8_MIN, , qk_i8x16_max, (void)0)
-QK_DEFINE_POOL_LAST(max_pool_codes_u8, uint8_t, qk_u8x16, 0, , qk_u8x16_max, (void)0)
+QK_DEFINE_POOL_LAST(max_pool_codes_i8, int8_t, qk_i8x16, (void)0, 0, INT8_MIN,
+                    acc = qk_i8x16_max(acc, qk_i8x16_load_n(from, lanes)), (void)0)
+QK_DEFINE_POOL_LAST(max_pool_codes_u8, uint8_t, qk_u8x16, (void)0, 0, 0,
+                    acc = qk_u8x16_max(acc, qk_u8x16_load_n(from, lanes)), (void)0)
 
 /* ---- any layout and type ---- */
 
@@ -119,16 +173,22 @@ QK_DEFINE_MAX_POOL(u16, uint16_t, uint16_t, qn_max_u16, 0, QK_POOL_SAME, QK_POOL
 QK_DEFINE_MAX_POOL(u32, uint32_t, uint32_t, qn_max_u32, 0, QK_POOL_SAME, QK_POOL_SAME, )
 QK_DEFINE_MAX_POOL(u64, uint64_t, uint64_t, qn_max_u64, 0, QK_POOL_SAME, QK_POOL_SAME, )
 
-#define QK_DEFINE_MEAN_POOLS(suffix, S, T, t, FMA, LOAD, STORE)                               \
-  QK_INLINE void qk_average_pool_##suffix(const qk_pool_params* p, const S* x, S* y){         \
-      QK_POOL_LOOP(T sum = 0, sum += LOAD(x[i]),                                              \
-                   y[at] = STORE(sum / (T)qk_pool_count(p, wd, wh, ww)))} QK_INLINE void      \
-      qk_lp_pool_##suffix(const qk_pool_params* p, const S* x, S* y) {                        \
-    const T power = (T)p->power;                                                              \
-    QK_POOL_LOOP(T sum = 0, const T e = qn_abs_##t(LOAD(x[i])); if (p->power == 1) sum += e;  \
-                 else if (p->power == 2) sum = FMA(e, e, sum);                                \
-                 else sum += qn_pow_##t(e, power), if (p->power == 2) sum = qn_sqrt_##t(sum); \
-                 if (p->power > 2) sum = qn_pow_##t(sum, (T)1 / power); y[at] = STORE(sum))   \
+#define QK_DEFINE_MEAN_POOLS(suffix, S, T, t, FMA, LOAD, STORE)                                   \
+  QK_INLINE void qk_average_pool_##suffix(const qk_pool_params* p, const S* x, S* y) {            \
+    QK_POOL_LOOP(QK_POOL_CHAIN(T), sum += LOAD(x[i]);                                             \
+                 QK_POOL_CARRY(t), sum = qn_chain_sum_##t(above, taken, sum);                     \
+                 y[at] = STORE(sum / (T)qk_pool_count(p, wd, wh, ww)))                            \
+  }                                                                                               \
+  QK_INLINE T qk_lp_term_##suffix(T e, T sum, int32_t power) {                                    \
+    if (power == 1) return sum + e;                                                               \
+    return power == 2 ? FMA(e, e, sum) : sum + qn_pow_##t(e, (T)power);                           \
+  }                                                                                               \
+  QK_INLINE void qk_lp_pool_##suffix(const qk_pool_params* p, const S* x, S* y) {                 \
+    QK_POOL_LOOP(QK_POOL_CHAIN(T),                                                                \
+                 sum = qk_lp_term_##suffix(qn_abs_##t(LOAD(x[i])), sum, p->power);                \
+                 QK_POOL_CARRY(t), sum = qn_chain_sum_##t(above, taken, sum);                     \
+                 if (p->power == 2) sum = qn_sqrt_##t(sum);                                       \
+                 if (p->power > 2) sum = qn_pow_##t(sum, (T)1 / (T)p->power); y[at] = STORE(sum)) \
   }
 QK_DEFINE_MEAN_POOLS(f32, float, float, f32, qn_fmaf, QK_POOL_SAME, QK_POOL_SAME)
 QK_DEFINE_MEAN_POOLS(f64, double, double, f64, qn_fma, QK_POOL_SAME, QK_POOL_SAME)

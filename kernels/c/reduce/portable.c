@@ -8,48 +8,52 @@
 #include "kernels/numerics/reduce.h"
 #include "kernels/numerics/scalar_ops.h"
 
-/* ---- one row, and rows that lie side by side, through 16 lanes ----
+/* ---- one row, and rows that lie side by side, in the order of kernels/numerics/reduce.h ----
  *
- * Both take elements with STEP(lane, element, q) and fold with JOIN, so a row gives the same bits
- * either way. q is the value of an earlier pass. Side by side, one lane of all rows is summed after
- * the other, in the order in which the tree joins them: a few lanes are held instead of 16. */
+ * All take elements with STEP(lane, element, q) and fold with JOIN, so a row gives the same bits
+ * whichever way it is read. q is the value of an earlier pass. */
 
-/* Rows taken together: a line of a cache. */
+/* Rows taken together: a line of a cache, or a part of it where rows are so long that the parts of
+ * the tree over their blocks would not fit into QK_PARTS. */
 #define QK_COLUMNS(T) ((int32_t)(64 / sizeof(T)))
+#define QK_PARTS(T) (8 * 64 / sizeof(T))
+#define QK_TOGETHER(T, n) \
+  (QK_COLUMNS(T) / ((n) <= QN_BLOCK << 8 ? 1 : (n) <= QN_BLOCK << 16 ? 2 : 4))
 
-#define QK_DEFINE_LANES(step, s, S, T, t, LOAD, STORE, START, STEP, JOIN)                      \
-  QK_INLINE T qk_row_##step##_##s(const qk_reduce_params* p, const S* x, T q) {                \
-    const int32_t n = p->inner_dims[0], stride = p->inner_strides[0];                          \
-    T lane[QN_LANES];                                                                          \
-    int32_t j, half;                                                                           \
-    (void)q;                                                                                   \
-    for (j = 0; j < QN_LANES; ++j) lane[j] = (START);                                          \
-    if (p->inner_rank == 1 && stride == 1) {                                                   \
-      const int32_t rest = n % QN_LANES;                                                       \
-      for (int32_t blocks = n / QN_LANES; blocks > 0; --blocks, x += QN_LANES) {               \
-        QN_KEEP_LOOP                                                                           \
-        for (j = 0; j < QN_LANES; ++j) lane[j] = STEP(lane[j], LOAD(x[j]), q);                 \
-      }                                                                                        \
-      for (j = 0; j < rest; ++j) lane[j] = STEP(lane[j], LOAD(x[j]), q);                       \
-    } else {                                                                                   \
-      int32_t index[8] = {0}, total = 1, last = p->inner_rank - 1, d;                          \
-      for (d = 0; d <= last; ++d) total *= p->inner_dims[d];                                   \
-      for (int32_t i = 0; i < total; ++i) {                                                    \
-        lane[i % QN_LANES] = STEP(lane[i % QN_LANES], LOAD(*x), q);                            \
-        for (d = last; d > 0 && ++index[d] == p->inner_dims[d]; --d) {                         \
-          index[d] = 0;                                                                        \
-          x -= (p->inner_dims[d] - 1) * p->inner_strides[d];                                   \
-        }                                                                                      \
-        if (i + 1 < total) x += p->inner_strides[d];                                           \
-      }                                                                                        \
-    }                                                                                          \
-    for (half = QN_LANES / 2; half > 0; half /= 2)                                             \
-      for (j = 0; j < half; ++j) lane[j] = JOIN(lane[j], lane[j + half]);                      \
-    return lane[0];                                                                            \
-  }                                                                                            \
-  QK_SHARED void qk_columns_##step##_##s(const qk_reduce_params* p, const S* x, int32_t width, \
-                                         const T* q, T* out) {                                 \
-    const int32_t n = p->inner_dims[0], stride = p->inner_strides[0];                          \
+/* A row over several axes. */
+#define QK_DEFINE_WALK(step, s, S, T, LOAD, START, STEP, JOIN)                       \
+  QK_INLINE T qk_walk_##step##_##s(const qk_reduce_params* p, const S* x, T q) {     \
+    const int32_t last = p->inner_rank - 1;                                          \
+    T lane[QN_LANES], part[QN_LEVELS];                                               \
+    int32_t index[8] = {0}, left = 1, b, i, j, d, level, half;                       \
+    (void)q;                                                                         \
+    for (d = 0; d <= last; ++d) left *= p->inner_dims[d];                            \
+    for (b = 0;; ++b, left -= QN_BLOCK) {                                            \
+      for (j = 0; j < QN_LANES; ++j) lane[j] = (START);                              \
+      for (i = 0; i < QN_BLOCK && i < left; ++i) {                                   \
+        lane[i % QN_LANES] = STEP(lane[i % QN_LANES], LOAD(*x), q);                  \
+        for (d = last; d > 0 && ++index[d] == p->inner_dims[d]; --d) {               \
+          index[d] = 0;                                                              \
+          x -= (p->inner_dims[d] - 1) * p->inner_strides[d];                         \
+        }                                                                            \
+        if (i + 1 < left) x += p->inner_strides[d];                                  \
+      }                                                                              \
+      for (half = QN_LANES / 2; half > 0; half /= 2)                                 \
+        for (j = 0; j < half; ++j) lane[j] = JOIN(lane[j], lane[j + half]);          \
+      for (level = 0; b >> level & 1; ++level) lane[0] = JOIN(part[level], lane[0]); \
+      if (left <= QN_BLOCK) break;                                                   \
+      part[level] = lane[0];                                                         \
+    }                                                                                \
+    while (b >> ++level)                                                             \
+      if (b >> level & 1) lane[0] = JOIN(part[level], lane[0]);                      \
+    return lane[0];                                                                  \
+  }
+
+/* Rows side by side. One lane of all rows is summed after the other, in the order in which the tree
+ * joins them: a few lanes are held instead of 16. */
+#define QK_DEFINE_COLUMNS(step, s, S, T, LOAD, START, STEP, JOIN)                              \
+  QK_SHARED void qk_block_##step##_##s(const S* x, int32_t n, int32_t stride, int32_t width,   \
+                                       const T* q, T* out) {                                   \
     T joined[4][64 / sizeof(T)], acc[64 / sizeof(T)];                                          \
     int32_t i, j, c, level;                                                                    \
     (void)q;                                                                                   \
@@ -68,6 +72,31 @@
       for (c = 0; c < QK_COLUMNS(T) && level < 4; ++c) joined[level][c] = acc[c];              \
     }                                                                                          \
     for (c = 0; c < width; ++c) out[c] = acc[c];                                               \
+  }                                                                                            \
+  QK_SHARED void qk_columns_##step##_##s(const qk_reduce_params* p, const S* x, int32_t width, \
+                                         const T* q, T* out) {                                 \
+    const int32_t stride = p->inner_strides[0];                                                \
+    T parts[QK_PARTS(T)], *part;                                                               \
+    int32_t left = p->inner_dims[0], b, c, level;                                              \
+    for (b = 0;; ++b, left -= QN_BLOCK, x += (ptrdiff_t)QN_BLOCK * stride) {                   \
+      qk_block_##step##_##s(x, left < QN_BLOCK ? left : QN_BLOCK, stride, width, q, out);      \
+      for (level = 0, part = parts; b >> level & 1; ++level, part += width)                    \
+        for (c = 0; c < width; ++c) out[c] = JOIN(part[c], out[c]);                            \
+      if (left <= QN_BLOCK) break;                                                             \
+      for (c = 0; c < width; ++c) part[c] = out[c];                                            \
+    }                                                                                          \
+    for (; b >> level; ++level, part += width)                                                 \
+      if (b >> level & 1)                                                                      \
+        for (c = 0; c < width; ++c) out[c] = JOIN(part[c], out[c]);                            \
+  }
+
+#define QK_DEFINE_LANES(step, s, S, T, t, LOAD, STORE, START, STEP, JOIN)       \
+  QN_DEFINE_REDUCE(qk_line_##step##_##s, S, T, LOAD, START, STEP, JOIN)         \
+  QK_DEFINE_WALK(step, s, S, T, LOAD, START, STEP, JOIN)                        \
+  QK_DEFINE_COLUMNS(step, s, S, T, LOAD, START, STEP, JOIN)                     \
+  QK_INLINE T qk_row_##step##_##s(const qk_reduce_params* p, const S* x, T q) { \
+    if (p->inner_rank > 1) return qk_walk_##step##_##s(p, x, q);                \
+    return qk_line_##step##_##s(x, p->inner_dims[0], p->inner_strides[0], q);   \
   }
 
 #define QK_STEP_EXP_F32(a, e, q) ((a) + qn_exp_f32((e) - (q)))
@@ -104,8 +133,8 @@ QK_DEFINE_FLOAT_LANES(bf16, uint16_t, float, f32, f32, qn_bf16_to_f32, qn_bf16_f
       for (;;) {                                                                                  \
         for (int32_t c = 0; c < width;) {                                                         \
           T q[64 / sizeof(T)] = {0}, v[64 / sizeof(T)];                                           \
-          const int32_t left = width - c, many = left < QK_COLUMNS(T) ? left : QK_COLUMNS(T);     \
-          const int32_t w = columns ? many : 1;                                                   \
+          const int32_t left = width - c, most = QK_TOGETHER(T, p->inner_dims[0]);                \
+          const int32_t w = !columns ? 1 : left < most ? left : most;                             \
           if (columns) {                                                                          \
             PASS1(qk_columns_, s, (p, x + c, w, q, q);)                                           \
             for (int32_t k = 0; k < w; ++k) q[k] = MID(t, q[k]);                                  \

@@ -44,28 +44,16 @@ QK_DEFINE_SOFTMAX(f32, float)
 QK_DEFINE_SOFTMAX(f64, double)
 
 /* 16-bit rows: the exponentials are computed twice, as nothing holds them unrounded. */
+#define QK_STEP_EXP(a, e, p) ((a) + qn_exp_f32((e) - (p)))
 #define QK_DEFINE_SOFTMAX_16(t, LOAD, STORE)                                                      \
-  QK_INLINE float qk_softmax_max_##t(const uint16_t* x, int32_t n, int32_t stride) {              \
-    float lane[QN_LANES];                                                                         \
-    for (int32_t j = 0; j < QN_LANES; ++j) lane[j] = -QN_INF_F32;                                 \
-    for (int32_t k = 0; k < n; ++k)                                                               \
-      lane[k % QN_LANES] = qn_max_f32(lane[k % QN_LANES], LOAD(x[k * stride]));                   \
-    for (int32_t half = QN_LANES / 2; half > 0; half /= 2)                                        \
-      for (int32_t j = 0; j < half; ++j) lane[j] = qn_max_f32(lane[j], lane[j + half]);           \
-    return lane[0];                                                                               \
-  }                                                                                               \
-  QK_INLINE float qk_softmax_sum_##t(const uint16_t* x, int32_t n, int32_t stride, float max) {   \
-    float lane[QN_LANES] = {0};                                                                   \
-    for (int32_t k = 0; k < n; ++k) lane[k % QN_LANES] += qn_exp_f32(LOAD(x[k * stride]) - max);  \
-    for (int32_t half = QN_LANES / 2; half > 0; half /= 2)                                        \
-      for (int32_t j = 0; j < half; ++j) lane[j] += lane[j + half];                               \
-    return lane[0];                                                                               \
-  }                                                                                               \
+  QN_DEFINE_REDUCE(qk_softmax_max_##t, uint16_t, float, LOAD, -QN_INF_F32, QN_STEP_MAX_F32,       \
+                   qn_max_f32)                                                                    \
+  QN_DEFINE_REDUCE(qk_softmax_sum_##t, uint16_t, float, LOAD, 0.0f, QK_STEP_EXP, QN_JOIN_ADD)     \
   QK_INLINE void qk_softmax_##t(const qk_softmax_params* p, const uint16_t* x, uint16_t* y) {     \
     const int32_t n = p->n, stride = p->inner;                                                    \
     for (int32_t o = 0; o < p->outer; ++o, x += n * stride, y += n * stride) {                    \
       for (int32_t i = 0; i < stride; ++i) {                                                      \
-        const float max = qk_softmax_max_##t(x + i, n, stride);                                   \
+        const float max = qk_softmax_max_##t(x + i, n, stride, 0);                                \
         const float sum = qk_softmax_sum_##t(x + i, n, stride, max);                              \
         const int zero = QK_SOFTMAX_IS_ZERO(p, (double)max, sum);                                 \
         for (int32_t k = i; k < n * stride; k += stride)                                          \
@@ -77,7 +65,7 @@ QK_DEFINE_SOFTMAX(f64, double)
     const int32_t n = p->n, stride = p->inner;                                                    \
     for (int32_t o = 0; o < p->outer; ++o, x += n * stride, y += n * stride) {                    \
       for (int32_t i = 0; i < stride; ++i) {                                                      \
-        const float max = qk_softmax_max_##t(x + i, n, stride);                                   \
+        const float max = qk_softmax_max_##t(x + i, n, stride, 0);                                \
         const float log = qn_log_f32(qk_softmax_sum_##t(x + i, n, stride, max));                  \
         for (int32_t k = i; k < n * stride; k += stride) y[k] = STORE((LOAD(x[k]) - max) - log);  \
       }                                                                                           \

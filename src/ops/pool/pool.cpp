@@ -1,8 +1,11 @@
 #include "ops/pool/pool.h"
 
+#include <variant>
+
 #include "interp/eval.h"
 #include "kernels/c/pool/pool.h"
 #include "kernels/numerics/scalar_ops.h"
+#include "ops/common/chain.h"
 #include "ops/common/dispatch.h"
 #include "ops/common/nan.h"
 #include "ops/common/registration.h"
@@ -212,16 +215,17 @@ void eval_pool(const Pool& pool, const qk_pool_params& p, const Tensor& x, Tenso
           const Taps tw = taps_of(p, 2, ow);
           E best = kFloat ? E(-std::numeric_limits<double>::infinity())
                           : std::numeric_limits<E>::lowest();
-          E sum = 0;
+          std::conditional_t<kFloat, Chain<E>, std::monostate> sum;
           bool some = false;
           int64_t place = 0;
           for (int64_t d : td.at) {
             for (int64_t h : th.at) {
               for (int64_t w : tw.at) {
                 const E v = T::load(x, row * volume + (d * p.in[1] + h) * p.in[2] + w);
-                if (pool.kind == PoolKind::average) sum = static_cast<E>(sum + v);
                 if constexpr (kFloat) {
-                  if (pool.kind == PoolKind::lp) sum = lp_term(sum, v, pool.power);
+                  if (pool.kind == PoolKind::average) sum.add(v);
+                  if (pool.kind == PoolKind::lp)
+                    sum.take([&](E low) { return lp_term(low, v, pool.power); });
                 }
                 if (!some || v > best || is_nan(v)) {
                   best = v;
@@ -241,8 +245,8 @@ void eval_pool(const Pool& pool, const qk_pool_params& p, const Tensor& x, Tenso
             if (p.include) count = td.counted * th.counted * tw.counted;
             if (p.divisor) count = p.divisor;
             T::store(y, at,
-                     pool.kind == PoolKind::average ? sum / static_cast<E>(count)
-                                                    : lp_root(sum, pool.power));
+                     pool.kind == PoolKind::average ? sum.sum() / static_cast<E>(count)
+                                                    : lp_root(sum.sum(), pool.power));
           }
         }
       }

@@ -1,8 +1,11 @@
 #include "kernels/c/scan/scan.h"
 
+#include <variant>
+
 #include "interp/eval.h"
 #include "kernels/numerics/scalar_ops.h"
 #include "ops/common/axis.h"
+#include "ops/common/chain.h"
 #include "ops/common/dispatch.h"
 #include "ops/common/importing.h"
 #include "ops/common/nan.h"
@@ -33,11 +36,31 @@ T times(T a, T b) {
 }
 template <class T>
 T plus(T a, T b) {
-  if constexpr (std::is_floating_point_v<T>)
-    return a + b;
-  else
-    return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+  return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
 }
+
+/// The result of a row so far, in the order kernels/c/scan/scan.h states.
+template <class T>
+class Running {
+ public:
+  explicit Running(bool sums) : sums_(sums), value_(static_cast<T>(sums ? 0 : 1)) {}
+  T value() const { return value_; }
+  void take(T v) {
+    if (!sums_) {
+      value_ = times(value_, v);
+    } else if constexpr (std::is_floating_point_v<T>) {
+      chain_.add(v);
+      value_ = chain_.sum();
+    } else {
+      value_ = plus(value_, v);
+    }
+  }
+
+ private:
+  bool sums_;
+  T value_;
+  std::conditional_t<std::is_floating_point_v<T>, Chain<T>, std::monostate> chain_;
+};
 
 Result<Ok> check_type(const Node& node) {
   const DType d = node.input_type(0).dtype;
@@ -47,7 +70,7 @@ Result<Ok> check_type(const Node& node) {
 
 }  // namespace
 
-/// cumsum and cumprod: one element after the other; 16-bit floats accumulate in f32.
+/// cumsum and cumprod, in the order kernels/c/scan/scan.h states.
 class Scan final : public OpNode<Scan> {
  public:
   explicit Scan(bool sums) : sums_(sums) {}
@@ -74,12 +97,12 @@ class Scan final : public OpNode<Scan> {
       using E = decltype(type);
       using T = typename E::Element;
       view.for_each_row([&](int64_t start) {
-        T sum = static_cast<T>(sums_ ? 0 : 1);
+        Running<T> running(sums_);
         for (int64_t k = 0; k < view.n; ++k) {
           const int64_t i = start + (reverse ? view.n - 1 - k : k) * view.inner;
-          const T v = E::load(x, i), next = sums_ ? plus(sum, v) : times(sum, v);
-          E::store(c.out(0), i, exclusive ? sum : next);
-          sum = next;
+          const T before = running.value();
+          running.take(E::load(x, i));
+          E::store(c.out(0), i, exclusive ? before : running.value());
         }
       });
     });
