@@ -40,6 +40,8 @@ struct Options {
   std::string arithmetic;
   std::string io_dtype = "keep";  // quantized: inputs and outputs are codes where they can be
   bool require_integer = false;   // refuse to compile what computes in float
+
+  bool force = false;  // replace files that quantc did not write, or that were changed since
 };
 
 }  // namespace quantc

@@ -10,6 +10,7 @@
 
 #include "support/checked.h"
 #include "support/file.h"
+#include "support/output.h"
 
 namespace qc {
 namespace {

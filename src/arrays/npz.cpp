@@ -8,10 +8,14 @@
 
 #include "arrays/inflate.h"
 #include "arrays/npy.h"
+#include "support/escape.h"
 #include "support/file.h"
+#include "support/output.h"
 
 namespace qc {
 namespace {
+
+constexpr std::string_view kSuffix = ".npy";
 
 Result<std::vector<std::byte>> inflate_entry(const ZipEntry& entry, const Loc& loc) {
   QC_ASSIGN(auto inflater, Inflater::open(entry, loc));
@@ -48,9 +52,9 @@ uint32_t crc_of(uint32_t crc, const void* data, size_t size) {
 /// The fields that local and central headers share, and the zip64 extra field behind the name.
 std::string header_fields(const Member& m, bool central) {
   std::string out;
-  put(out, 45, 2);      // version needed: zip64
-  put(out, 0x0800, 2);  // names are UTF-8
-  put(out, 0, 2);       // stored
+  put(out, 45, 2);  // version needed: zip64
+  put(out, is_utf8(m.name) ? 0x0800 : 0, 2);
+  put(out, 0, 2);  // stored
   put(out, 0, 2);
   put(out, 0x21, 2);  // 1980-01-01: the same arrays give the same bytes
   put(out, m.crc, 4);
@@ -76,14 +80,15 @@ std::string header_fields(const Member& m, bool central) {
 
 std::string_view npz_name(const ZipEntry& entry) {
   std::string_view name = entry.name;
-  if (name.ends_with(".npy")) name.remove_suffix(4);
+  if (name.ends_with(kSuffix)) name.remove_suffix(kSuffix.size());
   return name;
 }
 
 Result<std::vector<NamedArray>> parse_npz(std::span<const std::byte> bytes,
                                           const std::string& file) {
   Loc loc{file, {}, {}};
-  QC_ASSIGN(ZipArchive zip, ZipArchive::read(bytes, file, ZipEntries::stored_or_deflated));
+  QC_ASSIGN(ZipArchive zip,
+            ZipArchive::read(bytes, file, ZipEntries::stored_or_deflated, ZipNames::any));
   std::vector<NamedArray> arrays;
   for (const ZipEntry& entry : zip.entries()) {
     const std::string_view name = npz_name(entry);
@@ -104,14 +109,23 @@ Result<std::vector<NamedArray>> read_npz(const std::string& path) {
   return parse_npz(file->bytes(), path);
 }
 
-Result<Ok> write_npz(const std::string& path, std::span<const NamedArray> arrays) {
+Result<std::string> npz_bytes(std::span<const NamedArray> arrays) {
+  constexpr size_t kMaxName = 0xffff;
   std::string out;
   std::vector<Member> members;
   for (const NamedArray& array : arrays) {
+    if (array.name.size() + kSuffix.size() > kMaxName ||
+        array.name.find('\0') != std::string::npos) {
+      return error(
+          Code::limit,
+          "array '{}' cannot be named so in an .npz file: names have at most {} bytes, none "
+          "of them 0; this one has {}",
+          clipped(array.name, 64), kMaxName - kSuffix.size(), array.name.size());
+    }
     std::string header = npy_header(array.tensor);
     std::span<const std::byte> data = array.tensor.bytes();
     Member m;
-    m.name = array.name + ".npy";
+    m.name = array.name + std::string(kSuffix);
     m.crc = crc_of(crc_of(0, header.data(), header.size()), data.data(), data.size());
     m.size = header.size() + data.size();
     m.offset = out.size();
@@ -145,8 +159,14 @@ Result<Ok> write_npz(const std::string& path, std::span<const NamedArray> arrays
   put(out, 0xffff, 2);
   put(out, 0xffffffff, 4);
   put(out, 0xffffffff, 4);
-  put(out, 0, 2);
-  return write_file(path, out);
+  // The comment at the end says that quantc wrote the file.
+  put(out, checksum_mark({}).size(), 2);
+  return out + checksum_mark(out);
+}
+
+Result<Ok> write_npz(const std::string& path, std::span<const NamedArray> arrays) {
+  QC_ASSIGN(const std::string bytes, npz_bytes(arrays));
+  return write_file(path, bytes);
 }
 
 }  // namespace qc

@@ -25,6 +25,9 @@ Result<std::vector<NamedArray>> parse_npz(std::span<const std::byte> bytes,
                                           const std::string& file);
 Result<std::vector<NamedArray>> read_npz(const std::string& path);
 
+/// The arrays as a file, uncompressed; the same arrays always give the same bytes. Any name of at
+/// most 65,531 bytes without a zero is possible, also one with slashes.
+Result<std::string> npz_bytes(std::span<const NamedArray> arrays);
 /// Writes the arrays uncompressed; the same arrays always give the same bytes.
 Result<Ok> write_npz(const std::string& path, std::span<const NamedArray> arrays);
 

@@ -90,7 +90,8 @@ Result<ArrayStream> ArrayStream::open(std::string name, const std::string& file,
 
 Result<std::vector<ArrayStream>> ArrayStream::open_npz(const std::string& path) {
   QC_ASSIGN(auto file, MappedFile::open(path));
-  QC_ASSIGN(ZipArchive zip, ZipArchive::read(file->bytes(), path, ZipEntries::stored_or_deflated));
+  QC_ASSIGN(ZipArchive zip,
+            ZipArchive::read(file->bytes(), path, ZipEntries::stored_or_deflated, ZipNames::any));
   std::vector<ArrayStream> out;
   for (const ZipEntry& entry : zip.entries()) {
     const std::string name(npz_name(entry));

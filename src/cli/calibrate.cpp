@@ -8,7 +8,8 @@
 
 #include "cli/cli.h"
 #include "driver/arrays.h"
-#include "support/file.h"
+#include "support/escape.h"
+#include "support/output.h"
 
 namespace qc::cli {
 namespace {
@@ -53,6 +54,7 @@ void add_calibrate(CLI::App& app, Session& session) {
   command->add_flag("--bias-correction", c.bias_correction,
                     "take out the mean error of rounded weights");
   flags->add_dims(*command);
+  flags->add_force(*command);
   command->footer(
       "Examples:\n  quantc calibrate model.onnx --data samples.npz -o rules.toml --per-channel\n"
       "  quantc compile model.onnx --rules rules.toml -o out");
@@ -79,20 +81,30 @@ void add_calibrate(CLI::App& app, Session& session) {
       QC_ASSIGN(auto data, open_arrays(flags->data));
       QC_ASSIGN(Samples samples, Samples::open(*graph, std::move(data)));
       const std::filesystem::path rules = flags->out;
+      const std::string folder = rules.has_parent_path() ? rules.parent_path().string() : ".";
       const std::string archive = rules.stem().string() + ".npz";
+      const Overwrite overwrite = options.force ? Overwrite::any : Overwrite::own;
+      QC_TRY(check_output(flags->out, overwrite));
+      if (calibration.equalise || calibration.bias_correction) {
+        QC_TRY(check_output(folder + "/" + archive, overwrite));
+      }
       QC_ASSIGN(const Calibration result,
                 calibrate(*graph, options, std::move(samples), calibration, archive));
-      const std::string head = fmt::format("# Written by quantc calibrate: {}, {} runs, {}.\n\n",
-                                           std::filesystem::path(flags->model).filename().string(),
-                                           result.runs, flags->method);
-      QC_TRY(write_file(flags->out, head + result.rules));
+      std::string text = fmt::format("# Written by quantc calibrate: {}, {} runs, {}.\n\n{}# ",
+                                     shown(std::filesystem::path(flags->model).filename().string()),
+                                     result.runs, flags->method, result.rules);
+      text += checksum_mark(text) + "\n";
+      QC_ASSIGN(FileSet files, FileSet::create(folder, overwrite));
+      QC_TRY(files.write(rules.filename().string(), text));
       if (!result.arrays.empty()) {
-        QC_TRY(write_npz((rules.parent_path() / archive).string(), result.arrays));
+        QC_ASSIGN(const std::string arrays, npz_bytes(result.arrays));
+        QC_TRY(files.write(archive, arrays));
       }
-      fmt::print("{}: {} runs\n", flags->out, result.runs);
+      QC_TRY(files.commit());
+      fmt::print("{}: {} runs\n", shown(flags->out), result.runs);
       if (!result.passed_over.empty()) {
         fmt::print("  not calibrated, for they are in bodies of branches or loops: {}\n",
-                   fmt::join(result.passed_over, ", "));
+                   shown(fmt::format("{}", fmt::join(result.passed_over, ", "))));
       }
       return 0;
     };

@@ -29,16 +29,31 @@ struct CompileFlags {
   std::string config;
   std::vector<std::string> print_after;
   bool time_passes = false;
-  int level = -1;
 
   void add_dims(CLI::App& app);
   /// Rules and what belongs to them.
   void add_quantization(CLI::App& app);
   void add_all(CLI::App& app);
+  void add_force(CLI::App& app);
+  /// One option. It overrides the configuration when it is given, whatever its value; a flag is
+  /// switched off by its name with --no- in front.
+  template <class T>
+  void add(CLI::App& app, const std::string& name, T Options::*member, const std::string& help) {
+    CLI::Option* option = nullptr;
+    if constexpr (std::is_same_v<T, bool>) {
+      option = app.add_flag(name + ",!--no-" + name.substr(2), options.*member, help);
+    } else {
+      option = app.add_option(name, options.*member, help);
+    }
+    given.emplace_back(option, [member, this](Options& out) { out.*member = options.*member; });
+  }
   /// The options as given by configuration and flags together.
   Result<Options> resolve() const;
   /// Prints IR and times as asked.
   PassObserver observer() const;
+
+  /// Each option of `options` with what takes its value over.
+  std::vector<std::pair<const CLI::Option*, std::function<void(Options&)>>> given;
 };
 
 /// Where the inputs of a run come from.
@@ -73,7 +88,7 @@ void add_calibrate(CLI::App& app, Session& session);
 /// Reports work that takes longer than a second on standard error while it lives.
 class Progress {
  public:
-  explicit Progress(std::string what);
+  explicit Progress(const std::string& what);
   ~Progress();
 
  private:

@@ -2,6 +2,8 @@
 
 #include "cli/cli.h"
 #include "driver/arrays.h"
+#include "driver/explain.h"
+#include "support/escape.h"
 
 namespace qc::cli {
 
@@ -17,6 +19,7 @@ void add_compile(CLI::App& app, Session& session) {
   command->add_option("--vectors", flags->vectors,
                       "inputs to record in the test program (.npz, .npy, .pb)");
   flags->add_all(*command);
+  flags->add_force(*command);
   command->footer(
       "Examples:\n  quantc compile model.onnx -o out\n"
       "  quantc compile model.pt2 -o out --name net --dim batch=1 --weights incbin\n"
@@ -33,18 +36,20 @@ void add_compile(CLI::App& app, Session& session) {
         QC_ASSIGN(auto arrays, read_arrays(flags->vectors));
         QC_ASSIGN(inputs, match_inputs(*graph, arrays));
       }
+      const std::string computed = str(totals(*graph));
       QC_ASSIGN(CompileResult result, compile_c(*graph, options, flags->out,
                                                 inputs ? &*inputs : nullptr, flags->observer()));
       warn(flags->model, result.warnings);
       const CReport& r = result.report;
-      fmt::print("{}: {}/{}.c for target {}\n", flags->model, flags->out, result.name,
+      fmt::print("{}: {}/{}.c for target {}\n", shown(flags->model), shown(flags->out), result.name,
                  options.target);
       fmt::print(
           "  arena {} bytes, state {} bytes, stack at most {} bytes, weights {} bytes, {} MACs\n",
           r.arena_bytes, r.state_bytes, r.stack_bytes, r.weight_bytes, r.macs);
+      fmt::print("  {}\n", computed);
       if (session.verbosity > 0) {
         context.remarks.insert(context.remarks.end(), result.remarks.begin(), result.remarks.end());
-        for (const std::string& remark : context.remarks) fmt::print("  {}\n", remark);
+        for (const std::string& remark : context.remarks) fmt::print("  {}\n", shown(remark));
         fmt::print("  {} nodes in the final graph\n", graph->node_count());
       }
       return 0;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "support/escape.h"
 
 namespace qc::cli {
 
@@ -49,7 +50,9 @@ void add_explain(CLI::App& app, Session& session) {
       fmt::print("{}", table(reports, terminal_width()));
       constexpr std::string_view kPass = "form_quantized: ";
       for (const std::string& remark : context.remarks) {
-        if (remark.starts_with(kPass)) fmt::print("remark: {}\n", remark.substr(kPass.size()));
+        if (remark.starts_with(kPass)) {
+          fmt::print("remark: {}\n", shown(remark.substr(kPass.size())));
+        }
       }
       return 0;
     };

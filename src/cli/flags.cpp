@@ -6,6 +6,7 @@
 #include "driver/arrays.h"
 #include "driver/config.h"
 #include "ir/text.h"
+#include "support/escape.h"
 
 namespace qc::cli {
 
@@ -13,42 +14,45 @@ void CompileFlags::add_dims(CLI::App& app) {
   app.add_option("--dim", dims,
                  "size of a symbolic dimension: NAME=SIZE, or NAME=MIN..MAX to choose it "
                  "in each run (repeatable)");
-  app.add_option("--state", options.state,
-                 "buffers the model changes: kept between runs, or io (inputs and outputs)");
+  add(app, "--state", &Options::state,
+      "buffers the model changes: kept between runs, or io (inputs and outputs)");
   app.add_option("--config", config, "read options from this file (quantc.toml)");
 }
 
 void CompileFlags::add_quantization(CLI::App& app) {
-  app.add_option("--rules", options.rules_file, "quantize by the rules of this file (TOML)");
-  app.add_option(
-      "--arithmetic", options.arithmetic,
+  add(app, "--rules", &Options::rules_file, "quantize by the rules of this file (TOML)");
+  add(app, "--arithmetic", &Options::arithmetic,
       "how quantized nodes round: exact, onnxruntime or torch (default: exact for rules, "
       "as the model's own framework for quantized models)");
-  app.add_option("--io-dtype", options.io_dtype,
-                 "inputs and outputs: keep their types, or quantized: codes where they can be");
-  app.add_flag("--allow-unused-rules", options.allow_unused_rules,
-               "rules that match nothing are no errors");
-  app.add_flag("--require-integer", options.require_integer,
-               "fail, with a list, when an operation computes in float");
+  add(app, "--io-dtype", &Options::io_dtype,
+      "inputs and outputs: keep their types, or quantized: codes where they can be");
+  add(app, "--allow-unused-rules", &Options::allow_unused_rules,
+      "rules that match nothing are no errors");
+  add(app, "--require-integer", &Options::require_integer,
+      "fail, with a list, when an operation computes in float");
 }
 
 void CompileFlags::add_all(CLI::App& app) {
   add_dims(app);
   add_quantization(app);
-  app.add_option("--name", options.name,
-                 "prefix of files and C names (default: after the model's file)");
-  app.add_option("--target", options.target, "what to generate code for: portable");
-  app.add_option("-O", level, "optimisation level 0 to 3; never changes an answer (default 2)");
-  app.add_option("--weights", options.weights, "how weights are stored: literal, incbin or file");
-  app.add_option("--specialise", options.specialise,
-                 "kernels for speed (per shape) or size (shared)");
-  app.add_option("--disable-pass", options.disabled_passes,
-                 "leave out a pass after the contract graph (repeatable)");
-  app.add_option("--stop-after", options.stop_after, "stop after this pass");
+  add(app, "--name", &Options::name,
+      "prefix of files and C names (default: after the model's file)");
+  add(app, "--target", &Options::target, "what to generate code for: portable");
+  add(app, "-O", &Options::level, "optimisation level 0 to 3; never changes an answer (default 2)");
+  add(app, "--weights", &Options::weights, "how weights are stored: literal, incbin or file");
+  add(app, "--specialise", &Options::specialise, "kernels for speed (per shape) or size (shared)");
+  add(app, "--disable-pass", &Options::disabled_passes,
+      "leave out a pass after the contract graph (repeatable)");
+  add(app, "--stop-after", &Options::stop_after, "stop after this pass");
   app.add_option("--print-ir-after", print_after,
                  "print the graph after this pass, or after `all` (repeatable)");
   app.add_flag("--time-passes", time_passes, "print how long each pass took");
-  app.add_flag("--verify", options.verify, "check every invariant after each pass");
+  add(app, "--verify", &Options::verify, "check every invariant after each pass");
+}
+
+void CompileFlags::add_force(CLI::App& app) {
+  add(app, "--force", &Options::force,
+      "replace files that quantc did not write, or that were changed since");
 }
 
 Result<Options> CompileFlags::resolve() const {
@@ -56,27 +60,15 @@ Result<Options> CompileFlags::resolve() const {
   if (!config.empty()) {
     QC_ASSIGN(out, read_config(config));
   }
-  // A flag that still has the default of Options was not given.
-  const Options standard;
-  if (options.name != standard.name) out.name = options.name;
-  if (options.target != standard.target) out.target = options.target;
-  if (options.weights != standard.weights) out.weights = options.weights;
-  if (options.specialise != standard.specialise) out.specialise = options.specialise;
-  if (options.state != standard.state) out.state = options.state;
-  if (!options.disabled_passes.empty()) out.disabled_passes = options.disabled_passes;
-  if (!options.stop_after.empty()) out.stop_after = options.stop_after;
-  if (options.verify) out.verify = true;
-  if (!options.rules_file.empty()) out.rules_file = options.rules_file;
-  if (options.arithmetic != standard.arithmetic) out.arithmetic = options.arithmetic;
-  if (options.io_dtype != standard.io_dtype) out.io_dtype = options.io_dtype;
-  if (options.allow_unused_rules) out.allow_unused_rules = true;
-  if (options.require_integer) out.require_integer = true;
-  if (level >= 0) out.level = level;
+  for (const auto& [option, take_over] : given) {
+    if (option->count() > 0) take_over(out);
+  }
+  std::erase(out.disabled_passes, "");  // --disable-pass '' disables none
   for (const std::string& text : dims) {
     const size_t equals = text.find('=');
     const std::string name = text.substr(0, equals);
-    const bool given = equals != std::string::npos && equals > 0;
-    const auto sizes = given ? read_sizes(text.substr(equals + 1)) : std::nullopt;
+    const bool named = equals != std::string::npos && equals > 0;
+    const auto sizes = named ? read_sizes(text.substr(equals + 1)) : std::nullopt;
     if (!sizes) return error(Code::usage, "--dim '{}' is not NAME=SIZE or NAME=MIN..MAX", text);
     set_sizes(out, name, *sizes);
   }
@@ -114,7 +106,9 @@ Result<std::vector<Tensor>> InputFlags::read(const Graph& graph) const {
 }
 
 void warn(const std::string& file, std::span<const std::string> warnings) {
-  for (const std::string& text : warnings) fmt::print(stderr, "{}: warning: {}\n", file, text);
+  for (const std::string& text : warnings) {
+    fmt::print(stderr, "{}: warning: {}\n", shown(file), shown(text));
+  }
 }
 
 Result<std::unique_ptr<Graph>> load(const std::string& path, const Options& options,

@@ -5,7 +5,8 @@
 #include "cli/cli.h"
 #include "ir/text.h"
 #include "ops/common/registration.h"
-#include "support/file.h"
+#include "support/escape.h"
+#include "support/output.h"
 
 namespace qc::cli {
 
@@ -57,7 +58,7 @@ void add_inspect(CLI::App& app, Session& session) {
       } else if (!flags->svg.empty()) {
         QC_ASSIGN(std::string picture, svg(*graph));
         QC_TRY(write_file(flags->svg, picture));
-        fmt::print("{}\n", flags->svg);
+        fmt::print("{}\n", shown(flags->svg));
       } else {
         fmt::print("{}", summary(*graph));
       }

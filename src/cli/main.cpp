@@ -1,11 +1,19 @@
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
+#include <cstring>
+#include <iostream>
 #include <new>
+#include <system_error>
 
 #include "cli/cli.h"
 #include "quantc/version.h"
+#include "support/file.h"
+#include "support/scratch.h"
 
 namespace qc::cli {
 namespace {
@@ -52,6 +60,9 @@ int main_with(int argc, char** argv) {
       return session.action();
     } catch (const std::bad_alloc&) {
       return error(Code::limit, "not enough memory for this model");
+    } catch (const std::system_error& e) {
+      if (!std::ferror(stdout)) throw;
+      return error(Code::file, "cannot write to standard output: {}", e.code().message());
     }
   }();
   if (status.ok()) return *status;
@@ -59,7 +70,33 @@ int main_with(int argc, char** argv) {
   return exit_status(status.diag());
 }
 
+/// Descriptors 0 to 2 that are closed would be given to output files, and messages be written
+/// there.
+void open_standard_files() {
+  for (int fd = 0; fd <= STDERR_FILENO; ++fd) {
+    if (::fcntl(fd, F_GETFD) < 0) ::open("/dev/null", O_RDWR);
+  }
+}
+
+/// The status, or a failure when what was printed did not all arrive.
+int with_output(int status) {
+  std::cout.flush();
+  const bool arrived = std::fflush(stdout) == 0 && !std::ferror(stdout) && std::cout.good();
+  if (arrived || status != 0) return status;
+  const Diag lost = error(Code::file, "cannot write all of the output to standard output: {}",
+                          std::strerror(errno));
+  fmt::print(stderr, "{}\n", painted(render(lost)));
+  return exit_status(lost);
+}
+
 }  // namespace
 }  // namespace qc::cli
 
-int main(int argc, char** argv) { return qc::cli::main_with(argc, argv); }
+int main(int argc, char** argv) {
+  using namespace qc;
+  cli::open_standard_files();
+  std::signal(SIGXFSZ, SIG_IGN);  // files that grow too large are errors of writing
+  clean_up_on_signals();
+  remember_inputs();
+  return cli::with_output(cli::main_with(argc, argv));
+}

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "cli/cli.h"
+#include "support/escape.h"
 
 namespace qc::cli {
 
@@ -29,8 +30,8 @@ struct Progress::State {
   }
 };
 
-Progress::Progress(std::string what) : state_(std::make_unique<State>()) {
-  state_->what = std::move(what);
+Progress::Progress(const std::string& what) : state_(std::make_unique<State>()) {
+  state_->what = shown(what);
   state_->thread = std::thread([s = state_.get()] { s->run(); });
 }
 

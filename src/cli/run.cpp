@@ -3,6 +3,8 @@
 #include "cli/cli.h"
 #include "driver/arrays.h"
 #include "interp/interpreter.h"
+#include "support/escape.h"
+#include "support/output.h"
 
 namespace qc::cli {
 
@@ -25,9 +27,10 @@ void add_run(CLI::App& app, Session& session) {
   command->callback([flags, &session] {
     session.action = [flags]() -> Result<int> {
       QC_ASSIGN(Options options, flags->resolve());
-      options.stop_after = flags->after;
+      if (!flags->after.empty()) options.stop_after = flags->after;
       QC_ASSIGN(auto graph, load(flags->model, options));
       QC_ASSIGN(std::vector<Tensor> inputs, flags->input.read(*graph));
+      if (!flags->out.empty()) QC_TRY(check_output(flags->out, Overwrite::any));
       QC_TRY(add_dims_of(*graph, inputs, options));
       Progress progress("running " + flags->model);
       PassContext context;
@@ -38,7 +41,7 @@ void add_run(CLI::App& app, Session& session) {
         const std::string& name = graph->outputs()[i].name;
         Type type = graph->outputs()[i].value->type();
         type.shape = to_dims(result.outputs[i].shape());
-        fmt::print("{} {}\n", name, str(type));
+        fmt::print("{} {}\n", shown(name), str(type));
         arrays.push_back({name, result.outputs[i]});
       }
       if (!flags->out.empty()) QC_TRY(write_npz(flags->out, arrays));

@@ -36,12 +36,11 @@ void add_validate(CLI::App& app, Session& session) {
   command->add_option("--cflags", flags->cflags, "flags for it (default: -O2 -march=native)");
   command->add_flag("--per-layer", flags->validation.per_layer,
                     "show the first layer where generated code and interpreter part");
-  command->add_option("-O", flags->level, "optimisation level 0 to 3");
-  command->add_option("--specialise", flags->options.specialise, "kernels for speed or size");
-  command->add_option("--weights", flags->options.weights,
-                      "how weights are stored: literal or incbin");
-  command->add_option("--disable-pass", flags->options.disabled_passes,
-                      "leave out a pass after the contract graph");
+  flags->add(*command, "-O", &Options::level, "optimisation level 0 to 3");
+  flags->add(*command, "--specialise", &Options::specialise, "kernels for speed or size");
+  flags->add(*command, "--weights", &Options::weights, "how weights are stored: literal or incbin");
+  flags->add(*command, "--disable-pass", &Options::disabled_passes,
+             "leave out a pass after the contract graph");
   flags->add_dims(*command);
   flags->add_quantization(*command);
   command->footer(

@@ -8,23 +8,8 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 
 namespace qc {
-
-Result<TemporaryFolder> TemporaryFolder::create() {
-  std::error_code ec;
-  std::string path = (std::filesystem::temp_directory_path(ec) / "quantc.XXXXXX").string();
-  if (ec || ::mkdtemp(path.data()) == nullptr) {
-    return error(Code::file, Loc{path, {}, {}}, "cannot create a temporary folder");
-  }
-  return TemporaryFolder(std::move(path));
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code ec;
-  if (!path_.empty()) std::filesystem::remove_all(path_, ec);
-}
 
 Result<Ok> run_tool(const std::vector<std::string>& command) {
   int ends[2];
@@ -32,6 +17,8 @@ Result<Ok> run_tool(const std::vector<std::string>& command) {
   const pid_t child = ::fork();
   if (child < 0) return error(Code::tool, "cannot start '{}'", command[0]);
   if (child == 0) {
+    ::setpgid(0, 0);
+    restore_signals();
     ::dup2(ends[1], STDOUT_FILENO);
     ::dup2(ends[1], STDERR_FILENO);
     std::vector<char*> argv;
@@ -40,6 +27,8 @@ Result<Ok> run_tool(const std::vector<std::string>& command) {
     ::execvp(argv[0], argv.data());
     ::_exit(127);
   }
+  ::setpgid(child, child);  // here too, for whichever comes first
+  const RunningTool running(child);
   ::close(ends[1]);
   std::string output;
   char chunk[4096];

@@ -9,27 +9,13 @@
 #include "backends/c/c_backend.h"
 #include "ir/tensor.h"
 #include "program/program.h"
+#include "support/scratch.h"
 
 namespace qc {
 
 struct BuildOptions {
   std::string compiler;  // empty: $CC, else cc
   std::vector<std::string> flags = {"-O2", "-march=native"};
-};
-
-/// A folder that is removed, with what is in it, when this goes away.
-class TemporaryFolder {
- public:
-  static Result<TemporaryFolder> create();
-  TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::move(other.path_)) {
-    other.path_.clear();
-  }
-  ~TemporaryFolder();
-  const std::string& path() const { return path_; }
-
- private:
-  explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
-  std::string path_;
 };
 
 /// Runs a program without a shell; an error carries the tail of what it printed.

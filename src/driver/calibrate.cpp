@@ -12,23 +12,14 @@
 #include "quant/quantizable.h"
 #include "quant/rule_file.h"
 #include "quant/rules.h"
+#include "support/escape.h"
 
 namespace qc {
 namespace {
 
-/// A name as a pattern that matches nothing else.
-std::string escaped(const std::string& name) {
-  std::string out;
-  for (const char c : name) {
-    if (std::string_view("\\.+*?()|[]{}^$").find(c) != std::string_view::npos) out += '\\';
-    out += c;
-  }
-  return out;
-}
-
 std::string pattern_for(const std::vector<std::string>& names) {
   std::string out;
-  for (const std::string& n : names) out += (out.empty() ? "" : "|") + escaped(n);
+  for (const std::string& n : names) out += (out.empty() ? "" : "|") + regex_literal(n);
   return (names.size() == 1 ? out : "(?:" + out + ")") + "$";
 }
 
@@ -57,7 +48,7 @@ class RuleWriter {
     std::string out;
     for (const Entry& e : entries_) {
       out += e.spec ? fmt::format("[[rule]]  # {}\n{}\n", e.op, rule_keys(*e.spec, archive, arrays))
-                    : fmt::format("# {} ({}) stays float: {}\n\n", e.name, e.op, e.why_not);
+                    : fmt::format("# {} ({}) stays float: {}\n\n", shown(e.name), e.op, e.why_not);
     }
     return out;
   }

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "backends/c/text.h"
+#include "backends/c/names.h"
 #include "driver/arrays.h"
 #include "driver/explain.h"
 #include "driver/rules.h"
@@ -151,9 +151,9 @@ Result<Ok> check(const Options& options) {
   if (auto parsed = parse_arithmetic(options.arithmetic); !parsed.ok()) {
     return error(Code::usage, "arithmetic: {}", parsed.diag().text);
   }
-  if (!options.name.empty() && !is_c_identifier(options.name)) {
-    return error(Code::usage, "'{}' cannot prefix C names: use letters, digits and underscores",
-                 options.name);
+  if (options.name.empty()) return Ok{};
+  if (const std::string problem = name_problem(options.name); !problem.empty()) {
+    return error(Code::usage, "'{}' cannot name a project: {}", options.name, problem);
   }
   return Ok{};
 }
@@ -257,10 +257,7 @@ Result<Family> make_family(const Graph& graph, const Options& options, PassConte
 Result<COptions> c_options(const Options& options, const std::string& model_file) {
   COptions out;
   out.name = options.name;
-  if (out.name.empty()) {
-    out.name = c_name(std::filesystem::path(model_file).stem().string());
-    if (out.name.size() > 64) out.name.resize(64);
-  }
+  if (out.name.empty()) out.name = project_name(std::filesystem::path(model_file).stem().string());
   out.weights = options.weights == "incbin" ? WeightForm::incbin
                 : options.weights == "file" ? WeightForm::file
                                             : WeightForm::literal;
@@ -277,7 +274,7 @@ Result<CompileResult> compile_c(Graph& graph, const Options& options, const std:
     vectors = {*inputs, std::move(expected.outputs), 0};
   }
   auto write = [&](const Programs& programs) -> Result<CReport> {
-    QC_ASSIGN(FileSet files, FileSet::create(dir));
+    QC_ASSIGN(FileSet files, FileSet::create(dir, options.force ? Overwrite::any : Overwrite::own));
     QC_ASSIGN(CReport report, write_c(programs, backend, inputs ? &vectors : nullptr, files));
     QC_TRY(files.commit());
     return report;

@@ -7,6 +7,7 @@
 
 #include "quant/groups.h"
 #include "quant/quantizable.h"
+#include "support/escape.h"
 
 namespace qc {
 namespace {
@@ -160,10 +161,7 @@ class Explainer {
   }
 
   /// Names of some exporters are very long.
-  static std::string short_name(const Node& n) {
-    const std::string name = first_name(n);
-    return name.size() <= 32 ? name : name.substr(0, 29) + "...";
-  }
+  static std::string short_name(const Node& n) { return clipped(first_name(n), 32); }
   static std::string producer(const Value* v) {
     return v->def() ? short_name(*v->def()) : fmt::format("input '{}'", v->name());
   }
@@ -204,6 +202,15 @@ Computes computes(const Node& n) {
 Result<std::vector<NodeReport>> explain(const Graph& graph, const PassContext& context) {
   std::vector<NodeReport> out;
   QC_TRY(Explainer(context).visit(graph, out));
+  return out;
+}
+
+Totals totals(const Graph& graph) {
+  Totals out;
+  for (const Node* n = graph.first(); n; n = n->next()) {
+    out.add(computes(*n));
+    for (const auto& region : n->regions()) out.add(totals(*region));
+  }
   return out;
 }
 

@@ -1,6 +1,7 @@
 // Explaining a quantization: what became of every node, why, and how exact it is.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,6 +43,26 @@ struct NodeReport {
 /// One report per node of a contract graph and of its regions, in order. `context` is the one its
 /// passes ran with.
 Result<std::vector<NodeReport>> explain(const Graph& graph, const PassContext& context);
+
+/// How many nodes there are, and how many of each kind.
+struct Totals {
+  size_t nodes = 0;
+  std::array<size_t, 4> of{};
+
+  void add(Computes what) {
+    ++nodes;
+    ++of[static_cast<size_t>(what)];
+  }
+  void add(const Totals& other) {
+    nodes += other.nodes;
+    for (size_t i = 0; i < of.size(); ++i) of[i] += other.of[i];
+  }
+  size_t operator[](Computes what) const { return of[static_cast<size_t>(what)]; }
+};
+/// Of a contract graph and its regions.
+Totals totals(const Graph& graph);
+/// "10 nodes: 7 integer, 0 float, 1 move elements, 2 convert".
+std::string str(const Totals& totals);
 
 /// As a table with totals; where that is wider than `width`, as a few lines for each node.
 std::string table(const std::vector<NodeReport>& reports, size_t width);

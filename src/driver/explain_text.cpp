@@ -4,13 +4,10 @@
 #include <cmath>
 
 #include "driver/explain.h"
+#include "support/escape.h"
 
 namespace qc {
 namespace {
-
-std::string clipped(const std::string& text, size_t width) {
-  return text.size() <= width ? text : text.substr(0, width - 3) + "...";
-}
 
 /// "rules.toml:12" of "some/folder/rules.toml:12".
 std::string short_origin(const std::string& origin) {
@@ -35,30 +32,16 @@ std::string weight_text(const WeightReport& w) {
   return out;
 }
 
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-    } else {
-      out += c;
-    }
-  }
-  return out + "\"";
-}
-
-std::string quoted(const std::vector<std::string>& list) {
+std::string json_list(const std::vector<std::string>& list) {
   std::string out;
-  for (const std::string& item : list) out += (out.empty() ? "" : ", ") + quoted(item);
+  for (const std::string& item : list) out += (out.empty() ? "" : ", ") + json_string(item);
   return "[" + out + "]";
 }
 
-size_t count(const std::vector<NodeReport>& reports, Computes what) {
-  return static_cast<size_t>(std::count_if(
-      reports.begin(), reports.end(), [&](const NodeReport& r) { return r.computes == what; }));
+Totals totals(const std::vector<NodeReport>& reports) {
+  Totals out;
+  for (const NodeReport& r : reports) out.add(r.computes);
+  return out;
 }
 
 }  // namespace
@@ -67,11 +50,11 @@ std::string table(const std::vector<NodeReport>& reports, size_t width) {
   std::vector<std::vector<std::string>> rows = {
       {"node", "op", "computes", "rule", "input", "weights", "result", "sum, or why"}};
   for (const NodeReport& r : reports) {
-    rows.push_back({clipped(fmt::format("{}", fmt::join(r.names, "+")), 34), r.op,
-                    std::string(name(r.computes)), short_origin(r.rule),
+    rows.push_back({clipped(shown(fmt::format("{}", fmt::join(r.names, "+"))), 34), r.op,
+                    std::string(name(r.computes)), shown(short_origin(r.rule)),
                     clipped(fmt::format("{}", fmt::join(r.inputs, ", ")), 48),
                     r.weight ? weight_text(*r.weight) : "", r.output,
-                    r.accumulator ? sum_text(*r.accumulator) : r.why});
+                    r.accumulator ? sum_text(*r.accumulator) : shown(r.why)});
   }
   std::vector<size_t> widths(rows[0].size());
   for (const auto& row : rows) {
@@ -103,10 +86,13 @@ std::string table(const std::vector<NodeReport>& reports, size_t width) {
     line.erase(line.find_last_not_of(' ') + 1);
     out += line + "\n";
   }
-  return out + fmt::format("\n{} nodes: {} integer, {} float, {} move elements, {} convert\n",
-                           reports.size(), count(reports, Computes::integer),
-                           count(reports, Computes::floats), count(reports, Computes::moves),
-                           count(reports, Computes::converts));
+  return out + "\n" + str(totals(reports)) + "\n";
+}
+
+std::string str(const Totals& t) {
+  return fmt::format("{} nodes: {} integer, {} float, {} move elements, {} convert", t.nodes,
+                     t[Computes::integer], t[Computes::floats], t[Computes::moves],
+                     t[Computes::converts]);
 }
 
 std::string json(const std::vector<NodeReport>& reports, const PassContext& context) {
@@ -114,13 +100,14 @@ std::string json(const std::vector<NodeReport>& reports, const PassContext& cont
   for (size_t i = 0; i < reports.size(); ++i) {
     const NodeReport& r = reports[i];
     out += fmt::format("{}\n  {{\"names\": {}, \"op\": {}, \"computes\": \"{}\", \"rule\": {}",
-                       i ? "," : "", quoted(r.names), quoted(r.op), name(r.computes),
-                       r.rule.empty() ? "null" : quoted(r.rule));
-    out += fmt::format(", \"inputs\": {}, \"result\": {}", quoted(r.inputs), quoted(r.output));
+                       i ? "," : "", json_list(r.names), json_string(r.op), name(r.computes),
+                       r.rule.empty() ? "null" : json_string(r.rule));
+    out +=
+        fmt::format(", \"inputs\": {}, \"result\": {}", json_list(r.inputs), json_string(r.output));
     if (r.weight) {
       const WeightReport& w = *r.weight;
       out += fmt::format(", \"weights\": {{\"format\": {}, \"elements\": {}, \"saturated\": {}",
-                         quoted(w.format), w.elements, w.saturated);
+                         json_string(w.format), w.elements, w.saturated);
       if (w.sqnr_db) {
         out += fmt::format(", \"sqnr_db\": {}",
                            std::isfinite(*w.sqnr_db) ? fmt::format("{:.3f}", *w.sqnr_db) : "null");
@@ -133,15 +120,16 @@ std::string json(const std::vector<NodeReport>& reports, const PassContext& cont
           ", \"sum\": {{\"type\": \"{}\", \"terms\": {}, \"weight_sum\": {}, \"bound\": {}}}",
           name(p.type), p.terms, p.weight_sum, p.bound);
     }
-    if (!r.why.empty()) out += ", \"why\": " + quoted(r.why);
+    if (!r.why.empty()) out += ", \"why\": " + json_string(r.why);
     out += "}";
   }
+  const Totals all = totals(reports);
   return out + fmt::format(
                    "\n],\n\"remarks\": {},\n\"warnings\": {},\n\"totals\": {{\"nodes\": {}, "
                    "\"integer\": {}, \"float\": {}, \"moves\": {}, \"converts\": {}}}}}\n",
-                   quoted(context.remarks), quoted(context.warnings), reports.size(),
-                   count(reports, Computes::integer), count(reports, Computes::floats),
-                   count(reports, Computes::moves), count(reports, Computes::converts));
+                   json_list(context.remarks), json_list(context.warnings), all.nodes,
+                   all[Computes::integer], all[Computes::floats], all[Computes::moves],
+                   all[Computes::converts]);
 }
 
 }  // namespace qc

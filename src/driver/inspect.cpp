@@ -11,16 +11,14 @@
 #include "frontends/common/foreign.h"
 #include "ir/op_table.h"
 #include "support/checked.h"
+#include "support/escape.h"
 #include "support/file.h"
+#include "support/output.h"
 
 namespace qc {
 namespace {
 
 std::string full_name(const Node& n) { return fmt::format("{}", fmt::join(n.loc().names, "+")); }
-
-std::string clipped(const std::string& text, size_t width) {
-  return text.size() <= width ? text : text.substr(0, width - 3) + "...";
-}
 
 int64_t elements(const Type& type) {
   int64_t n = 1;
@@ -58,9 +56,10 @@ void rows(const Graph& graph, const std::string& indent, std::set<ConstId>& coun
       shapes += (i ? ", " : "") + std::string(name(type.dtype)) + str(type.shape);
     }
     const int64_t macs = n->macs();
-    out += fmt::format("{:<40} {:<16} {:<28} {:>12} {:>14} {:>12}\n",
-                       clipped(indent + full_name(*n), 40), clipped(std::string(n->op()), 16),
-                       clipped(shapes, 28), grouped(parameters), grouped(macs), grouped(result));
+    out +=
+        fmt::format("{:<40} {:<16} {:<28} {:>12} {:>14} {:>12}\n",
+                    clipped(indent + shown(full_name(*n)), 40), clipped(std::string(n->op()), 16),
+                    clipped(shapes, 28), grouped(parameters), grouped(macs), grouped(result));
     totals.parameters += parameters;
     totals.macs = saturating_add(totals.macs, macs);
     totals.bytes = saturating_add(totals.bytes, result);
@@ -74,11 +73,11 @@ void rows(const Graph& graph, const std::string& indent, std::set<ConstId>& coun
 std::string summary(const Graph& graph) {
   std::string out;
   for (const Value* v : graph.inputs())
-    out += fmt::format("input   {:<30} {}\n", v->name(), str(v->type()));
+    out += fmt::format("input   {:<30} {}\n", shown(v->name()), str(v->type()));
   for (const State& s : graph.states())
-    out += fmt::format("state   {:<30} {}\n", s.name, str(s.in->type()));
+    out += fmt::format("state   {:<30} {}\n", shown(s.name), str(s.in->type()));
   for (const Output& o : graph.outputs())
-    out += fmt::format("output  {:<30} {}\n", o.name, str(o.value->type()));
+    out += fmt::format("output  {:<30} {}\n", shown(o.name), str(o.value->type()));
   out += fmt::format("\n{:<40} {:<16} {:<28} {:>12} {:>14} {:>12}\n", "layer", "op", "result",
                      "parameters", "MACs", "bytes");
   std::set<ConstId> counted;
@@ -93,21 +92,15 @@ std::string summary(const Graph& graph) {
 std::string names(const Graph& graph) {
   std::string out;
   for (const Node* n = graph.first(); n; n = n->next()) {
-    for (const std::string& name : n->loc().names) out += fmt::format("{}\t{}\n", name, n->op());
+    for (const std::string& name : n->loc().names) {
+      out += fmt::format("{}\t{}\n", shown(name), n->op());
+    }
     for (const auto& region : n->regions()) out += names(*region);
   }
   return out;
 }
 
 std::string dot(const Graph& graph) {
-  auto quoted = [](std::string text) {
-    std::string out;
-    for (char c : text) {
-      if (c == '"' || c == '\\') out += '\\';
-      out += c;
-    }
-    return "\"" + out + "\"";
-  };
   std::string out =
       "digraph model {\n  rankdir=TB;\n  node [shape=box, style=rounded, fontname=\"Helvetica\", "
       "fontsize=10];\n"
@@ -118,38 +111,38 @@ std::string dot(const Graph& graph) {
   for (const Value* v : graph.inputs()) {
     const std::string id = fmt::format("i{}", next++);
     sources[v] = id;
-    out += fmt::format("  {} [label={}, shape=ellipse];\n", id, quoted(v->name()));
+    out += fmt::format("  {} [label={}, shape=ellipse];\n", id, dot_string(v->name()));
   }
   for (const State& s : graph.states()) {
     const std::string id = fmt::format("i{}", next++);
     sources[s.in] = id;
-    out += fmt::format("  {} [label={}, shape=cylinder];\n", id, quoted(s.name));
+    out += fmt::format("  {} [label={}, shape=cylinder];\n", id, dot_string(s.name));
   }
   next = 0;
   for (const Node* n = graph.first(); n; n = n->next()) {
     const std::string id = fmt::format("n{}", next++);
     out += fmt::format("  {} [label={}];\n", id,
-                       quoted(std::string(n->op()) + "\n" + clipped(full_name(*n), 40)));
+                       dot_string(std::string(n->op()) + "\n" + clipped(shown(full_name(*n)), 40)));
     for (const Value* v : n->inputs()) {
       if (!v || v->is_constant()) continue;
-      out += fmt::format("  {} -> {} [label={}];\n", sources[v], id, quoted(str(v->type())));
+      out += fmt::format("  {} -> {} [label={}];\n", sources[v], id, dot_string(str(v->type())));
     }
     for (size_t i = 0; i < n->output_count(); ++i) sources[n->output(i)] = id;
   }
   next = 0;
   for (const Output& o : graph.outputs()) {
     const std::string id = fmt::format("o{}", next++);
-    out += fmt::format("  {} [label={}, shape=ellipse];\n", id, quoted(o.name));
+    out += fmt::format("  {} [label={}, shape=ellipse];\n", id, dot_string(o.name));
     if (!o.value->is_constant()) {
       out += fmt::format("  {} -> {} [label={}];\n", sources[o.value], id,
-                         quoted(str(o.value->type())));
+                         dot_string(str(o.value->type())));
     }
   }
   return out + "}\n";
 }
 
 Result<std::string> svg(const Graph& graph) {
-  QC_ASSIGN(TemporaryFolder folder, TemporaryFolder::create());
+  QC_ASSIGN(const ScratchFolder folder, ScratchFolder::create());
   const std::string source = folder.path() + "/model.dot", picture = folder.path() + "/model.svg";
   QC_TRY(write_file(source, dot(graph)));
   QC_TRY(run_tool({"dot", "-Tsvg", source, "-o", picture}));

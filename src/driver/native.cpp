@@ -17,7 +17,7 @@ Result<NativeModel> NativeModel::build(const Graph& graph, Options options,
       family.symbol.empty() ? Programs(family.programs.back()) : Programs(family);
   QC_ASSIGN(COptions backend, c_options(options, graph.file));
   backend.project = false;
-  QC_ASSIGN(TemporaryFolder folder, TemporaryFolder::create());
+  QC_ASSIGN(const ScratchFolder folder, ScratchFolder::create());
   QC_ASSIGN(FileSet files, FileSet::create(folder.path()));
   QC_TRY(write_c(programs, backend, nullptr, files));
   QC_TRY(files.commit());

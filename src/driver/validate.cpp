@@ -4,6 +4,7 @@
 
 #include "driver/native.h"
 #include "interp/interpreter.h"
+#include "support/escape.h"
 
 namespace qc {
 namespace {
@@ -86,7 +87,7 @@ std::string str(const Validation& v) {
                   "max abs", "max rel", "SQNR dB", "bits equal", "verdict");
   for (const Comparison& c : v.comparisons) {
     const Difference& d = c.difference;
-    std::string name = c.output.size() > 22 ? c.output.substr(0, 19) + "..." : c.output;
+    const std::string name = clipped(shown(c.output), 22);
     if (!d.same_type) {
       out += fmt::format("{:<14}{:<14}{:<24}{:>46}  FAIL\n", c.got, c.want, name,
                          "another type or shape");
@@ -99,7 +100,7 @@ std::string str(const Validation& v) {
   }
   for (const LayerDifference& l : v.layers) {
     out += fmt::format("first layer where {} parts from the interpreter: {} ({}), max abs {:.3g}\n",
-                       l.target, l.layer, l.op, l.difference.max_abs);
+                       l.target, shown(l.layer), l.op, l.difference.max_abs);
   }
   return out;
 }

@@ -1,6 +1,7 @@
 #include "ir/attr.h"
 
 #include "ir/text_reader.h"
+#include "support/escape.h"
 
 namespace qc {
 namespace {
@@ -65,7 +66,7 @@ std::string str(const AttrValue& value) {
     std::string operator()(bool v) const { return v ? "true" : "false"; }
     std::string operator()(int64_t v) const { return std::to_string(v); }
     std::string operator()(double v) const { return float_text(v); }
-    std::string operator()(const std::string& v) const { return quoted(v); }
+    std::string operator()(const std::string& v) const { return ir_string(v); }
     std::string operator()(DType v) const { return std::string(name(v)); }
     std::string operator()(const Ints& v) const {
       return list_text(v, [](int64_t i) { return std::to_string(i); });

@@ -5,6 +5,7 @@
 
 #include "ir/op_table.h"
 #include "ir/text.h"
+#include "support/escape.h"
 
 namespace qc {
 namespace {
@@ -299,7 +300,7 @@ class Parser {
     const bool digits =
         std::all_of(label.begin(), label.end(), [](char c) { return c >= '0' && c <= '9'; });
     pool_name_ = digits && !in_quotes ? "" : label;
-    if (in_quotes) label = quoted(label);
+    if (in_quotes) label = ir_string(label);
     if (r_.take('~')) {
       QC_ASSIGN(int64_t copy, r_.integer());
       label += fmt::format("~{}", copy);

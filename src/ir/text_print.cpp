@@ -8,20 +8,9 @@
 
 #include "ir/op_table.h"
 #include "ir/text.h"
+#include "support/escape.h"
 
 namespace qc {
-
-std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  for (char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (c == '\n')
-      out += "\\n";
-    else
-      out += c;
-  }
-  return out + "\"";
-}
 
 namespace {
 
@@ -99,24 +88,24 @@ class Printer {
       return numbers_.emplace(v, numbers_.size()).first->second;
     };
     out_ += indent + "graph ";
-    if (!graph.name.empty()) out_ += quoted(graph.name) + " ";
+    if (!graph.name.empty()) out_ += ir_string(graph.name) + " ";
     out_ += "(";
     for (const Value* v : graph.inputs()) {
-      out_ += fmt::format("{}%{} {} : ", number(v) ? ", " : "", number(v), quoted(v->name()));
+      out_ += fmt::format("{}%{} {} : ", number(v) ? ", " : "", number(v), ir_string(v->name()));
       out_ += str(v->type());
     }
     out_ += ") {\n";
     const std::string inner = indent + "  ";
     for (const auto& [name, range] : graph.dim_ranges) {
-      out_ += fmt::format("{}dim {} = {}..", inner, quoted(name), range.min);
+      out_ += fmt::format("{}dim {} = {}..", inner, ir_string(name), range.min);
       if (range.max != std::numeric_limits<int64_t>::max()) out_ += std::to_string(range.max);
       if (range.hint) out_ += fmt::format(" hint {}", *range.hint);
       out_ += "\n";
     }
     for (const DimGuard& guard : graph.guards)
-      out_ += fmt::format("{}guard {}\n", inner, quoted(guard.str()));
+      out_ += fmt::format("{}guard {}\n", inner, ir_string(guard.str()));
     for (const State& s : graph.states()) {
-      out_ += fmt::format("{}state %{} {} : ", inner, number(s.in), quoted(s.name));
+      out_ += fmt::format("{}state %{} {} : ", inner, number(s.in), ir_string(s.name));
       out_ += str(s.in->type());
       out_ += " = " + names_.at({s.initial, ""}) + "\n";
     }
@@ -132,7 +121,7 @@ class Printer {
     for (size_t i = 0; i < graph.outputs().size(); ++i) {
       const Output& o = graph.outputs()[i];
       out_ += (i ? ", " : " ") + operand(o.value);
-      if (!o.name.empty()) out_ += " " + quoted(o.name);
+      if (!o.name.empty()) out_ += " " + ir_string(o.name);
     }
     out_ += "\n" + indent + "}\n";
     std::swap(outer, numbers_);
@@ -164,7 +153,7 @@ class Printer {
     if (!n.loc().names.empty()) {
       out_ += "  loc(";
       for (size_t i = 0; i < n.loc().names.size(); ++i)
-        out_ += (i ? ", " : "") + quoted(n.loc().names[i]);
+        out_ += (i ? ", " : "") + ir_string(n.loc().names[i]);
       out_ += ")";
     }
     out_ += "\n";
@@ -204,7 +193,7 @@ class Printer {
     if (own.empty())
       ++unnamed_;
     else
-      text = plain(own) ? own : quoted(own);
+      text = plain(own) ? own : ir_string(own);
     if (const int copies = seen_[text]++; copies > 0) text += "~" + std::to_string(copies);
     names_[id] = "@" + text;
   }

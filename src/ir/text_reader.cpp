@@ -99,6 +99,16 @@ Result<std::string> TextReader::string() {
       if (pos_ == text_.size()) break;
       c = text_[pos_++];
       if (c == 'n') c = '\n';
+      if (c == 'x') {
+        unsigned byte = 0;
+        const char* digits = text_.data() + pos_;
+        if (text_.size() - pos_ < 2 ||
+            std::from_chars(digits, digits + 2, byte, 16).ptr != digits + 2) {
+          return fail("a string has \\x without two hexadecimal digits");
+        }
+        c = static_cast<char>(byte);
+        pos_ += 2;
+      }
     }
     out += c;
   }

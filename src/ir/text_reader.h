@@ -61,8 +61,6 @@ class TextReader {
   size_t pos_ = 0;
 };
 
-/// `text` in quotes, with quotes, backslashes and line ends escaped.
-std::string quoted(std::string_view text);
 /// A float as the text forms write it: shortest digits that give the same value, always with a
 /// point, exponent or name.
 std::string float_text(double value);

@@ -10,6 +10,7 @@
 #include "ir/text_reader.h"
 #include "kernels/kernels.h"
 #include "program/program.h"
+#include "support/escape.h"
 
 namespace qc {
 namespace {
@@ -67,7 +68,7 @@ void print_steps(const Steps& steps, const std::string& pad, std::string& out) {
         if (!s.loc.names.empty()) {
           std::string names;
           for (const std::string& name : s.loc.names)
-            names += (names.empty() ? "" : ", ") + quoted(name);
+            names += (names.empty() ? "" : ", ") + ir_string(name);
           out += " loc(" + names + ")";
         }
         out += "\n";
@@ -93,11 +94,11 @@ void print_steps(const Steps& steps, const std::string& pad, std::string& out) {
 }  // namespace
 
 std::string str(const Program& program) {
-  std::string out = fmt::format("program {} arena {} align {} state {}\n", quoted(program.name),
+  std::string out = fmt::format("program {} arena {} align {} state {}\n", ir_string(program.name),
                                 program.arena_bytes, program.arena_align, program.state_bytes);
   auto ports = [&](const char* kind, const std::vector<Port>& list) {
     for (const Port& p : list)
-      out += fmt::format("{} %{} {} : {}\n", kind, p.buffer, quoted(p.name), str(p.type));
+      out += fmt::format("{} %{} {} : {}\n", kind, p.buffer, ir_string(p.name), str(p.type));
   };
   ports("input", program.inputs);
   ports("output", program.outputs);
@@ -106,7 +107,7 @@ std::string str(const Program& program) {
     const Buffer& b = program.buffers[i];
     if (b.alias_of >= 0) {
       out += fmt::format("%{} = %{} + {}, {} {}\n", i, b.alias_of, b.alias_offset, b.bytes,
-                         quoted(b.name));
+                         ir_string(b.name));
       continue;
     }
     out += fmt::format("%{} {} {}", i, kKinds[static_cast<int>(b.kind)], b.bytes);
@@ -114,7 +115,7 @@ std::string str(const Program& program) {
       out += fmt::format(" #{}", b.constant);
     if (b.slot >= 0) out += fmt::format(" [{}]", b.slot);
     if (b.offset >= 0) out += fmt::format(" @ {}", b.offset);
-    out += " " + quoted(b.name) + "\n";
+    out += " " + ir_string(b.name) + "\n";
   }
   print_steps(program.steps, "", out);
   return out;

@@ -8,6 +8,7 @@
 
 #include "arrays/npz.h"
 #include "quant/rules.h"
+#include "support/escape.h"
 #include "support/file.h"
 
 namespace qc {
@@ -249,17 +250,6 @@ class Reader {
   std::map<std::string, std::vector<NamedArray>> archives_;
 };
 
-/// A TOML string: literal where that can hold it.
-std::string quoted(const std::string& text) {
-  if (text.find('\'') == std::string::npos) return "'" + text + "'";
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out + "\"";
-}
-
 /// The shortest text that reads as the same f32.
 std::string number(double value) { return fmt::format("{}", static_cast<float>(value)); }
 std::string number(int64_t value) { return std::to_string(value); }
@@ -272,7 +262,7 @@ std::string number_list(const std::vector<T>& values) {
   return "[" + out + "]";
 }
 
-std::string text_of(const std::string& v) { return v.empty() ? "" : quoted(v); }
+std::string text_of(const std::string& v) { return v.empty() ? "" : toml_string(v); }
 std::string text_of(bool v) { return v ? "true" : ""; }
 std::string text_of(const std::optional<bool>& v) { return !v ? "" : *v ? "true" : "false"; }
 std::string text_of(const std::optional<int64_t>& v) { return v ? std::to_string(*v) : ""; }
@@ -294,7 +284,7 @@ std::string rule_keys(const RuleSpec& spec, const std::string& archive,
       const std::string name = fmt::format("{}_{}", k.name, arrays.size());
       arrays.push_back({name, Tensor::of<float>(DType::f32, {static_cast<int64_t>(values.size())},
                                                 std::span<const float>(values))});
-      out += fmt::format("{}_file = {}\n", k.name, quoted(archive + ":" + name));
+      out += fmt::format("{}_file = {}\n", k.name, toml_string(archive + ":" + name));
       continue;
     }
     const std::string text =

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "support/escape.h"
+
 namespace qc {
 namespace {
 constexpr CodeInfo kCodes[] = {
@@ -56,16 +58,21 @@ Loc join(const Loc& a, const Loc& b) {
 
 std::string render(const Diag& diag) {
   std::string out;
-  if (!diag.loc.file.empty()) out += diag.loc.file.str() + ": ";
+  if (!diag.loc.file.empty()) out += shown(diag.loc.file.str()) + ": ";
   out += fmt::format("error[{}]: ", info(diag.code).name);
-  if (!diag.loc.op.empty()) out += diag.loc.op.str() + " ";
-  if (!diag.loc.names.empty()) out += fmt::format("'{}'", fmt::join(diag.loc.names, "+"));
+  if (!diag.loc.op.empty()) out += shown(diag.loc.op.str()) + " ";
+  if (!diag.loc.names.empty()) out += shown(fmt::format("'{}'", fmt::join(diag.loc.names, "+")));
   if (!diag.loc.op.empty() || !diag.loc.names.empty()) {
     if (out.back() == ' ') out.pop_back();
     out += ": ";
   }
-  out += diag.text;
-  for (const std::string& note : diag.notes) out += "\n  note: " + note;
+  out += shown(diag.text);
+  for (const std::string& note : diag.notes) {
+    // What a tool printed has several lines; indented, none can pass for a message of quantc.
+    out += "\n  note: ";
+    for (const char c : shown_lines(note))
+      out += c == '\n' ? std::string("\n    ") : std::string(1, c);
+  }
   return out;
 }
 

@@ -1,15 +1,14 @@
-// Files: memory-mapped reading, and writing aside then renaming so that nothing half-written stays.
+// Reading files, memory-mapped.
 #pragma once
 
 #include <cstddef>
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "support/result.h"
+
+struct stat;
 
 namespace qc {
 
@@ -35,36 +34,12 @@ class MappedFile {
   size_t size_ = 0;
 };
 
-/// A set of files that appear together: each is written beside its final place, and `commit`
-/// renames them. What was not committed is removed by the destructor.
-class FileSet {
- public:
-  /// Files go into `dir`, which is made if missing (and removed again if nothing was committed).
-  static Result<FileSet> create(const std::string& dir);
-  FileSet(FileSet&&) noexcept;
-  FileSet& operator=(FileSet&&) = delete;
-  ~FileSet();
-
-  /// Writes the whole file.
-  Result<Ok> write(const std::string& name, std::string_view text);
-  /// Opens a file for streaming; append to it with `append`. One stream is open at a time.
-  Result<Ok> begin(const std::string& name);
-  Result<Ok> append(const void* data, size_t size);
-  Result<Ok> end();
-  /// Renames everything to its final name.
-  Result<Ok> commit();
-
- private:
-  FileSet() = default;
-  std::string dir_;
-  bool made_dir_ = false;
-  int fd_ = -1;
-  std::string open_name_;
-  std::vector<std::pair<std::string, std::string>> pending_;  // temporary path, final path
-};
-
 Result<std::string> read_text(const std::string& path);
-/// Writes one file through a temporary and a rename.
-Result<Ok> write_file(const std::string& path, std::string_view bytes);
+
+/// From now on files that are read are remembered as inputs, which no output replaces: for a
+/// process that runs one command.
+void remember_inputs();
+/// Whether the file is one that was read.
+bool is_input(const struct stat& st);
 
 }  // namespace qc

@@ -106,7 +106,7 @@ class Reader {
     return bytes_.subspan(c.header + skip, c.stored);
   }
 
-  Result<Ok> acceptable(const Central& c, ZipEntries accept) const {
+  Result<Ok> acceptable(const Central& c, ZipEntries accept, ZipNames names) const {
     if (c.flags & kEncrypted) {
       return error(Code::unsupported, loc_, "zip entry '{}' is encrypted", c.name);
     }
@@ -121,6 +121,7 @@ class Reader {
     if (c.name.empty() || c.name.find('\0') != c.name.npos) {
       return broken("an entry has no valid name");
     }
+    if (names == ZipNames::any) return Ok{};
     bool leaves = c.name.front() == '/' || c.name.find('\\') != c.name.npos ||
                   (c.name.size() > 1 && c.name[1] == ':');
     for (size_t from = 0; from <= c.name.size();) {
@@ -184,7 +185,8 @@ struct Range {
 
 }  // namespace
 
-Result<ZipArchive> ZipArchive::read(Bytes bytes, const std::string& file, ZipEntries accept) {
+Result<ZipArchive> ZipArchive::read(Bytes bytes, const std::string& file, ZipEntries accept,
+                                    ZipNames names) {
   Reader reader(bytes, file);
   QC_ASSIGN(Directory dir, reader.directory());
   ZipArchive zip;
@@ -193,7 +195,7 @@ Result<ZipArchive> ZipArchive::read(Bytes bytes, const std::string& file, ZipEnt
   size_t at = dir.offset, end = dir.offset + dir.size;
   for (uint64_t i = 0; i < dir.count; ++i) {
     QC_ASSIGN(Central c, reader.central(at, end));
-    QC_TRY(reader.acceptable(c, accept));
+    QC_TRY(reader.acceptable(c, accept, names));
     QC_ASSIGN(Bytes data, reader.payload(c));
     if (c.name.ends_with('/') && data.empty()) continue;
     if (!zip.index_.emplace(c.name, zip.entries_.size()).second) {

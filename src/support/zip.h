@@ -23,15 +23,19 @@ struct ZipEntry {
 };
 
 enum class ZipEntries { stored, stored_or_deflated };
+/// What the names of entries stand for: files below a folder, or nothing but names.
+enum class ZipNames { paths, any };
 
 /// The entries of an archive, found through its central directory. Nothing is copied: the bytes
 /// given to `read` must outlive the archive.
 class ZipArchive {
  public:
-  /// Refuses encrypted entries, compression that `accept` does not name, duplicate, absolute or
-  /// `..` names, and entries that overlap. `file` is the name shown in messages.
+  /// Refuses encrypted entries, compression that `accept` does not name, duplicate names, names of
+  /// paths that are absolute or have `..`, and entries that overlap. `file` is the name shown in
+  /// messages.
   static Result<ZipArchive> read(std::span<const std::byte> bytes, const std::string& file,
-                                 ZipEntries accept = ZipEntries::stored);
+                                 ZipEntries accept = ZipEntries::stored,
+                                 ZipNames names = ZipNames::paths);
 
   /// In the order of the central directory.
   const std::vector<ZipEntry>& entries() const { return entries_; }

@@ -28,6 +28,7 @@
 #include "program/run.h"
 #include "quant/arithmetic.h"
 #include "support/file.h"
+#include "support/output.h"
 #include "tests/conformance/cases.h"
 #include "tests/support/c_batch.h"
 #include "tests/support/isolate.h"

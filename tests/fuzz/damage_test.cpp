@@ -81,7 +81,7 @@ std::set<size_t> cuts(const std::string& path, const std::string& bytes) {
 class Damage : public testing::Test {
  protected:
   void SetUp() override {
-    auto folder = TemporaryFolder::create();
+    auto folder = ScratchFolder::create();
     ASSERT_TRUE(folder.ok());
     folder_.emplace(std::move(*folder));
     path_ = folder_->path() + "/damaged.model";
@@ -125,7 +125,7 @@ class Damage : public testing::Test {
     if (names_file && diag.code != Code::bug && !diag.text.empty()) return good;
     return (names_file ? "" : "does not name the file: ") + render(diag);
   }
-  std::optional<TemporaryFolder> folder_;
+  std::optional<ScratchFolder> folder_;
 };
 
 TEST_F(Damage, CutFiles) {

@@ -171,3 +171,64 @@ def test_mistakes_in_a_file_of_options(quantc, folder, tmp_path, text, message):
     (tmp_path / "quantc.toml").write_text(text)
     done = quantc("compile", folder / "m.onnx", "--config", tmp_path / "quantc.toml", "-o", tmp_path / "out", status=1)
     assert message in done.stderr and not (tmp_path / "out").exists()
+
+
+RULES = "[[rule]]\npattern = '.*'\nop = 'conv'\nscale = 0.05\ninput_scale = 0.04\n"
+EVERYTHING = "[[rule]]\npattern = '.*'\nscale = 0.05\ninput_scale = 0.04\n"
+STATE = """@0 : f32[2] = [1.0, 2.0]
+graph (%0 "x" : f32[2]) {
+  state %1 "s" : f32[2] = @0
+  %2 : f32[2] = add(%0, %1)
+  next %1 = %2
+  return %2 "y"
+}
+"""
+# What the file of options says, the flag that says otherwise, and flags that both runs have.
+OVERRIDES = [
+    ("name = 'net'", ["--name", "m"], []),
+    ("level = 0", ["-O", "2"], []),
+    ("weights = 'file'", ["--weights", "literal"], []),
+    ("specialise = 'size'", ["--specialise", "speed"], []),
+    ("state = 'io'", ["--state", "kept"], ["s.ir"]),
+    ("disabled_passes = ['assign_layouts']", ["--disable-pass", ""], []),
+    ("stop_after = 'fuse_clamp'", ["--stop-after", ""], []),
+    ("rules = 'rules.toml'", ["--rules", ""], []),
+    ("arithmetic = 'onnxruntime'", ["--arithmetic", "exact"], ["--rules", "rules.toml"]),
+    ("io_dtype = 'quantized'", ["--io-dtype", "keep"], ["--rules", "rules.toml"]),
+    ("[dims]\nbatch = 2", ["--dim", "batch=1"], []),
+]
+
+
+@pytest.mark.parametrize("text, flag, common", OVERRIDES)
+def test_every_flag_overrides_the_file_of_options(quantc, folder, tmp_path, text, flag, common):
+    """Also where the flag says what holds when nothing is said."""
+    (tmp_path / "rules.toml").write_text(RULES)
+    (tmp_path / "s.ir").write_text(STATE)
+    (tmp_path / "quantc.toml").write_text(text)
+    model = [] if "s.ir" in common else [folder / "m.onnx", *([] if "--dim" in flag else ["--dim", "batch=1"])]
+    def compiled(name, *flags):
+        quantc("compile", *model, *common, "-o", tmp_path / name, *flags, cwd=tmp_path)
+        return files(tmp_path / name)
+    plain, config = compiled("plain", *flag), ("--config", "quantc.toml")
+    assert compiled("both", *config, *flag) == plain
+    if "[dims]" not in text:
+        assert compiled("without", *flag[:0]) == plain
+    assert compiled("config", *config) != plain
+
+
+def test_flags_can_be_switched_off(quantc, model, folder, tmp_path):
+    (tmp_path / "quantc.toml").write_text("require_integer = true\nallow_unused_rules = true\nverify = true\nrules = 'rules.toml'\ntarget = 'portable'\n")
+    (tmp_path / "rules.toml").write_text(EVERYTHING + "[[rule]]\npattern = 'nowhere'\nscale = 1\n")
+    common = ("compile", *model, "--config", tmp_path / "quantc.toml", "-o", tmp_path / "out", "--target", "portable", "--no-verify")
+    assert "operations compute in float" not in quantc(*common).stderr
+    assert "matches no node" in quantc(*common, "--no-allow-unused-rules", status=1).stderr
+    (tmp_path / "rules.toml").write_text("[[rule]]\npattern = '.*'\nkind = 'float'\n")
+    assert "operations compute in float" in quantc(*common, status=1).stderr
+    quantc(*common, "--no-require-integer")
+
+
+def test_compile_says_how_many_nodes_are_integer(quantc, model, tmp_path):
+    (tmp_path / "rules.toml").write_text(EVERYTHING)
+    for flags, said in (([], "2 nodes: 0 integer, 2 float, 0 move elements, 0 convert"), (["--rules", tmp_path / "rules.toml"], " integer, 0 float,")):
+        lines = quantc("compile", *model, "-o", tmp_path / "out", *flags).stdout.splitlines()
+        assert said in lines[2] and lines[2].strip() == quantc("explain", *model, *flags).stdout.splitlines()[-1], lines

@@ -157,7 +157,7 @@ Result<Ok> emit_c(const std::string& dir, const std::string& name, const Program
   options.name = name;
   options.project = false;
   options.weights = weights > kLargeWeights ? WeightForm::file : WeightForm::literal;
-  QC_ASSIGN(FileSet files, FileSet::create(dir + "/" + name));
+  QC_ASSIGN(FileSet files, FileSet::create(dir + "/" + name, Overwrite::any));
   QC_TRY(write_c(program, options, nullptr, files));
   QC_TRY(files.write(name + "_entry.c",
                      entry_text(name, program, options.weights == WeightForm::file)));

@@ -12,6 +12,7 @@
 #include "arrays/npz.h"
 #include "arrays/stream.h"
 #include "support/file.h"
+#include "support/output.h"
 
 namespace qc {
 namespace {

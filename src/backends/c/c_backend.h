@@ -5,7 +5,7 @@
 
 #include "ir/tensor.h"
 #include "program/family.h"
-#include "support/file.h"
+#include "support/output.h"
 
 namespace qc {
 

@@ -73,9 +73,8 @@ void Source::steps(const Steps& list, int depth) {
   for (const Step& step : list) {
     const size_t at = at_++;
     if (!step.loc.names.empty()) {
-      std::string names = fmt::format("{}", fmt::join(step.loc.names, " + "));
-      if (names.size() > 90) names = names.substr(0, 87) + "...";
-      body += pad + "/* " + c_comment(names) + " */\n";
+      const std::string names = fmt::format("{}", fmt::join(step.loc.names, " + "));
+      body += pad + "/* " + c_comment(clipped(names, 90)) + " */\n";
     }
     switch (step.kind) {
       case Step::Kind::call:

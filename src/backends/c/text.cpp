@@ -43,39 +43,9 @@ std::string c_float(float value) {
   return fmt::format("{:a}f", value);
 }
 
-std::string c_name(std::string_view text) {
-  std::string out;
-  for (char c : text) out += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-  if (out.empty() || std::isdigit(static_cast<unsigned char>(out[0]))) out.insert(out.begin(), '_');
-  return out;
-}
-
-std::string c_string(std::string_view text) {
-  std::string out = "\"";
-  for (char ch : text) {
-    const auto c = static_cast<unsigned char>(ch);
-    if (c >= 32 && c < 127 && c != '"' && c != '\\' && c != '?')
-      out += ch;
-    else
-      out += fmt::format("\\{:03o}", c);
-  }
-  return out + "\"";
-}
-
 std::string c_upper(std::string_view name) {
   std::string out;
   for (char c : name) out += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  return out;
-}
-
-std::string c_comment(std::string_view text) {
-  std::string out;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const auto c = static_cast<unsigned char>(text[i]);
-    const bool closes = (c == '/' && !out.empty() && out.back() == '*') ||
-                        (c == '*' && !out.empty() && out.back() == '/');
-    out += closes || c < 32 || c > 126 || c == '\\' || c == '?' ? '.' : static_cast<char>(c);
-  }
   return out;
 }
 

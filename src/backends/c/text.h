@@ -5,6 +5,7 @@
 
 #include "backends/c/c_backend.h"
 #include "ir/dtype.h"
+#include "support/escape.h"
 
 namespace qc {
 
@@ -12,14 +13,8 @@ namespace qc {
 std::string_view c_type(DType dtype);
 /// A float that C reads back to the same bits: "0x1.8p+1f", "INFINITY".
 std::string c_float(float value);
-/// A C identifier from any text: other characters become underscores.
-std::string c_name(std::string_view text);
-/// A C string literal.
-std::string c_string(std::string_view text);
 /// Name in upper case, for macros.
 std::string c_upper(std::string_view name);
-/// Text that is safe inside a C comment.
-std::string c_comment(std::string_view text);
 
 /// The kernels the program calls, as one header without includes of other quantc files.
 std::string kernels_text(const Programs& programs, const COptions& options);

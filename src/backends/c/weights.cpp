@@ -59,24 +59,6 @@ Result<Ok> stream(const ConstantPool& pool, const WeightMap& map, Sink&& sink) {
   return Ok{};
 }
 
-/// FNV-1a over little-endian words of 8 bytes, so that gigabytes hash at memory speed. The blob is
-/// a multiple of 64 bytes long; pieces may be split anywhere.
-struct Fnv {
-  uint64_t hash = 0xcbf29ce484222325u;
-  uint64_t word = 0;
-  int filled = 0;
-  void add(const std::byte* data, size_t size) {
-    for (size_t i = 0; i < size; ++i) {
-      word |= static_cast<uint64_t>(data[i]) << (8 * filled);
-      if (++filled == 8) {
-        hash = (hash ^ word) * 0x100000001b3u;
-        word = 0;
-        filled = 0;
-      }
-    }
-  }
-};
-
 }  // namespace
 
 Result<Ok> LiteralRows::flush() {
@@ -114,7 +96,7 @@ Result<Ok> LiteralRows::finish() {
 
 Result<uint64_t> write_weights(const ConstantPool& pool, const WeightMap& map,
                                const COptions& options, FileSet& files) {
-  Fnv fnv;
+  Checksum checksum;
   const std::string& name = options.name;
   if (options.weights == WeightForm::literal) {
     const int64_t rows = std::max<int64_t>(1, (map.bytes + 2047) / 2048);
@@ -127,7 +109,7 @@ Result<uint64_t> write_weights(const ConstantPool& pool, const WeightMap& map,
     QC_TRY(files.append(head.data(), head.size()));
     LiteralRows literal(files);
     QC_TRY(stream(pool, map, [&](const std::byte* data, size_t size) -> Result<Ok> {
-      fnv.add(data, size);
+      checksum.add(data, size);
       return literal.add(data, size);
     }));
     if (map.bytes == 0) {
@@ -137,11 +119,12 @@ Result<uint64_t> write_weights(const ConstantPool& pool, const WeightMap& map,
     QC_TRY(literal.finish());
     QC_TRY(files.append("};\n", 3));
     QC_TRY(files.end());
-    return fnv.hash;
+    return checksum.value();
   }
-  QC_TRY(files.begin(name + "_weights.bin"));
+  // The header states the checksum of these bytes.
+  QC_TRY(files.begin(name + "_weights.bin", name + ".h"));
   QC_TRY(stream(pool, map, [&](const std::byte* data, size_t size) -> Result<Ok> {
-    fnv.add(data, size);
+    checksum.add(data, size);
     return files.append(data, size);
   }));
   QC_TRY(files.end());
@@ -160,7 +143,7 @@ Result<uint64_t> write_weights(const ConstantPool& pool, const WeightMap& map,
                                    "    .section .note.GNU-stack, \"\", %progbits\n",
                                    name, map.bytes)));
   }
-  return fnv.hash;
+  return checksum.value();
 }
 
 }  // namespace qc

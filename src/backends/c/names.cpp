@@ -1,0 +1,69 @@
+#include "backends/c/names.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "backends/c/text.h"
+
+namespace qc {
+namespace {
+
+constexpr size_t kMaxName = 64;
+
+/// Names in lower case, between spaces: some file systems tell no cases apart.
+struct Taken {
+  const char* names;
+  const char* why;
+};
+constexpr Taken kTaken[] = {
+    {" aio alloca ar arm_neon arm_sve assert byteswap complex cpio cpuid ctype dirent dlfcn elf "
+     "emmintrin endian envz err errno error execinfo fcntl features fenv float fmtmsg fnmatch "
+     "fstab "
+     "ftw getopt glob grp iconv ifaddrs immintrin inttypes iso646 langinfo libgen libintl limits "
+     "link locale malloc math memory mm_malloc mntent monetary mqueue ndbm netdb nl_types nss "
+     "obstack omp paths poll printf pthread pty pwd quadmath re_comp regex regexp resolv sched "
+     "search semaphore setjmp sgtty shadow signal spawn stab stdalign stdarg stdatomic stdbool "
+     "stddef stdfix stdint stdio stdlib stdnoreturn string strings stropts syscall sysexits syslog "
+     "tar termio termios tgmath threads time trace ttyent uchar ucontext ulimit unistd unwind "
+     "utime "
+     "utmp utmpx values varargs wait wchar wctype wordexp x86intrin xmmintrin ",
+     "its header would stand before that of the C library"},
+    {" all all_build clean codegen continuous depend edit_cache experimental help install "
+     "list_install_components nightly package package_source preinstall rebuild_cache run_tests "
+     "test uninstall zero_check ",
+     "CMake and make have targets of that name"},
+    {" cmake cmakefiles cmakelists gnumakefile makefile project ",
+     "the build tools use files or variables of that name"},
+    {" qc qk qn ", "the kernels' own names begin so"},
+};
+
+}  // namespace
+
+std::string name_problem(std::string_view name) {
+  if (!is_c_identifier(name)) {
+    return fmt::format("use letters, digits and underscores, at most {}, no digit first", kMaxName);
+  }
+  if (name[0] == '_') return "names that begin with an underscore are the C library's";
+  std::string key(name);
+  std::ranges::transform(key, key.begin(), [](unsigned char c) { return std::tolower(c); });
+  key = " " + key + " ";
+  for (const Taken& taken : kTaken) {
+    if (std::string_view(taken.names).find(key) != std::string_view::npos) return taken.why;
+  }
+  return {};
+}
+
+std::string project_name(std::string_view stem) {
+  if (stem.empty()) return "model";
+  std::string name;
+  for (const char c : stem) name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  if (name[0] == '_' || std::isdigit(static_cast<unsigned char>(name[0]))) {
+    name = "model" + (name.starts_with('_') ? name : "_" + name);
+  }
+  if (name.size() > kMaxName) name.resize(kMaxName);
+  return name_problem(name).empty() ? name : name + "_model";
+}
+
+}  // namespace qc
