@@ -56,6 +56,12 @@ Result<RuleSet> rule_set(const quantc::Options& options) {
   }
   if (!options.rules_file.empty()) {
     QC_ASSIGN(auto read, read_rules(options.rules_file));
+    if (read.empty() && !options.allow_unused_rules) {
+      return error(
+          Code::rule, Loc{options.rules_file, {}, {}},
+          "the file has no rule, so it quantizes nothing: write a [[rule]], or a pattern or "
+          "op in [default]; --allow-unused-rules lets it pass");
+    }
     specs.insert(specs.end(), read.begin(), read.end());
   }
   for (RuleSpec& spec : specs) {

@@ -38,8 +38,14 @@ Result<Ok> check_rule_uses(const PassContext& context) {
   const auto& rules = context.rules->rules;
   for (size_t i = 0; i < context.rule_uses.size(); ++i) {
     const PassContext::RuleUse& use = context.rule_uses[i];
-    if (use.held > 0) continue;
     const Loc loc{rules[i]->origin(), {}, {}};
+    if (use.weightless > 0 && use.placed == 0) {
+      return error(Code::rule, loc,
+                   "the rule does nothing: it is for nodes with weights, and none of the {} it "
+                   "matches has any that become codes; --allow-unused-rules lets it pass",
+                   use.weightless);
+    }
+    if (use.held > 0) continue;
     if (use.matched == 0) {
       return error(Code::rule, loc,
                    "the rule matches no node: inspect --names lists what rules can match, "

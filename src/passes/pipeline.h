@@ -27,6 +27,8 @@ struct PassContext {
   struct RuleUse {
     size_t matched = 0, held = 0;  // nodes it matches, and those no earlier rule took
     size_t hidden_by = 0;          // the rule that took the first of the others
+    size_t weightless = 0;         // nodes that a rule for weights left as they are
+    size_t placed = 0;             // nodes that became what it asks for
   };
   std::vector<RuleUse> rule_uses;
   /// The f32 constants that weights became codes of, by the codes.

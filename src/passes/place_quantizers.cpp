@@ -30,7 +30,10 @@ class Placer {
       if (!fits) {
         if (scheme.skip_unsupported) continue;
         // Rules for weights speak of the nodes that have some.
-        if (scheme.kind != QScheme::Kind::fixed && has_quantized_form(*node)) continue;
+        if (scheme.kind != QScheme::Kind::fixed && has_quantized_form(*node)) {
+          ++context_.rule_uses[note->rule].weightless;
+          continue;
+        }
         return error(Code::rule, node->loc(),
                      "{} asks for a quantized {}, which has none: exclude the node or say "
                      "skip_unsupported",
@@ -40,6 +43,7 @@ class Placer {
         placed.diag().notes.push_back("by the rule " + scheme.origin);
         return std::move(placed).diag();
       }
+      ++context_.rule_uses[note->rule].placed;
       changed = true;
     }
     if (changed) graph_.sweep();

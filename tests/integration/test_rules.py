@@ -299,3 +299,23 @@ def test_calibrate_refuses_what_does_not_fit(quantc, model):
     assert "--method is 'magic'" in refused({"x": good}, "--method", "magic")
     assert "--activations is 'int4'" in refused({"x": good}, "--activations", "int4")
     assert not (model / "r.toml").exists()
+
+
+def test_rules_that_do_nothing_are_errors(quantc, model, tmp_path):
+    """A file without rules, and rules for weights where there are none."""
+    table = numpy_helper.from_array(np.ones((10, 4), np.float32), "table")
+    embedding = helper.make_graph([helper.make_node("Gather", ["table", "i"], ["y"], name="embedding")], "g",
+                                  [helper.make_tensor_value_info("i", TensorProto.INT64, [2])], [helper.make_tensor_value_info("y", FLOAT, [2, 4])], [table])
+    onnx.save(helper.make_model(embedding, opset_imports=[helper.make_opsetid("", 17)]), tmp_path / "e.onnx")
+    nothing = r"r.toml:1: error\[rule\]: the rule does nothing: it is for nodes with weights, and none of the 1 it matches has any"
+    for name, text, message in (("m.onnx", "", r"r.toml: error\[rule\]: the file has no rule"),
+                                ("m.onnx", "[default]\ndtype = 'int8'\n", r"r.toml: error\[rule\]: the file has no rule"),
+                                ("m.onnx", "[[rule]]\nop = 'softmax'\nkind = 'dynamic'\n", nothing),
+                                ("e.onnx", "[[rule]]\npattern = 'embedding'\nkind = 'weight_only'\n", nothing)):
+        (tmp_path / "r.toml").write_text(text)
+        for command in (["explain"], ["compile", "-o", tmp_path / "out"]):
+            failed = quantc(command[0], tmp_path / name, "--rules", tmp_path / "r.toml", *command[1:], status=1)
+            assert re.search(message, failed.stderr), failed.stderr
+            quantc(command[0], tmp_path / name, "--rules", tmp_path / "r.toml", *command[1:], "--allow-unused-rules")
+    (tmp_path / "r.toml").write_text("[[rule]]\npattern = '.*'\nkind = 'dynamic'\n")
+    assert "integer" in quantc("explain", tmp_path / "m.onnx", "--rules", tmp_path / "r.toml").stdout
