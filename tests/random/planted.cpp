@@ -1,7 +1,9 @@
 #include "tests/random/planted.h"
 
+#include <cmath>
 #include <cstring>
 #include <optional>
+#include <set>
 
 #include "kernels/kernels.h"
 #include "program/liveness.h"
@@ -122,6 +124,23 @@ bool drop_operand(Program& p, std::string_view prefix, size_t i) {
   });
 }
 
+/// The clamp of an integer product lets everything through, as if the product had limited it.
+bool lose_integer_limit(Program& p) {
+  std::set<int> products;
+  for (const Step& s : p.steps) {
+    if (s.kind == Step::Kind::call &&
+        (has_prefix(s.kernel, "qk_matmul_i") || has_prefix(s.kernel, "qk_matmul_u"))) {
+      products.insert(p.resolve(s.out[0]).buffer);
+    }
+  }
+  return in_some_call(p, "qk_clamp_", [&](Step& s) {
+    if (!products.contains(p.resolve(s.in[0]).buffer)) return false;
+    const float limits[] = {-INFINITY, INFINITY};
+    std::memcpy(&s.params[*field_index(s, "lo")], limits, sizeof limits);
+    return true;
+  });
+}
+
 /// Two buffers alive together get the same place.
 bool overlap(Program& p) {
   const Liveness live = liveness(p);
@@ -224,6 +243,7 @@ std::vector<PlantedBug> planted_bugs() {
       other_kernel("less-or-equal for less", "qk_compare_lt_", "qk_compare_le_"),
       number("a lower limit is lost", "qk_clamp", "lo", [](float) { return -3e38f; }),
       number("an upper limit is wrong", "qk_clamp", "hi", [](float v) { return v - 0.5f; }),
+      {"the clamp of an integer product is lost", lose_integer_limit},
       field("the last element is left out", "qk_clamp", "n", fewer),
       field("the innermost axis of a copy is too short", "qk_strided", "dims+7", fewer),
       field("the second axis of a copy is too short", "qk_strided", "dims+6", fewer),

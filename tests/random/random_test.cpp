@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <set>
 
+#include "ir/capability.h"
 #include "ir/op_table.h"
 #include "program/run.h"
 #include "tests/random/agree.h"
@@ -73,6 +75,38 @@ TEST(RandomGraphs, InterpreterProgramAndCAgree) {
   expect_agreement(
       "random", setting("QUANTC_RANDOM_SEED", 1), setting("QUANTC_RANDOM_GRAPHS", 300), {},
       [](uint64_t seed) { return random_graph(seed, 5 + static_cast<int>(seed % 56)); });
+}
+
+/// The type of a result of `op` that nothing but `then` reads; nullopt where the graph has none.
+std::optional<DType> followed(const Graph& graph, std::string_view op, std::string_view then) {
+  for (const Node* n = graph.first(); n; n = n->next()) {
+    const Value* x = n->op() == then && !n->inputs().empty() ? n->input(0) : nullptr;
+    if (x && x->def() && x->def()->op() == op && x->has_one_use()) return x->dtype();
+  }
+  return std::nullopt;
+}
+
+/// Whatever may take over the limits of a clamp is followed by one in every element type it gives.
+TEST(RandomGraphs, ClampsAfterWhatMayAbsorbThemAgreeInEveryType) {
+  for (const auto& [op, sampler] : samplers().all()) {
+    if (!capability<AbsorbsClamp>(op_table().find(op)->create().get())) continue;
+    std::set<DType> gives, limited;
+    for (uint64_t seed = 3; seed < 4000; seed += 4) {  // at the highest level of optimisation
+      auto graph = random_graph(seed, 3, op, "clamp");
+      for (const Node* n = graph->first(); n; n = n->next()) {
+        if (n->op() == op) gives.insert(n->output()->dtype());
+      }
+      const auto dtype = followed(*graph, op, "clamp");
+      if (!dtype || !limited.insert(*dtype).second) continue;
+      auto sample = make_sample(seed, std::move(graph));
+      ASSERT_TRUE(sample.ok()) << render(sample.diag());
+      auto run = run_program(sample->program, sample->inputs);
+      ASSERT_TRUE(run.ok()) << render(run.diag());
+      EXPECT_EQ(first_difference(run->outputs, sample->expected), "") << sample->text;
+    }
+    gives.erase(DType::boolean);
+    EXPECT_EQ(limited, gives) << op;
+  }
 }
 
 /// A test of the tester: each planted bug changes some program of the random graphs, and the

@@ -85,6 +85,12 @@ Value* Sampling::value(DType dtype, int64_t min_rank, int64_t max_rank) {
   return input(dtype, shape(between(min_rank, max_rank)));
 }
 
+DType Sampling::arithmetic_type() {
+  if (!chance(40)) return float_type();
+  return pick<DType>({DType::i8, DType::i16, DType::i32, DType::i64, DType::u8, DType::u16,
+                      DType::u32, DType::u64});
+}
+
 QType Sampling::format() {
   const DType dtype = pick<DType>({DType::i8, DType::i8, DType::u8, DType::i16, DType::u16});
   CodeRange range = code_range(dtype);
@@ -115,8 +121,10 @@ Value* Sampling::codes(int64_t min_rank, int64_t max_rank) {
     });
     if (v) return v;
   }
-  Value* x = floats(min_rank, max_rank);
-  return emit("quantize", {x}, {{"to", format()}, {"arithmetic", arithmetic()}});
+  const AttrMap attrs{{"to", format()}, {"arithmetic", arithmetic()}};
+  Value* made = emit("quantize", {floats(min_rank, max_rank)}, attrs);
+  if (made) return made;  // else the floats found were none at all
+  return emit("quantize", {input(DType::f32, shape(between(min_rank, max_rank)))}, attrs);
 }
 
 Value* Sampling::emit(std::string_view op, std::vector<Value*> inputs, const AttrMap& attrs) {
@@ -145,17 +153,15 @@ namespace {
 
 /// Operands of one shape, or shapes that broadcast to it, of a type the op takes.
 void sample_elementwise(Sampling& s, const OpEntry& op) {
-  static const std::vector<DType> kTypes = {DType::f32,     DType::f32, DType::f32, DType::f32,
-                                            DType::boolean, DType::i64, DType::i32, DType::u8,
-                                            DType::i8,      DType::f64, DType::f16, DType::bf16};
+  auto type = [&] { return s.chance(8) ? DType::boolean : s.arithmetic_type(); };
   const int most = op.info->max_inputs < 0 ? 3 : op.info->max_inputs;
   const int count = static_cast<int>(s.between(op.info->min_inputs, most));
   for (int attempt = 0; attempt < 12; ++attempt) {
-    const DType dtype = s.pick(kTypes);
+    const DType dtype = type();
     Value* first = s.value(dtype, 0, 4);
     std::vector<Value*> inputs{first};
     while (static_cast<int>(inputs.size()) < count) {
-      const DType second = s.chance(80) ? dtype : s.pick(kTypes);
+      const DType second = s.chance(80) ? dtype : type();
       Ints shape = static_dims(first->shape());
       for (int64_t& d : shape) d = s.chance(25) ? 1 : d;
       if (!shape.empty() && s.chance(20))

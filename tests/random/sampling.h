@@ -51,6 +51,12 @@ class Sampling {
   Value* constant(DType dtype, const Ints& shape, int64_t lo = 0, int64_t hi = 3);
   Value* constant_ints(const Ints& values);
 
+  /// An element type that arithmetic takes, and one of its floats; f32 most often.
+  DType arithmetic_type();
+  DType float_type() {
+    return chance(75) ? DType::f32 : pick<DType>({DType::f64, DType::f16, DType::bf16});
+  }
+
   /// A format with one scale, fit for values about +-3: any type, zero point and often a range of
   /// codes that is not the type's; and an arithmetic record.
   QType format();

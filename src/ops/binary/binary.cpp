@@ -9,6 +9,7 @@
 #include "ops/binary/qbinary.h"
 #include "ops/common/broadcast.h"
 #include "ops/common/dispatch.h"
+#include "ops/common/limits.h"
 #include "ops/common/registration.h"
 #include "program/lowering.h"
 
@@ -167,10 +168,7 @@ Result<std::optional<ScaleShift>> Binary::scale_shift(Graph& graph, int64_t axis
 
 bool Binary::absorb_clamp(IsClamp::Limits limits) {
   if (!op_->takes_limits || input_type(0).dtype != DType::f32) return false;
-  const IsClamp::Limits both = narrow({lo, hi}, limits);
-  lo = both.lo;
-  hi = both.hi;
-  return true;
+  return absorb_limits(DType::f32, limits, lo, hi);
 }
 
 Result<Ok> Binary::eval(EvalContext& c) const {

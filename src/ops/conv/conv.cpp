@@ -192,10 +192,7 @@ Result<bool> Conv::absorb_before(Graph& graph, Value* scale, Value* shift) {
 }
 
 bool Conv::absorb_clamp(IsClamp::Limits limits) {
-  const IsClamp::Limits both = narrow({lo, hi}, limits);
-  lo = both.lo;
-  hi = both.hi;
-  return true;
+  return absorb_limits(input_type(0).dtype, limits, lo, hi);
 }
 
 void eval_conv(const ConvWindow& window, const Tensor& x, const Tensor& w, const Tensor* bias,

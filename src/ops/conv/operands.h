@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ir/node.h"
+#include "ops/common/limits.h"
 #include "ops/common/macs.h"
 #include "ops/common/window.h"
 
@@ -32,8 +33,7 @@ inline Result<Ok> check_operands(const Node& n, int64_t groups, double lo, doubl
     return error(Code::type, n.loc(), "convolution of {} values with {} weights", name(x.dtype),
                  name(w.dtype));
   }
-  if (!(lo <= hi)) return error(Code::attribute, n.loc(), "lower limit {} is above {}", lo, hi);
-  return Ok{};
+  return check_limits(x.dtype, {lo, hi}, n.loc());
 }
 
 inline Result<Ok> check_bias(const Node& n, int64_t oc) {

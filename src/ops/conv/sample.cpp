@@ -38,18 +38,20 @@ Window sample_window(Sampling& s, const Ints& shape, bool transposed) {
 }
 
 void add_conv(Sampling& s, bool transposed) {
-  Value* x = s.floats(3, transposed ? 4 : 5);
+  const DType dtype = s.float_type();
+  Value* x = s.value(dtype, 3, transposed ? 4 : 5);
   Window w = sample_window(s, static_dims(x->shape()), transposed);
   if (s.chance(40)) w.attrs["lo"] = 0.0;
   if (s.chance(20)) w.attrs["hi"] = 6.0;
-  if (!transposed && s.chance(15)) {
+  if (!transposed && dtype == DType::f32 && s.chance(15)) {
     const bool quads = s.chance(40);
     w.attrs["order"] = std::string(quads ? "quads" : "channels");
     if (!quads) w.attrs["block"] = s.between(1, 40);
   }
-  std::vector<Value*> inputs{x, s.constant(DType::f32, w.weight)};
-  if (s.chance(60)) inputs.push_back(s.constant(DType::f32, {w.outputs}));
-  s.emit(transposed ? "conv_transpose" : "conv", inputs, w.attrs);
+  std::vector<Value*> inputs{x, s.constant(dtype, w.weight)};
+  if (s.chance(60)) inputs.push_back(s.constant(dtype, {w.outputs}));
+  Value* y = s.emit(transposed ? "conv_transpose" : "conv", inputs, w.attrs);
+  if (y && s.chance(20)) s.emit("clamp", {y}, {{"lo", -1.0}, {"hi", 2.0}});
 }
 
 /// Floats with codes of weights, with one scale, one per output or one per group of inputs.

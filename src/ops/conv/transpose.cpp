@@ -41,10 +41,7 @@ Result<bool> ConvTranspose::absorb_after(Graph& graph, Value* scale, Value* shif
 }
 
 bool ConvTranspose::absorb_clamp(IsClamp::Limits limits) {
-  const IsClamp::Limits both = narrow({lo, hi}, limits);
-  lo = both.lo;
-  hi = both.hi;
-  return true;
+  return absorb_limits(input_type(0).dtype, limits, lo, hi);
 }
 
 namespace {

@@ -5,6 +5,7 @@
 #include "kernels/kernels.h"
 #include "ops/common/absorb.h"
 #include "ops/common/dispatch.h"
+#include "ops/common/limits.h"
 #include "ops/common/registration.h"
 #include "ops/matmul/product.h"
 #include "program/lowering.h"
@@ -174,7 +175,7 @@ Result<std::vector<Type>> Linear::infer() const {
     return error(Code::shape, loc(), "bias of {} outputs is {}", w.shape[0].str(),
                  str(input_type(2)));
   }
-  if (!(lo <= hi)) return error(Code::attribute, loc(), "lower limit {} is above {}", lo, hi);
+  QC_TRY(check_limits(x.dtype, {lo, hi}, loc()));
   Dims shape = x.shape;
   shape.back() = w.shape[0];
   return std::vector<Type>{Type(x.dtype, std::move(shape))};
@@ -213,10 +214,7 @@ Result<bool> Linear::absorb_before(Graph& graph, Value* scale, Value* shift) {
 }
 
 bool Linear::absorb_clamp(IsClamp::Limits limits) {
-  const IsClamp::Limits both = narrow({lo, hi}, limits);
-  lo = both.lo;
-  hi = both.hi;
-  return true;
+  return absorb_limits(input_type(0).dtype, limits, lo, hi);
 }
 
 }  // namespace qc

@@ -5,13 +5,16 @@ namespace qc {
 
 void sample_matmul(Samplers& r) {
   r.add("linear", [](Sampling& s) {
-    Value* x = s.floats(1, 4);
+    const DType dtype = s.arithmetic_type();
+    Value* x = s.value(dtype, 1, 4);
     const int64_t k = x->shape().back().value(), n = s.size();
-    std::vector<Value*> inputs{x, s.constant(DType::f32, {n, k})};
-    if (s.chance(60)) inputs.push_back(s.constant(DType::f32, {n}));
+    const int64_t lowest = is_signed(dtype) ? -3 : 0;
+    std::vector<Value*> inputs{x, s.constant(dtype, {n, k}, lowest)};
+    if (s.chance(60)) inputs.push_back(s.constant(dtype, {n}, lowest));
     AttrMap attrs;
-    if (s.chance(30)) attrs["lo"] = 0.0;
-    s.emit("linear", inputs, attrs);
+    if (is_float(dtype) && s.chance(30)) attrs["lo"] = 0.0;
+    Value* y = s.emit("linear", inputs, attrs);
+    if (y && s.chance(30)) s.emit("clamp", {y}, {{"lo", -1.0}, {"hi", 2.0}});
   });
   r.add("qlinear", [](Sampling& s) {
     Value* x = s.codes(1, 4);
@@ -52,12 +55,13 @@ void sample_matmul(Samplers& r) {
             {"arithmetic", s.arithmetic()}});
   });
   r.add("matmul", [](Sampling& s) {
-    Value* a = s.floats(2, 4);
+    const DType dtype = s.arithmetic_type();
+    Value* a = s.value(dtype, 2, 4);
     const int64_t k = a->shape().back().value();
     Value* b = s.find([&](const Value& v) {
-      return v.dtype() == DType::f32 && v.rank() == 2 && v.shape()[0] == Dim(k);
+      return v.dtype() == dtype && v.rank() == 2 && v.shape()[0] == Dim(k);
     });
-    if (!b || s.chance(50)) b = s.constant(DType::f32, {k, s.size()});
+    if (!b || s.chance(50)) b = s.constant(dtype, {k, s.size()}, is_signed(dtype) ? -3 : 0);
     s.emit("matmul", {a, b});
   });
   r.add("grouped_matmul", [](Sampling& s) {
