@@ -1,5 +1,6 @@
 #include "frontends/onnx/import.h"
 
+#include "frontends/common/unique_names.h"
 #include "frontends/onnx/importer.h"
 #include "frontends/onnx/operands.h"
 #include "support/located.h"
@@ -58,10 +59,13 @@ Result<Ok> Importer::graph_inputs(Scope& scope) {
 }
 
 Result<Ok> Importer::graph_outputs(Scope& scope) {
-  for (const ValueInfo& info : model_.graph.outputs) {
+  std::vector<std::string> names;
+  for (const ValueInfo& info : model_.graph.outputs) names.emplace_back(info.name);
+  names = unique_names(std::move(names));
+  for (size_t i = 0; const ValueInfo& info : model_.graph.outputs) {
     QC_ASSIGN(Value * value, scope.find(info.name));
     QC_TRY(check_declared(info, value->type(), file_loc()));
-    scope.graph().add_output(std::string(info.name), value);
+    scope.graph().add_output(names[i++], value);
   }
   return Ok{};
 }

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <set>
-#include <unordered_map>
 
+#include "frontends/common/unique_names.h"
 #include "frontends/pt2/context.h"
 #include "frontends/pt2/guards.h"
 #include "frontends/pt2/symexpr.h"
@@ -13,6 +13,11 @@ namespace qc::pt2 {
 namespace {
 
 using SpecKind = InputSpec::Kind;
+
+bool is_number(ArgKind kind) {
+  return kind == ArgKind::integer || kind == ArgKind::real || kind == ArgKind::boolean ||
+         kind == ArgKind::sym_int || kind == ArgKind::sym_float || kind == ArgKind::sym_bool;
+}
 
 class Importer {
  public:
@@ -171,13 +176,15 @@ class Importer {
   }
 
   Result<Ok> add_outputs() {
-    std::unordered_map<std::string, int> seen;
     if (plan_.flat.outputs.size() != program_.output_specs.size()) {
       return error(Code::graph, file_loc(), "the graph has {} outputs, its signature {}",
                    plan_.flat.outputs.size(), program_.output_specs.size());
     }
     for (size_t i = 0; i < plan_.flat.outputs.size(); ++i) {
-      QC_TRY(add_output(program_.output_specs[i], plan_.flat.outputs[i], seen));
+      QC_TRY(add_output(program_.output_specs[i], plan_.flat.outputs[i], i));
+    }
+    for (size_t i = 0; const std::string& name : unique_names(std::move(names_))) {
+      graph_->add_output(name, outputs_[i++]);
     }
     for (const StateCell& state : states_) {
       QC_ASSIGN(Value * value, context_.memory.read(state.cell));
@@ -187,13 +194,33 @@ class Importer {
     return Ok{};
   }
 
+  /// A number the model returns as a value of rank 0: what item() read, a size, or a constant.
+  Result<Ok> add_number(const OutputSpec& spec, const Argument& flat, size_t index) {
+    const bool named = spec.arg.items.size() == 1 && spec.arg.items[0].kind == Item::Kind::name;
+    const std::string name = named ? spec.arg.items[0].text : fmt::format("output_{}", index);
+    const Loc loc{archive_.file(), {name}, {}};
+    QC_ASSIGN(auto arg, convert(context_, flat, loc));
+    if (!arg) return Ok{};
+    ForeignNode node;
+    node.args = {{"self", std::move(*arg)}};
+    node.loc = loc;
+    const Import import(*graph_, node);
+    QC_ASSIGN(Value * value, import.tensor("self"));
+    if (value->rank() != 0) {
+      QC_ASSIGN(value, import.emit("reshape", {value}, {{"shape", Dims{}}}));
+    }
+    names_.push_back(name);
+    outputs_.push_back(value);
+    return Ok{};
+  }
+
   /// `flat` is the output's argument in the flat graph, where inlining may have renamed it.
-  Result<Ok> add_output(const OutputSpec& spec, const Argument& flat,
-                        std::unordered_map<std::string, int>& seen) {
+  Result<Ok> add_output(const OutputSpec& spec, const Argument& flat, size_t index) {
     if (spec.kind == OutputSpec::Kind::other) {
       return error(Code::unsupported, file_loc(), "outputs of kind '{}' are not supported",
                    spec.member);
     }
+    if (is_number(spec.arg.kind)) return add_number(spec, flat, index);
     if (spec.arg.kind != ArgKind::tensor) return Ok{};
     const std::string& name = spec.arg.items[0].text;
     if (flat.kind != ArgKind::tensor) {
@@ -219,8 +246,8 @@ class Importer {
       default:
         break;
     }
-    int repeat = seen[name]++;
-    graph_->add_output(repeat == 0 ? name : fmt::format("{}_{}", name, repeat), value);
+    names_.push_back(name);
+    outputs_.push_back(value);
     return Ok{};
   }
 
@@ -234,6 +261,8 @@ class Importer {
   std::map<const std::byte*, std::vector<std::pair<const StoredTensor*, ConstId>>> loaded_;
   std::vector<StateCell> states_;
   std::vector<std::string> user_inputs_;
+  std::vector<std::string> names_;  // of outputs_, as the file has them
+  Values outputs_;
 };
 
 }  // namespace

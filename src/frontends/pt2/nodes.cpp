@@ -1,6 +1,7 @@
 #include <optional>
 
 #include "frontends/common/fold.h"
+#include "frontends/common/require.h"
 #include "frontends/pt2/context.h"
 #include "support/located.h"
 
@@ -125,13 +126,15 @@ class NodeImporter {
     return values;
   }
 
-  /// The result of a row must be what the file says: static sizes and element type.
+  /// The result of a row must be what the file says: element type and sizes, symbolic ones as soon
+  /// as they are bound.
   Result<Ok> check_result(const std::string& name, const Value* value, const Loc& loc) const {
     QC_ASSIGN(Type type, context_.type_of(name, loc));
     bool same = value->dtype() == type.dtype && value->rank() == type.rank();
     for (int64_t i = 0; same && i < type.rank(); ++i) {
       const Dim &a = value->shape()[i], &b = type.shape[i];
-      same = !a.is_static() || !b.is_static() || a == b;
+      if (is_unbacked(a) || is_unbacked(b)) continue;
+      same = require(graph_, {a, DimGuard::Op::eq, b});
     }
     if (same) return Ok{};
     return error(Code::type, loc, "'{}' is {} by its operands, the file says {}", name,

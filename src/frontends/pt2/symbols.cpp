@@ -16,16 +16,6 @@ Arg simplest(Dim dim) {
   return dim;
 }
 
-/// Symbols named u<n> stand for numbers that are only known at run time.
-bool is_unbacked(const Dim& dim) {
-  std::set<std::string> symbols;
-  dim.collect_symbols(symbols);
-  for (const std::string& s : symbols) {
-    if (s.size() > 1 && s[0] == 'u' && s.find_first_not_of("0123456789", 1) == s.npos) return true;
-  }
-  return false;
-}
-
 std::optional<Dim> as_dim(const Arg& arg) {
   if (auto* i = std::get_if<int64_t>(&arg)) return Dim(*i);
   if (auto* d = std::get_if<Dim>(&arg)) return *d;
@@ -82,6 +72,15 @@ std::string_view tensor_op(std::string_view op) {
 }
 
 }  // namespace
+
+bool is_unbacked(const Dim& dim) {
+  std::set<std::string> symbols;
+  dim.collect_symbols(symbols);
+  for (const std::string& s : symbols) {
+    if (s.size() > 1 && s[0] == 'u' && s.find_first_not_of("0123456789", 1) == s.npos) return true;
+  }
+  return false;
+}
 
 bool is_symbolic(const ExportedNode& node) {
   if (node.outputs.size() != 1) return false;

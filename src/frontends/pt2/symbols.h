@@ -39,6 +39,8 @@ class Symbols {
   std::map<std::string, Arg, std::less<>> known_;  // what `evaluate` found
 };
 
+/// Whether a size depends on numbers that are only known at run time: symbols named u<n>.
+bool is_unbacked(const Dim& dim);
 /// Whether a node's result is a symbolic number rather than a tensor.
 bool is_symbolic(const ExportedNode& node);
 

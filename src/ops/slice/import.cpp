@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "frontends/common/require.h"
 #include "ops/common/range.h"
 #include "ops/common/registration.h"
 #include "ops/slice/slice.h"
@@ -31,9 +32,9 @@ Result<Values> split(const Import& m, Value* x, int64_t axis, const Dims& sizes)
     out.push_back(part);
     at = at + size;
   }
-  if (at.is_static() && extent.is_static() && !(at == extent)) {
+  if (!require(m.graph(), {at, DimGuard::Op::eq, extent})) {
     return m.fail(Code::shape, "parts of sizes {} do not make up an axis of size {}", str(sizes),
-                  extent.value());
+                  extent.str());
   }
   return out;
 }
@@ -52,6 +53,21 @@ Result<Dims> even_parts(const Import& m, const Dim& extent, const Dim& size) {
   Dims out;
   for (int64_t at = 0; at < total; at += part) out.push_back(Dim(std::min(part, total - at)));
   if (out.empty()) out.push_back(Dim(0));
+  return out;
+}
+
+/// `count` parts of ceil(extent / count) elements, of which the last are smaller or empty where the
+/// axis does not divide evenly.
+Dims ceil_parts(const Dim& extent, int64_t count) {
+  const Dim size = ceildiv(extent, Dim(count));
+  if (size * Dim(count) == extent) return Dims(static_cast<size_t>(count), size);
+  Dims out{size};
+  Dim at = size;  // at most the extent: one part fits always
+  for (int64_t i = 2; i <= count; ++i) {
+    const Dim end = i == count ? extent : min(size * Dim(i), extent);
+    out.push_back(end - at);
+    at = end;
+  }
   return out;
 }
 
@@ -111,11 +127,7 @@ Result<Values> onnx_split(Import& m) {
   if (!sizes.empty()) return split(m, x, axis, to_dims(sizes));
   QC_ASSIGN(int64_t parts, m.i("num_outputs", static_cast<int64_t>(m.node().outputs)));
   if (parts <= 0 || parts > 65536) return m.fail(Code::attribute, "splits into {} parts", parts);
-  if (!extent.is_static())
-    return split(m, x, axis, Dims(static_cast<size_t>(parts), floordiv(extent, parts)));
-  QC_ASSIGN(Dims even, even_parts(m, extent, max(ceildiv(extent, parts), Dim(1))));
-  even.resize(static_cast<size_t>(parts), Dim(0));
-  return split(m, x, axis, even);
+  return split(m, x, axis, ceil_parts(extent, parts));
 }
 
 struct AxisOf {
@@ -186,7 +198,18 @@ Result<Values> aten_chunk(Import& m) {
   QC_ASSIGN(int64_t parts, m.i("chunks", 1));
   if (parts <= 0 || parts > 65536) return m.fail(Code::attribute, "{} chunks", parts);
   if (!a.extent.is_static()) {
-    return split(m, a.x, a.axis, Dims(static_cast<size_t>(parts), floordiv(a.extent, parts)));
+    // The file says how many chunks there were; other sizes may make fewer.
+    const auto count = static_cast<int64_t>(m.node().outputs);
+    if (count < 1 || count > parts) return m.fail(Code::shape, "{} of {} chunks", count, parts);
+    const Dim size = ceildiv(a.extent, Dim(parts));
+    const Dim last = a.extent - size * Dim(count - 1);
+    if (!require(m.graph(), {last, DimGuard::Op::ge, Dim(1)}) ||
+        !require(m.graph(), {last, DimGuard::Op::le, size})) {
+      return m.fail(Code::shape, "an axis of size {} makes no {} chunks", a.extent.str(), count);
+    }
+    Dims sizes(static_cast<size_t>(count), size);
+    sizes.back() = last;
+    return split(m, a.x, a.axis, sizes);
   }
   QC_ASSIGN(Dims sizes, even_parts(m, a.extent, max(ceildiv(a.extent, parts), Dim(1))));
   if (a.extent == Dim(0)) sizes.assign(static_cast<size_t>(std::min<int64_t>(parts, 4096)), Dim(0));
@@ -212,9 +235,9 @@ Result<Values> aten_tensor_split(Import& m) {
   if (parts <= 0 || parts > 65536) return m.fail(Code::attribute, "{} sections", parts);
   Dims sizes;
   for (int64_t i = 0; i < parts; ++i) {
-    const Dim base = floordiv(a.extent, parts);
-    const bool longer = a.extent.is_static() && i < a.extent.value() % parts;
-    sizes.push_back(longer ? base + Dim(1) : base);
+    const Dim base = floordiv(a.extent, Dim(parts));
+    const bool even = base * Dim(parts) == a.extent;
+    sizes.push_back(even ? base : floordiv(a.extent + Dim(parts - 1 - i), Dim(parts)));
   }
   return split(m, a.x, a.axis, sizes);
 }
