@@ -7,6 +7,7 @@
 #include "driver/load.h"
 #include "interp/interpreter.h"
 #include "ir/text.h"
+#include "support/bug.h"
 
 namespace quantc {
 
@@ -30,6 +31,16 @@ Diagnostic converted(const qc::Diag& diag) {
   out.notes = diag.notes;
   out.message = qc::render(diag);
   return out;
+}
+
+/// What `make` gives; a contradiction found inside the library is a diagnostic as well.
+template <class F>
+auto guarded(F&& make) -> decltype(make()) {
+  try {
+    return make();
+  } catch (const qc::Bug& bug) {
+    return qc::error(qc::Code::bug, "{}", bug.what());
+  }
 }
 
 template <class T>
@@ -109,7 +120,7 @@ Model& Model::operator=(Model&&) noexcept = default;
 Model::~Model() = default;
 
 Expected<Model> Model::load(const std::string& path, const Options& options) {
-  Result<std::unique_ptr<qc::Graph>> graph = qc::load_model(path, options);
+  auto graph = guarded([&] { return qc::load_model(path, options); });
   if (!graph.ok()) return converted(graph.diag());
   return Model(std::make_unique<State>(State{std::move(*graph), options}));
 }
@@ -128,15 +139,15 @@ std::vector<Port> Model::outputs() const {
 }
 
 Expected<std::vector<Array>> Model::run(const std::vector<Array>& inputs) const {
-  return converted(run_graph(*state_->graph, state_->options, inputs));
+  return converted(guarded([&] { return run_graph(*state_->graph, state_->options, inputs); }));
 }
 
 Expected<Report> Model::compile(const std::string& folder) const {
-  return converted(compile_graph(*state_->graph, state_->options, folder));
+  return converted(guarded([&] { return compile_graph(*state_->graph, state_->options, folder); }));
 }
 
 Expected<std::string> Model::text() const {
-  return converted(graph_text(*state_->graph, state_->options));
+  return converted(guarded([&] { return graph_text(*state_->graph, state_->options); }));
 }
 
 }  // namespace quantc

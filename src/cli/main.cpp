@@ -60,9 +60,10 @@ int main_with(int argc, char** argv) {
       return session.action();
     } catch (const std::bad_alloc&) {
       return error(Code::limit, "not enough memory for this model");
-    } catch (const std::system_error& e) {
-      if (!std::ferror(stdout)) throw;
-      return error(Code::file, "cannot write to standard output: {}", e.code().message());
+    } catch (const std::exception& e) {
+      if (std::ferror(stdout))
+        return error(Code::file, "cannot write to standard output: {}", e.what());
+      return error(Code::bug, "{}", e.what());
     }
   }();
   if (status.ok()) return *status;

@@ -1,7 +1,8 @@
 #include "support/result.h"
 
-#include <cstdio>
-#include <cstdlib>
+#include <fmt/format.h>
+
+#include "support/bug.h"
 
 namespace qc {
 namespace detail {
@@ -15,8 +16,7 @@ void wrong_access() { check_failed(__FILE__, __LINE__, "a result holds the other
 }  // namespace detail
 
 void check_failed(const char* file, int line, const char* reason) {
-  std::fprintf(stderr, "quantc: error[bug]: %s (%s:%d)\n", reason, file, line);
-  std::abort();
+  throw Bug(fmt::format("{} ({}:{})", reason, file, line));
 }
 
 }  // namespace qc

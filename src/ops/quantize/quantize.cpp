@@ -91,6 +91,10 @@ const OpInfo Dequantize::kInfo = {
 Result<std::vector<Type>> Dequantize::infer() const {
   const Type& x = input_type(0);
   QC_TRY(check_format(x, loc()));
+  if (bits(x.dtype) > 16 && x.dtype != DType::i32) {
+    return error(Code::type, loc(), "codes of type {}, expected at most 16 bits or i32",
+                 name(x.dtype));
+  }
   const bool carried = x.format->is_carried();
   if (carried != (input(1) != nullptr)) {
     return error(Code::graph, loc(), "{} scales as an operand for {}", carried ? "expected" : "got",

@@ -105,6 +105,7 @@ Result<std::vector<Type>> QRecurrent::infer() const {
   std::vector<Type> out;
   for (size_t i = 0; i < shapes.size(); ++i) {
     out.push_back(i < 2 ? Type(to, std::move(shapes[i])) : Type(DType::f32, std::move(shapes[i])));
+    if (i < 2) QC_TRY(check_format(out.back(), loc()));
   }
   return out;
 }
