@@ -130,8 +130,8 @@ def lost(write):
     (lambda y: torch._foreach_add_([y, y * 2], 3.0), "aten._foreach_add_.Scalar: 1 node"),
     (lambda y: torch.add(y[1:], 1, out=y[:2]), "aten.add.out: 1 node"),
     (lambda y: torch.ops.quantc_test.twice_(y), "quantc_test.twice_.default: 1 node"),
-    (lambda y: torch.meshgrid(y, torch.zeros(1), indexing="ij")[0].mul_(3), "writes through views made by meshgrid.indexing"),
-    (lambda y: y.unfold(0, 1, 1).mul_(3), "writes through a view made by aten.unfold.default")])
+    (lambda y: torch.meshgrid(y, torch.zeros(2), indexing="ij")[0].mul_(3), "writes through a view made by aten.meshgrid.indexing"),
+    (lambda y: y.unfold(0, 2, 1).mul_(3), "writes through a view made by aten.unfold.default")])
 def test_writes_are_not_lost(write, message, quantc, tmp_path):
     """A write that cannot be followed is refused, though nothing reads what the node gives."""
     torch.export.save(export(Group([lost(write)]), (torch.ones(3),)), tmp_path / "m.pt2")

@@ -28,26 +28,58 @@ TEST(Pt2Import, PlainFormsOfInPlaceOps) {
   EXPECT_EQ(plain_form("_.x"), std::nullopt);
 }
 
-std::vector<SymInt> sizes(std::initializer_list<int64_t> list) {
-  std::vector<SymInt> out;
-  for (int64_t v : list) out.push_back({v, {}, {}, {}});
-  return out;
+Layout layout(std::vector<int64_t> sizes, std::vector<int64_t> strides) {
+  return {to_dims(sizes), to_dims(strides), Dim(0)};
 }
 
 TEST(Pt2Import, ReshapeIsAViewWhereStridesAllow) {
-  const ViewOp& reshape = *find_view("reshape.default");
-  auto view = [&](auto from, auto strides, auto to) {
-    return returns_view(reshape, {7, sizes(from), sizes(strides), {}}, {7, sizes(to), {}, {}});
+  Graph model;
+  auto view = [&](Layout from, std::vector<int64_t> to) {
+    SizeFacts facts(model);
+    return can_view(from, to_dims(to), facts);
   };
-  using L = std::initializer_list<int64_t>;
-  EXPECT_TRUE(view(L{2, 3, 4}, L{12, 4, 1}, L{6, 4}));
-  EXPECT_TRUE(view(L{2, 3, 4}, L{24, 4, 1}, L{2, 12}));
-  EXPECT_FALSE(view(L{2, 3, 4}, L{24, 4, 1}, L{24}));
-  EXPECT_FALSE(view(L{3, 2}, L{1, 3}, L{6}));
-  EXPECT_TRUE(view(L{3, 2}, L{1, 3}, L{3, 1, 2}));
-  const ViewOp& contiguous = *find_view("contiguous.default");
-  EXPECT_FALSE(returns_view(contiguous, {7, sizes({3, 2}), sizes({1, 3}), {}},
-                            {7, sizes({3, 2}), sizes({2, 1}), {}}));
+  EXPECT_TRUE(view(layout({2, 3, 4}, {12, 4, 1}), {6, 4}));
+  EXPECT_TRUE(view(layout({2, 3, 4}, {24, 4, 1}), {2, 12}));
+  EXPECT_FALSE(view(layout({2, 3, 4}, {24, 4, 1}), {24}));
+  EXPECT_FALSE(view(layout({3, 2}, {1, 3}), {6}));
+  EXPECT_TRUE(view(layout({3, 2}, {1, 3}), {3, 1, 2}));
+}
+
+TEST(Pt2Import, FormatsAreReadOffStrides) {
+  Graph model;
+  SizeFacts facts(model);
+  using F = MemoryFormat;
+  const Layout rows = layout({2, 3, 4, 5}, {60, 20, 5, 1});
+  const Layout last = layout({2, 3, 4, 5}, {60, 1, 15, 3});
+  EXPECT_TRUE(is_contiguous(rows, F::contiguous, facts));
+  EXPECT_FALSE(is_contiguous(rows, F::channels_last, facts));
+  EXPECT_TRUE(is_contiguous(last, F::channels_last, facts));
+  EXPECT_EQ(suggested_format(rows, facts), F::contiguous);
+  EXPECT_EQ(suggested_format(last, facts), F::channels_last);
+  EXPECT_EQ(suggested_format(layout({3, 1, 1, 1}, {1, 1, 1, 1}), facts), F::contiguous);
+  EXPECT_EQ(*dense_order(last), (std::vector<int64_t>{0, 2, 3, 1}));
+  EXPECT_FALSE(dense_order(layout({2, 3}, {4, 1})));
+  EXPECT_TRUE(never_overlaps(layout({2, 3}, {1, 4}), model));
+  EXPECT_FALSE(never_overlaps(layout({3, 2}, {1, 2}), model));
+  EXPECT_FALSE(never_overlaps(layout({3, 2}, {0, 1}), model));
+}
+
+TEST(Pt2Import, SymbolicSizesAreProvenOrTakenFromTheExample) {
+  Graph model;
+  model.dim_ranges["a"].min = 2;
+  model.dim_ranges["b"] = {0, 100, 5};
+  const Dim a = Dim::symbol("a"), b = Dim::symbol("b"), u = Dim::symbol("u");
+  SizeFacts facts(model);
+  EXPECT_FALSE(facts.equal(a, Dim(1)));
+  EXPECT_FALSE(facts.equal(a * a, a));
+  EXPECT_TRUE(facts.less(Dim(1), a * (b + Dim(1))));
+  EXPECT_TRUE(facts.assumed().empty());
+  EXPECT_FALSE(facts.equal(b, Dim(1)));
+  ASSERT_EQ(facts.assumed().size(), 1u);
+  EXPECT_EQ(facts.assumed()[0].str(), "b != 1");
+  EXPECT_TRUE(facts.decided());
+  EXPECT_FALSE(facts.equal(u, Dim(1)));
+  EXPECT_FALSE(facts.decided());
 }
 
 ExportedNode node(std::string target, std::vector<std::string> inputs, std::string output) {

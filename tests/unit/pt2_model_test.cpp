@@ -42,8 +42,6 @@ TEST_F(Pt2Model, RowsSayWhatSharesMemory) {
   for (size_t i = 0; i < g.nodes.size(); ++i) EXPECT_EQ(live.live(i), i < 6) << i;
   EXPECT_FALSE(live.written("x"));
   EXPECT_TRUE(live.written("c"));
-  EXPECT_TRUE(live.written_later("s"));
-  EXPECT_FALSE(live.written_later("f"));
   EXPECT_TRUE(live.written("y"));
 }
 

@@ -121,4 +121,17 @@ Result<Tensor> Archive::weight(std::string_view name) const {
   return materialise(*stored, owner_, loc);
 }
 
+Result<Tensor> Archive::storage_of(std::string_view name, int64_t first, int64_t count) const {
+  const StoredTensor* stored = find(name);
+  Loc loc{file_, {std::string(name)}, {}};
+  if (stored == nullptr || stored->pickled) {
+    return error(Code::format, loc, "the archive has no storage of this name");
+  }
+  StoredTensor whole = *stored;
+  whole.sizes = {count};
+  whole.strides = {1};
+  whole.offset = first;
+  return materialise(whole, owner_, loc);
+}
+
 }  // namespace qc::pt2

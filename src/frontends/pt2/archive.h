@@ -61,6 +61,8 @@ class Archive {
   const std::shared_ptr<const MappedFile>& mapping() const { return mapping_; }
   /// A parameter or persistent buffer from the state dict, else from the constants.
   Result<Tensor> weight(std::string_view name) const;
+  /// Elements [first, first + count) of the storage that tensor lies in.
+  Result<Tensor> storage_of(std::string_view name, int64_t first, int64_t count) const;
   /// How that tensor is stored; null when there is none of this name.
   const StoredTensor* find(std::string_view name) const;
 

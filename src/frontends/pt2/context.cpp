@@ -14,6 +14,11 @@ Result<Type> Context::type_of(const std::string& name, const Loc& loc) const {
   return Type(*dtype, std::move(dims));
 }
 
+const TensorMeta* Context::meta_of(const std::string& name) const {
+  auto it = plan.flat.tensors.find(name);
+  return it == plan.flat.tensors.end() ? nullptr : &it->second;
+}
+
 Result<Ok> Context::define(const std::string& name, CellId cell, const Loc& loc) {
   if (!cells.emplace(name, cell).second) {
     return error(Code::graph, loc, "value '{}' is defined twice", name);

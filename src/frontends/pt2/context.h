@@ -14,15 +14,19 @@ struct Context {
   const Plan& plan;
   const Bindings& bindings;
   Graph& graph;
+  Graph& model;
   Symbols symbols;
   Memory memory;
   std::unordered_map<std::string, CellId> cells;
 
-  Context(const Plan& p, Graph& g, const Bindings& b)
-      : plan(p), bindings(b), graph(g), symbols(p.flat, b), memory(g) {}
+  /// `g` takes the nodes: the graph `m` of the whole model, or a region of it.
+  Context(const Plan& p, Graph& g, Graph& m, const Bindings& b)
+      : plan(p), bindings(b), graph(g), model(m), symbols(p.flat, b), memory(g, m, symbols) {}
 
   /// The type the file states for a tensor.
   Result<Type> type_of(const std::string& name, const Loc& loc) const;
+  /// What the file says of a tensor; null when it says nothing.
+  const TensorMeta* meta_of(const std::string& name) const;
   /// Gives a cell its name; each name is defined once.
   Result<Ok> define(const std::string& name, CellId cell, const Loc& loc);
   /// The contents of a tensor as of now.

@@ -46,14 +46,15 @@ Result<Operands> operands(Context& context, const ExportedNode& node, const Loc&
 Result<Values> import_body(const Context& outer, const ExportedGraph& body, const Values& inputs,
                            Graph& graph, const Loc& loc) {
   QC_ASSIGN(Plan plan, make_plan(body, {}, outer.plan.file));
-  Context context(plan, graph, outer.bindings);
+  Context context(plan, graph, outer.model, outer.bindings);
   if (inputs.size() != body.inputs.size()) return broken(loc, "operands do not match the body");
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (body.inputs[i].kind != ArgKind::tensor) {
       return error(Code::unsupported, loc, "bodies with operands that are no tensors");
     }
-    CellId cell = context.memory.allocate(inputs[i]);
-    QC_TRY(context.define(body.inputs[i].items[0].text, cell, loc));
+    const std::string& name = body.inputs[i].items[0].text;
+    CellId cell = context.memory.allocate(inputs[i], context.meta_of(name));
+    QC_TRY(context.define(name, cell, loc));
   }
   QC_TRY(context.import_nodes());
   Values results;

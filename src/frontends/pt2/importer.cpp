@@ -7,6 +7,8 @@
 #include "frontends/common/unique_names.h"
 #include "frontends/pt2/context.h"
 #include "frontends/pt2/guards.h"
+#include "frontends/pt2/sharing.h"
+#include "frontends/pt2/storage_groups.h"
 #include "frontends/pt2/symexpr.h"
 
 namespace qc::pt2 {
@@ -21,13 +23,18 @@ bool is_number(ArgKind kind) {
 
 class Importer {
  public:
-  Importer(const Archive& archive, const Plan& plan, const ImportOptions& options)
+  Importer(const Archive& archive, const Plan& plan, const std::vector<StorageGroup>& groups,
+           const ImportOptions& options)
       : archive_(archive),
         program_(archive.program()),
         plan_(plan),
         graph_(std::make_unique<Graph>()),
         options_(options),
-        context_(plan, *graph_, options.dims) {}
+        context_(plan, *graph_, *graph_, options.dims) {
+    for (const StorageGroup& group : groups) {
+      for (const InputSpec* spec : group) group_of_.emplace(spec->arg.items[0].text, &group);
+    }
+  }
 
   Result<std::unique_ptr<Graph>> run() {
     graph_->file = archive_.file();
@@ -85,7 +92,7 @@ class Importer {
         Value* value = frozen != options_.constants.end()
                            ? graph_->constant(frozen->second, name)
                            : graph_->add_input(name, std::move(type));
-        CellId cell = context_.memory.allocate(value);
+        CellId cell = context_.memory.allocate(value, context_.meta_of(name));
         QC_TRY(context_.define(name, cell, loc));
         user_inputs_.push_back(name);
       } else {
@@ -97,14 +104,52 @@ class Importer {
 
   /// A constant, or state when the graph writes it; nothing when nobody reads it.
   Result<Ok> add_weight(const InputSpec& spec, const std::string& name, const Loc& loc) {
+    if (context_.cells.count(name) > 0) return Ok{};
     bool state = plan_.liveness.written(name) || mutated_by_spec(spec.target);
+    if (auto found = group_of_.find(name); found != group_of_.end()) {
+      const StorageGroup& group = *found->second;
+      for (const InputSpec* other : group) state |= mutated_by_spec(other->target);
+      if (state) return add_shared_state(group, loc);
+    }
     if (!state && !plan_.liveness.read(name)) return Ok{};
     QC_ASSIGN(ConstId id, load(spec.target));
     Value* value = state ? graph_->add_state(spec.target, id) : graph_->constant(id);
-    CellId cell = context_.memory.allocate(value);
+    CellId cell = context_.memory.allocate(value, context_.meta_of(name));
     if (state) states_.push_back({graph_->states().size() - 1, cell});
+    return define_weight(spec, cell, loc);
+  }
+
+  Result<Ok> define_weight(const InputSpec& spec, CellId cell, const Loc& loc) {
     state_by_name_.emplace(spec.target, cell);
-    return context_.define(name, cell, loc);
+    return context_.define(spec.arg.items[0].text, cell, loc);
+  }
+
+  /// Weights in one storage that the graph writes are one state: the weight that covers the others,
+  /// or the storage where none does. The others are views of it.
+  Result<Ok> add_shared_state(const StorageGroup& group, const Loc& loc) {
+    QC_ASSIGN(GroupOwner found, find_owner(context_, group, loc));
+    const TensorMeta& meta = *owners_.emplace_back(std::make_unique<TensorMeta>(found.meta));
+    std::string name = group[0]->target + ".storage";
+    ConstId id = 0;
+    if (found.cover != nullptr) {
+      name = found.cover->target;
+      QC_ASSIGN(id, load(name));
+    } else {
+      QC_ASSIGN(Tensor tensor, archive_.storage_of(group[0]->target, *meta.storage_offset.value,
+                                                   *meta.sizes[0].value));
+      id = graph_->pool().add(std::move(tensor), name);
+    }
+    const CellId owner = context_.memory.allocate(graph_->add_state(name, id), &meta);
+    states_.push_back({graph_->states().size() - 1, owner});
+    for (const InputSpec* spec : group) {
+      CellId cell = owner;
+      if (spec != found.cover) {
+        const TensorMeta* lies = context_.meta_of(spec->arg.items[0].text);
+        QC_ASSIGN(cell, window(context_, owner, *lies, loc));
+      }
+      QC_TRY(define_weight(*spec, cell, loc));
+    }
+    return Ok{};
   }
 
   /// Names that share a stored tensor (tied weights) share one constant.
@@ -234,14 +279,14 @@ class Importer {
         if (cell == state_by_name_.end()) {
           return error(Code::graph, loc, "buffer '{}' is not an input", spec.target);
         }
-        return context_.memory.write(cell->second, value);
+        return context_.memory.write(cell->second, value, loc);
       }
       case OutputSpec::Kind::user_input_mutation: {
         auto cell = context_.cells.find(spec.target);
         if (cell == context_.cells.end()) {
           return error(Code::graph, loc, "'{}' is not an input", spec.target);
         }
-        return context_.memory.write(cell->second, value);
+        return context_.memory.write(cell->second, value, loc);
       }
       default:
         break;
@@ -257,6 +302,8 @@ class Importer {
   std::unique_ptr<Graph> graph_;
   const ImportOptions& options_;
   Context context_;
+  std::map<std::string, const StorageGroup*> group_of_;  // by placeholder
+  std::vector<std::unique_ptr<TensorMeta>> owners_;      // how states of groups lie
   std::map<std::string, CellId, std::less<>> state_by_name_;
   std::map<const std::byte*, std::vector<std::pair<const StoredTensor*, ConstId>>> loaded_;
   std::vector<StateCell> states_;
@@ -273,9 +320,11 @@ Result<std::unique_ptr<Graph>> import_archive(const Archive& archive,
   for (const InputSpec& spec : archive.program().input_specs) {
     for_each_name(spec.arg, [&](const std::string& name) { kept.push_back(name); });
   }
-  QC_ASSIGN(Plan plan, make_plan(archive.program().graph, kept, archive.file()));
+  const std::vector<StorageGroup> groups = storage_groups(archive);
+  QC_ASSIGN(Plan plan,
+            make_plan(archive.program().graph, kept, archive.file(), placeholders(groups)));
   QC_TRY(check_supported(plan));
-  return Importer(archive, plan, options).run();
+  return Importer(archive, plan, groups, options).run();
 }
 
 Result<std::unique_ptr<Graph>> load(const std::string& path, const ImportOptions& options) {

@@ -44,7 +44,9 @@ Effect effect_of(const ExportedNode& node) {
   const bool aten = target.domain == "aten";
   e.known = import_table().find(target.domain, aten && plain ? *plain : target.op, 0) != nullptr;
   e.writes = aten ? plain || target.op.ends_with("out") : !e.known;
-  const bool fresh = e.known ? !(aten && find_view(target.op)) : aten && is_random(target.op);
+  const ViewOp* view = aten ? find_view(target.op) : nullptr;
+  const bool fresh =
+      e.known ? view == nullptr || !may_share(*view, node) : aten && is_random(target.op);
   if (fresh && !e.writes) return e;
   if (std::string base(first_tensor(node)); e.known && !base.empty()) {
     e.shared.push_back(std::move(base));
@@ -58,8 +60,11 @@ Effect effect_of(const ExportedNode& node) {
 }  // namespace
 
 Liveness::Liveness(const FlatGraph& graph, const std::vector<std::string>& outputs,
-                   const std::vector<std::string>& kept)
+                   const std::vector<std::string>& kept, const SharedNames& shared)
     : live_(graph.nodes.size(), false) {
+  for (const std::vector<std::string>& names : shared) {
+    for (const std::string& name : names) unite(names[0], name);
+  }
   std::vector<Effect> effects;
   for (const FlatNode& flat : graph.nodes) {
     const Effect& e = effects.emplace_back(effect_of(flat.node));
@@ -89,11 +94,6 @@ Liveness::Liveness(const FlatGraph& graph, const std::vector<std::string>& outpu
     if (!live) continue;
     live_[i] = true;
     for (const NamedArgument& input : node.inputs) for_each_name(input.arg, mark);
-    for (const Argument& output : node.outputs) {
-      for_each_name(output, [&](const std::string& name) {
-        if (!e.shared.empty() && written_.count(find(name)) > 0) written_later_.insert(name);
-      });
-    }
     for (size_t k = 0; e.writes && k < e.shared.size(); ++k) written_.insert(find(e.shared[k]));
   }
 }

@@ -30,19 +30,20 @@ void for_each_name(const Argument& arg, F&& visit) {
 /// The name of the tensor an in-place op or a view op acts on; empty when there is none.
 std::string_view first_tensor(const ExportedNode& node);
 
+using SharedNames = std::vector<std::vector<std::string>>;
+
 class Liveness {
  public:
-  /// `outputs` and the memory of `kept` are what matters in the end.
+  /// `outputs` and the memory of `kept` are what matters in the end; the names of each list in
+  /// `shared` lie in one storage from the start.
   Liveness(const FlatGraph& graph, const std::vector<std::string>& outputs,
-           const std::vector<std::string>& kept);
+           const std::vector<std::string>& kept, const SharedNames& shared = {});
 
   bool live(size_t node) const { return live_[node]; }
   /// Whether a live node or an output reads the name.
   bool read(const std::string& name) const { return read_.count(name) > 0; }
   /// Whether a live node writes to memory that the name may share.
   bool written(const std::string& name) const;
-  /// Whether one does so after the node that gives the name, which shares memory of an operand.
-  bool written_later(const std::string& name) const { return written_later_.count(name) > 0; }
 
  private:
   /// Names that may share memory have one representative.
@@ -50,7 +51,7 @@ class Liveness {
   void unite(const std::string& a, const std::string& b);
 
   std::vector<bool> live_;
-  std::unordered_set<std::string> read_, live_memory_, written_, written_later_;
+  std::unordered_set<std::string> read_, live_memory_, written_;
   mutable std::unordered_map<std::string, std::string> parent_;  // paths are shortened on the way
 };
 

@@ -3,6 +3,7 @@
 #include "frontends/common/fold.h"
 #include "frontends/common/require.h"
 #include "frontends/pt2/context.h"
+#include "frontends/pt2/sharing.h"
 #include "support/located.h"
 
 namespace qc::pt2 {
@@ -62,6 +63,7 @@ class NodeImporter {
       }
     }
     if (flat.autocast != 0) QC_TRY(autocast(node, foreign));
+    QC_TRY(hand_over_storage(context_, node, foreign));
     auto plain = target.domain == "aten" ? plain_form(target.op) : std::nullopt;
     if (plain) {
       foreign.op = *plain;
@@ -143,18 +145,15 @@ class NodeImporter {
 
   Result<Ok> add_plain(const ExportedNode& node, const ForeignNode& foreign, size_t self) {
     QC_ASSIGN(Values values, run_row(foreign));
+    QC_TRY(take_back_storage(context_, node, foreign, values));
     return define_results(node, foreign, values, self);
   }
 
   /// Gives the results of a node their names, as fresh memory or as views of argument `self`.
   Result<Ok> define_results(const ExportedNode& node, const ForeignNode& foreign,
                             const Values& values, size_t self) {
-    const ViewOp* view = foreign.domain == "aten" ? find_view(foreign.op) : nullptr;
-    std::string base(first_tensor(node));
-    const bool of_several = view != nullptr && base.empty();
-    if (of_several || self >= foreign.args.size()) view = nullptr;
+    Sharing sharing(context_, node, foreign, self);
     size_t i = 0;
-    Dim start(0);
     for (const Argument& output : node.outputs) {
       for (const Item& item : output.items) {
         size_t at = i++;
@@ -164,58 +163,16 @@ class NodeImporter {
           return error(Code::unsupported, foreign.loc, "result {} of {}", at, foreign.op);
         }
         Value* value = values[at];
-        if (of_several && context_.plan.liveness.written_later(item.text)) {
-          if (!context_.plan.liveness.read(item.text)) continue;
-          QC_ASSIGN(const CellId same, unchanged_operand(node, foreign, at, value));
-          QC_TRY(context_.define(item.text, same, foreign.loc));
-          continue;
-        }
         // Shapes of results nobody reads are not always right: PyTorch records final states of a
         // stacked LSTM with an axis too many.
         if (context_.plan.liveness.read(item.text))
           QC_TRY(check_result(item.text, value, foreign.loc));
         if (value->def() != nullptr && value->name().empty()) graph_.set_name(value, item.text);
-        CellId cell = 0;
-        if (view != nullptr && is_view(*view, base, item.text)) {
-          ViewRecipe recipe{view, nullptr, foreign, self, at, start};
-          if (view->write_back != WriteBack::identity) {
-            recipe.row = import_table().find("aten", foreign.op, 0);
-          }
-          cell = context_.memory.view(context_.cells.at(base), std::move(recipe), value);
-          if (view->write_back == WriteBack::parts) {
-            Import import(graph_, foreign);
-            QC_ASSIGN(int64_t axis, import.i("dim", 0));
-            QC_ASSIGN(axis, resolve_axis(axis, value->rank(), foreign.loc));
-            start = start + value->shape()[axis];
-          }
-        } else {
-          cell = context_.memory.allocate(value);
-        }
+        QC_ASSIGN(CellId cell, sharing.cell_of(at, item.text, value));
         QC_TRY(context_.define(item.text, cell, foreign.loc));
       }
     }
     return Ok{};
-  }
-
-  /// The tensor that `value`, the view of operand `at` of several, is itself: such a view alone can
-  /// be written through.
-  Result<CellId> unchanged_operand(const ExportedNode& node, const ForeignNode& foreign, size_t at,
-                                   const Value* value) {
-    if (!node.inputs.empty() && node.inputs[0].arg.kind == ArgKind::tensors &&
-        at < node.inputs[0].arg.items.size()) {
-      const std::string& name = node.inputs[0].arg.items[at].text;
-      QC_ASSIGN(const Value* operand, context_.read(name, foreign.loc));
-      if (operand->shape() == value->shape()) return context_.cells.at(name);
-    }
-    return error(Code::unsupported, foreign.loc, "the model writes through views made by {}",
-                 foreign.op);
-  }
-
-  bool is_view(const ViewOp& view, const std::string& from, const std::string& to) const {
-    auto a = context_.plan.flat.tensors.find(from), b = context_.plan.flat.tensors.find(to);
-    if (a == context_.plan.flat.tensors.end() || b == context_.plan.flat.tensors.end())
-      return !view.may_copy;
-    return returns_view(view, a->second, b->second);
   }
 
   /// `value` as the whole contents of a tensor like `like`.
@@ -238,12 +195,12 @@ class NodeImporter {
     const ViewOp* view = find_view(foreign.op);
     if (view != nullptr && view->write_back != WriteBack::identity) {
       // squeeze_, t_, ...: the tensor itself becomes another view of its memory.
-      ViewRecipe recipe{view, import_table().find("aten", foreign.op, 0), foreign, 0, 0, Dim(0)};
-      cell = context_.memory.view(cell, std::move(recipe), value);
+      const std::string& result = node.outputs.empty() ? name : node.outputs[0].items[0].text;
+      QC_ASSIGN(cell, Sharing(context_, node, foreign, 0).cell_of(0, result, value));
       context_.cells[name] = cell;
     } else {
       QC_ASSIGN(value, fitted(value, old, foreign));
-      QC_TRY(context_.memory.write(cell, value));
+      QC_TRY(context_.memory.write(cell, value, foreign.loc));
     }
     for (const Argument& output : node.outputs) {
       if (output.kind == ArgKind::tensor) {

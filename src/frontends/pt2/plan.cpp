@@ -65,13 +65,13 @@ Result<Ok> collect(const Plan& plan, MissingOps& missing) {
 }  // namespace
 
 Result<Plan> make_plan(const ExportedGraph& graph, const std::vector<std::string>& kept,
-                       const std::string& file) {
+                       const std::string& file, const SharedNames& shared) {
   QC_ASSIGN(FlatGraph flat, flatten(graph, Loc{file, {}, {}}));
   std::vector<std::string> outputs;
   for (const Argument& arg : flat.outputs) {
     for_each_name(arg, [&](const std::string& name) { outputs.push_back(name); });
   }
-  Liveness liveness(flat, outputs, kept);
+  Liveness liveness(flat, outputs, kept, shared);
   std::vector<Loc> locs = name_nodes(flat, liveness, file);
   return Plan{file, std::move(flat), std::move(liveness), std::move(locs)};
 }

@@ -19,9 +19,10 @@ struct Plan {
   std::vector<Loc> locs;  // of each node of `flat`
 };
 
-/// `kept` names the tensors whose memory matters after the graph has run.
+/// `kept` names the tensors whose memory matters after the graph has run, `shared` those that lie
+/// in one storage before it does.
 Result<Plan> make_plan(const ExportedGraph& graph, const std::vector<std::string>& kept,
-                       const std::string& file);
+                       const std::string& file, const SharedNames& shared = {});
 
 /// An error that lists every live op without an import row, bodies of control flow included, with
 /// counts and first places.

@@ -139,6 +139,14 @@ Result<TensorMeta> tensor_meta(const Json& json) {
   if (auto offset = json.find("storage_offset")) {
     QC_ASSIGN(meta.storage_offset, sym_value(*offset));
   }
+  if (auto device = json.find("device")) {
+    QC_ASSIGN(Json type, device->at("type"));
+    QC_ASSIGN(meta.device, type.text());
+    if (auto index = device->find("index")) {
+      QC_ASSIGN(int64_t number, index->integer());
+      meta.device += fmt::format(":{}", number);
+    }
+  }
   return meta;
 }
 

@@ -40,6 +40,7 @@ struct TensorMeta {
   std::vector<SymInt> sizes;
   std::vector<SymInt> strides;
   SymInt storage_offset;
+  std::string device;  // "cpu", "cuda:0"
 };
 
 /// One element of an argument.

@@ -1,5 +1,6 @@
 #include "frontends/pt2/views.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace qc::pt2 {
@@ -19,22 +20,28 @@ constexpr ViewOp kViews[] = {
     {"feature_dropout.default", W::identity},
     {"alpha_dropout.default", W::identity},
     {"feature_alpha_dropout.default", W::identity},
-    {"contiguous.default", W::identity, true},
-    {"to.dtype", W::identity, true},
-    {"to.device", W::identity, true},
-    {"to.dtype_layout", W::identity, true},
-    {"to.other", W::identity, true},
-    {"type_as.default", W::identity, true},
+    {"contiguous.default", W::identity, Shares::if_contiguous},
+    {"to.dtype", W::identity, Shares::if_unchanged},
+    {"to.device", W::identity, Shares::if_unchanged},
+    {"to.dtype_layout", W::identity, Shares::if_unchanged},
+    {"to.other", W::identity, Shares::if_unchanged},
+    {"type_as.default", W::identity, Shares::if_unchanged},
+    {"cartesian_prod.default", W::strided, Shares::if_alone},
     {"view.default", W::reshape},
     {"view_as.default", W::reshape},
-    {"reshape.default", W::reshape, true},
-    {"reshape_as.default", W::reshape, true},
-    {"flatten.using_ints", W::reshape, true},
+    {"reshape.default", W::reshape, Shares::if_viewable},
+    {"reshape_as.default", W::reshape, Shares::if_viewable},
+    {"flatten.using_ints", W::reshape, Shares::if_viewable},
+    {"ravel.default", W::reshape, Shares::if_contiguous},
+    {"_unsafe_view.default", W::reshape, Shares::if_viewable},
     {"unflatten.int", W::reshape},
     {"unsqueeze.default", W::reshape},
     {"squeeze.default", W::reshape},
     {"squeeze.dim", W::reshape},
     {"squeeze.dims", W::reshape},
+    {"atleast_1d.default", W::reshape},
+    {"atleast_2d.default", W::reshape},
+    {"atleast_3d.default", W::reshape},
     {"permute.default", W::permute},
     {"transpose.int", W::permute},
     {"swapaxes.default", W::permute},
@@ -55,57 +62,47 @@ constexpr ViewOp kViews[] = {
     {"tensor_split.indices", W::parts},
     {"unbind.int", W::unbind},
     {"diagonal.default", W::diagonal},
-    {"expand.default", W::none},
-    {"as_strided.default", W::none},
-    {"view.dtype", W::none},
-    {"_unsafe_view.default", W::reshape, true},
-    {"atleast_1d.default", W::reshape},
-    {"atleast_2d.default", W::reshape},
-    {"atleast_3d.default", W::reshape},
-    {"ravel.default", W::reshape, true},
+    {"movedim.int", W::strided},
+    {"movedim.intlist", W::strided},
+    {"moveaxis.int", W::strided},
+    {"moveaxis.intlist", W::strided},
+    {"view.dtype", W::strided},
+    {"einsum.default", W::strided, Shares::if_unsummed},
+    {"as_strided.default", W::strided, Shares::always, true, true},
 };
 
-/// Sizes or strides as numbers; nothing when one is symbolic.
-std::optional<Ints> numbers(const std::vector<SymInt>& sizes) {
-  Ints out;
-  for (const SymInt& s : sizes) {
-    if (!s.value) return std::nullopt;
-    out.push_back(*s.value);
+const Argument* argument(const ExportedNode& node, std::string_view name) {
+  for (const NamedArgument& input : node.inputs) {
+    if (input.name == name) return &input.arg;
   }
-  return out;
+  return nullptr;
 }
 
-bool is_dense(const Ints& sizes, const Ints& strides) {
-  int64_t expected = 1;
-  for (size_t i = sizes.size(); i-- > 0;) {
-    if (sizes[i] == 0) return true;
-    if (sizes[i] != 1 && strides[i] != expected) return false;
-    if (__builtin_mul_overflow(expected, sizes[i], &expected)) return false;
-  }
-  return true;
+MemoryFormat format_argument(const ExportedNode& node, MemoryFormat fallback) {
+  const Argument* arg = argument(node, "memory_format");
+  if (arg == nullptr || arg->kind != ArgKind::memory_format) return fallback;
+  return static_cast<MemoryFormat>(arg->items[0].integer);
 }
 
-/// Whether a tensor of these sizes and strides can be seen under `target` without a copy: every
-/// block of target axes must fall on one run of axes that are dense with respect to each other.
-bool can_view(const Ints& sizes, const Ints& strides, const Ints& target) {
-  if (is_dense(sizes, strides)) return true;
-  size_t to = target.size();
-  int64_t run = 1, seen = 1, stride = strides.back();
-  for (size_t i = sizes.size(); i-- > 0;) {
-    int64_t reach;
-    if (__builtin_mul_overflow(run, sizes[i], &run) ||
-        __builtin_mul_overflow(run, stride, &reach)) {
-      return false;
-    }
-    if (i > 0 && (sizes[i - 1] == 1 || strides[i - 1] == reach)) continue;
-    while (to > 0 && (seen < run || target[to - 1] == 1)) {
-      if (__builtin_mul_overflow(seen, target[--to], &seen)) return false;
-    }
-    if (seen != run) return false;
-    if (i > 0) stride = strides[i - 1];
-    run = seen = 1;
+/// Whether every label of the operand is one of the result's, so that nothing is summed.
+bool keeps_labels(std::string_view equation) {
+  std::string in, out;
+  const size_t arrow = equation.find("->");
+  for (char c : equation.substr(0, arrow)) {
+    if (c != ' ') in += c;
   }
-  return to == 0;
+  if (arrow != equation.npos) {
+    out = equation.substr(arrow + 2);
+    return std::all_of(in.begin(), in.end(), [&](char c) { return out.find(c) != out.npos; });
+  }
+  // Without an arrow the result has the labels that occur once.
+  return std::all_of(in.begin(), in.end(),
+                     [&](char c) { return c == '.' || std::count(in.begin(), in.end(), c) == 1; });
+}
+
+bool one_operand(const ExportedNode& node) {
+  const Argument* list = argument(node, "tensors");
+  return list != nullptr && list->items.size() == 1;
 }
 
 }  // namespace
@@ -114,7 +111,7 @@ const ViewOp* find_view(std::string_view op) {
   for (const ViewOp& view : kViews) {
     if (view.op == op) return &view;
   }
-  static constexpr ViewOp kOther = {"", W::none};
+  static constexpr ViewOp kOther = {"", W::strided, Shares::always, false, true};
   const ImportRow* row = import_table().find("aten", op, 0);
   return row != nullptr && row->alias == Alias::view ? &kOther : nullptr;
 }
@@ -125,14 +122,39 @@ std::optional<std::string> plain_form(std::string_view op) {
   return std::string(op.substr(0, dot - 1)) + std::string(op.substr(dot));
 }
 
-bool returns_view(const ViewOp& view, const TensorMeta& from, const TensorMeta& to) {
-  if (!view.may_copy) return true;
-  if (from.dtype != to.dtype) return false;
-  auto sizes = numbers(from.sizes), strides = numbers(from.strides), target = numbers(to.sizes);
-  if (!sizes || !strides || !target || sizes->size() != strides->size()) return true;
-  if (view.write_back == WriteBack::reshape) return can_view(*sizes, *strides, *target);
-  if (view.op == "contiguous.default") return is_dense(*sizes, *strides);
-  return true;
+bool may_share(const ViewOp& view, const ExportedNode& node) {
+  switch (view.shares) {
+    case Shares::if_unchanged: {
+      const Argument* copy = argument(node, "copy");
+      return copy == nullptr || copy->kind != ArgKind::boolean || copy->items[0].integer == 0;
+    }
+    case Shares::if_alone:
+      return one_operand(node);
+    case Shares::if_unsummed: {
+      const Argument* equation = argument(node, "equation");
+      return one_operand(node) && equation != nullptr && equation->kind == ArgKind::text &&
+             keeps_labels(equation->items[0].text);
+    }
+    default:
+      return true;
+  }
+}
+
+bool returns_view(const ViewOp& view, const ExportedNode& node, const Layout& from,
+                  const Layout& to, SizeFacts& facts) {
+  if (!may_share(view, node)) return false;
+  switch (view.shares) {
+    case Shares::if_viewable:
+      return can_view(from, to.sizes, facts);
+    case Shares::if_contiguous:
+      return is_contiguous(from, format_argument(node, MemoryFormat::contiguous), facts);
+    case Shares::if_unchanged: {
+      const MemoryFormat format = format_argument(node, MemoryFormat::preserve);
+      return format == MemoryFormat::preserve || suggested_format(from, facts) == format;
+    }
+    default:
+      return true;
+  }
 }
 
 Result<Ints> permutation(std::string_view op, const Import& import, int64_t rank) {

@@ -388,14 +388,13 @@ Result<Values> aten_unfold(Import& m) {
   return single(m.emit("as_strided", {x}, {{"size", size}, {"stride", stride}}));
 }
 
-/// Strides of a model's tensors are not kept, so only what does not depend on them is right: the
-/// same shape whatever the strides, or strides that fit a row-major operand.
+/// The operand is the storage itself, or a tensor that lies in it row by row from its start: other
+/// tensors are replaced by their storage before.
 Result<Values> aten_as_strided(Import& m) {
   QC_ASSIGN(Value * x, m.tensor("self"));
   QC_ASSIGN(Dims size, m.dims("size"));
   QC_ASSIGN(Dims stride, m.dims("stride"));
   QC_ASSIGN(Dim offset, m.dim("storage_offset", Dim(0)));
-  if (size == x->shape() && offset == Dim(0)) return Values{x};
   if (stride == row_strides(size) && offset == Dim(0) && product(size) == product(x->shape())) {
     return single(reshaped(m, x, size));
   }
