@@ -256,10 +256,75 @@ def test_fixed_sizes(base, quantc, tmp_path):
     compare(module, torch.export.export(module, (X,), strict=False), X, quantc, tmp_path)
 
 
-@bases("transposed", "columns")
+@bases("transposed")
 def test_symbolic_sizes(base, quantc, tmp_path):
     module = Programs(table(base, ANY_SIZE))
     with torch.no_grad():
         exported = torch.export.export(module, (X,), strict=False, dynamic_shapes=({0: Dim.AUTO, 1: Dim.AUTO},))
     for rows, columns in [(4, 6), (5, 7)]:
         compare(module, exported, torch.arange(-7.0, rows * columns - 7).reshape(rows, columns), quantc, tmp_path)
+
+
+def random_step(rng, tensors):
+    """An op on one of the tensors, as a function of all of them: a view, a copy, or a write."""
+    at = int(rng.integers(len(tensors)))
+    shape = tensors[at].shape
+    axis = int(rng.integers(len(shape)))
+    other = int(rng.integers(len(shape)))
+    size, cut = shape[axis], int(rng.integers(max(shape[axis], 1)))
+    steps = [
+        lambda t: t[at].transpose(axis, other),
+        lambda t: t[at].movedim(axis, other),
+        lambda t: t[at].narrow(axis, cut, size - cut),
+        lambda t: t[at].unsqueeze(axis),
+        lambda t: t[at].unfold(axis, 2, 2),
+        lambda t: t[at].reshape(-1, size),
+        lambda t: t[at].flatten(),
+        lambda t: t[at].contiguous(),
+        lambda t: t[at].expand_as(t[at]),
+        lambda t: torch.einsum("...i->i...", t[at]),
+        lambda t: t[at].to(torch.float32, copy=cut == 0),
+        lambda t: t[at].select(axis, cut),
+        lambda t: t[at].split(1 + size // 2, axis)[-1],
+        lambda t: t[at].diagonal(cut % 2, axis, other),
+        lambda t: t[at].as_strided(shape[::-1], t[at].stride()[::-1]),
+        lambda t: t[at].as_strided((2, 2), (1, 3), cut),
+    ]
+    writes = [lambda t: t[at].add_(cut + 1), lambda t: t[at].mul_(-2), lambda t: t[at].narrow(axis, cut, 1).relu_(),
+              lambda t: t[at].copy_(t[at].flip(axis)), lambda t: t[at].sub_(t[0].sum())]
+    if rng.random() < 0.4:
+        return writes[rng.integers(len(writes))], False
+    return steps[rng.integers(len(steps))], True
+
+
+def random_program(seed):
+    """Steps that PyTorch accepts, tried one by one; results of one or two elements at most lead nowhere and are left out."""
+    rng = np.random.default_rng(seed)
+    tensors, steps = [X * 1], []
+    while len(steps) < 14:
+        step, makes = random_step(rng, tensors)
+        try:
+            result = step(tensors)
+        except (RuntimeError, IndexError):
+            continue
+        if makes and (not 1 <= result.dim() <= 4 or result.numel() < 2):
+            continue
+        steps.append((step, makes))
+        if makes:
+            tensors.append(result)
+
+    def run(x):
+        tensors = [x * 1]
+        for step, makes in steps:
+            result = step(tensors)
+            if makes:
+                tensors.append(result)
+        return [t * 1 for t in tensors]
+    return run
+
+
+@pytest.mark.parametrize("first, count", [(0, 12), pytest.param(100, 400, marks=pytest.mark.soak)])
+def test_random_programs(first, count, quantc, tmp_path):
+    for start in range(first, first + count, 12):
+        module = Programs({f"seed {seed}": random_program(seed) for seed in range(start, min(start + 12, first + count))})
+        compare(module, torch.export.export(module, (X,), strict=False), X, quantc, tmp_path)
