@@ -7,10 +7,12 @@
  * qn_OP_t; LOAD and STORE convert. */
 #define QK_SAME(v) (v)
 #define QK_F32_TYPE(X, op) X(op, f32, float, float, f32, QK_SAME, QK_SAME)
-#define QK_OTHER_FLOAT_TYPES(X, op)                                \
-  X(op, f64, double, double, f64, QK_SAME, QK_SAME)                \
+#define QK_16_BIT_TYPES(X, op)                                     \
   X(op, f16, uint16_t, float, f32, qn_f16_to_f32, qn_f16_from_f32) \
   X(op, bf16, uint16_t, float, f32, qn_bf16_to_f32, qn_bf16_from_f32)
+#define QK_OTHER_FLOAT_TYPES(X, op)                 \
+  X(op, f64, double, double, f64, QK_SAME, QK_SAME) \
+  QK_16_BIT_TYPES(X, op)
 #define QK_FLOAT_TYPES(X, op) QK_F32_TYPE(X, op) QK_OTHER_FLOAT_TYPES(X, op)
 #define QK_INT_TYPES(X, op)                             \
   X(op, i8, int8_t, int8_t, i8, QK_SAME, QK_SAME)       \

@@ -5,20 +5,24 @@ import re
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 import aten_corners  # noqa: E402
 import aten_dense  # noqa: E402
+import aten_edges  # noqa: E402
 import aten_elementwise  # noqa: E402
 import aten_exports  # noqa: E402
 import aten_movement  # noqa: E402
 import aten_rows  # noqa: E402
+import aten_types  # noqa: E402
 
 from tests.support.aten import DIALECTS, Group, compare, export, in_dialect, operations  # noqa: E402
 
-TABLES = {"corners": aten_corners, "dense": aten_dense, "elementwise": aten_elementwise, "movement": aten_movement, "exports": aten_exports, "rows": aten_rows}
+TABLES = {"corners": aten_corners, "dense": aten_dense, "elementwise": aten_elementwise, "movement": aten_movement, "exports": aten_exports, "rows": aten_rows,
+          "types": aten_types, "edges": aten_edges}
 GROUPS = {f"{table}-{group}": case for table, module in TABLES.items() for group, case in module.GROUPS.items()}
 CASES = [*GROUPS, *aten_dense.LAYERS]
 CENSUS = Path(__file__).with_name("aten_census.txt")
@@ -61,6 +65,15 @@ def compared(quantc, tmp_path_factory):
 @pytest.mark.parametrize("case", CASES)
 def test_case(case, dialect, compared):
     compared(case, dialect)
+
+
+@pytest.mark.parametrize("case", [case for case in GROUPS if case.startswith(("types-", "edges-"))])
+def test_generated_code(case, quantc, tmp_path):
+    """C gives the interpreter's bits for the same cases."""
+    module, args = module_and_args(case)
+    torch.export.save(export(module, args), tmp_path / "m.pt2")
+    np.savez(tmp_path / "in.npz", **{f"in_{i}": t.numpy() for i, t in enumerate(args)})
+    quantc("validate", tmp_path / "m.pt2", "-i", tmp_path / "in.npz", "--cflags", "-O1")
 
 
 def census(dialect):

@@ -7,6 +7,7 @@ import torch
 
 DIALECTS = ["exported", "decomposed"]
 WITHIN = 1e-5  # of the largest magnitude of a result
+WITHIN_F64 = 1e-13
 OPEN_END = 9223372036854775807
 
 
@@ -41,7 +42,8 @@ def close(want, got, what):
         np.testing.assert_array_equal(got, want, err_msg=what)
     else:
         scale = float(np.max(np.abs(want[np.isfinite(want)]), initial=0.0))
-        np.testing.assert_allclose(got, want, rtol=0, atol=max(WITHIN * scale, 1e-6), err_msg=what)
+        atol = WITHIN_F64 * scale if want.dtype == np.float64 else max(WITHIN * scale, 1e-6)
+        np.testing.assert_allclose(got, want, rtol=0, atol=atol, err_msg=what)
 
 
 def compare(module, args, program, quantc, folder: Path):

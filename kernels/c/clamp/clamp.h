@@ -9,4 +9,9 @@ typedef struct {
   float lo, hi;
 } qk_clamp_params;
 
+/* The same with limits that no float is equal to: limits[0] and limits[1], of the type of x. */
+typedef struct {
+  int32_t n;
+} qk_clamp_to_params;
+
 #endif

@@ -8,7 +8,8 @@ typedef struct {
   int32_t n;
 } qk_unary_params;
 
-/* Functions with parameters: qn_OP(x[i], a, b). */
+/* Functions with parameters: qn_OP(x[i], a, b). Of f64 elements the parameters are doubles and so
+ * an operand, {a, b}, with qk_unary_params. */
 typedef struct {
   int32_t n;
   float a, b;

@@ -122,6 +122,14 @@ Result<Value*> Import::optional_tensor(std::string_view name) const {
   return fail(Code::attribute, "argument '{}' is not a tensor", name);
 }
 
+Result<Value*> Import::tensor_as(std::string_view name, DType dtype) const {
+  if (const Arg* arg = find(name)) {
+    if (auto* number = std::get_if<double>(arg)) return scalar(*number, dtype);
+  }
+  QC_ASSIGN(Value * v, tensor(name));
+  return cast(v, dtype);
+}
+
 Result<Values> Import::tensors(std::string_view name) const {
   if (const Arg* arg = find(name)) {
     if (auto* v = std::get_if<Value*>(arg)) return Values{*v};
@@ -157,13 +165,8 @@ Result<std::pair<Value*, Value*>> Import::promoted(std::string_view a, std::stri
     const DType weak = wa > wb ? vb->dtype() : va->dtype();
     type = category(weak) > category(strong) ? weak : strong;
   }
-  // A number goes to the final type in one step: f64 keeps all of its digits.
-  auto convert = [&](Value* v, std::string_view name) -> Result<Value*> {
-    if (auto* number = std::get_if<double>(find(name))) return scalar(*number, type);
-    return cast(v, type);
-  };
-  QC_ASSIGN(va, convert(va, a));
-  QC_ASSIGN(vb, convert(vb, b));
+  QC_ASSIGN(va, tensor_as(a, type));
+  QC_ASSIGN(vb, tensor_as(b, type));
   return std::pair{va, vb};
 }
 

@@ -67,6 +67,9 @@ class Import {
   Result<Value*> tensor(std::string_view name) const;
   /// As `tensor`, null when absent or None.
   Result<Value*> optional_tensor(std::string_view name) const;
+  /// A named tensor or number as `dtype`. A number goes there in one step: f64 keeps all of its
+  /// digits, i64 all of its bits, and narrower integers wrap.
+  Result<Value*> tensor_as(std::string_view name, DType dtype) const;
   /// A list of tensors; entries may be null (None).
   Result<Values> tensors(std::string_view name) const;
 

@@ -3,6 +3,7 @@
 
 #include "ops/arg/arg.h"
 #include "ops/common/importing.h"
+#include "ops/common/rank0.h"
 
 namespace qc {
 namespace {
@@ -201,9 +202,9 @@ constexpr ImportRow kRows[] = {
     {"aten", "sort.stable", aten_sort},
     {"aten", "argsort.default", aten_argsort},
     {"aten", "argsort.stable", aten_argsort},
-    {"aten", "kthvalue.default", aten_kthvalue},
+    {"aten", "kthvalue.default", rank0_as_list<aten_kthvalue>},
     {"aten", "median.default", aten_median},
-    {"aten", "median.dim", aten_median},
+    {"aten", "median.dim", rank0_as_list<aten_median>},
     {"aten", "histc.default", aten_histc},
     {"aten", "bucketize.Tensor", aten_bucketize},
     {"aten", "bucketize.Scalar", aten_bucketize},

@@ -1,5 +1,6 @@
 #include "ops/binary/binary.h"
 #include "ops/common/importing.h"
+#include "ops/common/narrow.h"
 
 namespace qc {
 namespace {
@@ -50,24 +51,28 @@ Result<Values> aten_logical(Import& m) {
   return one(m.emit(kName.text, {a, b}));
 }
 
-/// x * alpha; x itself when alpha is 1.
-Result<Value*> times_alpha(const Import& m, Value* x) {
-  QC_ASSIGN(const double alpha, m.f("alpha", 1));
-  if (alpha == 1) return x;
-  return m.emit("mul", {x, m.scalar(alpha, x->dtype())});
+/// a + alpha * b or a - alpha * b. PyTorch rounds alpha to the type of the operands.
+Result<Values> with_alpha(const Import& m, const char* op, Pair ab) {
+  if (!m.given("alpha")) return one(emit_pair(m, op, ab));
+  const DType type = ab.first->dtype();
+  QC_ASSIGN(Value * alpha, m.tensor_as("alpha", type));
+  for (Value** v : {&ab.first, &ab.second, &alpha}) {
+    QC_ASSIGN(*v, m.cast(*v, computed_in(type)));
+  }
+  QC_ASSIGN(ab.second, emit_pair(m, "mul", {ab.second, alpha}));
+  QC_ASSIGN(Value * y, emit_pair(m, op, ab));
+  return one(m.cast(y, type));
 }
 
 template <OpName kName>
 Result<Values> aten_add_sub(Import& m) {
-  QC_ASSIGN(Pair ab, m.promoted("self", "other"));
-  QC_ASSIGN(ab.second, times_alpha(m, ab.second));
-  return one(emit_pair(m, kName.text, ab));
+  QC_ASSIGN(const Pair ab, m.promoted("self", "other"));
+  return with_alpha(m, kName.text, ab);
 }
 
 Result<Values> aten_rsub(Import& m) {
-  QC_ASSIGN(Pair ab, m.promoted("self", "other"));
-  QC_ASSIGN(ab.first, times_alpha(m, ab.first));
-  return one(m.emit("sub", {ab.second, ab.first}));
+  QC_ASSIGN(const Pair ab, m.promoted("self", "other"));
+  return with_alpha(m, "sub", {ab.second, ab.first});
 }
 
 Result<Values> aten_div_mode(Import& m) {
@@ -111,13 +116,13 @@ Result<Values> aten_pow(Import& m) {
 Result<Values> add_scaled(const Import& m, const char* op) {
   QC_ASSIGN(Value * x, m.tensor("self"));
   QC_ASSIGN(Pair ab, m.promoted("tensor1", "tensor2"));
-  QC_ASSIGN(const double value, m.f("value", 1));
   const DType type = promote(x->dtype(), ab.first->dtype());
   QC_ASSIGN(x, m.cast(x, type));
   QC_ASSIGN(ab.first, m.cast(ab.first, type));
   QC_ASSIGN(ab.second, m.cast(ab.second, type));
-  if (value != 1) {
-    QC_ASSIGN(ab.first, m.emit("mul", {ab.first, m.scalar(value, type)}));
+  if (m.given("value")) {
+    QC_ASSIGN(Value * value, m.tensor_as("value", type));
+    QC_ASSIGN(ab.first, m.emit("mul", {ab.first, value}));
   }
   QC_ASSIGN(Value * y, m.emit(op, {ab.first, ab.second}));
   return one(m.emit("add", {x, y}));
@@ -128,8 +133,7 @@ Result<Values> aten_addcdiv(Import& m) { return add_scaled(m, "div"); }
 /// self + weight * (end - self), from the nearer end as PyTorch computes it.
 Result<Values> aten_lerp(Import& m) {
   QC_ASSIGN(Pair ab, m.promoted("self", "end"));
-  QC_ASSIGN(Value * weight, m.tensor("weight"));
-  QC_ASSIGN(weight, m.cast(weight, ab.first->dtype()));
+  QC_ASSIGN(Value * weight, m.tensor_as("weight", ab.first->dtype()));
   const DType type = ab.first->dtype();
   QC_ASSIGN(Value * span, m.emit("sub", {ab.second, ab.first}));
   QC_ASSIGN(Value * step, m.emit("mul", {weight, span}));
@@ -146,7 +150,9 @@ Result<Values> aten_lerp(Import& m) {
 Result<Values> aten_prelu(Import& m) {
   QC_ASSIGN(Value * x, m.tensor("self"));
   QC_ASSIGN(Value * slope, m.tensor("weight"));
-  if (slope->rank() == 1 && x->rank() > 2) {
+  if (x->rank() == 0) {
+    QC_ASSIGN(slope, m.emit("reshape", {slope}, {{"shape", Dims{}}}));
+  } else if (slope->rank() == 1 && x->rank() > 2) {
     Dims shape(static_cast<size_t>(x->rank() - 1), Dim(1));
     shape[0] = slope->shape()[0];
     QC_ASSIGN(slope, m.emit("reshape", {slope}, {{"shape", shape}}));
@@ -185,18 +191,19 @@ constexpr ImportRow kAtenRows[] = {
     QC_BOTH("sub", aten_add_sub<"sub">),
     QC_BOTH("subtract", aten_add_sub<"sub">),
     QC_BOTH("rsub", aten_rsub),
-    QC_BOTH("mul", aten_binary<"mul">),
-    QC_BOTH("multiply", aten_binary<"mul">),
-    QC_BOTH("div", aten_float_binary<"div">),
-    QC_BOTH("divide", aten_float_binary<"div">),
-    QC_BOTH("true_divide", aten_float_binary<"div">),
-    {"aten", "div.Tensor_mode", aten_div_mode},
-    {"aten", "div.Scalar_mode", aten_div_mode},
-    {"aten", "divide.Tensor_mode", aten_div_mode},
-    {"aten", "divide.Scalar_mode", aten_div_mode},
-    {"aten", "floor_divide.default", aten_binary<"floor_div">},
-    QC_BOTH("floor_divide", aten_binary<"floor_div">),
+    QC_BOTH("mul", number_in_f32<aten_binary<"mul">>),
+    QC_BOTH("multiply", number_in_f32<aten_binary<"mul">>),
+    QC_BOTH("div", number_in_f32<aten_float_binary<"div">>),
+    QC_BOTH("divide", number_in_f32<aten_float_binary<"div">>),
+    QC_BOTH("true_divide", number_in_f32<aten_float_binary<"div">>),
+    {"aten", "div.Tensor_mode", number_in_f32<aten_div_mode, true>},
+    {"aten", "div.Scalar_mode", number_in_f32<aten_div_mode, true>},
+    {"aten", "divide.Tensor_mode", number_in_f32<aten_div_mode, true>},
+    {"aten", "divide.Scalar_mode", number_in_f32<aten_div_mode, true>},
+    {"aten", "floor_divide.default", number_in_f32<aten_binary<"floor_div">>},
+    QC_BOTH("floor_divide", number_in_f32<aten_binary<"floor_div">>),
     QC_BOTH("remainder", aten_binary<"mod">),
+    {"aten", "remainder.Scalar_Tensor", aten_binary<"mod">},
     QC_BOTH("fmod", aten_binary<"fmod">),
     {"aten", "pow.Tensor_Scalar", aten_pow},
     {"aten", "pow.Tensor_Tensor", aten_pow},
@@ -214,13 +221,13 @@ constexpr ImportRow kAtenRows[] = {
     {"aten", "xlogy.Tensor", aten_float_binary<"xlogy">},
     {"aten", "xlogy.Scalar_Self", aten_float_binary<"xlogy">},
     {"aten", "xlogy.Scalar_Other", aten_float_binary<"xlogy">},
-    {"aten", "ldexp.Tensor", aten_ldexp},
+    {"aten", "ldexp.Tensor", in_f32<aten_ldexp>},
     {"aten", "logaddexp.default", aten_float_binary<"logaddexp">},
     {"aten", "heaviside.default", aten_heaviside},
-    {"aten", "addcmul.default", aten_addcmul},
-    {"aten", "addcdiv.default", aten_addcdiv},
-    {"aten", "lerp.Scalar", aten_lerp},
-    {"aten", "lerp.Tensor", aten_lerp},
+    {"aten", "addcmul.default", in_f32<aten_addcmul>},
+    {"aten", "addcdiv.default", in_f32<aten_addcdiv>},
+    {"aten", "lerp.Scalar", in_f32<aten_lerp>},
+    {"aten", "lerp.Tensor", in_f32<aten_lerp>},
     {"aten", "prelu.default", aten_prelu},
     {"aten", "_prelu_kernel.default", aten_prelu},
     QC_BOTH("eq", aten_binary<"eq">),

@@ -171,4 +171,36 @@ Result<Ok> BitCast::lower(Lowering& l) const {
   return Ok{};
 }
 
+const OpInfo BitView::kInfo = {
+    .name = "bit_view",
+    .summary = "the same bytes read as another type, along the last axis",
+};
+
+Result<std::vector<Type>> BitView::infer() const {
+  const Type& x = input_type(0);
+  const int64_t from = bits(x.dtype), width = bits(to);
+  if (from < 8 || width < 8)
+    return error(Code::unsupported, loc(), "bytes of {} as {}", name(x.dtype), name(to));
+  if (x.shape.empty()) return error(Code::shape, loc(), "one {} as {}", name(x.dtype), name(to));
+  Dims shape = x.shape;
+  const Dim bytes = shape.back() * Dim(from / 8);
+  if (bytes.is_static() && bytes.value() % (width / 8) != 0) {
+    return error(Code::shape, loc(), "rows of {} bytes as {}", bytes.value(), name(to));
+  }
+  shape.back() = floordiv(bytes, Dim(width / 8));
+  return std::vector<Type>{Type(to, shape)};
+}
+
+Result<Ok> BitView::eval(EvalContext& c) const {
+  const auto from = c.in(0).bytes();
+  if (!from.empty()) std::memcpy(c.out(0).mutable_bytes().data(), from.data(), from.size());
+  return Ok{};
+}
+
+Result<Ok> BitView::lower(Lowering& l) const {
+  QC_ASSIGN(const int32_t n, kernel_count(l.out_type(), loc()));
+  l.copy(l.in(0), l.out(), n * static_cast<int64_t>(bytes(to)));
+  return Ok{};
+}
+
 }  // namespace qc

@@ -45,4 +45,17 @@ class BitCast final : public OpNode<BitCast> {
   Result<Ok> lower(Lowering&) const override;
 };
 
+/// The same bytes read as another type of another width: the last axis is longer or shorter.
+class BitView final : public OpNode<BitView> {
+ public:
+  static const OpInfo kInfo;
+  DType to = DType::f32;
+
+  const OpInfo& info() const override { return kInfo; }
+  void attrs(AttrVisitor& v) override { v("to", to); }
+  Result<std::vector<Type>> infer() const override;
+  Result<Ok> eval(EvalContext&) const override;
+  Result<Ok> lower(Lowering&) const override;
+};
+
 }  // namespace qc

@@ -81,6 +81,7 @@ Result<Values> aten_type_as(Import& m) {
 Result<Values> aten_view_dtype(Import& m) {
   QC_ASSIGN(Value * x, m.tensor("self"));
   QC_ASSIGN(const DType to, m.dtype("dtype", x->dtype()));
+  if (bits(x->dtype()) != bits(to)) return one(m.emit("bit_view", {x}, {{"to", to}}));
   return one(bits_as(m, x, to));
 }
 
@@ -98,6 +99,7 @@ constexpr ImportRow kRows[] = {
 void register_cast(Registration& r) {
   r.op<Cast>();
   r.op<BitCast>();
+  r.op<BitView>();
   r.imports(kRows);
 }
 

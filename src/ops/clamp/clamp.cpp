@@ -62,10 +62,29 @@ Result<Ok> Clamp::eval(EvalContext& c) const {
   });
 }
 
+namespace {
+
+/// Whether a limit is the same number as a float, or rounded to one by the element type anyway.
+bool fits_float(double limit, DType dtype) {
+  return dtype == DType::f32 || bits(dtype) <= 16 ||
+         static_cast<double>(static_cast<float>(limit)) == limit;
+}
+
+}  // namespace
+
 Result<Ok> Clamp::lower(Lowering& l) const {
-  QC_ASSIGN(std::string suffix, arithmetic_suffix(l.in_type(0).dtype, loc()));
+  const DType dtype = l.in_type(0).dtype;
+  QC_ASSIGN(std::string suffix, arithmetic_suffix(dtype, loc()));
   int64_t n = 1;
   for (int64_t d : l.in_dims(0)) n *= d;
+  if (!fits_float(lo, dtype) || !fits_float(hi, dtype)) {
+    Tensor limits(dtype, {2});
+    limits.set_double(0, lo);
+    limits.set_double(1, hi);
+    l.call("qk_clamp_to_" + suffix, qk_clamp_to_params{static_cast<int32_t>(n)},
+           {l.in(0), l.constant(std::move(limits), "limits")}, {l.out()}, {.in_place = {{0, 0}}});
+    return Ok{};
+  }
   const qk_clamp_params params{static_cast<int32_t>(n), static_cast<float>(lo),
                                static_cast<float>(hi)};
   l.call("qk_clamp_" + suffix, params, {l.in(0)}, {l.out()}, {.in_place = {{0, 0}}});

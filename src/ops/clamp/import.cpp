@@ -1,3 +1,6 @@
+#include <cmath>
+#include <optional>
+
 #include "ops/clamp/clamp.h"
 #include "ops/common/registration.h"
 
@@ -20,19 +23,24 @@ Result<Values> onnx_clip_attributes(Import& m) {
   return clamp_to(m, m.in(0), lo, hi);
 }
 
-/// Limits as operands: constants become attributes, others stay elementwise max and min.
+/// A limit as an attribute: `fallback` without one, nullopt where it is no constant, is NaN or is
+/// an integer that no double is equal to.
+Result<std::optional<double>> attribute(const Import& m, Value* v, double fallback) {
+  using Found = std::optional<double>;
+  if (!v) return Found(fallback);
+  if (!v->is_constant() || v->rank() != 0) return Found();
+  QC_ASSIGN(const Tensor t, m.constant(v, "limit"));
+  const double limit = t.as_double(0);
+  Tensor again(t.dtype(), {});
+  again.set_double(0, limit);
+  return again.identical(t) && !std::isnan(limit) ? Found(limit) : Found();
+}
+
+/// Limits as operands: numbers become attributes, others stay elementwise max and min.
 Result<Values> limit(Import& m, Value* x, Value* lo, Value* hi) {
-  auto number = [&](Value* v, double fallback) -> Result<double> {
-    if (!v) return fallback;
-    QC_ASSIGN(Tensor t, m.constant(v, "limit"));
-    return t.as_double(0);
-  };
-  auto constant = [](Value* v) { return !v || (v->is_constant() && v->rank() == 0); };
-  if (constant(lo) && constant(hi)) {
-    QC_ASSIGN(double l, number(lo, -kInf));
-    QC_ASSIGN(double h, number(hi, kInf));
-    return clamp_to(m, x, l, h);
-  }
+  QC_ASSIGN(const auto low, attribute(m, lo, -kInf));
+  QC_ASSIGN(const auto high, attribute(m, hi, kInf));
+  if (low && high) return clamp_to(m, x, *low, *high);
   if (lo) {
     QC_ASSIGN(x, m.emit("max", {x, lo}));
   }
@@ -64,15 +72,20 @@ Result<Values> aten_hardtanh(Import& m) {
 /// clamp, clip, clamp_min, clamp_max with numbers or tensors.
 Result<Values> aten_clamp(Import& m) {
   QC_ASSIGN(Value * x, m.tensor("self"));
-  QC_ASSIGN(Value * lo, m.optional_tensor("min"));
-  QC_ASSIGN(Value * hi, m.optional_tensor("max"));
-  // An integer tensor with a float limit becomes float, as PyTorch promotes.
-  for (Value** v : {&lo, &hi}) {
-    if (!*v) continue;
-    if (is_float((*v)->dtype()) && !is_float(x->dtype())) {
-      QC_ASSIGN(x, m.cast(x, (*v)->dtype()));
+  // An integer tensor with a float limit becomes float, and bool an integer, as PyTorch promotes.
+  for (const char* name : {"min", "max"}) {
+    QC_ASSIGN(const Value* v, m.optional_tensor(name));
+    if (v && ((is_float(v->dtype()) && !is_float(x->dtype())) ||
+              (is_integer(v->dtype()) && x->dtype() == DType::boolean))) {
+      QC_ASSIGN(x, m.cast(x, v->dtype()));
     }
-    QC_ASSIGN(*v, m.cast(*v, x->dtype()));
+  }
+  Value *lo = nullptr, *hi = nullptr;
+  if (m.given("min")) {
+    QC_ASSIGN(lo, m.tensor_as("min", x->dtype()));
+  }
+  if (m.given("max")) {
+    QC_ASSIGN(hi, m.tensor_as("max", x->dtype()));
   }
   return limit(m, x, lo, hi);
 }

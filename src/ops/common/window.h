@@ -65,11 +65,13 @@ inline Result<Dim> window_extent(const Dim& in, int64_t kernel, int64_t stride, 
   if (!fits_window(in.value(), 0)) {
     return error(Code::limit, loc, "a spatial size of {} is too large", in.value());
   }
-  if (room.value() < 0) {
+  // With ceil_mode the only window may reach beyond the end.
+  const int64_t rounding = ceil ? stride - 1 : 0;
+  if (room.value() + rounding < 0) {
     return error(Code::shape, loc, "a window of {} does not fit a size of {} with pads {} and {}",
                  dilation * (kernel - 1) + 1, in.value(), begin, end);
   }
-  int64_t out = (room.value() + (ceil ? stride - 1 : 0)) / stride + 1;
+  int64_t out = (room.value() + rounding) / stride + 1;
   if (ceil && (out - 1) * stride >= in.value() + begin) --out;  // starts in the end padding
   return Dim(out);
 }

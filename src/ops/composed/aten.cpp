@@ -3,6 +3,7 @@
 
 #include "ops/common/compose.h"
 #include "ops/common/importing.h"
+#include "ops/common/narrow.h"
 #include "ops/composed/composed.h"
 
 namespace qc {
@@ -113,7 +114,49 @@ Result<Values> aten_int_mm(Import& m) {
   return c.done({c("MatMulInteger", {a, b})});
 }
 
+/// Whether each element is among others.
+Result<Values> isin(const Import& m, const char* elements, const char* others) {
+  Compose c(m);
+  auto [x, among] = c.take(m.promoted(elements, others));
+  const bool invert = c.take(m.b("invert", false));
+  if (!c.ok()) return c.done({});
+  Dims single = x->shape();
+  single.push_back(Dim(1));
+  Value* same = c.emit("eq", {c.reshape(x, single), c.reshape(among, {product(among->shape())})});
+  Value* found = c.emit("reduce_any", {same}, {{"axes", Ints{-1}}, {"keepdims", false}});
+  return c.done({invert ? c.emit("logical_not", {found}) : found});
+}
+Result<Values> aten_isin(Import& m) { return isin(m, "elements", "test_elements"); }
+Result<Values> aten_isin_number(Import& m) { return isin(m, "elements", "test_element"); }
+Result<Values> aten_isin_of_number(Import& m) { return isin(m, "element", "test_elements"); }
+
+/// The product of vectors of three along an axis, which is the first of that size by default.
+Result<Values> aten_cross(Import& m) {
+  Compose c(m);
+  auto [a, b] = c.take(m.promoted("self", "other"));
+  if (!c.ok()) return c.done({});
+  QC_ASSIGN(const Dims shape, broadcast(a->shape(), b->shape(), m.loc()));
+  const auto three = std::find(shape.begin(), shape.end(), Dim(3));
+  const bool first = m.node().op == "cross.default";
+  int64_t axis = c.take(m.i("dim", first ? three - shape.begin() : -1));
+  QC_ASSIGN(axis, resolve_axis(axis, static_cast<int64_t>(shape.size()), m.loc()));
+  if (!(shape[static_cast<size_t>(axis)] == Dim(3)))
+    return m.fail(Code::shape, "cross product along axis {} of {}", axis, str(shape));
+  auto turned = [&](Value* x, const Ints& order) {
+    if (!(x->shape() == shape)) x = c.emit("expand", {x}, {{"shape", shape}});
+    return c.emit("gather", {x, c.ints(order)}, {{"axis", axis}});
+  };
+  Value* left = c.emit("mul", {turned(a, {1, 2, 0}), turned(b, {2, 0, 1})});
+  Value* right = c.emit("mul", {turned(a, {2, 0, 1}), turned(b, {1, 2, 0})});
+  return c.done({c.emit("sub", {left, right})});
+}
+
 constexpr ImportRow kComposedAtenRows[] = {
+    {"aten", "isin.Tensor_Tensor", aten_isin},
+    {"aten", "isin.Tensor_Scalar", aten_isin_number},
+    {"aten", "isin.Scalar_Tensor", aten_isin_of_number},
+    {"aten", "linalg_cross.default", in_f32<aten_cross>},
+    {"aten", "cross.default", in_f32<aten_cross>},
     {"aten", "cosine_similarity.default", aten_cosine_similarity},
     {"aten", "pairwise_distance.default", aten_pairwise_distance},
     {"aten", "cdist.default", aten_cdist},

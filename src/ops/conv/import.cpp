@@ -1,5 +1,6 @@
 #include "ops/common/registration.h"
 #include "ops/conv/conv.h"
+#include "ops/conv/integer.h"
 #include "ops/conv/operands.h"
 #include "ops/conv/qconv.h"
 
@@ -154,7 +155,12 @@ Result<Values> aten_conv_common(Import& m, bool transposed) {
   }
   Values inputs{x, w};
   if (b) inputs.push_back(b);
-  QC_ASSIGN(Value * y, m.emit(transposed ? "conv_transpose" : "conv", inputs, attrs));
+  Value* y = nullptr;
+  if (is_integer(x->dtype()) && !transposed) {
+    QC_ASSIGN(y, integer_conv(m, x, w, b, {kernel, strides, dilations, pads}, groups));
+  } else {
+    QC_ASSIGN(y, m.emit(transposed ? "conv_transpose" : "conv", inputs, attrs));
+  }
   if (single) {
     Dims shape = y->shape();
     shape.erase(shape.begin());

@@ -30,8 +30,9 @@ inline Result<Ok> check_operands(const Node& n, int64_t groups, double lo, doubl
   const Type &x = n.input_type(0), &w = n.input_type(1);
   QC_TRY(check_shapes(n, groups));
   if (!is_float(x.dtype) || bits(x.dtype) < 16 || w.dtype != x.dtype) {
-    return error(Code::type, n.loc(), "convolution of {} values with {} weights", name(x.dtype),
-                 name(w.dtype));
+    const bool integers = is_integer(x.dtype) && w.dtype == x.dtype;
+    return error(integers ? Code::unsupported : Code::type, n.loc(),
+                 "convolution of {} values with {} weights", name(x.dtype), name(w.dtype));
   }
   return check_limits(x.dtype, {lo, hi}, n.loc());
 }

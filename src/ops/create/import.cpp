@@ -206,9 +206,8 @@ DType number_type(const Arg* arg) {
 
 /// The named argument as one element of `dtype`.
 Result<Value*> number(const Import& m, std::string_view name, DType dtype) {
-  QC_ASSIGN(Value * v, m.tensor(name));
-  QC_ASSIGN(v, reshaped(m, v, {}));
-  return m.cast(v, dtype);
+  QC_ASSIGN(Value * v, m.tensor_as(name, dtype));
+  return reshaped(m, v, {});
 }
 
 Result<Values> aten_full(Import& m) {

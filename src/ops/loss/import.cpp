@@ -2,6 +2,7 @@
 #include "ops/common/compose.h"
 #include "ops/common/importing.h"
 #include "ops/common/registration.h"
+#include "ops/loss/loss.h"
 
 namespace qc {
 namespace {
@@ -60,6 +61,9 @@ constexpr ImportRow kRows[] = {
 
 }  // namespace
 
-void register_loss(Registration& r) { r.imports(kRows); }
+void register_loss(Registration& r) {
+  r.imports(kRows);
+  r.imports(loss_aten_rows());
+}
 
 }  // namespace qc

@@ -1,4 +1,5 @@
 #include "ops/common/importing.h"
+#include "ops/common/narrow.h"
 #include "ops/common/registration.h"
 #include "ops/matmul/matmul.h"
 #include "ops/matmul/product.h"
@@ -22,7 +23,9 @@ Result<Value*> swap_last(const Import& m, Value* v) {
 
 Result<Value*> scaled(const Import& m, Value* v, double factor) {
   if (factor == 1) return v;
-  return m.emit("mul", {v, m.scalar(factor, v->dtype())});
+  Value* number = is_float(v->dtype()) ? m.scalar(factor, v->dtype())
+                                       : m.scalar_int(static_cast<int64_t>(factor), v->dtype());
+  return m.emit("mul", {v, number});
 }
 
 Result<Values> onnx_matmul(Import& m) { return one(m.emit("matmul", {m.in(0), m.in(1)})); }
@@ -56,17 +59,20 @@ Result<Values> fused_matmul(Import& m) {
   return one(scaled(m, y, alpha));
 }
 
+/// Whether c can be the bias of a linear layer with n results: one row of them.
+bool is_bias(const Value* c, const Dim& n, DType dtype) {
+  const bool row = c && (c->rank() == 1 || (c->rank() == 2 && c->shape()[0] == Dim(1)));
+  return row && c->shape().back() == n && c->dtype() == dtype;
+}
+
 /// alpha * a * w^T + beta * c with w [n, k]: one linear where nothing is scaled and c is a bias.
 Result<Value*> gemm(const Import& m, Value* a, Value* w, Value* c, double alpha, double beta) {
   const Dim& n = w->shape()[0];
-  if (c && beta == 1 && alpha == 1) {
-    const bool row = c->rank() == 1 || (c->rank() == 2 && c->shape()[0] == Dim(1));
-    if (row && c->shape().back() == n && c->dtype() == a->dtype()) {
-      if (c->rank() == 2) {
-        QC_ASSIGN(c, m.emit("reshape", {c}, {{"shape", Dims{n}}}));
-      }
-      return m.emit("linear", {a, w, c});
+  if (beta == 1 && alpha == 1 && is_bias(c, n, a->dtype())) {
+    if (c->rank() == 2) {
+      QC_ASSIGN(c, m.emit("reshape", {c}, {{"shape", Dims{n}}}));
     }
+    return m.emit("linear", {a, w, c});
   }
   QC_ASSIGN(Value * y, m.emit("linear", {a, w}));
   QC_ASSIGN(y, scaled(m, y, alpha));
@@ -134,7 +140,7 @@ Result<Values> aten_product(Import& m) {
 constexpr char kSelf[] = "self", kMat2[] = "mat2", kOther[] = "other", kVec[] = "vec",
                kTensor[] = "tensor";
 
-Result<Values> aten_addmm(Import& m) {
+Result<Values> addmm_steps(Import& m) {
   QC_ASSIGN(Value * c, m.tensor("self"));
   QC_ASSIGN(Value * a, m.tensor("mat1"));
   QC_ASSIGN(Value * b, m.tensor("mat2"));
@@ -145,6 +151,25 @@ Result<Values> aten_addmm(Import& m) {
   return one(gemm(m, a, w, c, alpha, beta));
 }
 
+/// Several steps unless it is one linear layer.
+Result<Values> aten_addmm(Import& m) {
+  QC_ASSIGN(const Value* c, m.tensor("self"));
+  QC_ASSIGN(const Value* w, m.tensor("mat2"));
+  QC_ASSIGN(const double alpha, m.f("alpha", 1));
+  QC_ASSIGN(const double beta, m.f("beta", 1));
+  const bool linear =
+      alpha == 1 && beta == 1 && w->rank() == 2 && is_bias(c, w->shape()[1], w->dtype());
+  return linear ? addmm_steps(m) : in_f32<addmm_steps>(m);
+}
+
+/// alpha * y + beta * c, without c where beta is 0.
+Result<Values> plus_scaled(const Import& m, Value* y, double alpha, Value* c, double beta) {
+  QC_ASSIGN(y, scaled(m, y, alpha));
+  if (beta == 0) return Values{y};
+  QC_ASSIGN(c, scaled(m, c, beta));
+  return one(m.emit("add", {y, c}));
+}
+
 /// beta * self + alpha * (a @ b)
 Result<Values> add_product(const Import& m, const char* a_name, const char* b_name) {
   QC_ASSIGN(Value * c, m.tensor("self"));
@@ -153,12 +178,43 @@ Result<Values> add_product(const Import& m, const char* a_name, const char* b_na
   QC_ASSIGN(double alpha, m.f("alpha", 1));
   QC_ASSIGN(double beta, m.f("beta", 1));
   QC_ASSIGN(Value * y, m.emit("matmul", {a, b}));
-  QC_ASSIGN(y, scaled(m, y, alpha));
-  if (beta == 0) return Values{y};
-  QC_ASSIGN(c, scaled(m, c, beta));
-  return one(m.emit("add", {y, c}));
+  return plus_scaled(m, y, alpha, c, beta);
 }
 Result<Values> aten_baddbmm(Import& m) { return add_product(m, "batch1", "batch2"); }
+/// beta * self + alpha * (the sum of all products of the batch): one product with their columns
+/// and rows joined.
+Result<Values> aten_addbmm(Import& m) {
+  QC_ASSIGN(Value * c, m.tensor("self"));
+  QC_ASSIGN(Value * a, m.tensor("batch1"));
+  QC_ASSIGN(Value * b, m.tensor("batch2"));
+  QC_ASSIGN(const double alpha, m.f("alpha", 1));
+  QC_ASSIGN(const double beta, m.f("beta", 1));
+  if (a->rank() != 3 || b->rank() != 3)
+    return m.fail(Code::shape, "addbmm of {} and {}", str(a->shape()), str(b->shape()));
+  const Dim joined = a->shape()[0] * a->shape()[2];
+  QC_ASSIGN(a, m.emit("transpose", {a}, {{"perm", Ints{1, 0, 2}}}));
+  QC_ASSIGN(a, m.emit("reshape", {a}, {{"shape", Dims{a->shape()[0], joined}}}));
+  QC_ASSIGN(b, m.emit("reshape", {b}, {{"shape", Dims{joined, b->shape()[2]}}}));
+  QC_ASSIGN(Value * y, m.emit("matmul", {a, b}));
+  return plus_scaled(m, y, alpha, c, beta);
+}
+
+/// beta * self + alpha * (vec1 as a column times vec2 as a row)
+Result<Values> aten_addr(Import& m) {
+  QC_ASSIGN(Value * c, m.tensor("self"));
+  QC_ASSIGN(auto vectors, m.promoted("vec1", "vec2"));
+  QC_ASSIGN(const double alpha, m.f("alpha", 1));
+  QC_ASSIGN(const double beta, m.f("beta", 1));
+  const DType type = promote(c->dtype(), vectors.first->dtype());
+  QC_ASSIGN(c, m.cast(c, type));
+  QC_ASSIGN(Value * column, m.cast(vectors.first, type));
+  QC_ASSIGN(Value * row, m.cast(vectors.second, type));
+  QC_ASSIGN(column,
+            m.emit("reshape", {column}, {{"shape", Dims{product(column->shape()), Dim(1)}}}));
+  QC_ASSIGN(Value * y, m.emit("mul", {column, row}));
+  return plus_scaled(m, y, alpha, c, beta);
+}
+
 Result<Values> aten_addmv(Import& m) { return add_product(m, "mat", "vec"); }
 
 Result<Value*> reshaped(const Import& m, Value* v, Dims shape) {
@@ -200,11 +256,25 @@ Result<Values> aten_tensordot(Import& m) {
   Ints perm_a, perm_b;
   for (int64_t& d : dims_a) {
     QC_ASSIGN(d, resolve_axis(d, a->rank(), m.loc()));
-    inner = inner * a->shape()[static_cast<size_t>(d)];
   }
   for (int64_t& d : dims_b) {
     QC_ASSIGN(d, resolve_axis(d, b->rank(), m.loc()));
   }
+  // An axis of one element is repeated: the other operand is summed along its axis.
+  auto summed = [&](Value* x, int64_t axis) {
+    return m.emit("reduce_sum", {x}, {{"axes", Ints{axis}}, {"keepdims", true}});
+  };
+  for (size_t i = 0; i < dims_a.size(); ++i) {
+    const Dim na = a->shape()[static_cast<size_t>(dims_a[i])],
+              nb = b->shape()[static_cast<size_t>(dims_b[i])];
+    if (na == nb) continue;
+    if (na == Dim(1)) {
+      QC_ASSIGN(b, summed(b, dims_b[i]));
+    } else if (nb == Dim(1)) {
+      QC_ASSIGN(a, summed(a, dims_a[i]));
+    }
+  }
+  for (int64_t d : dims_a) inner = inner * a->shape()[static_cast<size_t>(d)];
   auto contains = [](const Ints& list, int64_t v) {
     return std::find(list.begin(), list.end(), v) != list.end();
   };
@@ -315,8 +385,10 @@ constexpr ImportRow kRows[] = {
     {"aten", "dot.default", aten_product<kSelf, kTensor>},
     {"aten", "vdot.default", aten_product<kSelf, kOther>},
     {"aten", "addmm.default", aten_addmm},
-    {"aten", "addmv.default", aten_addmv},
-    {"aten", "baddbmm.default", aten_baddbmm},
+    {"aten", "addmv.default", in_f32<aten_addmv>},
+    {"aten", "addbmm.default", in_f32<aten_addbmm>},
+    {"aten", "addr.default", in_f32<aten_addr>},
+    {"aten", "baddbmm.default", in_f32<aten_baddbmm>},
     {"aten", "outer.default", aten_outer},
     {"aten", "ger.default", aten_outer},
     {"aten", "inner.default", aten_inner},

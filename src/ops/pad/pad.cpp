@@ -288,7 +288,11 @@ Result<Values> aten_pads(const Import& m, std::string_view list, std::string mod
 
 Result<Values> aten_pad(Import& m) {
   QC_ASSIGN(std::string mode, m.s("mode", "constant"));
-  QC_ASSIGN(Value * value, m.optional_tensor("value"));
+  Value* value = nullptr;
+  if (m.given("value")) {
+    QC_ASSIGN(const Value* x, m.tensor("self"));
+    QC_ASSIGN(value, m.tensor_as("value", x->dtype()));
+  }
   return aten_pads(m, "pad", mode, value);
 }
 

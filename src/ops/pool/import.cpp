@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "ops/common/registration.h"
+#include "ops/common/tap_sums.h"
 #include "ops/common/window.h"
 #include "ops/pool/pool.h"
 
@@ -140,6 +141,25 @@ Result<Values> aten_max_pool(Import& m) {
   return without_batch(m, std::move(y), single);
 }
 
+/// The mean of integers rounds towards zero. Every window must divide by one number.
+Result<Values> integer_mean(const Import& m, Value* x, const AttrMap& attrs) {
+  auto list = [&](const char* name) { return std::get<Ints>(attrs.at(name)); };
+  const Window w{list("kernel"), list("strides"), list("dilations"), list("pads")};
+  int64_t divisor = std::get<int64_t>(attrs.at("divisor"));
+  const bool padded = w.pads != Ints(w.pads.size(), 0);
+  if (std::get<bool>(attrs.at("ceil")) ||
+      (divisor == 0 && padded && !std::get<bool>(attrs.at("include_pad")))) {
+    return m.fail(Code::unsupported, "means of {} values over windows of several sizes",
+                  name(x->dtype()));
+  }
+  for (size_t i = 0; i < w.kernel.size() && std::get<int64_t>(attrs.at("divisor")) == 0; ++i) {
+    divisor = (i == 0 ? 1 : divisor) * w.kernel[i];
+  }
+  QC_ASSIGN(Value * sum, tap_sums(m, x, w, [](Value* v, int64_t) { return Result<Value*>(v); }));
+  QC_ASSIGN(Value * mean, m.emit("div", {sum, m.scalar_int(divisor, x->dtype())}));
+  return Values{mean};
+}
+
 template <int kAxes>
 Result<Values> aten_avg_pool(Import& m) {
   QC_ASSIGN(Value * x, m.tensor("self"));
@@ -147,10 +167,15 @@ Result<Values> aten_avg_pool(Import& m) {
   QC_ASSIGN(bool include, m.b("count_include_pad", true));
   QC_ASSIGN(int64_t divisor, m.i("divisor_override", 0));
   attrs["include_pad"] = include;
-  attrs["divisor"] = divisor;
+  const bool integers = is_integer(x->dtype()), negative = divisor < 0 && !integers;
+  attrs["divisor"] = negative ? -divisor : divisor;
   bool single;
   QC_ASSIGN(x, with_batch(m, x, kAxes, single));
-  QC_ASSIGN(Values y, emit_pool(m, "average_pool", x, std::move(attrs)));
+  QC_ASSIGN(Values y, integers ? integer_mean(m, x, attrs)
+                               : emit_pool(m, "average_pool", x, std::move(attrs)));
+  if (negative) {
+    QC_ASSIGN(y[0], m.emit("neg", {y[0]}));
+  }
   return without_batch(m, std::move(y), single);
 }
 

@@ -92,7 +92,7 @@ Result<std::vector<Type>> Pool::infer() const {
   const Type& x = input_type(0);
   QC_TRY(arithmetic_suffix(x.dtype, loc()));
   if (kind != PoolKind::max && !is_float(x.dtype)) {
-    return error(Code::type, loc(), "{} of {} values", op(), name(x.dtype));
+    return error(Code::unsupported, loc(), "{} of {} values", op(), name(x.dtype));
   }
   QC_ASSIGN(Dims shape, pooled(x.shape, loc()));
   if (power < 1 || power > INT32_MAX) {

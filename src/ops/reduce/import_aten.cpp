@@ -1,6 +1,8 @@
 #include <cmath>
 
 #include "ops/common/importing.h"
+#include "ops/common/narrow.h"
+#include "ops/common/rank0.h"
 #include "ops/reduce/reduce.h"
 
 namespace qc {
@@ -37,17 +39,35 @@ Result<Values> aten_mean(Import& m) {
   return one(reduce(m, "reduce_mean", x, attrs));
 }
 
-/// NaN counts as zero.
+/// NaN as zero.
+Result<Value*> without_nan(const Import& m, Value* x) {
+  if (!is_float(x->dtype())) return x;
+  QC_ASSIGN(Value * nan, m.emit("isnan", {x}));
+  return m.emit("where", {nan, m.scalar(0, x->dtype()), x});
+}
+
 Result<Values> aten_nansum(Import& m) {
   QC_ASSIGN(Value * x, m.tensor("self"));
-  if (is_float(x->dtype())) {
-    QC_ASSIGN(Value * nan, m.emit("isnan", {x}));
-    QC_ASSIGN(x, m.emit("where", {nan, m.scalar(0, x->dtype()), x}));
-  }
+  QC_ASSIGN(x, without_nan(m, x));
   QC_ASSIGN(const DType type, m.dtype("dtype", is_float(x->dtype()) ? x->dtype() : DType::i64));
   QC_ASSIGN(x, m.cast(x, type));
   QC_ASSIGN(const AttrMap attrs, axes_of(m));
   return one(reduce(m, "reduce_sum", x, attrs));
+}
+
+/// The mean of the elements that are not NaN.
+Result<Values> aten_nanmean(Import& m) {
+  QC_ASSIGN(Value * x, m.tensor("self"));
+  QC_ASSIGN(const DType type, m.dtype("dtype", x->dtype()));
+  QC_ASSIGN(x, m.cast(x, computed_in(type)));
+  QC_ASSIGN(const AttrMap attrs, axes_of(m));
+  QC_ASSIGN(Value * counted, m.emit("eq", {x, x}));
+  QC_ASSIGN(counted, m.cast(counted, x->dtype()));
+  QC_ASSIGN(counted, reduce(m, "reduce_sum", counted, attrs));
+  QC_ASSIGN(x, without_nan(m, x));
+  QC_ASSIGN(x, reduce(m, "reduce_sum", x, attrs));
+  QC_ASSIGN(x, m.emit("div", {x, counted}));
+  return one(m.cast(x, type));
 }
 
 Result<Value*> extreme(const Import& m, Value* x, bool largest, const AttrMap& attrs) {
@@ -84,12 +104,15 @@ Result<Values> aten_aminmax(Import& m) {
   return Values{low, high};
 }
 
+/// any and all: bool, but of u8 their result is u8.
 template <OpName kName>
 Result<Values> aten_truth(Import& m) {
   QC_ASSIGN(Value * x, m.tensor("self"));
+  const DType result = x->dtype() == DType::u8 ? DType::u8 : DType::boolean;
   QC_ASSIGN(x, m.cast(x, DType::boolean));
   QC_ASSIGN(const AttrMap attrs, axes_of(m));
-  return one(reduce(m, kName.text, x, attrs));
+  QC_ASSIGN(Value * y, reduce(m, kName.text, x, attrs));
+  return one(m.cast(y, result));
 }
 
 Result<Values> aten_count_nonzero(Import& m) {
@@ -155,7 +178,13 @@ Result<Values> norm_of_order(const Import& m, std::string_view name) {
   QC_ASSIGN(x, as_float(m, x));
   QC_ASSIGN(const double p, m.f(name, 2));
   QC_ASSIGN(const AttrMap attrs, axes_of(m));
-  return one(vector_norm(m, x, p, attrs));
+  const DType result = x->dtype();
+  // Orders that one node computes round by themselves.
+  if (p != 1 && p != 2) {
+    QC_ASSIGN(x, m.cast(x, computed_in(result)));
+  }
+  QC_ASSIGN(Value * y, vector_norm(m, x, p, attrs));
+  return one(m.cast(y, result));
 }
 Result<Values> aten_vector_norm(Import& m) { return norm_of_order(m, "ord"); }
 Result<Values> aten_norm(Import& m) { return norm_of_order(m, "p"); }
@@ -192,14 +221,15 @@ constexpr ImportRow kAtenRows[] = {
     {"aten", "prod.default", aten_sum<"reduce_prod">},
     {"aten", "prod.dim_int", aten_sum<"reduce_prod">},
     {"aten", "nansum.default", aten_nansum},
+    {"aten", "nanmean.default", aten_nanmean},
     {"aten", "mean.default", aten_mean},
     {"aten", "mean.dim", aten_mean},
     {"aten", "amax.default", aten_extreme<true>},
     {"aten", "amin.default", aten_extreme<false>},
     {"aten", "max.default", aten_extreme<true>},
     {"aten", "min.default", aten_extreme<false>},
-    {"aten", "max.dim", aten_extreme_dim<true>},
-    {"aten", "min.dim", aten_extreme_dim<false>},
+    {"aten", "max.dim", rank0_as_list<aten_extreme_dim<true>>},
+    {"aten", "min.dim", rank0_as_list<aten_extreme_dim<false>>},
     {"aten", "aminmax.default", aten_aminmax},
     {"aten", "any.default", aten_truth<"reduce_any">},
     {"aten", "any.dim", aten_truth<"reduce_any">},

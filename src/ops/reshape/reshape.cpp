@@ -225,6 +225,8 @@ Result<Values> aten_squeeze(Import& m) {
   QC_ASSIGN(Value * x, m.tensor("self"));
   if (!m.given("dim")) return squeeze_all(m, x);
   QC_ASSIGN(Ints axes, m.ints("dim", {}));
+  // A rank-0 tensor accepts axis 0 and -1.
+  if (x->rank() == 0) std::erase_if(axes, [](int64_t axis) { return axis == 0 || axis == -1; });
   return squeeze(m, x, axes, true);
 }
 

@@ -9,6 +9,7 @@
 #include "ops/common/dispatch.h"
 #include "ops/common/importing.h"
 #include "ops/common/nan.h"
+#include "ops/common/rank0.h"
 #include "ops/common/registration.h"
 #include "ops/common/strided.h"
 
@@ -239,8 +240,8 @@ constexpr ImportRow kRows[] = {
     {"", "CumProd", onnx_scan<"cumprod">},
     {"aten", "cumsum.default", aten_scan<"cumsum">},
     {"aten", "cumprod.default", aten_scan<"cumprod">},
-    {"aten", "cummax.default", aten_scan_extreme<"cummax">},
-    {"aten", "cummin.default", aten_scan_extreme<"cummin">},
+    {"aten", "cummax.default", rank0_as_list<aten_scan_extreme<"cummax">>},
+    {"aten", "cummin.default", rank0_as_list<aten_scan_extreme<"cummin">>},
     {"aten", "diff.default", aten_diff},
 };
 

@@ -81,8 +81,7 @@ Result<Values> aten_scatter(Import& m) {
   if (m.given("src")) {
     QC_ASSIGN(updates, m.tensor("src"));
   } else {
-    QC_ASSIGN(updates, m.tensor("value"));
-    QC_ASSIGN(updates, m.cast(updates, o.x->dtype()));
+    QC_ASSIGN(updates, m.tensor_as("value", o.x->dtype()));
     QC_ASSIGN(updates, expanded(m, updates, o.index->shape()));
   }
   return one(elements(m, o.x, o.index, updates, o.axis, reduction));
@@ -122,7 +121,7 @@ Result<Values> aten_scatter_reduce(Import& m) {
     QC_ASSIGN(number, elements(m, number, o.index, zeros, o.axis, "none"));
   }
   QC_ASSIGN(number, elements(m, number, o.index, ones, o.axis, "add"));
-  return one(m.emit("div", {y, number}));
+  return one(m.emit(is_float(dtype) ? "div" : "floor_div", {y, number}));
 }
 
 /// Whole slices along an axis: the index of each is repeated over the slice.
@@ -147,10 +146,10 @@ Result<Value*> slices(const Import& m, const Operands& o, Value* updates, std::s
 Result<Values> aten_index_add(Import& m) {
   QC_ASSIGN(Operands o, operands(m));
   QC_ASSIGN(Value * source, m.tensor("source"));
-  QC_ASSIGN(double alpha, m.f("alpha", 1));
   QC_ASSIGN(source, m.cast(source, o.x->dtype()));
-  if (alpha != 1) {
-    QC_ASSIGN(source, m.emit("mul", {source, m.scalar(alpha, o.x->dtype())}));
+  if (m.given("alpha")) {
+    QC_ASSIGN(Value * alpha, m.tensor_as("alpha", o.x->dtype()));
+    QC_ASSIGN(source, m.emit("mul", {source, alpha}));
   }
   return one(slices(m, o, source, "add"));
 }
@@ -163,7 +162,7 @@ Result<Values> aten_index_copy(Import& m) {
 
 Result<Values> aten_index_fill(Import& m) {
   QC_ASSIGN(Operands o, operands(m));
-  QC_ASSIGN(Value * value, m.tensor("value"));
+  QC_ASSIGN(Value * value, m.tensor_as("value", o.x->dtype()));
   QC_ASSIGN(value, reshaped(m, value, {}));
   return one(slices(m, o, value, "none"));
 }
@@ -288,7 +287,7 @@ Result<Values> aten_diagonal_scatter(Import& m) {
 
 Result<Values> aten_fill_diagonal(Import& m) {
   QC_ASSIGN(Value * x, m.tensor("self"));
-  QC_ASSIGN(Value * value, m.tensor("fill_value"));
+  QC_ASSIGN(Value * value, m.tensor_as("fill_value", x->dtype()));
   QC_ASSIGN(bool wrap, m.b("wrap", false));
   const Dims& shape = x->shape();
   const bool cube = x->rank() > 2 && shape == Dims(shape.size(), shape[0]);
@@ -299,7 +298,6 @@ Result<Values> aten_fill_diagonal(Import& m) {
     step = step + each;
     each = each * shape[i];
   }
-  QC_ASSIGN(value, m.cast(value, x->dtype()));
   QC_ASSIGN(value, reshaped(m, value, {}));
   const Dim count = wrap && !cube ? ceildiv(each, step) : min(shape[0], shape[1]);
   QC_ASSIGN(value, expanded(m, value, {count}));

@@ -167,6 +167,12 @@ Result<Value*> select(const Import& m, Value* x, int64_t axis, const Range& at) 
 
 Result<Values> aten_select(Import& m) {
   QC_ASSIGN(AxisOf a, self_axis(m));
+  // An index computed at run time.
+  if (const Arg* arg = m.find("index"); arg && std::holds_alternative<Value*>(*arg)) {
+    QC_ASSIGN(Value * at, m.tensor_as("index", DType::i64));
+    QC_ASSIGN(at, reshaped(m, at, {}));
+    return single(m.emit("gather", {a.x, at}, {{"axis", a.axis}}));
+  }
   QC_ASSIGN(Dim index, m.dim("index", Dim(0)));
   QC_ASSIGN(Range at, resolve_index(m, a.extent, index));
   return single(select(m, a.x, a.axis, at));
@@ -304,8 +310,7 @@ Result<Value*> rolled(const Import& m, Value* x, int64_t axis, int64_t shift) {
   QC_ASSIGN(axis, resolve_axis(axis, x->rank(), m.loc()));
   const Dim& extent = x->shape()[static_cast<size_t>(axis)];
   if (extent == Dim(0)) return x;
-  Dim cut = extent.is_static() ? mod(Dim(0) - Dim(shift), extent) : Dim(0) - Dim(shift);
-  if (!extent.is_static() && shift > 0) cut = extent - Dim(shift);
+  const Dim cut = mod(Dim(0) - Dim(shift), extent);
   if (cut == Dim(0)) return x;
   QC_ASSIGN(Value * head, take(m, x, axis, {Dim(0), cut, Dim(1)}));
   QC_ASSIGN(Value * tail, take(m, x, axis, {cut, extent - cut, Dim(1)}));
@@ -365,6 +370,14 @@ Result<Values> aten_diagonal(Import& m) {
   return single(
       m.emit("as_strided", {x},
              {{"size", size}, {"stride", stride}, {"offset", length == Dim(0) ? Dim(0) : start}}));
+}
+
+/// The sum of the main diagonal.
+Result<Values> aten_trace(Import& m) {
+  QC_ASSIGN(Values diagonal, aten_diagonal(m));
+  const DType type = diagonal[0]->dtype();
+  QC_ASSIGN(Value * x, m.cast(diagonal[0], is_float(type) ? type : DType::i64));
+  return single(m.emit("reduce_sum", {x}, {{"axes", Ints{-1}}, {"keepdims", false}}));
 }
 
 /// Overlapping windows of `size` elements every `step` along one axis, as a new last axis.
@@ -428,6 +441,7 @@ constexpr ImportRow kRows[] = {
     {"aten", "roll.default", aten_roll},
     {"aten", "diagonal.default", aten_diagonal, 1, Alias::view},
     {"aten", "diagonal_copy.default", aten_diagonal},
+    {"aten", "trace.default", aten_trace},
     {"aten", "unfold.default", aten_unfold, 1, Alias::view},
     {"aten", "unfold_copy.default", aten_unfold},
     {"aten", "as_strided.default", aten_as_strided, 1, Alias::view},

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "ops/common/importing.h"
+#include "ops/common/narrow.h"
 #include "ops/unary/unary.h"
 
 namespace qc {
@@ -198,14 +199,49 @@ Result<Values> aten_nan_to_num(Import& m) {
   return one(replaced(is_low, low, x));
 }
 
-/// PyTorch's sign of NaN is 0, ours NaN.
+/// PyTorch's sign of NaN is 0, ours NaN. Bool values are their own sign.
 Result<Values> aten_sign(Import& m) {
   QC_ASSIGN(Value * x, m.tensor("self"));
+  if (x->dtype() == DType::boolean) return Values{x};
   if (is_float(x->dtype())) {
     QC_ASSIGN(Value * bad, m.emit("isnan", {x}));
     QC_ASSIGN(x, m.emit("where", {bad, m.scalar(0, x->dtype()), x}));
   }
   return one(m.emit("sign", {x}));
+}
+
+/// Of bool values the square is an i64.
+Result<Values> aten_square(Import& m) {
+  QC_ASSIGN(Value * x, m.tensor("self"));
+  if (x->dtype() == DType::boolean) return one(m.cast(x, DType::i64));
+  return one(m.emit("square", {x}));
+}
+
+/// Whether an element is the infinity of one sign.
+template <int kSign>
+Result<Values> aten_is_infinity(Import& m) {
+  QC_ASSIGN(Value * x, m.tensor("self"));
+  if (!is_float(x->dtype())) return one(m.emit("ne", {x, x}));
+  return one(m.emit("eq", {x, m.scalar(kSign * kInf, x->dtype())}));
+}
+
+/// The distribution function of the normal distribution.
+Result<Values> aten_ndtr(Import& m) {
+  QC_ASSIGN(Value * x, m.tensor("self"));
+  QC_ASSIGN(x, as_float(m, x));
+  QC_ASSIGN(x, m.emit("mul", {x, m.scalar(-M_SQRT1_2, x->dtype())}));
+  QC_ASSIGN(x, m.emit("erfc", {x}));
+  return one(m.emit("mul", {x, m.scalar(0.5, x->dtype())}));
+}
+
+/// -x ln x, 0 at 0 and -inf below.
+Result<Values> aten_entr(Import& m) {
+  QC_ASSIGN(Value * x, m.tensor("self"));
+  QC_ASSIGN(x, as_float(m, x));
+  QC_ASSIGN(Value * below, m.emit("lt", {x, m.scalar(0, x->dtype())}));
+  QC_ASSIGN(Value * y, m.emit("xlogy", {x, x}));
+  QC_ASSIGN(y, m.emit("neg", {y}));
+  return one(m.emit("where", {below, m.scalar(-kInf, x->dtype()), y}));
 }
 
 constexpr ImportRow kAtenRows[] = {
@@ -215,12 +251,12 @@ constexpr ImportRow kAtenRows[] = {
     {"aten", "negative.default", aten_any<"neg">},
     {"aten", "sign.default", aten_sign},
     {"aten", "sgn.default", aten_sign},
-    {"aten", "square.default", aten_any<"square">},
+    {"aten", "square.default", aten_square},
     {"aten", "positive.default", aten_identity, 1, Alias::view},
     {"aten", "floor.default", aten_rounding<"floor">},
     {"aten", "ceil.default", aten_rounding<"ceil">},
     {"aten", "round.default", aten_rounding<"round">},
-    {"aten", "round.decimals", aten_round_decimals},
+    {"aten", "round.decimals", in_f32<aten_round_decimals>},
     {"aten", "trunc.default", aten_rounding<"trunc">},
     {"aten", "fix.default", aten_rounding<"trunc">},
     {"aten", "frac.default", aten_float<"frac">},
@@ -257,6 +293,8 @@ constexpr ImportRow kAtenRows[] = {
     {"aten", "special_erf.default", aten_float<"erf">},
     {"aten", "erfc.default", aten_float<"erfc">},
     {"aten", "erfinv.default", aten_float<"erfinv">},
+    {"aten", "special_ndtr.default", in_f32<aten_ndtr>},
+    {"aten", "special_entr.default", in_f32<aten_entr>},
     {"aten", "softplus.default", aten_softplus},
     {"aten", "silu.default", aten_float<"silu">},
     {"aten", "gelu.default", aten_gelu},
@@ -270,9 +308,9 @@ constexpr ImportRow kAtenRows[] = {
     {"aten", "threshold.default", aten_threshold},
     {"aten", "softshrink.default", aten_softshrink},
     {"aten", "hardshrink.default", aten_hardshrink},
-    {"aten", "glu.default", aten_glu},
-    {"aten", "deg2rad.default", aten_deg2rad},
-    {"aten", "rad2deg.default", aten_rad2deg},
+    {"aten", "glu.default", in_f32<aten_glu>},
+    {"aten", "deg2rad.default", in_f32<aten_deg2rad>},
+    {"aten", "rad2deg.default", in_f32<aten_rad2deg>},
     {"aten", "logit.default", aten_logit},
     {"aten", "special_logit.default", aten_logit},
     {"aten", "sinc.default", aten_float<"sinc">},
@@ -284,6 +322,8 @@ constexpr ImportRow kAtenRows[] = {
     {"aten", "nan_to_num.default", aten_nan_to_num},
     {"aten", "isnan.default", aten_test<"isnan">},
     {"aten", "isinf.default", aten_test<"isinf">},
+    {"aten", "isposinf.default", aten_is_infinity<1>},
+    {"aten", "isneginf.default", aten_is_infinity<-1>},
     {"aten", "isfinite.default", aten_isfinite},
     {"aten", "signbit.default", aten_signbit},
     {"aten", "bitwise_not.default", aten_bitwise_not},

@@ -118,7 +118,7 @@ Result<Ok> Unary::eval(EvalContext& c) const {
           else
             return f.scaled_f64;
         }();
-        const T p = static_cast<float>(a), q = static_cast<float>(b);
+        const T p = static_cast<T>(a), q = static_cast<T>(b);
         for (int64_t i = 0; i < n; ++i) E::store(y, i, fn(E::load(x, i), p, q));
         return;
       }
@@ -145,7 +145,11 @@ Result<Ok> Unary::lower(Lowering& l) const {
   const std::string kernel = "qk_unary_" + std::string(op()) + "_" + suffix;
   CallInfo info;
   if (!op_->function.is_test()) info.in_place = {{0, 0}};
-  if (op_->function.is_scaled()) {
+  if (op_->function.is_scaled() && l.in_type(0).dtype == DType::f64) {
+    const double parameters[] = {a, b};
+    const View ab = l.constant(Tensor::of<double>(DType::f64, {2}, parameters), "parameters");
+    l.call(kernel, qk_unary_params{n}, {l.in(0), ab}, {l.out()}, info);
+  } else if (op_->function.is_scaled()) {
     const qk_unary_scaled_params params{n, static_cast<float>(a), static_cast<float>(b)};
     l.call(kernel, params, {l.in(0)}, {l.out()}, info);
   } else {

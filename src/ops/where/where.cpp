@@ -113,8 +113,7 @@ Result<Values> aten_masked_fill(Import& m) {
   QC_ASSIGN(Value * x, m.tensor("self"));
   QC_ASSIGN(Value * mask, m.tensor("mask"));
   QC_ASSIGN(mask, m.cast(mask, DType::boolean));
-  QC_ASSIGN(Value * value, m.tensor("value"));
-  QC_ASSIGN(value, m.cast(value, x->dtype()));
+  QC_ASSIGN(Value * value, m.tensor_as("value", x->dtype()));
   return one(m.emit("where", {mask, value, x}));
 }
 
