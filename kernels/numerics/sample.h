@@ -35,7 +35,8 @@ QN_FN int32_t qn_inside(float x, int32_t size) {
 }
 
 /* Elements and weights for the point g in [-1, 1] of an axis; returns how many (1, 2 or 4). An
- * index of -1 is an element outside the axis that counts as zero. */
+ * index of -1 is an element outside the axis that counts as zero. Interpolating at no place (NaN or
+ * infinite, unless `outside` moves it into the axis) gives weights that are NaN. */
 QN_FN int qn_sample(float g, int32_t size, int mode, int outside, int corners, int32_t* index,
                     float* weight) {
   const float a = -0.75f;
@@ -66,6 +67,12 @@ QN_FN int qn_sample(float g, int32_t size, int mode, int outside, int corners, i
     weight[k] = k == 1 || k == 2 ? near : far;
   }
   return 4;
+}
+
+/* What the sum of a point's products starts at, given the first weight along each axis: 0, and NaN
+ * where the point is no place, even if no element is near it. */
+QN_FN float qn_sample_start(float a, float b, float c) {
+  return a != a || b != b || c != c ? QN_NAN_F32 : 0.0f;
 }
 
 #endif /* QN_SAMPLE_H */

@@ -19,9 +19,10 @@ QK_INLINE void qk_grid_sample_f32(const qk_grid_sample_params* p, const float* x
                                weight[axis]);
       }
       grid += p->axes;
+      const float start = qn_sample_start(weight[0][0], weight[1][0], weight[2][0]);
       for (int32_t c = 0; c < p->channels; ++c) {
         const float* from = x + (size_t)c * plane;
-        float sum = 0.0f;
+        float sum = start;
         for (int i = 0; i < taps[0]; ++i) {
           for (int j = 0; j < taps[1]; ++j) {
             const float row = qn_mulf(weight[0][i], weight[1][j]);

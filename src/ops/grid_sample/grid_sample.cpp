@@ -104,7 +104,7 @@ Result<Ok> GridSample::eval(EvalContext& c) const {
       taps[2 - d] =
           qn_sample(g, p.size[2 - d], p.mode, p.outside, p.corners, index[2 - d], weight[2 - d]);
     }
-    float sum = 0;
+    float sum = qn_sample_start(weight[0][0], weight[1][0], weight[2][0]);
     for (int t = 0; t < taps[0] * taps[1] * taps[2]; ++t) {
       const int a = t / (taps[1] * taps[2]), b = t / taps[2] % taps[1], k = t % taps[2];
       if (index[0][a] < 0 || index[1][b] < 0 || index[2][k] < 0) continue;

@@ -29,6 +29,7 @@ Result<Dim> scaled(const Import& m, const Dim& extent, double scale, bool single
 }
 
 /// Values that are not f32 are interpolated as f32; the nearest element needs no arithmetic.
+/// Interpolated integers are truncated.
 Result<Value*> resized(const Import& m, Value* x, AttrMap attrs) {
   const DType dtype = x->dtype();
   const bool moves = std::get<std::string>(attrs["mode"]) == "nearest" && !attrs.contains("roi");
@@ -192,6 +193,29 @@ struct Upsampling {
   bool exact = false;
 };
 
+/// PyTorch interpolates planes of bytes along the width first, and each pass gives bytes again:
+/// halves round up.
+Result<Value*> resized_bytes(const Import& m, Value* x, AttrMap attrs) {
+  const Dims wanted = std::get<Dims>(attrs["size"]);
+  const Floats scales = std::get<Floats>(attrs["scales"]);
+  attrs["bytes"] = true;
+  QC_ASSIGN(x, m.cast(x, DType::f32));
+  for (size_t axis : {size_t{3}, size_t{2}}) {
+    Dims size = x->shape();
+    if (size[axis] == wanted[axis]) continue;
+    size[axis] = wanted[axis];
+    attrs["size"] = size;
+    Floats one(scales.size(), 1.0);
+    one[axis] = scales[axis];
+    attrs["scales"] = one;
+    QC_ASSIGN(x, m.emit("resize", {x}, attrs));
+    QC_ASSIGN(x, m.emit("add", {x, m.scalar(0.5, DType::f32)}));
+    QC_ASSIGN(x, m.emit("floor", {x}));
+    QC_ASSIGN(x, m.emit("clamp", {x}, {{"lo", 0.0}, {"hi", 255.0}}));
+  }
+  return m.cast(x, DType::u8);
+}
+
 /// upsample_*: over all axes but the first two, to `output_size` or by `scale_factors`.
 Result<Values> upsample(const Import& m, const Upsampling& how) {
   QC_ASSIGN(Value * x, m.tensor(m.given("self") ? "self" : "input"));
@@ -229,6 +253,8 @@ Result<Values> upsample(const Import& m, const Upsampling& how) {
   const std::string mode = how.mode;
   std::string coordinates = corners ? "align_corners" : "half_pixel";
   if (mode == "nearest") coordinates = how.exact ? "single_half_pixel" : "single_asymmetric";
+  // PyTorch's antialiased kernels take the step between corners, but begin half of it inside.
+  if (corners && how.antialias) coordinates = "corners_half_pixel";
   AttrMap attrs{{"size", size}, {"scales", scales}, {"mode", mode}, {"coordinates", coordinates}};
   if (mode == "nearest") attrs["rounding"] = std::string("floor");
   if (how.antialias) {
@@ -236,7 +262,8 @@ Result<Values> upsample(const Import& m, const Upsampling& how) {
     attrs["exclude_outside"] = true;
     attrs["cubic_a"] = -0.5;
   }
-  return one(resized(m, x, attrs));
+  const bool planes = mode != "nearest" && spatial == 2;
+  return one(planes && x->dtype() == DType::u8 ? resized_bytes(m, x, attrs) : resized(m, x, attrs));
 }
 
 Result<Values> aten_nearest(Import& m) { return upsample(m, {"nearest"}); }

@@ -58,7 +58,8 @@ std::optional<OrtAxes> ort_axes(const Resampling& r, const Dims& from) {
 
 std::string no_integer_resize(const Resampling& r, const Dims& from, const Arithmetic& record) {
   if (r.mode != "linear") return "interpolation is not linear";
-  if (r.antialias || r.exclude_outside || !r.roi.empty()) return "a filter or a region";
+  if (r.antialias || r.exclude_outside || r.bytes || !r.roi.empty())
+    return "a filter, a region or rounded weights";
   if (record.combine != Arithmetic::Combine::onnxruntime) {
     return changed_axes(r, from).size() > 2 ? "more than two axes change" : "";
   }

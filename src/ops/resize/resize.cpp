@@ -20,9 +20,9 @@ namespace {
 
 constexpr std::string_view kModes[] = {"nearest", "linear", "cubic"};
 constexpr std::string_view kCoordinates[] = {
-    "half_pixel",         "asymmetric",           "align_corners",
-    "pytorch_half_pixel", "half_pixel_symmetric", "tf_half_pixel_for_nn",
-    "tf_crop_and_resize", "single_asymmetric",    "single_half_pixel",
+    "half_pixel",           "asymmetric",           "align_corners",      "pytorch_half_pixel",
+    "half_pixel_symmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize", "single_asymmetric",
+    "single_half_pixel",    "corners_half_pixel",
 };
 constexpr std::string_view kRounding[] = {"round_prefer_floor", "round_prefer_ceil", "floor",
                                           "ceil"};
@@ -38,6 +38,29 @@ double cubic_filter(double x, double a) {
   if (x <= 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
   if (x < 2) return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a;
   return 0;
+}
+
+/// Weights as PyTorch's kernels of bytes have them: weights of elements outside belong to the
+/// nearest one inside; then all are rounded to multiples of one power of two, so that the largest
+/// fits into 15 bits. Sums of products with bytes are exact then.
+void round_weights(Resampling::Axis& a, std::vector<double>& weights) {
+  const size_t taps = static_cast<size_t>(a.taps);
+  double largest = 0;
+  for (size_t at = 0; at < weights.size(); at += taps) {
+    for (size_t t = 1; t < taps; ++t) {  // equal places are neighbours
+      if (a.index[at + t] != a.index[at + t - 1]) continue;
+      weights[at + t] += weights[at + t - 1];
+      weights[at + t - 1] = 0;
+    }
+    for (size_t t = 0; t < taps; ++t) largest = std::max(largest, weights[at + t]);
+  }
+  int bits = 0;
+  while (bits < 22 && 0.5 + std::ldexp(largest, bits + 1) < double{1 << 15}) ++bits;
+  for (size_t i = 0; i < weights.size(); ++i) {
+    const double steps = std::ldexp(weights[i], bits);
+    a.weight[i] =
+        static_cast<float>(std::ldexp(std::trunc(steps + (steps < 0 ? -0.5 : 0.5)), -bits));
+  }
 }
 
 }  // namespace
@@ -87,21 +110,48 @@ Result<std::vector<Type>> Resize::infer() const {
 }
 
 double Resampling::scale(const Dims& from, size_t i) const {
+  if (coordinates == "corners_half_pixel") {
+    // No step at all is that of a scale beyond all sizes.
+    const double in = static_cast<double>(from[i].value() - 1);
+    const double out = static_cast<double>(size[i].value() - 1);
+    return in > 0 && out > 0 ? out / in : 1e12;
+  }
   if (!scales.empty() && scales[i] > 0) return scales[i];
   return static_cast<double>(size[i].value()) / static_cast<double>(from[i].value());
 }
 
+std::optional<double> Resampling::nearest_source(double scale, double in, double out,
+                                                 int64_t at) const {
+  if (mode != "nearest") return std::nullopt;
+  const float s = static_cast<float>(scale), x = static_cast<float>(at);
+  if (coordinates == "asymmetric") return x / s;
+  if (coordinates == "align_corners" && out > 1) {
+    return qn_mulf(x, static_cast<float>(in - 1)) / static_cast<float>(out - 1);
+  }
+  if (coordinates == "half_pixel" || (coordinates == "pytorch_half_pixel" && out > 1)) {
+    return (x + 0.5f) / s - 0.5f;
+  }
+  if (coordinates == "tf_half_pixel_for_nn") return (x + 0.5f) / s;
+  return std::nullopt;
+}
+
 std::optional<double> Resampling::source(const Dims& from, size_t i, int64_t at) const {
   const double in = static_cast<double>(from[i].value());
-  const double s = scale(from, i), out = s * in, x = static_cast<double>(at);
+  const double s = scale(from, i), x = static_cast<double>(at);
+  const double whole = static_cast<double>(size[i].value());
+  // The ONNX node tests shrink to a length that is not rounded; ONNX Runtime and PyTorch, which
+  // everything else follows, count elements.
+  const bool given = !scales.empty() && scales[i] > 0;
+  const bool shrinks = s < 1 && given && mode != "nearest" && !antialias;
+  const double out = coordinates == "half_pixel_symmetric" || shrinks ? s * in : whole;
+  if (const auto place = nearest_source(s, in, whole, at)) return place;
   if (coordinates == "asymmetric") return x / s;
   if (coordinates == "align_corners") {
-    return size[i].value() == 1 || out == 1 ? 0.0 : x * (in - 1) / (out - 1);
+    return whole == 1 || out == 1 ? 0.0 : x * (in - 1) / (out - 1);
   }
-  if (coordinates == "pytorch_half_pixel") return out == 1 ? -0.5 : (x + 0.5) / s - 0.5;
+  if (coordinates == "pytorch_half_pixel") return whole == 1 ? 0.0 : (x + 0.5) / s - 0.5;
   if (coordinates == "half_pixel_symmetric") {
-    const double adjustment = static_cast<double>(size[i].value()) / out;
-    return in / 2 * (1 - adjustment) + (x + 0.5) / s - 0.5;
+    return in / 2 * (1 - whole / out) + (x + 0.5) / s - 0.5;
   }
   if (coordinates == "tf_half_pixel_for_nn") return (x + 0.5) / s;
   if (coordinates == "tf_crop_and_resize") {
@@ -129,10 +179,10 @@ Resampling::Axis Resampling::axis(const Dims& from, size_t i) const {
   const bool cubic = mode == "cubic";
   const double reach = (cubic ? 2 : 1) / shrink;
   const int64_t half =
-      static_cast<int64_t>(std::min(std::ceil(reach), static_cast<double>(in) + 2));
+      static_cast<int64_t>(std::min(std::ceil(reach), 2 * static_cast<double>(in) + 2));
   Axis result;
   result.taps = mode == "nearest" ? 1 : 2 * half;
-  std::vector<double> weights(static_cast<size_t>(result.taps));
+  std::vector<double> weights(static_cast<size_t>(result.taps)), all;
   for (int64_t j = 0; j < out; ++j) {
     const std::optional<double> place = source(from, i, j);
     const double x = std::clamp(place.value_or(0), -1.0e9, 1.0e9), low = std::floor(x);
@@ -167,7 +217,9 @@ Resampling::Axis Resampling::axis(const Dims& from, size_t i) const {
       result.identity = result.identity && place && in == out && w == (at == j ? 1.0f : 0.0f);
     }
     result.extrapolates = result.extrapolates || !place;
+    if (bytes) all.insert(all.end(), weights.begin(), weights.end());
   }
+  if (bytes) round_weights(result, all);
   return result;
 }
 

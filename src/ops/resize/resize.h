@@ -15,6 +15,7 @@ struct Resampling {
   double cubic_a = -0.75;
   bool antialias = false;
   bool exclude_outside = false;
+  bool bytes = false;  // weights are multiples of a power of two, as PyTorch has them for uint8
   double extrapolation = 0;  // tf_crop_and_resize: the value outside the operand
   Floats roi;                // tf_crop_and_resize: starts, then ends, of all axes
 
@@ -34,6 +35,8 @@ struct Resampling {
   std::optional<std::vector<std::vector<int64_t>>> picks(const Dims& from) const;
 
  private:
+  /// The place of the nearest element, where ONNX Runtime's single precision decides it.
+  std::optional<double> nearest_source(double scale, double in, double out, int64_t at) const;
   /// Where element `at` of the result lies along `axis`; nothing outside the operand.
   std::optional<double> source(const Dims& from, size_t axis, int64_t at) const;
 };
@@ -56,6 +59,7 @@ class Resize final : public OpNode<Resize>, public Resampling, public Quantizabl
     v("cubic_a", cubic_a, -0.75);
     v("antialias", antialias, false);
     v("exclude_outside", exclude_outside, false);
+    v("bytes", bytes, false);
     v("extrapolation", extrapolation, 0.0);
     v("roi", roi, Floats{});
   }
