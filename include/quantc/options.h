@@ -29,6 +29,8 @@ struct Options {
   std::vector<std::string> disabled_passes;  // passes after the contract graph to leave out
   std::string stop_after;                    // stop after this pass
   bool verify = false;                       // check every invariant after each pass
+  int64_t budget =
+      1;  // times the work and memory that files of their size may take (docs/limits.md)
 
   // Quantization. Rules are tried in this order: own classes, values, those of the file.
   std::vector<std::shared_ptr<const Rule>> own_rules;

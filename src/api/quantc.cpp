@@ -7,16 +7,11 @@
 #include "driver/load.h"
 #include "interp/interpreter.h"
 #include "ir/text.h"
-#include "support/bug.h"
+#include "support/budget.h"
 
 namespace quantc {
 
 using qc::Result;
-
-struct Model::State {
-  std::unique_ptr<qc::Graph> graph;
-  Options options;
-};
 
 namespace {
 
@@ -33,21 +28,28 @@ Diagnostic converted(const qc::Diag& diag) {
   return out;
 }
 
-/// What `make` gives; a contradiction found inside the library is a diagnostic as well.
-template <class F>
-auto guarded(F&& make) -> decltype(make()) {
-  try {
-    return make();
-  } catch (const qc::Bug& bug) {
-    return qc::error(qc::Code::bug, "{}", bug.what());
-  }
-}
-
 template <class T>
 Expected<T> converted(Result<T> result) {
   if (result.ok()) return std::move(result).value();
   return converted(result.diag());
 }
+
+}  // namespace
+
+struct Model::State {
+  std::unique_ptr<qc::Graph> graph;
+  Options options;
+  qc::Budget budget;  // each call may spend as much as loading may
+
+  /// Calls `f` with a budget of its own.
+  template <class F>
+  auto within(F&& f) const {
+    qc::Budget own(budget);
+    return converted(qc::within(&own, f));
+  }
+};
+
+namespace {
 
 Result<qc::NamedArray> tensor_of(const Array& array) {
   auto dtype = qc::parse_dtype(array.type);
@@ -120,9 +122,10 @@ Model& Model::operator=(Model&&) noexcept = default;
 Model::~Model() = default;
 
 Expected<Model> Model::load(const std::string& path, const Options& options) {
-  auto graph = guarded([&] { return qc::load_model(path, options); });
+  qc::Budget budget(options.budget);
+  auto graph = qc::within(&budget, [&] { return qc::load_model(path, options); });
   if (!graph.ok()) return converted(graph.diag());
-  return Model(std::make_unique<State>(State{std::move(*graph), options}));
+  return Model(std::unique_ptr<State>(new State{std::move(*graph), options, budget}));
 }
 
 std::vector<Port> Model::inputs() const {
@@ -139,15 +142,15 @@ std::vector<Port> Model::outputs() const {
 }
 
 Expected<std::vector<Array>> Model::run(const std::vector<Array>& inputs) const {
-  return converted(guarded([&] { return run_graph(*state_->graph, state_->options, inputs); }));
+  return state_->within([&] { return run_graph(*state_->graph, state_->options, inputs); });
 }
 
 Expected<Report> Model::compile(const std::string& folder) const {
-  return converted(guarded([&] { return compile_graph(*state_->graph, state_->options, folder); }));
+  return state_->within([&] { return compile_graph(*state_->graph, state_->options, folder); });
 }
 
 Expected<std::string> Model::text() const {
-  return converted(guarded([&] { return graph_text(*state_->graph, state_->options); }));
+  return state_->within([&] { return graph_text(*state_->graph, state_->options); });
 }
 
 }  // namespace quantc

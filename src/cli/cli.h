@@ -11,6 +11,7 @@
 #include "driver/compile.h"
 #include "driver/load.h"
 #include "ir/tensor.h"
+#include "support/budget.h"
 #include "support/result.h"
 
 namespace qc::cli {
@@ -84,6 +85,9 @@ void add_inspect(CLI::App& app, Session& session);
 void add_ops(CLI::App& app, Session& session);
 void add_explain(CLI::App& app, Session& session);
 void add_calibrate(CLI::App& app, Session& session);
+
+/// Ends what takes longer than the budget allows, by the processor's time.
+void watch_time(const Budget& budget);
 
 /// Reports work that takes longer than a second on standard error while it lives.
 class Progress {

@@ -6,6 +6,7 @@
 #include "driver/arrays.h"
 #include "driver/config.h"
 #include "ir/text.h"
+#include "support/budget.h"
 #include "support/escape.h"
 
 namespace qc::cli {
@@ -16,6 +17,8 @@ void CompileFlags::add_dims(CLI::App& app) {
                  "in each run (repeatable)");
   add(app, "--state", &Options::state,
       "buffers the model changes: kept between runs, or io (inputs and outputs)");
+  add(app, "--budget", &Options::budget,
+      "let files take this many times the work and memory that their size allows");
   app.add_option("--config", config, "read options from this file (quantc.toml)");
 }
 
@@ -73,6 +76,7 @@ Result<Options> CompileFlags::resolve() const {
     set_sizes(out, name, *sizes);
   }
   QC_TRY(check(out));
+  if (Budget* budget = Budget::current()) budget->set_factor(out.budget);
   for (const std::string& name : print_after) {
     if (name != "all") QC_TRY(find_pass(name));
   }

@@ -7,11 +7,11 @@
 #include <cstdio>
 #include <cstring>
 #include <iostream>
-#include <new>
 #include <system_error>
 
 #include "cli/cli.h"
 #include "quantc/version.h"
+#include "support/budget.h"
 #include "support/file.h"
 #include "support/scratch.h"
 
@@ -55,17 +55,22 @@ int main_with(int argc, char** argv) {
                painted(render(error(Code::usage, "{} (see quantc --help)", e.what()))));
     return 1;
   }
-  Result<int> status = [&]() -> Result<int> {
+  Budget budget;
+  watch_time(budget);
+  const Result<int> status = within(&budget, [&]() -> Result<int> {
     try {
       return session.action();
     } catch (const std::bad_alloc&) {
-      return error(Code::limit, "not enough memory for this model");
+      throw;
+    } catch (const std::length_error&) {
+      throw;
     } catch (const std::exception& e) {
       if (std::ferror(stdout))
         return error(Code::file, "cannot write to standard output: {}", e.what());
       return error(Code::bug, "{}", e.what());
     }
-  }();
+  });
+  if (session.verbosity > 0) fmt::print(stderr, "budget used: {}\n", budget.used());
   if (status.ok()) return *status;
   fmt::print(stderr, "{}\n", painted(render(status.diag())));
   return exit_status(status.diag());

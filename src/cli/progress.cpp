@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <cstdio>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include "cli/cli.h"
@@ -32,7 +33,11 @@ struct Progress::State {
 
 Progress::Progress(const std::string& what) : state_(std::make_unique<State>()) {
   state_->what = shown(what);
-  state_->thread = std::thread([s = state_.get()] { s->run(); });
+  try {
+    state_->thread = std::thread([s = state_.get()] { s->run(); });
+  } catch (const std::system_error&) {
+    // No thread is to be had: the work goes on without reports.
+  }
 }
 
 Progress::~Progress() {
@@ -41,7 +46,7 @@ Progress::~Progress() {
     state_->finished = true;
   }
   state_->done.notify_all();
-  state_->thread.join();
+  if (state_->thread.joinable()) state_->thread.join();
 }
 
 }  // namespace qc::cli

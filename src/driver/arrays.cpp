@@ -8,6 +8,7 @@
 
 #include "arrays/npy.h"
 #include "frontends/onnx/tensor.h"
+#include "support/budget.h"
 #include "support/located.h"
 
 namespace qc {
@@ -134,6 +135,7 @@ Result<std::vector<Tensor>> match_outputs(const Graph& graph,
 }
 
 Result<std::vector<Tensor>> random_inputs(const Graph& graph, uint64_t seed) {
+  const Doing doing("making inputs");
   uint64_t state = seed * 0x9e3779b97f4a7c15u + 0x2545f4914f6cdd1du;
   auto uniform = [&] {  // splitmix64
     state += 0x9e3779b97f4a7c15u;

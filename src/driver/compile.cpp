@@ -17,6 +17,7 @@
 #include "program/fuse_epilogues.h"
 #include "program/lowering.h"
 #include "program/plan.h"
+#include "support/budget.h"
 #include "support/located.h"
 
 namespace qc {
@@ -132,6 +133,9 @@ Result<Ok> check(const Options& options) {
   QC_TRY(one_of("state", options.state, {"kept", "io"}));
   if (options.level < 0 || options.level > 3) {
     return error(Code::usage, "optimisation level {} does not exist: use 0 to 3", options.level);
+  }
+  if (options.budget < 1) {
+    return error(Code::usage, "a budget of {}: it must be 1 or more", options.budget);
   }
   if (options.ranges.size() > 1) {
     return error(Code::usage, "{} dimensions have ranges: give numbers for all but one",
@@ -274,6 +278,7 @@ Result<CompileResult> compile_c(Graph& graph, const Options& options, const std:
     vectors = {*inputs, std::move(expected.outputs), 0};
   }
   auto write = [&](const Programs& programs) -> Result<CReport> {
+    const Doing doing("writing C");
     QC_ASSIGN(FileSet files, FileSet::create(dir, options.force ? Overwrite::any : Overwrite::own));
     QC_ASSIGN(CReport report, write_c(programs, backend, inputs ? &vectors : nullptr, files));
     QC_TRY(files.commit());

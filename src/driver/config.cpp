@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "support/file.h"
+#include "support/toml_shape.h"
 
 namespace qc {
 namespace {
@@ -31,6 +32,12 @@ bool read_level(const toml::node& node, quantc::Options& out) {
   const auto level = node.is_integer() ? node.value<int>() : std::nullopt;
   if (!level || *level < 0 || *level > 3) return false;
   out.level = *level;
+  return true;
+}
+
+bool read_budget(const toml::node& node, quantc::Options& out) {
+  if (!node.is_integer() || *node.value<int64_t>() < 1) return false;
+  out.budget = *node.value<int64_t>();
   return true;
 }
 
@@ -80,6 +87,7 @@ constexpr Key kKeys[] = {
     text<&O::io_dtype>("io_dtype"),
     flag<&O::allow_unused_rules>("allow_unused_rules"),
     flag<&O::require_integer>("require_integer"),
+    {"budget", "an integer of 1 or more", read_budget},
 };
 
 std::string known_keys() {
@@ -92,8 +100,9 @@ std::string known_keys() {
 
 Result<quantc::Options> read_config(const std::string& path) {
   QC_ASSIGN(std::string text, read_text(path));
-  toml::parse_result parsed = toml::parse(text);
   const Loc loc{path, {}, {}};
+  QC_TRY(check_toml_depth(text, loc));
+  toml::parse_result parsed = toml::parse(text);
   if (!parsed) {
     return error(Code::format, loc, "line {}: {}", parsed.error().source().begin.line,
                  parsed.error().description());

@@ -5,6 +5,7 @@
 #include "ir/text.h"
 #include "ops/common/registration.h"
 #include "quant/arithmetic.h"
+#include "support/budget.h"
 #include "support/file.h"
 
 namespace qc {
@@ -24,6 +25,8 @@ FileKind kind_of(std::span<const std::byte> bytes) {
 
 Result<std::unique_ptr<Graph>> load_model(const std::string& path, const ImportOptions& options) {
   register_all_ops();
+  const Loc place{path, {}, {}};
+  const Doing doing("reading the model", &place);
   FileKind kind;
   {
     QC_ASSIGN(auto file, MappedFile::open(path));

@@ -4,11 +4,32 @@
 #include <unordered_map>
 
 #include "interp/eval.h"
+#include "support/budget.h"
+#include "support/checked.h"
 #include "support/located.h"
 
 namespace qc {
 
+namespace {
+
+/// Steps an evaluation takes before it starts, as far as sizes tell; ops with work of their own
+/// inside (windows, samples) count it themselves.
+int64_t work_of(const Node& node, const std::vector<const Tensor*>& inputs) {
+  constexpr int64_t kElement = 4, kMac = 2;
+  int64_t elements = 0;
+  for (const Tensor* t : inputs) elements += t ? t->size() : 0;
+  for (size_t i = 0; i < node.output_count(); ++i) {
+    const auto size = checked_product(static_dims(node.output(i)->shape()));
+    elements = saturating_add(elements, size.value_or(INT64_MAX));
+  }
+  return saturating_add(kNodeWork, saturating_add(saturating_mul(kElement, elements),
+                                                  saturating_mul(kMac, node.macs())));
+}
+
+}  // namespace
+
 Result<std::vector<Tensor>> eval_node(const Node& node, std::vector<const Tensor*> inputs) {
+  const Doing doing("evaluating", &node.loc());
   std::vector<Tensor> outputs;
   for (size_t i = 0; i < node.output_count(); ++i) {
     const Type& type = node.output(i)->type();
@@ -20,6 +41,7 @@ Result<std::vector<Tensor>> eval_node(const Node& node, std::vector<const Tensor
     QC_TRY(located(checked_bytes(type.dtype, shape), node.loc()));
     outputs.emplace_back(type.dtype, std::move(shape));
   }
+  spend(Cost::work, work_of(node, inputs));
   EvalContext context(node, std::move(inputs), std::move(outputs));
   QC_TRY(located(node.eval(context), node.loc()));
   return std::move(context.outputs());

@@ -2,16 +2,29 @@
 
 #include <algorithm>
 
-#include "support/checked.h"
+#include "support/budget.h"
 
 namespace qc {
 namespace {
 enum class Fn : uint8_t { symbol, floordiv, mod, min, max };
 constexpr std::string_view kFnNames[] = {"", "floordiv", "mod", "min", "max"};
 
+thread_local uint64_t overflow_count = 0;
+
+// Sums and products that do not fit wrap, as they do in models; `Dim::overflows` counts them.
+int64_t wrap_add(int64_t a, int64_t b) {
+  int64_t r;
+  overflow_count += __builtin_add_overflow(a, b, &r);
+  return r;
+}
+int64_t wrap_mul(int64_t a, int64_t b) {
+  int64_t r;
+  overflow_count += __builtin_mul_overflow(a, b, &r);
+  return r;
+}
 int64_t floor_div(int64_t a, int64_t b) {
   if (b == 0) return 0;
-  if (b == -1) return static_cast<int64_t>(0 - static_cast<uint64_t>(a));
+  if (b == -1) return wrap_mul(a, -1);
   int64_t q = a / b;
   return (a % b != 0 && ((a < 0) != (b < 0))) ? q - 1 : q;
 }
@@ -20,12 +33,8 @@ int64_t floor_mod(int64_t a, int64_t b) {
   int64_t r = a % b;
   return (r != 0 && ((r < 0) != (b < 0))) ? r + b : r;
 }
-int64_t wrap_add(int64_t a, int64_t b) {
-  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
-}
-int64_t wrap_mul(int64_t a, int64_t b) {
-  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
-}
+
+constexpr int kMaxDepth = 500;  // of functions in arguments of functions
 }  // namespace
 
 /// A product of atoms is kept as its atoms' texts, sorted: the text of a normal form is unique, so
@@ -35,6 +44,7 @@ struct Dim::Expr {
     Fn fn;
     std::string text;
     std::vector<Dim> args;  // two for functions, none for a symbol
+    int depth;              // functions around the innermost argument
   };
   struct Term {
     std::vector<std::shared_ptr<const Atom>> atoms;  // sorted by text
@@ -64,6 +74,7 @@ struct DimBuilder {
               [](const auto& a, const auto& b) { return a->text < b->text; });
     std::string key;
     for (const auto& atom : atoms) key += (key.empty() ? "" : "*") + atom->text;
+    spend(Cost::terms, 1 + static_cast<int64_t>(key.size()) / 16);
     auto [it, fresh] = expr.terms.try_emplace(std::move(key));
     if (fresh) it->second = {std::move(atoms), 0};
     it->second.factor = wrap_add(it->second.factor, factor);
@@ -78,9 +89,21 @@ struct DimBuilder {
       add_term(expr, term.atoms, wrap_mul(term.factor, factor));
     }
   }
+  static int depth_of(const Dim& d) {
+    int depth = 0;
+    if (d.is_static()) return depth;
+    for (const auto& [key, term] : d.expr_->terms) {
+      for (const auto& atom : term.atoms) depth = std::max(depth, atom->depth);
+    }
+    return depth;
+  }
   static Dim atom(Fn fn, std::string text, std::vector<Dim> args) {
+    int depth = 0;
+    for (const Dim& d : args) depth = std::max(depth, 1 + depth_of(d));
+    if (depth > kMaxDepth) refuse(Code::limit, "a symbolic size is nested too deeply");
     Expr expr;
-    auto a = std::make_shared<const Expr::Atom>(Expr::Atom{fn, std::move(text), std::move(args)});
+    auto a =
+        std::make_shared<const Expr::Atom>(Expr::Atom{fn, std::move(text), std::move(args), depth});
     add_term(expr, {std::move(a)}, 1);
     return finish(std::move(expr));
   }
@@ -92,6 +115,7 @@ struct DimBuilder {
   /// a / b when b is a non-zero number that divides every factor of a.
   static std::optional<Dim> exact_div(const Dim& a, int64_t b) {
     if (b == 0 || a.is_static()) return std::nullopt;
+    if (b == -1) return Dim(-1) * a;  // the least number has no quotient with -1
     Expr expr;
     if (a.expr_->constant % b != 0) return std::nullopt;
     expr.constant = a.expr_->constant / b;
@@ -184,6 +208,7 @@ bool Dim::operator==(const Dim& other) const {
 
 Dim Dim::substitute(const Bindings& bindings) const {
   if (is_static()) return *this;
+  spend(Cost::terms, static_cast<int64_t>(expr_->terms.size()));
   Dim sum(expr_->constant);
   for (const auto& [key, term] : expr_->terms) {
     Dim part(term.factor);
@@ -218,6 +243,7 @@ Dim Dim::substitute(const Bindings& bindings) const {
 
 void Dim::collect_symbols(std::set<std::string>& out) const {
   if (is_static()) return;
+  spend(Cost::terms, static_cast<int64_t>(expr_->terms.size()));
   for (const auto& [key, term] : expr_->terms) {
     for (const auto& atom : term.atoms) {
       if (atom->fn == Fn::symbol) out.insert(atom->text);
@@ -245,6 +271,8 @@ std::string Dim::str() const {
   if (c != 0) out += (c < 0 ? " - " : " + ") + std::to_string(c < 0 ? wrap_mul(c, -1) : c);
   return out;
 }
+
+uint64_t Dim::overflows() { return overflow_count; }
 
 Dim product(const Dims& dims) {
   Dim p(1);

@@ -56,6 +56,10 @@ class Dim {
   /// Mod).
   static Result<Dim> parse(std::string_view text);
 
+  /// How many operations of this thread had results beyond 64 bits; these wrap. Who computes sizes
+  /// of a file compares the count before and after.
+  static uint64_t overflows();
+
  private:
   friend struct DimBuilder;
   struct Expr;

@@ -19,9 +19,11 @@ class Parser {
   explicit Parser(std::string_view text) : text_(text) {}
 
   Result<Dim> all() {
+    const uint64_t overflows = Dim::overflows();
     QC_ASSIGN(Dim d, sum(0));
     skip();
     if (pos_ != text_.size()) return fail("unexpected text");
+    if (Dim::overflows() != overflows) return fail("number too large");
     return d;
   }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ir/op_table.h"
+#include "support/budget.h"
 
 namespace qc {
 
@@ -160,21 +161,29 @@ Result<Node*> Graph::add(std::unique_ptr<Node> owned, std::vector<Value*> inputs
   }
   node->graph_ = this;
   node->loc_ = std::move(loc);
+  const Doing doing("adding a node", &node->loc_);
+  spend(Cost::work, kNodeWork + 16 * n);
+  // A node that does not come into the graph leaves no use behind, whether inference fails or
+  // throws.
+  struct Unlink {
+    Graph* graph;
+    Node* node;
+    ~Unlink() {
+      if (node) graph->set_inputs(node, {});
+    }
+  } unlink_unless_added{this, node};
   set_inputs(node, std::move(inputs));
-  auto types = node->infer();
-  if (!types.ok()) {
-    set_inputs(node, {});
-    return std::move(types).diag();
-  }
-  node->output_count_ = static_cast<uint32_t>(types->size());
-  node->outputs_ = std::make_unique<Value[]>(types->size());
+  QC_ASSIGN(auto types, node->infer());
+  node->output_count_ = static_cast<uint32_t>(types.size());
+  node->outputs_ = std::make_unique<Value[]>(types.size());
   for (uint32_t i = 0; i < node->output_count_; ++i) {
     Value& v = node->outputs_[i];
-    init(v, std::move((*types)[i]));
+    init(v, std::move(types[i]));
     v.def_ = node;
     v.index_ = i;
   }
   if (node->output_count_ > 0) node->outputs_[0].contents_ = node->contents();
+  unlink_unless_added.node = nullptr;
   insert(owned.release(), before);
   ++count_;
   may_have_regions_ = may_have_regions_ || !node->regions_.empty();
@@ -223,6 +232,8 @@ void Graph::set_inputs(Node* node, std::vector<Value*> inputs) {
 }
 
 Result<Ok> Graph::reinfer(Node* node) {
+  const Doing doing("inferring types", &node->loc_);
+  spend(Cost::work, kNodeWork + 16 * static_cast<int64_t>(node->input_count_));
   QC_ASSIGN(auto types, node->infer());
   QC_CHECK(types.size() == node->output_count_, "inference changed the number of outputs");
   for (size_t i = 0; i < types.size(); ++i) {
@@ -298,12 +309,15 @@ Result<Ok> Graph::check_guards(const Bindings& bindings) const {
 }
 
 Result<Ok> Graph::bind(const Bindings& bindings) {
+  const uint64_t overflows = Dim::overflows();
   QC_TRY(check_guards(bindings));
   for (DimGuard& guard : guards) guard = guard.substitute(bindings);
   std::erase_if(guards, [](const DimGuard& guard) { return guard.holds().has_value(); });
   for (const auto& v : free_values_) {
     for (Dim& d : v->type_.shape) d = d.substitute(bindings);
   }
+  if (Dim::overflows() != overflows)
+    return error(Code::dim, Loc{file, {}, {}}, "with these sizes another size is beyond 64 bits");
   BindVisitor visitor(bindings);
   for (Node* n = first_; n; n = n->next_) {
     n->attrs(visitor);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "support/budget.h"
 #include "support/checked.h"
 
 namespace qc {
@@ -27,8 +28,19 @@ constexpr std::byte kNothing{};
 
 /// Storage of `bytes`, with an address even for none of them: C's copy functions refuse null.
 std::shared_ptr<std::vector<std::byte>> storage(size_t bytes) {
-  auto out = std::make_shared<std::vector<std::byte>>(bytes);
+  const auto held = static_cast<int64_t>(bytes);
+  spend(Cost::work, held / 16);
+  hold(Cost::tensors, held);
+  struct Release {
+    int64_t held;
+    void operator()(std::vector<std::byte>* storage) const {
+      delete storage;
+      release(Cost::tensors, held);
+    }
+  };
+  std::unique_ptr<std::vector<std::byte>, Release> out(new std::vector<std::byte>, {held});
   out->reserve(1);
+  out->resize(bytes);
   return out;
 }
 }  // namespace

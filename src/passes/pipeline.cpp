@@ -18,6 +18,7 @@
 #include "passes/remove_no_ops.h"
 #include "passes/shift_signed.h"
 #include "passes/sink_transposes.h"
+#include "support/budget.h"
 
 namespace qc {
 namespace {
@@ -63,6 +64,8 @@ Result<const Pass*> find_pass(const std::string& name) {
 }
 
 Result<bool> run_pass(const Pass& pass, Graph& graph, PassContext& context) {
+  const Doing doing(pass.name);
+  spend(Cost::work, static_cast<int64_t>(graph.node_count()) * kNodeWork);
   QC_ASSIGN(bool changed, pass.run(graph, context));
   if (!graph.may_have_regions()) return changed;
   for (Node* n = graph.first(); n; n = n->next()) {

@@ -1,6 +1,7 @@
 #include "program/lowering.h"
 
 #include "kernels/kernels.h"
+#include "support/budget.h"
 #include "support/located.h"
 
 namespace qc {
@@ -170,6 +171,8 @@ Result<Ok> Lowering::lower_nodes(const Graph& graph) {
       QC_TRY(check_size(n->output(i)->type(), n->loc()));
     }
     node_ = n;
+    const Doing doing("lowering", &n->loc());
+    spend(Cost::work, kNodeWork + 16 * static_cast<int64_t>(n->input_count()));
     QC_TRY(located(n->lower(*this), n->loc()));
   }
   return Ok{};

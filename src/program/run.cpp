@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "kernels/kernels.h"
+#include "support/budget.h"
 
 namespace qc {
 namespace {
@@ -89,6 +90,7 @@ class Runner {
     }
   }
   void call(const Step& step) {
+    spend(Cost::work, kNodeWork);
     const qk_entry* kernel = fast_ ? find_fast_kernel(step.kernel) : find_kernel(step.kernel);
     std::vector<const void*> in;
     std::vector<void*> out;

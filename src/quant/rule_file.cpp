@@ -10,6 +10,7 @@
 #include "quant/rules.h"
 #include "support/escape.h"
 #include "support/file.h"
+#include "support/toml_shape.h"
 
 namespace qc {
 namespace {
@@ -220,6 +221,21 @@ class Reader {
     return Ok{};
   }
 
+  /// The path of a file in the rule file's folder or below it.
+  Result<std::string> beside(const std::string& file, const toml::node& node) {
+    namespace fs = std::filesystem;
+    std::error_code ec;
+    const fs::path folder = fs::absolute(path_, ec).parent_path();
+    const fs::path root = ec ? fs::path() : fs::weakly_canonical(folder, ec);
+    const fs::path target = ec ? fs::path() : fs::weakly_canonical(folder / file, ec);
+    const fs::path relative = target.lexically_relative(root);
+    if (ec || fs::path(file).is_absolute() || relative.empty() || *relative.begin() == "..") {
+      return error(Code::path, Loc{origin(node.source()), {}, {}},
+                   "'{}' is not in the folder of the rule file", file);
+    }
+    return target.string();
+  }
+
   /// "x.npz:name", beside the rule file.
   Result<Tensor> from_file(const Key& k, const toml::node& node) {
     std::string text;
@@ -231,7 +247,8 @@ class Reader {
     const std::string file = text.substr(0, colon), name = text.substr(colon + 1);
     auto [it, fresh] = archives_.try_emplace(file);
     if (fresh) {
-      auto arrays = read_npz((std::filesystem::path(path_).parent_path() / file).string());
+      QC_ASSIGN(const std::string place, beside(file, node));
+      auto arrays = read_npz(place);
       if (!arrays.ok()) return wrong(node, "'{}_file': {}", k.name, arrays.diag().text);
       it->second = std::move(*arrays);
     }
@@ -295,6 +312,7 @@ std::string rule_keys(const RuleSpec& spec, const std::string& archive,
 }
 
 Result<std::vector<RuleSpec>> parse_rules(const std::string& text, const std::string& path) {
+  QC_TRY(check_toml_depth(text, Loc{path, {}, {}}));
   toml::parse_result parsed = toml::parse(text);
   if (!parsed) {
     const std::string at = fmt::format("{}:{}", path, parsed.error().source().begin.line);

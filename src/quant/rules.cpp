@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "support/budget.h"
+
 namespace qc {
 namespace {
 
@@ -64,7 +66,14 @@ CodeRange weight_codes(const RuleSpec& s) {
   return {s.weight_qmin.value_or(given ? all.lo : -all.hi), s.weight_qmax.value_or(all.hi)};
 }
 
+constexpr size_t kMaxPattern = 8192;
+
 std::optional<RuleProblem> bad_regex(const char* key, const std::string& text) {
+  // Compiling takes long for what no name needs.
+  if (text.size() > kMaxPattern) {
+    return RuleProblem{key, fmt::format("a pattern of {} characters: at most {} are allowed",
+                                        text.size(), kMaxPattern)};
+  }
   re2::RE2::Options options;
   options.set_log_errors(false);
   const re2::RE2 regex(text, options);
@@ -248,6 +257,9 @@ std::optional<RuleProblem> problem_of(const RuleSpec& s) {
   return std::nullopt;
 }
 
+// Steps of a match beside those for the characters.
+constexpr int64_t kMatchWork = 100;
+
 PatternRule::PatternRule(RuleSpec spec) : spec_(std::move(spec)) {
   pattern_ = std::make_shared<const re2::RE2>(spec_.pattern);
   if (!spec_.exclude.empty()) exclude_ = std::make_shared<const re2::RE2>(spec_.exclude);
@@ -257,6 +269,7 @@ bool PatternRule::matches(const Node& node) const {
   if (!spec_.op.empty() && spec_.op != node.op()) return false;
   auto any = [&](const re2::RE2& regex) {
     for (const std::string& name : node.loc().names) {
+      spend(Cost::work, kMatchWork + static_cast<int64_t>(name.size()));
       if (regex.Match(name, 0, name.size(), re2::RE2::ANCHOR_START, nullptr, 0)) return true;
     }
     return false;

@@ -1,5 +1,5 @@
-// Bug: thrown where quantc finds that it contradicts itself. Commands and the library turn it into
-// a diagnostic; nothing else catches it.
+// Bug: thrown where quantc finds that it contradicts itself. `within`
+// (support/budget.h) turns it into a diagnostic.
 #pragma once
 
 #include <stdexcept>

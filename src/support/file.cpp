@@ -5,12 +5,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <mutex>
 #include <set>
 #include <utility>
+
+#include "support/budget.h"
 
 namespace qc {
 namespace {
@@ -39,7 +42,8 @@ void remember(const struct stat& st) {
 }  // namespace
 
 Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path) {
-  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // Opening must not wait: what is no regular file (a pipe without a writer) is refused by `map`.
+  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0) return system_error(path, "open");
   return map(fd, path);
 }
@@ -51,6 +55,10 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::map(int fd, const std::str
     return error(Code::file, Loc{path, {}, {}}, "not a regular file");
   }
   remember(st);
+  if (Budget* budget = Budget::current()) {
+    // Holes of a file cost nobody anything, so they buy nothing.
+    budget->read_file(st.st_dev, st.st_ino, std::min<int64_t>(st.st_size, st.st_blocks * 512));
+  }
   std::shared_ptr<MappedFile> file(new MappedFile);
   file->path_ = path;
   file->size_ = static_cast<size_t>(st.st_size);

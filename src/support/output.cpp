@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "support/budget.h"
 #include "support/file.h"
 
 namespace qc {
@@ -232,6 +233,7 @@ Result<Ok> FileSet::begin(const std::string& name, const std::string& vouched_by
 }
 
 Result<Ok> FileSet::append(const void* data, size_t size) {
+  spend(Cost::emitted, static_cast<int64_t>(size));
   checksum_.add(data, size);
   const char* p = static_cast<const char*>(data);
   while (size > 0) {

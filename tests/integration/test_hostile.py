@@ -498,6 +498,8 @@ def test_more_memory_than_there_is(quantc, tmp_path):
     """A model may be well formed and too large for the machine."""
     save(tmp_path / "m.onnx", [node("Relu", ["x"], ["y"], name="n")], [value("x", [2**37])], [value("y", [2**37])])
     done = quantc("run", tmp_path / "m.onnx", "--random", "1", status=1)
+    assert re.search(r"error\[limit\]: making inputs: .*--budget", done.stderr), done.stderr
+    done = quantc("run", tmp_path / "m.onnx", "--random", "1", "--budget", "1000000", status=1)
     assert re.search(r"error\[limit\]: not enough memory", done.stderr), done.stderr
 
 

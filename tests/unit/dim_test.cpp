@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "ir/guard.h"
+#include "support/budget.h"
 
 namespace qc {
 namespace {
@@ -55,6 +56,51 @@ TEST(DimTest, BadTextIsRefused) {
   }
   EXPECT_FALSE(Dim::parse(std::string(10000, '(')).ok());
   EXPECT_FALSE(Dim::parse(std::string(10000, '-')).ok());
+}
+
+// The least number divided by -1 is beyond 64 bits, and the processor traps.
+TEST(DimTest, QuotientsOfTheLeastNumber) {
+  const Dim least(INT64_MIN), n = Dim::symbol("n");
+  for (const Dim& a : {n + least, n * least, least}) {
+    EXPECT_EQ(floordiv(a, Dim(-1)), Dim(-1) * a);
+    EXPECT_EQ(mod(a, Dim(-1)), Dim(0));
+  }
+  const Dim quotient = floordiv(n, Dim::symbol("m"));
+  EXPECT_EQ(quotient.substitute({{"n", INT64_MIN}, {"m", -1}}), least);
+}
+
+TEST(DimTest, NumbersBeyond64BitsAreRefusedInTextAndCounted) {
+  for (const char* text :
+       {"n + 9223372036854775807 + 1", "floordiv(n + 9223372036854775807 + 1, -1)",
+        "n*4294967296*4294967296", "-9223372036854775807 - 2"}) {
+    EXPECT_FALSE(Dim::parse(text).ok()) << text;
+  }
+  EXPECT_TRUE(Dim::parse("n + 9223372036854775807").ok());
+  const uint64_t before = Dim::overflows();
+  (void)d("n*n*n").substitute({{"n", 1 << 20}});
+  EXPECT_EQ(Dim::overflows(), before);
+  (void)d("n*n*n").substitute({{"n", 1 << 22}});
+  EXPECT_GT(Dim::overflows(), before);
+}
+
+TEST(DimTest, TermsAreCountedAndDepthIsBounded) {
+  Budget budget;
+  const auto powers = within(&budget, [] {
+    Dim all = d("a + b + c + d + e + f");
+    for (int i = 0; i < 7; ++i) all = all * (all + d("g"));
+    return Result<Dim>(all);
+  });
+  ASSERT_FALSE(powers.ok());
+  EXPECT_EQ(powers.diag().code, Code::limit);
+  EXPECT_NE(powers.diag().text.find("--budget"), std::string::npos) << powers.diag().text;
+  Budget other(1000);
+  const auto deep = within(&other, [] {
+    Dim nested = d("a");
+    for (int i = 0; i < 2000; ++i) nested = min(nested + Dim(1), d("b"));
+    return Result<Dim>(nested);
+  });
+  ASSERT_FALSE(deep.ok());
+  EXPECT_EQ(deep.diag().text, "a symbolic size is nested too deeply");
 }
 
 TEST(DimGuardTest, HoldsForSomeSizes) {

@@ -4,6 +4,7 @@
 
 #include "frontends/common/known.h"
 #include "interp/eval.h"
+#include "support/budget.h"
 #include "support/located.h"
 
 namespace qc {
@@ -113,6 +114,8 @@ Result<Values> add_onnx(Graph& graph, const Loc& loc, std::string_view op, Value
                         OnnxArgs args, size_t outputs) {
   const ImportRow* row = import_table().find("", op, kOnnxVersion);
   if (!row) return error(Code::unsupported_op, loc, "needs {}, which is not supported", op);
+  const Doing doing("importing", &loc);
+  spend(Cost::work, 20 * kNodeWork);  // a row asks for constants, infers and folds
   ForeignNode node;
   node.op = std::string(op);
   node.version = kOnnxVersion;

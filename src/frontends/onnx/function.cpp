@@ -4,6 +4,7 @@
 namespace qc::onnx {
 namespace {
 constexpr size_t kMaxCallDepth = 64;
+constexpr size_t kMaxPrefix = 1 << 14;  // characters before the names of nodes
 }  // namespace
 
 const FunctionProto* Importer::function_of(const NodeProto& node) const {
@@ -30,6 +31,11 @@ Result<Ok> Importer::inlined(const FunctionProto& function, const NodeProto& nod
   Env inner;
   inner.opsets = &function.opsets;
   inner.prefix = node_name(node, env) + "/";
+  if (inner.prefix.size() > kMaxPrefix) {
+    return error(Code::limit, file_loc(),
+                 "names of calls inside calls grow beyond {} characters: '{}...'", kMaxPrefix,
+                 inner.prefix.substr(0, 64));
+  }
   for (const AttributeProto& a : function.attribute_defaults) inner.attributes[a.name] = &a;
   for (const AttributeProto& a : node.attributes) {
     if (const AttributeProto* value = env.resolve(a)) inner.attributes[a.name] = value;

@@ -3,6 +3,7 @@
 #include "frontends/common/unique_names.h"
 #include "frontends/onnx/importer.h"
 #include "frontends/onnx/operands.h"
+#include "support/budget.h"
 #include "support/located.h"
 
 namespace qc::onnx {
@@ -73,6 +74,8 @@ Result<Ok> Importer::graph_outputs(Scope& scope) {
 Result<Ok> Importer::body(std::span<const NodeProto> nodes,
                           const std::vector<std::string_view>& outputs, Scope& scope,
                           const Env& env) {
+  // Ordering looks at all nodes, also at those that nobody reads.
+  spend(Cost::work, static_cast<int64_t>(nodes.size()) * kNodeWork);
   auto plan = schedule(nodes, outputs,
                        {.local = [&](std::string_view name) { return scope.local(name); },
                         .outer = [&](std::string_view name) { return scope.outer(name); },
@@ -94,6 +97,7 @@ Result<Ok> Importer::body(std::span<const NodeProto> nodes,
 
 Result<Ok> Importer::node(const NodeProto& node, const Schedule& plan, Scope& scope,
                           const Env& env) {
+  spend(Cost::work, 4 * kNodeWork);
   if (const FunctionProto* function = function_of(node)) {
     return inlined(*function, node, plan, scope, env);
   }

@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "frontends/onnx/names.h"
+#include "support/budget.h"
 
 namespace qc::onnx {
 namespace {
@@ -155,6 +156,7 @@ Slots::Slots(std::span<const NodeProto> nodes) : nodes(nodes) {
 }
 
 std::vector<std::string_view> free_names(const GraphProto& graph) {
+  spend(Cost::work, static_cast<int64_t>(graph.nodes.size()) * kNodeWork);
   std::unordered_set<std::string_view> known;
   for (const ValueInfo& v : graph.inputs) known.insert(v.name);
   for (const TensorProto& t : graph.initializers) known.insert(t.name);

@@ -4,11 +4,13 @@
 #include <array>
 
 #include "frontends/onnx/importer.h"
+#include "support/budget.h"
 
 namespace qc::onnx {
 namespace {
 
 constexpr int64_t kMaxParts = 1 << 16;  // of a split
+constexpr int64_t kItemWork = 64;       // steps for each item of a list that is copied
 
 constexpr std::array<std::string_view, 11> kOps = {
     "SequenceEmpty", "SequenceConstruct",  "SequenceInsert",    "SequenceErase",
@@ -91,6 +93,7 @@ Result<Ok> Importer::sequence_node(const NodeProto& node, const Schedule& plan, 
   if (node.outputs.empty()) return Ok{};
   auto gives = [&](Value* v) { return define(node, {v}, plan, scope, env); };
   auto gives_list = [&](Values list) {
+    spend(Cost::work, kItemWork * static_cast<int64_t>(list.size()));
     scope.define_sequence(node.outputs[0], std::move(list));
     return Result<Ok>(Ok{});
   };
@@ -140,6 +143,7 @@ Result<Ok> Importer::sequence_node(const NodeProto& node, const Schedule& plan, 
   }
 
   if (!list) return error(Code::graph, at, "operand 0 is not a sequence");
+  spend(Cost::work, kItemWork * static_cast<int64_t>(list->size()));
   Values items = *list;
   if (op == "SequenceLength") {
     const int64_t n = static_cast<int64_t>(items.size());

@@ -12,6 +12,7 @@
 #include "ops/common/strided.h"
 #include "ops/common/window.h"
 #include "program/lowering.h"
+#include "support/budget.h"
 
 namespace qc {
 
@@ -269,6 +270,10 @@ qk_pool_params pool_params(const Pool& pool) {
 
 Result<Ok> Pool::eval(EvalContext& c) const {
   const qk_pool_params p = pool_params(*this);
+  int64_t taps = c.out(0).size();
+  for (size_t i = 0; i < kernel.size(); ++i)
+    taps = saturating_mul(taps, std::min(kernel[i], c.in(0).shape()[i + 2]));
+  spend(Cost::work, saturating_mul(taps, 4));
   return for_arithmetic_type(c.in(0).dtype(), loc(), [&](auto type) {
     eval_pool<decltype(type)>(*this, p, c.in(0), c.out(0), index.empty() ? nullptr : &c.out(1));
   });

@@ -7,6 +7,8 @@
 #include "kernels/numerics/base.h"
 #include "ops/common/index.h"
 #include "ops/common/table.h"
+#include "support/budget.h"
+#include "support/checked.h"
 
 namespace qc {
 
@@ -182,6 +184,7 @@ Resampling::Axis Resampling::axis(const Dims& from, size_t i) const {
       static_cast<int64_t>(std::min(std::ceil(reach), 2 * static_cast<double>(in) + 2));
   Axis result;
   result.taps = mode == "nearest" ? 1 : 2 * half;
+  spend(Cost::work, 16 * out * result.taps);
   std::vector<double> weights(static_cast<size_t>(result.taps)), all;
   for (int64_t j = 0; j < out; ++j) {
     const std::optional<double> place = source(from, i, j);
@@ -253,6 +256,7 @@ Result<Ok> Resize::eval(EvalContext& c) const {
     shape[i] = out;
     QC_TRY(checked_bytes(DType::f32, shape));
     Tensor y(DType::f32, shape);
+    spend(Cost::work, saturating_mul(4 * a.taps, y.size()));
     const float* from = x.data<float>();
     float* to = y.mutable_data<float>();
     for (int64_t n = 0; n < y.size(); ++n) {

@@ -6,6 +6,7 @@
 #include "kernels/numerics/roi.h"
 #include "ops/common/index.h"
 #include "ops/common/registration.h"
+#include "support/budget.h"
 
 namespace qc {
 
@@ -47,6 +48,14 @@ class RoiAlign final : public OpNode<RoiAlign> {
       QC_TRY(check_pick(x.shape[i], rois.shape, loc()));
     return std::vector<Type>{Type(x.dtype, {a, x.shape[1], Dim(rows), Dim(columns)})};
   }
+  /// Steps for one element of the region: about ten for each sample.
+  int64_t samples_of(const float* roi) const {
+    auto along = [&](float from, float to, int64_t cells) {
+      const float size = qn_max_f32((to - from) * static_cast<float>(scale), 1.0f);
+      return int64_t{qn_roi_samples(static_cast<int32_t>(ratio), size / static_cast<float>(cells))};
+    };
+    return 10 * along(roi[1], roi[3], rows) * along(roi[0], roi[2], columns);
+  }
   Result<Ok> eval(EvalContext& c) const override {
     const Tensor &x = c.in(0), &rois = c.in(1), &image = c.in(2);
     QC_TRY(param(x.size(), loc()));
@@ -55,6 +64,7 @@ class RoiAlign final : public OpNode<RoiAlign> {
       const int64_t column = i % columns, row = i / columns % rows, cell = i / (columns * rows);
       const int64_t r = cell / channels, n = qn_index(image.as_int(r), x.shape()[0]);
       const int64_t plane = n * channels + cell % channels;
+      spend(Cost::work, samples_of(rois.data<float>() + 4 * r));
       c.out(0).mutable_data<float>()[i] = qn_roi_align_f32(
           x.data<float>() + plane * height * width, static_cast<int32_t>(height),
           static_cast<int32_t>(width), rois.data<float>() + 4 * r, static_cast<float>(scale),

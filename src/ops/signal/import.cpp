@@ -8,6 +8,7 @@
 #include "ops/common/compose.h"
 #include "ops/common/importing.h"
 #include "ops/common/registration.h"
+#include "support/budget.h"
 
 namespace qc {
 namespace {
@@ -29,6 +30,8 @@ int64_t known_int(Compose& c, Value* v, const char* what, int64_t lo, int64_t hi
 /// A constant [rows, columns] of the given type, element by element.
 template <class F>
 Value* matrix(Compose& c, DType dtype, int64_t rows, int64_t columns, F&& element) {
+  constexpr int64_t kElement = 40;  // steps of a sine
+  spend(Cost::work, kElement * rows * columns);
   Tensor t(dtype, {rows, columns});
   for (int64_t i = 0; i < rows; ++i) {
     for (int64_t j = 0; j < columns; ++j) t.set_double(i * columns + j, element(i, j));

@@ -1,0 +1,15 @@
+// A look at TOML text before it is parsed: the parser and the tables it makes are recursive, so the
+// depth of what a file may ask for is bounded here.
+#pragma once
+
+#include <string_view>
+
+#include "support/result.h"
+
+namespace qc {
+
+/// An error when a key has more than 32 dotted parts, or lists and tables stand more than 32 deep
+/// in each other. Says nothing about text that is no TOML.
+Result<Ok> check_toml_depth(std::string_view text, const Loc& loc);
+
+}  // namespace qc
