@@ -12,6 +12,7 @@ import onnx
 from google.protobuf.descriptor import FieldDescriptor as Field
 
 NUMBERS = [0, 1, -1, 2, 3, 4, 7, 8, 16, 64, 255, 256, 1000, 65536, 2**31 - 1, 2**31, -2**31, 2**32, 2**40, 2**62, 2**63 - 1, -2**63]
+SIZES = ["n", "m", "2*n", "n + 1", "n*m", "n//2", "(n + m)**8", "n%0", "(n + 9223372036854775807)//(-1)", "max(n, m - 3)"]
 REALS = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 1e-40, 3e38, float("inf"), float("-inf"), float("nan")]
 RANGES = {Field.CPPTYPE_INT32: (-2**31, 2**31 - 1), Field.CPPTYPE_INT64: (-2**63, 2**63 - 1),
           Field.CPPTYPE_UINT32: (0, 2**32 - 1), Field.CPPTYPE_UINT64: (0, 2**64 - 1)}
@@ -85,12 +86,62 @@ class Mutator:
         """Makes a size of an input symbolic; models of tests mostly have numbers."""
         dims = [d for v in model.graph.input for d in v.type.tensor_type.shape.dim]
         if dims:
-            self.random.choice(dims).dim_param = self.random.choice(["n", "m", "2*n", "n + 1"])
+            self.random.choice(dims).dim_param = self.random.choice(SIZES)
+
+    def widen(self, model) -> None:
+        """Gives an input, a weight or a list of an attribute a size at a corner."""
+        r = self.random
+        dims = [d for v in model.graph.input for d in v.type.tensor_type.shape.dim]
+        lists = [a.ints for n in model.graph.node for a in n.attribute if a.ints] + [t.dims for t in model.graph.initializer if t.dims]
+        if dims and r.random() < 0.5:
+            r.choice(dims).dim_value = r.choice([0, 1, 64, 1000, 65536, 2**31, 2**40])
+        elif lists:
+            numbers = r.choice(lists)
+            numbers[r.randrange(len(numbers))] = r.choice(NUMBERS)
+
+    def repeat(self, model) -> None:
+        """Makes a chain of a node, or one value all operands of a node."""
+        r, graph = self.random, model.graph
+        if not graph.node:
+            return
+        node = r.choice(graph.node)
+        if r.random() < 0.3 and node.input:
+            node.input.extend([r.choice(node.input)] * r.choice([1, 20, 2000]))
+        elif node.output:
+            for i in range(r.choice([2, 40])):
+                other = graph.node.add()
+                other.CopyFrom(node)
+                if other.input:
+                    other.input[0] = node.output[0] if i == 0 else f"chain{i - 1}"
+                del other.output[:]
+                other.output.append(f"chain{i}")
+
+    def enclose(self, model) -> None:
+        """Puts the graph's nodes into a branch that captures its inputs."""
+        graph = model.graph
+        names = [o.name for o in graph.output]
+        branch = onnx.GraphProto(name="branch", node=graph.node, output=graph.output, initializer=graph.initializer)
+        then = onnx.AttributeProto(name="then_branch", type=onnx.AttributeProto.GRAPH, g=branch)
+        other = onnx.AttributeProto(name="else_branch", type=onnx.AttributeProto.GRAPH, g=branch)
+        del graph.node[:]
+        del graph.initializer[:]
+        graph.input.append(onnx.helper.make_tensor_value_info("branch_taken", onnx.TensorProto.BOOL, []))
+        graph.node.append(onnx.NodeProto(op_type="If", input=["branch_taken"], output=names, attribute=[then, other]))
+
+    def move_outside(self, model) -> None:
+        """Says that a weight lies in another file."""
+        if model.graph.initializer:
+            tensor = self.random.choice(model.graph.initializer)
+            tensor.ClearField("raw_data")
+            tensor.data_location = onnx.TensorProto.EXTERNAL
+            for key, values in (("location", ["x", "../x", "/dev/zero", "", "."]), ("offset", ["0", "-1", str(2**63)]), ("length", ["4", str(2**62)])):
+                tensor.external_data.add(key=key, value=self.random.choice(values))
 
     def change(self, model) -> None:
         r = self.random
-        if r.random() < 0.15:
-            return self.free_a_size(model)
+        if r.random() < 0.3:
+            chances = [self.free_a_size] * 5 + [self.widen] * 4 + [self.repeat] * 2 + [self.enclose, self.move_outside]
+            return r.choice(chances)(model)
         message = r.choice(list(self.messages(model)))
         # Mostly fields that are there; now and then any.
         present = [f for f, _ in message.ListFields()]

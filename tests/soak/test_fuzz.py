@@ -9,6 +9,7 @@ import pytest
 
 FUZZ = Path(__file__).resolve().parent.parent / "fuzz"
 sys.path.insert(0, str(FUZZ.parent.parent))
+from tests.conftest import QUANTC
 from tests.fuzz.replay_files import failures
 
 TARGETS = sorted(p.stem.removeprefix("fuzz_") for p in FUZZ.glob("fuzz_*.cpp"))
@@ -52,6 +53,15 @@ def test_mutated_models(fuzzers, tmp_path, kind):
     subprocess.run([sys.executable, FUZZ / f"mutate_{kind}.py", tmp_path, str(MUTATIONS[kind]), "1", *SEEDS[kind]], check=True)
     found = failures(fuzzers / f"fuzz_{kind}", sorted(tmp_path.glob(f"*.{kind}")), *LIMITS)
     assert not found, "\n".join(f"{path}: {text}" for path, text in found.items())
+
+
+@pytest.mark.soak
+def test_commands_on_mutated_files(root, tmp_path):
+    """The program itself, with limits of memory and time; -rA shows the slowest and the largest files."""
+    count, seed = os.environ.get("QUANTC_SOAK_FILES", "200000"), os.environ.get("QUANTC_SOAK_SEED", "1")
+    done = subprocess.run([sys.executable, FUZZ / "command_soak.py", QUANTC, tmp_path, count, seed], capture_output=True, text=True)
+    print(done.stdout[-20000:])
+    assert done.returncode == 0, done.stdout[-20000:] + done.stderr[-4000:]
 
 
 @pytest.mark.soak
