@@ -85,8 +85,8 @@ QN_FN float qn_pow_f32(float x, float y) {
   }                                                                                                \
   /* 0 within [-lambd, lambd], else x moved towards 0 by bias. */                                  \
   QN_FN T qn_shrink_##t(T x, T lambd, T bias) {                                                    \
-    const T inner = qn_select_##t(x < -lambd, x + bias, x == x ? (T)0 : x);                        \
-    return qn_select_##t(x > lambd, x - bias, inner);                                              \
+    const T inner = qn_select_##t(x > lambd, x - bias, x == x ? (T)0 : x);                         \
+    return qn_select_##t(x < -lambd, x + bias, inner);                                             \
   }                                                                                                \
   /* x * sigmoid(alpha x). */                                                                      \
   QN_FN T qn_swish_##t(T x, T alpha, T unused) {                                                   \

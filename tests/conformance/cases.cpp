@@ -97,4 +97,15 @@ std::string misses(const std::vector<Tensor>& got, const DataSet& set, Tolerance
   return {};
 }
 
+bool same_bits(const Tensor& a, const Tensor& b) {
+  if (a.identical(b)) return true;
+  if (a.dtype() != b.dtype() || a.shape() != b.shape() || !is_float(a.dtype())) return false;
+  for (int64_t i = 0; i < a.size(); ++i) {
+    const double x = a.as_double(i), y = b.as_double(i);
+    if (std::isnan(x) && std::isnan(y)) continue;
+    if (x != y || std::signbit(x) != std::signbit(y)) return false;
+  }
+  return true;
+}
+
 }  // namespace qc::conformance

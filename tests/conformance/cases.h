@@ -42,4 +42,7 @@ Tensor retyped(const Tensor& tensor, DType dtype);
 /// Empty when every output fits the expected one; else the first that does not.
 std::string misses(const std::vector<Tensor>& got, const DataSet& want, Tolerance tolerance);
 
+/// Whether the bits are the same, any NaN counted as equal to any other.
+bool same_bits(const Tensor& a, const Tensor& b);
+
 }  // namespace qc::conformance

@@ -5,9 +5,10 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+import onnx
 import torch
 
-from tests.foreign import opinfo
+from tests.foreign import onnx_nodes, opinfo
 from tests.support.cases import Cases
 
 HERE = Path(__file__).resolve().parent
@@ -98,3 +99,24 @@ def run_samples(chosen, dialect, build, compiled=False, together=(40, 5, 1)):
             elif len(chunk) > 1:
                 left += chunk
     return results
+
+
+def run_nodes(makers, ops, seeds, build, compiled=False):
+    """Results of random nodes of the operations that ONNX Runtime takes, one for each seed."""
+    cases, taken = Cases(build / "foreign" / "onnx"), {}
+    for op in ops:
+        for seed in seeds:
+            node = onnx_nodes.draw_node(makers, op, seed)
+            name, path = f"{op}-{seed}", cases.folder / f"{op}-{seed}.onnx"
+            try:
+                model = node.model()
+                wanted = onnx_nodes.answer(model, node.fed())
+            except onnx_nodes.Refused:
+                continue
+            onnx.save(model, path)
+            cases.add(name, path, [(list(node.fed().values()), wanted)], group="float", tolerances=[[*map(onnx_nodes.tolerance, wanted)]])
+            taken[name] = Result(op, name, f"opset{node.opset} {node.inputs[0].dtype} ")
+    for name, outcome in cases.run(build, compiled=compiled).items():
+        taken[name].text += f"{outcome.stage}: {outcome.reason}"
+    shutil.rmtree(cases.folder)
+    return list(taken.values())

@@ -67,7 +67,10 @@ Result<std::string> Import::s(std::string_view name, std::string fallback) const
 Result<Ints> Import::ints(std::string_view name, Ints fallback) const {
   if (const Arg* arg = find(name)) {
     if (auto* i = std::get_if<int64_t>(arg)) return Ints{*i};
-    if (auto* d = std::get_if<Dims>(arg); d && all_static(*d)) return static_dims(*d);
+    if (auto* d = std::get_if<Dims>(arg)) {
+      if (all_static(*d)) return static_dims(*d);
+      return fail(Code::dim, "argument '{}' is {}; bind its dimensions with --dim", name, str(*d));
+    }
     if (auto* v = std::get_if<Values>(arg); v && v->empty()) return Ints{};
     if (auto* f = std::get_if<Floats>(arg); f && f->empty()) return Ints{};
   }

@@ -43,6 +43,7 @@ bool at_least(const Graph& graph, const Dim& a, const Dim& b) {
 Result<Range> resolve_range(const Import& m, const Dim& extent, std::optional<Dim> start,
                             std::optional<Dim> end, int64_t step) {
   if (step == 0 || step == INT64_MIN) return m.fail(Code::attribute, "a slice has step {}", step);
+  if (extent == Dim(0)) return Range{Dim(0), Dim(0), Dim(step)};
   const Graph& g = m.graph();
   const Dim low(step > 0 ? 0 : -1), high = step > 0 ? extent : extent - Dim(1);
   auto bound = [&](const std::optional<Dim>& given, const Dim& fallback, const Dim& least) -> Dim {

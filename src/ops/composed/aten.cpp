@@ -93,7 +93,8 @@ Result<Values> aten_kron(Import& m) {
     inner.insert(inner.end(), {Dim(1), dim(b->shape())});
     result.push_back(dim(a->shape()) * dim(b->shape()));
   }
-  return c.done({c.reshape(c.emit("mul", {c.reshape(a, outer), c.reshape(b, inner)}), result)});
+  const char* times = a->dtype() == DType::boolean ? "logical_and" : "mul";
+  return c.done({c.reshape(c.emit(times, {c.reshape(a, outer), c.reshape(b, inner)}), result)});
 }
 
 /// Outside training a leaky relu with the slope in the middle, whatever the noise is.

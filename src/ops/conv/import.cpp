@@ -10,8 +10,12 @@ namespace {
 /// Sizes of the spatial axes of constant-shaped weights.
 Result<Ints> kernel_of(const Import& m, const Value* x, const Value* w) {
   if (!x || !w) return m.fail(Code::graph, "convolution without input or weight");
-  if (w->rank() < 3 || w->rank() > 5 || x->rank() != w->rank() || !all_static(w->shape())) {
+  if (w->rank() < 3 || w->rank() > 5 || x->rank() != w->rank()) {
     return m.fail(Code::shape, "convolution of {} with weights {}", str(x->shape()),
+                  str(w->shape()));
+  }
+  if (!all_static(w->shape())) {
+    return m.fail(Code::dim, "weights of shape {}; bind its dimensions with --dim",
                   str(w->shape()));
   }
   return spatial(w->shape());

@@ -56,10 +56,12 @@ Result<Values> aten_embedding_bag(Import& m) {
   if (!c.ok()) return c.done({});
   if (m.wants(1) || m.wants(2) || m.wants(3))
     return m.fail(Code::unsupported, "only the first output of embedding_bag can be read");
-  if (table->rank() != 2 || index->rank() != 1 || offsets->rank() != 1 ||
-      !all_static(table->shape()) || !all_static(index->shape()) || !all_static(offsets->shape())) {
-    return m.fail(Code::shape, "embedding_bag of {} with indices {} and offsets {}",
-                  str(table->type()), str(index->type()), str(offsets->type()));
+  const bool known =
+      all_static(table->shape()) && all_static(index->shape()) && all_static(offsets->shape());
+  if (table->rank() != 2 || index->rank() != 1 || offsets->rank() != 1 || !known) {
+    return m.fail(known ? Code::shape : Code::dim,
+                  "embedding_bag of {} with indices {} and offsets {}", str(table->type()),
+                  str(index->type()), str(offsets->type()));
   }
   if (mode < kSum || mode > kMax || (weights && mode != kSum))
     return m.fail(Code::attribute, "mode {}{}", mode, weights ? " with weights" : "");

@@ -226,7 +226,7 @@ Result<Values> aten_outer(Import& m) {
   QC_ASSIGN(Value * a, m.tensor("self"));
   QC_ASSIGN(Value * b, m.tensor(m.given("vec2") ? "vec2" : "other"));
   QC_ASSIGN(a, reshaped(m, a, {product(a->shape()), Dim(1)}));
-  return one(m.emit("mul", {a, b}));
+  return one(m.emit(a->dtype() == DType::boolean ? "logical_and" : "mul", {a, b}));
 }
 
 /// The last axes of both operands meet; all others stay.

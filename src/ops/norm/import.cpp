@@ -307,7 +307,16 @@ Result<Values> aten_row_norm(Import& m, const char* op, bool with_bias, bool sta
   return row_norm(m, op, x, gamma, beta, -static_cast<int64_t>(shape.size()), eps, statistics);
 }
 Result<Values> aten_layer_norm(Import& m) { return aten_row_norm(m, "layer_norm", true, false); }
+/// Statistics of narrow floats are f32 here; PyTorch's have the operand's type on some devices.
+Result<Ok> check_statistics(const Import& m, const Value* x) {
+  const bool narrow = x->dtype() == DType::f16 || x->dtype() == DType::bf16;
+  if (!narrow || !(m.wants(1) || m.wants(2))) return Ok{};
+  return m.fail(Code::unsupported, "statistics of a norm of {}", name(x->dtype()));
+}
+
 Result<Values> aten_native_layer_norm(Import& m) {
+  QC_ASSIGN(const Value* x, m.tensor("input"));
+  QC_TRY(check_statistics(m, x));
   return aten_row_norm(m, "layer_norm", true, true);
 }
 Result<Values> aten_rms_norm(Import& m) { return aten_row_norm(m, "rms_norm", false, false); }
@@ -320,6 +329,7 @@ Result<Values> aten_group_norm(Import& m) {
   const bool native = m.given("group");
   QC_ASSIGN(int64_t groups, m.i(native ? "group" : "num_groups", 1));
   QC_ASSIGN(double eps, m.f("eps", 1e-5));
+  if (native) QC_TRY(check_statistics(m, x));
   return group_norm(m, x, gamma, beta, groups, eps, native);
 }
 
@@ -332,8 +342,9 @@ Result<Values> aten_instance_norm(Import& m) {
   QC_ASSIGN(bool from_input, m.b("use_input_stats", true));
   QC_ASSIGN(double eps, m.f("eps", 1e-5));
   if (!from_input && mean && var) return one(batch_norm(m, x, gamma, beta, mean, var, eps));
-  if (x->rank() < 2 || !x->shape()[1].is_static()) {
-    return m.fail(Code::shape, "instance norm of {}", str(x->shape()));
+  if (x->rank() < 2) return m.fail(Code::shape, "instance norm of {}", str(x->shape()));
+  if (!x->shape()[1].is_static()) {
+    return m.fail(Code::dim, "{} channels; bind their number with --dim", x->shape()[1].str());
   }
   return group_norm(m, x, gamma, beta, x->shape()[1].value(), eps, false);
 }

@@ -157,6 +157,7 @@ Result<Values> onnx_hardmax(Import& m) {
     const Dim& n = x->shape()[static_cast<size_t>(axis)];
     if (!n.is_static())
       return m.fail(Code::dim, "axis {} has a symbolic size; bind it with --dim", axis);
+    if (n == Dim(0)) return x;
     Dims shape(static_cast<size_t>(x->rank() - axis), Dim(1));
     shape[0] = n;
     QC_ASSIGN(Value * positions,

@@ -145,7 +145,8 @@ Result<Values> aten_glu(Import& m) {
   const Dim size = x->shape()[static_cast<size_t>(axis)];
   const Dim half = floordiv(size, Dim(2));
   if (!(half * Dim(2) == size)) {
-    return m.fail(Code::shape, "axis {} has size {}, expected an even one", axis, size.str());
+    return m.fail(size.is_static() ? Code::shape : Code::dim,
+                  "axis {} has size {}, expected an even one", axis, size.str());
   }
   const auto part = [&](const Dim& from) {
     Dims start(x->shape().size(), 0), extent = x->shape();

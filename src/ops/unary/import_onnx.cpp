@@ -36,7 +36,11 @@ Result<Values> onnx_hard_sigmoid(Import& m) {
 Result<Values> onnx_thresholded_relu(Import& m) {
   return onnx_scaled(m, "thresholded_relu", "alpha", 1);
 }
-Result<Values> onnx_shrink(Import& m) { return onnx_scaled(m, "shrink", "lambd", 0.5, "bias", 0); }
+Result<Values> onnx_shrink(Import& m) {
+  QC_ASSIGN(Value * x, operand(m, 0));
+  if (!is_float(x->dtype())) return m.fail(Code::unsupported, "Shrink of {}", name(x->dtype()));
+  return onnx_scaled(m, "shrink", "lambd", 0.5, "bias", 0);
+}
 Result<Values> onnx_affine(Import& m) { return onnx_scaled(m, "affine", "alpha", 1, "beta", 0); }
 Result<Values> onnx_scaled_tanh(Import& m) {
   return onnx_scaled(m, "scaled_tanh", "alpha", 1, "beta", 1);

@@ -1,0 +1,65 @@
+"""Random models of one ONNX node against ONNX Runtime: nothing differs that differences.txt does not explain. `make test` takes four
+models of every operation and what was once found wrong, `make soak` hundreds."""
+import numpy as np
+import onnx
+import pytest
+
+pytest.importorskip("onnxruntime")
+from tests.foreign.onnx_movement import MAKERS  # noqa: E402
+from tests.foreign.onnx_nodes import Node, Refused, answer  # noqa: E402
+from tests.foreign.suite import run_nodes, unexplained  # noqa: E402
+from tests.support.aten import close  # noqa: E402
+
+SEEDS, MANY, COMPILED = range(4), range(300), range(1000, 1030)
+
+
+def ramp(*shape):
+    return np.linspace(-2, 2, int(np.prod(shape)), dtype=np.float32).reshape(shape)
+
+
+def ints(*values):
+    return np.array(values, np.int64)
+
+
+# Once wrong or refused.
+FORMER = {
+    "shrink of a negative threshold": Node("Shrink", [ramp(9)], {"lambd": -0.5, "bias": 0.5}),
+    "backwards through nothing": Node("Slice", [ramp(0, 2), ints(-2**31), ints(1), ints(0), ints(-2)], {}, (1, 2, 3, 4)),
+    "hardmax of nothing": Node("Hardmax", [ramp(3, 0)], {"axis": 1}),
+}
+
+
+@pytest.mark.parametrize("name", FORMER)
+def test_former(name, quantc, tmp_path):
+    node = FORMER[name]
+    model = node.model()
+    onnx.save(model, tmp_path / "m.onnx")
+    np.savez(tmp_path / "in.npz", **node.fed())
+    quantc("run", tmp_path / "m.onnx", "-i", tmp_path / "in.npz", "-o", tmp_path / "out.npz")
+    got = np.load(tmp_path / "out.npz")
+    for want, key in zip(answer(model, node.fed()), got.files, strict=True):
+        close(want, got[key], name)
+
+
+def test_integers_are_refused_by_name(quantc, tmp_path):
+    onnx.save(Node("Shrink", [np.arange(4)]).model(), tmp_path / "m.onnx")
+    assert "Shrink of i64" in quantc("inspect", tmp_path / "m.onnx", status=2).stderr
+
+
+def test_random_nodes(build):
+    results = run_nodes(MAKERS, MAKERS, SEEDS, build)
+    assert len(results) > len(MAKERS)
+    assert not unexplained("onnx", results)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seeds, compiled", [(MANY, False), (COMPILED, True)])
+def test_many_random_nodes(seeds, compiled, build):
+    results = run_nodes(MAKERS, MAKERS, seeds, build, compiled)
+    assert {r.op for r in results if r.passes} == set(MAKERS)
+    assert not unexplained("onnx", results)
+
+
+def test_a_wrong_model_is_no_case():
+    with pytest.raises(Refused):
+        Node("Add", [ramp(2), ramp(3)]).model()
