@@ -14,7 +14,7 @@ GROUPS = {
         lambda i, u: F.threshold(i, -2, 7), lambda i, u: F.threshold(u, 244, 3), lambda i, u: F.pairwise_distance(i, i + 2),
         lambda i, u: F.pairwise_distance(i, i * 2, p=1.0), lambda i, u: torch.einsum("ij->", u), lambda i, u: torch.einsum("ij->i", u),
         lambda i, u: torch.einsum("ij->ij", u) + 1]),
-    "flags": ((INTS > 0, INTS[0] > -5), [lambda a, b: torch.outer(a[1], b), lambda a, b: torch.kron(a, b)]),
+    "flags": ((INTS > 0, INTS[0] > -5), [lambda a, b: torch.outer(a[1], b), lambda a, b: torch.kron(a, b), lambda a, b: torch.clamp_min(a, b), lambda a, b: torch.clamp_max(a, b)]),
     "numbers": ((floats(3)[0], floats(4)[1]), [lambda a, b: F.cosine_similarity(a, b, dim=0), lambda a, b: F.cosine_similarity(a, b, dim=-1)]),
     "nothing": ((ROW, torch.zeros(2, 0, dtype=torch.int64)), [lambda x, i: x.gather(0, i)]),
     "doubles": ((floats(2, 3, 4).double(), floats(3).double(), floats(3).double().abs() + 1), [

@@ -41,11 +41,12 @@ Result<Values> limit(Import& m, Value* x, Value* lo, Value* hi) {
   QC_ASSIGN(const auto low, attribute(m, lo, -kInf));
   QC_ASSIGN(const auto high, attribute(m, hi, kInf));
   if (low && high) return clamp_to(m, x, *low, *high);
+  const bool flags = x->dtype() == DType::boolean;
   if (lo) {
-    QC_ASSIGN(x, m.emit("max", {x, lo}));
+    QC_ASSIGN(x, m.emit(flags ? "logical_or" : "max", {x, lo}));
   }
   if (hi) {
-    QC_ASSIGN(x, m.emit("min", {x, hi}));
+    QC_ASSIGN(x, m.emit(flags ? "logical_and" : "min", {x, hi}));
   }
   return Values{x};
 }
