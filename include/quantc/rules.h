@@ -22,6 +22,7 @@ struct RuleSpec {
   std::vector<double> scale;    // one number
   std::vector<int64_t> offset;  // one number
   std::optional<int64_t> qmin, qmax;
+  std::string output_dtype;  // float32: codes are read, the result is f32
 
   // Operands: one number for all that are not constants, or one for each.
   std::string input_dtype;
@@ -34,7 +35,8 @@ struct RuleSpec {
   std::vector<int64_t> weight_offset;
   std::optional<int64_t> weight_qmin, weight_qmax;
   std::optional<bool> per_channel;
-  std::optional<int64_t> group;  // weights along the axis of summation that share a scale
+  std::optional<int64_t> group;     // weights along the axis of summation that share a scale
+  bool weight_zero_points = false;  // scales and offsets from the least and greatest weight
 
   // Changes of the weights before they become codes, one number per channel: those that make
   // results of a channel times `output_multiplier`, those that undo it in the next node (times

@@ -28,7 +28,7 @@ void draw_bar(int64_t done, int64_t total) {
 
 void add_calibrate(CLI::App& app, Session& session) {
   struct Flags : CompileFlags {
-    std::string model, out, method = "minmax";
+    std::string model, out, method = "minmax", results = "narrow";
     std::vector<std::string> data;
     CalibrateOptions calibration;
   };
@@ -47,12 +47,20 @@ void add_calibrate(CLI::App& app, Session& session) {
   command->add_option("--percentile", c.percentile,
                       "share of elements that method keeps (default 99.99)");
   command->add_option("--activations", c.activations, "int8, uint8 or int16 (default int8)");
+  command->add_option(
+      "--results", flags->results,
+      "narrow: like the activations; sums: sums of two values in 16 bits; wide: all "
+      "results in 16 bits; float32: f32, only products on codes (default narrow)");
+  command->add_option("--headroom", c.headroom,
+                      "codes cover the range that was seen times this (default 1, int16: 2)");
+  command->add_option("--ops", c.ops, "only these ops get rules, as in conv,linear")
+      ->delimiter(',');
   command->add_flag("--per-channel", c.per_channel, "weights with a scale for each channel");
   command->add_flag("--reference", c.reference, "run the interpreter instead of compiled kernels");
   command->add_flag("--equalise", c.equalise,
                     "even out the channels of weights that follow each other");
-  command->add_flag("--bias-correction", c.bias_correction,
-                    "take out the mean error of rounded weights");
+  command->add_flag("--bias-correction,!--no-bias-correction", c.bias_correction,
+                    "take out the mean error of rounded weights (default)");
   flags->add_dims(*command);
   flags->add_force(*command);
   command->footer(
@@ -74,6 +82,16 @@ void add_calibrate(CLI::App& app, Session& session) {
         return error(Code::usage, "--percentile is {}: it must be above 0 and at most 100",
                      calibration.percentile);
       }
+      const auto results = parse_result_form(flags->results);
+      if (!results) {
+        return error(Code::usage, "--results is '{}': use one of narrow, sums, wide, float32",
+                     flags->results);
+      }
+      if (!(calibration.headroom == 0 ||
+            (calibration.headroom >= 1 && calibration.headroom <= 1000))) {
+        return error(Code::usage, "--headroom is {}: it must be 1 to 1000", calibration.headroom);
+      }
+      calibration.results = *results;
       calibration.method = *method;
       calibration.progress = draw_bar;
       QC_ASSIGN(Options options, flags->resolve());
@@ -101,6 +119,7 @@ void add_calibrate(CLI::App& app, Session& session) {
         QC_TRY(files.write(archive, arrays));
       }
       QC_TRY(files.commit());
+      warn(flags->model, result.warnings);
       fmt::print("{}: {} runs\n", shown(flags->out), result.runs);
       if (!result.passed_over.empty()) {
         fmt::print("  not calibrated, for they are in bodies of branches or loops: {}\n",

@@ -13,16 +13,31 @@
 
 namespace qc {
 
+/// What results become.
+enum class ResultForm : uint8_t {
+  narrow,  // codes like those of the activations
+  sums,    // those of sums of two values, and what only they read, codes of 16 bits
+  wide,    // codes of 16 bits; products read them as narrow ones
+  floats   // f32: only products have rules, and compute on codes
+};
+std::optional<ResultForm> parse_result_form(std::string_view name);
+
 struct CalibrateOptions {
   RangeMethod method = RangeMethod::minmax;
   double percentile = 99.99;         // of elements kept, for that method
   std::string activations = "int8";  // int8, uint8 or int16
-  bool per_channel = false;          // weights with a scale for each channel
-  bool reference = false;            // run the interpreter instead of the kernels
-  bool equalise = false;             // even out the channels of weights that follow each other
-  bool bias_correction = false;      // take out the mean error of rounded weights
+  ResultForm results = ResultForm::narrow;
+  double headroom = 0;           // times the range that was seen; 0: 1, and 2 for 16 bits
+  std::vector<std::string> ops;  // that get rules; empty: all
+  bool per_channel = false;      // weights with a scale for each channel
+  bool reference = false;        // run the interpreter instead of the kernels
+  bool equalise = false;         // even out the channels of weights that follow each other
+  bool bias_correction = true;   // take out the mean error of rounded weights
   std::function<void(int64_t done, int64_t total)> progress;
 };
+
+/// The type of the activations' codes.
+DType activation_type(const CalibrateOptions& options);
 
 struct Calibration {
   std::string rules;               // text of the rule file
@@ -30,6 +45,8 @@ struct Calibration {
   int64_t runs = 0;
   /// Nodes in bodies of branches and loops, where values are not watched: they stay float.
   std::vector<std::string> passed_over;
+  /// What may spoil the numbers: values that are NaN.
+  std::vector<std::string> warnings;
 };
 
 /// Calibrates a loaded model on samples of its inputs. `archive` is the name of the file that

@@ -1,6 +1,9 @@
 #include "driver/samples.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 
 #include "driver/arrays.h"
 
@@ -8,6 +11,7 @@ namespace qc {
 
 Result<Samples> Samples::open(const Graph& graph, std::vector<ArrayStream> arrays) {
   Samples out;
+  out.file_ = graph.file;
   std::vector<std::string> names;
   for (const ArrayStream& a : arrays) names.push_back(a.name());
   QC_ASSIGN(const std::vector<size_t> at, match_inputs(graph, names));
@@ -55,12 +59,33 @@ Result<Samples> Samples::open(const Graph& graph, std::vector<ArrayStream> array
   return out;
 }
 
+Result<Ok> Samples::check(const Source& source, const Tensor& piece) {
+  const float* x = piece.data<float>();
+  for (int64_t i = 0; i < piece.size(); ++i) {
+    if (std::isfinite(x[i])) continue;
+    if (std::isnan(x[i])) {
+      return error(Code::input, Loc{file_, {source.all.name()}, "input"},
+                   "element {} of sample {} is NaN: nothing can be learned from it", i, read_);
+    }
+    if (warned_.insert(source.all.name()).second) {
+      warnings_.push_back(fmt::format(
+          "samples of '{}' are infinite, the first in sample {}: what is infinite is no "
+          "part of a range",
+          source.all.name(), read_));
+    }
+    return Ok{};
+  }
+  return Ok{};
+}
+
 Result<std::vector<Tensor>> Samples::read() {
   std::vector<Tensor> out;
   for (Source& s : sources_) {
     QC_ASSIGN(const Tensor piece, s.all.next(s.shape));
     out.push_back(adapted(piece, s.dtype));
+    if (s.dtype == DType::f32) QC_TRY(check(s, out.back()));
   }
+  ++read_;
   return out;
 }
 

@@ -1,6 +1,8 @@
 // Samples: arrays of many inputs, handed out one run at a time.
 #pragma once
 
+#include <set>
+#include <string>
 #include <vector>
 
 #include "arrays/stream.h"
@@ -18,8 +20,10 @@ class Samples {
   int64_t count() const { return count_; }
   /// The inputs of the first run.
   const std::vector<Tensor>& first() const { return first_; }
-  /// The inputs of the next run, from the first to the last.
+  /// The inputs of the next run, from the first to the last. A NaN in them is an error.
   Result<std::vector<Tensor>> next();
+  /// What was noticed in the samples so far.
+  const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
   struct Source {
@@ -28,10 +32,14 @@ class Samples {
     std::vector<int64_t> shape;  // of one run
   };
   Result<std::vector<Tensor>> read();
+  Result<Ok> check(const Source& source, const Tensor& piece);
 
   std::vector<Source> sources_;
   std::vector<Tensor> first_;
-  int64_t count_ = 0, taken_ = 0;
+  int64_t count_ = 0, taken_ = 0, read_ = 0;
+  std::string file_;
+  std::set<std::string> warned_;  // inputs
+  std::vector<std::string> warnings_;
 };
 
 }  // namespace qc

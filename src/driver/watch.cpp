@@ -3,15 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <condition_variable>
+#include <limits>
 #include <mutex>
 #include <numeric>
 #include <system_error>
 #include <thread>
 
 #include "interp/interpreter.h"
+#include "ir/capability.h"
 #include "passes/form_quantized.h"
 #include "program/run.h"
+#include "quant/scores.h"
 #include "support/budget.h"
 
 namespace qc {
@@ -35,6 +39,23 @@ void ChannelMeans::merge(const ChannelMeans& other) {
   count += other.count;
 }
 
+namespace {
+
+// Statistics are taken in as many parts everywhere, each fed in order, so that sums of means are
+// the same on every machine.
+constexpr int64_t kParts = 4;
+
+Result<std::vector<Tensor>> initial_states(const Graph& graph) {
+  std::vector<Tensor> out;
+  for (const State& s : graph.states()) {
+    QC_ASSIGN(Tensor t, graph.pool().get(s.initial));
+    out.push_back(std::move(t));
+  }
+  return out;
+}
+
+}  // namespace
+
 const Value* Watched::origin(const Value* value) {
   while (value->def() && runs_on_codes(*value->def())) {
     const Value* only = nullptr;
@@ -50,13 +71,19 @@ const Value* Watched::origin(const Value* value) {
   return value;
 }
 
-Watched::Watched(const Graph& graph, bool histogram, std::map<const Value*, int64_t> means) {
+Watched::Watched(const Graph& graph, bool histogram, double levels,
+                 std::map<const Value*, int64_t> means)
+    : levels_(levels) {
   auto watch = [&](const Value* v) {
     if (v->dtype() == DType::f32 && origin(v) == v) observers_.emplace(v, Observer(histogram));
   };
   for (const Value* v : graph.inputs()) watch(v);
-  for (const Node* n = graph.first(); n; n = n->next()) {
+  for (const State& s : graph.states()) watch(s.in);
+  for (Node* n = graph.first(); n; n = n->next()) {
     for (size_t i = 0; i < n->output_count(); ++i) watch(n->output(i));
+    const auto* scores = capability<ReadsNearGreatest>(n);
+    const std::optional<int64_t> axis = scores ? scores->row_axis() : std::nullopt;
+    if (axis && !n->input(0)->is_constant()) rows_[n->input(0)].axis = *axis;
   }
   for (const auto& [value, axis] : means) means_[value].axis = axis;
 }
@@ -67,32 +94,141 @@ const ChannelMeans* Watched::means(const Value* value) const {
 }
 
 bool Watched::wanted(const Value* value) const {
-  return observers_.count(value) > 0 || means_.count(value) > 0;
+  return observers_.count(value) > 0 || means_.count(value) > 0 || rows_.count(value) > 0;
 }
 
 void Watched::see(const Value* value, const Tensor& tensor) {
-  if (auto it = observers_.find(value); it != observers_.end()) {
-    it->second.see({tensor.data<float>(), static_cast<size_t>(tensor.size())});
+  if (!wanted(value)) return;
+  const auto rows = rows_.find(value);
+  std::vector<float> raised_rows;
+  std::span<const float> elements{tensor.data<float>(), static_cast<size_t>(tensor.size())};
+  if (rows != rows_.end()) {
+    raised_rows = raised(tensor, rows->second.axis);
+    rows->second.seen.see(raised_rows);
+    // Where a softmax alone reads the value, all that was said of rows holds for it.
+    if (value->has_one_use()) elements = raised_rows;
   }
+  if (auto it = observers_.find(value); it != observers_.end()) it->second.see(elements);
   if (auto it = means_.find(value); it != means_.end()) it->second.see(tensor);
 }
 
 void Watched::merge(const Watched& other) {
   for (auto& [value, observer] : observers_) observer.merge(other.observers_.at(value));
+  for (auto& [value, rows] : rows_) rows.seen.merge(other.rows_.at(value).seen);
   for (auto& [value, means] : means_) means.merge(other.means_.at(value));
+}
+
+std::vector<float> Watched::raised(const Tensor& tensor, int64_t axis) const {
+  // The greatest score of a row that is masked as a whole is below this.
+  constexpr float kMasked = -5000.0f;
+  const Ints& shape = tensor.shape();
+  const int64_t n = shape[static_cast<size_t>(axis)];
+  int64_t inner = 1;
+  for (size_t i = static_cast<size_t>(axis) + 1; i < shape.size(); ++i) inner *= shape[i];
+  // All masked scores of a row together weigh less than half a step of a probability.
+  const float depth = static_cast<float>(std::log(static_cast<double>(n) * levels_ * 4));
+  const float* x = tensor.data<float>();
+  std::vector<float> out;
+  out.reserve(static_cast<size_t>(tensor.size()));
+  for (int64_t row = 0; n > 0 && row < tensor.size() / n; ++row) {
+    const float* first = x + row / inner * n * inner + row % inner;
+    float most = -std::numeric_limits<float>::infinity();
+    for (int64_t k = 0; k < n; ++k) most = std::max(most, first[k * inner]);
+    if (!(most > kMasked) || !std::isfinite(most)) continue;
+    for (int64_t k = 0; k < n; ++k) {
+      const float v = first[k * inner];
+      out.push_back(v < most - depth ? most - depth : v);
+    }
+  }
+  return out;
+}
+
+double Watched::greatest(const Value* value) const {
+  if (const auto it = constants_.find(value); it != constants_.end()) return it->second;
+  const auto it = observers_.find(origin(value));
+  return it == observers_.end() ? kInf : it->second.extremes().hi;
+}
+
+std::optional<double> Watched::floor(const Value* value) const {
+  const auto it = floors_.find(value);
+  if (it == floors_.end() || it->second.open || !it->second.found) return std::nullopt;
+  return it->second.at;
+}
+
+std::optional<double> Watched::operand_floor(Node& node, size_t i) const {
+  const Value* x = node.input(i);
+  const auto rows = rows_.find(x);
+  if (rows != rows_.end() && i == 0 && capability<ReadsNearGreatest>(&node)) {
+    if (rows->second.seen.empty()) return std::nullopt;
+    return rows->second.seen.extremes().lo;
+  }
+  const std::optional<double> below =
+      node.output_count() == 1 ? floor(node.output()) : std::nullopt;
+  if (!below || node.output()->dtype() != DType::f32) return std::nullopt;
+  if (runs_on_codes(node)) return below;
+  const auto* sum = capability<MaySum>(&node);
+  if (!sum || !sum->is_sum() || i > 1) return std::nullopt;
+  const double other = greatest(node.input(1 - i));
+  return std::isfinite(other) ? std::optional<double>(*below - other) : std::nullopt;
+}
+
+void Watched::find_floors(const Graph& graph) {
+  for (const Output& o : graph.outputs()) floors_[o.value].open = true;
+  for (const State& s : graph.states()) floors_[s.out].open = true;
+  for (Node* n = graph.last(); n; n = n->prev()) {
+    for (size_t i = 0; i < n->input_count(); ++i) {
+      if (!n->input(i) || n->input(i)->dtype() != DType::f32) continue;
+      const std::optional<double> at = operand_floor(*n, i);
+      Floor& f = floors_[n->input(i)];
+      if (!at) {
+        f.open = true;
+        continue;
+      }
+      f.at = f.found ? std::min(f.at, *at) : *at;
+      f.found = true;
+    }
+  }
 }
 
 Result<Ok> Watched::run(const Graph& graph, const Options& options, Samples& samples,
                         const CalibrateOptions& calibration) {
-  if (!calibration.reference) return run_compiled(graph, options, samples, calibration);
+  for (Node* n = graph.first(); n; n = n->next()) {
+    const auto* sum = capability<MaySum>(n);
+    for (size_t i = 0; sum && sum->is_sum() && i < n->input_count(); ++i) {
+      const Value* v = n->input(i);
+      if (!v->is_constant() || v->dtype() != DType::f32 || constants_.count(v)) continue;
+      QC_ASSIGN(const Tensor t, graph.pool().get(v->constant()));
+      Observer all(false);
+      all.see({t.data<float>(), static_cast<size_t>(t.size())});
+      constants_[v] = all.extremes().hi;
+    }
+  }
+  if (calibration.reference) {
+    QC_TRY(run_interpreted(graph, samples, calibration));
+  } else {
+    QC_TRY(run_compiled(graph, options, samples, calibration));
+  }
+  find_floors(graph);
+  return Ok{};
+}
+
+Result<Ok> Watched::run_interpreted(const Graph& graph, Samples& samples,
+                                    const CalibrateOptions& calibration) {
+  std::vector<Watched> parts(kParts, *this);
+  Watched* part = nullptr;
   RunOptions run;
-  run.observe = [this](const Value& v, const Tensor& t) { see(&v, t); };
+  run.observe = [&](const Value& v, const Tensor& t) { part->see(&v, t); };
+  QC_ASSIGN(run.states, initial_states(graph));
   for (int64_t i = 0; i < samples.count(); ++i) {
     QC_ASSIGN(const std::vector<Tensor> inputs, samples.next());
-    for (size_t k = 0; k < inputs.size(); ++k) see(graph.inputs()[k], inputs[k]);
-    QC_TRY(interpret(graph, inputs, run));
+    part = &parts[static_cast<size_t>(i % kParts)];
+    for (size_t k = 0; k < inputs.size(); ++k) part->see(graph.inputs()[k], inputs[k]);
+    for (size_t k = 0; k < run.states.size(); ++k) part->see(graph.states()[k].in, run.states[k]);
+    QC_ASSIGN(RunResult result, interpret(graph, inputs, run));
+    run.states = std::move(result.states);
     if (calibration.progress) calibration.progress(i + 1, samples.count());
   }
+  for (const Watched& p : parts) merge(p);
   return Ok{};
 }
 
@@ -119,9 +255,6 @@ Result<Ok> Watched::run_compiled(const Graph& graph, const Options& options, Sam
                    str(to_dims(first[k].shape())), str(v->type()));
     }
   }
-  // As many parts on every machine, each fed in order, so that sums of means are the same
-  // everywhere.
-  constexpr int64_t kParts = 4;
   std::vector<Watched> parts(kParts, *this);
   std::vector<int64_t> expected(kParts);  // the run whose statistics a part takes next
   std::iota(expected.begin(), expected.end(), 0);
@@ -129,6 +262,8 @@ Result<Ok> Watched::run_compiled(const Graph& graph, const Options& options, Sam
   std::condition_variable turn;
   Result<Ok> outcome = Ok{};
   int64_t taken = 0, done = 0;
+  ProgramOptions run;  // changes only where there is state, which one thread runs through
+  QC_ASSIGN(run.states, initial_states(graph));
   auto work = [&] {
     std::unique_lock lock(mutex);
     while (taken < samples.count() && outcome.ok()) {
@@ -137,7 +272,7 @@ Result<Ok> Watched::run_compiled(const Graph& graph, const Options& options, Sam
       if (!inputs.ok()) outcome = inputs.diag();
       if (!outcome.ok()) break;
       lock.unlock();
-      const Result<ProgramResult> result = runner.run(*inputs);
+      Result<ProgramResult> result = runner.run(*inputs, run);
       lock.lock();
       const size_t part = static_cast<size_t>(i % kParts);
       turn.wait(lock, [&] { return expected[part] == i || !outcome.ok(); });
@@ -146,7 +281,9 @@ Result<Ok> Watched::run_compiled(const Graph& graph, const Options& options, Sam
       lock.unlock();
       Watched& mine = parts[part];
       for (size_t k = 0; k < inputs->size(); ++k) mine.see(graph.inputs()[k], (*inputs)[k]);
+      for (size_t k = 0; k < run.states.size(); ++k) mine.see(graph.states()[k].in, run.states[k]);
       for (size_t k = 0; k < taps.size(); ++k) mine.see(taps[k], result->outputs[own + k]);
+      if (!run.states.empty()) run.states = std::move(result->states);
       lock.lock();
       expected[part] = i + kParts;
       turn.notify_all();
@@ -167,7 +304,8 @@ Result<Ok> Watched::run_compiled(const Graph& graph, const Options& options, Sam
     turn.notify_all();
   };
   std::vector<std::thread> threads;
-  const unsigned cores = std::max(std::thread::hardware_concurrency(), 1u);
+  const unsigned cores =
+      run.states.empty() ? std::max(std::thread::hardware_concurrency(), 1u) : 1u;
   try {
     for (unsigned t = 1; t < std::min<unsigned>(kParts, cores); ++t) threads.emplace_back(counted);
   } catch (const std::system_error&) {

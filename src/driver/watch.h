@@ -26,24 +26,53 @@ class Watched {
   static const Value* origin(const Value* value);
 
   /// Statistics are kept for the f32 values of the graph itself, not of its regions; means for
-  /// those in `means`.
-  Watched(const Graph& graph, bool histogram, std::map<const Value*, int64_t> means);
+  /// those in `means`. Scores further below the greatest of their row than what gives probability
+  /// 0 in results of `levels` codes are taken as if they were just there.
+  Watched(const Graph& graph, bool histogram, double levels, std::map<const Value*, int64_t> means);
 
-  /// Runs all samples. Threads share the work, yet the statistics do not depend on how many.
+  /// Runs all samples. Threads share the work, yet the statistics do not depend on how many. The
+  /// runs of a model with state follow each other, the first begins with its initial state.
   Result<Ok> run(const Graph& graph, const Options& options, Samples& samples,
                  const CalibrateOptions& calibration);
 
   const Observer& observer(const Value* value) const { return observers_.at(origin(value)); }
   const ChannelMeans* means(const Value* value) const;
+  /// Below this all values of operand i mean the same to those who read them in the end: they only
+  /// mask. Nothing where small values matter.
+  std::optional<double> operand_floor(Node& node, size_t i) const;
+  /// The same for all that read a value.
+  std::optional<double> floor(const Value* value) const;
 
  private:
+  /// A value whose rows a softmax reads, and what was seen of it.
+  struct Rows {
+    int64_t axis = 0;
+    Observer seen{false};
+  };
+  /// What the readers of a value let pass; `open` where one reads everything.
+  struct Floor {
+    double at = 0;
+    bool found = false, open = false;
+  };
+
   bool wanted(const Value* value) const;
   void see(const Value* value, const Tensor& tensor);
   void merge(const Watched& other);
+  /// `tensor` with the scores of each row raised to what gives probability 0; rows in which
+  /// everything is masked are left out.
+  std::vector<float> raised(const Tensor& tensor, int64_t axis) const;
+  void find_floors(const Graph& graph);
+  double greatest(const Value* value) const;
+  Result<Ok> run_interpreted(const Graph& graph, Samples& samples,
+                             const CalibrateOptions& calibration);
   Result<Ok> run_compiled(const Graph& graph, const Options& options, Samples& samples,
                           const CalibrateOptions& calibration);
 
+  double levels_;
   std::map<const Value*, Observer> observers_;
+  std::map<const Value*, Rows> rows_;
+  std::map<const Value*, Floor> floors_;
+  std::map<const Value*, double> constants_;  // the greatest element of those that are summed
   std::map<const Value*, ChannelMeans> means_;
 };
 

@@ -1,5 +1,8 @@
 #include "passes/place_quantizers.h"
 
+#include <fmt/format.h>
+
+#include <cmath>
 #include <map>
 #include <unordered_map>
 
@@ -46,6 +49,12 @@ class Placer {
       ++context_.rule_uses[note->rule].placed;
       changed = true;
     }
+    for (const auto& [origin, operands] : unstated_) {
+      context_.warnings.push_back(fmt::format(
+          "{}: {} operand(s) made by what is float are read with the scale of the result, for the "
+          "rule states no input_scale; the first is operand {} of '{}'",
+          origin, operands.count, operands.operand, operands.node));
+    }
     if (changed) graph_.sweep();
     return changed;
   }
@@ -91,7 +100,7 @@ class Placer {
         QC_TRY(place_dynamic(node, i, scheme));
       }
     }
-    if (scheme.kind != QScheme::Kind::fixed) return Ok{};
+    if (scheme.kind != QScheme::Kind::fixed || !scheme.output.format) return Ok{};
     for (size_t o = 0; o < node.output_count(); ++o) {
       Value* y = node.output(o);
       if (y->dtype() != DType::f32 || !y->has_uses() || (form && form->is_float_result(o)))
@@ -131,6 +140,10 @@ class Placer {
     Value* x = node.input(i);
     const bool stated = i < scheme.inputs.size() && scheme.inputs[i].has_value();
     if (!stated && decoded_format(x)) return Ok{};
+    if (!stated && !scheme.output.format) {
+      return error(Code::rule, node.loc(),
+                   "operand {} is float, and no input_scale says which codes to read it as", i);
+    }
     QType type = stated ? *scheme.inputs[i] : scheme.output;
     if (x->is_constant()) {
       if (!stated && !runs_on_codes(node)) {
@@ -139,17 +152,38 @@ class Placer {
         if (!integers || (function_operand(node) && bits(type.dtype) <= 8)) return Ok{};
         QC_ASSIGN(type, constant_format(graph_, x, type, node.loc()));
       }
+      QC_TRY(check_no_nan(x, node.loc()));
       Value* codes = quantized_constant(graph_, x, type);
       QC_ASSIGN(Value * decoded, emit_dequantize({graph_, node.loc(), &node}, codes));
       graph_.set_input(&node, i, decoded);
       return Ok{};
     }
+    if (!stated && !runs_on_codes(node)) note_unstated(node, i, scheme);
     Value*& decoded = decoded_[{x, str(type)}];
     if (!decoded) {
       QC_ASSIGN(decoded, through_codes(x, type, scheme, &node));
     }
     graph_.set_input(&node, i, decoded);
     return Ok{};
+  }
+
+  /// Infinities saturate, as in masks; NaN has no code.
+  Result<Ok> check_no_nan(const Value* constant, const Loc& loc) const {
+    QC_ASSIGN(const Tensor x, graph_.pool().get(constant->constant()));
+    for (int64_t i = 0; i < x.size(); ++i) {
+      if (std::isnan(x.data<float>()[i])) {
+        return error(Code::quant, loc,
+                     "element {} of a constant is NaN, which no code can stand for", i);
+      }
+    }
+    return Ok{};
+  }
+
+  void note_unstated(const Node& node, size_t i, const QScheme& scheme) {
+    Unstated& operands = unstated_[scheme.origin];
+    if (++operands.count > 1) return;
+    operands.operand = i;
+    operands.node = node.loc().names.empty() ? std::string(node.op()) : node.loc().names[0];
   }
 
   Result<Ok> place_dynamic(Node& node, size_t i, const QScheme& scheme) {
@@ -165,8 +199,15 @@ class Placer {
     return emit_dequantize({graph_, loc, before}, codes);
   }
 
+  /// Operands whose numbers a rule leaves open, though their producer gives none.
+  struct Unstated {
+    size_t count = 0, operand = 0;
+    std::string node;
+  };
+
   Graph& graph_;
   PassContext& context_;
+  std::map<std::string, Unstated> unstated_;  // by the rule's origin
   std::map<std::pair<Value*, std::string>, Value*> decoded_;
   std::unordered_map<Value*, QType> moved_;
 };

@@ -47,9 +47,9 @@ Result<QType> constant_format(const Graph& graph, const Value* constant, const Q
   QC_ASSIGN(const Tensor x, graph.pool().get(constant->constant()));
   const int64_t qmin = like.format->qmin, qmax = like.format->qmax;
   float least = 0.0f, most = 0.0f;
+  QC_TRY(check_finite(x, "element", loc));
   for (int64_t i = 0; i < x.size(); ++i) {
     const float v = x.data<float>()[i];
-    if (!std::isfinite(v)) return error(Code::quant, loc, "a constant is not a finite number");
     least = std::min(least, v);
     most = std::max(most, v);
   }
@@ -63,6 +63,60 @@ Result<QType> constant_format(const Graph& graph, const Value* constant, const Q
   return tensor_format(like.dtype, scale, static_cast<int32_t>(zero), qmin, qmax);
 }
 
+Result<Ok> check_finite(const Tensor& x, std::string_view what, const Loc& loc) {
+  const float* v = x.data<float>();
+  for (int64_t i = 0; i < x.size(); ++i) {
+    if (std::isfinite(v[i])) continue;
+    return error(Code::quant, loc, "{} {} is {}, which no code can stand for", what, i, v[i]);
+  }
+  return Ok{};
+}
+
+namespace {
+
+/// Scale and zero point of a group of weights with these extremes.
+std::pair<float, int32_t> fitted(float least, float most, const WeightScheme& s) {
+  const float codes = static_cast<float>(s.qmax - s.qmin);
+  const float largest = std::max(-least, most);
+  float scale = s.fit == WeightFit::symmetric ? largest / static_cast<float>(s.qmax)
+                : s.fit == WeightFit::edge    ? largest / -static_cast<float>(s.qmin)
+                                              : (most - least) / codes;
+  if (!(scale > 0)) return {1.0f, 0};
+  if (s.fit == WeightFit::symmetric) return {scale, 0};
+  // A largest weight above 0 takes the greatest code, which then is as many steps from zero.
+  if (s.fit == WeightFit::edge)
+    return {scale, most > -least ? static_cast<int32_t>(s.qmin + s.qmax) : 0};
+  const float zero = std::nearbyint(static_cast<float>(s.qmin) - least / scale);
+  return {scale, static_cast<int32_t>(
+                     std::clamp(zero, static_cast<float>(s.qmin), static_cast<float>(s.qmax)))};
+}
+
+void fit_weights(const Tensor& w, const Type& type, const WeightScheme& scheme, Format& format) {
+  std::vector<float> least, most;
+  Groups(type).for_each([&](int64_t i, int64_t g) {
+    const size_t at = static_cast<size_t>(g);
+    if (least.size() <= at) {
+      least.resize(at + 1, 0.0f);
+      most.resize(at + 1, 0.0f);
+    }
+    least[at] = std::min(least[at], w.data<float>()[i]);
+    most[at] = std::max(most[at], w.data<float>()[i]);
+  });
+  std::vector<float> scales(std::max<size_t>(least.size(), 1), 1.0f);
+  std::vector<int32_t> zeros(scales.size(), 0);
+  for (size_t i = 0; i < least.size(); ++i) {
+    std::tie(scales[i], zeros[i]) = fitted(least[i], most[i], scheme);
+  }
+  const bool one = scheme.granularity == Granularity::tensor;
+  const Ints shape = one ? Ints{} : Ints{static_cast<int64_t>(scales.size())};
+  format.scale = Component::of(Tensor::of<float>(DType::f32, shape, scales));
+  if (std::any_of(zeros.begin(), zeros.end(), [](int32_t z) { return z != 0; })) {
+    format.zero_point = Component::of(Tensor::of<int32_t>(DType::i32, shape, zeros));
+  }
+}
+
+}  // namespace
+
 Result<QType> weight_format(const Graph& graph, const Value* constant, const WeightScheme& scheme,
                             int64_t channel_axis, int64_t sum_axis, const Loc& loc) {
   auto format = std::make_shared<Format>();
@@ -75,25 +129,12 @@ Result<QType> weight_format(const Graph& graph, const Value* constant, const Wei
                                                             : 0;
   if (scheme.zero_point) format->zero_point = Component::of(*scheme.zero_point);
   const Type type(QType{scheme.dtype, format}, constant->shape());
+  QC_ASSIGN(const Tensor w, graph.pool().get(constant->constant()));
+  QC_TRY(check_finite(w, "weight", loc));
   if (scheme.scale) {
     format->scale = Component::of(*scheme.scale);
   } else {
-    QC_ASSIGN(const Tensor w, graph.pool().get(constant->constant()));
-    std::vector<float> largest;
-    Groups(type).for_each([&](int64_t i, int64_t g) {
-      const size_t at = static_cast<size_t>(g);
-      if (largest.size() <= at) largest.resize(at + 1, 0.0f);
-      largest[at] = std::max(largest[at], std::abs(w.data<float>()[i]));
-    });
-    for (float& v : largest) {
-      v = v / static_cast<float>(scheme.qmax);
-      if (!(v > 0)) v = 1.0f;
-      if (!std::isfinite(v)) return error(Code::quant, loc, "weights are not finite numbers");
-    }
-    if (largest.empty()) largest.push_back(1.0f);
-    const bool one = scheme.granularity == Granularity::tensor;
-    format->scale = Component::of(Tensor::of<float>(
-        DType::f32, one ? Ints{} : Ints{static_cast<int64_t>(largest.size())}, largest));
+    fit_weights(w, type, scheme, *format);
   }
   QC_TRY(check_format(type, loc));
   return type.quant();

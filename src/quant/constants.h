@@ -15,9 +15,13 @@ Value* quantized_constant(Graph& graph, Value* constant, const QType& type,
 Result<QType> constant_format(const Graph& graph, const Value* constant, const QType& like,
                               const Loc& loc);
 
+/// An error that names the first of the f32 elements that is NaN or infinite; `what` is what they
+/// are.
+Result<Ok> check_finite(const Tensor& x, std::string_view what, const Loc& loc);
+
 /// The format of weights under a scheme. `channel_axis` has one scale per index under
-/// Granularity::axis; groups lie along `sum_axis`. Scales that are not given hold the largest
-/// magnitude; an all-zero group has scale 1.
+/// Granularity::axis; groups lie along `sum_axis`. Scales that are not given are found as
+/// the scheme's fit says; an all-zero group has scale 1. Weights that are not finite are an error.
 Result<QType> weight_format(const Graph& graph, const Value* constant, const WeightScheme& scheme,
                             int64_t channel_axis, int64_t sum_axis, const Loc& loc);
 

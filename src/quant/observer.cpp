@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace qc {
+namespace {
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+}  // namespace
 
 std::optional<RangeMethod> parse_range_method(std::string_view name) {
   constexpr std::string_view kNames[] = {"minmax", "percentile", "entropy", "mse"};
@@ -13,39 +17,69 @@ std::optional<RangeMethod> parse_range_method(std::string_view name) {
   return std::nullopt;
 }
 
-void Observer::see(std::span<const float> values) {
-  // Eight lanes, because compilers do not reorder the comparisons of one. What is not finite fails
-  // both comparisons.
-  constexpr float kLargest = 3.4028235e38f;
+namespace {
+
+/// The least and greatest element, infinities included, NaN left out; how many are NaN.
+struct Extremes {
+  float lo = kInfinity, hi = -kInfinity;
+  int64_t nans = 0;
+};
+
+Extremes extremes_of(std::span<const float> values) {
+  // Eight lanes, because compilers do not reorder the comparisons of one. NaN fails them all.
   float lo[8], hi[8];
-  std::fill(std::begin(lo), std::end(lo), seen_ ? lo_ : kLargest);
-  std::fill(std::begin(hi), std::end(hi), seen_ ? hi_ : -kLargest);
-  const size_t n = values.size();
+  int32_t nans[8] = {};
+  std::fill(std::begin(lo), std::end(lo), kInfinity);
+  std::fill(std::begin(hi), std::end(hi), -kInfinity);
+  auto take = [&](size_t k, float v) {
+    lo[k] = v < lo[k] ? v : lo[k];
+    hi[k] = v > hi[k] ? v : hi[k];
+    nans[k] += v != v;
+  };
   size_t i = 0;
-  for (; i + 8 <= n; i += 8) {
-    for (size_t k = 0; k < 8; ++k) {
-      const float v = values[i + k];
-      lo[k] = v < lo[k] && v >= -kLargest ? v : lo[k];
-      hi[k] = v > hi[k] && v <= kLargest ? v : hi[k];
+  for (; i + 8 <= values.size(); i += 8) {
+    for (size_t k = 0; k < 8; ++k) take(k, values[i + k]);
+  }
+  for (; i < values.size(); ++i) take(0, values[i]);
+  Extremes out;
+  for (size_t k = 0; k < 8; ++k) {
+    out.lo = std::min(out.lo, lo[k]);
+    out.hi = std::max(out.hi, hi[k]);
+    out.nans += nans[k];
+  }
+  return out;
+}
+
+/// Numbers this far out are no results but marks, such as the least f32 in masks of attention.
+bool is_mark(float v) { return !(v >= -Observer::kMark && v <= Observer::kMark); }
+
+}  // namespace
+
+void Observer::see(std::span<const float> values) {
+  Extremes found = extremes_of(values);
+  nans_ += found.nans;
+  if (is_mark(found.lo) || is_mark(found.hi)) {
+    found.lo = kInfinity;
+    found.hi = -kInfinity;
+    for (const float v : values) {
+      if (std::isfinite(v))
+        marks_ = {std::min<double>(marks_.lo, v), std::max<double>(marks_.hi, v)};
+      masks_ = masks_ || v < -kMark;
+      if (is_mark(v)) continue;
+      found.lo = std::min(found.lo, v);
+      found.hi = std::max(found.hi, v);
     }
   }
-  for (; i < n; ++i) {
-    const float v = values[i];
-    lo[0] = v < lo[0] && v >= -kLargest ? v : lo[0];
-    hi[0] = v > hi[0] && v <= kLargest ? v : hi[0];
-  }
-  const float least = *std::min_element(std::begin(lo), std::end(lo));
-  const float most = *std::max_element(std::begin(hi), std::end(hi));
-  if (least > most) return;  // nothing finite
-  lo_ = least;
-  hi_ = most;
-  seen_ += static_cast<int64_t>(n);
+  if (found.lo > found.hi) return;  // nothing to be represented
+  lo_ = seen_ ? std::min(lo_, found.lo) : found.lo;
+  hi_ = seen_ ? std::max(hi_, found.hi) : found.hi;
+  seen_ += static_cast<int64_t>(values.size());
   if (!histogram_) return;
   widen(std::max(std::abs(lo_), std::abs(hi_)));
   const float per_bin = static_cast<float>(kHalf) / bound_;
   for (const float v : values) {
     zeros_ += v == 0;
-    if (v == 0 || !std::isfinite(v)) continue;
+    if (v == 0 || is_mark(v)) continue;
     const int bin = static_cast<int>(std::floor(v * per_bin)) + kHalf;
     ++bins_[static_cast<size_t>(std::clamp(bin, 0, kBins - 1))];
   }
@@ -69,6 +103,9 @@ void Observer::widen(float magnitude) {
 }
 
 void Observer::merge(const Observer& other) {
+  nans_ += other.nans_;
+  masks_ = masks_ || other.masks_;
+  marks_ = {std::min(marks_.lo, other.marks_.lo), std::max(marks_.hi, other.marks_.hi)};
   if (other.empty()) return;
   lo_ = seen_ ? std::min(lo_, other.lo_) : other.lo_;
   hi_ = seen_ ? std::max(hi_, other.hi_) : other.hi_;
@@ -85,6 +122,12 @@ void Observer::merge(const Observer& other) {
   widen(largest * 0.75f);
   twin.widen(largest * 0.75f);
   for (size_t i = 0; i < bins_.size(); ++i) bins_[i] += twin.bins_[i];
+}
+
+ValueRange Observer::extremes() const {
+  // Marks beside zeros alone are a mask itself: its codes hold both exactly.
+  if (lo_ == 0 && hi_ == 0) return marks_;
+  return {lo_, hi_};
 }
 
 double Observer::center(int bin) const {
@@ -162,7 +205,7 @@ double Observer::divergence(ValueRange range, int levels) const {
 }
 
 ValueRange Observer::range(RangeMethod method, int levels, double percentile) const {
-  const ValueRange all{lo_, hi_};
+  const ValueRange all = extremes();
   if (method == RangeMethod::minmax || bins_.empty() || !(hi_ > lo_)) return all;
   if (method == RangeMethod::percentile) return kept(percentile);
   // Both other methods try ranges that shrink towards zero.

@@ -23,17 +23,23 @@ struct ValueRange {
 class Observer {
  public:
   static constexpr int kBins = 4096, kHalf = kBins / 2;
+  static constexpr float kMark = 1e30f;
 
   /// Without a histogram only `minmax` can be asked for.
   explicit Observer(bool histogram) : histogram_(histogram) {}
 
-  /// Takes in elements; those that are not finite are left out.
+  /// Takes in elements. Those that are not finite, or beyond +-kMark, only mark what they stand for
+  /// (a position that must not be seen): they are left out of the range and saturate.
   void see(std::span<const float> values);
   /// Takes in all that another observer saw.
   void merge(const Observer& other);
 
   bool empty() const { return seen_ == 0; }
-  ValueRange extremes() const { return {lo_, hi_}; }
+  /// The least and greatest element; with marks where all others are 0.
+  ValueRange extremes() const;
+  /// Whether a mark below the range was seen, and how many elements were NaN.
+  bool masks() const { return masks_; }
+  int64_t nans() const { return nans_; }
   /// The range that loses least by `method` when quantized to `levels` codes. `percentile` is the
   /// share of elements to keep, such as 99.99.
   ValueRange range(RangeMethod method, int levels, double percentile) const;
@@ -49,6 +55,9 @@ class Observer {
   int64_t seen_ = 0;
   int64_t zeros_ = 0;  // not in the bins: zero has a code in every range
   float lo_ = 0, hi_ = 0;
+  ValueRange marks_;  // the finite ones
+  bool masks_ = false;
+  int64_t nans_ = 0;
   float bound_ = 0;  // bins cover [-bound, bound); a power of two
   std::vector<int64_t> bins_;
 };
@@ -58,6 +67,7 @@ class Observer {
 struct ScaleOffset {
   float scale = 1;
   int32_t offset = 0;
+  bool operator==(const ScaleOffset&) const = default;
 };
 ScaleOffset scale_offset(ValueRange range, CodeRange codes, bool symmetric);
 

@@ -59,11 +59,23 @@ CodeRange codes(const RuleSpec& s) {
   return {s.qmin.value_or(all.lo), s.qmax.value_or(all.hi)};
 }
 
-/// Scales from the largest magnitude are symmetric, so the smallest code is left out.
+bool has_float_result(const RuleSpec& s) { return s.output_dtype == "float32"; }
+
+/// Of 4 bits one code more or less matters, so the largest magnitude takes the smallest code, where
+/// nothing computes on the codes themselves.
+WeightFit weight_fit(const RuleSpec& s) {
+  if (s.weight_zero_points) return WeightFit::spread;
+  const bool edge = weight_type(s) == DType::i4 && kind_of(s) == "weight_only" && !s.weight_qmin &&
+                    !s.weight_qmax;
+  return edge ? WeightFit::edge : WeightFit::symmetric;
+}
+
+/// Symmetric scales from the largest magnitude leave the smallest code out.
 CodeRange weight_codes(const RuleSpec& s) {
   const CodeRange all = code_range(weight_type(s));
-  const bool given = !s.weight_scale.empty() || !is_signed(weight_type(s));
-  return {s.weight_qmin.value_or(given ? all.lo : -all.hi), s.weight_qmax.value_or(all.hi)};
+  const bool full = !s.weight_scale.empty() || !is_signed(weight_type(s)) ||
+                    weight_fit(s) != WeightFit::symmetric;
+  return {s.weight_qmin.value_or(full ? all.lo : -all.hi), s.weight_qmax.value_or(all.hi)};
 }
 
 constexpr size_t kMaxPattern = 8192;
@@ -130,6 +142,8 @@ std::optional<RuleProblem> bad_type(const RuleSpec& s) {
     return unknown("input_dtype", s.input_dtype, list(kActivations));
   if (!s.weight_dtype.empty() && !find(kWeights, s.weight_dtype))
     return unknown("weight_dtype", s.weight_dtype, list(kWeights));
+  if (!s.output_dtype.empty() && s.output_dtype != "float32")
+    return unknown("output_dtype", s.output_dtype, "float32 (codes of a result: 'dtype')");
   const std::string kind = kind_of(s);
   if (kind != "static" && kind != "dynamic" && kind != "weight_only" && kind != "float")
     return unknown("kind", s.kind, "static, dynamic, weight_only, float");
@@ -166,8 +180,13 @@ std::optional<RuleProblem> bad_numbers(const RuleSpec& s) {
   }
   if (s.group && *s.group < 1)
     return RuleProblem{"group", fmt::format("groups of {}: they must hold 1 or more", *s.group)};
-  if (weight_type(s) == DType::u8 && s.weight_scale.empty())
-    return RuleProblem{"weight_dtype", "uint8 weights need 'weight_scale' and 'weight_offset'"};
+  if (s.weight_zero_points && !s.weight_scale.empty())
+    return RuleProblem{"weight_zero_points",
+                       "they are found with the scales: leave out 'weight_scale'"};
+  if (weight_type(s) == DType::u8 && s.weight_scale.empty() && !s.weight_zero_points)
+    return RuleProblem{"weight_dtype",
+                       "uint8 weights need 'weight_scale' and 'weight_offset', or "
+                       "'weight_zero_points'"};
   return std::nullopt;
 }
 
@@ -189,6 +208,7 @@ WeightScheme weights_of(const RuleSpec& s, bool per_channel) {
   const CodeRange range = weight_codes(s);
   out.qmin = range.lo;
   out.qmax = range.hi;
+  out.fit = weight_fit(s);
   out.group = s.group.value_or(0);
   out.granularity = s.group ? Granularity::group
                     : s.per_channel.value_or(per_channel) || s.weight_scale.size() > 1
@@ -247,8 +267,14 @@ std::optional<RuleProblem> problem_of(const RuleSpec& s) {
   }
   if (kind_of(s) == "float") return std::nullopt;
   if (auto found = bad_numbers(s)) return found;
-  if (kind_of(s) == "static" && s.scale.empty()) {
+  const bool codes_out = kind_of(s) == "static" && !has_float_result(s);
+  if (codes_out && s.scale.empty()) {
     return RuleProblem{"scale", "missing: a static rule needs the scale of the result"};
+  }
+  if (has_float_result(s) && (!s.scale.empty() || !s.offset.empty())) {
+    return RuleProblem{s.scale.empty() ? "offset" : "scale",
+                       "an f32 result has none: say "
+                       "'input_scale' for what the node reads"};
   }
   if (!s.arithmetic.empty()) {
     if (auto parsed = parse_arithmetic(s.arithmetic); !parsed.ok())
@@ -290,8 +316,10 @@ QScheme PatternRule::scheme_of(QScheme::Kind kind) const {
 Result<QScheme> StaticQuantRule::scheme(const Node& node) const {
   QScheme out = scheme_of(QScheme::Kind::fixed);
   out.change = change_of(spec_);
-  out.output = format_of(activation_type(spec_), spec_.scale[0],
-                         spec_.offset.empty() ? 0 : spec_.offset[0], codes(spec_));
+  if (!has_float_result(spec_)) {
+    out.output = format_of(activation_type(spec_), spec_.scale[0],
+                           spec_.offset.empty() ? 0 : spec_.offset[0], codes(spec_));
+  }
   QC_ASSIGN(out.inputs, inputs_of(spec_, node));
   out.weight = weights_of(spec_, false);
   return out;

@@ -11,10 +11,18 @@
 
 namespace qc {
 
+/// How scales that are not given are found.
+enum class WeightFit : uint8_t {
+  symmetric,  // the largest magnitude is qmax, the zero point 0
+  edge,       // the largest magnitude is qmin, of the other sign where it is above 0
+  spread      // the least weight or 0 is qmin, the greatest or 0 is qmax
+};
+
 /// How the constant weights of a node become codes.
 struct WeightScheme {
   DType dtype = DType::i8;
-  int64_t qmin = -127, qmax = 127;  // symmetric unless a zero point is given
+  int64_t qmin = -127, qmax = 127;
+  WeightFit fit = WeightFit::symmetric;
   Granularity granularity = Granularity::tensor;
   int64_t group = 0;                 // along the axis that is summed over
   std::optional<Tensor> scale;       // given f32 numbers; else from the largest magnitude
@@ -44,7 +52,7 @@ struct QScheme {
     weight_only,  // codes for weights, floats for activations
   };
   Kind kind = Kind::keep;
-  QType output;  // kind fixed: format of the result
+  QType output;  // kind fixed: format of the result; without one the result is f32
   std::vector<std::optional<QType>>
       inputs;  // of operands that the rule states; else the producer's
   WeightScheme weight;

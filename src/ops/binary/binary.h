@@ -5,6 +5,7 @@
 
 #include "frontends/common/foreign.h"
 #include "quant/quantizable.h"
+#include "quant/scores.h"
 
 namespace qc {
 
@@ -45,7 +46,8 @@ struct BinaryOp {
 class Binary final : public OpNode<Binary>,
                      public IsScaleShift,
                      public AbsorbsClamp,
-                     public Quantizable {
+                     public Quantizable,
+                     public MaySum {
  public:
   double lo = -kInf, hi = kInf;
 
@@ -62,6 +64,7 @@ class Binary final : public OpNode<Binary>,
   /// Of x + c, x - c and x * c with a constant c.
   Result<std::optional<ScaleShift>> scale_shift(Graph& graph, int64_t axis) const override;
   bool absorb_clamp(IsClamp::Limits limits) override;
+  bool is_sum() const override { return info().name == "add"; }
   /// Of add, sub and mul: qadd, qsub, qmul.
   Result<Value*> quantized(Quantizer& q) const override;
   Result<Ok> eval(EvalContext&) const override;

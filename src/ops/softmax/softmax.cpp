@@ -10,6 +10,7 @@
 #include "ops/common/importing.h"
 #include "ops/common/registration.h"
 #include "ops/softmax/qsoftmax.h"
+#include "quant/scores.h"
 
 namespace qc {
 namespace {
@@ -45,7 +46,7 @@ QC_SOFTMAX_ROW(double, f64)
 }  // namespace
 
 /// softmax and log_softmax along one axis, in the order kernels/c/softmax/softmax.h states.
-class Softmax final : public OpNode<Softmax>, public Quantizable {
+class Softmax final : public OpNode<Softmax>, public Quantizable, public ReadsNearGreatest {
  public:
   explicit Softmax(bool log) : log_(log) {}
   int64_t axis = -1;
@@ -71,6 +72,11 @@ class Softmax final : public OpNode<Softmax>, public Quantizable {
     Type y = x;
     y.format = nullptr;
     return std::vector<Type>{y};
+  }
+
+  /// The logarithm tells small probabilities apart.
+  std::optional<int64_t> row_axis() const override {
+    return log_ ? std::nullopt : std::optional<int64_t>(axis < 0 ? axis + input(0)->rank() : axis);
   }
 
   /// Of softmax under a record that says so: qsoftmax. Else it computes in f32.

@@ -1,0 +1,334 @@
+#include "driver/rule_writer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "passes/form_quantized.h"
+#include "quant/constants.h"
+#include "quant/quantizable.h"
+#include "quant/rule_file.h"
+#include "quant/scores.h"
+#include "support/escape.h"
+
+namespace qc {
+namespace {
+
+std::string pattern_for(const std::vector<std::string>& names) {
+  std::string out;
+  for (const std::string& n : names) out += (out.empty() ? "" : "|") + regex_literal(n);
+  return (names.size() == 1 ? out : "(?:" + out + ")") + "$";
+}
+
+std::string name_of(const Node& n) {
+  return n.loc().names.empty() ? std::string() : n.loc().names[0];
+}
+
+/// Nodes that no rule can tell apart, such as the layers of one recurrent node, share one.
+std::string key_of(const Node& n) {
+  return fmt::format("{}\n{}", n.op(), fmt::join(n.loc().names, "\n"));
+}
+
+/// Operands with values to quantize: f32, neither weights nor a bias, nor parameters of what
+/// computes in float.
+std::vector<size_t> activations(Node& n) {
+  std::vector<size_t> out;
+  const auto* form = capability<Quantizable>(&n);
+  for (size_t i = 0; i < n.input_count(); ++i) {
+    const Value* v = n.input(i);
+    if (!v || v->dtype() != DType::f32) continue;
+    if (form && (form->is_float_operand(i) || (form->is_weight(i) && v->is_constant()))) continue;
+    if (!form && v->is_constant() && !runs_on_codes(n)) continue;
+    out.push_back(i);
+  }
+  return out;
+}
+
+/// An op that multiplies and accumulates, and has an integer form.
+bool is_product(Node& n) { return n.macs() > 0 && capability<Quantizable>(&n); }
+
+/// The sum of two values, as where a shortcut ends.
+bool is_residual(Node& n) {
+  const auto* sum = capability<MaySum>(&n);
+  return sum && sum->is_sum() && !n.input(0)->is_constant() && !n.input(1)->is_constant();
+}
+
+const char* type_name(DType dtype) {
+  return dtype == DType::u8 ? "uint8" : dtype == DType::i16 ? "int16" : "int8";
+}
+
+}  // namespace
+
+std::optional<ResultForm> parse_result_form(std::string_view name) {
+  constexpr std::string_view kNames[] = {"narrow", "sums", "wide", "float32"};
+  for (size_t i = 0; i < std::size(kNames); ++i) {
+    if (name == kNames[i]) return static_cast<ResultForm>(i);
+  }
+  return std::nullopt;
+}
+
+DType activation_type(const CalibrateOptions& options) {
+  return options.activations == "uint8"   ? DType::u8
+         : options.activations == "int16" ? DType::i16
+                                          : DType::i8;
+}
+
+RuleWriter::RuleWriter(Graph& graph, const Watched& watched, const Changes& changes,
+                       const CalibrateOptions& options)
+    : graph_(graph),
+      watched_(watched),
+      changes_(changes),
+      options_(options),
+      narrow_(activation_type(options)) {
+  for (Node* n = graph.first(); n; n = n->next()) groups_[key_of(*n)].push_back(n);
+}
+
+Result<Ok> RuleWriter::run() {
+  for (Node* n = graph_.first(); n; n = n->next()) {
+    QC_TRY(visit(*n));
+    for (const auto& region : n->regions()) pass_over(*region);
+  }
+  for (const std::string& op : options_.ops) {
+    const bool found = std::any_of(entries_.begin(), entries_.end(),
+                                   [&](const Entry& e) { return e.spec && e.op == op; });
+    if (!found) {
+      return error(Code::usage, Loc{graph_.file, {}, {}},
+                   "no rule can be written for '{}': inspect --names lists the ops of the model",
+                   op);
+    }
+  }
+  return Ok{};
+}
+
+std::string RuleWriter::text(const std::string& archive, std::vector<NamedArray>& arrays) const {
+  std::string out;
+  for (const Entry& e : entries_) {
+    out += e.spec ? fmt::format("[[rule]]  # {}\n{}\n", e.op, rule_keys(*e.spec, archive, arrays))
+                  : fmt::format("# {} ({}) stays float: {}\n\n", shown(e.name), e.op, e.why_not);
+  }
+  return out;
+}
+
+/// Says of the nodes of a body that they have no rule.
+void RuleWriter::pass_over(Graph& body) {
+  for_each_graph(body, [&](Graph& graph) {
+    for (Node* n = graph.first(); n; n = n->next()) {
+      if (n->output_count() == 0 || n->output()->dtype() != DType::f32) continue;
+      if (runs_on_codes(*n) || activations(*n).empty() || !has_quantized_form(*n)) continue;
+      passed_over_.push_back(name_of(*n));
+      entries_.push_back({name_of(*n), std::string(n->op()), std::nullopt,
+                          "values in the body of a branch or loop are not watched"});
+    }
+  });
+}
+
+RuleWriter::ValueFormat RuleWriter::format(const Observer& observer, std::optional<double> floor,
+                                           DType dtype) const {
+  const CodeRange codes = code_range(dtype);
+  const bool wide = bits(dtype) == 16;
+  const int levels = static_cast<int>(codes.hi - codes.lo + 1);
+  ValueRange range = observer.range(options_.method, levels, options_.percentile);
+  // Masked scores saturate to a code that is as far down as they must be, and no further.
+  if (floor && (observer.masks() || observer.extremes().lo <= *floor)) {
+    range = {*floor, std::max(*floor, range.hi)};
+  }
+  const double headroom = options_.headroom > 0 ? options_.headroom : wide ? 2 : 1;
+  range.lo *= headroom;
+  range.hi *= headroom;
+  return {dtype, scale_offset(range, codes, wide)};
+}
+
+DType RuleWriter::result_type(Node& n) const {
+  if (options_.results == ResultForm::wide) return DType::i16;
+  if (options_.results != ResultForm::sums) return narrow_;
+  if (is_residual(n)) return DType::i16;
+  const std::vector<Node*> users = n.output()->users();
+  const bool summed =
+      !users.empty() && n.output()->pinned() == 0 &&
+      std::all_of(users.begin(), users.end(), [](Node* user) { return is_residual(*user); });
+  return summed && !runs_on_codes(n) ? DType::i16 : narrow_;
+}
+
+/// One type for all operands: what products read is narrow, all others take what is given.
+DType RuleWriter::operand_type(Node& n, const std::vector<size_t>& operands) const {
+  const bool may_be_wide =
+      options_.results == ResultForm::sums || options_.results == ResultForm::wide;
+  if (!may_be_wide || is_product(n)) return narrow_;
+  if (options_.results == ResultForm::wide || is_residual(n)) return DType::i16;
+  for (size_t i : operands) {
+    const auto it = formats_.find(n.input(i));
+    if (it != formats_.end() && it->second.dtype == DType::i16) return DType::i16;
+  }
+  return narrow_;
+}
+
+/// Of operand i of the node and of those that share its rule.
+Result<RuleWriter::ValueFormat> RuleWriter::operand_format(Node& n, size_t i, DType dtype) const {
+  const auto& group = groups_.at(key_of(n));
+  if (const auto it = formats_.find(n.input(i));
+      it != formats_.end() && group.size() == 1 && it->second.dtype == dtype) {
+    return it->second;
+  }
+  Observer all(options_.method != RangeMethod::minmax);
+  for (const Node* member : group) {
+    const Value* v = member->input(i);
+    if (!v || v->dtype() != DType::f32) continue;
+    if (!v->is_constant()) {
+      all.merge(watched_.observer(v));
+      continue;
+    }
+    QC_ASSIGN(const Tensor t, graph_.pool().get(v->constant()));
+    all.see({t.data<float>(), static_cast<size_t>(t.size())});
+  }
+  const bool alone = group.size() == 1;
+  const std::optional<double> floor = !alone                      ? std::nullopt
+                                      : n.input(i)->is_constant() ? watched_.operand_floor(n, i)
+                                                                  : watched_.floor(n.input(i));
+  return format(all, floor, dtype);
+}
+
+RuleWriter::ValueFormat RuleWriter::result_format(Node& n) const {
+  const auto& group = groups_.at(key_of(n));
+  Observer all(options_.method != RangeMethod::minmax);
+  for (const Node* member : group) all.merge(watched_.observer(member->output()));
+  return format(all, group.size() == 1 ? watched_.floor(n.output()) : std::nullopt, result_type(n));
+}
+
+/// Whether operand i is a constant with elements that only mask.
+Result<bool> RuleWriter::only_masks(Node& n, size_t i) const {
+  const Value* v = n.input(i);
+  const std::optional<double> floor =
+      v->is_constant() ? watched_.operand_floor(n, i) : std::nullopt;
+  if (!floor) return false;
+  QC_ASSIGN(const Tensor t, graph_.pool().get(v->constant()));
+  const float* x = t.data<float>();
+  return std::any_of(x, x + t.size(), [&](float e) { return static_cast<double>(e) < *floor; });
+}
+
+bool RuleWriter::is_meant(Node& n) const {
+  const auto& ops = options_.ops;
+  if (options_.results == ResultForm::floats && !is_product(n)) return false;
+  return ops.empty() || std::find(ops.begin(), ops.end(), n.op()) != ops.end();
+}
+
+void RuleWriter::warn_of_nans(const Node& n) {
+  const Value* y = n.output();
+  if (Watched::origin(y) != y) return;
+  if (const int64_t nans = watched_.observer(y).nans(); nans > 0) {
+    warnings_.push_back(
+        fmt::format("{} elements of '{}' ({}) were NaN: they are left out of its "
+                    "range",
+                    nans, name_of(n), n.op()));
+  }
+}
+
+Result<Ok> RuleWriter::visit(Node& n) {
+  if (n.output_count() == 0 || n.output()->dtype() != DType::f32) return Ok{};
+  warn_of_nans(n);
+  const std::vector<size_t> operands = activations(n);
+  if (runs_on_codes(n) && passes_on(n, operands)) return Ok{};
+  const std::string name = name_of(n);
+  if (!is_meant(n)) return Ok{};
+  if (operands.empty() || name.empty() || !has_quantized_form(n)) {
+    if (!operands.empty()) entries_.push_back({name, std::string(n.op()), std::nullopt});
+    return Ok{};
+  }
+  const bool floats = options_.results == ResultForm::floats;
+  const ValueFormat result = result_format(n);
+  for (size_t i = 0; i < n.output_count() && !floats; ++i) formats_[n.output(i)] = result;
+  if (groups_.at(key_of(n)).front() != &n) return Ok{};
+  RuleSpec spec;
+  spec.pattern = pattern_for(n.loc().names);
+  // What was fused into the node inherits its rule; the numbers of operands are for the node
+  // alone.
+  if (shares_name(n) || n.loc().names.size() > 1) spec.op = n.op();
+  if (floats) {
+    spec.output_dtype = "float32";
+  } else {
+    if (result.dtype != narrow_) spec.dtype = type_name(result.dtype);
+    spec.scale = {result.numbers.scale};
+    if (result.numbers.offset != 0) spec.offset = {result.numbers.offset};
+    if (result.dtype != narrow_ && is_product(n)) spec.weight_dtype = "int8";
+  }
+  QC_TRY(state_inputs(n, operands, result, spec));
+  QC_TRY(change(n, spec));
+  entries_.push_back({name, std::string(n.op()), std::move(spec)});
+  return Ok{};
+}
+
+/// Whether a node of another op has one of its names: one node of a model may become several.
+bool RuleWriter::shares_name(const Node& n) const {
+  for (const Node* other = graph_.first(); other; other = other->next()) {
+    if (other->op() == n.op()) continue;
+    for (const std::string& name : n.loc().names) {
+      const auto& names = other->loc().names;
+      if (std::find(names.begin(), names.end(), name) != names.end()) return true;
+    }
+  }
+  return false;
+}
+
+/// Ops on codes need no rule where all operands have one format, or none has.
+bool RuleWriter::passes_on(const Node& n, const std::vector<size_t>& operands) {
+  const ValueFormat* format = nullptr;
+  size_t known = 0;
+  for (size_t i : operands) {
+    const auto it = formats_.find(n.input(i));
+    if (it == formats_.end()) continue;
+    if (format && !(*format == it->second)) return false;
+    format = &it->second;
+    ++known;
+  }
+  if (known != operands.size()) return known == 0 && operands.size() == 1;
+  if (!format) return true;
+  const ValueFormat same = *format;
+  for (size_t i = 0; i < n.output_count(); ++i) formats_[n.output(i)] = same;
+  return true;
+}
+
+/// Writes the numbers of all operands, so that they hold whoever makes them: the node before may be
+/// kept float later. Constants find theirs by themselves, unless they mask.
+Result<Ok> RuleWriter::state_inputs(Node& n, const std::vector<size_t>& operands,
+                                    const ValueFormat& result, RuleSpec& spec) const {
+  const bool joins = runs_on_codes(n);  // a concatenation: one format for all
+  bool one = !joins && std::count_if(operands.begin(), operands.end(),
+                                     [&](size_t i) { return !n.input(i)->is_constant(); }) == 1;
+  for (size_t i : operands) {
+    QC_ASSIGN(const bool masks, only_masks(n, i));
+    one = one && !masks;
+  }
+  const DType type = joins ? result.dtype : operand_type(n, operands);
+  const size_t count = one ? 1 : operands.back() + 1;
+  spec.input_scale.assign(count, static_cast<double>(result.numbers.scale));
+  spec.input_offset.assign(count, result.numbers.offset);
+  for (size_t k = 0; k < operands.size() && !joins; ++k) {
+    if (one && n.input(operands[k])->is_constant()) continue;
+    QC_ASSIGN(const ValueFormat f, operand_format(n, operands[k], type));
+    const size_t at = one ? 0 : operands[k];
+    spec.input_scale[at] = static_cast<double>(f.numbers.scale);
+    spec.input_offset[at] = f.numbers.offset;
+  }
+  if (type != result.dtype) spec.input_dtype = type_name(type);
+  if (std::all_of(spec.input_offset.begin(), spec.input_offset.end(),
+                  [](int64_t z) { return z == 0; })) {
+    spec.input_offset.clear();
+  }
+  return Ok{};
+}
+
+Result<Ok> RuleWriter::change(Node& n, RuleSpec& spec) const {
+  if (const auto it = changes_.find(&n); it != changes_.end()) {
+    spec.output_multiplier = it->second.output;
+    spec.input_multiplier = it->second.input;
+  }
+  if (!options_.bias_correction) return Ok{};
+  RuleSpec weights = spec;
+  if (weights.dtype.empty()) weights.dtype = options_.activations;
+  weights.per_channel = options_.per_channel;
+  QC_ASSIGN(const QScheme scheme, scheme_for(weights, n));
+  QC_ASSIGN(spec.bias_correction, mean_weight_error(graph_, n, scheme.weight, watched_));
+  return Ok{};
+}
+
+}  // namespace qc

@@ -1,0 +1,70 @@
+// Turns what was watched into rules, node by node.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "arrays/npz.h"
+#include "driver/equalise.h"
+#include "driver/watch.h"
+#include "quant/rules.h"
+
+namespace qc {
+
+class RuleWriter {
+ public:
+  RuleWriter(Graph& graph, const Watched& watched, const Changes& changes,
+             const CalibrateOptions& options);
+
+  Result<Ok> run();
+
+  /// Nodes that have a quantized form, but lie where values are not watched.
+  const std::vector<std::string>& passed_over() const { return passed_over_; }
+  /// What the user should know about the values.
+  const std::vector<std::string>& warnings() const { return warnings_; }
+  /// Rules as sections of the file; long lists go to `arrays`.
+  std::string text(const std::string& archive, std::vector<NamedArray>& arrays) const;
+
+ private:
+  struct Entry {
+    std::string name, op;
+    std::optional<RuleSpec> spec;
+    std::string_view why_not = "no quantized form";
+  };
+  struct ValueFormat {
+    DType dtype = DType::i8;
+    ScaleOffset numbers;
+    bool operator==(const ValueFormat&) const = default;
+  };
+
+  void pass_over(Graph& body);
+  Result<Ok> visit(Node& n);
+  void warn_of_nans(const Node& n);
+  bool is_meant(Node& n) const;
+  bool shares_name(const Node& n) const;
+  bool passes_on(const Node& n, const std::vector<size_t>& operands);
+
+  ValueFormat format(const Observer& observer, std::optional<double> floor, DType dtype) const;
+  DType result_type(Node& n) const;
+  DType operand_type(Node& n, const std::vector<size_t>& operands) const;
+  Result<ValueFormat> operand_format(Node& n, size_t i, DType dtype) const;
+  ValueFormat result_format(Node& n) const;
+  Result<bool> only_masks(Node& n, size_t i) const;
+
+  Result<Ok> state_inputs(Node& n, const std::vector<size_t>& operands, const ValueFormat& result,
+                          RuleSpec& spec) const;
+  Result<Ok> change(Node& n, RuleSpec& spec) const;
+
+  Graph& graph_;
+  const Watched& watched_;
+  const Changes& changes_;
+  const CalibrateOptions& options_;
+  const DType narrow_;
+  std::map<std::string, std::vector<Node*>> groups_;  // by key_of()
+  std::map<const Value*, ValueFormat> formats_;       // of values that rules give codes
+  std::vector<Entry> entries_;
+  std::vector<std::string> passed_over_, warnings_;
+};
+
+}  // namespace qc

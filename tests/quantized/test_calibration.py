@@ -1,0 +1,235 @@
+"""Calibration on small networks with what used to spoil it: masks, layers kept float, edges of ranges, state, NaN."""
+import re
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+FLOAT = TensorProto.FLOAT
+TOKENS, WIDTH = 12, 16
+LEAST = float(np.finfo(np.float32).min)
+
+
+def save(path, nodes, constants, inputs, outputs):
+    def ports(shapes):
+        return [helper.make_tensor_value_info(name, FLOAT, shape) for name, shape in shapes.items()]
+
+    graph = helper.make_graph(nodes, "g", ports(inputs), ports(outputs),
+                              [numpy_helper.from_array(np.asarray(v), k) for k, v in constants.items()])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), path)
+
+
+def sqnr(got, want):
+    return 10 * np.log10(np.sum(want.astype(np.float64) ** 2) / max(np.sum((want.astype(np.float64) - got) ** 2), 1e-30))
+
+
+class Case:
+    """A model with samples, run in float and by rules."""
+
+    def __init__(self, quantc, folder):
+        self.quantc, self.folder, self.rules = quantc, folder, folder / "r.toml"
+
+    def calibrate(self, samples, *flags, **options):
+        np.savez(self.folder / "s.npz", **samples)
+        return self.quantc("calibrate", self.folder / "m.onnx", "--data", self.folder / "s.npz", "-o", self.rules, *flags, **options)
+
+    def run(self, inputs, *flags):
+        np.savez(self.folder / "i.npz", **inputs)
+        done = self.quantc("run", self.folder / "m.onnx", "-i", self.folder / "i.npz", "-o", self.folder / "o.npz", *flags)
+        return dict(np.load(self.folder / "o.npz")), done
+
+    def ratio(self, inputs):
+        want, _ = self.run(inputs)
+        got, _ = self.run(inputs, "--rules", self.rules)
+        return min(sqnr(got[k], want[k]) for k in want)
+
+    def validate(self, inputs):
+        np.savez(self.folder / "i.npz", **inputs)
+        np.savez(self.folder / "e.npz", **self.run(inputs, "--rules", self.rules)[0])
+        done = self.quantc("validate", self.folder / "m.onnx", "-i", self.folder / "i.npz", "-e", self.folder / "e.npz", "--rules",
+                           self.rules, "--cflags", "-O1")
+        assert re.search(r"interpreter\s.*yes\s+ok", done.stdout), done.stdout
+
+
+@pytest.fixture
+def case(quantc, tmp_path):
+    return Case(quantc, tmp_path)
+
+
+def attention(path, mask):
+    """One causal attention whose mask is a constant that is added, an input that is added, or a choice."""
+    hidden = np.triu(np.ones((TOKENS, TOKENS), bool), 1)
+    rng = np.random.default_rng(0)
+    constants = {"w": (rng.normal(size=(WIDTH, WIDTH)) / 4).astype(np.float32), "root": np.float32(WIDTH ** 0.5)}
+    inputs = {"x": [1, TOKENS, WIDTH]}
+    node = helper.make_node
+    nodes = [node("MatMul", ["x", "w"], ["q"], name="query"), node("Transpose", ["x"], ["k"], name="keys", perm=[0, 2, 1]),
+             node("MatMul", ["q", "k"], ["s"], name="scores"), node("Div", ["s", "root"], ["t"], name="scaled")]
+    if mask == "choice":
+        constants |= {"hidden": hidden, "least": np.float32(-np.inf)}
+        nodes.append(node("Where", ["hidden", "least", "t"], ["m"], name="masked"))
+    else:
+        nodes.append(node("Add", ["t", "mask"], ["m"], name="masked"))
+        if mask == "input":
+            inputs["mask"] = [1, TOKENS, TOKENS]
+        else:
+            constants["mask"] = np.where(hidden, np.float32(mask), np.float32(0))
+    nodes += [node("Softmax", ["m"], ["p"], name="softmax", axis=-1), node("MatMul", ["p", "x"], ["y"], name="mixed")]
+    save(path, nodes, constants, inputs, {"y": [1, TOKENS, WIDTH]})
+
+
+@pytest.mark.parametrize("mask", [LEAST, -1e9, -1e4, "input", "choice"])
+@pytest.mark.parametrize("flags", [(), ("--method", "mse"), ("--activations", "int16")])
+def test_masked_scores_keep_their_range(case, mask, flags):
+    attention(case.folder / "m.onnx", mask)
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(16, TOKENS, WIDTH)).astype(np.float32)
+    extra = {"mask": np.broadcast_to(np.where(np.triu(np.ones((TOKENS, TOKENS)), 1) > 0, np.float32(LEAST), np.float32(0)),
+                                     (16, TOKENS, TOKENS))} if mask == "input" else {}
+    case.calibrate({"x": x, **extra}, *flags)
+    one = {"x": x[:1], **{k: v[:1] for k, v in extra.items()}}
+    assert case.ratio(one) > (50 if "int16" in flags else 25)
+    # What is masked has probability 0: later rows change nothing in the first ones.
+    other = {**one, "x": np.concatenate([x[:1, :4], x[1:2, 4:]], 1)}
+    first, second = (case.run(inputs, "--rules", case.rules)[0]["y"][:, :4] for inputs in (one, other))
+    assert (first == second).all()
+
+
+def layers(path, weight=None):
+    """Three linear layers of different size, with ReLU between."""
+    rng = np.random.default_rng(0)
+    constants = {f"w{i}": (rng.normal(size=(WIDTH, WIDTH)) * s).astype(np.float32) for i, s in enumerate((0.3, 3, 0.02))}
+    if weight is not None:
+        constants["w1"] = weight
+    node = helper.make_node
+    nodes = [node("MatMul", ["x", "w0"], ["a"], name="first"), node("Relu", ["a"], ["b"], name="act0"),
+             node("MatMul", ["b", "w1"], ["c"], name="second"), node("Relu", ["c"], ["d"], name="act1"),
+             node("MatMul", ["d", "w2"], ["e"], name="third"), node("Add", ["e", "x"], ["y"], name="sum")]
+    save(path, nodes, constants, {"x": [4, WIDTH]}, {"y": [4, WIDTH]})
+    return constants
+
+
+SAMPLES = np.random.default_rng(2).normal(size=(64, WIDTH)).astype(np.float32)
+
+
+def test_a_layer_kept_float_costs_its_readers_nothing(case):
+    layers(case.folder / "m.onnx")
+    case.calibrate({"x": SAMPLES}, "--per-channel")
+    one = {"x": SAMPLES[:4]}
+    before = case.ratio(one)
+    text = case.rules.read_text()
+    assert text.count("input_scale") == text.count("[[rule]]")
+    case.rules.write_text(text.replace("[[rule]]", "[[rule]]\npattern = '(first|act0)$'\nkind = 'float'\n\n[[rule]]", 1))
+    case.quantc("compile", case.folder / "m.onnx", "--rules", case.rules, "--allow-unused-rules", "-o", case.folder / "out")
+    want, _ = case.run(one)
+    got, done = case.run(one, "--rules", case.rules, "--allow-unused-rules")
+    assert sqnr(got["y"], want["y"]) > before - 0.5
+    assert "input_scale" not in done.stderr
+
+
+def test_a_scale_of_the_result_for_operands_is_a_warning(case):
+    layers(case.folder / "m.onnx")
+    rule = "[[rule]]\npattern = 'second$'\nop = 'linear'\nscale = 0.1\n"
+    case.rules.write_text(rule)
+    for command in (("compile", "-o", case.folder / "out"), ("explain",)):
+        done = case.quantc(command[0], case.folder / "m.onnx", "--rules", case.rules, *command[1:])
+        assert re.search(r"warning: .*r\.toml:1: 1 operand.* states no input_scale; the first is operand 0 of 'second'", done.stderr)
+    case.rules.write_text(rule + "input_scale = 0.05\n")
+    assert not case.quantc("compile", case.folder / "m.onnx", "--rules", case.rules, "-o", case.folder / "out").stderr
+
+
+def test_sixteen_bits_have_headroom(case):
+    layers(case.folder / "m.onnx")
+    case.calibrate({"x": SAMPLES}, "--activations", "int16")
+    assert case.ratio({"x": 1.8 * SAMPLES[:4]}) > 60
+    case.calibrate({"x": SAMPLES}, "--activations", "int16", "--headroom", "1")
+    assert case.ratio({"x": 1.8 * SAMPLES[:4]}) < 60
+
+
+@pytest.mark.parametrize("zero_points", [False, True])
+def test_four_bits_use_all_their_codes(case, zero_points):
+    """The decoded weights are those of ONNX Runtime's MatMulNBits; symmetric: the largest magnitude is code -8."""
+    w = np.random.default_rng(3).normal(size=(64, WIDTH)).astype(np.float32) + np.float32(0.3)
+    save(case.folder / "m.onnx", [helper.make_node("MatMul", ["x", "w"], ["y"], name="fc")], {"w": w}, {"x": [64, 64]},
+         {"y": [64, WIDTH]})
+    case.rules.write_text("[[rule]]\npattern = 'fc'\nkind = 'weight_only'\nweight_dtype = 'int4'\ngroup = 32\n"
+                          + "weight_zero_points = true\n" * zero_points)
+    groups = w.reshape(2, 32, WIDTH)
+    if zero_points:
+        least, most = np.minimum(groups.min(1, keepdims=True), 0), np.maximum(groups.max(1, keepdims=True), 0)
+        scale = (most - least) / np.float32(15)
+        zero = np.rint(-8 - least / scale)
+    else:
+        largest = np.take_along_axis(groups, np.abs(groups).argmax(1)[:, None], 1)
+        scale, zero = np.abs(largest) / 8, np.where(largest > 0, -1, 0)
+    want = ((np.clip(np.rint(groups / scale) + zero, -8, 7) - zero) * scale).reshape(64, WIDTH)
+    got, _ = case.run({"x": np.eye(64, dtype=np.float32)}, "--rules", case.rules)
+    assert np.abs(got["y"] - want).max() < 1e-6
+    case.validate({"x": np.eye(64, dtype=np.float32)})
+
+
+@pytest.mark.parametrize("results, least", [("narrow", 30), ("sums", 34), ("wide", 34), ("float32", 34)])
+def test_forms_of_results(case, results, least):
+    layers(case.folder / "m.onnx")
+    case.calibrate({"x": SAMPLES}, "--per-channel", "--results", results)
+    one = {"x": SAMPLES[:4]}
+    assert case.ratio(one) > least
+    case.validate(one)
+    text = case.rules.read_text()
+    assert ("output_dtype = 'float32'" in text) == (results == "float32")
+    assert ("dtype = 'int16'" in text) == (results in ("sums", "wide"))
+
+
+def test_rules_for_some_ops(case):
+    layers(case.folder / "m.onnx")
+    case.calibrate({"x": SAMPLES}, "--ops", "add")
+    assert case.rules.read_text().count("[[rule]]") == 1
+    assert "no rule can be written for 'conv'" in case.calibrate({"x": SAMPLES}, "--ops", "add,conv", status=1).stderr
+
+
+STATE = """@zero : f32[1, 4] = [0.0, 0.0, 0.0, 0.0]
+graph "g" (%0 "x" : f32[1, 4]) {
+  state %1 "total" : f32[1, 4] = @zero
+  %2 = add(%0, %1)  loc("sum")
+  %3 = tanh(%2)  loc("act")
+  next %1 = %2
+  return %3 "y"
+}
+"""
+
+
+@pytest.mark.parametrize("flags", [(), ("--reference",)])
+def test_runs_of_a_model_with_state_follow_each_other(quantc, tmp_path, flags):
+    (tmp_path / "m.ir").write_text(STATE)
+    np.savez(tmp_path / "s.npz", x=np.ones((10, 4), np.float32))
+    quantc("calibrate", tmp_path / "m.ir", "--data", tmp_path / "s.npz", "-o", tmp_path / "r.toml", *flags)
+    text = (tmp_path / "r.toml").read_text()
+    scale = float(re.search(r"pattern = 'sum\$'\nscale = (\S+)", text)[1])
+    assert scale == pytest.approx(10 / 255)  # the sum of ten ones
+    inputs = [float(s) for s in re.search(r"input_scale = \[(.*)\]", text)[1].split(",")]
+    assert inputs == pytest.approx([1 / 255, 9 / 255])
+    quantc("compile", tmp_path / "m.ir", "--rules", tmp_path / "r.toml", "-o", tmp_path / "out")
+
+
+def test_nan_and_infinity_are_named(case):
+    w = layers(case.folder / "m.onnx")["w1"]
+    bad = SAMPLES.copy()
+    bad[9, 3] = np.nan
+    assert re.search(r"element 19 of sample 2 is NaN", case.calibrate({"x": bad}, status=1).stderr)
+    bad[9, 3] = np.inf
+    assert "samples of 'x' are infinite, the first in sample 2" in case.calibrate({"x": bad}).stderr
+    for value in (np.nan, np.inf):
+        w[2, 1] = value
+        layers(case.folder / "m.onnx", w)
+        for kind in ("scale = 1.0\ninput_scale = 1.0", "kind = 'weight_only'", "kind = 'dynamic'",
+                     "scale = 1.0\ninput_scale = 1.0\nweight_scale = 0.1"):
+            case.rules.write_text(f"[[rule]]\npattern = 'second'\nop = 'linear'\n{kind}\n")
+            done = case.quantc("compile", case.folder / "m.onnx", "--rules", case.rules, "-o", case.folder / "o", status=1)
+            assert re.search(r"second.*weight \d+ is (nan|inf)", done.stderr), done.stderr
+
+
+def test_values_that_become_nan_are_named(case):
+    save(case.folder / "m.onnx", [helper.make_node("Log", ["x"], ["l"], name="log"), helper.make_node("Tanh", ["l"], ["y"], name="act")],
+         {}, {"x": [4, WIDTH]}, {"y": [4, WIDTH]})
+    assert "elements of 'log' (log) were NaN" in case.calibrate({"x": SAMPLES}).stderr
