@@ -2,8 +2,9 @@
 """Speed, compile time and memory, side by side with others: bench.py BUILD [section ...].
 
 Sections: speed (generated C against emx-onnx-cgen's C and ONNX Runtime, one core, batch 1), compile (time and peak
-memory of quantc on large models), quantize (calibration against ONNX Runtime's; int8 against float). Each bar of the
-project is printed with its verdict; a missed one makes the exit status 1.
+memory of quantc on large models), quantize (calibration against ONNX Runtime's; int8 against float), accuracy
+(quantized networks against ONNX Runtime's and PyTorch's; accuracy.py). Each bar of the project is printed with its
+verdict; a missed one makes the exit status 1.
 """
 import json
 import os
@@ -82,7 +83,7 @@ class Bench:
 
     def bar(self, what: str, value: float, limit: float, unit: str, at_least: bool) -> None:
         good = value >= limit if at_least else value <= limit
-        print(f"  {'ok  ' if good else 'MISS'} {what}: {value:.3g} {unit} (bar {'>=' if at_least else '<='} {limit:g})")
+        print(f"  {'ok  ' if good else 'MISS'} {what}: {value:.4g} {unit} (bar {'>=' if at_least else '<='} {limit:g})")
         self.results[what] = {"value": value, "bar": limit, "ok": good}
         if not good:
             self.missed.append(what)
@@ -251,9 +252,20 @@ class Bench:
         self.results[f"{model} int8 ms"] = {what: seconds * 1e3 for what, seconds in best.items()}
 
 
+    # -- accuracy --------------------------------------------------------------------------------------------------
+
+    def accuracy(self) -> None:
+        from accuracy import Accuracy
+
+        print("signal to noise of answers, float against quantized; networks of tools/train_images.py and train_gpt.py")
+        accuracy = Accuracy(self, run)
+        accuracy.images()
+        accuracy.gpt()
+
+
 def main() -> None:
     bench = Bench(Path(sys.argv[1]).resolve())
-    for section in sys.argv[2:] or ["speed", "compile", "quantize"]:
+    for section in sys.argv[2:] or ["speed", "compile", "quantize", "accuracy"]:
         getattr(bench, section)()
     (bench.work / "results.json").write_text(json.dumps(bench.results, indent=1) + "\n")
     if bench.missed:
