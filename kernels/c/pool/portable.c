@@ -69,13 +69,15 @@ QK_INLINE int qk_pool_is_long(const qk_pool_params* p) {
 QK_SHARED void qk_pool_long_sum(const qk_pool_params* p, qk_pool_window wd, qk_pool_window wh,
                                 qk_pool_window ww, const float* x, int32_t lanes, float* sum) {
   float chain[QN_CHAINS + 1][16] = {{0}};
-  int64_t taken = 0, count;
+  const ptrdiff_t next = (ptrdiff_t)ww.step * p->c;
+  int32_t taken = 0, count;
   qk_v16 acc = qk_v16_set(0.0f);
   for (int32_t kd = wd.first; kd < wd.last; ++kd) {
     for (int32_t kh = wh.first; kh < wh.last; ++kh) {
-      for (int32_t kw = ww.first; kw < ww.last; ++kw) {
-        const ptrdiff_t d = wd.at + kd * wd.step, h = d * p->in[1] + wh.at + kh * wh.step;
-        qk_v16_add_n(&acc, x + (h * p->in[2] + ww.at + kw * ww.step) * p->c, lanes);
+      const ptrdiff_t d = wd.at + kd * wd.step, h = d * p->in[1] + wh.at + kh * wh.step;
+      const float* from = x + (h * p->in[2] + ww.at + ww.first * ww.step) * p->c;
+      for (int32_t kw = ww.first; kw < ww.last; ++kw, from += next) {
+        acc = qk_v16_add(acc, lanes == 16 ? qk_v16_load(from) : qk_v16_load_n(from, lanes));
         if (++taken % QN_CHAIN != 0) continue;
         qk_v16_store(chain[0], acc);
         acc = qk_v16_set(0.0f);
@@ -101,7 +103,7 @@ QK_SHARED void qk_pool_long_sum(const qk_pool_params* p, qk_pool_window wd, qk_p
   acc = qk_v16_div(acc, (float)qk_pool_count(p, wd, wh, ww))
 QK_DEFINE_POOL_LAST(average_pool_last_f32, float, qk_v16, float sum[16];
                     const int is_long = qk_pool_is_long(p), is_long, 0.0f,
-                    qk_v16_add_n(&acc, from, lanes), QK_POOL_LAST_END)
+                    acc = qk_v16_add(acc, qk_v16_load_n(from, lanes)), QK_POOL_LAST_END)
 
 /* Sixteen codes of 8 bits: plain loops, which compilers make vectors of. */
 #define QK_DEFINE_CODES16(V, S)                                                                  \
