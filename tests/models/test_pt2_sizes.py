@@ -29,6 +29,7 @@ FUNCTIONS = [*map(of_sizes, [
     lambda x, n, m: F.pad(x, (0, (4 - n % 4) % 4)), lambda x, n, m: x[:n // 2], lambda x, n, m: x[n // 3:], lambda x, n, m: torch.arange(n * 2 + m),
     lambda x, n, m: torch.full((n // 2, m - 1), n * 1.5), lambda x, n, m: F.interpolate(x[None, None], size=(n * 2, m + 1), mode="bilinear"),
     lambda x, n, m: x[None].expand(m, -1, -1).sum(0), lambda x, n, m: x.reshape(m, n).T.reshape(-1, 1),
+    lambda x, n, m: x.roll(20, 0), lambda x, n, m: x.roll(-9, 1), lambda x, n, m: x.roll(500),
     # Integers.
     lambda x, n, m: x * (-n), lambda x, n, m: x * n * m, lambda x, n, m: x * ((3 - n) // 2), lambda x, n, m: x * ((3 - n) % 4), lambda x, n, m: x * n**2,
     lambda x, n, m: torch.zeros(n).fill_(m), lambda x, n, m: x * torch.sym_max(n, 8), lambda x, n, m: x * (torch.sym_min(n, m) - m),
