@@ -3,8 +3,8 @@
 usage: kernel_tables.py SOURCE_ROOT OUTPUT_DIR
 
 Each family folder holds FAMILY.h (parameter structs and contract), portable.c (bodies) and
-kernels.inc (one QK_KERNEL line per kernel; {a,b} in a name expands; QK_STACK(bytes) where a kernel
-with all it calls may take more than 1024 bytes of stack). Written to OUTPUT_DIR:
+kernels.inc (one QK_KERNEL line per kernel; {a,b} in a name expands; QK_STACK(bytes) before kernels
+that, with all they call, may take more than 1024 bytes of stack). Written to OUTPUT_DIR:
   FAMILY_table.c   thunks and the table of the family
   families.inc     the list of families
   sources.inc      the text of every file under kernels/c and kernels/numerics
@@ -64,18 +64,18 @@ def family_table(root, folder, structs):
         pattern, params, inputs, outputs = match.groups()
         if params not in structs:
             sys.exit(f"{folder}/kernels.inc: no header declares {params}")
-        kernels += [(k, params, int(inputs), int(outputs)) for k in expand(pattern)]
+        kernels += [(k, params, int(inputs), int(outputs), stack) for k in expand(pattern)]
     out = [f'#include "kernels/c/{name}/portable.c"', "#include <stddef.h>", ""]
     out += ["typedef struct qk_entry {", "  const char *name, *family, *params, *fields;",
             "  size_t params_size;", "  int inputs, outputs, stack;",
             "  void (*run)(const void *, const void *const *, void *const *);", "} qk_entry;", ""]
-    for kernel, params, inputs, outputs in kernels:
+    for kernel, params, inputs, outputs, _ in kernels:
         args = [f"in[{i}]" for i in range(inputs)] + [f"out[{i}]" for i in range(outputs)]
         out.append(f"static void run_{kernel}(const void *p, const void *const *in, void *const *out) {{")
         out.append("  (void)in;\n  (void)out;")
         out.append(f"  {kernel}({', '.join(['(const ' + params + ' *)p'] + args)});\n}}")
     out.append(f"\nconst qk_entry qk_table_{name}[] = {{")
-    for kernel, params, inputs, outputs in kernels:
+    for kernel, params, inputs, outputs, stack in kernels:
         out.append(f'  {{"{kernel}", "{name}", "{params}", "{structs[params]}", sizeof({params}), '
                    f"{inputs}, {outputs}, {stack}, run_{kernel}}},")
     out.append(f"}};\nconst size_t qk_count_{name} = {len(kernels)};\n")

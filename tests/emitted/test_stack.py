@@ -15,10 +15,16 @@ ELEMENTWISE = {"binary", "cast", "clamp", "compare", "copy", "gather", "one_hot"
                "trilu", "unary", "where"}
 LIMIT = 1024
 TILED = [f for f in FAMILIES if f not in ELEMENTWISE]
+VECTORS = ["attention", "conv", "gemm", "qconv", "qgemm", "rnn"]  # tiles of vector registers
 CASES = [("gcc", f, "-O2") for f in FAMILIES]
 CASES += [(c, f, o) for c, o in (("gcc", "-Os"), ("clang", "-O2"), ("clang", "-Os")) for f in TILED]
-VECTORS = "-O3 -mavx2 -mfma"  # tiles of vector registers
-CASES += [("gcc", f, VECTORS) for f in ("attention", "conv", "gemm", "qconv", "qgemm", "rnn")]
+CASES += [("gcc", f, "-O3 @haswell") for f in VECTORS]
+# Vectors of 512 bits make the largest frames; Arm has other registers.
+CASES += [("clang", f, "-O2 @znver4") for f in [*TILED, "binary", "strided", "unary"]]
+CASES += [("gcc", f, "-O3 @znver4") for f in ("qconv", "qrnn", "reduce")]
+CASES += [("clang", f, "-O3 @skylake-avx512") for f in ("qconv", "rnn")]
+CASES += [("clang", f, "-O2 @aarch64") for f in VECTORS] + [("clang", f, "-Os @cortex-m4") for f in (*VECTORS, "qrnn", "reduce")]
+LARGE = ("@znver4", "@skylake-avx512", "@aarch64")  # no small cores: only the sum of all frames is bounded
 
 
 @pytest.fixture(scope="module")
@@ -28,9 +34,9 @@ def tables(tmp_path_factory):
     return out
 
 
-def declared(family):
-    line = re.match(r"QK_STACK\((\d+)\)", (ROOT / f"kernels/c/{family}/kernels.inc").read_text())
-    return int(line[1]) if line else LIMIT
+def declared(table):
+    """Bytes of stack the table of a family says its kernels take."""
+    return {name: int(size) for name, size in re.findall(r'{"(\w+)", .*, (\d+), run_\w+},', table)}
 
 
 @pytest.mark.parametrize("compiler, family, options", CASES)
@@ -38,10 +44,11 @@ def test_stack_of_each_kernel(tables, tmp_path, compiler, family, options):
     if compiler == "clang" and not shutil.which("clang"):
         pytest.skip("clang is not installed")
     assert shutil.which(compiler), f"{compiler} reports stack usage"
-    frames, chains = measure(compiler, options, tables / f"{family}_table.c", tmp_path, [ROOT])
+    table = tables / f"{family}_table.c"
+    frames, chains = measure(compiler, options, table, tmp_path, [ROOT])
     for name, size in frames.items():
-        assert size <= LIMIT, f"{name}: {size} bytes"
-    kernels = {name: size for name, size in chains.items() if name.startswith("run_")}
-    assert kernels
-    for name, size in kernels.items():
-        assert size <= declared(family), f"{name} with all it calls: {size} bytes"
+        assert size <= LIMIT or options.endswith(LARGE), f"{name}: {size} bytes"
+    bounds = declared(table.read_text())
+    assert bounds
+    over = {name: (chains[f"run_{name}"], bound) for name, bound in bounds.items() if chains[f"run_{name}"] > bound}
+    assert not over, "kernels with all they call, in bytes, and what they may take"

@@ -11,6 +11,7 @@
 
 #include "tests/random/agree.h"
 #include "tests/random/kernel_bugs.h"
+#include "tests/support/processor.h"
 
 namespace qc {
 namespace {
@@ -63,8 +64,8 @@ TEST(QuantizedGraphs, InterpreterProgramAndCAgree) {
 }
 
 TEST(QuantizedGraphs, OptimisersAndContractionChangeNothing) {
-  const CBuild builds[] = {{"gcc", "-O3 -march=native", {}},
-                           {"clang", "-O3 -march=native -ffp-contract=fast", {}}};
+  const CBuild builds[] = {{"gcc", "-O3" + vector_flags(), {}},
+                           {"clang", "-O3 -ffp-contract=fast" + vector_flags(), {}}};
   const int64_t count = setting("QUANTC_OPTIMISED_GRAPHS", 8);
   for (const CBuild& how : builds) {
     expect_agreement("optimised", 9000, count, how, make);

@@ -11,10 +11,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from tests.support.processor import can_run
+
 QUANTIZED, FLOAT = 5000, 3000
 SANITIZED = "-O1 -fsanitize=undefined -fno-sanitize-recover=all"
 BUILDS = [f"{compiler} {flags}" for compiler in ("gcc", "clang")
-          for flags in ("-O0", "-O3 -march=native", "-O3 -march=native -ffp-contract=fast", SANITIZED)]
+          for flags in ("-O0", "-O3 -march=haswell", "-O3 -march=skylake-avx512 -ffp-contract=fast", SANITIZED)
+          if can_run(flags)]
 
 
 def run(program, root, test, **settings):

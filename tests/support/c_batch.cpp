@@ -15,6 +15,7 @@
 #include "backends/c/text.h"
 #include "kernels/kernels.h"
 #include "support/file.h"
+#include "tests/support/processor.h"
 
 namespace qc {
 namespace {
@@ -94,12 +95,12 @@ struct Unit {
 /// The compiler command for a unit: messages go to UNIT.log.
 std::string command(const std::string& dir, const Unit& unit, const CBuild& how) {
   const char* cc = std::getenv("CC");
-  return fmt::format("cd '{}' && {} -std=c11 {} -w -fPIC -shared {}.c -o {}.so -lm > {}.log 2>&1",
-                     dir,
-                     !how.compiler.empty() ? how.compiler
-                     : cc                  ? cc
-                                           : "cc",
-                     unit.large ? "-O3 -march=native" : how.flags, unit.name, unit.name, unit.name);
+  return fmt::format(
+      "cd '{}' && {} -std=c11 {} -w -fPIC -shared {}.c -o {}.so -lm > {}.log 2>&1", dir,
+      !how.compiler.empty() ? how.compiler
+      : cc                  ? cc
+                            : "cc",
+      unit.large ? "-O3" + vector_flags() : how.flags, unit.name, unit.name, unit.name);
 }
 
 Result<Ok> write_unit(const std::string& dir, const Unit& unit) {

@@ -11,6 +11,13 @@ QK_INLINE void qk_rnn_limit(float clip, float* v, int32_t n) {
   for (int32_t j = 0; j < n; ++j) v[j] = qn_clamp_f32(v[j], -clip, clip);
 }
 
+/* Before a loop with so many constants that, as vectors, they would fill kilobytes of stack. */
+#if defined(__clang__)
+#define QK_SCALAR _Pragma("clang loop vectorize(disable)")
+#else
+#define QK_SCALAR
+#endif
+
 #define QK_RNN_CASE(code, value)                    \
   case code:                                        \
     for (int32_t j = 0; j < n; ++j) v[j] = (value); \
@@ -27,10 +34,12 @@ QK_SHARED void qk_rnn_activate(const qk_rnn_params* p, int32_t at, float* v, int
     QK_RNN_CASE(QK_RNN_LEAKY_RELU, qn_leaky_relu_f32(v[j], alpha, beta))
     QK_RNN_CASE(QK_RNN_ELU, qn_elu_f32(v[j], alpha, beta))
     QK_RNN_CASE(QK_RNN_SOFTSIGN, qn_softsign_f32(v[j]))
-    QK_RNN_CASE(QK_RNN_SOFTPLUS, qn_softplus_f32(v[j]))
-    QK_RNN_CASE(QK_RNN_AFFINE, qn_affine_f32(v[j], alpha, beta))
-    QK_RNN_CASE(QK_RNN_SCALED_TANH, qn_scaled_tanh_f32(v[j], alpha, beta))
-    QK_RNN_CASE(QK_RNN_THRESHOLDED_RELU, qn_thresholded_relu_f32(v[j], alpha, beta))
+    case QK_RNN_SOFTPLUS:
+      QK_SCALAR for (int32_t j = 0; j < n; ++j) v[j] = qn_softplus_f32(v[j]);
+      break;
+      QK_RNN_CASE(QK_RNN_AFFINE, qn_affine_f32(v[j], alpha, beta))
+      QK_RNN_CASE(QK_RNN_SCALED_TANH, qn_scaled_tanh_f32(v[j], alpha, beta))
+      QK_RNN_CASE(QK_RNN_THRESHOLDED_RELU, qn_thresholded_relu_f32(v[j], alpha, beta))
     default:
       break;
   }

@@ -97,7 +97,7 @@ std::string header_text(const Programs& programs, const COptions& options, const
       "#define {1}_STATE_BYTES {4}\n"
       "#define {1}_WEIGHT_BYTES {5}\n#define {1}_WEIGHT_HASH UINT64_C(0x{6:016x})\n"
       "/* Multiply-accumulates of one run, and a bound on the stack one run takes (gcc, clang: "
-      "-O2, -Os, -O3). */\n"
+      "-O2, -Os, -O3; x86-64 up to AVX-512, AArch64, Cortex-M). */\n"
       "#define {1}_MACS INT64_C({7})\n#define {1}_STACK_BYTES {8}\n\n",
       name, upper, report.arena_bytes, program.arena_align, report.state_bytes, report.weight_bytes,
       weight_hash, report.macs, report.stack_bytes);
