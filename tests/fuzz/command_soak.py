@@ -108,27 +108,30 @@ def main() -> int:
     slowest, largest, findings, statuses = [], [], 0, {}
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder)
-        for i in range(count):
-            path, command = source.next(scratch / f"{i:06}")
-            shutil.rmtree(scratch / "out", ignore_errors=True)
-            (scratch / "out").mkdir()
-            command = [str(path) if a == "SELF" else a.replace("OUT", str(scratch / "out")) for a in command]
-            status, usage = run([quantc, *command], scratch / "log")
-            said = (scratch / "log").read_bytes()[-300:].decode(errors="replace")
-            code = os.waitstatus_to_exitcode(status)
-            statuses[code] = statuses.get(code, 0) + 1
-            seconds, memory = usage.ru_utime + usage.ru_stime, usage.ru_maxrss << 10
-            name = " ".join(command).replace(folder, "")
-            for heap, figure in ((slowest, seconds), (largest, memory)):
-                (heapq.heappush if len(heap) < LISTED else heapq.heappushpop)(heap, (figure, i, name))
-            if code not in (0, 1, 2) or b"error[bug]" in said.encode():
-                findings += 1
-                kept = out / path.name
-                shutil.copy(path, kept)
-                print(f"FINDING {i}: status {code}, {seconds:.1f} s, {memory >> 20} MB: {name}\n  {kept}\n  {said}", flush=True)
-            path.unlink()
-            if (i + 1) % 5000 == 0:
-                print(f"{i + 1} files, {findings} findings, {statuses}", flush=True)
+        try:
+            for i in range(count):
+                path, command = source.next(scratch / f"{i:06}")
+                shutil.rmtree(scratch / "out", ignore_errors=True)
+                (scratch / "out").mkdir()
+                command = [str(path) if a == "SELF" else a.replace("OUT", str(scratch / "out")) for a in command]
+                status, usage = run([quantc, *command], scratch / "log")
+                said = (scratch / "log").read_bytes()[-300:].decode(errors="replace")
+                code = os.waitstatus_to_exitcode(status)
+                statuses[code] = statuses.get(code, 0) + 1
+                seconds, memory = usage.ru_utime + usage.ru_stime, usage.ru_maxrss << 10
+                name = " ".join(command).replace(folder, "")
+                for heap, figure in ((slowest, seconds), (largest, memory)):
+                    (heapq.heappush if len(heap) < LISTED else heapq.heappushpop)(heap, (figure, i, name))
+                if code not in (0, 1, 2) or b"error[bug]" in said.encode():
+                    findings += 1
+                    kept = out / path.name
+                    shutil.copy(path, kept)
+                    print(f"FINDING {i}: status {code}, {seconds:.1f} s, {memory >> 20} MB: {name}\n  {kept}\n  {said}", flush=True)
+                path.unlink()
+                if (i + 1) % 5000 == 0:
+                    print(f"{i + 1} files, {findings} findings, {statuses}", flush=True)
+        except KeyboardInterrupt:
+            count = i  # ended early: what was found so far
     print(f"{count} files of seed {seed}, {findings} findings, statuses {statuses}")
     for title, heap, unit in (("slowest", slowest, lambda v: f"{v:.2f} s"), ("largest", largest, lambda v: f"{v / 2**20:.0f} MB")):
         print(f"{title}:")
