@@ -1,12 +1,22 @@
 #include "support/toml_shape.h"
 
 #include <algorithm>
+#include <cctype>
 
 namespace qc {
 namespace {
 
 constexpr int kMaxParts = 32;
 constexpr size_t kMaxDepth = 32;
+
+/// Whether the table header that begins at `at` with its bracket has a name; the parser relies on
+/// it.
+bool header_has_name(std::string_view text, size_t at) {
+  at = text.find_first_not_of(" \t", at + (text.substr(at, 2) == "[[" ? 2 : 1));
+  if (at == text.npos) return false;
+  const auto c = static_cast<unsigned char>(text[at]);
+  return std::isalnum(c) || c == '_' || c == '-' || c == '"' || c == '\'';
+}
 
 /// Where the string that begins at `at` ends: the place after its closing quotes.
 size_t after_string(std::string_view text, size_t at) {
@@ -29,19 +39,24 @@ size_t after_string(std::string_view text, size_t at) {
 }  // namespace
 
 Result<Ok> check_toml_depth(std::string_view text, const Loc& loc) {
-  std::string open;  // brackets of the value that are not closed yet
-  bool key = true;   // where a key may stand; its dots separate parts
+  std::string open;   // brackets of the value that are not closed yet
+  bool key = true;    // where a key may stand; its dots separate parts
+  bool fresh = true;  // nothing stands before this on the line
   int parts = 1;
   int64_t line = 1;
   for (size_t i = 0; i < text.size();) {
     const char c = text[i];
     if (c == '"' || c == '\'') {
       const size_t end = after_string(text, i);
+      fresh = false;
       line += std::count(text.begin() + static_cast<std::ptrdiff_t>(i),
                          text.begin() + static_cast<std::ptrdiff_t>(end), '\n');
       i = end;
       continue;
     }
+    if (c == '[' && fresh && !header_has_name(text, i))
+      return error(Code::format, loc, "line {}: a table has no name", line);
+    fresh = c == '\n' ? open.empty() : fresh && (c == ' ' || c == '\t');
     ++i;
     if (c == '#') {
       i = std::min(text.find('\n', i), text.size());

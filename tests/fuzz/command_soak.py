@@ -35,9 +35,9 @@ CONFIGS = ["name = 'm'\nlevel = 2\nweights = 'file'\nspecialise = 'size'\nstate 
 
 def numbered(name: str):
     """The commands a model is put through; OUT and SELF are replaced."""
-    run = ["--random", "1", "--dim", "n=2", "--dim", "m=3"]
+    run = ["--random", "1"]
     return [["inspect", "SELF"], ["inspect", "SELF", "--ir"], ["explain", "SELF"], ["run", "SELF", *run, "-o", "OUT/y.npz"],
-            ["compile", "SELF", "-o", "OUT/c", "--dim", "n=2", "--dim", "m=3"], ["compile", "SELF", "-o", "OUT/c", "--dim", "n=1..5", "--weights", "file"],
+            ["compile", "SELF", "-o", "OUT/c"], ["compile", "SELF", "-o", "OUT/c", "--dim", "n=2"], ["compile", "SELF", "-o", "OUT/c", "--dim", "n=1..5", "--weights", "file"],
             ["run", "SELF", *run, "--rules", str(ROOT / "tests/fuzz/corpus/rules.toml"), "--allow-unused-rules", "-o", "OUT/y.npz"]]
 
 

@@ -227,6 +227,12 @@ def test_deep_toml(small, tmp_path, option, text):
     assert "error[limit]" in limited("compile", small, "-o", tmp_path / "c", option, tmp_path / "f.toml", status=(1,)).stderr
 
 
+@pytest.mark.parametrize("option", ["--rules", "--config"])
+def test_a_toml_table_without_a_name(small, tmp_path, option):
+    (tmp_path / "f.toml").write_text("[[\u00e9rule]]\nscale = 1\n")
+    assert "line 1: a table has no name" in limited("compile", small, "-o", tmp_path / "c", option, tmp_path / "f.toml", status=(1,)).stderr
+
+
 @pytest.mark.parametrize("pattern", ["(a|b)?" * 100_000, "a{1000}" * 1000, "((((a{30}){30}){30}){30})", "[a-z]" * 1600])
 def test_large_patterns(small, tmp_path, pattern):
     (tmp_path / "f.toml").write_text(f"[[rule]]\npattern = '{pattern}'\nscale = 0.1\n")

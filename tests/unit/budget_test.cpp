@@ -95,6 +95,10 @@ TEST(TomlDepth, KeysAndValuesAreBounded) {
   EXPECT_FALSE(ok("x = " + repeat("[", 100)));
   EXPECT_FALSE(ok("x = " + repeat("{a = ", 100)));
   EXPECT_FALSE(ok("x = 1\r\n" + repeat("\"a\" . ", 100)));
+  for (const char* header : {"[\xc3\xa9]", "[[@x]]", "[=]", "  [", "x = 1\n[[ ]]"}) {
+    EXPECT_FALSE(ok(header)) << header;
+  }
+  EXPECT_TRUE(ok("[ a ]\n[[ 'b' ]]\nx = [\n[@\n]]"));
   for (const char* broken : {"'", "\"\"\"", "\"\\", "]", "}", ",", "="}) EXPECT_TRUE(ok(broken));
 }
 
