@@ -25,6 +25,7 @@ def ints(*values):
 FORMER = {
     "shrink of a negative threshold": Node("Shrink", [ramp(9)], {"lambd": -0.5, "bias": 0.5}),
     "backwards through nothing": Node("Slice", [ramp(0, 2), ints(-2**31), ints(1), ints(0), ints(-2)], {}, (1, 2, 3, 4)),
+    "logarithms of integers": Node("ReduceLogSum", [np.array([1, 8, 21], np.int32)], {"noop_with_empty_axes": 1}),
     "hardmax of nothing": Node("Hardmax", [ramp(3, 0)], {"axis": 1}),
 }
 

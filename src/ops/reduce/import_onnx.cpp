@@ -20,8 +20,10 @@ Result<Values> reduce_since(const Import& m, const char* op, int since) {
     // Nothing is reduced, but the function of a single element still applies.
     if (name == "reduce_l1" || name == "reduce_l2") return one(m.emit("abs", {x}));
     if (name == "reduce_sum_square") return one(m.emit("square", {x}));
-    if (name == "reduce_log_sum") return one(m.emit("log", {x}));
-    return Values{x};
+    if (name != "reduce_log_sum") return Values{x};
+    QC_ASSIGN(Value * wide, is_float(x->dtype()) ? Result<Value*>(x) : m.cast(x, DType::f64));
+    QC_ASSIGN(wide, m.emit("log", {wide}));
+    return one(m.cast(wide, x->dtype()));
   }
   const DType type = x->dtype();
   if (type == DType::boolean) {
