@@ -139,7 +139,7 @@ class BuggyPrograms {
 TEST(QuantizedGraphs, BugsInKernelsAreFound) {
   const std::string dir = own_folder("bugs");
   BuggyPrograms programs;
-  auto built = programs.build(dir, 20000, 20120);
+  auto built = programs.build(dir, 20000, 20160);
   ASSERT_TRUE(built.ok()) << render(built.diag());
   const std::vector<std::string> bugs = kernel_bug_names();
   EXPECT_GE(bugs.size(), 20u);

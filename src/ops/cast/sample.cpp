@@ -18,6 +18,11 @@ void sample_cast(Samplers& r) {
     Value* x = is_float(from) ? s.input(from, s.shape(s.between(0, 3))) : s.value(from, 0, 3);
     s.emit("bit_cast", {x}, {{"to", to}});
   });
+  r.add("bit_view", [](Sampling& s) {
+    static const std::vector<DType> kTo = {DType::i8, DType::u8, DType::i16, DType::i64};
+    s.emit("bit_view", {s.input(DType::i32, {s.between(1, 3), 2 * s.between(1, 4)})},
+           {{"to", s.pick(kTo)}});
+  });
 }
 
 }  // namespace qc
