@@ -301,6 +301,10 @@ Result<CompileResult> compile_c(Graph& graph, const Options& options, const std:
                                          family.symbol, family.forms.size()));
   }
   result.warnings = std::move(context.warnings);
+  for (const std::string& constant : result.report.not_finite) {
+    result.warnings.push_back(
+        fmt::format("constant '{}' holds NaN or infinity, and so will results", constant));
+  }
   return result;
 }
 

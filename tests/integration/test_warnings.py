@@ -122,3 +122,18 @@ def test_weights_that_are_no_codes_times_scales_are_named(quantc, tmp_path):
     done = quantc("compile", save(tmp_path / "m.onnx", nodes, {"w": codes}), "-o", tmp_path / "out")
     assert warnings_of(done) == ["1 constant of i8 in the model ('w') takes 12288 bytes instead of 3072: "
                                  "no kernel reads them so narrow where they are used"]
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_weights_that_are_no_numbers_are_named(quantc, tmp_path, value):
+    w = np.ones((64, 48), np.float32)
+    w[3, 4] = value
+    model = save(tmp_path / "m.onnx", [helper.make_node("MatMul", ["x", "w"], ["y"], name="fc")], {"w": w})
+    said = warnings_of(quantc("compile", model, "-o", tmp_path / "out"))
+    assert len(said) == 1 and re.fullmatch(r"constant 'w.*' holds NaN or infinity, and so will results", said[0])
+
+
+def test_masks_of_minus_infinity_are_not_named(quantc, tmp_path):
+    mask = np.where(np.tri(64, dtype=bool)[:2], 0, -np.inf).astype(np.float32)
+    model = save(tmp_path / "m.onnx", [helper.make_node("Add", ["x", "mask"], ["y"])], {"mask": mask}, y=(2, 64))
+    assert not warnings_of(quantc("compile", model, "-o", tmp_path / "out"))

@@ -47,9 +47,10 @@ Result<CReport> write_c(const Programs& programs, const COptions& options, const
   for_each_step(program.steps,
                 [&](const Step& s) { report.macs = saturating_add(report.macs, s.macs); });
 
-  QC_ASSIGN(uint64_t hash, write_weights(*program.pool, map, options, files));
+  QC_ASSIGN(WrittenWeights weights, write_weights(*program.pool, map, options, files));
+  report.not_finite = std::move(weights.not_finite);
   const std::string& name = options.name;
-  QC_TRY(files.write(name + ".h", header_text(programs, options, report, hash)));
+  QC_TRY(files.write(name + ".h", header_text(programs, options, report, weights.hash)));
   QC_TRY(files.write(name + ".c", source_text(programs, options, map)));
   QC_TRY(files.write(name + "_kernels.h", kernels_text(programs, options)));
   if (options.project) {

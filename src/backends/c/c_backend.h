@@ -32,6 +32,7 @@ struct CReport {
   int64_t state_bytes = 0;
   int64_t stack_bytes = 0;
   int64_t macs = 0;
+  std::vector<std::string> not_finite;  // constants with a NaN or a positive infinity
 };
 
 /// Writes NAME.h, NAME.c, NAME_kernels.h, NAME_weights.*, NAME_test.c, Makefile and CMakeLists.txt.

@@ -35,9 +35,38 @@ WeightMap map_weights(const Programs& programs) {
 
 namespace {
 
+/// Whether a float element is NaN or infinite upwards. An exponent of all ones that is not a
+/// negative infinity is so in every IEEE format.
+template <class Bits, int kMantissa>
+bool has_not_finite(const Tensor& t) {
+  constexpr Bits kSign = Bits(1) << (8 * sizeof(Bits) - 1);
+  constexpr Bits kInfinity = Bits(kSign - (Bits(1) << kMantissa));
+  const Bits* x = t.data<Bits>();
+  for (int64_t i = 0; i < t.size(); ++i) {
+    if ((x[i] & kInfinity) == kInfinity && x[i] != (kSign | kInfinity)) return true;
+  }
+  return false;
+}
+
+bool has_not_finite(const Tensor& t) {
+  switch (t.dtype()) {
+    case DType::f32:
+      return has_not_finite<uint32_t, 23>(t);
+    case DType::f64:
+      return has_not_finite<uint64_t, 52>(t);
+    case DType::f16:
+      return has_not_finite<uint16_t, 10>(t);
+    case DType::bf16:
+      return has_not_finite<uint16_t, 7>(t);
+    default:
+      return false;
+  }
+}
+
 /// Calls `sink(data, size)` with the blob's bytes in order, one constant at a time.
 template <class Sink>
-Result<Ok> stream(const ConstantPool& pool, const WeightMap& map, Sink&& sink) {
+Result<Ok> stream(const ConstantPool& pool, const WeightMap& map, WrittenWeights& written,
+                  Sink&& sink) {
   static const std::byte kZeros[kAlign] = {};
   int64_t at = 0, since_drop = 0;
   std::map<int64_t, ConstId> parts;
@@ -46,6 +75,7 @@ Result<Ok> stream(const ConstantPool& pool, const WeightMap& map, Sink&& sink) {
   }
   for (const auto& [offset, id] : parts) {
     QC_ASSIGN(Tensor t, pool.get(id));
+    if (t.size() > 1 && has_not_finite(t)) written.not_finite.push_back(pool.name(id));
     QC_TRY(sink(t.bytes().data(), t.bytes().size()));
     at = offset + static_cast<int64_t>(t.bytes().size());
     const int64_t pad = (kAlign - at % kAlign) % kAlign;
@@ -94,8 +124,9 @@ Result<Ok> LiteralRows::finish() {
   return flush();
 }
 
-Result<uint64_t> write_weights(const ConstantPool& pool, const WeightMap& map,
-                               const COptions& options, FileSet& files) {
+Result<WrittenWeights> write_weights(const ConstantPool& pool, const WeightMap& map,
+                                     const COptions& options, FileSet& files) {
+  WrittenWeights written;
   Checksum checksum;
   const std::string& name = options.name;
   if (options.weights == WeightForm::literal) {
@@ -108,7 +139,7 @@ Result<uint64_t> write_weights(const ConstantPool& pool, const WeightMap& map,
         name, map.bytes, rows);
     QC_TRY(files.append(head.data(), head.size()));
     LiteralRows literal(files);
-    QC_TRY(stream(pool, map, [&](const std::byte* data, size_t size) -> Result<Ok> {
+    QC_TRY(stream(pool, map, written, [&](const std::byte* data, size_t size) -> Result<Ok> {
       checksum.add(data, size);
       return literal.add(data, size);
     }));
@@ -119,11 +150,12 @@ Result<uint64_t> write_weights(const ConstantPool& pool, const WeightMap& map,
     QC_TRY(literal.finish());
     QC_TRY(files.append("};\n", 3));
     QC_TRY(files.end());
-    return checksum.value();
+    written.hash = checksum.value();
+    return written;
   }
   // The header states the checksum of these bytes.
   QC_TRY(files.begin(name + "_weights.bin", name + ".h"));
-  QC_TRY(stream(pool, map, [&](const std::byte* data, size_t size) -> Result<Ok> {
+  QC_TRY(stream(pool, map, written, [&](const std::byte* data, size_t size) -> Result<Ok> {
     checksum.add(data, size);
     return files.append(data, size);
   }));
@@ -143,7 +175,8 @@ Result<uint64_t> write_weights(const ConstantPool& pool, const WeightMap& map,
                                    "    .section .note.GNU-stack, \"\", %progbits\n",
                                    name, map.bytes)));
   }
-  return checksum.value();
+  written.hash = checksum.value();
+  return written;
 }
 
 }  // namespace qc

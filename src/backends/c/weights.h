@@ -15,9 +15,14 @@ struct WeightMap {
 };
 WeightMap map_weights(const Programs& programs);
 
-/// Writes the blob in the chosen form and returns its hash (FNV-1a, 64 bits).
-Result<uint64_t> write_weights(const ConstantPool& pool, const WeightMap& map,
-                               const COptions& options, FileSet& files);
+struct WrittenWeights {
+  uint64_t hash = 0;                    // FNV-1a, 64 bits
+  std::vector<std::string> not_finite;  // names of those with a NaN or a positive infinity
+};
+
+/// Writes the blob in the chosen form. Negative infinities are not counted: masks are made of them.
+Result<WrittenWeights> write_weights(const ConstantPool& pool, const WeightMap& map,
+                                     const COptions& options, FileSet& files);
 
 /// C string literal rows of 2 KiB: `"..."` lines for `unsigned char x[n][2048]`. Feeds on any
 /// split.
