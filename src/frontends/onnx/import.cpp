@@ -29,6 +29,7 @@ Result<std::unique_ptr<Graph>> Importer::run() {
   auto graph = std::make_unique<Graph>();
   graph->name = std::string(model_.graph.name);
   graph->file = model_.path;
+  main_ = graph.get();
   QC_TRY(version("", top_, file_loc()));
   Scope scope(*graph, reader_);
   QC_TRY(scope.add_initializers(model_.graph, file_loc()));
@@ -61,13 +62,22 @@ Result<Ok> Importer::graph_inputs(Scope& scope) {
 
 Result<Ok> Importer::graph_outputs(Scope& scope) {
   std::vector<std::string> names;
-  for (const ValueInfo& info : model_.graph.outputs) names.emplace_back(info.name);
-  names = unique_names(std::move(names));
-  for (size_t i = 0; const ValueInfo& info : model_.graph.outputs) {
+  Values values;
+  for (const ValueInfo& info : model_.graph.outputs) {
     QC_ASSIGN(Value * value, scope.find(info.name));
     QC_TRY(check_declared(info, value->type(), file_loc()));
-    scope.graph().add_output(names[i++], value);
+    names.emplace_back(info.name);
+    values.push_back(value);
   }
+  // The counts follow the model's own outputs, which keep their places and names.
+  for (size_t i = 0; i < model_.graph.outputs.size(); ++i) {
+    const auto found = counts_.find(values[i]);
+    if (found == counts_.end()) continue;
+    names.push_back(names[i] + "_count");
+    values.push_back(found->second);
+  }
+  names = unique_names(std::move(names));
+  for (size_t i = 0; i < names.size(); ++i) scope.graph().add_output(names[i], values[i]);
   return Ok{};
 }
 
@@ -101,6 +111,8 @@ Result<Ok> Importer::node(const NodeProto& node, const Schedule& plan, Scope& sc
   if (const FunctionProto* function = function_of(node)) {
     return inlined(*function, node, plan, scope, env);
   }
+  // Regions read what their node was given, which is looked at here.
+  if (!counts_.empty() && &scope.graph() == main_) QC_TRY(check_reads(node, scope, env));
   if (node.domain.empty() && node.op_type == "Constant") {
     QC_ASSIGN(Value * value, constant_node(node, scope, env));
     return define(node, {value}, plan, scope, env);
@@ -143,7 +155,9 @@ Result<Ok> Importer::by_row(const NodeProto& node, const Schedule& plan, Scope& 
   Node* before = graph.last();
   Import import(graph, foreign);
   QC_ASSIGN(Values results, located(row->import(import), foreign.loc));
+  const bool counted = counts_rows(results);
   QC_TRY(fold_new_nodes(graph, before, results));
+  if (counted) QC_TRY(note_count(results, foreign.loc, scope));
   return define(node, results, plan, scope, env);
 }
 

@@ -70,6 +70,14 @@ class Importer {
   Result<Ok> sequence_node(const NodeProto& node, const Schedule& plan, Scope& scope,
                            const Env& env);
 
+  // counted.cpp
+  /// Whether these are rows and how many of them are meant.
+  static bool counts_rows(const Values& results);
+  /// Takes note of the count of such rows; where both are constants, only the rows meant remain.
+  Result<Ok> note_count(Values& results, const Loc& loc, Scope& scope);
+  /// An error when the node reads rows that have a count.
+  Result<Ok> check_reads(const NodeProto& node, Scope& scope, const Env& env) const;
+
   // unsupported.cpp
   /// One error for all ops below `nodes` that no import row covers.
   Result<Ok> check_supported(const std::vector<const NodeProto*>& nodes, const Env& env) const;
@@ -93,6 +101,8 @@ class Importer {
   std::map<FunctionKey, const FunctionProto*> functions_;  // by domain, name, overload
   std::set<const FunctionProto*> active_;                  // functions being inlined
   std::unordered_map<std::string_view, const ValueInfo*> declared_;
+  const Graph* main_ = nullptr;                      // the graph of the model, no region
+  std::unordered_map<const Value*, Value*> counts_;  // of rows whose number the data decide
   int64_t imported_ = 0;
 };
 
