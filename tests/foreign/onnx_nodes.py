@@ -34,6 +34,14 @@ class Node:
     def fed(self):
         return {f"in_{i}": a for i, a in enumerate(self.inputs) if a is not None and i not in self.constant}
 
+    def described(self):
+        """Shapes of the operands, short lists of integers that are part of the model, and attributes: what makes a class of nodes."""
+        def operand(i, a):
+            short = i in self.constant and a.dtype == np.int64 and a.size <= 16
+            return f"in_{i}={a.tolist()}" if short else f"in_{i}{list(a.shape)}" + ("nan" if a.dtype.kind == "f" and np.isnan(a).any() else "")
+        operands = [operand(i, a) for i, a in enumerate(self.inputs) if a is not None]
+        return " ".join([f"opset{self.opset}", *operands, *(f"{k}={v}" for k, v in sorted(self.attributes.items())), str(self.inputs[0].dtype)])
+
     def model(self):
         results = [f"out_{i}" for i in range(self.outputs)]
         node = helper.make_node(self.op, self.names(), results, name="node", **self.attributes)

@@ -91,7 +91,7 @@ def module_calls(info, dtype):
             continue
         torch.manual_seed(1)
         made = given.constructor_input
-        module = info.module_cls(*made.args, **{"dtype": dtype, "device": "cpu"} | made.kwargs).eval()
+        module = info.module_cls(*made.args, **made.kwargs).to(dtype).eval()
         yield lambda given=given, module=module: Call(module, given.forward_input.args, given.forward_input.kwargs)
 
 

@@ -39,7 +39,7 @@ def differences():
 
 @dataclass
 class Result:
-    """The outcome of one sample; `text` is "dtype dialect stage: reason"."""
+    """The outcome of one sample; `text` is "dtype dialect stage: reason", of a node "what it is like stage: reason"."""
 
     op: str
     name: str
@@ -115,7 +115,7 @@ def run_nodes(makers, ops, seeds, build, compiled=False):
                 continue
             onnx.save(model, path)
             cases.add(name, path, [(list(node.fed().values()), wanted)], group="float", tolerances=[[*map(onnx_nodes.tolerance, wanted)]])
-            taken[name] = Result(op, name, f"opset{node.opset} {node.inputs[0].dtype} ")
+            taken[name] = Result(op, name, f"{node.described()} ")
     for name, outcome in cases.run(build, compiled=compiled).items():
         taken[name].text += f"{outcome.stage}: {outcome.reason}"
     shutil.rmtree(cases.folder)

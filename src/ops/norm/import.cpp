@@ -125,8 +125,10 @@ Result<Values> aten_batch_norm(Import& m) {
   QC_ASSIGN(Value * var, m.optional_tensor("running_var"));
   QC_ASSIGN(bool training, m.b("training", false));
   QC_ASSIGN(double eps, m.f(m.given("epsilon") ? "epsilon" : "eps", 1e-5));
-  Value* y;
-  if (!mean || !var) {
+  Value* y = x;
+  if (x->rank() == 1 && x->shape()[0] == Dim(0)) {
+    // PyTorch takes it, and there is nothing to normalise.
+  } else if (!mean || !var) {
     QC_ASSIGN(y, batch_statistics(m, x, gamma, beta, eps));
   } else if (training) {
     return m.fail(Code::unsupported, "batch norm in training mode: call .eval() before exporting");

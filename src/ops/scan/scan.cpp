@@ -199,11 +199,16 @@ Result<Values> aten_scan(Import& m) {
   return one(m.emit(kName.text, {x}, {{"axis", axis}}));
 }
 
+/// Bools are compared as the bytes 0 and 1.
 template <OpName kName>
 Result<Values> aten_scan_extreme(Import& m) {
   QC_ASSIGN(Value * x, m.tensor("self"));
   QC_ASSIGN(const int64_t axis, m.i("dim", 0));
-  return m.emit_all(kName.text, {x}, {{"axis", axis}});
+  if (x->dtype() != DType::boolean) return m.emit_all(kName.text, {x}, {{"axis", axis}});
+  QC_ASSIGN(x, m.cast(x, DType::u8));
+  QC_ASSIGN(Values found, m.emit_all(kName.text, {x}, {{"axis", axis}}));
+  QC_ASSIGN(found[0], m.cast(found[0], DType::boolean));
+  return found;
 }
 
 /// Differences of neighbours, n times.

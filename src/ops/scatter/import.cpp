@@ -9,6 +9,22 @@
 namespace qc {
 namespace {
 
+/// A scatter. Sums of bools are true where one is, products where all are: they are extremes of the
+/// bytes 0 and 1.
+Result<Value*> scattered(const Import& m, std::string_view op, Value* x, Value* index,
+                         Value* updates, std::string reduction, AttrMap attrs = {}) {
+  const DType type = x->dtype();
+  if (type == DType::boolean && reduction != "none") {
+    if (reduction == "add") reduction = "max";
+    if (reduction == "mul") reduction = "min";
+    QC_ASSIGN(x, m.cast(x, DType::u8));
+    QC_ASSIGN(updates, m.cast(updates, DType::u8));
+  }
+  attrs["reduction"] = reduction;
+  QC_ASSIGN(Value * y, m.emit(op, {x, index, updates}, attrs));
+  return m.cast(y, type);
+}
+
 /// Writes `updates` (cut to the shape of `index`) along `axis`.
 Result<Value*> elements(const Import& m, Value* x, Value* index, Value* updates, int64_t axis,
                         std::string reduction) {
@@ -27,8 +43,8 @@ Result<Value*> elements(const Import& m, Value* x, Value* index, Value* updates,
     for (const Dim& d : index->shape()) ranges.push_back({Dim(0), d, Dim(1)});
     QC_ASSIGN(updates, take(m, updates, ranges));
   }
-  QC_ASSIGN(Value * y, m.emit("scatter_elements", {x, index, updates},
-                              {{"axis", axis}, {"reduction", reduction}}));
+  QC_ASSIGN(Value * y,
+            scattered(m, "scatter_elements", x, index, updates, reduction, {{"axis", axis}}));
   return reshaped(m, y, shape);
 }
 
@@ -47,7 +63,7 @@ Result<Values> onnx_scatter_nd(Import& m) {
   }
   QC_ASSIGN(std::string reduction, m.s("reduction", "none"));
   QC_ASSIGN(Value * index, m.cast(m.in(1), DType::i64));
-  return one(m.emit("scatter_nd", {m.in(0), index, m.in(2)}, {{"reduction", reduction}}));
+  return one(scattered(m, "scatter_nd", m.in(0), index, m.in(2), reduction));
 }
 
 /// PyTorch's words for reductions.
@@ -105,7 +121,7 @@ Result<Values> aten_scatter_reduce(Import& m) {
   Value* y = o.x;
   if (!include) {
     const double neutral = reduction == "mul"   ? 1
-                           : reduction == "max" ? -kInf
+                           : reduction == "max" ? (dtype == DType::boolean ? 0 : -kInf)
                            : reduction == "min" ? kInf
                                                 : 0;
     QC_ASSIGN(Value * start, expanded(m, m.scalar(neutral, dtype), o.index->shape()));
@@ -149,7 +165,8 @@ Result<Values> aten_index_add(Import& m) {
   QC_ASSIGN(source, m.cast(source, o.x->dtype()));
   if (m.given("alpha")) {
     QC_ASSIGN(Value * alpha, m.tensor_as("alpha", o.x->dtype()));
-    QC_ASSIGN(source, m.emit("mul", {source, alpha}));
+    const bool flags = o.x->dtype() == DType::boolean;
+    QC_ASSIGN(source, m.emit(flags ? "logical_and" : "mul", {source, alpha}));
   }
   return one(slices(m, o, source, "add"));
 }
@@ -209,8 +226,8 @@ Result<Values> aten_index_put(Import& m) {
   Ints picked;
   for (int64_t i = 0; i < picks; ++i) picked.push_back(at.place + i);
   QC_ASSIGN(values, transposed(m, values, to_front(picked, values->rank())));
-  QC_ASSIGN(Value * y, m.emit("scatter_nd", {front, tuples, values},
-                              {{"reduction", std::string(accumulate ? "add" : "none")}}));
+  QC_ASSIGN(Value * y,
+            scattered(m, "scatter_nd", front, tuples, values, accumulate ? "add" : "none"));
   Ints back(perm.size());
   for (size_t i = 0; i < perm.size(); ++i)
     back[static_cast<size_t>(perm[i])] = static_cast<int64_t>(i);
