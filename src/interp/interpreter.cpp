@@ -12,6 +12,10 @@ namespace qc {
 
 namespace {
 
+/// Steps that entering a body of a loop or branch takes beside its nodes: its values are found
+/// places and given back.
+constexpr int64_t kRegionWork = 3 * kNodeWork;
+
 /// Steps an evaluation takes before it starts, as far as sizes tell; ops with work of their own
 /// inside (windows, samples) count it themselves.
 int64_t work_of(const Node& node, const std::vector<const Tensor*>& inputs) {
@@ -49,6 +53,7 @@ Result<std::vector<Tensor>> eval_node(const Node& node, std::vector<const Tensor
 
 Result<std::vector<Tensor>> EvalContext::run(const Graph& region,
                                              std::vector<Tensor> inputs) const {
+  spend(Cost::work, kRegionWork);
   QC_ASSIGN(RunResult result, interpret(region, inputs));
   return std::move(result.outputs);
 }
