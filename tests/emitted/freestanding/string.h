@@ -1,4 +1,5 @@
-/* What generated C uses of <string.h>, to compile it for targets whose C library is not installed. */
+/* What generated C uses of <string.h>, to compile it for targets whose C library is not installed.
+ */
 #ifndef TEST_STRING_H
 #define TEST_STRING_H
 #include <stddef.h>
