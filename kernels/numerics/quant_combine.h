@@ -78,13 +78,17 @@ QN_FN int32_t qn_softmax_code_ort(float e, float steps, float sum, int32_t zero,
 }
 
 /* Between four codes of 8 bits, as ONNX Runtime's Resize: u weighs rows, v columns; x21 is beside
- * x11, x12 below it. Four rounded products, added from left to right, and truncated. */
+ * x11, x12 below it. Four rounded products, added from left to right, and truncated. `twice`: with
+ * three axes it goes on with the halves of the same four where an axis that stays ends. */
 QN_FN int32_t qn_bilinear_code_ort(int32_t x11, int32_t x21, int32_t x12, int32_t x22, float u1,
-                                   float u2, float v1, float v2) {
+                                   float u2, float v1, float v2, int twice) {
   const float first = qn_mulf(qn_mulf(v1, u1), (float)x11);
   const float second = qn_mulf(qn_mulf(v2, u1), (float)x21);
   const float third = qn_mulf(qn_mulf(v1, u2), (float)x12);
-  return (int32_t)(((first + second) + third) + qn_mulf(qn_mulf(v2, u2), (float)x22));
+  const float fourth = qn_mulf(qn_mulf(v2, u2), (float)x22);
+  const float sum = ((first + second) + third) + fourth;
+  if (!twice) return (int32_t)sum;
+  return (int32_t)(0.5f * ((((sum + first) + second) + third) + fourth));
 }
 
 #endif /* QN_QUANT_COMBINE_H */

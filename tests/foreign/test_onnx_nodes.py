@@ -26,6 +26,8 @@ FORMER = {
     "shrink of a negative threshold": Node("Shrink", [ramp(9)], {"lambd": -0.5, "bias": 0.5}),
     "backwards through nothing": Node("Slice", [ramp(0, 2), ints(-2**31), ints(1), ints(0), ints(-2)], {}, (1, 2, 3, 4)),
     "logarithms of integers": Node("ReduceLogSum", [np.array([1, 8, 21], np.int32)], {"noop_with_empty_axes": 1}),
+    "codes of NaN": Node("QuantizeLinear", [np.array([1, np.nan, -1], np.float32), np.array(0.5, np.float32), np.array(3, np.int8)]),
+    "bytes between bytes": Node("Resize", [np.array([[[9, 5, 9, 2, -7, 1], [8, 3, 8, 0, 1, 1]]], np.int8), None, np.array([1, 1, 3], np.float32)], {"mode": "linear"}, (1, 2)),
     "hardmax of nothing": Node("Hardmax", [ramp(3, 0)], {"axis": 1}),
 }
 

@@ -16,6 +16,7 @@ GROUPS = {
         lambda i, u: torch.einsum("ij->ij", u) + 1]),
     "flags": ((INTS > 0, INTS[0] > -5), [lambda a, b: torch.outer(a[1], b), lambda a, b: torch.kron(a, b), lambda a, b: torch.clamp_min(a, b), lambda a, b: torch.clamp_max(a, b),
                                                lambda a, b: a.cummax(1), lambda a, b: a.cummin(0), *[lambda a, b, alpha=alpha: a.index_add(0, torch.tensor([2, 0, 2]), a, alpha=alpha) for alpha in (True, False, 2)],
+                                               *[lambda a, b, k=k: torch.addr(a, a[:, 1], b, **k) for k in ({}, {"beta": 0}, {"beta": 3, "alpha": 0}, {"alpha": 256})],
                                                lambda a, b: a.scatter_add(0, a.long(), ~a), lambda a, b: a.scatter_reduce(0, a.long(), ~a, "prod"), lambda a, b: a.scatter_reduce(1, a.long(), a, "amax", include_self=False)]),
     "numbers": ((floats(3)[0], floats(4)[1]), [lambda a, b: F.cosine_similarity(a, b, dim=0), lambda a, b: F.cosine_similarity(a, b, dim=-1)]),
     "nothing": ((ROW, torch.zeros(2, 0, dtype=torch.int64)), [lambda x, i: x.gather(0, i), lambda x, i: F.batch_norm(x[:0], x[:0], x[:0], training=False)]),

@@ -42,4 +42,7 @@ QK_INLINE int32_t qk_qresize_code(const qk_qresize_params* p, int64_t sum) {
 QK_DEFINE_QRESIZE(qk_qresize, int32_t, qk_qresize_code(p, QK_QRESIZE_SUM(int32_t)))
 QK_DEFINE_QRESIZE(qk_qresize_wide, int32_t, qk_qresize_code(p, QK_QRESIZE_SUM(int64_t)))
 QK_DEFINE_QRESIZE(qk_qresize_fixed, int32_t, QK_QRESIZE_SUM(int32_t) / ((int32_t)1 << 2 * p->bits))
-QK_DEFINE_QRESIZE(qk_qresize_ort, float, qn_bilinear_code_ort(x11, x21, x12, x22, u1, u2, v1, v2))
+QK_DEFINE_QRESIZE(qk_qresize_ort, float,
+                  p->turned
+                      ? qn_bilinear_code_ort(x11, x12, x21, x22, v1, v2, u1, u2, o >= p->twice)
+                      : qn_bilinear_code_ort(x11, x21, x12, x22, u1, u2, v1, v2, o >= p->twice))

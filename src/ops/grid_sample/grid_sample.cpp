@@ -130,6 +130,10 @@ namespace {
 Result<Values> sampled(const Import& m, Value* x, Value* grid, std::string mode,
                        std::string outside, bool corners) {
   const DType dtype = x->dtype();
+  if (dtype == DType::f64) {
+    return m.fail(Code::unsupported,
+                  "sampling of f64 values; positions and weights are f32: convert them to f32");
+  }
   if (mode == "bilinear") mode = "linear";
   if (mode == "bicubic") mode = "cubic";
   QC_ASSIGN(x, m.cast(x, DType::f32));

@@ -199,20 +199,25 @@ Result<Values> aten_addbmm(Import& m) {
   return plus_scaled(m, y, alpha, c, beta);
 }
 
-/// beta * self + alpha * (vec1 as a column times vec2 as a row)
+/// beta * self + alpha * (vec1 as a column times vec2 as a row). Of bools a number of bytes 0
+/// and 1.
 Result<Values> aten_addr(Import& m) {
   QC_ASSIGN(Value * c, m.tensor("self"));
   QC_ASSIGN(auto vectors, m.promoted("vec1", "vec2"));
-  QC_ASSIGN(const double alpha, m.f("alpha", 1));
-  QC_ASSIGN(const double beta, m.f("beta", 1));
-  const DType type = promote(c->dtype(), vectors.first->dtype());
+  QC_ASSIGN(double alpha, m.f("alpha", 1));
+  QC_ASSIGN(double beta, m.f("beta", 1));
+  const DType result = promote(c->dtype(), vectors.first->dtype());
+  const bool flags = result == DType::boolean;
+  const DType type = flags ? DType::u8 : result;
+  if (flags) alpha = alpha != 0, beta = beta != 0;
   QC_ASSIGN(c, m.cast(c, type));
   QC_ASSIGN(Value * column, m.cast(vectors.first, type));
   QC_ASSIGN(Value * row, m.cast(vectors.second, type));
   QC_ASSIGN(column,
             m.emit("reshape", {column}, {{"shape", Dims{product(column->shape()), Dim(1)}}}));
   QC_ASSIGN(Value * y, m.emit("mul", {column, row}));
-  return plus_scaled(m, y, alpha, c, beta);
+  QC_ASSIGN(Values sum, plus_scaled(m, y, alpha, c, beta));
+  return one(m.cast(sum[0], result));
 }
 
 Result<Values> aten_addmv(Import& m) { return add_product(m, "mat", "vec"); }

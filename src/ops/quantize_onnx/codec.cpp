@@ -138,7 +138,10 @@ Value* to_codes(Compose& c, Value* v, Value* zero, DType to) {
   v = c("Round", {c.cast(v, DType::f32)});
   if (zero) v = c("Add", {v, c.cast(zero, DType::f32)});
   const CodeRange range = code_range(to);
-  return c.cast(c.clamp(v, static_cast<double>(range.lo), static_cast<double>(range.hi)), to);
+  const double lo = static_cast<double>(range.lo);
+  Value* codes = c.cast(c.clamp(v, lo, static_cast<double>(range.hi)), to);
+  if (range.lo == 0) return codes;  // which a NaN becomes
+  return c.emit("where", {c.emit("isnan", {v}), c.number(lo, to), codes});
 }
 
 Value* centred(Compose& c, Value* x, Value* zero) {

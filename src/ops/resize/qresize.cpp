@@ -36,7 +36,7 @@ std::vector<size_t> changed_axes(const Resampling& r, const Dims& from) {
 }
 
 /// The axes that ONNX Runtime takes as rows and columns, and whether in integers; none where it has
-/// no bilinear form.
+/// no bilinear form. Of three axes the first one stays: its trilinear form is bilinear then.
 struct OrtAxes {
   size_t rows;
   bool fixed;
@@ -48,6 +48,7 @@ std::optional<OrtAxes> ort_axes(const Resampling& r, const Dims& from) {
   const auto within = [&](size_t first) {
     return std::all_of(axes.begin(), axes.end(), [&](size_t a) { return a - first < 2; });
   };
+  if (rank == 3 && within(1)) return OrtAxes{1, false};
   if (rank != 4) return std::nullopt;
   if (within(2)) return OrtAxes{2, false};
   if (within(1)) return OrtAxes{1, true};
@@ -117,6 +118,7 @@ struct QResize::Plan {
       p.out[i] = static_cast<int32_t>(axes[i].out);
     }
     p.bits = bits;
+    p.twice = p.outer - (dims.size() == 3 ? 1 : 0);  // with three axes, the last of the first one
     return p;
   }
 };
@@ -267,8 +269,8 @@ Result<Ok> QResize::eval(EvalContext& c) const {
     } else if (plan.ort) {
       const float *u = &rows.distances[static_cast<size_t>(2 * j)],
                   *v = &columns.distances[static_cast<size_t>(2 * k)];
-      code =
-          qn_bilinear_code_ort(corner[0], corner[1], corner[2], corner[3], u[0], u[1], v[0], v[1]);
+      code = qn_bilinear_code_ort(corner[0], corner[1], corner[2], corner[3], u[0], u[1], v[0],
+                                  v[1], o >= p.twice);
     } else if (p.q31) {
       code = qn_rescale_q31(sum, p.mantissa, p.shift, p.zero, p.lo, p.hi);
     } else {
@@ -290,12 +292,12 @@ Result<Ok> QResize::lower(Lowering& l) const {
     if (a.at == SIZE_MAX) continue;
     a.at = static_cast<size_t>(physical_axis(x, static_cast<int64_t>(a.at)));
   }
-  // Sums of integers do not care which axis comes first; float ones keep their order in any layout.
-  if (plan.axes[0].at != SIZE_MAX && plan.axes[0].at > plan.axes[1].at) {
-    std::swap(plan.axes[0], plan.axes[1]);
-  }
+  // Sums of integers do not care which axis comes first; float ones are told.
+  const bool turned = plan.axes[0].at != SIZE_MAX && plan.axes[0].at > plan.axes[1].at;
+  if (turned) std::swap(plan.axes[0], plan.axes[1]);
   for (const Plan::Axis& a : plan.axes) places.push_back(a.at);
   qk_qresize_params p = plan.sizes(l.in_dims(0), places);
+  p.turned = turned;
   fill_codes(p, x, to, record());
   std::vector<View> inputs = {l.in(0)};
   for (const Plan::Axis& a : plan.axes) {
