@@ -154,6 +154,8 @@ def test_writes_are_not_lost(write, message, quantc, tmp_path):
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize("function, message", [
     (lambda x: x * torch.rand(3), "aten.rand.default: 1 node"),
+    (lambda x: torch.nn.functional.grid_sample(x.double().view(1, 1, 1, 3), torch.zeros(1, 1, 1, 2).double(), align_corners=False), "sampling of f64 values"),
+    (lambda x: x[:x.int()[0].item()] * 1, "is computed at run time"),
     (lambda x: x.masked_select(x > 0), "a mask computed at run time selects a number of elements that is not known when compiling")])
 def test_refusals(function, message, dialect, quantc, tmp_path):
     program = in_dialect(export(Group([function]), (torch.ones(3),)), dialect)

@@ -12,6 +12,15 @@ Result<T> read(const Import& import, std::string_view name, T fallback, const ch
   const Arg* arg = import.find(name);
   if (!arg) return fallback;
   if (const T* v = std::get_if<T>(arg)) return *v;
+  if (auto* d = std::get_if<Dim>(arg)) {
+    return import.fail(Code::dim, "argument '{}' is {}; bind its dimensions with --dim", name,
+                       d->str());
+  }
+  if (auto* v = std::get_if<Value*>(arg); v && *v && (*v)->rank() == 0) {
+    return import.fail(Code::unsupported,
+                       "argument '{}' is computed at run time, expected {} known when compiling",
+                       name, kind);
+  }
   return import.fail(Code::attribute, "argument '{}' is not {}", name, kind);
 }
 

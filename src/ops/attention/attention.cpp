@@ -57,8 +57,11 @@ Result<std::vector<Type>> Attention::infer() const {
   if (!fits) {
     return error(Code::shape, loc(), "attention of {} over {} and {}", str(q), str(k), str(v));
   }
-  if (!q[1].is_static() || !k[1].is_static() || k[1].value() < 1 ||
-      q[1].value() % k[1].value() != 0) {
+  if (!q[1].is_static() || !k[1].is_static()) {
+    return error(Code::dim, loc(), "{} heads over {} heads of keys; bind them with --dim",
+                 q[1].str(), k[1].str());
+  }
+  if (k[1].value() < 1 || q[1].value() % k[1].value() != 0) {
     return error(Code::shape, loc(), "{} heads share {} heads of keys", q[1].str(), k[1].str());
   }
   const bool far =
