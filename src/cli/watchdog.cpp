@@ -5,6 +5,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -57,8 +58,8 @@ void watch_time(const Budget& budget) {
 #endif
 
 #if QC_OWN_NEW
-void* operator new(std::size_t size) {
-  void* p = std::malloc(size > 0 ? size : 1);
+namespace {
+void* counted(void* p) {
   if (!p) throw std::bad_alloc();
   try {
     qc::hold(qc::Cost::memory, static_cast<int64_t>(::malloc_usable_size(p)));
@@ -68,10 +69,19 @@ void* operator new(std::size_t size) {
   }
   return p;
 }
+}  // namespace
+
+void* operator new(std::size_t size) { return counted(std::malloc(size > 0 ? size : 1)); }
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  const auto grain = static_cast<std::size_t>(alignment);
+  return counted(std::aligned_alloc(grain, (std::max(size, grain) + grain - 1) / grain * grain));
+}
 void operator delete(void* p) noexcept {
   if (!p) return;
   qc::release(qc::Cost::memory, static_cast<int64_t>(::malloc_usable_size(p)));
   std::free(p);
 }
 void operator delete(void* p, std::size_t) noexcept { operator delete(p); }
+void operator delete(void* p, std::align_val_t) noexcept { operator delete(p); }
+void operator delete(void* p, std::size_t, std::align_val_t) noexcept { operator delete(p); }
 #endif

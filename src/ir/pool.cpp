@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <mutex>
 #include <new>
 
@@ -26,18 +27,21 @@ constexpr size_t kGrain = 16;              // sizes are multiples of it
 constexpr size_t kLargest = 1024;          // larger objects are on their own
 constexpr size_t kSlab = size_t{1} << 16;  // what blocks of one size ask for at once
 constexpr size_t kPage = size_t{1} << 21;  // what slabs come from: one large page
+constexpr size_t kMostPages = 8 * kPage;   // what is asked for at once
 
 /// Slabs side by side in large pages, so that walking a large graph misses few translations.
 struct Pages {
   char* fresh = nullptr;
   size_t left = 0;
+  size_t next = kPage;  // each time twice as much: aligning wastes addresses, up to a page
 
   char* slab() {
     if (left == 0) {
-      fresh = static_cast<char*>(::operator new(kPage, std::align_val_t(kPage)));
-      left = kPage;
+      fresh = static_cast<char*>(::operator new(next, std::align_val_t(kPage)));
+      left = next;
+      next = std::min(2 * next, kMostPages);
 #ifdef MADV_HUGEPAGE
-      madvise(fresh, kPage, MADV_HUGEPAGE);  // a wish; without it pages are small
+      madvise(fresh, left, MADV_HUGEPAGE);  // a wish; without it pages are small
 #endif
     }
     char* out = fresh;

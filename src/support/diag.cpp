@@ -45,12 +45,14 @@ Diag& Diag::operator=(Diag&&) noexcept = default;
 Diag::~Diag() = default;
 
 Loc join(const Loc& a, const Loc& b) {
+  constexpr size_t kMostNames = 1000;  // else merging many nodes into one is quadratic
   Loc out = a;
   if (out.file.empty()) out.file = b.file;
   if (out.op.empty()) out.op = b.op;
   for (const std::string& name : b.names) {
+    if (out.names.size() > kMostNames) break;
     if (std::find(out.names.begin(), out.names.end(), name) == out.names.end()) {
-      out.names.push_back(name);
+      out.names.push_back(out.names.size() < kMostNames ? name : "...");
     }
   }
   return out;

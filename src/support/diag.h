@@ -47,7 +47,7 @@ struct Loc {
   ~Loc();
   bool operator==(const Loc&) const;
 };
-/// The union of both name lists, in order, without repeats; file and op from `a` unless empty.
+/// Both name lists, in order, without repeats, "..." after 1000; file and op from `a` unless empty.
 Loc join(const Loc& a, const Loc& b);
 
 struct Diag {

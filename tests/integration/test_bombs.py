@@ -75,6 +75,16 @@ def with_functions(nodes, result, functions):
     return helper.make_model(graph, functions=functions, opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("m", 1)])
 
 
+def calls_that_double():
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("m", 1)]
+    functions = []
+    for i in range(40):
+        inner = dict(op_type=f"F{i + 1}", domain="m") if i < 39 else dict(op_type="Relu")
+        calls = [node(inputs=["a"], outputs=["t"], **inner), node(inputs=["t"], outputs=["b"], **inner)]
+        functions.append(helper.make_function("m", f"F{i}", ["a"], ["b"], calls, opsets))
+    return with_functions([node("F0", ["x"], ["v"], domain="m")], "v", functions)
+
+
 def copied_sequences():
     nodes = [node("SplitToSequence", ["x"], ["s"])]
     nodes += [node("Optional", ["s" if i == 0 else f"o{i - 1}"], [f"o{i}"]) for i in range(20000)]
@@ -95,7 +105,7 @@ def nested_scans():
     return build([node("Scan", ["x"], ["y"], body=graph, num_scan_inputs=1)], [value("x", [24] * 5)], [ANY])
 
 
-REFUSED = [folded_convolutions, folded_pools, dead_function_bodies, names_that_double, copied_sequences]
+REFUSED = [folded_convolutions, folded_pools, dead_function_bodies, names_that_double, calls_that_double, copied_sequences]
 # Others of the same kinds, which take longer to be refused: `make soak` tries them.
 LONG = [folded_attention, windows]
 # Those whose work is only in running them are refused there.
@@ -143,6 +153,17 @@ def test_a_value_read_very_often(tmp_path):
     path = save(tmp_path / "m.onnx", [node("Concat", ["x"] * 200000, ["y"], axis=0)], [value("x", [1])], [ANY])
     for command in commands(path, tmp_path):
         limited(*command, status=(0,))
+
+
+def test_many_nodes_that_become_one(tmp_path):
+    """The names of what was merged stay known, up to a bound."""
+    count, name = 14_000, "n" * 16
+    equal = [node("Neg", ["x"], [f"v{i}"], name=f"{name}{i}") for i in range(count)]
+    path = save(tmp_path / "m.onnx", [*equal, node("Sum", [f"v{i}" for i in range(count)], ["y"])], [value("x", [1])], [ANY])
+    limited("compile", path, "-o", tmp_path / "c", status=(0,))
+    chain = [node("Relu", [f"v{i - 1}" if i else "x"], [f"v{i}"], name=f"{name}{i}") for i in range(count)]
+    path = save(tmp_path / "m.onnx", [*chain, node("Neg", [f"v{count - 1}"], ["y"])], [value("x", [1])], [ANY])
+    limited("compile", path, "-o", tmp_path / "d", status=(0,))
 
 
 @pytest.mark.parametrize("dim", ["(n + 9223372036854775807 + 1)//(-1)", "n*4294967296*4294967296", "(n - 9223372036854775807 - 1)%(-1)"])
