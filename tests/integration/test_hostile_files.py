@@ -10,10 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from onnx import helper
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 from tests.fuzz.mutate_pt2 import places
 from tests.support.limited import limited
+from tests.support.onnx_models import node, save, value, weight
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 FOLDER = ROOT / "tests" / "data" / "hostile"
@@ -76,6 +78,30 @@ def test_a_name_adds_no_rules(tmp_path):
     text = (tmp_path / "r.toml").read_text()
     names = [rule["pattern"] for rule in tomllib.loads(text)["rule"]]
     assert ".*" not in names and len(names) == len(set(names)) and text.count("\n[[rule]]") == len(names), text
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint64], ids=lambda d: d.__name__)
+def test_quotients_at_the_ends_of_integers(dtype, tmp_path):
+    """No quotient, remainder, power or shift stops the program, whether it is folded or computed."""
+    info = np.iinfo(dtype)
+    ends = [info.min, info.max, 0, 1, info.max // 2, 0 if info.min == 0 else -1]
+    a, b = (np.array(v, dtype) for v in zip(*[(p, q) for p in ends for q in ends]))
+    kinds = [("Div", {}), ("Mod", {}), ("Mod", {"fmod": 1})]
+    kinds += [("Pow", {})] * (dtype in (np.int32, np.int64)) + [("BitShift", {"direction": d}) for d in ("LEFT", "RIGHT") if info.min == 0]
+    nodes, outputs = [], []
+    for i, (op, attributes) in enumerate(kinds):
+        for x, y in (("a", "b"), ("c", "b"), ("a", "d"), ("c", "d")):
+            outputs.append(value(f"{x}{y}{i}", None, helper.np_dtype_to_tensor_dtype(np.dtype(dtype))))
+            nodes.append(node(op, [x, y], [f"{x}{y}{i}"], **attributes))
+    inputs = [value(n, a.shape, helper.np_dtype_to_tensor_dtype(np.dtype(dtype))) for n in "ab"]
+    model = save(tmp_path / "m.onnx", nodes, inputs, outputs, [weight("c", a), weight("d", b)])
+    np.savez(tmp_path / "x.npz", a=a, b=b)
+    limited("run", model, "-i", tmp_path / "x.npz", "-o", tmp_path / "y.npz", status=(0,))
+    limited("compile", model, "-o", tmp_path / "c", status=(0,))
+    with np.load(tmp_path / "y.npz") as made:
+        for i in range(len(kinds)):
+            for name in ("cb", "ad", "cd"):
+                np.testing.assert_array_equal(made[f"{name}{i}"], made[f"ab{i}"])
 
 
 # Sizes in .pt2 files: the same overflow as in size_overflow.*, written both ways that PyTorch writes sizes.
