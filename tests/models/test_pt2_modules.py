@@ -380,8 +380,7 @@ def leaves(value):
 
 def results(tree):
     """What a model returns: tensors, and numbers as tensors without axes."""
-    return [torch.as_tensor(v, dtype=torch.float64 if isinstance(v, float) else None)
-            for v in torch.utils._pytree.tree_leaves(tree) if v is not None]
+    return [torch.as_tensor(v) for v in torch.utils._pytree.tree_leaves(tree) if v is not None]
 
 
 def close(expected, actual):
