@@ -204,6 +204,9 @@ TEST(NumericsLint, NoNumericsSourceAddsToAProduct) {
       "start+64*k",
       "(magnitude>>32)*(uint64_t)(uint32_t)mantissa+(below>>32)",
       "2*half-1u",
+      "2*at+1",
+      "boxes+4*(int64_t)best",
+      "boxes+4*(int64_t)other",
       "(int64_t)(a-za)*ma+(int64_t)(b-zb)*mb"};
   for (const auto& entry : std::filesystem::directory_iterator("kernels/numerics")) {
     if (entry.path().extension() != ".h") continue;
