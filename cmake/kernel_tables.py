@@ -1,4 +1,4 @@
-"""Makes the kernel tables quantc is built with from kernels/c/*/.
+"""Makes the kernel tables quantc is built with from kernels/*/.
 
 usage: kernel_tables.py SOURCE_ROOT OUTPUT_DIR
 
@@ -7,7 +7,7 @@ kernels.inc (one QK_KERNEL line per kernel; {a,b} in a name expands; QK_STACK(by
 that, with all they call, may take more than 1024 bytes of stack). Written to OUTPUT_DIR:
   FAMILY_table.c   thunks and the table of the family
   families.inc     the list of families
-  sources.inc      the text of every file under kernels/c and kernels/numerics
+  sources.inc      the text of every file under kernels
 Files are rewritten only when they change, so nothing rebuilds without need.
 """
 import pathlib
@@ -65,7 +65,7 @@ def family_table(root, folder, structs):
         if params not in structs:
             sys.exit(f"{folder}/kernels.inc: no header declares {params}")
         kernels += [(k, params, int(inputs), int(outputs), stack) for k in expand(pattern)]
-    out = [f'#include "kernels/c/{name}/portable.c"', "#include <stddef.h>", ""]
+    out = [f'#include "kernels/{name}/portable.c"', "#include <stddef.h>", ""]
     out += ["typedef struct qk_entry {", "  const char *name, *family, *params, *fields;",
             "  size_t params_size;", "  int inputs, outputs, stack;",
             "  void (*run)(const void *, const void *const *, void *const *);", "} qk_entry;", ""]
@@ -90,8 +90,8 @@ def raw_literal(text):
 def main():
     root, output = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
     output.mkdir(parents=True, exist_ok=True)
-    folders = sorted(p.parent for p in (root / "kernels/c").glob("*/kernels.inc"))
-    files = sorted(p for pattern in ("c/*.h", "c/*/*.h", "c/*/*.c", "numerics/*")
+    folders = sorted(p.parent for p in (root / "kernels").glob("*/kernels.inc"))
+    files = sorted(p for pattern in ("*/*.h", "*/*.c", "*/*.inc")
                    for p in (root / "kernels").glob(pattern) if p.suffix in (".h", ".c", ".inc"))
     structs = {}
     for header in files:

@@ -86,12 +86,11 @@ function(qc_fuzz name)
   endif()
 endfunction()
 
-# qc_kernels(): the library qc_kernels, the portable kernels with the tables made from kernels/c/*/.
+# qc_kernels(): the library qc_kernels, the portable kernels with the tables made from kernels/*/.
 function(qc_kernels)
   set(out ${PROJECT_BINARY_DIR}/generated/kernels)
-  file(GLOB_RECURSE inputs CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/kernels/c/*
-       ${PROJECT_SOURCE_DIR}/kernels/numerics/*)
-  file(GLOB lists CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/kernels/c/*/kernels.inc)
+  file(GLOB_RECURSE inputs CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/kernels/*)
+  file(GLOB lists CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/kernels/*/kernels.inc)
   set(tables)
   foreach(list IN LISTS lists)
     get_filename_component(folder ${list} DIRECTORY)

@@ -5,13 +5,13 @@
 #include <span>
 #include <string_view>
 
-#include "kernels/c/copy/copy.h"
+#include "kernels/copy/copy.h"
 
 extern "C" {
 /// A kernel as data. Arguments come in the order (params, inputs..., outputs...).
 typedef struct qk_entry {
   const char* name;
-  const char* family;  // folder under kernels/c
+  const char* family;  // folder under kernels
   const char* params;  // name of the parameter struct
   const char* fields;  // its members in order: "i n,i stride[2],f eps"
   size_t params_size;
@@ -32,7 +32,7 @@ const qk_entry* find_kernel(std::string_view name);
 /// It gives the same bits.
 const qk_entry* find_fast_kernel(std::string_view name);
 
-/// Text of a file under kernels/, e.g. "kernels/c/copy/portable.c"; empty when there is none.
+/// Text of a file under kernels/, e.g. "kernels/copy/portable.c"; empty when there is none.
 std::string_view kernel_source(std::string_view path);
 
 }  // namespace qc

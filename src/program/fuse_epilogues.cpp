@@ -4,11 +4,11 @@
 #include <cstring>
 #include <limits>
 
-#include "kernels/c/binary/binary.h"
-#include "kernels/c/clamp/clamp.h"
-#include "kernels/c/qbinary/qbinary.h"
-#include "kernels/c/qgemm/output.h"
+#include "kernels/binary/binary.h"
+#include "kernels/clamp/clamp.h"
 #include "kernels/kernels.h"
+#include "kernels/qbinary/qbinary.h"
+#include "kernels/qgemm/output.h"
 
 namespace qc {
 namespace {

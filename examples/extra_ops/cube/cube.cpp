@@ -2,7 +2,7 @@
 // The kernel of the f32 form is two multiplications of the binary family; the quantized form, for
 // codes of 8 bits, is a table. So it needs no kernel of its own.
 #include "interp/eval.h"
-#include "kernels/c/elementwise.h"
+#include "kernels/common/elementwise.h"
 #include "kernels/numerics/base.h"
 #include "kernels/numerics/quant.h"
 #include "ops/common/registration.h"

@@ -45,7 +45,7 @@ std::string kernels_text(const Programs& programs, const COptions& options) {
   std::set<std::string> headers;
   std::string out = fmt::format("/* Kernels of {}. */\n", options.name);
   for (const std::string& family : families) {
-    append("kernels/c/" + family + "/portable.c", headers, out);
+    append("kernels/" + family + "/portable.c", headers, out);
   }
   return out;
 }

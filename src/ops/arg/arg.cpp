@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "interp/eval.h"
-#include "kernels/c/arg/arg.h"
+#include "kernels/arg/arg.h"
 #include "kernels/numerics/base.h"
 #include "ops/common/axis.h"
 #include "ops/common/dispatch.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "interp/eval.h"
-#include "kernels/c/attention/attention.h"
+#include "kernels/attention/attention.h"
 #include "kernels/numerics/reduce.h"
 #include "kernels/numerics/scalar_ops.h"
 #include "ops/common/macs.h"

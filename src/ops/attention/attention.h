@@ -10,7 +10,7 @@ namespace qc {
 /// Scaled dot product attention of q [batch, heads, queries, depth] over k [batch, kv heads, keys,
 /// depth] and v [batch, kv heads, keys, value depth], with an optional mask that broadcasts to
 /// [batch, heads, queries, keys]: bool (true: the key takes part) or f32 (added to the score). The
-/// order of float operations is in kernels/c/attention/attention.h.
+/// order of float operations is in kernels/attention/attention.h.
 class Attention final : public OpNode<Attention> {
  public:
   static const OpInfo kInfo;

@@ -4,7 +4,7 @@
 #include <deque>
 
 #include "interp/eval.h"
-#include "kernels/c/binary/binary.h"
+#include "kernels/binary/binary.h"
 #include "kernels/numerics/scalar_ops.h"
 #include "ops/binary/qbinary.h"
 #include "ops/common/broadcast.h"

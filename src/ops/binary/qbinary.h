@@ -1,7 +1,7 @@
 // Sums, differences and products of codes.
 #pragma once
 
-#include "kernels/c/qbinary/qbinary.h"
+#include "kernels/qbinary/qbinary.h"
 #include "ops/common/codes.h"
 
 namespace qc {

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "interp/eval.h"
-#include "kernels/c/cast/cast.h"
+#include "kernels/cast/cast.h"
 #include "kernels/numerics/cast.h"
 #include "ops/common/broadcast.h"
 #include "program/lowering.h"

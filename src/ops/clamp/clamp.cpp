@@ -1,7 +1,7 @@
 #include "ops/clamp/clamp.h"
 
 #include "interp/eval.h"
-#include "kernels/c/clamp/clamp.h"
+#include "kernels/clamp/clamp.h"
 #include "kernels/numerics/base.h"
 #include "kernels/numerics/half.h"
 #include "ops/common/codes.h"

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "kernels/c/strided/strided.h"
+#include "kernels/strided/strided.h"
 
 namespace qc {
 

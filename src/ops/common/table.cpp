@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "kernels/c/gather/gather.h"
+#include "kernels/gather/gather.h"
 #include "ops/common/index.h"
 
 namespace qc {

@@ -4,9 +4,9 @@
 
 #include <cmath>
 
-#include "kernels/c/qgemm/output.h"
 #include "kernels/numerics/quant.h"
 #include "kernels/numerics/quant_q31.h"
+#include "kernels/qgemm/output.h"
 #include "ops/common/codes.h"
 #include "support/checked.h"
 

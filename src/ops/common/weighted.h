@@ -12,7 +12,7 @@
 
 namespace qc {
 
-/// Scales of the sums of a product and how they become results; kernels/c/qgemm/output.h states the
+/// Scales of the sums of a product and how they become results; kernels/qgemm/output.h states the
 /// formulas.
 class SumOutput {
  public:

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "interp/eval.h"
-#include "kernels/c/conv/conv.h"
+#include "kernels/conv/conv.h"
 #include "kernels/kernels.h"
 #include "ops/common/absorb.h"
 #include "ops/common/dispatch.h"

@@ -25,7 +25,7 @@ struct ConvWindow {
 /// The window of an ONNX convolution of operands 0 and 1, as attributes.
 Result<AttrMap> onnx_conv_window(const Import& m);
 
-/// In which order a float convolution sums its products; kernels/c/conv/conv.h states them.
+/// In which order a float convolution sums its products; kernels/conv/conv.h states them.
 ///   "taps"      one chain from the bias on, input channels innermost
 ///   "channels"  chains of `block` products, input channels outermost, the bias last
 ///   "quads"     the same of four rounded products; a rest of three is two and one

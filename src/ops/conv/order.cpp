@@ -1,6 +1,6 @@
 #include "ops/conv/order.h"
 
-#include "kernels/c/conv/conv.h"
+#include "kernels/conv/conv.h"
 #include "kernels/numerics/base.h"
 #include "ops/conv/operands.h"
 #include "ops/conv/reference.h"

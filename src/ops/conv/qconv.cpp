@@ -1,7 +1,7 @@
 #include "ops/conv/qconv.h"
 
 #include "interp/eval.h"
-#include "kernels/c/qconv/qconv.h"
+#include "kernels/qconv/qconv.h"
 #include "ops/common/codes.h"
 #include "ops/common/vector.h"
 #include "ops/common/weighted.h"

@@ -1,6 +1,6 @@
 #include "interp/eval.h"
-#include "kernels/c/qconv/qconv.h"
-#include "kernels/c/wconv/wconv.h"
+#include "kernels/qconv/qconv.h"
+#include "kernels/wconv/wconv.h"
 #include "ops/common/codes.h"
 #include "ops/common/weighted.h"
 #include "ops/conv/operands.h"

@@ -1,5 +1,5 @@
 #include "interp/eval.h"
-#include "kernels/c/conv/conv.h"
+#include "kernels/conv/conv.h"
 #include "ops/common/dispatch.h"
 #include "ops/common/weighted.h"
 #include "ops/conv/conv.h"

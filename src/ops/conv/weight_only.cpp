@@ -1,8 +1,8 @@
 #include "ops/conv/weight_only.h"
 
 #include "interp/eval.h"
-#include "kernels/c/wconv/wconv.h"
 #include "kernels/numerics/quant.h"
+#include "kernels/wconv/wconv.h"
 #include "ops/conv/operands.h"
 #include "quant/groups.h"
 

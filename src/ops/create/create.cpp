@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kernels/c/one_hot/one_hot.h"
-#include "kernels/c/trilu/trilu.h"
+#include "kernels/one_hot/one_hot.h"
+#include "kernels/trilu/trilu.h"
 #include "ops/common/index.h"
 
 namespace qc {

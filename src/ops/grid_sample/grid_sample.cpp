@@ -1,4 +1,4 @@
-#include "kernels/c/grid_sample/grid_sample.h"
+#include "kernels/grid_sample/grid_sample.h"
 
 #include <algorithm>
 #include <cmath>

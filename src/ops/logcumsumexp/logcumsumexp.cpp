@@ -1,4 +1,4 @@
-#include "kernels/c/logcumsumexp/logcumsumexp.h"
+#include "kernels/logcumsumexp/logcumsumexp.h"
 
 #include "interp/eval.h"
 #include "kernels/numerics/logsum.h"

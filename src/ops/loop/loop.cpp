@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "interp/eval.h"
-#include "kernels/c/store_slice/store_slice.h"
+#include "kernels/store_slice/store_slice.h"
 #include "ops/common/registration.h"
 #include "program/lowering.h"
 

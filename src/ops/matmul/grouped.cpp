@@ -1,5 +1,5 @@
 #include "interp/eval.h"
-#include "kernels/c/gemm/gemm.h"
+#include "kernels/gemm/gemm.h"
 #include "ops/common/dispatch.h"
 #include "ops/matmul/matmul.h"
 #include "ops/matmul/product.h"

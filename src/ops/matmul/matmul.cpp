@@ -1,7 +1,7 @@
 #include "ops/matmul/matmul.h"
 
 #include "interp/eval.h"
-#include "kernels/c/gemm/gemm.h"
+#include "kernels/gemm/gemm.h"
 #include "kernels/kernels.h"
 #include "ops/common/absorb.h"
 #include "ops/common/dispatch.h"

@@ -6,7 +6,7 @@ namespace qc {
 
 /// Codes x [..., k] times constant codes w [n, k] transposed: exact sums, one rounding. Operands x,
 /// w, optional bias [n] (i32 or i64 codes of the sums, or f32) and, where x carries them, its scale
-/// and zero point: one, or one per row. kernels/c/qgemm/output.h states how sums become results.
+/// and zero point: one, or one per row. kernels/qgemm/output.h states how sums become results.
 ///
 /// With floats x it is what linear is on decoded weights, bit for bit, and the weights stay codes:
 /// they may have a scale per group of inputs too.

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "kernels/c/qgemm/qgemm.h"
+#include "kernels/qgemm/qgemm.h"
 #include "ops/common/codes.h"
 
 namespace qc {

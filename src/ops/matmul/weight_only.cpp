@@ -1,8 +1,8 @@
 #include "ops/matmul/weight_only.h"
 
 #include "interp/eval.h"
-#include "kernels/c/qgemm/qgemm.h"
 #include "kernels/numerics/quant.h"
+#include "kernels/qgemm/qgemm.h"
 #include "ops/common/dispatch.h"
 #include "quant/groups.h"
 

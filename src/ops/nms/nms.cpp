@@ -1,4 +1,4 @@
-#include "kernels/c/nms/nms.h"
+#include "kernels/nms/nms.h"
 
 #include <algorithm>
 #include <cmath>

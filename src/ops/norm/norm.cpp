@@ -3,7 +3,7 @@
 #include <charconv>
 
 #include "interp/eval.h"
-#include "kernels/c/norm/norm.h"
+#include "kernels/norm/norm.h"
 #include "kernels/numerics/reduce.h"
 #include "kernels/numerics/scalar_ops.h"
 #include "ops/common/dispatch.h"

@@ -45,7 +45,7 @@ class Norm final : public OpNode<Norm> {
   Result<Ok> lower(Lowering&) const override;
 };
 
-/// x over a power of the sum of squares of neighbouring channels; kernels/c/norm/norm.h.
+/// x over a power of the sum of squares of neighbouring channels; kernels/norm/norm.h.
 class LocalResponseNorm final : public OpNode<LocalResponseNorm> {
  public:
   static const OpInfo kInfo;

@@ -1,4 +1,4 @@
-#include "kernels/c/pad/pad.h"
+#include "kernels/pad/pad.h"
 
 #include <algorithm>
 #include <utility>

@@ -3,8 +3,8 @@
 #include <variant>
 
 #include "interp/eval.h"
-#include "kernels/c/pool/pool.h"
 #include "kernels/numerics/scalar_ops.h"
+#include "kernels/pool/pool.h"
 #include "ops/common/chain.h"
 #include "ops/common/dispatch.h"
 #include "ops/common/nan.h"

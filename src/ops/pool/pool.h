@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernels/c/pool/pool.h"
+#include "kernels/pool/pool.h"
 #include "quant/quantizable.h"
 
 namespace qc {
@@ -31,7 +31,7 @@ Taps taps_of(const qk_pool_params& p, int axis, int64_t o);
 
 enum class PoolKind { max, average, lp };
 
-/// Pools; kernels/c/pool/pool.h states what each computes. A max pool with `index` "plane",
+/// Pools; kernels/pool/pool.h states what each computes. A max pool with `index` "plane",
 /// "tensor" or "tensor_reversed" has a second output saying where each maximum is.
 class Pool final : public OpNode<Pool>, public PoolWindow, public Quantizable {
  public:

@@ -1,4 +1,4 @@
-#include "kernels/c/qpool/qpool.h"
+#include "kernels/qpool/qpool.h"
 
 #include "interp/eval.h"
 #include "ops/common/codes.h"

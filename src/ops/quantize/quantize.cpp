@@ -1,8 +1,8 @@
 #include "ops/quantize/quantize.h"
 
 #include "interp/eval.h"
-#include "kernels/c/quantize/quantize.h"
 #include "kernels/numerics/quant.h"
+#include "kernels/quantize/quantize.h"
 #include "ops/common/registration.h"
 #include "ops/quantize/scales.h"
 #include "program/lowering.h"

@@ -1,7 +1,7 @@
 // Scales and zero points as kernels read them.
 #pragma once
 
-#include "kernels/c/quantize/quantize.h"
+#include "kernels/quantize/quantize.h"
 #include "program/lowering.h"
 #include "quant/groups.h"
 #include "quant/scheme.h"

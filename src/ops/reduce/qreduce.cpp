@@ -1,4 +1,4 @@
-#include "kernels/c/qreduce/qreduce.h"
+#include "kernels/qreduce/qreduce.h"
 
 #include "interp/eval.h"
 #include "ops/common/broadcast.h"

@@ -1,9 +1,9 @@
 #include "ops/reduce/reduce.h"
 
 #include "interp/eval.h"
-#include "kernels/c/reduce/reduce.h"
 #include "kernels/numerics/reduce.h"
 #include "kernels/numerics/scalar_ops.h"
+#include "kernels/reduce/reduce.h"
 #include "ops/common/broadcast.h"
 #include "ops/common/dispatch.h"
 #include "ops/common/registration.h"

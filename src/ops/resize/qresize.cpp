@@ -1,4 +1,4 @@
-#include "kernels/c/qresize/qresize.h"
+#include "kernels/qresize/qresize.h"
 
 #include <algorithm>
 #include <cmath>

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/c/resize/resize.h"
 #include "kernels/numerics/base.h"
+#include "kernels/resize/resize.h"
 #include "ops/common/index.h"
 #include "ops/common/table.h"
 #include "support/budget.h"

@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "kernels/c/rnn/rnn.h"
 #include "kernels/numerics/scalar_ops.h"
+#include "kernels/rnn/rnn.h"
 #include "ops/rnn/rnn.h"
 
 namespace qc {

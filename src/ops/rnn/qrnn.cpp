@@ -1,4 +1,4 @@
-#include "kernels/c/qrnn/qrnn.h"
+#include "kernels/qrnn/qrnn.h"
 
 #include "interp/eval.h"
 #include "ir/op_table.h"

@@ -1,10 +1,10 @@
 #include "ops/rnn/rnn.h"
 
 #include "interp/eval.h"
-#include "kernels/c/gemm/gemm.h"
-#include "kernels/c/rnn/rnn.h"
+#include "kernels/gemm/gemm.h"
 #include "kernels/kernels.h"
 #include "kernels/numerics/reduce.h"
+#include "kernels/rnn/rnn.h"
 #include "ops/common/macs.h"
 #include "ops/common/registration.h"
 #include "ops/common/strided.h"

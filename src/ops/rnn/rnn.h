@@ -69,7 +69,7 @@ struct CellAttrs {
 /// A recurrent layer over x [steps, batch, inputs] with ONNX's operands w [D, G H, inputs],
 /// r [D, G H, H], b [D, 2 G H], lengths [batch] (i32), h0 [D, batch, H] and, for lstm, c0 and
 /// peepholes [D, 3 H]. Outputs: y [steps, D, batch, H], last h and, for lstm, last c. Gates are i,
-/// o, f, c (lstm), z, r, h (gru). The order of float operations is in kernels/c/rnn/rnn.h.
+/// o, f, c (lstm), z, r, h (gru). The order of float operations is in kernels/rnn/rnn.h.
 class Recurrent final : public OpNode<Recurrent>, public CellAttrs, public Quantizable {
  public:
   explicit Recurrent(const Cell* cell) : CellAttrs(*cell), cell_(cell) {}
@@ -97,7 +97,7 @@ class Recurrent final : public OpNode<Recurrent>, public CellAttrs, public Quant
 };
 
 /// The same on codes: x, weights (a scale for each row, zero points 0), h0, y and the state h,
-/// which has the format of y. kernels/c/qrnn/qrnn.h states the arithmetic.
+/// which has the format of y. kernels/qrnn/qrnn.h states the arithmetic.
 class QRecurrent final : public QuantNodeBase<QRecurrent>, public CellAttrs {
  public:
   QRecurrent(const Cell* cell, const OpInfo* info) : CellAttrs(*cell), cell_(cell), info_(info) {}

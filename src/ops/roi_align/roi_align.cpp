@@ -1,4 +1,4 @@
-#include "kernels/c/roi_align/roi_align.h"
+#include "kernels/roi_align/roi_align.h"
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
 #include "ops/rotary/rotary.h"
 
 #include "interp/eval.h"
-#include "kernels/c/rotary/rotary.h"
 #include "kernels/numerics/base.h"
+#include "kernels/rotary/rotary.h"
 #include "ops/common/broadcast.h"
 #include "ops/common/dispatch.h"
 #include "program/lowering.h"

@@ -1,4 +1,4 @@
-#include "kernels/c/scan/scan.h"
+#include "kernels/scan/scan.h"
 
 #include <variant>
 
@@ -40,7 +40,7 @@ T plus(T a, T b) {
   return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
 }
 
-/// The result of a row so far, in the order kernels/c/scan/scan.h states.
+/// The result of a row so far, in the order kernels/scan/scan.h states.
 template <class T>
 class Running {
  public:
@@ -71,7 +71,7 @@ Result<Ok> check_type(const Node& node) {
 
 }  // namespace
 
-/// cumsum and cumprod, in the order kernels/c/scan/scan.h states.
+/// cumsum and cumprod, in the order kernels/scan/scan.h states.
 class Scan final : public OpNode<Scan> {
  public:
   explicit Scan(bool sums) : sums_(sums) {}

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kernels/c/scatter/scatter.h"
 #include "kernels/numerics/combine.h"
+#include "kernels/scatter/scatter.h"
 #include "ops/common/broadcast.h"
 #include "ops/common/dispatch.h"
 #include "ops/common/index.h"

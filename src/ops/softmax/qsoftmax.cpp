@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "interp/eval.h"
-#include "kernels/c/qsoftmax/qsoftmax.h"
+#include "kernels/qsoftmax/qsoftmax.h"
 #include "ops/common/axis.h"
 #include "ops/common/codes.h"
 #include "program/lowering.h"

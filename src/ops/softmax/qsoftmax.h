@@ -5,7 +5,7 @@
 
 namespace qc {
 
-/// softmax of 8-bit codes as ONNX Runtime's QLinearSoftmax computes it; kernels/c/qsoftmax states
+/// softmax of 8-bit codes as ONNX Runtime's QLinearSoftmax computes it; kernels/qsoftmax states
 /// how.
 class QSoftmax final : public UnaryQuantNode<QSoftmax>, public HasRemark {
  public:

@@ -1,4 +1,4 @@
-#include "kernels/c/softmax/softmax.h"
+#include "kernels/softmax/softmax.h"
 
 #include <algorithm>
 
@@ -45,7 +45,7 @@ QC_SOFTMAX_ROW(double, f64)
 
 }  // namespace
 
-/// softmax and log_softmax along one axis, in the order kernels/c/softmax/softmax.h states.
+/// softmax and log_softmax along one axis, in the order kernels/softmax/softmax.h states.
 class Softmax final : public OpNode<Softmax>, public Quantizable, public ReadsNearGreatest {
  public:
   explicit Softmax(bool log) : log_(log) {}

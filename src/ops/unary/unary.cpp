@@ -3,8 +3,8 @@
 #include <deque>
 
 #include "interp/eval.h"
-#include "kernels/c/unary/unary.h"
 #include "kernels/numerics/scalar_ops.h"
+#include "kernels/unary/unary.h"
 #include "ops/common/broadcast.h"
 #include "ops/common/dispatch.h"
 #include "ops/common/registration.h"

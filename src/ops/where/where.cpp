@@ -1,4 +1,4 @@
-#include "kernels/c/where/where.h"
+#include "kernels/where/where.h"
 
 #include <cstring>
 

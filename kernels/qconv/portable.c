@@ -1,0 +1,435 @@
+#include "kernels/common/inline.h"
+#include "kernels/common/shared.h"
+#include "kernels/conv/taps.h"
+#include "kernels/qconv/qconv.h"
+#include "kernels/qgemm/tile.h"
+
+QK_INLINE void qk_qconv_taps(const qk_qconv_params* p, int axis, int32_t o, int32_t* first,
+                             int32_t* last) {
+  qk_taps(o * p->stride[axis] - p->pad[axis], p->dilation[axis], p->k[axis], p->in[axis], first,
+          last);
+}
+QK_INLINE void qk_qconv_inside(const qk_qconv_params* p, int axis, int32_t* low, int32_t* high) {
+  qk_taps_inside(p->in[axis], p->out[axis], p->k[axis], p->stride[axis], p->dilation[axis],
+                 p->pad[axis], low, high);
+}
+
+/* ---- any layout and type ---- */
+
+/* U is S without a sign: sums wrap on the way, the complete ones fit. The sums of 16 neighbours
+ * over the channels of one tap are a function of their own: inlined, they take more stack than a
+ * kernel may. */
+#define QK_DEFINE_QCONV_ROWS(suffix, X, W, S, U)                                                   \
+  QK_SHARED void qk_qconv_neighbours_##suffix(const X* x, ptrdiff_t x_step, ptrdiff_t x_channel,   \
+                                              const W* w, int32_t w_channel, int32_t channels,     \
+                                              S zero, S w_zero, U* acc) {                          \
+    for (int32_t ic = 0; ic < channels; ++ic, x += x_channel, w += w_channel) {                    \
+      const U wv = (U)(*w - w_zero);                                                               \
+      for (int j = 0; j < 16; ++j) acc[j] += (U)(x[j * x_step] - zero) * wv;                       \
+    }                                                                                              \
+  }                                                                                                \
+  QK_INLINE void qk_qconv_rows_##suffix(                                                           \
+      const qk_qconv_params* p, const X* x, const W* w, const S* bias, const void* multipliers,    \
+      const float* float_bias, const int32_t* w_zeros, const float* x_scale,                       \
+      const int32_t* x_zero, const void* residual, void* y) {                                      \
+    const qk_q_output o = QK_Q_OUTPUT(p, multipliers, float_bias, x_scale != 0, residual);         \
+    const float scale = x_scale ? *x_scale : 1.0f;                                                 \
+    const S zero = x_zero ? *x_zero : p->x_zero;                                                   \
+    const int32_t icg = p->ic / p->groups, ocg = p->oc / p->groups;                                \
+    const int32_t taps = p->k[0] * p->k[1] * p->k[2];                                              \
+    const ptrdiff_t plane = (ptrdiff_t)p->in[1] * p->in[2], volume = plane * p->in[0];             \
+    const ptrdiff_t result = (ptrdiff_t)p->out[0] * p->out[1] * p->out[2];                         \
+    const ptrdiff_t x_next = p->last ? p->ic : 1, x_channel = p->last ? 1 : volume;                \
+    const ptrdiff_t y_next = p->last ? p->oc : 1, y_channel = p->last ? 1 : result;                \
+    int32_t inside, beyond;                                                                        \
+    qk_qconv_inside(p, 2, &inside, &beyond);                                                       \
+    for (int32_t row = 0; row < p->n * p->oc; ++row) {                                             \
+      const int32_t oc = row % p->oc;                                                              \
+      const ptrdiff_t n = row / p->oc;                                                             \
+      const X* xg = x + n * p->ic * volume + oc / ocg * icg * x_channel;                           \
+      const W* wo = w + (ptrdiff_t)oc * icg * taps;                                                \
+      const S w_zero = w_zeros ? w_zeros[oc] : 0;                                                  \
+      const U start = bias ? (U)bias[oc] : 0;                                                      \
+      for (int32_t od = 0; od < p->out[0]; ++od) {                                                 \
+        int32_t d0, d1;                                                                            \
+        qk_qconv_taps(p, 0, od, &d0, &d1);                                                         \
+        for (int32_t oh = 0; oh < p->out[1]; ++oh) {                                               \
+          const ptrdiff_t line = ((ptrdiff_t)od * p->out[1] + oh) * p->out[2];                     \
+          int32_t h0, h1;                                                                          \
+          qk_qconv_taps(p, 1, oh, &h0, &h1);                                                       \
+          for (int32_t ow = 0; ow < p->out[2];) {                                                  \
+            const int32_t many = ow >= inside && ow + 16 <= beyond ? 16 : 1;                       \
+            U acc[16];                                                                             \
+            int32_t w0, w1;                                                                        \
+            qk_qconv_taps(p, 2, ow, &w0, &w1);                                                     \
+            for (int j = 0; j < 16; ++j) acc[j] = start;                                           \
+            for (int32_t kd = d0; kd < d1; ++kd) {                                                 \
+              for (int32_t kh = h0; kh < h1; ++kh) {                                               \
+                for (int32_t kw = w0; kw < w1; ++kw) {                                             \
+                  const int32_t id = od * p->stride[0] - p->pad[0] + kd * p->dilation[0];          \
+                  const int32_t ih = oh * p->stride[1] - p->pad[1] + kh * p->dilation[1];          \
+                  const int32_t iw = ow * p->stride[2] - p->pad[2] + kw * p->dilation[2];          \
+                  const X* xk = xg + (id * plane + (ptrdiff_t)ih * p->in[2] + iw) * x_next;        \
+                  const W* wk = wo + ((ptrdiff_t)kd * p->k[1] + kh) * p->k[2] + kw;                \
+                  if (many == 16) {                                                                \
+                    qk_qconv_neighbours_##suffix(xk, p->stride[2] * x_next, x_channel, wk, taps,   \
+                                                 icg, zero, w_zero, acc);                          \
+                    continue;                                                                      \
+                  }                                                                                \
+                  for (int32_t ic = 0; ic < icg; ++ic, xk += x_channel, wk += taps)                \
+                    acc[0] += (U)(*xk - zero) * (U)(*wk - w_zero);                                 \
+                }                                                                                  \
+              }                                                                                    \
+            }                                                                                      \
+            for (int32_t j = 0; j < many; ++j) {                                                   \
+              const ptrdiff_t at = n * p->oc * result + oc * y_channel + (line + ow + j) * y_next; \
+              qk_q_put(&o, (S)acc[j], oc, scale, y, at);                                           \
+            }                                                                                      \
+            ow += many;                                                                            \
+          }                                                                                        \
+        }                                                                                          \
+      }                                                                                            \
+    }                                                                                              \
+  }
+QK_DEFINE_QCONV_ROWS(i8_i8_i32, int8_t, int8_t, int32_t, uint32_t)
+QK_DEFINE_QCONV_ROWS(u8_i8_i32, uint8_t, int8_t, int32_t, uint32_t)
+QK_DEFINE_QCONV_ROWS(i16_i8_i32, int16_t, int8_t, int32_t, uint32_t)
+QK_DEFINE_QCONV_ROWS(u16_i8_i32, uint16_t, int8_t, int32_t, uint32_t)
+QK_DEFINE_QCONV_ROWS(i8_i8_i64, int8_t, int8_t, int64_t, uint64_t)
+QK_DEFINE_QCONV_ROWS(u8_i8_i64, uint8_t, int8_t, int64_t, uint64_t)
+QK_DEFINE_QCONV_ROWS(i16_i8_i64, int16_t, int8_t, int64_t, uint64_t)
+QK_DEFINE_QCONV_ROWS(u16_i8_i64, uint16_t, int8_t, int64_t, uint64_t)
+QK_DEFINE_QCONV_ROWS(i8_i16_i64, int8_t, int16_t, int64_t, uint64_t)
+QK_DEFINE_QCONV_ROWS(u8_i16_i64, uint8_t, int16_t, int64_t, uint64_t)
+QK_DEFINE_QCONV_ROWS(i16_i16_i64, int16_t, int16_t, int64_t, uint64_t)
+QK_DEFINE_QCONV_ROWS(u16_i16_i64, uint16_t, int16_t, int64_t, uint64_t)
+
+/* ---- channels-last ---- */
+
+/* One group of panels over one rectangle; all taps of the rectangle are inside. */
+QK_INLINE void qk_qconv_rect(const qk_qconv_params* p, qk_qtile* t, qk_rect rect, const uint8_t* x,
+                             const int8_t* w, void* y, ptrdiff_t at, int32_t outputs) {
+  const int32_t icg = p->ic / p->groups;
+  const ptrdiff_t x_line = (ptrdiff_t)p->in[2] * p->ic * t->x_size;
+  const ptrdiff_t y_line = (ptrdiff_t)p->out[2] * p->oc;
+  int32_t h0, h1, w0, w1;
+  qk_lines l;
+  qk_qconv_taps(p, 1, rect.h, &h0, &h1);
+  qk_qconv_taps(p, 2, rect.w, &w0, &w1);
+  x += (rect.h * p->stride[1] - p->pad[1] + h0 * p->dilation[1]) * x_line;
+  x += (ptrdiff_t)(rect.w * p->stride[2] - p->pad[2] + w0 * p->dilation[2]) * p->ic * t->x_size;
+  w += h0 * t->w_tap[1];
+  at += rect.h * y_line + (ptrdiff_t)rect.w * p->oc;
+  t->taps[1] = h1 - h0;
+  t->lead = 0;
+  if (p->groups == 1 && p->dilation[2] == 1) { /* the taps of a line are one run */
+    t->taps[2] = w1 > w0 ? 1 : 0;
+    t->k = (w1 - w0) * icg;
+    t->lead = w0 * icg & 1;
+    w += (ptrdiff_t)(w0 * icg / 2) * 32;
+  } else {
+    t->taps[2] = w1 - w0;
+    t->k = icg;
+    w += w0 * t->w_tap[2];
+  }
+  l.lines = rect.rows;
+  l.length = rect.columns;
+  l.x_line = p->stride[1] * x_line;
+  l.y_line = y_line;
+  l.x_row = (ptrdiff_t)p->stride[2] * p->ic * t->x_size;
+  l.y_row = p->oc;
+  l = qk_long_lines(l);
+  t->x_row = l.x_row;
+  t->y_row = l.y_row;
+  for (int32_t line = 0; line < l.lines; ++line) {
+    qk_run_qrows(t, x + line * l.x_line, w, y, at + line * l.y_line, l.length, outputs);
+  }
+}
+
+QK_INLINE void qk_qconv_last(const qk_qconv_params* p, const void* x, const int8_t* w,
+                             const int32_t* bias, const void* multipliers, const float* float_bias,
+                             const int32_t* w_zeros, const float* x_scale, const int32_t* x_zero,
+                             const void* residual, void* y) {
+  const qk_q_output out = QK_Q_OUTPUT(p, multipliers, float_bias, x_scale != 0, residual);
+  const int32_t icg = p->ic / p->groups, ocg = p->oc / p->groups;
+  const int32_t size = p->x_type <= QK_U8 ? 1 : 2;
+  const int32_t line_run = p->groups == 1 && p->dilation[2] == 1;
+  const ptrdiff_t x_plane = (ptrdiff_t)p->in[1] * p->in[2] * p->ic * size;
+  const ptrdiff_t y_plane = (ptrdiff_t)p->out[1] * p->out[2] * p->oc;
+  int32_t top, bottom, left, right;
+  qk_rect rect;
+  qk_qtile t;
+  t.w_tap[2] = (ptrdiff_t)((icg + 1) / 2) * 32;
+  t.w_tap[1] = line_run ? (ptrdiff_t)((icg * p->k[2] + 1) / 2) * 32 : t.w_tap[2] * p->k[2];
+  t.w_tap[0] = t.w_tap[1] * p->k[1];
+  t.w_panel = t.w_tap[0] * p->k[0];
+  t.x_tap[2] = (ptrdiff_t)p->dilation[2] * p->ic * size;
+  t.x_tap[1] = (ptrdiff_t)p->dilation[1] * p->in[2] * p->ic * size;
+  t.x_tap[0] = p->dilation[0] * x_plane;
+  t.x_type = p->x_type;
+  t.x_size = size;
+  t.simple = p->x_type <= QK_U8 && !w_zeros;
+  t.x_zero = x_zero ? *x_zero : p->x_zero;
+  t.per_row = 0;
+  t.x_zeros = 0;
+  t.x_scales = x_scale;
+  t.bias = bias;
+  t.w_zeros = w_zeros;
+  t.out = out;
+  qk_qconv_inside(p, 1, &top, &bottom);
+  qk_qconv_inside(p, 2, &left, &right);
+  for (int32_t n = 0; n < p->n; ++n) {
+    for (int32_t od = 0; od < p->out[0]; ++od) {
+      int32_t d0, d1;
+      qk_qconv_taps(p, 0, od, &d0, &d1);
+      t.taps[0] = d1 - d0;
+      for (int32_t g = 0; g < p->groups; ++g) {
+        const ptrdiff_t depth = od * p->stride[0] - p->pad[0] + d0 * p->dilation[0];
+        const uint8_t* xg = (const uint8_t*)x + (n * (ptrdiff_t)p->in[0] + depth) * x_plane +
+                            (ptrdiff_t)g * icg * size;
+        const ptrdiff_t y_at = (n * (ptrdiff_t)p->out[0] + od) * y_plane + (ptrdiff_t)g * ocg;
+        const int8_t* wg = w + g * ((ocg + 15) / 16) * t.w_panel + d0 * t.w_tap[0];
+        for (int32_t o = 0; o < ocg;) {
+          const int32_t panels = qk_qpanels_together((ocg - o + 15) / 16);
+          const int32_t outputs = ocg - o < 16 * panels ? ocg - o : 16 * panels;
+          t.channel = g * ocg + o;
+          QK_FOR_EACH_RECT(rect, p->out, top, bottom, left, right) {
+            qk_qconv_rect(p, &t, rect, xg, wg + o / 16 * t.w_panel, y, y_at + o, outputs);
+          }
+          o += outputs;
+        }
+      }
+    }
+  }
+}
+
+/* ---- channels-last, one channel per group ---- */
+
+/* Outputs together: where all taps are inside, and elsewhere; the stack holds no more. */
+#if QK_SUMS_REGISTERS == 1
+#define QK_QDEPTH_INNER 8
+#define QK_QDEPTH_EDGES 4
+#elif QK_SUMS_REGISTERS == 2
+#define QK_QDEPTH_INNER 2
+#define QK_QDEPTH_EDGES 2
+#else
+#define QK_QDEPTH_INNER 1
+#define QK_QDEPTH_EDGES 1
+#endif
+
+/* Neighbouring outputs of one line, n <= 16 channels: where things are for the first of them. */
+typedef struct qk_qdepth {
+  int32_t taps[2];  /* how many are inside along depth and height */
+  const uint8_t* x; /* column 0 of the line of the first of them */
+  const int8_t* w;  /* of the first of them */
+  int32_t column;   /* of tap 0, may be outside */
+  int32_t outputs, n, zero;
+} qk_qdepth;
+
+/* Distances in the input, in codes. */
+QK_INLINE ptrdiff_t qk_qdepth_line(const qk_qconv_params* p, int32_t a, int32_t b) {
+  const ptrdiff_t line = (ptrdiff_t)a * p->dilation[0] * p->in[1] + b * p->dilation[1];
+  return line * p->in[2] * p->oc;
+}
+QK_INLINE ptrdiff_t qk_qdepth_weight(const qk_qconv_params* p, int32_t a, int32_t b, int32_t c) {
+  return (((ptrdiff_t)a * p->k[1] + b) * p->k[2] + c) * p->oc;
+}
+
+#if QK_SUMS_REGISTERS != 0
+/* Sums of M outputs over codes of 8 bits, sixteen of which can be read at every tap: those beyond n
+ * meet weights of 0. The zero point of x is taken off at the end, times the sum of the weights.
+ * PIXEL(m) is where output m reads a tap. */
+#define QK_DEFINE_QDEPTH(name, M, PIXEL)                                                      \
+  QK_INLINE void name(const qk_qconv_params* p, const qk_qdepth* t, const int32_t* bias,      \
+                      const uint8_t* zeros, int32_t(*sums)[16]) {                             \
+    const int32_t outputs = t->outputs, n = t->n;                                             \
+    qk_sums acc[M], w_sum = qk_sums_set(0);                                                   \
+    QK_UNROLL for (int m = 0; m < M; ++m) acc[m] = w_sum;                                     \
+    for (int32_t a = 0; a < t->taps[0]; ++a) {                                                \
+      for (int32_t b = 0; b < t->taps[1]; ++b) {                                              \
+        const uint8_t* line = t->x + qk_qdepth_line(p, a, b);                                 \
+        const int8_t* wk = t->w + qk_qdepth_weight(p, a, b, 0);                               \
+        for (int32_t c = 0; c < p->k[2]; ++c) {                                               \
+          const int32_t column = t->column + c * p->dilation[2];                              \
+          const qk_sums wv = qk_sums_load_codes_n((const uint8_t*)wk + c * p->oc, 1, n);      \
+          const qk_sums factors = qk_sums_factors(wv);                                        \
+          w_sum = qk_sums_add(w_sum, wv);                                                     \
+          QK_UNROLL for (int m = 0; m < M; ++m) {                                             \
+            qk_sums_each(&acc[m], factors, qk_sums_load_codes(PIXEL(m), p->x_type == QK_I8)); \
+          }                                                                                   \
+        }                                                                                     \
+      }                                                                                       \
+    }                                                                                         \
+    (void)outputs, (void)zeros;                                                               \
+    w_sum = qk_sums_mul(w_sum, qk_sums_set(-t->zero));                                        \
+    if (bias) w_sum = qk_sums_add(w_sum, qk_sums_load_n(bias, n));                            \
+    QK_UNROLL for (int m = 0; m < M; ++m) qk_sums_store(sums[m], qk_sums_add(acc[m], w_sum)); \
+  }
+#define QK_QDEPTH_INSIDE(m) (line + (ptrdiff_t)(column + (m)*p->stride[2]) * p->oc)
+#define QK_QDEPTH_EDGE(m)                                                           \
+  ((((m) < outputs) & ((uint32_t)(column + (m)*p->stride[2]) < (uint32_t)p->in[2])) \
+       ? QK_QDEPTH_INSIDE(m)                                                        \
+       : zeros)
+QK_DEFINE_QDEPTH(qk_qdepth_inner, QK_QDEPTH_INNER, QK_QDEPTH_INSIDE)
+QK_DEFINE_QDEPTH(qk_qdepth_edge, QK_QDEPTH_EDGES, QK_QDEPTH_EDGE)
+
+#endif
+
+/* The same sums for any type, weights with zero points, and where fewer codes can be read. */
+#define QK_QDEPTH_ADD(CODE, W_ZERO)                                   \
+  for (int32_t j = 0; j < n; ++j) {                                   \
+    const int32_t product = ((CODE)-t->zero) * (wk[j] - (W_ZERO));    \
+    sums[m][j] = (int32_t)((uint32_t)sums[m][j] + (uint32_t)product); \
+  }
+QK_INLINE void qk_qdepth_any(const qk_qconv_params* p, const qk_qdepth* t, const int32_t* bias,
+                             const int32_t* w_zeros, int32_t (*sums)[16]) {
+  const int32_t size = p->x_type <= QK_U8 ? 1 : 2, n = t->n;
+  for (int32_t m = 0; m < t->outputs; ++m) {
+    for (int32_t j = 0; j < n; ++j) sums[m][j] = bias ? bias[j] : 0;
+    for (int32_t a = 0; a < t->taps[0]; ++a) {
+      for (int32_t b = 0; b < t->taps[1]; ++b) {
+        for (int32_t c = 0; c < p->k[2]; ++c) {
+          const int32_t column = t->column + c * p->dilation[2] + m * p->stride[2];
+          const ptrdiff_t at = qk_qdepth_line(p, a, b) + (ptrdiff_t)column * p->oc;
+          const uint8_t* xk = t->x + at * size;
+          const int8_t* wk = t->w + qk_qdepth_weight(p, a, b, c);
+          if (column < 0 || column >= p->in[2]) continue;
+          if (w_zeros) {
+            QK_QDEPTH_ADD(qk_load_code(xk, p->x_type, j), w_zeros[j])
+          } else if (p->x_type == QK_I8) {
+            QK_QDEPTH_ADD(((const int8_t*)xk)[j], 0)
+          } else if (p->x_type == QK_U8) {
+            QK_QDEPTH_ADD(xk[j], 0)
+          } else {
+            QK_QDEPTH_ADD(qk_load_code(xk, p->x_type, j), 0)
+          }
+        }
+      }
+    }
+  }
+}
+
+/* Whether sixteen codes of 8 bits can be read at every tap, where `left` follow t->x. */
+QK_INLINE int qk_qdepth_simple(const qk_qconv_params* p, const qk_qdepth* t, const int32_t* w_zeros,
+                               ptrdiff_t left) {
+  const int32_t end = t->column + (t->outputs - 1) * p->stride[2] + (p->k[2] - 1) * p->dilation[2];
+  const ptrdiff_t last = end < p->in[2] ? end : p->in[2] - 1;
+  if (QK_SUMS_REGISTERS == 0 || p->x_type > QK_U8 || w_zeros) return 0;
+  return t->n == 16 ||
+         qk_qdepth_line(p, t->taps[0] - 1, t->taps[1] - 1) + last * p->oc + 16 <= left;
+}
+
+QK_INLINE void qk_qconv_depth(const qk_qconv_params* p, const void* x, const int8_t* w,
+                              const int32_t* bias, const void* multipliers, const float* float_bias,
+                              const int32_t* w_zeros, const float* x_scale, const int32_t* x_zero,
+                              const void* residual, void* y) {
+  const qk_q_output out = QK_Q_OUTPUT(p, multipliers, float_bias, x_scale != 0, residual);
+  const int32_t size = p->x_type <= QK_U8 ? 1 : 2;
+  const ptrdiff_t line = (ptrdiff_t)p->in[2] * p->oc, plane = p->in[1] * line;
+  const ptrdiff_t all = p->n * p->in[0] * plane;
+#if QK_SUMS_REGISTERS != 0
+  uint8_t zeros[16]; /* what is outside the input */
+#endif
+  int32_t sums[QK_QDEPTH_INNER][16];
+  int32_t left, right;
+  qk_qdepth t;
+  t.zero = x_zero ? *x_zero : p->x_zero;
+#if QK_SUMS_REGISTERS != 0
+  memset(zeros, t.zero, 16);
+#endif
+  qk_qconv_inside(p, 2, &left, &right);
+  for (int32_t row = 0; row < p->n * p->out[0] * p->out[1]; ++row) {
+    const int32_t oh = row % p->out[1], od = row / p->out[1] % p->out[0];
+    const ptrdiff_t n = row / p->out[1] / p->out[0];
+    int32_t d0, d1, h0, h1;
+    ptrdiff_t from;
+    qk_qconv_taps(p, 0, od, &d0, &d1);
+    qk_qconv_taps(p, 1, oh, &h0, &h1);
+    t.taps[0] = d1 - d0;
+    t.taps[1] = h1 - h0;
+    from = (n * p->in[0] + od * p->stride[0] - p->pad[0] + d0 * p->dilation[0]) * plane;
+    from += (oh * p->stride[1] - p->pad[1] + h0 * p->dilation[1]) * line;
+    for (int32_t channel = 0; channel < p->oc; channel += 16) {
+      const int32_t* b = bias ? bias + channel : 0;
+      t.n = p->oc - channel < 16 ? p->oc - channel : 16;
+      t.x = (const uint8_t*)x + (from + channel) * size;
+      t.w = w + qk_qdepth_weight(p, d0, h0, 0) + channel;
+      for (int32_t o = 0; o < p->out[2]; o += t.outputs) {
+        const int32_t inside =
+            QK_QDEPTH_INNER > QK_QDEPTH_EDGES && o >= left && o + QK_QDEPTH_INNER <= right;
+        const int32_t many = inside ? QK_QDEPTH_INNER : QK_QDEPTH_EDGES;
+        const ptrdiff_t at = ((ptrdiff_t)row * p->out[2] + o) * p->oc + channel;
+        t.column = o * p->stride[2] - p->pad[2];
+        t.outputs = p->out[2] - o < many ? p->out[2] - o : many;
+        if (!qk_qdepth_simple(p, &t, w_zeros, all - from - channel)) {
+          qk_qdepth_any(p, &t, b, w_zeros ? w_zeros + channel : 0, sums);
+#if QK_SUMS_REGISTERS != 0
+        } else if (inside) {
+          qk_qdepth_inner(p, &t, b, zeros, sums);
+        } else {
+          qk_qdepth_edge(p, &t, b, zeros, sums);
+#endif
+        }
+        {
+          const qk_q_block block = {sums[0], t.outputs, 1, channel, t.n, x_scale, 0, at, p->oc};
+          qk_q_put_block(&out, &block, y);
+        }
+      }
+    }
+  }
+}
+
+/* ---- transposed ---- */
+
+#define QK_DEFINE_QCONV_TRANSPOSE(suffix, X, W)                                                  \
+  QK_INLINE void qk_qconv_transpose_##suffix(                                                    \
+      const qk_qconv_transpose_params* p, const X* x, const W* w, const int64_t* bias,           \
+      const void* multipliers, const float* float_bias, const int32_t* w_zeros,                  \
+      const float* x_scale, const int32_t* x_zero, void* y) {                                    \
+    const qk_q_output o = QK_Q_PLAIN_OUTPUT(p, multipliers, float_bias, x_scale != 0);           \
+    const float scale = x_scale ? *x_scale : 1.0f;                                               \
+    const int64_t zero = x_zero ? *x_zero : p->x_zero;                                           \
+    const int32_t icg = p->ic / p->groups, ocg = p->oc / p->groups;                              \
+    const ptrdiff_t volume = (ptrdiff_t)p->in[0] * p->in[1] * p->in[2];                          \
+    const ptrdiff_t taps = (ptrdiff_t)p->k[0] * p->k[1] * p->k[2];                               \
+    ptrdiff_t at = 0;                                                                            \
+    for (int32_t row = 0; row < p->n * p->oc; ++row) {                                           \
+      const int32_t oc = row % p->oc, g = oc / ocg;                                              \
+      const X* xg = x + ((ptrdiff_t)(row / p->oc) * p->ic + g * icg) * volume;                   \
+      const W* wg = w + ((ptrdiff_t)g * icg * ocg + oc % ocg) * taps;                            \
+      const int64_t w_zero = w_zeros ? w_zeros[oc] : 0;                                          \
+      for (int32_t od = 0; od < p->out[0]; ++od) {                                               \
+        for (int32_t oh = 0; oh < p->out[1]; ++oh) {                                             \
+          for (int32_t ow = 0; ow < p->out[2]; ++ow) {                                           \
+            int64_t sum = bias ? bias[oc] : 0;                                                   \
+            for (int32_t kd = 0; kd < p->k[0]; ++kd) {                                           \
+              const int32_t d = od + p->pad[0] - kd * p->dilation[0], id = d / p->stride[0];     \
+              if (d < 0 || d % p->stride[0] != 0 || id >= p->in[0]) continue;                    \
+              for (int32_t kh = 0; kh < p->k[1]; ++kh) {                                         \
+                const int32_t h = oh + p->pad[1] - kh * p->dilation[1], ih = h / p->stride[1];   \
+                if (h < 0 || h % p->stride[1] != 0 || ih >= p->in[1]) continue;                  \
+                for (int32_t kw = 0; kw < p->k[2]; ++kw) {                                       \
+                  const int32_t v = ow + p->pad[2] - kw * p->dilation[2], iw = v / p->stride[2]; \
+                  const X* xk = xg + ((ptrdiff_t)id * p->in[1] + ih) * p->in[2] + iw;            \
+                  const W* wk = wg + ((ptrdiff_t)kd * p->k[1] + kh) * p->k[2] + kw;              \
+                  if (v < 0 || v % p->stride[2] != 0 || iw >= p->in[2]) continue;                \
+                  for (int32_t ic = 0; ic < icg; ++ic) {                                         \
+                    sum += (xk[ic * volume] - zero) * (wk[ic * ocg * taps] - w_zero);            \
+                  }                                                                              \
+                }                                                                                \
+              }                                                                                  \
+            }                                                                                    \
+            qk_q_put(&o, sum, oc, scale, y, at++);                                               \
+          }                                                                                      \
+        }                                                                                        \
+      }                                                                                          \
+    }                                                                                            \
+  }
+QK_DEFINE_QCONV_TRANSPOSE(i8_i8, int8_t, int8_t)
+QK_DEFINE_QCONV_TRANSPOSE(u8_i8, uint8_t, int8_t)
+QK_DEFINE_QCONV_TRANSPOSE(i16_i8, int16_t, int8_t)
+QK_DEFINE_QCONV_TRANSPOSE(u16_i8, uint16_t, int8_t)
+QK_DEFINE_QCONV_TRANSPOSE(i8_i16, int8_t, int16_t)
+QK_DEFINE_QCONV_TRANSPOSE(u8_i16, uint8_t, int16_t)
+QK_DEFINE_QCONV_TRANSPOSE(i16_i16, int16_t, int16_t)
+QK_DEFINE_QCONV_TRANSPOSE(u16_i16, uint16_t, int16_t)

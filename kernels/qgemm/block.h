@@ -1,0 +1,164 @@
+/* Blocks of sums to results, sixteen neighbouring channels at a time. */
+#ifndef QK_Q_BLOCK_H
+#define QK_Q_BLOCK_H
+
+#include "kernels/common/shared.h"
+#include "kernels/qgemm/output.h"
+#include "kernels/qgemm/sums.h"
+
+/* A block of sums [rows][panels][16] of `columns` <= 16 * panels channels from `channel` on: their
+ * results of a row begin at element `at` of y, those of the next row y_row later. */
+typedef struct qk_q_block {
+  const int32_t* sums;
+  int32_t rows, panels, channel, columns;
+  const float* x_scale; /* may be null; with per_row one per row */
+  int32_t per_row;
+  ptrdiff_t at, y_row;
+} qk_q_block;
+
+/* The codes of the residual that belong to n <= 16 neighbouring results; the others are 0. */
+QK_INLINE void qk_q_others(const qk_q_output* o, ptrdiff_t at, int32_t n, int32_t* other) {
+  if (n == 16 && o->r.type == QK_I8) {
+    for (int j = 0; j < 16; ++j) other[j] = ((const int8_t*)o->residual)[at + j];
+  } else if (n == 16 && o->r.type == QK_U8) {
+    for (int j = 0; j < 16; ++j) other[j] = ((const uint8_t*)o->residual)[at + j];
+  } else {
+    for (int j = 0; j < 16; ++j) {
+      other[j] = j < n ? qk_load_code(o->residual, o->r.type, at + j) : 0;
+    }
+  }
+}
+
+/* The results of sums of n <= 16 neighbouring channels, rescaled; `sums` has 16 elements, those
+ * beyond n are of no matter. */
+QK_SHARED void qk_q_rescale16(const qk_q_output* o, const int32_t* sums, int32_t channel, int32_t n,
+                              void* y, ptrdiff_t at) {
+  const int32_t y_type = o->residual ? o->r.y_type : o->type;
+  int32_t code[16], other[16];
+  {
+    const float* m = (const float*)o->multipliers + channel;
+    const int32_t zero = o->zero, lo = o->lo, hi = o->hi;
+    float some[16];
+    if (n < 16) {
+      for (int j = 0; j < 16; ++j) some[j] = j < n ? m[j] : 0.0f;
+      m = some;
+    }
+    for (int j = 0; j < 16; ++j) code[j] = qn_code((float)sums[j] * m[j], zero, lo, hi);
+  }
+  if (o->residual) {
+    const qk_q_residual r = o->r;
+    qk_q_others(o, at, n, other);
+    if (r.kind == QK_R_EXACT && r.first) {
+      for (int j = 0; j < 16; ++j) {
+        code[j] = qn_add_codes(code[j], other[j], r.za, r.zb, r.ra, r.rb, r.zero, r.lo, r.hi);
+      }
+    } else if (r.kind == QK_R_EXACT) {
+      for (int j = 0; j < 16; ++j) {
+        code[j] = qn_add_codes(other[j], code[j], r.za, r.zb, r.ra, r.rb, r.zero, r.lo, r.hi);
+      }
+    } else {
+      for (int j = 0; j < n; ++j) code[j] = qk_q_add(&r, code[j], other[j]);
+    }
+  }
+  if (y_type > QK_U8) {
+    uint16_t* to = (uint16_t*)y + at;
+    for (int j = 0; j < n; ++j) to[j] = (uint16_t)code[j];
+  } else { /* the low byte, whatever the sign */
+    uint8_t* to = (uint8_t*)y + at;
+    if (n == 16) {
+      for (int j = 0; j < 16; ++j) to[j] = (uint8_t)code[j];
+    } else {
+      for (int j = 0; j < n; ++j) to[j] = (uint8_t)code[j];
+    }
+  }
+}
+
+QK_SHARED void qk_q_put_any(const qk_q_output* o, const qk_q_block* b, void* y) {
+  for (int32_t m = 0; m < b->rows; ++m) {
+    const int32_t* sums = b->sums + m * 16 * b->panels;
+    const float x_scale = b->x_scale ? b->x_scale[b->per_row * m] : 1.0f;
+    const ptrdiff_t at = b->at + m * b->y_row;
+    for (int32_t i = 0; o->way != QK_Q_ANY && i < b->columns; i += 16) {
+      const int32_t n = b->columns - i < 16 ? b->columns - i : 16;
+      qk_q_rescale16(o, sums + i, b->channel + i, n, y, at + i);
+    }
+    for (int32_t i = 0; o->way == QK_Q_ANY && i < b->columns; ++i) {
+      qk_q_put(o, sums[i], b->channel + i, x_scale, y, at + i);
+    }
+  }
+}
+
+#if QK_SUMS_REGISTERS != 0
+
+/* qn_code of sixteen numbers. */
+QK_INLINE qk_sums qk_q_code16(qk_v16 v, int32_t zero, int32_t lo, int32_t hi) {
+  const qk_v16 least = qk_v16_set((float)(lo - zero)), most = qk_v16_set((float)(hi - zero));
+  return qk_sums_add(qk_sums_round(qk_v16_within(v, least, most)), qk_sums_set(zero));
+}
+
+/* qn_add_codes of sixteen codes of each. */
+QK_INLINE qk_sums qk_q_add16(const qk_q_residual* r, qk_sums a, qk_sums b) {
+  const qk_sums left = qk_sums_add(a, qk_sums_set(-r->za));
+  const qk_sums right = qk_sums_add(b, qk_sums_set(-r->zb));
+  const qk_v16 first = qk_v16_mul(qk_sums_float(left), qk_v16_set(r->ra));
+  const qk_v16 v = qk_v16_fma(qk_sums_float(right), qk_v16_set(r->rb), first);
+  return qk_q_code16(v, r->zero, r->lo, r->hi);
+}
+
+/* Where `way` is QK_Q_CODES. */
+QK_SHARED void qk_q_put_codes(const qk_q_output* o, const qk_q_block* b, uint8_t* y) {
+  const int32_t zero = o->zero, lo = o->lo, hi = o->hi, rows = b->rows, step = 16 * b->panels;
+  const ptrdiff_t y_row = b->y_row;
+  for (int32_t done = 0; done < b->columns; done += 16) {
+    const int32_t n = b->columns - done < 16 ? b->columns - done : 16;
+    const qk_v16 m = qk_v16_load_n((const float*)o->multipliers + b->channel + done, n);
+    const int32_t* sums = b->sums + done;
+    uint8_t* to = y + b->at + done;
+    for (int32_t row = 0; row < rows; ++row, sums += step, to += y_row) {
+      const qk_v16 v = qk_v16_mul(qk_sums_float(qk_sums_load_n(sums, 16)), m);
+      const qk_sums code = qk_q_code16(v, zero, lo, hi);
+      qk_sums_store_codes_n(to, code, n);
+    }
+  }
+}
+
+/* Where `way` is QK_Q_ADDED. */
+QK_SHARED void qk_q_put_added(const qk_q_output* o, const qk_q_block* b, uint8_t* y) {
+  const qk_q_residual r = o->r;
+  const int32_t zero = o->zero, lo = o->lo, hi = o->hi, rows = b->rows, step = 16 * b->panels;
+  const ptrdiff_t y_row = b->y_row;
+  for (int32_t done = 0; done < b->columns; done += 16) {
+    const int32_t n = b->columns - done < 16 ? b->columns - done : 16;
+    const qk_v16 m = qk_v16_load_n((const float*)o->multipliers + b->channel + done, n);
+    const int32_t* sums = b->sums + done;
+    const uint8_t* from = (const uint8_t*)o->residual + b->at + done;
+    uint8_t* to = y + b->at + done;
+    for (int32_t row = 0; row < rows; ++row, sums += step, from += y_row, to += y_row) {
+      const qk_v16 v = qk_v16_mul(qk_sums_float(qk_sums_load_n(sums, 16)), m);
+      const qk_sums code = qk_q_code16(v, zero, lo, hi);
+      const qk_sums other = qk_sums_load_codes_n(from, r.type == QK_I8, n);
+      const qk_sums sum = r.first ? qk_q_add16(&r, code, other) : qk_q_add16(&r, other, code);
+      qk_sums_store_codes_n(to, sum, n);
+    }
+  }
+}
+
+#endif
+
+QK_INLINE void qk_q_put_block(const qk_q_output* o, const qk_q_block* b, void* y) {
+  switch (o->way) {
+#if QK_SUMS_REGISTERS != 0
+    case QK_Q_CODES:
+      qk_q_put_codes(o, b, (uint8_t*)y);
+      break;
+    case QK_Q_ADDED:
+      qk_q_put_added(o, b, (uint8_t*)y);
+      break;
+#endif
+    default:
+      qk_q_put_any(o, b, y);
+      break;
+  }
+}
+
+#endif

@@ -1,0 +1,124 @@
+/* How exact integer sums become results: every product of codes ends here.
+ *
+ * With codes as the result, a = f32(sum):
+ *   rescale f32            code(a * m[c])
+ *   .. and a float bias    code(fma(bias[c], bias_factor, a) * m[c])
+ *   rescale q31            the exact sum * m[c], m as mantissa and shift, rounded once
+ * where code(v) limits v, rounds it half to even and adds the zero point. As i32 (QK_I32) the sum
+ * itself, modulo 2^32. With floats (QK_F32):
+ *   a * m[c], or a * (x_scale * m[c]) where the operand's scale is known at run time only; then
+ *   + bias[c], a rounding of its own.
+ * Where there is a residual, the code (it keeps its rounding) and the residual's are then added as
+ * kernels/qbinary does: `kind` says how, `first` whether the product is the first operand.
+ */
+#ifndef QK_Q_OUTPUT_H
+#define QK_Q_OUTPUT_H
+
+#include <stddef.h>
+
+#include "kernels/common/codes.h"
+#include "kernels/common/inline.h"
+#include "kernels/numerics/quant_combine.h"
+#include "kernels/numerics/quant_q31.h"
+
+/* Kinds of sums: those of qk_qadd, qk_qadd_ort, qk_qadd_f32. */
+enum { QK_R_EXACT, QK_R_ORT, QK_R_F32 };
+
+/* Sums that are rescaled by f32 multipliers, to codes of 8 bits, to such codes that are then added
+ * exactly to others of 8 bits, to any codes; and all others. */
+enum { QK_Q_CODES, QK_Q_ADDED, QK_Q_RESCALED, QK_Q_ANY };
+
+typedef struct qk_q_residual {
+  int32_t kind, first, type; /* type of the residual's codes */
+  int32_t za, zb, y_type, zero, lo, hi, lowest;
+  float ra, rb, shift, divisor;
+  int32_t reciprocal;
+} qk_q_residual;
+
+typedef struct qk_q_output {
+  int32_t type, zero, lo, hi; /* types as in kernels/common/codes.h */
+  int32_t q31;                /* multipliers are pairs of mantissa and shift */
+  const void* multipliers;    /* one per channel */
+  const float* bias;          /* one per channel, may be null */
+  float bias_factor;
+  int32_t dynamic;      /* multipliers are times x_scale */
+  int32_t way;          /* QK_Q_CODES, .. */
+  const void* residual; /* lies like the result, may be null */
+  qk_q_residual r;
+} qk_q_output;
+
+/* From the members that the parameter structs of all these kernels have. */
+#define QK_Q_OUTPUT_OF(p, m, b, has_scale, res, way)                                             \
+  (p)->y_type, (p)->y_zero, (p)->lo, (p)->hi, (p)->q31, (m), (b), (p)->bias_factor, (has_scale), \
+      (p)->y_type > QK_U16 || (p)->q31 || (b) || (has_scale) ? QK_Q_ANY : (way), (res)
+#define QK_Q_OUTPUT(p, m, b, has_scale, res)                                                       \
+  {                                                                                                \
+    QK_Q_OUTPUT_OF(p, m, b, has_scale, res,                                                        \
+                   !(res) ? ((p)->y_type <= QK_U8 ? QK_Q_CODES : QK_Q_RESCALED)                    \
+                   : (p)->r_kind == QK_R_EXACT && (p)->r_type <= QK_U8 && (p)->r_y_type <= QK_U8   \
+                       ? QK_Q_ADDED                                                                \
+                       : QK_Q_RESCALED),                                                           \
+    {                                                                                              \
+      (p)->r_kind, (p)->r_first, (p)->r_type, (p)->r_za, (p)->r_zb, (p)->r_y_type, (p)->r_zero,    \
+          (p)->r_lo, (p)->r_hi, (p)->r_lowest, (p)->r_ra, (p)->r_rb, (p)->r_shift, (p)->r_divisor, \
+          (p)->r_reciprocal                                                                        \
+    }                                                                                              \
+  }
+/* For kernels that take no residual. */
+#define QK_Q_PLAIN_OUTPUT(p, m, b, has_scale)                 \
+  {                                                           \
+    QK_Q_OUTPUT_OF(p, m, b, has_scale, 0, QK_Q_RESCALED), {   \
+      0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.0f, 0.0f, 0.0f, 0.0f, 0 \
+    }                                                         \
+  }
+
+/* The code of the sum of a code and the residual's. */
+QK_INLINE int32_t qk_q_add(const qk_q_residual* r, int32_t code, int32_t other) {
+  const int32_t a = r->first ? code : other, b = r->first ? other : code;
+  switch (r->kind) {
+    case QK_R_EXACT:
+      return qn_add_codes(a, b, r->za, r->zb, r->ra, r->rb, r->zero, r->lo, r->hi);
+    case QK_R_ORT:
+      return qn_add_codes_ort(a, b, r->ra, r->rb, r->shift, r->lowest, r->lo, r->hi);
+    default:
+      return qn_encode(qn_dequantize(a, r->ra, r->za) + qn_dequantize(b, r->rb, r->zb), r->divisor,
+                       r->reciprocal, r->zero, r->lo, r->hi);
+  }
+}
+
+/* A code of the product to its place, through the residual where there is one. */
+QK_INLINE void qk_q_end(const qk_q_output* o, int32_t code, void* y, ptrdiff_t at) {
+  if (o->residual) {
+    code = qk_q_add(&o->r, code, qk_load_code(o->residual, o->r.type, at));
+    qk_store_code(y, o->r.y_type, at, code);
+  } else {
+    qk_store_code(y, o->type, at, code);
+  }
+}
+
+/* The result of one sum. */
+QK_INLINE void qk_q_put(const qk_q_output* o, int64_t sum, int32_t channel, float x_scale, void* y,
+                        ptrdiff_t at) {
+  float v = (float)sum;
+  if (o->type == QK_I32) {
+    ((int32_t*)y)[at] = (int32_t)(uint32_t)sum;
+    return;
+  }
+  if (o->q31) {
+    const int32_t* m = (const int32_t*)o->multipliers + 2 * (ptrdiff_t)channel;
+    qk_q_end(o, qn_rescale_q31(sum, m[0], m[1], o->zero, o->lo, o->hi), y, at);
+    return;
+  }
+  if (o->bias && o->type != QK_F32) v = qn_fmaf(o->bias[channel], o->bias_factor, v);
+  {
+    const float m = ((const float*)o->multipliers)[channel];
+    v = qn_mulf(v, o->dynamic ? qn_mulf(x_scale, m) : m);
+  }
+  if (o->type != QK_F32) {
+    qk_q_end(o, qn_code(v, o->zero, o->lo, o->hi), y, at);
+    return;
+  }
+  ((float*)y)[at] = o->bias ? v + o->bias[channel] : v;
+}
+
+#endif

@@ -1,0 +1,60 @@
+#ifndef QK_QGEMM_H
+#define QK_QGEMM_H
+#include <stdint.h>
+
+/* Matrix products of codes. The sum over k of (x - x_zero) * (w - w_zero) + bias is exact;
+ * kernels/qgemm/output.h states how it becomes a result.
+ *
+ * qk_qgemm           y[m, n] of x [m, k] and w of 8 bits in panels [ceil(n / 16)][pairs of
+ * k][16][2]; sums proved to fit 32 bits, x - x_zero 16 bits. `batch` matrices that advance by
+ * x_batch, y_batch (elements) and w_batch (bytes). qk_qgemm_pack      batches of a matrix of bytes
+ * with element (k, n) at k*k_step + n*n_step to panels; `flip` turns codes u8 to i8 less 128.
+ * Arguments: w, panels. qk_qmatmul_X_W     any distances, sums of 64 bits; the batch is up to three
+ * axes, distances of 0 broadcast. Arguments: x, w, bias (of the sums), multipliers, bias (float),
+ * zero points of w (one per n), scales of x, zero points of x, residual, y. Biases and all after
+ * them may be null; zero points of x, where given, hold instead of x_zero. Scales and zero points
+ * of x are one for all, or with per_row one per row.
+ */
+typedef struct {
+  int32_t batch, m, n, k;
+  int32_t x_batch, w_batch, y_batch;
+  int32_t per_row;
+  int32_t x_type, x_zero;
+  int32_t y_type, y_zero, lo, hi, q31;
+  float bias_factor;
+  int32_t r_kind, r_first, r_type, r_za, r_zb, r_y_type, r_zero, r_lo, r_hi, r_lowest;
+  float r_ra, r_rb, r_shift, r_divisor;
+  int32_t r_reciprocal;
+} qk_qgemm_params;
+
+typedef struct {
+  int32_t batch, k, n;
+  int32_t batch_step, k_step, n_step;
+  int32_t flip;
+} qk_qgemm_pack_params;
+
+typedef struct {
+  int32_t batch[3], a_batch[3], b_batch[3];
+  int32_t m, n, k;
+  int32_t b_k, b_n;
+  int32_t per_row;
+  int32_t x_zero;
+  int32_t y_type, y_zero, lo, hi, q31;
+  float bias_factor;
+  int32_t r_kind, r_first, r_type, r_za, r_zb, r_y_type, r_zero, r_lo, r_hi, r_lowest;
+  float r_ra, r_rb, r_shift, r_divisor;
+  int32_t r_reciprocal;
+} qk_qmatmul_params;
+
+/* qk_wgemm: y [m, n] of floats x [m, k] and codes of weights, decoded as they are needed: each
+ * output is one chain of fused multiply-adds over k ascending from the bias (or 0) on, a weight
+ * being (code - zero point) * scale. Codes of 8 bits lie in panels [ceil(n / 16)][k][16]; with
+ * `nibbles` codes 0 to 15 in [ceil(n / 16)][k][8], outputs j and j + 8 of a panel in the low and
+ * high half of a byte. Scales lie in [ceil(n / 16)][ceil(k / group)][16]. Arguments: x, w, scales,
+ * zero points (like scales; null: `zero` for all), bias (may be null), y. */
+typedef struct {
+  int32_t m, n, k;
+  int32_t group, nibbles, zero;
+} qk_wgemm_params;
+
+#endif
