@@ -1,37 +1,45 @@
-"""Makes the kernel tables quantc is built with from kernels/*/.
+"""Makes what quantc is built with from the kernel folders, kernels/*/.
 
 usage: kernel_tables.py SOURCE_ROOT OUTPUT_DIR
 
-Each family folder holds FAMILY.h (parameter structs and contract), portable.c (bodies) and
-kernels.inc (one QK_KERNEL line per kernel; {a,b} in a name expands; QK_STACK(bytes) before kernels
-that, with all they call, may take more than 1024 bytes of stack). Written to OUTPUT_DIR:
-  FAMILY_table.c   thunks and the table of the family
-  families.inc     the list of families
-  sources.inc      the text of every file under kernels
+A folder holds FOLDER.h (parameter structs and the contract), portable.c (bodies) and kernels.sig, its signatures:
+
+  # a comment
+  kernel NAME[selector, ...](operand, optional?, ...) -> (result, ...)
+    params STRUCT
+    body SYMBOL [stack BYTES]
+
+A call names the kernel and gives each selector a value; they say which body computes it. SYMBOL is the name of the C
+function, with a group {selector=value,value:text,...} for each selector: it stands for one body per value,
+and for the value's text (the value itself unless stated) in the name. A body that, with all it calls, may take more than
+1024 bytes of stack says so. Arguments of a body are (parameters, operands..., results...).
+
+Written to OUTPUT_DIR:
+  FOLDER_table.c    thunks, the kernels and the bodies of the folder
+  FOLDER/calls.h    a C++ struct per kernel: its parameters, operands, results and selectors as members
+  folders.inc       the list of folders
+  sources.inc       the text of every file under kernels
 Files are rewritten only when they change, so nothing rebuilds without need.
 """
+import itertools
 import pathlib
 import re
 import sys
 
 STRUCT = re.compile(r"typedef struct \{(.*?)\}\s*(qk_\w+);", re.S)
-FIELD = re.compile(r"(int32_t|float)\s+([^;]+);")
-KERNEL = re.compile(r"^QK_KERNEL\((.+?),\s*(\w+),\s*(\d+),\s*(\d+)\)\s*$")
-STACK = re.compile(r"^QK_STACK\((\d+)\)$")
+FIELD = re.compile(r"(int32_t|int64_t|float)\s+([^;]+);")
+LETTERS = {"int32_t": "i", "int64_t": "l", "float": "f"}
+KERNEL = re.compile(r"^kernel (\w+)(?:\[([\w, ]+)\])?\(([\w, ?]*)\) -> \(([\w, ?]*)\)$")
+PARAMS = re.compile(r"^params (\w+)$")
+BODY = re.compile(r"^body (\S+)(?: stack (\d+))?$")
+GROUP = re.compile(r"\{(\w+)=([^}]*)\}")
+DEFAULT_STACK = 1024
 
 
 def write(path, text):
     if not path.exists() or path.read_text() != text:
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-
-
-def expand(name):
-    """qk_{a,b}_{x,y} -> all combinations, in order."""
-    match = re.search(r"\{([^}]*)\}", name)
-    if not match:
-        return [name]
-    head, tail = name[: match.start()], name[match.end():]
-    return [full for part in match.group(1).split(",") for full in expand(head + part.strip() + tail)]
 
 
 def struct_fields(text, where):
@@ -39,47 +47,91 @@ def struct_fields(text, where):
     for body, name in STRUCT.findall(re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.S)):
         left = FIELD.sub("", body).strip()
         if left:
-            sys.exit(f"{where}: {name} may hold int32_t and float members only, found: {left}")
-        fields = []
-        for kind, names in FIELD.findall(body):
-            for field in names.split(","):
-                fields.append(("i " if kind == "int32_t" else "f ") + field.strip())
-        structs[name] = ",".join(fields)
+            sys.exit(f"{where}: {name} may hold int32_t, int64_t and float members only, found: {left}")
+        structs[name] = ",".join(f"{LETTERS[kind]} {field.strip()}"
+                                 for kind, names in FIELD.findall(body) for field in names.split(","))
     return structs
 
 
-def family_table(root, folder, structs):
-    name = folder.name
-    kernels, stack = [], 1024
-    for line in (folder / "kernels.inc").read_text().splitlines():
-        line = line.strip()
-        if not line or line.startswith("//"):
+class Kernel:
+    def __init__(self, name, selectors, inputs, outputs):
+        def items(text):
+            return [t.strip() for t in (text or "").split(",") if t.strip()]
+        self.name, self.selectors = name, items(selectors)
+        self.inputs, self.outputs = items(inputs), items(outputs)
+        self.params, self.bodies = None, []  # bodies: (symbol, values of the selectors, stack)
+
+    def add_bodies(self, pattern, stack, where):
+        groups = GROUP.findall(pattern)
+        if sorted(name for name, _ in groups) != sorted(self.selectors):
+            sys.exit(f"{where}: {pattern} must have one group for each of {', '.join(self.selectors) or 'no selectors'}")
+        choices = [[(name, *(v.split(":", 1) if ":" in v else (v, v))) for v in map(str.strip, values.split(","))]
+                   for name, values in groups]
+        for choice in itertools.product(*choices):
+            texts = iter(text for _, _, text in choice)
+            values = {name: value for name, value, _ in choice}
+            self.bodies.append((GROUP.sub(lambda _: next(texts), pattern), [values[s] for s in self.selectors], stack))
+
+
+def signatures(path, structs):
+    """The kernels of a kernels.sig."""
+    kernels = []
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        where, line = f"{path}:{number}", line.strip()
+        if not line or line.startswith("#"):
             continue
-        if bound := STACK.match(line):
-            stack = int(bound[1])
-            continue
-        match = KERNEL.match(line)
-        if not match:
-            sys.exit(f"{folder}/kernels.inc: not a QK_KERNEL line: {line}")
-        pattern, params, inputs, outputs = match.groups()
-        if params not in structs:
-            sys.exit(f"{folder}/kernels.inc: no header declares {params}")
-        kernels += [(k, params, int(inputs), int(outputs), stack) for k in expand(pattern)]
-    out = [f'#include "kernels/{name}/portable.c"', "#include <stddef.h>", ""]
-    out += ["typedef struct qk_entry {", "  const char *name, *family, *params, *fields;",
-            "  size_t params_size;", "  int inputs, outputs, stack;",
-            "  void (*run)(const void *, const void *const *, void *const *);", "} qk_entry;", ""]
-    for kernel, params, inputs, outputs, _ in kernels:
-        args = [f"in[{i}]" for i in range(inputs)] + [f"out[{i}]" for i in range(outputs)]
-        out.append(f"static void run_{kernel}(const void *p, const void *const *in, void *const *out) {{")
-        out.append("  (void)in;\n  (void)out;")
-        out.append(f"  {kernel}({', '.join(['(const ' + params + ' *)p'] + args)});\n}}")
-    out.append(f"\nconst qk_entry qk_table_{name}[] = {{")
-    for kernel, params, inputs, outputs, stack in kernels:
-        out.append(f'  {{"{kernel}", "{name}", "{params}", "{structs[params]}", sizeof({params}), '
-                   f"{inputs}, {outputs}, {stack}, run_{kernel}}},")
-    out.append(f"}};\nconst size_t qk_count_{name} = {len(kernels)};\n")
+        if match := KERNEL.match(line):
+            kernels.append(Kernel(*match.groups()))
+        elif kernels and (match := PARAMS.match(line)):
+            if match[1] not in structs:
+                sys.exit(f"{where}: no header declares {match[1]}")
+            kernels[-1].params = match[1]
+            members = {re.sub(r"\[.*", "", field[2:]) for field in structs[match[1]].split(",")}
+            names = [n.rstrip("?") for n in kernels[-1].inputs + kernels[-1].outputs + kernels[-1].selectors]
+            if twice := members & set(names) or {n for n in names if names.count(n) > 1}:
+                sys.exit(f"{where}: {', '.join(twice)}: a name stands for one thing only")
+        elif kernels and kernels[-1].params and (match := BODY.match(line)):
+            kernels[-1].add_bodies(match[1], int(match[2] or DEFAULT_STACK), where)
+        else:
+            sys.exit(f"{where}: expected `kernel`, then `params`, then `body`, found: {line}")
+    return kernels
+
+
+def table(name, kernels, structs):
+    out = [f'#include "kernels/{name}/portable.c"', '#include "kernels/table.h"', ""]
+    rows, entries = [], []
+    for k in kernels:
+        arguments = [f"in[{i}]" for i in range(len(k.inputs))] + [f"out[{i}]" for i in range(len(k.outputs))]
+        for symbol, values, stack in k.bodies:
+            out.append(f"static void run_{symbol}(const void *p, const void *const *in, void *const *out) {{")
+            out.append("  (void)in;\n  (void)out;")
+            out.append(f"  {symbol}({', '.join(['(const ' + k.params + ' *)p'] + arguments)});\n}}")
+            rows.append(f'  {{"{symbol}", "{k.name}", "{",".join(values)}", {stack}, run_{symbol}}},')
+        entries.append(f'  {{"{k.name}", "{name}", "{",".join(k.selectors)}", "{",".join(k.inputs)}", '
+                       f'"{",".join(k.outputs)}", "{k.params}", "{structs[k.params]}", sizeof({k.params})}},')
+    out += ["", f"const qk_kernel qk_kernels_{name}[] = {{", *entries, "};",
+            f"const size_t qk_kernel_count_{name} = {len(entries)};",
+            f"const qk_body qk_bodies_{name}[] = {{", *rows, "};",
+            f"const size_t qk_body_count_{name} = {len(rows)};", ""]
     return "\n".join(out)
+
+
+def calls(name, kernels):
+    """A struct per kernel that op folders fill and hand to Lowering::emit."""
+    out = [f"// Calls of the kernels of kernels/{name}; made from kernels.sig.", "#pragma once", "",
+           f'#include "kernels/{name}/{name}.h"', '#include "program/program.h"', "", "namespace qc::kernel {"]
+    for k in kernels:
+        title = "".join(part.capitalize() for part in k.name.split("_"))
+        views = [v.rstrip("?") for v in k.inputs + k.outputs]
+        out += ["", f"struct {title} : {k.params} {{", f'  static constexpr const char* kName = "{k.name}";',
+                f"  {title}() : {k.params}{{}} {{}}", f"  explicit {title}(const {k.params}& p) : {k.params}(p) {{}}"]
+        out += [f"  std::string {s};" for s in k.selectors] + [f"  View {v};" for v in views]
+        out += [f"  const {k.params}& params() const {{ return *this; }}",
+                f"  std::vector<std::string_view> select() const {{ return {{{', '.join(k.selectors)}}}; }}",
+                f"  std::vector<View> operand_views() const {{ return {{{', '.join(v.rstrip('?') for v in k.inputs)}}}; }}",
+                f"  std::vector<View> result_views() const {{ return {{{', '.join(v.rstrip('?') for v in k.outputs)}}}; }}",
+                "};"]
+    return "\n".join(out + ["", "}  // namespace qc::kernel", ""])
 
 
 def raw_literal(text):
@@ -89,17 +141,17 @@ def raw_literal(text):
 
 def main():
     root, output = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
-    output.mkdir(parents=True, exist_ok=True)
-    folders = sorted(p.parent for p in (root / "kernels").glob("*/kernels.inc"))
-    files = sorted(p for pattern in ("*/*.h", "*/*.c", "*/*.inc")
-                   for p in (root / "kernels").glob(pattern) if p.suffix in (".h", ".c", ".inc"))
+    folders = sorted(p.parent for p in (root / "kernels").glob("*/kernels.sig"))
+    files = sorted(p for suffix in ("h", "c", "inc") for p in (root / "kernels").glob(f"*/*.{suffix}"))
     structs = {}
     for header in files:
         if header.suffix == ".h":
             structs.update(struct_fields(header.read_text(), header))
     for folder in folders:
-        write(output / f"{folder.name}_table.c", family_table(root, folder, structs))
-    write(output / "families.inc", "".join(f"QK_FAMILY({f.name})\n" for f in folders))
+        kernels = signatures(folder / "kernels.sig", structs)
+        write(output / f"{folder.name}_table.c", table(folder.name, kernels, structs))
+        write(output / folder.name / "calls.h", calls(folder.name, kernels))
+    write(output / "folders.inc", "".join(f"QK_FOLDER({f.name})\n" for f in folders))
     rows = [f'{{"{f.relative_to(root).as_posix()}", {raw_literal(f.read_text())}}},' for f in files]
     write(output / "sources.inc", "const Source kSources[] = {\n" + "\n".join(rows) + "\n};\n")
 

@@ -90,7 +90,7 @@ endfunction()
 function(qc_kernels)
   set(out ${PROJECT_BINARY_DIR}/generated/kernels)
   file(GLOB_RECURSE inputs CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/kernels/*)
-  file(GLOB lists CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/kernels/*/kernels.inc)
+  file(GLOB lists CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/kernels/*/kernels.sig)
   set(tables)
   foreach(list IN LISTS lists)
     get_filename_component(folder ${list} DIRECTORY)
@@ -100,7 +100,7 @@ function(qc_kernels)
   set(script ${PROJECT_SOURCE_DIR}/cmake/kernel_tables.py)
   add_custom_command(
     OUTPUT ${out}/stamp
-    BYPRODUCTS ${tables} ${out}/families.inc ${out}/sources.inc
+    BYPRODUCTS ${tables} ${out}/folders.inc ${out}/sources.inc
     COMMAND Python3::Interpreter ${script} ${PROJECT_SOURCE_DIR} ${out}
     COMMAND ${CMAKE_COMMAND} -E touch ${out}/stamp
     DEPENDS ${script} ${inputs})
@@ -130,8 +130,8 @@ function(qc_kernel_forms out)
     set(names)
     foreach(family attention conv gemm norm rnn softmax unary)
       list(APPEND sources ${out}/${family}_table.c)
-      list(APPEND names qk_table_${family}=qk_table_${family}_${form}
-           qk_count_${family}=qk_count_${family}_${form})
+      list(APPEND names qk_kernels_${family}=qk_kernels_${family}_${form} qk_kernel_count_${family}=qk_kernel_count_${family}_${form} qk_bodies_${family}=qk_bodies_${family}_${form}
+           qk_body_count_${family}=qk_body_count_${family}_${form})
       string(APPEND lines "QK_FORM(${form}, ${family})\n")
     endforeach()
     add_library(qc_kernels_${form} OBJECT ${sources})

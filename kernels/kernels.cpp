@@ -1,49 +1,92 @@
 #include "kernels/kernels.h"
 
 #include <algorithm>
-#include <vector>
+#include <cstdlib>
+#include <map>
 
-#define QK_FAMILY(family)                        \
-  extern "C" const qk_entry qk_table_##family[]; \
-  extern "C" const size_t qk_count_##family;
-#include "kernels/families.inc"
-#undef QK_FAMILY
-#define QK_FORM(form, family)                             \
-  extern "C" const qk_entry qk_table_##family##_##form[]; \
-  extern "C" const size_t qk_count_##family##_##form;
+#define QK_FOLDER(folder)                           \
+  extern "C" const qk_kernel qk_kernels_##folder[]; \
+  extern "C" const size_t qk_kernel_count_##folder; \
+  extern "C" const qk_body qk_bodies_##folder[];    \
+  extern "C" const size_t qk_body_count_##folder;
+#include "kernels/folders.inc"
+#undef QK_FOLDER
+#define QK_FORM(form, folder)                             \
+  extern "C" const qk_body qk_bodies_##folder##_##form[]; \
+  extern "C" const size_t qk_body_count_##folder##_##form;
 #include "kernels/forms.inc"
 #undef QK_FORM
 
 namespace qc {
 namespace {
+
 struct Source {
   std::string_view path;
   std::string_view text;
 };
 #include "kernels/sources.inc"
-}  // namespace
 
-std::span<const qk_entry> all_kernels() {
-  static const std::vector<qk_entry> kernels = [] {
-    std::vector<qk_entry> all;
-#define QK_FAMILY(family) \
-  all.insert(all.end(), qk_table_##family, qk_table_##family + qk_count_##family);
-#include "kernels/families.inc"
-#undef QK_FAMILY
-    std::sort(all.begin(), all.end(), [](const qk_entry& a, const qk_entry& b) {
-      return std::string_view(a.name) < b.name;
-    });
-    return all;
-  }();
-  return kernels;
+std::vector<std::string> split(std::string_view list) {
+  std::vector<std::string> out;
+  while (!list.empty()) {
+    const size_t comma = std::min(list.find(','), list.size());
+    out.emplace_back(list.substr(0, comma));
+    list.remove_prefix(std::min(comma + 1, list.size()));
+  }
+  return out;
 }
 
-namespace {
+std::vector<OperandSpec> operands(std::string_view list) {
+  std::vector<OperandSpec> out;
+  for (std::string& name : split(list)) {
+    const bool optional = name.back() == '?';
+    if (optional) name.pop_back();
+    out.push_back({std::move(name), optional});
+  }
+  return out;
+}
 
-const qk_entry* find_in(std::span<const qk_entry> kernels, std::string_view name) {
-  auto it = std::lower_bound(kernels.begin(), kernels.end(), name,
-                             [](const qk_entry& k, std::string_view n) { return k.name < n; });
-  return it != kernels.end() && it->name == name ? &*it : nullptr;
+Signature signature_of(const qk_kernel& k) {
+  Signature s;
+  s.name = k.name;
+  s.folder = k.folder;
+  s.params = k.params;
+  s.selectors = split(k.selectors);
+  s.in = operands(k.operands);
+  s.out = operands(k.results);
+  s.params_size = k.params_size;
+  size_t offset = 0;
+  for (const std::string& text : split(k.fields)) {
+    Field f;
+    f.type = text[0] == 'l'   ? Field::Type::i64
+             : text[0] == 'f' ? Field::Type::f32
+                              : Field::Type::i32;
+    f.name = text.substr(2);
+    if (const size_t bracket = f.name.find('['); bracket != std::string::npos) {
+      f.count = std::atoi(f.name.c_str() + bracket + 1);
+      f.array = true;
+      f.name.resize(bracket);
+    }
+    const size_t size = f.type == Field::Type::i64 ? 8 : 4;
+    offset = (offset + size - 1) / size * size;
+    f.at = s.numbers;
+    f.offset = offset;
+    s.numbers += static_cast<size_t>(f.count);
+    offset += size * static_cast<size_t>(f.count);
+    s.fields.push_back(std::move(f));
+  }
+  return s;
+}
+
+template <class T, class Name>
+const T* find_in(std::span<const T> sorted, std::string_view wanted, Name&& name) {
+  auto it = std::lower_bound(sorted.begin(), sorted.end(), wanted,
+                             [&](const T& t, std::string_view n) { return name(t) < n; });
+  return it != sorted.end() && name(*it) == wanted ? &*it : nullptr;
+}
+
+Body body_of(const qk_body& b) {
+  return {b.symbol, find_kernel(b.kernel), split(b.select), b.stack, b.run};
 }
 
 #if defined(__x86_64__)
@@ -57,23 +100,96 @@ const qk_entry* find_in(std::span<const qk_entry> kernels, std::string_view name
 
 }  // namespace
 
-const qk_entry* find_kernel(std::string_view name) { return find_in(all_kernels(), name); }
+int Signature::operand(std::string_view wanted) const {
+  auto it = std::find_if(in.begin(), in.end(), [&](const OperandSpec& o) { return o.name == wanted; });
+  return it == in.end() ? -1 : static_cast<int>(it - in.begin());
+}
 
-const qk_entry* find_fast_kernel(std::string_view name) {
-  static const std::vector<qk_entry> kernels = [] {
-    std::vector<qk_entry> all(all_kernels().begin(), all_kernels().end());
-    [[maybe_unused]] auto replace = [&](const qk_entry* table, size_t count) {
+int Signature::result(std::string_view wanted) const {
+  auto it =
+      std::find_if(out.begin(), out.end(), [&](const OperandSpec& o) { return o.name == wanted; });
+  return it == out.end() ? -1 : static_cast<int>(it - out.begin());
+}
+
+const Field* Signature::field(std::string_view wanted) const {
+  auto it =
+      std::find_if(fields.begin(), fields.end(), [&](const Field& f) { return f.name == wanted; });
+  return it == fields.end() ? nullptr : &*it;
+}
+
+std::span<const Signature> all_kernels() {
+  static const std::vector<Signature> kernels = [] {
+    std::vector<Signature> all;
+#define QK_FOLDER(folder)                                 \
+  for (size_t i = 0; i < qk_kernel_count_##folder; ++i) { \
+    all.push_back(signature_of(qk_kernels_##folder[i]));  \
+  }
+#include "kernels/folders.inc"
+#undef QK_FOLDER
+    std::sort(all.begin(), all.end(),
+              [](const Signature& a, const Signature& b) { return a.name < b.name; });
+    return all;
+  }();
+  return kernels;
+}
+
+std::span<const Body> all_bodies() {
+  static const std::vector<Body> bodies = [] {
+    std::vector<Body> all;
+#define QK_FOLDER(folder)                               \
+  for (size_t i = 0; i < qk_body_count_##folder; ++i) { \
+    all.push_back(body_of(qk_bodies_##folder[i]));      \
+  }
+#include "kernels/folders.inc"
+#undef QK_FOLDER
+    std::sort(all.begin(), all.end(),
+              [](const Body& a, const Body& b) { return a.symbol < b.symbol; });
+    return all;
+  }();
+  return bodies;
+}
+
+const Signature* find_kernel(std::string_view name) {
+  return find_in(all_kernels(), name,
+                 [](const Signature& s) -> std::string_view { return s.name; });
+}
+
+const Body* find_body(std::string_view symbol) {
+  return find_in(all_bodies(), symbol, [](const Body& b) -> std::string_view { return b.symbol; });
+}
+
+const Body* portable_body(const Signature& kernel, std::span<const std::string> select) {
+  static const std::map<std::string, const Body*> by_selection = [] {
+    std::map<std::string, const Body*> map;
+    for (const Body& b : all_bodies()) {
+      std::string key = b.kernel->name;
+      for (const std::string& value : b.select) key += ',' + value;
+      map.emplace(std::move(key), &b);
+    }
+    return map;
+  }();
+  std::string key = kernel.name;
+  for (const std::string& value : select) key += ',' + value;
+  const auto it = by_selection.find(key);
+  return it == by_selection.end() ? nullptr : it->second;
+}
+
+const Body* fast_body(const Body& body) {
+  static const std::vector<Body> bodies = [] {
+    std::vector<Body> all(all_bodies().begin(), all_bodies().end());
+    [[maybe_unused]] auto replace = [&](const qk_body* table, size_t count) {
       for (size_t i = 0; i < count; ++i) {
-        const_cast<qk_entry*>(find_in(all, table[i].name))->run = table[i].run;
+        all[static_cast<size_t>(find_body(table[i].symbol) - all_bodies().data())].run =
+            table[i].run;
       }
     };
-#define QK_FORM(form, family) \
-  if (has_##form()) replace(qk_table_##family##_##form, qk_count_##family##_##form);
+#define QK_FORM(form, folder) \
+  if (has_##form()) replace(qk_bodies_##folder##_##form, qk_body_count_##folder##_##form);
 #include "kernels/forms.inc"
 #undef QK_FORM
     return all;
   }();
-  return find_in(kernels, name);
+  return &bodies[static_cast<size_t>(&body - all_bodies().data())];
 }
 
 std::string_view kernel_source(std::string_view path) {

@@ -1,36 +1,72 @@
-// The portable kernels as quantc itself sees them: one table, made from every family's kernels.inc.
+// The kernels as quantc itself sees them: their signatures and the bodies that compute them, made
+// from every folder's kernels.sig.
 #pragma once
 
-#include <cstddef>
 #include <span>
+#include <string>
 #include <string_view>
-
-#include "kernels/copy/copy.h"
+#include <vector>
 
 extern "C" {
-/// A kernel as data. Arguments come in the order (params, inputs..., outputs...).
-typedef struct qk_entry {
-  const char* name;
-  const char* family;  // folder under kernels
-  const char* params;  // name of the parameter struct
-  const char* fields;  // its members in order: "i n,i stride[2],f eps"
-  size_t params_size;
-  int inputs;
-  int outputs;
-  int stack;  // bytes it takes at most, with all it calls but C's library
-  void (*run)(const void* params, const void* const* in, void* const* out);
-} qk_entry;
+#include "kernels/table.h"
 }
 
 namespace qc {
 
-/// All kernels, sorted by name.
-std::span<const qk_entry> all_kernels();
-/// Null when there is no such kernel.
-const qk_entry* find_kernel(std::string_view name);
-/// The same kernel, built for the best instructions of this machine where quantc has such a form.
-/// It gives the same bits.
-const qk_entry* find_fast_kernel(std::string_view name);
+/// A member of a parameter struct.
+struct Field {
+  enum class Type : uint8_t { i32, i64, f32 };
+  std::string name;
+  Type type = Type::i32;
+  int count = 1;  // more than 1: an array
+  bool array = false;
+  size_t at = 0;      // of its first number among all numbers of the struct
+  size_t offset = 0;  // in bytes
+};
+
+/// Something that a kernel reads or writes.
+struct OperandSpec {
+  std::string name;
+  bool optional = false;
+};
+
+/// What a call of a kernel consists of, by name.
+struct Signature {
+  std::string name;
+  std::string folder;
+  std::string params;  // the parameter struct in C
+  std::vector<std::string> selectors;
+  std::vector<OperandSpec> in, out;
+  std::vector<Field> fields;
+  size_t numbers = 0;      // of all fields
+  size_t params_size = 0;  // in bytes
+
+  /// The index of an operand or a field; -1 when the kernel has none of that name.
+  int operand(std::string_view name) const;
+  int result(std::string_view name) const;
+  const Field* field(std::string_view name) const;
+};
+
+/// A function that computes calls of one kernel.
+struct Body {
+  std::string symbol;
+  const Signature* kernel = nullptr;
+  std::vector<std::string> select;  // values of the kernel's selectors
+  int stack = 0;
+  void (*run)(const void* params, const void* const* in, void* const* out) = nullptr;
+};
+
+/// All kernels and all bodies, each sorted by name.
+std::span<const Signature> all_kernels();
+std::span<const Body> all_bodies();
+/// Null when there is none.
+const Signature* find_kernel(std::string_view name);
+const Body* find_body(std::string_view symbol);
+/// The portable body for these values of the kernel's selectors; null when there is none.
+const Body* portable_body(const Signature& kernel, std::span<const std::string> select);
+/// The same body, built for the best instructions of this machine where quantc has such a form. It
+/// gives the same bits.
+const Body* fast_body(const Body& body);
 
 /// Text of a file under kernels/, e.g. "kernels/copy/portable.c"; empty when there is none.
 std::string_view kernel_source(std::string_view path);

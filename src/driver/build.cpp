@@ -138,7 +138,7 @@ Result<NativeResult> run_native(const Library& library, const std::string& name,
   std::vector<void*> out;
   results.reserve(program.outputs.size());
   for (const Port& port : program.outputs) {
-    results.emplace_back(program.buffers[static_cast<size_t>(port.buffer)].bytes);
+    results.emplace_back(program.buffer(port.buffer).size());
     out.push_back(results.back().data());
   }
   Guarded arena(program.arena_bytes), state(program.state_bytes);
@@ -147,7 +147,8 @@ Result<NativeResult> run_native(const Library& library, const std::string& name,
     if (reset) reset(state.data());
     for (size_t i = 0; i < states.size(); ++i) {
       const Buffer& b = program.buffers[static_cast<size_t>(program.states[i].buffer)];
-      std::memcpy(state.data() + b.offset, states[i].bytes().data(), states[i].bytes().size());
+      std::memcpy(state.data() + b.offset.value(), states[i].bytes().data(),
+                  states[i].bytes().size());
     }
   }
   const Args args{in.data(), out.data(), arena.data(), state.data(), nullptr, dims.data()};
@@ -170,7 +171,7 @@ Result<NativeResult> run_native(const Library& library, const std::string& name,
   for (const Port& port : program.states) {
     const Buffer& b = program.buffers[static_cast<size_t>(port.buffer)];
     Tensor t(port.type.dtype, static_dims(port.type.shape));
-    std::memcpy(t.mutable_bytes().data(), state.data() + b.offset, t.bytes().size());
+    std::memcpy(t.mutable_bytes().data(), state.data() + b.offset.value(), t.bytes().size());
     result.states.push_back(std::move(t));
   }
   return result;

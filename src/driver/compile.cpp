@@ -17,6 +17,7 @@
 #include "program/fuse_epilogues.h"
 #include "program/lowering.h"
 #include "program/plan.h"
+#include "program/select_kernels.h"
 #include "support/budget.h"
 #include "support/located.h"
 
@@ -110,6 +111,7 @@ Result<Program> lowered(Graph& graph, const Options& options, DerivedConstants& 
   if (options.level > 0 && !stopped) QC_TRY(located(run_passes(graph, passes, context), file));
   QC_ASSIGN(Program program, located(lower(graph, constants), file));
   if (is_on(options, "fuse_epilogues", 1)) fuse_epilogues(program);
+  QC_TRY(located(select_kernels(program), file));
   return program;
 }
 

@@ -25,18 +25,18 @@ std::vector<std::string> widened_weights(const Program& program,
   for (const auto& [from, made] : constants) sources[made] = from.first;
   std::map<DType, Widened> by_type;
   for (const Buffer& buffer : program.buffers) {
-    if (buffer.kind != BufferKind::constant || buffer.alias_of >= 0 || buffer.bytes < kSmall)
+    if (buffer.kind != BufferKind::constant || buffer.alias_of >= 0 || buffer.size() < kSmall)
       continue;
     const auto source = sources.find(buffer.constant);
     const ConstId model =
         pool.narrowest(source == sources.end() ? buffer.constant : source->second);
     const int64_t before = (pool.element_count(model) * bits(pool.dtype(model)) + 7) / 8;
     const DType dtype = pool.dtype(model);
-    if (bits(dtype) > 8 || dtype == DType::boolean || buffer.bytes < 2 * before) continue;
+    if (bits(dtype) > 8 || dtype == DType::boolean || buffer.size() < 2 * before) continue;
     Widened& w = by_type[dtype];
     if (w.count++ == 0) w.first = pool.name(model);
     w.before += before;
-    w.after += buffer.bytes;
+    w.after += buffer.size();
   }
   std::vector<std::string> out;
   for (const auto& [dtype, w] : by_type) {

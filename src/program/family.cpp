@@ -19,12 +19,31 @@ bool same(const Buffer& a, const Buffer& b) {
          a.constant == b.constant && a.slot == b.slot;
 }
 
+bool same(const Call& a, const Call& b) {
+  return a.kernel == b.kernel && a.select == b.select && a.body == b.body && same(a.in, b.in) &&
+         same(a.out, b.out) && a.in_place == b.in_place;
+}
+
+bool same(const Steps& a, const Steps& b);
+
+bool same(const BranchStep& a, const BranchStep& b) {
+  return same(a.condition, b.condition) && same(a.body, b.body) && same(a.otherwise, b.otherwise);
+}
+bool same(const LoopStep& a, const LoopStep& b) {
+  return same(a.condition, b.condition) && same(a.limit, b.limit) && same(a.counter, b.counter) &&
+         same(a.body, b.body);
+}
+bool same(const ParallelStep& a, const ParallelStep& b) { return same(a.call, b.call); }
+bool same(const CopyStep& a, const CopyStep& b) { return same(a.from, b.from) && same(a.to, b.to); }
+
 bool same(const Steps& a, const Steps& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Step& x, const Step& y) {
-    return x.kind == y.kind && x.kernel == y.kernel && x.params.size() == y.params.size() &&
-           same(x.in, y.in) && same(x.out, y.out) && x.in_place == y.in_place &&
-           same(x.condition, y.condition) && same(x.limit, y.limit) && same(x.counter, y.counter) &&
-           same(x.body, y.body) && same(x.otherwise, y.otherwise);
+    return x.op.index() == y.op.index() &&
+           std::visit(
+               [&](const auto& own) {
+                 return same(own, std::get<std::decay_t<decltype(own)>>(y.op));
+               },
+               x.op);
   });
 }
 

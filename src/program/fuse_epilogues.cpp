@@ -1,13 +1,8 @@
 #include "program/fuse_epilogues.h"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 
-#include "kernels/binary/binary.h"
-#include "kernels/clamp/clamp.h"
-#include "kernels/kernels.h"
-#include "kernels/qbinary/qbinary.h"
 #include "kernels/qgemm/output.h"
 
 namespace qc {
@@ -15,97 +10,89 @@ namespace {
 
 constexpr float kNoLimit = std::numeric_limits<float>::infinity();
 
-template <class Params>
-Params params_of(const Step& s) {
-  Params params;
-  std::memcpy(&params, s.params.data(), sizeof params);
-  return params;
-}
-
-/// An addition `sum` whose operand `mine` is the result of `call`, `bytes` long.
+/// An addition `sum` whose operand `mine` is the result of a call, `bytes` long.
 struct Addition {
-  const Step& call;
-  const Step& sum;
+  const Call& sum;
   size_t mine;
   int64_t bytes;
 };
 
-/// A kind of epilogue: what the parameters of kernels that have it end with, and how steps after a
-/// call become these parameters, `words`. False when they cannot.
+/// Writes numbers into members of a call's parameters.
+void set(Call& call, std::string_view field, Param value) {
+  call.params[call.kernel->field(field)->at] = std::move(value);
+}
+
+bool is_flat(const Call& c, int64_t count) {
+  return c.integer("rank") == 1 && c.integer("a") == 1 && c.integer("b") == 1 &&
+         c.integer("dims") == count;
+}
+
+/// A kind of epilogue: the parameter by which kernels that take it are known, and how steps after a
+/// call become its parameters. False when they cannot.
 struct Epilogue {
-  std::string_view fields;
-  bool (*add)(const Addition& a, uint32_t* words);
-  bool (*clamp)(const Addition& a, const Step& s, uint32_t* words);  // null: none
+  std::string_view field;
+  bool (*add)(const Addition& a, Call& to);
+  bool (*clamp)(const Addition& a, const Call& limit, Call& to);  // null: none
   /// Whether the result may overwrite the residual: every element is read before it is written.
-  bool (*in_place)(const uint32_t* words);
+  bool (*in_place)(const Call& call);
 };
 
-bool add_floats(const Addition& a, uint32_t* words) {
-  const bool limited = a.sum.kernel == "qk_binary_add_clamp_f32";
-  if (!limited && a.sum.kernel != "qk_binary_add_f32") return false;
-  qk_broadcast2_clamp_params p = {};
-  std::memcpy(&p, a.sum.params.data(), limited ? sizeof p : sizeof(qk_broadcast2_params));
-  if (p.rank != 1 || p.a[0] != 1 || p.b[0] != 1 || p.dims[0] * int64_t{4} != a.bytes) return false;
-  const float limits[] = {limited ? p.lo : -kNoLimit, limited ? p.hi : kNoLimit};
-  std::memcpy(words, limits, sizeof limits);
-  return true;
-}
-
-bool clamp_floats(const Addition& a, const Step& s, uint32_t* words) {
-  if (s.kernel != "qk_clamp_f32" || a.sum.kernel != "qk_binary_add_f32") return false;
-  const auto p = params_of<qk_clamp_params>(s);
-  if (p.n * int64_t{4} != a.bytes) return false;
-  const float limits[] = {p.lo, p.hi};
-  std::memcpy(words, limits, sizeof limits);
-  return true;
-}
-
-int64_t code_bytes(int32_t type) { return type <= QK_U8 ? 1 : 2; }
-
-bool add_codes(const Addition& a, uint32_t* words) {
-  static constexpr std::string_view kKinds[] = {"qk_qadd", "qk_qadd_ort", "qk_qadd_f32"};
-  static_assert(QK_R_EXACT == 0 && QK_R_ORT == 1 && QK_R_F32 == 2);
-  const auto* kind = std::find(std::begin(kKinds), std::end(kKinds), a.sum.kernel);
-  if (kind == std::end(kKinds)) return false;
-  const auto p = params_of<qk_qbinary_params>(a.sum);
-  const int32_t type = a.mine == 0 ? p.type_a : p.type_b;
-  if (p.rank != 1 || p.a[0] != 1 || p.b[0] != 1 || p.dims[0] * code_bytes(type) != a.bytes) {
+bool add_floats(const Addition& a, Call& to) {
+  const bool limited = a.sum.kernel->name == "binary_clamp";
+  const bool plain = a.sum.kernel->name == "binary" && a.sum.select[1] == "f32";
+  if ((!limited && !plain) || a.sum.select[0] != "add" || a.bytes % 4 != 0 ||
+      !is_flat(a.sum, a.bytes / 4)) {
     return false;
   }
-  const qk_q_residual r{static_cast<int32_t>(kind - kKinds),
-                        a.mine == 0 ? 1 : 0,
-                        a.mine == 0 ? p.type_b : p.type_a,
-                        p.za,
-                        p.zb,
-                        p.type_y,
-                        p.zero,
-                        p.lo,
-                        p.hi,
-                        p.lowest,
-                        p.ra,
-                        p.rb,
-                        p.shift,
-                        p.divisor,
-                        p.reciprocal};
-  std::memcpy(words, &r, sizeof r);
+  set(to, "rlo", limited ? a.sum.real("lo") : -kNoLimit);
+  set(to, "rhi", limited ? a.sum.real("hi") : kNoLimit);
+  return true;
+}
+
+bool clamp_floats(const Addition& a, const Call& limit, Call& to) {
+  if (limit.kernel->name != "clamp" || limit.select[0] != "f32" || a.sum.kernel->name != "binary" ||
+      limit.integer("n") * 4 != a.bytes) {
+    return false;
+  }
+  set(to, "rlo", limit.real("lo"));
+  set(to, "rhi", limit.real("hi"));
+  return true;
+}
+
+int64_t code_bytes(int64_t type) { return type <= QK_U8 ? 1 : 2; }
+
+bool add_codes(const Addition& a, Call& to) {
+  static constexpr std::string_view kKinds[] = {"exact", "ort", "f32"};
+  static_assert(QK_R_EXACT == 0 && QK_R_ORT == 1 && QK_R_F32 == 2);
+  if (a.sum.kernel->name != "qbinary" || a.sum.select[0] != "add") return false;
+  const auto* kind = std::find(std::begin(kKinds), std::end(kKinds), a.sum.select[1]);
+  const int64_t type = a.sum.integer(a.mine == 0 ? "type_a" : "type_b");
+  if (kind == std::end(kKinds) || a.bytes % code_bytes(type) != 0 ||
+      !is_flat(a.sum, a.bytes / code_bytes(type))) {
+    return false;
+  }
+  set(to, "r_kind", Dim(kind - kKinds));
+  set(to, "r_first", Dim(a.mine == 0 ? 1 : 0));
+  set(to, "r_type", Dim(a.sum.integer(a.mine == 0 ? "type_b" : "type_a")));
+  set(to, "r_y_type", Dim(a.sum.integer("type_y")));
+  for (const char* member : {"za", "zb", "zero", "lo", "hi", "lowest", "reciprocal"})
+    set(to, std::string("r_") + member, Dim(a.sum.integer(member)));
+  for (const char* member : {"ra", "rb", "shift", "divisor"})
+    set(to, std::string("r_") + member, a.sum.real(member));
   return true;
 }
 
 constexpr Epilogue kEpilogues[] = {
-    {",f rlo,f rhi", add_floats, clamp_floats, [](const uint32_t*) { return true; }},
-    {",i r_kind,i r_first,i r_type,i r_za,i r_zb,i r_y_type,i r_zero,i r_lo,i r_hi,i r_lowest,"
-     "f r_ra,f r_rb,f r_shift,f r_divisor,i r_reciprocal",
-     add_codes, nullptr,
-     [](const uint32_t* words) {
-       qk_q_residual r;
-       std::memcpy(&r, words, sizeof r);
-       return code_bytes(r.type) == code_bytes(r.y_type);
+    {"rlo", add_floats, clamp_floats, [](const Call&) { return true; }},
+    {"r_kind", add_codes, nullptr,
+     [](const Call& c) {
+       return code_bytes(c.integer("r_type")) == code_bytes(c.integer("r_y_type"));
      }},
 };
 
-const Epilogue* epilogue_of(const qk_entry& kernel) {
+const Epilogue* epilogue_of(const Signature& kernel) {
   for (const Epilogue& e : kEpilogues) {
-    if (std::string_view(kernel.fields).ends_with(e.fields)) return &e;
+    if (kernel.field(e.field)) return &e;
   }
   return nullptr;
 }
@@ -121,39 +108,38 @@ class Fuser {
   void run() {
     std::vector<bool> drop(p_.steps.size(), false);
     for (size_t t = 0; t < p_.steps.size(); ++t) {
-      const Step& call = p_.steps[t];
-      if (drop[t] || call.kind != Step::Kind::call || call.in.empty()) continue;
-      const Epilogue* e = epilogue_of(*find_kernel(call.kernel));
-      if (!e || call.in.back().buffer >= 0) continue;
-      const int add = only_reader(call.out[0]);
+      const Call* call = p_.steps[t].call();
+      if (drop[t] || !call) continue;
+      const Epilogue* e = epilogue_of(*call->kernel);
+      const int residual = call->kernel->operand("residual");
+      if (!e || call->in[static_cast<size_t>(residual)].present()) continue;
+      const int add = only_reader(call->out[0]);
       if (add < 0) continue;
-      Step& sum = p_.steps[static_cast<size_t>(add)];
-      if (sum.kind != Step::Kind::call || sum.in.size() != 2) continue;
-      const size_t mine = p_.resolve(sum.in[0]) == p_.resolve(call.out[0]) ? 0 : 1;
+      Step& added = p_.steps[static_cast<size_t>(add)];
+      const Call* sum = added.call();
+      if (!sum || sum->in.size() != 2) continue;
+      const Place mine_at = p_.resolve(call->out[0]);
+      const size_t mine = p_.resolve(sum->in[0]) == mine_at ? 0 : 1;
       // The call moves to the place of the addition, where the residual is ready.
-      Step fused = call;
-      const auto count = static_cast<size_t>(std::count(e->fields.begin(), e->fields.end(), ','));
-      uint32_t* words = fused.params.data() + (fused.params.size() - count);
-      const Addition addition{call, sum, mine, bytes_of(call.out[0])};
-      if (!e->add(addition, words)) continue;
-      if (p_.resolve(sum.in[1 - mine]).buffer == p_.resolve(call.out[0]).buffer) continue;
-      fused.in.back() = sum.in[1 - mine];
-      fused.out = sum.out;
-      fused.loc = join(fused.loc, sum.loc);
+      Call fused = *call;
+      const Addition addition{*sum, mine, p_.buffer(mine_at.buffer).size()};
+      if (!e->add(addition, fused)) continue;
+      if (p_.resolve(sum->in[1 - mine]).buffer == mine_at.buffer) continue;
+      fused.in[static_cast<size_t>(residual)] = sum->in[1 - mine];
+      fused.out = sum->out;
+      Loc loc = join(p_.steps[t].loc, added.loc);
       drop[t] = true;
-      const int clamp = e->clamp ? only_reader(sum.out[0]) : -1;
+      const int clamp = e->clamp ? only_reader(sum->out[0]) : -1;
       if (clamp >= 0) {
         const Step& limit = p_.steps[static_cast<size_t>(clamp)];
-        if (limit.kind == Step::Kind::call && e->clamp(addition, limit, words)) {
-          fused.out = limit.out;
-          fused.loc = join(fused.loc, limit.loc);
+        if (limit.call() && e->clamp(addition, *limit.call(), fused)) {
+          fused.out = limit.call()->out;
+          loc = join(loc, limit.loc);
           drop[static_cast<size_t>(clamp)] = true;
         }
       }
-      if (e->in_place(words)) {
-        fused.in_place.push_back({static_cast<int>(fused.in.size()) - 1, 0});
-      }
-      p_.steps[static_cast<size_t>(add)] = std::move(fused);
+      if (e->in_place(fused)) fused.in_place.push_back({residual, 0});
+      added = {std::move(loc), std::move(fused)};
     }
     if (std::find(drop.begin(), drop.end(), true) == drop.end()) return;
     Steps kept;
@@ -166,30 +152,18 @@ class Fuser {
 
  private:
   void note(const Step& step, int t) {
-    auto visit = [&](const Step& s) {
-      auto read = [&](View v) {
-        if (v.buffer < 0) return;
+    for_each_step(std::span(&step, 1), [&](const Step& s) {
+      for_each_view(s, [&](const View& v, bool write) {
         Uses& uses = uses_[static_cast<size_t>(p_.resolve(v).buffer)];
-        ++uses.reads;
-        uses.reader = t;
-      };
-      for (View v : s.in) read(v);
-      for (View v : {s.condition, s.limit, s.counter}) read(v);
-      for (View v : s.out) {
-        if (v.buffer >= 0) ++uses_[static_cast<size_t>(p_.resolve(v).buffer)].writes;
-      }
-    };
-    visit(step);
-    for_each_step(step.body, visit);
-    for_each_step(step.otherwise, visit);
-  }
-  int64_t bytes_of(View v) const {
-    return p_.buffers[static_cast<size_t>(p_.resolve(v).buffer)].bytes;
+        ++(write ? uses.writes : uses.reads);
+        if (!write) uses.reader = t;
+      });
+    });
   }
   /// The one step that reads the storage written at `view`, which must be whole, private and
   /// written once; -1 when there is none.
-  int only_reader(View view) const {
-    const View root = p_.resolve(view);
+  int only_reader(const View& view) const {
+    const Place root = p_.resolve(view);
     const size_t b = static_cast<size_t>(root.buffer);
     if (root.offset != 0 || p_.buffers[b].kind != BufferKind::arena) return -1;
     return uses_[b].writes == 1 && uses_[b].reads == 1 ? uses_[b].reader : -1;

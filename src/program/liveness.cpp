@@ -24,8 +24,8 @@ class Walker {
     bool write;
   };
 
-  void touch(View view, bool write) {
-    if (view.buffer < 0) return;
+  void touch(const View& view, bool write) {
+    if (!view.present()) return;
     const int buffer = program_.resolve(view).buffer;
     extend(buffer, time_);
     if (!loops_.empty()) accesses_.push_back({buffer, time_, write});
@@ -39,25 +39,25 @@ class Walker {
 
   void walk(const Steps& steps) {
     for (const Step& step : steps) {
-      if (step.kind == Step::Kind::call) {
-        for (View v : step.in) touch(v, false);
-        for (View v : step.out) touch(v, true);
+      const BranchStep* branch = step.branch();
+      const LoopStep* loop = step.loop();
+      if (!branch && !loop) {
+        for_each_view(step, [&](const View& v, bool write) { touch(v, write); });
         ++time_;
         continue;
       }
       const int begin = time_;
       const size_t mark = accesses_.size();
       loops_.push_back(begin);
-      touch(step.condition, false);
-      touch(step.limit, false);
-      touch(step.counter, false);
+      // The counter counts as read: it holds the trip number from the first step of a trip on.
+      for_each_view(step, [&](const View& v, bool) { touch(v, false); });
       ++time_;
-      walk(step.body);
-      walk(step.otherwise);
-      touch(step.condition, false);
+      walk(branch ? branch->body : loop->body);
+      if (branch) walk(branch->otherwise);
+      touch(branch ? branch->condition : loop->condition, false);
       const int end = time_++;
       loops_.pop_back();
-      close(begin, end, mark, step.kind == Step::Kind::loop);
+      close(begin, end, mark, loop != nullptr);
     }
   }
 
@@ -121,7 +121,7 @@ int64_t arena_lower_bound(const Program& program) {
     const Buffer& b = program.buffers[i];
     const LiveRange& r = l.ranges[i];
     if (b.kind != BufferKind::arena || b.alias_of >= 0 || r.empty()) continue;
-    const int64_t bytes = (b.bytes + b.align - 1) / b.align * b.align;
+    const int64_t bytes = (b.size() + b.align - 1) / b.align * b.align;
     change[static_cast<size_t>(r.first)] += bytes;
     change[static_cast<size_t>(r.last) + 1] -= bytes;
   }

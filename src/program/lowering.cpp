@@ -1,6 +1,7 @@
 #include "program/lowering.h"
 
-#include "kernels/kernels.h"
+#include "kernels/copy/calls.h"
+#include "program/params.h"
 #include "support/budget.h"
 #include "support/located.h"
 
@@ -26,6 +27,15 @@ int64_t byte_size(const Type& type) {
   int64_t n = static_cast<int64_t>(bytes(type.dtype));
   for (const Dim& d : type.shape) n *= d.value();
   return n;
+}
+
+/// A whole buffer that holds a value of this type.
+View typed(int buffer, const Type& type) {
+  View view;
+  view.buffer = buffer;
+  view.dtype = type.dtype;
+  view.dims = to_dims(physical_dims(type));
+  return view;
 }
 
 /// Kernels count elements and bytes of what they read and write in 32 bits.
@@ -64,24 +74,30 @@ View Lowering::view(const Value* value) {
         derived(value->constant(), "", value->dtype(), program_.pool->shape(value->constant()), {});
     return slot(value) = shared;
   }
-  return slot(value) = View{new_buffer(std::move(buffer)), 0};
+  return slot(value) = typed(new_buffer(std::move(buffer)), value->type());
 }
 
 void Lowering::record(std::string_view kernel, const void* params, size_t bytes,
-                      std::vector<View> in, std::vector<View> out, CallInfo info) {
-  const qk_entry* entry = find_kernel(kernel);
-  QC_CHECK(entry != nullptr, "call of an unknown kernel");
-  QC_CHECK(entry->params_size == bytes, "parameter struct of another kernel");
-  Step step;
-  step.kernel = kernel;
-  step.params.resize(bytes / 4);
-  std::memcpy(step.params.data(), params, bytes);
-  step.in = std::move(in);
-  step.out = std::move(out);
-  step.in_place = std::move(info.in_place);
-  step.macs = info.macs;
-  step.loc = node_->loc();
-  steps_->push_back(std::move(step));
+                      const std::vector<std::string_view>& select, std::vector<View> in,
+                      std::vector<View> out, CallInfo info) {
+  Call call;
+  call.kernel = find_kernel(kernel);
+  QC_CHECK(call.kernel != nullptr, "call of an unknown kernel");
+  QC_CHECK(call.kernel->params_size == bytes, "parameter struct of another kernel");
+  call.select.assign(select.begin(), select.end());
+  call.params = read_params(*call.kernel, params);
+  call.in = std::move(in);
+  call.out = std::move(out);
+  call.in_place = std::move(info.in_place);
+  call.macs = info.macs;
+  steps_->push_back({node_ ? node_->loc() : Loc{}, std::move(call)});
+}
+
+void Lowering::run_portable(std::string_view kernel, const std::vector<std::string>& select,
+                            const void* params, const void* in, void* out) {
+  const Body* body = portable_body(*find_kernel(kernel), select);
+  QC_CHECK(body != nullptr, "nothing computes a packing");
+  body->run(params, &in, &out);
 }
 
 void Lowering::alias(size_t i, View storage) {
@@ -92,14 +108,22 @@ void Lowering::alias(size_t i, View storage) {
   buffer.bytes = byte_size(value->type());
   buffer.alias_of = storage.buffer;
   buffer.alias_offset = storage.offset;
-  slot(value) = View{new_buffer(std::move(buffer)), 0};
+  slot(value) = typed(new_buffer(std::move(buffer)), value->type());
 }
 
 View Lowering::scratch(int64_t bytes, std::string_view purpose) {
+  return scratch(DType::u8, {bytes}, purpose);
+}
+
+View Lowering::scratch(DType dtype, Ints dims, std::string_view purpose) {
+  View view;
+  view.dtype = dtype;
+  view.dims = to_dims(dims);
   Buffer buffer;
   buffer.name = purpose;
-  buffer.bytes = bytes;
-  return View{new_buffer(std::move(buffer)), 0};
+  buffer.bytes = extent(view);
+  view.buffer = new_buffer(std::move(buffer));
+  return view;
 }
 
 View Lowering::derived(ConstId source, std::string_view purpose, DType dtype, Ints shape,
@@ -127,7 +151,11 @@ View Lowering::derived(ConstId source, std::string_view purpose, DType dtype, In
   buffer.kind = BufferKind::constant;
   buffer.bytes = program_.pool->byte_size(id);
   buffer.constant = id;
-  return it->second = View{new_buffer(std::move(buffer)), 0};
+  View view;
+  view.buffer = new_buffer(std::move(buffer));
+  view.dtype = program_.pool->dtype(id);
+  view.dims = to_dims(program_.pool->shape(id));
+  return it->second = view;
 }
 
 View Lowering::constant(Tensor tensor, std::string_view purpose) {
@@ -142,8 +170,11 @@ std::optional<ConstId> Lowering::constant_in(size_t i) const {
 }
 
 void Lowering::copy(View from, View to, int64_t bytes) {
-  const qk_copy_params params{static_cast<int32_t>(bytes)};
-  call("qk_copy", params, {from}, {to});
+  kernel::Copy c;
+  c.bytes = static_cast<int32_t>(bytes);
+  c.x = from;
+  c.y = to;
+  emit(c);
 }
 
 Result<std::vector<View>> Lowering::region(const Graph& region, const std::vector<View>& inputs,
@@ -214,6 +245,7 @@ Result<Program> lower(const Graph& graph, DerivedConstants& constants) {
     program.states.push_back({s.name, s.in->type(), view.buffer});
   }
   QC_TRY(lowering.lower_nodes(graph));
+  lowering.node_ = nullptr;  // copies of outputs and states belong to no node
   // An output that is an input, a constant, a view or another output needs its own bytes: copy.
   // The first output of a plain arena buffer takes that buffer over.
   for (const Output& o : graph.outputs()) {
@@ -221,7 +253,7 @@ Result<Program> lower(const Graph& graph, DerivedConstants& constants) {
     const int64_t size = byte_size(o.value->type());
     Buffer& source = program.buffers[static_cast<size_t>(view.buffer)];
     const int slot = static_cast<int>(program.outputs.size());
-    if (source.kind == BufferKind::arena && source.alias_of < 0 && source.bytes == size) {
+    if (source.kind == BufferKind::arena && source.alias_of < 0 && source.size() == size) {
       source.kind = BufferKind::output;
       source.slot = slot;
       program.outputs.push_back({o.name, o.value->type(), view.buffer});
@@ -234,22 +266,13 @@ Result<Program> lower(const Graph& graph, DerivedConstants& constants) {
     buffer.slot = slot;
     const int id = lowering.new_buffer(std::move(buffer));
     program.outputs.push_back({o.name, o.value->type(), id});
-    Step step;
-    step.kernel = "qk_copy";
-    step.params = {static_cast<uint32_t>(size)};
-    step.in = {view};
-    step.out = {View{id, 0}};
-    program.steps.push_back(std::move(step));
+    lowering.copy(view, typed(id, o.value->type()), size);
   }
   for (size_t i = 0; i < graph.states().size(); ++i) {
     const State& s = graph.states()[i];
     if (s.out == s.in) continue;
-    Step step;
-    step.kernel = "qk_copy";
-    step.params = {static_cast<uint32_t>(byte_size(s.out->type()))};
-    step.in = {lowering.view(s.out)};
-    step.out = {View{program.states[i].buffer, 0}};
-    program.steps.push_back(std::move(step));
+    lowering.copy(lowering.view(s.out), typed(program.states[i].buffer, s.out->type()),
+                  byte_size(s.out->type()));
   }
   return program;
 }

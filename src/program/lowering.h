@@ -18,6 +18,7 @@ Ints physical_dims(const Type& type);
 /// Where logical axis `axis` stands among the physical dims.
 int64_t physical_axis(const Type& type, int64_t axis);
 
+/// What of a call does not follow from its kernel.
 struct CallInfo {
   std::vector<std::pair<int, int>> in_place;  // (in, out) pairs that may share storage
   int64_t macs = 0;
@@ -43,23 +44,45 @@ class Lowering {
   const Loc& loc() const { return node_->loc(); }
   ConstantPool& pool() const { return *program_.pool; }
 
-  /// Records a call. `params` is the kernel's parameter struct: 32-bit integers and floats only.
-  template <class Params>
-  void call(std::string_view kernel, const Params& params, std::vector<View> in,
-            std::vector<View> out, CallInfo info = {}) {
-    static_assert(std::is_trivially_copyable_v<Params> && sizeof(Params) % 4 == 0);
-    record(kernel, &params, sizeof(Params), std::move(in), std::move(out), std::move(info));
+  /// Records a call; `call` is one of the structs of kernels/<folder>/calls.h.
+  template <class KernelCall>
+  void emit(const KernelCall& call, CallInfo info = {}) {
+    static_assert(std::is_trivially_copyable_v<std::decay_t<decltype(call.params())>>);
+    record(KernelCall::kName, &call.params(), sizeof(call.params()), call.select(),
+           call.operand_views(), call.result_views(), std::move(info));
   }
 
+  /// Operand i, absent where the node has none.
+  View optional(size_t i) { return has(i) ? in(i) : View{}; }
   /// Output i is bytes of `storage` from its offset on: no call computes it.
   void alias(size_t i, View storage);
   /// Fresh arena bytes that live as long as steps name them.
   View scratch(int64_t bytes, std::string_view purpose);
+  View scratch(DType dtype, Ints dims, std::string_view purpose);
   /// A constant computed from others when the weights are written, e.g. packed weights. One per
   /// (name, source): several users of a weight share one packing.
   View derived(ConstId source, std::string_view purpose, DType dtype, Ints shape,
                std::function<Result<Tensor>(const Tensor&)> make);
   View constant(Tensor tensor, std::string_view purpose);
+  /// Operand i as the packing kernel of `call` (with operand w and result packed) makes it: with
+  /// the weights where it is constant, else by a call before the one that reads it.
+  template <class PackCall>
+  View packed(size_t i, PackCall call, std::string_view purpose, DType dtype, Ints shape) {
+    if (const auto source = constant_in(i)) {
+      return derived(*source, purpose, dtype, shape,
+                     [call, dtype, shape](const Tensor& w) -> Result<Tensor> {
+                       Tensor out(dtype, shape);
+                       const std::vector<std::string_view> select = call.select();
+                       run_portable(PackCall::kName, {select.begin(), select.end()}, &call.params(),
+                                    w.bytes().data(), out.mutable_bytes().data());
+                       return out;
+                     });
+    }
+    call.w = in(i);
+    call.packed = scratch(dtype, shape, "packed operand");
+    emit(call);
+    return call.packed;
+  }
   /// The constant behind operand i, where it is one.
   std::optional<ConstId> constant_in(size_t i) const;
 
@@ -67,8 +90,11 @@ class Lowering {
   /// to `steps`.
   Result<std::vector<View>> region(const Graph& region, const std::vector<View>& inputs,
                                    Steps& steps);
-  /// Records control flow; see Step.
-  void add(Step step) { steps_->push_back(std::move(step)); }
+  /// Records control flow: a BranchStep or a LoopStep.
+  template <class ControlFlow>
+  void add(ControlFlow flow) {
+    steps_->push_back({node_->loc(), std::move(flow)});
+  }
   /// What `record` calls or copies goes to `steps`, the body of control flow.
   template <class F>
   void into(Steps& steps, F&& record) {
@@ -86,7 +112,11 @@ class Lowering {
   View& slot(const Value* value);
   int new_buffer(Buffer buffer);
   Result<Ok> lower_nodes(const Graph& graph);
-  void record(std::string_view kernel, const void* params, size_t bytes, std::vector<View> in,
+  /// Runs a kernel of one operand and one result now.
+  static void run_portable(std::string_view kernel, const std::vector<std::string>& select,
+                           const void* params, const void* in, void* out);
+  void record(std::string_view kernel, const void* params, size_t bytes,
+              const std::vector<std::string_view>& select, std::vector<View> in,
               std::vector<View> out, CallInfo info);
 
   Program& program_;

@@ -1,9 +1,6 @@
 #include "program/parse.h"
 
-#include <cstring>
-
 #include "ir/text_reader.h"
-#include "kernels/kernels.h"
 #include "program/program.h"
 
 namespace qc {
@@ -27,6 +24,7 @@ class Parser {
     QC_TRY(ports("input", p_.inputs));
     QC_TRY(ports("output", p_.outputs));
     QC_TRY(ports("state", p_.states));
+    while (r_.take_word("scalar")) QC_TRY(scalar());
     while (r_.next_is('%')) QC_TRY(buffer());
     QC_TRY(steps(p_.steps, 0));
     if (!r_.at_end()) return r_.expected("a step");
@@ -60,6 +58,18 @@ class Parser {
     return Ok{};
   }
 
+  Result<Ok> scalar() {
+    Scalar s;
+    QC_ASSIGN(s.symbol, r_.string());
+    QC_ASSIGN(s.min, r_.integer());
+    QC_TRY(r_.expect_word("to"));
+    QC_ASSIGN(s.max, r_.integer());
+    QC_TRY(r_.expect_word("from"));
+    QC_ASSIGN(s.source, view());
+    p_.scalars.push_back(std::move(s));
+    return Ok{};
+  }
+
   Result<Ok> buffer() {
     QC_ASSIGN(int i, index());
     if (i != static_cast<int>(p_.buffers.size()))
@@ -69,17 +79,18 @@ class Parser {
       QC_ASSIGN(b.alias_of, index());
       if (b.alias_of == i) return r_.fail("a buffer cannot be a view of itself");
       QC_TRY(r_.expect('+'));
-      QC_ASSIGN(b.alias_offset, r_.integer());
+      QC_ASSIGN(b.alias_offset, number());
       QC_TRY(r_.expect(','));
-      QC_ASSIGN(b.bytes, r_.integer());
+      QC_ASSIGN(b.bytes, number());
     } else {
+      if (r_.take_word("device")) b.space = Space::device;
       QC_ASSIGN(std::string_view kind, r_.word());
       size_t k = 0;
       while (k < std::size(kKinds) && kKinds[k] != kind) ++k;
       if (k == std::size(kKinds))
         return r_.fail("unknown kind of buffer '" + std::string(kind) + "'");
       b.kind = static_cast<BufferKind>(k);
-      QC_ASSIGN(b.bytes, r_.integer());
+      QC_ASSIGN(b.bytes, number());
       if (r_.take('#')) {
         QC_ASSIGN(int64_t id, r_.integer());
         if (id < 0 || static_cast<size_t>(id) >= p_.pool->size())
@@ -92,7 +103,7 @@ class Parser {
         QC_TRY(r_.expect(']'));
       }
       if (r_.take('@')) {
-        QC_ASSIGN(b.offset, r_.integer());
+        QC_ASSIGN(b.offset, number());
       }
     }
     QC_ASSIGN(b.name, r_.string());
@@ -100,100 +111,135 @@ class Parser {
     return Ok{};
   }
 
+  /// A number, or an expression in brackets.
+  Result<Dim> number() {
+    if (!r_.next_is('[')) {
+      QC_ASSIGN(int64_t value, r_.integer());
+      return Dim(value);
+    }
+    QC_ASSIGN(Dims one, r_.dims());
+    if (one.size() != 1) return r_.fail("expected one expression in brackets");
+    return one[0];
+  }
+
   Result<View> view() {
     if (r_.take_word("_")) return View{};
     View v;
     QC_ASSIGN(v.buffer, index());
     if (r_.take('+')) {
-      QC_ASSIGN(v.offset, r_.integer());
+      QC_ASSIGN(v.offset, number());
+    }
+    QC_TRY(r_.expect(':'));
+    if (r_.take_word("offset")) v.encoding = ViewEncoding::offset;
+    QC_ASSIGN(v.dtype, r_.dtype());
+    QC_ASSIGN(v.dims, r_.dims());
+    if (r_.take('{')) {
+      while (!r_.take('}')) {
+        if (!v.strides.empty()) QC_TRY(r_.expect(','));
+        QC_ASSIGN(Dim stride, number());
+        v.strides.push_back(stride);
+      }
+      if (v.strides.size() != v.dims.size()) return r_.fail("a stride for each dim is needed");
     }
     return v;
   }
-  Result<std::vector<View>> views() {
-    std::vector<View> out;
+
+  /// `(x=%1:f32[8], bias=%2:f32[1])`: those of the signature that are not optional, and some that
+  /// are.
+  Result<std::vector<View>> views(const std::vector<OperandSpec>& names) {
+    std::vector<View> out(names.size());
     QC_TRY(r_.expect('('));
-    while (!r_.take(')')) {
-      if (!out.empty()) QC_TRY(r_.expect(','));
-      QC_ASSIGN(View v, view());
-      out.push_back(v);
-    }
-    return out;
-  }
-
-  Result<uint32_t> word(bool is_float) {
-    uint32_t out;
-    if (is_float) {
-      QC_ASSIGN(double value, r_.number());
-      const float f = static_cast<float>(value);
-      std::memcpy(&out, &f, sizeof out);
-    } else {
-      QC_ASSIGN(int64_t value, r_.integer());
-      if (value < INT32_MIN || value > INT32_MAX)
-        return r_.fail("a parameter does not fit 32 bits");
-      out = static_cast<uint32_t>(static_cast<int32_t>(value));
-    }
-    return out;
-  }
-
-  /// `{n = 1, stride = [1, 1]}` by the kernel's list of members.
-  Result<Ok> params(const qk_entry& kernel, std::vector<uint32_t>& words) {
-    QC_TRY(r_.expect('{'));
-    std::string_view fields = kernel.fields;
-    for (bool first = true; !fields.empty(); first = false) {
-      const size_t comma = fields.find(',');
-      const std::string_view field = fields.substr(0, comma);
-      fields = comma == std::string_view::npos ? std::string_view{} : fields.substr(comma + 1);
-      std::string_view name = field.substr(2);
-      int count = 1;
-      if (const size_t bracket = name.find('['); bracket != std::string_view::npos) {
-        count = std::atoi(std::string(name.substr(bracket + 1)).c_str());
-        name = name.substr(0, bracket);
-      }
+    for (bool first = true; !r_.take(')'); first = false) {
       if (!first) QC_TRY(r_.expect(','));
-      QC_TRY(r_.expect_word(name));
+      QC_ASSIGN(std::string_view name, r_.word());
+      size_t i = 0;
+      while (i < names.size() && names[i].name != name) ++i;
+      if (i == names.size()) return r_.fail("no operand '" + std::string(name) + "'");
       QC_TRY(r_.expect('='));
-      if (count > 1) QC_TRY(r_.expect('['));
-      for (int i = 0; i < count; ++i) {
-        if (i > 0) QC_TRY(r_.expect(','));
-        QC_ASSIGN(uint32_t w, word(field[0] == 'f'));
-        words.push_back(w);
-      }
-      if (count > 1) QC_TRY(r_.expect(']'));
+      QC_ASSIGN(out[i], view());
     }
-    return r_.expect('}');
+    return out;
   }
 
-  Result<Ok> call(std::string_view name, Step& step) {
-    const qk_entry* kernel = find_kernel(name);
-    if (!kernel) return r_.fail("there is no kernel '" + std::string(name) + "'");
-    step.kernel = name;
-    QC_ASSIGN(step.in, views());
+  Result<Param> param(const Field& f) {
+    if (f.type == Field::Type::f32) {
+      QC_ASSIGN(double value, r_.number());
+      return Param(static_cast<float>(value));
+    }
+    QC_ASSIGN(Dim value, number());
+    const bool narrow = f.type == Field::Type::i32 && value.is_static();
+    if (narrow && (value.value() < INT32_MIN || value.value() > INT32_MAX))
+      return r_.fail("a parameter does not fit 32 bits");
+    return Param(value);
+  }
+
+  /// `{n = 1, stride = (1, 1)}`: what is left out is 0.
+  Result<Ok> params(Call& call) {
+    for (const Field& f : call.kernel->fields) {
+      const Param zero = f.type == Field::Type::f32 ? Param(0.0f) : Param(Dim(0));
+      call.params.insert(call.params.end(), static_cast<size_t>(f.count), zero);
+    }
+    QC_TRY(r_.expect('{'));
+    for (bool first = true; !r_.take('}'); first = false) {
+      if (!first) QC_TRY(r_.expect(','));
+      QC_ASSIGN(std::string_view name, r_.word());
+      const Field* f = call.kernel->field(name);
+      if (!f) return r_.fail("no parameter '" + std::string(name) + "'");
+      QC_TRY(r_.expect('='));
+      if (f->array) QC_TRY(r_.expect('('));
+      for (int i = 0; i < f->count; ++i) {
+        if (i > 0) QC_TRY(r_.expect(','));
+        QC_ASSIGN(call.params[f->at + static_cast<size_t>(i)], param(*f));
+      }
+      if (f->array) QC_TRY(r_.expect(')'));
+    }
+    return Ok{};
+  }
+
+  Result<Ok> call(std::string_view name, Call& call) {
+    call.kernel = find_kernel(name);
+    if (!call.kernel) return r_.fail("there is no kernel '" + std::string(name) + "'");
+    if (r_.take('[')) {
+      do {
+        QC_ASSIGN(std::string value, r_.label());
+        call.select.push_back(std::move(value));
+      } while (r_.take(','));
+      QC_TRY(r_.expect(']'));
+    }
+    QC_ASSIGN(call.in, views(call.kernel->in));
     QC_TRY(r_.expect('-'));
     QC_TRY(r_.expect('>'));
-    QC_ASSIGN(step.out, views());
-    QC_TRY(params(*kernel, step.params));
+    QC_ASSIGN(call.out, views(call.kernel->out));
+    QC_TRY(params(call));
+    if (r_.take(':')) {
+      QC_ASSIGN(std::string_view symbol, r_.word());
+      call.body = find_body(symbol);
+      if (!call.body) return r_.fail("there is no kernel body '" + std::string(symbol) + "'");
+    }
     while (r_.take_word("in_place")) {
       QC_TRY(r_.expect('('));
       QC_ASSIGN(int64_t i, r_.integer());
       QC_TRY(r_.expect(','));
       QC_ASSIGN(int64_t o, r_.integer());
       QC_TRY(r_.expect(')'));
-      step.in_place.emplace_back(static_cast<int>(i), static_cast<int>(o));
+      call.in_place.emplace_back(static_cast<int>(i), static_cast<int>(o));
     }
     if (r_.take_word("macs")) {
       QC_TRY(r_.expect('('));
-      QC_ASSIGN(step.macs, r_.integer());
-      QC_TRY(r_.expect(')'));
-    }
-    if (r_.take_word("loc")) {
-      QC_TRY(r_.expect('('));
-      do {
-        QC_ASSIGN(std::string text, r_.string());
-        step.loc.names.push_back(std::move(text));
-      } while (r_.take(','));
+      QC_ASSIGN(call.macs, r_.integer());
       QC_TRY(r_.expect(')'));
     }
     return Ok{};
+  }
+
+  Result<Ok> loc(Loc& loc) {
+    if (!r_.take_word("loc")) return Ok{};
+    QC_TRY(r_.expect('('));
+    do {
+      QC_ASSIGN(std::string text, r_.string());
+      loc.names.push_back(std::move(text));
+    } while (r_.take(','));
+    return r_.expect(')');
   }
 
   Result<Ok> block(Steps& out, int depth) {
@@ -203,28 +249,52 @@ class Parser {
     return r_.expect('}');
   }
 
+  Result<BranchStep> branch(int depth) {
+    BranchStep b;
+    QC_ASSIGN(b.condition, view());
+    QC_TRY(block(b.body, depth + 1));
+    QC_TRY(r_.expect_word("else"));
+    QC_TRY(block(b.otherwise, depth + 1));
+    return b;
+  }
+  Result<LoopStep> loop(int depth) {
+    LoopStep l;
+    QC_TRY(r_.expect_word("while"));
+    QC_ASSIGN(l.condition, view());
+    QC_TRY(r_.expect_word("limit"));
+    QC_ASSIGN(l.limit, view());
+    QC_TRY(r_.expect_word("counter"));
+    QC_ASSIGN(l.counter, view());
+    QC_TRY(block(l.body, depth + 1));
+    return l;
+  }
+
   Result<Ok> steps(Steps& out, int depth) {
     while (!r_.at_end() && !r_.next_is('}')) {
       Step step;
-      if (r_.take_word("if")) {
-        step.kind = Step::Kind::branch;
-        QC_ASSIGN(step.condition, view());
-        QC_TRY(block(step.body, depth + 1));
-        QC_TRY(r_.expect_word("else"));
-        QC_TRY(block(step.otherwise, depth + 1));
-      } else if (r_.take_word("loop")) {
-        step.kind = Step::Kind::loop;
-        QC_TRY(r_.expect_word("while"));
-        QC_ASSIGN(step.condition, view());
-        QC_TRY(r_.expect_word("limit"));
-        QC_ASSIGN(step.limit, view());
-        QC_TRY(r_.expect_word("counter"));
-        QC_ASSIGN(step.counter, view());
-        QC_TRY(block(step.body, depth + 1));
+      QC_ASSIGN(std::string_view name, r_.word());
+      if (name == "if") {
+        QC_ASSIGN(step.op, branch(depth));
+      } else if (name == "loop") {
+        QC_ASSIGN(step.op, loop(depth));
+      } else if (name == "parallel") {
+        ParallelStep parallel;
+        QC_ASSIGN(parallel.units, number());
+        QC_ASSIGN(std::string_view kernel, r_.word());
+        QC_TRY(call(kernel, parallel.call));
+        step.op = std::move(parallel);
+      } else if (name == "copy" && r_.next_is('%')) {
+        CopyStep copy;
+        QC_ASSIGN(copy.from, view());
+        QC_TRY(r_.expect_word("to"));
+        QC_ASSIGN(copy.to, view());
+        step.op = std::move(copy);
       } else {
-        QC_ASSIGN(std::string_view name, r_.word());
-        QC_TRY(call(name, step));
+        Call own;
+        QC_TRY(call(name, own));
+        step.op = std::move(own);
       }
+      QC_TRY(loc(step.loc));
       out.push_back(std::move(step));
     }
     return Ok{};

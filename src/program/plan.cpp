@@ -23,7 +23,7 @@ void place_arena(std::span<Program> programs) {
         b.offset = 0;  // nothing touches it
         b.bytes = 0;
       }
-      largest[i] = std::max(largest[i], b.bytes);
+      largest[i] = std::max(largest[i], b.size());
     }
   }
   std::vector<Interval> intervals;
@@ -57,7 +57,7 @@ void place_states(Program& program) {
   for (Buffer& b : program.buffers) {
     if (b.kind != BufferKind::state || b.alias_of >= 0) continue;
     b.offset = program.state_bytes;
-    program.state_bytes += align_up(b.bytes, program.arena_align);
+    program.state_bytes += align_up(b.size(), program.arena_align);
   }
 }
 

@@ -2,12 +2,60 @@
 
 namespace qc {
 
-View Program::resolve(View view) const {
-  while (buffers[static_cast<size_t>(view.buffer)].alias_of >= 0) {
-    const Buffer& b = buffers[static_cast<size_t>(view.buffer)];
-    view = View{b.alias_of, view.offset + b.alias_offset};
+View part(const View& view, const Dim& offset, Dims dims) {
+  View out = view;
+  out.offset = view.offset + offset;
+  out.dims = std::move(dims);
+  out.strides.clear();
+  return out;
+}
+
+Dim extent(const View& view) {
+  const auto bits_of = static_cast<int64_t>(bits(view.dtype));
+  const auto whole_bytes = [&](const Dim& elements) {
+    return bits_of % 8 == 0 ? elements * Dim(bits_of / 8)
+                            : ceildiv(elements * Dim(bits_of), Dim(8));
+  };
+  if (view.strides.empty()) return whole_bytes(product(view.dims));
+  Dim last = 1;  // elements from the first to the last, both counted
+  for (size_t i = 0; i < view.dims.size(); ++i) {
+    if (view.dims[i] == Dim(0)) return 0;
+    last = last + (view.dims[i] - Dim(1)) * view.strides[i];
   }
-  return view;
+  return whole_bytes(last);
+}
+
+const View& Call::operand(std::string_view name) const {
+  const int i = kernel->operand(name), o = kernel->result(name);
+  QC_CHECK(i >= 0 || o >= 0, "a kernel has no such operand");
+  return i >= 0 ? in[static_cast<size_t>(i)] : out[static_cast<size_t>(o)];
+}
+
+int64_t Call::integer(std::string_view name, int at) const {
+  const Field* f = kernel->field(name);
+  QC_CHECK(f && f->type != Field::Type::f32 && at < f->count, "a kernel has no such integer");
+  return std::get<Dim>(params[f->at + static_cast<size_t>(at)]).value();
+}
+
+float Call::real(std::string_view name, int at) const {
+  const Field* f = kernel->field(name);
+  QC_CHECK(f && f->type == Field::Type::f32 && at < f->count, "a kernel has no such float");
+  return std::get<float>(params[f->at + static_cast<size_t>(at)]);
+}
+
+const Call* Step::call() const {
+  if (const ParallelStep* parallel = std::get_if<ParallelStep>(&op)) return &parallel->call;
+  return std::get_if<Call>(&op);
+}
+
+Call* Step::call() { return const_cast<Call*>(std::as_const(*this).call()); }
+
+Place Program::resolve(Place place) const {
+  while (buffer(place.buffer).alias_of >= 0) {
+    const Buffer& b = buffer(place.buffer);
+    place = {b.alias_of, place.offset + b.alias_offset.value()};
+  }
+  return place;
 }
 
 }  // namespace qc

@@ -1,14 +1,17 @@
-// Program: what is left of a graph when every decision is made: buffers and kernel calls. The
-// planner, the size report, the printers and the in-process runner read nothing else.
+// Program: what is left of a graph when every decision is made: buffers and steps. The planner, the
+// size report, the printers and the in-process runner read nothing else.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "ir/constant.h"
 #include "ir/type.h"
+#include "kernels/kernels.h"
 #include "support/diag.h"
 
 namespace qc {
@@ -21,47 +24,114 @@ enum class BufferKind : uint8_t {
   state,     // persistent region, kept between runs
 };
 
+/// Which memory bytes lie in. Each space has an arena of its own.
+enum class Space : uint8_t { host, device };
+
+/// How codes lie in memory where not as their type says. Ports and states are plain.
+enum class ViewEncoding : uint8_t {
+  plain,
+  offset,  // codes of i8 stored as u8, 128 added
+};
+
 struct Buffer {
   std::string name;
   BufferKind kind = BufferKind::arena;
-  int64_t bytes = 0;
+  Space space = Space::host;
+  Dim bytes;
   int64_t align = 64;
   /// Storage is a part of another buffer (a view); such a buffer has no place of its own.
   int alias_of = -1;
-  int64_t alias_offset = 0;
+  Dim alias_offset;
   ConstId constant = 0;  // kind constant
   int slot = -1;         // index among inputs, outputs or states
-  int64_t offset = -1;   // place in the arena or the state region, set by the plan
+  Dim offset = -1;       // place in the arena or the state region, set by the plan
+
+  int64_t size() const { return bytes.value(); }
+  bool placed() const { return !offset.is_static() || offset.value() >= 0; }
 };
 
-/// Bytes of a buffer that a call reads or writes.
+/// Elements of a buffer that a step reads or writes: dims in the order the bytes lie.
 struct View {
+  int buffer = -1;  // negative: absent
+  Dim offset;       // bytes
+  DType dtype = DType::u8;
+  Dims dims;
+  Dims strides;  // in elements; none: dense
+  ViewEncoding encoding = ViewEncoding::plain;
+
+  bool present() const { return buffer >= 0; }
+  bool operator==(const View&) const = default;
+};
+
+/// `offset` bytes further on, as elements of these dims.
+View part(const View& view, const Dim& offset, Dims dims);
+/// Bytes from the first element to the end of the last.
+Dim extent(const View& view);
+
+/// A byte of a buffer that owns its storage.
+struct Place {
   int buffer = -1;
   int64_t offset = 0;
-  bool operator==(const View&) const = default;
+  bool operator==(const Place&) const = default;
+};
+
+/// A number among a call's parameters: integers may depend on free dimensions and on scalars.
+using Param = std::variant<Dim, float>;
+
+/// A kernel call. Operands, results and parameters stand in the order of the kernel's signature.
+struct Call {
+  const Signature* kernel = nullptr;
+  std::vector<std::string> select;            // values of the kernel's selectors
+  std::vector<Param> params;                  // numbers of the parameter struct
+  std::vector<View> in, out;                  // absent where the signature allows it
+  std::vector<std::pair<int, int>> in_place;  // (in, out): may share storage
+  int64_t macs = 0;
+  const Body* body = nullptr;  // what computes it, once kernels are selected
+
+  /// The operand, result or number of this name, which the kernel must have.
+  const View& operand(std::string_view name) const;
+  int64_t integer(std::string_view name, int at = 0) const;
+  float real(std::string_view name, int at = 0) const;
 };
 
 struct Step;
 using Steps = std::vector<Step>;
 
-/// A kernel call, or control flow over further steps.
-struct Step {
-  enum class Kind : uint8_t { call, branch, loop };
-  Kind kind = Kind::call;
-  Loc loc;
-
-  // call
-  Interned kernel;
-  std::vector<uint32_t> params;               // the kernel's parameter struct as 32-bit words
-  std::vector<View> in, out;                  // in the order of the kernel's arguments
-  std::vector<std::pair<int, int>> in_place;  // (in, out): may share storage
-  int64_t macs = 0;
-
-  // branch: `body` if the bool at `condition` is set, else `otherwise`.
-  // loop: body repeated while the bool at `condition` is set and fewer than `limit` trips were
-  // made; `counter` (i64) holds the trip number. Views with buffer -1 are absent.
-  View condition, limit, counter;
+/// `body` if the bool at `condition` is set, else `otherwise`.
+struct BranchStep {
+  View condition;
   Steps body, otherwise;
+};
+
+/// `body` repeated while the bool at `condition` is set and fewer than `limit` trips were made;
+/// `counter` (i64) holds the trip number. Each may be absent.
+struct LoopStep {
+  View condition, limit, counter;
+  Steps body;
+};
+
+/// A call over units 0 to `units` - 1 of its kernel, which write disjoint bytes: the caller's
+/// threads take ranges of them in any order.
+struct ParallelStep {
+  Call call;
+  Dim units;
+};
+
+/// A copy between memory spaces.
+struct CopyStep {
+  View from, to;
+};
+
+struct Step {
+  Loc loc;
+  std::variant<Call, BranchStep, LoopStep, ParallelStep, CopyStep> op;
+
+  /// The call of a call or of a parallel step; null for others.
+  const Call* call() const;
+  Call* call();
+  const BranchStep* branch() const { return std::get_if<BranchStep>(&op); }
+  const LoopStep* loop() const { return std::get_if<LoopStep>(&op); }
+  const CopyStep* copy() const { return std::get_if<CopyStep>(&op); }
 };
 
 /// An input, output or state of the program as the caller sees it.
@@ -71,33 +141,69 @@ struct Port {
   int buffer = -1;
 };
 
+/// A bounded number that a run reads from memory before its steps, a symbol in sizes and offsets.
+struct Scalar {
+  std::string symbol;
+  int64_t min = 0, max = 0;
+  View source;  // i64
+};
+
 class Program {
  public:
   std::string name;
   std::shared_ptr<ConstantPool> pool;
   std::vector<Buffer> buffers;
   std::vector<Port> inputs, outputs, states;  // a state's initial value is its buffer's `constant`
+  std::vector<Scalar> scalars;
   Steps steps;
   int64_t arena_bytes = 0;
   int64_t arena_align = 64;
   int64_t state_bytes = 0;
 
-  /// The buffer that owns the storage, and the offset of `view` in it.
-  View resolve(View view) const;
+  const Buffer& buffer(int i) const { return buffers[static_cast<size_t>(i)]; }
+  Buffer& buffer(int i) { return buffers[static_cast<size_t>(i)]; }
+  /// Where a view begins in the buffer that owns its storage.
+  Place resolve(const View& view) const { return resolve(Place{view.buffer, view.offset.value()}); }
+  Place resolve(Place place) const;
 };
 
-/// Calls `visit` on every step, control flow and its bodies included, in order.
+/// Calls `visit(view, written)` on every present view of a step, not on those of steps in it.
 template <class F>
-void for_each_step(const Steps& steps, F&& visit) {
-  for (const Step& step : steps) {
-    visit(step);
-    for_each_step(step.body, visit);
-    for_each_step(step.otherwise, visit);
+void for_each_view(const Step& step, F&& visit) {
+  const auto each = [&](const View& v, bool written) {
+    if (v.present()) visit(v, written);
+  };
+  if (const Call* call = step.call()) {
+    for (const View& v : call->in) each(v, false);
+    for (const View& v : call->out) each(v, true);
+  } else if (const BranchStep* branch = step.branch()) {
+    each(branch->condition, false);
+  } else if (const LoopStep* loop = step.loop()) {
+    each(loop->condition, false);
+    each(loop->limit, false);
+    each(loop->counter, true);
+  } else if (const CopyStep* copy = step.copy()) {
+    each(copy->from, false);
+    each(copy->to, true);
   }
 }
 
-/// Checks every invariant: indices, sizes, kernels and their argument counts, alias chains, no
-/// overlap of buffers alive together once planned.
+/// Calls `visit` on every step, control flow before the steps in it.
+template <class F>
+void for_each_step(std::span<const Step> steps, F&& visit) {
+  for (const Step& step : steps) {
+    visit(step);
+    if (const BranchStep* branch = step.branch()) {
+      for_each_step(std::span<const Step>(branch->body), visit);
+      for_each_step(std::span<const Step>(branch->otherwise), visit);
+    } else if (const LoopStep* loop = step.loop()) {
+      for_each_step(std::span<const Step>(loop->body), visit);
+    }
+  }
+}
+
+/// Checks every invariant: indices, sizes, calls against their signatures, views inside their
+/// buffers, alias chains, no overlap of buffers alive together once planned.
 Result<Ok> verify(const Program& program);
 
 /// The text form; `parse_program(str(p))` gives the same program.

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "kernels/kernels.h"
+#include "program/params.h"
 #include "support/budget.h"
 
 namespace qc {
@@ -18,16 +18,17 @@ class Memory {
       const Buffer& b = program.buffers[i];
       if (b.alias_of >= 0) continue;
       if (b.kind == BufferKind::arena && planned) {
-        base_[i] = b.offset < 0 ? nullptr : arena_ + b.offset;
+        base_[i] = b.placed() ? arena_ + b.offset.value() : nullptr;
       } else if (b.kind != BufferKind::constant) {
-        base_[i] = allocate(b.bytes);
+        base_[i] = allocate(b.size());
       }
     }
   }
-  std::byte* at(View view) {
-    view = program_.resolve(view);
-    std::byte* base = base_[static_cast<size_t>(view.buffer)];
-    return base ? base + view.offset : nullptr;
+  std::byte* at(const View& view) { return at(program_.resolve(view)); }
+  std::byte* at(int buffer) { return at(program_.resolve(Place{buffer, 0})); }
+  std::byte* at(Place place) {
+    std::byte* base = base_[static_cast<size_t>(place.buffer)];
+    return base ? base + place.offset : nullptr;
   }
   void set(int buffer, std::byte* base) { base_[static_cast<size_t>(buffer)] = base; }
   bool has(int buffer) const { return base_[static_cast<size_t>(buffer)] != nullptr; }
@@ -58,16 +59,15 @@ class Runner {
 
   void run(const Steps& steps) {
     for (const Step& step : steps) {
-      switch (step.kind) {
-        case Step::Kind::call:
-          call(step);
-          break;
-        case Step::Kind::branch:
-          run(read<uint8_t>(step.condition) != 0 ? step.body : step.otherwise);
-          break;
-        case Step::Kind::loop:
-          loop(step);
-          break;
+      if (const Call* c = step.call()) {
+        call(step, *c);
+      } else if (const BranchStep* branch = step.branch()) {
+        run(read<uint8_t>(branch->condition) != 0 ? branch->body : branch->otherwise);
+      } else if (const LoopStep* own = step.loop()) {
+        loop(*own);
+      } else if (const CopyStep* copy = step.copy()) {
+        std::memcpy(memory_.at(copy->to), memory_.at(copy->from),
+                    static_cast<size_t>(extent(copy->from).value()));
       }
     }
   }
@@ -76,29 +76,30 @@ class Runner {
 
  private:
   template <class T>
-  T read(View view) {
+  T read(const View& view) {
     T value;
     std::memcpy(&value, memory_.at(view), sizeof(T));
     return value;
   }
-  void loop(const Step& step) {
-    const int64_t limit = step.limit.buffer < 0 ? INT64_MAX : read<int64_t>(step.limit);
+  void loop(const LoopStep& own) {
+    const int64_t limit = own.limit.present() ? read<int64_t>(own.limit) : INT64_MAX;
     for (int64_t trip = 0; trip < limit; ++trip) {
-      if (step.condition.buffer >= 0 && read<uint8_t>(step.condition) == 0) break;
-      if (step.counter.buffer >= 0) std::memcpy(memory_.at(step.counter), &trip, sizeof(trip));
-      run(step.body);
+      if (own.condition.present() && read<uint8_t>(own.condition) == 0) break;
+      if (own.counter.present()) std::memcpy(memory_.at(own.counter), &trip, sizeof(trip));
+      run(own.body);
     }
   }
-  void call(const Step& step) {
+  void call(const Step& step, const Call& c) {
     spend(Cost::work, kNodeWork);
-    const qk_entry* kernel = fast_ ? find_fast_kernel(step.kernel) : find_kernel(step.kernel);
+    const Body* body = c.body ? c.body : portable_body(*c.kernel, c.select);
+    if (fast_) body = fast_body(*body);
     std::vector<const void*> in;
     std::vector<void*> out;
-    for (View v : step.in) in.push_back(v.buffer < 0 ? nullptr : memory_.at(v));
-    for (View v : step.out) out.push_back(v.buffer < 0 ? nullptr : memory_.at(v));
-    kernel->run(step.params.data(), in.data(), out.data());
+    for (const View& v : c.in) in.push_back(v.present() ? memory_.at(v) : nullptr);
+    for (const View& v : c.out) out.push_back(v.present() ? memory_.at(v) : nullptr);
+    body->run(write_params(c).data(), in.data(), out.data());
     if (options_.observe) {
-      options_.observe(step, [this](View v) -> const std::byte* { return memory_.at(v); });
+      options_.observe(step, [this](const View& v) -> const std::byte* { return memory_.at(v); });
     }
   }
 
@@ -129,7 +130,7 @@ Result<ProgramResult> ProgramRunner::run(const std::vector<Tensor>& inputs,
   }
   bool planned = true;
   for (const Buffer& b : program.buffers) {
-    if (b.kind == BufferKind::arena && b.alias_of < 0 && b.offset < 0 && b.bytes > 0)
+    if (b.kind == BufferKind::arena && b.alias_of < 0 && !b.placed() && b.size() > 0)
       planned = false;
   }
   Runner runner(program, options, planned, fast_, constants_);
@@ -139,7 +140,7 @@ Result<ProgramResult> ProgramRunner::run(const std::vector<Tensor>& inputs,
       return error(Code::input, "input '{}' is {}, got {}{}", port.name, str(port.type),
                    name(inputs[i].dtype()), str(to_dims(inputs[i].shape())));
     }
-    std::memcpy(runner.memory().at(View{port.buffer, 0}), inputs[i].bytes().data(),
+    std::memcpy(runner.memory().at(port.buffer), inputs[i].bytes().data(),
                 inputs[i].bytes().size());
   }
   for (size_t i = 0; i < program.states.size(); ++i) {
@@ -151,14 +152,12 @@ Result<ProgramResult> ProgramRunner::run(const std::vector<Tensor>& inputs,
       QC_ASSIGN(initial,
                 program.pool->get(program.buffers[static_cast<size_t>(port.buffer)].constant));
     }
-    std::memcpy(runner.memory().at(View{port.buffer, 0}), initial.bytes().data(),
-                initial.bytes().size());
+    std::memcpy(runner.memory().at(port.buffer), initial.bytes().data(), initial.bytes().size());
   }
   runner.run(program.steps);
   auto collect = [&](const Port& port) {
     Tensor t(port.type.dtype, static_dims(port.type.shape));
-    std::memcpy(t.mutable_bytes().data(), runner.memory().at(View{port.buffer, 0}),
-                t.bytes().size());
+    std::memcpy(t.mutable_bytes().data(), runner.memory().at(port.buffer), t.bytes().size());
     return t;
   };
   ProgramResult result;

@@ -17,13 +17,13 @@ struct ProgramResult {
 struct ProgramOptions {
   std::vector<Tensor> states;  // empty: the initial constants
   /// Called after each kernel call with its outputs' bytes still in place.
-  std::function<void(const Step&, const std::function<const std::byte*(View)>&)> observe;
+  std::function<void(const Step&, const std::function<const std::byte*(const View&)>&)> observe;
 };
 
 /// A program with its constants at hand, for many runs. The program must outlive it.
 class ProgramRunner {
  public:
-  /// `fast` takes the kernels built for this machine's instructions (find_fast_kernel) rather than
+  /// `fast` takes the kernels built for this machine's instructions (fast_body) rather than
   /// the portable ones; the bits are the same.
   static Result<ProgramRunner> create(const Program& program, bool fast = false);
 

@@ -30,12 +30,11 @@ Problem describe(const Program& program) {
   std::vector<std::vector<int>> readers(program.buffers.size());
   for (size_t i = 0; i < program.buffers.size(); ++i) {
     const Buffer& b = program.buffers[i];
-    p.bytes[i] = (b.bytes + b.align - 1) / b.align * b.align;
+    p.bytes[i] = (b.size() + b.align - 1) / b.align * b.align;
   }
   for (size_t t = 0; t < n; ++t) {
     Task& task = p.tasks[t];
-    auto visit = [&](View view, bool write) {
-      if (view.buffer < 0) return;
+    auto visit = [&](const View& view, bool write) {
       const int storage = program.resolve(view).buffer;
       const size_t s = static_cast<size_t>(storage);
       if (writer[s] >= 0) task.before.push_back(writer[s]);
@@ -50,15 +49,7 @@ Problem describe(const Program& program) {
       auto& list = write ? task.makes : task.reads;
       if (std::find(list.begin(), list.end(), storage) == list.end()) list.push_back(storage);
     };
-    auto touch = [&](const Step& s) {
-      for (View v : {s.condition, s.limit}) visit(v, false);
-      for (View v : s.in) visit(v, false);
-      visit(s.counter, true);
-      for (View v : s.out) visit(v, true);
-    };
-    touch(program.steps[t]);
-    for_each_step(program.steps[t].body, touch);
-    for_each_step(program.steps[t].otherwise, touch);
+    for_each_step(std::span(&program.steps[t], 1), [&](const Step& s) { for_each_view(s, visit); });
     auto& b = task.before;
     std::sort(b.begin(), b.end());
     b.erase(std::unique(b.begin(), b.end()), b.end());

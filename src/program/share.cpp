@@ -1,6 +1,7 @@
 #include "program/share.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "program/liveness.h"
 
@@ -13,18 +14,17 @@ class Merger {
   explicit Merger(Program& program) : program_(program) {
     for (Buffer& b : program.buffers) {
       if (b.alias_of < 0) continue;
-      const View root = program.resolve(View{b.alias_of, b.alias_offset});
+      const Place root = program.resolve(Place{b.alias_of, b.alias_offset.value()});
       b.alias_of = root.buffer;
       b.alias_offset = root.offset;
     }
   }
-  View find(View view) {
-    Buffer& b = program_.buffers[static_cast<size_t>(view.buffer)];
-    if (b.alias_of < 0) return view;
-    const View root = find_root(view.buffer);
-    return View{root.buffer, root.offset + view.offset};
+  Place find(const View& view) {
+    if (program_.buffer(view.buffer).alias_of < 0) return {view.buffer, view.offset.value()};
+    const Place root = find_root(view.buffer);
+    return {root.buffer, root.offset + view.offset.value()};
   }
-  void merge(int buffer, View into) {
+  void merge(int buffer, Place into) {
     Buffer& b = program_.buffers[static_cast<size_t>(buffer)];
     b.alias_of = into.buffer;
     b.alias_offset = into.offset;
@@ -36,7 +36,7 @@ class Merger {
   }
 
  private:
-  View find_root(int buffer) {
+  Place find_root(int buffer) {
     std::vector<int> path;
     int at = buffer;
     while (program_.buffers[static_cast<size_t>(at)].alias_of >= 0) {
@@ -47,11 +47,11 @@ class Merger {
     int64_t offset = 0;
     for (auto it = path.rbegin(); it != path.rend(); ++it) {
       Buffer& b = program_.buffers[static_cast<size_t>(*it)];
-      offset += b.alias_offset;
+      offset += b.alias_offset.value();
       b.alias_of = at;
       b.alias_offset = offset;
     }
-    return View{at, offset};
+    return {at, offset};
   }
   Program& program_;
 };
@@ -65,10 +65,17 @@ std::vector<const Step*> flat(const Program& program) {
 
 bool straight_line(const Program& program) {
   return std::all_of(program.steps.begin(), program.steps.end(),
-                     [](const Step& s) { return s.kind == Step::Kind::call; });
+                     [](const Step& s) { return s.call() != nullptr; });
 }
 
-bool is_copy(const Step& step) { return step.kernel == "qk_copy"; }
+/// Bytes that a call of the kernel `copy` copies; none for other steps.
+std::optional<int64_t> copied(const Step& step) {
+  const Call* call = step.call();
+  if (!call || call->kernel->name != "copy") return std::nullopt;
+  return call->integer("bytes");
+}
+
+bool is_copy(const Step& step) { return copied(step).has_value(); }
 
 /// Copies of one program that may vanish.
 class Copies {
@@ -76,19 +83,18 @@ class Copies {
   explicit Copies(Program& program)
       : merger(program), program_(program), accesses_(program.buffers.size()) {
     for (size_t t = 0; t < program.steps.size(); ++t) {
-      const Step& s = program.steps[t];
-      for (View v : s.in) note(v, static_cast<int>(t), false);
-      for (View v : s.out) note(v, static_cast<int>(t), true);
+      for_each_view(program.steps[t],
+                    [&](const View& v, bool write) { note(v, static_cast<int>(t), write); });
     }
   }
 
   /// Whether the source of copy `t` is all of a buffer that can live where the copy would go.
   bool can_vanish(size_t t) const {
-    const Step& s = program_.steps[t];
-    const View from = program_.resolve(s.in[0]), to = program_.resolve(s.out[0]);
-    const Buffer& source = program_.buffers[static_cast<size_t>(from.buffer)];
-    const int64_t bytes = static_cast<int64_t>(s.params[0]);
-    if (from.offset != 0 || source.bytes != bytes || (to.offset % source.align) != 0) return false;
+    const Call& call = *program_.steps[t].call();
+    const Place from = program_.resolve(call.in[0]), to = program_.resolve(call.out[0]);
+    const Buffer& source = program_.buffer(from.buffer);
+    const int64_t bytes = *copied(program_.steps[t]);
+    if (from.offset != 0 || source.size() != bytes || (to.offset % source.align) != 0) return false;
     const auto& reads = accesses_[static_cast<size_t>(from.buffer)];
     if (reads.empty() || !reads.front().write) return false;
     const int first = reads.front().time, last = reads.back().time;
@@ -114,13 +120,10 @@ class Copies {
     int64_t begin, end;
     bool write;
   };
-  void note(View view, int time, bool write) {
-    if (view.buffer < 0) return;
-    const Step& step = program_.steps[static_cast<size_t>(time)];
-    const int64_t bytes =
-        is_copy(step) ? static_cast<int64_t>(step.params[0])
-                      : program_.buffers[static_cast<size_t>(view.buffer)].bytes - view.offset;
-    const View root = program_.resolve(view);
+  void note(const View& view, int time, bool write) {
+    const int64_t bytes = copied(program_.steps[static_cast<size_t>(time)])
+                              .value_or(program_.buffer(view.buffer).size() - view.offset.value());
+    const Place root = program_.resolve(view);
     accesses_[static_cast<size_t>(root.buffer)].push_back(
         {time, root.offset, root.offset + bytes, write});
   }
@@ -139,9 +142,9 @@ void elide_copies(std::span<Program> programs) {
   std::vector<bool> drop(model.steps.size(), false);
   std::vector<bool> moved(model.buffers.size(), false), host(model.buffers.size(), false);
   for (size_t t = 0; t < model.steps.size(); ++t) {
-    const Step& s = model.steps[t];
-    if (!is_copy(s)) continue;
-    const int from = model.resolve(s.in[0]).buffer, to = model.resolve(s.out[0]).buffer;
+    if (!is_copy(model.steps[t])) continue;
+    const Call& call = *model.steps[t].call();
+    const int from = model.resolve(call.in[0]).buffer, to = model.resolve(call.out[0]).buffer;
     const auto f = static_cast<size_t>(from), h = static_cast<size_t>(to);
     const BufferKind target = model.buffers[h].kind;
     if (model.buffers[f].kind != BufferKind::arena || f == h || moved[f] || host[f] || moved[h])
@@ -151,7 +154,7 @@ void elide_copies(std::span<Program> programs) {
                      [&](const Copies& c) { return c.can_vanish(t); }))
       continue;
     for (size_t p = 0; p < programs.size(); ++p)
-      copies[p].merger.merge(from, programs[p].resolve(programs[p].steps[t].out[0]));
+      copies[p].merger.merge(from, programs[p].resolve(programs[p].steps[t].call()->out[0]));
     moved[f] = host[h] = true;
     drop[t] = true;
   }
@@ -178,13 +181,14 @@ void share_in_place(std::span<Program> programs) {
   // storage inside the result's, or the other way round.
   auto everywhere = [&](size_t step, int i, int o, bool whole) {
     for (size_t p = 0; p < programs.size(); ++p) {
-      const View in = mergers[p].find(steps_of[p][step]->in[static_cast<size_t>(i)]);
-      const View out = mergers[p].find(steps_of[p][step]->out[static_cast<size_t>(o)]);
-      const Buffer& source = programs[p].buffers[static_cast<size_t>(in.buffer)];
-      const Buffer& target = programs[p].buffers[static_cast<size_t>(out.buffer)];
+      const Call& call = *steps_of[p][step]->call();
+      const Place in = mergers[p].find(call.in[static_cast<size_t>(i)]);
+      const Place out = mergers[p].find(call.out[static_cast<size_t>(o)]);
+      const Buffer& source = programs[p].buffer(in.buffer);
+      const Buffer& target = programs[p].buffer(out.buffer);
       if (out.offset != 0) return false;
-      if (whole ? in.offset != 0 || source.bytes != target.bytes
-                : in.offset % target.align != 0 || in.offset + target.bytes > source.bytes)
+      if (whole ? in.offset != 0 || source.size() != target.size()
+                : in.offset % target.align != 0 || in.offset + target.size() > source.size())
         return false;
     }
     return true;
@@ -192,39 +196,46 @@ void share_in_place(std::span<Program> programs) {
   auto visit = [&](auto&& self, const Steps& steps) -> void {
     for (const Step& step : steps) {
       const size_t here = at++;
-      if (step.kind != Step::Kind::call) {
+      if (const BranchStep* branch = step.branch()) {
         ++time;
-        self(self, step.body);
-        self(self, step.otherwise);
+        self(self, branch->body);
+        self(self, branch->otherwise);
+        ++time;
+        continue;
+      }
+      if (const LoopStep* loop = step.loop()) {
+        ++time;
+        self(self, loop->body);
         ++time;
         continue;
       }
       const int now = time++;
-      for (auto [i, o] : step.in_place) {
-        const View in_view = step.in[static_cast<size_t>(i)];
-        if (in_view.buffer < 0) continue;
-        const View in = mergers.back().find(in_view);
-        const View out = mergers.back().find(step.out[static_cast<size_t>(o)]);
-        const BufferKind target = model.buffers[static_cast<size_t>(out.buffer)].kind;
-        if (in.buffer == out.buffer ||
-            model.buffers[static_cast<size_t>(in.buffer)].kind != BufferKind::arena)
-          continue;
+      const Call* call = step.call();
+      if (!call) continue;
+      for (auto [i, o] : call->in_place) {
+        const View& in_view = call->in[static_cast<size_t>(i)];
+        if (!in_view.present()) continue;
+        const Place in = mergers.back().find(in_view);
+        const Place out = mergers.back().find(call->out[static_cast<size_t>(o)]);
+        const BufferKind target = model.buffer(out.buffer).kind;
+        if (in.buffer == out.buffer || model.buffer(in.buffer).kind != BufferKind::arena) continue;
         if (target != BufferKind::arena && target != BufferKind::output) continue;
         if (range(in.buffer).last != now || range(out.buffer).first != now) continue;
         bool read_twice = false;
-        for (size_t k = 0; k < step.in.size(); ++k) {
-          if (static_cast<int>(k) == i || step.in[k].buffer < 0) continue;
-          read_twice = read_twice || mergers.back().find(step.in[k]).buffer == in.buffer;
+        for (size_t k = 0; k < call->in.size(); ++k) {
+          if (static_cast<int>(k) == i || !call->in[k].present()) continue;
+          read_twice = read_twice || mergers.back().find(call->in[k]).buffer == in.buffer;
         }
         if (read_twice) continue;
         const bool whole = everywhere(here, i, o, true);
         if (!whole && (target != BufferKind::arena || !everywhere(here, i, o, false))) continue;
         for (size_t p = 0; p < programs.size(); ++p) {
-          const View part = mergers[p].find(steps_of[p][here]->in[static_cast<size_t>(i)]);
+          const Place within =
+              mergers[p].find(steps_of[p][here]->call()->in[static_cast<size_t>(i)]);
           if (whole)
-            mergers[p].merge(in.buffer, View{out.buffer, 0});
+            mergers[p].merge(in.buffer, {out.buffer, 0});
           else
-            mergers[p].merge(out.buffer, part);
+            mergers[p].merge(out.buffer, within);
         }
         if (whole)
           range(out.buffer).first = range(in.buffer).first;

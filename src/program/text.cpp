@@ -1,14 +1,18 @@
 // The text form of programs. One line per buffer and per step:
-//   input %0 "x" : f32[1, 8]            a port: what the caller gives or gets
-//   %3 arena 256 @ 64 "relu"            a buffer: kind, bytes, place in the arena, name
-//   %4 = %3 + 128, 64 "part"            a view of another buffer: offset, bytes
-//   qk_clamp_f32(%1) -> (%3) {64, ...}  a call; `_` is an absent argument, `%3 + 16` a part
+//   input %0 "x" : f32[1, 8]              a port: what the caller gives or gets
+//   %3 arena 256 @ 64 "relu"              a buffer: kind, bytes, place in the arena, name
+//   %4 = %3 + 128, 64 "part"              a view of another buffer: offset, bytes
+//   clamp[f32](x=%1:f32[8]) -> (y=%3:f32[8]) {n = 8, hi = 6.0} : qk_clamp_f32
+//                                         a call: kernel and selectors, operands, parameters that
+//                                         are not 0, and the body that computes it
+// `%3 + 16` is a part, `%3:f32[4, 2]{1, 8}` one with strides, `%3:offset i8[4]` another encoding.
+// Numbers that depend on symbols stand in brackets: `%3 + [4*n]`.
 #include <fmt/format.h>
 
-#include <cstring>
+#include <algorithm>
 
 #include "ir/text_reader.h"
-#include "kernels/kernels.h"
+#include "program/params.h"
 #include "program/program.h"
 #include "support/escape.h"
 
@@ -17,78 +21,109 @@ namespace {
 
 constexpr const char* kKinds[] = {"arena", "input", "output", "constant", "state"};
 
-std::string view_text(View v) {
-  if (v.buffer < 0) return "_";
-  return v.offset == 0 ? fmt::format("%{}", v.buffer) : fmt::format("%{} + {}", v.buffer, v.offset);
+std::string number(const Dim& d) { return d.is_static() ? d.str() : "[" + d.str() + "]"; }
+
+std::string list(const Dims& dims) {
+  std::string out;
+  for (const Dim& d : dims) out += (out.empty() ? "" : ", ") + d.str();
+  return out;
 }
 
-std::string views_text(const std::vector<View>& views) {
+std::string view_text(const View& v) {
+  if (!v.present()) return "_";
+  std::string out = fmt::format("%{}", v.buffer);
+  if (!(v.offset == Dim(0))) out += " + " + number(v.offset);
+  out += v.encoding == ViewEncoding::offset ? ":offset " : ":";
+  out += std::string(name(v.dtype)) + "[" + list(v.dims) + "]";
+  if (!v.strides.empty()) out += "{" + list(v.strides) + "}";
+  return out;
+}
+
+std::string views_text(const std::vector<OperandSpec>& names, const std::vector<View>& views) {
   std::string out;
-  for (View v : views) out += (out.empty() ? "" : ", ") + view_text(v);
+  for (size_t i = 0; i < views.size(); ++i) {
+    if (!views[i].present()) continue;
+    out += (out.empty() ? "" : ", ") + names[i].name + "=" + view_text(views[i]);
+  }
   return "(" + out + ")";
 }
 
-std::string params_text(const Step& step) {
+std::string param_text(const Param& p) {
+  const float* f = std::get_if<float>(&p);
+  return f ? float_text(*f) : number(std::get<Dim>(p));
+}
+
+std::string params_text(const Call& call) {
   std::string out;
-  size_t at = 0;
-  const qk_entry* kernel = find_kernel(step.kernel);
-  std::string_view fields = kernel ? kernel->fields : "";
-  while (!fields.empty() && at < step.params.size()) {
-    const size_t comma = fields.find(',');
-    const std::string_view field = fields.substr(0, comma);
-    fields = comma == std::string_view::npos ? std::string_view{} : fields.substr(comma + 1);
-    std::string_view name = field.substr(2);
-    size_t count = 1;
-    if (const size_t bracket = name.find('['); bracket != std::string_view::npos) {
-      count = static_cast<size_t>(std::atoi(std::string(name.substr(bracket + 1)).c_str()));
-      name = name.substr(0, bracket);
+  for (const Field& f : call.kernel->fields) {
+    const std::span<const Param> own(call.params.data() + f.at, static_cast<size_t>(f.count));
+    if (std::all_of(own.begin(), own.end(), is_default)) continue;
+    out += fmt::format("{}{} = ", out.empty() ? "" : ", ", f.name);
+    if (!f.array) {
+      out += param_text(own[0]);
+      continue;
     }
     std::string values;
-    for (size_t i = 0; i < count; ++i) {
-      const uint32_t word = step.params[at++];
-      float f;
-      std::memcpy(&f, &word, sizeof f);
-      values += (i ? ", " : "") +
-                (field[0] == 'f' ? float_text(f) : std::to_string(static_cast<int32_t>(word)));
-    }
-    out += fmt::format("{}{} = {}", out.empty() ? "" : ", ", name,
-                       count == 1 ? values : "[" + values + "]");
+    for (const Param& p : own) values += (values.empty() ? "" : ", ") + param_text(p);
+    out += "(" + values + ")";
   }
   return "{" + out + "}";
 }
 
+std::string call_text(const Call& call) {
+  std::string out = call.kernel->name;
+  if (!call.select.empty()) out += fmt::format("[{}]", fmt::join(call.select, ", "));
+  out += views_text(call.kernel->in, call.in) + " -> " + views_text(call.kernel->out, call.out) +
+         " " + params_text(call);
+  if (call.body) out += " : " + call.body->symbol;
+  for (auto [i, o] : call.in_place) out += fmt::format(" in_place({}, {})", i, o);
+  if (call.macs) out += fmt::format(" macs({})", call.macs);
+  return out;
+}
+
+std::string loc_text(const Loc& loc) {
+  std::string names;
+  for (const std::string& name : loc.names) names += (names.empty() ? "" : ", ") + ir_string(name);
+  return names.empty() ? "" : " loc(" + names + ")";
+}
+
 void print_steps(const Steps& steps, const std::string& pad, std::string& out) {
   for (const Step& s : steps) {
-    switch (s.kind) {
-      case Step::Kind::call: {
-        out += pad + s.kernel.str() + views_text(s.in) + " -> " + views_text(s.out) + " " +
-               params_text(s);
-        for (auto [i, o] : s.in_place) out += fmt::format(" in_place({}, {})", i, o);
-        if (s.macs) out += fmt::format(" macs({})", s.macs);
-        if (!s.loc.names.empty()) {
-          std::string names;
-          for (const std::string& name : s.loc.names)
-            names += (names.empty() ? "" : ", ") + ir_string(name);
-          out += " loc(" + names + ")";
-        }
-        out += "\n";
-        break;
-      }
-      case Step::Kind::branch:
-        out += pad + "if " + view_text(s.condition) + " {\n";
-        print_steps(s.body, pad + "  ", out);
-        out += pad + "} else {\n";
-        print_steps(s.otherwise, pad + "  ", out);
-        out += pad + "}\n";
-        break;
-      case Step::Kind::loop:
-        out += pad + "loop while " + view_text(s.condition) + " limit " + view_text(s.limit) +
-               " counter " + view_text(s.counter) + " {\n";
-        print_steps(s.body, pad + "  ", out);
-        out += pad + "}\n";
-        break;
+    out += pad;
+    if (const auto* parallel = std::get_if<ParallelStep>(&s.op)) {
+      out += "parallel " + number(parallel->units) + " " + call_text(parallel->call);
+    } else if (const Call* call = s.call()) {
+      out += call_text(*call);
+    } else if (const CopyStep* copy = s.copy()) {
+      out += "copy " + view_text(copy->from) + " to " + view_text(copy->to);
+    } else if (const BranchStep* branch = s.branch()) {
+      out += "if " + view_text(branch->condition) + " {\n";
+      print_steps(branch->body, pad + "  ", out);
+      out += pad + "} else {\n";
+      print_steps(branch->otherwise, pad + "  ", out);
+      out += pad + "}";
+    } else if (const LoopStep* loop = s.loop()) {
+      out += "loop while " + view_text(loop->condition) + " limit " + view_text(loop->limit) +
+             " counter " + view_text(loop->counter) + " {\n";
+      print_steps(loop->body, pad + "  ", out);
+      out += pad + "}";
     }
+    out += loc_text(s.loc) + "\n";
   }
+}
+
+std::string buffer_text(const Buffer& b) {
+  if (b.alias_of >= 0) {
+    return fmt::format("= %{} + {}, {} {}", b.alias_of, number(b.alias_offset), number(b.bytes),
+                       ir_string(b.name));
+  }
+  std::string out = fmt::format("{}{} {}", b.space == Space::device ? "device " : "",
+                                kKinds[static_cast<int>(b.kind)], number(b.bytes));
+  if (b.kind == BufferKind::constant || b.kind == BufferKind::state)
+    out += fmt::format(" #{}", b.constant);
+  if (b.slot >= 0) out += fmt::format(" [{}]", b.slot);
+  if (b.placed()) out += " @ " + number(b.offset);
+  return out + " " + ir_string(b.name);
 }
 
 }  // namespace
@@ -103,20 +138,12 @@ std::string str(const Program& program) {
   ports("input", program.inputs);
   ports("output", program.outputs);
   ports("state", program.states);
-  for (size_t i = 0; i < program.buffers.size(); ++i) {
-    const Buffer& b = program.buffers[i];
-    if (b.alias_of >= 0) {
-      out += fmt::format("%{} = %{} + {}, {} {}\n", i, b.alias_of, b.alias_offset, b.bytes,
-                         ir_string(b.name));
-      continue;
-    }
-    out += fmt::format("%{} {} {}", i, kKinds[static_cast<int>(b.kind)], b.bytes);
-    if (b.kind == BufferKind::constant || b.kind == BufferKind::state)
-      out += fmt::format(" #{}", b.constant);
-    if (b.slot >= 0) out += fmt::format(" [{}]", b.slot);
-    if (b.offset >= 0) out += fmt::format(" @ {}", b.offset);
-    out += " " + ir_string(b.name) + "\n";
+  for (const Scalar& s : program.scalars) {
+    out += fmt::format("scalar {} {} to {} from {}\n", ir_string(s.symbol), s.min, s.max,
+                       view_text(s.source));
   }
+  for (size_t i = 0; i < program.buffers.size(); ++i)
+    out += fmt::format("%{} {}\n", i, buffer_text(program.buffers[i]));
   print_steps(program.steps, "", out);
   return out;
 }

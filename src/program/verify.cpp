@@ -1,7 +1,9 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <string>
 
-#include "kernels/kernels.h"
 #include "program/liveness.h"
 #include "program/program.h"
 
@@ -26,73 +28,108 @@ class Verifier {
 
   Result<Ok> buffers() const {
     for (int i = 0; i < count(); ++i) {
-      const Buffer& b = program_.buffers[static_cast<size_t>(i)];
-      if (b.bytes < 0 || b.align <= 0) return error(Code::bug, "buffer {} has no valid size", i);
+      const Buffer& b = program_.buffer(i);
+      if (b.align <= 0 || negative(b.bytes))
+        return error(Code::bug, "buffer {} has no valid size", i);
       int hops = 0;
-      for (int at = i; program_.buffers[static_cast<size_t>(at)].alias_of >= 0; ++hops) {
-        at = program_.buffers[static_cast<size_t>(at)].alias_of;
+      for (int at = i; program_.buffer(at).alias_of >= 0; ++hops) {
+        at = program_.buffer(at).alias_of;
         if (at >= count() || hops > count())
           return error(Code::bug, "buffer {} has a broken alias", i);
       }
-      if (b.alias_of < 0) continue;
-      const View root = program_.resolve(View{i, 0});
-      if (root.offset < 0 ||
-          root.offset + b.bytes > program_.buffers[static_cast<size_t>(root.buffer)].bytes) {
+      if (b.alias_of < 0 || !b.bytes.is_static()) continue;
+      const Place root = program_.resolve(Place{i, 0});
+      if (root.offset < 0 || root.offset + b.size() > program_.buffer(root.buffer).size()) {
         return error(Code::bug, "buffer {} lies outside the buffer it is a view of", i);
       }
     }
     return Ok{};
   }
 
+  static bool negative(const Dim& d) { return d.is_static() && d.value() < 0; }
+
   Result<Ok> ports(const std::vector<Port>& list, BufferKind kind, const char* what) const {
     for (const Port& p : list) {
-      if (p.buffer < 0 || p.buffer >= count() ||
-          program_.buffers[static_cast<size_t>(p.buffer)].kind != kind) {
+      if (p.buffer < 0 || p.buffer >= count() || program_.buffer(p.buffer).kind != kind) {
         return error(Code::bug, "{} '{}' has no buffer", what, p.name);
       }
     }
     return Ok{};
   }
 
-  Result<Ok> view(View v, const Step& step, bool written) const {
-    if (v.buffer == -1) return Ok{};
+  Result<Ok> view(const View& v, const Loc& loc, const std::string& what, bool written) const {
     if (v.buffer < 0 || v.buffer >= count())
-      return error(Code::bug, step.loc, "'{}' names no buffer", step.kernel.str());
-    const Buffer& b = program_.buffers[static_cast<size_t>(v.buffer)];
-    if (v.offset < 0 || v.offset > b.bytes)
-      return error(Code::bug, step.loc, "'{}' starts outside a buffer", step.kernel.str());
-    const BufferKind kind = program_.buffers[static_cast<size_t>(program_.resolve(v).buffer)].kind;
+      return error(Code::bug, loc, "'{}' names no buffer", what);
+    const Buffer& b = program_.buffer(v.buffer);
+    if (!v.strides.empty() && v.strides.size() != v.dims.size())
+      return error(Code::bug, loc, "'{}' has a view with {} dims and {} strides", what,
+                   v.dims.size(), v.strides.size());
+    const Dim end = v.offset + extent(v);
+    if (negative(v.offset) || negative(b.bytes - end)) {
+      return error(Code::bug, loc, "'{}' takes bytes {} to {} of a buffer of {} bytes", what,
+                   v.offset.str(), end.str(), b.bytes.str());
+    }
+    int root = v.buffer;
+    while (program_.buffer(root).alias_of >= 0) root = program_.buffer(root).alias_of;
+    const BufferKind kind = program_.buffer(root).kind;
     if (written && (kind == BufferKind::constant || kind == BufferKind::input)) {
-      return error(Code::bug, step.loc, "'{}' writes to an input or a constant", step.kernel.str());
+      return error(Code::bug, loc, "'{}' writes to an input or a constant", what);
     }
     return Ok{};
   }
 
-  Result<Ok> steps(const Steps& list) const {
-    for (const Step& s : list) {
-      if (s.kind == Step::Kind::call) {
-        const qk_entry* kernel = find_kernel(s.kernel);
-        if (!kernel) return error(Code::bug, s.loc, "there is no kernel '{}'", s.kernel.str());
-        if (static_cast<int>(s.in.size()) != kernel->inputs ||
-            static_cast<int>(s.out.size()) != kernel->outputs ||
-            s.params.size() * 4 != kernel->params_size) {
-          return error(Code::bug, s.loc, "'{}' is called with the wrong arguments", s.kernel.str());
-        }
-        for (auto [i, o] : s.in_place) {
-          if (i < 0 || o < 0 || i >= kernel->inputs || o >= kernel->outputs) {
-            return error(Code::bug, s.loc, "'{}' shares arguments it does not have",
-                         s.kernel.str());
-          }
-        }
+  /// A call has what its kernel's signature asks for.
+  Result<Ok> call(const Call& c, const Loc& loc) const {
+    const Signature& k = *c.kernel;
+    if (c.in.size() != k.in.size() || c.out.size() != k.out.size() ||
+        c.params.size() != k.numbers || c.select.size() != k.selectors.size()) {
+      return error(Code::bug, loc, "'{}' is called with the wrong arguments", k.name);
+    }
+    for (const Field& f : k.fields) {
+      for (size_t i = f.at; i < f.at + static_cast<size_t>(f.count); ++i) {
+        if (std::holds_alternative<float>(c.params[i]) != (f.type == Field::Type::f32))
+          return error(Code::bug, loc, "'{}' has another type of parameter '{}'", k.name, f.name);
       }
-      for (View v : s.in) QC_TRY(view(v, s, false));
-      for (View v : s.out) QC_TRY(view(v, s, true));
-      for (View v : {s.condition, s.limit}) QC_TRY(view(v, s, false));
-      QC_TRY(view(s.counter, s, true));
-      QC_TRY(steps(s.body));
-      QC_TRY(steps(s.otherwise));
+    }
+    const auto missing = [&](const std::vector<OperandSpec>& names, const std::vector<View>& views) {
+      for (size_t i = 0; i < views.size(); ++i) {
+        if (!names[i].optional && !views[i].present()) return &names[i];
+      }
+      return static_cast<const OperandSpec*>(nullptr);
+    };
+    for (const OperandSpec* o : {missing(k.in, c.in), missing(k.out, c.out)}) {
+      if (o) return error(Code::bug, loc, "'{}' is called without '{}'", k.name, o->name);
+    }
+    for (auto [i, o] : c.in_place) {
+      if (i < 0 || o < 0 || i >= static_cast<int>(c.in.size()) ||
+          o >= static_cast<int>(c.out.size()))
+        return error(Code::bug, loc, "'{}' shares arguments it does not have", k.name);
+    }
+    const Body* body = c.body ? c.body : portable_body(k, c.select);
+    if (!body || body->kernel != &k) {
+      return error(Code::bug, loc, "nothing computes '{}' of [{}]", k.name,
+                   fmt::join(c.select, ", "));
     }
     return Ok{};
+  }
+
+  Result<Ok> step(const Step& s) const {
+    const Call* c = s.call();
+    if (c) QC_TRY(call(*c, s.loc));
+    const std::string what = c ? c->kernel->name : "control flow";
+    Result<Ok> status = Ok{};
+    for_each_view(s, [&](const View& v, bool written) {
+      if (status.ok()) status = view(v, s.loc, what, written);
+    });
+    return status;
+  }
+
+  Result<Ok> steps(const Steps& list) const {
+    Result<Ok> status = Ok{};
+    for_each_step(list, [&](const Step& s) {
+      if (status.ok()) status = step(s);
+    });
+    return status;
   }
 
   /// No two buffers alive together overlap; a program without places is fine.
@@ -104,8 +141,8 @@ class Verifier {
       if (b.kind != BufferKind::arena || b.alias_of >= 0 ||
           live.ranges[static_cast<size_t>(i)].empty())
         continue;
-      if (b.offset < 0) return Ok{};
-      if (b.offset + b.bytes > program_.arena_bytes)
+      if (!b.placed() || !b.offset.is_static()) return Ok{};
+      if (b.offset.value() + b.size() > program_.arena_bytes)
         return error(Code::bug, "buffer {} lies outside the arena", i);
       placed.push_back(i);
     }
@@ -120,7 +157,8 @@ class Verifier {
                     [&](int j) { return live.ranges[static_cast<size_t>(j)].last < r.first; });
       for (int j : active) {
         const Buffer& c = program_.buffers[static_cast<size_t>(j)];
-        if (b.offset < c.offset + c.bytes && c.offset < b.offset + b.bytes) {
+        const int64_t from = b.offset.value(), other = c.offset.value();
+        if (from < other + c.size() && other < from + b.size()) {
           return error(Code::bug, "buffers {} and {} are alive together and overlap", i, j);
         }
       }

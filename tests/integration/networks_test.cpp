@@ -34,25 +34,21 @@ int64_t counted_bound(const Program& p) {
   std::map<int, std::pair<int, int>> life;
   int now = 0;
   for (const Step& s : p.steps) {
-    auto touch = [&](View v) {
-      if (v.buffer < 0) return;
+    for_each_view(s, [&](const View& v, bool) {
       int b = v.buffer;
       while (p.buffers[static_cast<size_t>(b)].alias_of >= 0)
         b = p.buffers[static_cast<size_t>(b)].alias_of;
       if (p.buffers[static_cast<size_t>(b)].kind != BufferKind::arena) return;
       auto [it, fresh] = life.try_emplace(b, now, now);
       it->second.second = now;
-    };
-    for (View v : s.in) touch(v);
-    for (View v : s.out) touch(v);
+    });
     ++now;
   }
   int64_t peak = 0;
   for (int t = 0; t < now; ++t) {
     int64_t live = 0;
     for (const auto& [buffer, range] : life) {
-      if (range.first <= t && t <= range.second)
-        live += (p.buffers[static_cast<size_t>(buffer)].bytes + 63) / 64 * 64;
+      if (range.first <= t && t <= range.second) live += (p.buffer(buffer).size() + 63) / 64 * 64;
     }
     peak = std::max(peak, live);
   }

@@ -1,92 +1,67 @@
 #include "tests/random/planted.h"
 
 #include <cmath>
-#include <cstring>
-#include <optional>
 #include <set>
 
-#include "kernels/kernels.h"
 #include "program/liveness.h"
 
 namespace qc {
 namespace {
 
-bool has_prefix(const std::string& text, std::string_view prefix) {
-  return text.compare(0, prefix.size(), prefix) == 0;
-}
-
-/// Index of a member in the parameter words, by name ("dims" means dims[0], "dims+1" dims[1]).
-std::optional<size_t> field_index(const Step& step, std::string_view wanted) {
+/// The number of a call's parameters by name ("dims" means dims[0], "dims+1" dims[1]).
+Param* find_param(Call& call, std::string_view wanted) {
   size_t plus = 0;
   if (const size_t at = wanted.find('+'); at != std::string_view::npos) {
     plus = static_cast<size_t>(std::atoi(std::string(wanted.substr(at + 1)).c_str()));
     wanted = wanted.substr(0, at);
   }
-  std::string_view fields = find_kernel(step.kernel)->fields;
-  size_t index = 0;
-  while (!fields.empty()) {
-    const size_t comma = fields.find(',');
-    std::string_view name =
-        fields.substr(2, comma == std::string_view::npos ? std::string_view::npos : comma - 2);
-    fields = comma == std::string_view::npos ? std::string_view{} : fields.substr(comma + 1);
-    size_t count = 1;
-    if (const size_t bracket = name.find('['); bracket != std::string_view::npos) {
-      count = static_cast<size_t>(std::atoi(std::string(name.substr(bracket + 1)).c_str()));
-      name = name.substr(0, bracket);
-    }
-    if (name == wanted) return index + plus;
-    index += count;
-  }
-  return std::nullopt;
+  const Field* field = call.kernel->field(wanted);
+  return field ? &call.params[field->at + plus] : nullptr;
 }
 
-/// The first call for which `change` says that it changed something.
-bool in_some_call(Program& p, std::string_view prefix, const std::function<bool(Step&)>& change) {
+/// The first call of a kernel for which `change` says that it changed something.
+bool in_some_call(Program& p, std::string_view kernel, const std::function<bool(Call&)>& change) {
   for (Step& s : p.steps) {
-    if (s.kind == Step::Kind::call && has_prefix(s.kernel, prefix) && change(s)) return true;
+    if (s.call() && s.call()->kernel->name == kernel && change(*s.call())) return true;
   }
   return false;
 }
 
-PlantedBug field(std::string name, std::string prefix, std::string member,
+PlantedBug field(std::string name, std::string kernel, std::string member,
                  std::function<bool(int32_t&)> change) {
   return {std::move(name), [=](Program& p) {
-            return in_some_call(p, prefix, [&](Step& s) {
-              auto at = field_index(s, member);
-              if (!at) return false;
-              int32_t value;
-              std::memcpy(&value, &s.params[*at], 4);
+            return in_some_call(p, kernel, [&](Call& c) {
+              Param* param = find_param(c, member);
+              if (!param) return false;
+              auto value = static_cast<int32_t>(std::get<Dim>(*param).value());
               if (!change(value)) return false;
-              std::memcpy(&s.params[*at], &value, 4);
+              *param = Dim(value);
               return true;
             });
           }};
 }
 
-PlantedBug number(std::string name, std::string prefix, std::string member,
+PlantedBug number(std::string name, std::string kernel, std::string member,
                   std::function<float(float)> change) {
   return {std::move(name), [=](Program& p) {
-            return in_some_call(p, prefix, [&](Step& s) {
-              auto at = field_index(s, member);
-              if (!at) return false;
-              float value;
-              std::memcpy(&value, &s.params[*at], 4);
-              const float other = change(value);
-              if (other == value) return false;
-              std::memcpy(&s.params[*at], &other, 4);
-              return true;
+            return in_some_call(p, kernel, [&](Call& c) {
+              Param* param = find_param(c, member);
+              if (!param) return false;
+              const float value = std::get<float>(*param), other = change(value);
+              *param = other;
+              return other != value;
             });
           }};
 }
 
-/// Another kernel of the same family and parameters.
-PlantedBug other_kernel(std::string name, std::string from, std::string to) {
+/// Another function of the same kernel.
+PlantedBug other_function(std::string name, std::string kernel, std::string from, std::string to) {
   return {std::move(name), [=](Program& p) {
-            return in_some_call(p, from, [&](Step& s) {
-              const std::string other = to + s.kernel.str().substr(from.size());
-              if (!find_kernel(other)) return false;
-              s.kernel = other;
-              return true;
+            return in_some_call(p, kernel, [&](Call& c) {
+              if (c.select[0] != from) return false;
+              c.select[0] = to;
+              c.body = portable_body(*c.kernel, c.select);
+              return c.body != nullptr;
             });
           }};
 }
@@ -103,24 +78,26 @@ bool fewer_or_none(int32_t& n) {
   return true;
 }
 
-int64_t bytes_at(const Program& p, View v) {
-  return v.buffer < 0 ? -1 : p.buffers[static_cast<size_t>(v.buffer)].bytes - v.offset;
+int64_t bytes_at(const Program& p, const View& v) {
+  return v.present() ? p.buffer(v.buffer).size() - v.offset.value() : -1;
 }
 
-bool swap_operands(Program& p, std::string_view prefix) {
-  return in_some_call(p, prefix, [&](Step& s) {
-    if (s.in.size() < 2 || s.in[0] == s.in[1] || bytes_at(p, s.in[0]) != bytes_at(p, s.in[1]))
+bool swap_operands(Program& p, std::string_view kernel, std::string_view function) {
+  return in_some_call(p, kernel, [&](Call& c) {
+    if (c.select[0] != function || c.in[0] == c.in[1] ||
+        bytes_at(p, c.in[0]) != bytes_at(p, c.in[1]))
       return false;
-    std::swap(s.in[0], s.in[1]);
+    std::swap(c.in[0], c.in[1]);
     return true;
   });
 }
 
-bool drop_operand(Program& p, std::string_view prefix, size_t i) {
-  return in_some_call(p, prefix, [&](Step& s) {
-    if (i >= s.in.size() || s.in[i].buffer < 0) return false;
-    s.in[i] = View{};
-    return true;
+bool drop_operand(Program& p, std::string_view kernel, std::string_view operand) {
+  return in_some_call(p, kernel, [&](Call& c) {
+    View& view = c.in[static_cast<size_t>(c.kernel->operand(operand))];
+    const bool present = view.present();
+    view = View{};
+    return present;
   });
 }
 
@@ -128,15 +105,14 @@ bool drop_operand(Program& p, std::string_view prefix, size_t i) {
 bool lose_integer_limit(Program& p) {
   std::set<int> products;
   for (const Step& s : p.steps) {
-    if (s.kind == Step::Kind::call &&
-        (has_prefix(s.kernel, "qk_matmul_i") || has_prefix(s.kernel, "qk_matmul_u"))) {
-      products.insert(p.resolve(s.out[0]).buffer);
-    }
+    const Call* c = s.call();
+    if (c && c->kernel->name == "matmul" && !is_float(c->in[0].dtype))
+      products.insert(p.resolve(c->out[0]).buffer);
   }
-  return in_some_call(p, "qk_clamp_", [&](Step& s) {
-    if (!products.contains(p.resolve(s.in[0]).buffer)) return false;
-    const float limits[] = {-INFINITY, INFINITY};
-    std::memcpy(&s.params[*field_index(s, "lo")], limits, sizeof limits);
+  return in_some_call(p, "clamp", [&](Call& c) {
+    if (!products.contains(p.resolve(c.in[0]).buffer)) return false;
+    *find_param(c, "lo") = -INFINITY;
+    *find_param(c, "hi") = INFINITY;
     return true;
   });
 }
@@ -153,7 +129,7 @@ bool overlap(Program& p) {
         continue;
       if (r.empty() || q.empty() || r.last <= q.first || q.last <= r.first || x.offset == y.offset)
         continue;
-      if (y.offset + x.bytes > p.arena_bytes) continue;
+      if (y.offset.value() + x.size() > p.arena_bytes) continue;
       x.offset = y.offset;
       return true;
     }
@@ -163,7 +139,7 @@ bool overlap(Program& p) {
 
 bool wrong_alias(Program& p) {
   for (Buffer& b : p.buffers) {
-    if (b.alias_of >= 0 && b.alias_offset > 0) {
+    if (b.alias_of >= 0 && b.alias_offset.value() > 0) {
       b.alias_offset = 0;
       return true;
     }
@@ -173,7 +149,7 @@ bool wrong_alias(Program& p) {
 
 bool skip_step(Program& p) {
   for (size_t i = 0; i < p.steps.size(); ++i) {
-    if (p.steps[i].kind != Step::Kind::call) continue;
+    if (!p.steps[i].call()) continue;
     p.steps.erase(p.steps.begin() + static_cast<std::ptrdiff_t>(i));
     return true;
   }
@@ -183,9 +159,9 @@ bool skip_step(Program& p) {
 bool swap_dependent_steps(Program& p) {
   for (size_t i = 0; i + 1 < p.steps.size(); ++i) {
     Step &a = p.steps[i], &b = p.steps[i + 1];
-    if (a.kind != Step::Kind::call || b.kind != Step::Kind::call || a.out.empty()) continue;
-    for (View v : b.in) {
-      if (v.buffer < 0 || p.resolve(v).buffer != p.resolve(a.out[0]).buffer) continue;
+    if (!a.call() || !b.call()) continue;
+    for (const View& v : b.call()->in) {
+      if (!v.present() || p.resolve(v).buffer != p.resolve(a.call()->out[0]).buffer) continue;
       std::swap(a, b);
       return true;
     }
@@ -196,13 +172,13 @@ bool swap_dependent_steps(Program& p) {
 /// A call reads another operand of the same size.
 bool wrong_operand(Program& p) {
   for (Step& s : p.steps) {
-    for (View& v : s.in) {
-      if (v.buffer < 0) continue;
+    if (!s.call()) continue;
+    for (View& v : s.call()->in) {
+      if (!v.present()) continue;
       for (const Port& port : p.inputs) {
-        if (port.buffer == v.buffer ||
-            p.buffers[static_cast<size_t>(port.buffer)].bytes < bytes_at(p, v))
-          continue;
-        v = View{port.buffer, 0};
+        if (port.buffer == v.buffer || p.buffer(port.buffer).size() < bytes_at(p, v)) continue;
+        v.buffer = port.buffer;
+        v.offset = 0;
         return true;
       }
     }
@@ -212,7 +188,7 @@ bool wrong_operand(Program& p) {
 
 bool zero_constant(Program& p) {
   for (Buffer& b : p.buffers) {
-    if (b.kind != BufferKind::constant || b.bytes < 8) continue;
+    if (b.kind != BufferKind::constant || b.size() < 8) continue;
     Tensor zeros(p.pool->dtype(b.constant), p.pool->shape(b.constant));
     b.constant = p.pool->add(std::move(zeros), "zeros");
     return true;
@@ -231,28 +207,28 @@ std::vector<PlantedBug> planted_bugs() {
       {"a call reads the wrong operand", wrong_operand},
       {"a constant is zeroed", zero_constant},
       {"operands of a subtraction are swapped",
-       [](Program& p) { return swap_operands(p, "qk_binary_sub_"); }},
+       [](Program& p) { return swap_operands(p, "binary", "sub"); }},
       {"operands of a division are swapped",
-       [](Program& p) { return swap_operands(p, "qk_binary_div_"); }},
+       [](Program& p) { return swap_operands(p, "binary", "div"); }},
       {"the bias of a convolution is dropped",
-       [](Program& p) { return drop_operand(p, "qk_conv", 2); }},
+       [](Program& p) { return drop_operand(p, "conv", "bias"); }},
       {"the bias of a linear layer is dropped",
-       [](Program& p) { return drop_operand(p, "qk_gemm", 2); }},
-      other_kernel("max for min", "qk_binary_min_", "qk_binary_max_"),
-      other_kernel("ceil for floor", "qk_unary_floor_", "qk_unary_ceil_"),
-      other_kernel("less-or-equal for less", "qk_compare_lt_", "qk_compare_le_"),
-      number("a lower limit is lost", "qk_clamp", "lo", [](float) { return -3e38f; }),
-      number("an upper limit is wrong", "qk_clamp", "hi", [](float v) { return v - 0.5f; }),
+       [](Program& p) { return drop_operand(p, "gemm", "bias"); }},
+      other_function("max for min", "binary", "min", "max"),
+      other_function("ceil for floor", "unary", "floor", "ceil"),
+      other_function("less-or-equal for less", "compare", "lt", "le"),
+      number("a lower limit is lost", "clamp", "lo", [](float) { return -3e38f; }),
+      number("an upper limit is wrong", "clamp", "hi", [](float v) { return v - 0.5f; }),
       {"the clamp of an integer product is lost", lose_integer_limit},
-      field("the last element is left out", "qk_clamp", "n", fewer),
-      field("the innermost axis of a copy is too short", "qk_strided", "dims+7", fewer),
-      field("the second axis of a copy is too short", "qk_strided", "dims+6", fewer),
-      field("padding of a convolution is one too small", "qk_conv_rows", "pad+2", fewer_or_none),
-      field("a pool window is one too small", "qk_max_pool", "k+2", fewer),
-      number("epsilon is wrong", "qk_norm", "eps", [](float v) { return v * 2 + 1e-3f; }),
-      field("a reduction misses its last element", "qk_reduce", "inner_dims", fewer),
-      field("a softmax misses its last element", "qk_softmax", "n", fewer),
-      field("padding goes to the other end", "qk_pad", "before+7", fewer_or_none),
+      field("the last element is left out", "clamp", "n", fewer),
+      field("the innermost axis of a copy is too short", "strided", "dims+7", fewer),
+      field("the second axis of a copy is too short", "strided", "dims+6", fewer),
+      field("padding of a convolution is one too small", "conv", "pad+2", fewer_or_none),
+      field("a pool window is one too small", "pool", "k+2", fewer),
+      number("epsilon is wrong", "norm", "eps", [](float v) { return v * 2 + 1e-3f; }),
+      field("a reduction misses its last element", "reduce", "inner_dims", fewer),
+      field("a softmax misses its last element", "softmax", "n", fewer),
+      field("padding goes to the other end", "pad", "before+7", fewer_or_none),
   };
 }
 

@@ -34,12 +34,10 @@ using Entry = int (*)(const void* const*, void* const*, void* arena, void* state
 /// One header with every kernel there is.
 std::string kernels_header() {
   Program program;
-  std::set<std::string_view> families;
-  for (const qk_entry& kernel : all_kernels()) {
-    if (!families.insert(kernel.family).second) continue;
-    Step step;
-    step.kernel = kernel.name;
-    program.steps.push_back(std::move(step));
+  for (const Signature& kernel : all_kernels()) {
+    Call call;
+    call.kernel = &kernel;
+    program.steps.push_back({{}, std::move(call)});
   }
   return "#ifndef QC_ALL_KERNELS\n#define QC_ALL_KERNELS\n" + kernels_text(program, {}) +
          "#endif\n";
@@ -152,8 +150,8 @@ void split(const Unit& unit, const Result<std::string>& log, std::vector<Unit>& 
 
 Result<Ok> emit_c(const std::string& dir, const std::string& name, const Program& program) {
   int64_t macs = 0, weights = 0;
-  for_each_step(program.steps, [&](const Step& s) { macs += s.macs; });
-  for (const Buffer& b : program.buffers) weights += b.kind == BufferKind::constant ? b.bytes : 0;
+  for_each_step(program.steps, [&](const Step& s) { macs += s.call() ? s.call()->macs : 0; });
+  for (const Buffer& b : program.buffers) weights += b.kind == BufferKind::constant ? b.size() : 0;
   COptions options;
   options.name = name;
   options.project = false;

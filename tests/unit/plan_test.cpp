@@ -18,6 +18,27 @@ namespace {
 
 constexpr int64_t kAlign = 64;
 
+/// A kernel that the planner knows nothing of.
+const Signature& some_kernel() {
+  static const Signature signature{.name = "step"};
+  return signature;
+}
+
+View view(int buffer, int64_t offset = 0) {
+  View v;
+  v.buffer = buffer;
+  v.offset = offset;
+  return v;
+}
+
+Step step(std::vector<View> in, std::vector<View> out) {
+  Call call;
+  call.kernel = &some_kernel();
+  call.in = std::move(in);
+  call.out = std::move(out);
+  return {{}, std::move(call)};
+}
+
 int64_t rounded(int64_t n) { return (n + kAlign - 1) / kAlign * kAlign; }
 
 /// A program of `steps` calls, each with one result and one to three operands among earlier ones.
@@ -34,20 +55,18 @@ Program random_program(std::mt19937& random, int steps) {
       b.slot = 0;
     }
     p.buffers.push_back(b);
-    Step s;
-    s.kernel = "step";
+    std::vector<View> in;
     const int operands = 1 + static_cast<int>(random() % 3);
-    for (int i = 0; i < operands; ++i) s.in.push_back({static_cast<int>(random() % (t + 1)), 0});
-    s.out = {{t + 1, 0}};
-    p.steps.push_back(s);
+    for (int i = 0; i < operands; ++i) in.push_back(view(static_cast<int>(random() % (t + 1))));
+    p.steps.push_back(step(in, {view(t + 1)}));
   }
   // Nothing is computed in vain: the last step reads what nobody else does.
   std::vector<bool> read(p.buffers.size(), false);
   for (const Step& s : p.steps) {
-    for (View v : s.in) read[static_cast<size_t>(v.buffer)] = true;
+    for (const View& v : s.call()->in) read[static_cast<size_t>(v.buffer)] = true;
   }
   for (int b = 1; b < steps; ++b) {
-    if (!read[static_cast<size_t>(b)]) p.steps.back().in.push_back({b, 0});
+    if (!read[static_cast<size_t>(b)]) p.steps.back().call()->in.push_back(view(b));
   }
   p.outputs.push_back({"y", Type(DType::f32, {1}), steps});
   return p;
@@ -64,12 +83,12 @@ int64_t peak_of(const Program& p, const std::vector<int>& order) {
       bool begun = false, needed = false;
       for (size_t t = 0; t < order.size(); ++t) {
         const Step& s = p.steps[static_cast<size_t>(order[t])];
-        bool touches = s.out[0].buffer == static_cast<int>(b);
-        for (View v : s.in) touches = touches || v.buffer == static_cast<int>(b);
+        bool touches = s.call()->out[0].buffer == static_cast<int>(b);
+        for (const View& v : s.call()->in) touches = touches || v.buffer == static_cast<int>(b);
         begun = begun || (touches && t <= now);
         needed = needed || (touches && t >= now);
       }
-      if (begun && needed) live += rounded(p.buffers[b].bytes);
+      if (begun && needed) live += rounded(p.buffers[b].size());
     }
     peak = std::max(peak, live);
   }
@@ -86,7 +105,7 @@ int64_t best_peak(const Program& p) {
   // Live bytes are tracked along the search, so that a branch is left once it is no better.
   std::vector<int> readers(p.buffers.size(), 0);
   for (const Step& s : p.steps) {
-    for (View v : s.in) ++readers[static_cast<size_t>(v.buffer)];
+    for (const View& v : s.call()->in) ++readers[static_cast<size_t>(v.buffer)];
   }
   std::function<void(int64_t, int64_t)> search = [&](int64_t live, int64_t peak) {
     if (peak >= best) return;
@@ -98,24 +117,24 @@ int64_t best_peak(const Program& p) {
       if (used[static_cast<size_t>(t)]) continue;
       const Step& s = p.steps[static_cast<size_t>(t)];
       bool ready = true;
-      for (View v : s.in) ready = ready && done[static_cast<size_t>(v.buffer)];
+      for (const View& v : s.call()->in) ready = ready && done[static_cast<size_t>(v.buffer)];
       if (!ready) continue;
-      const size_t out = static_cast<size_t>(s.out[0].buffer);
+      const size_t out = static_cast<size_t>(s.call()->out[0].buffer);
       const int64_t made =
-          p.buffers[out].kind == BufferKind::arena ? rounded(p.buffers[out].bytes) : 0;
+          p.buffers[out].kind == BufferKind::arena ? rounded(p.buffers[out].size()) : 0;
       const int64_t during = live + made;
       int64_t after = during;
-      for (View v : s.in) {
+      for (const View& v : s.call()->in) {
         const size_t b = static_cast<size_t>(v.buffer);
         if (--readers[b] == 0 && p.buffers[b].kind == BufferKind::arena)
-          after -= rounded(p.buffers[b].bytes);
+          after -= rounded(p.buffers[b].size());
       }
       used[static_cast<size_t>(t)] = done[out] = true;
       order.push_back(t);
       search(after, std::max(peak, during));
       order.pop_back();
       used[static_cast<size_t>(t)] = done[out] = false;
-      for (View v : s.in) ++readers[static_cast<size_t>(v.buffer)];
+      for (const View& v : s.call()->in) ++readers[static_cast<size_t>(v.buffer)];
     }
   };
   search(0, 0);
@@ -165,12 +184,8 @@ Program chain() {
                {.name = "b", .bytes = 128},
                {.name = "y", .kind = BufferKind::output, .bytes = 128, .slot = 0}};
   for (int t = 0; t < 3; ++t) {
-    Step s;
-    s.kernel = "step";
-    s.in = {{t, 0}};
-    s.out = {{t + 1, 0}};
-    s.in_place = {{0, 0}};
-    p.steps.push_back(s);
+    p.steps.push_back(step({view(t)}, {view(t + 1)}));
+    p.steps.back().call()->in_place = {{0, 0}};
   }
   return p;
 }
@@ -178,9 +193,9 @@ Program chain() {
 TEST(Share, ResultsOverwriteOperandsThatDieButNeverInputs) {
   Program p = chain();
   share_in_place(p);
-  EXPECT_EQ(p.resolve({0, 0}).buffer, 0);  // the caller's input stays as it is
-  EXPECT_EQ(p.resolve({1, 0}).buffer, 3);
-  EXPECT_EQ(p.resolve({2, 0}).buffer, 3);
+  EXPECT_EQ(p.resolve(view(0)).buffer, 0);  // the caller's input stays as it is
+  EXPECT_EQ(p.resolve(view(1)).buffer, 3);
+  EXPECT_EQ(p.resolve(view(2)).buffer, 3);
 }
 
 TEST(Share, ProgramsOfOneStructureShareAlike) {
@@ -188,8 +203,8 @@ TEST(Share, ProgramsOfOneStructureShareAlike) {
   ps[0].buffers[2].bytes = 256;  // does not fit in what it could share with
   share_in_place(std::span<Program>(ps));
   for (const Program& p : ps) {
-    EXPECT_EQ(p.resolve({1, 0}).buffer, 1);
-    EXPECT_EQ(p.resolve({2, 0}).buffer, 2);
+    EXPECT_EQ(p.resolve(view(1)).buffer, 1);
+    EXPECT_EQ(p.resolve(view(2)).buffer, 2);
   }
 }
 
@@ -209,16 +224,16 @@ TEST(Plan, ProgramsOfOneStructureHaveTheSamePlaces) {
     const Buffer &a = ps[0].buffers[i], &b = ps[1].buffers[i];
     EXPECT_EQ(a.offset, b.offset);
     if (a.kind == BufferKind::arena && a.alias_of < 0) {
-      EXPECT_LE(std::max(a.bytes, b.bytes) + a.offset, ps[0].arena_bytes);
+      EXPECT_LE(std::max(a.size(), b.size()) + a.offset.value(), ps[0].arena_bytes);
     }
   }
 }
 
 TEST(Share, AnOperandWithALaterReaderIsKept) {
   Program p = chain();
-  p.steps[2].in.push_back({1, 0});  // the last step reads `a` too
+  p.steps[2].call()->in.push_back(view(1));  // the last step reads `a` too
   share_in_place(p);
-  EXPECT_NE(p.resolve({1, 0}).buffer, p.resolve({2, 0}).buffer);
+  EXPECT_NE(p.resolve(view(1)).buffer, p.resolve(view(2)).buffer);
 }
 
 TEST(Share, CopiesIntoPartsOfABufferVanish) {
@@ -228,22 +243,19 @@ TEST(Share, CopiesIntoPartsOfABufferVanish) {
                {.name = "a", .bytes = 64},
                {.name = "b", .bytes = 64},
                {.name = "y", .kind = BufferKind::output, .bytes = 128, .slot = 0}};
-  auto step = [&](const char* kernel, View in, View out) {
-    Step s;
-    s.kernel = kernel;
-    s.in = {in};
-    s.out = {out};
-    if (s.kernel == "qk_copy") s.params = {64};
-    p.steps.push_back(s);
+  const Signature& copy = *find_kernel("copy");
+  const auto copied = [&](View in, View out) {
+    Step s = step({in}, {out});
+    s.call()->kernel = &copy;
+    s.call()->params = {Dim(64)};
+    return s;
   };
-  step("step", {0, 0}, {1, 0});
-  step("step", {0, 0}, {2, 0});
-  step("qk_copy", {1, 0}, {3, 0});
-  step("qk_copy", {2, 0}, {3, 64});
+  p.steps = {step({view(0)}, {view(1)}), step({view(0)}, {view(2)}), copied(view(1), view(3)),
+             copied(view(2), view(3, 64))};
   elide_copies(p);
   EXPECT_EQ(p.steps.size(), 2u);
-  EXPECT_EQ(p.resolve({1, 0}), (View{3, 0}));
-  EXPECT_EQ(p.resolve({2, 0}), (View{3, 64}));
+  EXPECT_EQ(p.resolve(view(1)), (Place{3, 0}));
+  EXPECT_EQ(p.resolve(view(2)), (Place{3, 64}));
 }
 
 TEST(Place, IntervalsAliveTogetherNeverOverlap) {
@@ -273,20 +285,10 @@ TEST(Liveness, WhatALoopCarriesLivesThroughIt) {
   p.buffers = {{.name = "carried", .bytes = 64},
                {.name = "inner", .bytes = 64},
                {.name = "condition", .bytes = 1}};
-  Step first;
-  first.kernel = "step";
-  first.out = {{0, 0}};
-  Step loop;
-  loop.kind = Step::Kind::loop;
-  loop.condition = {2, 0};
-  Step read, write;
-  read.kernel = write.kernel = "step";
-  read.in = {{0, 0}};
-  read.out = {{1, 0}};
-  write.in = {{1, 0}};
-  write.out = {{0, 0}};
-  loop.body = {read, write};
-  p.steps = {first, loop};
+  LoopStep loop;
+  loop.condition = view(2);
+  loop.body = {step({view(0)}, {view(1)}), step({view(1)}, {view(0)})};
+  p.steps = {step({}, {view(0)}), {{}, loop}};
   const Liveness l = liveness(p);
   EXPECT_EQ(l.ranges[0].first, 0);
   EXPECT_EQ(l.ranges[0].last, l.steps - 1);

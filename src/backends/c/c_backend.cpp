@@ -4,7 +4,6 @@
 
 #include "backends/c/text.h"
 #include "backends/c/weights.h"
-#include "kernels/kernels.h"
 #include "support/checked.h"
 
 namespace qc {
@@ -19,7 +18,7 @@ int64_t stack_bytes(std::span<const Program> programs) {
   int deepest = 0;
   for (const Program& program : programs) {
     for_each_step(program.steps, [&](const Step& s) {
-      if (s.kind == Step::Kind::call) deepest = std::max(deepest, find_kernel(s.kernel)->stack);
+      if (const Call* c = s.call()) deepest = std::max(deepest, c->body->stack);
     });
   }
   return kEntryStack + deepest + kLibraryStack;
@@ -44,8 +43,9 @@ Result<CReport> write_c(const Programs& programs, const COptions& options, const
   report.arena_bytes = program.arena_bytes;
   report.state_bytes = program.state_bytes;
   report.stack_bytes = stack_bytes(programs.all);
-  for_each_step(program.steps,
-                [&](const Step& s) { report.macs = saturating_add(report.macs, s.macs); });
+  for_each_step(program.steps, [&](const Step& s) {
+    report.macs = saturating_add(report.macs, s.call() ? s.call()->macs : 0);
+  });
 
   QC_ASSIGN(WrittenWeights weights, write_weights(*program.pool, map, options, files));
   report.not_finite = std::move(weights.not_finite);

@@ -16,10 +16,10 @@ std::string reset_text(const Program& program, const COptions& options, const We
   for (const Port& port : program.states) {
     const Buffer& b = program.buffers[static_cast<size_t>(port.buffer)];
     out += fmt::format(
-        "  memcpy((unsigned char *)state + {}, {} + {}, {});\n", b.offset,
+        "  memcpy((unsigned char *)state + {}, {} + {}, {});\n", b.offset.value(),
         file ? "(const unsigned char *)weights"
              : fmt::format("(const unsigned char *)(const void *){}_weights", options.name),
-        weights.offsets.at(b.constant), b.bytes);
+        weights.offsets.at(b.constant), b.size());
   }
   return out + "}\n";
 }

@@ -36,16 +36,16 @@ void append(std::string_view path, std::set<std::string>& headers, std::string& 
 }  // namespace
 
 std::string kernels_text(const Programs& programs, const COptions& options) {
-  std::set<std::string> families;
+  std::set<std::string> folders;
   for (const Program& program : programs.all) {
     for_each_step(program.steps, [&](const Step& s) {
-      if (s.kind == Step::Kind::call) families.insert(find_kernel(s.kernel)->family);
+      if (const Call* c = s.call()) folders.insert(c->kernel->folder);
     });
   }
   std::set<std::string> headers;
   std::string out = fmt::format("/* Kernels of {}. */\n", options.name);
-  for (const std::string& family : families) {
-    append("kernels/" + family + "/portable.c", headers, out);
+  for (const std::string& folder : folders) {
+    append("kernels/" + folder + "/portable.c", headers, out);
   }
   return out;
 }

@@ -55,6 +55,16 @@ std::string name_problem(std::string_view name) {
   return {};
 }
 
+bool is_reserved(std::string_view prefix, std::string_view name) {
+  constexpr std::string_view kOwn[] = {"args",    "check_weights", "entry", "invoke", "invoke_args",
+                                       "kernels", "reset",         "run",   "sizes",  "weights"};
+  std::string_view suffix = name.substr(prefix.size() + 1);
+  if (std::find(std::begin(kOwn), std::end(kOwn), suffix) != std::end(kOwn)) return true;
+  if (c_upper(suffix) == suffix) return true;  // macros
+  while (!suffix.empty() && suffix.back() >= '0' && suffix.back() <= '9') suffix.remove_suffix(1);
+  return suffix == "form" || suffix == "p" || suffix == "t";
+}
+
 std::string project_name(std::string_view stem) {
   if (stem.empty()) return "model";
   std::string name;

@@ -3,11 +3,11 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 
 #include "backends/c/formula.h"
 #include "backends/c/weights.h"
-#include "kernels/kernels.h"
 
 namespace qc {
 
@@ -23,10 +23,7 @@ class Source {
   std::string body;       // the calls of the last one
 
  private:
-  using Select = std::function<View(const Step&)>;
-  static View condition(const Step& s) { return s.condition; }
-  static View limit(const Step& s) { return s.limit; }
-  static View counter(const Step& s) { return s.counter; }
+  using Select = std::function<const View&(const Step&)>;
   static std::string parenthesised(const std::string& sum) {
     return sum.find(' ') == std::string::npos ? sum : "(" + sum + ")";
   }
@@ -36,12 +33,16 @@ class Source {
   /// A view of step `at` as a pointer.
   std::string pointer(size_t at, const Select& select, bool writable);
   std::string call(size_t at);
-  /// Word i of the parameters of step `at`.
-  std::string word(size_t at, size_t i, bool is_float);
-  void define(const std::string& function, const qk_entry& kernel, const Step& step,
-              const std::string& values, bool varies);
+  /// Number i of the parameters of step `at`.
+  std::string number(size_t at, size_t i);
+  /// The initialiser of the parameters of step `at`, those left out that are 0.
+  std::string initialiser(size_t at);
+  /// A name for the function of a step, after the layers it computes.
+  std::string function_name(const Step& step);
+  void define(const std::string& function, const Call& call, const std::string& values,
+              bool varies);
   /// A parameter struct in read-only memory, shared by calls with the same values.
-  std::string parameters(const qk_entry& kernel, const Step& step);
+  std::string parameters(const Call& call, const std::string& values);
 
   const COptions& options_;
   const WeightMap& weights_;
@@ -51,6 +52,7 @@ class Source {
   std::vector<std::vector<const Step*>> steps_;  // of each program, in the order they are written
   size_t at_ = 0;
   std::map<std::string, std::string> functions_, structs_;
+  std::set<std::string> names_;  // of functions
 };
 
 }  // namespace qc

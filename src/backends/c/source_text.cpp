@@ -2,56 +2,21 @@
 // that depend on the size of a free dimension are expressions in `n`.
 #include <fmt/format.h>
 
-#include <cstring>
+#include <algorithm>
 
 #include "backends/c/formula.h"
+#include "backends/c/names.h"
 #include "backends/c/source.h"
 #include "backends/c/text.h"
-#include "kernels/kernels.h"
+#include "program/params.h"
 
 namespace qc {
 namespace {
 
-std::string integer_text(int32_t i) {
-  return i == INT32_MIN ? std::string("(-2147483647 - 1)") : std::to_string(i);
-}
-
-float float_of(uint32_t word) {
-  float f;
-  std::memcpy(&f, &word, sizeof f);
-  return f;
-}
-
-/// The initialiser of a parameter struct by the kernel's field list; `word(i, is_float)` is the
-/// text of its i-th word.
-template <class Word>
-std::string initialiser(const qk_entry& kernel, Word&& word) {
-  std::string out;
-  size_t at = 0;
-  std::string_view fields = kernel.fields;
-  while (!fields.empty()) {
-    const size_t comma = fields.find(',');
-    const std::string_view field = fields.substr(0, comma);
-    fields = comma == std::string_view::npos ? std::string_view{} : fields.substr(comma + 1);
-    const bool is_float = field[0] == 'f';
-    std::string_view name = field.substr(2);
-    out += out.empty() ? "." : ", .";
-    if (const size_t bracket = name.find('['); bracket != std::string_view::npos) {
-      const int count = std::atoi(std::string(name.substr(bracket + 1)).c_str());
-      out += std::string(name.substr(0, bracket)) + " = {";
-      for (int i = 0; i < count; ++i) out += (i ? ", " : "") + word(at++, is_float);
-      out += "}";
-    } else {
-      out += std::string(name) + " = " + word(at++, is_float);
-    }
-  }
-  return out;
-}
-
-std::string initialiser(const qk_entry& kernel, const std::vector<uint32_t>& words) {
-  return initialiser(kernel, [&](size_t i, bool is_float) {
-    return is_float ? c_float(float_of(words[i])) : integer_text(static_cast<int32_t>(words[i]));
-  });
+std::string integer_text(int64_t i) {
+  if (i == INT32_MIN) return "(-2147483647 - 1)";
+  if (i == INT64_MIN) return "(-INT64_C(9223372036854775807) - 1)";
+  return i < INT32_MIN || i > INT32_MAX ? fmt::format("INT64_C({})", i) : std::to_string(i);
 }
 
 }  // namespace
@@ -76,58 +41,59 @@ void Source::steps(const Steps& list, int depth) {
       const std::string names = fmt::format("{}", fmt::join(step.loc.names, " + "));
       body += pad + "/* " + c_comment(clipped(names, 90)) + " */\n";
     }
-    switch (step.kind) {
-      case Step::Kind::call:
-        body += pad + call(at) + ";\n";
-        break;
-      case Step::Kind::branch:
-        body += pad + "if (*(const unsigned char *)" + pointer(at, condition, false) + ") {\n";
-        steps(step.body, depth + 1);
-        body += pad + "} else {\n";
-        steps(step.otherwise, depth + 1);
-        body += pad + "}\n";
-        break;
-      case Step::Kind::loop:
-        loop(at, depth, pad);
-        break;
+    if (step.call()) {
+      body += pad + call(at) + ";\n";
+    } else if (const BranchStep* branch = step.branch()) {
+      const auto condition = [](const Step& s) -> const View& { return s.branch()->condition; };
+      body += pad + "if (*(const unsigned char *)" + pointer(at, condition, false) + ") {\n";
+      steps(branch->body, depth + 1);
+      body += pad + "} else {\n";
+      steps(branch->otherwise, depth + 1);
+      body += pad + "}\n";
+    } else if (step.loop()) {
+      loop(at, depth, pad);
     }
   }
 }
 
 void Source::loop(size_t at, int depth, const std::string& pad) {
-  const Step& step = *steps_.back()[at];
+  const LoopStep& own = *steps_.back()[at]->loop();
+  const auto condition = [](const Step& s) -> const View& { return s.loop()->condition; };
+  const auto limit = [](const Step& s) -> const View& { return s.loop()->limit; };
+  const auto counter = [](const Step& s) -> const View& { return s.loop()->counter; };
   const std::string i = fmt::format("trip{}", depth);
   std::string test;
-  if (step.limit.buffer >= 0)
+  if (own.limit.present())
     test = fmt::format("{} < *(const int64_t *){}", i, pointer(at, limit, false));
-  if (step.condition.buffer >= 0) {
+  if (own.condition.present()) {
     test += fmt::format("{}*(const unsigned char *){}", test.empty() ? "" : " && ",
                         pointer(at, condition, false));
   }
   body += pad + fmt::format("for (int64_t {0} = 0; {1}; ++{0}) {{\n", i, test);
-  if (step.counter.buffer >= 0) {
+  if (own.counter.present()) {
     body += pad + fmt::format("  *(int64_t *){} = {};\n", pointer(at, counter, true), i);
   }
-  steps(step.body, depth + 1);
+  steps(own.body, depth + 1);
   body += pad + "}\n";
 }
 
 std::string Source::pointer(size_t at, const Select& select, bool writable) {
   const Program& program = programs_.back();
-  const View view = select(*steps_.back()[at]);
-  if (view.buffer < 0) return "NULL";
-  const Buffer& b = program.buffers[static_cast<size_t>(program.resolve(view).buffer)];
+  const View& view = select(*steps_.back()[at]);
+  if (!view.present()) return "NULL";
+  const Buffer& b = program.buffer(program.resolve(view).buffer);
   const bool callers = b.kind == BufferKind::input || b.kind == BufferKind::output;
   bool empty = !callers;
   std::vector<int64_t> offsets;
   for (size_t p = 0; p < programs_.size(); ++p) {
-    const View root = programs_[p].resolve(select(*steps_[p][at]));
-    const Buffer& own = programs_[p].buffers[static_cast<size_t>(root.buffer)];
+    const Place root = programs_[p].resolve(select(*steps_[p][at]));
+    const Buffer& own = programs_[p].buffer(root.buffer);
     int64_t offset = root.offset;
-    if (own.kind == BufferKind::arena || own.kind == BufferKind::state) offset += own.offset;
+    if (own.kind == BufferKind::arena || own.kind == BufferKind::state)
+      offset += own.offset.value();
     if (own.kind == BufferKind::constant) offset += weights_.offsets.at(own.constant);
     offsets.push_back(offset);
-    empty = empty && own.bytes == 0;
+    empty = empty && own.size() == 0;
   }
   // Nothing is read or written there, but null is for absent operands.
   if (empty) return fmt::format("({}void *)\"\"", writable ? "" : "const ");
@@ -158,89 +124,130 @@ std::string Source::pointer(size_t at, const Select& select, bool writable) {
   return fmt::format("({}void *){}", writable ? "" : "const ", text);
 }
 
+std::string Source::function_name(const Step& step) {
+  constexpr size_t kLongest = 60;
+  std::string text;
+  for (const std::string& layer : step.loc.names) {
+    if (!text.empty()) text += '_';
+    for (char c : layer) {
+      const bool letter =
+          (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+      if (letter) {
+        text += c;
+      } else if (!text.empty() && text.back() != '_') {
+        text += '_';
+      }
+    }
+  }
+  text.resize(std::min(text.size(), kLongest));
+  while (!text.empty() && text.back() == '_') text.pop_back();
+  if (text.empty()) text = step.call()->kernel->name;
+  // The layer's name may be that of another function, macro or type.
+  const std::string base = options_.name + "_" + text;
+  std::string unique = base;
+  for (int i = 2; is_reserved(options_.name, unique) || !names_.insert(unique).second; ++i)
+    unique = fmt::format("{}_{}", base, i);
+  return unique;
+}
+
 std::string Source::call(size_t at) {
   const Step& step = *steps_.back()[at];
-  const qk_entry& kernel = *find_kernel(step.kernel);
-  std::string absent;
-  for (View v : step.in) absent += v.buffer < 0 ? '0' : '1';
-  absent += '|';
-  for (View v : step.out) absent += v.buffer < 0 ? '0' : '1';
+  const Call& own = *step.call();
+  std::string key = own.body->symbol;
+  for (const View& v : own.in) key += v.present() ? '1' : '0';
+  key += '|';
+  for (const View& v : own.out) key += v.present() ? '1' : '0';
   bool varies = false;
-  for (const auto& list : steps_) varies = varies || list[at]->params != step.params;
+  for (const auto& list : steps_) varies = varies || list[at]->call()->params != own.params;
   const bool local = varies || options_.specialise == Specialise::speed;
-  std::string key = step.kernel.str() + absent;
-  std::string values;
-  if (varies) {
-    values = initialiser(kernel, [&](size_t i, bool is_float) { return word(at, i, is_float); });
-    key += "n" + values;
-  } else if (local) {
-    key += std::string(reinterpret_cast<const char*>(step.params.data()), step.params.size() * 4);
-  }
-  auto [it, fresh] =
-      functions_.try_emplace(key, fmt::format("{}_{}", options_.name, functions_.size()));
+  const std::string values = initialiser(at);
+  if (local) key += (varies ? "n" : "") + values;
+  auto [it, fresh] = functions_.try_emplace(key);
   if (fresh) {
-    if (local && !varies) values = initialiser(kernel, step.params);
-    define(it->second, kernel, step, values, varies);
+    it->second = function_name(step);
+    define(it->second, own, local ? values : "", varies);
   }
-  std::string args = varies ? "n" : local ? "" : "&" + parameters(kernel, step);
-  for (size_t i = 0; i < step.in.size(); ++i) {
-    if (step.in[i].buffer < 0) continue;
-    args += (args.empty() ? "" : ", ") + pointer(
-                                             at, [i](const Step& s) { return s.in[i]; }, false);
-  }
-  for (size_t i = 0; i < step.out.size(); ++i) {
-    if (step.out[i].buffer < 0) continue;
-    args += (args.empty() ? "" : ", ") + pointer(
-                                             at, [i](const Step& s) { return s.out[i]; }, true);
-  }
+  std::string args = varies ? "n" : local ? "" : "&" + parameters(own, values);
+  const auto pass = [&](const Select& select, bool writable) {
+    if (!select(step).present()) return;
+    args += (args.empty() ? "" : ", ") + pointer(at, select, writable);
+  };
+  for (size_t i = 0; i < own.in.size(); ++i)
+    pass([i](const Step& s) -> const View& { return s.call()->in[i]; }, false);
+  for (size_t i = 0; i < own.out.size(); ++i)
+    pass([i](const Step& s) -> const View& { return s.call()->out[i]; }, true);
   return it->second + "(" + args + ")";
 }
 
-std::string Source::word(size_t at, size_t i, bool is_float) {
-  std::vector<int64_t> integers;
-  std::vector<float> floats;
+std::string Source::number(size_t at, size_t i) {
+  const Param& first = steps_[0][at]->call()->params[i];
   bool equal = true;
-  for (const auto& list : steps_) {
-    const uint32_t w = list[at]->params[i];
-    equal = equal && w == steps_[0][at]->params[i];
-    integers.push_back(static_cast<int32_t>(w));
-    floats.push_back(float_of(w));
+  for (const auto& list : steps_) equal = equal && list[at]->call()->params[i] == first;
+  if (std::holds_alternative<float>(first)) {
+    if (equal) return c_float(std::get<float>(first));
+    std::vector<float> floats;
+    for (const auto& list : steps_) floats.push_back(std::get<float>(list[at]->call()->params[i]));
+    return formulas_.real(sizes_, floats);
   }
-  if (is_float) return equal ? c_float(floats[0]) : formulas_.real(sizes_, floats);
-  if (equal) return integer_text(static_cast<int32_t>(integers[0]));
+  if (equal) return integer_text(std::get<Dim>(first).value());
+  std::vector<int64_t> integers;
+  for (const auto& list : steps_)
+    integers.push_back(std::get<Dim>(list[at]->call()->params[i]).value());
   return fmt::format("(int32_t)({})", formulas_.integer(sizes_, integers));
 }
 
-void Source::define(const std::string& function, const qk_entry& kernel, const Step& step,
-                    const std::string& values, bool varies) {
+std::string Source::initialiser(size_t at) {
+  const Call& own = *steps_.back()[at]->call();
+  const auto is_zero = [&](size_t i) {
+    return std::all_of(steps_.begin(), steps_.end(),
+                       [&](const auto& list) { return is_default(list[at]->call()->params[i]); });
+  };
+  std::string out;
+  for (const Field& f : own.kernel->fields) {
+    size_t count = static_cast<size_t>(f.count);
+    while (count > 0 && is_zero(f.at + count - 1)) --count;
+    if (count == 0) continue;
+    out += (out.empty() ? "." : ", .") + f.name + " = ";
+    if (!f.array) {
+      out += number(at, f.at);
+      continue;
+    }
+    std::string values;
+    for (size_t i = 0; i < count; ++i) values += (i ? ", " : "") + number(at, f.at + i);
+    out += "{" + values + "}";
+  }
+  return out.empty() ? "0" : out;
+}
+
+void Source::define(const std::string& function, const Call& call, const std::string& values,
+                    bool varies) {
+  const Signature& kernel = *call.kernel;
   const bool local = !values.empty();
   std::string declared = varies  ? "int64_t n"
                          : local ? std::string()
                                  : fmt::format("const {} *p", kernel.params);
   std::string passed = local ? "&p" : "p";
-  auto add = [&](const char* type, const char* name, const std::vector<View>& views) {
+  auto add = [&](const char* type, const std::vector<OperandSpec>& names,
+                 const std::vector<View>& views) {
     for (size_t i = 0; i < views.size(); ++i) {
-      if (views[i].buffer >= 0)
-        declared += fmt::format("{}{} *{}{}", declared.empty() ? "" : ", ", type, name, i);
-      passed += views[i].buffer >= 0 ? fmt::format(", {}{}", name, i) : std::string(", NULL");
+      if (views[i].present())
+        declared += fmt::format("{}{} *{}", declared.empty() ? "" : ", ", type, names[i].name);
+      passed += views[i].present() ? ", " + names[i].name : std::string(", NULL");
     }
   };
-  add("const void", "in", step.in);
-  add("void", "out", step.out);
+  add("const void", kernel.in, call.in);
+  add("void", kernel.out, call.out);
   instances += fmt::format("static QC_NOINLINE void {}({}) {{\n", function, declared);
   if (local) instances += fmt::format("  const {} p = {{{}}};\n", kernel.params, values);
-  instances += fmt::format("  {}({});\n}}\n\n", step.kernel.str(), passed);
+  instances += fmt::format("  {}({});\n}}\n\n", call.body->symbol, passed);
 }
 
-std::string Source::parameters(const qk_entry& kernel, const Step& step) {
-  std::string key =
-      std::string(kernel.params) + '|' +
-      std::string(reinterpret_cast<const char*>(step.params.data()), step.params.size() * 4);
-  auto [it, fresh] =
-      structs_.try_emplace(key, fmt::format("{}_p{}", options_.name, structs_.size()));
+std::string Source::parameters(const Call& call, const std::string& values) {
+  auto [it, fresh] = structs_.try_emplace(call.kernel->params + '|' + values);
   if (fresh) {
-    instances += fmt::format("static const {} {} = {{{}}};\n\n", kernel.params, it->second,
-                             initialiser(kernel, step.params));
+    it->second = fmt::format("{}_p{}", options_.name, structs_.size() - 1);
+    instances +=
+        fmt::format("static const {} {} = {{{}}};\n\n", call.kernel->params, it->second, values);
   }
   return it->second;
 }

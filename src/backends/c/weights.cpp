@@ -14,12 +14,9 @@ WeightMap map_weights(const Programs& programs) {
   for (const Program& program : programs.all) {
     std::vector<bool> used(program.buffers.size(), false);
     for_each_step(program.steps, [&](const Step& s) {
-      auto use = [&](View v) {
-        if (v.buffer >= 0) used[static_cast<size_t>(program.resolve(v).buffer)] = true;
-      };
-      for (View v : s.in) use(v);
-      use(s.condition);
-      use(s.limit);
+      for_each_view(s, [&](const View& v, bool) {
+        used[static_cast<size_t>(program.resolve(v).buffer)] = true;
+      });
     });
     for (size_t i = 0; i < program.buffers.size(); ++i) {
       const Buffer& b = program.buffers[i];

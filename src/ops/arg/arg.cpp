@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "interp/eval.h"
-#include "kernels/arg/arg.h"
+#include "kernels/arg/calls.h"
 #include "kernels/numerics/base.h"
 #include "ops/common/axis.h"
 #include "ops/common/dispatch.h"
@@ -79,11 +79,17 @@ Result<Ok> ArgExtreme::eval(EvalContext& c) const {
 Result<Ok> ArgExtreme::lower(Lowering& l) const {
   QC_ASSIGN(const int64_t at, resolve_axis(axis, l.in_type(0).rank(), loc()));
   const AxisView view(l.in_dims(0), at);
-  QC_ASSIGN(const std::string suffix, arithmetic_suffix(ordered_as(l.in_type(0).dtype), loc()));
+  kernel::Arg c;
+  QC_ASSIGN(c.type, arithmetic_suffix(ordered_as(l.in_type(0).dtype), loc()));
   QC_TRY(param(view.outer * view.n * view.inner, loc()));
-  const qk_arg_params params{static_cast<int32_t>(view.outer), static_cast<int32_t>(view.n),
-                             static_cast<int32_t>(view.inner), select_last};
-  l.call((largest_ ? "qk_arg_max_" : "qk_arg_min_") + suffix, params, {l.in(0)}, {l.out()});
+  c.outer = static_cast<int32_t>(view.outer);
+  c.n = static_cast<int32_t>(view.n);
+  c.inner = static_cast<int32_t>(view.inner);
+  c.last = select_last;
+  c.op = largest_ ? "max" : "min";
+  c.x = l.in(0);
+  c.y = l.out();
+  l.emit(c);
   return Ok{};
 }
 
@@ -138,13 +144,19 @@ Result<Ok> Sort::eval(EvalContext& c) const {
 Result<Ok> Sort::lower(Lowering& l) const {
   QC_ASSIGN(const int64_t at, resolve_axis(axis, l.in_type(0).rank(), loc()));
   const AxisView view(l.in_dims(0), at);
-  QC_ASSIGN(const std::string suffix, arithmetic_suffix(ordered_as(l.in_type(0).dtype), loc()));
+  kernel::Sort c;
+  QC_ASSIGN(c.type, arithmetic_suffix(ordered_as(l.in_type(0).dtype), loc()));
   QC_TRY(param(view.outer * view.n * view.inner, loc()));
-  const qk_sort_params params{static_cast<int32_t>(view.outer), static_cast<int32_t>(view.n),
-                              static_cast<int32_t>(view.inner), static_cast<int32_t>(k.value()),
-                              descending};
-  const View scratch = l.scratch(std::max<int64_t>(1, 2 * view.n) * 4, "sort");
-  l.call("qk_sort_" + suffix, params, {l.in(0)}, {l.out(0), l.out(1), scratch});
+  c.outer = static_cast<int32_t>(view.outer);
+  c.n = static_cast<int32_t>(view.n);
+  c.inner = static_cast<int32_t>(view.inner);
+  c.k = static_cast<int32_t>(k.value());
+  c.descending = descending;
+  c.x = l.in(0);
+  c.values = l.out(0);
+  c.positions = l.out(1);
+  c.scratch = l.scratch(DType::i32, {std::max<int64_t>(1, 2 * view.n)}, "sort");
+  l.emit(c);
   return Ok{};
 }
 
@@ -186,9 +198,15 @@ Result<Ok> Histogram::eval(EvalContext& c) const {
 
 Result<Ok> Histogram::lower(Lowering& l) const {
   QC_ASSIGN(const int32_t n, param(count(l.in_dims(0)), loc()));
-  const qk_histogram_params params{n, static_cast<int32_t>(bins), static_cast<float>(low),
-                                   static_cast<float>(high)};
-  l.call("qk_histogram_" + std::string(name(l.in_type(0).dtype)), params, {l.in(0)}, {l.out()});
+  kernel::Histogram c;
+  c.n = n;
+  c.bins = static_cast<int32_t>(bins);
+  c.low = static_cast<float>(low);
+  c.high = static_cast<float>(high);
+  c.type = name(l.in_type(0).dtype);
+  c.x = l.in(0);
+  c.y = l.out();
+  l.emit(c);
   return Ok{};
 }
 

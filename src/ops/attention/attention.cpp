@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "interp/eval.h"
-#include "kernels/attention/attention.h"
+#include "kernels/attention/calls.h"
 #include "kernels/numerics/reduce.h"
 #include "kernels/numerics/scalar_ops.h"
 #include "ops/common/macs.h"
@@ -137,7 +137,7 @@ Result<Ok> Attention::eval(EvalContext& c) const {
 
 Result<Ok> Attention::lower(Lowering& l) const {
   const Ints q = l.in_dims(kQ), k = l.in_dims(kK), v = l.in_dims(kV);
-  qk_attention_params p{};
+  kernel::Attention p;
   const int64_t rows = std::min<int64_t>(q[2], 12), keys = k[2];
   const std::pair<int32_t*, int64_t> sizes[] = {
       {&p.batch, q[0]},       {&p.heads, q[1]}, {&p.kv_heads, k[1]},
@@ -158,10 +158,13 @@ Result<Ok> Attention::lower(Lowering& l) const {
   const bool keep = masked && l.in_type(kMask).dtype == DType::boolean;
   const int64_t scratch = QK_ATTENTION_SCRATCH(keys, q[3], v[3], rows);
   QC_TRY(param(scratch, loc()));
-  l.call("qk_attention_f32", p,
-         {l.in(kQ), l.in(kK), l.in(kV), keep ? l.in(kMask) : View{},
-          masked && !keep ? l.in(kMask) : View{}},
-         {l.out(), l.scratch(scratch * 4, "scores")}, {.in_place = {}, .macs = macs()});
+  p.q = l.in(kQ);
+  p.k = l.in(kK);
+  p.v = l.in(kV);
+  (keep ? p.keep : p.add) = l.optional(kMask);
+  p.y = l.out();
+  p.scratch = l.scratch(DType::f32, {scratch}, "scores");
+  l.emit(p, {.in_place = {}, .macs = macs()});
   return Ok{};
 }
 

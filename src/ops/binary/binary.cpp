@@ -4,7 +4,8 @@
 #include <deque>
 
 #include "interp/eval.h"
-#include "kernels/binary/binary.h"
+#include "kernels/binary/calls.h"
+#include "kernels/compare/calls.h"
 #include "kernels/numerics/scalar_ops.h"
 #include "ops/binary/qbinary.h"
 #include "ops/common/broadcast.h"
@@ -213,33 +214,38 @@ Result<Ok> Binary::lower(Lowering& l) const {
   const BinaryFunction& f = op_->function;
   const Type* const operands[] = {&l.in_type(0), &l.in_type(1)};
   const BroadcastPlan plan = plan_broadcast(l.out_type(), operands);
-  qk_broadcast2_clamp_params params = {};
-  int32_t* const strides[] = {params.a, params.b};
-  QC_TRY(fill_loops(plan, loc(), params.rank, params.dims, strides));
-  std::string kernel = f.is_logical() || f.is_compare() ? "qk_compare_" : "qk_binary_";
-  kernel += f.name;
   CallInfo info;
-  if (is_limited()) {
-    kernel += "_clamp_f32";
-  } else if (f.is_logical()) {
-    kernel += "_bool";
-  } else {
-    QC_ASSIGN(const std::string suffix, arithmetic_suffix(computed_as(l.in_type(0).dtype), loc()));
-    kernel += "_" + suffix;
-  }
   for (int i = 0; i < 2 && !f.is_compare(); ++i) {
     if (plan.is_flat(static_cast<size_t>(i))) info.in_place.push_back({i, 0});
   }
+  const auto emit = [&](auto c) -> Result<Ok> {
+    int32_t* const strides[] = {c.a, c.b};
+    QC_TRY(fill_loops(plan, loc(), c.rank, c.dims, strides));
+    c.op = f.name;
+    c.lhs = l.in(0);
+    c.rhs = l.in(1);
+    c.y = l.out();
+    l.emit(c, info);
+    return Ok{};
+  };
   if (is_limited()) {
-    params.lo = static_cast<float>(lo);
-    params.hi = static_cast<float>(hi);
-    l.call(kernel, params, {l.in(0), l.in(1)}, {l.out()}, info);
-  } else {
-    qk_broadcast2_params plain = {};
-    std::memcpy(&plain, &params, sizeof plain);  // the first members are the same
-    l.call(kernel, plain, {l.in(0), l.in(1)}, {l.out()}, info);
+    kernel::BinaryClamp c;
+    c.lo = static_cast<float>(lo);
+    c.hi = static_cast<float>(hi);
+    return emit(c);
   }
-  return Ok{};
+  std::string type = "bool";
+  if (!f.is_logical()) {
+    QC_ASSIGN(type, arithmetic_suffix(computed_as(l.in_type(0).dtype), loc()));
+  }
+  if (f.is_logical() || f.is_compare()) {
+    kernel::Compare c;
+    c.type = type;
+    return emit(c);
+  }
+  kernel::Binary c;
+  c.type = type;
+  return emit(c);
 }
 
 void register_binary(Registration& r) {

@@ -1,6 +1,7 @@
 #include "ops/binary/qbinary.h"
 
 #include "interp/eval.h"
+#include "kernels/qbinary/calls.h"
 #include "ops/binary/binary.h"
 #include "ops/common/broadcast.h"
 #include "ops/common/registration.h"
@@ -51,23 +52,22 @@ bool ort_has_kernel(QBinaryKind kind, const Type& a, const Type& b, const QType&
 int32_t CodeFormula::operator()(int32_t a, int32_t b) const {
   const qk_qbinary_params& t = terms;
   if (swapped) std::swap(a, b);
-  if (kernel == "qk_qadd") return qn_add_codes(a, b, t.za, t.zb, t.ra, t.rb, t.zero, t.lo, t.hi);
-  if (kernel == "qk_qadd_ort") {
-    return qn_add_codes_ort(a, b, t.ra, t.rb, t.shift, t.lowest, t.lo, t.hi);
-  }
-  if (kernel == "qk_qmul") return qn_mul_codes(a, b, t.za, t.zb, t.ra, t.zero, t.lo, t.hi);
-  if (kernel == "qk_qmul_ort") {
-    return qn_mul_codes_ort(a, b, t.za, t.zb, t.ra, t.zero, t.lowest, t.lo, t.hi);
-  }
-  if (kernel == "qk_qadd_q31") {
-    return qn_add_codes_q31(a, b, t.za, t.zb, t.ma, t.mb, t.mshift, t.zero, t.lo, t.hi);
-  }
-  if (kernel == "qk_qmul_q31") {
-    return qn_rescale_q31(int64_t{a - t.za} * (b - t.zb), t.ma, t.mshift, t.zero, t.lo, t.hi);
+  switch (way) {
+    case Way::exact:
+      return product ? qn_mul_codes(a, b, t.za, t.zb, t.ra, t.zero, t.lo, t.hi)
+                     : qn_add_codes(a, b, t.za, t.zb, t.ra, t.rb, t.zero, t.lo, t.hi);
+    case Way::ort:
+      return product ? qn_mul_codes_ort(a, b, t.za, t.zb, t.ra, t.zero, t.lowest, t.lo, t.hi)
+                     : qn_add_codes_ort(a, b, t.ra, t.rb, t.shift, t.lowest, t.lo, t.hi);
+    case Way::q31:
+      return product ? qn_rescale_q31(int64_t{a - t.za} * (b - t.zb), t.ma, t.mshift, t.zero, t.lo,
+                                      t.hi)
+                     : qn_add_codes_q31(a, b, t.za, t.zb, t.ma, t.mb, t.mshift, t.zero, t.lo, t.hi);
+    case Way::f32:
+      break;
   }
   const float x = qn_dequantize(a, t.ra, t.za), y = qn_dequantize(b, t.rb, t.zb);
-  return qn_encode(kernel == "qk_qadd_f32" ? x + y : qn_mulf(x, y), t.divisor, t.reciprocal, t.zero,
-                   t.lo, t.hi);
+  return qn_encode(product ? qn_mulf(x, y) : x + y, t.divisor, t.reciprocal, t.zero, t.lo, t.hi);
 }
 
 CodeFormula code_formula(QBinaryKind kind, const Type& a, const Type& b, const QType& to,
@@ -94,8 +94,9 @@ CodeFormula code_formula(QBinaryKind kind, const Type& a, const Type& b, const Q
   const float sa = first.format->scale_at(), sb = second.format->scale_at();
   const float sy = to.format->scale_at(), sign = kind == QBinaryKind::sub ? -1.0f : 1.0f;
   const bool product = kind == QBinaryKind::mul;
+  f.product = product;
   if (combine == Combine::f32) {
-    f.kernel = product ? "qk_qmul_f32" : "qk_qadd_f32";
+    f.way = CodeFormula::Way::f32;
     const Encoding e = encoding(*to.format, record);
     t.ra = sa;
     t.rb = sign * sb;
@@ -105,13 +106,12 @@ CodeFormula code_formula(QBinaryKind kind, const Type& a, const Type& b, const Q
   }
   const bool ort = combine == Combine::onnxruntime;
   const bool q31 = !ort && record.rescale == Arithmetic::Rescale::q31;
+  f.way = ort ? CodeFormula::Way::ort : q31 ? CodeFormula::Way::q31 : CodeFormula::Way::exact;
   if (product) {
-    f.kernel = ort ? "qk_qmul_ort" : q31 ? "qk_qmul_q31" : "qk_qmul";
     t.ra = qn_mulf(sa, sb) / sy;
     if (q31) qn_q31_from_f32(t.ra, &t.ma, &t.mshift);
     return f;
   }
-  f.kernel = ort ? "qk_qadd_ort" : q31 ? "qk_qadd_q31" : "qk_qadd";
   t.ra = sa / sy;
   t.rb = sign * (sb / sy);
   if (q31) qn_q31_pair(t.ra, t.rb, &t.ma, &t.mb, &t.mshift);
@@ -155,7 +155,14 @@ Result<Ok> QBinary::lower(Lowering& l) const {
     const bool same_width = bits(operands[i]->dtype) == bits(to.dtype);
     if (same_width && plan.is_flat(static_cast<size_t>(i))) info.in_place.push_back({i, 0});
   }
-  l.call(f.kernel, f.terms, {l.in(a), l.in(b)}, {l.out()}, info);
+  kernel::Qbinary c(f.terms);
+  c.op = f.product ? "mul" : "add";
+  static constexpr const char* kArithmetics[] = {"exact", "ort", "f32", "q31"};
+  c.arithmetic = kArithmetics[static_cast<int>(f.way)];
+  c.lhs = l.in(a);
+  c.rhs = l.in(b);
+  c.y = l.out();
+  l.emit(c, info);
   return Ok{};
 }
 

@@ -15,8 +15,11 @@ struct QBinaryOp {
 
 /// The formula by which two codes become one: a kernel and its parameters but for the loops.
 struct CodeFormula {
-  std::string_view kernel;  // "qk_qadd", "qk_qadd_ort", ...
-  bool swapped = false;     // the kernel's operand a is the node's operand 1
+  /// How codes are combined: the arithmetics of kernels/qbinary.
+  enum class Way : uint8_t { exact, ort, f32, q31 };
+  bool product = false;  // else a sum
+  Way way = Way::exact;
+  bool swapped = false;  // the kernel's operand a is the node's operand 1
   qk_qbinary_params terms = {};
 
   int32_t operator()(int32_t a, int32_t b) const;

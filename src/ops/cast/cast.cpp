@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "interp/eval.h"
-#include "kernels/cast/cast.h"
+#include "kernels/cast/calls.h"
 #include "kernels/numerics/cast.h"
 #include "ops/common/broadcast.h"
 #include "program/lowering.h"
@@ -130,12 +130,21 @@ Result<Ok> Cast::eval(EvalContext& c) const {
 Result<Ok> Cast::lower(Lowering& l) const {
   const DType from = l.in_type(0).dtype;
   QC_ASSIGN(const int32_t n, kernel_count(l.out_type(), loc()));
-  const std::string pair = std::string(name(from)) + "_" + std::string(name(to));
+  const auto emit = [&](auto c) {
+    c.n = n;
+    c.from = name(from);
+    c.to = name(to);
+    c.x = l.in(0);
+    c.y = l.out();
+    l.emit(c);
+  };
   if (has_mode()) {
-    const qk_cast_mode_params params{n, saturate, round_mode(round)};
-    l.call("qk_cast_mode_" + pair, params, {l.in(0)}, {l.out()});
+    kernel::CastMode c;
+    c.saturate = saturate;
+    c.round = round_mode(round);
+    emit(c);
   } else {
-    l.call("qk_cast_" + pair, qk_cast_params{n}, {l.in(0)}, {l.out()});
+    emit(kernel::Cast());
   }
   return Ok{};
 }

@@ -1,7 +1,7 @@
 #include "ops/clamp/clamp.h"
 
 #include "interp/eval.h"
-#include "kernels/clamp/clamp.h"
+#include "kernels/clamp/calls.h"
 #include "kernels/numerics/base.h"
 #include "kernels/numerics/half.h"
 #include "ops/common/codes.h"
@@ -74,20 +74,30 @@ bool fits_float(double limit, DType dtype) {
 
 Result<Ok> Clamp::lower(Lowering& l) const {
   const DType dtype = l.in_type(0).dtype;
-  QC_ASSIGN(std::string suffix, arithmetic_suffix(dtype, loc()));
+  QC_ASSIGN(const std::string type, arithmetic_suffix(dtype, loc()));
   int64_t n = 1;
   for (int64_t d : l.in_dims(0)) n *= d;
   if (!fits_float(lo, dtype) || !fits_float(hi, dtype)) {
     Tensor limits(dtype, {2});
     limits.set_double(0, lo);
     limits.set_double(1, hi);
-    l.call("qk_clamp_to_" + suffix, qk_clamp_to_params{static_cast<int32_t>(n)},
-           {l.in(0), l.constant(std::move(limits), "limits")}, {l.out()}, {.in_place = {{0, 0}}});
+    kernel::ClampTo c;
+    c.n = static_cast<int32_t>(n);
+    c.type = type;
+    c.x = l.in(0);
+    c.limits = l.constant(std::move(limits), "limits");
+    c.y = l.out();
+    l.emit(c, {.in_place = {{0, 0}}});
     return Ok{};
   }
-  const qk_clamp_params params{static_cast<int32_t>(n), static_cast<float>(lo),
-                               static_cast<float>(hi)};
-  l.call("qk_clamp_" + suffix, params, {l.in(0)}, {l.out()}, {.in_place = {{0, 0}}});
+  kernel::Clamp c;
+  c.n = static_cast<int32_t>(n);
+  c.lo = static_cast<float>(lo);
+  c.hi = static_cast<float>(hi);
+  c.type = type;
+  c.x = l.in(0);
+  c.y = l.out();
+  l.emit(c, {.in_place = {{0, 0}}});
   return Ok{};
 }
 

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "kernels/strided/strided.h"
+#include "kernels/strided/calls.h"
 
 namespace qc {
 
@@ -112,11 +112,11 @@ Result<Ok> call_strided(Lowering& l, const Strided& copy, DType dtype, View from
   if (total == 0) return Ok{};
   QC_TRY(param(total * size, l.loc()));
   if (is_run(s)) {
-    l.copy({from.buffer, from.offset + s.from_offset * size},
-           {to.buffer, to.offset + s.to_offset * size}, total * size);
+    l.copy(part(from, s.from_offset * size, {total}), part(to, s.to_offset * size, {total}),
+           total * size);
     return Ok{};
   }
-  qk_strided_params params;
+  kernel::Strided params;
   const size_t rank = s.dims.size();
   constexpr size_t kMax = std::size(params.dims);
   if (rank > kMax) {
@@ -134,7 +134,10 @@ Result<Ok> call_strided(Lowering& l, const Strided& copy, DType dtype, View from
   }
   QC_ASSIGN(params.x_offset, param(s.from_offset, l.loc()));
   QC_ASSIGN(params.y_offset, param(s.to_offset, l.loc()));
-  l.call("qk_strided_" + std::to_string(size), params, {from}, {to});
+  params.bytes = std::to_string(size);
+  params.x = from;
+  params.y = to;
+  l.emit(params);
   return Ok{};
 }
 

@@ -53,7 +53,7 @@ class ViewNode : public OpNode<Derived> {
     if (count(l.out_dims()) > 0 && !is_run(copy))
       return call_strided(l, copy, dtype, l.in(0), l.out());
     View storage = l.in(0);
-    storage.offset += copy.from_offset * static_cast<int64_t>(bytes(dtype));
+    storage.offset = storage.offset + copy.from_offset * static_cast<int64_t>(bytes(dtype));
     l.alias(0, storage);
     return Ok{};
   }

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "kernels/gather/gather.h"
+#include "kernels/gather/calls.h"
 #include "ops/common/index.h"
 
 namespace qc {
@@ -56,7 +56,7 @@ Result<Ok> call_table(Lowering& l, Tables tables, DType dtype, View from, View t
     dims.push_back(static_cast<int64_t>(table.size()));
     if (table.empty()) return Ok{};
   }
-  qk_gather_table_params p;
+  kernel::GatherTable p;
   QC_TRY(fill_params(p.dims, dims, 1, l.loc()));
   QC_ASSIGN(p.block, param(block, l.loc()));
   offsets.assign(8 - tables.size(), 0);
@@ -67,8 +67,10 @@ Result<Ok> call_table(Lowering& l, Tables tables, DType dtype, View from, View t
     }
   }
   const int64_t n = static_cast<int64_t>(offsets.size());
-  const View table = l.constant(Tensor::of<int32_t>(DType::i32, {n}, offsets), "places");
-  l.call("qk_gather_table", p, {from, table}, {to});
+  p.x = from;
+  p.table = l.constant(Tensor::of<int32_t>(DType::i32, {n}, offsets), "places");
+  p.y = to;
+  l.emit(p);
   return Ok{};
 }
 

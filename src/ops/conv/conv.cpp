@@ -3,8 +3,7 @@
 #include <array>
 
 #include "interp/eval.h"
-#include "kernels/conv/conv.h"
-#include "kernels/kernels.h"
+#include "kernels/conv/calls.h"
 #include "ops/common/absorb.h"
 #include "ops/common/dispatch.h"
 #include "ops/common/registration.h"
@@ -146,27 +145,6 @@ void eval_conv(const qk_conv_params& p, double lo, double hi, const Tensor& x, c
   }
 }
 
-/// Packs weights with the kernel that also packs them at run time.
-View packed_weights(Lowering& l, const std::string& kernel, const qk_conv_pack_params& params,
-                    const Ints& shape) {
-  if (auto source = l.constant_in(1)) {
-    const std::string purpose = fmt::format("{}.{}", kernel, params.groups);
-    return l.derived(*source, purpose, DType::f32, shape,
-                     [kernel, params, shape](const Tensor& w) -> Result<Tensor> {
-                       Tensor packed(DType::f32, shape);
-                       const void* in[] = {w.bytes().data()};
-                       void* out[] = {packed.mutable_bytes().data()};
-                       find_kernel(kernel)->run(&params, in, out);
-                       return packed;
-                     });
-  }
-  int64_t bytes = 4;
-  for (int64_t d : shape) bytes *= d;
-  const View packed = l.scratch(bytes, "packed weights");
-  l.call(kernel, params, {l.in(1)}, {packed});
-  return packed;
-}
-
 }  // namespace
 
 Result<bool> Conv::absorb_after(Graph& graph, Value* scale, Value* shift) {
@@ -240,28 +218,30 @@ Result<Ok> Conv::eval(EvalContext& c) const {
 
 Result<Ok> Conv::lower(Lowering& l) const {
   if (!sum.is_standard()) return lower_ordered(l, *this);
-  qk_conv_params p = conv_params(*this);
-  const CallInfo info{.in_place = {}, .macs = macs()};
-  const View bias = l.has(2) ? l.in(2) : View{};
+  kernel::Conv c(conv_params(*this));
   const DType dtype = l.in_type(0).dtype;
   const bool last = l.in_type(0).layout == Layout::channels_last;
-  if (!last || dtype != DType::f32) {
-    p.last = last ? 1 : 0;
-    l.call("qk_conv_rows_" + std::string(name(dtype)), p, {l.in(0), l.in(1), bias, View{}},
-           {l.out()}, info);
-    return Ok{};
-  }
-  const int64_t taps = int64_t{p.k[0]} * p.k[1] * p.k[2];
-  const qk_conv_pack_params pack{p.groups, p.oc / p.groups, p.ic / p.groups,
-                                 static_cast<int32_t>(taps)};
-  if (p.groups == p.ic && p.groups == p.oc) {
-    const View w = packed_weights(l, "qk_conv_depth_pack_f32", pack, {taps, p.oc});
-    l.call("qk_conv_depth_f32", p, {l.in(0), w, bias, View{}}, {l.out()}, info);
+  c.type = name(dtype);
+  c.path = "rows";
+  c.x = l.in(0);
+  c.w = l.in(1);
+  c.bias = l.optional(2);
+  c.y = l.out();
+  if (last && dtype == DType::f32) {
+    kernel::ConvPack pack;
+    pack.groups = c.groups;
+    pack.ocg = c.oc / c.groups;
+    pack.icg = c.ic / c.groups;
+    pack.taps = c.k[0] * c.k[1] * c.k[2];
+    pack.path = c.path = c.groups == c.ic && c.groups == c.oc ? "depth" : "last";
+    const Ints shape = c.path == "depth"
+                           ? Ints{pack.taps, c.oc}
+                           : Ints{c.groups, (pack.ocg + 15) / 16, pack.taps, pack.icg, 16};
+    c.w = l.packed(1, pack, fmt::format("{}.{}", c.path, c.groups), DType::f32, shape);
   } else {
-    const View w = packed_weights(l, "qk_conv_pack_f32", pack,
-                                  {p.groups, (pack.ocg + 15) / 16, taps, pack.icg, 16});
-    l.call("qk_conv_last_f32", p, {l.in(0), w, bias, View{}}, {l.out()}, info);
+    c.last = last ? 1 : 0;
   }
+  l.emit(c, {.in_place = {}, .macs = macs()});
   return Ok{};
 }
 

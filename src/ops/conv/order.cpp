@@ -1,6 +1,6 @@
 #include "ops/conv/order.h"
 
-#include "kernels/conv/conv.h"
+#include "kernels/conv/calls.h"
 #include "kernels/numerics/base.h"
 #include "ops/conv/operands.h"
 #include "ops/conv/reference.h"
@@ -72,7 +72,7 @@ struct Tap {
 
 void eval_ordered(const Conv& conv, const Tensor& x, const Tensor& w, const Tensor* bias,
                   Tensor& y) {
-  qk_conv_ordered_params p{};
+  kernel::ConvOrdered p;
   fill_sizes(p, conv, conv.input_type(0).shape, conv.input_type(1).shape, conv.output()->shape());
   const int64_t icg = p.ic / p.groups, ocg = p.oc / p.groups;
   const int64_t window = int64_t{p.k[0]} * p.k[1] * p.k[2], terms = icg * window;
@@ -114,15 +114,18 @@ void eval_ordered(const Conv& conv, const Tensor& x, const Tensor& w, const Tens
 }
 
 Result<Ok> lower_ordered(Lowering& l, const Conv& conv) {
-  qk_conv_ordered_params p{};
+  kernel::ConvOrdered p;
   fill_sizes(p, conv, conv.input_type(0).shape, conv.input_type(1).shape, conv.output()->shape());
   p.last = l.in_type(0).layout == Layout::channels_last ? 1 : 0;
   p.quads = conv.sum.order == "quads" ? 1 : 0;
   p.block = static_cast<int32_t>(conv.sum.block);
   p.lo = static_cast<float>(conv.lo);
   p.hi = static_cast<float>(conv.hi);
-  l.call("qk_conv_ordered_f32", p, {l.in(0), l.in(1), l.has(2) ? l.in(2) : View{}}, {l.out()},
-         {.in_place = {}, .macs = conv.macs()});
+  p.x = l.in(0);
+  p.w = l.in(1);
+  p.bias = l.optional(2);
+  p.y = l.out();
+  l.emit(p, {.in_place = {}, .macs = conv.macs()});
   return Ok{};
 }
 

@@ -1,7 +1,7 @@
 #include "ops/conv/qconv.h"
 
 #include "interp/eval.h"
-#include "kernels/qconv/qconv.h"
+#include "kernels/qconv/calls.h"
 #include "ops/common/codes.h"
 #include "ops/common/vector.h"
 #include "ops/common/weighted.h"
@@ -188,7 +188,7 @@ View depth_weights(Lowering& l, const StoredWeights& stored, int64_t channels, i
 
 Result<Ok> QConv::lower(Lowering& l) const {
   if (is_weight_only()) return lower_weight_only(l, *this);
-  qk_qconv_params p = qconv_params(*this);
+  kernel::Qconv p(qconv_params(*this));
   const Type &x = l.in_type(0), &w = l.in_type(1);
   SumOutput output(*x.format, *w.format, p.oc, to, record(), lo, hi);
   if (l.has(2) && l.in_type(2).dtype == DType::f32) {
@@ -206,25 +206,27 @@ Result<Ok> QConv::lower(Lowering& l) const {
   const bool tiles = last && proof.type == DType::i32 && bits(w.dtype) <= 8 && fits_16_bits(x);
   const bool depth = p.groups == p.ic && p.groups == p.oc;
   const DType sums = bits(w.dtype) > 8 ? DType::i64 : proof.type;
-  std::string kernel;
-  View weights;
+  p.path = !tiles ? "rows" : depth ? "depth" : "last";
+  p.x_codes = tiles ? "any" : stored_suffix(x.dtype);
+  p.w_codes = bits(w.dtype) > 8 ? "i16" : "i8";
+  p.accumulator = name(tiles ? DType::i32 : sums);
+  p.x = l.in(0);
   if (tiles && depth) {
-    kernel = "qk_qconv_depth";
-    weights = depth_weights(l, stored, p.oc, int64_t{p.k[0]} * p.k[1] * p.k[2]);
+    p.w = depth_weights(l, stored, p.oc, int64_t{p.k[0]} * p.k[1] * p.k[2]);
   } else if (tiles) {
-    kernel = "qk_qconv_last";
-    weights = panel_weights(l, stored, p);
+    p.w = panel_weights(l, stored, p);
   } else {
-    kernel = fmt::format("qk_qconv_rows_{}_{}_{}", stored_suffix(x.dtype),
-                         bits(w.dtype) > 8 ? "i16" : "i8", name(sums));
-    weights = stored.plain(
+    p.w = stored.plain(
         l, [row = product(w.shape).value() / std::max(p.oc, 1)](int64_t i) { return i / row; });
   }
-  l.call(kernel, p,
-         {l.in(0), weights, sum_bias(l, 2, tiles ? DType::i32 : sums), output.multipliers(l),
-          output.bias(l), stored.zero_points(l), l.has(3) ? l.in(3) : View{},
-          l.has(4) ? l.in(4) : View{}, View{}},
-         {l.out()}, {.in_place = {}, .macs = macs()});
+  p.bias = sum_bias(l, 2, tiles ? DType::i32 : sums);
+  p.multipliers = output.multipliers(l);
+  p.float_bias = output.bias(l);
+  p.w_zeros = stored.zero_points(l);
+  p.x_scales = l.optional(3);
+  p.x_zeros = l.optional(4);
+  p.y = l.out();
+  l.emit(p, {.in_place = {}, .macs = macs()});
   return Ok{};
 }
 

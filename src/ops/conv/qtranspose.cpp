@@ -1,6 +1,6 @@
 #include "interp/eval.h"
-#include "kernels/qconv/qconv.h"
-#include "kernels/wconv/wconv.h"
+#include "kernels/qconv/calls.h"
+#include "kernels/wconv/calls.h"
 #include "ops/common/codes.h"
 #include "ops/common/weighted.h"
 #include "ops/conv/operands.h"
@@ -74,11 +74,15 @@ Result<Ok> lower_weight_only(Lowering& l, const QConvTranspose& node) {
   std::vector<float> scales;
   for (int64_t c = 0; c < p.oc; ++c) scales.push_back(w.format->scale_at(c % count));
   const StoredWeights stored(w, p.oc);
-  l.call("qk_wconv_transpose", p,
-         {l.in(0), stored.plain(l, TransposedChannel(node)),
-          l.constant(Tensor::of<float>(DType::f32, {p.oc}, scales), "scales"),
-          stored.zero_points(l), l.has(2) ? l.in(2) : View{}},
-         {l.out()}, {.in_place = {}, .macs = node.macs()});
+  kernel::Wconv c(p);
+  c.path = "transpose";
+  c.x = l.in(0);
+  c.w = stored.plain(l, TransposedChannel(node));
+  c.scales = l.constant(Tensor::of<float>(DType::f32, {p.oc}, scales), "scales");
+  c.w_zeros = stored.zero_points(l);
+  c.bias = l.optional(2);
+  c.y = l.out();
+  l.emit(c, {.in_place = {}, .macs = node.macs()});
   return Ok{};
 }
 
@@ -136,7 +140,7 @@ Result<Ok> QConvTranspose::eval(EvalContext& c) const {
 
 Result<Ok> QConvTranspose::lower(Lowering& l) const {
   if (is_weight_only()) return lower_weight_only(l, *this);
-  auto p = qtranspose_params<qk_qconv_transpose_params>(*this);
+  kernel::QconvTranspose p(qtranspose_params<qk_qconv_transpose_params>(*this));
   const Type &x = l.in_type(0), &w = l.in_type(1);
   SumOutput output(*x.format, *w.format, p.oc, to, record(), lo, hi);
   if (l.has(2) && l.in_type(2).dtype == DType::f32) {
@@ -146,13 +150,18 @@ Result<Ok> QConvTranspose::lower(Lowering& l) const {
   output.fill(p);
   p.x_zero = x.format->is_carried() ? 0 : x.format->zero_at();
   const StoredWeights stored(w, p.oc);
-  const std::string kernel =
-      "qk_qconv_transpose_" + stored_suffix(x.dtype) + (bits(w.dtype) > 8 ? "_i16" : "_i8");
-  l.call(kernel, p,
-         {l.in(0), stored.plain(l, TransposedChannel(*this)), sum_bias(l, 2, DType::i64),
-          output.multipliers(l), output.bias(l), stored.zero_points(l), l.has(3) ? l.in(3) : View{},
-          l.has(4) ? l.in(4) : View{}},
-         {l.out()}, {.in_place = {}, .macs = macs()});
+  p.x_codes = stored_suffix(x.dtype);
+  p.w_codes = bits(w.dtype) > 8 ? "i16" : "i8";
+  p.x = l.in(0);
+  p.w = stored.plain(l, TransposedChannel(*this));
+  p.bias = sum_bias(l, 2, DType::i64);
+  p.multipliers = output.multipliers(l);
+  p.float_bias = output.bias(l);
+  p.w_zeros = stored.zero_points(l);
+  p.x_scales = l.optional(3);
+  p.x_zeros = l.optional(4);
+  p.y = l.out();
+  l.emit(p, {.in_place = {}, .macs = macs()});
   return Ok{};
 }
 

@@ -1,5 +1,5 @@
 #include "interp/eval.h"
-#include "kernels/conv/conv.h"
+#include "kernels/conv/calls.h"
 #include "ops/common/dispatch.h"
 #include "ops/common/weighted.h"
 #include "ops/conv/conv.h"
@@ -139,9 +139,13 @@ Result<Ok> ConvTranspose::eval(EvalContext& c) const {
 }
 
 Result<Ok> ConvTranspose::lower(Lowering& l) const {
-  l.call("qk_conv_transpose_" + std::string(name(l.in_type(0).dtype)), transpose_params(*this),
-         {l.in(0), l.in(1), l.has(2) ? l.in(2) : View{}}, {l.out()},
-         {.in_place = {}, .macs = macs()});
+  kernel::ConvTranspose c(transpose_params(*this));
+  c.type = name(l.in_type(0).dtype);
+  c.x = l.in(0);
+  c.w = l.in(1);
+  c.bias = l.optional(2);
+  c.y = l.out();
+  l.emit(c, {.in_place = {}, .macs = macs()});
   return Ok{};
 }
 

@@ -2,7 +2,7 @@
 
 #include "interp/eval.h"
 #include "kernels/numerics/quant.h"
-#include "kernels/wconv/wconv.h"
+#include "kernels/wconv/calls.h"
 #include "ops/conv/operands.h"
 #include "quant/groups.h"
 
@@ -108,9 +108,15 @@ Result<Ok> lower_weight_only(Lowering& l, const QConv& node) {
         }
         return Result<Tensor>(std::move(out));
       });
-  l.call(places.depth ? "qk_wconv_depth" : "qk_wconv", p,
-         {l.in(0), codes, scales, zeros, l.has(2) ? l.in(2) : View{}}, {l.out()},
-         {.in_place = {}, .macs = node.macs()});
+  kernel::Wconv c(p);
+  c.path = places.depth ? "depth" : "any";
+  c.x = l.in(0);
+  c.w = codes;
+  c.scales = scales;
+  c.w_zeros = zeros;
+  c.bias = l.optional(2);
+  c.y = l.out();
+  l.emit(c, {.in_place = {}, .macs = node.macs()});
   return Ok{};
 }
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kernels/one_hot/one_hot.h"
-#include "kernels/trilu/trilu.h"
+#include "kernels/one_hot/calls.h"
+#include "kernels/trilu/calls.h"
 #include "ops/common/index.h"
 
 namespace qc {
@@ -117,15 +117,17 @@ Result<Ok> Trilu::eval(EvalContext& c) const {
 Result<Ok> Trilu::lower(Lowering& l) const {
   const Ints x = l.in_dims(0);
   if (count(x) == 0) return Ok{};
-  qk_trilu_params p;
+  kernel::Trilu p;
   QC_TRY(param(count(x), loc()));
   QC_ASSIGN(p.batch, param(extent(x, 0, x.size() - 2), loc()));
   p.rows = static_cast<int32_t>(x[x.size() - 2]);
   p.columns = static_cast<int32_t>(x.back());
   p.k = static_cast<int32_t>(std::clamp<int64_t>(k, -x[x.size() - 2] - 1, x.back() + 1));
   p.upper = upper;
-  l.call("qk_trilu_" + std::to_string(bytes(l.in_type(0).dtype)), p, {l.in(0)}, {l.out()},
-         {.in_place = {{0, 0}}});
+  p.bytes = std::to_string(bytes(l.in_type(0).dtype));
+  p.x = l.in(0);
+  p.y = l.out();
+  l.emit(p, {.in_place = {{0, 0}}});
   return Ok{};
 }
 
@@ -172,12 +174,15 @@ Result<Ok> OneHot::lower(Lowering& l) const {
   const Ints index = l.in_dims(0);
   if (count(l.out_dims()) == 0) return Ok{};
   QC_TRY(param(count(l.out_dims()), loc()));
-  qk_one_hot_params p;
+  kernel::OneHot p;
   p.outer = static_cast<int32_t>(extent(index, 0, static_cast<size_t>(axis)));
   p.depth = static_cast<int32_t>(depth.value());
   p.inner = static_cast<int32_t>(extent(index, static_cast<size_t>(axis), index.size()));
   p.block = static_cast<int32_t>(bytes(l.out_type().dtype));
-  l.call("qk_one_hot", p, {l.in(0), l.in(1)}, {l.out()});
+  p.indices = l.in(0);
+  p.values = l.in(1);
+  p.y = l.out();
+  l.emit(p);
   return Ok{};
 }
 

@@ -2,15 +2,21 @@
 
 #include <cstring>
 
-#include "kernels/gather/gather.h"
+#include "kernels/gather/calls.h"
 #include "kernels/numerics/index.h"
 #include "ops/common/index.h"
 
 namespace qc {
 namespace {
 
-std::string typed(std::string kernel, DType index) {
-  return kernel + "_" + std::string(name(index));
+/// Emits a call whose sizes are set.
+template <class KernelCall>
+void emit_gather(Lowering& l, KernelCall& c) {
+  c.index = name(l.in_type(1).dtype);
+  c.x = l.in(0);
+  c.indices = l.in(1);
+  c.y = l.out();
+  l.emit(c);
 }
 
 void copy_block(const Tensor& x, int64_t from, Tensor& y, int64_t to, int64_t block) {
@@ -72,12 +78,12 @@ Result<Ok> Gather::lower(Lowering& l) const {
   const size_t a = static_cast<size_t>(axis);
   const int64_t size = static_cast<int64_t>(bytes(l.in_type(0).dtype));
   if (count(l.out_dims()) == 0) return Ok{};
-  qk_gather_params p;
+  kernel::Gather p;
   QC_ASSIGN(p.outer, param(extent(x, 0, a), loc()));
   QC_ASSIGN(p.size, param(x[a], loc()));
   QC_ASSIGN(p.count, param(count(l.in_dims(1)), loc()));
   QC_ASSIGN(p.block, param(extent(x, a + 1, x.size()) * size, loc()));
-  l.call(typed("qk_gather", l.in_type(1).dtype), p, {l.in(0), l.in(1)}, {l.out()});
+  emit_gather(l, p);
   return Ok{};
 }
 
@@ -129,14 +135,14 @@ Result<Ok> GatherElements::lower(Lowering& l) const {
   const size_t a = static_cast<size_t>(axis);
   if (count(l.out_dims()) == 0) return Ok{};
   QC_TRY(param(count(l.in_dims(0)), loc()));
-  qk_gather_elements_params p;
+  kernel::GatherElements p;
   QC_ASSIGN(p.size, param(l.in_dims(0)[a], loc()));
   p.stride = static_cast<int32_t>(strides[a]);
   p.block = static_cast<int32_t>(bytes(l.in_type(0).dtype));
   strides[a] = 0;
   QC_TRY(fill_params(p.dims, l.in_dims(1), 1, loc()));
   QC_TRY(fill_params(p.xs, strides, 0, loc()));
-  l.call(typed("qk_gather_elements", l.in_type(1).dtype), p, {l.in(0), l.in(1)}, {l.out()});
+  emit_gather(l, p);
   return Ok{};
 }
 
@@ -200,7 +206,7 @@ Result<Ok> GatherNd::lower(Lowering& l) const {
   const size_t b = static_cast<size_t>(batch_dims), rest = b + static_cast<size_t>(index.back());
   const int64_t size = static_cast<int64_t>(bytes(l.in_type(0).dtype));
   if (count(l.out_dims()) == 0) return Ok{};
-  qk_gather_nd_params p{};
+  kernel::GatherNd p;
   QC_ASSIGN(p.batch, param(extent(index, 0, b), loc()));
   QC_ASSIGN(p.rows, param(extent(index, b, index.size() - 1), loc()));
   QC_ASSIGN(p.depth, param(index.back(), loc()));
@@ -209,7 +215,7 @@ Result<Ok> GatherNd::lower(Lowering& l) const {
   for (size_t i = b; i < rest; ++i) {
     QC_ASSIGN(p.dims[i - b], param(x[i], loc()));
   }
-  l.call(typed("qk_gather_nd", l.in_type(1).dtype), p, {l.in(0), l.in(1)}, {l.out()});
+  emit_gather(l, p);
   return Ok{};
 }
 

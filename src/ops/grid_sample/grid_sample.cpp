@@ -1,8 +1,7 @@
-#include "kernels/grid_sample/grid_sample.h"
-
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/grid_sample/calls.h"
 #include "kernels/numerics/sample.h"
 #include "ops/common/index.h"
 #include "ops/common/range.h"
@@ -121,7 +120,11 @@ Result<Ok> GridSample::eval(EvalContext& c) const {
 Result<Ok> GridSample::lower(Lowering& l) const {
   if (count(l.out_dims()) == 0) return Ok{};
   QC_TRY(param(std::max({count(l.in_dims(0)), count(l.in_dims(1)), count(l.out_dims())}), loc()));
-  l.call("qk_grid_sample_f32", params(l.in_dims(0), l.in_dims(1)), {l.in(0), l.in(1)}, {l.out()});
+  kernel::GridSample c(params(l.in_dims(0), l.in_dims(1)));
+  c.x = l.in(0);
+  c.grid = l.in(1);
+  c.y = l.out();
+  l.emit(c);
   return Ok{};
 }
 

@@ -70,9 +70,7 @@ Result<Ok> If::eval(EvalContext& c) const {
 Result<Ok> If::lower(Lowering& l) const {
   std::vector<View> inputs;
   for (size_t i = 1; i < input_count(); ++i) inputs.push_back(l.in(i));
-  Step step;
-  step.kind = Step::Kind::branch;
-  step.loc = loc();
+  BranchStep step;
   step.condition = l.in(0);
   for (size_t r = 0; r < 2; ++r) {
     Steps& steps = r == 0 ? step.body : step.otherwise;

@@ -1,6 +1,5 @@
-#include "kernels/logcumsumexp/logcumsumexp.h"
-
 #include "interp/eval.h"
+#include "kernels/logcumsumexp/calls.h"
 #include "kernels/numerics/logsum.h"
 #include "ops/common/axis.h"
 #include "ops/common/dispatch.h"
@@ -52,11 +51,14 @@ class LogCumSumExp final : public OpNode<LogCumSumExp> {
     QC_ASSIGN(const int64_t at, resolve_axis(axis, l.in_type(0).rank(), loc()));
     const AxisView view(l.in_dims(0), at);
     QC_TRY(param(view.outer * view.n * view.inner, loc()));
-    const qk_logcumsumexp_params params{static_cast<int32_t>(view.outer),
-                                        static_cast<int32_t>(view.n),
-                                        static_cast<int32_t>(view.inner)};
-    l.call("qk_logcumsumexp_" + std::string(name(l.in_type(0).dtype)), params, {l.in(0)}, {l.out()},
-           {.in_place = {{0, 0}}});
+    kernel::Logcumsumexp c;
+    c.outer = static_cast<int32_t>(view.outer);
+    c.n = static_cast<int32_t>(view.n);
+    c.inner = static_cast<int32_t>(view.inner);
+    c.type = name(l.in_type(0).dtype);
+    c.x = l.in(0);
+    c.y = l.out();
+    l.emit(c, {.in_place = {{0, 0}}});
     return Ok{};
   }
 };

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "interp/eval.h"
-#include "kernels/store_slice/store_slice.h"
+#include "kernels/store_slice/calls.h"
 #include "ops/common/registration.h"
 #include "program/lowering.h"
 
@@ -124,17 +124,15 @@ Result<Ok> Loop::eval(EvalContext& c) const {
 }
 
 Result<Ok> Loop::lower(Lowering& l) const {
-  Step step;
-  step.kind = Step::Kind::loop;
-  step.loc = loc();
-  step.counter = l.scratch(8, "trip");
+  LoopStep step;
+  step.counter = l.scratch(DType::i64, {1}, "trip");
   if (l.has(0)) step.limit = l.in(0);
   const bool conditional = !counted();
   Tensor yes(DType::boolean, {});
   yes.set_int(0, 1);
   const View always = l.constant(yes, "true");
   if (conditional) {
-    step.condition = l.scratch(1, "condition");
+    step.condition = l.scratch(DType::boolean, {1}, "condition");
     l.copy(l.has(1) ? l.in(1) : always, step.condition, 1);
   }
   // Carried values live in the buffers of the outputs.
@@ -154,12 +152,18 @@ Result<Ok> Loop::lower(Lowering& l) const {
   }
   l.into(step.body, [&] {
     for (size_t at = 1 + carried_count(); at < results.size(); ++at) {
-      const qk_store_slice_params params{static_cast<int32_t>(sizes[at])};
-      l.call("qk_store_slice", params, {results[at], step.counter}, {l.out(at - 1)});
+      kernel::StoreSlice c;
+      c.bytes = static_cast<int32_t>(sizes[at]);
+      c.x = results[at];
+      c.indices = step.counter;
+      c.y = l.out(at - 1);
+      l.emit(c);
     }
     // The next value of one may be the present value of another: all are set aside first.
     for (size_t at = 1; carried_count() > 1 && at <= carried_count(); ++at) {
-      const View next = l.scratch(sizes[at], "next");
+      View next = l.scratch(sizes[at], "next");
+      next.dtype = results[at].dtype;
+      next.dims = results[at].dims;
       l.copy(results[at], next, sizes[at]);
       results[at] = next;
     }

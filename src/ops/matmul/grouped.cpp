@@ -1,5 +1,5 @@
 #include "interp/eval.h"
-#include "kernels/gemm/gemm.h"
+#include "kernels/gemm/calls.h"
 #include "ops/common/dispatch.h"
 #include "ops/matmul/matmul.h"
 #include "ops/matmul/product.h"
@@ -58,10 +58,14 @@ Result<Ok> GroupedMatMul::lower(Lowering& l) const {
   for (int64_t v : {x[0] * x[1], w[1] * w[2], x[0] * w[2]}) {
     if (v > INT32_MAX) return error(Code::limit, loc(), "a matrix of {} elements is too large", v);
   }
-  const qk_grouped_params params{i32(x[0]), i32(w[2]), i32(w[1]), i32(w[0])};
-  const std::string kernel = "qk_grouped_" + std::string(name(l.in_type(0).dtype)) + "_" +
-                             std::string(name(l.in_type(2).dtype));
-  l.call(kernel, params, {l.in(0), l.in(1), l.in(2)}, {l.out()}, {.in_place = {}, .macs = macs()});
+  kernel::Grouped c(qk_grouped_params{i32(x[0]), i32(w[2]), i32(w[1]), i32(w[0])});
+  c.type = name(l.in_type(0).dtype);
+  c.index = name(l.in_type(2).dtype);
+  c.x = l.in(0);
+  c.w = l.in(1);
+  c.offsets = l.in(2);
+  c.y = l.out();
+  l.emit(c, {.in_place = {}, .macs = macs()});
   return Ok{};
 }
 

@@ -1,8 +1,7 @@
 #include "ops/matmul/matmul.h"
 
 #include "interp/eval.h"
-#include "kernels/gemm/gemm.h"
-#include "kernels/kernels.h"
+#include "kernels/gemm/calls.h"
 #include "ops/common/absorb.h"
 #include "ops/common/dispatch.h"
 #include "ops/common/limits.h"
@@ -43,40 +42,28 @@ Result<Ok> eval_product(const Product& p, const Tensor& a, const Tensor& b, cons
 /// Panels of the second operand: packed with the weights where it is constant, else before the
 /// call.
 View packed_operand(Lowering& l, size_t operand, const Product& p) {
-  const qk_gemm_pack_params params{
-      i32(p.b_matrices),      i32(p.k), i32(p.n), i32(p.k * p.n), i32(p.b_rows ? 1 : p.n),
-      i32(p.b_rows ? p.k : 1)};
-  const Ints shape{p.b_matrices, (p.n + 15) / 16, p.k, 16};
-  if (auto source = l.constant_in(operand)) {
-    const std::string purpose = p.b_rows ? "panels.rows" : "panels";
-    return l.derived(*source, purpose, DType::f32, shape,
-                     [params, shape](const Tensor& w) -> Result<Tensor> {
-                       Tensor packed(DType::f32, shape);
-                       const void* in[] = {w.bytes().data()};
-                       void* out[] = {packed.mutable_bytes().data()};
-                       find_kernel("qk_gemm_pack_f32")->run(&params, in, out);
-                       return packed;
-                     });
-  }
-  const View packed = l.scratch(shape[0] * shape[1] * shape[2] * 64, "packed operand");
-  l.call("qk_gemm_pack_f32", params, {l.in(operand)}, {packed});
-  return packed;
+  const kernel::GemmPack pack(qk_gemm_pack_params{i32(p.b_matrices), i32(p.k), i32(p.n),
+                                                  i32(p.k * p.n), i32(p.b_rows ? 1 : p.n),
+                                                  i32(p.b_rows ? p.k : 1)});
+  return l.packed(operand, pack, p.b_rows ? "panels.rows" : "panels", DType::f32,
+                  {p.b_matrices, (p.n + 15) / 16, p.k, 16});
 }
 
 /// The product with any distances, axis by axis; more than three batch axes become several calls.
-void lower_plain(Lowering& l, const Product& p, const std::string& suffix, View a, View b,
-                 View bias, View y, double lo, double hi, size_t from_axis, int64_t element,
-                 int64_t macs) {
-  qk_matmul_params params{};
+void lower_plain(Lowering& l, const Product& p, kernel::Matmul params, size_t from_axis,
+                 int64_t element, int64_t macs) {
   const size_t axes = p.batch.size() - from_axis;
   if (axes > 3) {
     int64_t inner = p.m * p.n;
     for (size_t i = from_axis + 1; i < p.batch.size(); ++i) inner *= p.batch[i];
     for (int64_t i = 0; i < p.batch[from_axis]; ++i) {
-      lower_plain(l, p, suffix, View{a.buffer, a.offset + i * p.a_batch[from_axis] * element},
-                  View{b.buffer, b.offset + i * p.b_batch[from_axis] * element}, bias,
-                  View{y.buffer, y.offset + i * inner * element}, lo, hi, from_axis + 1, element,
-                  macs / p.batch[from_axis]);
+      kernel::Matmul one = params;
+      one.lhs =
+          part(params.lhs, i * p.a_batch[from_axis] * element, {a_elements(p, from_axis + 1)});
+      one.rhs =
+          part(params.rhs, i * p.b_batch[from_axis] * element, {b_elements(p, from_axis + 1)});
+      one.y = part(params.y, i * inner * element, {inner});
+      lower_plain(l, p, one, from_axis + 1, element, macs / p.batch[from_axis]);
     }
     return;
   }
@@ -95,26 +82,31 @@ void lower_plain(Lowering& l, const Product& p, const std::string& suffix, View 
   params.b_k = i32(p.b_rows ? 1 : p.n);
   params.b_n = i32(p.b_rows ? p.k : 1);
   params.bias_n = 1;
-  params.lo = static_cast<float>(lo);
-  params.hi = static_cast<float>(hi);
-  l.call("qk_matmul_" + suffix, params, {a, b, bias}, {y}, {.in_place = {}, .macs = macs});
+  l.emit(params, {.in_place = {}, .macs = macs});
 }
 
 Result<Ok> lower_product(Lowering& l, const Product& p, View bias, double lo, double hi,
                          int64_t macs) {
   QC_TRY(check_sizes(p, l.loc()));
-  QC_ASSIGN(std::string suffix, arithmetic_suffix(l.in_type(0).dtype, l.loc()));
+  QC_ASSIGN(const std::string type, arithmetic_suffix(l.in_type(0).dtype, l.loc()));
   const bool a_dense = dense(p, p.a_batch, p.m * p.k), b_dense = dense(p, p.b_batch, p.k * p.n);
   const bool fast =
       l.in_type(0).dtype == DType::f32 &&
       ((a_dense && b_dense) || (a_dense && p.b_matrices == 1) || (p.a_matrices == 1 && b_dense));
   if (!fast) {
-    const auto element = static_cast<int64_t>(bytes(l.in_type(0).dtype));
-    lower_plain(l, p, suffix, l.in(0), l.in(1), bias, l.out(), lo, hi, 0, element, macs);
+    kernel::Matmul c;
+    c.type = type;
+    c.lhs = l.in(0);
+    c.rhs = l.in(1);
+    c.bias = bias;
+    c.y = l.out();
+    c.lo = static_cast<float>(lo);
+    c.hi = static_cast<float>(hi);
+    lower_plain(l, p, c, 0, static_cast<int64_t>(bytes(l.in_type(0).dtype)), macs);
     return Ok{};
   }
   const bool one = p.b_matrices == 1 && a_dense;  // all rows meet the same matrix
-  qk_gemm_params params{};
+  kernel::Gemm params;
   params.batch = one ? 1 : i32(p.matrices());
   params.m = i32(one ? p.m * p.matrices() : p.m);
   params.n = i32(p.n);
@@ -127,9 +119,11 @@ Result<Ok> lower_product(Lowering& l, const Product& p, View bias, double lo, do
   params.hi = static_cast<float>(hi);
   params.rlo = -QN_INF_F32;
   params.rhi = QN_INF_F32;
-  const View panels = packed_operand(l, 1, p);
-  l.call("qk_gemm_f32", params, {l.in(0), panels, bias, View{}}, {l.out()},
-         {.in_place = {}, .macs = macs});
+  params.x = l.in(0);
+  params.w = packed_operand(l, 1, p);
+  params.bias = bias;
+  params.y = l.out();
+  l.emit(params, {.in_place = {}, .macs = macs});
   return Ok{};
 }
 
@@ -191,7 +185,7 @@ Result<Ok> Linear::eval(EvalContext& c) const {
 Result<Ok> Linear::lower(Lowering& l) const {
   const Product p =
       linear_product(static_dims(l.in_type(0).shape), static_dims(l.in_type(1).shape));
-  return lower_product(l, p, l.has(2) ? l.in(2) : View{}, lo, hi, macs());
+  return lower_product(l, p, l.optional(2), lo, hi, macs());
 }
 
 Result<bool> Linear::absorb_after(Graph& graph, Value* scale, Value* shift) {

@@ -31,6 +31,19 @@ struct Product {
   }
 };
 
+/// Elements from the first to the last of an operand whose strides along the batch axes are
+/// `steps`, from `axis` on; `matrix` of them are one matrix.
+inline int64_t spanned(const Product& p, const Ints& steps, int64_t matrix, size_t axis) {
+  for (size_t i = axis; i < p.batch.size(); ++i) matrix += (p.batch[i] - 1) * steps[i];
+  return matrix;
+}
+inline int64_t a_elements(const Product& p, size_t axis) {
+  return spanned(p, p.a_batch, p.m * p.k, axis);
+}
+inline int64_t b_elements(const Product& p, size_t axis) {
+  return spanned(p, p.b_batch, p.k * p.n, axis);
+}
+
 /// Multiply-accumulates of a node whose first operand's rows are as long as its sums.
 inline int64_t product_macs(const Node& node) {
   Dims sizes = node.output()->shape();

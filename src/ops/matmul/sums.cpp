@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "kernels/qgemm/qgemm.h"
+#include "kernels/qgemm/calls.h"
 #include "ops/common/codes.h"
 
 namespace qc {
@@ -35,17 +35,14 @@ View constant_panels(Lowering& l, const Product& p, const StoredWeights& stored)
 
 /// Codes of 8 bits known at run time, packed before the product.
 View packed_panels(Lowering& l, const Product& p) {
-  const qk_qgemm_pack_params params{i32(p.b_matrices),
-                                    i32(p.k),
-                                    i32(p.n),
-                                    i32(p.k * p.n),
-                                    i32(p.b_rows ? 1 : p.n),
-                                    i32(p.b_rows ? p.k : 1),
-                                    is_signed(l.in_type(1).dtype) ? 0 : 1};
-  const View packed =
-      l.scratch(p.b_matrices * ((p.n + 15) / 16) * ((p.k + 1) / 2) * 32, "packed operand");
-  l.call("qk_qgemm_pack", params, {l.in(1)}, {packed});
-  return packed;
+  kernel::QgemmPack pack(qk_qgemm_pack_params{i32(p.b_matrices), i32(p.k), i32(p.n), i32(p.k * p.n),
+                                              i32(p.b_rows ? 1 : p.n), i32(p.b_rows ? p.k : 1),
+                                              is_signed(l.in_type(1).dtype) ? 0 : 1});
+  pack.w = l.in(1);
+  pack.packed =
+      l.scratch(DType::i8, {p.b_matrices, (p.n + 15) / 16, (p.k + 1) / 2, 16, 2}, "packed operand");
+  l.emit(pack);
+  return pack.packed;
 }
 
 /// Zero points of the second operand as it stands, one per column; absent where all are 0.
@@ -61,22 +58,24 @@ View plain_zeros(Lowering& l, const Format& f, int64_t n) {
 }
 
 /// The product with any distances, axis by axis; more than three batch axes become several calls.
-void lower_any(Lowering& l, const Product& p, const std::string& kernel, qk_qmatmul_params params,
-               std::vector<View> in, View y, size_t from_axis, int64_t macs) {
+void lower_any(Lowering& l, const Product& p, kernel::Qmatmul params, size_t from_axis,
+               int64_t macs) {
   const size_t axes = p.batch.size() - from_axis;
   const auto bytes_of = [](DType d) { return static_cast<int64_t>(bytes(d)); };
   if (axes > 3) {
     int64_t rows = p.m;
     for (size_t i = from_axis + 1; i < p.batch.size(); ++i) rows *= p.batch[i];
     for (int64_t i = 0; i < p.batch[from_axis]; ++i) {
-      std::vector<View> part = in;
-      part[0].offset += i * p.a_batch[from_axis] * bytes_of(l.in_type(0).dtype);
-      part[1].offset += i * p.b_batch[from_axis] * bytes_of(l.in_type(1).dtype);
-      for (size_t s : {6, 7}) {
-        if (part[s].buffer >= 0 && params.per_row) part[s].offset += i * rows * 4;
+      kernel::Qmatmul one = params;
+      one.x = part(params.x, i * p.a_batch[from_axis] * bytes_of(params.x.dtype),
+                   {a_elements(p, from_axis + 1)});
+      one.w = part(params.w, i * p.b_batch[from_axis] * bytes_of(params.w.dtype),
+                   {b_elements(p, from_axis + 1)});
+      for (View* v : {&one.x_scales, &one.x_zeros}) {
+        if (v->present() && params.per_row) *v = part(*v, i * rows * 4, {rows});
       }
-      const View to{y.buffer, y.offset + i * rows * p.n * bytes_of(l.out_type().dtype)};
-      lower_any(l, p, kernel, params, part, to, from_axis + 1, macs / p.batch[from_axis]);
+      one.y = part(params.y, i * rows * p.n * bytes_of(params.y.dtype), {rows * p.n});
+      lower_any(l, p, one, from_axis + 1, macs / p.batch[from_axis]);
     }
     return;
   }
@@ -87,7 +86,7 @@ void lower_any(Lowering& l, const Product& p, const std::string& kernel, qk_qmat
     params.a_batch[i] = used ? i32(p.a_batch[d]) : 0;
     params.b_batch[i] = used ? i32(p.b_batch[d]) : 0;
   }
-  l.call(kernel, params, std::move(in), {y}, {.in_place = {}, .macs = macs});
+  l.emit(params, {.in_place = {}, .macs = macs});
 }
 
 }  // namespace
@@ -134,7 +133,7 @@ Result<Ok> lower_sums(Lowering& l, const QuantNode& node, const Product& p, SumO
   const int32_t x_zero = x.format->is_carried() ? 0 : x.format->zero_at();
   const View multipliers = output.multipliers(l), float_bias = output.bias(l);
   if (!tiles) {
-    qk_qmatmul_params params{};
+    kernel::Qmatmul params;
     params.m = i32(p.m);
     params.n = i32(p.n);
     params.k = i32(p.k);
@@ -143,14 +142,22 @@ Result<Ok> lower_sums(Lowering& l, const QuantNode& node, const Product& p, SumO
     params.per_row = rows ? 1 : 0;
     params.x_zero = x_zero;
     output.fill(params);
-    lower_any(l, p, "qk_qmatmul_" + stored_suffix(x.dtype) + "_" + stored_suffix(w.dtype), params,
-              {l.in(0), l.in(1), sum_bias(l, 2, DType::i64), multipliers, float_bias,
-               plain_zeros(l, *w.format, p.n), scales, zeros, View{}},
-              l.out(), 0, macs);
+    params.x_codes = stored_suffix(x.dtype);
+    params.w_codes = stored_suffix(w.dtype);
+    params.x = l.in(0);
+    params.w = l.in(1);
+    params.bias = sum_bias(l, 2, DType::i64);
+    params.multipliers = multipliers;
+    params.float_bias = float_bias;
+    params.w_zeros = plain_zeros(l, *w.format, p.n);
+    params.x_scales = scales;
+    params.x_zeros = zeros;
+    params.y = l.out();
+    lower_any(l, p, params, 0, macs);
     return Ok{};
   }
   const bool one = p.b_matrices == 1 && a_dense;  // all rows meet the same matrix
-  qk_qgemm_params params{};
+  kernel::Qgemm params;
   params.batch = one ? 1 : i32(p.matrices());
   params.m = i32(one ? p.m * p.matrices() : p.m);
   params.n = i32(p.n);
@@ -174,10 +181,16 @@ Result<Ok> lower_sums(Lowering& l, const QuantNode& node, const Product& p, SumO
     }
     panels = packed_panels(l, p);
   }
-  l.call("qk_qgemm", params,
-         {l.in(0), panels, sum_bias(l, 2, DType::i32), multipliers, float_bias,
-          stored.zero_points(l), scales, zeros, View{}},
-         {l.out()}, {.in_place = {}, .macs = macs});
+  params.x = l.in(0);
+  params.w = panels;
+  params.bias = sum_bias(l, 2, DType::i32);
+  params.multipliers = multipliers;
+  params.float_bias = float_bias;
+  params.w_zeros = stored.zero_points(l);
+  params.x_scales = scales;
+  params.x_zeros = zeros;
+  params.y = l.out();
+  l.emit(params, {.in_place = {}, .macs = macs});
   return Ok{};
 }
 

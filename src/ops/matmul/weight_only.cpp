@@ -2,7 +2,7 @@
 
 #include "interp/eval.h"
 #include "kernels/numerics/quant.h"
-#include "kernels/qgemm/qgemm.h"
+#include "kernels/qgemm/calls.h"
 #include "ops/common/dispatch.h"
 #include "quant/groups.h"
 
@@ -92,9 +92,14 @@ Result<Ok> lower_weight_only(Lowering& l, const Product& p, int64_t macs) {
       });
   const qk_wgemm_params params{i32(p.m),     i32(p.n),        i32(p.k),
                                i32(g.group), nibbles ? 1 : 0, i32(f.zero_at(0) - shift)};
-  l.call("qk_wgemm", params,
-         {l.in(0), panels, l.constant(scales, "scales"), zeros, l.has(2) ? l.in(2) : View{}},
-         {l.out()}, {.in_place = {}, .macs = macs});
+  kernel::Wgemm c(params);
+  c.x = l.in(0);
+  c.w = panels;
+  c.scales = l.constant(scales, "scales");
+  c.w_zeros = zeros;
+  c.bias = l.optional(2);
+  c.y = l.out();
+  l.emit(c, {.in_place = {}, .macs = macs});
   return Ok{};
 }
 

@@ -1,11 +1,11 @@
-#include "kernels/nms/nms.h"
+#include "kernels/numerics/nms.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "interp/eval.h"
 #include "ir/row_count.h"
-#include "kernels/numerics/nms.h"
+#include "kernels/nms/calls.h"
 #include "ops/common/registration.h"
 #include "ops/common/strided.h"
 #include "support/budget.h"
@@ -84,16 +84,21 @@ class Nms final : public OpNode<Nms>, public CountsRows {
     QC_TRY(param(std::max(count(l.in_dims(0)), count(l.out_dims())), loc()));
     QC_TRY(param(count(scores), loc()));
     const auto n = [](int64_t v) { return static_cast<int32_t>(v); };
-    const qk_nms_params p{n(scores[0]),
-                          n(scores[1]),
-                          n(scores[2]),
-                          n(std::min(limit, scores[2])),
-                          center,
-                          limited,
-                          static_cast<float>(overlap),
-                          static_cast<float>(threshold)};
-    const View scratch = l.scratch(std::max<int64_t>(1, scores[2]) * 4, "boxes left");
-    l.call("qk_nms_f32", p, {l.in(0), l.in(1)}, {l.out(0), l.out(1), scratch});
+    kernel::Nms c;
+    c.batches = n(scores[0]);
+    c.classes = n(scores[1]);
+    c.boxes = n(scores[2]);
+    c.limit = n(std::min(limit, scores[2]));
+    c.center = center;
+    c.limited = limited;
+    c.overlap = static_cast<float>(overlap);
+    c.threshold = static_cast<float>(threshold);
+    c.corners = l.in(0);
+    c.scores = l.in(1);
+    c.rows = l.out(0);
+    c.found = l.out(1);
+    c.scratch = l.scratch(DType::i32, {std::max<int64_t>(1, scores[2])}, "boxes left");
+    l.emit(c);
     return Ok{};
   }
 };

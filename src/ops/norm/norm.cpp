@@ -3,7 +3,7 @@
 #include <charconv>
 
 #include "interp/eval.h"
-#include "kernels/norm/norm.h"
+#include "kernels/norm/calls.h"
 #include "kernels/numerics/reduce.h"
 #include "kernels/numerics/scalar_ops.h"
 #include "ops/common/dispatch.h"
@@ -189,10 +189,15 @@ Result<Ok> Norm::eval(EvalContext& c) const {
 
 Result<Ok> Norm::lower(Lowering& l) const {
   const bool rms = kind == NormKind::rms;
-  const View none{};
-  l.call("qk_norm_" + std::string(name(l.in_type(0).dtype)), norm_params(*this),
-         {l.in(0), l.has(1) ? l.in(1) : none, l.has(2) ? l.in(2) : none},
-         {l.out(), statistics && !rms ? l.out(1) : none, statistics ? l.out(rms ? 1 : 2) : none});
+  kernel::Norm c(norm_params(*this));
+  c.type = name(l.in_type(0).dtype);
+  c.x = l.in(0);
+  c.gamma = l.optional(1);
+  c.beta = l.optional(2);
+  c.y = l.out();
+  if (statistics && !rms) c.mean = l.out(1);
+  if (statistics) c.rstd = l.out(rms ? 1 : 2);
+  l.emit(c);
   return Ok{};
 }
 
@@ -246,10 +251,16 @@ Result<Ok> ScaleShiftNode::lower(Lowering& l) const {
     if (i < at) outer *= dims[i];
     if (i > at) inner *= dims[i];
   }
-  const qk_scale_shift_params p{static_cast<int32_t>(outer), static_cast<int32_t>(dims[at]),
-                                static_cast<int32_t>(inner)};
-  l.call("qk_scale_shift_" + std::string(name(l.in_type(0).dtype)), p, {l.in(0), l.in(1), l.in(2)},
-         {l.out()}, {.in_place = {{0, 0}}});
+  kernel::ScaleShift c;
+  c.outer = static_cast<int32_t>(outer);
+  c.channels = static_cast<int32_t>(dims[at]);
+  c.inner = static_cast<int32_t>(inner);
+  c.type = name(l.in_type(0).dtype);
+  c.x = l.in(0);
+  c.scale = l.in(1);
+  c.shift = l.in(2);
+  c.y = l.out();
+  l.emit(c, {.in_place = {{0, 0}}});
   return Ok{};
 }
 
@@ -311,8 +322,11 @@ Result<Ok> LocalResponseNorm::eval(EvalContext& c) const {
 }
 
 Result<Ok> LocalResponseNorm::lower(Lowering& l) const {
-  l.call("qk_lrn_" + std::string(name(l.in_type(0).dtype)), lrn_params(*this), {l.in(0)},
-         {l.out()});
+  kernel::Lrn c(lrn_params(*this));
+  c.type = name(l.in_type(0).dtype);
+  c.x = l.in(0);
+  c.y = l.out();
+  l.emit(c);
   return Ok{};
 }
 

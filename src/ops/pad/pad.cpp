@@ -1,8 +1,7 @@
-#include "kernels/pad/pad.h"
-
 #include <algorithm>
 #include <utility>
 
+#include "kernels/pad/calls.h"
 #include "ops/common/index.h"
 #include "ops/common/range.h"
 #include "ops/common/registration.h"
@@ -175,11 +174,15 @@ Result<Ok> Pad::lower(Lowering& l) const {
       high.push_back(highs[i]);
     }
   }
-  qk_pad_params p;
-  QC_TRY(fill_params(p.dims, dims, 1, loc()));
-  QC_TRY(fill_params(p.before, low, 0, loc()));
-  QC_TRY(fill_params(p.after, high, 0, loc()));
-  l.call("qk_pad_" + std::to_string(bytes(x.dtype)), p, {l.in(0), value}, {l.out()});
+  kernel::Pad c;
+  QC_TRY(fill_params(c.dims, dims, 1, loc()));
+  QC_TRY(fill_params(c.before, low, 0, loc()));
+  QC_TRY(fill_params(c.after, high, 0, loc()));
+  c.bytes = std::to_string(bytes(x.dtype));
+  c.x = l.in(0);
+  c.value = value;
+  c.y = l.out();
+  l.emit(c);
   return Ok{};
 }
 

@@ -4,7 +4,7 @@
 
 #include "interp/eval.h"
 #include "kernels/numerics/scalar_ops.h"
-#include "kernels/pool/pool.h"
+#include "kernels/pool/calls.h"
 #include "ops/common/chain.h"
 #include "ops/common/dispatch.h"
 #include "ops/common/nan.h"
@@ -283,16 +283,22 @@ Result<Ok> Pool::lower(Lowering& l) const {
   qk_pool_params p = pool_params(*this);
   const DType dtype = l.in_type(0).dtype;
   p.last = l.in_type(0).layout == Layout::channels_last ? 1 : 0;
-  std::string kernel = "qk_" + std::string(op());
+  const auto emit = [&](auto c) {
+    c.type = name(dtype);
+    c.x = l.in(0);
+    c.y = l.out();
+    l.emit(c);
+    return Ok{};
+  };
   if (!index.empty()) {
-    kernel += "_index";
-  } else if (p.last && dtype == DType::f32 && kind != PoolKind::lp) {
-    kernel += "_last";
+    kernel::MaxPoolIndex c(p);
+    c.positions = l.out(1);
+    return emit(c);
   }
-  std::vector<View> out{l.out()};
-  if (!index.empty()) out.push_back(l.out(1));
-  l.call(kernel + "_" + std::string(name(dtype)), p, {l.in(0)}, out);
-  return Ok{};
+  kernel::Pool c(p);
+  c.op = kind == PoolKind::max ? "max" : kind == PoolKind::lp ? "lp" : "average";
+  c.path = p.last && dtype == DType::f32 && kind != PoolKind::lp ? "last" : "any";
+  return emit(c);
 }
 
 }  // namespace qc

@@ -1,6 +1,5 @@
-#include "kernels/qpool/qpool.h"
-
 #include "interp/eval.h"
+#include "kernels/qpool/calls.h"
 #include "ops/common/codes.h"
 #include "ops/pool/pool.h"
 #include "program/lowering.h"
@@ -153,12 +152,15 @@ Result<Ok> QAveragePool::eval(EvalContext& c) const {
 Result<Ok> QAveragePool::lower(Lowering& l) const {
   const bool wide = accumulator().type == DType::i64;
   const Form f = form();
-  l.call(f == Form::onnxruntime ? "qk_qavg_pool_ort"
-         : f == Form::f32       ? "qk_qavg_pool_f32"
-         : f == Form::q31       ? "qk_qavg_pool_q31"
-         : wide                 ? "qk_qavg_pool_wide"
-                                : "qk_qavg_pool",
-         qpool_params(*this), {l.in(0)}, {l.out()});
+  kernel::Qpool c(qpool_params(*this));
+  c.arithmetic = f == Form::onnxruntime ? "ort"
+                 : f == Form::f32       ? "f32"
+                 : f == Form::q31       ? "q31"
+                 : wide                 ? "wide"
+                                        : "exact";
+  c.x = l.in(0);
+  c.y = l.out();
+  l.emit(c);
   return Ok{};
 }
 

@@ -2,7 +2,7 @@
 
 #include "interp/eval.h"
 #include "kernels/numerics/quant.h"
-#include "kernels/quantize/quantize.h"
+#include "kernels/quantize/calls.h"
 #include "ops/common/registration.h"
 #include "ops/quantize/scales.h"
 #include "program/lowering.h"
@@ -70,13 +70,17 @@ Result<Ok> Quantize::eval(EvalContext& c) const {
 
 Result<Ok> Quantize::lower(Lowering& l) const {
   const bool reciprocal = record().quantize == Arithmetic::Quantize::reciprocal;
-  QC_ASSIGN(qk_quantize_params p, group_params(l.out_type(), loc()));
-  p.lo = static_cast<int32_t>(to.format->qmin);
-  p.hi = static_cast<int32_t>(to.format->qmax);
-  p.reciprocal = reciprocal ? 1 : 0;
-  const View scales = float_constant(l, divisors(*to.format, reciprocal));
-  l.call("qk_quantize_" + code_suffix(to.dtype), p,
-         {l.in(0), scales, zero_constant(l, l.out_type())}, {l.out()});
+  QC_ASSIGN(const qk_quantize_params p, group_params(l.out_type(), loc()));
+  kernel::Quantize c(p);
+  c.lo = static_cast<int32_t>(to.format->qmin);
+  c.hi = static_cast<int32_t>(to.format->qmax);
+  c.reciprocal = reciprocal ? 1 : 0;
+  c.codes = code_suffix(to.dtype);
+  c.x = l.in(0);
+  c.scales = float_constant(l, divisors(*to.format, reciprocal));
+  c.zeros = zero_constant(l, l.out_type());
+  c.y = l.out();
+  l.emit(c);
   return Ok{};
 }
 
@@ -138,9 +142,13 @@ Result<Ok> Dequantize::lower(Lowering& l) const {
   const Type& type = l.in_type(0);
   QC_ASSIGN(const qk_quantize_params p, group_params(type, loc()));
   const bool carried = type.format->is_carried();
-  const View scales = carried ? l.in(1) : float_constant(l, divisors(*type.format, false));
-  const View zeros = carried ? (l.has(2) ? l.in(2) : View{}) : zero_constant(l, type);
-  l.call("qk_dequantize_" + code_suffix(type.dtype), p, {l.in(0), scales, zeros}, {l.out()});
+  kernel::Dequantize c(p);
+  c.codes = code_suffix(type.dtype);
+  c.x = l.in(0);
+  c.scales = carried ? l.in(1) : float_constant(l, divisors(*type.format, false));
+  c.zeros = carried ? l.optional(2) : zero_constant(l, type);
+  c.y = l.out();
+  l.emit(c);
   return Ok{};
 }
 
@@ -207,16 +215,20 @@ Result<Ok> Requantize::lower(Lowering& l) const {
     lower_lookup(l, n, l.constant(std::move(table), "requantize table"));
     return Ok{};
   }
-  const qk_requantize_params p{n,
-                               x.format->scale_at(),
-                               divisors(*to.format, reciprocal)[0],
-                               x.format->zero_at(),
-                               to.format->zero_at(),
-                               static_cast<int32_t>(to.format->qmin),
-                               static_cast<int32_t>(to.format->qmax),
-                               reciprocal ? 1 : 0};
-  l.call("qk_requantize_" + code_suffix(x.dtype) + "_" + code_suffix(to.dtype), p, {l.in(0)},
-         {l.out()});
+  kernel::Requantize c;
+  c.n = n;
+  c.sx = x.format->scale_at();
+  c.sy = divisors(*to.format, reciprocal)[0];
+  c.zx = x.format->zero_at();
+  c.zy = to.format->zero_at();
+  c.lo = static_cast<int32_t>(to.format->qmin);
+  c.hi = static_cast<int32_t>(to.format->qmax);
+  c.reciprocal = reciprocal ? 1 : 0;
+  c.from = code_suffix(x.dtype);
+  c.to = code_suffix(to.dtype);
+  c.x = l.in(0);
+  c.y = l.out();
+  l.emit(c);
   return Ok{};
 }
 
@@ -293,7 +305,13 @@ Result<Ok> QuantizeDynamic::eval(EvalContext& c) const {
 
 Result<Ok> QuantizeDynamic::lower(Lowering& l) const {
   QC_ASSIGN(const qk_dynamic_params p, dynamic_params(*this));
-  l.call("qk_dynamic_" + code_suffix(to), p, {l.in(0)}, {l.out(0), l.out(1), l.out(2)});
+  kernel::DynamicQuantize c(p);
+  c.codes = code_suffix(to);
+  c.x = l.in(0);
+  c.y = l.out(0);
+  c.scales = l.out(1);
+  c.zeros = l.out(2);
+  l.emit(c);
   return Ok{};
 }
 

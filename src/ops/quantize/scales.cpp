@@ -1,5 +1,7 @@
 #include "ops/quantize/scales.h"
 
+#include "kernels/quantize/calls.h"
+
 namespace qc {
 
 std::vector<float> divisors(const Format& format, bool reciprocal) {
@@ -99,8 +101,13 @@ void lower_lookup(Lowering& l, int32_t n, View table) {
   const bool wide = bits(l.out_type().dtype) > 8;
   CallInfo info;
   if (!wide) info.in_place = {{0, 0}};
-  l.call(wide ? "qk_lookup_8_16" : "qk_lookup_8_8", qk_lookup_params{n}, {l.in(0), table},
-         {l.out()}, std::move(info));
+  kernel::Lookup c;
+  c.n = n;
+  c.bits = wide ? "16" : "8";
+  c.x = l.in(0);
+  c.table = table;
+  c.y = l.out();
+  l.emit(c, std::move(info));
 }
 
 }  // namespace qc

@@ -1,6 +1,5 @@
-#include "kernels/qreduce/qreduce.h"
-
 #include "interp/eval.h"
+#include "kernels/qreduce/calls.h"
 #include "ops/common/broadcast.h"
 #include "ops/common/codes.h"
 #include "ops/common/strided.h"
@@ -92,7 +91,7 @@ Result<Ok> QReduce::lower(Lowering& l) const {
   QC_ASSIGN(const std::vector<bool> gone, reduced(x.rank(), loc()));
   ReducePlan plan = plan_reduce(x, y, gone, keepdims);
   const CodeLimits limits = code_limits(to);
-  qk_qreduce_params p{};
+  kernel::Qreduce p;
   QC_TRY(plan.outer.fill(p.outer_rank, p.outer_dims, p.outer_strides, loc()));
   QC_TRY(plan.inner.fill(p.inner_rank, p.inner_dims, p.inner_strides, loc()));
   p.type_x = code_type(x.dtype);
@@ -107,7 +106,10 @@ Result<Ok> QReduce::lower(Lowering& l) const {
   p.shift = e.shift;
   p.divisor = e.divisor;
   const bool q31 = record().rescale == Arithmetic::Rescale::q31;
-  l.call(q31 ? "qk_qreduce_sum_q31" : "qk_qreduce_sum", p, {l.in(0)}, {l.out()});
+  p.arithmetic = q31 ? "q31" : "exact";
+  p.x = l.in(0);
+  p.y = l.out();
+  l.emit(p);
   return Ok{};
 }
 

@@ -3,7 +3,7 @@
 #include "interp/eval.h"
 #include "kernels/numerics/reduce.h"
 #include "kernels/numerics/scalar_ops.h"
-#include "kernels/reduce/reduce.h"
+#include "kernels/reduce/calls.h"
 #include "ops/common/broadcast.h"
 #include "ops/common/dispatch.h"
 #include "ops/common/registration.h"
@@ -275,13 +275,15 @@ Result<Ok> Reduce::lower(Lowering& l) const {
   QC_ASSIGN(const std::vector<bool> gone, reduced(input_type(0).rank(), loc()));
   const Type &x = l.in_type(0), &y = l.out_type();
   ReducePlan plan = plan_reduce(x, y, gone, keepdims);
-  qk_reduce_params params = {};
+  kernel::Reduce params;
   QC_TRY(plan.outer.fill(params.outer_rank, params.outer_dims, params.outer_strides, loc()));
   QC_TRY(plan.inner.fill(params.inner_rank, params.inner_dims, params.inner_strides, loc()));
   params.correction = static_cast<float>(correction);
-  const std::string kernel =
-      "qk_reduce_" + std::string(op_->name) + "_" + std::string(name(x.dtype));
-  l.call(kernel, params, {l.in(0)}, {l.out()});
+  params.op = op_->name;
+  params.type = name(x.dtype);
+  params.x = l.in(0);
+  params.y = l.out();
+  l.emit(params);
   return Ok{};
 }
 

@@ -1,9 +1,8 @@
-#include "kernels/qresize/qresize.h"
-
 #include <algorithm>
 #include <cmath>
 
 #include "interp/eval.h"
+#include "kernels/qresize/calls.h"
 #include "ops/common/codes.h"
 #include "ops/common/index.h"
 #include "ops/common/strided.h"
@@ -296,22 +295,25 @@ Result<Ok> QResize::lower(Lowering& l) const {
   const bool turned = plan.axes[0].at != SIZE_MAX && plan.axes[0].at > plan.axes[1].at;
   if (turned) std::swap(plan.axes[0], plan.axes[1]);
   for (const Plan::Axis& a : plan.axes) places.push_back(a.at);
-  qk_qresize_params p = plan.sizes(l.in_dims(0), places);
+  kernel::Qresize p(plan.sizes(l.in_dims(0), places));
   p.turned = turned;
   fill_codes(p, x, to, record());
-  std::vector<View> inputs = {l.in(0)};
-  for (const Plan::Axis& a : plan.axes) {
+  const auto constants = [&](const Plan::Axis& a, View& at, View& by) {
     const int64_t n = static_cast<int64_t>(a.places.size());
-    inputs.push_back(l.constant(Tensor::of<int32_t>(DType::i32, {n}, a.places), "places"));
-    inputs.push_back(plan.ort && !plan.fixed
-                         ? l.constant(Tensor::of<float>(DType::f32, {n}, a.distances), "weights")
-                         : l.constant(Tensor::of<int32_t>(DType::i32, {n}, a.weights), "weights"));
-  }
-  const char* kernel = plan.fixed                         ? "qk_qresize_fixed"
-                       : plan.ort                         ? "qk_qresize_ort"
-                       : accumulator().type == DType::i64 ? "qk_qresize_wide"
-                                                          : "qk_qresize";
-  l.call(kernel, p, inputs, {l.out()}, {.in_place = {}, .macs = 4 * count(l.out_dims())});
+    at = l.constant(Tensor::of<int32_t>(DType::i32, {n}, a.places), "places");
+    by = plan.ort && !plan.fixed
+             ? l.constant(Tensor::of<float>(DType::f32, {n}, a.distances), "weights")
+             : l.constant(Tensor::of<int32_t>(DType::i32, {n}, a.weights), "weights");
+  };
+  p.x = l.in(0);
+  constants(plan.axes[0], p.first_places, p.first_weights);
+  constants(plan.axes[1], p.second_places, p.second_weights);
+  p.y = l.out();
+  p.arithmetic = plan.fixed                         ? "fixed"
+                 : plan.ort                         ? "ort"
+                 : accumulator().type == DType::i64 ? "wide"
+                                                    : "exact";
+  l.emit(p, {.in_place = {}, .macs = 4 * count(l.out_dims())});
   return Ok{};
 }
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "kernels/numerics/base.h"
-#include "kernels/resize/resize.h"
+#include "kernels/resize/calls.h"
 #include "ops/common/index.h"
 #include "ops/common/table.h"
 #include "support/budget.h"
@@ -301,7 +301,7 @@ Result<Ok> Resize::lower(Lowering& l) const {
     const Axis& a = passes[n].second;
     const size_t at =
         static_cast<size_t>(physical_axis(type, static_cast<int64_t>(passes[n].first)));
-    qk_resize_params p;
+    kernel::Resize p;
     p.in = static_cast<int32_t>(dims[at]);
     p.out = static_cast<int32_t>(size[passes[n].first].value());
     p.taps = static_cast<int32_t>(a.taps);
@@ -311,12 +311,14 @@ Result<Ok> Resize::lower(Lowering& l) const {
     dims[at] = p.out;
     QC_ASSIGN(int64_t total, checked_bytes(DType::f32, dims));
     QC_TRY(param(total, loc()));
-    const View to = same && n + 1 == passes.size() ? l.out() : l.scratch(total, "resized");
+    const View to =
+        same && n + 1 == passes.size() ? l.out() : l.scratch(DType::f32, dims, "resized");
     const int64_t taps = static_cast<int64_t>(a.index.size());
-    const View index = l.constant(Tensor::of<int32_t>(DType::i32, {taps}, a.index), "places");
-    const View weight = l.constant(Tensor::of<float>(DType::f32, {taps}, a.weight), "weights");
-    l.call("qk_resize_f32", p, {from, index, weight}, {to},
-           {.in_place = {}, .macs = static_cast<int64_t>(a.taps) * count(dims)});
+    p.x = from;
+    p.places = l.constant(Tensor::of<int32_t>(DType::i32, {taps}, a.index), "places");
+    p.weights = l.constant(Tensor::of<float>(DType::f32, {taps}, a.weight), "weights");
+    p.y = to;
+    l.emit(p, {.in_place = {}, .macs = static_cast<int64_t>(a.taps) * count(dims)});
     from = to;
   }
   if (same) return Ok{};

@@ -1,7 +1,6 @@
-#include "kernels/qrnn/qrnn.h"
-
 #include "interp/eval.h"
 #include "ir/op_table.h"
+#include "kernels/qrnn/calls.h"
 #include "ops/common/codes.h"
 #include "ops/common/strided.h"
 #include "ops/rnn/cell.h"
@@ -213,17 +212,24 @@ Result<Ok> QRecurrent::lower(Lowering& l) const {
     return l.constant(Tensor::of<float>(DType::f32, {static_cast<int64_t>(values.size())}, values),
                       "multipliers");
   };
-  auto optional = [&](size_t i) { return l.has(i) ? l.in(i) : View{}; };
-  const bool lstm = cell_->kind == CellKind::lstm;
-  l.call("qk_" + std::string(op()), p,
-         {l.in(kX), l.in(kW), l.in(kR),
-          floats(row_multipliers(l.in_type(kX).format->scale_at(), l.in_type(kW))),
-          floats(row_multipliers(p.scale_h, l.in_type(kR))), optional(kBias), optional(kLengths),
-          optional(kH0), optional(kC0), optional(kPeepholes)},
-         {l.out(0), l.out(1), lstm ? l.out(2) : View{},
-          l.scratch(QK_QRNN_FLOATS(cell_->gates, hidden) * 4, "gates"),
-          l.scratch(QK_QRNN_INTS(p.inputs, hidden) * 4, "codes")},
-         {.in_place = {}, .macs = macs()});
+  kernel::Qrnn c(p);
+  c.cell = cell_->info.name;
+  c.x = l.in(kX);
+  c.w = l.in(kW);
+  c.r = l.in(kR);
+  c.x_multipliers = floats(row_multipliers(l.in_type(kX).format->scale_at(), l.in_type(kW)));
+  c.h_multipliers = floats(row_multipliers(p.scale_h, l.in_type(kR)));
+  c.bias = l.optional(kBias);
+  c.lengths = l.optional(kLengths);
+  c.h0 = l.optional(kH0);
+  c.c0 = l.optional(kC0);
+  c.peepholes = l.optional(kPeepholes);
+  c.y = l.out(0);
+  c.h = l.out(1);
+  if (cell_->kind == CellKind::lstm) c.c = l.out(2);
+  c.floats = l.scratch(DType::f32, {QK_QRNN_FLOATS(cell_->gates, hidden)}, "gates");
+  c.integers = l.scratch(DType::i32, {QK_QRNN_INTS(p.inputs, hidden)}, "codes");
+  l.emit(c, {.in_place = {}, .macs = macs()});
   return Ok{};
 }
 

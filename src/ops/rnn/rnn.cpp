@@ -1,10 +1,9 @@
 #include "ops/rnn/rnn.h"
 
 #include "interp/eval.h"
-#include "kernels/gemm/gemm.h"
-#include "kernels/kernels.h"
+#include "kernels/gemm/calls.h"
 #include "kernels/numerics/reduce.h"
-#include "kernels/rnn/rnn.h"
+#include "kernels/rnn/calls.h"
 #include "ops/common/macs.h"
 #include "ops/common/registration.h"
 #include "ops/common/strided.h"
@@ -50,7 +49,7 @@ const Cell kCells[] = {
 Result<View> weight_panels(Lowering& l, size_t operand) {
   const Ints dims = l.in_dims(operand);
   const Ints shape{dims[0], (dims[1] + 15) / 16, dims[2], 16};
-  qk_gemm_pack_params params{};
+  kernel::GemmPack params;
   QC_TRY(param(count(shape), l.loc()));
   QC_ASSIGN(params.batch, param(dims[0], l.loc()));
   QC_ASSIGN(params.k, param(dims[2], l.loc()));
@@ -58,19 +57,7 @@ Result<View> weight_panels(Lowering& l, size_t operand) {
   QC_ASSIGN(params.batch_step, param(dims[1] * dims[2], l.loc()));
   params.k_step = 1;
   params.n_step = params.k;
-  if (auto source = l.constant_in(operand)) {
-    return l.derived(*source, "panels.rows", DType::f32, shape,
-                     [params, shape](const Tensor& w) -> Result<Tensor> {
-                       Tensor packed(DType::f32, shape);
-                       const void* in[] = {w.bytes().data()};
-                       void* out[] = {packed.mutable_bytes().data()};
-                       find_kernel("qk_gemm_pack_f32")->run(&params, in, out);
-                       return packed;
-                     });
-  }
-  const View packed = l.scratch(count(shape) * 4, "packed weights");
-  l.call("qk_gemm_pack_f32", params, {l.in(operand)}, {packed});
-  return packed;
+  return l.packed(operand, params, "panels.rows", DType::f32, shape);
 }
 
 bool fits(const Dims& shape, const Dims& expected) {
@@ -213,20 +200,31 @@ Result<Ok> Recurrent::lower(Lowering& l) const {
   QC_TRY(fill_params(*this, *cell_, l, p));
   const int64_t hidden = p.hidden;
   QC_TRY(param(cell_->gates * hidden * 2 + 4 * hidden + 16, loc()));
-  auto optional = [&](size_t i) { return l.has(i) ? l.in(i) : View{}; };
-  QC_ASSIGN(View w, weight_panels(l, kW));
-  QC_ASSIGN(View r, weight_panels(l, kR));
-  const View scratch = l.scratch(QK_RNN_SCRATCH(cell_->gates, hidden) * 4, "gates");
-  std::vector<View> in{l.in(kX), w, r, optional(kBias), optional(kLengths), optional(kH0)};
-  std::vector<View> out{l.out(0), l.out(1)};
+  QC_ASSIGN(const View w, weight_panels(l, kW));
+  QC_ASSIGN(const View r, weight_panels(l, kR));
+  const auto emit = [&](auto c) {
+    c.x = l.in(kX);
+    c.w = w;
+    c.r = r;
+    c.bias = l.optional(kBias);
+    c.lengths = l.optional(kLengths);
+    c.h0 = l.optional(kH0);
+    c.y = l.out(0);
+    c.h = l.out(1);
+    c.scratch = l.scratch(DType::f32, {QK_RNN_SCRATCH(cell_->gates, hidden)}, "gates");
+    l.emit(c, {.in_place = {}, .macs = macs()});
+    return Ok{};
+  };
   if (cell_->kind == CellKind::lstm) {
-    in.insert(in.end(), {optional(kC0), optional(kPeepholes)});
-    out.push_back(l.out(2));
+    kernel::Lstm c(p);
+    c.c0 = l.optional(kC0);
+    c.peepholes = l.optional(kPeepholes);
+    c.c = l.out(2);
+    return emit(c);
   }
-  out.push_back(scratch);
-  l.call("qk_" + std::string(op()) + "_f32", p, std::move(in), std::move(out),
-         {.in_place = {}, .macs = macs()});
-  return Ok{};
+  kernel::Rnn c(p);
+  c.cell = op();
+  return emit(c);
 }
 
 void register_rnn(Registration& r) {

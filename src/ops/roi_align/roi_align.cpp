@@ -1,9 +1,8 @@
-#include "kernels/roi_align/roi_align.h"
-
 #include <algorithm>
 
 #include "kernels/numerics/index.h"
 #include "kernels/numerics/roi.h"
+#include "kernels/roi_align/calls.h"
 #include "ops/common/index.h"
 #include "ops/common/registration.h"
 #include "support/budget.h"
@@ -78,18 +77,23 @@ class RoiAlign final : public OpNode<RoiAlign> {
     if (count(y) == 0) return Ok{};
     QC_TRY(param(std::max(count(x), count(y)), loc()));
     const auto n = [](int64_t v) { return static_cast<int32_t>(v); };
-    const qk_roi_align_params p{n(x[0]),
-                                n(x[1]),
-                                n(x[2]),
-                                n(x[3]),
-                                n(y[0]),
-                                n(rows),
-                                n(columns),
-                                n(ratio),
-                                half_pixel,
-                                largest,
-                                static_cast<float>(scale)};
-    l.call("qk_roi_align_f32", p, {l.in(0), l.in(1), l.in(2)}, {l.out()});
+    kernel::RoiAlign c;
+    c.batch = n(x[0]);
+    c.channels = n(x[1]);
+    c.height = n(x[2]);
+    c.width = n(x[3]);
+    c.regions = n(y[0]);
+    c.rows = n(rows);
+    c.columns = n(columns);
+    c.ratio = n(ratio);
+    c.half_pixel = half_pixel;
+    c.largest = largest;
+    c.scale = static_cast<float>(scale);
+    c.x = l.in(0);
+    c.rois = l.in(1);
+    c.images = l.in(2);
+    c.y = l.out();
+    l.emit(c);
     return Ok{};
   }
 };

@@ -2,7 +2,7 @@
 
 #include "interp/eval.h"
 #include "kernels/numerics/base.h"
-#include "kernels/rotary/rotary.h"
+#include "kernels/rotary/calls.h"
 #include "ops/common/broadcast.h"
 #include "ops/common/dispatch.h"
 #include "program/lowering.h"
@@ -92,17 +92,20 @@ Result<Ok> Rotary::eval(EvalContext& c) const {
 }
 
 Result<Ok> Rotary::lower(Lowering& l) const {
-  qk_rotary_params params = {};
+  kernel::Rotary c;
   BroadcastPlan plan;
   plan.dims = l.in_dims(0);
   plan.strides = {repeated_strides(l.in_dims(1), plan.dims),
                   repeated_strides(l.in_dims(2), plan.dims)};
-  int32_t* const strides[] = {params.c, params.s};
-  QC_TRY(fill_loops(plan, loc(), params.rank, params.dims, strides));
-  params.interleaved = interleaved;
-  QC_ASSIGN(const std::string suffix, arithmetic_suffix(l.in_type(0).dtype, loc()));
-  l.call("qk_rotary_" + suffix, params, {l.in(0), l.in(1), l.in(2)}, {l.out()},
-         {.in_place = {{0, 0}}});
+  int32_t* const strides[] = {c.c, c.s};
+  QC_TRY(fill_loops(plan, loc(), c.rank, c.dims, strides));
+  c.interleaved = interleaved;
+  QC_ASSIGN(c.type, arithmetic_suffix(l.in_type(0).dtype, loc()));
+  c.x = l.in(0);
+  c.cos = l.in(1);
+  c.sin = l.in(2);
+  c.y = l.out();
+  l.emit(c, {.in_place = {{0, 0}}});
   return Ok{};
 }
 

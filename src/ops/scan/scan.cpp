@@ -1,9 +1,8 @@
-#include "kernels/scan/scan.h"
-
 #include <variant>
 
 #include "interp/eval.h"
 #include "kernels/numerics/scalar_ops.h"
+#include "kernels/scan/calls.h"
 #include "ops/common/axis.h"
 #include "ops/common/chain.h"
 #include "ops/common/dispatch.h"
@@ -111,13 +110,14 @@ class Scan final : public OpNode<Scan> {
   Result<Ok> lower(Lowering& l) const override {
     QC_ASSIGN(const int64_t at, resolve_axis(axis, l.in_type(0).rank(), loc()));
     const AxisView view(l.in_dims(0), at);
-    QC_ASSIGN(const std::string suffix, arithmetic_suffix(l.in_type(0).dtype, loc()));
     QC_TRY(param(view.outer * view.n * view.inner, loc()));
-    const qk_scan_params params{static_cast<int32_t>(view.outer), static_cast<int32_t>(view.n),
-                                static_cast<int32_t>(view.inner), exclusive, reverse};
-    CallInfo info;
-    info.in_place = {{0, 0}};
-    l.call((sums_ ? "qk_scan_sum_" : "qk_scan_prod_") + suffix, params, {l.in(0)}, {l.out()}, info);
+    kernel::Scan c(qk_scan_params{static_cast<int32_t>(view.outer), static_cast<int32_t>(view.n),
+                                  static_cast<int32_t>(view.inner), exclusive, reverse});
+    QC_ASSIGN(c.type, arithmetic_suffix(l.in_type(0).dtype, loc()));
+    c.op = sums_ ? "sum" : "prod";
+    c.x = l.in(0);
+    c.y = l.out();
+    l.emit(c, {.in_place = {{0, 0}}});
     return Ok{};
   }
 
@@ -161,12 +161,16 @@ class ScanExtreme final : public OpNode<ScanExtreme> {
   Result<Ok> lower(Lowering& l) const override {
     QC_ASSIGN(const int64_t at, resolve_axis(axis, l.in_type(0).rank(), loc()));
     const AxisView view(l.in_dims(0), at);
-    QC_ASSIGN(const std::string suffix, arithmetic_suffix(l.in_type(0).dtype, loc()));
     QC_TRY(param(view.outer * view.n * view.inner, loc()));
-    const qk_extreme_params params{static_cast<int32_t>(view.outer), static_cast<int32_t>(view.n),
-                                   static_cast<int32_t>(view.inner)};
-    l.call((largest_ ? "qk_scan_max_" : "qk_scan_min_") + suffix, params, {l.in(0)},
-           {l.out(0), l.out(1)});
+    kernel::ScanExtreme c(qk_extreme_params{static_cast<int32_t>(view.outer),
+                                            static_cast<int32_t>(view.n),
+                                            static_cast<int32_t>(view.inner)});
+    QC_ASSIGN(c.type, arithmetic_suffix(l.in_type(0).dtype, loc()));
+    c.op = largest_ ? "max" : "min";
+    c.x = l.in(0);
+    c.y = l.out(0);
+    c.positions = l.out(1);
+    l.emit(c);
     return Ok{};
   }
 

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "kernels/numerics/combine.h"
-#include "kernels/scatter/scatter.h"
+#include "kernels/scatter/calls.h"
 #include "ops/common/broadcast.h"
 #include "ops/common/dispatch.h"
 #include "ops/common/index.h"
@@ -70,8 +70,16 @@ void put(int how, Tensor& y, int64_t at, const Tensor& updates, int64_t from, in
   }
 }
 
-std::string kernel(std::string family, DType dtype, const std::string& reduction) {
-  return family + (reduction == "none" ? std::to_string(bytes(dtype)) : std::string(name(dtype)));
+/// Emits a call whose sizes are set.
+template <class KernelCall>
+void emit_scatter(Lowering& l, KernelCall& c, const std::string& reduction) {
+  const DType dtype = l.in_type(0).dtype;
+  c.element = reduction == "none" ? std::to_string(bytes(dtype)) : std::string(name(dtype));
+  c.x = l.in(0);
+  c.indices = l.in(1);
+  c.updates = l.in(2);
+  c.y = l.out();
+  l.emit(c, {.in_place = {{0, 0}}, .macs = 0});
 }
 
 /// `given` counted from the end when negative; -1 when it is outside the axis.
@@ -132,7 +140,7 @@ Result<Ok> ScatterElements::lower(Lowering& l) const {
   Ints strides = strides_of(l.in_dims(0));
   const size_t a = static_cast<size_t>(axis);
   if (count(l.in_dims(0)) == 0) return Ok{};
-  qk_scatter_elements_params p;
+  kernel::ScatterElements p;
   QC_ASSIGN(p.total, param(count(l.in_dims(0)), loc()));
   p.size = static_cast<int32_t>(l.in_dims(0)[a]);
   p.stride = static_cast<int32_t>(strides[a]);
@@ -140,8 +148,7 @@ Result<Ok> ScatterElements::lower(Lowering& l) const {
   strides[a] = 0;
   QC_TRY(fill_params(p.dims, l.in_dims(1), 1, loc()));
   QC_TRY(fill_params(p.ys, strides, 0, loc()));
-  l.call(kernel("qk_scatter_elements_", l.in_type(0).dtype, reduction), p,
-         {l.in(0), l.in(1), l.in(2)}, {l.out()}, {.in_place = {{0, 0}}, .macs = 0});
+  emit_scatter(l, p, reduction);
   return Ok{};
 }
 
@@ -200,15 +207,14 @@ Result<Ok> ScatterNd::eval(EvalContext& c) const {
 Result<Ok> ScatterNd::lower(Lowering& l) const {
   const Ints x = l.in_dims(0), index = l.in_dims(1);
   if (count(x) == 0) return Ok{};
-  qk_scatter_nd_params p{};
+  kernel::ScatterNd p;
   QC_ASSIGN(p.total, param(count(x), loc()));
   QC_ASSIGN(p.rows, param(extent(index, 0, index.size() - 1), loc()));
   QC_ASSIGN(p.depth, param(index.back(), loc()));
   QC_ASSIGN(p.block, param(extent(x, static_cast<size_t>(index.back()), x.size()), loc()));
   p.how = code(reduction);
   for (int32_t d = 0; d < p.depth; ++d) p.dims[d] = static_cast<int32_t>(x[static_cast<size_t>(d)]);
-  l.call(kernel("qk_scatter_nd_", l.in_type(0).dtype, reduction), p, {l.in(0), l.in(1), l.in(2)},
-         {l.out()}, {.in_place = {{0, 0}}, .macs = 0});
+  emit_scatter(l, p, reduction);
   return Ok{};
 }
 

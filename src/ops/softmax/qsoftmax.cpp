@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "interp/eval.h"
-#include "kernels/qsoftmax/qsoftmax.h"
+#include "kernels/qsoftmax/calls.h"
 #include "ops/common/axis.h"
 #include "ops/common/codes.h"
 #include "program/lowering.h"
@@ -84,17 +84,20 @@ Result<Ok> QSoftmax::lower(Lowering& l) const {
   const AxisView view(l.in_dims(0), physical_axis(x, at));
   QC_TRY(param(view.outer * view.n * view.inner, loc()));
   const CodeLimits limits = code_limits(to);
-  const qk_qsoftmax_params p{static_cast<int32_t>(view.outer),
-                             static_cast<int32_t>(view.n),
-                             static_cast<int32_t>(view.inner),
-                             code_type(x.dtype),
-                             code_type(to.dtype),
-                             to.format->zero_at(),
-                             limits.lo,
-                             limits.hi,
-                             steps()};
-  l.call("qk_qsoftmax", p, {l.in(0), l.constant(table(view.n), "exponentials")}, {l.out()},
-         {.in_place = {{0, 0}}, .macs = 0});
+  kernel::Qsoftmax c;
+  c.outer = static_cast<int32_t>(view.outer);
+  c.n = static_cast<int32_t>(view.n);
+  c.inner = static_cast<int32_t>(view.inner);
+  c.type_x = code_type(x.dtype);
+  c.type_y = code_type(to.dtype);
+  c.zero = to.format->zero_at();
+  c.lo = limits.lo;
+  c.hi = limits.hi;
+  c.steps = steps();
+  c.x = l.in(0);
+  c.table = l.constant(table(view.n), "exponentials");
+  c.y = l.out();
+  l.emit(c, {.in_place = {{0, 0}}, .macs = 0});
   return Ok{};
 }
 

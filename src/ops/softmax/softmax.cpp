@@ -1,10 +1,9 @@
-#include "kernels/softmax/softmax.h"
-
 #include <algorithm>
 
 #include "interp/eval.h"
 #include "kernels/numerics/reduce.h"
 #include "kernels/numerics/scalar_ops.h"
+#include "kernels/softmax/calls.h"
 #include "ops/common/axis.h"
 #include "ops/common/dispatch.h"
 #include "ops/common/importing.h"
@@ -107,13 +106,16 @@ class Softmax final : public OpNode<Softmax>, public Quantizable, public ReadsNe
     QC_ASSIGN(const int64_t at, resolve_axis(axis, x.rank(), loc()));
     const AxisView view(l.in_dims(0), physical_axis(x, at));
     QC_TRY(param(view.outer * view.n * view.inner, loc()));
-    const qk_softmax_params params{static_cast<int32_t>(view.outer), static_cast<int32_t>(view.n),
-                                   static_cast<int32_t>(view.inner), zero_mode()};
+    kernel::Softmax c(qk_softmax_params{static_cast<int32_t>(view.outer),
+                                        static_cast<int32_t>(view.n),
+                                        static_cast<int32_t>(view.inner), zero_mode()});
+    c.op = log_ ? "log_softmax" : "softmax";
+    c.type = name(x.dtype);
+    c.x = l.in(0);
+    c.y = l.out();
     CallInfo info;
     if (!log_) info.in_place = {{0, 0}};
-    const std::string kernel =
-        (log_ ? "qk_log_softmax_" : "qk_softmax_") + std::string(name(x.dtype));
-    l.call(kernel, params, {l.in(0)}, {l.out()}, info);
+    l.emit(c, info);
     return Ok{};
   }
 

@@ -4,7 +4,7 @@
 
 #include "interp/eval.h"
 #include "kernels/numerics/scalar_ops.h"
-#include "kernels/unary/unary.h"
+#include "kernels/unary/calls.h"
 #include "ops/common/broadcast.h"
 #include "ops/common/dispatch.h"
 #include "ops/common/registration.h"
@@ -140,22 +140,34 @@ Result<Ok> Unary::eval(EvalContext& c) const {
 }
 
 Result<Ok> Unary::lower(Lowering& l) const {
-  QC_ASSIGN(std::string suffix, arithmetic_suffix(l.in_type(0).dtype, loc()));
+  QC_ASSIGN(const std::string type, arithmetic_suffix(l.in_type(0).dtype, loc()));
   QC_ASSIGN(const int32_t n, kernel_count(l.out_type(), loc()));
-  const std::string kernel = "qk_unary_" + std::string(op()) + "_" + suffix;
   CallInfo info;
   if (!op_->function.is_test()) info.in_place = {{0, 0}};
+  const auto emit = [&](auto c) {
+    c.n = n;
+    c.op = op();
+    c.x = l.in(0);
+    c.y = l.out();
+    l.emit(c, info);
+    return Ok{};
+  };
   if (op_->function.is_scaled() && l.in_type(0).dtype == DType::f64) {
-    const double parameters[] = {a, b};
-    const View ab = l.constant(Tensor::of<double>(DType::f64, {2}, parameters), "parameters");
-    l.call(kernel, qk_unary_params{n}, {l.in(0), ab}, {l.out()}, info);
-  } else if (op_->function.is_scaled()) {
-    const qk_unary_scaled_params params{n, static_cast<float>(a), static_cast<float>(b)};
-    l.call(kernel, params, {l.in(0)}, {l.out()}, info);
-  } else {
-    l.call(kernel, qk_unary_params{n}, {l.in(0)}, {l.out()}, info);
+    const double factors[] = {a, b};
+    kernel::UnaryScaledF64 c;
+    c.factors = l.constant(Tensor::of<double>(DType::f64, {2}, factors), "parameters");
+    return emit(c);
   }
-  return Ok{};
+  if (op_->function.is_scaled()) {
+    kernel::UnaryScaled c;
+    c.a = static_cast<float>(a);
+    c.b = static_cast<float>(b);
+    c.type = type;
+    return emit(c);
+  }
+  kernel::Unary c;
+  c.type = type;
+  return emit(c);
 }
 
 const OpInfo LogicalNot::kInfo = {
@@ -181,7 +193,13 @@ Result<Ok> LogicalNot::eval(EvalContext& c) const {
 
 Result<Ok> LogicalNot::lower(Lowering& l) const {
   QC_ASSIGN(const int32_t n, kernel_count(l.out_type(), loc()));
-  l.call("qk_unary_not_bool", qk_unary_params{n}, {l.in(0)}, {l.out()}, {.in_place = {{0, 0}}});
+  kernel::Unary c;
+  c.n = n;
+  c.op = "not";
+  c.type = "bool";
+  c.x = l.in(0);
+  c.y = l.out();
+  l.emit(c, {.in_place = {{0, 0}}});
   return Ok{};
 }
 

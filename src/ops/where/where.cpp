@@ -1,8 +1,7 @@
-#include "kernels/where/where.h"
-
 #include <cstring>
 
 #include "interp/eval.h"
+#include "kernels/where/calls.h"
 #include "ops/common/broadcast.h"
 #include "ops/common/importing.h"
 #include "ops/common/registration.h"
@@ -74,18 +73,21 @@ class Where final : public OpNode<Where> {
   Result<Ok> lower(Lowering& l) const override {
     const Type* const operands[] = {&l.in_type(0), &l.in_type(1), &l.in_type(2)};
     const BroadcastPlan plan = plan_broadcast(l.out_type(), operands);
-    qk_broadcast3_params params = {};
+    kernel::Where params;
     int32_t* const strides[] = {params.c, params.a, params.b};
     QC_TRY(fill_loops(plan, loc(), params.rank, params.dims, strides));
     const DType type = l.out_type().dtype;
     const bool plain_float = type == DType::f32 || type == DType::f64;
-    const std::string kernel = plain_float ? "qk_where_" + std::string(name(type))
-                                           : "qk_where_u" + std::to_string(8 * bytes(type));
+    params.type = plain_float ? std::string(name(type)) : "u" + std::to_string(8 * bytes(type));
     CallInfo info;
     for (int i = 1; i < 3; ++i) {
       if (plan.is_flat(static_cast<size_t>(i))) info.in_place.push_back({i, 0});
     }
-    l.call(kernel, params, {l.in(0), l.in(1), l.in(2)}, {l.out()}, info);
+    params.condition = l.in(0);
+    params.yes = l.in(1);
+    params.no = l.in(2);
+    params.y = l.out();
+    l.emit(params, info);
     return Ok{};
   }
 };

@@ -1,0 +1,11 @@
+kernel arg[op, type](x) -> (y)
+  params qk_arg_params
+  body qk_arg_{op=max,min}_{type=f32,f64,f16,bf16,i8,i16,i32,i64,u8,u16,u32,u64}
+
+kernel sort[type](x) -> (values, positions, scratch)
+  params qk_sort_params
+  body qk_sort_{type=f32,f64,f16,bf16,i8,i16,i32,i64,u8,u16,u32,u64}
+
+kernel histogram[type](x) -> (y)
+  params qk_histogram_params
+  body qk_histogram_{type=f32,f64}

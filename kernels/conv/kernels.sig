@@ -1,0 +1,16 @@
+kernel conv[type, path](x, w, bias?, residual?) -> (y)
+  params qk_conv_params
+  body qk_conv_{path=rows}_{type=f32,f64,f16,bf16} stack 2816
+  body qk_conv_{path=last,depth}_{type=f32} stack 2048
+
+kernel conv_ordered(x, w, bias?) -> (y)
+  params qk_conv_ordered_params
+  body qk_conv_ordered_f32 stack 2048
+
+kernel conv_pack[path](w) -> (packed)
+  params qk_conv_pack_params
+  body qk_conv_{path=last:pack,depth:depth_pack}_f32 stack 2048
+
+kernel conv_transpose[type](x, w, bias?) -> (y)
+  params qk_conv_transpose_params
+  body qk_conv_transpose_{type=f32,f64,f16,bf16} stack 2048

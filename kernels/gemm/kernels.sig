@@ -1,0 +1,15 @@
+kernel gemm(x, w, bias?, residual?) -> (y)
+  params qk_gemm_params
+  body qk_gemm_f32 stack 2048
+
+kernel gemm_pack(w) -> (packed)
+  params qk_gemm_pack_params
+  body qk_gemm_pack_f32 stack 2048
+
+kernel matmul[type](lhs, rhs, bias?) -> (y)
+  params qk_matmul_params
+  body qk_matmul_{type=f32,f64,f16,bf16,i8,i16,i32,i64,u8,u16,u32,u64} stack 2048
+
+kernel grouped[type, index](x, w, offsets) -> (y)
+  params qk_grouped_params
+  body qk_grouped_{type=f32,f16,bf16}_{index=i32,i64} stack 2048

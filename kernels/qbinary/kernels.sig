@@ -1,0 +1,3 @@
+kernel qbinary[op, arithmetic](lhs, rhs) -> (y)
+  params qk_qbinary_params
+  body qk_q{op=add,mul}{arithmetic=exact:,ort:_ort,f32:_f32,q31:_q31}

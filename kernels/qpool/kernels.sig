@@ -1,0 +1,3 @@
+kernel qpool[arithmetic](x) -> (y)
+  params qk_qpool_params
+  body qk_qavg_pool{arithmetic=exact:,wide:_wide,ort:_ort,f32:_f32,q31:_q31} stack 1536

@@ -1,0 +1,3 @@
+kernel qsoftmax(x, table) -> (y)
+  params qk_qsoftmax_params
+  body qk_qsoftmax

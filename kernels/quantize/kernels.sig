@@ -1,0 +1,19 @@
+kernel quantize[codes](x, scales, zeros?) -> (y)
+  params qk_quantize_params
+  body qk_quantize_{codes=i8,u8,i16,u16}
+
+kernel dequantize[codes](x, scales, zeros?) -> (y)
+  params qk_quantize_params
+  body qk_dequantize_{codes=i8,u8,i16,u16,i32}
+
+kernel lookup[bits](x, table) -> (y)
+  params qk_lookup_params
+  body qk_lookup_8_{bits=8,16}
+
+kernel requantize[from, to](x) -> (y)
+  params qk_requantize_params
+  body qk_requantize_{from=i16,u16}_{to=i8,u8,i16,u16}
+
+kernel dynamic_quantize[codes](x) -> (y, scales, zeros)
+  params qk_dynamic_params
+  body qk_dynamic_{codes=i8,u8,i16,u16}

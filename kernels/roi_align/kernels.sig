@@ -1,0 +1,3 @@
+kernel roi_align(x, rois, images) -> (y)
+  params qk_roi_align_params
+  body qk_roi_align_f32

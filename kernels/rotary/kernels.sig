@@ -1,0 +1,3 @@
+kernel rotary[type](x, cos, sin) -> (y)
+  params qk_rotary_params
+  body qk_rotary_{type=f32,f64,f16,bf16}

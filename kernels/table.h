@@ -1,0 +1,29 @@
+/* The tables that the build makes from every folder's kernels.sig (cmake/kernel_tables.py). */
+#ifndef QK_TABLE_H
+#define QK_TABLE_H
+
+#include <stddef.h>
+
+/* A kernel: one computation with one contract. Lists are separated by commas. */
+typedef struct qk_kernel {
+  const char* name;
+  const char* folder;    /* under kernels */
+  const char* selectors; /* names of what says which body computes a call */
+  const char* operands;  /* what it reads, "x,bias?": those with a question mark may be absent */
+  const char* results;   /* what it writes */
+  const char* params;    /* the name of its parameter struct in C */
+  const char* fields;    /* the struct's members in order: "i n,l bytes,i stride[2],f eps" */
+  size_t params_size;
+} qk_kernel;
+
+/* A C function that computes calls of a kernel with these values of its selectors. Its arguments
+ * come in the order (parameters, operands..., results...). */
+typedef struct qk_body {
+  const char* symbol;
+  const char* kernel;
+  const char* select;
+  int stack; /* bytes it takes at most, with all it calls but C's library */
+  void (*run)(const void* params, const void* const* in, void* const* out);
+} qk_body;
+
+#endif

@@ -1,0 +1,3 @@
+kernel trilu[bytes](x) -> (y)
+  params qk_trilu_params
+  body qk_trilu_{bytes=1,2,4,8}

@@ -1,0 +1,3 @@
+kernel wconv[path](x, w, scales, w_zeros?, bias?) -> (y)
+  params qk_wconv_params
+  body qk_wconv{path=any:,depth:_depth,transpose:_transpose} stack 2048
