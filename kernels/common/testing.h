@@ -1,0 +1,74 @@
+/* What tests and benchmarks of kernels share: random numbers, memory that ends at pages which must
+ * not be touched, a clock, and whether this machine can run what is tested. */
+#ifndef QK_TESTING_H
+#define QK_TESTING_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+static uint64_t qk_test_state = 88172645463325252u;
+static inline uint32_t qk_random(void) {
+  qk_test_state ^= qk_test_state << 13;
+  qk_test_state ^= qk_test_state >> 7;
+  qk_test_state ^= qk_test_state << 17;
+  return (uint32_t)(qk_test_state >> 16);
+}
+/* From least to most. */
+static inline int32_t qk_random_in(int32_t least, int32_t most) {
+  return least + (int32_t)(qk_random() % (uint32_t)(most - least + 1));
+}
+static inline float qk_random_float(void) { return (float)(qk_random() % 20001u) * 1e-4f - 1.0f; }
+
+/* Room for up to `room` bytes between two pages that cannot be touched. */
+typedef struct qk_guarded {
+  uint8_t *map, *first;
+  size_t room;
+} qk_guarded;
+static inline qk_guarded qk_guard(size_t room) {
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  qk_guarded g;
+  g.room = (room + page - 1) / page * page;
+  g.map = (uint8_t*)mmap(0, g.room + 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                         -1, 0);
+  if (g.map == MAP_FAILED || mprotect(g.map, page, PROT_NONE) ||
+      mprotect(g.map + page + g.room, page, PROT_NONE)) {
+    perror("guarded memory");
+    exit(2);
+  }
+  g.first = g.map + page;
+  return g;
+}
+/* Place for `size` bytes that touches the page before it, or the page after it. */
+static inline uint8_t* qk_guarded_place(const qk_guarded* g, size_t size, int at_end) {
+  if (size > g->room) {
+    fprintf(stderr, "a test needs %zu bytes, %zu are there\n", size, g->room);
+    exit(2);
+  }
+  return at_end ? g->first + g->room - size : g->first;
+}
+
+static inline double qk_seconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Whether this machine has the instructions that QK_TARGET_* of target.h means. */
+static inline int qk_machine_has_target(void) {
+#if defined(QK_TARGET_AVX512VNNI)
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512vnni");
+#elif defined(QK_TARGET_AVX2)
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#else
+  return 1;
+#endif
+}
+
+#endif

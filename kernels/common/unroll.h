@@ -1,0 +1,13 @@
+/* Loops over the registers of a tile, whose bounds are constants once everything is inlined. */
+#ifndef QK_EACH
+#if defined(__clang__)
+#define QK_EACH _Pragma("clang loop unroll(full)")
+#define QK_NOT_EACH _Pragma("clang loop unroll(disable)")
+#elif defined(__GNUC__)
+#define QK_EACH _Pragma("GCC unroll 64")
+#define QK_NOT_EACH _Pragma("GCC unroll 1")
+#else
+#define QK_EACH
+#define QK_NOT_EACH
+#endif
+#endif

@@ -1,0 +1,423 @@
+/* The tile of every dense product of u8 and s8 with vpdpbusd: some rows by one panel of 1 to 4
+ * vectors of 16 outputs (kernels/qgemm/pack.h), all sums in registers. Sums are exact modulo 2^32.
+ *
+ * A row is one output pixel or one row of a matrix; its products are runs of k neighbouring
+ * inputs. The zero point of x is part of the sums' start. No byte outside the runs is read.
+ *
+ * Needs avx512f, bw, vl, dq and vnni. Stack: at most 2 KiB. */
+#ifndef QK_QGEMM_AVX512VNNI_TILE_H
+#define QK_QGEMM_AVX512VNNI_TILE_H
+
+#include <immintrin.h>
+
+#include "kernels/common/shared.h"
+#include "kernels/common/unroll.h"
+#include "kernels/qgemm/output.h"
+#include "kernels/qgemm/pack.h"
+
+/* gcc spills sums, or reads weights once per product, unless each is named in every step. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define QK_VNNI_KEEP(v) __asm__("" : "+v"(v))
+#else
+#define QK_VNNI_KEEP(v) ((void)0)
+#endif
+
+enum { QK_VNNI_CODES, QK_VNNI_ADDED, QK_VNNI_PLAIN };
+
+/* What the tiles of one call share. */
+typedef struct qk_vnni_tile {
+  int32_t taps[3], k, lead;   /* runs along three axes, inputs of a run; the first unit of the
+                                 weights has `lead` inputs that are not there */
+  ptrdiff_t x_tap[3];         /* from run to run in the input, bytes */
+  ptrdiff_t w_tap[3];         /* .. and in the weights */
+  ptrdiff_t x_row, y_row;     /* from row to row: bytes, elements */
+  int32_t columns;            /* outputs of the panel that there are */
+  const int32_t* start;       /* of the sums, as long as the panel */
+  const float* multipliers;   /* tables of the panel */
+  const float* float_bias;    /* null: none */
+  const int32_t* sums;        /* of the weights, read with x_zeros */
+  const int32_t* x_zeros;     /* one per row, null: they are part of the start */
+  const float* x_scales;      /* null: none */
+  int32_t per_row;            /* x_scales has one per row */
+  int32_t path;               /* QK_VNNI_CODES, .. */
+  int32_t floats;             /* plain results are floats, not sums */
+  int32_t unbounded;          /* products with multipliers may exceed 32 bits */
+  float least, most;          /* codes less their zero point */
+  int32_t whole;              /* no zero point, and all codes u8 are allowed */
+  int32_t zero, lo, hi, flip; /* of the bytes that are stored, which are xor `flip` */
+  const uint8_t* residual;
+  int32_t inner;                /* the product's code is in the inner product of the sum */
+  float code_shift, code_ratio; /* its code less its zero point, plus this, is what is added */
+  float other_zero, other_ratio;
+  int32_t other_flip;
+  float addend;
+} qk_vnni_tile;
+
+/* The order of dwords that makes bytes packed in lanes the outputs of a panel, and back. */
+QK_INLINE __m512i qk_vnni_order(const int vectors) {
+  if (vectors == 1) return _mm512_setr_epi32(0, 4, 8, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+  if (vectors == 2) return _mm512_setr_epi32(0, 1, 4, 5, 8, 9, 12, 13, 0, 0, 0, 0, 0, 0, 0, 0);
+  return _mm512_setr_epi32(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 0, 0, 0, 0);
+}
+QK_INLINE __m512i qk_vnni_order_back(const int vectors) {
+  if (vectors == 1) return _mm512_setr_epi32(0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0);
+  if (vectors == 2) return _mm512_setr_epi32(0, 1, 0, 0, 2, 3, 0, 0, 4, 5, 0, 0, 6, 7, 0, 0);
+  return _mm512_setr_epi32(0, 1, 2, 0, 3, 4, 5, 0, 6, 7, 8, 0, 9, 10, 11, 0);
+}
+
+/* Up to 64 bytes of a row of a panel. */
+QK_INLINE __m512i qk_vnni_load_bytes(const uint8_t* from, int32_t n, const int vectors) {
+  const __mmask64 first = ~(__mmask64)0 >> (64 - n);
+  if (vectors == 4 && n == 64) return _mm512_loadu_si512((const void*)from);
+  return _mm512_maskz_loadu_epi8(first, from);
+}
+QK_INLINE void qk_vnni_store_bytes(uint8_t* to, __m512i v, int32_t n, const int vectors) {
+  if (n != 16 * vectors) {
+    _mm512_mask_storeu_epi8(to, ~(__mmask64)0 >> (64 - n), v);
+  } else if (vectors == 4) {
+    _mm512_storeu_si512((void*)to, v);
+  } else {
+    if (vectors >= 2) _mm256_storeu_si256((__m256i*)(void*)to, _mm512_castsi512_si256(v));
+    if (vectors == 1) _mm_storeu_si128((__m128i*)(void*)to, _mm512_castsi512_si128(v));
+    if (vectors == 3) {
+      _mm_storeu_si128((__m128i*)(void*)(to + 32), _mm512_extracti32x4_epi32(v, 2));
+    }
+  }
+}
+
+/* Four vectors of rounded numbers to bytes: plus the zero point, limited, in the panel's order. */
+QK_INLINE void qk_vnni_store_codes(const qk_vnni_tile* t, const __m512i* c, uint8_t* y,
+                                   const int vectors) {
+  const __m512i none = _mm512_setzero_si512();
+  __m512i low = _mm512_packs_epi32(c[0], vectors > 1 ? c[1] : none), v;
+  __m512i high = vectors > 2 ? _mm512_packs_epi32(c[2], vectors > 3 ? c[3] : none) : none;
+  if (t->whole) {
+    v = _mm512_packus_epi16(low, high);
+  } else {
+    const __m512i zero = _mm512_set1_epi16((int16_t)t->zero);
+    low = _mm512_adds_epi16(low, zero);
+    if (vectors > 2) high = _mm512_adds_epi16(high, zero);
+    v = _mm512_packus_epi16(low, high);
+    v = _mm512_max_epu8(v, _mm512_set1_epi8((char)t->lo));
+    v = _mm512_min_epu8(v, _mm512_set1_epi8((char)t->hi));
+    v = _mm512_xor_si512(v, _mm512_set1_epi8((char)t->flip));
+  }
+  if (vectors < 4) v = _mm512_permutexvar_epi32(qk_vnni_order(vectors), v);
+  qk_vnni_store_bytes(y, v, t->columns, vectors);
+}
+
+/* Codes of a row. */
+QK_INLINE void qk_vnni_codes(const qk_vnni_tile* t, const __m512i* acc, uint8_t* y,
+                             const int vectors) {
+  __m512i c[4];
+  QK_EACH for (int v = 0; v < vectors; ++v) {
+    __m512 f = _mm512_mul_ps(_mm512_cvtepi32_ps(acc[v]), _mm512_loadu_ps(t->multipliers + 16 * v));
+    if (t->unbounded) {
+      f = _mm512_max_ps(f, _mm512_set1_ps(t->least));
+      f = _mm512_min_ps(f, _mm512_set1_ps(t->most));
+    }
+    c[v] = _mm512_cvtps_epi32(f);
+  }
+  qk_vnni_store_codes(t, c, y, vectors);
+}
+
+/* Codes of a row, added to those of the residual. */
+QK_INLINE void qk_vnni_added(const qk_vnni_tile* t, const __m512i* acc, const uint8_t* other,
+                             uint8_t* y, const int vectors) {
+  const __m512 least = _mm512_set1_ps(t->least), most = _mm512_set1_ps(t->most);
+  const __m512 addend = _mm512_set1_ps(t->addend), other_zero = _mm512_set1_ps(t->other_zero);
+  const __m512 rc = _mm512_set1_ps(t->code_ratio), ro = _mm512_set1_ps(t->other_ratio);
+  __m512i bytes = qk_vnni_load_bytes(other, t->columns, vectors), c[4];
+  bytes = _mm512_xor_si512(bytes, _mm512_set1_epi8((char)t->other_flip));
+  if (vectors < 4) bytes = _mm512_permutexvar_epi32(qk_vnni_order_back(vectors), bytes);
+  QK_EACH for (int v = 0; v < vectors; ++v) {
+    const int b = 4 * v;
+    const __m512i each = _mm512_set4_epi32(b + 3 - 256, b + 2 - 256, b + 1 - 256, b - 256);
+    __m512 f = _mm512_mul_ps(_mm512_cvtepi32_ps(acc[v]), _mm512_loadu_ps(t->multipliers + 16 * v));
+    __m512 o = _mm512_cvtepi32_ps(_mm512_shuffle_epi8(bytes, each));
+    f = _mm512_min_ps(_mm512_max_ps(f, least), most);
+    f = _mm512_roundscale_ps(f, 0);
+    f = _mm512_add_ps(f, _mm512_set1_ps(t->code_shift));
+    o = _mm512_sub_ps(o, other_zero);
+    f = t->inner ? _mm512_fmadd_ps(o, ro, _mm512_fmadd_ps(f, rc, addend))
+                 : _mm512_fmadd_ps(f, rc, _mm512_fmadd_ps(o, ro, addend));
+    c[v] = _mm512_cvtps_epi32(f);
+  }
+  qk_vnni_store_codes(t, c, y, vectors);
+}
+
+/* Sums of some rows as they are or as floats: [rows][vectors][16], to element `at` of y and on. */
+QK_SHARED void qk_vnni_plain(const qk_vnni_tile* t, const int32_t* sums, int32_t row, int32_t rows,
+                             int32_t vectors, uint8_t* y) {
+  for (int32_t m = 0; m < rows; ++m, y += 4 * t->y_row) {
+    const float x_scale = t->x_scales ? t->x_scales[t->per_row ? row + m : 0] : 1.0f;
+    const __m512i zero = _mm512_set1_epi32(t->x_zeros ? t->x_zeros[row + m] : 0);
+    for (int32_t v = 0; v < vectors; ++v, sums += 16) {
+      __m512i s = _mm512_loadu_si512((const void*)sums);
+      if (t->x_zeros) {
+        const __m512i w = _mm512_loadu_si512((const void*)(t->sums + 16 * v));
+        s = _mm512_sub_epi32(s, _mm512_mullo_epi32(zero, w));
+      }
+      if (t->floats) {
+        __m512 scale = _mm512_loadu_ps(t->multipliers + 16 * v), f;
+        if (t->x_scales) scale = _mm512_mul_ps(_mm512_set1_ps(x_scale), scale);
+        f = _mm512_mul_ps(_mm512_cvtepi32_ps(s), scale);
+        /* Hidden, so that it does not become a fused product. */
+        QK_VNNI_KEEP(f);
+        if (t->float_bias) f = _mm512_add_ps(f, _mm512_loadu_ps(t->float_bias + 16 * v));
+        s = _mm512_castps_si512(f);
+      }
+      for (int32_t l = 0; l < 4; ++l, s = _mm512_shuffle_i32x4(s, s, 0x39)) {
+        const int32_t n = 4 * (l * vectors + v), left = t->columns - n;
+        const __m128i four = _mm512_castsi512_si128(s);
+        if (left >= 4) {
+          _mm_storeu_si128((__m128i*)(void*)(y + 4 * n), four);
+        } else if (left > 0) {
+          _mm_mask_storeu_epi32(y + 4 * n, (__mmask8)((1 << left) - 1), four);
+        }
+      }
+    }
+  }
+}
+
+/* Sums of a unit of inputs; rows are `step` bytes from each other. */
+QK_INLINE void qk_vnni_step(__m512i* acc, const uint8_t* x, ptrdiff_t step, const int8_t* w,
+                            const int rows, const int vectors) {
+  __m512i wv[4];
+  QK_EACH for (int v = 0; v < vectors; ++v) {
+    wv[v] = _mm512_loadu_si512((const void*)(w + 64 * v));
+    QK_VNNI_KEEP(wv[v]);
+  }
+  QK_EACH for (int m = 0; m < rows; ++m) {
+    int32_t four;
+    __m512i xv;
+    memcpy(&four, x + m * step, 4);
+    xv = _mm512_set1_epi32(four);
+    QK_EACH for (int v = 0; v < vectors; ++v) {
+      acc[m * vectors + v] = _mm512_dpbusd_epi32(acc[m * vectors + v], xv, wv[v]);
+    }
+  }
+  QK_EACH for (int i = 0; i < rows * vectors; ++i) QK_VNNI_KEEP(acc[i]);
+}
+
+/* Sums of `units` whole units. Few sums at once wait for each other, so then two units have their
+ * own. */
+QK_INLINE void qk_vnni_units(__m512i* acc, const uint8_t* x, ptrdiff_t step, const int8_t* w,
+                             int32_t units, const int rows, const int vectors) {
+  if (rows * vectors <= 8) {
+    __m512i more[8];
+    QK_EACH for (int i = 0; i < rows * vectors; ++i) more[i] = _mm512_setzero_si512();
+    for (; units > 1; units -= 2, x += 8, w += 128 * vectors) {
+      qk_vnni_step(acc, x, step, w, rows, vectors);
+      qk_vnni_step(more, x + 4, step, w + 64 * vectors, rows, vectors);
+    }
+    QK_EACH for (int i = 0; i < rows * vectors; ++i) acc[i] = _mm512_add_epi32(acc[i], more[i]);
+  }
+  QK_NOT_EACH for (; units > 0; --units, x += 4, w += 64 * vectors) {
+    qk_vnni_step(acc, x, step, w, rows, vectors);
+  }
+}
+
+/* n <= 4 bytes of each row as one unit, after `lead` bytes of 0. */
+QK_INLINE void qk_vnni_part(const uint8_t* x, ptrdiff_t x_row, int32_t rows, int32_t lead,
+                            int32_t n, uint32_t* words) {
+  QK_NOT_EACH for (int32_t m = 0; m < rows; ++m, x += x_row) {
+    uint32_t word = 0;
+    QK_NOT_EACH for (int32_t i = 0; i < n; ++i) word |= (uint32_t)x[i] << (8 * (lead + i));
+    words[m] = word;
+  }
+}
+
+/* Sums of one run. */
+QK_INLINE void qk_vnni_run(__m512i* acc, const qk_vnni_tile* t, const uint8_t* x, const int8_t* w,
+                           const int rows, const int vectors) {
+  uint32_t words[16];
+  int32_t lead = t->lead, left = t->k;
+  while (left > 0) {
+    const int32_t units = left >> 2;
+    if (lead == 0 && units > 0) {
+      qk_vnni_units(acc, x, t->x_row, w, units, rows, vectors);
+      x += 4 * units;
+      w += (ptrdiff_t)64 * vectors * units;
+      left &= 3;
+    } else {
+      const int32_t n = left < 4 - lead ? left : 4 - lead;
+      qk_vnni_part(x, t->x_row, rows, lead, n, words);
+      qk_vnni_step(acc, (const uint8_t*)words, 4, w, rows, vectors);
+      x += n;
+      w += 64 * vectors;
+      left -= n;
+      lead = 0;
+    }
+  }
+}
+
+QK_INLINE void qk_vnni_tile_of(const qk_vnni_tile* t, int32_t row, const uint8_t* x,
+                               const int8_t* w, uint8_t* y, ptrdiff_t at, const int rows,
+                               const int vectors) {
+  __m512i acc[24];
+  QK_EACH for (int v = 0; v < vectors; ++v) {
+    const __m512i start = _mm512_loadu_si512((const void*)(t->start + 16 * v));
+    QK_EACH for (int m = 0; m < rows; ++m) acc[m * vectors + v] = start;
+  }
+  for (int32_t a = 0; a < t->taps[0]; ++a) {
+    for (int32_t b = 0; b < t->taps[1]; ++b) {
+      for (int32_t c = 0; c < t->taps[2]; ++c) {
+        qk_vnni_run(acc, t, x + (a * t->x_tap[0] + b * t->x_tap[1] + c * t->x_tap[2]),
+                    w + (a * t->w_tap[0] + b * t->w_tap[1] + c * t->w_tap[2]), rows, vectors);
+      }
+    }
+  }
+  if (t->path == QK_VNNI_CODES) {
+    QK_EACH for (int m = 0; m < rows; ++m) {
+      qk_vnni_codes(t, acc + m * vectors, y + at + m * t->y_row, vectors);
+    }
+  } else if (t->path == QK_VNNI_ADDED) {
+    QK_EACH for (int m = 0; m < rows; ++m) {
+      qk_vnni_added(t, acc + m * vectors, t->residual + at + m * t->y_row, y + at + m * t->y_row,
+                    vectors);
+    }
+  } else {
+    int32_t sums[24 * 16];
+    QK_EACH for (int i = 0; i < rows * vectors; ++i) {
+      _mm512_storeu_si512((void*)(sums + 16 * i), acc[i]);
+    }
+    qk_vnni_plain(t, sums, row, rows, vectors, y + 4 * at);
+  }
+}
+
+#define QK_VNNI_TILE(M, V)                                                                    \
+  QK_SHARED void qk_vnni_tile_##M##x##V(const qk_vnni_tile* t, int32_t row, const uint8_t* x, \
+                                        const int8_t* w, uint8_t* y, ptrdiff_t at) {          \
+    qk_vnni_tile_of(t, row, x, w, y, at, M, V);                                               \
+  }
+QK_VNNI_TILE(6, 4)
+QK_VNNI_TILE(5, 4)
+QK_VNNI_TILE(4, 4)
+QK_VNNI_TILE(3, 4)
+QK_VNNI_TILE(2, 4)
+QK_VNNI_TILE(1, 4)
+QK_VNNI_TILE(8, 3)
+QK_VNNI_TILE(6, 3)
+QK_VNNI_TILE(4, 3)
+QK_VNNI_TILE(2, 3)
+QK_VNNI_TILE(1, 3)
+QK_VNNI_TILE(12, 2)
+QK_VNNI_TILE(6, 2)
+QK_VNNI_TILE(4, 2)
+QK_VNNI_TILE(2, 2)
+QK_VNNI_TILE(1, 2)
+QK_VNNI_TILE(16, 1)
+QK_VNNI_TILE(8, 1)
+QK_VNNI_TILE(4, 1)
+QK_VNNI_TILE(2, 1)
+QK_VNNI_TILE(1, 1)
+
+/* How many of `left` rows the next tile has: the most that fit, but the last two alike rather than
+ * a large and a small one. */
+QK_INLINE int32_t qk_vnni_rows_next(int32_t left, const int vectors) {
+  const int32_t most = vectors == 4 ? 6 : vectors == 3 ? 8 : vectors == 2 ? 12 : 16;
+  const int32_t rows = left >= 2 * most || left == most ? most
+                       : left > most                    ? (left + 1) / 2
+                                                        : left;
+  if (vectors == 4) return rows;
+  if (vectors == 3) return rows >= 7 && left >= 8 ? 8 : rows >= 5 && left >= 6 ? 6 : rows;
+  if (vectors == 2) return rows > 6 && left >= 12 ? 12 : rows >= 5 && left >= 6 ? 6 : rows;
+  return rows;
+}
+
+/* One tile; returns its rows. */
+#define QK_VNNI_CASE(M, V)                       \
+  if (rows >= M) {                               \
+    qk_vnni_tile_##M##x##V(t, row, x, w, y, at); \
+    return M;                                    \
+  }
+QK_INLINE int32_t qk_vnni_tile_next(const qk_vnni_tile* t, int32_t row, const uint8_t* x,
+                                    const int8_t* w, uint8_t* y, ptrdiff_t at, int32_t left,
+                                    const int vectors) {
+  const int32_t rows = qk_vnni_rows_next(left, vectors);
+  if (vectors == 4) {
+    QK_VNNI_CASE(6, 4)
+    QK_VNNI_CASE(5, 4)
+    QK_VNNI_CASE(4, 4)
+    QK_VNNI_CASE(3, 4)
+    QK_VNNI_CASE(2, 4)
+    QK_VNNI_CASE(1, 4)
+  } else if (vectors == 3) {
+    QK_VNNI_CASE(8, 3)
+    QK_VNNI_CASE(6, 3)
+    QK_VNNI_CASE(4, 3)
+    QK_VNNI_CASE(2, 3)
+    QK_VNNI_CASE(1, 3)
+  } else if (vectors == 2) {
+    QK_VNNI_CASE(12, 2)
+    QK_VNNI_CASE(6, 2)
+    QK_VNNI_CASE(4, 2)
+    QK_VNNI_CASE(2, 2)
+    QK_VNNI_CASE(1, 2)
+  }
+  QK_VNNI_CASE(16, 1)
+  QK_VNNI_CASE(8, 1)
+  QK_VNNI_CASE(4, 1)
+  QK_VNNI_CASE(2, 1)
+  QK_VNNI_CASE(1, 1)
+  return left;
+}
+
+/* `rows` rows of a panel, the first of them element `at` of y. */
+QK_INLINE void qk_vnni_rows(const qk_vnni_tile* t, const uint8_t* x, const int8_t* w, uint8_t* y,
+                            ptrdiff_t at, int32_t rows, int32_t vectors) {
+  for (int32_t row = 0; row < rows;) {
+    const uint8_t* xr = x + row * t->x_row;
+    const ptrdiff_t to = at + row * t->y_row;
+    const int32_t left = rows - row;
+    row += vectors == 4   ? qk_vnni_tile_next(t, row, xr, w, y, to, left, 4)
+           : vectors == 3 ? qk_vnni_tile_next(t, row, xr, w, y, to, left, 3)
+           : vectors == 2 ? qk_vnni_tile_next(t, row, xr, w, y, to, left, 2)
+                          : qk_vnni_tile_next(t, row, xr, w, y, to, left, 1);
+  }
+}
+
+/* What becomes of the sums, from the members that all parameter structs have. */
+#define QK_VNNI_OUTPUT(t, p)                                                                 \
+  qk_vnni_output((t), (p)->y_type, (p)->y_zero, (p)->lo, (p)->hi);                           \
+  if ((t)->residual) {                                                                       \
+    qk_vnni_residual((t), (p)->y_zero, (p)->r_kind, (p)->r_first, (p)->r_type, (p)->r_za,    \
+                     (p)->r_zb, (p)->r_y_type, (p)->r_zero, (p)->r_lo, (p)->r_hi, (p)->r_ra, \
+                     (p)->r_rb, (p)->r_shift);                                               \
+  }
+QK_INLINE void qk_vnni_output(qk_vnni_tile* t, int32_t type, int32_t zero, int32_t lo, int32_t hi) {
+  const int32_t up = type == QK_I8 ? 128 : 0;
+  t->path = type > QK_U16 ? QK_VNNI_PLAIN : QK_VNNI_CODES;
+  t->floats = type == QK_F32;
+  t->least = (float)(lo - zero);
+  t->most = (float)(hi - zero);
+  t->zero = zero + up;
+  t->lo = lo + up;
+  t->hi = hi + up;
+  t->flip = up;
+  t->whole = t->zero == 0 && t->lo == 0 && t->hi == 255 && up == 0;
+}
+/* Codes a and b are added as fma(b - zb, rb, (a - za) * ra), or as fma(a, ra, fma(b, rb, shift)):
+ * the inner product is a's or b's, the zero point of the sum is added to it or is part of it. */
+QK_INLINE void qk_vnni_residual(qk_vnni_tile* t, int32_t code_zero, int32_t kind, int32_t first,
+                                int32_t type, int32_t za, int32_t zb, int32_t y_type, int32_t zero,
+                                int32_t lo, int32_t hi, float ra, float rb, float shift) {
+  const int32_t up = y_type == QK_I8 ? 128 : 0, exact = kind == QK_R_EXACT;
+  const int32_t zc = first ? za : zb, zo = first ? zb : za;
+  t->path = QK_VNNI_ADDED;
+  t->inner = exact == (first != 0);
+  t->code_shift = (float)(exact ? code_zero - zc : code_zero);
+  t->code_ratio = first ? ra : rb;
+  t->other_flip = type == QK_I8 ? 128 : 0;
+  t->other_zero = (float)((exact ? zo : 0) + t->other_flip);
+  t->other_ratio = first ? rb : ra;
+  t->addend = exact ? -0.0f : shift;
+  t->zero = (exact ? zero : 0) + up;
+  t->lo = lo + up;
+  t->hi = hi + up;
+  t->flip = up;
+  t->whole = t->zero == 0 && t->lo == 0 && t->hi == 255 && up == 0;
+}
+
+#endif
