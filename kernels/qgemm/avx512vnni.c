@@ -9,17 +9,6 @@
 #include "kernels/qgemm/avx512vnni_tile.h"
 #include "kernels/qgemm/qgemm.h"
 
-/* The sums' start of a panel: the bias less the zero point of x times the weights' sums. */
-QK_INLINE void qk_vnni_start(const int32_t* bias, const int32_t* sums, int32_t zero,
-                             int32_t vectors, int32_t* start) {
-  const __m512i z = _mm512_set1_epi32(zero);
-  for (int32_t i = 0; i < 16 * vectors; i += 16) {
-    const __m512i w = _mm512_loadu_si512((const void*)(sums + i));
-    const __m512i b = _mm512_loadu_si512((const void*)(bias + i));
-    _mm512_storeu_si512((void*)(start + i), _mm512_sub_epi32(b, _mm512_mullo_epi32(z, w)));
-  }
-}
-
 QK_INLINE void qk_qgemm_avx512vnni(const qk_qgemm_params* p, const uint8_t* x, const uint8_t* w,
                                    const float* x_scales, const int32_t* x_zeros,
                                    const void* residual, void* y) {
@@ -53,7 +42,8 @@ QK_INLINE void qk_qgemm_avx512vnni(const qk_qgemm_params* p, const uint8_t* x, c
       t.sums = (const int32_t*)(const void*)(blob + b.sums) + first;
       t.multipliers = (const float*)(const void*)(blob + b.multipliers) + first;
       t.float_bias = head[1] ? (const float*)(const void*)(blob + b.float_bias) + first : 0;
-      qk_vnni_start(bias, t.sums, zero, vectors, start);
+      memcpy(start, bias, (size_t)vectors * 64);
+      if (zero) qk_vnni_less(start, t.sums, zero, vectors);
       qk_vnni_rows(&t, x + (ptrdiff_t)batch * p->x_batch,
                    (const int8_t*)blob + b.weights + (ptrdiff_t)first * b.units * 4, (uint8_t*)y,
                    (ptrdiff_t)batch * p->y_batch + first, p->m, vectors);

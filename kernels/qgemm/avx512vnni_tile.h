@@ -218,12 +218,19 @@ QK_INLINE void qk_vnni_units(__m512i* acc, const uint8_t* x, ptrdiff_t step, con
   }
 }
 
-/* n <= 4 bytes of each row as one unit, after `lead` bytes of 0. */
-QK_INLINE void qk_vnni_part(const uint8_t* x, ptrdiff_t x_row, int32_t rows, int32_t lead,
-                            int32_t n, uint32_t* words) {
+/* n <= 4 of the `left` last bytes of a run of k, for each row, as one unit after `lead` bytes of 0.
+ * Four bytes of the run are read at once where it has as many. */
+QK_INLINE void qk_vnni_part(const uint8_t* x, ptrdiff_t x_row, int32_t rows, int32_t k,
+                            int32_t left, int32_t lead, int32_t n, uint32_t* words) {
+  const ptrdiff_t back = left >= 4 || k < 4 ? 0 : 4 - left;
   QK_NOT_EACH for (int32_t m = 0; m < rows; ++m, x += x_row) {
     uint32_t word = 0;
-    QK_NOT_EACH for (int32_t i = 0; i < n; ++i) word |= (uint32_t)x[i] << (8 * (lead + i));
+    if (k >= 4) {
+      memcpy(&word, x - back, 4);
+      word = word >> (8 * back) << (8 * lead);
+    } else {
+      QK_NOT_EACH for (int32_t i = 0; i < n; ++i) word |= (uint32_t)x[i] << (8 * (lead + i));
+    }
     words[m] = word;
   }
 }
@@ -242,7 +249,7 @@ QK_INLINE void qk_vnni_run(__m512i* acc, const qk_vnni_tile* t, const uint8_t* x
       left &= 3;
     } else {
       const int32_t n = left < 4 - lead ? left : 4 - lead;
-      qk_vnni_part(x, t->x_row, rows, lead, n, words);
+      qk_vnni_part(x, t->x_row, rows, t->k, left, lead, n, words);
       qk_vnni_step(acc, (const uint8_t*)words, 4, w, rows, vectors);
       x += n;
       w += 64 * vectors;
@@ -418,6 +425,16 @@ QK_INLINE void qk_vnni_residual(qk_vnni_tile* t, int32_t code_zero, int32_t kind
   t->hi = hi + up;
   t->flip = up;
   t->whole = t->zero == 0 && t->lo == 0 && t->hi == 255 && up == 0;
+}
+
+/* Takes off the start of a panel's sums: the zero point of x times the weights' sums of a tap. */
+QK_INLINE void qk_vnni_less(int32_t* start, const int32_t* sums, int32_t zero, int32_t vectors) {
+  const __m512i z = _mm512_set1_epi32(zero);
+  for (int32_t i = 0; i < 16 * vectors; i += 16) {
+    const __m512i w = _mm512_loadu_si512((const void*)(sums + i));
+    const __m512i s = _mm512_loadu_si512((const void*)(start + i));
+    _mm512_storeu_si512((void*)(start + i), _mm512_sub_epi32(s, _mm512_mullo_epi32(z, w)));
+  }
 }
 
 #endif
