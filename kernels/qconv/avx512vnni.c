@@ -5,147 +5,15 @@
  * Takes the calls that kernels/qgemm/accepts.h allows, with the bits of qk_qconv_last: up to three
  * spatial axes, any strides, dilations, padding and groups. Groups with few channels waste most of
  * a vector: those of one channel each are qk_qdepthwise_avx512vnni's. Needs avx512f, bw, vl, dq and
- * vnni for all functions. Blobs lie at multiples of 4 bytes, on 64 they are fastest; no scratch.
- *
- * There is no border: a rectangle of outputs whose taps are the same inside the input is computed
- * at once, so no tap outside is ever multiplied, and the zero point of x is taken off for the taps
- * that there are. */
+ * vnni for all functions. Blobs lie at multiples of 4 bytes, on 64 they are fastest; no scratch; at
+ * most 3 KiB of stack. */
 #include "kernels/common/inline.h"
-#include "kernels/conv/taps.h"
-#include "kernels/qconv/pack.h"
-#include "kernels/qconv/qconv.h"
 #include "kernels/qgemm/avx512vnni_tile.h"
-
-/* Taps [first, last) of an axis that output o has inside. */
-QK_INLINE void qk_vnni_taps(const qk_qconv_params* p, int axis, int32_t o, int32_t* first,
-                            int32_t* last) {
-  qk_taps(o * p->stride[axis] - p->pad[axis], p->dilation[axis], p->k[axis], p->in[axis], first,
-          last);
-}
-
-/* One panel of the tables and weights of a group. */
-typedef struct qk_vnni_panel {
-  const int32_t *bias, *sums;
-  const int8_t* w;
-  int32_t vectors, d0, d1; /* taps along depth */
-} qk_vnni_panel;
-
-/* A panel over one rectangle; x is the plane of the first tap along depth, element `at` of y the
- * panel's first of output 0 of the plane. */
-QK_INLINE void qk_vnni_rect(const qk_qconv_params* p, qk_vnni_tile* t, const qk_vnni_panel* panel,
-                            qk_rect rect, const uint8_t* x, int32_t zero, int32_t* start,
-                            uint8_t* y, ptrdiff_t at) {
-  const int32_t icg = p->ic / p->groups, vectors = panel->vectors;
-  const ptrdiff_t x_line = (ptrdiff_t)p->in[2] * p->ic, y_line = (ptrdiff_t)p->out[2] * p->oc;
-  const int8_t* w = panel->w;
-  int32_t h0, h1, w0, w1;
-  qk_lines l;
-  qk_vnni_taps(p, 1, rect.h, &h0, &h1);
-  qk_vnni_taps(p, 2, rect.w, &w0, &w1);
-  memcpy(start, panel->bias, (size_t)vectors * 64);
-  for (int32_t d = panel->d0; zero && d < panel->d1; ++d) {
-    for (int32_t h = h0; h < h1; ++h) {
-      for (int32_t c = w0; c < w1; ++c) {
-        const ptrdiff_t tap = ((ptrdiff_t)d * p->k[1] + h) * p->k[2] + c;
-        qk_vnni_less(start, panel->sums + tap * 16 * vectors, zero, vectors);
-      }
-    }
-  }
-  x += (rect.h * p->stride[1] - p->pad[1] + h0 * p->dilation[1]) * x_line;
-  x += (ptrdiff_t)(rect.w * p->stride[2] - p->pad[2] + w0 * p->dilation[2]) * p->ic;
-  at += rect.h * y_line + (ptrdiff_t)rect.w * p->oc;
-  w += h0 * t->w_tap[1];
-  t->taps[1] = h1 - h0;
-  t->lead = 0;
-  if (p->groups == 1 && p->dilation[2] == 1) { /* the taps of a line are one run */
-    t->taps[2] = w1 > w0 ? 1 : 0;
-    t->k = (w1 - w0) * icg;
-    t->lead = w0 * icg & 3;
-    w += (ptrdiff_t)(w0 * icg / 4) * 64 * vectors;
-  } else {
-    t->taps[2] = w1 - w0;
-    t->k = icg;
-    w += w0 * t->w_tap[2];
-  }
-  l.lines = rect.rows;
-  l.length = rect.columns;
-  l.x_line = p->stride[1] * x_line;
-  l.y_line = y_line;
-  l.x_row = (ptrdiff_t)p->stride[2] * p->ic;
-  l.y_row = p->oc;
-  l = qk_long_lines(l);
-  t->x_row = l.x_row;
-  t->y_row = l.y_row;
-  for (int32_t line = 0; line < l.lines; ++line) {
-    qk_vnni_rows(t, x + line * l.x_line, w, y, at + line * l.y_line, l.length, vectors);
-  }
-}
-
-/* What tiles need of panel i of group g; returns its weights and its place in the tables. */
-QK_INLINE qk_vnni_panel qk_vnni_panel_of(const qk_packed* b, const uint8_t* blob, int32_t g,
-                                         int32_t i, int32_t outputs, qk_vnni_tile* t) {
-  const int32_t first = 16 * qk_panel_first(b, i);
-  const int32_t* head = (const int32_t*)(const void*)blob;
-  const ptrdiff_t at = g * b->group + first;
-  const ptrdiff_t run = (ptrdiff_t)b->units * 4;
-  qk_vnni_panel panel;
-  panel.vectors = qk_panel_vectors(b, i);
-  panel.bias = (const int32_t*)(const void*)(blob + b->bias) + at;
-  panel.sums = (const int32_t*)(const void*)(blob + b->sums) + at * b->taps;
-  panel.w = (const int8_t*)blob + b->weights + at * b->runs * run;
-  t->columns = outputs - first < 16 * panel.vectors ? outputs - first : 16 * panel.vectors;
-  t->multipliers = (const float*)(const void*)(blob + b->multipliers) + at;
-  t->float_bias = head[1] ? (const float*)(const void*)(blob + b->float_bias) + at : 0;
-  t->unbounded = !head[0];
-  return panel;
-}
+/* The loops need the tile. */
+#include "kernels/qconv/packed_conv.h"
 
 QK_INLINE void qk_qconv_avx512vnni(const qk_qconv_params* p, const uint8_t* x, const uint8_t* w,
                                    const float* x_scale, const int32_t* x_zero,
                                    const void* residual, void* y) {
-  const qk_panels form = QK_PANELS_AVX512VNNI;
-  const qk_pack_params pack = qk_qconv_packing(p);
-  const qk_packed b = qk_packed_places(form, &pack);
-  const int32_t zero = x_zero ? *x_zero : p->x_zero, icg = pack.inputs, ocg = pack.outputs;
-  const ptrdiff_t x_plane = (ptrdiff_t)p->in[1] * p->in[2] * p->ic;
-  const ptrdiff_t y_plane = (ptrdiff_t)p->out[1] * p->out[2] * p->oc;
-  int32_t start[64], top, bottom, left, right;
-  qk_rect rect;
-  qk_vnni_tile t;
-  t.x_tap[0] = p->dilation[0] * x_plane;
-  t.x_tap[1] = (ptrdiff_t)p->dilation[1] * p->in[2] * p->ic;
-  t.x_tap[2] = (ptrdiff_t)p->dilation[2] * p->ic;
-  t.start = start;
-  t.sums = t.x_zeros = 0;
-  t.x_scales = x_scale;
-  t.per_row = 0;
-  t.residual = (const uint8_t*)residual;
-  QK_VNNI_OUTPUT(&t, p)
-  qk_taps_inside(p->in[1], p->out[1], p->k[1], p->stride[1], p->dilation[1], p->pad[1], &top,
-                 &bottom);
-  qk_taps_inside(p->in[2], p->out[2], p->k[2], p->stride[2], p->dilation[2], p->pad[2], &left,
-                 &right);
-  for (int32_t plane = 0; plane < p->n * p->out[0]; ++plane) {
-    const int32_t od = plane % p->out[0];
-    int32_t d0, d1;
-    qk_vnni_taps(p, 0, od, &d0, &d1);
-    t.taps[0] = d1 - d0;
-    for (int32_t i = 0; i < p->groups * b.panels; ++i) {
-      const int32_t g = i / b.panels, first = 16 * qk_panel_first(&b, i % b.panels);
-      const ptrdiff_t depth = od * p->stride[0] - p->pad[0] + d0 * p->dilation[0];
-      const uint8_t* xg =
-          x + (plane / p->out[0] * (ptrdiff_t)p->in[0] + depth) * x_plane + (ptrdiff_t)g * icg;
-      qk_vnni_panel panel = qk_vnni_panel_of(&b, w, g, i % b.panels, ocg, &t);
-      t.w_tap[2] = (ptrdiff_t)b.units * 64 * panel.vectors;
-      t.w_tap[1] = pack.line ? t.w_tap[2] : t.w_tap[2] * p->k[2];
-      t.w_tap[0] = t.w_tap[1] * p->k[1];
-      panel.w += d0 * t.w_tap[0];
-      panel.d0 = d0;
-      panel.d1 = d1;
-      QK_FOR_EACH_RECT(rect, p->out, top, bottom, left, right) {
-        qk_vnni_rect(p, &t, &panel, rect, xg, zero, start, (uint8_t*)y,
-                     plane * y_plane + (ptrdiff_t)g * ocg + first);
-      }
-    }
-  }
+  qk_packed_conv(p, x, w, x_scale, x_zero, residual, y);
 }

@@ -12,8 +12,11 @@
 
 #include "kernels/common/shared.h"
 #include "kernels/common/unroll.h"
-#include "kernels/qgemm/output.h"
-#include "kernels/qgemm/pack.h"
+#include "kernels/qgemm/packed.h"
+
+#define QK_PTILE_FORM QK_PANELS_AVX512VNNI
+#define QK_PTILE_LANES 16
+#define QK_PTILE_UNIT 4
 
 /* gcc spills sums, or reads weights once per product, unless each is named in every step. */
 #if defined(__GNUC__) && !defined(__clang__)
@@ -21,37 +24,6 @@
 #else
 #define QK_VNNI_KEEP(v) ((void)0)
 #endif
-
-enum { QK_VNNI_CODES, QK_VNNI_ADDED, QK_VNNI_PLAIN };
-
-/* What the tiles of one call share. */
-typedef struct qk_vnni_tile {
-  int32_t taps[3], k, lead;   /* runs along three axes, inputs of a run; the first unit of the
-                                 weights has `lead` inputs that are not there */
-  ptrdiff_t x_tap[3];         /* from run to run in the input, bytes */
-  ptrdiff_t w_tap[3];         /* .. and in the weights */
-  ptrdiff_t x_row, y_row;     /* from row to row: bytes, elements */
-  int32_t columns;            /* outputs of the panel that there are */
-  const int32_t* start;       /* of the sums, as long as the panel */
-  const float* multipliers;   /* tables of the panel */
-  const float* float_bias;    /* null: none */
-  const int32_t* sums;        /* of the weights, read with x_zeros */
-  const int32_t* x_zeros;     /* one per row, null: they are part of the start */
-  const float* x_scales;      /* null: none */
-  int32_t per_row;            /* x_scales has one per row */
-  int32_t path;               /* QK_VNNI_CODES, .. */
-  int32_t floats;             /* plain results are floats, not sums */
-  int32_t unbounded;          /* products with multipliers may exceed 32 bits */
-  float least, most;          /* codes less their zero point */
-  int32_t whole;              /* no zero point, and all codes u8 are allowed */
-  int32_t zero, lo, hi, flip; /* of the bytes that are stored, which are xor `flip` */
-  const uint8_t* residual;
-  int32_t inner;                /* the product's code is in the inner product of the sum */
-  float code_shift, code_ratio; /* its code less its zero point, plus this, is what is added */
-  float other_zero, other_ratio;
-  int32_t other_flip;
-  float addend;
-} qk_vnni_tile;
 
 /* The order of dwords that makes bytes packed in lanes the outputs of a panel, and back. */
 QK_INLINE __m512i qk_vnni_order(const int vectors) {
@@ -86,7 +58,7 @@ QK_INLINE void qk_vnni_store_bytes(uint8_t* to, __m512i v, int32_t n, const int 
 }
 
 /* Four vectors of rounded numbers to bytes: plus the zero point, limited, in the panel's order. */
-QK_INLINE void qk_vnni_store_codes(const qk_vnni_tile* t, const __m512i* c, uint8_t* y,
+QK_INLINE void qk_vnni_store_codes(const qk_ptile* t, const __m512i* c, uint8_t* y,
                                    const int vectors) {
   const __m512i none = _mm512_setzero_si512();
   __m512i low = _mm512_packs_epi32(c[0], vectors > 1 ? c[1] : none), v;
@@ -107,8 +79,7 @@ QK_INLINE void qk_vnni_store_codes(const qk_vnni_tile* t, const __m512i* c, uint
 }
 
 /* Codes of a row. */
-QK_INLINE void qk_vnni_codes(const qk_vnni_tile* t, const __m512i* acc, uint8_t* y,
-                             const int vectors) {
+QK_INLINE void qk_vnni_codes(const qk_ptile* t, const __m512i* acc, uint8_t* y, const int vectors) {
   __m512i c[4];
   QK_EACH for (int v = 0; v < vectors; ++v) {
     __m512 f = _mm512_mul_ps(_mm512_cvtepi32_ps(acc[v]), _mm512_loadu_ps(t->multipliers + 16 * v));
@@ -122,7 +93,7 @@ QK_INLINE void qk_vnni_codes(const qk_vnni_tile* t, const __m512i* acc, uint8_t*
 }
 
 /* Codes of a row, added to those of the residual. */
-QK_INLINE void qk_vnni_added(const qk_vnni_tile* t, const __m512i* acc, const uint8_t* other,
+QK_INLINE void qk_vnni_added(const qk_ptile* t, const __m512i* acc, const uint8_t* other,
                              uint8_t* y, const int vectors) {
   const __m512 least = _mm512_set1_ps(t->least), most = _mm512_set1_ps(t->most);
   const __m512 addend = _mm512_set1_ps(t->addend), other_zero = _mm512_set1_ps(t->other_zero);
@@ -147,7 +118,7 @@ QK_INLINE void qk_vnni_added(const qk_vnni_tile* t, const __m512i* acc, const ui
 }
 
 /* Sums of some rows as they are or as floats: [rows][vectors][16], to element `at` of y and on. */
-QK_SHARED void qk_vnni_plain(const qk_vnni_tile* t, const int32_t* sums, int32_t row, int32_t rows,
+QK_SHARED void qk_vnni_plain(const qk_ptile* t, const int32_t* sums, int32_t row, int32_t rows,
                              int32_t vectors, uint8_t* y) {
   for (int32_t m = 0; m < rows; ++m, y += 4 * t->y_row) {
     const float x_scale = t->x_scales ? t->x_scales[t->per_row ? row + m : 0] : 1.0f;
@@ -236,7 +207,7 @@ QK_INLINE void qk_vnni_part(const uint8_t* x, ptrdiff_t x_row, int32_t rows, int
 }
 
 /* Sums of one run. */
-QK_INLINE void qk_vnni_run(__m512i* acc, const qk_vnni_tile* t, const uint8_t* x, const int8_t* w,
+QK_INLINE void qk_vnni_run(__m512i* acc, const qk_ptile* t, const uint8_t* x, const int8_t* w,
                            const int rows, const int vectors) {
   uint32_t words[16];
   int32_t lead = t->lead, left = t->k;
@@ -259,9 +230,8 @@ QK_INLINE void qk_vnni_run(__m512i* acc, const qk_vnni_tile* t, const uint8_t* x
   }
 }
 
-QK_INLINE void qk_vnni_tile_of(const qk_vnni_tile* t, int32_t row, const uint8_t* x,
-                               const int8_t* w, uint8_t* y, ptrdiff_t at, const int rows,
-                               const int vectors) {
+QK_INLINE void qk_vnni_tile_of(const qk_ptile* t, int32_t row, const uint8_t* x, const int8_t* w,
+                               uint8_t* y, ptrdiff_t at, const int rows, const int vectors) {
   __m512i acc[24];
   QK_EACH for (int v = 0; v < vectors; ++v) {
     const __m512i start = _mm512_loadu_si512((const void*)(t->start + 16 * v));
@@ -275,11 +245,11 @@ QK_INLINE void qk_vnni_tile_of(const qk_vnni_tile* t, int32_t row, const uint8_t
       }
     }
   }
-  if (t->path == QK_VNNI_CODES) {
+  if (t->path == QK_PTILE_CODES) {
     QK_EACH for (int m = 0; m < rows; ++m) {
       qk_vnni_codes(t, acc + m * vectors, y + at + m * t->y_row, vectors);
     }
-  } else if (t->path == QK_VNNI_ADDED) {
+  } else if (t->path == QK_PTILE_ADDED) {
     QK_EACH for (int m = 0; m < rows; ++m) {
       qk_vnni_added(t, acc + m * vectors, t->residual + at + m * t->y_row, y + at + m * t->y_row,
                     vectors);
@@ -293,10 +263,10 @@ QK_INLINE void qk_vnni_tile_of(const qk_vnni_tile* t, int32_t row, const uint8_t
   }
 }
 
-#define QK_VNNI_TILE(M, V)                                                                    \
-  QK_SHARED void qk_vnni_tile_##M##x##V(const qk_vnni_tile* t, int32_t row, const uint8_t* x, \
-                                        const int8_t* w, uint8_t* y, ptrdiff_t at) {          \
-    qk_vnni_tile_of(t, row, x, w, y, at, M, V);                                               \
+#define QK_VNNI_TILE(M, V)                                                                \
+  QK_SHARED void qk_vnni_tile_##M##x##V(const qk_ptile* t, int32_t row, const uint8_t* x, \
+                                        const int8_t* w, uint8_t* y, ptrdiff_t at) {      \
+    qk_vnni_tile_of(t, row, x, w, y, at, M, V);                                           \
   }
 QK_VNNI_TILE(6, 4)
 QK_VNNI_TILE(5, 4)
@@ -339,7 +309,7 @@ QK_INLINE int32_t qk_vnni_rows_next(int32_t left, const int vectors) {
     qk_vnni_tile_##M##x##V(t, row, x, w, y, at); \
     return M;                                    \
   }
-QK_INLINE int32_t qk_vnni_tile_next(const qk_vnni_tile* t, int32_t row, const uint8_t* x,
+QK_INLINE int32_t qk_vnni_tile_next(const qk_ptile* t, int32_t row, const uint8_t* x,
                                     const int8_t* w, uint8_t* y, ptrdiff_t at, int32_t left,
                                     const int vectors) {
   const int32_t rows = qk_vnni_rows_next(left, vectors);
@@ -372,8 +342,8 @@ QK_INLINE int32_t qk_vnni_tile_next(const qk_vnni_tile* t, int32_t row, const ui
 }
 
 /* `rows` rows of a panel, the first of them element `at` of y. */
-QK_INLINE void qk_vnni_rows(const qk_vnni_tile* t, const uint8_t* x, const int8_t* w, uint8_t* y,
-                            ptrdiff_t at, int32_t rows, int32_t vectors) {
+QK_INLINE void qk_ptile_rows(const qk_ptile* t, const uint8_t* x, const int8_t* w, uint8_t* y,
+                             ptrdiff_t at, int32_t rows, int32_t vectors) {
   for (int32_t row = 0; row < rows;) {
     const uint8_t* xr = x + row * t->x_row;
     const ptrdiff_t to = at + row * t->y_row;
@@ -385,50 +355,8 @@ QK_INLINE void qk_vnni_rows(const qk_vnni_tile* t, const uint8_t* x, const int8_
   }
 }
 
-/* What becomes of the sums, from the members that all parameter structs have. */
-#define QK_VNNI_OUTPUT(t, p)                                                                 \
-  qk_vnni_output((t), (p)->y_type, (p)->y_zero, (p)->lo, (p)->hi);                           \
-  if ((t)->residual) {                                                                       \
-    qk_vnni_residual((t), (p)->y_zero, (p)->r_kind, (p)->r_first, (p)->r_type, (p)->r_za,    \
-                     (p)->r_zb, (p)->r_y_type, (p)->r_zero, (p)->r_lo, (p)->r_hi, (p)->r_ra, \
-                     (p)->r_rb, (p)->r_shift);                                               \
-  }
-QK_INLINE void qk_vnni_output(qk_vnni_tile* t, int32_t type, int32_t zero, int32_t lo, int32_t hi) {
-  const int32_t up = type == QK_I8 ? 128 : 0;
-  t->path = type > QK_U16 ? QK_VNNI_PLAIN : QK_VNNI_CODES;
-  t->floats = type == QK_F32;
-  t->least = (float)(lo - zero);
-  t->most = (float)(hi - zero);
-  t->zero = zero + up;
-  t->lo = lo + up;
-  t->hi = hi + up;
-  t->flip = up;
-  t->whole = t->zero == 0 && t->lo == 0 && t->hi == 255 && up == 0;
-}
-/* Codes a and b are added as fma(b - zb, rb, (a - za) * ra), or as fma(a, ra, fma(b, rb, shift)):
- * the inner product is a's or b's, the zero point of the sum is added to it or is part of it. */
-QK_INLINE void qk_vnni_residual(qk_vnni_tile* t, int32_t code_zero, int32_t kind, int32_t first,
-                                int32_t type, int32_t za, int32_t zb, int32_t y_type, int32_t zero,
-                                int32_t lo, int32_t hi, float ra, float rb, float shift) {
-  const int32_t up = y_type == QK_I8 ? 128 : 0, exact = kind == QK_R_EXACT;
-  const int32_t zc = first ? za : zb, zo = first ? zb : za;
-  t->path = QK_VNNI_ADDED;
-  t->inner = exact == (first != 0);
-  t->code_shift = (float)(exact ? code_zero - zc : code_zero);
-  t->code_ratio = first ? ra : rb;
-  t->other_flip = type == QK_I8 ? 128 : 0;
-  t->other_zero = (float)((exact ? zo : 0) + t->other_flip);
-  t->other_ratio = first ? rb : ra;
-  t->addend = exact ? -0.0f : shift;
-  t->zero = (exact ? zero : 0) + up;
-  t->lo = lo + up;
-  t->hi = hi + up;
-  t->flip = up;
-  t->whole = t->zero == 0 && t->lo == 0 && t->hi == 255 && up == 0;
-}
-
 /* Takes off the start of a panel's sums: the zero point of x times the weights' sums of a tap. */
-QK_INLINE void qk_vnni_less(int32_t* start, const int32_t* sums, int32_t zero, int32_t vectors) {
+QK_INLINE void qk_ptile_less(int32_t* start, const int32_t* sums, int32_t zero, int32_t vectors) {
   const __m512i z = _mm512_set1_epi32(zero);
   for (int32_t i = 0; i < 16 * vectors; i += 16) {
     const __m512i w = _mm512_loadu_si512((const void*)(sums + i));

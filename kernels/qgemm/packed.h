@@ -1,0 +1,115 @@
+/* What the vector kernels with packed weights share: the state of their tiles, how results are
+ * made, and the loop over panels. A file holds the kernels of one instruction set, whose tile
+ * header (avx512vnni_tile.h, avx2_tile.h, neon_dotprod_tile.h) defines
+ *
+ *   QK_PTILE_FORM, QK_PTILE_LANES, QK_PTILE_UNIT   how weights are packed
+ *   qk_ptile_rows   rows of one panel
+ *   qk_ptile_less   takes the zero point of x times sums of weights off the start of a panel
+ */
+#ifndef QK_QGEMM_PACKED_H
+#define QK_QGEMM_PACKED_H
+
+#include "kernels/qgemm/output.h"
+#include "kernels/qgemm/pack.h"
+
+enum { QK_PTILE_CODES, QK_PTILE_ADDED, QK_PTILE_PLAIN };
+
+/* What the tiles of one call share. */
+typedef struct qk_ptile {
+  int32_t taps[3], k, lead;   /* runs along three axes, inputs of a run; the first unit of the
+                                 weights has `lead` inputs that are not there */
+  ptrdiff_t x_tap[3];         /* from run to run in the input, bytes */
+  ptrdiff_t w_tap[3];         /* .. and in the weights */
+  ptrdiff_t x_row, y_row;     /* from row to row: bytes, elements */
+  int32_t columns;            /* outputs of the panel that there are */
+  const int32_t* start;       /* of the sums, as long as the panel */
+  const float* multipliers;   /* tables of the panel */
+  const float* float_bias;    /* null: none */
+  const int32_t* sums;        /* of the weights, read with x_zeros */
+  const int32_t* x_zeros;     /* one per row, null: they are part of the start */
+  const float* x_scales;      /* null: none */
+  int32_t per_row;            /* x_scales has one per row */
+  int32_t path;               /* QK_PTILE_CODES, .. */
+  int32_t floats;             /* plain results are floats, not sums */
+  int32_t unbounded;          /* products with multipliers may exceed 32 bits */
+  float least, most;          /* codes less their zero point */
+  int32_t whole;              /* no zero point, and all codes u8 are allowed */
+  int32_t zero, lo, hi, flip; /* of the bytes that are stored, which are xor `flip` */
+  const uint8_t* residual;
+  int32_t inner;                /* the product's code is in the inner product of the sum */
+  float code_shift, code_ratio; /* its code less its zero point, plus this, is what is added */
+  float other_zero, other_ratio;
+  int32_t other_flip;
+  float addend;
+} qk_ptile;
+
+/* What becomes of the sums, from the members that all parameter structs have. */
+#define QK_PTILE_OUTPUT(t, p)                                                                 \
+  qk_ptile_output((t), (p)->y_type, (p)->y_zero, (p)->lo, (p)->hi);                           \
+  if ((t)->residual) {                                                                        \
+    qk_ptile_residual((t), (p)->y_zero, (p)->r_kind, (p)->r_first, (p)->r_type, (p)->r_za,    \
+                      (p)->r_zb, (p)->r_y_type, (p)->r_zero, (p)->r_lo, (p)->r_hi, (p)->r_ra, \
+                      (p)->r_rb, (p)->r_shift);                                               \
+  }
+QK_INLINE void qk_ptile_output(qk_ptile* t, int32_t type, int32_t zero, int32_t lo, int32_t hi) {
+  const int32_t up = type == QK_I8 ? 128 : 0;
+  t->path = type > QK_U16 ? QK_PTILE_PLAIN : QK_PTILE_CODES;
+  t->floats = type == QK_F32;
+  t->least = (float)(lo - zero);
+  t->most = (float)(hi - zero);
+  t->zero = zero + up;
+  t->lo = lo + up;
+  t->hi = hi + up;
+  t->flip = up;
+  t->whole = t->zero == 0 && t->lo == 0 && t->hi == 255 && up == 0;
+}
+/* Codes a and b are added as fma(b - zb, rb, (a - za) * ra), or as fma(a, ra, fma(b, rb, shift)):
+ * the inner product is a's or b's, the zero point of the sum is added to it or is part of it. */
+QK_INLINE void qk_ptile_residual(qk_ptile* t, int32_t code_zero, int32_t kind, int32_t first,
+                                 int32_t type, int32_t za, int32_t zb, int32_t y_type, int32_t zero,
+                                 int32_t lo, int32_t hi, float ra, float rb, float shift) {
+  const int32_t up = y_type == QK_I8 ? 128 : 0, exact = kind == QK_R_EXACT;
+  const int32_t zc = first ? za : zb, zo = first ? zb : za;
+  t->path = QK_PTILE_ADDED;
+  t->inner = exact == (first != 0);
+  t->code_shift = (float)(exact ? code_zero - zc : code_zero);
+  t->code_ratio = first ? ra : rb;
+  t->other_flip = type == QK_I8 ? 128 : 0;
+  t->other_zero = (float)((exact ? zo : 0) + t->other_flip);
+  t->other_ratio = first ? rb : ra;
+  t->addend = exact ? -0.0f : shift;
+  t->zero = (exact ? zero : 0) + up;
+  t->lo = lo + up;
+  t->hi = hi + up;
+  t->flip = up;
+  t->whole = t->zero == 0 && t->lo == 0 && t->hi == 255 && up == 0;
+}
+
+/* One panel of the tables and weights of a group. */
+typedef struct qk_panel {
+  const int32_t *bias, *sums;
+  const int8_t* w;
+  int32_t vectors, first; /* its first output in the group */
+} qk_panel;
+
+/* Panel i of group g of a blob; tiles are told of it. */
+QK_INLINE qk_panel qk_panel_of(const qk_packed* b, const uint8_t* blob, int32_t g, int32_t i,
+                               int32_t outputs, qk_ptile* t) {
+  const int32_t lanes = b->form.lanes, first = lanes * qk_panel_first(b, i);
+  const int32_t* head = (const int32_t*)(const void*)blob;
+  const ptrdiff_t at = g * b->group + first;
+  qk_panel panel;
+  panel.vectors = qk_panel_vectors(b, i);
+  panel.first = first;
+  panel.bias = (const int32_t*)(const void*)(blob + b->bias) + at;
+  panel.sums = (const int32_t*)(const void*)(blob + b->sums) + at * b->taps;
+  panel.w = (const int8_t*)blob + b->weights + at * b->runs * b->units * b->form.unit;
+  t->columns = outputs - first < lanes * panel.vectors ? outputs - first : lanes * panel.vectors;
+  t->sums = panel.sums;
+  t->multipliers = (const float*)(const void*)(blob + b->multipliers) + at;
+  t->float_bias = head[1] ? (const float*)(const void*)(blob + b->float_bias) + at : 0;
+  t->unbounded = !head[0];
+  return panel;
+}
+
+#endif
