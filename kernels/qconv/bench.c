@@ -14,6 +14,8 @@
 #include "kernels/common/testing.h"
 #if defined(QK_TARGET_AVX512VNNI)
 #include "kernels/qconv/avx512vnni.c"
+#include "kernels/qconv/avx512vnni_depthwise.c"
+#define DEPTHWISE qk_qdepthwise_avx512vnni
 #define BODY qk_qconv_avx512vnni
 #define FORM QK_PANELS_AVX512VNNI
 #else
@@ -23,7 +25,7 @@
 #endif
 
 typedef struct layer {
-  int32_t ic, oc, in, k, stride, residual;
+  int32_t ic, oc, in, k, stride, residual; /* ic 0: depthwise */
 } layer;
 
 static const layer layers[] = {
@@ -39,6 +41,14 @@ static const layer layers[] = {
     {384, 64, 14, 1, 1, 1},   {96, 576, 14, 1, 1, 0},  {576, 96, 14, 1, 1, 1},
     {960, 160, 7, 1, 1, 1},   {960, 320, 7, 1, 1, 0},  {320, 1280, 7, 1, 1, 0},
 };
+
+#if defined(DEPTHWISE)
+static const layer depthwise[] = {
+    {0, 32, 112, 3, 1, 0}, {0, 96, 112, 3, 2, 0}, {0, 144, 56, 3, 1, 0}, {0, 144, 56, 3, 2, 0},
+    {0, 192, 28, 3, 1, 0}, {0, 192, 28, 3, 2, 0}, {0, 384, 14, 3, 1, 0}, {0, 576, 14, 3, 1, 0},
+    {0, 576, 14, 3, 2, 0}, {0, 960, 7, 3, 1, 0},  {0, 384, 14, 5, 1, 0},
+};
+#endif
 
 /* Taps inside the input, over all outputs of one axis. */
 static double taps(const layer* l, int32_t out) {
@@ -61,12 +71,13 @@ static uint8_t* room(size_t bytes) {
 static void measure(const layer* l) {
   const qk_panels form = FORM;
   const int32_t out = (l->in - 1) / l->stride + 1;
-  const double macs = taps(l, out) * taps(l, out) * l->ic * l->oc;
+  const double macs = taps(l, out) * taps(l, out) * (l->ic ? l->ic : 1) * l->oc;
   double best = 1e9, peak = 0.0;
   qk_qconv_params p;
   memset(&p, 0, sizeof p);
-  p.n = p.groups = p.last = 1;
-  p.ic = l->ic;
+  p.n = p.last = 1;
+  p.groups = l->ic ? 1 : l->oc;
+  p.ic = l->ic ? l->ic : l->oc;
   p.oc = l->oc;
   for (int a = 0; a < 3; ++a) {
     p.in[a] = a ? l->in : 1;
@@ -80,16 +91,22 @@ static void measure(const layer* l) {
   p.hi = p.r_hi = 255;
   p.r_ra = p.r_rb = 0.5f;
   const qk_pack_params pack = qk_qconv_packing(&p);
-  uint8_t *x = room((size_t)l->in * l->in * l->ic), *y = room((size_t)out * out * l->oc);
-  uint8_t *r = room((size_t)out * out * l->oc), *w = room((size_t)l->oc * l->ic * l->k * l->k);
+  uint8_t *x = room((size_t)l->in * l->in * p.ic), *y = room((size_t)out * out * l->oc);
+  uint8_t *r = room((size_t)out * out * l->oc), *w = room((size_t)l->oc * p.ic * l->k * l->k);
   uint8_t* blob = room((size_t)qk_packed_size(form, &pack));
   float* multipliers = (float*)malloc(4 * (size_t)l->oc);
   for (int32_t i = 0; i < l->oc; ++i) multipliers[i] = 0.001f;
   qk_pack(form, &pack, w, 0, multipliers, 0, blob);
+#if defined(DEPTHWISE)
+  if (!l->ic) qk_pack_depthwise(&p, (const int8_t*)w, 0, multipliers, 0, blob);
+#endif
   for (double spent = 0.0; spent < 0.15;) {
     const double now_peak = qk_peak(), from = qk_seconds();
     double took;
-    BODY(&p, x, blob, 0, 0, l->residual ? r : 0, y);
+    if (l->ic) BODY(&p, x, blob, 0, 0, l->residual ? r : 0, y);
+#if defined(DEPTHWISE)
+    if (!l->ic) DEPTHWISE(&p, x, blob, 0, 0, l->residual ? r : 0, y);
+#endif
     took = qk_seconds() - from;
     spent += took + 0.001;
     best = took < best ? took : best;
@@ -112,6 +129,9 @@ int main(void) {
     return 0;
   }
   for (size_t i = 0; i < sizeof layers / sizeof *layers; ++i) measure(&layers[i]);
+#if defined(DEPTHWISE)
+  for (size_t i = 0; i < sizeof depthwise / sizeof *depthwise; ++i) measure(&depthwise[i]);
+#endif
   return 0;
 }
 QK_TARGET_END

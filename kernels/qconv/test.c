@@ -12,6 +12,8 @@
 #include "kernels/common/testing.h"
 #if defined(QK_TARGET_AVX512VNNI)
 #include "kernels/qconv/avx512vnni.c"
+#include "kernels/qconv/avx512vnni_depthwise.c"
+#define DEPTHWISE qk_qdepthwise_avx512vnni
 #define BODY qk_qconv_avx512vnni
 #define FORM QK_PANELS_AVX512VNNI
 #else
@@ -143,13 +145,55 @@ static void shape(qk_qconv_params* p, int i) {
   }
 }
 
-static int check(int i) {
+/* The same with one channel per group. */
+static void depthwise_shape(qk_qconv_params* p, int i) {
+  do {
+    shape(p, i % 11 == 0 ? i + 1 : i);
+  } while (p->k[0] != 1);
+  p->ic = p->oc = p->groups = i % 3 == 0 ? qk_random_in(1, 200) : 16 * qk_random_in(1, 10);
+  if (i % 2 == 0) {
+    p->k[1] = p->k[2] = i % 4 == 0 ? 3 : 5;
+    for (int a = 1; a < 3; ++a) {
+      const int32_t span = (p->k[a] - 1) * p->dilation[a] + 1;
+      p->stride[a] = 1 + i / 4 % 2;
+      p->pad[a] = p->k[a] / 2;
+      if (p->in[a] + 2 * p->pad[a] < span) p->in[a] = span;
+      p->out[a] = (p->in[a] + 2 * p->pad[a] - span) / p->stride[a] + 1;
+    }
+  }
+}
+
+#if defined(DEPTHWISE)
+/* Packs and runs; what is packed comes out as it was. */
+static int run_depthwise(const qk_qconv_params* p, const operands* o) {
+  const size_t weights = (size_t)p->oc * p->k[1] * p->k[2], c = (size_t)p->oc;
+  int8_t* w = (int8_t*)malloc(weights);
+  float* tables = (float*)malloc(12 * c);
+  int wrong;
+  qk_pack_depthwise(p, o->w, o->bias, o->multipliers, o->float_bias, o->blob);
+  qk_unpack_depthwise(p, o->blob, w, (int32_t*)(void*)tables, tables + c, tables + 2 * c);
+  wrong = memcmp(w, o->w, weights) || memcmp(tables, o->bias, 4 * c) ||
+          memcmp(tables + c, o->multipliers, 4 * c) ||
+          (o->float_bias && memcmp(tables + 2 * c, o->float_bias, 4 * c));
+  if (wrong) fprintf(stderr, "packing of %d channels, %d x %d taps\n", p->oc, p->k[1], p->k[2]);
+  free(w);
+  free(tables);
+  DEPTHWISE(p, o->x, o->blob, o->x_scale, o->x_zero, o->residual, o->y);
+  return wrong;
+}
+#endif
+
+static int check(int i, int depthwise) {
   const qk_panels form = FORM;
   const int at_end = (int)(qk_random() & 1u), kind = i % KINDS;
   const int all_ones = qk_random() % 8 == 0;
   qk_qconv_params p;
   operands o;
-  shape(&p, i);
+  if (depthwise) {
+    depthwise_shape(&p, i);
+  } else {
+    shape(&p, i);
+  }
   p.x_type = QK_U8;
   p.x_zero = qk_random() & 1u ? qk_random_in(0, 255) : 0;
   const size_t outputs = (size_t)p.n * p.out[0] * p.out[1] * p.out[2] * p.oc;
@@ -164,7 +208,7 @@ static int check(int i) {
   o.w = (int8_t*)qk_guarded_place(&guards[1], weights, at_end);
   o.bias = (int32_t*)(void*)qk_guarded_place(&guards[2], 4 * (size_t)p.oc, at_end);
   o.multipliers = (float*)(void*)qk_guarded_place(&guards[3], 4 * (size_t)p.oc, at_end);
-  o.blob = qk_guarded_place(&guards[4], (size_t)qk_packed_size(form, &pack), 0);
+  o.blob = qk_guarded_place(&guards[4], ROOM, 0);
   o.y = qk_guarded_place(&guards[7], bytes, at_end);
   o.expected = qk_guarded_place(&guards[8], bytes, at_end);
   fill(o.x, inputs, all_ones);
@@ -177,10 +221,18 @@ static int check(int i) {
     fprintf(stderr, "kind %d is not accepted\n", kind);
     return 1;
   }
-  qk_pack(form, &pack, o.w, o.bias, o.multipliers, o.float_bias, o.blob);
   memset(o.y, 0x55, bytes);
   reference(&p, &o);
-  BODY(&p, o.x, o.blob, o.x_scale, o.x_zero, o.residual, o.y);
+  if (depthwise) {
+#if defined(DEPTHWISE)
+    if (run_depthwise(&p, &o)) return 1;
+#else
+    return 0;
+#endif
+  } else {
+    qk_pack(form, &pack, o.w, o.bias, o.multipliers, o.float_bias, o.blob);
+    BODY(&p, o.x, o.blob, o.x_scale, o.x_zero, o.residual, o.y);
+  }
   if (memcmp(o.y, o.expected, bytes) == 0) return 0;
   size_t at = 0;
   while (o.y[at] == o.expected[at]) ++at;
@@ -201,7 +253,8 @@ int main(int argc, char** argv) {
     return 0;
   }
   for (int g = 0; g < 10; ++g) guards[g] = qk_guard(ROOM);
-  for (; i < random && wrong < 10; ++i) wrong += check(i);
+  for (; i < random && wrong < 10; ++i) wrong += check(i, 0);
+  for (int j = 0; j < random && wrong < 10; ++j, ++i) wrong += check(j, 1);
   printf("%d convolutions, %d wrong\n", i, wrong);
   return wrong != 0;
 }
