@@ -22,8 +22,7 @@ typedef __m512i qk_peak_register;
 typedef __m256i qk_peak_register;
 #else
 #define QK_PEAK_MACS 16
-#define QK_PEAK_STEP(i) \
-  __asm__ volatile(".arch armv8.2-a+dotprod\n\tsdot %0.4s, %1.16b, %1.16b" : "+w"(a##i) : "w"(x));
+#define QK_PEAK_STEP(i) __asm__ volatile("sdot %0.4s, %1.16b, %1.16b" : "+w"(a##i) : "w"(x));
 typedef int32x4_t qk_peak_register;
 #endif
 

@@ -15,7 +15,7 @@
 #include <arm_neon.h>
 #endif
 
-#if !defined(QK_TARGET_AVX512VNNI) && !defined(QK_TARGET_AVX2)
+#if !defined(QK_TARGET_AVX512VNNI) && !defined(QK_TARGET_AVX2) && !defined(QK_TARGET_NEON_DOTPROD)
 #define QK_TARGET_END
 #elif defined(__clang__)
 #define QK_TARGET_END _Pragma("clang attribute pop")
@@ -25,6 +25,8 @@
     apply_to = function)
 #elif defined(QK_TARGET_AVX2)
 #pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
+#else
+#pragma clang attribute push(__attribute__((target("dotprod"))), apply_to = function)
 #endif
 #else
 #define QK_TARGET_END
@@ -32,6 +34,8 @@
 #pragma GCC target("avx512f,avx512bw,avx512vl,avx512dq,avx512vnni,avx2,fma")
 #elif defined(QK_TARGET_AVX2)
 #pragma GCC target("avx2,fma")
+#else
+#pragma GCC target("arch=armv8.2-a+dotprod")
 #endif
 #endif
 

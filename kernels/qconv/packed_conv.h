@@ -75,7 +75,8 @@ QK_INLINE void qk_packed_conv(const qk_qconv_params* p, const uint8_t* x, const 
   const qk_panels form = QK_PTILE_FORM;
   const qk_pack_params pack = qk_qconv_packing(p);
   const qk_packed b = qk_packed_places(form, &pack);
-  const int32_t zero = x_zero ? *x_zero : p->x_zero, icg = pack.inputs, ocg = pack.outputs;
+  const int32_t zero = (x_zero ? *x_zero : p->x_zero) - QK_PTILE_SHIFT, icg = pack.inputs,
+                ocg = pack.outputs;
   const ptrdiff_t x_plane = (ptrdiff_t)p->in[1] * p->in[2] * p->ic;
   const ptrdiff_t y_plane = (ptrdiff_t)p->out[1] * p->out[2] * p->oc;
   int32_t start[64], top, bottom, left, right;

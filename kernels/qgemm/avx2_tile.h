@@ -19,6 +19,7 @@
 #define QK_PTILE_FORM QK_PANELS_AVX2
 #define QK_PTILE_LANES 8
 #define QK_PTILE_UNIT 2
+#define QK_PTILE_SHIFT 0
 
 /* gcc spills sums, or reads weights once per product, unless each is named in every step. */
 #if defined(__GNUC__) && !defined(__clang__)

@@ -17,6 +17,7 @@
 #define QK_PTILE_FORM QK_PANELS_AVX512VNNI
 #define QK_PTILE_LANES 16
 #define QK_PTILE_UNIT 4
+#define QK_PTILE_SHIFT 0
 
 /* gcc spills sums, or reads weights once per product, unless each is named in every step. */
 #if defined(__GNUC__) && !defined(__clang__)

@@ -3,6 +3,7 @@
  * header (avx512vnni_tile.h, avx2_tile.h, neon_dotprod_tile.h) defines
  *
  *   QK_PTILE_FORM, QK_PTILE_LANES, QK_PTILE_UNIT   how weights are packed
+ *   QK_PTILE_SHIFT  what is taken off the inputs before they are multiplied
  *   qk_ptile_rows   rows of one panel
  *   qk_ptile_less   takes the zero point of x times sums of weights off the start of a panel
  */

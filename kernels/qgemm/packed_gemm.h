@@ -11,7 +11,8 @@ QK_INLINE void qk_packed_gemm(const qk_qgemm_params* p, const uint8_t* x, const 
   const qk_panels form = QK_PTILE_FORM;
   const qk_pack_params pack = {1, p->n, p->k, {1, 1, 1}, 0, 0, 0, 0, 0};
   const qk_packed b = qk_packed_places(form, &pack);
-  const int32_t zero = p->per_row && x_zeros ? 0 : x_zeros ? *x_zeros : p->x_zero;
+  const int32_t given = p->per_row && x_zeros ? 0 : x_zeros ? *x_zeros : p->x_zero;
+  const int32_t zero = given - QK_PTILE_SHIFT;
   int32_t start[64];
   qk_ptile t;
   t.taps[0] = t.taps[1] = t.taps[2] = 1;

@@ -1,0 +1,18 @@
+/* qgemm with NEON's dot products: y [m, n] of codes u8 x [m, k] and weights packed by
+ * kernels/qgemm/pack.h with QK_PANELS_NEON_DOTPROD (bias, multipliers and the bias of floats are in
+ * the blob).
+ *
+ * Takes the calls that kernels/qgemm/accepts.h allows, with the bits of qk_qgemm; `batch` matrices
+ * whose weights are one blob (w_batch 0) or one blob each, w_batch bytes apart. Needs dotprod
+ * of armv8.2-a for all functions. Blobs lie at multiples of 4 bytes; no scratch; at most 1.5 KiB of
+ * stack. */
+#include "kernels/common/inline.h"
+#include "kernels/qgemm/neon_dotprod_tile.h"
+/* The loops need the tile. */
+#include "kernels/qgemm/packed_gemm.h"
+
+QK_INLINE void qk_qgemm_neon_dotprod(const qk_qgemm_params* p, const uint8_t* x, const uint8_t* w,
+                                     const float* x_scales, const int32_t* x_zeros,
+                                     const void* residual, void* y) {
+  qk_packed_gemm(p, x, w, x_scales, x_zeros, residual, y);
+}
