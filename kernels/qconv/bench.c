@@ -68,7 +68,7 @@ static uint8_t* room(size_t bytes) {
   return at;
 }
 
-static void measure(const layer* l) {
+static void measure(const layer* l, double seconds) {
   const qk_panels form = FORM;
   const int32_t out = (l->in - 1) / l->stride + 1;
   const double macs = taps(l, out) * taps(l, out) * (l->ic ? l->ic : 1) * l->oc;
@@ -100,7 +100,7 @@ static void measure(const layer* l) {
 #if defined(DEPTHWISE)
   if (!l->ic) qk_pack_depthwise(&p, (const int8_t*)w, 0, multipliers, 0, blob);
 #endif
-  for (double spent = 0.0; spent < 0.15;) {
+  for (double spent = 0.0; spent < seconds;) {
     const double now_peak = qk_peak(), from = qk_seconds();
     double took;
     if (l->ic) BODY(&p, x, blob, 0, 0, l->residual ? r : 0, y);
@@ -123,14 +123,15 @@ static void measure(const layer* l) {
   free(multipliers);
 }
 
-int main(void) {
+int main(int argc, char** argv) {
+  const double seconds = argc > 1 ? atof(argv[1]) : 0.15; /* per layer */
   if (!qk_machine_has_target()) {
     printf("compiled only: this machine lacks the instructions\n");
     return 0;
   }
-  for (size_t i = 0; i < sizeof layers / sizeof *layers; ++i) measure(&layers[i]);
+  for (size_t i = 0; i < sizeof layers / sizeof *layers; ++i) measure(&layers[i], seconds);
 #if defined(DEPTHWISE)
-  for (size_t i = 0; i < sizeof depthwise / sizeof *depthwise; ++i) measure(&depthwise[i]);
+  for (size_t i = 0; i < sizeof depthwise / sizeof *depthwise; ++i) measure(&depthwise[i], seconds);
 #endif
   return 0;
 }

@@ -231,9 +231,41 @@ QK_INLINE void qk_vnni_run(__m512i* acc, const qk_ptile* t, const uint8_t* x, co
   }
 }
 
+/* What becomes of the sums [rows][vectors][16] of a tile, the first of them element `at` of y. They
+ * come through memory, so that one loop over rows serves all tiles; only large tiles make plain
+ * codes of registers, which counts where there are few inputs. */
+QK_INLINE void qk_vnni_finish_of(const qk_ptile* t, const int32_t* sums, int32_t row, int32_t rows,
+                                 uint8_t* y, ptrdiff_t at, const int vectors) {
+  if (t->path == QK_PTILE_PLAIN) {
+    qk_vnni_plain(t, sums, row, rows, vectors, y + 4 * at);
+    return;
+  }
+  QK_NOT_EACH for (int32_t m = 0; m < rows; ++m, sums += 16 * vectors, at += t->y_row) {
+    __m512i acc[4];
+    QK_EACH for (int v = 0; v < vectors; ++v) {
+      acc[v] = _mm512_loadu_si512((const void*)(sums + 16 * v));
+    }
+    if (t->path == QK_PTILE_ADDED) {
+      qk_vnni_added(t, acc, t->residual + at, y + at, vectors);
+    } else {
+      qk_vnni_codes(t, acc, y + at, vectors);
+    }
+  }
+}
+#define QK_VNNI_FINISH(V)                                                                \
+  QK_SHARED void qk_vnni_finish_##V(const qk_ptile* t, const int32_t* sums, int32_t row, \
+                                    int32_t rows, uint8_t* y, ptrdiff_t at) {            \
+    qk_vnni_finish_of(t, sums, row, rows, y, at, V);                                     \
+  }
+QK_VNNI_FINISH(1)
+QK_VNNI_FINISH(2)
+QK_VNNI_FINISH(3)
+QK_VNNI_FINISH(4)
+
 QK_INLINE void qk_vnni_tile_of(const qk_ptile* t, int32_t row, const uint8_t* x, const int8_t* w,
                                uint8_t* y, ptrdiff_t at, const int rows, const int vectors) {
   __m512i acc[24];
+  int32_t sums[24 * 16];
   QK_EACH for (int v = 0; v < vectors; ++v) {
     const __m512i start = _mm512_loadu_si512((const void*)(t->start + 16 * v));
     QK_EACH for (int m = 0; m < rows; ++m) acc[m * vectors + v] = start;
@@ -246,22 +278,19 @@ QK_INLINE void qk_vnni_tile_of(const qk_ptile* t, int32_t row, const uint8_t* x,
       }
     }
   }
-  if (t->path == QK_PTILE_CODES) {
+  if (rows * vectors >= 16 && t->path == QK_PTILE_CODES) {
     QK_EACH for (int m = 0; m < rows; ++m) {
       qk_vnni_codes(t, acc + m * vectors, y + at + m * t->y_row, vectors);
     }
-  } else if (t->path == QK_PTILE_ADDED) {
-    QK_EACH for (int m = 0; m < rows; ++m) {
-      qk_vnni_added(t, acc + m * vectors, t->residual + at + m * t->y_row, y + at + m * t->y_row,
-                    vectors);
-    }
-  } else {
-    int32_t sums[24 * 16];
-    QK_EACH for (int i = 0; i < rows * vectors; ++i) {
-      _mm512_storeu_si512((void*)(sums + 16 * i), acc[i]);
-    }
-    qk_vnni_plain(t, sums, row, rows, vectors, y + 4 * at);
+    return;
   }
+  QK_EACH for (int i = 0; i < rows * vectors; ++i) {
+    _mm512_storeu_si512((void*)(sums + 16 * i), acc[i]);
+  }
+  if (vectors == 4) qk_vnni_finish_4(t, sums, row, rows, y, at);
+  if (vectors == 3) qk_vnni_finish_3(t, sums, row, rows, y, at);
+  if (vectors == 2) qk_vnni_finish_2(t, sums, row, rows, y, at);
+  if (vectors == 1) qk_vnni_finish_1(t, sums, row, rows, y, at);
 }
 
 #define QK_VNNI_TILE(M, V)                                                                \
