@@ -1,23 +1,26 @@
-"""Makes what quantc is built with from the kernel folders, kernels/*/.
+"""Makes what quantc is built with from the kernel folders, ROOT/kernels/*/.
 
-usage: kernel_tables.py SOURCE_ROOT OUTPUT_DIR
+usage: kernel_tables.py OUTPUT_DIR ROOT...
 
 A folder holds FOLDER.h (parameter structs and the contract), portable.c (bodies) and kernels.sig, its signatures:
 
   # a comment
   kernel NAME[selector, ...](operand, optional?, ...) -> (result, ...)
     params STRUCT
-    body SYMBOL [stack BYTES]
+    body SYMBOL [in FILE] [stack BYTES]
 
-A call names the kernel and gives each selector a value; they say which body computes it. SYMBOL is the name of the C
+A kernel without bodies is what ops call and variants (*.variant.cpp of the folder) turn into calls of others; its struct
+is in FOLDER/call.h. A call names the kernel and gives each selector a value; they say which body computes it. SYMBOL is the name of the C
 function, with a group {selector=value,value:text,...} for each selector: it stands for one body per value,
 and for the value's text (the value itself unless stated) in the name. A body that, with all it calls, may take more than
-1024 bytes of stack says so. Arguments of a body are (parameters, operands..., results...).
+1024 bytes of stack says so. A body of a kernel with the selector `machine` needs that feature of the target and is in
+MACHINE.c, others in portable.c, unless FILE is given. Arguments of a body are (parameters, operands..., results...).
 
 Written to OUTPUT_DIR:
   FOLDER_table.c    thunks, the kernels and the bodies of the folder
   FOLDER/calls.h    a C++ struct per kernel: its parameters, operands, results and selectors as members
-  folders.inc       the list of folders
+  FOLDER_MACHINE_table.c  thunks of the bodies for that machine
+  folders.inc, machines.inc, variants.inc   the lists of folders, of machine tables, of *.variant.cpp
   sources.inc       the text of every file under kernels
 Files are rewritten only when they change, so nothing rebuilds without need.
 """
@@ -31,7 +34,7 @@ FIELD = re.compile(r"(int32_t|int64_t|float)\s+([^;]+);")
 LETTERS = {"int32_t": "i", "int64_t": "l", "float": "f"}
 KERNEL = re.compile(r"^kernel (\w+)(?:\[([\w, ]+)\])?\(([\w, ?]*)\) -> \(([\w, ?]*)\)$")
 PARAMS = re.compile(r"^params (\w+)$")
-BODY = re.compile(r"^body (\S+)(?: stack (\d+))?$")
+BODY = re.compile(r"^body (\S+)(?: in (\S+))?(?: stack (\d+))?$")
 GROUP = re.compile(r"\{(\w+)=([^}]*)\}")
 DEFAULT_STACK = 1024
 
@@ -59,9 +62,9 @@ class Kernel:
             return [t.strip() for t in (text or "").split(",") if t.strip()]
         self.name, self.selectors = name, items(selectors)
         self.inputs, self.outputs = items(inputs), items(outputs)
-        self.params, self.bodies = None, []  # bodies: (symbol, values of the selectors, stack)
+        self.params, self.bodies = None, []  # bodies: (symbol, values of the selectors, file, stack)
 
-    def add_bodies(self, pattern, stack, where):
+    def add_bodies(self, pattern, file, stack, where):
         groups = GROUP.findall(pattern)
         if sorted(name for name, _ in groups) != sorted(self.selectors):
             sys.exit(f"{where}: {pattern} must have one group for each of {', '.join(self.selectors) or 'no selectors'}")
@@ -70,7 +73,12 @@ class Kernel:
         for choice in itertools.product(*choices):
             texts = iter(text for _, _, text in choice)
             values = {name: value for name, value, _ in choice}
-            self.bodies.append((GROUP.sub(lambda _: next(texts), pattern), [values[s] for s in self.selectors], stack))
+            symbol = GROUP.sub(lambda _: next(texts), pattern)
+            own = file or (f"{values['machine']}.c" if "machine" in values else "portable.c")
+            self.bodies.append((symbol, [values[s] for s in self.selectors], own, stack))
+
+    def machine_of(self, values):
+        return values[self.selectors.index("machine")] if "machine" in self.selectors else ""
 
 
 def signatures(path, structs):
@@ -91,22 +99,33 @@ def signatures(path, structs):
             if twice := members & set(names) or {n for n in names if names.count(n) > 1}:
                 sys.exit(f"{where}: {', '.join(twice)}: a name stands for one thing only")
         elif kernels and kernels[-1].params and (match := BODY.match(line)):
-            kernels[-1].add_bodies(match[1], int(match[2] or DEFAULT_STACK), where)
+            kernels[-1].add_bodies(match[1], match[2], int(match[3] or DEFAULT_STACK), where)
         else:
             sys.exit(f"{where}: expected `kernel`, then `params`, then `body`, found: {line}")
     return kernels
 
 
-def table(name, kernels, structs):
-    out = [f'#include "kernels/{name}/portable.c"', '#include "kernels/table.h"', ""]
+def thunk(kernel, symbol):
+    arguments = [f"in[{i}]" for i in range(len(kernel.inputs))] + [f"out[{i}]" for i in range(len(kernel.outputs))]
+    return "\n".join([f"static void run_{symbol}(const void *p, const void *const *in, void *const *out) {{",
+                      "  (void)in;\n  (void)out;",
+                      f"  {symbol}({', '.join(['(const ' + kernel.params + ' *)p'] + arguments)});\n}}"])
+
+
+def table(folder, kernels, structs):
+    name = folder.name
+    out = [f'#include "kernels/{name}/portable.c"'] if (folder / "portable.c").exists() else []
+    if (folder / "call.h").exists():
+        out.append(f'#include "kernels/{name}/call.h"')
+    out += ['#include "kernels/table.h"', ""]
     rows, entries = [], []
     for k in kernels:
-        arguments = [f"in[{i}]" for i in range(len(k.inputs))] + [f"out[{i}]" for i in range(len(k.outputs))]
-        for symbol, values, stack in k.bodies:
-            out.append(f"static void run_{symbol}(const void *p, const void *const *in, void *const *out) {{")
-            out.append("  (void)in;\n  (void)out;")
-            out.append(f"  {symbol}({', '.join(['(const ' + k.params + ' *)p'] + arguments)});\n}}")
-            rows.append(f'  {{"{symbol}", "{k.name}", "{",".join(values)}", {stack}, run_{symbol}}},')
+        for symbol, values, file, stack in k.bodies:
+            machine = k.machine_of(values)
+            if not machine:
+                out.append(thunk(k, symbol))
+            rows.append(f'  {{"{symbol}", "{k.name}", "{",".join(values)}", "kernels/{name}/{file}", "{machine}", {stack}, '
+                        f'{"NULL" if machine else "run_" + symbol}}},')
         entries.append(f'  {{"{k.name}", "{name}", "{",".join(k.selectors)}", "{",".join(k.inputs)}", '
                        f'"{",".join(k.outputs)}", "{k.params}", "{structs[k.params]}", sizeof({k.params})}},')
     out += ["", f"const qk_kernel qk_kernels_{name}[] = {{", *entries, "};",
@@ -116,10 +135,30 @@ def table(name, kernels, structs):
     return "\n".join(out)
 
 
-def calls(name, kernels):
+def machine_tables(folder, kernels):
+    """The text of a table of thunks for each machine that has bodies here."""
+    found = {}
+    for k in kernels:
+        for symbol, values, file, _ in k.bodies:
+            if machine := k.machine_of(values):
+                found.setdefault(machine, []).append((k, symbol, file))
+    for machine, bodies in found.items():
+        out = [f'#include "kernels/{folder.name}/{file}"' for file in sorted({file for _, _, file in bodies})]
+        out += ['#include "kernels/table.h"', "", *(thunk(k, symbol) for k, symbol, _ in bodies), "",
+                f"const qk_thunk qk_thunks_{folder.name}_{machine}[] = {{",
+                *(f'  {{"{symbol}", run_{symbol}}},' for _, symbol, _ in bodies), "};",
+                f"const size_t qk_thunk_count_{folder.name}_{machine} = {len(bodies)};", ""]
+        yield machine, "\n".join(out)
+
+
+def calls(folder, kernels):
     """A struct per kernel that op folders fill and hand to Lowering::emit."""
+    name = folder.name
     out = [f"// Calls of the kernels of kernels/{name}; made from kernels.sig.", "#pragma once", "",
-           f'#include "kernels/{name}/{name}.h"', '#include "program/program.h"', "", "namespace qc::kernel {"]
+           f'#include "kernels/{name}/{name}.h"']
+    if (folder / "call.h").exists():
+        out.append(f'#include "kernels/{name}/call.h"')
+    out += ['#include "program/program.h"', "", "namespace qc::kernel {"]
     for k in kernels:
         title = "".join(part.capitalize() for part in k.name.split("_"))
         views = [v.rstrip("?") for v in k.inputs + k.outputs]
@@ -140,19 +179,29 @@ def raw_literal(text):
 
 
 def main():
-    root, output = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
-    folders = sorted(p.parent for p in (root / "kernels").glob("*/kernels.sig"))
-    files = sorted(p for suffix in ("h", "c", "inc") for p in (root / "kernels").glob(f"*/*.{suffix}"))
+    output, roots = pathlib.Path(sys.argv[1]), [pathlib.Path(p) for p in sys.argv[2:]]
+    folders = sorted((p.parent for root in roots for p in (root / "kernels").glob("*/kernels.sig")),
+                     key=lambda p: p.name)
+    files = sorted(((p, p.relative_to(root).as_posix()) for root in roots for suffix in ("h", "c", "inc")
+                    for p in (root / "kernels").glob(f"*/*.{suffix}")), key=lambda f: f[1])
     structs = {}
-    for header in files:
+    for header, _ in files:
         if header.suffix == ".h":
             structs.update(struct_fields(header.read_text(), header))
+    machines = []
     for folder in folders:
         kernels = signatures(folder / "kernels.sig", structs)
-        write(output / f"{folder.name}_table.c", table(folder.name, kernels, structs))
-        write(output / folder.name / "calls.h", calls(folder.name, kernels))
+        write(output / f"{folder.name}_table.c", table(folder, kernels, structs))
+        write(output / folder.name / "calls.h", calls(folder, kernels))
+        for machine, text in machine_tables(folder, kernels):
+            write(output / f"{folder.name}_{machine}_table.c", text)
+            machines.append((folder.name, machine))
     write(output / "folders.inc", "".join(f"QK_FOLDER({f.name})\n" for f in folders))
-    rows = [f'{{"{f.relative_to(root).as_posix()}", {raw_literal(f.read_text())}}},' for f in files]
+    write(output / "machines.inc", "".join(f"QK_MACHINE({f}, {m})\n" for f, m in machines))
+    variants = sorted(f"{p.parent.name}_{p.name.removesuffix('.variant.cpp')}"
+                      for root in roots for p in (root / "kernels").glob("*/*.variant.cpp"))
+    write(output / "variants.inc", "".join(f"QC_VARIANTS({v})\n" for v in variants))
+    rows = [f'{{"{path}", {raw_literal(f.read_text())}}},' for f, path in files]
     write(output / "sources.inc", "const Source kSources[] = {\n" + "\n".join(rows) + "\n};\n")
 
 

@@ -17,6 +17,12 @@
 #include "kernels/forms.inc"
 #undef QK_FORM
 
+#define QK_RUNNABLE(folder, machine)                              \
+  extern "C" const qk_thunk qk_thunks_##folder##_##machine[];     \
+  extern "C" const size_t qk_thunk_count_##folder##_##machine;
+#include "kernels/runnable.inc"
+#undef QK_RUNNABLE
+
 namespace qc {
 namespace {
 
@@ -86,12 +92,17 @@ const T* find_in(std::span<const T> sorted, std::string_view wanted, Name&& name
 }
 
 Body body_of(const qk_body& b) {
-  return {b.symbol, find_kernel(b.kernel), split(b.select), b.stack, b.run};
+  return {b.symbol, find_kernel(b.kernel), split(b.select), b.file, b.machine, b.stack, b.run};
 }
 
 #if defined(__x86_64__)
 [[maybe_unused]] bool has_avx2() {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+[[maybe_unused]] bool has_avx512vnni() {
+  return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512vnni");
 }
 [[maybe_unused]] bool has_avx512() {
   return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl");
@@ -144,6 +155,17 @@ std::span<const Body> all_bodies() {
 #undef QK_FOLDER
     std::sort(all.begin(), all.end(),
               [](const Body& a, const Body& b) { return a.symbol < b.symbol; });
+    [[maybe_unused]] const auto add = [&](const qk_thunk* thunks, size_t count) {
+      for (size_t i = 0; i < count; ++i) {
+        std::find_if(all.begin(), all.end(), [&](const Body& b) {
+          return b.symbol == thunks[i].symbol;
+        })->run = thunks[i].run;
+      }
+    };
+#define QK_RUNNABLE(folder, machine) \
+  if (has_##machine()) add(qk_thunks_##folder##_##machine, qk_thunk_count_##folder##_##machine);
+#include "kernels/runnable.inc"
+#undef QK_RUNNABLE
     return all;
   }();
   return bodies;
@@ -158,7 +180,7 @@ const Body* find_body(std::string_view symbol) {
   return find_in(all_bodies(), symbol, [](const Body& b) -> std::string_view { return b.symbol; });
 }
 
-const Body* portable_body(const Signature& kernel, std::span<const std::string> select) {
+const Body* find_body(const Signature& kernel, std::span<const std::string> select) {
   static const std::map<std::string, const Body*> by_selection = [] {
     std::map<std::string, const Body*> map;
     for (const Body& b : all_bodies()) {

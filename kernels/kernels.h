@@ -52,7 +52,10 @@ struct Body {
   std::string symbol;
   const Signature* kernel = nullptr;
   std::vector<std::string> select;  // values of the kernel's selectors
+  std::string file;                 // that has it, e.g. "kernels/copy/portable.c"
+  std::string machine;              // what the target must have; empty: nothing
   int stack = 0;
+  /// Null where quantc is not built with it, or this machine cannot run it.
   void (*run)(const void* params, const void* const* in, void* const* out) = nullptr;
 };
 
@@ -62,8 +65,8 @@ std::span<const Body> all_bodies();
 /// Null when there is none.
 const Signature* find_kernel(std::string_view name);
 const Body* find_body(std::string_view symbol);
-/// The portable body for these values of the kernel's selectors; null when there is none.
-const Body* portable_body(const Signature& kernel, std::span<const std::string> select);
+/// The body for these values of the kernel's selectors; null when there is none.
+const Body* find_body(const Signature& kernel, std::span<const std::string> select);
 /// The same body, built for the best instructions of this machine where quantc has such a form. It
 /// gives the same bits.
 const Body* fast_body(const Body& body);

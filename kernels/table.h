@@ -22,8 +22,16 @@ typedef struct qk_body {
   const char* symbol;
   const char* kernel;
   const char* select;
+  const char* file;    /* that has it */
+  const char* machine; /* what the target must have; empty: nothing */
   int stack; /* bytes it takes at most, with all it calls but C's library */
   void (*run)(const void* params, const void* const* in, void* const* out);
 } qk_body;
+
+/* What runs a body that is built for a machine. */
+typedef struct qk_thunk {
+  const char* symbol;
+  void (*run)(const void* params, const void* const* in, void* const* out);
+} qk_thunk;
 
 #endif

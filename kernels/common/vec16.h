@@ -9,11 +9,13 @@
 #include "kernels/common/shared.h"
 #include "kernels/numerics/base.h"
 
-#if defined(__GNUC__) && defined(__AVX512F__) && defined(__AVX512VL__)
+#include "kernels/common/lanes.h"
+
+#if defined(QK_TARGET_AVX512)
 #define QK_VEC16_REGISTERS 1
-#elif defined(__GNUC__) && defined(__AVX2__) && defined(__FMA__)
+#elif defined(QK_TARGET_AVX2)
 #define QK_VEC16_REGISTERS 2
-#elif defined(__GNUC__) && defined(__aarch64__)
+#elif defined(QK_TARGET_NEON)
 #define QK_VEC16_REGISTERS 4
 #else
 #define QK_VEC16_REGISTERS 0

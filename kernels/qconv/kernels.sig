@@ -1,9 +1,28 @@
-kernel qconv[path, x_codes, w_codes, accumulator](x, w, bias?, multipliers?, float_bias?, w_zeros?, x_scales?, x_zeros?, residual?) -> (y)
+# What ops call, with weights [oc, ic / groups, k...]; variants choose how they are packed.
+kernel qconv[x_codes, w_codes, accumulator](x, w, bias?, multipliers?, float_bias?, w_zeros?, x_scales?, x_zeros?, residual?) -> (y)
   params qk_qconv_params
-  body qk_qconv_{path=rows}_{x_codes=i8,u8,i16,u16}_{w_codes=i8}_{accumulator=i32} stack 2816
-  body qk_qconv_{path=rows}_{x_codes=i8,u8,i16,u16}_{w_codes=i8,i16}_{accumulator=i64} stack 2816
-  body qk_qconv_{path=last}{x_codes=any:}{w_codes=i8:}{accumulator=i32:} stack 3584
-  body qk_qconv_{path=depth}{x_codes=any:}{w_codes=i8:}{accumulator=i32:} stack 6656
+
+kernel qconv_plain[x_codes, w_codes, accumulator](x, w, bias?, multipliers?, float_bias?, w_zeros?, x_scales?, x_zeros?, residual?) -> (y)
+  params qk_qconv_params
+  body qk_qconv_rows_{x_codes=i8,u8,i16,u16}_{w_codes=i8}_{accumulator=i32} stack 2816
+  body qk_qconv_rows_{x_codes=i8,u8,i16,u16}_{w_codes=i8,i16}_{accumulator=i64} stack 2816
+
+kernel qconv_nhwc(x, w, bias?, multipliers?, float_bias?, w_zeros?, x_scales?, x_zeros?, residual?) -> (y)
+  params qk_qconv_params
+  body qk_qconv_last stack 3584
+
+kernel qconv_depthwise(x, w, bias?, multipliers?, float_bias?, w_zeros?, x_scales?, x_zeros?, residual?) -> (y)
+  params qk_qconv_params
+  body qk_qconv_depth stack 6656
+
+# Weights, bias and multipliers in one blob: kernels/qconv/pack.h.
+kernel qconv_packed[machine](x, w, x_scales?, x_zeros?, residual?) -> (y)
+  params qk_qconv_params
+  body qk_qconv_{machine=avx512vnni,avx2} stack 3584
+
+kernel qconv_depthwise_packed[machine](x, w, x_scales?, x_zeros?, residual?) -> (y)
+  params qk_qconv_params
+  body qk_qdepthwise_{machine=avx512vnni} in avx512vnni_depthwise.c stack 3584
 
 kernel qconv_transpose[x_codes, w_codes](x, w, bias?, multipliers?, float_bias?, w_zeros?, x_scales?, x_zeros?) -> (y)
   params qk_qconv_transpose_params

@@ -1,10 +1,19 @@
+# What ops call; variants choose how weights are packed.
 kernel qgemm(x, w, bias?, multipliers?, float_bias?, w_zeros?, x_scales?, x_zeros?, residual?) -> (y)
+  params qk_qgemm_call
+
+kernel qgemm_panels(x, w, bias?, multipliers?, float_bias?, w_zeros?, x_scales?, x_zeros?, residual?) -> (y)
   params qk_qgemm_params
   body qk_qgemm stack 3328
 
 kernel qgemm_pack(w) -> (packed)
   params qk_qgemm_pack_params
   body qk_qgemm_pack stack 3328
+
+# Weights, bias and multipliers in one blob: kernels/qgemm/pack.h.
+kernel qgemm_packed[machine](x, w, x_scales?, x_zeros?, residual?) -> (y)
+  params qk_qgemm_params
+  body qk_qgemm_{machine=avx512vnni,avx2,neon_dotprod} stack 3328
 
 kernel qmatmul[x_codes, w_codes](x, w, bias?, multipliers?, float_bias?, w_zeros?, x_scales?, x_zeros?, residual?) -> (y)
   params qk_qmatmul_params

@@ -9,7 +9,7 @@
 #include "kernels/common/shared.h"
 #include "kernels/common/vec16.h"
 
-#if defined(__GNUC__) && defined(__AVX512BW__) && defined(__AVX512VL__)
+#if defined(QK_TARGET_AVX512VNNI) || defined(QK_TARGET_AVX512BW)
 #define QK_SUMS_REGISTERS 1
 #elif QK_VEC16_REGISTERS == 2
 #define QK_SUMS_REGISTERS 2
@@ -82,7 +82,7 @@ QK_INLINE qk_sums qk_sums_factors(qk_sums v) {
 }
 /* acc + x * w for each, x codes of 8 bits, w from qk_sums_factors. */
 QK_INLINE void qk_sums_each(qk_sums* acc, qk_sums w, qk_sums x) {
-#if defined(__AVX512VNNI__)
+#if defined(__AVX512VNNI__) || defined(QK_TARGET_AVX512VNNI)
   *acc = _mm512_dpwssd_epi32(*acc, w, x);
 #else
   *acc = _mm512_add_epi32(*acc, _mm512_madd_epi16(w, x));
@@ -103,7 +103,7 @@ QK_INLINE qk_pairs qk_pairs_load(const int8_t* p) {
 /* acc + x[0] * w[2j] + x[1] * w[2j + 1] for each j. */
 QK_INLINE void qk_sums_dot(qk_sums* acc, qk_pairs w, const int16_t* x) {
   const __m512i xv = _mm512_set1_epi32(qk_pair(x));
-#if defined(__AVX512VNNI__)
+#if defined(__AVX512VNNI__) || defined(QK_TARGET_AVX512VNNI)
   *acc = _mm512_dpwssd_epi32(*acc, w, xv);
 #else
   *acc = _mm512_add_epi32(*acc, _mm512_madd_epi16(w, xv));

@@ -42,7 +42,7 @@ void add_compile(CLI::App& app, Session& session) {
       warn(flags->model, result.warnings);
       const CReport& r = result.report;
       fmt::print("{}: {}/{}.c for target {}\n", shown(flags->model), shown(flags->out), result.name,
-                 options.target);
+                 find_target(options.target)->name);
       fmt::print(
           "  arena {} bytes, state {} bytes, stack at most {} bytes, weights {} bytes, {} MACs\n",
           r.arena_bytes, r.state_bytes, r.stack_bytes, r.weight_bytes, r.macs);

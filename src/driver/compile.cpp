@@ -111,7 +111,8 @@ Result<Program> lowered(Graph& graph, const Options& options, DerivedConstants& 
   if (options.level > 0 && !stopped) QC_TRY(located(run_passes(graph, passes, context), file));
   QC_ASSIGN(Program program, located(lower(graph, constants), file));
   if (is_on(options, "fuse_epilogues", 1)) fuse_epilogues(program);
-  QC_TRY(located(select_kernels(program), file));
+  QC_ASSIGN(const Target target, find_target(options.target));
+  QC_TRY(located(select_kernels(program, target, constants), file));
   return program;
 }
 
@@ -129,7 +130,7 @@ Result<Program> planned(Graph& graph, const Options& options, PassContext& conte
 }  // namespace
 
 Result<Ok> check(const Options& options) {
-  QC_TRY(one_of("target", options.target, {"portable"}));
+  QC_TRY(find_target(options.target));
   QC_TRY(one_of("weights", options.weights, {"literal", "incbin", "file"}));
   QC_TRY(one_of("specialise", options.specialise, {"speed", "size"}));
   QC_TRY(one_of("state", options.state, {"kept", "io"}));
@@ -268,6 +269,7 @@ Result<COptions> c_options(const Options& options, const std::string& model_file
                 : options.weights == "file" ? WeightForm::file
                                             : WeightForm::literal;
   out.specialise = options.specialise == "size" ? Specialise::size : Specialise::speed;
+  QC_ASSIGN(out.target, find_target(options.target));
   return out;
 }
 

@@ -154,7 +154,7 @@ class Fuser {
   void note(const Step& step, int t) {
     for_each_step(std::span(&step, 1), [&](const Step& s) {
       for_each_view(s, [&](const View& v, bool write) {
-        Uses& uses = uses_[static_cast<size_t>(p_.resolve(v).buffer)];
+        Uses& uses = uses_[static_cast<size_t>(p_.owner(v.buffer))];
         ++(write ? uses.writes : uses.reads);
         if (!write) uses.reader = t;
       });

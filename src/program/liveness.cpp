@@ -26,7 +26,7 @@ class Walker {
 
   void touch(const View& view, bool write) {
     if (!view.present()) return;
-    const int buffer = program_.resolve(view).buffer;
+    const int buffer = program_.owner(view.buffer);
     extend(buffer, time_);
     if (!loops_.empty()) accesses_.push_back({buffer, time_, write});
   }

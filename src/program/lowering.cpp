@@ -90,12 +90,13 @@ void Lowering::record(std::string_view kernel, const void* params, size_t bytes,
   call.out = std::move(out);
   call.in_place = std::move(info.in_place);
   call.macs = info.macs;
+  call.facts = std::move(info.facts);
   steps_->push_back({node_ ? node_->loc() : Loc{}, std::move(call)});
 }
 
 void Lowering::run_portable(std::string_view kernel, const std::vector<std::string>& select,
                             const void* params, const void* in, void* out) {
-  const Body* body = portable_body(*find_kernel(kernel), select);
+  const Body* body = find_body(*find_kernel(kernel), select);
   QC_CHECK(body != nullptr, "nothing computes a packing");
   body->run(params, &in, &out);
 }

@@ -22,11 +22,8 @@ int64_t physical_axis(const Type& type, int64_t axis);
 struct CallInfo {
   std::vector<std::pair<int, int>> in_place;  // (in, out) pairs that may share storage
   int64_t macs = 0;
+  std::vector<std::string> facts = {};  // see Call
 };
-
-/// Constants computed from others, by source and purpose. Lowerings that share one, of the same
-/// graph with other sizes, share the constants.
-using DerivedConstants = std::map<std::pair<ConstId, std::string>, ConstId>;
 
 class Lowering {
  public:

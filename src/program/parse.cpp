@@ -133,8 +133,8 @@ class Parser {
     if (r_.take_word("offset")) v.encoding = ViewEncoding::offset;
     QC_ASSIGN(v.dtype, r_.dtype());
     QC_ASSIGN(v.dims, r_.dims());
-    if (r_.take('{')) {
-      while (!r_.take('}')) {
+    if (r_.take('<')) {
+      while (!r_.take('>')) {
         if (!v.strides.empty()) QC_TRY(r_.expect(','));
         QC_ASSIGN(Dim stride, number());
         v.strides.push_back(stride);
@@ -223,6 +223,14 @@ class Parser {
       QC_ASSIGN(int64_t o, r_.integer());
       QC_TRY(r_.expect(')'));
       call.in_place.emplace_back(static_cast<int>(i), static_cast<int>(o));
+    }
+    if (r_.take_word("facts")) {
+      QC_TRY(r_.expect('('));
+      do {
+        QC_ASSIGN(std::string_view fact, r_.word());
+        call.facts.emplace_back(fact);
+      } while (r_.take(','));
+      QC_TRY(r_.expect(')'));
     }
     if (r_.take_word("macs")) {
       QC_TRY(r_.expect('('));

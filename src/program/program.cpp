@@ -1,5 +1,7 @@
 #include "program/program.h"
 
+#include <algorithm>
+
 namespace qc {
 
 View part(const View& view, const Dim& offset, Dims dims) {
@@ -23,6 +25,10 @@ Dim extent(const View& view) {
     last = last + (view.dims[i] - Dim(1)) * view.strides[i];
   }
   return whole_bytes(last);
+}
+
+bool Call::proved(std::string_view fact) const {
+  return std::find(facts.begin(), facts.end(), fact) != facts.end();
 }
 
 const View& Call::operand(std::string_view name) const {
@@ -49,6 +55,11 @@ const Call* Step::call() const {
 }
 
 Call* Step::call() { return const_cast<Call*>(std::as_const(*this).call()); }
+
+int Program::owner(int b) const {
+  while (buffer(b).alias_of >= 0) b = buffer(b).alias_of;
+  return b;
+}
 
 Place Program::resolve(Place place) const {
   while (buffer(place.buffer).alias_of >= 0) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -85,9 +86,13 @@ struct Call {
   std::vector<Param> params;                  // numbers of the parameter struct
   std::vector<View> in, out;                  // absent where the signature allows it
   std::vector<std::pair<int, int>> in_place;  // (in, out): may share storage
+  /// What the op proved that variants may need: "narrow_x" (codes of x less their zero point fit 16
+  /// bits).
+  std::vector<std::string> facts;
   int64_t macs = 0;
   const Body* body = nullptr;  // what computes it, once kernels are selected
 
+  bool proved(std::string_view fact) const;
   /// The operand, result or number of this name, which the kernel must have.
   const View& operand(std::string_view name) const;
   int64_t integer(std::string_view name, int at = 0) const;
@@ -148,6 +153,10 @@ struct Scalar {
   View source;  // i64
 };
 
+/// Constants computed from others, by source and purpose. Programs that share one, of the same graph
+/// with other sizes, share the constants.
+using DerivedConstants = std::map<std::pair<ConstId, std::string>, ConstId>;
+
 class Program {
  public:
   std::string name;
@@ -162,6 +171,8 @@ class Program {
 
   const Buffer& buffer(int i) const { return buffers[static_cast<size_t>(i)]; }
   Buffer& buffer(int i) { return buffers[static_cast<size_t>(i)]; }
+  /// The buffer that owns the storage of a buffer.
+  int owner(int buffer) const;
   /// Where a view begins in the buffer that owns its storage.
   Place resolve(const View& view) const { return resolve(Place{view.buffer, view.offset.value()}); }
   Place resolve(Place place) const;

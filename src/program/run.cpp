@@ -91,7 +91,7 @@ class Runner {
   }
   void call(const Step& step, const Call& c) {
     spend(Cost::work, kNodeWork);
-    const Body* body = c.body ? c.body : portable_body(*c.kernel, c.select);
+    const Body* body = c.body ? c.body : find_body(*c.kernel, c.select);
     if (fast_) body = fast_body(*body);
     std::vector<const void*> in;
     std::vector<void*> out;

@@ -35,7 +35,7 @@ Problem describe(const Program& program) {
   for (size_t t = 0; t < n; ++t) {
     Task& task = p.tasks[t];
     auto visit = [&](const View& view, bool write) {
-      const int storage = program.resolve(view).buffer;
+      const int storage = program.owner(view.buffer);
       const size_t s = static_cast<size_t>(storage);
       if (writer[s] >= 0) task.before.push_back(writer[s]);
       if (write) {

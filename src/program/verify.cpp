@@ -10,6 +10,12 @@
 namespace qc {
 namespace {
 
+bool has_bodies(const Signature& kernel) {
+  const auto bodies = all_bodies();
+  return std::any_of(bodies.begin(), bodies.end(),
+                     [&](const Body& b) { return b.kernel == &kernel; });
+}
+
 class Verifier {
  public:
   explicit Verifier(const Program& program) : program_(program) {}
@@ -37,7 +43,7 @@ class Verifier {
         if (at >= count() || hops > count())
           return error(Code::bug, "buffer {} has a broken alias", i);
       }
-      if (b.alias_of < 0 || !b.bytes.is_static()) continue;
+      if (b.alias_of < 0 || !b.bytes.is_static() || !b.alias_offset.is_static()) continue;
       const Place root = program_.resolve(Place{i, 0});
       if (root.offset < 0 || root.offset + b.size() > program_.buffer(root.buffer).size()) {
         return error(Code::bug, "buffer {} lies outside the buffer it is a view of", i);
@@ -69,9 +75,7 @@ class Verifier {
       return error(Code::bug, loc, "'{}' takes bytes {} to {} of a buffer of {} bytes", what,
                    v.offset.str(), end.str(), b.bytes.str());
     }
-    int root = v.buffer;
-    while (program_.buffer(root).alias_of >= 0) root = program_.buffer(root).alias_of;
-    const BufferKind kind = program_.buffer(root).kind;
+    const BufferKind kind = program_.buffer(program_.owner(v.buffer)).kind;
     if (written && (kind == BufferKind::constant || kind == BufferKind::input)) {
       return error(Code::bug, loc, "'{}' writes to an input or a constant", what);
     }
@@ -105,8 +109,9 @@ class Verifier {
           o >= static_cast<int>(c.out.size()))
         return error(Code::bug, loc, "'{}' shares arguments it does not have", k.name);
     }
-    const Body* body = c.body ? c.body : portable_body(k, c.select);
-    if (!body || body->kernel != &k) {
+    // Before kernels are selected, calls of kernels that variants bind have no body yet.
+    const Body* body = find_body(k, c.select);
+    if (c.body ? c.body != body : !body && has_bodies(k)) {
       return error(Code::bug, loc, "nothing computes '{}' of [{}]", k.name,
                    fmt::join(c.select, ", "));
     }
@@ -138,7 +143,7 @@ class Verifier {
     std::vector<int> placed;
     for (int i = 0; i < count(); ++i) {
       const Buffer& b = program_.buffers[static_cast<size_t>(i)];
-      if (b.kind != BufferKind::arena || b.alias_of >= 0 ||
+      if (b.kind != BufferKind::arena || b.alias_of >= 0 || !b.bytes.is_static() ||
           live.ranges[static_cast<size_t>(i)].empty())
         continue;
       if (!b.placed() || !b.offset.is_static()) return Ok{};

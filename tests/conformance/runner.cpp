@@ -23,6 +23,7 @@
 #include "interp/interpreter.h"
 #include "ops/common/registration.h"
 #include "passes/pipeline.h"
+#include "program/select_kernels.h"
 #include "program/lowering.h"
 #include "program/plan.h"
 #include "program/run.h"
@@ -171,6 +172,7 @@ class CaseRun {
     rest.first = PassStage::lower;
     QC_TRY(run_passes(*graph, rest, context));
     QC_ASSIGN(Program program, lower(*graph));
+    QC_TRY(select_kernels(program));
     plan(program);
 
     verdict_.stage = "program";

@@ -1,4 +1,5 @@
 """The folders of src/ keep to the table in ARCHITECTURE.md, and the checker finds what breaks it."""
+import re
 import sys
 
 import pytest
@@ -46,3 +47,10 @@ def test_cycle_in_the_table_is_found(checker, tree):
     table = "| folder | may include |\n|---|---|\n| low | high |\n| high | low |\n"
     (tree / "ARCHITECTURE.md").write_text(table)
     assert "cycle" in checker.check(tree)[0]
+
+
+def test_ops_name_kernels_not_their_functions(root):
+    """Ops emit calls by signature: no C function of a kernel, no text of parameter structs, no table of bodies."""
+    found = [f"{path.relative_to(root)}: {match}" for path in (root / "src" / "ops").rglob("*.cpp")
+             for match in re.findall(r'"qk_(?!matmul_output_mode)\w*|\bfields\b.*"|find_body|all_bodies', path.read_text())]
+    assert found == []

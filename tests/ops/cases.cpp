@@ -6,6 +6,7 @@
 
 #include "interp/interpreter.h"
 #include "ir/text.h"
+#include "program/select_kernels.h"
 #include "program/lowering.h"
 #include "program/plan.h"
 #include "program/run.h"
@@ -163,6 +164,7 @@ constexpr Way kWays[] = {
 
 Result<std::vector<Tensor>> lowered(const Case& c, const Way& way) {
   QC_ASSIGN(Program program, lower(*c.graph));
+  QC_TRY(select_kernels(program));
   if (way.planned) plan(program);
   QC_ASSIGN(const ProgramRunner runner, ProgramRunner::create(program, way.fast));
   QC_ASSIGN(ProgramResult result, runner.run(c.inputs));

@@ -60,7 +60,7 @@ PlantedBug other_function(std::string name, std::string kernel, std::string from
             return in_some_call(p, kernel, [&](Call& c) {
               if (c.select[0] != from) return false;
               c.select[0] = to;
-              c.body = portable_body(*c.kernel, c.select);
+              c.body = find_body(*c.kernel, c.select);
               return c.body != nullptr;
             });
           }};

@@ -31,12 +31,14 @@ constexpr size_t kAlign = 64;
 using Entry = int (*)(const void* const*, void* const*, void* arena, void* state,
                       const void* weights);
 
-/// One header with every kernel there is.
+/// One header with every portable kernel there is.
 std::string kernels_header() {
   Program program;
-  for (const Signature& kernel : all_kernels()) {
+  for (const Body& body : all_bodies()) {
+    if (!body.machine.empty()) continue;
     Call call;
-    call.kernel = &kernel;
+    call.kernel = body.kernel;
+    call.body = &body;
     program.steps.push_back({{}, std::move(call)});
   }
   return "#ifndef QC_ALL_KERNELS\n#define QC_ALL_KERNELS\n" + kernels_text(program, {}) +

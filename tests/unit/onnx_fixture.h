@@ -7,6 +7,7 @@
 #include "interp/interpreter.h"
 #include "onnx_bytes.h"
 #include "ops/common/registration.h"
+#include "program/select_kernels.h"
 #include "program/lowering.h"
 #include "program/run.h"
 
@@ -40,6 +41,7 @@ class OnnxImport : public testing::Test {
     auto program = lower(**graph);
     EXPECT_TRUE(program.ok()) << render(program.diag());
     if (!program.ok()) return {};
+    EXPECT_TRUE(select_kernels(*program).ok());
     auto compiled = run_program(*program, inputs);
     EXPECT_TRUE(compiled.ok()) << render(compiled.diag());
     std::vector<std::vector<float>> out;

@@ -9,6 +9,7 @@
 #include "interp/interpreter.h"
 #include "ir/op_table.h"
 #include "ops/common/registration.h"
+#include "program/select_kernels.h"
 #include "program/lowering.h"
 #include "program/run.h"
 
@@ -82,6 +83,7 @@ inline Result<std::vector<Tensor>> run_all(std::string_view op,
   Graph laid_out(plain.shared_pool());
   QC_ASSIGN(Node * node, build(laid_out, true));
   QC_ASSIGN(Program program, lower(laid_out));
+  QC_TRY(select_kernels(program));
   QC_ASSIGN(ProgramResult result, run_program(program, physical));
   for (size_t i = 0; i < result.outputs.size(); ++i) {
     const Tensor& want = expected.outputs[i];

@@ -5,6 +5,7 @@
 
 #include "kernels/numerics/quant.h"
 #include "kernels/numerics/quant_q31.h"
+#include "program/select_kernels.h"
 #include "program/fuse_epilogues.h"
 #include "program/plan.h"
 #include "quant/quant_node.h"
@@ -133,6 +134,7 @@ Result<Tensor> run(std::string_view op, const std::vector<std::optional<Given>>&
     Graph graph;
     QC_TRY(build(graph, last ? Layout::channels_last : Layout::row_major));
     QC_ASSIGN(Program program, lower(graph));
+    QC_TRY(select_kernels(program));
     std::vector<Tensor> given = inputs;
     if (last) given[0] = reordered(given[0], true);
     QC_ASSIGN(ProgramResult out, run_program(program, given));
@@ -542,6 +544,7 @@ TEST_F(Products, TakeAResidualAsTheyAre) {
     graph.add_output("y", *sum);
     Program plain = *lower(graph), joined = *lower(graph);
     fuse_epilogues(joined);
+    ASSERT_TRUE(select_kernels(plain).ok() && select_kernels(joined).ok());
     fused += plain.steps.size() == joined.steps.size() + 1;
     plan(joined);
     ASSERT_TRUE(verify(joined).ok());
@@ -549,7 +552,7 @@ TEST_F(Products, TakeAResidualAsTheyAre) {
     const auto a = run_program(plain, inputs), b = run_program(joined, inputs);
     ASSERT_TRUE(a.ok() && b.ok());
     ASSERT_TRUE(a->outputs[0].identical(b->outputs[0]))
-        << round << ": " << plain.steps[0].kernel.str() << " + " << plain.steps[1].kernel.str();
+        << round << ": " << plain.steps[0].call()->kernel->name << " + " << plain.steps[1].call()->kernel->name;
   }
   EXPECT_EQ(fused, 300);
 }

@@ -2,7 +2,7 @@
 // The kernel of the f32 form is two multiplications of the binary family; the quantized form, for
 // codes of 8 bits, is a table. So it needs no kernel of its own.
 #include "interp/eval.h"
-#include "kernels/common/elementwise.h"
+#include "kernels/binary/calls.h"
 #include "kernels/numerics/base.h"
 #include "kernels/numerics/quant.h"
 #include "ops/common/registration.h"
@@ -75,13 +75,21 @@ class Cube final : public OpNode<Cube>, public Quantizable {
   Result<Ok> lower(Lowering& l) const override {
     int64_t n = 1;
     for (int64_t d : l.in_dims(0)) n *= d;
-    qk_broadcast2_params params{};
-    params.rank = 1;
-    params.dims[0] = static_cast<int32_t>(n);
-    params.a[0] = params.b[0] = 1;
-    const View square = l.scratch(4 * n, "square");
-    l.call("qk_binary_mul_f32", params, {l.in(0), l.in(0)}, {square});
-    l.call("qk_binary_mul_f32", params, {square, l.in(0)}, {l.out()});
+    const View square = l.scratch(DType::f32, {n}, "square");
+    const auto multiply = [&](const View& lhs, const View& to) {
+      kernel::Binary c;
+      c.op = "mul";
+      c.type = "f32";
+      c.rank = 1;
+      c.dims[0] = static_cast<int32_t>(n);
+      c.a[0] = c.b[0] = 1;
+      c.lhs = lhs;
+      c.rhs = l.in(0);
+      c.y = to;
+      l.emit(c);
+    };
+    multiply(l.in(0), square);
+    multiply(square, l.out());
     return Ok{};
   }
   Result<Value*> quantized(Quantizer& q) const override {

@@ -33,7 +33,7 @@ std::string makefile_text(const COptions& options) {
   return fmt::format(
       "# Builds lib{0}.a, lib{0}.so and the test program; honours CC and CFLAGS.\n"
       "CC ?= cc\n"
-      "CFLAGS ?= -O3 -march=native\n\n"
+      "CFLAGS ?= {3}\n\n"
       "all: lib{0}.a lib{0}.so {0}_test\n\n"
       "{0}.o: {0}.c {0}.h {0}_kernels.h\n"
       "\t$(CC) $(CPPFLAGS) -std=c11 $(CFLAGS) -fPIC -c $< -o $@\n"
@@ -45,7 +45,9 @@ std::string makefile_text(const COptions& options) {
       "test: {0}_test\n\t./{0}_test\n"
       "clean:\n\trm -f *.o lib{0}.a lib{0}.so {0}_test\n"
       ".PHONY: all test clean\n",
-      options.name, weights, rule);
+      options.name, weights, rule,
+      // Code for a target names its instructions itself.
+      options.target.macro.empty() ? "-O3 -march=native" : "-O2");
 }
 
 std::string cmake_text(const COptions& options) {

@@ -6,6 +6,7 @@
 #include "ir/tensor.h"
 #include "program/family.h"
 #include "support/output.h"
+#include "target/target.h"
 
 namespace qc {
 
@@ -16,6 +17,7 @@ struct COptions {
   std::string name = "model";  // prefix of every symbol and file; a C identifier
   WeightForm weights = WeightForm::literal;
   Specialise specialise = Specialise::speed;
+  Target target = all_targets()[0];
   bool project = true;  // also write the build files and the test program
 };
 

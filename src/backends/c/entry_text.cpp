@@ -44,6 +44,14 @@ std::string size_check(const Family& family, const std::string& upper, Formulas&
       upper, refused);
 }
 
+/// Code for a target refuses to run on a processor without its instructions.
+std::string processor_check(const Target& target, const std::string& upper) {
+  std::string all;
+  for (const std::string& feature : target.required)
+    all += fmt::format("{}__builtin_cpu_supports(\"{}\")", all.empty() ? "" : " && ", feature);
+  return all.empty() ? "" : fmt::format("  if (!({})) return {}_BAD_PROCESSOR;\n", all, upper);
+}
+
 /// One function for each form of a family, and the choice between them.
 std::pair<std::string, std::string> forms_text(const Family& family, const std::string& name,
                                                Source& source) {
@@ -105,7 +113,9 @@ std::string source_text(const Programs& programs, const COptions& options,
                        weight_bytes);
   }
   out += formulas.tables() + source.instances + forms;
+  if (!options.target.macro.empty()) out += "QK_TARGET_END\n\n";
   out += fmt::format("int {0}_invoke_args(const {0}_args *args) {{\n", name);
+  out += processor_check(options.target, upper);
   out += "  if (args == NULL) return " + upper + "_NULL_POINTER;\n" + check;
   auto aligned = [&](const char* pointer) {
     return fmt::format("  if ((uintptr_t){} % {}_ARENA_ALIGN != 0) return {}_MISALIGNED;\n",

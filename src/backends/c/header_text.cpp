@@ -119,7 +119,7 @@ std::string header_text(const Programs& programs, const COptions& options, const
       "#define {1}_NULL_POINTER 1 /* a pointer that is needed is null */\n"
       "#define {1}_MISALIGNED 2   /* arena, state or weights are not aligned to {1}_ARENA_ALIGN "
       "*/\n"
-      "#define {1}_BAD_SIZE 3     /* a size in dims that the model does not take */\n\n"
+      "#define {1}_BAD_SIZE 3     /* a size in dims that the model does not take */\n{5}\n"
       "typedef struct {0}_args {{\n"
       "  const void *const *inputs; /* {1}_INPUTS pointers, row-major */\n"
       "  void *const *outputs;      /* {1}_OUTPUTS pointers, row-major */\n"
@@ -133,7 +133,11 @@ std::string header_text(const Programs& programs, const COptions& options, const
       "int {0}_invoke_args(const {0}_args *args);\n"
       "int {0}_invoke(const void *const inputs[], void *const outputs[], void *arena{2}{3}{4});\n",
       name, upper, state ? ", void *state" : "", file ? ", const void *weights" : "",
-      family ? ", const int64_t *dims" : "");
+      family ? ", const int64_t *dims" : "",
+      options.target.required.empty()
+          ? ""
+          : fmt::format("#define {}_BAD_PROCESSOR 4 /* it lacks instructions of target {} */\n", upper,
+                        options.target.name));
   if (state) {
     out += fmt::format(
         "/* Sets the state to its initial contents. */\nvoid {}_reset(void *state{});\n", name,

@@ -36,17 +36,19 @@ void append(std::string_view path, std::set<std::string>& headers, std::string& 
 }  // namespace
 
 std::string kernels_text(const Programs& programs, const COptions& options) {
-  std::set<std::string> folders;
+  std::set<std::string> files;
   for (const Program& program : programs.all) {
     for_each_step(program.steps, [&](const Step& s) {
-      if (const Call* c = s.call()) folders.insert(c->kernel->folder);
+      if (const Call* c = s.call()) files.insert(c->body->file);
     });
   }
   std::set<std::string> headers;
   std::string out = fmt::format("/* Kernels of {}. */\n", options.name);
-  for (const std::string& folder : folders) {
-    append("kernels/" + folder + "/portable.c", headers, out);
+  if (!options.target.macro.empty()) {
+    out += fmt::format("#define {} 1\n", options.target.macro);
+    append("kernels/common/target.h", headers, out);
   }
+  for (const std::string& file : files) append(file, headers, out);
   return out;
 }
 

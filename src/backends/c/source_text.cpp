@@ -81,7 +81,7 @@ std::string Source::pointer(size_t at, const Select& select, bool writable) {
   const Program& program = programs_.back();
   const View& view = select(*steps_.back()[at]);
   if (!view.present()) return "NULL";
-  const Buffer& b = program.buffer(program.resolve(view).buffer);
+  const Buffer& b = program.buffer(program.owner(view.buffer));
   const bool callers = b.kind == BufferKind::input || b.kind == BufferKind::output;
   bool empty = !callers;
   std::vector<int64_t> offsets;

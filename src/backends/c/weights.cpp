@@ -15,7 +15,7 @@ WeightMap map_weights(const Programs& programs) {
     std::vector<bool> used(program.buffers.size(), false);
     for_each_step(program.steps, [&](const Step& s) {
       for_each_view(s, [&](const View& v, bool) {
-        used[static_cast<size_t>(program.resolve(v).buffer)] = true;
+        used[static_cast<size_t>(program.owner(v.buffer))] = true;
       });
     });
     for (size_t i = 0; i < program.buffers.size(); ++i) {

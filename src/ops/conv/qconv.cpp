@@ -143,49 +143,6 @@ Result<Ok> QConv::eval(EvalContext& c) const {
   return Ok{};
 }
 
-namespace {
-
-View panel_weights(Lowering& l, const StoredWeights& stored, const qk_qconv_params& p) {
-  const int64_t icg = p.ic / p.groups, ocg = p.oc / p.groups,
-                taps = int64_t{p.k[0]} * p.k[1] * p.k[2];
-  const bool line = p.groups == 1 && p.dilation[2] == 1;
-  const int64_t run = line ? icg * p.k[2] : icg, runs = line ? int64_t{p.k[0]} * p.k[1] : taps;
-  const Ints shape{p.groups, (ocg + 15) / 16, runs, (run + 1) / 2, 16, 2};
-  const std::string purpose =
-      fmt::format("qpanels{}.{}{}", line ? ".lines" : "", p.groups, stored.key());
-  return l.derived(
-      *l.constant_in(1), purpose, DType::i8, shape, [=](const Tensor& w) -> Result<Tensor> {
-        Tensor out(DType::i8, shape);
-        const int64_t panel = shape[1], pairs = shape[3];
-        int8_t* y = out.mutable_data<int8_t>();
-        for (int64_t i = 0; i < w.size(); ++i) {
-          const int64_t oc = i / (icg * taps), ic = i / taps % icg, tap = i % taps;
-          const int64_t r = line ? tap / (taps / runs) : tap;
-          const int64_t e = line ? tap % (taps / runs) * icg + ic : ic;
-          const int64_t o = oc % ocg;
-          const int64_t at =
-              (((oc / ocg * panel + o / 16) * runs + r) * pairs + e / 2) * 32 + o % 16 * 2 + e % 2;
-          y[at] = static_cast<int8_t>(w.as_int(i) - stored.shift_of(oc));
-        }
-        return out;
-      });
-}
-
-View depth_weights(Lowering& l, const StoredWeights& stored, int64_t channels, int64_t taps) {
-  const Ints shape{taps, channels};
-  return l.derived(*l.constant_in(1), "qdepth" + stored.key(), DType::i8, shape,
-                   [=](const Tensor& w) -> Result<Tensor> {
-                     Tensor out(DType::i8, shape);
-                     for (int64_t i = 0; i < w.size(); ++i) {
-                       const int64_t c = i / taps;
-                       out.set_int(i % taps * channels + c, w.as_int(i) - stored.shift_of(c));
-                     }
-                     return out;
-                   });
-}
-
-}  // namespace
-
 Result<Ok> QConv::lower(Lowering& l) const {
   if (is_weight_only()) return lower_weight_only(l, *this);
   kernel::Qconv p(qconv_params(*this));
@@ -202,31 +159,23 @@ Result<Ok> QConv::lower(Lowering& l) const {
   p.last = last ? 1 : 0;
   p.x_type = code_type(x.dtype);
   p.x_zero = x.format->is_carried() ? 0 : x.format->zero_at();
-  // Tiles form sums of 32 bits from differences of 16 and weights of 8.
-  const bool tiles = last && proof.type == DType::i32 && bits(w.dtype) <= 8 && fits_16_bits(x);
-  const bool depth = p.groups == p.ic && p.groups == p.oc;
   const DType sums = bits(w.dtype) > 8 ? DType::i64 : proof.type;
-  p.path = !tiles ? "rows" : depth ? "depth" : "last";
-  p.x_codes = tiles ? "any" : stored_suffix(x.dtype);
+  p.x_codes = stored_suffix(x.dtype);
   p.w_codes = bits(w.dtype) > 8 ? "i16" : "i8";
-  p.accumulator = name(tiles ? DType::i32 : sums);
+  p.accumulator = name(sums);
   p.x = l.in(0);
-  if (tiles && depth) {
-    p.w = depth_weights(l, stored, p.oc, int64_t{p.k[0]} * p.k[1] * p.k[2]);
-  } else if (tiles) {
-    p.w = panel_weights(l, stored, p);
-  } else {
-    p.w = stored.plain(
-        l, [row = product(w.shape).value() / std::max(p.oc, 1)](int64_t i) { return i / row; });
-  }
-  p.bias = sum_bias(l, 2, tiles ? DType::i32 : sums);
+  p.w = stored.plain(
+      l, [row = product(w.shape).value() / std::max(p.oc, 1)](int64_t i) { return i / row; });
+  p.bias = sum_bias(l, 2, sums);
   p.multipliers = output.multipliers(l);
   p.float_bias = output.bias(l);
   p.w_zeros = stored.zero_points(l);
   p.x_scales = l.optional(3);
   p.x_zeros = l.optional(4);
   p.y = l.out();
-  l.emit(p, {.in_place = {}, .macs = macs()});
+  CallInfo info{.in_place = {}, .macs = macs()};
+  if (fits_16_bits(x)) info.facts.push_back("narrow_x");
+  l.emit(p, std::move(info));
   return Ok{};
 }
 

@@ -14,37 +14,6 @@ bool has_row_scales(const Format& x) { return x.granularity != Granularity::tens
 /// The channel (column) of element i of the second operand.
 int64_t column_of(const Product& p, int64_t i) { return p.b_rows ? i / p.k % p.n : i % p.n; }
 
-/// Codes of a constant second operand in panels [matrices][n / 16][pairs of k][16][2].
-View constant_panels(Lowering& l, const Product& p, const StoredWeights& stored) {
-  const Ints shape{p.b_matrices, (p.n + 15) / 16, (p.k + 1) / 2, 16, 2};
-  const std::string purpose = fmt::format("qpanels{}{}", p.b_rows ? ".rows" : "", stored.key());
-  return l.derived(
-      *l.constant_in(1), purpose, DType::i8, shape, [=](const Tensor& w) -> Result<Tensor> {
-        Tensor out(DType::i8, shape);
-        int8_t* y = out.mutable_data<int8_t>();
-        for (int64_t i = 0; i < w.size(); ++i) {
-          const int64_t n = column_of(p, i), matrix = i / (p.n * p.k);
-          const int64_t k = p.b_rows ? i % p.k : i / p.n % p.k;
-          const int64_t at =
-              ((matrix * shape[1] + n / 16) * shape[2] + k / 2) * 32 + n % 16 * 2 + k % 2;
-          y[at] = static_cast<int8_t>(w.as_int(i) - stored.shift_of(n));
-        }
-        return out;
-      });
-}
-
-/// Codes of 8 bits known at run time, packed before the product.
-View packed_panels(Lowering& l, const Product& p) {
-  kernel::QgemmPack pack(qk_qgemm_pack_params{i32(p.b_matrices), i32(p.k), i32(p.n), i32(p.k * p.n),
-                                              i32(p.b_rows ? 1 : p.n), i32(p.b_rows ? p.k : 1),
-                                              is_signed(l.in_type(1).dtype) ? 0 : 1});
-  pack.w = l.in(1);
-  pack.packed =
-      l.scratch(DType::i8, {p.b_matrices, (p.n + 15) / 16, (p.k + 1) / 2, 16, 2}, "packed operand");
-  l.emit(pack);
-  return pack.packed;
-}
-
 /// Zero points of the second operand as it stands, one per column; absent where all are 0.
 View plain_zeros(Lowering& l, const Format& f, int64_t n) {
   std::vector<int32_t> zeros;
@@ -163,26 +132,27 @@ Result<Ok> lower_sums(Lowering& l, const QuantNode& node, const Product& p, SumO
   params.n = i32(p.n);
   params.k = i32(p.k);
   params.x_batch = p.a_matrices == 1 ? 0 : i32(p.m * p.k);
-  params.w_batch = p.b_matrices == 1 ? 0 : i32((p.n + 15) / 16 * ((p.k + 1) / 2) * 32);
+  params.w_batch = p.b_matrices == 1 ? 0 : i32(p.k * p.n);
+  params.w_k = i32(p.b_rows ? 1 : p.n);
+  params.w_n = i32(p.b_rows ? p.k : 1);
   params.y_batch = i32(p.m * p.n);
   params.per_row = rows ? 1 : 0;
   params.x_type = code_type(x.dtype);
   params.x_zero = x_zero;
   output.fill(params);
   StoredWeights stored(w, p.n);
-  View panels;
   if (constant) {
-    panels = constant_panels(l, p, stored);
+    params.w = stored.plain(l, [p](int64_t i) { return column_of(p, i); });
   } else {
-    const int32_t flip = is_signed(w.dtype) ? 0 : 128;
+    params.w = l.in(1);
+    params.flip = is_signed(w.dtype) ? 0 : 1;
+    const int32_t middle = params.flip ? 128 : 0;
     stored.zeros.clear();
-    if (flip != 0 || w.format->zero_at() != 0) {
-      for (int64_t c = 0; c < p.n; ++c) stored.zeros.push_back(w.format->zero_at() - flip);
+    if (middle != 0 || w.format->zero_at() != 0) {
+      for (int64_t c = 0; c < p.n; ++c) stored.zeros.push_back(w.format->zero_at() - middle);
     }
-    panels = packed_panels(l, p);
   }
   params.x = l.in(0);
-  params.w = panels;
   params.bias = sum_bias(l, 2, DType::i32);
   params.multipliers = multipliers;
   params.float_bias = float_bias;

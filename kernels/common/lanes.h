@@ -1,0 +1,21 @@
+/* Which vector instructions kernels may use. Code that is generated for a target says so itself
+ * (kernels/common/target.h); portable code takes what the compiler's options allow. */
+#ifndef QK_LANES_H
+#define QK_LANES_H
+
+#if defined(QK_TARGET_AVX512VNNI)
+#define QK_TARGET_AVX512 1
+#elif !defined(QK_TARGET_AVX512) && !defined(QK_TARGET_AVX2) && defined(__GNUC__)
+#if defined(__AVX512F__) && defined(__AVX512VL__)
+#define QK_TARGET_AVX512 1
+#if defined(__AVX512BW__)
+#define QK_TARGET_AVX512BW 1
+#endif
+#elif defined(__AVX2__) && defined(__FMA__)
+#define QK_TARGET_AVX2 1
+#elif defined(__aarch64__)
+#define QK_TARGET_NEON 1
+#endif
+#endif
+
+#endif

@@ -1,0 +1,17 @@
+// qconv with pairs of 16 bits (kernels/qconv/avx2.c).
+#include "kernels/qconv/bind.h"
+
+namespace qc {
+namespace {
+
+Result<Call> bind(const Call& call, Binder& binder) {
+  return bind_packed_conv(call, binder, QK_PANELS_AVX2, "avx2");
+}
+
+}  // namespace
+
+void variants_qconv_avx2(std::vector<Variant>& out) {
+  out.push_back({"qconv", "avx2", "avx2", 20, packed_conv_refusal, bind});
+}
+
+}  // namespace qc

@@ -1,0 +1,46 @@
+// qconv with weights packed for a machine.
+#pragma once
+
+#include "kernels/qconv/calls.h"
+#include "kernels/qconv/pack.h"
+#include "kernels/qgemm/bind.h"
+
+namespace qc {
+
+inline std::string packed_conv_refusal(const Call& call, const Binder&) {
+  const auto p = params_as<qk_qconv_params>(call);
+  if (!p.last) return "operands are not channels-last";
+  if (call.select[1] != "i8" || call.select[2] != "i32") return "sums take 64 bits";
+  if (p.groups > 1 && p.oc / p.groups < 8) return "groups have few channels";
+  return packed_refusal(call, p, 0);
+}
+
+/// The bound call of a kernel whose weights are a blob.
+template <class KernelCall>
+Result<Call> bound_conv(const Call& call, const std::string& machine, View blob) {
+  KernelCall c(params_as<qk_qconv_params>(call));
+  c.machine = machine;
+  c.x = call.operand("x");
+  c.w = std::move(blob);
+  c.x_scales = call.operand("x_scales");
+  c.x_zeros = call.operand("x_zeros");
+  c.residual = call.operand("residual");
+  c.y = call.operand("y");
+  return Binder::bound(call, c);
+}
+
+inline Result<Call> bind_packed_conv(const Call& call, Binder& binder, qk_panels form,
+                                     const std::string& machine) {
+  const auto p = params_as<qk_qconv_params>(call);
+  const qk_pack_params pack = qk_qconv_packing(&p);
+  View blob = packed_blob(call, binder, machine, qk_packed_size(form, &pack),
+                          [=](const std::vector<Tensor>& from, std::byte* to) {
+                            qk_pack(form, &pack, from[0].bytes().data(),
+                                    elements_or_null<int32_t>(from[1]),
+                                    elements_or_null<float>(from[2]),
+                                    elements_or_null<float>(from[3]), to);
+                          });
+  return bound_conv<kernel::QconvPacked>(call, machine, std::move(blob));
+}
+
+}  // namespace qc

@@ -1,0 +1,85 @@
+// What variants of qgemm and qconv share that run on the host: the parameters of the bound call, and
+// blobs of packed weights.
+#pragma once
+
+#include <fmt/format.h>
+
+#include "kernels/qgemm/accepts.h"
+#include "kernels/qgemm/calls.h"
+#include "kernels/qgemm/pack.h"
+#include "program/variant.h"
+
+namespace qc {
+
+/// Everything but the strides of the weights.
+inline qk_qgemm_params gemm_params(const qk_qgemm_call& p) {
+  return {p.batch,    p.m,       p.n,      p.k,      p.x_batch, 0,         p.y_batch,
+          p.per_row,  p.x_type,  p.x_zero, p.y_type, p.y_zero,  p.lo,      p.hi,
+          p.q31,      p.bias_factor, p.r_kind, p.r_first, p.r_type, p.r_za, p.r_zb,
+          p.r_y_type, p.r_zero,  p.r_lo,   p.r_hi,   p.r_lowest, p.r_ra,   p.r_rb,
+          p.r_shift,  p.r_divisor, p.r_reciprocal};
+}
+
+/// Why kernels with packed weights do not take a call; empty where they do.
+template <class Params>
+std::string packed_refusal(const Call& call, const Params& p, int32_t per_row) {
+  const auto has = [&](const char* name) { return call.operand(name).present() ? 1 : 0; };
+  const qk_packed_call c =
+      QK_PACKED_CALL(&p, per_row, has("float_bias"), has("w_zeros"), has("x_scales"),
+                     has("x_zeros"), has("residual"));
+  return qk_packed_accepts(&c) ? "" : "codes, zero points or the epilogue are not those it takes";
+}
+
+/// A blob of constant weights with bias and multipliers.
+inline View packed_blob(const Call& call, Binder& binder, const std::string& machine, int64_t bytes,
+                        std::function<void(const std::vector<Tensor>&, std::byte*)> pack) {
+  const std::vector<int64_t> shape{bytes};
+  std::vector<View> more{call.operand("bias"), call.operand("multipliers"),
+                         call.operand("float_bias")};
+  return binder.packed(call.operand("w"), std::move(more), "packed." + machine, DType::u8, shape,
+                       [shape, pack](const std::vector<Tensor>& from) -> Result<Tensor> {
+                         Tensor out(DType::u8, shape);
+                         pack(from, out.mutable_bytes().data());
+                         return out;
+                       });
+}
+
+/// The elements of a tensor, null where it is absent.
+template <class T>
+const T* elements_or_null(const Tensor& t) {
+  return t.size() == 0 ? nullptr : t.data<T>();
+}
+
+/// qgemm with weights packed for a machine.
+inline Result<Call> bind_packed_gemm(const Call& call, Binder& binder, qk_panels form,
+                                     const std::string& machine) {
+  const auto p = params_as<qk_qgemm_call>(call);
+  const qk_pack_params pack{1, p.n, p.k, {1, 1, 1}, 0, p.w_n, 0, p.w_k, p.flip};
+  const int64_t each = (qk_packed_size(form, &pack) + 63) / 64 * 64;
+  const int64_t matrices = p.w_batch == 0 ? 1 : p.batch;
+  kernel::QgemmPacked c(gemm_params(p));
+  c.machine = machine;
+  c.w_batch = p.w_batch == 0 ? 0 : static_cast<int32_t>(each);
+  c.x = call.operand("x");
+  c.w = packed_blob(call, binder, machine, matrices * each,
+                    [=](const std::vector<Tensor>& from, std::byte* to) {
+                      for (int64_t i = 0; i < matrices; ++i) {
+                        qk_pack(form, &pack, from[0].bytes().data() + i * p.w_batch,
+                                elements_or_null<int32_t>(from[1]), elements_or_null<float>(from[2]),
+                                elements_or_null<float>(from[3]), to + i * each);
+                      }
+                    });
+  c.x_scales = call.operand("x_scales");
+  c.x_zeros = call.operand("x_zeros");
+  c.residual = call.operand("residual");
+  c.y = call.operand("y");
+  return Binder::bound(call, c);
+}
+
+inline std::string packed_gemm_refusal(const Call& call, const Binder& binder) {
+  const auto p = params_as<qk_qgemm_call>(call);
+  if (!binder.is_constant(call.operand("w"))) return "weights are not constant";
+  return packed_refusal(call, p, p.per_row);
+}
+
+}  // namespace qc

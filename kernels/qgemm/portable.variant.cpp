@@ -1,0 +1,59 @@
+// qgemm with weights in panels of 16 outputs and pairs of inputs (kernels/qgemm/portable.c).
+#include "kernels/qgemm/bind.h"
+
+namespace qc {
+namespace {
+
+std::string refusal(const Call&, const Binder&) { return {}; }
+
+kernel::QgemmPack packing(const qk_qgemm_call& p, int32_t matrices) {
+  return kernel::QgemmPack(
+      qk_qgemm_pack_params{matrices, p.k, p.n, p.w_batch, p.w_k, p.w_n, p.flip});
+}
+
+/// Panels of constant weights are made when they are written, others before the call.
+View panels(const Call& call, const qk_qgemm_call& p, Binder& binder) {
+  const View& w = call.operand("w");
+  const int32_t matrices = p.w_batch == 0 ? 1 : p.batch;
+  kernel::QgemmPack pack = packing(p, matrices);
+  const std::vector<int64_t> shape{matrices, (p.n + 15) / 16, (p.k + 1) / 2, 16, 2};
+  if (binder.is_constant(w)) {
+    return binder.packed(w, {}, p.w_k == 1 ? "qpanels.rows" : "qpanels", DType::i8, shape,
+                         [pack, shape](const std::vector<Tensor>& from) -> Result<Tensor> {
+                           Tensor out(DType::i8, shape);
+                           const void* in[] = {from[0].bytes().data()};
+                           void* to[] = {out.mutable_bytes().data()};
+                           find_body("qk_qgemm_pack")->run(&pack.params(), in, to);
+                           return out;
+                         });
+  }
+  pack.w = w;
+  pack.packed = binder.scratch(DType::i8, shape, "packed operand");
+  binder.before(pack);
+  return pack.packed;
+}
+
+Result<Call> bind(const Call& call, Binder& binder) {
+  const auto p = params_as<qk_qgemm_call>(call);
+  kernel::QgemmPanels c(gemm_params(p));
+  c.w_batch = p.w_batch == 0 ? 0 : (p.n + 15) / 16 * ((p.k + 1) / 2) * 32;
+  c.w = panels(call, p, binder);
+  c.x = call.operand("x");
+  c.bias = call.operand("bias");
+  c.multipliers = call.operand("multipliers");
+  c.float_bias = call.operand("float_bias");
+  c.w_zeros = call.operand("w_zeros");
+  c.x_scales = call.operand("x_scales");
+  c.x_zeros = call.operand("x_zeros");
+  c.residual = call.operand("residual");
+  c.y = call.operand("y");
+  return Binder::bound(call, c);
+}
+
+}  // namespace
+
+void variants_qgemm_portable(std::vector<Variant>& out) {
+  out.push_back({"qgemm", "portable", "", 100, refusal, bind});
+}
+
+}  // namespace qc

@@ -1,0 +1,82 @@
+// Variants: the ways in which calls of a kernel are computed. Ops emit calls with plain weights; a
+// variant turns such a call into one of a kernel that has bodies, with operands packed as they read
+// them. Each is a row in a kernel folder's *.variant.cpp, which the build finds.
+#pragma once
+
+#include <cstring>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "program/params.h"
+#include "target/target.h"
+
+namespace qc {
+
+/// What a variant uses to turn a call into its own.
+class Binder {
+ public:
+  Binder(Program& program, DerivedConstants& constants, std::span<const int> uses, Steps& before)
+      : program_(program), constants_(constants), uses_(uses), before_(before) {}
+
+  bool is_constant(const View& view) const;
+  /// A constant made from `source` and further constants (absent ones are empty tensors) when the
+  /// weights are written; `purpose` distinguishes what is made from the same source.
+  View packed(const View& source, std::vector<View> more, std::string purpose, DType dtype,
+              std::vector<int64_t> shape,
+              std::function<Result<Tensor>(const std::vector<Tensor>&)> make);
+  /// Arena bytes that live as long as steps name them.
+  View scratch(DType dtype, std::vector<int64_t> shape, std::string_view purpose);
+  /// A call of a kernel that runs before the one that is bound.
+  template <class KernelCall>
+  void before(const KernelCall& call) {
+    record(KernelCall::kName, &call.params(), call.select(), call.operand_views(),
+           call.result_views());
+  }
+  /// The bound call: what `call` says, and the rest as `from` has it.
+  template <class KernelCall>
+  static Call bound(const Call& from, const KernelCall& call) {
+    return make(from, KernelCall::kName, &call.params(), call.select(), call.operand_views(),
+                call.result_views());
+  }
+
+ private:
+  void record(std::string_view kernel, const void* params,
+              const std::vector<std::string_view>& select, std::vector<View> in,
+              std::vector<View> out);
+  static Call make(const Call& from, std::string_view kernel, const void* params,
+                   const std::vector<std::string_view>& select, std::vector<View> in,
+                   std::vector<View> out);
+
+  Program& program_;
+  DerivedConstants& constants_;
+  std::span<const int> uses_;  // of each buffer, by calls
+  Steps& before_;
+};
+
+struct Variant {
+  std::string_view kernel;   // whose calls it takes
+  std::string_view name;     // "portable", "avx512vnni", ...
+  std::string_view feature;  // what the target must have; empty: nothing
+  /// Lower is better, of those that take a call.
+  int cost = 0;
+  /// Why it does not take a call; empty where it does.
+  std::string (*refusal)(const Call& call, const Binder& binder);
+  Result<Call> (*bind)(const Call& call, Binder& binder);
+};
+
+/// All variants, those of one kernel together.
+std::span<const Variant> all_variants();
+
+/// The parameters of a call as the struct that ops filled in.
+template <class Params>
+Params params_as(const Call& call) {
+  Params out;
+  const std::vector<std::byte> bytes = write_params(call);
+  QC_CHECK(bytes.size() == sizeof out, "parameters of another kernel");
+  std::memcpy(&out, bytes.data(), sizeof out);
+  return out;
+}
+
+}  // namespace qc

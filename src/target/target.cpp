@@ -1,0 +1,100 @@
+#include "target/target.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "support/diag.h"
+
+namespace qc {
+namespace {
+
+std::vector<Target> make_targets() {
+  const std::vector<std::string> avx2 = {"avx2", "fma"};
+  const std::vector<std::string> vnni = {"avx2",     "fma",      "avx512f",   "avx512bw",
+                                         "avx512vl", "avx512dq", "avx512vnni"};
+  return {
+      {.name = "portable", .summary = "C11 for any machine and compiler"},
+      {.name = "x86-avx2",
+       .summary = "x86-64 with AVX2 and FMA",
+       .features = {"avx2"},
+       .macro = "QK_TARGET_AVX2",
+       .machine = "__x86_64__",
+       .required = avx2},
+      {.name = "x86-avx512vnni",
+       .summary = "x86-64 with AVX-512 F, BW, VL, DQ and VNNI",
+       .features = {"avx2", "avx512", "avx512vnni"},
+       .macro = "QK_TARGET_AVX512VNNI",
+       .machine = "__x86_64__",
+       .required = vnni},
+      {.name = "aarch64",
+       .summary = "64-bit Arm with NEON",
+       .features = {"neon"},
+       .macro = "QK_TARGET_NEON",
+       .machine = "__aarch64__"},
+      {.name = "aarch64-dotprod",
+       .summary = "64-bit Arm with NEON and dot products",
+       .features = {"neon", "neon_dotprod"},
+       .macro = "QK_TARGET_NEON_DOTPROD",
+       .machine = "__aarch64__"},
+  };
+}
+
+#if defined(__x86_64__)
+bool processor_has(std::string_view feature) {
+#define QC_HAS(name) \
+  if (feature == name) return __builtin_cpu_supports(name)
+  QC_HAS("avx2");
+  QC_HAS("fma");
+  QC_HAS("avx512f");
+  QC_HAS("avx512bw");
+  QC_HAS("avx512vl");
+  QC_HAS("avx512dq");
+  QC_HAS("avx512vnni");
+#undef QC_HAS
+  return false;
+}
+constexpr std::string_view kMachine = "__x86_64__";
+#else
+bool processor_has(std::string_view) { return false; }
+#if defined(__aarch64__)
+constexpr std::string_view kMachine = "__aarch64__";
+#else
+constexpr std::string_view kMachine = "";
+#endif
+#endif
+
+}  // namespace
+
+bool Target::has(std::string_view feature) const {
+  return feature.empty() || std::find(features.begin(), features.end(), feature) != features.end();
+}
+
+std::span<const Target> all_targets() {
+  static const std::vector<Target> targets = make_targets();
+  return targets;
+}
+
+bool runs_here(const Target& target) {
+  if (target.machine.empty()) return true;
+  if (target.machine != kMachine || target.name == "aarch64-dotprod") return false;
+  return std::all_of(target.required.begin(), target.required.end(), processor_has);
+}
+
+Result<Target> find_target(std::string_view name) {
+  if (name == "native") {
+    const Target* best = nullptr;
+    for (const Target& t : all_targets()) {
+      if (runs_here(t)) best = &t;
+    }
+    return *best;
+  }
+  std::string names;
+  for (const Target& t : all_targets()) {
+    if (t.name == name) return t;
+    names += t.name + ", ";
+  }
+  return error(Code::usage, "there is no target '{}': use {}or native", name, names);
+}
+
+}  // namespace qc

@@ -1,0 +1,36 @@
+// Targets: what code is generated for. A target is a value made from its name.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/result.h"
+
+namespace qc {
+
+struct Target {
+  std::string name;
+  std::string summary;
+  /// Instruction sets that variants may use.
+  std::vector<std::string> features;
+  /// The macro by which kernels know it, see kernels/common/target.h; empty: none.
+  std::string macro;
+  /// The macro of machines it compiles on; empty: all.
+  std::string machine;
+  /// Features that a run asks the processor for, by the names of __builtin_cpu_supports.
+  std::vector<std::string> required;
+
+  bool has(std::string_view feature) const;
+};
+
+/// All targets but `native`, in the order they are listed.
+std::span<const Target> all_targets();
+/// The target of this name; `native` is the best one that this machine runs. An error lists the
+/// names.
+Result<Target> find_target(std::string_view name);
+/// Whether this machine runs code for it.
+bool runs_here(const Target& target);
+
+}  // namespace qc

@@ -1,0 +1,72 @@
+"""Generated code for every target: built with plain -O2, the interpreter's bits; compiled where it cannot run."""
+import re
+import shutil
+
+import pytest
+
+from tests.emitted.test_emitted import sh
+
+X86 = ["x86-avx2", "x86-avx512vnni"]
+ARM = ["aarch64", "aarch64-dotprod"]
+
+
+@pytest.fixture(scope="module")
+def runs_here(quantc) -> set:
+    return {line.split()[0] for line in quantc("targets").stdout.splitlines() if line.rstrip().endswith("runs here")}
+
+
+def projects(root, models) -> dict:
+    """Networks with integer convolutions, residuals, products, recurrent layers, attention and floats."""
+    rules = ["--rules", root / "examples/digits/rules.toml"]
+    return {"digits": (models / "digits.onnx", rules), "float": (models / "digits.onnx", []),
+            "lstm": (models / "lstm.onnx", [])}
+
+
+@pytest.fixture(scope="module", params=["digits", "float", "lstm"])
+def project(request, quantc, root, models, tmp_path_factory):
+    """A project per target, each with recorded vectors."""
+    model, flags = projects(root, models)[request.param]
+    made = tmp_path_factory.mktemp("targets")
+    for target in ["portable", *X86, *ARM]:
+        quantc("compile", model, "-o", made / target, "--name", "net", "--target", target, "--vectors", model.with_suffix(".npz"), *flags)
+    return made
+
+
+def build(compiler, out, program, *flags):
+    sources = [out / "net.c", out / "net_weights.c", out / "net_test.c"]
+    sh(*compiler.split(), "-std=c11", "-O2", *flags, f"-I{out}", *sources, "-lm", "-o", program)
+
+
+@pytest.mark.parametrize("target", X86)
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_x86_gives_the_interpreters_bits(project, runs_here, target, compiler, tmp_path):
+    build(compiler, project / target, tmp_path / "net")
+    assert target not in runs_here or "bits equal" in sh(tmp_path / "net")
+
+
+@pytest.mark.parametrize("target", ARM)
+def test_arm_gives_the_interpreters_bits(project, target, tmp_path):
+    if not shutil.which("aarch64-linux-gnu-gcc"):
+        pytest.skip("aarch64-linux-gnu-gcc is not installed")
+    build("aarch64-linux-gnu-gcc", project / target, tmp_path / "net", "-static")
+    if shutil.which("qemu-aarch64"):
+        assert "bits equal" in sh("qemu-aarch64", "-cpu", "max", tmp_path / "net")
+
+
+def test_a_bad_name_lists_the_good_ones(quantc, models, tmp_path):
+    done = quantc("compile", models / "digits.onnx", "-o", tmp_path / "out", "--target", "x86-avx1", status=1)
+    assert "portable, x86-avx2, x86-avx512vnni" in done.stderr, done.stderr
+
+
+def test_native_is_one_of_the_targets(quantc, models, runs_here, tmp_path):
+    out = quantc("compile", models / "digits.onnx", "-o", tmp_path / "out", "--target", "native").stdout
+    assert re.search(r"for target (\S+)", out)[1] in runs_here
+
+
+def test_foreign_processors_are_refused(quantc, models, tmp_path):
+    """The check stands before anything else."""
+    quantc("compile", models / "digits.onnx", "-o", tmp_path / "out", "--name", "net", "--target", "x86-avx512vnni")
+    source = (tmp_path / "out" / "net.c").read_text()
+    body = source[source.index("int net_invoke_args"):]
+    assert body.splitlines()[1].strip().startswith('if (!(__builtin_cpu_supports("avx2")'), body[:300]
+    assert "NET_BAD_PROCESSOR 4" in (tmp_path / "out" / "net.h").read_text()

@@ -1,0 +1,73 @@
+#include <gtest/gtest.h>
+
+#include "program/parse.h"
+#include "program/program.h"
+
+namespace qc {
+namespace {
+
+std::string reprinted(const std::string& text) {
+  const Result<Program> program = parse_program(text, std::make_shared<ConstantPool>());
+  return program.ok() ? str(*program) : render(program.diag());
+}
+
+/// Every kind of step, buffer, view and number.
+constexpr const char* kAll =
+    R"(program "p" arena 256 align 64 state 0
+input %0 "x" : i8[4, 8]
+output %1 "y" : f32[n]
+scalar "n" 0 to 511 from %3:i64[1]
+%0 input 32 [0] "x"
+%1 output [4*n] [0] "y"
+%2 arena 256 @ 0 "codes"
+%3 arena 8 "size"
+%4 device arena [4*n + 64] "on the device"
+%5 = %2 + 64, 128 "part"
+%6 arena 1 "condition"
+clamp[i8](x=%0:i8[4, 8]) -> (y=%2:i8[4, 8]) {n = 32, lo = -1.5, hi = inf} : qk_clamp_i8 in_place(0, 0) macs(3) loc("a", "b\n")
+clamp[i8](x=%2:offset i8[4, 2]<8, 1>) -> (y=%5 + 8:i8[8]) {n = [8*n]} facts(narrow_x)
+parallel [n] clamp[f32](x=%4 + [4*n]:f32[16]) -> (y=%1:f32[n]) {hi = 6.0}
+copy %2:u8[64] to %4:u8[64] loc("to the device")
+norm[f32](x=%4:f32[16], beta=%4:f32[4]) -> (y=%4:f32[16], rstd=%4:f32[1]) {rows = 1, n = 16}
+if %6:bool[1] {
+  copy(x=%0:i8[4]) -> (y=%2:i8[4]) {bytes = 4}
+} else {
+  loop while _ limit %3:i64[1] counter %3:i64[1] {
+    copy(x=%0:i8[4]) -> (y=%2:i8[4]) {bytes = 4}
+  } loc("loop")
+}
+)";
+
+TEST(ProgramText, PrintsWhatItReads) { EXPECT_EQ(reprinted(kAll), kAll); }
+
+struct Mistake {
+  const char* text;
+  const char* message;
+};
+
+/// What is wrong with one line after a head with the buffers %0 (input of 32 bytes) and %1 (arena).
+TEST(ProgramText, NamesMistakes) {
+  const std::string head =
+      "program \"p\" arena 0 align 64 state 0\n%0 input 32 [0] \"x\"\n%1 arena 32 \"y\"\n";
+  const Mistake mistakes[] = {
+      {"clamp[i8](x=%0:i8[33]) -> (y=%1:i8[32]) {}", "takes bytes 0 to 33 of a buffer of 32 bytes"},
+      {"clamp[i8](x=%0 + 8:i8[4, 2]<8, 1>) -> (y=%1:i8[32]) {}", "takes bytes 8 to 34"},
+      {"clamp[i8](x=%0:i8[32]) -> (y=%0:i8[32]) {}", "writes to an input or a constant"},
+      {"clamp[i8](z=%0:i8[32]) -> (y=%1:i8[32]) {}", "no operand 'z'"},
+      {"clamp[i8]() -> (y=%1:i8[32]) {}", "'clamp' is called without 'x'"},
+      {"clamp(x=%0:i8[32]) -> (y=%1:i8[32]) {}", "called with the wrong arguments"},
+      {"clamp[i4](x=%0:i8[32]) -> (y=%1:i8[32]) {}", "nothing computes 'clamp' of [i4]"},
+      {"clamp[i8](x=%0:i8[32]) -> (y=%1:i8[32]) {m = 1}", "no parameter 'm'"},
+      {"clamp[i8](x=%0:i8[32]) -> (y=%1:i8[32]) {n = 3000000000}", "does not fit 32 bits"},
+      {"clamp[i8](x=%0:i8[32]) -> (y=%1:i8[32]) {} : qk_clamp_u8", "nothing computes"},
+      {"melt(x=%0:i8[32]) -> (y=%1:i8[32]) {}", "there is no kernel 'melt'"},
+      {"clamp[i8](x=%7:i8[32]) -> (y=%1:i8[32]) {}", "names no buffer"},
+  };
+  for (const Mistake& m : mistakes) {
+    const std::string got = reprinted(head + m.text + "\n");
+    EXPECT_NE(got.find(m.message), std::string::npos) << m.text << "\n" << got;
+  }
+}
+
+}  // namespace
+}  // namespace qc
