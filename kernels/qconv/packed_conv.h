@@ -45,10 +45,12 @@ QK_INLINE void qk_packed_rect(const qk_qconv_params* p, qk_ptile* t, const qk_pa
   w += h0 * t->w_tap[1];
   t->taps[1] = h1 - h0;
   t->lead = 0;
+  t->filled = 1;
   if (p->groups == 1 && p->dilation[2] == 1) { /* the taps of a line are one run */
     t->taps[2] = w1 > w0 ? 1 : 0;
     t->k = (w1 - w0) * icg;
     t->lead = w0 * icg % QK_PTILE_UNIT;
+    t->filled = w1 == p->k[2];
     w += (ptrdiff_t)(w0 * icg / QK_PTILE_UNIT) * QK_PTILE_UNIT * QK_PTILE_LANES * vectors;
   } else {
     t->taps[2] = w1 - w0;
@@ -82,6 +84,7 @@ QK_INLINE void qk_packed_conv(const qk_qconv_params* p, const uint8_t* x, const 
   int32_t start[64], top, bottom, left, right;
   qk_rect rect;
   qk_ptile t;
+  t.x_end = x + (ptrdiff_t)p->n * p->in[0] * x_plane;
   t.x_tap[0] = p->dilation[0] * x_plane;
   t.x_tap[1] = (ptrdiff_t)p->dilation[1] * p->in[2] * p->ic;
   t.x_tap[2] = (ptrdiff_t)p->dilation[2] * p->ic;

@@ -2,7 +2,7 @@
  * vectors of 16 outputs (kernels/qgemm/pack.h), all sums in registers. Sums are exact modulo 2^32.
  *
  * A row is one output pixel or one row of a matrix; its products are runs of k neighbouring
- * inputs. The zero point of x is part of the sums' start. No byte outside the runs is read.
+ * inputs. The zero point of x is part of the sums' start. No byte outside the input is read.
  *
  * Needs avx512f, bw, vl, dq and vnni. Stack: at most 2 KiB. */
 #ifndef QK_QGEMM_AVX512VNNI_TILE_H
@@ -207,11 +207,20 @@ QK_INLINE void qk_vnni_part(const uint8_t* x, ptrdiff_t x_row, int32_t rows, int
   }
 }
 
-/* Sums of one run. */
+/* Inputs of a run that are read: whole units where those of the last row lie in the input and what
+ * fills up their weights is 0. */
+QK_INLINE int32_t qk_vnni_inputs(const qk_ptile* t, const uint8_t* x, int32_t rows) {
+  const int32_t whole = (t->k + 3) & ~3;
+  ptrdiff_t last = (rows - 1) * t->x_row + whole;
+  for (int i = 0; i < 3; ++i) last += (t->taps[i] > 0 ? t->taps[i] - 1 : 0) * t->x_tap[i];
+  return t->lead == 0 && t->filled && last <= t->x_end - x ? whole : t->k;
+}
+
+/* Sums of one run of k inputs. */
 QK_INLINE void qk_vnni_run(__m512i* acc, const qk_ptile* t, const uint8_t* x, const int8_t* w,
-                           const int rows, const int vectors) {
+                           int32_t k, const int rows, const int vectors) {
   uint32_t words[16];
-  int32_t lead = t->lead, left = t->k;
+  int32_t lead = t->lead, left = k;
   while (left > 0) {
     const int32_t units = left >> 2;
     if (lead == 0 && units > 0) {
@@ -270,11 +279,12 @@ QK_INLINE void qk_vnni_tile_of(const qk_ptile* t, int32_t row, const uint8_t* x,
     const __m512i start = _mm512_loadu_si512((const void*)(t->start + 16 * v));
     QK_EACH for (int m = 0; m < rows; ++m) acc[m * vectors + v] = start;
   }
+  const int32_t k = qk_vnni_inputs(t, x, rows);
   for (int32_t a = 0; a < t->taps[0]; ++a) {
     for (int32_t b = 0; b < t->taps[1]; ++b) {
       for (int32_t c = 0; c < t->taps[2]; ++c) {
         qk_vnni_run(acc, t, x + (a * t->x_tap[0] + b * t->x_tap[1] + c * t->x_tap[2]),
-                    w + (a * t->w_tap[0] + b * t->w_tap[1] + c * t->w_tap[2]), rows, vectors);
+                    w + (a * t->w_tap[0] + b * t->w_tap[1] + c * t->w_tap[2]), k, rows, vectors);
       }
     }
   }

@@ -19,6 +19,8 @@ enum { QK_PTILE_CODES, QK_PTILE_ADDED, QK_PTILE_PLAIN };
 typedef struct qk_ptile {
   int32_t taps[3], k, lead;   /* runs along three axes, inputs of a run; the first unit of the
                                  weights has `lead` inputs that are not there */
+  int32_t filled;             /* the last unit of a run has weights of 0 for what is beyond k */
+  const uint8_t* x_end;       /* of the whole input */
   ptrdiff_t x_tap[3];         /* from run to run in the input, bytes */
   ptrdiff_t w_tap[3];         /* .. and in the weights */
   ptrdiff_t x_row, y_row;     /* from row to row: bytes, elements */

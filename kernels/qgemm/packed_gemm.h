@@ -18,7 +18,9 @@ QK_INLINE void qk_packed_gemm(const qk_qgemm_params* p, const uint8_t* x, const 
   t.taps[0] = t.taps[1] = t.taps[2] = 1;
   t.x_tap[0] = t.x_tap[1] = t.x_tap[2] = t.w_tap[0] = t.w_tap[1] = t.w_tap[2] = 0;
   t.k = p->k;
+  t.x_end = x + (ptrdiff_t)(p->batch - 1) * p->x_batch + (ptrdiff_t)p->m * p->k;
   t.lead = 0;
+  t.filled = 1;
   t.x_row = p->k;
   t.y_row = p->n;
   t.start = start;
