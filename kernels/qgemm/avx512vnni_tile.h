@@ -109,8 +109,8 @@ QK_INLINE void qk_vnni_added(const qk_ptile* t, const __m512i* acc, const uint8_
     __m512 o = _mm512_cvtepi32_ps(_mm512_shuffle_epi8(bytes, each));
     f = _mm512_min_ps(_mm512_max_ps(f, least), most);
     f = _mm512_roundscale_ps(f, 0);
-    f = _mm512_add_ps(f, _mm512_set1_ps(t->code_shift));
-    o = _mm512_sub_ps(o, other_zero);
+    if (t->code_shift != 0.0f) f = _mm512_add_ps(f, _mm512_set1_ps(t->code_shift));
+    if (t->other_zero != 0.0f) o = _mm512_sub_ps(o, other_zero);
     f = t->inner ? _mm512_fmadd_ps(o, ro, _mm512_fmadd_ps(f, rc, addend))
                  : _mm512_fmadd_ps(f, rc, _mm512_fmadd_ps(o, ro, addend));
     c[v] = _mm512_cvtps_epi32(f);

@@ -169,14 +169,17 @@ QK_INLINE void qk_pack(qk_panels form, const qk_pack_params* p, const void* w, c
         }
       }
       for (int32_t run = 0; run < b.runs; ++run) {
-        for (int32_t k = 0; k < b.units * form.unit; k += form.unit) {
-          for (int32_t i = 0; i < width; ++i) {
-            const int32_t n = first + qk_panel_output(&b, vectors, i);
-            const uint8_t* from = (const uint8_t*)w + ((ptrdiff_t)g * p->outputs + n) * p->n_stride;
-            for (int32_t j = 0; j < form.unit; ++j) {
-              ptrdiff_t place;
-              const int inside = qk_pack_from(p, &b, run, k + j, &place) && n < p->outputs;
-              *out++ = inside ? (uint8_t)(from[place] ^ flip) : 0;
+        for (int32_t k = 0; k < b.units * form.unit; k += form.unit, out += width * form.unit) {
+          for (int32_t j = 0; j < form.unit; ++j) {
+            const uint8_t* from = (const uint8_t*)w;
+            ptrdiff_t place;
+            const int inside = qk_pack_from(p, &b, run, k + j, &place);
+            from += place + ((ptrdiff_t)g * p->outputs + first) * p->n_stride;
+            for (int32_t i = 0; i < width; ++i) {
+              const int32_t n = qk_panel_output(&b, vectors, i);
+              out[i * form.unit + j] = inside && first + n < p->outputs
+                                           ? (uint8_t)(from[(ptrdiff_t)n * p->n_stride] ^ flip)
+                                           : 0;
             }
           }
         }
