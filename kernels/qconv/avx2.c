@@ -4,7 +4,7 @@
  * Takes the calls that kernels/qgemm/accepts.h allows, with the bits of qk_qconv_last: up to three
  * spatial axes, any strides, dilations, padding and groups. Groups with few channels waste most of
  * a vector. Needs avx2 and fma for all functions. Blobs lie at multiples of 4 bytes, on 64 they are
- * fastest; no scratch; at most 3 KiB of stack. */
+ * fastest; no scratch; at most 4 KiB of stack. */
 #include "kernels/common/inline.h"
 #include "kernels/qgemm/avx2_tile.h"
 /* The loops need the tile. */

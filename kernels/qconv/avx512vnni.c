@@ -6,7 +6,7 @@
  * spatial axes, any strides, dilations, padding and groups. Groups with few channels waste most of
  * a vector: those of one channel each are qk_qdepthwise_avx512vnni's. Needs avx512f, bw, vl, dq and
  * vnni for all functions. Blobs lie at multiples of 4 bytes, on 64 they are fastest; no scratch; at
- * most 3 KiB of stack. */
+ * most 5 KiB of stack. */
 #include "kernels/common/inline.h"
 #include "kernels/qgemm/avx512vnni_tile.h"
 /* The loops need the tile. */

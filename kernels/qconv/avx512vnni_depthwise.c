@@ -5,7 +5,7 @@
  * groups == ic == oc, the first axis has size, kernel and stride 1 and no padding, and the kernel
  * has at most 8 rows. Fastest with 3 x 3 and 5 x 5 taps, strides 1 and 2, and many channels. Needs
  * avx512f, bw, vl, dq and vnni for all functions. Blobs lie at multiples of 4 bytes, on 64 they are
- * fastest; no scratch; at most 3 KiB of stack.
+ * fastest; no scratch; at most 5 KiB of stack.
  *
  * The bytes of one column and four rows are transposed, so that one instruction sums four taps of
  * 16 channels. A column serves all outputs of a block that have it. Rows and columns outside the
@@ -46,16 +46,20 @@ QK_INLINE void qk_dw_column(const qk_dw_line* l, ptrdiff_t at, int group, int ro
   v[3] = _mm512_unpackhi_epi16(ab1, cd1);
 }
 
-QK_INLINE void qk_dw_finish(const qk_ptile* t, const __m512i* acc, uint8_t* y, ptrdiff_t at) {
+/* What becomes of the sums of some neighbouring outputs. */
+QK_INLINE void qk_dw_finish(const qk_ptile* t, const __m512i* acc, uint8_t* y, ptrdiff_t at,
+                            const int outputs) {
+  int32_t sums[16 * 16];
   if (t->path == QK_PTILE_CODES) {
-    qk_vnni_codes(t, acc, y + at, 4);
-  } else if (t->path == QK_PTILE_ADDED) {
-    qk_vnni_added(t, acc, t->residual + at, y + at, 4);
-  } else {
-    int32_t sums[64];
-    QK_EACH for (int v = 0; v < 4; ++v) _mm512_storeu_si512((void*)(sums + 16 * v), acc[v]);
-    qk_vnni_plain(t, sums, 0, 1, 4, y + 4 * at);
+    QK_EACH for (int b = 0; b < outputs; ++b) {
+      qk_vnni_codes(t, acc + 4 * b, y + at + b * t->y_row, 4);
+    }
+    return;
   }
+  QK_EACH for (int i = 0; i < 4 * outputs; ++i) {
+    _mm512_storeu_si512((void*)(sums + 16 * i), acc[i]);
+  }
+  qk_vnni_finish_4(t, sums, 0, outputs, y, at);
 }
 
 /* `blocks` blocks of B neighbouring outputs, all columns of whose taps are inside: the first has
@@ -86,7 +90,7 @@ QK_INLINE void qk_dw_blocks_of(const qk_ptile* t, const qk_dw_line* l, int32_t c
         }
       }
     }
-    QK_EACH for (int b = 0; b < B; ++b) qk_dw_finish(t, acc + 4 * b, y, at + b * t->y_row);
+    qk_dw_finish(t, acc, y, at, B);
   }
 }
 
@@ -97,7 +101,7 @@ QK_INLINE void qk_dw_blocks_of(const qk_ptile* t, const qk_dw_line* l, int32_t c
   }
 QK_DW_BLOCKS(qk_dw_blocks_3s1, 1, 3, 1, 4)
 QK_DW_BLOCKS(qk_dw_blocks_3s2, 1, 3, 2, 3)
-QK_DW_BLOCKS(qk_dw_blocks_5s1, 2, 5, 1, 4)
+QK_DW_BLOCKS(qk_dw_blocks_5s1, 2, 5, 1, 2)
 QK_DW_BLOCKS(qk_dw_blocks_5s2, 2, 5, 2, 2)
 
 /* One output of any kernel whose taps [w0, w1) are inside, tap 0 being at column `column`. */
@@ -127,14 +131,14 @@ QK_SHARED void qk_dw_one(const qk_ptile* t, const qk_qconv_params* p, const qk_d
       }
     }
   }
-  qk_dw_finish(t, acc, y, at);
+  qk_dw_finish(t, acc, y, at, 1);
 }
 
 /* Outputs that are computed together; 0: each on its own. */
 QK_INLINE int32_t qk_dw_together(const qk_qconv_params* p) {
   const int32_t s = p->stride[2], k = p->k[2];
   if (p->dilation[2] != 1 || s > 2 || p->k[1] != k) return 0;
-  return k == 3 ? (s == 1 ? 4 : 3) : k == 5 ? (s == 1 ? 4 : 2) : 0;
+  return k == 3 ? (s == 1 ? 4 : 3) : k == 5 ? 2 : 0;
 }
 QK_INLINE void qk_dw_blocks(const qk_ptile* t, const qk_qconv_params* p, const qk_dw_line* l,
                             int32_t column, int32_t blocks, uint8_t* y, ptrdiff_t at) {

@@ -4,7 +4,7 @@
  * Takes the calls that kernels/qgemm/accepts.h allows, with the bits of qk_qgemm; `batch` matrices
  * whose weights are one blob (w_batch 0) or one blob each, w_batch bytes apart. Needs avx2 and fma
  * for all functions. Blobs lie at multiples of 4 bytes, on 64 they are fastest; no scratch; at most
- * 2.5 KiB of stack. */
+ * 4 KiB of stack. */
 #include "kernels/common/inline.h"
 #include "kernels/qgemm/avx2_tile.h"
 #include "kernels/qgemm/packed_gemm.h"

@@ -6,7 +6,7 @@
  * inputs, some of which are widened at a time. The zero point of x is part of the sums' start. No
  * byte outside the runs is read.
  *
- * Needs avx2 and fma. Stack: at most 2 KiB. */
+ * Needs avx2 and fma. Stack: at most 3 KiB. */
 #ifndef QK_QGEMM_AVX2_TILE_H
 #define QK_QGEMM_AVX2_TILE_H
 

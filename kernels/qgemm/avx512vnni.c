@@ -4,7 +4,7 @@
  * Takes the calls that kernels/qgemm/accepts.h allows, with the bits of qk_qgemm; `batch` matrices
  * whose weights are one blob (w_batch 0) or one blob each, w_batch bytes apart. Needs avx512f, bw,
  * vl, dq and vnni for all functions. Blobs lie at multiples of 4 bytes, on 64 they are fastest; no
- * scratch; at most 2.5 KiB of stack. */
+ * scratch; at most 5 KiB of stack. */
 #include "kernels/common/inline.h"
 #include "kernels/qgemm/avx512vnni_tile.h"
 #include "kernels/qgemm/packed_gemm.h"

@@ -4,7 +4,7 @@
  * A row is one output pixel or one row of a matrix; its products are runs of k neighbouring
  * inputs. The zero point of x is part of the sums' start. No byte outside the input is read.
  *
- * Needs avx512f, bw, vl, dq and vnni. Stack: at most 2 KiB. */
+ * Needs avx512f, bw, vl, dq and vnni. Stack: at most 4 KiB. */
 #ifndef QK_QGEMM_AVX512VNNI_TILE_H
 #define QK_QGEMM_AVX512VNNI_TILE_H
 
