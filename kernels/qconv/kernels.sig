@@ -18,11 +18,12 @@ kernel qconv_depthwise(x, w, bias?, multipliers?, float_bias?, w_zeros?, x_scale
 # Weights, bias and multipliers in one blob: kernels/qconv/pack.h.
 kernel qconv_packed[machine](x, w, x_scales?, x_zeros?, residual?) -> (y)
   params qk_qconv_params
-  body qk_qconv_{machine=avx512vnni,avx2} stack 3584
+  body qk_qconv_{machine=avx512vnni} stack 5632
+  body qk_qconv_{machine=avx2} stack 4096
 
 kernel qconv_depthwise_packed[machine](x, w, x_scales?, x_zeros?, residual?) -> (y)
   params qk_qconv_params
-  body qk_qdepthwise_{machine=avx512vnni} in avx512vnni_depthwise.c stack 3584
+  body qk_qdepthwise_{machine=avx512vnni} in avx512vnni_depthwise.c stack 5120
 
 kernel qconv_transpose[x_codes, w_codes](x, w, bias?, multipliers?, float_bias?, w_zeros?, x_scales?, x_zeros?) -> (y)
   params qk_qconv_transpose_params

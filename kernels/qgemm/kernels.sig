@@ -13,7 +13,9 @@ kernel qgemm_pack(w) -> (packed)
 # Weights, bias and multipliers in one blob: kernels/qgemm/pack.h.
 kernel qgemm_packed[machine](x, w, x_scales?, x_zeros?, residual?) -> (y)
   params qk_qgemm_params
-  body qk_qgemm_{machine=avx512vnni,avx2,neon_dotprod} stack 3328
+  body qk_qgemm_{machine=avx512vnni} stack 5120
+  body qk_qgemm_{machine=avx2} stack 4096
+  body qk_qgemm_{machine=neon_dotprod} stack 2048
 
 kernel qmatmul[x_codes, w_codes](x, w, bias?, multipliers?, float_bias?, w_zeros?, x_scales?, x_zeros?, residual?) -> (y)
   params qk_qmatmul_params

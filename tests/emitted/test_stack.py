@@ -24,19 +24,22 @@ CASES += [("clang", f, "-O2 @znver4") for f in [*TILED, "binary", "strided", "un
 CASES += [("gcc", f, "-O3 @znver4") for f in ("qconv", "qrnn", "reduce")]
 CASES += [("clang", f, "-O3 @skylake-avx512") for f in ("qconv", "rnn")]
 CASES += [("clang", f, "-O2 @aarch64") for f in VECTORS] + [("clang", f, "-Os @cortex-m4") for f in (*VECTORS, "qrnn", "reduce")]
+MACHINES = {"avx2": "-mavx2 -mfma -DQK_TARGET_AVX2=1",
+            "avx512vnni": "-mavx2 -mfma " + " ".join(f"-mavx512{x}" for x in ("f", "bw", "vl", "dq", "vnni")) + " -DQK_TARGET_AVX512VNNI=1"}
 LARGE = ("@znver4", "@skylake-avx512", "@aarch64")  # no small cores: only the sum of all frames is bounded
 
 
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory):
     out = tmp_path_factory.mktemp("tables")
-    subprocess.run([sys.executable, ROOT / "cmake/kernel_tables.py", ROOT, out], check=True)
+    subprocess.run([sys.executable, ROOT / "cmake/kernel_tables.py", out, ROOT], check=True)
     return out
 
 
-def declared(table):
-    """Bytes of stack the table of a family says its kernels take."""
-    return {name: int(size) for name, size in re.findall(r'{"(\w+)", .*, (\d+), run_\w+},', table)}
+def declared(table, machine=""):
+    """Bytes of stack the table of a folder says its portable bodies take, or those for a machine."""
+    rows = re.findall(r'{"(\w+)", .*, "(\w*)", (\d+), (?:run_\w+|NULL)},', table)
+    return {name: int(size) for name, own, size in rows if own == machine}
 
 
 @pytest.mark.parametrize("compiler, family, options", CASES)
@@ -52,3 +55,15 @@ def test_stack_of_each_kernel(tables, tmp_path, compiler, family, options):
     assert bounds
     over = {name: (chains[f"run_{name}"], bound) for name, bound in bounds.items() if chains[f"run_{name}"] > bound}
     assert not over, "kernels with all they call, in bytes, and what they may take"
+
+
+@pytest.mark.parametrize("compiler, options", [("gcc", "-O2"), ("clang", "-O2"), ("gcc", "-O3"), ("clang", "-Os")])
+@pytest.mark.parametrize("folder, machine", [("qgemm", "avx512vnni"), ("qgemm", "avx2"), ("qconv", "avx512vnni"), ("qconv", "avx2")])
+def test_stack_of_bodies_for_machines(tables, tmp_path, compiler, options, folder, machine):
+    if not shutil.which(compiler):
+        pytest.skip(f"{compiler} is not installed")
+    bounds = declared((tables / f"{folder}_table.c").read_text(), machine)
+    assert bounds
+    _, chains = measure(compiler, f"{options} {MACHINES[machine]}", tables / f"{folder}_{machine}_table.c", tmp_path, [ROOT])
+    over = {name: (chains[f"run_{name}"], bound) for name, bound in bounds.items() if chains[f"run_{name}"] > bound}
+    assert not over, "bodies with all they call, in bytes, and what they may take"
