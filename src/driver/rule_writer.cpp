@@ -30,6 +30,9 @@ std::string key_of(const Node& n) {
   return fmt::format("{}\n{}", n.op(), fmt::join(n.loc().names, "\n"));
 }
 
+/// Only such nodes are watched and get rules.
+bool gives_f32(const Node& n) { return n.output_count() > 0 && n.output()->dtype() == DType::f32; }
+
 /// Operands with values to quantize: f32, neither weights nor a bias, nor parameters of what
 /// computes in float.
 std::vector<size_t> activations(Node& n) {
@@ -81,7 +84,9 @@ RuleWriter::RuleWriter(Graph& graph, const Watched& watched, const Changes& chan
       changes_(changes),
       options_(options),
       narrow_(activation_type(options)) {
-  for (Node* n = graph.first(); n; n = n->next()) groups_[key_of(*n)].push_back(n);
+  for (Node* n = graph.first(); n; n = n->next()) {
+    if (gives_f32(*n)) groups_[key_of(*n)].push_back(n);
+  }
 }
 
 Result<Ok> RuleWriter::run() {
@@ -114,7 +119,7 @@ std::string RuleWriter::text(const std::string& archive, std::vector<NamedArray>
 void RuleWriter::pass_over(Graph& body) {
   for_each_graph(body, [&](Graph& graph) {
     for (Node* n = graph.first(); n; n = n->next()) {
-      if (n->output_count() == 0 || n->output()->dtype() != DType::f32) continue;
+      if (!gives_f32(*n)) continue;
       if (runs_on_codes(*n) || activations(*n).empty() || !has_quantized_form(*n)) continue;
       passed_over_.push_back(name_of(*n));
       entries_.push_back({name_of(*n), std::string(n->op()), std::nullopt,
@@ -224,7 +229,7 @@ void RuleWriter::warn_of_nans(const Node& n) {
 }
 
 Result<Ok> RuleWriter::visit(Node& n) {
-  if (n.output_count() == 0 || n.output()->dtype() != DType::f32) return Ok{};
+  if (!gives_f32(n)) return Ok{};
   warn_of_nans(n);
   const std::vector<size_t> operands = activations(n);
   if (runs_on_codes(n) && passes_on(n, operands)) return Ok{};

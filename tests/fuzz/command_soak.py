@@ -1,143 +1,168 @@
 #!/usr/bin/env python3
-"""Runs every command of the program on mutated files: command_soak.py QUANTC OUT COUNT SEED.
+"""Runs every command of the program on mutated files: command_soak.py FORK_SERVER OUT COUNT SEED [FIRST].
 
-Each file is run under limits of memory and of the processor's time; it must end by itself, with status 0, 1 or 2. What
-does not is kept in OUT. At the end the slowest and the largest are listed. The same arguments give the same files.
+Each file is run under limits of memory and of the processor's time. The command must end by itself with status 0, 1 or 2;
+failures say why and leave no file behind; what is printed is UTF-8 without control characters, JSON parses, and so do
+the files that are written. What does not is kept in OUT. At the end the slowest and the largest are listed. The same
+arguments give the same files; with FIRST those before it are made, but not run.
 """
 import heapq
-import itertools
+import json
 import os
-import random
-import resource
+import re
 import shutil
+import subprocess
 import sys
 import tempfile
+import time
+import tomllib
 import warnings
+import zipfile
 from pathlib import Path
-
-import onnx
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 warnings.simplefilter("ignore")  # of doubled members in archives
-from tests.fuzz import mutate_npz, mutate_onnx, mutate_pt2, mutate_text
+from tests.fuzz.soak_source import Source
 
 SECONDS, MEMORY = 10, 1 << 30
 LISTED = 10
-CORPUS = ROOT / "tests" / "fuzz" / "corpus"
-MODELS = ROOT / "tests" / "models"
-RULES = ["[[rule]]\nop = 'matmul'\nscale = 0.1\noffset = 3\ninput_scale = [0.1, 0.2]\ndtype = 'uint8'\n",
-         "[default]\nkind = 'dynamic'\nper_token = true\nskip_unsupported = true\n[[rule]]\npattern = '.*'\nweight_dtype = 'int4'\ngroup = 32\n",
-         "[[rule]]\npattern = 'conv.*|fc[0-9]+'\nexclude = 'x'\nkind = 'weight_only'\nweight_dtype = 'int8'\nper_channel = true\n"]
-CONFIGS = ["name = 'm'\nlevel = 2\nweights = 'file'\nspecialise = 'size'\nstate = 'io'\nbudget = 2\n[dims]\nbatch = 2\nn = '1..4'\n",
-           "disabled_passes = ['fuse_epilogues']\nverify = true\nrules = 'r.toml'\narithmetic = 'exact'\nio_dtype = 'quantized'\n"]
+SYNTAX_EACH = 500  # of the compilations that succeed, one in so many is shown to a C compiler
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
-def numbered(name: str):
-    """The commands a model is put through; OUT and SELF are replaced."""
-    run = ["--random", "1"]
-    return [["inspect", "SELF"], ["inspect", "SELF", "--ir"], ["explain", "SELF"], ["run", "SELF", *run, "-o", "OUT/y.npz"],
-            ["compile", "SELF", "-o", "OUT/c"], ["compile", "SELF", "-o", "OUT/c", "--dim", "n=2"], ["compile", "SELF", "-o", "OUT/c", "--dim", "n=1..5", "--weights", "file"],
-            ["run", "SELF", *run, "--rules", str(ROOT / "tests/fuzz/corpus/rules.toml"), "--allow-unused-rules", "-o", "OUT/y.npz"]]
+class Server:
+    """The program, ready to run; see fork_server.cpp."""
+
+    def __init__(self, program: str, log: Path, scratch: Path) -> None:
+        self.log = log
+        self.process = subprocess.Popen([program, log, str(SECONDS), str(MEMORY)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        text=True, cwd=scratch, env={**os.environ, "TMPDIR": str(scratch / "tmp")})
+
+    def run(self, command: list[str]):
+        """Exit status (signals are negative), seconds, bytes, standard output, standard error."""
+        self.process.stdin.write("\t".join(command) + "\n")
+        self.process.stdin.flush()
+        status, microseconds, kilobytes = map(int, self.process.stdout.readline().split())
+        out, err = (Path(f"{self.log}.{which}").read_bytes() for which in ("out", "err"))
+        return os.waitstatus_to_exitcode(status), microseconds / 1e6, kilobytes << 10, out, err
 
 
-class Source:
-    """Kinds of files, their mutators and the commands that read them."""
+class Checks:
+    """What must hold of a command that ended; each says what is wrong, or nothing."""
 
-    def __init__(self, seed: int) -> None:
-        self.random = random.Random(seed)
-        self.onnx = mutate_onnx.Mutator(seed, [onnx.load(p) for p in sorted((CORPUS / "onnx").glob("*.onnx"))])
-        self.pt2 = mutate_pt2.Mutator(seed, [str(p) for p in sorted((ROOT / "tests/data/pt2").glob("t*.pt2"))])
-        self.text = mutate_text.Mutator(seed, [p.read_text() for p in sorted((CORPUS / "text").glob("*.ir"))])
-        self.rules = mutate_text.Mutator(seed, RULES)
-        self.configs = mutate_text.Mutator(seed, CONFIGS)
-        self.npz = mutate_npz.Mutator(seed, [MODELS / "digits.npz", MODELS / "gru.npz"])
+    def __init__(self, scratch: Path) -> None:
+        self.out, self.tmp, self.compiled = scratch / "out", scratch / "tmp", 0
 
-    def next(self, path: Path) -> tuple[Path, list[str]]:
-        """Writes a file and says which command to run on it."""
-        r, kind = self.random, self.random.random()
-        if kind < 0.6:
-            path = path.with_suffix(".onnx")
-            path.write_bytes(self.onnx.model())
-        elif kind < 0.72:
-            path = path.with_suffix(".pt2")
-            self.pt2.write(path)
-        elif kind < 0.84:
-            path = path.with_suffix(".ir")
-            path.write_text(self.text.text())
-        elif kind < 0.9:
-            path = path.with_suffix(".toml")
-            path.write_text(self.rules.text())
-            return path, r.choice([["compile", str(MODELS / "digits.onnx"), "-o", "OUT/c", "--rules", "SELF"],
-                                   ["explain", str(MODELS / "digits.onnx"), "--rules", "SELF", "--allow-unused-rules"]])
-        elif kind < 0.94:
-            path = path.with_suffix(".toml")
-            path.write_text(self.configs.text())
-            return path, ["compile", str(MODELS / "gru.onnx"), "-o", "OUT/c", "--config", "SELF"]
-        else:
-            path = path.with_suffix(".npz")
-            path.write_bytes(self.npz.bytes())
-            return path, r.choice([["run", str(MODELS / "digits.onnx"), "-i", "SELF", "-o", "OUT/y.npz"],
-                                   ["calibrate", str(MODELS / "digits.onnx"), "--data", "SELF", "-o", "OUT/r.toml"],
-                                   ["validate", str(MODELS / "gru.onnx"), "-i", "SELF", "-e", "SELF"]])
-        return path, r.choice(numbered(path.name))
-
-
-def run(command: list[str], log: Path):
-    """Status as os.wait4 gives it, and what was used."""
-    child = os.fork()
-    if child == 0:
-        out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        os.dup2(out, 1)
-        os.dup2(out, 2)
-        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 1))
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    def wrong(self, command: list[str], code: int, out: bytes, err: bytes) -> str:
+        if code not in (0, 1, 2):
+            return f"status {code}"
         try:
-            os.execv(command[0], command)
-        finally:
-            os._exit(99)
-    _, status, usage = os.wait4(child, 0)
-    return status, usage
+            text, said = out.decode(), err.decode()
+        except UnicodeDecodeError as e:
+            return f"prints what is not UTF-8: {e}"
+        if CONTROL.search(text + said):
+            return "prints control characters"
+        compares = command[0] == "validate"  # arrays that differ are no error: status 1 and a table
+        if ("error[" in said) != (code != 0) and not (compares and code == 1) or "error[bug]" in said:
+            return f"status {code} and its message do not agree"
+        if left := [p.name for p in self.tmp.iterdir()]:
+            return f"leaves temporary files: {left}"
+        written = sorted(p for p in self.out.rglob("*") if p.is_file())
+        if code != 0:
+            return f"fails and leaves {written}" if any(self.out.iterdir()) else ""
+        if "--json" in command:
+            json.loads(text)
+        return self.wrong_files(command[0], written)
+
+    def wrong_files(self, command: str, written: list[Path]) -> str:
+        if odd := [p for p in written if p.name.startswith(".") or "tmp" in p.name]:
+            return f"leaves {odd}"
+        if bool(written) != (command in ("compile", "run", "calibrate")):
+            return f"wrote {written}"
+        for path in written:
+            if path.suffix == ".npz":
+                with zipfile.ZipFile(path) as archive:
+                    if archive.testzip() or len(set(archive.namelist())) != len(archive.namelist()):
+                        return f"{path} is damaged"
+            elif path.suffix == ".toml":
+                tomllib.loads(path.read_text())
+            else:
+                path.read_bytes().decode() if path.suffix in (".c", ".h", ".txt") else None
+        if command == "compile":
+            self.compiled += 1
+            if self.compiled % SYNTAX_EACH == 0:
+                return self.wrong_c([p for p in written if p.suffix == ".c"])
+        return ""
+
+    def wrong_c(self, sources: list[Path]) -> str:
+        done = subprocess.run(["cc", "-std=c11", "-fsyntax-only", *sources], cwd=sources[0].parent, capture_output=True, text=True)
+        return f"the C is not valid: {done.stderr[:500]}" if done.returncode != 0 else ""
+
+
+class Soak:
+    def __init__(self, program: str, out: Path, seed: int, scratch: Path) -> None:
+        self.kept, self.scratch, self.source, self.checks = out, scratch, Source(seed), Checks(scratch)
+        for path in (out, scratch / "out", scratch / "tmp"):
+            path.mkdir(parents=True, exist_ok=True)
+        self.server = Server(program, scratch / "log", scratch)
+        self.slowest, self.largest, self.findings, self.statuses = [], [], 0, {}
+
+    def one(self, i: int, skip: bool) -> None:
+        files, command = self.source.next(self.scratch / f"{i:06}")
+        if not skip:
+            self.try_on(i, files, [a.replace("OUT", str(self.scratch / "out")) for a in command])
+            for path in (self.scratch / "out").iterdir():
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+        for path in files:
+            path.unlink()
+
+    def try_on(self, i: int, files: list[Path], command: list[str]) -> None:
+        code, seconds, memory, out, err = self.server.run(command)
+        try:
+            wrong = self.checks.wrong(command, code, out, err)
+        except (ValueError, OSError, zipfile.BadZipFile) as e:
+            wrong = f"writes what cannot be read: {e}"
+        key = f"{command[0]} {code}"
+        self.statuses[key] = self.statuses.get(key, 0) + 1
+        name = " ".join(command).replace(f"{self.scratch}/", "").replace(f"{ROOT}/", "")
+        for heap, figure in ((self.slowest, seconds), (self.largest, memory)):
+            (heapq.heappush if len(heap) < LISTED else heapq.heappushpop)(heap, (figure, i, name))
+        kept = {entry[1] for entry in self.slowest + self.largest}
+        if wrong:
+            self.findings += 1
+            said = (out + err)[-400:].decode(errors="replace")
+            print(f"FINDING {i}: {wrong}; {seconds:.1f} s, {memory >> 20} MB: {name}\n  {said}", flush=True)
+        if wrong or i in kept and (seconds > 1 or memory > 1 << 27):
+            (self.kept / f"{i:06}").mkdir(exist_ok=True)
+            for path in files:
+                shutil.copy(path, self.kept / f"{i:06}")
+
+    def report(self, count: int, seed: int) -> None:
+        print(f"{count} files of seed {seed}, {self.findings} findings")
+        print("command and status: " + ", ".join(f"{k}: {n}" for k, n in sorted(self.statuses.items())))
+        for title, heap, unit in (("slowest", self.slowest, lambda v: f"{v:.2f} s"), ("largest", self.largest, lambda v: f"{v / 2**20:.0f} MB")):
+            print(f"{title}:")
+            for figure, i, name in sorted(heap, reverse=True):
+                print(f"  {unit(figure)}  {i:06}  {name}")
 
 
 def main() -> int:
-    quantc, out, count, seed = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
-    out.mkdir(parents=True, exist_ok=True)
-    source = Source(seed)
-    slowest, largest, findings, statuses = [], [], 0, {}
-    with tempfile.TemporaryDirectory() as folder:
-        scratch = Path(folder)
+    program, out, count, seed = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve(), int(sys.argv[3]), int(sys.argv[4])
+    first = int(sys.argv[5]) if len(sys.argv) > 5 else 0
+    begin = time.monotonic()
+    memory = Path("/dev/shm")  # files need not reach a disk
+    with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
+        soak = Soak(str(program), out, seed, Path(folder))
         try:
             for i in range(count):
-                path, command = source.next(scratch / f"{i:06}")
-                shutil.rmtree(scratch / "out", ignore_errors=True)
-                (scratch / "out").mkdir()
-                command = [str(path) if a == "SELF" else a.replace("OUT", str(scratch / "out")) for a in command]
-                status, usage = run([quantc, *command], scratch / "log")
-                said = (scratch / "log").read_bytes()[-300:].decode(errors="replace")
-                code = os.waitstatus_to_exitcode(status)
-                statuses[code] = statuses.get(code, 0) + 1
-                seconds, memory = usage.ru_utime + usage.ru_stime, usage.ru_maxrss << 10
-                name = " ".join(command).replace(folder, "")
-                for heap, figure in ((slowest, seconds), (largest, memory)):
-                    (heapq.heappush if len(heap) < LISTED else heapq.heappushpop)(heap, (figure, i, name))
-                if code not in (0, 1, 2) or b"error[bug]" in said.encode():
-                    findings += 1
-                    kept = out / path.name
-                    shutil.copy(path, kept)
-                    print(f"FINDING {i}: status {code}, {seconds:.1f} s, {memory >> 20} MB: {name}\n  {kept}\n  {said}", flush=True)
-                path.unlink()
+                soak.one(i, i < first)
                 if (i + 1) % 5000 == 0:
-                    print(f"{i + 1} files, {findings} findings, {statuses}", flush=True)
+                    print(f"{i + 1} files, {soak.findings} findings, {time.monotonic() - begin:.0f} s", flush=True)
         except KeyboardInterrupt:
             count = i  # ended early: what was found so far
-    print(f"{count} files of seed {seed}, {findings} findings, statuses {statuses}")
-    for title, heap, unit in (("slowest", slowest, lambda v: f"{v:.2f} s"), ("largest", largest, lambda v: f"{v / 2**20:.0f} MB")):
-        print(f"{title}:")
-        for figure, i, name in itertools.islice(sorted(heap, reverse=True), LISTED):
-            print(f"  {unit(figure)}  {i:06}  {name}")
-    return 1 if findings else 0
+        soak.report(count, seed)
+    return 1 if soak.findings else 0
 
 
 if __name__ == "__main__":

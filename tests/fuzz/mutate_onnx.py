@@ -5,6 +5,7 @@ A bit flip mostly breaks the wire format; these files always parse, so that they
 The same arguments give the same files.
 """
 import random
+import re
 import sys
 from pathlib import Path
 
@@ -14,6 +15,11 @@ from google.protobuf.descriptor import FieldDescriptor as Field
 NUMBERS = [0, 1, -1, 2, 3, 4, 7, 8, 16, 64, 255, 256, 1000, 65536, 2**31 - 1, 2**31, -2**31, 2**32, 2**40, 2**62, 2**63 - 1, -2**63]
 SIZES = ["n", "m", "2*n", "n + 1", "n*m", "n//2", "(n + m)**8", "n%0", "(n + 9223372036854775807)//(-1)", "max(n, m - 3)"]
 REALS = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 1e-40, 3e38, float("inf"), float("-inf"), float("nan")]
+TYPES = [1, 1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 16]  # of tensors: float, uint8, ...
+UNARY = ["Abs", "Cast", "Ceil", "CumSum", "Exp", "Flatten", "GlobalAveragePool", "HardSwish", "Identity", "LogSoftmax", "Neg", "NonZero",
+         "Not", "ReduceMax", "ReduceMean", "ReduceSum", "Relu", "Shape", "Sigmoid", "Size", "Softmax", "Sqrt", "Squeeze", "Transpose", "Unique"]
+BINARY = ["Add", "And", "Concat", "Div", "Equal", "Expand", "Gather", "GreaterOrEqual", "MatMul", "Max", "Mod", "Mul", "Pow", "Reshape", "Sub",
+          "Tile"]
 RANGES = {Field.CPPTYPE_INT32: (-2**31, 2**31 - 1), Field.CPPTYPE_INT64: (-2**63, 2**63 - 1),
           Field.CPPTYPE_UINT32: (0, 2**32 - 1), Field.CPPTYPE_UINT64: (0, 2**64 - 1)}
 
@@ -78,7 +84,7 @@ class Mutator:
                 content.append(self.scalar(field, content[at] if len(content) else None))
         elif len(content):
             if nested:
-                content[at].CopyFrom(r.choice(self.parts[field.message_type.name]))
+                content[at].CopyFrom(r.choice(self.parts.get(field.message_type.name) or [content[at]]))
             else:
                 content[at] = self.scalar(field, content[at])
 
@@ -87,6 +93,87 @@ class Mutator:
         dims = [d for v in model.graph.input for d in v.type.tensor_type.shape.dim]
         if dims:
             self.random.choice(dims).dim_param = self.random.choice(SIZES)
+
+    def resize(self, model) -> None:
+        """Gives all sizes of inputs that are equal to one of them another value, or a name; outputs lose their types."""
+        r = self.random
+        dims = [d for v in model.graph.input for d in v.type.tensor_type.shape.dim]
+        if not dims:
+            return
+        old, name, size = r.choice(dims).dim_value, r.choice(["n", "m", "n", "2*n", "n + 1", ""]), r.choice([1, 2, 3, 4, 5, 8, 33])
+        for dim in dims:
+            if dim.dim_value == old and name:
+                dim.dim_param = name
+            elif dim.dim_value == old:
+                dim.dim_value = size
+        self.forget_results(model)
+
+    def retype(self, model) -> None:
+        """Gives all inputs and weights of an element type another one; weights are cast."""
+        r = self.random
+        types = [v.type.tensor_type.elem_type for v in model.graph.input] + [t.data_type for t in model.graph.initializer]
+        if not types:
+            return
+        old, new = r.choice(types), r.choice(TYPES)
+        for value in model.graph.input:
+            if value.type.tensor_type.elem_type == old:
+                value.type.tensor_type.elem_type = new
+        for i, tensor in enumerate(model.graph.initializer):
+            if tensor.data_type == old and tensor.data_location != onnx.TensorProto.EXTERNAL:
+                try:
+                    values = onnx.numpy_helper.to_array(tensor)
+                    model.graph.initializer[i].CopyFrom(onnx.helper.make_tensor(tensor.name, new, tensor.dims, values.astype(float).ravel()))
+                except (ValueError, TypeError, OverflowError, KeyError, IndexError):
+                    pass  # not of numbers, or of none that the type has
+        self.forget_results(model)
+
+    def forget_results(self, model) -> None:
+        del model.graph.value_info[:]
+        for value in model.graph.output:
+            value.ClearField("type")
+
+    def append(self, model) -> None:
+        """Lets a node of one operand, or of the same operand twice, follow an output or an input."""
+        r, graph = self.random, model.graph
+        if not graph.output:
+            return
+        output, name = r.choice(graph.output), f"appended{len(graph.node)}"
+        source = r.choice([output.name, output.name, *[v.name for v in graph.input]])
+        if r.random() < 0.7:
+            node = onnx.NodeProto(op_type=r.choice(UNARY), input=[source], output=[name])
+        else:
+            node = onnx.NodeProto(op_type=r.choice(BINARY), input=[source, output.name], output=[name])
+        if node.op_type == "Cast":
+            node.attribute.append(onnx.helper.make_attribute("to", r.choice(TYPES)))
+        graph.node.append(node)
+        output.name = name
+        output.ClearField("type")
+
+    def join(self, model) -> None:
+        """Puts the nodes of another model behind; its inputs are this one's outputs where they may be."""
+        other = onnx.ModelProto()
+        other.CopyFrom(self.random.choice(self.models))
+        mark = f"joined{len(model.graph.node)}_"
+        names = {v.name: mark + v.name for part in (other.graph.input, other.graph.initializer, other.graph.output) for v in part}
+        names.update({o: mark + o for n in other.graph.node for o in n.output if o})
+        for value, source in zip(other.graph.input, model.graph.output):
+            names[value.name] = source.name
+        for node in other.graph.node:
+            node.input[:] = [names.get(i, i) for i in node.input]
+            node.output[:] = [names.get(o, o) for o in node.output]
+        for part in (other.graph.input, other.graph.initializer, other.graph.output):
+            for value in part:
+                value.name = names[value.name]
+        taken = {v.name for v in model.graph.output}
+        model.graph.input.extend([v for v in other.graph.input if v.name not in taken])
+        model.graph.node.extend(other.graph.node)
+        model.graph.initializer.extend(other.graph.initializer)
+        del model.graph.output[:]
+        model.graph.output.extend(other.graph.output)
+        self.forget_results(model)
+        have = {o.domain for o in model.opset_import}
+        model.opset_import.extend([o for o in other.opset_import if o.domain not in have])
+        model.functions.extend(other.functions)
 
     def widen(self, model) -> None:
         """Gives an input, a weight or a list of an attribute a size at a corner."""
@@ -139,8 +226,9 @@ class Mutator:
 
     def change(self, model) -> None:
         r = self.random
-        if r.random() < 0.3:
-            chances = [self.free_a_size] * 5 + [self.widen] * 4 + [self.repeat] * 2 + [self.enclose, self.move_outside]
+        if r.random() < 0.5:
+            chances = ([self.free_a_size] * 4 + [self.resize] * 5 + [self.append] * 5 + [self.retype] * 3 + [self.join] * 4 +
+                       [self.widen] * 3 + [self.repeat] * 2 + [self.enclose, self.move_outside])
             return r.choice(chances)(model)
         message = r.choice(list(self.messages(model)))
         # Mostly fields that are there; now and then any.
@@ -164,12 +252,15 @@ class Mutator:
 
     def model(self) -> bytes:
         while True:
+            self.chosen = self.random.randrange(len(self.models))  # which one it was
             out = onnx.ModelProto()
-            out.CopyFrom(self.random.choice(self.models))
+            out.CopyFrom(self.models[self.chosen])
             for _ in range(self.random.choice([1, 1, 1, 2, 3, 5])):
                 self.change(out)
             data = out.SerializeToString()
-            if len(data) < 1 << 16:
+            if len(data) < 1 << 17:
+                self.symbols = sorted({w for v in out.graph.input for d in v.type.tensor_type.shape.dim
+                                       for w in re.findall(r"[A-Za-z_]\w*", d.dim_param)} - {"max", "min"})
                 return data
 
 

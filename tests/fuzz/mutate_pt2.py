@@ -42,26 +42,36 @@ class Mutator:
                     self.texts.setdefault(str(key), []).append(holder[key])
 
     def change(self, document) -> None:
+        """Mostly another value of the same type; now and then another structure."""
         r = self.random
-        holder, key = r.choice(places(document["graph_module"] if r.random() < 0.9 else document))
+        part = document["graph_module"] if r.random() < 0.9 else document
+        found = places(part)
+        if r.random() < 0.7:
+            found = [(h, k) for h, k in found if isinstance(h[k], (bool, int, float, str)) and k != "metadata"]
+        holder, key = r.choice(found)
         old = holder[key]
-        action = r.random()
-        if action < 0.1:
-            del holder[key]
-        elif action < 0.2 and isinstance(holder, list):
-            holder.insert(r.randrange(len(holder) + 1), copy.deepcopy(r.choice(holder)))
-        elif action < 0.3 and isinstance(holder, list):
-            r.shuffle(holder)
-        elif isinstance(old, bool):
+        if isinstance(old, bool):
             holder[key] = not old
         elif isinstance(old, int):
-            holder[key] = r.choice(NUMBERS + [old + 1, old - 1, old * 2, -old] * 3)
+            holder[key] = r.choice(NUMBERS + [old + 1, old - 1, old * 2, -old] * 5)
         elif isinstance(old, float):
-            holder[key] = r.choice([0.0, -1.0, 1e300, 1e-300, 0.5])
+            holder[key] = r.choice([0.0, -1.0, 1e300, 1e-300, 0.5, old * 2])
         elif isinstance(old, str):
             holder[key] = r.choice(self.texts.get(str(key), [old])) if r.random() < 0.95 else ""
-        elif action < 0.6:  # another part of the document
-            other, at = r.choice(places(document))
+        else:
+            self.restructure(document, holder, key)
+
+    def restructure(self, document, holder, key) -> None:
+        r, action = self.random, self.random.random()
+        if action < 0.1:
+            del holder[key]
+        elif action < 0.35 and isinstance(holder, list):
+            holder.insert(r.randrange(len(holder) + 1), copy.deepcopy(r.choice(holder)))
+        elif action < 0.45 and isinstance(holder, list):
+            r.shuffle(holder)
+        elif action < 0.9:  # another part of the document, of the same name where there is one
+            others = [(h, k) for h, k in places(document) if k == key and type(h[k]) is type(holder[key])]
+            other, at = r.choice(others)
             holder[key] = copy.deepcopy(other[at])
         else:
             holder[key] = r.choice([None, [], {}, 1, "x"])
@@ -71,6 +81,8 @@ class Mutator:
         document = copy.deepcopy(document)
         for _ in range(self.random.choice([1, 1, 1, 2, 3])):
             self.change(document)
+        ranges = document.get("range_constraints")
+        self.symbols = sorted(ranges) if isinstance(ranges, dict) else []
         with zipfile.ZipFile(path, "w") as archive:
             for member, data in members.items():
                 archive.writestr(zipfile.ZipInfo(member, STAMP), json.dumps(document) if member == name else data)

@@ -8,7 +8,11 @@ NUMBERS = ["0", "1", "-1", "2", "7", "64", "65536", "2147483647", "2147483648", 
            "nan", "inf", "-0.0", "0.5", "''", "[]", "true"]
 SIZES = ["n", "2*n + 1", "n*m", "floordiv(n, 2)", "mod(n, 0)", "floordiv(n + 9223372036854775807, -1)", "max(n, min(m, 3))",
          "(n + m)*(n + 1)*(m + 2)", "n - 9"]
+NUMBER = re.compile(r"(?<![\w.%@'\"])\d+(?:\.\d+)?(?:e-?\d+)?(?![\w.])")
 TOKEN = re.compile(r"[A-Za-z_][\w.]*|\d[\w.]*|'[^'\n]*'|\"[^\"\n]*\"")
+
+
+TYPES = ["f32", "f64", "f16", "bf16", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "bool"]
 
 
 class Mutator:
@@ -31,6 +35,27 @@ class Mutator:
             new = r.choice(self.words)
         return text[:at.start()] + new + text[at.end():]
 
+    def everywhere(self, text: str) -> str:
+        """Another number, element type or word wherever one stands."""
+        found = TOKEN.findall(text)
+        if not found:
+            return text
+        r, old = self.random, self.random.choice(found)
+        new = r.choice(TYPES) if old in TYPES else r.choice(["1", "2", "3", "7", "n", "n + 1", "64"]) if old.isdigit() else r.choice(self.words)
+        return re.sub(rf"(?<![\w.%@]){re.escape(old)}(?![\w.])", lambda _: new, text)
+
+    def near(self, text: str) -> str:
+        """A number beside the one that was there."""
+        found = list(NUMBER.finditer(text))
+        if not found:
+            return text
+        r, at = self.random, self.random.choice(found)
+        if at[0].isdigit():
+            new = str(r.choice([int(at[0]) + 1, int(at[0]) - 1, int(at[0]) * 2, int(at[0]) // 2, -int(at[0])]))
+        else:
+            new = repr(float(at[0]) * r.choice([-1, 0, 0.5, 2, 1e6, 1e-6, 1e-30, 1e30]))
+        return text[:at.start()] + new + text[at.end():]
+
     def lines(self, text: str) -> str:
         r, lines = self.random, text.split("\n")
         at, action = r.randrange(len(lines)), r.randrange(4)
@@ -51,8 +76,7 @@ class Mutator:
 
     def text(self) -> str:
         out = self.random.choice(self.texts)
-        for _ in range(self.random.choice([1, 1, 1, 2, 3, 6])):
-            action = self.random.random()
-            change = self.token if action < 0.6 else self.lines if action < 0.85 else self.characters
+        for _ in range(self.random.choice([1, 1, 1, 1, 2, 3, 6])):
+            change = self.random.choices([self.token, self.near, self.everywhere, self.lines, self.characters], [25, 25, 25, 17, 8])[0]
             out = change(out)
         return out

@@ -46,6 +46,15 @@ def test_a_rule_that_is_followed_gives_no_warning(quantc, linear):
     assert not warnings_of(quantc("compile", linear, "--rules", rules, "-o", linear.parent / "out"))
 
 
+@pytest.mark.parametrize("kind", ["kind = 'dynamic'", "scale = 0.1\ninput_scale = 0.1"])
+def test_weights_of_no_known_size_stay_float(quantc, tmp_path, kind):
+    (tmp_path / "m.ir").write_text('graph "g" (%0 "a" : f32[2, 64], %1 "b" : f32[m, 64]) {\n'
+                                   '  %2 : f32[2, m] = linear(%0, %1)  loc("fc")\n  return %2 "y"\n}\n')
+    (tmp_path / "r.toml").write_text(f"[[rule]]\npattern = 'fc'\n{kind}\n")
+    said = warnings_of(quantc("explain", tmp_path / "m.ir", "--rules", tmp_path / "r.toml"))
+    assert said == [f"{tmp_path}/r.toml:1 asks for integers, but linear 'fc' stays float: its weights are not constant"]
+
+
 def test_four_bit_weights_that_take_eight_are_named(quantc, linear):
     rules = linear.parent / "r.toml"
     rules.write_text("[[rule]]\npattern = 'fc'\nkind = 'dynamic'\nweight_dtype = 'int4'\nper_channel = true\n")

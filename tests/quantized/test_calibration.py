@@ -212,6 +212,21 @@ def test_runs_of_a_model_with_state_follow_each_other(quantc, tmp_path, flags):
     quantc("compile", tmp_path / "m.ir", "--rules", tmp_path / "r.toml", "-o", tmp_path / "out")
 
 
+def test_nodes_of_one_name_and_several_types(quantc, tmp_path):
+    """One node of a model may become several, of which those of f32 alone are watched."""
+    (tmp_path / "m.ir").write_text("""graph "g" (%0 "x" : f32[1, 4]) {
+  %1 : f32[1, 4] = add(%0, %0)  loc("n")
+  %2 : f64[1, 4] = cast(%1) {to = f64}  loc("n")
+  %3 : f64[1, 4] = add(%2, %2)  loc("n")
+  %4 : f32[1, 4] = cast(%3) {to = f32}  loc("n")
+  return %4 "y"
+}
+""")
+    np.savez(tmp_path / "s.npz", in_0=np.array([[-1, 0, 1, 2]], np.float32))
+    quantc("calibrate", tmp_path / "m.ir", "--data", tmp_path / "s.npz", "-o", tmp_path / "r.toml")
+    assert (tmp_path / "r.toml").read_text().count("[[rule]]") == 1
+
+
 def test_nan_and_infinity_are_named(case):
     w = layers(case.folder / "m.onnx")["w1"]
     bad = SAMPLES.copy()

@@ -9,7 +9,6 @@ import pytest
 
 FUZZ = Path(__file__).resolve().parent.parent / "fuzz"
 sys.path.insert(0, str(FUZZ.parent.parent))
-from tests.conftest import QUANTC
 from tests.fuzz.replay_files import failures
 
 TARGETS = sorted(p.stem.removeprefix("fuzz_") for p in FUZZ.glob("fuzz_*.cpp"))
@@ -56,10 +55,11 @@ def test_mutated_models(fuzzers, tmp_path, kind):
 
 
 @pytest.mark.soak
-def test_commands_on_mutated_files(root, tmp_path):
+def test_commands_on_mutated_files(build, tmp_path):
     """The program itself, with limits of memory and time; -rA shows the slowest and the largest files."""
     count, seed = os.environ.get("QUANTC_SOAK_FILES", "200000"), os.environ.get("QUANTC_SOAK_SEED", "1")
-    done = subprocess.run([sys.executable, FUZZ / "command_soak.py", QUANTC, tmp_path, count, seed], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, FUZZ / "command_soak.py", build / "bin" / "fork_server", tmp_path, count, seed],
+                          capture_output=True, text=True)
     print(done.stdout[-20000:])
     assert done.returncode == 0, done.stdout[-20000:] + done.stderr[-4000:]
 

@@ -102,8 +102,9 @@ struct SumForm {
 /// The form of a product of two operands of codes with one scale each; nullopt after q.refuse().
 Result<std::optional<SumForm>> product_form(Quantizer& q);
 /// The form of a product with constant weights; nullopt after q.refuse(). The weights have one
-/// scale, or one per index of `channel_axis`; [lo, hi] is the float node's clamp.
-Result<std::optional<SumForm>> sum_form(Quantizer& q, int64_t channel_axis, int64_t channels,
+/// scale, or one per index of `channel_axis`; `channels` is a number where they are constant; [lo,
+/// hi] is the float node's clamp.
+Result<std::optional<SumForm>> sum_form(Quantizer& q, int64_t channel_axis, const Dim& channels,
                                         double lo, double hi);
 /// The form of a product of floats whose constant weights alone are codes, with other attributes as
 /// given: it decodes them where it needs them. Null after q.refuse().

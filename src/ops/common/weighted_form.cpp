@@ -211,7 +211,7 @@ Result<std::optional<SumForm>> product_form(Quantizer& q) {
   return std::optional(std::move(form));
 }
 
-Result<std::optional<SumForm>> sum_form(Quantizer& q, int64_t channel_axis, int64_t channels,
+Result<std::optional<SumForm>> sum_form(Quantizer& q, int64_t channel_axis, const Dim& channels,
                                         double lo, double hi) {
   QC_ASSIGN(auto form, product_form(q));
   if (!form) return form;
@@ -230,7 +230,7 @@ Result<std::optional<SumForm>> sum_form(Quantizer& q, int64_t channel_axis, int6
     return refuse(fmt::format("its weights have scales along another axis than {}", channel_axis));
   }
   if (q.node().input(2)) {
-    QC_ASSIGN(Value * bias, bias_operand(q, channels));
+    QC_ASSIGN(Value * bias, bias_operand(q, channels.value()));
     if (!bias) return std::optional<SumForm>();
     if (form->inputs.size() > 2) {
       form->inputs[2] = bias;

@@ -196,7 +196,7 @@ Result<Value*> Conv::quantized(Quantizer& q) const {
   if (q.codes(0) && q.format(0).granularity != Granularity::tensor) {
     return q.refuse("a window needs one scale of its operand");
   }
-  QC_ASSIGN(auto form, sum_form(q, 0, input_type(1).shape[0].value(), lo, hi));
+  QC_ASSIGN(auto form, sum_form(q, 0, input_type(1).shape[0], lo, hi));
   if (!form) return static_cast<Value*>(nullptr);
   form->attrs.insert(window.begin(), window.end());
   return emit_form(q, "qconv", std::move(*form), lo, hi);

@@ -154,7 +154,7 @@ Result<Value*> Linear::quantized(Quantizer& q) const {
   if (!q.codes(0) && q.codes(1) && q.codes(1)->is_constant()) {
     return weight_only_form(q, "qlinear", q.codes(1), {}, lo, hi);
   }
-  QC_ASSIGN(auto form, sum_form(q, 0, input_type(1).shape[0].value(), lo, hi));
+  QC_ASSIGN(auto form, sum_form(q, 0, input_type(1).shape[0], lo, hi));
   if (!form) return static_cast<Value*>(nullptr);
   return emit_form(q, "qlinear", std::move(*form), lo, hi);
 }
@@ -167,7 +167,7 @@ Result<Value*> MatMul::quantized(Quantizer& q) const {
     if (!a) return weight_only_form(q, "qlinear", matrix(), {}, -kInf, kInf);
     const size_t columns = transpose_b ? 0 : 1;
     QC_ASSIGN(auto form,
-              sum_form(q, static_cast<int64_t>(columns), b->shape()[columns].value(), -kInf, kInf));
+              sum_form(q, static_cast<int64_t>(columns), b->shape()[columns], -kInf, kInf));
     if (!form) return static_cast<Value*>(nullptr);
     form->inputs[1] = matrix();
     return emit_form(q, "qlinear", std::move(*form), -kInf, kInf);
