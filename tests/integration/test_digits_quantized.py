@@ -61,6 +61,7 @@ def test_static_int8_as_calibrated(quantc, models, example, tmp_path, right, flo
     """At most 0.3 points below float, at least as good as ONNX Runtime's quantizer, and the committed rules are these."""
     rules = calibrated(quantc, models, example, tmp_path / "rules.toml", "--per-channel")
     assert rules.read_text() == (example / "rules.toml").read_text()
+    assert rules.with_suffix(".npz").read_bytes() == (example / "rules.npz").read_bytes()
     found = right(rules, "--require-integer")
     assert 100 * (float_right - found) / 450 <= 0.3
     assert found >= ort_right(models, example, tmp_path)
