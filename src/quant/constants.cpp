@@ -78,11 +78,13 @@ namespace {
 std::pair<float, int32_t> fitted(float least, float most, const WeightScheme& s) {
   const float codes = static_cast<float>(s.qmax - s.qmin);
   const float largest = std::max(-least, most);
-  float scale = s.fit == WeightFit::symmetric ? largest / static_cast<float>(s.qmax)
-                : s.fit == WeightFit::edge    ? largest / -static_cast<float>(s.qmin)
-                                              : (most - least) / codes;
+  const float below = -static_cast<float>(s.qmin), above = static_cast<float>(s.qmax);
+  const float scale = s.fit == WeightFit::symmetric ? largest / above
+                      : s.fit == WeightFit::edge    ? largest / below
+                      : s.fit == WeightFit::inside  ? std::max(-least / below, most / above)
+                                                    : (most - least) / codes;
   if (!(scale > 0)) return {1.0f, 0};
-  if (s.fit == WeightFit::symmetric) return {scale, 0};
+  if (s.fit == WeightFit::symmetric || s.fit == WeightFit::inside) return {scale, 0};
   // A largest weight above 0 takes the greatest code, which then is as many steps from zero.
   if (s.fit == WeightFit::edge)
     return {scale, most > -least ? static_cast<int32_t>(s.qmin + s.qmax) : 0};

@@ -61,13 +61,13 @@ CodeRange codes(const RuleSpec& s) {
 
 bool has_float_result(const RuleSpec& s) { return s.output_dtype == "float32"; }
 
-/// Of 4 bits one code more or less matters, so the largest magnitude takes the smallest code, where
-/// nothing computes on the codes themselves.
+/// Of 4 bits one code more or less matters, so a largest magnitude below zero takes the smallest
+/// code; one above it does, too, where a zero point costs nothing: where nothing computes on the
+/// codes themselves.
 WeightFit weight_fit(const RuleSpec& s) {
   if (s.weight_zero_points) return WeightFit::spread;
-  const bool edge = weight_type(s) == DType::i4 && kind_of(s) == "weight_only" && !s.weight_qmin &&
-                    !s.weight_qmax;
-  return edge ? WeightFit::edge : WeightFit::symmetric;
+  if (weight_type(s) != DType::i4 || s.weight_qmin || s.weight_qmax) return WeightFit::symmetric;
+  return kind_of(s) == "weight_only" ? WeightFit::edge : WeightFit::inside;
 }
 
 /// Symmetric scales from the largest magnitude leave the smallest code out.

@@ -15,6 +15,7 @@ namespace qc {
 enum class WeightFit : uint8_t {
   symmetric,  // the largest magnitude is qmax, the zero point 0
   edge,       // the largest magnitude is qmin, of the other sign where it is above 0
+  inside,     // the smallest scale with which all weights fit, the zero point 0
   spread      // the least weight or 0 is qmin, the greatest or 0 is qmax
 };
 

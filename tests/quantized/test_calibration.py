@@ -169,6 +169,20 @@ def test_four_bits_use_all_their_codes(case, zero_points):
     case.validate({"x": np.eye(64, dtype=np.float32)})
 
 
+def test_four_bits_beside_codes_use_all_their_codes(case):
+    """The scale is the smallest with which all weights of a channel fit into -8 to 7."""
+    w = np.random.default_rng(3).normal(size=(64, WIDTH)).astype(np.float32)
+    save(case.folder / "m.onnx", [helper.make_node("MatMul", ["x", "w"], ["y"], name="fc")], {"w": w}, {"x": [64, 64]},
+         {"y": [64, WIDTH]})
+    case.rules.write_text("[[rule]]\npattern = 'fc'\nkind = 'dynamic'\nweight_dtype = 'int4'\nper_channel = true\n")
+    scale = np.maximum(-w.min(0) / 8, w.max(0) / 7)
+    codes = np.rint(w / scale)
+    assert codes.min() == -8 and codes.max() == 7
+    got, _ = case.run({"x": np.eye(64, dtype=np.float32)}, "--rules", case.rules)
+    assert np.abs(got["y"] - codes * scale).max() < 1e-6
+    case.validate({"x": np.eye(64, dtype=np.float32)})
+
+
 @pytest.mark.parametrize("results, least", [("narrow", 30), ("sums", 34), ("wide", 34), ("float32", 34)])
 def test_forms_of_results(case, results, least):
     layers(case.folder / "m.onnx")
