@@ -1,5 +1,8 @@
 #include "driver/load.h"
 
+#include <set>
+#include <string>
+
 #include "frontends/onnx/import.h"
 #include "frontends/pt2/importer.h"
 #include "ir/text.h"
@@ -21,6 +24,29 @@ FileKind kind_of(std::span<const std::byte> bytes) {
   return FileKind::onnx;
 }
 
+/// Arrays and C tell inputs apart by name, and outputs; unnamed inputs have their numbers.
+Result<Ok> check_names(const Graph& graph) {
+  std::set<std::string> inputs, outputs;
+  for (const Value* v : graph.inputs()) {
+    if (!v->name().empty() && !inputs.insert(v->name()).second) {
+      return error(Code::graph, "input '{}' is defined twice", v->name());
+    }
+  }
+  for (const Output& o : graph.outputs()) {
+    if (!outputs.insert(o.name).second) {
+      return error(Code::graph, "two outputs are named '{}'", o.name);
+    }
+  }
+  return Ok{};
+}
+
+Result<std::unique_ptr<Graph>> load_text(const std::string& path) {
+  QC_ASSIGN(const std::string text, read_text(path));
+  QC_ASSIGN(auto graph, parse(text, {.file = path, .side = nullptr}));
+  QC_TRY(check_names(*graph));
+  return graph;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Graph>> load_model(const std::string& path, const ImportOptions& options) {
@@ -36,10 +62,8 @@ Result<std::unique_ptr<Graph>> load_model(const std::string& path, const ImportO
     switch (kind) {
       case FileKind::pt2:
         return pt2::load(path, options);
-      case FileKind::text: {
-        QC_ASSIGN(std::string text, read_text(path));
-        return parse(text, {.file = path, .side = nullptr});
-      }
+      case FileKind::text:
+        return load_text(path);
       case FileKind::onnx:
         break;
     }

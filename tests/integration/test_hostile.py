@@ -393,6 +393,19 @@ def wire_length_beyond_the_file(tmp):
     return b"\x3a\xff\xff\xff\xff\xff\xff\xff\xff\x7f", r"error\[format\]: "
 
 
+# Names in the text form.
+
+
+def duplicate_output_of_a_text(tmp):
+    text = b'graph "g" (%0 "x" : f32[2]) {\n  %1 : f32[2] = abs(%0)\n  return %1 "y", %0 "y"\n}\n'
+    return text, r"error\[graph\]: two outputs are named 'y'", "m.ir"
+
+
+def duplicate_input_of_a_text(tmp):
+    text = b'graph "g" (%0 "x" : f32[2], %1 "x" : f32[2]) {\n  %2 : f32[2] = add(%0, %1)\n  return %2 "y"\n}\n'
+    return text, r"error\[graph\]: input 'x' is defined twice", "m.ir"
+
+
 # Bombs: little files that ask for much memory or time.
 
 
