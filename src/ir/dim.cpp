@@ -34,7 +34,8 @@ int64_t floor_mod(int64_t a, int64_t b) {
   return (r != 0 && ((r < 0) != (b < 0))) ? r + b : r;
 }
 
-constexpr int kMaxDepth = 500;  // of functions in arguments of functions
+constexpr int kMaxDepth = 500;     // of functions in arguments of functions
+constexpr size_t kMaxDegree = 64;  // more factors than bits fit only where most of them are 1
 }  // namespace
 
 /// A product of atoms is kept as its atoms' texts, sorted: the text of a normal form is unique, so
@@ -70,6 +71,7 @@ struct DimBuilder {
       expr.constant = wrap_add(expr.constant, factor);
       return;
     }
+    if (atoms.size() > kMaxDegree) refuse(Code::limit, "a symbolic size has too many factors");
     std::sort(atoms.begin(), atoms.end(),
               [](const auto& a, const auto& b) { return a->text < b->text; });
     std::string key;

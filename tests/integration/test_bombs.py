@@ -105,7 +105,13 @@ def nested_scans():
     return build([node("Scan", ["x"], ["y"], body=graph, num_scan_inputs=1)], [value("x", [24] * 5)], [ANY])
 
 
-REFUSED = [folded_convolutions, folded_pools, dead_function_bodies, names_that_double, calls_that_double, copied_sequences]
+def squared_sizes():
+    nodes = [node("Shape", ["x"], ["s0"]), *[node("Mul", [f"s{i}"] * 2, [f"s{i + 1}"]) for i in range(30)]]
+    return build([*nodes, node("ConstantOfShape", ["s30"], ["y"])], [value("x", ["n"])], [ANY])
+
+
+REFUSED = [folded_convolutions, folded_pools, dead_function_bodies, names_that_double, calls_that_double, copied_sequences,
+           squared_sizes]
 # Others of the same kinds, which take longer to be refused: `make soak` tries them.
 LONG = [folded_attention, windows]
 # Those whose work is only in running them are refused there.

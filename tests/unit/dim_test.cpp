@@ -101,6 +101,14 @@ TEST(DimTest, TermsAreCountedAndDepthIsBounded) {
   });
   ASSERT_FALSE(deep.ok());
   EXPECT_EQ(deep.diag().text, "a symbolic size is nested too deeply");
+  Budget third;
+  const auto squares = within(&third, [] {
+    Dim power = d("a");
+    for (int i = 0; i < 30; ++i) power = power * power;
+    return Result<Dim>(power);
+  });
+  ASSERT_FALSE(squares.ok());
+  EXPECT_EQ(squares.diag().text, "a symbolic size has too many factors");
 }
 
 TEST(DimGuardTest, HoldsForSomeSizes) {
