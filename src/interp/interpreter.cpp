@@ -14,20 +14,20 @@ namespace {
 
 /// Steps that entering a body of a loop or branch takes beside its nodes: its values are found
 /// places and given back.
-constexpr int64_t kRegionWork = 3 * kNodeWork;
+constexpr int64_t kRegionWork = 5 * kNodeWork;
 
 /// Steps an evaluation takes before it starts, as far as sizes tell; ops with work of their own
 /// inside (windows, samples) count it themselves.
 int64_t work_of(const Node& node, const std::vector<const Tensor*>& inputs) {
-  constexpr int64_t kElement = 4, kMac = 2;
+  constexpr int64_t kElement = 4, kMac = 2, kNode = 2 * kNodeWork;
   int64_t elements = 0;
   for (const Tensor* t : inputs) elements += t ? t->size() : 0;
   for (size_t i = 0; i < node.output_count(); ++i) {
     const auto size = checked_product(static_dims(node.output(i)->shape()));
     elements = saturating_add(elements, size.value_or(INT64_MAX));
   }
-  return saturating_add(kNodeWork, saturating_add(saturating_mul(kElement, elements),
-                                                  saturating_mul(kMac, node.macs())));
+  return saturating_add(
+      kNode, saturating_add(saturating_mul(kElement, elements), saturating_mul(kMac, node.macs())));
 }
 
 }  // namespace

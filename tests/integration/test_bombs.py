@@ -105,6 +105,18 @@ def nested_scans():
     return build([node("Scan", ["x"], ["y"], body=graph, num_scan_inputs=1)], [value("x", [24] * 5)], [ANY])
 
 
+def branches_in_loops_in_scans():
+    def branch(op):
+        return helper.make_graph([node(op, ["c"], ["r"])], op, [], [value("r", [1])])
+
+    step = [node("If", ["k"], ["d"], then_branch=branch("Neg"), else_branch=branch("Abs")), node("Identity", ["k"], ["l"])]
+    loop = helper.make_graph(step, "l", [value("i", [], I64), value("k", [], TensorProto.BOOL), value("c", [1])],
+                             [value("l", [], TensorProto.BOOL), value("d", [1])])
+    scan = helper.make_graph([node("Loop", ["n", "t", "e"], ["f"], body=loop)], "s", [value("e", [1])], [value("f", [1])])
+    return build([node("Scan", ["x"], ["y"], body=scan, num_scan_inputs=1)], [value("x", [100000, 1])], [ANY],
+                 [weight("n", np.array(100000, np.int64)), weight("t", np.array(True))])
+
+
 def squared_sizes():
     nodes = [node("Shape", ["x"], ["s0"]), *[node("Mul", [f"s{i}"] * 2, [f"s{i + 1}"]) for i in range(30)]]
     return build([*nodes, node("ConstantOfShape", ["s30"], ["y"])], [value("x", ["n"])], [ANY])
@@ -115,7 +127,7 @@ REFUSED = [folded_convolutions, folded_pools, dead_function_bodies, names_that_d
 # Others of the same kinds, which take longer to be refused: `make soak` tries them.
 LONG = [folded_attention, windows]
 # Those whose work is only in running them are refused there.
-HEAVY = [long_loop, nested_scans]
+HEAVY = [long_loop, nested_scans, branches_in_loops_in_scans]
 
 
 def commands(path, tmp):
