@@ -85,7 +85,15 @@ RuleWriter::RuleWriter(Graph& graph, const Watched& watched, const Changes& chan
       options_(options),
       narrow_(activation_type(options)) {
   for (Node* n = graph.first(); n; n = n->next()) {
-    if (gives_f32(*n)) groups_[key_of(*n)].push_back(n);
+    for (const std::string& name : n->loc().names) {
+      const auto [it, fresh] = op_named_.try_emplace(name, n->op());
+      if (!fresh && it->second != n->op()) it->second.clear();
+    }
+    if (!gives_f32(*n)) continue;
+    const Observer none(options.method != RangeMethod::minmax);
+    Group& group = groups_.try_emplace(key_of(*n), Group{{}, none}).first->second;
+    group.nodes.push_back(n);
+    group.results.merge(watched.observer(n->output()));
   }
 }
 
@@ -170,7 +178,7 @@ DType RuleWriter::operand_type(Node& n, const std::vector<size_t>& operands) con
 
 /// Of operand i of the node and of those that share its rule.
 Result<RuleWriter::ValueFormat> RuleWriter::operand_format(Node& n, size_t i, DType dtype) const {
-  const auto& group = groups_.at(key_of(n));
+  const auto& group = groups_.at(key_of(n)).nodes;
   if (const auto it = formats_.find(n.input(i));
       it != formats_.end() && group.size() == 1 && it->second.dtype == dtype) {
     return it->second;
@@ -194,10 +202,9 @@ Result<RuleWriter::ValueFormat> RuleWriter::operand_format(Node& n, size_t i, DT
 }
 
 RuleWriter::ValueFormat RuleWriter::result_format(Node& n) const {
-  const auto& group = groups_.at(key_of(n));
-  Observer all(options_.method != RangeMethod::minmax);
-  for (const Node* member : group) all.merge(watched_.observer(member->output()));
-  return format(all, group.size() == 1 ? watched_.floor(n.output()) : std::nullopt, result_type(n));
+  const Group& group = groups_.at(key_of(n));
+  const bool alone = group.nodes.size() == 1;
+  return format(group.results, alone ? watched_.floor(n.output()) : std::nullopt, result_type(n));
 }
 
 /// Whether operand i is a constant with elements that only mask.
@@ -242,7 +249,7 @@ Result<Ok> RuleWriter::visit(Node& n) {
   const bool floats = options_.results == ResultForm::floats;
   const ValueFormat result = result_format(n);
   for (size_t i = 0; i < n.output_count() && !floats; ++i) formats_[n.output(i)] = result;
-  if (groups_.at(key_of(n)).front() != &n) return Ok{};
+  if (groups_.at(key_of(n)).nodes.front() != &n) return Ok{};
   RuleSpec spec;
   spec.pattern = pattern_for(n.loc().names);
   // What was fused into the node inherits its rule; the numbers of operands are for the node
@@ -264,14 +271,9 @@ Result<Ok> RuleWriter::visit(Node& n) {
 
 /// Whether a node of another op has one of its names: one node of a model may become several.
 bool RuleWriter::shares_name(const Node& n) const {
-  for (const Node* other = graph_.first(); other; other = other->next()) {
-    if (other->op() == n.op()) continue;
-    for (const std::string& name : n.loc().names) {
-      const auto& names = other->loc().names;
-      if (std::find(names.begin(), names.end(), name) != names.end()) return true;
-    }
-  }
-  return false;
+  const auto& names = n.loc().names;
+  return std::any_of(names.begin(), names.end(),
+                     [&](const std::string& name) { return op_named_.at(name) != n.op(); });
 }
 
 /// Ops on codes need no rule where all operands have one format, or none has.

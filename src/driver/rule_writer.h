@@ -61,8 +61,14 @@ class RuleWriter {
   const Changes& changes_;
   const CalibrateOptions& options_;
   const DType narrow_;
-  std::map<std::string, std::vector<Node*>> groups_;  // by key_of()
-  std::map<const Value*, ValueFormat> formats_;       // of values that rules give codes
+  /// Nodes that share a rule, and what was seen of all their results.
+  struct Group {
+    std::vector<Node*> nodes;
+    Observer results;
+  };
+  std::map<std::string, Group> groups_;          // by key_of()
+  std::map<std::string, std::string> op_named_;  // the op of all nodes of a name; empty for several
+  std::map<const Value*, ValueFormat> formats_;  // of values that rules give codes
   std::vector<Entry> entries_;
   std::vector<std::string> passed_over_, warnings_;
 };

@@ -30,10 +30,14 @@ constexpr int64_t kFileBytes = int64_t{1} << 20;
 std::atomic<int64_t> held[kCosts] = {};  // by the whole process
 thread_local Budget* current_budget = nullptr;
 thread_local const Doing* innermost = nullptr;
+/// The budget that this thread has overdrawn: what unwinding allocates is not refused again. Other
+/// threads stay bound until they come to an end.
+thread_local const Budget* overdrawn = nullptr;
 
 }  // namespace
 
 Budget::Budget(int64_t factor) {
+  if (overdrawn == this) overdrawn = nullptr;  // one that was here before
   for (int i = 0; i < kCosts; ++i) held_before_[i] = held[i];
   set_factor(factor);
 }
@@ -81,7 +85,7 @@ Budget::Scope::Scope(Budget* budget) : before_(current_budget) { current_budget 
 Budget::Scope::~Scope() { current_budget = before_; }
 
 void Budget::refuse(Cost cost) {
-  refused_ = true;  // what unwinding allocates is not refused again
+  overdrawn = this;
   const Loc* place = Doing::place();
   const bool late = time_is_up.exchange(false);
   const std::string what =
@@ -95,7 +99,7 @@ void Budget::refuse(Cost cost) {
 
 void spend(Cost cost, int64_t amount) {
   Budget* budget = current_budget;
-  if (!budget || budget->refused_.load(std::memory_order_relaxed)) return;
+  if (!budget || overdrawn == budget) return;
   const int i = static_cast<int>(cost);
   const int64_t room = budget->limit(cost) - budget->spent_[i].load(std::memory_order_relaxed);
   if (amount > room || time_is_up.load(std::memory_order_relaxed)) budget->refuse(cost);
@@ -106,7 +110,7 @@ void hold(Cost cost, int64_t bytes) {
   const int i = static_cast<int>(cost);
   const int64_t now = held[i].fetch_add(bytes, std::memory_order_relaxed) + bytes;
   Budget* budget = current_budget;
-  if (!budget || budget->refused_.load(std::memory_order_relaxed)) return;
+  if (!budget || overdrawn == budget) return;
   const int64_t own = now - budget->held_before_[i];
   if (own <= budget->spent_[i].load(std::memory_order_relaxed) &&
       !time_is_up.load(std::memory_order_relaxed)) {

@@ -83,7 +83,6 @@ class Budget {
   std::atomic<int64_t> spent_[kCosts] = {};  // the most of what is held at once
   std::atomic<int64_t> limit_[kCosts] = {};
   int64_t held_before_[kCosts] = {};  // when the budget was made
-  std::atomic<bool> refused_ = false;
   std::atomic<int64_t> factor_ = 1, bytes_read_ = 0;
   std::mutex mutex_;
   std::set<std::pair<uint64_t, uint64_t>> files_;

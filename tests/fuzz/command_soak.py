@@ -11,6 +11,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -63,6 +64,8 @@ class Checks:
             return f"prints what is not UTF-8: {e}"
         if CONTROL.search(text + said):
             return "prints control characters"
+        if "not enough memory" in said:
+            return "meets the system's limit of memory before its own"
         compares = command[0] == "validate"  # arrays that differ are no error: status 1 and a table
         if ("error[" in said) != (code != 0) and not (compares and code == 1) or "error[bug]" in said:
             return f"status {code} and its message do not agree"
@@ -150,6 +153,8 @@ class Soak:
 def main() -> int:
     program, out, count, seed = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve(), int(sys.argv[3]), int(sys.argv[4])
     first = int(sys.argv[5]) if len(sys.argv) > 5 else 0
+    for number in (signal.SIGINT, signal.SIGTERM):  # also where a shell ignores them
+        signal.signal(number, signal.default_int_handler)
     begin = time.monotonic()
     memory = Path("/dev/shm")  # files need not reach a disk
     with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:

@@ -184,6 +184,16 @@ def test_many_nodes_that_become_one(tmp_path):
     limited("compile", path, "-o", tmp_path / "d", status=(0,))
 
 
+@pytest.mark.parametrize("name", ["n", "n{}"])
+def test_calibration_of_many_nodes(tmp_path, name):
+    nodes = [f'  %{i + 1} : f32[1, 4] = {"add" if i % 2 else "mul"}(%{i}, %{i})  loc("{name.format(i)}")' for i in range(15000)]
+    (tmp_path / "m.ir").write_text("\n".join(['graph "g" (%0 "x" : f32[1, 4]) {', *nodes, '  return %15000 "y"', "}", ""]))
+    np.savez(tmp_path / "s.npz", in_0=np.zeros((8, 4), np.float32))
+    limited("calibrate", tmp_path / "m.ir", "--data", tmp_path / "s.npz", "-o", tmp_path / "r.toml", status=(0,))
+    wide = limited("calibrate", tmp_path / "m.ir", "--data", tmp_path / "s.npz", "-o", tmp_path / "q.toml", "--method", "mse", status=(1,))
+    assert "error[limit]" in wide.stderr
+
+
 @pytest.mark.parametrize("dim", ["(n + 9223372036854775807 + 1)//(-1)", "n*4294967296*4294967296", "(n - 9223372036854775807 - 1)%(-1)"])
 def test_sizes_at_the_ends_of_64_bits(tmp_path, dim):
     text = f"graph (%0 : f32[{dim}]) {{\n  return %0\n}}\n"

@@ -78,6 +78,15 @@ TEST(Budget, WorkOutsideOfOneIsNotCounted) {
   EXPECT_EQ(budget.spent(Cost::work), 0);
 }
 
+TEST(Budget, BindsOtherThreadsWhenOneHasOverdrawnIt) {
+  Budget budget;
+  const auto overdraw = [&] { spend(Cost::work, budget.limit(Cost::work) + 1); };
+  bool first = true;
+  std::thread([&] { first = all_of(budget, overdraw).ok(); }).join();
+  EXPECT_FALSE(first);
+  EXPECT_FALSE(all_of(budget, overdraw).ok());
+}
+
 TEST(TomlDepth, KeysAndValuesAreBounded) {
   auto ok = [](const std::string& text) { return check_toml_depth(text, Loc{}).ok(); };
   auto repeat = [](const std::string& part, int count) {
