@@ -337,6 +337,10 @@ def omitted_operand(tmp):
     return one("Where", "c", "", "x", inputs=[X4, value("c", [1], TensorProto.BOOL)]), r"error\[graph\]: .*'n': operand 1 is missing"
 
 
+def omitted_operand_of_many(tmp):
+    return one("Einsum", "x", "", equation="ijkl,i"), r"error\[graph\]: .*'n': operand 1 is missing"
+
+
 def undefined_operand(tmp):
     return one("Add", "x", "nowhere"), r"error\[graph\]: .*'n': reads 'nowhere', which nothing defines"
 

@@ -134,7 +134,8 @@ Result<Ok> Importer::by_row(const NodeProto& node, const Schedule& plan, Scope& 
   foreign.outputs = node.outputs.size();
   QC_ASSIGN(foreign.version, version(node.domain, env, foreign.loc));
   QC_ASSIGN(foreign.inputs, operands(scope, node.inputs));
-  const size_t needed = required_operands(foreign.domain, foreign.op, foreign.version);
+  const size_t needed =
+      required_operands(foreign.domain, foreign.op, foreign.version, foreign.inputs.size());
   for (size_t i = 0; i < needed; ++i) {
     if (i >= foreign.inputs.size() || !foreign.inputs[i]) {
       return error(Code::graph, foreign.loc, "operand {} is missing", i);

@@ -1,12 +1,15 @@
 #include "frontends/onnx/operands.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <utility>
 #include <vector>
 
 namespace qc::onnx {
 namespace {
+
+constexpr size_t kAll = SIZE_MAX;  // however many there are, none of them may be left out
 
 /// Ops, separated by spaces, that need `count` operands from opset `since` on.
 struct Required {
@@ -18,6 +21,7 @@ struct Required {
 
 constexpr Required kRequired[] = {
     {"", 0, 1, "RandomNormal RandomUniform"},
+    {"", kAll, 1, "Concat Einsum Max Mean Min Sum"},
     {"", 2, 1,
      "Add AffineGrid And BitShift BitwiseAnd BitwiseOr BitwiseXor CastLike CausalConvWithState "
      "CenterCropPad Compress Conv ConvInteger ConvTranspose CumProd CumSum DequantizeLinear Div "
@@ -39,6 +43,7 @@ constexpr Required kRequired[] = {
     {"", 3, 10, "Slice"},
     {"", 2, 11, "Pad"},
     {"", 2, 13, "Unsqueeze"},
+    {"com.microsoft", kAll, 1, "QLinearConcat"},
     {"com.microsoft", 2, 1,
      "Attention BiasGelu DequantizeLinear FusedConv FusedGemm FusedMatMul QuantizeLinear "
      "QLinearAveragePool QLinearGlobalAveragePool QLinearLeakyRelu QLinearSigmoid QLinearSoftmax "
@@ -65,7 +70,7 @@ Table make_table() {
 
 }  // namespace
 
-size_t required_operands(std::string_view domain, std::string_view op, int version) {
+size_t required_operands(std::string_view domain, std::string_view op, int version, size_t given) {
   static const Table table = make_table();
   size_t count = 1;
   const auto it = table.find({domain, op});
@@ -73,7 +78,7 @@ size_t required_operands(std::string_view domain, std::string_view op, int versi
   for (const auto& [since, needed] : it->second) {
     if (since <= version) count = needed;
   }
-  return count;
+  return count == kAll ? std::max<size_t>(given, 1) : count;
 }
 
 }  // namespace qc::onnx
