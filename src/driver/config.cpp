@@ -1,14 +1,11 @@
 #include "driver/config.h"
 
-#define TOML_EXCEPTIONS 0
-#include <toml++/toml.h>
-
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
 
 #include "support/file.h"
-#include "support/toml_shape.h"
+#include "support/toml.h"
 
 namespace qc {
 namespace {
@@ -102,13 +99,13 @@ Result<quantc::Options> read_config(const std::string& path) {
   QC_ASSIGN(std::string text, read_text(path));
   const Loc loc{path, {}, {}};
   QC_TRY(check_toml_depth(text, loc));
-  toml::parse_result parsed = toml::parse(text);
-  if (!parsed) {
-    return error(Code::format, loc, "line {}: {}", parsed.error().source().begin.line,
-                 parsed.error().description());
+  const TomlText parsed = parse_toml(text);
+  if (!parsed.wrong.empty()) {
+    return error(Code::format, loc, "{}{}",
+                 parsed.line > 0 ? fmt::format("line {}: ", parsed.line) : "", parsed.wrong);
   }
   quantc::Options out;
-  for (const auto& [name, node] : static_cast<const toml::table&>(parsed.table())) {
+  for (const auto& [name, node] : parsed.table) {
     const std::string_view wanted = name.str();
     const Key* key = std::ranges::find(kKeys, wanted, &Key::name);
     if (key == std::end(kKeys)) {

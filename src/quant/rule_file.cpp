@@ -1,8 +1,5 @@
 #include "quant/rule_file.h"
 
-#define TOML_EXCEPTIONS 0
-#include <toml++/toml.h>
-
 #include <filesystem>
 #include <variant>
 
@@ -10,7 +7,7 @@
 #include "quant/rules.h"
 #include "support/escape.h"
 #include "support/file.h"
-#include "support/toml_shape.h"
+#include "support/toml.h"
 
 namespace qc {
 namespace {
@@ -315,12 +312,12 @@ std::string rule_keys(const RuleSpec& spec, const std::string& archive,
 
 Result<std::vector<RuleSpec>> parse_rules(const std::string& text, const std::string& path) {
   QC_TRY(check_toml_depth(text, Loc{path, {}, {}}));
-  toml::parse_result parsed = toml::parse(text);
-  if (!parsed) {
-    const std::string at = fmt::format("{}:{}", path, parsed.error().source().begin.line);
-    return error(Code::rule, Loc{at, {}, {}}, "{}", parsed.error().description());
+  const TomlText parsed = parse_toml(text);
+  if (!parsed.wrong.empty()) {
+    const std::string at = parsed.line > 0 ? fmt::format("{}:{}", path, parsed.line) : path;
+    return error(Code::rule, Loc{at, {}, {}}, "{}", parsed.wrong);
   }
-  return Reader(path).read(parsed.table());
+  return Reader(path).read(parsed.table);
 }
 
 Result<std::vector<RuleSpec>> read_rules(const std::string& path) {

@@ -77,6 +77,8 @@ Result<Ok> check_toml_depth(std::string_view text, const Loc& loc) {
         return error(Code::limit, loc, "line {}: lists or tables more than {} deep", line,
                      kMaxDepth);
     } else if ((c == ']' || c == '}') && !open.empty()) {
+      if ((c == ']') != (open.back() == '['))
+        return error(Code::format, loc, "line {}: '{}' cannot close '{}'", line, c, open.back());
       open.pop_back();
       key = false;
     } else if (c == ',' && !open.empty()) {

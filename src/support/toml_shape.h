@@ -9,8 +9,8 @@
 namespace qc {
 
 /// An error when a key has more than 32 dotted parts, lists and tables stand more than 32 deep in
-/// each other, or a table header has no name (the parser would stop the program). Says nothing else
-/// about text that is no TOML.
+/// each other, or where the parser would stop the program: a table header without a name, a brace
+/// in a list. Says nothing else about text that is no TOML.
 Result<Ok> check_toml_depth(std::string_view text, const Loc& loc);
 
 }  // namespace qc

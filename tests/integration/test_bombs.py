@@ -225,6 +225,18 @@ def test_deep_toml(small, tmp_path, option, text):
     assert "error[limit]" in limited("compile", small, "-o", tmp_path / "c", option, tmp_path / "f.toml", status=(1,)).stderr
 
 
+# Each makes an assertion of the parser false.
+STOPPING = ["a = [1,} 2]\n", "a = [\u20281]\n", "a = {b =1979-05-27 1, c = [2]}\n", "a = 1979-05-27T\x0001:32:00Z\n", "\ufeff[{[rule]]\n"]
+
+
+@pytest.mark.parametrize("option", ["--config", "--rules"])
+@pytest.mark.parametrize("text", STOPPING, ids=ascii)
+def test_toml_that_stops_the_parser(small, tmp_path, option, text):
+    (tmp_path / "t.toml").write_text(text, newline="")
+    done = limited("compile", small, "-o", tmp_path / "c", option, tmp_path / "t.toml", status=(1,))
+    assert re.search(r"t\.toml(:1)?: error\[(format|rule)\]: ", done.stderr), done.stderr
+
+
 @pytest.mark.parametrize("option", ["--rules", "--config"])
 def test_a_toml_table_without_a_name(small, tmp_path, option):
     (tmp_path / "f.toml").write_text("[[\u00e9rule]]\nscale = 1\n")
