@@ -1,7 +1,7 @@
 """Runs the cases of a suite and says which outcomes are findings: differences.txt lists those that are explained."""
 import logging
+import os
 import re
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +16,7 @@ DIFFERENCES = HERE / "differences.txt"
 VERDICTS = ("theirs", "ambiguous", "ours")
 # Valid, but not done, and said so: exit status 2; or sizes that must be known when compiling, with the word to bind them.
 REFUSED = r"^[^:]*: (\S+: )?(unsupported|unsupported_op|dim): "
+ABSENT = " export: PyTorch does not export it"
 
 
 @dataclass
@@ -53,11 +54,15 @@ class Result:
     def refused(self):
         return re.search(REFUSED, self.text) is not None
 
+    @property
+    def absent(self):
+        return self.text.endswith(ABSENT)
+
 
 def unexplained(suite, results):
-    """What neither passes nor is refused nor is in the list of differences."""
+    """What neither passes nor is refused nor is in the list of differences; what PyTorch does not export is no case."""
     listed = differences()
-    return [f"{r.name}: {r.text}" for r in results if not r.passes and not r.refused and not any(d.explains(suite, r.op, r.text) for d in listed)]
+    return [f"{r.name}: {r.text}" for r in results if not (r.passes or r.refused or r.absent) and not any(d.explains(suite, r.op, r.text) for d in listed)]
 
 
 def write_case(cases, name, chosen, dialect):
@@ -72,7 +77,7 @@ def write_case(cases, name, chosen, dialect):
 def run_programs(chunks, dialect, build, compiled):
     """The outcome of each list of samples as one program; None where PyTorch does not export it."""
     logging.disable(logging.WARNING)
-    cases = Cases(build / "foreign" / "pt2")
+    cases = Cases(build / "foreign" / f"pt2_{os.getpid()}")
     exported = {}
     for at, chunk in enumerate(chunks):
         try:
@@ -81,29 +86,27 @@ def run_programs(chunks, dialect, build, compiled):
         except Exception:  # noqa: BLE001  what cannot be exported is PyTorch's matter
             continue
     outcomes = cases.run(build, compiled=compiled) if exported else {}
-    shutil.rmtree(cases.folder)
+    cases.remove()
     logging.disable(logging.NOTSET)
     return [outcomes[exported[at]] if at in exported else None for at in range(len(chunks))]
 
 
-def run_samples(chosen, dialect, build, compiled=False, together=(40, 5, 1)):
-    """Results of all samples that PyTorch exports. Samples are run together first, as one program; where that does not pass,
-    in smaller groups, and alone in the end."""
-    results, left = [], list(chosen)
-    for size in together:
-        chunks = [left[i:i + size] for i in range(0, len(left), size)]
-        left = []
-        for chunk, outcome in zip(chunks, run_programs(chunks, dialect, build, compiled)):
-            if outcome is not None and (outcome.passes or len(chunk) == 1):
-                results += [Result(s.op, s.name, f"{s.dtype} {dialect} {outcome.stage}: {outcome.reason}") for s in chunk]
-            elif len(chunk) > 1:
-                left += chunk
-    return results
+def run_samples(chosen, dialect, build, compiled=False, together=1):
+    """Results of all samples that PyTorch exports. `together`: so many are first run as one program, and alone where that does
+    not pass."""
+    chunks = [chosen[i:i + together] for i in range(0, len(chosen), together)]
+    results, left = [], []
+    for chunk, outcome in zip(chunks, run_programs(chunks, dialect, build, compiled)):
+        if outcome is not None and (outcome.passes or len(chunk) == 1):
+            results += [Result(s.op, s.name, f"{s.dtype} {dialect} {outcome.stage}: {outcome.reason}") for s in chunk]
+        elif len(chunk) > 1:
+            left += chunk
+    return results + (run_samples(left, dialect, build, compiled) if left else [])
 
 
 def run_nodes(makers, ops, seeds, build, compiled=False):
     """Results of random nodes of the operations that ONNX Runtime takes, one for each seed."""
-    cases, taken = Cases(build / "foreign" / "onnx"), {}
+    cases, taken = Cases(build / "foreign" / f"onnx_{os.getpid()}"), {}
     for op in ops:
         for seed in seeds:
             node = onnx_nodes.draw_node(makers, op, seed)
@@ -118,5 +121,5 @@ def run_nodes(makers, ops, seeds, build, compiled=False):
             taken[name] = Result(op, name, f"{node.described()} ")
     for name, outcome in cases.run(build, compiled=compiled).items():
         taken[name].text += f"{outcome.stage}: {outcome.reason}"
-    shutil.rmtree(cases.folder)
+    cases.remove()
     return list(taken.values())

@@ -37,9 +37,13 @@ def read_rows(out: Path, pattern: str) -> list[list[str]]:
     return [line.split("\t") for path in sorted(out.glob(pattern)) for line in path.read_text().splitlines()]
 
 
+def results_of(cases: Path) -> Path:
+    return cases.with_name(cases.name + "_out")
+
+
 def run_cases(build: Path, cases: Path, text: str = "", compiled: bool = True) -> list[Outcome]:
     """Runs every case of the folder whose name contains `text`: interpreter, Program and, if `compiled`, C."""
-    out = cases.with_name(cases.name + "_out")
+    out = results_of(cases)
     shutil.rmtree(out, ignore_errors=True)
     (out / "c").mkdir(parents=True)
     in_shards(build, "run", cases, out, "--filter", text)
@@ -94,6 +98,11 @@ class Cases:
     def run(self, build: Path, compiled: bool = True) -> dict[str, Outcome]:
         (self.folder / "cases.tsv").write_text("\n".join(self.lines) + "\n")
         return {o.name: o for o in run_cases(build, self.folder, compiled=compiled)}
+
+    def remove(self) -> None:
+        """The folder and what running wrote beside it."""
+        shutil.rmtree(self.folder)
+        shutil.rmtree(results_of(self.folder), ignore_errors=True)
 
 
 def generalised(reason: str) -> str:
