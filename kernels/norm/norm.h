@@ -9,11 +9,11 @@
  * mean is 0 (rms norm). y = ((x - mean) * rstd) * gamma + beta: the products rounded, the last one
  * fused with beta. Element i of row r has channel (r % groups) * (n / inner) + i / inner.
  * Arguments: x, gamma and beta (may be null), y, mean and rstd (may be null; f32 for 16-bit
- * floats).
+ * floats). Of f64 rows eps is eps + eps_rest, a double to 48 bits.
  */
 typedef struct {
   int32_t rows, n, groups, inner, center;
-  float eps;
+  float eps, eps_rest;
 } qk_norm_params;
 
 /* y[o, c, i] = x[o, c, i] * scale[c] + shift[c], fused. y may be x. Arguments: x, scale, shift, y.

@@ -24,7 +24,7 @@ QK_DEFINE_NORM_SUMS(bf16, qn_bf16_to_f32)
       const int32_t channel = r % p->groups * per_group;                                  \
       const T mean = p->center ? qn_reduce_sum_##suffix(xr, n, 1, 0) / (T)n : 0;          \
       const T square = qn_reduce_deviation_##suffix(xr, n, 1, mean);                      \
-      const T rstd = (T)1 / qn_sqrt_##t(square / (T)n + (T)p->eps);                       \
+      const T rstd = (T)1 / qn_sqrt_##t(square / (T)n + ((T)p->eps + (T)p->eps_rest));    \
       if (p->inner == 1 && gamma && beta) {                                               \
         const S *g = gamma + channel, *b = beta + channel;                                \
         for (int32_t i = 0; i < n; ++i)                                                   \

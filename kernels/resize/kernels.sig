@@ -1,3 +1,3 @@
-kernel resize(x, places, weights) -> (y)
+kernel resize[type](x, places, weights) -> (y)
   params qk_resize_params
-  body qk_resize_f32
+  body qk_resize_{type=f32,f64}

@@ -8,6 +8,19 @@
 #include "support/budget.h"
 
 namespace qc {
+namespace {
+
+Diag beyond(const Loc& loc) { return error(Code::dim, loc, "a size is beyond 64 bits"); }
+
+/// The types a node's inference gives; sizes that do not fit would wrap.
+Result<std::vector<Type>> inferred(const Node& node) {
+  const uint64_t overflows = Dim::overflows();
+  QC_ASSIGN(std::vector<Type> types, node.infer());
+  if (Dim::overflows() != overflows) return beyond(node.loc());
+  return types;
+}
+
+}  // namespace
 
 Graph::Graph(std::shared_ptr<ConstantPool> pool) : pool_(std::move(pool)) {}
 
@@ -173,7 +186,7 @@ Result<Node*> Graph::add(std::unique_ptr<Node> owned, std::vector<Value*> inputs
     }
   } unlink_unless_added{this, node};
   set_inputs(node, std::move(inputs));
-  QC_ASSIGN(auto types, node->infer());
+  QC_ASSIGN(auto types, inferred(*node));
   node->output_count_ = static_cast<uint32_t>(types.size());
   node->outputs_ = std::make_unique<Value[]>(types.size());
   for (uint32_t i = 0; i < node->output_count_; ++i) {
@@ -234,7 +247,7 @@ void Graph::set_inputs(Node* node, std::vector<Value*> inputs) {
 Result<Ok> Graph::reinfer(Node* node) {
   const Doing doing("inferring types", &node->loc_);
   spend(Cost::work, kNodeWork + 16 * static_cast<int64_t>(node->input_count_));
-  QC_ASSIGN(auto types, node->infer());
+  QC_ASSIGN(auto types, inferred(*node));
   QC_CHECK(types.size() == node->output_count_, "inference changed the number of outputs");
   for (size_t i = 0; i < types.size(); ++i) {
     types[i].layout = node->outputs_[i].type_.layout;
@@ -316,11 +329,12 @@ Result<Ok> Graph::bind(const Bindings& bindings) {
   for (const auto& v : free_values_) {
     for (Dim& d : v->type_.shape) d = d.substitute(bindings);
   }
-  if (Dim::overflows() != overflows)
-    return error(Code::dim, Loc{file, {}, {}}, "with these sizes another size is beyond 64 bits");
+  if (Dim::overflows() != overflows) return beyond(Loc{file, {}, {}});
   BindVisitor visitor(bindings);
   for (Node* n = first_; n; n = n->next_) {
+    const uint64_t before = Dim::overflows();
     n->attrs(visitor);
+    if (Dim::overflows() != before) return beyond(n->loc());
     for (const auto& region : n->regions_) QC_TRY(region->bind(bindings));
     QC_TRY(reinfer(n));
   }

@@ -209,6 +209,13 @@ def test_a_bound_size_beyond_64_bits(tmp_path):
     assert "beyond 64 bits" in limited("compile", tmp_path / "m.ir", "-o", tmp_path / "c", "--dim", "n=65536", status=(1,)).stderr
 
 
+@pytest.mark.parametrize("node, size", [("expand(%0) {shape = [#(n*n*n*n)]}", 2**16), ("concat(%1, %1, %1, %1) {axis = 0}", 2**62)])
+def test_sizes_beyond_64_bits_behind_the_inputs(tmp_path, node, size):
+    """2^64 would wrap to 0, and so to an empty result."""
+    (tmp_path / "m.ir").write_text(f"graph (%0 : f32[1], %1 : f32[n]) {{\n  %2 = {node}\n  return %2\n}}\n")
+    assert "beyond 64 bits" in limited("compile", tmp_path / "m.ir", "-o", tmp_path / "c", "--dim", f"n={size}", status=(1,)).stderr
+
+
 # Rule files and files of options.
 
 

@@ -44,6 +44,14 @@ def test_bytes_are_rounded_after_each_axis(quantc, tmp_path, channels):
     against_torch(functions, x, quantc, tmp_path)
 
 
+def test_doubles_are_interpolated_in_double_precision(quantc, tmp_path):
+    """So are the points of a grid."""
+    x = torch.randn(2, 2, 6, 8, dtype=torch.float64, generator=torch.Generator().manual_seed(4))
+    functions = resizes(SIZES) + resizes(SIZES, antialias=True)
+    functions += [lambda x, c=c: F.affine_grid(x[:, 0, :2, :3], (2, 1, 3, 7), align_corners=c) for c in (False, True)]
+    against_torch(functions, x, quantc, tmp_path)
+
+
 def test_sampling_at_no_place(quantc, tmp_path):
     nan, inf = float("nan"), float("inf")
     grid = torch.tensor([[[[nan, 0.3], [0.1, nan], [nan, 9.0], [0.2, -0.1], [0.1, inf]]]])

@@ -163,7 +163,7 @@ DType promote(DType a, DType b) {
   return bits(u) == 8 ? DType::i16 : bits(u) == 16 ? DType::i32 : DType::i64;
 }
 
-Result<std::pair<Value*, Value*>> Import::promoted(std::string_view a, std::string_view b) const {
+Result<DType> Import::promoted_type(std::string_view a, std::string_view b) const {
   QC_ASSIGN(Value * va, tensor(a));
   QC_ASSIGN(Value * vb, tensor(b));
   // A number, and less so a rank-0 tensor, does not raise the type within its category.
@@ -177,8 +177,13 @@ Result<std::pair<Value*, Value*>> Import::promoted(std::string_view a, std::stri
     const DType weak = wa > wb ? vb->dtype() : va->dtype();
     type = category(weak) > category(strong) ? weak : strong;
   }
-  QC_ASSIGN(va, tensor_as(a, type));
-  QC_ASSIGN(vb, tensor_as(b, type));
+  return type;
+}
+
+Result<std::pair<Value*, Value*>> Import::promoted(std::string_view a, std::string_view b) const {
+  QC_ASSIGN(const DType type, promoted_type(a, b));
+  QC_ASSIGN(Value * va, tensor_as(a, type));
+  QC_ASSIGN(Value * vb, tensor_as(b, type));
   return std::pair{va, vb};
 }
 

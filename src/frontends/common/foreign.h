@@ -76,6 +76,8 @@ class Import {
   /// The two operands of a binary ATen op by name, numbers converted after PyTorch's rule for
   /// wrapped numbers and both cast to the promoted type.
   Result<std::pair<Value*, Value*>> promoted(std::string_view a, std::string_view b) const;
+  /// The type they are cast to.
+  Result<DType> promoted_type(std::string_view a, std::string_view b) const;
 
   /// Known integer contents of an operand (constant, or shape arithmetic); an error naming it when
   /// it is only known at run time.

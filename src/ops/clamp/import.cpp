@@ -73,14 +73,13 @@ Result<Values> aten_hardtanh(Import& m) {
 /// clamp, clip, clamp_min, clamp_max with numbers or tensors.
 Result<Values> aten_clamp(Import& m) {
   QC_ASSIGN(Value * x, m.tensor("self"));
-  // An integer tensor with a float limit becomes float, and bool an integer, as PyTorch promotes.
+  DType type = x->dtype();
   for (const char* name : {"min", "max"}) {
-    QC_ASSIGN(const Value* v, m.optional_tensor(name));
-    if (v && ((is_float(v->dtype()) && !is_float(x->dtype())) ||
-              (is_integer(v->dtype()) && x->dtype() == DType::boolean))) {
-      QC_ASSIGN(x, m.cast(x, v->dtype()));
-    }
+    if (!m.given(name)) continue;
+    QC_ASSIGN(const DType with, m.promoted_type("self", name));
+    type = promote(type, with);
   }
+  QC_ASSIGN(x, m.cast(x, type));
   Value *lo = nullptr, *hi = nullptr;
   if (m.given("min")) {
     QC_ASSIGN(lo, m.tensor_as("min", x->dtype()));

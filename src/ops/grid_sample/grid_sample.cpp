@@ -179,24 +179,22 @@ Result<Values> affine_grid(const Import& m, Value* theta, const Ints& size, bool
   }
   const int64_t points = count(sizes);
   const Ints strides = strides_of(sizes);
-  QC_TRY(checked_bytes(DType::f32, Ints{points, static_cast<int64_t>(axes) + 1}));
+  const DType dtype = theta->dtype(), computed = dtype == DType::f64 ? DType::f64 : DType::f32;
+  QC_TRY(checked_bytes(computed, Ints{points, static_cast<int64_t>(axes) + 1}));
   if (points > (1 << 26)) return m.fail(Code::limit, "a grid of {} points", points);
-  Tensor base(DType::f32, {1, points, static_cast<int64_t>(axes) + 1});
-  float* out = base.mutable_data<float>();
+  Tensor base(computed, {1, points, static_cast<int64_t>(axes) + 1});
+  int64_t at = 0;
   for (int64_t p = 0; p < points; ++p) {
     for (size_t d = 0; d < axes; ++d) {
       const size_t axis = axes - 1 - d;
       const double n = static_cast<double>(sizes[axis]),
                    i = static_cast<double>(p / strides[axis] % sizes[axis]);
-      if (corners)
-        *out++ = static_cast<float>(sizes[axis] == 1 ? 0 : 2 * i / (n - 1) - 1);
-      else
-        *out++ = static_cast<float>((2 * i + 1) / n - 1);
+      const double on_corners = sizes[axis] == 1 ? 0 : 2 * i / (n - 1) - 1;
+      base.set_double(at++, corners ? on_corners : (2 * i + 1) / n - 1);
     }
-    *out++ = 1;
+    base.set_double(at++, 1);
   }
-  const DType dtype = theta->dtype();
-  QC_ASSIGN(theta, m.cast(theta, DType::f32));
+  QC_ASSIGN(theta, m.cast(theta, computed));
   QC_ASSIGN(Value * turned, m.emit("transpose", {theta}, {{"perm", Ints{0, 2, 1}}}));
   QC_ASSIGN(Value * grid, m.emit("matmul", {m.graph().constant(std::move(base)), turned}));
   Dims shape{theta->shape()[0]};

@@ -1,3 +1,6 @@
+#include <cmath>
+#include <type_traits>
+
 #include "kernels/numerics/base.h"
 #include "ops/common/importing.h"
 #include "ops/common/registration.h"
@@ -6,10 +9,30 @@
 namespace qc {
 namespace {
 
+float multiply_add(float a, float b, float c) { return qn_fmaf(a, b, c); }
+double multiply_add(double a, double b, double c) { return qn_fma(a, b, c); }
+
+/// Scale or shift of a batch norm, computed in T; empty gammas and betas are 1 and 0.
+template <class T>
+Tensor batch_norm_factor(const Tensor& gammas, const Tensor& betas, const Tensor& means,
+                         const Tensor& vars, double eps, bool is_shift) {
+  auto number = [](const Tensor& t, int64_t i) { return static_cast<T>(t.as_double(i)); };
+  Tensor out(std::is_same_v<T, double> ? DType::f64 : DType::f32, means.shape());
+  for (int64_t i = 0; i < means.size(); ++i) {
+    const T deviation = std::sqrt(number(vars, i) + static_cast<T>(eps));
+    const T s = (gammas.size() > 0 ? number(gammas, i) : T(1)) / deviation;
+    const T start = betas.size() > 0 ? number(betas, i) : T(0);
+    out.set_double(i, is_shift ? multiply_add(-number(means, i), s, start) : s);
+  }
+  return out;
+}
+
 /// Scale and shift of a batch norm whose operands are constants; recorded, so that nothing is read
-/// while a large model is imported. Null gamma and beta are 1 and 0.
-Result<std::pair<Value*, Value*>> constant_batch_norm(const Import& m, Value* gamma, Value* beta,
-                                                      Value* mean, Value* var, double eps) {
+/// while a large model is imported. Null gamma and beta are 1 and 0. Computed in f64 for f64
+/// values, else in f32.
+Result<std::pair<Value*, Value*>> constant_batch_norm(const Import& m, DType dtype, Value* gamma,
+                                                      Value* beta, Value* mean, Value* var,
+                                                      double eps) {
   ConstantPool* pool = &m.graph().pool();
   auto id = [](Value* v) { return v ? std::optional(v->constant()) : std::nullopt; };
   const auto g = id(gamma), b = id(beta);
@@ -23,25 +46,19 @@ Result<std::pair<Value*, Value*>> constant_batch_norm(const Import& m, Value* ga
   }
   auto record = [&](bool is_shift) {
     const std::string name = pool->name(mu) + (is_shift ? ".shift" : ".scale");
-    return m.graph().constant(pool->add_lazy(DType::f32, {channels}, name, [=]() -> Result<Tensor> {
+    const DType to = dtype == DType::f64 ? DType::f64 : DType::f32;
+    return m.graph().constant(pool->add_lazy(to, {channels}, name, [=]() -> Result<Tensor> {
       QC_ASSIGN(Tensor means, pool->get(mu));
       QC_ASSIGN(Tensor vars, pool->get(sigma));
-      Tensor gammas, betas, out(DType::f32, {channels});
+      Tensor gammas, betas;
       if (g) {
         QC_ASSIGN(gammas, pool->get(*g));
       }
       if (b) {
         QC_ASSIGN(betas, pool->get(*b));
       }
-      float* y = out.mutable_data<float>();
-      for (int64_t i = 0; i < channels; ++i) {
-        const float deviation =
-            sqrtf(static_cast<float>(vars.as_double(i)) + static_cast<float>(eps));
-        const float s = (g ? static_cast<float>(gammas.as_double(i)) : 1.0f) / deviation;
-        const float start = b ? static_cast<float>(betas.as_double(i)) : 0.0f;
-        y[i] = is_shift ? qn_fmaf(-static_cast<float>(means.as_double(i)), s, start) : s;
-      }
-      return out;
+      const auto factor = to == DType::f64 ? batch_norm_factor<double> : batch_norm_factor<float>;
+      return factor(gammas, betas, means, vars, eps, is_shift);
     }));
   };
   return std::pair{record(false), record(true)};
@@ -57,7 +74,7 @@ Result<Value*> batch_norm(const Import& m, Value* x, Value* gamma, Value* beta, 
   auto constant = [](Value* v) { return !v || v->is_constant(); };
   Value *scale, *shift;
   if (constant(gamma) && constant(beta) && constant(mean) && constant(var)) {
-    QC_ASSIGN(auto both, constant_batch_norm(m, gamma, beta, mean, var, eps));
+    QC_ASSIGN(auto both, constant_batch_norm(m, x->dtype(), gamma, beta, mean, var, eps));
     scale = both.first;
     shift = both.second;
   } else {

@@ -117,6 +117,7 @@ qk_norm_params norm_params(const Norm& node) {
   p.inner = static_cast<int32_t>(inner);
   p.center = node.kind == NormKind::rms ? 0 : 1;
   p.eps = static_cast<float>(node.eps);
+  if (node.input_type(0).dtype == DType::f64) p.eps_rest = static_cast<float>(node.eps - p.eps);
   return p;
 }
 
@@ -166,7 +167,7 @@ Result<Ok> Norm::eval(EvalContext& c) const {
       for (int64_t i = 0; i < p.n; ++i) row[static_cast<size_t>(i)] = T::load(x, r * p.n + i);
       const E mean = p.center ? M::sum(row.data(), p.n) / static_cast<E>(p.n) : E(0);
       const E var = M::deviation(row.data(), p.n, mean) / static_cast<E>(p.n);
-      const E rstd = E(1) / M::sqrt(var + static_cast<E>(p.eps));
+      const E rstd = E(1) / M::sqrt(var + (static_cast<E>(p.eps) + static_cast<E>(p.eps_rest)));
       for (int64_t i = 0; i < p.n; ++i) {
         const int64_t channel = r % p.groups * (p.n / p.inner) + i / p.inner;
         E v = M::mul(row[static_cast<size_t>(i)] - mean, rstd);

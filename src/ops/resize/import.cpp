@@ -28,12 +28,12 @@ Result<Dim> scaled(const Import& m, const Dim& extent, double scale, bool single
   return m.fail(Code::dim, "an axis of unknown size {} scaled by {}", extent.str(), scale);
 }
 
-/// Values that are not f32 are interpolated as f32; the nearest element needs no arithmetic.
-/// Interpolated integers are truncated.
+/// Values that are neither f32 nor f64 are interpolated as f32; the nearest element needs no
+/// arithmetic. Interpolated integers are truncated.
 Result<Value*> resized(const Import& m, Value* x, AttrMap attrs) {
   const DType dtype = x->dtype();
   const bool moves = std::get<std::string>(attrs["mode"]) == "nearest" && !attrs.contains("roi");
-  if (!moves) {
+  if (!moves && dtype != DType::f64) {
     QC_ASSIGN(x, m.cast(x, DType::f32));
   }
   QC_ASSIGN(Value * y, m.emit("resize", {x}, attrs));

@@ -60,8 +60,7 @@ void round_weights(Resampling::Axis& a, std::vector<double>& weights) {
   while (bits < 22 && 0.5 + std::ldexp(largest, bits + 1) < double{1 << 15}) ++bits;
   for (size_t i = 0; i < weights.size(); ++i) {
     const double steps = std::ldexp(weights[i], bits);
-    a.weight[i] =
-        static_cast<float>(std::ldexp(std::trunc(steps + (steps < 0 ? -0.5 : 0.5)), -bits));
+    a.weight[i] = std::ldexp(std::trunc(steps + (steps < 0 ? -0.5 : 0.5)), -bits);
   }
 }
 
@@ -104,8 +103,8 @@ Result<std::vector<Type>> Resize::infer() const {
   const Type& x = input_type(0);
   QC_TRY(check(x, loc()));
   const bool moves = mode == "nearest" && coordinates != "tf_crop_and_resize";
-  if (!moves && x.dtype != DType::f32) {
-    return error(Code::type, loc(), "{} interpolation of {} values, expected f32", mode,
+  if (!moves && x.dtype != DType::f32 && x.dtype != DType::f64) {
+    return error(Code::type, loc(), "{} interpolation of {} values, expected f32 or f64", mode,
                  name(x.dtype));
   }
   return std::vector<Type>{moved(x, size)};
@@ -214,10 +213,10 @@ Resampling::Axis Resampling::axis(const Dims& from, size_t i) const {
     }
     for (int64_t t = 0; t < result.taps; ++t) {
       const int64_t at = std::clamp<int64_t>(first + t, 0, in - 1);
-      const float w = static_cast<float>(weights[static_cast<size_t>(t)]);
+      const double w = weights[static_cast<size_t>(t)];
       result.index.push_back(place ? static_cast<int32_t>(at) : -1);
       result.weight.push_back(w);
-      result.identity = result.identity && place && in == out && w == (at == j ? 1.0f : 0.0f);
+      result.identity = result.identity && place && in == out && w == (at == j ? 1.0 : 0.0);
     }
     result.extrapolates = result.extrapolates || !place;
     if (bytes) all.insert(all.end(), weights.begin(), weights.end());
@@ -237,6 +236,38 @@ std::optional<Tables> Resampling::picks(const Dims& from) const {
   return out;
 }
 
+template <class T>
+Result<Tensor> Resize::resampled(const Tensor& x, const Axis& a, size_t i) const {
+  Ints shape = x.shape();
+  const int64_t inner = extent(shape, i + 1, shape.size()), in = shape[i], out = size[i].value();
+  shape[i] = out;
+  QC_TRY(checked_bytes(x.dtype(), shape));
+  Tensor y(x.dtype(), shape);
+  spend(Cost::work, saturating_mul(4 * a.taps, y.size()));
+  const T* from = x.data<T>();
+  T* to = y.mutable_data<T>();
+  for (int64_t n = 0; n < y.size(); ++n) {
+    const int64_t o = n / (inner * out), j = n / inner % out, k = n % inner;
+    T sum = 0;
+    for (int64_t t = 0; t < a.taps; ++t) {
+      const size_t tap = static_cast<size_t>(j * a.taps + t);
+      if (a.index[tap] < 0) {
+        sum = static_cast<T>(static_cast<float>(extrapolation));
+        break;
+      }
+      const T weight = static_cast<T>(a.weight[tap]);
+      const T value = from[(o * in + a.index[tap]) * inner + k];
+      if constexpr (std::is_same_v<T, double>) {
+        sum = qn_fma(weight, value, sum);
+      } else {
+        sum = qn_fmaf(weight, value, sum);
+      }
+    }
+    to[n] = sum;
+  }
+  return y;
+}
+
 Result<Ok> Resize::eval(EvalContext& c) const {
   Tensor x = c.in(0);
   if (c.out(0).size() == 0) return Ok{};
@@ -251,28 +282,7 @@ Result<Ok> Resize::eval(EvalContext& c) const {
   for (size_t i = 0; i < size.size(); ++i) {
     const Axis a = axis(input_type(0).shape, i);
     if (a.identity) continue;
-    std::vector<int64_t> shape = x.shape();
-    const int64_t inner = extent(shape, i + 1, shape.size()), in = shape[i], out = size[i].value();
-    shape[i] = out;
-    QC_TRY(checked_bytes(DType::f32, shape));
-    Tensor y(DType::f32, shape);
-    spend(Cost::work, saturating_mul(4 * a.taps, y.size()));
-    const float* from = x.data<float>();
-    float* to = y.mutable_data<float>();
-    for (int64_t n = 0; n < y.size(); ++n) {
-      const int64_t o = n / (inner * out), j = n / inner % out, k = n % inner;
-      float sum = 0;
-      for (int64_t t = 0; t < a.taps; ++t) {
-        const size_t tap = static_cast<size_t>(j * a.taps + t);
-        if (a.index[tap] < 0) {
-          sum = static_cast<float>(extrapolation);
-          break;
-        }
-        sum = qn_fmaf(a.weight[tap], from[(o * in + a.index[tap]) * inner + k], sum);
-      }
-      to[n] = sum;
-    }
-    x = std::move(y);
+    QC_ASSIGN(x, x.dtype() == DType::f64 ? resampled<double>(x, a, i) : resampled<float>(x, a, i));
   }
   c.set_out(0, std::move(x));
   return Ok{};
@@ -309,14 +319,17 @@ Result<Ok> Resize::lower(Lowering& l) const {
     QC_ASSIGN(p.outer, param(extent(dims, 0, at), loc()));
     QC_ASSIGN(p.inner, param(extent(dims, at + 1, dims.size()), loc()));
     dims[at] = p.out;
-    QC_ASSIGN(int64_t total, checked_bytes(DType::f32, dims));
+    QC_ASSIGN(int64_t total, checked_bytes(type.dtype, dims));
     QC_TRY(param(total, loc()));
     const View to =
-        same && n + 1 == passes.size() ? l.out() : l.scratch(DType::f32, dims, "resized");
+        same && n + 1 == passes.size() ? l.out() : l.scratch(type.dtype, dims, "resized");
     const int64_t taps = static_cast<int64_t>(a.index.size());
+    Tensor weights(type.dtype, {taps});
+    for (int64_t k = 0; k < taps; ++k) weights.set_double(k, a.weight[static_cast<size_t>(k)]);
+    p.type = name(type.dtype);
     p.x = from;
     p.places = l.constant(Tensor::of<int32_t>(DType::i32, {taps}, a.index), "places");
-    p.weights = l.constant(Tensor::of<float>(DType::f32, {taps}, a.weight), "weights");
+    p.weights = l.constant(std::move(weights), "weights");
     p.y = to;
     l.emit(p, {.in_place = {}, .macs = static_cast<int64_t>(a.taps) * count(dims)});
     from = to;

@@ -23,7 +23,7 @@ struct Resampling {
   struct Axis {
     int64_t taps = 1;
     std::vector<int32_t> index;  // the first is -1 where the result is the extrapolation value
-    std::vector<float> weight;
+    std::vector<double> weight;
     bool identity = true;
     bool extrapolates = false;
   };
@@ -68,6 +68,11 @@ class Resize final : public OpNode<Resize>, public Resampling, public Quantizabl
   Result<Value*> quantized(Quantizer& q) const override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
+
+ private:
+  /// The operand resampled along axis `i`.
+  template <class T>
+  Result<Tensor> resampled(const Tensor& x, const Axis& a, size_t i) const;
 };
 
 /// Codes, or plain integers of 8 bits, resampled linearly along at most two axes.
