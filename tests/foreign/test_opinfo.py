@@ -34,7 +34,7 @@ def one_thread():
 def test_sample(dtype, dialect, build):
     places = chosen()[dtype, dialect]
     samples = [next(s for s in opinfo.samples(op, dtype, dialect, index + 1) if s.index == index) for op, index in places]
-    results = run_samples(samples, dialect, build)
+    results = run_samples(samples, dialect, build, compiled=True, together=len(samples))
     assert len(results) == len(samples)
     assert not unexplained("opinfo", results)
     assert not [r.name for r in results if r.refused], "once it was done"

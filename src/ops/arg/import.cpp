@@ -3,6 +3,7 @@
 
 #include "ops/arg/arg.h"
 #include "ops/common/importing.h"
+#include "ops/common/narrow.h"
 #include "ops/common/rank0.h"
 
 namespace qc {
@@ -205,7 +206,7 @@ constexpr ImportRow kRows[] = {
     {"aten", "kthvalue.default", rank0_as_list<aten_kthvalue>},
     {"aten", "median.default", aten_median},
     {"aten", "median.dim", rank0_as_list<aten_median>},
-    {"aten", "histc.default", aten_histc},
+    {"aten", "histc.default", in_f32<aten_histc>},
     {"aten", "bucketize.Tensor", aten_bucketize},
     {"aten", "bucketize.Scalar", aten_bucketize},
     {"aten", "searchsorted.Tensor", aten_searchsorted},

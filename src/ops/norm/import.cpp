@@ -3,6 +3,7 @@
 
 #include "kernels/numerics/base.h"
 #include "ops/common/importing.h"
+#include "ops/common/narrow.h"
 #include "ops/common/registration.h"
 #include "ops/norm/norm.h"
 
@@ -154,8 +155,14 @@ Result<Values> aten_batch_norm(Import& m) {
   }
   if (m.node().outputs == 1) return Values{y};
   // Statistics nobody computes here, in the type that stands for them.
-  const DType precise = x->dtype() == DType::f64 ? DType::f64 : DType::f32;
-  Value* empty = m.graph().constant(Tensor(precise, {0}));
+  const bool wide = m.node().op.starts_with("cudnn") && x->dtype() != DType::f64;
+  Value* empty = m.graph().constant(Tensor(wide ? DType::f32 : x->dtype(), {0}));
+  // PyTorch takes the running statistics of f16 and bf16 for f32 where it returns them.
+  for (Value** v : {&mean, &var}) {
+    if (*v && is_narrow((*v)->dtype())) {
+      QC_ASSIGN(*v, m.cast(*v, DType::f32));
+    }
+  }
   return Values{y, empty, empty, mean, var};
 }
 
