@@ -5,7 +5,7 @@ import onnx
 import pytest
 
 pytest.importorskip("onnxruntime")
-from tests.foreign.onnx_movement import MAKERS  # noqa: E402
+from tests.foreign.onnx_networks import MAKERS  # noqa: E402
 from tests.foreign.onnx_nodes import Node, Refused, answer  # noqa: E402
 from tests.foreign.suite import run_nodes, unexplained  # noqa: E402
 from tests.support.aten import close  # noqa: E402
@@ -47,6 +47,12 @@ def test_former(name, quantc, tmp_path):
 def test_integers_are_refused_by_name(quantc, tmp_path):
     onnx.save(Node("Shrink", [np.arange(4)]).model(), tmp_path / "m.onnx")
     assert "Shrink of i64" in quantc("inspect", tmp_path / "m.onnx", status=2).stderr
+
+
+def test_regions_of_doubles_are_refused(quantc, tmp_path):
+    """They were computed in single precision without a word."""
+    onnx.save(Node("RoiAlign", [np.ones((1, 1, 4, 4)), np.array([[0.0, 0, 3, 3]]), ints(0)]).model(), tmp_path / "m.onnx")
+    assert "regions of f64" in quantc("inspect", tmp_path / "m.onnx", status=2).stderr
 
 
 def test_random_nodes(build):

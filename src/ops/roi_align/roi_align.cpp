@@ -121,6 +121,10 @@ Result<Values> onnx_roi_align(Import& m) {
   QC_ASSIGN(std::string where, m.s("coordinate_transformation_mode",
                                    m.version() >= 16 ? "half_pixel" : "output_half_pixel"));
   const DType dtype = m.in(0)->dtype();
+  if (dtype == DType::f64) {
+    return m.fail(Code::unsupported,
+                  "regions of f64 values; positions and weights are f32: convert them to f32");
+  }
   QC_ASSIGN(Value * x, m.cast(m.in(0), DType::f32));
   QC_ASSIGN(Value * rois, m.cast(m.in(1), DType::f32));
   QC_ASSIGN(Value * image, m.cast(m.in(2), DType::i64));
