@@ -47,6 +47,11 @@ class Result:
     text: str
 
     @property
+    def stage(self):
+        """The last thing tried: import, interpret, differs, passes, lower, program, compile, c, crash or pass."""
+        return self.text.split(": ")[0].split()[-1]
+
+    @property
     def passes(self):
         return self.text.endswith(" pass: ")
 
@@ -117,7 +122,7 @@ def run_nodes(makers, ops, seeds, build, compiled=False):
             except onnx_nodes.Refused:
                 continue
             onnx.save(model, path)
-            cases.add(name, path, [(list(node.fed().values()), wanted)], group="float", tolerances=[[*map(onnx_nodes.tolerance, wanted)]])
+            cases.add(name, path, [(list(node.fed().values()), wanted)], group="float", tolerances=[[onnx_nodes.tolerance(w, op) for w in wanted]])
             taken[name] = Result(op, name, f"{node.described()} ")
     for name, outcome in cases.run(build, compiled=compiled).items():
         taken[name].text += f"{outcome.stage}: {outcome.reason}"

@@ -6,10 +6,12 @@ import pytest
 
 torch = pytest.importorskip("torch")
 from tests.foreign import opinfo  # noqa: E402
+from tests.foreign.full import Log, run_database  # noqa: E402
 from tests.foreign.suite import HERE, VERDICTS, differences, run_samples, unexplained  # noqa: E402
 
 SAMPLE = HERE / "opinfo_sample.txt"
-MOST = 4  # samples of an operation
+MOST = {"exported": 8, "decomposed": 4, "dynamic": 4, "in place": 4}  # samples of an operation
+C_SHARE = 6  # one batch of samples in so many is also compiled as C
 
 
 def chosen():
@@ -40,21 +42,23 @@ def test_sample(dtype, dialect, build):
     assert not [r.name for r in results if r.refused], "once it was done"
 
 
-refused = set()  # operations that were refused wherever they were tried: one sample of them is enough
+@pytest.fixture(scope="module")
+def log(build):
+    """What this run has seen: operations that are always refused are tried only once or twice."""
+    path = build / "foreign" / "opinfo.log"
+    path.parent.mkdir(exist_ok=True)
+    path.unlink(missing_ok=True)
+    return Log(path)
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("dtype, dialect", [(dtype, dialect) for dialect in opinfo.DIALECTS for dtype in opinfo.DTYPES])
-def test_database(dtype, dialect, build):
-    samples = {op: opinfo.samples(op, dtype, dialect, 1 if op in refused else MOST) for op in opinfo.INFOS}
-    hopeful = [s for op, mine in samples.items() for s in mine if op not in refused]
-    results = run_samples(hopeful, dialect, build, compiled=True)
-    results += run_samples([s for op in sorted(refused) for s in samples[op]], dialect, build, together=(1,))
-    for op in opinfo.INFOS:
-        mine = [r for r in results if r.op == op]
-        if mine:
-            (refused.add if all(r.refused for r in mine) else refused.discard)(op)
-    print(dtype, dialect, Counter("refused" if r.refused else r.stage for r in results))
+@pytest.mark.parametrize("dialect", opinfo.DIALECTS)
+@pytest.mark.parametrize("dtype", opinfo.DTYPES)
+def test_database(dtype, dialect, build, log):
+    before = len(log.results)
+    run_database(build, log, dtype, dialect, MOST[dialect], C_SHARE)
+    results = log.results[before:]
+    print(dtype, dialect, Counter("refused" if r.refused else "not exported" if r.absent else r.stage for r in results))
     assert not unexplained("opinfo", results)
 
 
