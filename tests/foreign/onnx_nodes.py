@@ -16,7 +16,8 @@ SINCE = {"Attention": 23, "RotaryEmbedding": 23, "Swish": 24, "TensorScatter": 2
          "BlockedDequantize": 21, "BlockedQuantize": 21}
 TOLERANCE = {"float32": (2e-5, 1e-5), "float64": (1e-11, 1e-11), "float16": (4e-3, 2e-3)}
 # Doubles of these go through single precision in ONNX Runtime, or their numbers do; quantc's answers are those of doubles.
-SINGLE = {"HardSwish", "HardSigmoid", "LeakyRelu", "Elu", "Selu", "Celu", "ThresholdedRelu", "Shrink", "GroupNormalization", "Attention", "DFT", "Gelu"}
+SINGLE = {"HardSwish", "HardSigmoid", "LeakyRelu", "Elu", "Selu", "Celu", "ThresholdedRelu", "Shrink", "GroupNormalization", "Attention", "DFT", "Gelu",
+          "HannWindow", "HammingWindow", "BlackmanWindow"}
 
 
 class Refused(Exception):
