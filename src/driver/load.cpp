@@ -70,7 +70,10 @@ Result<std::unique_ptr<Graph>> load_model(const std::string& path, const ImportO
     return onnx::load(path, options);
   }();
   if (!graph.ok()) {
-    if (graph.diag().loc.file.empty()) graph.diag().loc.file = path;
+    Diag& diag = graph.diag();
+    if (diag.loc.file.empty()) diag.loc.file = path;
+    if (diag.code == Code::dim && diag.text.find("--dim") == std::string::npos)
+      diag.notes.push_back("--dim NAME=SIZE gives a symbolic size a number");
     return graph;
   }
   (*graph)->file = path;

@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -93,10 +94,27 @@ class CaseRun {
   Verdict verdict() && { return std::move(verdict_); }
 
  private:
-  Result<std::unique_ptr<Graph>> load(const Variant& variant) const {
-    std::string path = fmt::format("{}/model_{}", case_.folder, variant.level);
-    if (access((path + ".pt2").c_str(), R_OK) == 0) return pt2::load(path + ".pt2");
-    return onnx::load(path + ".onnx");
+  Result<std::unique_ptr<Graph>> load(const Variant& variant, int set) const {
+    const std::string path = fmt::format("{}/model_{}", case_.folder, variant.level);
+    if (access((path + ".pt2").c_str(), R_OK) != 0) return onnx::load(path + ".onnx");
+    auto graph = pt2::load(path + ".pt2");
+    if (graph.ok() || graph.diag().code != Code::dim) return graph;
+    QC_ASSIGN(const ImportOptions bound, sizes_of(set));
+    return pt2::load(path + ".pt2", bound);
+  }
+
+  /// What is known of a set's sizes before the model is read: lines NAME=SIZE of the file dims_SET.
+  Result<ImportOptions> sizes_of(int set) const {
+    ImportOptions options;
+    const std::string path = fmt::format("{}/dims_{}", case_.folder, set);
+    if (access(path.c_str(), R_OK) != 0) return options;
+    QC_ASSIGN(const std::string text, read_text(path));
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      const size_t at = line.find('=');
+      options.dims.emplace(line.substr(0, at), std::stoll(line.substr(at + 1)));
+    }
+    return options;
   }
 
   Result<std::vector<Tensor>> inputs_of(const Graph& graph, const DataSet& set,
@@ -141,7 +159,7 @@ class CaseRun {
   Result<Ok> run_set(int index, const Variant& variant) {
     verdict_.stage = "import";
     QC_ASSIGN(DataSet set, read_set(case_, index));
-    QC_ASSIGN(std::unique_ptr<Graph> graph, load(variant));
+    QC_ASSIGN(std::unique_ptr<Graph> graph, load(variant, index));
     QC_ASSIGN(std::vector<Tensor> inputs, inputs_of(*graph, set, variant));
     QC_ASSIGN(Bindings bindings, bindings_for(*graph, inputs));
     QC_TRY(graph->bind(bindings));

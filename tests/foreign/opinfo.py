@@ -150,10 +150,20 @@ def tolerance(tensor):
     return relative, scaled * max(1.0, float(finite.max()) if finite.numel() else 0.0)
 
 
+def input_shapes(program):
+    values = {node.name: node.meta["val"] for node in program.graph.nodes if node.op == "placeholder"}
+    return [values[name].shape for name in program.graph_signature.user_inputs]
+
+
+def sizes(program, inputs):
+    """The numbers of the program's symbolic sizes for these inputs."""
+    pairs = [(str(symbol), size) for shape, given in zip(input_shapes(program), inputs) for symbol, size in zip(shape, given.shape)]
+    return {symbol: size for symbol, size in pairs if symbol.isidentifier()}
+
+
 def other_sizes(program, tensors):
     """The same inputs with every dynamic size one larger; None where no size is dynamic."""
-    values = {node.name: node.meta["val"] for node in program.graph.nodes if node.op == "placeholder"}
-    shapes = [values[name].shape for name in program.graph_signature.user_inputs]
+    shapes = input_shapes(program)
     if not any(isinstance(size, torch.SymInt) for shape in shapes for size in shape):
         return None
     larger = []

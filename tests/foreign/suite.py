@@ -14,8 +14,8 @@ from tests.support.cases import Cases
 HERE = Path(__file__).resolve().parent
 DIFFERENCES = HERE / "differences.txt"
 VERDICTS = ("theirs", "ambiguous", "ours")
-# Valid, but not done, and said so: exit status 2; or sizes that must be known when compiling, with the word to bind them.
-REFUSED = r"^[^:]*: (\S+: )?(unsupported|unsupported_op|dim): "
+# Valid, but not done, and said so: exit status 2.
+REFUSED = r"^[^:]*: (\S+: )?(unsupported|unsupported_op): "
 ABSENT = " export: PyTorch does not export it"
 
 
@@ -77,6 +77,9 @@ def write_case(cases, name, chosen, dialect):
     path = cases.folder / f"{name}.pt2"
     torch.export.save(program, path)
     cases.add(name, path, sets, group="float", tolerances=tolerances)
+    for i, (inputs, _) in enumerate(sets):
+        sizes = opinfo.sizes(program, inputs)
+        (cases.folder / name / f"dims_{i}").write_text("".join(f"{symbol}={size}\n" for symbol, size in sizes.items()))
 
 
 def run_programs(chunks, dialect, build, compiled):

@@ -141,3 +141,10 @@ def test_errors_md_lists_every_code(root):
 def test_every_code_is_tested(root):
     # `bug` has no user-visible producer; the unit tests of both verifiers provoke it.
     assert {c.__name__ for c in CASES} | {"bug"} == set(declared(root))
+
+
+def test_a_size_that_must_be_known_says_how_to_give_it(quantc, tmp_path):
+    pool = helper.make_node("MaxPool", ["x"], ["y"], kernel_shape=[3], strides=[2], ceil_mode=1)
+    model = save(tmp_path / "m.onnx", [pool], [value("x", (1, 1, "n"))], [value("y", None)])
+    assert "--dim" in quantc("inspect", model, status=1).stderr
+    quantc("inspect", model, "--dim", "n=7")
