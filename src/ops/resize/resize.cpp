@@ -115,7 +115,7 @@ double Resampling::scale(const Dims& from, size_t i) const {
     // No step at all is that of a scale beyond all sizes.
     const double in = static_cast<double>(from[i].value() - 1);
     const double out = static_cast<double>(size[i].value() - 1);
-    return in > 0 && out > 0 ? out / in : 1e12;
+    return in > 0 && out > 0 ? out / in : 1e18;
   }
   if (!scales.empty() && scales[i] > 0) return scales[i];
   return static_cast<double>(size[i].value()) / static_cast<double>(from[i].value());
