@@ -3,7 +3,8 @@
 
 Sections: speed (generated C against emx-onnx-cgen's C and ONNX Runtime, one core, batch 1), compile (time and peak
 memory of quantc on large models), quantize (calibration against ONNX Runtime's; int8 against float), accuracy
-(quantized networks against ONNX Runtime's and PyTorch's; accuracy.py). Each bar of the project is printed with its
+(quantized networks against ONNX Runtime's and PyTorch's; accuracy.py), targets (int8 code for this machine against
+OpenVINO, kernels against the peak of their instructions; targets.py). Each bar of the project is printed with its
 verdict; a missed one makes the exit status 1.
 """
 import json
@@ -123,11 +124,11 @@ class Bench:
         call()
         return time.perf_counter() - start
 
-    def time_quantc(self, model: str, path: Path, size: dict, *flags) -> float:
+    def time_quantc(self, model: str, path: Path, size: dict, *flags, cflags: str = " ".join(FLAGS)) -> float:
         out = self.work / f"{model}_quantc"
         shutil.rmtree(out, ignore_errors=True)
         run(self.quantc, "compile", path, "-o", out, "--name", "net", *flags)
-        run("make", "-s", "-C", out, f"CFLAGS={' '.join(FLAGS)}", "libnet.a")
+        run("make", "-s", "-C", out, f"CFLAGS={cflags}", "libnet.a")
         return self.timed(f"{model}_quantc", [out / "libnet.a"], [f"-I{out}"], **size, declare='#include "net.h"',
                           state="static _Alignas(NET_ARENA_ALIGN) unsigned char arena[NET_ARENA_BYTES + 1];",
                           call="if (net_run(in, out, arena) != 0) return 1")
@@ -262,10 +263,22 @@ class Bench:
         accuracy.images()
         accuracy.gpt()
 
+    # -- targets ---------------------------------------------------------------------------------------------------
+
+    def targets(self) -> None:
+        from targets import Targets
+
+        print("int8, code for this machine built with -O2 beside OpenVINO, milliseconds, batch 1, one core")
+        targets = Targets(self, run)
+        targets.beside_openvino("resnet18", self.resnet18(224))
+        targets.beside_openvino("resnet50", self.make("make_resnet50.py", "resnet50.onnx"))
+        targets.beside_openvino("tv_mobilenet_v2_025", MODELS / "tv_mobilenet_v2_025.onnx")
+        targets.kernels(ROOT)
+
 
 def main() -> None:
     bench = Bench(Path(sys.argv[1]).resolve())
-    for section in sys.argv[2:] or ["speed", "compile", "quantize", "accuracy"]:
+    for section in sys.argv[2:] or ["speed", "compile", "quantize", "targets", "accuracy"]:
         getattr(bench, section)()
     (bench.work / "results.json").write_text(json.dumps(bench.results, indent=1) + "\n")
     if bench.missed:
