@@ -54,6 +54,8 @@ PassOptions pass_options(const Options& options, PassStage first, PassStage last
   out.stop_after = options.stop_after;
   out.last = last;
   out.observe = observe;
+  const Result<Target> target = find_target(options.target);
+  out.unsigned_codes = target.ok() && target->has("unsigned_codes");
   return out;
 }
 

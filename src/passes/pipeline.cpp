@@ -18,6 +18,7 @@
 #include "passes/remove_no_ops.h"
 #include "passes/shift_signed.h"
 #include "passes/sink_transposes.h"
+#include "passes/store_unsigned.h"
 #include "support/budget.h"
 
 namespace qc {
@@ -47,6 +48,9 @@ constexpr Pass kPipeline[] = {
      "signed codes become unsigned where the arithmetic says so"},
     {"form_quantized", PassStage::quantize, form_quantized, "ops between them compute on codes"},
     // Here the contract graph is complete. Lower: every pass keeps every bit.
+    {"store_unsigned", PassStage::lower, store_unsigned,
+     "signed codes of 8 bits become unsigned where the target wants them",
+     &PassOptions::unsigned_codes},
     {"assign_layouts", PassStage::lower, assign_layouts, "channels-last around convolutions"},
 };
 
@@ -90,7 +94,8 @@ Result<Ok> run_passes(Graph& graph, const PassOptions& options, PassContext& con
     if (pass.stage < options.first) continue;
     if (pass.stage > options.last) break;
     const auto& off = options.disabled;
-    if (std::find(off.begin(), off.end(), pass.name) == off.end()) {
+    const bool wanted = !pass.only_with || options.*pass.only_with;
+    if (wanted && std::find(off.begin(), off.end(), pass.name) == off.end()) {
       const auto begin = std::chrono::steady_clock::now();
       QC_ASSIGN(bool changed, run_pass(pass, graph, context));
       const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;

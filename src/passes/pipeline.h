@@ -42,16 +42,7 @@ struct PassContext {
   std::vector<std::string> warnings;
 };
 
-struct Pass {
-  const char* name;
-  PassStage stage;
-  /// True when the graph changed. Works on this graph only; the runner visits regions.
-  Result<bool> (*run)(Graph&, PassContext&);
-  const char* summary;
-};
-
-/// All passes, in the order they run.
-std::span<const Pass> pipeline();
+struct Pass;
 
 struct PassOptions {
   bool verify = false;                     // check every invariant after each pass
@@ -59,9 +50,23 @@ struct PassOptions {
   std::string stop_after;                  // empty: run to the end
   PassStage first = PassStage::normalise;  // run no pass of an earlier stage
   PassStage last = PassStage::lower;       // run no pass of a later stage
+  bool unsigned_codes = false;             // the target wants unsigned codes of 8 bits
   /// Called after each pass that ran: name, whether the graph changed, seconds.
   std::function<void(const Pass&, bool changed, double seconds, const Graph&)> observe;
 };
+
+struct Pass {
+  const char* name;
+  PassStage stage;
+  /// True when the graph changed. Works on this graph only; the runner visits regions.
+  Result<bool> (*run)(Graph&, PassContext&);
+  const char* summary;
+  /// The option without which the pipeline leaves it out; null for a pass of every pipeline.
+  bool PassOptions::*only_with = nullptr;
+};
+
+/// All passes, in the order they run.
+std::span<const Pass> pipeline();
 
 /// The pass of this name; the error lists those there are.
 Result<const Pass*> find_pass(const std::string& name);

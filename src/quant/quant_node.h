@@ -15,6 +15,21 @@
 
 namespace qc {
 
+/// A node that lets codes of 8 bits be stored as signed or as unsigned ones: what it computes
+/// depends on how far codes are from their zero point. Storing a value as unsigned codes makes its
+/// code, zero point and limits 128 higher. Ops that only move or compare codes need no such class.
+class StoresCodes {
+ public:
+  virtual ~StoresCodes() = default;
+  /// False where this node counts with codes as they are, as some of ONNX Runtime's formulas do.
+  virtual bool counts_from_zero() const = 0;
+  /// Whether operand i must have the format of the results.
+  virtual bool has_result_format(size_t /*operand*/) const { return false; }
+  /// Changes what the node itself holds, where operand 0 or the results become unsigned. The caller
+  /// infers types anew.
+  virtual Result<Ok> store_unsigned(Graph& graph, bool operand, bool results) = 0;
+};
+
 /// What reports see of every QuantOp.
 class ChangesCodes {
  public:
@@ -52,9 +67,10 @@ class QuantNode {
   virtual AccumulatorProof accumulator() const { return {}; }
 };
 
-/// Base of quantized op classes: the result's format and the arithmetic, as attributes.
+/// Base of quantized op classes: the result's format and the arithmetic, as attributes. An op that
+/// counts from zero points says so.
 template <class Derived>
-class QuantNodeBase : public OpNode<Derived>, public QuantNode {
+class QuantNodeBase : public OpNode<Derived>, public QuantNode, public StoresCodes {
  public:
   QType to;  // of the result; without a format the result is f32, or of products the sums as i32
   std::string arithmetic = "exact";
@@ -64,6 +80,11 @@ class QuantNodeBase : public OpNode<Derived>, public QuantNode {
   void attrs(AttrVisitor& v) override {
     v("to", to);
     v("arithmetic", arithmetic, std::string("exact"));
+  }
+  bool counts_from_zero() const override { return false; }
+  Result<Ok> store_unsigned(Graph&, bool, bool results) override {
+    if (results) to = unsigned_codes(to).value();
+    return Ok{};
   }
 
  protected:
@@ -106,6 +127,14 @@ class WeightedQuantNode : public QuantNodeBase<Derived> {
     QuantNodeBase<Derived>::attrs(v);
     v("lo", lo, std::numeric_limits<int64_t>::min());
     v("hi", hi, std::numeric_limits<int64_t>::max());
+  }
+  bool counts_from_zero() const override { return true; }
+  Result<Ok> store_unsigned(Graph& graph, bool operand, bool results) override {
+    if (results) {
+      lo = unsigned_limit(lo);
+      hi = unsigned_limit(hi);
+    }
+    return QuantNodeBase<Derived>::store_unsigned(graph, operand, results);
   }
 };
 

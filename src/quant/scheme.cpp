@@ -1,6 +1,7 @@
 #include "quant/scheme.h"
 
 #include <cmath>
+#include <limits>
 
 #include "support/diag.h"
 
@@ -28,6 +29,36 @@ QType tensor_format(DType dtype, float scale, int32_t zero_point, int64_t qmin, 
 QType tensor_format(DType dtype, float scale, int32_t zero_point) {
   const CodeRange range = code_range(dtype);
   return tensor_format(dtype, scale, zero_point, range.lo, range.hi);
+}
+
+namespace {
+constexpr int64_t kSignedToUnsigned = 128;
+}  // namespace
+
+std::optional<QType> unsigned_codes(const QType& type) {
+  if (type.dtype != DType::i8 || !type.format) return std::nullopt;
+  const Format& f = *type.format;
+  if (f.granularity != Granularity::tensor || f.scale.kind != Component::Kind::known ||
+      f.zero_point.kind == Component::Kind::carried) {
+    return std::nullopt;
+  }
+  const int64_t zero = f.zero_at();
+  if (zero < f.qmin || zero > f.qmax) return std::nullopt;
+  auto format = std::make_shared<Format>(f);
+  format->qmin += kSignedToUnsigned;
+  format->qmax += kSignedToUnsigned;
+  format->zero_point = {};
+  if (zero != -kSignedToUnsigned) {
+    const int32_t zeros[] = {static_cast<int32_t>(zero + kSignedToUnsigned)};
+    format->zero_point = Component::of(Tensor::of<int32_t>(DType::i32, {}, zeros));
+  }
+  return QType{DType::u8, std::move(format)};
+}
+
+int64_t unsigned_limit(int64_t code) {
+  constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max() - kSignedToUnsigned;
+  return code == kLeast || code > kMost ? code : code + kSignedToUnsigned;
 }
 
 namespace {

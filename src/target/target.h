@@ -13,7 +13,8 @@ namespace qc {
 struct Target {
   std::string name;
   std::string summary;
-  /// Instruction sets that variants may use.
+  /// Instruction sets that variants may use; unsigned_codes where kernels want codes of activations
+  /// unsigned.
   std::vector<std::string> features;
   /// The macro by which kernels know it, see kernels/common/target.h; empty: none.
   std::string macro;

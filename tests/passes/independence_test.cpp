@@ -30,7 +30,7 @@ std::vector<Options> variants() {
   out[1].level = 0;
   std::vector<std::string> names = {"fuse_epilogues", "reorder_steps", "share_storage"};
   for (const Pass& pass : pipeline()) {
-    if (pass.stage == PassStage::lower) names.push_back(pass.name);
+    if (pass.stage == PassStage::lower && !pass.only_with) names.push_back(pass.name);
   }
   for (const std::string& name : names) out.emplace_back().disabled_passes = {name};
   return out;

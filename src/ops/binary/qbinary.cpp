@@ -166,6 +166,14 @@ Result<Ok> QBinary::lower(Lowering& l) const {
   return Ok{};
 }
 
+Result<Ok> QBinary::store_unsigned(Graph& graph, bool operand, bool results) {
+  if (results) {
+    lo = unsigned_limit(lo);
+    hi = unsigned_limit(hi);
+  }
+  return BinaryQuantNode::store_unsigned(graph, operand, results);
+}
+
 Result<Value*> Binary::quantized(Quantizer& q) const {
   const QBinaryOp* form = nullptr;
   for (const QBinaryOp& candidate : qbinary_ops()) {

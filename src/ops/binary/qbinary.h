@@ -45,6 +45,10 @@ class QBinary final : public BinaryQuantNode<QBinary> {
   Result<std::vector<Type>> infer() const override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
+  bool counts_from_zero() const override {
+    return record().combine != Arithmetic::Combine::onnxruntime;
+  }
+  Result<Ok> store_unsigned(Graph& graph, bool operand, bool results) override;
   CodeFormula formula() const {
     return code_formula(op_->kind, input_type(0), input_type(1), to, record(), lo, hi);
   }

@@ -38,6 +38,7 @@ class QMatMul final : public BinaryQuantNode<QMatMul> {
   Result<Ok> lower(Lowering&) const override;
   int64_t macs() const override;
   AccumulatorProof accumulator() const override;
+  bool counts_from_zero() const override { return true; }
 };
 
 /// A constant matrix of codes with its axes swapped, computed when it is needed.

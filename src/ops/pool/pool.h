@@ -62,6 +62,10 @@ class QAveragePool final : public UnaryQuantNode<QAveragePool>, public PoolWindo
   AccumulatorProof accumulator() const override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
+  /// Means under windows that divide the input are exact under every record.
+  bool counts_from_zero() const override {
+    return record().combine != Arithmetic::Combine::onnxruntime || !output_size.empty();
+  }
 
  private:
   enum class Form : uint8_t { exact, q31, onnxruntime, f32 };

@@ -84,6 +84,11 @@ Result<Ok> Quantize::lower(Lowering& l) const {
   return Ok{};
 }
 
+Result<Ok> Quantize::store_unsigned(Graph&, bool, bool results) {
+  if (results) to = unsigned_codes(to).value();
+  return Ok{};
+}
+
 const OpInfo Dequantize::kInfo = {
     .name = "dequantize",
     .min_inputs = 1,
@@ -232,6 +237,11 @@ Result<Ok> Requantize::lower(Lowering& l) const {
   return Ok{};
 }
 
+Result<Ok> Requantize::store_unsigned(Graph&, bool, bool results) {
+  if (results) to = unsigned_codes(to).value();
+  return Ok{};
+}
+
 const OpInfo QuantizeDynamic::kInfo = {
     .name = "quantize_dynamic",
     .outputs = 3,
@@ -370,6 +380,17 @@ Result<Ok> Lookup::lower(Lowering& l) const {
   QC_ASSIGN(const int32_t n, element_count(l.in_type(0), loc()));
   lower_lookup(l, n, l.in(1));
   return Ok{};
+}
+
+Result<Ok> Lookup::store_unsigned(Graph& graph, bool operand, bool results) {
+  QC_ASSIGN(const Tensor old, graph.pool().get(input(1)->constant()));
+  Tensor table(results ? DType::u8 : old.dtype(), old.shape());
+  for (int64_t i = 0; i < table.size(); ++i) {
+    const int64_t code = old.as_int(operand ? i ^ 128 : i);
+    table.set_int(i, results ? code + 128 : code);
+  }
+  graph.set_input(this, 1, graph.constant(std::move(table)));
+  return UnaryQuantNode::store_unsigned(graph, operand, results);
 }
 
 void register_quantize(Registration& r) {

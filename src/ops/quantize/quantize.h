@@ -7,7 +7,7 @@
 namespace qc {
 
 /// f32 to codes of the format `to`.
-class Quantize final : public QuantOp<Quantize>, public IsQuantize {
+class Quantize final : public QuantOp<Quantize>, public IsQuantize, public StoresCodes {
  public:
   static const OpInfo kInfo;
   QType to;
@@ -18,21 +18,25 @@ class Quantize final : public QuantOp<Quantize>, public IsQuantize {
   Result<Ok> lower(Lowering&) const override;
   QType format() const override { return to; }
   Arithmetic quantize_record() const override { return record(); }
+  bool counts_from_zero() const override { return true; }
+  Result<Ok> store_unsigned(Graph&, bool operand, bool results) override;
 };
 
 /// Codes to f32; the operand's format says how. Operands: codes and, where the format carries them,
 /// their scales and zero points.
-class Dequantize final : public QuantOp<Dequantize>, public IsDequantize {
+class Dequantize final : public QuantOp<Dequantize>, public IsDequantize, public StoresCodes {
  public:
   static const OpInfo kInfo;
   const OpInfo& info() const override { return kInfo; }
   Result<std::vector<Type>> infer() const override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
+  bool counts_from_zero() const override { return true; }
+  Result<Ok> store_unsigned(Graph&, bool, bool) override { return Ok{}; }
 };
 
 /// Codes of one format to codes of another: quantize(dequantize(x)), with both roundings.
-class Requantize final : public QuantOp<Requantize> {
+class Requantize final : public QuantOp<Requantize>, public StoresCodes {
  public:
   static const OpInfo kInfo;
   QType to;
@@ -42,6 +46,8 @@ class Requantize final : public QuantOp<Requantize> {
   bool is_identity() const override { return input_type(0).quant() == to; }
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
+  bool counts_from_zero() const override { return true; }
+  Result<Ok> store_unsigned(Graph&, bool operand, bool results) override;
 };
 
 /// f32 to codes whose scale and zero point are computed from the elements: results are codes,
@@ -80,6 +86,9 @@ class Lookup final : public UnaryQuantNode<Lookup> {
   Result<std::vector<Type>> infer() const override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
+  /// The table can be made anew where it is known.
+  bool counts_from_zero() const override { return input(1)->is_constant(); }
+  Result<Ok> store_unsigned(Graph& graph, bool operand, bool results) override;
 };
 
 }  // namespace qc

@@ -87,6 +87,7 @@ class QReduce final : public UnaryQuantNode<QReduce>, public ReducedAxes {
   AccumulatorProof accumulator() const override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
+  bool counts_from_zero() const override { return true; }
 
  private:
   /// What the sum is multiplied by to give a code.

@@ -92,6 +92,9 @@ class QResize final : public UnaryQuantNode<QResize>, public Resampling {
   AccumulatorProof accumulator() const override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
+  bool counts_from_zero() const override {
+    return record().combine != Arithmetic::Combine::onnxruntime;
+  }
 
  private:
   struct Plan;

@@ -112,6 +112,8 @@ class QRecurrent final : public QuantNodeBase<QRecurrent>, public CellAttrs {
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
   int64_t macs() const override;
+  bool counts_from_zero() const override { return true; }
+  bool has_result_format(size_t operand) const override { return operand == kH0; }
 
  private:
   const Cell* cell_;
