@@ -185,3 +185,21 @@ def test_projects_build_whatever_the_model_is_called(tmp_path):
 def test_names_that_cannot_be_given(tmp_path, quantc, models, name, why):
     failed = quantc("compile", models / "digits.onnx", "-o", tmp_path / "out", "--name", name, status=1)
     assert f"error[usage]: '{name}' cannot name a project: " in failed.stderr and why in failed.stderr and not (tmp_path / "out").exists()
+
+
+LAYERS = ["ARENA_BYTES", "GRU_", "run", "invoke", "p0", "form12", "weights", "7", "_", "a b", "\u00e9", "x" * 200]
+
+
+def test_functions_carry_the_names_of_layers(quantc, tmp_path):
+    """Whatever layers are called, names are C's, and no two things have the same one."""
+    ops = "sigmoid tanh exp sin cos sqrt erf atan sinh cosh log asinh".split()  # a function each
+    lines = "".join(f'  %{i + 1} : f32[2] = {op}(%{i})  loc({json.dumps(name, ensure_ascii=False)})\n'
+                    for i, (op, name) in enumerate(zip(ops, LAYERS, strict=True)))
+    text = f'graph "g" (%0 "x" : f32[2]) {{\n{lines}  return %{len(LAYERS)} "y"\n}}\n'
+    (tmp_path / "m.ir").write_text(text)
+    for specialise in ("speed", "size"):
+        out = tmp_path / specialise
+        quantc("compile", tmp_path / "m.ir", "-o", out, "--name", "net", "--specialise", specialise)
+        subprocess.run(["cc", "-std=c11", "-Wall", "-Werror", "-c", "net.c", "-o", "net.o"], cwd=out, check=True)
+    quantc("compile", tmp_path / "m.ir", "-o", tmp_path / "upper", "--name", "NET")
+    subprocess.run(["cc", "-std=c11", "-Wall", "-Werror", "-c", "NET.c", "-o", "net.o"], cwd=tmp_path / "upper", check=True)

@@ -142,11 +142,11 @@ std::string Source::function_name(const Step& step) {
   text.resize(std::min(text.size(), kLongest));
   while (!text.empty() && text.back() == '_') text.pop_back();
   if (text.empty()) text = step.call()->kernel->name;
-  // The layer's name may be that of another function, macro or type.
-  const std::string base = options_.name + "_" + text;
+  // The layer's name may be that of another function, macro or type; nothing else ends in _layer.
+  std::string base = options_.name + "_" + text;
+  if (is_reserved(options_.name, base)) base += "_layer";
   std::string unique = base;
-  for (int i = 2; is_reserved(options_.name, unique) || !names_.insert(unique).second; ++i)
-    unique = fmt::format("{}_{}", base, i);
+  for (int i = 2; !names_.insert(unique).second; ++i) unique = fmt::format("{}_{}", base, i);
   return unique;
 }
 
