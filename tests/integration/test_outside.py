@@ -79,6 +79,24 @@ def test_an_op_folder_is_built_in_without_another_edit(root, build, tmp_path):
             (build / "generated" / "ops" / name).unlink()
 
 
+def test_a_variant_is_built_in_and_selected_without_another_edit(root, build):
+    """A kernel folder outside the tree: its variant takes the calls of qgemm; the build is put back afterwards."""
+    rules = ["--rules", root / "examples/digits/rules.toml"]
+    model = root / "tests/models/digits.onnx"
+    rebuilt(build)
+    sh("cmake", "-S", root, "-B", build, f"-DQUANTC_EXTRA_KERNELS={root / 'examples/extra_kernels'}")
+    try:
+        rebuilt(build)
+        program = build / "bin" / "quantc"
+        assert ": qk_qgemm_naive" in sh(program, "inspect", model, "--program", *rules)
+        out = sh(program, "validate", model, "-i", model.with_suffix(".npz"), *rules)
+        assert "FAIL" not in out, out
+    finally:
+        sh("cmake", "-S", root, "-B", build, "-DQUANTC_EXTRA_KERNELS=")
+        rebuilt(build)
+    assert "qk_qgemm_naive" not in sh(build / "bin" / "quantc", "inspect", model, "--program", *rules)
+
+
 def test_touching_one_op_folder_rebuilds_it_alone(root, build):
     rebuilt(build)
     os.utime(root / "src/ops/clamp/clamp.cpp", (time.time(), time.time()))

@@ -1,0 +1,34 @@
+// A variant outside quantc's tree, built in with -DQUANTC_EXTRA_KERNELS=examples/extra_kernels: it
+// takes calls of qgemm before any other does.
+#include "kernels/qgemm_naive/calls.h"
+#include "program/variant.h"
+
+namespace qc {
+namespace {
+
+std::string refusal(const Call& call, const Binder&) {
+  for (const char* operand : {"w_zeros", "x_scales", "x_zeros"}) {
+    if (call.operand(operand).present()) return "zero points or scales are operands";
+  }
+  return params_as<qk_qgemm_call>(call).flip ? "weights are unsigned" : "";
+}
+
+Result<Call> bind(const Call& call, Binder&) {
+  kernel::QgemmNaive c(params_as<qk_qgemm_call>(call));
+  c.x = call.operand("x");
+  c.w = call.operand("w");
+  c.bias = call.operand("bias");
+  c.multipliers = call.operand("multipliers");
+  c.float_bias = call.operand("float_bias");
+  c.residual = call.operand("residual");
+  c.y = call.operand("y");
+  return Binder::bound(call, c);
+}
+
+}  // namespace
+
+void variants_qgemm_naive_naive(std::vector<Variant>& out) {
+  out.push_back({"qgemm", "naive", "", 1, refusal, bind});
+}
+
+}  // namespace qc
