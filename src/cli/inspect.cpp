@@ -13,7 +13,8 @@ namespace qc::cli {
 void add_inspect(CLI::App& app, Session& session) {
   struct Flags : CompileFlags {
     std::string model, svg;
-    bool ir = false, program = false, summary = false, names = false, dot = false, raw = false;
+    bool ir = false, program = false, kernels = false, summary = false, names = false, dot = false,
+         raw = false;
   };
   auto flags = std::make_shared<Flags>();
   CLI::App* command =
@@ -23,6 +24,8 @@ void add_inspect(CLI::App& app, Session& session) {
   what->add_flag("--summary", flags->summary, "a table of layers with sizes and work");
   what->add_flag("--ir", flags->ir, "the graph in text form");
   what->add_flag("--program", flags->program, "buffers and kernel calls");
+  what->add_flag("--kernels", flags->kernels,
+                 "what computes each kernel call, and why other variants do not");
   what->add_flag("--names", flags->names,
                  "the model's own node names, which rules match, with the op");
   what->add_flag("--dot", flags->dot, "the graph in Graphviz's language");
@@ -31,6 +34,8 @@ void add_inspect(CLI::App& app, Session& session) {
   command->add_flag("--imported", flags->raw, "as imported, before any pass");
   flags->add_dims(*command);
   flags->add_quantization(*command);
+  flags->add(*command, "--target", &Options::target,
+             "for --program and --kernels: see `quantc targets`");
   command->footer(
       "Examples:\n  quantc inspect model.onnx\n  quantc inspect model.pt2 --ir\n"
       "  quantc inspect model.onnx --svg model.svg");
@@ -49,6 +54,9 @@ void add_inspect(CLI::App& app, Session& session) {
       if (flags->program) {
         QC_ASSIGN(Program program, make_program(*graph, options));
         fmt::print("{}", str(program));
+      } else if (flags->kernels) {
+        QC_ASSIGN(const std::string choices, kernel_choices(*graph, options));
+        fmt::print("{}", choices);
       } else if (flags->ir) {
         fmt::print("{}", print(*graph));
       } else if (flags->names) {

@@ -106,7 +106,8 @@ PlanOptions plan_options(const Options& options) {
 
 /// Everything of make_program but the plan.
 Result<Program> lowered(Graph& graph, const Options& options, DerivedConstants& constants,
-                        PassContext& context, const PassObserver& observe) {
+                        PassContext& context, const PassObserver& observe,
+                        std::vector<KernelChoice>* choices = nullptr) {
   const Loc file{graph.file, {}, {}};
   PassOptions passes = pass_options(options, PassStage::lower, PassStage::lower, observe);
   const bool stopped = !options.stop_after.empty() && !is_lower_pass(options.stop_after);
@@ -114,7 +115,7 @@ Result<Program> lowered(Graph& graph, const Options& options, DerivedConstants& 
   QC_ASSIGN(Program program, located(lower(graph, constants), file));
   if (is_on(options, "fuse_epilogues", 1)) fuse_epilogues(program);
   QC_ASSIGN(const Target target, find_target(options.target));
-  QC_TRY(located(select_kernels(program, target, constants), file));
+  QC_TRY(located(select_kernels(program, target, constants, choices), file));
   return program;
 }
 
@@ -223,6 +224,15 @@ Result<Ok> add_dims_of(const Graph& graph, const std::vector<Tensor>& inputs, Op
 Result<Program> make_program(Graph& graph, const Options& options, const PassObserver& observe) {
   PassContext context;
   return planned(graph, options, context, observe);
+}
+
+Result<std::string> kernel_choices(Graph& graph, const Options& options) {
+  QC_TRY(check_bound(graph, options));
+  PassContext context;
+  DerivedConstants constants;
+  std::vector<KernelChoice> choices;
+  QC_TRY(lowered(graph, options, constants, context, {}, &choices));
+  return str(choices);
 }
 
 Result<Family> make_family(const Graph& graph, const Options& options, PassContext* noted) {

@@ -33,6 +33,8 @@ Result<Ok> add_dims_of(const Graph& graph, const std::vector<Tensor>& inputs, Op
 /// Runs the passes after the contract graph, lowers and plans. The graph is left in its final form.
 Result<Program> make_program(Graph& graph, const Options& options,
                              const PassObserver& observe = {});
+/// What computes each kernel call of the program and why other variants do not, as text.
+Result<std::string> kernel_choices(Graph& graph, const Options& options);
 /// The programs of a contract graph for each size in the options' range; `noted` takes warnings.
 Result<Family> make_family(const Graph& graph, const Options& options,
                            PassContext* noted = nullptr);

@@ -3,18 +3,20 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "support/escape.h"
+
 namespace qc {
 namespace {
 
 class Selector {
  public:
-  Selector(Program& program, const Target& target, DerivedConstants& constants)
-      : program_(program), target_(target), constants_(constants) {
+  Selector(Program& program, const Target& target, DerivedConstants& constants,
+           std::vector<KernelChoice>* choices)
+      : program_(program), target_(target), constants_(constants), choices_(choices) {
     uses_.resize(program.buffers.size(), 0);
     for_each_step(program.steps, [&](const Step& s) {
-      for_each_view(s, [&](const View& v, bool) {
-        ++uses_[static_cast<size_t>(program_.owner(v.buffer))];
-      });
+      for_each_view(
+          s, [&](const View& v, bool) { ++uses_[static_cast<size_t>(program_.owner(v.buffer))]; });
     });
   }
 
@@ -41,11 +43,14 @@ class Selector {
     Steps packings;
     Binder binder(program_, constants_, uses_, packings);
     const Variant* best = nullptr;
+    KernelChoice choice{loc, call.kernel->name, {}, {}, {}};
     for (const Variant& v : all_variants()) {
-      if (v.kernel != call.kernel->name || !target_.has(v.feature)) continue;
-      if (best && best->cost <= v.cost) continue;
-      if (v.refusal(call, binder).empty()) best = &v;
+      if (v.kernel != call.kernel->name) continue;
+      std::string why = refusal(v, call, binder);
+      if (why.empty() && (!best || v.cost < best->cost)) best = &v;
+      choice.others.push_back({std::string(v.name), std::move(why)});
     }
+    note(choice, best);
     if (best) {
       QC_ASSIGN(call, best->bind(call, binder));
     }
@@ -54,7 +59,27 @@ class Selector {
       QC_TRY(find(*step.call(), loc));
       before.push_back(std::move(step));
     }
-    return find(call, loc);
+    QC_TRY(find(call, loc));
+    if (choices_) {
+      choice.body = call.body->symbol;
+      choices_->push_back(std::move(choice));
+    }
+    return Ok{};
+  }
+
+  std::string refusal(const Variant& v, const Call& call, const Binder& binder) const {
+    if (!target_.has(v.feature)) return fmt::format("target {} has no {}", target_.name, v.feature);
+    return v.refusal(call, binder);
+  }
+
+  /// Those that could have computed the call cost more.
+  static void note(KernelChoice& choice, const Variant* best) {
+    if (!best) return;
+    choice.variant = best->name;
+    std::erase_if(choice.others, [&](const auto& o) { return o.variant == best->name; });
+    for (KernelChoice::Other& other : choice.others) {
+      if (other.why.empty()) other.why = "costs more";
+    }
   }
 
   Result<Ok> find(Call& call, const Loc& loc) const {
@@ -67,13 +92,26 @@ class Selector {
   Program& program_;
   const Target& target_;
   DerivedConstants& constants_;
+  std::vector<KernelChoice>* choices_;
   std::vector<int> uses_;
 };
 
 }  // namespace
 
-Result<Ok> select_kernels(Program& program, const Target& target, DerivedConstants& constants) {
-  return Selector(program, target, constants).run(program.steps);
+Result<Ok> select_kernels(Program& program, const Target& target, DerivedConstants& constants,
+                          std::vector<KernelChoice>* choices) {
+  return Selector(program, target, constants, choices).run(program.steps);
+}
+
+std::string str(const std::vector<KernelChoice>& choices) {
+  std::string out;
+  for (const KernelChoice& c : choices) {
+    out += fmt::format("{}: {} by {}{}\n", shown(fmt::format("{}", fmt::join(c.loc.names, " + "))),
+                       c.kernel, c.body, c.variant.empty() ? "" : " (" + c.variant + ")");
+    for (const KernelChoice::Other& other : c.others)
+      out += fmt::format("  not {}: {}\n", other.variant, other.why);
+  }
+  return out;
 }
 
 Result<Ok> select_kernels(Program& program) {

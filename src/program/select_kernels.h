@@ -5,10 +5,27 @@
 
 namespace qc {
 
+/// What was chosen for a call, and why other variants of its kernel were not.
+struct KernelChoice {
+  Loc loc;
+  std::string kernel;   // as the op called it
+  std::string variant;  // empty where the kernel has none
+  std::string body;     // the function that computes it
+  struct Other {
+    std::string variant, why;
+  };
+  std::vector<Other> others;
+};
+
 /// Turns every call into one that has a body the target can run: of the variants of its kernel that
 /// take it, the one of least cost. An error where there is none.
-Result<Ok> select_kernels(Program& program, const Target& target, DerivedConstants& constants);
+/// `choices`, where given, gets one element for each call.
+Result<Ok> select_kernels(Program& program, const Target& target, DerivedConstants& constants,
+                          std::vector<KernelChoice>* choices = nullptr);
 /// For the portable target.
 Result<Ok> select_kernels(Program& program);
+
+/// A line for each call: layers, kernel, what computes it, and under it the variants that do not.
+std::string str(const std::vector<KernelChoice>& choices);
 
 }  // namespace qc

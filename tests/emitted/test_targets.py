@@ -70,3 +70,12 @@ def test_foreign_processors_are_refused(quantc, models, tmp_path):
     body = source[source.index("int net_invoke_args"):]
     assert body.splitlines()[1].strip().startswith('if (!(__builtin_cpu_supports("avx2")'), body[:300]
     assert "NET_BAD_PROCESSOR 4" in (tmp_path / "out" / "net.h").read_text()
+
+
+def test_choices_are_explained(quantc, root, models):
+    rules = ["--rules", root / "examples/digits/rules.toml"]
+    portable = quantc("inspect", models / "digits.onnx", *rules, "--kernels").stdout
+    assert "qconv by qk_qconv_last (portable_nhwc)\n  not avx2: target portable has no avx2\n" in portable, portable
+    assert "  not portable_depthwise: groups have several channels\n" in portable, portable
+    vnni = quantc("inspect", models / "digits.onnx", *rules, "--kernels", "--target", "x86-avx512vnni").stdout
+    assert vnni.count("qconv by qk_qconv_avx512vnni (avx512vnni)") == 3 and "qgemm by qk_qgemm_avx512vnni" in vnni, vnni
