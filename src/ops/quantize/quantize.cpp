@@ -76,8 +76,8 @@ Result<Ok> Quantize::lower(Lowering& l) const {
   c.hi = static_cast<int32_t>(to.format->qmax);
   c.reciprocal = reciprocal ? 1 : 0;
   c.codes = code_suffix(to.dtype);
-  c.x = l.in(0);
   c.scales = float_constant(l, divisors(*to.format, reciprocal));
+  c.x = l.in(0);
   c.zeros = zero_constant(l, l.out_type());
   c.y = l.out();
   l.emit(c);
@@ -149,9 +149,9 @@ Result<Ok> Dequantize::lower(Lowering& l) const {
   const bool carried = type.format->is_carried();
   kernel::Dequantize c(p);
   c.codes = code_suffix(type.dtype);
-  c.x = l.in(0);
   c.scales = carried ? l.in(1) : float_constant(l, divisors(*type.format, false));
   c.zeros = carried ? l.optional(2) : zero_constant(l, type);
+  c.x = l.in(0);
   c.y = l.out();
   l.emit(c);
   return Ok{};

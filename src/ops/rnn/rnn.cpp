@@ -202,7 +202,7 @@ Result<Ok> Recurrent::lower(Lowering& l) const {
   QC_TRY(param(cell_->gates * hidden * 2 + 4 * hidden + 16, loc()));
   QC_ASSIGN(const View w, weight_panels(l, kW));
   QC_ASSIGN(const View r, weight_panels(l, kR));
-  const auto emit = [&](auto c) {
+  const auto fill = [&](auto& c) {
     c.x = l.in(kX);
     c.w = w;
     c.r = r;
@@ -212,19 +212,22 @@ Result<Ok> Recurrent::lower(Lowering& l) const {
     c.y = l.out(0);
     c.h = l.out(1);
     c.scratch = l.scratch(DType::f32, {QK_RNN_SCRATCH(cell_->gates, hidden)}, "gates");
-    l.emit(c, {.in_place = {}, .macs = macs()});
-    return Ok{};
   };
+  const CallInfo info{.in_place = {}, .macs = macs()};
   if (cell_->kind == CellKind::lstm) {
     kernel::Lstm c(p);
+    fill(c);
     c.c0 = l.optional(kC0);
     c.peepholes = l.optional(kPeepholes);
     c.c = l.out(2);
-    return emit(c);
+    l.emit(c, info);
+    return Ok{};
   }
   kernel::Rnn c(p);
   c.cell = op();
-  return emit(c);
+  fill(c);
+  l.emit(c, info);
+  return Ok{};
 }
 
 void register_rnn(Registration& r) {
