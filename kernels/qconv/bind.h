@@ -20,12 +20,7 @@ template <class KernelCall>
 Result<Call> bound_conv(const Call& call, const std::string& machine, View blob) {
   KernelCall c(params_as<qk_qconv_params>(call));
   c.machine = machine;
-  c.x = call.operand("x");
   c.w = std::move(blob);
-  c.x_scales = call.operand("x_scales");
-  c.x_zeros = call.operand("x_zeros");
-  c.residual = call.operand("residual");
-  c.y = call.operand("y");
   return Binder::bound(call, c);
 }
 
@@ -33,13 +28,12 @@ inline Result<Call> bind_packed_conv(const Call& call, Binder& binder, qk_panels
                                      const std::string& machine) {
   const auto p = params_as<qk_qconv_params>(call);
   const qk_pack_params pack = qk_qconv_packing(&p);
-  View blob = packed_blob(call, binder, machine, qk_packed_size(form, &pack),
-                          [=](const std::vector<Tensor>& from, std::byte* to) {
-                            qk_pack(form, &pack, from[0].bytes().data(),
-                                    elements_or_null<int32_t>(from[1]),
-                                    elements_or_null<float>(from[2]),
-                                    elements_or_null<float>(from[3]), to);
-                          });
+  View blob =
+      packed_blob(call, binder, machine, qk_packed_size(form, &pack),
+                  [=](const std::vector<Tensor>& from, std::byte* to) {
+                    qk_pack(form, &pack, from[0].bytes().data(), elements_or_null<int32_t>(from[1]),
+                            elements_or_null<float>(from[2]), elements_or_null<float>(from[3]), to);
+                  });
   return bound_conv<kernel::QconvPacked>(call, machine, std::move(blob));
 }
 

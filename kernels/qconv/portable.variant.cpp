@@ -26,16 +26,7 @@ std::string depthwise_refusal(const Call& call, const Binder& binder) {
 
 template <class KernelCall>
 Call bound(const Call& call, KernelCall c, View w) {
-  c.x = call.operand("x");
   c.w = std::move(w);
-  c.bias = call.operand("bias");
-  c.multipliers = call.operand("multipliers");
-  c.float_bias = call.operand("float_bias");
-  c.w_zeros = call.operand("w_zeros");
-  c.x_scales = call.operand("x_scales");
-  c.x_zeros = call.operand("x_zeros");
-  c.residual = call.operand("residual");
-  c.y = call.operand("y");
   return Binder::bound(call, c);
 }
 
@@ -47,8 +38,8 @@ Result<Call> bind_plain(const Call& call, Binder&) {
   return bound(call, c, call.operand("w"));
 }
 
-/// Panels [groups][ocg / 16][runs][pairs][16][2], a run being the inputs of a line of taps where they
-/// are neighbours, else those of one tap.
+/// Panels [groups][ocg / 16][runs][pairs][16][2], a run being the inputs of a line of taps where
+/// they are neighbours, else those of one tap.
 Result<Call> bind_nhwc(const Call& call, Binder& binder) {
   const auto p = params_as<qk_qconv_params>(call);
   const int64_t icg = p.ic / p.groups, ocg = p.oc / p.groups;

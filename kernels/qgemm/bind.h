@@ -1,5 +1,5 @@
-// What variants of qgemm and qconv share that run on the host: the parameters of the bound call, and
-// blobs of packed weights.
+// What variants of qgemm and qconv share that run on the host: the parameters of the bound call,
+// and blobs of packed weights.
 #pragma once
 
 #include <fmt/format.h>
@@ -13,20 +13,19 @@ namespace qc {
 
 /// Everything but the strides of the weights.
 inline qk_qgemm_params gemm_params(const qk_qgemm_call& p) {
-  return {p.batch,    p.m,       p.n,      p.k,      p.x_batch, 0,         p.y_batch,
-          p.per_row,  p.x_type,  p.x_zero, p.y_type, p.y_zero,  p.lo,      p.hi,
-          p.q31,      p.bias_factor, p.r_kind, p.r_first, p.r_type, p.r_za, p.r_zb,
-          p.r_y_type, p.r_zero,  p.r_lo,   p.r_hi,   p.r_lowest, p.r_ra,   p.r_rb,
-          p.r_shift,  p.r_divisor, p.r_reciprocal};
+  return {p.batch,    p.m,           p.n,           p.k,       p.x_batch,  0,      p.y_batch,
+          p.per_row,  p.x_type,      p.x_zero,      p.y_type,  p.y_zero,   p.lo,   p.hi,
+          p.q31,      p.bias_factor, p.r_kind,      p.r_first, p.r_type,   p.r_za, p.r_zb,
+          p.r_y_type, p.r_zero,      p.r_lo,        p.r_hi,    p.r_lowest, p.r_ra, p.r_rb,
+          p.r_shift,  p.r_divisor,   p.r_reciprocal};
 }
 
 /// Why kernels with packed weights do not take a call; empty where they do.
 template <class Params>
 std::string packed_refusal(const Call& call, const Params& p, int32_t per_row) {
   const auto has = [&](const char* name) { return call.operand(name).present() ? 1 : 0; };
-  const qk_packed_call c =
-      QK_PACKED_CALL(&p, per_row, has("float_bias"), has("w_zeros"), has("x_scales"),
-                     has("x_zeros"), has("residual"));
+  const qk_packed_call c = QK_PACKED_CALL(&p, per_row, has("float_bias"), has("w_zeros"),
+                                          has("x_scales"), has("x_zeros"), has("residual"));
   return qk_packed_accepts(&c) ? "" : "codes, zero points or the epilogue are not those it takes";
 }
 
@@ -60,19 +59,14 @@ inline Result<Call> bind_packed_gemm(const Call& call, Binder& binder, qk_panels
   kernel::QgemmPacked c(gemm_params(p));
   c.machine = machine;
   c.w_batch = p.w_batch == 0 ? 0 : static_cast<int32_t>(each);
-  c.x = call.operand("x");
-  c.w = packed_blob(call, binder, machine, matrices * each,
-                    [=](const std::vector<Tensor>& from, std::byte* to) {
-                      for (int64_t i = 0; i < matrices; ++i) {
-                        qk_pack(form, &pack, from[0].bytes().data() + i * p.w_batch,
-                                elements_or_null<int32_t>(from[1]), elements_or_null<float>(from[2]),
-                                elements_or_null<float>(from[3]), to + i * each);
-                      }
-                    });
-  c.x_scales = call.operand("x_scales");
-  c.x_zeros = call.operand("x_zeros");
-  c.residual = call.operand("residual");
-  c.y = call.operand("y");
+  c.w = packed_blob(
+      call, binder, machine, matrices * each, [=](const std::vector<Tensor>& from, std::byte* to) {
+        for (int64_t i = 0; i < matrices; ++i) {
+          qk_pack(form, &pack, from[0].bytes().data() + i * p.w_batch,
+                  elements_or_null<int32_t>(from[1]), elements_or_null<float>(from[2]),
+                  elements_or_null<float>(from[3]), to + i * each);
+        }
+      });
   return Binder::bound(call, c);
 }
 

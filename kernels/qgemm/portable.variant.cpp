@@ -38,15 +38,6 @@ Result<Call> bind(const Call& call, Binder& binder) {
   kernel::QgemmPanels c(gemm_params(p));
   c.w_batch = p.w_batch == 0 ? 0 : (p.n + 15) / 16 * ((p.k + 1) / 2) * 32;
   c.w = panels(call, p, binder);
-  c.x = call.operand("x");
-  c.bias = call.operand("bias");
-  c.multipliers = call.operand("multipliers");
-  c.float_bias = call.operand("float_bias");
-  c.w_zeros = call.operand("w_zeros");
-  c.x_scales = call.operand("x_scales");
-  c.x_zeros = call.operand("x_zeros");
-  c.residual = call.operand("residual");
-  c.y = call.operand("y");
   return Binder::bound(call, c);
 }
 

@@ -27,9 +27,11 @@ std::vector<std::string> widened_weights(const Program& program,
   for (const Buffer& buffer : program.buffers) {
     if (buffer.kind != BufferKind::constant || buffer.alias_of >= 0 || buffer.size() < kSmall)
       continue;
-    const auto source = sources.find(buffer.constant);
-    const ConstId model =
-        pool.narrowest(source == sources.end() ? buffer.constant : source->second);
+    // Packed weights may be made from codes that are made from the model's.
+    ConstId source = buffer.constant;
+    for (auto it = sources.find(source); it != sources.end(); it = sources.find(source))
+      source = it->second;
+    const ConstId model = pool.narrowest(source);
     const int64_t before = (pool.element_count(model) * bits(pool.dtype(model)) + 7) / 8;
     const DType dtype = pool.dtype(model);
     if (bits(dtype) > 8 || dtype == DType::boolean || buffer.size() < 2 * before) continue;

@@ -32,9 +32,8 @@ View Binder::packed(const View& source, std::vector<View> more, std::string purp
   const ConstId from = program_.buffer(owner).constant;
   std::vector<std::optional<ConstId>> others;
   for (const View& v : more) {
-    others.push_back(v.present()
-                         ? std::optional(program_.buffer(program_.owner(v.buffer)).constant)
-                         : std::nullopt);
+    others.push_back(v.present() ? std::optional(program_.buffer(program_.owner(v.buffer)).constant)
+                                 : std::nullopt);
     purpose += others.back() ? fmt::format(".{}", *others.back()) : ".";
   }
   auto [known, first] = constants_.try_emplace({from, purpose});
@@ -42,8 +41,8 @@ View Binder::packed(const View& source, std::vector<View> more, std::string purp
   if (first || pool->shape(known->second) != shape) {
     const std::string name = pool->name(from) + (pool->name(from).empty() ? "" : ".") +
                              purpose.substr(0, purpose.find('.'));
-    known->second = pool->add_lazy(
-        dtype, shape, name, [pool, from, others, make]() -> Result<Tensor> {
+    known->second =
+        pool->add_lazy(dtype, shape, name, [pool, from, others, make]() -> Result<Tensor> {
           std::vector<Tensor> tensors;
           QC_ASSIGN(Tensor t, pool->get(from));
           tensors.push_back(std::move(t));
@@ -104,6 +103,17 @@ Call Binder::make(const Call& from, std::string_view kernel, const void* params,
   call.params = read_params(*call.kernel, params);
   call.in = std::move(in);
   call.out = std::move(out);
+  if (!from.kernel) return call;
+  const auto inherit = [](const std::vector<OperandSpec>& names, std::vector<View>& views,
+                          const std::vector<OperandSpec>& theirs, const std::vector<View>& given) {
+    for (size_t i = 0; i < names.size(); ++i) {
+      for (size_t k = 0; k < theirs.size() && !views[i].present(); ++k) {
+        if (theirs[k].name == names[i].name) views[i] = given[k];
+      }
+    }
+  };
+  inherit(call.kernel->in, call.in, from.kernel->in, from.in);
+  inherit(call.kernel->out, call.out, from.kernel->out, from.out);
   call.macs = from.macs;
   call.facts = from.facts;
   for (auto [i, o] : from.in_place) {

@@ -34,7 +34,8 @@ class Binder {
     record(KernelCall::kName, &call.params(), call.select(), call.operand_views(),
            call.result_views());
   }
-  /// The bound call: what `call` says, and the rest as `from` has it.
+  /// The bound call: what `call` says; operands and results that it leaves out are those of the
+  /// same name of `from`.
   template <class KernelCall>
   static Call bound(const Call& from, const KernelCall& call) {
     return make(from, KernelCall::kName, &call.params(), call.select(), call.operand_views(),

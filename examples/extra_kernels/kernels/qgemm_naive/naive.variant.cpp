@@ -14,15 +14,7 @@ std::string refusal(const Call& call, const Binder&) {
 }
 
 Result<Call> bind(const Call& call, Binder&) {
-  kernel::QgemmNaive c(params_as<qk_qgemm_call>(call));
-  c.x = call.operand("x");
-  c.w = call.operand("w");
-  c.bias = call.operand("bias");
-  c.multipliers = call.operand("multipliers");
-  c.float_bias = call.operand("float_bias");
-  c.residual = call.operand("residual");
-  c.y = call.operand("y");
-  return Binder::bound(call, c);
+  return Binder::bound(call, kernel::QgemmNaive(params_as<qk_qgemm_call>(call)));
 }
 
 }  // namespace
