@@ -17,8 +17,8 @@
 #include "kernels/forms.inc"
 #undef QK_FORM
 
-#define QK_RUNNABLE(folder, machine)                              \
-  extern "C" const qk_thunk qk_thunks_##folder##_##machine[];     \
+#define QK_RUNNABLE(folder, machine)                          \
+  extern "C" const qk_thunk qk_thunks_##folder##_##machine[]; \
   extern "C" const size_t qk_thunk_count_##folder##_##machine;
 #include "kernels/runnable.inc"
 #undef QK_RUNNABLE
@@ -112,7 +112,8 @@ Body body_of(const qk_body& b) {
 }  // namespace
 
 int Signature::operand(std::string_view wanted) const {
-  auto it = std::find_if(in.begin(), in.end(), [&](const OperandSpec& o) { return o.name == wanted; });
+  auto it =
+      std::find_if(in.begin(), in.end(), [&](const OperandSpec& o) { return o.name == wanted; });
   return it == in.end() ? -1 : static_cast<int>(it - in.begin());
 }
 

@@ -24,7 +24,7 @@ typedef struct qk_body {
   const char* select;
   const char* file;    /* that has it */
   const char* machine; /* what the target must have; empty: nothing */
-  int stack; /* bytes it takes at most, with all it calls but C's library */
+  int stack;           /* bytes it takes at most, with all it calls but C's library */
   void (*run)(const void* params, const void* const* in, void* const* out);
 } qk_body;
 

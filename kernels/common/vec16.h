@@ -6,10 +6,9 @@
 #define QK_VEC16_H
 
 #include "kernels/common/inline.h"
+#include "kernels/common/lanes.h"
 #include "kernels/common/shared.h"
 #include "kernels/numerics/base.h"
-
-#include "kernels/common/lanes.h"
 
 #if defined(QK_TARGET_AVX512)
 #define QK_VEC16_REGISTERS 1

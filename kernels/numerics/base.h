@@ -127,7 +127,8 @@ QN_FN double qn_fma(double a, double b, double c) {
 QN_FN float qn_mulf(float a, float b) {
 #if defined(__CUDA_ARCH__)
   return __fmul_rn(a, b);
-#elif defined(__FMA__) || defined(QK_TARGET_FMA) || defined(__aarch64__) || defined(__ARM_FEATURE_FMA) || !defined(__GNUC__)
+#elif defined(__FMA__) || defined(QK_TARGET_FMA) || defined(__aarch64__) || \
+    defined(__ARM_FEATURE_FMA) || !defined(__GNUC__)
   return fmaf(a, b, qn_from_bits_f32((qn_bits_f32(a) ^ qn_bits_f32(b)) & 0x80000000u));
 #else
   float p = a * b;
@@ -142,7 +143,8 @@ QN_FN float qn_mulf(float a, float b) {
 QN_FN double qn_mul(double a, double b) {
 #if defined(__CUDA_ARCH__)
   return __dmul_rn(a, b);
-#elif defined(__FMA__) || defined(QK_TARGET_FMA) || defined(__aarch64__) || defined(__ARM_FEATURE_FMA) || !defined(__GNUC__)
+#elif defined(__FMA__) || defined(QK_TARGET_FMA) || defined(__aarch64__) || \
+    defined(__ARM_FEATURE_FMA) || !defined(__GNUC__)
   return fma(a, b,
              qn_from_bits_f64((qn_bits_f64(a) ^ qn_bits_f64(b)) & UINT64_C(0x8000000000000000)));
 #else

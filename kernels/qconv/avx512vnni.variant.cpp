@@ -22,13 +22,12 @@ std::string depthwise_refusal(const Call& call, const Binder&) {
 
 Result<Call> bind_depthwise(const Call& call, Binder& binder) {
   const auto p = params_as<qk_qconv_params>(call);
-  View blob = packed_blob(call, binder, "avx512vnni_depthwise", qk_depthwise_size(&p),
-                          [=](const std::vector<Tensor>& from, std::byte* to) {
-                            qk_pack_depthwise(&p, from[0].data<int8_t>(),
-                                              elements_or_null<int32_t>(from[1]),
-                                              elements_or_null<float>(from[2]),
-                                              elements_or_null<float>(from[3]), to);
-                          });
+  View blob = packed_blob(
+      call, binder, "avx512vnni_depthwise", qk_depthwise_size(&p),
+      [=](const std::vector<Tensor>& from, std::byte* to) {
+        qk_pack_depthwise(&p, from[0].data<int8_t>(), elements_or_null<int32_t>(from[1]),
+                          elements_or_null<float>(from[2]), elements_or_null<float>(from[3]), to);
+      });
   return bound_conv<kernel::QconvDepthwisePacked>(call, "avx512vnni", std::move(blob));
 }
 
@@ -36,8 +35,8 @@ Result<Call> bind_depthwise(const Call& call, Binder& binder) {
 
 void variants_qconv_avx512vnni(std::vector<Variant>& out) {
   out.push_back({"qconv", "avx512vnni", "avx512vnni", 10, packed_conv_refusal, bind});
-  out.push_back({"qconv", "avx512vnni_depthwise", "avx512vnni", 5, depthwise_refusal,
-                 bind_depthwise});
+  out.push_back(
+      {"qconv", "avx512vnni_depthwise", "avx512vnni", 5, depthwise_refusal, bind_depthwise});
 }
 
 }  // namespace qc

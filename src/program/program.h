@@ -153,8 +153,8 @@ struct Scalar {
   View source;  // i64
 };
 
-/// Constants computed from others, by source and purpose. Programs that share one, of the same graph
-/// with other sizes, share the constants.
+/// Constants computed from others, by source and purpose. Programs that share one, of the same
+/// graph with other sizes, share the constants.
 using DerivedConstants = std::map<std::pair<ConstId, std::string>, ConstId>;
 
 class Program {

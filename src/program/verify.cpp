@@ -95,7 +95,8 @@ class Verifier {
           return error(Code::bug, loc, "'{}' has another type of parameter '{}'", k.name, f.name);
       }
     }
-    const auto missing = [&](const std::vector<OperandSpec>& names, const std::vector<View>& views) {
+    const auto missing = [&](const std::vector<OperandSpec>& names,
+                             const std::vector<View>& views) {
       for (size_t i = 0; i < views.size(); ++i) {
         if (!names[i].optional && !views[i].present()) return &names[i];
       }

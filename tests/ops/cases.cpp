@@ -6,10 +6,10 @@
 
 #include "interp/interpreter.h"
 #include "ir/text.h"
-#include "program/select_kernels.h"
 #include "program/lowering.h"
 #include "program/plan.h"
 #include "program/run.h"
+#include "program/select_kernels.h"
 
 namespace qc::testing {
 namespace {

@@ -7,9 +7,9 @@
 #include "interp/interpreter.h"
 #include "onnx_bytes.h"
 #include "ops/common/registration.h"
-#include "program/select_kernels.h"
 #include "program/lowering.h"
 #include "program/run.h"
+#include "program/select_kernels.h"
 
 namespace qc::onnx {
 using namespace onnx_bytes;

@@ -9,9 +9,9 @@
 #include "interp/interpreter.h"
 #include "ir/op_table.h"
 #include "ops/common/registration.h"
-#include "program/select_kernels.h"
 #include "program/lowering.h"
 #include "program/run.h"
+#include "program/select_kernels.h"
 
 namespace qc {
 

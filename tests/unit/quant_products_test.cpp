@@ -5,9 +5,9 @@
 
 #include "kernels/numerics/quant.h"
 #include "kernels/numerics/quant_q31.h"
-#include "program/select_kernels.h"
 #include "program/fuse_epilogues.h"
 #include "program/plan.h"
+#include "program/select_kernels.h"
 #include "quant/quant_node.h"
 #include "quant/scheme.h"
 #include "tests/unit/op_harness.h"
@@ -552,7 +552,8 @@ TEST_F(Products, TakeAResidualAsTheyAre) {
     const auto a = run_program(plain, inputs), b = run_program(joined, inputs);
     ASSERT_TRUE(a.ok() && b.ok());
     ASSERT_TRUE(a->outputs[0].identical(b->outputs[0]))
-        << round << ": " << plain.steps[0].call()->kernel->name << " + " << plain.steps[1].call()->kernel->name;
+        << round << ": " << plain.steps[0].call()->kernel->name << " + "
+        << plain.steps[1].call()->kernel->name;
   }
   EXPECT_EQ(fused, 300);
 }

@@ -136,8 +136,8 @@ std::string header_text(const Programs& programs, const COptions& options, const
       family ? ", const int64_t *dims" : "",
       options.target.required.empty()
           ? ""
-          : fmt::format("#define {}_BAD_PROCESSOR 4 /* it lacks instructions of target {} */\n", upper,
-                        options.target.name));
+          : fmt::format("#define {}_BAD_PROCESSOR 4 /* it lacks instructions of target {} */\n",
+                        upper, options.target.name));
   if (state) {
     out += fmt::format(
         "/* Sets the state to its initial contents. */\nvoid {}_reset(void *state{});\n", name,
