@@ -9,7 +9,7 @@ Result<Call> bind(const Call& call, Binder& binder) {
   return bind_packed_conv(call, binder, QK_PANELS_AVX512VNNI, "avx512vnni");
 }
 
-std::string depthwise_refusal(const Call& call, const Binder&) {
+std::string depthwise_refusal(const Call& call, const Binder& binder) {
   const auto p = params_as<qk_qconv_params>(call);
   if (!p.last) return "operands are not channels-last";
   if (call.select[1] != "i8" || call.select[2] != "i32") return "sums take 64 bits";
@@ -17,14 +17,14 @@ std::string depthwise_refusal(const Call& call, const Binder&) {
   if (p.in[0] != 1 || p.k[0] != 1 || p.stride[0] != 1 || p.pad[0] != 0 || p.out[0] != 1)
     return "there are three axes";
   if (p.k[1] > 8) return "the kernel has more than 8 rows";
-  return packed_refusal(call, p, 0);
+  return packed_refusal(call, binder, p, 0);
 }
 
 Result<Call> bind_depthwise(const Call& call, Binder& binder) {
   const auto p = params_as<qk_qconv_params>(call);
   View blob = packed_blob(
-      call, binder, "avx512vnni_depthwise", qk_depthwise_size(&p),
-      [=](const std::vector<Tensor>& from, std::byte* to) {
+      call, binder, fmt::format("depthwise.avx512vnni.{}x{}", p.k[1], p.k[2]),
+      qk_depthwise_size(&p), [=](const std::vector<Tensor>& from, std::byte* to) {
         qk_pack_depthwise(&p, from[0].data<int8_t>(), elements_or_null<int32_t>(from[1]),
                           elements_or_null<float>(from[2]), elements_or_null<float>(from[3]), to);
       });

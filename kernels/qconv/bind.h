@@ -7,12 +7,12 @@
 
 namespace qc {
 
-inline std::string packed_conv_refusal(const Call& call, const Binder&) {
+inline std::string packed_conv_refusal(const Call& call, const Binder& binder) {
   const auto p = params_as<qk_qconv_params>(call);
   if (!p.last) return "operands are not channels-last";
   if (call.select[1] != "i8" || call.select[2] != "i32") return "sums take 64 bits";
   if (p.groups > 1 && p.oc / p.groups < 8) return "groups have few channels";
-  return packed_refusal(call, p, 0);
+  return packed_refusal(call, binder, p, 0);
 }
 
 /// The bound call of a kernel whose weights are a blob.
@@ -29,7 +29,7 @@ inline Result<Call> bind_packed_conv(const Call& call, Binder& binder, qk_panels
   const auto p = params_as<qk_qconv_params>(call);
   const qk_pack_params pack = qk_qconv_packing(&p);
   View blob =
-      packed_blob(call, binder, machine, qk_packed_size(form, &pack),
+      packed_blob(call, binder, packing_name(machine, pack), qk_packed_size(form, &pack),
                   [=](const std::vector<Tensor>& from, std::byte* to) {
                     qk_pack(form, &pack, from[0].bytes().data(), elements_or_null<int32_t>(from[1]),
                             elements_or_null<float>(from[2]), elements_or_null<float>(from[3]), to);

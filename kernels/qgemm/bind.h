@@ -22,20 +22,33 @@ inline qk_qgemm_params gemm_params(const qk_qgemm_call& p) {
 
 /// Why kernels with packed weights do not take a call; empty where they do.
 template <class Params>
-std::string packed_refusal(const Call& call, const Params& p, int32_t per_row) {
+std::string packed_refusal(const Call& call, const Binder& binder, const Params& p,
+                           int32_t per_row) {
+  for (const char* name : {"w", "bias", "multipliers", "float_bias"}) {
+    const View& view = call.operand(name);
+    if (view.present() && !binder.is_constant(view))
+      return fmt::format("{} is no constant of its own", name);
+  }
   const auto has = [&](const char* name) { return call.operand(name).present() ? 1 : 0; };
   const qk_packed_call c = QK_PACKED_CALL(&p, per_row, has("float_bias"), has("w_zeros"),
                                           has("x_scales"), has("x_zeros"), has("residual"));
   return qk_packed_accepts(&c) ? "" : "codes, zero points or the epilogue are not those it takes";
 }
 
-/// A blob of constant weights with bias and multipliers.
-inline View packed_blob(const Call& call, Binder& binder, const std::string& machine, int64_t bytes,
+/// What tells the packings of the same weights for a machine apart.
+inline std::string packing_name(const std::string& machine, const qk_pack_params& p) {
+  return fmt::format("packed.{}.{}.{}.{}.{}x{}x{}.{}.{}.{}.{}.{}", machine, p.groups, p.outputs,
+                     p.inputs, p.taps[0], p.taps[1], p.taps[2], p.line, p.n_stride, p.tap_stride,
+                     p.k_stride, p.flip);
+}
+
+/// A blob of constant weights with bias and multipliers; `purpose` as in Binder::packed.
+inline View packed_blob(const Call& call, Binder& binder, std::string purpose, int64_t bytes,
                         std::function<void(const std::vector<Tensor>&, std::byte*)> pack) {
   const std::vector<int64_t> shape{bytes};
   std::vector<View> more{call.operand("bias"), call.operand("multipliers"),
                          call.operand("float_bias")};
-  return binder.packed(call.operand("w"), std::move(more), "packed." + machine, DType::u8, shape,
+  return binder.packed(call.operand("w"), std::move(more), std::move(purpose), DType::u8, shape,
                        [shape, pack](const std::vector<Tensor>& from) -> Result<Tensor> {
                          Tensor out(DType::u8, shape);
                          pack(from, out.mutable_bytes().data());
@@ -59,21 +72,21 @@ inline Result<Call> bind_packed_gemm(const Call& call, Binder& binder, qk_panels
   kernel::QgemmPacked c(gemm_params(p));
   c.machine = machine;
   c.w_batch = p.w_batch == 0 ? 0 : static_cast<int32_t>(each);
-  c.w = packed_blob(
-      call, binder, machine, matrices * each, [=](const std::vector<Tensor>& from, std::byte* to) {
-        for (int64_t i = 0; i < matrices; ++i) {
-          qk_pack(form, &pack, from[0].bytes().data() + i * p.w_batch,
-                  elements_or_null<int32_t>(from[1]), elements_or_null<float>(from[2]),
-                  elements_or_null<float>(from[3]), to + i * each);
-        }
-      });
+  c.w =
+      packed_blob(call, binder, packing_name(machine, pack), matrices * each,
+                  [=](const std::vector<Tensor>& from, std::byte* to) {
+                    for (int64_t i = 0; i < matrices; ++i) {
+                      qk_pack(form, &pack, from[0].bytes().data() + i * p.w_batch,
+                              elements_or_null<int32_t>(from[1]), elements_or_null<float>(from[2]),
+                              elements_or_null<float>(from[3]), to + i * each);
+                    }
+                  });
   return Binder::bound(call, c);
 }
 
 inline std::string packed_gemm_refusal(const Call& call, const Binder& binder) {
   const auto p = params_as<qk_qgemm_call>(call);
-  if (!binder.is_constant(call.operand("w"))) return "weights are not constant";
-  return packed_refusal(call, p, p.per_row);
+  return packed_refusal(call, binder, p, p.per_row);
 }
 
 }  // namespace qc

@@ -125,6 +125,7 @@ Result<Program> planned(Graph& graph, const Options& options, PassContext& conte
   DerivedConstants constants;
   QC_ASSIGN(Program program, lowered(graph, options, constants, context, observe));
   plan(program, plan_options(options));
+  if (options.verify) QC_TRY(located(verify(program), Loc{graph.file, {}, {}}));
   for (std::string& line : widened_weights(program, constants))
     context.warnings.push_back(std::move(line));
   return program;
@@ -269,6 +270,9 @@ Result<Family> make_family(const Graph& graph, const Options& options, PassConte
                  range.max);
   }
   QC_TRY(located(family.plan(plan_options(options)), file));
+  for (const Program& program : family.programs) {
+    if (options.verify) QC_TRY(located(verify(program), file));
+  }
   if (noted) noted->warnings = widened_weights(family.programs.back(), constants);
   return family;
 }

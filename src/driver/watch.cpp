@@ -245,7 +245,10 @@ Result<Ok> Watched::run_compiled(const Graph& graph, const Options& options, Sam
       taps.push_back(n->output(i));
     }
   }
-  QC_ASSIGN(const Program program, make_program(*tapped, options));
+  // It runs here, whatever code is generated for.
+  Options here = options;
+  here.target = "portable";
+  QC_ASSIGN(const Program program, make_program(*tapped, here));
   QC_ASSIGN(const ProgramRunner runner, ProgramRunner::create(program, true));
   const std::vector<Tensor>& first = samples.first();
   for (size_t k = 0; k < first.size(); ++k) {

@@ -130,7 +130,6 @@ class Parser {
       QC_ASSIGN(v.offset, number());
     }
     QC_TRY(r_.expect(':'));
-    if (r_.take_word("offset")) v.encoding = ViewEncoding::offset;
     QC_ASSIGN(v.dtype, r_.dtype());
     QC_ASSIGN(v.dims, r_.dims());
     if (r_.take('<')) {

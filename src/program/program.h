@@ -28,12 +28,6 @@ enum class BufferKind : uint8_t {
 /// Which memory bytes lie in. Each space has an arena of its own.
 enum class Space : uint8_t { host, device };
 
-/// How codes lie in memory where not as their type says. Ports and states are plain.
-enum class ViewEncoding : uint8_t {
-  plain,
-  offset,  // codes of i8 stored as u8, 128 added
-};
-
 struct Buffer {
   std::string name;
   BufferKind kind = BufferKind::arena;
@@ -58,7 +52,6 @@ struct View {
   DType dtype = DType::u8;
   Dims dims;
   Dims strides;  // in elements; none: dense
-  ViewEncoding encoding = ViewEncoding::plain;
 
   bool present() const { return buffer >= 0; }
   bool operator==(const View&) const = default;

@@ -111,6 +111,17 @@ class Runner {
 }  // namespace
 
 Result<ProgramRunner> ProgramRunner::create(const Program& program, bool fast) {
+  Result<Ok> runs = Ok{};
+  for_each_step(program.steps, [&](const Step& s) {
+    const Call* c = s.call();
+    const Body* body = c ? (c->body ? c->body : find_body(*c->kernel, c->select)) : nullptr;
+    if (c && runs.ok() && (!body || !body->run)) {
+      runs = error(Code::unsupported, s.loc, "'{}' {}", c->kernel->name,
+                   body ? "is computed by instructions that this machine does not have"
+                        : "is not bound to a kernel that runs");
+    }
+  });
+  QC_TRY(runs);
   ProgramRunner out(program, fast);
   out.constants_.resize(program.buffers.size());
   for (size_t i = 0; i < program.buffers.size(); ++i) {

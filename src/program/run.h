@@ -25,6 +25,7 @@ class ProgramRunner {
  public:
   /// `fast` takes the kernels built for this machine's instructions (fast_body) rather than
   /// the portable ones; the bits are the same.
+  /// An error where this machine cannot run what a call is bound to.
   static Result<ProgramRunner> create(const Program& program, bool fast = false);
 
   /// Uses the arena plan where the program has one, separate buffers otherwise. Inputs must have

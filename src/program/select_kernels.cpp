@@ -41,7 +41,7 @@ class Selector {
  private:
   Result<Ok> select(Call& call, const Loc& loc, Steps& before) {
     Steps packings;
-    Binder binder(program_, constants_, uses_, packings);
+    Binder binder(program_, constants_, uses_, packed_, packings);
     const Variant* best = nullptr;
     KernelChoice choice{loc, call.kernel->name, {}, {}, {}};
     for (const Variant& v : all_variants()) {
@@ -94,6 +94,7 @@ class Selector {
   DerivedConstants& constants_;
   std::vector<KernelChoice>* choices_;
   std::vector<int> uses_;
+  Binder::PackedBuffers packed_;
 };
 
 }  // namespace

@@ -5,7 +5,7 @@
 //   clamp[f32](x=%1:f32[8]) -> (y=%3:f32[8]) {n = 8, hi = 6.0} : qk_clamp_f32
 //                                         a call: kernel and selectors, operands, parameters that
 //                                         are not 0, and the body that computes it
-// `%3 + 16` is a part, `%3:f32[4, 2]<1, 8>` one with strides, `%3:offset i8[4]` another encoding.
+// `%3 + 16` is a part, `%3:f32[4, 2]<1, 8>` one with strides.
 // Numbers that depend on symbols stand in brackets: `%3 + [4*n]`.
 #include <fmt/format.h>
 
@@ -33,8 +33,7 @@ std::string view_text(const View& v) {
   if (!v.present()) return "_";
   std::string out = fmt::format("%{}", v.buffer);
   if (!(v.offset == Dim(0))) out += " + " + number(v.offset);
-  out += v.encoding == ViewEncoding::offset ? ":offset " : ":";
-  out += std::string(name(v.dtype)) + "[" + list(v.dims) + "]";
+  out += ":" + std::string(name(v.dtype)) + "[" + list(v.dims) + "]";
   if (!v.strides.empty()) out += "<" + list(v.strides) + ">";
   return out;
 }

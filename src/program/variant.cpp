@@ -20,13 +20,16 @@ std::span<const Variant> all_variants() {
 }
 
 bool Binder::is_constant(const View& view) const {
-  return view.present() &&
-         program_.buffer(program_.owner(view.buffer)).kind == BufferKind::constant;
+  if (!view.present()) return false;
+  const Place place = program_.resolve(view);
+  const Buffer& owner = program_.buffer(place.buffer);
+  return owner.kind == BufferKind::constant && place.offset == 0 && extent(view) == owner.bytes;
 }
 
 View Binder::packed(const View& source, std::vector<View> more, std::string purpose, DType dtype,
                     std::vector<int64_t> shape,
                     std::function<Result<Tensor>(const std::vector<Tensor>&)> make) {
+  QC_CHECK(is_constant(source), "what is packed when weights are written must be a whole constant");
   ConstantPool* pool = program_.pool.get();  // owns the entry: sharing it would be a cycle
   const int owner = program_.owner(source.buffer);
   const ConstId from = program_.buffer(owner).constant;
@@ -59,12 +62,10 @@ View Binder::packed(const View& source, std::vector<View> more, std::string purp
   View view;
   view.dtype = dtype;
   view.dims = to_dims(shape);
-  for (size_t i = 0; i < program_.buffers.size(); ++i) {
-    const Buffer& b = program_.buffers[i];
-    if (b.kind == BufferKind::constant && b.alias_of < 0 && b.constant == known->second) {
-      view.buffer = static_cast<int>(i);
-      return view;
-    }
+  const auto [made, fresh] = buffers_.try_emplace(known->second, -1);
+  if (!fresh) {
+    view.buffer = made->second;
+    return view;
   }
   Buffer buffer = program_.buffer(owner);
   buffer.name = pool->name(known->second);
@@ -78,6 +79,7 @@ View Binder::packed(const View& source, std::vector<View> more, std::string purp
     program_.buffers.push_back(std::move(buffer));
     view.buffer = static_cast<int>(program_.buffers.size() - 1);
   }
+  made->second = view.buffer;
   return view;
 }
 

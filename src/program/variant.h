@@ -7,6 +7,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "program/params.h"
@@ -17,12 +18,18 @@ namespace qc {
 /// What a variant uses to turn a call into its own.
 class Binder {
  public:
-  Binder(Program& program, DerivedConstants& constants, std::span<const int> uses, Steps& before)
-      : program_(program), constants_(constants), uses_(uses), before_(before) {}
+  /// Buffers of packed constants, which calls share.
+  using PackedBuffers = std::unordered_map<ConstId, int>;
 
+  Binder(Program& program, DerivedConstants& constants, std::span<const int> uses,
+         PackedBuffers& buffers, Steps& before)
+      : program_(program), constants_(constants), uses_(uses), buffers_(buffers), before_(before) {}
+
+  /// All of a constant, not a part.
   bool is_constant(const View& view) const;
   /// A constant made from `source` and further constants (absent ones are empty tensors) when the
-  /// weights are written; `purpose` distinguishes what is made from the same source.
+  /// weights are written. What is made from the same constants with the same purpose exists once,
+  /// so the purpose names all that `make` depends on besides; its first word is part of the name.
   View packed(const View& source, std::vector<View> more, std::string purpose, DType dtype,
               std::vector<int64_t> shape,
               std::function<Result<Tensor>(const std::vector<Tensor>&)> make);
@@ -53,6 +60,7 @@ class Binder {
   Program& program_;
   DerivedConstants& constants_;
   std::span<const int> uses_;  // of each buffer, by calls
+  PackedBuffers& buffers_;
   Steps& before_;
 };
 

@@ -25,7 +25,7 @@ scalar "n" 0 to 511 from %3:i64[1]
 %5 = %2 + 64, 128 "part"
 %6 arena 1 "condition"
 clamp[i8](x=%0:i8[4, 8]) -> (y=%2:i8[4, 8]) {n = 32, lo = -1.5, hi = inf} : qk_clamp_i8 in_place(0, 0) macs(3) loc("a", "b\n")
-clamp[i8](x=%2:offset i8[4, 2]<8, 1>) -> (y=%5 + 8:i8[8]) {n = [8*n]} facts(narrow_x)
+clamp[i8](x=%2:i8[4, 2]<8, 1>) -> (y=%5 + 8:i8[8]) {n = [8*n]} facts(narrow_x)
 parallel [n] clamp[f32](x=%4 + [4*n]:f32[16]) -> (y=%1:f32[n]) {hi = 6.0}
 copy %2:u8[64] to %4:u8[64] loc("to the device")
 norm[f32](x=%4:f32[16], beta=%4:f32[4]) -> (y=%4:f32[16], rstd=%4:f32[1]) {rows = 1, n = 16}

@@ -33,8 +33,8 @@ class Source {
   /// A view of step `at` as a pointer.
   std::string pointer(size_t at, const Select& select, bool writable);
   std::string call(size_t at);
-  /// Number i of the parameters of step `at`.
-  std::string number(size_t at, size_t i);
+  /// Number i of the parameters of step `at`, one of this member.
+  std::string number(size_t at, const Field& field, size_t i);
   /// The initialiser of the parameters of step `at`, those left out that are 0.
   std::string initialiser(size_t at);
   /// A name for the function of a step, after the layers it computes.

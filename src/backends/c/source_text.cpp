@@ -52,6 +52,8 @@ void Source::steps(const Steps& list, int depth) {
       body += pad + "}\n";
     } else if (step.loop()) {
       loop(at, depth, pad);
+    } else {
+      QC_CHECK(false, "standalone C has one memory: nothing is copied between two");
     }
   }
 }
@@ -179,7 +181,7 @@ std::string Source::call(size_t at) {
   return it->second + "(" + args + ")";
 }
 
-std::string Source::number(size_t at, size_t i) {
+std::string Source::number(size_t at, const Field& field, size_t i) {
   const Param& first = steps_[0][at]->call()->params[i];
   bool equal = true;
   for (const auto& list : steps_) equal = equal && list[at]->call()->params[i] == first;
@@ -193,7 +195,8 @@ std::string Source::number(size_t at, size_t i) {
   std::vector<int64_t> integers;
   for (const auto& list : steps_)
     integers.push_back(std::get<Dim>(list[at]->call()->params[i]).value());
-  return fmt::format("(int32_t)({})", formulas_.integer(sizes_, integers));
+  return fmt::format("({})({})", field.type == Field::Type::i64 ? "int64_t" : "int32_t",
+                     formulas_.integer(sizes_, integers));
 }
 
 std::string Source::initialiser(size_t at) {
@@ -209,11 +212,11 @@ std::string Source::initialiser(size_t at) {
     if (count == 0) continue;
     out += (out.empty() ? "." : ", .") + f.name + " = ";
     if (!f.array) {
-      out += number(at, f.at);
+      out += number(at, f, f.at);
       continue;
     }
     std::string values;
-    for (size_t i = 0; i < count; ++i) values += (i ? ", " : "") + number(at, f.at + i);
+    for (size_t i = 0; i < count; ++i) values += (i ? ", " : "") + number(at, f, f.at + i);
     out += "{" + values + "}";
   }
   return out.empty() ? "0" : out;
