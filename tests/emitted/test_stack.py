@@ -25,7 +25,8 @@ CASES += [("gcc", f, "-O3 @znver4") for f in ("qconv", "qrnn", "reduce")]
 CASES += [("clang", f, "-O3 @skylake-avx512") for f in ("qconv", "rnn")]
 CASES += [("clang", f, "-O2 @aarch64") for f in VECTORS] + [("clang", f, "-Os @cortex-m4") for f in (*VECTORS, "qrnn", "reduce")]
 MACHINES = {"avx2": "-mavx2 -mfma -DQK_TARGET_AVX2=1",
-            "avx512vnni": "-mavx2 -mfma " + " ".join(f"-mavx512{x}" for x in ("f", "bw", "vl", "dq", "vnni")) + " -DQK_TARGET_AVX512VNNI=1"}
+            "avx512vnni": "-mavx2 -mfma " + " ".join(f"-mavx512{x}" for x in ("f", "bw", "vl", "dq", "vnni")) + " -DQK_TARGET_AVX512VNNI=1",
+            "neon_dotprod": "-march=armv8.2-a+dotprod -DQK_TARGET_NEON_DOTPROD=1"}
 LARGE = ("@znver4", "@skylake-avx512", "@aarch64")  # no small cores: only the sum of all frames is bounded
 
 
@@ -57,13 +58,18 @@ def test_stack_of_each_kernel(tables, tmp_path, compiler, family, options):
     assert not over, "kernels with all they call, in bytes, and what they may take"
 
 
-@pytest.mark.parametrize("compiler, options", [("gcc", "-O2"), ("clang", "-O2"), ("gcc", "-O3"), ("clang", "-Os")])
-@pytest.mark.parametrize("folder, machine", [("qgemm", "avx512vnni"), ("qgemm", "avx2"), ("qconv", "avx512vnni"), ("qconv", "avx2")])
+MACHINE_CASES = [(compiler, f"{options} {MACHINES[machine]}", folder, machine)
+                 for compiler, options in (("gcc", "-O2"), ("clang", "-O2"), ("gcc", "-O3"), ("clang", "-Os"))
+                 for folder in ("qgemm", "qconv") for machine in ("avx512vnni", "avx2")]
+MACHINE_CASES += [("clang", f"{options} {MACHINES['neon_dotprod']} @aarch64", "qgemm", "neon_dotprod") for options in ("-O2", "-Os")]
+
+
+@pytest.mark.parametrize("compiler, options, folder, machine", MACHINE_CASES)
 def test_stack_of_bodies_for_machines(tables, tmp_path, compiler, options, folder, machine):
     if not shutil.which(compiler):
         pytest.skip(f"{compiler} is not installed")
     bounds = declared((tables / f"{folder}_table.c").read_text(), machine)
     assert bounds
-    _, chains = measure(compiler, f"{options} {MACHINES[machine]}", tables / f"{folder}_{machine}_table.c", tmp_path, [ROOT])
+    _, chains = measure(compiler, options, tables / f"{folder}_{machine}_table.c", tmp_path, [ROOT])
     over = {name: (chains[f"run_{name}"], bound) for name, bound in bounds.items() if chains[f"run_{name}"] > bound}
     assert not over, "bodies with all they call, in bytes, and what they may take"

@@ -120,6 +120,17 @@ def test_percentile_narrows_the_range(quantc, model, tmp_path):
     assert largest > 0.3 and narrow < wide < 0.1 * largest
 
 
+def test_calibration_runs_whatever_the_target_is(quantc, model, tmp_path):
+    """Ranges are measured here, also for programs of machines that are not this one."""
+    np.savez(tmp_path / "samples.npz", x=np.random.default_rng(0).standard_normal((4, 8, 12, 12)).astype(np.float32))
+    rules = []
+    for target in ("portable", "aarch64-dotprod", "x86-avx512vnni"):
+        (tmp_path / "c.toml").write_text(f"target = '{target}'\n")
+        quantc("calibrate", *model, "--config", tmp_path / "c.toml", "--data", tmp_path / "samples.npz", "-o", tmp_path / "r.toml")
+        rules.append((tmp_path / "r.toml").read_text())
+    assert rules[0] == rules[1] == rules[2]
+
+
 def test_verify_accepts_what_is_right(quantc, model, tmp_path):
     for name, flags in (("checked", ["--verify"]), ("plain", [])):
         quantc("compile", *model, "-o", tmp_path / name, *flags)
