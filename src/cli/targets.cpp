@@ -12,7 +12,7 @@ void add_targets(CLI::App& app, Session& session) {
   command->callback([&session] {
     session.action = []() -> Result<int> {
       for (const Target& t : all_targets()) {
-        fmt::print("{:<16} {:<44} {}\n", t.name, t.summary, runs_here(t) ? "runs here" : "");
+        fmt::print("{:<16} {:<60} {}\n", t.name, t.summary, runs_here(t) ? "runs here" : "");
       }
       fmt::print("{:<16} the best of them that runs here: {}\n", "native",
                  find_target("native")->name);

@@ -30,10 +30,11 @@ void add_validate(CLI::App& app, Session& session) {
   command->add_option("--rtol", flags->validation.rtol,
                       "allowed relative difference, added to --atol");
   command->add_option("--target", flags->validation.targets,
-                      "targets to build and run (default: portable)");
+                      "targets to build and run (default: native)");
   command->add_option("--cc", flags->validation.build.compiler,
                       "C compiler (default: $CC, else cc)");
-  command->add_option("--cflags", flags->cflags, "flags for it (default: -O2 -march=native)");
+  command->add_option("--cflags", flags->cflags,
+                      "flags for it (default: -O2, for portable code with -march=native)");
   command->add_flag("--per-layer", flags->validation.per_layer,
                     "show the first layer where generated code and interpreter part");
   flags->add(*command, "-O", &Options::level, "optimisation level 0 to 3");

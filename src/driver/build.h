@@ -14,8 +14,8 @@
 namespace qc {
 
 struct BuildOptions {
-  std::string compiler;  // empty: $CC, else cc
-  std::vector<std::string> flags = {"-O2", "-march=native"};
+  std::string compiler;            // empty: $CC, else cc
+  std::vector<std::string> flags;  // empty: -O2, and -march=native for portable code
 };
 
 /// Runs a program without a shell; an error carries the tail of what it printed.
@@ -47,7 +47,7 @@ struct NativeResult {
 
 /// Runs model `name` of the library, which was generated from `program`, on `inputs`. Guard bytes
 /// around arena, state and outputs are checked: a model that writes outside them is an error. Of a
-/// family, `program` is that of the size `dims` gives.
+/// shape set, `program` is that of the size `dims` gives.
 Result<NativeResult> run_native(const Library& library, const std::string& name,
                                 const Program& program, const std::vector<Tensor>& inputs,
                                 const std::vector<Tensor>& states = {},

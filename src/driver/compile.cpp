@@ -54,8 +54,6 @@ PassOptions pass_options(const Options& options, PassStage first, PassStage last
   out.stop_after = options.stop_after;
   out.last = last;
   out.observe = observe;
-  const Result<Target> target = find_target(options.target);
-  out.unsigned_codes = target.ok() && target->has("unsigned_codes");
   return out;
 }
 
@@ -104,31 +102,85 @@ PlanOptions plan_options(const Options& options) {
           .share = is_on(options, "share_storage", 1)};
 }
 
-/// Everything of make_program but the plan.
-Result<Program> lowered(Graph& graph, const Options& options, DerivedConstants& constants,
-                        PassContext& context, const PassObserver& observe,
-                        std::vector<KernelChoice>* choices = nullptr) {
-  const Loc file{graph.file, {}, {}};
-  PassOptions passes = pass_options(options, PassStage::lower, PassStage::lower, observe);
-  const bool stopped = !options.stop_after.empty() && !is_lower_pass(options.stop_after);
-  if (options.level > 0 && !stopped) QC_TRY(located(run_passes(graph, passes, context), file));
-  QC_ASSIGN(Program program, located(lower(graph, constants), file));
-  if (is_on(options, "fuse_epilogues", 1)) fuse_epilogues(program);
-  QC_ASSIGN(const Target target, find_target(options.target));
-  QC_TRY(located(select_kernels(program, target, constants, choices), file));
-  return program;
-}
+/// Everything that happens to a contract graph for one target, and what its programs share.
+class Lowerer {
+ public:
+  Lowerer(const Options& options, const Target& target, DerivedConstants& constants)
+      : options_(options), target_(target), constants_(constants) {}
 
-Result<Program> planned(Graph& graph, const Options& options, PassContext& context,
-                        const PassObserver& observe) {
-  QC_TRY(check_bound(graph, options));
-  DerivedConstants constants;
-  QC_ASSIGN(Program program, lowered(graph, options, constants, context, observe));
-  plan(program, plan_options(options));
-  if (options.verify) QC_TRY(located(verify(program), Loc{graph.file, {}, {}}));
-  for (std::string& line : widened_weights(program, constants))
-    context.warnings.push_back(std::move(line));
-  return program;
+  /// A program that is not planned yet; `choices` as of select_kernels.
+  Result<Program> lowered(Graph& graph, PassContext& context, const PassObserver& observe,
+                          std::vector<KernelChoice>* choices = nullptr) const {
+    const Loc file{graph.file, {}, {}};
+    PassOptions passes = pass_options(options_, PassStage::lower, PassStage::lower, observe);
+    passes.unsigned_codes = target_.has("unsigned_codes");
+    const bool stopped = !options_.stop_after.empty() && !is_lower_pass(options_.stop_after);
+    if (options_.level > 0 && !stopped) QC_TRY(located(run_passes(graph, passes, context), file));
+    QC_ASSIGN(Program program, located(lower(graph, constants_), file));
+    if (is_on(options_, "fuse_epilogues", 1)) fuse_epilogues(program);
+    QC_TRY(located(select_kernels(program, target_, constants_, choices), file));
+    return program;
+  }
+
+  Result<Program> planned(Graph& graph, PassContext& context, const PassObserver& observe) const {
+    QC_TRY(check_bound(graph, options_));
+    QC_ASSIGN(Program program, lowered(graph, context, observe));
+    plan(program, plan_options(options_));
+    if (options_.verify) QC_TRY(located(verify(program), Loc{graph.file, {}, {}}));
+    for (std::string& line : widened_weights(program, constants_))
+      context.warnings.push_back(std::move(line));
+    return program;
+  }
+
+  /// The programs for each size in the options' range.
+  Result<ShapeSet> shape_set(const Graph& graph, PassContext& context) const;
+
+ private:
+  const Options& options_;
+  const Target& target_;
+  DerivedConstants& constants_;
+};
+
+Result<ShapeSet> Lowerer::shape_set(const Graph& graph, PassContext& noted) const {
+  const auto& [symbol, range] = *options_.ranges.begin();
+  const Loc file{graph.file, {}, {}};
+  QC_TRY(check_bound(graph, options_));
+  ShapeSet shapes;
+  shapes.symbol = symbol;
+  shapes.min = range.min;
+  shapes.max = range.max;
+  for (const Value* v : graph.inputs()) shapes.inputs.push_back(v->shape());
+  for (const Output& o : graph.outputs()) shapes.outputs.push_back(o.value->shape());
+  for (int64_t size = range.min; size <= range.max; ++size) {
+    const Bindings bindings{{symbol, size}};
+    if (!graph.check_guards(bindings).ok()) continue;
+    QC_ASSIGN(auto bound, copy(graph));
+    PassContext context;
+    auto program = [&]() -> Result<Program> {
+      QC_TRY(located(bound->bind(bindings), file));
+      return lowered(*bound, context, {});
+    }();
+    if (!program.ok()) {
+      Diag diag = std::move(program).diag();
+      diag.notes.push_back(fmt::format("with {} = {}", symbol, size));
+      return diag;
+    }
+    shapes.sizes.push_back(size);
+    shapes.programs.push_back(std::move(*program));
+  }
+  if (shapes.sizes.empty()) {
+    return error(Code::dim, file, "the model holds for no {} from {} to {}", symbol, range.min,
+                 range.max);
+  }
+  QC_TRY(located(shapes.plan(plan_options(options_)), file));
+  for (const Program& program : shapes.programs) {
+    if (options_.verify) QC_TRY(located(verify(program), file));
+  }
+  noted.remarks.push_back(fmt::format("{} sizes of {} in {} forms", shapes.sizes.size(), symbol,
+                                      shapes.specialisations.size()));
+  for (std::string& line : widened_weights(shapes.largest(), constants_))
+    noted.warnings.push_back(std::move(line));
+  return shapes;
 }
 
 }  // namespace
@@ -223,58 +275,59 @@ Result<Ok> add_dims_of(const Graph& graph, const std::vector<Tensor>& inputs, Op
 }
 
 Result<Program> make_program(Graph& graph, const Options& options, const PassObserver& observe) {
-  PassContext context;
-  return planned(graph, options, context, observe);
-}
-
-Result<std::string> kernel_choices(Graph& graph, const Options& options) {
-  QC_TRY(check_bound(graph, options));
+  QC_ASSIGN(const Target target, find_target(options.target));
   PassContext context;
   DerivedConstants constants;
-  std::vector<KernelChoice> choices;
-  QC_TRY(lowered(graph, options, constants, context, {}, &choices));
-  return str(choices);
+  const Target here = part_here(target);
+  return Lowerer(options, here, constants).planned(graph, context, observe);
 }
 
-Result<Family> make_family(const Graph& graph, const Options& options, PassContext* noted) {
-  QC_CHECK(options.ranges.size() == 1, "a family needs one range");
-  const auto& [symbol, range] = *options.ranges.begin();
-  const Loc file{graph.file, {}, {}};
+Result<std::string> kernel_choices(const Graph& graph, const Options& options) {
   QC_TRY(check_bound(graph, options));
-  Family family;
-  family.symbol = symbol;
-  family.min = range.min;
-  family.max = range.max;
-  for (const Value* v : graph.inputs()) family.inputs.push_back(v->shape());
-  for (const Output& o : graph.outputs()) family.outputs.push_back(o.value->shape());
-  DerivedConstants constants;
-  for (int64_t size = range.min; size <= range.max; ++size) {
-    const Bindings bindings{{symbol, size}};
-    if (!graph.check_guards(bindings).ok()) continue;
-    QC_ASSIGN(auto bound, copy(graph));
+  QC_ASSIGN(const Target target, find_target(options.target));
+  std::string out;
+  for (const Target& part : parts_of(target)) {
     PassContext context;
-    auto program = [&]() -> Result<Program> {
-      QC_TRY(located(bound->bind(bindings), file));
-      return lowered(*bound, options, constants, context, {});
-    }();
-    if (!program.ok()) {
-      Diag diag = std::move(program).diag();
-      diag.notes.push_back(fmt::format("with {} = {}", symbol, size));
-      return diag;
+    DerivedConstants constants;
+    std::vector<KernelChoice> choices;
+    QC_ASSIGN(auto copied, copy(graph));
+    QC_TRY(Lowerer(options, part, constants).lowered(*copied, context, {}, &choices));
+    if (!target.parts.empty())
+      out += fmt::format("{}for {}:\n", out.empty() ? "" : "\n", part.name);
+    out += str(choices);
+  }
+  return out;
+}
+
+Result<Module> make_module(const Graph& graph, const Options& options, PassContext& noted,
+                           const PassObserver& observe) {
+  QC_ASSIGN(const Target target, find_target(options.target));
+  DerivedConstants constants;
+  Module module;
+  for (const Target& part : parts_of(target)) {
+    const Lowerer lowerer(options, part, constants);
+    PassContext context;
+    if (options.ranges.empty()) {
+      QC_ASSIGN(auto copied, copy(graph));
+      // Passes are shown once, for the best part.
+      QC_ASSIGN(Program program,
+                lowerer.planned(*copied, context, module.parts.empty() ? observe : nullptr));
+      module.parts.push_back({part, ShapeSet::of(std::move(program))});
+    } else {
+      QC_ASSIGN(ShapeSet shapes, lowerer.shape_set(graph, context));
+      module.parts.push_back({part, std::move(shapes)});
     }
-    family.sizes.push_back(size);
-    family.programs.push_back(std::move(*program));
+    noted.remarks = std::move(context.remarks);
+    noted.warnings = std::move(context.warnings);
   }
-  if (family.sizes.empty()) {
-    return error(Code::dim, file, "the model holds for no {} from {} to {}", symbol, range.min,
-                 range.max);
+  // A caller has one arena for all parts.
+  int64_t arena = 0;
+  for (const Module::Part& part : module.parts)
+    arena = std::max(arena, part.shapes.largest().arena_bytes);
+  for (Module::Part& part : module.parts) {
+    for (Program& program : part.shapes.programs) program.arena_bytes = arena;
   }
-  QC_TRY(located(family.plan(plan_options(options)), file));
-  for (const Program& program : family.programs) {
-    if (options.verify) QC_TRY(located(verify(program), file));
-  }
-  if (noted) noted->warnings = widened_weights(family.programs.back(), constants);
-  return family;
+  return module;
 }
 
 Result<COptions> c_options(const Options& options, const std::string& model_file) {
@@ -285,11 +338,12 @@ Result<COptions> c_options(const Options& options, const std::string& model_file
                 : options.weights == "file" ? WeightForm::file
                                             : WeightForm::literal;
   out.specialise = options.specialise == "size" ? Specialise::size : Specialise::speed;
-  QC_ASSIGN(out.target, find_target(options.target));
+  QC_ASSIGN(const Target target, find_target(options.target));
+  out.machine = target.machine;
   return out;
 }
 
-Result<CompileResult> compile_c(Graph& graph, const Options& options, const std::string& dir,
+Result<CompileResult> compile_c(const Graph& graph, const Options& options, const std::string& dir,
                                 const std::vector<Tensor>* inputs, const PassObserver& observe) {
   QC_ASSIGN(COptions backend, c_options(options, graph.file));
   Vectors vectors;
@@ -297,29 +351,20 @@ Result<CompileResult> compile_c(Graph& graph, const Options& options, const std:
     QC_ASSIGN(RunResult expected, interpret(graph, *inputs));
     vectors = {*inputs, std::move(expected.outputs), 0};
   }
-  auto write = [&](const Programs& programs) -> Result<CReport> {
-    const Doing doing("writing C");
-    QC_ASSIGN(FileSet files, FileSet::create(dir, options.force ? Overwrite::any : Overwrite::own));
-    QC_ASSIGN(CReport report, write_c(programs, backend, inputs ? &vectors : nullptr, files));
-    QC_TRY(files.commit());
-    return report;
-  };
   CompileResult result{{}, backend.name, {}, {}};
   PassContext context;
-  if (options.ranges.empty()) {
-    QC_ASSIGN(const Program program, planned(graph, options, context, observe));
-    QC_ASSIGN(result.report, write(program));
-    result.remarks = std::move(context.remarks);
-  } else {
-    QC_ASSIGN(const Family family, make_family(graph, options, &context));
-    if (inputs) {
-      QC_ASSIGN(const Bindings sizes, bindings_for(graph, *inputs));
-      vectors.size = sizes.at(family.symbol);
-    }
-    QC_ASSIGN(result.report, write(family));
-    result.remarks.push_back(fmt::format("{} sizes of {} in {} forms", family.sizes.size(),
-                                         family.symbol, family.forms.size()));
+  QC_ASSIGN(const Module module, make_module(graph, options, context, observe));
+  if (inputs && module.shapes().is_free()) {
+    QC_ASSIGN(const Bindings sizes, bindings_for(graph, *inputs));
+    vectors.size = sizes.at(module.shapes().symbol);
   }
+  {
+    const Doing doing("writing C");
+    QC_ASSIGN(FileSet files, FileSet::create(dir, options.force ? Overwrite::any : Overwrite::own));
+    QC_ASSIGN(result.report, write_c(module, backend, inputs ? &vectors : nullptr, files));
+    QC_TRY(files.commit());
+  }
+  result.remarks = std::move(context.remarks);
   result.warnings = std::move(context.warnings);
   for (const std::string& constant : result.report.not_finite) {
     result.warnings.push_back(

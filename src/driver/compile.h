@@ -8,7 +8,7 @@
 #include "backends/c/c_backend.h"
 #include "ir/graph.h"
 #include "passes/pipeline.h"
-#include "program/family.h"
+#include "program/module.h"
 #include "quantc/options.h"
 
 namespace qc {
@@ -30,14 +30,16 @@ Result<Ok> make_contract(Graph& graph, const Options& options, PassContext& cont
 /// Adds to the options' dims the sizes that `inputs` give free dimensions without a range.
 Result<Ok> add_dims_of(const Graph& graph, const std::vector<Tensor>& inputs, Options& options);
 
-/// Runs the passes after the contract graph, lowers and plans. The graph is left in its final form.
+/// Runs the passes after the contract graph, lowers and plans, for the part of the target that this
+/// machine runs. The graph is left in its final form.
 Result<Program> make_program(Graph& graph, const Options& options,
                              const PassObserver& observe = {});
 /// What computes each kernel call of the program and why other variants do not, as text.
-Result<std::string> kernel_choices(Graph& graph, const Options& options);
-/// The programs of a contract graph for each size in the options' range; `noted` takes warnings.
-Result<Family> make_family(const Graph& graph, const Options& options,
-                           PassContext* noted = nullptr);
+Result<std::string> kernel_choices(const Graph& graph, const Options& options);
+/// The programs of a contract graph for each part of the target and each size in the options'
+/// range; `noted` takes remarks and warnings.
+Result<Module> make_module(const Graph& graph, const Options& options, PassContext& noted,
+                           const PassObserver& observe = {});
 
 /// The options of the C backend; the name comes from the model's file where none is given.
 Result<COptions> c_options(const Options& options, const std::string& model_file);
@@ -51,7 +53,7 @@ struct CompileResult {
 
 /// Writes the project for a contract graph into `dir`. `inputs`, when given, are recorded in the
 /// test program together with what the interpreter answers.
-Result<CompileResult> compile_c(Graph& graph, const Options& options, const std::string& dir,
+Result<CompileResult> compile_c(const Graph& graph, const Options& options, const std::string& dir,
                                 const std::vector<Tensor>* inputs,
                                 const PassObserver& observe = {});
 

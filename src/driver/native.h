@@ -18,10 +18,10 @@ class NativeModel {
   Result<NativeResult> run(const std::vector<Tensor>& inputs) const;
 
  private:
-  NativeModel(Family family, std::string name, std::shared_ptr<Library> library)
-      : family_(std::move(family)), name_(std::move(name)), library_(std::move(library)) {}
+  NativeModel(Module module, std::string name, std::shared_ptr<Library> library)
+      : module_(std::move(module)), name_(std::move(name)), library_(std::move(library)) {}
 
-  Family family_;  // without a symbol: of one program
+  Module module_;
   std::string name_;
   std::shared_ptr<Library> library_;
 };

@@ -14,7 +14,7 @@ namespace qc {
 struct ValidateOptions {
   std::optional<double> atol;  // none: 1e-4 of the largest expected magnitude
   double rtol = 0;
-  std::vector<std::string> targets = {"portable"};
+  std::vector<std::string> targets = {"native"};
   BuildOptions build;
   bool per_layer = false;
 };

@@ -15,8 +15,8 @@ struct PlanOptions {
 /// Places every arena buffer at an offset and every state in the state region. The arena is never
 /// larger than with the model's own order. Answers do not depend on the options.
 void plan(Program& program, const PlanOptions& options = {});
-/// Plans programs of one structure (see program/family.h) together: each buffer has the same place
-/// in all of them, large enough for every one.
+/// Plans programs of one structure (see program/shape_set.h) together: each buffer has the same
+/// place in all of them, large enough for every one.
 void plan(std::span<Program> programs, const PlanOptions& options = {});
 
 }  // namespace qc

@@ -1,6 +1,6 @@
 // Sharing storage before placement: copies that vanish because the source is written where the copy
 // would go, and results that overwrite an operand nobody needs any more. Several programs of one
-// structure (see program/family.h) share alike: what is done to one is done to all.
+// structure (see program/shape_set.h) share alike: what is done to one is done to all.
 #pragma once
 
 #include <span>

@@ -27,6 +27,10 @@ std::vector<Target> make_targets() {
        .macro = "QK_TARGET_AVX512VNNI",
        .machine = "__x86_64__",
        .required = vnni},
+      {.name = "x86",
+       .summary = "x86-64, the best of the above for the processor it runs on",
+       .machine = "__x86_64__",
+       .parts = {"x86-avx512vnni", "x86-avx2", "portable"}},
       {.name = "aarch64",
        .summary = "64-bit Arm with NEON",
        .features = {"neon"},
@@ -85,7 +89,7 @@ Result<Target> find_target(std::string_view name) {
   if (name == "native") {
     const Target* best = nullptr;
     for (const Target& t : all_targets()) {
-      if (runs_here(t)) best = &t;
+      if (runs_here(t) && t.parts.empty()) best = &t;
     }
     return *best;
   }
@@ -95,6 +99,25 @@ Result<Target> find_target(std::string_view name) {
     names += t.name + ", ";
   }
   return error(Code::usage, "there is no target '{}': use {}or native", name, names);
+}
+
+std::vector<Target> parts_of(const Target& target) {
+  if (target.parts.empty()) return {target};
+  std::vector<Target> out;
+  for (const std::string& name : target.parts) {
+    Result<Target> part = find_target(name);
+    QC_CHECK(part.ok(), "a part of a target is none");
+    out.push_back(std::move(*part));
+  }
+  return out;
+}
+
+Target part_here(const Target& target) {
+  const std::vector<Target> parts = parts_of(target);
+  for (const Target& part : parts) {
+    if (runs_here(part)) return part;
+  }
+  return parts.back();
 }
 
 }  // namespace qc

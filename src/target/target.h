@@ -11,17 +11,20 @@
 namespace qc {
 
 struct Target {
-  std::string name;
-  std::string summary;
+  std::string name = {};
+  std::string summary = {};
   /// Instruction sets that variants may use; unsigned_codes where kernels want codes of activations
   /// unsigned.
-  std::vector<std::string> features;
+  std::vector<std::string> features = {};
   /// The macro by which kernels know it, see kernels/common/target.h; empty: none.
-  std::string macro;
+  std::string macro = {};
   /// The macro of machines it compiles on; empty: all.
-  std::string machine;
+  std::string machine = {};
   /// Features that a run asks the processor for, by the names of __builtin_cpu_supports.
-  std::vector<std::string> required;
+  std::vector<std::string> required = {};
+  /// Targets between which generated code chooses when it runs, best first; the last runs on all of
+  /// the machine's processors. None: the target itself.
+  std::vector<std::string> parts = {};
 
   bool has(std::string_view feature) const;
 };
@@ -33,5 +36,9 @@ std::span<const Target> all_targets();
 Result<Target> find_target(std::string_view name);
 /// Whether this machine runs code for it.
 bool runs_here(const Target& target);
+/// The targets that code for `target` consists of: its parts, or itself.
+std::vector<Target> parts_of(const Target& target);
+/// The part that a run takes on this machine; the last where it can run none.
+Target part_here(const Target& target);
 
 }  // namespace qc

@@ -1,6 +1,7 @@
 """Generated code for every target: built with plain -O2, the interpreter's bits; compiled where it cannot run."""
 import re
 import shutil
+import subprocess
 
 import pytest
 
@@ -27,13 +28,13 @@ def project(request, quantc, root, models, tmp_path_factory):
     """A project per target, each with recorded vectors."""
     model, flags = projects(root, models)[request.param]
     made = tmp_path_factory.mktemp("targets")
-    for target in ["portable", *X86, *ARM]:
+    for target in ["portable", *X86, "x86", *ARM]:
         quantc("compile", model, "-o", made / target, "--name", "net", "--target", target, "--vectors", model.with_suffix(".npz"), *flags)
     return made
 
 
 def build(compiler, out, program, *flags):
-    sources = [out / "net.c", out / "net_weights.c", out / "net_test.c"]
+    sources = sorted(out.glob("*.c"))
     sh(*compiler.split(), "-std=c11", "-O2", *flags, f"-I{out}", *sources, "-lm", "-o", program)
 
 
@@ -42,6 +43,23 @@ def build(compiler, out, program, *flags):
 def test_x86_gives_the_interpreters_bits(project, runs_here, target, compiler, tmp_path):
     build(compiler, project / target, tmp_path / "net")
     assert target not in runs_here or "bits equal" in sh(tmp_path / "net")
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_x86_takes_the_best_that_the_processor_has(project, compiler, tmp_path):
+    """A processor without AVX, one with AVX2, and this one: each runs another part, all have the same bits."""
+    build(compiler, project / "x86", tmp_path / "net", "-Wall", "-Wextra", "-Wmissing-prototypes", "-Werror", "-static")
+    assert "bits equal" in sh(tmp_path / "net")
+    for processor in ("qemu64", "max") if shutil.which("qemu-x86_64") else ():
+        assert "bits equal" in sh("qemu-x86_64", "-cpu", processor, tmp_path / "net")
+
+
+def test_files_for_another_machine_say_so(project, tmp_path):
+    if not shutil.which("aarch64-linux-gnu-gcc"):
+        pytest.skip("aarch64-linux-gnu-gcc is not installed")
+    for target in [*X86, "x86"]:
+        done = subprocess.run(["aarch64-linux-gnu-gcc", "-c", project / target / "net.c", "-o", tmp_path / "net.o"], capture_output=True, text=True)
+        assert done.returncode != 0 and "was generated for another machine" in done.stderr, done.stderr
 
 
 @pytest.mark.parametrize("target", ARM)
@@ -74,8 +92,10 @@ def test_foreign_processors_are_refused(quantc, models, tmp_path):
 
 def test_choices_are_explained(quantc, root, models):
     rules = ["--rules", root / "examples/digits/rules.toml"]
-    portable = quantc("inspect", models / "digits.onnx", *rules, "--kernels").stdout
+    portable = quantc("inspect", models / "digits.onnx", *rules, "--kernels", "--target", "portable").stdout
     assert "qconv by qk_qconv_last (portable_nhwc)\n  not avx2: target portable has no avx2\n" in portable, portable
     assert "  not portable_depthwise: groups have several channels\n" in portable, portable
     vnni = quantc("inspect", models / "digits.onnx", *rules, "--kernels", "--target", "x86-avx512vnni").stdout
     assert vnni.count("qconv by qk_qconv_avx512vnni (avx512vnni)") == 3 and "qgemm by qk_qgemm_avx512vnni" in vnni, vnni
+    every = quantc("inspect", models / "digits.onnx", *rules, "--kernels", "--target", "x86").stdout
+    assert "for x86-avx512vnni:\n" + vnni in every and every.endswith("for portable:\n" + portable), every

@@ -43,6 +43,7 @@ double work(const Graph& graph) {
 
 Result<Ok> exercise(Graph& graph) {
   Options options;
+  options.target = "portable";
   options.verify = true;
   for (const std::string& symbol : graph.symbols()) {
     auto range = graph.dim_ranges.find(symbol);

@@ -75,7 +75,8 @@ class Networks : public testing::TestWithParam<std::string> {
     auto contract = make_contract(*graph_, options);
     ASSERT_TRUE(contract.ok()) << render(contract.diag());
   }
-  Program program(const Options& options) {
+  Program program(Options options) {
+    options.target = "portable";
     auto copied = copy(*graph_);
     EXPECT_TRUE(copied.ok()) << render(copied.diag());
     auto made = make_program(**copied, options);

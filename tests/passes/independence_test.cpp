@@ -24,7 +24,8 @@ std::vector<std::string> models() {
   return out;
 }
 
-/// Nothing off, each step after the contract graph off, all of them off.
+/// Nothing off, each step after the contract graph off, all of them off; every target that runs
+/// here.
 std::vector<Options> variants() {
   std::vector<Options> out(2);
   out[1].level = 0;
@@ -33,11 +34,16 @@ std::vector<Options> variants() {
     if (pass.stage == PassStage::lower && !pass.only_with) names.push_back(pass.name);
   }
   for (const std::string& name : names) out.emplace_back().disabled_passes = {name};
+  for (Options& options : out) options.target = "portable";
+  for (const Target& target : all_targets()) {
+    if (runs_here(target)) out.emplace_back().target = target.name;
+  }
   return out;
 }
 
 std::string describe(const Options& options) {
   if (options.level == 0) return "level 0";
+  if (options.target != "portable") return options.target;
   return options.disabled_passes.empty() ? "all passes" : "without " + options.disabled_passes[0];
 }
 

@@ -47,7 +47,7 @@ Result<int> expect_same_bits(const Graph& contract, const std::vector<Tensor>& i
   EXPECT_EQ(changed, print(*stored) != print(contract));
   QC_ASSIGN(const RunResult interpreted, interpret(*stored, inputs));
   EXPECT_EQ(first_difference(interpreted.outputs, expected.outputs), "");
-  QC_ASSIGN(const Program program, make_program(*stored, {}));
+  QC_ASSIGN(const Program program, make_program(*stored, {.target = "portable"}));
   QC_ASSIGN(const auto run, run_program(program, inputs));
   EXPECT_EQ(first_difference(run.outputs, expected.outputs), "");
   return count;
@@ -142,6 +142,7 @@ Result<std::set<std::string>> lowered_digits(const std::string& target,
 
 TEST_F(StoreUnsigned, TargetsDecideHowAllActivationsOfDigitsAreStored) {
   for (const Target& target : all_targets()) {
+    if (!target.parts.empty()) continue;  // its parts decide
     SCOPED_TRACE(target.name);
     const bool wanted = target.has("unsigned_codes");
     std::unique_ptr<Graph> graph;

@@ -43,6 +43,22 @@ bool same(const Tensor& a, const Tensor& b) {
   return true;
 }
 
+/// Another target that this machine runs gives the same bits; they take turns.
+Result<Ok> check_target(const Graph& contract, Options options, const Sample& s, uint64_t seed) {
+  std::vector<std::string> here;
+  for (const Target& t : all_targets()) {
+    if (!t.macro.empty() && runs_here(t)) here.push_back(t.name);
+  }
+  if (here.empty()) return Ok{};
+  options.target = here[seed % here.size()];
+  QC_ASSIGN(auto graph, copy(contract));
+  QC_ASSIGN(const Program program, make_program(*graph, options));
+  QC_ASSIGN(const ProgramResult run, run_program(program, s.inputs));
+  const std::string difference = first_difference(run.outputs, s.expected);
+  if (difference.empty()) return Ok{};
+  return error(Code::bug, "target {}: {}", options.target, difference);
+}
+
 }  // namespace
 
 Result<Sample> make_sample(uint64_t seed, std::unique_ptr<Graph> graph,
@@ -51,12 +67,14 @@ Result<Sample> make_sample(uint64_t seed, std::unique_ptr<Graph> graph,
   s.text = print(*graph);
   s.inputs = random_tensors(*graph, seed);
   Options options;
+  options.target = "portable";
   options.verify = true;
   options.level = static_cast<int>(seed % 4);
   QC_TRY(make_contract(*graph, options));
   if (contract) contract(*graph);
   QC_ASSIGN(RunResult run, interpret(*graph, s.inputs));
   s.expected = std::move(run.outputs);
+  QC_TRY(check_target(*graph, options, s, seed));
   QC_ASSIGN(s.program, make_program(*graph, options));
   QC_TRY(verify(s.program));
   return s;

@@ -41,7 +41,8 @@ std::string kernels_header() {
     call.body = &body;
     program.steps.push_back({{}, std::move(call)});
   }
-  return "#ifndef QC_ALL_KERNELS\n#define QC_ALL_KERNELS\n" + kernels_text(program, {}) +
+  const Module module = Module::of(std::move(program));
+  return "#ifndef QC_ALL_KERNELS\n#define QC_ALL_KERNELS\n" + kernels_text(module.parts[0], {}) +
          "#endif\n";
 }
 
@@ -159,7 +160,7 @@ Result<Ok> emit_c(const std::string& dir, const std::string& name, const Program
   options.project = false;
   options.weights = weights > kLargeWeights ? WeightForm::file : WeightForm::literal;
   QC_ASSIGN(FileSet files, FileSet::create(dir + "/" + name, Overwrite::any));
-  QC_TRY(write_c(program, options, nullptr, files));
+  QC_TRY(write_c(Module::of(program), options, nullptr, files));
   QC_TRY(files.write(name + "_entry.c",
                      entry_text(name, program, options.weights == WeightForm::file)));
   if (macs > kLargeMacs) QC_TRY(files.write("large", ""));

@@ -8,9 +8,9 @@
 #include <functional>
 #include <random>
 
-#include "program/family.h"
 #include "program/liveness.h"
 #include "program/place.h"
+#include "program/shape_set.h"
 #include "program/share.h"
 
 namespace qc {

@@ -14,25 +14,46 @@ namespace {
 constexpr int64_t kEntryStack = 512, kLibraryStack = 256;
 
 /// Bytes of stack of one run: kernels run one after the other, so the deepest one counts.
-int64_t stack_bytes(std::span<const Program> programs) {
+int64_t stack_bytes(const Module& module) {
   int deepest = 0;
-  for (const Program& program : programs) {
-    for_each_step(program.steps, [&](const Step& s) {
-      if (const Call* c = s.call()) deepest = std::max(deepest, c->body->stack);
-    });
+  for (const Module::Part& part : module.parts) {
+    for (const Program& program : part.shapes.programs) {
+      for_each_step(program.steps, [&](const Step& s) {
+        if (const Call* c = s.call()) deepest = std::max(deepest, c->body->stack);
+      });
+    }
   }
   return kEntryStack + deepest + kLibraryStack;
 }
+
+/// Runs may take turns between parts, so what they share is in the same place for all.
+void check_parts(const Module& module) {
+  const Program& program = module.shapes().largest();
+  for (const Module::Part& part : module.parts) {
+    const Program& other = part.shapes.largest();
+    QC_CHECK(other.pool == program.pool, "parts of a module have other constants");
+    QC_CHECK(other.arena_bytes == program.arena_bytes, "parts of a module have other arenas");
+    QC_CHECK(
+        other.state_bytes == program.state_bytes && other.states.size() == program.states.size(),
+        "parts of a module have other states");
+    for (size_t i = 0; i < program.states.size(); ++i) {
+      QC_CHECK(other.buffer(other.states[i].buffer).offset ==
+                   program.buffer(program.states[i].buffer).offset,
+               "a state lies elsewhere in another part");
+    }
+  }
+}
 }  // namespace
 
-Result<CReport> write_c(const Programs& programs, const COptions& options, const Vectors* vectors,
+Result<CReport> write_c(const Module& module, const COptions& options, const Vectors* vectors,
                         FileSet& files) {
   if (!is_c_identifier(options.name)) {
     return error(Code::usage, "'{}' cannot prefix C names: use letters, digits and underscores",
                  options.name);
   }
-  const Program& program = programs.largest();
-  const WeightMap map = map_weights(programs);
+  check_parts(module);
+  const Program& program = module.shapes().largest();
+  const WeightMap map = map_weights(module);
   if (options.weights == WeightForm::literal && map.bytes > (int64_t{1} << 30)) {
     return error(Code::usage,
                  "{} bytes of weights are too many for C literals: use --weights file or incbin",
@@ -42,7 +63,7 @@ Result<CReport> write_c(const Programs& programs, const COptions& options, const
   report.weight_bytes = map.bytes;
   report.arena_bytes = program.arena_bytes;
   report.state_bytes = program.state_bytes;
-  report.stack_bytes = stack_bytes(programs.all);
+  report.stack_bytes = stack_bytes(module);
   for_each_step(program.steps, [&](const Step& s) {
     report.macs = saturating_add(report.macs, s.call() ? s.call()->macs : 0);
   });
@@ -50,15 +71,30 @@ Result<CReport> write_c(const Programs& programs, const COptions& options, const
   QC_ASSIGN(WrittenWeights weights, write_weights(*program.pool, map, options, files));
   report.not_finite = std::move(weights.not_finite);
   const std::string& name = options.name;
-  QC_TRY(files.write(name + ".h", header_text(programs, options, report, weights.hash)));
-  QC_TRY(files.write(name + ".c", source_text(programs, options, map)));
-  QC_TRY(files.write(name + "_kernels.h", kernels_text(programs, options)));
+  QC_TRY(files.write(name + ".h", header_text(module, options, report, weights.hash)));
+  QC_TRY(files.write(name + ".c", source_text(module, options, map)));
+  if (module.parts.size() == 1) {
+    QC_TRY(files.write(name + "_kernels.h", kernels_text(module.parts[0], options)));
+  } else {
+    for (const Module::Part& part : module.parts) {
+      const std::string stem = part_stem(options, part.target);
+      QC_TRY(files.write(stem + ".c", part_text(part, options, map)));
+      QC_TRY(files.write(stem + "_kernels.h", kernels_text(part, options)));
+    }
+  }
   if (options.project) {
-    QC_TRY(files.write("Makefile", makefile_text(options)));
-    QC_TRY(files.write("CMakeLists.txt", cmake_text(options)));
-    QC_TRY(write_test(programs, options, vectors, files));
+    QC_TRY(files.write("Makefile", makefile_text(module, options)));
+    QC_TRY(files.write("CMakeLists.txt", cmake_text(module, options)));
+    QC_TRY(write_test(module, options, vectors, files));
   }
   return report;
+}
+
+std::vector<std::string> c_sources(const Module& module, const COptions& options) {
+  std::vector<std::string> out{options.name + ".c"};
+  for (size_t i = 0; module.parts.size() > 1 && i < module.parts.size(); ++i)
+    out.push_back(part_stem(options, module.parts[i].target) + ".c");
+  return out;
 }
 
 }  // namespace qc

@@ -4,9 +4,8 @@
 #include <string>
 
 #include "ir/tensor.h"
-#include "program/family.h"
+#include "program/module.h"
 #include "support/output.h"
-#include "target/target.h"
 
 namespace qc {
 
@@ -17,7 +16,7 @@ struct COptions {
   std::string name = "model";  // prefix of every symbol and file; a C identifier
   WeightForm weights = WeightForm::literal;
   Specialise specialise = Specialise::speed;
-  Target target = all_targets()[0];
+  std::string machine;  // the macro of machines it is for; empty: all
   bool project = true;  // also write the build files and the test program
 };
 
@@ -37,10 +36,14 @@ struct CReport {
   std::vector<std::string> not_finite;  // constants with a NaN or a positive infinity
 };
 
-/// Writes NAME.h, NAME.c, NAME_kernels.h, NAME_weights.*, NAME_test.c, Makefile and CMakeLists.txt.
-/// The same program and options give the same bytes, always.
-Result<CReport> write_c(const Programs& programs, const COptions& options, const Vectors* vectors,
+/// Writes NAME.h, NAME.c, NAME_kernels.h, NAME_weights.*, NAME_test.c, Makefile and CMakeLists.txt;
+/// of a module with several parts NAME_PART.c and NAME_PART_kernels.h for each.
+/// The same module and options give the same bytes, always.
+Result<CReport> write_c(const Module& module, const COptions& options, const Vectors* vectors,
                         FileSet& files);
+
+/// The C files that write_c writes besides that of the weights.
+std::vector<std::string> c_sources(const Module& module, const COptions& options);
 
 /// Whether `name` can prefix C symbols.
 bool is_c_identifier(std::string_view name);

@@ -1,6 +1,7 @@
 // Prints the functions a caller sees: checks of what it passes, the call, the wrappers.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <tuple>
 
 #include "backends/c/source.h"
@@ -25,8 +26,8 @@ std::string reset_text(const Program& program, const COptions& options, const We
 }
 
 /// Sizes of the free dimension that are refused.
-std::string size_check(const Family& family, const std::string& upper, Formulas& formulas) {
-  const auto& sizes = family.sizes;
+std::string size_check(const ShapeSet& shapes, const std::string& upper, Formulas& formulas) {
+  const auto& sizes = shapes.sizes;
   std::string refused = fmt::format("n < {} || n > {}", sizes.front(), sizes.back());
   const int64_t step = sizes.size() > 1 ? sizes[1] - sizes[0] : 1;
   bool regular = true;
@@ -44,78 +45,158 @@ std::string size_check(const Family& family, const std::string& upper, Formulas&
       upper, refused);
 }
 
-/// Code for a target refuses to run on a processor without its instructions.
-std::string processor_check(const Target& target, const std::string& upper) {
+/// Whether the processor has the instructions of a target; empty where all have.
+std::string processor_has(const Target& target) {
   std::string all;
   for (const std::string& feature : target.required)
     all += fmt::format("{}__builtin_cpu_supports(\"{}\")", all.empty() ? "" : " && ", feature);
-  return all.empty() ? "" : fmt::format("  if (!({})) return {}_BAD_PROCESSOR;\n", all, upper);
+  return all;
 }
 
-/// One function for each form of a family, and the choice between them.
-std::pair<std::string, std::string> forms_text(const Family& family, const std::string& name,
-                                               Source& source) {
+constexpr std::string_view kRunParameters =
+    "int64_t n, const void *const *inputs, void *const *outputs,\n"
+    "    unsigned char *arena, unsigned char *state, const unsigned char *weights";
+constexpr std::string_view kUnused =
+    "  (void)n;\n  (void)inputs;\n  (void)outputs;\n  (void)arena;\n  (void)state;\n"
+    "  (void)weights;\n";
+
+/// One function for each specialisation, and the choice between them.
+std::pair<std::string, std::string> specialisations_text(const ShapeSet& shapes,
+                                                         const std::string& name, Source& source) {
   std::string functions, choice;
-  for (size_t i = 0; i < family.forms.size(); ++i) {
-    source.form(family.form(i), family.form_sizes(i));
-    functions += fmt::format(
-        "static void {}_form{}(int64_t n, const void *const *inputs, void *const *outputs,\n"
-        "    unsigned char *arena, unsigned char *state, const unsigned char *weights) {{\n"
-        "  (void)n;\n  (void)inputs;\n  (void)outputs;\n  (void)arena;\n  (void)state;\n"
-        "  (void)weights;\n{}}}\n\n",
-        name, i, source.body);
-    const bool last = i + 1 == family.forms.size();
+  for (size_t i = 0; i < shapes.specialisations.size(); ++i) {
+    const auto sizes = shapes.specialisation_sizes(i);
+    source.form(shapes.specialisation(i), sizes);
+    functions += fmt::format("static void {}_form{}({}) {{\n{}{}}}\n\n", name, i, kRunParameters,
+                             kUnused, source.body);
+    const bool last = i + 1 == shapes.specialisations.size();
     choice += i == 0 ? "  " : "  else ";
-    if (!last) choice += fmt::format("if (n <= {}) ", family.form_sizes(i).back());
+    if (!last) choice += fmt::format("if (n <= {}) ", sizes.back());
     choice += fmt::format("{}_form{}(n, inputs, outputs, arena, state, weights);\n", name, i);
   }
   return {functions, choice};
 }
 
-}  // namespace
+/// Files for one kind of machine say so where they are compiled for another.
+std::string machine_check(const COptions& options) {
+  if (options.machine.empty()) return "";
+  return fmt::format(
+      "#if !defined({})\n#error \"{} was generated for another machine: compile the model again "
+      "with "
+      "quantc --target portable\"\n#endif\n",
+      options.machine, options.name);
+}
 
-std::string source_text(const Programs& programs, const COptions& options,
-                        const WeightMap& weight_map) {
+/// The beginning of a source file.
+std::string prelude(const COptions& options) {
   const std::string& name = options.name;
-  const std::string upper = c_upper(name);
-  const Program& program = programs.largest();
-  const Family* family = programs.family;
-  const int64_t weight_bytes = weight_map.bytes;
-  Formulas formulas(name);
-  Source source(options, weight_map, formulas);
-  std::string forms, body, check;
-  if (family) {
-    check = size_check(*family, upper, formulas);
-    std::tie(forms, body) = forms_text(*family, name, source);
-  } else {
-    const int64_t any = 0;
-    source.form(programs.all, std::span(&any, 1));
-    body = std::move(source.body);
-  }
-  const bool state = program.state_bytes > 0, file = options.weights == WeightForm::file;
-  const bool weights = weight_bytes > 0;
-  std::string out = fmt::format(
-      "/* {0}: generated by quantc. */\n"
+  return fmt::format(
+      "/* {0}: generated by quantc. */\n{1}"
       "#if defined(__GNUC__) && !defined(__clang__)\n"
       "#pragma GCC optimize(\"fp-contract=off\")\n"
       "#elif defined(__clang__)\n"
       "#pragma STDC FP_CONTRACT OFF\n"
       "#endif\n"
-      "#include \"{0}.h\"\n\n#include <string.h>\n\n#include \"{0}_kernels.h\"\n\n"
+      "#include \"{0}.h\"\n\n#include <string.h>\n\n",
+      name, machine_check(options));
+}
+
+/// The kernels, and what functions of layers need.
+std::string kernels_prelude(const std::string& stem) {
+  return fmt::format(
+      "#include \"{}_kernels.h\"\n\n"
       "#if defined(__GNUC__)\n#define QC_NOINLINE __attribute__((noinline))\n"
       "#else\n#define QC_NOINLINE\n#endif\n\n",
-      name);
-  if (weights && options.weights == WeightForm::literal) {
-    out += fmt::format("_Alignas(64) extern const unsigned char {}_weights[{}][2048];\n\n", name,
-                       (weight_bytes + 2047) / 2048);
-  } else if (weights && options.weights == WeightForm::incbin) {
-    out += fmt::format("_Alignas(64) extern const unsigned char {}_weights[{}];\n\n", name,
-                       weight_bytes);
+      stem);
+}
+
+std::string weights_declaration(const COptions& options, int64_t bytes) {
+  if (bytes == 0 || options.weights == WeightForm::file) return "";
+  const bool literal = options.weights == WeightForm::literal;
+  return fmt::format("_Alignas(64) extern const unsigned char {}_weights[{}]{};\n\n", options.name,
+                     literal ? (bytes + 2047) / 2048 : bytes, literal ? "[2048]" : "");
+}
+
+/// The function of a part in a file of its own.
+std::string part_declaration(const std::string& stem) {
+  return fmt::format("QC_HIDDEN void {}_part({});\n", stem, kRunParameters);
+}
+constexpr std::string_view kHidden =
+    "#if defined(__GNUC__)\n#define QC_HIDDEN __attribute__((visibility(\"hidden\")))\n"
+    "#else\n#define QC_HIDDEN\n#endif\n\n";
+
+/// Takes the first part that the processor can run.
+std::string choice_of_part(const Module& module, const COptions& options) {
+  std::string out;
+  for (const Module::Part& part : module.parts) {
+    const std::string needed = processor_has(part.target);
+    out += out.empty() ? "  " : "  else ";
+    if (!needed.empty()) out += fmt::format("if ({}) ", needed);
+    out += fmt::format("{}_part({}, inputs, outputs, arena, state, weights);\n",
+                       part_stem(options, part.target), module.shapes().is_free() ? "n" : "0");
   }
+  return out;
+}
+
+}  // namespace
+
+std::string part_stem(const COptions& options, const Target& target) {
+  std::string out = options.name + "_" + target.name;
+  std::replace(out.begin(), out.end(), '-', '_');
+  return out;
+}
+
+std::string part_text(const Module::Part& part, const COptions& options,
+                      const WeightMap& weight_map) {
+  const std::string stem = part_stem(options, part.target);
+  Formulas formulas(options.name);
+  Source source(options, weight_map, formulas);
+  const auto [functions, choice] = specialisations_text(part.shapes, options.name, source);
+  std::string out = prelude(options) + kernels_prelude(stem) + formulas.tables() +
+                    source.instances + functions + std::string(kHidden) + part_declaration(stem) +
+                    fmt::format("void {}_part({}) {{\n{}}}\n", stem, kRunParameters, choice);
+  if (!part.target.macro.empty()) out += "\nQK_TARGET_END\n";
+  return out;
+}
+
+std::string source_text(const Module& module, const COptions& options,
+                        const WeightMap& weight_map) {
+  const std::string& name = options.name;
+  const std::string upper = c_upper(name);
+  const ShapeSet& shapes = module.shapes();
+  const Program& program = shapes.largest();
+  const int64_t weight_bytes = weight_map.bytes;
+  const bool several = module.parts.size() > 1, family = shapes.is_free();
+  // The steps are called in a function that has all pointers, null where there are none.
+  const bool all = several || family;
+  Formulas formulas(name);
+  Source source(options, weight_map, formulas);
+  const std::string check = family ? size_check(shapes, upper, formulas) : "";
+  std::string forms, body;
+  if (several) {
+    body = choice_of_part(module, options);
+  } else if (family) {
+    std::tie(forms, body) = specialisations_text(shapes, name, source);
+  } else {
+    source.form(shapes.specialisation(0), shapes.specialisation_sizes(0));
+    body = std::move(source.body);
+  }
+  const bool state = program.state_bytes > 0, file = options.weights == WeightForm::file;
+  const bool weights = weight_bytes > 0;
+  std::string out = prelude(options) + (several ? std::string(kHidden) : kernels_prelude(name)) +
+                    weights_declaration(options, weight_bytes);
   out += formulas.tables() + source.instances + forms;
-  if (!options.target.macro.empty()) out += "QK_TARGET_END\n\n";
+  const Target& target = module.parts.back().target;
+  if (several) {
+    for (const Module::Part& part : module.parts)
+      out += part_declaration(part_stem(options, part.target));
+    out += '\n';
+  } else if (!target.macro.empty()) {
+    out += "QK_TARGET_END\n\n";
+  }
   out += fmt::format("int {0}_invoke_args(const {0}_args *args) {{\n", name);
-  out += processor_check(options.target, upper);
+  if (const std::string needed = processor_has(target); !needed.empty())
+    out += fmt::format("  if (!({})) return {}_BAD_PROCESSOR;\n", needed, upper);
   out += "  if (args == NULL) return " + upper + "_NULL_POINTER;\n" + check;
   auto aligned = [&](const char* pointer) {
     return fmt::format("  if ((uintptr_t){} % {}_ARENA_ALIGN != 0) return {}_MISALIGNED;\n",
@@ -124,12 +205,12 @@ std::string source_text(const Programs& programs, const COptions& options,
   auto not_null = [&](const std::string& pointer) {
     return fmt::format("  if ({} == NULL) return {}_NULL_POINTER;\n", pointer, upper);
   };
-  if (family || !program.inputs.empty()) {
+  if (all || !program.inputs.empty()) {
     out += "  const void *const *const inputs = args->inputs;\n" + not_null("inputs");
     for (size_t i = 0; i < program.inputs.size(); ++i)
       out += not_null(fmt::format("inputs[{}]", i));
   }
-  if (family || !program.outputs.empty()) {
+  if (all || !program.outputs.empty()) {
     out += "  void *const *const outputs = args->outputs;\n" + not_null("outputs");
     for (size_t i = 0; i < program.outputs.size(); ++i)
       out += not_null(fmt::format("outputs[{}]", i));
@@ -137,13 +218,13 @@ std::string source_text(const Programs& programs, const COptions& options,
   if (program.arena_bytes > 0) {
     out += "  unsigned char *const arena = (unsigned char *)args->arena;\n" + not_null("arena") +
            aligned("arena");
-  } else if (family) {
+  } else if (all) {
     out += "  unsigned char *const arena = NULL;\n";
   }
   if (state) {
     out += "  unsigned char *const state = (unsigned char *)args->state;\n" + not_null("state") +
            aligned("state");
-  } else if (family) {
+  } else if (all) {
     out += "  unsigned char *const state = NULL;\n";
   }
   if (weights) {
@@ -153,7 +234,7 @@ std::string source_text(const Programs& programs, const COptions& options,
                       "  const unsigned char *const weights = (const unsigned char *)(const void "
                       "*){}_weights;\n",
                       name);
-  } else if (family) {
+  } else if (all) {
     out += "  const unsigned char *const weights = NULL;\n";
   }
   const char* unused[] = {"inputs", "arena", "weights"};

@@ -41,8 +41,8 @@ std::string ports(const char* kind, const std::vector<Port>& list, const std::st
 }
 
 /// The typed wrapper, with one named pointer per input and output.
-std::string typed_run(const Programs& programs, const COptions& options) {
-  const Program& program = programs.largest();
+std::string typed_run(const ShapeSet& shapes, const COptions& options) {
+  const Program& program = shapes.largest();
   std::string args, in, out;
   for (size_t i = 0; i < program.inputs.size(); ++i) {
     args += fmt::format("const {} *in_{}, ", c_type(program.inputs[i].type.dtype), i);
@@ -61,7 +61,7 @@ std::string typed_run(const Programs& programs, const COptions& options) {
     extra += ", const void *weights";
     pass += ", weights";
   }
-  if (programs.family) {
+  if (shapes.is_free()) {
     extra += ", const int64_t *dims";
     pass += ", dims";
   }
@@ -79,10 +79,12 @@ std::string typed_run(const Programs& programs, const COptions& options) {
 
 }  // namespace
 
-std::string header_text(const Programs& programs, const COptions& options, const CReport& report,
+std::string header_text(const Module& module, const COptions& options, const CReport& report,
                         uint64_t weight_hash) {
-  const Program& program = programs.largest();
-  const Family* family = programs.family;
+  const ShapeSet& shapes = module.shapes();
+  const Program& program = shapes.largest();
+  const Target& target = module.parts.back().target;
+  const bool family = shapes.is_free();
   const std::string& name = options.name;
   const std::string upper = c_upper(name);
   const bool state = program.state_bytes > 0, file = options.weights == WeightForm::file;
@@ -107,12 +109,12 @@ std::string header_text(const Programs& programs, const COptions& options, const
         "the largest. */\n"
         "#define {0}_DIMS 1\n#define {0}_DIM_0_NAME {1}\n#define {0}_DIM_0_MIN {2}\n"
         "#define {0}_DIM_0_MAX {3}\n\n",
-        upper, c_string(family->symbol), family->sizes.front(), family->sizes.back());
+        upper, c_string(shapes.symbol), shapes.sizes.front(), shapes.sizes.back());
   } else {
     out += fmt::format("#define {}_DIMS 0\n\n", upper);
   }
-  out += ports("INPUT", program.inputs, upper, family ? &family->inputs : nullptr) +
-         ports("OUTPUT", program.outputs, upper, family ? &family->outputs : nullptr);
+  out += ports("INPUT", program.inputs, upper, family ? &shapes.inputs : nullptr) +
+         ports("OUTPUT", program.outputs, upper, family ? &shapes.outputs : nullptr);
   out += fmt::format(
       "\n/* What a run returns. */\n"
       "#define {1}_OK 0\n"
@@ -134,10 +136,10 @@ std::string header_text(const Programs& programs, const COptions& options, const
       "int {0}_invoke(const void *const inputs[], void *const outputs[], void *arena{2}{3}{4});\n",
       name, upper, state ? ", void *state" : "", file ? ", const void *weights" : "",
       family ? ", const int64_t *dims" : "",
-      options.target.required.empty()
+      target.required.empty()
           ? ""
           : fmt::format("#define {}_BAD_PROCESSOR 4 /* it lacks instructions of target {} */\n",
-                        upper, options.target.name));
+                        upper, target.name));
   if (state) {
     out += fmt::format(
         "/* Sets the state to its initial contents. */\nvoid {}_reset(void *state{});\n", name,
@@ -149,7 +151,7 @@ std::string header_text(const Programs& programs, const COptions& options, const
         "int {}_check_weights(const void *weights);\n",
         name);
   }
-  out += "\n" + typed_run(programs, options);
+  out += "\n" + typed_run(shapes, options);
   out += "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n";
   return out;
 }

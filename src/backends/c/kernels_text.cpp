@@ -35,17 +35,17 @@ void append(std::string_view path, std::set<std::string>& headers, std::string& 
 
 }  // namespace
 
-std::string kernels_text(const Programs& programs, const COptions& options) {
+std::string kernels_text(const Module::Part& part, const COptions& options) {
   std::set<std::string> files;
-  for (const Program& program : programs.all) {
+  for (const Program& program : part.shapes.programs) {
     for_each_step(program.steps, [&](const Step& s) {
       if (const Call* c = s.call()) files.insert(c->body->file);
     });
   }
   std::set<std::string> headers;
   std::string out = fmt::format("/* Kernels of {}. */\n", options.name);
-  if (!options.target.macro.empty()) {
-    out += fmt::format("#define {} 1\n", options.target.macro);
+  if (!part.target.macro.empty()) {
+    out += fmt::format("#define {} 1\n", part.target.macro);
     append("kernels/common/target.h", headers, out);
   }
   for (const std::string& file : files) append(file, headers, out);

@@ -22,9 +22,10 @@ Result<Ok> write_array(FileSet& files, const std::string& name, const Tensor& t)
 
 }  // namespace
 
-Result<Ok> write_test(const Programs& programs, const COptions& options, const Vectors* vectors,
+Result<Ok> write_test(const Module& module, const COptions& options, const Vectors* vectors,
                       FileSet& files) {
-  const Program& program = programs.largest();
+  const ShapeSet& shapes = module.shapes();
+  const Program& program = shapes.largest();
   const std::string& name = options.name;
   const std::string upper = c_upper(name);
   const bool state = program.state_bytes > 0, file = options.weights == WeightForm::file;
@@ -77,13 +78,13 @@ Result<Ok> write_test(const Programs& programs, const COptions& options, const V
         "  fclose(f);\n",
         name, upper);
   }
-  if (programs.family) {
+  if (shapes.is_free()) {
     text += fmt::format("  const int64_t dims[] = {{{}}};\n",
-                        vectors ? vectors->size : programs.family->sizes.back());
+                        vectors ? vectors->size : shapes.sizes.back());
   }
   text += fmt::format("  const {0}_args args = {{inputs, outputs, arena, {1}, {2}, {3}}};\n", name,
                       state ? "state" : "NULL", file ? "weights" : "NULL",
-                      programs.family ? "dims" : "NULL");
+                      shapes.is_free() ? "dims" : "NULL");
   if (state) text += fmt::format("  {}_reset(state{});\n", name, file ? ", weights" : "");
   text += fmt::format(
       "  int code = {0}_invoke_args(&args);\n"
@@ -97,8 +98,8 @@ Result<Ok> write_test(const Programs& programs, const COptions& options, const V
         "    printf(\"{2}: output {0} differs from the reference\\n\");\n    different = 1;\n  "
         "}}\n",
         i,
-        programs.family ? std::to_string(vectors->outputs[i].bytes().size())
-                        : fmt::format("{}_OUTPUT_{}_BYTES", upper, i),
+        shapes.is_free() ? std::to_string(vectors->outputs[i].bytes().size())
+                         : fmt::format("{}_OUTPUT_{}_BYTES", upper, i),
         name);
   }
   text += fmt::format(

@@ -9,23 +9,28 @@ constexpr size_t kFlush = 1 << 20;
 constexpr int64_t kDropEvery = int64_t{256} << 20;
 }  // namespace
 
-WeightMap map_weights(const Programs& programs) {
+namespace {
+void add_weights(const Program& program, WeightMap& map) {
+  std::vector<bool> used(program.buffers.size(), false);
+  for_each_step(program.steps, [&](const Step& s) {
+    for_each_view(
+        s, [&](const View& v, bool) { used[static_cast<size_t>(program.owner(v.buffer))] = true; });
+  });
+  for (size_t i = 0; i < program.buffers.size(); ++i) {
+    const Buffer& b = program.buffers[i];
+    // A state has its initial contents there, for the reset function.
+    if (b.alias_of >= 0) continue;
+    if (!(b.kind == BufferKind::constant && used[i]) && b.kind != BufferKind::state) continue;
+    if (!map.offsets.try_emplace(b.constant, map.bytes).second) continue;
+    map.bytes += (program.pool->byte_size(b.constant) + kAlign - 1) / kAlign * kAlign;
+  }
+}
+}  // namespace
+
+WeightMap map_weights(const Module& module) {
   WeightMap map;
-  for (const Program& program : programs.all) {
-    std::vector<bool> used(program.buffers.size(), false);
-    for_each_step(program.steps, [&](const Step& s) {
-      for_each_view(s, [&](const View& v, bool) {
-        used[static_cast<size_t>(program.owner(v.buffer))] = true;
-      });
-    });
-    for (size_t i = 0; i < program.buffers.size(); ++i) {
-      const Buffer& b = program.buffers[i];
-      // A state has its initial contents there, for the reset function.
-      if (b.alias_of >= 0) continue;
-      if (!(b.kind == BufferKind::constant && used[i]) && b.kind != BufferKind::state) continue;
-      if (!map.offsets.try_emplace(b.constant, map.bytes).second) continue;
-      map.bytes += (program.pool->byte_size(b.constant) + kAlign - 1) / kAlign * kAlign;
-    }
+  for (const Module::Part& part : module.parts) {
+    for (const Program& program : part.shapes.programs) add_weights(program, map);
   }
   return map;
 }

@@ -8,12 +8,12 @@
 
 namespace qc {
 
-/// Where each constant that is used lies in the blob, and the blob's size.
+/// Where each constant that is used lies in the blob, and the blob's size. Parts share constants.
 struct WeightMap {
   std::map<ConstId, int64_t> offsets;
   int64_t bytes = 0;
 };
-WeightMap map_weights(const Programs& programs);
+WeightMap map_weights(const Module& module);
 
 struct WrittenWeights {
   uint64_t hash = 0;                    // FNV-1a, 64 bits

@@ -1,11 +1,11 @@
-#include "program/family.h"
+#include "program/shape_set.h"
 
 #include <algorithm>
 
 namespace qc {
 namespace {
 
-constexpr size_t kMaxForms = 16;
+constexpr size_t kMaxSpecialisations = 16;
 
 bool same(const View& a, const View& b) { return a.buffer == b.buffer; }
 
@@ -55,35 +55,43 @@ bool same_structure(const Program& a, const Program& b) {
          same(a.steps, b.steps);
 }
 
-Result<Ok> Family::plan(const PlanOptions& options) {
-  forms.clear();
+ShapeSet ShapeSet::of(Program program) {
+  ShapeSet set;
+  set.sizes = {0};
+  set.specialisations = {0};
+  set.programs.push_back(std::move(program));
+  return set;
+}
+
+Result<Ok> ShapeSet::plan(const PlanOptions& options) {
+  specialisations.clear();
   for (size_t i = 0; i < programs.size(); ++i) {
-    if (i == 0 || !same_structure(programs[i - 1], programs[i])) forms.push_back(i);
+    if (i == 0 || !same_structure(programs[i - 1], programs[i])) specialisations.push_back(i);
   }
-  if (forms.size() > kMaxForms) {
+  if (specialisations.size() > kMaxSpecialisations) {
     return error(Code::unsupported,
                  "the steps of the model differ in {} places between {} = {} and {}, more than {}: "
                  "take a smaller range, or a number",
-                 forms.size() - 1, symbol, min, max, kMaxForms);
+                 specialisations.size() - 1, symbol, min, max, kMaxSpecialisations);
   }
   int64_t arena = 0;
-  for (size_t i = 0; i < forms.size(); ++i) {
-    qc::plan(std::span(programs).subspan(forms[i], form_end(i) - forms[i]), options);
-    arena = std::max(arena, programs[forms[i]].arena_bytes);
+  for (size_t i = 0; i < specialisations.size(); ++i) {
+    qc::plan(std::span(programs).subspan(specialisations[i], end(i) - specialisations[i]), options);
+    arena = std::max(arena, programs[specialisations[i]].arena_bytes);
   }
   for (Program& program : programs) program.arena_bytes = arena;
   return Ok{};
 }
 
-std::span<const Program> Family::form(size_t i) const {
-  return std::span(programs).subspan(forms[i], form_end(i) - forms[i]);
+std::span<const Program> ShapeSet::specialisation(size_t i) const {
+  return std::span(programs).subspan(specialisations[i], end(i) - specialisations[i]);
 }
 
-std::span<const int64_t> Family::form_sizes(size_t i) const {
-  return std::span(sizes).subspan(forms[i], form_end(i) - forms[i]);
+std::span<const int64_t> ShapeSet::specialisation_sizes(size_t i) const {
+  return std::span(sizes).subspan(specialisations[i], end(i) - specialisations[i]);
 }
 
-const Program* Family::find(const std::vector<std::vector<int64_t>>& shapes) const {
+const Program* ShapeSet::find(const std::vector<std::vector<int64_t>>& shapes) const {
   for (const Program& program : programs) {
     bool fits = program.inputs.size() == shapes.size();
     for (size_t i = 0; fits && i < shapes.size(); ++i)

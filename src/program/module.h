@@ -1,0 +1,28 @@
+// Module: the Programs of one model, for several targets between which generated code chooses when
+// it runs. They share constants and state, and have the same inputs and outputs.
+#pragma once
+
+#include "program/shape_set.h"
+#include "target/target.h"
+
+namespace qc {
+
+struct Module {
+  struct Part {
+    Target target;
+    ShapeSet shapes;
+  };
+  /// Best first: a run takes the first whose target the processor has.
+  std::vector<Part> parts;
+
+  /// The module of one planned program.
+  static Module of(Program program, Target target = all_targets()[0]) {
+    Module module;
+    module.parts.push_back({std::move(target), ShapeSet::of(std::move(program))});
+    return module;
+  }
+  /// What all parts have in common: sizes, ports and state.
+  const ShapeSet& shapes() const { return parts.back().shapes; }
+};
+
+}  // namespace qc
