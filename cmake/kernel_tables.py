@@ -7,9 +7,13 @@ A folder holds FOLDER.h (parameter structs and the contract), portable.c (bodies
   # a comment
   kernel NAME[selector, ...](operand, optional?, ...) -> (result, ...)
     params STRUCT
+    epilogue STAGE, ...
     body SYMBOL [in FILE] [stack BYTES]
+  stage NAME(operand, optional?, ...)
+    params STRUCT
 
-A kernel without bodies is what ops call and variants (*.variant.cpp of the folder) turn into calls of others; its struct
+A stage is what kernels may do with a result before they store it. Those that `epilogue` lists can follow each other in
+this order; the kernel has optional operands and members of the names that they have. A kernel without bodies is what ops call and variants (*.variant.cpp of the folder) turn into calls of others; its struct
 is in FOLDER/call.h. A call names the kernel and gives each selector a value; they say which body computes it. SYMBOL is the name of the C
 function, with a group {selector=value,value:text,...} for each selector: it stands for one body per value,
 and for the value's text (the value itself unless stated) in the name. A body that, with all it calls, may take more than
@@ -33,6 +37,8 @@ STRUCT = re.compile(r"typedef struct \{(.*?)\}\s*(qk_\w+);", re.S)
 FIELD = re.compile(r"(int32_t|int64_t|float)\s+([^;]+);")
 LETTERS = {"int32_t": "i", "int64_t": "l", "float": "f"}
 KERNEL = re.compile(r"^kernel (\w+)(?:\[([\w, ]+)\])?\(([\w, ?]*)\) -> \(([\w, ?]*)\)$")
+STAGE = re.compile(r"^stage (\w+)\(([\w, ?]*)\)$")
+EPILOGUE = re.compile(r"^epilogue ([\w, ]+)$")
 PARAMS = re.compile(r"^params (\w+)$")
 BODY = re.compile(r"^body (\S+)(?: in (\S+))?(?: stack (\d+))?$")
 GROUP = re.compile(r"\{(\w+)=([^}]*)\}")
@@ -56,11 +62,13 @@ def struct_fields(text, where):
     return structs
 
 
+def items(text):
+    return [t.strip() for t in (text or "").split(",") if t.strip()]
+
+
 class Kernel:
-    def __init__(self, name, selectors, inputs, outputs):
-        def items(text):
-            return [t.strip() for t in (text or "").split(",") if t.strip()]
-        self.name, self.selectors = name, items(selectors)
+    def __init__(self, name, selectors, inputs, outputs, stage=False):
+        self.name, self.selectors, self.stage, self.epilogue = name, items(selectors), stage, []
         self.inputs, self.outputs = items(inputs), items(outputs)
         self.params, self.bodies = None, []  # bodies: (symbol, values of the selectors, file, stack)
 
@@ -90,18 +98,22 @@ def signatures(path, structs):
             continue
         if match := KERNEL.match(line):
             kernels.append(Kernel(*match.groups()))
+        elif match := STAGE.match(line):
+            kernels.append(Kernel(match[1], "", match[2], "", stage=True))
+        elif kernels and kernels[-1].params and (match := EPILOGUE.match(line)):
+            kernels[-1].epilogue = items(match[1])
         elif kernels and (match := PARAMS.match(line)):
             if match[1] not in structs:
                 sys.exit(f"{where}: no header declares {match[1]}")
             kernels[-1].params = match[1]
-            members = {re.sub(r"\[.*", "", field[2:]) for field in structs[match[1]].split(",")}
+            members = kernels[-1].members = {re.sub(r"\[.*", "", field[2:]) for field in structs[match[1]].split(",")}
             names = [n.rstrip("?") for n in kernels[-1].inputs + kernels[-1].outputs + kernels[-1].selectors]
             if twice := members & set(names) or {n for n in names if names.count(n) > 1}:
                 sys.exit(f"{where}: {', '.join(twice)}: a name stands for one thing only")
         elif kernels and kernels[-1].params and (match := BODY.match(line)):
             kernels[-1].add_bodies(match[1], match[2], int(match[3] or DEFAULT_STACK), where)
         else:
-            sys.exit(f"{where}: expected `kernel`, then `params`, then `body`, found: {line}")
+            sys.exit(f"{where}: expected `kernel` or `stage`, then `params`, then `epilogue` or `body`, found: {line}")
     return kernels
 
 
@@ -114,7 +126,7 @@ def thunk(kernel, symbol):
 
 def table(folder, kernels, structs):
     name = folder.name
-    out = [f'#include "kernels/{name}/portable.c"'] if (folder / "portable.c").exists() else []
+    out = [f'#include "kernels/{name}/{"portable.c" if (folder / "portable.c").exists() else name + ".h"}"']
     if (folder / "call.h").exists():
         out.append(f'#include "kernels/{name}/call.h"')
     out += ['#include "kernels/table.h"', ""]
@@ -127,10 +139,11 @@ def table(folder, kernels, structs):
             rows.append(f'  {{"{symbol}", "{k.name}", "{",".join(values)}", "kernels/{name}/{file}", "{machine}", {stack}, '
                         f'{"NULL" if machine else "run_" + symbol}}},')
         entries.append(f'  {{"{k.name}", "{name}", "{",".join(k.selectors)}", "{",".join(k.inputs)}", '
-                       f'"{",".join(k.outputs)}", "{k.params}", "{structs[k.params]}", sizeof({k.params})}},')
+                       f'"{",".join(k.outputs)}", "{k.params}", "{structs[k.params]}", sizeof({k.params}), '
+                       f'"{",".join(k.epilogue)}", {int(k.stage)}}},')
     out += ["", f"const qk_kernel qk_kernels_{name}[] = {{", *entries, "};",
             f"const size_t qk_kernel_count_{name} = {len(entries)};",
-            f"const qk_body qk_bodies_{name}[] = {{", *rows, "};",
+            f"const qk_body qk_bodies_{name}[] = {{", *(rows or ["  {0},"]), "};",
             f"const size_t qk_body_count_{name} = {len(rows)};", ""]
     return "\n".join(out)
 
@@ -158,19 +171,33 @@ def calls(folder, kernels):
            f'#include "kernels/{name}/{name}.h"']
     if (folder / "call.h").exists():
         out.append(f'#include "kernels/{name}/call.h"')
-    out += ['#include "program/program.h"', "", "namespace qc::kernel {"]
+    space = "stage" if kernels and kernels[0].stage else "kernel"
+    out += ['#include "program/program.h"', "", f"namespace qc::{space} {{"]
     for k in kernels:
+        members = ["  std::vector<Stage> epilogue;"] if k.epilogue else []
         title = "".join(part.capitalize() for part in k.name.split("_"))
         views = [v.rstrip("?") for v in k.inputs + k.outputs]
         out += ["", f"struct {title} : {k.params} {{", f'  static constexpr const char* kName = "{k.name}";',
                 f"  {title}() : {k.params}{{}} {{}}", f"  explicit {title}(const {k.params}& p) : {k.params}(p) {{}}"]
-        out += [f"  std::string {s};" for s in k.selectors] + [f"  View {v};" for v in views]
+        out += [f"  std::string {s};" for s in k.selectors] + [f"  View {v};" for v in views] + members
         out += [f"  const {k.params}& params() const {{ return *this; }}",
                 f"  std::vector<std::string_view> select() const {{ return {{{', '.join(k.selectors)}}}; }}",
                 f"  std::vector<View> operand_views() const {{ return {{{', '.join(v.rstrip('?') for v in k.inputs)}}}; }}",
                 f"  std::vector<View> result_views() const {{ return {{{', '.join(v.rstrip('?') for v in k.outputs)}}}; }}",
                 "};"]
-    return "\n".join(out + ["", "}  // namespace qc::kernel", ""])
+    return "\n".join(out + ["", f"}}  // namespace qc::{space}", ""])
+
+
+def check_epilogues(kernels):
+    """Kernels have the operands and members of the stages they take."""
+    stages = {k.name: k for k in kernels if k.stage}
+    for k in kernels:
+        for name in k.epilogue:
+            if name not in stages:
+                sys.exit(f"kernel {k.name}: there is no stage {name} (stages: {', '.join(stages)})")
+            wanted = {i.rstrip("?") + "?" for i in stages[name].inputs} - set(k.inputs) | stages[name].members - k.members
+            if wanted:
+                sys.exit(f"kernel {k.name} takes stage {name} and lacks {', '.join(sorted(wanted))}")
 
 
 def raw_literal(text):
@@ -189,8 +216,9 @@ def main():
         if header.suffix == ".h":
             structs.update(struct_fields(header.read_text(), header))
     machines = []
-    for folder in folders:
-        kernels = signatures(folder / "kernels.sig", structs)
+    signed = {folder: signatures(folder / "kernels.sig", structs) for folder in folders}
+    check_epilogues([k for kernels in signed.values() for k in kernels])
+    for folder, kernels in signed.items():
         write(output / f"{folder.name}_table.c", table(folder, kernels, structs))
         write(output / folder.name / "calls.h", calls(folder, kernels))
         for machine, text in machine_tables(folder, kernels):

@@ -61,6 +61,7 @@ Signature signature_of(const qk_kernel& k) {
   s.in = operands(k.operands);
   s.out = operands(k.results);
   s.params_size = k.params_size;
+  s.epilogue = split(k.epilogue);
   size_t offset = 0;
   for (const std::string& text : split(k.fields)) {
     Field f;
@@ -129,19 +130,26 @@ const Field* Signature::field(std::string_view wanted) const {
   return it == fields.end() ? nullptr : &*it;
 }
 
-std::span<const Signature> all_kernels() {
-  static const std::vector<Signature> kernels = [] {
-    std::vector<Signature> all;
-#define QK_FOLDER(folder)                                 \
-  for (size_t i = 0; i < qk_kernel_count_##folder; ++i) { \
-    all.push_back(signature_of(qk_kernels_##folder[i]));  \
-  }
+namespace {
+/// Sorted by name.
+std::vector<Signature> signatures(bool stages) {
+  std::vector<Signature> all;
+  const auto add = [&](const qk_kernel* table, size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+      if ((table[i].is_stage != 0) == stages) all.push_back(signature_of(table[i]));
+    }
+  };
+#define QK_FOLDER(folder) add(qk_kernels_##folder, qk_kernel_count_##folder);
 #include "kernels/folders.inc"
 #undef QK_FOLDER
-    std::sort(all.begin(), all.end(),
-              [](const Signature& a, const Signature& b) { return a.name < b.name; });
-    return all;
-  }();
+  std::sort(all.begin(), all.end(),
+            [](const Signature& a, const Signature& b) { return a.name < b.name; });
+  return all;
+}
+}  // namespace
+
+std::span<const Signature> all_kernels() {
+  static const std::vector<Signature> kernels = signatures(false);
   return kernels;
 }
 
@@ -174,6 +182,12 @@ std::span<const Body> all_bodies() {
 
 const Signature* find_kernel(std::string_view name) {
   return find_in(all_kernels(), name,
+                 [](const Signature& s) -> std::string_view { return s.name; });
+}
+
+const Signature* find_stage(std::string_view name) {
+  static const std::vector<Signature> stages = signatures(true);
+  return find_in(std::span<const Signature>(stages), name,
                  [](const Signature& s) -> std::string_view { return s.name; });
 }
 

@@ -30,16 +30,17 @@ struct OperandSpec {
   bool optional = false;
 };
 
-/// What a call of a kernel consists of, by name.
+/// What a call of a kernel, or a stage of an epilogue, consists of, by name.
 struct Signature {
-  std::string name;
-  std::string folder;
-  std::string params;  // the parameter struct in C
-  std::vector<std::string> selectors;
-  std::vector<OperandSpec> in, out;
-  std::vector<Field> fields;
-  size_t numbers = 0;      // of all fields
-  size_t params_size = 0;  // in bytes
+  std::string name = {};
+  std::string folder = {};
+  std::string params = {};  // the parameter struct in C
+  std::vector<std::string> selectors = {};
+  std::vector<OperandSpec> in = {}, out = {};
+  std::vector<Field> fields = {};
+  std::vector<std::string> epilogue = {};  // stages it takes, in their order
+  size_t numbers = 0;                      // of all fields
+  size_t params_size = 0;                  // in bytes
 
   /// The index of an operand or a field; -1 when the kernel has none of that name.
   int operand(std::string_view name) const;
@@ -64,6 +65,7 @@ std::span<const Signature> all_kernels();
 std::span<const Body> all_bodies();
 /// Null when there is none.
 const Signature* find_kernel(std::string_view name);
+const Signature* find_stage(std::string_view name);
 const Body* find_body(std::string_view symbol);
 /// The body for these values of the kernel's selectors; null when there is none.
 const Body* find_body(const Signature& kernel, std::span<const std::string> select);

@@ -14,6 +14,8 @@ typedef struct qk_kernel {
   const char* params;    /* the name of its parameter struct in C */
   const char* fields;    /* the struct's members in order: "i n,l bytes,i stride[2],f eps" */
   size_t params_size;
+  const char* epilogue; /* names of the stages it takes, in their order */
+  int is_stage;         /* no kernel: a stage of others' epilogues */
 } qk_kernel;
 
 /* A C function that computes calls of a kernel with these values of its selectors. Its arguments

@@ -46,7 +46,9 @@ def quantc():
     """Runs the program: quantc("run", model, ...) -> CompletedProcess; fails unless the status is as expected.
     Code is generated for the portable target unless the test names one, so that it is the same on every machine."""
     def call(*args, status: int = 0, **options) -> subprocess.CompletedProcess:
-        if args[0] in ("compile", "validate") and not {"--target", "--config", "-h", "--help"} & set(args):
+        config = Path(args[args.index("--config") + 1]) if "--config" in args else None
+        named = "--target" in args or config and config.exists() and "target" in config.read_text(errors="replace")
+        if args[0] in ("compile", "validate") and not named and "--help" not in args:
             args = (*args, "--target", "portable")
         done = subprocess.run([str(QUANTC), *map(str, args)], capture_output=True, text=True, **options)
         assert done.returncode == status, f"quantc {' '.join(map(str, args))}: {done.returncode}\n{done.stderr}"

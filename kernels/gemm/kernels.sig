@@ -1,5 +1,6 @@
 kernel gemm(x, w, bias?, residual?) -> (y)
   params qk_gemm_params
+  epilogue add_f32
   body qk_gemm_f32 stack 2048
 
 kernel gemm_pack(w) -> (packed)

@@ -1,6 +1,7 @@
 # What ops call, with weights [oc, ic / groups, k...]; variants choose how they are packed.
 kernel qconv[x_codes, w_codes, accumulator](x, w, bias?, multipliers?, float_bias?, w_zeros?, x_scales?, x_zeros?, residual?) -> (y)
   params qk_qconv_params
+  epilogue rescale, dequantize, accumulators, add
 
 kernel qconv_plain[x_codes, w_codes, accumulator](x, w, bias?, multipliers?, float_bias?, w_zeros?, x_scales?, x_zeros?, residual?) -> (y)
   params qk_qconv_params
@@ -27,4 +28,5 @@ kernel qconv_depthwise_packed[machine](x, w, x_scales?, x_zeros?, residual?) -> 
 
 kernel qconv_transpose[x_codes, w_codes](x, w, bias?, multipliers?, float_bias?, w_zeros?, x_scales?, x_zeros?) -> (y)
   params qk_qconv_transpose_params
+  epilogue rescale, dequantize, accumulators
   body qk_qconv_transpose_{x_codes=i8,u8,i16,u16}_{w_codes=i8,i16} stack 2816

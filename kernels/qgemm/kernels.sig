@@ -1,6 +1,7 @@
 # What ops call; variants choose how weights are packed.
 kernel qgemm(x, w, bias?, multipliers?, float_bias?, w_zeros?, x_scales?, x_zeros?, residual?) -> (y)
   params qk_qgemm_call
+  epilogue rescale, dequantize, accumulators, add
 
 kernel qgemm_panels(x, w, bias?, multipliers?, float_bias?, w_zeros?, x_scales?, x_zeros?, residual?) -> (y)
   params qk_qgemm_params
@@ -19,6 +20,7 @@ kernel qgemm_packed[machine](x, w, x_scales?, x_zeros?, residual?) -> (y)
 
 kernel qmatmul[x_codes, w_codes](x, w, bias?, multipliers?, float_bias?, w_zeros?, x_scales?, x_zeros?, residual?) -> (y)
   params qk_qmatmul_params
+  epilogue rescale, dequantize, accumulators, add
   body qk_qmatmul_{x_codes=i8,u8,i16,u16}_{w_codes=i8,u8,i16,u16} stack 3328
 
 kernel wgemm(x, w, scales, w_zeros?, bias?) -> (y)

@@ -84,6 +84,7 @@ void add_validate(CLI::App& app, Session& session);
 void add_inspect(CLI::App& app, Session& session);
 void add_ops(CLI::App& app, Session& session);
 void add_targets(CLI::App& app, Session& session);
+void add_passes(CLI::App& app, Session& session);
 void add_explain(CLI::App& app, Session& session);
 void add_calibrate(CLI::App& app, Session& session);
 

@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "driver/arrays.h"
 #include "driver/config.h"
+#include "driver/pass_list.h"
 #include "ir/text.h"
 #include "support/budget.h"
 #include "support/escape.h"
@@ -46,10 +47,10 @@ void CompileFlags::add_all(CLI::App& app) {
   add(app, "--weights", &Options::weights, "how weights are stored: literal, incbin or file");
   add(app, "--specialise", &Options::specialise, "kernels for speed (per shape) or size (shared)");
   add(app, "--disable-pass", &Options::disabled_passes,
-      "leave out a pass after the contract graph (repeatable)");
+      "leave out a pass after the contract graph (repeatable); see `quantc passes`");
   add(app, "--stop-after", &Options::stop_after, "stop after this pass");
   app.add_option("--print-ir-after", print_after,
-                 "print the graph after this pass, or after `all` (repeatable)");
+                 "print the graph or the program after this pass, or after `all` (repeatable)");
   app.add_flag("--time-passes", time_passes, "print how long each pass took");
   add(app, "--verify", &Options::verify, "check every invariant after each pass");
 }
@@ -79,13 +80,14 @@ Result<Options> CompileFlags::resolve() const {
   QC_TRY(check(out));
   if (Budget* budget = Budget::current()) budget->set_factor(out.budget);
   for (const std::string& name : print_after) {
-    if (name != "all") QC_TRY(find_pass(name));
+    if (name != "all") QC_TRY(find_any_pass(name));
   }
   return out;
 }
 
 PassObserver CompileFlags::observer() const {
-  return [this](const Pass& pass, bool changed, double seconds, const Graph& graph) {
+  PassObserver out;
+  out.graph = [this](const Pass& pass, bool changed, double seconds, const Graph& graph) {
     if (time_passes)
       fmt::print(stderr, "{:<24} {:>10.3f} ms{}\n", pass.name, seconds * 1e3,
                  changed ? "" : "  (no change)");
@@ -95,6 +97,13 @@ PassObserver CompileFlags::observer() const {
       }
     }
   };
+  out.program = [this](std::string_view pass, double seconds, const Program& program) {
+    if (time_passes) fmt::print(stderr, "{:<24} {:>10.3f} ms\n", pass, seconds * 1e3);
+    for (const std::string& name : print_after) {
+      if (name == pass || name == "all") fmt::print("// after {}\n{}\n", pass, str(program));
+    }
+  };
+  return out;
 }
 
 void InputFlags::add(CLI::App& app) {

@@ -48,6 +48,7 @@ int main_with(int argc, char** argv) {
   add_inspect(app, session);
   add_ops(app, session);
   add_targets(app, session);
+  add_passes(app, session);
   add_explain(app, session);
   add_calibrate(app, session);
   try {

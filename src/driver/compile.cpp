@@ -3,21 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 
 #include "backends/c/names.h"
 #include "driver/arrays.h"
 #include "driver/explain.h"
+#include "driver/pass_list.h"
 #include "driver/rules.h"
 #include "driver/widened.h"
 #include "interp/interpreter.h"
 #include "ir/op_table.h"
-#include "passes/expose_codes.h"
 #include "passes/note_rules.h"
-#include "program/fuse_epilogues.h"
 #include "program/lowering.h"
+#include "program/passes.h"
 #include "program/plan.h"
-#include "program/select_kernels.h"
 #include "support/budget.h"
 #include "support/located.h"
 
@@ -37,8 +37,10 @@ Result<Ok> one_of(const char* option, const std::string& value,
 // Each size of a range is lowered once.
 constexpr int64_t kMaxSizes = 4096, kMaxSize = 1 << 16;
 
-/// What is done on the Program; each can be switched off like a pass.
-constexpr std::string_view kProgramPasses[] = {"fuse_epilogues", "share_storage", "reorder_steps"};
+bool is_program_pass(std::string_view name) {
+  return std::any_of(program_passes().begin(), program_passes().end(),
+                     [&](const ProgramPass& p) { return p.name == name; });
+}
 
 PassOptions pass_options(const Options& options, PassStage first, PassStage last,
                          const PassObserver& observe) {
@@ -46,14 +48,12 @@ PassOptions pass_options(const Options& options, PassStage first, PassStage last
   out.first = first;
   out.verify = options.verify;
   for (const std::string& name : options.disabled_passes) {
-    if (std::find(std::begin(kProgramPasses), std::end(kProgramPasses), name) ==
-        std::end(kProgramPasses)) {
-      out.disabled.push_back(name);
-    }
+    if (!is_program_pass(name)) out.disabled.push_back(name);
   }
-  out.stop_after = options.stop_after;
+  if (!is_program_pass(options.stop_after)) out.stop_after = options.stop_after;
+  out.codes_at_ports = options.io_dtype == "quantized";
   out.last = last;
-  out.observe = observe;
+  out.observe = observe.graph;
   return out;
 }
 
@@ -92,40 +92,58 @@ Result<Ok> check_bound(const Graph& graph, const Options& options) {
                "the model's inputs have free dimensions: give --dim NAME=SIZE for {}", list);
 }
 
-bool is_on(const Options& options, std::string_view name, int level) {
-  const auto& off = options.disabled_passes;
-  return options.level >= level && std::find(off.begin(), off.end(), name) == off.end();
+/// Whether a pass over Programs runs: its level is reached, it is not left out, and none before it
+/// was to be the last.
+bool is_on(const Options& options, std::string_view name) {
+  bool stopped = false;
+  for (const ProgramPass& p : program_passes()) {
+    if (p.name == name) {
+      const auto& off = options.disabled_passes;
+      const bool left_out = stopped || std::find(off.begin(), off.end(), name) != off.end();
+      return p.level == 0 || (options.level >= p.level && !left_out);
+    }
+    stopped = stopped || options.stop_after == p.name;
+  }
+  return false;
 }
 
 PlanOptions plan_options(const Options& options) {
-  return {.reorder = is_on(options, "reorder_steps", 2),
-          .share = is_on(options, "share_storage", 1)};
+  return {.reorder = is_on(options, "reorder_steps"), .share = is_on(options, "share_storage")};
 }
 
 /// Everything that happens to a contract graph for one target, and what its programs share.
 class Lowerer {
  public:
-  Lowerer(const Options& options, const Target& target, DerivedConstants& constants)
-      : options_(options), target_(target), constants_(constants) {}
+  Lowerer(const Options& options, const Target& target, DerivedConstants& constants,
+          const PassObserver& observe = {})
+      : options_(options), target_(target), constants_(constants), observe_(observe) {}
 
   /// A program that is not planned yet; `choices` as of select_kernels.
-  Result<Program> lowered(Graph& graph, PassContext& context, const PassObserver& observe,
+  Result<Program> lowered(Graph& graph, PassContext& context,
                           std::vector<KernelChoice>* choices = nullptr) const {
     const Loc file{graph.file, {}, {}};
-    PassOptions passes = pass_options(options_, PassStage::lower, PassStage::lower, observe);
+    PassOptions passes = pass_options(options_, PassStage::lower, PassStage::lower, observe_);
     passes.unsigned_codes = target_.has("unsigned_codes");
-    const bool stopped = !options_.stop_after.empty() && !is_lower_pass(options_.stop_after);
+    const bool stopped = !passes.stop_after.empty() && !is_lower_pass(passes.stop_after);
     if (options_.level > 0 && !stopped) QC_TRY(located(run_passes(graph, passes, context), file));
     QC_ASSIGN(Program program, located(lower(graph, constants_), file));
-    if (is_on(options_, "fuse_epilogues", 1)) fuse_epilogues(program);
-    QC_TRY(located(select_kernels(program, target_, constants_, choices), file));
+    ProgramPassContext on_program{target_, constants_, choices};
+    for (const ProgramPass& pass : program_passes()) {
+      if (!pass.run || !is_on(options_, pass.name)) continue;
+      const auto begin = std::chrono::steady_clock::now();
+      QC_TRY(located(pass.run(program, on_program), file));
+      if (options_.verify) QC_TRY(located(verify(program), file));
+      note(pass.name, begin, program);
+    }
     return program;
   }
 
-  Result<Program> planned(Graph& graph, PassContext& context, const PassObserver& observe) const {
+  Result<Program> planned(Graph& graph, PassContext& context) const {
     QC_TRY(check_bound(graph, options_));
-    QC_ASSIGN(Program program, lowered(graph, context, observe));
+    QC_ASSIGN(Program program, lowered(graph, context));
+    const auto begin = std::chrono::steady_clock::now();
     plan(program, plan_options(options_));
+    note("place_buffers", begin, program);
     if (options_.verify) QC_TRY(located(verify(program), Loc{graph.file, {}, {}}));
     for (std::string& line : widened_weights(program, constants_))
       context.warnings.push_back(std::move(line));
@@ -136,9 +154,16 @@ class Lowerer {
   Result<ShapeSet> shape_set(const Graph& graph, PassContext& context) const;
 
  private:
+  void note(const char* pass, std::chrono::steady_clock::time_point begin,
+            const Program& program) const {
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
+    if (observe_.program) observe_.program(pass, spent.count(), program);
+  }
+
   const Options& options_;
   const Target& target_;
   DerivedConstants& constants_;
+  const PassObserver observe_;
 };
 
 Result<ShapeSet> Lowerer::shape_set(const Graph& graph, PassContext& noted) const {
@@ -158,7 +183,7 @@ Result<ShapeSet> Lowerer::shape_set(const Graph& graph, PassContext& noted) cons
     PassContext context;
     auto program = [&]() -> Result<Program> {
       QC_TRY(located(bound->bind(bindings), file));
-      return lowered(*bound, context, {});
+      return lowered(*bound, context);
     }();
     if (!program.ok()) {
       Diag diag = std::move(program).diag();
@@ -187,6 +212,14 @@ Result<ShapeSet> Lowerer::shape_set(const Graph& graph, PassContext& noted) cons
 
 Result<Ok> check(const Options& options) {
   QC_TRY(find_target(options.target));
+  for (const std::string& name : options.disabled_passes) {
+    QC_ASSIGN(const PassRow pass, find_any_pass(name));
+    if (!pass.optional) {
+      return error(Code::usage, "pass '{}' {} and cannot be switched off", name,
+                   pass.stage == "program" ? "is needed" : "makes the contract graph");
+    }
+  }
+  if (!options.stop_after.empty()) QC_TRY(find_any_pass(options.stop_after));
   QC_TRY(one_of("weights", options.weights, {"literal", "incbin", "file"}));
   QC_TRY(one_of("specialise", options.specialise, {"speed", "size"}));
   QC_TRY(one_of("state", options.state, {"kept", "io"}));
@@ -255,7 +288,6 @@ Result<Ok> make_contract(Graph& graph, const Options& options, PassContext& cont
   QC_TRY(run);
   QC_TRY(used);
   if (!passes.stop_after.empty()) return Ok{};
-  if (options.io_dtype == "quantized") expose_codes(graph);
   return options.require_integer ? check_integer(graph, context) : Ok{};
 }
 
@@ -279,7 +311,7 @@ Result<Program> make_program(Graph& graph, const Options& options, const PassObs
   PassContext context;
   DerivedConstants constants;
   const Target here = part_here(target);
-  return Lowerer(options, here, constants).planned(graph, context, observe);
+  return Lowerer(options, here, constants, observe).planned(graph, context);
 }
 
 Result<std::string> kernel_choices(const Graph& graph, const Options& options) {
@@ -291,7 +323,7 @@ Result<std::string> kernel_choices(const Graph& graph, const Options& options) {
     DerivedConstants constants;
     std::vector<KernelChoice> choices;
     QC_ASSIGN(auto copied, copy(graph));
-    QC_TRY(Lowerer(options, part, constants).lowered(*copied, context, {}, &choices));
+    QC_TRY(Lowerer(options, part, constants).lowered(*copied, context, &choices));
     if (!target.parts.empty())
       out += fmt::format("{}for {}:\n", out.empty() ? "" : "\n", part.name);
     out += str(choices);
@@ -305,13 +337,13 @@ Result<Module> make_module(const Graph& graph, const Options& options, PassConte
   DerivedConstants constants;
   Module module;
   for (const Target& part : parts_of(target)) {
-    const Lowerer lowerer(options, part, constants);
+    // Passes are shown once, for the best part.
+    const Lowerer lowerer(options, part, constants,
+                          module.parts.empty() ? observe : PassObserver{});
     PassContext context;
     if (options.ranges.empty()) {
       QC_ASSIGN(auto copied, copy(graph));
-      // Passes are shown once, for the best part.
-      QC_ASSIGN(Program program,
-                lowerer.planned(*copied, context, module.parts.empty() ? observe : nullptr));
+      QC_ASSIGN(Program program, lowerer.planned(*copied, context));
       module.parts.push_back({part, ShapeSet::of(std::move(program))});
     } else {
       QC_ASSIGN(ShapeSet shapes, lowerer.shape_set(graph, context));

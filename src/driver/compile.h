@@ -18,8 +18,11 @@ using quantc::Options;
 /// Checks everything about the options that can be wrong without a model.
 Result<Ok> check(const Options& options);
 
-/// What a caller may watch: see PassOptions::observe.
-using PassObserver = std::function<void(const Pass&, bool changed, double seconds, const Graph&)>;
+/// What a caller may watch: each pass, once it ran.
+struct PassObserver {
+  std::function<void(const Pass&, bool changed, double seconds, const Graph&)> graph;
+  std::function<void(const char* pass, double seconds, const Program&)> program;
+};
 
 /// Binds the options' dims and runs the passes up to the contract graph. `context` holds the rules
 /// of a quantization and, afterwards, what the passes noted.

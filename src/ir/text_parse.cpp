@@ -62,7 +62,7 @@ class Parser {
       QC_ASSIGN(name, r_.string());
     }
     QC_TRY(r_.expect(':'));
-    QC_ASSIGN(Type t, type());
+    QC_ASSIGN(Type t, r_.type());
     return define(label, g.add_input(std::move(name), std::move(t)));
   }
 
@@ -111,7 +111,7 @@ class Parser {
     QC_ASSIGN(std::string label, value_label());
     QC_ASSIGN(std::string name, r_.string());
     QC_TRY(r_.expect(':'));
-    QC_ASSIGN(Type t, type());
+    QC_ASSIGN(Type t, r_.type());
     QC_TRY(r_.expect('='));
     QC_ASSIGN(ConstId initial, constant_id());
     if (!(t == g.pool().type(initial))) {
@@ -186,7 +186,7 @@ class Parser {
     std::vector<Type> types;
     if (r_.take(':')) {
       do {
-        QC_ASSIGN(Type t, type());
+        QC_ASSIGN(Type t, r_.type());
         types.push_back(std::move(t));
       } while (r_.take(','));
     }
@@ -266,21 +266,6 @@ class Parser {
     Result<Ok> set = set_attrs(n, attrs, Loc{options_.file, {}, {}});
     if (!set.ok()) return r_.locate(std::move(set).diag());
     return Ok{};
-  }
-
-  Result<Type> type() {
-    QC_ASSIGN(DType dtype, r_.dtype());
-    QC_ASSIGN(Dims dims, r_.dims());
-    Type t(dtype, std::move(dims));
-    if (all_static(t.shape)) {
-      auto size = checked_bytes(dtype, static_dims(t.shape));
-      if (!size.ok()) return r_.locate(std::move(size).diag());
-    }
-    if (r_.take_word("nhwc")) t.layout = Layout::channels_last;
-    if (r_.take_word("q")) {
-      QC_ASSIGN(t.format, r_.format());
-    }
-    return t;
   }
 
   Result<Ok> define(const std::string& label, Value* v) {

@@ -272,6 +272,21 @@ Result<std::shared_ptr<const Format>> TextReader::format() {
   return std::shared_ptr<const Format>(std::move(f));
 }
 
+Result<Type> TextReader::type() {
+  QC_ASSIGN(DType dtype, this->dtype());
+  QC_ASSIGN(Dims dims, this->dims());
+  Type t(dtype, std::move(dims));
+  if (all_static(t.shape)) {
+    auto size = checked_bytes(dtype, static_dims(t.shape));
+    if (!size.ok()) return locate(std::move(size).diag());
+  }
+  if (take_word("nhwc")) t.layout = Layout::channels_last;
+  if (take_word("q")) {
+    QC_ASSIGN(t.format, format());
+  }
+  return t;
+}
+
 Result<Dims> TextReader::dims() {
   QC_TRY(expect('['));
   Dims out;

@@ -38,6 +38,8 @@ class TextReader {
   Result<DType> dtype();
   /// What follows the type of the codes of a quantized value: "q(-128, 127, scale=0.5, zero=3)".
   Result<std::shared_ptr<const Format>> format();
+  /// "i8[1, 4] nhwc q(-128, 127, scale=0.5)"; the size of a static shape fits 64 bits.
+  Result<Type> type();
   /// "[1, 2*s0 + 1]"
   Result<Dims> dims();
   /// "[1.0, 2.0]": exactly as many elements as the shape has.

@@ -21,7 +21,7 @@ std::vector<Node*> quantizers(const Value* input) {
 
 }  // namespace
 
-bool expose_codes(Graph& graph) {
+Result<bool> expose_codes(Graph& graph, PassContext&) {
   bool changed = false;
   for (Value* input : graph.inputs()) {
     const std::vector<Node*> readers = quantizers(input);

@@ -7,11 +7,11 @@
 // An input that is read in two formats, or as a float too, stays as it is.
 #pragma once
 
-#include "ir/graph.h"
+#include "passes/pipeline.h"
 
 namespace qc {
 
 /// True when an input or output changed. For the graph of the model only, not for regions.
-bool expose_codes(Graph& graph);
+Result<bool> expose_codes(Graph& graph, PassContext& context);
 
 }  // namespace qc

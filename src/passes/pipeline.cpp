@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "passes/assign_layouts.h"
+#include "passes/expose_codes.h"
 #include "passes/fold_constants.h"
 #include "passes/fold_scale_shift.h"
 #include "passes/form_quantized.h"
@@ -47,6 +48,9 @@ constexpr Pass kPipeline[] = {
     {"shift_signed", PassStage::quantize, shift_signed,
      "signed codes become unsigned where the arithmetic says so"},
     {"form_quantized", PassStage::quantize, form_quantized, "ops between them compute on codes"},
+    {"expose_codes", PassStage::quantize, expose_codes,
+     "inputs and outputs of the model become codes where that was asked for",
+     &PassOptions::codes_at_ports, true},
     // Here the contract graph is complete. Lower: every pass keeps every bit.
     {"store_unsigned", PassStage::lower, store_unsigned,
      "signed codes of 8 bits become unsigned where the target wants them",
@@ -71,7 +75,7 @@ Result<bool> run_pass(const Pass& pass, Graph& graph, PassContext& context) {
   const Doing doing(pass.name);
   spend(Cost::work, static_cast<int64_t>(graph.node_count()) * kNodeWork);
   QC_ASSIGN(bool changed, pass.run(graph, context));
-  if (!graph.may_have_regions()) return changed;
+  if (pass.outermost || !graph.may_have_regions()) return changed;
   for (Node* n = graph.first(); n; n = n->next()) {
     for (const auto& region : n->regions()) {
       QC_ASSIGN(bool inner, run_pass(pass, *region, context));

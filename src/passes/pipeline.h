@@ -51,6 +51,7 @@ struct PassOptions {
   PassStage first = PassStage::normalise;  // run no pass of an earlier stage
   PassStage last = PassStage::lower;       // run no pass of a later stage
   bool unsigned_codes = false;             // the target wants unsigned codes of 8 bits
+  bool codes_at_ports = false;             // inputs and outputs become codes
   /// Called after each pass that ran: name, whether the graph changed, seconds.
   std::function<void(const Pass&, bool changed, double seconds, const Graph&)> observe;
 };
@@ -63,6 +64,8 @@ struct Pass {
   const char* summary;
   /// The option without which the pipeline leaves it out; null for a pass of every pipeline.
   bool PassOptions::*only_with = nullptr;
+  /// For the graph of the model only, not for regions.
+  bool outermost = false;
 };
 
 /// All passes, in the order they run.

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
+#include "kernels/epilogue/calls.h"
 #include "kernels/qgemm/output.h"
+#include "program/epilogue.h"
 
 namespace qc {
 namespace {
@@ -15,84 +18,95 @@ struct Addition {
   const Call& sum;
   size_t mine;
   int64_t bytes;
-};
 
-/// Writes numbers into members of a call's parameters.
-void set(Call& call, std::string_view field, Param value) {
-  call.params[call.kernel->field(field)->at] = std::move(value);
-}
+  const View& other() const { return sum.in[1 - mine]; }
+};
 
 bool is_flat(const Call& c, int64_t count) {
   return c.integer("rank") == 1 && c.integer("a") == 1 && c.integer("b") == 1 &&
          c.integer("dims") == count;
 }
 
-/// A kind of epilogue: the parameter by which kernels that take it are known, and how steps after a
-/// call become its parameters. False when they cannot.
-struct Epilogue {
-  std::string_view field;
-  bool (*add)(const Addition& a, Call& to);
-  bool (*clamp)(const Addition& a, const Call& limit, Call& to);  // null: none
-  /// Whether the result may overwrite the residual: every element is read before it is written.
-  bool (*in_place)(const Call& call);
-};
-
-bool add_floats(const Addition& a, Call& to) {
+std::optional<Stage> add_floats(const Addition& a) {
   const bool limited = a.sum.kernel->name == "binary_clamp";
   const bool plain = a.sum.kernel->name == "binary" && a.sum.select[1] == "f32";
   if ((!limited && !plain) || a.sum.select[0] != "add" || a.bytes % 4 != 0 ||
       !is_flat(a.sum, a.bytes / 4)) {
-    return false;
+    return std::nullopt;
   }
-  set(to, "rlo", limited ? a.sum.real("lo") : -kNoLimit);
-  set(to, "rhi", limited ? a.sum.real("hi") : kNoLimit);
-  return true;
+  stage::AddF32 out;
+  out.residual = a.other();
+  out.rlo = limited ? a.sum.real("lo") : -kNoLimit;
+  out.rhi = limited ? a.sum.real("hi") : kNoLimit;
+  Stage made = make_stage(out);
+  made.in_place = true;
+  return made;
 }
 
-bool clamp_floats(const Addition& a, const Call& limit, Call& to) {
+std::optional<Stage> clamp_floats(const Addition& a, const Call& limit) {
   if (limit.kernel->name != "clamp" || limit.select[0] != "f32" || a.sum.kernel->name != "binary" ||
       limit.integer("n") * 4 != a.bytes) {
-    return false;
+    return std::nullopt;
   }
-  set(to, "rlo", limit.real("lo"));
-  set(to, "rhi", limit.real("hi"));
-  return true;
+  stage::AddF32 out;
+  out.residual = a.other();
+  out.rlo = limit.real("lo");
+  out.rhi = limit.real("hi");
+  Stage made = make_stage(out);
+  made.in_place = true;
+  return made;
 }
 
 int64_t code_bytes(int64_t type) { return type <= QK_U8 ? 1 : 2; }
 
-bool add_codes(const Addition& a, Call& to) {
+std::optional<Stage> add_codes(const Addition& a) {
   static constexpr std::string_view kKinds[] = {"exact", "ort", "f32"};
   static_assert(QK_R_EXACT == 0 && QK_R_ORT == 1 && QK_R_F32 == 2);
-  if (a.sum.kernel->name != "qbinary" || a.sum.select[0] != "add") return false;
+  if (a.sum.kernel->name != "qbinary" || a.sum.select[0] != "add") return std::nullopt;
   const auto* kind = std::find(std::begin(kKinds), std::end(kKinds), a.sum.select[1]);
   const int64_t type = a.sum.integer(a.mine == 0 ? "type_a" : "type_b");
   if (kind == std::end(kKinds) || a.bytes % code_bytes(type) != 0 ||
       !is_flat(a.sum, a.bytes / code_bytes(type))) {
-    return false;
+    return std::nullopt;
   }
-  set(to, "r_kind", Dim(kind - kKinds));
-  set(to, "r_first", Dim(a.mine == 0 ? 1 : 0));
-  set(to, "r_type", Dim(a.sum.integer(a.mine == 0 ? "type_b" : "type_a")));
-  set(to, "r_y_type", Dim(a.sum.integer("type_y")));
-  for (const char* member : {"za", "zb", "zero", "lo", "hi", "lowest", "reciprocal"})
-    set(to, std::string("r_") + member, Dim(a.sum.integer(member)));
-  for (const char* member : {"ra", "rb", "shift", "divisor"})
-    set(to, std::string("r_") + member, a.sum.real(member));
-  return true;
+  const auto integer = [&](const char* name) { return static_cast<int32_t>(a.sum.integer(name)); };
+  stage::Add out;
+  out.residual = a.other();
+  out.r_kind = static_cast<int32_t>(kind - kKinds);
+  out.r_first = a.mine == 0 ? 1 : 0;
+  out.r_type = integer(a.mine == 0 ? "type_b" : "type_a");
+  out.r_y_type = integer("type_y");
+  out.r_za = integer("za");
+  out.r_zb = integer("zb");
+  out.r_zero = integer("zero");
+  out.r_lo = integer("lo");
+  out.r_hi = integer("hi");
+  out.r_lowest = integer("lowest");
+  out.r_reciprocal = integer("reciprocal");
+  out.r_ra = a.sum.real("ra");
+  out.r_rb = a.sum.real("rb");
+  out.r_shift = a.sum.real("shift");
+  out.r_divisor = a.sum.real("divisor");
+  Stage made = make_stage(out);
+  // Every element is read before it is written, where both are as wide.
+  made.in_place = code_bytes(out.r_type) == code_bytes(out.r_y_type);
+  return made;
 }
 
-constexpr Epilogue kEpilogues[] = {
-    {"rlo", add_floats, clamp_floats, [](const Call&) { return true; }},
-    {"r_kind", add_codes, nullptr,
-     [](const Call& c) {
-       return code_bytes(c.integer("r_type")) == code_bytes(c.integer("r_y_type"));
-     }},
+/// Stages that steps after a call can become, and how; empty when they cannot.
+struct Fusion {
+  std::string_view stage;
+  std::optional<Stage> (*add)(const Addition& a);
+  std::optional<Stage> (*clamp)(const Addition& a, const Call& limit);  // null: none
+};
+constexpr Fusion kFusions[] = {
+    {"add_f32", add_floats, clamp_floats},
+    {"add", add_codes, nullptr},
 };
 
-const Epilogue* epilogue_of(const Signature& kernel) {
-  for (const Epilogue& e : kEpilogues) {
-    if (kernel.field(e.field)) return &e;
+const Fusion* fusion_of(const Call& call) {
+  for (const Fusion& f : kFusions) {
+    if (takes(call, f.stage)) return &f;
   }
   return nullptr;
 }
@@ -110,9 +124,8 @@ class Fuser {
     for (size_t t = 0; t < p_.steps.size(); ++t) {
       const Call* call = p_.steps[t].call();
       if (drop[t] || !call) continue;
-      const Epilogue* e = epilogue_of(*call->kernel);
-      const int residual = call->kernel->operand("residual");
-      if (!e || call->in[static_cast<size_t>(residual)].present()) continue;
+      const Fusion* fusion = fusion_of(*call);
+      if (!fusion) continue;
       const int add = only_reader(call->out[0]);
       if (add < 0) continue;
       Step& added = p_.steps[static_cast<size_t>(add)];
@@ -120,25 +133,25 @@ class Fuser {
       if (!sum || sum->in.size() != 2) continue;
       const Place mine_at = p_.resolve(call->out[0]);
       const size_t mine = p_.resolve(sum->in[0]) == mine_at ? 0 : 1;
+      const Addition addition{*sum, mine, p_.buffer(mine_at.buffer).size()};
+      std::optional<Stage> stage = fusion->add(addition);
+      if (!stage || p_.resolve(addition.other()).buffer == mine_at.buffer) continue;
       // The call moves to the place of the addition, where the residual is ready.
       Call fused = *call;
-      const Addition addition{*sum, mine, p_.buffer(mine_at.buffer).size()};
-      if (!e->add(addition, fused)) continue;
-      if (p_.resolve(sum->in[1 - mine]).buffer == mine_at.buffer) continue;
-      fused.in[static_cast<size_t>(residual)] = sum->in[1 - mine];
       fused.out = sum->out;
       Loc loc = join(p_.steps[t].loc, added.loc);
       drop[t] = true;
-      const int clamp = e->clamp ? only_reader(sum->out[0]) : -1;
+      const int clamp = fusion->clamp ? only_reader(sum->out[0]) : -1;
       if (clamp >= 0) {
         const Step& limit = p_.steps[static_cast<size_t>(clamp)];
-        if (limit.call() && e->clamp(addition, *limit.call(), fused)) {
+        if (auto limited = limit.call() ? fusion->clamp(addition, *limit.call()) : std::nullopt) {
+          stage = std::move(limited);
           fused.out = limit.call()->out;
           loc = join(loc, limit.loc);
           drop[static_cast<size_t>(clamp)] = true;
         }
       }
-      if (e->in_place(fused)) fused.in_place.push_back({residual, 0});
+      fused.epilogue.push_back(std::move(*stage));
       added = {std::move(loc), std::move(fused)};
     }
     if (std::find(drop.begin(), drop.end(), true) == drop.end()) return;

@@ -91,6 +91,7 @@ void Lowering::record(std::string_view kernel, const void* params, size_t bytes,
   call.in_place = std::move(info.in_place);
   call.macs = info.macs;
   call.facts = std::move(info.facts);
+  call.epilogue = std::move(info.epilogue);
   steps_->push_back({node_ ? node_->loc() : Loc{}, std::move(call)});
 }
 

@@ -23,6 +23,7 @@ struct CallInfo {
   std::vector<std::pair<int, int>> in_place;  // (in, out) pairs that may share storage
   int64_t macs = 0;
   std::vector<std::string> facts = {};  // see Call
+  std::vector<Stage> epilogue = {};     // that of the call's struct
 };
 
 class Lowering {
@@ -45,6 +46,7 @@ class Lowering {
   template <class KernelCall>
   void emit(const KernelCall& call, CallInfo info = {}) {
     static_assert(std::is_trivially_copyable_v<std::decay_t<decltype(call.params())>>);
+    if constexpr (requires { call.epilogue; }) info.epilogue = call.epilogue;
     record(KernelCall::kName, &call.params(), sizeof(call.params()), call.select(),
            call.operand_views(), call.result_views(), std::move(info));
   }

@@ -51,8 +51,7 @@ class Parser {
       QC_ASSIGN(port.buffer, index());
       QC_ASSIGN(port.name, r_.string());
       QC_TRY(r_.expect(':'));
-      QC_ASSIGN(port.type.dtype, r_.dtype());
-      QC_ASSIGN(port.type.shape, r_.dims());
+      QC_ASSIGN(port.type, r_.type());
       list.push_back(std::move(port));
     }
     return Ok{};
@@ -173,26 +172,39 @@ class Parser {
   }
 
   /// `{n = 1, stride = (1, 1)}`: what is left out is 0.
-  Result<Ok> params(Call& call) {
-    for (const Field& f : call.kernel->fields) {
+  Result<std::vector<Param>> params(const Signature& kernel) {
+    std::vector<Param> out;
+    for (const Field& f : kernel.fields) {
       const Param zero = f.type == Field::Type::f32 ? Param(0.0f) : Param(Dim(0));
-      call.params.insert(call.params.end(), static_cast<size_t>(f.count), zero);
+      out.insert(out.end(), static_cast<size_t>(f.count), zero);
     }
     QC_TRY(r_.expect('{'));
     for (bool first = true; !r_.take('}'); first = false) {
       if (!first) QC_TRY(r_.expect(','));
       QC_ASSIGN(std::string_view name, r_.word());
-      const Field* f = call.kernel->field(name);
+      const Field* f = kernel.field(name);
       if (!f) return r_.fail("no parameter '" + std::string(name) + "'");
       QC_TRY(r_.expect('='));
       if (f->array) QC_TRY(r_.expect('('));
       for (int i = 0; i < f->count; ++i) {
         if (i > 0) QC_TRY(r_.expect(','));
-        QC_ASSIGN(call.params[f->at + static_cast<size_t>(i)], param(*f));
+        QC_ASSIGN(out[f->at + static_cast<size_t>(i)], param(*f));
       }
       if (f->array) QC_TRY(r_.expect(')'));
     }
-    return Ok{};
+    return out;
+  }
+
+  /// `rescale(multipliers=%4:f32[8]) {y_zero = 3}`, after its bar.
+  Result<Stage> stage() {
+    QC_ASSIGN(std::string_view name, r_.word());
+    Stage out;
+    out.kind = find_stage(name);
+    if (!out.kind) return r_.fail("there is no stage '" + std::string(name) + "'");
+    QC_ASSIGN(out.in, views(out.kind->in));
+    QC_ASSIGN(out.params, params(*out.kind));
+    out.in_place = r_.take_word("in_place");
+    return out;
   }
 
   Result<Ok> call(std::string_view name, Call& call) {
@@ -206,10 +218,14 @@ class Parser {
       QC_TRY(r_.expect(']'));
     }
     QC_ASSIGN(call.in, views(call.kernel->in));
+    QC_ASSIGN(call.params, params(*call.kernel));
+    while (r_.take('|')) {
+      QC_ASSIGN(Stage next, stage());
+      call.epilogue.push_back(std::move(next));
+    }
     QC_TRY(r_.expect('-'));
     QC_TRY(r_.expect('>'));
     QC_ASSIGN(call.out, views(call.kernel->out));
-    QC_TRY(params(call));
     if (r_.take(':')) {
       QC_ASSIGN(std::string_view symbol, r_.word());
       call.body = find_body(symbol);

@@ -36,7 +36,7 @@ struct Buffer {
   int64_t align = 64;
   /// Storage is a part of another buffer (a view); such a buffer has no place of its own.
   int alias_of = -1;
-  Dim alias_offset;
+  Dim alias_offset = {};
   ConstId constant = 0;  // kind constant
   int slot = -1;         // index among inputs, outputs or states
   Dim offset = -1;       // place in the arena or the state region, set by the plan
@@ -72,6 +72,16 @@ struct Place {
 /// A number among a call's parameters: integers may depend on free dimensions and on scalars.
 using Param = std::variant<Dim, float>;
 
+/// What a kernel does with a result before it stores it.
+struct Stage {
+  const Signature* kind = nullptr;
+  std::vector<Param> params;
+  std::vector<View> in;
+  bool in_place = false;  // the result may overwrite the first operand
+
+  bool operator==(const Stage&) const = default;
+};
+
 /// A kernel call. Operands, results and parameters stand in the order of the kernel's signature.
 struct Call {
   const Signature* kernel = nullptr;
@@ -79,6 +89,9 @@ struct Call {
   std::vector<Param> params;                  // numbers of the parameter struct
   std::vector<View> in, out;                  // absent where the signature allows it
   std::vector<std::pair<int, int>> in_place;  // (in, out): may share storage
+  /// In the order of the kernel's list. None once kernels are selected: bodies have what stages say
+  /// in their own operands and parameters.
+  std::vector<Stage> epilogue;
   /// What the op proved that variants may need: "narrow_x" (codes of x less their zero point fit 16
   /// bits).
   std::vector<std::string> facts;
@@ -179,6 +192,9 @@ void for_each_view(const Step& step, F&& visit) {
   };
   if (const Call* call = step.call()) {
     for (const View& v : call->in) each(v, false);
+    for (const Stage& stage : call->epilogue) {
+      for (const View& v : stage.in) each(v, false);
+    }
     for (const View& v : call->out) each(v, true);
   } else if (const BranchStep* branch = step.branch()) {
     each(branch->condition, false);

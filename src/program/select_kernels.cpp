@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "program/epilogue.h"
 #include "support/escape.h"
 
 namespace qc {
@@ -40,6 +41,7 @@ class Selector {
 
  private:
   Result<Ok> select(Call& call, const Loc& loc, Steps& before) {
+    fold_epilogue(call);
     Steps packings;
     Binder binder(program_, constants_, uses_, packed_, packings);
     const Variant* best = nullptr;

@@ -2,9 +2,12 @@
 //   input %0 "x" : f32[1, 8]              a port: what the caller gives or gets
 //   %3 arena 256 @ 64 "relu"              a buffer: kind, bytes, place in the arena, name
 //   %4 = %3 + 128, 64 "part"              a view of another buffer: offset, bytes
-//   clamp[f32](x=%1:f32[8]) -> (y=%3:f32[8]) {n = 8, hi = 6.0} : qk_clamp_f32
+//   clamp[f32](x=%1:f32[8]) {n = 8, hi = 6.0} -> (y=%3:f32[8]) : qk_clamp_f32
 //                                         a call: kernel and selectors, operands, parameters that
-//                                         are not 0, and the body that computes it
+//                                         are not 0, results, and the body that computes it
+//   qgemm(x=%1:.., w=%2:..) {m = 1, ..} | rescale(multipliers=%4:..) {..} | add(residual=%5:..)
+//   {..} -> (..)
+//                                         one with stages of its epilogue
 // `%3 + 16` is a part, `%3:f32[4, 2]<1, 8>` one with strides.
 // Numbers that depend on symbols stand in brackets: `%3 + [4*n]`.
 #include <fmt/format.h>
@@ -52,10 +55,10 @@ std::string param_text(const Param& p) {
   return f ? float_text(*f) : number(std::get<Dim>(p));
 }
 
-std::string params_text(const Call& call) {
+std::string params_text(const Signature& kernel, const std::vector<Param>& params) {
   std::string out;
-  for (const Field& f : call.kernel->fields) {
-    const std::span<const Param> own(call.params.data() + f.at, static_cast<size_t>(f.count));
+  for (const Field& f : kernel.fields) {
+    const std::span<const Param> own(params.data() + f.at, static_cast<size_t>(f.count));
     if (std::all_of(own.begin(), own.end(), is_default)) continue;
     out += fmt::format("{}{} = ", out.empty() ? "" : ", ", f.name);
     if (!f.array) {
@@ -72,8 +75,12 @@ std::string params_text(const Call& call) {
 std::string call_text(const Call& call) {
   std::string out = call.kernel->name;
   if (!call.select.empty()) out += fmt::format("[{}]", fmt::join(call.select, ", "));
-  out += views_text(call.kernel->in, call.in) + " -> " + views_text(call.kernel->out, call.out) +
-         " " + params_text(call);
+  out += views_text(call.kernel->in, call.in) + " " + params_text(*call.kernel, call.params);
+  for (const Stage& stage : call.epilogue) {
+    out += fmt::format(" | {}{} {}{}", stage.kind->name, views_text(stage.kind->in, stage.in),
+                       params_text(*stage.kind, stage.params), stage.in_place ? " in_place" : "");
+  }
+  out += " -> " + views_text(call.kernel->out, call.out);
   if (call.body) out += " : " + call.body->symbol;
   for (auto [i, o] : call.in_place) out += fmt::format(" in_place({}, {})", i, o);
   if (!call.facts.empty()) out += fmt::format(" facts({})", fmt::join(call.facts, ", "));

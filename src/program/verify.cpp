@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "program/epilogue.h"
 #include "program/liveness.h"
 #include "program/program.h"
 
@@ -82,29 +83,54 @@ class Verifier {
     return Ok{};
   }
 
-  /// A call has what its kernel's signature asks for.
-  Result<Ok> call(const Call& c, const Loc& loc) const {
-    const Signature& k = *c.kernel;
-    if (c.in.size() != k.in.size() || c.out.size() != k.out.size() ||
-        c.params.size() != k.numbers || c.select.size() != k.selectors.size()) {
+  /// Operands and parameters of a call or a stage are those of its signature.
+  static Result<Ok> arguments(const Signature& k, const std::vector<Param>& params,
+                              const std::vector<OperandSpec>& names, const std::vector<View>& views,
+                              const Loc& loc) {
+    if (views.size() != names.size() || params.size() != k.numbers)
       return error(Code::bug, loc, "'{}' is called with the wrong arguments", k.name);
-    }
     for (const Field& f : k.fields) {
       for (size_t i = f.at; i < f.at + static_cast<size_t>(f.count); ++i) {
-        if (std::holds_alternative<float>(c.params[i]) != (f.type == Field::Type::f32))
+        if (std::holds_alternative<float>(params[i]) != (f.type == Field::Type::f32))
           return error(Code::bug, loc, "'{}' has another type of parameter '{}'", k.name, f.name);
       }
     }
-    const auto missing = [&](const std::vector<OperandSpec>& names,
-                             const std::vector<View>& views) {
-      for (size_t i = 0; i < views.size(); ++i) {
-        if (!names[i].optional && !views[i].present()) return &names[i];
-      }
-      return static_cast<const OperandSpec*>(nullptr);
-    };
-    for (const OperandSpec* o : {missing(k.in, c.in), missing(k.out, c.out)}) {
-      if (o) return error(Code::bug, loc, "'{}' is called without '{}'", k.name, o->name);
+    for (size_t i = 0; i < views.size(); ++i) {
+      if (!names[i].optional && !views[i].present())
+        return error(Code::bug, loc, "'{}' is called without '{}'", k.name, names[i].name);
     }
+    return Ok{};
+  }
+
+  /// Stages are those of the kernel's list, in its order, and not what the call says itself.
+  static Result<Ok> epilogue(const Call& c, const Loc& loc) {
+    Call before = c;
+    before.epilogue.clear();
+    for (const Stage& stage : c.epilogue) {
+      const std::string& name = stage.kind->name;
+      if (!takes(before, name))
+        return error(Code::bug, loc, "'{}' does not take the stage '{}' there", c.kernel->name,
+                     name);
+      QC_TRY(arguments(*stage.kind, stage.params, stage.kind->in, stage.in, loc));
+      for (const OperandSpec& o : stage.kind->in) {
+        if (c.operand(o.name).present())
+          return error(Code::bug, loc, "'{}' has '{}' twice", c.kernel->name, o.name);
+      }
+      before.epilogue.push_back(stage);
+    }
+    if (c.body && !c.epilogue.empty())
+      return error(Code::bug, loc, "the body of '{}' knows no stages", c.kernel->name);
+    return Ok{};
+  }
+
+  /// A call has what its kernel's signature asks for.
+  Result<Ok> call(const Call& c, const Loc& loc) const {
+    const Signature& k = *c.kernel;
+    if (c.select.size() != k.selectors.size())
+      return error(Code::bug, loc, "'{}' is called with the wrong arguments", k.name);
+    QC_TRY(arguments(k, c.params, k.in, c.in, loc));
+    QC_TRY(arguments(k, c.params, k.out, c.out, loc));
+    QC_TRY(epilogue(c, loc));
     for (auto [i, o] : c.in_place) {
       if (i < 0 || o < 0 || i >= static_cast<int>(c.in.size()) ||
           o >= static_cast<int>(c.out.size()))

@@ -53,6 +53,17 @@ def test_passes_are_printed_timed_and_named(quantc, model, tmp_path):
     assert {"fuse_clamp", "assign_layouts"} <= set(re.findall(r"^// after (\w+)", every, re.M))
 
 
+def test_programs_are_printed_after_their_passes(quantc, model, tmp_path):
+    names = [line.split()[1] for line in quantc("passes").stdout.splitlines()]
+    assert names.index("assign_layouts") < names.index("fuse_epilogues") < names.index("select_kernels") < names.index("place_buffers")
+    out = quantc("compile", *model, "-o", tmp_path / "out", "--print-ir-after", "fuse_epilogues", "--print-ir-after", "place_buffers").stdout
+    fused, placed = out.split("// after place_buffers")
+    assert re.search(r"^conv\[f32, last\]\(x=.*\{n = 1.*\} -> \(y=", fused, re.M) and " : qk_conv" not in fused
+    assert " : qk_conv_last_f32" in placed and "@ 0" in placed
+    done = quantc("compile", *model, "-o", tmp_path / "out", "--disable-pass", "select_kernels", status=1)
+    assert "pass 'select_kernels' is needed and cannot be switched off" in done.stderr
+
+
 def test_wrong_passes_are_refused(quantc, model, tmp_path):
     for option in ("--print-ir-after", "--stop-after", "--disable-pass"):
         done = quantc("compile", *model, "-o", tmp_path / "out", option, "melt", status=1)

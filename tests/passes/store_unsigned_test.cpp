@@ -134,9 +134,10 @@ Result<std::set<std::string>> lowered_digits(const std::string& target,
   QC_TRY(expect_same_bits(*graph, inputs));
   std::set<std::string> ran;
   options.target = target;
-  QC_TRY(make_program(*graph, options, [&](const Pass& pass, bool, double, const Graph&) {
-    ran.insert(pass.name);
-  }));
+  QC_TRY(make_program(
+      *graph, options,
+      {.graph = [&](const Pass& pass, bool, double, const Graph&) { ran.insert(pass.name); },
+       .program = {}}));
   return ran;
 }
 

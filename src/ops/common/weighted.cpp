@@ -4,10 +4,12 @@
 
 #include <cmath>
 
+#include "kernels/epilogue/calls.h"
 #include "kernels/numerics/quant.h"
 #include "kernels/numerics/quant_q31.h"
 #include "kernels/qgemm/output.h"
 #include "ops/common/codes.h"
+#include "program/epilogue.h"
 #include "support/checked.h"
 
 namespace qc {
@@ -68,6 +70,24 @@ void SumOutput::put(Tensor& y, int64_t i, int64_t sum, int64_t channel, float x_
   }
   v = qn_mulf(v, dynamic_ ? qn_mulf(x_scale, multipliers_[c]) : multipliers_[c]);
   y.mutable_data<float>()[i] = bias_.empty() ? v : v + bias_[c];
+}
+
+Stage SumOutput::stage(Lowering& l) const {
+  const auto with_operands = [&](auto out) {
+    out.y_type = type_;
+    out.bias_factor = bias_factor_;
+    out.multipliers = multipliers(l);
+    if constexpr (requires { out.float_bias; }) out.float_bias = bias(l);
+    return out;
+  };
+  if (type_ == QK_I32) return make_stage(with_operands(stage::Accumulators()));
+  if (type_ == QK_F32) return make_stage(with_operands(stage::Dequantize()));
+  auto out = with_operands(stage::Rescale());
+  out.y_zero = zero_;
+  out.lo = lo_;
+  out.hi = hi_;
+  out.q31 = q31_ ? 1 : 0;
+  return make_stage(out);
 }
 
 View SumOutput::multipliers(Lowering& l) const {

@@ -26,20 +26,13 @@ class SumOutput {
   /// The result of one sum; `x_scale` counts where the format of x carries its scale.
   void put(Tensor& y, int64_t i, int64_t sum, int64_t channel, float x_scale) const;
 
-  /// Sets what all kernels have in their parameters.
-  template <class Params>
-  void fill(Params& p) const {
-    p.y_type = type_;
-    p.y_zero = zero_;
-    p.lo = lo_;
-    p.hi = hi_;
-    p.q31 = q31_ ? 1 : 0;
-    p.bias_factor = bias_factor_;
-  }
+  /// The stage of a kernel's epilogue that does the same.
+  Stage stage(Lowering& l) const;
+
+ private:
   View multipliers(Lowering& l) const;
   View bias(Lowering& l) const;
 
- private:
   int32_t type_, zero_ = 0, lo_ = 0, hi_ = 0;
   bool q31_ = false, dynamic_ = false, one_scale_ = false;
   float bias_factor_ = 1.0f;

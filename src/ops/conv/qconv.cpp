@@ -152,7 +152,6 @@ Result<Ok> QConv::lower(Lowering& l) const {
     QC_ASSIGN(const Tensor bias, l.pool().get(*l.constant_in(2)));
     output.add_bias(bias);
   }
-  output.fill(p);
   const AccumulatorProof proof = accumulator();
   const StoredWeights stored(w, p.oc);
   const bool last = x.layout == Layout::channels_last;
@@ -167,8 +166,7 @@ Result<Ok> QConv::lower(Lowering& l) const {
   p.w = stored.plain(
       l, [row = product(w.shape).value() / std::max(p.oc, 1)](int64_t i) { return i / row; });
   p.bias = sum_bias(l, 2, sums);
-  p.multipliers = output.multipliers(l);
-  p.float_bias = output.bias(l);
+  p.epilogue = {output.stage(l)};
   p.w_zeros = stored.zero_points(l);
   p.x_scales = l.optional(3);
   p.x_zeros = l.optional(4);

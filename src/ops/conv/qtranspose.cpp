@@ -147,7 +147,6 @@ Result<Ok> QConvTranspose::lower(Lowering& l) const {
     QC_ASSIGN(const Tensor bias, l.pool().get(*l.constant_in(2)));
     output.add_bias(bias);
   }
-  output.fill(p);
   p.x_zero = x.format->is_carried() ? 0 : x.format->zero_at();
   const StoredWeights stored(w, p.oc);
   p.x_codes = stored_suffix(x.dtype);
@@ -155,8 +154,7 @@ Result<Ok> QConvTranspose::lower(Lowering& l) const {
   p.x = l.in(0);
   p.w = stored.plain(l, TransposedChannel(*this));
   p.bias = sum_bias(l, 2, DType::i64);
-  p.multipliers = output.multipliers(l);
-  p.float_bias = output.bias(l);
+  p.epilogue = {output.stage(l)};
   p.w_zeros = stored.zero_points(l);
   p.x_scales = l.optional(3);
   p.x_zeros = l.optional(4);

@@ -100,7 +100,7 @@ Result<Ok> lower_sums(Lowering& l, const QuantNode& node, const Product& p, SumO
       ((a_dense && b_dense) || (a_dense && p.b_matrices == 1) || (p.a_matrices == 1 && b_dense));
   const View scales = l.has(3) ? l.in(3) : View{}, zeros = l.has(4) ? l.in(4) : View{};
   const int32_t x_zero = x.format->is_carried() ? 0 : x.format->zero_at();
-  const View multipliers = output.multipliers(l), float_bias = output.bias(l);
+  const Stage stage = output.stage(l);
   if (!tiles) {
     kernel::Qmatmul params;
     params.m = i32(p.m);
@@ -110,14 +110,12 @@ Result<Ok> lower_sums(Lowering& l, const QuantNode& node, const Product& p, SumO
     params.b_n = i32(p.b_rows ? p.k : 1);
     params.per_row = rows ? 1 : 0;
     params.x_zero = x_zero;
-    output.fill(params);
     params.x_codes = stored_suffix(x.dtype);
     params.w_codes = stored_suffix(w.dtype);
     params.x = l.in(0);
     params.w = l.in(1);
     params.bias = sum_bias(l, 2, DType::i64);
-    params.multipliers = multipliers;
-    params.float_bias = float_bias;
+    params.epilogue = {stage};
     params.w_zeros = plain_zeros(l, *w.format, p.n);
     params.x_scales = scales;
     params.x_zeros = zeros;
@@ -139,7 +137,6 @@ Result<Ok> lower_sums(Lowering& l, const QuantNode& node, const Product& p, SumO
   params.per_row = rows ? 1 : 0;
   params.x_type = code_type(x.dtype);
   params.x_zero = x_zero;
-  output.fill(params);
   StoredWeights stored(w, p.n);
   if (constant) {
     params.w = stored.plain(l, [p](int64_t i) { return column_of(p, i); });
@@ -154,8 +151,7 @@ Result<Ok> lower_sums(Lowering& l, const QuantNode& node, const Product& p, SumO
   }
   params.x = l.in(0);
   params.bias = sum_bias(l, 2, DType::i32);
-  params.multipliers = multipliers;
-  params.float_bias = float_bias;
+  params.epilogue = {stage};
   params.w_zeros = stored.zero_points(l);
   params.x_scales = scales;
   params.x_zeros = zeros;

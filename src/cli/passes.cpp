@@ -1,0 +1,24 @@
+#include <fmt/format.h>
+
+#include "cli/cli.h"
+#include "driver/pass_list.h"
+
+namespace qc::cli {
+
+void add_passes(CLI::App& app, Session& session) {
+  CLI::App* command = app.add_subcommand("passes", "list what happens to a model, in order");
+  command->footer(
+      "Example:\n  quantc passes\n  quantc compile model.onnx -o out --print-ir-after "
+      "fuse_epilogues");
+  command->callback([&session] {
+    session.action = []() -> Result<int> {
+      for (const PassRow& p : all_passes()) {
+        fmt::print("{:<10} {:<18} {:<66} {}\n", p.stage, p.name, p.summary,
+                   p.optional ? "can be left out" : "");
+      }
+      return 0;
+    };
+  });
+}
+
+}  // namespace qc::cli

@@ -1,0 +1,29 @@
+#include "driver/pass_list.h"
+
+#include "passes/pipeline.h"
+#include "program/passes.h"
+
+namespace qc {
+
+std::vector<PassRow> all_passes() {
+  static constexpr const char* kStages[] = {"normalise", "fuse", "quantize", "lower"};
+  std::vector<PassRow> out;
+  for (const Pass& p : pipeline()) {
+    out.push_back(
+        {p.name, kStages[static_cast<int>(p.stage)], p.summary, p.stage == PassStage::lower});
+  }
+  for (const ProgramPass& p : program_passes())
+    out.push_back({p.name, "program", p.summary, p.level > 0});
+  return out;
+}
+
+Result<PassRow> find_any_pass(const std::string& name) {
+  std::string known;
+  for (PassRow& row : all_passes()) {
+    if (row.name == name) return std::move(row);
+    known += (known.empty() ? "" : ", ") + row.name;
+  }
+  return error(Code::usage, "there is no pass '{}' (passes: {})", name, known);
+}
+
+}  // namespace qc

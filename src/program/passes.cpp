@@ -1,0 +1,30 @@
+#include "program/passes.h"
+
+#include "program/fuse_epilogues.h"
+
+namespace qc {
+namespace {
+
+Result<Ok> fuse(Program& program, ProgramPassContext&) {
+  fuse_epilogues(program);
+  return Ok{};
+}
+
+Result<Ok> select(Program& program, ProgramPassContext& context) {
+  return select_kernels(program, context.target, context.constants, context.choices);
+}
+
+constexpr ProgramPass kPasses[] = {
+    {"fuse_epilogues", 1, fuse, "additions and limits after a product become stages of its call"},
+    {"select_kernels", 0, select,
+     "calls get the body that computes them, weights are packed for it"},
+    {"reorder_steps", 2, nullptr, "independent steps run in an order that needs less memory"},
+    {"share_storage", 1, nullptr, "results overwrite operands, copies vanish"},
+    {"place_buffers", 0, nullptr, "every buffer gets its place in the arena"},
+};
+
+}  // namespace
+
+std::span<const ProgramPass> program_passes() { return kPasses; }
+
+}  // namespace qc

@@ -1,0 +1,25 @@
+// Passes over Programs, in the order in which they follow lowering. They keep every bit.
+#pragma once
+
+#include "program/select_kernels.h"
+
+namespace qc {
+
+struct ProgramPassContext {
+  const Target& target;
+  DerivedConstants& constants;
+  std::vector<KernelChoice>* choices = nullptr;  // as of select_kernels
+};
+
+struct ProgramPass {
+  const char* name;
+  /// The least optimisation level that runs it; 0: always, for nothing runs without it.
+  int level;
+  /// Null for the steps of the plan (program/plan.h), which are made together.
+  Result<Ok> (*run)(Program& program, ProgramPassContext& context);
+  const char* summary;
+};
+
+std::span<const ProgramPass> program_passes();
+
+}  // namespace qc

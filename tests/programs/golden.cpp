@@ -1,0 +1,106 @@
+// Golden tests of passes over Programs: program_golden [--bless] FOLDER. The folder's name is the
+// pass. Each NAME.ir is lowered and goes through the passes up to it; the Program must print as
+// NAME.expected.txt, read back as the same text, and, once all passes ran, give the interpreter's
+// bits. A first line `// target NAME` says what for (portable where there is none).
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "interp/interpreter.h"
+#include "ir/text.h"
+#include "ops/common/registration.h"
+#include "program/lowering.h"
+#include "program/parse.h"
+#include "program/passes.h"
+#include "program/plan.h"
+#include "program/run.h"
+#include "tests/ops/cases.h"
+
+namespace fs = std::filesystem;
+using namespace qc;
+
+namespace {
+
+std::string read(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+/// The Program after pass `last`; all passes run where it is empty.
+Result<Program> after(const Graph& graph, const Target& target, std::string_view last) {
+  DerivedConstants constants;
+  QC_ASSIGN(Program program, lower(graph, constants));
+  ProgramPassContext context{target, constants};
+  for (const ProgramPass& pass : program_passes()) {
+    if (pass.run) QC_TRY(pass.run(program, context));
+    if (pass.name == last && pass.run) return program;
+  }
+  plan(program);
+  return program;
+}
+
+Result<Ok> check(const std::string& pass, const fs::path& file, bool bless) {
+  const std::string text = read(file);
+  constexpr std::string_view kTarget = "// target ";
+  const std::string name = text.starts_with(kTarget)
+                               ? text.substr(kTarget.size(), text.find('\n') - kTarget.size())
+                               : "portable";
+  QC_ASSIGN(const Target target, find_target(name));
+  QC_ASSIGN(auto graph, parse(text, {.file = file.string(), .side = nullptr}));
+  QC_ASSIGN(const Program program, after(*graph, target, pass));
+  QC_TRY(verify(program));
+  const std::string printed = str(program);
+  fs::path golden = file;
+  golden.replace_extension(".expected.txt");
+  if (bless) std::ofstream(golden, std::ios::binary) << printed;
+  const std::string wanted = read(golden);
+  if (printed != wanted) return error(Code::bug, "expected:\n{}got:\n{}", wanted, printed);
+  QC_ASSIGN(const Program again, parse_program(printed, program.pool));
+  if (str(again) != printed) return error(Code::bug, "reads back as:\n{}", str(again));
+  if (!runs_here(target)) return Ok{};
+  std::vector<Tensor> inputs;
+  for (const Value* v : graph->inputs()) {
+    inputs.push_back(
+        qc::testing::random_tensor(v->dtype(), static_dims(v->shape()), inputs.size() + 1));
+  }
+  QC_ASSIGN(const RunResult expected, interpret(*graph, inputs));
+  QC_ASSIGN(const Program whole, after(*graph, target, ""));
+  QC_ASSIGN(const ProgramResult got, run_program(whole, inputs));
+  for (size_t i = 0; i < expected.outputs.size(); ++i) {
+    if (!got.outputs[i].identical(expected.outputs[i]))
+      return error(Code::bug, "output {} has other bits", i);
+  }
+  return Ok{};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  register_all_ops();
+  bool bless = false;
+  int ran = 0, failed = 0;
+  for (int i = 1; i < argc; ++i) {
+    if (std::strcmp(argv[i], "--bless") == 0) {
+      bless = true;
+      continue;
+    }
+    const fs::path folder(argv[i]);
+    std::vector<fs::path> files;
+    for (const auto& entry : fs::directory_iterator(folder)) {
+      if (entry.path().extension() == ".ir") files.push_back(entry.path());
+    }
+    std::sort(files.begin(), files.end());
+    for (const fs::path& file : files) {
+      ++ran;
+      const Result<Ok> result = check(folder.filename().string(), file, bless);
+      if (result.ok()) continue;
+      ++failed;
+      std::printf("%s: %s\n", file.string().c_str(), render(result.diag()).c_str());
+    }
+  }
+  std::printf("%d goldens, %d failed\n", ran, failed);
+  return failed == 0 && ran > 0 ? 0 : 1;
+}
