@@ -25,13 +25,15 @@ Written to OUTPUT_DIR:
   FOLDER/calls.h    a C++ struct per kernel: its parameters, operands, results and selectors as members
   FOLDER_MACHINE_table.c  thunks of the bodies for that machine
   folders.inc, machines.inc, variants.inc   the lists of folders, of machine tables, of *.variant.cpp
-  sources.inc       the text of every file under kernels
+  sources.inc       the sources of all bodies, taken apart (kernel_parts.py)
 Files are rewritten only when they change, so nothing rebuilds without need.
 """
 import itertools
 import pathlib
 import re
 import sys
+
+from kernel_parts import read_parts
 
 STRUCT = re.compile(r"typedef struct \{(.*?)\}\s*(qk_\w+);", re.S)
 FIELD = re.compile(r"(int32_t|int64_t|float)\s+([^;]+);")
@@ -43,6 +45,7 @@ PARAMS = re.compile(r"^params (\w+)$")
 BODY = re.compile(r"^body (\S+)(?: in (\S+))?(?: stack (\d+))?$")
 GROUP = re.compile(r"\{(\w+)=([^}]*)\}")
 DEFAULT_STACK = 1024
+TARGET_HEADER = "kernels/common/target.h"
 
 
 def write(path, text):
@@ -205,6 +208,25 @@ def raw_literal(text):
     return "\n".join(f'R"qk({text[i:i + 8192]})qk"' for i in range(0, len(text), 8192)) or '""'
 
 
+def sources(texts, bodies):
+    """C++ tables of the parts that the sources of bodies (symbol, file, machine) consist of, and of what each needs."""
+    files = [sorted({file for _, file, of in bodies if of == machine}) for machine in sorted({"", *(b[2] for b in bodies)})]
+    parts, needs, defining = read_parts(texts, TARGET_HEADER, files)
+    out = [f"constexpr std::string_view kTargetHeader = {raw_literal(texts[TARGET_HEADER])};", "const Part kParts[] = {"]
+    at = 0
+    for text, needed in zip(parts, needs):
+        out.append(f"{{{raw_literal(text)}, {at}, {at + len(needed)}}},")
+        at += len(needed)
+    out += ["};", "const int kNeeds[] = {", *(",".join(map(str, needed)) + "," for needed in needs if needed), "};",
+            "const Definition kDefinitions[] = {"]
+    for symbol, file, _ in sorted(bodies):
+        found = defining(file, symbol)
+        if not found:
+            sys.exit(f"{file} does not define {symbol}")
+        out += [f'{{"{symbol}", {part}}},' for part in found]
+    return "\n".join(out + ["};", ""])
+
+
 def main():
     output, roots = pathlib.Path(sys.argv[1]), [pathlib.Path(p) for p in sys.argv[2:]]
     folders = sorted((p.parent for root in roots for p in (root / "kernels").glob("*/kernels.sig")),
@@ -215,10 +237,12 @@ def main():
     for header, _ in files:
         if header.suffix == ".h":
             structs.update(struct_fields(header.read_text(), header))
-    machines = []
+    machines, bodies = [], []
     signed = {folder: signatures(folder / "kernels.sig", structs) for folder in folders}
     check_epilogues([k for kernels in signed.values() for k in kernels])
     for folder, kernels in signed.items():
+        bodies += [(symbol, f"kernels/{folder.name}/{file}", k.machine_of(values))
+                   for k in kernels for symbol, values, file, _ in k.bodies]
         write(output / f"{folder.name}_table.c", table(folder, kernels, structs))
         write(output / folder.name / "calls.h", calls(folder, kernels))
         for machine, text in machine_tables(folder, kernels):
@@ -229,8 +253,7 @@ def main():
     variants = sorted(f"{p.parent.name}_{p.name.removesuffix('.variant.cpp')}"
                       for root in roots for p in (root / "kernels").glob("*/*.variant.cpp"))
     write(output / "variants.inc", "".join(f"QC_VARIANTS({v})\n" for v in variants))
-    rows = [f'{{"{path}", {raw_literal(f.read_text())}}},' for f, path in files]
-    write(output / "sources.inc", "const Source kSources[] = {\n" + "\n".join(rows) + "\n};\n")
+    write(output / "sources.inc", sources({path: f.read_text() for f, path in files}, bodies))
 
 
 if __name__ == "__main__":

@@ -116,7 +116,7 @@ function(qc_kernels)
     BYPRODUCTS ${tables} ${out}/folders.inc ${out}/sources.inc
     COMMAND Python3::Interpreter ${script} ${out} ${roots}
     COMMAND ${CMAKE_COMMAND} -E touch ${out}/stamp
-    DEPENDS ${script} ${inputs})
+    DEPENDS ${script} ${PROJECT_SOURCE_DIR}/cmake/kernel_parts.py ${PROJECT_SOURCE_DIR}/cmake/c_macros.py ${inputs})
   add_custom_target(qc_kernel_tables DEPENDS ${out}/stamp)
   qc_kernel_forms(${out})
   qc_machine_kernels(${out})

@@ -26,9 +26,15 @@
 namespace qc {
 namespace {
 
-struct Source {
-  std::string_view path;
+/// A piece of the kernels' sources; it needs the parts kNeeds[first] to kNeeds[last - 1].
+struct Part {
   std::string_view text;
+  int first, last;
+};
+/// A part that defines a body; one of several where conditions choose.
+struct Definition {
+  std::string_view symbol;
+  int part;
 };
 #include "kernels/sources.inc"
 
@@ -229,11 +235,28 @@ const Body* fast_body(const Body& body) {
   return &bodies[static_cast<size_t>(&body - all_bodies().data())];
 }
 
-std::string_view kernel_source(std::string_view path) {
-  for (const Source& s : kSources) {
-    if (s.path == path) return s.text;
+std::string kernel_source(std::span<const std::string> symbols) {
+  std::vector<bool> taken(std::size(kParts));
+  std::vector<int> left;
+  for (const std::string& symbol : symbols) {
+    for (const Definition& d : kDefinitions) {
+      if (d.symbol == symbol) left.push_back(d.part);
+    }
   }
-  return {};
+  while (!left.empty()) {
+    const int at = left.back();
+    left.pop_back();
+    if (taken[at]) continue;
+    taken[at] = true;
+    left.insert(left.end(), kNeeds + kParts[at].first, kNeeds + kParts[at].last);
+  }
+  std::string out;
+  for (size_t i = 0; i < taken.size(); ++i) {
+    if (taken[i]) out.append(kParts[i].text).append("\n");
+  }
+  return out;
 }
+
+std::string_view target_header() { return kTargetHeader; }
 
 }  // namespace qc

@@ -73,7 +73,10 @@ const Body* find_body(const Signature& kernel, std::span<const std::string> sele
 /// gives the same bits.
 const Body* fast_body(const Body& body);
 
-/// Text of a file under kernels/, e.g. "kernels/copy/portable.c"; empty when there is none.
-std::string_view kernel_source(std::string_view path);
+/// C source of these bodies (by symbol) and of all they need, nothing else, in the order of the
+/// kernels' own files; sorted and without repetitions, so that it depends on the set only.
+std::string kernel_source(std::span<const std::string> symbols);
+/// What stands before all kernels in code for a target with instructions of its own.
+std::string_view target_header();
 
 }  // namespace qc
