@@ -1,4 +1,4 @@
-// EvalContext: what Node::eval sees: concrete operands in, pre-shaped outputs to fill.
+// EvalContext: what evaluations of a node see: concrete operands in, pre-shaped outputs to fill.
 #pragma once
 
 #include <vector>
@@ -10,8 +10,9 @@ namespace qc {
 
 class EvalContext {
  public:
-  EvalContext(const Node& node, std::vector<const Tensor*> inputs, std::vector<Tensor> outputs)
-      : node_(node), inputs_(std::move(inputs)), outputs_(std::move(outputs)) {}
+  EvalContext(const Node& node, std::vector<const Tensor*> inputs, std::vector<Tensor> outputs,
+              bool plain = false)
+      : node_(node), inputs_(std::move(inputs)), outputs_(std::move(outputs)), plain_(plain) {}
 
   bool has(size_t i) const { return i < inputs_.size() && inputs_[i] != nullptr; }
   const Tensor& in(size_t i) const { return *inputs_[i]; }
@@ -23,16 +24,29 @@ class EvalContext {
   std::vector<Tensor>& outputs() { return outputs_; }
   const Loc& loc() const { return node_.loc(); }
 
-  /// Runs a region of the node on concrete operands.
+  /// Runs a region of the node on concrete operands, its nodes evaluated as this one is.
   Result<std::vector<Tensor>> run(const Graph& region, std::vector<Tensor> inputs) const;
 
  private:
   const Node& node_;
   std::vector<const Tensor*> inputs_;
   std::vector<Tensor> outputs_;
+  bool plain_;
 };
 
-/// Evaluates one node on concrete operands; the node's types must be static.
-Result<std::vector<Tensor>> eval_node(const Node& node, std::vector<const Tensor*> inputs);
+/// An op whose plain `eval` is too slow for whole networks has a second evaluation beside it, which
+/// gives the same bits. `eval` stays the definition, and tests compare the two.
+class EvaluatesFast {
+ public:
+  virtual Result<Ok> eval_fast(EvalContext&) const = 0;
+
+ protected:
+  ~EvaluatesFast() = default;
+};
+
+/// Evaluates one node on concrete operands; the node's types must be static. With `plain` by
+/// `eval`, else by `eval_fast` where the op has one.
+Result<std::vector<Tensor>> eval_node(const Node& node, std::vector<const Tensor*> inputs,
+                                      bool plain = false);
 
 }  // namespace qc

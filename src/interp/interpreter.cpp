@@ -32,7 +32,8 @@ int64_t work_of(const Node& node, const std::vector<const Tensor*>& inputs) {
 
 }  // namespace
 
-Result<std::vector<Tensor>> eval_node(const Node& node, std::vector<const Tensor*> inputs) {
+Result<std::vector<Tensor>> eval_node(const Node& node, std::vector<const Tensor*> inputs,
+                                      bool plain) {
   const Doing doing("evaluating", &node.loc());
   std::vector<Tensor> outputs;
   for (size_t i = 0; i < node.output_count(); ++i) {
@@ -46,15 +47,17 @@ Result<std::vector<Tensor>> eval_node(const Node& node, std::vector<const Tensor
     outputs.emplace_back(type.dtype, std::move(shape));
   }
   spend(Cost::work, work_of(node, inputs));
-  EvalContext context(node, std::move(inputs), std::move(outputs));
-  QC_TRY(located(node.eval(context), node.loc()));
+  EvalContext context(node, std::move(inputs), std::move(outputs), plain);
+  const auto* fast = plain ? nullptr : dynamic_cast<const EvaluatesFast*>(&node);
+  QC_TRY(located(fast ? fast->eval_fast(context) : node.eval(context), node.loc()));
   return std::move(context.outputs());
 }
 
 Result<std::vector<Tensor>> EvalContext::run(const Graph& region,
                                              std::vector<Tensor> inputs) const {
   spend(Cost::work, kRegionWork);
-  QC_ASSIGN(RunResult result, interpret(region, inputs));
+  QC_ASSIGN(RunResult result,
+            interpret(region, inputs, {.states = {}, .observe = {}, .plain = plain_}));
   return std::move(result.outputs);
 }
 
@@ -132,7 +135,7 @@ Result<RunResult> interpret(const Graph& graph, const std::vector<Tensor>& input
       QC_ASSIGN(operands[i], store.get(n->input(i)));
       pointers[i] = &operands[i];
     }
-    QC_ASSIGN(auto results, eval_node(*n, std::move(pointers)));
+    QC_ASSIGN(auto results, eval_node(*n, std::move(pointers), options.plain));
     for (size_t i = 0; i < results.size(); ++i) {
       if (options.observe) options.observe(*n->output(i), results[i]);
       store.put(n->output(i), std::move(results[i]));

@@ -20,6 +20,8 @@ struct RunOptions {
   std::vector<Tensor> states;
   /// Called with every computed value, in order.
   std::function<void(const Value&, const Tensor&)> observe;
+  /// Every node is evaluated by its `eval`, also where a faster evaluation stands beside it.
+  bool plain = false;
 };
 
 /// Runs a graph. Inputs must fit the graph's input types; free dimensions of these get the sizes of

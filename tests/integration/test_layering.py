@@ -54,3 +54,44 @@ def test_ops_name_kernels_not_their_functions(root):
     found = [f"{path.relative_to(root)}: {match}" for path in (root / "src" / "ops").rglob("*.cpp")
              for match in re.findall(r'"qk_(?!matmul_output_mode)\w*|\bfields\b.*"|find_body|all_bodies', path.read_text())]
     assert found == []
+
+
+def test_ops_share_no_structs_with_kernels(root):
+    """Evaluation defines what kernels must give, so ops name none of the kernels' structs and include no kernel's code."""
+    found = []
+    for path in sorted((root / "src" / "ops").rglob("*.*")):
+        if path.suffix not in (".cpp", ".h"):
+            continue
+        text = path.read_text()
+        found += [f"{path.relative_to(root)}: {m}" for m in re.findall(r"\bqk_\w+_params\b|\bqk_\w+\(", text)]
+        included = re.findall(r'#include "(kernels/[^"]+)"', text)
+        found += [f"{path.relative_to(root)}: {m}" for m in included if not ALLOWED_OF_KERNELS.fullmatch(m)]
+    assert found == []
+
+
+# Scalar arithmetic, the numbers of code types, numbers of cell functions, and calls for lowering.
+ALLOWED_OF_KERNELS = re.compile(r"kernels/(numerics/\w+\.(h|inc)|common/codes\.h|rnn/rnn\.h|\w+/calls\.h)")
+
+
+def functions(text: str):
+    """Names and texts of the functions of a laid out source: what begins at a line and ends with a brace in its column."""
+    for match in re.finditer(r"^( *)(?!namespace|class|struct|enum|//)[^\s#/}][^\n;]*(?:\n\1    [^\n;]*)*\{\n(.*?)^\1\}", text, re.M | re.S):
+        yield match.group(0).split("{", 1)[0], match.group(2)
+
+
+def test_evaluations_name_no_kernels_and_only_fast_ones_name_instructions(root):
+    """What evaluates is plain loops: no call of a kernel is filled there, and vector units are for `fast.*` alone."""
+    found, evaluations = [], 0
+    for path in sorted((root / "src" / "ops").rglob("*.*")):
+        if path.suffix not in (".cpp", ".h"):
+            continue
+        text = path.read_text()
+        if path.stem != "fast" and path.name != "vector.h" and re.search(r"QC_VECTOR_BODY|run_vectorised|common/vector\.h", text):
+            found.append(f"{path.relative_to(root)}: vector units")
+        for head, body in functions(text):
+            if not re.search(r"\beval\w*\(", head):
+                continue
+            evaluations += 1
+            found += [f"{path.relative_to(root)}: {head.strip()}: {m}" for m in re.findall(r"\bkernel::\w+", body)]
+    assert found == []
+    assert evaluations > 70  # the search finds them

@@ -10,7 +10,8 @@
 //   error[shape] "cannot reshape"
 //
 // One `in` per graph input: elements, or `in iota`, or `in random SEED`. One `out` per graph
-// output, or none, when only the agreement of all ways to run matters. `out [...] within 1e-6`
+// output: elements, or `out "FILE"`, an .npy file beside this one. A case has no `out` only where
+// nothing outside quantc can answer it, and says why: `unanswered "..."`. `out [...] within 1e-6`
 // allows that much, relative to the larger of 1 and the expected magnitude; without it values must
 // be equal, a NaN equal to any NaN. `bind s0 = 3` before the inputs sets a symbolic dim.
 // `error[CODE] "text"` instead of outputs: building or running the graph must fail so, the message
@@ -41,6 +42,7 @@ struct Case {
   std::vector<Expected> outputs;
   std::string error_code;  // empty: no error expected
   std::string error_text;
+  std::string unanswered;  // why there are no expected outputs
 };
 
 /// Reads a whole file of cases.
@@ -53,8 +55,8 @@ Tensor random_tensor(DType dtype, std::vector<int64_t> shape, uint64_t seed);
 /// Empty when `got` is what the case expects, else what differs.
 std::string difference(const Tensor& got, const Expected& expected);
 
-/// Runs the case on the interpreter and as a lowered and planned Program; all must agree with the
-/// expectation, and with each other to the bit. Empty when it passed.
+/// Runs the case on the interpreter, plain and fast, and as a lowered and planned Program; all must
+/// agree with the expectation, and with each other to the bit. Empty when it passed.
 std::string check(const Case& c);
 
 }  // namespace qc::testing

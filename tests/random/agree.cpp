@@ -72,8 +72,14 @@ Result<Sample> make_sample(uint64_t seed, std::unique_ptr<Graph> graph,
   options.level = static_cast<int>(seed % 4);
   QC_TRY(make_contract(*graph, options));
   if (contract) contract(*graph);
-  QC_ASSIGN(RunResult run, interpret(*graph, s.inputs));
+  RunOptions plain;
+  plain.plain = true;
+  QC_ASSIGN(RunResult run, interpret(*graph, s.inputs, plain));
   s.expected = std::move(run.outputs);
+  QC_ASSIGN(const RunResult fast, interpret(*graph, s.inputs));
+  if (auto wrong = first_difference(fast.outputs, s.expected); !wrong.empty()) {
+    return error(Code::bug, Loc{}, "by fast evaluation {}", wrong);
+  }
   QC_TRY(check_target(*graph, options, s, seed));
   QC_ASSIGN(s.program, make_program(*graph, options));
   QC_TRY(verify(s.program));

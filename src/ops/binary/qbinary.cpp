@@ -50,24 +50,22 @@ bool ort_has_kernel(QBinaryKind kind, const Type& a, const Type& b, const QType&
 }  // namespace
 
 int32_t CodeFormula::operator()(int32_t a, int32_t b) const {
-  const qk_qbinary_params& t = terms;
   if (swapped) std::swap(a, b);
   switch (way) {
     case Way::exact:
-      return product ? qn_mul_codes(a, b, t.za, t.zb, t.ra, t.zero, t.lo, t.hi)
-                     : qn_add_codes(a, b, t.za, t.zb, t.ra, t.rb, t.zero, t.lo, t.hi);
+      return product ? qn_mul_codes(a, b, za, zb, ra, zero, lo, hi)
+                     : qn_add_codes(a, b, za, zb, ra, rb, zero, lo, hi);
     case Way::ort:
-      return product ? qn_mul_codes_ort(a, b, t.za, t.zb, t.ra, t.zero, t.lowest, t.lo, t.hi)
-                     : qn_add_codes_ort(a, b, t.ra, t.rb, t.shift, t.lowest, t.lo, t.hi);
+      return product ? qn_mul_codes_ort(a, b, za, zb, ra, zero, lowest, lo, hi)
+                     : qn_add_codes_ort(a, b, ra, rb, shift, lowest, lo, hi);
     case Way::q31:
-      return product ? qn_rescale_q31(int64_t{a - t.za} * (b - t.zb), t.ma, t.mshift, t.zero, t.lo,
-                                      t.hi)
-                     : qn_add_codes_q31(a, b, t.za, t.zb, t.ma, t.mb, t.mshift, t.zero, t.lo, t.hi);
+      return product ? qn_rescale_q31(int64_t{a - za} * (b - zb), ma, mshift, zero, lo, hi)
+                     : qn_add_codes_q31(a, b, za, zb, ma, mb, mshift, zero, lo, hi);
     case Way::f32:
       break;
   }
-  const float x = qn_dequantize(a, t.ra, t.za), y = qn_dequantize(b, t.rb, t.zb);
-  return qn_encode(product ? qn_mulf(x, y) : x + y, t.divisor, t.reciprocal, t.zero, t.lo, t.hi);
+  const float x = qn_dequantize(a, ra, za), y = qn_dequantize(b, rb, zb);
+  return qn_encode(product ? qn_mulf(x, y) : x + y, divisor, reciprocal, zero, lo, hi);
 }
 
 CodeFormula code_formula(QBinaryKind kind, const Type& a, const Type& b, const QType& to,
@@ -80,17 +78,16 @@ CodeFormula code_formula(QBinaryKind kind, const Type& a, const Type& b, const Q
   CodeFormula f;
   f.swapped = combine == Combine::onnxruntime && ort_swaps(a.shape, b.shape);
   const Type &first = f.swapped ? b : a, &second = f.swapped ? a : b;
-  qk_qbinary_params& t = f.terms;
-  t.type_a = code_type(first.dtype);
-  t.type_b = code_type(second.dtype);
-  t.type_y = code_type(to.dtype);
-  t.za = first.format->zero_at();
-  t.zb = second.format->zero_at();
-  t.zero = to.format->zero_at();
+  f.type_a = code_type(first.dtype);
+  f.type_b = code_type(second.dtype);
+  f.type_y = code_type(to.dtype);
+  f.za = first.format->zero_at();
+  f.zb = second.format->zero_at();
+  f.zero = to.format->zero_at();
   const CodeLimits limits = code_limits(to, lo, hi);
-  t.lo = limits.lo;
-  t.hi = limits.hi;
-  t.lowest = static_cast<int32_t>(code_range(to.dtype).lo);
+  f.lo = limits.lo;
+  f.hi = limits.hi;
+  f.lowest = static_cast<int32_t>(code_range(to.dtype).lo);
   const float sa = first.format->scale_at(), sb = second.format->scale_at();
   const float sy = to.format->scale_at(), sign = kind == QBinaryKind::sub ? -1.0f : 1.0f;
   const bool product = kind == QBinaryKind::mul;
@@ -98,24 +95,24 @@ CodeFormula code_formula(QBinaryKind kind, const Type& a, const Type& b, const Q
   if (combine == Combine::f32) {
     f.way = CodeFormula::Way::f32;
     const Encoding e = encoding(*to.format, record);
-    t.ra = sa;
-    t.rb = sign * sb;
-    t.divisor = e.divisor;
-    t.reciprocal = e.reciprocal;
+    f.ra = sa;
+    f.rb = sign * sb;
+    f.divisor = e.divisor;
+    f.reciprocal = e.reciprocal;
     return f;
   }
   const bool ort = combine == Combine::onnxruntime;
   const bool q31 = !ort && record.rescale == Arithmetic::Rescale::q31;
   f.way = ort ? CodeFormula::Way::ort : q31 ? CodeFormula::Way::q31 : CodeFormula::Way::exact;
   if (product) {
-    t.ra = qn_mulf(sa, sb) / sy;
-    if (q31) qn_q31_from_f32(t.ra, &t.ma, &t.mshift);
+    f.ra = qn_mulf(sa, sb) / sy;
+    if (q31) qn_q31_from_f32(f.ra, &f.ma, &f.mshift);
     return f;
   }
-  t.ra = sa / sy;
-  t.rb = sign * (sb / sy);
-  if (q31) qn_q31_pair(t.ra, t.rb, &t.ma, &t.mb, &t.mshift);
-  if (ort) t.shift = qn_add_codes_shift(t.za, t.zb, t.ra, t.rb, t.zero);
+  f.ra = sa / sy;
+  f.rb = sign * (sb / sy);
+  if (q31) qn_q31_pair(f.ra, f.rb, &f.ma, &f.mb, &f.mshift);
+  if (ort) f.shift = qn_add_codes_shift(f.za, f.zb, f.ra, f.rb, f.zero);
   return f;
 }
 
@@ -144,18 +141,19 @@ Result<Ok> QBinary::eval(EvalContext& c) const {
 }
 
 Result<Ok> QBinary::lower(Lowering& l) const {
-  CodeFormula f = formula();
+  const CodeFormula f = formula();
   const size_t a = f.swapped ? 1 : 0, b = 1 - a;
   const Type* const operands[] = {&l.in_type(a), &l.in_type(b)};
   const BroadcastPlan plan = plan_broadcast(l.out_type(), operands);
-  int32_t* const strides[] = {f.terms.a, f.terms.b};
-  QC_TRY(fill_loops(plan, loc(), f.terms.rank, f.terms.dims, strides));
+  kernel::Qbinary c;
+  f.fill(c);
+  int32_t* const strides[] = {c.a, c.b};
+  QC_TRY(fill_loops(plan, loc(), c.rank, c.dims, strides));
   CallInfo info;
   for (int i = 0; i < 2; ++i) {
     const bool same_width = bits(operands[i]->dtype) == bits(to.dtype);
     if (same_width && plan.is_flat(static_cast<size_t>(i))) info.in_place.push_back({i, 0});
   }
-  kernel::Qbinary c(f.terms);
   c.op = f.product ? "mul" : "add";
   static constexpr const char* kArithmetics[] = {"exact", "ort", "f32", "q31"};
   c.arithmetic = kArithmetics[static_cast<int>(f.way)];

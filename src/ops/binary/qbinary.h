@@ -1,7 +1,6 @@
 // Sums, differences and products of codes.
 #pragma once
 
-#include "kernels/qbinary/qbinary.h"
 #include "ops/common/codes.h"
 
 namespace qc {
@@ -13,16 +12,41 @@ struct QBinaryOp {
   OpInfo info;
 };
 
-/// The formula by which two codes become one: a kernel and its parameters but for the loops.
+/// The formula by which two codes become one.
 struct CodeFormula {
-  /// How codes are combined: the arithmetics of kernels/qbinary.
+  /// How codes are combined; docs/arithmetic.md has the formulas.
   enum class Way : uint8_t { exact, ort, f32, q31 };
   bool product = false;  // else a sum
   Way way = Way::exact;
-  bool swapped = false;  // the kernel's operand a is the node's operand 1
-  qk_qbinary_params terms = {};
+  bool swapped = false;                        // the formula's operand a is the node's operand 1
+  int32_t type_a = 0, type_b = 0, type_y = 0;  // as kernels/common/codes.h numbers them
+  int32_t za = 0, zb = 0, zero = 0, lo = 0, hi = 0, lowest = 0;
+  float ra = 0, rb = 0, shift = 0, divisor = 0;
+  int32_t reciprocal = 0, ma = 0, mb = 0, mshift = 0;
 
   int32_t operator()(int32_t a, int32_t b) const;
+
+  /// Sets what kernels have in their parameters.
+  template <class Params>
+  void fill(Params& p) const {
+    p.type_a = type_a;
+    p.type_b = type_b;
+    p.type_y = type_y;
+    p.za = za;
+    p.zb = zb;
+    p.zero = zero;
+    p.lo = lo;
+    p.hi = hi;
+    p.lowest = lowest;
+    p.ra = ra;
+    p.rb = rb;
+    p.shift = shift;
+    p.divisor = divisor;
+    p.reciprocal = reciprocal;
+    p.ma = ma;
+    p.mb = mb;
+    p.mshift = mshift;
+  }
 };
 /// For operands of types a and b; their shapes decide which operand ONNX Runtime takes as first.
 CodeFormula code_formula(QBinaryKind kind, const Type& a, const Type& b, const QType& to,

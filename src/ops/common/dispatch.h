@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "ir/tensor.h"
 #include "kernels/numerics/base.h"
@@ -38,6 +39,27 @@ struct Rounded {
   static void store(Tensor& t, int64_t i, float v) { t.mutable_data<uint16_t>()[i] = Encode(v); }
   static float limit(double v) { return static_cast<float>(v); }
 };
+
+/// All elements of a tensor as the type they are computed in.
+template <class T>
+std::vector<typename T::Element> elements(const Tensor& t) {
+  std::vector<typename T::Element> out(static_cast<size_t>(t.size()));
+  for (int64_t i = 0; i < t.size(); ++i) out[static_cast<size_t>(i)] = T::load(t, i);
+  return out;
+}
+
+/// a * b + c: floats fused, integers wrapping.
+template <class E>
+E multiply_add(E a, E b, E c) {
+  if constexpr (std::is_same_v<E, float>) {
+    return qn_fmaf(a, b, c);
+  } else if constexpr (std::is_same_v<E, double>) {
+    return qn_fma(a, b, c);
+  } else {
+    using U = std::conditional_t<sizeof(E) == 8, uint64_t, uint32_t>;
+    return static_cast<E>(static_cast<U>(a) * static_cast<U>(b) + static_cast<U>(c));
+  }
+}
 
 /// The entry for T of a table with one per arithmetic type: members f32, f64, i8, ..., u64.
 template <class T, class Table>

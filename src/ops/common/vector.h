@@ -1,4 +1,4 @@
-// Loops of reference evaluation that must not be slow, compiled a second time for machines with
+// Loops of fast evaluations (interp/eval.h), compiled a second time for machines with
 // fused multiply-add instructions. Both forms give the same bits: a fused multiply-add is one
 // rounding whether an instruction or the C library computes it.
 #pragma once

@@ -7,7 +7,6 @@
 #include "kernels/epilogue/calls.h"
 #include "kernels/numerics/quant.h"
 #include "kernels/numerics/quant_q31.h"
-#include "kernels/qgemm/output.h"
 #include "ops/common/codes.h"
 #include "program/epilogue.h"
 #include "support/checked.h"

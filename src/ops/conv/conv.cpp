@@ -7,7 +7,6 @@
 #include "ops/common/absorb.h"
 #include "ops/common/dispatch.h"
 #include "ops/common/registration.h"
-#include "ops/common/vector.h"
 #include "ops/common/weighted.h"
 #include "ops/conv/operands.h"
 #include "ops/conv/order.h"
@@ -32,25 +31,6 @@ void Conv::attrs(AttrVisitor& v) {
   sum.visit(v);
 }
 
-namespace {
-
-qk_conv_params conv_params(const ConvWindow& c, const Dims& x, const Dims& w, const Dims& y) {
-  qk_conv_params p{};
-  fill_sizes(p, c, x, w, y);
-  p.lo = p.rlo = -QN_INF_F32;
-  p.hi = p.rhi = QN_INF_F32;
-  return p;
-}
-qk_conv_params conv_params(const Conv& c) {
-  qk_conv_params p =
-      conv_params(c, c.input_type(0).shape, c.input_type(1).shape, c.output()->shape());
-  p.lo = static_cast<float>(c.lo);
-  p.hi = static_cast<float>(c.hi);
-  return p;
-}
-
-}  // namespace
-
 Result<std::vector<Type>> Conv::infer() const {
   QC_TRY(check_operands(*this, groups, lo, hi));
   Type y = input_type(0);
@@ -64,84 +44,27 @@ int64_t Conv::macs() const { return conv_macs(output()->shape(), input_type(1).s
 
 namespace {
 
-/// Weights [oc, icg, taps] as [oc/16 rounded up][taps][icg][16], so that sixteen outputs of one
-/// position are computed at once.
-template <class T, class E>
-std::vector<E> panels_of(const Tensor& w, int64_t ocg, int64_t icg, int64_t taps, int64_t group) {
-  std::vector<E> out(static_cast<size_t>((ocg + 15) / 16 * taps * icg * 16), E(0));
-  for (int64_t o = 0; o < ocg; ++o) {
-    for (int64_t i = 0; i < icg; ++i) {
-      for (int64_t t = 0; t < taps; ++t) {
-        out[static_cast<size_t>(((o / 16 * taps + t) * icg + i) * 16 + o % 16)] =
-            T::load(w, ((group * ocg + o) * icg + i) * taps + t);
-      }
-    }
-  }
-  return out;
-}
-
 template <class T>
-void eval_conv(const qk_conv_params& p, double lo, double hi, const Tensor& x, const Tensor& w,
+void eval_conv(const ConvSizes& p, double lo, double hi, const Tensor& x, const Tensor& w,
                const Tensor* bias, Tensor& y) {
   using E = typename T::Element;
-  const int64_t icg = p.ic / p.groups, ocg = p.oc / p.groups;
-  const int64_t taps = int64_t{p.k[0]} * p.k[1] * p.k[2];
-  const int64_t volume = int64_t{p.in[0]} * p.in[1] * p.in[2];
-  const int64_t result = int64_t{p.out[0]} * p.out[1] * p.out[2];
-  std::vector<E> xs(static_cast<size_t>(x.size()));
-  for (int64_t i = 0; i < x.size(); ++i) xs[static_cast<size_t>(i)] = T::load(x, i);
-  for (int64_t g = 0; g < p.groups; ++g) {
-    const std::vector<E> panels = panels_of<T, E>(w, ocg, icg, taps, g);
-    for (int64_t row = 0; row < p.n * result; ++row) {
-      const int64_t n = row / result, o = row % result;
-      const int32_t od = static_cast<int32_t>(o / (int64_t{p.out[1]} * p.out[2]));
-      const int32_t oh = static_cast<int32_t>(o / p.out[2] % p.out[1]);
-      const int32_t ow = static_cast<int32_t>(o % p.out[2]);
-      const auto [d0, d1] = taps_inside(p, 0, od);
-      const auto [h0, h1] = taps_inside(p, 1, oh);
-      const auto [w0, w1] = taps_inside(p, 2, ow);
-      const E* xn = xs.data() + (n * p.ic + g * icg) * volume;
-      for (int64_t block = 0; block < ocg; block += 16) {
-        const E* wb = panels.data() + block * taps * icg;
-        const int64_t lanes = std::min<int64_t>(16, ocg - block);
-        E acc[16];
-        for (int64_t j = 0; j < 16; ++j) {
-          acc[j] = bias && j < lanes ? T::load(*bias, g * ocg + block + j) : E(0);
-        }
-        run_vectorised([&, d0 = d0, d1 = d1, h0 = h0, h1 = h1, w0 = w0, w1 = w1]() QC_VECTOR_BODY {
-          E lane[16];
-          for (int j = 0; j < 16; ++j) lane[j] = acc[j];
-          for (int32_t kd = d0; kd < d1; ++kd) {
-            for (int32_t kh = h0; kh < h1; ++kh) {
-              for (int32_t kw = w0; kw < w1; ++kw) {
-                const int64_t id = int64_t{od} * p.stride[0] - p.pad[0] + kd * p.dilation[0];
-                const int64_t ih = int64_t{oh} * p.stride[1] - p.pad[1] + kh * p.dilation[1];
-                const int64_t iw = int64_t{ow} * p.stride[2] - p.pad[2] + kw * p.dilation[2];
-                const E* xk = xn + (id * p.in[1] + ih) * p.in[2] + iw;
-                const E* wk = wb + ((int64_t{kd} * p.k[1] + kh) * p.k[2] + kw) * icg * 16;
-                for (int64_t ic = 0; ic < icg; ++ic, xk += volume, wk += 16) {
-                  const E xv = *xk;
-                  for (int j = 0; j < 16; ++j) {
-                    if constexpr (sizeof(E) == 8) {
-                      lane[j] = qn_fma(xv, wk[j], lane[j]);
-                    } else {
-                      lane[j] = qn_fmaf(xv, wk[j], lane[j]);
-                    }
-                  }
-                }
-              }
-            }
-          }
-          for (int j = 0; j < 16; ++j) acc[j] = lane[j];
-        });
-        const E lower = T::limit(lo), upper = T::limit(hi);
-        for (int64_t j = 0; j < lanes; ++j) {
-          E v = acc[j] < lower ? lower : acc[j];
-          if (v > upper) v = upper;
-          T::store(y, (n * p.oc + g * ocg + block + j) * result + o, v);
-        }
+  const int64_t icg = p.in_group(), ocg = p.out_group();
+  const E lower = T::limit(lo), upper = T::limit(hi);
+  for (int64_t at = 0; at < y.size(); ++at) {
+    const int64_t place = at % p.out_volume(), oc = at / p.out_volume() % p.oc;
+    const int64_t n = at / p.out_volume() / p.oc;
+    E sum = bias ? T::load(*bias, oc) : E(0);
+    for (const Tap& tap : taps_at(p, place)) {
+      for (int64_t i = 0; i < icg; ++i) {
+        const int64_t ic = oc / ocg * icg + i;
+        const E xv = T::load(x, (n * p.ic + ic) * p.in_volume() + tap.place);
+        const E wv = T::load(w, (oc * icg + i) * p.taps() + tap.number);
+        sum = multiply_add<E>(xv, wv, sum);
       }
     }
+    if (sum < lower) sum = lower;
+    if (sum > upper) sum = upper;
+    T::store(y, at, sum);
   }
 }
 
@@ -175,8 +98,7 @@ bool Conv::absorb_clamp(IsClamp::Limits limits) {
 
 void eval_conv(const ConvWindow& window, const Tensor& x, const Tensor& w, const Tensor* bias,
                Tensor& y) {
-  const qk_conv_params p =
-      conv_params(window, to_dims(x.shape()), to_dims(w.shape()), to_dims(y.shape()));
+  const ConvSizes p(window, to_dims(x.shape()), to_dims(w.shape()), to_dims(y.shape()));
   eval_conv<Native<float>>(p, -kInf, kInf, x, w, bias, y);
 }
 
@@ -207,7 +129,7 @@ Result<Ok> Conv::eval(EvalContext& c) const {
     eval_ordered(*this, c.in(0), c.in(1), c.has(2) ? &c.in(2) : nullptr, c.out(0));
     return Ok{};
   }
-  const qk_conv_params p = conv_params(*this);
+  const ConvSizes p(*this, input_type(0).shape, input_type(1).shape, output()->shape());
   return for_arithmetic_type(c.in(0).dtype(), loc(), [&](auto type) {
     using T = decltype(type);
     if constexpr (!std::numeric_limits<typename T::Element>::is_integer) {
@@ -218,7 +140,12 @@ Result<Ok> Conv::eval(EvalContext& c) const {
 
 Result<Ok> Conv::lower(Lowering& l) const {
   if (!sum.is_standard()) return lower_ordered(l, *this);
-  kernel::Conv c(conv_params(*this));
+  kernel::Conv c;
+  fill_sizes(c, *this, input_type(0).shape, input_type(1).shape, output()->shape());
+  c.lo = static_cast<float>(lo);
+  c.hi = static_cast<float>(hi);
+  c.rlo = -QN_INF_F32;
+  c.rhi = QN_INF_F32;
   const DType dtype = l.in_type(0).dtype;
   const bool last = l.in_type(0).layout == Layout::channels_last;
   c.type = name(dtype);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "interp/eval.h"
 #include "ir/capability.h"
 #include "quant/quantizable.h"
 
@@ -45,6 +46,7 @@ struct SumOrder {
 /// bias [oc]; the result is limited to [lo, hi].
 class Conv final : public OpNode<Conv>,
                    public ConvWindow,
+                   public EvaluatesFast,
                    public AbsorbsScaleShift,
                    public AbsorbsClamp,
                    public Quantizable {
@@ -57,6 +59,7 @@ class Conv final : public OpNode<Conv>,
   void attrs(AttrVisitor& v) override;
   Result<std::vector<Type>> infer() const override;
   Result<Ok> eval(EvalContext&) const override;
+  Result<Ok> eval_fast(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
   int64_t macs() const override;
 

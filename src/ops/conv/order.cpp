@@ -64,29 +64,18 @@ int64_t chain_of(const SumOrder& sum, int64_t k, int64_t terms) {
   return k / 4 + (terms % 4 == 3 && k == terms - 1 ? 1 : 0);
 }
 
-struct Tap {
-  int64_t number, place;  // in the window, in a channel of x
-};
-
 }  // namespace
 
 void eval_ordered(const Conv& conv, const Tensor& x, const Tensor& w, const Tensor* bias,
                   Tensor& y) {
-  kernel::ConvOrdered p;
-  fill_sizes(p, conv, conv.input_type(0).shape, conv.input_type(1).shape, conv.output()->shape());
-  const int64_t icg = p.ic / p.groups, ocg = p.oc / p.groups;
-  const int64_t window = int64_t{p.k[0]} * p.k[1] * p.k[2], terms = icg * window;
-  const int64_t volume = int64_t{p.in[0]} * p.in[1] * p.in[2];
-  const int64_t result = int64_t{p.out[0]} * p.out[1] * p.out[2];
+  const ConvSizes p(conv, conv.input_type(0).shape, conv.input_type(1).shape,
+                    conv.output()->shape());
+  const int64_t icg = p.in_group(), ocg = p.out_group();
+  const int64_t window = p.taps(), terms = icg * window;
+  const int64_t volume = p.in_volume(), result = p.out_volume();
   const bool rounded = conv.sum.order == "quads";
-  std::vector<Tap> taps;
   for (int64_t o = 0; o < result; ++o) {
-    taps.clear();
-    for_each_tap(p, static_cast<int32_t>(o / (int64_t{p.out[1]} * p.out[2])),
-                 static_cast<int32_t>(o / p.out[2] % p.out[1]), static_cast<int32_t>(o % p.out[2]),
-                 [&](int64_t number, int64_t place) {
-                   taps.push_back({number, place});
-                 });
+    const std::vector<Tap> taps = taps_at(p, o);
     for (int64_t row = 0; row < int64_t{p.n} * p.oc; ++row) {
       const int64_t n = row / p.oc, oc = row % p.oc;
       const float* xg = x.data<float>() + (n * p.ic + oc / ocg * icg) * volume;

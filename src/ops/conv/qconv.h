@@ -11,7 +11,7 @@ namespace qc {
 ///
 /// With floats x it is what conv is on decoded weights, bit for bit, and the weights stay codes:
 /// they may have a scale per group of inputs too.
-class QConv final : public WeightedQuantNode<QConv>, public ConvWindow {
+class QConv final : public WeightedQuantNode<QConv>, public ConvWindow, public EvaluatesFast {
  public:
   static const OpInfo kInfo;
 
@@ -19,6 +19,7 @@ class QConv final : public WeightedQuantNode<QConv>, public ConvWindow {
   void attrs(AttrVisitor& v) override;
   Result<std::vector<Type>> infer() const override;
   Result<Ok> eval(EvalContext&) const override;
+  Result<Ok> eval_fast(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
   int64_t macs() const override;
   AccumulatorProof accumulator() const override;

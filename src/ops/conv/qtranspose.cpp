@@ -59,26 +59,18 @@ struct TransposedChannel {
   }
 };
 
-/// The parameters of a kernel: what all of them have.
-template <class Params>
-Params qtranspose_params(const QConvTranspose& c) {
-  Params p{};
-  fill_sizes(p, c, c.input_type(0).shape, c.input_type(1).shape, c.output()->shape());
-  return p;
-}
-
 Result<Ok> lower_weight_only(Lowering& l, const QConvTranspose& node) {
-  const auto p = qtranspose_params<qk_wconv_params>(node);
+  kernel::Wconv c;
+  fill_sizes(c, node, node.input_type(0).shape, node.input_type(1).shape, node.output()->shape());
   const Type& w = l.in_type(1);
   const int64_t count = w.format->scale.values.size();
   std::vector<float> scales;
-  for (int64_t c = 0; c < p.oc; ++c) scales.push_back(w.format->scale_at(c % count));
-  const StoredWeights stored(w, p.oc);
-  kernel::Wconv c(p);
+  for (int64_t i = 0; i < c.oc; ++i) scales.push_back(w.format->scale_at(i % count));
+  const StoredWeights stored(w, c.oc);
   c.path = "transpose";
   c.x = l.in(0);
   c.w = stored.plain(l, TransposedChannel(node));
-  c.scales = l.constant(Tensor::of<float>(DType::f32, {p.oc}, scales), "scales");
+  c.scales = l.constant(Tensor::of<float>(DType::f32, {c.oc}, scales), "scales");
   c.w_zeros = stored.zero_points(l);
   c.bias = l.optional(2);
   c.y = l.out();
@@ -101,46 +93,37 @@ Result<Ok> QConvTranspose::eval(EvalContext& c) const {
                         c.has(2) ? &c.in(2) : nullptr, c.out(0));
     return Ok{};
   }
-  const auto p = qtranspose_params<qk_qconv_transpose_params>(*this);
+  const ConvSizes p(*this, input_type(0).shape, input_type(1).shape, output()->shape());
   SumOutput output(*in_q(0), *in_q(1), p.oc, to, record(), lo, hi);
   const bool coded = c.has(2) && c.in(2).dtype() != DType::f32;
   if (c.has(2) && !coded) output.add_bias(c.in(2));
   const float x_scale = c.has(3) ? c.in(3).data<float>()[0] : 1.0f;
   const int64_t zero = !c.has(3) ? in_q(0)->zero_at() : c.has(4) ? c.in(4).data<int32_t>()[0] : 0;
-  const TransposedChannel shape(*this);
-  const int64_t volume = int64_t{p.in[0]} * p.in[1] * p.in[2];
+  const int64_t icg = p.in_group(), ocg = p.out_group();
   const int64_t w_count = in_q(1)->scale.values.size();
-  int64_t at = 0;
-  for (int64_t row = 0; row < int64_t{p.n} * p.oc; ++row) {
-    const int64_t oc = row % p.oc, n = row / p.oc, g = oc / shape.ocg;
+  for (int64_t at = 0; at < c.out(0).size(); ++at) {
+    const int64_t place = at % p.out_volume(), oc = at / p.out_volume() % p.oc;
+    const int64_t n = at / p.out_volume() / p.oc, g = oc / ocg;
     const int64_t w_zero = in_q(1)->zero_at(oc % w_count);
-    for (int32_t od = 0; od < p.out[0]; ++od) {
-      for (int32_t oh = 0; oh < p.out[1]; ++oh) {
-        for (int32_t ow = 0; ow < p.out[2]; ++ow) {
-          int64_t sum = coded ? c.in(2).as_int(oc) : 0;
-          for (int32_t tap = 0; tap < shape.taps; ++tap) {
-            const int32_t id = source_of(p, 0, od, tap / (p.k[1] * p.k[2]));
-            const int32_t ih = source_of(p, 1, oh, tap / p.k[2] % p.k[1]);
-            const int32_t iw = source_of(p, 2, ow, tap % p.k[2]);
-            if (id < 0 || ih < 0 || iw < 0) continue;
-            const int64_t place = (int64_t{id} * p.in[1] + ih) * p.in[2] + iw;
-            for (int64_t ic = g * shape.icg; ic < (g + 1) * shape.icg; ++ic) {
-              const int64_t wv =
-                  c.in(1).as_int((ic * shape.ocg + oc % shape.ocg) * shape.taps + tap);
-              sum += (c.in(0).as_int((n * p.ic + ic) * volume + place) - zero) * (wv - w_zero);
-            }
-          }
-          output.put(c.out(0), at++, sum, oc, x_scale);
-        }
+    int64_t sum = coded ? c.in(2).as_int(oc) : 0;
+    for (int64_t tap = 0; tap < p.taps(); ++tap) {
+      const int64_t from = read_by_transposed(p, place, tap);
+      if (from < 0) continue;
+      for (int64_t ic = g * icg; ic < (g + 1) * icg; ++ic) {
+        const int64_t xv = c.in(0).as_int((n * p.ic + ic) * p.in_volume() + from);
+        const int64_t wv = c.in(1).as_int((ic * ocg + oc % ocg) * p.taps() + tap);
+        sum += (xv - zero) * (wv - w_zero);
       }
     }
+    output.put(c.out(0), at, sum, oc, x_scale);
   }
   return Ok{};
 }
 
 Result<Ok> QConvTranspose::lower(Lowering& l) const {
   if (is_weight_only()) return lower_weight_only(l, *this);
-  kernel::QconvTranspose p(qtranspose_params<qk_qconv_transpose_params>(*this));
+  kernel::QconvTranspose p;
+  fill_sizes(p, *this, input_type(0).shape, input_type(1).shape, output()->shape());
   const Type &x = l.in_type(0), &w = l.in_type(1);
   SumOutput output(*x.format, *w.format, p.oc, to, record(), lo, hi);
   if (l.has(2) && l.in_type(2).dtype == DType::f32) {

@@ -1,46 +1,65 @@
-// Walking the taps of a window, for reference evaluation.
+// Sizes and windows of convolutions as evaluations walk them.
 #pragma once
 
-#include <cstdint>
-#include <utility>
+#include "ops/conv/operands.h"
 
 namespace qc {
 
-/// First and past-the-last tap of an axis that fall inside the input for output position o.
-template <class Params>
-std::pair<int32_t, int32_t> taps_inside(const Params& p, int axis, int32_t o) {
-  int32_t first = 0, last = p.k[axis];
-  const int32_t at = o * p.stride[axis] - p.pad[axis];
-  while (first < last && at + first * p.dilation[axis] < 0) ++first;
-  while (last > first && at + (last - 1) * p.dilation[axis] >= p.in[axis]) --last;
-  return {first, last};
-}
+/// The sizes of a convolution with three spatial axes; those that it does not have come first and
+/// have one element and one tap.
+struct ConvSizes {
+  int32_t n = 0, ic = 0, oc = 0, groups = 1;
+  int32_t in[3], out[3], k[3], stride[3], dilation[3], pad[3];
 
-/// Calls `visit(tap, place)` for every tap inside the input, ascending: its number and where in a
-/// channel its element lies.
-template <class Params, class F>
-void for_each_tap(const Params& p, int32_t od, int32_t oh, int32_t ow, F&& visit) {
-  const auto [d0, d1] = taps_inside(p, 0, od);
-  const auto [h0, h1] = taps_inside(p, 1, oh);
-  const auto [w0, w1] = taps_inside(p, 2, ow);
-  for (int32_t kd = d0; kd < d1; ++kd) {
-    for (int32_t kh = h0; kh < h1; ++kh) {
-      for (int32_t kw = w0; kw < w1; ++kw) {
-        const int64_t id = int64_t{od} * p.stride[0] - p.pad[0] + kd * p.dilation[0];
-        const int64_t ih = int64_t{oh} * p.stride[1] - p.pad[1] + kh * p.dilation[1];
-        const int64_t iw = int64_t{ow} * p.stride[2] - p.pad[2] + kw * p.dilation[2];
-        visit((int64_t{kd} * p.k[1] + kh) * p.k[2] + kw, (id * p.in[1] + ih) * p.in[2] + iw);
-      }
-    }
+  template <class Window>
+  ConvSizes(const Window& c, const Dims& x, const Dims& w, const Dims& y) {
+    fill_sizes(*this, c, x, w, y);
   }
+  int64_t in_group() const { return ic / groups; }
+  int64_t out_group() const { return oc / groups; }
+  int64_t taps() const { return int64_t{k[0]} * k[1] * k[2]; }
+  int64_t in_volume() const { return int64_t{in[0]} * in[1] * in[2]; }
+  int64_t out_volume() const { return int64_t{out[0]} * out[1] * out[2]; }
+};
+
+/// Where in a channel of the input a tap reads for the result at `place` of a channel; -1 where
+/// that is padding.
+inline int64_t read_by(const ConvSizes& p, int64_t place, int64_t tap) {
+  const int64_t at[] = {place / p.out[2] / p.out[1], place / p.out[2] % p.out[1], place % p.out[2]};
+  const int64_t k[] = {tap / p.k[2] / p.k[1], tap / p.k[2] % p.k[1], tap % p.k[2]};
+  int64_t from = 0;
+  for (int axis = 0; axis < 3; ++axis) {
+    const int64_t i = at[axis] * p.stride[axis] - p.pad[axis] + k[axis] * p.dilation[axis];
+    if (i < 0 || i >= p.in[axis]) return -1;
+    from = from * p.in[axis] + i;
+  }
+  return from;
 }
 
-/// The input position tap k of an axis reads for output position o; -1 when there is none.
-template <class Params>
-int32_t source_of(const Params& p, int axis, int32_t o, int32_t k) {
-  const int32_t at = o + p.pad[axis] - k * p.dilation[axis];
-  if (at < 0 || at % p.stride[axis] != 0 || at / p.stride[axis] >= p.in[axis]) return -1;
-  return at / p.stride[axis];
+/// The same of a transposed convolution, which reads where a step of its stride ends.
+inline int64_t read_by_transposed(const ConvSizes& p, int64_t place, int64_t tap) {
+  const int64_t at[] = {place / p.out[2] / p.out[1], place / p.out[2] % p.out[1], place % p.out[2]};
+  const int64_t k[] = {tap / p.k[2] / p.k[1], tap / p.k[2] % p.k[1], tap % p.k[2]};
+  int64_t from = 0;
+  for (int axis = 0; axis < 3; ++axis) {
+    const int64_t i = at[axis] + p.pad[axis] - k[axis] * p.dilation[axis];
+    if (i < 0 || i % p.stride[axis] != 0 || i / p.stride[axis] >= p.in[axis]) return -1;
+    from = from * p.in[axis] + i / p.stride[axis];
+  }
+  return from;
+}
+
+/// A tap that reads an element of the input: its number in the window, and where in a channel.
+struct Tap {
+  int64_t number, place;
+};
+/// The taps of the result at `place`, ascending.
+inline std::vector<Tap> taps_at(const ConvSizes& p, int64_t place) {
+  std::vector<Tap> taps;
+  for (int64_t tap = 0; tap < p.taps(); ++tap) {
+    if (const int64_t from = read_by(p, place, tap); from >= 0) taps.push_back({tap, from});
+  }
+  return taps;
 }
 
 }  // namespace qc

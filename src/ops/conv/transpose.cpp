@@ -46,58 +46,28 @@ bool ConvTranspose::absorb_clamp(IsClamp::Limits limits) {
 
 namespace {
 
-qk_conv_transpose_params transpose_params(const ConvWindow& c, const Dims& x, const Dims& w,
-                                          const Dims& y, double lo, double hi) {
-  qk_conv_transpose_params p{};
-  fill_sizes(p, c, x, w, y);
-  p.lo = static_cast<float>(lo);
-  p.hi = static_cast<float>(hi);
-  return p;
-}
-qk_conv_transpose_params transpose_params(const ConvTranspose& c) {
-  return transpose_params(c, c.input_type(0).shape, c.input_type(1).shape, c.output()->shape(),
-                          c.lo, c.hi);
-}
-
 template <class T>
-void eval_transpose(const qk_conv_transpose_params& p, double lo, double hi, const Tensor& x,
-                    const Tensor& w, const Tensor* bias, Tensor& y) {
+void eval_transpose(const ConvSizes& p, double lo, double hi, const Tensor& x, const Tensor& w,
+                    const Tensor* bias, Tensor& y) {
   using E = typename T::Element;
-  const int64_t icg = p.ic / p.groups, ocg = p.oc / p.groups;
-  const int64_t taps = int64_t{p.k[0]} * p.k[1] * p.k[2];
-  const int64_t volume = int64_t{p.in[0]} * p.in[1] * p.in[2];
+  const int64_t icg = p.in_group(), ocg = p.out_group();
   const E lower = T::limit(lo), upper = T::limit(hi);
-  int64_t at = 0;
-  for (int64_t n = 0; n < p.n; ++n) {
-    for (int64_t oc = 0; oc < p.oc; ++oc) {
-      const int64_t g = oc / ocg;
-      for (int32_t od = 0; od < p.out[0]; ++od) {
-        for (int32_t oh = 0; oh < p.out[1]; ++oh) {
-          for (int32_t ow = 0; ow < p.out[2]; ++ow) {
-            E acc = bias ? T::load(*bias, oc) : E(0);
-            for (int32_t tap = 0; tap < taps; ++tap) {
-              const int32_t id = source_of(p, 0, od, tap / (p.k[1] * p.k[2]));
-              const int32_t ih = source_of(p, 1, oh, tap / p.k[2] % p.k[1]);
-              const int32_t iw = source_of(p, 2, ow, tap % p.k[2]);
-              if (id < 0 || ih < 0 || iw < 0) continue;
-              const int64_t place = (int64_t{id} * p.in[1] + ih) * p.in[2] + iw;
-              for (int64_t ic = g * icg; ic < (g + 1) * icg; ++ic) {
-                const E xv = T::load(x, (n * p.ic + ic) * volume + place);
-                const E wv = T::load(w, (ic * ocg + oc % ocg) * taps + tap);
-                if constexpr (sizeof(E) == 8) {
-                  acc = qn_fma(xv, wv, acc);
-                } else {
-                  acc = qn_fmaf(xv, wv, acc);
-                }
-              }
-            }
-            if (acc < lower) acc = lower;
-            if (acc > upper) acc = upper;
-            T::store(y, at++, acc);
-          }
-        }
+  for (int64_t at = 0; at < y.size(); ++at) {
+    const int64_t place = at % p.out_volume(), oc = at / p.out_volume() % p.oc;
+    const int64_t n = at / p.out_volume() / p.oc, g = oc / ocg;
+    E sum = bias ? T::load(*bias, oc) : E(0);
+    for (int64_t tap = 0; tap < p.taps(); ++tap) {
+      const int64_t from = read_by_transposed(p, place, tap);
+      if (from < 0) continue;
+      for (int64_t ic = g * icg; ic < (g + 1) * icg; ++ic) {
+        const E xv = T::load(x, (n * p.ic + ic) * p.in_volume() + from);
+        const E wv = T::load(w, (ic * ocg + oc % ocg) * p.taps() + tap);
+        sum = multiply_add<E>(xv, wv, sum);
       }
     }
+    if (sum < lower) sum = lower;
+    if (sum > upper) sum = upper;
+    T::store(y, at, sum);
   }
 }
 
@@ -105,8 +75,7 @@ void eval_transpose(const qk_conv_transpose_params& p, double lo, double hi, con
 
 void eval_conv_transpose(const ConvWindow& window, const Tensor& x, const Tensor& w,
                          const Tensor* bias, Tensor& y) {
-  const qk_conv_transpose_params p = transpose_params(
-      window, to_dims(x.shape()), to_dims(w.shape()), to_dims(y.shape()), -kInf, kInf);
+  const ConvSizes p(window, to_dims(x.shape()), to_dims(w.shape()), to_dims(y.shape()));
   eval_transpose<Native<float>>(p, -kInf, kInf, x, w, bias, y);
 }
 
@@ -129,7 +98,7 @@ Result<Value*> ConvTranspose::quantized(Quantizer& q) const {
 }
 
 Result<Ok> ConvTranspose::eval(EvalContext& c) const {
-  const qk_conv_transpose_params p = transpose_params(*this);
+  const ConvSizes p(*this, input_type(0).shape, input_type(1).shape, output()->shape());
   return for_arithmetic_type(c.in(0).dtype(), loc(), [&](auto type) {
     using T = decltype(type);
     if constexpr (!std::numeric_limits<typename T::Element>::is_integer) {
@@ -139,7 +108,10 @@ Result<Ok> ConvTranspose::eval(EvalContext& c) const {
 }
 
 Result<Ok> ConvTranspose::lower(Lowering& l) const {
-  kernel::ConvTranspose c(transpose_params(*this));
+  kernel::ConvTranspose c;
+  fill_sizes(c, *this, input_type(0).shape, input_type(1).shape, output()->shape());
+  c.lo = static_cast<float>(lo);
+  c.hi = static_cast<float>(hi);
   c.type = name(l.in_type(0).dtype);
   c.x = l.in(0);
   c.w = l.in(1);

@@ -15,7 +15,7 @@ struct WeightPlaces {
   int64_t ocg, icg, taps, oc, group, runs;
   bool depth, by_tap;
 
-  WeightPlaces(const qk_wconv_params& p, const Format& f)
+  WeightPlaces(const kernel::Wconv& p, const Format& f)
       : ocg(p.oc / p.groups),
         icg(p.ic / p.groups),
         taps(int64_t{p.k[0]} * p.k[1] * p.k[2]),
@@ -80,7 +80,7 @@ Tensor decoded_weights(const Tensor& codes, const Type& type) {
 Result<Ok> lower_weight_only(Lowering& l, const QConv& node) {
   const Type w = l.in_type(1);
   const Format& f = *w.format;
-  qk_wconv_params p{};
+  kernel::Wconv p;
   fill_sizes(p, node, l.in_type(0).shape, w.shape, l.out_type().shape);
   const WeightPlaces places(p, f);
   const int32_t shift = is_signed(w.dtype) || bits(w.dtype) < 8 ? 0 : 128;  // codes are i8
@@ -108,15 +108,14 @@ Result<Ok> lower_weight_only(Lowering& l, const QConv& node) {
         }
         return Result<Tensor>(std::move(out));
       });
-  kernel::Wconv c(p);
-  c.path = places.depth ? "depth" : "any";
-  c.x = l.in(0);
-  c.w = codes;
-  c.scales = scales;
-  c.w_zeros = zeros;
-  c.bias = l.optional(2);
-  c.y = l.out();
-  l.emit(c, {.in_place = {}, .macs = node.macs()});
+  p.path = places.depth ? "depth" : "any";
+  p.x = l.in(0);
+  p.w = codes;
+  p.scales = scales;
+  p.w_zeros = zeros;
+  p.bias = l.optional(2);
+  p.y = l.out();
+  l.emit(p, {.in_place = {}, .macs = node.macs()});
   return Ok{};
 }
 

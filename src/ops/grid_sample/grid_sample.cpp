@@ -29,7 +29,9 @@ class GridSample final : public OpNode<GridSample> {
   Result<Ok> lower(Lowering&) const override;
 
  private:
-  qk_grid_sample_params params(const Ints& x, const Ints& grid) const;
+  /// What evaluation and kernel know of the image and the points.
+  template <class Params>
+  void fill(Params& p, const Ints& x, const Ints& grid) const;
 };
 
 const OpInfo GridSample::kInfo = {
@@ -73,8 +75,8 @@ Result<std::vector<Type>> GridSample::infer() const {
   return std::vector<Type>{y};
 }
 
-qk_grid_sample_params GridSample::params(const Ints& x, const Ints& grid) const {
-  qk_grid_sample_params p{};
+template <class Params>
+void GridSample::fill(Params& p, const Ints& x, const Ints& grid) const {
   p.batch = static_cast<int32_t>(x[0]);
   p.channels = static_cast<int32_t>(x[1]);
   p.points = static_cast<int32_t>(extent(grid, 1, grid.size() - 1));
@@ -84,13 +86,15 @@ qk_grid_sample_params GridSample::params(const Ints& x, const Ints& grid) const 
   p.corners = align_corners;
   std::fill_n(p.size, 3, 1);
   for (size_t i = 2; i < x.size(); ++i) p.size[i + 3 - x.size()] = static_cast<int32_t>(x[i]);
-  return p;
 }
 
 Result<Ok> GridSample::eval(EvalContext& c) const {
   const Tensor &x = c.in(0), &grid = c.in(1);
   QC_TRY(param(std::max(x.size(), c.out(0).size()), loc()));
-  const qk_grid_sample_params p = params(x.shape(), grid.shape());
+  struct {
+    int32_t batch, channels, points, axes, mode, outside, corners, size[3];
+  } p;
+  fill(p, x.shape(), grid.shape());
   const int64_t plane = int64_t{p.size[0]} * p.size[1] * p.size[2], points = p.points;
   float* y = c.out(0).mutable_data<float>();
   for (int64_t i = 0; i < c.out(0).size(); ++i) {
@@ -120,7 +124,8 @@ Result<Ok> GridSample::eval(EvalContext& c) const {
 Result<Ok> GridSample::lower(Lowering& l) const {
   if (count(l.out_dims()) == 0) return Ok{};
   QC_TRY(param(std::max({count(l.in_dims(0)), count(l.in_dims(1)), count(l.out_dims())}), loc()));
-  kernel::GridSample c(params(l.in_dims(0), l.in_dims(1)));
+  kernel::GridSample c;
+  fill(c, l.in_dims(0), l.in_dims(1));
   c.x = l.in(0);
   c.grid = l.in(1);
   c.y = l.out();

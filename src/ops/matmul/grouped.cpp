@@ -1,8 +1,9 @@
 #include "interp/eval.h"
 #include "kernels/gemm/calls.h"
 #include "ops/common/dispatch.h"
+#include "ops/matmul/fast.h"
 #include "ops/matmul/matmul.h"
-#include "ops/matmul/product.h"
+#include "ops/matmul/plain.h"
 #include "program/lowering.h"
 
 namespace qc {
@@ -32,33 +33,45 @@ Result<std::vector<Type>> GroupedMatMul::infer() const {
 
 int64_t GroupedMatMul::macs() const { return product_macs(*this); }
 
-Result<Ok> GroupedMatMul::eval(EvalContext& c) const {
+namespace {
+
+template <class Loops>
+Result<Ok> eval_groups(EvalContext& c) {
   const Tensor &x = c.in(0), &w = c.in(1), &offsets = c.in(2);
   Product p;
   p.k = w.shape()[1];
   p.n = w.shape()[2];
-  return for_arithmetic_type(x.dtype(), loc(), [&](auto type) {
+  return for_arithmetic_type(x.dtype(), c.loc(), [&](auto type) {
     using T = decltype(type);
     using E = typename T::Element;
-    const std::vector<E> xs = elements<T, E>(x), ws = elements<T, E>(w);
+    const std::vector<E> xs = elements<T>(x), ws = elements<T>(w);
     const int64_t rows = x.shape()[0];
     int64_t start = 0;
     for (int64_t e = 0; e < offsets.size(); ++e) {
       const int64_t end = std::clamp<int64_t>(offsets.as_int(e), start, rows);
       p.m = end - start;
-      eval_matrix<T, E>(p, xs.data() + start * p.k, ws.data() + e * p.k * p.n, nullptr,
-                        T::limit(-kInf), T::limit(kInf), c.out(0), start * p.n);
+      Loops::template matrix<T, E>(p, xs.data() + start * p.k, ws.data() + e * p.k * p.n, nullptr,
+                                   T::limit(-kInf), T::limit(kInf), c.out(0), start * p.n);
       start = end;
     }
   });
 }
+
+}  // namespace
+
+Result<Ok> GroupedMatMul::eval(EvalContext& c) const { return eval_groups<PlainLoops>(c); }
+Result<Ok> GroupedMatMul::eval_fast(EvalContext& c) const { return eval_groups<FastLoops>(c); }
 
 Result<Ok> GroupedMatMul::lower(Lowering& l) const {
   const Ints x = static_dims(l.in_type(0).shape), w = static_dims(l.in_type(1).shape);
   for (int64_t v : {x[0] * x[1], w[1] * w[2], x[0] * w[2]}) {
     if (v > INT32_MAX) return error(Code::limit, loc(), "a matrix of {} elements is too large", v);
   }
-  kernel::Grouped c(qk_grouped_params{i32(x[0]), i32(w[2]), i32(w[1]), i32(w[0])});
+  kernel::Grouped c;
+  c.rows = i32(x[0]);
+  c.n = i32(w[2]);
+  c.k = i32(w[1]);
+  c.groups = i32(w[0]);
   c.type = name(l.in_type(0).dtype);
   c.index = name(l.in_type(2).dtype);
   c.x = l.in(0);

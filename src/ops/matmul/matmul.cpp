@@ -6,7 +6,8 @@
 #include "ops/common/dispatch.h"
 #include "ops/common/limits.h"
 #include "ops/common/registration.h"
-#include "ops/matmul/product.h"
+#include "ops/matmul/fast.h"
+#include "ops/matmul/plain.h"
 #include "program/lowering.h"
 
 namespace qc {
@@ -26,15 +27,16 @@ const OpInfo Linear::kInfo = {
 
 namespace {
 
+template <class Loops>
 Result<Ok> eval_product(const Product& p, const Tensor& a, const Tensor& b, const Tensor* bias,
                         double lo, double hi, Tensor& y, const Loc& loc) {
   return for_arithmetic_type(a.dtype(), loc, [&](auto type) {
     using T = decltype(type);
     using E = typename T::Element;
-    const std::vector<E> as = elements<T, E>(a), bs = elements<T, E>(b);
+    const std::vector<E> as = elements<T>(a), bs = elements<T>(b);
     for_each_matrix(p, [&](int64_t i, int64_t from_a, int64_t from_b) {
-      eval_matrix<T, E>(p, as.data() + from_a, bs.data() + from_b, bias, T::limit(lo), T::limit(hi),
-                        y, i * p.m * p.n);
+      Loops::template matrix<T, E>(p, as.data() + from_a, bs.data() + from_b, bias, T::limit(lo),
+                                   T::limit(hi), y, i * p.m * p.n);
     });
   });
 }
@@ -42,9 +44,13 @@ Result<Ok> eval_product(const Product& p, const Tensor& a, const Tensor& b, cons
 /// Panels of the second operand: packed with the weights where it is constant, else before the
 /// call.
 View packed_operand(Lowering& l, size_t operand, const Product& p) {
-  const kernel::GemmPack pack(qk_gemm_pack_params{i32(p.b_matrices), i32(p.k), i32(p.n),
-                                                  i32(p.k * p.n), i32(p.b_rows ? 1 : p.n),
-                                                  i32(p.b_rows ? p.k : 1)});
+  kernel::GemmPack pack;
+  pack.batch = i32(p.b_matrices);
+  pack.k = i32(p.k);
+  pack.n = i32(p.n);
+  pack.batch_step = i32(p.k * p.n);
+  pack.k_step = i32(p.b_rows ? 1 : p.n);
+  pack.n_step = i32(p.b_rows ? p.k : 1);
   return l.packed(operand, pack, p.b_rows ? "panels.rows" : "panels", DType::f32,
                   {p.b_matrices, (p.n + 15) / 16, p.k, 16});
 }
@@ -147,10 +153,22 @@ Result<std::vector<Type>> MatMul::infer() const {
 
 int64_t MatMul::macs() const { return product_macs(*this); }
 
-Result<Ok> MatMul::eval(EvalContext& c) const {
-  const Product p = product_of(c.in(0).shape(), c.in(1).shape(), transpose_b, c.out(0).shape());
-  return eval_product(p, c.in(0), c.in(1), nullptr, -kInf, kInf, c.out(0), loc());
+namespace {
+template <class Loops>
+Result<Ok> eval_by(const MatMul& node, EvalContext& c) {
+  const Product p =
+      product_of(c.in(0).shape(), c.in(1).shape(), node.transpose_b, c.out(0).shape());
+  return eval_product<Loops>(p, c.in(0), c.in(1), nullptr, -kInf, kInf, c.out(0), c.loc());
 }
+template <class Loops>
+Result<Ok> eval_by(const Linear& node, EvalContext& c) {
+  return eval_product<Loops>(linear_product(c.in(0).shape(), c.in(1).shape()), c.in(0), c.in(1),
+                             c.has(2) ? &c.in(2) : nullptr, node.lo, node.hi, c.out(0), c.loc());
+}
+}  // namespace
+
+Result<Ok> MatMul::eval(EvalContext& c) const { return eval_by<PlainLoops>(*this, c); }
+Result<Ok> MatMul::eval_fast(EvalContext& c) const { return eval_by<FastLoops>(*this, c); }
 
 Result<Ok> MatMul::lower(Lowering& l) const {
   const Product p = product_of(static_dims(l.in_type(0).shape), static_dims(l.in_type(1).shape),
@@ -177,10 +195,8 @@ Result<std::vector<Type>> Linear::infer() const {
 
 int64_t Linear::macs() const { return product_macs(*this); }
 
-Result<Ok> Linear::eval(EvalContext& c) const {
-  return eval_product(linear_product(c.in(0).shape(), c.in(1).shape()), c.in(0), c.in(1),
-                      c.has(2) ? &c.in(2) : nullptr, lo, hi, c.out(0), loc());
-}
+Result<Ok> Linear::eval(EvalContext& c) const { return eval_by<PlainLoops>(*this, c); }
+Result<Ok> Linear::eval_fast(EvalContext& c) const { return eval_by<FastLoops>(*this, c); }
 
 Result<Ok> Linear::lower(Lowering& l) const {
   const Product p =

@@ -2,6 +2,7 @@
 
 #include <span>
 
+#include "interp/eval.h"
 #include "ir/capability.h"
 #include "ir/rewrite.h"
 #include "quant/quantizable.h"
@@ -10,7 +11,7 @@ namespace qc {
 
 /// Matrix product with NumPy's rules: batches broadcast, a vector is a row (first operand) or a
 /// column (second). With `transpose_b` the last two axes of the second operand are swapped.
-class MatMul final : public OpNode<MatMul>, public Quantizable {
+class MatMul final : public OpNode<MatMul>, public EvaluatesFast, public Quantizable {
  public:
   static const OpInfo kInfo;
   bool transpose_b = false;
@@ -19,6 +20,7 @@ class MatMul final : public OpNode<MatMul>, public Quantizable {
   void attrs(AttrVisitor& v) override { v("transpose_b", transpose_b, false); }
   Result<std::vector<Type>> infer() const override;
   Result<Ok> eval(EvalContext&) const override;
+  Result<Ok> eval_fast(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
   int64_t macs() const override;
 
@@ -27,6 +29,7 @@ class MatMul final : public OpNode<MatMul>, public Quantizable {
 
 /// x [..., k] times w [n, k] transposed, plus an optional bias [n], limited to [lo, hi].
 class Linear final : public OpNode<Linear>,
+                     public EvaluatesFast,
                      public AbsorbsScaleShift,
                      public AbsorbsClamp,
                      public Quantizable {
@@ -41,6 +44,7 @@ class Linear final : public OpNode<Linear>,
   }
   Result<std::vector<Type>> infer() const override;
   Result<Ok> eval(EvalContext&) const override;
+  Result<Ok> eval_fast(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
   int64_t macs() const override;
 
@@ -55,13 +59,14 @@ class Linear final : public OpNode<Linear>,
 };
 
 /// Rows offsets[e-1] to offsets[e] of x [s, k] times w[e] of w [e, k, n]; rows beyond are 0.
-class GroupedMatMul final : public OpNode<GroupedMatMul> {
+class GroupedMatMul final : public OpNode<GroupedMatMul>, public EvaluatesFast {
  public:
   static const OpInfo kInfo;
 
   const OpInfo& info() const override { return kInfo; }
   Result<std::vector<Type>> infer() const override;
   Result<Ok> eval(EvalContext&) const override;
+  Result<Ok> eval_fast(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
   int64_t macs() const override;
 };

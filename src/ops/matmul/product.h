@@ -1,13 +1,10 @@
-// A matrix product with concrete sizes, and its reference evaluation.
+// A matrix product with concrete sizes.
 #pragma once
 
 #include <vector>
 
 #include "ir/node.h"
-#include "ir/tensor.h"
-#include "kernels/numerics/base.h"
 #include "ops/common/macs.h"
-#include "ops/common/vector.h"
 
 namespace qc {
 
@@ -147,61 +144,6 @@ inline Product linear_product(const Ints& x, const Ints& w) {
   p.b_rows = true;
   for (size_t i = 0; i + 1 < x.size(); ++i) p.m *= x[i];
   return p;
-}
-
-template <class E>
-E multiply_add(E a, E b, E c) {
-  if constexpr (std::is_same_v<E, float>) {
-    return qn_fmaf(a, b, c);
-  } else if constexpr (std::is_same_v<E, double>) {
-    return qn_fma(a, b, c);
-  } else {
-    using U = std::conditional_t<sizeof(E) == 8, uint64_t, uint32_t>;
-    return static_cast<E>(static_cast<U>(a) * static_cast<U>(b) + static_cast<U>(c));
-  }
-}
-
-template <class T, class E>
-std::vector<E> elements(const Tensor& t) {
-  std::vector<E> out(static_cast<size_t>(t.size()));
-  for (int64_t i = 0; i < t.size(); ++i) out[static_cast<size_t>(i)] = T::load(t, i);
-  return out;
-}
-
-/// One matrix product, sixteen columns at a time.
-template <class T, class E>
-void eval_matrix(const Product& p, const E* a, const E* b, const Tensor* bias, E lower, E upper,
-                 Tensor& y, int64_t at) {
-  std::vector<E> panel(static_cast<size_t>(p.k) * 16);
-  for (int64_t column = 0; column < p.n; column += 16) {
-    const int64_t lanes = std::min<int64_t>(16, p.n - column);
-    for (int64_t k = 0; k < p.k; ++k) {
-      for (int64_t j = 0; j < lanes; ++j) {
-        panel[static_cast<size_t>(k * 16 + j)] =
-            p.b_rows ? b[(column + j) * p.k + k] : b[k * p.n + column + j];
-      }
-    }
-    for (int64_t m = 0; m < p.m; ++m) {
-      E acc[16];
-      for (int64_t j = 0; j < 16; ++j)
-        acc[j] = bias && j < lanes ? T::load(*bias, column + j) : E(0);
-      const E* row = a + m * p.k;
-      const E* w = panel.data();
-      run_vectorised([&]() QC_VECTOR_BODY {
-        E lane[16];
-        for (int j = 0; j < 16; ++j) lane[j] = acc[j];
-        for (int64_t k = 0; k < p.k; ++k) {
-          for (int j = 0; j < 16; ++j) lane[j] = multiply_add<E>(row[k], w[k * 16 + j], lane[j]);
-        }
-        for (int j = 0; j < 16; ++j) acc[j] = lane[j];
-      });
-      for (int64_t j = 0; j < lanes; ++j) {
-        E v = acc[j] < lower ? lower : acc[j];
-        if (v > upper) v = upper;
-        T::store(y, at + m * p.n + column + j, v);
-      }
-    }
-  }
 }
 
 }  // namespace qc

@@ -1,6 +1,8 @@
 #include "ops/matmul/qmatmul.h"
 
+#include "ops/matmul/fast.h"
 #include "ops/matmul/matmul.h"
+#include "ops/matmul/plain.h"
 #include "ops/matmul/sums.h"
 #include "ops/matmul/weight_only.h"
 
@@ -52,15 +54,23 @@ AccumulatorProof QLinear::accumulator() const {
                     [k](int64_t i) { return i / k; });
 }
 
-Result<Ok> QLinear::eval(EvalContext& c) const {
+namespace {
+template <class Loops>
+Result<Ok> eval_by(const QLinear& node, EvalContext& c) {
   const Product p = linear_product(c.in(0).shape(), c.in(1).shape());
-  if (is_weight_only()) {
-    eval_weight_only(c, p, input_type(1));
+  if (node.is_weight_only()) {
+    eval_weight_only<Loops>(c, p, node.input_type(1));
   } else {
-    eval_sums(c, *this, p, SumOutput(*in_q(0), *in_q(1), p.n, to, record(), lo, hi));
+    eval_sums<Loops>(
+        c, node, p,
+        SumOutput(*node.in_q(0), *node.in_q(1), p.n, node.to, node.record(), node.lo, node.hi));
   }
   return Ok{};
 }
+}  // namespace
+
+Result<Ok> QLinear::eval(EvalContext& c) const { return eval_by<PlainLoops>(*this, c); }
+Result<Ok> QLinear::eval_fast(EvalContext& c) const { return eval_by<FastLoops>(*this, c); }
 
 Result<Ok> QLinear::lower(Lowering& l) const {
   const Product p =
@@ -99,13 +109,18 @@ namespace {
 SumOutput product_output(const QMatMul& n, int64_t columns) {
   return SumOutput(*n.in_q(0), *n.in_q(1), columns, n.to, n.record(), INT64_MIN, INT64_MAX);
 }
-}  // namespace
 
-Result<Ok> QMatMul::eval(EvalContext& c) const {
-  const Product p = product_of(c.in(0).shape(), c.in(1).shape(), transpose_b, c.out(0).shape());
-  eval_sums(c, *this, p, product_output(*this, p.n));
+template <class Loops>
+Result<Ok> eval_by(const QMatMul& node, EvalContext& c) {
+  const Product p =
+      product_of(c.in(0).shape(), c.in(1).shape(), node.transpose_b, c.out(0).shape());
+  eval_sums<Loops>(c, node, p, product_output(node, p.n));
   return Ok{};
 }
+}  // namespace
+
+Result<Ok> QMatMul::eval(EvalContext& c) const { return eval_by<PlainLoops>(*this, c); }
+Result<Ok> QMatMul::eval_fast(EvalContext& c) const { return eval_by<FastLoops>(*this, c); }
 
 Result<Ok> QMatMul::lower(Lowering& l) const {
   const Product p = product_of(static_dims(l.in_type(0).shape), static_dims(l.in_type(1).shape),

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "interp/eval.h"
 #include "quant/quant_node.h"
 
 namespace qc {
@@ -10,13 +11,14 @@ namespace qc {
 ///
 /// With floats x it is what linear is on decoded weights, bit for bit, and the weights stay codes:
 /// they may have a scale per group of inputs too.
-class QLinear final : public WeightedQuantNode<QLinear> {
+class QLinear final : public WeightedQuantNode<QLinear>, public EvaluatesFast {
  public:
   static const OpInfo kInfo;
 
   const OpInfo& info() const override { return kInfo; }
   Result<std::vector<Type>> infer() const override;
   Result<Ok> eval(EvalContext&) const override;
+  Result<Ok> eval_fast(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
   int64_t macs() const override;
   AccumulatorProof accumulator() const override;
@@ -26,7 +28,7 @@ class QLinear final : public WeightedQuantNode<QLinear> {
 
 /// The product of two values of codes with NumPy's rules: operands a, b, none, and where a carries
 /// them its scale and zero point. b has one scale.
-class QMatMul final : public BinaryQuantNode<QMatMul> {
+class QMatMul final : public BinaryQuantNode<QMatMul>, public EvaluatesFast {
  public:
   static const OpInfo kInfo;
   bool transpose_b = false;
@@ -35,6 +37,7 @@ class QMatMul final : public BinaryQuantNode<QMatMul> {
   void attrs(AttrVisitor& v) override;
   Result<std::vector<Type>> infer() const override;
   Result<Ok> eval(EvalContext&) const override;
+  Result<Ok> eval_fast(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
   int64_t macs() const override;
   AccumulatorProof accumulator() const override;

@@ -4,6 +4,8 @@
 
 #include "kernels/qgemm/calls.h"
 #include "ops/common/codes.h"
+#include "ops/matmul/fast.h"
+#include "ops/matmul/plain.h"
 
 namespace qc {
 namespace {
@@ -60,6 +62,7 @@ void lower_any(Lowering& l, const Product& p, kernel::Qmatmul params, size_t fro
 
 }  // namespace
 
+template <class Loops>
 void eval_sums(EvalContext& c, const QuantNode& node, const Product& p, SumOutput output) {
   const Format &x = *node.in_q(0), &w = *node.in_q(1);
   const bool rows = has_row_scales(x), coded = c.has(2) && c.in(2).dtype() != DType::f32;
@@ -76,13 +79,16 @@ void eval_sums(EvalContext& c, const QuantNode& node, const Product& p, SumOutpu
     bs.push_back(static_cast<int32_t>(c.in(1).as_int(i)) - w.zero_at(scale));
   }
   for_each_matrix(p, [&](int64_t i, int64_t from_a, int64_t from_b) {
-    sum_matrix(p, as.data() + from_a, bs.data() + from_b, [&](int64_t m, int64_t n, int64_t sum) {
+    Loops::sums(p, as.data() + from_a, bs.data() + from_b, [&](int64_t m, int64_t n, int64_t sum) {
       const float x_scale = c.has(3) ? c.in(3).data<float>()[rows ? i * p.m + m : 0] : 1.0f;
       output.put(c.out(0), (i * p.m + m) * p.n + n, sum + (coded ? c.in(2).as_int(n) : 0), n,
                  x_scale);
     });
   });
 }
+
+template void eval_sums<PlainLoops>(EvalContext&, const QuantNode&, const Product&, SumOutput);
+template void eval_sums<FastLoops>(EvalContext&, const QuantNode&, const Product&, SumOutput);
 
 Result<Ok> lower_sums(Lowering& l, const QuantNode& node, const Product& p, SumOutput output,
                       int64_t macs) {

@@ -3,7 +3,8 @@
 #include "interp/eval.h"
 #include "kernels/numerics/quant.h"
 #include "kernels/qgemm/calls.h"
-#include "ops/common/dispatch.h"
+#include "ops/matmul/fast.h"
+#include "ops/matmul/plain.h"
 #include "quant/groups.h"
 
 namespace qc {
@@ -38,6 +39,7 @@ Tensor group_panels(DType dtype, const Product& p, const Grouping& g, F&& of) {
 
 }  // namespace
 
+template <class Loops>
 void eval_weight_only(EvalContext& c, const Product& p, const Type& weights) {
   std::vector<float> decoded(static_cast<size_t>(c.in(1).size()));
   const Format& f = *weights.format;
@@ -45,10 +47,12 @@ void eval_weight_only(EvalContext& c, const Product& p, const Type& weights) {
     decoded[static_cast<size_t>(i)] =
         qn_dequantize(static_cast<int32_t>(c.in(1).as_int(i)), f.scale_at(g), f.zero_at(g));
   });
-  eval_matrix<Native<float>, float>(p, c.in(0).data<float>(), decoded.data(),
-                                    c.has(2) ? &c.in(2) : nullptr, -QN_INF_F32, QN_INF_F32,
-                                    c.out(0), 0);
+  Loops::template matrix<Native<float>, float>(p, c.in(0).data<float>(), decoded.data(),
+                                               c.has(2) ? &c.in(2) : nullptr, -QN_INF_F32,
+                                               QN_INF_F32, c.out(0), 0);
 }
+template void eval_weight_only<PlainLoops>(EvalContext&, const Product&, const Type&);
+template void eval_weight_only<FastLoops>(EvalContext&, const Product&, const Type&);
 
 Result<Ok> lower_weight_only(Lowering& l, const Product& p, int64_t macs) {
   QC_TRY(check_sizes(p, l.loc()));
@@ -90,9 +94,13 @@ Result<Ok> lower_weight_only(Lowering& l, const Product& p, int64_t macs) {
         }
         return out;
       });
-  const qk_wgemm_params params{i32(p.m),     i32(p.n),        i32(p.k),
-                               i32(g.group), nibbles ? 1 : 0, i32(f.zero_at(0) - shift)};
-  kernel::Wgemm c(params);
+  kernel::Wgemm c;
+  c.m = i32(p.m);
+  c.n = i32(p.n);
+  c.k = i32(p.k);
+  c.group = i32(g.group);
+  c.nibbles = nibbles ? 1 : 0;
+  c.zero = i32(f.zero_at(0) - shift);
   c.x = l.in(0);
   c.w = panels;
   c.scales = l.constant(scales, "scales");

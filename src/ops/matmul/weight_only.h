@@ -6,6 +6,8 @@
 
 namespace qc {
 
+/// Evaluates it by PlainLoops or FastLoops.
+template <class Loops>
 void eval_weight_only(EvalContext& c, const Product& p, const Type& weights);
 Result<Ok> lower_weight_only(Lowering& l, const Product& p, int64_t macs);
 

@@ -98,27 +98,37 @@ Result<std::vector<Type>> Norm::infer() const {
 
 namespace {
 
-qk_norm_params norm_params(const Norm& node) {
+/// Rows that are normalised, and where in a row a channel lies.
+struct NormSizes {
+  int64_t rows = 1, n = 1, groups = 1, inner = 1;
+};
+NormSizes norm_sizes(const Norm& node) {
   const Ints x = static_dims(node.input_type(0).shape);
-  int64_t rows = 1, n = 1, inner = 1;
+  NormSizes p;
   if (node.kind == NormKind::group) {
-    for (size_t i = 2; i < x.size(); ++i) inner *= x[i];
-    n = x[1] / node.groups * inner;
-    rows = x[0] * node.groups;
+    for (size_t i = 2; i < x.size(); ++i) p.inner *= x[i];
+    p.groups = node.groups;
+    p.n = x[1] / node.groups * p.inner;
+    p.rows = x[0] * node.groups;
   } else {
     const auto first =
         static_cast<size_t>(node.axis < 0 ? node.axis + static_cast<int64_t>(x.size()) : node.axis);
-    for (size_t i = 0; i < x.size(); ++i) (i < first ? rows : n) *= x[i];
+    for (size_t i = 0; i < x.size(); ++i) (i < first ? p.rows : p.n) *= x[i];
   }
-  qk_norm_params p{};
-  p.rows = static_cast<int32_t>(rows);
-  p.n = static_cast<int32_t>(n);
-  p.groups = node.kind == NormKind::group ? static_cast<int32_t>(node.groups) : 1;
-  p.inner = static_cast<int32_t>(inner);
-  p.center = node.kind == NormKind::rms ? 0 : 1;
-  p.eps = static_cast<float>(node.eps);
-  if (node.input_type(0).dtype == DType::f64) p.eps_rest = static_cast<float>(node.eps - p.eps);
   return p;
+}
+
+/// What is added to the variance. In f64 it is the sum of two floats, the largest that fits and the
+/// rest: part of the contract, since calls of kernels carry floats.
+template <class E>
+E small_term(double eps) {
+  const float most = static_cast<float>(eps);
+  if constexpr (sizeof(E) == 8) {
+    return static_cast<E>(most) +
+           static_cast<E>(static_cast<float>(eps - static_cast<double>(most)));
+  } else {
+    return most;
+  }
 }
 
 /// The arithmetic of f32 and f64 under one name.
@@ -156,7 +166,7 @@ Result<Ok> for_float_type(DType dtype, const Loc& loc, F&& body) {
 }  // namespace
 
 Result<Ok> Norm::eval(EvalContext& c) const {
-  const qk_norm_params p = norm_params(*this);
+  const NormSizes p = norm_sizes(*this);
   const Tensor& x = c.in(0);
   return for_float_type(x.dtype(), loc(), [&](auto type) {
     using T = decltype(type);
@@ -165,9 +175,9 @@ Result<Ok> Norm::eval(EvalContext& c) const {
     std::vector<E> row(static_cast<size_t>(p.n));
     for (int64_t r = 0; r < p.rows; ++r) {
       for (int64_t i = 0; i < p.n; ++i) row[static_cast<size_t>(i)] = T::load(x, r * p.n + i);
-      const E mean = p.center ? M::sum(row.data(), p.n) / static_cast<E>(p.n) : E(0);
+      const E mean = kind != NormKind::rms ? M::sum(row.data(), p.n) / static_cast<E>(p.n) : E(0);
       const E var = M::deviation(row.data(), p.n, mean) / static_cast<E>(p.n);
-      const E rstd = E(1) / M::sqrt(var + (static_cast<E>(p.eps) + static_cast<E>(p.eps_rest)));
+      const E rstd = E(1) / M::sqrt(var + small_term<E>(eps));
       for (int64_t i = 0; i < p.n; ++i) {
         const int64_t channel = r % p.groups * (p.n / p.inner) + i / p.inner;
         E v = M::mul(row[static_cast<size_t>(i)] - mean, rstd);
@@ -190,7 +200,15 @@ Result<Ok> Norm::eval(EvalContext& c) const {
 
 Result<Ok> Norm::lower(Lowering& l) const {
   const bool rms = kind == NormKind::rms;
-  kernel::Norm c(norm_params(*this));
+  const NormSizes p = norm_sizes(*this);
+  kernel::Norm c;
+  c.rows = static_cast<int32_t>(p.rows);
+  c.n = static_cast<int32_t>(p.n);
+  c.groups = static_cast<int32_t>(p.groups);
+  c.inner = static_cast<int32_t>(p.inner);
+  c.center = rms ? 0 : 1;
+  c.eps = static_cast<float>(eps);
+  if (l.in_type(0).dtype == DType::f64) c.eps_rest = static_cast<float>(eps - c.eps);
   c.type = name(l.in_type(0).dtype);
   c.x = l.in(0);
   c.gamma = l.optional(1);
@@ -287,43 +305,43 @@ Result<std::vector<Type>> LocalResponseNorm::infer() const {
   return std::vector<Type>{x};
 }
 
-namespace {
-qk_lrn_params lrn_params(const LocalResponseNorm& n) {
-  const Ints x = static_dims(n.input_type(0).shape);
+Result<Ok> LocalResponseNorm::eval(EvalContext& c) const {
+  const Ints& x = c.in(0).shape();
+  const int64_t channels = x[1], before = (size - 1) / 2, after = size / 2;
   int64_t inner = 1;
   for (size_t i = 2; i < x.size(); ++i) inner *= x[i];
-  return {
-      static_cast<int32_t>(x[0]),       static_cast<int32_t>(x[1]),
-      static_cast<int32_t>(inner),      static_cast<int32_t>((n.size - 1) / 2),
-      static_cast<int32_t>(n.size / 2), static_cast<float>(n.alpha / static_cast<double>(n.size)),
-      static_cast<float>(n.beta),       static_cast<float>(n.bias)};
-}
-}  // namespace
-
-Result<Ok> LocalResponseNorm::eval(EvalContext& c) const {
-  const qk_lrn_params p = lrn_params(*this);
+  const float each = static_cast<float>(alpha / static_cast<double>(size));
   return for_float_type(c.in(0).dtype(), loc(), [&](auto type) {
     using T = decltype(type);
     using E = typename T::Element;
     using M = MathOf<E>;
     for (int64_t at = 0; at < c.in(0).size(); ++at) {
-      const int64_t i = at % p.inner, channel = at / p.inner % p.channels,
-                    o = at / p.inner / p.channels;
+      const int64_t i = at % inner, channel = at / inner % channels, o = at / inner / channels;
       E sum = 0;
-      for (int64_t k = std::max<int64_t>(channel - p.before, 0);
-           k <= channel + p.after && k < p.channels; ++k) {
-        const E e = T::load(c.in(0), (o * p.channels + k) * p.inner + i);
+      for (int64_t k = std::max<int64_t>(channel - before, 0); k <= channel + after && k < channels;
+           ++k) {
+        const E e = T::load(c.in(0), (o * channels + k) * inner + i);
         sum = M::fma(e, e, sum);
       }
-      sum = M::pow(M::fma(static_cast<E>(p.alpha), sum, static_cast<E>(p.bias)),
-                   static_cast<E>(p.beta));
+      sum = M::pow(M::fma(static_cast<E>(each), sum, static_cast<E>(static_cast<float>(bias))),
+                   static_cast<E>(static_cast<float>(beta)));
       T::store(c.out(0), at, T::load(c.in(0), at) / sum);
     }
   });
 }
 
 Result<Ok> LocalResponseNorm::lower(Lowering& l) const {
-  kernel::Lrn c(lrn_params(*this));
+  const Ints x = l.in_dims(0);
+  kernel::Lrn c;
+  c.outer = static_cast<int32_t>(x[0]);
+  c.channels = static_cast<int32_t>(x[1]);
+  c.inner = 1;
+  for (size_t i = 2; i < x.size(); ++i) c.inner *= static_cast<int32_t>(x[i]);
+  c.before = static_cast<int32_t>((size - 1) / 2);
+  c.after = static_cast<int32_t>(size / 2);
+  c.alpha = static_cast<float>(alpha / static_cast<double>(size));
+  c.beta = static_cast<float>(beta);
+  c.bias = static_cast<float>(bias);
   c.type = name(l.in_type(0).dtype);
   c.x = l.in(0);
   c.y = l.out();

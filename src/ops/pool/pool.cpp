@@ -114,31 +114,13 @@ Result<std::vector<Type>> Pool::infer() const {
   return std::vector<Type>{y, places};
 }
 
-qk_pool_params PoolWindow::params(const Dims& in_shape, const Dims& out_shape) const {
-  qk_pool_params p{};
-  const Ints x = static_dims(in_shape), y = static_dims(out_shape);
-  const size_t axes = x.size() - 2;
-  auto i32 = [](int64_t v) { return static_cast<int32_t>(v); };
-  p.n = i32(x[0]);
-  p.c = i32(x[1]);
-  p.adaptive = output_size.empty() ? 0 : 1;
-  for (size_t i = 0; i < 3; ++i) {
-    const bool used = i + axes >= 3, window = used && !p.adaptive;
-    const size_t a = used ? i + axes - 3 : 0;
-    p.in[i] = used ? i32(x[2 + a]) : 1;
-    p.out[i] = used ? i32(y[2 + a]) : 1;
-    p.k[i] = window ? i32(kernel[a]) : 1;
-    p.stride[i] = window ? i32(strides[a]) : 1;
-    p.dilation[i] = window ? i32(dilations[a]) : 1;
-    p.pad[i] = window ? i32(pads[a]) : 0;
-    p.end[i] = window ? i32(pads[axes + a]) : 0;
-  }
-  p.include = include_pad ? 1 : 0;
-  p.divisor = i32(divisor);
+PoolSizes PoolWindow::sizes(const Dims& x, const Dims& y) const {
+  PoolSizes p;
+  fill(p, x, y);
   return p;
 }
 
-Taps taps_of(const qk_pool_params& p, int axis, int64_t o) {
+Taps taps_of(const PoolSizes& p, int axis, int64_t o) {
   Taps taps;
   const int64_t in = p.in[axis], out = p.out[axis];
   if (p.adaptive) {
@@ -165,7 +147,7 @@ bool PoolWindow::always_taps(const Dims& x, const Dims& y) const {
     }
     return !ceil;
   }
-  const qk_pool_params p = params(x, y);
+  const PoolSizes p = sizes(x, y);
   for (int axis = 0; axis < 3; ++axis) {
     for (int64_t o = 0; o < p.out[axis]; ++o) {
       if (taps_of(p, axis, o).at.empty()) return false;
@@ -201,8 +183,7 @@ E lp_root(E sum, int64_t power) {
 }
 
 template <class T>
-void eval_pool(const Pool& pool, const qk_pool_params& p, const Tensor& x, Tensor& y,
-               Tensor* places) {
+void eval_pool(const Pool& pool, const PoolSizes& p, const Tensor& x, Tensor& y, Tensor* places) {
   using E = typename T::Element;
   constexpr bool kFloat = !std::numeric_limits<E>::is_integer;
   const int64_t volume = int64_t{p.in[0]} * p.in[1] * p.in[2];
@@ -230,9 +211,9 @@ void eval_pool(const Pool& pool, const qk_pool_params& p, const Tensor& x, Tenso
                 }
                 if (!some || v > best || is_nan(v)) {
                   best = v;
-                  place = p.index == 2 ? (w * p.in[1] + h) * p.in[0] + d
-                                       : (d * p.in[1] + h) * p.in[2] + w;
-                  if (p.index != 0) place += row * volume;
+                  place = pool.index == "tensor_reversed" ? (w * p.in[1] + h) * p.in[0] + d
+                                                          : (d * p.in[1] + h) * p.in[2] + w;
+                  if (pool.index != "plane") place += row * volume;
                 }
                 some = true;
               }
@@ -257,19 +238,8 @@ void eval_pool(const Pool& pool, const qk_pool_params& p, const Tensor& x, Tenso
 
 }  // namespace
 
-namespace {
-
-qk_pool_params pool_params(const Pool& pool) {
-  qk_pool_params p = pool.params(pool.input_type(0).shape, pool.output()->shape());
-  p.index = pool.index == "tensor" ? 1 : pool.index == "tensor_reversed" ? 2 : 0;
-  p.power = static_cast<int32_t>(pool.power);
-  return p;
-}
-
-}  // namespace
-
 Result<Ok> Pool::eval(EvalContext& c) const {
-  const qk_pool_params p = pool_params(*this);
+  const PoolSizes p = sizes(input_type(0).shape, output()->shape());
   int64_t taps = c.out(0).size();
   for (size_t i = 0; i < kernel.size(); ++i)
     taps = saturating_mul(taps, std::min(kernel[i], c.in(0).shape()[i + 2]));
@@ -280,10 +250,13 @@ Result<Ok> Pool::eval(EvalContext& c) const {
 }
 
 Result<Ok> Pool::lower(Lowering& l) const {
-  qk_pool_params p = pool_params(*this);
   const DType dtype = l.in_type(0).dtype;
-  p.last = l.in_type(0).layout == Layout::channels_last ? 1 : 0;
+  const bool last = l.in_type(0).layout == Layout::channels_last;
   const auto emit = [&](auto c) {
+    fill(c, input_type(0).shape, output()->shape());
+    c.last = last ? 1 : 0;
+    c.index = index == "tensor" ? 1 : index == "tensor_reversed" ? 2 : 0;
+    c.power = static_cast<int32_t>(power);
     c.type = name(dtype);
     c.x = l.in(0);
     c.y = l.out();
@@ -291,13 +264,13 @@ Result<Ok> Pool::lower(Lowering& l) const {
     return Ok{};
   };
   if (!index.empty()) {
-    kernel::MaxPoolIndex c(p);
+    kernel::MaxPoolIndex c;
     c.positions = l.out(1);
     return emit(c);
   }
-  kernel::Pool c(p);
+  kernel::Pool c;
   c.op = kind == PoolKind::max ? "max" : kind == PoolKind::lp ? "lp" : "average";
-  c.path = p.last && dtype == DType::f32 && kind != PoolKind::lp ? "last" : "any";
+  c.path = last && dtype == DType::f32 && kind != PoolKind::lp ? "last" : "any";
   return emit(c);
 }
 

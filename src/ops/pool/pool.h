@@ -1,9 +1,15 @@
 #pragma once
 
-#include "kernels/pool/pool.h"
 #include "quant/quantizable.h"
 
 namespace qc {
+
+/// The sizes of a pool with three spatial axes; those that it does not have come first and have one
+/// element and one tap.
+struct PoolSizes {
+  int32_t n, c, in[3], out[3], k[3], stride[3], dilation[3], pad[3], end[3];
+  int32_t adaptive, include, divisor;
+};
 
 /// The windows of a pool over one to three spatial axes of [n, c, ...]. With `output_size` they
 /// divide the input evenly (adaptive pooling) and the other lists are empty.
@@ -16,8 +22,10 @@ struct PoolWindow {
   void window_attrs(AttrVisitor& v);
   void mean_attrs(AttrVisitor& v);
   Result<Dims> pooled(const Dims& x, const Loc& loc) const;
-  /// Kernel parameters for static shapes.
-  qk_pool_params params(const Dims& x, const Dims& y) const;
+  /// Sets sizes and windows for static shapes: PoolSizes, or parameters of kernels.
+  template <class Params>
+  void fill(Params& p, const Dims& x, const Dims& y) const;
+  PoolSizes sizes(const Dims& x, const Dims& y) const;
   /// Every window has an element of the input under it.
   bool always_taps(const Dims& x, const Dims& y) const;
 };
@@ -27,7 +35,7 @@ struct Taps {
   Ints at;
   int64_t counted = 0;
 };
-Taps taps_of(const qk_pool_params& p, int axis, int64_t o);
+Taps taps_of(const PoolSizes& p, int axis, int64_t o);
 
 enum class PoolKind { max, average, lp };
 
@@ -71,5 +79,28 @@ class QAveragePool final : public UnaryQuantNode<QAveragePool>, public PoolWindo
   enum class Form : uint8_t { exact, q31, onnxruntime, f32 };
   Form form() const;
 };
+
+template <class Params>
+void PoolWindow::fill(Params& p, const Dims& in_shape, const Dims& out_shape) const {
+  const Ints x = static_dims(in_shape), y = static_dims(out_shape);
+  const size_t axes = x.size() - 2;
+  auto i32 = [](int64_t v) { return static_cast<int32_t>(v); };
+  p.n = i32(x[0]);
+  p.c = i32(x[1]);
+  p.adaptive = output_size.empty() ? 0 : 1;
+  for (size_t i = 0; i < 3; ++i) {
+    const bool used = i + axes >= 3, window = used && !p.adaptive;
+    const size_t a = used ? i + axes - 3 : 0;
+    p.in[i] = used ? i32(x[2 + a]) : 1;
+    p.out[i] = used ? i32(y[2 + a]) : 1;
+    p.k[i] = window ? i32(kernel[a]) : 1;
+    p.stride[i] = window ? i32(strides[a]) : 1;
+    p.dilation[i] = window ? i32(dilations[a]) : 1;
+    p.pad[i] = window ? i32(pads[a]) : 0;
+    p.end[i] = window ? i32(pads[axes + a]) : 0;
+  }
+  p.include = include_pad ? 1 : 0;
+  p.divisor = i32(divisor);
+}
 
 }  // namespace qc

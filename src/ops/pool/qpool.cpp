@@ -60,27 +60,15 @@ AccumulatorProof QAveragePool::accumulator() const {
 
 namespace {
 
-qk_qpool_params qpool_params(const QAveragePool& pool) {
+/// How sums of codes become codes of means.
+struct MeanTerms {
+  int32_t zx = 0, zero = 0, lo = 0, hi = 0, lowest = 0;
+  float sx = 0, sy = 0, divisor_y = 0;
+  int32_t reciprocal = 0, mantissa = 0, shift = 0;
+};
+template <class Params>
+void fill_terms(Params& p, const QAveragePool& pool) {
   const Type &x = pool.input_type(0), &y = pool.output()->type();
-  const qk_pool_params w = pool.params(x.shape, y.shape);
-  qk_qpool_params p{};
-  p.n = w.n;
-  p.c = w.c;
-  for (size_t i = 0; i < 3; ++i) {
-    p.in[i] = w.in[i];
-    p.out[i] = w.out[i];
-    p.k[i] = w.k[i];
-    p.stride[i] = w.stride[i];
-    p.dilation[i] = w.dilation[i];
-    p.pad[i] = w.pad[i];
-    p.end[i] = w.end[i];
-  }
-  p.last = x.layout == Layout::channels_last ? 1 : 0;
-  p.adaptive = w.adaptive;
-  p.include = w.include;
-  p.divisor = w.divisor;
-  p.type_x = code_type(x.dtype);
-  p.type_y = code_type(y.dtype);
   p.zx = x.format->zero_at();
   p.zero = y.format->zero_at();
   const CodeLimits limits = code_limits(pool.to);
@@ -93,15 +81,15 @@ qk_qpool_params qpool_params(const QAveragePool& pool) {
   p.divisor_y = e.divisor;
   p.reciprocal = e.reciprocal;
   qn_q31_from_f32(p.sx / p.sy, &p.mantissa, &p.shift);
-  return p;
 }
 
 }  // namespace
 
 Result<Ok> QAveragePool::eval(EvalContext& c) const {
-  const qk_qpool_params q = qpool_params(*this);
+  MeanTerms q;
+  fill_terms(q, *this);
   const Form chosen = form();
-  const qk_pool_params p = params(input_type(0).shape, output()->shape());
+  const PoolSizes p = sizes(input_type(0).shape, output()->shape());
   const int64_t volume = int64_t{p.in[0]} * p.in[1] * p.in[2];
   int64_t at = 0;
   for (int64_t row = 0; row < int64_t{p.n} * p.c; ++row) {
@@ -152,7 +140,13 @@ Result<Ok> QAveragePool::eval(EvalContext& c) const {
 Result<Ok> QAveragePool::lower(Lowering& l) const {
   const bool wide = accumulator().type == DType::i64;
   const Form f = form();
-  kernel::Qpool c(qpool_params(*this));
+  const Type &x = input_type(0), &y = output()->type();
+  kernel::Qpool c;
+  fill(c, x.shape, y.shape);
+  fill_terms(c, *this);
+  c.last = x.layout == Layout::channels_last ? 1 : 0;
+  c.type_x = code_type(x.dtype);
+  c.type_y = code_type(y.dtype);
   c.arithmetic = f == Form::onnxruntime ? "ort"
                  : f == Form::f32       ? "f32"
                  : f == Form::q31       ? "q31"

@@ -70,8 +70,9 @@ Result<Ok> Quantize::eval(EvalContext& c) const {
 
 Result<Ok> Quantize::lower(Lowering& l) const {
   const bool reciprocal = record().quantize == Arithmetic::Quantize::reciprocal;
-  QC_ASSIGN(const qk_quantize_params p, group_params(l.out_type(), loc()));
-  kernel::Quantize c(p);
+  QC_ASSIGN(const GroupLoops loops, group_loops(l.out_type(), loc()));
+  kernel::Quantize c;
+  loops.fill(c);
   c.lo = static_cast<int32_t>(to.format->qmin);
   c.hi = static_cast<int32_t>(to.format->qmax);
   c.reciprocal = reciprocal ? 1 : 0;
@@ -145,9 +146,10 @@ Result<Ok> Dequantize::eval(EvalContext& c) const {
 
 Result<Ok> Dequantize::lower(Lowering& l) const {
   const Type& type = l.in_type(0);
-  QC_ASSIGN(const qk_quantize_params p, group_params(type, loc()));
+  QC_ASSIGN(const GroupLoops loops, group_loops(type, loc()));
   const bool carried = type.format->is_carried();
-  kernel::Dequantize c(p);
+  kernel::Dequantize c;
+  loops.fill(c);
   c.codes = code_suffix(type.dtype);
   c.scales = carried ? l.in(1) : float_constant(l, divisors(*type.format, false));
   c.zeros = carried ? l.optional(2) : zero_constant(l, type);
@@ -286,36 +288,31 @@ Result<std::vector<Type>> QuantizeDynamic::infer() const {
                            Type(DType::i32, scales)};
 }
 
-namespace {
-
-Result<qk_dynamic_params> dynamic_params(const QuantizeDynamic& n) {
-  QC_ASSIGN(const int32_t count, element_count(n.input_type(0), n.loc()));
-  const Format& f = *n.output()->type().format;
-  const int32_t row =
-      n.per_token ? static_cast<int32_t>(n.input_type(0).shape.back().value()) : count;
-  return qk_dynamic_params{row == 0 ? 0 : count / row, row, static_cast<int32_t>(f.qmin),
-                           static_cast<int32_t>(f.qmax), n.symmetric ? 1 : 0};
-}
-
-}  // namespace
-
 Result<Ok> QuantizeDynamic::eval(EvalContext& c) const {
-  QC_ASSIGN(const qk_dynamic_params p, dynamic_params(*this));
   const float* x = c.in(0).data<float>();
   float* scales = c.out(1).mutable_data<float>();
   int32_t* zeros = c.out(2).mutable_data<int32_t>();
-  for (int32_t r = 0; r < p.rows; ++r) {
-    qn_dynamic_range(x + int64_t{r} * p.n, p.n, p.lo, p.hi, p.symmetric, &scales[r], &zeros[r]);
-    for (int64_t i = int64_t{r} * p.n; i < (int64_t{r} + 1) * p.n; ++i) {
-      c.out(0).set_int(i, qn_quantize(x[i], scales[r], zeros[r], p.lo, p.hi));
+  const Format& f = *output()->type().format;
+  const int32_t lo = static_cast<int32_t>(f.qmin), hi = static_cast<int32_t>(f.qmax);
+  const int64_t n = per_token ? c.in(0).shape().back() : c.in(0).size();
+  for (int64_t r = 0; r < c.out(1).size() && n > 0; ++r) {
+    qn_dynamic_range(x + r * n, n, lo, hi, symmetric ? 1 : 0, &scales[r], &zeros[r]);
+    for (int64_t i = r * n; i < (r + 1) * n; ++i) {
+      c.out(0).set_int(i, qn_quantize(x[i], scales[r], zeros[r], lo, hi));
     }
   }
   return Ok{};
 }
 
 Result<Ok> QuantizeDynamic::lower(Lowering& l) const {
-  QC_ASSIGN(const qk_dynamic_params p, dynamic_params(*this));
-  kernel::DynamicQuantize c(p);
+  QC_ASSIGN(const int32_t count, element_count(input_type(0), loc()));
+  const Format& f = *output()->type().format;
+  kernel::DynamicQuantize c;
+  c.n = per_token ? static_cast<int32_t>(input_type(0).shape.back().value()) : count;
+  c.rows = c.n == 0 ? 0 : count / c.n;
+  c.lo = static_cast<int32_t>(f.qmin);
+  c.hi = static_cast<int32_t>(f.qmax);
+  c.symmetric = symmetric ? 1 : 0;
   c.codes = code_suffix(to);
   c.x = l.in(0);
   c.y = l.out(0);

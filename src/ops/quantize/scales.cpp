@@ -51,10 +51,10 @@ Result<int32_t> element_count(const Type& type, const Loc& loc) {
   return static_cast<int32_t>(n);
 }
 
-Result<qk_quantize_params> group_params(const Type& type, const Loc& loc) {
+Result<GroupLoops> group_loops(const Type& type, const Loc& loc) {
   QC_TRY(element_count(type, loc));
   const Format& f = *type.format;
-  qk_quantize_params p{1, 1, 1, 1, 0, 0, 0, 0, 0, 0};
+  GroupLoops p;
   const Ints dims = physical_dims(type);
   if (f.granularity == Granularity::tensor) {
     for (int64_t d : dims) p.inner *= static_cast<int32_t>(d);

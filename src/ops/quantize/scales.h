@@ -1,7 +1,6 @@
 // Scales and zero points as kernels read them.
 #pragma once
 
-#include "kernels/quantize/quantize.h"
 #include "program/lowering.h"
 #include "quant/groups.h"
 #include "quant/scheme.h"
@@ -16,7 +15,22 @@ std::vector<int32_t> zero_points(const Format& format);
 std::optional<Dims> carried_shape(const Type& type);
 
 /// Loops and scale strides of a value in the order its bytes lie.
-Result<qk_quantize_params> group_params(const Type& type, const Loc& loc);
+struct GroupLoops {
+  int32_t outer = 1, axis = 1, inner = 1, group = 1;
+  int32_t s_outer = 0, s_axis = 0, s_inner = 0;
+
+  template <class Params>
+  void fill(Params& p) const {
+    p.outer = outer;
+    p.axis = axis;
+    p.inner = inner;
+    p.group = group;
+    p.s_outer = s_outer;
+    p.s_axis = s_axis;
+    p.s_inner = s_inner;
+  }
+};
+Result<GroupLoops> group_loops(const Type& type, const Loc& loc);
 Result<int32_t> element_count(const Type& type, const Loc& loc);
 /// "i8" for i4 and the like: the type codes are stored in.
 std::string code_suffix(DType dtype);

@@ -104,9 +104,9 @@ struct QResize::Plan {
       axes.insert(axes.begin(), Axis{SIZE_MAX, 1, 1, {0, 0}, {1 << bits, 0}, {1.0f, 0.0f}});
     }
   }
-  /// Sizes for x of `dims`, axis a of the plan being axis places[a] of them (SIZE_MAX: none).
-  qk_qresize_params sizes(const Ints& dims, const std::vector<size_t>& places) const {
-    qk_qresize_params p{};
+  /// Sets sizes for x of `dims`, axis a of the plan being axis places[a] of them (SIZE_MAX: none).
+  template <class Params>
+  void fill(Params& p, const Ints& dims, const std::vector<size_t>& places) const {
     const size_t first = places[0] == SIZE_MAX ? 0 : places[0] + 1;
     p.outer = static_cast<int32_t>(first == 0 ? 1 : extent(dims, 0, first - 1));
     p.mid = static_cast<int32_t>(places[1] == SIZE_MAX ? 1 : extent(dims, first, places[1]));
@@ -118,7 +118,6 @@ struct QResize::Plan {
     }
     p.bits = bits;
     p.twice = p.outer - (dims.size() == 3 ? 1 : 0);  // with three axes, the last of the first one
-    return p;
   }
 };
 
@@ -218,8 +217,17 @@ AccumulatorProof QResize::accumulator() const {
 
 namespace {
 
+/// What evaluation knows of sizes and codes.
+struct ResizeTerms {
+  int32_t outer = 1, mid = 1, inner = 1, in[2] = {}, out[2] = {}, bits = 0, twice = 0;
+  int32_t type_x = 0, type_y = 0, zx = 0, zero = 0, lo = 0, hi = 0;
+  float multiplier = 0;
+  int32_t q31 = 0, mantissa = 0, shift = 0;
+};
+
 /// How sums become codes.
-void fill_codes(qk_qresize_params& p, const Type& x, const QType& to, const Arithmetic& record) {
+template <class Params>
+void fill_codes(Params& p, const Type& x, const QType& to, const Arithmetic& record) {
   p.type_x = code_type(x.dtype);
   p.type_y = code_type(to.dtype);
   float ratio = 1.0f;
@@ -246,7 +254,8 @@ void fill_codes(qk_qresize_params& p, const Type& x, const QType& to, const Arit
 Result<Ok> QResize::eval(EvalContext& c) const {
   const Plan plan = this->plan();
   const Tensor& x = c.in(0);
-  qk_qresize_params p = plan.sizes(x.shape(), {plan.axes[0].at, plan.axes[1].at});
+  ResizeTerms p;
+  plan.fill(p, x.shape(), {plan.axes[0].at, plan.axes[1].at});
   fill_codes(p, input_type(0), to, record());
   const Plan::Axis &rows = plan.axes[0], &columns = plan.axes[1];
   for (int64_t n = 0; n < c.out(0).size(); ++n) {
@@ -295,7 +304,8 @@ Result<Ok> QResize::lower(Lowering& l) const {
   const bool turned = plan.axes[0].at != SIZE_MAX && plan.axes[0].at > plan.axes[1].at;
   if (turned) std::swap(plan.axes[0], plan.axes[1]);
   for (const Plan::Axis& a : plan.axes) places.push_back(a.at);
-  kernel::Qresize p(plan.sizes(l.in_dims(0), places));
+  kernel::Qresize p;
+  plan.fill(p, l.in_dims(0), places);
   p.turned = turned;
   fill_codes(p, x, to, record());
   const auto constants = [&](const Plan::Axis& a, View& at, View& by) {

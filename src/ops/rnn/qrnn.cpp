@@ -190,35 +190,34 @@ Result<Ok> QRecurrent::eval(EvalContext& c) const {
 }
 
 Result<Ok> QRecurrent::lower(Lowering& l) const {
-  qk_qrnn_params p{};
-  QC_TRY(fill_params(*this, *cell_, l, p));
-  const int64_t hidden = p.hidden;
+  kernel::Qrnn c;
+  QC_TRY(fill_params(*this, *cell_, l, c));
+  const int64_t hidden = c.hidden;
   QC_TRY(param((cell_->gates + 5) * hidden * 2, loc()));
-  p.type_x = code_type(l.in_type(kX).dtype);
-  p.type_w = code_type(l.in_type(kW).dtype);
-  p.type_r = code_type(l.in_type(kR).dtype);
-  p.type_h = code_type(to.dtype);
-  p.zx = l.in_type(kX).format->zero_at();
-  p.zh = to.format->zero_at();
+  c.type_x = code_type(l.in_type(kX).dtype);
+  c.type_w = code_type(l.in_type(kW).dtype);
+  c.type_r = code_type(l.in_type(kR).dtype);
+  c.type_h = code_type(to.dtype);
+  c.zx = l.in_type(kX).format->zero_at();
+  c.zh = to.format->zero_at();
   const CodeLimits limits = code_limits(to);
-  p.lo = limits.lo;
-  p.hi = limits.hi;
-  p.scale_h = to.format->scale_at();
+  c.lo = limits.lo;
+  c.hi = limits.hi;
+  c.scale_h = to.format->scale_at();
   const Encoding e = encoding(*to.format, record());
-  p.divisor = e.divisor;
-  p.reciprocal = e.reciprocal;
-  p.wide = accumulator().type == DType::i64;
+  c.divisor = e.divisor;
+  c.reciprocal = e.reciprocal;
+  c.wide = accumulator().type == DType::i64;
   auto floats = [&](const std::vector<float>& values) {
     return l.constant(Tensor::of<float>(DType::f32, {static_cast<int64_t>(values.size())}, values),
                       "multipliers");
   };
-  kernel::Qrnn c(p);
   c.cell = cell_->info.name;
   c.x = l.in(kX);
   c.w = l.in(kW);
   c.r = l.in(kR);
   c.x_multipliers = floats(row_multipliers(l.in_type(kX).format->scale_at(), l.in_type(kW)));
-  c.h_multipliers = floats(row_multipliers(p.scale_h, l.in_type(kR)));
+  c.h_multipliers = floats(row_multipliers(c.scale_h, l.in_type(kR)));
   c.bias = l.optional(kBias);
   c.lengths = l.optional(kLengths);
   c.h0 = l.optional(kH0);
@@ -228,7 +227,7 @@ Result<Ok> QRecurrent::lower(Lowering& l) const {
   c.h = l.out(1);
   if (cell_->kind == CellKind::lstm) c.c = l.out(2);
   c.floats = l.scratch(DType::f32, {QK_QRNN_FLOATS(cell_->gates, hidden)}, "gates");
-  c.integers = l.scratch(DType::i32, {QK_QRNN_INTS(p.inputs, hidden)}, "codes");
+  c.integers = l.scratch(DType::i32, {QK_QRNN_INTS(c.inputs, hidden)}, "codes");
   l.emit(c, {.in_place = {}, .macs = macs()});
   return Ok{};
 }

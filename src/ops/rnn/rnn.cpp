@@ -196,13 +196,12 @@ Result<Ok> Recurrent::eval(EvalContext& c) const {
 }
 
 Result<Ok> Recurrent::lower(Lowering& l) const {
-  qk_rnn_params p{};
-  QC_TRY(fill_params(*this, *cell_, l, p));
-  const int64_t hidden = p.hidden;
+  const int64_t hidden = l.out_dims(0)[3];
   QC_TRY(param(cell_->gates * hidden * 2 + 4 * hidden + 16, loc()));
   QC_ASSIGN(const View w, weight_panels(l, kW));
   QC_ASSIGN(const View r, weight_panels(l, kR));
-  const auto fill = [&](auto& c) {
+  const auto fill = [&](auto& c) -> Result<Ok> {
+    QC_TRY(fill_params(*this, *cell_, l, c));
     c.x = l.in(kX);
     c.w = w;
     c.r = r;
@@ -212,20 +211,21 @@ Result<Ok> Recurrent::lower(Lowering& l) const {
     c.y = l.out(0);
     c.h = l.out(1);
     c.scratch = l.scratch(DType::f32, {QK_RNN_SCRATCH(cell_->gates, hidden)}, "gates");
+    return Ok{};
   };
   const CallInfo info{.in_place = {}, .macs = macs()};
   if (cell_->kind == CellKind::lstm) {
-    kernel::Lstm c(p);
-    fill(c);
+    kernel::Lstm c;
+    QC_TRY(fill(c));
     c.c0 = l.optional(kC0);
     c.peepholes = l.optional(kPeepholes);
     c.c = l.out(2);
     l.emit(c, info);
     return Ok{};
   }
-  kernel::Rnn c(p);
+  kernel::Rnn c;
   c.cell = op();
-  fill(c);
+  QC_TRY(fill(c));
   l.emit(c, info);
   return Ok{};
 }

@@ -111,8 +111,12 @@ class Scan final : public OpNode<Scan> {
     QC_ASSIGN(const int64_t at, resolve_axis(axis, l.in_type(0).rank(), loc()));
     const AxisView view(l.in_dims(0), at);
     QC_TRY(param(view.outer * view.n * view.inner, loc()));
-    kernel::Scan c(qk_scan_params{static_cast<int32_t>(view.outer), static_cast<int32_t>(view.n),
-                                  static_cast<int32_t>(view.inner), exclusive, reverse});
+    kernel::Scan c;
+    c.outer = static_cast<int32_t>(view.outer);
+    c.n = static_cast<int32_t>(view.n);
+    c.inner = static_cast<int32_t>(view.inner);
+    c.exclusive = exclusive ? 1 : 0;
+    c.reverse = reverse ? 1 : 0;
     QC_ASSIGN(c.type, arithmetic_suffix(l.in_type(0).dtype, loc()));
     c.op = sums_ ? "sum" : "prod";
     c.x = l.in(0);
@@ -162,9 +166,10 @@ class ScanExtreme final : public OpNode<ScanExtreme> {
     QC_ASSIGN(const int64_t at, resolve_axis(axis, l.in_type(0).rank(), loc()));
     const AxisView view(l.in_dims(0), at);
     QC_TRY(param(view.outer * view.n * view.inner, loc()));
-    kernel::ScanExtreme c(qk_extreme_params{static_cast<int32_t>(view.outer),
-                                            static_cast<int32_t>(view.n),
-                                            static_cast<int32_t>(view.inner)});
+    kernel::ScanExtreme c;
+    c.outer = static_cast<int32_t>(view.outer);
+    c.n = static_cast<int32_t>(view.n);
+    c.inner = static_cast<int32_t>(view.inner);
     QC_ASSIGN(c.type, arithmetic_suffix(l.in_type(0).dtype, loc()));
     c.op = largest_ ? "max" : "min";
     c.x = l.in(0);

@@ -106,9 +106,11 @@ class Softmax final : public OpNode<Softmax>, public Quantizable, public ReadsNe
     QC_ASSIGN(const int64_t at, resolve_axis(axis, x.rank(), loc()));
     const AxisView view(l.in_dims(0), physical_axis(x, at));
     QC_TRY(param(view.outer * view.n * view.inner, loc()));
-    kernel::Softmax c(qk_softmax_params{static_cast<int32_t>(view.outer),
-                                        static_cast<int32_t>(view.n),
-                                        static_cast<int32_t>(view.inner), zero_mode()});
+    kernel::Softmax c;
+    c.outer = static_cast<int32_t>(view.outer);
+    c.n = static_cast<int32_t>(view.n);
+    c.inner = static_cast<int32_t>(view.inner);
+    c.zero = zero_mode();
     c.op = log_ ? "log_softmax" : "softmax";
     c.type = name(x.dtype);
     c.x = l.in(0);

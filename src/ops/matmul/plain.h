@@ -1,0 +1,42 @@
+// Matrix products by plain loops: what they are defined to give.
+#pragma once
+
+#include "ops/common/dispatch.h"
+#include "ops/matmul/product.h"
+
+namespace qc {
+
+struct PlainLoops {
+  /// y = a * b + bias, limited; every sum is one chain along k that starts at the bias.
+  template <class T, class E>
+  static void matrix(const Product& p, const E* a, const E* b, const Tensor* bias, E lower, E upper,
+                     Tensor& y, int64_t at) {
+    for (int64_t m = 0; m < p.m; ++m) {
+      for (int64_t n = 0; n < p.n; ++n) {
+        E sum = bias ? T::load(*bias, n) : E(0);
+        for (int64_t k = 0; k < p.k; ++k) {
+          sum = multiply_add<E>(a[m * p.k + k], p.b_rows ? b[n * p.k + k] : b[k * p.n + n], sum);
+        }
+        if (sum < lower) sum = lower;
+        if (sum > upper) sum = upper;
+        T::store(y, at + m * p.n + n, sum);
+      }
+    }
+  }
+
+  /// Exact sums of products of codes: `put(m, n, sum)`.
+  template <class F>
+  static void sums(const Product& p, const int32_t* a, const int32_t* b, F&& put) {
+    for (int64_t m = 0; m < p.m; ++m) {
+      for (int64_t n = 0; n < p.n; ++n) {
+        int64_t sum = 0;
+        for (int64_t k = 0; k < p.k; ++k) {
+          sum += int64_t{a[m * p.k + k]} * (p.b_rows ? b[n * p.k + k] : b[k * p.n + n]);
+        }
+        put(m, n, sum);
+      }
+    }
+  }
+};
+
+}  // namespace qc
