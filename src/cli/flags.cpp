@@ -48,6 +48,9 @@ void CompileFlags::add_all(CLI::App& app) {
   add(app, "--specialise", &Options::specialise, "kernels for speed (per shape) or size (shared)");
   add(app, "--disable-pass", &Options::disabled_passes,
       "leave out a pass after the contract graph (repeatable); see `quantc passes`");
+  add(app, "--kernel", &Options::kernels,
+      "LAYER=VARIANT: what computes a layer, one of those that `quantc inspect --kernels` names "
+      "(repeatable)");
   add(app, "--stop-after", &Options::stop_after, "stop after this pass");
   app.add_option("--print-ir-after", print_after,
                  "print the graph or the program after this pass, or after `all` (repeatable)");

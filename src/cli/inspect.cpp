@@ -36,6 +36,8 @@ void add_inspect(CLI::App& app, Session& session) {
   flags->add_quantization(*command);
   flags->add(*command, "--target", &Options::target,
              "for --program and --kernels: see `quantc targets`");
+  flags->add(*command, "--kernel", &Options::kernels,
+             "for --program and --kernels: LAYER=VARIANT (repeatable)");
   command->footer(
       "Examples:\n  quantc inspect model.onnx\n  quantc inspect model.pt2 --ir\n"
       "  quantc inspect model.onnx --svg model.svg");

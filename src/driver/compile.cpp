@@ -127,7 +127,12 @@ class Lowerer {
     const bool stopped = !passes.stop_after.empty() && !is_lower_pass(passes.stop_after);
     if (options_.level > 0 && !stopped) QC_TRY(located(run_passes(graph, passes, context), file));
     QC_ASSIGN(Program program, located(lower(graph, constants_), file));
-    ProgramPassContext on_program{target_, constants_, choices};
+    std::vector<ForcedKernel> forced;
+    for (const std::string& text : options_.kernels) {
+      QC_ASSIGN(ForcedKernel one, parse_forced_kernel(text));
+      forced.push_back(std::move(one));
+    }
+    ProgramPassContext on_program{target_, constants_, choices, forced};
     for (const ProgramPass& pass : program_passes()) {
       if (!pass.run || !is_on(options_, pass.name)) continue;
       const auto begin = std::chrono::steady_clock::now();
@@ -220,6 +225,7 @@ Result<Ok> check(const Options& options) {
     }
   }
   if (!options.stop_after.empty()) QC_TRY(find_any_pass(options.stop_after));
+  for (const std::string& text : options.kernels) QC_TRY(parse_forced_kernel(text));
   QC_TRY(one_of("weights", options.weights, {"literal", "incbin", "file"}));
   QC_TRY(one_of("specialise", options.specialise, {"speed", "size"}));
   QC_TRY(one_of("state", options.state, {"kept", "io"}));

@@ -38,10 +38,11 @@ bool read_budget(const toml::node& node, quantc::Options& out) {
   return true;
 }
 
-bool read_disabled(const toml::node& node, quantc::Options& out) {
+template <auto member>
+bool read_list(const toml::node& node, quantc::Options& out) {
   const toml::array* list = node.as_array();
   if (!list || !list->is_homogeneous(toml::node_type::string)) return false;
-  for (const toml::node& item : *list) out.disabled_passes.push_back(*item.value<std::string>());
+  for (const toml::node& item : *list) (out.*member).push_back(*item.value<std::string>());
   return true;
 }
 
@@ -76,7 +77,8 @@ constexpr Key kKeys[] = {
     text<&O::weights>("weights"),
     text<&O::specialise>("specialise"),
     text<&O::state>("state"),
-    {"disabled_passes", "a list of strings", read_disabled},
+    {"disabled_passes", "a list of strings", read_list<&O::disabled_passes>},
+    {"kernels", "a list of strings", read_list<&O::kernels>},
     text<&O::stop_after>("stop_after"),
     flag<&O::verify>("verify"),
     text<&O::rules_file>("rules"),

@@ -11,7 +11,8 @@ Result<Ok> fuse(Program& program, ProgramPassContext&) {
 }
 
 Result<Ok> select(Program& program, ProgramPassContext& context) {
-  return select_kernels(program, context.target, context.constants, context.choices);
+  return select_kernels(program, context.target, context.constants, context.choices,
+                        context.forced);
 }
 
 constexpr ProgramPass kPasses[] = {

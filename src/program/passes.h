@@ -9,6 +9,7 @@ struct ProgramPassContext {
   const Target& target;
   DerivedConstants& constants;
   std::vector<KernelChoice>* choices = nullptr;  // as of select_kernels
+  std::span<const ForcedKernel> forced = {};
 };
 
 struct ProgramPass {

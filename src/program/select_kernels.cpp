@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "program/epilogue.h"
 #include "support/escape.h"
 
@@ -12,8 +14,13 @@ namespace {
 class Selector {
  public:
   Selector(Program& program, const Target& target, DerivedConstants& constants,
-           std::vector<KernelChoice>* choices)
-      : program_(program), target_(target), constants_(constants), choices_(choices) {
+           std::vector<KernelChoice>* choices, std::span<const ForcedKernel> forced)
+      : program_(program),
+        target_(target),
+        constants_(constants),
+        choices_(choices),
+        forced_(forced),
+        met_(forced.size(), false) {
     uses_.resize(program.buffers.size(), 0);
     for_each_step(program.steps, [&](const Step& s) {
       for_each_view(
@@ -39,6 +46,18 @@ class Selector {
     return Ok{};
   }
 
+  /// Every forced layer was there.
+  Result<Ok> check_forced() const {
+    for (size_t i = 0; i < forced_.size(); ++i) {
+      if (met_[i]) continue;
+      return error(
+          Code::usage,
+          "no layer '{}' has variants to choose from: `quantc inspect --kernels` lists them",
+          forced_[i].layer);
+    }
+    return Ok{};
+  }
+
  private:
   Result<Ok> select(Call& call, const Loc& loc, Steps& before) {
     fold_epilogue(call);
@@ -46,12 +65,16 @@ class Selector {
     Binder binder(program_, constants_, uses_, packed_, packings);
     const Variant* best = nullptr;
     KernelChoice choice{loc, call.kernel->name, {}, {}, {}};
+    const ForcedKernel* forced = nullptr;
     for (const Variant& v : all_variants()) {
       if (v.kernel != call.kernel->name) continue;
+      if (!forced) forced = forced_of(loc);
       std::string why = refusal(v, call, binder);
+      if (why.empty() && forced && forced->variant != v.name) why = "another was asked for";
       if (why.empty() && (!best || v.cost < best->cost)) best = &v;
       choice.others.push_back({std::string(v.name), std::move(why)});
     }
+    if (forced && !best) return not_possible(*forced, choice);
     note(choice, best);
     if (best) {
       QC_ASSIGN(call, best->bind(call, binder));
@@ -67,6 +90,30 @@ class Selector {
       choices_->push_back(std::move(choice));
     }
     return Ok{};
+  }
+
+  /// What the user chose for a layer; null where nothing.
+  const ForcedKernel* forced_of(const Loc& loc) {
+    for (size_t i = 0; i < forced_.size(); ++i) {
+      if (std::find(loc.names.begin(), loc.names.end(), forced_[i].layer) == loc.names.end())
+        continue;
+      met_[i] = true;
+      return &forced_[i];
+    }
+    return nullptr;
+  }
+
+  static Diag not_possible(const ForcedKernel& forced, const KernelChoice& choice) {
+    std::string known;
+    for (const KernelChoice::Other& other : choice.others) {
+      if (other.variant == forced.variant) {
+        return error(Code::usage, choice.loc, "'{}' cannot compute it: {}", forced.variant,
+                     other.why);
+      }
+      known += (known.empty() ? "" : ", ") + other.variant;
+    }
+    return error(Code::usage, choice.loc, "'{}' has no variant '{}': use one of {}", choice.kernel,
+                 forced.variant, known);
   }
 
   std::string refusal(const Variant& v, const Call& call, const Binder& binder) const {
@@ -95,6 +142,8 @@ class Selector {
   const Target& target_;
   DerivedConstants& constants_;
   std::vector<KernelChoice>* choices_;
+  std::span<const ForcedKernel> forced_;
+  std::vector<bool> met_;  // of those
   std::vector<int> uses_;
   Binder::PackedBuffers packed_;
 };
@@ -102,8 +151,19 @@ class Selector {
 }  // namespace
 
 Result<Ok> select_kernels(Program& program, const Target& target, DerivedConstants& constants,
-                          std::vector<KernelChoice>* choices) {
-  return Selector(program, target, constants, choices).run(program.steps);
+                          std::vector<KernelChoice>* choices,
+                          std::span<const ForcedKernel> forced) {
+  Selector selector(program, target, constants, choices, forced);
+  QC_TRY(selector.run(program.steps));
+  return selector.check_forced();
+}
+
+Result<ForcedKernel> parse_forced_kernel(const std::string& text) {
+  const size_t equals = text.rfind('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
+    return error(Code::usage, "'{}' does not say which variant computes a layer: use LAYER=VARIANT",
+                 text);
+  return ForcedKernel{text.substr(0, equals), text.substr(equals + 1)};
 }
 
 std::string str(const std::vector<KernelChoice>& choices) {

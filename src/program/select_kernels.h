@@ -17,11 +17,20 @@ struct KernelChoice {
   std::vector<Other> others;
 };
 
+/// What the user chose: the variant that computes the calls of a layer.
+struct ForcedKernel {
+  std::string layer, variant;
+};
+/// "LAYER=VARIANT".
+Result<ForcedKernel> parse_forced_kernel(const std::string& text);
+
 /// Turns every call into one that has a body the target can run: of the variants of its kernel that
-/// take it, the one of least cost. An error where there is none.
+/// take it, the one of least cost, or the one that is forced. An error where there is none, and
+/// where a forced one is not there, refuses, or names no layer that variants compute.
 /// `choices`, where given, gets one element for each call.
 Result<Ok> select_kernels(Program& program, const Target& target, DerivedConstants& constants,
-                          std::vector<KernelChoice>* choices = nullptr);
+                          std::vector<KernelChoice>* choices = nullptr,
+                          std::span<const ForcedKernel> forced = {});
 /// For the portable target.
 Result<Ok> select_kernels(Program& program);
 

@@ -90,6 +90,23 @@ def test_foreign_processors_are_refused(quantc, models, tmp_path):
     assert "NET_BAD_PROCESSOR 4" in (tmp_path / "out" / "net.h").read_text()
 
 
+def test_kernels_can_be_chosen_by_hand(quantc, root, models, tmp_path):
+    rules = ["--rules", root / "examples/digits/rules.toml", "--target", "x86-avx512vnni"]
+    shown = quantc("inspect", models / "digits.onnx", *rules, "--kernels").stdout
+    layer = re.search(r"^(\S+)(?: \+ \S+)*: qconv by", shown, re.M)[1]
+    chosen = quantc("inspect", models / "digits.onnx", *rules, "--kernels", "--kernel", f"{layer}=portable_nhwc").stdout
+    assert shown.count("qk_qconv_avx512vnni") == chosen.count("qk_qconv_avx512vnni") + 1 and "not avx512vnni: another was asked for" in chosen, chosen
+    out = ["-o", tmp_path / "out", "--vectors", models / "digits.npz", "--name", "net"]
+    quantc("compile", models / "digits.onnx", *rules, "--kernel", f"{layer}=portable_nhwc", *out)
+    assert "qk_qconv_last(" in (tmp_path / "out" / "net.c").read_text()
+    for text, message in ((f"{layer}=melted", "'qconv' has no variant 'melted': use one of avx2, avx512vnni,"),
+                          (f"{layer}=portable_depthwise", "'portable_depthwise' cannot compute it: groups have several channels"),
+                          ("nowhere=portable", "no layer 'nowhere' has variants to choose from"),
+                          ("portable", "'portable' does not say which variant computes a layer: use LAYER=VARIANT")):
+        done = quantc("compile", models / "digits.onnx", *rules, "--kernel", text, "-o", tmp_path / "no", status=1)
+        assert message in done.stderr, done.stderr
+
+
 def test_choices_are_explained(quantc, root, models):
     rules = ["--rules", root / "examples/digits/rules.toml"]
     portable = quantc("inspect", models / "digits.onnx", *rules, "--kernels", "--target", "portable").stdout

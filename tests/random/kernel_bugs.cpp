@@ -14,7 +14,7 @@ struct KernelBug {
 
 const KernelBug kBugs[] = {
     {"ties go away from zero", "(int32_t)qn_round_f32(within) + zero",
-     "(int32_t)qn_round_away_f32(within) + zero"},
+     "(int32_t)(within + (within < 0 ? -0.5f : 0.5f)) + zero"},
     {"the zero point is added before rounding", "(int32_t)qn_round_f32(within) + zero",
      "(int32_t)qn_round_f32(within + (float)zero)"},
     {"codes are cut, not rounded", "(int32_t)qn_round_f32(within) + zero",
