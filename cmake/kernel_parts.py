@@ -290,9 +290,9 @@ class Reader:
 def read_parts(texts, apart, files):
     """The texts of the parts of these files, the needs of each, and a function that says which parts define a name of
     a file. `files` are lists: what is in the first is seen by all, what is in another (the files of one machine) by
-    that one only. The file `apart` is left out: whoever needs it writes it in front of all parts."""
+    that one only. The files `apart` are left out: whoever needs them writes them in front of all parts."""
     reader = Reader(texts)
-    reader.sources[apart] = Source(apart, None)
+    reader.sources.update({path: Source(path, None) for path in apart})
     common, *others = files
     for path in common:
         reader.read_body_file(path)

@@ -18,7 +18,9 @@ is in FOLDER/call.h. A call names the kernel and gives each selector a value; th
 function, with a group {selector=value,value:text,...} for each selector: it stands for one body per value,
 and for the value's text (the value itself unless stated) in the name. A body that, with all it calls, may take more than
 1024 bytes of stack says so. A body of a kernel with the selector `machine` needs that feature of the target and is in
-MACHINE.c, others in portable.c, unless FILE is given. Arguments of a body are (parameters, operands..., results...).
+MACHINE.c (MACHINE.cu where the folder has it), others in portable.c, unless FILE is given. Arguments of a body are
+(parameters, operands..., results...); those of a body in a .cu file are (parameters, unit, operands..., results...), and
+SYMBOL_units(parameters) says how many units there are (kernels/common/cuda.h).
 
 Written to OUTPUT_DIR:
   FOLDER_table.c    thunks, the kernels and the bodies of the folder
@@ -45,7 +47,7 @@ PARAMS = re.compile(r"^params (\w+)$")
 BODY = re.compile(r"^body (\S+)(?: in (\S+))?(?: stack (\d+))?$")
 GROUP = re.compile(r"\{(\w+)=([^}]*)\}")
 DEFAULT_STACK = 1024
-TARGET_HEADER = "kernels/common/target.h"
+FIRST_HEADERS = ["kernels/common/cuda.h", "kernels/common/target.h"]  # whoever needs them writes them before all kernels
 
 
 def write(path, text):
@@ -70,8 +72,8 @@ def items(text):
 
 
 class Kernel:
-    def __init__(self, name, selectors, inputs, outputs, stage=False):
-        self.name, self.selectors, self.stage, self.epilogue = name, items(selectors), stage, []
+    def __init__(self, folder, name, selectors, inputs, outputs, stage=False):
+        self.folder, self.name, self.selectors, self.stage, self.epilogue = folder, name, items(selectors), stage, []
         self.inputs, self.outputs = items(inputs), items(outputs)
         self.params, self.bodies = None, []  # bodies: (symbol, values of the selectors, file, stack)
 
@@ -85,8 +87,11 @@ class Kernel:
             texts = iter(text for _, _, text in choice)
             values = {name: value for name, value, _ in choice}
             symbol = GROUP.sub(lambda _: next(texts), pattern)
-            own = file or (f"{values['machine']}.c" if "machine" in values else "portable.c")
+            own = file or self.file_of(values.get("machine", "portable"))
             self.bodies.append((symbol, [values[s] for s in self.selectors], own, stack))
+
+    def file_of(self, machine):
+        return f"{machine}.cu" if (self.folder / f"{machine}.cu").exists() else f"{machine}.c"
 
     def machine_of(self, values):
         return values[self.selectors.index("machine")] if "machine" in self.selectors else ""
@@ -100,9 +105,9 @@ def signatures(path, structs):
         if not line or line.startswith("#"):
             continue
         if match := KERNEL.match(line):
-            kernels.append(Kernel(*match.groups()))
+            kernels.append(Kernel(path.parent, *match.groups()))
         elif match := STAGE.match(line):
-            kernels.append(Kernel(match[1], "", match[2], "", stage=True))
+            kernels.append(Kernel(path.parent, match[1], "", match[2], "", stage=True))
         elif kernels and kernels[-1].params and (match := EPILOGUE.match(line)):
             kernels[-1].epilogue = items(match[1])
         elif kernels and (match := PARAMS.match(line)):
@@ -120,11 +125,17 @@ def signatures(path, structs):
     return kernels
 
 
-def thunk(kernel, symbol):
+def thunk(kernel, symbol, file="portable.c"):
+    """Calls a body; one that computes a unit is called for each, one after another."""
     arguments = [f"in[{i}]" for i in range(len(kernel.inputs))] + [f"out[{i}]" for i in range(len(kernel.outputs))]
+    params, by_unit = f"(const {kernel.params} *)p", file.endswith(".cu")
+    if by_unit:
+        arguments.insert(0, "unit")
     return "\n".join([f"static void run_{symbol}(const void *p, const void *const *in, void *const *out) {{",
                       "  (void)in;\n  (void)out;",
-                      f"  {symbol}({', '.join(['(const ' + kernel.params + ' *)p'] + arguments)});\n}}"])
+                      *([f"  const int64_t units = {symbol}_units({params});",
+                         "  for (int64_t unit = 0; unit < units; ++unit)"] if by_unit else []),
+                      f"  {symbol}({', '.join([params] + arguments)});\n}}"])
 
 
 def table(folder, kernels, structs):
@@ -160,7 +171,7 @@ def machine_tables(folder, kernels):
                 found.setdefault(machine, []).append((k, symbol, file))
     for machine, bodies in found.items():
         out = [f'#include "kernels/{folder.name}/{file}"' for file in sorted({file for _, _, file in bodies})]
-        out += ['#include "kernels/table.h"', "", *(thunk(k, symbol) for k, symbol, _ in bodies), "",
+        out += ['#include "kernels/table.h"', "", *(thunk(k, symbol, file) for k, symbol, file in bodies), "",
                 f"const qk_thunk qk_thunks_{folder.name}_{machine}[] = {{",
                 *(f'  {{"{symbol}", run_{symbol}}},' for _, symbol, _ in bodies), "};",
                 f"const size_t qk_thunk_count_{folder.name}_{machine} = {len(bodies)};", ""]
@@ -211,8 +222,9 @@ def raw_literal(text):
 def sources(texts, bodies):
     """C++ tables of the parts that the sources of bodies (symbol, file, machine) consist of, and of what each needs."""
     files = [sorted({file for _, file, of in bodies if of == machine}) for machine in sorted({"", *(b[2] for b in bodies)})]
-    parts, needs, defining = read_parts(texts, TARGET_HEADER, files)
-    out = [f"constexpr std::string_view kTargetHeader = {raw_literal(texts[TARGET_HEADER])};", "const Part kParts[] = {"]
+    parts, needs, defining = read_parts(texts, FIRST_HEADERS, files)
+    out = ["const Header kHeaders[] = {", *(f'{{"{path}", {raw_literal(texts[path])}}},' for path in FIRST_HEADERS), "};",
+           "const Part kParts[] = {"]
     at = 0
     for text, needed in zip(parts, needs):
         out.append(f"{{{raw_literal(text)}, {at}, {at + len(needed)}}},")
@@ -220,9 +232,11 @@ def sources(texts, bodies):
     out += ["};", "const int kNeeds[] = {", *(",".join(map(str, needed)) + "," for needed in needs if needed), "};",
             "const Definition kDefinitions[] = {"]
     for symbol, file, _ in sorted(bodies):
-        found = defining(file, symbol)
-        if not found:
-            sys.exit(f"{file} does not define {symbol}")
+        found = []
+        for name in [symbol, f"{symbol}_units"] if file.endswith(".cu") else [symbol]:
+            if not defining(file, name):
+                sys.exit(f"{file} does not define {name}")
+            found += defining(file, name)
         out += [f'{{"{symbol}", {part}}},' for part in found]
     return "\n".join(out + ["};", ""])
 
@@ -231,7 +245,7 @@ def main():
     output, roots = pathlib.Path(sys.argv[1]), [pathlib.Path(p) for p in sys.argv[2:]]
     folders = sorted((p.parent for root in roots for p in (root / "kernels").glob("*/kernels.sig")),
                      key=lambda p: p.name)
-    files = sorted(((p, p.relative_to(root).as_posix()) for root in roots for suffix in ("h", "c", "inc")
+    files = sorted(((p, p.relative_to(root).as_posix()) for root in roots for suffix in ("h", "c", "cu", "inc")
                     for p in (root / "kernels").glob(f"*/*.{suffix}")), key=lambda f: f[1])
     structs = {}
     for header, _ in files:

@@ -132,9 +132,9 @@ endfunction()
 # run them where the processor can. OUT/runnable.inc lists them, QC_MACHINE_KERNELS names the object
 # libraries.
 function(qc_machine_kernels out)
-  set(machines)
+  set(machines cuda)  # as loops on the host
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND CMAKE_C_COMPILER_ID MATCHES "GNU|Clang")
-    set(machines avx2 avx512vnni)
+    list(APPEND machines avx2 avx512vnni)
   endif()
   set(flags_avx2 -mavx2 -mfma -DQK_TARGET_AVX2=1)
   set(flags_avx512vnni -mavx2 -mfma -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni

@@ -31,6 +31,10 @@ struct Part {
   std::string_view text;
   int first, last;
 };
+/// A file that stands before all parts.
+struct Header {
+  std::string_view path, text;
+};
 /// A part that defines a body; one of several where conditions choose.
 struct Definition {
   std::string_view symbol;
@@ -102,6 +106,8 @@ Body body_of(const qk_body& b) {
   return {b.symbol, find_kernel(b.kernel), split(b.select), b.file, b.machine, b.stack, b.run};
 }
 
+/// Bodies for CUDA are built as loops over their units.
+[[maybe_unused]] bool has_cuda() { return true; }
 #if defined(__x86_64__)
 [[maybe_unused]] bool has_avx2() {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
@@ -257,6 +263,11 @@ std::string kernel_source(std::span<const std::string> symbols) {
   return out;
 }
 
-std::string_view target_header() { return kTargetHeader; }
+std::string_view kernel_header(std::string_view path) {
+  for (const Header& h : kHeaders) {
+    if (h.path == path) return h.text;
+  }
+  return {};
+}
 
 }  // namespace qc

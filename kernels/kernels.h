@@ -76,7 +76,8 @@ const Body* fast_body(const Body& body);
 /// C source of these bodies (by symbol) and of all they need, nothing else, in the order of the
 /// kernels' own files; sorted and without repetitions, so that it depends on the set only.
 std::string kernel_source(std::span<const std::string> symbols);
-/// What stands before all kernels in code for a target with instructions of its own.
-std::string_view target_header();
+/// A header that code for some targets has in front of all kernels: "kernels/common/target.h" names
+/// instructions, "kernels/common/cuda.h" makes functions those of a device. Empty for others.
+std::string_view kernel_header(std::string_view path);
 
 }  // namespace qc

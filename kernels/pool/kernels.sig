@@ -4,6 +4,10 @@ kernel pool[op, type, path](x) -> (y)
   body qk_{op=average,lp}_pool{path=any:}_{type=f32,f64,f16,bf16} stack 2560
   body qk_{op=max,average}_pool_{path=last}_{type=f32} stack 2560
 
+kernel pool_device[machine, op, type](x) -> (y)
+  params qk_pool_params
+  body qk_{op=max}_pool_{machine=cuda}_{type=f32,i8,u8,i16,u16}
+
 kernel max_pool_index[type](x) -> (y, positions)
   params qk_pool_params
   body qk_max_pool_index_{type=f32,f64,f16,bf16,i8,i16,i32,i64,u8,u16,u32,u64} stack 2560

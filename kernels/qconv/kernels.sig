@@ -26,6 +26,12 @@ kernel qconv_depthwise_packed[machine](x, w, x_scales?, x_zeros?, residual?) -> 
   params qk_qconv_params
   body qk_qdepthwise_{machine=avx512vnni} in avx512vnni_depthwise.c stack 5120
 
+# On an accelerator, with weights as ops have them.
+kernel qconv_device[machine, w_codes, accumulator](x, w, bias?, multipliers?, float_bias?, w_zeros?, x_scales?, x_zeros?, residual?) -> (y)
+  params qk_qconv_params
+  body qk_qconv_{machine=cuda}_{w_codes=i8}_{accumulator=i32}
+  body qk_qconv_{machine=cuda}_{w_codes=i8,i16}_{accumulator=i64}
+
 kernel qconv_transpose[x_codes, w_codes](x, w, bias?, multipliers?, float_bias?, w_zeros?, x_scales?, x_zeros?) -> (y)
   params qk_qconv_transpose_params
   epilogue rescale, dequantize, accumulators

@@ -18,6 +18,11 @@ kernel qgemm_packed[machine](x, w, x_scales?, x_zeros?, residual?) -> (y)
   body qk_qgemm_{machine=avx2} stack 4096
   body qk_qgemm_{machine=neon_dotprod} stack 2048
 
+# On an accelerator, with weights as ops have them.
+kernel qgemm_device[machine](x, w, bias?, multipliers?, float_bias?, w_zeros?, x_scales?, x_zeros?, residual?) -> (y)
+  params qk_qgemm_call
+  body qk_qgemm_{machine=cuda}
+
 kernel qmatmul[x_codes, w_codes](x, w, bias?, multipliers?, float_bias?, w_zeros?, x_scales?, x_zeros?, residual?) -> (y)
   params qk_qmatmul_params
   epilogue rescale, dequantize, accumulators, add

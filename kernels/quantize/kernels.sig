@@ -2,9 +2,17 @@ kernel quantize[codes](x, scales, zeros?) -> (y)
   params qk_quantize_params
   body qk_quantize_{codes=i8,u8,i16,u16}
 
+kernel quantize_device[machine, codes](x, scales, zeros?) -> (y)
+  params qk_quantize_params
+  body qk_quantize_{machine=cuda}_{codes=i8,u8,i16,u16}
+
 kernel dequantize[codes](x, scales, zeros?) -> (y)
   params qk_quantize_params
   body qk_dequantize_{codes=i8,u8,i16,u16,i32}
+
+kernel dequantize_device[machine, codes](x, scales, zeros?) -> (y)
+  params qk_quantize_params
+  body qk_dequantize_{machine=cuda}_{codes=i8,u8,i16,u16,i32}
 
 kernel lookup[bits](x, table) -> (y)
   params qk_lookup_params

@@ -392,6 +392,9 @@ Result<CompileResult> compile_c(const Graph& graph, const Options& options, cons
   CompileResult result{{}, backend.name, {}, {}};
   PassContext context;
   QC_ASSIGN(const Module module, make_module(graph, options, context, observe));
+  if (module.parts[0].target.language != Language::c) {
+    return error(Code::unsupported, "code for target cuda is not written yet");
+  }
   if (inputs && module.shapes().is_free()) {
     QC_ASSIGN(const Bindings sizes, bindings_for(graph, *inputs));
     vectors.size = sizes.at(module.shapes().symbol);

@@ -8,6 +8,12 @@ Result<NativeModel> NativeModel::build(const Graph& graph, Options options,
   PassContext context;
   QC_ASSIGN(Module module, make_module(graph, options, context));
   QC_ASSIGN(COptions backend, c_options(options, graph.file));
+  const Target& target = module.parts.front().target;
+  if (target.language != Language::c) {
+    return error(Code::unsupported,
+                 "code for target {} is not built and run by quantc: compile writes it",
+                 target.name);
+  }
   backend.project = false;
   QC_ASSIGN(const ScratchFolder folder, ScratchFolder::create());
   QC_ASSIGN(FileSet files, FileSet::create(folder.path()));

@@ -1,5 +1,6 @@
 #include "program/passes.h"
 
+#include "program/device.h"
 #include "program/fuse_epilogues.h"
 
 namespace qc {
@@ -15,10 +16,17 @@ Result<Ok> select(Program& program, ProgramPassContext& context) {
                         context.forced);
 }
 
+Result<Ok> move(Program& program, ProgramPassContext& context) {
+  if (context.target.language == Language::cuda) move_to_device(program);
+  return Ok{};
+}
+
 constexpr ProgramPass kPasses[] = {
     {"fuse_epilogues", 1, fuse, "additions and limits after a product become stages of its call"},
     {"select_kernels", 0, select,
      "calls get the body that computes them, weights are packed for it"},
+    {"move_to_device", 0, move,
+     "buffers lie in the memory of the target's device, ports are copied to and from it"},
     {"reorder_steps", 2, nullptr, "independent steps run in an order that needs less memory"},
     {"share_storage", 1, nullptr, "results overwrite operands, copies vanish"},
     {"place_buffers", 0, nullptr, "every buffer gets its place in the arena"},

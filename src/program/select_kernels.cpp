@@ -58,7 +58,23 @@ class Selector {
     return Ok{};
   }
 
+  /// All layers that the target has no kernel for, with what speaks against the variants.
+  Result<Ok> complete() const {
+    if (missing_.empty()) return Ok{};
+    Diag diag = error(Code::unsupported, missing_[0].loc, "target {} has no kernel for {}",
+                      target_.name, missing_[0].text);
+    for (size_t i = 1; i < missing_.size(); ++i)
+      diag.notes.push_back(fmt::format("nor for {} of layer {}", missing_[i].text,
+                                       fmt::join(missing_[i].loc.names, " + ")));
+    return diag;
+  }
+
  private:
+  struct Missing {
+    Loc loc;
+    std::string text;
+  };
+
   Result<Ok> select(Call& call, const Loc& loc, Steps& before) {
     fold_epilogue(call);
     Steps packings;
@@ -72,9 +88,13 @@ class Selector {
       std::string why = refusal(v, call, binder);
       if (why.empty() && forced && forced->variant != v.name) why = "another was asked for";
       if (why.empty() && (!best || v.cost < best->cost)) best = &v;
-      choice.others.push_back({std::string(v.name), std::move(why)});
+      choice.others.push_back({std::string(v.name), std::string(v.feature), std::move(why)});
     }
     if (forced && !best) return not_possible(*forced, choice);
+    if (!best && target_.language != Language::c) {
+      missing_.push_back({loc, described(call, choice)});
+      return Ok{};
+    }
     note(choice, best);
     if (best) {
       QC_ASSIGN(call, best->bind(call, binder));
@@ -117,8 +137,20 @@ class Selector {
   }
 
   std::string refusal(const Variant& v, const Call& call, const Binder& binder) const {
-    if (!target_.has(v.feature)) return fmt::format("target {} has no {}", target_.name, v.feature);
+    if (!target_.has(v.feature)) {
+      return fmt::format("target {} has no {}", target_.name,
+                         v.feature.empty() ? "host code" : v.feature);
+    }
     return v.refusal(call, binder);
+  }
+
+  /// A call that nothing of the target computes, and why those that could do not.
+  std::string described(const Call& call, const KernelChoice& choice) const {
+    std::string out = fmt::format("'{}' of [{}]", call.kernel->name, fmt::join(call.select, ", "));
+    for (const KernelChoice::Other& other : choice.others) {
+      if (target_.has(other.feature)) out += fmt::format(" ({}: {})", other.variant, other.why);
+    }
+    return out;
   }
 
   /// Those that could have computed the call cost more.
@@ -146,6 +178,7 @@ class Selector {
   std::vector<bool> met_;  // of those
   std::vector<int> uses_;
   Binder::PackedBuffers packed_;
+  std::vector<Missing> missing_;
 };
 
 }  // namespace
@@ -155,7 +188,8 @@ Result<Ok> select_kernels(Program& program, const Target& target, DerivedConstan
                           std::span<const ForcedKernel> forced) {
   Selector selector(program, target, constants, choices, forced);
   QC_TRY(selector.run(program.steps));
-  return selector.check_forced();
+  QC_TRY(selector.check_forced());
+  return selector.complete();
 }
 
 Result<ForcedKernel> parse_forced_kernel(const std::string& text) {

@@ -12,7 +12,7 @@ struct KernelChoice {
   std::string variant;  // empty where the kernel has none
   std::string body;     // the function that computes it
   struct Other {
-    std::string variant, why;
+    std::string variant, feature, why;
   };
   std::vector<Other> others;
 };
@@ -25,9 +25,10 @@ struct ForcedKernel {
 Result<ForcedKernel> parse_forced_kernel(const std::string& text);
 
 /// Turns every call into one that has a body the target can run: of the variants of its kernel that
-/// take it, the one of least cost, or the one that is forced. An error where there is none, and
-/// where a forced one is not there, refuses, or names no layer that variants compute.
-/// `choices`, where given, gets one element for each call.
+/// take it, the one of least cost, or the one that is forced. An error where there is none (for
+/// targets of another language than C it lists all such calls), and where a forced one is not
+/// there, refuses, or names no layer that variants compute. `choices`, where given, gets one
+/// element for each call.
 Result<Ok> select_kernels(Program& program, const Target& target, DerivedConstants& constants,
                           std::vector<KernelChoice>* choices = nullptr,
                           std::span<const ForcedKernel> forced = {});

@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
 #include "program/epilogue.h"
@@ -145,15 +146,39 @@ class Verifier {
     return Ok{};
   }
 
-  Result<Ok> step(const Step& s) const {
-    const Call* c = s.call();
-    if (c) QC_TRY(call(*c, s.loc));
-    const std::string what = c ? c->kernel->name : "control flow";
+  Result<Ok> views(const Step& s, const std::string& what) const {
     Result<Ok> status = Ok{};
     for_each_view(s, [&](const View& v, bool written) {
       if (status.ok()) status = view(v, s.loc, what, written);
     });
     return status;
+  }
+
+  Result<Ok> step(const Step& s) const {
+    const Call* c = s.call();
+    if (c) QC_TRY(call(*c, s.loc));
+    const CopyStep* copy = s.copy();
+    const std::string what = c ? c->kernel->name : copy ? "copy" : "control flow";
+    QC_TRY(views(s, what));
+    if (c) return one_memory(s, what);
+    if (copy && !(extent(copy->from) == extent(copy->to))) {
+      return error(Code::bug, s.loc, "{} bytes are copied to {}", extent(copy->from).str(),
+                   extent(copy->to).str());
+    }
+    return Ok{};
+  }
+
+  /// Only copies see two memories.
+  Result<Ok> one_memory(const Step& s, const std::string& what) const {
+    std::optional<Space> first;
+    bool mixed = false;
+    for_each_view(s, [&](const View& v, bool) {
+      const Space space = program_.buffer(program_.owner(v.buffer)).space;
+      mixed = mixed || first.value_or(space) != space;
+      first = space;
+    });
+    if (mixed) return error(Code::bug, s.loc, "'{}' takes bytes of two memories", what);
+    return Ok{};
   }
 
   Result<Ok> steps(const Steps& list) const {

@@ -41,6 +41,10 @@ std::vector<Target> make_targets() {
        .features = {"neon", "neon_dotprod", "unsigned_codes"},
        .macro = "QK_TARGET_NEON_DOTPROD",
        .machine = "__aarch64__"},
+      {.name = "cuda",
+       .summary = "CUDA C++ for NVIDIA GPUs",
+       .language = Language::cuda,
+       .features = {"cuda"}},
   };
 }
 
@@ -71,7 +75,8 @@ constexpr std::string_view kMachine = "";
 }  // namespace
 
 bool Target::has(std::string_view feature) const {
-  return feature.empty() || std::find(features.begin(), features.end(), feature) != features.end();
+  if (feature.empty()) return language == Language::c;
+  return std::find(features.begin(), features.end(), feature) != features.end();
 }
 
 std::span<const Target> all_targets() {
@@ -80,6 +85,7 @@ std::span<const Target> all_targets() {
 }
 
 bool runs_here(const Target& target) {
+  if (target.language != Language::c) return false;
   if (target.machine.empty()) return true;
   if (target.machine != kMachine || target.name == "aarch64-dotprod") return false;
   return std::all_of(target.required.begin(), target.required.end(), processor_has);

@@ -1,6 +1,7 @@
 // Targets: what code is generated for. A target is a value made from its name.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,9 +11,13 @@
 
 namespace qc {
 
+/// What is written: standalone C, or CUDA C++ for a device with memory of its own.
+enum class Language : uint8_t { c, cuda };
+
 struct Target {
   std::string name = {};
   std::string summary = {};
+  Language language = Language::c;
   /// Instruction sets that variants may use; unsigned_codes where kernels want codes of activations
   /// unsigned.
   std::vector<std::string> features = {};
@@ -26,6 +31,7 @@ struct Target {
   /// the machine's processors. None: the target itself.
   std::vector<std::string> parts = {};
 
+  /// Whether code that needs this feature is for it; code that needs none is portable C.
   bool has(std::string_view feature) const;
 };
 

@@ -26,12 +26,12 @@ scalar "n" 0 to 511 from %3:i64[1]
 %6 arena 1 "condition"
 clamp[i8](x=%0:i8[4, 8]) {n = 32, lo = -1.5, hi = inf} -> (y=%2:i8[4, 8]) : qk_clamp_i8 in_place(0, 0) macs(3) loc("a", "b\n")
 clamp[i8](x=%2:i8[4, 2]<8, 1>) {n = [8*n]} -> (y=%5 + 8:i8[8]) facts(narrow_x)
-parallel [n] clamp[f32](x=%4 + [4*n]:f32[16]) {hi = 6.0} -> (y=%1:f32[n])
+parallel [n] clamp[f32](x=%2:f32[16]) {hi = 6.0} -> (y=%1:f32[n])
 copy %2:u8[64] to %4:u8[64] loc("to the device")
-norm[f32](x=%4:f32[16], beta=%4:f32[4]) {rows = 1, n = 16} -> (y=%4:f32[16], rstd=%4:f32[1])
-qgemm(x=%0:i8[4, 8], w=%0:i8[4, 8]) {m = 4, n = 4, k = 8} | rescale(multipliers=%4:f32[4], float_bias=%4:f32[4]) {lo = -128, hi = 127, bias_factor = 1.0} | add(residual=%0:i8[4, 4]) {r_first = 1} in_place -> (y=%2:i8[4, 4])
-qgemm(x=%0:i8[4, 8], w=%0:i8[4, 8]) {m = 4, n = 4, k = 8} | dequantize(multipliers=%4:f32[4]) {y_type = 4} -> (y=%2:f32[4, 4])
-qgemm(x=%0:i8[4, 8], w=%0:i8[4, 8]) {m = 4, n = 4, k = 8} | accumulators(multipliers=%4:f32[4]) {y_type = 5} -> (y=%2:i32[4, 4])
+norm[f32](x=%4 + [4*n]:f32[16], beta=%4:f32[4]) {rows = 1, n = 16} -> (y=%4:f32[16], rstd=%4:f32[1])
+qgemm(x=%0:i8[4, 8], w=%0:i8[4, 8]) {m = 4, n = 4, k = 8} | rescale(multipliers=%2:f32[4], float_bias=%2:f32[4]) {lo = -128, hi = 127, bias_factor = 1.0} | add(residual=%0:i8[4, 4]) {r_first = 1} in_place -> (y=%2:i8[4, 4])
+qgemm(x=%0:i8[4, 8], w=%0:i8[4, 8]) {m = 4, n = 4, k = 8} | dequantize(multipliers=%2:f32[4]) {y_type = 4} -> (y=%2:f32[4, 4])
+qgemm(x=%0:i8[4, 8], w=%0:i8[4, 8]) {m = 4, n = 4, k = 8} | accumulators(multipliers=%2:f32[4]) {y_type = 5} -> (y=%2:i32[4, 4])
 gemm(x=%4:f32[2, 2], w=%4:f32[2, 2]) {m = 2, n = 2, k = 2} | add_f32(residual=%4:f32[2, 2]) {rhi = 6.0} -> (y=%4:f32[2, 2])
 if %6:bool[1] {
   copy(x=%0:i8[4]) {bytes = 4} -> (y=%2:i8[4])
@@ -49,10 +49,12 @@ struct Mistake {
   const char* message;
 };
 
-/// What is wrong with one line after a head with the buffers %0 (input of 32 bytes) and %1 (arena).
+/// What is wrong with one line after a head with the buffers %0 (input of 32 bytes), %1 (arena) and
+/// %2 (on the device).
 TEST(ProgramText, NamesMistakes) {
   const std::string head =
-      "program \"p\" arena 0 align 64 state 0\n%0 input 32 [0] \"x\"\n%1 arena 32 \"y\"\n";
+      "program \"p\" arena 0 align 64 state 0\n%0 input 32 [0] \"x\"\n%1 arena 32 \"y\"\n"
+      "%2 device arena 32 \"z\"\n";
   const Mistake mistakes[] = {
       {"clamp[i8](x=%0:i8[33]) {} -> (y=%1:i8[32])", "takes bytes 0 to 33 of a buffer of 32 bytes"},
       {"clamp[i8](x=%0 + 8:i8[4, 2]<8, 1>) {} -> (y=%1:i8[32])", "takes bytes 8 to 34"},
@@ -66,6 +68,8 @@ TEST(ProgramText, NamesMistakes) {
       {"clamp[i8](x=%0:i8[32]) {} -> (y=%1:i8[32]) : qk_clamp_u8", "nothing computes"},
       {"melt(x=%0:i8[32]) {} -> (y=%1:i8[32])", "there is no kernel 'melt'"},
       {"clamp[i8](x=%7:i8[32]) {} -> (y=%1:i8[32])", "names no buffer"},
+      {"clamp[i8](x=%0:i8[32]) {} -> (y=%2:i8[32])", "'clamp' takes bytes of two memories"},
+      {"copy %0:u8[32] to %2:u8[16]", "32 bytes are copied to 16"},
       {"gemm(x=%0:f32[1], w=%0:f32[1]) {} | melt() {} -> (y=%1:f32[1])",
        "there is no stage 'melt'"},
       {"gemm(x=%0:f32[1], w=%0:f32[1]) {} | add(residual=%0:i8[1]) {} -> (y=%1:f32[1])",

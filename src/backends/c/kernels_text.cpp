@@ -18,7 +18,7 @@ std::string kernels_text(const Module::Part& part, const COptions& options) {
   std::string out = fmt::format("/* Kernels of {}. */\n", options.name);
   if (!part.target.macro.empty()) {
     out += fmt::format("#define {} 1\n", part.target.macro);
-    out += target_header();
+    out += kernel_header("kernels/common/target.h");
   }
   return out + kernel_source(std::vector<std::string>(symbols.begin(), symbols.end()));
 }
