@@ -6,7 +6,7 @@
 #include <chrono>
 #include <filesystem>
 
-#include "backends/c/names.h"
+#include "backends/common/names.h"
 #include "driver/arrays.h"
 #include "driver/explain.h"
 #include "driver/pass_list.h"

@@ -1,4 +1,4 @@
-#include "backends/c/formula.h"
+#include "backends/common/formula.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "backends/c/text.h"
-#include "backends/c/weights.h"
+#include "backends/common/weights.h"
 #include "support/checked.h"
 
 namespace qc {

@@ -2,26 +2,8 @@
 #include <fmt/format.h>
 
 #include "backends/c/text.h"
-#include "backends/c/weights.h"
 
 namespace qc {
-namespace {
-
-Result<Ok> write_array(FileSet& files, const std::string& name, const Tensor& t) {
-  const size_t rows =
-      std::max<size_t>(1, (t.bytes().size() + LiteralRows::kRow - 1) / LiteralRows::kRow);
-  const std::string head = fmt::format("_Alignas(64) static const unsigned char {}[{}][{}] = {{\n",
-                                       name, rows, LiteralRows::kRow);
-  QC_TRY(files.append(head.data(), head.size()));
-  LiteralRows literal(files);
-  QC_TRY(literal.add(t.bytes().data(), t.bytes().size()));
-  if (t.bytes().empty()) QC_TRY(files.append("\"\",\n", 4));
-  QC_TRY(literal.finish());
-  return files.append("};\n", 3);
-}
-
-}  // namespace
-
 Result<Ok> write_test(const Module& module, const COptions& options, const Vectors* vectors,
                       FileSet& files) {
   const ShapeSet& shapes = module.shapes();

@@ -4,7 +4,7 @@
 #include <map>
 #include <vector>
 
-#include "backends/c/c_backend.h"
+#include "backends/common/project.h"
 
 namespace qc {
 
@@ -22,7 +22,7 @@ struct WrittenWeights {
 
 /// Writes the blob in the chosen form. Negative infinities are not counted: masks are made of them.
 Result<WrittenWeights> write_weights(const ConstantPool& pool, const WeightMap& map,
-                                     const COptions& options, FileSet& files);
+                                     const ProjectOptions& options, FileSet& files);
 
 /// C string literal rows of 2 KiB: `"..."` lines for `unsigned char x[n][2048]`. Feeds on any
 /// split.

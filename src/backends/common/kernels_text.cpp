@@ -3,12 +3,12 @@
 
 #include <set>
 
-#include "backends/c/text.h"
+#include "backends/common/text.h"
 #include "kernels/kernels.h"
 
 namespace qc {
 
-std::string kernels_text(const Module::Part& part, const COptions& options) {
+std::string kernels_text(const Module::Part& part, const ProjectOptions& options) {
   std::set<std::string> symbols;
   for (const Program& program : part.shapes.programs) {
     for_each_step(program.steps, [&](const Step& s) {

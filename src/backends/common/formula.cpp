@@ -1,4 +1,4 @@
-#include "backends/c/formula.h"
+#include "backends/common/formula.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <optional>
 
-#include "backends/c/text.h"
+#include "backends/common/text.h"
 
 namespace qc {
 namespace {

@@ -1,6 +1,8 @@
-#include "backends/c/weights.h"
+#include "backends/common/weights.h"
 
 #include <fmt/format.h>
+
+#include "backends/common/text.h"
 
 namespace qc {
 namespace {
@@ -126,8 +128,21 @@ Result<Ok> LiteralRows::finish() {
   return flush();
 }
 
+Result<Ok> write_array(FileSet& files, const std::string& name, const Tensor& t) {
+  const size_t rows =
+      std::max<size_t>(1, (t.bytes().size() + LiteralRows::kRow - 1) / LiteralRows::kRow);
+  const std::string head = fmt::format("_Alignas(64) static const unsigned char {}[{}][{}] = {{\n",
+                                       name, rows, LiteralRows::kRow);
+  QC_TRY(files.append(head.data(), head.size()));
+  LiteralRows literal(files);
+  QC_TRY(literal.add(t.bytes().data(), t.bytes().size()));
+  if (t.bytes().empty()) QC_TRY(files.append("\"\",\n", 4));
+  QC_TRY(literal.finish());
+  return files.append("};\n", 3);
+}
+
 Result<WrittenWeights> write_weights(const ConstantPool& pool, const WeightMap& map,
-                                     const COptions& options, FileSet& files) {
+                                     const ProjectOptions& options, FileSet& files) {
   WrittenWeights written;
   Checksum checksum;
   const std::string& name = options.name;

@@ -1,4 +1,4 @@
-#include "backends/c/text.h"
+#include "backends/common/text.h"
 
 #include <fmt/format.h>
 
@@ -41,6 +41,13 @@ std::string c_float(float value) {
   if (std::isnan(value)) return "NAN";
   if (std::isinf(value)) return value < 0 ? "-INFINITY" : "INFINITY";
   return fmt::format("{:a}f", value);
+}
+
+std::string c_integer(int64_t value) {
+  if (value == INT32_MIN) return "(-2147483647 - 1)";
+  if (value == INT64_MIN) return "(-INT64_C(9223372036854775807) - 1)";
+  return value < INT32_MIN || value > INT32_MAX ? fmt::format("INT64_C({})", value)
+                                                : std::to_string(value);
 }
 
 std::string c_upper(std::string_view name) {

@@ -1,27 +1,16 @@
-// Prints the Program's steps: one function per distinct kernel instance, one call per step. Numbers
-// that depend on the size of a free dimension are expressions in `n`.
+#include "backends/common/steps.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "backends/c/formula.h"
-#include "backends/c/names.h"
-#include "backends/c/source.h"
-#include "backends/c/text.h"
+#include "backends/common/formula.h"
+#include "backends/common/names.h"
+#include "backends/common/text.h"
 #include "program/params.h"
 
 namespace qc {
-namespace {
-
-std::string integer_text(int64_t i) {
-  if (i == INT32_MIN) return "(-2147483647 - 1)";
-  if (i == INT64_MIN) return "(-INT64_C(9223372036854775807) - 1)";
-  return i < INT32_MIN || i > INT32_MAX ? fmt::format("INT64_C({})", i) : std::to_string(i);
-}
-
-}  // namespace
-
-void Source::form(std::span<const Program> programs, std::span<const int64_t> sizes) {
+void StepPrinter::form(std::span<const Program> programs, std::span<const int64_t> sizes) {
   programs_ = programs;
   sizes_ = sizes;
   steps_.assign(programs.size(), {});
@@ -33,16 +22,17 @@ void Source::form(std::span<const Program> programs, std::span<const int64_t> si
   steps(programs.back().steps, 1);
 }
 
-void Source::steps(const Steps& list, int depth) {
+void StepPrinter::steps(const Steps& list, int depth) {
   const std::string pad(static_cast<size_t>(depth) * 2, ' ');
   for (const Step& step : list) {
     const size_t at = at_++;
     if (!step.loc.names.empty()) {
-      const std::string names = fmt::format("{}", fmt::join(step.loc.names, " + "));
-      body += pad + "/* " + c_comment(clipped(names, 90)) + " */\n";
+      body += pad + "/* " + c_comment(layers(step)) + " */\n";
     }
     if (step.call()) {
       body += pad + call(at) + ";\n";
+    } else if (step.copy()) {
+      body += pad + copy(at) + ";\n";
     } else if (const BranchStep* branch = step.branch()) {
       const auto condition = [](const Step& s) -> const View& { return s.branch()->condition; };
       body += pad + "if (*(const unsigned char *)" + pointer(at, condition, false) + ") {\n";
@@ -52,13 +42,27 @@ void Source::steps(const Steps& list, int depth) {
       body += pad + "}\n";
     } else if (step.loop()) {
       loop(at, depth, pad);
-    } else {
-      QC_CHECK(false, "standalone C has one memory: nothing is copied between two");
     }
   }
 }
 
-void Source::loop(size_t at, int depth, const std::string& pad) {
+std::string StepPrinter::layers(const Step& step) {
+  return clipped(fmt::format("{}", fmt::join(step.loc.names, " + ")), 90);
+}
+
+std::string StepPrinter::copy(size_t at) {
+  const Step& step = *steps_.back()[at];
+  const Program& program = programs_.back();
+  const CopyStep& own = *step.copy();
+  const std::string from = pointer(
+      at, [](const Step& s) -> const View& { return s.copy()->from; }, false);
+  const std::string to = pointer(
+      at, [](const Step& s) -> const View& { return s.copy()->to; }, true);
+  const Space space = program.buffer(program.owner(own.to.buffer)).space;
+  return copy(step, from, to, extent(own.from).value(), space == Space::device);
+}
+
+void StepPrinter::loop(size_t at, int depth, const std::string& pad) {
   const LoopStep& own = *steps_.back()[at]->loop();
   const auto condition = [](const Step& s) -> const View& { return s.loop()->condition; };
   const auto limit = [](const Step& s) -> const View& { return s.loop()->limit; };
@@ -79,7 +83,7 @@ void Source::loop(size_t at, int depth, const std::string& pad) {
   body += pad + "}\n";
 }
 
-std::string Source::pointer(size_t at, const Select& select, bool writable) {
+std::string StepPrinter::pointer(size_t at, const Select& select, bool writable) {
   const Program& program = programs_.back();
   const View& view = select(*steps_.back()[at]);
   if (!view.present()) return "NULL";
@@ -126,7 +130,7 @@ std::string Source::pointer(size_t at, const Select& select, bool writable) {
   return fmt::format("({}void *){}", writable ? "" : "const ", text);
 }
 
-std::string Source::function_name(const Step& step) {
+std::string StepPrinter::function_name(const Step& step) {
   constexpr size_t kLongest = 60;
   std::string text;
   for (const std::string& layer : step.loc.names) {
@@ -152,7 +156,7 @@ std::string Source::function_name(const Step& step) {
   return unique;
 }
 
-std::string Source::call(size_t at) {
+std::string StepPrinter::call(size_t at) {
   const Step& step = *steps_.back()[at];
   const Call& own = *step.call();
   std::string key = own.body->symbol;
@@ -165,11 +169,11 @@ std::string Source::call(size_t at) {
   const std::string values = initialiser(at);
   if (local) key += (varies ? "n" : "") + values;
   auto [it, fresh] = functions_.try_emplace(key);
-  if (fresh) {
-    it->second = function_name(step);
-    define(it->second, own, local ? values : "", varies);
-  }
-  std::string args = varies ? "n" : local ? "" : "&" + parameters(own, values);
+  if (fresh) it->second = function_name(step);
+  const Instance instance{it->second, own, values, local, varies};
+  if (fresh) instances += definition(instance);
+  const std::string params = local ? "" : parameters(own, values);
+  std::string args;
   const auto pass = [&](const Select& select, bool writable) {
     if (!select(step).present()) return;
     args += (args.empty() ? "" : ", ") + pointer(at, select, writable);
@@ -178,10 +182,10 @@ std::string Source::call(size_t at) {
     pass([i](const Step& s) -> const View& { return s.call()->in[i]; }, false);
   for (size_t i = 0; i < own.out.size(); ++i)
     pass([i](const Step& s) -> const View& { return s.call()->out[i]; }, true);
-  return it->second + "(" + args + ")";
+  return invocation(step, instance, params, args);
 }
 
-std::string Source::number(size_t at, const Field& field, size_t i) {
+std::string StepPrinter::number(size_t at, const Field& field, size_t i) {
   const Param& first = steps_[0][at]->call()->params[i];
   bool equal = true;
   for (const auto& list : steps_) equal = equal && list[at]->call()->params[i] == first;
@@ -191,7 +195,7 @@ std::string Source::number(size_t at, const Field& field, size_t i) {
     for (const auto& list : steps_) floats.push_back(std::get<float>(list[at]->call()->params[i]));
     return formulas_.real(sizes_, floats);
   }
-  if (equal) return integer_text(std::get<Dim>(first).value());
+  if (equal) return c_integer(std::get<Dim>(first).value());
   std::vector<int64_t> integers;
   for (const auto& list : steps_)
     integers.push_back(std::get<Dim>(list[at]->call()->params[i]).value());
@@ -199,7 +203,7 @@ std::string Source::number(size_t at, const Field& field, size_t i) {
                      formulas_.integer(sizes_, integers));
 }
 
-std::string Source::initialiser(size_t at) {
+std::string StepPrinter::initialiser(size_t at) {
   const Call& own = *steps_.back()[at]->call();
   const auto is_zero = [&](size_t i) {
     return std::all_of(steps_.begin(), steps_.end(),
@@ -222,30 +226,7 @@ std::string Source::initialiser(size_t at) {
   return out.empty() ? "0" : out;
 }
 
-void Source::define(const std::string& function, const Call& call, const std::string& values,
-                    bool varies) {
-  const Signature& kernel = *call.kernel;
-  const bool local = !values.empty();
-  std::string declared = varies  ? "int64_t n"
-                         : local ? std::string()
-                                 : fmt::format("const {} *p", kernel.params);
-  std::string passed = local ? "&p" : "p";
-  auto add = [&](const char* type, const std::vector<OperandSpec>& names,
-                 const std::vector<View>& views) {
-    for (size_t i = 0; i < views.size(); ++i) {
-      if (views[i].present())
-        declared += fmt::format("{}{} *{}", declared.empty() ? "" : ", ", type, names[i].name);
-      passed += views[i].present() ? ", " + names[i].name : std::string(", NULL");
-    }
-  };
-  add("const void", kernel.in, call.in);
-  add("void", kernel.out, call.out);
-  instances += fmt::format("static QC_NOINLINE void {}({}) {{\n", function, declared);
-  if (local) instances += fmt::format("  const {} p = {{{}}};\n", kernel.params, values);
-  instances += fmt::format("  {}({});\n}}\n\n", call.body->symbol, passed);
-}
-
-std::string Source::parameters(const Call& call, const std::string& values) {
+std::string StepPrinter::parameters(const Call& call, const std::string& values) {
   auto [it, fresh] = structs_.try_emplace(call.kernel->params + '|' + values);
   if (fresh) {
     it->second = fmt::format("{}_p{}", options_.name, structs_.size() - 1);

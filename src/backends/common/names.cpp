@@ -1,11 +1,11 @@
-#include "backends/c/names.h"
+#include "backends/common/names.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
 
-#include "backends/c/text.h"
+#include "backends/common/text.h"
 
 namespace qc {
 namespace {

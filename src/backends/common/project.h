@@ -1,0 +1,42 @@
+// What the projects have in common that backends write: options, recorded vectors, sizes.
+#pragma once
+
+#include <string>
+
+#include "ir/tensor.h"
+#include "program/module.h"
+#include "support/output.h"
+
+namespace qc {
+
+enum class WeightForm { literal, incbin, file };
+enum class Specialise { speed, size };
+
+struct ProjectOptions {
+  std::string name = "model";  // prefix of every symbol and file; a C identifier
+  WeightForm weights = WeightForm::literal;
+  Specialise specialise = Specialise::speed;
+  std::string machine;  // the macro of machines it is for; empty: all
+  bool project = true;  // also write the build files and the test program
+};
+
+/// Inputs and the outputs they must give, recorded in the test program.
+struct Vectors {
+  std::vector<Tensor> inputs, outputs;
+  int64_t size = 0;  // of the free dimension, where there is one
+};
+
+/// Sizes known when the files are written; also in the header.
+struct ProjectReport {
+  int64_t weight_bytes = 0;
+  int64_t arena_bytes = 0;
+  int64_t state_bytes = 0;
+  int64_t stack_bytes = 0;
+  int64_t macs = 0;
+  std::vector<std::string> not_finite;  // constants with a NaN or a positive infinity
+};
+
+/// Whether `name` can prefix C symbols.
+bool is_c_identifier(std::string_view name);
+
+}  // namespace qc
