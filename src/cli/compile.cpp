@@ -41,11 +41,17 @@ void add_compile(CLI::App& app, Session& session) {
                                                 inputs ? &*inputs : nullptr, flags->observer()));
       warn(flags->model, result.warnings);
       const CReport& r = result.report;
-      fmt::print("{}: {}/{}.c for target {}\n", shown(flags->model), shown(flags->out), result.name,
-                 find_target(options.target)->name);
-      fmt::print(
-          "  arena {} bytes, state {} bytes, stack at most {} bytes, weights {} bytes, {} MACs\n",
-          r.arena_bytes, r.state_bytes, r.stack_bytes, r.weight_bytes, r.macs);
+      const Target target = *find_target(options.target);
+      fmt::print("{}: {}/{} for target {}\n", shown(flags->model), shown(flags->out), result.source,
+                 target.name);
+      if (target.language == Language::c) {
+        fmt::print(
+            "  arena {} bytes, state {} bytes, stack at most {} bytes, weights {} bytes, {} MACs\n",
+            r.arena_bytes, r.state_bytes, r.stack_bytes, r.weight_bytes, r.macs);
+      } else {
+        fmt::print("  on the device: arena {} bytes, weights {} bytes, {} MACs\n", r.arena_bytes,
+                   r.weight_bytes, r.macs);
+      }
       fmt::print("  {}\n", computed);
       if (session.verbosity > 0) {
         context.remarks.insert(context.remarks.end(), result.remarks.begin(), result.remarks.end());

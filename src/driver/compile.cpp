@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "backends/common/names.h"
+#include "backends/cuda/cuda_backend.h"
 #include "driver/arrays.h"
 #include "driver/explain.h"
 #include "driver/pass_list.h"
@@ -389,20 +390,20 @@ Result<CompileResult> compile_c(const Graph& graph, const Options& options, cons
     QC_ASSIGN(RunResult expected, interpret(graph, *inputs));
     vectors = {*inputs, std::move(expected.outputs), 0};
   }
-  CompileResult result{{}, backend.name, {}, {}};
+  CompileResult result{{}, backend.name, {}, {}, {}};
   PassContext context;
   QC_ASSIGN(const Module module, make_module(graph, options, context, observe));
-  if (module.parts[0].target.language != Language::c) {
-    return error(Code::unsupported, "code for target cuda is not written yet");
-  }
   if (inputs && module.shapes().is_free()) {
     QC_ASSIGN(const Bindings sizes, bindings_for(graph, *inputs));
     vectors.size = sizes.at(module.shapes().symbol);
   }
   {
-    const Doing doing("writing C");
+    const bool cuda = module.parts.front().target.language == Language::cuda;
+    const Doing doing(cuda ? "writing CUDA" : "writing C");
     QC_ASSIGN(FileSet files, FileSet::create(dir, options.force ? Overwrite::any : Overwrite::own));
-    QC_ASSIGN(result.report, write_c(module, backend, inputs ? &vectors : nullptr, files));
+    QC_ASSIGN(result.report,
+              (cuda ? write_cuda : write_c)(module, backend, inputs ? &vectors : nullptr, files));
+    result.source = backend.name + (cuda ? ".cu" : ".c");
     QC_TRY(files.commit());
   }
   result.remarks = std::move(context.remarks);

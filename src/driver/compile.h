@@ -50,6 +50,7 @@ Result<COptions> c_options(const Options& options, const std::string& model_file
 struct CompileResult {
   CReport report;
   std::string name;
+  std::string source;                 // the file that has the model's functions
   std::vector<std::string> remarks;   // what the passes and the plan did
   std::vector<std::string> warnings;  // as PassContext::warnings, of what follows the contract
 };

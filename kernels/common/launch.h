@@ -1,0 +1,104 @@
+/* Launches, and calls of the CUDA runtime, for generated CUDA C++. With QK_CUDA_ON_HOST the same
+ * text is plain C++: functions of the same names stand in for the runtime, the device's memory is
+ * the host's, and the threads of a launch run one after another. */
+#ifndef QK_LAUNCH_H
+#define QK_LAUNCH_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if !defined(QK_CUDA_ON_HOST)
+
+#include <cuda_runtime.h>
+
+#define QK_GLOBAL static __global__ void
+#define QK_BOTH static __host__ __device__ inline
+#define QK_FOR_UNIT(units)                                             \
+  const int64_t unit = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; \
+  if (unit < (units))
+
+#else
+
+#define QK_GLOBAL static __attribute__((noinline)) void
+#define QK_BOTH static inline
+#define QK_FOR_UNIT(units) for (int64_t unit = 0; unit < (units); ++unit)
+
+/* What a call of the runtime returns: a test may make calls fail. */
+#if !defined(QK_HOST_STATUS)
+#define QK_HOST_STATUS(call) cudaSuccess
+#endif
+
+typedef enum cudaError { cudaSuccess = 0, cudaErrorMemoryAllocation = 2 } cudaError_t;
+typedef enum { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2 } cudaMemcpyKind;
+typedef struct qk_host_stream* cudaStream_t;
+enum { cudaStreamNonBlocking = 1 };
+
+static inline const char* cudaGetErrorName(cudaError_t status) {
+  return status == cudaErrorMemoryAllocation ? "cudaErrorMemoryAllocation" : "cudaError";
+}
+static inline const char* cudaGetErrorString(cudaError_t status) {
+  return status == cudaErrorMemoryAllocation ? "out of memory" : "failed on request";
+}
+static inline cudaError_t cudaSetDevice(int) { return QK_HOST_STATUS("cudaSetDevice"); }
+static inline cudaError_t cudaMalloc(unsigned char** to, size_t bytes) {
+  const cudaError_t status = QK_HOST_STATUS("cudaMalloc");
+  *to = status == cudaSuccess ? (unsigned char*)aligned_alloc(256, (bytes + 255) / 256 * 256) : 0;
+  return status == cudaSuccess && !*to ? cudaErrorMemoryAllocation : status;
+}
+static inline cudaError_t cudaFree(void* from) {
+  free(from);
+  return cudaSuccess;
+}
+static inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t* to, unsigned) {
+  *to = 0;
+  return QK_HOST_STATUS("cudaStreamCreateWithFlags");
+}
+static inline cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
+static inline cudaError_t cudaStreamSynchronize(cudaStream_t) {
+  return QK_HOST_STATUS("cudaStreamSynchronize");
+}
+static inline cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind,
+                                          cudaStream_t) {
+  const cudaError_t status = QK_HOST_STATUS("cudaMemcpyAsync");
+  if (status == cudaSuccess) memcpy(to, from, bytes);
+  return status;
+}
+
+#endif
+
+/* Where work goes; with `check` every launch is waited for, so that a fault in a kernel is reported
+ * with the kernel's name. */
+typedef struct qk_queue {
+  cudaStream_t stream;
+  int check;
+} qk_queue;
+
+/* Runs `units` threads of a kernel. */
+template <class... P, class... A>
+static cudaError_t qk_launch(const qk_queue* queue, void (*kernel)(int64_t, P...), int64_t units,
+                             A... args) {
+  if (units == 0) return cudaSuccess;
+#if defined(QK_CUDA_ON_HOST)
+  (void)queue;
+  kernel(units, args...);
+  return QK_HOST_STATUS("launch");
+#else
+  /* clang-format off */
+  kernel<<<(unsigned)((units + 255) / 256), 256, 0, queue->stream>>>(units, args...);
+  /* clang-format on */
+  const cudaError_t status = cudaGetLastError();
+  return status == cudaSuccess && queue->check ? cudaStreamSynchronize(queue->stream) : status;
+#endif
+}
+
+/* Writes what failed: the call, the kernel and the layer it was for where there are any. */
+static inline void qk_describe(char* text, size_t size, cudaError_t status, const char* call,
+                               const char* kernel, const char* layer) {
+  snprintf(text, size, "%s%s%s%s%s%s failed: %s (%s)", call, *kernel ? " of kernel " : "", kernel,
+           *layer ? " for layer '" : "", layer, *layer ? "'" : "", cudaGetErrorString(status),
+           cudaGetErrorName(status));
+}
+
+#endif

@@ -1,0 +1,57 @@
+#include "backends/cuda/source.h"
+
+#include <fmt/format.h>
+
+#include "support/escape.h"
+
+namespace qc::cuda {
+
+/// A kernel with parameters of its own has a function that gives them, to it and to the host.
+std::string Source::definition(const Instance& instance) const {
+  QC_CHECK(!instance.varies, "code for target cuda has no free dimensions");
+  const Call& call = instance.call;
+  const Signature& kernel = *call.kernel;
+  std::string declared = "int64_t units", passed, out;
+  if (!instance.local) declared += fmt::format(", const {} p", kernel.params);
+  auto add = [&](const char* type, const std::vector<OperandSpec>& names,
+                 const std::vector<View>& views) {
+    for (size_t i = 0; i < views.size(); ++i) {
+      if (views[i].present()) declared += fmt::format(", {} *{}", type, names[i].name);
+      passed += views[i].present() ? ", " + names[i].name : std::string(", NULL");
+    }
+  };
+  add("const void", kernel.in, call.in);
+  add("void", kernel.out, call.out);
+  if (instance.local) {
+    out = fmt::format(
+        "QK_BOTH {0} params_of_{1}(void) {{\n  const {0} p = {{{2}}};\n  return p;\n}}\n"
+        "static int64_t units_of_{1}(void) {{\n  const {0} p = params_of_{1}();\n"
+        "  return {3}_units(&p);\n}}\n",
+        kernel.params, instance.function, instance.values, call.body->symbol);
+  }
+  out += fmt::format("QK_GLOBAL {}({}) {{\n", instance.function, declared);
+  if (instance.local)
+    out += fmt::format("  const {} p = params_of_{}();\n", kernel.params, instance.function);
+  return out +
+         fmt::format("  QK_FOR_UNIT(units) {}(&p, unit{});\n}}\n\n", call.body->symbol, passed);
+}
+
+std::string Source::invocation(const Step& step, const Instance& instance,
+                               const std::string& params, const std::string& args) const {
+  const std::string& symbol = instance.call.body->symbol;
+  const std::string units = instance.local
+                                ? fmt::format("units_of_{}()", instance.function)
+                                : fmt::format("{}_units(&{}), {}", symbol, params, params);
+  return fmt::format("QC_TRY(qk_launch(&h->queue, {}, {}, {}), \"launch\", \"{}\", {})",
+                     instance.function, units, args, symbol, c_string(layers(step)));
+}
+
+std::string Source::copy(const Step& step, const std::string& from, const std::string& to,
+                         int64_t bytes, bool to_device) const {
+  return fmt::format(
+      "QC_TRY(cudaMemcpyAsync({}, {}, {}, {}, h->queue.stream), \"cudaMemcpyAsync\", \"\", {})", to,
+      from, bytes, to_device ? "cudaMemcpyHostToDevice" : "cudaMemcpyDeviceToHost",
+      c_string(layers(step)));
+}
+
+}  // namespace qc::cuda

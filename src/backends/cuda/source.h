@@ -1,0 +1,20 @@
+// The printer of steps in CUDA C++: a kernel per instance, a launch per call.
+#pragma once
+
+#include "backends/common/steps.h"
+
+namespace qc::cuda {
+
+class Source : public StepPrinter {
+ public:
+  using StepPrinter::StepPrinter;
+
+ protected:
+  std::string definition(const Instance& instance) const override;
+  std::string invocation(const Step& step, const Instance& instance, const std::string& params,
+                         const std::string& args) const override;
+  std::string copy(const Step& step, const std::string& from, const std::string& to, int64_t bytes,
+                   bool to_device) const override;
+};
+
+}  // namespace qc::cuda

@@ -1,0 +1,17 @@
+// The parts of a CUDA project.
+#pragma once
+
+#include "backends/common/text.h"
+#include "backends/common/weights.h"
+
+namespace qc::cuda {
+
+std::string header_text(const Program& program, const Module& module, const ProjectOptions& options,
+                        const ProjectReport& report, uint64_t hash);
+std::string source_text(const Program& program, const ProjectOptions& options,
+                        const WeightMap& weights);
+std::string makefile_text(const ProjectOptions& options);
+Result<Ok> write_test(const Program& program, const ProjectOptions& options, const Vectors* vectors,
+                      FileSet& files);
+
+}  // namespace qc::cuda
