@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "passes/form_quantized.h"
+#include "passes/quantized_forms.h"
 #include "quant/constants.h"
 #include "quant/quantizable.h"
 #include "quant/rule_file.h"

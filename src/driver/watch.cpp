@@ -13,7 +13,7 @@
 
 #include "interp/interpreter.h"
 #include "ir/capability.h"
-#include "passes/form_quantized.h"
+#include "passes/quantized_forms.h"
 #include "program/run.h"
 #include "quant/scores.h"
 #include "support/budget.h"

@@ -9,6 +9,7 @@
 #include "interp/eval.h"
 #include "kernels/numerics/quant.h"
 #include "passes/fold_constants.h"
+#include "passes/quantized_forms.h"
 #include "passes/remark.h"
 #include "quant/constants.h"
 #include "quant/emit.h"
@@ -16,37 +17,6 @@
 #include "quant/remarks.h"
 
 namespace qc {
-namespace {
-
-/// One known scale for the whole value.
-bool is_plain(const Type& type) {
-  return type.format && type.format->granularity == Granularity::tensor &&
-         !type.format->is_carried();
-}
-
-}  // namespace
-
-bool runs_on_codes(const Node& n) {
-  return n.info().has(kOnCodes) || n.info().has(kMovesElements) || n.info().has(kReshapes);
-}
-
-std::optional<size_t> function_operand(const Node& n) {
-  if (!n.info().has(kElementwise) || n.output_count() != 1) return std::nullopt;
-  std::optional<size_t> found;
-  for (size_t i = 0; i < n.input_count(); ++i) {
-    const Value* v = n.input(i);
-    if (!v || v->dtype() != DType::f32) return std::nullopt;
-    if (v->is_constant() && product(v->shape()) == Dim(1)) continue;
-    if (found) return std::nullopt;
-    found = i;
-  }
-  if (!found || n.output()->dtype() != DType::f32 ||
-      n.input(*found)->shape() != n.output()->shape()) {
-    return std::nullopt;
-  }
-  return found;
-}
-
 namespace {
 
 class Former {
@@ -99,10 +69,6 @@ class Former {
     return Ok{};
   }
 
-  static Node* decoder(Value* v) {
-    return v && capability<IsDequantize>(v->def()) ? v->def() : nullptr;
-  }
-
   /// quantize(dequantize(x)): nothing where nothing changes, else one node with both roundings.
   Result<Ok> merge(Node* node) {
     if (node->input(0)->is_constant()) {
@@ -147,7 +113,8 @@ class Former {
       if (done) return Ok{};
     }
     if (runs_on_codes(*node)) {
-      QC_ASSIGN(bool done, move_to_codes(node));
+      QC_ASSIGN(bool done, move_to_codes(graph_, *node));
+      changed_ = changed_ || done;
       if (!done) {
         QC_ASSIGN(done, move_after_encoding(node));
       }
@@ -226,61 +193,6 @@ class Former {
            fmt::format("its bias has scale {}, its sums {}: rounded to theirs", given, sums));
   }
 
-  /// Codes that mean the same, element for element: of one scale, or of one per index of an axis
-  /// that a layout op moved.
-  static bool same_meaning(const QType& a, const QType& b) {
-    return a.dtype == b.dtype && a.format && b.format &&
-           a.format->granularity == b.format->granularity && a.format->scale == b.format->scale &&
-           a.format->zero_point == b.format->zero_point && a.format->qmin == b.format->qmin &&
-           a.format->qmax == b.format->qmax;
-  }
-
-  /// f(dequantize(x)) = dequantize(f(x)) where f only moves or orders elements.
-  Result<bool> move_to_codes(Node* node) {
-    Node* first = nullptr;
-    std::vector<Value*> inputs = node->inputs();
-    bool constant = true;
-    for (Value*& v : inputs) {
-      if (v && v->dtype() == DType::f32) {
-        Node* d = decoder(v);
-        if (!d || (first && !(first->input(0)->type().quant() == d->input(0)->type().quant() &&
-                              first->input(1) == d->input(1)))) {
-          return false;
-        }
-        if (!first) first = d;
-        v = d->input(0);
-      }
-      constant = constant && (!v || v->is_constant());
-    }
-    const QType codes = first ? first->input(0)->type().quant() : QType{};
-    if (!first || (codes.format->is_carried() && codes.format->granularity != Granularity::tensor))
-      return false;
-    Result<Node*> made = graph_.add(node->clone(), inputs, node->loc(), node);
-    if (!made.ok()) return false;  // an op that takes no integers stays as it is
-    for (size_t i = 0; i < node->output_count(); ++i) {
-      if (node->output(i)->dtype() == DType::f32 &&
-          !same_meaning((*made)->output(i)->type().quant(), codes)) {
-        graph_.erase(*made);
-        return false;
-      }
-    }
-    std::vector<Value*> results;
-    for (size_t i = 0; i < node->output_count(); ++i) results.push_back((*made)->output(i));
-    if (constant) {
-      QC_ASSIGN(results, record(graph_, **made, inputs));
-    }
-    for (size_t i = 0; i < node->output_count(); ++i) {
-      Value* y = results[i];
-      if (node->output(i)->dtype() == DType::f32) {
-        QC_ASSIGN(
-            y, emit_dequantize({graph_, node->loc(), node}, y, first->input(1), first->input(2)));
-      }
-      graph_.replace_uses(node->output(i), y);
-    }
-    changed_ = true;
-    return true;
-  }
-
   /// quantize(f(a, b)) = f(quantize(a), quantize(b)), as encoding keeps the order of values: how
   /// operands of several formats, or constants among them, come to one.
   Result<bool> move_after_encoding(Node* node) {
@@ -321,10 +233,7 @@ class Former {
     const Readers wanted = readers(node->output());
     if (!d || !wanted.format) return false;
     Value* x = d->input(0);
-    if (!is_plain(x->type()) || bits(x->dtype()) > 8 || bits(wanted.format->dtype) > 16 ||
-        wanted.format->format->granularity != Granularity::tensor) {
-      return false;
-    }
+    if (!fits_table(x->type().quant(), *wanted.format)) return false;
     QC_ASSIGN(Tensor table, table_of(*node, operand, x->type(), *wanted.format, wanted.arithmetic));
     QC_ASSIGN(Value * y,
               emit_lookup({graph_, node->loc(), node}, x, std::move(table), *wanted.format));
@@ -376,11 +285,6 @@ class Former {
 };
 
 }  // namespace
-
-bool has_quantized_form(Node& node) {
-  return capability<Quantizable>(&node) || runs_on_codes(node) || function_operand(node) ||
-         node.info().has(kQuantizedInFloat);
-}
 
 Result<bool> form_quantized(Graph& graph, PassContext& context) {
   return Former(graph, context).run();

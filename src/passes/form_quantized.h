@@ -16,13 +16,4 @@ namespace qc {
 
 Result<bool> form_quantized(Graph& graph, PassContext& context);
 
-/// Whether the node moves or orders elements, so that it takes codes as they are.
-bool runs_on_codes(const Node& node);
-/// The operand that an elementwise f32 node with else single constants is a function of.
-std::optional<size_t> function_operand(const Node& node);
-
-/// Whether a rule may ask for a quantized form of this node: it has an integer form of its own,
-/// runs on codes, is a function of one value or is quantized in float.
-bool has_quantized_form(Node& node);
-
 }  // namespace qc

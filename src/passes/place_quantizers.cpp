@@ -6,7 +6,7 @@
 #include <map>
 #include <unordered_map>
 
-#include "passes/form_quantized.h"
+#include "passes/quantized_forms.h"
 #include "quant/constants.h"
 #include "quant/emit.h"
 #include "quant/quantizable.h"
@@ -20,34 +20,13 @@ class Placer {
   Placer(Graph& graph, PassContext& context) : graph_(graph), context_(context) {}
 
   Result<bool> run() {
+    if (context_.notes.empty()) return false;
     bool changed = false;
     for (Node* node : graph_.nodes()) {
       if (node->output_count() == 0) continue;
-      note_moved(*node);
-      const QNote* note = note_of(context_.notes, node->output());
-      if (!note || note->scheme.kind == QScheme::Kind::keep || !is_float_op(*node)) continue;
-      const QScheme& scheme = note->scheme;
-      auto* form = capability<Quantizable>(node);
-      const bool weighted = form && form->weight_operand() >= 0;
-      const bool fits = scheme.kind == QScheme::Kind::fixed ? has_quantized_form(*node) : weighted;
-      if (!fits) {
-        if (scheme.skip_unsupported) continue;
-        // Rules for weights speak of the nodes that have some.
-        if (scheme.kind != QScheme::Kind::fixed && has_quantized_form(*node)) {
-          ++context_.rule_uses[note->rule].weightless;
-          continue;
-        }
-        return error(Code::rule, node->loc(),
-                     "{} asks for a quantized {}, which has none: exclude the node or say "
-                     "skip_unsupported",
-                     scheme.origin, node->op());
-      }
-      if (Result<Ok> placed = place(*node, form, scheme); !placed.ok()) {
-        placed.diag().notes.push_back("by the rule " + scheme.origin);
-        return std::move(placed).diag();
-      }
-      ++context_.rule_uses[note->rule].placed;
-      changed = true;
+      try_on_codes(*node);
+      QC_ASSIGN(const bool placed, place(*node));
+      changed = changed || placed;
     }
     for (const auto& [origin, operands] : unstated_) {
       context_.warnings.push_back(fmt::format(
@@ -55,7 +34,7 @@ class Placer {
           "rule states no input_scale; the first is operand {} of '{}'",
           origin, operands.count, operands.operand, operands.node));
     }
-    if (changed) graph_.sweep();
+    graph_.sweep();
     return changed;
   }
 
@@ -64,26 +43,60 @@ class Placer {
     return n.output()->dtype() == DType::f32 && !capability<IsDequantize>(&n);
   }
 
-  /// The one format that `v` decodes, directly or through ops that run on codes.
-  std::optional<QType> decoded_format(Value* v) const {
-    if (capability<IsDequantize>(v->def())) return v->def()->input(0)->type().quant();
-    auto it = moved_.find(v);
-    return it == moved_.end() ? std::nullopt : std::optional<QType>(it->second);
+  /// Does what is noted for a node; whether anything was.
+  Result<bool> place(Node& node) {
+    const QNote* note = note_of(context_.notes, node.output());
+    if (!note || note->scheme.kind == QScheme::Kind::keep || !is_float_op(node)) return false;
+    const QScheme& scheme = note->scheme;
+    auto* form = capability<Quantizable>(&node);
+    const bool weighted = form && form->weight_operand() >= 0;
+    const bool fits = scheme.kind == QScheme::Kind::fixed ? has_quantized_form(node) : weighted;
+    if (!fits) {
+      if (scheme.skip_unsupported) return false;
+      // Rules for weights speak of the nodes that have some.
+      if (scheme.kind != QScheme::Kind::fixed && has_quantized_form(node)) {
+        ++context_.rule_uses[note->rule].weightless;
+        return false;
+      }
+      return error(Code::rule, node.loc(),
+                   "{} asks for a quantized {}, which has none: exclude the node or say "
+                   "skip_unsupported",
+                   scheme.origin, node.op());
+    }
+    if (Result<Ok> placed = place(node, form, scheme); !placed.ok()) {
+      placed.diag().notes.push_back("by the rule " + scheme.origin);
+      return std::move(placed).diag();
+    }
+    ++context_.rule_uses[note->rule].placed;
+    return true;
   }
-  /// form_quantized will let such a node run on codes, so its readers find them.
-  void note_moved(Node& node) {
+
+  /// The codes that `v` decodes, directly or through nodes that run on codes; null for none.
+  Value* codes_of(Value* v) const {
+    if (Node* d = decoder(v)) return d->input(0);
+    auto it = on_codes_.find(v);
+    return it == on_codes_.end() ? nullptr : it->second;
+  }
+  /// Readers of a node that only moves or orders elements find the codes of its operands behind it,
+  /// if form_quantized can put it on them: what that would build is built here, and has no readers.
+  void try_on_codes(Node& node) {
     // What may also compute in float does not take codes in all its modes.
     if (!runs_on_codes(node) || node.info().has(kQuantizedInFloat)) return;
     if (node.output()->dtype() != DType::f32) return;
-    std::optional<QType> format;
-    for (Value* v : node.inputs()) {
+    std::vector<Value*> inputs = node.inputs();
+    Value* first = nullptr;
+    for (Value*& v : inputs) {
       if (!v || v->dtype() != DType::f32) continue;
-      const std::optional<QType> found = decoded_format(v);
-      if (!found || (format && !(*format == *found))) return;
-      format = found;
+      v = codes_of(v);
+      if (!v || (first && !(first->type().quant() == v->type().quant()))) return;
+      if (!first) first = v;
     }
-    if (!format || format->format->granularity != Granularity::tensor) return;
-    for (size_t o = 0; o < node.output_count(); ++o) moved_.emplace(node.output(o), *format);
+    if (!first || first->type().format->granularity != Granularity::tensor) return;
+    Node* made = on_codes(graph_, node, std::move(inputs), first->type().quant());
+    if (!made) return;
+    for (size_t o = 0; o < node.output_count(); ++o) {
+      on_codes_.emplace(node.output(o), made->output(o));
+    }
   }
 
   Result<Ok> place(Node& node, const Quantizable* form, const QScheme& scheme) {
@@ -139,7 +152,7 @@ class Placer {
   Result<Ok> place_input(Node& node, size_t i, const QScheme& scheme) {
     Value* x = node.input(i);
     const bool stated = i < scheme.inputs.size() && scheme.inputs[i].has_value();
-    if (!stated && decoded_format(x)) return Ok{};
+    if (!stated && codes_of(x)) return Ok{};
     if (!stated && !scheme.output.format) {
       return error(Code::rule, node.loc(),
                    "operand {} is float, and no input_scale says which codes to read it as", i);
@@ -149,7 +162,7 @@ class Placer {
       if (!stated && !runs_on_codes(node)) {
         // Parameters of what computes in float stay as they are, tables hold them exactly.
         const bool integers = capability<Quantizable>(&node) != nullptr;
-        if (!integers || (function_operand(node) && bits(type.dtype) <= 8)) return Ok{};
+        if (!integers || becomes_table(node, scheme)) return Ok{};
         QC_ASSIGN(type, constant_format(graph_, x, type, node.loc()));
       }
       QC_TRY(check_no_nan(x, node.loc()));
@@ -165,6 +178,17 @@ class Placer {
     }
     graph_.set_input(&node, i, decoded);
     return Ok{};
+  }
+
+  bool becomes_table(Node& node, const QScheme& scheme) const {
+    const std::optional<size_t> i = function_operand(node);
+    if (!i) return false;
+    const bool stated = *i < scheme.inputs.size() && scheme.inputs[*i].has_value();
+    const Value* codes = codes_of(node.input(*i));
+    return fits_table(stated  ? *scheme.inputs[*i]
+                      : codes ? codes->type().quant()
+                              : scheme.output,
+                      scheme.output);
   }
 
   /// Infinities saturate, as in masks; NaN has no code.
@@ -209,7 +233,7 @@ class Placer {
   PassContext& context_;
   std::map<std::string, Unstated> unstated_;  // by the rule's origin
   std::map<std::pair<Value*, std::string>, Value*> decoded_;
-  std::unordered_map<Value*, QType> moved_;
+  std::unordered_map<Value*, Value*> on_codes_;  // a node's result: that of its form on codes
 };
 
 }  // namespace
