@@ -20,7 +20,7 @@ struct SizeRange {
 struct Options {
   std::string name;                          // prefix of C names; empty: after the model's file
   std::string target = "native";             // what code is generated for: see `quantc targets`
-  int level = 2;                             // -O0 ... -O3; never changes an answer
+  int level = 2;                             // -O0, -O1, -O2; never changes an answer
   std::map<std::string, int64_t> dims;       // numbers for symbolic dimensions
   std::map<std::string, SizeRange> ranges;   // for one dimension: its size is chosen by each run
   std::string weights = "literal";           // literal, incbin or file

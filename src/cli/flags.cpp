@@ -43,7 +43,7 @@ void CompileFlags::add_all(CLI::App& app) {
       "prefix of files and C names (default: after the model's file)");
   add(app, "--target", &Options::target,
       "what to generate code for: portable, native or another of `quantc targets`");
-  add(app, "-O", &Options::level, "optimisation level 0 to 3; never changes an answer (default 2)");
+  add(app, "-O", &Options::level, "optimisation level 0 to 2; never changes an answer (default 2)");
   add(app, "--weights", &Options::weights, "how weights are stored: literal, incbin or file");
   add(app, "--specialise", &Options::specialise, "kernels for speed (per shape) or size (shared)");
   add(app, "--disable-pass", &Options::disabled_passes,

@@ -37,7 +37,7 @@ void add_validate(CLI::App& app, Session& session) {
                       "flags for it (default: -O2, for portable code with -march=native)");
   command->add_flag("--per-layer", flags->validation.per_layer,
                     "show the first layer where generated code and interpreter part");
-  flags->add(*command, "-O", &Options::level, "optimisation level 0 to 3");
+  flags->add(*command, "-O", &Options::level, "optimisation level 0 to 2");
   flags->add(*command, "--specialise", &Options::specialise, "kernels for speed or size");
   flags->add(*command, "--weights", &Options::weights, "how weights are stored: literal or incbin");
   flags->add(*command, "--disable-pass", &Options::disabled_passes,

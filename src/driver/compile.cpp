@@ -230,8 +230,8 @@ Result<Ok> check(const Options& options) {
   QC_TRY(one_of("weights", options.weights, {"literal", "incbin", "file"}));
   QC_TRY(one_of("specialise", options.specialise, {"speed", "size"}));
   QC_TRY(one_of("state", options.state, {"kept", "io"}));
-  if (options.level < 0 || options.level > 3) {
-    return error(Code::usage, "optimisation level {} does not exist: use 0 to 3", options.level);
+  if (options.level < 0 || options.level > 2) {
+    return error(Code::usage, "optimisation level {} does not exist: use 0 to 2", options.level);
   }
   if (options.budget < 1) {
     return error(Code::usage, "a budget of {}: it must be 1 or more", options.budget);

@@ -27,7 +27,7 @@ bool read_scalar(const toml::node& node, quantc::Options& out) {
 
 bool read_level(const toml::node& node, quantc::Options& out) {
   const auto level = node.is_integer() ? node.value<int>() : std::nullopt;
-  if (!level || *level < 0 || *level > 3) return false;
+  if (!level || *level < 0 || *level > 2) return false;
   out.level = *level;
   return true;
 }
@@ -72,7 +72,7 @@ using O = quantc::Options;
 constexpr Key kKeys[] = {
     text<&O::name>("name"),
     text<&O::target>("target"),
-    {"level", "an integer from 0 to 3", read_level},
+    {"level", "an integer from 0 to 2", read_level},
     {"dims", "a table of integers or \"MIN..MAX\"", read_dims},
     text<&O::weights>("weights"),
     text<&O::specialise>("specialise"),

@@ -1,12 +1,11 @@
 // The hierarchy of quantized nodes. What the codes of a value mean is in the value's type, so no
 // code asks which class made it; the classes share what their nodes have in common.
 //
-//   QuantOp            quantize, dequantize, requantize, ...: change what codes mean
-//   QuantNode          compute on codes
-//     UnaryQuantNode     one operand: tables, pools
-//     BinaryQuantNode    two operands: add, mul, matmul
-//     WeightedQuantNode  an operand and constant weights: conv, linear
-//     VariadicQuantNode  any number of operands of one format: concat
+//   QuantOp              quantize, dequantize, requantize, ...: change what codes mean
+//   QuantNodeBase        compute on codes: tables, pools, add, mul, matmul
+//     WeightedQuantNode    an operand and constant weights: conv, linear
+//
+// Passes and reports ask them as QuantNode, whatever their class is.
 #pragma once
 
 #include "ir/node.h"
@@ -108,13 +107,6 @@ class QuantNodeBase : public OpNode<Derived>, public QuantNode, public StoresCod
     return std::vector<Type>{std::move(y)};
   }
 };
-
-template <class Derived>
-class UnaryQuantNode : public QuantNodeBase<Derived> {};
-template <class Derived>
-class BinaryQuantNode : public QuantNodeBase<Derived> {};
-template <class Derived>
-class VariadicQuantNode : public QuantNodeBase<Derived> {};
 
 /// Codes x, constant codes w and an optional bias of the accumulator's codes.
 template <class Derived>

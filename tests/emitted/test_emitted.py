@@ -157,5 +157,5 @@ int main() {
 
 
 def test_optimisation_levels_never_change_an_answer(quantc, models):
-    for level, specialise in ((0, "speed"), (1, "size"), (3, "speed")):
+    for level, specialise in ((0, "speed"), (1, "size"), (2, "speed")):
         quantc("validate", models / "digits.onnx", "--random", 5, "-O", level, "--specialise", specialise, "--cflags", "-O1")

@@ -176,8 +176,8 @@ def test_a_file_of_options_is_like_flags(quantc, folder, tmp_path):
 
 
 @pytest.mark.parametrize("text, message", [
-    ("level = 4", "line 1: 'level' must be an integer from 0 to 3"),
-    ("level = '1'", "line 1: 'level' must be an integer from 0 to 3"),
+    ("level = 3", "line 1: 'level' must be an integer from 0 to 2"),
+    ("level = '1'", "line 1: 'level' must be an integer from 0 to 2"),
     ("name = 3", "line 1: 'name' must be a string"),
     ("\nverify = 'yes'", "line 2: 'verify' must be true or false"),
     ("disabled_passes = 'x'", "line 1: 'disabled_passes' must be a list of strings"),

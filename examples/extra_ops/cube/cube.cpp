@@ -13,7 +13,7 @@
 namespace qc {
 
 /// Codes in, codes out: decodes, cubes and encodes each with one rounding.
-class QCube final : public UnaryQuantNode<QCube> {
+class QCube final : public QuantNodeBase<QCube> {
  public:
   static const OpInfo kInfo;
   const OpInfo& info() const override { return kInfo; }

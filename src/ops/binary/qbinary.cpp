@@ -169,7 +169,7 @@ Result<Ok> QBinary::store_unsigned(Graph& graph, bool operand, bool results) {
     lo = unsigned_limit(lo);
     hi = unsigned_limit(hi);
   }
-  return BinaryQuantNode::store_unsigned(graph, operand, results);
+  return QuantNodeBase::store_unsigned(graph, operand, results);
 }
 
 Result<Value*> Binary::quantized(Quantizer& q) const {

@@ -55,14 +55,14 @@ CodeFormula code_formula(QBinaryKind kind, const Type& a, const Type& b, const Q
 
 /// y = codes of a + b, a - b or a * b with broadcasting, limited to the codes [lo, hi]. Every
 /// operand and the result have a format of their own; docs/arithmetic.md has the formulas.
-class QBinary final : public BinaryQuantNode<QBinary> {
+class QBinary final : public QuantNodeBase<QBinary> {
  public:
   explicit QBinary(const QBinaryOp* op) : op_(op) {}
   int64_t lo = kNoLowCode, hi = kNoHighCode;
 
   const OpInfo& info() const override { return op_->info; }
   void attrs(AttrVisitor& v) override {
-    BinaryQuantNode::attrs(v);
+    QuantNodeBase::attrs(v);
     v("lo", lo, kNoLowCode);
     v("hi", hi, kNoHighCode);
   }

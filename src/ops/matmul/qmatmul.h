@@ -28,7 +28,7 @@ class QLinear final : public WeightedQuantNode<QLinear>, public EvaluatesFast {
 
 /// The product of two values of codes with NumPy's rules: operands a, b, none, and where a carries
 /// them its scale and zero point. b has one scale.
-class QMatMul final : public BinaryQuantNode<QMatMul>, public EvaluatesFast {
+class QMatMul final : public QuantNodeBase<QMatMul>, public EvaluatesFast {
  public:
   static const OpInfo kInfo;
   bool transpose_b = false;

@@ -60,7 +60,7 @@ class Pool final : public OpNode<Pool>, public PoolWindow, public Quantizable {
 };
 
 /// Codes of the means under each window of codes; docs/arithmetic.md has the formulas.
-class QAveragePool final : public UnaryQuantNode<QAveragePool>, public PoolWindow {
+class QAveragePool final : public QuantNodeBase<QAveragePool>, public PoolWindow {
  public:
   static const OpInfo kInfo;
 

@@ -13,7 +13,7 @@ const OpInfo QAveragePool::kInfo = {
 };
 
 void QAveragePool::attrs(AttrVisitor& v) {
-  UnaryQuantNode::attrs(v);
+  QuantNodeBase::attrs(v);
   window_attrs(v);
   mean_attrs(v);
 }

@@ -387,7 +387,7 @@ Result<Ok> Lookup::store_unsigned(Graph& graph, bool operand, bool results) {
     table.set_int(i, results ? code + 128 : code);
   }
   graph.set_input(this, 1, graph.constant(std::move(table)));
-  return UnaryQuantNode::store_unsigned(graph, operand, results);
+  return QuantNodeBase::store_unsigned(graph, operand, results);
 }
 
 void register_quantize(Registration& r) {

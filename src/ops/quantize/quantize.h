@@ -79,7 +79,7 @@ class WithFormat final : public QuantOp<WithFormat> {
 
 /// Codes of 8 bits through a table of 256 codes: every function of one value. Operands: codes, and
 /// a constant table indexed by the code's byte.
-class Lookup final : public UnaryQuantNode<Lookup> {
+class Lookup final : public QuantNodeBase<Lookup> {
  public:
   static const OpInfo kInfo;
   const OpInfo& info() const override { return kInfo; }

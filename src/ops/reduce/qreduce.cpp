@@ -19,7 +19,7 @@ const OpInfo QReduce::kMean = {
 };
 
 void QReduce::attrs(AttrVisitor& v) {
-  UnaryQuantNode::attrs(v);
+  QuantNodeBase::attrs(v);
   v("axes", axes, Ints{});
   v("keepdims", keepdims, true);
 }

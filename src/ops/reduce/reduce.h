@@ -76,7 +76,7 @@ class Reduce final : public OpNode<Reduce>, public ReducedAxes, public Quantizab
 };
 
 /// Codes of the sum (mean) of each row of codes, from its exact sum.
-class QReduce final : public UnaryQuantNode<QReduce>, public ReducedAxes {
+class QReduce final : public QuantNodeBase<QReduce>, public ReducedAxes {
  public:
   explicit QReduce(bool mean) : mean_(mean) {}
   static const OpInfo kSum, kMean;

@@ -76,14 +76,14 @@ class Resize final : public OpNode<Resize>, public Resampling, public Quantizabl
 };
 
 /// Codes, or plain integers of 8 bits, resampled linearly along at most two axes.
-class QResize final : public UnaryQuantNode<QResize>, public Resampling {
+class QResize final : public QuantNodeBase<QResize>, public Resampling {
  public:
   static const OpInfo kInfo;
   QResize() { mode = "linear"; }
 
   const OpInfo& info() const override { return kInfo; }
   void attrs(AttrVisitor& v) override {
-    UnaryQuantNode::attrs(v);
+    QuantNodeBase::attrs(v);
     v("size", size);
     v("scales", scales, Floats{});
     v("coordinates", coordinates, std::string("half_pixel"));

@@ -7,7 +7,7 @@ namespace qc {
 
 /// softmax of 8-bit codes as ONNX Runtime's QLinearSoftmax computes it; kernels/qsoftmax states
 /// how.
-class QSoftmax final : public UnaryQuantNode<QSoftmax>, public HasRemark {
+class QSoftmax final : public QuantNodeBase<QSoftmax>, public HasRemark {
  public:
   static const OpInfo kInfo;
   int64_t axis = -1;
@@ -17,7 +17,7 @@ class QSoftmax final : public UnaryQuantNode<QSoftmax>, public HasRemark {
 
   const OpInfo& info() const override { return kInfo; }
   void attrs(AttrVisitor& v) override {
-    UnaryQuantNode::attrs(v);
+    QuantNodeBase::attrs(v);
     v("axis", axis);
   }
   Result<std::vector<Type>> infer() const override;
