@@ -126,6 +126,7 @@ class Lowerer {
     PassOptions passes = pass_options(options_, PassStage::lower, PassStage::lower, observe_);
     passes.unsigned_codes = target_.has("unsigned_codes");
     const bool stopped = !passes.stop_after.empty() && !is_lower_pass(passes.stop_after);
+    context.derived = &constants_;
     if (options_.level > 0 && !stopped) QC_TRY(located(run_passes(graph, passes, context), file));
     QC_ASSIGN(Program program, located(lower(graph, constants_), file));
     std::vector<ForcedKernel> forced;

@@ -8,6 +8,7 @@
 #include "passes/assign_layouts.h"
 #include "passes/expose_codes.h"
 #include "passes/fold_constants.h"
+#include "passes/fold_relayouts.h"
 #include "passes/fold_scale_shift.h"
 #include "passes/form_quantized.h"
 #include "passes/fuse_clamp.h"
@@ -56,6 +57,8 @@ constexpr Pass kPipeline[] = {
      "signed codes of 8 bits become unsigned where the target wants them",
      &PassOptions::unsigned_codes},
     {"assign_layouts", PassStage::lower, assign_layouts, "channels-last around convolutions"},
+    {"fold_relayouts", PassStage::lower, fold_relayouts,
+     "what changes the layout before a product of codes goes into its weights"},
 };
 
 }  // namespace

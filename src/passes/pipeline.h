@@ -33,6 +33,9 @@ struct PassContext {
   std::vector<RuleUse> rule_uses;
   /// The f32 constants that weights became codes of, by the codes.
   std::map<ConstId, ConstId> weight_sources;
+  /// Constants made of others while lowering, by what they are made of and for what: graphs of one
+  /// model share them. Null: nobody does.
+  std::map<std::pair<ConstId, std::string>, ConstId>* derived = nullptr;
   /// Why nodes between dequantize and quantize stayed float, by their first name.
   std::map<std::string, std::string> refusals;
   /// Remarks for -v, one line each.

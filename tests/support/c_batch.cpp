@@ -172,9 +172,11 @@ Result<std::map<std::string, std::string>> build_c(const std::string& dir, int j
                                                    const CBuild& how) {
   std::string kernels = kernels_header();
   for (const auto& [from, to] : how.edits) {
-    const size_t at = kernels.find(from);
+    size_t at = kernels.find(from);
     if (at == std::string::npos) return error(Code::tool, "no kernel says '{}'", from);
-    kernels.replace(at, from.size(), to);
+    for (; at != std::string::npos; at = kernels.find(from, at + to.size())) {
+      kernels.replace(at, from.size(), to);
+    }
   }
   QC_TRY(write_file(dir + "/kernels.h", kernels));
   QC_ASSIGN(std::vector<Unit> units, collect(dir));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "interp/eval.h"
+#include "ir/any_order.h"
 #include "quant/quant_node.h"
 
 namespace qc {
@@ -11,7 +12,9 @@ namespace qc {
 ///
 /// With floats x it is what linear is on decoded weights, bit for bit, and the weights stay codes:
 /// they may have a scale per group of inputs too.
-class QLinear final : public WeightedQuantNode<QLinear>, public EvaluatesFast {
+class QLinear final : public WeightedQuantNode<QLinear>,
+                      public EvaluatesFast,
+                      public SumsInAnyOrder {
  public:
   static const OpInfo kInfo;
 
@@ -24,6 +27,7 @@ class QLinear final : public WeightedQuantNode<QLinear>, public EvaluatesFast {
   AccumulatorProof accumulator() const override;
   /// Floats x, codes of weights.
   bool is_weight_only() const { return !input_type(0).format; }
+  int any_order_weights() const override { return is_weight_only() ? -1 : 1; }
 };
 
 /// The product of two values of codes with NumPy's rules: operands a, b, none, and where a carries
