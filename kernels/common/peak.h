@@ -2,7 +2,6 @@
 #ifndef QK_PEAK_H
 #define QK_PEAK_H
 
-#include "kernels/common/target.h"
 #include "kernels/common/testing.h"
 
 #define QK_PEAK_TIMES 100000

@@ -1,8 +1,13 @@
 /* What tests and benchmarks of kernels share: random numbers, memory that ends at pages which must
- * not be touched, a clock, and whether this machine can run what is tested. */
+ * not be touched, a clock, and whether this machine can run what is tested. It is included first;
+ * what follows it may use the instructions of the target that is defined. */
 #ifndef QK_TESTING_H
 #define QK_TESTING_H
 
+#if !defined(_GNU_SOURCE)
+#define _GNU_SOURCE
+#endif
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,6 +57,34 @@ static inline uint8_t* qk_guarded_place(const qk_guarded* g, size_t size, int at
   return at_end ? g->first + g->room - size : g->first;
 }
 
+/* n random numbers from -1 to 1 right before the page after them, where they stay. */
+static inline float* qk_random_floats(size_t n) {
+  const qk_guarded g = qk_guard(4 * n + 4);
+  float* to = (float*)(void*)qk_guarded_place(&g, 4 * n, 1);
+  for (size_t i = 0; i < n; ++i) to[i] = qk_random_float();
+  return to;
+}
+/* n bytes that lie like this, of any value. */
+static inline uint8_t* qk_random_bytes(size_t n) {
+  const qk_guarded g = qk_guard(n + 1);
+  uint8_t* to = qk_guarded_place(&g, n, 1);
+  for (size_t i = 0; i < n; ++i) to[i] = (uint8_t)qk_random();
+  return to;
+}
+
+/* Ends the test unless the bytes are the same. `sizes` are what to print of the case. */
+static inline void qk_expect_same(const char* what, const void* got, const void* expected,
+                                  size_t bytes, const int32_t* sizes, int count) {
+  const uint8_t *a = (const uint8_t*)got, *b = (const uint8_t*)expected;
+  for (size_t i = 0; i < bytes; ++i) {
+    if (a[i] == b[i]) continue;
+    fprintf(stderr, "%s: byte %zu is %d, expected %d; sizes", what, i, a[i], b[i]);
+    for (int j = 0; j < count; ++j) fprintf(stderr, " %d", (int)sizes[j]);
+    fprintf(stderr, "\n");
+    exit(1);
+  }
+}
+
 static inline double qk_seconds(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
@@ -70,5 +103,7 @@ static inline int qk_machine_has_target(void) {
   return 1;
 #endif
 }
+
+#include "kernels/common/target.h"
 
 #endif

@@ -2,27 +2,9 @@
  * MobileNetV2: microseconds, GMAC/s of the taps inside the input, and per cent of what the same
  * process measures for the instruction alone, all the best of many runs in turn. Compiled once per
  * instruction set, like the test. */
-#define _GNU_SOURCE
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <time.h>
-#include <unistd.h>
-
 #include "kernels/common/peak.h"
-#include "kernels/common/target.h"
 #include "kernels/common/testing.h"
-#if defined(QK_TARGET_AVX512VNNI)
-#include "kernels/qconv/avx512vnni.c"
-#include "kernels/qconv/avx512vnni_depthwise.c"
-#define DEPTHWISE qk_qdepthwise_avx512vnni
-#define BODY qk_qconv_avx512vnni
-#define FORM QK_PANELS_AVX512VNNI
-#else
-#include "kernels/qconv/avx2.c"
-#define BODY qk_qconv_avx2
-#define FORM QK_PANELS_AVX2
-#endif
+#include "kernels/qconv/tested.h"
 
 typedef struct layer {
   int32_t ic, oc, in, k, stride, residual; /* ic 0: depthwise */

@@ -1,26 +1,14 @@
 /* The bits of the vector variants of qconv against plain loops: compiled once per instruction set,
  * with QK_TARGET_AVX512VNNI or QK_TARGET_AVX2 defined. Operands lie against pages that must not be
- * touched. An argument sets how many random shapes there are. */
-#define _GNU_SOURCE
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <time.h>
-#include <unistd.h>
-
-#include "kernels/common/target.h"
+ * touched. An argument sets how many random shapes there are.
+ *
+ * run gcc AVX512VNNI 1000
+ * run gcc AVX2 1000
+ * run clang AVX512VNNI 300
+ * run clang AVX2 300
+ */
 #include "kernels/common/testing.h"
-#if defined(QK_TARGET_AVX512VNNI)
-#include "kernels/qconv/avx512vnni.c"
-#include "kernels/qconv/avx512vnni_depthwise.c"
-#define DEPTHWISE qk_qdepthwise_avx512vnni
-#define BODY qk_qconv_avx512vnni
-#define FORM QK_PANELS_AVX512VNNI
-#else
-#include "kernels/qconv/avx2.c"
-#define BODY qk_qconv_avx2
-#define FORM QK_PANELS_AVX2
-#endif
+#include "kernels/qconv/tested.h"
 #include "kernels/qgemm/accepts.h"
 
 #define ROOM (1 << 20)

@@ -1,29 +1,9 @@
 /* Speed of a vector variant of qgemm on one core: GMAC/s, and per cent of what the same process
  * measures for the instruction alone, both the best of many runs in turn. Compiled once per
  * instruction set, like the test. */
-#define _GNU_SOURCE
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <time.h>
-#include <unistd.h>
-
 #include "kernels/common/peak.h"
-#include "kernels/common/target.h"
 #include "kernels/common/testing.h"
-#if defined(QK_TARGET_AVX512VNNI)
-#include "kernels/qgemm/avx512vnni.c"
-#define BODY qk_qgemm_avx512vnni
-#define FORM QK_PANELS_AVX512VNNI
-#elif defined(QK_TARGET_AVX2)
-#include "kernels/qgemm/avx2.c"
-#define BODY qk_qgemm_avx2
-#define FORM QK_PANELS_AVX2
-#else
-#include "kernels/qgemm/neon_dotprod.c"
-#define BODY qk_qgemm_neon_dotprod
-#define FORM QK_PANELS_NEON_DOTPROD
-#endif
+#include "kernels/qgemm/tested.h"
 
 static const char* const types[] = {"i8", "u8", "", "", "f32", "i32"};
 

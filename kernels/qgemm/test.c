@@ -1,30 +1,18 @@
 /* The bits of a vector variant of qgemm against plain loops: compiled once per instruction set,
  * with QK_TARGET_AVX512VNNI, QK_TARGET_AVX2 or QK_TARGET_NEON_DOTPROD defined. Operands lie against
  * pages that must not be touched. Arguments: how many random shapes there are, and every how
- * many'th of the systematic shapes is taken. */
-#define _GNU_SOURCE
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <time.h>
-#include <unistd.h>
-
-#include "kernels/common/target.h"
+ * many'th of the systematic shapes is taken.
+ *
+ * run gcc AVX512VNNI 2000 1
+ * run gcc AVX2 2000 1
+ * run clang AVX512VNNI 200 20
+ * run clang AVX2 200 20
+ * run aarch64-linux-gnu-gcc NEON_DOTPROD 30 200
+ * run clang NEON_DOTPROD 30 200
+ */
 #include "kernels/common/testing.h"
-#if defined(QK_TARGET_AVX512VNNI)
-#include "kernels/qgemm/avx512vnni.c"
-#define BODY qk_qgemm_avx512vnni
-#define FORM QK_PANELS_AVX512VNNI
-#elif defined(QK_TARGET_AVX2)
-#include "kernels/qgemm/avx2.c"
-#define BODY qk_qgemm_avx2
-#define FORM QK_PANELS_AVX2
-#else
-#include "kernels/qgemm/neon_dotprod.c"
-#define BODY qk_qgemm_neon_dotprod
-#define FORM QK_PANELS_NEON_DOTPROD
-#endif
 #include "kernels/qgemm/accepts.h"
+#include "kernels/qgemm/tested.h"
 
 #define ROOM (1 << 20)
 

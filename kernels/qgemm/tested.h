@@ -1,0 +1,20 @@
+/* What the test and the benchmark of this folder are about: the bodies of one instruction set, and
+ * how their weights are packed. */
+#ifndef QK_QGEMM_TESTED_H
+#define QK_QGEMM_TESTED_H
+
+#if defined(QK_TARGET_AVX512VNNI)
+#include "kernels/qgemm/avx512vnni.c"
+#define BODY qk_qgemm_avx512vnni
+#define FORM QK_PANELS_AVX512VNNI
+#elif defined(QK_TARGET_AVX2)
+#include "kernels/qgemm/avx2.c"
+#define BODY qk_qgemm_avx2
+#define FORM QK_PANELS_AVX2
+#else
+#include "kernels/qgemm/neon_dotprod.c"
+#define BODY qk_qgemm_neon_dotprod
+#define FORM QK_PANELS_NEON_DOTPROD
+#endif
+
+#endif

@@ -1,0 +1,69 @@
+/* Codes against the formula in double: x / scale rounded to float, half to even, limited; and back.
+ */
+#include "kernels/common/testing.h"
+#include "kernels/quantize/portable.c"
+
+static int32_t code(float v, int32_t zero, int32_t lo, int32_t hi) {
+  const double shifted = nearbyint((double)v) + zero;
+  if (v != v) return zero < lo ? lo : zero > hi ? hi : zero;
+  return shifted < lo ? lo : shifted > hi ? hi : (int32_t)shifted;
+}
+
+/* One scale, one for each index of an axis, or one for each group of neighbours. */
+static void check(int kind) {
+  const int32_t outer = qk_random_in(1, 4), axis = qk_random_in(1, 9), inner = qk_random_in(1, 40);
+  const int32_t n = outer * axis * inner, sizes[] = {kind, outer, axis, inner};
+  const int32_t group = kind == 2 ? qk_random_in(1, axis) : 1;
+  qk_quantize_params p = {outer, axis, inner, group, 0, kind ? 1 : 0, 0, -100, 110, 0};
+  float *x = qk_random_floats((size_t)n), *scales = qk_random_floats((size_t)axis);
+  int32_t* zeros = (int32_t*)(void*)qk_random_bytes(4 * (size_t)axis);
+  int8_t *y = (int8_t*)qk_random_bytes((size_t)n), *expected = (int8_t*)qk_random_bytes((size_t)n);
+  float *back = qk_random_floats((size_t)n), *expected_back = qk_random_floats((size_t)n);
+  for (int32_t i = 0; i < axis; ++i) {
+    scales[i] = 0.002f + 0.001f * (scales[i] + 1.0f);
+    zeros[i] = qk_random_in(-100, 110);
+  }
+  for (int32_t i = 0; i < n; i += 7) x[i] = (float)qk_random_in(-40, 40) * 0.5f * scales[0];
+  qk_quantize_i8(&p, x, scales, zeros, y);
+  qk_dequantize_i8(&p, y, scales, zeros, back);
+  for (int32_t i = 0; i < n; ++i) {
+    const int32_t at = kind ? i / inner % axis / group : 0;
+    expected[i] = (int8_t)code(x[i] / scales[at], zeros[at], p.lo, p.hi);
+    expected_back[i] = (float)(expected[i] - zeros[at]) * scales[at];
+  }
+  qk_expect_same("quantize", y, expected, (size_t)n, sizes, 4);
+  qk_expect_same("dequantize", back, expected_back, 4 * (size_t)n, sizes, 4);
+}
+
+/* The scale and zero point of a row, then its codes. */
+static void check_dynamic(int32_t n) {
+  const qk_dynamic_params p = {2, n, 0, 255, 0};
+  const float* x = qk_random_floats(2 * (size_t)n);
+  uint8_t *y = qk_random_bytes(2 * (size_t)n), *expected = qk_random_bytes(2 * (size_t)n);
+  float s[2];
+  int32_t z[2];
+  qk_dynamic_u8(&p, x, y, s, z);
+  for (int32_t r = 0; r < 2; ++r) {
+    float least = 0.0f, most = 0.0f;
+    for (int32_t i = 0; i < n; ++i) {
+      least = fminf(least, x[r * n + i]);
+      most = fmaxf(most, x[r * n + i]);
+    }
+    const float scale = (most - least) / 255.0f;
+    const int32_t zero = code(-least / scale, 0, 0, 255);
+    qk_expect_same("scale", &s[r], &scale, 4, &n, 1);
+    qk_expect_same("zero point", &z[r], &zero, 4, &n, 1);
+    for (int32_t i = r * n; i < (r + 1) * n; ++i) {
+      expected[i] = (uint8_t)code(x[i] / s[r], z[r], 0, 255);
+    }
+  }
+  qk_expect_same("dynamic", y, expected, 2 * (size_t)n, &n, 1);
+}
+
+int main(void) {
+  if (!qk_machine_has_target()) return 0;
+  for (int i = 0; i < 300; ++i) check(i % 3);
+  for (int32_t n = 2; n < 70; ++n) check_dynamic(n);
+  return 0;
+}
+QK_TARGET_END
