@@ -47,7 +47,8 @@ PARAMS = re.compile(r"^params (\w+)$")
 BODY = re.compile(r"^body (\S+)(?: in (\S+))?(?: stack (\d+))?$")
 GROUP = re.compile(r"\{(\w+)=([^}]*)\}")
 DEFAULT_STACK = 1024
-FIRST_HEADERS = ["kernels/common/cuda.h", "kernels/common/target.h"]  # whoever needs them writes them before all kernels
+# Whoever needs them writes them in front of all kernels.
+FIRST_HEADERS = [f"kernels/common/{name}.h" for name in ("cuda", "launch", "target")]
 
 
 def write(path, text):

@@ -77,7 +77,7 @@ const Body* fast_body(const Body& body);
 /// kernels' own files; sorted and without repetitions, so that it depends on the set only.
 std::string kernel_source(std::span<const std::string> symbols);
 /// A header that code for some targets has in front of all kernels: "kernels/common/target.h" names
-/// instructions, "kernels/common/cuda.h" makes functions those of a device. Empty for others.
+/// instructions, launch.h and cuda.h there are for CUDA. Empty for others.
 std::string_view kernel_header(std::string_view path);
 
 }  // namespace qc

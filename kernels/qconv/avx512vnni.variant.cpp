@@ -17,7 +17,8 @@ std::string depthwise_refusal(const Call& call, const Binder& binder) {
   if (p.in[0] != 1 || p.k[0] != 1 || p.stride[0] != 1 || p.pad[0] != 0 || p.out[0] != 1)
     return "there are three axes";
   if (p.k[1] > 8) return "the kernel has more than 8 rows";
-  return packed_refusal(call, binder, p, 0);
+  if (std::string why = not_constant(call, binder); !why.empty()) return why;
+  return packed_refusal(call, p, 0);
 }
 
 Result<Call> bind_depthwise(const Call& call, Binder& binder) {

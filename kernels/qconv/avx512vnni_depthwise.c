@@ -204,6 +204,7 @@ QK_INLINE void qk_qdepthwise_avx512vnni(const qk_qconv_params* p, const uint8_t*
   qk_ptile t;
   t.y_row = p->oc;
   t.start = start;
+  t.row_start = 0;
   t.sums = t.x_zeros = 0;
   t.x_scales = x_scale;
   t.per_row = 0;

@@ -12,7 +12,8 @@ inline std::string packed_conv_refusal(const Call& call, const Binder& binder) {
   if (!p.last) return "operands are not channels-last";
   if (call.select[1] != "i8" || call.select[2] != "i32") return "sums take 64 bits";
   if (p.groups > 1 && p.oc / p.groups < 8) return "groups have few channels";
-  return packed_refusal(call, binder, p, 0);
+  if (std::string why = not_constant(call, binder); !why.empty()) return why;
+  return packed_refusal(call, p, 0);
 }
 
 /// The bound call of a kernel whose weights are a blob.

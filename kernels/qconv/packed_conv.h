@@ -89,6 +89,7 @@ QK_INLINE void qk_packed_conv(const qk_qconv_params* p, const uint8_t* x, const 
   t.x_tap[1] = (ptrdiff_t)p->dilation[1] * p->in[2] * p->ic;
   t.x_tap[2] = (ptrdiff_t)p->dilation[2] * p->ic;
   t.start = start;
+  t.row_start = 0;
   t.x_zeros = 0;
   t.x_scales = x_scale;
   t.per_row = 0;

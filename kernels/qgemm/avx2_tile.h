@@ -234,6 +234,14 @@ QK_INLINE void qk_avx2_tile_of(const qk_ptile* t, int32_t row, const uint8_t* x,
     const __m256i start = _mm256_loadu_si256((const __m256i*)(const void*)(t->start + 8 * v));
     QK_EACH for (int m = 0; m < rows; ++m) acc[m * vectors + v] = start;
   }
+  if (t->row_start) {
+    QK_EACH for (int m = 0; m < rows; ++m) {
+      const __m256i start = _mm256_set1_epi32(t->row_start[row + m]);
+      QK_EACH for (int v = 0; v < vectors; ++v) {
+        acc[m * vectors + v] = _mm256_add_epi32(acc[m * vectors + v], start);
+      }
+    }
+  }
   for (int32_t a = 0; a < t->taps[0]; ++a) {
     for (int32_t b = 0; b < t->taps[1]; ++b) {
       for (int32_t c = 0; c < t->taps[2]; ++c) {
@@ -312,6 +320,24 @@ QK_INLINE void qk_ptile_rows(const qk_ptile* t, const uint8_t* x, const int8_t* 
     row += vectors == 2 ? qk_avx2_tile_next(t, row, xr, w, y, to, left, 2)
                         : qk_avx2_tile_next(t, row, xr, w, y, to, left, 1);
   }
+}
+
+/* The sum of k codes. */
+QK_INLINE int32_t qk_ptile_sum(const uint8_t* x, int32_t k) {
+  const __m256i none = _mm256_setzero_si256();
+  __m256i four = none;
+  int32_t i = 0, sum = 0;
+  for (; i + 32 <= k; i += 32) {
+    const __m256i codes = _mm256_loadu_si256((const __m256i*)(const void*)(x + i));
+    four = _mm256_add_epi64(four, _mm256_sad_epu8(codes, none));
+  }
+  {
+    int64_t lanes[4];
+    _mm256_storeu_si256((__m256i*)(void*)lanes, four);
+    sum = (int32_t)(lanes[0] + lanes[1] + lanes[2] + lanes[3]);
+  }
+  for (; i < k; ++i) sum += x[i];
+  return sum;
 }
 
 /* Takes off the start of a panel's sums: the zero point of x times the weights' sums of a tap. */

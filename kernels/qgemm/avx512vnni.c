@@ -10,7 +10,13 @@
 #include "kernels/qgemm/packed_gemm.h"
 
 QK_INLINE void qk_qgemm_avx512vnni(const qk_qgemm_params* p, const uint8_t* x, const uint8_t* w,
-                                   const float* x_scales, const int32_t* x_zeros,
-                                   const void* residual, void* y) {
-  qk_packed_gemm(p, x, w, x_scales, x_zeros, residual, y);
+                                   const int32_t* w_zeros, const float* x_scales,
+                                   const int32_t* x_zeros, const void* residual, void* y) {
+  qk_packed_gemm(p, x, w, w_zeros, x_scales, x_zeros, residual, y);
+}
+
+QK_INLINE void qk_qgemm_prepack_avx512vnni(const qk_qgemm_prepack_params* p, const uint8_t* w,
+                                           const int32_t* bias, const float* multipliers,
+                                           const float* float_bias, uint8_t* packed) {
+  qk_packed_prepack(p, w, bias, multipliers, float_bias, packed);
 }

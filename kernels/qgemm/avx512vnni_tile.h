@@ -279,6 +279,14 @@ QK_INLINE void qk_vnni_tile_of(const qk_ptile* t, int32_t row, const uint8_t* x,
     const __m512i start = _mm512_loadu_si512((const void*)(t->start + 16 * v));
     QK_EACH for (int m = 0; m < rows; ++m) acc[m * vectors + v] = start;
   }
+  if (t->row_start) {
+    QK_EACH for (int m = 0; m < rows; ++m) {
+      const __m512i start = _mm512_set1_epi32(t->row_start[row + m]);
+      QK_EACH for (int v = 0; v < vectors; ++v) {
+        acc[m * vectors + v] = _mm512_add_epi32(acc[m * vectors + v], start);
+      }
+    }
+  }
   const int32_t k = qk_vnni_inputs(t, x, rows);
   for (int32_t a = 0; a < t->taps[0]; ++a) {
     for (int32_t b = 0; b < t->taps[1]; ++b) {
@@ -393,6 +401,16 @@ QK_INLINE void qk_ptile_rows(const qk_ptile* t, const uint8_t* x, const int8_t* 
            : vectors == 2 ? qk_vnni_tile_next(t, row, xr, w, y, to, left, 2)
                           : qk_vnni_tile_next(t, row, xr, w, y, to, left, 1);
   }
+}
+
+/* The sum of k codes. */
+QK_INLINE int32_t qk_ptile_sum(const uint8_t* x, int32_t k) {
+  __m512i sum = _mm512_setzero_si512();
+  for (int32_t i = 0; i < k; i += 64) {
+    const __mmask64 inside = k - i < 64 ? ((__mmask64)1 << (k - i)) - 1 : ~(__mmask64)0;
+    sum = _mm512_dpbusd_epi32(sum, _mm512_maskz_loadu_epi8(inside, x + i), _mm512_set1_epi8(1));
+  }
+  return _mm512_reduce_add_epi32(sum);
 }
 
 /* Takes off the start of a panel's sums: the zero point of x times the weights' sums of a tap. */

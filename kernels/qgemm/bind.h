@@ -20,18 +20,23 @@ inline qk_qgemm_params gemm_params(const qk_qgemm_call& p) {
           p.r_shift,  p.r_divisor,   p.r_reciprocal};
 }
 
-/// Why kernels with packed weights do not take a call; empty where they do.
-template <class Params>
-std::string packed_refusal(const Call& call, const Binder& binder, const Params& p,
-                           int32_t per_row) {
+/// Why what is packed when weights are written cannot be; empty where it can.
+inline std::string not_constant(const Call& call, const Binder& binder) {
   for (const char* name : {"w", "bias", "multipliers", "float_bias"}) {
     const View& view = call.operand(name);
     if (view.present() && !binder.is_constant(view))
       return fmt::format("{} is no constant of its own", name);
   }
+  return "";
+}
+
+/// Why kernels with packed weights do not take a call; empty where they do.
+template <class Params>
+std::string packed_refusal(const Call& call, const Params& p, int32_t per_row) {
   const auto has = [&](const char* name) { return call.operand(name).present() ? 1 : 0; };
-  const qk_packed_call c = QK_PACKED_CALL(&p, per_row, has("float_bias"), has("w_zeros"),
-                                          has("x_scales"), has("x_zeros"), has("residual"));
+  const int w_zeros = has("w_zeros") && !call.proved("one_w_zero") ? 1 : 0;
+  const qk_packed_call c = QK_PACKED_CALL(&p, per_row, has("float_bias"), w_zeros, has("x_scales"),
+                                          has("x_zeros"), has("residual"));
   return qk_packed_accepts(&c) ? "" : "codes, zero points or the epilogue are not those it takes";
 }
 
@@ -62,31 +67,47 @@ const T* elements_or_null(const Tensor& t) {
   return t.size() == 0 ? nullptr : t.data<T>();
 }
 
-/// qgemm with weights packed for a machine.
+/// qgemm with weights packed for a machine: with the weights where all is constant, else by a call
+/// before it.
 inline Result<Call> bind_packed_gemm(const Call& call, Binder& binder, qk_panels form,
                                      const std::string& machine) {
   const auto p = params_as<qk_qgemm_call>(call);
   const qk_pack_params pack{1, p.n, p.k, {1, 1, 1}, 0, p.w_n, 0, p.w_k, p.flip};
   const int64_t each = (qk_packed_size(form, &pack) + 63) / 64 * 64;
-  const int64_t matrices = p.w_batch == 0 ? 1 : p.batch;
+  const int32_t matrices = p.w_batch == 0 ? 1 : p.batch;
   kernel::QgemmPacked c(gemm_params(p));
   c.machine = machine;
   c.w_batch = p.w_batch == 0 ? 0 : static_cast<int32_t>(each);
-  c.w =
-      packed_blob(call, binder, packing_name(machine, pack), matrices * each,
-                  [=](const std::vector<Tensor>& from, std::byte* to) {
-                    for (int64_t i = 0; i < matrices; ++i) {
-                      qk_pack(form, &pack, from[0].bytes().data() + i * p.w_batch,
-                              elements_or_null<int32_t>(from[1]), elements_or_null<float>(from[2]),
-                              elements_or_null<float>(from[3]), to + i * each);
-                    }
-                  });
+  if (not_constant(call, binder).empty()) {
+    c.w = packed_blob(call, binder, packing_name(machine, pack), matrices * each,
+                      [=](const std::vector<Tensor>& from, std::byte* to) {
+                        for (int64_t i = 0; i < matrices; ++i) {
+                          qk_pack(form, &pack, from[0].bytes().data() + i * p.w_batch,
+                                  elements_or_null<int32_t>(from[1]),
+                                  elements_or_null<float>(from[2]),
+                                  elements_or_null<float>(from[3]), to + i * each);
+                        }
+                      });
+    return Binder::bound(call, c);
+  }
+  kernel::QgemmPrepack prepack(qk_qgemm_prepack_params{matrices, p.k, p.n, p.w_batch, p.w_k, p.w_n,
+                                                       p.flip, static_cast<int32_t>(each)});
+  prepack.machine = machine;
+  prepack.w = call.operand("w");
+  prepack.bias = call.operand("bias");
+  prepack.multipliers = call.operand("multipliers");
+  prepack.float_bias = call.operand("float_bias");
+  prepack.packed = c.w = binder.scratch(DType::u8, {matrices * each}, "packed operand");
+  binder.before(prepack);
   return Binder::bound(call, c);
 }
 
-inline std::string packed_gemm_refusal(const Call& call, const Binder& binder) {
+inline std::string packed_gemm_refusal(const Call& call, const Binder&) {
   const auto p = params_as<qk_qgemm_call>(call);
-  return packed_refusal(call, binder, p, p.per_row);
+  const qk_pack_params pack{1, p.n, p.k, {1, 1, 1}, 0, p.w_n, 0, p.w_k, p.flip};
+  constexpr int64_t kMost = INT32_MAX / 2;
+  if (qk_packed_size(QK_PANELS_AVX512VNNI, &pack) > kMost) return "a matrix is too large";
+  return packed_refusal(call, p, p.per_row);
 }
 
 }  // namespace qc

@@ -11,12 +11,16 @@ kernel qgemm_pack(w) -> (packed)
   params qk_qgemm_pack_params
   body qk_qgemm_pack stack 3328
 
-# Weights, bias and multipliers in one blob: kernels/qgemm/pack.h.
-kernel qgemm_packed[machine](x, w, x_scales?, x_zeros?, residual?) -> (y)
+# Weights, bias and multipliers in one blob: kernels/qgemm/pack.h. Zero points of weights are all the same.
+kernel qgemm_packed[machine](x, w, w_zeros?, x_scales?, x_zeros?, residual?) -> (y)
   params qk_qgemm_params
   body qk_qgemm_{machine=avx512vnni} stack 5120
   body qk_qgemm_{machine=avx2} stack 4096
-  body qk_qgemm_{machine=neon_dotprod} stack 2048
+  body qk_qgemm_{machine=neon_dotprod} stack 2304
+
+kernel qgemm_prepack[machine](w, bias?, multipliers?, float_bias?) -> (packed)
+  params qk_qgemm_prepack_params
+  body qk_qgemm_prepack_{machine=avx512vnni,avx2,neon_dotprod}
 
 # On an accelerator, with weights as ops have them.
 kernel qgemm_device[machine](x, w, bias?, multipliers?, float_bias?, w_zeros?, x_scales?, x_zeros?, residual?) -> (y)

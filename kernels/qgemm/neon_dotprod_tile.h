@@ -156,6 +156,13 @@ QK_INLINE void qk_sdot_tile_of(const qk_ptile* t, int32_t row, const uint8_t* x,
     const int32x4_t start = vld1q_s32(t->start + 4 * v);
     QK_EACH for (int m = 0; m < rows; ++m) acc[m * vectors + v] = start;
   }
+  if (t->row_start) {
+    QK_EACH for (int m = 0; m < rows; ++m) {
+      QK_EACH for (int v = 0; v < vectors; ++v) {
+        acc[m * vectors + v] = vaddq_s32(acc[m * vectors + v], vdupq_n_s32(t->row_start[row + m]));
+      }
+    }
+  }
   qk_sdot_run(acc, t, x, w, rows, vectors);
   QK_EACH for (int i = 0; i < rows * vectors; ++i) vst1q_s32(sums + 4 * i, acc[i]);
   qk_sdot_finish(t, sums, row, rows, vectors, y, at);
@@ -202,6 +209,14 @@ QK_INLINE void qk_ptile_rows(const qk_ptile* t, const uint8_t* x, const int8_t* 
     row += qk_sdot_tile_next(t, row, x + row * t->x_row, w, y, at + row * t->y_row, rows - row,
                              vectors);
   }
+}
+
+/* The sum of k codes. */
+QK_INLINE int32_t qk_ptile_sum(const uint8_t* x, int32_t k) {
+  int32_t i = 0, sum = 0;
+  for (; i + 16 <= k; i += 16) sum += vaddlvq_u8(vld1q_u8(x + i));
+  for (; i < k; ++i) sum += x[i];
+  return sum;
 }
 
 /* Takes off the start of a panel's sums: the zero point of x times the weights' sums of a tap. */

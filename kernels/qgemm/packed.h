@@ -6,6 +6,7 @@
  *   QK_PTILE_SHIFT  what is taken off the inputs before they are multiplied
  *   qk_ptile_rows   rows of one panel
  *   qk_ptile_less   takes the zero point of x times sums of weights off the start of a panel
+ *   qk_ptile_sum    the sum of the codes of a row
  */
 #ifndef QK_QGEMM_PACKED_H
 #define QK_QGEMM_PACKED_H
@@ -26,6 +27,7 @@ typedef struct qk_ptile {
   ptrdiff_t x_row, y_row;     /* from row to row: bytes, elements */
   int32_t columns;            /* outputs of the panel that there are */
   const int32_t* start;       /* of the sums, as long as the panel */
+  const int32_t* row_start;   /* added to all sums of a row, null: nothing */
   const float* multipliers;   /* tables of the panel */
   const float* float_bias;    /* null: none */
   const int32_t* sums;        /* of the weights, read with x_zeros */

@@ -33,6 +33,13 @@ typedef struct {
   int32_t flip;
 } qk_qgemm_pack_params;
 
+/* Weights that are packed when the program runs, see kernels/qgemm/pack.h: `batch` matrices with
+ * element (k, n) of matrix b at b*w_batch + k*w_k + n*w_n, blobs `each` bytes apart. */
+typedef struct {
+  int32_t batch, k, n;
+  int32_t w_batch, w_k, w_n, flip, each;
+} qk_qgemm_prepack_params;
+
 typedef struct {
   int32_t batch[3], a_batch[3], b_batch[3];
   int32_t m, n, k;

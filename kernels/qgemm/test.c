@@ -22,20 +22,20 @@ typedef struct operands {
   int32_t n_stride, k_stride, flip;
   int32_t* bias;
   float *multipliers, *float_bias, *x_scales;
-  int32_t* x_zeros;
+  int32_t *x_zeros, *w_zeros;
   uint8_t *residual, *y, *expected, *blob;
 } operands;
 
-static qk_guarded guards[11];
+static qk_guarded guards[12];
 
 /* Plain loops that a compiler may turn into vectors, for most of the time is spent here. */
 #if defined(__GNUC__) && !defined(__clang__)
 __attribute__((optimize("O3")))
 #endif
 static int32_t
-dot(const uint8_t* x, const int8_t* w, int32_t zero, int32_t k) {
+dot(const uint8_t* x, const int8_t* w, int32_t zero, int32_t w_zero, int32_t k) {
   int32_t sum = 0;
-  for (int32_t i = 0; i < k; ++i) sum += (x[i] - zero) * w[i];
+  for (int32_t i = 0; i < k; ++i) sum += (x[i] - zero) * (w[i] - w_zero);
   return sum;
 }
 
@@ -51,8 +51,9 @@ static void reference(const qk_qgemm_params* p, const operands* o) {
     for (int32_t row = 0; row < p->batch * p->m; ++row) {
       const int32_t of = p->per_row ? row : 0, b = row / p->m, m = row % p->m;
       const int32_t zero = o->x_zeros ? o->x_zeros[of] : p->x_zero;
-      const int64_t sum = (int64_t)(o->bias ? o->bias[n] : 0) +
-                          dot(o->x + b * p->x_batch + m * p->k, w, zero, p->k);
+      const int64_t sum =
+          (int64_t)(o->bias ? o->bias[n] : 0) +
+          dot(o->x + b * p->x_batch + m * p->k, w, zero, o->w_zeros ? *o->w_zeros : 0, p->k);
       qk_q_put(&out, sum, n, o->x_scales ? o->x_scales[of] : 1.0f, o->expected,
                b * p->y_batch + m * p->n + n);
     }
@@ -153,6 +154,12 @@ static int check(int32_t batch, int32_t m, int32_t n, int32_t k, int kind, int a
     if (extreme == 4) o.multipliers[i] = 0.5f;
   }
   if (extreme == 5) o.bias = 0;
+  o.w_zeros = 0;
+  if (qk_random() % 3 == 0) { /* one for all outputs */
+    o.w_zeros = (int32_t*)(void*)qk_guarded_place(&guards[11], 4 * (size_t)n, at_end);
+    o.w_zeros[0] = qk_random_in(-255, 255);
+    for (int32_t i = 1; i < n; ++i) o.w_zeros[i] = o.w_zeros[0];
+  }
   const qk_packed_call call = QK_PACKED_CALL(&p, p.per_row, o.float_bias != 0, 0, o.x_scales != 0,
                                              o.x_zeros != 0, o.residual != 0);
   if (!qk_packed_accepts(&call)) {
@@ -164,7 +171,7 @@ static int check(int32_t batch, int32_t m, int32_t n, int32_t k, int kind, int a
   qk_pack(form, &pack, o.w, o.bias, o.multipliers, o.float_bias, o.blob);
   memset(o.y, 0x55, bytes);
   reference(&p, &o);
-  BODY(&p, o.x, o.blob, o.x_scales, o.x_zeros, o.residual, o.y);
+  BODY(&p, o.x, o.blob, o.w_zeros, o.x_scales, o.x_zeros, o.residual, o.y);
   if (memcmp(o.y, o.expected, bytes) == 0) return 0;
   size_t at = 0;
   while (o.y[at] == o.expected[at]) ++at;
@@ -240,7 +247,7 @@ int main(int argc, char** argv) {
     printf("compiled only: this machine lacks the instructions\n");
     return wrong != 0;
   }
-  for (int i = 0; i < 11; ++i) guards[i] = qk_guard(ROOM);
+  for (int i = 0; i < 12; ++i) guards[i] = qk_guard(ROOM);
   for (int i = 0; i < count; ++i) {
     for (int j = 0; j < count; ++j) {
       for (int l = 0; l < count && wrong < 10; ++l) {

@@ -93,7 +93,7 @@ struct Call {
   /// in their own operands and parameters.
   std::vector<Stage> epilogue;
   /// What the op proved that variants may need: "narrow_x" (codes of x less their zero point fit 16
-  /// bits).
+  /// bits), "one_w_zero" (all elements of w_zeros are the same).
   std::vector<std::string> facts;
   int64_t macs = 0;
   const Body* body = nullptr;  // what computes it, once kernels are selected

@@ -27,8 +27,8 @@ struct Comment {
   std::string_view suffix, open, close;
 };
 constexpr Comment kComments[] = {
-    {".c", "/* ", " */\n"},   {".h", "/* ", " */\n"}, {".S", "/* ", " */\n"},
-    {"Makefile", "# ", "\n"}, {".txt", "# ", "\n"},
+    {".c", "/* ", " */\n"}, {".cu", "/* ", " */\n"},  {".h", "/* ", " */\n"},
+    {".S", "/* ", " */\n"}, {"Makefile", "# ", "\n"}, {".txt", "# ", "\n"},
 };
 
 const Comment* comment_of(std::string_view name) {

@@ -20,6 +20,10 @@ std::string kernels_text(const Module::Part& part, const ProjectOptions& options
     out += fmt::format("#define {} 1\n", part.target.macro);
     out += kernel_header("kernels/common/target.h");
   }
+  if (part.target.language == Language::cuda) {
+    out += kernel_header("kernels/common/launch.h");
+    out += kernel_header("kernels/common/cuda.h");
+  }
   return out + kernel_source(std::vector<std::string>(symbols.begin(), symbols.end()));
 }
 

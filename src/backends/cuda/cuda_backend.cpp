@@ -44,9 +44,7 @@ Result<ProjectReport> write_cuda(const Module& module, const ProjectOptions& opt
   QC_TRY(
       files.write(name + ".h", cuda::header_text(program, module, options, report, weights.hash)));
   QC_TRY(files.write(name + ".cu", cuda::source_text(program, options, map)));
-  QC_TRY(files.write(name + "_kernels.h",
-                     kernels_text(module.parts.front(), options,
-                                  {"kernels/common/launch.h", "kernels/common/cuda.h"})));
+  QC_TRY(files.write(name + "_kernels.h", kernels_text(module.parts.front(), options)));
   if (options.project) {
     QC_TRY(files.write("Makefile", cuda::makefile_text(options)));
     QC_TRY(cuda::write_test(program, options, vectors, files));

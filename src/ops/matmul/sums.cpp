@@ -143,6 +143,7 @@ Result<Ok> lower_sums(Lowering& l, const QuantNode& node, const Product& p, SumO
   params.per_row = rows ? 1 : 0;
   params.x_type = code_type(x.dtype);
   params.x_zero = x_zero;
+  CallInfo info{.in_place = {}, .macs = macs};
   StoredWeights stored(w, p.n);
   if (constant) {
     params.w = stored.plain(l, [p](int64_t i) { return column_of(p, i); });
@@ -153,6 +154,7 @@ Result<Ok> lower_sums(Lowering& l, const QuantNode& node, const Product& p, SumO
     stored.zeros.clear();
     if (middle != 0 || w.format->zero_at() != 0) {
       for (int64_t c = 0; c < p.n; ++c) stored.zeros.push_back(w.format->zero_at() - middle);
+      info.facts.push_back("one_w_zero");
     }
   }
   params.x = l.in(0);
@@ -162,7 +164,7 @@ Result<Ok> lower_sums(Lowering& l, const QuantNode& node, const Product& p, SumO
   params.x_scales = scales;
   params.x_zeros = zeros;
   params.y = l.out();
-  l.emit(params, {.in_place = {}, .macs = macs});
+  l.emit(params, std::move(info));
   return Ok{};
 }
 
