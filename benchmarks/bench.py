@@ -125,6 +125,9 @@ class Bench:
         return time.perf_counter() - start
 
     def time_quantc(self, model: str, path: Path, size: dict, *flags, cflags: str = " ".join(FLAGS)) -> float:
+        """Seconds of a run of portable code with the compiler's instructions for this machine, unless flags name a target."""
+        if "--target" not in flags:
+            flags = (*flags, "--target", "portable")
         out = self.work / f"{model}_quantc"
         shutil.rmtree(out, ignore_errors=True)
         run(self.quantc, "compile", path, "-o", out, "--name", "net", *flags)
@@ -273,6 +276,11 @@ class Bench:
         targets.beside_openvino("resnet18", self.resnet18(224))
         targets.beside_openvino("resnet50", self.make("make_resnet50.py", "resnet50.onnx"))
         targets.beside_openvino("tv_mobilenet_v2_025", MODELS / "tv_mobilenet_v2_025.onnx")
+        for name in ("mobilenet_v2", "minilm", "bert_base"):
+            targets.beside_openvino(name, self.make("make_network.py", f"{name}.onnx", name))
+        print("floats, code for this machine built with -O2 beside portable code with -O3 -march=native")
+        for name in ("timm_test_resnet", "tv_mobilenet_v2_025", "timm_test_vit", "cnn_mnist_pytorch", "digits"):
+            targets.beside_portable(name, MODELS / f"{name}.onnx")
         targets.kernels(ROOT)
 
 
