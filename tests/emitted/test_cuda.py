@@ -1,0 +1,142 @@
+"""Generated CUDA: the digits classifier on the host, thread after thread, with the interpreter's bits; nvcc takes the file."""
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+PROJECTS = {"speed": [], "size": ["--specialise", "size", "--weights", "incbin"]}
+
+
+@pytest.fixture(scope="module")
+def int8(root):
+    return ["--rules", root / "examples/digits/rules.toml", "--target", "cuda"]
+
+
+@pytest.fixture(scope="module")
+def projects(quantc, models, int8, tmp_path_factory):
+    made = tmp_path_factory.mktemp("cuda")
+    for name, flags in PROJECTS.items():
+        quantc("compile", models / "digits.onnx", *int8, *flags, "-o", made / name, "--name", "digits",
+               "--vectors", models / "digits.npz")
+    return made
+
+
+def make(folder, *arguments):
+    done = subprocess.run(["make", "-C", folder, *arguments], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("project, compiler, cc", [("speed", "g++", "gcc"), ("size", "clang++", "clang")])
+def test_recorded_vector_on_the_host(projects, project, compiler, cc, tmp_path):
+    """Sanitizers see every thread's accesses; the device's memory is the host's there."""
+    out = shutil.copytree(projects / project, tmp_path / "out")
+    flags = "CFLAGS=-O1 -Wall -Wextra -Werror -fsanitize=address,undefined -fno-sanitize-recover=all"
+    assert "bits equal" in make(out, "HOST=1", f"CXX={compiler}", f"CC={cc}", flags, "test")
+
+
+def test_all_images_have_the_bits_of_c(quantc, root, tmp_path):
+    tool = [sys.executable, root / "tools/cuda_check"]
+    quantc_path = quantc("--version").args[0]
+    subprocess.run([*tool, "prepare", quantc_path, tmp_path], check=True, capture_output=True)
+    done = subprocess.run([*tool, "run", tmp_path, "--host"], capture_output=True, text=True)
+    assert done.returncode == 0 and "450 of 450" in done.stdout, done.stdout + done.stderr
+
+
+FAILING = """#include <string.h>
+static const char *failing = "";
+static int failing_at = 0;
+#define QK_HOST_STATUS(call) (strcmp(call, failing) == 0 && failing_at-- == 0 ? cudaErrorMemoryAllocation : cudaSuccess)
+"""
+FAULTS = """
+#include <stdio.h>
+int main(void) {
+  static const struct { const char *call; int at; } faults[] = {
+    {"cudaSetDevice", 0}, {"cudaStreamCreateWithFlags", 0}, {"cudaMalloc", 0}, {"cudaMalloc", 1},
+    {"cudaMemcpyAsync", 0}, {"cudaMemcpyAsync", 1}, {"launch", 0}, {"launch", 4}, {"cudaMemcpyAsync", 2},
+    {"cudaStreamSynchronize", 1}};
+  float image[64] = {0}, scores[10];
+  const void *inputs[] = {image};
+  void *outputs[] = {scores};
+  for (unsigned i = 0; i < sizeof faults / sizeof *faults; ++i) {
+    digits_handle *handle;
+    failing = faults[i].call;
+    failing_at = faults[i].at;
+    int code = digits_create(NULL, &handle);
+    if (code == DIGITS_OK) code = digits_run_host(handle, inputs, outputs);
+    printf("%d %s\\n", code, digits_error_text(handle));
+    failing = "";
+    if (code != DIGITS_OK && handle != NULL && *digits_error_text(handle) == 0) return 1;
+    digits_destroy(handle);
+  }
+  digits_destroy(NULL);
+  return digits_create(NULL, NULL) == DIGITS_NULL_POINTER ? 0 : 1;
+}
+"""
+
+
+def test_every_failure_has_a_code_and_a_text(projects, tmp_path):
+    """It names the call, and for launches the kernel and the layer; nothing leaks."""
+    out = shutil.copytree(projects / "speed", tmp_path / "out")
+    (out / "faults.cpp").write_text(FAILING + '#include "digits.cu"\n' + FAULTS)
+    subprocess.run(["gcc", "-c", "digits_weights.c"], cwd=out, check=True)
+    subprocess.run(["g++", "-std=c++20", "-DQK_CUDA_ON_HOST", "-fsanitize=address,undefined", "faults.cpp", "digits_weights.o",
+                    "-o", "faults"], cwd=out, check=True)
+    lines = subprocess.run([out / "faults"], check=True, capture_output=True, text=True).stdout.splitlines()
+    assert len(lines) == 10 and all(line.startswith("6 ") and line.endswith("failed: out of memory (cudaErrorMemoryAllocation)")
+                                    for line in lines), lines
+    assert lines[2].startswith("6 cudaMalloc of the weights failed"), lines
+    assert lines[5].startswith("6 cudaMemcpyAsync for layer 'image' failed"), lines
+    assert lines[6].startswith("6 launch of kernel qk_quantize_cuda_i8 for layer 'image' failed"), lines
+    assert "kernel qk_qconv_cuda_i8_i32 for layer 'node_Conv_54 + node_add + node_relu_2'" in lines[7], lines
+
+
+@pytest.fixture(scope="module")
+def nvcc():
+    """The compiler of the CUDA toolkit that is installed, else that of the test packages."""
+    if path := shutil.which("nvcc"):
+        return [path]
+    package = next((p for p in map(lambda f: os.path.join(f, "nvidia", "cu13"), sys.path) if os.path.isdir(p)), None)
+    if package is None:
+        pytest.skip("there is no nvcc: neither a CUDA toolkit nor the test packages")
+    return [os.path.join(package, "bin", "nvcc"), f"-I{package}/include"]
+
+
+@pytest.mark.parametrize("project", PROJECTS)
+def test_nvcc_takes_it_without_a_warning(projects, project, nvcc, tmp_path):
+    done = subprocess.run([*nvcc, "-std=c++20", "-O2", "-arch=sm_90", "-fmad=false", "-Werror", "all-warnings", "-Xcompiler",
+                           "-Wall,-Wextra", "-c", projects / project / "digits.cu", "-o", tmp_path / "digits.o"],
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "digits.o").stat().st_size > 10_000
+
+
+def test_layers_without_a_kernel_are_listed(quantc, models, int8, tmp_path):
+    done = quantc("compile", models / "digits.onnx", "--target", "cuda", "-o", tmp_path / "out", status=2)
+    assert "'node_Conv_50+node_relu': target cuda has no kernel for 'conv' of [f32" in done.stderr, done.stderr
+    assert "nor for 'gemm'" in done.stderr and "of layer node_linear" in done.stderr, done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_it_cannot_do_is_refused(quantc, models, int8, tmp_path):
+    model = models / "digits.onnx"
+    done = quantc("compile", model, *int8, "--weights", "file", "-o", tmp_path / "out", status=2)
+    assert "holds its weights" in done.stderr, done.stderr
+    done = quantc("validate", model, *int8, "-i", models / "digits.npz", status=2)
+    assert "not built and run by quantc" in done.stderr, done.stderr
+
+
+def test_never_chosen_by_itself(quantc):
+    lines = quantc("targets").stdout.splitlines()
+    cuda = next(line for line in lines if line.startswith("cuda "))
+    assert "runs here" not in cuda and not lines[-1].endswith(" cuda"), lines
+
+
+def test_program_copies_at_the_ports(quantc, models, int8):
+    text = quantc("inspect", models / "digits.onnx", *int8, "--program").stdout
+    steps = [line for line in text.splitlines() if line.endswith(")") and not line.startswith(("%", "input", "output"))]
+    assert steps[0].startswith("copy %") and steps[-1].startswith("copy %") and sum("copy %" in s for s in steps) == 2, text
+    assert all("_device[cuda" in s for s in steps[1:-1]) and len(steps) == 11, text
+    assert text.count(" device constant ") == text.count(" constant ") > 10, text
