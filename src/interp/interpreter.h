@@ -1,5 +1,6 @@
-// The reference interpreter: runs a graph node by node. Slow, plain and complete; what it computes
-// on the contract graph is what every other way of running must give, bit for bit.
+// The reference interpreter: runs a graph node by node, by plain loops or by such as give their
+// bits; what it computes on the contract graph is what every other way of running must give, bit
+// for bit.
 #pragma once
 
 #include <functional>

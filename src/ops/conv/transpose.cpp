@@ -1,5 +1,6 @@
 #include "interp/eval.h"
 #include "kernels/conv/calls.h"
+#include "ops/common/absorb.h"
 #include "ops/common/dispatch.h"
 #include "ops/common/weighted.h"
 #include "ops/conv/conv.h"

@@ -3,6 +3,9 @@
 // code.
 #pragma once
 
+#include <span>
+
+#include "frontends/common/foreign.h"
 #include "ir/node.h"
 
 namespace qc {

@@ -1,5 +1,6 @@
 #include "ops/common/importing.h"
 #include "ops/common/narrow.h"
+#include "ops/common/range.h"
 #include "ops/common/registration.h"
 #include "ops/matmul/matmul.h"
 #include "ops/matmul/product.h"
@@ -221,11 +222,6 @@ Result<Values> aten_addr(Import& m) {
 }
 
 Result<Values> aten_addmv(Import& m) { return add_product(m, "mat", "vec"); }
-
-Result<Value*> reshaped(const Import& m, Value* v, Dims shape) {
-  if (v->shape() == shape) return v;
-  return m.emit("reshape", {v}, {{"shape", shape}});
-}
 
 Result<Values> aten_outer(Import& m) {
   QC_ASSIGN(Value * a, m.tensor("self"));

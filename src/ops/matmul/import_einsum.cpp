@@ -1,6 +1,7 @@
-#include "ops/matmul/matmul.h"
-
 // Einsum as permutations, reshapes and batched matrix products, two operands at a time.
+#include "ops/common/importing.h"
+#include "ops/common/range.h"
+#include "ops/matmul/product.h"
 
 namespace qc {
 namespace {

@@ -1,4 +1,5 @@
 #include "interp/eval.h"
+#include "ir/op_table.h"
 #include "kernels/qpool/calls.h"
 #include "ops/common/codes.h"
 #include "ops/pool/pool.h"

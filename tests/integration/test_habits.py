@@ -1,0 +1,73 @@
+"""Habits of the sources: each can be compiled alone, and none hides long code in macros."""
+import re
+import sys
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def includes(root):
+    sys.path.insert(0, str(root / "tools"))
+    import check_includes
+
+    return check_includes
+
+
+def test_sources_of_op_folders_include_what_they_use(includes, root):
+    """They are compiled as one file per folder, where a source may lean on another; `make lint` compiles them alone."""
+    assert includes.check(root) == []
+
+
+@pytest.fixture
+def folder(tmp_path):
+    op = tmp_path / "src" / "ops" / "op"
+    op.mkdir(parents=True)
+    (tmp_path / "src" / "ir").mkdir()
+    (tmp_path / "src" / "ir" / "shape.h").write_text("int64_t volume(const Dims& d);\nstruct Extent {\n  int n;\n};\n")
+    (op / "op.h").write_text('#include "ir/shape.h"\n')
+    (op / "a.cpp").write_text('#include "ops/op/op.h"\nnamespace {\nint helper(int n) { return n; }\n}\n')
+    return op
+
+
+def test_what_only_a_sibling_includes_is_found(includes, folder):
+    (folder / "b.cpp").write_text("int f(const Dims& d) {\n  return volume(d);\n}\nExtent g();\n")
+    found = includes.check(folder.parents[2])
+    assert found == ["src/ops/op/b.cpp: Extent of ir/shape.h", "src/ops/op/b.cpp: volume of ir/shape.h"]
+    (folder / "b.cpp").write_text('#include "ops/op/op.h"\n' + (folder / "b.cpp").read_text())
+    assert includes.check(folder.parents[2]) == []
+
+
+def test_what_a_sibling_defines_is_found(includes, folder):
+    (folder / "b.cpp").write_text("int f(int n) {\n  return helper(n);\n}\n")
+    assert includes.check(folder.parents[2]) == ["src/ops/op/b.cpp: helper of ops/op/a.cpp"]
+
+
+LONG = 15  # lines
+# Macros of this length that are left, by file: each is an inline function or an included body one day. None joins them.
+LEFT = {
+    "kernels/arg/portable.c": 2, "kernels/cast/portable.c": 1, "kernels/common/elementwise.h": 1,
+    "kernels/conv/portable.c": 3, "kernels/gather/portable.c": 1, "kernels/gemm/portable.c": 2, "kernels/gemm/tile.h": 1,
+    "kernels/norm/portable.c": 1, "kernels/numerics/reduce.h": 3, "kernels/numerics/scalar_ops.h": 2,
+    "kernels/pad/portable.c": 1, "kernels/pool/portable.c": 4, "kernels/pool/walk.h": 1, "kernels/qbinary/portable.c": 1,
+    "kernels/qconv/portable.c": 3, "kernels/qgemm/portable.c": 2, "kernels/qgemm/tile.h": 1,
+    "kernels/qreduce/portable.c": 1, "kernels/qresize/portable.c": 1, "kernels/qrnn/portable.c": 1,
+    "kernels/quantize/portable.c": 1, "kernels/reduce/portable.c": 5, "kernels/resize/portable.c": 1,
+    "kernels/rnn/portable.c": 1, "kernels/rotary/portable.c": 1, "kernels/scan/portable.c": 2,
+    "kernels/scatter/portable.c": 1, "kernels/softmax/portable.c": 2, "kernels/strided/portable.c": 1,
+    "kernels/trilu/portable.c": 1, "kernels/wconv/portable.c": 1, "kernels/where/portable.c": 1,
+}
+
+
+def long_macros(text: str) -> int:
+    macros = re.findall(r"^ *# *define \w+\((?:[^\n]*\\\n)*[^\n]*", text, flags=re.M)
+    return sum(macro.count("\n") + 1 > LONG for macro in macros)
+
+
+def test_no_more_code_hides_in_long_macros(root):
+    """A debugger steps over a macro as one line."""
+    found = {}
+    for top in ("kernels", "src"):
+        for path in sorted((root / top).rglob("*")):
+            if path.suffix in (".h", ".c", ".cpp", ".inc") and (count := long_macros(path.read_text())):
+                found[path.relative_to(root).as_posix()] = count
+    assert found == LEFT
