@@ -50,8 +50,8 @@ struct Format {
 
   bool operator==(const Format&) const = default;
   bool is_carried() const { return scale.kind == Component::Kind::carried; }
-  /// The known scale and zero point of index i along the axis (0 for a whole tensor). Not for
-  /// groups.
+  /// The known scale and zero point of index i along the axis, or of group i as quant/groups.h
+  /// counts them; 0 for a whole tensor.
   float scale_at(int64_t i = 0) const;
   int32_t zero_at(int64_t i = 0) const;
 };
