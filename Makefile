@@ -2,7 +2,7 @@
 BUILD ?= build
 CMAKE_FLAGS ?= -DCMAKE_BUILD_TYPE=Release
 
-.PHONY: all configure demo test bench soak format lint coverage help clean
+.PHONY: all configure demo check test bench soak format lint coverage help clean
 all: configure                ## build the program: build/bin/quantc
 	cmake --build $(BUILD) --target quantc
 
@@ -16,6 +16,11 @@ demo: all                     ## compile the digits classifier to C, build it, r
 test: configure               ## build everything and run all tests
 	@tools/setup test
 	@tools/run_tests $(BUILD)
+
+check: configure              ## build and run the quick tests: less than a minute after the build
+	@tools/setup test
+	@cmake --build $(BUILD)
+	@ctest --test-dir $(BUILD) --output-on-failure -j2 --no-tests=error -LE slow
 
 bench: all                    ## speed, compile time and memory, side by side with others
 	@tools/venv test bench

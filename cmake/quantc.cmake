@@ -50,10 +50,11 @@ function(qc_library name)
   endforeach()
 endfunction()
 
-# qc_test(NAME [SOURCES file ...] [DEPENDS lib ...] [ARGS arg ...]): a GoogleTest program, by default
-# from tests/unit/NAME.cpp, run from the top of the source tree as one ctest entry.
+# qc_test(NAME [SLOW] [SOURCES file ...] [DEPENDS lib ...] [ARGS arg ...]): a GoogleTest program, by
+# default from tests/unit/NAME.cpp, run from the top of the source tree as one ctest entry. `make
+# check` leaves out those that are SLOW.
 function(qc_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;ARGS" ${ARGN})
+  cmake_parse_arguments(ARG "SLOW" "" "SOURCES;DEPENDS;ARGS" ${ARGN})
   if(NOT ARG_SOURCES)
     set(ARG_SOURCES ${PROJECT_SOURCE_DIR}/tests/unit/${name}.cpp)
   endif()
@@ -66,6 +67,9 @@ function(qc_test name)
     target_link_libraries(${name} PRIVATE ${dep})
   endforeach()
   add_test(NAME ${name} COMMAND ${name} ${ARG_ARGS} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  if(ARG_SLOW)
+    set_tests_properties(${name} PROPERTIES LABELS slow)
+  endif()
 endfunction()
 
 # qc_fuzz(NAME [DEPENDS lib ...] [ARGS path ...]): the fuzz target tests/fuzz/fuzz_NAME.cpp. With
