@@ -44,6 +44,84 @@ QK_DEFINE_DEQUANTIZE(i16, int16_t)
 QK_DEFINE_DEQUANTIZE(u16, uint16_t)
 QK_DEFINE_DEQUANTIZE(i32, int32_t)
 
+/* Elements are converted some at a time along the longer runs, so that it is done with vectors, and
+ * the shorter runs are put together from what stands in a tile of QK_TURN_SHORT by QK_TURN_LONG. */
+#define QK_TURN_SHORT 8
+#define QK_TURN_LONG 32
+
+/* Where a tile of up to rows by columns starts in x and y, and how much of it there is. */
+typedef struct qk_turn {
+  ptrdiff_t x, y;
+  int32_t rows, columns;
+} qk_turn;
+QK_INLINE qk_turn qk_turn_at(const qk_quantize_turned_params* p, int32_t batch, int32_t row,
+                             int32_t column, int32_t rows, int32_t columns) {
+  const ptrdiff_t image = (ptrdiff_t)batch * p->rows * p->columns;
+  const qk_turn t = {image + (ptrdiff_t)row * p->columns + column,
+                     image + (ptrdiff_t)column * p->rows + row,
+                     p->rows - row < rows ? p->rows - row : rows,
+                     p->columns - column < columns ? p->columns - column : columns};
+  return t;
+}
+QK_INLINE int32_t qk_turned_code(const qk_quantize_turned_params* p, float x, float scale,
+                                 int32_t zero) {
+  return qn_code(p->reciprocal ? qn_mulf(x, scale) : x / scale, zero, p->lo, p->hi);
+}
+#define QK_FOR_EACH_TURN(p, ROWS, COLUMNS)              \
+  for (int32_t b = 0; b < (p)->batch; ++b)              \
+    for (int32_t row = 0; row < (p)->rows; row += ROWS) \
+      for (int32_t column = 0; column < (p)->columns; column += COLUMNS)
+
+#define QK_DEFINE_TURNED(t, T)                                                              \
+  QK_INLINE void qk_quantize_turned_##t(const qk_quantize_turned_params* p, const float* x, \
+                                        const float* s, const int32_t* z, T* y) {           \
+    const int32_t zero = z ? z[0] : 0;                                                      \
+    T tile[QK_TURN_SHORT][QK_TURN_LONG];                                                    \
+    QK_FOR_EACH_TURN(p, QK_TURN_SHORT, QK_TURN_LONG) {                                      \
+      const qk_turn at = qk_turn_at(p, b, row, column, QK_TURN_SHORT, QK_TURN_LONG);        \
+      for (int32_t r = 0; r < at.rows; ++r) {                                               \
+        const float* from = x + at.x + (ptrdiff_t)r * p->columns;                           \
+        if (at.columns == QK_TURN_LONG) {                                                   \
+          for (int32_t c = 0; c < QK_TURN_LONG; ++c)                                        \
+            tile[r][c] = (T)qk_turned_code(p, from[c], s[0], zero);                         \
+        } else {                                                                            \
+          for (int32_t c = 0; c < at.columns; ++c)                                          \
+            tile[r][c] = (T)qk_turned_code(p, from[c], s[0], zero);                         \
+        }                                                                                   \
+      }                                                                                     \
+      for (int32_t c = 0; c < at.columns; ++c) {                                            \
+        T* to = y + at.y + (ptrdiff_t)c * p->rows;                                          \
+        for (int32_t r = 0; r < at.rows; ++r) to[r] = tile[r][c];                           \
+      }                                                                                     \
+    }                                                                                       \
+  }                                                                                         \
+  QK_INLINE void qk_dequantize_turned_##t(const qk_quantize_turned_params* p, const T* x,   \
+                                          const float* s, const int32_t* z, float* y) {     \
+    const int32_t zero = z ? z[0] : 0;                                                      \
+    T tile[QK_TURN_SHORT][QK_TURN_LONG];                                                    \
+    QK_FOR_EACH_TURN(p, QK_TURN_LONG, QK_TURN_SHORT) {                                      \
+      const qk_turn at = qk_turn_at(p, b, row, column, QK_TURN_LONG, QK_TURN_SHORT);        \
+      for (int32_t r = 0; r < at.rows; ++r) {                                               \
+        const T* from = x + at.x + (ptrdiff_t)r * p->columns;                               \
+        for (int32_t c = 0; c < at.columns; ++c) tile[c][r] = from[c];                      \
+      }                                                                                     \
+      for (int32_t c = 0; c < at.columns; ++c) {                                            \
+        float* to = y + at.y + (ptrdiff_t)c * p->rows;                                      \
+        if (at.rows == QK_TURN_LONG) {                                                      \
+          for (int32_t r = 0; r < QK_TURN_LONG; ++r)                                        \
+            to[r] = qn_dequantize((int32_t)tile[c][r], s[0], zero);                         \
+        } else {                                                                            \
+          for (int32_t r = 0; r < at.rows; ++r)                                             \
+            to[r] = qn_dequantize((int32_t)tile[c][r], s[0], zero);                         \
+        }                                                                                   \
+      }                                                                                     \
+    }                                                                                       \
+  }
+QK_DEFINE_TURNED(i8, int8_t)
+QK_DEFINE_TURNED(u8, uint8_t)
+QK_DEFINE_TURNED(i16, int16_t)
+QK_DEFINE_TURNED(u16, uint16_t)
+
 QK_INLINE void qk_lookup_8_8(const qk_lookup_params* p, const uint8_t* x, const uint8_t* table,
                              uint8_t* y) {
   for (int32_t i = 0; i < p->n; ++i) y[i] = table[x[i]];

@@ -17,6 +17,15 @@ typedef struct {
   int32_t reciprocal;
 } qk_quantize_params;
 
+/* qk_quantize_turned_T, qk_dequantize_turned_T: the same with one scale and zero point, x lying as
+ * [batch][rows][columns], y as [batch][columns][rows]: channels go to the end or come from there.
+ */
+typedef struct {
+  int32_t batch, rows, columns;
+  int32_t lo, hi;
+  int32_t reciprocal;
+} qk_quantize_turned_params;
+
 /* qk_lookup_8_T     y[i] = table[x[i]], x a byte of either sign seen as 0..255. In place for equal
  *                   sizes. Arguments: x, table, y. */
 typedef struct {

@@ -35,6 +35,28 @@ static void check(int kind) {
   qk_expect_same("dequantize", back, expected_back, 4 * (size_t)n, sizes, 4);
 }
 
+/* Rows become columns. */
+static void check_turned(int32_t rows, int32_t columns) {
+  const int32_t n = 2 * rows * columns, sizes[] = {rows, columns}, zero = qk_random_in(-100, 110);
+  const qk_quantize_turned_params p = {2, rows, columns, -100, 110, 0};
+  const float *x = qk_random_floats((size_t)n), scale = 0.004f;
+  int8_t *y = (int8_t*)qk_random_bytes((size_t)n), *expected = (int8_t*)qk_random_bytes((size_t)n);
+  float *back = qk_random_floats((size_t)n), *expected_back = qk_random_floats((size_t)n);
+  qk_quantize_turned_i8(&p, x, &scale, &zero, y);
+  qk_dequantize_turned_i8(&p, y, &scale, &zero, back);
+  for (int32_t i = 0; i < n; ++i) {
+    const int32_t b = i / rows / columns, r = i / columns % rows, c = i % columns;
+    const int32_t to = (b * columns + c) * rows + r;
+    expected[to] = (int8_t)code(x[i] / scale, zero, p.lo, p.hi);
+  }
+  for (int32_t i = 0; i < n; ++i) { /* the same sizes again: y is seen as rows */
+    const int32_t b = i / rows / columns, r = i / columns % rows, c = i % columns;
+    expected_back[(b * columns + c) * rows + r] = (float)(expected[i] - zero) * scale;
+  }
+  qk_expect_same("quantize_turned", y, expected, (size_t)n, sizes, 2);
+  qk_expect_same("dequantize_turned", back, expected_back, 4 * (size_t)n, sizes, 2);
+}
+
 /* The scale and zero point of a row, then its codes. */
 static void check_dynamic(int32_t n) {
   const qk_dynamic_params p = {2, n, 0, 255, 0};
@@ -64,6 +86,7 @@ int main(void) {
   if (!qk_machine_has_target()) return 0;
   for (int i = 0; i < 300; ++i) check(i % 3);
   for (int32_t n = 2; n < 70; ++n) check_dynamic(n);
+  for (int i = 0; i < 100; ++i) check_turned(qk_random_in(1, 20), qk_random_in(1, 70));
   return 0;
 }
 QK_TARGET_END

@@ -5,6 +5,7 @@
 #include "ir/any_order.h"
 #include "ir/capability.h"
 #include "ir/op_table.h"
+#include "ir/writes_layout.h"
 
 namespace qc {
 namespace {
@@ -111,13 +112,28 @@ Result<bool> fold_into(Graph& graph, Node* product, PassContext& context) {
   return true;
 }
 
+/// Lets what makes the operand of a relayout write the layout itself.
+bool fold_before(Graph& graph, Node* relayout) {
+  if (!relayout->info().has(kChangesLayout)) return false;
+  Value* x = relayout->input(0);
+  auto* writer = capability<WritesLayout>(x->def());
+  if (!writer || !x->has_one_use() || x->pinned() > 0 || !writer->can_write_layout()) return false;
+  Type type = x->type();
+  type.layout = relayout->output()->type().layout;
+  writer->write_layout(type.layout);
+  graph.set_type(x, std::move(type));
+  graph.replace_uses(relayout->output(), x);
+  return true;
+}
+
 }  // namespace
 
 Result<bool> fold_relayouts(Graph& graph, PassContext& context) {
   bool changed = false;
   for (Node* n : graph.nodes()) {
-    QC_ASSIGN(const bool folded, fold_into(graph, n, context));
-    changed = changed || folded;
+    const bool before = fold_before(graph, n);
+    QC_ASSIGN(const bool after, before ? Result<bool>(false) : fold_into(graph, n, context));
+    changed = changed || before || after;
   }
   if (changed) graph.sweep();
   return changed;

@@ -1,4 +1,10 @@
-// fold_relayouts: a relayout in front of a product of codes goes into the product's weights.
+// fold_relayouts: a relayout goes into the product of codes after it or the conversion before it.
+//
+//   relayout(quantize(x))             ->  quantize(x) {layout}
+//   relayout(dequantize(x))           ->  dequantize(x) {layout}
+//
+// where nothing else reads what the conversion writes: each element is converted alike and is put
+// where it belongs at once (WritesLayout). This is how networks begin and end.
 //
 //   qlinear(reshape(relayout(x)), w)  ->  qlinear(reshape(transpose(x)), w with its columns
 //   permuted)

@@ -58,7 +58,7 @@ constexpr Pass kPipeline[] = {
      &PassOptions::unsigned_codes},
     {"assign_layouts", PassStage::lower, assign_layouts, "channels-last around convolutions"},
     {"fold_relayouts", PassStage::lower, fold_relayouts,
-     "what changes the layout before a product of codes goes into its weights"},
+     "changes of layout go into conversions and into the weights of products of codes"},
 };
 
 }  // namespace

@@ -34,7 +34,7 @@ def build(compiler, source, target, out, *more):
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("folder, compiler, target, arguments", cases())
+@pytest.mark.parametrize("folder, compiler, target, arguments", list(cases()))
 def test_bodies_have_the_bits_of_plain_loops(tmp_path, folder, compiler, target, arguments):
     """Where the machine lacks the instructions, the program says so and only what is packed is checked."""
     needed = [compiler] + (["aarch64-linux-gnu-gcc"] if target.startswith("NEON") else [])

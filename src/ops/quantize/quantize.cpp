@@ -24,6 +24,52 @@ Result<Ok> check_operand(const Node& n, DType dtype) {
   return Ok{};
 }
 
+std::string layout_name(Layout layout) {
+  return layout == Layout::channels_last ? "nhwc" : "row_major";
+}
+
+/// Sets the layout of the result `y`: as `x`, or the one that is named.
+Result<Ok> set_layout(const Node& n, const std::string& named, const Type& x, Type& y) {
+  y.layout = named == "nhwc" ? Layout::channels_last : Layout::row_major;
+  if (named.empty()) y.layout = x.layout;
+  if (!named.empty() && named != layout_name(y.layout)) {
+    return error(Code::attribute, n.loc(), "layout '{}' is neither 'nhwc' nor 'row_major'", named);
+  }
+  if (!named.empty() && (x.rank() < 3 || x.rank() > 5)) {
+    return error(Code::shape, n.loc(), "a layout needs rank 3 to 5, got {}", str(x.shape));
+  }
+  return Ok{};
+}
+
+/// Codes that the kernels of another layout take.
+bool can_turn(const QType& codes) {
+  return codes.format && codes.format->granularity == Granularity::tensor &&
+         !codes.format->is_carried() && bits(codes.dtype) >= 8 && bits(codes.dtype) <= 16;
+}
+
+/// Sizes of a change of layout: [batch][rows][columns] becomes [batch][columns][rows].
+struct Turn {
+  int32_t batch = 0, rows = 0, columns = 0;
+  void fill(auto& call) const {
+    call.batch = batch;
+    call.rows = rows;
+    call.columns = columns;
+  }
+};
+
+/// Nullopt where both sides are the same bytes.
+Result<std::optional<Turn>> turned(const Type& x, const Type& y, const Loc& loc) {
+  if (x.layout == y.layout) return std::optional<Turn>();
+  QC_ASSIGN(const int32_t count, element_count(x, loc));
+  if (count == 0) return std::optional<Turn>();
+  const int32_t batch = static_cast<int32_t>(x.shape[0].value());
+  const int32_t channels = static_cast<int32_t>(x.shape[1].value());
+  const int32_t positions = count / batch / channels;
+  if (channels == 1 || positions == 1) return std::optional<Turn>();
+  const bool to_last = x.layout == Layout::row_major;
+  return std::optional(Turn{batch, to_last ? channels : positions, to_last ? positions : channels});
+}
+
 }  // namespace
 
 const OpInfo Quantize::kInfo = {
@@ -35,16 +81,23 @@ const OpInfo Quantize::kInfo = {
 void Quantize::attrs(AttrVisitor& v) {
   v("to", to);
   v("arithmetic", arithmetic, std::string("exact"));
+  v("layout", layout, std::string());
 }
+
+bool Quantize::can_write_layout() const { return can_turn(to); }
+void Quantize::write_layout(Layout to_layout) { layout = layout_name(to_layout); }
 
 Result<std::vector<Type>> Quantize::infer() const {
   QC_TRY(check_operand(*this, DType::f32));
   QC_TRY(check_record(*this, arithmetic));
   Type y(to, input_type(0).shape);
-  y.layout = input_type(0).layout;
+  QC_TRY(set_layout(*this, layout, input_type(0), y));
   QC_TRY(check_format(y, loc()));
   if (to.format->is_carried()) {
     return error(Code::quant, loc(), "quantize needs known scales: use quantize_dynamic");
+  }
+  if (y.layout != input_type(0).layout && !can_turn(to)) {
+    return error(Code::quant, loc(), "another layout needs one scale, got {}", str(y));
   }
   if (bits(to.dtype) > 16) return error(Code::type, loc(), "codes of type {}", name(to.dtype));
   return std::vector<Type>{std::move(y)};
@@ -70,19 +123,28 @@ Result<Ok> Quantize::eval(EvalContext& c) const {
 
 Result<Ok> Quantize::lower(Lowering& l) const {
   const bool reciprocal = record().quantize == Arithmetic::Quantize::reciprocal;
+  const auto emit = [&](auto& c) {
+    c.lo = static_cast<int32_t>(to.format->qmin);
+    c.hi = static_cast<int32_t>(to.format->qmax);
+    c.reciprocal = reciprocal ? 1 : 0;
+    c.codes = code_suffix(to.dtype);
+    c.scales = float_constant(l, divisors(*to.format, reciprocal));
+    c.x = l.in(0);
+    c.zeros = zero_constant(l, l.out_type());
+    c.y = l.out();
+    l.emit(c);
+    return Ok{};
+  };
+  QC_ASSIGN(const auto sizes, turned(l.in_type(0), l.out_type(), loc()));
+  if (sizes) {
+    kernel::QuantizeTurned c;
+    sizes->fill(c);
+    return emit(c);
+  }
   QC_ASSIGN(const GroupLoops loops, group_loops(l.out_type(), loc()));
   kernel::Quantize c;
   loops.fill(c);
-  c.lo = static_cast<int32_t>(to.format->qmin);
-  c.hi = static_cast<int32_t>(to.format->qmax);
-  c.reciprocal = reciprocal ? 1 : 0;
-  c.codes = code_suffix(to.dtype);
-  c.scales = float_constant(l, divisors(*to.format, reciprocal));
-  c.x = l.in(0);
-  c.zeros = zero_constant(l, l.out_type());
-  c.y = l.out();
-  l.emit(c);
-  return Ok{};
+  return emit(c);
 }
 
 Result<Ok> Quantize::store_unsigned(Graph&, bool, bool results) {
@@ -97,6 +159,14 @@ const OpInfo Dequantize::kInfo = {
     .traits = kAnyLayout | kKeepsConstant,
     .summary = "integer codes to the f32 values they stand for",
 };
+
+void Dequantize::attrs(AttrVisitor& v) {
+  QuantOp::attrs(v);
+  v("layout", layout, std::string());
+}
+
+bool Dequantize::can_write_layout() const { return can_turn(input_type(0).quant()); }
+void Dequantize::write_layout(Layout to_layout) { layout = layout_name(to_layout); }
 
 Result<std::vector<Type>> Dequantize::infer() const {
   const Type& x = input_type(0);
@@ -122,7 +192,10 @@ Result<std::vector<Type>> Dequantize::infer() const {
     }
   }
   Type y(DType::f32, x.shape);
-  y.layout = x.layout;
+  QC_TRY(set_layout(*this, layout, x, y));
+  if (y.layout != x.layout && !can_turn(x.quant())) {
+    return error(Code::quant, loc(), "another layout needs one scale, got {}", str(x));
+  }
   return std::vector<Type>{std::move(y)};
 }
 
@@ -146,17 +219,26 @@ Result<Ok> Dequantize::eval(EvalContext& c) const {
 
 Result<Ok> Dequantize::lower(Lowering& l) const {
   const Type& type = l.in_type(0);
-  QC_ASSIGN(const GroupLoops loops, group_loops(type, loc()));
   const bool carried = type.format->is_carried();
+  const auto emit = [&](auto& c) {
+    c.codes = code_suffix(type.dtype);
+    c.scales = carried ? l.in(1) : float_constant(l, divisors(*type.format, false));
+    c.zeros = carried ? l.optional(2) : zero_constant(l, type);
+    c.x = l.in(0);
+    c.y = l.out();
+    l.emit(c);
+    return Ok{};
+  };
+  QC_ASSIGN(const auto sizes, turned(type, l.out_type(), loc()));
+  if (sizes) {
+    kernel::DequantizeTurned c;
+    sizes->fill(c);
+    return emit(c);
+  }
+  QC_ASSIGN(const GroupLoops loops, group_loops(type, loc()));
   kernel::Dequantize c;
   loops.fill(c);
-  c.codes = code_suffix(type.dtype);
-  c.scales = carried ? l.in(1) : float_constant(l, divisors(*type.format, false));
-  c.zeros = carried ? l.optional(2) : zero_constant(l, type);
-  c.x = l.in(0);
-  c.y = l.out();
-  l.emit(c);
-  return Ok{};
+  return emit(c);
 }
 
 const OpInfo Requantize::kInfo = {

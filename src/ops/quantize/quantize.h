@@ -2,15 +2,21 @@
 #pragma once
 
 #include "ir/capability.h"
+#include "ir/writes_layout.h"
 #include "quant/quantizable.h"
 
 namespace qc {
 
-/// f32 to codes of the format `to`.
-class Quantize final : public QuantOp<Quantize>, public IsQuantize, public StoresCodes {
+/// f32 to codes of the format `to`. With `layout` the codes lie in that layout, "nhwc" or
+/// "row_major", whatever the operand's is.
+class Quantize final : public QuantOp<Quantize>,
+                       public IsQuantize,
+                       public StoresCodes,
+                       public WritesLayout {
  public:
   static const OpInfo kInfo;
   QType to;
+  std::string layout;
   const OpInfo& info() const override { return kInfo; }
   void attrs(AttrVisitor& v) override;
   Result<std::vector<Type>> infer() const override;
@@ -20,19 +26,28 @@ class Quantize final : public QuantOp<Quantize>, public IsQuantize, public Store
   Arithmetic quantize_record() const override { return record(); }
   bool counts_from_zero() const override { return true; }
   Result<Ok> store_unsigned(Graph&, bool operand, bool results) override;
+  bool can_write_layout() const override;
+  void write_layout(Layout to_layout) override;
 };
 
 /// Codes to f32; the operand's format says how. Operands: codes and, where the format carries them,
-/// their scales and zero points.
-class Dequantize final : public QuantOp<Dequantize>, public IsDequantize, public StoresCodes {
+/// their scales and zero points. `layout` as above.
+class Dequantize final : public QuantOp<Dequantize>,
+                         public IsDequantize,
+                         public StoresCodes,
+                         public WritesLayout {
  public:
   static const OpInfo kInfo;
+  std::string layout;
   const OpInfo& info() const override { return kInfo; }
+  void attrs(AttrVisitor& v) override;
   Result<std::vector<Type>> infer() const override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
   bool counts_from_zero() const override { return true; }
   Result<Ok> store_unsigned(Graph&, bool, bool) override { return Ok{}; }
+  bool can_write_layout() const override;
+  void write_layout(Layout to_layout) override;
 };
 
 /// Codes of one format to codes of another: quantize(dequantize(x)), with both roundings.
