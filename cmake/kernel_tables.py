@@ -8,6 +8,7 @@ A folder holds FOLDER.h (parameter structs and the contract), portable.c (bodies
   kernel NAME[selector, ...](operand, optional?, ...) -> (result, ...)
     params STRUCT
     epilogue STAGE, ...
+    [units NAME PREFIX]
     body SYMBOL [in FILE] [stack BYTES]
   stage NAME(operand, optional?, ...)
     params STRUCT
@@ -21,6 +22,8 @@ and for the value's text (the value itself unless stated) in the name. A body th
 MACHINE.c (MACHINE.cu where the folder has it), others in portable.c, unless FILE is given. Arguments of a body are
 (parameters, operands..., results...); those of a body in a .cu file are (parameters, unit, operands..., results...), and
 SYMBOL_units(parameters) says how many units there are (kernels/common/cuda.h).
+A kernel whose calls can be split among threads names its units; PREFIX_units and PREFIX_part in FOLDER/split.c count them
+and make calls of some of them (kernels/common/units.h). {selector} in PREFIX stands for the value of a body.
 
 Written to OUTPUT_DIR:
   FOLDER_table.c    thunks, the kernels and the bodies of the folder
@@ -44,6 +47,7 @@ KERNEL = re.compile(r"^kernel (\w+)(?:\[([\w, ]+)\])?\(([\w, ?]*)\) -> \(([\w, ?
 STAGE = re.compile(r"^stage (\w+)\(([\w, ?]*)\)$")
 EPILOGUE = re.compile(r"^epilogue ([\w, ]+)$")
 PARAMS = re.compile(r"^params (\w+)$")
+UNITS = re.compile(r"^units (\w+) (\S+)$")
 BODY = re.compile(r"^body (\S+)(?: in (\S+))?(?: stack (\d+))?$")
 GROUP = re.compile(r"\{(\w+)=([^}]*)\}")
 DEFAULT_STACK = 1024
@@ -77,6 +81,7 @@ class Kernel:
         self.folder, self.name, self.selectors, self.stage, self.epilogue = folder, name, items(selectors), stage, []
         self.inputs, self.outputs = items(inputs), items(outputs)
         self.params, self.bodies = None, []  # bodies: (symbol, values of the selectors, file, stack)
+        self.unit = self.prefix = ""
 
     def add_bodies(self, pattern, file, stack, where):
         groups = GROUP.findall(pattern)
@@ -93,6 +98,10 @@ class Kernel:
 
     def file_of(self, machine):
         return f"{machine}.cu" if (self.folder / f"{machine}.cu").exists() else f"{machine}.c"
+
+    def split_of(self, values):
+        """What the functions that split calls of a body are named after."""
+        return self.prefix.format(**dict(zip(self.selectors, values)))
 
     def machine_of(self, values):
         return values[self.selectors.index("machine")] if "machine" in self.selectors else ""
@@ -119,10 +128,12 @@ def signatures(path, structs):
             names = [n.rstrip("?") for n in kernels[-1].inputs + kernels[-1].outputs + kernels[-1].selectors]
             if twice := members & set(names) or {n for n in names if names.count(n) > 1}:
                 sys.exit(f"{where}: {', '.join(twice)}: a name stands for one thing only")
+        elif kernels and kernels[-1].params and not kernels[-1].bodies and (match := UNITS.match(line)):
+            kernels[-1].unit, kernels[-1].prefix = match.groups()
         elif kernels and kernels[-1].params and (match := BODY.match(line)):
             kernels[-1].add_bodies(match[1], match[2], int(match[3] or DEFAULT_STACK), where)
         else:
-            sys.exit(f"{where}: expected `kernel` or `stage`, then `params`, then `epilogue` or `body`, found: {line}")
+            sys.exit(f"{where}: expected `kernel` or `stage`, then `params`, then `epilogue`, `units` or `body`, found: {line}")
     return kernels
 
 
@@ -139,23 +150,37 @@ def thunk(kernel, symbol, file="portable.c"):
                       f"  {symbol}({', '.join([params] + arguments)});\n}}"])
 
 
+def splitters(kernels):
+    """Functions that split calls, once for each prefix."""
+    found = {k.split_of(values): k.params for k in kernels if k.unit for _, values, _, _ in k.bodies}
+    for prefix, params in found.items():
+        yield "\n".join([f"static int32_t units_{prefix}(const void *p) {{",
+                         f"  return {prefix}_units((const {params} *)p);\n}}",
+                         f"static int32_t part_{prefix}(void *p, const void **in, void **out, int32_t *units) {{",
+                         f"  return {prefix}_part(({params} *)p, in, out, units);\n}}"])
+
+
 def table(folder, kernels, structs):
     name = folder.name
     out = [f'#include "kernels/{name}/{"portable.c" if (folder / "portable.c").exists() else name + ".h"}"']
     if (folder / "call.h").exists():
         out.append(f'#include "kernels/{name}/call.h"')
-    out += ['#include "kernels/table.h"', ""]
+    if any(k.unit for k in kernels):
+        out.append(f'#include "kernels/{name}/split.c"')
+    out += ['#include "kernels/table.h"', "", *splitters(kernels)]
     rows, entries = [], []
     for k in kernels:
         for symbol, values, file, stack in k.bodies:
             machine = k.machine_of(values)
             if not machine:
                 out.append(thunk(k, symbol))
+            split = k.split_of(values)
             rows.append(f'  {{"{symbol}", "{k.name}", "{",".join(values)}", "kernels/{name}/{file}", "{machine}", {stack}, '
-                        f'{"NULL" if machine else "run_" + symbol}}},')
+                        f'{"NULL" if machine else "run_" + symbol}, "{split}", {f"units_{split}" if split else "NULL"}, '
+                        f'{f"part_{split}" if split else "NULL"}}},')
         entries.append(f'  {{"{k.name}", "{name}", "{",".join(k.selectors)}", "{",".join(k.inputs)}", '
                        f'"{",".join(k.outputs)}", "{k.params}", "{structs[k.params]}", sizeof({k.params}), '
-                       f'"{",".join(k.epilogue)}", {int(k.stage)}}},')
+                       f'"{",".join(k.epilogue)}", {int(k.stage)}, "{k.unit}"}},')
     out += ["", f"const qk_kernel qk_kernels_{name}[] = {{", *entries, "};",
             f"const size_t qk_kernel_count_{name} = {len(entries)};",
             f"const qk_body qk_bodies_{name}[] = {{", *(rows or ["  {0},"]), "};",
@@ -221,8 +246,10 @@ def raw_literal(text):
 
 
 def sources(texts, bodies):
-    """C++ tables of the parts that the sources of bodies (symbol, file, machine) consist of, and of what each needs."""
-    files = [sorted({file for _, file, of in bodies if of == machine}) for machine in sorted({"", *(b[2] for b in bodies)})]
+    """C++ tables of the parts that the sources of functions (symbol, file, machine) consist of, and of what each needs."""
+    # What splits calls comes last, so that it moves nothing in code that splits none.
+    files = [sorted({file for _, file, of in bodies if of == machine}, key=lambda f: (f.endswith("/split.c"), f))
+             for machine in sorted({"", *(b[2] for b in bodies)})]
     parts, needs, defining = read_parts(texts, FIRST_HEADERS, files)
     out = ["const Header kHeaders[] = {", *(f'{{"{path}", {raw_literal(texts[path])}}},' for path in FIRST_HEADERS), "};",
            "const Part kParts[] = {"]
@@ -258,6 +285,8 @@ def main():
     for folder, kernels in signed.items():
         bodies += [(symbol, f"kernels/{folder.name}/{file}", k.machine_of(values))
                    for k in kernels for symbol, values, file, _ in k.bodies]
+        bodies += sorted({(f"{k.split_of(values)}_part", f"kernels/{folder.name}/split.c", "")
+                          for k in kernels if k.unit for _, values, _, _ in k.bodies})
         write(output / f"{folder.name}_table.c", table(folder, kernels, structs))
         write(output / folder.name / "calls.h", calls(folder, kernels))
         for machine, text in machine_tables(folder, kernels):

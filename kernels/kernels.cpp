@@ -72,6 +72,7 @@ Signature signature_of(const qk_kernel& k) {
   s.out = operands(k.results);
   s.params_size = k.params_size;
   s.epilogue = split(k.epilogue);
+  s.unit = k.unit;
   size_t offset = 0;
   for (const std::string& text : split(k.fields)) {
     Field f;
@@ -103,7 +104,11 @@ const T* find_in(std::span<const T> sorted, std::string_view wanted, Name&& name
 }
 
 Body body_of(const qk_body& b) {
-  return {b.symbol, find_kernel(b.kernel), split(b.select), b.file, b.machine, b.stack, b.run};
+  return {b.symbol,        find_kernel(b.kernel),
+          split(b.select), b.file,
+          b.machine,       b.stack,
+          b.run,           b.split,
+          b.units,         b.part};
 }
 
 /// Bodies for CUDA are built as loops over their units.

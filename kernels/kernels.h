@@ -41,6 +41,7 @@ struct Signature {
   std::vector<std::string> epilogue = {};  // stages it takes, in their order
   size_t numbers = 0;                      // of all fields
   size_t params_size = 0;                  // in bytes
+  std::string unit = {};                   // what calls may be split into; empty: nothing
 
   /// The index of an operand or a field; -1 when the kernel has none of that name.
   int operand(std::string_view name) const;
@@ -58,6 +59,11 @@ struct Body {
   int stack = 0;
   /// Null where quantc is not built with it, or this machine cannot run it.
   void (*run)(const void* params, const void* const* in, void* const* out) = nullptr;
+  /// Calls in parts (kernels/common/units.h), null where they cannot be split: how many units a
+  /// call has, and what makes a call of some of them. In C they are `split`_units and `split`_part.
+  std::string split;
+  int32_t (*units)(const void* params) = nullptr;
+  int32_t (*part)(void* params, const void** in, void** out, int32_t* units) = nullptr;
 };
 
 /// All kernels and all bodies, each sorted by name.

@@ -3,6 +3,7 @@
 #define QK_TABLE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* A kernel: one computation with one contract. Lists are separated by commas. */
 typedef struct qk_kernel {
@@ -16,6 +17,7 @@ typedef struct qk_kernel {
   size_t params_size;
   const char* epilogue; /* names of the stages it takes, in their order */
   int is_stage;         /* no kernel: a stage of others' epilogues */
+  const char* unit; /* what calls may be split into; empty: nothing */
 } qk_kernel;
 
 /* A C function that computes calls of a kernel with these values of its selectors. Its arguments
@@ -28,6 +30,9 @@ typedef struct qk_body {
   const char* machine; /* what the target must have; empty: nothing */
   int stack;           /* bytes it takes at most, with all it calls but C's library */
   void (*run)(const void* params, const void* const* in, void* const* out);
+  const char* split; /* what the functions that split its calls are named after; empty: none does */
+  int32_t (*units)(const void* params);
+  int32_t (*part)(void* params, const void** in, void** out, int32_t* units);
 } qk_body;
 
 /* What runs a body that is built for a machine. */

@@ -1,6 +1,7 @@
 kernel conv[type, path](x, w, bias?, residual?) -> (y)
   params qk_conv_params
   epilogue add_f32
+  units lines_or_channels qk_conv_{path}_{type}
   body qk_conv_{path=rows}_{type=f32,f64,f16,bf16} stack 2816
   body qk_conv_{path=last,depth}_{type=f32} stack 2048
 

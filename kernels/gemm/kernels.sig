@@ -1,6 +1,7 @@
 kernel gemm(x, w, bias?, residual?) -> (y)
   params qk_gemm_params
   epilogue add_f32
+  units row_blocks qk_gemm
   body qk_gemm_f32 stack 2048
 
 kernel gemm_pack(w) -> (packed)

@@ -12,6 +12,6 @@
 
 QK_INLINE void qk_qconv_avx2(const qk_qconv_params* p, const uint8_t* x, const uint8_t* w,
                              const float* x_scale, const int32_t* x_zero, const void* residual,
-                             void* y) {
-  qk_packed_conv(p, x, w, x_scale, x_zero, residual, y);
+                             const int32_t* panels, void* y) {
+  qk_packed_conv(p, x, w, x_scale, x_zero, residual, panels, y);
 }

@@ -14,6 +14,6 @@
 
 QK_INLINE void qk_qconv_avx512vnni(const qk_qconv_params* p, const uint8_t* x, const uint8_t* w,
                                    const float* x_scale, const int32_t* x_zero,
-                                   const void* residual, void* y) {
-  qk_packed_conv(p, x, w, x_scale, x_zero, residual, y);
+                                   const void* residual, const int32_t* panels, void* y) {
+  qk_packed_conv(p, x, w, x_scale, x_zero, residual, panels, y);
 }

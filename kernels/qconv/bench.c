@@ -85,7 +85,7 @@ static void measure(const layer* l, double seconds) {
   for (double spent = 0.0; spent < seconds;) {
     const double now_peak = qk_peak(), from = qk_seconds();
     double took;
-    if (l->ic) BODY(&p, x, blob, 0, 0, l->residual ? r : 0, y);
+    if (l->ic) BODY(&p, x, blob, 0, 0, l->residual ? r : 0, 0, y);
 #if defined(DEPTHWISE)
     if (!l->ic) DEPTHWISE(&p, x, blob, 0, 0, l->residual ? r : 0, y);
 #endif

@@ -5,25 +5,31 @@ kernel qconv[x_codes, w_codes, accumulator](x, w, bias?, multipliers?, float_bia
 
 kernel qconv_plain[x_codes, w_codes, accumulator](x, w, bias?, multipliers?, float_bias?, w_zeros?, x_scales?, x_zeros?, residual?) -> (y)
   params qk_qconv_params
+  units lines_or_channels qk_qconv_plain_{w_codes}_{accumulator}
   body qk_qconv_rows_{x_codes=i8,u8,i16,u16}_{w_codes=i8}_{accumulator=i32} stack 2816
   body qk_qconv_rows_{x_codes=i8,u8,i16,u16}_{w_codes=i8,i16}_{accumulator=i64} stack 2816
 
 kernel qconv_nhwc(x, w, bias?, multipliers?, float_bias?, w_zeros?, x_scales?, x_zeros?, residual?) -> (y)
   params qk_qconv_params
+  units lines qk_qconv_last
   body qk_qconv_last stack 3584
 
 kernel qconv_depthwise(x, w, bias?, multipliers?, float_bias?, w_zeros?, x_scales?, x_zeros?, residual?) -> (y)
   params qk_qconv_params
+  units lines qk_qconv_last
   body qk_qconv_depth stack 6656
 
-# Weights, bias and multipliers in one blob: kernels/qconv/pack.h.
-kernel qconv_packed[machine](x, w, x_scales?, x_zeros?, residual?) -> (y)
+# Weights, bias and multipliers in one blob: kernels/qconv/pack.h. `panels` as for qgemm_packed, those of a group after
+# those of the group before.
+kernel qconv_packed[machine](x, w, x_scales?, x_zeros?, residual?, panels?) -> (y)
   params qk_qconv_params
+  units lines_or_panels qk_qconv_packed_{machine}
   body qk_qconv_{machine=avx512vnni} stack 5632
   body qk_qconv_{machine=avx2} stack 4096
 
 kernel qconv_depthwise_packed[machine](x, w, x_scales?, x_zeros?, residual?) -> (y)
   params qk_qconv_params
+  units lines qk_qconv_depthwise_packed
   body qk_qdepthwise_{machine=avx512vnni} in avx512vnni_depthwise.c stack 5120
 
 # On an accelerator, with weights as ops have them.

@@ -3,7 +3,8 @@
  *
  * There is no border: a rectangle of outputs whose taps are the same inside the input is computed
  * at once, so no tap outside is ever multiplied, and the zero point of x is taken off for the taps
- * that there are. */
+ * that there are. `panels`, where given, are the first that is computed and the one after the last,
+ * those of all groups counted. */
 #ifndef QK_QCONV_PACKED_CONV_H
 #define QK_QCONV_PACKED_CONV_H
 
@@ -73,7 +74,7 @@ QK_INLINE void qk_packed_rect(const qk_qconv_params* p, qk_ptile* t, const qk_pa
 
 QK_INLINE void qk_packed_conv(const qk_qconv_params* p, const uint8_t* x, const uint8_t* w,
                               const float* x_scale, const int32_t* x_zero, const void* residual,
-                              void* y) {
+                              const int32_t* panels, void* y) {
   const qk_panels form = QK_PTILE_FORM;
   const qk_pack_params pack = qk_qconv_packing(p);
   const qk_packed b = qk_packed_places(form, &pack);
@@ -104,7 +105,7 @@ QK_INLINE void qk_packed_conv(const qk_qconv_params* p, const uint8_t* x, const 
     int32_t d0, d1;
     qk_packed_taps(p, 0, od, &d0, &d1);
     t.taps[0] = d1 - d0;
-    for (int32_t i = 0; i < p->groups * b.panels; ++i) {
+    for (int32_t i = panels ? panels[0] : 0; i < (panels ? panels[1] : p->groups * b.panels); ++i) {
       const int32_t g = i / b.panels;
       const ptrdiff_t depth = od * p->stride[0] - p->pad[0] + d0 * p->dilation[0];
       const uint8_t* xg =

@@ -8,10 +8,14 @@
 #include "kernels/qconv/avx512vnni_depthwise.c"
 #define DEPTHWISE qk_qdepthwise_avx512vnni
 #define BODY qk_qconv_avx512vnni
+#define UNITS qk_qconv_packed_avx512vnni_units
+#define PART qk_qconv_packed_avx512vnni_part
 #define FORM QK_PANELS_AVX512VNNI
 #else
 #include "kernels/qconv/avx2.c"
 #define BODY qk_qconv_avx2
+#define UNITS qk_qconv_packed_avx2_units
+#define PART qk_qconv_packed_avx2_part
 #define FORM QK_PANELS_AVX2
 #endif
 

@@ -5,15 +5,18 @@ kernel qgemm(x, w, bias?, multipliers?, float_bias?, w_zeros?, x_scales?, x_zero
 
 kernel qgemm_panels(x, w, bias?, multipliers?, float_bias?, w_zeros?, x_scales?, x_zeros?, residual?) -> (y)
   params qk_qgemm_params
+  units row_blocks qk_qgemm_panels
   body qk_qgemm stack 3328
 
 kernel qgemm_pack(w) -> (packed)
   params qk_qgemm_pack_params
   body qk_qgemm_pack stack 3328
 
-# Weights, bias and multipliers in one blob: kernels/qgemm/pack.h. Zero points of weights are all the same.
-kernel qgemm_packed[machine](x, w, w_zeros?, x_scales?, x_zeros?, residual?) -> (y)
+# Weights, bias and multipliers in one blob: kernels/qgemm/pack.h. `panels` are the first panel and the one after the
+# last that are computed; absent: all. Zero points of weights are all the same.
+kernel qgemm_packed[machine](x, w, x_scales?, x_zeros?, residual?, panels?, w_zeros?) -> (y)
   params qk_qgemm_params
+  units row_blocks_or_panels qk_qgemm_packed_{machine}
   body qk_qgemm_{machine=avx512vnni} stack 5120
   body qk_qgemm_{machine=avx2} stack 4096
   body qk_qgemm_{machine=neon_dotprod} stack 2304
@@ -30,6 +33,7 @@ kernel qgemm_device[machine](x, w, bias?, multipliers?, float_bias?, w_zeros?, x
 kernel qmatmul[x_codes, w_codes](x, w, bias?, multipliers?, float_bias?, w_zeros?, x_scales?, x_zeros?, residual?) -> (y)
   params qk_qmatmul_params
   epilogue rescale, dequantize, accumulators, add
+  units row_blocks qk_qmatmul_{x_codes}_{w_codes}
   body qk_qmatmul_{x_codes=i8,u8,i16,u16}_{w_codes=i8,u8,i16,u16} stack 3328
 
 kernel wgemm(x, w, scales, w_zeros?, bias?) -> (y)

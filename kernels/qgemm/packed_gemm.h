@@ -1,5 +1,6 @@
 /* The loops of qgemm over batches and panels, around the tile of one instruction set: see
- * kernels/qgemm/packed.h. */
+ * kernels/qgemm/packed.h. `panels`, where given, are the first that is computed and the one after
+ * the last. */
 #ifndef QK_QGEMM_PACKED_GEMM_H
 #define QK_QGEMM_PACKED_GEMM_H
 
@@ -19,8 +20,8 @@ QK_INLINE void qk_packed_row_starts(const qk_qgemm_params* p, const uint8_t* x, 
 }
 
 QK_INLINE void qk_packed_gemm(const qk_qgemm_params* p, const uint8_t* x, const uint8_t* w,
-                              const int32_t* w_zeros, const float* x_scales, const int32_t* x_zeros,
-                              const void* residual, void* y) {
+                              const float* x_scales, const int32_t* x_zeros, const void* residual,
+                              const int32_t* panels, const int32_t* w_zeros, void* y) {
   const qk_panels form = QK_PTILE_FORM;
   const qk_pack_params pack = {1, p->n, p->k, {1, 1, 1}, 0, 0, 0, 0, 0};
   const qk_packed b = qk_packed_places(form, &pack);
@@ -50,7 +51,7 @@ QK_INLINE void qk_packed_gemm(const qk_qgemm_params* p, const uint8_t* x, const 
       t.x_scales = x_scales ? x_scales + row : 0;
       t.x_zeros = p->per_row && x_zeros ? x_zeros + row : 0;
       if (w_zeros) qk_packed_row_starts(p, from, rows, *w_zeros, given, t.x_zeros, row_start);
-      for (int32_t i = 0; i < b.panels; ++i) {
+      for (int32_t i = panels ? panels[0] : 0; i < (panels ? panels[1] : b.panels); ++i) {
         const qk_panel panel = qk_panel_of(&b, blob, 0, i, p->n, &t);
         if (w_zeros) t.unbounded = 1; /* the blob was made without the zero point */
         memcpy(start, panel.bias, (size_t)panel.vectors * 4 * QK_PTILE_LANES);

@@ -12,6 +12,7 @@
  */
 #include "kernels/common/testing.h"
 #include "kernels/qgemm/accepts.h"
+#include "kernels/qgemm/split.c"
 #include "kernels/qgemm/tested.h"
 
 #define ROOM (1 << 20)
@@ -118,6 +119,26 @@ static void choose(qk_qgemm_params* p, operands* o, int kind, int at_end) {
 }
 #define KINDS 15
 
+/* The same call in 1, 2, 3 or 7 parts in turn, the last first. Returns how many. */
+static int32_t in_some_parts(const qk_qgemm_params* p, const operands* o, size_t bytes) {
+  static const int32_t counts[] = {1, 2, 3, 7};
+  static int turn;
+  const int32_t parts = counts[turn++ % 4], units = UNITS(p);
+  memset(o->y, 0xaa, bytes);
+  for (int32_t i = parts - 1; i >= 0; --i) {
+    int32_t range[4] = {units * i / parts, units * (i + 1) / parts, 0, 0};
+    while (range[0] < range[1]) {
+      qk_qgemm_params own = *p;
+      const void* in[] = {o->x, o->blob, o->x_scales, o->x_zeros, o->residual, 0, o->w_zeros};
+      void* out[] = {o->y};
+      const int32_t next = PART(&own, in, out, range);
+      BODY(&own, in[0], in[1], in[2], in[3], in[4], in[5], in[6], out[0]);
+      range[0] = next;
+    }
+  }
+  return parts;
+}
+
 static int check(int32_t batch, int32_t m, int32_t n, int32_t k, int kind, int at_end) {
   const qk_panels form = FORM;
   qk_qgemm_params p;
@@ -171,8 +192,12 @@ static int check(int32_t batch, int32_t m, int32_t n, int32_t k, int kind, int a
   qk_pack(form, &pack, o.w, o.bias, o.multipliers, o.float_bias, o.blob);
   memset(o.y, 0x55, bytes);
   reference(&p, &o);
-  BODY(&p, o.x, o.blob, o.w_zeros, o.x_scales, o.x_zeros, o.residual, o.y);
-  if (memcmp(o.y, o.expected, bytes) == 0) return 0;
+  BODY(&p, o.x, o.blob, o.x_scales, o.x_zeros, o.residual, 0, o.w_zeros, o.y);
+  if (memcmp(o.y, o.expected, bytes) == 0) {
+    const int32_t parts = in_some_parts(&p, &o, bytes);
+    if (memcmp(o.y, o.expected, bytes) == 0) return 0;
+    fprintf(stderr, "in %d parts: ", parts);
+  }
   size_t at = 0;
   while (o.y[at] == o.expected[at]) ++at;
   fprintf(stderr, "batch %d m %d n %d k %d kind %d extreme %d: byte %zu is %d, not %d\n", batch, m,

@@ -30,6 +30,7 @@ constexpr ProgramPass kPasses[] = {
     {"reorder_steps", 2, nullptr, "independent steps run in an order that needs less memory"},
     {"share_storage", 1, nullptr, "results overwrite operands, copies vanish"},
     {"place_buffers", 0, nullptr, "every buffer gets its place in the arena"},
+    {"split", 1, nullptr, "with --threads: large calls become parallel steps"},
 };
 
 }  // namespace

@@ -121,8 +121,8 @@ struct LoopStep {
   Steps body;
 };
 
-/// A call over units 0 to `units` - 1 of its kernel, which write disjoint bytes: the caller's
-/// threads take ranges of them in any order.
+/// A call over units 0 to `units` - 1 of its kernel (Signature::unit), which write disjoint bytes:
+/// the caller's threads take ranges of them in any order.
 struct ParallelStep {
   Call call;
   Dim units;

@@ -97,9 +97,32 @@ class Runner {
     std::vector<void*> out;
     for (const View& v : c.in) in.push_back(v.present() ? memory_.at(v) : nullptr);
     for (const View& v : c.out) out.push_back(v.present() ? memory_.at(v) : nullptr);
-    body->run(write_params(c).data(), in.data(), out.data());
+    const std::vector<std::byte> params = write_params(c);
+    const auto* parallel = std::get_if<ParallelStep>(&step.op);
+    if (parallel && options_.parallel_for) {
+      options_.parallel_for(
+          static_cast<int32_t>(parallel->units.value()),
+          [&](int32_t first, int32_t last) { run_units(*body, params, in, out, first, last); });
+    } else {
+      body->run(params.data(), in.data(), out.data());
+    }
     if (options_.observe) {
       options_.observe(step, [this](const View& v) -> const std::byte* { return memory_.at(v); });
+    }
+  }
+
+  /// A part of a call; several threads may be in it.
+  static void run_units(const Body& body, const std::vector<std::byte>& params,
+                        const std::vector<const void*>& in, const std::vector<void*>& out,
+                        int32_t first, int32_t last) {
+    int32_t units[4] = {first, last, 0, 0};
+    while (units[0] < last) {
+      std::vector<std::byte> own = params;
+      std::vector<const void*> own_in = in;
+      std::vector<void*> own_out = out;
+      const int32_t next = body.part(own.data(), own_in.data(), own_out.data(), units);
+      body.run(own.data(), own_in.data(), own_out.data());
+      units[0] = next;
     }
   }
 

@@ -6,6 +6,7 @@
 
 #include "ir/tensor.h"
 #include "program/program.h"
+#include "support/threads.h"
 
 namespace qc {
 
@@ -16,6 +17,7 @@ struct ProgramResult {
 
 struct ProgramOptions {
   std::vector<Tensor> states;  // empty: the initial constants
+  ParallelFor parallel_for;    // takes the units of parallel steps; empty: the calling thread does
   /// Called after each kernel call with its outputs' bytes still in place.
   std::function<void(const Step&, const std::function<const std::byte*(const View&)>&)> observe;
 };

@@ -8,6 +8,7 @@
 #include "program/epilogue.h"
 #include "program/liveness.h"
 #include "program/program.h"
+#include "program/split.h"
 
 namespace qc {
 namespace {
@@ -146,6 +147,20 @@ class Verifier {
     return Ok{};
   }
 
+  /// A parallel step has the units of its call.
+  Result<Ok> units(const ParallelStep& p, const Loc& loc) const {
+    const Signature& k = *p.call.kernel;
+    if (k.unit.empty() || !p.call.body)
+      return error(Code::bug, loc, "'{}' cannot be split", k.name);
+    const auto is_static = [](const Param& n) {
+      return std::holds_alternative<float>(n) || std::get<Dim>(n).is_static();
+    };
+    if (!p.units.is_static() || !std::ranges::all_of(p.call.params, is_static)) return Ok{};
+    const int64_t count = units_of(p.call);
+    if (p.units.value() == count) return Ok{};
+    return error(Code::bug, loc, "'{}' has {} units, not {}", k.name, count, p.units.value());
+  }
+
   Result<Ok> views(const Step& s, const std::string& what) const {
     Result<Ok> status = Ok{};
     for_each_view(s, [&](const View& v, bool written) {
@@ -157,6 +172,7 @@ class Verifier {
   Result<Ok> step(const Step& s) const {
     const Call* c = s.call();
     if (c) QC_TRY(call(*c, s.loc));
+    if (const auto* parallel = std::get_if<ParallelStep>(&s.op)) QC_TRY(units(*parallel, s.loc));
     const CopyStep* copy = s.copy();
     const std::string what = c ? c->kernel->name : copy ? "copy" : "control flow";
     QC_TRY(views(s, what));

@@ -39,7 +39,7 @@ def tables(tmp_path_factory):
 
 def declared(table, machine=""):
     """Bytes of stack the table of a folder says its portable bodies take, or those for a machine."""
-    rows = re.findall(r'{"(\w+)", .*, "(\w*)", (\d+), (?:run_\w+|NULL)},', table)
+    rows = re.findall(r'{"(\w+)", .*, "(\w*)", (\d+), (?:run_\w+|NULL), ', table)
     return {name: int(size) for name, own, size in rows if own == machine}
 
 

@@ -14,6 +14,7 @@
 #include "interp/interpreter.h"
 #include "ir/text.h"
 #include "program/run.h"
+#include "program/split.h"
 #include "tests/random/sampling.h"
 
 namespace qc {
@@ -54,7 +55,8 @@ Result<Ok> check_target(const Graph& contract, Options options, const Sample& s,
   QC_ASSIGN(auto graph, copy(contract));
   QC_ASSIGN(const Program program, make_program(*graph, options));
   QC_ASSIGN(const ProgramResult run, run_program(program, s.inputs));
-  const std::string difference = first_difference(run.outputs, s.expected);
+  std::string difference = first_difference(run.outputs, s.expected);
+  if (difference.empty()) difference = difference_in_parts(program, s);
   if (difference.empty()) return Ok{};
   return error(Code::bug, "target {}: {}", options.target, difference);
 }
@@ -93,6 +95,23 @@ std::string first_difference(const std::vector<Tensor>& got, const std::vector<T
   return {};
 }
 
+std::string difference_in_parts(Program program, const Sample& s) {
+  if (split(std::span(&program, 1), 0) == 0) return {};
+  if (const auto verified = verify(program); !verified.ok()) return render(verified.diag());
+  for (const int parts : {1, 2, 3, 7}) {
+    ProgramOptions options;
+    options.parallel_for = [&](int32_t units, const Part& part) {
+      for (int i = parts - 1; i >= 0; --i) part(units * i / parts, units * (i + 1) / parts);
+    };
+    const auto run = run_program(program, s.inputs, options);
+    if (!run.ok()) return render(run.diag());
+    if (const std::string difference = first_difference(run->outputs, s.expected);
+        !difference.empty())
+      return fmt::format("in {} parts: {}", parts, difference);
+  }
+  return {};
+}
+
 void expect_agreement(const std::string& name, int64_t base, int64_t count, const CBuild& how,
                       const std::function<std::unique_ptr<Graph>(uint64_t)>& make,
                       const std::function<void(const Graph&)>& contract) {
@@ -120,6 +139,8 @@ void expect_agreement(const std::string& name, int64_t base, int64_t count, cons
             << "seed " << seed << ", in process" << (fast ? ", fast kernels\n" : "\n")
             << sample->text;
       }
+      EXPECT_EQ(difference_in_parts(sample->program, *sample), "") << "seed " << seed << "\n"
+                                                                   << sample->text;
       if (in_process) continue;
       const std::string program = fmt::format("g{}", seed);
       auto emitted = emit_c(batch, program, sample->program);

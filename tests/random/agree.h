@@ -32,6 +32,9 @@ Result<Sample> make_sample(uint64_t seed, std::unique_ptr<Graph> graph,
 /// Which output differs, a NaN being equal to any other; empty when none does.
 std::string first_difference(const std::vector<Tensor>& got, const std::vector<Tensor>& want);
 
+/// The same where every step that has units is split into 1, 2, 3 and 7 parts, the last one first.
+std::string difference_in_parts(Program program, const Sample& sample);
+
 /// Makes `count` graphs from the seeds `base` on and runs them in all ways; test failures name the
 /// seed and show the graph. With QUANTC_RANDOM_IN_PROCESS in the environment C is left out and each
 /// seed is printed before it runs, so that a crash has a name.

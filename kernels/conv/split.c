@@ -1,0 +1,47 @@
+/* Convolutions in parts: units are lines of outputs, or columns where there is one line; with
+ * channels before positions, they are channels. */
+#include "kernels/common/units.h"
+#include "kernels/conv/conv.h"
+#include "kernels/conv/lines.h"
+
+/* in: x, w, bias, residual; elements of `bytes`. */
+QK_INLINE int32_t qk_conv_lines_part(qk_conv_params* p, const void** in, void** out,
+                                     const int32_t* units, ptrdiff_t bytes) {
+  QK_LINE_PART(p, r, units, x, y);
+  qk_move(&in[0], x * bytes);
+  qk_move(&in[3], y * bytes);
+  qk_move_result(&out[0], y * bytes);
+  return r.next;
+}
+QK_INLINE int32_t qk_conv_channels_part(qk_conv_params* p, const void** in, void** out,
+                                        const int32_t* units, ptrdiff_t bytes) {
+  QK_CHANNEL_PART(p, r, units, c, x, w, y);
+  qk_move(&in[0], x * bytes);
+  qk_move(&in[1], w * bytes);
+  qk_move(&in[2], c * bytes);
+  qk_move(&in[3], y * bytes);
+  qk_move_result(&out[0], y * bytes);
+  return r.next;
+}
+
+#define QK_SPLIT_CONV(path, BYTES)                                                        \
+  QK_INLINE int32_t qk_conv_##path##_units(const qk_conv_params* p) {                     \
+    return p->last ? QK_LINE_UNITS(p) : QK_CHANNEL_UNITS(p);                              \
+  }                                                                                       \
+  QK_INLINE int32_t qk_conv_##path##_part(qk_conv_params* p, const void** in, void** out, \
+                                          const int32_t* units) {                         \
+    return p->last ? qk_conv_lines_part(p, in, out, units, BYTES)                         \
+                   : qk_conv_channels_part(p, in, out, units, BYTES);                     \
+  }
+QK_SPLIT_CONV(rows_f32, 4)
+QK_SPLIT_CONV(rows_f64, 8)
+QK_SPLIT_CONV(rows_f16, 2)
+QK_SPLIT_CONV(rows_bf16, 2)
+#define QK_SPLIT_CONV_LAST(path)                                                                 \
+  QK_INLINE int32_t qk_conv_##path##_units(const qk_conv_params* p) { return QK_LINE_UNITS(p); } \
+  QK_INLINE int32_t qk_conv_##path##_part(qk_conv_params* p, const void** in, void** out,        \
+                                          const int32_t* units) {                                \
+    return qk_conv_lines_part(p, in, out, units, 4);                                             \
+  }
+QK_SPLIT_CONV_LAST(last_f32)
+QK_SPLIT_CONV_LAST(depth_f32)

@@ -1,0 +1,88 @@
+/* Convolutions of codes in parts: units are lines of outputs (kernels/conv/lines.h); where those
+ * are few, panels of outputs; with channels before positions, channels. */
+#include "kernels/conv/lines.h"
+#include "kernels/qconv/pack.h"
+#include "kernels/qconv/qconv.h"
+
+/* Lines of outputs that lie channels-last. */
+QK_INLINE int32_t qk_qconv_lines_part(qk_qconv_params* p, const void** x, const void** residual,
+                                      void** y, const int32_t* units) {
+  QK_LINE_PART(p, r, units, from, to);
+  qk_move(x, from * qk_code_bytes(p->x_type));
+  QK_MOVE_CODES(p, residual, y, to);
+  return r.next;
+}
+
+/* ---- portable; in: x, w, bias, multipliers, bias of floats, zero points of w, scale of x, zero
+ * point of x, residual ---- */
+
+QK_INLINE int32_t qk_qconv_channels_part(qk_qconv_params* p, const void** in, void** out,
+                                         const int32_t* units, ptrdiff_t w_bytes,
+                                         ptrdiff_t bias_bytes) {
+  QK_CHANNEL_PART(p, r, units, c, x, w, y);
+  qk_move(&in[0], x * qk_code_bytes(p->x_type));
+  qk_move(&in[1], w * w_bytes);
+  qk_move_outputs(&in[2], c, p->q31, bias_bytes);
+  QK_MOVE_CODES(p, &in[8], &out[0], y);
+  return r.next;
+}
+#define QK_SPLIT_QCONV_PLAIN(types, W, S)                                                          \
+  QK_INLINE int32_t qk_qconv_plain_##types##_units(const qk_qconv_params* p) {                     \
+    return p->last ? QK_LINE_UNITS(p) : QK_CHANNEL_UNITS(p);                                       \
+  }                                                                                                \
+  QK_INLINE int32_t qk_qconv_plain_##types##_part(qk_qconv_params* p, const void** in, void** out, \
+                                                  const int32_t* units) {                          \
+    return p->last ? qk_qconv_lines_part(p, &in[0], &in[8], &out[0], units)                        \
+                   : qk_qconv_channels_part(p, in, out, units, W, S);                              \
+  }
+QK_SPLIT_QCONV_PLAIN(i8_i32, 1, 4)
+QK_SPLIT_QCONV_PLAIN(i8_i64, 1, 8)
+QK_SPLIT_QCONV_PLAIN(i16_i64, 2, 8)
+
+QK_INLINE int32_t qk_qconv_last_units(const qk_qconv_params* p) { return QK_LINE_UNITS(p); }
+QK_INLINE int32_t qk_qconv_last_part(qk_qconv_params* p, const void** in, void** out,
+                                     const int32_t* units) {
+  return qk_qconv_lines_part(p, &in[0], &in[8], &out[0], units);
+}
+
+/* ---- weights packed for a machine; in: x, w, scale of x, zero point of x, residual, panels ----
+ */
+
+QK_INLINE int32_t qk_qconv_depthwise_packed_units(const qk_qconv_params* p) {
+  return QK_LINE_UNITS(p);
+}
+QK_INLINE int32_t qk_qconv_depthwise_packed_part(qk_qconv_params* p, const void** in, void** out,
+                                                 const int32_t* units) {
+  return qk_qconv_lines_part(p, &in[0], &in[4], &out[0], units);
+}
+
+QK_INLINE int32_t qk_packed_conv_panels(const qk_qconv_params* p, qk_panels form) {
+  const qk_pack_params pack = qk_qconv_packing(p);
+  return p->groups * qk_packed_places(form, &pack).panels;
+}
+QK_INLINE int32_t qk_packed_conv_units(const qk_qconv_params* p, qk_panels form) {
+  const int32_t lines = QK_LINE_UNITS(p), panels = qk_packed_conv_panels(p, form);
+  return qk_units_are_panels(lines, panels) ? panels : lines;
+}
+QK_INLINE int32_t qk_packed_conv_part(qk_qconv_params* p, const void** in, void** out,
+                                      int32_t* units, qk_panels form) {
+  if (qk_units_are_panels(QK_LINE_UNITS(p), qk_packed_conv_panels(p, form))) {
+    units[2] = units[0];
+    units[3] = units[1];
+    in[5] = units + 2;
+    return units[1];
+  }
+  return qk_qconv_lines_part(p, &in[0], &in[4], &out[0], units);
+}
+#define QK_SPLIT_PACKED_CONV(machine, FORM)                                               \
+  QK_INLINE int32_t qk_qconv_packed_##machine##_units(const qk_qconv_params* p) {         \
+    const qk_panels form = FORM;                                                          \
+    return qk_packed_conv_units(p, form);                                                 \
+  }                                                                                       \
+  QK_INLINE int32_t qk_qconv_packed_##machine##_part(qk_qconv_params* p, const void** in, \
+                                                     void** out, int32_t* units) {        \
+    const qk_panels form = FORM;                                                          \
+    return qk_packed_conv_part(p, in, out, units, form);                                  \
+  }
+QK_SPLIT_PACKED_CONV(avx512vnni, QK_PANELS_AVX512VNNI)
+QK_SPLIT_PACKED_CONV(avx2, QK_PANELS_AVX2)

@@ -1,0 +1,119 @@
+/* Products of codes in parts: units are blocks of rows; of few rows, panels of outputs. */
+#include "kernels/common/units.h"
+#include "kernels/qgemm/pack.h"
+#include "kernels/qgemm/qgemm.h"
+
+/* Some rows of one matrix; `more` are scales of x, zero points of x, residual. */
+QK_INLINE int32_t qk_qgemm_rows_part(qk_qgemm_params* p, const void** x, const void** w,
+                                     const void** more, void** y, const int32_t* units) {
+  const qk_items r = qk_items_of(units, p->m, qk_unit_rows(p->m));
+  const ptrdiff_t from = (ptrdiff_t)r.batch * p->x_batch + (ptrdiff_t)r.first * p->k;
+  const ptrdiff_t to = (ptrdiff_t)r.batch * p->y_batch + (ptrdiff_t)r.first * p->n;
+  const ptrdiff_t row = p->per_row ? (ptrdiff_t)r.batch * p->m + r.first : 0;
+  qk_move(x, from * qk_code_bytes(p->x_type));
+  qk_move(w, (ptrdiff_t)r.batch * p->w_batch);
+  qk_move(&more[0], row * 4);
+  qk_move(&more[1], row * 4);
+  QK_MOVE_CODES(p, &more[2], y, to);
+  p->batch = 1;
+  p->m = r.count;
+  return r.next;
+}
+
+/* ---- weights in panels of 16 ---- */
+
+QK_INLINE int32_t qk_qgemm_panels_units(const qk_qgemm_params* p) {
+  return p->batch == 1 && p->m == 1 ? qk_units_of(p->n, 16)
+                                    : p->batch * qk_units_of(p->m, qk_unit_rows(p->m));
+}
+/* in: x, w, bias, multipliers, bias of floats, zero points of w, scales of x, zero points of x,
+ * residual. */
+QK_INLINE int32_t qk_qgemm_panels_part(qk_qgemm_params* p, const void** in, void** out,
+                                       const int32_t* units) {
+  if (p->batch == 1 && p->m == 1) {
+    const qk_items r = qk_items_of(units, p->n, 16);
+    qk_move(&in[1], (ptrdiff_t)(r.first / 16) * ((p->k + 1) / 2) * 32);
+    qk_move_outputs(&in[2], r.first, p->q31, 4);
+    QK_MOVE_CODES(p, &in[8], &out[0], (ptrdiff_t)r.first);
+    p->n = r.count;
+    return r.next;
+  }
+  return qk_qgemm_rows_part(p, &in[0], &in[1], &in[6], &out[0], units);
+}
+
+/* ---- weights packed for a machine ---- */
+
+QK_INLINE int32_t qk_packed_gemm_panels(const qk_qgemm_params* p, qk_panels form) {
+  const qk_pack_params pack = {1, p->n, p->k, {1, 1, 1}, 0, 0, 0, 0, 0};
+  return qk_packed_places(form, &pack).panels;
+}
+QK_INLINE int32_t qk_packed_gemm_units(const qk_qgemm_params* p, qk_panels form) {
+  const int32_t rows = p->batch * qk_units_of(p->m, qk_unit_rows(p->m));
+  const int32_t panels = qk_packed_gemm_panels(p, form);
+  return p->batch == 1 && qk_units_are_panels(rows, panels) ? panels : rows;
+}
+/* in: x, w, scales of x, zero points of x, residual, panels. */
+QK_INLINE int32_t qk_packed_gemm_part(qk_qgemm_params* p, const void** in, void** out,
+                                      int32_t* units, qk_panels form) {
+  const int32_t rows = p->batch * qk_units_of(p->m, qk_unit_rows(p->m));
+  if (p->batch == 1 && qk_units_are_panels(rows, qk_packed_gemm_panels(p, form))) {
+    units[2] = units[0];
+    units[3] = units[1];
+    in[5] = units + 2;
+    return units[1];
+  }
+  return qk_qgemm_rows_part(p, &in[0], &in[1], &in[2], &out[0], units);
+}
+#define QK_SPLIT_PACKED_GEMM(machine, FORM)                                               \
+  QK_INLINE int32_t qk_qgemm_packed_##machine##_units(const qk_qgemm_params* p) {         \
+    const qk_panels form = FORM;                                                          \
+    return qk_packed_gemm_units(p, form);                                                 \
+  }                                                                                       \
+  QK_INLINE int32_t qk_qgemm_packed_##machine##_part(qk_qgemm_params* p, const void** in, \
+                                                     void** out, int32_t* units) {        \
+    const qk_panels form = FORM;                                                          \
+    return qk_packed_gemm_part(p, in, out, units, form);                                  \
+  }
+QK_SPLIT_PACKED_GEMM(avx512vnni, QK_PANELS_AVX512VNNI)
+QK_SPLIT_PACKED_GEMM(avx2, QK_PANELS_AVX2)
+QK_SPLIT_PACKED_GEMM(neon_dotprod, QK_PANELS_NEON_DOTPROD)
+
+/* ---- any strides ---- */
+
+QK_INLINE int32_t qk_qmatmul_units(const qk_qmatmul_params* p) {
+  return p->batch[0] * p->batch[1] * p->batch[2] * qk_units_of(p->m, qk_unit_rows(p->m));
+}
+QK_INLINE int32_t qk_qmatmul_part(qk_qmatmul_params* p, const void** in, void** out,
+                                  const int32_t* units, ptrdiff_t x_bytes, ptrdiff_t w_bytes) {
+  const qk_items r = qk_items_of(units, p->m, qk_unit_rows(p->m));
+  const ptrdiff_t row = (ptrdiff_t)r.batch * p->m + r.first;
+  const int32_t l = r.batch % p->batch[2], j = r.batch / p->batch[2] % p->batch[1];
+  const int32_t i = r.batch / p->batch[2] / p->batch[1];
+  qk_move(&in[0], x_bytes * ((ptrdiff_t)i * p->a_batch[0] + (ptrdiff_t)j * p->a_batch[1] +
+                             (ptrdiff_t)l * p->a_batch[2] + (ptrdiff_t)r.first * p->k));
+  qk_move(&in[1], w_bytes * ((ptrdiff_t)i * p->b_batch[0] + (ptrdiff_t)j * p->b_batch[1] +
+                             (ptrdiff_t)l * p->b_batch[2]));
+  qk_move(&in[6], p->per_row ? row * 4 : 0);
+  qk_move(&in[7], p->per_row ? row * 4 : 0);
+  QK_MOVE_CODES(p, &in[8], &out[0], row * p->n);
+  p->batch[0] = p->batch[1] = p->batch[2] = 1;
+  p->m = r.count;
+  return r.next;
+}
+#define QK_SPLIT_QMATMUL(codes, X, W)                                                            \
+  QK_INLINE int32_t qk_qmatmul_##codes##_units(const qk_qmatmul_params* p) {                     \
+    return qk_qmatmul_units(p);                                                                  \
+  }                                                                                              \
+  QK_INLINE int32_t qk_qmatmul_##codes##_part(qk_qmatmul_params* p, const void** in, void** out, \
+                                              const int32_t* units) {                            \
+    return qk_qmatmul_part(p, in, out, units, X, W);                                             \
+  }
+#define QK_SPLIT_QMATMUL_OF(x, X) \
+  QK_SPLIT_QMATMUL(x##_i8, X, 1)  \
+  QK_SPLIT_QMATMUL(x##_u8, X, 1)  \
+  QK_SPLIT_QMATMUL(x##_i16, X, 2) \
+  QK_SPLIT_QMATMUL(x##_u16, X, 2)
+QK_SPLIT_QMATMUL_OF(i8, 1)
+QK_SPLIT_QMATMUL_OF(u8, 1)
+QK_SPLIT_QMATMUL_OF(i16, 2)
+QK_SPLIT_QMATMUL_OF(u16, 2)
