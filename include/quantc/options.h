@@ -29,6 +29,7 @@ struct Options {
   std::vector<std::string> disabled_passes;  // passes after the contract graph to leave out
   std::string stop_after;                    // stop after this pass
   std::vector<std::string> kernels;          // LAYER=VARIANT: what computes a layer
+  bool threads = false;                      // large steps are split among the caller's threads
   bool verify = false;                       // check every invariant after each pass
   int64_t budget =
       1;  // times the work and memory that files of their size may take (docs/limits.md)

@@ -46,6 +46,8 @@ void CompileFlags::add_all(CLI::App& app) {
   add(app, "-O", &Options::level, "optimisation level 0 to 2; never changes an answer (default 2)");
   add(app, "--weights", &Options::weights, "how weights are stored: literal, incbin or file");
   add(app, "--specialise", &Options::specialise, "kernels for speed (per shape) or size (shared)");
+  add(app, "--threads", &Options::threads,
+      "split large steps: runs take a parallel_for, by which the caller brings threads");
   add(app, "--disable-pass", &Options::disabled_passes,
       "leave out a pass after the contract graph (repeatable); see `quantc passes`");
   add(app, "--kernel", &Options::kernels,

@@ -38,6 +38,7 @@ void add_inspect(CLI::App& app, Session& session) {
              "for --program and --kernels: see `quantc targets`");
   flags->add(*command, "--kernel", &Options::kernels,
              "for --program and --kernels: LAYER=VARIANT (repeatable)");
+  flags->add(*command, "--threads", &Options::threads, "for --program: split large steps");
   command->footer(
       "Examples:\n  quantc inspect model.onnx\n  quantc inspect model.pt2 --ir\n"
       "  quantc inspect model.onnx --svg model.svg");

@@ -2,6 +2,7 @@
 
 #include "cli/cli.h"
 #include "driver/arrays.h"
+#include "driver/in_process.h"
 #include "interp/interpreter.h"
 #include "support/escape.h"
 #include "support/output.h"
@@ -11,6 +12,7 @@ namespace qc::cli {
 void add_run(CLI::App& app, Session& session) {
   struct Flags : CompileFlags {
     std::string model, out, after;
+    int threads = 0;
     InputFlags input;
   };
   auto flags = std::make_shared<Flags>();
@@ -19,6 +21,10 @@ void add_run(CLI::App& app, Session& session) {
   flags->input.add(*command);
   command->add_option("-o,--output", flags->out, "write the outputs here (.npz)");
   command->add_option("--after", flags->after, "run the graph as it is after this pass");
+  command
+      ->add_option("--threads", flags->threads,
+                   "run the compiled Program in process, on this many threads, instead")
+      ->check(CLI::Range(1, 256));
   flags->add_dims(*command);
   flags->add_quantization(*command);
   command->footer(
@@ -35,14 +41,20 @@ void add_run(CLI::App& app, Session& session) {
       Progress progress("running " + flags->model);
       PassContext context;
       QC_TRY(contract(*graph, options, context));
-      QC_ASSIGN(RunResult result, interpret(*graph, inputs));
+      std::vector<Tensor> results;
+      if (flags->threads > 0) {
+        QC_ASSIGN(results, run_in_process(*graph, options, inputs, flags->threads));
+      } else {
+        QC_ASSIGN(RunResult result, interpret(*graph, inputs));
+        results = std::move(result.outputs);
+      }
       std::vector<NamedArray> arrays;
-      for (size_t i = 0; i < result.outputs.size(); ++i) {
+      for (size_t i = 0; i < results.size(); ++i) {
         const std::string& name = graph->outputs()[i].name;
         Type type = graph->outputs()[i].value->type();
-        type.shape = to_dims(result.outputs[i].shape());
+        type.shape = to_dims(results[i].shape());
         fmt::print("{} {}\n", shown(name), str(type));
-        arrays.push_back({name, result.outputs[i]});
+        arrays.push_back({name, results[i]});
       }
       if (!flags->out.empty()) QC_TRY(write_npz(flags->out, arrays));
       return 0;

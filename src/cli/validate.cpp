@@ -40,6 +40,8 @@ void add_validate(CLI::App& app, Session& session) {
   flags->add(*command, "-O", &Options::level, "optimisation level 0 to 2");
   flags->add(*command, "--specialise", &Options::specialise, "kernels for speed or size");
   flags->add(*command, "--weights", &Options::weights, "how weights are stored: literal or incbin");
+  flags->add(*command, "--threads", &Options::threads,
+             "split large steps, and run generated code with several threads");
   flags->add(*command, "--disable-pass", &Options::disabled_passes,
              "leave out a pass after the contract graph");
   flags->add_dims(*command);

@@ -108,7 +108,10 @@ class Guarded {
   std::byte* data_;
 };
 
-/// The layout of NAME_args; the same for every model.
+using CPart = void(const void* call, int32_t first, int32_t last);
+
+/// The layout of NAME_args; the same for every model but the last two, which only models that split
+/// steps look at.
 struct Args {
   const void* const* inputs;
   void* const* outputs;
@@ -116,14 +119,21 @@ struct Args {
   void* state;
   const void* weights;
   const int64_t* dims;
+  void (*parallel_for)(void* threads, int32_t units, CPart* part, const void* call);
+  void* threads;
 };
+
+void parallel_for(void* threads, int32_t units, CPart* part, const void* call) {
+  static_cast<Threads*>(threads)->run(
+      units, [&](int32_t first, int32_t last) { part(call, first, last); });
+}
 
 }  // namespace
 
 Result<NativeResult> run_native(const Library& library, const std::string& name,
                                 const Program& program, const std::vector<Tensor>& inputs,
-                                const std::vector<Tensor>& states,
-                                const std::vector<int64_t>& dims) {
+                                const std::vector<Tensor>& states, const std::vector<int64_t>& dims,
+                                Threads* threads) {
   auto invoke = reinterpret_cast<int (*)(const Args*)>(library.symbol(name + "_invoke_args"));
   if (!invoke) return error(Code::bug, "the library has no model '{}'", name);
   std::vector<const void*> in;
@@ -151,7 +161,14 @@ Result<NativeResult> run_native(const Library& library, const std::string& name,
                   states[i].bytes().size());
     }
   }
-  const Args args{in.data(), out.data(), arena.data(), state.data(), nullptr, dims.data()};
+  const Args args{in.data(),
+                  out.data(),
+                  arena.data(),
+                  state.data(),
+                  nullptr,
+                  dims.data(),
+                  threads ? parallel_for : nullptr,
+                  threads};
   const auto begin = std::chrono::steady_clock::now();
   const int code = invoke(&args);
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;

@@ -10,6 +10,7 @@
 #include "ir/tensor.h"
 #include "program/program.h"
 #include "support/scratch.h"
+#include "support/threads.h"
 
 namespace qc {
 
@@ -47,10 +48,11 @@ struct NativeResult {
 
 /// Runs model `name` of the library, which was generated from `program`, on `inputs`. Guard bytes
 /// around arena, state and outputs are checked: a model that writes outside them is an error. Of a
-/// shape set, `program` is that of the size `dims` gives.
+/// shape set, `program` is that of the size `dims` gives. `threads`, where given, take the units of
+/// split steps.
 Result<NativeResult> run_native(const Library& library, const std::string& name,
                                 const Program& program, const std::vector<Tensor>& inputs,
                                 const std::vector<Tensor>& states = {},
-                                const std::vector<int64_t>& dims = {});
+                                const std::vector<int64_t>& dims = {}, Threads* threads = nullptr);
 
 }  // namespace qc

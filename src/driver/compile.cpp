@@ -19,6 +19,7 @@
 #include "program/lowering.h"
 #include "program/passes.h"
 #include "program/plan.h"
+#include "program/split.h"
 #include "support/budget.h"
 #include "support/located.h"
 
@@ -151,6 +152,7 @@ class Lowerer {
     const auto begin = std::chrono::steady_clock::now();
     plan(program, plan_options(options_));
     note("place_buffers", begin, program);
+    split_large(std::span(&program, 1), context);
     if (options_.verify) QC_TRY(located(verify(program), Loc{graph.file, {}, {}}));
     for (std::string& line : widened_weights(program, constants_))
       context.warnings.push_back(std::move(line));
@@ -165,6 +167,14 @@ class Lowerer {
             const Program& program) const {
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
     if (observe_.program) observe_.program(pass, spent.count(), program);
+  }
+
+  /// Splits what is large among threads, where they are asked for.
+  void split_large(std::span<Program> programs, PassContext& noted) const {
+    if (!options_.threads || !is_on(options_, "split")) return;
+    const auto begin = std::chrono::steady_clock::now();
+    noted.remarks.push_back(fmt::format("{} steps are split among threads", split(programs)));
+    note("split", begin, programs.back());
   }
 
   const Options& options_;
@@ -205,6 +215,11 @@ Result<ShapeSet> Lowerer::shape_set(const Graph& graph, PassContext& noted) cons
                  range.max);
   }
   QC_TRY(located(shapes.plan(plan_options(options_)), file));
+  for (size_t i = 0; i < shapes.specialisations.size(); ++i) {
+    split_large(std::span(shapes.programs)
+                    .subspan(shapes.specialisations[i], shapes.specialisation(i).size()),
+                noted);
+  }
   for (const Program& program : shapes.programs) {
     if (options_.verify) QC_TRY(located(verify(program), file));
   }
@@ -213,6 +228,18 @@ Result<ShapeSet> Lowerer::shape_set(const Graph& graph, PassContext& noted) cons
   for (std::string& line : widened_weights(shapes.largest(), constants_))
     noted.warnings.push_back(std::move(line));
   return shapes;
+}
+
+bool has_parallel_steps(const Module& module) {
+  bool found = false;
+  for (const Module::Part& part : module.parts) {
+    for (const Program& program : part.shapes.programs) {
+      for_each_step(program.steps, [&](const Step& s) {
+        found = found || std::holds_alternative<ParallelStep>(s.op);
+      });
+    }
+  }
+  return found;
 }
 
 }  // namespace
@@ -380,6 +407,7 @@ Result<COptions> c_options(const Options& options, const std::string& model_file
   out.specialise = options.specialise == "size" ? Specialise::size : Specialise::speed;
   QC_ASSIGN(const Target target, find_target(options.target));
   out.machine = target.machine;
+  out.threads = options.threads;
   return out;
 }
 
@@ -409,6 +437,8 @@ Result<CompileResult> compile_c(const Graph& graph, const Options& options, cons
   }
   result.remarks = std::move(context.remarks);
   result.warnings = std::move(context.warnings);
+  if (options.threads && !has_parallel_steps(module))
+    result.warnings.push_back("no step is large enough to be split among threads");
   for (const std::string& constant : result.report.not_finite) {
     result.warnings.push_back(
         fmt::format("constant '{}' holds NaN or infinity, and so will results", constant));

@@ -80,6 +80,7 @@ constexpr Key kKeys[] = {
     {"disabled_passes", "a list of strings", read_list<&O::disabled_passes>},
     {"kernels", "a list of strings", read_list<&O::kernels>},
     text<&O::stop_after>("stop_after"),
+    flag<&O::threads>("threads"),
     flag<&O::verify>("verify"),
     text<&O::rules_file>("rules"),
     text<&O::arithmetic>("arithmetic"),

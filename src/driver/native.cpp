@@ -29,12 +29,14 @@ Result<NativeModel> NativeModel::build(const Graph& graph, Options options,
   std::vector<std::string> sources = c_sources(module, backend);
   sources.push_back(backend.name + (incbin ? "_weights.S" : "_weights.c"));
   QC_ASSIGN(auto library, Library::build(folder.path(), sources, flags));
-  return NativeModel(std::move(module), backend.name, std::move(library));
+  return NativeModel(std::move(module), backend.name, std::move(library), options.threads);
 }
 
 Result<NativeResult> NativeModel::run(const std::vector<Tensor>& inputs) const {
   const ShapeSet& shapes = module_.shapes();
-  if (!shapes.is_free()) return run_native(*library_, name_, shapes.largest(), inputs);
+  Threads* const threads = threads_.get();
+  if (!shapes.is_free())
+    return run_native(*library_, name_, shapes.largest(), inputs, {}, {}, threads);
   std::vector<std::vector<int64_t>> given;
   for (const Tensor& t : inputs) given.push_back(t.shape());
   const Program* program = shapes.find(given);
@@ -43,7 +45,7 @@ Result<NativeResult> NativeModel::run(const std::vector<Tensor>& inputs) const {
                  shapes.min, shapes.max);
   }
   const auto at = static_cast<size_t>(program - shapes.programs.data());
-  return run_native(*library_, name_, *program, inputs, {}, {shapes.sizes[at]});
+  return run_native(*library_, name_, *program, inputs, {}, {shapes.sizes[at]}, threads);
 }
 
 }  // namespace qc

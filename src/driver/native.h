@@ -18,12 +18,19 @@ class NativeModel {
   Result<NativeResult> run(const std::vector<Tensor>& inputs) const;
 
  private:
-  NativeModel(Module module, std::string name, std::shared_ptr<Library> library)
-      : module_(std::move(module)), name_(std::move(name)), library_(std::move(library)) {}
+  /// More than most models have units for evenly: ranges differ in length.
+  static constexpr int kThreads = 3;
+
+  NativeModel(Module module, std::string name, std::shared_ptr<Library> library, bool threads)
+      : module_(std::move(module)),
+        name_(std::move(name)),
+        library_(std::move(library)),
+        threads_(threads ? std::make_shared<Threads>(kThreads) : nullptr) {}
 
   Module module_;
   std::string name_;
   std::shared_ptr<Library> library_;
+  std::shared_ptr<Threads> threads_;  // of models that split steps
 };
 
 }  // namespace qc

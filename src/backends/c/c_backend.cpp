@@ -12,6 +12,8 @@ namespace {
 /// Frames of the functions a caller sees, down to the call of a kernel, and of functions of C's
 /// library below it; tests/emitted measures them.
 constexpr int64_t kEntryStack = 512, kLibraryStack = 256;
+/// What a part of a split step has beside its kernel: parameters and operands of its own.
+constexpr int kPartStack = 512;
 
 /// Bytes of stack of one run: kernels run one after the other, so the deepest one counts.
 int64_t stack_bytes(const Module& module) {
@@ -19,7 +21,8 @@ int64_t stack_bytes(const Module& module) {
   for (const Module::Part& part : module.parts) {
     for (const Program& program : part.shapes.programs) {
       for_each_step(program.steps, [&](const Step& s) {
-        if (const Call* c = s.call()) deepest = std::max(deepest, c->body->stack);
+        const int part = std::holds_alternative<ParallelStep>(s.op) ? kPartStack : 0;
+        if (const Call* c = s.call()) deepest = std::max(deepest, c->body->stack + part);
       });
     }
   }

@@ -53,26 +53,37 @@ std::string processor_has(const Target& target) {
   return all;
 }
 
-constexpr std::string_view kRunParameters =
-    "int64_t n, const void *const *inputs, void *const *outputs,\n"
-    "    unsigned char *arena, unsigned char *state, const unsigned char *weights";
-constexpr std::string_view kUnused =
-    "  (void)n;\n  (void)inputs;\n  (void)outputs;\n  (void)arena;\n  (void)state;\n"
-    "  (void)weights;\n";
+/// Split steps find the caller's threads among the arguments.
+std::string run_parameters(const COptions& options) {
+  return "int64_t n, const void *const *inputs, void *const *outputs,\n"
+         "    unsigned char *arena, unsigned char *state, const unsigned char *weights" +
+         (options.threads ? fmt::format(", const {}_args *args", options.name) : "");
+}
+std::string run_arguments(const COptions& options, std::string_view n) {
+  return fmt::format("{}, inputs, outputs, arena, state, weights{}", n,
+                     options.threads ? ", args" : "");
+}
+std::string unused(const COptions& options) {
+  return std::string(
+             "  (void)n;\n  (void)inputs;\n  (void)outputs;\n  (void)arena;\n  (void)state;\n"
+             "  (void)weights;\n") +
+         (options.threads ? "  (void)args;\n" : "");
+}
 
 /// One function for each specialisation, and the choice between them.
 std::pair<std::string, std::string> specialisations_text(const ShapeSet& shapes,
-                                                         const std::string& name, Source& source) {
+                                                         const COptions& options, Source& source) {
+  const std::string& name = options.name;
   std::string functions, choice;
   for (size_t i = 0; i < shapes.specialisations.size(); ++i) {
     const auto sizes = shapes.specialisation_sizes(i);
     source.form(shapes.specialisation(i), sizes);
-    functions += fmt::format("static void {}_form{}({}) {{\n{}{}}}\n\n", name, i, kRunParameters,
-                             kUnused, source.body);
+    functions += fmt::format("static void {}_form{}({}) {{\n{}{}}}\n\n", name, i,
+                             run_parameters(options), unused(options), source.body);
     const bool last = i + 1 == shapes.specialisations.size();
     choice += i == 0 ? "  " : "  else ";
     if (!last) choice += fmt::format("if (n <= {}) ", sizes.back());
-    choice += fmt::format("{}_form{}(n, inputs, outputs, arena, state, weights);\n", name, i);
+    choice += fmt::format("{}_form{}({});\n", name, i, run_arguments(options, "n"));
   }
   return {functions, choice};
 }
@@ -118,8 +129,9 @@ std::string weights_declaration(const COptions& options, int64_t bytes) {
 }
 
 /// The function of a part in a file of its own.
-std::string part_declaration(const std::string& stem) {
-  return fmt::format("QC_HIDDEN void {}_part({});\n", stem, kRunParameters);
+std::string part_declaration(const COptions& options, const Target& target) {
+  return fmt::format("QC_HIDDEN void {}_part({});\n", part_stem(options, target),
+                     run_parameters(options));
 }
 constexpr std::string_view kHidden =
     "#if defined(__GNUC__)\n#define QC_HIDDEN __attribute__((visibility(\"hidden\")))\n"
@@ -132,8 +144,8 @@ std::string choice_of_part(const Module& module, const COptions& options) {
     const std::string needed = processor_has(part.target);
     out += out.empty() ? "  " : "  else ";
     if (!needed.empty()) out += fmt::format("if ({}) ", needed);
-    out += fmt::format("{}_part({}, inputs, outputs, arena, state, weights);\n",
-                       part_stem(options, part.target), module.shapes().is_free() ? "n" : "0");
+    out += fmt::format("{}_part({});\n", part_stem(options, part.target),
+                       run_arguments(options, module.shapes().is_free() ? "n" : "0"));
   }
   return out;
 }
@@ -151,10 +163,11 @@ std::string part_text(const Module::Part& part, const COptions& options,
   const std::string stem = part_stem(options, part.target);
   Formulas formulas(options.name);
   Source source(options, weight_map, formulas);
-  const auto [functions, choice] = specialisations_text(part.shapes, options.name, source);
-  std::string out = prelude(options) + kernels_prelude(stem) + formulas.tables() +
-                    source.instances + functions + std::string(kHidden) + part_declaration(stem) +
-                    fmt::format("void {}_part({}) {{\n{}}}\n", stem, kRunParameters, choice);
+  const auto [functions, choice] = specialisations_text(part.shapes, options, source);
+  std::string out =
+      prelude(options) + kernels_prelude(stem) + formulas.tables() + source.instances + functions +
+      std::string(kHidden) + part_declaration(options, part.target) +
+      fmt::format("void {}_part({}) {{\n{}}}\n", stem, run_parameters(options), choice);
   if (!part.target.macro.empty()) out += "\nQK_TARGET_END\n";
   return out;
 }
@@ -176,7 +189,7 @@ std::string source_text(const Module& module, const COptions& options,
   if (several) {
     body = choice_of_part(module, options);
   } else if (family) {
-    std::tie(forms, body) = specialisations_text(shapes, name, source);
+    std::tie(forms, body) = specialisations_text(shapes, options, source);
   } else {
     source.form(shapes.specialisation(0), shapes.specialisation_sizes(0));
     body = std::move(source.body);
@@ -188,8 +201,7 @@ std::string source_text(const Module& module, const COptions& options,
   out += formulas.tables() + source.instances + forms;
   const Target& target = module.parts.back().target;
   if (several) {
-    for (const Module::Part& part : module.parts)
-      out += part_declaration(part_stem(options, part.target));
+    for (const Module::Part& part : module.parts) out += part_declaration(options, part.target);
     out += '\n';
   } else if (!target.macro.empty()) {
     out += "QK_TARGET_END\n\n";
@@ -244,12 +256,14 @@ std::string source_text(const Module& module, const COptions& options,
   }
   out += body + fmt::format("  return {}_OK;\n}}\n\n", upper);
   out += fmt::format(
-      "int {0}_invoke(const void *const inputs[], void *const outputs[], void *arena{1}{2}{3}) {{\n"
-      "  const {0}_args args = {{inputs, outputs, arena, {4}, {5}, {6}}};\n"
+      "int {0}_invoke(const void *const inputs[], void *const outputs[], void *arena{1}{2}{3}{7}) "
+      "{{\n"
+      "  const {0}_args args = {{inputs, outputs, arena, {4}, {5}, {6}{8}}};\n"
       "  return {0}_invoke_args(&args);\n}}\n",
       name, state ? ", void *state" : "", file ? ", const void *weights" : "",
       family ? ", const int64_t *dims" : "", state ? "state" : "NULL", file ? "weights" : "NULL",
-      family ? "dims" : "NULL");
+      family ? "dims" : "NULL", threads_parameters(options),
+      options.threads ? ", parallel_for, threads" : "");
   if (state) out += "\n" + reset_text(program, options, weight_map);
   if (file) {
     out += fmt::format(

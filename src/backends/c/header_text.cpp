@@ -30,6 +30,8 @@ std::string typed_run(const ShapeSet& shapes, const COptions& options) {
     extra += ", const int64_t *dims";
     pass += ", dims";
   }
+  extra += threads_parameters(options);
+  if (options.threads) pass += ", parallel_for, threads";
   return fmt::format(
       "/* One run with typed pointers; the arguments in the order of the model's inputs and "
       "outputs. */\n"
@@ -42,7 +44,31 @@ std::string typed_run(const ShapeSet& shapes, const COptions& options) {
       std::max<size_t>(1, program.outputs.size()), out.empty() ? "0" : out, pass);
 }
 
+/// The type of what brings threads.
+std::string parallel_for_type(const COptions& options) {
+  if (!options.threads) return "";
+  return fmt::format(
+      "/* How the caller brings threads. It calls part(call, first, last) for ranges that together "
+      "are\n"
+      " * 0 to units, in any order and on any threads, and returns when all are done; `threads` is "
+      "what it was\n"
+      " * given beside it. Results are the same bits for every way of cutting units into ranges, "
+      "of which one per\n"
+      " * thread is best. Parts write no common bytes and take {1}_STACK_BYTES of stack at most. "
+      "*/\n"
+      "typedef void {0}_parallel_for(void *threads, int32_t units,\n"
+      "                              void (*part)(const void *call, int32_t first, int32_t last),\n"
+      "                              const void *call);\n\n",
+      options.name, c_upper(options.name));
+}
+
 }  // namespace
+
+std::string threads_parameters(const COptions& options) {
+  return options.threads
+             ? fmt::format(", {}_parallel_for *parallel_for, void *threads", options.name)
+             : "";
+}
 
 std::string header_text(const Module& module, const COptions& options, const CReport& report,
                         uint64_t weight_hash) {
@@ -85,7 +111,7 @@ std::string header_text(const Module& module, const COptions& options, const CRe
       "#define {1}_NULL_POINTER 1 /* a pointer that is needed is null */\n"
       "#define {1}_MISALIGNED 2   /* arena, state or weights are not aligned to {1}_ARENA_ALIGN "
       "*/\n"
-      "#define {1}_BAD_SIZE 3     /* a size in dims that the model does not take */\n{5}\n"
+      "#define {1}_BAD_SIZE 3     /* a size in dims that the model does not take */\n{5}\n{6}"
       "typedef struct {0}_args {{\n"
       "  const void *const *inputs; /* {1}_INPUTS pointers, row-major */\n"
       "  void *const *outputs;      /* {1}_OUTPUTS pointers, row-major */\n"
@@ -93,17 +119,25 @@ std::string header_text(const Module& module, const COptions& options, const CRe
       "  void *state;               /* {1}_STATE_BYTES, or null */\n"
       "  const void *weights;       /* contents of {0}_weights.bin if weights are a file, or null "
       "*/\n"
-      "  const int64_t *dims;       /* {1}_DIMS sizes, or null */\n"
+      "  const int64_t *dims;       /* {1}_DIMS sizes, or null */\n{7}"
       "}} {0}_args;\n\n"
       "/* One run. Reentrant: everything written is the caller's. */\n"
       "int {0}_invoke_args(const {0}_args *args);\n"
-      "int {0}_invoke(const void *const inputs[], void *const outputs[], void *arena{2}{3}{4});\n",
+      "int {0}_invoke(const void *const inputs[], void *const outputs[], void "
+      "*arena{2}{3}{4}{8});\n",
       name, upper, state ? ", void *state" : "", file ? ", const void *weights" : "",
       family ? ", const int64_t *dims" : "",
       target.required.empty()
           ? ""
           : fmt::format("#define {}_BAD_PROCESSOR 4 /* it lacks instructions of target {} */\n",
-                        upper, target.name));
+                        upper, target.name),
+      parallel_for_type(options),
+      options.threads
+          ? fmt::format("  {}_parallel_for *parallel_for; /* null: the calling thread does all */\n"
+                        "  void *threads;             /* handed to parallel_for */\n",
+                        name)
+          : "",
+      threads_parameters(options));
   if (state) {
     out += fmt::format(
         "/* Sets the state to its initial contents. */\nvoid {}_reset(void *state{});\n", name,

@@ -34,6 +34,66 @@ std::string Source::invocation(const Step&, const Instance& instance, const std:
   return instance.function + "(" + first + args + ")";
 }
 
+std::string Source::part_definition(const Instance& instance) {
+  const Call& call = instance.call;
+  const Signature& kernel = *call.kernel;
+  constexpr size_t kMostIn = 12, kMostOut = 2;
+  QC_CHECK(call.in.size() <= kMostIn && call.out.size() <= kMostOut,
+           "a call that is split has more operands than its parts are handed");
+  std::string text;
+  if (!call_type_) {
+    call_type_ = true;
+    text += fmt::format(
+        "/* A split step as its parts are handed it. */\n"
+        "typedef struct {0}_parallel_call {{\n  const void *in[{1}];\n  void *out[{2}];\n"
+        "  const void *params;\n  int64_t n;\n}} {0}_parallel_call;\n\n",
+        options_.name, kMostIn, kMostOut);
+  }
+  std::string in, out, passed;
+  const auto add = [&](const char* name, const std::vector<View>& views, std::string& list) {
+    for (size_t i = 0; i < views.size(); ++i) {
+      // The compiler knows which are absent.
+      list += (i ? ", " : "") +
+              (views[i].present() ? fmt::format("c->{}[{}]", name, i) : std::string("NULL"));
+      passed += fmt::format(", {}[{}]", name, i);
+    }
+  };
+  add("in", call.in, in);
+  add("out", call.out, out);
+  text += fmt::format(
+      "static QC_NOINLINE void {0}(const void *call, int32_t first, int32_t last) {{\n"
+      "  const {1}_parallel_call *const c = (const {1}_parallel_call *)call;\n"
+      "  int32_t units[4] = {{first, last, 0, 0}};\n",
+      instance.function, options_.name);
+  if (instance.varies) text += "  const int64_t n = c->n;\n";
+  return text + fmt::format(
+                    "  while (units[0] < last) {{\n"
+                    "    {0} p = {1};\n"
+                    "    const void *in[] = {{{2}}};\n"
+                    "    void *out[] = {{{3}}};\n"
+                    "    const int32_t next = {4}_part(&p, in, out, units);\n"
+                    "    {5}(&p{6});\n"
+                    "    units[0] = next;\n  }}\n}}\n\n",
+                    kernel.params,
+                    instance.local ? "{" + instance.values + "}"
+                                   : fmt::format("*(const {} *)c->params", kernel.params),
+                    in, out, call.body->split, call.body->symbol, passed);
+}
+
+std::string Source::parallel(const Instance& instance, const std::string& params,
+                             const std::string& in, const std::string& out,
+                             const std::string& units, const std::string& pad) const {
+  std::string call = fmt::format(".in = {{{}}}, .out = {{{}}}", in, out);
+  if (!params.empty()) call += ", .params = &" + params;
+  if (instance.varies) call += ", .n = n";
+  return fmt::format(
+      "{0}{{\n{0}  const {4}_parallel_call call = {{{1}}};\n"
+      "{0}  if (args->parallel_for == NULL) {{\n{0}    {2}(&call, 0, {3});\n"
+      "{0}  }} else {{\n{0}    args->parallel_for(args->threads, {3}, {2}, &call);\n{0}  "
+      "}}\n{0}}}\n",
+      pad, call, instance.function, units, options_.name);
+}
+
 std::string Source::copy(const Step&, const std::string&, const std::string&, int64_t, bool) const {
   QC_CHECK(false, "standalone C has one memory: nothing is copied between two");
   return {};

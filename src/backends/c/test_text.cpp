@@ -42,6 +42,18 @@ Result<Ok> write_test(const Module& module, const COptions& options, const Vecto
   if (file)
     text += fmt::format(
         "_Alignas({0}_ARENA_ALIGN) static unsigned char weights[{0}_WEIGHT_BYTES + 1];\n", upper);
+  if (options.threads) {
+    text +=
+        "\n/* Three ranges, the last first: the order is of no matter. */\n"
+        "static void in_parts(void *threads, int32_t units,\n"
+        "                     void (*part)(const void *call, int32_t first, int32_t last),\n"
+        "                     const void *call) {\n"
+        "  (void)threads;\n"
+        "  for (int32_t i = 2; i >= 0; --i) {\n"
+        "    part(call, (int32_t)((int64_t)units * i / 3), (int32_t)((int64_t)units * (i + 1) / "
+        "3));\n"
+        "  }\n}\n";
+  }
   text += "\nint main(int argc, char **argv) {\n";
   std::string in, out;
   for (size_t i = 0; i < program.inputs.size(); ++i)
@@ -64,9 +76,10 @@ Result<Ok> write_test(const Module& module, const COptions& options, const Vecto
     text += fmt::format("  const int64_t dims[] = {{{}}};\n",
                         vectors ? vectors->size : shapes.sizes.back());
   }
-  text += fmt::format("  const {0}_args args = {{inputs, outputs, arena, {1}, {2}, {3}}};\n", name,
-                      state ? "state" : "NULL", file ? "weights" : "NULL",
-                      shapes.is_free() ? "dims" : "NULL");
+  text +=
+      fmt::format("  const {0}_args args = {{inputs, outputs, arena, {1}, {2}, {3}{4}}};\n", name,
+                  state ? "state" : "NULL", file ? "weights" : "NULL",
+                  shapes.is_free() ? "dims" : "NULL", options.threads ? ", in_parts, NULL" : "");
   if (state) text += fmt::format("  {}_reset(state{});\n", name, file ? ", weights" : "");
   text += fmt::format(
       "  int code = {0}_invoke_args(&args);\n"

@@ -8,6 +8,9 @@
 
 namespace qc {
 
+/// The last parameters of runs that take a parallel_for; empty for others.
+std::string threads_parameters(const COptions& options);
+
 std::string header_text(const Module& module, const COptions& options, const CReport& report,
                         uint64_t weight_hash);
 struct WeightMap;

@@ -13,6 +13,8 @@ std::string kernels_text(const Module::Part& part, const ProjectOptions& options
   for (const Program& program : part.shapes.programs) {
     for_each_step(program.steps, [&](const Step& s) {
       if (const Call* c = s.call()) symbols.insert(c->body->symbol);
+      if (std::holds_alternative<ParallelStep>(s.op))
+        symbols.insert(s.call()->body->split + "_part");
     });
   }
   std::string out = fmt::format("/* Kernels of {}. */\n", options.name);

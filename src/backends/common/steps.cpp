@@ -29,7 +29,9 @@ void StepPrinter::steps(const Steps& list, int depth) {
     if (!step.loc.names.empty()) {
       body += pad + "/* " + c_comment(layers(step)) + " */\n";
     }
-    if (step.call()) {
+    if (std::holds_alternative<ParallelStep>(step.op)) {
+      body += parallel(at, pad);
+    } else if (step.call()) {
       body += pad + call(at) + ";\n";
     } else if (step.copy()) {
       body += pad + copy(at) + ";\n";
@@ -156,10 +158,10 @@ std::string StepPrinter::function_name(const Step& step) {
   return unique;
 }
 
-std::string StepPrinter::call(size_t at) {
+StepPrinter::Instance StepPrinter::instance(size_t at, bool in_parts) {
   const Step& step = *steps_.back()[at];
   const Call& own = *step.call();
-  std::string key = own.body->symbol;
+  std::string key = (in_parts ? "parts of " : "") + own.body->symbol;
   for (const View& v : own.in) key += v.present() ? '1' : '0';
   key += '|';
   for (const View& v : own.out) key += v.present() ? '1' : '0';
@@ -170,9 +172,28 @@ std::string StepPrinter::call(size_t at) {
   if (local) key += (varies ? "n" : "") + values;
   auto [it, fresh] = functions_.try_emplace(key);
   if (fresh) it->second = function_name(step);
-  const Instance instance{it->second, own, values, local, varies};
-  if (fresh) instances += definition(instance);
-  const std::string params = local ? "" : parameters(own, values);
+  Instance out{it->second, own, values, local, varies};
+  if (fresh) instances += in_parts ? part_definition(out) : definition(out);
+  return out;
+}
+
+std::string StepPrinter::part_definition(const Instance&) {
+  QC_CHECK(false, "this language splits no steps");
+  return {};
+}
+
+std::string StepPrinter::parallel(const Instance&, const std::string&, const std::string&,
+                                  const std::string&, const std::string&,
+                                  const std::string&) const {
+  QC_CHECK(false, "this language splits no steps");
+  return {};
+}
+
+std::string StepPrinter::call(size_t at) {
+  const Step& step = *steps_.back()[at];
+  const Call& own = *step.call();
+  const Instance made = instance(at, false);
+  const std::string params = made.local ? "" : parameters(own, made.values);
   std::string args;
   const auto pass = [&](const Select& select, bool writable) {
     if (!select(step).present()) return;
@@ -182,7 +203,30 @@ std::string StepPrinter::call(size_t at) {
     pass([i](const Step& s) -> const View& { return s.call()->in[i]; }, false);
   for (size_t i = 0; i < own.out.size(); ++i)
     pass([i](const Step& s) -> const View& { return s.call()->out[i]; }, true);
-  return invocation(step, instance, params, args);
+  return invocation(step, made, params, args);
+}
+
+std::string StepPrinter::parallel(size_t at, const std::string& pad) {
+  const Call& own = *steps_.back()[at]->call();
+  const Instance made = instance(at, true);
+  std::vector<int64_t> units;
+  for (const auto& list : steps_)
+    units.push_back(std::get<ParallelStep>(list[at]->op).units.value());
+  std::string count = formulas_.integer(sizes_, units);
+  if (made.varies) count = "(int32_t)(" + count + ")";
+  const auto pointers = [&](const std::vector<View>& views, auto select, bool writable) {
+    std::string list;
+    for (size_t i = 0; i < views.size(); ++i) {
+      const auto one = [&](const Step& s) -> const View& { return select(s)[i]; };
+      list += (i ? ", " : "") + pointer(at, one, writable);
+    }
+    return list;
+  };
+  const std::string in = pointers(
+      own.in, [](const Step& s) -> const auto& { return s.call()->in; }, false);
+  const std::string out = pointers(
+      own.out, [](const Step& s) -> const auto& { return s.call()->out; }, true);
+  return parallel(made, made.local ? "" : parameters(own, made.values), in, out, count, pad);
 }
 
 std::string StepPrinter::number(size_t at, const Field& field, size_t i) {

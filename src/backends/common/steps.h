@@ -39,6 +39,12 @@ class StepPrinter {
   /// A statement that calls it with pointers `args` and, unless it holds them, the struct `params`.
   virtual std::string invocation(const Step& step, const Instance& instance,
                                  const std::string& params, const std::string& args) const = 0;
+  /// A function that computes some units of such calls: what a caller's parallel_for runs.
+  virtual std::string part_definition(const Instance& instance);
+  /// Statements that give the units of a call to the caller's parallel_for.
+  virtual std::string parallel(const Instance& instance, const std::string& params,
+                               const std::string& in, const std::string& out,
+                               const std::string& units, const std::string& pad) const;
   /// A statement that copies `bytes` between the host's memory and the device's.
   virtual std::string copy(const Step& step, const std::string& from, const std::string& to,
                            int64_t bytes, bool to_device) const = 0;
@@ -59,6 +65,10 @@ class StepPrinter {
   std::string pointer(size_t at, const Select& select, bool writable);
   std::string call(size_t at);
   std::string copy(size_t at);
+  /// A call whose units the caller's threads take.
+  std::string parallel(size_t at, const std::string& pad);
+  /// What computes step `at`, or parts of it; defined where no step had the same before.
+  Instance instance(size_t at, bool in_parts);
   /// Number i of the parameters of step `at`, one of this member.
   std::string number(size_t at, const Field& field, size_t i);
   /// The initialiser of the parameters of step `at`, those left out that are 0.
