@@ -4,7 +4,8 @@
 Sections: speed (generated C against emx-onnx-cgen's C and ONNX Runtime, one core, batch 1), compile (time and peak
 memory of quantc on large models), quantize (calibration against ONNX Runtime's; int8 against float), accuracy
 (quantized networks against ONNX Runtime's and PyTorch's; accuracy.py), targets (int8 code for this machine against
-OpenVINO, kernels against the peak of their instructions; targets.py). Each bar of the project is printed with its
+OpenVINO, kernels against the peak of their instructions; targets.py), threads (a large product on one and two threads;
+threads.py). Each bar of the project is printed with its
 verdict; a missed one makes the exit status 1.
 """
 import json
@@ -283,10 +284,18 @@ class Bench:
             targets.beside_portable(name, MODELS / f"{name}.onnx")
         targets.kernels(ROOT)
 
+    # -- threads ---------------------------------------------------------------------------------------------------
+
+    def threads(self) -> None:
+        from threads import ThreadsBench
+
+        print("a large product of codes in generated code, on one and on two threads")
+        ThreadsBench(self, run).product()
+
 
 def main() -> None:
     bench = Bench(Path(sys.argv[1]).resolve())
-    for section in sys.argv[2:] or ["speed", "compile", "quantize", "targets", "accuracy"]:
+    for section in sys.argv[2:] or ["speed", "compile", "quantize", "targets", "threads", "accuracy"]:
         getattr(bench, section)()
     (bench.work / "results.json").write_text(json.dumps(bench.results, indent=1) + "\n")
     if bench.missed:
