@@ -7,9 +7,9 @@ namespace {
 
 std::string refusal(const Call&, const Binder&) { return {}; }
 
-template <class KernelCall>
+template <class KernelCall, class Params>
 Result<Call> bind(const Call& call, Binder&) {
-  KernelCall c(params_as<qk_quantize_params>(call));
+  KernelCall c(params_as<Params>(call));
   c.machine = "cuda";
   c.codes = call.select[0];
   return Binder::bound(call, c);
@@ -18,8 +18,15 @@ Result<Call> bind(const Call& call, Binder&) {
 }  // namespace
 
 void variants_quantize_cuda(std::vector<Variant>& out) {
-  out.push_back({"quantize", "cuda", "cuda", 100, refusal, bind<kernel::QuantizeDevice>});
-  out.push_back({"dequantize", "cuda", "cuda", 100, refusal, bind<kernel::DequantizeDevice>});
+  using Plain = qk_quantize_params;
+  using Turned = qk_quantize_turned_params;
+  const auto add = [&](const char* kernel, auto bind) {
+    out.push_back({kernel, "cuda", "cuda", 100, refusal, bind});
+  };
+  add("quantize", bind<kernel::QuantizeDevice, Plain>);
+  add("dequantize", bind<kernel::DequantizeDevice, Plain>);
+  add("quantize_turned", bind<kernel::QuantizeTurnedDevice, Turned>);
+  add("dequantize_turned", bind<kernel::DequantizeTurnedDevice, Turned>);
 }
 
 }  // namespace qc

@@ -18,9 +18,17 @@ kernel quantize_turned[codes](x, scales, zeros?) -> (y)
   params qk_quantize_turned_params
   body qk_quantize_turned_{codes=i8,u8,i16,u16}
 
+kernel quantize_turned_device[machine, codes](x, scales, zeros?) -> (y)
+  params qk_quantize_turned_params
+  body qk_quantize_turned_{machine=cuda}_{codes=i8,u8,i16,u16}
+
 kernel dequantize_turned[codes](x, scales, zeros?) -> (y)
   params qk_quantize_turned_params
   body qk_dequantize_turned_{codes=i8,u8,i16,u16}
+
+kernel dequantize_turned_device[machine, codes](x, scales, zeros?) -> (y)
+  params qk_quantize_turned_params
+  body qk_dequantize_turned_{machine=cuda}_{codes=i8,u8,i16,u16}
 
 kernel lookup[bits](x, table) -> (y)
   params qk_lookup_params

@@ -1,5 +1,6 @@
 #include <stddef.h>
 
+#include "kernels/common/codes.h"
 #include "kernels/common/inline.h"
 #include "kernels/numerics/quant.h"
 #include "kernels/quantize/quantize.h"
@@ -72,55 +73,82 @@ QK_INLINE int32_t qk_turned_code(const qk_quantize_turned_params* p, float x, fl
     for (int32_t row = 0; row < (p)->rows; row += ROWS) \
       for (int32_t column = 0; column < (p)->columns; column += COLUMNS)
 
-#define QK_DEFINE_TURNED(t, T)                                                              \
+/* What the bytes of a code of this type mean. */
+QK_INLINE int32_t qk_turned_value(uint16_t bytes, int32_t type) {
+  if (type == QK_I8) return (int8_t)bytes;
+  return type == QK_I16 ? (int16_t)bytes : (int32_t)bytes;
+}
+
+/* `size` is that of a code in bytes, a constant like `type` where this is inlined. */
+QK_INLINE void qk_quantize_turned(const qk_quantize_turned_params* p, const float* x, float scale,
+                                  int32_t zero, void* y, int32_t size) {
+  uint16_t tile[QK_TURN_SHORT][QK_TURN_LONG];
+  QK_FOR_EACH_TURN(p, QK_TURN_SHORT, QK_TURN_LONG) {
+    const qk_turn at = qk_turn_at(p, b, row, column, QK_TURN_SHORT, QK_TURN_LONG);
+    for (int32_t r = 0; r < at.rows; ++r) {
+      const float* from = x + at.x + (ptrdiff_t)r * p->columns;
+      if (at.columns == QK_TURN_LONG) {
+        for (int32_t c = 0; c < QK_TURN_LONG; ++c) {
+          tile[r][c] = (uint16_t)qk_turned_code(p, from[c], scale, zero);
+        }
+      } else {
+        for (int32_t c = 0; c < at.columns; ++c) {
+          tile[r][c] = (uint16_t)qk_turned_code(p, from[c], scale, zero);
+        }
+      }
+    }
+    for (int32_t c = 0; c < at.columns; ++c) {
+      const ptrdiff_t to = at.y + (ptrdiff_t)c * p->rows;
+      for (int32_t r = 0; r < at.rows; ++r) {
+        if (size == 1) {
+          ((uint8_t*)y)[to + r] = (uint8_t)tile[r][c];
+        } else {
+          ((uint16_t*)y)[to + r] = tile[r][c];
+        }
+      }
+    }
+  }
+}
+
+QK_INLINE void qk_dequantize_turned(const qk_quantize_turned_params* p, const void* x, float scale,
+                                    int32_t zero, float* y, int32_t size, int32_t type) {
+  uint16_t tile[QK_TURN_SHORT][QK_TURN_LONG];
+  QK_FOR_EACH_TURN(p, QK_TURN_LONG, QK_TURN_SHORT) {
+    const qk_turn at = qk_turn_at(p, b, row, column, QK_TURN_LONG, QK_TURN_SHORT);
+    for (int32_t r = 0; r < at.rows; ++r) {
+      const ptrdiff_t from = at.x + (ptrdiff_t)r * p->columns;
+      for (int32_t c = 0; c < at.columns; ++c) {
+        tile[c][r] = size == 1 ? ((const uint8_t*)x)[from + c] : ((const uint16_t*)x)[from + c];
+      }
+    }
+    for (int32_t c = 0; c < at.columns; ++c) {
+      float* to = y + at.y + (ptrdiff_t)c * p->rows;
+      if (at.rows == QK_TURN_LONG) {
+        for (int32_t r = 0; r < QK_TURN_LONG; ++r) {
+          to[r] = qn_dequantize(qk_turned_value(tile[c][r], type), scale, zero);
+        }
+      } else {
+        for (int32_t r = 0; r < at.rows; ++r) {
+          to[r] = qn_dequantize(qk_turned_value(tile[c][r], type), scale, zero);
+        }
+      }
+    }
+  }
+}
+
+#define QK_DEFINE_TURNED(t, T, TYPE)                                                        \
   QK_INLINE void qk_quantize_turned_##t(const qk_quantize_turned_params* p, const float* x, \
                                         const float* s, const int32_t* z, T* y) {           \
-    const int32_t zero = z ? z[0] : 0;                                                      \
-    T tile[QK_TURN_SHORT][QK_TURN_LONG];                                                    \
-    QK_FOR_EACH_TURN(p, QK_TURN_SHORT, QK_TURN_LONG) {                                      \
-      const qk_turn at = qk_turn_at(p, b, row, column, QK_TURN_SHORT, QK_TURN_LONG);        \
-      for (int32_t r = 0; r < at.rows; ++r) {                                               \
-        const float* from = x + at.x + (ptrdiff_t)r * p->columns;                           \
-        if (at.columns == QK_TURN_LONG) {                                                   \
-          for (int32_t c = 0; c < QK_TURN_LONG; ++c)                                        \
-            tile[r][c] = (T)qk_turned_code(p, from[c], s[0], zero);                         \
-        } else {                                                                            \
-          for (int32_t c = 0; c < at.columns; ++c)                                          \
-            tile[r][c] = (T)qk_turned_code(p, from[c], s[0], zero);                         \
-        }                                                                                   \
-      }                                                                                     \
-      for (int32_t c = 0; c < at.columns; ++c) {                                            \
-        T* to = y + at.y + (ptrdiff_t)c * p->rows;                                          \
-        for (int32_t r = 0; r < at.rows; ++r) to[r] = tile[r][c];                           \
-      }                                                                                     \
-    }                                                                                       \
+    qk_quantize_turned(p, x, s[0], z ? z[0] : 0, y, (int32_t)sizeof(T));                    \
   }                                                                                         \
   QK_INLINE void qk_dequantize_turned_##t(const qk_quantize_turned_params* p, const T* x,   \
                                           const float* s, const int32_t* z, float* y) {     \
-    const int32_t zero = z ? z[0] : 0;                                                      \
-    T tile[QK_TURN_SHORT][QK_TURN_LONG];                                                    \
-    QK_FOR_EACH_TURN(p, QK_TURN_LONG, QK_TURN_SHORT) {                                      \
-      const qk_turn at = qk_turn_at(p, b, row, column, QK_TURN_LONG, QK_TURN_SHORT);        \
-      for (int32_t r = 0; r < at.rows; ++r) {                                               \
-        const T* from = x + at.x + (ptrdiff_t)r * p->columns;                               \
-        for (int32_t c = 0; c < at.columns; ++c) tile[c][r] = from[c];                      \
-      }                                                                                     \
-      for (int32_t c = 0; c < at.columns; ++c) {                                            \
-        float* to = y + at.y + (ptrdiff_t)c * p->rows;                                      \
-        if (at.rows == QK_TURN_LONG) {                                                      \
-          for (int32_t r = 0; r < QK_TURN_LONG; ++r)                                        \
-            to[r] = qn_dequantize((int32_t)tile[c][r], s[0], zero);                         \
-        } else {                                                                            \
-          for (int32_t r = 0; r < at.rows; ++r)                                             \
-            to[r] = qn_dequantize((int32_t)tile[c][r], s[0], zero);                         \
-        }                                                                                   \
-      }                                                                                     \
-    }                                                                                       \
+    qk_dequantize_turned(p, x, s[0], z ? z[0] : 0, y, (int32_t)sizeof(T), TYPE);            \
   }
-QK_DEFINE_TURNED(i8, int8_t)
-QK_DEFINE_TURNED(u8, uint8_t)
-QK_DEFINE_TURNED(i16, int16_t)
-QK_DEFINE_TURNED(u16, uint16_t)
+QK_DEFINE_TURNED(i8, int8_t, QK_I8)
+QK_DEFINE_TURNED(u8, uint8_t, QK_U8)
+QK_DEFINE_TURNED(i16, int16_t, QK_I16)
+QK_DEFINE_TURNED(u16, uint16_t, QK_U16)
 
 QK_INLINE void qk_lookup_8_8(const qk_lookup_params* p, const uint8_t* x, const uint8_t* table,
                              uint8_t* y) {
