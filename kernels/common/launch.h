@@ -41,6 +41,7 @@ static inline const char* cudaGetErrorName(cudaError_t status) {
 static inline const char* cudaGetErrorString(cudaError_t status) {
   return status == cudaErrorMemoryAllocation ? "out of memory" : "failed on request";
 }
+static inline cudaError_t cudaGetLastError(void) { return cudaSuccess; }
 static inline cudaError_t cudaSetDevice(int) { return QK_HOST_STATUS("cudaSetDevice"); }
 static inline cudaError_t cudaMalloc(unsigned char** to, size_t bytes) {
   const cudaError_t status = QK_HOST_STATUS("cudaMalloc");
@@ -75,30 +76,37 @@ typedef struct qk_queue {
   int check;
 } qk_queue;
 
+template <class T>
+struct qk_as {
+  typedef T type;
+};
+
 /* Runs `units` threads of a kernel. */
-template <class... P, class... A>
+template <class... P>
 static cudaError_t qk_launch(const qk_queue* queue, void (*kernel)(int64_t, P...), int64_t units,
-                             A... args) {
+                             typename qk_as<P>::type... args) {
   if (units == 0) return cudaSuccess;
 #if defined(QK_CUDA_ON_HOST)
   (void)queue;
   kernel(units, args...);
   return QK_HOST_STATUS("launch");
 #else
-  /* clang-format off */
-  kernel<<<(unsigned)((units + 255) / 256), 256, 0, queue->stream>>>(units, args...);
-  /* clang-format on */
-  const cudaError_t status = cudaGetLastError();
+  void* list[] = {(void*)&units, (void*)&args...};
+  const cudaError_t status =
+      cudaLaunchKernel((const void*)kernel, dim3((unsigned)((units + 255) / 256)), dim3(256), list,
+                       0, queue->stream);
   return status == cudaSuccess && queue->check ? cudaStreamSynchronize(queue->stream) : status;
 #endif
 }
 
-/* Writes what failed: the call, the kernel and the layer it was for where there are any. */
+/* Writes what failed: the call, the kernel and the layer it was for where there are any. The
+ * runtime forgets the error, so that nobody else finds it. */
 static inline void qk_describe(char* text, size_t size, cudaError_t status, const char* call,
                                const char* kernel, const char* layer) {
   snprintf(text, size, "%s%s%s%s%s%s failed: %s (%s)", call, *kernel ? " of kernel " : "", kernel,
            *layer ? " for layer '" : "", layer, *layer ? "'" : "", cudaGetErrorString(status),
            cudaGetErrorName(status));
+  (void)cudaGetLastError();
 }
 
 #endif

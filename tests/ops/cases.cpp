@@ -12,6 +12,7 @@
 #include "program/plan.h"
 #include "program/run.h"
 #include "program/select_kernels.h"
+#include "tests/support/device.h"
 
 namespace qc::testing {
 namespace {
@@ -199,6 +200,14 @@ Result<std::vector<Tensor>> lowered(const Case& c, const Way& way) {
   return std::move(result.outputs);
 }
 
+/// With the kernels for CUDA; nothing where one is missing.
+Result<std::optional<std::vector<Tensor>>> on_device(const Case& c) {
+  QC_ASSIGN(const auto program, device_program(*c.graph));
+  if (!program) return std::optional<std::vector<Tensor>>();
+  QC_ASSIGN(ProgramResult result, run_program(*program, c.inputs));
+  return std::optional(std::move(result.outputs));
+}
+
 std::string check_error(const Case& c, const Diag& diag) {
   const std::string code = info(diag.code).name;
   if (code != c.error_code || diag.text.find(c.error_text) == std::string::npos) {
@@ -241,6 +250,10 @@ std::string check(const Case& c) {
   for (const Way& way : kWays) {
     if (wrong.empty()) wrong = agrees(way.name, lowered(c, way));
   }
+  if (!wrong.empty()) return wrong;
+  auto device = on_device(c);
+  if (!device.ok()) return "on the device: " + render(device.diag());
+  if (*device) wrong = agrees("on the device", std::move(**device));
   return wrong;
 }
 

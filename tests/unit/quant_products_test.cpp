@@ -10,6 +10,7 @@
 #include "program/select_kernels.h"
 #include "quant/quant_node.h"
 #include "quant/scheme.h"
+#include "tests/support/device.h"
 #include "tests/unit/op_harness.h"
 #include "tests/unit/wide.h"
 
@@ -102,6 +103,8 @@ struct Given {
   bool constant = false;
 };
 
+int on_device = 0;  // programs for CUDA that ran
+
 /// The interpreter's result, which the kernels must have too, where `layouts` also channels-last.
 Result<Tensor> run(std::string_view op, const std::vector<std::optional<Given>>& operands,
                    const AttrMap& attrs, bool layouts = false) {
@@ -137,11 +140,18 @@ Result<Tensor> run(std::string_view op, const std::vector<std::optional<Given>>&
     QC_TRY(select_kernels(program));
     std::vector<Tensor> given = inputs;
     if (last) given[0] = reordered(given[0], true);
-    QC_ASSIGN(ProgramResult out, run_program(program, given));
-    const Tensor got = last ? reordered(out.outputs[0], false) : out.outputs[0];
-    EXPECT_TRUE(got.identical(reference.outputs[0]))
-        << op << " of " << str(plain.inputs()[0]->type()) << ", "
-        << str(plain.first()->input_type(1)) << (last ? ", channels-last" : "");
+    QC_ASSIGN(const auto device, device_program(graph));
+    std::vector<const Program*> programs{&program};
+    if (device) programs.push_back(&*device);
+    for (const Program* p : programs) {
+      on_device += p != &program;
+      QC_ASSIGN(ProgramResult out, run_program(*p, given));
+      const Tensor got = last ? reordered(out.outputs[0], false) : out.outputs[0];
+      EXPECT_TRUE(got.identical(reference.outputs[0]))
+          << op << " of " << str(plain.inputs()[0]->type()) << ", "
+          << str(plain.first()->input_type(1)) << (last ? ", channels-last" : "")
+          << (p == &program ? "" : ", on the device");
+    }
   }
   return std::move(reference.outputs[0]);
 }
@@ -155,6 +165,7 @@ Result<Tensor> run(std::string_view op, const QType& x_type, const Tensor& x, co
 }
 
 TEST_F(Products, Convolutions) {
+  on_device = 0;
   for (int round = 0; round < 600; ++round) {
     const int64_t axes = 1 + below(3);
     const int64_t groups = chance(50) ? 1 : 1 + below(4), icg = chance(40) ? 1 : 1 + below(9);
@@ -232,6 +243,7 @@ TEST_F(Products, Convolutions) {
       }
     }
   }
+  EXPECT_GT(on_device, 600);
 }
 
 TEST_F(Products, WindowsCutOnBothSides) {
@@ -250,6 +262,7 @@ TEST_F(Products, WindowsCutOnBothSides) {
 }
 
 TEST_F(Products, Linears) {
+  on_device = 0;
   for (int round = 0; round < 400; ++round) {
     const int64_t m = 1 + below(15), k = chance(10) ? 1 : 1 + below(150), n = 1 + below(90);
     const DType xt = kOperands[below(4)], wt = kWeights[below(5)];
@@ -278,6 +291,7 @@ TEST_F(Products, Linears) {
           << "round " << round << ", element " << i;
     }
   }
+  EXPECT_GT(on_device, 100);
 }
 
 TEST_F(Products, TransposedConvolutions) {

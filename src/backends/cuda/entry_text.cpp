@@ -86,16 +86,21 @@ std::string run_text(const Program& program, const ProjectOptions& options,
   if (program.arena_bytes > 0) bases += "  unsigned char *const arena = h->arena;\n";
   if (weights) bases += "  const unsigned char *const weights = h->weights;\n";
   return fmt::format(
+      "static int {0}_steps({0}_handle *h, const void *const inputs[], void *const outputs[]) {{\n"
+      "{3}"
+      "  QC_TRY(cudaSetDevice(h->device), \"cudaSetDevice\", \"\", \"\");\n"
+      "{4}"
+      "  QC_TRY(cudaStreamSynchronize(h->queue.stream), \"cudaStreamSynchronize\", \"\", \"\");\n"
+      "  return {1}_OK;\n}}\n\n"
       "int {0}_run_host({0}_handle *h, const void *const inputs[], void *const outputs[]) {{\n"
       "  if (h == NULL) return {1}_NULL_POINTER;\n"
       "  if ({2}) {{\n"
       "    snprintf(h->error, sizeof h->error, \"an input or output is null\");\n"
       "    return {1}_NULL_POINTER;\n  }}\n"
-      "{3}"
-      "  QC_TRY(cudaSetDevice(h->device), \"cudaSetDevice\", \"\", \"\");\n"
-      "{4}"
-      "  QC_TRY(cudaStreamSynchronize(h->queue.stream), \"cudaStreamSynchronize\", \"\", \"\");\n"
-      "  return {1}_OK;\n}}\n",
+      "  const int code = {0}_steps(h, inputs, outputs);\n"
+      "  /* Nothing touches the caller's memory later. */\n"
+      "  if (code != {1}_OK) (void)cudaStreamSynchronize(h->queue.stream);\n"
+      "  return code;\n}}\n",
       options.name, upper, null, bases, steps);
 }
 
