@@ -9,18 +9,18 @@
  * takes taps in the order (depth, height, width, input channel); taps outside the input are left
  * out. r adds the residual and clamps to [rlo, rhi] where a residual is given.
  *
- * qk_conv_rows_T        x, y row-major [n, c, d, h, w], w as the model has it [oc, ic/groups, k...]
- * qk_conv_last_f32      x, y channels-last [n, d, h, w, c], w packed by qk_conv_pack_f32:
+ * qk_conv_nchw_T        x, y row-major [n, c, d, h, w], w as the model has it [oc, ic/groups, k...]
+ * qk_conv_nhwc_f32      x, y channels-last [n, d, h, w, c], w packed by qk_conv_pack_f32:
  *                       [groups][ceil(ocg / 16)][kd][kh][kw][icg][16]
- * qk_conv_depth_f32     channels-last, one input and output channel per group, w packed by
- *                       qk_conv_depth_pack_f32: [kd][kh][kw][c]
+ * qk_conv_depthwise_f32     channels-last, one input and output channel per group, w packed by
+ *                       qk_conv_depthwise_pack_f32: [kd][kh][kw][c]
  * Arguments: x, w, bias (may be null), residual (may be null; lies like y), y.
  */
 typedef struct {
   int32_t n, ic, oc, groups;
   int32_t in[3], out[3], k[3];
   int32_t stride[3], dilation[3], pad[3];
-  int32_t last; /* qk_conv_rows: x and y are channels-last after all */
+  int32_t last; /* qk_conv_nchw: x and y are channels-last after all */
   float lo, hi, rlo, rhi;
 } qk_conv_params;
 

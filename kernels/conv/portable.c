@@ -18,7 +18,7 @@ QK_INLINE void qk_conv_inside(const qk_conv_params* p, int axis, int32_t* low, i
 /* ---- row-major, any float type ---- */
 
 #define QK_DEFINE_CONV_ROWS(suffix, S, T, FMA, CLAMP, LOAD, STORE)                                 \
-  QK_INLINE void qk_conv_rows_##suffix(const qk_conv_params* p, const S* x, const S* w,            \
+  QK_INLINE void qk_conv_nchw_##suffix(const qk_conv_params* p, const S* x, const S* w,            \
                                        const S* bias, const S* residual, S* y) {                   \
     const int32_t icg = p->ic / p->groups, ocg = p->oc / p->groups;                                \
     const int32_t taps = p->k[0] * p->k[1] * p->k[2];                                              \
@@ -172,7 +172,7 @@ QK_INLINE void qk_conv_pack_f32(const qk_conv_pack_params* p, const float* w, fl
   }
 }
 
-QK_INLINE void qk_conv_depth_pack_f32(const qk_conv_pack_params* p, const float* w, float* y) {
+QK_INLINE void qk_conv_depthwise_pack_f32(const qk_conv_pack_params* p, const float* w, float* y) {
   for (int32_t tap = 0; tap < p->taps; ++tap) {
     for (int32_t c = 0; c < p->groups; ++c) *y++ = w[(ptrdiff_t)c * p->taps + tap];
   }
@@ -219,7 +219,7 @@ QK_INLINE void qk_conv_rect_f32(const qk_conv_params* p, qk_tile* t, qk_rect rec
   }
 }
 
-QK_INLINE void qk_conv_last_f32(const qk_conv_params* p, const float* x, const float* w,
+QK_INLINE void qk_conv_nhwc_f32(const qk_conv_params* p, const float* x, const float* w,
                                 const float* bias, const float* residual, float* y) {
   const int32_t icg = p->ic / p->groups, ocg = p->oc / p->groups;
   const ptrdiff_t x_plane = (ptrdiff_t)p->in[1] * p->in[2] * p->ic;
@@ -270,10 +270,10 @@ QK_INLINE void qk_conv_last_f32(const qk_conv_params* p, const float* x, const f
 
 /* M neighbouring outputs of one row, 16 channels. */
 #define QK_DEFINE_CONV_DEPTH(M)                                                                 \
-  QK_SUMS void qk_conv_depth_##M(const qk_conv_params* p, const int32_t* first,                 \
-                                 const int32_t* last, const float* x, ptrdiff_t from,           \
-                                 const float* w, const float* bias, const float* residual,      \
-                                 float* y, int32_t n) {                                         \
+  QK_SUMS void qk_conv_depthwise_##M(const qk_conv_params* p, const int32_t* first,             \
+                                     const int32_t* last, const float* x, ptrdiff_t from,       \
+                                     const float* w, const float* bias, const float* residual,  \
+                                     float* y, int32_t n) {                                     \
     const ptrdiff_t c = p->oc, step = (ptrdiff_t)p->stride[2] * c;                              \
     qk_v16 acc[M];                                                                              \
     const qk_v16 start = bias ? qk_v16_load_n(bias, n) : qk_v16_set(0.0f);                      \
@@ -302,8 +302,8 @@ QK_INLINE void qk_conv_last_f32(const qk_conv_params* p, const float* x, const f
 QK_DEFINE_CONV_DEPTH(1)
 QK_DEFINE_CONV_DEPTH(4)
 
-QK_INLINE void qk_conv_depth_f32(const qk_conv_params* p, const float* x, const float* w,
-                                 const float* bias, const float* residual, float* y) {
+QK_INLINE void qk_conv_depthwise_f32(const qk_conv_params* p, const float* x, const float* w,
+                                     const float* bias, const float* residual, float* y) {
   int32_t left, right;
   qk_conv_inside(p, 2, &left, &right);
   for (int32_t n = 0; n < p->n; ++n) {
@@ -326,9 +326,9 @@ QK_INLINE void qk_conv_depth_f32(const qk_conv_params* p, const float* x, const 
             const float* rc = residual ? residual + at + c : 0;
             const ptrdiff_t xc = from * p->oc + c; /* may lie before x; its taps inside do not */
             if (many == 4) {
-              qk_conv_depth_4(p, first, last, x, xc, w + c, bc, rc, y + at + c, lanes);
+              qk_conv_depthwise_4(p, first, last, x, xc, w + c, bc, rc, y + at + c, lanes);
             } else {
-              qk_conv_depth_1(p, first, last, x, xc, w + c, bc, rc, y + at + c, lanes);
+              qk_conv_depthwise_1(p, first, last, x, xc, w + c, bc, rc, y + at + c, lanes);
             }
           }
           ow += many;

@@ -33,15 +33,15 @@ QK_INLINE int32_t qk_conv_channels_part(qk_conv_params* p, const void** in, void
     return p->last ? qk_conv_lines_part(p, in, out, units, BYTES)                         \
                    : qk_conv_channels_part(p, in, out, units, BYTES);                     \
   }
-QK_SPLIT_CONV(rows_f32, 4)
-QK_SPLIT_CONV(rows_f64, 8)
-QK_SPLIT_CONV(rows_f16, 2)
-QK_SPLIT_CONV(rows_bf16, 2)
+QK_SPLIT_CONV(nchw_f32, 4)
+QK_SPLIT_CONV(nchw_f64, 8)
+QK_SPLIT_CONV(nchw_f16, 2)
+QK_SPLIT_CONV(nchw_bf16, 2)
 #define QK_SPLIT_CONV_LAST(path)                                                                 \
   QK_INLINE int32_t qk_conv_##path##_units(const qk_conv_params* p) { return QK_LINE_UNITS(p); } \
   QK_INLINE int32_t qk_conv_##path##_part(qk_conv_params* p, const void** in, void** out,        \
                                           const int32_t* units) {                                \
     return qk_conv_lines_part(p, in, out, units, 4);                                             \
   }
-QK_SPLIT_CONV_LAST(last_f32)
-QK_SPLIT_CONV_LAST(depth_f32)
+QK_SPLIT_CONV_LAST(nhwc_f32)
+QK_SPLIT_CONV_LAST(depthwise_f32)

@@ -66,13 +66,13 @@ static void check(int path) { /* 0: rows, 1: channels-last, 2: depthwise */
     float *y = qk_random_floats((size_t)(p.n * p.oc * pixels)),
           *expected = qk_random_floats((size_t)(p.n * p.oc * pixels));
     if (path == 0) {
-      qk_conv_rows_f32(&p, x, w, bias, 0, y);
+      qk_conv_nchw_f32(&p, x, w, bias, 0, y);
     } else if (path == 1) {
       qk_conv_pack_f32(&pack, w, packed);
-      qk_conv_last_f32(&p, x, packed, bias, 0, y);
+      qk_conv_nhwc_f32(&p, x, packed, bias, 0, y);
     } else {
-      qk_conv_depth_pack_f32(&pack, w, packed);
-      qk_conv_depth_f32(&p, x, packed, bias, 0, y);
+      qk_conv_depthwise_pack_f32(&pack, w, packed);
+      qk_conv_depthwise_f32(&p, x, packed, bias, 0, y);
     }
     for (int32_t n = 0; n < p.n; ++n) {
       for (int32_t at = 0; at < pixels * p.oc; ++at) {

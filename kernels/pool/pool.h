@@ -16,7 +16,7 @@
  * qk_lp_pool_T           (sum of |x|^power)^(1/power), summed alike
  *
  * With `adaptive` the window of position o is [floor(o*in/out), ceil((o+1)*in/out)). With `last` x,
- * y and indices are channels-last. qk_{max,average}_pool_last_f32 are for that layout only.
+ * y and indices are channels-last. qk_{max,average}_pool_nhwc_f32 are for that layout only.
  */
 typedef struct {
   int32_t n, c;

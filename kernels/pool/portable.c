@@ -45,7 +45,7 @@
       }                                                                                 \
     }                                                                                   \
   }
-QK_DEFINE_POOL_LAST(max_pool_last_f32, float, qk_v16, int some = 0, 0, -QN_INF_F32,
+QK_DEFINE_POOL_LAST(max_pool_nhwc_f32, float, qk_v16, int some = 0, 0, -QN_INF_F32,
                     const qk_v16 e = qk_v16_load_n(from, lanes);
                     acc = some ? qk_v16_max(e, acc) : e; some = 1, (void)0)
 
@@ -101,7 +101,7 @@ QK_SHARED void qk_pool_long_sum(const qk_pool_params* p, qk_pool_window wd, qk_p
     acc = qk_v16_load(sum);                                                \
   }                                                                        \
   acc = qk_v16_div(acc, (float)qk_pool_count(p, wd, wh, ww))
-QK_DEFINE_POOL_LAST(average_pool_last_f32, float, qk_v16, float sum[16];
+QK_DEFINE_POOL_LAST(average_pool_nhwc_f32, float, qk_v16, float sum[16];
                     const int is_long = qk_pool_is_long(p), is_long, 0.0f,
                     acc = qk_v16_add(acc, qk_v16_load_n(from, lanes)), QK_POOL_LAST_END)
 

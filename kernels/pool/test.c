@@ -59,8 +59,8 @@ static void check(int last) {
     for (size_t i = 0; i < inputs; ++i) x[i] = (float)qk_random_in(-1000, 1000);
     qk_max_pool_f32(&p, x, most);
     qk_average_pool_f32(&p, x, mean);
-    if (last) qk_max_pool_last_f32(&p, x, most_last);
-    if (last) qk_average_pool_last_f32(&p, x, mean_last);
+    if (last) qk_max_pool_nhwc_f32(&p, x, most_last);
+    if (last) qk_average_pool_nhwc_f32(&p, x, mean_last);
     for (int32_t i = 0; i < count; ++i) {
       const int32_t n = i / pixels / p.c, c = i / pixels % p.c, at = i % pixels;
       const int32_t o[3] = {at / p.out[2] / p.out[1], at / p.out[2] % p.out[1], at % p.out[2]};

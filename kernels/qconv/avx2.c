@@ -1,7 +1,7 @@
 /* qconv with AVX2: x and y channels-last, weights packed by kernels/qgemm/pack.h with
  * QK_PANELS_AVX2 and qk_qconv_packing (bias, multipliers and the bias of floats are in the blob).
  *
- * Takes the calls that kernels/qgemm/accepts.h allows, with the bits of qk_qconv_last: up to three
+ * Takes the calls that kernels/qgemm/accepts.h allows, with the bits of qk_qconv_nhwc: up to three
  * spatial axes, any strides, dilations, padding and groups. Groups with few channels waste most of
  * a vector. Needs avx2 and fma for all functions. Blobs lie at multiples of 4 bytes, on 64 they are
  * fastest; no scratch; at most 4 KiB of stack. */

@@ -2,7 +2,7 @@
  * QK_PANELS_AVX512VNNI and qk_qconv_packing (bias, multipliers and the bias of floats are in the
  * blob).
  *
- * Takes the calls that kernels/qgemm/accepts.h allows, with the bits of qk_qconv_last: up to three
+ * Takes the calls that kernels/qgemm/accepts.h allows, with the bits of qk_qconv_nhwc: up to three
  * spatial axes, any strides, dilations, padding and groups. Groups with few channels waste most of
  * a vector: those of one channel each are qk_qdepthwise_avx512vnni's. Needs avx512f, bw, vl, dq and
  * vnni for all functions. Blobs lie at multiples of 4 bytes, on 64 they are fastest; no scratch; at

@@ -64,8 +64,8 @@ QK_UNIT qk_qconv_place qk_qconv_place_of(const qk_qconv_params* p, int64_t unit)
         }                                                                                         \
       }                                                                                           \
     }                                                                                             \
-    qk_q_put(&to, (int64_t)(S)sum, o.channel, x_scales ? *(const float*)x_scales : 1.0f, y,       \
-             (ptrdiff_t)unit);                                                                    \
+    qk_q_store(&to, (int64_t)(S)sum, o.channel, x_scales ? *(const float*)x_scales : 1.0f, y,     \
+               (ptrdiff_t)unit);                                                                  \
   }
 QK_DEFINE_QCONV_UNIT(i8_i32, int8_t, int32_t, uint32_t)
 QK_DEFINE_QCONV_UNIT(i8_i64, int8_t, int64_t, uint64_t)

@@ -6,18 +6,18 @@ kernel qconv[x_codes, w_codes, accumulator](x, w, bias?, multipliers?, float_bia
 kernel qconv_plain[x_codes, w_codes, accumulator](x, w, bias?, multipliers?, float_bias?, w_zeros?, x_scales?, x_zeros?, residual?) -> (y)
   params qk_qconv_params
   units lines_or_channels qk_qconv_plain_{w_codes}_{accumulator}
-  body qk_qconv_rows_{x_codes=i8,u8,i16,u16}_{w_codes=i8}_{accumulator=i32} stack 2816
-  body qk_qconv_rows_{x_codes=i8,u8,i16,u16}_{w_codes=i8,i16}_{accumulator=i64} stack 2816
+  body qk_qconv_nchw_{x_codes=i8,u8,i16,u16}_{w_codes=i8}_{accumulator=i32} stack 2816
+  body qk_qconv_nchw_{x_codes=i8,u8,i16,u16}_{w_codes=i8,i16}_{accumulator=i64} stack 2816
 
 kernel qconv_nhwc(x, w, bias?, multipliers?, float_bias?, w_zeros?, x_scales?, x_zeros?, residual?) -> (y)
   params qk_qconv_params
-  units lines qk_qconv_last
-  body qk_qconv_last stack 3584
+  units lines qk_qconv_nhwc
+  body qk_qconv_nhwc stack 3584
 
 kernel qconv_depthwise(x, w, bias?, multipliers?, float_bias?, w_zeros?, x_scales?, x_zeros?, residual?) -> (y)
   params qk_qconv_params
-  units lines qk_qconv_last
-  body qk_qconv_depth stack 6656
+  units lines qk_qconv_nhwc
+  body qk_qconv_depthwise stack 6656
 
 # Weights, bias and multipliers in one blob: kernels/qconv/pack.h. `panels` as for qgemm_packed, those of a group after
 # those of the group before.

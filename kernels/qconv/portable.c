@@ -28,7 +28,7 @@ QK_INLINE void qk_qconv_inside(const qk_qconv_params* p, int axis, int32_t* low,
       for (int j = 0; j < 16; ++j) acc[j] += (U)(x[j * x_step] - zero) * wv;                       \
     }                                                                                              \
   }                                                                                                \
-  QK_INLINE void qk_qconv_rows_##suffix(                                                           \
+  QK_INLINE void qk_qconv_nchw_##suffix(                                                           \
       const qk_qconv_params* p, const X* x, const W* w, const S* bias, const void* multipliers,    \
       const float* float_bias, const int32_t* w_zeros, const float* x_scale,                       \
       const int32_t* x_zero, const void* residual, void* y) {                                      \
@@ -83,7 +83,7 @@ QK_INLINE void qk_qconv_inside(const qk_qconv_params* p, int axis, int32_t* low,
             }                                                                                      \
             for (int32_t j = 0; j < many; ++j) {                                                   \
               const ptrdiff_t at = n * p->oc * result + oc * y_channel + (line + ow + j) * y_next; \
-              qk_q_put(&o, (S)acc[j], oc, scale, y, at);                                           \
+              qk_q_store(&o, (S)acc[j], oc, scale, y, at);                                         \
             }                                                                                      \
             ow += many;                                                                            \
           }                                                                                        \
@@ -146,7 +146,7 @@ QK_INLINE void qk_qconv_rect(const qk_qconv_params* p, qk_qtile* t, qk_rect rect
   }
 }
 
-QK_INLINE void qk_qconv_last(const qk_qconv_params* p, const void* x, const int8_t* w,
+QK_INLINE void qk_qconv_nhwc(const qk_qconv_params* p, const void* x, const int8_t* w,
                              const int32_t* bias, const void* multipliers, const float* float_bias,
                              const int32_t* w_zeros, const float* x_scale, const int32_t* x_zero,
                              const void* residual, void* y) {
@@ -319,10 +319,11 @@ QK_INLINE int qk_qdepth_simple(const qk_qconv_params* p, const qk_qdepth* t, con
          qk_qdepth_line(p, t->taps[0] - 1, t->taps[1] - 1) + last * p->oc + 16 <= left;
 }
 
-QK_INLINE void qk_qconv_depth(const qk_qconv_params* p, const void* x, const int8_t* w,
-                              const int32_t* bias, const void* multipliers, const float* float_bias,
-                              const int32_t* w_zeros, const float* x_scale, const int32_t* x_zero,
-                              const void* residual, void* y) {
+QK_INLINE void qk_qconv_depthwise(const qk_qconv_params* p, const void* x, const int8_t* w,
+                                  const int32_t* bias, const void* multipliers,
+                                  const float* float_bias, const int32_t* w_zeros,
+                                  const float* x_scale, const int32_t* x_zero, const void* residual,
+                                  void* y) {
   const qk_q_output out = QK_Q_OUTPUT(p, multipliers, float_bias, x_scale != 0, residual);
   const int32_t size = p->x_type <= QK_U8 ? 1 : 2;
   const ptrdiff_t line = (ptrdiff_t)p->in[2] * p->oc, plane = p->in[1] * line;
@@ -372,7 +373,7 @@ QK_INLINE void qk_qconv_depth(const qk_qconv_params* p, const void* x, const int
         }
         {
           const qk_q_block block = {sums[0], t.outputs, 1, channel, t.n, x_scale, 0, at, p->oc};
-          qk_q_put_block(&out, &block, y);
+          qk_q_store_block(&out, &block, y);
         }
       }
     }
@@ -419,7 +420,7 @@ QK_INLINE void qk_qconv_depth(const qk_qconv_params* p, const void* x, const int
                 }                                                                                \
               }                                                                                  \
             }                                                                                    \
-            qk_q_put(&o, sum, oc, scale, y, at++);                                               \
+            qk_q_store(&o, sum, oc, scale, y, at++);                                             \
           }                                                                                      \
         }                                                                                        \
       }                                                                                          \

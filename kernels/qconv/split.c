@@ -39,8 +39,8 @@ QK_SPLIT_QCONV_PLAIN(i8_i32, 1, 4)
 QK_SPLIT_QCONV_PLAIN(i8_i64, 1, 8)
 QK_SPLIT_QCONV_PLAIN(i16_i64, 2, 8)
 
-QK_INLINE int32_t qk_qconv_last_units(const qk_qconv_params* p) { return QK_LINE_UNITS(p); }
-QK_INLINE int32_t qk_qconv_last_part(qk_qconv_params* p, const void** in, void** out,
+QK_INLINE int32_t qk_qconv_nhwc_units(const qk_qconv_params* p) { return QK_LINE_UNITS(p); }
+QK_INLINE int32_t qk_qconv_nhwc_part(qk_qconv_params* p, const void** in, void** out,
                                      const int32_t* units) {
   return qk_qconv_lines_part(p, &in[0], &in[8], &out[0], units);
 }

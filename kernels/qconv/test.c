@@ -58,8 +58,8 @@ static void reference(const qk_qconv_params* p, const operands* o) {
     const int32_t d = pixel / p->out[2] / p->out[1] % p->out[0];
     const int32_t at[3] = {d, h, w};
     for (int32_t oc = 0; oc < p->oc; ++oc) {
-      qk_q_put(&out, sum_at(p, o, pixel / p->out[2] / p->out[1] / p->out[0], at, oc, zero), oc,
-               o->x_scale ? *o->x_scale : 1.0f, o->expected, (ptrdiff_t)pixel * p->oc + oc);
+      qk_q_store(&out, sum_at(p, o, pixel / p->out[2] / p->out[1] / p->out[0], at, oc, zero), oc,
+                 o->x_scale ? *o->x_scale : 1.0f, o->expected, (ptrdiff_t)pixel * p->oc + oc);
     }
   }
 }

@@ -73,17 +73,17 @@ QK_SHARED void qk_q_rescale16(const qk_q_output* o, const int32_t* sums, int32_t
   }
 }
 
-QK_SHARED void qk_q_put_any(const qk_q_output* o, const qk_q_block* b, void* y) {
+QK_SHARED void qk_q_store_any(const qk_q_output* o, const qk_q_block* b, void* y) {
   for (int32_t m = 0; m < b->rows; ++m) {
     const int32_t* sums = b->sums + m * 16 * b->panels;
     const float x_scale = b->x_scale ? b->x_scale[b->per_row * m] : 1.0f;
     const ptrdiff_t at = b->at + m * b->y_row;
-    for (int32_t i = 0; o->way != QK_Q_ANY && i < b->columns; i += 16) {
+    for (int32_t i = 0; o->path != QK_Q_ANY && i < b->columns; i += 16) {
       const int32_t n = b->columns - i < 16 ? b->columns - i : 16;
       qk_q_rescale16(o, sums + i, b->channel + i, n, y, at + i);
     }
-    for (int32_t i = 0; o->way == QK_Q_ANY && i < b->columns; ++i) {
-      qk_q_put(o, sums[i], b->channel + i, x_scale, y, at + i);
+    for (int32_t i = 0; o->path == QK_Q_ANY && i < b->columns; ++i) {
+      qk_q_store(o, sums[i], b->channel + i, x_scale, y, at + i);
     }
   }
 }
@@ -105,8 +105,8 @@ QK_INLINE qk_sums qk_q_add16(const qk_q_residual* r, qk_sums a, qk_sums b) {
   return qk_q_code16(v, r->zero, r->lo, r->hi);
 }
 
-/* Where `way` is QK_Q_CODES. */
-QK_SHARED void qk_q_put_codes(const qk_q_output* o, const qk_q_block* b, uint8_t* y) {
+/* Where `path` is QK_Q_CODES. */
+QK_SHARED void qk_q_store_codes(const qk_q_output* o, const qk_q_block* b, uint8_t* y) {
   const int32_t zero = o->zero, lo = o->lo, hi = o->hi, rows = b->rows, step = 16 * b->panels;
   const ptrdiff_t y_row = b->y_row;
   for (int32_t done = 0; done < b->columns; done += 16) {
@@ -122,8 +122,8 @@ QK_SHARED void qk_q_put_codes(const qk_q_output* o, const qk_q_block* b, uint8_t
   }
 }
 
-/* Where `way` is QK_Q_ADDED. */
-QK_SHARED void qk_q_put_added(const qk_q_output* o, const qk_q_block* b, uint8_t* y) {
+/* Where `path` is QK_Q_ADDED. */
+QK_SHARED void qk_q_store_added(const qk_q_output* o, const qk_q_block* b, uint8_t* y) {
   const qk_q_residual r = o->r;
   const int32_t zero = o->zero, lo = o->lo, hi = o->hi, rows = b->rows, step = 16 * b->panels;
   const ptrdiff_t y_row = b->y_row;
@@ -145,18 +145,18 @@ QK_SHARED void qk_q_put_added(const qk_q_output* o, const qk_q_block* b, uint8_t
 
 #endif
 
-QK_INLINE void qk_q_put_block(const qk_q_output* o, const qk_q_block* b, void* y) {
-  switch (o->way) {
+QK_INLINE void qk_q_store_block(const qk_q_output* o, const qk_q_block* b, void* y) {
+  switch (o->path) {
 #if QK_SUMS_REGISTERS != 0
     case QK_Q_CODES:
-      qk_q_put_codes(o, b, (uint8_t*)y);
+      qk_q_store_codes(o, b, (uint8_t*)y);
       break;
     case QK_Q_ADDED:
-      qk_q_put_added(o, b, (uint8_t*)y);
+      qk_q_store_added(o, b, (uint8_t*)y);
       break;
 #endif
     default:
-      qk_q_put_any(o, b, y);
+      qk_q_store_any(o, b, y);
       break;
   }
 }

@@ -27,6 +27,6 @@ QK_UNIT void qk_qgemm_cuda(const qk_qgemm_call* p, int64_t unit, const void* x, 
     sum += (uint32_t)(qk_load_code(x, p->x_type, (ptrdiff_t)(from + k)) - zero) *
            (uint32_t)(code - w_zero);
   }
-  qk_q_put(&to, (int32_t)sum, n, x_scales ? ((const float*)x_scales)[of] : 1.0f, y,
-           (ptrdiff_t)(batch * p->y_batch + m * p->n + n));
+  qk_q_store(&to, (int32_t)sum, n, x_scales ? ((const float*)x_scales)[of] : 1.0f, y,
+             (ptrdiff_t)(batch * p->y_batch + m * p->n + n));
 }

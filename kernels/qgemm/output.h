@@ -42,15 +42,15 @@ typedef struct qk_q_output {
   const float* bias;          /* one per channel, may be null */
   float bias_factor;
   int32_t dynamic;      /* multipliers are times x_scale */
-  int32_t way;          /* QK_Q_CODES, .. */
+  int32_t path;         /* QK_Q_CODES, .. */
   const void* residual; /* lies like the result, may be null */
   qk_q_residual r;
 } qk_q_output;
 
 /* From the members that the parameter structs of all these kernels have. */
-#define QK_Q_OUTPUT_OF(p, m, b, has_scale, res, way)                                             \
+#define QK_Q_OUTPUT_OF(p, m, b, has_scale, res, path)                                            \
   (p)->y_type, (p)->y_zero, (p)->lo, (p)->hi, (p)->q31, (m), (b), (p)->bias_factor, (has_scale), \
-      (p)->y_type > QK_U16 || (p)->q31 || (b) || (has_scale) ? QK_Q_ANY : (way), (res)
+      (p)->y_type > QK_U16 || (p)->q31 || (b) || (has_scale) ? QK_Q_ANY : (path), (res)
 #define QK_Q_OUTPUT(p, m, b, has_scale, res)                                                       \
   {                                                                                                \
     QK_Q_OUTPUT_OF(p, m, b, has_scale, res,                                                        \
@@ -87,7 +87,7 @@ QK_INLINE int32_t qk_q_add(const qk_q_residual* r, int32_t code, int32_t other) 
 }
 
 /* A code of the product to its place, through the residual where there is one. */
-QK_INLINE void qk_q_end(const qk_q_output* o, int32_t code, void* y, ptrdiff_t at) {
+QK_INLINE void qk_q_finish(const qk_q_output* o, int32_t code, void* y, ptrdiff_t at) {
   if (o->residual) {
     code = qk_q_add(&o->r, code, qk_load_code(o->residual, o->r.type, at));
     qk_store_code(y, o->r.y_type, at, code);
@@ -97,8 +97,8 @@ QK_INLINE void qk_q_end(const qk_q_output* o, int32_t code, void* y, ptrdiff_t a
 }
 
 /* The result of one sum. */
-QK_INLINE void qk_q_put(const qk_q_output* o, int64_t sum, int32_t channel, float x_scale, void* y,
-                        ptrdiff_t at) {
+QK_INLINE void qk_q_store(const qk_q_output* o, int64_t sum, int32_t channel, float x_scale,
+                          void* y, ptrdiff_t at) {
   float v = (float)sum;
   if (o->type == QK_I32) {
     ((int32_t*)y)[at] = (int32_t)(uint32_t)sum;
@@ -106,7 +106,7 @@ QK_INLINE void qk_q_put(const qk_q_output* o, int64_t sum, int32_t channel, floa
   }
   if (o->q31) {
     const int32_t* m = (const int32_t*)o->multipliers + 2 * (ptrdiff_t)channel;
-    qk_q_end(o, qn_rescale_q31(sum, m[0], m[1], o->zero, o->lo, o->hi), y, at);
+    qk_q_finish(o, qn_rescale_q31(sum, m[0], m[1], o->zero, o->lo, o->hi), y, at);
     return;
   }
   if (o->bias && o->type != QK_F32) v = qn_fmaf(o->bias[channel], o->bias_factor, v);
@@ -115,7 +115,7 @@ QK_INLINE void qk_q_put(const qk_q_output* o, int64_t sum, int32_t channel, floa
     v = qn_mulf(v, o->dynamic ? qn_mulf(x_scale, m) : m);
   }
   if (o->type != QK_F32) {
-    qk_q_end(o, qn_code(v, o->zero, o->lo, o->hi), y, at);
+    qk_q_finish(o, qn_code(v, o->zero, o->lo, o->hi), y, at);
     return;
   }
   ((float*)y)[at] = o->bias ? v + o->bias[channel] : v;

@@ -88,7 +88,7 @@ QK_INLINE void qk_qgemm_pack(const qk_qgemm_pack_params* p, const uint8_t* w, ui
                 const W wv = bb[(ptrdiff_t)k * p->b_k + (ptrdiff_t)n * p->b_n];             \
                 sum += (int64_t)(ab[(ptrdiff_t)m * p->k + k] - zero) * (wv - w_zero);       \
               }                                                                             \
-              qk_q_put(&o, sum, n, scale, y, row * p->n + n);                               \
+              qk_q_store(&o, sum, n, scale, y, row * p->n + n);                             \
             }                                                                               \
           }                                                                                 \
         }                                                                                   \

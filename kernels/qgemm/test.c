@@ -55,8 +55,8 @@ static void reference(const qk_qgemm_params* p, const operands* o) {
       const int64_t sum =
           (int64_t)(o->bias ? o->bias[n] : 0) +
           dot(o->x + b * p->x_batch + m * p->k, w, zero, o->w_zeros ? *o->w_zeros : 0, p->k);
-      qk_q_put(&out, sum, n, o->x_scales ? o->x_scales[of] : 1.0f, o->expected,
-               b * p->y_batch + m * p->n + n);
+      qk_q_store(&out, sum, n, o->x_scales ? o->x_scales[of] : 1.0f, o->expected,
+                 b * p->y_batch + m * p->n + n);
     }
   }
 }

@@ -138,7 +138,7 @@ QK_SHARED void qk_q_less_zeros(const qk_qtile* t, const uint32_t* totals, int32_
           u.sums[0][0], M,       P,                                                               \
           t->channel,   columns, t->x_scales ? t->x_scales + t->per_row * row : 0,                \
           t->per_row,   at,      t->y_row};                                                       \
-      qk_q_put_block(&t->out, &block, y);                                                         \
+      qk_q_store_block(&t->out, &block, y);                                                       \
     }                                                                                             \
   }
 

@@ -45,7 +45,7 @@ QK_DEFINE_QAVG_POOL(qk_qavg_pool_q31, int64_t, e - q->zx,
 
 /* ---- channels-last codes of 8 bits, sixteen channels at once ---- */
 
-QK_INLINE void qk_qavg_pool_last(const qk_qpool_params* q, const uint8_t* x, uint8_t* y) {
+QK_INLINE void qk_qavg_pool_nhwc(const qk_qpool_params* q, const uint8_t* x, uint8_t* y) {
   const qk_pool_params window = qk_qpool_window(q), *const p = &window;
   for (int32_t row = 0; row < p->n * p->out[0] * p->out[1]; ++row) {
     const ptrdiff_t n = row / p->out[1] / p->out[0];
@@ -78,7 +78,7 @@ QK_INLINE void qk_qavg_pool_last(const qk_qpool_params* q, const uint8_t* x, uin
 
 QK_INLINE void qk_qavg_pool(const qk_qpool_params* q, const void* x, void* y) {
   if (q->last && q->type_x <= QK_U8 && q->type_y <= QK_U8) {
-    qk_qavg_pool_last(q, x, y);
+    qk_qavg_pool_nhwc(q, x, y);
   } else {
     qk_qavg_pool_each(q, x, y);
   }

@@ -170,9 +170,9 @@ QK_INLINE void qk_wconv_channels(const qk_wconv_walk* t, const int32_t* o, int32
   for (int32_t j = 0; j < many; ++j) y[(c + j) * t->y_channel] = acc[j];
 }
 
-QK_INLINE void qk_wconv_depth(const qk_wconv_params* p, const float* x, const int8_t* w,
-                              const float* scales, const int32_t* zeros, const float* bias,
-                              float* y) {
+QK_INLINE void qk_wconv_depthwise(const qk_wconv_params* p, const float* x, const int8_t* w,
+                                  const float* scales, const int32_t* zeros, const float* bias,
+                                  float* y) {
   qk_wconv_walk t = qk_wconv_start(p);
   const int32_t positions = p->out[0] * p->out[1] * p->out[2];
   const ptrdiff_t x_image = (ptrdiff_t)p->ic * p->in[0] * p->in[1] * p->in[2];

@@ -10,7 +10,7 @@
  *
  * qk_wconv        codes i8 in panels [groups][ceil(ocg / 16)][taps][icg][16]; scales in
  *                 [groups][ceil(ocg / 16)][taps with by_tap][ceil(icg / group)][16]
- * qk_wconv_depth  one input and output channel per group: codes [taps][c], scales [taps with
+ * qk_wconv_depthwise  one input and output channel per group: codes [taps][c], scales [taps with
  *                 by_tap][c]
  * qk_wconv_transpose  transposed, row-major, of the chain that qk_conv_transpose_f32 has: codes
  *                 [ic][ocg][taps], scales and zero points [oc]

@@ -48,7 +48,7 @@ void add_explain(CLI::App& app, Session& session) {
         return 0;
       }
       fmt::print("{}", table(reports, terminal_width()));
-      constexpr std::string_view kPass = "form_quantized: ";
+      constexpr std::string_view kPass = "fold_qdq: ";
       for (const std::string& remark : context.remarks) {
         if (remark.starts_with(kPass)) {
           fmt::print("remark: {}\n", shown(remark.substr(kPass.size())));

@@ -13,7 +13,7 @@ void add_passes(CLI::App& app, Session& session) {
   command->callback([&session] {
     session.action = []() -> Result<int> {
       for (const PassRow& p : all_passes()) {
-        fmt::print("{:<10} {:<18} {:<66} {}\n", p.stage, p.name, p.summary,
+        fmt::print("{:<10} {:<32} {:<68} {}\n", p.stage, p.name, p.summary,
                    p.optional ? "can be left out" : "");
       }
       return 0;

@@ -116,7 +116,7 @@ PlanOptions plan_options(const Options& options) {
 /// Everything that happens to a contract graph for one target, and what its programs share.
 class Lowerer {
  public:
-  Lowerer(const Options& options, const Target& target, DerivedConstants& constants,
+  Lowerer(const Options& options, const Target& target, PackedConstants& constants,
           const PassObserver& observe = {})
       : options_(options), target_(target), constants_(constants), observe_(observe) {}
 
@@ -179,7 +179,7 @@ class Lowerer {
 
   const Options& options_;
   const Target& target_;
-  DerivedConstants& constants_;
+  PackedConstants& constants_;
   const PassObserver observe_;
 };
 
@@ -245,7 +245,10 @@ bool has_parallel_steps(const Module& module) {
 }  // namespace
 
 Result<Ok> check(const Options& options) {
-  QC_TRY(find_target(options.target));
+  QC_ASSIGN(const Target target, find_target(options.target));
+  if (options.threads && target.language != Language::c) {
+    return error(Code::usage, "target {} has threads of its own: leave out --threads", target.name);
+  }
   for (const std::string& name : options.disabled_passes) {
     QC_ASSIGN(const PassRow pass, find_any_pass(name));
     if (!pass.optional) {
@@ -344,7 +347,7 @@ Result<Ok> add_dims_of(const Graph& graph, const std::vector<Tensor>& inputs, Op
 Result<Program> make_program(Graph& graph, const Options& options, const PassObserver& observe) {
   QC_ASSIGN(const Target target, find_target(options.target));
   PassContext context;
-  DerivedConstants constants;
+  PackedConstants constants;
   const Target here = part_here(target);
   return Lowerer(options, here, constants, observe).planned(graph, context);
 }
@@ -355,7 +358,7 @@ Result<std::string> kernel_choices(const Graph& graph, const Options& options) {
   std::string out;
   for (const Target& part : parts_of(target)) {
     PassContext context;
-    DerivedConstants constants;
+    PackedConstants constants;
     std::vector<KernelChoice> choices;
     QC_ASSIGN(auto copied, copy(graph));
     QC_TRY(Lowerer(options, part, constants).lowered(*copied, context, &choices));
@@ -369,7 +372,7 @@ Result<std::string> kernel_choices(const Graph& graph, const Options& options) {
 Result<Module> make_module(const Graph& graph, const Options& options, PassContext& noted,
                            const PassObserver& observe) {
   QC_ASSIGN(const Target target, find_target(options.target));
-  DerivedConstants constants;
+  PackedConstants constants;
   Module module;
   for (const Target& part : parts_of(target)) {
     // Passes are shown once, for the best part.

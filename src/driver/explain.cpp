@@ -32,7 +32,7 @@ std::string format_text(const Type& type) {
   std::string out(name(type.dtype));
   const CodeRange all = code_range(type.dtype);
   if (f.qmin != all.lo || f.qmax != all.hi) out += fmt::format("[{},{}]", f.qmin, f.qmax);
-  if (f.is_carried()) return out + " at run time";
+  if (f.is_dynamic()) return out + " at run time";
   const std::string each =
       f.granularity == Granularity::group ? fmt::format("per {}", f.group) : "per channel";
   out += " " + numbers(f.scale.values, each.c_str());

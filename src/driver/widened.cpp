@@ -18,8 +18,7 @@ struct Widened {
 
 }  // namespace
 
-std::vector<std::string> widened_weights(const Program& program,
-                                         const DerivedConstants& constants) {
+std::vector<std::string> widened_weights(const Program& program, const PackedConstants& constants) {
   const ConstantPool& pool = *program.pool;
   std::unordered_map<ConstId, ConstId> sources;
   for (const auto& [from, made] : constants) sources[made] = from.first;

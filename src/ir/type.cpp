@@ -13,7 +13,7 @@ bool same(const std::shared_ptr<const Format>& a, const std::shared_ptr<const Fo
 }
 
 std::string component_text(const Component& c) {
-  if (c.kind == Component::Kind::carried) return "carried";
+  if (c.kind == Component::Kind::dynamic) return "carried";
   const bool wide = c.values.dtype() == DType::f64;
   if (c.values.rank() > 0) return (wide ? "f64 " : "") + elements_text(c.values);
   if (wide) return "f64 " + float_text(c.values.as_double(0));

@@ -25,14 +25,14 @@ enum class Layout : uint8_t {
 enum class Granularity : uint8_t { tensor, axis, group };
 
 /// One component of a quantized value besides its codes: its scale or its zero point. Known now
-/// (`values`), or carried: computed at run time and handed to readers as a value beside the codes.
+/// (`values`), or dynamic: computed at run time and handed to readers as a value beside the codes.
 struct Component {
-  enum class Kind : uint8_t { none, known, carried };
+  enum class Kind : uint8_t { none, known, dynamic };
   Kind kind = Kind::none;
   Tensor values;  // one element, or one per index of the axis, or one per group
 
   static Component of(Tensor values) { return {Kind::known, std::move(values)}; }
-  static Component at_run_time() { return {Kind::carried, {}}; }
+  static Component at_run_time() { return {Kind::dynamic, {}}; }
   bool operator==(const Component& other) const {
     return kind == other.kind && (kind != Kind::known || values.identical(other.values));
   }
@@ -49,7 +49,7 @@ struct Format {
   Component zero_point;  // i32; none: 0
 
   bool operator==(const Format&) const = default;
-  bool is_carried() const { return scale.kind == Component::Kind::carried; }
+  bool is_dynamic() const { return scale.kind == Component::Kind::dynamic; }
   /// The known scale and zero point of index i along the axis, or of group i as quant/groups.h
   /// counts them; 0 for a whole tensor.
   float scale_at(int64_t i = 0) const;

@@ -6,15 +6,15 @@
 #include <chrono>
 
 #include "passes/assign_layouts.h"
+#include "passes/eliminate_common_subexpressions.h"
 #include "passes/expose_codes.h"
 #include "passes/fold_constants.h"
+#include "passes/fold_qdq.h"
 #include "passes/fold_relayouts.h"
 #include "passes/fold_scale_shift.h"
-#include "passes/form_quantized.h"
 #include "passes/fuse_clamp.h"
-#include "passes/merge_common.h"
+#include "passes/insert_qdq.h"
 #include "passes/note_rules.h"
-#include "passes/place_quantizers.h"
 #include "passes/raise_patterns.h"
 #include "passes/recover_codes.h"
 #include "passes/remove_no_ops.h"
@@ -32,7 +32,7 @@ constexpr Pass kPipeline[] = {
     {"fold_constants", PassStage::normalise, fold_constants, "results known now become constants"},
     {"remove_no_ops", PassStage::normalise, remove_no_ops,
      "nodes that do nothing or are not read vanish"},
-    {"merge_common", PassStage::normalise, merge_common,
+    {"eliminate_common_subexpressions", PassStage::normalise, eliminate_common_subexpressions,
      "equal computations are done once, constant operands come second"},
     {"raise_patterns", PassStage::normalise, raise_patterns, "decomposed ops become one op again"},
     // Fuse: neighbours become one op where the answer allows.
@@ -44,11 +44,10 @@ constexpr Pass kPipeline[] = {
     // Quantize: rules and quantized models become nodes that compute on codes.
     {"recover_codes", PassStage::quantize, recover_codes,
      "weights folded from narrow integers become codes again"},
-    {"place_quantizers", PassStage::quantize, place_quantizers,
-     "schemes become quantize and dequantize nodes"},
+    {"insert_qdq", PassStage::quantize, insert_qdq, "schemes become quantize and dequantize nodes"},
     {"shift_signed", PassStage::quantize, shift_signed,
      "signed codes become unsigned where the arithmetic says so"},
-    {"form_quantized", PassStage::quantize, form_quantized, "ops between them compute on codes"},
+    {"fold_qdq", PassStage::quantize, fold_qdq, "ops between them compute on codes"},
     {"expose_codes", PassStage::quantize, expose_codes,
      "inputs and outputs of the model become codes where that was asked for",
      &PassOptions::codes_at_ports, true},

@@ -8,7 +8,7 @@ namespace qc {
 
 bool is_plain(const Type& type) {
   return type.format && type.format->granularity == Granularity::tensor &&
-         !type.format->is_carried();
+         !type.format->is_dynamic();
 }
 
 bool runs_on_codes(const Node& n) {
@@ -87,7 +87,7 @@ Result<bool> move_to_codes(Graph& graph, Node& node) {
     constant = constant && (!v || v->is_constant());
   }
   const QType codes = first ? first->input(0)->type().quant() : QType{};
-  if (!first || (codes.format->is_carried() && codes.format->granularity != Granularity::tensor))
+  if (!first || (codes.format->is_dynamic() && codes.format->granularity != Granularity::tensor))
     return false;
   Node* made = on_codes(graph, node, inputs, codes);
   if (!made) return false;

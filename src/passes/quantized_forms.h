@@ -1,5 +1,5 @@
-// What a float node may become between dequantize and quantize nodes. place_quantizers asks it to
-// know what a rule may ask for, form_quantized to do it.
+// What a float node may become between dequantize and quantize nodes. insert_qdq asks it to
+// know what a rule may ask for, fold_qdq to do it.
 #pragma once
 
 #include <optional>

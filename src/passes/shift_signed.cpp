@@ -9,7 +9,7 @@ namespace {
 /// The unsigned format of the same values; none where codes are not all of 8 signed bits.
 std::optional<QType> unsigned_of(const QType& type) {
   const Format& f = *type.format;
-  if (type.dtype != DType::i8 || f.granularity != Granularity::tensor || f.is_carried() ||
+  if (type.dtype != DType::i8 || f.granularity != Granularity::tensor || f.is_dynamic() ||
       f.qmin != -128 || f.qmax != 127) {
     return std::nullopt;
   }

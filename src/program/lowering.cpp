@@ -212,11 +212,11 @@ Result<Ok> Lowering::lower_nodes(const Graph& graph) {
 }
 
 Result<Program> lower(const Graph& graph) {
-  DerivedConstants constants;
+  PackedConstants constants;
   return lower(graph, constants);
 }
 
-Result<Program> lower(const Graph& graph, DerivedConstants& constants) {
+Result<Program> lower(const Graph& graph, PackedConstants& constants) {
   Program program;
   program.name = graph.name;
   program.pool = graph.shared_pool();

@@ -28,7 +28,7 @@ struct CallInfo {
 
 class Lowering {
  public:
-  Lowering(Program& program, DerivedConstants& constants)
+  Lowering(Program& program, PackedConstants& constants)
       : program_(program), constants_(constants) {}
 
   bool has(size_t i) const { return node_->input(i) != nullptr; }
@@ -105,7 +105,7 @@ class Lowering {
   void copy(View from, View to, int64_t bytes);
 
  private:
-  friend Result<Program> lower(const Graph&, DerivedConstants&);
+  friend Result<Program> lower(const Graph&, PackedConstants&);
   View view(const Value* value);
   /// Where the view of a value is kept; its buffer is -1 as long as it has none.
   View& slot(const Value* value);
@@ -119,7 +119,7 @@ class Lowering {
               std::vector<View> out, CallInfo info);
 
   Program& program_;
-  DerivedConstants& constants_;
+  PackedConstants& constants_;
   const Node* node_ = nullptr;
   Steps* steps_ = nullptr;
   std::unordered_map<const Graph*, std::vector<View>> views_;  // by graph and number of the value
@@ -130,6 +130,6 @@ class Lowering {
 
 /// Lowers a graph with static shapes. Buffers are not placed yet: see program/plan.h.
 Result<Program> lower(const Graph& graph);
-Result<Program> lower(const Graph& graph, DerivedConstants& constants);
+Result<Program> lower(const Graph& graph, PackedConstants& constants);
 
 }  // namespace qc

@@ -7,7 +7,7 @@ namespace qc {
 
 struct ProgramPassContext {
   const Target& target;
-  DerivedConstants& constants;
+  PackedConstants& constants;
   std::vector<KernelChoice>* choices = nullptr;  // as of select_kernels
   std::span<const ForcedKernel> forced = {};
 };

@@ -161,7 +161,7 @@ struct Scalar {
 
 /// Constants computed from others, by source and purpose. Programs that share one, of the same
 /// graph with other sizes, share the constants.
-using DerivedConstants = std::map<std::pair<ConstId, std::string>, ConstId>;
+using PackedConstants = std::map<std::pair<ConstId, std::string>, ConstId>;
 
 class Program {
  public:

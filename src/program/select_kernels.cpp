@@ -13,7 +13,7 @@ namespace {
 
 class Selector {
  public:
-  Selector(Program& program, const Target& target, DerivedConstants& constants,
+  Selector(Program& program, const Target& target, PackedConstants& constants,
            std::vector<KernelChoice>* choices, std::span<const ForcedKernel> forced)
       : program_(program),
         target_(target),
@@ -172,7 +172,7 @@ class Selector {
 
   Program& program_;
   const Target& target_;
-  DerivedConstants& constants_;
+  PackedConstants& constants_;
   std::vector<KernelChoice>* choices_;
   std::span<const ForcedKernel> forced_;
   std::vector<bool> met_;  // of those
@@ -183,7 +183,7 @@ class Selector {
 
 }  // namespace
 
-Result<Ok> select_kernels(Program& program, const Target& target, DerivedConstants& constants,
+Result<Ok> select_kernels(Program& program, const Target& target, PackedConstants& constants,
                           std::vector<KernelChoice>* choices,
                           std::span<const ForcedKernel> forced) {
   Selector selector(program, target, constants, choices, forced);
@@ -212,7 +212,7 @@ std::string str(const std::vector<KernelChoice>& choices) {
 }
 
 Result<Ok> select_kernels(Program& program) {
-  DerivedConstants constants;
+  PackedConstants constants;
   return select_kernels(program, all_targets()[0], constants);
 }
 

@@ -29,7 +29,7 @@ Result<ForcedKernel> parse_forced_kernel(const std::string& text);
 /// targets of another language than C it lists all such calls), and where a forced one is not
 /// there, refuses, or names no layer that variants compute. `choices`, where given, gets one
 /// element for each call.
-Result<Ok> select_kernels(Program& program, const Target& target, DerivedConstants& constants,
+Result<Ok> select_kernels(Program& program, const Target& target, PackedConstants& constants,
                           std::vector<KernelChoice>* choices = nullptr,
                           std::span<const ForcedKernel> forced = {});
 /// For the portable target.

@@ -21,7 +21,7 @@ class Binder {
   /// Buffers of packed constants, which calls share.
   using PackedBuffers = std::unordered_map<ConstId, int>;
 
-  Binder(Program& program, DerivedConstants& constants, std::span<const int> uses,
+  Binder(Program& program, PackedConstants& constants, std::span<const int> uses,
          PackedBuffers& buffers, Steps& before)
       : program_(program), constants_(constants), uses_(uses), buffers_(buffers), before_(before) {}
 
@@ -58,7 +58,7 @@ class Binder {
                    std::vector<View> out);
 
   Program& program_;
-  DerivedConstants& constants_;
+  PackedConstants& constants_;
   std::span<const int> uses_;  // of each buffer, by calls
   PackedBuffers& buffers_;
   Steps& before_;

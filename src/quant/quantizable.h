@@ -1,4 +1,4 @@
-// Quantizable: the capability of an op to build its own quantized form. The pass form_quantized
+// Quantizable: the capability of an op to build its own quantized form. The pass fold_qdq
 // finds an op between dequantize and quantize nodes and asks it; rules and imported quantized
 // models meet here, so both give the same nodes.
 #pragma once

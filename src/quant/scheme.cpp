@@ -39,7 +39,7 @@ std::optional<QType> unsigned_codes(const QType& type) {
   if (type.dtype != DType::i8 || !type.format) return std::nullopt;
   const Format& f = *type.format;
   if (f.granularity != Granularity::tensor || f.scale.kind != Component::Kind::known ||
-      f.zero_point.kind == Component::Kind::carried) {
+      f.zero_point.kind == Component::Kind::dynamic) {
     return std::nullopt;
   }
   const int64_t zero = f.zero_at();
@@ -115,7 +115,7 @@ Result<Ok> check_format(const Type& type, const Loc& loc) {
   if (f.qmin < range.lo || f.qmax > range.hi || f.qmin > f.qmax) {
     return error(Code::quant, loc, "codes {} to {} of type {}", f.qmin, f.qmax, name(type.dtype));
   }
-  if (f.is_carried()) return Ok{};
+  if (f.is_dynamic()) return Ok{};
   if (f.scale.kind == Component::Kind::none) {
     return error(Code::quant, loc, "a format without a scale");
   }

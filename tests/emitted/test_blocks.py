@@ -38,9 +38,9 @@ int main(void) {
             residual[j] = (uint8_t)(j * 37 + k);
             got[j] = want[j] = 77;
           }
-          qk_q_put_block(&o, &block, got);
+          qk_q_store_block(&o, &block, got);
           for (int row = 0; row < 2; ++row) {
-            for (int j = 0; j < n; ++j) qk_q_put(&o, sums[row][j / 16][j % 16], j, 1.0f, want, row * 32 + j);
+            for (int j = 0; j < n; ++j) qk_q_store(&o, sums[row][j / 16][j % 16], j, 1.0f, want, row * 32 + j);
           }
           if (memcmp(got, want, 64) != 0) {
             printf("multiplier %a, near %d + 1/2, %d channels, way %d\n", (double)multipliers[c], (int)k, (int)n, way);

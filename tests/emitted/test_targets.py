@@ -98,7 +98,7 @@ def test_kernels_can_be_chosen_by_hand(quantc, root, models, tmp_path):
     assert shown.count("qk_qconv_avx512vnni") == chosen.count("qk_qconv_avx512vnni") + 1 and "not avx512vnni: another was asked for" in chosen, chosen
     out = ["-o", tmp_path / "out", "--vectors", models / "digits.npz", "--name", "net"]
     quantc("compile", models / "digits.onnx", *rules, "--kernel", f"{layer}=portable_nhwc", *out)
-    assert "qk_qconv_last(" in (tmp_path / "out" / "net.c").read_text()
+    assert "qk_qconv_nhwc(" in (tmp_path / "out" / "net.c").read_text()
     for text, message in ((f"{layer}=melted", "'qconv' has no variant 'melted': use one of avx2, avx512vnni,"),
                           (f"{layer}=portable_depthwise", "'portable_depthwise' cannot compute it: groups have several channels"),
                           ("nowhere=portable", "no layer 'nowhere' has variants to choose from"),
@@ -110,7 +110,7 @@ def test_kernels_can_be_chosen_by_hand(quantc, root, models, tmp_path):
 def test_choices_are_explained(quantc, root, models):
     rules = ["--rules", root / "examples/digits/rules.toml"]
     portable = quantc("inspect", models / "digits.onnx", *rules, "--kernels", "--target", "portable").stdout
-    assert "qconv by qk_qconv_last (portable_nhwc)\n  not avx2: target portable has no avx2\n" in portable, portable
+    assert "qconv by qk_qconv_nhwc (portable_nhwc)\n  not avx2: target portable has no avx2\n" in portable, portable
     assert "  not portable_depthwise: groups have several channels\n" in portable, portable
     vnni = quantc("inspect", models / "digits.onnx", *rules, "--kernels", "--target", "x86-avx512vnni").stdout
     assert vnni.count("qconv by qk_qconv_avx512vnni (avx512vnni)") == 3 and "qgemm by qk_qgemm_avx512vnni" in vnni, vnni

@@ -32,7 +32,7 @@ std::string read(const fs::path& path) {
 
 /// The Program after pass `last`; all passes run where it is empty.
 Result<Program> after(const Graph& graph, const Target& target, std::string_view last) {
-  DerivedConstants constants;
+  PackedConstants constants;
   QC_ASSIGN(Program program, lower(graph, constants));
   ProgramPassContext context{target, constants};
   for (const ProgramPass& pass : program_passes()) {

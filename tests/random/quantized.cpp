@@ -4,7 +4,7 @@
 #include <map>
 
 #include "interp/interpreter.h"
-#include "passes/form_quantized.h"
+#include "passes/fold_qdq.h"
 #include "quant/constants.h"
 #include "quant/quantizable.h"
 

@@ -116,7 +116,7 @@ Value* Sampling::codes(int64_t min_rank, int64_t max_rank) {
   if (!chance(15)) {
     Value* v = find([&](const Value& x) {
       const auto& f = x.type().format;
-      return f && f->granularity == Granularity::tensor && !f->is_carried() &&
+      return f && f->granularity == Granularity::tensor && !f->is_dynamic() &&
              bits(x.dtype()) <= 16 && x.rank() >= min_rank && x.rank() <= max_rank;
     });
     if (v) return v;

@@ -12,7 +12,7 @@ namespace qc {
 
 /// The planned program of a graph for the target cuda; none where the target lacks a kernel.
 inline Result<std::optional<Program>> device_program(const Graph& graph) {
-  DerivedConstants constants;
+  PackedConstants constants;
   QC_ASSIGN(Program program, lower(graph, constants));
   QC_ASSIGN(const Target target, find_target("cuda"));
   const Result<Ok> selected = select_kernels(program, target, constants);

@@ -618,7 +618,7 @@ class SharedWeights : public Products {
     for (const Target& target : all_targets()) {
       if (!runs_here(target)) continue;
       Program program = *lower(graph);
-      DerivedConstants constants;
+      PackedConstants constants;
       ASSERT_TRUE(select_kernels(program, target, constants).ok());
       EXPECT_EQ(constants.size(), static_cast<size_t>(packings)) << target.name;
       const auto got = run_program(program, inputs);

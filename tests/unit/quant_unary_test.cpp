@@ -7,7 +7,7 @@
 #include "interp/interpreter.h"
 #include "ir/op_table.h"
 #include "ops/common/registration.h"
-#include "passes/form_quantized.h"
+#include "passes/fold_qdq.h"
 #include "quant/scheme.h"
 
 namespace qc {
@@ -64,7 +64,7 @@ TEST(QuantizedFunctions, OfEightBitsAreExactTables) {
           auto want = interpret(*graph, in);
           ASSERT_TRUE(want.ok()) << render(want.diag());
           PassContext context;
-          ASSERT_TRUE(form_quantized(*graph, context).ok());
+          ASSERT_TRUE(fold_qdq(*graph, context).ok());
           ASSERT_EQ(graph->node_count(), 1u) << op << " is not a table";
           auto got = interpret(*graph, in);
           ASSERT_TRUE(got.ok()) << render(got.diag());
@@ -140,7 +140,7 @@ TEST(QuantizedFunctions, OfSixteenBitsAreWithinAStep) {
     const QType to = tensor_format(DType::i16, scale, zero);
     auto graph = between_codes(op, from, to, 65536, "exact");
     PassContext context;
-    ASSERT_TRUE(form_quantized(*graph, context).ok());
+    ASSERT_TRUE(fold_qdq(*graph, context).ok());
     auto got = interpret(*graph, {all_codes(DType::i16)});
     ASSERT_TRUE(got.ok()) << render(got.diag());
     int64_t beyond = 0;
@@ -165,7 +165,7 @@ TEST(QuantizedFunctions, AReluRescalesAndDoesNotRelabel) {
   Node* clamp = graph->outputs()[0].value->def()->input(0)->def();
   ASSERT_TRUE(set_attrs(*clamp, {{"lo", 0.0}}, {}).ok());
   PassContext context;
-  ASSERT_TRUE(form_quantized(*graph, context).ok());
+  ASSERT_TRUE(fold_qdq(*graph, context).ok());
   auto got = interpret(*graph, {all_codes(DType::i8)});
   ASSERT_TRUE(got.ok());
   for (int64_t i = 0; i < 256; ++i) {

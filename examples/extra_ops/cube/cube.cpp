@@ -93,7 +93,7 @@ class Cube final : public OpNode<Cube>, public Quantizable {
     return Ok{};
   }
   Result<Value*> quantized(Quantizer& q) const override {
-    if (!q.codes(0) || !q.result() || q.format(0).is_carried() || bits(q.codes(0)->dtype()) != 8) {
+    if (!q.codes(0) || !q.result() || q.format(0).is_dynamic() || bits(q.codes(0)->dtype()) != 8) {
       return q.refuse("cube has an integer form for codes of 8 bits only");
     }
     return q.emit("qcube", {q.codes(0)},

@@ -29,7 +29,7 @@ std::string ports(const char* kind, const std::vector<Port>& list, const std::st
     if (shapes && !all_static((*shapes)[i]))
       out += fmt::format("/* The largest: its shape is {}. */\n", c_comment(str((*shapes)[i])));
     const Format* f = type.format.get();
-    if (!f || f->granularity != Granularity::tensor || f->is_carried()) continue;
+    if (!f || f->granularity != Granularity::tensor || f->is_dynamic()) continue;
     out += fmt::format(
         "/* Codes: one of value q stands for (q - ZERO) * SCALE; values in use are LOWEST to "
         "HIGHEST. */\n"

@@ -18,7 +18,7 @@ inline constexpr int64_t kNoHighCode = std::numeric_limits<int64_t>::max();
 /// One known scale for all elements, codes of at most 16 bits.
 inline bool has_one_scale(const QType& type) {
   return type.format && type.format->granularity == Granularity::tensor &&
-         !type.format->is_carried() && bits(type.dtype) <= 16;
+         !type.format->is_dynamic() && bits(type.dtype) <= 16;
 }
 
 inline Result<Ok> check_one_scale(const QType& type, const Loc& loc) {

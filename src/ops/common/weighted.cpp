@@ -22,7 +22,7 @@ SumOutput::SumOutput(const Format& x, const Format& w, int64_t channels, const Q
     : type_(to.format                ? code_type(to.dtype)
             : to.dtype == DType::i32 ? QK_I32
                                      : QK_F32),
-      dynamic_(x.is_carried()),
+      dynamic_(x.is_dynamic()),
       one_scale_(w.granularity == Granularity::tensor) {
   const int64_t count = w.scale.values.size();
   for (int64_t c = 0; c < channels; ++c) {
@@ -160,7 +160,7 @@ std::string StoredWeights::key() const {
 
 int64_t largest_difference(const Type& type) {
   const Format& f = *type.format;
-  if (f.zero_point.kind == Component::Kind::carried) return f.qmax - f.qmin;
+  if (f.zero_point.kind == Component::Kind::dynamic) return f.qmax - f.qmin;
   int64_t most = 0;
   const int64_t count =
       f.zero_point.kind == Component::Kind::known ? f.zero_point.values.size() : 1;
@@ -173,7 +173,7 @@ int64_t largest_difference(const Type& type) {
 bool fits_16_bits(const Type& type) {
   const Format& f = *type.format;
   if (bits(type.dtype) <= 8) return true;
-  return !f.is_carried() && f.qmin - f.zero_at() >= INT16_MIN && f.qmax - f.zero_at() <= INT16_MAX;
+  return !f.is_dynamic() && f.qmin - f.zero_at() >= INT16_MIN && f.qmax - f.zero_at() <= INT16_MAX;
 }
 
 AccumulatorProof prove_sums(const Type& x, const Value* weights, const Value* bias, int64_t terms,

@@ -39,7 +39,7 @@ Result<Tensor> float_bias(const Quantizer& q) {
 /// Whether the bias is codes of the sums already.
 bool has_sum_scale(const Quantizer& q, int64_t channels) {
   const Value* codes = q.codes(2);
-  if (!codes || codes->dtype() != DType::i32 || q.format(0).is_carried()) return false;
+  if (!codes || codes->dtype() != DType::i32 || q.format(0).is_dynamic()) return false;
   const Format& f = q.format(2);
   for (int64_t c = 0; c < channels; ++c) {
     const float want = sum_scale(q.format(0), q.format(1), c);
@@ -89,18 +89,18 @@ Result<Ok> check_sums(const Node& node, const QType& to, const Arithmetic& arith
     return error(Code::type, loc, "a product of {} and {} codes", name(x.dtype), name(w.dtype));
   }
   const Format& f = *x.format;
-  const bool row_scales = rows && f.is_carried() && f.granularity == Granularity::group &&
+  const bool row_scales = rows && f.is_dynamic() && f.granularity == Granularity::group &&
                           f.axis == x.rank() - 1 && x.shape.back() == Dim(f.group);
   if (f.granularity != Granularity::tensor && !row_scales) {
     return error(Code::quant, loc, "a product needs one scale of its first operand, got {}",
                  str(x));
   }
-  if (w.format->is_carried() || w.format->granularity == Granularity::group) {
+  if (w.format->is_dynamic() || w.format->granularity == Granularity::group) {
     return error(Code::quant, loc, "a product needs known scales of its weights, got {}", str(w));
   }
-  if (f.is_carried() != (node.input(3) != nullptr) || (!f.is_carried() && node.input(4))) {
+  if (f.is_dynamic() != (node.input(3) != nullptr) || (!f.is_dynamic() && node.input(4))) {
     return error(Code::graph, loc, "{} scales as an operand for {}",
-                 f.is_carried() ? "expected" : "got", str(x));
+                 f.is_dynamic() ? "expected" : "got", str(x));
   }
   for (size_t i : {3, 4}) {
     if (!node.input(i)) continue;
@@ -110,10 +110,10 @@ Result<Ok> check_sums(const Node& node, const QType& to, const Arithmetic& arith
       return error(Code::shape, loc, "scales or zero points {} for {}", str(t), str(x));
     }
   }
-  if (f.is_carried() && to.format) {
+  if (f.is_dynamic() && to.format) {
     return error(Code::quant, loc, "codes as the result of operands with scales known at run time");
   }
-  if (to.format && (!is_code(to.dtype) || bits(to.dtype) < 8 || to.format->is_carried() ||
+  if (to.format && (!is_code(to.dtype) || bits(to.dtype) < 8 || to.format->is_dynamic() ||
                     to.format->granularity != Granularity::tensor)) {
     return error(Code::quant, loc, "the result of a product needs one known scale, got {}",
                  str(to));
@@ -127,7 +127,7 @@ Result<Ok> check_sums(const Node& node, const QType& to, const Arithmetic& arith
       (b.dtype != DType::f32 && b.dtype != DType::i32 && b.dtype != DType::i64)) {
     return error(Code::shape, loc, "bias of {} sums is {}", channels, str(b));
   }
-  if (b.dtype != DType::f32 && f.is_carried()) {
+  if (b.dtype != DType::f32 && f.is_dynamic()) {
     return error(Code::type, loc, "a bias of {} for sums whose scale is known at run time",
                  name(b.dtype));
   }
@@ -161,7 +161,7 @@ Result<Ok> check_weight_only(const Node& node, const QType& to, int64_t channel_
     return error(Code::type, loc, "codes of weights need f32 values and give them, got {} and {}",
                  name(node.input_type(0).dtype), str(to));
   }
-  if (!is_integer(w.dtype) || bits(w.dtype) > 8 || f.is_carried()) {
+  if (!is_integer(w.dtype) || bits(w.dtype) > 8 || f.is_dynamic()) {
     return error(Code::type, loc, "weights of {}", str(w));
   }
   if (!decodes(f, channel_axis)) {
@@ -193,15 +193,15 @@ Result<std::optional<SumForm>> product_form(Quantizer& q) {
     return refuse("its result has more than one scale");
   }
   const Format& x = q.format(0);
-  if (x.is_carried() && q.result()) {
+  if (x.is_dynamic() && q.result()) {
     return refuse("the scale of its operand is known at run time only");
   }
-  if (!x.is_carried() && x.granularity != Granularity::tensor) {
+  if (!x.is_dynamic() && x.granularity != Granularity::tensor) {
     return refuse("its operand has more than one scale");
   }
   SumForm form;
   form.inputs = {q.codes(0), q.codes(1)};
-  if (x.is_carried()) {
+  if (x.is_dynamic()) {
     form.inputs.push_back(nullptr);
     form.inputs.push_back(q.scale(0));
     if (q.zero_point(0)) form.inputs.push_back(q.zero_point(0));

@@ -149,7 +149,7 @@ Result<Ok> Conv::lower(Lowering& l) const {
   const DType dtype = l.in_type(0).dtype;
   const bool last = l.in_type(0).layout == Layout::channels_last;
   c.type = name(dtype);
-  c.path = "rows";
+  c.path = "nchw";
   c.x = l.in(0);
   c.w = l.in(1);
   c.bias = l.optional(2);
@@ -160,8 +160,8 @@ Result<Ok> Conv::lower(Lowering& l) const {
     pack.ocg = c.oc / c.groups;
     pack.icg = c.ic / c.groups;
     pack.taps = c.k[0] * c.k[1] * c.k[2];
-    pack.path = c.path = c.groups == c.ic && c.groups == c.oc ? "depth" : "last";
-    const Ints shape = c.path == "depth"
+    pack.path = c.path = c.groups == c.ic && c.groups == c.oc ? "depthwise" : "nhwc";
+    const Ints shape = c.path == "depthwise"
                            ? Ints{pack.taps, c.oc}
                            : Ints{c.groups, (pack.ocg + 15) / 16, pack.taps, pack.icg, 16};
     c.w = l.packed(1, pack, fmt::format("{}.{}", c.path, c.groups), DType::f32, shape);

@@ -108,7 +108,7 @@ Result<Ok> QConv::lower(Lowering& l) const {
   const bool last = x.layout == Layout::channels_last;
   p.last = last ? 1 : 0;
   p.x_type = code_type(x.dtype);
-  p.x_zero = x.format->is_carried() ? 0 : x.format->zero_at();
+  p.x_zero = x.format->is_dynamic() ? 0 : x.format->zero_at();
   const DType sums = bits(w.dtype) > 8 ? DType::i64 : proof.type;
   p.x_codes = stored_suffix(x.dtype);
   p.w_codes = bits(w.dtype) > 8 ? "i16" : "i8";

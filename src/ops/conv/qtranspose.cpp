@@ -130,7 +130,7 @@ Result<Ok> QConvTranspose::lower(Lowering& l) const {
     QC_ASSIGN(const Tensor bias, l.pool().get(*l.constant_in(2)));
     output.add_bias(bias);
   }
-  p.x_zero = x.format->is_carried() ? 0 : x.format->zero_at();
+  p.x_zero = x.format->is_dynamic() ? 0 : x.format->zero_at();
   const StoredWeights stored(w, p.oc);
   p.x_codes = stored_suffix(x.dtype);
   p.w_codes = bits(w.dtype) > 8 ? "i16" : "i8";

@@ -108,7 +108,7 @@ Result<Ok> lower_weight_only(Lowering& l, const QConv& node) {
         }
         return Result<Tensor>(std::move(out));
       });
-  p.path = places.depth ? "depth" : "any";
+  p.path = places.depth ? "depthwise" : "any";
   p.x = l.in(0);
   p.w = codes;
   p.scales = scales;

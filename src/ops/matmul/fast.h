@@ -14,8 +14,8 @@ struct FastLoops {
   static constexpr int kLanes = 16;
 
   template <class T, class E>
-  static void matrix(const Product& p, const E* a, const E* b, const Tensor* bias, E lower, E upper,
-                     Tensor& y, int64_t at) {
+  static void matrix(const GemmShape& p, const E* a, const E* b, const Tensor* bias, E lower,
+                     E upper, Tensor& y, int64_t at) {
     each_block<E>(
         p, a, b, [&](int64_t n) { return bias ? T::load(*bias, n) : E(0); },
         [](E x, E w, E sum) QC_VECTOR_BODY { return multiply_add<E>(x, w, sum); },
@@ -27,7 +27,7 @@ struct FastLoops {
   }
 
   template <class F>
-  static void sums(const Product& p, const int32_t* a, const int32_t* b, F&& put) {
+  static void sums(const GemmShape& p, const int32_t* a, const int32_t* b, F&& put) {
     each_block<int64_t>(
         p, a, b, [](int64_t) { return int64_t{0}; },
         [](int32_t x, int32_t w, int64_t sum) QC_VECTOR_BODY { return sum + int64_t{x} * w; }, put);
@@ -36,7 +36,7 @@ struct FastLoops {
  private:
   /// `first(n)` is what the sums of a column start from, `step(x, w, sum)` takes a product.
   template <class S, class E, class First, class Step, class Put>
-  static void each_block(const Product& p, const E* a, const E* b, First&& first, Step step,
+  static void each_block(const GemmShape& p, const E* a, const E* b, First&& first, Step step,
                          Put&& put) {
     std::vector<E> block(static_cast<size_t>(p.k) * kLanes, E(0));
     for (int64_t column = 0; column < p.n; column += kLanes) {

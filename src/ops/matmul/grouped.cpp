@@ -38,7 +38,7 @@ namespace {
 template <class Loops>
 Result<Ok> eval_groups(EvalContext& c) {
   const Tensor &x = c.in(0), &w = c.in(1), &offsets = c.in(2);
-  Product p;
+  GemmShape p;
   p.k = w.shape()[1];
   p.n = w.shape()[2];
   return for_arithmetic_type(x.dtype(), c.loc(), [&](auto type) {

@@ -28,7 +28,7 @@ const OpInfo Linear::kInfo = {
 namespace {
 
 template <class Loops>
-Result<Ok> eval_product(const Product& p, const Tensor& a, const Tensor& b, const Tensor* bias,
+Result<Ok> eval_product(const GemmShape& p, const Tensor& a, const Tensor& b, const Tensor* bias,
                         double lo, double hi, Tensor& y, const Loc& loc) {
   return for_arithmetic_type(a.dtype(), loc, [&](auto type) {
     using T = decltype(type);
@@ -43,7 +43,7 @@ Result<Ok> eval_product(const Product& p, const Tensor& a, const Tensor& b, cons
 
 /// Panels of the second operand: packed with the weights where it is constant, else before the
 /// call.
-View packed_operand(Lowering& l, size_t operand, const Product& p) {
+View packed_operand(Lowering& l, size_t operand, const GemmShape& p) {
   kernel::GemmPack pack;
   pack.batch = i32(p.b_matrices);
   pack.k = i32(p.k);
@@ -56,7 +56,7 @@ View packed_operand(Lowering& l, size_t operand, const Product& p) {
 }
 
 /// The product with any distances, axis by axis; more than three batch axes become several calls.
-void lower_plain(Lowering& l, const Product& p, kernel::Matmul params, size_t from_axis,
+void lower_plain(Lowering& l, const GemmShape& p, kernel::Matmul params, size_t from_axis,
                  int64_t element, int64_t macs) {
   const size_t axes = p.batch.size() - from_axis;
   if (axes > 3) {
@@ -91,7 +91,7 @@ void lower_plain(Lowering& l, const Product& p, kernel::Matmul params, size_t fr
   l.emit(params, {.in_place = {}, .macs = macs});
 }
 
-Result<Ok> lower_product(Lowering& l, const Product& p, View bias, double lo, double hi,
+Result<Ok> lower_product(Lowering& l, const GemmShape& p, View bias, double lo, double hi,
                          int64_t macs) {
   QC_TRY(check_sizes(p, l.loc()));
   QC_ASSIGN(const std::string type, arithmetic_suffix(l.in_type(0).dtype, l.loc()));
@@ -156,7 +156,7 @@ int64_t MatMul::macs() const { return product_macs(*this); }
 namespace {
 template <class Loops>
 Result<Ok> eval_by(const MatMul& node, EvalContext& c) {
-  const Product p =
+  const GemmShape p =
       product_of(c.in(0).shape(), c.in(1).shape(), node.transpose_b, c.out(0).shape());
   return eval_product<Loops>(p, c.in(0), c.in(1), nullptr, -kInf, kInf, c.out(0), c.loc());
 }
@@ -171,8 +171,8 @@ Result<Ok> MatMul::eval(EvalContext& c) const { return eval_by<PlainLoops>(*this
 Result<Ok> MatMul::eval_fast(EvalContext& c) const { return eval_by<FastLoops>(*this, c); }
 
 Result<Ok> MatMul::lower(Lowering& l) const {
-  const Product p = product_of(static_dims(l.in_type(0).shape), static_dims(l.in_type(1).shape),
-                               transpose_b, static_dims(l.out_type().shape));
+  const GemmShape p = product_of(static_dims(l.in_type(0).shape), static_dims(l.in_type(1).shape),
+                                 transpose_b, static_dims(l.out_type().shape));
   return lower_product(l, p, View{}, -kInf, kInf, macs());
 }
 
@@ -199,7 +199,7 @@ Result<Ok> Linear::eval(EvalContext& c) const { return eval_by<PlainLoops>(*this
 Result<Ok> Linear::eval_fast(EvalContext& c) const { return eval_by<FastLoops>(*this, c); }
 
 Result<Ok> Linear::lower(Lowering& l) const {
-  const Product p =
+  const GemmShape p =
       linear_product(static_dims(l.in_type(0).shape), static_dims(l.in_type(1).shape));
   return lower_product(l, p, l.optional(2), lo, hi, macs());
 }

@@ -9,8 +9,8 @@ namespace qc {
 struct PlainLoops {
   /// y = a * b + bias, limited; every sum is one chain along k that starts at the bias.
   template <class T, class E>
-  static void matrix(const Product& p, const E* a, const E* b, const Tensor* bias, E lower, E upper,
-                     Tensor& y, int64_t at) {
+  static void matrix(const GemmShape& p, const E* a, const E* b, const Tensor* bias, E lower,
+                     E upper, Tensor& y, int64_t at) {
     for (int64_t m = 0; m < p.m; ++m) {
       for (int64_t n = 0; n < p.n; ++n) {
         E sum = bias ? T::load(*bias, n) : E(0);
@@ -26,7 +26,7 @@ struct PlainLoops {
 
   /// Exact sums of products of codes: `put(m, n, sum)`.
   template <class F>
-  static void sums(const Product& p, const int32_t* a, const int32_t* b, F&& put) {
+  static void sums(const GemmShape& p, const int32_t* a, const int32_t* b, F&& put) {
     for (int64_t m = 0; m < p.m; ++m) {
       for (int64_t n = 0; n < p.n; ++n) {
         int64_t sum = 0;

@@ -15,7 +15,7 @@ inline bool differ(const Dim& a, const Dim& b) {
 
 /// A batched product with concrete sizes: output batch axes and each operand's distance (in
 /// elements) along them, 0 where it broadcasts.
-struct Product {
+struct GemmShape {
   Ints batch, a_batch, b_batch;
   int64_t m = 1, n = 1, k = 1;
   bool b_rows = false;  // b is [n, k]
@@ -30,14 +30,14 @@ struct Product {
 
 /// Elements from the first to the last of an operand whose strides along the batch axes are
 /// `steps`, from `axis` on; `matrix` of them are one matrix.
-inline int64_t spanned(const Product& p, const Ints& steps, int64_t matrix, size_t axis) {
+inline int64_t spanned(const GemmShape& p, const Ints& steps, int64_t matrix, size_t axis) {
   for (size_t i = axis; i < p.batch.size(); ++i) matrix += (p.batch[i] - 1) * steps[i];
   return matrix;
 }
-inline int64_t a_elements(const Product& p, size_t axis) {
+inline int64_t a_elements(const GemmShape& p, size_t axis) {
   return spanned(p, p.a_batch, p.m * p.k, axis);
 }
-inline int64_t b_elements(const Product& p, size_t axis) {
+inline int64_t b_elements(const GemmShape& p, size_t axis) {
   return spanned(p, p.b_batch, p.k * p.n, axis);
 }
 
@@ -60,8 +60,8 @@ inline Ints batch_steps(const Ints& own, const Ints& batch, int64_t matrix) {
   return steps;
 }
 
-inline Product product_of(Ints a, Ints b, bool b_rows, const Ints& out) {
-  Product p;
+inline GemmShape product_of(Ints a, Ints b, bool b_rows, const Ints& out) {
+  GemmShape p;
   const bool vector_a = a.size() == 1, vector_b = b.size() == 1;
   p.k = a.back();
   p.m = vector_a ? 1 : a[a.size() - 2];
@@ -108,7 +108,7 @@ inline Result<Dims> product_shape(const Dims& a, const Dims& b, bool transpose_b
 }
 
 /// Sizes that go into kernel parameters.
-inline Result<Ok> check_sizes(const Product& p, const Loc& loc) {
+inline Result<Ok> check_sizes(const GemmShape& p, const Loc& loc) {
   for (int64_t v : {p.m * p.k, p.k * (p.n + 16), p.m * p.n, p.matrices() * p.m}) {
     if (v > INT32_MAX) return error(Code::limit, loc, "a matrix of {} elements is too large", v);
   }
@@ -116,7 +116,7 @@ inline Result<Ok> check_sizes(const Product& p, const Loc& loc) {
 }
 
 /// Whether distances run through all matrices in order, one after the other.
-inline bool dense(const Product& p, const Ints& steps, int64_t matrix) {
+inline bool dense(const GemmShape& p, const Ints& steps, int64_t matrix) {
   for (size_t i = p.batch.size(); i-- > 0; matrix *= p.batch[i]) {
     if (p.batch[i] != 1 && steps[i] != matrix) return false;
   }
@@ -125,7 +125,7 @@ inline bool dense(const Product& p, const Ints& steps, int64_t matrix) {
 
 /// Calls `visit(i, from_a, from_b)` for every matrix of the batch: where its operands start.
 template <class F>
-void for_each_matrix(const Product& p, F&& visit) {
+void for_each_matrix(const GemmShape& p, F&& visit) {
   for (int64_t i = 0; i < p.matrices(); ++i) {
     int64_t from_a = 0, from_b = 0, rest = i;
     for (size_t d = p.batch.size(); d-- > 0; rest /= p.batch[d]) {
@@ -137,8 +137,8 @@ void for_each_matrix(const Product& p, F&& visit) {
 }
 
 /// The product of a linear layer: x [..., k] and w [n, k].
-inline Product linear_product(const Ints& x, const Ints& w) {
-  Product p;
+inline GemmShape linear_product(const Ints& x, const Ints& w) {
+  GemmShape p;
   p.n = w[0];
   p.k = w[1];
   p.b_rows = true;

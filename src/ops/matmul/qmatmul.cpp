@@ -57,7 +57,7 @@ AccumulatorProof QLinear::accumulator() const {
 namespace {
 template <class Loops>
 Result<Ok> eval_by(const QLinear& node, EvalContext& c) {
-  const Product p = linear_product(c.in(0).shape(), c.in(1).shape());
+  const GemmShape p = linear_product(c.in(0).shape(), c.in(1).shape());
   if (node.is_weight_only()) {
     eval_weight_only<Loops>(c, p, node.input_type(1));
   } else {
@@ -73,7 +73,7 @@ Result<Ok> QLinear::eval(EvalContext& c) const { return eval_by<PlainLoops>(*thi
 Result<Ok> QLinear::eval_fast(EvalContext& c) const { return eval_by<FastLoops>(*this, c); }
 
 Result<Ok> QLinear::lower(Lowering& l) const {
-  const Product p =
+  const GemmShape p =
       linear_product(static_dims(l.in_type(0).shape), static_dims(l.in_type(1).shape));
   if (is_weight_only()) return lower_weight_only(l, p, macs());
   return lower_sums(l, *this, p, SumOutput(*in_q(0), *in_q(1), p.n, to, record(), lo, hi), macs());
@@ -112,7 +112,7 @@ SumOutput product_output(const QMatMul& n, int64_t columns) {
 
 template <class Loops>
 Result<Ok> eval_by(const QMatMul& node, EvalContext& c) {
-  const Product p =
+  const GemmShape p =
       product_of(c.in(0).shape(), c.in(1).shape(), node.transpose_b, c.out(0).shape());
   eval_sums<Loops>(c, node, p, product_output(node, p.n));
   return Ok{};
@@ -123,8 +123,8 @@ Result<Ok> QMatMul::eval(EvalContext& c) const { return eval_by<PlainLoops>(*thi
 Result<Ok> QMatMul::eval_fast(EvalContext& c) const { return eval_by<FastLoops>(*this, c); }
 
 Result<Ok> QMatMul::lower(Lowering& l) const {
-  const Product p = product_of(static_dims(l.in_type(0).shape), static_dims(l.in_type(1).shape),
-                               transpose_b, static_dims(l.out_type().shape));
+  const GemmShape p = product_of(static_dims(l.in_type(0).shape), static_dims(l.in_type(1).shape),
+                                 transpose_b, static_dims(l.out_type().shape));
   return lower_sums(l, *this, p, product_output(*this, p.n), macs());
 }
 
@@ -188,7 +188,7 @@ Result<Value*> MatMul::quantized(Quantizer& q) const {
     return emit_form(q, "qlinear", std::move(*form), -kInf, kInf);
   }
   if (!a) return q.refuse("its first operand is not quantized");
-  if (q.format(1).is_carried() || q.format(1).granularity != Granularity::tensor) {
+  if (q.format(1).is_dynamic() || q.format(1).granularity != Granularity::tensor) {
     return q.refuse("its second operand has more than one scale, or one known at run time only");
   }
   if (q.format(0).granularity != Granularity::tensor) {

@@ -14,7 +14,7 @@ namespace {
 bool has_row_scales(const Format& x) { return x.granularity != Granularity::tensor; }
 
 /// The channel (column) of element i of the second operand.
-int64_t column_of(const Product& p, int64_t i) { return p.b_rows ? i / p.k % p.n : i % p.n; }
+int64_t column_of(const GemmShape& p, int64_t i) { return p.b_rows ? i / p.k % p.n : i % p.n; }
 
 /// Zero points of the second operand as it stands, one per column; absent where all are 0.
 View plain_zeros(Lowering& l, const Format& f, int64_t n) {
@@ -29,7 +29,7 @@ View plain_zeros(Lowering& l, const Format& f, int64_t n) {
 }
 
 /// The product with any distances, axis by axis; more than three batch axes become several calls.
-void lower_any(Lowering& l, const Product& p, kernel::Qmatmul params, size_t from_axis,
+void lower_any(Lowering& l, const GemmShape& p, kernel::Qmatmul params, size_t from_axis,
                int64_t macs) {
   const size_t axes = p.batch.size() - from_axis;
   const auto bytes_of = [](DType d) { return static_cast<int64_t>(bytes(d)); };
@@ -63,7 +63,7 @@ void lower_any(Lowering& l, const Product& p, kernel::Qmatmul params, size_t fro
 }  // namespace
 
 template <class Loops>
-void eval_sums(EvalContext& c, const QuantNode& node, const Product& p, SumOutput output) {
+void eval_sums(EvalContext& c, const QuantNode& node, const GemmShape& p, SumOutput output) {
   const Format &x = *node.in_q(0), &w = *node.in_q(1);
   const bool rows = has_row_scales(x), coded = c.has(2) && c.in(2).dtype() != DType::f32;
   if (c.has(2) && !coded) output.add_bias(c.in(2));
@@ -87,10 +87,10 @@ void eval_sums(EvalContext& c, const QuantNode& node, const Product& p, SumOutpu
   });
 }
 
-template void eval_sums<PlainLoops>(EvalContext&, const QuantNode&, const Product&, SumOutput);
-template void eval_sums<FastLoops>(EvalContext&, const QuantNode&, const Product&, SumOutput);
+template void eval_sums<PlainLoops>(EvalContext&, const QuantNode&, const GemmShape&, SumOutput);
+template void eval_sums<FastLoops>(EvalContext&, const QuantNode&, const GemmShape&, SumOutput);
 
-Result<Ok> lower_sums(Lowering& l, const QuantNode& node, const Product& p, SumOutput output,
+Result<Ok> lower_sums(Lowering& l, const QuantNode& node, const GemmShape& p, SumOutput output,
                       int64_t macs) {
   QC_TRY(check_sizes(p, l.loc()));
   const Type &x = l.in_type(0), &w = l.in_type(1);
@@ -105,7 +105,7 @@ Result<Ok> lower_sums(Lowering& l, const QuantNode& node, const Product& p, SumO
       (a_dense || !rows) &&
       ((a_dense && b_dense) || (a_dense && p.b_matrices == 1) || (p.a_matrices == 1 && b_dense));
   const View scales = l.has(3) ? l.in(3) : View{}, zeros = l.has(4) ? l.in(4) : View{};
-  const int32_t x_zero = x.format->is_carried() ? 0 : x.format->zero_at();
+  const int32_t x_zero = x.format->is_dynamic() ? 0 : x.format->zero_at();
   const Stage stage = output.stage(l);
   if (!tiles) {
     kernel::Qmatmul params;

@@ -14,7 +14,7 @@ namespace {
 struct Grouping {
   int64_t group, count;
 };
-Grouping grouping(const Format& f, const Product& p) {
+Grouping grouping(const Format& f, const GemmShape& p) {
   const int64_t group = f.granularity == Granularity::group ? f.group : std::max<int64_t>(p.k, 1);
   return {group, (p.k + group - 1) / group};
 }
@@ -28,7 +28,7 @@ int64_t scale_index(const Format& f, const Grouping& g, int64_t n, int64_t group
 
 /// Numbers of every group as [n / 16][groups][16], what is beyond n being 0.
 template <class T, class F>
-Tensor group_panels(DType dtype, const Product& p, const Grouping& g, F&& of) {
+Tensor group_panels(DType dtype, const GemmShape& p, const Grouping& g, F&& of) {
   Tensor out(dtype, {(p.n + 15) / 16, g.count, 16});
   T* y = out.mutable_data<T>();
   for (int64_t n = 0; n < p.n; ++n) {
@@ -40,7 +40,7 @@ Tensor group_panels(DType dtype, const Product& p, const Grouping& g, F&& of) {
 }  // namespace
 
 template <class Loops>
-void eval_weight_only(EvalContext& c, const Product& p, const Type& weights) {
+void eval_weight_only(EvalContext& c, const GemmShape& p, const Type& weights) {
   std::vector<float> decoded(static_cast<size_t>(c.in(1).size()));
   const Format& f = *weights.format;
   Groups(weights).for_each([&](int64_t i, int64_t g) {
@@ -51,10 +51,10 @@ void eval_weight_only(EvalContext& c, const Product& p, const Type& weights) {
                                                c.has(2) ? &c.in(2) : nullptr, -QN_INF_F32,
                                                QN_INF_F32, c.out(0), 0);
 }
-template void eval_weight_only<PlainLoops>(EvalContext&, const Product&, const Type&);
-template void eval_weight_only<FastLoops>(EvalContext&, const Product&, const Type&);
+template void eval_weight_only<PlainLoops>(EvalContext&, const GemmShape&, const Type&);
+template void eval_weight_only<FastLoops>(EvalContext&, const GemmShape&, const Type&);
 
-Result<Ok> lower_weight_only(Lowering& l, const Product& p, int64_t macs) {
+Result<Ok> lower_weight_only(Lowering& l, const GemmShape& p, int64_t macs) {
   QC_TRY(check_sizes(p, l.loc()));
   const Type w = l.in_type(1);
   const Format& f = *w.format;

@@ -8,7 +8,7 @@ namespace qc {
 
 /// Evaluates it by PlainLoops or FastLoops.
 template <class Loops>
-void eval_weight_only(EvalContext& c, const Product& p, const Type& weights);
-Result<Ok> lower_weight_only(Lowering& l, const Product& p, int64_t macs);
+void eval_weight_only(EvalContext& c, const GemmShape& p, const Type& weights);
+Result<Ok> lower_weight_only(Lowering& l, const GemmShape& p, int64_t macs);
 
 }  // namespace qc

@@ -61,7 +61,7 @@ Result<std::vector<Type>> Pad::infer() const {
                  name(x.dtype));
   }
   if (x.format && mode == "constant") {
-    const bool known = x.format->granularity == Granularity::tensor && !x.format->is_carried();
+    const bool known = x.format->granularity == Granularity::tensor && !x.format->is_dynamic();
     if (!known || (input(1) && !(input_type(1).quant() == x.quant()))) {
       return error(Code::quant, loc(),
                    "codes {} in a frame need one known scale, and a value of it", str(x));

@@ -270,7 +270,7 @@ Result<Ok> Pool::lower(Lowering& l) const {
   }
   kernel::Pool c;
   c.op = kind == PoolKind::max ? "max" : kind == PoolKind::lp ? "lp" : "average";
-  c.path = last && dtype == DType::f32 && kind != PoolKind::lp ? "last" : "any";
+  c.path = last && dtype == DType::f32 && kind != PoolKind::lp ? "nhwc" : "any";
   return emit(c);
 }
 

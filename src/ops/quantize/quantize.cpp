@@ -44,7 +44,7 @@ Result<Ok> set_layout(const Node& n, const std::string& named, const Type& x, Ty
 /// Codes that the kernels of another layout take.
 bool can_turn(const QType& codes) {
   return codes.format && codes.format->granularity == Granularity::tensor &&
-         !codes.format->is_carried() && bits(codes.dtype) >= 8 && bits(codes.dtype) <= 16;
+         !codes.format->is_dynamic() && bits(codes.dtype) >= 8 && bits(codes.dtype) <= 16;
 }
 
 /// Sizes of a change of layout: [batch][rows][columns] becomes [batch][columns][rows].
@@ -93,7 +93,7 @@ Result<std::vector<Type>> Quantize::infer() const {
   Type y(to, input_type(0).shape);
   QC_TRY(set_layout(*this, layout, input_type(0), y));
   QC_TRY(check_format(y, loc()));
-  if (to.format->is_carried()) {
+  if (to.format->is_dynamic()) {
     return error(Code::quant, loc(), "quantize needs known scales: use quantize_dynamic");
   }
   if (y.layout != input_type(0).layout && !can_turn(to)) {
@@ -175,7 +175,7 @@ Result<std::vector<Type>> Dequantize::infer() const {
     return error(Code::type, loc(), "codes of type {}, expected at most 16 bits or i32",
                  name(x.dtype));
   }
-  const bool carried = x.format->is_carried();
+  const bool carried = x.format->is_dynamic();
   if (carried != (input(1) != nullptr)) {
     return error(Code::graph, loc(), "{} scales as an operand for {}", carried ? "expected" : "got",
                  str(x));
@@ -203,7 +203,7 @@ Result<Ok> Dequantize::eval(EvalContext& c) const {
   const Type& type = input_type(0);
   const Tensor& x = c.in(0);
   float* y = c.out(0).mutable_data<float>();
-  const bool carried = type.format->is_carried();
+  const bool carried = type.format->is_dynamic();
   const std::vector<float> known = carried ? std::vector<float>{} : divisors(*type.format, false);
   const std::vector<int32_t> zeros = zero_points(*type.format);
   const float* scales = carried ? c.in(1).data<float>() : known.data();
@@ -219,7 +219,7 @@ Result<Ok> Dequantize::eval(EvalContext& c) const {
 
 Result<Ok> Dequantize::lower(Lowering& l) const {
   const Type& type = l.in_type(0);
-  const bool carried = type.format->is_carried();
+  const bool carried = type.format->is_dynamic();
   const auto emit = [&](auto& c) {
     c.codes = code_suffix(type.dtype);
     c.scales = carried ? l.in(1) : float_constant(l, divisors(*type.format, false));
@@ -260,7 +260,7 @@ Result<std::vector<Type>> Requantize::infer() const {
   y.layout = x.layout;
   QC_TRY(check_format(y, loc()));
   for (const Format* f : {x.format.get(), to.format.get()}) {
-    if (f->granularity != Granularity::tensor || f->is_carried()) {
+    if (f->granularity != Granularity::tensor || f->is_dynamic()) {
       return error(Code::quant, loc(), "requantize needs one known scale, got {}", str(x));
     }
   }

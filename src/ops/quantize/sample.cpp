@@ -39,7 +39,7 @@ void sample_quantize(Samplers& r) {
   });
   r.add("dequantize", [](Sampling& s) {
     Value* x =
-        s.find([](const Value& v) { return v.type().format && !v.type().format->is_carried(); });
+        s.find([](const Value& v) { return v.type().format && !v.type().format->is_dynamic(); });
     s.emit("dequantize", {x && s.chance(80) ? x : s.codes(0, 4)});
   });
   r.add("requantize", [](Sampling& s) {

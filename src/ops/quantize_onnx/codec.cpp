@@ -157,7 +157,7 @@ Value* dynamic_codes(const Value* x, const Coding& coding) {
   if (!plain || plain->op() != "with_format" || !plain->input(0)->type().format) return nullptr;
   Value* codes = plain->input(0);
   const bool given =
-      codes->type().format->is_carried() && codes->def() && coding.scale == codes->def()->output(1);
+      codes->type().format->is_dynamic() && codes->def() && coding.scale == codes->def()->output(1);
   return given ? codes : nullptr;
 }
 

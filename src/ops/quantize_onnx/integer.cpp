@@ -48,7 +48,7 @@ std::optional<Codes> left_codes(Compose& c, Value* x, Value* zero) {
   if (!zero || !zero->def() || !plain || plain->op() != "with_format") return std::nullopt;
   Value* codes = plain->input(0);
   const Node* made = codes->def();
-  if (!codes->type().format || !codes->type().format->is_carried() || !made ||
+  if (!codes->type().format || !codes->type().format->is_dynamic() || !made ||
       made->output_count() != 3 || zero->def()->input_count() != 1 ||
       zero->def()->input(0) != made->output(2)) {
     return std::nullopt;

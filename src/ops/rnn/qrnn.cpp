@@ -25,7 +25,7 @@ const OpInfo kQuantizedCells[] = {
 
 /// Codes with one scale, or one for each row of weights [D, rows, k], all zero points 0.
 bool are_weights(const QType& type) {
-  if (!type.format || type.format->is_carried() || bits(type.dtype) > 16) return false;
+  if (!type.format || type.format->is_dynamic() || bits(type.dtype) > 16) return false;
   const Format& f = *type.format;
   if (f.granularity == Granularity::group) return false;
   if (f.granularity == Granularity::axis && f.axis != 1) return false;

@@ -16,7 +16,7 @@ QK_INLINE void qk_qgemm_naive(const qk_qgemm_call* p, const void* x, const int8_
           const int32_t code = qk_load_code(x, p->x_type, row + k);
           sum += (code - p->x_zero) * column[(ptrdiff_t)k * p->w_k];
         }
-        qk_q_put(&out, sum, n, 1.0f, y, to + n);
+        qk_q_store(&out, sum, n, 1.0f, y, to + n);
       }
     }
   }

@@ -1,4 +1,4 @@
-// place_quantizers: turns noted schemes into quantize and dequantize nodes around the nodes they
+// insert_qdq: turns noted schemes into quantize and dequantize nodes around the nodes they
 // are for; the nodes stay float.
 //
 //   %1 = conv(%0, @w, @b)   (noted: int8, scale 0.05)
@@ -18,6 +18,6 @@
 
 namespace qc {
 
-Result<bool> place_quantizers(Graph& graph, PassContext& context);
+Result<bool> insert_qdq(Graph& graph, PassContext& context);
 
 }  // namespace qc

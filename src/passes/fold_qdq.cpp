@@ -1,4 +1,4 @@
-#include "passes/form_quantized.h"
+#include "passes/fold_qdq.h"
 
 #include <fmt/format.h>
 
@@ -176,7 +176,7 @@ class Former {
 
   void remark(const Loc& loc, std::string_view text) {
     context_.remarks.push_back(
-        fmt::format("form_quantized: '{}': {}", loc.names.empty() ? "" : loc.names[0], text));
+        fmt::format("fold_qdq: '{}': {}", loc.names.empty() ? "" : loc.names[0], text));
   }
 
   /// A model's bias codes whose scale is not that of the sums: other runtimes take such codes as
@@ -185,7 +185,7 @@ class Former {
     if (own.bias_operand() < 0 || own.weight_operand() < 0 || !q.codes(0)) return;
     const size_t bias = static_cast<size_t>(own.bias_operand());
     const size_t weight = static_cast<size_t>(own.weight_operand());
-    if (!q.codes(bias) || !q.codes(weight) || q.format(0).is_carried()) return;
+    if (!q.codes(bias) || !q.codes(weight) || q.format(0).is_dynamic()) return;
     const float given = q.format(bias).scale_at();
     const float sums = qn_mulf(q.format(0).scale_at(), q.format(weight).scale_at());
     if (std::abs(given - sums) <= 1e-5f * sums) return;
@@ -286,8 +286,6 @@ class Former {
 
 }  // namespace
 
-Result<bool> form_quantized(Graph& graph, PassContext& context) {
-  return Former(graph, context).run();
-}
+Result<bool> fold_qdq(Graph& graph, PassContext& context) { return Former(graph, context).run(); }
 
 }  // namespace qc

@@ -1,5 +1,5 @@
-// merge_common: equal computations are done once; of commutative ops the constant operand is
-// second.
+// eliminate_common_subexpressions: equal computations are done once; of commutative ops the
+// constant operand is second.
 //
 //   %1 = exp(%0)   %2 = exp(%0)   ->   %1 = exp(%0), readers of %2 read %1
 //   add(@c, %0)                   ->   add(%0, @c)
@@ -12,6 +12,6 @@
 
 namespace qc {
 
-Result<bool> merge_common(Graph& graph, PassContext& context);
+Result<bool> eliminate_common_subexpressions(Graph& graph, PassContext& context);
 
 }  // namespace qc

@@ -1,4 +1,4 @@
-// form_quantized: nodes between dequantize and quantize become nodes that compute on codes.
+// fold_qdq: nodes between dequantize and quantize become nodes that compute on codes.
 //
 //   %3 = conv(dequantize(%1), dequantize(@w), @b)
 //   %4 = quantize(%3) {to = T}             ->   %4 = qconv(%1, @w, @b') {to = T}
@@ -14,6 +14,6 @@
 
 namespace qc {
 
-Result<bool> form_quantized(Graph& graph, PassContext& context);
+Result<bool> fold_qdq(Graph& graph, PassContext& context);
 
 }  // namespace qc

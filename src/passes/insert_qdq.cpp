@@ -1,4 +1,4 @@
-#include "passes/place_quantizers.h"
+#include "passes/insert_qdq.h"
 
 #include <fmt/format.h>
 
@@ -78,7 +78,7 @@ class Placer {
     return it == on_codes_.end() ? nullptr : it->second;
   }
   /// Readers of a node that only moves or orders elements find the codes of its operands behind it,
-  /// if form_quantized can put it on them: what that would build is built here, and has no readers.
+  /// if fold_qdq can put it on them: what that would build is built here, and has no readers.
   void try_on_codes(Node& node) {
     // What may also compute in float does not take codes in all its modes.
     if (!runs_on_codes(node) || node.info().has(kQuantizedInFloat)) return;
@@ -238,8 +238,6 @@ class Placer {
 
 }  // namespace
 
-Result<bool> place_quantizers(Graph& graph, PassContext& context) {
-  return Placer(graph, context).run();
-}
+Result<bool> insert_qdq(Graph& graph, PassContext& context) { return Placer(graph, context).run(); }
 
 }  // namespace qc

@@ -1,4 +1,4 @@
-#include "passes/merge_common.h"
+#include "passes/eliminate_common_subexpressions.h"
 
 #include <algorithm>
 
@@ -45,7 +45,7 @@ bool same(const Node& a, const Node& b) {
 
 }  // namespace
 
-Result<bool> merge_common(Graph& graph, PassContext&) {
+Result<bool> eliminate_common_subexpressions(Graph& graph, PassContext&) {
   bool changed = false;
   std::vector<Node*> kept;
   kept.reserve(graph.node_count());
