@@ -4,6 +4,8 @@ import shutil
 import subprocess
 import sys
 
+import numpy as np
+import onnx
 import pytest
 
 PROJECTS = {"speed": [], "size": ["--specialise", "size", "--weights", "incbin"]}
@@ -141,3 +143,20 @@ def test_program_copies_at_the_ports(quantc, models, int8):
     assert steps[0].startswith("copy %") and steps[-1].startswith("copy %") and sum("copy %" in s for s in steps) == 2, text
     assert all("_device[cuda" in s for s in steps[1:-1]) and len(steps) >= 10, text
     assert text.count(" device constant ") == text.count(" constant ") > 10, text
+
+
+def test_channels_are_turned_at_the_edges(quantc, tmp_path):
+    """Three channels in and four out: quantize and dequantize move them to the end and back."""
+    rng = np.random.default_rng(1)
+    weights = onnx.numpy_helper.from_array(rng.normal(size=(4, 3, 3, 3)).astype(np.float32), "w")
+    ports = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape)
+             for name, shape in (("x", [1, 3, 6, 5]), ("y", [1, 4, 6, 5]))]
+    node = onnx.helper.make_node("Conv", ["x", "w"], ["y"], pads=[1, 1, 1, 1])
+    onnx.save(onnx.helper.make_model(onnx.helper.make_graph([node], "g", ports[:1], ports[1:], [weights])), tmp_path / "m.onnx")
+    np.savez(tmp_path / "in.npz", in_0=rng.normal(size=(1, 3, 6, 5)).astype(np.float32))
+    quantc("calibrate", tmp_path / "m.onnx", "--data", tmp_path / "in.npz", "-o", tmp_path / "rules.toml")
+    flags = ["--rules", tmp_path / "rules.toml", "--target", "cuda"]
+    text = quantc("inspect", tmp_path / "m.onnx", *flags, "--program").stdout
+    assert "\nquantize_turned_device[" in text and "\ndequantize_turned_device[" in text, text
+    quantc("compile", tmp_path / "m.onnx", *flags, "-o", tmp_path / "out", "--name", "net", "--vectors", tmp_path / "in.npz")
+    assert "bits equal" in make(tmp_path / "out", "HOST=1", "test")
