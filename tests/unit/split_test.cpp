@@ -251,7 +251,7 @@ void sample_qconv(Sampled& s, const Body& body) {
 }
 
 void sample_conv_float(Sampled& s, const Body& body) {
-  const auto [x, w, y] = sample_conv(s, body.select[1] == "depth");
+  const auto [x, w, y] = sample_conv(s, body.select[1] == "depthwise");
   s.set("last", {s.chance() ? 1 : 0});
   s.at("hi") = s.at("rhi") = 1e9f;
   s.floats("x", x * 2, 0.01f);
