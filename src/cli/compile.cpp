@@ -56,7 +56,7 @@ void add_compile(CLI::App& app, Session& session) {
       if (session.verbosity > 0) {
         context.remarks.insert(context.remarks.end(), result.remarks.begin(), result.remarks.end());
         for (const std::string& remark : context.remarks) fmt::print("  {}\n", shown(remark));
-        fmt::print("  {} nodes in the contract graph\n", graph->node_count());
+        fmt::print("  {} nodes in the final graph\n", graph->node_count());
       }
       return 0;
     };

@@ -369,19 +369,24 @@ Result<std::string> kernel_choices(const Graph& graph, const Options& options) {
   return out;
 }
 
-Result<Module> make_module(const Graph& graph, const Options& options, PassContext& noted,
+Result<Module> make_module(Graph& graph, const Options& options, PassContext& noted,
                            const PassObserver& observe) {
   QC_ASSIGN(const Target target, find_target(options.target));
   PackedConstants constants;
   Module module;
-  for (const Target& part : parts_of(target)) {
+  const std::vector<Target> parts = parts_of(target);
+  for (const Target& part : parts) {
     // Passes are shown once, for the best part.
     const Lowerer lowerer(options, part, constants,
                           module.parts.empty() ? observe : PassObserver{});
     PassContext context;
     if (options.ranges.empty()) {
-      QC_ASSIGN(auto copied, copy(graph));
-      QC_ASSIGN(Program program, lowerer.planned(*copied, context));
+      // The last part takes the graph itself: a copy of a large one costs memory.
+      std::unique_ptr<Graph> copied;
+      if (&part != &parts.back()) {
+        QC_ASSIGN(copied, copy(graph));
+      }
+      QC_ASSIGN(Program program, lowerer.planned(copied ? *copied : graph, context));
       module.parts.push_back({part, ShapeSet::of(std::move(program))});
     } else {
       QC_ASSIGN(ShapeSet shapes, lowerer.shape_set(graph, context));
@@ -414,7 +419,7 @@ Result<COptions> c_options(const Options& options, const std::string& model_file
   return out;
 }
 
-Result<CompileResult> compile_c(const Graph& graph, const Options& options, const std::string& dir,
+Result<CompileResult> compile_c(Graph& graph, const Options& options, const std::string& dir,
                                 const std::vector<Tensor>* inputs, const PassObserver& observe) {
   QC_ASSIGN(COptions backend, c_options(options, graph.file));
   Vectors vectors;

@@ -40,8 +40,9 @@ Result<Program> make_program(Graph& graph, const Options& options,
 /// What computes each kernel call of the program and why other variants do not, as text.
 Result<std::string> kernel_choices(const Graph& graph, const Options& options);
 /// The programs of a contract graph for each part of the target and each size in the options'
-/// range; `noted` takes remarks and warnings.
-Result<Module> make_module(const Graph& graph, const Options& options, PassContext& noted,
+/// range; `noted` takes remarks and warnings. The graph is left in the form it has for the last
+/// part.
+Result<Module> make_module(Graph& graph, const Options& options, PassContext& noted,
                            const PassObserver& observe = {});
 
 /// The options of the C backend; the name comes from the model's file where none is given.
@@ -57,7 +58,7 @@ struct CompileResult {
 
 /// Writes the project for a contract graph into `dir`. `inputs`, when given, are recorded in the
 /// test program together with what the interpreter answers.
-Result<CompileResult> compile_c(const Graph& graph, const Options& options, const std::string& dir,
+Result<CompileResult> compile_c(Graph& graph, const Options& options, const std::string& dir,
                                 const std::vector<Tensor>* inputs,
                                 const PassObserver& observe = {});
 

@@ -5,8 +5,9 @@ namespace qc {
 Result<NativeModel> NativeModel::build(const Graph& graph, Options options,
                                        const BuildOptions& build) {
   options.weights = options.weights == "file" ? "incbin" : options.weights;
+  QC_ASSIGN(auto copied, copy(graph));
   PassContext context;
-  QC_ASSIGN(Module module, make_module(graph, options, context));
+  QC_ASSIGN(Module module, make_module(*copied, options, context));
   QC_ASSIGN(COptions backend, c_options(options, graph.file));
   const Target& target = module.parts.front().target;
   if (target.language != Language::c) {

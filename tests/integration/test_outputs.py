@@ -63,7 +63,8 @@ def test_of_two_runs_into_one_folder_one_remains(quantc, tmp_path, fresh):
     for turn in range(12):
         if fresh:
             out = tmp_path / f"both{turn}"
-        runs = [start("compile", tmp_path / f"{seed}.onnx", "-o", out, "--name", "net", "--weights", "file") for seed in (1, 2)]
+        runs = [start("compile", tmp_path / f"{seed}.onnx", "-o", out, "--name", "net", "--weights", "file", "--target", "portable")
+                for seed in (1, 2)]
         for run in runs:
             assert run.wait(60) == 0, run.stderr.read()
         assert files(out) in sets
@@ -153,7 +154,7 @@ def test_lost_output_is_an_error(model, tmp_path):
 
 def test_closed_standard_files_stay_out_of_the_outputs(quantc, model, tmp_path):
     quantc("compile", model, "-o", tmp_path / "a")
-    subprocess.run(["sh", "-c", f'"{QUANTC}" compile "{model}" -o "{tmp_path}/b" <&- >&- 2>&-'], check=True)
+    subprocess.run(["sh", "-c", f'"{QUANTC}" compile "{model}" -o "{tmp_path}/b" --target portable <&- >&- 2>&-'], check=True)
     assert files(tmp_path / "a") == files(tmp_path / "b")
 
 
