@@ -47,7 +47,9 @@ Result<int> expect_same_bits(const Graph& contract, const std::vector<Tensor>& i
   EXPECT_EQ(changed, print(*stored) != print(contract));
   QC_ASSIGN(const RunResult interpreted, interpret(*stored, inputs));
   EXPECT_EQ(first_difference(interpreted.outputs, expected.outputs), "");
-  QC_ASSIGN(const Program program, make_program(*stored, {.target = "portable"}));
+  Options portable;
+  portable.target = "portable";
+  QC_ASSIGN(const Program program, make_program(*stored, portable));
   QC_ASSIGN(const auto run, run_program(program, inputs));
   EXPECT_EQ(first_difference(run.outputs, expected.outputs), "");
   return count;
