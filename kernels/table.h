@@ -17,7 +17,7 @@ typedef struct qk_kernel {
   size_t params_size;
   const char* epilogue; /* names of the stages it takes, in their order */
   int is_stage;         /* no kernel: a stage of others' epilogues */
-  const char* unit; /* what calls may be split into; empty: nothing */
+  const char* unit;     /* what calls may be split into; empty: nothing */
 } qk_kernel;
 
 /* A C function that computes calls of a kernel with these values of its selectors. Its arguments
