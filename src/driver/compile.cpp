@@ -369,6 +369,15 @@ Result<std::string> kernel_choices(const Graph& graph, const Options& options) {
   return out;
 }
 
+namespace {
+/// What parts of a module say alike is said once.
+void add_new(const std::vector<std::string>& lines, std::vector<std::string>& to) {
+  for (const std::string& line : lines) {
+    if (std::find(to.begin(), to.end(), line) == to.end()) to.push_back(line);
+  }
+}
+}  // namespace
+
 Result<Module> make_module(Graph& graph, const Options& options, PassContext& noted,
                            const PassObserver& observe) {
   QC_ASSIGN(const Target target, find_target(options.target));
@@ -392,8 +401,8 @@ Result<Module> make_module(Graph& graph, const Options& options, PassContext& no
       QC_ASSIGN(ShapeSet shapes, lowerer.shape_set(graph, context));
       module.parts.push_back({part, std::move(shapes)});
     }
-    noted.remarks = std::move(context.remarks);
-    noted.warnings = std::move(context.warnings);
+    add_new(context.remarks, noted.remarks);
+    add_new(context.warnings, noted.warnings);
   }
   // A caller has one arena for all parts.
   int64_t arena = 0;

@@ -105,6 +105,7 @@ Result<bool> fold_into(Graph& graph, Node* product, PassContext& context) {
   const Result<std::vector<Type>> inferred = found->view->infer();
   if (!inferred.ok() || !((*inferred)[0] == type)) {
     graph.set_input(found->view, 0, found->relayout->output());
+    graph.erase(turned);
     return false;
   }
   graph.set_input(product, static_cast<size_t>(operand),

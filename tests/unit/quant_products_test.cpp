@@ -599,55 +599,5 @@ TEST_F(Products, SumsBeyond32BitsAreFormedIn64) {
   }
 }
 
-/// Weights of one constant, read in several ways, on every target that this machine runs.
-class SharedWeights : public Products {
- protected:
-  /// The outputs of a graph of an input of codes and one constant of 8-bit weights, by every
-  /// target.
-  void check(const std::function<void(Graph&, Value* x, Value* w)>& build, const Ints& x_shape,
-             const Ints& w_shape, int packings) {
-    Graph graph;
-    const QType x_type = tensor_format(DType::i8, 0.1f, 0);
-    Value* x = graph.add_input("x", Type(x_type, to_dims(x_shape)));
-    Value* w = graph.constant(graph.pool().add(codes(DType::i8, w_shape), "w"),
-                              tensor_format(DType::i8, 0.1f, 0).format);
-    build(graph, x, w);
-    const std::vector<Tensor> inputs{codes(DType::i8, x_shape)};
-    const auto expected = interpret(graph, inputs);
-    ASSERT_TRUE(expected.ok()) << render(expected.diag());
-    for (const Target& target : all_targets()) {
-      if (!runs_here(target)) continue;
-      Program program = *lower(graph);
-      PackedConstants constants;
-      ASSERT_TRUE(select_kernels(program, target, constants).ok());
-      EXPECT_EQ(constants.size(), static_cast<size_t>(packings)) << target.name;
-      const auto got = run_program(program, inputs);
-      ASSERT_TRUE(got.ok()) << render(got.diag());
-      for (size_t i = 0; i < expected->outputs.size(); ++i)
-        EXPECT_TRUE(got->outputs[i].identical(expected->outputs[i])) << target.name << ' ' << i;
-    }
-  }
-};
-
-TEST_F(SharedWeights, RowsAndColumnsArePackedApart) {
-  check(
-      [](Graph& graph, Value* x, Value* w) {
-        graph.add_output("a", *graph.emit("qlinear", {x, w}, {{"to", QType{}}}, {}));
-        graph.add_output("b", *graph.emit("qmatmul", {x, w}, {{"to", QType{}}}, {}));
-      },
-      {5, 24}, {24, 24}, 2);
-}
-
-TEST_F(SharedWeights, APartOfAConstantIsPackedWhenTheProgramRuns) {
-  check(
-      [](Graph& graph, Value* x, Value* w) {
-        Value* part =
-            *graph.emit("slice", {w},
-                        {{"start", Ints{24, 0}}, {"size", Ints{24, 20}}, {"step", Ints{1, 1}}}, {});
-        graph.add_output("y", *graph.emit("qmatmul", {x, part}, {{"to", QType{}}}, {}));
-      },
-      {5, 24}, {48, 20}, 0);
-}
-
 }  // namespace
 }  // namespace qc
