@@ -1,77 +1,19 @@
 // Products of codes: the interpreter against plain sums of wide integers, the kernels against the
 // interpreter, for every type, layout and edge of the code ranges.
+#include "tests/unit/quant_products.h"
+
 #include <array>
 #include <cmath>
 
 #include "kernels/numerics/quant.h"
 #include "kernels/numerics/quant_q31.h"
-#include "program/fuse_epilogues.h"
-#include "program/plan.h"
 #include "program/select_kernels.h"
 #include "quant/quant_node.h"
-#include "quant/scheme.h"
 #include "tests/support/device.h"
-#include "tests/unit/op_harness.h"
 #include "tests/unit/wide.h"
 
 namespace qc {
 namespace {
-
-constexpr DType kOperands[] = {DType::i8, DType::u8, DType::i16, DType::u16};
-constexpr DType kWeights[] = {DType::i8, DType::u8, DType::i16, DType::i4, DType::u4};
-
-/// Random products. Codes are often at the ends of their range, and so are zero points.
-class Products : public ::testing::Test {
- protected:
-  Products() { register_all_ops(); }
-
-  int64_t below(int64_t n) { return static_cast<int64_t>(rng_() % static_cast<uint64_t>(n)); }
-  bool chance(int percent) { return below(100) < percent; }
-  int64_t code(DType t) {
-    const CodeRange r = code_range(t);
-    return chance(15) ? r.lo : chance(15) ? r.hi : r.lo + below(r.hi - r.lo + 1);
-  }
-  float scale() {
-    return std::ldexp(1.0f + static_cast<float>(below(1000)) / 1000.0f,
-                      static_cast<int>(below(30)) - 20);
-  }
-  Tensor codes(DType t, Ints shape) {
-    Tensor out(t, std::move(shape));
-    for (int64_t i = 0; i < out.size(); ++i) out.set_int(i, code(t));
-    return out;
-  }
-  QType per_tensor(DType t) {
-    return tensor_format(t, scale(), static_cast<int32_t>(chance(30) ? 0 : code(t)));
-  }
-  QType per_axis(DType t, int64_t axis, int64_t n) {
-    QType out = per_tensor(t);
-    auto f = std::make_shared<Format>(*out.format);
-    f->granularity = Granularity::axis;
-    f->axis = axis;
-    Tensor s(DType::f32, {n}), z(DType::i32, {n});
-    for (int64_t i = 0; i < n; ++i) {
-      s.set_double(i, scale());
-      z.set_int(i, code(t));
-    }
-    f->scale = Component::of(std::move(s));
-    if (chance(50)) {
-      f->zero_point = Component::of(std::move(z));
-    } else {
-      f->zero_point = Component{};
-    }
-    out.format = std::move(f);
-    return out;
-  }
-  /// A result format in which sums up to `bound` of scale `s` spread over the codes.
-  QType result(float s, double bound) {
-    const DType t = kOperands[below(4)];
-    const double span = static_cast<double>(code_range(t).hi - code_range(t).lo);
-    return tensor_format(t, static_cast<float>(std::max(1e-30, s * bound / span)),
-                         static_cast<int32_t>(code(t)));
-  }
-
-  std::mt19937_64 rng_{11};
-};
 
 /// What a sum becomes, from its definition.
 double expected(Wide sum, const Format& x, const Format& w, const QType& to, int64_t c,
@@ -515,61 +457,6 @@ TEST_F(Products, OfFloatsWithCodesOfWeights) {
     graph.add_output("y", *graph.emit("linear", in, {}, {}));
     EXPECT_TRUE(interpret(graph, {x})->outputs[0].identical(*y)) << str(w_type);
   }
-}
-
-/// A residual moves into the product's kernel without changing a bit, on either side of the sum.
-TEST_F(Products, TakeAResidualAsTheyAre) {
-  int fused = 0;
-  for (int round = 0; round < 300; ++round) {
-    const bool conv = chance(60), last = conv && chance(70), first = chance(50);
-    const int64_t groups = conv && chance(40) ? 20 : 1, channels = groups > 1 ? 20 : 1 + below(40);
-    const DType xt = kOperands[below(4)], wt = kWeights[below(5)], rt = kOperands[below(4)];
-    const QType x_type = per_tensor(xt), w_type = per_tensor(wt);
-    const QType to = result(x_type.format->scale_at() * w_type.format->scale_at(0), 1e5);
-    const Ints shape = conv ? Ints{1, channels, 3, 6} : Ints{7, channels};
-    auto residual_format = std::make_shared<Format>(*tensor_format(rt, 1, 0).format);
-    residual_format->scale = to.format->scale;
-    const QType y_type = chance(50) ? to : result(to.format->scale_at(), 300);
-    const char* arithmetic =
-        std::array{"exact", "onnxruntime", "torch"}[static_cast<size_t>(below(3))];
-    Graph graph;
-    Type type(x_type, to_dims(shape)), other(QType{rt, residual_format}, to_dims(shape));
-    type.layout = other.layout = last ? Layout::channels_last : Layout::row_major;
-    Value* x = graph.add_input("x", type);
-    Value* r = graph.add_input("r", other);
-    AttrMap attrs{{"to", to}};
-    Value* w = nullptr;
-    if (conv) {
-      attrs["groups"] = groups;
-      attrs["strides"] = attrs["dilations"] = Ints{1, 1};
-      attrs["pads"] = Ints{1, 1, 1, 1};
-      w = graph.constant(graph.pool().add(codes(wt, {channels, channels / groups, 3, 3})),
-                         w_type.format);
-    } else {
-      w = graph.constant(graph.pool().add(codes(wt, {channels, channels})), w_type.format);
-    }
-    Value* y = *graph.emit(conv ? "qconv" : "qlinear", {x, w}, attrs, {});
-    auto sum = graph.emit("qadd", first ? std::vector{y, r} : std::vector{r, y},
-                          {{"to", y_type},
-                           {"arithmetic", std::string(arithmetic)},
-                           {"lo", int64_t{y_type.format->zero_at()}}},
-                          {});
-    ASSERT_TRUE(sum.ok()) << render(sum.diag());
-    graph.add_output("y", *sum);
-    Program plain = *lower(graph), joined = *lower(graph);
-    fuse_epilogues(joined);
-    ASSERT_TRUE(select_kernels(plain).ok() && select_kernels(joined).ok());
-    fused += plain.steps.size() == joined.steps.size() + 1;
-    plan(joined);
-    ASSERT_TRUE(verify(joined).ok());
-    const std::vector<Tensor> inputs{codes(xt, shape), codes(rt, shape)};
-    const auto a = run_program(plain, inputs), b = run_program(joined, inputs);
-    ASSERT_TRUE(a.ok() && b.ok());
-    ASSERT_TRUE(a->outputs[0].identical(b->outputs[0]))
-        << round << ": " << plain.steps[0].call()->kernel->name << " + "
-        << plain.steps[1].call()->kernel->name;
-  }
-  EXPECT_EQ(fused, 300);
 }
 
 /// Widest sums: all codes at the end that is farthest from the zero point.
