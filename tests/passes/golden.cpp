@@ -6,12 +6,7 @@
 // not run. With a first line `// after PASS` that pass runs before. Where NAME.toml stands beside
 // it, its rules are noted first, and the pass runs once: rules are matched with graphs that are not
 // quantized yet.
-#include <algorithm>
-#include <cstdio>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
+#include "tests/support/golden.h"
 
 #include "interp/interpreter.h"
 #include "ir/text.h"
@@ -27,11 +22,6 @@ namespace fs = std::filesystem;
 using namespace qc;
 
 namespace {
-
-std::string read(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-}
 
 Result<bool> run_named(const std::string& name, Graph& graph, const RuleSet* rules) {
   PassContext context;
@@ -79,7 +69,7 @@ std::string compare(const Graph& before, const Graph& after, double within) {
 }
 
 std::string check(const std::string& pass, const fs::path& file, bool bless) {
-  const std::string text = read(file);
+  const std::string text = qc::testing::read_text_of(file);
   double within = 0;
   if (text.starts_with("// within ")) within = std::atof(text.c_str() + 10);
   auto before = parse(text, {.file = file.string(), .side = nullptr});
@@ -113,7 +103,7 @@ std::string check(const std::string& pass, const fs::path& file, bool bless) {
   fs::path golden = file;
   golden.replace_extension(".expected.ir");
   if (bless) std::ofstream(golden, std::ios::binary) << printed;
-  const std::string wanted = read(golden);
+  const std::string wanted = qc::testing::read_text_of(golden);
   if (printed != wanted) return "expected:\n" + wanted + "got:\n" + printed;
   if (rules) return compare(**before, **after, within);
   auto again = run_named(pass, **after, nullptr);
@@ -127,30 +117,5 @@ std::string check(const std::string& pass, const fs::path& file, bool bless) {
 
 int main(int argc, char** argv) {
   register_all_ops();
-  bool bless = false;
-  int ran = 0, failed = 0;
-  for (int i = 1; i < argc; ++i) {
-    if (std::strcmp(argv[i], "--bless") == 0) {
-      bless = true;
-      continue;
-    }
-    const fs::path folder = fs::path(argv[i]).lexically_normal();
-    const std::string pass =
-        (folder.has_filename() ? folder : folder.parent_path()).filename().string();
-    std::vector<fs::path> files;
-    for (const auto& entry : fs::directory_iterator(folder)) {
-      const std::string name = entry.path().filename().string();
-      if (name.ends_with(".ir") && !name.ends_with(".expected.ir")) files.push_back(entry.path());
-    }
-    std::sort(files.begin(), files.end());
-    for (const fs::path& file : files) {
-      ++ran;
-      const std::string wrong = check(pass, file, bless);
-      if (wrong.empty()) continue;
-      ++failed;
-      std::printf("%s: %s\n", file.string().c_str(), wrong.c_str());
-    }
-  }
-  std::printf("%d goldens, %d failed\n", ran, failed);
-  return failed == 0 && ran > 0 ? 0 : 1;
+  return qc::testing::run_goldens(argc, argv, check);
 }

@@ -2,12 +2,7 @@
 // pass. Each NAME.ir is lowered and goes through the passes up to it; the Program must print as
 // NAME.expected.txt, read back as the same text, and, once all passes ran, give the interpreter's
 // bits. A first line `// target NAME` says what for (portable where there is none).
-#include <algorithm>
-#include <cstdio>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
+#include "tests/support/golden.h"
 
 #include "interp/interpreter.h"
 #include "ir/text.h"
@@ -25,11 +20,6 @@ using namespace qc;
 
 namespace {
 
-std::string read(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-}
-
 /// The Program after pass `last`; all passes run where it is empty.
 Result<Program> after(const Graph& graph, const Target& target, std::string_view last) {
   PackedConstants constants;
@@ -46,7 +36,7 @@ Result<Program> after(const Graph& graph, const Target& target, std::string_view
 }
 
 Result<Ok> check(const std::string& pass, const fs::path& file, bool bless) {
-  const std::string text = read(file);
+  const std::string text = qc::testing::read_text_of(file);
   constexpr std::string_view kTarget = "// target ";
   const std::string name = text.starts_with(kTarget)
                                ? text.substr(kTarget.size(), text.find('\n') - kTarget.size())
@@ -59,7 +49,7 @@ Result<Ok> check(const std::string& pass, const fs::path& file, bool bless) {
   fs::path golden = file;
   golden.replace_extension(".expected.txt");
   if (bless) std::ofstream(golden, std::ios::binary) << printed;
-  const std::string wanted = read(golden);
+  const std::string wanted = qc::testing::read_text_of(golden);
   if (printed != wanted) return error(Code::bug, "expected:\n{}got:\n{}", wanted, printed);
   QC_ASSIGN(const Program again, parse_program(printed, program.pool));
   if (str(again) != printed) return error(Code::bug, "reads back as:\n{}", str(again));
@@ -87,27 +77,9 @@ Result<Ok> check(const std::string& pass, const fs::path& file, bool bless) {
 
 int main(int argc, char** argv) {
   register_all_ops();
-  bool bless = false;
-  int ran = 0, failed = 0;
-  for (int i = 1; i < argc; ++i) {
-    if (std::strcmp(argv[i], "--bless") == 0) {
-      bless = true;
-      continue;
-    }
-    const fs::path folder(argv[i]);
-    std::vector<fs::path> files;
-    for (const auto& entry : fs::directory_iterator(folder)) {
-      if (entry.path().extension() == ".ir") files.push_back(entry.path());
-    }
-    std::sort(files.begin(), files.end());
-    for (const fs::path& file : files) {
-      ++ran;
-      const Result<Ok> result = check(folder.filename().string(), file, bless);
-      if (result.ok()) continue;
-      ++failed;
-      std::printf("%s: %s\n", file.string().c_str(), render(result.diag()).c_str());
-    }
-  }
-  std::printf("%d goldens, %d failed\n", ran, failed);
-  return failed == 0 && ran > 0 ? 0 : 1;
+  return qc::testing::run_goldens(argc, argv,
+                                  [](const std::string& pass, const fs::path& file, bool bless) {
+                                    const Result<Ok> result = check(pass, file, bless);
+                                    return result.ok() ? std::string() : render(result.diag());
+                                  });
 }
