@@ -100,7 +100,7 @@ Result<Report> compile_graph(const qc::Graph& model, const Options& options,
   QC_ASSIGN(auto graph, qc::copy(model));
   qc::PassContext context;
   QC_TRY(qc::make_contract(*graph, options, context));
-  QC_ASSIGN(qc::CompileResult result, qc::compile_c(*graph, options, folder, nullptr));
+  QC_ASSIGN(qc::CompileResult result, qc::compile_project(*graph, options, folder, nullptr));
   std::vector<std::string> warnings = std::move(context.warnings);
   warnings.insert(warnings.end(), result.warnings.begin(), result.warnings.end());
   const qc::CReport& r = result.report;

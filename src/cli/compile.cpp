@@ -37,8 +37,9 @@ void add_compile(CLI::App& app, Session& session) {
         QC_ASSIGN(inputs, match_inputs(*graph, arrays));
       }
       const std::string computed = str(totals(*graph));
-      QC_ASSIGN(CompileResult result, compile_c(*graph, options, flags->out,
-                                                inputs ? &*inputs : nullptr, flags->observer()));
+      QC_ASSIGN(CompileResult result,
+                compile_project(*graph, options, flags->out, inputs ? &*inputs : nullptr,
+                                flags->observer()));
       warn(flags->model, result.warnings);
       const CReport& r = result.report;
       const Target target = *find_target(options.target);

@@ -428,8 +428,9 @@ Result<COptions> c_options(const Options& options, const std::string& model_file
   return out;
 }
 
-Result<CompileResult> compile_c(Graph& graph, const Options& options, const std::string& dir,
-                                const std::vector<Tensor>* inputs, const PassObserver& observe) {
+Result<CompileResult> compile_project(Graph& graph, const Options& options, const std::string& dir,
+                                      const std::vector<Tensor>* inputs,
+                                      const PassObserver& observe) {
   QC_ASSIGN(COptions backend, c_options(options, graph.file));
   Vectors vectors;
   if (inputs) {

@@ -58,8 +58,8 @@ struct CompileResult {
 
 /// Writes the project for a contract graph into `dir`. `inputs`, when given, are recorded in the
 /// test program together with what the interpreter answers.
-Result<CompileResult> compile_c(Graph& graph, const Options& options, const std::string& dir,
-                                const std::vector<Tensor>* inputs,
-                                const PassObserver& observe = {});
+Result<CompileResult> compile_project(Graph& graph, const Options& options, const std::string& dir,
+                                      const std::vector<Tensor>* inputs,
+                                      const PassObserver& observe = {});
 
 }  // namespace qc
