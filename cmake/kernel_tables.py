@@ -1,6 +1,6 @@
 """Makes what quantc is built with from the kernel folders, ROOT/kernels/*/.
 
-usage: kernel_tables.py OUTPUT_DIR ROOT...
+usage: kernel_tables.py [--portable-only] OUTPUT_DIR ROOT...
 
 A folder holds FOLDER.h (parameter structs and the contract), portable.c (bodies) and kernels.sig, its signatures:
 
@@ -32,6 +32,7 @@ Written to OUTPUT_DIR:
   folders.inc, machines.inc, variants.inc   the lists of folders, of machine tables, of *.variant.cpp
   sources.inc       the sources of all bodies, taken apart (kernel_parts.py)
 Files are rewritten only when they change, so nothing rebuilds without need.
+With --portable-only the lists name the portable variants of the first root, and no bodies for machines.
 """
 import itertools
 import pathlib
@@ -270,7 +271,9 @@ def sources(texts, bodies):
 
 
 def main():
-    output, roots = pathlib.Path(sys.argv[1]), [pathlib.Path(p) for p in sys.argv[2:]]
+    arguments = [a for a in sys.argv[1:] if a != "--portable-only"]
+    portable_only = len(arguments) < len(sys.argv) - 1
+    output, roots = pathlib.Path(arguments[0]), [pathlib.Path(p) for p in arguments[1:]]
     folders = sorted((p.parent for root in roots for p in (root / "kernels").glob("*/kernels.sig")),
                      key=lambda p: p.name)
     files = sorted(((p, p.relative_to(root).as_posix()) for root in roots for suffix in ("h", "c", "cu", "inc")
@@ -289,13 +292,14 @@ def main():
                           for k in kernels if k.unit for _, values, _, _ in k.bodies})
         write(output / f"{folder.name}_table.c", table(folder, kernels, structs))
         write(output / folder.name / "calls.h", calls(folder, kernels))
-        for machine, text in machine_tables(folder, kernels):
+        for machine, text in [] if portable_only else machine_tables(folder, kernels):
             write(output / f"{folder.name}_{machine}_table.c", text)
             machines.append((folder.name, machine))
     write(output / "folders.inc", "".join(f"QK_FOLDER({f.name})\n" for f in folders))
     write(output / "machines.inc", "".join(f"QK_MACHINE({f}, {m})\n" for f, m in machines))
     variants = sorted(f"{p.parent.name}_{p.name.removesuffix('.variant.cpp')}"
-                      for root in roots for p in (root / "kernels").glob("*/*.variant.cpp"))
+                      for root in roots for p in (root / "kernels").glob("*/*.variant.cpp")
+                      if not portable_only or root != roots[0] or p.name == "portable.variant.cpp")
     write(output / "variants.inc", "".join(f"QC_VARIANTS({v})\n" for v in variants))
     write(output / "sources.inc", sources({path: f.read_text() for f, path in files}, bodies))
 

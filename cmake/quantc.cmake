@@ -113,12 +113,16 @@ function(qc_kernels)
     endif()
   endforeach()
   set(script ${PROJECT_SOURCE_DIR}/cmake/kernel_tables.py)
+  set(arguments ${out} ${roots})
+  if(QUANTC_PORTABLE_ONLY)
+    list(PREPEND arguments --portable-only)
+  endif()
   # Which tables of bodies for machines there are is known when the build is set up.
-  execute_process(COMMAND ${Python3_EXECUTABLE} ${script} ${out} ${roots} COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND ${Python3_EXECUTABLE} ${script} ${arguments} COMMAND_ERROR_IS_FATAL ANY)
   add_custom_command(
     OUTPUT ${out}/stamp
     BYPRODUCTS ${tables} ${out}/folders.inc ${out}/sources.inc
-    COMMAND Python3::Interpreter ${script} ${out} ${roots}
+    COMMAND Python3::Interpreter ${script} ${arguments}
     COMMAND ${CMAKE_COMMAND} -E touch ${out}/stamp
     DEPENDS ${script} ${PROJECT_SOURCE_DIR}/cmake/kernel_parts.py ${PROJECT_SOURCE_DIR}/cmake/c_macros.py ${inputs})
   add_custom_target(qc_kernel_tables DEPENDS ${out}/stamp)
@@ -171,6 +175,9 @@ function(qc_variants)
   set(sources)
   foreach(root IN ITEMS ${PROJECT_SOURCE_DIR} ${QUANTC_EXTRA_KERNELS})
     file(GLOB found CONFIGURE_DEPENDS ${root}/kernels/*/*.variant.cpp)
+    if(QUANTC_PORTABLE_ONLY AND root STREQUAL PROJECT_SOURCE_DIR)
+      list(FILTER found INCLUDE REGEX "/portable.variant.cpp$")
+    endif()
     list(APPEND sources ${found})
     if(NOT root STREQUAL PROJECT_SOURCE_DIR AND found)
       set_property(SOURCE ${found} PROPERTY INCLUDE_DIRECTORIES ${root})
