@@ -1,7 +1,8 @@
 """Takes the sources of the kernels apart, so that a program is written with the parts it needs and no others.
 
 A part is a function, type, table, macro, include, or a line of a conditional. The files are read in the order in which
-they would be written, each header once; macro calls that make several definitions are replaced by them. A part needs
+they would be written, each header once; macro calls that make several definitions are replaced by them, and so are bodies
+that are included for each of several types (kernels/common/body.h). A part needs
   - what its text names, as defined above it, after macros in it are replaced;
   - all lines of the conditionals around it, and the macros that these ask for;
   - for a macro, the #undef that ends it;
@@ -16,6 +17,10 @@ from c_macros import Macro, arguments_at, is_blank, is_name, names_in, next_toke
 
 GUARD = re.compile(r"#ifndef (\w+)\n#define \1\n(.*)#endif[^\n]*\n\Z", re.S)
 QUALIFIERS = {"__attribute__", "_Alignas"}
+LINE_OR_TEXT = re.compile(r"^(#.*\n)|((?:(?!#).*\n)+)", re.M)
+HEADING = re.compile(r"\A/\*.*?\*/\n", re.S)  # for readers of the file
+DIRECTIVE = re.compile(r'#(define|undef|include) "?([\w./]+)"? ?(.*)\n')
+JOIN = re.compile(r"QK_JOIN\d?\(([\w,\s]*)\)")
 
 
 class Part:
@@ -244,8 +249,58 @@ class Reader:
             path = f"{pathlib.PurePosixPath(source.path).parent}/{path}"
         if path not in self.texts:
             sys.exit(f"{source.path}: {quoted[1]} is not a file under kernels")
+        if path.endswith(".inc") and self.macros.get("QK_WITH"):
+            self.include_body(path, source)
+            return
         self.read(path, source.scope if path.endswith(".inc") else None)
         source.includes.append(self.sources[path])
+
+    def include_body(self, path, source):
+        """A body that is included for a type or size (kernels/common/body.h). One that makes several definitions is replaced
+        by them, one that makes a single definition is a macro again: it may be wanted for many sizes."""
+        values = arguments_at(["(", *self.macros["QK_WITH"][0].tokens, ")"], 0)[0]
+        definitions = []
+        self.scan(tokens_of(self.body_with(path, values, {})), source, lambda *d: definitions.append(d), in_file=False)
+        if len(definitions) == 1:
+            tokens, _, names = definitions[0]
+            definitions = [(tokens_of(f"{self.body_macro(path, source)}({', '.join(values)})"), "", names)]
+        for definition in definitions:
+            self.add_definition(*definition, source)
+        self.set_macros("QK_WITH", [], source)
+
+    def body_macro(self, path, source):
+        """The macro that a body is, which stands in front of all conditionals around its first use."""
+        name = "QK_BODY_" + re.sub(r"\W", "_", path.removeprefix("kernels/").removesuffix(".inc")).upper()
+        if not self.macros.get(name):
+            text = HEADING.sub("", self.texts[path])
+            given = ", ".join(re.findall(r"#define (\w+) QK_ARG", text))
+            text = JOIN.sub(lambda m: re.sub(r",\s*", "##", m[1]), re.sub(r"#.*\n", "", text)).strip()
+            comment, text = re.match(r"((?:/\*.*?\*/\s*)?)(.*)", text, re.S).groups()
+            text = f"#define {name}({given}) \\\n" + re.sub(r" *\n", r" \\\n", text)
+            part = Part(with_comment(comment.strip(), text), source)
+            first = next((chain[0] for chain in self.chains if chain), None)
+            self.parts.insert(self.parts.index(first) if first else len(self.parts), part)
+            self.set_macros(name, [Macro(text, "", part)], source)
+        return name
+
+    def body_with(self, path, values, names):
+        """The text of a body (kernels/common/body.h) with its names, and the bodies it includes, replaced by what they are."""
+        out = []
+        for line, text in LINE_OR_TEXT.findall(HEADING.sub("", self.texts[path])):
+            word, name, value = DIRECTIVE.match(line).groups() if line else ("", "", text)
+            value = re.sub(r"QK_ARG_(\d+)\(QK_WITH\)", lambda m: values[int(m[1]) - 1], value)
+            value = "".join(names.get(token, token) for token in tokens_of(value))
+            while (joined := JOIN.sub(lambda m: re.sub(r",\s*", "", m[1]), value)) != value:
+                value = joined
+            if word == "define":
+                names[name] = value
+            elif word == "undef":
+                names.pop(name, None)
+            elif word:
+                out.append(self.body_with(name, values, names))
+            else:
+                out.append(value)
+        return "".join(out)
 
     def end_macro(self, text, source):
         name, end = text.split()[1], None

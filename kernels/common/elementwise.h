@@ -48,12 +48,10 @@ typedef struct {
     y += n;                                                                                      \
     for (d = last - 1; d >= 0 && ++index[d] == (p)->dims[d]; --d) {                              \
       index[d] = 0;                                                                              \
-      a -= ((p)->dims[d] - 1) * (p)->a[d];                                                       \
-      b -= ((p)->dims[d] - 1) * (p)->b[d];                                                       \
+      a -= ((p)->dims[d] - 1) * (p)->a[d], b -= ((p)->dims[d] - 1) * (p)->b[d];                  \
     }                                                                                            \
     if (d < 0) return;                                                                           \
-    a += (p)->a[d];                                                                              \
-    b += (p)->b[d];                                                                              \
+    a += (p)->a[d], b += (p)->b[d];                                                              \
   }
 
 /* Strides 0 and 1 become constants where the call's parameters are. */

@@ -1,3 +1,4 @@
+#include "kernels/common/body.h"
 #include "kernels/common/inline.h"
 #include "kernels/conv/conv.h"
 #include "kernels/conv/taps.h"
@@ -17,74 +18,15 @@ QK_INLINE void qk_conv_inside(const qk_conv_params* p, int axis, int32_t* low, i
 
 /* ---- row-major, any float type ---- */
 
-#define QK_DEFINE_CONV_ROWS(suffix, S, T, FMA, CLAMP, LOAD, STORE)                                 \
-  QK_INLINE void qk_conv_nchw_##suffix(const qk_conv_params* p, const S* x, const S* w,            \
-                                       const S* bias, const S* residual, S* y) {                   \
-    const int32_t icg = p->ic / p->groups, ocg = p->oc / p->groups;                                \
-    const int32_t taps = p->k[0] * p->k[1] * p->k[2];                                              \
-    const ptrdiff_t plane = (ptrdiff_t)p->in[1] * p->in[2], volume = plane * p->in[0];             \
-    const ptrdiff_t result = (ptrdiff_t)p->out[0] * p->out[1] * p->out[2];                         \
-    const ptrdiff_t x_next = p->last ? p->ic : 1, x_channel = p->last ? 1 : volume;                \
-    const ptrdiff_t y_next = p->last ? p->oc : 1, y_channel = p->last ? 1 : result;                \
-    int32_t inside, beyond;                                                                        \
-    qk_conv_inside(p, 2, &inside, &beyond);                                                        \
-    for (int32_t row = 0; row < p->n * p->oc; ++row) {                                             \
-      const int32_t oc = row % p->oc;                                                              \
-      const ptrdiff_t n = row / p->oc;                                                             \
-      const S* xg = x + n * p->ic * volume + oc / ocg * icg * x_channel;                           \
-      const S* wo = w + (ptrdiff_t)oc * icg * taps;                                                \
-      const T start = bias ? LOAD(bias[oc]) : 0;                                                   \
-      for (int32_t od = 0; od < p->out[0]; ++od) {                                                 \
-        int32_t d0, d1;                                                                            \
-        qk_conv_taps(p, 0, od, &d0, &d1);                                                          \
-        for (int32_t oh = 0; oh < p->out[1]; ++oh) {                                               \
-          const ptrdiff_t line = ((ptrdiff_t)od * p->out[1] + oh) * p->out[2];                     \
-          int32_t h0, h1;                                                                          \
-          qk_conv_taps(p, 1, oh, &h0, &h1);                                                        \
-          for (int32_t ow = 0; ow < p->out[2];) {                                                  \
-            const int32_t many = ow >= inside && ow + 16 <= beyond ? 16 : 1;                       \
-            T acc[16];                                                                             \
-            int32_t w0, w1;                                                                        \
-            qk_conv_taps(p, 2, ow, &w0, &w1);                                                      \
-            for (int j = 0; j < 16; ++j) acc[j] = start;                                           \
-            for (int32_t kd = d0; kd < d1; ++kd) {                                                 \
-              for (int32_t kh = h0; kh < h1; ++kh) {                                               \
-                for (int32_t kw = w0; kw < w1; ++kw) {                                             \
-                  const int32_t id = od * p->stride[0] - p->pad[0] + kd * p->dilation[0];          \
-                  const int32_t ih = oh * p->stride[1] - p->pad[1] + kh * p->dilation[1];          \
-                  const int32_t iw = ow * p->stride[2] - p->pad[2] + kw * p->dilation[2];          \
-                  const S* xk = xg + (id * plane + (ptrdiff_t)ih * p->in[2] + iw) * x_next;        \
-                  const S* wk = wo + ((ptrdiff_t)kd * p->k[1] + kh) * p->k[2] + kw;                \
-                  for (int32_t ic = 0; ic < icg; ++ic, xk += x_channel, wk += taps) {              \
-                    const T wv = LOAD(*wk);                                                        \
-                    if (many == 16) {                                                              \
-                      QK_LANES(j) acc[j] = FMA(LOAD(xk[j * p->stride[2] * x_next]), wv, acc[j]);   \
-                    } else {                                                                       \
-                      acc[0] = FMA(LOAD(*xk), wv, acc[0]);                                         \
-                    }                                                                              \
-                  }                                                                                \
-                }                                                                                  \
-              }                                                                                    \
-            }                                                                                      \
-            for (int32_t j = 0; j < many; ++j) {                                                   \
-              const ptrdiff_t at = n * p->oc * result + oc * y_channel + (line + ow + j) * y_next; \
-              T v = CLAMP(acc[j], (T)p->lo, (T)p->hi);                                             \
-              if (residual) {                                                                      \
-                v = CLAMP(v + LOAD(residual[at]), (T)p->rlo, (T)p->rhi);                           \
-              }                                                                                    \
-              y[at] = STORE(v);                                                                    \
-            }                                                                                      \
-            ow += many;                                                                            \
-          }                                                                                        \
-        }                                                                                          \
-      }                                                                                            \
-    }                                                                                              \
-  }
 #define QK_CONV_SAME(v) (v)
-QK_DEFINE_CONV_ROWS(f32, float, float, qn_fmaf, qn_clamp_f32, QK_CONV_SAME, QK_CONV_SAME)
-QK_DEFINE_CONV_ROWS(f64, double, double, qn_fma, qn_clamp_f64, QK_CONV_SAME, QK_CONV_SAME)
-QK_DEFINE_CONV_ROWS(f16, uint16_t, float, qn_fmaf, qn_clamp_f32, qn_f16_to_f32, qn_f16_from_f32)
-QK_DEFINE_CONV_ROWS(bf16, uint16_t, float, qn_fmaf, qn_clamp_f32, qn_bf16_to_f32, qn_bf16_from_f32)
+#define QK_WITH f32, float, float, qn_fmaf, qn_clamp_f32, QK_CONV_SAME, QK_CONV_SAME
+#include "kernels/conv/nchw.inc"
+#define QK_WITH f64, double, double, qn_fma, qn_clamp_f64, QK_CONV_SAME, QK_CONV_SAME
+#include "kernels/conv/nchw.inc"
+#define QK_WITH f16, uint16_t, float, qn_fmaf, qn_clamp_f32, qn_f16_to_f32, qn_f16_from_f32
+#include "kernels/conv/nchw.inc"
+#define QK_WITH bf16, uint16_t, float, qn_fmaf, qn_clamp_f32, qn_bf16_to_f32, qn_bf16_from_f32
+#include "kernels/conv/nchw.inc"
 
 /* ---- chains of products, input channels outermost ---- */
 
@@ -268,39 +210,10 @@ QK_INLINE void qk_conv_nhwc_f32(const qk_conv_params* p, const float* x, const f
 
 /* ---- channels-last, one channel per group ---- */
 
-/* M neighbouring outputs of one row, 16 channels. */
-#define QK_DEFINE_CONV_DEPTH(M)                                                                 \
-  QK_SUMS void qk_conv_depthwise_##M(const qk_conv_params* p, const int32_t* first,             \
-                                     const int32_t* last, const float* x, ptrdiff_t from,       \
-                                     const float* w, const float* bias, const float* residual,  \
-                                     float* y, int32_t n) {                                     \
-    const ptrdiff_t c = p->oc, step = (ptrdiff_t)p->stride[2] * c;                              \
-    qk_v16 acc[M];                                                                              \
-    const qk_v16 start = bias ? qk_v16_load_n(bias, n) : qk_v16_set(0.0f);                      \
-    QK_UNROLL for (int m = 0; m < M; ++m) acc[m] = start;                                       \
-    for (int32_t a = first[0]; a < last[0]; ++a) {                                              \
-      for (int32_t b = first[1]; b < last[1]; ++b) {                                            \
-        for (int32_t k = first[2]; k < last[2]; ++k) {                                          \
-          const ptrdiff_t line = (ptrdiff_t)a * p->dilation[0] * p->in[1] + b * p->dilation[1]; \
-          const float* xk = x + (from + (line * p->in[2] + k * p->dilation[2]) * c);            \
-          const ptrdiff_t tap = ((ptrdiff_t)a * p->k[1] + b) * p->k[2] + k;                     \
-          QK_UNROLL for (int m = 0; m < M; ++m) {                                               \
-            qk_v16_mac_n(&acc[m], xk + m * step, w + tap * c, n);                               \
-          }                                                                                     \
-        }                                                                                       \
-      }                                                                                         \
-    }                                                                                           \
-    QK_UNROLL for (int m = 0; m < M; ++m) {                                                     \
-      qk_v16_limit(&acc[m], p->lo, p->hi);                                                      \
-      if (residual) {                                                                           \
-        qk_v16_add_n(&acc[m], residual + m * c, n);                                             \
-        qk_v16_limit(&acc[m], p->rlo, p->rhi);                                                  \
-      }                                                                                         \
-      qk_v16_store_n(y + m * c, acc[m], n);                                                     \
-    }                                                                                           \
-  }
-QK_DEFINE_CONV_DEPTH(1)
-QK_DEFINE_CONV_DEPTH(4)
+#define QK_WITH 1
+#include "kernels/conv/depthwise.inc"
+#define QK_WITH 4
+#include "kernels/conv/depthwise.inc"
 
 QK_INLINE void qk_conv_depthwise_f32(const qk_conv_params* p, const float* x, const float* w,
                                      const float* bias, const float* residual, float* y) {
@@ -340,45 +253,11 @@ QK_INLINE void qk_conv_depthwise_f32(const qk_conv_params* p, const float* x, co
 
 /* ---- transposed ---- */
 
-#define QK_DEFINE_CONV_TRANSPOSE(suffix, S, T, FMA, CLAMP, LOAD, STORE)                          \
-  QK_INLINE void qk_conv_transpose_##suffix(const qk_conv_transpose_params* p, const S* x,       \
-                                            const S* w, const S* bias, S* y) {                   \
-    const int32_t icg = p->ic / p->groups, ocg = p->oc / p->groups;                              \
-    const ptrdiff_t volume = (ptrdiff_t)p->in[0] * p->in[1] * p->in[2];                          \
-    const ptrdiff_t taps = (ptrdiff_t)p->k[0] * p->k[1] * p->k[2];                               \
-    for (int32_t row = 0; row < p->n * p->oc; ++row) {                                           \
-      const int32_t oc = row % p->oc, g = oc / ocg;                                              \
-      const S* xg = x + ((ptrdiff_t)(row / p->oc) * p->ic + g * icg) * volume;                   \
-      const S* wg = w + ((ptrdiff_t)g * icg * ocg + oc % ocg) * taps;                            \
-      for (int32_t od = 0; od < p->out[0]; ++od) {                                               \
-        for (int32_t oh = 0; oh < p->out[1]; ++oh) {                                             \
-          for (int32_t ow = 0; ow < p->out[2]; ++ow) {                                           \
-            T acc = bias ? LOAD(bias[oc]) : 0;                                                   \
-            for (int32_t kd = 0; kd < p->k[0]; ++kd) {                                           \
-              const int32_t d = od + p->pad[0] - kd * p->dilation[0], id = d / p->stride[0];     \
-              if (d < 0 || d % p->stride[0] != 0 || id >= p->in[0]) continue;                    \
-              for (int32_t kh = 0; kh < p->k[1]; ++kh) {                                         \
-                const int32_t h = oh + p->pad[1] - kh * p->dilation[1], ih = h / p->stride[1];   \
-                if (h < 0 || h % p->stride[1] != 0 || ih >= p->in[1]) continue;                  \
-                for (int32_t kw = 0; kw < p->k[2]; ++kw) {                                       \
-                  const int32_t v = ow + p->pad[2] - kw * p->dilation[2], iw = v / p->stride[2]; \
-                  const S* xk = xg + ((ptrdiff_t)id * p->in[1] + ih) * p->in[2] + iw;            \
-                  const S* wk = wg + ((ptrdiff_t)kd * p->k[1] + kh) * p->k[2] + kw;              \
-                  if (v < 0 || v % p->stride[2] != 0 || iw >= p->in[2]) continue;                \
-                  for (int32_t ic = 0; ic < icg; ++ic)                                           \
-                    acc = FMA(LOAD(xk[ic * volume]), LOAD(wk[ic * ocg * taps]), acc);            \
-                }                                                                                \
-              }                                                                                  \
-            }                                                                                    \
-            *y++ = STORE(CLAMP(acc, (T)p->lo, (T)p->hi));                                        \
-          }                                                                                      \
-        }                                                                                        \
-      }                                                                                          \
-    }                                                                                            \
-  }
-QK_DEFINE_CONV_TRANSPOSE(f32, float, float, qn_fmaf, qn_clamp_f32, QK_CONV_SAME, QK_CONV_SAME)
-QK_DEFINE_CONV_TRANSPOSE(f64, double, double, qn_fma, qn_clamp_f64, QK_CONV_SAME, QK_CONV_SAME)
-QK_DEFINE_CONV_TRANSPOSE(f16, uint16_t, float, qn_fmaf, qn_clamp_f32, qn_f16_to_f32,
-                         qn_f16_from_f32)
-QK_DEFINE_CONV_TRANSPOSE(bf16, uint16_t, float, qn_fmaf, qn_clamp_f32, qn_bf16_to_f32,
-                         qn_bf16_from_f32)
+#define QK_WITH f32, float, float, qn_fmaf, qn_clamp_f32, QK_CONV_SAME, QK_CONV_SAME
+#include "kernels/conv/transpose.inc"
+#define QK_WITH f64, double, double, qn_fma, qn_clamp_f64, QK_CONV_SAME, QK_CONV_SAME
+#include "kernels/conv/transpose.inc"
+#define QK_WITH f16, uint16_t, float, qn_fmaf, qn_clamp_f32, qn_f16_to_f32, qn_f16_from_f32
+#include "kernels/conv/transpose.inc"
+#define QK_WITH bf16, uint16_t, float, qn_fmaf, qn_clamp_f32, qn_bf16_to_f32, qn_bf16_from_f32
+#include "kernels/conv/transpose.inc"

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "kernels/common/body.h"
 #include "kernels/common/inline.h"
 #include "kernels/common/shared.h"
 #include "kernels/common/vec16.h"
@@ -11,43 +12,12 @@
 
 /* ---- channels-last, sixteen channels at once ---- */
 
-#define QK_DEFINE_POOL_LAST(name, S, V, BEGIN, SKIP, START, TAP, FINISH)                \
-  QK_INLINE void qk_##name(const qk_pool_params* p, const S* x, S* y) {                 \
-    const ptrdiff_t c = p->c;                                                           \
-    for (int32_t n = 0; n < p->n; ++n) {                                                \
-      for (int32_t od = 0; od < p->out[0]; ++od) {                                      \
-        const qk_pool_window wd = qk_pool_taps(p, 0, od);                               \
-        for (int32_t oh = 0; oh < p->out[1]; ++oh) {                                    \
-          const qk_pool_window wh = qk_pool_taps(p, 1, oh);                             \
-          for (int32_t ow = 0; ow < p->out[2]; ++ow) {                                  \
-            const qk_pool_window ww = qk_pool_taps(p, 2, ow);                           \
-            for (int32_t block = 0; block < p->c; block += 16) {                        \
-              const int32_t lanes = p->c - block < 16 ? p->c - block : 16;              \
-              V acc = V##_set(START);                                                   \
-              BEGIN;                                                                    \
-              for (int32_t kd = wd.first; kd < wd.last && !(SKIP); ++kd) {              \
-                for (int32_t kh = wh.first; kh < wh.last; ++kh) {                       \
-                  for (int32_t kw = ww.first; kw < ww.last; ++kw) {                     \
-                    const ptrdiff_t d = n * (ptrdiff_t)p->in[0] + wd.at + kd * wd.step; \
-                    const ptrdiff_t h = d * p->in[1] + wh.at + kh * wh.step;            \
-                    const ptrdiff_t v = h * p->in[2] + ww.at + kw * ww.step;            \
-                    const S* const from = x + v * c + block;                            \
-                    TAP;                                                                \
-                  }                                                                     \
-                }                                                                       \
-              }                                                                         \
-              FINISH;                                                                   \
-              V##_store_n(y + block, acc, lanes);                                       \
-            }                                                                           \
-            y += c;                                                                     \
-          }                                                                             \
-        }                                                                               \
-      }                                                                                 \
-    }                                                                                   \
-  }
-QK_DEFINE_POOL_LAST(max_pool_nhwc_f32, float, qk_v16, int some = 0, 0, -QN_INF_F32,
-                    const qk_v16 e = qk_v16_load_n(from, lanes);
-                    acc = some ? qk_v16_max(e, acc) : e; some = 1, (void)0)
+#define QK_WITH                                                                      \
+  max_pool_nhwc_f32, float, qk_v16, int some = 0, 0, -QN_INF_F32,                    \
+                                        const qk_v16 e = qk_v16_load_n(from, lanes); \
+  acc = some ? qk_v16_max(e, acc) : e;                                               \
+  some = 1, (void)0
+#include "kernels/pool/nhwc.inc"
 
 /* Whether a window may have more taps than one chain of a sum holds. */
 QK_INLINE int qk_pool_is_long(const qk_pool_params* p) {
@@ -58,10 +28,10 @@ QK_INLINE int qk_pool_is_long(const qk_pool_params* p) {
   T above[QN_CHAINS], sum = 0;            \
   int32_t taken = 0;                      \
   for (int l = 0; l < (is_long ? QN_CHAINS : 0); ++l) above[l] = 0
-#define QK_POOL_CARRY(t)                    \
-  if (is_long && ++taken % QN_CHAIN == 0) { \
-    qn_chain_full_##t(above, taken, sum);   \
-    sum = 0;                                \
+#define QK_POOL_CARRY(t)                           \
+  if (is_long && ++taken % QN_CHAIN == 0) {        \
+    QK_JOIN(qn_chain_full_, t)(above, taken, sum); \
+    sum = 0;                                       \
   }
 
 /* The sum of a long window in sixteen channels, or as many as there are, by the chains of
@@ -101,57 +71,26 @@ QK_SHARED void qk_pool_long_sum(const qk_pool_params* p, qk_pool_window wd, qk_p
     acc = qk_v16_load(sum);                                                \
   }                                                                        \
   acc = qk_v16_div(acc, (float)qk_pool_count(p, wd, wh, ww))
-QK_DEFINE_POOL_LAST(average_pool_nhwc_f32, float, qk_v16, float sum[16];
-                    const int is_long = qk_pool_is_long(p), is_long, 0.0f,
-                    acc = qk_v16_add(acc, qk_v16_load_n(from, lanes)), QK_POOL_LAST_END)
+#define QK_WITH                                          \
+  average_pool_nhwc_f32, float, qk_v16, float sum[16];   \
+  const int is_long = qk_pool_is_long(p), is_long, 0.0f, \
+            acc = qk_v16_add(acc, qk_v16_load_n(from, lanes)), QK_POOL_LAST_END
+#include "kernels/pool/nhwc.inc"
 
-/* Sixteen codes of 8 bits: plain loops, which compilers make vectors of. */
-#define QK_DEFINE_CODES16(V, S)                                                                  \
-  typedef struct V {                                                                             \
-    S s[16];                                                                                     \
-  } V;                                                                                           \
-  QK_INLINE V V##_set(S x) {                                                                     \
-    V v;                                                                                         \
-    for (int j = 0; j < 16; ++j) v.s[j] = x;                                                     \
-    return v;                                                                                    \
-  }                                                                                              \
-  QK_INLINE V V##_load_n(const S* p, int32_t n) {                                                \
-    V v = {{0}};                                                                                 \
-    memcpy(v.s, p, n == 16 ? 16 : (size_t)n);                                                    \
-    return v;                                                                                    \
-  }                                                                                              \
-  QK_INLINE void V##_store_n(S* p, V v, int32_t n) { memcpy(p, v.s, n == 16 ? 16 : (size_t)n); } \
-  QK_INLINE V V##_max(V a, V b) {                                                                \
-    for (int j = 0; j < 16; ++j) a.s[j] = a.s[j] > b.s[j] ? a.s[j] : b.s[j];                     \
-    return a;                                                                                    \
-  }
-QK_DEFINE_CODES16(qk_i8x16, int8_t)
-QK_DEFINE_CODES16(qk_u8x16, uint8_t)
-QK_DEFINE_POOL_LAST(max_pool_codes_i8, int8_t, qk_i8x16, (void)0, 0, INT8_MIN,
-                    acc = qk_i8x16_max(acc, qk_i8x16_load_n(from, lanes)), (void)0)
-QK_DEFINE_POOL_LAST(max_pool_codes_u8, uint8_t, qk_u8x16, (void)0, 0, 0,
-                    acc = qk_u8x16_max(acc, qk_u8x16_load_n(from, lanes)), (void)0)
+#define QK_WITH qk_i8x16, int8_t
+#include "kernels/pool/codes16.inc"
+#define QK_WITH qk_u8x16, uint8_t
+#include "kernels/pool/codes16.inc"
+#define QK_WITH                                              \
+  max_pool_codes_i8, int8_t, qk_i8x16, (void)0, 0, INT8_MIN, \
+      acc = qk_i8x16_max(acc, qk_i8x16_load_n(from, lanes)), (void)0
+#include "kernels/pool/nhwc.inc"
+#define QK_WITH                                        \
+  max_pool_codes_u8, uint8_t, qk_u8x16, (void)0, 0, 0, \
+      acc = qk_u8x16_max(acc, qk_u8x16_load_n(from, lanes)), (void)0
+#include "kernels/pool/nhwc.inc"
 
 /* ---- any layout and type ---- */
-
-#define QK_DEFINE_MAX_POOL(suffix, S, T, MAX, LOWEST, LOAD, STORE, LAST)               \
-  QK_INLINE void qk_max_pool_##suffix(const qk_pool_params* p, const S* x, S* y) {     \
-    LAST QK_POOL_LOOP(T best = LOWEST; int some = 0, const T e = LOAD(x[i]);           \
-                      best = some ? MAX(e, best) : e; some = 1, y[at] = STORE(best))   \
-  }                                                                                    \
-  QK_INLINE void qk_max_pool_index_##suffix(const qk_pool_params* p, const S* x, S* y, \
-                                            int64_t* indices) {                        \
-    QK_POOL_LOOP(                                                                      \
-        T best = LOWEST; int some = 0; int64_t place = 0, const T e = LOAD(x[i]);      \
-        if (!some || e > best || e != e) {                                             \
-          best = e;                                                                    \
-          place = p->index == 2 ? ((int64_t)v * p->in[1] + h) * p->in[0] + d           \
-                                : ((int64_t)d * p->in[1] + h) * p->in[2] + v;          \
-          if (p->index != 0) place += (int64_t)row * inputs;                           \
-        } some = 1,                                                                    \
-        y[at] = STORE(best);                                                           \
-        indices[at] = place)                                                           \
-  }
 
 #define QK_POOL_SAME(v) (v)
 #define QK_POOL_CODES(t)            \
@@ -159,40 +98,37 @@ QK_DEFINE_POOL_LAST(max_pool_codes_u8, uint8_t, qk_u8x16, (void)0, 0, 0,
     qk_max_pool_codes_##t(p, x, y); \
     return;                         \
   }
-QK_DEFINE_MAX_POOL(f32, float, float, qn_max_f32, -QN_INF_F32, QK_POOL_SAME, QK_POOL_SAME, )
-QK_DEFINE_MAX_POOL(f64, double, double, qn_max_f64, -QN_INF_F64, QK_POOL_SAME, QK_POOL_SAME, )
-QK_DEFINE_MAX_POOL(f16, uint16_t, float, qn_max_f32, -QN_INF_F32, qn_f16_to_f32, qn_f16_from_f32, )
-QK_DEFINE_MAX_POOL(bf16, uint16_t, float, qn_max_f32, -QN_INF_F32, qn_bf16_to_f32,
-                   qn_bf16_from_f32, )
-QK_DEFINE_MAX_POOL(i8, int8_t, int8_t, qn_max_i8, INT8_MIN, QK_POOL_SAME, QK_POOL_SAME,
-                   QK_POOL_CODES(i8))
-QK_DEFINE_MAX_POOL(i16, int16_t, int16_t, qn_max_i16, INT16_MIN, QK_POOL_SAME, QK_POOL_SAME, )
-QK_DEFINE_MAX_POOL(i32, int32_t, int32_t, qn_max_i32, INT32_MIN, QK_POOL_SAME, QK_POOL_SAME, )
-QK_DEFINE_MAX_POOL(i64, int64_t, int64_t, qn_max_i64, INT64_MIN, QK_POOL_SAME, QK_POOL_SAME, )
-QK_DEFINE_MAX_POOL(u8, uint8_t, uint8_t, qn_max_u8, 0, QK_POOL_SAME, QK_POOL_SAME,
-                   QK_POOL_CODES(u8))
-QK_DEFINE_MAX_POOL(u16, uint16_t, uint16_t, qn_max_u16, 0, QK_POOL_SAME, QK_POOL_SAME, )
-QK_DEFINE_MAX_POOL(u32, uint32_t, uint32_t, qn_max_u32, 0, QK_POOL_SAME, QK_POOL_SAME, )
-QK_DEFINE_MAX_POOL(u64, uint64_t, uint64_t, qn_max_u64, 0, QK_POOL_SAME, QK_POOL_SAME, )
+#define QK_WITH f32, float, float, qn_max_f32, -QN_INF_F32, QK_POOL_SAME, QK_POOL_SAME,
+#include "kernels/pool/max.inc"
+#define QK_WITH f64, double, double, qn_max_f64, -QN_INF_F64, QK_POOL_SAME, QK_POOL_SAME,
+#include "kernels/pool/max.inc"
+#define QK_WITH f16, uint16_t, float, qn_max_f32, -QN_INF_F32, qn_f16_to_f32, qn_f16_from_f32,
+#include "kernels/pool/max.inc"
+#define QK_WITH bf16, uint16_t, float, qn_max_f32, -QN_INF_F32, qn_bf16_to_f32, qn_bf16_from_f32,
+#include "kernels/pool/max.inc"
+#define QK_WITH \
+  i8, int8_t, int8_t, qn_max_i8, INT8_MIN, QK_POOL_SAME, QK_POOL_SAME, QK_POOL_CODES(i8)
+#include "kernels/pool/max.inc"
+#define QK_WITH i16, int16_t, int16_t, qn_max_i16, INT16_MIN, QK_POOL_SAME, QK_POOL_SAME,
+#include "kernels/pool/max.inc"
+#define QK_WITH i32, int32_t, int32_t, qn_max_i32, INT32_MIN, QK_POOL_SAME, QK_POOL_SAME,
+#include "kernels/pool/max.inc"
+#define QK_WITH i64, int64_t, int64_t, qn_max_i64, INT64_MIN, QK_POOL_SAME, QK_POOL_SAME,
+#include "kernels/pool/max.inc"
+#define QK_WITH u8, uint8_t, uint8_t, qn_max_u8, 0, QK_POOL_SAME, QK_POOL_SAME, QK_POOL_CODES(u8)
+#include "kernels/pool/max.inc"
+#define QK_WITH u16, uint16_t, uint16_t, qn_max_u16, 0, QK_POOL_SAME, QK_POOL_SAME,
+#include "kernels/pool/max.inc"
+#define QK_WITH u32, uint32_t, uint32_t, qn_max_u32, 0, QK_POOL_SAME, QK_POOL_SAME,
+#include "kernels/pool/max.inc"
+#define QK_WITH u64, uint64_t, uint64_t, qn_max_u64, 0, QK_POOL_SAME, QK_POOL_SAME,
+#include "kernels/pool/max.inc"
 
-#define QK_DEFINE_MEAN_POOLS(suffix, S, T, t, FMA, LOAD, STORE)                                   \
-  QK_INLINE void qk_average_pool_##suffix(const qk_pool_params* p, const S* x, S* y) {            \
-    QK_POOL_LOOP(QK_POOL_CHAIN(T), sum += LOAD(x[i]);                                             \
-                 QK_POOL_CARRY(t), sum = qn_chain_sum_##t(above, taken, sum);                     \
-                 y[at] = STORE(sum / (T)qk_pool_count(p, wd, wh, ww)))                            \
-  }                                                                                               \
-  QK_INLINE T qk_lp_term_##suffix(T e, T sum, int32_t power) {                                    \
-    if (power == 1) return sum + e;                                                               \
-    return power == 2 ? FMA(e, e, sum) : sum + qn_pow_##t(e, (T)power);                           \
-  }                                                                                               \
-  QK_INLINE void qk_lp_pool_##suffix(const qk_pool_params* p, const S* x, S* y) {                 \
-    QK_POOL_LOOP(QK_POOL_CHAIN(T),                                                                \
-                 sum = qk_lp_term_##suffix(qn_abs_##t(LOAD(x[i])), sum, p->power);                \
-                 QK_POOL_CARRY(t), sum = qn_chain_sum_##t(above, taken, sum);                     \
-                 if (p->power == 2) sum = qn_sqrt_##t(sum);                                       \
-                 if (p->power > 2) sum = qn_pow_##t(sum, (T)1 / (T)p->power); y[at] = STORE(sum)) \
-  }
-QK_DEFINE_MEAN_POOLS(f32, float, float, f32, qn_fmaf, QK_POOL_SAME, QK_POOL_SAME)
-QK_DEFINE_MEAN_POOLS(f64, double, double, f64, qn_fma, QK_POOL_SAME, QK_POOL_SAME)
-QK_DEFINE_MEAN_POOLS(f16, uint16_t, float, f32, qn_fmaf, qn_f16_to_f32, qn_f16_from_f32)
-QK_DEFINE_MEAN_POOLS(bf16, uint16_t, float, f32, qn_fmaf, qn_bf16_to_f32, qn_bf16_from_f32)
+#define QK_WITH f32, float, float, f32, qn_fmaf, QK_POOL_SAME, QK_POOL_SAME
+#include "kernels/pool/mean.inc"
+#define QK_WITH f64, double, double, f64, qn_fma, QK_POOL_SAME, QK_POOL_SAME
+#include "kernels/pool/mean.inc"
+#define QK_WITH f16, uint16_t, float, f32, qn_fmaf, qn_f16_to_f32, qn_f16_from_f32
+#include "kernels/pool/mean.inc"
+#define QK_WITH bf16, uint16_t, float, f32, qn_fmaf, qn_bf16_to_f32, qn_bf16_from_f32
+#include "kernels/pool/mean.inc"

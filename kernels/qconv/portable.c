@@ -1,3 +1,4 @@
+#include "kernels/common/body.h"
 #include "kernels/common/inline.h"
 #include "kernels/common/shared.h"
 #include "kernels/conv/taps.h"
@@ -16,93 +17,30 @@ QK_INLINE void qk_qconv_inside(const qk_qconv_params* p, int axis, int32_t* low,
 
 /* ---- any layout and type ---- */
 
-/* U is S without a sign: sums wrap on the way, the complete ones fit. The sums of 16 neighbours
- * over the channels of one tap are a function of their own: inlined, they take more stack than a
- * kernel may. */
-#define QK_DEFINE_QCONV_ROWS(suffix, X, W, S, U)                                                   \
-  QK_SHARED void qk_qconv_neighbours_##suffix(const X* x, ptrdiff_t x_step, ptrdiff_t x_channel,   \
-                                              const W* w, int32_t w_channel, int32_t channels,     \
-                                              S zero, S w_zero, U* acc) {                          \
-    for (int32_t ic = 0; ic < channels; ++ic, x += x_channel, w += w_channel) {                    \
-      const U wv = (U)(*w - w_zero);                                                               \
-      for (int j = 0; j < 16; ++j) acc[j] += (U)(x[j * x_step] - zero) * wv;                       \
-    }                                                                                              \
-  }                                                                                                \
-  QK_INLINE void qk_qconv_nchw_##suffix(                                                           \
-      const qk_qconv_params* p, const X* x, const W* w, const S* bias, const void* multipliers,    \
-      const float* float_bias, const int32_t* w_zeros, const float* x_scale,                       \
-      const int32_t* x_zero, const void* residual, void* y) {                                      \
-    const qk_q_output o = QK_Q_OUTPUT(p, multipliers, float_bias, x_scale != 0, residual);         \
-    const float scale = x_scale ? *x_scale : 1.0f;                                                 \
-    const S zero = x_zero ? *x_zero : p->x_zero;                                                   \
-    const int32_t icg = p->ic / p->groups, ocg = p->oc / p->groups;                                \
-    const int32_t taps = p->k[0] * p->k[1] * p->k[2];                                              \
-    const ptrdiff_t plane = (ptrdiff_t)p->in[1] * p->in[2], volume = plane * p->in[0];             \
-    const ptrdiff_t result = (ptrdiff_t)p->out[0] * p->out[1] * p->out[2];                         \
-    const ptrdiff_t x_next = p->last ? p->ic : 1, x_channel = p->last ? 1 : volume;                \
-    const ptrdiff_t y_next = p->last ? p->oc : 1, y_channel = p->last ? 1 : result;                \
-    int32_t inside, beyond;                                                                        \
-    qk_qconv_inside(p, 2, &inside, &beyond);                                                       \
-    for (int32_t row = 0; row < p->n * p->oc; ++row) {                                             \
-      const int32_t oc = row % p->oc;                                                              \
-      const ptrdiff_t n = row / p->oc;                                                             \
-      const X* xg = x + n * p->ic * volume + oc / ocg * icg * x_channel;                           \
-      const W* wo = w + (ptrdiff_t)oc * icg * taps;                                                \
-      const S w_zero = w_zeros ? w_zeros[oc] : 0;                                                  \
-      const U start = bias ? (U)bias[oc] : 0;                                                      \
-      for (int32_t od = 0; od < p->out[0]; ++od) {                                                 \
-        int32_t d0, d1;                                                                            \
-        qk_qconv_taps(p, 0, od, &d0, &d1);                                                         \
-        for (int32_t oh = 0; oh < p->out[1]; ++oh) {                                               \
-          const ptrdiff_t line = ((ptrdiff_t)od * p->out[1] + oh) * p->out[2];                     \
-          int32_t h0, h1;                                                                          \
-          qk_qconv_taps(p, 1, oh, &h0, &h1);                                                       \
-          for (int32_t ow = 0; ow < p->out[2];) {                                                  \
-            const int32_t many = ow >= inside && ow + 16 <= beyond ? 16 : 1;                       \
-            U acc[16];                                                                             \
-            int32_t w0, w1;                                                                        \
-            qk_qconv_taps(p, 2, ow, &w0, &w1);                                                     \
-            for (int j = 0; j < 16; ++j) acc[j] = start;                                           \
-            for (int32_t kd = d0; kd < d1; ++kd) {                                                 \
-              for (int32_t kh = h0; kh < h1; ++kh) {                                               \
-                for (int32_t kw = w0; kw < w1; ++kw) {                                             \
-                  const int32_t id = od * p->stride[0] - p->pad[0] + kd * p->dilation[0];          \
-                  const int32_t ih = oh * p->stride[1] - p->pad[1] + kh * p->dilation[1];          \
-                  const int32_t iw = ow * p->stride[2] - p->pad[2] + kw * p->dilation[2];          \
-                  const X* xk = xg + (id * plane + (ptrdiff_t)ih * p->in[2] + iw) * x_next;        \
-                  const W* wk = wo + ((ptrdiff_t)kd * p->k[1] + kh) * p->k[2] + kw;                \
-                  if (many == 16) {                                                                \
-                    qk_qconv_neighbours_##suffix(xk, p->stride[2] * x_next, x_channel, wk, taps,   \
-                                                 icg, zero, w_zero, acc);                          \
-                    continue;                                                                      \
-                  }                                                                                \
-                  for (int32_t ic = 0; ic < icg; ++ic, xk += x_channel, wk += taps)                \
-                    acc[0] += (U)(*xk - zero) * (U)(*wk - w_zero);                                 \
-                }                                                                                  \
-              }                                                                                    \
-            }                                                                                      \
-            for (int32_t j = 0; j < many; ++j) {                                                   \
-              const ptrdiff_t at = n * p->oc * result + oc * y_channel + (line + ow + j) * y_next; \
-              qk_q_store(&o, (S)acc[j], oc, scale, y, at);                                         \
-            }                                                                                      \
-            ow += many;                                                                            \
-          }                                                                                        \
-        }                                                                                          \
-      }                                                                                            \
-    }                                                                                              \
-  }
-QK_DEFINE_QCONV_ROWS(i8_i8_i32, int8_t, int8_t, int32_t, uint32_t)
-QK_DEFINE_QCONV_ROWS(u8_i8_i32, uint8_t, int8_t, int32_t, uint32_t)
-QK_DEFINE_QCONV_ROWS(i16_i8_i32, int16_t, int8_t, int32_t, uint32_t)
-QK_DEFINE_QCONV_ROWS(u16_i8_i32, uint16_t, int8_t, int32_t, uint32_t)
-QK_DEFINE_QCONV_ROWS(i8_i8_i64, int8_t, int8_t, int64_t, uint64_t)
-QK_DEFINE_QCONV_ROWS(u8_i8_i64, uint8_t, int8_t, int64_t, uint64_t)
-QK_DEFINE_QCONV_ROWS(i16_i8_i64, int16_t, int8_t, int64_t, uint64_t)
-QK_DEFINE_QCONV_ROWS(u16_i8_i64, uint16_t, int8_t, int64_t, uint64_t)
-QK_DEFINE_QCONV_ROWS(i8_i16_i64, int8_t, int16_t, int64_t, uint64_t)
-QK_DEFINE_QCONV_ROWS(u8_i16_i64, uint8_t, int16_t, int64_t, uint64_t)
-QK_DEFINE_QCONV_ROWS(i16_i16_i64, int16_t, int16_t, int64_t, uint64_t)
-QK_DEFINE_QCONV_ROWS(u16_i16_i64, uint16_t, int16_t, int64_t, uint64_t)
+#define QK_WITH i8_i8_i32, int8_t, int8_t, int32_t, uint32_t
+#include "kernels/qconv/nchw.inc"
+#define QK_WITH u8_i8_i32, uint8_t, int8_t, int32_t, uint32_t
+#include "kernels/qconv/nchw.inc"
+#define QK_WITH i16_i8_i32, int16_t, int8_t, int32_t, uint32_t
+#include "kernels/qconv/nchw.inc"
+#define QK_WITH u16_i8_i32, uint16_t, int8_t, int32_t, uint32_t
+#include "kernels/qconv/nchw.inc"
+#define QK_WITH i8_i8_i64, int8_t, int8_t, int64_t, uint64_t
+#include "kernels/qconv/nchw.inc"
+#define QK_WITH u8_i8_i64, uint8_t, int8_t, int64_t, uint64_t
+#include "kernels/qconv/nchw.inc"
+#define QK_WITH i16_i8_i64, int16_t, int8_t, int64_t, uint64_t
+#include "kernels/qconv/nchw.inc"
+#define QK_WITH u16_i8_i64, uint16_t, int8_t, int64_t, uint64_t
+#include "kernels/qconv/nchw.inc"
+#define QK_WITH i8_i16_i64, int8_t, int16_t, int64_t, uint64_t
+#include "kernels/qconv/nchw.inc"
+#define QK_WITH u8_i16_i64, uint8_t, int16_t, int64_t, uint64_t
+#include "kernels/qconv/nchw.inc"
+#define QK_WITH i16_i16_i64, int16_t, int16_t, int64_t, uint64_t
+#include "kernels/qconv/nchw.inc"
+#define QK_WITH u16_i16_i64, uint16_t, int16_t, int64_t, uint64_t
+#include "kernels/qconv/nchw.inc"
 
 /* ---- channels-last ---- */
 
@@ -236,42 +174,15 @@ QK_INLINE ptrdiff_t qk_qdepth_weight(const qk_qconv_params* p, int32_t a, int32_
 }
 
 #if QK_SUMS_REGISTERS != 0
-/* Sums of M outputs over codes of 8 bits, sixteen of which can be read at every tap: those beyond n
- * meet weights of 0. The zero point of x is taken off at the end, times the sum of the weights.
- * PIXEL(m) is where output m reads a tap. */
-#define QK_DEFINE_QDEPTH(name, M, PIXEL)                                                      \
-  QK_INLINE void name(const qk_qconv_params* p, const qk_qdepth* t, const int32_t* bias,      \
-                      const uint8_t* zeros, int32_t(*sums)[16]) {                             \
-    const int32_t outputs = t->outputs, n = t->n;                                             \
-    qk_sums acc[M], w_sum = qk_sums_set(0);                                                   \
-    QK_UNROLL for (int m = 0; m < M; ++m) acc[m] = w_sum;                                     \
-    for (int32_t a = 0; a < t->taps[0]; ++a) {                                                \
-      for (int32_t b = 0; b < t->taps[1]; ++b) {                                              \
-        const uint8_t* line = t->x + qk_qdepth_line(p, a, b);                                 \
-        const int8_t* wk = t->w + qk_qdepth_weight(p, a, b, 0);                               \
-        for (int32_t c = 0; c < p->k[2]; ++c) {                                               \
-          const int32_t column = t->column + c * p->dilation[2];                              \
-          const qk_sums wv = qk_sums_load_codes_n((const uint8_t*)wk + c * p->oc, 1, n);      \
-          const qk_sums factors = qk_sums_factors(wv);                                        \
-          w_sum = qk_sums_add(w_sum, wv);                                                     \
-          QK_UNROLL for (int m = 0; m < M; ++m) {                                             \
-            qk_sums_each(&acc[m], factors, qk_sums_load_codes(PIXEL(m), p->x_type == QK_I8)); \
-          }                                                                                   \
-        }                                                                                     \
-      }                                                                                       \
-    }                                                                                         \
-    (void)outputs, (void)zeros;                                                               \
-    w_sum = qk_sums_mul(w_sum, qk_sums_set(-t->zero));                                        \
-    if (bias) w_sum = qk_sums_add(w_sum, qk_sums_load_n(bias, n));                            \
-    QK_UNROLL for (int m = 0; m < M; ++m) qk_sums_store(sums[m], qk_sums_add(acc[m], w_sum)); \
-  }
 #define QK_QDEPTH_INSIDE(m) (line + (ptrdiff_t)(column + (m)*p->stride[2]) * p->oc)
 #define QK_QDEPTH_EDGE(m)                                                           \
   ((((m) < outputs) & ((uint32_t)(column + (m)*p->stride[2]) < (uint32_t)p->in[2])) \
        ? QK_QDEPTH_INSIDE(m)                                                        \
        : zeros)
-QK_DEFINE_QDEPTH(qk_qdepth_inner, QK_QDEPTH_INNER, QK_QDEPTH_INSIDE)
-QK_DEFINE_QDEPTH(qk_qdepth_edge, QK_QDEPTH_EDGES, QK_QDEPTH_EDGE)
+#define QK_WITH qk_qdepth_inner, QK_QDEPTH_INNER, QK_QDEPTH_INSIDE
+#include "kernels/qconv/depthwise.inc"
+#define QK_WITH qk_qdepth_edge, QK_QDEPTH_EDGES, QK_QDEPTH_EDGE
+#include "kernels/qconv/depthwise.inc"
 
 #endif
 
@@ -382,55 +293,19 @@ QK_INLINE void qk_qconv_depthwise(const qk_qconv_params* p, const void* x, const
 
 /* ---- transposed ---- */
 
-#define QK_DEFINE_QCONV_TRANSPOSE(suffix, X, W)                                                  \
-  QK_INLINE void qk_qconv_transpose_##suffix(                                                    \
-      const qk_qconv_transpose_params* p, const X* x, const W* w, const int64_t* bias,           \
-      const void* multipliers, const float* float_bias, const int32_t* w_zeros,                  \
-      const float* x_scale, const int32_t* x_zero, void* y) {                                    \
-    const qk_q_output o = QK_Q_PLAIN_OUTPUT(p, multipliers, float_bias, x_scale != 0);           \
-    const float scale = x_scale ? *x_scale : 1.0f;                                               \
-    const int64_t zero = x_zero ? *x_zero : p->x_zero;                                           \
-    const int32_t icg = p->ic / p->groups, ocg = p->oc / p->groups;                              \
-    const ptrdiff_t volume = (ptrdiff_t)p->in[0] * p->in[1] * p->in[2];                          \
-    const ptrdiff_t taps = (ptrdiff_t)p->k[0] * p->k[1] * p->k[2];                               \
-    ptrdiff_t at = 0;                                                                            \
-    for (int32_t row = 0; row < p->n * p->oc; ++row) {                                           \
-      const int32_t oc = row % p->oc, g = oc / ocg;                                              \
-      const X* xg = x + ((ptrdiff_t)(row / p->oc) * p->ic + g * icg) * volume;                   \
-      const W* wg = w + ((ptrdiff_t)g * icg * ocg + oc % ocg) * taps;                            \
-      const int64_t w_zero = w_zeros ? w_zeros[oc] : 0;                                          \
-      for (int32_t od = 0; od < p->out[0]; ++od) {                                               \
-        for (int32_t oh = 0; oh < p->out[1]; ++oh) {                                             \
-          for (int32_t ow = 0; ow < p->out[2]; ++ow) {                                           \
-            int64_t sum = bias ? bias[oc] : 0;                                                   \
-            for (int32_t kd = 0; kd < p->k[0]; ++kd) {                                           \
-              const int32_t d = od + p->pad[0] - kd * p->dilation[0], id = d / p->stride[0];     \
-              if (d < 0 || d % p->stride[0] != 0 || id >= p->in[0]) continue;                    \
-              for (int32_t kh = 0; kh < p->k[1]; ++kh) {                                         \
-                const int32_t h = oh + p->pad[1] - kh * p->dilation[1], ih = h / p->stride[1];   \
-                if (h < 0 || h % p->stride[1] != 0 || ih >= p->in[1]) continue;                  \
-                for (int32_t kw = 0; kw < p->k[2]; ++kw) {                                       \
-                  const int32_t v = ow + p->pad[2] - kw * p->dilation[2], iw = v / p->stride[2]; \
-                  const X* xk = xg + ((ptrdiff_t)id * p->in[1] + ih) * p->in[2] + iw;            \
-                  const W* wk = wg + ((ptrdiff_t)kd * p->k[1] + kh) * p->k[2] + kw;              \
-                  if (v < 0 || v % p->stride[2] != 0 || iw >= p->in[2]) continue;                \
-                  for (int32_t ic = 0; ic < icg; ++ic) {                                         \
-                    sum += (xk[ic * volume] - zero) * (wk[ic * ocg * taps] - w_zero);            \
-                  }                                                                              \
-                }                                                                                \
-              }                                                                                  \
-            }                                                                                    \
-            qk_q_store(&o, sum, oc, scale, y, at++);                                             \
-          }                                                                                      \
-        }                                                                                        \
-      }                                                                                          \
-    }                                                                                            \
-  }
-QK_DEFINE_QCONV_TRANSPOSE(i8_i8, int8_t, int8_t)
-QK_DEFINE_QCONV_TRANSPOSE(u8_i8, uint8_t, int8_t)
-QK_DEFINE_QCONV_TRANSPOSE(i16_i8, int16_t, int8_t)
-QK_DEFINE_QCONV_TRANSPOSE(u16_i8, uint16_t, int8_t)
-QK_DEFINE_QCONV_TRANSPOSE(i8_i16, int8_t, int16_t)
-QK_DEFINE_QCONV_TRANSPOSE(u8_i16, uint8_t, int16_t)
-QK_DEFINE_QCONV_TRANSPOSE(i16_i16, int16_t, int16_t)
-QK_DEFINE_QCONV_TRANSPOSE(u16_i16, uint16_t, int16_t)
+#define QK_WITH i8_i8, int8_t, int8_t
+#include "kernels/qconv/transpose.inc"
+#define QK_WITH u8_i8, uint8_t, int8_t
+#include "kernels/qconv/transpose.inc"
+#define QK_WITH i16_i8, int16_t, int8_t
+#include "kernels/qconv/transpose.inc"
+#define QK_WITH u16_i8, uint16_t, int8_t
+#include "kernels/qconv/transpose.inc"
+#define QK_WITH i8_i16, int8_t, int16_t
+#include "kernels/qconv/transpose.inc"
+#define QK_WITH u8_i16, uint8_t, int16_t
+#include "kernels/qconv/transpose.inc"
+#define QK_WITH i16_i16, int16_t, int16_t
+#include "kernels/qconv/transpose.inc"
+#define QK_WITH u16_i16, uint16_t, int16_t
+#include "kernels/qconv/transpose.inc"

@@ -1,3 +1,4 @@
+#include "kernels/common/body.h"
 #include "kernels/common/inline.h"
 #include "kernels/qgemm/qgemm.h"
 #include "kernels/qgemm/tile.h"
@@ -63,47 +64,38 @@ QK_INLINE void qk_qgemm_pack(const qk_qgemm_pack_params* p, const uint8_t* w, ui
   }
 }
 
-#define QK_DEFINE_QMATMUL(suffix, X, W)                                                     \
-  QK_INLINE void qk_qmatmul_##suffix(                                                       \
-      const qk_qmatmul_params* p, const X* a, const W* b, const int64_t* bias,              \
-      const void* multipliers, const float* float_bias, const int32_t* w_zeros,             \
-      const float* x_scales, const int32_t* x_zeros, const void* residual, void* y) {       \
-    const qk_q_output o = QK_Q_OUTPUT(p, multipliers, float_bias, x_scales != 0, residual); \
-    ptrdiff_t row = 0;                                                                      \
-    for (int32_t i = 0; i < p->batch[0]; ++i) {                                             \
-      for (int32_t j = 0; j < p->batch[1]; ++j) {                                           \
-        for (int32_t l = 0; l < p->batch[2]; ++l) {                                         \
-          const X* ab = a + (ptrdiff_t)i * p->a_batch[0] + (ptrdiff_t)j * p->a_batch[1] +   \
-                        (ptrdiff_t)l * p->a_batch[2];                                       \
-          const W* bb = b + (ptrdiff_t)i * p->b_batch[0] + (ptrdiff_t)j * p->b_batch[1] +   \
-                        (ptrdiff_t)l * p->b_batch[2];                                       \
-          for (int32_t m = 0; m < p->m; ++m, ++row) {                                       \
-            const ptrdiff_t of = p->per_row ? row : 0;                                      \
-            const int32_t zero = x_zeros ? x_zeros[of] : p->x_zero;                         \
-            const float scale = x_scales ? x_scales[of] : 1.0f;                             \
-            for (int32_t n = 0; n < p->n; ++n) {                                            \
-              const int64_t w_zero = w_zeros ? w_zeros[n] : 0;                              \
-              int64_t sum = bias ? bias[n] : 0;                                             \
-              for (int32_t k = 0; k < p->k; ++k) {                                          \
-                const W wv = bb[(ptrdiff_t)k * p->b_k + (ptrdiff_t)n * p->b_n];             \
-                sum += (int64_t)(ab[(ptrdiff_t)m * p->k + k] - zero) * (wv - w_zero);       \
-              }                                                                             \
-              qk_q_store(&o, sum, n, scale, y, row * p->n + n);                             \
-            }                                                                               \
-          }                                                                                 \
-        }                                                                                   \
-      }                                                                                     \
-    }                                                                                       \
-  }
-#define QK_DEFINE_QMATMUL_OF(x, X)       \
-  QK_DEFINE_QMATMUL(x##_i8, X, int8_t)   \
-  QK_DEFINE_QMATMUL(x##_u8, X, uint8_t)  \
-  QK_DEFINE_QMATMUL(x##_i16, X, int16_t) \
-  QK_DEFINE_QMATMUL(x##_u16, X, uint16_t)
-QK_DEFINE_QMATMUL_OF(i8, int8_t)
-QK_DEFINE_QMATMUL_OF(u8, uint8_t)
-QK_DEFINE_QMATMUL_OF(i16, int16_t)
-QK_DEFINE_QMATMUL_OF(u16, uint16_t)
+#define QK_WITH i8_i8, int8_t, int8_t
+#include "kernels/qgemm/matmul.inc"
+#define QK_WITH i8_u8, int8_t, uint8_t
+#include "kernels/qgemm/matmul.inc"
+#define QK_WITH i8_i16, int8_t, int16_t
+#include "kernels/qgemm/matmul.inc"
+#define QK_WITH i8_u16, int8_t, uint16_t
+#include "kernels/qgemm/matmul.inc"
+#define QK_WITH u8_i8, uint8_t, int8_t
+#include "kernels/qgemm/matmul.inc"
+#define QK_WITH u8_u8, uint8_t, uint8_t
+#include "kernels/qgemm/matmul.inc"
+#define QK_WITH u8_i16, uint8_t, int16_t
+#include "kernels/qgemm/matmul.inc"
+#define QK_WITH u8_u16, uint8_t, uint16_t
+#include "kernels/qgemm/matmul.inc"
+#define QK_WITH i16_i8, int16_t, int8_t
+#include "kernels/qgemm/matmul.inc"
+#define QK_WITH i16_u8, int16_t, uint8_t
+#include "kernels/qgemm/matmul.inc"
+#define QK_WITH i16_i16, int16_t, int16_t
+#include "kernels/qgemm/matmul.inc"
+#define QK_WITH i16_u16, int16_t, uint16_t
+#include "kernels/qgemm/matmul.inc"
+#define QK_WITH u16_i8, uint16_t, int8_t
+#include "kernels/qgemm/matmul.inc"
+#define QK_WITH u16_u8, uint16_t, uint8_t
+#include "kernels/qgemm/matmul.inc"
+#define QK_WITH u16_i16, uint16_t, int16_t
+#include "kernels/qgemm/matmul.inc"
+#define QK_WITH u16_u16, uint16_t, uint16_t
+#include "kernels/qgemm/matmul.inc"
 
 /* ---- weights of codes, everything else floats ---- */
 
@@ -135,39 +127,20 @@ QK_INLINE void qk_wgemm_decode(const qk_wgemm_params* p, const uint8_t* w, const
   }
 }
 
-#define QK_DEFINE_WTILE(M)                                                                  \
-  QK_SHARED void qk_wtile_##M(const qk_wgemm_params* p, const float* x, const uint8_t* w,   \
-                              const float* scales, const int32_t* zeros, const float* bias, \
-                              float* y, int32_t columns) {                                  \
-    float rows[QK_W_CHUNK * 16];                                                            \
-    qk_v16 acc[M];                                                                          \
-    const qk_v16 start = bias ? qk_v16_load_n(bias, columns) : qk_v16_set(0.0f);            \
-    QK_UNROLL for (int m = 0; m < M; ++m) acc[m] = start;                                   \
-    for (int32_t k = 0; k < p->k; k += QK_W_CHUNK) {                                        \
-      const int32_t n = p->k - k < QK_W_CHUNK ? p->k - k : QK_W_CHUNK;                      \
-      qk_wgemm_decode(p, w, scales, zeros, k, n, rows);                                     \
-      for (int32_t i = 0; i < n; ++i) {                                                     \
-        const qk_v16 wv = qk_v16_load(rows + i * 16);                                       \
-        QK_UNROLL for (int m = 0; m < M; ++m) {                                             \
-          acc[m] = qk_v16_fma(qk_v16_set(x[(ptrdiff_t)m * p->k + k + i]), wv, acc[m]);      \
-        }                                                                                   \
-      }                                                                                     \
-    }                                                                                       \
-    QK_UNROLL for (int m = 0; m < M; ++m) {                                                 \
-      qk_v16_store_n(y + (ptrdiff_t)m * p->n, acc[m], columns);                             \
-    }                                                                                       \
-  }
 /* Rows together: what keeps the stack small where lanes are arrays. */
 #if QK_VEC16_REGISTERS == 0
 #define QK_W_ROWS 2
-QK_DEFINE_WTILE(2)
+#define QK_WITH 2
+#include "kernels/qgemm/wtile.inc"
 #define qk_wtile_many qk_wtile_2
 #else
 #define QK_W_ROWS 4
-QK_DEFINE_WTILE(4)
+#define QK_WITH 4
+#include "kernels/qgemm/wtile.inc"
 #define qk_wtile_many qk_wtile_4
 #endif
-QK_DEFINE_WTILE(1)
+#define QK_WITH 1
+#include "kernels/qgemm/wtile.inc"
 
 QK_INLINE void qk_wgemm(const qk_wgemm_params* p, const float* x, const uint8_t* w,
                         const float* scales, const int32_t* zeros, const float* bias, float* y) {

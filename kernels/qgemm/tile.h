@@ -9,6 +9,7 @@
 #ifndef QK_QGEMM_TILE_H
 #define QK_QGEMM_TILE_H
 
+#include "kernels/common/body.h"
 #include "kernels/qgemm/block.h"
 
 /* What the tiles of one call share. */
@@ -76,72 +77,6 @@ QK_SHARED void qk_q_less_zeros(const qk_qtile* t, const uint32_t* totals, int32_
   }
 #endif
 
-/* A row that starts with half a pair is widened from its second number on, so that it may reach
- * one number into the next: rows are widened in order, what fills up pairs is set afterwards. ANY:
- * not only for simple inputs. */
-#define QK_DEFINE_QTILE(name, M, P, ANY)                                                          \
-  QK_SHARED void name(const qk_qtile* t, int32_t row, const uint8_t* x, const int8_t* w, void* y, \
-                      ptrdiff_t at, int32_t columns) {                                            \
-    const ptrdiff_t w_panel = t->w_panel, x_row = t->x_row;                                       \
-    const int32_t k = t->k, zero = t->x_zero;                                                     \
-    uint32_t totals[ANY ? M : 1] = {0};                                                           \
-    qk_sums acc[M][P];                                                                            \
-    union {                                                                                       \
-      int16_t xs[M * QK_Q_CHUNK + 2];                                                             \
-      int32_t sums[M][P][16];                                                                     \
-    } u;                                                                                          \
-    QK_UNROLL for (int p = 0; p < P; ++p) {                                                       \
-      const int32_t left = columns - 16 * p < 16 ? columns - 16 * p : 16;                         \
-      const qk_sums start =                                                                       \
-          t->bias ? qk_sums_load_n(t->bias + t->channel + 16 * p, left) : qk_sums_set(0);         \
-      QK_UNROLL for (int m = 0; m < M; ++m) acc[m][p] = start;                                    \
-    }                                                                                             \
-    for (int32_t a = 0; a < t->taps[0]; ++a) {                                                    \
-      for (int32_t b = 0; b < t->taps[1]; ++b) {                                                  \
-        for (int32_t c = 0; c < t->taps[2]; ++c) {                                                \
-          const uint8_t* xk = x + (a * t->x_tap[0] + b * t->x_tap[1] + c * t->x_tap[2]);          \
-          const int8_t* wk = w + (a * t->w_tap[0] + b * t->w_tap[1] + c * t->w_tap[2]);           \
-          int32_t lead = t->lead;                                                                 \
-          for (int32_t done = 0; done < k;) {                                                     \
-            const int32_t room = QK_Q_CHUNK - lead, n = k - done < room ? k - done : room;        \
-            const int32_t fill = (lead + n + 1) & ~1;                                             \
-            const uint8_t* from = xk + done * t->x_size;                                          \
-            if (ANY && !t->simple) {                                                              \
-              qk_q_widen_rows(t, row, M, from, n, u.xs + lead, totals);                           \
-            } else if (t->x_type == QK_I8) {                                                      \
-              QK_UNROLL for (int m = 0; m < M; ++m) {                                             \
-                qk_widen(from + m * x_row, 1, n, zero, u.xs + m * QK_Q_CHUNK + lead);             \
-              }                                                                                   \
-            } else {                                                                              \
-              QK_UNROLL for (int m = 0; m < M; ++m) {                                             \
-                qk_widen(from + m * x_row, 0, n, zero, u.xs + m * QK_Q_CHUNK + lead);             \
-              }                                                                                   \
-            }                                                                                     \
-            for (int m = 0; m < M && lead; ++m) u.xs[m * QK_Q_CHUNK] = 0;                         \
-            if (ANY || QK_SUMS_REGISTERS != 1) {                                                  \
-              for (int m = 0; m < M && lead + n < fill; ++m) u.xs[m * QK_Q_CHUNK + lead + n] = 0; \
-            }                                                                                     \
-            QK_Q_DOTS(M, P, fill)                                                                 \
-            wk += fill * 16;                                                                      \
-            done += n;                                                                            \
-            lead = 0;                                                                             \
-          }                                                                                       \
-        }                                                                                         \
-      }                                                                                           \
-    }                                                                                             \
-    QK_UNROLL for (int m = 0; m < M; ++m) {                                                       \
-      QK_UNROLL for (int p = 0; p < P; ++p) qk_sums_store(u.sums[m][p], acc[m][p]);               \
-    }                                                                                             \
-    if (ANY && t->w_zeros) qk_q_less_zeros(t, totals, M, P, columns, u.sums[0][0]);               \
-    {                                                                                             \
-      const qk_q_block block = {                                                                  \
-          u.sums[0][0], M,       P,                                                               \
-          t->channel,   columns, t->x_scales ? t->x_scales + t->per_row * row : 0,                \
-          t->per_row,   at,      t->y_row};                                                       \
-      qk_q_store_block(&t->out, &block, y);                                                       \
-    }                                                                                             \
-  }
-
 /* Runs tiles of M rows while they fit. */
 #define QK_RUN_QTILES(name, M)                                            \
   for (; row + M <= rows; row += M) {                                     \
@@ -155,24 +90,35 @@ QK_SHARED void qk_q_less_zeros(const qk_qtile* t, const uint32_t* totals, int32_
   }
 
 /* M * P sums of 16 lie on the stack when they become results: at most 12 of them, 768 bytes. */
-QK_DEFINE_QTILE(qk_qtile_any_1, 1, 1, 1)
-QK_DEFINE_QTILE(qk_qtile_any_4, 4, 1, 1)
+#define QK_WITH qk_qtile_any_1, 1, 1, 1
+#include "kernels/qgemm/tile.inc"
+#define QK_WITH qk_qtile_any_4, 4, 1, 1
+#include "kernels/qgemm/tile.inc"
 QK_QROWS(qk_qrows_any, QK_RUN_QTILES(qk_qtile_any_4, 4) QK_RUN_QTILES(qk_qtile_any_1, 1))
 #if QK_SUMS_REGISTERS != 0
 #define QK_QROWS_TOGETHER (QK_SUMS_REGISTERS == 1 ? 10 : 6)
-QK_DEFINE_QTILE(qk_qtile_1x1, 1, 1, 0)
-QK_DEFINE_QTILE(qk_qtile_3x1, 3, 1, 0)
-QK_DEFINE_QTILE(qk_qtile_many, QK_QROWS_TOGETHER, 1, 0)
+#define QK_WITH qk_qtile_1x1, 1, 1, 0
+#include "kernels/qgemm/tile.inc"
+#define QK_WITH qk_qtile_3x1, 3, 1, 0
+#include "kernels/qgemm/tile.inc"
+#define QK_WITH qk_qtile_many, QK_QROWS_TOGETHER, 1, 0
+#include "kernels/qgemm/tile.inc"
 QK_QROWS(qk_qrows_1, QK_RUN_QTILES(qk_qtile_many, QK_QROWS_TOGETHER) QK_RUN_QTILES(qk_qtile_3x1, 3)
                          QK_RUN_QTILES(qk_qtile_1x1, 1))
 #endif
 #if QK_SUMS_REGISTERS == 1
-QK_DEFINE_QTILE(qk_qtile_1x2, 1, 2, 0)
-QK_DEFINE_QTILE(qk_qtile_2x2, 2, 2, 0)
-QK_DEFINE_QTILE(qk_qtile_6x2, 6, 2, 0)
-QK_DEFINE_QTILE(qk_qtile_1x3, 1, 3, 0)
-QK_DEFINE_QTILE(qk_qtile_2x3, 2, 3, 0)
-QK_DEFINE_QTILE(qk_qtile_4x3, 4, 3, 0)
+#define QK_WITH qk_qtile_1x2, 1, 2, 0
+#include "kernels/qgemm/tile.inc"
+#define QK_WITH qk_qtile_2x2, 2, 2, 0
+#include "kernels/qgemm/tile.inc"
+#define QK_WITH qk_qtile_6x2, 6, 2, 0
+#include "kernels/qgemm/tile.inc"
+#define QK_WITH qk_qtile_1x3, 1, 3, 0
+#include "kernels/qgemm/tile.inc"
+#define QK_WITH qk_qtile_2x3, 2, 3, 0
+#include "kernels/qgemm/tile.inc"
+#define QK_WITH qk_qtile_4x3, 4, 3, 0
+#include "kernels/qgemm/tile.inc"
 QK_QROWS(qk_qrows_2, QK_RUN_QTILES(qk_qtile_6x2, 6) QK_RUN_QTILES(qk_qtile_2x2, 2)
                          QK_RUN_QTILES(qk_qtile_1x2, 1))
 QK_QROWS(qk_qrows_3, QK_RUN_QTILES(qk_qtile_4x3, 4) QK_RUN_QTILES(qk_qtile_2x3, 2)

@@ -1,3 +1,4 @@
+#include "kernels/common/body.h"
 #include "kernels/common/codes.h"
 #include "kernels/numerics/quant.h"
 #include "kernels/numerics/quant_q31.h"
@@ -15,28 +16,11 @@ QK_INLINE ptrdiff_t qk_qreduce_next(int32_t rank, const int32_t* dims, const int
   return at;
 }
 
-#define QK_DEFINE_QREDUCE_SUM(name, RESULT)                                              \
-  QK_INLINE void name(const qk_qreduce_params* p, const void* x, void* y) {              \
-    int32_t rows = 1, n = 1, outer[8] = {0}, d;                                          \
-    ptrdiff_t row = 0;                                                                   \
-    for (d = 0; d < p->outer_rank; ++d) rows *= p->outer_dims[d];                        \
-    for (d = 0; d < p->inner_rank; ++d) n *= p->inner_dims[d];                           \
-    for (int32_t o = 0; o < rows; ++o) {                                                 \
-      int32_t inner[8] = {0};                                                            \
-      ptrdiff_t at = row;                                                                \
-      int64_t sum = 0;                                                                   \
-      for (int32_t i = 0; i < n; ++i) {                                                  \
-        sum += qk_load_code(x, p->type_x, at) - p->zx;                                   \
-        at = qk_qreduce_next(p->inner_rank, p->inner_dims, p->inner_strides, inner, at); \
-      }                                                                                  \
-      qk_store_code(y, p->type_y, o, RESULT);                                            \
-      row = qk_qreduce_next(p->outer_rank, p->outer_dims, p->outer_strides, outer, row); \
-    }                                                                                    \
-  }
-QK_DEFINE_QREDUCE_SUM(qk_qreduce_sum_each,
-                      qn_rescale_wide(sum, p->multiplier, p->zero, p->lo, p->hi))
-QK_DEFINE_QREDUCE_SUM(qk_qreduce_sum_q31,
-                      qn_mean_q31(sum, p->divisor, p->mantissa, p->shift, p->zero, p->lo, p->hi))
+#define QK_WITH qk_qreduce_sum_each, qn_rescale_wide(sum, p->multiplier, p->zero, p->lo, p->hi)
+#include "kernels/qreduce/sum.inc"
+#define QK_WITH \
+  qk_qreduce_sum_q31, qn_mean_q31(sum, p->divisor, p->mantissa, p->shift, p->zero, p->lo, p->hi)
+#include "kernels/qreduce/sum.inc"
 
 /* Rows of codes of 8 bits that lie beside each other, sixteen at once; sums of n fit 32 bits. */
 QK_INLINE void qk_qreduce_sum_beside(const qk_qreduce_params* p, const uint8_t* x, uint8_t* y,

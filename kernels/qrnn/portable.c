@@ -1,3 +1,4 @@
+#include "kernels/common/body.h"
 #include "kernels/common/codes.h"
 #include "kernels/numerics/quant_combine.h"
 #include "kernels/qrnn/qrnn.h"
@@ -89,52 +90,9 @@ QK_INLINE qk_rnn_params qk_qrnn_cell(const qk_qrnn_params* q) {
   return p;
 }
 
-#define QK_DEFINE_QRNN(name, GATES)                                                              \
-  QK_INLINE void name(const qk_qrnn_params* q, const void* x, const void* w, const void* r,      \
-                      const float* mx, const float* mh, const float* bias, const int32_t* lens,  \
-                      const void* h0, const float* c0, const float* peepholes, void* y, void* h, \
-                      float* c, float* floats, int32_t* ints) {                                  \
-    const int32_t n = q->hidden, in = q->inputs, rows = GATES * n;                               \
-    const qk_rnn_params cell = qk_qrnn_cell(q);                                                  \
-    int32_t *const hc = ints, *const rc = hc + n, *const xc = rc + n;                            \
-    float* const hf = floats + rows + 4 * n;                                                     \
-    for (int32_t d = 0; d < q->directions; ++d) {                                                \
-      const int32_t backward = d == 1 || q->reverse;                                             \
-      const qk_qrnn_side side = {w,                                                              \
-                                 r,                                                              \
-                                 mx,                                                             \
-                                 mh,                                                             \
-                                 bias ? bias + (ptrdiff_t)d * 2 * rows : 0,                      \
-                                 peepholes ? peepholes + (ptrdiff_t)d * 3 * n : 0,               \
-                                 (ptrdiff_t)d * rows * in,                                       \
-                                 (ptrdiff_t)d * rows * n,                                        \
-                                 3 * d};                                                         \
-      for (int32_t b = 0; b < q->batch; ++b) {                                                   \
-        const ptrdiff_t state = ((ptrdiff_t)d * q->batch + b) * n;                               \
-        float* const cb = c ? c + state : 0;                                                     \
-        const int32_t given = lens ? lens[b] : q->steps;                                         \
-        const int32_t length = given < 0 ? 0 : given > q->steps ? q->steps : given;              \
-        for (int32_t j = 0; j < n; ++j) {                                                        \
-          hc[j] = h0 ? qk_load_code(h0, q->type_h, state + j) - q->zh : 0;                       \
-          hf[j] = qn_mulf((float)hc[j], q->scale_h);                                             \
-          if (cb) cb[j] = c0 ? c0[state + j] : 0.0f;                                             \
-        }                                                                                        \
-        for (int32_t step = 0; step < q->steps; ++step) {                                        \
-          const int32_t t = backward && step < length ? length - 1 - step : step;                \
-          const ptrdiff_t yt = (((ptrdiff_t)t * q->directions + d) * q->batch + b) * n;          \
-          const ptrdiff_t xt = ((ptrdiff_t)t * q->batch + b) * in;                               \
-          if (step < length) {                                                                   \
-            for (int32_t k = 0; k < in; ++k) xc[k] = qk_load_code(x, q->type_x, xt + k) - q->zx; \
-            qk_qrnn_step(q, &cell, &side, GATES, xc, hf, hc, cb, floats, rc);                    \
-          }                                                                                      \
-          for (int32_t j = 0; j < n; ++j) {                                                      \
-            qk_store_code(y, q->type_h, yt + j, (step < length ? hc[j] : 0) + q->zh);            \
-          }                                                                                      \
-        }                                                                                        \
-        for (int32_t j = 0; j < n; ++j) qk_store_code(h, q->type_h, state + j, hc[j] + q->zh);   \
-      }                                                                                          \
-    }                                                                                            \
-  }
-QK_DEFINE_QRNN(qk_qrnn, 1)
-QK_DEFINE_QRNN(qk_qgru, 3)
-QK_DEFINE_QRNN(qk_qlstm, 4)
+#define QK_WITH qk_qrnn, 1
+#include "kernels/qrnn/body.inc"
+#define QK_WITH qk_qgru, 3
+#include "kernels/qrnn/body.inc"
+#define QK_WITH qk_qlstm, 4
+#include "kernels/qrnn/body.inc"

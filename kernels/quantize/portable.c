@@ -1,30 +1,19 @@
 #include <stddef.h>
 
+#include "kernels/common/body.h"
 #include "kernels/common/codes.h"
 #include "kernels/common/inline.h"
 #include "kernels/numerics/quant.h"
 #include "kernels/quantize/quantize.h"
 
-#define QK_DEFINE_QUANTIZE(t, T)                                                                  \
-  QK_INLINE void qk_quantize_##t(const qk_quantize_params* p, const float* x, const float* s,     \
-                                 const int32_t* z, T* y) {                                        \
-    for (int32_t o = 0; o < p->outer; ++o) {                                                      \
-      for (int32_t a = 0; a < p->axis; ++a) {                                                     \
-        const ptrdiff_t base = (ptrdiff_t)o * p->s_outer + (ptrdiff_t)(a / p->group) * p->s_axis; \
-        for (int32_t i = 0; i < p->inner; ++i) {                                                  \
-          const ptrdiff_t at = base + (ptrdiff_t)i * p->s_inner;                                  \
-          const int32_t zero = z ? z[at] : 0;                                                     \
-          const float v = p->reciprocal ? qn_mulf(*x, s[at]) : *x / s[at];                        \
-          *y++ = (T)qn_code(v, zero, p->lo, p->hi);                                               \
-          ++x;                                                                                    \
-        }                                                                                         \
-      }                                                                                           \
-    }                                                                                             \
-  }
-QK_DEFINE_QUANTIZE(i8, int8_t)
-QK_DEFINE_QUANTIZE(u8, uint8_t)
-QK_DEFINE_QUANTIZE(i16, int16_t)
-QK_DEFINE_QUANTIZE(u16, uint16_t)
+#define QK_WITH i8, int8_t
+#include "kernels/quantize/body.inc"
+#define QK_WITH u8, uint8_t
+#include "kernels/quantize/body.inc"
+#define QK_WITH i16, int16_t
+#include "kernels/quantize/body.inc"
+#define QK_WITH u16, uint16_t
+#include "kernels/quantize/body.inc"
 
 #define QK_DEFINE_DEQUANTIZE(t, T)                                                                \
   QK_INLINE void qk_dequantize_##t(const qk_quantize_params* p, const T* x, const float* s,       \

@@ -1,5 +1,6 @@
 #include <stddef.h>
 
+#include "kernels/common/body.h"
 #include "kernels/common/inline.h"
 #include "kernels/common/shared.h"
 #include "kernels/common/vec16.h"
@@ -53,56 +54,18 @@ QK_INLINE void qk_wconv_decode(const int8_t* w, const float* scales, const int32
   }
 }
 
-/* One panel of outputs at M neighbouring positions whose taps are the same. */
-#define QK_DEFINE_WCONV_TILE(M)                                                                \
-  QK_SHARED void qk_wconv_tile_##M(const qk_wconv_walk* t, const int32_t* o, const float* x,   \
-                                   const int8_t* w, const float* scales, const int32_t* zeros, \
-                                   const float* bias, float* y, int32_t outputs) {             \
-    const qk_wconv_params* p = t->p;                                                           \
-    const int32_t icg = p->ic / p->groups, runs = (icg + p->group - 1) / p->group;             \
-    const ptrdiff_t next = p->stride[2] * t->x_next;                                           \
-    const qk_v16 start = bias ? qk_v16_load_n(bias, outputs) : qk_v16_set(0.0f);               \
-    qk_v16 acc[M];                                                                             \
-    QK_UNROLL for (int m = 0; m < M; ++m) acc[m] = start;                                      \
-    for (int32_t kd = t->first[0]; kd < t->last[0]; ++kd) {                                    \
-      for (int32_t kh = t->first[1]; kh < t->last[1]; ++kh) {                                  \
-        for (int32_t kw = t->first[2]; kw < t->last[2]; ++kw) {                                \
-          const ptrdiff_t tap = ((ptrdiff_t)kd * p->k[1] + kh) * p->k[2] + kw;                 \
-          const float* xk = x + qk_wconv_element(t, o, kd, kh, kw);                            \
-          const int8_t* wk = w + tap * icg * 16;                                               \
-          for (int32_t ic = 0; ic < icg; ++ic, xk += t->x_channel, wk += 16) {                 \
-            const ptrdiff_t s = ((p->by_tap ? tap * runs : 0) + ic / p->group) * 16;           \
-            float decoded[16];                                                                 \
-            qk_v16 wv;                                                                         \
-            qk_wconv_decode(wk, scales + s, zeros ? zeros + s : 0, p->zero, decoded);          \
-            wv = qk_v16_load(decoded);                                                         \
-            QK_UNROLL for (int m = 0; m < M; ++m) {                                            \
-              acc[m] = qk_v16_fma(qk_v16_set(xk[m * next]), wv, acc[m]);                       \
-            }                                                                                  \
-          }                                                                                    \
-        }                                                                                      \
-      }                                                                                        \
-    }                                                                                          \
-    QK_UNROLL for (int m = 0; m < M; ++m) {                                                    \
-      if (p->last) {                                                                           \
-        qk_v16_store_n(y + m * t->y_next, acc[m], outputs);                                    \
-      } else {                                                                                 \
-        float lanes[16];                                                                       \
-        qk_v16_store(lanes, acc[m]);                                                           \
-        for (int32_t j = 0; j < outputs; ++j) y[m * t->y_next + j * t->y_channel] = lanes[j];  \
-      }                                                                                        \
-    }                                                                                          \
-  }
 /* Positions together: what keeps the stack small where lanes are arrays. */
 #if QK_VEC16_REGISTERS == 0
 #define QK_WCONV_TILE 1
 #define qk_wconv_tile_many qk_wconv_tile_1
 #else
 #define QK_WCONV_TILE 4
-QK_DEFINE_WCONV_TILE(4)
+#define QK_WITH 4
+#include "kernels/wconv/tile.inc"
 #define qk_wconv_tile_many qk_wconv_tile_4
 #endif
-QK_DEFINE_WCONV_TILE(1)
+#define QK_WITH 1
+#include "kernels/wconv/tile.inc"
 
 QK_INLINE void qk_wconv(const qk_wconv_params* p, const float* x, const int8_t* w,
                         const float* scales, const int32_t* zeros, const float* bias, float* y) {
