@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "ir/type.h"
@@ -22,6 +23,19 @@ bool close(double got, double want, const Tolerance& tolerance) {
   return std::fabs(got - want) <= tolerance.atol + tolerance.rtol * std::fabs(want);
 }
 
+/// Every element has the same bits, or both are NaN.
+bool equal_bits(const Tensor& a, const Tensor& b) {
+  if (a.identical(b)) return true;
+  if (!is_float(a.dtype())) return false;
+  const size_t size = bytes(a.dtype());
+  for (int64_t i = 0; i < a.size(); ++i) {
+    const auto at = static_cast<size_t>(i) * size;
+    if (std::memcmp(a.bytes().data() + at, b.bytes().data() + at, size) == 0) continue;
+    if (!std::isnan(a.as_double(i)) || !std::isnan(b.as_double(i))) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 Difference compare(const Tensor& got, const Tensor& want, const Tolerance& tolerance) {
@@ -30,8 +44,7 @@ Difference compare(const Tensor& got, const Tensor& want, const Tolerance& toler
     d.same_type = d.bits_equal = d.within = false;
     return d;
   }
-  d.bits_equal = got.identical(want);
-  double signal = 0, noise = 0;
+  d.bits_equal = equal_bits(got, want);
   for (int64_t i = 0; i < want.size(); ++i) {
     double g = got.as_double(i), w = want.as_double(i);
     if (!equal_integers(got, want, i) && !close(g, w, tolerance)) {
@@ -40,8 +53,8 @@ Difference compare(const Tensor& got, const Tensor& want, const Tolerance& toler
     }
     if (!std::isfinite(g) || !std::isfinite(w)) continue;
     double apart = std::fabs(g - w);
-    signal += w * w;
-    noise += apart * apart;
+    d.signal += w * w;
+    d.noise += apart * apart;
     d.max_magnitude = std::max(d.max_magnitude, std::fabs(w));
     if (apart > d.max_abs) {
       d.max_abs = apart;
@@ -50,7 +63,7 @@ Difference compare(const Tensor& got, const Tensor& want, const Tolerance& toler
     if (w != 0) d.max_rel = std::max(d.max_rel, apart / std::fabs(w));
   }
   d.sqnr_db =
-      noise == 0 ? std::numeric_limits<double>::infinity() : 10 * std::log10(signal / noise);
+      d.noise == 0 ? std::numeric_limits<double>::infinity() : 10 * std::log10(d.signal / d.noise);
   return d;
 }
 

@@ -15,12 +15,14 @@ struct Tolerance {
 };
 
 struct Difference {
-  bool same_type = true;     // element type and shape
-  bool bits_equal = true;    // NaNs included
-  bool within = true;        // every element is close
-  double max_abs = 0;        // over elements where both are finite
-  double max_rel = 0;        // |got - want| / |want|, where want is not zero
-  double sqnr_db = 0;        // signal to noise; infinite when equal
+  bool same_type = true;   // element type and shape
+  bool bits_equal = true;  // any NaN equals any: which one it is is not promised
+  bool within = true;      // every element is close
+  double max_abs = 0;      // over elements where both are finite
+  double max_rel = 0;      // |got - want| / |want|, where want is not zero
+  double sqnr_db = 0;      // signal to noise; infinite when equal
+  double signal = 0;       // sums of squares, of elements where both are finite
+  double noise = 0;
   double max_magnitude = 0;  // of the expected elements
   int64_t worst = -1;        // first element that is not close, or where max_abs is reached
   int64_t misses = 0;        // elements that are not close

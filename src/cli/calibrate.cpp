@@ -8,6 +8,7 @@
 
 #include "cli/cli.h"
 #include "driver/arrays.h"
+#include "driver/choices.h"
 #include "support/escape.h"
 #include "support/output.h"
 
@@ -36,24 +37,26 @@ void add_calibrate(CLI::App& app, Session& session) {
   CalibrateOptions& c = flags->calibration;
   CLI::App* command =
       app.add_subcommand("calibrate", "run a model on samples and write a rule file");
-  command->add_option("MODEL", flags->model, "an .onnx or .pt2 file")->required();
-  command
-      ->add_option("--data", flags->data,
-                   "samples by input name or as in_0, in_1, ..., along axis 0 (.npz, .npy)")
+  add_model(*command, flags->model);
+  add_value(*command, "--data", flags->data, "FILE",
+            "samples by input name or as in_0, in_1, ..., along axis 0 (.npz, .npy)")
       ->required();
-  command->add_option("-o,--output", flags->out, "the rule file to write (.toml)")->required();
-  command->add_option("--method", flags->method,
-                      "how ranges are chosen: minmax, percentile, entropy or mse (default minmax)");
-  command->add_option("--percentile", c.percentile,
-                      "share of elements that method keeps (default 99.99)");
-  command->add_option("--activations", c.activations, "int8, uint8 or int16 (default int8)");
-  command->add_option(
-      "--results", flags->results,
-      "narrow: like the activations; sums: sums of two values in 16 bits; wide: all "
-      "results in 16 bits; float32: f32, only products on codes (default narrow)");
-  command->add_option("--headroom", c.headroom,
-                      "codes cover the range that was seen times this (default 1, int16: 2)");
-  command->add_option("--ops", c.ops, "only these ops get rules, as in conv,linear")
+  add_value(*command, "-o,--output", flags->out, "FILE", "the rule file to write (.toml)")
+      ->required();
+  add_value(*command, "--method", flags->method, "method",
+            "how ranges are chosen" + default_text(flags->method));
+  add_value(*command, "--percentile", c.percentile, "X",
+            "percentage of elements that method percentile keeps (default 99.99)");
+  add_value(*command, "--activations", c.activations, "activations",
+            "codes of activations" + default_text(c.activations));
+  add_value(*command, "--results", flags->results, "results",
+            "narrow: like the activations; sums: sums of two values in 16 bits; wide: all results "
+            "in 16 bits; float32: f32, only products on codes" +
+                default_text(flags->results));
+  add_value(*command, "--headroom", c.headroom, "X",
+            "codes cover the range that was seen times this (default 1, int16: 2)");
+  add_value(*command, "--ops", c.ops, "OP,...",
+            "only these ops get rules, as in conv,linear (default: all)")
       ->delimiter(',');
   command->add_flag("--per-channel", c.per_channel, "weights with a scale for each channel");
   command->add_flag("--reference", c.reference, "run the interpreter instead of compiled kernels");
@@ -69,35 +72,26 @@ void add_calibrate(CLI::App& app, Session& session) {
   command->callback([flags, &session] {
     session.action = [flags]() -> Result<int> {
       CalibrateOptions calibration = flags->calibration;
-      const auto method = parse_range_method(flags->method);
-      if (!method) {
-        return error(Code::usage, "--method is '{}': use one of minmax, percentile, entropy, mse",
-                     flags->method);
-      }
-      if (const std::string& a = calibration.activations;
-          a != "int8" && a != "uint8" && a != "int16") {
-        return error(Code::usage, "--activations is '{}': use one of int8, uint8, int16", a);
-      }
+      QC_TRY(check_choice("method", flags->method, "--method"));
+      QC_TRY(check_choice("activations", calibration.activations, "--activations"));
+      QC_TRY(check_choice("results", flags->results, "--results"));
       if (!(calibration.percentile > 0 && calibration.percentile <= 100)) {
         return error(Code::usage, "--percentile is {}: it must be above 0 and at most 100",
                      calibration.percentile);
-      }
-      const auto results = parse_result_form(flags->results);
-      if (!results) {
-        return error(Code::usage, "--results is '{}': use one of narrow, sums, wide, float32",
-                     flags->results);
       }
       if (!(calibration.headroom == 0 ||
             (calibration.headroom >= 1 && calibration.headroom <= 1000))) {
         return error(Code::usage, "--headroom is {}: it must be 1 to 1000", calibration.headroom);
       }
-      calibration.results = *results;
-      calibration.method = *method;
+      calibration.results = *parse_result_form(flags->results);
+      calibration.method = *parse_range_method(flags->method);
       calibration.progress = draw_bar;
       QC_ASSIGN(Options options, flags->resolve());
       QC_ASSIGN(auto graph, load(flags->model, options));
       QC_ASSIGN(auto data, open_arrays(flags->data));
-      QC_ASSIGN(Samples samples, Samples::open(*graph, std::move(data)));
+      QC_ASSIGN(Samples samples,
+                Samples::open(*graph, std::move(data),
+                              Bindings(options.dims.begin(), options.dims.end()), true));
       const std::filesystem::path rules = flags->out;
       const std::string folder = rules.has_parent_path() ? rules.parent_path().string() : ".";
       const std::string archive = rules.stem().string() + ".npz";

@@ -1,6 +1,8 @@
 // The command line: flags to calls; no logic of its own.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <memory>
@@ -10,11 +12,28 @@
 
 #include "driver/compile.h"
 #include "driver/load.h"
+#include "driver/samples.h"
 #include "ir/tensor.h"
 #include "support/budget.h"
 #include "support/result.h"
 
 namespace qc::cli {
+
+/// " (default X)"; nothing for an empty one.
+std::string default_text(const std::string& value);
+/// The words of a list of choices() as help shows them, "speed|size"; any other text as it is.
+std::string value_text(const std::string& value);
+
+/// An option with a value; one that takes a list is repeated for each, so that what follows a value
+/// is never swallowed. `value` as in CompileFlags::add.
+template <class T>
+CLI::Option* add_value(CLI::App& app, const std::string& name, T& to, const std::string& value,
+                       const std::string& help) {
+  CLI::Option* option = app.add_option(name, to, help);
+  return option->type_name(value_text(value))->allow_extra_args(false);
+}
+/// The model that a command is about.
+void add_model(CLI::App& app, std::string& model);
 
 /// What every command shares.
 struct Session {
@@ -37,14 +56,18 @@ struct CompileFlags {
   void add_all(CLI::App& app);
   void add_force(CLI::App& app);
   /// One option. It overrides the configuration when it is given, whatever its value; a flag is
-  /// switched off by its name with --no- in front.
+  /// switched off by its name with --no- in front. `value` is what help calls its value: a kind
+  /// such as FILE, or the name of a list of choices(). The default is told where there is one.
   template <class T>
-  void add(CLI::App& app, const std::string& name, T Options::*member, const std::string& help) {
+  void add(CLI::App& app, const std::string& name, T Options::*member, const std::string& value,
+           std::string help) {
     CLI::Option* option = nullptr;
     if constexpr (std::is_same_v<T, bool>) {
       option = app.add_flag(name + ",!--no-" + name.substr(2), options.*member, help);
     } else {
-      option = app.add_option(name, options.*member, help);
+      if constexpr (!std::is_same_v<T, std::vector<std::string>>)
+        help += default_text(fmt::format("{}", options.*member));
+      option = add_value(app, name, options.*member, value, help);
     }
     given.emplace_back(option, [member, this](Options& out) { out.*member = options.*member; });
   }
@@ -59,12 +82,13 @@ struct CompileFlags {
 
 /// Where the inputs of a run come from.
 struct InputFlags {
-  std::vector<std::string> files;
+  std::vector<std::string> files, data;
   int64_t seed = -1;
 
   void add(CLI::App& app);
-  /// The arrays of the files, or made from the seed; exactly one of the two must be given.
-  Result<std::vector<Tensor>> read(const Graph& graph) const;
+  /// One run of the arrays of the files or made from the seed, or the runs of a data set; exactly
+  /// one of the three must be given.
+  Result<Samples> open(const Graph& graph, const Options& options) const;
 };
 
 /// Prints warnings about `file` on standard error.
@@ -87,6 +111,7 @@ void add_targets(CLI::App& app, Session& session);
 void add_passes(CLI::App& app, Session& session);
 void add_explain(CLI::App& app, Session& session);
 void add_calibrate(CLI::App& app, Session& session);
+void add_help(CLI::App& app, Session& session);
 
 /// Ends what takes longer than the budget allows, by the processor's time.
 void watch_time(const Budget& budget);

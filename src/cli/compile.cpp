@@ -14,10 +14,11 @@ void add_compile(CLI::App& app, Session& session) {
   };
   auto flags = std::make_shared<Flags>();
   CLI::App* command = app.add_subcommand("compile", "compile a model to C");
-  command->add_option("MODEL", flags->model, "an .onnx or .pt2 file")->required();
-  command->add_option("-o,--output", flags->out, "folder for the generated files")->required();
-  command->add_option("--vectors", flags->vectors,
-                      "inputs to record in the test program (.npz, .npy, .pb)");
+  add_model(*command, flags->model);
+  add_value(*command, "-o,--output", flags->out, "DIR", "folder for the generated files")
+      ->required();
+  add_value(*command, "--vectors", flags->vectors, "FILE",
+            "inputs to record in the test program (.npz, .npy, .pb)");
   flags->add_all(*command);
   flags->add_force(*command);
   command->footer(

@@ -30,7 +30,7 @@ void add_explain(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand(
       "explain",
       "say how every node is quantized: rule, formats, sums, conversions, what is float");
-  command->add_option("MODEL", flags->model, "an .onnx or .pt2 file")->required();
+  add_model(*command, flags->model);
   command->add_flag("--json", flags->as_json, "as JSON");
   flags->add_dims(*command);
   flags->add_quantization(*command);

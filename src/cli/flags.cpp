@@ -4,6 +4,7 @@
 
 #include "cli/cli.h"
 #include "driver/arrays.h"
+#include "driver/choices.h"
 #include "driver/config.h"
 #include "driver/pass_list.h"
 #include "ir/text.h"
@@ -12,56 +13,70 @@
 
 namespace qc::cli {
 
+std::string default_text(const std::string& value) {
+  return value.empty() ? "" : fmt::format(" (default {})", value);
+}
+
+std::string value_text(const std::string& value) {
+  const std::vector<std::string> words = choices(value);
+  return words.empty() ? value : fmt::format("{}", fmt::join(words, "|"));
+}
+
+void add_model(CLI::App& app, std::string& model) {
+  app.add_option("MODEL", model, "an .onnx or .pt2 file")->required();
+}
+
 void CompileFlags::add_dims(CLI::App& app) {
-  app.add_option("--dim", dims,
-                 "size of a symbolic dimension: NAME=SIZE, or NAME=MIN..MAX to choose it "
-                 "in each run (repeatable)");
-  add(app, "--state", &Options::state,
-      "buffers the model changes: kept between runs, or io (inputs and outputs)");
-  add(app, "--budget", &Options::budget,
-      "let files take this many times the work and memory that their size allows");
-  app.add_option("--config", config, "read options from this file (quantc.toml)");
+  add_value(app, "--dim", dims, "NAME=SIZE",
+            "size of a symbolic dimension, or NAME=MIN..MAX to choose it in each run");
+  add(app, "--state", &Options::state, "state",
+      "buffers the model changes: kept between runs, or io: inputs and outputs");
+  add(app, "--budget", &Options::budget, "N",
+      "let files take N times the work and memory that their size allows");
+  add_value(app, "--config", config, "FILE", "read options from this file (quantc.toml)");
 }
 
 void CompileFlags::add_quantization(CLI::App& app) {
-  add(app, "--rules", &Options::rules_file, "quantize by the rules of this file (TOML)");
-  add(app, "--arithmetic", &Options::arithmetic,
-      "how quantized nodes round: exact, onnxruntime or torch (default: exact for rules, "
-      "as the model's own framework for quantized models)");
-  add(app, "--io-dtype", &Options::io_dtype,
+  add(app, "--rules", &Options::rules_file, "FILE", "quantize by the rules of this file (TOML)");
+  add(app, "--arithmetic", &Options::arithmetic, "arithmetic",
+      "how quantized nodes round; FIELD=VALUE after a comma changes a field of it "
+      "(docs/arithmetic.md; default exact for rules, for quantized models that of their "
+      "framework)");
+  add(app, "--io-dtype", &Options::io_dtype, "io_dtype",
       "inputs and outputs: keep their types, or quantized: codes where they can be");
-  add(app, "--allow-unused-rules", &Options::allow_unused_rules,
-      "rules that match nothing are no errors");
-  add(app, "--require-integer", &Options::require_integer,
+  add(app, "--allow-unused-rules", &Options::allow_unused_rules, "",
+      "let rules pass that match nothing");
+  add(app, "--require-integer", &Options::require_integer, "",
       "fail, with a list, when an operation computes in float");
 }
 
 void CompileFlags::add_all(CLI::App& app) {
   add_dims(app);
   add_quantization(app);
-  add(app, "--name", &Options::name,
+  add(app, "--name", &Options::name, "NAME",
       "prefix of files and C names (default: after the model's file)");
-  add(app, "--target", &Options::target,
-      "what to generate code for: portable, native or another of `quantc targets`");
-  add(app, "-O", &Options::level, "optimisation level 0 to 2; never changes an answer (default 2)");
-  add(app, "--weights", &Options::weights, "how weights are stored: literal, incbin or file");
-  add(app, "--specialise", &Options::specialise, "kernels for speed (per shape) or size (shared)");
-  add(app, "--threads", &Options::threads,
+  add(app, "--target", &Options::target, "TARGET",
+      fmt::format("what to generate code for: {}; `quantc targets` describes them",
+                  fmt::join(choices("target"), ", ")));
+  add(app, "-O", &Options::level, "level", "optimisation level; never changes an answer");
+  add(app, "--weights", &Options::weights, "weights", "how weights are stored");
+  add(app, "--specialise", &Options::specialise, "specialise",
+      "kernels for speed (one per shape) or size (shared)");
+  add(app, "--threads", &Options::threads, "",
       "split large steps: runs take a parallel_for, by which the caller brings threads");
-  add(app, "--disable-pass", &Options::disabled_passes,
-      "leave out a pass after the contract graph (repeatable); see `quantc passes`");
-  add(app, "--kernel", &Options::kernels,
-      "LAYER=VARIANT: what computes a layer, one of those that `quantc inspect --kernels` names "
-      "(repeatable)");
-  add(app, "--stop-after", &Options::stop_after, "stop after this pass");
-  app.add_option("--print-ir-after", print_after,
-                 "print the graph or the program after this pass, or after `all` (repeatable)");
+  add(app, "--disable-pass", &Options::disabled_passes, "PASS",
+      "leave out a pass after the contract graph; see `quantc passes`");
+  add(app, "--kernel", &Options::kernels, "LAYER=VARIANT",
+      "what computes a layer, one of those that `quantc inspect --kernels` names");
+  add(app, "--stop-after", &Options::stop_after, "PASS", "stop after this pass");
+  add_value(app, "--print-ir-after", print_after, "PASS",
+            "print the graph or the program after this pass, or after `all`");
   app.add_flag("--time-passes", time_passes, "print how long each pass took");
-  add(app, "--verify", &Options::verify, "check every invariant after each pass");
+  add(app, "--verify", &Options::verify, "", "check every invariant after each pass");
 }
 
 void CompileFlags::add_force(CLI::App& app) {
-  add(app, "--force", &Options::force,
+  add(app, "--force", &Options::force, "",
       "replace files that quantc did not write, or that were changed since");
 }
 
@@ -112,16 +127,30 @@ PassObserver CompileFlags::observer() const {
 }
 
 void InputFlags::add(CLI::App& app) {
-  app.add_option("-i,--input", files,
-                 "arrays by input name or as in_0, in_1, ... (.npz, .npy, .pb)");
-  app.add_option("--random", seed, "make inputs from this seed instead");
+  add_value(app, "-i,--input", files, "FILE",
+            "arrays by input name or as in_0, in_1, ... (.npz, .npy, .pb)");
+  add_value(app, "--data", data, "FILE",
+            "many samples instead, along axis 0 of each array: one run for each, or for as many as "
+            "the model's own batch (.npz, .npy)");
+  add_value(app, "--random", seed, "SEED", "make inputs from this seed instead");
 }
 
-Result<std::vector<Tensor>> InputFlags::read(const Graph& graph) const {
-  if (files.empty() == (seed < 0)) return error(Code::usage, "give either --input or --random");
-  if (seed >= 0) return random_inputs(graph, static_cast<uint64_t>(seed));
-  QC_ASSIGN(auto arrays, read_arrays(files));
-  return match_inputs(graph, arrays);
+Result<Samples> InputFlags::open(const Graph& graph, const Options& options) const {
+  if (!files.empty() + !data.empty() + (seed >= 0) != 1)
+    return error(Code::usage, "give one of --input, --data and --random");
+  if (!data.empty()) {
+    QC_ASSIGN(auto streams, open_arrays(data));
+    return Samples::open(graph, std::move(streams),
+                         Bindings(options.dims.begin(), options.dims.end()));
+  }
+  std::vector<Tensor> inputs;
+  if (seed >= 0) {
+    QC_ASSIGN(inputs, random_inputs(graph, static_cast<uint64_t>(seed)));
+  } else {
+    QC_ASSIGN(auto arrays, read_arrays(files));
+    QC_ASSIGN(inputs, match_inputs(graph, arrays));
+  }
+  return Samples::of(std::move(inputs));
 }
 
 void warn(const std::string& file, std::span<const std::string> warnings) {

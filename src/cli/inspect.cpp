@@ -19,7 +19,7 @@ void add_inspect(CLI::App& app, Session& session) {
   auto flags = std::make_shared<Flags>();
   CLI::App* command =
       app.add_subcommand("inspect", "look at a model: a table, its graph, its program, a picture");
-  command->add_option("MODEL", flags->model, "an .onnx or .pt2 file")->required();
+  add_model(*command, flags->model);
   auto* what = command->add_option_group("what", "what to show (default: --summary)");
   what->add_flag("--summary", flags->summary, "a table of layers with sizes and work");
   what->add_flag("--ir", flags->ir, "the graph in text form");
@@ -29,16 +29,16 @@ void add_inspect(CLI::App& app, Session& session) {
   what->add_flag("--names", flags->names,
                  "the model's own node names, which rules match, with the op");
   what->add_flag("--dot", flags->dot, "the graph in Graphviz's language");
-  what->add_option("--svg", flags->svg, "write a picture to this file (needs Graphviz)");
+  add_value(*what, "--svg", flags->svg, "FILE", "write a picture to this file (needs Graphviz)");
   what->require_option(0, 1);
   command->add_flag("--imported", flags->raw, "as imported, before any pass");
   flags->add_dims(*command);
   flags->add_quantization(*command);
-  flags->add(*command, "--target", &Options::target,
+  flags->add(*command, "--target", &Options::target, "TARGET",
              "for --program and --kernels: see `quantc targets`");
-  flags->add(*command, "--kernel", &Options::kernels,
-             "for --program and --kernels: LAYER=VARIANT (repeatable)");
-  flags->add(*command, "--threads", &Options::threads, "for --program: split large steps");
+  flags->add(*command, "--kernel", &Options::kernels, "LAYER=VARIANT",
+             "for --program and --kernels: what computes a layer");
+  flags->add(*command, "--threads", &Options::threads, "", "for --program: split large steps");
   command->footer(
       "Examples:\n  quantc inspect model.onnx\n  quantc inspect model.pt2 --ir\n"
       "  quantc inspect model.onnx --svg model.svg");

@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "cli/cli.h"
+#include "cli/help.h"
 #include "quantc/version.h"
 #include "support/budget.h"
 #include "support/file.h"
@@ -31,8 +32,11 @@ std::string painted(std::string text) {
 }
 
 int main_with(int argc, char** argv) {
-  CLI::App app{"quantc: compiles PyTorch and ONNX networks to standalone C"};
-  app.set_version_flag("--version", fmt::format("quantc {}", quantc::kVersion));
+  CLI::App app{"quantc: compiles PyTorch and ONNX networks to standalone C", "quantc"};
+  app.formatter(std::make_shared<HelpPage>());
+  app.set_help_flag("-h,--help", "print this page");
+  app.set_version_flag("--version", fmt::format("quantc {}", quantc::kVersion),
+                       "print the version");
   app.require_subcommand(1);
   app.fallthrough();  // -v may stand after the command
   app.footer(
@@ -51,17 +55,17 @@ int main_with(int argc, char** argv) {
   add_passes(app, session);
   add_explain(app, session);
   add_calibrate(app, session);
+  add_help(app, session);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return app.exit(e);
-    fmt::print(stderr, "{}\n",
-               painted(render(error(Code::usage, "{} (see quantc --help)", e.what()))));
+    fmt::print(stderr, "{}\n", painted(render(mistake(app, e))));
     return 1;
   }
   Budget budget;
   watch_time(budget);
-  const Result<int> status = within(&budget, [&]() -> Result<int> {
+  Result<int> status = within(&budget, [&]() -> Result<int> {
     try {
       return session.action();
     } catch (const std::bad_alloc&) {
@@ -76,6 +80,11 @@ int main_with(int argc, char** argv) {
   });
   if (session.verbosity > 0) fmt::print(stderr, "budget used: {}\n", budget.used());
   if (status.ok()) return *status;
+  const auto commands = app.get_subcommands();
+  if (status.diag().code == Code::usage && status.diag().loc.file.empty() && !commands.empty()) {
+    status.diag().notes.push_back(
+        fmt::format("quantc {} --help lists its flags and their choices", commands[0]->get_name()));
+  }
   fmt::print(stderr, "{}\n", painted(render(status.diag())));
   return exit_status(status.diag());
 }

@@ -47,25 +47,33 @@ Tensor adapted(const Tensor& t, DType dtype) {
   return Tensor::borrow(dtype, t.shape(), t.bytes(), std::make_shared<Tensor>(t));
 }
 
-Result<std::vector<NamedArray>> read_arrays(const std::string& path) {
+namespace {
+/// The arrays of one file; a single one has the name that the file says, or none.
+Result<std::vector<NamedArray>> read_file(const std::string& path) {
   if (ends_with(path, ".npz")) return read_npz(path);
   if (ends_with(path, ".npy")) {
     QC_ASSIGN(Tensor t, read_npy(path));
-    return std::vector<NamedArray>{{"in_0", std::move(t)}};
+    return std::vector<NamedArray>{{"", std::move(t)}};
   }
   if (ends_with(path, ".pb")) {
     QC_ASSIGN(onnx::NamedTensor loaded, onnx::read_tensor_file(path));
-    return std::vector<NamedArray>{{"in_0", std::move(loaded.tensor)}};
+    return std::vector<NamedArray>{{std::move(loaded.name), std::move(loaded.tensor)}};
   }
   return error(Code::usage, Loc{path, {}, {}}, "arrays are read from .npz, .npy and .pb files");
 }
+}  // namespace
 
-Result<std::vector<NamedArray>> read_arrays(const std::vector<std::string>& paths) {
+Result<std::vector<NamedArray>> read_arrays(const std::vector<std::string>& paths, Role role) {
   std::vector<NamedArray> out;
   size_t single = 0;
   for (const std::string& path : paths) {
-    QC_ASSIGN(auto arrays, read_arrays(path));
-    if (!ends_with(path, ".npz")) arrays[0].name = fmt::format("in_{}", single++);
+    QC_ASSIGN(auto arrays, read_file(path));
+    if (!ends_with(path, ".npz")) {
+      const char* prefix = role == Role::inputs ? "in" : "out";
+      NamedArray by_place{fmt::format("{}_{}", prefix, single++), arrays[0].tensor};
+      if (arrays[0].name.empty()) arrays.clear();
+      arrays.push_back(std::move(by_place));
+    }
     for (NamedArray& a : arrays) out.push_back(std::move(a));
   }
   return out;
@@ -82,7 +90,7 @@ Result<std::vector<ArrayStream>> open_arrays(const std::vector<std::string>& pat
       QC_ASSIGN(ArrayStream stream, ArrayStream::open_npy(path));
       streams.push_back(std::move(stream));
     } else {
-      QC_ASSIGN(auto arrays, read_arrays(path));
+      QC_ASSIGN(auto arrays, read_file(path));
       streams.emplace_back(std::move(arrays[0]));
     }
     if (!ends_with(path, ".npz")) streams[0].rename(fmt::format("in_{}", single++));

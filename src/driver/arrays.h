@@ -10,10 +10,13 @@
 
 namespace qc {
 
-/// Reads .npz, .npy or an ONNX TensorProto (.pb); the latter two hold one array, named in_0.
-Result<std::vector<NamedArray>> read_arrays(const std::string& path);
-/// Several files together: arrays of single-array files are named in_0, in_1, ... in order.
-Result<std::vector<NamedArray>> read_arrays(const std::vector<std::string>& paths);
+/// What arrays are for, and so how those without a name are called: in_0 or out_0, ...
+enum class Role { inputs, outputs };
+
+/// Arrays of .npz, .npy and ONNX TensorProto (.pb) files together. Files of one array count: the
+/// first is in_0, the next in_1, ...; a .pb file that has a name gives its array under both.
+Result<std::vector<NamedArray>> read_arrays(const std::vector<std::string>& paths,
+                                            Role role = Role::inputs);
 
 /// The same files as streams; an ONNX TensorProto is held whole.
 Result<std::vector<ArrayStream>> open_arrays(const std::vector<std::string>& paths);

@@ -9,6 +9,7 @@
 #include "backends/common/names.h"
 #include "backends/cuda/cuda_backend.h"
 #include "driver/arrays.h"
+#include "driver/choices.h"
 #include "driver/explain.h"
 #include "driver/pass_list.h"
 #include "driver/rules.h"
@@ -25,16 +26,6 @@
 
 namespace qc {
 namespace {
-
-Result<Ok> one_of(const char* option, const std::string& value,
-                  std::initializer_list<const char*> allowed) {
-  std::string list;
-  for (const char* a : allowed) {
-    if (value == a) return Ok{};
-    list += (list.empty() ? "" : ", ") + std::string(a);
-  }
-  return error(Code::usage, "{} is '{}': use one of {}", option, value, list);
-}
 
 // Each size of a range is lowered once.
 constexpr int64_t kMaxSizes = 4096, kMaxSize = 1 << 16;
@@ -258,9 +249,9 @@ Result<Ok> check(const Options& options) {
   }
   if (!options.stop_after.empty()) QC_TRY(find_any_pass(options.stop_after));
   for (const std::string& text : options.kernels) QC_TRY(parse_forced_kernel(text));
-  QC_TRY(one_of("weights", options.weights, {"literal", "incbin", "file"}));
-  QC_TRY(one_of("specialise", options.specialise, {"speed", "size"}));
-  QC_TRY(one_of("state", options.state, {"kept", "io"}));
+  QC_TRY(check_choice("weights", options.weights, "weights"));
+  QC_TRY(check_choice("specialise", options.specialise, "specialise"));
+  QC_TRY(check_choice("state", options.state, "state"));
   if (options.level < 0 || options.level > 2) {
     return error(Code::usage, "optimisation level {} does not exist: use 0 to 2", options.level);
   }
@@ -281,7 +272,7 @@ Result<Ok> check(const Options& options) {
                    range.min, range.max, kMaxSizes, kMaxSize);
     }
   }
-  QC_TRY(one_of("io_dtype", options.io_dtype, {"keep", "quantized"}));
+  QC_TRY(check_choice("io_dtype", options.io_dtype, "io_dtype"));
   if (auto parsed = parse_arithmetic(options.arithmetic); !parsed.ok()) {
     return error(Code::usage, "arithmetic: {}", parsed.diag().text);
   }
@@ -327,6 +318,19 @@ Result<Ok> make_contract(Graph& graph, const Options& options, PassContext& cont
   QC_TRY(used);
   if (!passes.stop_after.empty()) return Ok{};
   return options.require_integer ? check_integer(graph, context) : Ok{};
+}
+
+Result<std::unique_ptr<Graph>> float_contract(const Graph& model, const Options& options) {
+  Options plain = options;
+  plain.rules_file.clear();
+  plain.rules.clear();
+  plain.own_rules.clear();
+  plain.io_dtype = "keep";
+  plain.require_integer = false;
+  QC_ASSIGN(auto out, copy(model));
+  out->file = model.file;
+  QC_TRY(make_contract(*out, plain));
+  return out;
 }
 
 Result<Ok> add_dims_of(const Graph& graph, const std::vector<Tensor>& inputs, Options& options) {

@@ -30,6 +30,9 @@ Result<Ok> make_contract(Graph& graph, const Options& options, const PassObserve
 Result<Ok> make_contract(Graph& graph, const Options& options, PassContext& context,
                          const PassObserver& observe = {});
 
+/// The contract graph of a loaded model without the rules of the options.
+Result<std::unique_ptr<Graph>> float_contract(const Graph& model, const Options& options);
+
 /// Adds to the options' dims the sizes that `inputs` give free dimensions without a range.
 Result<Ok> add_dims_of(const Graph& graph, const std::vector<Tensor>& inputs, Options& options);
 

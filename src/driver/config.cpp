@@ -1,10 +1,13 @@
 #include "driver/config.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
 
 #include "support/file.h"
+#include "support/suggest.h"
 #include "support/toml.h"
 
 namespace qc {
@@ -90,9 +93,9 @@ constexpr Key kKeys[] = {
     {"budget", "an integer of 1 or more", read_budget},
 };
 
-std::string known_keys() {
-  std::string out;
-  for (const Key& key : kKeys) out += (out.empty() ? "" : ", ") + std::string(key.name);
+std::vector<std::string> known_keys() {
+  std::vector<std::string> out;
+  for (const Key& key : kKeys) out.emplace_back(key.name);
   return out;
 }
 
@@ -112,8 +115,9 @@ Result<quantc::Options> read_config(const std::string& path) {
     const std::string_view wanted = name.str();
     const Key* key = std::ranges::find(kKeys, wanted, &Key::name);
     if (key == std::end(kKeys)) {
-      return error(Code::usage, loc, "line {}: unknown option '{}' (known: {})",
-                   name.source().begin.line, wanted, known_keys());
+      return error(Code::usage, loc, "line {}: unknown option '{}' (known: {}){}",
+                   name.source().begin.line, wanted, fmt::join(known_keys(), ", "),
+                   did_you_mean(wanted, known_keys()));
     }
     if (!key->read(node, out)) {
       return error(Code::usage, loc, "line {}: '{}' must be {}", node.source().begin.line, wanted,

@@ -1,22 +1,27 @@
 #include "driver/in_process.h"
 
 #include "interp/interpreter.h"
-#include "program/run.h"
 
 namespace qc {
 
-Result<std::vector<Tensor>> run_in_process(const Graph& graph, Options options,
-                                           const std::vector<Tensor>& inputs, int threads) {
+Result<InProcess> InProcess::create(const Graph& graph, Options options,
+                                    const std::vector<Tensor>& like, int threads) {
   QC_ASSIGN(auto own, copy(graph));
-  QC_ASSIGN(const Bindings sizes, bindings_for(*own, inputs));
+  QC_ASSIGN(const Bindings sizes, bindings_for(*own, like));
   if (!sizes.empty()) QC_TRY(own->bind(sizes));
-  options.threads = true;
-  QC_ASSIGN(const Program program, make_program(*own, options));
-  QC_ASSIGN(const ProgramRunner runner, ProgramRunner::create(program, true));
-  Threads pool(threads);
+  for (const auto& [symbol, size] : sizes) options.ranges.erase(symbol);
+  options.threads = threads > 0;
+  QC_ASSIGN(Program made, make_program(*own, options));
+  auto program = std::make_unique<const Program>(std::move(made));
+  QC_ASSIGN(ProgramRunner runner, ProgramRunner::create(*program, true));
+  return InProcess(std::move(program), std::move(runner), threads);
+}
+
+Result<std::vector<Tensor>> InProcess::run(const std::vector<Tensor>& inputs) const {
   ProgramOptions how;
-  how.parallel_for = [&](int32_t units, const Part& part) { pool.run(units, part); };
-  QC_ASSIGN(ProgramResult result, runner.run(inputs, how));
+  if (threads_)
+    how.parallel_for = [this](int32_t units, const Part& part) { threads_->run(units, part); };
+  QC_ASSIGN(ProgramResult result, runner_.run(inputs, how));
   return std::move(result.outputs);
 }
 

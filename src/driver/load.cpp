@@ -3,6 +3,7 @@
 #include <set>
 #include <string>
 
+#include "driver/other_files.h"
 #include "frontends/onnx/import.h"
 #include "frontends/pt2/importer.h"
 #include "ir/text.h"
@@ -56,6 +57,8 @@ Result<std::unique_ptr<Graph>> load_model(const std::string& path, const ImportO
   FileKind kind;
   {
     QC_ASSIGN(auto file, MappedFile::open(path));
+    if (const std::string other = other_kind(path, file->bytes()); !other.empty())
+      return error(Code::unsupported, place, "{}", other);
     kind = kind_of(file->bytes());
   }
   Result<std::unique_ptr<Graph>> graph = [&]() -> Result<std::unique_ptr<Graph>> {
@@ -72,8 +75,7 @@ Result<std::unique_ptr<Graph>> load_model(const std::string& path, const ImportO
   if (!graph.ok()) {
     Diag& diag = graph.diag();
     if (diag.loc.file.empty()) diag.loc.file = path;
-    if (diag.code == Code::dim && diag.text.find("--dim") == std::string::npos)
-      diag.notes.push_back("--dim NAME=SIZE gives a symbolic size a number");
+    add_advice(diag);
     return graph;
   }
   (*graph)->file = path;

@@ -1,7 +1,10 @@
 #include "driver/pass_list.h"
 
+#include <fmt/format.h>
+
 #include "passes/pipeline.h"
 #include "program/passes.h"
+#include "support/suggest.h"
 
 namespace qc {
 
@@ -18,12 +21,13 @@ std::vector<PassRow> all_passes() {
 }
 
 Result<PassRow> find_any_pass(const std::string& name) {
-  std::string known;
+  std::vector<std::string> known;
   for (PassRow& row : all_passes()) {
     if (row.name == name) return std::move(row);
-    known += (known.empty() ? "" : ", ") + row.name;
+    known.push_back(row.name);
   }
-  return error(Code::usage, "there is no pass '{}' (passes: {})", name, known);
+  return error(Code::usage, "there is no pass '{}' (passes: {}){}", name, fmt::join(known, ", "),
+               did_you_mean(name, known));
 }
 
 }  // namespace qc

@@ -1,4 +1,5 @@
-// Comparing ways of running a model: expected arrays, the interpreter, generated code.
+// Comparing ways of running a model over samples: expected arrays, the float model, the
+// interpreter, the kernels in process, generated code.
 #pragma once
 
 #include <optional>
@@ -8,21 +9,36 @@
 #include "arrays/compare.h"
 #include "driver/build.h"
 #include "driver/compile.h"
+#include "driver/samples.h"
 
 namespace qc {
 
 struct ValidateOptions {
-  std::optional<double> atol;  // none: 1e-4 of the largest expected magnitude
-  double rtol = 0;
+  std::optional<double> atol;      // none: 1e-4 of the largest expected magnitude
+  std::optional<double> rtol;      // none: 0
+  std::optional<double> min_sqnr;  // dB; instead of the tolerances where they are not given too
+  std::optional<double> min_top1;  // percent; as above
   std::vector<std::string> targets = {"native"};
   BuildOptions build;
   bool per_layer = false;
 };
 
+/// How often the largest element of a row (along the last axis) is the same.
+struct Top1 {
+  int64_t same = 0, rows = 0;
+  double percent() const { return 100.0 * static_cast<double>(same) / static_cast<double>(rows); }
+};
+
+/// One output of one way of running, against another, over all samples.
 struct Comparison {
-  std::string got, want;  // "interpreter", "portable", "expected"
+  std::string got, want;  // "interpreter", "in process", "portable", "expected", "float"
   std::string output;
-  Difference difference;
+  Difference difference;  // of all samples together
+  int64_t samples = 0;
+  int64_t worst_sample = -1;  // with the least SQNR, or the first of another type
+  double worst_sqnr_db = 0;
+  std::optional<Top1> top1;  // of outputs of rank 1 and 2
+  bool judged = true;        // there is a bar for it
   bool ok = true;
 };
 
@@ -35,16 +51,25 @@ struct LayerDifference {
 struct Validation {
   std::vector<Comparison> comparisons;
   std::vector<LayerDifference> layers;  // first difference per target; empty when there is none
+  int64_t samples = 0;
   bool ok = true;
 };
 
-/// Runs a contract graph on `inputs` in the interpreter and in C for each target. Each is compared
-/// with `expected` (when given) within the tolerance, and C with the interpreter bit for bit.
-Result<Validation> validate(const Graph& graph, const Options& options,
-                            const std::vector<Tensor>& inputs, const std::vector<Tensor>* expected,
-                            const ValidateOptions& validation);
+/// What the answers should be; nothing of it needs to be there.
+struct References {
+  const std::vector<Tensor>* expected = nullptr;  // outputs of all samples, along axis 0
+  const Graph* floats = nullptr;                  // the model as it was before it was quantized
+};
 
-/// The comparisons as a table.
+/// Runs a contract graph on samples in the interpreter, in process, and in C for each target. Each
+/// is compared with the references within the bars, and every other with the interpreter bit for
+/// bit. `first` of the samples gives free dimensions their sizes.
+Result<Validation> validate(const Graph& graph, const Options& options, Samples samples,
+                            const References& references, const ValidateOptions& validation);
+
+/// The comparisons as a table of at most 100 columns.
 std::string str(const Validation& validation);
+/// As docs/schema/validate.json describes.
+std::string json(const Validation& validation, const std::string& model);
 
 }  // namespace qc

@@ -7,6 +7,7 @@
 
 #include "program/epilogue.h"
 #include "support/escape.h"
+#include "support/suggest.h"
 
 namespace qc {
 namespace {
@@ -124,16 +125,17 @@ class Selector {
   }
 
   static Diag not_possible(const ForcedKernel& forced, const KernelChoice& choice) {
-    std::string known;
+    std::vector<std::string> known;
     for (const KernelChoice::Other& other : choice.others) {
       if (other.variant == forced.variant) {
         return error(Code::usage, choice.loc, "'{}' cannot compute it: {}", forced.variant,
                      other.why);
       }
-      known += (known.empty() ? "" : ", ") + other.variant;
+      known.emplace_back(other.variant);
     }
-    return error(Code::usage, choice.loc, "'{}' has no variant '{}': use one of {}", choice.kernel,
-                 forced.variant, known);
+    return error(Code::usage, choice.loc, "'{}' has no variant '{}': use one of {}{}",
+                 choice.kernel, forced.variant, fmt::join(known, ", "),
+                 did_you_mean(forced.variant, known));
   }
 
   std::string refusal(const Variant& v, const Call& call, const Binder& binder) const {

@@ -4,6 +4,7 @@
 
 #include "ir/graph.h"
 #include "ir/op_table.h"
+#include "support/suggest.h"
 
 namespace qc {
 namespace {
@@ -68,12 +69,16 @@ Result<Ok> override_field(Arithmetic& record, std::string_view word) {
       f.set(record, static_cast<int>(i));
       return Ok{};
     }
-    return error(Code::usage, "arithmetic '{}': {} is one of {}", word, f.name,
-                 joined(f.values, [](auto v) { return v; }));
+    return error(Code::usage, "arithmetic '{}': {} is one of {}{}", word, f.name,
+                 joined(f.values, [](auto v) { return v; }),
+                 did_you_mean(word.substr(equals + 1), {f.values.begin(), f.values.end()}));
   }
-  return error(Code::usage, "there is no arithmetic '{}': use {}, or FIELD=VALUE with {}", word,
+  std::vector<std::string> words;
+  for (const Preset& p : kPresets) words.emplace_back(p.name);
+  for (const Field& f : fields()) words.emplace_back(f.name);
+  return error(Code::usage, "there is no arithmetic '{}': use {}, or FIELD=VALUE with {}{}", word,
                joined(kPresets, [](const Preset& p) { return p.name; }),
-               joined(fields(), [](const Field& f) { return f.name; }));
+               joined(fields(), [](const Field& f) { return f.name; }), did_you_mean(name, words));
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "quant/rule_file.h"
 
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <variant>
 
@@ -7,6 +9,7 @@
 #include "quant/rules.h"
 #include "support/escape.h"
 #include "support/file.h"
+#include "support/suggest.h"
 #include "support/toml.h"
 
 namespace qc {
@@ -65,11 +68,11 @@ std::vector<T> elements(const Tensor& tensor, T (Tensor::*get)(int64_t) const) {
   return out;
 }
 
-std::string known_keys() {
-  std::string out;
+std::vector<std::string> known_keys() {
+  std::vector<std::string> out;
   for (const Key& k : kKeys) {
-    out += (out.empty() ? "" : ", ") + std::string(k.name);
-    if (holds_numbers(k)) out += ", " + std::string(k.name) + "_file";
+    out.emplace_back(k.name);
+    if (holds_numbers(k)) out.push_back(std::string(k.name) + "_file");
   }
   return out;
 }
@@ -177,7 +180,8 @@ class Reader {
         return Ok{};
       }
     }
-    return wrong(key.source(), "unknown key '{}' (known: {})", name, known_keys());
+    return wrong(key.source(), "unknown key '{}' (known: {}){}", name,
+                 fmt::join(known_keys(), ", "), did_you_mean(name, known_keys()));
   }
 
   Result<Ok> store(const Key& k, const toml::node& node, std::string& out) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "support/diag.h"
+#include "support/suggest.h"
 
 namespace qc {
 namespace {
@@ -99,12 +100,14 @@ Result<Target> find_target(std::string_view name) {
     }
     return *best;
   }
-  std::string names;
+  std::vector<std::string> names;
   for (const Target& t : all_targets()) {
     if (t.name == name) return t;
-    names += t.name + ", ";
+    names.push_back(t.name);
   }
-  return error(Code::usage, "there is no target '{}': use {}or native", name, names);
+  names.push_back("native");
+  return error(Code::usage, "there is no target '{}': use one of {}{}", name,
+               fmt::join(names, ", "), did_you_mean(name, names));
 }
 
 std::vector<Target> parts_of(const Target& target) {

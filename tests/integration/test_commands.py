@@ -39,7 +39,7 @@ def files(path):
 def test_every_option_is_in_a_test(quantc, root):
     texts = "".join(p.read_text() for p in (root / "tests").rglob("*.py"))
     short = {"--output": "-o", "--input": "-i", "--expected": "-e", "--help": "--help"}
-    options = {(c, o) for c in COMMANDS for o in re.findall(r"^ +(?:-\w,)?(--[a-z-]+)", quantc(c, "--help").stdout, re.M)}
+    options = {(c, o) for c in COMMANDS for o in re.findall(r"^ +(?:-\w, )?(--[a-z0-9-]+)", quantc(c, "--help").stdout, re.M)}
     assert len(options) > 60
     assert not [f"{c} {o}" for c, o in sorted(options) if f'"{short.get(o, o)}"' not in texts]
 

@@ -1,0 +1,85 @@
+#include "driver/other_files.h"
+
+#include <filesystem>
+#include <string_view>
+
+#include "support/zip.h"
+
+namespace qc {
+namespace {
+
+constexpr const char* kExport =
+    "load the module in Python and save torch.export.save(torch.export.export(module.eval(), "
+    "(example,)), 'model.pt2')";
+
+/// Bytes that stand at a place of every file of a kind, or how its name ends.
+struct OtherKind {
+  size_t at;
+  std::string_view magic;   // empty: any
+  std::string_view ending;  // empty: any
+  std::string_view what, todo;
+};
+constexpr OtherKind kKinds[] = {
+    {4, "TFL3", "", "a TensorFlow Lite model", "convert it: python -m tf2onnx.convert --tflite"},
+    {0, "\x89HDF\r\n", "", "a Keras or HDF5 file",
+     "convert the model: python -m tf2onnx.convert --keras, or model.export(..., format='onnx')"},
+    {0, "GGUF", "", "a GGUF file, which has weights but no graph",
+     "export the model from PyTorch as .pt2 or .onnx"},
+    {8, "{\"", ".safetensors", "a safetensors file, which has weights but no graph",
+     "load them into the module in Python, and export that as .pt2 or .onnx"},
+    {0, "", ".py", "a Python program",
+     "let it save torch.export.save(torch.export.export(module.eval(), (example,)), 'model.pt2')"},
+    {0, "", ".xml", "an XML file, perhaps of OpenVINO",
+     "use the .onnx or .pt2 file it was made from"},
+};
+
+bool contains(const ZipArchive& zip, std::string_view part) {
+  for (const ZipEntry& e : zip.entries()) {
+    if (e.name.find(part) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
+/// Archives of others; empty for those of torch.export and for damaged ones.
+std::string archive_kind(const std::string& path, std::span<const std::byte> bytes) {
+  const auto zip = ZipArchive::read(bytes, path, ZipEntries::stored_or_deflated, ZipNames::any);
+  if (!zip.ok()) return {};
+  if (contains(*zip, "/code/") && contains(*zip, "constants.pkl"))
+    return std::string(
+               "this is a TorchScript file, which holds a program but no exported graph; ") +
+           kExport;
+  if (zip->find("model.weights.h5"))
+    return "this is a Keras model; convert it with model.export(..., format='onnx')";
+  return {};
+}
+
+}  // namespace
+
+std::string other_kind(const std::string& path, std::span<const std::byte> bytes) {
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (text.starts_with("PK")) return archive_kind(path, bytes);
+  const std::string ending = std::filesystem::path(path).extension().string();
+  for (const OtherKind& kind : kKinds) {
+    if (!kind.ending.empty() && kind.ending != ending) continue;
+    if (text.size() < kind.at || !text.substr(kind.at).starts_with(kind.magic)) continue;
+    return "this is " + std::string(kind.what) + "; " + std::string(kind.todo);
+  }
+  if (text.starts_with("\x80") && (ending == ".pt" || ending == ".pth" || ending == ".pkl"))
+    return std::string("this is a pickle of torch.save; ") + kExport;
+  return {};
+}
+
+void add_advice(Diag& diag) {
+  if (diag.code == Code::dim && diag.text.find("--dim") == std::string::npos)
+    diag.notes.push_back("--dim NAME=SIZE gives a symbolic size a number");
+  for (const std::string& note : diag.notes) {
+    if (note.find("access_subclass_inner_tensor") == std::string::npos) continue;
+    diag.notes.push_back(
+        "weights of this model are tensors of a subclass (torchao); run_decompositions() takes "
+        "them apart: torch.export.save(torch.export.export(module, "
+        "(example,)).run_decompositions(), 'model.pt2')");
+    return;
+  }
+}
+
+}  // namespace qc

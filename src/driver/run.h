@@ -1,0 +1,17 @@
+// Running a model on samples.
+#pragma once
+
+#include <vector>
+
+#include "driver/compile.h"
+#include "driver/samples.h"
+
+namespace qc {
+
+/// The outputs of a contract graph for all samples: in the interpreter, or with `threads` above 0
+/// as a Program in process, on so many. Those of several runs are joined along axis 0; numbers
+/// become a list.
+Result<std::vector<Tensor>> run_all(const Graph& graph, const Options& options, Samples samples,
+                                    int threads);
+
+}  // namespace qc
