@@ -1,42 +1,109 @@
-// Loads a model, runs it once on zeros and compiles it: use_library MODEL FOLDER.
+// What the library can do, one after the other: use_library MODEL FOLDER. It loads a model, runs
+// it, finds scales for it, quantizes it by them, looks at what became of it, and compiles it.
 #include <quantc/quantc.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+namespace {
+
+/// The value, or the end of the program with what went wrong.
+template <class T>
+T need(quantc::Expected<T> expected) {
+  if (expected) return std::move(*expected);
+  std::fprintf(stderr, "%s\n", expected.diagnostic().message.c_str());
+  std::exit(static_cast<int>(expected.diagnostic().kind));
+}
+
+/// `count` arrays of a ramp for each input of f32 with known sizes, along a first axis of their
+/// own.
+std::vector<quantc::Array> ramps(const quantc::Model& model, int64_t count) {
+  std::vector<quantc::Array> out;
+  for (const quantc::Port& port : model.inputs()) {
+    std::vector<int64_t> shape;
+    size_t elements = 1;
+    for (const std::string& size : port.shape) {
+      shape.push_back(std::atoll(size.c_str()));
+      elements *= static_cast<size_t>(shape.back());
+    }
+    if (count > 0) {
+      shape.insert(shape.begin(), count);
+      elements *= static_cast<size_t>(count);
+    }
+    std::vector<float> values(elements);
+    for (size_t i = 0; i < elements; ++i) values[i] = static_cast<float>(i % 100) / 100.0f;
+    out.push_back(quantc::Array::of(port.name, port.type, shape, values));
+  }
+  return out;
+}
+
+quantc::ArrayViews views(const std::vector<quantc::Array>& arrays) {
+  return {arrays.begin(), arrays.end()};
+}
+
+bool same(const std::vector<quantc::Array>& a, const std::vector<quantc::Array>& b) {
+  return a.size() == b.size() && a[0].data == b[0].data;
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   if (argc != 3) {
     std::fprintf(stderr, "usage: use_library MODEL FOLDER\n");
     return 1;
   }
-  auto model = quantc::Model::load(argv[1]);
-  if (!model) {
-    std::fprintf(stderr, "%s\n", model.diagnostic().message.c_str());
-    return static_cast<int>(model.diagnostic().kind);
-  }
-  std::vector<quantc::Array> inputs;
-  for (const quantc::Port& port : model->inputs()) {
-    quantc::Array array{port.name, port.type, {}, {}};
-    size_t elements = 1;
-    for (const std::string& size : port.shape) {
-      array.shape.push_back(std::atoll(size.c_str()));
-      elements *= static_cast<size_t>(array.shape.back());
-    }
-    array.data.resize(elements * sizeof(float));
-    inputs.push_back(array);
-  }
-  auto outputs = model->run(inputs);
-  if (!outputs) {
-    std::fprintf(stderr, "%s\n", outputs.diagnostic().message.c_str());
-    return static_cast<int>(outputs.diagnostic().kind);
-  }
-  auto report = model->compile(argv[2]);
-  if (!report) {
-    std::fprintf(stderr, "%s\n", report.diagnostic().message.c_str());
-    return static_cast<int>(report.diagnostic().kind);
-  }
-  std::printf("%s: %zu outputs, arena %lld bytes, weights %lld bytes\n", report->name.c_str(),
-              outputs->size(), static_cast<long long>(report->arena_bytes),
-              static_cast<long long>(report->weight_bytes));
+  const std::string folder = argv[2];
+
+  // Load: from a file, or from its bytes.
+  const quantc::Model model = need(quantc::Model::load(argv[1]));
+  std::ifstream file(argv[1], std::ios::binary);
+  std::ostringstream bytes;
+  bytes << file.rdbuf();
+  const std::string memory = bytes.str();
+  const quantc::Model copy = need(quantc::Model::load(memory.data(), memory.size(), "copy"));
+
+  // Run: by the kernels for this machine, and in the reference interpreter.
+  const std::vector<quantc::Array> inputs = ramps(model, 0);
+  const std::vector<quantc::Array> outputs = need(model.run(inputs));
+  std::printf("interpreter %s, from memory %s\n",
+              same(outputs, need(model.run_reference(inputs))) ? "equal" : "differs",
+              same(outputs, need(copy.run(inputs))) ? "equal" : "differs");
+  need(model.run(inputs));
+  std::printf("forms: %zu kept, hit rate %.2f\n", model.forms().count, model.forms().hit_rate);
+
+  // Calibrate, and quantize by what was found.
+  quantc::CalibrationOptions how;
+  how.per_channel = true;
+  const quantc::Calibration found = need(model.calibrate(views(ramps(model, 4)), how));
+  quantc::Rules rules;
+  for (const quantc::RuleSpec& spec : found.rules) rules.push_back(quantc::rule_of(spec));
+  const quantc::Model quantized = need(model.quantize(rules));
+  need(found.save(folder + "_rules.toml", true));
+
+  // Explain: every node as a value, or all as a table.
+  const quantc::Explanation explanation = need(quantized.explain());
+  std::printf("%s\n", explanation.totals.c_str());
+
+  // The graph as text is a model too.
+  const std::string text = need(quantized.text(true));
+  const quantc::Model again = need(quantc::Model::load(text.data(), text.size(), "again.ir"));
+  std::printf("text %s\n",
+              same(need(quantized.run(inputs)), need(again.run(inputs))) ? "equal" : "differs");
+
+  // Validate: interpreter and generated code, bit for bit.
+  const quantc::Validation validation = need(quantized.validate(views(inputs)));
+  std::printf("valid: %s\n", validation.ok ? "yes" : "no");
+
+  // Compile; and compile, build and call.
+  const quantc::CompiledModel compiled = need(quantized.build(folder + "_quantized"));
+  std::printf("compiled %s\n", same(need(quantized.run(inputs)), need(compiled.run(views(inputs))))
+                                   ? "equal"
+                                   : "differs");
+  const quantc::Report report = need(model.compile(folder));
+  std::printf("%s: %zu outputs, arena %lld bytes, weights %lld bytes\n", report.name.c_str(),
+              outputs.size(), static_cast<long long>(report.arena_bytes),
+              static_cast<long long>(report.weight_bytes));
   return 0;
 }

@@ -34,7 +34,8 @@ struct Options {
   int64_t budget =
       1;  // times the work and memory that files of their size may take (docs/limits.md)
 
-  // Quantization. Rules are tried in this order: own classes, values, those of the file.
+  // Quantization. Rules are tried in this order: own classes (and values among them, rule_of),
+  // values, those of the file.
   std::vector<std::shared_ptr<const Rule>> own_rules;
   std::vector<RuleSpec> rules;
   std::string rules_file;           // TOML, see docs/rules.md

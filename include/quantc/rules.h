@@ -4,9 +4,12 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "quantc/diagnostic.h"
 
 namespace quantc {
 
@@ -74,6 +77,21 @@ class Rule {
   virtual RuleSpec scheme(const NodeView& node) const = 0;
   /// How messages call it.
   virtual std::string origin() const { return "a rule of the program"; }
+  /// Not null where the rule is nothing but these keys, as in a rule file: then quantc itself looks
+  /// for the nodes that its patterns mean.
+  virtual const RuleSpec* values() const { return nullptr; }
 };
+
+/// Keys as a rule, for lists in which rules of both kinds stand.
+std::shared_ptr<const Rule> rule_of(RuleSpec spec);
+
+/// The rules of a file, each with `origin` "file:line".
+Expected<std::vector<RuleSpec>> read_rules(const std::string& path);
+/// The same of text; arrays it names are looked for beside `path`, which is also for messages.
+Expected<std::vector<RuleSpec>> parse_rules(const std::string& text, const std::string& path);
+/// Writes rules as a file and, where lists of numbers are long, an archive beside it. Files that
+/// quantc did not write stay unless `force` is set. Returns the path.
+Expected<std::string> save_rules(const std::vector<RuleSpec>& rules, const std::string& path,
+                                 bool force = false);
 
 }  // namespace quantc

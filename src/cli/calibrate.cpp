@@ -75,16 +75,7 @@ void add_calibrate(CLI::App& app, Session& session) {
       QC_TRY(check_choice("method", flags->method, "--method"));
       QC_TRY(check_choice("activations", calibration.activations, "--activations"));
       QC_TRY(check_choice("results", flags->results, "--results"));
-      if (!(calibration.percentile > 0 && calibration.percentile <= 100)) {
-        return error(Code::usage, "--percentile is {}: it must be above 0 and at most 100",
-                     calibration.percentile);
-      }
-      if (!(calibration.headroom == 0 ||
-            (calibration.headroom >= 1 && calibration.headroom <= 1000))) {
-        return error(Code::usage, "--headroom is {}: it must be 1 to 1000", calibration.headroom);
-      }
-      calibration.results = *parse_result_form(flags->results);
-      calibration.method = *parse_range_method(flags->method);
+      QC_TRY(set_names(calibration, flags->method, flags->results));
       calibration.progress = draw_bar;
       QC_ASSIGN(Options options, flags->resolve());
       QC_ASSIGN(auto graph, load(flags->model, options));
@@ -94,7 +85,7 @@ void add_calibrate(CLI::App& app, Session& session) {
                               Bindings(options.dims.begin(), options.dims.end()), true));
       const std::filesystem::path rules = flags->out;
       const std::string folder = rules.has_parent_path() ? rules.parent_path().string() : ".";
-      const std::string archive = rules.stem().string() + ".npz";
+      const std::string archive = archive_name(flags->out);
       const Overwrite overwrite = options.force ? Overwrite::any : Overwrite::own;
       QC_TRY(check_output(flags->out, overwrite));
       if (calibration.equalise || calibration.bias_correction) {
@@ -102,17 +93,7 @@ void add_calibrate(CLI::App& app, Session& session) {
       }
       QC_ASSIGN(const Calibration result,
                 calibrate(*graph, options, std::move(samples), calibration, archive));
-      std::string text = fmt::format("# Written by quantc calibrate: {}, {} runs, {}.\n\n{}# ",
-                                     shown(std::filesystem::path(flags->model).filename().string()),
-                                     result.runs, flags->method, result.rules);
-      text += checksum_mark(text) + "\n";
-      QC_ASSIGN(FileSet files, FileSet::create(folder, overwrite));
-      QC_TRY(files.write(rules.filename().string(), text));
-      if (!result.arrays.empty()) {
-        QC_ASSIGN(const std::string arrays, npz_bytes(result.arrays));
-        QC_TRY(files.write(archive, arrays));
-      }
-      QC_TRY(files.commit());
+      QC_TRY(write_rules(result, flags->out, flags->model, flags->method, overwrite));
       warn(flags->model, result.warnings);
       fmt::print("{}: {} runs\n", shown(flags->out), result.runs);
       if (!result.passed_over.empty()) {

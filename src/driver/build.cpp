@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 
 namespace qc {
 
@@ -67,11 +68,25 @@ Result<std::shared_ptr<Library>> Library::build(const std::string& folder,
   for (const std::string& s : sources) command.push_back(folder + "/" + s);
   command.insert(command.end(), {"-o", path, "-lm"});
   QC_TRY(run_tool(command));
+  return load(path);
+}
+
+Result<std::shared_ptr<Library>> Library::load(const std::string& path) {
   std::shared_ptr<Library> library(new Library);
   library->handle_ = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library->handle_)
     return error(Code::tool, "cannot load the compiled model: {}", ::dlerror());
   return library;
+}
+
+Result<std::shared_ptr<Library>> Library::open(const std::string& path) {
+  // The system's loader knows libraries by their paths and would hand out an older one.
+  QC_ASSIGN(const ScratchFolder folder, ScratchFolder::create());
+  const std::string copy = folder.path() + "/lib.so";
+  std::error_code failed;
+  std::filesystem::copy_file(path, copy, failed);
+  if (failed) return error(Code::file, Loc{path, {}, {}}, "cannot be read: {}", failed.message());
+  return load(copy);
 }
 
 Library::~Library() {
@@ -108,33 +123,20 @@ class Guarded {
   std::byte* data_;
 };
 
-using CPart = void(const void* call, int32_t first, int32_t last);
+}  // namespace
 
-/// The layout of NAME_args; the same for every model but the last two, which only models that split
-/// steps look at.
-struct Args {
-  const void* const* inputs;
-  void* const* outputs;
-  void* arena;
-  void* state;
-  const void* weights;
-  const int64_t* dims;
-  void (*parallel_for)(void* threads, int32_t units, CPart* part, const void* call);
-  void* threads;
-};
-
-void parallel_for(void* threads, int32_t units, CPart* part, const void* call) {
+void native_parallel_for(void* threads, int32_t units,
+                         void (*part)(const void* call, int32_t first, int32_t last),
+                         const void* call) {
   static_cast<Threads*>(threads)->run(
       units, [&](int32_t first, int32_t last) { part(call, first, last); });
 }
-
-}  // namespace
 
 Result<NativeResult> run_native(const Library& library, const std::string& name,
                                 const Program& program, const std::vector<Tensor>& inputs,
                                 const std::vector<Tensor>& states, const std::vector<int64_t>& dims,
                                 Threads* threads) {
-  auto invoke = reinterpret_cast<int (*)(const Args*)>(library.symbol(name + "_invoke_args"));
+  auto invoke = reinterpret_cast<int (*)(const NativeArgs*)>(library.symbol(name + "_invoke_args"));
   if (!invoke) return error(Code::bug, "the library has no model '{}'", name);
   std::vector<const void*> in;
   std::vector<Guarded> copies;  // aligned, and outside the caller's tensors
@@ -161,14 +163,14 @@ Result<NativeResult> run_native(const Library& library, const std::string& name,
                   states[i].bytes().size());
     }
   }
-  const Args args{in.data(),
-                  out.data(),
-                  arena.data(),
-                  state.data(),
-                  nullptr,
-                  dims.data(),
-                  threads ? parallel_for : nullptr,
-                  threads};
+  const NativeArgs args{in.data(),
+                        out.data(),
+                        arena.data(),
+                        state.data(),
+                        nullptr,
+                        dims.data(),
+                        threads ? native_parallel_for : nullptr,
+                        threads};
   const auto begin = std::chrono::steady_clock::now();
   const int code = invoke(&args);
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;

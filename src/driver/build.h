@@ -29,6 +29,9 @@ class Library {
   static Result<std::shared_ptr<Library>> build(const std::string& folder,
                                                 const std::vector<std::string>& sources,
                                                 const BuildOptions& options);
+  /// Loads a library that is a file. It may be removed or replaced afterwards: what is loaded is a
+  /// copy of its own.
+  static Result<std::shared_ptr<Library>> open(const std::string& path);
   ~Library();
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
@@ -37,8 +40,28 @@ class Library {
 
  private:
   Library() = default;
+  static Result<std::shared_ptr<Library>> load(const std::string& path);
   void* handle_ = nullptr;
 };
+
+/// The layout of NAME_args; the same for every model but the last two, which only models that split
+/// steps look at.
+struct NativeArgs {
+  const void* const* inputs;
+  void* const* outputs;
+  void* arena;
+  void* state;
+  const void* weights;
+  const int64_t* dims;
+  void (*parallel_for)(void* threads, int32_t units,
+                       void (*part)(const void* call, int32_t first, int32_t last),
+                       const void* call);
+  void* threads;
+};
+/// The `parallel_for` of arguments whose `threads` are Threads.
+void native_parallel_for(void* threads, int32_t units,
+                         void (*part)(const void* call, int32_t first, int32_t last),
+                         const void* call);
 
 struct NativeResult {
   std::vector<Tensor> outputs;

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <filesystem>
 
 #include "driver/equalise.h"
 #include "driver/rule_writer.h"
 #include "driver/watch.h"
 #include "interp/interpreter.h"
 #include "quant/rule_file.h"
+#include "support/escape.h"
 
 namespace qc {
 
@@ -44,6 +46,53 @@ Result<Calibration> calibrate(const Graph& model, const Options& options, Sample
   out.rules = "[default]\n" + rule_keys(common, archive, out.arrays) + "\n";
   out.rules += writer.text(archive, out.arrays);
   return out;
+}
+
+Result<Ok> set_names(CalibrateOptions& options, const std::string& method,
+                     const std::string& results) {
+  const auto known = parse_range_method(method);
+  if (!known) {
+    return error(Code::usage, "--method is '{}': use one of minmax, percentile, entropy, mse",
+                 method);
+  }
+  if (const std::string& a = options.activations; a != "int8" && a != "uint8" && a != "int16") {
+    return error(Code::usage, "--activations is '{}': use one of int8, uint8, int16", a);
+  }
+  if (!(options.percentile > 0 && options.percentile <= 100)) {
+    return error(Code::usage, "--percentile is {}: it must be above 0 and at most 100",
+                 options.percentile);
+  }
+  const auto form = parse_result_form(results);
+  if (!form) {
+    return error(Code::usage, "--results is '{}': use one of narrow, sums, wide, float32", results);
+  }
+  if (!(options.headroom == 0 || (options.headroom >= 1 && options.headroom <= 1000))) {
+    return error(Code::usage, "--headroom is {}: it must be 1 to 1000", options.headroom);
+  }
+  options.method = *known;
+  options.results = *form;
+  return Ok{};
+}
+
+std::string archive_name(const std::string& rules_path) {
+  return std::filesystem::path(rules_path).stem().string() + ".npz";
+}
+
+Result<Ok> write_rules(const Calibration& calibration, const std::string& path,
+                       const std::string& model, const std::string& method, Overwrite overwrite) {
+  const std::filesystem::path rules = path;
+  std::string text = fmt::format("# Written by quantc calibrate: {}, {} runs, {}.\n\n{}# ",
+                                 shown(std::filesystem::path(model).filename().string()),
+                                 calibration.runs, method, calibration.rules);
+  text += checksum_mark(text) + "\n";
+  const std::string folder = rules.has_parent_path() ? rules.parent_path().string() : ".";
+  QC_ASSIGN(FileSet files, FileSet::create(folder, overwrite));
+  QC_TRY(files.write(rules.filename().string(), text));
+  if (!calibration.arrays.empty()) {
+    QC_ASSIGN(const std::string arrays, npz_bytes(calibration.arrays));
+    QC_TRY(files.write(archive_name(path), arrays));
+  }
+  return files.commit();
 }
 
 }  // namespace qc

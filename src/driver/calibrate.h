@@ -10,6 +10,7 @@
 #include "driver/compile.h"
 #include "driver/samples.h"
 #include "quant/observer.h"
+#include "support/output.h"
 
 namespace qc {
 
@@ -53,5 +54,16 @@ struct Calibration {
 /// will hold the arrays, beside the rules.
 Result<Calibration> calibrate(const Graph& model, const Options& options, Samples samples,
                               const CalibrateOptions& calibration, const std::string& archive);
+
+/// Writes the rules to `path` and the arrays beside it. `model` and `method` are named in its first
+/// line.
+Result<Ok> write_rules(const Calibration& calibration, const std::string& path,
+                       const std::string& model, const std::string& method, Overwrite overwrite);
+/// The name of the archive beside a rule file.
+std::string archive_name(const std::string& rules_path);
+
+/// The method and the other names of `options`, checked; the words are those of the flags.
+Result<Ok> set_names(CalibrateOptions& options, const std::string& method,
+                     const std::string& results);
 
 }  // namespace qc

@@ -41,36 +41,32 @@ Result<Ok> check_names(const Graph& graph) {
   return Ok{};
 }
 
-Result<std::unique_ptr<Graph>> load_text(const std::string& path) {
-  QC_ASSIGN(const std::string text, read_text(path));
-  QC_ASSIGN(auto graph, parse(text, {.file = path, .side = nullptr}));
+Result<std::unique_ptr<Graph>> load_text(const MappedFile& file) {
+  const auto bytes = file.bytes();
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  QC_ASSIGN(auto graph, parse(text, {.file = file.path(), .side = nullptr}));
   QC_TRY(check_names(*graph));
   return graph;
 }
 
-}  // namespace
-
-Result<std::unique_ptr<Graph>> load_model(const std::string& path, const ImportOptions& options) {
-  register_all_ops();
-  const Loc place{path, {}, {}};
-  const Doing doing("reading the model", &place);
-  FileKind kind;
-  {
-    QC_ASSIGN(auto file, MappedFile::open(path));
-    if (const std::string other = other_kind(path, file->bytes()); !other.empty())
-      return error(Code::unsupported, place, "{}", other);
-    kind = kind_of(file->bytes());
-  }
+/// `beside` is the path beside which external data may lie; empty for none.
+Result<std::unique_ptr<Graph>> load(const std::shared_ptr<const MappedFile>& file,
+                                    const std::string& beside, const ImportOptions& options) {
+  const std::string& path = file->path();
+  if (const std::string other = other_kind(path, file->bytes()); !other.empty())
+    return error(Code::unsupported, Loc{path, {}, {}}, "{}", other);
   Result<std::unique_ptr<Graph>> graph = [&]() -> Result<std::unique_ptr<Graph>> {
-    switch (kind) {
-      case FileKind::pt2:
-        return pt2::load(path, options);
+    switch (kind_of(file->bytes())) {
+      case FileKind::pt2: {
+        QC_ASSIGN(const pt2::Archive archive, pt2::Archive::open(file));
+        return pt2::import_archive(archive, options);
+      }
       case FileKind::text:
-        return load_text(path);
+        return load_text(*file);
       case FileKind::onnx:
         break;
     }
-    return onnx::load(path, options);
+    return onnx::load(file, beside, options);
   }();
   if (!graph.ok()) {
     Diag& diag = graph.diag();
@@ -84,13 +80,39 @@ Result<std::unique_ptr<Graph>> load_model(const std::string& path, const ImportO
   return graph;
 }
 
+ImportOptions import_options(const quantc::Options& options, std::vector<std::string>* remarks) {
+  ImportOptions out;
+  out.dims.insert(options.dims.begin(), options.dims.end());
+  out.arithmetic = options.arithmetic;
+  out.remarks = remarks;
+  return out;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Graph>> load_model(const std::string& path, const ImportOptions& options) {
+  register_all_ops();
+  const Loc place{path, {}, {}};
+  const Doing doing("reading the model", &place);
+  QC_ASSIGN(auto file, MappedFile::open(path));
+  return load(file, path, options);
+}
+
 Result<std::unique_ptr<Graph>> load_model(const std::string& path, const quantc::Options& options,
                                           std::vector<std::string>* remarks) {
-  ImportOptions import;
-  import.dims.insert(options.dims.begin(), options.dims.end());
-  import.arithmetic = options.arithmetic;
-  import.remarks = remarks;
-  QC_ASSIGN(auto graph, load_model(path, import));
+  QC_ASSIGN(auto graph, load_model(path, import_options(options, remarks)));
+  if (options.state == "io") graph->expose_states();
+  return graph;
+}
+
+Result<std::unique_ptr<Graph>> load_model(std::span<const std::byte> bytes, const std::string& name,
+                                          const quantc::Options& options,
+                                          std::vector<std::string>* remarks) {
+  register_all_ops();
+  const Loc place{name, {}, {}};
+  const Doing doing("reading the model", &place);
+  QC_ASSIGN(auto file, MappedFile::of_bytes(bytes, name));
+  QC_ASSIGN(auto graph, load(file, "", import_options(options, remarks)));
   if (options.state == "io") graph->expose_states();
   return graph;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,12 @@ namespace qc {
 /// Loads an ONNX model, a torch.export archive (.pt2) or a graph in quantc's text form (.ir).
 Result<std::unique_ptr<Graph>> load_model(const std::string& path,
                                           const ImportOptions& options = {});
+
+/// The same of bytes in memory, which are copied; `name` is for messages and for what is generated.
+/// Data outside the file is refused.
+Result<std::unique_ptr<Graph>> load_model(std::span<const std::byte> bytes, const std::string& name,
+                                          const quantc::Options& options,
+                                          std::vector<std::string>* remarks = nullptr);
 
 /// As above, as the options of a compilation say; `remarks` takes what was left out.
 Result<std::unique_ptr<Graph>> load_model(const std::string& path, const quantc::Options& options,

@@ -47,8 +47,21 @@ Result<RuleSet> rule_set(const quantc::Options& options) {
   RuleSet out;
   out.file = options.rules_file;
   out.allow_unused = options.allow_unused_rules;
-  for (const auto& own : options.own_rules) {
-    out.rules.push_back(std::make_unique<OwnRule>(own, options.arithmetic));
+  const auto add = [&](RuleSpec spec) -> Result<Ok> {
+    if (spec.arithmetic.empty()) spec.arithmetic = options.arithmetic;
+    QC_ASSIGN(auto rule, make_rule(spec));
+    out.rules.push_back(std::move(rule));
+    return Ok{};
+  };
+  for (size_t i = 0; i < options.own_rules.size(); ++i) {
+    const auto& own = options.own_rules[i];
+    if (!own->values()) {
+      out.rules.push_back(std::make_unique<OwnRule>(own, options.arithmetic));
+      continue;
+    }
+    RuleSpec spec = *own->values();
+    if (spec.origin.empty()) spec.origin = fmt::format("rule {}", i + 1);
+    QC_TRY(add(std::move(spec)));
   }
   std::vector<RuleSpec> specs = options.rules;
   for (size_t i = 0; i < specs.size(); ++i) {
@@ -64,11 +77,7 @@ Result<RuleSet> rule_set(const quantc::Options& options) {
     }
     specs.insert(specs.end(), read.begin(), read.end());
   }
-  for (RuleSpec& spec : specs) {
-    if (spec.arithmetic.empty()) spec.arithmetic = options.arithmetic;
-    QC_ASSIGN(auto rule, make_rule(spec));
-    out.rules.push_back(std::move(rule));
-  }
+  for (RuleSpec& spec : specs) QC_TRY(add(std::move(spec)));
   return out;
 }
 

@@ -17,6 +17,8 @@ struct PrintOptions {
   /// The hash of large constants, which has to read (and, where recorded, compute) them all; a '#'
   /// alone stands for each without.
   bool hashes = true;
+  /// Larger constants are written byte by byte, so that the text alone is the whole graph.
+  bool all_constants = false;
 };
 
 std::string print(const Graph& graph, const PrintOptions& options = {});

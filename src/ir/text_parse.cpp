@@ -154,6 +154,8 @@ class Parser {
     if (r_.take('#')) {
       QC_ASSIGN(std::string_view hash, r_.word());
       QC_ASSIGN(contents, from_side(dtype, shape, hash));
+    } else if (r_.take_word("hex")) {
+      QC_ASSIGN(contents, r_.hex_bytes(dtype, shape));
     } else {
       QC_ASSIGN(contents, r_.elements(dtype, shape));
     }

@@ -50,6 +50,17 @@ std::string elements_text(const Tensor& tensor) {
   return out + "]";
 }
 
+std::string hex_text(std::span<const std::byte> bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string out;
+  out.reserve(bytes.size() * 2);
+  for (const std::byte b : bytes) {
+    out += kDigits[std::to_integer<size_t>(b >> 4)];
+    out += kDigits[std::to_integer<size_t>(b & std::byte{15})];
+  }
+  return out;
+}
+
 std::string content_hash(const Tensor& tensor) {
   uint64_t h = 0x9e3779b97f4a7c15u;
   auto mix = [&](uint64_t v) {
@@ -217,12 +228,14 @@ class Printer {
                           codes.substr(std::min(codes.size(), name(t.dtype).size())));
       const int64_t count = pool.byte_size(id) / static_cast<int64_t>(bytes(t.dtype));
       const bool small = count <= options_.inline_elements;
-      if (small || options_.hashes) {
+      if (small || options_.hashes || options_.all_constants) {
         Result<Tensor> contents = pool.get(id);
         if (!contents.ok())
           out_ += "#";
         else if (small && writable(*contents))
           out_ += elements_text(*contents);
+        else if (options_.all_constants)
+          out_ += "hex \"" + hex_text(contents->bytes()) + "\"";
         else
           out_ += "#" + content_hash(*contents);
       } else {

@@ -346,6 +346,37 @@ Result<Tensor> TextReader::elements(DType dtype, const std::vector<int64_t>& sha
   return out;
 }
 
+namespace {
+/// Elements of fewer bits than a byte have one to themselves, of which not every value is one.
+bool holds_element(const Tensor& t, int64_t i) {
+  if (bits(t.dtype()) >= 8) return true;
+  Tensor again(t.dtype(), {1});
+  again.set_double(0, t.as_double(i));
+  return again.bytes()[0] == t.bytes()[static_cast<size_t>(i)];
+}
+}  // namespace
+
+Result<Tensor> TextReader::hex_bytes(DType dtype, const std::vector<int64_t>& shape) {
+  QC_ASSIGN(const int64_t size, checked_bytes(dtype, shape));
+  if (!take('"')) return expected("a string");
+  const size_t count = static_cast<size_t>(size);
+  // A byte takes two characters, so the text bounds what is allocated.
+  if (count > (text_.size() - pos_) / 2) return fail(fmt::format("expected {} bytes", count));
+  Tensor out(dtype, shape);
+  const std::span<std::byte> to = out.mutable_bytes();
+  for (size_t i = 0; i < count; ++i, pos_ += 2) {
+    unsigned byte = 0;
+    const char* digits = text_.data() + pos_;
+    if (std::from_chars(digits, digits + 2, byte, 16).ptr != digits + 2)
+      return expected(fmt::format("byte {} of {} in two hexadecimal digits", i, count));
+    to[i] = static_cast<std::byte>(byte);
+    if (dtype == DType::boolean ? byte > 1 : !holds_element(out, static_cast<int64_t>(i)))
+      return fail(fmt::format("byte {} is no {}", i, name(dtype)));
+  }
+  if (!take('"')) return expected(fmt::format("'\"' after {} bytes", count));
+  return out;
+}
+
 size_t TextReader::line() const {
   return 1 + static_cast<size_t>(
                  std::count(text_.begin(), text_.begin() + static_cast<int64_t>(pos_), '\n'));

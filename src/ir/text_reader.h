@@ -1,6 +1,7 @@
 // TextReader: the tokens of the text forms. Hostile text gives diagnostics with line numbers.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -45,6 +46,9 @@ class TextReader {
   /// "[1.0, 2.0]": exactly as many elements as the shape has.
   Result<Tensor> elements(DType dtype, const std::vector<int64_t>& shape);
 
+  /// "0000803f" in quotes: exactly the bytes that the shape has.
+  Result<Tensor> hex_bytes(DType dtype, const std::vector<int64_t>& shape);
+
   /// An error at this place: "line 3: expected ')', found 'x'".
   Diag fail(std::string what) const;
   /// As `fail`, adding what is found here.
@@ -69,5 +73,7 @@ std::string float_text(double value);
 std::string float_text(float value);
 /// "[1.0, 2.0]": all elements of a tensor.
 std::string elements_text(const Tensor& tensor);
+/// "0000803f": bytes as they lie in memory.
+std::string hex_text(std::span<const std::byte> bytes);
 
 }  // namespace qc

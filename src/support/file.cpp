@@ -6,9 +6,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <mutex>
 #include <set>
 #include <utility>
@@ -75,12 +77,33 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::map(int fd, const std::str
   return std::shared_ptr<const MappedFile>(file);
 }
 
+Result<std::shared_ptr<const MappedFile>> MappedFile::of_bytes(std::span<const std::byte> bytes,
+                                                               const std::string& name) {
+  static std::atomic<uint64_t> number = 0;
+  if (Budget* budget = Budget::current()) {
+    constexpr uint64_t kNoDevice = std::numeric_limits<uint64_t>::max();
+    budget->read_file(kNoDevice, number++, static_cast<int64_t>(bytes.size()));
+  }
+  std::shared_ptr<MappedFile> file(new MappedFile);
+  file->path_ = name;
+  file->anonymous_ = true;
+  if (!bytes.empty()) {
+    void* p =
+        ::mmap(nullptr, bytes.size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED) return system_error(name, "hold");
+    file->data_ = static_cast<const std::byte*>(p);
+    file->size_ = bytes.size();
+    std::memcpy(p, bytes.data(), bytes.size());
+  }
+  return std::shared_ptr<const MappedFile>(file);
+}
+
 MappedFile::~MappedFile() {
   if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
 }
 
 void MappedFile::drop(std::span<const std::byte> part) const {
-  if (part.empty()) return;
+  if (part.empty() || anonymous_) return;
   const uintptr_t page = 4096;
   uintptr_t begin = reinterpret_cast<uintptr_t>(part.data()) & ~(page - 1);
   uintptr_t end = reinterpret_cast<uintptr_t>(part.data() + part.size());

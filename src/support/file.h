@@ -18,6 +18,10 @@ class MappedFile {
   static Result<std::shared_ptr<const MappedFile>> open(const std::string& path);
   /// Maps a file that is already open and closes the descriptor; `path` is for messages.
   static Result<std::shared_ptr<const MappedFile>> map(int fd, const std::string& path);
+  /// Bytes that are in memory already, copied; `name` is for messages. They count as a file of
+  /// their size.
+  static Result<std::shared_ptr<const MappedFile>> of_bytes(std::span<const std::byte> bytes,
+                                                            const std::string& name);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
@@ -32,6 +36,7 @@ class MappedFile {
   std::string path_;
   const std::byte* data_ = nullptr;
   size_t size_ = 0;
+  bool anonymous_ = false;  // no file could give dropped pages back
 };
 
 Result<std::string> read_text(const std::string& path);

@@ -105,6 +105,36 @@ TEST_F(TextTest, LargeConstantsAreLookedUpByContent) {
   EXPECT_NE(failure(text).find("are not at hand"), std::string::npos);
 }
 
+TEST_F(TextTest, AllConstantsInTheText) {
+  // A NaN with a payload has no digits that read back; large constants are bytes anyway.
+  Graph graph;
+  std::vector<float> large(100);
+  for (size_t i = 0; i < large.size(); ++i) large[i] = static_cast<float>(i) * 0.1f;
+  Tensor odd(DType::f32, {2});
+  odd.mutable_data<uint32_t>()[0] = 0x7fc00123;
+  graph.add_output("a", graph.constant(Tensor::of<float>(DType::f32, {100}, large), "large"));
+  graph.add_output("b", graph.constant(odd, "odd"));
+  const PrintOptions all{.all_constants = true};
+  const std::string text = print(graph, all);
+  EXPECT_NE(text.find("@odd : f32[2] = hex \"2301c07f00000000\""), std::string::npos) << text;
+  auto again = parse(text);
+  ASSERT_TRUE(again.ok()) << render(again.diag());
+  EXPECT_EQ(print(**again, all), text);
+  EXPECT_EQ(failure(print(graph)).substr(0, 33), "line 1: the contents of constant ");
+}
+
+TEST_F(TextTest, BytesInTheTextAreChecked) {
+  EXPECT_EQ(failure("@a : i8[2] = hex \"01\"\n"),
+            "line 1: expected byte 1 of 2 in two hexadecimal digits, found '\"'");
+  EXPECT_EQ(failure("@a : i8[1] = hex \"0g\"\n"),
+            "line 1: expected byte 0 of 1 in two hexadecimal digits, found '0g'");
+  EXPECT_EQ(failure("@a : i8[1] = hex \"0102\"\n"),
+            "line 1: expected '\"' after 1 bytes, found '02'");
+  EXPECT_EQ(failure("@a : bool[1] = hex \"02\"\n"), "line 1: byte 0 is no bool");
+  EXPECT_EQ(failure("@a : i4[1] = hex \"08\"\n"), "line 1: byte 0 is no i4");
+  EXPECT_EQ(failure("@a : i8[999999999] = hex \"02\"\n"), "line 1: expected 999999999 bytes");
+}
+
 TEST_F(TextTest, SpacingCommentsAndTypesAreFree) {
   auto graph = parse("graph(%x:f32[2]){ // double\n %y=clamp(%x){lo=0} return %y \"y\"}");
   ASSERT_TRUE(graph.ok()) << render(graph.diag());

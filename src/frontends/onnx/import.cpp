@@ -211,9 +211,16 @@ Result<std::unique_ptr<Graph>> import_model(const Model& model, const ImportOpti
   return Importer(model, options).run();
 }
 
-Result<std::unique_ptr<Graph>> load(const std::string& path, const ImportOptions& options) {
-  QC_ASSIGN(Model model, read_model(path));
+Result<std::unique_ptr<Graph>> load(std::shared_ptr<const MappedFile> file, const std::string& path,
+                                    const ImportOptions& options) {
+  QC_ASSIGN(Model model, parse_model(file->bytes(), path));
+  model.file = std::move(file);
   return import_model(model, options);
+}
+
+Result<std::unique_ptr<Graph>> load(const std::string& path, const ImportOptions& options) {
+  QC_ASSIGN(auto file, MappedFile::open(path));
+  return load(std::move(file), path, options);
 }
 
 }  // namespace qc::onnx

@@ -18,7 +18,10 @@ inline constexpr int64_t kNewestOpset = 28;
 /// only when it was parsed from memory.
 Result<std::unique_ptr<Graph>> import_model(const Model& model, const ImportOptions& options = {});
 
-/// Reads and imports a model file.
+/// Reads and imports a model. External data lies beside the file; `path` is empty for a model that
+/// is only in memory, which can have none.
+Result<std::unique_ptr<Graph>> load(std::shared_ptr<const MappedFile> file, const std::string& path,
+                                    const ImportOptions& options = {});
 Result<std::unique_ptr<Graph>> load(const std::string& path, const ImportOptions& options = {});
 
 }  // namespace qc::onnx

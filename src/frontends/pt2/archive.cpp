@@ -25,11 +25,15 @@ bool has_folder(const ZipArchive& zip, const std::string& folder) {
 
 }  // namespace
 
-Result<Archive> Archive::open(const std::string& path) {
-  QC_ASSIGN(std::shared_ptr<const MappedFile> file, MappedFile::open(path));
-  QC_ASSIGN(Archive archive, read(file->bytes(), path, file));
+Result<Archive> Archive::open(std::shared_ptr<const MappedFile> file) {
+  QC_ASSIGN(Archive archive, read(file->bytes(), file->path(), file));
   archive.mapping_ = std::move(file);
   return archive;
+}
+
+Result<Archive> Archive::open(const std::string& path) {
+  QC_ASSIGN(std::shared_ptr<const MappedFile> file, MappedFile::open(path));
+  return open(std::move(file));
 }
 
 Result<Archive> Archive::read(std::span<const std::byte> bytes, const std::string& file,

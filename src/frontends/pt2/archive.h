@@ -50,6 +50,7 @@ class TensorTable {
 
 class Archive {
  public:
+  static Result<Archive> open(std::shared_ptr<const MappedFile> file);
   static Result<Archive> open(const std::string& path);
   /// The same on bytes in memory, kept alive by `owner`.
   static Result<Archive> read(std::span<const std::byte> bytes, const std::string& file,

@@ -1,0 +1,118 @@
+// What calibrating, explaining, validating and compiling a model tell.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "quantc/array.h"
+#include "quantc/diagnostic.h"
+#include "quantc/rules.h"
+
+namespace quantc {
+
+/// How ranges become scales; the same names as the flags of `quantc calibrate`.
+struct CalibrationOptions {
+  std::string method = "minmax";     // minmax, percentile, entropy or mse
+  double percentile = 99.99;         // of elements kept, for that method
+  std::string activations = "int8";  // int8, uint8 or int16
+  std::string results = "narrow";    // narrow, sums, wide or float32
+  double headroom = 0;               // times the range that was seen; 0: 1, and 2 for 16 bits
+  std::vector<std::string> ops;      // that get rules; empty: all
+  bool per_channel = false;          // weights with a scale for each channel
+  bool reference = false;            // run the interpreter instead of the kernels
+  bool equalise = false;             // even out the channels of weights that follow each other
+  bool bias_correction = true;       // take out the mean error of rounded weights
+  std::function<void(int64_t done, int64_t total)> progress;
+};
+
+struct Calibration {
+  std::vector<RuleSpec> rules;
+  std::string text;           // of the rule file
+  std::vector<Array> arrays;  // what the text names in rules.npz; may be empty
+  int64_t runs = 0;
+  std::string model, method;  // for the first line of the file
+  /// Nodes in bodies of branches and loops, where values are not watched: they stay float.
+  std::vector<std::string> passed_over;
+  std::vector<std::string> warnings;
+
+  /// Writes the rule file and, where it needs one, the archive beside it. Files that quantc did not
+  /// write stay unless `force` is set.
+  Expected<std::string> save(const std::string& path, bool force = false) const;
+};
+
+/// What became of one node.
+struct NodeExplanation {
+  std::vector<std::string> names;
+  std::string op;
+  std::string computes;  // integer, float, moves or converts
+  std::string rule;      // "rules.toml:12"; empty for none
+  std::string why;       // for floats and conversions
+  std::vector<std::string> inputs;
+  std::string output;
+  std::string weight;                    // format of the weights; empty for none
+  int64_t weight_elements = 0;           // of them
+  int64_t weight_saturated = 0;          // of them beyond the codes
+  std::optional<double> weight_sqnr_db;  // where the floats are known; infinite when exact
+};
+
+class Explanation {
+ public:
+  std::vector<NodeExplanation> nodes;
+  std::vector<std::string> remarks, warnings;
+  std::string totals;  // "10 nodes: 7 integer, 0 float, 1 move elements, 2 convert"
+  std::string json;    // as `quantc explain --json`
+
+  /// As a table; where that is wider than `width`, as a few lines for each node. 0: any width.
+  std::string table(size_t width = 0) const;
+
+ private:
+  friend class Model;
+  std::shared_ptr<const void> reports_;
+};
+
+struct ValidateOptions {
+  std::optional<double> atol;  // none: 1e-4 of the largest expected magnitude
+  double rtol = 0;
+  std::vector<std::string> targets = {"native"};
+  std::string compiler;            // empty: $CC, else cc
+  std::vector<std::string> flags;  // empty: -O2, and -march=native for portable code
+  bool per_layer = false;
+};
+
+struct Comparison {
+  std::string run, against;  // "interpreter", "portable", "expected"
+  std::string output;
+  double max_abs = 0, max_rel = 0, sqnr_db = 0;
+  bool bits_equal = false, ok = true;
+};
+
+struct Validation {
+  std::vector<Comparison> comparisons;
+  bool ok = true;
+  std::string table;  // as `quantc validate` prints it
+};
+
+/// Sizes of a compiled model, known before anything is deployed.
+struct Report {
+  std::string name;
+  int64_t arena_bytes = 0;
+  int64_t state_bytes = 0;
+  int64_t stack_bytes = 0;
+  int64_t weight_bytes = 0;
+  int64_t macs = 0;
+  std::vector<std::string> warnings;  // what was not done as asked, or costs more than it seems to
+};
+
+/// How the compiled forms that a model keeps were used.
+struct CacheReport {
+  uint64_t hits = 0, misses = 0, evictions = 0;
+  size_t count = 0;
+  uint64_t bytes = 0;
+  double hit_rate = 0;
+};
+
+}  // namespace quantc

@@ -1,0 +1,101 @@
+#include "driver/calibrate.h"
+
+#include "api/state.h"
+#include "quant/rule_file.h"
+#include "support/escape.h"
+#include "support/scratch.h"
+
+namespace quantc {
+namespace {
+
+using qc::Result;
+
+constexpr const char* kArchive = "rules.npz";  // what the text calls it until it is saved
+
+Result<qc::Samples> samples_of(const qc::Graph& graph, const ArrayViews& views) {
+  if (views.size() != graph.inputs().size()) {
+    return qc::error(qc::Code::input, qc::Loc{graph.file, {}, {}},
+                     "the model takes {} arrays of samples, got {}", graph.inputs().size(),
+                     views.size());
+  }
+  std::vector<qc::ArrayStream> streams;
+  for (size_t i = 0; i < views.size(); ++i) {
+    QC_ASSIGN(qc::Tensor t, tensor_of(views[i]));
+    streams.emplace_back(qc::NamedArray{
+        views[i].name.empty() ? fmt::format("in_{}", i) : views[i].name, std::move(t)});
+  }
+  return qc::Samples::open(graph, std::move(streams));
+}
+
+/// The rules as reading the file gives them: what is saved and what is used are the same.
+Result<std::vector<RuleSpec>> reread(const qc::Calibration& found) {
+  QC_ASSIGN(const qc::ScratchFolder folder, qc::ScratchFolder::create());
+  const std::string path = folder.path() + "/rules.toml";
+  QC_TRY(qc::write_rules(found, path, "", "", qc::Overwrite::any));
+  QC_ASSIGN(auto rules, qc::read_rules(path));
+  for (size_t i = 0; i < rules.size(); ++i) rules[i].origin = fmt::format("calibration:{}", i + 1);
+  return rules;
+}
+
+Result<Calibration> calibrated(const qc::Graph& graph, const Options& options,
+                               const ArrayViews& views, const CalibrationOptions& how) {
+  qc::CalibrateOptions inner;
+  inner.percentile = how.percentile;
+  inner.activations = how.activations;
+  inner.headroom = how.headroom;
+  inner.ops = how.ops;
+  inner.per_channel = how.per_channel;
+  inner.reference = how.reference;
+  inner.equalise = how.equalise;
+  inner.bias_correction = how.bias_correction;
+  inner.progress = how.progress;
+  QC_TRY(qc::set_names(inner, how.method, how.results));
+  Options plain = options;
+  plain.own_rules.clear();
+  plain.rules.clear();
+  QC_ASSIGN(qc::Samples samples, samples_of(graph, views));
+  QC_ASSIGN(const qc::Calibration found,
+            qc::calibrate(graph, plain, std::move(samples), inner, kArchive));
+  Calibration out;
+  QC_ASSIGN(out.rules, reread(found));
+  out.text = found.rules;
+  for (const qc::NamedArray& a : found.arrays) out.arrays.push_back(array_of(a.name, a.tensor));
+  out.runs = found.runs;
+  out.method = how.method;
+  out.model = graph.file;
+  out.passed_over = found.passed_over;
+  out.warnings = found.warnings;
+  return out;
+}
+
+void replace_all(std::string& text, const std::string& from, const std::string& to) {
+  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+}
+
+}  // namespace
+
+Expected<Calibration> Model::calibrate(const ArrayViews& samples,
+                                       const CalibrationOptions& options) const {
+  return state_->alone(
+      [&] { return calibrated(*state_->network->graph, state_->options, samples, options); });
+}
+
+Expected<std::string> Calibration::save(const std::string& path, bool force) const {
+  return converted(qc::within(nullptr, [&]() -> Result<std::string> {
+    qc::Calibration inner;
+    inner.rules = text;
+    inner.runs = runs;
+    for (const Array& a : arrays) {
+      QC_ASSIGN(qc::Tensor t, tensor_of(a));
+      inner.arrays.push_back({a.name, std::move(t)});
+      replace_all(inner.rules, qc::toml_string(std::string(kArchive) + ":" + a.name),
+                  qc::toml_string(qc::archive_name(path) + ":" + a.name));
+    }
+    QC_TRY(qc::write_rules(inner, path, model, method,
+                           force ? qc::Overwrite::any : qc::Overwrite::own));
+    return path;
+  }));
+}
+
+}  // namespace quantc

@@ -1,0 +1,233 @@
+#include "quantc/compiled.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <numeric>
+
+#include "api/state.h"
+#include "driver/build.h"
+#include "interp/interpreter.h"
+#include "support/file.h"
+
+namespace quantc {
+namespace {
+
+using qc::Result;
+
+/// Bytes at an alignment that every generated model asks for.
+class Block {
+ public:
+  explicit Block(int64_t bytes) : memory_(static_cast<size_t>(bytes) + kAlign) {
+    const auto address = reinterpret_cast<uintptr_t>(memory_.data());
+    data_ = reinterpret_cast<std::byte*>((address + kAlign - 1) & ~uintptr_t{kAlign - 1});
+  }
+  Block(Block&&) noexcept = default;  // the bytes stay where they are
+  Block& operator=(Block&&) noexcept = default;
+  std::byte* data() { return data_; }
+
+ private:
+  static constexpr size_t kAlign = 64;
+  std::vector<std::byte> memory_;
+  std::byte* data_;
+};
+
+size_t bytes_of(const std::string& type, const std::vector<int64_t>& shape) {
+  size_t out = qc::bytes(*qc::parse_dtype(type));
+  for (const int64_t size : shape) out *= static_cast<size_t>(size);
+  return out;
+}
+
+}  // namespace
+
+struct CompiledModel::State {
+  Report report;
+  std::string folder;
+  std::unique_ptr<qc::Graph> graph;  // for the types of inputs and outputs
+  std::vector<std::string> symbols;  // whose sizes a run is given, in order
+  std::shared_ptr<qc::Library> library;
+  int (*invoke)(const qc::NativeArgs*) = nullptr;
+  void (*reset)(void*) = nullptr;
+  std::unique_ptr<Block> weights;  // of models that read them from a file
+  std::unique_ptr<Block> kept;     // state
+  std::unique_ptr<qc::Threads> threads;
+  std::mutex running;  // held by runs of models that have state or threads
+  std::mutex mutex;
+  std::vector<std::unique_ptr<Block>> arenas;  // that no run uses
+
+  /// A call that is ready to be made any number of times.
+  struct Call {
+    std::vector<qc::Tensor> inputs;
+    std::vector<Array> outputs;
+    std::vector<const void*> in;
+    std::vector<void*> out;
+    std::vector<int64_t> dims;
+  };
+
+  /// The generated code trusts its caller: an array of another size would be read past its end.
+  Result<qc::Ok> check(size_t i, const qc::Tensor& given, const qc::Bindings& sizes) const {
+    const qc::Value& input = *graph->inputs()[i];
+    qc::Dims wanted;
+    for (const qc::Dim& d : input.shape()) wanted.push_back(d.substitute(sizes));
+    if (given.dtype() == input.dtype() && qc::to_dims(given.shape()) == wanted) return qc::Ok{};
+    return qc::error(qc::Code::input, "input '{}' is {}, got {}{}", input.name(),
+                     qc::str(input.type()), qc::name(given.dtype()),
+                     qc::str(qc::to_dims(given.shape())));
+  }
+
+  Result<Call> prepare(const ArrayViews& views) const {
+    Call call;
+    QC_ASSIGN(call.inputs, inputs_of(*graph, views));
+    QC_ASSIGN(const qc::Bindings sizes, qc::bindings_for(*graph, call.inputs));
+    for (const std::string& symbol : symbols) call.dims.push_back(sizes.at(symbol));
+    for (size_t i = 0; i < call.inputs.size(); ++i) QC_TRY(check(i, call.inputs[i], sizes));
+    for (qc::Tensor& t : call.inputs) {
+      const size_t align = qc::bytes(t.dtype());
+      if (reinterpret_cast<uintptr_t>(t.bytes().data()) % align != 0) t.mutable_bytes();
+      call.in.push_back(t.bytes().data());
+    }
+    for (const qc::Output& o : graph->outputs()) {
+      const qc::Type& type = o.value->type();
+      Array array{o.name, std::string(qc::name(type.dtype)), {}, {}};
+      for (const qc::Dim& d : type.shape) {
+        array.shape.push_back(d.substitute(sizes).value());
+      }
+      array.data.resize(bytes_of(array.type, array.shape));
+      call.outputs.push_back(std::move(array));
+    }
+    for (Array& array : call.outputs) call.out.push_back(array.data.data());
+    return call;
+  }
+
+  std::unique_ptr<Block> take_arena() {
+    const std::lock_guard lock(mutex);
+    if (arenas.empty()) return std::make_unique<Block>(report.arena_bytes);
+    std::unique_ptr<Block> out = std::move(arenas.back());
+    arenas.pop_back();
+    return out;
+  }
+  void give_back(std::unique_ptr<Block> arena) {
+    const std::lock_guard lock(mutex);
+    arenas.push_back(std::move(arena));
+  }
+
+  /// Calls `f` as often as it wants to be, with what the generated code needs at hand.
+  template <class F>
+  Result<qc::Ok> with_arguments(Call& call, F&& f) {
+    std::unique_lock<std::mutex> lock(running, std::defer_lock);
+    if (kept || threads) lock.lock();
+    std::unique_ptr<Block> arena = take_arena();
+    const qc::NativeArgs args{call.in.data(),
+                              call.out.data(),
+                              arena->data(),
+                              kept ? kept->data() : nullptr,
+                              weights ? weights->data() : nullptr,
+                              call.dims.data(),
+                              threads ? qc::native_parallel_for : nullptr,
+                              threads.get()};
+    const int code = f(args);
+    give_back(std::move(arena));
+    if (code == 0) return qc::Ok{};
+    return qc::error(code == 3 ? qc::Code::dim : qc::Code::unsupported,
+                     "the compiled model '{}' returned {}: {}", report.name, code,
+                     code == 3   ? "a size that it does not take"
+                     : code == 4 ? "this processor lacks instructions it was compiled for"
+                                 : "see its header");
+  }
+};
+
+CompiledModel::CompiledModel(std::unique_ptr<State> state) : state_(std::move(state)) {}
+CompiledModel::CompiledModel(CompiledModel&&) noexcept = default;
+CompiledModel& CompiledModel::operator=(CompiledModel&&) noexcept = default;
+CompiledModel::~CompiledModel() = default;
+
+const Report& CompiledModel::report() const { return state_->report; }
+const std::string& CompiledModel::folder() const { return state_->folder; }
+std::vector<Port> CompiledModel::inputs() const { return input_ports(*state_->graph); }
+std::vector<Port> CompiledModel::outputs() const { return output_ports(*state_->graph); }
+
+Expected<std::vector<Array>> CompiledModel::run(const ArrayViews& inputs) const {
+  return converted(qc::within(nullptr, [&]() -> Result<std::vector<Array>> {
+    QC_ASSIGN(State::Call call, state_->prepare(inputs));
+    QC_TRY(state_->with_arguments(call, [&](const auto& args) { return state_->invoke(&args); }));
+    return std::move(call.outputs);
+  }));
+}
+
+Expected<Timing> CompiledModel::benchmark(const ArrayViews& inputs, int64_t runs) const {
+  return converted(qc::within(nullptr, [&]() -> Result<Timing> {
+    using Clock = std::chrono::steady_clock;
+    QC_ASSIGN(State::Call call, state_->prepare(inputs));
+    std::vector<double> seconds;
+    QC_TRY(state_->with_arguments(call, [&](const auto& args) {
+      double total = 0;
+      const int first = state_->invoke(&args);  // caches fill
+      if (first != 0) return first;
+      constexpr int64_t kMost = 1'000'000;
+      for (int64_t i = 0; runs > 0 ? i < runs : i == 0 || (total < 1 && i < kMost); ++i) {
+        const auto begin = Clock::now();
+        const int code = state_->invoke(&args);
+        seconds.push_back(std::chrono::duration<double>(Clock::now() - begin).count());
+        if (code != 0) return code;
+        total += seconds.back();
+      }
+      return 0;
+    }));
+    std::sort(seconds.begin(), seconds.end());
+    const auto count = static_cast<double>(seconds.size());
+    return Timing{static_cast<int64_t>(seconds.size()), seconds.front(),
+                  seconds[seconds.size() / 2],
+                  std::accumulate(seconds.begin(), seconds.end(), 0.0) / count};
+  }));
+}
+
+void CompiledModel::reset() const {
+  if (!state_->kept) return;
+  const std::lock_guard lock(state_->running);
+  std::memset(state_->kept->data(), 0, static_cast<size_t>(state_->report.state_bytes));
+  if (state_->reset) state_->reset(state_->kept->data());
+}
+
+Expected<CompiledModel> Model::build(const std::string& folder, const BuildOptions& how) const {
+  auto report = compile(folder);
+  if (!report) return report.diagnostic();
+  auto out = std::make_unique<CompiledModel::State>();
+  out->report = *report;
+  out->folder = folder;
+  auto built = state_->alone([&]() -> Result<qc::Ok> {
+    QC_ASSIGN(const auto contract, state_->forms.contract());
+    QC_ASSIGN(out->graph, qc::copy(*contract->graph));
+    for (const auto& [symbol, range] : state_->options.ranges) out->symbols.push_back(symbol);
+    const std::string& name = out->report.name;
+    if (!std::filesystem::exists(std::filesystem::path(folder) / (name + ".c"))) {
+      return qc::error(qc::Code::unsupported,
+                       "code for target {} is not built and run by quantc: compile writes it",
+                       state_->options.target);
+    }
+    const std::string library = "lib" + name + ".so";
+    std::vector<std::string> command = {"make", "-s", "-C", folder, library};
+    if (!how.compiler.empty()) command.push_back("CC=" + how.compiler);
+    if (!how.flags.empty()) command.push_back("CFLAGS=" + how.flags);
+    QC_TRY(qc::run_tool(command));
+    QC_ASSIGN(out->library, qc::Library::open(folder + "/" + library));
+    out->invoke = reinterpret_cast<int (*)(const qc::NativeArgs*)>(
+        out->library->symbol(name + "_invoke_args"));
+    out->reset = reinterpret_cast<void (*)(void*)>(out->library->symbol(name + "_reset"));
+    if (!out->invoke) return qc::error(qc::Code::bug, "the library has no model '{}'", name);
+    if (state_->options.weights == "file") {
+      QC_ASSIGN(const std::string bytes, qc::read_text(folder + "/" + name + "_weights.bin"));
+      out->weights = std::make_unique<Block>(static_cast<int64_t>(bytes.size()));
+      std::memcpy(out->weights->data(), bytes.data(), bytes.size());
+    }
+    if (state_->options.threads) out->threads = std::make_unique<qc::Threads>(how.threads);
+    return qc::Ok{};
+  });
+  if (!built) return built.diagnostic();
+  if (out->report.state_bytes > 0) out->kept = std::make_unique<Block>(out->report.state_bytes);
+  CompiledModel model(std::move(out));
+  model.reset();
+  return model;
+}
+
+}  // namespace quantc

@@ -1,0 +1,131 @@
+#include "quantc/model.h"
+
+#include "api/state.h"
+#include "driver/load.h"
+#include "interp/interpreter.h"
+#include "ir/text.h"
+
+namespace quantc {
+namespace {
+
+using qc::Result;
+
+ArrayViews views_of(const std::vector<Array>& arrays) { return {arrays.begin(), arrays.end()}; }
+
+std::vector<Array> arrays_of(const std::vector<std::string>& names,
+                             const std::vector<qc::Tensor>& tensors) {
+  std::vector<Array> out;
+  for (size_t i = 0; i < tensors.size(); ++i) out.push_back(array_of(names[i], tensors[i]));
+  return out;
+}
+
+Result<std::vector<Array>> run_fast(Network& network, Forms& forms, const ArrayViews& views) {
+  QC_ASSIGN(const auto inputs, inputs_of(*network.graph, views));
+  QC_ASSIGN(const auto form, forms.runnable(inputs));
+  // Initial states come from the pool, which others may be adding to.
+  std::unique_lock<std::mutex> lock(network.work, std::defer_lock);
+  if (!form->program.states.empty()) lock.lock();
+  QC_ASSIGN(const qc::ProgramResult result, form->runner->run(inputs));
+  return arrays_of(form->outputs, result.outputs);
+}
+
+Result<std::vector<Array>> interpreted(Network& network, Forms& forms, const ArrayViews& views) {
+  QC_ASSIGN(const auto inputs, inputs_of(*network.graph, views));
+  QC_ASSIGN(const auto contract, forms.contract_for(inputs));
+  QC_ASSIGN(const qc::RunResult result, qc::interpret(*contract->graph, inputs));
+  std::vector<std::string> names;
+  for (const qc::Output& o : contract->graph->outputs()) names.push_back(o.name);
+  return arrays_of(names, result.outputs);
+}
+
+}  // namespace
+
+Model::Model(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Model::Model(Model&&) noexcept = default;
+Model& Model::operator=(Model&&) noexcept = default;
+Model::~Model() = default;
+
+/// The model of a graph that `read(remarks)` loads.
+template <class Read>
+Expected<Model> Model::loaded(const Options& options, Read&& read) {
+  qc::Budget budget(options.budget);
+  auto network = std::make_shared<Network>();
+  auto graph = qc::within(&budget, [&] { return read(&network->remarks); });
+  if (!graph.ok()) return converted(graph.diag());
+  network->graph = std::move(*graph);
+  return Model(std::make_unique<State>(std::move(network), options, budget));
+}
+
+Expected<Model> Model::load(const std::string& path, const Options& options) {
+  return loaded(options, [&](auto* remarks) { return qc::load_model(path, options, remarks); });
+}
+
+Expected<Model> Model::load(const void* bytes, size_t size, const std::string& name,
+                            const Options& options) {
+  const std::span<const std::byte> all(static_cast<const std::byte*>(bytes), size);
+  return loaded(options,
+                [&](auto* remarks) { return qc::load_model(all, name, options, remarks); });
+}
+
+const Options& Model::options() const { return state_->options; }
+std::vector<Port> Model::inputs() const { return input_ports(*state_->network->graph); }
+std::vector<Port> Model::outputs() const { return output_ports(*state_->network->graph); }
+std::vector<std::string> Model::warnings() const { return state_->forms.warnings(); }
+
+Expected<Model> Model::with(const Options& options) const {
+  const Options& own = state_->options;
+  if (options.state != own.state || options.arithmetic != own.arithmetic) {
+    return converted(qc::error(qc::Code::usage,
+                               "'{}' is decided when a model is loaded: load it with that option",
+                               options.state != own.state ? "state" : "arithmetic"));
+  }
+  auto state = std::make_unique<State>(state_->network, options, state_->budget);
+  state->forms.warn(state_->forms.warnings());
+  return Model(std::move(state));
+}
+
+Expected<Model> Model::quantize(const Rules& rules) const {
+  Options options = state_->options;
+  options.own_rules = rules;
+  options.rules.clear();
+  options.rules_file.clear();
+  auto out = with(options);
+  if (!out) return out;
+  State& state = *out->state_;
+  auto checked = state.alone([&]() -> Result<qc::Ok> {
+    QC_TRY(state.forms.contract());
+    return qc::Ok{};
+  });
+  if (!checked) return checked.diagnostic();
+  return out;
+}
+
+Expected<std::vector<Array>> Model::run(const ArrayViews& inputs) const {
+  return state_->within([&] { return run_fast(*state_->network, state_->forms, inputs); });
+}
+Expected<std::vector<Array>> Model::run(const std::vector<Array>& inputs) const {
+  return run(views_of(inputs));
+}
+
+Expected<std::vector<Array>> Model::run_reference(const ArrayViews& inputs) const {
+  return state_->alone([&] { return interpreted(*state_->network, state_->forms, inputs); });
+}
+Expected<std::vector<Array>> Model::run_reference(const std::vector<Array>& inputs) const {
+  return run_reference(views_of(inputs));
+}
+
+Expected<std::string> Model::text(bool all_constants) const {
+  return state_->alone([&]() -> Result<std::string> {
+    QC_ASSIGN(const auto contract, state_->forms.contract());
+    return qc::print(*contract->graph, {.all_constants = all_constants});
+  });
+}
+
+void Model::keep_forms(size_t count, uint64_t bytes) const { state_->forms.keep(count, bytes); }
+
+CacheReport Model::forms() const {
+  const qc::CacheStats s = state_->forms.stats();
+  return {s.hits, s.misses, s.evictions, s.count, s.weight, s.hit_rate()};
+}
+
+}  // namespace quantc

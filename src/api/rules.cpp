@@ -1,0 +1,67 @@
+#include "quantc/rules.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "api/convert.h"
+#include "driver/calibrate.h"
+#include "quant/rule_file.h"
+#include "quant/rules.h"
+#include "support/budget.h"
+
+namespace quantc {
+namespace {
+
+class ValueRule final : public Rule {
+ public:
+  explicit ValueRule(RuleSpec spec) : spec_(std::move(spec)) {}
+  bool matches(const NodeView&) const override { return false; }
+  RuleSpec scheme(const NodeView&) const override { return spec_; }
+  std::string origin() const override { return spec_.origin; }
+  const RuleSpec* values() const override { return &spec_; }
+
+ private:
+  RuleSpec spec_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Rule> rule_of(RuleSpec spec) {
+  return std::make_shared<const ValueRule>(std::move(spec));
+}
+
+Expected<std::vector<RuleSpec>> read_rules(const std::string& path) {
+  return converted(qc::within(nullptr, [&] { return qc::read_rules(path); }));
+}
+
+Expected<std::vector<RuleSpec>> parse_rules(const std::string& text, const std::string& path) {
+  return converted(qc::within(nullptr, [&] { return qc::parse_rules(text, path); }));
+}
+
+Expected<std::string> save_rules(const std::vector<RuleSpec>& rules, const std::string& path,
+                                 bool force) {
+  return converted(qc::within(nullptr, [&]() -> qc::Result<std::string> {
+    const std::filesystem::path file = path;
+    std::vector<qc::NamedArray> arrays;
+    std::string text = "# Written by quantc.\n\n";
+    for (RuleSpec spec : rules) {
+      spec.origin.clear();
+      text += "[[rule]]\n" + qc::rule_keys(spec, qc::archive_name(path), arrays) + "\n";
+    }
+    text += "# ";
+    text += qc::checksum_mark(text) + "\n";
+    const std::string folder = file.has_parent_path() ? file.parent_path().string() : ".";
+    QC_ASSIGN(qc::FileSet files,
+              qc::FileSet::create(folder, force ? qc::Overwrite::any : qc::Overwrite::own));
+    QC_TRY(files.write(file.filename().string(), text));
+    if (!arrays.empty()) {
+      QC_ASSIGN(const std::string bytes, qc::npz_bytes(arrays));
+      QC_TRY(files.write(qc::archive_name(path), bytes));
+    }
+    QC_TRY(files.commit());
+    return path;
+  }));
+}
+
+}  // namespace quantc

@@ -1,0 +1,118 @@
+// What a model says about itself: explaining, validating, compiling.
+#include "api/state.h"
+#include "driver/arrays.h"
+#include "driver/explain.h"
+#include "driver/validate.h"
+
+namespace quantc {
+namespace {
+
+using qc::Result;
+using Reports = std::vector<qc::NodeReport>;
+
+NodeExplanation explanation_of(const qc::NodeReport& r) {
+  NodeExplanation out;
+  out.names = r.names;
+  out.op = r.op;
+  out.computes = qc::name(r.computes);
+  out.rule = r.rule;
+  out.why = r.why;
+  out.inputs = r.inputs;
+  out.output = r.output;
+  if (r.weight) {
+    out.weight = r.weight->format;
+    out.weight_elements = r.weight->elements;
+    out.weight_saturated = r.weight->saturated;
+    out.weight_sqnr_db = r.weight->sqnr_db;
+  }
+  return out;
+}
+
+Validation validation_of(const qc::Validation& v) {
+  Validation out;
+  out.ok = v.ok;
+  out.table = qc::str(v);
+  for (const qc::Comparison& c : v.comparisons) {
+    const qc::Difference& d = c.difference;
+    out.comparisons.push_back(
+        {c.got, c.want, c.output, d.max_abs, d.max_rel, d.sqnr_db, d.bits_equal, c.ok});
+  }
+  return out;
+}
+
+Result<std::vector<qc::Tensor>> outputs_of(const qc::Graph& graph, const ArrayViews& views) {
+  std::vector<qc::NamedArray> arrays;
+  for (size_t i = 0; i < views.size(); ++i) {
+    QC_ASSIGN(qc::Tensor t, tensor_of(views[i]));
+    arrays.push_back(
+        {views[i].name.empty() ? fmt::format("out_{}", i) : views[i].name, std::move(t)});
+  }
+  return qc::match_outputs(graph, arrays);
+}
+
+}  // namespace
+
+std::string Explanation::table(size_t width) const {
+  return qc::table(*static_cast<const Reports*>(reports_.get()), width == 0 ? SIZE_MAX / 2 : width);
+}
+
+Expected<Explanation> Model::explain() const {
+  return state_->alone([&]() -> Result<Explanation> {
+    QC_ASSIGN(const auto contract, state_->forms.contract());
+    QC_ASSIGN(Reports reports, qc::explain(*contract->graph, contract->context));
+    Explanation out;
+    for (const qc::NodeReport& r : reports) out.nodes.push_back(explanation_of(r));
+    out.remarks = state_->network->remarks;
+    const auto& noted = contract->context.remarks;
+    out.remarks.insert(out.remarks.end(), noted.begin(), noted.end());
+    out.warnings = contract->context.warnings;
+    out.totals = qc::str(qc::totals(*contract->graph));
+    out.json = qc::json(reports, contract->context);
+    out.reports_ = std::make_shared<const Reports>(std::move(reports));
+    return out;
+  });
+}
+
+Expected<Validation> Model::validate(const ArrayViews& inputs, const ArrayViews& expected,
+                                     const ValidateOptions& options) const {
+  return state_->alone([&]() -> Result<Validation> {
+    const qc::Graph& graph = *state_->network->graph;
+    QC_ASSIGN(const auto tensors, inputs_of(graph, inputs));
+    QC_ASSIGN(const auto contract, state_->forms.contract_for(tensors));
+    std::vector<qc::Tensor> wanted;
+    if (!expected.empty()) {
+      QC_ASSIGN(wanted, outputs_of(*contract->graph, expected));
+    }
+    qc::ValidateOptions how;
+    how.atol = options.atol;
+    how.rtol = options.rtol;
+    how.targets = options.targets;
+    how.build = {options.compiler, options.flags};
+    how.per_layer = options.per_layer;
+    Options own = state_->options;
+    QC_TRY(qc::add_dims_of(graph, tensors, own));
+    QC_ASSIGN(const qc::Validation found, qc::validate(*contract->graph, own, tensors,
+                                                       expected.empty() ? nullptr : &wanted, how));
+    return validation_of(found);
+  });
+}
+
+Expected<Report> Model::compile(const std::string& folder, const ArrayViews& vectors) const {
+  return state_->alone([&]() -> Result<Report> {
+    QC_ASSIGN(const auto contract, state_->forms.contract());
+    std::vector<qc::Tensor> inputs;
+    if (!vectors.empty()) {
+      QC_ASSIGN(inputs, inputs_of(*contract->graph, vectors));
+    }
+    QC_ASSIGN(auto graph, qc::copy(*contract->graph));
+    QC_ASSIGN(
+        const qc::CompileResult result,
+        qc::compile_project(*graph, state_->options, folder, vectors.empty() ? nullptr : &inputs));
+    state_->forms.warn(result.warnings);
+    const qc::CReport& r = result.report;
+    return Report{result.name,    r.arena_bytes, r.state_bytes,           r.stack_bytes,
+                  r.weight_bytes, r.macs,        state_->forms.warnings()};
+  });
+}
+
+}  // namespace quantc
