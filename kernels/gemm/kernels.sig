@@ -1,6 +1,10 @@
+# What ops call; variants choose how weights are packed.
 kernel gemm(x, w, bias?, residual?) -> (y)
-  params qk_gemm_params
+  params qk_gemm_call
   epilogue add_f32
+
+kernel gemm_panels(x, w, bias?, residual?) -> (y)
+  params qk_gemm_params
   units row_blocks qk_gemm
   body qk_gemm_f32 stack 2048
 

@@ -22,12 +22,7 @@ inline qk_qgemm_params gemm_params(const qk_qgemm_call& p) {
 
 /// Why what is packed when weights are written cannot be; empty where it can.
 inline std::string not_constant(const Call& call, const Binder& binder) {
-  for (const char* name : {"w", "bias", "multipliers", "float_bias"}) {
-    const View& view = call.operand(name);
-    if (view.present() && !binder.is_constant(view))
-      return fmt::format("{} is no constant of its own", name);
-  }
-  return "";
+  return binder.not_constant(call, {"w", "bias", "multipliers", "float_bias"});
 }
 
 /// Why kernels with packed weights do not take a call; empty where they do.

@@ -6,31 +6,13 @@ namespace {
 
 std::string refusal(const Call&, const Binder&) { return {}; }
 
-kernel::QgemmPack packing(const qk_qgemm_call& p, int32_t matrices) {
-  return kernel::QgemmPack(
-      qk_qgemm_pack_params{matrices, p.k, p.n, p.w_batch, p.w_k, p.w_n, p.flip});
-}
-
 /// Panels of constant weights are made when they are written, others before the call.
 View panels(const Call& call, const qk_qgemm_call& p, Binder& binder) {
-  const View& w = call.operand("w");
   const int32_t matrices = p.w_batch == 0 ? 1 : p.batch;
-  kernel::QgemmPack pack = packing(p, matrices);
-  const std::vector<int64_t> shape{matrices, (p.n + 15) / 16, (p.k + 1) / 2, 16, 2};
-  if (binder.is_constant(w)) {
-    return binder.packed(w, {}, p.w_k == 1 ? "qpanels.rows" : "qpanels", DType::i8, shape,
-                         [pack, shape](const std::vector<Tensor>& from) -> Result<Tensor> {
-                           Tensor out(DType::i8, shape);
-                           const void* in[] = {from[0].bytes().data()};
-                           void* to[] = {out.mutable_bytes().data()};
-                           find_body("qk_qgemm_pack")->run(&pack.params(), in, to);
-                           return out;
-                         });
-  }
-  pack.w = w;
-  pack.packed = binder.scratch(DType::i8, shape, "packed operand");
-  binder.before(pack);
-  return pack.packed;
+  const qk_qgemm_pack_params pack{matrices, p.k, p.n, p.w_batch, p.w_k, p.w_n, p.flip};
+  return binder.packed_by(call.operand("w"), kernel::QgemmPack(pack),
+                          p.w_k == 1 ? "qpanels.rows" : "qpanels", DType::i8,
+                          {matrices, (p.n + 15) / 16, (p.k + 1) / 2, 16, 2});
 }
 
 Result<Call> bind(const Call& call, Binder& binder) {

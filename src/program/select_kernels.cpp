@@ -7,6 +7,7 @@
 
 #include "program/epilogue.h"
 #include "support/escape.h"
+#include "support/located.h"
 #include "support/suggest.h"
 
 namespace qc {
@@ -98,7 +99,7 @@ class Selector {
     }
     note(choice, best);
     if (best) {
-      QC_ASSIGN(call, best->bind(call, binder));
+      QC_ASSIGN(call, located(best->bind(call, binder), loc));
     }
     for (Step& step : packings) {
       step.loc = loc;

@@ -23,7 +23,20 @@ bool Binder::is_constant(const View& view) const {
   if (!view.present()) return false;
   const Place place = program_.resolve(view);
   const Buffer& owner = program_.buffer(place.buffer);
-  return owner.kind == BufferKind::constant && place.offset == 0 && extent(view) == owner.bytes;
+  if (owner.kind != BufferKind::constant || place.offset != 0) return false;
+  if (extent(view) == owner.bytes) return true;
+  // Codes of fewer than 8 bits take a byte each until they are packed.
+  return bits(view.dtype) < 8 && view.strides.empty() && product(view.dims) == owner.bytes;
+}
+
+std::string Binder::not_constant(const Call& call,
+                                 std::initializer_list<std::string_view> names) const {
+  for (std::string_view name : names) {
+    const View& view = call.operand(name);
+    if (view.present() && !is_constant(view))
+      return fmt::format("{} is no constant of its own", name);
+  }
+  return "";
 }
 
 View Binder::packed(const View& source, std::vector<View> more, std::string purpose, DType dtype,
@@ -83,6 +96,25 @@ View Binder::packed(const View& source, std::vector<View> more, std::string purp
   return view;
 }
 
+View Binder::packed_by(const View& w, Call pack, std::string purpose, DType dtype,
+                       std::vector<int64_t> shape) {
+  if (!is_constant(w)) {
+    const View packed = pack.out[0] = scratch(dtype, std::move(shape), "packed operand");
+    before_.push_back({{}, std::move(pack)});
+    return packed;
+  }
+  const Body* body = find_body(*pack.kernel, pack.select);
+  QC_CHECK(body != nullptr, "nothing computes a packing");
+  return packed(w, {}, std::move(purpose), dtype, shape,
+                [=, params = write_params(pack)](const std::vector<Tensor>& from) {
+                  Tensor out(dtype, shape);
+                  const void* in[] = {from[0].bytes().data()};
+                  void* to[] = {out.mutable_bytes().data()};
+                  body->run(params.data(), in, to);
+                  return Result<Tensor>(std::move(out));
+                });
+}
+
 View Binder::scratch(DType dtype, std::vector<int64_t> shape, std::string_view purpose) {
   View view;
   view.dtype = dtype;
@@ -95,6 +127,31 @@ View Binder::scratch(DType dtype, std::vector<int64_t> shape, std::string_view p
   return view;
 }
 
+namespace {
+
+/// Operands and results that a bound call leaves out are those of the same name of `from`; so is
+/// what does not depend on the kernel.
+void inherit(const Call& from, Call& call) {
+  const auto views = [](const std::vector<OperandSpec>& names, std::vector<View>& own,
+                        const std::vector<OperandSpec>& theirs, const std::vector<View>& given) {
+    for (size_t i = 0; i < names.size(); ++i) {
+      for (size_t k = 0; k < theirs.size() && !own[i].present(); ++k) {
+        if (theirs[k].name == names[i].name) own[i] = given[k];
+      }
+    }
+  };
+  views(call.kernel->in, call.in, from.kernel->in, from.in);
+  views(call.kernel->out, call.out, from.kernel->out, from.out);
+  call.macs = from.macs;
+  call.facts = from.facts;
+  for (auto [i, o] : from.in_place) {
+    const int own = call.kernel->operand(from.kernel->in[static_cast<size_t>(i)].name);
+    if (own >= 0) call.in_place.emplace_back(own, o);
+  }
+}
+
+}  // namespace
+
 Call Binder::make(const Call& from, std::string_view kernel, const void* params,
                   const std::vector<std::string_view>& select, std::vector<View> in,
                   std::vector<View> out) {
@@ -105,24 +162,40 @@ Call Binder::make(const Call& from, std::string_view kernel, const void* params,
   call.params = read_params(*call.kernel, params);
   call.in = std::move(in);
   call.out = std::move(out);
-  if (!from.kernel) return call;
-  const auto inherit = [](const std::vector<OperandSpec>& names, std::vector<View>& views,
-                          const std::vector<OperandSpec>& theirs, const std::vector<View>& given) {
-    for (size_t i = 0; i < names.size(); ++i) {
-      for (size_t k = 0; k < theirs.size() && !views[i].present(); ++k) {
-        if (theirs[k].name == names[i].name) views[i] = given[k];
-      }
-    }
-  };
-  inherit(call.kernel->in, call.in, from.kernel->in, from.in);
-  inherit(call.kernel->out, call.out, from.kernel->out, from.out);
-  call.macs = from.macs;
-  call.facts = from.facts;
-  for (auto [i, o] : from.in_place) {
-    const int own = call.kernel->operand(from.kernel->in[static_cast<size_t>(i)].name);
-    if (own >= 0) call.in_place.emplace_back(own, o);
-  }
+  if (from.kernel) inherit(from, call);
   return call;
+}
+
+Call Binder::like(const Call& from, std::string_view kernel, std::vector<std::string> select) {
+  Call call;
+  call.kernel = find_kernel(kernel);
+  QC_CHECK(call.kernel != nullptr, "a variant binds to an unknown kernel");
+  call.select = std::move(select);
+  call.in.resize(call.kernel->in.size());
+  call.out.resize(call.kernel->out.size());
+  for (const Field& f : call.kernel->fields) {
+    const Field* theirs = from.kernel->field(f.name);
+    for (size_t i = 0; i < static_cast<size_t>(f.count); ++i) {
+      if (theirs && theirs->type == f.type && theirs->count == f.count)
+        call.params.push_back(from.params[theirs->at + i]);
+      else
+        call.params.push_back(f.type == Field::Type::f32 ? Param(0.0f) : Param(Dim(0)));
+    }
+  }
+  inherit(from, call);
+  return call;
+}
+
+void set_view(Call& call, std::string_view name, View view) {
+  const int i = call.kernel->operand(name), o = call.kernel->result(name);
+  QC_CHECK(i >= 0 || o >= 0, "a kernel has no such operand");
+  (i >= 0 ? call.in[static_cast<size_t>(i)] : call.out[static_cast<size_t>(o)]) = std::move(view);
+}
+
+void set_integer(Call& call, std::string_view name, const Dim& value) {
+  const Field* f = call.kernel->field(name);
+  QC_CHECK(f && f->type != Field::Type::f32, "a kernel has no such integer");
+  call.params[f->at] = value;
 }
 
 void Binder::record(std::string_view kernel, const void* params,

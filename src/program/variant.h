@@ -27,12 +27,23 @@ class Binder {
 
   /// All of a constant, not a part.
   bool is_constant(const View& view) const;
+  /// Why operands of these names cannot be packed when weights are written; empty where they can,
+  /// or are absent.
+  std::string not_constant(const Call& call, std::initializer_list<std::string_view> names) const;
   /// A constant made from `source` and further constants (absent ones are empty tensors) when the
   /// weights are written. What is made from the same constants with the same purpose exists once,
   /// so the purpose names all that `make` depends on besides; its first word is part of the name.
   View packed(const View& source, std::vector<View> more, std::string purpose, DType dtype,
               std::vector<int64_t> shape,
               std::function<Result<Tensor>(const std::vector<Tensor>&)> make);
+  /// Operand `w` as the packing kernel of `call` (with operand w and result packed) makes it: when
+  /// the weights are written where it is a constant, else by a call before the one that is bound.
+  template <class PackCall>
+  View packed_by(const View& w, const PackCall& call, std::string purpose, DType dtype,
+                 std::vector<int64_t> shape) {
+    return packed_by(w, make({}, PackCall::kName, &call.params(), call.select(), {w}, {View{}}),
+                     std::move(purpose), dtype, std::move(shape));
+  }
   /// Arena bytes that live as long as steps name them.
   View scratch(DType dtype, std::vector<int64_t> shape, std::string_view purpose);
   /// A call of a kernel that runs before the one that is bound.
@@ -48,8 +59,13 @@ class Binder {
     return make(from, KernelCall::kName, &call.params(), call.select(), call.operand_views(),
                 call.result_views());
   }
+  /// A call of another kernel with what it has in common with `from`: parameters, operands and
+  /// results of the same names. Others are 0 or absent until they are set.
+  static Call like(const Call& from, std::string_view kernel, std::vector<std::string> select = {});
 
  private:
+  View packed_by(const View& w, Call pack, std::string purpose, DType dtype,
+                 std::vector<int64_t> shape);
   void record(std::string_view kernel, const void* params,
               const std::vector<std::string_view>& select, std::vector<View> in,
               std::vector<View> out);
@@ -77,6 +93,10 @@ struct Variant {
 
 /// All variants, those of one kernel together.
 std::span<const Variant> all_variants();
+
+/// Gives a call an operand, a result or an integer, which its kernel must have.
+void set_view(Call& call, std::string_view name, View view);
+void set_integer(Call& call, std::string_view name, const Dim& value);
 
 /// The parameters of a call as the struct that ops filled in.
 template <class Params>

@@ -213,7 +213,7 @@ std::vector<PlantedBug> planted_bugs() {
       {"the bias of a convolution is dropped",
        [](Program& p) { return drop_operand(p, "conv", "bias"); }},
       {"the bias of a linear layer is dropped",
-       [](Program& p) { return drop_operand(p, "gemm", "bias"); }},
+       [](Program& p) { return drop_operand(p, "gemm_panels", "bias"); }},
       other_function("max for min", "binary", "min", "max"),
       other_function("ceil for floor", "unary", "floor", "ceil"),
       other_function("less-or-equal for less", "compare", "lt", "le"),

@@ -11,17 +11,16 @@ class SharedWeights : public ::testing::Test {
  protected:
   SharedWeights() { register_all_ops(); }
 
-  /// The outputs of a graph of an input of codes and one constant of 8-bit weights, by every
-  /// target.
+  /// The outputs of a graph of an input and one constant of weights, codes of 8 bits or floats, by
+  /// every target.
   void check(const std::function<void(Graph&, Value* x, Value* w)>& build, const Ints& x_shape,
-             const Ints& w_shape, int packings) {
+             const Ints& w_shape, int packings, DType dtype = DType::i8) {
     Graph graph;
-    const QType x_type = tensor_format(DType::i8, 0.1f, 0);
-    Value* x = graph.add_input("x", Type(x_type, to_dims(x_shape)));
-    Value* w = graph.constant(graph.pool().add(random_tensor(DType::i8, w_shape, 1), "w"),
-                              tensor_format(DType::i8, 0.1f, 0).format);
+    const QType type = dtype == DType::i8 ? tensor_format(dtype, 0.1f, 0) : QType{dtype, nullptr};
+    Value* x = graph.add_input("x", Type(type, to_dims(x_shape)));
+    Value* w = graph.constant(graph.pool().add(random_tensor(dtype, w_shape, 1), "w"), type.format);
     build(graph, x, w);
-    const std::vector<Tensor> inputs{random_tensor(DType::i8, x_shape, 2)};
+    const std::vector<Tensor> inputs{random_tensor(dtype, x_shape, 2)};
     const auto expected = interpret(graph, inputs);
     ASSERT_TRUE(expected.ok()) << render(expected.diag());
     for (const Target& target : all_targets()) {
@@ -56,6 +55,28 @@ TEST_F(SharedWeights, APartOfAConstantIsPackedWhenTheProgramRuns) {
         graph.add_output("y", *graph.emit("qmatmul", {x, part}, {{"to", QType{}}}, {}));
       },
       {5, 24}, {48, 20}, 0);
+}
+
+TEST_F(SharedWeights, FloatsAreSharedByThoseThatReadThemAlike) {
+  check(
+      [](Graph& graph, Value* x, Value* w) {
+        graph.add_output("a", *graph.emit("linear", {x, w}, {}, {}));
+        graph.add_output("b", *graph.emit("linear", {x, w}, {{"lo", 0.0}}, {}));
+        graph.add_output("c", *graph.emit("matmul", {x, w}, {}, {}));
+        graph.add_output("d", w);
+      },
+      {5, 24}, {24, 24}, 2, DType::f32);
+}
+
+TEST_F(SharedWeights, APartOfAConstantOfFloatsIsPackedWhenTheProgramRuns) {
+  check(
+      [](Graph& graph, Value* x, Value* w) {
+        Value* part =
+            *graph.emit("slice", {w},
+                        {{"start", Ints{24, 0}}, {"size", Ints{24, 20}}, {"step", Ints{1, 1}}}, {});
+        graph.add_output("y", *graph.emit("matmul", {x, part}, {}, {}));
+      },
+      {5, 24}, {48, 20}, 0, DType::f32);
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ scalar "n" 0 to 511 from %3:i64[1]
 %6 arena 1 "condition"
 clamp[i8](x=%0:i8[4, 8]) {n = 32, lo = -1.5, hi = inf} -> (y=%2:i8[4, 8]) : qk_clamp_i8 in_place(0, 0) macs(3) loc("a", "b\n")
 clamp[i8](x=%2:i8[4, 2]<8, 1>) {n = [8*n]} -> (y=%5 + 8:i8[8]) facts(narrow_x)
-parallel [n] gemm(x=%2:f32[16], w=%2:f32[16]) {batch = 1, m = [n], hi = 6.0} -> (y=%1:f32[n]) : qk_gemm_f32
+parallel [n] gemm_panels(x=%2:f32[16], w=%2:f32[16]) {batch = 1, m = [n], hi = 6.0} -> (y=%1:f32[n]) : qk_gemm_f32
 copy %2:u8[64] to %4:u8[64] loc("to the device")
 norm[f32](x=%4 + [4*n]:f32[16], beta=%4:f32[4]) {rows = 1, n = 16} -> (y=%4:f32[16], rstd=%4:f32[1])
 qgemm(x=%0:i8[4, 8], w=%0:i8[4, 8]) {m = 4, n = 4, k = 8} | rescale(multipliers=%2:f32[4], float_bias=%2:f32[4]) {lo = -128, hi = 127, bias_factor = 1.0} | add(residual=%0:i8[4, 4]) {r_first = 1} in_place -> (y=%2:i8[4, 4])
@@ -67,9 +67,9 @@ TEST(ProgramText, NamesMistakes) {
       {"clamp[i8](x=%0:i8[32]) {n = 3000000000} -> (y=%1:i8[32])", "does not fit 32 bits"},
       {"clamp[i8](x=%0:i8[32]) {} -> (y=%1:i8[32]) : qk_clamp_u8", "nothing computes"},
       {"parallel 2 clamp[i8](x=%0:i8[32]) {} -> (y=%1:i8[32]) : qk_clamp_i8", "cannot be split"},
-      {"parallel 2 gemm(x=%0:f32[8], w=%0:f32[8]) {batch = 1, m = 8, n = 1} -> (y=%1:f32[8]) : "
-       "qk_gemm_f32",
-       "'gemm' has 8 units, not 2"},
+      {"parallel 2 gemm_panels(x=%0:f32[8], w=%0:f32[8]) {batch = 1, m = 8, n = 1} -> "
+       "(y=%1:f32[8]) : qk_gemm_f32",
+       "'gemm_panels' has 8 units, not 2"},
       {"melt(x=%0:i8[32]) {} -> (y=%1:i8[32])", "there is no kernel 'melt'"},
       {"clamp[i8](x=%7:i8[32]) {} -> (y=%1:i8[32])", "names no buffer"},
       {"clamp[i8](x=%0:i8[32]) {} -> (y=%2:i8[32])", "'clamp' takes bytes of two memories"},

@@ -264,7 +264,7 @@ void sample_conv_float(Sampled& s, const Body& body) {
 Sampled sample(const Body& body, uint32_t seed) {
   Sampled s(body, seed);
   const std::string& kernel = body.kernel->name;
-  if (kernel == "gemm")
+  if (kernel == "gemm_panels")
     sample_gemm_f32(s);
   else if (kernel == "conv")
     sample_conv_float(s, body);
@@ -297,8 +297,8 @@ TEST(Split, PartsInAnyOrderGiveTheBitsOfTheWhole) {
       ASSERT_EQ(s.parts(on_threads), expected) << body.symbol << ", seed " << seed;
     }
   }
-  for (const char* kernel :
-       {"gemm", "conv", "qmatmul", "qgemm_panels", "qconv_plain", "qconv_nhwc", "qconv_depthwise"})
+  for (const char* kernel : {"gemm_panels", "conv", "qmatmul", "qgemm_panels", "qconv_plain",
+                             "qconv_nhwc", "qconv_depthwise"})
     EXPECT_TRUE(split.contains(kernel)) << kernel;
 }
 

@@ -41,20 +41,6 @@ Result<Ok> eval_product(const GemmShape& p, const Tensor& a, const Tensor& b, co
   });
 }
 
-/// Panels of the second operand: packed with the weights where it is constant, else before the
-/// call.
-View packed_operand(Lowering& l, size_t operand, const GemmShape& p) {
-  kernel::GemmPack pack;
-  pack.batch = i32(p.b_matrices);
-  pack.k = i32(p.k);
-  pack.n = i32(p.n);
-  pack.batch_step = i32(p.k * p.n);
-  pack.k_step = i32(p.b_rows ? 1 : p.n);
-  pack.n_step = i32(p.b_rows ? p.k : 1);
-  return l.packed(operand, pack, p.b_rows ? "panels.rows" : "panels", DType::f32,
-                  {p.b_matrices, (p.n + 15) / 16, p.k, 16});
-}
-
 /// The product with any distances, axis by axis; more than three batch axes become several calls.
 void lower_plain(Lowering& l, const GemmShape& p, kernel::Matmul params, size_t from_axis,
                  int64_t element, int64_t macs) {
@@ -118,15 +104,17 @@ Result<Ok> lower_product(Lowering& l, const GemmShape& p, View bias, double lo, 
   params.n = i32(p.n);
   params.k = i32(p.k);
   params.x_batch = p.a_matrices == 1 ? 0 : i32(p.m * p.k);
-  params.w_batch = p.b_matrices == 1 ? 0 : i32((p.n + 15) / 16 * p.k * 16);
   params.y_batch = i32(p.m * p.n);
+  params.w_batch = p.b_matrices == 1 ? 0 : i32(p.k * p.n);
+  params.w_k = i32(p.b_rows ? 1 : p.n);
+  params.w_n = i32(p.b_rows ? p.k : 1);
   params.x_row = i32(p.k);
   params.lo = static_cast<float>(lo);
   params.hi = static_cast<float>(hi);
   params.rlo = -QN_INF_F32;
   params.rhi = QN_INF_F32;
   params.x = l.in(0);
-  params.w = packed_operand(l, 1, p);
+  params.w = l.in(1);
   params.bias = bias;
   params.y = l.out();
   l.emit(params, {.in_place = {}, .macs = macs});

@@ -1,0 +1,31 @@
+// gemm with weights in panels of 16 outputs (kernels/gemm/portable.c).
+#include "kernels/gemm/bind.h"
+
+namespace qc {
+namespace {
+
+std::string refusal(const Call&, const Binder&) { return {}; }
+
+Result<Call> bind(const Call& call, Binder& binder) {
+  const auto integer = [&](const char* name) { return static_cast<int32_t>(call.integer(name)); };
+  const bool one = call.integer("w_batch") == 0;
+  const PlainMatrices w{one ? 1 : integer("batch"),
+                        integer("k"),
+                        integer("n"),
+                        one ? integer("k") * integer("n") : integer("w_batch"),
+                        integer("w_k"),
+                        integer("w_n")};
+  Call c = Binder::like(call, "gemm_panels");
+  QC_ASSIGN(View panels, float_panels(binder, call.operand("w"), w));
+  set_view(c, "w", std::move(panels));
+  set_integer(c, "w_batch", one ? 0 : panel_elements(w));
+  return c;
+}
+
+}  // namespace
+
+void variants_gemm_portable(std::vector<Variant>& out) {
+  out.push_back({"gemm", "portable", "", 100, refusal, bind});
+}
+
+}  // namespace qc
