@@ -251,7 +251,7 @@ void sample_qconv(Sampled& s, const Body& body) {
 }
 
 void sample_conv_float(Sampled& s, const Body& body) {
-  const auto [x, w, y] = sample_conv(s, body.select[1] == "depthwise");
+  const auto [x, w, y] = sample_conv(s, body.kernel->name == "conv_depthwise");
   s.set("last", {s.chance() ? 1 : 0});
   s.at("hi") = s.at("rhi") = 1e9f;
   s.floats("x", x * 2, 0.01f);
@@ -266,7 +266,7 @@ Sampled sample(const Body& body, uint32_t seed) {
   const std::string& kernel = body.kernel->name;
   if (kernel == "gemm_panels")
     sample_gemm_f32(s);
-  else if (kernel == "conv")
+  else if (kernel.starts_with("conv"))
     sample_conv_float(s, body);
   else if (kernel == "qmatmul")
     sample_qmatmul(s, body);
@@ -297,8 +297,8 @@ TEST(Split, PartsInAnyOrderGiveTheBitsOfTheWhole) {
       ASSERT_EQ(s.parts(on_threads), expected) << body.symbol << ", seed " << seed;
     }
   }
-  for (const char* kernel : {"gemm_panels", "conv", "qmatmul", "qgemm_panels", "qconv_plain",
-                             "qconv_nhwc", "qconv_depthwise"})
+  for (const char* kernel : {"gemm_panels", "conv_plain", "conv_nhwc", "conv_depthwise", "qmatmul",
+                             "qgemm_panels", "qconv_plain", "qconv_nhwc", "qconv_depthwise"})
     EXPECT_TRUE(split.contains(kernel)) << kernel;
 }
 

@@ -146,28 +146,12 @@ Result<Ok> Conv::lower(Lowering& l) const {
   c.hi = static_cast<float>(hi);
   c.rlo = -QN_INF_F32;
   c.rhi = QN_INF_F32;
-  const DType dtype = l.in_type(0).dtype;
-  const bool last = l.in_type(0).layout == Layout::channels_last;
-  c.type = name(dtype);
-  c.path = "nchw";
+  c.last = l.in_type(0).layout == Layout::channels_last ? 1 : 0;
+  c.type = name(l.in_type(0).dtype);
   c.x = l.in(0);
-  c.w = l.in(1);
   c.bias = l.optional(2);
+  c.w = l.in(1);
   c.y = l.out();
-  if (last && dtype == DType::f32) {
-    kernel::ConvPack pack;
-    pack.groups = c.groups;
-    pack.ocg = c.oc / c.groups;
-    pack.icg = c.ic / c.groups;
-    pack.taps = c.k[0] * c.k[1] * c.k[2];
-    pack.path = c.path = c.groups == c.ic && c.groups == c.oc ? "depthwise" : "nhwc";
-    const Ints shape = c.path == "depthwise"
-                           ? Ints{pack.taps, c.oc}
-                           : Ints{c.groups, (pack.ocg + 15) / 16, pack.taps, pack.icg, 16};
-    c.w = l.packed(1, pack, fmt::format("{}.{}", c.path, c.groups), DType::f32, shape);
-  } else {
-    c.last = last ? 1 : 0;
-  }
   l.emit(c, {.in_place = {}, .macs = macs()});
   return Ok{};
 }

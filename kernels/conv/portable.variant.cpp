@@ -1,0 +1,71 @@
+// conv in portable C (kernels/conv/portable.c): channels-last floats with packed weights, all
+// others with plain ones.
+#include <fmt/format.h>
+
+#include "kernels/conv/calls.h"
+#include "program/variant.h"
+
+namespace qc {
+namespace {
+
+std::string takes_all(const Call&, const Binder&) { return {}; }
+
+std::string nhwc_refusal(const Call& call, const Binder&) {
+  if (call.integer("last") == 0) return "channels come before positions";
+  return call.select[0] == "f32" ? "" : "elements are not f32";
+}
+
+std::string depthwise_refusal(const Call& call, const Binder& binder) {
+  std::string why = nhwc_refusal(call, binder);
+  const int64_t groups = call.integer("groups");
+  if (why.empty() && (groups != call.integer("ic") || groups != call.integer("oc")))
+    why = "groups have several channels";
+  return why;
+}
+
+Result<Call> bind_plain(const Call& call, Binder&) {
+  return Binder::like(call, "conv_plain", call.select);
+}
+
+qk_conv_pack_params packing(const Call& call) {
+  const auto integer = [&](const char* name, int at = 0) {
+    return static_cast<int32_t>(call.integer(name, at));
+  };
+  const int32_t groups = integer("groups");
+  return {groups, integer("oc") / groups, integer("ic") / groups,
+          integer("k", 0) * integer("k", 1) * integer("k", 2)};
+}
+
+Call with_weights(const Call& call, std::string_view kernel, View w) {
+  Call c = Binder::like(call, kernel);
+  set_view(c, "w", std::move(w));
+  set_integer(c, "last", 0);  // it says nothing to a kernel that takes no other
+  return c;
+}
+
+/// Panels [groups][ocg / 16][taps][icg][16].
+Result<Call> bind_nhwc(const Call& call, Binder& binder) {
+  const qk_conv_pack_params p = packing(call);
+  View w =
+      binder.packed_by(call.operand("w"), kernel::ConvPack(p), fmt::format("nhwc.{}", p.groups),
+                       DType::f32, {p.groups, (int64_t{p.ocg} + 15) / 16, p.taps, p.icg, 16});
+  return with_weights(call, "conv_nhwc", std::move(w));
+}
+
+/// Weights [taps][channels].
+Result<Call> bind_depthwise(const Call& call, Binder& binder) {
+  const qk_conv_pack_params p = packing(call);
+  View w = binder.packed_by(call.operand("w"), kernel::ConvDepthwisePack(p),
+                            fmt::format("depthwise.{}", p.groups), DType::f32, {p.taps, p.groups});
+  return with_weights(call, "conv_depthwise", std::move(w));
+}
+
+}  // namespace
+
+void variants_conv_portable(std::vector<Variant>& out) {
+  out.push_back({"conv", "portable", "", 300, takes_all, bind_plain});
+  out.push_back({"conv", "portable_nhwc", "", 200, nhwc_refusal, bind_nhwc});
+  out.push_back({"conv", "portable_depthwise", "", 100, depthwise_refusal, bind_depthwise});
+}
+
+}  // namespace qc
