@@ -19,4 +19,12 @@ typedef struct {
   int32_t r_reciprocal;
 } qk_qgemm_call;
 
+/* What ops ask of wgemm: y [m, n] of floats x [m, k] and codes w [n, k] of up to 8 bits as the
+ * model has them. Scales, and zero points where they are not all `zero`, are [n][ceil(k / group)].
+ * The rest is as in kernels/qgemm/qgemm.h. */
+typedef struct {
+  int32_t m, n, k;
+  int32_t group, zero;
+} qk_wgemm_call;
+
 #endif

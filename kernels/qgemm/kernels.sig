@@ -36,6 +36,10 @@ kernel qmatmul[x_codes, w_codes](x, w, bias?, multipliers?, float_bias?, w_zeros
   units row_blocks qk_qmatmul_{x_codes}_{w_codes}
   body qk_qmatmul_{x_codes=i8,u8,i16,u16}_{w_codes=i8,u8,i16,u16} stack 3328
 
+# What ops call for floats times codes of weights; variants choose how codes and scales are packed.
 kernel wgemm(x, w, scales, w_zeros?, bias?) -> (y)
+  params qk_wgemm_call
+
+kernel wgemm_panels(x, w, scales, w_zeros?, bias?) -> (y)
   params qk_wgemm_params
   body qk_wgemm stack 3328

@@ -229,4 +229,36 @@ View sum_bias(Lowering& l, size_t operand, DType type) {
                    });
 }
 
+namespace {
+/// One of the numbers of a format for each of `each` groups of `outputs`, `of(index of a scale)`.
+template <class T, class F>
+View group_numbers(Lowering& l, DType dtype, const Format& f, int64_t outputs, int64_t each,
+                   std::string_view purpose, F&& of) {
+  Tensor out(dtype, {outputs, each});
+  for (int64_t i = 0; i < out.size(); ++i) {
+    const int64_t index = f.granularity == Granularity::tensor ? 0
+                          : f.granularity == Granularity::axis ? i / each
+                                                               : i;
+    out.mutable_data<T>()[i] = of(index);
+  }
+  return l.constant(std::move(out), purpose);
+}
+}  // namespace
+
+View weight_scales(Lowering& l, const Format& f, int64_t outputs, int64_t each) {
+  return group_numbers<float>(l, DType::f32, f, outputs, each, "scales",
+                              [&](int64_t i) { return f.scale_at(i); });
+}
+
+View weight_zeros(Lowering& l, const Format& f, int64_t outputs, int64_t each) {
+  bool one = true;
+  if (f.zero_point.kind == Component::Kind::known) {
+    for (int64_t i = 1; i < f.zero_point.values.size(); ++i)
+      one = one && f.zero_at(i) == f.zero_at(0);
+  }
+  if (one) return View{};
+  return group_numbers<int32_t>(l, DType::i32, f, outputs, each, "zero points",
+                                [&](int64_t i) { return f.zero_at(i); });
+}
+
 }  // namespace qc

@@ -68,6 +68,12 @@ AccumulatorProof prove_range(const Type& x, const Type& w, int64_t terms);
 /// A bias of the sums as the type they are formed in.
 View sum_bias(Lowering& l, size_t operand, DType type);
 
+/// Scales of weights that kernels decode: `each` for every one of `outputs`, those of an output
+/// side by side.
+View weight_scales(Lowering& l, const Format& f, int64_t outputs, int64_t each);
+/// Their zero points likewise; absent where all are the first.
+View weight_zeros(Lowering& l, const Format& f, int64_t outputs, int64_t each);
+
 /// Largest magnitude of a code less its zero point.
 int64_t largest_difference(const Type& type);
 /// Whether a code less its zero point fits 16 bits.

@@ -60,14 +60,13 @@ struct TransposedChannel {
 };
 
 Result<Ok> lower_weight_only(Lowering& l, const QConvTranspose& node) {
-  kernel::Wconv c;
+  kernel::WconvTranspose c;
   fill_sizes(c, node, node.input_type(0).shape, node.input_type(1).shape, node.output()->shape());
   const Type& w = l.in_type(1);
   const int64_t count = w.format->scale.values.size();
   std::vector<float> scales;
   for (int64_t i = 0; i < c.oc; ++i) scales.push_back(w.format->scale_at(i % count));
   const StoredWeights stored(w, c.oc);
-  c.path = "transpose";
   c.x = l.in(0);
   c.w = stored.plain(l, TransposedChannel(node));
   c.scales = l.constant(Tensor::of<float>(DType::f32, {c.oc}, scales), "scales");

@@ -8,36 +8,6 @@
 #include "quant/groups.h"
 
 namespace qc {
-namespace {
-
-/// Inputs that share a scale, and scales of a row of weights.
-struct Grouping {
-  int64_t group, count;
-};
-Grouping grouping(const Format& f, const GemmShape& p) {
-  const int64_t group = f.granularity == Granularity::group ? f.group : std::max<int64_t>(p.k, 1);
-  return {group, (p.k + group - 1) / group};
-}
-
-/// The index among known scales of group g of output n.
-int64_t scale_index(const Format& f, const Grouping& g, int64_t n, int64_t group) {
-  return f.granularity == Granularity::tensor ? 0
-         : f.granularity == Granularity::axis ? n
-                                              : n * g.count + group;
-}
-
-/// Numbers of every group as [n / 16][groups][16], what is beyond n being 0.
-template <class T, class F>
-Tensor group_panels(DType dtype, const GemmShape& p, const Grouping& g, F&& of) {
-  Tensor out(dtype, {(p.n + 15) / 16, g.count, 16});
-  T* y = out.mutable_data<T>();
-  for (int64_t n = 0; n < p.n; ++n) {
-    for (int64_t i = 0; i < g.count; ++i) y[(n / 16 * g.count + i) * 16 + n % 16] = of(n, i);
-  }
-  return out;
-}
-
-}  // namespace
 
 template <class Loops>
 void eval_weight_only(EvalContext& c, const GemmShape& p, const Type& weights) {
@@ -56,55 +26,19 @@ template void eval_weight_only<FastLoops>(EvalContext&, const GemmShape&, const 
 
 Result<Ok> lower_weight_only(Lowering& l, const GemmShape& p, int64_t macs) {
   QC_TRY(check_sizes(p, l.loc()));
-  const Type w = l.in_type(1);
-  const Format& f = *w.format;
-  const Grouping g = grouping(f, p);
-  const bool nibbles = bits(w.dtype) <= 4;
-  // Codes are stored as i8 or as 0 to 15: less `shift`.
-  const int64_t shift = nibbles ? code_range(w.dtype).lo : is_signed(w.dtype) ? 0 : 128;
-  const Tensor scales = group_panels<float>(
-      DType::f32, p, g, [&](int64_t n, int64_t i) { return f.scale_at(scale_index(f, g, n, i)); });
-  const int64_t zero_count =
-      f.zero_point.kind == Component::Kind::known ? f.zero_point.values.size() : 1;
-  bool one = true;
-  for (int64_t i = 1; i < zero_count; ++i) one = one && f.zero_at(i) == f.zero_at(0);
-  View zeros;
-  if (!one) {
-    zeros = l.constant(
-        group_panels<int32_t>(
-            DType::i32, p, g,
-            [&](int64_t n, int64_t i) { return i32(f.zero_at(scale_index(f, g, n, i)) - shift); }),
-        "zero points");
-  }
-  const Ints shape{(p.n + 15) / 16, p.k, nibbles ? 8 : 16};
-  const View panels = l.derived(
-      *l.constant_in(1), nibbles ? "nibbles" : "panels8", DType::u8, shape,
-      [=](const Tensor& codes) -> Result<Tensor> {
-        Tensor out(DType::u8, shape);
-        uint8_t* y = out.mutable_data<uint8_t>();
-        for (int64_t i = 0; i < codes.size(); ++i) {
-          const int64_t n = i / p.k, k = i % p.k, lane = n % 16;
-          const int64_t code = codes.as_int(i) - shift;
-          uint8_t* row = y + (n / 16 * p.k + k) * shape[2];
-          if (nibbles) {
-            row[lane % 8] = static_cast<uint8_t>(row[lane % 8] | (code << (lane < 8 ? 0 : 4)));
-          } else {
-            row[lane] = static_cast<uint8_t>(code);
-          }
-        }
-        return out;
-      });
+  const Format& f = *l.in_type(1).format;
+  const int64_t group = f.granularity == Granularity::group ? f.group : std::max<int64_t>(p.k, 1);
+  const int64_t groups = (p.k + group - 1) / group;
   kernel::Wgemm c;
   c.m = i32(p.m);
   c.n = i32(p.n);
   c.k = i32(p.k);
-  c.group = i32(g.group);
-  c.nibbles = nibbles ? 1 : 0;
-  c.zero = i32(f.zero_at(0) - shift);
+  c.group = i32(group);
+  c.zero = f.zero_at(0);
+  c.w_zeros = weight_zeros(l, f, p.n, groups);
+  c.w = l.in(1);
   c.x = l.in(0);
-  c.w = panels;
-  c.scales = l.constant(scales, "scales");
-  c.w_zeros = zeros;
+  c.scales = weight_scales(l, f, p.n, groups);
   c.bias = l.optional(2);
   c.y = l.out();
   l.emit(c, {.in_place = {}, .macs = macs});
