@@ -95,13 +95,6 @@ void Lowering::record(std::string_view kernel, const void* params, size_t bytes,
   steps_->push_back({node_ ? node_->loc() : Loc{}, std::move(call)});
 }
 
-void Lowering::run_portable(std::string_view kernel, const std::vector<std::string>& select,
-                            const void* params, const void* in, void* out) {
-  const Body* body = find_body(*find_kernel(kernel), select);
-  QC_CHECK(body != nullptr, "nothing computes a packing");
-  body->run(params, &in, &out);
-}
-
 void Lowering::alias(size_t i, View storage) {
   const Value* value = node_->output(i);
   QC_CHECK(slot(value).buffer < 0, "alias of a value that already has a buffer");

@@ -58,30 +58,11 @@ class Lowering {
   /// Fresh arena bytes that live as long as steps name them.
   View scratch(int64_t bytes, std::string_view purpose);
   View scratch(DType dtype, Ints dims, std::string_view purpose);
-  /// A constant computed from others when the weights are written, e.g. packed weights. One per
-  /// (name, source): several users of a weight share one packing.
+  /// A constant computed from another when the weights are written, e.g. codes of another type. One
+  /// per (purpose, source), which several users share. Weights stay plain: variants pack them.
   View derived(ConstId source, std::string_view purpose, DType dtype, Ints shape,
                std::function<Result<Tensor>(const Tensor&)> make);
   View constant(Tensor tensor, std::string_view purpose);
-  /// Operand i as the packing kernel of `call` (with operand w and result packed) makes it: with
-  /// the weights where it is constant, else by a call before the one that reads it.
-  template <class PackCall>
-  View packed(size_t i, PackCall call, std::string_view purpose, DType dtype, Ints shape) {
-    if (const auto source = constant_in(i)) {
-      return derived(*source, purpose, dtype, shape,
-                     [call, dtype, shape](const Tensor& w) -> Result<Tensor> {
-                       Tensor out(dtype, shape);
-                       const std::vector<std::string_view> select = call.select();
-                       run_portable(PackCall::kName, {select.begin(), select.end()}, &call.params(),
-                                    w.bytes().data(), out.mutable_bytes().data());
-                       return out;
-                     });
-    }
-    call.w = in(i);
-    call.packed = scratch(dtype, shape, "packed operand");
-    emit(call);
-    return call.packed;
-  }
   /// The constant behind operand i, where it is one.
   std::optional<ConstId> constant_in(size_t i) const;
 
@@ -111,9 +92,6 @@ class Lowering {
   View& slot(const Value* value);
   int new_buffer(Buffer buffer);
   Result<Ok> lower_nodes(const Graph& graph);
-  /// Runs a kernel of one operand and one result now.
-  static void run_portable(std::string_view kernel, const std::vector<std::string>& select,
-                           const void* params, const void* in, void* out);
   void record(std::string_view kernel, const void* params, size_t bytes,
               const std::vector<std::string_view>& select, std::vector<View> in,
               std::vector<View> out, CallInfo info);

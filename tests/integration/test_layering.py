@@ -56,6 +56,36 @@ def test_ops_name_kernels_not_their_functions(root):
     assert found == []
 
 
+def test_ops_leave_packing_to_variants(root):
+    """Weights are plain in what ops call: only variants know kernels that read packed ones, and where a weight lies there."""
+    taken, bound = set(), set()  # what variants take calls of, and what they make calls of
+    for path in [*(root / "kernels").glob("*/*.variant.cpp"), *(root / "kernels").glob("*/bind.h")]:
+        text = path.read_text()
+        taken |= {title(name) for name in re.findall(r'(?:push_back\(\{|add\()"(\w+)"', text)}
+        bound |= {*re.findall(r"\bkernel::(\w+)", text), *(title(name) for name in re.findall(r'"(\w+)"', text) if name in kernels(root))}
+    bound -= taken
+    assert bound >= {"GemmPanels", "GemmPack", "ConvNhwc", "WgemmPanels", "WconvPanels", "RnnPanels", "QgemmPanels", "QconvPacked"}
+    found = []
+    for path in sorted((root / "src" / "ops").rglob("*.*")):
+        if path.suffix not in (".cpp", ".h"):
+            continue
+        text, name = path.read_text(), path.relative_to(root).as_posix()
+        found += [f"{name}: kernel::{k}" for k in re.findall(r"\bkernel::(\w+)", text) if k in bound]
+        found += [f"{name}: {m}" for m in re.findall(r"\+ 15\) / 16|\bnibbles\b|[.>]packed\(|QK_RNN_SCRATCH", text)]
+        if name != "src/ops/common/weighted.cpp":  # codes and biases as other types
+            found += [f"{name}: derived constant" for _ in re.findall(r"[.>]derived\(", text)]
+    assert found == []
+
+
+def title(kernel: str) -> str:
+    """The struct of a kernel's calls."""
+    return "".join(part.capitalize() for part in kernel.split("_"))
+
+
+def kernels(root) -> set:
+    return {name for sig in (root / "kernels").glob("*/kernels.sig") for name in re.findall(r"^kernel (\w+)", sig.read_text(), re.M)}
+
+
 def test_ops_share_no_structs_with_kernels(root):
     """Evaluation defines what kernels must give, so ops name none of the kernels' structs and include no kernel's code."""
     found = []

@@ -1,7 +1,6 @@
 #include "ops/rnn/rnn.h"
 
 #include "interp/eval.h"
-#include "kernels/gemm/calls.h"
 #include "kernels/numerics/reduce.h"
 #include "kernels/rnn/calls.h"
 #include "ops/common/macs.h"
@@ -43,22 +42,6 @@ const Cell kCells[] = {
       .outputs = 3,
       .summary = "long short-term memory layer, one or two directions, peepholes"}},
 };
-
-/// Weights [D, n, k] in panels: packed with the weights where they are constant, else before the
-/// call.
-Result<View> weight_panels(Lowering& l, size_t operand) {
-  const Ints dims = l.in_dims(operand);
-  const Ints shape{dims[0], (dims[1] + 15) / 16, dims[2], 16};
-  kernel::GemmPack params;
-  QC_TRY(param(count(shape), l.loc()));
-  QC_ASSIGN(params.batch, param(dims[0], l.loc()));
-  QC_ASSIGN(params.k, param(dims[2], l.loc()));
-  QC_ASSIGN(params.n, param(dims[1], l.loc()));
-  QC_ASSIGN(params.batch_step, param(dims[1] * dims[2], l.loc()));
-  params.k_step = 1;
-  params.n_step = params.k;
-  return l.packed(operand, params, "panels.rows", DType::f32, shape);
-}
 
 bool fits(const Dims& shape, const Dims& expected) {
   if (shape.size() != expected.size()) return false;
@@ -198,8 +181,8 @@ Result<Ok> Recurrent::eval(EvalContext& c) const {
 Result<Ok> Recurrent::lower(Lowering& l) const {
   const int64_t hidden = l.out_dims(0)[3];
   QC_TRY(param(cell_->gates * hidden * 2 + 4 * hidden + 16, loc()));
-  QC_ASSIGN(const View w, weight_panels(l, kW));
-  QC_ASSIGN(const View r, weight_panels(l, kR));
+  const View w = l.in(kW), r = l.in(kR);
+  for (size_t i : {kW, kR}) QC_TRY(param(count(l.in_dims(i)), loc()));
   const auto fill = [&](auto& c) -> Result<Ok> {
     QC_TRY(fill_params(*this, *cell_, l, c));
     c.x = l.in(kX);
@@ -210,7 +193,6 @@ Result<Ok> Recurrent::lower(Lowering& l) const {
     c.h0 = l.optional(kH0);
     c.y = l.out(0);
     c.h = l.out(1);
-    c.scratch = l.scratch(DType::f32, {QK_RNN_SCRATCH(cell_->gates, hidden)}, "gates");
     return Ok{};
   };
   const CallInfo info{.in_place = {}, .macs = macs()};
