@@ -27,6 +27,7 @@ and make calls of some of them (kernels/common/units.h). {selector} in PREFIX st
 
 Written to OUTPUT_DIR:
   FOLDER_table.c    thunks, the kernels and the bodies of the folder
+  FOLDER/params.h   a C++ struct per parameter struct, with Dims for its integers
   FOLDER/calls.h    a C++ struct per kernel: its parameters, operands, results and selectors as members
   FOLDER_MACHINE_table.c  thunks of the bodies for that machine
   folders.inc, machines.inc, variants.inc   the lists of folders, of machine tables, of *.variant.cpp
@@ -205,24 +206,47 @@ def machine_tables(folder, kernels):
         yield machine, "\n".join(out)
 
 
-def calls(folder, kernels):
+def camel(name):
+    return "".join(part.capitalize() for part in name.split("_"))
+
+
+def twin(struct):
+    """The C++ struct of a parameter struct."""
+    return camel(struct.removeprefix("qk_"))
+
+
+def params(folder, structs):
+    """A twin in C++ of each struct: its integers may depend on free dimensions."""
+    out = [f"// Parameters of the kernels of kernels/{folder}, with sizes that may be free; made from its headers.",
+           "#pragma once", "", '#include "program/program.h"', "", "namespace qc::params {"]
+    for struct, text in structs:
+        fields = [(kind, *re.match(r"(\w+)(?:\[(\d+)\])?$", name).groups()) for kind, name in (f.split(" ", 1) for f in text.split(","))]
+        out += ["", f"struct {twin(struct)} {{",
+                *(f"  {'float' if kind == 'f' else 'Dim'} {name}{f'[{count}]' if count else ''}{' = {}' if kind == 'f' else ''};"
+                  for kind, name, count in fields),
+                "  template <class Self, class F>", "  static void members(Self& p, F&& visit) {",
+                *(f"    visit(p.{name});" for _, name, _ in fields), "  }", "};"]
+    return "\n".join(out + ["", "}  // namespace qc::params", ""])
+
+
+def calls(folder, kernels, homes):
     """A struct per kernel that op folders fill and hand to Lowering::emit."""
     name = folder.name
     out = [f"// Calls of the kernels of kernels/{name}; made from kernels.sig.", "#pragma once", "",
            f'#include "kernels/{name}/{name}.h"']
     if (folder / "call.h").exists():
         out.append(f'#include "kernels/{name}/call.h"')
+    out += [f'#include "kernels/{home}/params.h"' for home in sorted({homes[k.params] for k in kernels})]
     space = "stage" if kernels and kernels[0].stage else "kernel"
-    out += ['#include "program/program.h"', "", f"namespace qc::{space} {{"]
+    out += ["", f"namespace qc::{space} {{"]
     for k in kernels:
         members = ["  std::vector<Stage> epilogue;"] if k.epilogue else []
-        title = "".join(part.capitalize() for part in k.name.split("_"))
+        title, base = camel(k.name), f"params::{twin(k.params)}"
         views = [v.rstrip("?") for v in k.inputs + k.outputs]
-        out += ["", f"struct {title} : {k.params} {{", f'  static constexpr const char* kName = "{k.name}";',
-                f"  {title}() : {k.params}{{}} {{}}", f"  explicit {title}(const {k.params}& p) : {k.params}(p) {{}}"]
+        out += ["", f"struct {title} : {base} {{", f'  static constexpr const char* kName = "{k.name}";',
+                f"  {title}() = default;", f"  explicit {title}({base} p) : {base}(std::move(p)) {{}}"]
         out += [f"  std::string {s};" for s in k.selectors] + [f"  View {v};" for v in views] + members
-        out += [f"  const {k.params}& params() const {{ return *this; }}",
-                f"  std::vector<std::string_view> select() const {{ return {{{', '.join(k.selectors)}}}; }}",
+        out += [f"  std::vector<std::string_view> select() const {{ return {{{', '.join(k.selectors)}}}; }}",
                 f"  std::vector<View> operand_views() const {{ return {{{', '.join(v.rstrip('?') for v in k.inputs)}}}; }}",
                 f"  std::vector<View> result_views() const {{ return {{{', '.join(v.rstrip('?') for v in k.outputs)}}}; }}",
                 "};"]
@@ -278,10 +302,12 @@ def main():
                      key=lambda p: p.name)
     files = sorted(((p, p.relative_to(root).as_posix()) for root in roots for suffix in ("h", "c", "cu", "inc")
                     for p in (root / "kernels").glob(f"*/*.{suffix}")), key=lambda f: f[1])
-    structs = {}
+    structs, homes = {}, {}  # by name: the members, and the folder
     for header, _ in files:
         if header.suffix == ".h":
-            structs.update(struct_fields(header.read_text(), header))
+            found = struct_fields(header.read_text(), header)
+            structs.update(found)
+            homes.update(dict.fromkeys(found, header.parent.name))
     machines, bodies = [], []
     signed = {folder: signatures(folder / "kernels.sig", structs) for folder in folders}
     check_epilogues([k for kernels in signed.values() for k in kernels])
@@ -291,10 +317,13 @@ def main():
         bodies += sorted({(f"{k.split_of(values)}_part", f"kernels/{folder.name}/split.c", "")
                           for k in kernels if k.unit for _, values, _, _ in k.bodies})
         write(output / f"{folder.name}_table.c", table(folder, kernels, structs))
-        write(output / folder.name / "calls.h", calls(folder, kernels))
+        write(output / folder.name / "calls.h", calls(folder, kernels, homes))
         for machine, text in [] if portable_only else machine_tables(folder, kernels):
             write(output / f"{folder.name}_{machine}_table.c", text)
             machines.append((folder.name, machine))
+    used = sorted({k.params for kernels in signed.values() for k in kernels})
+    for home in sorted({homes[s] for s in used}):
+        write(output / home / "params.h", params(home, [(s, structs[s]) for s in used if homes[s] == home]))
     write(output / "folders.inc", "".join(f"QK_FOLDER({f.name})\n" for f in folders))
     write(output / "machines.inc", "".join(f"QK_MACHINE({f}, {m})\n" for f, m in machines))
     variants = sorted(f"{p.parent.name}_{p.name.removesuffix('.variant.cpp')}"

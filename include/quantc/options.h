@@ -12,9 +12,9 @@
 
 namespace quantc {
 
-/// Sizes a dimension may have, both included.
+/// Sizes a dimension may have: min, min + step, ... up to max.
 struct SizeRange {
-  int64_t min = 1, max = 1;
+  int64_t min = 1, max = 1, step = 1;
 };
 
 struct Options {
@@ -22,7 +22,7 @@ struct Options {
   std::string target = "native";             // what code is generated for: see `quantc targets`
   int level = 2;                             // -O0, -O1, -O2; never changes an answer
   std::map<std::string, int64_t> dims;       // numbers for symbolic dimensions
-  std::map<std::string, SizeRange> ranges;   // for one dimension: its size is chosen by each run
+  std::map<std::string, SizeRange> ranges;   // of dimensions whose sizes each run chooses
   std::string weights = "literal";           // literal, incbin or file
   std::string specialise = "speed";          // speed or size
   std::string state = "kept";                // kept between runs, or io: inputs and outputs

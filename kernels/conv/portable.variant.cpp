@@ -27,13 +27,10 @@ Result<Call> bind_plain(const Call& call, Binder&) {
   return Binder::like(call, "conv_plain", call.select);
 }
 
-qk_conv_pack_params packing(const Call& call) {
-  const auto integer = [&](const char* name, int at = 0) {
-    return static_cast<int32_t>(call.integer(name, at));
-  };
-  const int32_t groups = integer("groups");
-  return {groups, integer("oc") / groups, integer("ic") / groups,
-          integer("k", 0) * integer("k", 1) * integer("k", 2)};
+params::ConvPackParams packing(const Call& call) {
+  const int64_t groups = call.integer("groups");
+  return {groups, call.integer("oc") / groups, call.integer("ic") / groups,
+          call.size("k", 0) * call.size("k", 1) * call.size("k", 2)};
 }
 
 Call with_weights(const Call& call, std::string_view kernel, View w) {
@@ -45,18 +42,18 @@ Call with_weights(const Call& call, std::string_view kernel, View w) {
 
 /// Panels [groups][ocg / 16][taps][icg][16].
 Result<Call> bind_nhwc(const Call& call, Binder& binder) {
-  const qk_conv_pack_params p = packing(call);
+  const params::ConvPackParams p = packing(call);
   View w =
-      binder.packed_by(call.operand("w"), kernel::ConvPack(p), fmt::format("nhwc.{}", p.groups),
-                       DType::f32, {p.groups, (int64_t{p.ocg} + 15) / 16, p.taps, p.icg, 16});
+      binder.packed_by(call.operand("w"), kernel::ConvPack(p), fmt::format("nhwc.{}", p.groups.str()),
+                       DType::f32, {p.groups, ceildiv(p.ocg, 16), p.taps, p.icg, 16});
   return with_weights(call, "conv_nhwc", std::move(w));
 }
 
 /// Weights [taps][channels].
 Result<Call> bind_depthwise(const Call& call, Binder& binder) {
-  const qk_conv_pack_params p = packing(call);
+  const params::ConvPackParams p = packing(call);
   View w = binder.packed_by(call.operand("w"), kernel::ConvDepthwisePack(p),
-                            fmt::format("depthwise.{}", p.groups), DType::f32, {p.taps, p.groups});
+                            fmt::format("depthwise.{}", p.groups.str()), DType::f32, {p.taps, p.groups});
   return with_weights(call, "conv_depthwise", std::move(w));
 }
 

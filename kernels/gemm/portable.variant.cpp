@@ -7,18 +7,17 @@ namespace {
 std::string refusal(const Call&, const Binder&) { return {}; }
 
 Result<Call> bind(const Call& call, Binder& binder) {
-  const auto integer = [&](const char* name) { return static_cast<int32_t>(call.integer(name)); };
-  const bool one = call.integer("w_batch") == 0;
-  const PlainMatrices w{one ? 1 : integer("batch"),
-                        integer("k"),
-                        integer("n"),
-                        one ? integer("k") * integer("n") : integer("w_batch"),
-                        integer("w_k"),
-                        integer("w_n")};
+  const bool one = call.size("w_batch") == 0;
+  const PlainMatrices w{one ? Dim(1) : call.size("batch"),
+                        call.size("k"),
+                        call.size("n"),
+                        one ? call.size("k") * call.size("n") : call.size("w_batch"),
+                        call.size("w_k"),
+                        call.size("w_n")};
   Call c = Binder::like(call, "gemm_panels");
   QC_ASSIGN(View panels, float_panels(binder, call.operand("w"), w));
   set_view(c, "w", std::move(panels));
-  set_integer(c, "w_batch", one ? 0 : panel_elements(w));
+  set_integer(c, "w_batch", one ? Dim(0) : panel_elements(w));
   return c;
 }
 

@@ -14,7 +14,7 @@ std::string refusal(const Call& call, const Binder&) {
 }
 
 Result<Call> bind(const Call& call, Binder&) {
-  kernel::PoolDevice c(params_as<qk_pool_params>(call));
+  kernel::PoolDevice c(params_as<params::PoolParams>(call));
   c.machine = "cuda";
   c.op = call.select[0];
   c.type = call.select[1];

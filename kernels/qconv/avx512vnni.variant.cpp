@@ -10,7 +10,7 @@ Result<Call> bind(const Call& call, Binder& binder) {
 }
 
 std::string depthwise_refusal(const Call& call, const Binder& binder) {
-  const auto p = params_as<qk_qconv_params>(call);
+  const auto p = c_params<qk_qconv_params>(call);
   if (!p.last) return "operands are not channels-last";
   if (call.select[1] != "i8" || call.select[2] != "i32") return "sums take 64 bits";
   if (p.groups != p.ic || p.groups != p.oc) return "groups have several channels";
@@ -22,7 +22,7 @@ std::string depthwise_refusal(const Call& call, const Binder& binder) {
 }
 
 Result<Call> bind_depthwise(const Call& call, Binder& binder) {
-  const auto p = params_as<qk_qconv_params>(call);
+  const auto p = c_params<qk_qconv_params>(call);
   View blob = packed_blob(
       call, binder, fmt::format("depthwise.avx512vnni.{}x{}", p.k[1], p.k[2]),
       qk_depthwise_size(&p), [=](const std::vector<Tensor>& from, std::byte* to) {

@@ -8,7 +8,7 @@
 namespace qc {
 
 inline std::string packed_conv_refusal(const Call& call, const Binder& binder) {
-  const auto p = params_as<qk_qconv_params>(call);
+  const auto p = c_params<qk_qconv_params>(call);
   if (!p.last) return "operands are not channels-last";
   if (call.select[1] != "i8" || call.select[2] != "i32") return "sums take 64 bits";
   if (p.groups > 1 && p.oc / p.groups < 8) return "groups have few channels";
@@ -19,7 +19,7 @@ inline std::string packed_conv_refusal(const Call& call, const Binder& binder) {
 /// The bound call of a kernel whose weights are a blob.
 template <class KernelCall>
 Result<Call> bound_conv(const Call& call, const std::string& machine, View blob) {
-  KernelCall c(params_as<qk_qconv_params>(call));
+  KernelCall c(params_as<params::QconvParams>(call));
   c.machine = machine;
   c.w = std::move(blob);
   return Binder::bound(call, c);
@@ -27,7 +27,7 @@ Result<Call> bound_conv(const Call& call, const std::string& machine, View blob)
 
 inline Result<Call> bind_packed_conv(const Call& call, Binder& binder, qk_panels form,
                                      const std::string& machine) {
-  const auto p = params_as<qk_qconv_params>(call);
+  const auto p = c_params<qk_qconv_params>(call);
   const qk_pack_params pack = qk_qconv_packing(&p);
   View blob =
       packed_blob(call, binder, packing_name(machine, pack), qk_packed_size(form, &pack),

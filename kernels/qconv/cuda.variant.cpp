@@ -8,7 +8,7 @@ namespace {
 std::string refusal(const Call&, const Binder&) { return {}; }
 
 Result<Call> bind(const Call& call, Binder&) {
-  kernel::QconvDevice c(params_as<qk_qconv_params>(call));
+  kernel::QconvDevice c(params_as<params::QconvParams>(call));
   c.machine = "cuda";
   c.w_codes = call.select[1];
   c.accumulator = call.select[2];

@@ -11,7 +11,7 @@ bool is_depthwise(const qk_qconv_params& p) { return p.groups == p.ic && p.group
 std::string takes_all(const Call&, const Binder&) { return {}; }
 
 std::string nhwc_refusal(const Call& call, const Binder&) {
-  const auto p = params_as<qk_qconv_params>(call);
+  const auto p = c_params<qk_qconv_params>(call);
   if (!p.last) return "operands are not channels-last";
   if (call.select[1] != "i8" || call.select[2] != "i32") return "sums take 64 bits";
   return call.proved("narrow_x") ? "" : "codes less their zero points take more than 16 bits";
@@ -19,7 +19,7 @@ std::string nhwc_refusal(const Call& call, const Binder&) {
 
 std::string depthwise_refusal(const Call& call, const Binder& binder) {
   std::string why = nhwc_refusal(call, binder);
-  if (why.empty() && !is_depthwise(params_as<qk_qconv_params>(call)))
+  if (why.empty() && !is_depthwise(c_params<qk_qconv_params>(call)))
     why = "groups have several channels";
   return why;
 }
@@ -31,7 +31,7 @@ Call bound(const Call& call, KernelCall c, View w) {
 }
 
 Result<Call> bind_plain(const Call& call, Binder&) {
-  kernel::QconvPlain c(params_as<qk_qconv_params>(call));
+  kernel::QconvPlain c(params_as<params::QconvParams>(call));
   c.x_codes = call.select[0];
   c.w_codes = call.select[1];
   c.accumulator = call.select[2];
@@ -41,7 +41,7 @@ Result<Call> bind_plain(const Call& call, Binder&) {
 /// Panels [groups][ocg / 16][runs][pairs][16][2], a run being the inputs of a line of taps where
 /// they are neighbours, else those of one tap.
 Result<Call> bind_nhwc(const Call& call, Binder& binder) {
-  const auto p = params_as<qk_qconv_params>(call);
+  const auto p = c_params<qk_qconv_params>(call);
   const int64_t icg = p.ic / p.groups, ocg = p.oc / p.groups;
   const int64_t taps = int64_t{p.k[0]} * p.k[1] * p.k[2];
   const bool line = p.groups == 1 && p.dilation[2] == 1;
@@ -63,12 +63,12 @@ Result<Call> bind_nhwc(const Call& call, Binder& binder) {
   };
   View w = binder.packed(call.operand("w"), {}, line ? "qpanels.lines" : "qpanels.taps", DType::i8,
                          shape, pack);
-  return bound(call, kernel::QconvNhwc(p), std::move(w));
+  return bound(call, kernel::QconvNhwc(params_as<params::QconvParams>(call)), std::move(w));
 }
 
 /// Weights [taps][channels].
 Result<Call> bind_depthwise(const Call& call, Binder& binder) {
-  const auto p = params_as<qk_qconv_params>(call);
+  const auto p = c_params<qk_qconv_params>(call);
   const int64_t channels = p.oc, taps = int64_t{p.k[0]} * p.k[1] * p.k[2];
   const auto pack = [=](const std::vector<Tensor>& from) -> Result<Tensor> {
     Tensor out(DType::i8, {taps, channels});
@@ -78,7 +78,7 @@ Result<Call> bind_depthwise(const Call& call, Binder& binder) {
     return out;
   };
   View w = binder.packed(call.operand("w"), {}, "qdepthwise", DType::i8, {taps, channels}, pack);
-  return bound(call, kernel::QconvDepthwise(p), std::move(w));
+  return bound(call, kernel::QconvDepthwise(params_as<params::QconvParams>(call)), std::move(w));
 }
 
 }  // namespace

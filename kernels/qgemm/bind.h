@@ -12,7 +12,7 @@
 namespace qc {
 
 /// Everything but the strides of the weights.
-inline qk_qgemm_params gemm_params(const qk_qgemm_call& p) {
+inline params::QgemmParams gemm_params(const params::QgemmCall& p) {
   return {p.batch,    p.m,           p.n,           p.k,       p.x_batch,  0,      p.y_batch,
           p.per_row,  p.x_type,      p.x_zero,      p.y_type,  p.y_zero,   p.lo,   p.hi,
           p.q31,      p.bias_factor, p.r_kind,      p.r_first, p.r_type,   p.r_za, p.r_zb,
@@ -62,31 +62,43 @@ const T* elements_or_null(const Tensor& t) {
   return t.size() == 0 ? nullptr : t.data<T>();
 }
 
+/// Bytes from one blob of packed weights [n, k] to the next; qk_packed_size for sizes that may be
+/// free.
+inline Dim packed_stride(qk_panels form, const Dim& n, const Dim& k) {
+  const auto rounded = [](const Dim& size, int64_t to) { return ceildiv(size, to) * Dim(to); };
+  const Dim outputs = rounded(n, form.lanes);
+  const Dim weights = rounded(Dim(QK_PACKED_HEAD) + Dim(16) * outputs, 64);
+  return rounded(weights + outputs * rounded(k, form.unit), 64);
+}
+
 /// qgemm with weights packed for a machine: with the weights where all is constant, else by a call
 /// before it.
 inline Result<Call> bind_packed_gemm(const Call& call, Binder& binder, qk_panels form,
                                      const std::string& machine) {
-  const auto p = params_as<qk_qgemm_call>(call);
-  const qk_pack_params pack{1, p.n, p.k, {1, 1, 1}, 0, p.w_n, 0, p.w_k, p.flip};
-  const int64_t each = (qk_packed_size(form, &pack) + 63) / 64 * 64;
-  const int32_t matrices = p.w_batch == 0 ? 1 : p.batch;
+  const auto p = params_as<params::QgemmCall>(call);
+  const Dim each = packed_stride(form, p.n, p.k), matrices = p.w_batch == 0 ? Dim(1) : p.batch;
   kernel::QgemmPacked c(gemm_params(p));
   c.machine = machine;
-  c.w_batch = p.w_batch == 0 ? 0 : static_cast<int32_t>(each);
+  c.w_batch = p.w_batch == 0 ? Dim(0) : each;
   if (not_constant(call, binder).empty()) {
-    c.w = packed_blob(call, binder, packing_name(machine, pack), matrices * each,
+    const auto known = c_params<qk_qgemm_call>(call);
+    const qk_pack_params pack{1,         known.n, known.k,   {1, 1, 1}, 0,
+                              known.w_n, 0,       known.w_k, known.flip};
+    const int64_t count = matrices.value(), bytes = each.value();
+    QC_CHECK((qk_packed_size(form, &pack) + 63) / 64 * 64 == bytes, "blobs have another size");
+    c.w = packed_blob(call, binder, packing_name(machine, pack), count * bytes,
                       [=](const std::vector<Tensor>& from, std::byte* to) {
-                        for (int64_t i = 0; i < matrices; ++i) {
-                          qk_pack(form, &pack, from[0].bytes().data() + i * p.w_batch,
+                        for (int64_t i = 0; i < count; ++i) {
+                          qk_pack(form, &pack, from[0].bytes().data() + i * known.w_batch,
                                   elements_or_null<int32_t>(from[1]),
                                   elements_or_null<float>(from[2]),
-                                  elements_or_null<float>(from[3]), to + i * each);
+                                  elements_or_null<float>(from[3]), to + i * bytes);
                         }
                       });
     return Binder::bound(call, c);
   }
-  kernel::QgemmPrepack prepack(qk_qgemm_prepack_params{matrices, p.k, p.n, p.w_batch, p.w_k, p.w_n,
-                                                       p.flip, static_cast<int32_t>(each)});
+  kernel::QgemmPrepack prepack(
+      params::QgemmPrepackParams{matrices, p.k, p.n, p.w_batch, p.w_k, p.w_n, p.flip, each});
   prepack.machine = machine;
   prepack.w = call.operand("w");
   prepack.bias = call.operand("bias");
@@ -97,12 +109,13 @@ inline Result<Call> bind_packed_gemm(const Call& call, Binder& binder, qk_panels
   return Binder::bound(call, c);
 }
 
-inline std::string packed_gemm_refusal(const Call& call, const Binder&) {
-  const auto p = params_as<qk_qgemm_call>(call);
-  const qk_pack_params pack{1, p.n, p.k, {1, 1, 1}, 0, p.w_n, 0, p.w_k, p.flip};
+inline std::string packed_gemm_refusal(const Call& call, const Binder& binder) {
+  const auto p = params_as<params::QgemmCall>(call);
   constexpr int64_t kMost = INT32_MAX / 2;
-  if (qk_packed_size(QK_PANELS_AVX512VNNI, &pack) > kMost) return "a matrix is too large";
-  return packed_refusal(call, p, p.per_row);
+  if (binder.largest(packed_stride(QK_PANELS_AVX512VNNI, p.n, p.k)) > kMost)
+    return "a matrix is too large";
+  const auto known = c_params<qk_qgemm_call>(call);
+  return packed_refusal(call, known, known.per_row);
 }
 
 }  // namespace qc

@@ -8,7 +8,7 @@ namespace {
 std::string refusal(const Call&, const Binder&) { return {}; }
 
 Result<Call> bind(const Call& call, Binder&) {
-  kernel::QgemmDevice c(params_as<qk_qgemm_call>(call));
+  kernel::QgemmDevice c(params_as<params::QgemmCall>(call));
   c.machine = "cuda";
   return Binder::bound(call, c);
 }

@@ -7,18 +7,18 @@ namespace {
 std::string refusal(const Call&, const Binder&) { return {}; }
 
 /// Panels of constant weights are made when they are written, others before the call.
-View panels(const Call& call, const qk_qgemm_call& p, Binder& binder) {
-  const int32_t matrices = p.w_batch == 0 ? 1 : p.batch;
-  const qk_qgemm_pack_params pack{matrices, p.k, p.n, p.w_batch, p.w_k, p.w_n, p.flip};
-  return binder.packed_by(call.operand("w"), kernel::QgemmPack(pack),
-                          p.w_k == 1 ? "qpanels.rows" : "qpanels", DType::i8,
-                          {matrices, (p.n + 15) / 16, (p.k + 1) / 2, 16, 2});
+View panels(const Call& call, const params::QgemmCall& p, Binder& binder) {
+  const Dim matrices = p.w_batch == 0 ? Dim(1) : p.batch;
+  const kernel::QgemmPack pack(
+      params::QgemmPackParams{matrices, p.k, p.n, p.w_batch, p.w_k, p.w_n, p.flip});
+  return binder.packed_by(call.operand("w"), pack, p.w_k == 1 ? "qpanels.rows" : "qpanels",
+                          DType::i8, {matrices, ceildiv(p.n, 16), ceildiv(p.k, 2), 16, 2});
 }
 
 Result<Call> bind(const Call& call, Binder& binder) {
-  const auto p = params_as<qk_qgemm_call>(call);
+  const auto p = params_as<params::QgemmCall>(call);
   kernel::QgemmPanels c(gemm_params(p));
-  c.w_batch = p.w_batch == 0 ? 0 : (p.n + 15) / 16 * ((p.k + 1) / 2) * 32;
+  c.w_batch = p.w_batch == 0 ? Dim(0) : ceildiv(p.n, 16) * ceildiv(p.k, 2) * Dim(32);
   c.w = panels(call, p, binder);
   return Binder::bound(call, c);
 }

@@ -18,8 +18,8 @@ Result<Call> bind(const Call& call, Binder&) {
 }  // namespace
 
 void variants_quantize_cuda(std::vector<Variant>& out) {
-  using Plain = qk_quantize_params;
-  using Turned = qk_quantize_turned_params;
+  using Plain = params::QuantizeParams;
+  using Turned = params::QuantizeTurnedParams;
   const auto add = [&](const char* kernel, auto bind) {
     out.push_back({kernel, "cuda", "cuda", 100, refusal, bind});
   };

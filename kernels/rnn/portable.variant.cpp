@@ -10,9 +10,7 @@ std::string refusal(const Call&, const Binder&) { return {}; }
 /// Weights [directions, outputs, k] in panels.
 Result<View> panels(const Call& call, Binder& binder, const char* operand, int64_t outputs,
                     int64_t k) {
-  const auto n = static_cast<int32_t>(outputs), inputs = static_cast<int32_t>(k);
-  const PlainMatrices w{
-      static_cast<int32_t>(call.integer("directions")), inputs, n, n * inputs, 1, inputs};
+  const PlainMatrices w{call.size("directions"), k, outputs, outputs * k, 1, k};
   return float_panels(binder, call.operand(operand), w);
 }
 

@@ -8,7 +8,7 @@ namespace {
 std::string refusal(const Call&, const Binder&) { return {}; }
 
 Result<Call> bind(const Call& call, Binder&) {
-  kernel::StridedDevice c(params_as<qk_strided_params>(call));
+  kernel::StridedDevice c(params_as<params::StridedParams>(call));
   c.machine = "cuda";
   c.bytes = call.select[0];
   return Binder::bound(call, c);

@@ -27,8 +27,7 @@
 namespace qc {
 namespace {
 
-// Each size of a range is lowered once.
-constexpr int64_t kMaxSizes = 4096, kMaxSize = 1 << 16;
+constexpr int64_t kMaxSize = 1 << 16;
 
 bool is_program_pass(std::string_view name) {
   return std::any_of(program_passes().begin(), program_passes().end(),
@@ -143,15 +142,12 @@ class Lowerer {
     const auto begin = std::chrono::steady_clock::now();
     plan(program, plan_options(options_));
     note("place_buffers", begin, program);
-    split_large(std::span(&program, 1), context);
+    split_large(program, context);
     if (options_.verify) QC_TRY(located(verify(program), Loc{graph.file, {}, {}}));
     for (std::string& line : widened_weights(program, constants_))
       context.warnings.push_back(std::move(line));
     return program;
   }
-
-  /// The programs for each size in the options' range.
-  Result<ShapeSet> shape_set(const Graph& graph, PassContext& context) const;
 
  private:
   void note(const char* pass, std::chrono::steady_clock::time_point begin,
@@ -161,11 +157,11 @@ class Lowerer {
   }
 
   /// Splits what is large among threads, where they are asked for.
-  void split_large(std::span<Program> programs, PassContext& noted) const {
+  void split_large(Program& program, PassContext& noted) const {
     if (!options_.threads || !is_on(options_, "split")) return;
     const auto begin = std::chrono::steady_clock::now();
-    noted.remarks.push_back(fmt::format("{} steps are split among threads", split(programs)));
-    note("split", begin, programs.back());
+    noted.remarks.push_back(fmt::format("{} steps are split among threads", split(program)));
+    note("split", begin, program);
   }
 
   const Options& options_;
@@ -174,61 +170,12 @@ class Lowerer {
   const PassObserver observe_;
 };
 
-Result<ShapeSet> Lowerer::shape_set(const Graph& graph, PassContext& noted) const {
-  const auto& [symbol, range] = *options_.ranges.begin();
-  const Loc file{graph.file, {}, {}};
-  QC_TRY(check_bound(graph, options_));
-  ShapeSet shapes;
-  shapes.symbol = symbol;
-  shapes.min = range.min;
-  shapes.max = range.max;
-  for (const Value* v : graph.inputs()) shapes.inputs.push_back(v->shape());
-  for (const Output& o : graph.outputs()) shapes.outputs.push_back(o.value->shape());
-  for (int64_t size = range.min; size <= range.max; ++size) {
-    const Bindings bindings{{symbol, size}};
-    if (!graph.check_guards(bindings).ok()) continue;
-    QC_ASSIGN(auto bound, copy(graph));
-    PassContext context;
-    auto program = [&]() -> Result<Program> {
-      QC_TRY(located(bound->bind(bindings), file));
-      return lowered(*bound, context);
-    }();
-    if (!program.ok()) {
-      Diag diag = std::move(program).diag();
-      diag.notes.push_back(fmt::format("with {} = {}", symbol, size));
-      return diag;
-    }
-    shapes.sizes.push_back(size);
-    shapes.programs.push_back(std::move(*program));
-  }
-  if (shapes.sizes.empty()) {
-    return error(Code::dim, file, "the model holds for no {} from {} to {}", symbol, range.min,
-                 range.max);
-  }
-  QC_TRY(located(shapes.plan(plan_options(options_)), file));
-  for (size_t i = 0; i < shapes.specialisations.size(); ++i) {
-    split_large(std::span(shapes.programs)
-                    .subspan(shapes.specialisations[i], shapes.specialisation(i).size()),
-                noted);
-  }
-  for (const Program& program : shapes.programs) {
-    if (options_.verify) QC_TRY(located(verify(program), file));
-  }
-  noted.remarks.push_back(fmt::format("{} sizes of {} in {} forms", shapes.sizes.size(), symbol,
-                                      shapes.specialisations.size()));
-  for (std::string& line : widened_weights(shapes.largest(), constants_))
-    noted.warnings.push_back(std::move(line));
-  return shapes;
-}
-
 bool has_parallel_steps(const Module& module) {
   bool found = false;
   for (const Module::Part& part : module.parts) {
-    for (const Program& program : part.shapes.programs) {
-      for_each_step(program.steps, [&](const Step& s) {
-        found = found || std::holds_alternative<ParallelStep>(s.op);
-      });
-    }
+    for_each_step(part.program.steps, [&](const Step& s) {
+      found = found || std::holds_alternative<ParallelStep>(s.op);
+    });
   }
   return found;
 }
@@ -258,18 +205,15 @@ Result<Ok> check(const Options& options) {
   if (options.budget < 1) {
     return error(Code::usage, "a budget of {}: it must be 1 or more", options.budget);
   }
-  if (options.ranges.size() > 1) {
-    return error(Code::usage, "{} dimensions have ranges: give numbers for all but one",
-                 options.ranges.size());
-  }
   for (const auto& [symbol, range] : options.ranges) {
     if (options.dims.count(symbol))
       return error(Code::usage, "dimension '{}' has a number and a range", symbol);
-    if (range.min < 0 || range.min > range.max || range.max > kMaxSize ||
-        range.max - range.min >= kMaxSizes) {
+    if (range.min < 0 || range.min > range.max || range.max > kMaxSize || range.step < 1 ||
+        (range.max - range.min) % range.step != 0) {
       return error(Code::usage,
-                   "dimension '{}' cannot be {}..{}: give at most {} sizes, none above {}", symbol,
-                   range.min, range.max, kMaxSizes, kMaxSize);
+                   "dimension '{}' cannot be {}..{}:{}: give a range that ends where a step does, "
+                   "with no size above {}",
+                   symbol, range.min, range.max, range.step, kMaxSize);
     }
   }
   QC_TRY(check_choice("io_dtype", options.io_dtype, "io_dtype"));
@@ -305,6 +249,7 @@ Result<Ok> make_contract(Graph& graph, const Options& options, PassContext& cont
     DimRange& known = graph.dim_ranges[symbol];
     known.min = range.min;
     known.max = range.max;
+    known.step = range.step;
   }
   if (!bindings.empty()) QC_TRY(located(graph.bind(bindings), file));
   PassOptions passes = pass_options(options, PassStage::normalise, PassStage::quantize, observe);
@@ -393,28 +338,20 @@ Result<Module> make_module(Graph& graph, const Options& options, PassContext& no
     const Lowerer lowerer(options, part, constants,
                           module.parts.empty() ? observe : PassObserver{});
     PassContext context;
-    if (options.ranges.empty()) {
-      // The last part takes the graph itself: a copy of a large one costs memory.
-      std::unique_ptr<Graph> copied;
-      if (&part != &parts.back()) {
-        QC_ASSIGN(copied, copy(graph));
-      }
-      QC_ASSIGN(Program program, lowerer.planned(copied ? *copied : graph, context));
-      module.parts.push_back({part, ShapeSet::of(std::move(program))});
-    } else {
-      QC_ASSIGN(ShapeSet shapes, lowerer.shape_set(graph, context));
-      module.parts.push_back({part, std::move(shapes)});
+    // The last part takes the graph itself: a copy of a large one costs memory.
+    std::unique_ptr<Graph> copied;
+    if (&part != &parts.back()) {
+      QC_ASSIGN(copied, copy(graph));
     }
+    QC_ASSIGN(Program program, lowerer.planned(copied ? *copied : graph, context));
+    module.parts.push_back({part, std::move(program)});
     add_new(context.remarks, noted.remarks);
     add_new(context.warnings, noted.warnings);
   }
   // A caller has one arena for all parts.
   int64_t arena = 0;
-  for (const Module::Part& part : module.parts)
-    arena = std::max(arena, part.shapes.largest().arena_bytes);
-  for (Module::Part& part : module.parts) {
-    for (Program& program : part.shapes.programs) program.arena_bytes = arena;
-  }
+  for (const Module::Part& part : module.parts) arena = std::max(arena, part.program.arena_bytes);
+  for (Module::Part& part : module.parts) part.program.arena_bytes = arena;
   return module;
 }
 
@@ -439,14 +376,14 @@ Result<CompileResult> compile_project(Graph& graph, const Options& options, cons
   Vectors vectors;
   if (inputs) {
     QC_ASSIGN(RunResult expected, interpret(graph, *inputs));
-    vectors = {*inputs, std::move(expected.outputs), 0};
+    vectors = {*inputs, std::move(expected.outputs), {}};
   }
   CompileResult result{{}, backend.name, {}, {}, {}};
   PassContext context;
   QC_ASSIGN(const Module module, make_module(graph, options, context, observe));
-  if (inputs && module.shapes().is_free()) {
+  if (inputs) {
     QC_ASSIGN(const Bindings sizes, bindings_for(graph, *inputs));
-    vectors.size = sizes.at(module.shapes().symbol);
+    for (const FreeDim& d : module.program().dims) vectors.dims.push_back(sizes.at(d.name));
   }
   {
     const bool cuda = module.parts.front().target.language == Language::cuda;

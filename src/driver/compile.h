@@ -42,9 +42,8 @@ Result<Program> make_program(Graph& graph, const Options& options,
                              const PassObserver& observe = {});
 /// What computes each kernel call of the program and why other variants do not, as text.
 Result<std::string> kernel_choices(const Graph& graph, const Options& options);
-/// The programs of a contract graph for each part of the target and each size in the options'
-/// range; `noted` takes remarks and warnings. The graph is left in the form it has for the last
-/// part.
+/// The programs of a contract graph for each part of the target; `noted` takes remarks and
+/// warnings. The graph is left in the form it has for the last part.
 Result<Module> make_module(Graph& graph, const Options& options, PassContext& noted,
                            const PassObserver& observe = {});
 

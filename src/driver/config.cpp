@@ -139,9 +139,14 @@ std::optional<quantc::SizeRange> read_sizes(std::string_view text) {
   };
   const size_t dots = text.find("..");
   const auto min = number(text.substr(0, dots));
-  const auto max = dots == text.npos ? min : number(text.substr(dots + 2));
-  if (!min || !max) return std::nullopt;
-  return quantc::SizeRange{*min, *max};
+  if (dots == text.npos)
+    return min ? std::optional(quantc::SizeRange{*min, *min, 1}) : std::nullopt;
+  const std::string_view rest = text.substr(dots + 2);
+  const size_t colon = rest.find(':');
+  const auto max = number(rest.substr(0, colon));
+  const auto step = colon == rest.npos ? std::optional<int64_t>(1) : number(rest.substr(colon + 1));
+  if (!min || !max || !step) return std::nullopt;
+  return quantc::SizeRange{*min, *max, *step};
 }
 
 void set_sizes(quantc::Options& options, const std::string& name, const quantc::SizeRange& sizes) {

@@ -1,5 +1,7 @@
 #include "driver/native.h"
 
+#include "program/bind.h"
+
 namespace qc {
 
 Result<NativeModel> NativeModel::build(const Graph& graph, Options options,
@@ -34,19 +36,13 @@ Result<NativeModel> NativeModel::build(const Graph& graph, Options options,
 }
 
 Result<NativeResult> NativeModel::run(const std::vector<Tensor>& inputs) const {
-  const ShapeSet& shapes = module_.shapes();
-  Threads* const threads = threads_.get();
-  if (!shapes.is_free())
-    return run_native(*library_, name_, shapes.largest(), inputs, {}, {}, threads);
-  std::vector<std::vector<int64_t>> given;
-  for (const Tensor& t : inputs) given.push_back(t.shape());
-  const Program* program = shapes.find(given);
-  if (!program) {
-    return error(Code::input, "no {} from {} to {} makes these shapes of inputs", shapes.symbol,
-                 shapes.min, shapes.max);
-  }
-  const auto at = static_cast<size_t>(program - shapes.programs.data());
-  return run_native(*library_, name_, *program, inputs, {}, {shapes.sizes[at]}, threads);
+  const Program& program = module_.program();
+  std::vector<std::vector<int64_t>> shapes;
+  for (const Tensor& t : inputs) shapes.push_back(t.shape());
+  QC_ASSIGN(const Bindings sizes, sizes_of(program, shapes));
+  std::vector<int64_t> dims;
+  for (const FreeDim& d : program.dims) dims.push_back(sizes.at(d.name));
+  return run_native(*library_, name_, bound(program, sizes), inputs, {}, dims, threads_.get());
 }
 
 }  // namespace qc

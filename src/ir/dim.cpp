@@ -274,6 +274,82 @@ std::string Dim::str() const {
   return out;
 }
 
+std::string Dim::str(const Notation& notation) const {
+  if (is_static()) return std::to_string(value_);
+  std::string out;
+  for (const auto& [key, term] : expr_->terms) {
+    std::string text = term.factor == 1 ? "" : std::to_string(term.factor);
+    for (const auto& atom : term.atoms) {
+      if (!text.empty()) text += " * ";
+      text += atom->fn == Fn::symbol
+                  ? notation.symbol(atom->text)
+                  : notation.apply(kFnNames[static_cast<int>(atom->fn)],
+                                   atom->args[0].str(notation), atom->args[1].str(notation));
+    }
+    out += (out.empty() ? "" : " + ") + text;
+  }
+  return expr_->constant == 0 ? out : out + " + " + std::to_string(expr_->constant);
+}
+
+namespace {
+
+int64_t clamped(__int128 n) {
+  return static_cast<int64_t>(std::clamp<__int128>(n, INT64_MIN, INT64_MAX));
+}
+Bounds sum(const Bounds& a, const Bounds& b) {
+  return {clamped(__int128{a.min} + b.min), clamped(__int128{a.max} + b.max)};
+}
+/// Whether an operation that is monotone in each operand has its extremes at the corners.
+template <class F>
+Bounds of_corners(const Bounds& a, const Bounds& b, F&& f) {
+  const int64_t all[] = {f(a.min, b.min), f(a.min, b.max), f(a.max, b.min), f(a.max, b.max)};
+  return {*std::min_element(all, all + 4), *std::max_element(all, all + 4)};
+}
+Bounds product(const Bounds& a, const Bounds& b) {
+  return of_corners(a, b, [](int64_t x, int64_t y) { return clamped(__int128{x} * y); });
+}
+
+Bounds applied(Fn fn, const Bounds& a, const Bounds& b) {
+  constexpr Bounds kAnything{INT64_MIN, INT64_MAX};
+  switch (fn) {
+    case Fn::floordiv:
+      if (b.min <= 0 && b.max >= -1) return kAnything;
+      return of_corners(a, b, floor_div);
+    case Fn::mod:
+      if (b.min <= 0) return kAnything;
+      return a.min >= 0 && a.max < b.min ? a : Bounds{0, b.max - 1};
+    case Fn::min:
+      return {std::min(a.min, b.min), std::min(a.max, b.max)};
+    case Fn::max:
+      return {std::max(a.min, b.min), std::max(a.max, b.max)};
+    case Fn::symbol:
+      break;
+  }
+  return kAnything;
+}
+
+}  // namespace
+
+Bounds Dim::bounds(const SymbolBounds& symbols) const {
+  if (is_static()) return {value_, value_};
+  spend(Cost::terms, static_cast<int64_t>(expr_->terms.size()));
+  Bounds total{expr_->constant, expr_->constant};
+  for (const auto& [key, term] : expr_->terms) {
+    Bounds part{term.factor, term.factor};
+    for (const auto& atom : term.atoms) {
+      if (atom->fn != Fn::symbol) {
+        part = product(
+            part, applied(atom->fn, atom->args[0].bounds(symbols), atom->args[1].bounds(symbols)));
+        continue;
+      }
+      const auto found = symbols.find(atom->text);
+      part = product(part, found == symbols.end() ? Bounds{0, INT64_MAX} : found->second);
+    }
+    total = sum(total, part);
+  }
+  return total;
+}
+
 uint64_t Dim::overflows() { return overflow_count; }
 
 Dim product(const Dims& dims) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -20,6 +21,14 @@
 namespace qc {
 
 using Bindings = std::map<std::string, int64_t, std::less<>>;
+
+/// All integers from min to max.
+struct Bounds {
+  int64_t min = 0, max = 0;
+  bool operator==(const Bounds&) const = default;
+};
+/// What symbols may be.
+using SymbolBounds = std::map<std::string, Bounds, std::less<>>;
 
 class Dim {
  public:
@@ -49,12 +58,23 @@ class Dim {
   /// The dim with symbols replaced by numbers.
   Dim substitute(const Bindings& bindings) const;
   void collect_symbols(std::set<std::string>& out) const;
+  /// Numbers between which the dim lies wherever its symbols do; those without an interval may be
+  /// anything from 0 on. What would leave 64 bits stops at their ends.
+  Bounds bounds(const SymbolBounds& symbols) const;
 
   /// Infix text: "3", "batch", "2*s0 + 1", "floordiv(s0, 2)".
   std::string str() const;
   /// Parses what `str` prints and what ONNX's dim_param expressions contain (`//`, `**`, Max, Min,
   /// Mod).
   static Result<Dim> parse(std::string_view text);
+  /// How another language writes symbols and functions (floordiv, mod, min, max).
+  struct Notation {
+    std::function<std::string(const std::string& symbol)> symbol;
+    std::function<std::string(std::string_view function, const std::string& a,
+                              const std::string& b)>
+        apply;
+  };
+  std::string str(const Notation& notation) const;
 
   /// How many operations of this thread had results beyond 64 bits; these wrap. Who computes sizes
   /// of a file compares the count before and after.

@@ -24,6 +24,12 @@ Result<std::vector<Type>> inferred(const Node& node) {
 
 Graph::Graph(std::shared_ptr<ConstantPool> pool) : pool_(std::move(pool)) {}
 
+SymbolBounds Graph::symbol_bounds() const {
+  SymbolBounds out;
+  for (const auto& [symbol, range] : dim_ranges) out[symbol] = {range.min, range.max};
+  return out;
+}
+
 Graph::~Graph() {
   for (Node* n = first_; n != nullptr;) {
     Node* next = n->next_;

@@ -30,6 +30,7 @@ struct DimRange {
   int64_t min = 0;
   int64_t max = std::numeric_limits<int64_t>::max();
   std::optional<int64_t> hint;
+  int64_t step = 1;  // only min, min + step, ...
 };
 
 class Graph {
@@ -43,6 +44,9 @@ class Graph {
   std::string file;                            // the model file, for messages
   std::map<std::string, DimRange> dim_ranges;  // by symbol
   std::vector<DimGuard> guards;                // relations of sizes that must hold
+
+  /// What the symbols with ranges may be.
+  SymbolBounds symbol_bounds() const;
 
   ConstantPool& pool() const { return *pool_; }
   const std::shared_ptr<ConstantPool>& shared_pool() const { return pool_; }

@@ -17,21 +17,23 @@ constexpr Relation kRelations[] = {
     {">", DimGuard::Op::gt, [](int64_t a, int64_t b) { return a > b; }},
 };
 
-const Relation& relation(DimGuard::Op op) { return kRelations[static_cast<size_t>(op)]; }
+const Relation& row(DimGuard::Op op) { return kRelations[static_cast<size_t>(op)]; }
 
 }  // namespace
 
 std::optional<bool> DimGuard::holds() const {
   if (!left.is_static() || !right.is_static()) return std::nullopt;
-  return relation(op).holds(left.value(), right.value());
+  return row(op).holds(left.value(), right.value());
 }
 
 DimGuard DimGuard::substitute(const Bindings& bindings) const {
   return {left.substitute(bindings), op, right.substitute(bindings)};
 }
 
+std::string_view DimGuard::relation() const { return row(op).symbol; }
+
 std::string DimGuard::str() const {
-  return left.str() + " " + std::string(relation(op).symbol) + " " + right.str();
+  return left.str() + " " + std::string(relation()) + " " + right.str();
 }
 
 Result<DimGuard> DimGuard::parse(std::string_view text) {

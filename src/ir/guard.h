@@ -11,6 +11,8 @@ struct DimGuard {
   Op op = Op::eq;
   Dim right;
 
+  /// "==", "<=" and the like.
+  std::string_view relation() const;
   /// Whether the relation holds, where both sides are numbers.
   std::optional<bool> holds() const;
   DimGuard substitute(const Bindings& bindings) const;

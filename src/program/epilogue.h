@@ -9,7 +9,7 @@ namespace qc {
 template <class StageCall>
 Stage make_stage(const StageCall& call) {
   const Signature* kind = find_stage(StageCall::kName);
-  return {kind, read_params(*kind, &call.params()), call.operand_views()};
+  return {kind, numbers(call), call.operand_views()};
 }
 
 /// Whether `stage` can be added at the end of the call's epilogue.

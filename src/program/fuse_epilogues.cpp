@@ -17,21 +17,21 @@ constexpr float kNoLimit = std::numeric_limits<float>::infinity();
 struct Addition {
   const Call& sum;
   size_t mine;
-  int64_t bytes;
+  Dim bytes;
 
   const View& other() const { return sum.in[1 - mine]; }
 };
 
-bool is_flat(const Call& c, int64_t count) {
-  return c.integer("rank") == 1 && c.integer("a") == 1 && c.integer("b") == 1 &&
-         c.integer("dims") == count;
+/// One loop over all elements, `bytes` in all, of `size` bytes each.
+bool is_flat(const Call& c, const Dim& bytes, int64_t size) {
+  return c.integer("rank") == 1 && c.size("a") == 1 && c.size("b") == 1 &&
+         c.size("dims") * Dim(size) == bytes;
 }
 
 std::optional<Stage> add_floats(const Addition& a) {
   const bool limited = a.sum.kernel->name == "binary_clamp";
   const bool plain = a.sum.kernel->name == "binary" && a.sum.select[1] == "f32";
-  if ((!limited && !plain) || a.sum.select[0] != "add" || a.bytes % 4 != 0 ||
-      !is_flat(a.sum, a.bytes / 4)) {
+  if ((!limited && !plain) || a.sum.select[0] != "add" || !is_flat(a.sum, a.bytes, 4)) {
     return std::nullopt;
   }
   stage::AddF32 out;
@@ -45,7 +45,7 @@ std::optional<Stage> add_floats(const Addition& a) {
 
 std::optional<Stage> clamp_floats(const Addition& a, const Call& limit) {
   if (limit.kernel->name != "clamp" || limit.select[0] != "f32" || a.sum.kernel->name != "binary" ||
-      limit.integer("n") * 4 != a.bytes) {
+      !(limit.size("n") * Dim(4) == a.bytes)) {
     return std::nullopt;
   }
   stage::AddF32 out;
@@ -65,8 +65,7 @@ std::optional<Stage> add_codes(const Addition& a) {
   if (a.sum.kernel->name != "qbinary" || a.sum.select[0] != "add") return std::nullopt;
   const auto* kind = std::find(std::begin(kKinds), std::end(kKinds), a.sum.select[1]);
   const int64_t type = a.sum.integer(a.mine == 0 ? "type_a" : "type_b");
-  if (kind == std::end(kKinds) || a.bytes % code_bytes(type) != 0 ||
-      !is_flat(a.sum, a.bytes / code_bytes(type))) {
+  if (kind == std::end(kKinds) || !is_flat(a.sum, a.bytes, code_bytes(type))) {
     return std::nullopt;
   }
   const auto integer = [&](const char* name) { return static_cast<int32_t>(a.sum.integer(name)); };
@@ -89,7 +88,7 @@ std::optional<Stage> add_codes(const Addition& a) {
   out.r_divisor = a.sum.real("divisor");
   Stage made = make_stage(out);
   // Every element is read before it is written, where both are as wide.
-  made.in_place = code_bytes(out.r_type) == code_bytes(out.r_y_type);
+  made.in_place = code_bytes(out.r_type.value()) == code_bytes(out.r_y_type.value());
   return made;
 }
 
@@ -133,7 +132,7 @@ class Fuser {
       if (!sum || sum->in.size() != 2) continue;
       const Place mine_at = p_.resolve(call->out[0]);
       const size_t mine = p_.resolve(sum->in[0]) == mine_at ? 0 : 1;
-      const Addition addition{*sum, mine, p_.buffer(mine_at.buffer).size()};
+      const Addition addition{*sum, mine, p_.buffer(mine_at.buffer).bytes};
       std::optional<Stage> stage = fusion->add(addition);
       if (!stage || p_.resolve(addition.other()).buffer == mine_at.buffer) continue;
       // The call moves to the place of the addition, where the residual is ready.
@@ -178,7 +177,7 @@ class Fuser {
   int only_reader(const View& view) const {
     const Place root = p_.resolve(view);
     const size_t b = static_cast<size_t>(root.buffer);
-    if (root.offset != 0 || p_.buffers[b].kind != BufferKind::arena) return -1;
+    if (!(root.offset == 0) || p_.buffers[b].kind != BufferKind::arena) return -1;
     return uses_[b].writes == 1 && uses_[b].reads == 1 ? uses_[b].reader : -1;
   }
 

@@ -116,12 +116,13 @@ Liveness liveness(const Program& program) {
 
 int64_t arena_lower_bound(const Program& program) {
   const Liveness l = liveness(program);
+  const std::vector<int64_t> sizes = program.largest_sizes();
   std::vector<int64_t> change(static_cast<size_t>(l.steps) + 2, 0);
   for (size_t i = 0; i < program.buffers.size(); ++i) {
     const Buffer& b = program.buffers[i];
     const LiveRange& r = l.ranges[i];
     if (b.kind != BufferKind::arena || b.alias_of >= 0 || r.empty()) continue;
-    const int64_t bytes = (b.size() + b.align - 1) / b.align * b.align;
+    const int64_t bytes = (sizes[i] + b.align - 1) / b.align * b.align;
     change[static_cast<size_t>(r.first)] += bytes;
     change[static_cast<size_t>(r.last) + 1] -= bytes;
   }

@@ -23,8 +23,8 @@ struct Liveness {
 /// the whole loop.
 Liveness liveness(const Program& program);
 
-/// The largest sum of bytes (each rounded up to its alignment) alive together: no placement can be
-/// smaller for this order of steps.
+/// The largest sum of bytes, at the largest sizes (each rounded up to its alignment) alive
+/// together: no placement can be smaller for this order of steps.
 int64_t arena_lower_bound(const Program& program);
 
 }  // namespace qc

@@ -1,5 +1,10 @@
 #include "program/lowering.h"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
 #include "kernels/copy/calls.h"
 #include "program/params.h"
 #include "support/budget.h"
@@ -7,13 +12,10 @@
 
 namespace qc {
 
-Ints physical_dims(const Type& type) {
-  Ints dims = static_dims(type.shape);
-  if (type.layout == Layout::channels_last && dims.size() > 2) {
-    const int64_t channels = dims[1];
-    dims.erase(dims.begin() + 1);
-    dims.push_back(channels);
-  }
+Dims physical_dims(const Type& type) {
+  Dims dims = type.shape;
+  if (type.layout == Layout::channels_last && dims.size() > 2)
+    std::rotate(dims.begin() + 1, dims.begin() + 2, dims.end());
   return dims;
 }
 
@@ -23,10 +25,8 @@ int64_t physical_axis(const Type& type, int64_t axis) {
 }
 
 namespace {
-int64_t byte_size(const Type& type) {
-  int64_t n = static_cast<int64_t>(bytes(type.dtype));
-  for (const Dim& d : type.shape) n *= d.value();
-  return n;
+Dim byte_size(const Type& type) {
+  return Dim(static_cast<int64_t>(bytes(type.dtype))) * product(type.shape);
 }
 
 /// A whole buffer that holds a value of this type.
@@ -34,20 +34,52 @@ View typed(int buffer, const Type& type) {
   View view;
   view.buffer = buffer;
   view.dtype = type.dtype;
-  view.dims = to_dims(physical_dims(type));
+  view.dims = physical_dims(type);
   return view;
 }
 
 /// Kernels count elements and bytes of what they read and write in 32 bits.
-Result<Ok> check_size(const Type& type, const Loc& loc) {
-  QC_ASSIGN(int64_t size, located(checked_bytes(type.dtype, static_dims(type.shape)), loc));
+Result<Ok> check_size(const Type& type, const SymbolBounds& free, const Loc& loc) {
+  std::vector<int64_t> largest;
+  for (const Dim& d : type.shape) {
+    const Bounds range = d.bounds(free);
+    if (range.min < 0 || range.max == INT64_MAX) {
+      return error(Code::dim, loc, "shape {} has no bounds; give --dim NAME=SIZE or a range",
+                   str(type.shape));
+    }
+    largest.push_back(range.max);
+  }
+  QC_ASSIGN(int64_t size, located(checked_bytes(type.dtype, largest), loc));
   if (size > INT32_MAX) {
-    return error(Code::unsupported, loc, "a value of {} bytes: compiled code takes up to {}", size,
-                 INT32_MAX);
+    return error(Code::unsupported, loc, "a value of {} bytes{}: compiled code takes up to {}",
+                 size, all_static(type.shape) ? "" : " at the largest sizes", INT32_MAX);
   }
   return Ok{};
 }
 }  // namespace
+
+Result<Dim> Lowering::param(const Dim& size) const {
+  const Bounds range = bounds(size);
+  if (range.min < INT32_MIN || range.max > INT32_MAX) {
+    return error(Code::limit, loc(), "a size of {} elements is beyond 32 bits",
+                 range.max > INT32_MAX ? range.max : range.min);
+  }
+  return size;
+}
+
+Result<Ok> Lowering::need_numbers() const {
+  const auto check = [&](const Value* v) -> Result<Ok> {
+    if (!v || all_static(v->shape())) return Ok{};
+    std::set<std::string> symbols;
+    for (const Dim& d : v->shape()) d.collect_symbols(symbols);
+    return error(Code::unsupported, loc(),
+                 "'{}' needs numbers for its sizes, and {} has shape {}: give --dim {}=SIZE",
+                 node_->op(), v->name(), str(v->shape()), fmt::join(symbols, "=SIZE --dim "));
+  };
+  for (size_t i = 0; i < node_->input_count(); ++i) QC_TRY(check(node_->input(i)));
+  for (size_t i = 0; i < node_->output_count(); ++i) QC_TRY(check(node_->output(i)));
+  return Ok{};
+}
 
 int Lowering::new_buffer(Buffer buffer) {
   program_.buffers.push_back(std::move(buffer));
@@ -77,15 +109,15 @@ View Lowering::view(const Value* value) {
   return slot(value) = typed(new_buffer(std::move(buffer)), value->type());
 }
 
-void Lowering::record(std::string_view kernel, const void* params, size_t bytes,
+void Lowering::record(std::string_view kernel, std::vector<Param> params,
                       const std::vector<std::string_view>& select, std::vector<View> in,
                       std::vector<View> out, CallInfo info) {
   Call call;
   call.kernel = find_kernel(kernel);
   QC_CHECK(call.kernel != nullptr, "call of an unknown kernel");
-  QC_CHECK(call.kernel->params_size == bytes, "parameter struct of another kernel");
+  QC_CHECK(call.kernel->numbers == params.size(), "parameters of another kernel");
   call.select.assign(select.begin(), select.end());
-  call.params = read_params(*call.kernel, params);
+  call.params = std::move(params);
   call.in = std::move(in);
   call.out = std::move(out);
   call.in_place = std::move(info.in_place);
@@ -106,14 +138,10 @@ void Lowering::alias(size_t i, View storage) {
   slot(value) = typed(new_buffer(std::move(buffer)), value->type());
 }
 
-View Lowering::scratch(int64_t bytes, std::string_view purpose) {
-  return scratch(DType::u8, {bytes}, purpose);
-}
-
-View Lowering::scratch(DType dtype, Ints dims, std::string_view purpose) {
+View Lowering::scratch(DType dtype, Dims dims, std::string_view purpose) {
   View view;
   view.dtype = dtype;
-  view.dims = to_dims(dims);
+  view.dims = std::move(dims);
   Buffer buffer;
   buffer.name = purpose;
   buffer.bytes = extent(view);
@@ -164,9 +192,9 @@ std::optional<ConstId> Lowering::constant_in(size_t i) const {
   return v->constant();
 }
 
-void Lowering::copy(View from, View to, int64_t bytes) {
+void Lowering::copy(View from, View to, const Dim& bytes) {
   kernel::Copy c;
-  c.bytes = static_cast<int32_t>(bytes);
+  c.bytes = bytes;
   c.x = from;
   c.y = to;
   emit(c);
@@ -190,11 +218,7 @@ Result<std::vector<View>> Lowering::region(const Graph& region, const std::vecto
 Result<Ok> Lowering::lower_nodes(const Graph& graph) {
   for (const Node* n = graph.first(); n; n = n->next()) {
     for (size_t i = 0; i < n->output_count(); ++i) {
-      if (!all_static(n->output(i)->shape())) {
-        return error(Code::dim, n->loc(), "shape {} is not known; bind its dimensions with --dim",
-                     str(n->output(i)->shape()));
-      }
-      QC_TRY(check_size(n->output(i)->type(), n->loc()));
+      QC_TRY(check_size(n->output(i)->type(), symbols_, n->loc()));
     }
     node_ = n;
     const Doing doing("lowering", &n->loc());
@@ -213,17 +237,19 @@ Result<Program> lower(const Graph& graph, PackedConstants& constants) {
   Program program;
   program.name = graph.name;
   program.pool = graph.shared_pool();
+  for (const std::string& symbol : graph.symbols()) {
+    const auto range = graph.dim_ranges.find(symbol);
+    if (range == graph.dim_ranges.end()) continue;
+    program.dims.push_back({symbol, range->second.min, range->second.max, range->second.step});
+  }
+  program.guards = graph.guards;
   Lowering lowering(program, constants);
+  lowering.symbols_ = program.symbol_bounds();
   lowering.steps_ = &program.steps;
   program.steps.reserve(graph.node_count());
   program.buffers.reserve(graph.node_count());
   for (const Value* v : graph.inputs()) {
-    if (!all_static(v->shape())) {
-      return error(Code::dim, Loc{graph.file, {}, {}},
-                   "input '{}' has shape {}: bind its dimensions with --dim NAME=SIZE", v->name(),
-                   str(v->shape()));
-    }
-    QC_TRY(check_size(v->type(), Loc{graph.file, {v->name()}, {}}));
+    QC_TRY(check_size(v->type(), lowering.symbols_, Loc{graph.file, {v->name()}, {}}));
     const View view = lowering.view(v);
     Buffer& buffer = program.buffers[static_cast<size_t>(view.buffer)];
     buffer.kind = BufferKind::input;
@@ -231,7 +257,7 @@ Result<Program> lower(const Graph& graph, PackedConstants& constants) {
     program.inputs.push_back({v->name(), v->type(), view.buffer});
   }
   for (const State& s : graph.states()) {
-    QC_TRY(check_size(s.in->type(), Loc{graph.file, {s.name}, {}}));
+    QC_TRY(check_size(s.in->type(), lowering.symbols_, Loc{graph.file, {s.name}, {}}));
     const View view = lowering.view(s.in);
     Buffer& buffer = program.buffers[static_cast<size_t>(view.buffer)];
     buffer.kind = BufferKind::state;
@@ -245,10 +271,10 @@ Result<Program> lower(const Graph& graph, PackedConstants& constants) {
   // The first output of a plain arena buffer takes that buffer over.
   for (const Output& o : graph.outputs()) {
     const View view = lowering.view(o.value);
-    const int64_t size = byte_size(o.value->type());
+    const Dim size = byte_size(o.value->type());
     Buffer& source = program.buffers[static_cast<size_t>(view.buffer)];
     const int slot = static_cast<int>(program.outputs.size());
-    if (source.kind == BufferKind::arena && source.alias_of < 0 && source.size() == size) {
+    if (source.kind == BufferKind::arena && source.alias_of < 0 && source.bytes == size) {
       source.kind = BufferKind::output;
       source.slot = slot;
       program.outputs.push_back({o.name, o.value->type(), view.buffer});

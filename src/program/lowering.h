@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "ir/graph.h"
-#include "program/program.h"
+#include "program/params.h"
 
 namespace qc {
 
 /// Dims of a value in the order its bytes lie: of a channels-last [N, C, H, W] they are N, H, W, C.
-Ints physical_dims(const Type& type);
+Dims physical_dims(const Type& type);
 /// Where logical axis `axis` stands among the physical dims.
 int64_t physical_axis(const Type& type, int64_t axis);
 
@@ -37,18 +37,23 @@ class Lowering {
   View out(size_t i = 0) { return view(node_->output(i)); }
   const Type& in_type(size_t i) const { return node_->input(i)->type(); }
   const Type& out_type(size_t i = 0) const { return node_->output(i)->type(); }
-  Ints in_dims(size_t i) const { return physical_dims(in_type(i)); }
-  Ints out_dims(size_t i = 0) const { return physical_dims(out_type(i)); }
+  Dims in_dims(size_t i) const { return physical_dims(in_type(i)); }
+  Dims out_dims(size_t i = 0) const { return physical_dims(out_type(i)); }
+  /// Numbers between which a size lies, whatever the free dimensions are.
+  Bounds bounds(const Dim& size) const { return size.bounds(symbols_); }
+  /// `size` as a kernel parameter; an error where it may be beyond 32 bits.
+  Result<Dim> param(const Dim& size) const;
+  /// An error where a size of an operand or of a result is free: the op needs numbers.
+  Result<Ok> need_numbers() const;
   const Loc& loc() const { return node_->loc(); }
   ConstantPool& pool() const { return *program_.pool; }
 
   /// Records a call; `call` is one of the structs of kernels/<folder>/calls.h.
   template <class KernelCall>
   void emit(const KernelCall& call, CallInfo info = {}) {
-    static_assert(std::is_trivially_copyable_v<std::decay_t<decltype(call.params())>>);
     if constexpr (requires { call.epilogue; }) info.epilogue = call.epilogue;
-    record(KernelCall::kName, &call.params(), sizeof(call.params()), call.select(),
-           call.operand_views(), call.result_views(), std::move(info));
+    record(KernelCall::kName, numbers(call), call.select(), call.operand_views(),
+           call.result_views(), std::move(info));
   }
 
   /// Operand i, absent where the node has none.
@@ -56,8 +61,10 @@ class Lowering {
   /// Output i is bytes of `storage` from its offset on: no call computes it.
   void alias(size_t i, View storage);
   /// Fresh arena bytes that live as long as steps name them.
-  View scratch(int64_t bytes, std::string_view purpose);
-  View scratch(DType dtype, Ints dims, std::string_view purpose);
+  View scratch(const Dim& bytes, std::string_view purpose) {
+    return scratch(DType::u8, {bytes}, purpose);
+  }
+  View scratch(DType dtype, Dims dims, std::string_view purpose);
   /// A constant computed from another when the weights are written, e.g. codes of another type. One
   /// per (purpose, source), which several users share. Weights stay plain: variants pack them.
   View derived(ConstId source, std::string_view purpose, DType dtype, Ints shape,
@@ -83,7 +90,7 @@ class Lowering {
     steps_ = outer;
   }
   /// A plain copy of `bytes` bytes, for carried values.
-  void copy(View from, View to, int64_t bytes);
+  void copy(View from, View to, const Dim& bytes);
 
  private:
   friend Result<Program> lower(const Graph&, PackedConstants&);
@@ -92,7 +99,7 @@ class Lowering {
   View& slot(const Value* value);
   int new_buffer(Buffer buffer);
   Result<Ok> lower_nodes(const Graph& graph);
-  void record(std::string_view kernel, const void* params, size_t bytes,
+  void record(std::string_view kernel, std::vector<Param> params,
               const std::vector<std::string_view>& select, std::vector<View> in,
               std::vector<View> out, CallInfo info);
 
@@ -100,13 +107,15 @@ class Lowering {
   PackedConstants& constants_;
   const Node* node_ = nullptr;
   Steps* steps_ = nullptr;
+  SymbolBounds symbols_;                                       // of free dimensions
   std::unordered_map<const Graph*, std::vector<View>> views_;  // by graph and number of the value
   const Graph* graph_ = nullptr;                               // the one of `graph_views_`
   View* graph_views_ = nullptr;
   std::map<std::pair<ConstId, std::string>, View> derived_;
 };
 
-/// Lowers a graph with static shapes. Buffers are not placed yet: see program/plan.h.
+/// Lowers a graph; its free dimensions are those with a range. Buffers are not placed yet: see
+/// program/plan.h.
 Result<Program> lower(const Graph& graph);
 Result<Program> lower(const Graph& graph, PackedConstants& constants);
 

@@ -2,7 +2,7 @@
 // it runs. They share constants and state, and have the same inputs and outputs.
 #pragma once
 
-#include "program/shape_set.h"
+#include "program/program.h"
 #include "target/target.h"
 
 namespace qc {
@@ -10,7 +10,7 @@ namespace qc {
 struct Module {
   struct Part {
     Target target;
-    ShapeSet shapes;
+    Program program;
   };
   /// Best first: a run takes the first whose target the processor has.
   std::vector<Part> parts;
@@ -18,11 +18,11 @@ struct Module {
   /// The module of one planned program.
   static Module of(Program program, Target target = all_targets()[0]) {
     Module module;
-    module.parts.push_back({std::move(target), ShapeSet::of(std::move(program))});
+    module.parts.push_back({std::move(target), std::move(program)});
     return module;
   }
   /// What all parts have in common: sizes, ports and state.
-  const ShapeSet& shapes() const { return parts.back().shapes; }
+  const Program& program() const { return parts.back().program; }
 };
 
 }  // namespace qc

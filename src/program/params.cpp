@@ -5,43 +5,23 @@
 
 namespace qc {
 
-std::vector<Param> read_params(const Signature& kernel, const void* params) {
-  std::vector<Param> out;
-  out.reserve(kernel.numbers);
+std::vector<std::byte> write_params(const Signature& kernel, const std::vector<Param>& params,
+                                    int32_t free) {
+  std::vector<std::byte> out(kernel.params_size);
+  const auto known = [&](const Dim& d) {
+    return d.is_static() || free == 0 ? d.value() : int64_t{free};
+  };
   for (const Field& f : kernel.fields) {
-    const std::byte* at = static_cast<const std::byte*>(params) + f.offset;
-    for (int i = 0; i < f.count; ++i) {
+    for (size_t i = 0; i < static_cast<size_t>(f.count); ++i) {
+      const Param& p = params[f.at + i];
       if (f.type == Field::Type::f32) {
-        float value;
-        std::memcpy(&value, at + 4 * i, sizeof value);
-        out.emplace_back(value);
+        std::memcpy(&out[f.offset + 4 * i], &std::get<float>(p), 4);
       } else if (f.type == Field::Type::i64) {
-        int64_t value;
-        std::memcpy(&value, at + 8 * i, sizeof value);
-        out.emplace_back(Dim(value));
+        const int64_t value = known(std::get<Dim>(p));
+        std::memcpy(&out[f.offset + 8 * i], &value, 8);
       } else {
-        int32_t value;
-        std::memcpy(&value, at + 4 * i, sizeof value);
-        out.emplace_back(Dim(value));
-      }
-    }
-  }
-  return out;
-}
-
-std::vector<std::byte> write_params(const Call& call) {
-  std::vector<std::byte> out(call.kernel->params_size);
-  for (const Field& f : call.kernel->fields) {
-    for (int i = 0; i < f.count; ++i) {
-      const Param& p = call.params[f.at + static_cast<size_t>(i)];
-      if (f.type == Field::Type::f32) {
-        std::memcpy(&out[f.offset + 4 * static_cast<size_t>(i)], &std::get<float>(p), 4);
-      } else if (f.type == Field::Type::i64) {
-        const int64_t value = std::get<Dim>(p).value();
-        std::memcpy(&out[f.offset + 8 * static_cast<size_t>(i)], &value, 8);
-      } else {
-        const auto value = static_cast<int32_t>(std::get<Dim>(p).value());
-        std::memcpy(&out[f.offset + 4 * static_cast<size_t>(i)], &value, 4);
+        const auto value = static_cast<int32_t>(known(std::get<Dim>(p)));
+        std::memcpy(&out[f.offset + 4 * i], &value, 4);
       }
     }
   }

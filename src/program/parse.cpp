@@ -24,6 +24,8 @@ class Parser {
     QC_TRY(ports("input", p_.inputs));
     QC_TRY(ports("output", p_.outputs));
     QC_TRY(ports("state", p_.states));
+    while (r_.take_word("dim")) QC_TRY(free_dim());
+    while (r_.take_word("guard")) QC_TRY(guard());
     while (r_.take_word("scalar")) QC_TRY(scalar());
     while (r_.next_is('%')) QC_TRY(buffer());
     QC_TRY(steps(p_.steps, 0));
@@ -54,6 +56,25 @@ class Parser {
       QC_ASSIGN(port.type, r_.type());
       list.push_back(std::move(port));
     }
+    return Ok{};
+  }
+
+  Result<Ok> free_dim() {
+    FreeDim d;
+    QC_ASSIGN(d.name, r_.string());
+    QC_ASSIGN(d.min, r_.integer());
+    QC_TRY(r_.expect_word("to"));
+    QC_ASSIGN(d.max, r_.integer());
+    QC_TRY(r_.expect_word("step"));
+    QC_ASSIGN(d.step, r_.integer());
+    if (d.step < 1 || d.min > d.max) return r_.fail("no such range");
+    p_.dims.push_back(std::move(d));
+    return Ok{};
+  }
+  Result<Ok> guard() {
+    QC_ASSIGN(const std::string text, r_.string());
+    QC_ASSIGN(DimGuard guard, DimGuard::parse(text));
+    p_.guards.push_back(std::move(guard));
     return Ok{};
   }
 

@@ -13,43 +13,32 @@ namespace {
 
 int64_t align_up(int64_t n, int64_t align) { return (n + align - 1) / align * align; }
 
-void place_arena(std::span<Program> programs) {
-  const Liveness live = liveness(programs.back());
-  std::vector<int64_t> largest(programs.back().buffers.size(), 0);
-  for (Program& program : programs) {
-    for (size_t i = 0; i < largest.size(); ++i) {
-      Buffer& b = program.buffers[i];
-      if (b.kind == BufferKind::arena && b.alias_of < 0 && live.ranges[i].empty()) {
-        b.offset = 0;  // nothing touches it
-        b.bytes = 0;
-      }
-      largest[i] = std::max(largest[i], b.size());
-    }
-  }
+void place_arena(Program& program) {
+  const Liveness live = liveness(program);
+  const std::vector<int64_t> sizes = program.largest_sizes();
   std::vector<Interval> intervals;
   std::vector<size_t> owner;
-  for (size_t i = 0; i < largest.size(); ++i) {
-    const Buffer& b = programs.back().buffers[i];
-    if (b.kind != BufferKind::arena || b.alias_of >= 0 || live.ranges[i].empty()) continue;
-    intervals.push_back({live.ranges[i].first, live.ranges[i].last, largest[i]});
+  for (size_t i = 0; i < program.buffers.size(); ++i) {
+    Buffer& b = program.buffers[i];
+    if (b.kind != BufferKind::arena || b.alias_of >= 0) continue;
+    if (live.ranges[i].empty()) {
+      b.offset = 0;  // nothing touches it
+      b.bytes = 0;
+      continue;
+    }
+    intervals.push_back({live.ranges[i].first, live.ranges[i].last, sizes[i]});
     owner.push_back(i);
   }
-  int64_t bound = 0;
-  for (const Program& program : programs) bound = std::max(bound, arena_lower_bound(program));
-  const int64_t bytes = place(intervals, programs.back().arena_align, bound);
-  for (Program& program : programs) {
-    program.arena_bytes = bytes;
-    for (size_t i = 0; i < owner.size(); ++i)
-      program.buffers[owner[i]].offset = intervals[i].offset;
-  }
+  program.arena_bytes = place(intervals, program.arena_align, arena_lower_bound(program));
+  for (size_t i = 0; i < owner.size(); ++i) program.buffers[owner[i]].offset = intervals[i].offset;
 }
 
-void share_and_place(std::span<Program> programs, const PlanOptions& options) {
+void share_and_place(Program& program, const PlanOptions& options) {
   if (options.share) {
-    elide_copies(programs);
-    share_in_place(programs);
+    elide_copies(program);
+    share_in_place(program);
   }
-  place_arena(programs);
+  place_arena(program);
 }
 
 void place_states(Program& program) {
@@ -63,24 +52,19 @@ void place_states(Program& program) {
 
 }  // namespace
 
-void plan(Program& program, const PlanOptions& options) { plan(std::span(&program, 1), options); }
-
-void plan(std::span<Program> programs, const PlanOptions& options) {
-  std::vector<Program> others;
+void plan(Program& program, const PlanOptions& options) {
+  std::optional<Program> other;
   if (options.reorder) {
-    if (auto order = low_peak_order(programs.back())) {
-      others.assign(programs.begin(), programs.end());
-      for (size_t p = 0; p < programs.size(); ++p) {
-        for (size_t i = 0; i < order->size(); ++i)
-          others[p].steps[i] = programs[p].steps[static_cast<size_t>((*order)[i])];
-      }
-      share_and_place(others, options);
+    if (auto order = low_peak_order(program)) {
+      other = program;
+      for (size_t i = 0; i < order->size(); ++i)
+        other->steps[i] = program.steps[static_cast<size_t>((*order)[i])];
+      share_and_place(*other, options);
     }
   }
-  share_and_place(programs, options);
-  if (!others.empty() && others.back().arena_bytes < programs.back().arena_bytes)
-    std::move(others.begin(), others.end(), programs.begin());
-  for (Program& program : programs) place_states(program);
+  share_and_place(program, options);
+  if (other && other->arena_bytes < program.arena_bytes) program = std::move(*other);
+  place_states(program);
 }
 
 }  // namespace qc

@@ -37,10 +37,10 @@ const View& Call::operand(std::string_view name) const {
   return i >= 0 ? in[static_cast<size_t>(i)] : out[static_cast<size_t>(o)];
 }
 
-int64_t Call::integer(std::string_view name, int at) const {
+const Dim& Call::size(std::string_view name, int at) const {
   const Field* f = kernel->field(name);
   QC_CHECK(f && f->type != Field::Type::f32 && at < f->count, "a kernel has no such integer");
-  return std::get<Dim>(params[f->at + static_cast<size_t>(at)]).value();
+  return std::get<Dim>(params[f->at + static_cast<size_t>(at)]);
 }
 
 float Call::real(std::string_view name, int at) const {
@@ -61,10 +61,26 @@ int Program::owner(int b) const {
   return b;
 }
 
+SymbolBounds Program::symbol_bounds() const {
+  SymbolBounds out;
+  for (const FreeDim& d : dims) out[d.name] = {d.min, d.max};
+  for (const Scalar& s : scalars) out[s.symbol] = {s.min, s.max};
+  return out;
+}
+
+std::vector<int64_t> Program::largest_sizes() const {
+  const SymbolBounds symbols = symbol_bounds();
+  std::vector<int64_t> out;
+  out.reserve(buffers.size());
+  for (const Buffer& b : buffers)
+    out.push_back(b.bytes.is_static() ? b.bytes.value() : b.bytes.bounds(symbols).max);
+  return out;
+}
+
 Place Program::resolve(Place place) const {
   while (buffer(place.buffer).alias_of >= 0) {
     const Buffer& b = buffer(place.buffer);
-    place = {b.alias_of, place.offset + b.alias_offset.value()};
+    place = {b.alias_of, place.offset + b.alias_offset};
   }
   return place;
 }

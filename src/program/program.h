@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "ir/constant.h"
+#include "ir/guard.h"
 #include "ir/type.h"
 #include "kernels/kernels.h"
 #include "support/diag.h"
@@ -65,7 +66,7 @@ Dim extent(const View& view);
 /// A byte of a buffer that owns its storage.
 struct Place {
   int buffer = -1;
-  int64_t offset = 0;
+  Dim offset;
   bool operator==(const Place&) const = default;
 };
 
@@ -101,7 +102,9 @@ struct Call {
   bool proved(std::string_view fact) const;
   /// The operand, result or number of this name, which the kernel must have.
   const View& operand(std::string_view name) const;
-  int64_t integer(std::string_view name, int at = 0) const;
+  const Dim& size(std::string_view name, int at = 0) const;
+  /// A number that does not depend on free dimensions.
+  int64_t integer(std::string_view name, int at = 0) const { return size(name, at).value(); }
   float real(std::string_view name, int at = 0) const;
 };
 
@@ -125,7 +128,7 @@ struct LoopStep {
 /// the caller's threads take ranges of them in any order.
 struct ParallelStep {
   Call call;
-  Dim units;
+  Dim units;  // 0: as many as the kernel counts when the step runs
 };
 
 /// A copy between memory spaces.
@@ -159,6 +162,13 @@ struct Scalar {
   View source;  // i64
 };
 
+/// A dimension whose size the caller says with every run: min, min + step, ... up to max.
+struct FreeDim {
+  std::string name;
+  int64_t min = 1, max = 1, step = 1;
+  bool operator==(const FreeDim&) const = default;
+};
+
 /// Constants computed from others, by source and purpose. Programs that share one, of the same
 /// graph with other sizes, share the constants.
 using PackedConstants = std::map<std::pair<ConstId, std::string>, ConstId>;
@@ -170,6 +180,8 @@ class Program {
   std::vector<Buffer> buffers;
   std::vector<Port> inputs, outputs, states;  // a state's initial value is its buffer's `constant`
   std::vector<Scalar> scalars;
+  std::vector<FreeDim> dims;     // symbols of sizes, offsets and parameters
+  std::vector<DimGuard> guards;  // relations of them that must hold
   Steps steps;
   int64_t arena_bytes = 0;
   int64_t arena_align = 64;
@@ -179,8 +191,22 @@ class Program {
   Buffer& buffer(int i) { return buffers[static_cast<size_t>(i)]; }
   /// The buffer that owns the storage of a buffer.
   int owner(int buffer) const;
+  /// What the symbols of sizes may be.
+  SymbolBounds symbol_bounds() const;
+  /// The largest that a size can be.
+  int64_t largest(const Dim& size) const {
+    return size.is_static() ? size.value() : size.bounds(symbol_bounds()).max;
+  }
+  /// The largest bytes of every buffer.
+  std::vector<int64_t> largest_sizes() const;
+  /// Whether a size is at least another one, whatever the free dimensions are.
+  bool at_least(const Dim& a, const Dim& b) const {
+    const Dim difference = a - b;
+    return (difference.is_static() ? difference.value() : difference.bounds(symbol_bounds()).min) >=
+           0;
+  }
   /// Where a view begins in the buffer that owns its storage.
-  Place resolve(const View& view) const { return resolve(Place{view.buffer, view.offset.value()}); }
+  Place resolve(const View& view) const { return resolve(Place{view.buffer, view.offset}); }
   Place resolve(Place place) const;
 };
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "program/params.h"
+#include "program/split.h"
 #include "support/budget.h"
 
 namespace qc {
@@ -28,7 +29,7 @@ class Memory {
   std::byte* at(int buffer) { return at(program_.resolve(Place{buffer, 0})); }
   std::byte* at(Place place) {
     std::byte* base = base_[static_cast<size_t>(place.buffer)];
-    return base ? base + place.offset : nullptr;
+    return base ? base + place.offset.value() : nullptr;
   }
   void set(int buffer, std::byte* base) { base_[static_cast<size_t>(buffer)] = base; }
   bool has(int buffer) const { return base_[static_cast<size_t>(buffer)] != nullptr; }
@@ -97,11 +98,11 @@ class Runner {
     std::vector<void*> out;
     for (const View& v : c.in) in.push_back(v.present() ? memory_.at(v) : nullptr);
     for (const View& v : c.out) out.push_back(v.present() ? memory_.at(v) : nullptr);
-    const std::vector<std::byte> params = write_params(c);
+    const std::vector<std::byte> params = write_params(*c.kernel, c.params);
     const auto* parallel = std::get_if<ParallelStep>(&step.op);
     if (parallel && options_.parallel_for) {
       options_.parallel_for(
-          static_cast<int32_t>(parallel->units.value()),
+          static_cast<int32_t>(parallel->units == 0 ? units_of(c) : parallel->units.value()),
           [&](int32_t first, int32_t last) { run_units(*body, params, in, out, first, last); });
     } else {
       body->run(params.data(), in.data(), out.data());

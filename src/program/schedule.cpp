@@ -28,9 +28,10 @@ Problem describe(const Program& program) {
   p.readers.resize(program.buffers.size());
   std::vector<int> writer(program.buffers.size(), -1);
   std::vector<std::vector<int>> readers(program.buffers.size());
+  const std::vector<int64_t> sizes = program.largest_sizes();
   for (size_t i = 0; i < program.buffers.size(); ++i) {
     const Buffer& b = program.buffers[i];
-    p.bytes[i] = (b.size() + b.align - 1) / b.align * b.align;
+    p.bytes[i] = (sizes[i] + b.align - 1) / b.align * b.align;
   }
   for (size_t t = 0; t < n; ++t) {
     Task& task = p.tasks[t];

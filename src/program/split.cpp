@@ -22,27 +22,29 @@ void collect(Steps& steps, std::vector<Step*>& out) {
 
 }  // namespace
 
-int64_t units_of(const Call& call) {
-  if (!call.body || !call.body->units) return 1;
-  return call.body->units(write_params(call).data());
+bool is_static(const Call& call) {
+  return std::ranges::all_of(call.params, [](const Param& p) {
+    return std::holds_alternative<float>(p) || std::get<Dim>(p).is_static();
+  });
 }
 
-int split(std::span<Program> programs, int64_t least_macs) {
-  std::vector<std::vector<Step*>> steps(programs.size());
-  for (size_t i = 0; i < programs.size(); ++i) collect(programs[i].steps, steps[i]);
-  const auto is_large = [&](const Call& call) {
-    return call.body->units && call.macs >= least_macs && units_of(call) > 1;
-  };
+int64_t units_of(const Call& call) {
+  if (!call.body || !call.body->units) return 1;
+  return call.body->units(write_params(*call.kernel, call.params).data());
+}
+
+int split(Program& program, int64_t least_macs) {
+  std::vector<Step*> steps;
+  collect(program.steps, steps);
   int count = 0;
-  for (size_t at = 0; at < steps.front().size(); ++at) {
-    if (std::ranges::none_of(steps, [&](const auto& list) { return is_large(*list[at]->call()); }))
-      continue;
+  for (Step* step : steps) {
+    Call& call = *step->call();
+    if (!call.body->units) continue;
+    const bool free = !is_static(call);
+    if (!free && (call.macs < least_macs || units_of(call) < 2)) continue;
     ++count;
-    for (const std::vector<Step*>& list : steps) {
-      Call call = std::move(*list[at]->call());
-      const Dim units = units_of(call);
-      list[at]->op = ParallelStep{std::move(call), units};
-    }
+    const Dim units = free ? Dim(0) : Dim(units_of(call));
+    step->op = ParallelStep{std::move(call), units};
   }
   return count;
 }

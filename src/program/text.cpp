@@ -145,6 +145,9 @@ std::string str(const Program& program) {
   ports("input", program.inputs);
   ports("output", program.outputs);
   ports("state", program.states);
+  for (const FreeDim& d : program.dims)
+    out += fmt::format("dim {} {} to {} step {}\n", ir_string(d.name), d.min, d.max, d.step);
+  for (const DimGuard& g : program.guards) out += fmt::format("guard {}\n", ir_string(g.str()));
   for (const Scalar& s : program.scalars) {
     out += fmt::format("scalar {} {} to {} from {}\n", ir_string(s.symbol), s.min, s.max,
                        view_text(s.source));

@@ -96,29 +96,30 @@ View Binder::packed(const View& source, std::vector<View> more, std::string purp
   return view;
 }
 
-View Binder::packed_by(const View& w, Call pack, std::string purpose, DType dtype,
-                       std::vector<int64_t> shape) {
+View Binder::packed_by(const View& w, Call pack, std::string purpose, DType dtype, Dims sizes) {
   if (!is_constant(w)) {
-    const View packed = pack.out[0] = scratch(dtype, std::move(shape), "packed operand");
+    const View packed = pack.out[0] = scratch(dtype, std::move(sizes), "packed operand");
     before_.push_back({{}, std::move(pack)});
     return packed;
   }
   const Body* body = find_body(*pack.kernel, pack.select);
   QC_CHECK(body != nullptr, "nothing computes a packing");
-  return packed(w, {}, std::move(purpose), dtype, shape,
-                [=, params = write_params(pack)](const std::vector<Tensor>& from) {
-                  Tensor out(dtype, shape);
-                  const void* in[] = {from[0].bytes().data()};
-                  void* to[] = {out.mutable_bytes().data()};
-                  body->run(params.data(), in, to);
-                  return Result<Tensor>(std::move(out));
-                });
+  const std::vector<int64_t> shape = static_dims(sizes);
+  return packed(
+      w, {}, std::move(purpose), dtype, shape,
+      [=, params = write_params(*pack.kernel, pack.params)](const std::vector<Tensor>& from) {
+        Tensor out(dtype, shape);
+        const void* in[] = {from[0].bytes().data()};
+        void* to[] = {out.mutable_bytes().data()};
+        body->run(params.data(), in, to);
+        return Result<Tensor>(std::move(out));
+      });
 }
 
-View Binder::scratch(DType dtype, std::vector<int64_t> shape, std::string_view purpose) {
+View Binder::scratch(DType dtype, Dims shape, std::string_view purpose) {
   View view;
   view.dtype = dtype;
-  view.dims = to_dims(shape);
+  view.dims = std::move(shape);
   Buffer buffer;
   buffer.name = purpose;
   buffer.bytes = extent(view);
@@ -152,14 +153,14 @@ void inherit(const Call& from, Call& call) {
 
 }  // namespace
 
-Call Binder::make(const Call& from, std::string_view kernel, const void* params,
+Call Binder::make(const Call& from, std::string_view kernel, std::vector<Param> params,
                   const std::vector<std::string_view>& select, std::vector<View> in,
                   std::vector<View> out) {
   Call call;
   call.kernel = find_kernel(kernel);
   QC_CHECK(call.kernel != nullptr, "a variant binds to an unknown kernel");
   call.select.assign(select.begin(), select.end());
-  call.params = read_params(*call.kernel, params);
+  call.params = std::move(params);
   call.in = std::move(in);
   call.out = std::move(out);
   if (from.kernel) inherit(from, call);
@@ -198,11 +199,12 @@ void set_integer(Call& call, std::string_view name, const Dim& value) {
   call.params[f->at] = value;
 }
 
-void Binder::record(std::string_view kernel, const void* params,
+void Binder::record(std::string_view kernel, std::vector<Param> params,
                     const std::vector<std::string_view>& select, std::vector<View> in,
                     std::vector<View> out) {
   Call none;
-  before_.push_back({{}, make(none, kernel, params, select, std::move(in), std::move(out))});
+  before_.push_back(
+      {{}, make(none, kernel, std::move(params), select, std::move(in), std::move(out))});
 }
 
 }  // namespace qc

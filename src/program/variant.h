@@ -25,6 +25,8 @@ class Binder {
          PackedBuffers& buffers, Steps& before)
       : program_(program), constants_(constants), uses_(uses), buffers_(buffers), before_(before) {}
 
+  /// The largest that a size of the program can be.
+  int64_t largest(const Dim& size) const { return program_.largest(size); }
   /// All of a constant, not a part.
   bool is_constant(const View& view) const;
   /// Why operands of these names cannot be packed when weights are written; empty where they can,
@@ -40,23 +42,23 @@ class Binder {
   /// the weights are written where it is a constant, else by a call before the one that is bound.
   template <class PackCall>
   View packed_by(const View& w, const PackCall& call, std::string purpose, DType dtype,
-                 std::vector<int64_t> shape) {
-    return packed_by(w, make({}, PackCall::kName, &call.params(), call.select(), {w}, {View{}}),
-                     std::move(purpose), dtype, std::move(shape));
+                 Dims sizes) {
+    return packed_by(w, make({}, PackCall::kName, numbers(call), call.select(), {w}, {View{}}),
+                     std::move(purpose), dtype, std::move(sizes));
   }
   /// Arena bytes that live as long as steps name them.
-  View scratch(DType dtype, std::vector<int64_t> shape, std::string_view purpose);
+  View scratch(DType dtype, Dims shape, std::string_view purpose);
   /// A call of a kernel that runs before the one that is bound.
   template <class KernelCall>
   void before(const KernelCall& call) {
-    record(KernelCall::kName, &call.params(), call.select(), call.operand_views(),
+    record(KernelCall::kName, numbers(call), call.select(), call.operand_views(),
            call.result_views());
   }
   /// The bound call: what `call` says; operands and results that it leaves out are those of the
   /// same name of `from`.
   template <class KernelCall>
   static Call bound(const Call& from, const KernelCall& call) {
-    return make(from, KernelCall::kName, &call.params(), call.select(), call.operand_views(),
+    return make(from, KernelCall::kName, numbers(call), call.select(), call.operand_views(),
                 call.result_views());
   }
   /// A call of another kernel with what it has in common with `from`: parameters, operands and
@@ -64,12 +66,11 @@ class Binder {
   static Call like(const Call& from, std::string_view kernel, std::vector<std::string> select = {});
 
  private:
-  View packed_by(const View& w, Call pack, std::string purpose, DType dtype,
-                 std::vector<int64_t> shape);
-  void record(std::string_view kernel, const void* params,
+  View packed_by(const View& w, Call pack, std::string purpose, DType dtype, Dims sizes);
+  void record(std::string_view kernel, std::vector<Param> params,
               const std::vector<std::string_view>& select, std::vector<View> in,
               std::vector<View> out);
-  static Call make(const Call& from, std::string_view kernel, const void* params,
+  static Call make(const Call& from, std::string_view kernel, std::vector<Param> params,
                    const std::vector<std::string_view>& select, std::vector<View> in,
                    std::vector<View> out);
 
@@ -97,15 +98,5 @@ std::span<const Variant> all_variants();
 /// Gives a call an operand, a result or an integer, which its kernel must have.
 void set_view(Call& call, std::string_view name, View view);
 void set_integer(Call& call, std::string_view name, const Dim& value);
-
-/// The parameters of a call as the struct that ops filled in.
-template <class Params>
-Params params_as(const Call& call) {
-  Params out;
-  const std::vector<std::byte> bytes = write_params(call);
-  QC_CHECK(bytes.size() == sizeof out, "parameters of another kernel");
-  std::memcpy(&out, bytes.data(), sizeof out);
-  return out;
-}
 
 }  // namespace qc

@@ -21,7 +21,9 @@ bool has_bodies(const Signature& kernel) {
 
 class Verifier {
  public:
-  explicit Verifier(const Program& program) : program_(program) {}
+  explicit Verifier(const Program& program) : program_(program) {
+    for (const auto& [symbol, bounds] : program.symbol_bounds()) largest_[symbol] = bounds.max;
+  }
 
   Result<Ok> run() {
     QC_TRY(buffers());
@@ -46,16 +48,21 @@ class Verifier {
         if (at >= count() || hops > count())
           return error(Code::bug, "buffer {} has a broken alias", i);
       }
-      if (b.alias_of < 0 || !b.bytes.is_static() || !b.alias_offset.is_static()) continue;
+      if (b.alias_of < 0) continue;
       const Place root = program_.resolve(Place{i, 0});
-      if (root.offset < 0 || root.offset + b.size() > program_.buffer(root.buffer).size()) {
+      if (negative(root.offset) ||
+          negative(program_.buffer(root.buffer).bytes - root.offset - b.bytes)) {
         return error(Code::bug, "buffer {} lies outside the buffer it is a view of", i);
       }
     }
     return Ok{};
   }
 
-  static bool negative(const Dim& d) { return d.is_static() && d.value() < 0; }
+  /// Below 0 for some sizes. What cannot be proved counts where it is so at the largest sizes.
+  bool negative(const Dim& d) const {
+    if (d.is_static()) return d.value() < 0;
+    return d.substitute(largest_).is_static() && d.substitute(largest_).value() < 0;
+  }
 
   Result<Ok> ports(const std::vector<Port>& list, BufferKind kind, const char* what) const {
     for (const Port& p : list) {
@@ -152,10 +159,7 @@ class Verifier {
     const Signature& k = *p.call.kernel;
     if (k.unit.empty() || !p.call.body)
       return error(Code::bug, loc, "'{}' cannot be split", k.name);
-    const auto is_static = [](const Param& n) {
-      return std::holds_alternative<float>(n) || std::get<Dim>(n).is_static();
-    };
-    if (!p.units.is_static() || !std::ranges::all_of(p.call.params, is_static)) return Ok{};
+    if (p.units == 0 || !p.units.is_static() || !is_static(p.call)) return Ok{};
     const int64_t count = units_of(p.call);
     if (p.units.value() == count) return Ok{};
     return error(Code::bug, loc, "'{}' has {} units, not {}", k.name, count, p.units.value());
@@ -208,14 +212,15 @@ class Verifier {
   /// No two buffers alive together overlap; a program without places is fine.
   Result<Ok> placement() const {
     const Liveness live = liveness(program_);
+    const std::vector<int64_t> sizes = program_.largest_sizes();
     std::vector<int> placed;
     for (int i = 0; i < count(); ++i) {
       const Buffer& b = program_.buffers[static_cast<size_t>(i)];
-      if (b.kind != BufferKind::arena || b.alias_of >= 0 || !b.bytes.is_static() ||
+      if (b.kind != BufferKind::arena || b.alias_of >= 0 ||
           live.ranges[static_cast<size_t>(i)].empty())
         continue;
       if (!b.placed() || !b.offset.is_static()) return Ok{};
-      if (b.offset.value() + b.size() > program_.arena_bytes)
+      if (b.offset.value() + sizes[static_cast<size_t>(i)] > program_.arena_bytes)
         return error(Code::bug, "buffer {} lies outside the arena", i);
       placed.push_back(i);
     }
@@ -231,7 +236,8 @@ class Verifier {
       for (int j : active) {
         const Buffer& c = program_.buffers[static_cast<size_t>(j)];
         const int64_t from = b.offset.value(), other = c.offset.value();
-        if (from < other + c.size() && other < from + b.size()) {
+        if (from < other + sizes[static_cast<size_t>(j)] &&
+            other < from + sizes[static_cast<size_t>(i)]) {
           return error(Code::bug, "buffers {} and {} are alive together and overlap", i, j);
         }
       }
@@ -241,6 +247,7 @@ class Verifier {
   }
 
   const Program& program_;
+  Bindings largest_;
 };
 
 }  // namespace

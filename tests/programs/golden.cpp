@@ -33,7 +33,7 @@ Result<Program> after(const Graph& graph, const Target& target, std::string_view
   }
   plan(program);
   // Whatever its size, and in parts when it runs.
-  if (last.empty() || last == "split") split(std::span(&program, 1), 0);
+  if (last.empty() || last == "split") split(program, 0);
   return program;
 }
 

@@ -119,7 +119,7 @@ class Sampled {
     std::vector<const void*> in;
     for (const auto& own : in_) in.push_back(own.empty() ? nullptr : own.data());
     void* out[1] = {y.data()};
-    const std::vector<std::byte> params = write_params(call_);
+    const std::vector<std::byte> params = write_params(*call_.kernel, call_.params);
     const Part part = [&](int32_t first, int32_t last) {
       int32_t units[4] = {first, last, 0, 0};
       while (units[0] < last) {
@@ -333,7 +333,7 @@ loop while _ limit %3:i64[1] counter _ {
 TEST(Split, LargeCallsOfSeveralUnitsBecomeParallelSteps) {
   auto program = parse_program(kProgram, std::make_shared<ConstantPool>());
   ASSERT_TRUE(program.ok()) << render(program.diag());
-  EXPECT_EQ(split(std::span(&*program, 1), 600), 2);
+  EXPECT_EQ(split(*program, 600), 2);
   std::string expected = kProgram;
   expected.insert(expected.find("qgemm_panels(x=%0:i8[64"), "parallel 16 ");
   expected.insert(expected.rfind("qgemm_panels"), "parallel 3 ");
@@ -344,14 +344,25 @@ TEST(Split, LargeCallsOfSeveralUnitsBecomeParallelSteps) {
   EXPECT_EQ(str(*again), expected);
 }
 
-TEST(Split, ProgramsOfOneStructureStayAlike) {
-  auto first = parse_program(kProgram, std::make_shared<ConstantPool>());
-  ASSERT_TRUE(first.ok());
-  std::vector<Program> programs{*first, *first};
-  programs[0].steps[0].call()->macs = 1;
-  EXPECT_EQ(split(programs, 50000), 1);
-  EXPECT_TRUE(std::holds_alternative<ParallelStep>(programs[0].steps[0].op));
-  EXPECT_TRUE(std::holds_alternative<ParallelStep>(programs[1].steps[0].op));
+TEST(Split, CallsWithFreeSizesAreSplitAndCountTheirUnitsWhenTheyRun) {
+  std::string text = kProgram;
+  text.insert(text.find("\n%0 ") + 1, "dim \"rows\" 1 to 64 step 1\n");
+  const auto replace = [&](const std::string& old, const std::string& by) {
+    text.replace(text.find(old, text.find("qgemm_panels")), old.size(), by);
+  };
+  replace("[64, 32]", "[rows, 32]");
+  replace("m = 64", "m = [rows]");
+  replace("[64, 48]", "[rows, 48]");
+  auto program = parse_program(text, std::make_shared<ConstantPool>());
+  ASSERT_TRUE(program.ok()) << render(program.diag());
+  EXPECT_EQ(split(*program, 1 << 30), 1);
+  const auto* step = std::get_if<ParallelStep>(&program->steps[0].op);
+  ASSERT_NE(step, nullptr);
+  EXPECT_EQ(step->units, Dim(0));
+  EXPECT_TRUE(verify(*program).ok());
+  const auto again = parse_program(str(*program), std::make_shared<ConstantPool>());
+  ASSERT_TRUE(again.ok()) << render(again.diag());
+  EXPECT_EQ(str(*again), str(*program));
 }
 
 }  // namespace

@@ -16,24 +16,23 @@ constexpr int64_t kEntryStack = 512, kLibraryStack = 256;
 constexpr int kPartStack = 512;
 
 /// Bytes of stack of one run: kernels run one after the other, so the deepest one counts.
-int64_t stack_bytes(const Module& module) {
+int64_t stack_bytes(const Module& module, size_t entries) {
   int deepest = 0;
   for (const Module::Part& part : module.parts) {
-    for (const Program& program : part.shapes.programs) {
-      for_each_step(program.steps, [&](const Step& s) {
-        const int part = std::holds_alternative<ParallelStep>(s.op) ? kPartStack : 0;
-        if (const Call* c = s.call()) deepest = std::max(deepest, c->body->stack + part);
-      });
-    }
+    for_each_step(part.program.steps, [&](const Step& s) {
+      const int part = std::holds_alternative<ParallelStep>(s.op) ? kPartStack : 0;
+      if (const Call* c = s.call()) deepest = std::max(deepest, c->body->stack + part);
+    });
   }
-  return kEntryStack + deepest + kLibraryStack;
+  return kEntryStack + deepest + kLibraryStack +
+         static_cast<int64_t>((entries * sizeof(int64_t) + 15) / 16 * 16);
 }
 
 /// Runs may take turns between parts, so what they share is in the same place for all.
 void check_parts(const Module& module) {
-  const Program& program = module.shapes().largest();
+  const Program& program = module.program();
   for (const Module::Part& part : module.parts) {
-    const Program& other = part.shapes.largest();
+    const Program& other = part.program;
     QC_CHECK(other.pool == program.pool, "parts of a module have other constants");
     QC_CHECK(other.arena_bytes == program.arena_bytes, "parts of a module have other arenas");
     QC_CHECK(
@@ -55,7 +54,7 @@ Result<CReport> write_c(const Module& module, const COptions& options, const Vec
                  options.name);
   }
   check_parts(module);
-  const Program& program = module.shapes().largest();
+  const Program& program = module.program();
   const WeightMap map = map_weights(module);
   if (options.weights == WeightForm::literal && map.bytes > (int64_t{1} << 30)) {
     return error(Code::usage,
@@ -66,22 +65,30 @@ Result<CReport> write_c(const Module& module, const COptions& options, const Vec
   report.weight_bytes = map.bytes;
   report.arena_bytes = program.arena_bytes;
   report.state_bytes = program.state_bytes;
-  report.stack_bytes = stack_bytes(module);
+  const std::string& name = options.name;
+  const SourceText written = source_text(module, options, map);
+  std::vector<SourceText> of_parts;
+  size_t entries = written.entries;
+  for (size_t i = 0; module.parts.size() > 1 && i < module.parts.size(); ++i) {
+    of_parts.push_back(part_text(module.parts[i], options, map));
+    entries = std::max(entries, of_parts.back().entries);
+  }
+  report.stack_bytes = stack_bytes(module, entries);
   for_each_step(program.steps, [&](const Step& s) {
     report.macs = saturating_add(report.macs, s.call() ? s.call()->macs : 0);
   });
 
   QC_ASSIGN(WrittenWeights weights, write_weights(*program.pool, map, options, files));
   report.not_finite = std::move(weights.not_finite);
-  const std::string& name = options.name;
   QC_TRY(files.write(name + ".h", header_text(module, options, report, weights.hash)));
-  QC_TRY(files.write(name + ".c", source_text(module, options, map)));
+  QC_TRY(files.write(name + ".c", written.text));
   if (module.parts.size() == 1) {
     QC_TRY(files.write(name + "_kernels.h", kernels_text(module.parts[0], options)));
   } else {
-    for (const Module::Part& part : module.parts) {
+    for (size_t i = 0; i < module.parts.size(); ++i) {
+      const Module::Part& part = module.parts[i];
       const std::string stem = part_stem(options, part.target);
-      QC_TRY(files.write(stem + ".c", part_text(part, options, map)));
+      QC_TRY(files.write(stem + ".c", of_parts[i].text));
       QC_TRY(files.write(stem + "_kernels.h", kernels_text(part, options)));
     }
   }

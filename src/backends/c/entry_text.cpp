@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <tuple>
 
 #include "backends/c/source.h"
 #include "backends/c/text.h"
@@ -25,24 +24,48 @@ std::string reset_text(const Program& program, const COptions& options, const We
   return out + "}\n";
 }
 
-/// Sizes of the free dimension that are refused.
-std::string size_check(const ShapeSet& shapes, const std::string& upper, Formulas& formulas) {
-  const auto& sizes = shapes.sizes;
-  std::string refused = fmt::format("n < {} || n > {}", sizes.front(), sizes.back());
-  const int64_t step = sizes.size() > 1 ? sizes[1] - sizes[0] : 1;
-  bool regular = true;
-  for (size_t i = 1; i < sizes.size(); ++i) regular = regular && sizes[i] - sizes[i - 1] == step;
-  if (!regular) {
-    // Sizes in between that are not allowed have zeros in the table.
-    const std::vector<int64_t> ones(sizes.size(), 1);
-    refused += " || !" + formulas.table(sizes, ones);
-  } else if (step > 1) {
-    refused += fmt::format(" || n % {} != {}", step, sizes.front() % step);
+/// Whether the sizes in `dims` are some that the model does not take.
+std::string bad_sizes(const Program& program) {
+  const SizeTable sizes(program.dims);
+  std::string out;
+  const auto refuse = [&](const std::string& when) {
+    out += (out.empty() ? "" : " ||\n      ") + when;
+  };
+  for (size_t i = 0; i < program.dims.size(); ++i) {
+    const FreeDim& d = program.dims[i];
+    refuse(fmt::format("dims[{0}] < {1} || dims[{0}] > {2}", i, d.min, d.max));
+    if (d.step > 1) refuse(fmt::format("(dims[{}] - {}) % {} != 0", i, d.min, d.step));
+  }
+  for (const DimGuard& g : program.guards) {
+    refuse(fmt::format("!({} {} {})", sizes.expression(g.left), g.relation(),
+                       sizes.expression(g.right)));
+  }
+  return out;
+}
+
+/// How many bytes of the arena runs with given sizes reach.
+std::string arena_text(const Program& program, const COptions& options) {
+  const SizeTable sizes(program.dims);
+  // Of the buffers with the same size the last one counts.
+  std::vector<std::pair<Dim, int64_t>> ends;
+  for (const Buffer& b : program.buffers) {
+    if (b.kind != BufferKind::arena || b.alias_of >= 0 || b.bytes == 0) continue;
+    const auto at =
+        std::find_if(ends.begin(), ends.end(), [&](const auto& e) { return e.first == b.bytes; });
+    if (at == ends.end()) {
+      ends.emplace_back(b.bytes, b.offset.value());
+    } else {
+      at->second = std::max(at->second, b.offset.value());
+    }
+  }
+  std::string body;
+  for (const auto& [bytes, offset] : ends) {
+    body += fmt::format("  bytes = qc_max(bytes, {});\n", sizes.expression(bytes + Dim(offset)));
   }
   return fmt::format(
-      "  if (args->dims == NULL) return {0}_NULL_POINTER;\n  const int64_t n = args->dims[0];\n"
-      "  if ({1}) return {0}_BAD_SIZE;\n",
-      upper, refused);
+      "size_t {}_arena_bytes(const int64_t *dims) {{\n  int64_t bytes = 1;\n"
+      "  if (dims == NULL ||\n      {}) return 0;\n{}  return (size_t)bytes;\n}}\n\n",
+      options.name, bad_sizes(program), body);
 }
 
 /// Whether the processor has the instructions of a target; empty where all have.
@@ -55,37 +78,32 @@ std::string processor_has(const Target& target) {
 
 /// Split steps find the caller's threads among the arguments.
 std::string run_parameters(const COptions& options) {
-  return "int64_t n, const void *const *inputs, void *const *outputs,\n"
+  return "const int64_t *dims, const void *const *inputs, void *const *outputs,\n"
          "    unsigned char *arena, unsigned char *state, const unsigned char *weights" +
          (options.threads ? fmt::format(", const {}_args *args", options.name) : "");
 }
-std::string run_arguments(const COptions& options, std::string_view n) {
-  return fmt::format("{}, inputs, outputs, arena, state, weights{}", n,
-                     options.threads ? ", args" : "");
+std::string run_arguments(const COptions& options) {
+  return std::string("dims, inputs, outputs, arena, state, weights") +
+         (options.threads ? ", args" : "");
 }
 std::string unused(const COptions& options) {
   return std::string(
-             "  (void)n;\n  (void)inputs;\n  (void)outputs;\n  (void)arena;\n  (void)state;\n"
+             "  (void)dims;\n  (void)inputs;\n  (void)outputs;\n  (void)arena;\n  (void)state;\n"
              "  (void)weights;\n") +
          (options.threads ? "  (void)args;\n" : "");
 }
 
-/// One function for each specialisation, and the choice between them.
-std::pair<std::string, std::string> specialisations_text(const ShapeSet& shapes,
-                                                         const COptions& options, Source& source) {
-  const std::string& name = options.name;
-  std::string functions, choice;
-  for (size_t i = 0; i < shapes.specialisations.size(); ++i) {
-    const auto sizes = shapes.specialisation_sizes(i);
-    source.form(shapes.specialisation(i), sizes);
-    functions += fmt::format("static void {}_form{}({}) {{\n{}{}}}\n\n", name, i,
-                             run_parameters(options), unused(options), source.body);
-    const bool last = i + 1 == shapes.specialisations.size();
-    choice += i == 0 ? "  " : "  else ";
-    if (!last) choice += fmt::format("if (n <= {}) ", sizes.back());
-    choice += fmt::format("{}_form{}({});\n", name, i, run_arguments(options, "n"));
+/// The steps as a function of their own, `head` being its beginning.
+std::string steps_text(const Source& source, const COptions& options, const std::string& head) {
+  std::string out;
+  if (source.sizes.entries() > 0) {
+    out = source.sizes.definition(options.name + "_sizes");
+    return out + fmt::format("{}({}) {{\n{}  int64_t n[{}];\n  {}_sizes(dims, n);\n{}}}\n\n", head,
+                             run_parameters(options), unused(options), source.sizes.entries(),
+                             options.name, source.body);
   }
-  return {functions, choice};
+  return out + fmt::format("{}({}) {{\n{}{}}}\n\n", head, run_parameters(options), unused(options),
+                           source.body);
 }
 
 /// Files for one kind of machine say so where they are compiled for another.
@@ -147,8 +165,7 @@ std::string choice_of_part(const Module& module, const COptions& options) {
     const std::string needed = processor_has(part.target);
     out += out.empty() ? "  " : "  else ";
     if (!needed.empty()) out += fmt::format("if ({}) ", needed);
-    out += fmt::format("{}_part({});\n", part_stem(options, part.target),
-                       run_arguments(options, module.shapes().is_free() ? "n" : "0"));
+    out += fmt::format("{}_part({});\n", part_stem(options, part.target), run_arguments(options));
   }
   return out;
 }
@@ -161,47 +178,43 @@ std::string part_stem(const COptions& options, const Target& target) {
   return out;
 }
 
-std::string part_text(const Module::Part& part, const COptions& options,
-                      const WeightMap& weight_map) {
+SourceText part_text(const Module::Part& part, const COptions& options,
+                     const WeightMap& weight_map) {
   const std::string stem = part_stem(options, part.target);
-  Formulas formulas(options.name);
-  Source source(options, weight_map, formulas);
-  const auto [functions, choice] = specialisations_text(part.shapes, options, source);
-  std::string out =
-      prelude(options) + kernels_prelude(stem) + formulas.tables() + source.instances + functions +
-      std::string(kHidden) + part_declaration(options, part.target) +
-      fmt::format("void {}_part({}) {{\n{}}}\n", stem, run_parameters(options), choice);
-  if (!part.target.macro.empty()) out += "\nQK_TARGET_END\n";
-  return out;
+  Source source(options, weight_map, part.program);
+  source.print();
+  const bool free = !part.program.dims.empty();
+  std::string out = prelude(options) + kernels_prelude(stem) +
+                    (free ? std::string(size_functions()) : "") + source.instances +
+                    std::string(kHidden) + part_declaration(options, part.target) +
+                    steps_text(source, options, fmt::format("void {}_part", stem));
+  if (!part.target.macro.empty()) out += "QK_TARGET_END\n";
+  return {std::move(out), source.sizes.entries()};
 }
 
-std::string source_text(const Module& module, const COptions& options,
-                        const WeightMap& weight_map) {
+SourceText source_text(const Module& module, const COptions& options, const WeightMap& weight_map) {
   const std::string& name = options.name;
   const std::string upper = c_upper(name);
-  const ShapeSet& shapes = module.shapes();
-  const Program& program = shapes.largest();
+  const Program& program = module.program();
   const int64_t weight_bytes = weight_map.bytes;
-  const bool several = module.parts.size() > 1, family = shapes.is_free();
+  const bool several = module.parts.size() > 1, free = !program.dims.empty();
   // The steps are called in a function that has all pointers, null where there are none.
-  const bool all = several || family;
-  Formulas formulas(name);
-  Source source(options, weight_map, formulas);
-  const std::string check = family ? size_check(shapes, upper, formulas) : "";
-  std::string forms, body;
+  const bool all = several || free;
+  Source source(options, weight_map, program);
+  std::string steps, body;
   if (several) {
     body = choice_of_part(module, options);
-  } else if (family) {
-    std::tie(forms, body) = specialisations_text(shapes, options, source);
   } else {
-    source.form(shapes.specialisation(0), shapes.specialisation_sizes(0));
-    body = std::move(source.body);
+    source.print();
+    body = free ? fmt::format("  {}_steps({});\n", name, run_arguments(options)) : source.body;
+    if (free) steps = steps_text(source, options, fmt::format("static void {}_steps", name));
   }
   const bool state = program.state_bytes > 0, file = options.weights == WeightForm::file;
   const bool weights = weight_bytes > 0;
   std::string out = prelude(options) + (several ? std::string(kHidden) : kernels_prelude(name)) +
                     weights_declaration(options, weight_bytes);
-  out += formulas.tables() + source.instances + forms;
+  if (free) out += std::string(size_functions());
+  out += source.instances + steps;
   const Target& target = module.parts.back().target;
   if (several) {
     for (const Module::Part& part : module.parts) out += part_declaration(options, part.target);
@@ -209,10 +222,19 @@ std::string source_text(const Module& module, const COptions& options,
   } else if (!target.macro.empty()) {
     out += "QK_TARGET_END\n\n";
   }
+  if (free) out += arena_text(program, options);
   out += fmt::format("int {0}_invoke_args(const {0}_args *args) {{\n", name);
   if (const std::string needed = processor_has(target); !needed.empty())
     out += fmt::format("  if (!({})) return {}_BAD_PROCESSOR;\n", needed, upper);
-  out += "  if (args == NULL) return " + upper + "_NULL_POINTER;\n" + check;
+  out += "  if (args == NULL) return " + upper + "_NULL_POINTER;\n";
+  if (free) {
+    out += fmt::format(
+        "  const int64_t *const dims = args->dims;\n"
+        "  if (dims == NULL) return {0}_NULL_POINTER;\n  if ({1}) return {0}_BAD_SIZE;\n",
+        upper, bad_sizes(program));
+  } else if (all) {
+    out += "  const int64_t *const dims = NULL;\n";
+  }
   auto aligned = [&](const char* pointer) {
     return fmt::format("  if ((uintptr_t){} % {}_ARENA_ALIGN != 0) return {}_MISALIGNED;\n",
                        pointer, upper, upper);
@@ -264,8 +286,8 @@ std::string source_text(const Module& module, const COptions& options,
       "  const {0}_args args = {{inputs, outputs, arena, {4}, {5}, {6}{8}}};\n"
       "  return {0}_invoke_args(&args);\n}}\n",
       name, state ? ", void *state" : "", file ? ", const void *weights" : "",
-      family ? ", const int64_t *dims" : "", state ? "state" : "NULL", file ? "weights" : "NULL",
-      family ? "dims" : "NULL", threads_parameters(options),
+      free ? ", const int64_t *dims" : "", state ? "state" : "NULL", file ? "weights" : "NULL",
+      free ? "dims" : "NULL", threads_parameters(options),
       options.threads ? ", parallel_for, threads" : "");
   if (state) out += "\n" + reset_text(program, options, weight_map);
   if (file) {
@@ -281,7 +303,7 @@ std::string source_text(const Module& module, const COptions& options,
         "  return hash == {1}_WEIGHT_HASH;\n}}\n",
         name, upper);
   }
-  return out;
+  return {std::move(out), source.sizes.entries()};
 }
 
 }  // namespace qc

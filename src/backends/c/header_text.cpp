@@ -6,8 +6,7 @@ namespace qc {
 namespace {
 
 /// The typed wrapper, with one named pointer per input and output.
-std::string typed_run(const ShapeSet& shapes, const COptions& options) {
-  const Program& program = shapes.largest();
+std::string typed_run(const Program& program, const COptions& options) {
   std::string args, in, out;
   for (size_t i = 0; i < program.inputs.size(); ++i) {
     args += fmt::format("const {} *in_{}, ", c_type(program.inputs[i].type.dtype), i);
@@ -26,7 +25,7 @@ std::string typed_run(const ShapeSet& shapes, const COptions& options) {
     extra += ", const void *weights";
     pass += ", weights";
   }
-  if (shapes.is_free()) {
+  if (!program.dims.empty()) {
     extra += ", const int64_t *dims";
     pass += ", dims";
   }
@@ -62,6 +61,28 @@ std::string parallel_for_type(const COptions& options) {
       options.name, c_upper(options.name));
 }
 
+/// The dimensions that each run chooses sizes of.
+std::string dims_text(const Program& program, const std::string& upper) {
+  std::string out;
+  if (!program.dims.empty()) {
+    out =
+        "/* Dimensions whose sizes each run chooses. Shapes, bytes and counts here are those of "
+        "the "
+        "largest. */\n";
+  }
+  out += fmt::format("#define {}_DIMS {}\n", upper, program.dims.size());
+  for (size_t i = 0; i < program.dims.size(); ++i) {
+    const FreeDim& d = program.dims[i];
+    out += fmt::format(
+        "#define {0}_DIM_{1}_NAME {2}\n#define {0}_DIM_{1}_MIN {3}\n#define {0}_DIM_{1}_MAX {4}\n",
+        upper, i, c_string(d.name), d.min, d.max);
+    if (d.step > 1) out += fmt::format("#define {}_DIM_{}_STEP {}\n", upper, i, d.step);
+  }
+  for (const DimGuard& guard : program.guards)
+    out += fmt::format("/* Sizes must have {}. */\n", c_comment(guard.str()));
+  return out + "\n";
+}
+
 }  // namespace
 
 std::string threads_parameters(const COptions& options) {
@@ -72,10 +93,9 @@ std::string threads_parameters(const COptions& options) {
 
 std::string header_text(const Module& module, const COptions& options, const CReport& report,
                         uint64_t weight_hash) {
-  const ShapeSet& shapes = module.shapes();
-  const Program& program = shapes.largest();
+  const Program& program = module.program();
   const Target& target = module.parts.back().target;
-  const bool family = shapes.is_free();
+  const bool free = !program.dims.empty();
   const std::string& name = options.name;
   const std::string upper = c_upper(name);
   const bool state = program.state_bytes > 0, file = options.weights == WeightForm::file;
@@ -94,17 +114,7 @@ std::string header_text(const Module& module, const COptions& options, const CRe
       "#define {1}_MACS INT64_C({7})\n#define {1}_STACK_BYTES {8}\n\n",
       name, upper, report.arena_bytes, program.arena_align, report.state_bytes, report.weight_bytes,
       weight_hash, report.macs, report.stack_bytes);
-  if (family) {
-    out += fmt::format(
-        "/* The dimension whose size each run chooses. Shapes, bytes and counts here are those of "
-        "the largest. */\n"
-        "#define {0}_DIMS 1\n#define {0}_DIM_0_NAME {1}\n#define {0}_DIM_0_MIN {2}\n"
-        "#define {0}_DIM_0_MAX {3}\n\n",
-        upper, c_string(shapes.symbol), shapes.sizes.front(), shapes.sizes.back());
-  } else {
-    out += fmt::format("#define {}_DIMS 0\n\n", upper);
-  }
-  out += ports_text(shapes, options);
+  out += dims_text(program, upper) + ports_text(program, options);
   out += fmt::format(
       "\n/* What a run returns. */\n"
       "#define {1}_OK 0\n"
@@ -126,7 +136,7 @@ std::string header_text(const Module& module, const COptions& options, const CRe
       "int {0}_invoke(const void *const inputs[], void *const outputs[], void "
       "*arena{2}{3}{4}{8});\n",
       name, upper, state ? ", void *state" : "", file ? ", const void *weights" : "",
-      family ? ", const int64_t *dims" : "",
+      free ? ", const int64_t *dims" : "",
       target.required.empty()
           ? ""
           : fmt::format("#define {}_BAD_PROCESSOR 4 /* it lacks instructions of target {} */\n",
@@ -138,6 +148,13 @@ std::string header_text(const Module& module, const COptions& options, const CRe
                         name)
           : "",
       threads_parameters(options));
+  if (free) {
+    out += fmt::format(
+        "/* Bytes of arena that a run with these sizes takes; 0 where the model does not take "
+        "them. */\n"
+        "size_t {}_arena_bytes(const int64_t *dims);\n",
+        name);
+  }
   if (state) {
     out += fmt::format(
         "/* Sets the state to its initial contents. */\nvoid {}_reset(void *state{});\n", name,
@@ -149,7 +166,7 @@ std::string header_text(const Module& module, const COptions& options, const CRe
         "int {}_check_weights(const void *weights);\n",
         name);
   }
-  out += "\n" + typed_run(shapes, options);
+  out += "\n" + typed_run(program, options);
   out += "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n";
   return out;
 }

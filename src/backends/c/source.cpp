@@ -7,7 +7,7 @@ namespace qc {
 std::string Source::definition(const Instance& instance) const {
   const Call& call = instance.call;
   const Signature& kernel = *call.kernel;
-  std::string declared = instance.varies  ? "int64_t n"
+  std::string declared = instance.varies  ? "const int64_t *n"
                          : instance.local ? std::string()
                                           : fmt::format("const {} *p", kernel.params);
   std::string passed = instance.local ? "&p" : "p";
@@ -46,7 +46,7 @@ std::string Source::part_definition(const Instance& instance) {
     text += fmt::format(
         "/* A split step as its parts are handed it. */\n"
         "typedef struct {0}_parallel_call {{\n  const void *in[{1}];\n  void *out[{2}];\n"
-        "  const void *params;\n  int64_t n;\n}} {0}_parallel_call;\n\n",
+        "  const void *params;\n  const int64_t *n;\n}} {0}_parallel_call;\n\n",
         options_.name, kMostIn, kMostOut);
   }
   std::string in, out, passed;
@@ -65,7 +65,7 @@ std::string Source::part_definition(const Instance& instance) {
       "  const {1}_parallel_call *const c = (const {1}_parallel_call *)call;\n"
       "  int32_t units[4] = {{first, last, 0, 0}};\n",
       instance.function, options_.name);
-  if (instance.varies) text += "  const int64_t n = c->n;\n";
+  if (instance.varies) text += "  const int64_t *const n = c->n;\n";
   return text + fmt::format(
                     "  while (units[0] < last) {{\n"
                     "    {0} p = {1};\n"
@@ -82,7 +82,13 @@ std::string Source::part_definition(const Instance& instance) {
 
 std::string Source::parallel(const Instance& instance, const std::string& params,
                              const std::string& in, const std::string& out,
-                             const std::string& units, const std::string& pad) const {
+                             const std::string& counted, const std::string& pad) const {
+  // Units that depend on free sizes are counted by the kernel.
+  std::string units = counted;
+  if (counted.empty()) {
+    units = fmt::format("{}_units(&({}){{{}}})", instance.call.body->split,
+                        "const " + instance.call.kernel->params, instance.values);
+  }
   std::string call = fmt::format(".in = {{{}}}, .out = {{{}}}", in, out);
   if (!params.empty()) call += ", .params = &" + params;
   if (instance.varies) call += ", .n = n";

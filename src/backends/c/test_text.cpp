@@ -1,13 +1,14 @@
 // The test program of the generated project: runs recorded inputs, compares every bit, measures.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "backends/c/text.h"
 
 namespace qc {
 Result<Ok> write_test(const Module& module, const COptions& options, const Vectors* vectors,
                       FileSet& files) {
-  const ShapeSet& shapes = module.shapes();
-  const Program& program = shapes.largest();
+  const Program& program = module.program();
+  const bool free = !program.dims.empty();
   const std::string& name = options.name;
   const std::string upper = c_upper(name);
   const bool state = program.state_bytes > 0, file = options.weights == WeightForm::file;
@@ -23,8 +24,10 @@ Result<Ok> write_test(const Module& module, const COptions& options, const Vecto
   QC_TRY(files.append(text.data(), text.size()));
   for (size_t i = 0; i < program.inputs.size(); ++i) {
     const Type& type = program.inputs[i].type;
+    std::vector<int64_t> largest;
+    for (const Dim& d : type.shape) largest.push_back(program.largest(d));
     QC_TRY(write_array(files, fmt::format("input_{}", i),
-                       vectors ? vectors->inputs[i] : Tensor(type.dtype, static_dims(type.shape))));
+                       vectors ? vectors->inputs[i] : Tensor(type.dtype, largest)));
   }
   for (size_t i = 0; vectors && i < program.outputs.size(); ++i) {
     QC_TRY(write_array(files, fmt::format("expected_{}", i), vectors->outputs[i]));
@@ -72,14 +75,15 @@ Result<Ok> write_test(const Module& module, const COptions& options, const Vecto
         "  fclose(f);\n",
         name, upper);
   }
-  if (shapes.is_free()) {
+  if (free) {
+    std::vector<int64_t> sizes;
+    for (const FreeDim& d : program.dims) sizes.push_back(d.max);
     text += fmt::format("  const int64_t dims[] = {{{}}};\n",
-                        vectors ? vectors->size : shapes.sizes.back());
+                        fmt::join(vectors ? vectors->dims : sizes, ", "));
   }
-  text +=
-      fmt::format("  const {0}_args args = {{inputs, outputs, arena, {1}, {2}, {3}{4}}};\n", name,
-                  state ? "state" : "NULL", file ? "weights" : "NULL",
-                  shapes.is_free() ? "dims" : "NULL", options.threads ? ", in_parts, NULL" : "");
+  text += fmt::format("  const {0}_args args = {{inputs, outputs, arena, {1}, {2}, {3}{4}}};\n",
+                      name, state ? "state" : "NULL", file ? "weights" : "NULL",
+                      free ? "dims" : "NULL", options.threads ? ", in_parts, NULL" : "");
   if (state) text += fmt::format("  {}_reset(state{});\n", name, file ? ", weights" : "");
   text += fmt::format(
       "  int code = {0}_invoke_args(&args);\n"
@@ -93,8 +97,8 @@ Result<Ok> write_test(const Module& module, const COptions& options, const Vecto
         "    printf(\"{2}: output {0} differs from the reference\\n\");\n    different = 1;\n  "
         "}}\n",
         i,
-        shapes.is_free() ? std::to_string(vectors->outputs[i].bytes().size())
-                         : fmt::format("{}_OUTPUT_{}_BYTES", upper, i),
+        free ? std::to_string(vectors->outputs[i].bytes().size())
+             : fmt::format("{}_OUTPUT_{}_BYTES", upper, i),
         name);
   }
   text += fmt::format(

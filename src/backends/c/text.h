@@ -15,9 +15,14 @@ std::string header_text(const Module& module, const COptions& options, const CRe
                         uint64_t weight_hash);
 struct WeightMap;
 /// NAME.c: the functions a caller sees, and the steps where the module has one part.
-std::string source_text(const Module& module, const COptions& options, const WeightMap& weights);
+/// A source file, and how many entries its table of sizes has.
+struct SourceText {
+  std::string text;
+  size_t entries = 0;
+};
+SourceText source_text(const Module& module, const COptions& options, const WeightMap& weights);
 /// The steps of one of several parts, a file of its own.
-std::string part_text(const Module::Part& part, const COptions& options, const WeightMap& weights);
+SourceText part_text(const Module::Part& part, const COptions& options, const WeightMap& weights);
 /// What the names of a part's files and functions begin with, where there are several.
 std::string part_stem(const COptions& options, const Target& target);
 std::string makefile_text(const Module& module, const COptions& options);

@@ -10,13 +10,10 @@ namespace qc {
 
 std::string kernels_text(const Module::Part& part, const ProjectOptions& options) {
   std::set<std::string> symbols;
-  for (const Program& program : part.shapes.programs) {
-    for_each_step(program.steps, [&](const Step& s) {
-      if (const Call* c = s.call()) symbols.insert(c->body->symbol);
-      if (std::holds_alternative<ParallelStep>(s.op))
-        symbols.insert(s.call()->body->split + "_part");
-    });
-  }
+  for_each_step(part.program.steps, [&](const Step& s) {
+    if (const Call* c = s.call()) symbols.insert(c->body->symbol);
+    if (std::holds_alternative<ParallelStep>(s.op)) symbols.insert(s.call()->body->split + "_part");
+  });
   std::string out = fmt::format("/* Kernels of {}. */\n", options.name);
   if (!part.target.macro.empty()) {
     out += fmt::format("#define {} 1\n", part.target.macro);

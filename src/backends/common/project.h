@@ -24,7 +24,7 @@ struct ProjectOptions {
 /// Inputs and the outputs they must give, recorded in the test program.
 struct Vectors {
   std::vector<Tensor> inputs, outputs;
-  int64_t size = 0;  // of the free dimension, where there is one
+  std::vector<int64_t> dims;  // sizes of the free dimensions
 };
 
 /// Sizes known when the files are written; also in the header.

@@ -4,46 +4,31 @@
 
 #include <algorithm>
 
-#include "backends/common/formula.h"
 #include "backends/common/names.h"
 #include "backends/common/text.h"
 #include "program/params.h"
 
 namespace qc {
-void StepPrinter::form(std::span<const Program> programs, std::span<const int64_t> sizes) {
-  programs_ = programs;
-  sizes_ = sizes;
-  steps_.assign(programs.size(), {});
-  for (size_t p = 0; p < programs.size(); ++p) {
-    for_each_step(programs[p].steps, [&](const Step& s) { steps_[p].push_back(&s); });
-  }
-  at_ = 0;
-  body.clear();
-  steps(programs.back().steps, 1);
-}
-
 void StepPrinter::steps(const Steps& list, int depth) {
   const std::string pad(static_cast<size_t>(depth) * 2, ' ');
   for (const Step& step : list) {
-    const size_t at = at_++;
     if (!step.loc.names.empty()) {
       body += pad + "/* " + c_comment(layers(step)) + " */\n";
     }
     if (std::holds_alternative<ParallelStep>(step.op)) {
-      body += parallel(at, pad);
+      body += parallel(step, pad);
     } else if (step.call()) {
-      body += pad + call(at) + ";\n";
+      body += pad + call(step) + ";\n";
     } else if (step.copy()) {
-      body += pad + copy(at) + ";\n";
+      body += pad + copy(step) + ";\n";
     } else if (const BranchStep* branch = step.branch()) {
-      const auto condition = [](const Step& s) -> const View& { return s.branch()->condition; };
-      body += pad + "if (*(const unsigned char *)" + pointer(at, condition, false) + ") {\n";
+      body += pad + "if (*(const unsigned char *)" + pointer(branch->condition, false) + ") {\n";
       steps(branch->body, depth + 1);
       body += pad + "} else {\n";
       steps(branch->otherwise, depth + 1);
       body += pad + "}\n";
-    } else if (step.loop()) {
-      loop(at, depth, pad);
+    } else if (const LoopStep* own = step.loop()) {
+      loop(*own, depth, pad);
     }
   }
 }
@@ -52,60 +37,41 @@ std::string StepPrinter::layers(const Step& step) {
   return clipped(fmt::format("{}", fmt::join(step.loc.names, " + ")), 90);
 }
 
-std::string StepPrinter::copy(size_t at) {
-  const Step& step = *steps_.back()[at];
-  const Program& program = programs_.back();
+std::string StepPrinter::copy(const Step& step) {
   const CopyStep& own = *step.copy();
-  const std::string from = pointer(
-      at, [](const Step& s) -> const View& { return s.copy()->from; }, false);
-  const std::string to = pointer(
-      at, [](const Step& s) -> const View& { return s.copy()->to; }, true);
-  const Space space = program.buffer(program.owner(own.to.buffer)).space;
-  return copy(step, from, to, extent(own.from).value(), space == Space::device);
+  const Space space = program_.buffer(program_.owner(own.to.buffer)).space;
+  return copy(step, pointer(own.from, false), pointer(own.to, true), extent(own.from).value(),
+              space == Space::device);
 }
 
-void StepPrinter::loop(size_t at, int depth, const std::string& pad) {
-  const LoopStep& own = *steps_.back()[at]->loop();
-  const auto condition = [](const Step& s) -> const View& { return s.loop()->condition; };
-  const auto limit = [](const Step& s) -> const View& { return s.loop()->limit; };
-  const auto counter = [](const Step& s) -> const View& { return s.loop()->counter; };
+void StepPrinter::loop(const LoopStep& own, int depth, const std::string& pad) {
   const std::string i = fmt::format("trip{}", depth);
   std::string test;
   if (own.limit.present())
-    test = fmt::format("{} < *(const int64_t *){}", i, pointer(at, limit, false));
+    test = fmt::format("{} < *(const int64_t *){}", i, pointer(own.limit, false));
   if (own.condition.present()) {
     test += fmt::format("{}*(const unsigned char *){}", test.empty() ? "" : " && ",
-                        pointer(at, condition, false));
+                        pointer(own.condition, false));
   }
   body += pad + fmt::format("for (int64_t {0} = 0; {1}; ++{0}) {{\n", i, test);
   if (own.counter.present()) {
-    body += pad + fmt::format("  *(int64_t *){} = {};\n", pointer(at, counter, true), i);
+    body += pad + fmt::format("  *(int64_t *){} = {};\n", pointer(own.counter, true), i);
   }
   steps(own.body, depth + 1);
   body += pad + "}\n";
 }
 
-std::string StepPrinter::pointer(size_t at, const Select& select, bool writable) {
-  const Program& program = programs_.back();
-  const View& view = select(*steps_.back()[at]);
+std::string StepPrinter::pointer(const View& view, bool writable) {
   if (!view.present()) return "NULL";
-  const Buffer& b = program.buffer(program.owner(view.buffer));
+  const Place root = program_.resolve(view);
+  const Buffer& b = program_.buffer(root.buffer);
   const bool callers = b.kind == BufferKind::input || b.kind == BufferKind::output;
-  bool empty = !callers;
-  std::vector<int64_t> offsets;
-  for (size_t p = 0; p < programs_.size(); ++p) {
-    const Place root = programs_[p].resolve(select(*steps_[p][at]));
-    const Buffer& own = programs_[p].buffer(root.buffer);
-    int64_t offset = root.offset;
-    if (own.kind == BufferKind::arena || own.kind == BufferKind::state)
-      offset += own.offset.value();
-    if (own.kind == BufferKind::constant) offset += weights_.offsets.at(own.constant);
-    offsets.push_back(offset);
-    empty = empty && own.size() == 0;
-  }
   // Nothing is read or written there, but null is for absent operands.
-  if (empty) return fmt::format("({}void *)\"\"", writable ? "" : "const ");
-  const std::string offset = formulas_.integer(sizes_, offsets);
+  if (!callers && b.bytes == 0) return fmt::format("({}void *)\"\"", writable ? "" : "const ");
+  Dim place = root.offset;
+  if (b.kind == BufferKind::arena || b.kind == BufferKind::state) place = place + b.offset;
+  if (b.kind == BufferKind::constant) place = place + Dim(weights_.offsets.at(b.constant));
+  const std::string offset = sizes(place);
   const bool at_start = offset == "0";
   std::string base;
   switch (b.kind) {
@@ -127,7 +93,7 @@ std::string StepPrinter::pointer(size_t at, const Select& select, bool writable)
                       : fmt::format("(unsigned char *)outputs[{}]", b.slot);
       break;
   }
-  std::string text = at_start ? base : fmt::format("({} + {})", base, parenthesised(offset));
+  std::string text = at_start ? base : fmt::format("({} + {})", base, offset);
   if (callers && at_start) return text;
   return fmt::format("({}void *){}", writable ? "" : "const ", text);
 }
@@ -158,21 +124,21 @@ std::string StepPrinter::function_name(const Step& step) {
   return unique;
 }
 
-StepPrinter::Instance StepPrinter::instance(size_t at, bool in_parts) {
-  const Step& step = *steps_.back()[at];
+StepPrinter::Instance StepPrinter::instance(const Step& step, bool in_parts) {
   const Call& own = *step.call();
   std::string key = (in_parts ? "parts of " : "") + own.body->symbol;
   for (const View& v : own.in) key += v.present() ? '1' : '0';
   key += '|';
   for (const View& v : own.out) key += v.present() ? '1' : '0';
-  bool varies = false;
-  for (const auto& list : steps_) varies = varies || list[at]->call()->params != own.params;
-  const bool local = varies || options_.specialise == Specialise::speed;
-  const std::string values = initialiser(at);
-  if (local) key += (varies ? "n" : "") + values;
+  const bool local = options_.specialise == Specialise::speed;
+  const bool free = std::ranges::any_of(own.params, [](const Param& p) {
+    return std::holds_alternative<Dim>(p) && !std::get<Dim>(p).is_static();
+  });
+  const std::string values = initialiser(own);
+  if (local) key += (free ? "n" : "") + values;
   auto [it, fresh] = functions_.try_emplace(key);
   if (fresh) it->second = function_name(step);
-  Instance out{it->second, own, values, local, varies};
+  Instance out{it->second, own, values, local, local && free, free};
   if (fresh) instances += in_parts ? part_definition(out) : definition(out);
   return out;
 }
@@ -189,88 +155,64 @@ std::string StepPrinter::parallel(const Instance&, const std::string&, const std
   return {};
 }
 
-std::string StepPrinter::call(size_t at) {
-  const Step& step = *steps_.back()[at];
+std::string StepPrinter::call(const Step& step) {
   const Call& own = *step.call();
-  const Instance made = instance(at, false);
-  const std::string params = made.local ? "" : parameters(own, made.values);
+  const Instance made = instance(step, false);
   std::string args;
-  const auto pass = [&](const Select& select, bool writable) {
-    if (!select(step).present()) return;
-    args += (args.empty() ? "" : ", ") + pointer(at, select, writable);
+  const auto pass = [&](const View& view, bool writable) {
+    if (view.present()) args += (args.empty() ? "" : ", ") + pointer(view, writable);
   };
-  for (size_t i = 0; i < own.in.size(); ++i)
-    pass([i](const Step& s) -> const View& { return s.call()->in[i]; }, false);
-  for (size_t i = 0; i < own.out.size(); ++i)
-    pass([i](const Step& s) -> const View& { return s.call()->out[i]; }, true);
-  return invocation(step, made, params, args);
+  for (const View& v : own.in) pass(v, false);
+  for (const View& v : own.out) pass(v, true);
+  return invocation(step, made, parameters(made), args);
 }
 
-std::string StepPrinter::parallel(size_t at, const std::string& pad) {
-  const Call& own = *steps_.back()[at]->call();
-  const Instance made = instance(at, true);
-  std::vector<int64_t> units;
-  for (const auto& list : steps_)
-    units.push_back(std::get<ParallelStep>(list[at]->op).units.value());
-  std::string count = formulas_.integer(sizes_, units);
-  if (made.varies) count = "(int32_t)(" + count + ")";
-  const auto pointers = [&](const std::vector<View>& views, auto select, bool writable) {
+std::string StepPrinter::parallel(const Step& step, const std::string& pad) {
+  const Call& own = *step.call();
+  const Instance made = instance(step, true);
+  const Dim& units = std::get<ParallelStep>(step.op).units;
+  const auto pointers = [&](const std::vector<View>& views, bool writable) {
     std::string list;
-    for (size_t i = 0; i < views.size(); ++i) {
-      const auto one = [&](const Step& s) -> const View& { return select(s)[i]; };
-      list += (i ? ", " : "") + pointer(at, one, writable);
-    }
+    for (const View& v : views) list += (list.empty() ? "" : ", ") + pointer(v, writable);
     return list;
   };
-  const std::string in = pointers(
-      own.in, [](const Step& s) -> const auto& { return s.call()->in; }, false);
-  const std::string out = pointers(
-      own.out, [](const Step& s) -> const auto& { return s.call()->out; }, true);
-  return parallel(made, made.local ? "" : parameters(own, made.values), in, out, count, pad);
+  return parallel(made, parameters(made), pointers(own.in, false), pointers(own.out, true),
+                  units == 0 ? "" : sizes(units), pad);
 }
 
-std::string StepPrinter::number(size_t at, const Field& field, size_t i) {
-  const Param& first = steps_[0][at]->call()->params[i];
-  bool equal = true;
-  for (const auto& list : steps_) equal = equal && list[at]->call()->params[i] == first;
-  if (std::holds_alternative<float>(first)) {
-    if (equal) return c_float(std::get<float>(first));
-    std::vector<float> floats;
-    for (const auto& list : steps_) floats.push_back(std::get<float>(list[at]->call()->params[i]));
-    return formulas_.real(sizes_, floats);
-  }
-  if (equal) return c_integer(std::get<Dim>(first).value());
-  std::vector<int64_t> integers;
-  for (const auto& list : steps_)
-    integers.push_back(std::get<Dim>(list[at]->call()->params[i]).value());
-  return fmt::format("({})({})", field.type == Field::Type::i64 ? "int64_t" : "int32_t",
-                     formulas_.integer(sizes_, integers));
+std::string StepPrinter::number(const Field& field, const Param& param) {
+  if (const float* real = std::get_if<float>(&param)) return c_float(*real);
+  const Dim& size = std::get<Dim>(param);
+  if (size.is_static()) return c_integer(size.value());
+  return (field.type == Field::Type::i64 ? "" : "(int32_t)") + sizes(size);
 }
 
-std::string StepPrinter::initialiser(size_t at) {
-  const Call& own = *steps_.back()[at]->call();
-  const auto is_zero = [&](size_t i) {
-    return std::all_of(steps_.begin(), steps_.end(),
-                       [&](const auto& list) { return is_default(list[at]->call()->params[i]); });
-  };
+std::string StepPrinter::initialiser(const Call& call) {
   std::string out;
-  for (const Field& f : own.kernel->fields) {
+  for (const Field& f : call.kernel->fields) {
     size_t count = static_cast<size_t>(f.count);
-    while (count > 0 && is_zero(f.at + count - 1)) --count;
+    while (count > 0 && is_default(call.params[f.at + count - 1])) --count;
     if (count == 0) continue;
     out += (out.empty() ? "." : ", .") + f.name + " = ";
     if (!f.array) {
-      out += number(at, f, f.at);
+      out += number(f, call.params[f.at]);
       continue;
     }
     std::string values;
-    for (size_t i = 0; i < count; ++i) values += (i ? ", " : "") + number(at, f, f.at + i);
+    for (size_t i = 0; i < count; ++i) values += (i ? ", " : "") + number(f, call.params[f.at + i]);
     out += "{" + values + "}";
   }
   return out.empty() ? "0" : out;
 }
 
-std::string StepPrinter::parameters(const Call& call, const std::string& values) {
+std::string StepPrinter::parameters(const Instance& instance) {
+  if (instance.local) return "";
+  const std::string& type = instance.call.kernel->params;
+  if (instance.free) return fmt::format("(const {}){{{}}}", type, instance.values);
+  return constant_parameters(instance.call, instance.values);
+}
+
+std::string StepPrinter::constant_parameters(const Call& call, const std::string& values) {
   auto [it, fresh] = structs_.try_emplace(call.kernel->params + '|' + values);
   if (fresh) {
     it->second = fmt::format("{}_p{}", options_.name, structs_.size() - 1);

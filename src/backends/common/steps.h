@@ -1,30 +1,30 @@
 // Prints the steps of a Program in the languages that have C's expressions and calls: one function
-// per distinct kernel instance, one call per step. Numbers that depend on the size of a free
-// dimension are expressions in `n`. What a call, a copy and such a function look like is the
+// per distinct kernel instance, one call per step. Numbers that depend on free dimensions are
+// entries of the table `n`. What a call, a copy and such a function look like is the
 // backend's.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <set>
 #include <string>
 
-#include "backends/common/formula.h"
+#include "backends/common/size_table.h"
 #include "backends/common/weights.h"
 
 namespace qc {
 
 class StepPrinter {
  public:
-  StepPrinter(const ProjectOptions& options, const WeightMap& weights, Formulas& formulas)
-      : options_(options), weights_(weights), formulas_(formulas) {}
+  StepPrinter(const ProjectOptions& options, const WeightMap& weights, const Program& program)
+      : sizes(program.dims), options_(options), program_(program), weights_(weights) {}
   virtual ~StepPrinter() = default;
 
-  /// Prints the steps of programs of one structure, one for each size, into `body`.
-  void form(std::span<const Program> programs, std::span<const int64_t> sizes);
+  /// Prints the steps of the program.
+  void print() { steps(program_.steps, 1); }
 
-  std::string instances;  // functions and parameters of all forms
-  std::string body;       // the calls of the last one
+  std::string instances;  // functions and parameters
+  std::string body;       // the calls
+  SizeTable sizes;        // what both need
 
  protected:
   /// A function that computes calls of one kernel.
@@ -33,7 +33,8 @@ class StepPrinter {
     const Call& call;
     std::string values;  // of the parameters, an initialiser
     bool local;          // it holds the parameters itself
-    bool varies;         // they depend on `n`
+    bool varies;         // .. and takes the table `n` for them
+    bool free = false;   // they depend on free dimensions
   };
   virtual std::string definition(const Instance& instance) const = 0;
   /// A statement that calls it with pointers `args` and, unless it holds them, the struct `params`.
@@ -54,36 +55,28 @@ class StepPrinter {
   const ProjectOptions& options_;
 
  private:
-  using Select = std::function<const View&(const Step&)>;
-  static std::string parenthesised(const std::string& sum) {
-    return sum.find(' ') == std::string::npos ? sum : "(" + sum + ")";
-  }
-
   void steps(const Steps& list, int depth);
-  void loop(size_t at, int depth, const std::string& pad);
-  /// A view of step `at` as a pointer.
-  std::string pointer(size_t at, const Select& select, bool writable);
-  std::string call(size_t at);
-  std::string copy(size_t at);
+  void loop(const LoopStep& step, int depth, const std::string& pad);
+  /// A view as a pointer.
+  std::string pointer(const View& view, bool writable);
+  std::string call(const Step& step);
+  std::string copy(const Step& step);
   /// A call whose units the caller's threads take.
-  std::string parallel(size_t at, const std::string& pad);
-  /// What computes step `at`, or parts of it; defined where no step had the same before.
-  Instance instance(size_t at, bool in_parts);
-  /// Number i of the parameters of step `at`, one of this member.
-  std::string number(size_t at, const Field& field, size_t i);
-  /// The initialiser of the parameters of step `at`, those left out that are 0.
-  std::string initialiser(size_t at);
+  std::string parallel(const Step& step, const std::string& pad);
+  /// What computes a step, or parts of it; defined where no step had the same before.
+  Instance instance(const Step& step, bool in_parts);
+  /// The parameters of an instance that does not hold them, as what a call is handed.
+  std::string parameters(const Instance& instance);
+  std::string number(const Field& field, const Param& param);
+  /// The initialiser of the parameters of a call, those left out that are 0.
+  std::string initialiser(const Call& call);
   /// A name for the function of a step, after the layers it computes.
   std::string function_name(const Step& step);
   /// A parameter struct in read-only memory, shared by calls with the same values.
-  std::string parameters(const Call& call, const std::string& values);
+  std::string constant_parameters(const Call& call, const std::string& values);
 
+  const Program& program_;
   const WeightMap& weights_;
-  Formulas& formulas_;
-  std::span<const Program> programs_;
-  std::span<const int64_t> sizes_;
-  std::vector<std::vector<const Step*>> steps_;  // of each program, in the order they are written
-  size_t at_ = 0;
   std::map<std::string, std::string> functions_, structs_;
   std::set<std::string> names_;  // of functions
 };

@@ -19,7 +19,7 @@ std::string c_integer(int64_t value);
 std::string c_upper(std::string_view name);
 
 /// The macros that describe the inputs and outputs of a model.
-std::string ports_text(const ShapeSet& shapes, const ProjectOptions& options);
+std::string ports_text(const Program& program, const ProjectOptions& options);
 /// The kernels that a part calls, as one header without includes of other quantc files.
 std::string kernels_text(const Module::Part& part, const ProjectOptions& options);
 /// `name`, an array of rows of bytes, all those of the tensor.

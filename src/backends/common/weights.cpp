@@ -31,9 +31,7 @@ void add_weights(const Program& program, WeightMap& map) {
 
 WeightMap map_weights(const Module& module) {
   WeightMap map;
-  for (const Module::Part& part : module.parts) {
-    for (const Program& program : part.shapes.programs) add_weights(program, map);
-  }
+  for (const Module::Part& part : module.parts) add_weights(part.program, map);
   return map;
 }
 

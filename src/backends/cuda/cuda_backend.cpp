@@ -9,8 +9,8 @@ namespace qc {
 namespace {
 
 Result<Ok> check_supported(const Module& module, const ProjectOptions& options) {
-  const Program& program = module.shapes().largest();
-  if (module.shapes().is_free())
+  const Program& program = module.program();
+  if (!program.dims.empty())
     return error(Code::unsupported, "code for target cuda has no free dimensions: give numbers");
   if (!program.states.empty())
     return error(Code::unsupported, "code for target cuda keeps no state: use --state io");
@@ -30,7 +30,7 @@ Result<Ok> check_supported(const Module& module, const ProjectOptions& options) 
 Result<ProjectReport> write_cuda(const Module& module, const ProjectOptions& options,
                                  const Vectors* vectors, FileSet& files) {
   QC_TRY(check_supported(module, options));
-  const Program& program = module.shapes().largest();
+  const Program& program = module.program();
   const WeightMap map = map_weights(module);
   ProjectReport report;
   report.weight_bytes = map.bytes;

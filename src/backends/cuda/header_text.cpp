@@ -21,7 +21,7 @@ std::string header_text(const Program& program, const Module& module, const Proj
              "/* Multiply-accumulates and launches of one run. */\n"
              "#define {1}_MACS INT64_C({5})\n#define {1}_LAUNCHES {6}\n\n",
              name, upper, report.arena_bytes, report.weight_bytes, hash, report.macs, launches) +
-         ports_text(module.shapes(), options) +
+         ports_text(module.program(), options) +
          fmt::format(
              "\n/* What the functions return. */\n"
              "#define {1}_OK 0\n"

@@ -78,13 +78,13 @@ Result<Ok> ArgExtreme::eval(EvalContext& c) const {
 
 Result<Ok> ArgExtreme::lower(Lowering& l) const {
   QC_ASSIGN(const int64_t at, resolve_axis(axis, l.in_type(0).rank(), loc()));
-  const AxisView view(l.in_dims(0), at);
+  const AxisDims view(l.in_dims(0), at);
   kernel::Arg c;
   QC_ASSIGN(c.type, arithmetic_suffix(ordered_as(l.in_type(0).dtype), loc()));
-  QC_TRY(param(view.outer * view.n * view.inner, loc()));
-  c.outer = static_cast<int32_t>(view.outer);
-  c.n = static_cast<int32_t>(view.n);
-  c.inner = static_cast<int32_t>(view.inner);
+  QC_TRY(l.param(view.outer * view.n * view.inner));
+  c.outer = view.outer;
+  c.n = view.n;
+  c.inner = view.inner;
   c.last = select_last;
   c.op = largest_ ? "max" : "min";
   c.x = l.in(0);
@@ -143,19 +143,19 @@ Result<Ok> Sort::eval(EvalContext& c) const {
 
 Result<Ok> Sort::lower(Lowering& l) const {
   QC_ASSIGN(const int64_t at, resolve_axis(axis, l.in_type(0).rank(), loc()));
-  const AxisView view(l.in_dims(0), at);
+  const AxisDims view(l.in_dims(0), at);
   kernel::Sort c;
   QC_ASSIGN(c.type, arithmetic_suffix(ordered_as(l.in_type(0).dtype), loc()));
-  QC_TRY(param(view.outer * view.n * view.inner, loc()));
-  c.outer = static_cast<int32_t>(view.outer);
-  c.n = static_cast<int32_t>(view.n);
-  c.inner = static_cast<int32_t>(view.inner);
-  c.k = static_cast<int32_t>(k.value());
+  QC_TRY(l.param(view.outer * view.n * view.inner));
+  c.outer = view.outer;
+  c.n = view.n;
+  c.inner = view.inner;
+  c.k = k;
   c.descending = descending;
   c.x = l.in(0);
   c.values = l.out(0);
   c.positions = l.out(1);
-  c.scratch = l.scratch(DType::i32, {std::max<int64_t>(1, 2 * view.n)}, "sort");
+  c.scratch = l.scratch(DType::i32, {max(Dim(1), Dim(2) * view.n)}, "sort");
   l.emit(c);
   return Ok{};
 }
@@ -197,7 +197,7 @@ Result<Ok> Histogram::eval(EvalContext& c) const {
 }
 
 Result<Ok> Histogram::lower(Lowering& l) const {
-  QC_ASSIGN(const int32_t n, param(count(l.in_dims(0)), loc()));
+  QC_ASSIGN(const Dim n, l.param(count(l.in_dims(0))));
   kernel::Histogram c;
   c.n = n;
   c.bins = static_cast<int32_t>(bins);

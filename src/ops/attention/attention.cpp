@@ -25,15 +25,16 @@ const OpInfo Attention::kInfo = {
 namespace {
 
 enum Operands : size_t { kQ, kK, kV, kMask };
+constexpr int64_t kRows = 12;  // of queries that are computed together
 
 bool unequal(const Dim& a, const Dim& b) { return a.is_static() && b.is_static() && !(a == b); }
 
 /// Strides of a mask along [batch, heads, queries, keys]; 0 where it broadcasts.
-Ints mask_strides(const Ints& shape) {
-  Ints out(4, 0);
-  const Ints own = strides_of(shape);
+Dims mask_strides(const Dims& shape) {
+  Dims out(4);
+  const Dims own = strides_of(shape);
   for (size_t i = 0; i < shape.size(); ++i) {
-    if (shape[i] != 1) out[4 - shape.size() + i] = own[i];
+    if (!(shape[i] == 1)) out[4 - shape.size() + i] = own[i];
   }
   return out;
 }
@@ -103,7 +104,8 @@ Result<Ok> Attention::eval(EvalContext& c) const {
   const Ints &q = c.in(kQ).shape(), &k = c.in(kK).shape(), &v = c.in(kV).shape();
   const int64_t heads = q[1], queries = q[2], depth = q[3], keys = k[2], width = v[3];
   const float by = factor(depth), cap = static_cast<float>(softcap);
-  const Ints at = c.has(kMask) ? mask_strides(c.in(kMask).shape()) : Ints(4, 0);
+  const Ints at =
+      c.has(kMask) ? static_dims(mask_strides(to_dims(c.in(kMask).shape()))) : Ints(4, 0);
   const bool is_keep = c.has(kMask) && c.in(kMask).dtype() == DType::boolean;
   std::vector<float> s(static_cast<size_t>(keys));
   for (int64_t row = 0; row < q[0] * heads * queries; ++row) {
@@ -136,28 +138,31 @@ Result<Ok> Attention::eval(EvalContext& c) const {
 }
 
 Result<Ok> Attention::lower(Lowering& l) const {
-  const Ints q = l.in_dims(kQ), k = l.in_dims(kK), v = l.in_dims(kV);
+  const Dims q = l.in_dims(kQ), k = l.in_dims(kK), v = l.in_dims(kV);
   kernel::Attention p;
-  const int64_t rows = std::min<int64_t>(q[2], 12), keys = k[2];
-  const std::pair<int32_t*, int64_t> sizes[] = {
-      {&p.batch, q[0]},       {&p.heads, q[1]}, {&p.kv_heads, k[1]},
-      {&p.queries, q[2]},     {&p.keys, keys},  {&p.depth, q[3]},
-      {&p.value_depth, v[3]}, {&p.rows, rows},  {&p.offset, offset.value()},
-      {&p.left, left},        {&p.right, right}};
-  for (const auto& [field, size] : sizes) {
-    QC_ASSIGN(*field, param(size, loc()));
-  }
+  const Dim& keys = k[2];
+  p.batch = q[0];
+  p.heads = q[1];
+  p.kv_heads = k[1];
+  p.queries = q[2];
+  p.keys = keys;
+  p.depth = q[3];
+  p.value_depth = v[3];
+  p.rows = l.bounds(q[2]).min >= kRows ? Dim(kRows) : min(q[2], Dim(kRows));
+  p.offset = offset;
+  p.left = left;
+  p.right = right;
   const bool masked = l.has(kMask);
-  const Ints strides = masked ? mask_strides(l.in_dims(kMask)) : Ints(4, 0);
-  for (size_t i = 0; i < 4; ++i) {
-    QC_ASSIGN(p.mask[i], param(strides[i], loc()));
-  }
-  p.scale = factor(q[3]);
+  const Dims strides = masked ? mask_strides(l.in_dims(kMask)) : Dims(4);
+  std::copy(strides.begin(), strides.end(), p.mask);
+  p.scale = factor(q[3].value());
   p.softcap = static_cast<float>(softcap);
   if (count(l.out_dims()) == 0) return Ok{};
   const bool keep = masked && l.in_type(kMask).dtype == DType::boolean;
-  const int64_t scratch = QK_ATTENTION_SCRATCH(keys, q[3], v[3], rows);
-  QC_TRY(param(scratch, loc()));
+  // As QK_ATTENTION_SCRATCH counts them.
+  const auto panels = [](const Dim& n) { return ceildiv(n, 16) * Dim(16); };
+  const Dim scratch = panels(keys) * q[3] + panels(v[3]) * keys + p.rows * keys;
+  QC_TRY(l.param(scratch));
   p.q = l.in(kQ);
   p.k = l.in(kK);
   p.v = l.in(kV);

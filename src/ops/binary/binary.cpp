@@ -213,14 +213,14 @@ Result<Ok> Binary::eval(EvalContext& c) const {
 Result<Ok> Binary::lower(Lowering& l) const {
   const BinaryFunction& f = op_->function;
   const Type* const operands[] = {&l.in_type(0), &l.in_type(1)};
-  const BroadcastPlan plan = plan_broadcast(l.out_type(), operands);
+  QC_ASSIGN(const BroadcastPlan plan, plan_broadcast(l, operands));
   CallInfo info;
   for (int i = 0; i < 2 && !f.is_compare(); ++i) {
     if (plan.is_flat(static_cast<size_t>(i))) info.in_place.push_back({i, 0});
   }
   const auto emit = [&](auto c) -> Result<Ok> {
-    int32_t* const strides[] = {c.a, c.b};
-    QC_TRY(fill_loops(plan, loc(), c.rank, c.dims, strides));
+    Dim* const strides[] = {c.a, c.b};
+    QC_TRY(fill_loops(l, plan, c.rank, c.dims, strides));
     c.op = f.name;
     c.lhs = l.in(0);
     c.rhs = l.in(1);

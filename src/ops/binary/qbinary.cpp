@@ -144,11 +144,11 @@ Result<Ok> QBinary::lower(Lowering& l) const {
   const CodeFormula f = formula();
   const size_t a = f.swapped ? 1 : 0, b = 1 - a;
   const Type* const operands[] = {&l.in_type(a), &l.in_type(b)};
-  const BroadcastPlan plan = plan_broadcast(l.out_type(), operands);
+  QC_ASSIGN(const BroadcastPlan plan, plan_broadcast(l, operands));
   kernel::Qbinary c;
   f.fill(c);
-  int32_t* const strides[] = {c.a, c.b};
-  QC_TRY(fill_loops(plan, loc(), c.rank, c.dims, strides));
+  Dim* const strides[] = {c.a, c.b};
+  QC_TRY(fill_loops(l, plan, c.rank, c.dims, strides));
   CallInfo info;
   for (int i = 0; i < 2; ++i) {
     const bool same_width = bits(operands[i]->dtype) == bits(to.dtype);

@@ -129,7 +129,7 @@ Result<Ok> Cast::eval(EvalContext& c) const {
 
 Result<Ok> Cast::lower(Lowering& l) const {
   const DType from = l.in_type(0).dtype;
-  QC_ASSIGN(const int32_t n, kernel_count(l.out_type(), loc()));
+  QC_ASSIGN(const Dim n, l.param(product(l.out_type().shape)));
   const auto emit = [&](auto c) {
     c.n = n;
     c.from = name(from);
@@ -174,9 +174,9 @@ Result<Ok> BitCast::eval(EvalContext& c) const {
 }
 
 Result<Ok> BitCast::lower(Lowering& l) const {
-  QC_ASSIGN(const int32_t n, kernel_count(l.out_type(), loc()));
+  QC_ASSIGN(const Dim n, l.param(product(l.out_type().shape)));
   // A copy, not an alias: C may not read an object through another type.
-  l.copy(l.in(0), l.out(), n * static_cast<int64_t>(bytes(to)));
+  l.copy(l.in(0), l.out(), n * Dim(static_cast<int64_t>(bytes(to))));
   return Ok{};
 }
 
@@ -207,8 +207,8 @@ Result<Ok> BitView::eval(EvalContext& c) const {
 }
 
 Result<Ok> BitView::lower(Lowering& l) const {
-  QC_ASSIGN(const int32_t n, kernel_count(l.out_type(), loc()));
-  l.copy(l.in(0), l.out(), n * static_cast<int64_t>(bytes(to)));
+  QC_ASSIGN(const Dim n, l.param(product(l.out_type().shape)));
+  l.copy(l.in(0), l.out(), n * Dim(static_cast<int64_t>(bytes(to))));
   return Ok{};
 }
 

@@ -75,14 +75,13 @@ bool fits_float(double limit, DType dtype) {
 Result<Ok> Clamp::lower(Lowering& l) const {
   const DType dtype = l.in_type(0).dtype;
   QC_ASSIGN(const std::string type, arithmetic_suffix(dtype, loc()));
-  int64_t n = 1;
-  for (int64_t d : l.in_dims(0)) n *= d;
+  const Dim n = product(l.in_dims(0));
   if (!fits_float(lo, dtype) || !fits_float(hi, dtype)) {
     Tensor limits(dtype, {2});
     limits.set_double(0, lo);
     limits.set_double(1, hi);
     kernel::ClampTo c;
-    c.n = static_cast<int32_t>(n);
+    c.n = n;
     c.type = type;
     c.x = l.in(0);
     c.limits = l.constant(std::move(limits), "limits");
@@ -91,7 +90,7 @@ Result<Ok> Clamp::lower(Lowering& l) const {
     return Ok{};
   }
   kernel::Clamp c;
-  c.n = static_cast<int32_t>(n);
+  c.n = n;
   c.lo = static_cast<float>(lo);
   c.hi = static_cast<float>(hi);
   c.type = type;

@@ -5,13 +5,15 @@
 
 namespace qc {
 
-/// A value of static shape seen as [outer, n, inner].
-struct AxisView {
-  int64_t outer = 1, n = 1, inner = 1;
+/// A value seen as [outer, n, inner], with numbers or with sizes that may be free.
+template <class Size>
+struct BasicAxisView {
+  Size outer = 1, n = 1, inner = 1;
 
-  AxisView(const Ints& shape, int64_t axis) {
+  BasicAxisView(const std::vector<Size>& shape, int64_t axis) {
     for (int64_t i = 0; i < std::ssize(shape); ++i) {
-      (i < axis ? outer : i == axis ? n : inner) *= shape[static_cast<size_t>(i)];
+      Size& part = i < axis ? outer : i == axis ? n : inner;
+      part = part * shape[static_cast<size_t>(i)];
     }
   }
   /// Calls `visit(start)` with the element offset of every row; its elements are `inner` apart.
@@ -22,5 +24,7 @@ struct AxisView {
     }
   }
 };
+using AxisView = BasicAxisView<int64_t>;
+using AxisDims = BasicAxisView<Dim>;
 
 }  // namespace qc

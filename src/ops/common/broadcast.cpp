@@ -4,37 +4,22 @@
 
 namespace qc {
 
-namespace {
-
-Result<int32_t> count_fits(int64_t n, const Loc& loc) {
-  if (n <= INT32_MAX) return static_cast<int32_t>(n);
-  return error(Code::limit, loc, "{} elements are more than a kernel can count", n);
-}
-
-}  // namespace
-
-int64_t BroadcastPlan::size() const {
-  int64_t n = 1;
-  for (int64_t d : dims) n *= d;
-  return n;
-}
-
 bool BroadcastPlan::is_flat(size_t i) const {
-  int64_t stride = 1;
+  Dim stride = 1;
   for (size_t d = dims.size(); d-- > 0;) {
-    if (dims[d] != 1 && strides[i][d] != stride) return false;
-    stride *= dims[d];
+    if (!(dims[d] == 1) && !(strides[i][d] == stride)) return false;
+    stride = stride * dims[d];
   }
   return true;
 }
 
 BroadcastPlan plan_broadcast(const Type& out, std::span<const Type* const> operands) {
-  const Ints dims = physical_dims(out);
+  const Dims dims = physical_dims(out);
   const size_t rank = dims.size();
-  std::vector<Ints> strides(operands.size(), Ints(rank, 0));
+  std::vector<Dims> strides(operands.size(), Dims(rank));
   for (size_t k = 0; k < operands.size(); ++k) {
     const Type& type = *operands[k];
-    const Ints own = strides_of(type);
+    const Dims own = strides_of(type);
     const size_t lead = rank - own.size();
     for (size_t i = 0; i < own.size(); ++i) {
       if (type.shape[i] == Dim(1)) continue;
@@ -50,7 +35,7 @@ BroadcastPlan plan_broadcast(const Type& out, std::span<const Type* const> opera
       merge = plan.strides[k].back() == strides[k][d] * dims[d];
     }
     if (merge)
-      plan.dims.back() *= dims[d];
+      plan.dims.back() = plan.dims.back() * dims[d];
     else
       plan.dims.push_back(dims[d]);
     for (size_t k = 0; k < operands.size(); ++k) {
@@ -62,32 +47,38 @@ BroadcastPlan plan_broadcast(const Type& out, std::span<const Type* const> opera
   }
   if (plan.dims.empty()) {
     plan.dims = {1};
-    for (Ints& s : plan.strides) s = {1};
+    for (Dims& s : plan.strides) s = {1};
   }
   return plan;
 }
 
-Result<Ok> fill_loops(const BroadcastPlan& plan, const Loc& loc, int32_t& rank, int32_t* dims,
-                      std::span<int32_t* const> strides) {
-  if (plan.dims.size() > 8) {
-    return error(Code::unsupported, loc, "broadcasting needs {} loops, at most 8 are supported",
-                 plan.dims.size());
-  }
-  QC_TRY(count_fits(plan.size(), loc));
-  rank = static_cast<int32_t>(plan.dims.size());
-  for (size_t d = 0; d < plan.dims.size(); ++d) {
-    dims[d] = static_cast<int32_t>(plan.dims[d]);
-    for (size_t k = 0; k < strides.size(); ++k) {
-      strides[k][d] = static_cast<int32_t>(plan.strides[k][d]);
+Result<BroadcastPlan> plan_broadcast(const Lowering& l, std::span<const Type* const> operands) {
+  const Dims& shape = l.out_type().shape;
+  for (const Type* type : operands) {
+    for (size_t i = 0; i < type->shape.size(); ++i) {
+      const Dim &own = type->shape[i], &all = shape[shape.size() - type->shape.size() + i];
+      if (own == 1 || own == all) continue;
+      return error(Code::unsupported, l.loc(),
+                   "an operand of size {} stands beside a result of size {}, and it depends on the "
+                   "sizes whether it is repeated: give numbers with --dim",
+                   own.str(), all.str());
     }
   }
-  return Ok{};
+  return plan_broadcast(l.out_type(), operands);
 }
 
-Result<int32_t> kernel_count(const Type& type, const Loc& loc) {
-  int64_t n = 1;
-  for (const Dim& d : type.shape) n *= d.value();
-  return count_fits(n, loc);
+Result<Ok> fill_loops(const Lowering& l, const BroadcastPlan& plan, Dim& rank, Dim* dims,
+                      std::span<Dim* const> strides) {
+  if (plan.dims.size() > 8) {
+    return error(Code::unsupported, l.loc(), "broadcasting needs {} loops, at most 8 are supported",
+                 plan.dims.size());
+  }
+  QC_TRY(l.param(product(plan.dims)));
+  rank = static_cast<int64_t>(plan.dims.size());
+  std::copy(plan.dims.begin(), plan.dims.end(), dims);
+  for (size_t k = 0; k < strides.size(); ++k)
+    std::copy(plan.strides[k].begin(), plan.strides[k].end(), strides[k]);
+  return Ok{};
 }
 
 Result<Type> broadcast_type(DType dtype, std::span<const Type* const> operands, const Loc& loc) {

@@ -3,31 +3,31 @@
 
 #include <span>
 
-#include "ir/node.h"
+#include "program/lowering.h"
 
 namespace qc {
 
 /// Loops over a result in the order of its bytes. Neighbouring dims that are contiguous for every
 /// operand are merged and dims of one are dropped, so equal shapes give a single dim.
 struct BroadcastPlan {
-  Ints dims;                  // at least one
-  std::vector<Ints> strides;  // per operand, in elements; 0 where it is repeated
+  Dims dims;                  // at least one
+  std::vector<Dims> strides;  // per operand, in elements; 0 where it is repeated
 
-  int64_t size() const;
   /// Operand i is as large as the result and in its order.
   bool is_flat(size_t i) const;
 };
 
-/// The plan for operands of static shapes that broadcast to `out`. Layouts may differ.
+/// The plan for operands that broadcast to `out`. Layouts may differ.
 BroadcastPlan plan_broadcast(const Type& out, std::span<const Type* const> operands);
+
+/// The plan of the node that is lowered; an error where sizes that are free do not say whether an
+/// operand is repeated.
+Result<BroadcastPlan> plan_broadcast(const Lowering& l, std::span<const Type* const> operands);
 
 /// Fills a kernel's `rank`, `dims[8]` and `strides[8]` per operand; an error beyond 8 dims or 31
 /// bits.
-Result<Ok> fill_loops(const BroadcastPlan& plan, const Loc& loc, int32_t& rank, int32_t* dims,
-                      std::span<int32_t* const> strides);
-
-/// Elements of a value of static shape, or an error when they are more than a kernel can count.
-Result<int32_t> kernel_count(const Type& type, const Loc& loc);
+Result<Ok> fill_loops(const Lowering& l, const BroadcastPlan& plan, Dim& rank, Dim* dims,
+                      std::span<Dim* const> strides);
 
 /// The result type of an elementwise op on the given operands: broadcast shape, channels-last when
 /// an operand of the result's rank is.
@@ -41,18 +41,23 @@ std::shared_ptr<const Format> common_format(std::span<const Type* const> operand
 template <class F>
 void for_each_offset(const BroadcastPlan& plan, F&& visit) {
   const size_t rank = plan.dims.size();
-  std::vector<int64_t> index(rank, 0), at(plan.strides.size(), 0);
-  const int64_t total = plan.size(), run = plan.dims.back();
+  const std::vector<int64_t> dims = static_dims(plan.dims);
+  std::vector<std::vector<int64_t>> strides;
+  for (const Dims& list : plan.strides) strides.push_back(static_dims(list));
+  std::vector<int64_t> index(rank, 0), at(strides.size(), 0);
+  int64_t total = 1;
+  for (int64_t d : dims) total *= d;
+  const int64_t run = dims.back();
   for (int64_t y = 0; y < total;) {
     for (int64_t i = 0; i < run; ++i) {
       visit(y++, static_cast<const int64_t*>(at.data()));
-      for (size_t k = 0; k < at.size(); ++k) at[k] += plan.strides[k].back();
+      for (size_t k = 0; k < at.size(); ++k) at[k] += strides[k].back();
     }
-    for (size_t k = 0; k < at.size(); ++k) at[k] -= run * plan.strides[k].back();
+    for (size_t k = 0; k < at.size(); ++k) at[k] -= run * strides[k].back();
     for (size_t d = rank - 1; d-- > 0;) {
-      for (size_t k = 0; k < at.size(); ++k) at[k] += plan.strides[k][d];
-      if (++index[d] < plan.dims[d]) break;
-      for (size_t k = 0; k < at.size(); ++k) at[k] -= plan.dims[d] * plan.strides[k][d];
+      for (size_t k = 0; k < at.size(); ++k) at[k] += strides[k][d];
+      if (++index[d] < dims[d]) break;
+      for (size_t k = 0; k < at.size(); ++k) at[k] -= dims[d] * strides[k][d];
       index[d] = 0;
     }
   }

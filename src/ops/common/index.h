@@ -26,16 +26,17 @@ inline int64_t extent(const Ints& dims, size_t from, size_t to) {
   return count(Ints(dims.begin() + static_cast<std::ptrdiff_t>(from),
                     dims.begin() + static_cast<std::ptrdiff_t>(to)));
 }
+inline Dim extent(const Dims& dims, size_t from, size_t to) {
+  return product(Dims(dims.begin() + static_cast<std::ptrdiff_t>(from),
+                      dims.begin() + static_cast<std::ptrdiff_t>(to)));
+}
 
 /// Fills the last entries of a kernel's fixed list of 8, the first ones with `rest`.
-inline Result<Ok> fill_params(int32_t (&out)[8], const Ints& list, int32_t rest, const Loc& loc) {
+inline Result<Ok> fill_params(Dim (&out)[8], const Dims& list, int64_t rest, const Loc& loc) {
   if (list.size() > 8)
     return error(Code::unsupported, loc, "{} axes, at most 8 are possible", list.size());
   for (size_t i = 0; i < 8; ++i) {
-    out[i] = rest;
-    if (i + list.size() >= 8) {
-      QC_ASSIGN(out[i], param(list[i + list.size() - 8], loc));
-    }
+    out[i] = i + list.size() >= 8 ? list[i + list.size() - 8] : Dim(rest);
   }
   return Ok{};
 }

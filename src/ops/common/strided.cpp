@@ -3,24 +3,34 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <set>
 
 #include "kernels/strided/calls.h"
 
 namespace qc {
 
-Ints strides_of(const Ints& dims) {
-  Ints out(dims.size());
-  int64_t stride = 1;
+namespace {
+
+template <class Size>
+std::vector<Size> row_major(const std::vector<Size>& dims) {
+  std::vector<Size> out(dims.size());
+  Size stride = 1;
   for (size_t i = dims.size(); i-- > 0;) {
     out[i] = stride;
-    stride *= dims[i];
+    stride = stride * dims[i];
   }
   return out;
 }
 
-Ints strides_of(const Type& type) {
-  const Ints physical = strides_of(physical_dims(type));
-  Ints out(physical.size());
+}  // namespace
+
+Ints strides_of(const Ints& dims) { return row_major(dims); }
+Dims strides_of(const Dims& dims) { return row_major(dims); }
+Dims strides_of(const Tensor& tensor) { return to_dims(row_major(tensor.shape())); }
+
+Dims strides_of(const Type& type) {
+  const Dims physical = strides_of(physical_dims(type));
+  Dims out(physical.size());
   for (size_t i = 0; i < out.size(); ++i) {
     out[i] = physical[static_cast<size_t>(physical_axis(type, static_cast<int64_t>(i)))];
   }
@@ -33,6 +43,20 @@ int64_t count(const Ints& dims) {
   return std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>());
 }
 
+bool is_empty(const Dims& dims) {
+  return std::find(dims.begin(), dims.end(), Dim(0)) != dims.end();
+}
+
+int64_t typical(const Dim& size) {
+  if (size.is_static()) return size.value();
+  constexpr int64_t kUsual = 64;
+  std::set<std::string> symbols;
+  size.collect_symbols(symbols);
+  Bindings all;
+  for (const std::string& symbol : symbols) all[symbol] = kUsual;
+  return size.substitute(all).value();
+}
+
 Type moved(const Type& x, Dims shape) {
   Type y(x.dtype, std::move(shape));
   if (y.rank() == x.rank()) y.layout = x.layout;
@@ -41,18 +65,17 @@ Type moved(const Type& x, Dims shape) {
 }
 
 Strided simplified(Strided copy) {
-  if (count(copy.dims) == 0) return {{0}, {1}, {1}, 0, 0};
-  std::vector<size_t> order;
+  if (is_empty(copy.dims)) return {{0}, {1}, {1}, 0, 0};
+  std::vector<std::pair<int64_t, size_t>> order;  // by the stride of y, the largest first
   for (size_t i = 0; i < copy.dims.size(); ++i) {
-    if (copy.dims[i] != 1) order.push_back(i);
+    if (!(copy.dims[i] == 1)) order.emplace_back(-std::abs(typical(copy.to[i])), i);
   }
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return std::abs(copy.to[a]) > std::abs(copy.to[b]); });
+  std::sort(order.begin(), order.end());
   Strided out{{}, {}, {}, copy.from_offset, copy.to_offset};
-  for (size_t i : order) {
+  for (const auto& [stride, i] : order) {
     if (!out.dims.empty() && out.from.back() == copy.from[i] * copy.dims[i] &&
         out.to.back() == copy.to[i] * copy.dims[i]) {
-      out.dims.back() *= copy.dims[i];
+      out.dims.back() = out.dims.back() * copy.dims[i];
       out.from.back() = copy.from[i];
       out.to.back() = copy.to[i];
     } else {
@@ -63,9 +86,9 @@ Strided simplified(Strided copy) {
   }
   // The axis along which x is dense goes next to the innermost one, where the kernel tiles the two.
   const size_t n = out.dims.size();
-  for (size_t i = 0; i + 2 < n && out.from[n - 1] != 1; ++i) {
-    if (out.from[i] != 1) continue;
-    for (Ints* list : {&out.dims, &out.from, &out.to}) {
+  for (size_t i = 0; i + 2 < n && !(out.from[n - 1] == 1); ++i) {
+    if (!(out.from[i] == 1)) continue;
+    for (Dims* list : {&out.dims, &out.from, &out.to}) {
       auto at = list->begin() + static_cast<std::ptrdiff_t>(i);
       std::rotate(at, at + 1, list->end() - 1);
     }
@@ -80,19 +103,20 @@ bool is_run(const Strided& copy) {
 
 void move_elements(const Strided& copy, const Tensor& x, Tensor& y) {
   const size_t size = bytes(x.dtype()), rank = copy.dims.size();
-  const int64_t total = count(copy.dims);
+  const Ints dims = static_dims(copy.dims), xs = static_dims(copy.from), ys = static_dims(copy.to);
+  const int64_t total = count(dims);
   const std::byte* from = x.bytes().data();
   std::byte* to = y.mutable_bytes().data();
-  int64_t a = copy.from_offset, b = copy.to_offset;
+  int64_t a = copy.from_offset.value(), b = copy.to_offset.value();
   Ints at(rank, 0);
   for (int64_t n = 0; n < total; ++n) {
     std::memcpy(to + b * static_cast<int64_t>(size), from + a * static_cast<int64_t>(size), size);
     for (size_t d = rank; d-- > 0;) {
-      a += copy.from[d];
-      b += copy.to[d];
-      if (++at[d] < copy.dims[d]) break;
-      a -= copy.from[d] * copy.dims[d];
-      b -= copy.to[d] * copy.dims[d];
+      a += xs[d];
+      b += ys[d];
+      if (++at[d] < dims[d]) break;
+      a -= xs[d] * dims[d];
+      b -= ys[d] * dims[d];
       at[d] = 0;
     }
   }
@@ -106,11 +130,11 @@ Result<int32_t> param(int64_t value, const Loc& loc) {
 }
 
 Result<Ok> call_strided(Lowering& l, const Strided& copy, DType dtype, View from, View to) {
-  const int64_t size = static_cast<int64_t>(bytes(dtype));
+  const Dim size = static_cast<int64_t>(bytes(dtype));
   const Strided s = simplified(copy);
-  const int64_t total = count(s.dims);
+  const Dim total = product(s.dims);
   if (total == 0) return Ok{};
-  QC_TRY(param(total * size, l.loc()));
+  QC_TRY(l.param(total * size));
   if (is_run(s)) {
     l.copy(part(from, s.from_offset * size, {total}), part(to, s.to_offset * size, {total}),
            total * size);
@@ -128,13 +152,13 @@ Result<Ok> call_strided(Lowering& l, const Strided& copy, DType dtype, View from
   std::fill_n(params.ys, kMax, 0);
   for (size_t i = 0; i < rank; ++i) {
     const size_t at = kMax - rank + i;
-    QC_ASSIGN(params.dims[at], param(s.dims[i], l.loc()));
-    QC_ASSIGN(params.xs[at], param(s.from[i], l.loc()));
-    QC_ASSIGN(params.ys[at], param(s.to[i], l.loc()));
+    params.dims[at] = s.dims[i];
+    params.xs[at] = s.from[i];
+    params.ys[at] = s.to[i];
   }
-  QC_ASSIGN(params.x_offset, param(s.from_offset, l.loc()));
-  QC_ASSIGN(params.y_offset, param(s.to_offset, l.loc()));
-  params.bytes = std::to_string(size);
+  params.x_offset = s.from_offset;
+  params.y_offset = s.to_offset;
+  params.bytes = size.str();
   params.x = from;
   params.y = to;
   l.emit(params);

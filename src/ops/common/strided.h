@@ -9,14 +9,17 @@ namespace qc {
 
 /// A box of elements that moves: extents and a stride per side and axis, in elements.
 struct Strided {
-  Ints dims, from, to;
-  int64_t from_offset = 0, to_offset = 0;
+  Dims dims, from, to;
+  Dim from_offset = 0, to_offset = 0;
 };
 
 /// Row-major strides.
 Ints strides_of(const Ints& dims);
+Dims strides_of(const Dims& dims);
 /// Strides of the logical axes of a value as it lies in memory.
-Ints strides_of(const Type& type);
+Dims strides_of(const Type& type);
+/// Row-major strides of a tensor.
+Dims strides_of(const Tensor& tensor);
 
 /// The same copy with as few axes as possible, in an order that writes y forward.
 Strided simplified(Strided copy);
@@ -28,32 +31,36 @@ void move_elements(const Strided& copy, const Tensor& x, Tensor& y);
 /// Records the kernel call for a copy between buffers of `dtype`.
 Result<Ok> call_strided(Lowering& l, const Strided& copy, DType dtype, View from, View to);
 
-/// `value` as a kernel parameter; an error when a size does not fit 32 bits.
+/// `value` as 32 bits; an error where it does not fit.
 Result<int32_t> param(int64_t value, const Loc& loc);
-/// Number of elements of a list of static dims.
+/// Number of elements of a list of dims.
 int64_t count(const Ints& dims);
+inline Dim count(const Dims& dims) { return product(dims); }
+/// Whether a dim is 0: there is nothing to compute.
+bool is_empty(const Dims& dims);
+/// A number in place of a size where it decides about speed only.
+int64_t typical(const Dim& size);
 /// The type of `x` with another shape. The layout stays where the rank does; a format per axis or
 /// group is not kept by moves in general.
 Type moved(const Type& x, Dims shape);
 
 /// Base of ops whose one output is a strided view of their one operand. Derived supplies
-/// `Strided view(const Ints& x, const Ints& y) const`: the copy, given the strides of both sides.
+/// `Strided view(const Dims& x, const Dims& y) const`: the copy, given the strides of both sides.
 template <class Derived>
 class ViewNode : public OpNode<Derived> {
  public:
   Result<Ok> eval(EvalContext& c) const override {
-    move_elements(self().view(strides_of(c.in(0).shape()), strides_of(c.out(0).shape())), c.in(0),
-                  c.out(0));
+    move_elements(self().view(strides_of(c.in(0)), strides_of(c.out(0))), c.in(0), c.out(0));
     return Ok{};
   }
   Result<Ok> lower(Lowering& l) const override {
     const DType dtype = l.in_type(0).dtype;
     const Strided copy =
         simplified(self().view(strides_of(l.in_type(0)), strides_of(l.out_type())));
-    if (count(l.out_dims()) > 0 && !is_run(copy))
+    if (!is_empty(l.out_dims()) && !is_run(copy))
       return call_strided(l, copy, dtype, l.in(0), l.out());
     View storage = l.in(0);
-    storage.offset = storage.offset + copy.from_offset * static_cast<int64_t>(bytes(dtype));
+    storage.offset = storage.offset + copy.from_offset * Dim(static_cast<int64_t>(bytes(dtype)));
     l.alias(0, storage);
     return Ok{};
   }

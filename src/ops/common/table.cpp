@@ -25,7 +25,7 @@ void pick_elements(const Tables& tables, const Tensor& x, Tensor& y) {
 
 Tables physical_tables(const Tables& places, const Type& x, const Type& y) {
   Tables out(places.size());
-  const Ints strides = strides_of(x);
+  const Ints strides = static_dims(strides_of(x));
   for (size_t i = 0; i < places.size(); ++i) {
     Ints& table = out[static_cast<size_t>(physical_axis(y, static_cast<int64_t>(i)))];
     for (int64_t place : places[i]) table.push_back(place * strides[i]);
@@ -57,13 +57,13 @@ Result<Ok> call_table(Lowering& l, Tables tables, DType dtype, View from, View t
     if (table.empty()) return Ok{};
   }
   kernel::GatherTable p;
-  QC_TRY(fill_params(p.dims, dims, 1, l.loc()));
-  QC_ASSIGN(p.block, param(block, l.loc()));
+  QC_TRY(fill_params(p.dims, to_dims(dims), 1, l.loc()));
+  p.block = block;
   offsets.assign(8 - tables.size(), 0);
   for (const Ints& table : tables) {
     for (int64_t offset : table) {
-      QC_ASSIGN(int32_t at, param(offset / unit, l.loc()));
-      offsets.push_back(at);
+      QC_ASSIGN(const Dim at, l.param(offset / unit));
+      offsets.push_back(static_cast<int32_t>(at.value()));
     }
   }
   const int64_t n = static_cast<int64_t>(offsets.size());

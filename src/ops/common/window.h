@@ -8,6 +8,16 @@
 
 namespace qc {
 
+/// A size in a struct of numbers, for evaluation, or of sizes that may be free, for calls.
+template <class Size>
+void set_size(Size& to, const Dim& size) {
+  if constexpr (std::is_same_v<Size, Dim>) {
+    to = size;
+  } else {
+    to = static_cast<Size>(size.value());
+  }
+}
+
 /// Steps of a window over the spatial axes; `pads` are all begins, then all ends.
 struct Window {
   Ints kernel, strides, dilations, pads;

@@ -53,26 +53,25 @@ class Concat final : public OpNode<Concat> {
     return out;
   }
   /// Where operand i goes, given the strides of both sides; `at` is its place along the axis.
-  Strided part(const Ints& dims, const Ints& x, const Ints& y, int64_t& at) const {
+  Strided part(const Dims& dims, const Dims& x, const Dims& y, Dim& at) const {
     const size_t a = static_cast<size_t>(axis);
     Strided s{dims, x, y, 0, at * y[a]};
-    at += dims[a];
+    at = at + dims[a];
     return s;
   }
   Result<Ok> eval(EvalContext& c) const override {
-    int64_t at = 0;
+    Dim at = 0;
     for (size_t i = 0; i < c.input_count(); ++i) {
       const Tensor& x = c.in(i);
-      move_elements(part(x.shape(), strides_of(x.shape()), strides_of(c.out(0).shape()), at), x,
-                    c.out(0));
+      move_elements(part(to_dims(x.shape()), strides_of(x), strides_of(c.out(0)), at), x, c.out(0));
     }
     return Ok{};
   }
   Result<Ok> lower(Lowering& l) const override {
-    int64_t at = 0;
+    Dim at = 0;
     for (size_t i = 0; i < input_count(); ++i) {
       const Type& x = l.in_type(i);
-      const Strided s = part(static_dims(x.shape), strides_of(x), strides_of(l.out_type()), at);
+      const Strided s = part(x.shape, strides_of(x), strides_of(l.out_type()), at);
       QC_TRY(call_strided(l, s, x.dtype, l.in(i), l.out()));
     }
     return Ok{};

@@ -121,14 +121,14 @@ inline Result<Dims> transposed_shape(const Node& n, int64_t groups, const Ints& 
 
 /// Sizes and window of a convolution with the unused leading spatial axes of size 1.
 template <class Params>
-void fill_window(Params& p, const Ints& in, const Ints& out, const Ints& kernel,
+void fill_window(Params& p, const Dims& in, const Dims& out, const Ints& kernel,
                  const Ints& strides, const Ints& dilations, const Ints& pads) {
   const size_t axes = kernel.size();
   for (size_t i = 0; i < 3; ++i) {
     const bool used = i + axes >= 3;
     const size_t a = used ? i + axes - 3 : 0;
-    p.in[i] = used ? static_cast<int32_t>(in[a]) : 1;
-    p.out[i] = used ? static_cast<int32_t>(out[a]) : 1;
+    set_size(p.in[i], used ? in[2 + a] : Dim(1));
+    set_size(p.out[i], used ? out[2 + a] : Dim(1));
     p.k[i] = used ? static_cast<int32_t>(kernel[a]) : 1;
     p.stride[i] = used ? static_cast<int32_t>(strides[a]) : 1;
     p.dilation[i] = used ? static_cast<int32_t>(dilations[a]) : 1;
@@ -136,20 +136,17 @@ void fill_window(Params& p, const Ints& in, const Ints& out, const Ints& kernel,
   }
 }
 
-inline Ints spatial(const Dims& shape) {
-  Ints out = static_dims(shape);
-  out.erase(out.begin(), out.begin() + 2);
-  return out;
-}
+/// Sizes of the taps of weights.
+inline Ints spatial(const Dims& w) { return static_dims(Dims(w.begin() + 2, w.end())); }
 
 /// The same with batch, channels and groups of a convolution or a transposed one.
 template <class Params, class Window>
 void fill_sizes(Params& p, const Window& c, const Dims& x, const Dims& w, const Dims& y) {
-  p.n = static_cast<int32_t>(x[0].value());
-  p.ic = static_cast<int32_t>(x[1].value());
-  p.oc = static_cast<int32_t>(y[1].value());
+  set_size(p.n, x[0]);
+  set_size(p.ic, x[1]);
+  set_size(p.oc, y[1]);
   p.groups = static_cast<int32_t>(c.groups);
-  fill_window(p, spatial(x), spatial(y), spatial(w), c.strides, c.dilations, c.pads);
+  fill_window(p, x, y, spatial(w), c.strides, c.dilations, c.pads);
 }
 
 }  // namespace qc

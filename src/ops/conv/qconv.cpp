@@ -98,13 +98,14 @@ Result<Ok> QConv::lower(Lowering& l) const {
   kernel::Qconv p;
   fill_sizes(p, *this, input_type(0).shape, input_type(1).shape, output()->shape());
   const Type &x = l.in_type(0), &w = l.in_type(1);
-  SumOutput output(*x.format, *w.format, p.oc, to, record(), lo, hi);
+  const int64_t channels = p.oc.value();
+  SumOutput output(*x.format, *w.format, channels, to, record(), lo, hi);
   if (l.has(2) && l.in_type(2).dtype == DType::f32) {
     QC_ASSIGN(const Tensor bias, l.pool().get(*l.constant_in(2)));
     output.add_bias(bias);
   }
   const AccumulatorProof proof = accumulator();
-  const StoredWeights stored(w, p.oc);
+  const StoredWeights stored(w, channels);
   const bool last = x.layout == Layout::channels_last;
   p.last = last ? 1 : 0;
   p.x_type = code_type(x.dtype);
@@ -114,8 +115,8 @@ Result<Ok> QConv::lower(Lowering& l) const {
   p.w_codes = bits(w.dtype) > 8 ? "i16" : "i8";
   p.accumulator = name(sums);
   p.x = l.in(0);
-  p.w = stored.plain(
-      l, [row = product(w.shape).value() / std::max(p.oc, 1)](int64_t i) { return i / row; });
+  p.w = stored.plain(l, [row = product(w.shape).value() /
+                               std::max<int64_t>(channels, 1)](int64_t i) { return i / row; });
   p.bias = sum_bias(l, 2, sums);
   p.epilogue = {output.stage(l)};
   p.w_zeros = stored.zero_points(l);

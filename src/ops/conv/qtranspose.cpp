@@ -63,13 +63,13 @@ Result<Ok> lower_weight_only(Lowering& l, const QConvTranspose& node) {
   kernel::WconvTranspose c;
   fill_sizes(c, node, node.input_type(0).shape, node.input_type(1).shape, node.output()->shape());
   const Type& w = l.in_type(1);
-  const int64_t count = w.format->scale.values.size();
+  const int64_t count = w.format->scale.values.size(), channels = c.oc.value();
   std::vector<float> scales;
-  for (int64_t i = 0; i < c.oc; ++i) scales.push_back(w.format->scale_at(i % count));
-  const StoredWeights stored(w, c.oc);
+  for (int64_t i = 0; i < channels; ++i) scales.push_back(w.format->scale_at(i % count));
+  const StoredWeights stored(w, channels);
   c.x = l.in(0);
   c.w = stored.plain(l, TransposedChannel(node));
-  c.scales = l.constant(Tensor::of<float>(DType::f32, {c.oc}, scales), "scales");
+  c.scales = l.constant(Tensor::of<float>(DType::f32, {channels}, scales), "scales");
   c.w_zeros = stored.zero_points(l);
   c.bias = l.optional(2);
   c.y = l.out();
@@ -124,13 +124,14 @@ Result<Ok> QConvTranspose::lower(Lowering& l) const {
   kernel::QconvTranspose p;
   fill_sizes(p, *this, input_type(0).shape, input_type(1).shape, output()->shape());
   const Type &x = l.in_type(0), &w = l.in_type(1);
-  SumOutput output(*x.format, *w.format, p.oc, to, record(), lo, hi);
+  const int64_t channels = p.oc.value();
+  SumOutput output(*x.format, *w.format, channels, to, record(), lo, hi);
   if (l.has(2) && l.in_type(2).dtype == DType::f32) {
     QC_ASSIGN(const Tensor bias, l.pool().get(*l.constant_in(2)));
     output.add_bias(bias);
   }
   p.x_zero = x.format->is_dynamic() ? 0 : x.format->zero_at();
-  const StoredWeights stored(w, p.oc);
+  const StoredWeights stored(w, channels);
   p.x_codes = stored_suffix(x.dtype);
   p.w_codes = bits(w.dtype) > 8 ? "i16" : "i8";
   p.x = l.in(0);

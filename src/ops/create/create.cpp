@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/cast/calls.h"
 #include "kernels/one_hot/calls.h"
+#include "kernels/sequence/calls.h"
 #include "kernels/trilu/calls.h"
 #include "ops/common/index.h"
 
@@ -46,7 +48,19 @@ Result<Ok> lower_to_constant(const Node& node, Lowering& l, std::string_view pur
 
 }  // namespace
 
-Result<Ok> DimsOp::lower(Lowering& l) const { return lower_to_constant(*this, l, "sizes"); }
+Result<Ok> DimsOp::lower(Lowering& l) const {
+  if (all_static(values)) return lower_to_constant(*this, l, "sizes");
+  constexpr size_t kMost = 8;  // that one call writes
+  for (size_t at = 0; at < values.size(); at += kMost) {
+    kernel::Sizes c;
+    const size_t n = std::min(values.size() - at, kMost);
+    c.n = static_cast<int64_t>(n);
+    std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(at), n, c.values);
+    c.y = part(l.out(), static_cast<int64_t>(at * sizeof(int64_t)), {c.n});
+    l.emit(c);
+  }
+  return Ok{};
+}
 
 constexpr int64_t kLongest = int64_t{1} << 26;  // a sequence becomes a constant
 
@@ -87,7 +101,24 @@ Result<Ok> Iota::eval(EvalContext& c) const {
   return Ok{};
 }
 
-Result<Ok> Iota::lower(Lowering& l) const { return lower_to_constant(*this, l, "sequence"); }
+Result<Ok> Iota::lower(Lowering& l) const {
+  if (all_static({size, start, step})) return lower_to_constant(*this, l, "sequence");
+  kernel::Sequence c;
+  c.n = size;
+  c.start = start;
+  c.step = step;
+  c.y = dtype == DType::i64 ? l.out() : l.scratch(DType::i64, {size}, "sequence");
+  l.emit(c);
+  if (dtype == DType::i64) return Ok{};
+  kernel::Cast cast;
+  cast.n = size;
+  cast.from = name(DType::i64);
+  cast.to = name(dtype);
+  cast.x = c.y;
+  cast.y = l.out();
+  l.emit(cast);
+  return Ok{};
+}
 
 const OpInfo Trilu::kInfo = {
     .name = "trilu",
@@ -115,14 +146,15 @@ Result<Ok> Trilu::eval(EvalContext& c) const {
 }
 
 Result<Ok> Trilu::lower(Lowering& l) const {
-  const Ints x = l.in_dims(0);
+  const Dims x = l.in_dims(0);
   if (count(x) == 0) return Ok{};
   kernel::Trilu p;
-  QC_TRY(param(count(x), loc()));
-  QC_ASSIGN(p.batch, param(extent(x, 0, x.size() - 2), loc()));
-  p.rows = static_cast<int32_t>(x[x.size() - 2]);
-  p.columns = static_cast<int32_t>(x.back());
-  p.k = static_cast<int32_t>(std::clamp<int64_t>(k, -x[x.size() - 2] - 1, x.back() + 1));
+  QC_TRY(l.param(count(x)));
+  QC_ASSIGN(p.batch, l.param(extent(x, 0, x.size() - 2)));
+  p.rows = x[x.size() - 2];
+  p.columns = x.back();
+  const int64_t rows = l.bounds(p.rows).max, columns = l.bounds(p.columns).max;
+  p.k = std::clamp<int64_t>(k, -rows - 1, columns + 1);
   p.upper = upper;
   p.bytes = std::to_string(bytes(l.in_type(0).dtype));
   p.x = l.in(0);
@@ -171,13 +203,13 @@ Result<Ok> OneHot::eval(EvalContext& c) const {
 }
 
 Result<Ok> OneHot::lower(Lowering& l) const {
-  const Ints index = l.in_dims(0);
+  const Dims index = l.in_dims(0);
   if (count(l.out_dims()) == 0) return Ok{};
-  QC_TRY(param(count(l.out_dims()), loc()));
+  QC_TRY(l.param(count(l.out_dims())));
   kernel::OneHot p;
-  p.outer = static_cast<int32_t>(extent(index, 0, static_cast<size_t>(axis)));
-  p.depth = static_cast<int32_t>(depth.value());
-  p.inner = static_cast<int32_t>(extent(index, static_cast<size_t>(axis), index.size()));
+  p.outer = extent(index, 0, static_cast<size_t>(axis));
+  p.depth = depth;
+  p.inner = extent(index, static_cast<size_t>(axis), index.size());
   p.block = static_cast<int32_t>(bytes(l.out_type().dtype));
   p.indices = l.in(0);
   p.values = l.in(1);

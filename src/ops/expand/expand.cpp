@@ -36,8 +36,20 @@ class Expand final : public ViewNode<Expand> {
     if (x->size() == static_cast<size_t>(total.value())) return x;
     return std::nullopt;
   }
-  Strided view(const Ints& x, const Ints& y) const {
-    Strided s{static_dims(shape), Ints(shape.size(), 0), y};
+  Result<Ok> lower(Lowering& l) const override {
+    const Dims& from = l.in_type(0).shape;
+    for (size_t i = 0; i < from.size(); ++i) {
+      const Dim& to = shape[shape.size() - from.size() + i];
+      if (from[i] == Dim(1) || from[i] == to) continue;
+      return error(Code::unsupported, loc(),
+                   "size {} becomes {}, and it depends on the sizes whether elements are repeated: "
+                   "give numbers with --dim",
+                   from[i].str(), to.str());
+    }
+    return ViewNode::lower(l);
+  }
+  Strided view(const Dims& x, const Dims& y) const {
+    Strided s{shape, Dims(shape.size()), y};
     const Dims& from = input_type(0).shape;
     for (size_t i = 0; i < from.size(); ++i) {
       if (!(from[i] == Dim(1))) s.from[shape.size() - from.size() + i] = x[i];
@@ -92,11 +104,11 @@ class Tile final : public ViewNode<Tile> {
   }
   /// Each axis of the output is two axes: the repeats, along which the operand stands still, and
   /// the operand's own.
-  Strided view(const Ints& x, const Ints& y) const {
+  Strided view(const Dims& x, const Dims& y) const {
     Strided s;
     for (size_t i = 0; i < x.size(); ++i) {
-      const int64_t size = input_type(0).shape[i].value();
-      s.dims.insert(s.dims.end(), {repeats[i].value(), size});
+      const Dim& size = input_type(0).shape[i];
+      s.dims.insert(s.dims.end(), {repeats[i], size});
       s.from.insert(s.from.end(), {0, x[i]});
       s.to.insert(s.to.end(), {y[i] * size, y[i]});
     }

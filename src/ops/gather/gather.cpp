@@ -74,15 +74,15 @@ Result<Ok> Gather::eval(EvalContext& c) const {
 }
 
 Result<Ok> Gather::lower(Lowering& l) const {
-  const Ints x = l.in_dims(0);
+  const Dims x = l.in_dims(0);
   const size_t a = static_cast<size_t>(axis);
-  const int64_t size = static_cast<int64_t>(bytes(l.in_type(0).dtype));
+  const Dim size = static_cast<int64_t>(bytes(l.in_type(0).dtype));
   if (count(l.out_dims()) == 0) return Ok{};
   kernel::Gather p;
-  QC_ASSIGN(p.outer, param(extent(x, 0, a), loc()));
-  QC_ASSIGN(p.size, param(x[a], loc()));
-  QC_ASSIGN(p.count, param(count(l.in_dims(1)), loc()));
-  QC_ASSIGN(p.block, param(extent(x, a + 1, x.size()) * size, loc()));
+  QC_ASSIGN(p.outer, l.param(extent(x, 0, a)));
+  QC_ASSIGN(p.size, l.param(x[a]));
+  QC_ASSIGN(p.count, l.param(count(l.in_dims(1))));
+  QC_ASSIGN(p.block, l.param(extent(x, a + 1, x.size()) * size));
   emit_gather(l, p);
   return Ok{};
 }
@@ -131,13 +131,13 @@ Result<Ok> GatherElements::eval(EvalContext& c) const {
 }
 
 Result<Ok> GatherElements::lower(Lowering& l) const {
-  Ints strides = strides_of(l.in_dims(0));
+  Dims strides = strides_of(l.in_dims(0));
   const size_t a = static_cast<size_t>(axis);
   if (count(l.out_dims()) == 0) return Ok{};
-  QC_TRY(param(count(l.in_dims(0)), loc()));
+  QC_TRY(l.param(count(l.in_dims(0))));
   kernel::GatherElements p;
-  QC_ASSIGN(p.size, param(l.in_dims(0)[a], loc()));
-  p.stride = static_cast<int32_t>(strides[a]);
+  QC_ASSIGN(p.size, l.param(l.in_dims(0)[a]));
+  p.stride = strides[a];
   p.block = static_cast<int32_t>(bytes(l.in_type(0).dtype));
   strides[a] = 0;
   QC_TRY(fill_params(p.dims, l.in_dims(1), 1, loc()));
@@ -202,18 +202,19 @@ Result<Ok> GatherNd::eval(EvalContext& c) const {
 }
 
 Result<Ok> GatherNd::lower(Lowering& l) const {
-  const Ints x = l.in_dims(0), index = l.in_dims(1);
-  const size_t b = static_cast<size_t>(batch_dims), rest = b + static_cast<size_t>(index.back());
-  const int64_t size = static_cast<int64_t>(bytes(l.in_type(0).dtype));
+  const Dims x = l.in_dims(0), index = l.in_dims(1);
+  const size_t b = static_cast<size_t>(batch_dims),
+               rest = b + static_cast<size_t>(index.back().value());
+  const Dim size = static_cast<int64_t>(bytes(l.in_type(0).dtype));
   if (count(l.out_dims()) == 0) return Ok{};
   kernel::GatherNd p;
-  QC_ASSIGN(p.batch, param(extent(index, 0, b), loc()));
-  QC_ASSIGN(p.rows, param(extent(index, b, index.size() - 1), loc()));
-  QC_ASSIGN(p.depth, param(index.back(), loc()));
-  QC_ASSIGN(p.inner, param(extent(x, b, rest), loc()));
-  QC_ASSIGN(p.block, param(extent(x, rest, x.size()) * size, loc()));
+  QC_ASSIGN(p.batch, l.param(extent(index, 0, b)));
+  QC_ASSIGN(p.rows, l.param(extent(index, b, index.size() - 1)));
+  QC_ASSIGN(p.depth, l.param(index.back()));
+  QC_ASSIGN(p.inner, l.param(extent(x, b, rest)));
+  QC_ASSIGN(p.block, l.param(extent(x, rest, x.size()) * size));
   for (size_t i = b; i < rest; ++i) {
-    QC_ASSIGN(p.dims[i - b], param(x[i], loc()));
+    QC_ASSIGN(p.dims[i - b], l.param(x[i]));
   }
   emit_gather(l, p);
   return Ok{};

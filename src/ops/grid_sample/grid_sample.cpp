@@ -122,10 +122,11 @@ Result<Ok> GridSample::eval(EvalContext& c) const {
 }
 
 Result<Ok> GridSample::lower(Lowering& l) const {
+  QC_TRY(l.need_numbers());
   if (count(l.out_dims()) == 0) return Ok{};
-  QC_TRY(param(std::max({count(l.in_dims(0)), count(l.in_dims(1)), count(l.out_dims())}), loc()));
+  for (const Dims& dims : {l.in_dims(0), l.in_dims(1), l.out_dims()}) QC_TRY(l.param(count(dims)));
   kernel::GridSample c;
-  fill(c, l.in_dims(0), l.in_dims(1));
+  fill(c, static_dims(l.in_dims(0)), static_dims(l.in_dims(1)));
   c.x = l.in(0);
   c.grid = l.in(1);
   c.y = l.out();

@@ -76,8 +76,7 @@ Result<Ok> If::lower(Lowering& l) const {
     Steps& steps = r == 0 ? step.body : step.otherwise;
     QC_ASSIGN(auto results, l.region(*region(r), inputs, steps));
     for (size_t i = 0; i < results.size(); ++i) {
-      QC_ASSIGN(int64_t size, checked_bytes(l.out_type(i).dtype, static_dims(l.out_type(i).shape)));
-      l.into(steps, [&] { l.copy(results[i], l.out(i), size); });
+      l.into(steps, [&] { l.copy(results[i], l.out(i), extent(l.out(i))); });
     }
   }
   l.add(std::move(step));

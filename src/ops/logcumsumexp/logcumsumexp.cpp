@@ -49,12 +49,12 @@ class LogCumSumExp final : public OpNode<LogCumSumExp> {
   }
   Result<Ok> lower(Lowering& l) const override {
     QC_ASSIGN(const int64_t at, resolve_axis(axis, l.in_type(0).rank(), loc()));
-    const AxisView view(l.in_dims(0), at);
-    QC_TRY(param(view.outer * view.n * view.inner, loc()));
+    const AxisDims view(l.in_dims(0), at);
+    QC_TRY(l.param(view.outer * view.n * view.inner));
     kernel::Logcumsumexp c;
-    c.outer = static_cast<int32_t>(view.outer);
-    c.n = static_cast<int32_t>(view.n);
-    c.inner = static_cast<int32_t>(view.inner);
+    c.outer = view.outer;
+    c.n = view.n;
+    c.inner = view.inner;
     c.type = name(l.in_type(0).dtype);
     c.x = l.in(0);
     c.y = l.out();

@@ -138,22 +138,18 @@ Result<Ok> Loop::lower(Lowering& l) const {
   // Carried values live in the buffers of the outputs.
   std::vector<View> inputs = {step.counter, always};
   for (size_t i = 0; i < carried_count(); ++i) {
-    QC_ASSIGN(int64_t size, byte_size(l.out_type(i)));
-    l.copy(l.in(i + 2), l.out(i), size);
+    l.copy(l.in(i + 2), l.out(i), extent(l.out(i)));
     inputs.push_back(l.out(i));
   }
   for (size_t i = carried_count() + 2; i < input_count(); ++i) inputs.push_back(l.in(i));
   QC_ASSIGN(auto results, l.region(*region(0), inputs, step.body));
 
-  std::vector<int64_t> sizes;
-  for (const Output& o : region(0)->outputs()) {
-    QC_ASSIGN(int64_t size, byte_size(o.value->type()));
-    sizes.push_back(size);
-  }
+  Dims sizes;
+  for (const View& result : results) sizes.push_back(extent(result));
   l.into(step.body, [&] {
     for (size_t at = 1 + carried_count(); at < results.size(); ++at) {
       kernel::StoreSlice c;
-      c.bytes = static_cast<int32_t>(sizes[at]);
+      c.bytes = sizes[at];
       c.x = results[at];
       c.indices = step.counter;
       c.y = l.out(at - 1);

@@ -63,15 +63,13 @@ Result<Ok> GroupedMatMul::eval(EvalContext& c) const { return eval_groups<PlainL
 Result<Ok> GroupedMatMul::eval_fast(EvalContext& c) const { return eval_groups<FastLoops>(c); }
 
 Result<Ok> GroupedMatMul::lower(Lowering& l) const {
-  const Ints x = static_dims(l.in_type(0).shape), w = static_dims(l.in_type(1).shape);
-  for (int64_t v : {x[0] * x[1], w[1] * w[2], x[0] * w[2]}) {
-    if (v > INT32_MAX) return error(Code::limit, loc(), "a matrix of {} elements is too large", v);
-  }
+  const Dims &x = l.in_type(0).shape, &w = l.in_type(1).shape;
+  for (const Dim& size : {x[0] * x[1], w[1] * w[2], x[0] * w[2]}) QC_TRY(l.param(size));
   kernel::Grouped c;
-  c.rows = i32(x[0]);
-  c.n = i32(w[2]);
-  c.k = i32(w[1]);
-  c.groups = i32(w[0]);
+  c.rows = x[0];
+  c.n = w[2];
+  c.k = w[1];
+  c.groups = w[0];
   c.type = name(l.in_type(0).dtype);
   c.index = name(l.in_type(2).dtype);
   c.x = l.in(0);

@@ -7,6 +7,7 @@
 #include "ops/common/limits.h"
 #include "ops/common/registration.h"
 #include "ops/matmul/fast.h"
+#include "ops/matmul/lowered.h"
 #include "ops/matmul/plain.h"
 #include "program/lowering.h"
 
@@ -41,45 +42,49 @@ Result<Ok> eval_product(const GemmShape& p, const Tensor& a, const Tensor& b, co
   });
 }
 
-/// The product with any distances, axis by axis; more than three batch axes become several calls.
-void lower_plain(Lowering& l, const GemmShape& p, kernel::Matmul params, size_t from_axis,
-                 int64_t element, int64_t macs) {
+/// The product with any strides, axis by axis; more than three batch axes become several calls.
+Result<Ok> lower_plain(Lowering& l, const GemmDims& p, kernel::Matmul params, size_t from_axis,
+                       int64_t macs) {
   const size_t axes = p.batch.size() - from_axis;
   if (axes > 3) {
-    int64_t inner = p.m * p.n;
-    for (size_t i = from_axis + 1; i < p.batch.size(); ++i) inner *= p.batch[i];
-    for (int64_t i = 0; i < p.batch[from_axis]; ++i) {
+    if (!p.batch[from_axis].is_static()) QC_TRY(l.need_numbers());
+    const int64_t count = p.batch[from_axis].value();
+    const Dim element = static_cast<int64_t>(bytes(params.y.dtype));
+    Dim inner = p.m * p.n;
+    for (size_t i = from_axis + 1; i < p.batch.size(); ++i) inner = inner * p.batch[i];
+    for (int64_t i = 0; i < count; ++i) {
       kernel::Matmul one = params;
       one.lhs =
-          part(params.lhs, i * p.a_batch[from_axis] * element, {a_elements(p, from_axis + 1)});
+          part(params.lhs, Dim(i) * p.a_batch[from_axis] * element, {a_elements(p, from_axis + 1)});
       one.rhs =
-          part(params.rhs, i * p.b_batch[from_axis] * element, {b_elements(p, from_axis + 1)});
-      one.y = part(params.y, i * inner * element, {inner});
-      lower_plain(l, p, one, from_axis + 1, element, macs / p.batch[from_axis]);
+          part(params.rhs, Dim(i) * p.b_batch[from_axis] * element, {b_elements(p, from_axis + 1)});
+      one.y = part(params.y, Dim(i) * inner * element, {inner});
+      QC_TRY(lower_plain(l, p, one, from_axis + 1, macs / count));
     }
-    return;
+    return Ok{};
   }
   for (size_t i = 0; i < 3; ++i) {
     const bool used = i + axes >= 3;
     const size_t d = from_axis + (used ? i + axes - 3 : 0);
-    params.batch[i] = used ? i32(p.batch[d]) : 1;
-    params.a_batch[i] = used ? i32(p.a_batch[d]) : 0;
-    params.b_batch[i] = used ? i32(p.b_batch[d]) : 0;
+    params.batch[i] = used ? p.batch[d] : Dim(1);
+    params.a_batch[i] = used ? p.a_batch[d] : Dim(0);
+    params.b_batch[i] = used ? p.b_batch[d] : Dim(0);
   }
-  params.m = i32(p.m);
-  params.n = i32(p.n);
-  params.k = i32(p.k);
-  params.a_m = i32(p.k);
+  params.m = p.m;
+  params.n = p.n;
+  params.k = p.k;
+  params.a_m = p.k;
   params.a_k = 1;
-  params.b_k = i32(p.b_rows ? 1 : p.n);
-  params.b_n = i32(p.b_rows ? p.k : 1);
+  params.b_k = p.b_rows ? Dim(1) : p.n;
+  params.b_n = p.b_rows ? p.k : Dim(1);
   params.bias_n = 1;
   l.emit(params, {.in_place = {}, .macs = macs});
+  return Ok{};
 }
 
-Result<Ok> lower_product(Lowering& l, const GemmShape& p, View bias, double lo, double hi,
+Result<Ok> lower_product(Lowering& l, const GemmDims& p, View bias, double lo, double hi,
                          int64_t macs) {
-  QC_TRY(check_sizes(p, l.loc()));
+  QC_TRY(check_sizes(l, p));
   QC_ASSIGN(const std::string type, arithmetic_suffix(l.in_type(0).dtype, l.loc()));
   const bool a_dense = dense(p, p.a_batch, p.m * p.k), b_dense = dense(p, p.b_batch, p.k * p.n);
   const bool fast =
@@ -94,21 +99,20 @@ Result<Ok> lower_product(Lowering& l, const GemmShape& p, View bias, double lo, 
     c.y = l.out();
     c.lo = static_cast<float>(lo);
     c.hi = static_cast<float>(hi);
-    lower_plain(l, p, c, 0, static_cast<int64_t>(bytes(l.in_type(0).dtype)), macs);
-    return Ok{};
+    return lower_plain(l, p, c, 0, macs);
   }
   const bool one = p.b_matrices == 1 && a_dense;  // all rows meet the same matrix
   kernel::Gemm params;
-  params.batch = one ? 1 : i32(p.matrices());
-  params.m = i32(one ? p.m * p.matrices() : p.m);
-  params.n = i32(p.n);
-  params.k = i32(p.k);
-  params.x_batch = p.a_matrices == 1 ? 0 : i32(p.m * p.k);
-  params.y_batch = i32(p.m * p.n);
-  params.w_batch = p.b_matrices == 1 ? 0 : i32(p.k * p.n);
-  params.w_k = i32(p.b_rows ? 1 : p.n);
-  params.w_n = i32(p.b_rows ? p.k : 1);
-  params.x_row = i32(p.k);
+  params.batch = one ? Dim(1) : p.matrices();
+  params.m = one ? p.m * p.matrices() : p.m;
+  params.n = p.n;
+  params.k = p.k;
+  params.x_batch = p.a_matrices == 1 ? Dim(0) : p.m * p.k;
+  params.y_batch = p.m * p.n;
+  params.w_batch = p.b_matrices == 1 ? Dim(0) : p.k * p.n;
+  params.w_k = p.b_rows ? Dim(1) : p.n;
+  params.w_n = p.b_rows ? p.k : Dim(1);
+  params.x_row = p.k;
   params.lo = static_cast<float>(lo);
   params.hi = static_cast<float>(hi);
   params.rlo = -QN_INF_F32;
@@ -159,8 +163,7 @@ Result<Ok> MatMul::eval(EvalContext& c) const { return eval_by<PlainLoops>(*this
 Result<Ok> MatMul::eval_fast(EvalContext& c) const { return eval_by<FastLoops>(*this, c); }
 
 Result<Ok> MatMul::lower(Lowering& l) const {
-  const GemmShape p = product_of(static_dims(l.in_type(0).shape), static_dims(l.in_type(1).shape),
-                                 transpose_b, static_dims(l.out_type().shape));
+  QC_ASSIGN(const GemmDims p, matmul_product(l, transpose_b));
   return lower_product(l, p, View{}, -kInf, kInf, macs());
 }
 
@@ -187,8 +190,7 @@ Result<Ok> Linear::eval(EvalContext& c) const { return eval_by<PlainLoops>(*this
 Result<Ok> Linear::eval_fast(EvalContext& c) const { return eval_by<FastLoops>(*this, c); }
 
 Result<Ok> Linear::lower(Lowering& l) const {
-  const GemmShape p =
-      linear_product(static_dims(l.in_type(0).shape), static_dims(l.in_type(1).shape));
+  const GemmDims p = linear_product(l.in_type(0).shape, l.in_type(1).shape);
   return lower_product(l, p, l.optional(2), lo, hi, macs());
 }
 

@@ -1,4 +1,4 @@
-// A matrix product with concrete sizes.
+// Sizes of a matrix product: numbers for evaluation, Dims for calls.
 #pragma once
 
 #include <vector>
@@ -13,31 +13,34 @@ inline bool differ(const Dim& a, const Dim& b) {
   return a.is_static() && b.is_static() && !(a == b);
 }
 
-/// A batched product with concrete sizes: output batch axes and each operand's distance (in
-/// elements) along them, 0 where it broadcasts.
-struct GemmShape {
-  Ints batch, a_batch, b_batch;
-  int64_t m = 1, n = 1, k = 1;
+/// A batched product: output batch axes and each operand's stride (in elements) along them, 0
+/// where it broadcasts.
+template <class Size>
+struct BasicGemmShape {
+  std::vector<Size> batch, a_batch, b_batch;
+  Size m = 1, n = 1, k = 1;
   bool b_rows = false;  // b is [n, k]
-  int64_t a_matrices = 1, b_matrices = 1;
+  Size a_matrices = 1, b_matrices = 1;
 
-  int64_t matrices() const {
-    int64_t count = 1;
-    for (int64_t d : batch) count *= d;
+  Size matrices() const {
+    Size count = 1;
+    for (const Size& d : batch) count = count * d;
     return count;
   }
 };
+using GemmShape = BasicGemmShape<int64_t>;
+using GemmDims = BasicGemmShape<Dim>;
 
 /// Elements from the first to the last of an operand whose strides along the batch axes are
 /// `steps`, from `axis` on; `matrix` of them are one matrix.
-inline int64_t spanned(const GemmShape& p, const Ints& steps, int64_t matrix, size_t axis) {
-  for (size_t i = axis; i < p.batch.size(); ++i) matrix += (p.batch[i] - 1) * steps[i];
+inline Dim spanned(const GemmDims& p, const Dims& steps, Dim matrix, size_t axis) {
+  for (size_t i = axis; i < p.batch.size(); ++i) matrix = matrix + (p.batch[i] - Dim(1)) * steps[i];
   return matrix;
 }
-inline int64_t a_elements(const GemmShape& p, size_t axis) {
+inline Dim a_elements(const GemmDims& p, size_t axis) {
   return spanned(p, p.a_batch, p.m * p.k, axis);
 }
-inline int64_t b_elements(const GemmShape& p, size_t axis) {
+inline Dim b_elements(const GemmDims& p, size_t axis) {
   return spanned(p, p.b_batch, p.k * p.n, axis);
 }
 
@@ -48,32 +51,36 @@ inline int64_t product_macs(const Node& node) {
   return macs_of(sizes);
 }
 
-/// Distances along the broadcast batch axes of an operand whose own batch sizes are `own`.
-inline Ints batch_steps(const Ints& own, const Ints& batch, int64_t matrix) {
-  Ints steps(batch.size(), 0);
-  int64_t step = matrix;
+/// Strides along the broadcast batch axes of an operand whose own batch sizes are `own`.
+template <class Size>
+std::vector<Size> batch_steps(const std::vector<Size>& own, const std::vector<Size>& batch,
+                              const Size& matrix) {
+  std::vector<Size> steps(batch.size());
+  Size step = matrix;
   for (size_t i = 0; i < own.size(); ++i) {
     const size_t from = own.size() - 1 - i;
-    if (own[from] != 1) steps[batch.size() - 1 - i] = step;
-    step *= own[from];
+    if (!(own[from] == Size(1))) steps[batch.size() - 1 - i] = step;
+    step = step * own[from];
   }
   return steps;
 }
 
-inline GemmShape product_of(Ints a, Ints b, bool b_rows, const Ints& out) {
-  GemmShape p;
+template <class Size>
+BasicGemmShape<Size> product_of(std::vector<Size> a, std::vector<Size> b, bool b_rows,
+                                const std::vector<Size>& out) {
+  BasicGemmShape<Size> p;
   const bool vector_a = a.size() == 1, vector_b = b.size() == 1;
   p.k = a.back();
-  p.m = vector_a ? 1 : a[a.size() - 2];
+  p.m = vector_a ? Size(1) : a[a.size() - 2];
   p.b_rows = b_rows || vector_b;
-  p.n = vector_b ? 1 : b_rows ? b[b.size() - 2] : b.back();
+  p.n = vector_b ? Size(1) : b_rows ? b[b.size() - 2] : b.back();
   a.resize(a.size() - (vector_a ? 1 : 2));
   b.resize(b.size() - (vector_b ? 1 : 2));
   p.batch.assign(out.begin(), out.end() - (vector_a ? 0 : 1) - (vector_b ? 0 : 1));
-  p.a_batch = batch_steps(a, p.batch, p.m * p.k);
-  p.b_batch = batch_steps(b, p.batch, p.k * p.n);
-  for (int64_t d : a) p.a_matrices *= d;
-  for (int64_t d : b) p.b_matrices *= d;
+  p.a_batch = batch_steps<Size>(a, p.batch, p.m * p.k);
+  p.b_batch = batch_steps<Size>(b, p.batch, p.k * p.n);
+  for (const Size& d : a) p.a_matrices = p.a_matrices * d;
+  for (const Size& d : b) p.b_matrices = p.b_matrices * d;
   return p;
 }
 
@@ -107,18 +114,11 @@ inline Result<Dims> product_shape(const Dims& a, const Dims& b, bool transpose_b
   return shape;
 }
 
-/// Sizes that go into kernel parameters.
-inline Result<Ok> check_sizes(const GemmShape& p, const Loc& loc) {
-  for (int64_t v : {p.m * p.k, p.k * (p.n + 16), p.m * p.n, p.matrices() * p.m}) {
-    if (v > INT32_MAX) return error(Code::limit, loc, "a matrix of {} elements is too large", v);
-  }
-  return Ok{};
-}
-
-/// Whether distances run through all matrices in order, one after the other.
-inline bool dense(const GemmShape& p, const Ints& steps, int64_t matrix) {
-  for (size_t i = p.batch.size(); i-- > 0; matrix *= p.batch[i]) {
-    if (p.batch[i] != 1 && steps[i] != matrix) return false;
+/// Whether strides run through all matrices in order, one after the other.
+inline bool dense(const GemmDims& p, const Dims& steps, Dim matrix) {
+  for (size_t i = p.batch.size(); i-- > 0;) {
+    if (!(p.batch[i] == 1) && !(steps[i] == matrix)) return false;
+    matrix = matrix * p.batch[i];
   }
   return true;
 }
@@ -137,12 +137,13 @@ void for_each_matrix(const GemmShape& p, F&& visit) {
 }
 
 /// The product of a linear layer: x [..., k] and w [n, k].
-inline GemmShape linear_product(const Ints& x, const Ints& w) {
-  GemmShape p;
+template <class Size>
+BasicGemmShape<Size> linear_product(const std::vector<Size>& x, const std::vector<Size>& w) {
+  BasicGemmShape<Size> p;
   p.n = w[0];
   p.k = w[1];
   p.b_rows = true;
-  for (size_t i = 0; i + 1 < x.size(); ++i) p.m *= x[i];
+  for (size_t i = 0; i + 1 < x.size(); ++i) p.m = p.m * x[i];
   return p;
 }
 

@@ -73,10 +73,10 @@ Result<Ok> QLinear::eval(EvalContext& c) const { return eval_by<PlainLoops>(*thi
 Result<Ok> QLinear::eval_fast(EvalContext& c) const { return eval_by<FastLoops>(*this, c); }
 
 Result<Ok> QLinear::lower(Lowering& l) const {
-  const GemmShape p =
-      linear_product(static_dims(l.in_type(0).shape), static_dims(l.in_type(1).shape));
+  const GemmDims p = linear_product(l.in_type(0).shape, l.in_type(1).shape);
   if (is_weight_only()) return lower_weight_only(l, p, macs());
-  return lower_sums(l, *this, p, SumOutput(*in_q(0), *in_q(1), p.n, to, record(), lo, hi), macs());
+  return lower_sums(l, *this, p, SumOutput(*in_q(0), *in_q(1), p.n.value(), to, record(), lo, hi),
+                    macs());
 }
 
 void QMatMul::attrs(AttrVisitor& v) {
@@ -101,8 +101,9 @@ int64_t QMatMul::macs() const { return product_macs(*this); }
 
 AccumulatorProof QMatMul::accumulator() const {
   const Dim& k = input_type(0).shape.back();
-  if (!k.is_static()) return {.terms = 0, .bound = INT64_MAX, .type = DType::i64};
-  return prove_range(input_type(0), input_type(1), k.value());
+  const int64_t terms = k.bounds(output()->graph()->symbol_bounds()).max;
+  if (terms == INT64_MAX) return {.terms = 0, .bound = INT64_MAX, .type = DType::i64};
+  return prove_range(input_type(0), input_type(1), terms);
 }
 
 namespace {
@@ -123,9 +124,8 @@ Result<Ok> QMatMul::eval(EvalContext& c) const { return eval_by<PlainLoops>(*thi
 Result<Ok> QMatMul::eval_fast(EvalContext& c) const { return eval_by<FastLoops>(*this, c); }
 
 Result<Ok> QMatMul::lower(Lowering& l) const {
-  const GemmShape p = product_of(static_dims(l.in_type(0).shape), static_dims(l.in_type(1).shape),
-                                 transpose_b, static_dims(l.out_type().shape));
-  return lower_sums(l, *this, p, product_output(*this, p.n), macs());
+  QC_ASSIGN(const GemmDims p, matmul_product(l, transpose_b));
+  return lower_sums(l, *this, p, product_output(*this, l.bounds(p.n).max), macs());
 }
 
 Value* swapped_codes(Graph& graph, Value* codes) {

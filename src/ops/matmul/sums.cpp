@@ -16,6 +16,9 @@ bool has_row_scales(const Format& x) { return x.granularity != Granularity::tens
 /// The channel (column) of element i of the second operand.
 int64_t column_of(const GemmShape& p, int64_t i) { return p.b_rows ? i / p.k % p.n : i % p.n; }
 
+/// Numbers per column are as many as there can be.
+int64_t columns_of(const Lowering& l, const GemmDims& p) { return l.bounds(p.n).max; }
+
 /// Zero points of the second operand as it stands, one per column; absent where all are 0.
 View plain_zeros(Lowering& l, const Format& f, int64_t n) {
   std::vector<int32_t> zeros;
@@ -29,35 +32,38 @@ View plain_zeros(Lowering& l, const Format& f, int64_t n) {
 }
 
 /// The product with any distances, axis by axis; more than three batch axes become several calls.
-void lower_any(Lowering& l, const GemmShape& p, kernel::Qmatmul params, size_t from_axis,
-               int64_t macs) {
+Result<Ok> lower_any(Lowering& l, const GemmDims& p, kernel::Qmatmul params, size_t from_axis,
+                     int64_t macs) {
   const size_t axes = p.batch.size() - from_axis;
-  const auto bytes_of = [](DType d) { return static_cast<int64_t>(bytes(d)); };
+  const auto bytes_of = [](DType d) { return Dim(static_cast<int64_t>(bytes(d))); };
   if (axes > 3) {
-    int64_t rows = p.m;
-    for (size_t i = from_axis + 1; i < p.batch.size(); ++i) rows *= p.batch[i];
-    for (int64_t i = 0; i < p.batch[from_axis]; ++i) {
+    if (!p.batch[from_axis].is_static()) QC_TRY(l.need_numbers());
+    const int64_t count = p.batch[from_axis].value();
+    Dim rows = p.m;
+    for (size_t i = from_axis + 1; i < p.batch.size(); ++i) rows = rows * p.batch[i];
+    for (int64_t i = 0; i < count; ++i) {
       kernel::Qmatmul one = params;
-      one.x = part(params.x, i * p.a_batch[from_axis] * bytes_of(params.x.dtype),
+      one.x = part(params.x, Dim(i) * p.a_batch[from_axis] * bytes_of(params.x.dtype),
                    {a_elements(p, from_axis + 1)});
-      one.w = part(params.w, i * p.b_batch[from_axis] * bytes_of(params.w.dtype),
+      one.w = part(params.w, Dim(i) * p.b_batch[from_axis] * bytes_of(params.w.dtype),
                    {b_elements(p, from_axis + 1)});
       for (View* v : {&one.x_scales, &one.x_zeros}) {
-        if (v->present() && params.per_row) *v = part(*v, i * rows * 4, {rows});
+        if (v->present() && params.per_row == 1) *v = part(*v, Dim(i) * rows * Dim(4), {rows});
       }
-      one.y = part(params.y, i * rows * p.n * bytes_of(params.y.dtype), {rows * p.n});
-      lower_any(l, p, one, from_axis + 1, macs / p.batch[from_axis]);
+      one.y = part(params.y, Dim(i) * rows * p.n * bytes_of(params.y.dtype), {rows * p.n});
+      QC_TRY(lower_any(l, p, one, from_axis + 1, macs / count));
     }
-    return;
+    return Ok{};
   }
   for (size_t i = 0; i < 3; ++i) {
     const bool used = i + axes >= 3;
     const size_t d = from_axis + (used ? i + axes - 3 : 0);
-    params.batch[i] = used ? i32(p.batch[d]) : 1;
-    params.a_batch[i] = used ? i32(p.a_batch[d]) : 0;
-    params.b_batch[i] = used ? i32(p.b_batch[d]) : 0;
+    params.batch[i] = used ? p.batch[d] : Dim(1);
+    params.a_batch[i] = used ? p.a_batch[d] : Dim(0);
+    params.b_batch[i] = used ? p.b_batch[d] : Dim(0);
   }
   l.emit(params, {.in_place = {}, .macs = macs});
+  return Ok{};
 }
 
 }  // namespace
@@ -90,9 +96,9 @@ void eval_sums(EvalContext& c, const QuantNode& node, const GemmShape& p, SumOut
 template void eval_sums<PlainLoops>(EvalContext&, const QuantNode&, const GemmShape&, SumOutput);
 template void eval_sums<FastLoops>(EvalContext&, const QuantNode&, const GemmShape&, SumOutput);
 
-Result<Ok> lower_sums(Lowering& l, const QuantNode& node, const GemmShape& p, SumOutput output,
+Result<Ok> lower_sums(Lowering& l, const QuantNode& node, const GemmDims& p, SumOutput output,
                       int64_t macs) {
-  QC_TRY(check_sizes(p, l.loc()));
+  QC_TRY(check_sizes(l, p));
   const Type &x = l.in_type(0), &w = l.in_type(1);
   if (l.has(2) && l.in_type(2).dtype == DType::f32) {
     QC_ASSIGN(const Tensor bias, l.pool().get(*l.constant_in(2)));
@@ -109,11 +115,11 @@ Result<Ok> lower_sums(Lowering& l, const QuantNode& node, const GemmShape& p, Su
   const Stage stage = output.stage(l);
   if (!tiles) {
     kernel::Qmatmul params;
-    params.m = i32(p.m);
-    params.n = i32(p.n);
-    params.k = i32(p.k);
-    params.b_k = i32(p.b_rows ? 1 : p.n);
-    params.b_n = i32(p.b_rows ? p.k : 1);
+    params.m = p.m;
+    params.n = p.n;
+    params.k = p.k;
+    params.b_k = p.b_rows ? Dim(1) : p.n;
+    params.b_n = p.b_rows ? p.k : Dim(1);
     params.per_row = rows ? 1 : 0;
     params.x_zero = x_zero;
     params.x_codes = stored_suffix(x.dtype);
@@ -122,38 +128,42 @@ Result<Ok> lower_sums(Lowering& l, const QuantNode& node, const GemmShape& p, Su
     params.w = l.in(1);
     params.bias = sum_bias(l, 2, DType::i64);
     params.epilogue = {stage};
-    params.w_zeros = plain_zeros(l, *w.format, p.n);
+    params.w_zeros = plain_zeros(l, *w.format, columns_of(l, p));
     params.x_scales = scales;
     params.x_zeros = zeros;
     params.y = l.out();
-    lower_any(l, p, params, 0, macs);
-    return Ok{};
+    return lower_any(l, p, params, 0, macs);
   }
   const bool one = p.b_matrices == 1 && a_dense;  // all rows meet the same matrix
   kernel::Qgemm params;
-  params.batch = one ? 1 : i32(p.matrices());
-  params.m = i32(one ? p.m * p.matrices() : p.m);
-  params.n = i32(p.n);
-  params.k = i32(p.k);
-  params.x_batch = p.a_matrices == 1 ? 0 : i32(p.m * p.k);
-  params.w_batch = p.b_matrices == 1 ? 0 : i32(p.k * p.n);
-  params.w_k = i32(p.b_rows ? 1 : p.n);
-  params.w_n = i32(p.b_rows ? p.k : 1);
-  params.y_batch = i32(p.m * p.n);
+  params.batch = one ? Dim(1) : p.matrices();
+  params.m = one ? p.m * p.matrices() : p.m;
+  params.n = p.n;
+  params.k = p.k;
+  params.x_batch = p.a_matrices == 1 ? Dim(0) : p.m * p.k;
+  params.w_batch = p.b_matrices == 1 ? Dim(0) : p.k * p.n;
+  params.w_k = p.b_rows ? Dim(1) : p.n;
+  params.w_n = p.b_rows ? p.k : Dim(1);
+  params.y_batch = p.m * p.n;
   params.per_row = rows ? 1 : 0;
   params.x_type = code_type(x.dtype);
   params.x_zero = x_zero;
   CallInfo info{.in_place = {}, .macs = macs};
-  StoredWeights stored(w, p.n);
+  const int64_t columns = columns_of(l, p);
+  StoredWeights stored(w, columns);
   if (constant) {
-    params.w = stored.plain(l, [p](int64_t i) { return column_of(p, i); });
+    GemmShape sizes;
+    sizes.n = p.n.value();
+    sizes.k = p.k.value();
+    sizes.b_rows = p.b_rows;
+    params.w = stored.plain(l, [sizes](int64_t i) { return column_of(sizes, i); });
   } else {
     params.w = l.in(1);
     params.flip = is_signed(w.dtype) ? 0 : 1;
-    const int32_t middle = params.flip ? 128 : 0;
+    const int32_t middle = is_signed(w.dtype) ? 0 : 128;
     stored.zeros.clear();
     if (middle != 0 || w.format->zero_at() != 0) {
-      for (int64_t c = 0; c < p.n; ++c) stored.zeros.push_back(w.format->zero_at() - middle);
+      for (int64_t c = 0; c < columns; ++c) stored.zeros.push_back(w.format->zero_at() - middle);
       info.facts.push_back("one_w_zero");
     }
   }

@@ -1,9 +1,9 @@
-// Products of codes with concrete sizes: reference evaluation and lowering.
+// Products of codes: reference evaluation and lowering.
 #pragma once
 
 #include "interp/eval.h"
 #include "ops/common/weighted.h"
-#include "ops/matmul/product.h"
+#include "ops/matmul/lowered.h"
 
 namespace qc {
 
@@ -12,7 +12,7 @@ namespace qc {
 template <class Loops>
 void eval_sums(EvalContext& c, const QuantNode& node, const GemmShape& p, SumOutput output);
 /// Lowers it; `output` has no bias yet.
-Result<Ok> lower_sums(Lowering& l, const QuantNode& node, const GemmShape& p, SumOutput output,
+Result<Ok> lower_sums(Lowering& l, const QuantNode& node, const GemmDims& p, SumOutput output,
                       int64_t macs);
 
 }  // namespace qc

@@ -24,21 +24,22 @@ void eval_weight_only(EvalContext& c, const GemmShape& p, const Type& weights) {
 template void eval_weight_only<PlainLoops>(EvalContext&, const GemmShape&, const Type&);
 template void eval_weight_only<FastLoops>(EvalContext&, const GemmShape&, const Type&);
 
-Result<Ok> lower_weight_only(Lowering& l, const GemmShape& p, int64_t macs) {
-  QC_TRY(check_sizes(p, l.loc()));
+Result<Ok> lower_weight_only(Lowering& l, const GemmDims& p, int64_t macs) {
+  QC_TRY(check_sizes(l, p));
   const Format& f = *l.in_type(1).format;
-  const int64_t group = f.granularity == Granularity::group ? f.group : std::max<int64_t>(p.k, 1);
-  const int64_t groups = (p.k + group - 1) / group;
+  const int64_t k = p.k.value(), n = p.n.value();
+  const int64_t group = f.granularity == Granularity::group ? f.group : std::max<int64_t>(k, 1);
+  const int64_t groups = (k + group - 1) / group;
   kernel::Wgemm c;
-  c.m = i32(p.m);
-  c.n = i32(p.n);
-  c.k = i32(p.k);
-  c.group = i32(group);
+  c.m = p.m;
+  c.n = p.n;
+  c.k = p.k;
+  c.group = group;
   c.zero = f.zero_at(0);
-  c.w_zeros = weight_zeros(l, f, p.n, groups);
+  c.w_zeros = weight_zeros(l, f, n, groups);
   c.w = l.in(1);
   c.x = l.in(0);
-  c.scales = weight_scales(l, f, p.n, groups);
+  c.scales = weight_scales(l, f, n, groups);
   c.bias = l.optional(2);
   c.y = l.out();
   l.emit(c, {.in_place = {}, .macs = macs});

@@ -80,15 +80,13 @@ class Nms final : public OpNode<Nms>, public CountsRows {
     return Ok{};
   }
   Result<Ok> lower(Lowering& l) const override {
-    const Ints scores = l.in_dims(1);
-    QC_TRY(param(std::max(count(l.in_dims(0)), count(l.out_dims())), loc()));
-    QC_TRY(param(count(scores), loc()));
-    const auto n = [](int64_t v) { return static_cast<int32_t>(v); };
+    const Dims scores = l.in_dims(1);
+    for (const Dims& dims : {l.in_dims(0), scores, l.out_dims()}) QC_TRY(l.param(count(dims)));
     kernel::Nms c;
-    c.batches = n(scores[0]);
-    c.classes = n(scores[1]);
-    c.boxes = n(scores[2]);
-    c.limit = n(std::min(limit, scores[2]));
+    c.batches = scores[0];
+    c.classes = scores[1];
+    c.boxes = scores[2];
+    c.limit = min(Dim(limit), scores[2]);
     c.center = center;
     c.limited = limited;
     c.overlap = static_cast<float>(overlap);
@@ -97,7 +95,7 @@ class Nms final : public OpNode<Nms>, public CountsRows {
     c.scores = l.in(1);
     c.rows = l.out(0);
     c.found = l.out(1);
-    c.scratch = l.scratch(DType::i32, {std::max<int64_t>(1, scores[2])}, "boxes left");
+    c.scratch = l.scratch(DType::i32, {max(Dim(1), scores[2])}, "boxes left");
     l.emit(c);
     return Ok{};
   }

@@ -6,7 +6,9 @@
 #include "kernels/norm/calls.h"
 #include "kernels/numerics/reduce.h"
 #include "kernels/numerics/scalar_ops.h"
+#include "ops/common/axis.h"
 #include "ops/common/dispatch.h"
+#include "ops/common/index.h"
 #include "program/lowering.h"
 
 namespace qc {
@@ -99,21 +101,23 @@ Result<std::vector<Type>> Norm::infer() const {
 namespace {
 
 /// Rows that are normalised, and where in a row a channel lies.
+template <class Size>
 struct NormSizes {
-  int64_t rows = 1, n = 1, groups = 1, inner = 1;
+  Size rows = 1, n = 1, groups = 1, inner = 1;
 };
-NormSizes norm_sizes(const Norm& node) {
-  const Ints x = static_dims(node.input_type(0).shape);
-  NormSizes p;
+NormSizes<Dim> norm_sizes(const Norm& node) {
+  const Dims& x = node.input_type(0).shape;
+  NormSizes<Dim> p;
   if (node.kind == NormKind::group) {
-    for (size_t i = 2; i < x.size(); ++i) p.inner *= x[i];
+    p.inner = extent(x, 2, x.size());
     p.groups = node.groups;
-    p.n = x[1] / node.groups * p.inner;
-    p.rows = x[0] * node.groups;
+    p.n = floordiv(x[1], node.groups) * p.inner;
+    p.rows = x[0] * p.groups;
   } else {
     const auto first =
         static_cast<size_t>(node.axis < 0 ? node.axis + static_cast<int64_t>(x.size()) : node.axis);
-    for (size_t i = 0; i < x.size(); ++i) (i < first ? p.rows : p.n) *= x[i];
+    p.rows = extent(x, 0, first);
+    p.n = extent(x, first, x.size());
   }
   return p;
 }
@@ -166,7 +170,9 @@ Result<Ok> for_float_type(DType dtype, const Loc& loc, F&& body) {
 }  // namespace
 
 Result<Ok> Norm::eval(EvalContext& c) const {
-  const NormSizes p = norm_sizes(*this);
+  const NormSizes<Dim> sizes = norm_sizes(*this);
+  const NormSizes<int64_t> p{sizes.rows.value(), sizes.n.value(), sizes.groups.value(),
+                             sizes.inner.value()};
   const Tensor& x = c.in(0);
   return for_float_type(x.dtype(), loc(), [&](auto type) {
     using T = decltype(type);
@@ -200,12 +206,12 @@ Result<Ok> Norm::eval(EvalContext& c) const {
 
 Result<Ok> Norm::lower(Lowering& l) const {
   const bool rms = kind == NormKind::rms;
-  const NormSizes p = norm_sizes(*this);
+  const NormSizes<Dim> p = norm_sizes(*this);
   kernel::Norm c;
-  c.rows = static_cast<int32_t>(p.rows);
-  c.n = static_cast<int32_t>(p.n);
-  c.groups = static_cast<int32_t>(p.groups);
-  c.inner = static_cast<int32_t>(p.inner);
+  c.rows = p.rows;
+  c.n = p.n;
+  c.groups = p.groups;
+  c.inner = p.inner;
   c.center = rms ? 0 : 1;
   c.eps = static_cast<float>(eps);
   if (l.in_type(0).dtype == DType::f64) c.eps_rest = static_cast<float>(eps - c.eps);
@@ -263,17 +269,11 @@ Result<Ok> ScaleShiftNode::eval(EvalContext& c) const {
 }
 
 Result<Ok> ScaleShiftNode::lower(Lowering& l) const {
-  const Ints dims = l.in_dims(0);
-  const auto at = static_cast<size_t>(physical_axis(l.in_type(0), axis));
-  int64_t outer = 1, inner = 1;
-  for (size_t i = 0; i < dims.size(); ++i) {
-    if (i < at) outer *= dims[i];
-    if (i > at) inner *= dims[i];
-  }
+  const AxisDims view(l.in_dims(0), physical_axis(l.in_type(0), axis));
   kernel::ScaleShift c;
-  c.outer = static_cast<int32_t>(outer);
-  c.channels = static_cast<int32_t>(dims[at]);
-  c.inner = static_cast<int32_t>(inner);
+  c.outer = view.outer;
+  c.channels = view.n;
+  c.inner = view.inner;
   c.type = name(l.in_type(0).dtype);
   c.x = l.in(0);
   c.scale = l.in(1);
@@ -331,12 +331,11 @@ Result<Ok> LocalResponseNorm::eval(EvalContext& c) const {
 }
 
 Result<Ok> LocalResponseNorm::lower(Lowering& l) const {
-  const Ints x = l.in_dims(0);
+  const AxisDims view(l.in_dims(0), 1);
   kernel::Lrn c;
-  c.outer = static_cast<int32_t>(x[0]);
-  c.channels = static_cast<int32_t>(x[1]);
-  c.inner = 1;
-  for (size_t i = 2; i < x.size(); ++i) c.inner *= static_cast<int32_t>(x[i]);
+  c.outer = view.outer;
+  c.channels = view.n;
+  c.inner = view.inner;
   c.before = static_cast<int32_t>((size - 1) / 2);
   c.after = static_cast<int32_t>(size / 2);
   c.alpha = static_cast<float>(alpha / static_cast<double>(size));

@@ -36,7 +36,7 @@ class Pad final : public OpNode<Pad> {
   Tensor zero() const;
   /// Along each axis, which element of the operand stands at each place of the result.
   Tables places() const;
-  Strided inside(const Ints& dims, const Ints& x, const Ints& y) const;
+  Strided inside(const Dims& dims, const Dims& x, const Dims& y) const;
 };
 
 const OpInfo Pad::kInfo = {
@@ -115,9 +115,9 @@ Tables Pad::places() const {
   return out;
 }
 
-Strided Pad::inside(const Ints& dims, const Ints& x, const Ints& y) const {
+Strided Pad::inside(const Dims& dims, const Dims& x, const Dims& y) const {
   Strided s{dims, x, y};
-  for (size_t i = 0; i < y.size(); ++i) s.to_offset += before[i].value() * y[i];
+  for (size_t i = 0; i < y.size(); ++i) s.to_offset = s.to_offset + before[i] * y[i];
   return s;
 }
 
@@ -134,40 +134,40 @@ Result<Ok> Pad::eval(EvalContext& c) const {
     pick_elements(tables, x, y);
     return Ok{};
   }
-  const Ints at(y.shape().size(), 0);
-  move_elements({y.shape(), at, strides_of(y.shape())}, c.has(1) ? c.in(1) : zero(), y);
-  move_elements(inside(x.shape(), strides_of(x.shape()), strides_of(y.shape())), x, y);
+  const Dims at(y.shape().size());
+  move_elements({to_dims(y.shape()), at, strides_of(y)}, c.has(1) ? c.in(1) : zero(), y);
+  move_elements(inside(to_dims(x.shape()), strides_of(x), strides_of(y)), x, y);
   return Ok{};
 }
 
 Result<Ok> Pad::lower(Lowering& l) const {
   const Type& x = l.in_type(0);
   if (count(l.out_dims()) == 0) return Ok{};
-  QC_TRY(param(count(l.out_dims()), loc()));
-  if (mode != "constant")
+  QC_TRY(l.param(count(l.out_dims())));
+  if (mode != "constant") {
+    QC_TRY(l.need_numbers());
     return call_table(l, physical_tables(places(), x, l.out_type()), x.dtype, l.in(0), l.out());
+  }
   const View value = l.has(1) ? l.in(1) : l.constant(zero(), "zero");
   if (x.layout != l.out_type().layout) {
-    const Ints out = strides_of(l.out_type());
-    QC_TRY(call_strided(l, {static_dims(l.out_type().shape), Ints(out.size(), 0), out}, x.dtype,
-                        value, l.out()));
-    return call_strided(l, inside(static_dims(x.shape), strides_of(x), out), x.dtype, l.in(0),
-                        l.out());
+    const Dims out = strides_of(l.out_type());
+    QC_TRY(call_strided(l, {l.out_type().shape, Dims(out.size()), out}, x.dtype, value, l.out()));
+    return call_strided(l, inside(x.shape, strides_of(x), out), x.dtype, l.in(0), l.out());
   }
   // In memory order; an axis without pads joins the one before it.
-  Ints dims, low, high;
-  const Ints physical = l.in_dims(0);
-  Ints lows(physical.size()), highs(physical.size());
+  Dims dims, low, high;
+  const Dims physical = l.in_dims(0);
+  Dims lows(physical.size()), highs(physical.size());
   for (size_t i = 0; i < physical.size(); ++i) {
     const size_t at = static_cast<size_t>(physical_axis(x, static_cast<int64_t>(i)));
-    lows[at] = before[i].value();
-    highs[at] = after[i].value();
+    lows[at] = before[i];
+    highs[at] = after[i];
   }
   for (size_t i = 0; i < physical.size(); ++i) {
     if (!dims.empty() && lows[i] == 0 && highs[i] == 0) {
-      dims.back() *= physical[i];
-      low.back() *= physical[i];
-      high.back() *= physical[i];
+      dims.back() = dims.back() * physical[i];
+      low.back() = low.back() * physical[i];
+      high.back() = high.back() * physical[i];
     } else {
       dims.push_back(physical[i]);
       low.push_back(lows[i]);

@@ -82,17 +82,17 @@ class QAveragePool final : public QuantNodeBase<QAveragePool>, public PoolWindow
 
 template <class Params>
 void PoolWindow::fill(Params& p, const Dims& in_shape, const Dims& out_shape) const {
-  const Ints x = static_dims(in_shape), y = static_dims(out_shape);
-  const size_t axes = x.size() - 2;
+  const size_t axes = in_shape.size() - 2;
   auto i32 = [](int64_t v) { return static_cast<int32_t>(v); };
-  p.n = i32(x[0]);
-  p.c = i32(x[1]);
-  p.adaptive = output_size.empty() ? 0 : 1;
+  const bool adaptive = !output_size.empty();
+  set_size(p.n, in_shape[0]);
+  set_size(p.c, in_shape[1]);
+  p.adaptive = adaptive ? 1 : 0;
   for (size_t i = 0; i < 3; ++i) {
-    const bool used = i + axes >= 3, window = used && !p.adaptive;
+    const bool used = i + axes >= 3, window = used && !adaptive;
     const size_t a = used ? i + axes - 3 : 0;
-    p.in[i] = used ? i32(x[2 + a]) : 1;
-    p.out[i] = used ? i32(y[2 + a]) : 1;
+    set_size(p.in[i], used ? in_shape[2 + a] : Dim(1));
+    set_size(p.out[i], used ? out_shape[2 + a] : Dim(1));
     p.k[i] = window ? i32(kernel[a]) : 1;
     p.stride[i] = window ? i32(strides[a]) : 1;
     p.dilation[i] = window ? i32(dilations[a]) : 1;

@@ -81,7 +81,10 @@ void fill_terms(Params& p, const QAveragePool& pool) {
   const Encoding e = encoding(*y.format, pool.record());
   p.divisor_y = e.divisor;
   p.reciprocal = e.reciprocal;
-  qn_q31_from_f32(p.sx / p.sy, &p.mantissa, &p.shift);
+  int32_t mantissa = 0, shift = 0;
+  qn_q31_from_f32(p.sx / p.sy, &mantissa, &shift);
+  p.mantissa = mantissa;
+  p.shift = shift;
 }
 
 }  // namespace

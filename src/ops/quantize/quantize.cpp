@@ -49,7 +49,7 @@ bool can_turn(const QType& codes) {
 
 /// Sizes of a change of layout: [batch][rows][columns] becomes [batch][columns][rows].
 struct Turn {
-  int32_t batch = 0, rows = 0, columns = 0;
+  Dim batch = 0, rows = 0, columns = 0;
   void fill(auto& call) const {
     call.batch = batch;
     call.rows = rows;
@@ -58,16 +58,16 @@ struct Turn {
 };
 
 /// Nullopt where both sides are the same bytes.
-Result<std::optional<Turn>> turned(const Type& x, const Type& y, const Loc& loc) {
+Result<std::optional<Turn>> turned(const Lowering& l, const Type& x, const Type& y) {
   if (x.layout == y.layout) return std::optional<Turn>();
-  QC_ASSIGN(const int32_t count, element_count(x, loc));
+  QC_ASSIGN(const Dim count, l.param(product(x.shape)));
   if (count == 0) return std::optional<Turn>();
-  const int32_t batch = static_cast<int32_t>(x.shape[0].value());
-  const int32_t channels = static_cast<int32_t>(x.shape[1].value());
-  const int32_t positions = count / batch / channels;
+  const Dim& channels = x.shape[1];
+  const Dim positions = product(Dims(x.shape.begin() + 2, x.shape.end()));
   if (channels == 1 || positions == 1) return std::optional<Turn>();
   const bool to_last = x.layout == Layout::row_major;
-  return std::optional(Turn{batch, to_last ? channels : positions, to_last ? positions : channels});
+  return std::optional(
+      Turn{x.shape[0], to_last ? channels : positions, to_last ? positions : channels});
 }
 
 }  // namespace
@@ -135,13 +135,13 @@ Result<Ok> Quantize::lower(Lowering& l) const {
     l.emit(c);
     return Ok{};
   };
-  QC_ASSIGN(const auto sizes, turned(l.in_type(0), l.out_type(), loc()));
+  QC_ASSIGN(const auto sizes, turned(l, l.in_type(0), l.out_type()));
   if (sizes) {
     kernel::QuantizeTurned c;
     sizes->fill(c);
     return emit(c);
   }
-  QC_ASSIGN(const GroupLoops loops, group_loops(l.out_type(), loc()));
+  QC_ASSIGN(const GroupLoops loops, group_loops(l, l.out_type()));
   kernel::Quantize c;
   loops.fill(c);
   return emit(c);
@@ -229,13 +229,13 @@ Result<Ok> Dequantize::lower(Lowering& l) const {
     l.emit(c);
     return Ok{};
   };
-  QC_ASSIGN(const auto sizes, turned(type, l.out_type(), loc()));
+  QC_ASSIGN(const auto sizes, turned(l, type, l.out_type()));
   if (sizes) {
     kernel::DequantizeTurned c;
     sizes->fill(c);
     return emit(c);
   }
-  QC_ASSIGN(const GroupLoops loops, group_loops(type, loc()));
+  QC_ASSIGN(const GroupLoops loops, group_loops(l, type));
   kernel::Dequantize c;
   loops.fill(c);
   return emit(c);
@@ -294,7 +294,7 @@ Result<Ok> Requantize::eval(EvalContext& c) const {
 Result<Ok> Requantize::lower(Lowering& l) const {
   const Type& x = l.in_type(0);
   const bool reciprocal = record().quantize == Arithmetic::Quantize::reciprocal;
-  QC_ASSIGN(const int32_t n, element_count(x, loc()));
+  QC_ASSIGN(const Dim n, l.param(product(x.shape)));
   if (bits(x.dtype) <= 8) {
     Tensor table(to.dtype, {256});
     for (int i = 0; i < 256; ++i) {
@@ -387,11 +387,12 @@ Result<Ok> QuantizeDynamic::eval(EvalContext& c) const {
 }
 
 Result<Ok> QuantizeDynamic::lower(Lowering& l) const {
-  QC_ASSIGN(const int32_t count, element_count(input_type(0), loc()));
+  const Dims& shape = input_type(0).shape;
+  QC_TRY(l.param(product(shape)));
   const Format& f = *output()->type().format;
   kernel::DynamicQuantize c;
-  c.n = per_token ? static_cast<int32_t>(input_type(0).shape.back().value()) : count;
-  c.rows = c.n == 0 ? 0 : count / c.n;
+  c.n = per_token ? shape.back() : product(shape);
+  c.rows = c.n == 0 ? Dim(0) : per_token ? product(Dims(shape.begin(), shape.end() - 1)) : Dim(1);
   c.lo = static_cast<int32_t>(f.qmin);
   c.hi = static_cast<int32_t>(f.qmax);
   c.symmetric = symmetric ? 1 : 0;
@@ -456,7 +457,7 @@ Result<Ok> Lookup::eval(EvalContext& c) const {
 }
 
 Result<Ok> Lookup::lower(Lowering& l) const {
-  QC_ASSIGN(const int32_t n, element_count(l.in_type(0), loc()));
+  QC_ASSIGN(const Dim n, l.param(product(l.in_type(0).shape)));
   lower_lookup(l, n, l.in(1));
   return Ok{};
 }

@@ -1,6 +1,7 @@
 #include "ops/quantize/scales.h"
 
 #include "kernels/quantize/calls.h"
+#include "ops/common/axis.h"
 
 namespace qc {
 
@@ -44,38 +45,30 @@ std::optional<Dims> carried_shape(const Type& type) {
   return out;
 }
 
-Result<int32_t> element_count(const Type& type, const Loc& loc) {
-  int64_t n = 1;
-  for (int64_t d : static_dims(type.shape)) n *= d;
-  if (n > INT32_MAX) return error(Code::limit, loc, "{} elements", n);
-  return static_cast<int32_t>(n);
-}
-
-Result<GroupLoops> group_loops(const Type& type, const Loc& loc) {
-  QC_TRY(element_count(type, loc));
+Result<GroupLoops> group_loops(const Lowering& l, const Type& type) {
+  QC_TRY(l.param(product(type.shape)));
   const Format& f = *type.format;
   GroupLoops p;
-  const Ints dims = physical_dims(type);
+  const Dims dims = physical_dims(type);
   if (f.granularity == Granularity::tensor) {
-    for (int64_t d : dims) p.inner *= static_cast<int32_t>(d);
+    p.inner = product(dims);
     return p;
   }
   if (f.granularity == Granularity::group && type.layout != Layout::row_major) {
-    return error(Code::unsupported, loc, "groups of a channels-last value");
+    return error(Code::unsupported, l.loc(), "groups of a channels-last value");
   }
-  const int64_t axis = physical_axis(type, f.axis);
-  for (size_t i = 0; i < dims.size(); ++i) {
-    const int64_t at = static_cast<int64_t>(i);
-    (at < axis ? p.outer : at == axis ? p.axis : p.inner) *= static_cast<int32_t>(dims[i]);
-  }
+  const AxisDims view(dims, physical_axis(type, f.axis));
+  p.outer = view.outer;
+  p.axis = view.n;
+  p.inner = view.inner;
   if (f.granularity == Granularity::axis) {
     p.s_axis = 1;
     return p;
   }
-  p.group = static_cast<int32_t>(f.group);
+  p.group = f.group;
   p.s_inner = 1;
   p.s_axis = p.inner;
-  p.s_outer = (p.axis + p.group - 1) / p.group * p.inner;
+  p.s_outer = ceildiv(p.axis, p.group) * p.inner;
   return p;
 }
 
@@ -97,7 +90,7 @@ View zero_constant(Lowering& l, const Type& type) {
                     "zero points");
 }
 
-void lower_lookup(Lowering& l, int32_t n, View table) {
+void lower_lookup(Lowering& l, const Dim& n, View table) {
   const bool wide = bits(l.out_type().dtype) > 8;
   CallInfo info;
   if (!wide) info.in_place = {{0, 0}};

@@ -16,8 +16,8 @@ std::optional<Dims> carried_shape(const Type& type);
 
 /// Loops and scale strides of a value in the order its bytes lie.
 struct GroupLoops {
-  int32_t outer = 1, axis = 1, inner = 1, group = 1;
-  int32_t s_outer = 0, s_axis = 0, s_inner = 0;
+  Dim outer = 1, axis = 1, inner = 1, group = 1;
+  Dim s_outer = 0, s_axis = 0, s_inner = 0;
 
   template <class Params>
   void fill(Params& p) const {
@@ -30,8 +30,7 @@ struct GroupLoops {
     p.s_inner = s_inner;
   }
 };
-Result<GroupLoops> group_loops(const Type& type, const Loc& loc);
-Result<int32_t> element_count(const Type& type, const Loc& loc);
+Result<GroupLoops> group_loops(const Lowering& l, const Type& type);
 /// "i8" for i4 and the like: the type codes are stored in.
 std::string code_suffix(DType dtype);
 
@@ -39,6 +38,6 @@ View float_constant(Lowering& l, const std::vector<float>& values);
 /// Zero points of a value as a constant, one per scale; an absent view where all are 0.
 View zero_constant(Lowering& l, const Type& type);
 /// Records a lookup of operand 0 in `table`.
-void lower_lookup(Lowering& l, int32_t n, View table);
+void lower_lookup(Lowering& l, const Dim& n, View table);
 
 }  // namespace qc

@@ -37,9 +37,13 @@ AccumulatorProof QReduce::accumulator() const {
   AccumulatorProof proof;
   proof.type = DType::i64;
   const Type& x = input_type(0);
-  const Dim all = product(x.shape), kept = product(output()->shape());
-  if (!all.is_static() || !kept.is_static() || kept == Dim(0)) return proof;
-  proof.terms = all.value() / kept.value();
+  const auto gone = reduced(x.rank(), loc());
+  Dim terms = 1;
+  for (size_t i = 0; gone.ok() && i < gone->size(); ++i) {
+    if ((*gone)[i]) terms = terms * x.shape[i];
+  }
+  if (!gone.ok() || !terms.is_static() || product(output()->shape()) == Dim(0)) return proof;
+  proof.terms = terms.value();
   const int64_t zero = x.format->zero_at();
   if (__builtin_mul_overflow(proof.terms, std::max(x.format->qmax - zero, zero - x.format->qmin),
                              &proof.bound)) {
@@ -90,10 +94,11 @@ Result<Ok> QReduce::lower(Lowering& l) const {
   const Type &x = l.in_type(0), &y = l.out_type();
   QC_ASSIGN(const std::vector<bool> gone, reduced(x.rank(), loc()));
   ReducePlan plan = plan_reduce(x, y, gone, keepdims);
+  if (mean_ && !product(plan.inner.dims).is_static()) QC_TRY(l.need_numbers());
   const CodeLimits limits = code_limits(to);
   kernel::Qreduce p;
-  QC_TRY(plan.outer.fill(p.outer_rank, p.outer_dims, p.outer_strides, loc()));
-  QC_TRY(plan.inner.fill(p.inner_rank, p.inner_dims, p.inner_strides, loc()));
+  QC_TRY(plan.outer.fill(l, p.outer_rank, p.outer_dims, p.outer_strides));
+  QC_TRY(plan.inner.fill(l, p.inner_rank, p.inner_dims, p.inner_strides));
   p.type_x = code_type(x.dtype);
   p.type_y = code_type(y.dtype);
   p.zx = x.format->zero_at();

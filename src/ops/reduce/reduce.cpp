@@ -135,10 +135,10 @@ T reduce_ints(ReduceKind kind, const std::vector<T>& x) {
 
 }  // namespace
 
-void ReduceLoops::add(int64_t dim, int64_t stride) {
+void ReduceLoops::add(const Dim& dim, const Dim& stride) {
   if (dim == 1) return;
   if (!dims.empty() && strides.back() == stride * dim) {
-    dims.back() *= dim;
+    dims.back() = dims.back() * dim;
     strides.back() = stride;
   } else {
     dims.push_back(dim);
@@ -146,24 +146,24 @@ void ReduceLoops::add(int64_t dim, int64_t stride) {
   }
 }
 
-Result<Ok> ReduceLoops::fill(int32_t& rank, int32_t* d, int32_t* s, const Loc& loc) {
+Result<Ok> ReduceLoops::fill(const Lowering& l, Dim& rank, Dim* d, Dim* s) {
   if (dims.empty()) dims = strides = {1};
   const BroadcastPlan plan{dims, {strides}};
-  int32_t* const out[] = {s};
-  return fill_loops(plan, loc, rank, d, out);
+  Dim* const out[] = {s};
+  return fill_loops(l, plan, rank, d, out);
 }
 
 ReducePlan plan_reduce(const Type& x, const Type& y, const std::vector<bool>& gone, bool keepdims) {
   ReducePlan plan;
-  const Ints strides = strides_of(x);
+  const Dims strides = strides_of(x);
   std::vector<size_t> kept(static_cast<size_t>(y.rank()), gone.size());
   for (size_t i = 0, at = 0; i < gone.size(); ++i) {
-    if (gone[i]) plan.inner.add(x.shape[i].value(), strides[i]);
+    if (gone[i]) plan.inner.add(x.shape[i], strides[i]);
     if (!gone[i]) kept[static_cast<size_t>(physical_axis(y, static_cast<int64_t>(at)))] = i;
     if (!gone[i] || keepdims) ++at;
   }
   for (size_t i : kept) {
-    if (i < gone.size()) plan.outer.add(x.shape[i].value(), strides[i]);
+    if (i < gone.size()) plan.outer.add(x.shape[i], strides[i]);
   }
   return plan;
 }
@@ -276,8 +276,8 @@ Result<Ok> Reduce::lower(Lowering& l) const {
   const Type &x = l.in_type(0), &y = l.out_type();
   ReducePlan plan = plan_reduce(x, y, gone, keepdims);
   kernel::Reduce params;
-  QC_TRY(plan.outer.fill(params.outer_rank, params.outer_dims, params.outer_strides, loc()));
-  QC_TRY(plan.inner.fill(params.inner_rank, params.inner_dims, params.inner_strides, loc()));
+  QC_TRY(plan.outer.fill(l, params.outer_rank, params.outer_dims, params.outer_strides));
+  QC_TRY(plan.inner.fill(l, params.inner_rank, params.inner_dims, params.inner_strides));
   params.correction = static_cast<float>(correction);
   params.op = op_->name;
   params.type = name(x.dtype);

@@ -43,10 +43,10 @@ struct ReducedAxes {
 
 /// Loops over some axes of a value, merged where they are contiguous.
 struct ReduceLoops {
-  Ints dims, strides;
+  Dims dims, strides;
 
-  void add(int64_t dim, int64_t stride);
-  Result<Ok> fill(int32_t& rank, int32_t* d, int32_t* s, const Loc& loc);
+  void add(const Dim& dim, const Dim& stride);
+  Result<Ok> fill(const Lowering& l, Dim& rank, Dim* d, Dim* s);
 };
 /// Loops over the rows of x, in the order the result lies in memory, and over a row's elements in
 /// logical order.

@@ -23,9 +23,7 @@ class Relayout final : public ViewNode<Relayout> {
     return std::vector<Type>{y};
   }
   bool is_identity() const override { return input_type(0).layout == target(); }
-  Strided view(const Ints& x, const Ints& y) const {
-    return {static_dims(output()->shape()), x, y};
-  }
+  Strided view(const Dims& x, const Dims& y) const { return {output()->shape(), x, y}; }
 
  private:
   Layout target() const { return to == "nhwc" ? Layout::channels_last : Layout::row_major; }

@@ -227,7 +227,8 @@ struct ResizeTerms {
 
 /// How sums become codes.
 template <class Params>
-void fill_codes(Params& p, const Type& x, const QType& to, const Arithmetic& record) {
+void fill_codes(Params& p, const Type& x, const QType& to, const Arithmetic& record,
+                int32_t weight_bits) {
   p.type_x = code_type(x.dtype);
   p.type_y = code_type(to.dtype);
   float ratio = 1.0f;
@@ -242,11 +243,11 @@ void fill_codes(Params& p, const Type& x, const QType& to, const Arithmetic& rec
     p.hi = limits.hi;
     ratio = x.format->scale_at() / to.format->scale_at();
   }
-  p.multiplier = std::ldexp(ratio, -2 * p.bits);
+  p.multiplier = std::ldexp(ratio, -2 * weight_bits);
   const Q31 q = q31_of(ratio, record);
   p.q31 = q.on;
   p.mantissa = q.mantissa;
-  p.shift = q.shift + 2 * p.bits;
+  p.shift = q.shift + 2 * weight_bits;
 }
 
 }  // namespace
@@ -256,7 +257,7 @@ Result<Ok> QResize::eval(EvalContext& c) const {
   const Tensor& x = c.in(0);
   ResizeTerms p;
   plan.fill(p, x.shape(), {plan.axes[0].at, plan.axes[1].at});
-  fill_codes(p, input_type(0), to, record());
+  fill_codes(p, input_type(0), to, record(), plan.bits);
   const Plan::Axis &rows = plan.axes[0], &columns = plan.axes[1];
   for (int64_t n = 0; n < c.out(0).size(); ++n) {
     const int64_t i = n % p.inner, k = n / p.inner % p.out[1];
@@ -290,9 +291,10 @@ Result<Ok> QResize::eval(EvalContext& c) const {
 }
 
 Result<Ok> QResize::lower(Lowering& l) const {
+  QC_TRY(l.need_numbers());
   if (count(l.out_dims()) == 0) return Ok{};
-  QC_TRY(param(count(l.in_dims(0)), loc()));
-  QC_TRY(param(count(l.out_dims()), loc()));
+  QC_TRY(l.param(count(l.in_dims(0))));
+  QC_TRY(l.param(count(l.out_dims())));
   const Type& x = l.in_type(0);
   Plan plan = this->plan();
   std::vector<size_t> places;
@@ -305,9 +307,9 @@ Result<Ok> QResize::lower(Lowering& l) const {
   if (turned) std::swap(plan.axes[0], plan.axes[1]);
   for (const Plan::Axis& a : plan.axes) places.push_back(a.at);
   kernel::Qresize p;
-  plan.fill(p, l.in_dims(0), places);
+  plan.fill(p, static_dims(l.in_dims(0)), places);
   p.turned = turned;
-  fill_codes(p, x, to, record());
+  fill_codes(p, x, to, record(), plan.bits);
   const auto constants = [&](const Plan::Axis& a, View& at, View& by) {
     const int64_t n = static_cast<int64_t>(a.places.size());
     at = l.constant(Tensor::of<int32_t>(DType::i32, {n}, a.places), "places");
@@ -323,7 +325,7 @@ Result<Ok> QResize::lower(Lowering& l) const {
                  : plan.ort                         ? "ort"
                  : accumulator().type == DType::i64 ? "wide"
                                                     : "exact";
-  l.emit(p, {.in_place = {}, .macs = 4 * count(l.out_dims())});
+  l.emit(p, {.in_place = {}, .macs = 4 * count(static_dims(l.out_dims()))});
   return Ok{};
 }
 

@@ -291,17 +291,21 @@ Result<Ok> Resize::eval(EvalContext& c) const {
 Result<Ok> Resize::lower(Lowering& l) const {
   const Type& type = l.in_type(0);
   if (count(l.out_dims()) == 0) return Ok{};
+  if (mode == "nearest") QC_TRY(l.need_numbers());
   if (auto tables = picks(input_type(0).shape)) {
     return call_table(l, physical_tables(*tables, type, l.out_type()), type.dtype, l.in(0),
                       l.out());
   }
   std::vector<std::pair<size_t, Axis>> passes;
   for (size_t i = 0; i < size.size(); ++i) {
+    const bool untouched = size[i] == type.shape[i] && scales.empty() && roi.empty();
+    if (untouched && !size[i].is_static()) continue;
+    if (!size[i].is_static() || !type.shape[i].is_static()) QC_TRY(l.need_numbers());
     Axis a = axis(type.shape, i);
     if (!a.identity) passes.emplace_back(i, std::move(a));
   }
   View from = l.in(0);
-  Ints dims = l.in_dims(0);
+  Dims dims = l.in_dims(0);
   const bool same = type.layout == l.out_type().layout;
   if (passes.empty() && same) {
     l.alias(0, from);
@@ -312,15 +316,14 @@ Result<Ok> Resize::lower(Lowering& l) const {
     const size_t at =
         static_cast<size_t>(physical_axis(type, static_cast<int64_t>(passes[n].first)));
     kernel::Resize p;
-    p.in = static_cast<int32_t>(dims[at]);
-    p.out = static_cast<int32_t>(size[passes[n].first].value());
+    p.in = dims[at];
+    p.out = size[passes[n].first];
     p.taps = static_cast<int32_t>(a.taps);
     p.fill = static_cast<float>(extrapolation);
-    QC_ASSIGN(p.outer, param(extent(dims, 0, at), loc()));
-    QC_ASSIGN(p.inner, param(extent(dims, at + 1, dims.size()), loc()));
+    QC_ASSIGN(p.outer, l.param(extent(dims, 0, at)));
+    QC_ASSIGN(p.inner, l.param(extent(dims, at + 1, dims.size())));
     dims[at] = p.out;
-    QC_ASSIGN(int64_t total, checked_bytes(type.dtype, dims));
-    QC_TRY(param(total, loc()));
+    QC_TRY(l.param(product(dims) * Dim(static_cast<int64_t>(qc::bytes(type.dtype)))));
     const View to =
         same && n + 1 == passes.size() ? l.out() : l.scratch(type.dtype, dims, "resized");
     const int64_t taps = static_cast<int64_t>(a.index.size());
@@ -331,14 +334,14 @@ Result<Ok> Resize::lower(Lowering& l) const {
     p.places = l.constant(Tensor::of<int32_t>(DType::i32, {taps}, a.index), "places");
     p.weights = l.constant(std::move(weights), "weights");
     p.y = to;
-    l.emit(p, {.in_place = {}, .macs = static_cast<int64_t>(a.taps) * count(dims)});
+    l.emit(p, {.in_place = {}, .macs = l.bounds(Dim(a.taps) * count(dims)).max});
     from = to;
   }
   if (same) return Ok{};
   Type resized(type.dtype, size);
   resized.layout = type.layout;
-  return call_strided(l, {static_dims(size), strides_of(resized), strides_of(l.out_type())},
-                      type.dtype, from, l.out());
+  return call_strided(l, {size, strides_of(resized), strides_of(l.out_type())}, type.dtype, from,
+                      l.out());
 }
 
 }  // namespace qc

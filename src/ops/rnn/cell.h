@@ -133,19 +133,19 @@ void walk_cells(EvalContext& c, const Cell& cell, const CellAttrs& attrs, Start&
 /// The parameters that kernels of plain and quantized layers share.
 template <class Params>
 Result<Ok> fill_params(const CellAttrs& attrs, const Cell& cell, const Lowering& l, Params& p) {
-  const Ints x = l.in_dims(kX), y = l.out_dims(0);
+  const Dims x = l.in_dims(kX), y = l.out_dims(0);
   QC_ASSIGN(const std::vector<CellFunction> applied, attrs.functions(cell, l.loc()));
-  QC_ASSIGN(p.steps, param(x[0], l.loc()));
-  QC_ASSIGN(p.batch, param(x[1], l.loc()));
-  QC_ASSIGN(p.inputs, param(x[2], l.loc()));
-  QC_ASSIGN(p.hidden, param(y[3], l.loc()));
-  p.directions = static_cast<int32_t>(y[1]);
+  QC_ASSIGN(p.steps, l.param(x[0]));
+  QC_ASSIGN(p.batch, l.param(x[1]));
+  QC_ASSIGN(p.inputs, l.param(x[2]));
+  QC_ASSIGN(p.hidden, l.param(y[3]));
+  p.directions = y[1];
   p.reverse = attrs.direction == "reverse";
   p.linear_before_reset = attrs.linear_before_reset;
   p.input_forget = attrs.input_forget;
   p.clip = static_cast<float>(attrs.clip);
   const size_t each = cell.activations.size();
-  for (size_t i = 0; i < static_cast<size_t>(y[1]) * each; ++i) {
+  for (size_t i = 0; i < static_cast<size_t>(y[1].value()) * each; ++i) {
     const size_t to = i / each * 3 + i % each;
     p.activation[to] = applied[i].code;
     p.alpha[to] = applied[i].alpha;

@@ -192,8 +192,8 @@ Result<Ok> QRecurrent::eval(EvalContext& c) const {
 Result<Ok> QRecurrent::lower(Lowering& l) const {
   kernel::Qrnn c;
   QC_TRY(fill_params(*this, *cell_, l, c));
-  const int64_t hidden = c.hidden;
-  QC_TRY(param((cell_->gates + 5) * hidden * 2, loc()));
+  const int64_t hidden = c.hidden.value(), inputs = c.inputs.value();
+  QC_TRY(l.param((cell_->gates + 5) * hidden * 2));
   c.type_x = code_type(l.in_type(kX).dtype);
   c.type_w = code_type(l.in_type(kW).dtype);
   c.type_r = code_type(l.in_type(kR).dtype);
@@ -227,7 +227,7 @@ Result<Ok> QRecurrent::lower(Lowering& l) const {
   c.h = l.out(1);
   if (cell_->kind == CellKind::lstm) c.c = l.out(2);
   c.floats = l.scratch(DType::f32, {QK_QRNN_FLOATS(cell_->gates, hidden)}, "gates");
-  c.integers = l.scratch(DType::i32, {QK_QRNN_INTS(c.inputs, hidden)}, "codes");
+  c.integers = l.scratch(DType::i32, {QK_QRNN_INTS(inputs, hidden)}, "codes");
   l.emit(c, {.in_place = {}, .macs = macs()});
   return Ok{};
 }

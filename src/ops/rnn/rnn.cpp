@@ -179,10 +179,10 @@ Result<Ok> Recurrent::eval(EvalContext& c) const {
 }
 
 Result<Ok> Recurrent::lower(Lowering& l) const {
-  const int64_t hidden = l.out_dims(0)[3];
-  QC_TRY(param(cell_->gates * hidden * 2 + 4 * hidden + 16, loc()));
+  const int64_t hidden = l.out_dims(0)[3].value();
+  QC_TRY(l.param(cell_->gates * hidden * 2 + 4 * hidden + 16));
   const View w = l.in(kW), r = l.in(kR);
-  for (size_t i : {kW, kR}) QC_TRY(param(count(l.in_dims(i)), loc()));
+  for (size_t i : {kW, kR}) QC_TRY(l.param(count(l.in_dims(i))));
   const auto fill = [&](auto& c) -> Result<Ok> {
     QC_TRY(fill_params(*this, *cell_, l, c));
     c.x = l.in(kX);

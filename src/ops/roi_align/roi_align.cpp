@@ -73,19 +73,18 @@ class RoiAlign final : public OpNode<RoiAlign> {
     return Ok{};
   }
   Result<Ok> lower(Lowering& l) const override {
-    const Ints x = l.in_dims(0), y = l.out_dims();
+    const Dims x = l.in_dims(0), y = l.out_dims();
     if (count(y) == 0) return Ok{};
-    QC_TRY(param(std::max(count(x), count(y)), loc()));
-    const auto n = [](int64_t v) { return static_cast<int32_t>(v); };
+    for (const Dims& dims : {x, y}) QC_TRY(l.param(count(dims)));
     kernel::RoiAlign c;
-    c.batch = n(x[0]);
-    c.channels = n(x[1]);
-    c.height = n(x[2]);
-    c.width = n(x[3]);
-    c.regions = n(y[0]);
-    c.rows = n(rows);
-    c.columns = n(columns);
-    c.ratio = n(ratio);
+    c.batch = x[0];
+    c.channels = x[1];
+    c.height = x[2];
+    c.width = x[3];
+    c.regions = y[0];
+    c.rows = rows;
+    c.columns = columns;
+    c.ratio = ratio;
     c.half_pixel = half_pixel;
     c.largest = largest;
     c.scale = static_cast<float>(scale);

@@ -5,6 +5,7 @@
 #include "kernels/rotary/calls.h"
 #include "ops/common/broadcast.h"
 #include "ops/common/dispatch.h"
+#include "ops/common/strided.h"
 #include "program/lowering.h"
 
 namespace qc {
@@ -13,13 +14,11 @@ namespace {
 constexpr int64_t kMaxRank = 8;
 
 /// Element strides with which an operand of `shape` is walked beside x of `full`.
-Ints repeated_strides(const Ints& shape, const Ints& full) {
-  Ints out(full.size(), 0);
-  int64_t stride = 1;
+Dims repeated_strides(const Dims& shape, const Dims& full) {
+  Dims out(full.size());
+  const Dims own = strides_of(shape);
   for (size_t i = 0; i < shape.size(); ++i) {
-    const size_t from = shape.size() - 1 - i, to = full.size() - 1 - i;
-    if (shape[from] != 1) out[to] = stride;
-    stride *= shape[from];
+    if (!(shape[i] == 1)) out[full.size() - shape.size() + i] = own[i];
   }
   return out;
 }
@@ -29,7 +28,7 @@ template <class E>
 void turn(const BroadcastPlan& plan, bool interleaved, const Tensor& x, const Tensor& cosine,
           const Tensor& sine, Tensor& y) {
   using T = typename E::Element;
-  const int64_t n = plan.dims.back(), half = n / 2, apart = interleaved ? 1 : half;
+  const int64_t n = plan.dims.back().value(), half = n / 2, apart = interleaved ? 1 : half;
   for_each_offset(plan, [&](int64_t at, const int64_t* angle) {
     const int64_t i = at % n;
     const bool first = interleaved ? i % 2 == 0 : i < half;
@@ -81,9 +80,9 @@ Result<Ok> Rotary::eval(EvalContext& c) const {
   const Tensor &x = c.in(0), &cosine = c.in(1), &sine = c.in(2);
   Tensor& y = c.out(0);
   BroadcastPlan plan;
-  plan.dims = x.shape();
-  plan.strides = {repeated_strides(cosine.shape(), x.shape()),
-                  repeated_strides(sine.shape(), x.shape())};
+  plan.dims = to_dims(x.shape());
+  plan.strides = {repeated_strides(to_dims(cosine.shape()), plan.dims),
+                  repeated_strides(to_dims(sine.shape()), plan.dims)};
   return for_arithmetic_type(x.dtype(), loc(), [&](auto type) {
     using E = decltype(type);
     if constexpr (std::is_floating_point_v<typename E::Element>)
@@ -97,8 +96,8 @@ Result<Ok> Rotary::lower(Lowering& l) const {
   plan.dims = l.in_dims(0);
   plan.strides = {repeated_strides(l.in_dims(1), plan.dims),
                   repeated_strides(l.in_dims(2), plan.dims)};
-  int32_t* const strides[] = {c.c, c.s};
-  QC_TRY(fill_loops(plan, loc(), c.rank, c.dims, strides));
+  Dim* const strides[] = {c.c, c.s};
+  QC_TRY(fill_loops(l, plan, c.rank, c.dims, strides));
   c.interleaved = interleaved;
   QC_ASSIGN(c.type, arithmetic_suffix(l.in_type(0).dtype, loc()));
   c.x = l.in(0);

@@ -109,12 +109,12 @@ class Scan final : public OpNode<Scan> {
   }
   Result<Ok> lower(Lowering& l) const override {
     QC_ASSIGN(const int64_t at, resolve_axis(axis, l.in_type(0).rank(), loc()));
-    const AxisView view(l.in_dims(0), at);
-    QC_TRY(param(view.outer * view.n * view.inner, loc()));
+    const AxisDims view(l.in_dims(0), at);
+    QC_TRY(l.param(view.outer * view.n * view.inner));
     kernel::Scan c;
-    c.outer = static_cast<int32_t>(view.outer);
-    c.n = static_cast<int32_t>(view.n);
-    c.inner = static_cast<int32_t>(view.inner);
+    c.outer = view.outer;
+    c.n = view.n;
+    c.inner = view.inner;
     c.exclusive = exclusive ? 1 : 0;
     c.reverse = reverse ? 1 : 0;
     QC_ASSIGN(c.type, arithmetic_suffix(l.in_type(0).dtype, loc()));
@@ -164,12 +164,12 @@ class ScanExtreme final : public OpNode<ScanExtreme> {
   }
   Result<Ok> lower(Lowering& l) const override {
     QC_ASSIGN(const int64_t at, resolve_axis(axis, l.in_type(0).rank(), loc()));
-    const AxisView view(l.in_dims(0), at);
-    QC_TRY(param(view.outer * view.n * view.inner, loc()));
+    const AxisDims view(l.in_dims(0), at);
+    QC_TRY(l.param(view.outer * view.n * view.inner));
     kernel::ScanExtreme c;
-    c.outer = static_cast<int32_t>(view.outer);
-    c.n = static_cast<int32_t>(view.n);
-    c.inner = static_cast<int32_t>(view.inner);
+    c.outer = view.outer;
+    c.n = view.n;
+    c.inner = view.inner;
     QC_ASSIGN(c.type, arithmetic_suffix(l.in_type(0).dtype, loc()));
     c.op = largest_ ? "max" : "min";
     c.x = l.in(0);

@@ -137,13 +137,13 @@ Result<Ok> ScatterElements::eval(EvalContext& c) const {
 }
 
 Result<Ok> ScatterElements::lower(Lowering& l) const {
-  Ints strides = strides_of(l.in_dims(0));
+  Dims strides = strides_of(l.in_dims(0));
   const size_t a = static_cast<size_t>(axis);
   if (count(l.in_dims(0)) == 0) return Ok{};
   kernel::ScatterElements p;
-  QC_ASSIGN(p.total, param(count(l.in_dims(0)), loc()));
-  p.size = static_cast<int32_t>(l.in_dims(0)[a]);
-  p.stride = static_cast<int32_t>(strides[a]);
+  QC_ASSIGN(p.total, l.param(count(l.in_dims(0))));
+  p.size = l.in_dims(0)[a];
+  p.stride = strides[a];
   p.how = code(reduction);
   strides[a] = 0;
   QC_TRY(fill_params(p.dims, l.in_dims(1), 1, loc()));
@@ -205,15 +205,16 @@ Result<Ok> ScatterNd::eval(EvalContext& c) const {
 }
 
 Result<Ok> ScatterNd::lower(Lowering& l) const {
-  const Ints x = l.in_dims(0), index = l.in_dims(1);
+  const Dims x = l.in_dims(0), index = l.in_dims(1);
   if (count(x) == 0) return Ok{};
   kernel::ScatterNd p;
-  QC_ASSIGN(p.total, param(count(x), loc()));
-  QC_ASSIGN(p.rows, param(extent(index, 0, index.size() - 1), loc()));
-  QC_ASSIGN(p.depth, param(index.back(), loc()));
-  QC_ASSIGN(p.block, param(extent(x, static_cast<size_t>(index.back()), x.size()), loc()));
+  QC_ASSIGN(p.total, l.param(count(x)));
+  QC_ASSIGN(p.rows, l.param(extent(index, 0, index.size() - 1)));
+  const auto depth = static_cast<size_t>(index.back().value());
+  p.depth = index.back();
+  QC_ASSIGN(p.block, l.param(extent(x, depth, x.size())));
   p.how = code(reduction);
-  for (int32_t d = 0; d < p.depth; ++d) p.dims[d] = static_cast<int32_t>(x[static_cast<size_t>(d)]);
+  std::copy_n(x.begin(), depth, p.dims);
   emit_scatter(l, p, reduction);
   return Ok{};
 }
@@ -231,17 +232,17 @@ namespace {
 /// The operand's bytes, then the moved elements over them.
 Result<Ok> lower_overwrite(Lowering& l, const Strided& copy) {
   const DType dtype = l.in_type(0).dtype;
-  const Ints strides = strides_of(l.in_type(0));
-  QC_TRY(call_strided(l, {static_dims(l.in_type(0).shape), strides, strides_of(l.out_type())},
-                      dtype, l.in(0), l.out()));
+  const Dims strides = strides_of(l.in_type(0));
+  QC_TRY(call_strided(l, {l.in_type(0).shape, strides, strides_of(l.out_type())}, dtype, l.in(0),
+                      l.out()));
   return call_strided(l, copy, dtype, l.in(1), l.out());
 }
 
-Strided part(const Dims& start, const Dims& step, const Ints& dims, const Ints& x, const Ints& y) {
+Strided part(const Dims& start, const Dims& step, const Dims& dims, const Dims& x, const Dims& y) {
   Strided s{dims, x, {}};
   for (size_t i = 0; i < y.size(); ++i) {
-    s.to.push_back(y[i] * step[i].value());
-    s.to_offset += y[i] * start[i].value();
+    s.to.push_back(y[i] * step[i]);
+    s.to_offset = s.to_offset + y[i] * start[i];
   }
   return s;
 }
@@ -262,17 +263,16 @@ Result<std::vector<Type>> SliceScatter::infer() const {
 Result<Ok> SliceScatter::eval(EvalContext& c) const {
   const Tensor& source = c.in(1);
   Tensor y = c.in(0);
-  move_elements(
-      part(start, step, source.shape(), strides_of(source.shape()), strides_of(y.shape())), source,
-      y);
+  move_elements(part(start, step, to_dims(source.shape()), strides_of(source), strides_of(y)),
+                source, y);
   c.set_out(0, std::move(y));
   return Ok{};
 }
 
 Result<Ok> SliceScatter::lower(Lowering& l) const {
   const Type& source = l.in_type(1);
-  return lower_overwrite(l, part(start, step, static_dims(source.shape), strides_of(source),
-                                 strides_of(l.out_type())));
+  return lower_overwrite(
+      l, part(start, step, source.shape, strides_of(source), strides_of(l.out_type())));
 }
 
 const OpInfo StridedScatter::kInfo = {
@@ -313,16 +313,14 @@ Result<std::vector<Type>> StridedScatter::infer() const {
 Result<Ok> StridedScatter::eval(EvalContext& c) const {
   const Tensor& source = c.in(1);
   Tensor y = c.in(0);
-  move_elements(
-      {source.shape(), strides_of(source.shape()), static_dims(stride), 0, offset.value()}, source,
-      y);
+  move_elements({to_dims(source.shape()), strides_of(source), stride, 0, offset}, source, y);
   c.set_out(0, std::move(y));
   return Ok{};
 }
 
 Result<Ok> StridedScatter::lower(Lowering& l) const {
-  const Ints dims = static_dims(l.in_type(1).shape);
-  return lower_overwrite(l, {dims, strides_of(dims), static_dims(stride), 0, offset.value()});
+  const Dims& dims = l.in_type(1).shape;
+  return lower_overwrite(l, {dims, strides_of(dims), stride, 0, offset});
 }
 
 }  // namespace qc

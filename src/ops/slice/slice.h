@@ -39,11 +39,11 @@ class Slice final : public ViewNode<Slice> {
     }
     return out;
   }
-  Strided view(const Ints& x, const Ints& y) const {
-    Strided s{static_dims(size), {}, y};
+  Strided view(const Dims& x, const Dims& y) const {
+    Strided s{size, {}, y};
     for (size_t i = 0; i < x.size(); ++i) {
-      s.from.push_back(x[i] * step[i].value());
-      s.from_offset += x[i] * start[i].value();
+      s.from.push_back(x[i] * step[i]);
+      s.from_offset = s.from_offset + x[i] * start[i];
     }
     return s;
   }
@@ -85,9 +85,7 @@ class AsStrided final : public ViewNode<AsStrided> {
     }
     return std::vector<Type>{moved(x, size)};
   }
-  Strided view(const Ints&, const Ints& y) const {
-    return {static_dims(size), static_dims(stride), y, offset.value(), 0};
-  }
+  Strided view(const Dims&, const Dims& y) const { return {size, stride, y, offset, 0}; }
 };
 
 }  // namespace qc

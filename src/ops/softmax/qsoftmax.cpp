@@ -81,13 +81,14 @@ Result<Ok> QSoftmax::eval(EvalContext& c) const {
 Result<Ok> QSoftmax::lower(Lowering& l) const {
   const Type& x = l.in_type(0);
   QC_ASSIGN(const int64_t at, resolve_axis(axis, x.rank(), loc()));
-  const AxisView view(l.in_dims(0), physical_axis(x, at));
-  QC_TRY(param(view.outer * view.n * view.inner, loc()));
+  const AxisDims view(l.in_dims(0), physical_axis(x, at));
+  QC_TRY(l.param(view.outer * view.n * view.inner));
+  if (!view.n.is_static()) QC_TRY(l.need_numbers());
   const CodeLimits limits = code_limits(to);
   kernel::Qsoftmax c;
-  c.outer = static_cast<int32_t>(view.outer);
-  c.n = static_cast<int32_t>(view.n);
-  c.inner = static_cast<int32_t>(view.inner);
+  c.outer = view.outer;
+  c.n = view.n;
+  c.inner = view.inner;
   c.type_x = code_type(x.dtype);
   c.type_y = code_type(to.dtype);
   c.zero = to.format->zero_at();
@@ -95,7 +96,7 @@ Result<Ok> QSoftmax::lower(Lowering& l) const {
   c.hi = limits.hi;
   c.steps = steps();
   c.x = l.in(0);
-  c.table = l.constant(table(view.n), "exponentials");
+  c.table = l.constant(table(view.n.value()), "exponentials");
   c.y = l.out();
   l.emit(c, {.in_place = {{0, 0}}, .macs = 0});
   return Ok{};

@@ -104,12 +104,12 @@ class Softmax final : public OpNode<Softmax>, public Quantizable, public ReadsNe
   Result<Ok> lower(Lowering& l) const override {
     const Type& x = l.in_type(0);
     QC_ASSIGN(const int64_t at, resolve_axis(axis, x.rank(), loc()));
-    const AxisView view(l.in_dims(0), physical_axis(x, at));
-    QC_TRY(param(view.outer * view.n * view.inner, loc()));
+    const AxisDims view(l.in_dims(0), physical_axis(x, at));
+    QC_TRY(l.param(view.outer * view.n * view.inner));
     kernel::Softmax c;
-    c.outer = static_cast<int32_t>(view.outer);
-    c.n = static_cast<int32_t>(view.n);
-    c.inner = static_cast<int32_t>(view.inner);
+    c.outer = view.outer;
+    c.n = view.n;
+    c.inner = view.inner;
     c.zero = zero_mode();
     c.op = log_ ? "log_softmax" : "softmax";
     c.type = name(x.dtype);

@@ -49,8 +49,8 @@ class Transpose final : public ViewNode<Transpose>, public IsTranspose {
     if (perm.size() > 1) return std::nullopt;
     return known_ints(input(0));
   }
-  Strided view(const Ints& x, const Ints& y) const {
-    Strided s{static_dims(output()->shape()), {}, y};
+  Strided view(const Dims& x, const Dims& y) const {
+    Strided s{output()->shape(), {}, y};
     for (int64_t axis : perm) s.from.push_back(x[static_cast<size_t>(axis)]);
     return s;
   }

@@ -141,7 +141,7 @@ Result<Ok> Unary::eval(EvalContext& c) const {
 
 Result<Ok> Unary::lower(Lowering& l) const {
   QC_ASSIGN(const std::string type, arithmetic_suffix(l.in_type(0).dtype, loc()));
-  QC_ASSIGN(const int32_t n, kernel_count(l.out_type(), loc()));
+  QC_ASSIGN(const Dim n, l.param(product(l.out_type().shape)));
   CallInfo info;
   if (!op_->function.is_test()) info.in_place = {{0, 0}};
   const auto emit = [&](auto c) {
@@ -192,7 +192,7 @@ Result<Ok> LogicalNot::eval(EvalContext& c) const {
 }
 
 Result<Ok> LogicalNot::lower(Lowering& l) const {
-  QC_ASSIGN(const int32_t n, kernel_count(l.out_type(), loc()));
+  QC_ASSIGN(const Dim n, l.param(product(l.out_type().shape)));
   kernel::Unary c;
   c.n = n;
   c.op = "not";

@@ -72,10 +72,10 @@ class Where final : public OpNode<Where> {
 
   Result<Ok> lower(Lowering& l) const override {
     const Type* const operands[] = {&l.in_type(0), &l.in_type(1), &l.in_type(2)};
-    const BroadcastPlan plan = plan_broadcast(l.out_type(), operands);
+    QC_ASSIGN(const BroadcastPlan plan, plan_broadcast(l, operands));
     kernel::Where params;
-    int32_t* const strides[] = {params.c, params.a, params.b};
-    QC_TRY(fill_loops(plan, loc(), params.rank, params.dims, strides));
+    Dim* const strides[] = {params.c, params.a, params.b};
+    QC_TRY(fill_loops(l, plan, params.rank, params.dims, strides));
     const DType type = l.out_type().dtype;
     const bool plain_float = type == DType::f32 || type == DType::f64;
     params.type = plain_float ? std::string(name(type)) : "u" + std::to_string(8 * bytes(type));

@@ -10,11 +10,11 @@ std::string refusal(const Call& call, const Binder&) {
   for (const char* operand : {"w_zeros", "x_scales", "x_zeros"}) {
     if (call.operand(operand).present()) return "zero points or scales are operands";
   }
-  return params_as<qk_qgemm_call>(call).flip ? "weights are unsigned" : "";
+  return c_params<qk_qgemm_call>(call).flip ? "weights are unsigned" : "";
 }
 
 Result<Call> bind(const Call& call, Binder&) {
-  return Binder::bound(call, kernel::QgemmNaive(params_as<qk_qgemm_call>(call)));
+  return Binder::bound(call, kernel::QgemmNaive(params_as<params::QgemmCall>(call)));
 }
 
 }  // namespace

@@ -1,0 +1,35 @@
+// Sizes, offsets and parameters that depend on free dimensions, as generated C has them: each
+// distinct expression is computed once per run, into a table.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "program/program.h"
+
+namespace qc {
+
+class SizeTable {
+ public:
+  /// `dims` are those of the program; a run is given their sizes in this order.
+  explicit SizeTable(const std::vector<FreeDim>& dims) : dims_(dims) {}
+
+  /// An expression for `size`: a number, or its entry `n[i]` of the table.
+  std::string operator()(const Dim& size);
+  /// The expression itself, over `dims[i]`.
+  std::string expression(const Dim& size) const;
+
+  size_t entries() const { return sizes_.size(); }
+  /// `static void NAME(const int64_t *dims, int64_t *n)`, which fills the table, and the functions
+  /// that expressions call.
+  std::string definition(const std::string& name) const;
+
+ private:
+  const std::vector<FreeDim>& dims_;
+  std::vector<Dim> sizes_;
+};
+
+/// The functions that expressions over sizes call.
+std::string_view size_functions();
+
+}  // namespace qc

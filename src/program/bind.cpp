@@ -1,0 +1,136 @@
+#include "program/bind.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace qc {
+namespace {
+
+/// Replaces the symbols of everything in a program that has sizes.
+class SizeBinder {
+ public:
+  explicit SizeBinder(const Bindings& sizes) : sizes_(sizes) {}
+
+  void bind(Dim& size) const {
+    if (!size.is_static()) size = size.substitute(sizes_);
+  }
+  void bind(Dims& list) const {
+    for (Dim& size : list) bind(size);
+  }
+  void bind(View& view) const {
+    bind(view.offset);
+    bind(view.dims);
+    bind(view.strides);
+  }
+  void bind(std::vector<View>& views) const {
+    for (View& view : views) bind(view);
+  }
+  void bind(std::vector<Param>& params) const {
+    for (Param& p : params) {
+      if (Dim* size = std::get_if<Dim>(&p)) bind(*size);
+    }
+  }
+  void bind(Call& call) const {
+    bind(call.params);
+    bind(call.in);
+    bind(call.out);
+    for (Stage& stage : call.epilogue) {
+      bind(stage.params);
+      bind(stage.in);
+    }
+  }
+  void bind(BranchStep& step) const {
+    bind(step.condition);
+    bind(step.body);
+    bind(step.otherwise);
+  }
+  void bind(LoopStep& step) const {
+    bind(step.condition);
+    bind(step.limit);
+    bind(step.counter);
+    bind(step.body);
+  }
+  void bind(ParallelStep& step) const {
+    bind(step.call);
+    bind(step.units);
+  }
+  void bind(CopyStep& step) const {
+    bind(step.from);
+    bind(step.to);
+  }
+  void bind(Steps& steps) const {
+    for (Step& step : steps) std::visit([&](auto& own) { bind(own); }, step.op);
+  }
+
+ private:
+  const Bindings& sizes_;
+};
+
+}  // namespace
+
+Result<Bindings> sizes_of(const Program& program, const std::vector<std::vector<int64_t>>& shapes) {
+  if (shapes.size() != program.inputs.size()) {
+    return error(Code::input, "the program takes {} inputs, got {}", program.inputs.size(),
+                 shapes.size());
+  }
+  Bindings out;
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    const Dims& wanted = program.inputs[i].type.shape;
+    for (size_t d = 0; d < wanted.size() && d < shapes[i].size(); ++d) {
+      const bool named = std::ranges::any_of(
+          program.dims, [&](const FreeDim& f) { return wanted[d] == Dim::symbol(f.name); });
+      if (named) out.emplace(wanted[d].str(), shapes[i][d]);
+    }
+  }
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    Dims expected = program.inputs[i].type.shape;
+    for (Dim& d : expected) d = d.substitute(out);
+    if (expected != to_dims(shapes[i])) {
+      return error(Code::input, "input '{}' has shape {}, got {}", program.inputs[i].name,
+                   str(program.inputs[i].type.shape), str(to_dims(shapes[i])));
+    }
+  }
+  QC_TRY(check_sizes(program, out));
+  return out;
+}
+
+Result<Ok> check_sizes(const Program& program, const Bindings& sizes) {
+  for (const FreeDim& d : program.dims) {
+    const auto found = sizes.find(d.name);
+    if (found == sizes.end())
+      return error(Code::dim, "the inputs do not say how large '{}' is", d.name);
+    const int64_t size = found->second;
+    if (size >= d.min && size <= d.max && (size - d.min) % d.step == 0) continue;
+    return error(Code::dim, "dimension '{}' is {}, the program takes {} to {}{}", d.name, size,
+                 d.min, d.max, d.step > 1 ? fmt::format(" in steps of {}", d.step) : "");
+  }
+  for (const DimGuard& guard : program.guards) {
+    const DimGuard known = guard.substitute(sizes);
+    if (known.holds().value_or(true)) continue;
+    return error(Code::dim, "the model holds only where {}; with these sizes that is {}",
+                 guard.str(), known.str());
+  }
+  return Ok{};
+}
+
+Program bound(const Program& program, const Bindings& sizes) {
+  if (program.dims.empty()) return program;
+  const SizeBinder binder(sizes);
+  Program out = program;
+  out.dims.clear();
+  out.guards.clear();
+  for (Buffer& b : out.buffers) {
+    binder.bind(b.bytes);
+    binder.bind(b.alias_offset);
+    binder.bind(b.offset);
+  }
+  for (auto* ports : {&out.inputs, &out.outputs, &out.states}) {
+    for (Port& port : *ports) binder.bind(port.type.shape);
+  }
+  for (Scalar& s : out.scalars) binder.bind(s.source);
+  binder.bind(out.steps);
+  return out;
+}
+
+}  // namespace qc
