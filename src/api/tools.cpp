@@ -91,8 +91,9 @@ Expected<Validation> Model::validate(const ArrayViews& inputs, const ArrayViews&
     how.per_layer = options.per_layer;
     Options own = state_->options;
     QC_TRY(qc::add_dims_of(graph, tensors, own));
-    QC_ASSIGN(const qc::Validation found, qc::validate(*contract->graph, own, tensors,
-                                                       expected.empty() ? nullptr : &wanted, how));
+    QC_ASSIGN(const qc::Validation found,
+              qc::validate(*contract->graph, own, qc::Samples::of(tensors),
+                           {.expected = expected.empty() ? nullptr : &wanted}, how));
     return validation_of(found);
   });
 }
