@@ -314,8 +314,8 @@ def main():
     for folder, kernels in signed.items():
         bodies += [(symbol, f"kernels/{folder.name}/{file}", k.machine_of(values))
                    for k in kernels for symbol, values, file, _ in k.bodies]
-        bodies += sorted({(f"{k.split_of(values)}_part", f"kernels/{folder.name}/split.c", "")
-                          for k in kernels if k.unit for _, values, _, _ in k.bodies})
+        bodies += sorted({(f"{k.split_of(values)}_{what}", f"kernels/{folder.name}/split.c", "")
+                          for k in kernels if k.unit for _, values, _, _ in k.bodies for what in ("part", "units")})
         write(output / f"{folder.name}_table.c", table(folder, kernels, structs))
         write(output / folder.name / "calls.h", calls(folder, kernels, homes))
         for machine, text in [] if portable_only else machine_tables(folder, kernels):

@@ -47,6 +47,10 @@ class Graph {
 
   /// What the symbols with ranges may be.
   SymbolBounds symbol_bounds() const;
+  /// The largest that a size can be; INT64_MAX where nothing bounds it.
+  int64_t largest(const Dim& size) const {
+    return size.is_static() ? size.value() : size.bounds(symbol_bounds()).max;
+  }
 
   ConstantPool& pool() const { return *pool_; }
   const std::shared_ptr<ConstantPool>& shared_pool() const { return pool_; }

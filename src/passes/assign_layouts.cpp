@@ -21,7 +21,7 @@ bool has_channels(const Value* v) { return v->rank() >= 3 && v->rank() <= 5; }
 int64_t moved_elements(const Value* v) {
   int64_t inner = 1, all = 1;
   for (int64_t i = 0; i < v->rank(); ++i) {
-    const int64_t size = v->shape()[static_cast<size_t>(i)].value();
+    const int64_t size = v->graph()->largest(v->shape()[static_cast<size_t>(i)]);
     all = saturating_mul(all, size);
     if (i >= 2) inner = saturating_mul(inner, size);
   }
@@ -82,7 +82,9 @@ class Layouts {
   bool decide() {
     for (const Node* n = graph_.first(); n; n = n->next()) {
       for (size_t i = 0; i < n->output_count(); ++i) {
-        if (!all_static(n->output(i)->shape())) return false;
+        for (const Dim& d : n->output(i)->shape()) {
+          if (graph_.largest(d) == INT64_MAX) return false;  // nobody knows what it costs
+        }
         if (n->output(i)->type().layout != Layout::row_major) return false;  // already assigned
       }
       const bool wants = n->info().has(kWantsChannelsLast) && n->output_count() == 1 &&

@@ -48,12 +48,11 @@ std::optional<Found> find(const Value* x, int64_t k) {
   }
   const Type& from = found.relayout->input_type(0);
   if (from.layout != Layout::channels_last || x->type().layout != Layout::row_major ||
-      !all_static(from.shape) || (from.format && from.format->granularity != Granularity::tensor)) {
+      (from.format && from.format->granularity != Granularity::tensor)) {
     return std::nullopt;
   }
-  int64_t image = 1;
-  for (size_t i = 1; i < from.shape.size(); ++i) image *= from.shape[i].value();
-  if (image != k) return std::nullopt;
+  const Dim image = product(Dims(from.shape.begin() + 1, from.shape.end()));
+  if (!(image == k) || !from.shape[1].is_static()) return std::nullopt;
   return found;
 }
 

@@ -12,7 +12,10 @@ std::string kernels_text(const Module::Part& part, const ProjectOptions& options
   std::set<std::string> symbols;
   for_each_step(part.program.steps, [&](const Step& s) {
     if (const Call* c = s.call()) symbols.insert(c->body->symbol);
-    if (std::holds_alternative<ParallelStep>(s.op)) symbols.insert(s.call()->body->split + "_part");
+    if (const auto* parallel = std::get_if<ParallelStep>(&s.op)) {
+      symbols.insert(parallel->call.body->split + "_part");
+      if (parallel->units == 0) symbols.insert(parallel->call.body->split + "_units");
+    }
   });
   std::string out = fmt::format("/* Kernels of {}. */\n", options.name);
   if (!part.target.macro.empty()) {

@@ -97,7 +97,7 @@ float Attention::factor(int64_t depth) const {
 
 int64_t Attention::macs() const {
   const Dims &q = input_type(kQ).shape, &v = input_type(kV).shape;
-  return macs_of({q[0], q[1], q[2], v[2], q[3] + v[3]});
+  return macs_of(*this, {q[0], q[1], q[2], v[2], q[3] + v[3]});
 }
 
 Result<Ok> Attention::eval(EvalContext& c) const {

@@ -40,7 +40,7 @@ Result<std::vector<Type>> Conv::infer() const {
   return std::vector<Type>{y};
 }
 
-int64_t Conv::macs() const { return conv_macs(output()->shape(), input_type(1).shape); }
+int64_t Conv::macs() const { return conv_macs(*this, output()->shape()); }
 
 namespace {
 

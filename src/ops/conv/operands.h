@@ -49,10 +49,11 @@ inline Result<Ok> check_bias(const Node& n, int64_t oc) {
 /// Multiply-accumulates when every one of `elements` (results of a convolution, operands of a
 /// transposed one) meets the weights of one index of axis 0; the largest number beyond 64 bits, 0
 /// where a size is not known.
-inline int64_t conv_macs(const Dims& elements, const Dims& w) {
+inline int64_t conv_macs(const Node& node, const Dims& elements) {
+  const Dims& w = node.input_type(1).shape;
   Dims sizes = elements;
   sizes.insert(sizes.end(), w.begin() + 1, w.end());
-  return macs_of(sizes);
+  return macs_of(node, sizes);
 }
 
 /// The result's shape of a convolution, its window checked.

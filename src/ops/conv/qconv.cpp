@@ -41,7 +41,7 @@ Result<std::vector<Type>> QConv::infer() const {
   return result(std::move(shape), input_type(0).layout);
 }
 
-int64_t QConv::macs() const { return conv_macs(output()->shape(), input_type(1).shape); }
+int64_t QConv::macs() const { return conv_macs(*this, output()->shape()); }
 
 AccumulatorProof QConv::accumulator() const {
   if (is_weight_only()) return {};

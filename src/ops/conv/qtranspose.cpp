@@ -41,7 +41,7 @@ Result<std::vector<Type>> QConvTranspose::infer() const {
   return result(std::move(shape), Layout::row_major);
 }
 
-int64_t QConvTranspose::macs() const { return conv_macs(input_type(0).shape, input_type(1).shape); }
+int64_t QConvTranspose::macs() const { return conv_macs(*this, input_type(0).shape); }
 
 namespace {
 

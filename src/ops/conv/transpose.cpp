@@ -32,7 +32,7 @@ Result<std::vector<Type>> ConvTranspose::infer() const {
   return std::vector<Type>{y};
 }
 
-int64_t ConvTranspose::macs() const { return conv_macs(input_type(0).shape, input_type(1).shape); }
+int64_t ConvTranspose::macs() const { return conv_macs(*this, input_type(0).shape); }
 
 Result<bool> ConvTranspose::absorb_after(Graph& graph, Value* scale, Value* shift) {
   if (!has_constant_weights(*this) || lo != -kInf || hi != kInf) return false;

@@ -48,7 +48,7 @@ inline Dim b_elements(const GemmDims& p, size_t axis) {
 inline int64_t product_macs(const Node& node) {
   Dims sizes = node.output()->shape();
   sizes.push_back(node.input_type(0).shape.back());
-  return macs_of(sizes);
+  return macs_of(node, sizes);
 }
 
 /// Strides along the broadcast batch axes of an operand whose own batch sizes are `own`.

@@ -116,7 +116,7 @@ Result<std::vector<Dims>> CellAttrs::check(const Node& node, const Cell& cell,
 
 int64_t cell_macs(const Node& node, const Cell& cell, int64_t directions) {
   const Dims &x = node.input_type(kX).shape, &r = node.input_type(kR).shape;
-  return macs_of({x[0], x[1], Dim(directions * cell.gates), r[2], x[2] + r[2]});
+  return macs_of(node, {x[0], x[1], Dim(directions * cell.gates), r[2], x[2] + r[2]});
 }
 
 Result<std::vector<Type>> Recurrent::infer() const {
