@@ -3,8 +3,8 @@ BUILD ?= build
 CMAKE_FLAGS ?= -DCMAKE_BUILD_TYPE=Release
 
 .PHONY: all configure demo check test bench soak format lint coverage help clean
-all: configure                ## build the program: build/bin/quantc
-	cmake --build $(BUILD) --target quantc
+all: configure                ## build the program, build/bin/quantc, and the library: what cmake --install needs
+	cmake --build $(BUILD) --target quantc quantc_library
 
 configure:
 	@tools/setup build

@@ -18,19 +18,21 @@ struct SizeRange {
 };
 
 struct Options {
-  std::string name;                          // prefix of C names; empty: after the model's file
-  std::string target = "native";             // what code is generated for: see `quantc targets`
-  int level = 2;                             // -O0, -O1, -O2; never changes an answer
-  std::map<std::string, int64_t> dims;       // numbers for symbolic dimensions
-  std::map<std::string, SizeRange> ranges;   // of dimensions whose sizes each run chooses
-  std::string weights = "literal";           // literal, incbin or file
-  std::string specialise = "speed";          // speed or size
-  std::string state = "kept";                // kept between runs, or io: inputs and outputs
-  std::vector<std::string> disabled_passes;  // passes after the contract graph to leave out
-  std::string stop_after;                    // stop after this pass
-  std::vector<std::string> kernels;          // LAYER=VARIANT: what computes a layer
-  bool threads = false;                      // large steps are split among the caller's threads
-  bool verify = false;                       // check every invariant after each pass
+  std::string name;                         // prefix of C names; empty: after the model's file
+  std::string target = "native";            // what code is generated for: see `quantc targets`
+  int level = 2;                            // -O0, -O1, -O2; never changes an answer
+  std::map<std::string, int64_t> dims;      // numbers for symbolic dimensions
+  std::map<std::string, SizeRange> ranges;  // of dimensions whose sizes each run chooses
+  std::map<std::string, std::vector<int64_t>> shapes;  // of inputs: numbers for their dimensions
+  std::map<std::string, std::string> constants;  // inputs that are constants: a number or a file
+  std::string weights = "literal";               // literal, incbin or file
+  std::string specialise = "speed";              // speed or size
+  std::string state = "kept";                    // kept between runs, or io: inputs and outputs
+  std::vector<std::string> disabled_passes;      // passes after the contract graph to leave out
+  std::string stop_after;                        // stop after this pass
+  std::vector<std::string> kernels;              // LAYER=VARIANT: what computes a layer
+  bool threads = false;                          // large steps are split among the caller's threads
+  bool verify = false;                           // check every invariant after each pass
   int64_t budget =
       1;  // times the work and memory that files of their size may take (docs/limits.md)
 

@@ -22,8 +22,9 @@ struct RuleSpec {
   std::string kind;  // static, dynamic, weight_only or float; empty: static
   // Codes of the result: int8, uint8, int16; float32 keeps the node as it is.
   std::string dtype;
-  std::vector<double> scale;    // one number
-  std::vector<int64_t> offset;  // one number
+  std::vector<double> scale;     // one number
+  std::vector<int64_t> offset;   // one number
+  std::vector<double> min, max;  // one number each, instead of scale and offset: what codes cover
   std::optional<int64_t> qmin, qmax;
   std::string output_dtype;  // float32: codes are read, the result is f32
 
@@ -31,6 +32,7 @@ struct RuleSpec {
   std::string input_dtype;
   std::vector<double> input_scale;
   std::vector<int64_t> input_offset;
+  std::vector<double> input_min, input_max;  // instead of input_scale and input_offset
 
   // Constant weights.
   std::string weight_dtype;

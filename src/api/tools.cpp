@@ -85,15 +85,15 @@ Expected<Validation> Model::validate(const ArrayViews& inputs, const ArrayViews&
     }
     qc::ValidateOptions how;
     how.atol = options.atol;
-    how.rtol = options.rtol;
+    if (options.rtol > 0) how.rtol = options.rtol;
     how.targets = options.targets;
     how.build = {options.compiler, options.flags};
     how.per_layer = options.per_layer;
     Options own = state_->options;
     QC_TRY(qc::add_dims_of(graph, tensors, own));
+    const qc::References references{expected.empty() ? nullptr : &wanted, nullptr};
     QC_ASSIGN(const qc::Validation found,
-              qc::validate(*contract->graph, own, qc::Samples::of(tensors),
-                           {.expected = expected.empty() ? nullptr : &wanted}, how));
+              qc::validate(*contract->graph, own, qc::Samples::of(tensors), references, how));
     return validation_of(found);
   });
 }

@@ -29,7 +29,7 @@ void draw_bar(int64_t done, int64_t total) {
 
 void add_calibrate(CLI::App& app, Session& session) {
   struct Flags : CompileFlags {
-    std::string model, out, method = "minmax", results = "narrow";
+    std::string model, out, partial, method = "minmax", results = "narrow";
     std::vector<std::string> data;
     CalibrateOptions calibration;
   };
@@ -64,6 +64,11 @@ void add_calibrate(CLI::App& app, Session& session) {
                     "even out the channels of weights that follow each other");
   command->add_flag("--bias-correction,!--no-bias-correction", c.bias_correction,
                     "take out the mean error of rounded weights (default)");
+  add_value(*command, "--rules", flags->partial, "FILE",
+            "rules that say something about some nodes, such as dtype = 'int16': what they leave "
+            "open is found, and both are written");
+  flags->add(*command, "--allow-unused-rules", &Options::allow_unused_rules, "",
+             "let rules pass that match nothing");
   flags->add_dims(*command);
   flags->add_force(*command);
   command->footer(
@@ -78,6 +83,10 @@ void add_calibrate(CLI::App& app, Session& session) {
       QC_TRY(set_names(calibration, flags->method, flags->results));
       calibration.progress = draw_bar;
       QC_ASSIGN(Options options, flags->resolve());
+      if (!flags->partial.empty()) {
+        QC_ASSIGN(calibration.partial, partial_rules(flags->partial, calibration.activations));
+        calibration.allow_unused_rules = options.allow_unused_rules;
+      }
       QC_ASSIGN(auto graph, load(flags->model, options));
       QC_ASSIGN(auto data, open_arrays(flags->data));
       QC_ASSIGN(Samples samples,

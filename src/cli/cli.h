@@ -45,7 +45,7 @@ struct Session {
 /// Options of a compilation as flags; `--config` is read first, flags override it.
 struct CompileFlags {
   Options options;
-  std::vector<std::string> dims;
+  std::vector<std::string> dims, shapes, constants;
   std::string config;
   std::vector<std::string> print_after;
   bool time_passes = false;
@@ -112,6 +112,7 @@ void add_passes(CLI::App& app, Session& session);
 void add_explain(CLI::App& app, Session& session);
 void add_calibrate(CLI::App& app, Session& session);
 void add_help(CLI::App& app, Session& session);
+void add_completion(CLI::App& app, Session& session);
 
 /// Ends what takes longer than the budget allows, by the processor's time.
 void watch_time(const Budget& budget);

@@ -2,6 +2,7 @@
 
 #include "cli/cli.h"
 #include "driver/arrays.h"
+#include "driver/compile_json.h"
 #include "driver/explain.h"
 #include "support/escape.h"
 
@@ -11,6 +12,7 @@ void add_compile(CLI::App& app, Session& session) {
   struct Flags : CompileFlags {
     std::string model, out;
     std::vector<std::string> vectors;
+    bool as_json = false;
   };
   auto flags = std::make_shared<Flags>();
   CLI::App* command = app.add_subcommand("compile", "compile a model to C");
@@ -19,6 +21,8 @@ void add_compile(CLI::App& app, Session& session) {
       ->required();
   add_value(*command, "--vectors", flags->vectors, "FILE",
             "inputs to record in the test program (.npz, .npy, .pb)");
+  command->add_flag("--json", flags->as_json,
+                    "say what was written as JSON (docs/schema/compile.json)");
   flags->add_all(*command);
   flags->add_force(*command);
   command->footer(
@@ -37,11 +41,18 @@ void add_compile(CLI::App& app, Session& session) {
         QC_ASSIGN(auto arrays, read_arrays(flags->vectors));
         QC_ASSIGN(inputs, match_inputs(*graph, arrays));
       }
-      const std::string computed = str(totals(*graph));
+      const Totals computed = totals(*graph);
       QC_ASSIGN(CompileResult result,
                 compile_project(*graph, options, flags->out, inputs ? &*inputs : nullptr,
                                 flags->observer()));
       warn(flags->model, result.warnings);
+      if (flags->as_json) {
+        context.remarks.insert(context.remarks.end(), result.remarks.begin(), result.remarks.end());
+        context.warnings.insert(context.warnings.end(), result.warnings.begin(),
+                                result.warnings.end());
+        fmt::print("{}", json(result, computed, context, flags->model, flags->out, options));
+        return 0;
+      }
       const CReport& r = result.report;
       const Target target = *find_target(options.target);
       fmt::print("{}: {}/{} for target {}\n", shown(flags->model), shown(flags->out), result.source,
@@ -54,7 +65,15 @@ void add_compile(CLI::App& app, Session& session) {
         fmt::print("  on the device: arena {} bytes, weights {} bytes, {} MACs\n", r.arena_bytes,
                    r.weight_bytes, r.macs);
       }
-      fmt::print("  {}\n", computed);
+      fmt::print("  {}\n", str(computed));
+      if (r.fma_by_flags > 0) {
+        fmt::print(
+            "  note: {} MACs are float: build for a processor with fma (x86: -mfma or "
+            "-march=native,\n  which the generated build files set), or each calls fmaf and takes "
+            "up "
+            "to 200 times as long\n",
+            r.fma_by_flags);
+      }
       if (session.verbosity > 0) {
         context.remarks.insert(context.remarks.end(), result.remarks.begin(), result.remarks.end());
         for (const std::string& remark : context.remarks) fmt::print("  {}\n", shown(remark));

@@ -1,25 +1,13 @@
 #include "driver/explain.h"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/terminal.h"
 #include "support/escape.h"
+#include "support/wrap.h"
 
 namespace qc::cli {
-
-namespace {
-
-/// Columns of standard output; no limit where it is no terminal.
-size_t terminal_width() {
-  winsize size{};
-  if (::isatty(STDOUT_FILENO) && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-    return size.ws_col;
-  return SIZE_MAX / 2;
-}
-
-}  // namespace
 
 void add_explain(CLI::App& app, Session& session) {
   struct Flags : CompileFlags {
@@ -31,7 +19,7 @@ void add_explain(CLI::App& app, Session& session) {
       "explain",
       "say how every node is quantized: rule, formats, sums, conversions, what is float");
   add_model(*command, flags->model);
-  command->add_flag("--json", flags->as_json, "as JSON");
+  command->add_flag("--json", flags->as_json, "as JSON (docs/schema/explain.json)");
   flags->add_dims(*command);
   flags->add_quantization(*command);
   command->footer("Example:\n  quantc explain model.pt2 --rules rules.toml");
@@ -51,7 +39,8 @@ void add_explain(CLI::App& app, Session& session) {
       constexpr std::string_view kPass = "fold_qdq: ";
       for (const std::string& remark : context.remarks) {
         if (remark.starts_with(kPass)) {
-          fmt::print("remark: {}\n", shown(remark.substr(kPass.size())));
+          fmt::print("{}",
+                     wrapped("remark: ", shown(remark.substr(kPass.size())), terminal_width()));
         }
       }
       return 0;

@@ -29,6 +29,11 @@ void add_model(CLI::App& app, std::string& model) {
 void CompileFlags::add_dims(CLI::App& app) {
   add_value(app, "--dim", dims, "NAME=SIZE",
             "size of a symbolic dimension, or NAME=MIN..MAX to choose it in each run");
+  add_value(app, "--shape", shapes, "INPUT=SHAPE",
+            "the shape of an input, which gives its symbolic dimensions their sizes, as in "
+            "x=1,3,224,224");
+  add_value(app, "--const", constants, "INPUT=VALUE",
+            "make an input a constant: a number for all its elements, or a file (.npy, .npz, .pb)");
   add(app, "--state", &Options::state, "state",
       "buffers the model changes: kept between runs, or io: inputs and outputs");
   add(app, "--budget", &Options::budget, "N",
@@ -96,6 +101,24 @@ Result<Options> CompileFlags::resolve() const {
     const auto sizes = named ? read_sizes(text.substr(equals + 1)) : std::nullopt;
     if (!sizes) return error(Code::usage, "--dim '{}' is not NAME=SIZE or NAME=MIN..MAX", text);
     set_sizes(out, name, *sizes);
+  }
+  for (const std::string& text : shapes) {
+    const size_t equals = text.find('=');
+    std::vector<int64_t> sizes;
+    for (const std::string& word :
+         CLI::detail::split(text.substr(std::min(equals, text.size() - 1) + 1), ',')) {
+      const auto size = read_sizes(word);
+      if (equals == 0 || equals == std::string::npos || !size || size->min != size->max)
+        return error(Code::usage, "--shape '{}' is not INPUT=SIZE,SIZE,...", text);
+      sizes.push_back(size->min);
+    }
+    out.shapes[text.substr(0, equals)] = sizes;
+  }
+  for (const std::string& text : constants) {
+    const size_t equals = text.find('=');
+    if (equals == 0 || equals == std::string::npos || equals + 1 == text.size())
+      return error(Code::usage, "--const '{}' is not INPUT=NUMBER or INPUT=FILE", text);
+    out.constants[text.substr(0, equals)] = text.substr(equals + 1);
   }
   QC_TRY(check(out));
   if (Budget* budget = Budget::current()) budget->set_factor(out.budget);

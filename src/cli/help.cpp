@@ -4,33 +4,19 @@
 
 #include "cli/cli.h"
 #include "support/suggest.h"
+#include "support/wrap.h"
 
 namespace qc::cli {
 namespace {
 
 constexpr size_t kWidth = 100, kColumn = 30;
 
-/// `text` from the column on, wrapped between words; `out` is what stands before it.
-std::string beside(std::string out, const std::string& text) {
-  const std::string margin(kColumn, ' ');
-  if (out.size() + 1 > kColumn) {
-    out += "\n" + margin;
-  } else {
-    out.resize(kColumn, ' ');
-  }
-  size_t used = kColumn;
-  bool first = true;
-  for (const std::string& word : CLI::detail::split(text, ' ')) {
-    if (!first && used + 1 + word.size() > kWidth) {
-      out += "\n" + margin;
-      used = kColumn;
-      first = true;
-    }
-    out += (first ? "" : " ") + word;
-    used += word.size() + (first ? 0 : 1);
-    first = false;
-  }
-  return out + "\n";
+/// `text` from the column on; `left` is what stands before it.
+std::string beside(std::string left, const std::string& text) {
+  if (left.size() + 1 > kColumn)
+    return left + "\n" + wrapped(std::string(kColumn, ' '), text, kWidth);
+  left.resize(kColumn, ' ');
+  return wrapped(left, text, kWidth);
 }
 
 /// "compile", or nothing before a command is known.

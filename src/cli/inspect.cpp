@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/cli.h"
+#include "cli/terminal.h"
 #include "ir/text.h"
 #include "ops/common/registration.h"
 #include "support/escape.h"
@@ -14,7 +15,7 @@ void add_inspect(CLI::App& app, Session& session) {
   struct Flags : CompileFlags {
     std::string model, svg;
     bool ir = false, program = false, kernels = false, summary = false, names = false, dot = false,
-         raw = false;
+         raw = false, json = false;
   };
   auto flags = std::make_shared<Flags>();
   CLI::App* command =
@@ -22,6 +23,7 @@ void add_inspect(CLI::App& app, Session& session) {
   add_model(*command, flags->model);
   auto* what = command->add_option_group("what", "what to show (default: --summary)");
   what->add_flag("--summary", flags->summary, "a table of layers with sizes and work");
+  what->add_flag("--json", flags->json, "that table as JSON (docs/schema/inspect.json)");
   what->add_flag("--ir", flags->ir, "the graph in text form");
   what->add_flag("--program", flags->program, "buffers and kernel calls");
   what->add_flag("--kernels", flags->kernels,
@@ -71,7 +73,7 @@ void add_inspect(CLI::App& app, Session& session) {
         QC_TRY(write_file(flags->svg, picture));
         fmt::print("{}\n", shown(flags->svg));
       } else {
-        fmt::print("{}", summary(*graph));
+        fmt::print("{}", flags->json ? summary_json(*graph) : summary(*graph, terminal_width()));
       }
       return 0;
     };

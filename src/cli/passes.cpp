@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include "cli/cli.h"
+#include "cli/terminal.h"
 #include "driver/pass_list.h"
+#include "support/wrap.h"
 
 namespace qc::cli {
 
@@ -13,8 +15,9 @@ void add_passes(CLI::App& app, Session& session) {
   command->callback([&session] {
     session.action = []() -> Result<int> {
       for (const PassRow& p : all_passes()) {
-        fmt::print("{:<10} {:<32} {:<68} {}\n", p.stage, p.name, p.summary,
-                   p.optional ? "can be left out" : "");
+        const std::string front = fmt::format("{:<10} {:<32} ", p.stage, p.name);
+        fmt::print("{}", wrapped(front, p.summary + (p.optional ? " (can be left out)" : ""),
+                                 terminal_width()));
       }
       return 0;
     };

@@ -13,6 +13,7 @@
 
 #include "cli/cli.h"
 #include "cli/help.h"
+#include "cli/terminal.h"
 #include "quantc/version.h"
 #include "support/budget.h"
 #include "support/file.h"
@@ -22,7 +23,7 @@ namespace qc::cli {
 namespace {
 
 std::string painted(std::string text) {
-  if (!::isatty(STDERR_FILENO)) return text;
+  if (!has_colours()) return text;
   if (size_t at = text.find("error["); at != std::string::npos) {
     const size_t end = text.find(']', at);
     text.insert(end + 1, "\033[0m");
@@ -56,6 +57,7 @@ int main_with(int argc, char** argv) {
   add_explain(app, session);
   add_calibrate(app, session);
   add_help(app, session);
+  add_completion(app, session);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

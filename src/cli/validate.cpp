@@ -93,7 +93,8 @@ void add_validate(CLI::App& app, Session& session) {
       Progress progress("validating " + flags->model);
       References references{expected ? &*expected : nullptr, nullptr};
       std::unique_ptr<Graph> floats;
-      if (!expected && !options.rules_file.empty()) {
+      // The float model does not read codes.
+      if (!expected && !options.rules_file.empty() && options.io_dtype == "keep") {
         QC_ASSIGN(floats, float_contract(*graph, options));
         references.floats = floats.get();
       }

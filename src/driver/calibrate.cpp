@@ -14,6 +14,16 @@
 
 namespace qc {
 
+Result<std::vector<RuleSpec>> partial_rules(const std::string& path,
+                                            const std::string& activations) {
+  QC_ASSIGN(std::vector<RuleSpec> rules, read_rules(path, Missing::allowed));
+  for (RuleSpec& rule : rules) {
+    if (rule.dtype.empty() && !rule.min.empty()) rule.dtype = activations;
+    rule = with_scales(std::move(rule));
+  }
+  return rules;
+}
+
 Result<Calibration> calibrate(const Graph& model, const Options& options, Samples samples,
                               const CalibrateOptions& calibration, const std::string& archive) {
   QC_ASSIGN(const Bindings bindings, bindings_for(model, samples.first()));

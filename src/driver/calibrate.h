@@ -10,6 +10,7 @@
 #include "driver/compile.h"
 #include "driver/samples.h"
 #include "quant/observer.h"
+#include "quant/rules.h"
 #include "support/output.h"
 
 namespace qc {
@@ -34,11 +35,19 @@ struct CalibrateOptions {
   bool reference = false;        // run the interpreter instead of the kernels
   bool equalise = false;         // even out the channels of weights that follow each other
   bool bias_correction = true;   // take out the mean error of rounded weights
+  /// Rules that say something about some nodes; what they leave open is found here.
+  std::vector<RuleSpec> partial;
+  bool allow_unused_rules = false;  // partial rules that match nothing are no errors
   std::function<void(int64_t done, int64_t total)> progress;
 };
 
 /// The type of the activations' codes.
 DType activation_type(const CalibrateOptions& options);
+
+/// The rules of a file that leaves numbers open; ranges in it are for codes of `activations` where
+/// it names none.
+Result<std::vector<RuleSpec>> partial_rules(const std::string& path,
+                                            const std::string& activations);
 
 struct Calibration {
   std::string rules;               // text of the rule file

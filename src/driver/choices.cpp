@@ -23,6 +23,7 @@ const std::vector<Row>& rows() {
       {"state", {"kept", "io"}},
       {"io_dtype", {"keep", "quantized"}},
       {"level", {"0", "1", "2"}},
+      {"shell", {"bash", "zsh", "fish"}},
       {"method", {"minmax", "percentile", "entropy", "mse"}},
       {"activations", {"int8", "uint8", "int16"}},
       {"results", {"narrow", "sums", "wide", "float32"}},

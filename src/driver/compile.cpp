@@ -11,6 +11,7 @@
 #include "driver/arrays.h"
 #include "driver/choices.h"
 #include "driver/explain.h"
+#include "driver/given_inputs.h"
 #include "driver/pass_list.h"
 #include "driver/rules.h"
 #include "driver/widened.h"
@@ -74,14 +75,15 @@ Result<Ok> check_bound(const Graph& graph, const Options& options) {
   std::string list;
   for (const std::string& s : graph.symbols()) {
     if (options.ranges.count(s)) continue;
-    auto range = graph.dim_ranges.find(s);
     list += fmt::format("{}{}", list.empty() ? "" : ", ", s);
-    if (range != graph.dim_ranges.end() && range->second.hint)
-      list += fmt::format(" (such as {})", *range->second.hint);
+    if (const std::string place = place_of(graph, s); !place.empty()) list += " (" + place + ")";
   }
   if (list.empty()) return Ok{};
-  return error(Code::dim, Loc{graph.file, {}, {}},
-               "the model's inputs have free dimensions: give --dim NAME=SIZE for {}", list);
+  return error(
+      Code::dim, Loc{graph.file, {}, {}},
+      "the model's inputs have free dimensions: give --dim NAME=SIZE for {}, or --shape of "
+      "the input",
+      list);
 }
 
 /// Whether a pass over Programs runs: its level is reached, it is not left out, and none before it

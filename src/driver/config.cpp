@@ -62,6 +62,34 @@ bool read_dims(const toml::node& node, quantc::Options& out) {
   return true;
 }
 
+bool read_shapes(const toml::node& node, quantc::Options& out) {
+  const toml::table* table = node.as_table();
+  if (!table) return false;
+  for (const auto& [input, shape] : *table) {
+    const toml::array* sizes = shape.as_array();
+    if (!sizes || !sizes->is_homogeneous(toml::node_type::integer)) return false;
+    std::vector<int64_t>& to = out.shapes[std::string(input.str())];
+    for (const toml::node& size : *sizes) to.push_back(*size.value<int64_t>());
+  }
+  return true;
+}
+
+bool read_constants(const toml::node& node, quantc::Options& out) {
+  const toml::table* table = node.as_table();
+  if (!table) return false;
+  for (const auto& [input, value] : *table) {
+    std::string& to = out.constants[std::string(input.str())];
+    if (value.is_string()) {
+      to = *value.value<std::string>();
+    } else if (value.is_number()) {
+      to = fmt::format("{}", *value.value<double>());
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
 template <auto member>
 constexpr Key text(const char* name) {
   return {name, "a string", read_scalar<member, std::string>};
@@ -77,6 +105,8 @@ constexpr Key kKeys[] = {
     text<&O::target>("target"),
     {"level", "an integer from 0 to 2", read_level},
     {"dims", "a table of integers or \"MIN..MAX\"", read_dims},
+    {"shapes", "a table of lists of integers", read_shapes},
+    {"constants", "a table of numbers or file names", read_constants},
     text<&O::weights>("weights"),
     text<&O::specialise>("specialise"),
     text<&O::state>("state"),
@@ -124,8 +154,12 @@ Result<quantc::Options> read_config(const std::string& path) {
                    key->expected);
     }
   }
-  if (!out.rules_file.empty())
-    out.rules_file = (std::filesystem::path(path).parent_path() / out.rules_file).string();
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (!out.rules_file.empty()) out.rules_file = (folder / out.rules_file).string();
+  for (auto& [input, value] : out.constants) {
+    if (value.ends_with(".npy") || value.ends_with(".npz") || value.ends_with(".pb"))
+      value = (folder / value).string();
+  }
   return out;
 }
 

@@ -5,6 +5,7 @@
 
 #include "driver/explain.h"
 #include "support/escape.h"
+#include "support/wrap.h"
 
 namespace qc {
 namespace {
@@ -67,15 +68,13 @@ std::string table(const std::vector<NodeReport>& reports, size_t width) {
     // Name, op, what it does and rule in one line, the rest below.
     for (size_t r = 1; r < rows.size(); ++r) {
       const auto& row = rows[r];
-      out += fmt::format("{:<34}  {:<{}}  {:<8}  {}\n", row[0], row[1], widths[1], row[2], row[3]);
+      out += fmt::format("{:<34}  {:<{}}  {:<8}  {}", row[0], row[1], widths[1], row[2], row[3]);
+      out.erase(out.find_last_not_of(' ') + 1);
+      out += "\n";
       for (size_t i = 4; i < row.size(); ++i) {
-        if (!row[i].empty()) {
-          out += fmt::format("    {:<8} {}\n",
-                             i < 7                        ? rows[0][i]
-                             : reports[r - 1].accumulator ? "sum"
-                                                          : "why",
-                             row[i]);
-        }
+        if (row[i].empty()) continue;
+        const std::string& title = i < 7 ? rows[0][i] : reports[r - 1].accumulator ? "sum" : "why";
+        out += wrapped(fmt::format("    {:<8} ", title), row[i], width);
       }
     }
     rows.clear();

@@ -2,15 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
-#include <set>
 #include <unordered_map>
 
 #include "driver/build.h"
+#include "driver/explain.h"
 #include "frontends/common/foreign.h"
 #include "ir/op_table.h"
-#include "support/checked.h"
 #include "support/escape.h"
 #include "support/file.h"
 #include "support/output.h"
@@ -20,74 +18,13 @@ namespace {
 
 std::string full_name(const Node& n) { return fmt::format("{}", fmt::join(n.loc().names, "+")); }
 
-int64_t elements(const Type& type) {
-  int64_t n = 1;
-  for (const Dim& d : type.shape) n = saturating_mul(n, d.is_static() ? d.value() : 1);
-  return n;
-}
-
-std::string grouped(int64_t n) {
-  std::string digits = std::to_string(n), out;
-  for (size_t i = 0; i < digits.size(); ++i) {
-    if (i > 0 && (digits.size() - i) % 3 == 0) out += ',';
-    out += digits[i];
-  }
-  return out;
-}
-
-struct Totals {
-  int64_t parameters = 0, macs = 0, bytes = 0, nodes = 0;
-};
-
-void rows(const Graph& graph, const std::string& indent, std::set<ConstId>& counted, Totals& totals,
-          std::string& out) {
-  for (const Node* n = graph.first(); n; n = n->next()) {
-    int64_t parameters = 0;
-    for (const Value* v : n->inputs()) {
-      if (v && v->is_constant() && counted.insert(v->constant()).second)
-        parameters += elements(v->type());
-    }
-    int64_t result = 0;
-    std::string shapes;
-    for (size_t i = 0; i < n->output_count(); ++i) {
-      const Type& type = n->output(i)->type();
-      const auto size = static_cast<int64_t>(bytes(type.dtype));
-      result = saturating_add(result, saturating_mul(elements(type), size));
-      shapes += (i ? ", " : "") + std::string(name(type.dtype)) + str(type.shape);
-    }
-    const int64_t macs = n->macs();
-    out +=
-        fmt::format("{:<40} {:<16} {:<28} {:>12} {:>14} {:>12}\n",
-                    clipped(indent + shown(full_name(*n)), 40), clipped(std::string(n->op()), 16),
-                    clipped(shapes, 28), grouped(parameters), grouped(macs), grouped(result));
-    totals.parameters += parameters;
-    totals.macs = saturating_add(totals.macs, macs);
-    totals.bytes = saturating_add(totals.bytes, result);
-    ++totals.nodes;
-    for (const auto& region : n->regions()) rows(*region, indent + "  ", counted, totals, out);
-  }
-}
+/// Fill colours of the picture and what they mean, in the order of Computes.
+constexpr const char* kFills[] = {"#c6e5b9", "#f7c6b2", "#e6e6e6", "#bcd7f0"};
+constexpr const char* kLegend =
+    "green: computes on integers; red: computes in float; grey: moves elements; blue: converts "
+    "between float and codes";
 
 }  // namespace
-
-std::string summary(const Graph& graph) {
-  std::string out;
-  for (const Value* v : graph.inputs())
-    out += fmt::format("input   {:<30} {}\n", shown(v->name()), str(v->type()));
-  for (const State& s : graph.states())
-    out += fmt::format("state   {:<30} {}\n", shown(s.name), str(s.in->type()));
-  for (const Output& o : graph.outputs())
-    out += fmt::format("output  {:<30} {}\n", shown(o.name), str(o.value->type()));
-  out += fmt::format("\n{:<40} {:<16} {:<28} {:>12} {:>14} {:>12}\n", "layer", "op", "result",
-                     "parameters", "MACs", "bytes");
-  std::set<ConstId> counted;
-  Totals totals;
-  rows(graph, "", counted, totals, out);
-  out += fmt::format("\n{} nodes, {} parameters, {} multiply-accumulates, {} bytes of results\n",
-                     grouped(totals.nodes), grouped(totals.parameters), grouped(totals.macs),
-                     grouped(totals.bytes));
-  return out;
-}
 
 std::string names(const Graph& graph) {
   std::string out;
@@ -102,9 +39,11 @@ std::string names(const Graph& graph) {
 
 std::string dot(const Graph& graph) {
   std::string out =
-      "digraph model {\n  rankdir=TB;\n  node [shape=box, style=rounded, fontname=\"Helvetica\", "
-      "fontsize=10];\n"
+      "digraph model {\n  rankdir=TB;\n  node [shape=box, style=\"rounded,filled\", "
+      "fillcolor=white, fontname=\"Helvetica\", fontsize=10];\n"
       "  edge [fontname=\"Helvetica\", fontsize=8];\n";
+  out +=
+      fmt::format("  label={};\n  fontname=\"Helvetica\";\n  fontsize=8;\n", dot_string(kLegend));
   std::unordered_map<const Node*, int> ids;
   std::unordered_map<const Value*, std::string> sources;
   int next = 0;
@@ -121,11 +60,13 @@ std::string dot(const Graph& graph) {
   next = 0;
   for (const Node* n = graph.first(); n; n = n->next()) {
     const std::string id = fmt::format("n{}", next++);
-    out += fmt::format("  {} [label={}];\n", id,
-                       dot_string(std::string(n->op()) + "\n" + clipped(shown(full_name(*n)), 40)));
+    out += fmt::format("  {} [label={}, fillcolor=\"{}\"];\n", id,
+                       dot_string(std::string(n->op()) + "\n" + clipped(shown(full_name(*n)), 40)),
+                       kFills[static_cast<size_t>(computes(*n))]);
     for (const Value* v : n->inputs()) {
       if (!v || v->is_constant()) continue;
-      out += fmt::format("  {} -> {} [label={}];\n", sources[v], id, dot_string(str(v->type())));
+      out +=
+          fmt::format("  {} -> {} [label={}];\n", sources[v], id, dot_string(" " + str(v->type())));
     }
     for (size_t i = 0; i < n->output_count(); ++i) sources[n->output(i)] = id;
   }
@@ -135,7 +76,7 @@ std::string dot(const Graph& graph) {
     out += fmt::format("  {} [label={}, shape=ellipse];\n", id, dot_string(o.name));
     if (!o.value->is_constant()) {
       out += fmt::format("  {} -> {} [label={}];\n", sources[o.value], id,
-                         dot_string(str(o.value->type())));
+                         dot_string(" " + str(o.value->type())));
     }
   }
   return out + "}\n";

@@ -3,6 +3,7 @@
 #include <set>
 #include <string>
 
+#include "driver/given_inputs.h"
 #include "driver/other_files.h"
 #include "frontends/onnx/import.h"
 #include "frontends/pt2/importer.h"
@@ -80,12 +81,24 @@ Result<std::unique_ptr<Graph>> load(const std::shared_ptr<const MappedFile>& fil
   return graph;
 }
 
-ImportOptions import_options(const quantc::Options& options, std::vector<std::string>* remarks) {
-  ImportOptions out;
-  out.dims.insert(options.dims.begin(), options.dims.end());
-  out.arithmetic = options.arithmetic;
-  out.remarks = remarks;
-  return out;
+/// Imports the file as the options of a compilation say. What they say about inputs needs the
+/// types of these, so then the file is imported twice.
+Result<std::unique_ptr<Graph>> load(const std::shared_ptr<const MappedFile>& file,
+                                    const std::string& path, const quantc::Options& options,
+                                    std::vector<std::string>* remarks) {
+  ImportOptions import;
+  import.dims.insert(options.dims.begin(), options.dims.end());
+  import.arithmetic = options.arithmetic;
+  if (!options.shapes.empty() || !options.constants.empty()) {
+    ImportOptions plain = import;
+    plain.dims.clear();  // those of constants and shapes are not there yet
+    QC_ASSIGN(const auto model, load(file, path, plain));
+    QC_TRY(apply_given(*model, options, import));
+  }
+  import.remarks = remarks;
+  QC_ASSIGN(auto graph, load(file, path, import));
+  if (options.state == "io") graph->expose_states();
+  return graph;
 }
 
 }  // namespace
@@ -100,9 +113,11 @@ Result<std::unique_ptr<Graph>> load_model(const std::string& path, const ImportO
 
 Result<std::unique_ptr<Graph>> load_model(const std::string& path, const quantc::Options& options,
                                           std::vector<std::string>* remarks) {
-  QC_ASSIGN(auto graph, load_model(path, import_options(options, remarks)));
-  if (options.state == "io") graph->expose_states();
-  return graph;
+  register_all_ops();
+  const Loc place{path, {}, {}};
+  const Doing doing("reading the model", &place);
+  QC_ASSIGN(auto file, MappedFile::open(path));
+  return load(file, path, options, remarks);
 }
 
 Result<std::unique_ptr<Graph>> load_model(std::span<const std::byte> bytes, const std::string& name,
@@ -112,9 +127,7 @@ Result<std::unique_ptr<Graph>> load_model(std::span<const std::byte> bytes, cons
   const Loc place{name, {}, {}};
   const Doing doing("reading the model", &place);
   QC_ASSIGN(auto file, MappedFile::of_bytes(bytes, name));
-  QC_ASSIGN(auto graph, load(file, "", import_options(options, remarks)));
-  if (options.state == "io") graph->expose_states();
-  return graph;
+  return load(file, "", options, remarks);
 }
 
 }  // namespace qc

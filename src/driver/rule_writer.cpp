@@ -57,8 +57,46 @@ bool is_residual(Node& n) {
   return sum && sum->is_sum() && !n.input(0)->is_constant() && !n.input(1)->is_constant();
 }
 
+DType type_named(const std::string& name) {
+  return name == "uint8"    ? DType::u8
+         : name == "int16"  ? DType::i16
+         : name == "uint16" ? DType::u16
+                            : DType::i8;
+}
+
+/// A rule that leaves nothing for calibration to find.
+bool is_complete(const RuleSpec& spec) {
+  return spec.dtype == "float32" || (!spec.kind.empty() && spec.kind != "static");
+}
+
+/// What a partial rule says goes before what was found.
+RuleSpec merged(const RuleSpec& said, RuleSpec found) {
+  RuleSpec out = said;
+  out.pattern = found.pattern;
+  out.exclude.clear();
+  out.op = found.op;
+  auto fill = [](auto& to, auto& from) {
+    if (to.empty()) to = std::move(from);
+  };
+  fill(out.dtype, found.dtype);
+  fill(out.output_dtype, found.output_dtype);
+  fill(out.scale, found.scale);
+  fill(out.offset, found.offset);
+  fill(out.input_dtype, found.input_dtype);
+  fill(out.input_scale, found.input_scale);
+  fill(out.input_offset, found.input_offset);
+  fill(out.weight_dtype, found.weight_dtype);
+  fill(out.output_multiplier, found.output_multiplier);
+  fill(out.input_multiplier, found.input_multiplier);
+  fill(out.bias_correction, found.bias_correction);
+  return out;
+}
+
 const char* type_name(DType dtype) {
-  return dtype == DType::u8 ? "uint8" : dtype == DType::i16 ? "int16" : "int8";
+  return dtype == DType::u8    ? "uint8"
+         : dtype == DType::i16 ? "int16"
+         : dtype == DType::u16 ? "uint16"
+                               : "int8";
 }
 
 }  // namespace
@@ -83,7 +121,13 @@ RuleWriter::RuleWriter(Graph& graph, const Watched& watched, const Changes& chan
       watched_(watched),
       changes_(changes),
       options_(options),
-      narrow_(activation_type(options)) {
+      narrow_(activation_type(options)),
+      used_(options.partial.size(), false) {
+  for (RuleSpec match : options.partial) {
+    match.kind = "float";  // only what it matches counts here
+    match.dtype.clear();
+    partial_.push_back(std::make_unique<FloatRule>(std::move(match)));
+  }
   for (Node* n = graph.first(); n; n = n->next()) {
     for (const std::string& name : n->loc().names) {
       const auto [it, fresh] = op_named_.try_emplace(name, n->op());
@@ -102,6 +146,7 @@ Result<Ok> RuleWriter::run() {
     QC_TRY(visit(*n));
     for (const auto& region : n->regions()) pass_over(*region);
   }
+  QC_TRY(check_uses());
   for (const std::string& op : options_.ops) {
     const bool found = std::any_of(entries_.begin(), entries_.end(),
                                    [&](const Entry& e) { return e.spec && e.op == op; });
@@ -152,7 +197,31 @@ RuleWriter::ValueFormat RuleWriter::format(const Observer& observer, std::option
   return {dtype, scale_offset(range, codes, wide)};
 }
 
+const RuleSpec* RuleWriter::stated(const Node& n) const {
+  for (size_t i = 0; i < partial_.size(); ++i) {
+    if (!partial_[i]->matches(n)) continue;
+    used_[i] = true;
+    return &options_.partial[i];
+  }
+  return nullptr;
+}
+
+Result<Ok> RuleWriter::check_uses() const {
+  for (size_t i = 0; i < partial_.size(); ++i) {
+    if (used_[i] || options_.allow_unused_rules) continue;
+    return error(Code::rule, Loc{options_.partial[i].origin, {}, {}},
+                 "the rule is for no node that calibration writes rules for: inspect --names lists "
+                 "what rules can match, --allow-unused-rules lets it pass");
+  }
+  return Ok{};
+}
+
 DType RuleWriter::result_type(Node& n) const {
+  const RuleSpec* said = stated(n);
+  return said && !said->dtype.empty() ? type_named(said->dtype) : own_result_type(n);
+}
+
+DType RuleWriter::own_result_type(Node& n) const {
   if (options_.results == ResultForm::wide) return DType::i16;
   if (options_.results != ResultForm::sums) return narrow_;
   if (is_residual(n)) return DType::i16;
@@ -202,6 +271,10 @@ Result<RuleWriter::ValueFormat> RuleWriter::operand_format(Node& n, size_t i, DT
 }
 
 RuleWriter::ValueFormat RuleWriter::result_format(Node& n) const {
+  if (const RuleSpec* said = stated(n); said && !said->scale.empty()) {
+    const auto offset = said->offset.empty() ? 0 : static_cast<int32_t>(said->offset[0]);
+    return {result_type(n), {static_cast<float>(said->scale[0]), offset}};
+  }
   const Group& group = groups_.at(key_of(n));
   const bool alone = group.nodes.size() == 1;
   return format(group.results, alone ? watched_.floor(n.output()) : std::nullopt, result_type(n));
@@ -246,7 +319,19 @@ Result<Ok> RuleWriter::visit(Node& n) {
     if (!operands.empty()) entries_.push_back({name, std::string(n.op()), std::nullopt});
     return Ok{};
   }
-  const bool floats = options_.results == ResultForm::floats;
+  const RuleSpec* said = stated(n);
+  if (said && is_complete(*said)) {
+    RuleSpec whole = *said;
+    whole.pattern = pattern_for(n.loc().names);
+    whole.exclude.clear();
+    whole.op = shares_name(n) || n.loc().names.size() > 1 ? std::string(n.op()) : "";
+    if (groups_.at(key_of(n)).nodes.front() == &n)
+      entries_.push_back({name, std::string(n.op()), std::move(whole)});
+    return Ok{};
+  }
+  const bool floats = said && !said->output_dtype.empty() ? true
+                      : said && !said->dtype.empty()      ? false
+                                                          : options_.results == ResultForm::floats;
   const ValueFormat result = result_format(n);
   for (size_t i = 0; i < n.output_count() && !floats; ++i) formats_[n.output(i)] = result;
   if (groups_.at(key_of(n)).nodes.front() != &n) return Ok{};
@@ -264,6 +349,7 @@ Result<Ok> RuleWriter::visit(Node& n) {
     if (result.dtype != narrow_ && is_product(n)) spec.weight_dtype = "int8";
   }
   QC_TRY(state_inputs(n, operands, result, spec));
+  if (said) spec = merged(*said, std::move(spec));
   QC_TRY(change(n, spec));
   entries_.push_back({name, std::string(n.op()), std::move(spec)});
   return Ok{};
@@ -305,7 +391,11 @@ Result<Ok> RuleWriter::state_inputs(Node& n, const std::vector<size_t>& operands
     QC_ASSIGN(const bool masks, only_masks(n, i));
     one = one && !masks;
   }
-  const DType type = joins ? result.dtype : operand_type(n, operands);
+  const RuleSpec* said = stated(n);
+  const DType type = joins                                ? result.dtype
+                     : said && !said->input_dtype.empty() ? type_named(said->input_dtype)
+                     : said && !said->dtype.empty()       ? result.dtype
+                                                          : operand_type(n, operands);
   const size_t count = one ? 1 : operands.back() + 1;
   spec.input_scale.assign(count, static_cast<double>(result.numbers.scale));
   spec.input_offset.assign(count, result.numbers.offset);
@@ -329,10 +419,10 @@ Result<Ok> RuleWriter::change(Node& n, RuleSpec& spec) const {
     spec.output_multiplier = it->second.output;
     spec.input_multiplier = it->second.input;
   }
-  if (!options_.bias_correction) return Ok{};
+  if (!options_.bias_correction || !spec.bias_correction.empty()) return Ok{};
   RuleSpec weights = spec;
   if (weights.dtype.empty()) weights.dtype = options_.activations;
-  weights.per_channel = options_.per_channel;
+  if (!weights.per_channel) weights.per_channel = options_.per_channel;
   QC_ASSIGN(const QScheme scheme, scheme_for(weights, n));
   QC_ASSIGN(spec.bias_correction, mean_weight_error(graph_, n, scheme.weight, watched_));
   return Ok{};

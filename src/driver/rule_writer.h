@@ -38,6 +38,9 @@ class RuleWriter {
     bool operator==(const ValueFormat&) const = default;
   };
 
+  /// The first of the partial rules that is for the node; null for none.
+  const RuleSpec* stated(const Node& n) const;
+  Result<Ok> check_uses() const;
   void pass_over(Graph& body);
   Result<Ok> visit(Node& n);
   void warn_of_nans(const Node& n);
@@ -47,6 +50,7 @@ class RuleWriter {
 
   ValueFormat format(const Observer& observer, std::optional<double> floor, DType dtype) const;
   DType result_type(Node& n) const;
+  DType own_result_type(Node& n) const;
   DType operand_type(Node& n, const std::vector<size_t>& operands) const;
   Result<ValueFormat> operand_format(Node& n, size_t i, DType dtype) const;
   ValueFormat result_format(Node& n) const;
@@ -70,6 +74,8 @@ class RuleWriter {
   std::map<std::string, std::string> op_named_;  // the op of all nodes of a name; empty for several
   std::map<const Value*, ValueFormat> formats_;  // of values that rules give codes
   std::vector<Entry> entries_;
+  std::vector<std::unique_ptr<QuantRule>> partial_;  // that match as the compiler does
+  mutable std::vector<bool> used_;                   // of the partial rules
   std::vector<std::string> passed_over_, warnings_;
 };
 

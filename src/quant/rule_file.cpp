@@ -36,12 +36,16 @@ const Key kKeys[] = {
     {"dtype", kAll, &RuleSpec::dtype},
     {"scale", kStatic, &RuleSpec::scale},
     {"offset", kStatic, &RuleSpec::offset},
+    {"min", kStatic, &RuleSpec::min},
+    {"max", kStatic, &RuleSpec::max},
     {"qmin", kStatic, &RuleSpec::qmin},
     {"qmax", kStatic, &RuleSpec::qmax},
     {"output_dtype", kStatic, &RuleSpec::output_dtype},
     {"input_dtype", kStatic, &RuleSpec::input_dtype},
     {"input_scale", kStatic, &RuleSpec::input_scale},
     {"input_offset", kStatic, &RuleSpec::input_offset},
+    {"input_min", kStatic, &RuleSpec::input_min},
+    {"input_max", kStatic, &RuleSpec::input_max},
     {"weight_dtype", kWeights, &RuleSpec::weight_dtype},
     {"weight_scale", kWeights, &RuleSpec::weight_scale},
     {"weight_offset", kWeights, &RuleSpec::weight_offset},
@@ -84,7 +88,7 @@ unsigned kind_bit(const RuleSpec& s) {
 
 class Reader {
  public:
-  Reader(std::string path) : path_(std::move(path)) {}
+  Reader(std::string path, Missing missing) : path_(std::move(path)), missing_(missing) {}
 
   Result<std::vector<RuleSpec>> read(const toml::table& file) {
     RuleSpec base;
@@ -153,7 +157,7 @@ class Reader {
 
   /// Problems are reported at the line of the key where the rule has it.
   Result<Ok> check(const RuleSpec& spec, const toml::table& table) {
-    const auto found = problem_of(spec);
+    const auto found = problem_of(spec, missing_);
     if (!found) return Ok{};
     const toml::node* node = table.get(found->key);
     if (!node) node = table.get(found->key + "_file");
@@ -267,6 +271,7 @@ class Reader {
   }
 
   std::string path_;
+  Missing missing_;
   std::map<std::string, std::vector<NamedArray>> archives_;
 };
 
@@ -314,19 +319,20 @@ std::string rule_keys(const RuleSpec& spec, const std::string& archive,
   return out;
 }
 
-Result<std::vector<RuleSpec>> parse_rules(const std::string& text, const std::string& path) {
+Result<std::vector<RuleSpec>> parse_rules(const std::string& text, const std::string& path,
+                                          Missing missing) {
   QC_TRY(check_toml_depth(text, Loc{path, {}, {}}));
   const TomlText parsed = parse_toml(text);
   if (!parsed.wrong.empty()) {
     const std::string at = parsed.line > 0 ? fmt::format("{}:{}", path, parsed.line) : path;
     return error(Code::rule, Loc{at, {}, {}}, "{}", parsed.wrong);
   }
-  return Reader(path).read(parsed.table);
+  return Reader(path, missing).read(parsed.table);
 }
 
-Result<std::vector<RuleSpec>> read_rules(const std::string& path) {
+Result<std::vector<RuleSpec>> read_rules(const std::string& path, Missing missing) {
   QC_ASSIGN(const std::string text, read_text(path));
-  return parse_rules(text, path);
+  return parse_rules(text, path, missing);
 }
 
 }  // namespace qc

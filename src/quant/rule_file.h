@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "arrays/npz.h"
+#include "quant/rules.h"
 #include "quantc/rules.h"
 #include "support/result.h"
 
@@ -12,9 +13,12 @@ namespace qc {
 
 /// The rules of a file in order, each with `origin` "file:line". Unknown keys, values of the wrong
 /// kind and numbers that are no scales are errors naming file and line.
-Result<std::vector<quantc::RuleSpec>> read_rules(const std::string& path);
+/// Numbers that calibration can find may be left out where `missing` says so.
+Result<std::vector<quantc::RuleSpec>> read_rules(const std::string& path,
+                                                 Missing missing = Missing::refused);
 /// The same from text; `path` is for messages and for files named in it.
-Result<std::vector<quantc::RuleSpec>> parse_rules(const std::string& text, const std::string& path);
+Result<std::vector<quantc::RuleSpec>> parse_rules(const std::string& text, const std::string& path,
+                                                  Missing missing = Missing::refused);
 
 /// The keys of a rule that are not empty, one line each. Long lists are added to `arrays`, which
 /// the caller writes to the file `archive` beside the rules.

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "quant/observer.h"
 #include "support/budget.h"
 
 namespace qc {
@@ -152,6 +153,21 @@ std::optional<RuleProblem> bad_type(const RuleSpec& s) {
   return std::nullopt;
 }
 
+/// What is wrong with a range that is given instead of scales and offsets.
+std::optional<RuleProblem> bad_ends(const char* low, const char* high,
+                                    const std::vector<double>& lo, const std::vector<double>& hi,
+                                    bool scales) {
+  if (lo.empty() && hi.empty()) return std::nullopt;
+  if (lo.size() != hi.size())
+    return RuleProblem{lo.empty() ? high : low, fmt::format("give both '{}' and '{}'", low, high)};
+  if (scales) return RuleProblem{low, "a range and a scale are given: leave out one of them"};
+  for (size_t i = 0; i < lo.size(); ++i) {
+    if (std::isfinite(lo[i]) && std::isfinite(hi[i]) && lo[i] < hi[i]) continue;
+    return RuleProblem{low, fmt::format("{} to {} is no range", lo[i], hi[i])};
+  }
+  return std::nullopt;
+}
+
 std::optional<RuleProblem> bad_numbers(const RuleSpec& s) {
   const CodeRange range = codes(s), weights = weight_codes(s);
   for (auto found :
@@ -161,7 +177,11 @@ std::optional<RuleProblem> bad_numbers(const RuleSpec& s) {
         bad_scale("weight_scale", s.weight_scale),
         bad_scale("output_multiplier", s.output_multiplier),
         bad_scale("input_multiplier", s.input_multiplier), bad_count("scale", s.scale.size()),
-        bad_count("offset", s.offset.size()), bad_offset("offset", s.offset, range),
+        bad_ends("min", "max", s.min, s.max, !s.scale.empty() || !s.offset.empty()),
+        bad_ends("input_min", "input_max", s.input_min, s.input_max,
+                 !s.input_scale.empty() || !s.input_offset.empty()),
+        bad_count("min", s.min.size()), bad_count("offset", s.offset.size()),
+        bad_offset("offset", s.offset, range),
         bad_offset("input_offset", s.input_offset, code_range(input_type(s))),
         bad_offset("weight_offset", s.weight_offset, weights)}) {
     if (found) return found;
@@ -260,7 +280,7 @@ Result<std::vector<std::optional<QType>>> inputs_of(const RuleSpec& s, const Nod
 
 }  // namespace
 
-std::optional<RuleProblem> problem_of(const RuleSpec& s) {
+std::optional<RuleProblem> problem_of(const RuleSpec& s, Missing missing) {
   for (auto found :
        {bad_regex("pattern", s.pattern), bad_regex("exclude", s.exclude), bad_type(s)}) {
     if (found) return found;
@@ -268,9 +288,13 @@ std::optional<RuleProblem> problem_of(const RuleSpec& s) {
   if (kind_of(s) == "float") return std::nullopt;
   if (auto found = bad_numbers(s)) return found;
   const bool codes_out = kind_of(s) == "static" && !has_float_result(s);
-  if (codes_out && s.scale.empty()) {
-    return RuleProblem{"scale", "missing: a static rule needs the scale of the result"};
+  if (codes_out && s.scale.empty() && s.min.empty() && missing == Missing::refused) {
+    return RuleProblem{"scale",
+                       "missing: a static rule needs the scale of the result, or 'min' and 'max'; "
+                       "calibrate --rules finds what is missing"};
   }
+  if (has_float_result(s) && !s.min.empty())
+    return RuleProblem{"min", "an f32 result has none: say 'input_min' for what the node reads"};
   if (has_float_result(s) && (!s.scale.empty() || !s.offset.empty())) {
     return RuleProblem{s.scale.empty() ? "offset" : "scale",
                        "an f32 result has none: say "
@@ -283,10 +307,28 @@ std::optional<RuleProblem> problem_of(const RuleSpec& s) {
   return std::nullopt;
 }
 
+RuleSpec with_scales(RuleSpec s) {
+  auto convert = [](std::vector<double>& lo, std::vector<double>& hi, CodeRange range, DType dtype,
+                    std::vector<double>& scales, std::vector<int64_t>& offsets) {
+    for (size_t i = 0; i < lo.size(); ++i) {
+      const ScaleOffset found = scale_offset({lo[i], hi[i]}, range, bits(dtype) == 16);
+      scales.push_back(found.scale);
+      offsets.push_back(found.offset);
+    }
+    lo.clear();
+    hi.clear();
+  };
+  const DType results = activation_type(s), inputs = input_type(s);
+  convert(s.min, s.max, codes(s), results, s.scale, s.offset);
+  convert(s.input_min, s.input_max, inputs == results ? codes(s) : code_range(inputs), inputs,
+          s.input_scale, s.input_offset);
+  return s;
+}
+
 // Steps of a match beside those for the characters.
 constexpr int64_t kMatchWork = 100;
 
-PatternRule::PatternRule(RuleSpec spec) : spec_(std::move(spec)) {
+PatternRule::PatternRule(RuleSpec spec) : spec_(with_scales(std::move(spec))) {
   pattern_ = std::make_shared<const re2::RE2>(spec_.pattern);
   if (!spec_.exclude.empty()) exclude_ = std::make_shared<const re2::RE2>(spec_.exclude);
 }

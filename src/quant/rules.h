@@ -19,8 +19,12 @@ using quantc::RuleSpec;
 struct RuleProblem {
   std::string key, text;
 };
+/// Whether a static rule may be without the scale of its result, for calibration to find.
+enum class Missing : uint8_t { refused, allowed };
 /// The first thing wrong with a rule that can be seen without a node.
-std::optional<RuleProblem> problem_of(const RuleSpec& spec);
+std::optional<RuleProblem> problem_of(const RuleSpec& spec, Missing missing = Missing::refused);
+/// A rule without problems with scales and offsets where it had ranges (min and max).
+RuleSpec with_scales(RuleSpec spec);
 
 /// A rule for nodes by name and op, made from checked keys.
 class PatternRule : public QuantRule {

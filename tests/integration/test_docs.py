@@ -12,9 +12,37 @@ def test_ops_md(quantc, root):
 
 
 def test_every_command_has_examples(quantc):
-    for command in ("compile", "run", "validate", "inspect", "ops", "explain", "calibrate"):
+    for command in ("compile", "run", "validate", "inspect", "ops", "explain", "calibrate", "targets", "passes", "help", "completion"):
         assert "Example" in quantc(command, "--help").stdout
     assert quantc("--version").stdout.startswith("quantc ")
+
+
+def test_figures_of_the_readme_are_those_of_the_benchmarks(root):
+    readme, bench = (root / "README.md").read_text(), (root / "docs/benchmarks.md").read_text()
+    digits, resnet = re.search(r"takes ([\d.]+) of the time of the float one, on a ResNet-18 at 64x64\s+([\d.]+)", readme).groups()
+    table = bench.split("time of int8 / time of float")[1]
+    assert f"| digits | {digits} |" in table and f"| ResNet-18 at 64x64 | {resnet} |" in table
+
+
+def test_configuration_md_lists_every_key(quantc, root, models, tmp_path):
+    (tmp_path / "c.toml").write_text("nothing = 1\n")
+    said = quantc("inspect", models / "digits.onnx", "--config", tmp_path / "c.toml", status=1).stderr
+    known = re.search(r"\(known: ([^)]*)\)", said)[1].split(", ")
+    page = (root / "docs/configuration.md").read_text()
+    assert re.findall(r"^\| `(\w+)` \|", page, re.M) == known
+    flags = quantc("compile", "--help").stdout
+    assert not [flag for flag in re.findall(r"\| `(-[\w-]+)` \|$", page, re.M) if f"{flag} " not in flags and f"{flag}," not in flags]
+
+
+def test_links_between_pages_lead_somewhere(root):
+    for page in [root / "README.md", *(root / "docs").glob("*.md")]:
+        for link in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text()):
+            assert link.startswith("http") or (page.parent / link).exists(), f"{page.name}: {link}"
+
+
+def test_the_licence_frees_generated_code(root):
+    text = (root / "LICENSE").read_text()
+    assert "Apache License" in text and "Version 2.0" in text and "Exception for generated code" in text
 
 
 def test_import_rows_are_unique(quantc):

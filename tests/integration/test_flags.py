@@ -11,7 +11,7 @@ from tests.conftest import QUANTC
 # A value that parses for each kind that help names; flags of choices take their first.
 VALUES = {"FILE": "x.npz", "DIR": "out", "NAME=SIZE": "batch=1", "NAME": "net", "TARGET": "portable", "N": "1", "X": "1", "SEED": "1",
           "PASS": "assign_layouts", "LAYER=VARIANT": "a=b", "OP,...": "conv", "PROGRAM": "cc", "FLAGS": "-O2", "COMMAND": "run",
-          "NAME=SHAPE": "x=1,2", "NAME=VALUE": "x=1", "DB": "10", "PERCENT": "90", "SHELL": "bash"}
+          "INPUT=SHAPE": "x=1,2", "INPUT=VALUE": "x=1", "DB": "10", "PERCENT": "90", "SHELL": "bash"}
 
 
 def say(*args):
@@ -107,10 +107,8 @@ def test_flags_and_model_in_any_order(command, flag, value):
     if flag == "--help":
         return
     given = [flag] if not value else [flag, VALUES.get(value, value.split("|")[0])]
-    needed = {"compile": ["-o", "/nowhere/o"], "calibrate": ["-o", "/nowhere/r.toml", "--data", "nowhere.npz"]}.get(command, [])
-    needed = [] if flag in ("--output", "--data") and command == "compile" else needed
-    if flag in ("--output", "--data"):
-        needed = {"--output": ["--data", "nowhere.npz"] if command == "calibrate" else [], "--data": ["-o", "/nowhere/r.toml"]}[flag]
+    required = {"compile": {"--output": "/nowhere/o"}, "calibrate": {"--output": "/nowhere/r.toml", "--data": "nowhere.npz"}}.get(command, {})
+    needed = [word for name, text in required.items() if name != flag for word in (name, text)]
     seen = {say(command, *order)[2] for order in ([*given, "nowhere.onnx", *needed], ["nowhere.onnx", *needed, *given], [*needed, *given, "nowhere.onnx"])}
     assert len(seen) == 1, seen
     said = seen.pop()

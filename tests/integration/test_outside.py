@@ -17,6 +17,7 @@ def sh(*command, **options):
 
 def test_a_program_outside_the_tree_uses_the_installed_library(root, build, models, tmp_path):
     sh("cmake", "--install", build, "--prefix", tmp_path / "prefix")
+    assert sh(tmp_path / "prefix/bin/quantc", "--version").startswith("quantc ")
     sh("cmake", "-S", root / "examples/use_library", "-B", tmp_path / "b", f"-DCMAKE_PREFIX_PATH={tmp_path / 'prefix'}")
     sh("cmake", "--build", tmp_path / "b")
     program = tmp_path / "b" / "use_library"
@@ -27,6 +28,15 @@ def test_a_program_outside_the_tree_uses_the_installed_library(root, build, mode
     assert (tmp_path / "out" / "digits.c").exists()
     bad = subprocess.run([str(program), str(tmp_path / "absent.onnx"), str(tmp_path / "o2")], capture_output=True, text=True)
     assert bad.returncode == 1 and "error[file]" in bad.stderr
+
+
+def test_make_builds_all_that_is_installed(root, build, tmp_path):
+    """`make && cmake --install build` needs no other step: every file that is installed from the build is made by `make`."""
+    targets = re.search(r"--target ([\w ]+)", sh("make", "-n", "all", f"BUILD={build}", cwd=root))[1].split()
+    commands = sh("ninja", "-C", build, "-t", "commands", *targets)
+    script = (build / "cmake_install.cmake").read_text()
+    installed = [name for name in re.findall(rf'"{re.escape(str(build))}/([^"$]+)"', script) if not name.endswith(".cmake")]
+    assert "bin/quantc" in installed and "libquantc.so" in installed and not [name for name in installed if name not in commands]
 
 
 def test_a_rule_class_outside_the_tree(root, build, models, tmp_path):

@@ -1,5 +1,7 @@
 #include "backends/c/c_backend.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "backends/c/text.h"
@@ -26,6 +28,31 @@ int64_t stack_bytes(const Module& module, size_t entries) {
   }
   return kEntryStack + deepest + kLibraryStack +
          static_cast<int64_t>((entries * sizeof(int64_t) + 15) / 16 * 16);
+}
+
+/// Work of one run that is products of floats: fused multiply-adds.
+int64_t float_macs(const Program& program) {
+  int64_t out = 0;
+  for_each_step(program.steps, [&](const Step& s) {
+    const Call* c = s.call();
+    if (c && c->macs > 0 && !c->in.empty() && is_float(c->in[0].dtype))
+      out = saturating_add(out, c->macs);
+  });
+  return out;
+}
+
+/// Portable code takes the instruction from the compiler's flags: where they have none, every
+/// multiply-add calls the C library, and whoever builds it is told.
+std::string fma_note(const std::string& name) {
+  return fmt::format(
+      "#if !defined(__FMA__) && !defined(__FP_FAST_FMAF) && !defined(__ARM_FEATURE_FMA) && \\\n"
+      "    !defined(__aarch64__) && !defined(QUANTC_SLOW_FMA)\n"
+      "#pragma message(\"{}: no fma instruction with these flags: float products call fmaf and "
+      "take "
+      "up to 200 times as long. x86: -mfma or -march=native. Where the processor has none, "
+      "-DQUANTC_SLOW_FMA silences this.\")\n"
+      "#endif\n",
+      name);
 }
 
 /// Runs may take turns between parts, so what they share is in the same place for all.
@@ -78,12 +105,16 @@ Result<CReport> write_c(const Module& module, const COptions& options, const Vec
     report.macs = saturating_add(report.macs, s.call() ? s.call()->macs : 0);
   });
 
+  const bool by_flags = module.parts.front().target.macro.empty();
+  report.fma_by_flags = by_flags ? float_macs(program) : 0;
+
   QC_ASSIGN(WrittenWeights weights, write_weights(*program.pool, map, options, files));
   report.not_finite = std::move(weights.not_finite);
   QC_TRY(files.write(name + ".h", header_text(module, options, report, weights.hash)));
   QC_TRY(files.write(name + ".c", written.text));
   if (module.parts.size() == 1) {
-    QC_TRY(files.write(name + "_kernels.h", kernels_text(module.parts[0], options)));
+    const std::string note = report.fma_by_flags > 0 ? fma_note(name) : "";
+    QC_TRY(files.write(name + "_kernels.h", note + kernels_text(module.parts[0], options)));
   } else {
     for (size_t i = 0; i < module.parts.size(); ++i) {
       const Module::Part& part = module.parts[i];

@@ -34,6 +34,7 @@ struct ProjectReport {
   int64_t state_bytes = 0;
   int64_t stack_bytes = 0;
   int64_t macs = 0;
+  int64_t fma_by_flags = 0;  // float MACs of code that takes fma from the compiler's flags
   std::vector<std::string> not_finite;  // constants with a NaN or a positive infinity
 };
 

@@ -58,20 +58,24 @@ class Importer {
   /// Every bound dim must be one of the inputs'.
   Result<Ok> check_bindings() const {
     std::set<std::string> symbols;
+    std::vector<std::string> places;  // "s27 (axis 1 of 'x')": files do not keep the names of Dim
     for (const InputSpec& spec : program_.input_specs) {
       if (spec.kind != SpecKind::user_input || spec.arg.kind != ArgKind::tensor) continue;
       auto meta = plan_.flat.tensors.find(spec.arg.items[0].text);
       if (meta == plan_.flat.tensors.end()) continue;
-      for (const SymInt& size : meta->second.sizes) {
+      for (size_t axis = 0; axis < meta->second.sizes.size(); ++axis) {
+        const SymInt& size = meta->second.sizes[axis];
         if (size.value) continue;
         QC_ASSIGN(Dim dim, parse_symexpr(size.expr, file_loc()));
+        if (dim == Dim::symbol(dim.str()) && !symbols.count(dim.str()))
+          places.push_back(fmt::format("{} (axis {} of '{}')", dim.str(), axis, meta->first));
         dim.collect_symbols(symbols);
       }
     }
     for (const auto& [name, number] : options_.dims) {
       if (symbols.count(name)) continue;
       return error(Code::dim, file_loc(), "no dimension is named '{}'; the inputs have {}", name,
-                   symbols.empty() ? "none" : fmt::format("{}", fmt::join(symbols, ", ")));
+                   symbols.empty() ? "none" : fmt::format("{}", fmt::join(places, ", ")));
     }
     return Ok{};
   }

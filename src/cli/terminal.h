@@ -1,0 +1,13 @@
+// What is known of the terminal.
+#pragma once
+
+#include <cstddef>
+
+namespace qc::cli {
+
+/// Columns of standard output; 100 where it is no terminal.
+size_t terminal_width();
+/// Whether messages on standard error may have colours: it is a terminal, and NO_COLOR is not set.
+bool has_colours();
+
+}  // namespace qc::cli
