@@ -24,7 +24,7 @@ Result<qc::Samples> samples_of(const qc::Graph& graph, const ArrayViews& views) 
     streams.emplace_back(qc::NamedArray{
         views[i].name.empty() ? fmt::format("in_{}", i) : views[i].name, std::move(t)});
   }
-  return qc::Samples::open(graph, std::move(streams));
+  return qc::Samples::open(graph, std::move(streams), {}, true);
 }
 
 /// The rules as reading the file gives them: what is saved and what is used are the same.

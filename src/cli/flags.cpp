@@ -52,7 +52,8 @@ void CompileFlags::add_quantization(CLI::App& app) {
   add(app, "--allow-unused-rules", &Options::allow_unused_rules, "",
       "let rules pass that match nothing");
   add(app, "--require-integer", &Options::require_integer, "",
-      "fail, with a list, when an operation computes in float");
+      "fail, with a list, when an operation computes in float; converting inputs and outputs and "
+      "rescaling sums may still (docs/rules.md)");
 }
 
 void CompileFlags::add_all(CLI::App& app) {

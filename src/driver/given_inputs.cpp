@@ -113,14 +113,15 @@ Result<Ok> apply_given(const Graph& model, const quantc::Options& options, Impor
     QC_ASSIGN(Tensor tensor, constant(model, name, text, import.dims));
     import.constants.emplace(name, std::move(tensor));
   }
-  // Dimensions of inputs that are constants now are no longer there to be given.
-  std::set<std::string> left;
+  // Dimensions that only inputs had which are constants now are no longer there to be given.
+  std::set<std::string> gone, left;
   for (const Value* v : model.inputs()) {
-    if (import.constants.count(v->name())) continue;
-    for (const Dim& dim : v->shape()) dim.collect_symbols(left);
+    std::set<std::string>& symbols = import.constants.count(v->name()) ? gone : left;
+    for (const Dim& dim : v->shape()) dim.collect_symbols(symbols);
   }
-  if (!import.constants.empty())
-    std::erase_if(import.dims, [&](const auto& dim) { return !left.count(dim.first); });
+  std::erase_if(import.dims, [&](const auto& dim) {
+    return gone.count(dim.first) > 0 && left.count(dim.first) == 0;
+  });
   return Ok{};
 }
 

@@ -90,10 +90,12 @@ Result<std::unique_ptr<Graph>> load(const std::shared_ptr<const MappedFile>& fil
   import.dims.insert(options.dims.begin(), options.dims.end());
   import.arithmetic = options.arithmetic;
   if (!options.shapes.empty() || !options.constants.empty()) {
-    ImportOptions plain = import;
-    plain.dims.clear();  // those of constants and shapes are not there yet
-    QC_ASSIGN(const auto model, load(file, path, plain));
-    QC_TRY(apply_given(*model, options, import));
+    // Some models can only be imported with their sizes; others show which symbol stands where.
+    const ImportOptions plain{.arithmetic = import.arithmetic};
+    auto model = load(file, path, plain);
+    if (!model.ok()) model = load(file, path, import);
+    QC_TRY(model);
+    QC_TRY(apply_given(**model, options, import));
   }
   import.remarks = remarks;
   QC_ASSIGN(auto graph, load(file, path, import));

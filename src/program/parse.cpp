@@ -197,7 +197,7 @@ class Parser {
     std::vector<Param> out;
     for (const Field& f : kernel.fields) {
       const Param zero = f.type == Field::Type::f32 ? Param(0.0f) : Param(Dim(0));
-      out.insert(out.end(), static_cast<size_t>(f.count), zero);
+      for (int i = 0; i < f.count; ++i) out.push_back(zero);
     }
     QC_TRY(r_.expect('{'));
     for (bool first = true; !r_.take('}'); first = false) {
