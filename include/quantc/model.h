@@ -23,7 +23,8 @@ using Rules = std::vector<std::shared_ptr<const Rule>>;
 /// runs go on side by side, everything that compiles takes turns.
 class Model {
  public:
-  /// Loads an ONNX model, a torch.export archive (.pt2) or quantc's own text form.
+  /// Loads an ONNX model, a torch.export archive (.pt2), an FX dump (.fx.json) or quantc's own text
+  /// form.
   static Expected<Model> load(const std::string& path, const Options& options = {});
   /// The same of a file's bytes, which are copied. `name` is for messages and, unless the options
   /// have one, for what is generated. Weights in further files are refused.

@@ -33,12 +33,6 @@ class Block {
   std::byte* data_;
 };
 
-size_t bytes_of(const std::string& type, const std::vector<int64_t>& shape) {
-  size_t out = qc::bytes(*qc::parse_dtype(type));
-  for (const int64_t size : shape) out *= static_cast<size_t>(size);
-  return out;
-}
-
 }  // namespace
 
 struct CompiledModel::State {
@@ -59,7 +53,7 @@ struct CompiledModel::State {
   /// A call that is ready to be made any number of times.
   struct Call {
     std::vector<qc::Tensor> inputs;
-    std::vector<Array> outputs;
+    ArrayViews outputs;
     std::vector<const void*> in;
     std::vector<void*> out;
     std::vector<int64_t> dims;
@@ -76,7 +70,7 @@ struct CompiledModel::State {
                      qc::str(qc::to_dims(given.shape())));
   }
 
-  Result<Call> prepare(const ArrayViews& views) const {
+  Result<Call> prepare(const ArrayViews& views, const Allocate& allocate) const {
     Call call;
     QC_ASSIGN(call.inputs, inputs_of(*graph, views));
     QC_ASSIGN(const qc::Bindings sizes, qc::bindings_for(*graph, call.inputs));
@@ -89,14 +83,17 @@ struct CompiledModel::State {
     }
     for (const qc::Output& o : graph->outputs()) {
       const qc::Type& type = o.value->type();
-      Array array{o.name, std::string(qc::name(type.dtype)), {}, {}};
-      for (const qc::Dim& d : type.shape) {
-        array.shape.push_back(d.substitute(sizes).value());
-      }
-      array.data.resize(bytes_of(array.type, array.shape));
-      call.outputs.push_back(std::move(array));
+      std::vector<int64_t> shape;
+      for (const qc::Dim& d : type.shape) shape.push_back(d.substitute(sizes).value());
+      size_t bytes = qc::bytes(type.dtype);
+      for (const int64_t size : shape) bytes *= static_cast<size_t>(size);
+      void* const data = allocate(bytes);
+      if (!data && bytes > 0)
+        return qc::error(qc::Code::limit, "not enough memory for the results");
+      call.outputs.emplace_back(o.name, std::string(qc::name(type.dtype)), std::move(shape), data,
+                                bytes);
+      call.out.push_back(data);
     }
-    for (Array& array : call.outputs) call.out.push_back(array.data.data());
     return call;
   }
 
@@ -147,18 +144,34 @@ const std::string& CompiledModel::folder() const { return state_->folder; }
 std::vector<Port> CompiledModel::inputs() const { return input_ports(*state_->graph); }
 std::vector<Port> CompiledModel::outputs() const { return output_ports(*state_->graph); }
 
-Expected<std::vector<Array>> CompiledModel::run(const ArrayViews& inputs) const {
-  return converted(qc::within(nullptr, [&]() -> Result<std::vector<Array>> {
-    QC_ASSIGN(State::Call call, state_->prepare(inputs));
+Expected<ArrayViews> CompiledModel::run(const ArrayViews& inputs, const Allocate& allocate) const {
+  return converted(qc::within(nullptr, [&]() -> Result<ArrayViews> {
+    QC_ASSIGN(State::Call call, state_->prepare(inputs, allocate));
     QC_TRY(state_->with_arguments(call, [&](const auto& args) { return state_->invoke(&args); }));
     return std::move(call.outputs);
   }));
 }
 
+Expected<std::vector<Array>> CompiledModel::run(const ArrayViews& inputs) const {
+  std::vector<std::vector<std::byte>> memory;
+  auto views =
+      run(inputs, [&](size_t bytes) -> void* { return memory.emplace_back(bytes).data(); });
+  if (!views) return views.diagnostic();
+  std::vector<Array> out;
+  for (size_t i = 0; i < views->size(); ++i) {
+    ArrayView& v = (*views)[i];
+    out.push_back({std::move(v.name), std::move(v.type), std::move(v.shape), std::move(memory[i])});
+  }
+  return out;
+}
+
 Expected<Timing> CompiledModel::benchmark(const ArrayViews& inputs, int64_t runs) const {
   return converted(qc::within(nullptr, [&]() -> Result<Timing> {
     using Clock = std::chrono::steady_clock;
-    QC_ASSIGN(State::Call call, state_->prepare(inputs));
+    std::vector<std::vector<std::byte>> memory;
+    QC_ASSIGN(State::Call call, state_->prepare(inputs, [&](size_t bytes) -> void* {
+      return memory.emplace_back(bytes).data();
+    }));
     std::vector<double> seconds;
     QC_TRY(state_->with_arguments(call, [&](const auto& args) {
       double total = 0;

@@ -5,6 +5,7 @@
 
 #include "driver/given_inputs.h"
 #include "driver/other_files.h"
+#include "frontends/fx/importer.h"
 #include "frontends/onnx/import.h"
 #include "frontends/pt2/importer.h"
 #include "ir/text.h"
@@ -16,11 +17,12 @@
 namespace qc {
 namespace {
 
-enum class FileKind { onnx, pt2, text };
+enum class FileKind { onnx, pt2, fx, text };
 
 FileKind kind_of(std::span<const std::byte> bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (text.starts_with("PK")) return FileKind::pt2;
+  if (text.starts_with("{")) return FileKind::fx;  // JSON
   // The text form begins with its graph or with a constant; no ONNX file begins with '@'.
   if (text.starts_with("graph ") || text.starts_with("@")) return FileKind::text;
   return FileKind::onnx;
@@ -61,6 +63,11 @@ Result<std::unique_ptr<Graph>> load(const std::shared_ptr<const MappedFile>& fil
       case FileKind::pt2: {
         QC_ASSIGN(const pt2::Archive archive, pt2::Archive::open(file));
         return pt2::import_archive(archive, options);
+      }
+      case FileKind::fx: {
+        QC_ASSIGN(auto loaded, fx::load(file, beside, options));
+        QC_TRY(check_names(*loaded));
+        return loaded;
       }
       case FileKind::text:
         return load_text(*file);

@@ -12,7 +12,8 @@
 
 namespace qc {
 
-/// Loads an ONNX model, a torch.export archive (.pt2) or a graph in quantc's text form (.ir).
+/// Loads an ONNX model, a torch.export archive (.pt2), an FX dump (.fx.json) or a graph in quantc's
+/// text form (.ir).
 Result<std::unique_ptr<Graph>> load_model(const std::string& path,
                                           const ImportOptions& options = {});
 

@@ -53,7 +53,11 @@ Result<Values> aten_logical(Import& m) {
 
 /// a + alpha * b or a - alpha * b. PyTorch rounds alpha to the type of the operands.
 Result<Values> with_alpha(const Import& m, const char* op, Pair ab) {
-  if (!m.given("alpha")) return one(emit_pair(m, op, ab));
+  const Arg* factor = m.find("alpha");
+  const auto* whole = factor ? std::get_if<int64_t>(factor) : nullptr;
+  const auto* real = factor ? std::get_if<double>(factor) : nullptr;
+  const bool changes = factor && !(whole && *whole == 1) && !(real && *real == 1);
+  if (!changes) return one(emit_pair(m, op, ab));
   const DType type = ab.first->dtype();
   QC_ASSIGN(Value * alpha, m.tensor_as("alpha", type));
   for (Value** v : {&ab.first, &ab.second, &alpha}) {

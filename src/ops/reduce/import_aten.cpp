@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "ops/common/importing.h"
@@ -15,9 +16,14 @@ Result<AttrMap> axes_of(const Import& m) {
   return AttrMap{{"axes", axes}, {"keepdims", keepdims}};
 }
 
-/// A rank-0 tensor accepts axis 0 and -1, which reduce nothing.
+/// A rank-0 tensor accepts axis 0 and -1, which reduce nothing. Axes count from the front and stand
+/// in order, however they are written.
 Result<Value*> reduce(const Import& m, const char* op, Value* x, AttrMap attrs) {
-  if (x->rank() == 0) attrs["axes"] = Ints{};
+  Ints axes = std::get<Ints>(attrs.at("axes"));
+  if (x->rank() == 0) axes.clear();
+  for (int64_t& axis : axes) axis += axis < 0 && axis >= -x->rank() ? x->rank() : 0;
+  std::sort(axes.begin(), axes.end());
+  attrs["axes"] = axes;
   return m.emit(op, {x}, attrs);
 }
 

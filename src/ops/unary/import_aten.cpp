@@ -99,6 +99,7 @@ Result<Values> aten_threshold(Import& m) {
     QC_ASSIGN(Value * above, m.emit("gt", {x, m.scalar(threshold, x->dtype())}));
     return one(m.emit("where", {above, x, m.scalar(value, x->dtype())}));
   }
+  if (threshold == 0 && value == 0) return one(m.emit("clamp", {x}, {{"lo", 0.0}}));  // relu
   return aten_scaled(m, "threshold", {{"threshold", threshold}, {"value", value}});
 }
 

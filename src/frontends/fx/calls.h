@@ -1,0 +1,40 @@
+// How FX spells operations: functions, methods and modules, and the ATen call each of them is.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace qc::fx {
+
+/// A parameter of a Python function or method.
+struct Parameter {
+  std::string name;       // in Python
+  std::string aten;       // in the call; empty: the parameter does not matter
+  bool rest = false;      // the remaining arguments, as a list
+  bool in_place = false;  // asks for the in-place form
+};
+
+/// A call with the parameters it has in Python.
+struct Call {
+  /// "relu.default"; several with the parameter that decides: "dim:mean.dim mean.default" is
+  /// mean.dim where `dim` is given.
+  std::string target;
+  std::vector<Parameter> parameters;
+  bool lists = false;  // the result is a list even where it has one item
+};
+
+/// The call of "torch.add", "torch.nn.functional.relu", "_operator.mul", or with a dot in front of
+/// a method (".view"); null where there is none. In-place forms are found under their plain names.
+const Call* find_call(std::string_view spelling);
+
+/// A module: the ATen call of its class, whose arguments are written as NAME=SOURCE: @ is the
+/// input, #NAME a parameter or buffer (left out where there is none), $NAME an attribute.
+struct ModuleCall {
+  std::string target;
+  std::vector<std::pair<std::string, std::string>> arguments;
+};
+/// By the class without its package: "Conv2d".
+const ModuleCall* find_module_call(std::string_view type);
+
+}  // namespace qc::fx

@@ -1,0 +1,384 @@
+#include "frontends/fx/importer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "frontends/common/unique_names.h"
+#include "frontends/fx/calls.h"
+#include "frontends/fx/scope.h"
+#include "support/budget.h"
+
+namespace qc::fx {
+namespace {
+
+/// The class of a module without its package.
+std::string_view short_type(std::string_view type) {
+  const size_t dot = type.rfind('.');
+  return dot == type.npos ? type : type.substr(dot + 1);
+}
+
+/// "relu" of "relu_", and whether it was the in-place form.
+std::pair<std::string, bool> plain_spelling(std::string spelling) {
+  const bool in_place = spelling.size() > 2 && spelling.back() == '_' &&
+                        spelling[spelling.size() - 2] != '_' &&
+                        spelling[spelling.size() - 2] != '.';
+  if (in_place) spelling.pop_back();
+  return {std::move(spelling), in_place};
+}
+
+const Item* attribute(const DumpModule& module, std::string_view name) {
+  for (const auto& [key, item] : module.attributes) {
+    if (key == name) return &item;
+  }
+  return nullptr;
+}
+
+class Importer {
+ public:
+  Importer(const Dump& dump, const std::string& file, TensorMap tensors,
+           const ImportOptions& options)
+      : dump_(dump),
+        file_(file),
+        options_(options),
+        graph_(std::make_unique<Graph>()),
+        scope_(*graph_, std::move(tensors)) {
+    for (const DumpNode& node : dump.nodes) ++in_module_[node.module];
+  }
+
+  Result<std::unique_ptr<Graph>> run() {
+    graph_->file = file_;
+    QC_TRY(check_supported());
+    QC_TRY(check_dims());
+    for (const DumpNode& node : dump_.nodes) {
+      spend(Cost::work, kNodeWork);
+      QC_TRY(add(node));
+    }
+    if (!returned_) return error(Code::graph, Loc{file_, {}, {}}, "the graph returns nothing");
+    graph_->sweep();
+    return std::move(graph_);
+  }
+
+ private:
+  /// A node is called after its module; where a module holds several, its own name follows.
+  Loc loc_of(const DumpNode& node) const {
+    std::string name = node.name;
+    if (node.op == "call_module") {
+      name = node.target;
+    } else if (!node.module.empty()) {
+      name = in_module_.at(node.module) > 1 ? node.module + "/" + node.name : node.module;
+    }
+    return Loc{file_, {name}, node.target};
+  }
+
+  std::string spelling(const DumpNode& node) const {
+    return plain_spelling(node.op == "call_method" ? "." + node.target : node.target).first;
+  }
+
+  /// Spellings that nothing is known of, all at once.
+  Result<Ok> check_supported() const {
+    std::map<std::string, std::pair<int, std::string>> missing;
+    for (const DumpNode& node : dump_.nodes) {
+      std::string what;
+      if (node.op == "call_module") {
+        const auto module = dump_.modules.find(node.target);
+        if (module != dump_.modules.end() && !find_module_call(short_type(module->second.type)))
+          what = module->second.type;
+      } else if (node.op == "call_function" || node.op == "call_method") {
+        const std::string name = spelling(node);
+        if (!find_call(name) && !known_to_python(name)) what = node.target;
+      }
+      if (what.empty()) continue;
+      auto& [count, first] = missing[what];
+      if (count++ == 0) first = node.name;
+    }
+    if (missing.empty()) return Ok{};
+    Diag diag = error(Code::unsupported_op, Loc{file_, {}, {}}, "{} operation{} not supported",
+                      missing.size(), missing.size() == 1 ? " is" : "s are");
+    for (const auto& [op, m] : missing) {
+      diag.notes.push_back(
+          fmt::format("{}: {} node{}, first '{}'", op, m.first, m.first == 1 ? "" : "s", m.second));
+    }
+    return diag;
+  }
+
+  static bool known_to_python(std::string_view name) {
+    constexpr std::string_view kKnown[] = {"builtins.getattr",
+                                           "builtins.len",
+                                           "_operator.getitem",
+                                           ".size",
+                                           ".dim",
+                                           ".ndimension",
+                                           ".numel",
+                                           ".float",
+                                           ".double",
+                                           ".half",
+                                           ".bfloat16",
+                                           ".int",
+                                           ".long",
+                                           ".bool",
+                                           ".to",
+                                           "torch.einsum"};
+    return std::find(std::begin(kKnown), std::end(kKnown), name) != std::end(kKnown);
+  }
+
+  Result<Ok> check_dims() const {
+    std::set<std::string> symbols;
+    for (const auto& [name, input] : dump_.inputs) {
+      for (const Dim& d : input.shape) d.collect_symbols(symbols);
+    }
+    for (const auto& [name, number] : options_.dims) {
+      if (symbols.count(name)) continue;
+      return error(Code::dim, Loc{file_, {}, {}}, "no dimension is named '{}'; the inputs have {}",
+                   name, symbols.empty() ? "none" : fmt::format("{}", fmt::join(symbols, ", ")));
+    }
+    return Ok{};
+  }
+
+  Result<Ok> add(const DumpNode& node) {
+    const Loc loc = loc_of(node);
+    if (returned_) return error(Code::graph, loc, "a node after the output");
+    if (node.op == "placeholder") return placeholder(node, loc);
+    if (node.op == "output") return output(node, loc);
+    Thing result;
+    if (node.op == "get_attr") {
+      QC_ASSIGN(Value * value, scope_.weight(node.target));
+      if (!value) return error(Code::graph, loc, "there is no tensor '{}'", node.target);
+      result = Thing{scope_.memory().allocate(value)};
+    } else if (node.op == "call_module") {
+      QC_ASSIGN(result, call_module(node, loc));
+    } else if (node.op == "call_function" || node.op == "call_method") {
+      QC_ASSIGN(result, call(node, loc));
+    } else {
+      return error(Code::format, loc, "a node of the unknown kind '{}'", node.op);
+    }
+    if (const CellId* cell = result.as<CellId>()) {
+      QC_ASSIGN(Value * value, scope_.memory().read(*cell, loc));
+      if (value->def() && value->name().empty()) graph_->set_name(value, node.name);
+    }
+    return scope_.define(node.name, std::move(result), loc);
+  }
+
+  Result<Ok> placeholder(const DumpNode& node, const Loc& loc) {
+    const auto stated = dump_.inputs.find(node.target);
+    if (stated == dump_.inputs.end()) {
+      if (!node.args.empty()) {  // a default that nobody overrode
+        QC_ASSIGN(Thing fallback, scope_.thing(node.args[0], loc));
+        return scope_.define(node.name, std::move(fallback), loc);
+      }
+      return error(Code::format, loc, "input '{}' has no type and shape", node.target);
+    }
+    Dims shape;
+    for (const Dim& d : stated->second.shape) shape.push_back(d.substitute(options_.dims));
+    Value* value = graph_->add_input(node.target, Type(stated->second.dtype, std::move(shape)));
+    return scope_.define(node.name, Thing{scope_.memory().allocate(value)}, loc);
+  }
+
+  Result<Ok> output(const DumpNode& node, const Loc& loc) {
+    if (node.args.size() != 1) return error(Code::format, loc, "an output without a value");
+    Values values;
+    std::vector<std::string> names;
+    QC_TRY(flatten(node.args[0], loc, values, names));
+    for (size_t i = 0; const std::string& name : unique_names(std::move(names)))
+      graph_->add_output(name, values[i++]);
+    returned_ = true;
+    return Ok{};
+  }
+
+  Result<Ok> flatten(const Item& item, const Loc& loc, Values& values,
+                     std::vector<std::string>& names) {
+    if (item.kind == Item::Kind::list) {
+      for (const Item& one : item.items) QC_TRY(flatten(one, loc, values, names));
+      return Ok{};
+    }
+    QC_ASSIGN(const Thing thing, scope_.thing(item, loc));
+    if (thing.none()) return Ok{};
+    const Things all = thing.as<Things>() ? *thing.as<Things>() : Things{thing};
+    for (const Thing& one : all) {
+      if (!one.as<CellId>()) return error(Code::unsupported, loc, "a result that is no tensor");
+      QC_ASSIGN(Value * value, scope_.tensor(one, loc));
+      values.push_back(value);
+      names.push_back(item.text);
+    }
+    return Ok{};
+  }
+
+  Result<Thing> call_module(const DumpNode& node, const Loc& loc) {
+    const auto found = dump_.modules.find(node.target);
+    if (found == dump_.modules.end())
+      return error(Code::graph, loc, "there is no module '{}'", node.target);
+    const DumpModule& module = found->second;
+    const ModuleCall& call = *find_module_call(short_type(module.type));
+    if (const Item* mode = attribute(module, "padding_mode"); mode && mode->text != "zeros")
+      return error(Code::unsupported, loc, "padding mode '{}'", mode->text);
+    if (const Item* indices = attribute(module, "return_indices"); indices && indices->boolean)
+      return error(Code::unsupported, loc, "pooling that returns indices");
+    if (node.args.size() + node.kwargs.size() != 1)
+      return error(Code::unsupported, loc, "a module of {} inputs", node.args.size());
+    const Item& input = node.args.empty() ? node.kwargs[0].second : node.args[0];
+    NamedThings args;
+    for (const auto& [name, source] : call.arguments) {
+      Thing thing;
+      if (source == "@") {
+        QC_ASSIGN(thing, scope_.thing(input, loc));
+      } else if (source[0] == '#') {
+        QC_ASSIGN(Value * value, scope_.weight(node.target + "." + source.substr(1)));
+        if (value) thing = Thing{scope_.memory().allocate(value)};
+      } else if (const Item* item = attribute(module, source.substr(1))) {
+        QC_ASSIGN(thing, scope_.thing(*item, loc));
+      }
+      args.emplace_back(name, std::move(thing));
+    }
+    std::string target = call.target;
+    choose_padding(target, args);
+    const Item* in_place = attribute(module, "inplace");
+    if (in_place && in_place->boolean) return scope_.call_in_place(target, args, loc);
+    return scope_.call(target, args, false, loc);
+  }
+
+  /// Convolutions with "same" or "valid" have an overload of their own.
+  static void choose_padding(std::string& target, const NamedThings& args) {
+    if (!target.starts_with("conv") || !target.ends_with(".default")) return;
+    for (const auto& [name, thing] : args) {
+      if (name == "padding" && thing.as<std::string>())
+        target.replace(target.size() - 7, 7, "padding");
+    }
+  }
+
+  Result<Thing> call(const DumpNode& node, const Loc& loc) {
+    Things args;
+    for (const Item& item : node.args) {
+      QC_ASSIGN(Thing thing, scope_.thing(item, loc));
+      args.push_back(std::move(thing));
+    }
+    QC_ASSIGN(auto plain, plain_python(scope_, node, args, loc));
+    if (plain) return *plain;
+    auto [name, in_place] =
+        plain_spelling(node.op == "call_method" ? "." + node.target : node.target);
+    if (name == "torch.einsum") return einsum(args, loc);
+    const Call* call = find_call(name);
+    if (!call)
+      return error(Code::unsupported_op, loc, "{} with these arguments is not supported",
+                   node.target);
+    constexpr std::string_view kInPlace = "_operator.i";
+    in_place = in_place || (name.starts_with(kInPlace) && name != "_operator.invert");
+    NamedThings named;
+    QC_TRY(bind(*call, node, args, named, in_place, loc));
+    std::string target = choose(*call, named);
+    choose_padding(target, named);
+    if (target.ends_with(".other")) rename(named, "dim", "other");
+    if (target.starts_with("split_with_sizes")) rename(named, "split_size", "split_sizes");
+    if (in_place) return scope_.call_in_place(target, named, loc);
+    return scope_.call(target, named, call->lists, loc);
+  }
+
+  Result<Thing> einsum(const Things& args, const Loc& loc) {
+    if (args.size() < 2 || !args[0].as<std::string>())
+      return error(Code::unsupported, loc, "einsum without an equation in text");
+    const Things* listed = args[1].as<Things>();
+    Things tensors = listed ? *listed : Things(args.begin() + 1, args.end());
+    return scope_.call("einsum.default",
+                       {{"equation", args[0]}, {"tensors", Thing{std::move(tensors)}}}, false, loc);
+  }
+
+  static void rename(NamedThings& named, std::string_view from, const char* to) {
+    for (auto& [name, thing] : named) {
+      if (name == from) name = to;
+    }
+  }
+
+  /// Positional and keyword arguments by the names of the ATen op.
+  Result<Ok> bind(const Call& call, const DumpNode& node, const Things& args, NamedThings& named,
+                  bool& in_place, const Loc& loc) const {
+    size_t at = 0;
+    const auto take = [&](const Parameter& p, Thing thing) {
+      if (p.in_place) {
+        in_place = in_place || (thing.as<bool>() && *thing.as<bool>());
+      } else if (!p.aten.empty() && !thing.none()) {
+        named.emplace_back(p.aten, std::move(thing));
+      }
+    };
+    for (const Parameter& p : call.parameters) {
+      if (at >= args.size()) break;
+      if (!p.rest || args[at].as<Things>()) {
+        take(p, args[at++]);
+        continue;
+      }
+      take(p, Thing{Things(args.begin() + static_cast<int64_t>(at), args.end())});
+      at = args.size();
+    }
+    if (at < args.size())
+      return error(Code::unsupported, loc, "{} takes {} arguments, got {}", node.target, at,
+                   args.size());
+    for (const auto& [key, item] : node.kwargs) {
+      const auto p = std::find_if(
+          call.parameters.begin(), call.parameters.end(),
+          [&](const Parameter& c) { return c.name == key || (!c.aten.empty() && c.aten == key); });
+      if (p == call.parameters.end())
+        return error(Code::unsupported, loc, "argument '{}' of {}", key, node.target);
+      QC_ASSIGN(Thing thing, scope_.thing(item, loc));
+      take(*p, std::move(thing));
+    }
+    return Ok{};
+  }
+
+  /// Which of the call's targets these arguments mean: see Call::target.
+  static std::string choose(const Call& call, const NamedThings& named) {
+    std::string_view rest = call.target;
+    while (true) {
+      const size_t space = rest.find(' ');
+      const std::string_view one = rest.substr(0, space);
+      const size_t mark = one.find_first_of(":@%");
+      if (mark == one.npos) return std::string(one);
+      for (const auto& [name, thing] : named) {
+        if (name != one.substr(0, mark)) continue;
+        const bool meant = one[mark] == ':' || (one[mark] == '@' && thing.as<CellId>()) ||
+                           (one[mark] == '%' && thing.as<Things>());
+        if (meant) return std::string(one.substr(mark + 1));
+      }
+      rest.remove_prefix(space + 1);
+    }
+  }
+
+  const Dump& dump_;
+  const std::string file_;
+  const ImportOptions& options_;
+  std::unique_ptr<Graph> graph_;
+  Scope scope_;
+  std::map<std::string, int> in_module_;  // nodes of each
+  bool returned_ = false;
+};
+
+/// The file of tensors, which must lie in the folder of the dump.
+Result<std::shared_ptr<const MappedFile>> open_beside(const std::string& path,
+                                                      const std::string& name) {
+  const Loc loc{path, {}, {}};
+  if (path.empty()) {
+    return error(Code::path, loc, "tensors in '{}' need a dump that is a file", name);
+  }
+  if (name.find('/') != name.npos || name.find('\0') != name.npos || name == "..")
+    return error(Code::path, loc, "'{}' is not in the folder of the dump", name);
+  return MappedFile::open((std::filesystem::path(path).parent_path() / name).string());
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Graph>> load(const std::shared_ptr<const MappedFile>& file,
+                                    const std::string& path, const ImportOptions& options) {
+  const auto bytes = file->bytes();
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  QC_ASSIGN(const Dump dump, parse_dump(text, Loc{file->path(), {}, {}}));
+  TensorMap tensors;
+  std::shared_ptr<const MappedFile> stored;
+  if (!dump.tensors.empty()) {
+    QC_ASSIGN(stored, open_beside(path, dump.tensors));
+    QC_ASSIGN(tensors, read_safetensors(stored));
+  }
+  QC_ASSIGN(auto graph, Importer(dump, file->path(), std::move(tensors), options).run());
+  if (stored) graph->pool().add_file(stored);
+  return graph;
+}
+
+}  // namespace qc::fx
