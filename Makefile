@@ -2,7 +2,7 @@
 BUILD ?= build
 CMAKE_FLAGS ?= -DCMAKE_BUILD_TYPE=Release
 
-.PHONY: all configure demo check test bench soak format lint coverage help clean
+.PHONY: all configure demo check test wheel bench soak format lint coverage help clean
 all: configure                ## build the program, build/bin/quantc, and the library: what cmake --install needs
 	cmake --build $(BUILD) --target quantc quantc_library
 
@@ -21,6 +21,12 @@ check: configure              ## build and run the quick tests: less than a minu
 	@tools/setup test
 	@cmake --build $(BUILD)
 	@ctest --test-dir $(BUILD) --output-on-failure -j2 --no-tests=error -LE slow
+
+wheel: all                    ## the Python package as a wheel that runs on other machines: build/wheel/repaired/
+	@tools/setup test
+	@tools/venv test
+	@tools/wheel $(BUILD) repair
+	@ls $(BUILD)/wheel/repaired/*.whl
 
 bench: all                    ## speed, compile time and memory, side by side with others
 	@tools/venv test bench

@@ -1,0 +1,212 @@
+"""torch.fx graphs: written as the neutral dump of docs/fx-format.md, which quantc itself normalises."""
+from __future__ import annotations
+
+import os
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+
+from . import _core
+from ._errors import Unsupported, UserError
+from ._graph import Graph, options_of
+from ._torch import _torch
+
+_SAFE = {"float32": "F32", "float64": "F64", "float16": "F16", "bfloat16": "BF16", "int8": "I8", "int16": "I16",
+         "int32": "I32", "int64": "I64", "uint8": "U8", "uint16": "U16", "uint32": "U32", "uint64": "U64", "bool": "BOOL",
+         "float8_e4m3fn": "F8_E4M3", "float8_e5m2": "F8_E5M2"}
+
+
+def _function_names(torch: Any) -> Dict[int, str]:
+    """Names of functions by identity. torch.nn.functional comes first: much of it is the same object as one elsewhere."""
+    import operator
+
+    out: Dict[int, str] = {}
+    modules: List[Tuple[Any, str]] = [(torch.nn.functional, "torch.nn.functional"), (torch, "torch"),
+                                      (torch.special, "torch.special"), (operator, "_operator")]
+    for module, prefix in modules:
+        for name in sorted(dir(module), key=lambda n: n.startswith("_")):
+            if not name.startswith("__"):
+                value = getattr(module, name)
+                if callable(value):
+                    out.setdefault(id(value), f"{prefix}.{name}")
+    return out
+
+
+class _Dumper:
+    def __init__(self, torch: Any):
+        self.torch = torch
+        self.names = _function_names(torch)
+
+    def dtype(self, dtype: Any) -> str:
+        return str(dtype).replace("torch.", "")
+
+    def target(self, function: Any) -> str:
+        if id(function) in self.names:
+            return self.names[id(function)]
+        module = getattr(function, "__module__", None) or "builtins"
+        return f"{module}.{getattr(function, '__name__', type(function).__name__)}"
+
+    def item(self, value: Any) -> Any:
+        import math
+
+        torch = self.torch
+        if isinstance(value, torch.fx.Node):
+            return {"node": value.name}
+        if value is None or isinstance(value, (bool, int, str)):
+            return value
+        if isinstance(value, float):
+            return value if math.isfinite(value) else {"float": "NaN" if value != value else
+                                                       "Infinity" if value > 0 else "-Infinity"}
+        if isinstance(value, (tuple, list)):
+            return [self.item(v) for v in value]
+        if isinstance(value, slice):
+            return {"slice": [self.item(v) for v in (value.start, value.stop, value.step)]}
+        if value is Ellipsis:
+            return {"ellipsis": True}
+        if isinstance(value, torch.dtype):
+            return {"dtype": self.dtype(value)}
+        for kind, name in ((torch.device, "device"), (torch.layout, "layout"), (torch.memory_format, "memory_format")):
+            if isinstance(value, kind):
+                return {name: str(value)}
+        raise Unsupported(f"an argument of type {type(value).__name__} in the FX graph")
+
+    def attributes(self, module: Any) -> Dict[str, Any]:
+        """What a module was made with: everything that is a number, a text or a list of them."""
+        out: Dict[str, Any] = {"training": bool(module.training)}
+        for name, value in vars(module).items():
+            if name.startswith("_") or name in out:
+                continue
+            try:
+                out[name] = self.item(value)
+            except Unsupported:
+                continue
+        return out
+
+
+def _input_meta(node: Any, example: Any) -> Any:
+    if example is not None:
+        return example
+    for key in ("val", "example_value"):
+        if node.meta.get(key) is not None:
+            return node.meta[key]
+    return node.meta.get("tensor_meta")
+
+
+def _inputs(dumper: _Dumper, placeholders: Sequence[Any], examples: Optional[Sequence[Any]],
+            shapes: Optional[Mapping[str, Sequence[Any]]]) -> Dict[str, Any]:
+    out: Dict[str, Any] = {}
+    given = list(examples or [])
+    if len(given) > len(placeholders):
+        raise UserError(f"the graph has {len(placeholders)} inputs, {len(given)} examples are given", "input")
+    for i, node in enumerate(placeholders):
+        meta = _input_meta(node, given[i] if i < len(given) else None)
+        if meta is None:
+            if node.args:
+                continue  # it has a default
+            raise UserError(f"nothing tells type and shape of input '{node.target}': pass example inputs", "input")
+        shape = (shapes or {}).get(str(node.target), meta.shape)
+        out[str(node.target)] = {"dtype": dumper.dtype(meta.dtype),
+                                 "shape": [s if isinstance(s, str) else int(s) for s in shape]}
+    return out
+
+
+def _safetensors(tensors: Mapping[str, Any], path: str, dumper: _Dumper) -> None:
+    import json
+    import struct
+
+    header: Dict[str, Any] = {}
+    at = 0
+    parts = []
+    for name, tensor in tensors.items():
+        dtype = dumper.dtype(tensor.dtype)
+        if dtype not in _SAFE:
+            raise Unsupported(f"tensor '{name}' is {dtype}")
+        flat = tensor.detach().cpu().contiguous()
+        data = flat.reshape(-1).view(dumper.torch.uint8).numpy().tobytes() if flat.numel() else b""
+        header[name] = {"dtype": _SAFE[dtype], "shape": list(tensor.shape), "data_offsets": [at, at + len(data)]}
+        at += len(data)
+        parts.append(data)
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 64)
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(text)))
+        file.write(text)
+        for data in parts:
+            file.write(data)
+
+
+def _module_path(node: Any) -> str:
+    stack = node.meta.get("nn_module_stack")
+    if not stack:
+        return ""
+    last = list(stack.values())[-1]
+    path = last[0] if isinstance(last, tuple) else ""
+    return path if isinstance(path, str) else ""
+
+
+def dump_fx(model: Any, path: str, example_inputs: Optional[Sequence[Any]] = None,
+            shapes: Optional[Mapping[str, Sequence[Any]]] = None) -> None:
+    """Writes a GraphModule as ``path`` (model.fx.json) and its tensors beside it (model.safetensors).
+
+    ``shapes`` has sizes for inputs whose examples do not say all: a text in the place of a size makes it symbolic.
+    """
+    import json
+
+    torch = _torch()
+    dumper = _Dumper(torch)
+    if example_inputs is not None and isinstance(example_inputs, torch.Tensor):
+        example_inputs = (example_inputs,)
+    modules = dict(model.named_modules())
+    tensors = {**dict(model.named_parameters(remove_duplicate=False)), **dict(model.named_buffers(remove_duplicate=False))}
+    nodes, used, read = [], {}, {}
+    placeholders = [n for n in model.graph.nodes if n.op == "placeholder"]
+    for node in model.graph.nodes:
+        target = dumper.target(node.target) if node.op == "call_function" else str(node.target)
+        entry: Dict[str, Any] = {"name": node.name, "op": node.op, "target": target}
+        if node.op in ("call_function", "call_method"):
+            entry["module"] = _module_path(node)
+        if node.args:
+            entry["args"] = [dumper.item(a) for a in node.args]
+        if node.kwargs:
+            entry["kwargs"] = {k: dumper.item(v) for k, v in node.kwargs.items()}
+        if node.op == "call_module":
+            module = modules[target]
+            used[target] = {"class": f"{type(module).__module__}.{type(module).__name__}",
+                            "attributes": dumper.attributes(module)}
+            own = {**dict(module.named_parameters()), **dict(module.named_buffers())}
+            read.update({f"{target}.{k}": v for k, v in own.items() if f"{target}.{k}" in tensors})
+        elif node.op == "get_attr":
+            value = model
+            for part in target.split("."):
+                value = getattr(value, part)
+            if not isinstance(value, torch.Tensor):
+                raise Unsupported(f"attribute '{target}' is a {type(value).__name__}, no tensor")
+            read[target] = value
+        nodes.append(entry)
+    stem = os.path.basename(path)
+    for ending in (".json", ".fx"):
+        stem = stem[:-len(ending)] if stem.endswith(ending) else stem
+    dump = {"format": "quantc.fx", "version": 1, "producer": f"torch {torch.__version__}",
+            "tensors": f"{stem}.safetensors", "inputs": _inputs(dumper, placeholders, example_inputs, shapes),
+            "modules": used, "nodes": nodes}
+    _safetensors(read, os.path.join(os.path.dirname(path), f"{stem}.safetensors"), dumper)
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(dump, file, indent=1)
+        file.write("\n")
+
+
+def from_fx(model: Any, example_inputs: Optional[Sequence[Any]] = None, *,
+            shapes: Optional[Mapping[str, Sequence[Any]]] = None, **options: Any) -> Graph:
+    """A network from a torch.fx.GraphModule, or from a module, which is traced by torch.fx.symbolic_trace.
+
+    Functions, tensor methods, modules, operators and in-place forms all become the same graph. Example inputs tell types and
+    shapes where the graph does not carry them; ``shapes={'x': ['batch', 3, 8, 8]}`` makes sizes symbolic. Node names are
+    module paths, which patterns of rules match. Other options as for ``from_onnx``.
+    """
+    import tempfile
+
+    torch = _torch()
+    if not isinstance(model, torch.fx.GraphModule):
+        model = torch.fx.symbolic_trace(model)
+    with tempfile.TemporaryDirectory(prefix="quantc-") as folder:
+        path = os.path.join(folder, "model.fx.json")
+        dump_fx(model, path, example_inputs, shapes)
+        return Graph(_core.Model.load(path, options_of(None, options)))

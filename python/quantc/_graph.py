@@ -1,0 +1,274 @@
+"""Graph: a loaded network, and CompiledModule: its generated C, loaded into this process."""
+from __future__ import annotations
+
+import sys
+import warnings as _warnings
+from os import PathLike
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
+
+from . import _core
+from ._errors import QuantcWarning, UserError
+from ._rules import RuleLike, RuleList, listed
+
+Path = Union[str, "PathLike[str]"]
+
+
+def options_of(base: Optional[_core.Options], keys: Mapping[str, Any]) -> _core.Options:
+    """Options with these keys changed. ``dims`` has a number, or a (least, greatest) pair, for each symbol."""
+    out = _core.Options() if base is None else _core.Options(base)
+    for key, value in keys.items():
+        if key == "dims":
+            out.dims = {k: int(v) for k, v in value.items() if not isinstance(v, (tuple, list, range))}
+            out.ranges = {k: (v.start, v.stop - 1) if isinstance(v, range) else (int(v[0]), int(v[1]))
+                          for k, v in value.items() if isinstance(v, (tuple, list, range))}
+            continue
+        if key.startswith("_") or not hasattr(out, key):
+            known = ", ".join(k for k in dir(out) if not k.startswith("_"))
+            raise UserError(f"unknown option '{key}' (known: {known})")
+        try:
+            setattr(out, key, value)
+        except TypeError as error:
+            raise UserError(f"option '{key}' cannot be {value!r}") from error
+    return out
+
+
+def _arguments(inputs: Sequence[Any], named: Mapping[str, Any]) -> Tuple[List[Any], List[str]]:
+    """Arrays and their names; one dict stands for named arrays."""
+    if len(inputs) == 1 and isinstance(inputs[0], Mapping) and not named:
+        inputs, named = (), inputs[0]
+    if not named:
+        return list(inputs), []
+    return [*inputs, *named.values()], [""] * len(inputs) + [str(n) for n in named]
+
+
+def _results(arrays: List[Any]) -> Any:
+    return arrays[0] if len(arrays) == 1 else tuple(arrays)
+
+
+def _port(port: _core.Port) -> str:
+    return f"{port.name}: {port.type}[{', '.join(port.shape)}]"
+
+
+class Table:
+    """Text in columns that is a table in notebooks too."""
+
+    def __init__(self, text: str, columns: Sequence[str], rows: Sequence[Sequence[str]], foot: str = ""):
+        self._text, self.columns, self.rows, self._foot = text, list(columns), [list(r) for r in rows], foot
+
+    def __str__(self) -> str:
+        return self._text
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        import html
+
+        def line(tag: str, cells: Sequence[str]) -> str:
+            return "<tr>" + "".join(f"<{tag}>{html.escape(c)}</{tag}>" for c in cells) + "</tr>"
+        return ("<table>" + line("th", self.columns) + "".join(line("td", r) for r in self.rows) + "</table>"
+                + (f"<p>{html.escape(self._foot)}</p>" if self._foot else ""))
+
+
+class Explanation(Table):
+    """How every node is quantized: prints as a table; ``nodes`` has the same as values."""
+
+    def __init__(self, core: _core.Explanation):
+        self.nodes = core.nodes
+        self.remarks, self.warnings, self.totals, self.json = core.remarks, core.warnings, core.totals, core.json
+        width = 0
+        if sys.stdout.isatty():
+            import shutil
+            width = shutil.get_terminal_size((0, 0)).columns
+        rows = [["+".join(n.names), n.op, n.computes, n.rule, "; ".join(n.inputs), n.weight, n.output, n.why]
+                for n in core.nodes]
+        super().__init__(core.table(width).rstrip("\n"),
+                         ["node", "op", "computes", "rule", "input", "weight", "output", "why"], rows, core.totals)
+
+
+class Validation(Table):
+    """Interpreter, generated code and expected outputs compared; ``ok`` is the verdict."""
+
+    def __init__(self, core: _core.Validation):
+        self.ok, self.comparisons = core.ok, core.comparisons
+        rows = [[c.run, c.against, c.output, f"{c.max_abs:.3g}", f"{c.max_rel:.3g}", f"{c.sqnr_db:.1f}",
+                 "yes" if c.bits_equal else "no", "ok" if c.ok else "FAIL"] for c in core.comparisons]
+        super().__init__(core.table.rstrip("\n"),
+                         ["run", "against", "output", "max abs", "max rel", "SQNR dB", "bits equal", "verdict"], rows)
+
+    def __bool__(self) -> bool:
+        return bool(self.ok)
+
+
+class CompiledModule:
+    """Generated C as a callable: ``m(x)`` runs it.
+
+    A model with state keeps it from call to call; ``reset`` makes it what it was at first.
+    """
+
+    def __init__(self, core: _core.CompiledModel, scratch: Any = None):
+        self._core, self._scratch = core, scratch
+
+    @property
+    def folder(self) -> str:
+        """Where the C project is."""
+        return self._core.folder
+
+    @property
+    def report(self) -> _core.Report:
+        """Bytes of arena, state, stack and weights, and multiply-accumulates."""
+        return self._core.report
+
+    @property
+    def inputs(self) -> List[_core.Port]:
+        return self._core.inputs
+
+    @property
+    def outputs(self) -> List[_core.Port]:
+        return self._core.outputs
+
+    def __call__(self, *inputs: Any, **named: Any) -> Any:
+        """Runs the generated code. Arrays as for ``Graph.run``."""
+        return _results(self._core.run(*_arguments(inputs, named)))
+
+    def benchmark(self, *inputs: Any, runs: int = 0, **named: Any) -> _core.Timing:
+        """Seconds of ``runs`` calls of the generated code, or of those that fit in about a second."""
+        return self._core.benchmark(*_arguments(inputs, named), runs)
+
+    def reset(self) -> None:
+        """The state is what it was at first."""
+        self._core.reset()
+
+    def __repr__(self) -> str:
+        r = self.report
+        return f"<quantc.CompiledModule {r.name}: arena {r.arena_bytes} bytes, weights {r.weight_bytes} bytes, {r.macs} MACs>"
+
+
+class Graph:
+    """A loaded network with its options and rules. It never changes: ``quantize`` makes another that shares the weights.
+
+    Made by ``from_torch``, ``from_exported``, ``from_fx``, ``from_onnx``, ``from_pt2`` and ``load``. Any number of threads
+    may use one; the interpreter lock is released while quantc works.
+    """
+
+    def __init__(self, core: _core.Model):
+        self._core = core
+        self._warned: Dict[str, None] = {}
+
+    def _warn(self, lines: Iterable[str], depth: int = 3) -> None:
+        for line in lines:
+            if line not in self._warned:
+                self._warned[line] = None
+                _warnings.warn(line, QuantcWarning, stacklevel=depth)
+
+    def _made(self, core: _core.Model) -> "Graph":
+        out = Graph(core)
+        out._warned = dict(self._warned)
+        return out
+
+    @property
+    def inputs(self) -> List[_core.Port]:
+        """Name, element type and shape of each input; sizes that depend on a symbol are text."""
+        return self._core.inputs
+
+    @property
+    def outputs(self) -> List[_core.Port]:
+        return self._core.outputs
+
+    @property
+    def forms(self) -> _core.CacheReport:
+        """How the compiled forms that runs keep were used."""
+        return self._core.forms
+
+    def __repr__(self) -> str:
+        return (f"<quantc.Graph ({', '.join(map(_port, self.inputs))}) -> "
+                f"({', '.join(map(_port, self.outputs))})>")
+
+    def quantize(self, rules: Union[Path, RuleLike, Iterable[RuleLike]], **options: Any) -> "Graph":
+        """The network quantized by rules: a list of them, or the path of a rule file.
+
+        The first rule that matches a node decides about it. Rules that match nothing, or ask for what an op cannot do, are
+        errors (``allow_unused_rules=True`` lets the former pass).
+        """
+        core = self._core
+        if options:
+            core = core.with_options(options_of(core.options, options))
+        if isinstance(rules, (str, PathLike)):
+            rules = RuleList(_core.read_rules(str(rules)))
+        out = self._made(core.quantize(listed(rules)))
+        out._warn(out._core.warnings)
+        return out
+
+    def with_options(self, **options: Any) -> "Graph":
+        """The same network with other options."""
+        return self._made(self._core.with_options(options_of(self._core.options, options)))
+
+    def run(self, *inputs: Any, **named: Any) -> Any:
+        """Runs the network by the kernels for this machine.
+
+        Arrays are NumPy arrays or torch tensors in the order of the inputs, keywords of their names, or one dict; results
+        are of the same kind: one, or a tuple of several. Runs begin with the initial state.
+        """
+        return _results(self._core.run(*_arguments(inputs, named)))
+
+    __call__ = run
+
+    def run_reference(self, *inputs: Any, **named: Any) -> Any:
+        """The same in the reference interpreter; the answer is the same bits."""
+        return _results(self._core.run_reference(*_arguments(inputs, named)))
+
+    def explain(self) -> Explanation:
+        """How every node is quantized, by which rule, and what is left in float; prints as a table."""
+        return Explanation(self._core.explain())
+
+    def validate(self, *inputs: Any, expected: Any = (), atol: Optional[float] = None, rtol: float = 0.0,
+                 targets: Sequence[str] = ("native",)) -> Validation:
+        """Compares interpreter and generated code bit for bit, and both with expected outputs where there are some."""
+        arrays, names = _arguments(inputs, {})
+        wanted = expected if isinstance(expected, (tuple, list, Mapping)) else (expected,)
+        wanted_arrays, wanted_names = _arguments((wanted,) if isinstance(wanted, Mapping) else wanted, {})
+        return Validation(self._core.validate(arrays, names, wanted_arrays, wanted_names, atol, rtol, list(targets)))
+
+    def compile(self, folder: Optional[Path] = None, *, vectors: Optional[Sequence[Any]] = None, compiler: str = "",
+                flags: str = "", run_threads: int = 1, build: bool = True, **options: Any) -> Any:
+        """Writes standalone C into ``folder``, builds it into a shared library and returns it as a callable.
+
+        ``options`` are those of the command line (``target='portable'``, ``name=...``, ``threads=True``, ...); ``compiler``
+        and ``flags`` are CC and CFLAGS of the build. With ``build=False`` only the project is written and its sizes are
+        returned; ``vectors`` are inputs for its test program then. Without a folder the project is temporary.
+        """
+        graph = self.with_options(**options) if options else self
+        if not build:
+            if folder is None:
+                raise UserError("a folder is needed for what is written")
+            report = graph._core.compile(str(folder), *_arguments(vectors or (), {}))
+            self._warn(report.warnings)
+            return report
+        if vectors is not None:
+            raise UserError("vectors are for projects that are only written: build=False")
+        scratch = None
+        if folder is None:
+            import tempfile
+            scratch = tempfile.TemporaryDirectory(prefix="quantc-")
+            folder = scratch.name
+        core = graph._core.build(str(folder), compiler, flags, run_threads)
+        self._warn(core.report.warnings)
+        return CompiledModule(core, scratch)
+
+    def calibrate(self, data: Iterable[Any], **options: Any) -> RuleList:
+        """As ``quantc.calibrate``."""
+        from ._calibrate import calibrate
+        return calibrate(self, data, **options)
+
+    def to_module(self, folder: Optional[Path] = None, **options: Any) -> Any:
+        """A torch.nn.Module around the compiled code, for validation loops."""
+        from ._torch import module_of
+        return module_of(self.compile(folder, **options))
+
+    def text(self, all_constants: bool = False) -> str:
+        """The graph in text form (docs/ir.md); with all constants it can be loaded again."""
+        return self._core.text(all_constants)
+
+    def save(self, path: Path) -> None:
+        """Writes the graph with all constants as a file that ``quantc.load`` and the command line read."""
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self.text(all_constants=True))

@@ -1,0 +1,43 @@
+"""Loading networks: from files, from bytes, and from what other libraries have in memory."""
+from __future__ import annotations
+
+from os import PathLike, fspath
+from typing import Any
+
+from . import _core
+from ._errors import UserError
+from ._graph import Graph, options_of
+
+
+def _loaded(source: Any, what: str, name: str, options: Any) -> Graph:
+    chosen = options_of(None, options)
+    if isinstance(source, (str, PathLike)):
+        return Graph(_core.Model.load(fspath(source), chosen))
+    if hasattr(source, "SerializeToString"):
+        source = source.SerializeToString()
+    elif hasattr(source, "read"):
+        source = source.read()
+    if isinstance(source, (bytearray, memoryview)):
+        source = bytes(source)
+    if not isinstance(source, bytes):
+        raise UserError(f"{what} cannot be read from a {type(source).__name__}: pass a path, bytes or an open file", "file")
+    return Graph(_core.Model.load_bytes(source, name, chosen))
+
+
+def load(source: Any, **options: Any) -> Graph:
+    """A network from a file (.onnx, .pt2, .ir, .fx.json) by its path, its bytes or an open file: what is in it decides."""
+    return _loaded(source, "a model", "model", options)
+
+
+def from_onnx(source: Any, **options: Any) -> Graph:
+    """A network from an ONNX model: a path, bytes, an open file or a ModelProto.
+
+    ``options`` are those of a compilation: ``dims={'batch': 1, 'seq': (1, 512)}`` gives symbolic dimensions a number or a
+    range, ``state='io'`` makes state inputs and outputs, ``name`` prefixes what is generated.
+    """
+    return _loaded(source, "an ONNX model", "model.onnx", options)
+
+
+def from_pt2(source: Any, **options: Any) -> Graph:
+    """A network from a torch.export archive: a path, bytes or an open file. Options as for ``from_onnx``."""
+    return _loaded(source, "a .pt2 archive", "model.pt2", options)

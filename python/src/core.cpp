@@ -1,0 +1,259 @@
+// quantc._core: the C++ library for the package. Work is done with the interpreter lock released.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+#include <quantc/quantc.h>
+
+#include "arrays.h"
+#include "rules.h"
+
+namespace quantc::python {
+namespace {
+
+using Names = std::vector<std::string>;
+
+/// Calls `f`, which returns an Expected, without the interpreter lock.
+template <class F>
+auto unlocked(F&& f) {
+  auto result = [&] {
+    const nb::gil_scoped_release released;
+    return f();
+  }();
+  return value_of(std::move(result));
+}
+
+void bind_options(nb::module_& m) {
+  nb::class_<Options>(m, "Options", "The options of a compilation.")
+      .def(nb::init<>())
+      .def(nb::init<const Options&>())
+      .def_rw("name", &Options::name)
+      .def_rw("target", &Options::target)
+      .def_rw("level", &Options::level)
+      .def_rw("dims", &Options::dims)
+      .def_prop_rw(
+          "ranges",
+          [](const Options& o) {
+            nb::dict out;
+            for (const auto& [name, range] : o.ranges)
+              out[name.c_str()] = nb::make_tuple(range.min, range.max);
+            return out;
+          },
+          [](Options& o, const nb::dict& ranges) {
+            o.ranges.clear();
+            for (const auto& [name, range] : ranges) {
+              o.ranges[nb::cast<std::string>(name)] = {nb::cast<int64_t>(range[0]),
+                                                       nb::cast<int64_t>(range[1])};
+            }
+          })
+      .def_rw("weights", &Options::weights)
+      .def_rw("specialise", &Options::specialise)
+      .def_rw("state", &Options::state)
+      .def_rw("disabled_passes", &Options::disabled_passes)
+      .def_rw("kernels", &Options::kernels)
+      .def_rw("threads", &Options::threads)
+      .def_rw("verify", &Options::verify)
+      .def_rw("budget", &Options::budget)
+      .def_rw("rules_file", &Options::rules_file)
+      .def_rw("allow_unused_rules", &Options::allow_unused_rules)
+      .def_rw("arithmetic", &Options::arithmetic)
+      .def_rw("io_dtype", &Options::io_dtype)
+      .def_rw("require_integer", &Options::require_integer)
+      .def_rw("force", &Options::force);
+}
+
+void bind_reports(nb::module_& m) {
+  nb::class_<Port>(m, "Port", "An input or output of a model.")
+      .def_ro("name", &Port::name)
+      .def_ro("type", &Port::type)
+      .def_ro("shape", &Port::shape);
+  nb::class_<Report>(m, "Report", "Sizes of a compiled model.")
+      .def_ro("name", &Report::name)
+      .def_ro("arena_bytes", &Report::arena_bytes)
+      .def_ro("state_bytes", &Report::state_bytes)
+      .def_ro("stack_bytes", &Report::stack_bytes)
+      .def_ro("weight_bytes", &Report::weight_bytes)
+      .def_ro("macs", &Report::macs)
+      .def_ro("warnings", &Report::warnings);
+  nb::class_<NodeExplanation>(m, "NodeExplanation", "What became of one node.")
+      .def_ro("names", &NodeExplanation::names)
+      .def_ro("op", &NodeExplanation::op)
+      .def_ro("computes", &NodeExplanation::computes)
+      .def_ro("rule", &NodeExplanation::rule)
+      .def_ro("why", &NodeExplanation::why)
+      .def_ro("inputs", &NodeExplanation::inputs)
+      .def_ro("output", &NodeExplanation::output)
+      .def_ro("weight", &NodeExplanation::weight)
+      .def_ro("weight_elements", &NodeExplanation::weight_elements)
+      .def_ro("weight_saturated", &NodeExplanation::weight_saturated)
+      .def_ro("weight_sqnr_db", &NodeExplanation::weight_sqnr_db);
+  nb::class_<Explanation>(m, "Explanation")
+      .def_ro("nodes", &Explanation::nodes)
+      .def_ro("remarks", &Explanation::remarks)
+      .def_ro("warnings", &Explanation::warnings)
+      .def_ro("totals", &Explanation::totals)
+      .def_ro("json", &Explanation::json)
+      .def("table", &Explanation::table, nb::arg("width") = 0);
+  nb::class_<Comparison>(m, "Comparison")
+      .def_ro("run", &Comparison::run)
+      .def_ro("against", &Comparison::against)
+      .def_ro("output", &Comparison::output)
+      .def_ro("max_abs", &Comparison::max_abs)
+      .def_ro("max_rel", &Comparison::max_rel)
+      .def_ro("sqnr_db", &Comparison::sqnr_db)
+      .def_ro("bits_equal", &Comparison::bits_equal)
+      .def_ro("ok", &Comparison::ok);
+  nb::class_<Validation>(m, "Validation")
+      .def_ro("comparisons", &Validation::comparisons)
+      .def_ro("ok", &Validation::ok)
+      .def_ro("table", &Validation::table);
+  nb::class_<Calibration>(m, "Calibration")
+      .def_ro("rules", &Calibration::rules)
+      .def_ro("text", &Calibration::text)
+      .def_ro("runs", &Calibration::runs)
+      .def_ro("passed_over", &Calibration::passed_over)
+      .def_ro("warnings", &Calibration::warnings)
+      .def("save", [](const Calibration& c, const std::string& path, bool force) {
+        return value_of(c.save(path, force));
+      });
+  nb::class_<CacheReport>(m, "CacheReport", "How the compiled forms a graph keeps were used.")
+      .def_ro("hits", &CacheReport::hits)
+      .def_ro("misses", &CacheReport::misses)
+      .def_ro("evictions", &CacheReport::evictions)
+      .def_ro("count", &CacheReport::count)
+      .def_ro("bytes", &CacheReport::bytes)
+      .def_ro("hit_rate", &CacheReport::hit_rate);
+  nb::class_<Timing>(m, "Timing", "Seconds of calls.")
+      .def_ro("runs", &Timing::runs)
+      .def_ro("least", &Timing::least)
+      .def_ro("median", &Timing::median)
+      .def_ro("mean", &Timing::mean);
+}
+
+Calibration calibrate(const Model& model, const nb::sequence& arrays, const Names& names,
+                      const nb::dict& keys, const nb::object& progress) {
+  const Arguments arguments(arrays, names);
+  CalibrationOptions how;
+  const auto set = [&](const char* key, auto& to) {
+    if (keys.contains(key)) to = nb::cast<std::decay_t<decltype(to)>>(keys[key]);
+  };
+  set("method", how.method);
+  set("percentile", how.percentile);
+  set("activations", how.activations);
+  set("results", how.results);
+  set("headroom", how.headroom);
+  set("ops", how.ops);
+  set("per_channel", how.per_channel);
+  set("reference", how.reference);
+  set("equalise", how.equalise);
+  set("bias_correction", how.bias_correction);
+  if (!progress.is_none()) {
+    how.progress = [&](int64_t done, int64_t total) {
+      const nb::gil_scoped_acquire gil;
+      progress(done, total);
+    };
+  }
+  return unlocked([&] { return model.calibrate(arguments.views(), how); });
+}
+
+Validation validate(const Model& model, const nb::sequence& arrays, const Names& names,
+                    const nb::sequence& expected, const Names& expected_names,
+                    std::optional<double> atol, double rtol,
+                    const std::vector<std::string>& targets) {
+  const Arguments in(arrays, names), out(expected, expected_names);
+  ValidateOptions how;
+  how.atol = atol;
+  how.rtol = rtol;
+  how.targets = targets;
+  return unlocked([&] { return model.validate(in.views(), out.views(), how); });
+}
+
+void bind_model(nb::module_& m) {
+  nb::class_<CompiledModel>(m, "CompiledModel")
+      .def_prop_ro("report", &CompiledModel::report, nb::rv_policy::copy)
+      .def_prop_ro("folder", &CompiledModel::folder)
+      .def_prop_ro("inputs", &CompiledModel::inputs)
+      .def_prop_ro("outputs", &CompiledModel::outputs)
+      .def("run",
+           [](const CompiledModel& c, const nb::sequence& arrays, const Names& names) {
+             const Arguments arguments(arrays, names);
+             Results results;
+             const ArrayViews views = unlocked([&] {
+               return c.run(arguments.views(),
+                            [&](size_t bytes) { return results.allocate(bytes); });
+             });
+             return results.take(views, arguments.torch());
+           })
+      .def(
+          "benchmark",
+          [](const CompiledModel& c, const nb::sequence& arrays, const Names& names, int64_t runs) {
+            const Arguments arguments(arrays, names);
+            return unlocked([&] { return c.benchmark(arguments.views(), runs); });
+          })
+      .def("reset", &CompiledModel::reset);
+  nb::class_<Model>(m, "Model")
+      .def_static("load",
+                  [](const std::string& path, const Options& options) {
+                    return unlocked([&] { return Model::load(path, options); });
+                  })
+      .def_static(
+          "load_bytes",
+          [](const nb::bytes& bytes, const std::string& name, const Options& options) {
+            return unlocked([&] { return Model::load(bytes.data(), bytes.size(), name, options); });
+          })
+      .def_prop_ro("options", [](const Model& model) { return Options(model.options()); })
+      .def_prop_ro("inputs", &Model::inputs)
+      .def_prop_ro("outputs", &Model::outputs)
+      .def_prop_ro("warnings", &Model::warnings)
+      .def_prop_ro("forms", &Model::forms)
+      .def("keep_forms", &Model::keep_forms)
+      .def("quantize",
+           [](const Model& model, const nb::sequence& rules) {
+             const Rules all = rules_of(rules);
+             return unlocked([&] { return model.quantize(all); });
+           })
+      .def("with_options",
+           [](const Model& model, const Options& options) { return value_of(model.with(options)); })
+      .def("run",
+           [](const Model& model, const nb::sequence& arrays, const Names& names) {
+             const Arguments arguments(arrays, names);
+             return results_of(unlocked([&] { return model.run(arguments.views()); }),
+                               arguments.torch());
+           })
+      .def("run_reference",
+           [](const Model& model, const nb::sequence& arrays, const Names& names) {
+             const Arguments arguments(arrays, names);
+             return results_of(unlocked([&] { return model.run_reference(arguments.views()); }),
+                               arguments.torch());
+           })
+      .def("calibrate", &calibrate, nb::arg("arrays"), nb::arg("names"), nb::arg("keys"),
+           nb::arg("progress").none())
+      .def("explain", [](const Model& model) { return unlocked([&] { return model.explain(); }); })
+      .def("validate", &validate)
+      .def("compile",
+           [](const Model& model, const std::string& folder, const nb::sequence& arrays,
+              const Names& names) {
+             const Arguments arguments(arrays, names);
+             return unlocked([&] { return model.compile(folder, arguments.views()); });
+           })
+      .def("build",
+           [](const Model& model, const std::string& folder, const std::string& compiler,
+              const std::string& flags, int threads) {
+             return unlocked([&] { return model.build(folder, {compiler, flags, threads}); });
+           })
+      .def("text",
+           [](const Model& model, bool all) { return unlocked([&] { return model.text(all); }); });
+}
+
+}  // namespace
+}  // namespace quantc::python
+
+NB_MODULE(_core, m) {
+  m.doc() = "The C++ library of quantc.";
+  m.attr("version") = quantc::kVersion;
+  quantc::python::bind_rules(m);
+  quantc::python::bind_options(m);
+  quantc::python::bind_reports(m);
+  quantc::python::bind_model(m);
+}

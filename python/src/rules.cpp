@@ -1,0 +1,125 @@
+// Rules: values, and classes written in Python.
+#include "rules.h"
+
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "arrays.h"
+
+namespace quantc::python {
+namespace {
+
+/// A Python object with `matches(node)` and `scheme(node)`.
+class PythonRule final : public Rule {
+ public:
+  explicit PythonRule(nb::object rule)
+      : rule_(std::move(rule)), origin_(nb::cast<std::string>(rule_.type().attr("__name__"))) {}
+  ~PythonRule() override {
+    const nb::gil_scoped_acquire gil;
+    rule_.reset();
+  }
+
+  bool matches(const NodeView& node) const override {
+    return called(node, [&] {
+      const nb::object answer = rule_.attr("matches")(node);
+      const int truth = PyObject_IsTrue(answer.ptr());
+      if (truth < 0) throw nb::python_error();
+      return truth == 1;
+    });
+  }
+  RuleSpec scheme(const NodeView& node) const override {
+    return called(node, [&] {
+      return nb::cast<RuleSpec>(
+          nb::module_::import_("quantc._rules").attr("spec_of")(rule_.attr("scheme")(node)));
+    });
+  }
+  std::string origin() const override { return origin_; }
+
+ private:
+  /// What the class raises comes out as it is; a note says at which node.
+  template <class F>
+  auto called(const NodeView& node, F&& f) const -> decltype(f()) {
+    const nb::gil_scoped_acquire gil;
+    try {
+      return f();
+    } catch (nb::python_error& error) {
+      const std::string name = node.names.empty() ? node.op : node.names.front();
+      const std::string note = origin_ + " at node '" + name + "' (" + node.op + ")";
+      const nb::object value = nb::borrow(error.value());
+      if (nb::hasattr(value, "add_note")) value.attr("add_note")(note.c_str());
+      throw;
+    }
+  }
+
+  nb::object rule_;
+  std::string origin_;
+};
+
+}  // namespace
+
+Rules rules_of(const nb::sequence& rules) {
+  Rules out;
+  for (nb::handle rule : rules) {
+    RuleSpec spec;
+    if (nb::try_cast(rule, spec)) {
+      out.push_back(rule_of(std::move(spec)));
+    } else {
+      out.push_back(std::make_shared<const PythonRule>(nb::borrow(rule)));
+    }
+  }
+  return out;
+}
+
+void bind_rules(nb::module_& m) {
+  nb::class_<RuleSpec>(m, "RuleSpec", "The keys of one rule, as in a rule file.")
+      .def(nb::init<>())
+      .def_rw("pattern", &RuleSpec::pattern)
+      .def_rw("exclude", &RuleSpec::exclude)
+      .def_rw("op", &RuleSpec::op)
+      .def_rw("kind", &RuleSpec::kind)
+      .def_rw("dtype", &RuleSpec::dtype)
+      .def_rw("scale", &RuleSpec::scale)
+      .def_rw("offset", &RuleSpec::offset)
+      .def_rw("qmin", &RuleSpec::qmin)
+      .def_rw("qmax", &RuleSpec::qmax)
+      .def_rw("output_dtype", &RuleSpec::output_dtype)
+      .def_rw("input_dtype", &RuleSpec::input_dtype)
+      .def_rw("input_scale", &RuleSpec::input_scale)
+      .def_rw("input_offset", &RuleSpec::input_offset)
+      .def_rw("weight_dtype", &RuleSpec::weight_dtype)
+      .def_rw("weight_scale", &RuleSpec::weight_scale)
+      .def_rw("weight_offset", &RuleSpec::weight_offset)
+      .def_rw("weight_qmin", &RuleSpec::weight_qmin)
+      .def_rw("weight_qmax", &RuleSpec::weight_qmax)
+      .def_rw("per_channel", &RuleSpec::per_channel)
+      .def_rw("group", &RuleSpec::group)
+      .def_rw("weight_zero_points", &RuleSpec::weight_zero_points)
+      .def_rw("output_multiplier", &RuleSpec::output_multiplier)
+      .def_rw("input_multiplier", &RuleSpec::input_multiplier)
+      .def_rw("bias_correction", &RuleSpec::bias_correction)
+      .def_rw("per_token", &RuleSpec::per_token)
+      .def_rw("symmetric", &RuleSpec::symmetric)
+      .def_rw("arithmetic", &RuleSpec::arithmetic)
+      .def_rw("skip_unsupported", &RuleSpec::skip_unsupported)
+      .def_rw("origin", &RuleSpec::origin);
+  nb::class_<NodeView::Operand>(m, "Operand", "What a rule sees of an operand.")
+      .def_ro("type", &NodeView::Operand::type, "Element type such as 'f32'; '' for none.")
+      .def_ro("shape", &NodeView::Operand::shape, "Sizes; -1 for those that are not known.")
+      .def_ro("constant", &NodeView::Operand::constant, "Whether its elements are known.");
+  nb::class_<NodeView>(m, "Node", "What a rule sees of a node.")
+      .def_prop_ro(
+          "name", [](const NodeView& n) { return n.names.empty() ? "" : n.names[0]; },
+          "The first of its names.")
+      .def_ro("names", &NodeView::names, "The model's own names of what it came from.")
+      .def_ro("op", &NodeView::op)
+      .def_ro("attributes", &NodeView::attributes, "As in the graph's text form.")
+      .def_ro("operands", &NodeView::operands);
+  m.def("read_rules", [](const std::string& path) { return value_of(read_rules(path)); });
+  m.def("save_rules", [](const std::vector<RuleSpec>& rules, const std::string& path, bool force) {
+    return value_of(save_rules(rules, path, force));
+  });
+}
+
+}  // namespace quantc::python

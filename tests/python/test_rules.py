@@ -1,0 +1,150 @@
+"""Rules in Python: the same as in TOML, and classes with code of their own."""
+import pickle
+
+import pytest
+from package import ROOT, RULES, files_of
+
+import quantc
+from quantc import DynamicQuantRulePerTensor, FloatRule, QuantRule, StaticQuantRule
+
+TOML = """
+[[rule]]
+pattern = 'node_Conv_50'
+dtype = 'int8'
+scale = 0.05
+input_scale = 0.01
+per_channel = true
+
+[[rule]]
+pattern = '.*Conv.*'
+kind = 'dynamic'
+dtype = 'int8'
+
+[[rule]]
+pattern = '.*linear'
+kind = 'weight_only'
+weight_dtype = 'int8'
+"""
+
+
+def in_python():
+    return [StaticQuantRule(pattern="node_Conv_50", dtype="int8", scale=0.05, offset=0, per_channel=True, input_scale=0.01),
+            DynamicQuantRulePerTensor(r".*Conv.*", "int8"),
+            DynamicQuantRulePerTensor(r".*linear", "int8", activations="float")]
+
+
+def test_rules_in_python_and_in_toml_give_the_same_files(digits, command, tmp_path):
+    (tmp_path / "rules.toml").write_text(TOML)
+    command("compile", ROOT / "tests/models/digits.onnx", "--rules", tmp_path / "rules.toml", "-o", tmp_path / "toml",
+            "--name", "net", "--target", "portable")
+    digits.with_options(name="net").quantize(in_python()).compile(tmp_path / "python", build=False)
+    assert files_of(tmp_path / "toml") == files_of(tmp_path / "python")
+    digits.with_options(name="net").quantize(tmp_path / "rules.toml").compile(tmp_path / "file", build=False)
+    assert files_of(tmp_path / "toml") == files_of(tmp_path / "file")
+    quantc.save_rules(in_python(), str(tmp_path / "saved.toml"))
+    digits.with_options(name="net").quantize(tmp_path / "saved.toml").compile(tmp_path / "saved", build=False)
+    assert files_of(tmp_path / "toml") == files_of(tmp_path / "saved")
+
+
+class ByWeights(QuantRule):
+    """Layers with many weights on codes, the others in float."""
+
+    def __init__(self, least):
+        self.least, self.seen = least, []
+
+    def matches(self, node):
+        self.seen.append(node.name)
+        return node.op in ("conv", "linear")
+
+    def scheme(self, node):
+        n = 1
+        for size in node.operands[1].shape:
+            n *= size
+        assert node.operands[1].constant and node.operands[0].type == "f32"
+        return DynamicQuantRulePerTensor("") if n >= self.least else {"kind": "float"}
+
+
+def test_a_rule_with_code_of_its_own(digits):
+    rule = ByWeights(1000)
+    ops = [n.op for n in digits.quantize([rule]).explain().nodes]
+    assert ops.count("conv") == 1 and any(o.startswith("q") for o in ops)
+    assert "node_Conv_50" in rule.seen
+    ops = [n.op for n in digits.quantize([FloatRule(".*Conv.*"), rule]).explain().nodes]
+    assert ops.count("conv") == 3
+
+
+def test_exceptions_come_out_unchanged_with_the_node_named(digits):
+    class Broken(QuantRule):
+        def matches(self, node):
+            raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine") as e:
+        digits.quantize([Broken()])
+    if hasattr(e.value, "__notes__"):
+        assert e.value.__notes__[0].startswith("Broken at node '")
+
+    class NoScheme(QuantRule):
+        def matches(self, node):
+            return True
+
+    with pytest.raises(NotImplementedError, match="NoScheme has no scheme"):
+        digits.quantize([NoScheme()])
+
+    class Odd(NoScheme):
+        def scheme(self, node):
+            return 3
+
+    with pytest.raises(quantc.UserError, match="scheme returned a int"):
+        digits.quantize([Odd()])
+    assert digits.explain().nodes  # the graph is as good as before
+
+
+def test_mistakes_in_rules(digits):
+    with pytest.raises(quantc.UserError, match="unknown key 'sacle'") as e:
+        StaticQuantRule("x", "int8", 0.1, sacle=1)
+    assert e.value.code == "rule"
+    with pytest.raises(quantc.UserError, match="cannot be"):
+        StaticQuantRule("x", "int8", "much")
+    with pytest.raises(quantc.UserError, match="use 'dynamic' or 'float'"):
+        DynamicQuantRulePerTensor("x", activations="static")
+    for rules in ([StaticQuantRule("no_such", "int8", 0.1)], [StaticQuantRule("(", "int8", 0.1)],
+                  [StaticQuantRule(".*Conv.*", "int8", -1.0)], [StaticQuantRule(".*Conv.*", "int9", 0.1)]):
+        with pytest.raises(quantc.UserError) as e:
+            digits.quantize(rules)
+        assert e.value.code == "rule", str(e.value)
+    with pytest.raises(quantc.UserError, match="a str is no rule"):
+        digits.quantize(["x"])
+    digits.quantize([*in_python(), StaticQuantRule("no_such", "int8", 0.1)], allow_unused_rules=True)
+
+
+def test_rules_can_be_pickled_and_compared():
+    rules = in_python()
+    again = pickle.loads(pickle.dumps(rules))
+    assert again == rules and repr(again) == repr(rules)
+    assert rules[0].get_quant_params()["scale"] == 0.05 and rules[0].dtype == "int8"
+    read = quantc.read_rules(RULES)
+    assert pickle.loads(pickle.dumps(read)) == read
+
+
+def test_calibrated_rules(digits, tmp_path, command):
+    import numpy as np
+    with np.load(ROOT / "examples/digits/calibration.npz") as arrays:
+        data = arrays[arrays.files[0]]
+    batches = [(data[i:i + 16], "label") for i in range(0, len(data), 16)]
+    rules = quantc.calibrate(digits, batches, per_channel=True, progress=False)
+    rules.save(tmp_path / "mine.toml")
+    np.savez(tmp_path / "data.npz", in_0=data)
+    command("calibrate", ROOT / "tests/models/digits.onnx", "--data", tmp_path / "data.npz", "-o", tmp_path / "cli" / "mine.toml",
+            "--per-channel")
+    a, b = (tmp_path / "mine.toml").read_text(), (tmp_path / "cli" / "mine.toml").read_text()
+    assert a == b
+    assert digits.quantize(rules).text(True) == digits.quantize(tmp_path / "mine.toml").text(True)
+    rules.append(FloatRule("nothing"))
+    rules.save(tmp_path / "more.toml")
+    assert len(quantc.read_rules(tmp_path / "more.toml")) == len(rules)
+    for bad, code in (([], "input"), ([np.zeros((1, 3), np.float32)], "input"), ([{"x": data}], "input"), ([()], "input")):
+        with pytest.raises(quantc.UserError) as e:
+            quantc.calibrate(digits, bad, progress=False)
+        assert e.value.code == code
+    with pytest.raises(quantc.UserError, match="--method"):
+        quantc.calibrate(digits, batches, method="best", progress=False)

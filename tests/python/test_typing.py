@@ -1,0 +1,48 @@
+"""A program with types, checked strictly."""
+import subprocess
+import sys
+
+SAMPLE = '''
+from typing import List
+
+import quantc
+from quantc import DynamicQuantRulePerTensor, QuantRule, StaticQuantRule
+
+
+class Mine(QuantRule):
+    def matches(self, node: quantc.Node) -> bool:
+        return node.op == "conv" and node.operands[1].constant
+
+    def scheme(self, node: quantc.Node) -> QuantRule:
+        return DynamicQuantRulePerTensor("", activations="float")
+
+
+def main(path: str) -> List[int]:
+    graph = quantc.from_onnx(path, dims={"batch": 1})
+    rules: List[QuantRule] = [Mine(), StaticQuantRule(pattern=".*fc.*", dtype="int8", scale=0.05)]
+    q: quantc.Graph = graph.quantize(rules)
+    try:
+        print(q.explain().totals)
+    except quantc.UserError as error:
+        print(error.code, error.loc.nodes)
+    return [len(port.shape) for port in q.inputs]
+'''
+
+
+def test_mypy_strict(tmp_path):
+    (tmp_path / "sample.py").write_text(SAMPLE)
+    done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), "sample.py"],
+                          cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_everything_has_a_docstring():
+    import quantc
+    for name in quantc.__all__:
+        thing = getattr(quantc, name)
+        assert thing.__doc__, name
+        for member in vars(thing) if isinstance(thing, type) else ():
+            value = getattr(thing, member)
+            if callable(value) and not member.startswith("_") and type(value).__name__ == "function":
+                assert value.__doc__ or any(getattr(base, member, None) and getattr(base, member).__doc__
+                                            for base in thing.__mro__[1:]), f"{name}.{member}"
