@@ -7,10 +7,11 @@ namespace qc {
 std::string Source::definition(const Instance& instance) const {
   const Call& call = instance.call;
   const Signature& kernel = *call.kernel;
-  std::string declared = instance.varies  ? "const int64_t *n"
-                         : instance.local ? std::string()
-                                          : fmt::format("const {} *p", kernel.params);
-  std::string passed = instance.local ? "&p" : "p";
+  std::string declared = instance.varies ? "const int64_t *n" : "";
+  if (!instance.local) {
+    declared += fmt::format("{}const {} *v", declared.empty() ? "" : ", ", instance.given);
+  }
+  std::string passed = "&p";
   auto add = [&](const char* type, const std::vector<OperandSpec>& names,
                  const std::vector<View>& views) {
     for (size_t i = 0; i < views.size(); ++i) {
@@ -22,16 +23,17 @@ std::string Source::definition(const Instance& instance) const {
   add("const void", kernel.in, call.in);
   add("void", kernel.out, call.out);
   std::string out = fmt::format("static QC_NOINLINE void {}({}) {{\n", instance.function, declared);
-  if (instance.local)
-    out += fmt::format("  const {} p = {{{}}};\n", kernel.params, instance.values);
-  return out + fmt::format("  {}({});\n}}\n\n", call.body->symbol, passed);
+  return out + fmt::format("  const {} p = {{{}}};\n  {}({});\n}}\n\n", kernel.params,
+                           instance.values, call.body->symbol, passed);
 }
 
 std::string Source::invocation(const Step&, const Instance& instance, const std::string& params,
                                const std::string& args) const {
-  std::string first = instance.varies ? "n" : params.empty() ? "" : "&" + params;
-  if (!first.empty() && !args.empty()) first += ", ";
-  return instance.function + "(" + first + args + ")";
+  std::string all = instance.varies ? "n" : "";
+  for (const std::string& more : {params.empty() ? "" : "&" + params, args}) {
+    if (!more.empty()) all += (all.empty() ? "" : ", ") + more;
+  }
+  return instance.function + "(" + all + ")";
 }
 
 std::string Source::part_definition(const Instance& instance) {
@@ -66,29 +68,23 @@ std::string Source::part_definition(const Instance& instance) {
       "  int32_t units[4] = {{first, last, 0, 0}};\n",
       instance.function, options_.name);
   if (instance.varies) text += "  const int64_t *const n = c->n;\n";
+  if (!instance.local)
+    text += fmt::format("  const {0} *const v = (const {0} *)c->params;\n", instance.given);
   return text + fmt::format(
                     "  while (units[0] < last) {{\n"
-                    "    {0} p = {1};\n"
+                    "    {0} p = {{{1}}};\n"
                     "    const void *in[] = {{{2}}};\n"
                     "    void *out[] = {{{3}}};\n"
                     "    const int32_t next = {4}_part(&p, in, out, units);\n"
                     "    {5}(&p{6});\n"
                     "    units[0] = next;\n  }}\n}}\n\n",
-                    kernel.params,
-                    instance.local ? "{" + instance.values + "}"
-                                   : fmt::format("*(const {} *)c->params", kernel.params),
-                    in, out, call.body->split, call.body->symbol, passed);
+                    kernel.params, instance.values, in, out, call.body->split, call.body->symbol,
+                    passed);
 }
 
 std::string Source::parallel(const Instance& instance, const std::string& params,
                              const std::string& in, const std::string& out,
-                             const std::string& counted, const std::string& pad) const {
-  // Units that depend on free sizes are counted by the kernel.
-  std::string units = counted;
-  if (counted.empty()) {
-    units = fmt::format("{}_units(&({}){{{}}})", instance.call.body->split,
-                        "const " + instance.call.kernel->params, instance.values);
-  }
+                             const std::string& units, const std::string& pad) const {
   std::string call = fmt::format(".in = {{{}}}, .out = {{{}}}", in, out);
   if (!params.empty()) call += ", .params = &" + params;
   if (instance.varies) call += ", .n = n";

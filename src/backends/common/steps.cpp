@@ -7,6 +7,7 @@
 #include "backends/common/names.h"
 #include "backends/common/text.h"
 #include "program/params.h"
+#include "program/split.h"
 
 namespace qc {
 void StepPrinter::steps(const Steps& list, int depth) {
@@ -124,21 +125,70 @@ std::string StepPrinter::function_name(const Step& step) {
   return unique;
 }
 
+std::string StepPrinter::key_of(const Call& call, bool in_parts) {
+  std::string key = (in_parts ? "parts of " : "") + call.body->symbol;
+  for (const View& v : call.in) key += v.present() ? '1' : '0';
+  key += '|';
+  for (const View& v : call.out) key += v.present() ? '1' : '0';
+  return key;
+}
+
+void StepPrinter::compare_calls() {
+  if (options_.specialise == Specialise::speed) return;
+  std::map<std::string, const Call*> first;
+  std::map<std::string, std::set<std::string>> distinct;
+  for_each_step(program_.steps, [&](const Step& step) {
+    if (!step.call()) return;
+    const Call& own = *step.call();
+    const std::string key = key_of(own, std::holds_alternative<ParallelStep>(step.op));
+    const Call& other = *first.try_emplace(key, &own).first->second;
+    distinct[key].insert(initialiser(own, std::vector<bool>(own.params.size())));
+    std::vector<bool>& differs = differs_[key];
+    differs.resize(own.params.size());
+    for (const Field& f : own.kernel->fields) {
+      // As they are written: zeros of both signs differ.
+      for (size_t i = f.at; i < f.at + static_cast<size_t>(f.count); ++i)
+        differs[i] = differs[i] || number(f, own.params[i]) != number(f, other.params[i]);
+    }
+  });
+  // Where calls differ in many numbers, two functions with constants take less than one that reads
+  // them, and so do all that are as short as those without products.
+  constexpr int64_t kMany = 6;
+  std::erase_if(differs_, [&](const auto& entry) {
+    const auto& [key, differs] = entry;
+    return std::count(differs.begin(), differs.end(), true) >= kMany &&
+           (first.at(key)->macs == 0 || distinct.at(key).size() == 2);
+  });
+}
+
 StepPrinter::Instance StepPrinter::instance(const Step& step, bool in_parts) {
   const Call& own = *step.call();
-  std::string key = (in_parts ? "parts of " : "") + own.body->symbol;
-  for (const View& v : own.in) key += v.present() ? '1' : '0';
-  key += '|';
-  for (const View& v : own.out) key += v.present() ? '1' : '0';
-  const bool local = options_.specialise == Specialise::speed;
-  const bool free = std::ranges::any_of(own.params, [](const Param& p) {
-    return std::holds_alternative<Dim>(p) && !std::get<Dim>(p).is_static();
-  });
-  const std::string values = initialiser(own);
-  if (local) key += (free ? "n" : "") + values;
+  std::string key = key_of(own, in_parts);
+  const auto found = differs_.find(key);
+  std::vector<bool> differs(own.params.size());
+  if (found != differs_.end()) differs = found->second;
+  const bool local = std::find(differs.begin(), differs.end(), true) == differs.end();
+  const bool whole = !local && !shares_equal_numbers();
+  bool varies = false;
+  for (size_t i = 0; i < own.params.size(); ++i) {
+    const Dim* size = std::get_if<Dim>(&own.params[i]);
+    varies = varies || (size && !size->is_static() && !whole && !differs[i]);
+  }
+  const std::string values = initialiser(own, differs);
+  if (!whole) key += (varies ? "n" : "") + values;
   auto [it, fresh] = functions_.try_emplace(key);
   if (fresh) it->second = function_name(step);
-  Instance out{it->second, own, values, local, local && free, free};
+  Instance out{it->second, own, values, local, varies, {}};
+  if (whole) out.given = own.kernel->params;
+  if (!local && !whole) {
+    std::string& type = given_types_[out.function];
+    if (fresh) {
+      type = out.function + "_values";
+      while (!names_.insert(type).second) type += "_";
+      instances += given_type(own, type, differs);
+    }
+    out.given = type;
+  }
   if (fresh) instances += in_parts ? part_definition(out) : definition(out);
   return out;
 }
@@ -164,7 +214,7 @@ std::string StepPrinter::call(const Step& step) {
   };
   for (const View& v : own.in) pass(v, false);
   for (const View& v : own.out) pass(v, true);
-  return invocation(step, made, parameters(made), args);
+  return invocation(step, made, handed(made, false), args);
 }
 
 std::string StepPrinter::parallel(const Step& step, const std::string& pad) {
@@ -176,8 +226,13 @@ std::string StepPrinter::parallel(const Step& step, const std::string& pad) {
     for (const View& v : views) list += (list.empty() ? "" : ", ") + pointer(v, writable);
     return list;
   };
-  return parallel(made, parameters(made), pointers(own.in, false), pointers(own.out, true),
-                  units == 0 ? "" : sizes(units), pad);
+  std::string count = sizes(units);
+  if (units == 0) {  // free sizes: the kernel counts
+    count = fmt::format("{}_units(&(const {}){{{}}})", own.body->split, own.kernel->params,
+                        initialiser(own, std::vector<bool>(own.params.size())));
+  }
+  return parallel(made, handed(made, true), pointers(own.in, false), pointers(own.out, true), count,
+                  pad);
 }
 
 std::string StepPrinter::number(const Field& field, const Param& param) {
@@ -187,37 +242,79 @@ std::string StepPrinter::number(const Field& field, const Param& param) {
   return (field.type == Field::Type::i64 ? "" : "(int32_t)") + sizes(size);
 }
 
-std::string StepPrinter::initialiser(const Call& call) {
+namespace {
+/// The name of a number in the struct of those that calls differ in.
+std::string given_name(const Field& field, size_t i) {
+  return field.array ? fmt::format("{}_{}", field.name, i - field.at) : field.name;
+}
+}  // namespace
+
+std::string StepPrinter::given_type(const Call& call, const std::string& name,
+                                    const std::vector<bool>& differs) {
+  std::string members;
+  for (const Field& f : call.kernel->fields) {
+    const char* type = f.type == Field::Type::f32   ? "float"
+                       : f.type == Field::Type::i64 ? "int64_t"
+                                                    : "int32_t";
+    for (size_t i = f.at; i < f.at + static_cast<size_t>(f.count); ++i) {
+      if (differs[i]) members += fmt::format(" {} {};", type, given_name(f, i));
+    }
+  }
+  return fmt::format("typedef struct {{{} }} {};\n", members, name);
+}
+
+std::string StepPrinter::handed(const Instance& made, bool in_parts) {
+  if (made.local) return "";
+  const Call& own = made.call;
+  std::string values = made.values;
+  bool free = !is_static(own);
+  if (shares_equal_numbers()) {
+    const std::vector<bool>& differs = differs_.at(key_of(own, in_parts));
+    values.clear();
+    free = false;
+    for (const Field& f : own.kernel->fields) {
+      for (size_t i = f.at; i < f.at + static_cast<size_t>(f.count); ++i) {
+        if (!differs[i]) continue;
+        values += (values.empty() ? "" : ", ") + number(f, own.params[i]);
+        const Dim* size = std::get_if<Dim>(&own.params[i]);
+        free = free || (size && !size->is_static());
+      }
+    }
+  }
+  if (free) return fmt::format("(const {}){{{}}}", made.given, values);
+  return parameters(made.given, values);
+}
+
+std::string StepPrinter::initialiser(const Call& call, const std::vector<bool>& differs) {
+  const bool reads = shares_equal_numbers();
+  const auto is_zero = [&](size_t i) {
+    return !(reads && differs[i]) && is_default(call.params[i]);
+  };
+  const auto value = [&](const Field& f, size_t i) {
+    return reads && differs[i] ? "v->" + given_name(f, i) : number(f, call.params[i]);
+  };
   std::string out;
   for (const Field& f : call.kernel->fields) {
     size_t count = static_cast<size_t>(f.count);
-    while (count > 0 && is_default(call.params[f.at + count - 1])) --count;
+    while (count > 0 && is_zero(f.at + count - 1)) --count;
     if (count == 0) continue;
     out += (out.empty() ? "." : ", .") + f.name + " = ";
     if (!f.array) {
-      out += number(f, call.params[f.at]);
+      out += value(f, f.at);
       continue;
     }
     std::string values;
-    for (size_t i = 0; i < count; ++i) values += (i ? ", " : "") + number(f, call.params[f.at + i]);
+    for (size_t i = 0; i < count; ++i) values += (i ? ", " : "") + value(f, f.at + i);
     out += "{" + values + "}";
   }
   return out.empty() ? "0" : out;
 }
 
-std::string StepPrinter::parameters(const Instance& instance) {
-  if (instance.local) return "";
-  const std::string& type = instance.call.kernel->params;
-  if (instance.free) return fmt::format("(const {}){{{}}}", type, instance.values);
-  return constant_parameters(instance.call, instance.values);
-}
-
-std::string StepPrinter::constant_parameters(const Call& call, const std::string& values) {
-  auto [it, fresh] = structs_.try_emplace(call.kernel->params + '|' + values);
+std::string StepPrinter::parameters(const std::string& type, const std::string& values) {
+  auto [it, fresh] = structs_.try_emplace(type + '|' + values);
   if (fresh) {
     it->second = fmt::format("{}_p{}", options_.name, structs_.size() - 1);
-    instances +=
-        fmt::format("static const {} {} = {{{}}};\n\n", call.kernel->params, it->second, values);
+    instances += fmt::format("static const {} {} = {{{}}};\n\n", type, it->second, values);
   }
   return it->second;
 }

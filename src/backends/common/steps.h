@@ -20,7 +20,10 @@ class StepPrinter {
   virtual ~StepPrinter() = default;
 
   /// Prints the steps of the program.
-  void print() { steps(program_.steps, 1); }
+  void print() {
+    compare_calls();
+    steps(program_.steps, 1);
+  }
 
   std::string instances;  // functions and parameters
   std::string body;       // the calls
@@ -33,9 +36,12 @@ class StepPrinter {
     const Call& call;
     std::string values;  // of the parameters, an initialiser
     bool local;          // it holds the parameters itself
-    bool varies;         // .. and takes the table `n` for them
-    bool free = false;   // they depend on free dimensions
+    bool varies;         // `values` reads the table `n`
+    std::string given;   // unless local: the type of what it is handed, numbers that `values` reads
   };
+  /// Whether functions that calls share are handed a struct of those numbers alone in which the
+  /// calls differ, `v`; else all parameters.
+  virtual bool shares_equal_numbers() const { return false; }
   virtual std::string definition(const Instance& instance) const = 0;
   /// A statement that calls it with pointers `args` and, unless it holds them, the struct `params`.
   virtual std::string invocation(const Step& step, const Instance& instance,
@@ -65,20 +71,29 @@ class StepPrinter {
   std::string parallel(const Step& step, const std::string& pad);
   /// What computes a step, or parts of it; defined where no step had the same before.
   Instance instance(const Step& step, bool in_parts);
-  /// The parameters of an instance that does not hold them, as what a call is handed.
-  std::string parameters(const Instance& instance);
   std::string number(const Field& field, const Param& param);
-  /// The initialiser of the parameters of a call, those left out that are 0.
-  std::string initialiser(const Call& call);
+  /// What one function computes: a body, operands that are present, in parts or at once.
+  static std::string key_of(const Call& call, bool in_parts);
+  /// Finds the numbers in which the calls that share a function differ, for --specialise size.
+  void compare_calls();
+  /// The initialiser of the parameters of a call, those left out that are 0; numbers that `differs`
+  /// marks are read from `v`.
+  std::string initialiser(const Call& call, const std::vector<bool>& differs);
+  /// The struct of the numbers that are marked.
+  static std::string given_type(const Call& call, const std::string& name,
+                                const std::vector<bool>& differs);
   /// A name for the function of a step, after the layers it computes.
   std::string function_name(const Step& step);
-  /// A parameter struct in read-only memory, shared by calls with the same values.
-  std::string constant_parameters(const Call& call, const std::string& values);
+  /// A struct in read-only memory, shared by calls with the same values.
+  std::string parameters(const std::string& type, const std::string& values);
+  /// The struct that a step hands to its function; empty where that holds all.
+  std::string handed(const Instance& made, bool in_parts);
 
   const Program& program_;
   const WeightMap& weights_;
-  std::map<std::string, std::string> functions_, structs_;
-  std::set<std::string> names_;  // of functions
+  std::map<std::string, std::string> functions_, structs_, given_types_;
+  std::map<std::string, std::vector<bool>> differs_;  // by key_of, for each number
+  std::set<std::string> names_;                       // of functions and types
 };
 
 }  // namespace qc
