@@ -4,26 +4,10 @@
 
 #include "ir/any_order.h"
 #include "ir/capability.h"
-#include "ir/op_table.h"
 #include "ir/writes_layout.h"
 
 namespace qc {
 namespace {
-
-/// A node without operands that moves the channels of a value of this rank to the end; null where
-/// quantc is built without such an op.
-std::unique_ptr<Node> channels_to_the_end(int64_t rank) {
-  Ints perm{0};
-  for (int64_t i = 2; i < rank; ++i) perm.push_back(i);
-  perm.push_back(1);
-  for (const auto& [name, entry] : op_table().all()) {
-    const std::unique_ptr<Node> made = entry.create();
-    if (auto* transpose = capability<IsTranspose>(made.get())) {
-      return transpose->with_permutation(std::move(perm));
-    }
-  }
-  return nullptr;
-}
 
 /// What stands between a product and a channels-last value.
 struct Found {
@@ -42,8 +26,8 @@ std::optional<Found> find(const Value* x, int64_t k) {
     x = found.view->input(0);
   }
   found.relayout = x->def();
-  if (!found.view || !found.relayout || !found.relayout->info().has(kChangesLayout) ||
-      !x->has_one_use() || x->pinned() > 0) {
+  if (!found.view || !capability<IsRelayout>(found.relayout) || !x->has_one_use() ||
+      x->pinned() > 0) {
     return std::nullopt;
   }
   const Type& from = found.relayout->input_type(0);
@@ -94,8 +78,8 @@ Result<bool> fold_into(Graph& graph, Node* product, PassContext& context) {
   const std::optional<Found> found = find(product->input(0), weights->shape()[1].value());
   if (!found) return false;
   Value* x = found->relayout->input(0);
-  std::unique_ptr<Node> node = channels_to_the_end(x->rank());
-  if (!node) return false;
+  const auto* relayout = capability<IsRelayout>(found->relayout);
+  QC_ASSIGN(std::unique_ptr<Node> node, relayout->with_channels_at_the_end());
   QC_ASSIGN(Node * turned,
             graph.add(std::move(node), {x}, found->relayout->loc(), found->relayout));
   const Type type = found->view->output()->type();
@@ -114,7 +98,7 @@ Result<bool> fold_into(Graph& graph, Node* product, PassContext& context) {
 
 /// Lets what makes the operand of a relayout write the layout itself.
 bool fold_before(Graph& graph, Node* relayout) {
-  if (!relayout->info().has(kChangesLayout)) return false;
+  if (!capability<IsRelayout>(relayout)) return false;
   Value* x = relayout->input(0);
   auto* writer = capability<WritesLayout>(x->def());
   if (!writer || !x->has_one_use() || x->pinned() > 0 || !writer->can_write_layout()) return false;

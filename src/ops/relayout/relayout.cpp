@@ -1,10 +1,12 @@
+#include "ir/op_table.h"
+#include "ir/writes_layout.h"
 #include "ops/common/registration.h"
 #include "ops/common/strided.h"
 
 namespace qc {
 
 /// The operand with its bytes in another order: the same value, so evaluation copies it as it is.
-class Relayout final : public ViewNode<Relayout> {
+class Relayout final : public ViewNode<Relayout>, public IsRelayout {
  public:
   static const OpInfo kInfo;
   std::string to = "nhwc";  // or "row_major"
@@ -23,6 +25,14 @@ class Relayout final : public ViewNode<Relayout> {
     return std::vector<Type>{y};
   }
   bool is_identity() const override { return input_type(0).layout == target(); }
+  Result<std::unique_ptr<Node>> with_channels_at_the_end() const override {
+    Ints perm{0};
+    for (int64_t i = 2; i < input_type(0).rank(); ++i) perm.push_back(i);
+    perm.push_back(1);
+    std::unique_ptr<Node> made = op_table().find("transpose")->create();
+    QC_TRY(set_attrs(*made, {{"perm", std::move(perm)}}, loc()));
+    return made;
+  }
   Strided view(const Dims& x, const Dims& y) const { return {output()->shape(), x, y}; }
 
  private:
