@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+# Tests run on as many processes as there are processors: threads of PyTorch would wait for each other.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = Path(os.environ.get("QUANTC_BUILD", ROOT / "build"))
 QUANTC = Path(os.environ.get("QUANTC", BUILD / "bin" / "quantc"))

@@ -16,6 +16,13 @@ SETS = {"x86-64": ["-march=x86-64"], "haswell": ["-march=haswell"], "skylake-avx
         "znver4": ["-march=znver4", ZEN3_WITH_VECTORS],
         "aarch64": [ARM + "aarch64-none-elf"], "cortex-m4": [ARM + "thumbv7em-none-eabihf -mcpu=cortex-m4"]}
 ARM_SETS = ("aarch64", "cortex-m4")  # compiled by clang, which needs no other installation for it
+STACK_OPTIONS = ["-O2 @x86-64", "-Os @x86-64", "-O3 @haswell", "-O3 @skylake-avx512", "-O3 @znver4", "-O2 @aarch64", "-Os @cortex-m4"]
+
+
+def pairwise(networks, compilers, options):
+    """Every network with all options, and with each by one compiler; every compiler with all options, on one network or more."""
+    return [(network, compilers[(i + j) % len(compilers)], option)
+            for i, network in enumerate(networks) for j, option in enumerate(options)]
 
 
 @functools.cache

@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 
+from tests.emitted.frames import pairwise
 from tests.emitted.test_emitted import sh
 
 X86 = ["x86-avx2", "x86-avx512vnni"]
@@ -23,14 +24,21 @@ def projects(root, models) -> dict:
             "lstm": (models / "lstm.onnx", [])}
 
 
-@pytest.fixture(scope="module", params=["digits", "float", "lstm"])
-def project(request, quantc, root, models, tmp_path_factory):
+@pytest.fixture(scope="module")
+def made():
+    """Folders of projects that were made, by network."""
+    return {}
+
+
+@pytest.fixture(params=["digits", "float", "lstm"])
+def project(request, made, quantc, root, models, tmp_path_factory):
     """A project per target, each with recorded vectors."""
-    model, flags = projects(root, models)[request.param]
-    made = tmp_path_factory.mktemp("targets")
-    for target in ["portable", *X86, "x86", *ARM]:
-        quantc("compile", model, "-o", made / target, "--name", "net", "--target", target, "--vectors", model.with_suffix(".npz"), *flags)
-    return made
+    if request.param not in made:
+        model, flags = projects(root, models)[request.param]
+        out = made[request.param] = tmp_path_factory.mktemp("targets")
+        for target in ["portable", *X86, "x86", *ARM]:
+            quantc("compile", model, "-o", out / target, "--name", "net", "--target", target, "--vectors", model.with_suffix(".npz"), *flags)
+    return made[request.param]
 
 
 def build(compiler, out, program, *flags):
@@ -38,14 +46,13 @@ def build(compiler, out, program, *flags):
     sh(*compiler.split(), "-std=c11", "-O2", *flags, f"-I{out}", *sources, "-lm", "-o", program)
 
 
-@pytest.mark.parametrize("target", X86)
-@pytest.mark.parametrize("compiler", ["gcc", "clang"])
-def test_x86_gives_the_interpreters_bits(project, runs_here, target, compiler, tmp_path):
+@pytest.mark.parametrize("project, compiler, target", pairwise(["digits", "float", "lstm"], ["gcc", "clang"], X86), indirect=["project"])
+def test_x86_gives_the_interpreters_bits(project, runs_here, compiler, target, tmp_path):
     build(compiler, project / target, tmp_path / "net")
     assert target not in runs_here or "bits equal" in sh(tmp_path / "net")
 
 
-@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("project, compiler", [("digits", "gcc"), ("digits", "clang"), ("float", "gcc"), ("lstm", "clang")], indirect=["project"])
 def test_x86_takes_the_best_that_the_processor_has(project, compiler, tmp_path):
     """A processor without AVX, one with AVX2, and this one: each runs another part, all have the same bits."""
     build(compiler, project / "x86", tmp_path / "net", "-Wall", "-Wextra", "-Wmissing-prototypes", "-Werror", "-static")
