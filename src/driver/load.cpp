@@ -101,7 +101,7 @@ Result<std::unique_ptr<Graph>> load(const std::shared_ptr<const MappedFile>& fil
     const ImportOptions plain{.arithmetic = import.arithmetic};
     auto model = load(file, path, plain);
     if (!model.ok()) model = load(file, path, import);
-    QC_TRY(model);
+    if (!model.ok()) return std::move(model).diag();
     QC_TRY(apply_given(**model, options, import));
   }
   import.remarks = remarks;
