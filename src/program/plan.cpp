@@ -7,6 +7,7 @@
 #include "program/place.h"
 #include "program/schedule.h"
 #include "program/share.h"
+#include "program/state_in_place.h"
 
 namespace qc {
 namespace {
@@ -35,6 +36,7 @@ void place_arena(Program& program) {
 
 void share_and_place(Program& program, const PlanOptions& options) {
   if (options.share) {
+    keep_states_in_place(program);
     elide_copies(program);
     share_in_place(program);
   }

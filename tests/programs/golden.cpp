@@ -1,8 +1,8 @@
 // Golden tests of passes over Programs: program_golden [--bless] FOLDER. The folder's name is the
 // pass. Each NAME.ir is lowered and goes through the passes up to it; the Program must print as
 // NAME.expected.txt, read back as the same text, and, once all passes ran, give the interpreter's
-// bits. A first line `// target NAME` says what for (portable where there is none). In a build
-// without variants for that target only the bits are compared.
+// bits in two runs, of outputs and states. A first line `// target NAME` says what for (portable
+// where there is none). In a build without variants for that target only the bits are compared.
 #include "tests/support/golden.h"
 
 #include "interp/interpreter.h"
@@ -62,16 +62,25 @@ Result<Ok> check(const std::string& pass, const fs::path& file, bool bless) {
     inputs.push_back(
         qc::testing::random_tensor(v->dtype(), static_dims(v->shape()), inputs.size() + 1));
   }
-  QC_ASSIGN(const RunResult expected, interpret(*graph, inputs));
   QC_ASSIGN(const Program whole, after(*graph, target, ""));
   ProgramOptions options;
   options.parallel_for = [](int32_t units, const Part& part) {
     for (int32_t i = units - 1; i >= 0; --i) part(i, i + 1);
   };
-  QC_ASSIGN(const ProgramResult got, run_program(whole, inputs, options));
-  for (size_t i = 0; i < expected.outputs.size(); ++i) {
-    if (!got.outputs[i].identical(expected.outputs[i]))
-      return error(Code::bug, "output {} has other bits", i);
+  RunOptions reference;
+  for (int run = 0; run < 2; ++run) {  // the second one starts from what the first one leaves
+    QC_ASSIGN(const RunResult expected, interpret(*graph, inputs, reference));
+    QC_ASSIGN(const ProgramResult got, run_program(whole, inputs, options));
+    for (size_t i = 0; i < expected.outputs.size(); ++i) {
+      if (!got.outputs[i].identical(expected.outputs[i]))
+        return error(Code::bug, "output {} has other bits", i);
+    }
+    for (size_t i = 0; i < expected.states.size(); ++i) {
+      if (!got.states[i].identical(expected.states[i]))
+        return error(Code::bug, "state {} has other bits", i);
+    }
+    reference.states = expected.states;
+    options.states = got.states;
   }
   return Ok{};
 }

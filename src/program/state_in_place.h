@@ -1,0 +1,16 @@
+// States that are changed in place: what a run appends to a cache is written into the cache itself.
+//
+//   %1 = scatter(%state, at, x)  ->  scatter(%state, at, x) over %state
+//   copy %1 to %state
+//
+// where the new state is made, call by call, over the old one, and nobody reads the old one after
+// that. Where sizes are free, it holds for all of them.
+#pragma once
+
+#include "program/program.h"
+
+namespace qc {
+
+void keep_states_in_place(Program& program);
+
+}  // namespace qc
