@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ops/common/window.h"
 #include "quant/quantizable.h"
 
 namespace qc {
