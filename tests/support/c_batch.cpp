@@ -165,7 +165,9 @@ Result<Ok> emit_c(const std::string& dir, const std::string& name, const Program
                      entry_text(name, program, options.weights == WeightForm::file)));
   if (macs > kLargeMacs) QC_TRY(files.write("large", ""));
   QC_TRY(files.commit());
-  return write_file(fmt::format("{0}/{1}/{1}_kernels.h", dir, name), "#include \"../kernels.h\"\n");
+  // The unit has included it already; under another path the compiler would read it all once more.
+  return write_file(fmt::format("{0}/{1}/{1}_kernels.h", dir, name),
+                    "#ifndef QC_ALL_KERNELS\n#include \"../kernels.h\"\n#endif\n");
 }
 
 Result<std::map<std::string, std::string>> build_c(const std::string& dir, int jobs,
