@@ -27,6 +27,7 @@ struct Options {
   std::map<std::string, std::string> constants;  // inputs that are constants: a number or a file
   std::string weights = "literal";               // literal, incbin or file
   std::string specialise = "speed";              // speed or size
+  std::string plan = "fixed";                    // offsets of free sizes: fixed or smallest
   std::string state = "kept";                    // kept between runs, or io: inputs and outputs
   std::vector<std::string> disabled_passes;      // passes after the contract graph to leave out
   std::string stop_after;                        // stop after this pass

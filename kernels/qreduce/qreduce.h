@@ -3,8 +3,9 @@
 #include <stdint.h>
 
 /* y[o] = the code of (the exact sum of a row of codes less their zero point) * multiplier, rows as
- * in qk_reduce_params; _q31: of (the sum) * mantissa * 2^-shift / divisor, in integers. Types are
- * those of kernels/common/codes.h. Arguments: x, y. */
+ * in qk_reduce_params; _q31: of (the sum) * mantissa * 2^-shift / divisor, in integers; _mean: of
+ * (the sum) * multiplier / (scale_y * the elements of a row), for rows whose length a run chooses.
+ * Types are those of kernels/common/codes.h. Arguments: x, y. */
 typedef struct {
   int32_t outer_rank; /* 1 to 8 */
   int32_t outer_dims[8], outer_strides[8];
@@ -14,6 +15,7 @@ typedef struct {
   int32_t zx, zero, lo, hi;
   float multiplier;
   int32_t mantissa, shift, divisor;
+  float scale_y; /* _mean */
 } qk_qreduce_params;
 
 #endif

@@ -68,6 +68,9 @@ void CompileFlags::add_all(CLI::App& app) {
   add(app, "--weights", &Options::weights, "weights", "how weights are stored");
   add(app, "--specialise", &Options::specialise, "specialise",
       "kernels for speed (one per shape) or size (shared)");
+  add(app, "--plan", &Options::plan, "plan",
+      "where buffers of free sizes lie: fixed by the largest, or as low as the sizes of a run "
+      "allow");
   add(app, "--threads", &Options::threads, "",
       "split large steps: runs take a parallel_for, by which the caller brings threads");
   add(app, "--disable-pass", &Options::disabled_passes, "PASS",

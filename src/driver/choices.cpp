@@ -20,6 +20,7 @@ const std::vector<Row>& rows() {
   static const std::vector<Row> all = {
       {"weights", {"literal", "incbin", "file"}},
       {"specialise", {"speed", "size"}},
+      {"plan", {"fixed", "smallest"}},
       {"state", {"kept", "io"}},
       {"io_dtype", {"keep", "quantized"}},
       {"level", {"0", "1", "2"}},

@@ -102,7 +102,9 @@ bool is_on(const Options& options, std::string_view name) {
 }
 
 PlanOptions plan_options(const Options& options) {
-  return {.reorder = is_on(options, "reorder_steps"), .share = is_on(options, "share_storage")};
+  return {.reorder = is_on(options, "reorder_steps"),
+          .share = is_on(options, "share_storage"),
+          .smallest = options.plan == "smallest"};
 }
 
 /// Everything that happens to a contract graph for one target, and what its programs share.
@@ -200,6 +202,7 @@ Result<Ok> check(const Options& options) {
   for (const std::string& text : options.kernels) QC_TRY(parse_forced_kernel(text));
   QC_TRY(check_choice("weights", options.weights, "weights"));
   QC_TRY(check_choice("specialise", options.specialise, "specialise"));
+  QC_TRY(check_choice("plan", options.plan, "plan"));
   QC_TRY(check_choice("state", options.state, "state"));
   if (options.level < 0 || options.level > 2) {
     return error(Code::usage, "optimisation level {} does not exist: use 0 to 2", options.level);

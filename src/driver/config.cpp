@@ -109,6 +109,7 @@ constexpr Key kKeys[] = {
     {"constants", "a table of numbers or file names", read_constants},
     text<&O::weights>("weights"),
     text<&O::specialise>("specialise"),
+    text<&O::plan>("plan"),
     text<&O::state>("state"),
     {"disabled_passes", "a list of strings", read_list<&O::disabled_passes>},
     {"kernels", "a list of strings", read_list<&O::kernels>},

@@ -34,6 +34,39 @@ void place_arena(Program& program) {
   for (size_t i = 0; i < owner.size(); ++i) program.buffers[owner[i]].offset = intervals[i].offset;
 }
 
+/// The larger one; an expression only where it depends on the free sizes which it is.
+Dim larger(const Program& program, const Dim& a, const Dim& b) {
+  return program.at_least(a, b) ? a : program.at_least(b, a) ? b : max(a, b);
+}
+
+/// Moves buffers of free sizes down as far as those below them allow that live at the same time.
+/// The order of places stays, so nothing can overlap and the largest sizes need no more.
+void follow_sizes(Program& program) {
+  const Liveness live = liveness(program);
+  std::vector<size_t> order;
+  for (size_t i = 0; i < program.buffers.size(); ++i) {
+    const Buffer& b = program.buffers[i];
+    if (b.kind == BufferKind::arena && b.alias_of < 0 && !live.ranges[i].empty())
+      order.push_back(i);
+  }
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return program.buffers[a].offset.value() < program.buffers[b].offset.value();
+  });
+  const Dim align = program.arena_align;
+  for (size_t n = 0; n < order.size(); ++n) {
+    Buffer& b = program.buffers[order[n]];
+    const LiveRange& own = live.ranges[order[n]];
+    Dim offset = 0;
+    for (size_t m = 0; m < n; ++m) {
+      const LiveRange& other = live.ranges[order[m]];
+      if (other.last < own.first || other.first > own.last) continue;
+      const Buffer& below = program.buffers[order[m]];
+      offset = larger(program, offset, below.offset + ceildiv(below.bytes, align) * align);
+    }
+    b.offset = std::move(offset);
+  }
+}
+
 void share_and_place(Program& program, const PlanOptions& options) {
   if (options.share) {
     keep_states_in_place(program);
@@ -66,6 +99,7 @@ void plan(Program& program, const PlanOptions& options) {
   }
   share_and_place(program, options);
   if (other && other->arena_bytes < program.arena_bytes) program = std::move(*other);
+  if (options.smallest && !program.dims.empty()) follow_sizes(program);
   place_states(program);
 }
 

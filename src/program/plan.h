@@ -6,12 +6,13 @@
 namespace qc {
 
 struct PlanOptions {
-  bool reorder = true;  // choose an order of independent steps with a lower peak
-  bool share = true;    // in-place results and vanishing copies
+  bool reorder = true;    // choose an order of independent steps with a lower peak
+  bool share = true;      // in-place results and vanishing copies
+  bool smallest = false;  // of free sizes: offsets follow them, so that small runs take little
 };
 
-/// Places every arena buffer at an offset and every state in the state region, for the largest
-/// sizes where they are free. The arena is never larger than with the model's own order. Answers do
+/// Places every arena buffer at an offset and every state in the state region. Where sizes are free,
+/// offsets are those of the largest, or with `smallest` expressions that are as large there. The arena is never larger than with the model's own order. Answers do
 /// not depend on the options.
 void plan(Program& program, const PlanOptions& options = {});
 

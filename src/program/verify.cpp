@@ -22,7 +22,10 @@ bool has_bodies(const Signature& kernel) {
 class Verifier {
  public:
   explicit Verifier(const Program& program) : program_(program) {
-    for (const auto& [symbol, bounds] : program.symbol_bounds()) largest_[symbol] = bounds.max;
+    for (const auto& [symbol, bounds] : program.symbol_bounds()) {
+      largest_[symbol] = bounds.max;
+      least_[symbol] = bounds.min;
+    }
   }
 
   Result<Ok> run() {
@@ -209,45 +212,50 @@ class Verifier {
     return status;
   }
 
-  /// No two buffers alive together overlap; a program without places is fine.
+  /// No two buffers alive together overlap, at the largest sizes and at the least; a program
+  /// without places is fine.
   Result<Ok> placement() const {
+    QC_TRY(placement(largest_));
+    return program_.dims.empty() ? Ok{} : placement(least_);
+  }
+
+  Result<Ok> placement(const Bindings& sizes) const {
+    struct Placed {
+      int buffer;
+      LiveRange live;
+      int64_t from, to;
+    };
     const Liveness live = liveness(program_);
-    const std::vector<int64_t> sizes = program_.largest_sizes();
-    std::vector<int> placed;
+    std::vector<Placed> placed;
     for (int i = 0; i < count(); ++i) {
-      const Buffer& b = program_.buffers[static_cast<size_t>(i)];
-      if (b.kind != BufferKind::arena || b.alias_of >= 0 ||
-          live.ranges[static_cast<size_t>(i)].empty())
-        continue;
-      if (!b.placed() || !b.offset.is_static()) return Ok{};
-      if (b.offset.value() + sizes[static_cast<size_t>(i)] > program_.arena_bytes)
+      const Buffer& b = program_.buffer(i);
+      const LiveRange& range = live.ranges[static_cast<size_t>(i)];
+      if (b.kind != BufferKind::arena || b.alias_of >= 0 || range.empty()) continue;
+      if (!b.placed()) return Ok{};
+      const Dim from = b.offset.substitute(sizes), bytes = b.bytes.substitute(sizes);
+      if (!from.is_static() || !bytes.is_static()) return Ok{};
+      placed.push_back({i, range, from.value(), from.value() + bytes.value()});
+      if (placed.back().to > program_.arena_bytes)
         return error(Code::bug, "buffer {} lies outside the arena", i);
-      placed.push_back(i);
     }
-    std::sort(placed.begin(), placed.end(), [&](int a, int b) {
-      return live.ranges[static_cast<size_t>(a)].first < live.ranges[static_cast<size_t>(b)].first;
-    });
-    std::vector<int> active;
-    for (int i : placed) {
-      const LiveRange& r = live.ranges[static_cast<size_t>(i)];
-      const Buffer& b = program_.buffers[static_cast<size_t>(i)];
-      std::erase_if(active,
-                    [&](int j) { return live.ranges[static_cast<size_t>(j)].last < r.first; });
-      for (int j : active) {
-        const Buffer& c = program_.buffers[static_cast<size_t>(j)];
-        const int64_t from = b.offset.value(), other = c.offset.value();
-        if (from < other + sizes[static_cast<size_t>(j)] &&
-            other < from + sizes[static_cast<size_t>(i)]) {
-          return error(Code::bug, "buffers {} and {} are alive together and overlap", i, j);
+    std::sort(placed.begin(), placed.end(),
+              [](const Placed& a, const Placed& b) { return a.live.first < b.live.first; });
+    std::vector<const Placed*> active;
+    for (const Placed& p : placed) {
+      std::erase_if(active, [&](const Placed* q) { return q->live.last < p.live.first; });
+      for (const Placed* q : active) {
+        if (p.from < q->to && q->from < p.to) {
+          return error(Code::bug, "buffers {} and {} are alive together and overlap", p.buffer,
+                       q->buffer);
         }
       }
-      active.push_back(i);
+      active.push_back(&p);
     }
     return Ok{};
   }
 
   const Program& program_;
-  Bindings largest_;
+  Bindings largest_, least_;
 };
 
 }  // namespace

@@ -46,22 +46,22 @@ std::string bad_sizes(const Program& program) {
 /// How many bytes of the arena runs with given sizes reach.
 std::string arena_text(const Program& program, const COptions& options) {
   const SizeTable sizes(program.dims);
-  // Of the buffers with the same size the last one counts.
+  // Of ends that differ by a number the last one counts.
   std::vector<std::pair<Dim, int64_t>> ends;
   for (const Buffer& b : program.buffers) {
     if (b.kind != BufferKind::arena || b.alias_of >= 0 || b.bytes == 0) continue;
-    const auto at =
-        std::find_if(ends.begin(), ends.end(), [&](const auto& e) { return e.first == b.bytes; });
+    const Dim end = b.offset + b.bytes;
+    const auto at = std::find_if(ends.begin(), ends.end(),
+                                 [&](const auto& e) { return (e.first - end).is_static(); });
     if (at == ends.end()) {
-      ends.emplace_back(b.bytes, b.offset.value());
+      ends.emplace_back(end, 0);
     } else {
-      at->second = std::max(at->second, b.offset.value());
+      at->second = std::max(at->second, (end - at->first).value());
     }
   }
   std::string body;
-  for (const auto& [bytes, offset] : ends) {
-    body += fmt::format("  bytes = qc_max(bytes, {});\n", sizes.expression(bytes + Dim(offset)));
-  }
+  for (const auto& [end, more] : ends)
+    body += fmt::format("  bytes = qc_max(bytes, {});\n", sizes.expression(end + Dim(more)));
   return fmt::format(
       "size_t {}_arena_bytes(const int64_t *dims) {{\n  int64_t bytes = 1;\n"
       "  if (dims == NULL ||\n      {}) return 0;\n{}  return (size_t)bytes;\n}}\n\n",

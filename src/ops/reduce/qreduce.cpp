@@ -94,7 +94,7 @@ Result<Ok> QReduce::lower(Lowering& l) const {
   const Type &x = l.in_type(0), &y = l.out_type();
   QC_ASSIGN(const std::vector<bool> gone, reduced(x.rank(), loc()));
   ReducePlan plan = plan_reduce(x, y, gone, keepdims);
-  if (mean_ && !product(plan.inner.dims).is_static()) QC_TRY(l.need_numbers());
+  const Dim terms = product(plan.inner.dims);
   const CodeLimits limits = code_limits(to);
   kernel::Qreduce p;
   QC_TRY(plan.outer.fill(l, p.outer_rank, p.outer_dims, p.outer_strides));
@@ -105,13 +105,15 @@ Result<Ok> QReduce::lower(Lowering& l) const {
   p.zero = to.format->zero_at();
   p.lo = limits.lo;
   p.hi = limits.hi;
-  p.multiplier = multiplier();
+  const bool q31 = record().rescale == Arithmetic::Rescale::q31;
+  const bool counted = mean_ && !terms.is_static();  // when it runs
+  p.multiplier = counted ? x.format->scale_at() : multiplier();
+  if (counted) p.scale_y = to.format->scale_at();
   const Exactly e = multiplier_q31();
   p.mantissa = e.mantissa;
   p.shift = e.shift;
-  p.divisor = e.divisor;
-  const bool q31 = record().rescale == Arithmetic::Rescale::q31;
-  p.arithmetic = q31 ? "q31" : "exact";
+  p.divisor = counted ? terms : Dim(e.divisor);
+  p.arithmetic = q31 ? "q31" : counted ? "mean" : "exact";
   p.x = l.in(0);
   p.y = l.out();
   l.emit(p);
