@@ -1,4 +1,5 @@
 """What every Python test can use: the built program, folders, and the marker for long runs."""
+import importlib.util
 import os
 import subprocess
 from pathlib import Path
@@ -7,6 +8,9 @@ import pytest
 
 # Tests run on as many processes as there are processors: threads of PyTorch would wait for each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# Tests of the Python package run where it is installed: tools/package_venv.
+collect_ignore = [] if importlib.util.find_spec("quantc") else ["python"]
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = Path(os.environ.get("QUANTC_BUILD", ROOT / "build"))

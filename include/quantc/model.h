@@ -64,6 +64,9 @@ class Model {
                                   const CalibrationOptions& options = {}) const;
   /// How every node is quantized, by which rule, and what is left in float.
   Expected<Explanation> explain() const;
+  /// How far each quantized layer is from the float model on samples; with a title also as a page
+  /// with plots and the graph.
+  Expected<Analysis> analyze(const ArrayViews& samples, const std::string& title = "") const;
   /// Compares interpreter and generated code, and both with expected outputs where there are some.
   Expected<Validation> validate(const ArrayViews& inputs, const ArrayViews& expected = {},
                                 const ValidateOptions& options = {}) const;

@@ -96,6 +96,32 @@ struct Validation {
   std::string table;  // as `quantc validate` prints it
 };
 
+/// How far results are from those of the float model, over all samples.
+struct ErrorReport {
+  double sqnr_db = 0;  // infinite when equal
+  double cosine = 0;
+  double max_abs = 0;
+};
+
+/// One quantized layer beside what it is in float.
+struct LayerReport {
+  std::vector<std::string> names;
+  std::string op, rule, format;
+  std::optional<ErrorReport> alone;  // with only this layer quantized, where that is known
+  ErrorReport cumulative;            // with all layers quantized
+  double least = 0, greatest = 0;    // of the float results
+  int64_t elements = 0, saturated = 0;
+  std::vector<int64_t> histogram;  // of the float results, over what the codes can say
+  std::string suggestion;          // for layers that lose much
+};
+
+struct Analysis {
+  std::vector<LayerReport> layers;  // the worst alone first
+  int64_t runs = 0;
+  std::string table, json;
+  std::string page;  // HTML that needs nothing else, where it was asked for
+};
+
 /// Sizes of a compiled model, known before anything is deployed.
 struct Report {
   std::string name;

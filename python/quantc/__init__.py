@@ -12,14 +12,14 @@ from ._classic import CPrinter, QuantizationTransform, compile_model
 from ._core import Node, Operand, version as __version__
 from ._errors import InternalError, Loc, QuantcError, QuantcWarning, Unsupported, UserError
 from ._fx import dump_fx, from_fx
-from ._graph import CompiledModule, Explanation, Graph, Validation
+from ._graph import Analysis, CompiledModule, Explanation, Graph, Validation
 from ._load import from_onnx, from_pt2, load
 from ._rules import (DynamicQuantRulePerTensor, FloatRule, KeyRule, QuantRule, RuleList, StaticQuantRule, read_rules,
                      save_rules)
 from ._torch import from_exported, from_torch
 
 __all__ = [
-    "CPrinter", "CompiledModule", "DynamicQuantRulePerTensor", "Explanation", "FloatRule", "Graph", "InternalError",
+    "Analysis", "CPrinter", "CompiledModule", "DynamicQuantRulePerTensor", "Explanation", "FloatRule", "Graph", "InternalError",
     "KeyRule", "Loc", "Node", "Operand", "QuantRule", "QuantcError", "QuantcWarning", "QuantizationTransform", "RuleList",
     "StaticQuantRule", "Unsupported", "UserError", "Validation", "calibrate", "compile_model", "dump_fx",
     "from_exported", "from_fx", "from_onnx", "from_pt2", "from_torch", "load", "read_rules", "save_rules",

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import sys
 import warnings as _warnings
-from typing import Any, Iterable, List, Mapping, Optional
+from typing import Any, Iterable, List, Mapping, Optional, Tuple
 
 from ._errors import QuantcWarning, UserError
 from ._graph import Graph
@@ -32,6 +32,23 @@ def _batch(batch: Any, names: List[str]) -> List[Any]:
     return arrays[:len(names)]
 
 
+def samples(graph: Graph, data: Iterable[Any]) -> Tuple[List[str], List[Any]]:
+    """Batches as one array for each input."""
+    import numpy as np
+    names = [p.name for p in graph.inputs]
+    columns: List[List[Any]] = [[] for _ in names]
+    for batch in data:
+        for column, array in zip(columns, _batch(batch, names)):
+            array = array.detach().cpu().numpy() if hasattr(array, "detach") else np.asarray(array)
+            column.append(array)
+    if not columns or not columns[0]:
+        raise UserError("there are no samples", "input")
+    try:
+        return names, [np.ascontiguousarray(np.concatenate(c)) if len(c) > 1 else np.ascontiguousarray(c[0]) for c in columns]
+    except ValueError as error:
+        raise UserError(f"batches do not fit together: {error}", "input") from error
+
+
 def calibrate(graph: Graph, data: Iterable[Any], *, method: str = "minmax", progress: Optional[bool] = None,
               **options: Any) -> RuleList:
     """Rules whose scales are found by running the network on samples.
@@ -41,22 +58,10 @@ def calibrate(graph: Graph, data: Iterable[Any], *, method: str = "minmax", prog
     further options are those of ``quantc calibrate``: percentile, activations, results, headroom, ops, per_channel,
     equalise, bias_correction, reference. ``save`` of the result writes the rule file.
     """
-    import numpy as np
     for key in options:
         if key not in _OPTIONS:
             raise UserError(f"unknown option '{key}' of calibrate (known: {', '.join(sorted(_OPTIONS))})")
-    names = [p.name for p in graph.inputs]
-    columns: List[List[Any]] = [[] for _ in names]
-    for batch in data:
-        for column, array in zip(columns, _batch(batch, names)):
-            array = array.detach().cpu().numpy() if hasattr(array, "detach") else np.asarray(array)
-            column.append(array)
-    if not columns or not columns[0]:
-        raise UserError("there are no samples to calibrate on", "input")
-    try:
-        arrays = [np.ascontiguousarray(np.concatenate(c)) if len(c) > 1 else np.ascontiguousarray(c[0]) for c in columns]
-    except ValueError as error:
-        raise UserError(f"batches do not fit together: {error}", "input") from error
+    names, arrays = samples(graph, data)
     show = sys.stderr.isatty() if progress is None else progress
     found = graph._core.calibrate(arrays, names, {"method": method, **options}, _bar if show else None)
     for line in found.warnings:

@@ -99,6 +99,18 @@ class Validation(Table):
         return bool(self.ok)
 
 
+class Analysis(Table):
+    """Which quantized layer is how far from the float network, the worst first; ``layers`` has the same as values."""
+
+    def __init__(self, core: _core.Analysis):
+        self.layers, self.runs, self.json, self.page = core.layers, core.runs, core.json, core.page
+        rows = [["+".join(n.names), n.op, "" if n.alone is None else f"{n.alone.sqnr_db:.1f}", f"{n.cumulative.sqnr_db:.1f}",
+                 f"{n.cumulative.cosine:.5f}", f"{n.cumulative.max_abs:.3g}", f"{n.least:.3g} to {n.greatest:.3g}",
+                 f"{100 * n.saturated / max(n.elements, 1):.2f} %", n.suggestion] for n in core.layers]
+        super().__init__(core.table.rstrip("\n"), ["layer", "op", "alone dB", "all dB", "cosine", "max error", "range", "beyond",
+                                                   "suggestion"], rows)
+
+
 class CompiledModule:
     """Generated C as a callable: ``m(x)`` runs it.
 
@@ -219,6 +231,36 @@ class Graph:
     def explain(self) -> Explanation:
         """How every node is quantized, by which rule, and what is left in float; prints as a table."""
         return Explanation(self._core.explain())
+
+    def analyze(self, data: Iterable[Any]) -> Analysis:
+        """How far each quantized layer is from the float network on samples, alone and with all layers quantized.
+
+        ``data`` yields batches as for ``quantc.calibrate``.
+        """
+        from ._calibrate import samples
+        names, arrays = samples(self, data)
+        return Analysis(self._core.analyze(arrays, names, ""))
+
+    def report(self, path: Path, data: Optional[Iterable[Any]] = None) -> Analysis:
+        """Writes the analysis as one HTML page with plots and the picture of the graph.
+
+        Without data the network runs on random numbers of a unit normal distribution, and the title says so.
+        """
+        from ._calibrate import samples
+        title = "Quantized layers beside the float network"
+        if data is None:
+            import numpy as np
+            rng = np.random.default_rng(0)
+            shapes = [[int(s) if s.isdigit() else 1 for s in p.shape] for p in self.inputs]
+            if any(p.type != "f32" for p in self.inputs):
+                raise UserError("the network does not only take f32: pass data", "input")
+            data = [tuple(rng.standard_normal(s, dtype=np.float32) for s in shapes) for _ in range(4)]
+            title += " (random inputs)"
+        names, arrays = samples(self, data)
+        found = Analysis(self._core.analyze(arrays, names, title))
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(found.page)
+        return found
 
     def validate(self, *inputs: Any, expected: Any = (), atol: Optional[float] = None, rtol: float = 0.0,
                  targets: Sequence[str] = ("native",)) -> Validation:

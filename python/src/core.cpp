@@ -117,6 +117,29 @@ void bind_reports(nb::module_& m) {
       .def("save", [](const Calibration& c, const std::string& path, bool force) {
         return value_of(c.save(path, force));
       });
+  nb::class_<ErrorReport>(m, "ErrorReport", "How far results are from those of the float model.")
+      .def_ro("sqnr_db", &ErrorReport::sqnr_db)
+      .def_ro("cosine", &ErrorReport::cosine)
+      .def_ro("max_abs", &ErrorReport::max_abs);
+  nb::class_<LayerReport>(m, "LayerReport", "One quantized layer beside what it is in float.")
+      .def_ro("names", &LayerReport::names)
+      .def_ro("op", &LayerReport::op)
+      .def_ro("rule", &LayerReport::rule)
+      .def_ro("format", &LayerReport::format)
+      .def_ro("alone", &LayerReport::alone)
+      .def_ro("cumulative", &LayerReport::cumulative)
+      .def_ro("least", &LayerReport::least)
+      .def_ro("greatest", &LayerReport::greatest)
+      .def_ro("elements", &LayerReport::elements)
+      .def_ro("saturated", &LayerReport::saturated)
+      .def_ro("histogram", &LayerReport::histogram)
+      .def_ro("suggestion", &LayerReport::suggestion);
+  nb::class_<Analysis>(m, "Analysis")
+      .def_ro("layers", &Analysis::layers)
+      .def_ro("runs", &Analysis::runs)
+      .def_ro("table", &Analysis::table)
+      .def_ro("json", &Analysis::json)
+      .def_ro("page", &Analysis::page);
   nb::class_<CacheReport>(m, "CacheReport", "How the compiled forms a graph keeps were used.")
       .def_ro("hits", &CacheReport::hits)
       .def_ro("misses", &CacheReport::misses)
@@ -230,6 +253,12 @@ void bind_model(nb::module_& m) {
       .def("calibrate", &calibrate, nb::arg("arrays"), nb::arg("names"), nb::arg("keys"),
            nb::arg("progress").none())
       .def("explain", [](const Model& model) { return unlocked([&] { return model.explain(); }); })
+      .def("analyze",
+           [](const Model& model, const nb::sequence& arrays, const Names& names,
+              const std::string& title) {
+             const Arguments arguments(arrays, names);
+             return unlocked([&] { return model.analyze(arguments.views(), title); });
+           })
       .def("validate", &validate)
       .def("compile",
            [](const Model& model, const std::string& folder, const nb::sequence& arrays,

@@ -1,6 +1,7 @@
 #include "driver/calibrate.h"
 
 #include "api/state.h"
+#include "driver/analyze.h"
 #include "quant/rule_file.h"
 #include "support/escape.h"
 #include "support/scratch.h"
@@ -11,21 +12,6 @@ namespace {
 using qc::Result;
 
 constexpr const char* kArchive = "rules.npz";  // what the text calls it until it is saved
-
-Result<qc::Samples> samples_of(const qc::Graph& graph, const ArrayViews& views) {
-  if (views.size() != graph.inputs().size()) {
-    return qc::error(qc::Code::input, qc::Loc{graph.file, {}, {}},
-                     "the model takes {} arrays of samples, got {}", graph.inputs().size(),
-                     views.size());
-  }
-  std::vector<qc::ArrayStream> streams;
-  for (size_t i = 0; i < views.size(); ++i) {
-    QC_ASSIGN(qc::Tensor t, tensor_of(views[i]));
-    streams.emplace_back(qc::NamedArray{
-        views[i].name.empty() ? fmt::format("in_{}", i) : views[i].name, std::move(t)});
-  }
-  return qc::Samples::open(graph, std::move(streams), {}, true);
-}
 
 /// The rules as reading the file gives them: what is saved and what is used are the same.
 Result<std::vector<RuleSpec>> reread(const qc::Calibration& found) {
@@ -50,10 +36,8 @@ Result<Calibration> calibrated(const qc::Graph& graph, const Options& options,
   inner.bias_correction = how.bias_correction;
   inner.progress = how.progress;
   QC_TRY(qc::set_names(inner, how.method, how.results));
-  Options plain = options;
-  plain.own_rules.clear();
-  plain.rules.clear();
-  QC_ASSIGN(qc::Samples samples, samples_of(graph, views));
+  const Options plain = qc::without_rules(options);
+  QC_ASSIGN(qc::Samples samples, samples_of(graph, options, views));
   QC_ASSIGN(const qc::Calibration found,
             qc::calibrate(graph, plain, std::move(samples), inner, kArchive));
   Calibration out;

@@ -78,4 +78,21 @@ qc::Result<std::vector<qc::Tensor>> inputs_of(const qc::Graph& graph, const Arra
   return qc::match_inputs(graph, arrays);
 }
 
+qc::Result<qc::Samples> samples_of(const qc::Graph& graph, const Options& options,
+                                   const ArrayViews& views) {
+  if (views.size() != graph.inputs().size()) {
+    return qc::error(qc::Code::input, qc::Loc{graph.file, {}, {}},
+                     "the model takes {} arrays of samples, got {}", graph.inputs().size(),
+                     views.size());
+  }
+  std::vector<qc::ArrayStream> streams;
+  for (size_t i = 0; i < views.size(); ++i) {
+    QC_ASSIGN(qc::Tensor t, tensor_of(views[i]));
+    streams.emplace_back(qc::NamedArray{
+        views[i].name.empty() ? fmt::format("in_{}", i) : views[i].name, std::move(t)});
+  }
+  return qc::Samples::open(graph, std::move(streams),
+                           qc::Bindings(options.dims.begin(), options.dims.end()), true);
+}
+
 }  // namespace quantc

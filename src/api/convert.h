@@ -1,9 +1,11 @@
 // Between the library's face and the inside.
 #pragma once
 
+#include "driver/samples.h"
 #include "ir/graph.h"
 #include "quantc/array.h"
 #include "quantc/diagnostic.h"
+#include "quantc/options.h"
 
 namespace quantc {
 
@@ -25,5 +27,9 @@ std::vector<Port> output_ports(const qc::Graph& graph);
 /// One tensor for each input of the graph: by name, as in_0, in_1, ... or by place. An array too
 /// many or too few is an error.
 qc::Result<std::vector<qc::Tensor>> inputs_of(const qc::Graph& graph, const ArrayViews& views);
+
+/// Samples along axis 0 of an array for each input; NaN in them is an error.
+qc::Result<qc::Samples> samples_of(const qc::Graph& graph, const Options& options,
+                                   const ArrayViews& views);
 
 }  // namespace quantc

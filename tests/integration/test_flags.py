@@ -77,7 +77,7 @@ def test_every_misspelt_flag_gets_a_suggestion_and_the_right_help(command):
 
 @pytest.mark.parametrize("command, flag, value", [(c, f, v) for c, f, v in WALK if "|" in v or v == "TARGET"])
 def test_every_wrong_choice_gets_a_suggestion_and_the_right_help(command, flag, value, models, tmp_path):
-    needed = {"compile": ["-o", tmp_path / "o"], "calibrate": ["-o", tmp_path / "r.toml", "--data", models / "digits.npz"],
+    needed = {"compile": ["-o", tmp_path / "o"], "calibrate": ["-o", tmp_path / "r.toml", "--data", models / "digits.npz"], "analyze": ["--data", models / "digits.npz"],
               "run": ["--random", 1], "validate": ["--random", 1]}.get(command, [])
     model = [] if command in ("completion",) else [models / "digits.onnx"]
     right = "x86-avx2" if value == "TARGET" else value.split("|")[0]

@@ -1,0 +1,59 @@
+#include "driver/analyze.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "cli/cli.h"
+#include "driver/arrays.h"
+#include "driver/inspect.h"
+#include "support/output.h"
+
+namespace qc::cli {
+
+void add_analyze(CLI::App& app, Session& session) {
+  struct Flags : CompileFlags {
+    std::string model, page;
+    std::vector<std::string> data;
+    bool as_json = false;
+  };
+  auto flags = std::make_shared<Flags>();
+  CLI::App* command =
+      app.add_subcommand("analyze", "say which quantized layer is how far from the float model");
+  add_model(*command, flags->model);
+  add_value(*command, "--data", flags->data, "FILE",
+            "samples by input name or as in_0, in_1, ..., along axis 0 (.npz, .npy)")
+      ->required();
+  add_value(*command, "--html", flags->page, "FILE", "write a page with plots and the graph");
+  command->add_flag("--json", flags->as_json, "as JSON");
+  flags->add_dims(*command);
+  flags->add_quantization(*command);
+  command->footer("Example:\n  quantc analyze model.pt2 --rules rules.toml --data samples.npz");
+  command->callback([flags, &session] {
+    session.action = [flags]() -> Result<int> {
+      QC_ASSIGN(Options options, flags->resolve());
+      QC_ASSIGN(auto graph, load(flags->model, options));
+      QC_ASSIGN(auto data, open_arrays(flags->data));
+      QC_ASSIGN(Samples samples,
+                Samples::open(*graph, std::move(data),
+                              Bindings(options.dims.begin(), options.dims.end()), true));
+      if (!flags->page.empty()) QC_TRY(check_output(flags->page, Overwrite::any));
+      QC_TRY(add_dims_of(*graph, samples.first(), options));
+      Progress progress("analyzing " + flags->model);
+      QC_ASSIGN(auto plain, copy(*graph));
+      QC_TRY(make_contract(*plain, without_rules(options)));
+      PassContext context;
+      QC_TRY(contract(*graph, options, context));
+      QC_ASSIGN(const Analysis found, analyze(*plain, *graph, context, std::move(samples)));
+      if (!flags->page.empty()) {
+        auto picture = svg(*graph);
+        const std::string title = std::filesystem::path(flags->model).filename().string();
+        QC_TRY(write_file(flags->page, html(found, title, picture.ok() ? *picture : "")));
+      }
+      fmt::print("{}", flags->as_json ? json(found) : table(found));
+      return 0;
+    };
+  });
+}
+
+}  // namespace qc::cli
