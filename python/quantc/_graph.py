@@ -13,14 +13,25 @@ from ._rules import RuleLike, RuleList, listed
 Path = Union[str, "PathLike[str]"]
 
 
+def _is_range(sizes: Any) -> bool:
+    return isinstance(sizes, (tuple, list, range))
+
+
+def _range(sizes: Any) -> Tuple[int, int]:
+    """Least and greatest of a pair or a range."""
+    if isinstance(sizes, range):
+        return sizes.start, sizes.stop - 1
+    least, greatest = sizes
+    return int(least), int(greatest)
+
+
 def options_of(base: Optional[_core.Options], keys: Mapping[str, Any]) -> _core.Options:
     """Options with these keys changed. ``dims`` has a number, or a (least, greatest) pair, for each symbol."""
     out = _core.Options() if base is None else _core.Options(base)
     for key, value in keys.items():
         if key == "dims":
-            out.dims = {k: int(v) for k, v in value.items() if not isinstance(v, (tuple, list, range))}
-            out.ranges = {k: (v.start, v.stop - 1) if isinstance(v, range) else (int(v[0]), int(v[1]))
-                          for k, v in value.items() if isinstance(v, (tuple, list, range))}
+            out.dims = {k: int(v) for k, v in value.items() if not _is_range(v)}
+            out.ranges = {k: _range(v) for k, v in value.items() if _is_range(v)}
             continue
         if key.startswith("_") or not hasattr(out, key):
             known = ", ".join(k for k in dir(out) if not k.startswith("_"))
@@ -35,7 +46,7 @@ def options_of(base: Optional[_core.Options], keys: Mapping[str, Any]) -> _core.
 def _arguments(inputs: Sequence[Any], named: Mapping[str, Any]) -> Tuple[List[Any], List[str]]:
     """Arrays and their names; one dict stands for named arrays."""
     if len(inputs) == 1 and isinstance(inputs[0], Mapping) and not named:
-        inputs, named = (), inputs[0]
+        named, inputs = inputs[0], []
     if not named:
         return list(inputs), []
     return [*inputs, *named.values()], [""] * len(inputs) + [str(n) for n in named]

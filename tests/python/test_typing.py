@@ -1,6 +1,7 @@
 """A program with types, checked strictly."""
 import subprocess
 import sys
+from pathlib import Path
 
 SAMPLE = '''
 from typing import List
@@ -33,6 +34,14 @@ def test_mypy_strict(tmp_path):
     (tmp_path / "sample.py").write_text(SAMPLE)
     done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), "sample.py"],
                           cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_package_itself(tmp_path):
+    import quantc
+    folder = str(Path(quantc.__file__).parent)
+    done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path), folder], cwd=tmp_path,
+                          capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
