@@ -116,10 +116,12 @@ Result<Ok> check_sizes(const Program& program, const Bindings& sizes) {
 
 Program bound(const Program& program, const Bindings& sizes) {
   if (program.dims.empty()) return program;
-  const SizeBinder binder(sizes);
+  const Bindings all = program.with_places(sizes);
+  const SizeBinder binder(all);
   Program out = program;
   out.dims.clear();
   out.guards.clear();
+  out.places.clear();
   for (Buffer& b : out.buffers) {
     binder.bind(b.bytes);
     binder.bind(b.alias_offset);

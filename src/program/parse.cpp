@@ -26,6 +26,12 @@ class Parser {
     QC_TRY(ports("state", p_.states));
     while (r_.take_word("dim")) QC_TRY(free_dim());
     while (r_.take_word("guard")) QC_TRY(guard());
+    while (r_.take_word("place")) {
+      ArenaPlace place;
+      QC_ASSIGN(place.symbol, r_.string());
+      QC_ASSIGN(place.value, number());
+      p_.places.push_back(std::move(place));
+    }
     while (r_.take_word("scalar")) QC_TRY(scalar());
     while (r_.next_is('%')) QC_TRY(buffer());
     QC_TRY(steps(p_.steps, 0));

@@ -1,5 +1,7 @@
 #include "program/plan.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 
@@ -63,7 +65,19 @@ void follow_sizes(Program& program) {
       const Buffer& below = program.buffers[order[m]];
       offset = larger(program, offset, below.offset + ceildiv(below.bytes, align) * align);
     }
-    b.offset = std::move(offset);
+    if (offset.is_static()) {
+      b.offset = offset;
+      continue;
+    }
+    // Named, so that what lies above does not repeat the expression.
+    const auto known = std::find_if(program.places.begin(), program.places.end(),
+                                    [&](const ArenaPlace& p) { return p.value == offset; });
+    if (known != program.places.end()) {
+      b.offset = Dim::symbol(known->symbol);
+      continue;
+    }
+    program.places.push_back({fmt::format("at{}", program.places.size()), std::move(offset)});
+    b.offset = Dim::symbol(program.places.back().symbol);
   }
 }
 

@@ -65,7 +65,13 @@ SymbolBounds Program::symbol_bounds() const {
   SymbolBounds out;
   for (const FreeDim& d : dims) out[d.name] = {d.min, d.max};
   for (const Scalar& s : scalars) out[s.symbol] = {s.min, s.max};
+  for (const ArenaPlace& p : places) out[p.symbol] = p.value.bounds(out);
   return out;
+}
+
+Bindings Program::with_places(Bindings sizes) const {
+  for (const ArenaPlace& p : places) sizes[p.symbol] = p.value.substitute(sizes).value();
+  return sizes;
 }
 
 std::vector<int64_t> Program::largest_sizes() const {

@@ -169,6 +169,14 @@ struct FreeDim {
   bool operator==(const FreeDim&) const = default;
 };
 
+/// A place in the arena that follows the free sizes: a symbol for its offset, whose value depends
+/// on them and on the places before it.
+struct ArenaPlace {
+  std::string symbol;
+  Dim value;
+  bool operator==(const ArenaPlace&) const = default;
+};
+
 /// Constants computed from others, by source and purpose. Programs that share one, of the same
 /// graph with other sizes, share the constants.
 using PackedConstants = std::map<std::pair<ConstId, std::string>, ConstId>;
@@ -182,6 +190,7 @@ class Program {
   std::vector<Scalar> scalars;
   std::vector<FreeDim> dims;     // symbols of sizes, offsets and parameters
   std::vector<DimGuard> guards;  // relations of them that must hold
+  std::vector<ArenaPlace> places;
   Steps steps;
   int64_t arena_bytes = 0;
   int64_t arena_align = 64;
@@ -193,6 +202,8 @@ class Program {
   int owner(int buffer) const;
   /// What the symbols of sizes may be.
   SymbolBounds symbol_bounds() const;
+  /// Sizes with the places that follow from them.
+  Bindings with_places(Bindings sizes) const;
   /// The largest that a size can be.
   int64_t largest(const Dim& size) const {
     return size.is_static() ? size.value() : size.bounds(symbol_bounds()).max;

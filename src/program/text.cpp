@@ -148,6 +148,8 @@ std::string str(const Program& program) {
   for (const FreeDim& d : program.dims)
     out += fmt::format("dim {} {} to {} step {}\n", ir_string(d.name), d.min, d.max, d.step);
   for (const DimGuard& g : program.guards) out += fmt::format("guard {}\n", ir_string(g.str()));
+  for (const ArenaPlace& p : program.places)
+    out += fmt::format("place {} {}\n", ir_string(p.symbol), number(p.value));
   for (const Scalar& s : program.scalars) {
     out += fmt::format("scalar {} {} to {} from {}\n", ir_string(s.symbol), s.min, s.max,
                        view_text(s.source));

@@ -26,6 +26,8 @@ class Verifier {
       largest_[symbol] = bounds.max;
       least_[symbol] = bounds.min;
     }
+    largest_ = program.with_places(std::move(largest_));
+    least_ = program.with_places(std::move(least_));
   }
 
   Result<Ok> run() {

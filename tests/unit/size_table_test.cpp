@@ -10,8 +10,9 @@ namespace {
 const Dim kS = Dim::symbol("s"), kT = Dim::symbol("t");
 
 TEST(SizeTable, NumbersAreThemselvesAndExpressionsStandOnceInTheTable) {
-  const std::vector<FreeDim> dims{{"s", 1, 8, 1}, {"t", 1, 4, 1}};
-  SizeTable sizes(dims);
+  Program program;
+  program.dims = {{"s", 1, 8, 1}, {"t", 1, 4, 1}};
+  SizeTable sizes(program);
   EXPECT_EQ(sizes(Dim(7)), "7");
   EXPECT_EQ(sizes(kS * kT), "n[0]");
   EXPECT_EQ(sizes(kS + Dim(1)), "n[1]");
@@ -23,6 +24,20 @@ TEST(SizeTable, NumbersAreThemselvesAndExpressionsStandOnceInTheTable) {
             "  n[1] = dims[0] + 1;\n}\n\n");
   EXPECT_EQ(sizes.expression(floordiv(kS - Dim(3), Dim(2)) * Dim(-4)),
             "-4 * qc_floordiv(dims[0] + -3, 2)");
+}
+
+TEST(SizeTable, PlacesComeFirstAndAreNamedByWhatLiesAbove) {
+  Program program;
+  program.dims = {{"s", 1, 8, 1}};
+  program.places = {{"at0", kS * Dim(64)}, {"at1", Dim::symbol("at0") + Dim(128)}};
+  SizeTable sizes(program);
+  EXPECT_EQ(sizes(Dim::symbol("at1")), "n[1]");
+  EXPECT_EQ(sizes(Dim::symbol("at1") + Dim(4)), "n[2]");
+  EXPECT_EQ(sizes.definition("fill"),
+            "static void fill(const int64_t *dims, int64_t *n) {\n"
+            "  n[0] = 64 * dims[0];\n  n[1] = n[0] + 128;\n  n[2] = n[1] + 4;\n}\n\n");
+  EXPECT_EQ(program.with_places({{"s", 2}}).at("at1"), 256);
+  EXPECT_EQ(program.largest(Dim::symbol("at1")), 640);
 }
 
 TEST(Bounds, ContainEveryValueAndMeetItAtTheCorners) {

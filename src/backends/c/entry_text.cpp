@@ -26,7 +26,7 @@ std::string reset_text(const Program& program, const COptions& options, const We
 
 /// Whether the sizes in `dims` are some that the model does not take.
 std::string bad_sizes(const Program& program) {
-  const SizeTable sizes(program.dims);
+  const SizeTable sizes(program);
   std::string out;
   const auto refuse = [&](const std::string& when) {
     out += (out.empty() ? "" : " ||\n      ") + when;
@@ -43,9 +43,9 @@ std::string bad_sizes(const Program& program) {
   return out;
 }
 
-/// How many bytes of the arena runs with given sizes reach.
-std::string arena_text(const Program& program, const COptions& options) {
-  const SizeTable sizes(program.dims);
+/// Statements that raise `bytes` to what a run of the program reaches of the arena.
+std::string reach_text(const Program& program) {
+  const SizeTable sizes(program);
   // Of ends that differ by a number the last one counts.
   std::vector<std::pair<Dim, int64_t>> ends;
   for (const Buffer& b : program.buffers) {
@@ -59,13 +59,23 @@ std::string arena_text(const Program& program, const COptions& options) {
       at->second = std::max(at->second, (end - at->first).value());
     }
   }
-  std::string body;
+  std::string out = "  {\n";
+  if (!program.places.empty()) out += fmt::format("    int64_t n[{}];\n", program.places.size());
+  for (size_t i = 0; i < program.places.size(); ++i)
+    out += fmt::format("    n[{}] = {};\n", i, sizes.expression(program.places[i].value));
   for (const auto& [end, more] : ends)
-    body += fmt::format("  bytes = qc_max(bytes, {});\n", sizes.expression(end + Dim(more)));
+    out += fmt::format("    bytes = qc_max(bytes, {});\n", sizes.expression(end + Dim(more)));
+  return out + "  }\n";
+}
+
+/// How many bytes of the arena runs with given sizes take.
+std::string arena_text(const Module& module, const COptions& options) {
+  std::string body;
+  for (const Module::Part& part : module.parts) body += reach_text(part.program);
   return fmt::format(
       "size_t {}_arena_bytes(const int64_t *dims) {{\n  int64_t bytes = 1;\n"
       "  if (dims == NULL ||\n      {}) return 0;\n{}  return (size_t)bytes;\n}}\n\n",
-      options.name, bad_sizes(program), body);
+      options.name, bad_sizes(module.program()), body);
 }
 
 /// Whether the processor has the instructions of a target; empty where all have.
@@ -222,7 +232,7 @@ SourceText source_text(const Module& module, const COptions& options, const Weig
   } else if (!target.macro.empty()) {
     out += "QK_TARGET_END\n\n";
   }
-  if (free) out += arena_text(program, options);
+  if (free) out += arena_text(module, options);
   out += fmt::format("int {0}_invoke_args(const {0}_args *args) {{\n", name);
   if (const std::string needed = processor_has(target); !needed.empty())
     out += fmt::format("  if (!({})) return {}_BAD_PROCESSOR;\n", needed, upper);

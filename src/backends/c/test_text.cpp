@@ -22,17 +22,16 @@ Result<Ok> write_test(const Module& module, const COptions& options, const Vecto
       "#include \"{0}.h\"\n\n",
       name);
   QC_TRY(files.append(text.data(), text.size()));
-  for (size_t i = 0; i < program.inputs.size(); ++i) {
-    const Type& type = program.inputs[i].type;
-    std::vector<int64_t> largest;
-    for (const Dim& d : type.shape) largest.push_back(program.largest(d));
-    QC_TRY(write_array(files, fmt::format("input_{}", i),
-                       vectors ? vectors->inputs[i] : Tensor(type.dtype, largest)));
-  }
+  for (size_t i = 0; vectors && i < program.inputs.size(); ++i)
+    QC_TRY(write_array(files, fmt::format("input_{}", i), vectors->inputs[i]));
   for (size_t i = 0; vectors && i < program.outputs.size(); ++i) {
     QC_TRY(write_array(files, fmt::format("expected_{}", i), vectors->outputs[i]));
   }
   text = "\n";
+  for (size_t i = 0; !vectors && i < program.inputs.size(); ++i) {
+    text += fmt::format("_Alignas(64) static unsigned char input_{0}[{1}_INPUT_{0}_BYTES + 1];\n",
+                        i, upper);
+  }
   for (size_t i = 0; i < program.outputs.size(); ++i) {
     text += fmt::format("_Alignas(64) static unsigned char output_{0}[{1}_OUTPUT_{0}_BYTES + 1];\n",
                         i, upper);

@@ -6,8 +6,15 @@
 
 namespace qc {
 
+SizeTable::SizeTable(const Program& program) : program_(program) {
+  for (const ArenaPlace& p : program.places) sizes_.push_back(p.value);
+}
+
 std::string SizeTable::operator()(const Dim& size) {
   if (size.is_static()) return std::to_string(size.value());
+  for (size_t i = 0; i < program_.places.size(); ++i) {
+    if (size == Dim::symbol(program_.places[i].symbol)) return fmt::format("n[{}]", i);
+  }
   const auto at = std::find(sizes_.begin(), sizes_.end(), size);
   const auto i = at - sizes_.begin();
   if (at == sizes_.end()) sizes_.push_back(size);
@@ -17,10 +24,15 @@ std::string SizeTable::operator()(const Dim& size) {
 std::string SizeTable::expression(const Dim& size) const {
   Dim::Notation c;
   c.symbol = [&](const std::string& symbol) {
-    const auto at = std::find_if(dims_.begin(), dims_.end(),
-                                 [&](const FreeDim& d) { return d.name == symbol; });
-    QC_CHECK(at != dims_.end(), "a size depends on a dimension that nobody gives");
-    return fmt::format("dims[{}]", at - dims_.begin());
+    const auto& places = program_.places;
+    const auto place = std::find_if(places.begin(), places.end(),
+                                    [&](const ArenaPlace& p) { return p.symbol == symbol; });
+    if (place != places.end()) return fmt::format("n[{}]", place - places.begin());
+    const auto& dims = program_.dims;
+    const auto at =
+        std::find_if(dims.begin(), dims.end(), [&](const FreeDim& d) { return d.name == symbol; });
+    QC_CHECK(at != dims.end(), "a size depends on a dimension that nobody gives");
+    return fmt::format("dims[{}]", at - dims.begin());
   };
   c.apply = [](std::string_view function, const std::string& a, const std::string& b) {
     return fmt::format("qc_{}({}, {})", function, a, b);

@@ -11,12 +11,12 @@ namespace qc {
 
 class SizeTable {
  public:
-  /// `dims` are those of the program; a run is given their sizes in this order.
-  explicit SizeTable(const std::vector<FreeDim>& dims) : dims_(dims) {}
+  /// A run is given the sizes of the program's dims in their order. Its places come first.
+  explicit SizeTable(const Program& program);
 
   /// An expression for `size`: a number, or its entry `n[i]` of the table.
   std::string operator()(const Dim& size);
-  /// The expression itself, over `dims[i]`.
+  /// The expression itself, over `dims[i]` and the entries of places.
   std::string expression(const Dim& size) const;
 
   size_t entries() const { return sizes_.size(); }
@@ -25,7 +25,7 @@ class SizeTable {
   std::string definition(const std::string& name) const;
 
  private:
-  const std::vector<FreeDim>& dims_;
+  const Program& program_;
   std::vector<Dim> sizes_;
 };
 

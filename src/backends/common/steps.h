@@ -16,7 +16,7 @@ namespace qc {
 class StepPrinter {
  public:
   StepPrinter(const ProjectOptions& options, const WeightMap& weights, const Program& program)
-      : sizes(program.dims), options_(options), program_(program), weights_(weights) {}
+      : sizes(program), options_(options), program_(program), weights_(weights) {}
   virtual ~StepPrinter() = default;
 
   /// Prints the steps of the program.
