@@ -1,0 +1,236 @@
+"""One program for every size: networks with several free dimensions, float and quantized, against their static twins, PyTorch and
+the interpreter."""
+import ctypes
+import random
+import re
+import subprocess
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+from torch import nn  # noqa: E402
+from torch.export import Dim  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+DYNAMIC = "[[rule]]\npattern = '.*'\nkind = 'dynamic'\nskip_unsupported = true\n"
+
+
+class Attention(nn.Module):
+    """Grouped queries, rotary positions computed from the length, causal or not."""
+
+    def __init__(self, width, heads, groups, causal):
+        super().__init__()
+        self.heads, self.groups, self.causal, self.depth = heads, groups, causal, width // heads
+        self.q, self.k, self.v, self.o = (nn.Linear(width, n, bias=False) for n in (width, groups * self.depth, groups * self.depth, width))
+
+    def forward(self, x):
+        b, s, w = x.shape
+        q, k, v = (p(x).view(b, s, -1, self.depth).transpose(1, 2) for p in (self.q, self.k, self.v))
+        angle = torch.arange(s)[:, None] * (10 ** -torch.linspace(0, 1, self.depth // 2))[None]
+        angle = torch.cat([angle, angle], -1)
+
+        def turn(t):
+            half = self.depth // 2
+            return t * angle.cos() + torch.cat([-t[..., half:], t[..., :half]], -1) * angle.sin()
+
+        q, k = turn(q), turn(k)
+        k, v = (t.repeat_interleave(self.heads // self.groups, 1) for t in (k, v))
+        y = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=self.causal)
+        return self.o(y.transpose(1, 2).reshape(b, s, w))
+
+
+class Block(nn.Module):
+    def __init__(self, width, causal):
+        super().__init__()
+        self.a, self.n, self.m = Attention(width, 4, 2, causal), nn.LayerNorm(width), nn.LayerNorm(width)
+        self.up, self.gate, self.down = nn.Linear(width, 48), nn.Linear(width, 48), nn.Linear(48, width)
+
+    def forward(self, x):
+        x = x + self.a(self.n(x))
+        y = self.m(x)
+        return x + self.down(nn.functional.silu(self.gate(y)) * self.up(y))
+
+
+class Transformer(nn.Module):
+    def __init__(self, causal):
+        super().__init__()
+        self.e, self.b, self.f = nn.Embedding(50, 32), nn.Sequential(Block(32, causal), Block(32, causal)), nn.Linear(32, 11)
+
+    def forward(self, ids):
+        return self.f(self.b(self.e(ids)))
+
+
+class Residual(nn.Module):
+    def __init__(self, i, o, stride):
+        super().__init__()
+        self.a, self.b, self.s = nn.Conv2d(i, o, 3, stride, 1), nn.Conv2d(o, o, 3, 1, 1), nn.Conv2d(i, o, 1, stride)
+
+    def forward(self, x):
+        return torch.relu(self.b(torch.relu(self.a(x))) + self.s(x))
+
+
+class ResNet(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.c, self.b, self.f = nn.Conv2d(3, 16, 7, 2, 3), nn.Sequential(Residual(16, 16, 1), Residual(16, 32, 2)), nn.Linear(32, 10)
+
+    def forward(self, x):
+        return self.f(self.b(nn.functional.max_pool2d(torch.relu(self.c(x)), 3, 2, 1)).mean((2, 3)))
+
+
+class ViT(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.p, self.c, self.f = nn.Conv2d(3, 32, 8, 8), nn.Parameter(torch.randn(1, 1, 32)), nn.Linear(32, 10)
+        self.b = Block(32, False)
+
+    def forward(self, x):
+        y = torch.cat([self.c.expand(x.shape[0], -1, -1), self.p(x).flatten(2).transpose(1, 2)], 1)
+        return self.f(self.b(y)[:, 0])
+
+
+def ids(batch, seq):
+    return torch.randint(0, 50, (batch, seq))
+
+
+def image(batch, h=32, w=32):
+    return torch.randn(batch, 3, h, w)
+
+
+# The module, what makes inputs from sizes, and for each dimension its axis and range.
+NETWORKS = {
+    "encoder": (lambda: Transformer(False), ids, {"batch": (0, 1, 8), "seq": (1, 1, 128)}),
+    "decoder": (lambda: Transformer(True), ids, {"batch": (0, 1, 8), "seq": (1, 1, 128)}),
+    "resnet": (ResNet, image, {"batch": (0, 1, 4), "h": (2, 17, 80), "w": (3, 17, 80)}),
+    "vit": (ViT, image, {"batch": (0, 1, 8)}),
+}
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory):
+    """Each network as a .pt2 file, and the symbols that stand for its dimensions, by their names."""
+    made = {}
+
+    def get(name):
+        if name not in made:
+            torch.manual_seed(1)
+            make, inputs, dims = NETWORKS[name]
+            module = make().eval()
+            path = tmp_path_factory.mktemp("free") / f"{name}.pt2"
+            shapes = ({axis: Dim(d, min=low, max=high) for d, (axis, low, high) in dims.items()},)
+            program = torch.export.export(module, (inputs(**{d: low + 3 for d, (_, low, _) in dims.items()}),), dynamic_shapes=shapes)
+            torch.export.save(program, path)
+            value = next(n for n in program.graph.nodes if n.op == "placeholder" and n.name in ("ids", "x")).meta["val"]
+            made[name] = module, inputs, path, {d: str(value.shape[axis]) for d, (axis, _, _) in dims.items()}
+        return made[name]
+
+    return get
+
+
+class Compiled:
+    """A project built as a library, called with any sizes in its range."""
+
+    def __init__(self, folder):
+        subprocess.run(["make", "-C", folder, "CFLAGS=-O1", "libnet.so"], check=True, capture_output=True)
+        self.library = ctypes.CDLL(str(folder / "libnet.so"))
+        self.library.net_arena_bytes.restype = ctypes.c_size_t
+        header = (folder / "net.h").read_text()
+        self.macros = dict(re.findall(r"#define NET_(\w+) (\S+)", header))
+        self.names = [self.macros[f"DIM_{i}_NAME"].strip('"') for i in range(int(self.macros["DIMS"]))]
+
+    def arena_bytes(self, sizes):
+        return self.library.net_arena_bytes((ctypes.c_int64 * len(sizes))(*(sizes[n] for n in self.names)))
+
+    def run(self, x, sizes, like):
+        """The status, and the output where it has the shape of `like`. The arena is as small as may be, the output guarded."""
+        def aligned(count):
+            memory = np.full(count + 128, 0xA5, np.uint8)
+            return memory[-memory.ctypes.data % 64:][:count]
+
+        arena, y = aligned(max(self.arena_bytes(sizes), 64)), aligned(int(self.macros["OUTPUT_0_BYTES"]) + 64)
+        given = aligned(x.nbytes)
+        given[:] = np.frombuffer(x.tobytes(), np.uint8)
+        pointers = [(ctypes.c_void_p * 1)(a.ctypes.data) for a in (given, y)]
+        status = self.library.net_invoke(*pointers, ctypes.c_void_p(arena.ctypes.data),
+                                         (ctypes.c_int64 * len(sizes))(*(sizes[n] for n in self.names)))
+        assert status != 0 or (y[like.nbytes:] == 0xA5).all(), "bytes behind the output are written"
+        return status, y[:like.nbytes].view(like.dtype).reshape(like.shape) if status == 0 else None, y
+
+
+def interpreted(quantc, path, x, folder, *flags):
+    np.savez(folder / "in.npz", in_0=x)
+    quantc("run", path, "-i", folder / "in.npz", "-o", folder / "out.npz", *flags)
+    with np.load(folder / "out.npz") as arrays:
+        return arrays[arrays.files[0]]
+
+
+@pytest.mark.parametrize("name, rules, flags", [
+    ("encoder", None, []), ("encoder", DYNAMIC, ["--plan", "smallest"]), ("decoder", None, ["--plan", "smallest", "--target", "x86"]),
+    ("decoder", DYNAMIC, ["--specialise", "size"]), ("resnet", None, []), ("resnet", "calibrated", ["--plan", "smallest"]),
+    ("vit", None, ["--specialise", "size"]), ("vit", DYNAMIC, [])])
+def test_every_size_has_the_bits_of_its_static_program(name, rules, flags, exported, quantc, tmp_path):
+    module, inputs, path, symbols = exported(name)
+    dims = NETWORKS[name][2]
+    ranges = [f for d, (_, low, high) in dims.items() for f in ("--dim", f"{symbols[d]}={low}..{high}")]
+    given = []
+    if rules == "calibrated":
+        np.savez(tmp_path / "data.npz", in_0=inputs(**{d: high for d, (_, _, high) in dims.items()}).numpy())
+        quantc("calibrate", path, "--data", tmp_path / "data.npz", "-o", tmp_path / "rules.toml")
+    elif rules:
+        (tmp_path / "rules.toml").write_text(rules)
+    if rules:
+        given = ["--rules", tmp_path / "rules.toml"]
+    quantc("compile", path, "-o", tmp_path / "c", "--name", "net", "--verify", *ranges, *given, *flags)
+    net = Compiled(tmp_path / "c")
+    pick = random.Random(5)
+    corners = [{d: r[k] for d, r in dims.items()} for k in (1, 2)]
+    arenas = []
+    for sizes in corners + [{d: pick.randint(low, high) for d, (_, low, high) in dims.items()} for _ in range(6)]:
+        x = inputs(**sizes)
+        want = interpreted(quantc, path, x.numpy(), tmp_path, *given)  # sizes of the input, bound before any pass
+        if not rules:
+            with torch.no_grad():
+                wanted = module(x).numpy()
+            np.testing.assert_allclose(want, wanted, rtol=0, atol=1e-4 * np.abs(wanted).max())
+        status, got, _ = net.run(x.numpy(), {symbols[d]: n for d, n in sizes.items()}, want)
+        assert status == 0
+        np.testing.assert_array_equal(got.view("u4"), want.view("u4"), err_msg=str(sizes))
+        arenas.append(net.arena_bytes({symbols[d]: n for d, n in sizes.items()}))
+    assert max(arenas) == arenas[1] <= int(net.macros["ARENA_BYTES"])
+    if "smallest" in flags:
+        assert arenas[0] * 20 < arenas[1]
+    untouched = np.zeros(1, np.float32)
+    for d, (_, low, high) in dims.items():
+        for wrong in (low - 1, high + 1, 0, -1):
+            sizes = {symbols[k]: wrong if k == d else r[1] for k, r in dims.items()}
+            status, _, memory = net.run(x.numpy(), sizes, untouched)
+            assert status == int(net.macros["BAD_SIZE"]) and (memory == 0xA5).all()
+            assert net.arena_bytes(sizes) == 0
+
+
+def test_multiples(exported, quantc, tmp_path):
+    _, inputs, path, symbols = exported("encoder")
+    batch, seq = symbols["batch"], symbols["seq"]
+    quantc("compile", path, "-o", tmp_path / "c", "--name", "net", "--dim", f"{batch}=2", "--dim", f"{seq}=8..64:8")
+    net = Compiled(tmp_path / "c")
+    for length, status in {8: 0, 40: 0, 64: 0, 12: 3, 72: 3}.items():
+        x = inputs(2, length)
+        want = interpreted(quantc, path, x.numpy(), tmp_path)
+        code, got, _ = net.run(x.numpy(), {seq: length}, want)
+        assert code == status
+        if not code:
+            np.testing.assert_array_equal(got.view("u4"), want.view("u4"))
+
+
+def test_what_is_too_large_or_needs_numbers_is_refused_by_name(exported, quantc, tmp_path):
+    _, _, path, symbols = exported("encoder")
+    flags = ["-o", tmp_path / "c", "--dim", f"{symbols['batch']}=1"]
+    found = quantc("compile", path, *flags, "--dim", f"{symbols['seq']}=1..4096", status=1).stderr
+    assert f"dimension '{symbols['seq']}' cannot be 4096: the model allows" in found
+    found = quantc("compile", path, *flags, "--dim", f"{symbols['seq']}=1..70000", status=1).stderr
+    assert "no size above 65536" in found
+    (tmp_path / "m.ir").write_text('graph (%0 "x" : f32[1, 1, n, 4]) {\n  dim "n" = 1..9\n'
+                                   '  %1 = resize(%0) {size = [1, 1, #(2*n), 8], mode = "nearest"}\n  return %1\n}\n')
+    found = quantc("compile", tmp_path / "m.ir", "-o", tmp_path / "c", "--dim", "n=1..9", status=2).stderr
+    assert "'resize' needs numbers for its sizes" in found and "--dim n=SIZE" in found
