@@ -15,6 +15,13 @@ namespace quantc {
 /// Sizes a dimension may have: min, min + step, ... up to max.
 struct SizeRange {
   int64_t min = 1, max = 1, step = 1;
+  /// Sizes that programs are compiled for, ascending up to max: a run takes the smallest that holds
+  /// its own, and what is padded changes no bit of an answer. None: one program for all sizes.
+  std::vector<int64_t> buckets;
+  /// With a file of sizes as they occur, this many buckets are chosen so that runs of them compute
+  /// the least. 0: not asked for.
+  int64_t chosen_buckets = 0;
+  std::string observed;
 };
 
 struct Options {

@@ -4,6 +4,7 @@
 
 #include "cli/cli.h"
 #include "cli/terminal.h"
+#include "driver/buckets.h"
 #include "support/escape.h"
 #include "support/wrap.h"
 
@@ -30,17 +31,18 @@ void add_explain(CLI::App& app, Session& session) {
       QC_ASSIGN(auto graph, load(flags->model, options, &context.remarks));
       Progress progress("explaining " + flags->model);
       QC_TRY(contract(*graph, options, context));
+      QC_TRY(buckets_of(*graph, options, context));
       QC_ASSIGN(const auto reports, explain(*graph, context));
       if (flags->as_json) {
         fmt::print("{}", json(reports, context));
         return 0;
       }
       fmt::print("{}", table(reports, terminal_width()));
-      constexpr std::string_view kPass = "fold_qdq: ";
       for (const std::string& remark : context.remarks) {
-        if (remark.starts_with(kPass)) {
+        for (const std::string_view pass : {"fold_qdq: ", "pad_to_buckets: "}) {
+          if (!remark.starts_with(pass)) continue;
           fmt::print("{}",
-                     wrapped("remark: ", shown(remark.substr(kPass.size())), terminal_width()));
+                     wrapped("remark: ", shown(remark.substr(pass.size())), terminal_width()));
         }
       }
       return 0;

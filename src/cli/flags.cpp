@@ -27,8 +27,10 @@ void add_model(CLI::App& app, std::string& model) {
 }
 
 void CompileFlags::add_dims(CLI::App& app) {
-  add_value(app, "--dim", dims, "NAME=SIZE",
-            "size of a symbolic dimension, or NAME=MIN..MAX to choose it in each run");
+  add_value(
+      app, "--dim", dims, "NAME=SIZE",
+      "size of a symbolic dimension, or NAME=MIN..MAX to choose it in each run; with :buckets "
+      "padded to one of some sizes (docs/sizes-buckets.md)");
   add_value(app, "--shape", shapes, "INPUT=SHAPE",
             "the shape of an input, which gives its symbolic dimensions their sizes, as in "
             "x=1,3,224,224");

@@ -9,6 +9,7 @@
 #include "backends/common/names.h"
 #include "backends/cuda/cuda_backend.h"
 #include "driver/arrays.h"
+#include "driver/buckets.h"
 #include "driver/choices.h"
 #include "driver/explain.h"
 #include "driver/given_inputs.h"
@@ -18,6 +19,7 @@
 #include "interp/interpreter.h"
 #include "ir/op_table.h"
 #include "passes/note_rules.h"
+#include "passes/pad_to_buckets.h"
 #include "program/lowering.h"
 #include "program/passes.h"
 #include "program/plan.h"
@@ -120,9 +122,15 @@ class Lowerer {
     const Loc file{graph.file, {}, {}};
     PassOptions passes = pass_options(options_, PassStage::lower, PassStage::lower, observe_);
     passes.unsigned_codes = target_.has("unsigned_codes");
+    QC_ASSIGN(context.buckets, buckets_of(graph, options_, context));
+    passes.buckets = !context.buckets.empty();
     const bool stopped = !passes.stop_after.empty() && !is_lower_pass(passes.stop_after);
     context.derived = &constants_;
-    if (options_.level > 0 && !stopped) QC_TRY(located(run_passes(graph, passes, context), file));
+    if (options_.level > 0 && !stopped) {
+      QC_TRY(located(run_passes(graph, passes, context), file));
+    } else if (!stopped) {
+      QC_TRY(located(pad_to_buckets(graph, context), file));
+    }
     QC_ASSIGN(Program program, located(lower(graph, constants_), file));
     std::vector<ForcedKernel> forced;
     for (const std::string& text : options_.kernels) {
@@ -220,6 +228,7 @@ Result<Ok> check(const Options& options) {
                    "with no size above {}",
                    symbol, range.min, range.max, range.step, kMaxSize);
     }
+    QC_TRY(check_buckets(symbol, range));
   }
   QC_TRY(check_choice("io_dtype", options.io_dtype, "io_dtype"));
   if (auto parsed = parse_arithmetic(options.arithmetic); !parsed.ok()) {

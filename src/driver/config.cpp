@@ -164,30 +164,73 @@ Result<quantc::Options> read_config(const std::string& path) {
   return out;
 }
 
+namespace {
+
+constexpr int64_t kChosenBuckets = 4;
+
+std::optional<int64_t> number(std::string_view digits) {
+  int64_t value = 0;
+  const char* end = digits.data() + digits.size();
+  const auto [stop, bad] = std::from_chars(digits.data(), end, value);
+  if (digits.empty() || bad != std::errc() || stop != end) return std::nullopt;
+  return value;
+}
+
+/// What stands after "MIN..MAX:buckets".
+bool read_buckets(std::string_view text, quantc::SizeRange& out) {
+  if (text.empty()) {
+    for (int64_t size = 1; size < out.max && size <= INT32_MAX; size *= 2) {
+      if (size >= out.min) out.buckets.push_back(size);
+    }
+    out.buckets.push_back(out.max);
+    return true;
+  }
+  if (!text.starts_with('=')) return false;
+  text.remove_prefix(1);
+  if (text.starts_with("auto")) {
+    const size_t at = text.find('@');
+    if (at == text.npos || at + 1 == text.size()) return false;
+    const std::string_view count = text.substr(4, at - 4);
+    const auto given = count.starts_with(',') ? number(count.substr(1)) : std::nullopt;
+    if (!count.empty() && !given) return false;
+    out.chosen_buckets = given.value_or(kChosenBuckets);
+    out.observed = text.substr(at + 1);
+    return true;
+  }
+  for (size_t at = 0; at != text.npos;) {
+    const size_t comma = text.find(',', at);
+    const auto size = number(text.substr(at, comma == text.npos ? comma : comma - at));
+    if (!size) return false;
+    out.buckets.push_back(*size);
+    at = comma == text.npos ? comma : comma + 1;
+  }
+  return true;
+}
+
+}  // namespace
+
 std::optional<quantc::SizeRange> read_sizes(std::string_view text) {
-  auto number = [](std::string_view digits) -> std::optional<int64_t> {
-    int64_t value = 0;
-    const char* end = digits.data() + digits.size();
-    const auto [stop, bad] = std::from_chars(digits.data(), end, value);
-    if (digits.empty() || bad != std::errc() || stop != end) return std::nullopt;
-    return value;
-  };
   const size_t dots = text.find("..");
   const auto min = number(text.substr(0, dots));
   if (dots == text.npos)
-    return min ? std::optional(quantc::SizeRange{*min, *min, 1}) : std::nullopt;
-  const std::string_view rest = text.substr(dots + 2);
+    return min ? std::optional(quantc::SizeRange{*min, *min, 1, {}, 0, {}}) : std::nullopt;
+  constexpr std::string_view kBuckets = ":buckets";
+  const size_t buckets = text.find(kBuckets);
+  const std::string_view rest = text.substr(0, buckets).substr(std::min(dots + 2, buckets));
   const size_t colon = rest.find(':');
   const auto max = number(rest.substr(0, colon));
   const auto step = colon == rest.npos ? std::optional<int64_t>(1) : number(rest.substr(colon + 1));
   if (!min || !max || !step) return std::nullopt;
-  return quantc::SizeRange{*min, *max, *step};
+  quantc::SizeRange out{*min, *max, *step, {}, 0, {}};
+  const bool is_read =
+      buckets == text.npos || read_buckets(text.substr(buckets + kBuckets.size()), out);
+  return is_read ? std::optional(out) : std::nullopt;
 }
 
 void set_sizes(quantc::Options& options, const std::string& name, const quantc::SizeRange& sizes) {
   options.dims.erase(name);
   options.ranges.erase(name);
-  if (sizes.min == sizes.max)
+  if (sizes.min == sizes.max && sizes.buckets.empty())
     options.dims[name] = sizes.min;
   else
     options.ranges[name] = sizes;

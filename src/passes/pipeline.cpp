@@ -15,6 +15,7 @@
 #include "passes/fuse_clamp.h"
 #include "passes/insert_qdq.h"
 #include "passes/note_rules.h"
+#include "passes/pad_to_buckets.h"
 #include "passes/raise_patterns.h"
 #include "passes/recover_codes.h"
 #include "passes/remove_no_ops.h"
@@ -52,6 +53,8 @@ constexpr Pass kPipeline[] = {
      "inputs and outputs of the model become codes where that was asked for",
      &PassOptions::codes_at_ports, true},
     // Here the contract graph is complete. Lower: every pass keeps every bit.
+    {"pad_to_buckets", PassStage::lower, pad_to_buckets,
+     "sizes are padded to the buckets of their dimension", &PassOptions::buckets, true},
     {"store_unsigned", PassStage::lower, store_unsigned,
      "signed codes of 8 bits become unsigned where the target wants them",
      &PassOptions::unsigned_codes},

@@ -36,6 +36,8 @@ struct PassContext {
   /// Constants made of others while lowering, by what they are made of and for what: graphs of one
   /// model share them. Null: nobody does.
   std::map<std::pair<ConstId, std::string>, ConstId>* derived = nullptr;
+  /// Sizes that dimensions are padded to, ascending, by symbol.
+  std::map<std::string, std::vector<int64_t>> buckets;
   /// Why nodes between dequantize and quantize stayed float, by their first name.
   std::map<std::string, std::string> refusals;
   /// Remarks for -v, one line each.
@@ -55,6 +57,7 @@ struct PassOptions {
   PassStage last = PassStage::lower;       // run no pass of a later stage
   bool unsigned_codes = false;             // the target wants unsigned codes of 8 bits
   bool codes_at_ports = false;             // inputs and outputs become codes
+  bool buckets = false;                    // sizes of some dimensions are padded
   /// Called after each pass that ran: name, whether the graph changed, seconds.
   std::function<void(const Pass&, bool changed, double seconds, const Graph&)> observe;
 };

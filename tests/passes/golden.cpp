@@ -3,10 +3,13 @@
 // must change nothing; and both graphs must give the same outputs on random inputs, to the bit or,
 // with a first line `// within 1e-5`, so near relative to the larger of 1 and the expected
 // magnitude. With a first line `// ports change` the graphs have other inputs or outputs and are
-// not run. With a first line `// after PASS` that pass runs before. Where NAME.toml stands beside
-// it, its rules are noted first, and the pass runs once: rules are matched with graphs that are not
+// not run. With a first line `// after PASS` that pass runs before. With a first line `// buckets
+// SYMBOL SIZE SIZE ...` a dimension has those, in the first run. Where NAME.toml stands beside it,
+// its rules are noted first, and the pass runs once: rules are matched with graphs that are not
 // quantized yet.
 #include "tests/support/golden.h"
+
+#include <sstream>
 
 #include "interp/interpreter.h"
 #include "ir/text.h"
@@ -23,9 +26,22 @@ using namespace qc;
 
 namespace {
 
-Result<bool> run_named(const std::string& name, Graph& graph, const RuleSet* rules) {
+using BucketMap = std::map<std::string, std::vector<int64_t>>;
+
+BucketMap buckets_in(const std::string& text) {
+  std::istringstream words(text.substr(0, text.find('\n')));
+  std::string comment, what, symbol;
+  if (!(words >> comment >> what >> symbol) || what != "buckets") return {};
+  BucketMap out;
+  for (int64_t size = 0; words >> size;) out[symbol].push_back(size);
+  return out;
+}
+
+Result<bool> run_named(const std::string& name, Graph& graph, const RuleSet* rules,
+                       const BucketMap& buckets = {}) {
   PassContext context;
   context.rules = rules;
+  context.buckets = buckets;
   bool changed = false;
   if (rules) {
     QC_TRY(note_rules(graph, context));
@@ -95,7 +111,7 @@ std::string check(const std::string& pass, const fs::path& file, bool bless) {
       rules->rules.push_back(std::move(*rule));
     }
   }
-  auto changed = run_named(pass, **after, rules.get());
+  auto changed = run_named(pass, **after, rules.get(), buckets_in(text));
   if (!changed.ok()) return render(changed.diag());
   const std::string printed = print(**after);
   if (!*changed && printed != print(**before))

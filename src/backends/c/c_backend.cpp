@@ -30,14 +30,22 @@ int64_t stack_bytes(const Module& module, size_t entries) {
          static_cast<int64_t>((entries * sizeof(int64_t) + 15) / 16 * 16);
 }
 
-/// Work of one run that is products of floats: fused multiply-adds.
-int64_t float_macs(const Program& program) {
+/// The most work of one run: of two branches it takes one. With `floats` that of products of floats
+/// alone: fused multiply-adds.
+int64_t most_macs(const Steps& steps, bool floats) {
   int64_t out = 0;
-  for_each_step(program.steps, [&](const Step& s) {
-    const Call* c = s.call();
-    if (c && c->macs > 0 && !c->in.empty() && is_float(c->in[0].dtype))
-      out = saturating_add(out, c->macs);
-  });
+  for (const Step& s : steps) {
+    int64_t own = 0;
+    if (const Call* c = s.call()) {
+      const bool counts = !floats || (!c->in.empty() && is_float(c->in[0].dtype));
+      if (counts) own = c->macs;
+    } else if (const BranchStep* branch = s.branch()) {
+      own = std::max(most_macs(branch->body, floats), most_macs(branch->otherwise, floats));
+    } else if (const LoopStep* loop = s.loop()) {
+      own = most_macs(loop->body, floats);
+    }
+    out = saturating_add(out, own);
+  }
   return out;
 }
 
@@ -101,12 +109,10 @@ Result<CReport> write_c(const Module& module, const COptions& options, const Vec
     entries = std::max(entries, of_parts.back().entries);
   }
   report.stack_bytes = stack_bytes(module, entries);
-  for_each_step(program.steps, [&](const Step& s) {
-    report.macs = saturating_add(report.macs, s.call() ? s.call()->macs : 0);
-  });
+  report.macs = most_macs(program.steps, false);
 
   const bool by_flags = module.parts.front().target.macro.empty();
-  report.fma_by_flags = by_flags ? float_macs(program) : 0;
+  report.fma_by_flags = by_flags ? most_macs(program.steps, true) : 0;
 
   QC_ASSIGN(WrittenWeights weights, write_weights(*program.pool, map, options, files));
   report.not_finite = std::move(weights.not_finite);

@@ -3,12 +3,13 @@
 #include <span>
 
 #include "frontends/common/foreign.h"
+#include "ir/padding.h"
 
 namespace qc {
 
 /// argmax and argmin: position of the extreme element along an axis, as i64. NaN wins; of equal
 /// elements the first, or the last with `select_last`.
-class ArgExtreme final : public OpNode<ArgExtreme> {
+class ArgExtreme final : public OpNode<ArgExtreme>, public TakesPadding {
  public:
   explicit ArgExtreme(bool largest) : largest_(largest) {}
   int64_t axis = 0;
@@ -20,6 +21,7 @@ class ArgExtreme final : public OpNode<ArgExtreme> {
     v("keepdims", keepdims, true);
     v("select_last", select_last, false);
   }
+  Result<Ok> pad(PaddedNode& c) override;
   Result<std::vector<Type>> infer() const override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;

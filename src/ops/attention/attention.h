@@ -3,6 +3,7 @@
 #include <span>
 
 #include "frontends/common/foreign.h"
+#include "ir/padding.h"
 #include "ir/rewrite.h"
 
 namespace qc {
@@ -11,7 +12,7 @@ namespace qc {
 /// depth] and v [batch, kv heads, keys, value depth], with an optional mask that broadcasts to
 /// [batch, heads, queries, keys]: bool (true: the key takes part) or f32 (added to the score). The
 /// order of float operations is in kernels/attention/attention.h.
-class Attention final : public OpNode<Attention> {
+class Attention final : public OpNode<Attention>, public TakesPadding {
  public:
   static const OpInfo kInfo;
   double scale = 0;    // 0: 1 / sqrt(depth)
@@ -29,6 +30,7 @@ class Attention final : public OpNode<Attention> {
     v("right", right, int64_t{-1});
     v("offset", offset, Dim(0));
   }
+  Result<Ok> pad(PaddedNode& c) override;
   Result<std::vector<Type>> infer() const override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;

@@ -1,3 +1,4 @@
+#include "ir/padding.h"
 #include "ops/common/broadcast.h"
 #include "ops/common/range.h"
 #include "ops/common/registration.h"
@@ -6,7 +7,7 @@
 namespace qc {
 
 /// The operands one after the other along `axis`.
-class Concat final : public OpNode<Concat> {
+class Concat final : public OpNode<Concat>, public TakesPadding {
  public:
   static const OpInfo kInfo;
   int64_t axis = 0;
@@ -14,6 +15,13 @@ class Concat final : public OpNode<Concat> {
   const OpInfo& info() const override { return kInfo; }
   void attrs(AttrVisitor& v) override { v("axis", axis); }
 
+  Result<Ok> pad(PaddedNode& c) override {
+    for (size_t i = 0; i < c.operands().size(); ++i) {
+      if (c.is_padded(i, axis))
+        return c.refuse("what comes after padding would not follow at once");
+    }
+    return c.broadcast();
+  }
   Result<std::vector<Type>> infer() const override {
     const Type& first = input_type(0);
     if (axis < 0 || axis >= first.rank()) {

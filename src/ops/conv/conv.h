@@ -2,6 +2,7 @@
 
 #include "interp/eval.h"
 #include "ir/capability.h"
+#include "ir/padding.h"
 #include "quant/quantizable.h"
 
 namespace qc {
@@ -49,7 +50,8 @@ class Conv final : public OpNode<Conv>,
                    public EvaluatesFast,
                    public AbsorbsScaleShift,
                    public AbsorbsClamp,
-                   public Quantizable {
+                   public Quantizable,
+                   public TakesPadding {
  public:
   static const OpInfo kInfo;
   double lo = -kInf, hi = kInf;
@@ -57,6 +59,7 @@ class Conv final : public OpNode<Conv>,
 
   const OpInfo& info() const override { return kInfo; }
   void attrs(AttrVisitor& v) override;
+  Result<Ok> pad(PaddedNode& c) override { return c.rows(1); }
   Result<std::vector<Type>> infer() const override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> eval_fast(EvalContext&) const override;
@@ -79,7 +82,8 @@ class ConvTranspose final : public OpNode<ConvTranspose>,
                             public ConvWindow,
                             public AbsorbsScaleShift,
                             public AbsorbsClamp,
-                            public Quantizable {
+                            public Quantizable,
+                            public TakesPadding {
  public:
   static const OpInfo kInfo;
   Ints output_padding;
@@ -87,6 +91,7 @@ class ConvTranspose final : public OpNode<ConvTranspose>,
 
   const OpInfo& info() const override { return kInfo; }
   void attrs(AttrVisitor& v) override;
+  Result<Ok> pad(PaddedNode& c) override { return c.rows(1); }
   Result<std::vector<Type>> infer() const override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;

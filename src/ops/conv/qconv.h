@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ir/padding.h"
 #include "ops/conv/conv.h"
 #include "quant/quant_node.h"
 
@@ -11,12 +12,16 @@ namespace qc {
 ///
 /// With floats x it is what conv is on decoded weights, bit for bit, and the weights stay codes:
 /// they may have a scale per group of inputs too.
-class QConv final : public WeightedQuantNode<QConv>, public ConvWindow, public EvaluatesFast {
+class QConv final : public WeightedQuantNode<QConv>,
+                    public ConvWindow,
+                    public EvaluatesFast,
+                    public TakesPadding {
  public:
   static const OpInfo kInfo;
 
   const OpInfo& info() const override { return kInfo; }
   void attrs(AttrVisitor& v) override;
+  Result<Ok> pad(PaddedNode& c) override { return c.rows(1); }
   Result<std::vector<Type>> infer() const override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> eval_fast(EvalContext&) const override;
@@ -29,13 +34,16 @@ class QConv final : public WeightedQuantNode<QConv>, public ConvWindow, public E
 
 /// Transposed convolution of codes: w [ic, oc/groups, ...], scales along axis 1 being those of each
 /// group's outputs. With floats x it is what conv_transpose is on decoded weights.
-class QConvTranspose final : public WeightedQuantNode<QConvTranspose>, public ConvWindow {
+class QConvTranspose final : public WeightedQuantNode<QConvTranspose>,
+                             public ConvWindow,
+                             public TakesPadding {
  public:
   static const OpInfo kInfo;
   Ints output_padding;
 
   const OpInfo& info() const override { return kInfo; }
   void attrs(AttrVisitor& v) override;
+  Result<Ok> pad(PaddedNode& c) override { return c.rows(1); }
   Result<std::vector<Type>> infer() const override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;

@@ -2,11 +2,12 @@
 #pragma once
 
 #include "ir/node.h"
+#include "ir/padding.h"
 
 namespace qc {
 
 /// Sizes as an i64 list, or as one number.
-class DimsOp final : public OpNode<DimsOp> {
+class DimsOp final : public OpNode<DimsOp>, public TakesPadding {
  public:
   static const OpInfo kInfo;
   Dims values;
@@ -17,6 +18,8 @@ class DimsOp final : public OpNode<DimsOp> {
     v("values", values);
     v("scalar", scalar, false);
   }
+  /// Numbers that a run computes with: those of its own size.
+  Result<Ok> pad(PaddedNode&) override { return Ok{}; }
   Result<std::vector<Type>> infer() const override;
   std::optional<Dims> contents() const override { return values; }
   Result<Ok> eval(EvalContext&) const override;
@@ -24,7 +27,7 @@ class DimsOp final : public OpNode<DimsOp> {
 };
 
 /// start, start + step, ...: `size` numbers.
-class Iota final : public OpNode<Iota> {
+class Iota final : public OpNode<Iota>, public TakesPadding {
  public:
   static const OpInfo kInfo;
   Dim start, step = 1, size;
@@ -37,6 +40,7 @@ class Iota final : public OpNode<Iota> {
     v("size", size);
     v("dtype", dtype, DType::i64);
   }
+  Result<Ok> pad(PaddedNode& c) override;
   Result<std::vector<Type>> infer() const override;
   std::optional<Dims> contents() const override;
   Result<Ok> eval(EvalContext&) const override;
@@ -44,7 +48,7 @@ class Iota final : public OpNode<Iota> {
 };
 
 /// The operand with zeros below (upper) or above the k-th diagonal of each matrix.
-class Trilu final : public OpNode<Trilu> {
+class Trilu final : public OpNode<Trilu>, public TakesPadding {
  public:
   static const OpInfo kInfo;
   bool upper = true;
@@ -55,6 +59,7 @@ class Trilu final : public OpNode<Trilu> {
     v("upper", upper);
     v("k", k, int64_t{0});
   }
+  Result<Ok> pad(PaddedNode& c) override { return c.broadcast(); }
   Result<std::vector<Type>> infer() const override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;

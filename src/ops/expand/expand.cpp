@@ -1,3 +1,4 @@
+#include "ir/padding.h"
 #include "ops/common/importing.h"
 #include "ops/common/range.h"
 #include "ops/common/registration.h"
@@ -7,7 +8,7 @@
 namespace qc {
 
 /// The operand repeated along axes of size one (and new leading axes) to fill `shape`.
-class Expand final : public ViewNode<Expand> {
+class Expand final : public ViewNode<Expand>, public TakesPadding {
  public:
   static const OpInfo kInfo;
   Dims shape;
@@ -15,6 +16,18 @@ class Expand final : public ViewNode<Expand> {
   const OpInfo& info() const override { return kInfo; }
   void attrs(AttrVisitor& v) override { v("shape", shape); }
 
+  Result<Ok> pad(PaddedNode& c) override {
+    Padding to(shape.size());
+    const Padding& from = c.padding(0);
+    for (size_t i = 0; i < shape.size(); ++i) {
+      const size_t extra = shape.size() - from.size();
+      if (i >= extra) to[i] = from[i - extra];
+      if (to[i].empty() && c.dim().in(shape[i])) to[i] = {{shape[i], true}};
+    }
+    shape = c.dim().resized(shape);
+    c.set_result(std::move(to));
+    return Ok{};
+  }
   Result<std::vector<Type>> infer() const override {
     const Type& x = input_type(0);
     const size_t extra = shape.size() - x.shape.size();

@@ -7,17 +7,19 @@
 
 #include "frontends/common/foreign.h"
 #include "ir/node.h"
+#include "ir/padding.h"
 
 namespace qc {
 
 /// Slices of operand 0 along `axis`, at the places listed in operand 1.
-class Gather final : public OpNode<Gather> {
+class Gather final : public OpNode<Gather>, public TakesPadding {
  public:
   static const OpInfo kInfo;
   int64_t axis = 0;
 
   const OpInfo& info() const override { return kInfo; }
   void attrs(AttrVisitor& v) override { v("axis", axis, int64_t{0}); }
+  Result<Ok> pad(PaddedNode& c) override;
   Result<std::vector<Type>> infer() const override;
   std::optional<Dims> contents() const override;
   Result<Ok> eval(EvalContext&) const override;

@@ -4,6 +4,7 @@
 
 #include "interp/eval.h"
 #include "ir/capability.h"
+#include "ir/padding.h"
 #include "ir/rewrite.h"
 #include "quant/quantizable.h"
 
@@ -11,13 +12,17 @@ namespace qc {
 
 /// Matrix product with NumPy's rules: batches broadcast, a vector is a row (first operand) or a
 /// column (second). With `transpose_b` the last two axes of the second operand are swapped.
-class MatMul final : public OpNode<MatMul>, public EvaluatesFast, public Quantizable {
+class MatMul final : public OpNode<MatMul>,
+                     public EvaluatesFast,
+                     public Quantizable,
+                     public TakesPadding {
  public:
   static const OpInfo kInfo;
   bool transpose_b = false;
 
   const OpInfo& info() const override { return kInfo; }
   void attrs(AttrVisitor& v) override { v("transpose_b", transpose_b, false); }
+  Result<Ok> pad(PaddedNode& c) override;
   Result<std::vector<Type>> infer() const override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> eval_fast(EvalContext&) const override;
@@ -32,7 +37,8 @@ class Linear final : public OpNode<Linear>,
                      public EvaluatesFast,
                      public AbsorbsScaleShift,
                      public AbsorbsClamp,
-                     public Quantizable {
+                     public Quantizable,
+                     public TakesPadding {
  public:
   static const OpInfo kInfo;
   double lo = -kInf, hi = kInf;
@@ -42,6 +48,7 @@ class Linear final : public OpNode<Linear>,
     v("lo", lo, -kInf);
     v("hi", hi, kInf);
   }
+  Result<Ok> pad(PaddedNode& c) override { return c.rows(c.resolved(-1)); }
   Result<std::vector<Type>> infer() const override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> eval_fast(EvalContext&) const override;

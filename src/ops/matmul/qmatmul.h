@@ -2,6 +2,7 @@
 
 #include "interp/eval.h"
 #include "ir/any_order.h"
+#include "ir/padding.h"
 #include "quant/quant_node.h"
 
 namespace qc {
@@ -14,11 +15,13 @@ namespace qc {
 /// they may have a scale per group of inputs too.
 class QLinear final : public WeightedQuantNode<QLinear>,
                       public EvaluatesFast,
-                      public SumsInAnyOrder {
+                      public SumsInAnyOrder,
+                      public TakesPadding {
  public:
   static const OpInfo kInfo;
 
   const OpInfo& info() const override { return kInfo; }
+  Result<Ok> pad(PaddedNode& c) override { return c.rows(c.resolved(-1)); }
   Result<std::vector<Type>> infer() const override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> eval_fast(EvalContext&) const override;
@@ -32,13 +35,14 @@ class QLinear final : public WeightedQuantNode<QLinear>,
 
 /// The product of two values of codes with NumPy's rules: operands a, b, none, and where a carries
 /// them its scale and zero point. b has one scale.
-class QMatMul final : public QuantNodeBase<QMatMul>, public EvaluatesFast {
+class QMatMul final : public QuantNodeBase<QMatMul>, public EvaluatesFast, public TakesPadding {
  public:
   static const OpInfo kInfo;
   bool transpose_b = false;
 
   const OpInfo& info() const override { return kInfo; }
   void attrs(AttrVisitor& v) override;
+  Result<Ok> pad(PaddedNode& c) override;
   Result<std::vector<Type>> infer() const override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> eval_fast(EvalContext&) const override;

@@ -3,18 +3,22 @@
 #include <span>
 
 #include "ir/capability.h"
+#include "ir/padding.h"
 #include "ir/rewrite.h"
 
 namespace qc {
 
 /// y = x * scale[c] + shift[c], c being the index along `axis`: batch norm at inference.
-class ScaleShiftNode final : public OpNode<ScaleShiftNode>, public IsScaleShift {
+class ScaleShiftNode final : public OpNode<ScaleShiftNode>,
+                             public IsScaleShift,
+                             public TakesPadding {
  public:
   static const OpInfo kInfo;
   int64_t axis = 1;
 
   const OpInfo& info() const override { return kInfo; }
   void attrs(AttrVisitor& v) override { v("axis", axis, int64_t{1}); }
+  Result<Ok> pad(PaddedNode& c) override;
   Result<std::vector<Type>> infer() const override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
@@ -27,7 +31,7 @@ enum class NormKind { layer, rms, group };
 /// channels of [n, c, ...] (group norm; instance norm has one group per channel). Operands: x,
 /// scale and shift (either may be omitted), of the normalised shape or one per channel. With
 /// `statistics` the mean (not of rms norm) and 1 / deviation of every row are outputs too.
-class Norm final : public OpNode<Norm> {
+class Norm final : public OpNode<Norm>, public TakesPadding {
  public:
   explicit Norm(NormKind k) : kind(k) {}
   static const OpInfo kLayer, kRms, kGroup;
@@ -40,6 +44,7 @@ class Norm final : public OpNode<Norm> {
 
   const OpInfo& info() const override;
   void attrs(AttrVisitor& v) override;
+  Result<Ok> pad(PaddedNode& c) override;
   Result<std::vector<Type>> infer() const override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;

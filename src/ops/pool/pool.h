@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ir/padding.h"
 #include "ops/common/window.h"
 #include "quant/quantizable.h"
 
@@ -42,7 +43,7 @@ enum class PoolKind { max, average, lp };
 
 /// Pools; kernels/pool/pool.h states what each computes. A max pool with `index` "plane",
 /// "tensor" or "tensor_reversed" has a second output saying where each maximum is.
-class Pool final : public OpNode<Pool>, public PoolWindow, public Quantizable {
+class Pool final : public OpNode<Pool>, public PoolWindow, public Quantizable, public TakesPadding {
  public:
   explicit Pool(PoolKind k) : kind(k) {}
   static const OpInfo kMax, kAverage, kLp;
@@ -53,6 +54,8 @@ class Pool final : public OpNode<Pool>, public PoolWindow, public Quantizable {
 
   const OpInfo& info() const override;
   void attrs(AttrVisitor& v) override;
+  /// Places of maxima may count from the start of the tensor.
+  Result<Ok> pad(PaddedNode& c) override { return c.rows(index.empty() ? 2 : 1); }
   Result<std::vector<Type>> infer() const override;
   /// Of average pools: qavg_pool.
   Result<Value*> quantized(Quantizer& q) const override;
@@ -61,12 +64,15 @@ class Pool final : public OpNode<Pool>, public PoolWindow, public Quantizable {
 };
 
 /// Codes of the means under each window of codes; docs/arithmetic.md has the formulas.
-class QAveragePool final : public QuantNodeBase<QAveragePool>, public PoolWindow {
+class QAveragePool final : public QuantNodeBase<QAveragePool>,
+                           public PoolWindow,
+                           public TakesPadding {
  public:
   static const OpInfo kInfo;
 
   const OpInfo& info() const override { return kInfo; }
   void attrs(AttrVisitor& v) override;
+  Result<Ok> pad(PaddedNode& c) override { return c.rows(2); }
   Result<std::vector<Type>> infer() const override;
   AccumulatorProof accumulator() const override;
   Result<Ok> eval(EvalContext&) const override;

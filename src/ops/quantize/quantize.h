@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ir/capability.h"
+#include "ir/padding.h"
 #include "ir/writes_layout.h"
 #include "quant/quantizable.h"
 
@@ -12,13 +13,15 @@ namespace qc {
 class Quantize final : public QuantOp<Quantize>,
                        public IsQuantize,
                        public StoresCodes,
-                       public WritesLayout {
+                       public WritesLayout,
+                       public TakesPadding {
  public:
   static const OpInfo kInfo;
   QType to;
   std::string layout;
   const OpInfo& info() const override { return kInfo; }
   void attrs(AttrVisitor& v) override;
+  Result<Ok> pad(PaddedNode& c) override { return c.broadcast(); }
   Result<std::vector<Type>> infer() const override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
@@ -35,12 +38,14 @@ class Quantize final : public QuantOp<Quantize>,
 class Dequantize final : public QuantOp<Dequantize>,
                          public IsDequantize,
                          public StoresCodes,
-                         public WritesLayout {
+                         public WritesLayout,
+                         public TakesPadding {
  public:
   static const OpInfo kInfo;
   std::string layout;
   const OpInfo& info() const override { return kInfo; }
   void attrs(AttrVisitor& v) override;
+  Result<Ok> pad(PaddedNode& c) override { return c.broadcast(); }
   Result<std::vector<Type>> infer() const override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
@@ -67,13 +72,14 @@ class Requantize final : public QuantOp<Requantize>, public StoresCodes {
 
 /// f32 to codes whose scale and zero point are computed from the elements: results are codes,
 /// scales (f32) and zero points (i32), one for the tensor or one per row of the last axis.
-class QuantizeDynamic final : public QuantOp<QuantizeDynamic> {
+class QuantizeDynamic final : public QuantOp<QuantizeDynamic>, public TakesPadding {
  public:
   static const OpInfo kInfo;
   DType to = DType::u8;
   bool symmetric = false, per_token = false;
   const OpInfo& info() const override { return kInfo; }
   void attrs(AttrVisitor& v) override;
+  Result<Ok> pad(PaddedNode& c) override;
   Result<std::vector<Type>> infer() const override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
@@ -94,10 +100,11 @@ class WithFormat final : public QuantOp<WithFormat> {
 
 /// Codes of 8 bits through a table of 256 codes: every function of one value. Operands: codes, and
 /// a constant table indexed by the code's byte.
-class Lookup final : public QuantNodeBase<Lookup> {
+class Lookup final : public QuantNodeBase<Lookup>, public TakesPadding {
  public:
   static const OpInfo kInfo;
   const OpInfo& info() const override { return kInfo; }
+  Result<Ok> pad(PaddedNode& c) override { return c.broadcast(); }
   Result<std::vector<Type>> infer() const override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;

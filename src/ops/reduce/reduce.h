@@ -4,6 +4,7 @@
 #include <string>
 
 #include "frontends/common/foreign.h"
+#include "ir/padding.h"
 #include "quant/quantizable.h"
 
 namespace qc {
@@ -57,13 +58,17 @@ ReducePlan plan_reduce(const Type& x, const Type& y, const std::vector<bool>& go
 
 /// One element per row: the elements along the reduced axes, in row-major order. No axes means all.
 /// Floats are summed in 16 lanes (kernels/numerics/reduce.h); integers wrap in their own type.
-class Reduce final : public OpNode<Reduce>, public ReducedAxes, public Quantizable {
+class Reduce final : public OpNode<Reduce>,
+                     public ReducedAxes,
+                     public Quantizable,
+                     public TakesPadding {
  public:
   explicit Reduce(const ReduceOp* op) : op_(op) {}
   double correction = 1;  // var and std: the divisor is n - correction
 
   const OpInfo& info() const override { return op_->info; }
   void attrs(AttrVisitor& v) override;
+  Result<Ok> pad(PaddedNode& c) override;
   Result<std::vector<Type>> infer() const override;
   std::optional<Dims> contents() const override;
   /// Of sums and means: qsum, qmean.
@@ -76,13 +81,14 @@ class Reduce final : public OpNode<Reduce>, public ReducedAxes, public Quantizab
 };
 
 /// Codes of the sum (mean) of each row of codes, from its exact sum.
-class QReduce final : public QuantNodeBase<QReduce>, public ReducedAxes {
+class QReduce final : public QuantNodeBase<QReduce>, public ReducedAxes, public TakesPadding {
  public:
   explicit QReduce(bool mean) : mean_(mean) {}
   static const OpInfo kSum, kMean;
 
   const OpInfo& info() const override { return mean_ ? kMean : kSum; }
   void attrs(AttrVisitor& v) override;
+  Result<Ok> pad(PaddedNode& c) override;
   Result<std::vector<Type>> infer() const override;
   AccumulatorProof accumulator() const override;
   Result<Ok> eval(EvalContext&) const override;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ir/padding.h"
 #include "quant/quantizable.h"
 
 namespace qc {
@@ -45,7 +46,10 @@ struct Resampling {
 std::string no_integer_resize(const Resampling& r, const Dims& from, const Arithmetic& record);
 
 /// The operand resampled to `size`, one axis after the other.
-class Resize final : public OpNode<Resize>, public Resampling, public Quantizable {
+class Resize final : public OpNode<Resize>,
+                     public Resampling,
+                     public Quantizable,
+                     public TakesPadding {
  public:
   static const OpInfo kInfo;
 
@@ -63,6 +67,7 @@ class Resize final : public OpNode<Resize>, public Resampling, public Quantizabl
     v("extrapolation", extrapolation, 0.0);
     v("roi", roi, Floats{});
   }
+  Result<Ok> pad(PaddedNode& c) override { return c.rows(1); }
   Result<std::vector<Type>> infer() const override;
   /// Of linear ones over at most two axes: qresize.
   Result<Value*> quantized(Quantizer& q) const override;
@@ -76,7 +81,7 @@ class Resize final : public OpNode<Resize>, public Resampling, public Quantizabl
 };
 
 /// Codes, or plain integers of 8 bits, resampled linearly along at most two axes.
-class QResize final : public QuantNodeBase<QResize>, public Resampling {
+class QResize final : public QuantNodeBase<QResize>, public Resampling, public TakesPadding {
  public:
   static const OpInfo kInfo;
   QResize() { mode = "linear"; }
@@ -88,6 +93,7 @@ class QResize final : public QuantNodeBase<QResize>, public Resampling {
     v("scales", scales, Floats{});
     v("coordinates", coordinates, std::string("half_pixel"));
   }
+  Result<Ok> pad(PaddedNode& c) override { return c.rows(1); }
   Result<std::vector<Type>> infer() const override;
   AccumulatorProof accumulator() const override;
   Result<Ok> eval(EvalContext&) const override;

@@ -1,6 +1,7 @@
 #include <variant>
 
 #include "interp/eval.h"
+#include "ir/padding.h"
 #include "kernels/numerics/scalar_ops.h"
 #include "kernels/scan/calls.h"
 #include "ops/common/axis.h"
@@ -71,7 +72,7 @@ Result<Ok> check_type(const Node& node) {
 }  // namespace
 
 /// cumsum and cumprod, in the order kernels/scan/scan.h states.
-class Scan final : public OpNode<Scan> {
+class Scan final : public OpNode<Scan>, public TakesPadding {
  public:
   explicit Scan(bool sums) : sums_(sums) {}
   int64_t axis = 0;
@@ -82,6 +83,13 @@ class Scan final : public OpNode<Scan> {
     v("axis", axis);
     v("exclusive", exclusive, false);
     v("reverse", reverse, false);
+  }
+  /// A running result depends on what comes before it only.
+  Result<Ok> pad(PaddedNode& c) override {
+    const int64_t at = c.resolved(axis);
+    if (reverse || c.parts(0, at).size() > 1) return c.except(axis);
+    c.set_result(c.padding(0));
+    return Ok{};
   }
   Result<std::vector<Type>> infer() const override {
     const Type& x = input_type(0);

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 
+#include "ir/padding.h"
 #include "ops/common/range.h"
 #include "ops/common/strided.h"
 
 namespace qc {
 
 /// Element i along each axis is element start + i*step of the operand.
-class Slice final : public ViewNode<Slice> {
+class Slice final : public ViewNode<Slice>, public TakesPadding {
  public:
   static const OpInfo kInfo;
   Dims start, size, step;
@@ -19,6 +20,7 @@ class Slice final : public ViewNode<Slice> {
     v("size", size);
     v("step", step);
   }
+  Result<Ok> pad(PaddedNode& c) override;
   Result<std::vector<Type>> infer() const override {
     const Type& x = input_type(0);
     QC_TRY(check_box(x.shape, start, size, step, loc()));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ir/padding.h"
 #include "quant/quantizable.h"
 #include "quant/remarks.h"
 
@@ -7,7 +8,7 @@ namespace qc {
 
 /// softmax of 8-bit codes as ONNX Runtime's QLinearSoftmax computes it; kernels/qsoftmax states
 /// how.
-class QSoftmax final : public QuantNodeBase<QSoftmax>, public HasRemark {
+class QSoftmax final : public QuantNodeBase<QSoftmax>, public HasRemark, public TakesPadding {
  public:
   static const OpInfo kInfo;
   int64_t axis = -1;
@@ -20,6 +21,7 @@ class QSoftmax final : public QuantNodeBase<QSoftmax>, public HasRemark {
     QuantNodeBase::attrs(v);
     v("axis", axis);
   }
+  Result<Ok> pad(PaddedNode& c) override { return c.except(axis); }
   Result<std::vector<Type>> infer() const override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;

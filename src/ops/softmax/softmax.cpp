@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "interp/eval.h"
+#include "ir/padding.h"
 #include "kernels/numerics/reduce.h"
 #include "kernels/numerics/scalar_ops.h"
 #include "kernels/softmax/calls.h"
@@ -45,7 +46,10 @@ QC_SOFTMAX_ROW(double, f64)
 }  // namespace
 
 /// softmax and log_softmax along one axis, in the order kernels/softmax/softmax.h states.
-class Softmax final : public OpNode<Softmax>, public Quantizable, public ReadsNearGreatest {
+class Softmax final : public OpNode<Softmax>,
+                      public Quantizable,
+                      public ReadsNearGreatest,
+                      public TakesPadding {
  public:
   explicit Softmax(bool log) : log_(log) {}
   int64_t axis = -1;
@@ -59,6 +63,13 @@ class Softmax final : public OpNode<Softmax>, public Quantizable, public ReadsNe
     if (!log_) v("zero", zero, std::string("none"));
   }
 
+  /// Elements of minus infinity add nothing to a sum of exponentials.
+  Result<Ok> pad(PaddedNode& c) override {
+    const int64_t at = c.resolved(axis);
+    if (c.is_padded(0, at)) QC_TRY(c.fill(0, at, Fill::lowest));
+    c.set_result(c.padding(0));
+    return Ok{};
+  }
   Result<std::vector<Type>> infer() const override {
     const Type& x = input_type(0);
     if (!is_float(x.dtype) || bits(x.dtype) < 16) {

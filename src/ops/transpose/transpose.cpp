@@ -2,13 +2,14 @@
 #include <numeric>
 
 #include "ir/capability.h"
+#include "ir/padding.h"
 #include "ops/common/registration.h"
 #include "ops/common/strided.h"
 
 namespace qc {
 
 /// Axis i of the output is axis perm[i] of the operand.
-class Transpose final : public ViewNode<Transpose>, public IsTranspose {
+class Transpose final : public ViewNode<Transpose>, public IsTranspose, public TakesPadding {
  public:
   static const OpInfo kInfo;
   Ints perm;
@@ -16,6 +17,12 @@ class Transpose final : public ViewNode<Transpose>, public IsTranspose {
   const OpInfo& info() const override { return kInfo; }
   void attrs(AttrVisitor& v) override { v("perm", perm); }
 
+  Result<Ok> pad(PaddedNode& c) override {
+    Padding to;
+    for (int64_t axis : perm) to.push_back(c.parts(0, axis));
+    c.set_result(std::move(to));
+    return Ok{};
+  }
   Result<std::vector<Type>> infer() const override {
     const Type& x = input_type(0);
     Ints sorted = perm;

@@ -1,0 +1,13 @@
+#ifndef QK_FIT_H
+#define QK_FIT_H
+#include <stdint.h>
+
+/* For each of `outer` blocks: y is `to` rows of `inner` elements, the first `valid` of them those
+ * of x, which has `from` rows, the others filled with copies of *value (of zero bytes where value
+ * is null). Never more than `from` rows are read nor more than `to` written, whatever `valid` is. y
+ * may be x where `from` is `to`. */
+typedef struct {
+  int32_t outer, from, to, valid, inner;
+} qk_fit_params;
+
+#endif

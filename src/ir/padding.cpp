@@ -1,0 +1,229 @@
+#include "ir/padding.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/op_table.h"
+
+namespace qc {
+namespace {
+
+/// Visits the sizes among the attributes of a node.
+template <class F>
+class SizeVisitor final : public AttrVisitor {
+ public:
+  explicit SizeVisitor(F on_size) : on_size_(std::move(on_size)) {}
+
+ protected:
+  void visit(const char*, AttrValue& value, const AttrValue*) override {
+    if (Dim* d = std::get_if<Dim>(&value)) on_size_(*d);
+    if (Dims* list = std::get_if<Dims>(&value)) std::for_each(list->begin(), list->end(), on_size_);
+  }
+
+ private:
+  F on_size_;
+};
+
+/// The element that padding of a value becomes; of its format where it has one.
+Result<Value*> filling(Graph& graph, const Type& type, Fill with, const PaddedNode& c) {
+  Tensor value(type.dtype, {});
+  const bool zero = with == Fill::zero || with == Fill::minus_zero;
+  if (type.format && zero) {
+    if (type.format->granularity != Granularity::tensor || type.format->is_dynamic())
+      return c.refuse("its codes have no zero point that all share");
+    value.set_int(0, type.format->zero_at());
+  } else if (type.dtype == DType::boolean) {
+    value.set_int(0, with == Fill::highest || with == Fill::one ? 1 : 0);
+  } else {
+    const double element = with == Fill::zero         ? 0.0
+                           : with == Fill::minus_zero ? -0.0
+                           : with == Fill::one        ? 1.0
+                           : with == Fill::lowest     ? -kInf
+                                                      : kInf;
+    value.set_double(0, element);
+  }
+  return graph.constant(graph.pool().add(std::move(value), "filling"), type.format);
+}
+
+bool has_padding(const Padding& padding) {
+  return std::any_of(padding.begin(), padding.end(),
+                     [](const AxisParts& parts) { return !parts.empty(); });
+}
+
+}  // namespace
+
+bool BucketedDim::in(const Dim& dim) const {
+  if (dim.is_static()) return false;
+  std::set<std::string> symbols;
+  dim.collect_symbols(symbols);
+  return symbols.count(symbol) > 0;
+}
+
+bool BucketedDim::in(const Dims& dims) const {
+  return std::any_of(dims.begin(), dims.end(), [&](const Dim& d) { return in(d); });
+}
+
+Dims BucketedDim::resized(const Dims& dims) const {
+  Dims out;
+  for (const Dim& d : dims) out.push_back(resized(d));
+  return out;
+}
+
+bool depends_on(const Node& node, const BucketedDim& dim) {
+  bool found = false;
+  SizeVisitor visitor([&](const Dim& d) { found = found || dim.in(d); });
+  node.clone()->attrs(visitor);
+  return found;
+}
+
+void resize_attributes(Node& node, const BucketedDim& dim) {
+  SizeVisitor visitor([&](Dim& d) { d = dim.resized(d); });
+  node.attrs(visitor);
+}
+
+PaddedNode::PaddedNode(const Node& node, const BucketedDim& dim, Graph& to,
+                       std::vector<Value*> operands, std::vector<Padding> paddings)
+    : node_(node),
+      dim_(dim),
+      to_(to),
+      operands_(std::move(operands)),
+      paddings_(std::move(paddings)) {
+  for (size_t i = 0; i < node.output_count(); ++i)
+    results_.emplace_back(static_cast<size_t>(node.output(i)->rank()));
+}
+
+bool PaddedNode::is_padded(size_t operand) const {
+  return operand < paddings_.size() && has_padding(paddings_[operand]);
+}
+
+Diag PaddedNode::refuse(std::string_view why) const {
+  return error(Code::unsupported, node_.loc(),
+               "{} cannot be padded along '{}': {}; leave out the buckets of this dimension",
+               node_.op(), dim_.symbol, why);
+}
+
+void PaddedNode::set_operand(size_t i, Value* value) {
+  if (i >= operands_.size()) operands_.resize(i + 1);
+  operands_[i] = value;
+}
+
+Result<Ok> PaddedNode::fill(size_t operand, int64_t axis, Fill with) {
+  const AxisParts& axis_parts = parts(operand, axis);
+  if (axis_parts.size() != 1) return refuse("padding lies between elements that are summed up");
+  Value* x = operands_[operand];
+  QC_ASSIGN(Value * value, filling(to_, x->type(), with, *this));
+  QC_ASSIGN(operands_[operand], fitted(to_, x, axis, x->shape()[static_cast<size_t>(axis)],
+                                       axis_parts[0].size, value, node_.loc()));
+  return Ok{};
+}
+
+Result<Value*> PaddedNode::meant(const AxisParts& axis) {
+  if (axis.size() != 1) return refuse("padding lies between elements that are meant");
+  const Dim size = dim_.resized(axis[0].size);
+  if (!size.is_static()) return refuse("the padded axis has another free dimension");
+  Tensor all(DType::boolean, {size.value()});
+  for (int64_t i = 0; i < all.size(); ++i) all.set_int(i, 1);
+  return fitted(to_, to_.constant(std::move(all), "meant"), 0, size, axis[0].size, nullptr,
+                node_.loc());
+}
+
+void PaddedNode::set_result(Padding padding) {
+  for (Padding& result : results_) result = padding;
+}
+
+Result<Ok> PaddedNode::broadcast() {
+  Padding result(static_cast<size_t>(node_.output()->rank()));
+  for (size_t i = 0; i < node_.input_count(); ++i) {
+    if (!is_padded(i)) continue;
+    const Padding& own = paddings_[i];
+    if (own.size() > result.size()) return refuse("its operands do not broadcast to the result");
+    for (size_t axis = 0; axis < own.size(); ++axis) {
+      AxisParts& to = result[result.size() - own.size() + axis];
+      if (own[axis].empty()) continue;
+      if (!to.empty() && to != own[axis]) return refuse("its operands are padded differently");
+      to = own[axis];
+    }
+  }
+  set_result(std::move(result));
+  return Ok{};
+}
+
+Result<Ok> PaddedNode::rows(int64_t axes) {
+  const Padding& x = paddings_[0];
+  for (size_t i = 0; i < node_.input_count(); ++i) {
+    if (!is_padded(i)) continue;
+    bool alike = paddings_[i].size() == x.size();
+    for (int64_t axis = 0; alike && axis < std::ssize(x); ++axis) {
+      if (axis < axes) alike = parts(i, axis) == parts(0, axis);
+      if (axis >= axes) alike = !is_padded(i, axis);
+    }
+    if (!alike) return refuse("it mixes elements along it");
+  }
+  for (Padding& result : results_) {
+    for (size_t axis = 0; axis < result.size() && static_cast<int64_t>(axis) < axes; ++axis)
+      result[axis] = x[axis];
+  }
+  return Ok{};
+}
+
+Result<Ok> PaddedNode::except(int64_t axis) {
+  if (is_padded(0, resolved(axis))) return refuse("it mixes elements along it");
+  set_result(paddings_[0]);
+  return Ok{};
+}
+
+Result<Padding> reshaped_padding(const Padding& padding, const Dims& from, const Dims& to,
+                                 const PaddedNode& c) {
+  Padding out(to.size());
+  AxisParts factors;
+  for (size_t i = 0; i < from.size(); ++i) {
+    if (!padding[i].empty())
+      factors.insert(factors.end(), padding[i].begin(), padding[i].end());
+    else if (!(from[i] == Dim(1)))
+      factors.push_back({from[i], false});
+  }
+  // Factors and axes up to which both sides have the same number of elements belong together.
+  size_t first = 0, first_axis = 0;
+  Dim elements(1);
+  std::vector<size_t> axes;
+  for (size_t axis = 0; axis < to.size(); ++axis) {
+    if (to[axis] == Dim(1)) continue;
+    axes.push_back(axis);
+    elements = elements * to[axis];
+    Dim reached(1);
+    size_t end = 0;
+    while (end < factors.size() && !(end > first && reached == elements))
+      reached = reached * factors[end++].size;
+    if (!(reached == elements)) continue;
+    const AxisParts group(factors.begin() + static_cast<std::ptrdiff_t>(first),
+                          factors.begin() + static_cast<std::ptrdiff_t>(end));
+    const bool padded = std::any_of(group.begin(), group.end(), [](auto& p) { return p.padded; });
+    if (padded && axes.size() - first_axis > 1) return c.refuse("a reshape divides it");
+    if (padded) out[axis] = group;
+    first = end;
+    first_axis = axes.size();
+  }
+  if (first != factors.size()) return c.refuse("a reshape divides it");
+  return out;
+}
+
+Result<Value*> fitted(Graph& graph, Value* x, int64_t axis, const Dim& size, const Dim& valid,
+                      Value* value, const Loc& loc) {
+  return graph.emit("fit", value ? std::vector<Value*>{x, value} : std::vector<Value*>{x},
+                    {{"axis", axis}, {"size", size}, {"valid", valid}}, loc);
+}
+
+Result<Node*> chosen(Graph& graph, const Dim& size, int64_t limit, std::unique_ptr<Graph> fits,
+                     std::unique_ptr<Graph> larger, const std::vector<Value*>& inputs) {
+  const Loc loc{graph.file, {}, {}};
+  QC_ASSIGN(Value * fits_in, graph.emit("at_most", {}, {{"size", size}, {"limit", limit}}, loc));
+  std::unique_ptr<Node> node = op_table().find("if")->create();
+  node->add_region(std::move(fits));
+  node->add_region(std::move(larger));
+  std::vector<Value*> operands{fits_in};
+  operands.insert(operands.end(), inputs.begin(), inputs.end());
+  return graph.add(std::move(node), std::move(operands), loc);
+}
+
+}  // namespace qc

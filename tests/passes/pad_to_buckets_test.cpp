@@ -1,0 +1,168 @@
+// Padding to buckets changes no bit, interpreted and as a program; what cannot be padded is refused
+// by its name; buckets chosen from sizes as they occur pad less than powers of two.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "driver/buckets.h"
+#include "driver/compile.h"
+#include "interp/interpreter.h"
+#include "ir/text.h"
+#include "ops/common/registration.h"
+#include "program/bind.h"
+#include "program/run.h"
+#include "tests/ops/cases.h"
+
+namespace qc {
+namespace {
+
+constexpr int64_t kLow = 2, kHigh = 40;
+
+Result<std::unique_ptr<Graph>> parsed(const std::string& body) {
+  QC_ASSIGN(auto graph, parse(body));
+  for (const std::string& symbol : graph->symbols())
+    graph->dim_ranges[symbol] = {kLow, kHigh, {}, 1};
+  return graph;
+}
+
+Options bucketed(const Graph& graph, std::vector<int64_t> buckets) {
+  Options options;
+  options.target = "portable";
+  options.verify = true;
+  for (const std::string& symbol : graph.symbols()) {
+    const bool padded = symbol[0] == 's';
+    options.ranges[symbol] = {kLow, kHigh, 1, padded ? buckets : std::vector<int64_t>(), 0, {}};
+  }
+  return options;
+}
+
+void expect_identical(const std::vector<Tensor>& got, const std::vector<Tensor>& wanted, int64_t s,
+                      const Graph& padded) {
+  ASSERT_EQ(got.size(), wanted.size());
+  for (size_t i = 0; i < got.size(); ++i)
+    EXPECT_TRUE(got[i].identical(wanted[i])) << "output " << i << " at " << s << print(padded);
+}
+
+Result<Ok> expect_same_bits(const Graph& graph, const std::vector<int64_t>& buckets) {
+  const Options options = bucketed(graph, buckets);
+  PassContext context;
+  QC_ASSIGN(context.buckets, buckets_of(graph, options, context));
+  QC_ASSIGN(auto padded, copy(graph));
+  QC_ASSIGN(const Pass* pass, find_pass("pad_to_buckets"));
+  QC_TRY(run_pass(*pass, *padded, context));
+  QC_TRY(verify(*padded));
+  QC_ASSIGN(auto own, copy(graph));
+  QC_ASSIGN(const Program program, make_program(*own, options));
+  for (int64_t s : {2, 3, 5, 8, 9, 16, 17, 33, 40}) {
+    Bindings sizes;
+    for (const std::string& symbol : graph.symbols()) sizes[symbol] = symbol[0] == 's' ? s : 3;
+    std::vector<Tensor> inputs;
+    for (const Value* v : graph.inputs()) {
+      Ints shape;
+      for (const Dim& d : v->shape()) shape.push_back(d.substitute(sizes).value());
+      inputs.push_back(testing::random_tensor(v->dtype(), shape, inputs.size() + 1));
+    }
+    QC_ASSIGN(const RunResult expected, interpret(graph, inputs));
+    QC_ASSIGN(const RunResult interpreted, interpret(*padded, inputs));
+    expect_identical(interpreted.outputs, expected.outputs, s, *padded);
+    QC_ASSIGN(const auto run, run_program(bound(program, sizes), inputs));
+    expect_identical(run.outputs, expected.outputs, s, *padded);
+  }
+  return Ok{};
+}
+
+std::string failure(const std::string& body) {
+  auto graph = parsed(body);
+  if (!graph.ok()) return render(graph.diag());
+  auto done = make_program(**graph, bucketed(**graph, {8, kHigh}));
+  return done.ok() ? "" : done.diag().text + (done.diag().code == Code::unsupported ? "" : "?");
+}
+
+class PadToBucketsTest : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override { register_all_ops(); }
+};
+
+TEST_P(PadToBucketsTest, ChangesNoBit) {
+  auto graph = parsed(GetParam());
+  ASSERT_TRUE(graph.ok()) << render(graph.diag());
+  for (const auto& buckets : {std::vector<int64_t>{5, 16, kHigh}, std::vector<int64_t>{kHigh}}) {
+    auto same = expect_same_bits(**graph, buckets);
+    EXPECT_TRUE(same.ok()) << render(same.diag());
+  }
+}
+
+#define QC_ROW(out, ...) "graph (%0 \"x\" : f32[b, s, 8]) { %1 = " __VA_ARGS__ " return " out " }"
+
+INSTANTIATE_TEST_SUITE_P(
+    , PadToBucketsTest,
+    ::testing::Values(
+        QC_ROW("%1", "softmax(%0) {axis = 1}"), QC_ROW("%1", "log_softmax(%0) {axis = 1}"),
+        QC_ROW("%1", "reduce_sum(%0) {axes = [1]}"),
+        QC_ROW("%1", "reduce_sum(%0) {axes = [1, 2], keepdims = false}"),
+        QC_ROW("%1", "reduce_max(%0) {axes = [1]}"), QC_ROW("%1", "reduce_min(%0) {axes = [1]}"),
+        QC_ROW("%1", "reduce_prod(%0) {axes = [1]}"), QC_ROW("%1", "reduce_l2(%0) {axes = [1]}"),
+        QC_ROW("%1", "reduce_mean(%0) {axes = [2]}"), QC_ROW("%1", "cumsum(%0) {axis = 1}"),
+        QC_ROW("%1", "argmin(%0) {axis = 1}"),
+        QC_ROW("%1", "slice(%0) {start = [0, 1, 0], size = [#(b), #(s - 1), 8], step = [1, 1, 1]}"),
+        QC_ROW("%1", "slice(%0) {start = [0, #(s - 2), 0], size = [#(b), 2, 8], step = [1, 1, 1]}"),
+        QC_ROW("%2", "transpose(%0) {perm = [0, 2, 1]} %2 = matmul(%1, %0)"),
+        QC_ROW("%2", "transpose(%0) {perm = [0, 2, 1]} %2 = matmul(%0, %1)"),
+        QC_ROW("%1", "matmul(%0, %0) {transpose_b = true}"),
+        QC_ROW("%3",
+               "reshape(%0) {shape = [#(b * s), 8]} %2 = sin(%1) "
+               "%3 = reshape(%2) {shape = [#(b), #(s), 8]}"),
+        QC_ROW("%2", "iota() {size = #(s), dtype = f32} %2 = reshape(%1) {shape = [1, #(s), 1]}"),
+        QC_ROW("%2", "dims() {values = [#(s)]} %2 = cast(%1) {to = f32}"),
+        "graph (%0 \"x\" : f32[b, 2, s, 8]) { %1 = attention(%0, %0, %0) return %1 }",
+        "graph (%0 \"x\" : f32[b, 2, s, 8]) { %1 = attention(%0, %0, %0) {right = 0} return %1 }",
+        "graph (%0 \"x\" : f32[b, 2, s, 8], %1 \"m\" : f32[b, 1, 1, s]) "
+        "{ %2 = attention(%0, %0, %0, %1) return %2 }",
+        "graph (%0 \"x\" : f32[b, 2, s, 8], %1 \"m\" : f32[s, s]) "
+        "{ %2 = attention(%0, %0, %0, %1) return %2 }",
+        // Two dimensions with buckets.
+        "graph (%0 \"x\" : f32[s, s1, 4]) { %1 = softmax(%0) {axis = 0} "
+        "%2 = softmax(%1) {axis = 1} return %2, %1 }",
+        // Codes.
+        "graph (%0 \"x\" : i8[s, 8] q(-128, 127, scale=0.5, zero=3)) { %1 = transpose(%0) {perm = "
+        "[1, 0]} %2 = qmatmul(%1, %0) {to = f32} return %2 }",
+        "graph (%0 \"x\" : f32[b, s, 8]) { %1, %2, %3 = quantize_dynamic(%0) {to = i8, symmetric = "
+        "true, per_token = true} %4 = dequantize(%1, %2, %3) return %4, %2 }"));
+
+TEST_F(PadToBucketsTest, RefusesByName) {
+  EXPECT_EQ(failure(QC_ROW("%1", "reduce_mean(%0) {axes = [1]}")),
+            "reduce_mean cannot be padded along 's': it counts the elements; leave out the buckets "
+            "of this dimension");
+  EXPECT_NE(failure(QC_ROW("%1", "concat(%0, %0) {axis = 1}")).find("concat cannot be padded"),
+            std::string::npos);
+  EXPECT_NE(
+      failure("graph (%0 \"x\" : f32[b, s, 8]) { %1, %2 = sort(%0) {axis = 1, k = 2} return %1 }")
+          .find("sort cannot be padded"),
+      std::string::npos);
+  EXPECT_NE(failure(QC_ROW("%1", "reshape(%0) {shape = [#(b * s), 8]}")).find("output '"),
+            std::string::npos);
+}
+
+TEST_F(PadToBucketsTest, ChosenBucketsPadLessThanPowersOfTwo) {
+  std::vector<int64_t> observed;
+  for (int64_t i = 0; i < 200; ++i) observed.push_back(i % 10 == 0 ? 90 + i : 18 + i % 4);
+  const auto work = [](int64_t s) { return static_cast<double>(1000 * s + 4 * s * s); };
+  const auto padded = [&](const std::vector<int64_t>& buckets) {
+    double sum = 0;
+    for (int64_t size : observed)
+      sum += work(*std::lower_bound(buckets.begin(), buckets.end(), size));
+    return sum;
+  };
+  const std::vector<int64_t> powers{1, 2, 4, 8, 16, 32, 64, 128, 256, 512};
+  const std::vector<int64_t> chosen = choose_buckets(observed, 512, 4, work);
+  EXPECT_LE(chosen.size(), 4u);
+  EXPECT_EQ(chosen.back(), 512);
+  EXPECT_LT(padded(chosen), 0.8 * padded(powers));
+  // No choice of as many sizes does less.
+  for (int64_t a = 18; a < 60; ++a) {
+    for (int64_t b = a + 1; b < 290; b += 7) EXPECT_LE(padded(chosen), padded({a, b, 289, 512}));
+  }
+}
+
+}  // namespace
+}  // namespace qc
