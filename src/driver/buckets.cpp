@@ -26,9 +26,11 @@ Result<int64_t> macs_at(const Graph& graph, Bindings sizes, const std::string& s
 }
 
 /// Multiply-accumulates at any size of a dimension, others being at their smallest. Products of
-/// networks grow with its first or second power, so three sizes tell all.
-Result<std::function<double(int64_t)>> work_of(const Graph& graph, const std::string& symbol,
-                                               const quantc::Options& options) {
+/// networks grow with its first or second power, so three sizes tell all. Where a graph has no
+/// products, or does not take the smallest sizes of all dimensions together, it is the size itself.
+std::function<double(int64_t)> work_of(const Graph& graph, const std::string& symbol,
+                                       const quantc::Options& options) {
+  const auto size_itself = [](int64_t size) { return static_cast<double>(size); };
   Bindings others;
   for (const auto& [name, range] : options.ranges) others[name] = range.min;
   const quantc::SizeRange& range = options.ranges.at(symbol);
@@ -37,20 +39,18 @@ Result<std::function<double(int64_t)>> work_of(const Graph& graph, const std::st
                  static_cast<double>(range.max)};
   double y[3] = {};
   for (int i = 0; i < 3; ++i) {
-    QC_ASSIGN(const int64_t macs, macs_at(graph, others, symbol, static_cast<int64_t>(x[i])));
-    y[i] = static_cast<double>(macs);
+    const auto macs = macs_at(graph, others, symbol, static_cast<int64_t>(x[i]));
+    if (!macs.ok()) return size_itself;
+    y[i] = static_cast<double>(*macs);
   }
-  const bool few = middle == range.min || middle == range.max;
-  if (y[2] <= 0 || few) {
-    return std::function<double(int64_t)>([](int64_t size) { return static_cast<double>(size); });
-  }
+  if (y[2] <= 0 || middle == range.min || middle == range.max) return size_itself;
   // Newton's form of the parabola through the three points.
   const double slope = (y[1] - y[0]) / (x[1] - x[0]);
   const double bend = ((y[2] - y[1]) / (x[2] - x[1]) - slope) / (x[2] - x[0]);
-  return std::function<double(int64_t)>([=](int64_t size) {
+  return [=](int64_t size) {
     const double at = static_cast<double>(size);
     return y[0] + (at - x[0]) * (slope + (at - x[1]) * bend);
-  });
+  };
 }
 
 /// Whole numbers between spaces or commas.
@@ -180,7 +180,7 @@ Result<std::map<std::string, std::vector<int64_t>>> buckets_of(const Graph& grap
   std::map<std::string, std::vector<int64_t>> out;
   for (const auto& [symbol, range] : options.ranges) {
     if (range.buckets.empty() && range.chosen_buckets == 0) continue;
-    QC_ASSIGN(const auto work, work_of(graph, symbol, options));
+    const auto work = work_of(graph, symbol, options);
     std::vector<int64_t> buckets = range.buckets;
     if (range.chosen_buckets > 0) {
       QC_ASSIGN(std::vector<int64_t> observed, read_observed(symbol, range));
