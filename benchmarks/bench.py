@@ -4,7 +4,8 @@
 Sections: speed (generated C against emx-onnx-cgen's C and ONNX Runtime, one core, batch 1), compile (time and peak
 memory of quantc on large models), quantize (calibration against ONNX Runtime's; int8 against float), accuracy
 (quantized networks against ONNX Runtime's and PyTorch's; accuracy.py), targets (int8 code for this machine against
-OpenVINO, kernels against the peak of their instructions; targets.py), threads (a large product on one and two threads;
+OpenVINO, kernels against the peak of their instructions; targets.py), forms (recurrent layers of codes, dynamic and
+weight-only quantization against float; forms.py), threads (a large product on one and two threads;
 threads.py). Each bar of the project is printed with its
 verdict; a missed one makes the exit status 1.
 """
@@ -284,6 +285,16 @@ class Bench:
             targets.beside_portable(name, MODELS / f"{name}.onnx")
         targets.kernels(ROOT)
 
+    # -- forms -----------------------------------------------------------------------------------------------------
+
+    def forms(self) -> None:
+        from forms import Forms
+
+        print("quantized forms, code for this machine built with -O2 beside float, microseconds, batch 1, one core")
+        forms = Forms(self, run)
+        forms.gru(self.make("make_network.py", "gru.onnx", "gru"))
+        forms.bert(self.make("make_network.py", "bert_small.onnx", "bert_small"))
+
     # -- threads ---------------------------------------------------------------------------------------------------
 
     def threads(self) -> None:
@@ -295,7 +306,7 @@ class Bench:
 
 def main() -> None:
     bench = Bench(Path(sys.argv[1]).resolve())
-    for section in sys.argv[2:] or ["speed", "compile", "quantize", "targets", "threads", "accuracy"]:
+    for section in sys.argv[2:] or ["speed", "compile", "quantize", "targets", "forms", "threads", "accuracy"]:
         getattr(bench, section)()
     (bench.work / "results.json").write_text(json.dumps(bench.results, indent=1) + "\n")
     if bench.missed:

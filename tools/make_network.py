@@ -2,7 +2,9 @@
 """Writes a network with seeded weights as one float ONNX file: make_network.py NAME OUT.onnx.
 
 bert_base, minilm   the encoders of BERT-base (12 layers of 768) and MiniLM-L6 (6 layers of 384), 128 embedded tokens
+bert_small          2 such layers of 128, 32 tokens
 mobilenet_v2        MobileNetV2 of full width at 224x224
+gru                 a GRU of 64 over 32 steps of 40 numbers, and a linear layer
 """
 import sys
 
@@ -57,9 +59,20 @@ def mobilenet_v2() -> nn.Module:
     return nn.Sequential(*layers)
 
 
+class Recurrent(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.cell, self.last = nn.GRU(40, 64, batch_first=True), nn.Linear(64, 10)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.last(self.cell(x)[0])
+
+
 NETWORKS = {
     "bert_base": (lambda: nn.Sequential(*(Layer(768, 12) for _ in range(12))), (1, 128, 768)),
     "minilm": (lambda: nn.Sequential(*(Layer(384, 12) for _ in range(6))), (1, 128, 384)),
+    "bert_small": (lambda: nn.Sequential(*(Layer(128, 2) for _ in range(2))), (1, 32, 128)),
+    "gru": (Recurrent, (1, 32, 40)),
     "mobilenet_v2": (mobilenet_v2, (1, 3, 224, 224)),
 }
 

@@ -32,17 +32,13 @@ QN_FN int32_t qn_rescale_wide(int64_t sum, float multiplier, int32_t zero, int32
   return qn_code(qn_mulf((float)sum, multiplier), zero, lo, hi);
 }
 
-/* Scale and zero point that hold the range of n elements, 0 included. Asymmetric, as ONNX's
+/* Scale and zero point that hold the range least..most, 0 included. Asymmetric, as ONNX's
  * DynamicQuantizeLinear: scale = (max - min) / (hi - lo), zero point = the code lo - min / scale.
  * Symmetric: scale = largest magnitude / hi, zero point 0. A range that is empty, or so small that
  * its scale is 0, has scale 1. */
-QN_FN void qn_dynamic_range(const float* x, int32_t n, int32_t lo, int32_t hi, int symmetric,
-                            float* scale, int32_t* zero) {
-  float least = 0.0f, most = 0.0f, s;
-  for (int32_t i = 0; i < n; ++i) {
-    least = x[i] < least ? x[i] : least;
-    most = x[i] > most ? x[i] : most;
-  }
+QN_FN void qn_range_scale(float least, float most, int32_t lo, int32_t hi, int symmetric,
+                          float* scale, int32_t* zero) {
+  float s;
   if (symmetric) {
     const float largest = -least > most ? -least : most;
     s = largest / (float)hi;
@@ -52,6 +48,17 @@ QN_FN void qn_dynamic_range(const float* x, int32_t n, int32_t lo, int32_t hi, i
   if (s == 0.0f) s = 1.0f;
   *scale = s;
   *zero = symmetric ? 0 : qn_code((0.0f - least) / s, lo, lo, hi);
+}
+
+/* Of n elements; what is NaN does not count. */
+QN_FN void qn_dynamic_range(const float* x, int32_t n, int32_t lo, int32_t hi, int symmetric,
+                            float* scale, int32_t* zero) {
+  float least = 0.0f, most = 0.0f;
+  for (int32_t i = 0; i < n; ++i) {
+    least = x[i] < least ? x[i] : least;
+    most = x[i] > most ? x[i] : most;
+  }
+  qn_range_scale(least, most, lo, hi, symmetric, scale, zero);
 }
 
 #endif /* QN_QUANT_H */

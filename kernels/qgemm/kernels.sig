@@ -40,6 +40,6 @@ kernel qmatmul[x_codes, w_codes](x, w, bias?, multipliers?, float_bias?, w_zeros
 kernel wgemm(x, w, scales, w_zeros?, bias?) -> (y)
   params qk_wgemm_call
 
-kernel wgemm_panels(x, w, scales, w_zeros?, bias?) -> (y)
+kernel wgemm_panels(x, w, scales, w_zeros?, bias?) -> (y, rows)
   params qk_wgemm_params
-  body qk_wgemm stack 3328
+  body qk_wgemm stack 2048

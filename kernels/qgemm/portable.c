@@ -99,66 +99,86 @@ QK_INLINE void qk_qgemm_pack(const qk_qgemm_pack_params* p, const uint8_t* w, ui
 
 /* ---- weights of codes, everything else floats ---- */
 
-/* Inputs whose weights are decoded at a time. */
-#define QK_W_CHUNK 4
+/* Sixteen weights of input k, of codes, scales and zero points of their panel, to floats. */
+QK_INLINE void qk_wgemm_decode16(const qk_wgemm_params* p, const uint8_t* w, const float* s,
+                                 const int32_t* z, int32_t k, float* to) {
+  const uint8_t* from = w + (ptrdiff_t)k * (p->nibbles ? 8 : 16);
+#if QK_SUMS_REGISTERS != 0
+  const qk_sums zero = z ? qk_sums_load_n(z, 16) : qk_sums_set(p->zero);
+  const qk_sums code = p->nibbles ? qk_sums_load_nibbles(from) : qk_sums_load_codes(from, 1);
+  qk_v16_store(to, qk_v16_mul(qk_sums_float(qk_sums_sub(code, zero)), qk_v16_load(s)));
+#else
+  int32_t code[16];
+  if (p->nibbles) {
+    for (int j = 0; j < 8; ++j) code[j] = from[j] & 15;
+    for (int j = 0; j < 8; ++j) code[8 + j] = from[j] >> 4;
+  } else {
+    for (int j = 0; j < 16; ++j) code[j] = ((const int8_t*)from)[j];
+  }
+  if (z) {
+    for (int j = 0; j < 16; ++j) code[j] -= z[j];
+  } else {
+    for (int j = 0; j < 16; ++j) code[j] -= p->zero;
+  }
+  /* Only fused multiply-adds read the products, so they need no guard against contraction. */
+  for (int j = 0; j < 16; ++j) to[j] = (float)code[j] * s[j];
+#endif
+}
 
-/* n <= QK_W_CHUNK rows of 16 weights, from k on, to floats. */
-QK_INLINE void qk_wgemm_decode(const qk_wgemm_params* p, const uint8_t* w, const float* scales,
+/* n rows of 16 weights, from k on, to floats. */
+QK_SHARED void qk_wgemm_decode(const qk_wgemm_params* p, const uint8_t* w, const float* scales,
                                const int32_t* zeros, int32_t k, int32_t n, float* to) {
-  for (int32_t i = 0; i < n; ++i, to += 16) {
-    const float* s = scales + (ptrdiff_t)((k + i) / p->group) * 16;
-    int32_t code[16];
-    if (p->nibbles) {
-      const uint8_t* from = w + (ptrdiff_t)(k + i) * 8;
-      for (int j = 0; j < 8; ++j) code[j] = from[j] & 15;
-      for (int j = 0; j < 8; ++j) code[8 + j] = from[j] >> 4;
-    } else {
-      const int8_t* from = (const int8_t*)w + (ptrdiff_t)(k + i) * 16;
-      for (int j = 0; j < 16; ++j) code[j] = from[j];
+  for (const int32_t end = k + n; k < end;) {
+    const int32_t at = k / p->group, next = (at + 1) * p->group;
+    const float* s = scales + (ptrdiff_t)at * 16;
+    const int32_t* z = zeros ? zeros + (ptrdiff_t)at * 16 : 0;
+    for (const int32_t last = next < end ? next : end; k < last; ++k, to += 16) {
+      qk_wgemm_decode16(p, w, s, z, k, to);
     }
-    if (zeros) {
-      const int32_t* z = zeros + (ptrdiff_t)((k + i) / p->group) * 16;
-      for (int j = 0; j < 16; ++j) code[j] -= z[j];
-    } else {
-      for (int j = 0; j < 16; ++j) code[j] -= p->zero;
-    }
-    /* Only fused multiply-adds read the products, so they need no guard against contraction. */
-    for (int j = 0; j < 16; ++j) to[j] = (float)code[j] * s[j];
   }
 }
 
-/* Rows together: what keeps the stack small where lanes are arrays. */
-#if QK_VEC16_REGISTERS == 0
-#define QK_W_ROWS 2
-#define QK_WITH 2
+/* Rows together: as many as fit registers, and what keeps the stack small where lanes are arrays.
+ */
+#if QK_VEC16_REGISTERS == 1
+#define QK_WITH 12
 #include "kernels/qgemm/wtile.inc"
-#define qk_wtile_many qk_wtile_2
-#else
-#define QK_W_ROWS 4
 #define QK_WITH 4
 #include "kernels/qgemm/wtile.inc"
-#define qk_wtile_many qk_wtile_4
+#define QK_W_TILES QK_W_TILE(12) QK_W_TILE(4) QK_W_TILE(1)
+#elif QK_VEC16_REGISTERS != 0
+#define QK_WITH 4
+#include "kernels/qgemm/wtile.inc"
+#define QK_W_TILES QK_W_TILE(4) QK_W_TILE(1)
+#else
+#define QK_WITH 2
+#include "kernels/qgemm/wtile.inc"
+#define QK_W_TILES QK_W_TILE(2) QK_W_TILE(1)
 #endif
 #define QK_WITH 1
 #include "kernels/qgemm/wtile.inc"
+#define QK_W_TILE(M)                                                                               \
+  for (; m + M <= p->m; m += M) {                                                                  \
+    qk_wtile_##M(p, x + (ptrdiff_t)m * p->k + k, rows, n, k == 0, bo, y + (ptrdiff_t)m * p->n + o, \
+                 columns);                                                                         \
+  }
 
 QK_INLINE void qk_wgemm(const qk_wgemm_params* p, const float* x, const uint8_t* w,
-                        const float* scales, const int32_t* zeros, const float* bias, float* y) {
+                        const float* scales, const int32_t* zeros, const float* bias, float* y,
+                        float* rows) {
   const int32_t groups = (p->k + p->group - 1) / p->group;
   const ptrdiff_t panel = (ptrdiff_t)p->k * (p->nibbles ? 8 : 16);
   for (int32_t o = 0; o < p->n; o += 16) {
     const int32_t columns = p->n - o < 16 ? p->n - o : 16;
-    const uint8_t* wo = w + o / 16 * panel;
-    const float* so = scales + (ptrdiff_t)o * groups;
-    const int32_t* zo = zeros ? zeros + (ptrdiff_t)o * groups : 0;
     const float* bo = bias ? bias + o : 0;
-    int32_t m = 0;
-    for (; m + QK_W_ROWS <= p->m; m += QK_W_ROWS) {
-      qk_wtile_many(p, x + (ptrdiff_t)m * p->k, wo, so, zo, bo, y + (ptrdiff_t)m * p->n + o,
-                    columns);
-    }
-    for (; m < p->m; ++m) {
-      qk_wtile_1(p, x + (ptrdiff_t)m * p->k, wo, so, zo, bo, y + (ptrdiff_t)m * p->n + o, columns);
-    }
+    int32_t k = 0;
+    do { /* once where there are no inputs, too: results are the bias then */
+      const int32_t n = p->k - k < QK_W_BLOCK ? p->k - k : QK_W_BLOCK;
+      int32_t m = 0;
+      qk_wgemm_decode(p, w + o / 16 * panel, scales + (ptrdiff_t)o * groups,
+                      zeros ? zeros + (ptrdiff_t)o * groups : 0, k, n, rows);
+      QK_W_TILES
+      k += n;
+    } while (k < p->k);
   }
 }

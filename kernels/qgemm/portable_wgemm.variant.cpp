@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "kernels/qgemm/calls.h"
+#include "kernels/qgemm/qgemm.h"
 #include "program/variant.h"
 
 namespace qc {
@@ -76,6 +77,8 @@ Result<Call> bind(const Call& call, Binder& binder) {
   set_view(c, "scales", number_panels<float>(call, binder, call.operand("scales"), 0));
   set_view(c, "w_zeros",
            number_panels<int32_t>(call, binder, call.operand("w_zeros"), storage.shift));
+  const int64_t k = call.integer("k");
+  set_view(c, "rows", binder.scratch(DType::f32, {QK_W_ROWS(k)}, "decoded weights"));
   set_integer(c, "nibbles", storage.nibbles ? 1 : 0);
   set_integer(c, "zero", call.integer("zero") - storage.shift);
   return c;

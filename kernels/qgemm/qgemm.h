@@ -53,12 +53,16 @@ typedef struct {
   int32_t r_reciprocal;
 } qk_qmatmul_params;
 
-/* qk_wgemm: y [m, n] of floats x [m, k] and codes of weights, decoded as they are needed: each
+/* qk_wgemm: y [m, n] of floats x [m, k] and codes of weights, decoded as they are needed, a block
+ * of inputs of a panel once for all rows: each
  * output is one chain of fused multiply-adds over k ascending from the bias (or 0) on, a weight
  * being (code - zero point) * scale. Codes of 8 bits lie in panels [ceil(n / 16)][k][16]; with
  * `nibbles` codes 0 to 15 in [ceil(n / 16)][k][8], outputs j and j + 8 of a panel in the low and
  * high half of a byte. Scales lie in [ceil(n / 16)][ceil(k / group)][16]. Arguments: x, w, scales,
- * zero points (like scales; null: `zero` for all), bias (may be null), y. */
+ * zero points (like scales; null: `zero` for all), bias (may be null), y, scratch of QK_W_ROWS
+ * floats. */
+#define QK_W_BLOCK 64
+#define QK_W_ROWS(k) (((k) < QK_W_BLOCK ? (k) : QK_W_BLOCK) * 16)
 typedef struct {
   int32_t m, n, k;
   int32_t group, nibbles, zero;

@@ -27,6 +27,16 @@ QK_INLINE int32_t qk_pair(const int16_t* x) {
   return pair;
 }
 
+#if QK_SUMS_REGISTERS != 0
+/* The low halves of 8 bytes, then the high ones. */
+QK_INLINE __m128i qk_nibbles(const uint8_t* p) {
+  const __m128i bytes = _mm_loadl_epi64((const __m128i*)(const void*)p);
+  const __m128i low = _mm_set1_epi8(15);
+  return _mm_unpacklo_epi64(_mm_and_si128(bytes, low),
+                            _mm_and_si128(_mm_srli_epi16(bytes, 4), low));
+}
+#endif
+
 #if QK_SUMS_REGISTERS == 2
 /* n <= 16 bytes, in few steps. */
 QK_INLINE void qk_copy_bytes(uint8_t* to, const uint8_t* from, int32_t n) {
@@ -49,6 +59,7 @@ QK_INLINE qk_sums qk_sums_load_n(const int32_t* p, int32_t n) {
 }
 QK_INLINE void qk_sums_store(int32_t* p, qk_sums v) { _mm512_storeu_si512((void*)p, v); }
 QK_INLINE qk_sums qk_sums_add(qk_sums a, qk_sums b) { return _mm512_add_epi32(a, b); }
+QK_INLINE qk_sums qk_sums_sub(qk_sums a, qk_sums b) { return _mm512_sub_epi32(a, b); }
 QK_INLINE qk_sums qk_sums_mul(qk_sums a, qk_sums b) { return _mm512_mullo_epi32(a, b); }
 QK_INLINE qk_v16 qk_sums_float(qk_sums v) { return _mm512_cvtepi32_ps(v); }
 /* Half to even. */
@@ -57,6 +68,10 @@ QK_INLINE qk_sums qk_sums_round(qk_v16 v) { return _mm512_cvtps_epi32(v); }
 QK_INLINE qk_sums qk_sums_load_codes(const uint8_t* p, int32_t is_signed) {
   const __m128i bytes = _mm_loadu_si128((const __m128i*)(const void*)p);
   return is_signed ? _mm512_cvtepi8_epi32(bytes) : _mm512_cvtepu8_epi32(bytes);
+}
+/* Sixteen codes of 4 bits: the low halves of 8 bytes, then the high ones. */
+QK_INLINE qk_sums qk_sums_load_nibbles(const uint8_t* p) {
+  return _mm512_cvtepu8_epi32(qk_nibbles(p));
 }
 /* The first n of 16; the others are 0. Eight are read and written as such, for what is written
  * under a mask is slow to read again. */
@@ -137,6 +152,10 @@ QK_INLINE qk_sums qk_sums_add(qk_sums a, qk_sums b) {
   const qk_sums v = {_mm256_add_epi32(a.a, b.a), _mm256_add_epi32(a.b, b.b)};
   return v;
 }
+QK_INLINE qk_sums qk_sums_sub(qk_sums a, qk_sums b) {
+  const qk_sums v = {_mm256_sub_epi32(a.a, b.a), _mm256_sub_epi32(a.b, b.b)};
+  return v;
+}
 QK_INLINE qk_sums qk_sums_mul(qk_sums a, qk_sums b) {
   const qk_sums v = {_mm256_mullo_epi32(a.a, b.a), _mm256_mullo_epi32(a.b, b.b)};
   return v;
@@ -170,6 +189,11 @@ QK_INLINE qk_sums qk_sums_load_codes_n(const uint8_t* p, int32_t is_signed, int3
 }
 QK_INLINE qk_sums qk_sums_load_codes(const uint8_t* p, int32_t is_signed) {
   return qk_sums_load_codes_n(p, is_signed, 16);
+}
+QK_INLINE qk_sums qk_sums_load_nibbles(const uint8_t* p) {
+  const __m128i bytes = qk_nibbles(p);
+  const qk_sums v = {_mm256_cvtepu8_epi32(bytes), _mm256_cvtepu8_epi32(_mm_srli_si128(bytes, 8))};
+  return v;
 }
 QK_INLINE void qk_sums_store_codes_n(uint8_t* p, qk_sums v, int32_t n) {
   const __m256i low = _mm256_set1_epi32(0xff);

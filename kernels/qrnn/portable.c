@@ -1,13 +1,21 @@
 #include "kernels/common/body.h"
 #include "kernels/common/codes.h"
 #include "kernels/numerics/quant_combine.h"
+#include "kernels/qgemm/block.h"
 #include "kernels/qrnn/qrnn.h"
 #include "kernels/rnn/cell.h"
 
+/* One direction's operands, and where its rows of weights start. */
+typedef struct qk_qrnn_side {
+  const void *w, *r;
+  const float *mx, *mh, *bias, *peepholes;
+  int32_t direction;
+} qk_qrnn_side;
+
 /* Continues the chains acc[from ... to) by the exact sums of v [n] with rows of w. */
-QK_SHARED void qk_qrnn_chain(int32_t wide, const void* w, int32_t type, ptrdiff_t first,
-                             const float* m, const int32_t* v, int32_t n, float* acc, int32_t from,
-                             int32_t to) {
+QK_SHARED void qk_qrnn_row_sums(int32_t wide, const void* w, int32_t type, ptrdiff_t first,
+                                const float* m, const int32_t* v, int32_t n, float* acc,
+                                int32_t from, int32_t to) {
   for (int32_t g = from; g < to; ++g) {
     const ptrdiff_t row = first + (ptrdiff_t)g * n;
     float sum;
@@ -24,55 +32,92 @@ QK_SHARED void qk_qrnn_chain(int32_t wide, const void* w, int32_t type, ptrdiff_
   }
 }
 
+/* Continues the chains of gates from ... to by sums of v [n] with their weights. */
+QK_INLINE void qk_qrnn_chain_rows(const qk_qrnn_params* q, const qk_qrnn_side* s, int32_t gates,
+                                  int32_t of_h, const int32_t* v, float* acc, int32_t* sums,
+                                  int32_t from, int32_t to) {
+  const int32_t n = of_h ? q->hidden : q->inputs, hidden = q->hidden;
+  const ptrdiff_t first = (ptrdiff_t)s->direction * gates * hidden * n;
+  (void)sums;
+  qk_qrnn_row_sums(q->wide, of_h ? s->r : s->w, of_h ? q->type_r : q->type_w, first,
+                   of_h ? s->mh : s->mx, v, n, acc, from * hidden, to * hidden);
+}
+
+/* The exact sums of v [n] with `panels` panels of w; v is filled up to whole pairs. */
+QK_SHARED void qk_qrnn_sums(const int8_t* w, const int16_t* v, int32_t n, int32_t panels,
+                            int32_t* sums) {
+  const ptrdiff_t panel = (ptrdiff_t)((n + 1) / 2) * 32;
+#if QK_SUMS_REGISTERS != 0
+  for (; panels >= 4; panels -= 4, w += 4 * panel, sums += 64) {
+    qk_sums a[4];
+    QK_UNROLL for (int p = 0; p < 4; ++p) a[p] = qk_sums_set(0);
+    for (int32_t k = 0; k < n; k += 2) {
+      QK_UNROLL for (int p = 0; p < 4; ++p) {
+        qk_sums_dot(&a[p], qk_pairs_load(w + p * panel + k * 16), v + k);
+      }
+    }
+    QK_UNROLL for (int p = 0; p < 4; ++p) qk_sums_store(sums + 16 * p, a[p]);
+  }
+#endif
+  for (; panels > 0; --panels, w += panel, sums += 16) {
+    qk_sums a = qk_sums_set(0);
+#if QK_SUMS_REGISTERS != 0
+    for (int32_t k = 0; k < n; k += 2) qk_sums_dot(&a, qk_pairs_load(w + k * 16), v + k);
+#else
+    qk_sums_run(&a, w, v, n);
+#endif
+    qk_sums_store(sums, a);
+  }
+}
+
+/* acc + sum * m of each of n rows; `sums` are whole panels. */
+QK_SHARED void qk_qrnn_scale(const int32_t* sums, const float* m, int32_t n, float* acc) {
+#if QK_SUMS_REGISTERS != 0
+  for (int32_t j = 0; j < n; j += 16) {
+    const int32_t lanes = n - j < 16 ? n - j : 16;
+    const qk_v16 sum = qk_sums_float(qk_sums_load_n(sums + j, 16));
+    const qk_v16 v = qk_v16_fma(sum, qk_v16_load_n(m + j, lanes), qk_v16_load_n(acc + j, lanes));
+    qk_v16_store_n(acc + j, v, lanes);
+  }
+#else
+  for (int32_t j = 0; j < n; ++j) acc[j] = qn_fmaf((float)sums[j], m[j], acc[j]);
+#endif
+}
+
+QK_INLINE void qk_qrnn_chain_panels(const qk_qrnn_params* q, const qk_qrnn_side* s, int32_t gates,
+                                    int32_t of_h, const int16_t* v, float* acc, int32_t* sums,
+                                    int32_t from, int32_t to) {
+  const int32_t n = of_h ? q->hidden : q->inputs, hidden = q->hidden, panels = (hidden + 15) / 16;
+  const ptrdiff_t gate = (ptrdiff_t)panels * ((n + 1) / 2) * 32;
+  const int8_t* w = (const int8_t*)(of_h ? s->r : s->w) + (s->direction * gates + from) * gate;
+  qk_qrnn_sums(w, v, n, (to - from) * panels, sums);
+  for (int32_t g = from; g < to; ++g, sums += 16 * panels) {
+    qk_qrnn_scale(sums, (of_h ? s->mh : s->mx) + g * hidden, hidden, acc + g * hidden);
+  }
+}
+
 /* Codes of v, less their zero point. */
-QK_SHARED void qk_qrnn_encode(const qk_qrnn_params* q, const float* v, int32_t* codes) {
+QK_SHARED void qk_qrnn_encode_rows(const qk_qrnn_params* q, const float* v, int32_t* codes) {
   for (int32_t j = 0; j < q->hidden; ++j) {
     codes[j] = qn_encode(v[j], q->divisor, q->reciprocal, q->zh, q->lo, q->hi) - q->zh;
   }
 }
-
-/* One direction's operands, and where its rows of weights start. */
-typedef struct qk_qrnn_side {
-  const void *w, *r;
-  const float *mx, *mh, *bias, *peepholes;
-  ptrdiff_t w_row, r_row;
-  int32_t activation;
-} qk_qrnn_side;
-
-/* One step: `gates` pre-activations per element of the state, h as values and as codes. */
-QK_INLINE void qk_qrnn_step(const qk_qrnn_params* q, const qk_rnn_params* p, const qk_qrnn_side* s,
-                            int32_t gates, const int32_t* xc, float* h, int32_t* hc, float* c,
-                            float* acc, int32_t* rc) {
-  const int32_t n = p->hidden, rows = gates * n, in = p->inputs;
-  const int32_t separate = gates == 3 && p->linear_before_reset;
-  const int32_t early = gates == 3 ? 2 * n : rows; /* rows whose recurrent sums take h itself */
-  float *z = acc + rows, *a = z + 2 * n, *last = acc + 2 * n;
-  for (int32_t g = 0; g < rows; ++g) {
-    const int32_t alone = separate && g >= early;
-    acc[g] = !s->bias ? 0.0f : alone ? s->bias[g] : s->bias[g] + s->bias[rows + g];
+QK_SHARED void qk_qrnn_encode_panels(const qk_qrnn_params* q, const float* v, int16_t* codes) {
+#if QK_SUMS_REGISTERS != 0
+  int32_t code[16];
+  for (int32_t j = 0; j < q->hidden; j += 16) {
+    const int32_t lanes = q->hidden - j < 16 ? q->hidden - j : 16;
+    const qk_v16 x = qk_v16_load_n(v + j, lanes);
+    const qk_v16 scaled =
+        q->reciprocal ? qk_v16_mul(x, qk_v16_set(q->divisor)) : qk_v16_div(x, q->divisor);
+    qk_sums_store(code, qk_q_code16(scaled, q->zh, q->lo, q->hi));
+    for (int32_t i = 0; i < lanes; ++i) codes[j + i] = (int16_t)(code[i] - q->zh);
   }
-  qk_qrnn_chain(q->wide, s->w, q->type_w, s->w_row, s->mx, xc, in, acc, 0, rows);
-  qk_qrnn_chain(q->wide, s->r, q->type_r, s->r_row, s->mh, hc, n, acc, 0, early);
-  if (gates == 1) qk_rnn_state(p, s->activation, acc, h);
-  if (gates == 4) qk_lstm_state(p, s->activation, s->peepholes, acc, h, c);
-  if (gates == 3) {
-    qk_gru_gates(p, s->activation, acc, z);
-    for (int32_t j = 0; j < n; ++j) a[j] = last[j];
-    if (separate) {
-      for (int32_t j = 0; j < n; ++j) last[j] = s->bias ? s->bias[rows + early + j] : 0.0f;
-      qk_qrnn_chain(q->wide, s->r, q->type_r, s->r_row, s->mh, hc, n, acc, early, rows);
-      for (int32_t j = 0; j < n; ++j) a[j] = qn_fmaf(z[n + j], last[j], a[j]);
-    } else {
-      float* const reset = z + 3 * n;
-      for (int32_t j = 0; j < n; ++j) reset[j] = qn_mulf(z[n + j], h[j]);
-      qk_qrnn_encode(q, reset, rc);
-      qk_qrnn_chain(q->wide, s->r, q->type_r, s->r_row, s->mh, rc, n, acc, early, rows);
-      for (int32_t j = 0; j < n; ++j) a[j] = last[j];
-    }
-    qk_gru_state(p, s->activation, z, a, h);
+#else
+  for (int32_t j = 0; j < q->hidden; ++j) {
+    codes[j] = (int16_t)(qn_encode(v[j], q->divisor, q->reciprocal, q->zh, q->lo, q->hi) - q->zh);
   }
-  qk_qrnn_encode(q, h, hc);
-  for (int32_t j = 0; j < n; ++j) h[j] = qn_mulf((float)hc[j], q->scale_h);
+#endif
 }
 
 QK_INLINE qk_rnn_params qk_qrnn_cell(const qk_qrnn_params* q) {
@@ -90,9 +135,15 @@ QK_INLINE qk_rnn_params qk_qrnn_cell(const qk_qrnn_params* q) {
   return p;
 }
 
-#define QK_WITH qk_qrnn, 1
+#define QK_WITH qk_qrnn, 1, rows, int32_t
 #include "kernels/qrnn/body.inc"
-#define QK_WITH qk_qgru, 3
+#define QK_WITH qk_qgru, 3, rows, int32_t
 #include "kernels/qrnn/body.inc"
-#define QK_WITH qk_qlstm, 4
+#define QK_WITH qk_qlstm, 4, rows, int32_t
+#include "kernels/qrnn/body.inc"
+#define QK_WITH qk_qrnn, 1, panels, int16_t
+#include "kernels/qrnn/body.inc"
+#define QK_WITH qk_qgru, 3, panels, int16_t
+#include "kernels/qrnn/body.inc"
+#define QK_WITH qk_qlstm, 4, panels, int16_t
 #include "kernels/qrnn/body.inc"

@@ -11,9 +11,14 @@
  * as encoding with `divisor` (a reciprocal with `reciprocal`) has it; h is then the value of its
  * code. With `wide` sums take 64 bits. Zero points of weights are 0.
  *
- * Arguments: x, w [directions, gates * hidden, inputs], r, mx and mh [gates * hidden], bias, lens,
- * h0 (codes), c0, peepholes; y (codes), h (codes), c, scratch of QK_QRNN_FLOATS floats, scratch of
- * QK_QRNN_INTS integers. bias, lens, h0, c0 and peepholes may be null; c is for lstm only. */
+ * Arguments: x, w and r, mx and mh [gates * hidden], bias, lens, h0 (codes), c0, peepholes; y
+ * (codes), h (codes), c, scratch of QK_QRNN_FLOATS floats, scratch of QK_QRNN_CODES codes less
+ * their zero points. bias, lens, h0, c0 and peepholes may be null; c is for lstm only.
+ *
+ * qk_q*_rows    w [directions, gates * hidden, inputs] and r likewise, codes of any type; scratch
+ * of codes is i32. qk_q*_panels  w and r of i8 in panels [directions * gates][ceil(hidden /
+ * 16)][pairs of k][16][2] (qk_qgemm_pack), x and h of 8 bits, sums that fit 32 bits; scratch of
+ * codes is i16; then scratch of QK_QRNN_SUMS i32. */
 typedef struct {
   int32_t steps, batch, inputs, hidden;
   int32_t directions, reverse;
@@ -28,6 +33,8 @@ typedef struct {
 } qk_qrnn_params;
 
 #define QK_QRNN_FLOATS(gates, hidden) (((gates) + 5) * (hidden))
-#define QK_QRNN_INTS(inputs, hidden) ((inputs) + 2 * (hidden))
+/* Of h, of r H and of x, each filled up to whole pairs. */
+#define QK_QRNN_CODES(inputs, hidden) (((inputs) + 1) / 2 * 2 + ((hidden) + 1) / 2 * 4)
+#define QK_QRNN_SUMS(gates, hidden) ((gates) * (((hidden) + 15) / 16 * 16))
 
 #endif

@@ -163,17 +163,50 @@ QK_INLINE void qk_lookup_8_16(const qk_lookup_params* p, const uint8_t* x, const
 QK_DEFINE_REQUANTIZE_FROM(i16, int16_t)
 QK_DEFINE_REQUANTIZE_FROM(u16, uint16_t)
 
-#define QK_DEFINE_DYNAMIC(t, T)                                                             \
-  QK_INLINE void qk_dynamic_##t(const qk_dynamic_params* p, const float* x, T* y, float* s, \
-                                int32_t* z) {                                               \
-    for (int32_t r = 0; r < p->rows; ++r) {                                                 \
-      qn_dynamic_range(x, p->n, p->lo, p->hi, p->symmetric, &s[r], &z[r]);                  \
-      for (int32_t i = 0; i < p->n; ++i) {                                                  \
-        *y++ = (T)qn_quantize(x[i], s[r], z[r], p->lo, p->hi);                              \
-      }                                                                                     \
-      x += p->n;                                                                            \
-    }                                                                                       \
+/* qn_dynamic_range by 16 lanes: least and most do not depend on the order, for zeros and NaNs never
+ * replace what is there. */
+QK_SHARED void qk_dynamic_range(const qk_dynamic_params* p, const float* x, float* s, int32_t* z) {
+  float least[16] = {0}, most[16] = {0};
+  int32_t i = 0;
+  for (; i + 16 <= p->n; i += 16) {
+    for (int j = 0; j < 16; ++j) least[j] = x[i + j] < least[j] ? x[i + j] : least[j];
+    for (int j = 0; j < 16; ++j) most[j] = x[i + j] > most[j] ? x[i + j] : most[j];
   }
+  for (; i < p->n; ++i) {
+    least[0] = x[i] < least[0] ? x[i] : least[0];
+    most[0] = x[i] > most[0] ? x[i] : most[0];
+  }
+  for (int j = 1; j < 16; ++j) least[0] = least[j] < least[0] ? least[j] : least[0];
+  for (int j = 1; j < 16; ++j) most[0] = most[j] > most[0] ? most[j] : most[0];
+  qn_range_scale(least[0], most[0], p->lo, p->hi, p->symmetric, s, z);
+}
+
+#define QK_DEFINE_DYNAMIC(t, T)                                                                \
+  QK_INLINE void qk_dynamic_##t(const qk_dynamic_params* p, const float* x, T* y, float* s,    \
+                                int32_t* z) {                                                  \
+    const int32_t lo = p->lo, hi = p->hi;                                                      \
+    for (int32_t r = 0; r < p->rows; ++r, x += p->n, y += p->n) {                              \
+      float scale;                                                                             \
+      int32_t zero, i = 0;                                                                     \
+      qk_dynamic_range(p, x, &scale, &zero);                                                   \
+      for (; i + 32 <= p->n; i += 32) qk_dynamic_codes_##t(x + i, scale, zero, lo, hi, y + i); \
+      for (; i < p->n; ++i) y[i] = (T)qn_quantize(x[i], scale, zero, lo, hi);                  \
+      s[r] = scale;                                                                            \
+      z[r] = zero;                                                                             \
+    }                                                                                          \
+  }
+/* 32 codes, in an array of their own, so that they are found with vectors. */
+#define QK_DEFINE_DYNAMIC_CODES(t, T)                                                        \
+  QK_INLINE void qk_dynamic_codes_##t(const float* x, float scale, int32_t zero, int32_t lo, \
+                                      int32_t hi, T* y) {                                    \
+    T codes[32];                                                                             \
+    for (int j = 0; j < 32; ++j) codes[j] = (T)qn_quantize(x[j], scale, zero, lo, hi);       \
+    memcpy(y, codes, sizeof codes);                                                          \
+  }
+QK_DEFINE_DYNAMIC_CODES(i8, int8_t)
+QK_DEFINE_DYNAMIC_CODES(u8, uint8_t)
+QK_DEFINE_DYNAMIC_CODES(i16, int16_t)
+QK_DEFINE_DYNAMIC_CODES(u16, uint16_t)
 QK_DEFINE_DYNAMIC(i8, int8_t)
 QK_DEFINE_DYNAMIC(u8, uint8_t)
 QK_DEFINE_DYNAMIC(i16, int16_t)

@@ -59,5 +59,5 @@ def test_benchmark_is_right_c(tmp_path, folder, target):
 
 
 def test_folders_that_do_real_work_have_a_test():
-    assert set(folders("test.c")) >= {"attention", "conv", "gemm", "norm", "pool", "qconv", "qgemm", "qpool", "quantize",
+    assert set(folders("test.c")) >= {"attention", "conv", "gemm", "norm", "pool", "qconv", "qgemm", "qpool", "qrnn", "quantize",
                                       "reduce", "rnn", "softmax", "strided"}

@@ -192,7 +192,7 @@ Result<Ok> QRecurrent::eval(EvalContext& c) const {
 Result<Ok> QRecurrent::lower(Lowering& l) const {
   kernel::Qrnn c;
   QC_TRY(fill_params(*this, *cell_, l, c));
-  const int64_t hidden = c.hidden.value(), inputs = c.inputs.value();
+  const int64_t hidden = c.hidden.value();
   QC_TRY(l.param((cell_->gates + 5) * hidden * 2));
   c.type_x = code_type(l.in_type(kX).dtype);
   c.type_w = code_type(l.in_type(kW).dtype);
@@ -226,8 +226,6 @@ Result<Ok> QRecurrent::lower(Lowering& l) const {
   c.y = l.out(0);
   c.h = l.out(1);
   if (cell_->kind == CellKind::lstm) c.c = l.out(2);
-  c.floats = l.scratch(DType::f32, {QK_QRNN_FLOATS(cell_->gates, hidden)}, "gates");
-  c.integers = l.scratch(DType::i32, {QK_QRNN_INTS(inputs, hidden)}, "codes");
   l.emit(c, {.in_place = {}, .macs = macs()});
   return Ok{};
 }
