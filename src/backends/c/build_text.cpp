@@ -30,23 +30,26 @@ std::string makefile_text(const Module& module, const COptions& options) {
     const bool kernels = module.parts.size() == 1 || stem != options.name;
     objects += fmt::format("{}{}.o", objects.empty() ? "" : " ", stem);
     rules += fmt::format(
-        "{0}.o: {0}.c {1}.h{2}\n\t$(CC) $(CPPFLAGS) -std=c11 $(CFLAGS) -fPIC -c $< -o $@\n", stem,
+        "{0}.o: {0}.c {1}.h{2}\n\t$(CC) $(CPPFLAGS) -std=c11 $(CFLAGS) $(PIC) -c $< -o $@\n", stem,
         options.name, kernels ? fmt::format(" {}_kernels.h", stem) : "");
   }
   if (!ext.empty()) objects += fmt::format(" {}_weights.o", options.name);
   if (ext == "c")
     rules += fmt::format(
-        "{0}_weights.o: {0}_weights.c\n\t$(CC) $(CPPFLAGS) -std=c11 -O0 -fPIC -c $< -o $@\n",
+        "{0}_weights.o: {0}_weights.c\n\t$(CC) $(CPPFLAGS) -std=c11 $(CFLAGS) -O0 $(PIC) -c $< -o $@\n",
         options.name);
   if (ext == "S")
     rules += fmt::format(
-        "{0}_weights.o: {0}_weights.S {0}_weights.bin\n\t$(CC) -fPIC -Wa,-I,. -c $< -o $@\n",
+        "{0}_weights.o: {0}_weights.S {0}_weights.bin\n\t$(CC) $(CFLAGS) $(PIC) -Wa,-I,. -c $< -o $@\n",
         options.name);
   return fmt::format(
-      "# Builds lib{0}.a, lib{0}.so and the test program; honours CC and CFLAGS.\n"
+      "# Builds lib{0}.a, lib{0}.so and the test program; honours CC and CFLAGS. Compilers for\n"
+      "# machines without an operating system (arm-none-eabi-gcc) make no lib{0}.so, so that\n"
+      "# nothing is compiled for any address.\n"
       "CC ?= cc\n"
-      "CFLAGS ?= {3}\n\n"
-      "all: lib{0}.a lib{0}.so {0}_test\n\n"
+      "CFLAGS ?= {3}\n"
+      "PIC ?= $(if $(filter %-eabi %-elf,$(shell $(CC) -dumpmachine)),,-fPIC)\n\n"
+      "all: lib{0}.a $(if $(PIC),lib{0}.so) {0}_test\n\n"
       "{2}"
       "lib{0}.a: {1}\n\trm -f $@\n\t$(AR) rcs $@ $^\n"
       "lib{0}.so: {1}\n\t$(CC) $(CFLAGS) -shared $(LDFLAGS) -o $@ $^ -lm\n"
@@ -80,12 +83,15 @@ std::string cmake_text(const Module& module, const COptions& options) {
       "{3}"
       "{4}"
       "add_library({0} STATIC {2})\n"
-      "set_target_properties({0} PROPERTIES POSITION_INDEPENDENT_CODE ON)\n"
       "target_include_directories({0} PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}})\n"
       "target_link_libraries({0} PUBLIC -lm)\n"
-      "add_library({0}_shared SHARED {2})\n"
-      "set_target_properties({0}_shared PROPERTIES OUTPUT_NAME {0})\n"
-      "target_link_libraries({0}_shared PUBLIC -lm)\n"
+      "get_property({5}_SHARED GLOBAL PROPERTY TARGET_SUPPORTS_SHARED_LIBS)\n"
+      "if({5}_SHARED)\n"
+      "  set_target_properties({0} PROPERTIES POSITION_INDEPENDENT_CODE ON)\n"
+      "  add_library({0}_shared SHARED {2})\n"
+      "  set_target_properties({0}_shared PROPERTIES OUTPUT_NAME {0})\n"
+      "  target_link_libraries({0}_shared PUBLIC -lm)\n"
+      "endif()\n"
       "add_executable({0}_test {0}_test.c)\n"
       "target_link_libraries({0}_test {0})\n"
       "enable_testing()\n"
@@ -96,7 +102,7 @@ std::string cmake_text(const Module& module, const COptions& options) {
                         "\"-Wa,-I,${{CMAKE_CURRENT_SOURCE_DIR}}\")\n",
                         options.name)
           : "",
-      native);
+      native, c_upper(options.name));
 }
 
 }  // namespace qc
