@@ -35,6 +35,7 @@ struct Options {
   std::string weights = "literal";               // literal, incbin or file
   std::string specialise = "speed";              // speed or size
   std::string plan = "fixed";                    // offsets of free sizes: fixed or smallest
+  bool single_file = false;                      // kernels, weights and code in one C file
   std::string state = "kept";                    // kept between runs, or io: inputs and outputs
   std::vector<std::string> disabled_passes;      // passes after the contract graph to leave out
   std::string stop_after;                        // stop after this pass
@@ -55,6 +56,9 @@ struct Options {
   std::string arithmetic;
   std::string io_dtype = "keep";  // quantized: inputs and outputs are codes where they can be
   bool require_integer = false;   // refuse to compile what computes in float
+  // For cores without an FPU: require_integer, inputs and outputs are codes, sums are rescaled by
+  // integers (`arithmetic` is "exact,rescale=q31" where none is given), and no step needs a float.
+  bool no_float = false;
 
   bool force = false;  // replace files that quantc did not write, or that were changed since
 };

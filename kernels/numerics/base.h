@@ -184,7 +184,15 @@ QN_FN double qn_ceil_f64(double x) { return ceil(x); }
 QN_FN float qn_trunc_f32(float x) { return truncf(x); }
 QN_FN double qn_trunc_f64(double x) { return trunc(x); }
 /* Half to even. */
+#if defined(__arm__) && defined(__ARM_FP) && !defined(__ARM_FEATURE_DIRECTED_ROUNDING)
+/* Such cores have no instruction for it, and rintf is a call. Below 2^23 adding 2^23 rounds. */
+QN_FN float qn_round_f32(float x) {
+  const float most = 8388608.0f, magnitude = qn_abs_f32(x);
+  return qn_copysign_f32(magnitude < most ? (magnitude + most) - most : magnitude, x);
+}
+#else
 QN_FN float qn_round_f32(float x) { return rintf(x); }
+#endif
 QN_FN double qn_round_f64(double x) { return rint(x); }
 /* Half away from zero. */
 QN_FN float qn_round_away_f32(float x) {

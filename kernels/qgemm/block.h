@@ -29,6 +29,7 @@ QK_INLINE void qk_q_others(const qk_q_output* o, ptrdiff_t at, int32_t n, int32_
   }
 }
 
+#if !defined(QK_INTEGER_ONLY)
 /* The results of sums of n <= 16 neighbouring channels, rescaled; `sums` has 16 elements, those
  * beyond n are of no matter. */
 QK_SHARED void qk_q_rescale16(const qk_q_output* o, const int32_t* sums, int32_t channel, int32_t n,
@@ -73,11 +74,18 @@ QK_SHARED void qk_q_rescale16(const qk_q_output* o, const int32_t* sums, int32_t
   }
 }
 
+#endif
+
 QK_SHARED void qk_q_store_any(const qk_q_output* o, const qk_q_block* b, void* y) {
   for (int32_t m = 0; m < b->rows; ++m) {
     const int32_t* sums = b->sums + m * 16 * b->panels;
     const float x_scale = b->x_scale ? b->x_scale[b->per_row * m] : 1.0f;
     const ptrdiff_t at = b->at + m * b->y_row;
+#if defined(QK_INTEGER_ONLY)
+    for (int32_t i = 0; i < b->columns; ++i) {
+      qk_q_store(o, sums[i], b->channel + i, x_scale, y, at + i);
+    }
+#else
     for (int32_t i = 0; o->path != QK_Q_ANY && i < b->columns; i += 16) {
       const int32_t n = b->columns - i < 16 ? b->columns - i : 16;
       qk_q_rescale16(o, sums + i, b->channel + i, n, y, at + i);
@@ -85,6 +93,7 @@ QK_SHARED void qk_q_store_any(const qk_q_output* o, const qk_q_block* b, void* y
     for (int32_t i = 0; o->path == QK_Q_ANY && i < b->columns; ++i) {
       qk_q_store(o, sums[i], b->channel + i, x_scale, y, at + i);
     }
+#endif
   }
 }
 

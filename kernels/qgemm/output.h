@@ -10,6 +10,9 @@
  *   + bias[c], a rounding of its own.
  * Where there is a residual, the code (it keeps its rounding) and the residual's are then added as
  * kernels/qbinary does: `kind` says how, `first` whether the product is the first operand.
+ *
+ * A program that needs no floats defines QK_INTEGER_ONLY: then only q31 and i32 are there, so that
+ * cores without an FPU link none of what computes floats in their place. No residual is added then.
  */
 #ifndef QK_Q_OUTPUT_H
 #define QK_Q_OUTPUT_H
@@ -88,18 +91,19 @@ QK_INLINE int32_t qk_q_add(const qk_q_residual* r, int32_t code, int32_t other) 
 
 /* A code of the product to its place, through the residual where there is one. */
 QK_INLINE void qk_q_finish(const qk_q_output* o, int32_t code, void* y, ptrdiff_t at) {
+#if !defined(QK_INTEGER_ONLY)
   if (o->residual) {
     code = qk_q_add(&o->r, code, qk_load_code(o->residual, o->r.type, at));
     qk_store_code(y, o->r.y_type, at, code);
-  } else {
-    qk_store_code(y, o->type, at, code);
+    return;
   }
+#endif
+  qk_store_code(y, o->type, at, code);
 }
 
 /* The result of one sum. */
 QK_INLINE void qk_q_store(const qk_q_output* o, int64_t sum, int32_t channel, float x_scale,
                           void* y, ptrdiff_t at) {
-  float v = (float)sum;
   if (o->type == QK_I32) {
     ((int32_t*)y)[at] = (int32_t)(uint32_t)sum;
     return;
@@ -109,6 +113,8 @@ QK_INLINE void qk_q_store(const qk_q_output* o, int64_t sum, int32_t channel, fl
     qk_q_finish(o, qn_rescale_q31(sum, m[0], m[1], o->zero, o->lo, o->hi), y, at);
     return;
   }
+#if !defined(QK_INTEGER_ONLY)
+  float v = (float)sum;
   if (o->bias && o->type != QK_F32) v = qn_fmaf(o->bias[channel], o->bias_factor, v);
   {
     const float m = ((const float*)o->multipliers)[channel];
@@ -119,6 +125,9 @@ QK_INLINE void qk_q_store(const qk_q_output* o, int64_t sum, int32_t channel, fl
     return;
   }
   ((float*)y)[at] = o->bias ? v + o->bias[channel] : v;
+#else
+  (void)x_scale;
+#endif
 }
 
 #endif

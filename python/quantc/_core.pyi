@@ -65,6 +65,7 @@ class Options:
     ranges: Dict[str, Tuple[int, int]]
     weights: str
     specialise: str
+    single_file: bool
     state: str
     disabled_passes: List[str]
     kernels: List[str]
@@ -76,6 +77,7 @@ class Options:
     arithmetic: str
     io_dtype: str
     require_integer: bool
+    no_float: bool
     force: bool
     def __init__(self, other: Options = ...) -> None: ...
 

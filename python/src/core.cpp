@@ -49,6 +49,7 @@ void bind_options(nb::module_& m) {
           })
       .def_rw("weights", &Options::weights)
       .def_rw("specialise", &Options::specialise)
+      .def_rw("single_file", &Options::single_file)
       .def_rw("state", &Options::state)
       .def_rw("disabled_passes", &Options::disabled_passes)
       .def_rw("kernels", &Options::kernels)
@@ -60,6 +61,7 @@ void bind_options(nb::module_& m) {
       .def_rw("arithmetic", &Options::arithmetic)
       .def_rw("io_dtype", &Options::io_dtype)
       .def_rw("require_integer", &Options::require_integer)
+      .def_rw("no_float", &Options::no_float)
       .def_rw("force", &Options::force);
 }
 

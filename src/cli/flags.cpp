@@ -56,6 +56,9 @@ void CompileFlags::add_quantization(CLI::App& app) {
   add(app, "--require-integer", &Options::require_integer, "",
       "fail, with a list, when an operation computes in float; converting inputs and outputs and "
       "rescaling sums may still (docs/rules.md)");
+  add(app, "--no-float", &Options::no_float, "",
+      "for cores without an FPU: codes in and out, rescaling by integers; fail, with a list, when "
+      "any step needs a float (docs/rules.md)");
 }
 
 void CompileFlags::add_all(CLI::App& app) {
@@ -73,6 +76,8 @@ void CompileFlags::add_all(CLI::App& app) {
   add(app, "--plan", &Options::plan, "plan",
       "where buffers of free sizes lie: fixed by the largest, or as low as the sizes of a run "
       "allow");
+  add(app, "--single-file", &Options::single_file, "",
+      "kernels, weights and code in one C file (portable or one target, literal weights)");
   add(app, "--threads", &Options::threads, "",
       "split large steps: runs take a parallel_for, by which the caller brings threads");
   add(app, "--disable-pass", &Options::disabled_passes, "PASS",

@@ -20,6 +20,7 @@
 #include "ir/op_table.h"
 #include "passes/note_rules.h"
 #include "passes/pad_to_buckets.h"
+#include "program/floats.h"
 #include "program/lowering.h"
 #include "program/passes.h"
 #include "program/plan.h"
@@ -110,6 +111,16 @@ PlanOptions plan_options(const Options& options) {
 }
 
 /// Everything that happens to a contract graph for one target, and what its programs share.
+/// Fails with the list of all steps that need floats.
+Result<Ok> check_no_float(const Program& program, const std::string& file) {
+  std::vector<std::string> found = float_steps(program);
+  if (found.empty()) return Ok{};
+  Diag diag = error(Code::rule, Loc{file, {}, {}},
+                    "{} steps need floats, which --no-float does not allow", found.size());
+  diag.notes = std::move(found);
+  return diag;
+}
+
 class Lowerer {
  public:
   Lowerer(const Options& options, const Target& target, PackedConstants& constants,
@@ -156,6 +167,7 @@ class Lowerer {
     note("place_buffers", begin, program);
     split_large(program, context);
     if (options_.verify) QC_TRY(located(verify(program), Loc{graph.file, {}, {}}));
+    if (options_.no_float) QC_TRY(check_no_float(program, graph.file));
     for (std::string& line : widened_weights(program, constants_))
       context.warnings.push_back(std::move(line));
     return program;
@@ -246,8 +258,18 @@ Result<Ok> make_contract(Graph& graph, const Options& options, const PassObserve
   return make_contract(graph, options, context, observe);
 }
 
+/// What code without floats asks of the contract graph.
+static Options for_integers(Options options) {
+  options.no_float = false;
+  options.require_integer = true;
+  options.io_dtype = "quantized";
+  if (options.arithmetic.empty()) options.arithmetic = "exact,rescale=q31";
+  return options;
+}
+
 Result<Ok> make_contract(Graph& graph, const Options& options, PassContext& context,
                          const PassObserver& observe) {
+  if (options.no_float) return make_contract(graph, for_integers(options), context, observe);
   QC_TRY(check(options));
   const Loc file{graph.file, {}, {}};
   Bindings bindings(options.dims.begin(), options.dims.end());
@@ -285,7 +307,7 @@ Result<std::unique_ptr<Graph>> float_contract(const Graph& model, const Options&
   plain.rules.clear();
   plain.own_rules.clear();
   plain.io_dtype = "keep";
-  plain.require_integer = false;
+  plain.require_integer = plain.no_float = false;
   QC_ASSIGN(auto out, copy(model));
   out->file = model.file;
   QC_TRY(make_contract(*out, plain));
@@ -380,6 +402,9 @@ Result<COptions> c_options(const Options& options, const std::string& model_file
   QC_ASSIGN(const Target target, find_target(options.target));
   out.machine = target.machine;
   out.threads = options.threads;
+  if (options.single_file && target.language == Language::cuda)
+    return error(Code::usage, "--single-file is for C, not for target {}", target.name);
+  out.single_file = options.single_file;
   return out;
 }
 

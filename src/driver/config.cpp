@@ -110,6 +110,7 @@ constexpr Key kKeys[] = {
     text<&O::weights>("weights"),
     text<&O::specialise>("specialise"),
     text<&O::plan>("plan"),
+    flag<&O::single_file>("single_file"),
     text<&O::state>("state"),
     {"disabled_passes", "a list of strings", read_list<&O::disabled_passes>},
     {"kernels", "a list of strings", read_list<&O::kernels>},
@@ -121,6 +122,7 @@ constexpr Key kKeys[] = {
     text<&O::io_dtype>("io_dtype"),
     flag<&O::allow_unused_rules>("allow_unused_rules"),
     flag<&O::require_integer>("require_integer"),
+    flag<&O::no_float>("no_float"),
     {"budget", "an integer of 1 or more", read_budget},
 };
 

@@ -6,6 +6,7 @@
 namespace qc {
 namespace {
 std::string_view weight_source(const COptions& options) {
+  if (options.single_file) return "";
   switch (options.weights) {
     case WeightForm::literal:
       return "c";
@@ -27,7 +28,7 @@ std::string makefile_text(const Module& module, const COptions& options) {
   std::string objects, rules;
   for (const std::string& source : c_sources(module, options)) {
     const std::string stem = source.substr(0, source.size() - 2);
-    const bool kernels = module.parts.size() == 1 || stem != options.name;
+    const bool kernels = !options.single_file && (module.parts.size() == 1 || stem != options.name);
     objects += fmt::format("{}{}.o", objects.empty() ? "" : " ", stem);
     rules += fmt::format(
         "{0}.o: {0}.c {1}.h{2}\n\t$(CC) $(CPPFLAGS) -std=c11 $(CFLAGS) $(PIC) -c $< -o $@\n", stem,
@@ -36,11 +37,13 @@ std::string makefile_text(const Module& module, const COptions& options) {
   if (!ext.empty()) objects += fmt::format(" {}_weights.o", options.name);
   if (ext == "c")
     rules += fmt::format(
-        "{0}_weights.o: {0}_weights.c\n\t$(CC) $(CPPFLAGS) -std=c11 $(CFLAGS) -O0 $(PIC) -c $< -o $@\n",
+        "{0}_weights.o: {0}_weights.c\n\t$(CC) $(CPPFLAGS) -std=c11 $(CFLAGS) -O0 $(PIC) -c $< -o "
+        "$@\n",
         options.name);
   if (ext == "S")
     rules += fmt::format(
-        "{0}_weights.o: {0}_weights.S {0}_weights.bin\n\t$(CC) $(CFLAGS) $(PIC) -Wa,-I,. -c $< -o $@\n",
+        "{0}_weights.o: {0}_weights.S {0}_weights.bin\n\t$(CC) $(CFLAGS) $(PIC) -Wa,-I,. -c $< -o "
+        "$@\n",
         options.name);
   return fmt::format(
       "# Builds lib{0}.a, lib{0}.so and the test program; honours CC and CFLAGS. Compilers for\n"

@@ -63,6 +63,14 @@ std::string fma_note(const std::string& name) {
       name);
 }
 
+/// `text` with what it includes in place of the line that includes it.
+std::string with_text(std::string text, const std::string& included, const std::string& by) {
+  const std::string line = fmt::format("#include \"{}\"\n", included);
+  const size_t at = text.find(line);
+  QC_CHECK(at != std::string::npos, "a source does not include its own file");
+  return text.replace(at, line.size(), by);
+}
+
 /// Runs may take turns between parts, so what they share is in the same place for all.
 void check_parts(const Module& module) {
   const Program& program = module.program();
@@ -96,6 +104,11 @@ Result<CReport> write_c(const Module& module, const COptions& options, const Vec
                  "{} bytes of weights are too many for C literals: use --weights file or incbin",
                  map.bytes);
   }
+  if (options.single_file && (module.parts.size() > 1 || options.weights != WeightForm::literal)) {
+    return error(Code::usage,
+                 "--single-file holds the code of one target with literal weights: choose a target "
+                 "such as portable, and leave out --weights");
+  }
   CReport report;
   report.weight_bytes = map.bytes;
   report.arena_bytes = program.arena_bytes;
@@ -116,12 +129,28 @@ Result<CReport> write_c(const Module& module, const COptions& options, const Vec
 
   QC_ASSIGN(WrittenWeights weights, write_weights(*program.pool, map, options, files));
   report.not_finite = std::move(weights.not_finite);
-  QC_TRY(files.write(name + ".h", header_text(module, options, report, weights.hash)));
-  QC_TRY(files.write(name + ".c", written.text));
-  if (module.parts.size() == 1) {
-    const std::string note = report.fma_by_flags > 0 ? fma_note(name) : "";
-    QC_TRY(files.write(name + "_kernels.h", note + kernels_text(module.parts[0], options)));
+  const std::string header = header_text(module, options, report, weights.hash);
+  const std::string note = report.fma_by_flags > 0 ? fma_note(name) : "";
+  if (options.single_file) {
+    // The weights stand in it already.
+    // Outside of a header clang warns of inline functions that nobody calls.
+    const std::string quiet =
+        "#if defined(__clang__)\n#pragma clang diagnostic push\n"
+        "#pragma clang diagnostic ignored \"-Wunused-function\"\n#endif\n" +
+        header + "#if defined(__clang__)\n#pragma clang diagnostic pop\n#endif\n";
+    std::string text = with_text(written.text, name + ".h", quiet);
+    text = with_text(std::move(text), name + "_kernels.h",
+                     note + kernels_text(module.parts[0], options));
+    QC_TRY(files.append(text.data(), text.size()));
+    QC_TRY(files.end());
   } else {
+    QC_TRY(files.write(name + ".c", written.text));
+  }
+  QC_TRY(files.write(name + ".h", header));
+  if (module.parts.size() == 1 && !options.single_file) {
+    QC_TRY(files.write(name + "_kernels.h", note + kernels_text(module.parts[0], options)));
+  }
+  if (module.parts.size() > 1) {
     for (size_t i = 0; i < module.parts.size(); ++i) {
       const Module::Part& part = module.parts[i];
       const std::string stem = part_stem(options, part.target);

@@ -5,6 +5,7 @@
 
 #include "backends/common/text.h"
 #include "kernels/kernels.h"
+#include "program/floats.h"
 
 namespace qc {
 
@@ -18,6 +19,8 @@ std::string kernels_text(const Module::Part& part, const ProjectOptions& options
     }
   });
   std::string out = fmt::format("/* Kernels of {}. */\n", options.name);
+  // Kernels that choose between floats and integers when they run then have only the integers.
+  if (float_steps(part.program).empty()) out += "#define QK_INTEGER_ONLY 1\n";
   if (!part.target.macro.empty()) {
     out += fmt::format("#define {} 1\n", part.target.macro);
     out += kernel_header("kernels/common/target.h");

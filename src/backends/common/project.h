@@ -16,9 +16,10 @@ struct ProjectOptions {
   std::string name = "model";  // prefix of every symbol and file; a C identifier
   WeightForm weights = WeightForm::literal;
   Specialise specialise = Specialise::speed;
-  std::string machine;   // the macro of machines it is for; empty: all
-  bool threads = false;  // runs take a parallel_for
-  bool project = true;   // also write the build files and the test program
+  std::string machine;       // the macro of machines it is for; empty: all
+  bool threads = false;      // runs take a parallel_for
+  bool single_file = false;  // everything but the header in one C file
+  bool project = true;       // also write the build files and the test program
 };
 
 /// Inputs and the outputs they must give, recorded in the test program.

@@ -146,7 +146,7 @@ Result<WrittenWeights> write_weights(const ConstantPool& pool, const WeightMap& 
   const std::string& name = options.name;
   if (options.weights == WeightForm::literal) {
     const int64_t rows = std::max<int64_t>(1, (map.bytes + 2047) / 2048);
-    QC_TRY(files.begin(name + "_weights.c"));
+    QC_TRY(files.begin(name + (options.single_file ? ".c" : "_weights.c")));
     const std::string head = fmt::format(
         "/* Weights of {0}: {1} bytes. */\n"
         "_Alignas(64) extern const unsigned char {0}_weights[{2}][2048];\n"
@@ -164,7 +164,7 @@ Result<WrittenWeights> write_weights(const ConstantPool& pool, const WeightMap& 
     }
     QC_TRY(literal.finish());
     QC_TRY(files.append("};\n", 3));
-    QC_TRY(files.end());
+    if (!options.single_file) QC_TRY(files.end());
     written.hash = checksum.value();
     return written;
   }
