@@ -67,6 +67,9 @@ class Model {
   /// How far each quantized layer is from the float model on samples; with a title also as a page
   /// with plots and the graph.
   Expected<Analysis> analyze(const ArrayViews& samples, const std::string& title = "") const;
+  /// What every node computes from these inputs, in order; conversions of codes, codes whose scale
+  /// is found at run time and bodies of branches and loops are left out.
+  Expected<std::vector<LayerValue>> layers(const ArrayViews& inputs) const;
   /// Compares interpreter and generated code, and both with expected outputs where there are some.
   Expected<Validation> validate(const ArrayViews& inputs, const ArrayViews& expected = {},
                                 const ValidateOptions& options = {}) const;

@@ -115,6 +115,15 @@ struct LayerReport {
   std::string suggestion;          // for layers that lose much
 };
 
+/// What one node computed in a run. Codes with one scale are given as the floats they stand for;
+/// everything that is not f32 is f64.
+struct LayerValue {
+  std::vector<std::string> names;
+  std::string op;
+  size_t output = 0;  // which result of the node
+  Array value;
+};
+
 struct Analysis {
   std::vector<LayerReport> layers;  // the worst alone first
   int64_t runs = 0;

@@ -9,6 +9,7 @@
 """
 from ._calibrate import calibrate
 from ._classic import CPrinter, QuantizationTransform, compile_model
+from ._compare import LayerRow, LayerRows, compare
 from ._core import Node, Operand, version as __version__
 from ._errors import InternalError, Loc, QuantcError, QuantcWarning, Unsupported, UserError
 from ._fx import dump_fx, from_fx
@@ -20,7 +21,7 @@ from ._torch import from_exported, from_torch
 
 __all__ = [
     "Analysis", "CPrinter", "CompiledModule", "DynamicQuantRulePerTensor", "Explanation", "FloatRule", "Graph", "InternalError",
-    "KeyRule", "Loc", "Node", "Operand", "QuantRule", "QuantcError", "QuantcWarning", "QuantizationTransform", "RuleList",
-    "StaticQuantRule", "Unsupported", "UserError", "Validation", "calibrate", "compile_model", "dump_fx",
+    "KeyRule", "LayerRow", "LayerRows", "Loc", "Node", "Operand", "QuantRule", "QuantcError", "QuantcWarning", "QuantizationTransform", "RuleList",
+    "StaticQuantRule", "Unsupported", "UserError", "Validation", "calibrate", "compare", "compile_model", "dump_fx",
     "from_exported", "from_fx", "from_onnx", "from_pt2", "from_torch", "load", "read_rules", "save_rules",
 ]

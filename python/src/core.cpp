@@ -261,6 +261,18 @@ void bind_model(nb::module_& m) {
              const Arguments arguments(arrays, names);
              return unlocked([&] { return model.analyze(arguments.views(), title); });
            })
+      .def("layers",
+           [](const Model& model, const nb::sequence& arrays, const Names& names) {
+             const Arguments arguments(arrays, names);
+             nb::list out;
+             for (LayerValue& l : unlocked([&] { return model.layers(arguments.views()); })) {
+               std::vector<Array> one;
+               one.push_back(std::move(l.value));
+               out.append(
+                   nb::make_tuple(l.names, l.op, l.output, results_of(std::move(one), false)[0]));
+             }
+             return out;
+           })
       .def("validate", &validate)
       .def("compile",
            [](const Model& model, const std::string& folder, const nb::sequence& arrays,

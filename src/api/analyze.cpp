@@ -1,7 +1,13 @@
 #include "driver/analyze.h"
 
+#include <fmt/format.h>
+
+#include <map>
+
 #include "api/state.h"
+#include "driver/explain.h"
 #include "driver/inspect.h"
+#include "interp/interpreter.h"
 
 namespace quantc {
 namespace {
@@ -27,7 +33,39 @@ LayerReport layer_of(const qc::LayerAnalysis& l) {
   return out;
 }
 
+/// What is not f32 as f64: integers of up to 53 bits stay what they are.
+qc::Tensor widened(const qc::Tensor& tensor) {
+  if (tensor.dtype() == qc::DType::f32) return tensor;
+  qc::Tensor out(qc::DType::f64, tensor.shape());
+  for (int64_t i = 0; i < tensor.size(); ++i) out.set_double(i, tensor.as_double(i));
+  return out;
+}
+
 }  // namespace
+
+Expected<std::vector<LayerValue>> Model::layers(const ArrayViews& views) const {
+  return state_->alone([&]() -> Result<std::vector<LayerValue>> {
+    QC_ASSIGN(const auto inputs, inputs_of(*state_->network->graph, views));
+    QC_ASSIGN(const auto contract, state_->forms.contract_for(inputs));
+    std::map<const qc::Value*, qc::Tensor> seen;
+    qc::RunOptions watch;
+    watch.observe = [&](const qc::Value& v, const qc::Tensor& t) { seen[&v] = t; };
+    QC_TRY(qc::interpret(*contract->graph, inputs, watch));
+    std::vector<LayerValue> out;
+    for (const qc::Node* n = contract->graph->first(); n; n = n->next()) {
+      if (qc::computes(*n) == qc::Computes::converts) continue;
+      for (size_t i = 0; i < n->output_count(); ++i) {
+        const auto found = seen.find(n->output(i));
+        if (found == seen.end()) continue;
+        const auto floats = qc::as_floats(found->second, n->output(i)->type());
+        if (!floats) continue;
+        const std::string name = fmt::format("{}", fmt::join(n->loc().names, "+"));
+        out.push_back({n->loc().names, std::string(n->op()), i, array_of(name, widened(*floats))});
+      }
+    }
+    return out;
+  });
+}
 
 Expected<Analysis> Model::analyze(const ArrayViews& views, const std::string& title) const {
   return state_->alone([&]() -> Result<Analysis> {

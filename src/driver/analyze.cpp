@@ -130,11 +130,8 @@ class Analyzer {
     const auto wanted = floats_.find(key_of(node, 0));
     if (wanted == floats_.end() || wanted->second.shape() != result.shape()) return Ok{};
     const Type& type = node.output(0)->type();
-    const auto as_floats = [&](const Tensor& t) {
-      return type.format ? floats_of(t, *type.format) : t;
-    };
     count(wanted->second, type, layer);
-    layer.cumulative.see(wanted->second, as_floats(result));
+    layer.cumulative.see(wanted->second, *as_floats(result, type));
     std::vector<Tensor> operands(node.input_count());
     std::vector<const Tensor*> pointers(node.input_count(), nullptr);
     for (size_t i = 0; i < node.input_count(); ++i) {
@@ -146,7 +143,7 @@ class Analyzer {
     }
     QC_ASSIGN(const auto alone, eval_node(node, std::move(pointers)));
     if (!layer.alone) layer.alone.emplace();
-    layer.alone->see(wanted->second, as_floats(alone[0]));
+    layer.alone->see(wanted->second, *as_floats(alone[0], type));
     return Ok{};
   }
 
@@ -249,6 +246,12 @@ double LayerError::sqnr_db() const {
 double LayerError::cosine() const {
   const double length = std::sqrt(signal) * std::sqrt(quantized);
   return length == 0 ? (signal == quantized ? 1 : 0) : product / length;
+}
+
+std::optional<Tensor> as_floats(const Tensor& tensor, const Type& type) {
+  if (!type.format) return tensor;
+  if (!is_simple(type)) return std::nullopt;
+  return floats_of(tensor, *type.format);
 }
 
 quantc::Options without_rules(quantc::Options options) {

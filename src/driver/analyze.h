@@ -44,6 +44,10 @@ struct Analysis {
   int64_t runs = 0;
 };
 
+/// Codes with one scale that is known now as the floats they stand for; nothing for other codes,
+/// and what has no format as it is.
+std::optional<Tensor> as_floats(const Tensor& tensor, const Type& type);
+
 /// The options of the float model: the same without rules.
 quantc::Options without_rules(quantc::Options options);
 

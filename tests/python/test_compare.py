@@ -1,0 +1,112 @@
+"""A graph layer by layer beside what it was made of."""
+import importlib.util
+import math
+
+import numpy as np
+import onnxruntime
+import pytest
+import torch
+from package import ROOT, RULES
+from torch import nn
+
+import quantc
+
+MODEL = ROOT / "tests/models/digits.onnx"
+
+
+class Net(nn.Module):
+    """Modules, functions, a module that is called twice and one of several nodes."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(4)
+        self.conv, self.bn = nn.Conv2d(1, 8, 3, padding=1), nn.BatchNorm2d(8)
+        self.fc, self.twice, self.norm = nn.Linear(8 * 16, 12), nn.Linear(12, 12), nn.LayerNorm(12)
+
+    def forward(self, x):
+        x = nn.functional.max_pool2d(torch.relu(self.bn(self.conv(x))), 2)
+        x = torch.tanh(self.fc(torch.flatten(x, 1)))
+        return self.norm(x + self.twice(torch.relu(self.twice(x))))
+
+
+@pytest.fixture(scope="module")
+def net():
+    return Net().eval()
+
+
+X = torch.randn(1, 1, 8, 8, generator=torch.Generator().manual_seed(1))
+
+
+def test_a_module(net):
+    rows = quantc.compare(net, quantc.from_torch(net, (X,)), X)
+    by_name = {r.layer.split("+")[-1]: r for r in rows.layers}
+    assert {"relu", "max_pool2d", "tanh", "relu_1", "twice/linear_2", "norm"} <= {n.split("#")[0] for n in by_name}, str(rows)
+    assert all(r.sqnr_db is not None and r.sqnr_db > 100 and r.cosine > 0.999999 for r in rows.layers), str(rows)
+    assert rows.first_bad is None and rows.layers[-1].op == "output"
+    assert "no layer that was compared is below 20 dB" in str(rows) and rows._repr_html_().startswith("<table>")
+
+
+def test_the_first_bad_layer(net):
+    graph = quantc.from_torch(net, (X,))
+    rules = quantc.calibrate(graph, [X], per_channel=True, progress=False)
+    good = quantc.compare(net, graph.quantize(rules), X)
+    assert good.first_bad is None, str(good)
+    victim = next(r for r in rules if "fc" in r.pattern)
+    victim.__setstate__({**victim.keys, "scale": [s * 60 for s in victim.keys["scale"]]})
+    q = graph.quantize(rules)
+    for other in (net, graph):
+        rows = quantc.compare(other, q, X)
+        assert "fc" in rows.first_bad.layer.split("+"), str(rows)
+        assert f"first below 20 dB: {rows.first_bad.layer}" in str(rows)
+
+
+def test_figures_are_those_of_numpy(digits, image):
+    q = digits.quantize(RULES)
+    last = quantc.compare(digits, q, image).layers[-1]
+    want, got = digits.run(image).astype(float), q.run(image).astype(float)
+    assert last.sqnr_db == pytest.approx(10 * np.log10((want ** 2).sum() / ((want - got) ** 2).sum()), abs=1e-6)
+    assert last.max_abs == np.abs(want - got).max() and (last.least, last.greatest) == (want.min(), want.max())
+    same = quantc.compare(digits, digits, image)
+    assert all(r.sqnr_db == math.inf and r.max_abs == 0 for r in same.layers)
+
+
+@pytest.mark.parametrize("source", [str(MODEL), MODEL.read_bytes()], ids=["path", "bytes"])
+def test_a_session(digits, image, source):
+    session = onnxruntime.InferenceSession(source, providers=["CPUExecutionProvider"])
+    rows = quantc.compare(session, digits, image)
+    assert [r.layer for r in rows.layers][:2] == ["node_Conv_50+node_relu", "node_Conv_52+node_relu_1"]
+    assert all(r.sqnr_db is not None and r.sqnr_db > 100 for r in rows.layers), str(rows)
+
+
+def test_layers_without_a_partner_say_so(digits, image, net):
+    rows = quantc.compare(digits, digits.quantize(RULES), image)
+    assert all(r.sqnr_db is not None for r in rows.layers), str(rows)
+    rows = quantc.compare(quantc.from_torch(net, (X,)), quantc.from_torch(Net().eval(), (X,), name="x"), X)
+    assert rows.first_bad is None
+    rows = quantc.compare(digits, quantc.from_torch(net, (X,)), image)
+    assert rows.layers[0].sqnr_db is None and "not compared" in str(rows)
+
+
+def test_what_cannot_be_compared(digits, image):
+    with pytest.raises(quantc.UserError, match="not a str"):
+        quantc.compare("model", digits, image)
+    with pytest.raises(quantc.UserError, match="second argument"):
+        quantc.compare(digits, "model", image)
+    with pytest.raises(quantc.UserError) as e:
+        quantc.compare(digits, digits, image[:, :, :4])
+    assert e.value.code == "input"
+
+
+@pytest.mark.parametrize("package, call", [("pandas", "to_pandas"), ("matplotlib", "plot")])
+def test_other_packages_where_they_are(digits, image, package, call, monkeypatch):
+    rows = quantc.compare(digits, digits.quantize(RULES), image)
+    if importlib.util.find_spec(package) is None:
+        with pytest.raises(ImportError, match=f"pip install {package}"):
+            getattr(rows, call)()
+        return
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    made = getattr(rows, call)()
+    if package == "pandas":
+        assert list(made.columns)[:3] == ["layer", "op", "sqnr_db"] and len(made) == len(rows.layers)
+    else:
+        assert len(made.patches) == len(rows.layers)
