@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,6 +55,9 @@ struct ArrayView {
 };
 
 using ArrayViews = std::vector<ArrayView>;
+
+/// Gives memory for results, piece by piece in the order of the outputs.
+using Allocate = std::function<void*(size_t bytes)>;
 
 /// An input or output of a model. Sizes that depend on a symbol are text such as "batch" or "2*n".
 struct Port {

@@ -39,9 +39,7 @@ class CompiledModel {
 
   /// One call of the generated code. Arrays as for Model::run.
   Expected<std::vector<Array>> run(const ArrayViews& inputs) const;
-  /// The same with results in memory that `allocate` gives, piece by piece in the order of the
-  /// outputs: nothing has to be cleared or copied.
-  using Allocate = std::function<void*(size_t bytes)>;
+  /// The same with results in memory that `allocate` gives: nothing has to be cleared or copied.
   Expected<ArrayViews> run(const ArrayViews& inputs, const Allocate& allocate) const;
   /// Calls it `runs` times, or for about a second with 0, and says how long the calls took.
   Expected<Timing> benchmark(const ArrayViews& inputs, int64_t runs = 0) const;

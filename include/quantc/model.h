@@ -54,6 +54,8 @@ class Model {
   /// only computes.
   Expected<std::vector<Array>> run(const ArrayViews& inputs) const;
   Expected<std::vector<Array>> run(const std::vector<Array>& inputs) const;
+  /// The same with results in memory that `allocate` gives: nothing has to be cleared or copied.
+  Expected<ArrayViews> run(const ArrayViews& inputs, const Allocate& allocate) const;
   /// The same in the reference interpreter; the answer is the same bits.
   Expected<std::vector<Array>> run_reference(const ArrayViews& inputs) const;
   Expected<std::vector<Array>> run_reference(const std::vector<Array>& inputs) const;

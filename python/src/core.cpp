@@ -243,8 +243,12 @@ void bind_model(nb::module_& m) {
       .def("run",
            [](const Model& model, const nb::sequence& arrays, const Names& names) {
              const Arguments arguments(arrays, names);
-             return results_of(unlocked([&] { return model.run(arguments.views()); }),
-                               arguments.torch());
+             Results results;
+             const ArrayViews views = unlocked([&] {
+               return model.run(arguments.views(),
+                                [&](size_t bytes) { return results.allocate(bytes); });
+             });
+             return results.take(views, arguments.torch());
            })
       .def("run_reference",
            [](const Model& model, const nb::sequence& arrays, const Names& names) {

@@ -153,16 +153,7 @@ Expected<ArrayViews> CompiledModel::run(const ArrayViews& inputs, const Allocate
 }
 
 Expected<std::vector<Array>> CompiledModel::run(const ArrayViews& inputs) const {
-  std::vector<std::vector<std::byte>> memory;
-  auto views =
-      run(inputs, [&](size_t bytes) -> void* { return memory.emplace_back(bytes).data(); });
-  if (!views) return views.diagnostic();
-  std::vector<Array> out;
-  for (size_t i = 0; i < views->size(); ++i) {
-    ArrayView& v = (*views)[i];
-    out.push_back({std::move(v.name), std::move(v.type), std::move(v.shape), std::move(memory[i])});
-  }
-  return out;
+  return owned([&](const Allocate& allocate) { return run(inputs, allocate); });
 }
 
 Expected<Timing> CompiledModel::benchmark(const ArrayViews& inputs, int64_t runs) const {

@@ -24,6 +24,20 @@ Port port_of(const std::string& name, const qc::Type& type);
 std::vector<Port> input_ports(const qc::Graph& graph);
 std::vector<Port> output_ports(const qc::Graph& graph);
 
+/// The results of `run(allocate)`, which gives views of what it allocated, as arrays of their own.
+template <class Run>
+Expected<std::vector<Array>> owned(Run&& run) {
+  std::vector<std::vector<std::byte>> memory;
+  auto views = run([&](size_t bytes) -> void* { return memory.emplace_back(bytes).data(); });
+  if (!views) return views.diagnostic();
+  std::vector<Array> out;
+  for (size_t i = 0; i < views->size(); ++i) {
+    ArrayView& v = (*views)[i];
+    out.push_back({std::move(v.name), std::move(v.type), std::move(v.shape), std::move(memory[i])});
+  }
+  return out;
+}
+
 /// One tensor for each input of the graph: by name, as in_0, in_1, ... or by place. An array too
 /// many or too few is an error.
 qc::Result<std::vector<qc::Tensor>> inputs_of(const qc::Graph& graph, const ArrayViews& views);

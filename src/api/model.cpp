@@ -19,14 +19,23 @@ std::vector<Array> arrays_of(const std::vector<std::string>& names,
   return out;
 }
 
-Result<std::vector<Array>> run_fast(Network& network, Forms& forms, const ArrayViews& views) {
+Result<ArrayViews> run_fast(Network& network, Forms& forms, const ArrayViews& views,
+                            const Allocate& allocate) {
   QC_ASSIGN(const auto inputs, inputs_of(*network.graph, views));
   QC_ASSIGN(const auto form, forms.runnable(inputs));
   // Initial states come from the pool, which others may be adding to.
   std::unique_lock<std::mutex> lock(network.work, std::defer_lock);
   if (!form->program.states.empty()) lock.lock();
-  QC_ASSIGN(const qc::ProgramResult result, form->runner->run(inputs));
-  return arrays_of(form->outputs, result.outputs);
+  qc::ProgramOptions how;
+  how.allocate = allocate;
+  QC_ASSIGN(const qc::ProgramResult result, form->runner->run(inputs, how));
+  ArrayViews out;
+  for (size_t i = 0; i < result.outputs.size(); ++i) {
+    const qc::Tensor& t = result.outputs[i];
+    out.emplace_back(form->outputs[i], std::string(qc::name(t.dtype())), t.shape(),
+                     t.bytes().data(), t.bytes().size());
+  }
+  return out;
 }
 
 Result<std::vector<Array>> interpreted(Network& network, Forms& forms, const ArrayViews& views) {
@@ -100,8 +109,12 @@ Expected<Model> Model::quantize(const Rules& rules) const {
   return out;
 }
 
+Expected<ArrayViews> Model::run(const ArrayViews& inputs, const Allocate& allocate) const {
+  return state_->within(
+      [&] { return run_fast(*state_->network, state_->forms, inputs, allocate); });
+}
 Expected<std::vector<Array>> Model::run(const ArrayViews& inputs) const {
-  return state_->within([&] { return run_fast(*state_->network, state_->forms, inputs); });
+  return owned([&](const Allocate& allocate) { return run(inputs, allocate); });
 }
 Expected<std::vector<Array>> Model::run(const std::vector<Array>& inputs) const {
   return run(views_of(inputs));

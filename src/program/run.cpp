@@ -10,53 +10,10 @@
 namespace qc {
 namespace {
 
-/// Memory for every buffer that owns storage, aligned to 64 bytes.
-class Memory {
- public:
-  Memory(const Program& program, bool planned) : program_(program), base_(program.buffers.size()) {
-    if (planned) arena_ = allocate(program.arena_bytes);
-    for (size_t i = 0; i < program.buffers.size(); ++i) {
-      const Buffer& b = program.buffers[i];
-      if (b.alias_of >= 0) continue;
-      if (b.kind == BufferKind::arena && planned) {
-        base_[i] = b.placed() ? arena_ + b.offset.value() : nullptr;
-      } else if (b.kind != BufferKind::constant) {
-        base_[i] = allocate(b.size());
-      }
-    }
-  }
-  std::byte* at(const View& view) { return at(program_.resolve(view)); }
-  std::byte* at(int buffer) { return at(program_.resolve(Place{buffer, 0})); }
-  std::byte* at(Place place) {
-    std::byte* base = base_[static_cast<size_t>(place.buffer)];
-    return base ? base + place.offset.value() : nullptr;
-  }
-  void set(int buffer, std::byte* base) { base_[static_cast<size_t>(buffer)] = base; }
-  bool has(int buffer) const { return base_[static_cast<size_t>(buffer)] != nullptr; }
-
- private:
-  std::byte* allocate(int64_t bytes) {
-    blocks_.emplace_back(static_cast<size_t>(bytes) + 64);
-    auto address = reinterpret_cast<uintptr_t>(blocks_.back().data());
-    return reinterpret_cast<std::byte*>((address + 63) & ~uintptr_t{63});
-  }
-  const Program& program_;
-  std::vector<std::byte*> base_;
-  std::vector<std::vector<std::byte>> blocks_;
-  std::byte* arena_ = nullptr;
-};
-
 class Runner {
  public:
-  Runner(const Program& program, const ProgramOptions& options, bool planned, bool fast,
-         const std::vector<Tensor>& constants)
-      : options_(options), fast_(fast), memory_(program, planned) {
-    for (size_t i = 0; i < program.buffers.size(); ++i) {
-      const Buffer& b = program.buffers[i];
-      if (b.kind != BufferKind::constant || b.alias_of >= 0) continue;
-      memory_.set(static_cast<int>(i), const_cast<std::byte*>(constants[i].bytes().data()));
-    }
-  }
+  Runner(const ProgramOptions& options, bool fast, RunMemory& memory)
+      : options_(options), fast_(fast), memory_(memory) {}
 
   void run(const Steps& steps) {
     for (const Step& step : steps) {
@@ -72,8 +29,6 @@ class Runner {
       }
     }
   }
-
-  Memory& memory() { return memory_; }
 
  private:
   template <class T>
@@ -129,7 +84,7 @@ class Runner {
 
   const ProgramOptions& options_;
   bool fast_;
-  Memory memory_;
+  RunMemory& memory_;
 };
 
 }  // namespace
@@ -147,6 +102,7 @@ Result<ProgramRunner> ProgramRunner::create(const Program& program, bool fast) {
   });
   QC_TRY(runs);
   ProgramRunner out(program, fast);
+  out.pool_ = std::make_shared<MemoryPool>();
   out.constants_.resize(program.buffers.size());
   for (size_t i = 0; i < program.buffers.size(); ++i) {
     const Buffer& b = program.buffers[i];
@@ -156,28 +112,72 @@ Result<ProgramRunner> ProgramRunner::create(const Program& program, bool fast) {
   return out;
 }
 
-Result<ProgramResult> ProgramRunner::run(const std::vector<Tensor>& inputs,
-                                         const ProgramOptions& options) const {
+Result<Ok> ProgramRunner::place_inputs(const std::vector<Tensor>& inputs, RunMemory& memory) const {
   const Program& program = *program_;
   if (inputs.size() != program.inputs.size()) {
     return error(Code::input, "the program takes {} inputs, got {}", program.inputs.size(),
                  inputs.size());
   }
-  bool planned = true;
-  for (const Buffer& b : program.buffers) {
-    if (b.kind == BufferKind::arena && b.alias_of < 0 && !b.placed() && b.size() > 0)
-      planned = false;
-  }
-  Runner runner(program, options, planned, fast_, constants_);
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Port& port = program.inputs[i];
     if (inputs[i].dtype() != port.type.dtype || to_dims(inputs[i].shape()) != port.type.shape) {
       return error(Code::input, "input '{}' is {}, got {}{}", port.name, str(port.type),
                    name(inputs[i].dtype()), str(to_dims(inputs[i].shape())));
     }
-    std::memcpy(runner.memory().at(port.buffer), inputs[i].bytes().data(),
-                inputs[i].bytes().size());
+    const std::span<const std::byte> bytes = inputs[i].bytes();
+    const auto address = reinterpret_cast<uintptr_t>(bytes.data());
+    const bool serves = !bytes.empty() && address % qc::bytes(port.type.dtype) == 0;
+    if (is_callers(port.buffer) && serves) {
+      memory.set(port.buffer, const_cast<std::byte*>(bytes.data()));  // never written: see verify
+      continue;
+    }
+    if (is_callers(port.buffer)) memory.set(port.buffer, memory.spare(port.buffer));
+    if (!bytes.empty()) std::memcpy(memory.at(port.buffer), bytes.data(), bytes.size());
   }
+  return Ok{};
+}
+
+Result<std::vector<Tensor>> ProgramRunner::place_outputs(const ProgramOptions& options,
+                                                         RunMemory& memory) const {
+  std::vector<Tensor> out;
+  for (const Port& port : program_->outputs) {
+    const std::vector<int64_t> shape = static_dims(port.type.shape);
+    if (options.allocate) {
+      QC_ASSIGN(const int64_t bytes, checked_bytes(port.type.dtype, shape));
+      auto* const data = static_cast<std::byte*>(options.allocate(static_cast<size_t>(bytes)));
+      if (!data && bytes > 0) return error(Code::limit, "not enough memory for the results");
+      out.push_back(Tensor::borrow(port.type.dtype, shape, {data, static_cast<size_t>(bytes)}, {}));
+    } else {
+      out.emplace_back(port.type.dtype, shape);
+    }
+    const std::span<const std::byte> bytes = out.back().bytes();
+    if (is_callers(port.buffer)) {
+      memory.set(port.buffer,
+                 bytes.empty() ? memory.spare(port.buffer) : const_cast<std::byte*>(bytes.data()));
+    }
+  }
+  return out;
+}
+
+/// A buffer of its own that the caller's memory can stand for.
+bool ProgramRunner::is_callers(int buffer) const {
+  const Buffer& b = program_->buffers[static_cast<size_t>(buffer)];
+  return b.alias_of < 0 && (b.kind == BufferKind::input || b.kind == BufferKind::output);
+}
+
+Result<ProgramResult> ProgramRunner::run(const std::vector<Tensor>& inputs,
+                                         const ProgramOptions& options) const {
+  const Program& program = *program_;
+  MemoryPool::Lease lease = pool_->take(program);
+  RunMemory& memory = *lease;
+  for (size_t i = 0; i < constants_.size(); ++i) {
+    const Buffer& b = program.buffers[i];
+    if (b.kind == BufferKind::constant && b.alias_of < 0)
+      memory.set(static_cast<int>(i), const_cast<std::byte*>(constants_[i].bytes().data()));
+  }
+  ProgramResult result;
+  QC_ASSIGN(result.outputs, place_outputs(options, memory));
+  QC_TRY(place_inputs(inputs, memory));
   for (size_t i = 0; i < program.states.size(); ++i) {
     const Port& port = program.states[i];
     Tensor initial;
@@ -187,17 +187,20 @@ Result<ProgramResult> ProgramRunner::run(const std::vector<Tensor>& inputs,
       QC_ASSIGN(initial,
                 program.pool->get(program.buffers[static_cast<size_t>(port.buffer)].constant));
     }
-    std::memcpy(runner.memory().at(port.buffer), initial.bytes().data(), initial.bytes().size());
+    std::memcpy(memory.at(port.buffer), initial.bytes().data(), initial.bytes().size());
   }
-  runner.run(program.steps);
-  auto collect = [&](const Port& port) {
+  Runner(options, fast_, memory).run(program.steps);
+  for (size_t i = 0; i < program.outputs.size(); ++i) {
+    const std::span<const std::byte> to = result.outputs[i].bytes();
+    const std::byte* const from = memory.at(program.outputs[i].buffer);
+    if (!to.empty() && from != to.data())
+      std::memcpy(const_cast<std::byte*>(to.data()), from, to.size());
+  }
+  for (const Port& port : program.states) {
     Tensor t(port.type.dtype, static_dims(port.type.shape));
-    std::memcpy(t.mutable_bytes().data(), runner.memory().at(port.buffer), t.bytes().size());
-    return t;
-  };
-  ProgramResult result;
-  for (const Port& port : program.outputs) result.outputs.push_back(collect(port));
-  for (const Port& port : program.states) result.states.push_back(collect(port));
+    std::memcpy(t.mutable_bytes().data(), memory.at(port.buffer), t.bytes().size());
+    result.states.push_back(std::move(t));
+  }
   return result;
 }
 

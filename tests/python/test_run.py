@@ -39,6 +39,8 @@ def test_arrays_in_any_order_of_memory(digits, image):
     assert digits.run(fixed).tobytes() == y.tobytes()
     graded = torch.from_numpy(image).requires_grad_()
     assert digits.run(graded).numpy().tobytes() == y.tobytes()
+    negated = torch.complex(torch.zeros(image.shape), torch.from_numpy(-image)).conj().imag
+    assert negated.is_neg() and digits.run(negated).numpy().tobytes() == y.tobytes()
 
 
 @pytest.mark.parametrize("make, part", [
@@ -46,8 +48,9 @@ def test_arrays_in_any_order_of_memory(digits, image):
     (lambda x: [], "takes 1 arrays, got 0"), (lambda x: [x, x], "takes 1 arrays, got 2"),
     (lambda x: [x.tolist()], "is a list"), (lambda x: ["x"], "is a str"), (lambda x: [None], "NoneType"),
     (lambda x: [x.astype(complex)], "type"), (lambda x: [torch.zeros(1, 1, 8, 8, device="meta")], "memory of the processor"),
+    (lambda x: [torch.from_numpy(x).to_sparse()], ""), (lambda x: [torch.quantize_per_tensor(torch.from_numpy(x), 0.1, 0, torch.qint8)], ""),
     (lambda x: [x.astype(">f4")], ""), (lambda x: [x.astype(object)], ""),
-], ids=["dtype", "shape", "rank", "none", "many", "list", "text", "None", "complex", "device", "order", "objects"])
+], ids=["dtype", "shape", "rank", "none", "many", "list", "text", "None", "complex", "device", "sparse", "codes", "order", "objects"])
 def test_what_does_not_fit_is_an_exception(digits, image, make, part):
     for run in (digits.run, digits.run_reference):
         with pytest.raises(quantc.UserError) as e:
@@ -73,6 +76,32 @@ def test_threads_run_side_by_side(digits, image):
     for t in threads:
         t.join()
     assert not wrong
+
+
+class Mixed(torch.nn.Module):
+    """Outputs that are the input, that share memory, that are empty, and one that is given twice."""
+
+    def forward(self, x):
+        y = torch.relu(x)
+        return x, y, y.reshape(4, 2), y[:, :0], y
+
+
+def test_memory_is_used_again_without_a_trace(digits):
+    """A second run, also one after a failed one and on other threads, finds nothing of the first."""
+    graph = quantc.from_torch(Mixed().eval(), (torch.randn(2, 4),))
+    values = [np.random.default_rng(i).standard_normal((2, 4)).astype(np.float32) for i in range(4)]
+    results = []
+    for x in values:
+        results.append(graph.run(x))
+        with pytest.raises(quantc.UserError):
+            graph.run(x[:, :2])
+    for x, got in zip(values, results):
+        y = np.maximum(x, 0)
+        assert all((g == w).all() and g.shape == w.shape for g, w in zip(got, (x, y, y.reshape(4, 2), y[:, :0], y)))
+    odd = np.zeros(33, np.uint8)[1:].view(np.float32)
+    odd = odd.reshape(2, 4)
+    odd[:] = values[0]
+    assert odd.ctypes.data % 4 and all(a.tobytes() == b.tobytes() for a, b in zip(graph.run(odd), results[0]))
 
 
 def test_explain_is_a_table(digits):

@@ -1,0 +1,66 @@
+#include "program/memory.h"
+
+#include <cstdint>
+
+namespace qc {
+namespace {
+
+bool is_planned(const Program& program) {
+  for (const Buffer& b : program.buffers) {
+    if (b.kind == BufferKind::arena && b.alias_of < 0 && !b.placed() && b.size() > 0) return false;
+  }
+  return true;
+}
+
+bool is_callers(const Buffer& b) {
+  return b.kind == BufferKind::input || b.kind == BufferKind::output;
+}
+
+}  // namespace
+
+RunMemory::RunMemory(const Program& program)
+    : program_(program), base_(program.buffers.size()), spares_(program.buffers.size()) {
+  const bool planned = is_planned(program);
+  std::byte* const arena = planned ? allocate(program.arena_bytes) : nullptr;
+  for (size_t i = 0; i < program.buffers.size(); ++i) {
+    const Buffer& b = program.buffers[i];
+    if (b.alias_of >= 0 || is_callers(b) || b.kind == BufferKind::constant) continue;
+    if (b.kind == BufferKind::arena && planned) {
+      base_[i] = b.placed() ? arena + b.offset.value() : nullptr;
+    } else {
+      base_[i] = allocate(b.size());
+    }
+  }
+}
+
+std::byte* RunMemory::spare(int buffer) {
+  std::byte*& out = spares_[static_cast<size_t>(buffer)];
+  if (!out) out = allocate(program_.buffers[static_cast<size_t>(buffer)].size());
+  return out;
+}
+
+std::byte* RunMemory::allocate(int64_t bytes) {
+  constexpr uintptr_t kAlign = 64;
+  blocks_.emplace_back(new std::byte[static_cast<size_t>(bytes) + kAlign]);
+  const auto address = reinterpret_cast<uintptr_t>(blocks_.back().get());
+  return reinterpret_cast<std::byte*>((address + kAlign - 1) & ~(kAlign - 1));
+}
+
+MemoryPool::Lease MemoryPool::take(const Program& program) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!idle_.empty()) {
+      std::unique_ptr<RunMemory> out = std::move(idle_.back());
+      idle_.pop_back();
+      return Lease(*this, std::move(out));
+    }
+  }
+  return Lease(*this, std::make_unique<RunMemory>(program));
+}
+
+void MemoryPool::give_back(std::unique_ptr<RunMemory> memory) {
+  const std::lock_guard lock(mutex_);
+  idle_.push_back(std::move(memory));
+}
+
+}  // namespace qc
