@@ -1,0 +1,28 @@
+"""Pages of `quantc analyze --html` in a browser."""
+import shutil
+import subprocess
+
+import pytest
+
+
+@pytest.mark.soak
+def test_a_page_opens_without_a_word_on_the_console(quantc, root, models, tmp_path):
+    browser = shutil.which("chromium")
+    if browser is None:
+        pytest.skip("the Debian package chromium is not installed")
+    page, picture = tmp_path / "a.html", tmp_path / "a.png"
+    quantc("analyze", models / "digits.onnx", "--rules", root / "examples/digits/rules.toml", "--data",
+           root / "examples/digits/calibration.npz", "--html", page)
+
+    def opened(path):
+        done = subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}",
+                               "--enable-logging=stderr", "--window-size=1200,1600", f"--screenshot={picture}", path.as_uri()],
+                              capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stderr
+        return [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+    assert opened(page) == []
+    assert picture.stat().st_size > 20000
+    # What the console says is seen here: otherwise the test above would show nothing.
+    broken = tmp_path / "broken.html"
+    broken.write_text(page.read_text().replace("</body>", "<script>undefined_name()</script></body>"))
+    assert opened(broken)
