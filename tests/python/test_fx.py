@@ -176,7 +176,8 @@ def test_networks_through_every_front_end(make, shape):
     torch.manual_seed(5)
     net, x = weights(make()), torch.randn(shape)
     graphs = [quantc.from_fx(net, (x,)), quantc.from_torch(net, (x,)),
-              quantc.from_fx(torch.fx.symbolic_trace(net), (x,)), quantc.from_exported(torch.export.export(net, (x,)))]
+              quantc.from_fx(torch.fx.symbolic_trace(net), (x,)), quantc.from_exported(torch.export.export(net, (x,))),
+              quantc.from_onnx(torch.onnx.export(net, (x,), dynamo=True, verbose=False).model_proto)]
     for graph in graphs:
         torch.testing.assert_close(graph.run(x), net(x).detach(), rtol=1e-4, atol=1e-4)
     rules = [quantc.DynamicQuantRulePerTensor(".*", op="linear")]
