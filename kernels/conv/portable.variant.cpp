@@ -43,17 +43,18 @@ Call with_weights(const Call& call, std::string_view kernel, View w) {
 /// Panels [groups][ocg / 16][taps][icg][16].
 Result<Call> bind_nhwc(const Call& call, Binder& binder) {
   const params::ConvPackParams p = packing(call);
-  View w =
-      binder.packed_by(call.operand("w"), kernel::ConvPack(p), fmt::format("nhwc.{}", p.groups.str()),
-                       DType::f32, {p.groups, ceildiv(p.ocg, 16), p.taps, p.icg, 16});
+  View w = binder.packed_by(call.operand("w"), kernel::ConvPack(p),
+                            fmt::format("nhwc.{}", p.groups.str()), DType::f32,
+                            {p.groups, ceildiv(p.ocg, 16), p.taps, p.icg, 16});
   return with_weights(call, "conv_nhwc", std::move(w));
 }
 
 /// Weights [taps][channels].
 Result<Call> bind_depthwise(const Call& call, Binder& binder) {
   const params::ConvPackParams p = packing(call);
-  View w = binder.packed_by(call.operand("w"), kernel::ConvDepthwisePack(p),
-                            fmt::format("depthwise.{}", p.groups.str()), DType::f32, {p.taps, p.groups});
+  View w =
+      binder.packed_by(call.operand("w"), kernel::ConvDepthwisePack(p),
+                       fmt::format("depthwise.{}", p.groups.str()), DType::f32, {p.taps, p.groups});
   return with_weights(call, "conv_depthwise", std::move(w));
 }
 

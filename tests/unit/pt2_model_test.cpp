@@ -97,7 +97,8 @@ TEST_F(Pt2Model, DimsMayBeBoundWhileImporting) {
   auto graph = load(kData + "torch_2_13.pt2", {.dims = {{"batch", 3}}});
   ASSERT_FALSE(graph.ok());
   EXPECT_EQ(graph.diag().code, Code::dim);
-  EXPECT_EQ(graph.diag().text, "no dimension is named 'batch'; the inputs have s77 (axis 0 of 'x')");
+  EXPECT_EQ(graph.diag().text,
+            "no dimension is named 'batch'; the inputs have s77 (axis 0 of 'x')");
 }
 
 TEST_F(Pt2Model, RangesAndHintsAreKept) {

@@ -8,8 +8,8 @@
 
 namespace qc {
 
-/// The product of sizes of a node, at the largest where they are free: 0 where one has no bound, the
-/// largest number where the product does not fit.
+/// The product of sizes of a node, at the largest where they are free: 0 where one has no bound,
+/// the largest number where the product does not fit.
 inline int64_t macs_of(const Node& node, const Dims& sizes) {
   const Graph& graph = *node.output()->graph();
   int64_t macs = 1;
