@@ -195,7 +195,7 @@ def test_commands_take_threads(network, quantc, tmp_path):
 
 
 def test_sizes_of_a_range_are_split_alike(quantc, tmp_path):
-    """The number of units is computed from the size; small sizes have the same step."""
+    """The kernel counts its units from the size; small sizes have the same step."""
     w = numpy_helper.from_array(np.random.default_rng(0).standard_normal((256, 128)).astype(np.float32), "w")
     node = helper.make_node("MatMul", ["x", "w"], ["y"], name="product")
     graph = helper.make_graph([node], "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 256])],
@@ -206,7 +206,7 @@ def test_sizes_of_a_range_are_split_alike(quantc, tmp_path):
         quantc("validate", tmp_path / "net.onnx", "-i", tmp_path / "x.npz", "--threads", "--dim", "n=1..40")
     quantc("compile", tmp_path / "net.onnx", "-o", tmp_path / "out", "--name", "net", "--threads", "--dim", "n=1..40",
            "--vectors", tmp_path / "x.npz")
-    assert "args->parallel_for(args->threads, (int32_t)(" in (tmp_path / "out/net.c").read_text()
+    assert "args->parallel_for(args->threads, qk_gemm_units(&" in (tmp_path / "out/net.c").read_text()
     sh("cc", *STRICT, "-O1", *sorted((tmp_path / "out").glob("*.c")), "-lm", "-o", tmp_path / "test")
     assert "bits equal" in sh(tmp_path / "test")
 
