@@ -39,6 +39,10 @@ std::string kernels_header() {
     Call call;
     call.kernel = body.kernel;
     call.body = &body;
+    // Floats that say something: not a program of integers alone, which has less code.
+    for (const Field& f : body.kernel->fields)
+      call.params.insert(call.params.end(), static_cast<size_t>(f.count),
+                         f.type == Field::Type::f32 ? Param(1.0f) : Param(Dim(0)));
     program.steps.push_back({{}, std::move(call)});
   }
   const Module module = Module::of(std::move(program));
