@@ -41,7 +41,6 @@ class Fit final : public OpNode<Fit>, public TakesPadding {
 const OpInfo Fit::kInfo = {
     .name = "fit",
     .max_inputs = 2,
-    .traits = kOnCodes,
     .summary = "the first elements along an axis, then a value up to a given size",
 };
 
