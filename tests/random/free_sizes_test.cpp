@@ -248,8 +248,11 @@ TEST(FreeSizes, RandomGraphsGiveTheBitsOfTheirStaticTwins) {
     options.plan = i % 3 == 0 ? "smallest" : "fixed";
     for (const auto& [name, range] : graph->dim_ranges) {
       const auto symbols = graph->symbols();
-      if (std::find(symbols.begin(), symbols.end(), name) != symbols.end())
-        options.ranges[name] = {range.min, range.max, 1};
+      if (std::find(symbols.begin(), symbols.end(), name) != symbols.end()) {
+        quantc::SizeRange& free = options.ranges[name];
+        free.min = range.min;
+        free.max = range.max;
+      }
     }
     auto contract = copy(*graph);
     ASSERT_TRUE(contract.ok());

@@ -49,7 +49,9 @@ struct Given {
 int on_device = 0;  // programs for CUDA that ran
 
 void expect_on_device(int least) {
-  if (has_variants_for(*find_target("cuda"))) EXPECT_GT(on_device, least);
+  if (has_variants_for(*find_target("cuda"))) {
+    EXPECT_GT(on_device, least);
+  }
 }
 
 /// The interpreter's result, which the kernels must have too, where `layouts` also channels-last.

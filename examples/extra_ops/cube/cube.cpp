@@ -30,7 +30,7 @@ class QCube final : public QuantNodeBase<QCube> {
     return Ok{};
   }
   Result<Ok> lower(Lowering& l) const override {
-    QC_ASSIGN(const int32_t n, element_count(l.in_type(0), loc()));
+    QC_ASSIGN(const Dim n, l.param(product(l.in_dims(0))));
     Tensor table(to.dtype, {256});
     const int64_t lowest = is_signed(input_type(0).dtype) ? -128 : 0;
     for (int64_t code = lowest; code < lowest + 256; ++code) {
@@ -73,15 +73,14 @@ class Cube final : public OpNode<Cube>, public Quantizable {
     return Ok{};
   }
   Result<Ok> lower(Lowering& l) const override {
-    int64_t n = 1;
-    for (int64_t d : l.in_dims(0)) n *= d;
+    QC_ASSIGN(const Dim n, l.param(product(l.in_dims(0))));
     const View square = l.scratch(DType::f32, {n}, "square");
     const auto multiply = [&](const View& lhs, const View& to) {
       kernel::Binary c;
       c.op = "mul";
       c.type = "f32";
       c.rank = 1;
-      c.dims[0] = static_cast<int32_t>(n);
+      c.dims[0] = n;
       c.a[0] = c.b[0] = 1;
       c.lhs = lhs;
       c.rhs = l.in(0);

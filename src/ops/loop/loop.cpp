@@ -21,10 +21,6 @@ bool one_element(const Type& type, DType dtype) {
   return type.dtype == dtype && product(type.shape) == Dim(1);
 }
 
-Result<int64_t> byte_size(const Type& type) {
-  return checked_bytes(type.dtype, static_dims(type.shape));
-}
-
 }  // namespace
 
 const OpInfo Loop::kInfo = {
