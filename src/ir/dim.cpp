@@ -114,6 +114,10 @@ struct DimBuilder {
         std::string(kFnNames[static_cast<int>(fn)]) + "(" + a.str() + ", " + b.str() + ")";
     return atom(fn, std::move(text), {a, b});
   }
+  static Dim applied(Fn fn, const Dim& a, const Dim& b);
+  /// The sum of products again, of atoms made anew from the innermost on.
+  template <class Symbol, class Apply>
+  static Dim rebuilt(const Dim& d, const Symbol& symbol, const Apply& apply);
   /// a / b when b is a non-zero number that divides every factor of a.
   static std::optional<Dim> exact_div(const Dim& a, int64_t b) {
     if (b == 0 || a.is_static()) return std::nullopt;
@@ -208,39 +212,58 @@ bool Dim::operator==(const Dim& other) const {
                     });
 }
 
-Dim Dim::substitute(const Bindings& bindings) const {
-  if (is_static()) return *this;
-  spend(Cost::terms, static_cast<int64_t>(expr_->terms.size()));
-  Dim sum(expr_->constant);
-  for (const auto& [key, term] : expr_->terms) {
+Dim DimBuilder::applied(Fn fn, const Dim& a, const Dim& b) {
+  switch (fn) {
+    case Fn::floordiv:
+      return floordiv(a, b);
+    case Fn::mod:
+      return mod(a, b);
+    case Fn::min:
+      return min(a, b);
+    case Fn::max:
+      return max(a, b);
+    case Fn::symbol:
+      break;
+  }
+  return a;
+}
+
+template <class Symbol, class Apply>
+Dim DimBuilder::rebuilt(const Dim& d, const Symbol& symbol, const Apply& apply) {
+  if (d.is_static()) return d;
+  spend(Cost::terms, static_cast<int64_t>(d.expr_->terms.size()));
+  Dim sum(d.expr_->constant);
+  for (const auto& [key, term] : d.expr_->terms) {
     Dim part(term.factor);
     for (const auto& atom : term.atoms) {
-      if (atom->fn == Fn::symbol) {
-        auto it = bindings.find(atom->text);
-        part = part * (it != bindings.end() ? Dim(it->second) : symbol(atom->text));
-        continue;
-      }
-      Dim a = atom->args[0].substitute(bindings), b = atom->args[1].substitute(bindings);
-      switch (atom->fn) {
-        case Fn::floordiv:
-          part = part * floordiv(a, b);
-          break;
-        case Fn::mod:
-          part = part * mod(a, b);
-          break;
-        case Fn::min:
-          part = part * min(a, b);
-          break;
-        case Fn::max:
-          part = part * max(a, b);
-          break;
-        case Fn::symbol:
-          break;
-      }
+      part = part * (atom->fn == Fn::symbol ? symbol(atom->text)
+                                            : apply(atom->fn, rebuilt(atom->args[0], symbol, apply),
+                                                    rebuilt(atom->args[1], symbol, apply)));
     }
     sum = sum + part;
   }
   return sum;
+}
+
+Dim Dim::substitute(const Bindings& bindings) const {
+  const auto bound = [&](const std::string& name) {
+    const auto found = bindings.find(name);
+    return found != bindings.end() ? Dim(found->second) : symbol(name);
+  };
+  return DimBuilder::rebuilt(*this, bound, DimBuilder::applied);
+}
+
+Dim Dim::within(const SymbolBounds& symbols) const {
+  const auto same = [](const std::string& name) { return symbol(name); };
+  const auto decided = [&](Fn fn, const Dim& a, const Dim& b) {
+    if (fn == Fn::min || fn == Fn::max) {
+      const Bounds more = (a - b).bounds(symbols);
+      if (more.min >= 0) return fn == Fn::max ? a : b;
+      if (more.max <= 0) return fn == Fn::max ? b : a;
+    }
+    return DimBuilder::applied(fn, a, b);
+  };
+  return DimBuilder::rebuilt(*this, same, decided);
 }
 
 void Dim::collect_symbols(std::set<std::string>& out) const {

@@ -57,6 +57,8 @@ class Dim {
 
   /// The dim with symbols replaced by numbers.
   Dim substitute(const Bindings& bindings) const;
+  /// The dim without the choices of min and max that are the same wherever its symbols lie.
+  Dim within(const SymbolBounds& symbols) const;
   void collect_symbols(std::set<std::string>& out) const;
   /// Numbers between which the dim lies wherever its symbols do; those without an interval may be
   /// anything from 0 on. What would leave 64 bits stops at their ends.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/relations.h"
 #include "ir/text_reader.h"
 
 namespace qc {
@@ -88,8 +89,8 @@ Result<Dims> broadcast(const Dims& a, const Dims& b, const Loc& loc) {
     } else if (da == Dim(1)) {
       out[i] = db;
     } else if (!da.is_static() || !db.is_static()) {
-      // One side is symbolic and not provably one: the other side decides, and the symbol is
-      // checked against it when it is bound.
+      // One side is symbolic and not provably one: the other side decides, and is to be equal.
+      differ(da, db);
       out[i] = da.is_static() ? da : db;
     } else {
       return error(Code::shape, loc, "shapes {} and {} do not broadcast", str(a), str(b));

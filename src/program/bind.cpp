@@ -7,13 +7,26 @@
 namespace qc {
 namespace {
 
-/// Replaces the symbols of everything in a program that has sizes.
+/// Replaces everything in a program that is a size.
+template <class Replace>
 class SizeBinder {
  public:
-  explicit SizeBinder(const Bindings& sizes) : sizes_(sizes) {}
+  explicit SizeBinder(const Replace& replace) : replace_(replace) {}
 
   void bind(Dim& size) const {
-    if (!size.is_static()) size = size.substitute(sizes_);
+    if (!size.is_static()) size = replace_(size);
+  }
+  void bind(Program& program) const {
+    for (Buffer& b : program.buffers) {
+      bind(b.bytes);
+      bind(b.alias_offset);
+      bind(b.offset);
+    }
+    for (auto* ports : {&program.inputs, &program.outputs, &program.states}) {
+      for (Port& port : *ports) bind(port.type.shape);
+    }
+    for (Scalar& s : program.scalars) bind(s.source);
+    bind(program.steps);
   }
   void bind(Dims& list) const {
     for (Dim& size : list) bind(size);
@@ -64,7 +77,7 @@ class SizeBinder {
   }
 
  private:
-  const Bindings& sizes_;
+  const Replace& replace_;
 };
 
 }  // namespace
@@ -117,22 +130,20 @@ Result<Ok> check_sizes(const Program& program, const Bindings& sizes) {
 Program bound(const Program& program, const Bindings& sizes) {
   if (program.dims.empty()) return program;
   const Bindings all = program.with_places(sizes);
-  const SizeBinder binder(all);
+  const auto number = [&](const Dim& size) { return size.substitute(all); };
   Program out = program;
   out.dims.clear();
   out.guards.clear();
   out.places.clear();
-  for (Buffer& b : out.buffers) {
-    binder.bind(b.bytes);
-    binder.bind(b.alias_offset);
-    binder.bind(b.offset);
-  }
-  for (auto* ports : {&out.inputs, &out.outputs, &out.states}) {
-    for (Port& port : *ports) binder.bind(port.type.shape);
-  }
-  for (Scalar& s : out.scalars) binder.bind(s.source);
-  binder.bind(out.steps);
+  SizeBinder(number).bind(out);
   return out;
+}
+
+void simplify_sizes(Program& program) {
+  if (program.dims.empty()) return;
+  const SymbolBounds symbols = program.symbol_bounds();
+  const auto simpler = [&](const Dim& size) { return size.within(symbols); };
+  SizeBinder(simpler).bind(program);
 }
 
 }  // namespace qc

@@ -1,4 +1,4 @@
-// Programs with free dimensions at given sizes.
+// Programs with free dimensions: at given sizes, and what their ranges say.
 #pragma once
 
 #include "program/program.h"
@@ -14,5 +14,8 @@ Result<Ok> check_sizes(const Program& program, const Bindings& sizes);
 
 /// The program with these sizes instead of its free dimensions.
 Program bound(const Program& program, const Bindings& sizes);
+
+/// Writes every size without the choices that the ranges of the free dimensions decide.
+void simplify_sizes(Program& program);
 
 }  // namespace qc

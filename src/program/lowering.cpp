@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <set>
 
+#include "ir/relations.h"
 #include "kernels/copy/calls.h"
+#include "program/bind.h"
 #include "program/params.h"
 #include "support/budget.h"
 #include "support/located.h"
@@ -43,7 +45,11 @@ Result<Ok> check_size(const Type& type, const SymbolBounds& free, const Loc& loc
   std::vector<int64_t> largest;
   for (const Dim& d : type.shape) {
     const Bounds range = d.bounds(free);
-    if (range.min < 0 || range.max == INT64_MAX) {
+    if (range.min < 0 && range.max < INT64_MAX) {
+      return error(Code::dim, loc, "shape {} is negative for some sizes: give narrower ranges",
+                   str(type.shape));
+    }
+    if (range.max == INT64_MAX) {
       return error(Code::dim, loc, "shape {} has no bounds; give --dim NAME=SIZE or a range",
                    str(type.shape));
     }
@@ -215,6 +221,34 @@ Result<std::vector<View>> Lowering::region(const Graph& region, const std::vecto
   return out;
 }
 
+Result<Ok> Lowering::guard(const Node& node) {
+  std::vector<DimGuard> relations;
+  {
+    const NotedRelations noted(relations);
+    QC_TRY(node.infer());
+  }
+  for (DimGuard& relation : relations) {
+    std::set<std::string> used;
+    relation.left.collect_symbols(used);
+    relation.right.collect_symbols(used);
+    for (const std::string& symbol : used) {
+      if (!symbols_.contains(symbol)) {
+        return error(Code::dim, node.loc(), "no input says how large '{}' is: give --dim {}=SIZE",
+                     symbol, symbol);
+      }
+    }
+    const auto known = proved(relation, symbols_);
+    if (known == false) {
+      return error(Code::dim, node.loc(), "{} takes sizes with {}, which no size in the ranges has",
+                   node.op(), relation.str());
+    }
+    const bool kept = std::ranges::any_of(
+        program_.guards, [&](const DimGuard& guard) { return guard.str() == relation.str(); });
+    if (!known && !kept) program_.guards.push_back(std::move(relation));
+  }
+  return Ok{};
+}
+
 Result<Ok> Lowering::lower_nodes(const Graph& graph) {
   for (const Node* n = graph.first(); n; n = n->next()) {
     for (size_t i = 0; i < n->output_count(); ++i) {
@@ -223,6 +257,7 @@ Result<Ok> Lowering::lower_nodes(const Graph& graph) {
     node_ = n;
     const Doing doing("lowering", &n->loc());
     spend(Cost::work, kNodeWork + 16 * static_cast<int64_t>(n->input_count()));
+    QC_TRY(guard(*n));
     QC_TRY(located(n->lower(*this), n->loc()));
   }
   return Ok{};
@@ -295,6 +330,7 @@ Result<Program> lower(const Graph& graph, PackedConstants& constants) {
     lowering.copy(lowering.view(s.out), typed(program.states[i].buffer, s.out->type()),
                   byte_size(s.out->type()));
   }
+  simplify_sizes(program);
   return program;
 }
 

@@ -99,6 +99,9 @@ class Lowering {
   View& slot(const Value* value);
   int new_buffer(Buffer buffer);
   Result<Ok> lower_nodes(const Graph& graph);
+  /// Relations of sizes that the node's type relies on: what cannot be proved for all sizes becomes
+  /// a guard of the program.
+  Result<Ok> guard(const Node& node);
   void record(std::string_view kernel, std::vector<Param> params,
               const std::vector<std::string_view>& select, std::vector<View> in,
               std::vector<View> out, CallInfo info);

@@ -41,6 +41,18 @@ Dim larger(const Program& program, const Dim& a, const Dim& b) {
   return program.at_least(a, b) ? a : program.at_least(b, a) ? b : max(a, b);
 }
 
+/// A name that no dimension, scalar or place has.
+std::string fresh_symbol(const Program& program) {
+  for (size_t n = program.places.size();; ++n) {
+    std::string name = fmt::format("at{}", n);
+    const bool taken =
+        std::ranges::any_of(program.dims, [&](const FreeDim& d) { return d.name == name; }) ||
+        std::ranges::any_of(program.scalars, [&](const Scalar& s) { return s.symbol == name; }) ||
+        std::ranges::any_of(program.places, [&](const ArenaPlace& p) { return p.symbol == name; });
+    if (!taken) return name;
+  }
+}
+
 /// Moves buffers of free sizes down as far as those below them allow that live at the same time.
 /// The order of places stays, so nothing can overlap and the largest sizes need no more.
 void follow_sizes(Program& program) {
@@ -76,7 +88,7 @@ void follow_sizes(Program& program) {
       b.offset = Dim::symbol(known->symbol);
       continue;
     }
-    program.places.push_back({fmt::format("at{}", program.places.size()), std::move(offset)});
+    program.places.push_back({fresh_symbol(program), std::move(offset)});
     b.offset = Dim::symbol(program.places.back().symbol);
   }
 }

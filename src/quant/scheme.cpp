@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "ir/relations.h"
 #include "support/diag.h"
 
 namespace qc {
@@ -63,22 +64,18 @@ int64_t unsigned_limit(int64_t code) {
 
 namespace {
 
-/// How many scales a value of this type and format has; -1 when a size is not known.
-Result<int64_t> scale_count(const Type& type, const Format& f, const Loc& loc) {
-  if (f.granularity == Granularity::tensor) return 1;
+/// How many scales a value of this type and format has.
+Result<Dim> scale_count(const Type& type, const Format& f, const Loc& loc) {
+  if (f.granularity == Granularity::tensor) return Dim(1);
   if (f.axis < 0 || f.axis >= type.rank()) {
     return error(Code::attribute, loc, "format along axis {} of {}", f.axis, str(type.shape));
   }
   const Dim& size = type.shape[static_cast<size_t>(f.axis)];
-  if (f.granularity == Granularity::axis) return size.is_static() ? size.value() : -1;
+  if (f.granularity == Granularity::axis) return size;
   if (f.group < 1) return error(Code::attribute, loc, "format with groups of {}", f.group);
-  int64_t count = 1;
-  for (size_t i = 0; i < type.shape.size(); ++i) {
-    if (!type.shape[i].is_static()) return -1;
-    const int64_t d = type.shape[i].value();
-    count *= static_cast<int64_t>(i) == f.axis ? (d + f.group - 1) / f.group : d;
-  }
-  return count;
+  Dims groups = type.shape;
+  groups[static_cast<size_t>(f.axis)] = ceildiv(size, f.group);
+  return product(groups);
 }
 
 Result<Ok> check_numbers(const Format& f, const Loc& loc) {
@@ -119,12 +116,12 @@ Result<Ok> check_format(const Type& type, const Loc& loc) {
   if (f.scale.kind == Component::Kind::none) {
     return error(Code::quant, loc, "a format without a scale");
   }
-  QC_ASSIGN(const int64_t count, scale_count(type, f, loc));
+  QC_ASSIGN(const Dim count, scale_count(type, f, loc));
   const int64_t scales = f.scale.values.size(), zeros = f.zero_point.values.size();
   const bool has_zeros = f.zero_point.kind == Component::Kind::known;
-  if (count >= 0 && (scales != count || (has_zeros && zeros != count && zeros != 1))) {
+  if (differ(scales, count) || (has_zeros && zeros != 1 && differ(zeros, count))) {
     return error(Code::quant, loc, "{} scales and {} zero points for {} groups of {}", scales,
-                 has_zeros ? zeros : 0, count, str(type.shape));
+                 has_zeros ? zeros : 0, count.str(), str(type.shape));
   }
   return check_numbers(f, loc);
 }

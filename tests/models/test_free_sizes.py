@@ -209,6 +209,24 @@ def test_every_size_has_the_bits_of_its_static_program(name, rules, flags, expor
             assert net.arena_bytes(sizes) == 0
 
 
+def test_relations_that_ranges_do_not_prove_are_checked_by_runs(quantc, tmp_path):
+    """A range holds sizes that an op does not take: no kernel runs for them, in C and in process."""
+    model = tmp_path / "m.ir"
+    model.write_text('graph (%0 "x" : f32[n, 4]) {\n  dim "n" = 1..16\n  %1 = reshape(%0) {shape = [8, 4]}\n  %2 = exp(%1)\n  return %2\n}\n')
+    quantc("compile", model, "-o", tmp_path / "c", "--name", "net", "--dim", "n=1..16")
+    assert "Sizes must have 4*n == 32." in (tmp_path / "c" / "net.h").read_text()
+    net = Compiled(tmp_path / "c")
+    want = np.exp(np.ones((8, 4), np.float32))
+    status, got, _ = net.run(np.ones((8, 4), np.float32), {"n": 8}, want)
+    assert status == 0 and np.allclose(got, want)
+    for size in (1, 7, 9, 16):
+        status, _, memory = net.run(np.ones((size, 4), np.float32), {"n": size}, want)
+        assert status == int(net.macros["BAD_SIZE"]) and (memory == 0xA5).all()
+        np.savez(tmp_path / "in.npz", in_0=np.ones((size, 4), np.float32))
+        assert "reshape" in quantc("run", model, "-i", tmp_path / "in.npz", status=1).stderr
+    assert "no size in the ranges" in quantc("compile", model, "-o", tmp_path / "d", "--dim", "n=9..16", status=1).stderr
+
+
 def test_multiples(exported, quantc, tmp_path):
     _, inputs, path, symbols = exported("encoder")
     batch, seq = symbols["batch"], symbols["seq"]

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "interp/eval.h"
+#include "ir/relations.h"
 #include "kernels/arg/calls.h"
 #include "kernels/numerics/base.h"
 #include "ops/common/axis.h"
@@ -105,8 +106,8 @@ Result<std::vector<Type>> Sort::infer() const {
   if (!is_ordered(x.dtype)) return error(Code::type, loc(), "sort of {} values", name(x.dtype));
   QC_ASSIGN(const int64_t at, resolve_axis(axis, x.rank(), loc()));
   const Dim& n = x.shape[static_cast<size_t>(at)];
-  if (k.is_static() && (k.value() < 0 || (n.is_static() && k.value() > n.value()))) {
-    return error(Code::attribute, loc(), "k is {}, axis {} has {} elements", k.value(), axis,
+  if (exceeds(0, k) || exceeds(k, n)) {
+    return error(Code::attribute, loc(), "k is {}, axis {} has {} elements", k.str(), axis,
                  n.str());
   }
   Type values = moved(x, x.shape), positions(DType::i64, x.shape);

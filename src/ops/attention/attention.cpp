@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "interp/eval.h"
+#include "ir/relations.h"
 #include "kernels/attention/calls.h"
 #include "kernels/numerics/reduce.h"
 #include "kernels/numerics/scalar_ops.h"
@@ -26,8 +27,6 @@ namespace {
 
 enum Operands : size_t { kQ, kK, kV, kMask };
 constexpr int64_t kRows = 12;  // of queries that are computed together
-
-bool unequal(const Dim& a, const Dim& b) { return a.is_static() && b.is_static() && !(a == b); }
 
 /// Strides of a mask along [batch, heads, queries, keys]; 0 where it broadcasts.
 Dims mask_strides(const Dims& shape) {
@@ -52,9 +51,9 @@ Result<std::vector<Type>> Attention::infer() const {
     }
   }
   const Dims &q = input_type(kQ).shape, &k = input_type(kK).shape, &v = input_type(kV).shape;
-  const bool fits = q.size() == 4 && k.size() == 4 && v.size() == 4 && !unequal(q[0], k[0]) &&
-                    !unequal(q[0], v[0]) && !unequal(k[1], v[1]) && !unequal(k[2], v[2]) &&
-                    !unequal(q[3], k[3]);
+  const bool fits = q.size() == 4 && k.size() == 4 && v.size() == 4 && !differ(q[0], k[0]) &&
+                    !differ(q[0], v[0]) && !differ(k[1], v[1]) && !differ(k[2], v[2]) &&
+                    !differ(q[3], k[3]);
   if (!fits) {
     return error(Code::shape, loc(), "attention of {} over {} and {}", str(q), str(k), str(v));
   }
@@ -77,7 +76,7 @@ Result<std::vector<Type>> Attention::infer() const {
     const Dims& m = input_type(kMask).shape;
     bool broadcasts = m.size() <= 4;
     for (size_t i = 0; broadcasts && i < m.size(); ++i) {
-      broadcasts = m[i] == Dim(1) || !unequal(m[i], scores[4 - m.size() + i]);
+      broadcasts = m[i] == Dim(1) || !differ(m[i], scores[4 - m.size() + i]);
     }
     if (!broadcasts)
       return error(Code::shape, loc(), "a mask {} for scores {}", str(m), str(scores));

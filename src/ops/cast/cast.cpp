@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "interp/eval.h"
+#include "ir/relations.h"
 #include "kernels/cast/calls.h"
 #include "kernels/numerics/cast.h"
 #include "ops/common/broadcast.h"
@@ -193,8 +194,8 @@ Result<std::vector<Type>> BitView::infer() const {
   if (x.shape.empty()) return error(Code::shape, loc(), "one {} as {}", name(x.dtype), name(to));
   Dims shape = x.shape;
   const Dim bytes = shape.back() * Dim(from / 8);
-  if (bytes.is_static() && bytes.value() % (width / 8) != 0) {
-    return error(Code::shape, loc(), "rows of {} bytes as {}", bytes.value(), name(to));
+  if (differ(mod(bytes, Dim(width / 8)), 0)) {
+    return error(Code::shape, loc(), "rows of {} bytes as {}", bytes.str(), name(to));
   }
   shape.back() = floordiv(bytes, Dim(width / 8));
   return std::vector<Type>{Type(to, shape)};

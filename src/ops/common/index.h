@@ -1,6 +1,7 @@
 // What gather and scatter ops share: checks of index operands.
 #pragma once
 
+#include "ir/relations.h"
 #include "ops/common/strided.h"
 
 namespace qc {
@@ -13,8 +14,7 @@ inline Result<Ok> check_index(const Type& index, const Loc& loc) {
 
 /// An error when elements are picked from an axis that has none.
 inline Result<Ok> check_pick(const Dim& extent, const Dims& picks, const Loc& loc) {
-  const Dim n = product(picks);
-  if (extent == Dim(0) && !(n == Dim(0))) {
+  if (!(product(picks) == Dim(0)) && exceeds(1, extent)) {
     return error(Code::shape, loc, "an index of shape {} into an axis without elements",
                  str(picks));
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "ops/common/strided.h"
+
 namespace qc {
 namespace {
 
@@ -108,20 +110,9 @@ Result<Ok> check_box(const Dims& shape, const Dims& start, const Dims& size, con
                  str(shape));
   }
   for (size_t i = 0; i < shape.size(); ++i) {
-    if (!size[i].is_static()) continue;
-    const int64_t n = size[i].value();
-    if (n == 0) continue;
-    bool inside = n > 0;
-    if (inside && start[i].is_static() && step[i].is_static()) {
-      const __int128 first = start[i].value();
-      const __int128 last = first + static_cast<__int128>(n - 1) * step[i].value();
-      inside = first >= 0 && last >= 0;
-      if (shape[i].is_static())
-        inside = inside && first < shape[i].value() && last < shape[i].value();
-    }
-    if (!inside) {
-      return error(Code::shape, loc, "{} elements from {} by {} are not inside axis {} of {}", n,
-                   start[i].str(), step[i].str(), i, str(shape));
+    if (leaves(shape[i], {size[i]}, {step[i]}, start[i])) {
+      return error(Code::shape, loc, "{} elements from {} by {} are not inside axis {} of {}",
+                   size[i].str(), start[i].str(), step[i].str(), i, str(shape));
     }
   }
   return Ok{};

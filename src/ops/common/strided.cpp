@@ -5,6 +5,7 @@
 #include <numeric>
 #include <set>
 
+#include "ir/relations.h"
 #include "kernels/strided/calls.h"
 
 namespace qc {
@@ -22,7 +23,35 @@ std::vector<Size> row_major(const std::vector<Size>& dims) {
   return out;
 }
 
+/// Of numbers, which may be far beyond 64 bits when multiplied.
+bool leaves(int64_t extent, const Ints& size, const Ints& stride, int64_t offset) {
+  __int128 low = offset, high = offset;
+  for (size_t i = 0; i < size.size(); ++i) {
+    const __int128 reach = static_cast<__int128>(size[i] - 1) * stride[i];
+    (reach < 0 ? low : high) += reach;
+  }
+  return low < 0 || high >= extent;
+}
+
 }  // namespace
+
+bool leaves(const Dim& extent, const Dims& size, const Dims& stride, const Dim& offset) {
+  for (const Dim& n : size) {
+    if (n == 0) return false;
+    if (n.is_static() && n.value() < 0) return true;
+  }
+  if (extent.is_static() && all_static(size) && all_static(stride) && offset.is_static()) {
+    return leaves(extent.value(), static_dims(size), static_dims(stride), offset.value());
+  }
+  Dim low = offset, high = offset;
+  for (size_t i = 0; i < size.size(); ++i) {
+    const Dim reach = (size[i] - 1) * stride[i];
+    const bool known = stride[i].is_static(), backward = known && stride[i].value() < 0;
+    low = low + (known ? (backward ? reach : Dim(0)) : min(reach, 0));
+    high = high + (known ? (backward ? Dim(0) : reach) : max(reach, 0));
+  }
+  return exceeds(0, low) || exceeds(high + 1, extent);
+}
 
 Ints strides_of(const Ints& dims) { return row_major(dims); }
 Dims strides_of(const Dims& dims) { return row_major(dims); }

@@ -13,6 +13,10 @@ struct Strided {
   Dim from_offset = 0, to_offset = 0;
 };
 
+/// Known to reach outside `extent` elements: the elements of a box that starts at `offset`. Notes
+/// what must hold where that is not known, as ir/relations.h does.
+bool leaves(const Dim& extent, const Dims& size, const Dims& stride, const Dim& offset);
+
 /// Row-major strides.
 Ints strides_of(const Ints& dims);
 Dims strides_of(const Dims& dims);

@@ -1,4 +1,5 @@
 #include "ir/padding.h"
+#include "ir/relations.h"
 #include "ops/common/broadcast.h"
 #include "ops/common/range.h"
 #include "ops/common/registration.h"
@@ -35,7 +36,7 @@ class Concat final : public OpNode<Concat>, public TakesPadding {
       bool fits = x.dtype == y.dtype && x.rank() == y.rank();
       for (size_t d = 0; fits && d < y.shape.size(); ++d) {
         if (static_cast<int64_t>(d) == axis) continue;
-        fits = x.shape[d] == y.shape[d] || !x.shape[d].is_static() || !y.shape[d].is_static();
+        fits = !differ(x.shape[d], y.shape[d]);
         if (!y.shape[d].is_static()) y.shape[d] = x.shape[d];
       }
       if (!fits) {

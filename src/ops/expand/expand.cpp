@@ -1,4 +1,5 @@
 #include "ir/padding.h"
+#include "ir/relations.h"
 #include "ops/common/importing.h"
 #include "ops/common/range.h"
 #include "ops/common/registration.h"
@@ -94,8 +95,8 @@ class Tile final : public ViewNode<Tile> {
     }
     Dims shape;
     for (size_t i = 0; i < repeats.size(); ++i) {
-      if (repeats[i].is_static() && repeats[i].value() < 0) {
-        return error(Code::attribute, loc(), "{} repeats along axis {}", repeats[i].value(), i);
+      if (exceeds(0, repeats[i])) {
+        return error(Code::attribute, loc(), "{} repeats along axis {}", repeats[i].str(), i);
       }
       if (repeats[i].is_static() && x.shape[i].is_static() &&
           !checked_mul(x.shape[i].value(), repeats[i].value())) {

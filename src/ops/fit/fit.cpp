@@ -3,6 +3,7 @@
 
 #include "interp/eval.h"
 #include "ir/padding.h"
+#include "ir/relations.h"
 #include "kernels/cast/calls.h"
 #include "kernels/fit/calls.h"
 #include "kernels/sequence/calls.h"
@@ -54,8 +55,8 @@ Result<std::vector<Type>> Fit::infer() const {
   }
   if (bits(x.dtype) < 8) return error(Code::unsupported, loc(), "elements of {}", name(x.dtype));
   for (const Dim& d : {size, valid}) {
-    if (d.is_static() && (d.value() < 0 || d.value() > INT32_MAX))
-      return error(Code::attribute, loc(), "{} elements along axis {}", d.value(), axis);
+    if (exceeds(0, d) || exceeds(d, INT32_MAX))
+      return error(Code::attribute, loc(), "{} elements along axis {}", d.str(), axis);
   }
   Type y = moved(x, x.shape);
   y.shape[static_cast<size_t>(axis)] = size;

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "ir/relations.h"
 #include "kernels/gather/calls.h"
 #include "kernels/numerics/index.h"
 #include "ops/common/index.h"
@@ -107,7 +108,7 @@ Result<std::vector<Type>> GatherElements::infer() const {
   for (size_t i = 0; i < x.shape.size(); ++i) {
     const Dim &from = x.shape[i], &to = index.shape[i];
     if (static_cast<int64_t>(i) == axis) continue;
-    if (from.is_static() && to.is_static() && to.value() > from.value()) {
+    if (exceeds(to, from)) {
       return error(Code::shape, loc(), "index {} is larger than data {} along axis {}", str(index),
                    str(x), i);
     }
@@ -168,7 +169,7 @@ Result<std::vector<Type>> GatherNd::infer() const {
   }
   for (int64_t i = 0; i < batch_dims; ++i) {
     const Dim &a = x.shape[static_cast<size_t>(i)], &b = index.shape[static_cast<size_t>(i)];
-    if (a.is_static() && b.is_static() && !(a == b)) {
+    if (differ(a, b)) {
       return error(Code::shape, loc(), "indices {} and data {} differ in batch axis {}", str(index),
                    str(x), i);
     }

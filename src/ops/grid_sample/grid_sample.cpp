@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ir/relations.h"
 #include "kernels/grid_sample/calls.h"
 #include "kernels/numerics/sample.h"
 #include "ops/common/index.h"
@@ -60,11 +61,10 @@ Result<std::vector<Type>> GridSample::infer() const {
   }
   const int64_t axes = x.rank() - 2;
   const bool ranks = axes >= 1 && axes <= 3 && grid.rank() == x.rank();
-  if (!ranks || (grid.shape.back().is_static() && !(grid.shape.back() == Dim(axes)))) {
+  if (!ranks || differ(grid.shape.back(), axes)) {
     return error(Code::shape, loc(), "points {} do not fit {}", str(grid), str(x));
   }
-  const Dim &a = x.shape[0], &b = grid.shape[0];
-  if (a.is_static() && b.is_static() && !(a == b)) {
+  if (differ(x.shape[0], grid.shape[0])) {
     return error(Code::shape, loc(), "points {} do not fit {}", str(grid), str(x));
   }
   if (x.dtype != DType::f32 || grid.dtype != DType::f32) {

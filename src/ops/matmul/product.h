@@ -4,14 +4,12 @@
 #include <vector>
 
 #include "ir/node.h"
+#include "ir/relations.h"
 #include "ops/common/macs.h"
 
 namespace qc {
 
 inline int32_t i32(int64_t v) { return static_cast<int32_t>(v); }
-inline bool differ(const Dim& a, const Dim& b) {
-  return a.is_static() && b.is_static() && !(a == b);
-}
 
 /// A batched product: output batch axes and each operand's stride (in elements) along them, 0
 /// where it broadcasts.

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "interp/eval.h"
+#include "ir/relations.h"
 #include "ir/row_count.h"
 #include "kernels/nms/calls.h"
 #include "ops/common/registration.h"
@@ -31,9 +32,6 @@ class Nms final : public OpNode<Nms>, public CountsRows {
   }
   Result<std::vector<Type>> infer() const override {
     const Type &boxes = input_type(0), &scores = input_type(1);
-    const auto differ = [](const Dim& a, const Dim& b) {
-      return a.is_static() && b.is_static() && !(a == b);
-    };
     if (boxes.rank() != 3 || scores.rank() != 3 || !(boxes.shape[2] == Dim(4)) ||
         differ(boxes.shape[0], scores.shape[0]) || differ(boxes.shape[1], scores.shape[2])) {
       return error(Code::shape, loc(), "boxes {} with scores {}; expected [N, B, 4] and [N, C, B]",

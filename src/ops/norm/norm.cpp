@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "interp/eval.h"
+#include "ir/relations.h"
 #include "kernels/norm/calls.h"
 #include "kernels/numerics/reduce.h"
 #include "kernels/numerics/scalar_ops.h"
@@ -66,8 +67,7 @@ Result<std::vector<Type>> Norm::infer() const {
   Dims rows;
   Dim parameters(1);
   if (kind == NormKind::group) {
-    if (x.rank() < 2 || groups < 1 || groups > INT32_MAX ||
-        (x.shape[1].is_static() && x.shape[1].value() % groups != 0)) {
+    if (x.rank() < 2 || groups < 1 || groups > INT32_MAX || differ(mod(x.shape[1], groups), 0)) {
       return error(Code::shape, loc(), "{} groups of the channels of {}", groups, str(x.shape));
     }
     parameters = x.shape[1];
@@ -83,8 +83,7 @@ Result<std::vector<Type>> Norm::infer() const {
   for (size_t i = 1; i < 3; ++i) {
     if (!input(i)) continue;
     const Dim given = product(input_type(i).shape);
-    if (input_type(i).dtype != x.dtype ||
-        (given.is_static() && parameters.is_static() && !(given == parameters))) {
+    if (input_type(i).dtype != x.dtype || differ(given, parameters)) {
       return error(Code::shape, loc(), "{} of {} with parameters {}", op(), str(x),
                    str(input_type(i)));
     }
@@ -244,8 +243,7 @@ Result<std::vector<Type>> ScaleShiftNode::infer() const {
   for (size_t i = 1; i < 3; ++i) {
     const Type& t = input_type(i);
     const Dim& size = x.shape[static_cast<size_t>(axis)];
-    if (t.dtype != x.dtype || t.rank() != 1 ||
-        (size.is_static() && t.shape[0].is_static() && !(t.shape[0] == size))) {
+    if (t.dtype != x.dtype || t.rank() != 1 || differ(t.shape[0], size)) {
       return error(Code::shape, loc(), "{} channels have parameters {}", size.str(), str(t));
     }
   }

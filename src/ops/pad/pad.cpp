@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "ir/relations.h"
 #include "kernels/pad/calls.h"
 #include "ops/common/index.h"
 #include "ops/common/range.h"
@@ -72,8 +73,8 @@ Result<std::vector<Type>> Pad::infer() const {
   Type y = moved(x, x.shape);
   for (size_t i = 0; i < x.shape.size(); ++i) {
     for (const Dim& d : {before[i], after[i]}) {
-      if (d.is_static() && (d.value() < 0 || d.value() > most)) {
-        return error(Code::attribute, loc(), "a pad of {} along axis {}", d.value(), i);
+      if (exceeds(0, d) || exceeds(d, most)) {
+        return error(Code::attribute, loc(), "a pad of {} along axis {}", d.str(), i);
       }
     }
     const bool padded = !(before[i] == Dim(0) && after[i] == Dim(0));

@@ -1,4 +1,5 @@
 #include "interp/eval.h"
+#include "ir/relations.h"
 #include "ops/common/registration.h"
 #include "ops/common/strided.h"
 #include "program/lowering.h"
@@ -16,8 +17,7 @@ class Reshape final : public OpNode<Reshape> {
 
   Result<std::vector<Type>> infer() const override {
     const Type& x = input_type(0);
-    const Dim before = product(x.shape), after = product(shape);
-    if (before.is_static() && after.is_static() && !(before == after)) {
+    if (differ(product(x.shape), product(shape))) {
       return error(Code::shape, loc(), "cannot reshape {} to {}", str(x.shape), str(shape));
     }
     Type y = moved(x, shape);

@@ -1,6 +1,7 @@
 #include "ops/rnn/rnn.h"
 
 #include "interp/eval.h"
+#include "ir/relations.h"
 #include "kernels/numerics/reduce.h"
 #include "kernels/rnn/calls.h"
 #include "ops/common/macs.h"
@@ -46,7 +47,7 @@ const Cell kCells[] = {
 bool fits(const Dims& shape, const Dims& expected) {
   if (shape.size() != expected.size()) return false;
   for (size_t i = 0; i < shape.size(); ++i) {
-    if (shape[i].is_static() && expected[i].is_static() && !(shape[i] == expected[i])) return false;
+    if (differ(shape[i], expected[i])) return false;
   }
   return true;
 }

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "ir/relations.h"
 #include "kernels/numerics/index.h"
 #include "kernels/numerics/roi.h"
 #include "kernels/roi_align/calls.h"
@@ -33,8 +34,8 @@ class RoiAlign final : public OpNode<RoiAlign> {
                    str(x));
     }
     const Dim &a = rois.shape[0], &b = image.shape[0];
-    if (a.is_static() && b.is_static() && !(a == b)) {
-      return error(Code::shape, loc(), "{} regions but {} images", a.value(), b.value());
+    if (differ(a, b)) {
+      return error(Code::shape, loc(), "{} regions but {} images", a.str(), b.str());
     }
     if (x.dtype != DType::f32 || rois.dtype != DType::f32 || image.dtype != DType::i64) {
       return error(Code::type, loc(), "regions {} of images {} in {}", str(rois), str(image),

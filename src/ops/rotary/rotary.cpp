@@ -1,6 +1,7 @@
 #include "ops/rotary/rotary.h"
 
 #include "interp/eval.h"
+#include "ir/relations.h"
 #include "kernels/numerics/base.h"
 #include "kernels/rotary/calls.h"
 #include "ops/common/broadcast.h"
@@ -58,8 +59,8 @@ Result<std::vector<Type>> Rotary::infer() const {
   if (x.rank() < 1 || x.rank() > kMaxRank) {
     return error(Code::shape, loc(), "a rotation of rank {}, expected 1 to {}", x.rank(), kMaxRank);
   }
-  if (const Dim& n = x.shape.back(); n.is_static() && n.value() % 2 != 0) {
-    return error(Code::shape, loc(), "pairs of {} elements", n.value());
+  if (const Dim& n = x.shape.back(); differ(mod(n, 2), 0)) {
+    return error(Code::shape, loc(), "pairs of {} elements", n.str());
   }
   for (size_t i = 1; i < 3; ++i) {
     const Type& angles = input_type(i);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ir/relations.h"
 #include "kernels/numerics/combine.h"
 #include "kernels/scatter/calls.h"
 #include "ops/common/broadcast.h"
@@ -107,9 +108,7 @@ Result<std::vector<Type>> ScatterElements::infer() const {
   bool fits = index.rank() == x.rank() && updates.rank() == x.rank();
   for (size_t i = 0; fits && i < x.shape.size(); ++i) {
     const Dim &d = x.shape[i], &k = index.shape[i], &u = updates.shape[i];
-    fits = !(u.is_static() && k.is_static()) || u == k;
-    if (static_cast<int64_t>(i) != axis && d.is_static() && k.is_static())
-      fits = fits && k.value() <= d.value();
+    fits = !differ(u, k) && (static_cast<int64_t>(i) == axis || !exceeds(k, d));
   }
   if (!fits) {
     return error(Code::shape, loc(), "indices {} and updates {} do not fit {}", str(index),
@@ -174,8 +173,7 @@ Result<std::vector<Type>> ScatterNd::infer() const {
   expected.insert(expected.end(), x.shape.begin() + depth, x.shape.end());
   bool fits = expected.size() == updates.shape.size();
   for (size_t i = 0; fits && i < expected.size(); ++i) {
-    fits = !(expected[i].is_static() && updates.shape[i].is_static()) ||
-           expected[i] == updates.shape[i];
+    fits = !differ(expected[i], updates.shape[i]);
   }
   if (!fits)
     return error(Code::shape, loc(), "updates are {}, expected {}", str(updates.shape),
@@ -290,19 +288,9 @@ Result<std::vector<Type>> StridedScatter::infer() const {
                  stride.size(), str(x));
   }
   const Dim total = product(x.shape);
-  const bool empty =
-      std::find(source.shape.begin(), source.shape.end(), Dim(0)) != source.shape.end();
-  if (!empty && total.is_static() && all_static(source.shape) && all_static(stride) &&
-      offset.is_static()) {
-    __int128 low = offset.value(), high = low;
-    for (size_t i = 0; i < stride.size(); ++i) {
-      const __int128 reach = static_cast<__int128>(source.shape[i].value() - 1) * stride[i].value();
-      (reach < 0 ? low : high) += reach;
-    }
-    if (low < 0 || high >= total.value()) {
-      return error(Code::shape, loc(), "strides {} leave the {} elements of the operand",
-                   str(stride), total.value());
-    }
+  if (leaves(total, source.shape, stride, offset)) {
+    return error(Code::shape, loc(), "strides {} leave the {} elements of the operand", str(stride),
+                 total.str());
   }
   Type y(x.dtype, x.shape);
   const Type* const operands[] = {&x, &source};

@@ -70,20 +70,10 @@ class AsStrided final : public ViewNode<AsStrided> {
       return error(Code::attribute, loc(), "{} sizes but {} strides", size.size(), stride.size());
     }
     const Dim total = product(x.shape);
-    bool known = total.is_static() && all_static(size) && all_static(stride) && offset.is_static();
-    const bool empty = std::find(size.begin(), size.end(), Dim(0)) != size.end();
-    if (known && !empty) {
-      __int128 low = offset.value(), high = low;
-      for (size_t i = 0; i < size.size(); ++i) {
-        const __int128 reach = static_cast<__int128>(size[i].value() - 1) * stride[i].value();
-        (reach < 0 ? low : high) += reach;
-        if (size[i].value() < 0) low = -1;
-      }
-      if (low < 0 || high >= total.value()) {
-        return error(Code::shape, loc(),
-                     "sizes {} with strides {} leave the {} elements of the operand", str(size),
-                     str(stride), total.value());
-      }
+    if (leaves(total, size, stride, offset)) {
+      return error(Code::shape, loc(),
+                   "sizes {} with strides {} leave the {} elements of the operand", str(size),
+                   str(stride), total.str());
     }
     return std::vector<Type>{moved(x, size)};
   }
