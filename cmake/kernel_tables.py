@@ -22,8 +22,9 @@ and for the value's text (the value itself unless stated) in the name. A body th
 MACHINE.c (MACHINE.cu where the folder has it), others in portable.c, unless FILE is given. Arguments of a body are
 (parameters, operands..., results...); those of a body in a .cu file are (parameters, unit, operands..., results...), and
 SYMBOL_units(parameters) says how many units there are (kernels/common/cuda.h).
-A kernel whose calls can be split among threads names its units; PREFIX_units and PREFIX_part in FOLDER/split.c count them
-and make calls of some of them (kernels/common/units.h). {selector} in PREFIX stands for the value of a body.
+A kernel whose calls can be split among threads names its units, for the bodies after that line; PREFIX_units and
+PREFIX_part in FOLDER/split.c count them and make calls of some of them (kernels/common/units.h). {selector} in PREFIX
+stands for the value of a body, {selector.bytes} for the bytes of an element of that type.
 
 Written to OUTPUT_DIR:
   FOLDER_table.c    thunks, the kernels and the bodies of the folder
@@ -78,11 +79,18 @@ def items(text):
     return [t.strip() for t in (text or "").split(",") if t.strip()]
 
 
+class Value(str):
+    """A value of a selector; of an element type, `bytes` are those of an element in memory."""
+    @property
+    def bytes(self):
+        return max(1, int(re.search(r"\d+|$", self)[0] or 8) // 8) if not self.startswith(("f8", "f4")) else 1
+
+
 class Kernel:
     def __init__(self, folder, name, selectors, inputs, outputs, stage=False):
         self.folder, self.name, self.selectors, self.stage, self.epilogue = folder, name, items(selectors), stage, []
         self.inputs, self.outputs = items(inputs), items(outputs)
-        self.params, self.bodies = None, []  # bodies: (symbol, values of the selectors, file, stack)
+        self.params, self.bodies = None, []  # bodies: (symbol, values of the selectors, file, stack, split)
         self.unit = self.prefix = ""
 
     def add_bodies(self, pattern, file, stack, where):
@@ -96,14 +104,11 @@ class Kernel:
             values = {name: value for name, value, _ in choice}
             symbol = GROUP.sub(lambda _: next(texts), pattern)
             own = file or self.file_of(values.get("machine", "portable"))
-            self.bodies.append((symbol, [values[s] for s in self.selectors], own, stack))
+            split = self.prefix.format(**{s: Value(v) for s, v in values.items()})  # what the functions that split calls of it are named after
+            self.bodies.append((symbol, [values[s] for s in self.selectors], own, stack, split))
 
     def file_of(self, machine):
         return f"{machine}.cu" if (self.folder / f"{machine}.cu").exists() else f"{machine}.c"
-
-    def split_of(self, values):
-        """What the functions that split calls of a body are named after."""
-        return self.prefix.format(**dict(zip(self.selectors, values)))
 
     def machine_of(self, values):
         return values[self.selectors.index("machine")] if "machine" in self.selectors else ""
@@ -130,7 +135,7 @@ def signatures(path, structs):
             names = [n.rstrip("?") for n in kernels[-1].inputs + kernels[-1].outputs + kernels[-1].selectors]
             if twice := members & set(names) or {n for n in names if names.count(n) > 1}:
                 sys.exit(f"{where}: {', '.join(twice)}: a name stands for one thing only")
-        elif kernels and kernels[-1].params and not kernels[-1].bodies and (match := UNITS.match(line)):
+        elif kernels and kernels[-1].params and (match := UNITS.match(line)):
             kernels[-1].unit, kernels[-1].prefix = match.groups()
         elif kernels and kernels[-1].params and (match := BODY.match(line)):
             kernels[-1].add_bodies(match[1], match[2], int(match[3] or DEFAULT_STACK), where)
@@ -154,7 +159,7 @@ def thunk(kernel, symbol, file="portable.c"):
 
 def splitters(kernels):
     """Functions that split calls, once for each prefix."""
-    found = {k.split_of(values): k.params for k in kernels if k.unit for _, values, _, _ in k.bodies}
+    found = {split: k.params for k in kernels for *_, split in k.bodies if split}
     for prefix, params in found.items():
         yield "\n".join([f"static int32_t units_{prefix}(const void *p) {{",
                          f"  return {prefix}_units((const {params} *)p);\n}}",
@@ -172,11 +177,10 @@ def table(folder, kernels, structs):
     out += ['#include "kernels/table.h"', "", *splitters(kernels)]
     rows, entries = [], []
     for k in kernels:
-        for symbol, values, file, stack in k.bodies:
+        for symbol, values, file, stack, split in k.bodies:
             machine = k.machine_of(values)
             if not machine:
                 out.append(thunk(k, symbol))
-            split = k.split_of(values)
             rows.append(f'  {{"{symbol}", "{k.name}", "{",".join(values)}", "kernels/{name}/{file}", "{machine}", {stack}, '
                         f'{"NULL" if machine else "run_" + symbol}, "{split}", {f"units_{split}" if split else "NULL"}, '
                         f'{f"part_{split}" if split else "NULL"}}},')
@@ -194,7 +198,7 @@ def machine_tables(folder, kernels):
     """The text of a table of thunks for each machine that has bodies here."""
     found = {}
     for k in kernels:
-        for symbol, values, file, _ in k.bodies:
+        for symbol, values, file, *_ in k.bodies:
             if machine := k.machine_of(values):
                 found.setdefault(machine, []).append((k, symbol, file))
     for machine, bodies in found.items():
@@ -313,9 +317,9 @@ def main():
     check_epilogues([k for kernels in signed.values() for k in kernels])
     for folder, kernels in signed.items():
         bodies += [(symbol, f"kernels/{folder.name}/{file}", k.machine_of(values))
-                   for k in kernels for symbol, values, file, _ in k.bodies]
-        bodies += sorted({(f"{k.split_of(values)}_{what}", f"kernels/{folder.name}/split.c", "")
-                          for k in kernels if k.unit for _, values, _, _ in k.bodies for what in ("part", "units")})
+                   for k in kernels for symbol, values, file, *_ in k.bodies]
+        bodies += sorted({(f"{split}_{what}", f"kernels/{folder.name}/split.c", "")
+                          for k in kernels for *_, split in k.bodies if split for what in ("part", "units")})
         write(output / f"{folder.name}_table.c", table(folder, kernels, structs))
         write(output / folder.name / "calls.h", calls(folder, kernels, homes))
         for machine, text in [] if portable_only else machine_tables(folder, kernels):

@@ -1,5 +1,6 @@
 kernel arg[op, type](x) -> (y)
   params qk_arg_params
+  units rows qk_arg_{type.bytes}
   body qk_arg_{op=max,min}_{type=f32,f64,f16,bf16,i8,i16,i32,i64,u8,u16,u32,u64}
 
 kernel sort[type](x) -> (values, positions, scratch)

@@ -15,6 +15,7 @@
 
 #define QK_GLOBAL static __global__ void
 #define QK_BOTH static __host__ __device__ inline
+#define QK_MEMBER __host__ __device__
 #define QK_FOR_UNIT(units)                                             \
   const int64_t unit = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; \
   if (unit < (units))
@@ -23,6 +24,7 @@
 
 #define QK_GLOBAL static __attribute__((noinline)) void
 #define QK_BOTH static inline
+#define QK_MEMBER
 #define QK_FOR_UNIT(units) for (int64_t unit = 0; unit < (units); ++unit)
 
 /* What a call of the runtime returns: a test may make calls fail. */
@@ -75,6 +77,16 @@ typedef struct qk_queue {
   cudaStream_t stream;
   int check;
 } qk_queue;
+
+/* A pointer to whatever a body takes: C converts void pointers by itself. */
+struct qk_pointer {
+  void* at;
+  QK_MEMBER qk_pointer(const void* to) : at((void*)to) {}
+  template <class T>
+  QK_MEMBER operator T*() const {
+    return (T*)at;
+  }
+};
 
 template <class T>
 struct qk_as {

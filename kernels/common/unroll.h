@@ -1,6 +1,9 @@
 /* Loops over the registers of a tile, whose bounds are constants once everything is inlined. */
 #ifndef QK_EACH
-#if defined(__clang__)
+#if defined(__CUDACC__)
+#define QK_EACH _Pragma("unroll")
+#define QK_NOT_EACH _Pragma("unroll 1")
+#elif defined(__clang__)
 #define QK_EACH _Pragma("clang loop unroll(full)")
 #define QK_NOT_EACH _Pragma("clang loop unroll(disable)")
 #elif defined(__GNUC__)

@@ -20,7 +20,9 @@
 #define QK_VEC16_REGISTERS 0
 #endif
 
-#if defined(__clang__)
+#if defined(__CUDACC__)
+#define QK_UNROLL _Pragma("unroll")
+#elif defined(__clang__)
 #define QK_UNROLL _Pragma("clang loop unroll(full)")
 #elif defined(__GNUC__)
 #define QK_UNROLL _Pragma("GCC unroll 16")
@@ -29,7 +31,9 @@
 #endif
 
 /* Before a loop whose copies would each keep their addresses on the stack. */
-#if defined(__clang__)
+#if defined(__CUDACC__)
+#define QK_ROLLED _Pragma("unroll 1")
+#elif defined(__clang__)
 #define QK_ROLLED _Pragma("clang loop unroll(disable)")
 #elif defined(__GNUC__)
 #define QK_ROLLED _Pragma("GCC unroll 1")
@@ -41,6 +45,8 @@
  * would be a variable of its own on the stack. */
 #if QK_VEC16_REGISTERS
 #define QK_LANES(j) for (int j = 0; j < 16; ++j)
+#elif defined(__CUDACC__)
+#define QK_LANES(j) _Pragma("unroll") for (int j = 0; j < 16; ++j)
 #elif defined(__clang__)
 #define QK_LANES(j) _Pragma("clang loop unroll_count(4)") for (int j = 0; j < 16; ++j)
 #elif defined(__GNUC__)

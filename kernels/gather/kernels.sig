@@ -1,5 +1,6 @@
 kernel gather[index](x, indices) -> (y)
   params qk_gather_params
+  units indices qk_gather_{index}
   body qk_gather_{index=i64,i32}
 
 kernel gather_elements[index](x, indices) -> (y)

@@ -1,9 +1,11 @@
 kernel norm[type](x, gamma?, beta?) -> (y, mean?, rstd?)
   params qk_norm_params
+  units rows qk_norm_{type}
   body qk_norm_{type=f32,f64,f16,bf16} stack 1536
 
 kernel scale_shift[type](x, scale, shift) -> (y)
   params qk_scale_shift_params
+  units channels qk_scale_shift_{type}
   body qk_scale_shift_{type=f32,f64,f16,bf16} stack 1536
 
 kernel lrn[type](x) -> (y)

@@ -52,7 +52,7 @@ QK_INLINE void qk_qreduce_sum(const qk_qreduce_params* p, const void* x, void* y
   for (int32_t d = 0; d < p->outer_rank; ++d) rows *= p->outer_dims[d];
   for (int32_t d = 0; d < p->inner_rank; ++d) n *= p->inner_dims[d];
   if (beside && rows > 0 && n <= 1 << 22 && p->type_x <= QK_U8 && p->type_y <= QK_U8) {
-    qk_qreduce_sum_beside(p, x, y, rows, n);
+    qk_qreduce_sum_beside(p, (const uint8_t*)x, (uint8_t*)y, rows, n);
   } else {
     qk_qreduce_sum_each(p, x, y);
   }

@@ -32,12 +32,15 @@ kernel dequantize_turned_device[machine, codes](x, scales, zeros?) -> (y)
 
 kernel lookup[bits](x, table) -> (y)
   params qk_lookup_params
+  units elements qk_lookup_{bits}
   body qk_lookup_8_{bits=8,16}
 
 kernel requantize[from, to](x) -> (y)
   params qk_requantize_params
+  units elements qk_requantize_{to.bytes}
   body qk_requantize_{from=i16,u16}_{to=i8,u8,i16,u16}
 
 kernel dynamic_quantize[codes](x) -> (y, scales, zeros)
   params qk_dynamic_params
+  units rows qk_dynamic_{codes.bytes}
   body qk_dynamic_{codes=i8,u8,i16,u16}

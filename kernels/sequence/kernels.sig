@@ -1,7 +1,9 @@
 kernel sequence() -> (y)
   params qk_sequence_params
+  units elements qk_sequence
   body qk_sequence
 
 kernel sizes() -> (y)
   params qk_sizes_params
+  units all qk_sizes
   body qk_sizes

@@ -55,10 +55,16 @@ class Runner {
     for (const View& v : c.out) out.push_back(v.present() ? memory_.at(v) : nullptr);
     const std::vector<std::byte> params = write_params(*c.kernel, c.params);
     const auto* parallel = std::get_if<ParallelStep>(&step.op);
+    const auto units = [&] {
+      return static_cast<int32_t>(parallel->units == 0 ? units_of(c) : parallel->units.value());
+    };
     if (parallel && options_.parallel_for) {
-      options_.parallel_for(
-          static_cast<int32_t>(parallel->units == 0 ? units_of(c) : parallel->units.value()),
-          [&](int32_t first, int32_t last) { run_units(*body, params, in, out, first, last); });
+      options_.parallel_for(units(), [&](int32_t first, int32_t last) {
+        run_units(*body, params, in, out, first, last);
+      });
+    } else if (parallel) {  // each unit for itself, as a device's threads compute them
+      for (int32_t unit = 0; unit < units(); ++unit)
+        run_units(*body, params, in, out, unit, unit + 1);
     } else {
       body->run(params.data(), in.data(), out.data());
     }

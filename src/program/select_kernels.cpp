@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "program/epilogue.h"
+#include "program/split.h"
 #include "support/escape.h"
 #include "support/located.h"
 #include "support/suggest.h"
@@ -41,6 +42,7 @@ class Selector {
         QC_TRY(run(loop->body));
       } else if (Call* call = step.call()) {
         QC_TRY(select(*call, step.loc, out));
+        by_units(step);
       }
       out.push_back(std::move(step));
     }
@@ -89,24 +91,23 @@ class Selector {
       if (!forced) forced = forced_of(loc);
       std::string why = refusal(v, call, binder);
       if (why.empty() && forced && forced->variant != v.name) why = "another was asked for";
-      if (why.empty() && (!best || v.cost < best->cost)) best = &v;
+      if (why.empty() && (!best || cost(v) < cost(*best))) best = &v;
       choice.others.push_back({std::string(v.name), std::string(v.feature), std::move(why)});
     }
     if (forced && !best) return not_possible(*forced, choice);
-    if (!best && target_.language != Language::c) {
-      missing_.push_back({loc, described(call, choice)});
-      return Ok{};
-    }
     note(choice, best);
+    const std::string asked = described(call, choice);
     if (best) {
       QC_ASSIGN(call, located(best->bind(call, binder), loc));
     }
     for (Step& step : packings) {
       step.loc = loc;
-      QC_TRY(find(*step.call(), loc));
+      QC_TRY(find(*step.call(), loc, asked));
+      by_units(step);
       before.push_back(std::move(step));
     }
-    QC_TRY(find(call, loc));
+    QC_TRY(find(call, loc, asked));
+    if (!call.body) return Ok{};
     if (choices_) {
       choice.body = call.body->symbol;
       choices_->push_back(std::move(choice));
@@ -140,11 +141,14 @@ class Selector {
   }
 
   std::string refusal(const Variant& v, const Call& call, const Binder& binder) const {
-    if (!target_.has(v.feature)) {
-      return fmt::format("target {} has no {}", target_.name,
-                         v.feature.empty() ? "host code" : v.feature);
-    }
+    if (!target_.has(v.feature)) return fmt::format("target {} has no {}", target_.name, v.feature);
     return v.refusal(call, binder);
+  }
+
+  /// Bodies for a device are better than those for all machines, whatever these cost elsewhere.
+  int cost(const Variant& v) const {
+    constexpr int kElsewhere = 10000;
+    return v.cost + (target_.language != Language::c && v.feature.empty() ? kElsewhere : 0);
   }
 
   /// A call that nothing of the target computes, and why those that could do not.
@@ -166,11 +170,30 @@ class Selector {
     }
   }
 
-  Result<Ok> find(Call& call, const Loc& loc) const {
-    call.body = find_body(*call.kernel, call.select);
-    if (call.body && target_.has(call.body->machine)) return Ok{};
+  /// Gives a call its body. On a device one for all machines serves where its calls have units: a
+  /// thread computes each. `asked` says what a layer wanted that has none.
+  Result<Ok> find(Call& call, const Loc& loc, const std::string& asked) {
+    const Body* body = find_body(*call.kernel, call.select);
+    const bool device = target_.language != Language::c;
+    if (body && target_.has(body->machine) && (!device || !body->machine.empty() || body->units)) {
+      call.body = body;
+      return Ok{};
+    }
+    if (device) {
+      missing_.push_back({loc, asked});
+      return Ok{};
+    }
     return error(Code::bug, loc, "nothing computes '{}' of [{}] for target {}", call.kernel->name,
                  fmt::join(call.select, ", "), target_.name);
+  }
+
+  /// A call whose body computes all units becomes a step of as many threads.
+  void by_units(Step& step) const {
+    Call* call = std::get_if<Call>(&step.op);
+    if (target_.language == Language::c || !call || !call->body || !call->body->machine.empty())
+      return;
+    const Dim units = units_of(*call);
+    step.op = ParallelStep{std::move(*call), units};
   }
 
   Program& program_;

@@ -41,7 +41,8 @@ int split(Program& program, int64_t least_macs) {
     Call& call = *step->call();
     if (!call.body->units) continue;
     const bool free = !is_static(call);
-    if (!free && (call.macs < least_macs || units_of(call) < 2)) continue;
+    if (free ? call.macs == 0 && least_macs > 0 : call.macs < least_macs || units_of(call) < 2)
+      continue;
     ++count;
     const Dim units = free ? Dim(0) : Dim(units_of(call));
     step->op = ParallelStep{std::move(call), units};

@@ -14,8 +14,8 @@ bool is_static(const Call& call);
 int64_t units_of(const Call& call);
 
 /// Turns calls that have several units and at least `least_macs` into parallel steps; returns how
-/// many. Calls whose sizes are free are split however large they will be; their units are counted
-/// when they run.
+/// many. Products whose sizes are free are split however large they will be; their units are
+/// counted when they run. From 0 on, all calls that have units are split.
 int split(Program& program, int64_t least_macs = kLeastParallelMacs);
 
 }  // namespace qc

@@ -76,7 +76,7 @@ constexpr std::string_view kMachine = "";
 }  // namespace
 
 bool Target::has(std::string_view feature) const {
-  if (feature.empty()) return language == Language::c;
+  if (feature.empty()) return true;
   return std::find(features.begin(), features.end(), feature) != features.end();
 }
 

@@ -31,7 +31,7 @@ struct Target {
   /// the machine's processors. None: the target itself.
   std::vector<std::string> parts = {};
 
-  /// Whether code that needs this feature is for it; code that needs none is portable C.
+  /// Whether code that needs this feature is for it; code that needs none is for all.
   bool has(std::string_view feature) const;
 };
 

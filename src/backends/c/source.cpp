@@ -82,7 +82,7 @@ std::string Source::part_definition(const Instance& instance) {
                     passed);
 }
 
-std::string Source::parallel(const Instance& instance, const std::string& params,
+std::string Source::parallel(const Step&, const Instance& instance, const std::string& params,
                              const std::string& in, const std::string& out,
                              const std::string& units, const std::string& pad) const {
   std::string call = fmt::format(".in = {{{}}}, .out = {{{}}}", in, out);

@@ -17,8 +17,8 @@ class Source : public StepPrinter {
   std::string copy(const Step& step, const std::string& from, const std::string& to, int64_t bytes,
                    bool to_device) const override;
   std::string part_definition(const Instance& instance) override;
-  std::string parallel(const Instance& instance, const std::string& params, const std::string& in,
-                       const std::string& out, const std::string& units,
+  std::string parallel(const Step& step, const Instance& instance, const std::string& params,
+                       const std::string& in, const std::string& out, const std::string& units,
                        const std::string& pad) const override;
 
  private:

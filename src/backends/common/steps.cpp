@@ -198,8 +198,8 @@ std::string StepPrinter::part_definition(const Instance&) {
   return {};
 }
 
-std::string StepPrinter::parallel(const Instance&, const std::string&, const std::string&,
-                                  const std::string&, const std::string&,
+std::string StepPrinter::parallel(const Step&, const Instance&, const std::string&,
+                                  const std::string&, const std::string&, const std::string&,
                                   const std::string&) const {
   QC_CHECK(false, "this language splits no steps");
   return {};
@@ -231,8 +231,8 @@ std::string StepPrinter::parallel(const Step& step, const std::string& pad) {
     count = fmt::format("{}_units(&(const {}){{{}}})", own.body->split, own.kernel->params,
                         initialiser(own, std::vector<bool>(own.params.size())));
   }
-  return parallel(made, handed(made, true), pointers(own.in, false), pointers(own.out, true), count,
-                  pad);
+  return parallel(step, made, handed(made, true), pointers(own.in, false), pointers(own.out, true),
+                  count, pad);
 }
 
 std::string StepPrinter::number(const Field& field, const Param& param) {

@@ -49,9 +49,10 @@ class StepPrinter {
   /// A function that computes some units of such calls: what a caller's parallel_for runs.
   virtual std::string part_definition(const Instance& instance);
   /// Statements that give the units of a call to the caller's parallel_for.
-  virtual std::string parallel(const Instance& instance, const std::string& params,
-                               const std::string& in, const std::string& out,
-                               const std::string& units, const std::string& pad) const;
+  virtual std::string parallel(const Step& step, const Instance& instance,
+                               const std::string& params, const std::string& in,
+                               const std::string& out, const std::string& units,
+                               const std::string& pad) const;
   /// A statement that copies `bytes` between the host's memory and the device's.
   virtual std::string copy(const Step& step, const std::string& from, const std::string& to,
                            int64_t bytes, bool to_device) const = 0;

@@ -36,6 +36,50 @@ std::string Source::definition(const Instance& instance) const {
          fmt::format("  QK_FOR_UNIT(units) {}(&p, unit{});\n}}\n\n", call.body->symbol, passed);
 }
 
+std::string Source::part_definition(const Instance& instance) {
+  QC_CHECK(!instance.varies, "code for target cuda has no free dimensions");
+  const Call& call = instance.call;
+  const Signature& kernel = *call.kernel;
+  std::string declared = "int64_t units", passed, in, out;
+  if (!instance.local) declared += fmt::format(", const {} given", kernel.params);
+  auto add = [&](const char* type, const char* list, const std::vector<OperandSpec>& names,
+                 const std::vector<View>& views, std::string& held) {
+    for (size_t i = 0; i < views.size(); ++i) {
+      // Absent ones have no name: the compiler knows that they are null.
+      const bool present = views[i].present();
+      declared += fmt::format(", {} *{}", type, present ? names[i].name : "");
+      held += (i ? ", " : "") + (present ? names[i].name : std::string("NULL"));
+      passed += fmt::format(", qk_pointer{{{}[{}]}}", list, i);
+    }
+  };
+  add("const void", "in", kernel.in, call.in, in);
+  add("void", "out", kernel.out, call.out, out);
+  return fmt::format(
+      "QK_GLOBAL {0}({1}) {{\n"
+      "  QK_FOR_UNIT(units) {{\n"
+      "    {2} p = {3};\n"
+      "    const void *in[] = {{{4}}};\n"
+      "    void *out[] = {{{5}}};\n"
+      "    int32_t own[4] = {{(int32_t)unit, (int32_t)unit + 1, 0, 0}};\n"
+      "    {6}_part(&p, in, out, own);\n"
+      "    {7}(&p{8});\n  }}\n}}\n\n",
+      instance.function, declared, kernel.params,
+      instance.local ? "{" + instance.values + "}" : std::string("given"), in.empty() ? "NULL" : in,
+      out, call.body->split, call.body->symbol, passed);
+}
+
+std::string Source::parallel(const Step& step, const Instance& instance, const std::string& params,
+                             const std::string& in, const std::string& out,
+                             const std::string& units, const std::string& pad) const {
+  std::string args = params;
+  for (const std::string& list : {in, out}) {
+    if (!list.empty()) args += (args.empty() ? "" : ", ") + list;
+  }
+  return fmt::format("{}QC_TRY(qk_launch(&h->queue, {}, {}, {}), \"launch\", \"{}\", {});\n", pad,
+                     instance.function, units, args, instance.call.body->symbol,
+                     c_string(layers(step)));
+}
+
 std::string Source::invocation(const Step& step, const Instance& instance,
                                const std::string& params, const std::string& args) const {
   const std::string& symbol = instance.call.body->symbol;

@@ -1,0 +1,21 @@
+/* A unit is one index of one outer run. */
+#include "kernels/common/split.h"
+
+#include "kernels/gather/gather.h"
+
+#define QK_SPLIT_GATHER(index, bytes)                                                          \
+  QK_INLINE int32_t qk_gather_##index##_units(const qk_gather_params* p) {                     \
+    return p->outer * p->count;                                                                \
+  }                                                                                            \
+  QK_INLINE int32_t qk_gather_##index##_part(qk_gather_params* p, const void** in, void** out, \
+                                             int32_t* units) {                                 \
+    const qk_items r = qk_items_of(units, p->count, 1);                                        \
+    qk_move(&in[0], (ptrdiff_t)r.batch * p->size * p->block);                                  \
+    qk_move(&in[1], (ptrdiff_t)r.first*(bytes));                                               \
+    qk_move_result(&out[0], ((ptrdiff_t)r.batch * p->count + r.first) * p->block);             \
+    p->outer = 1;                                                                              \
+    p->count = r.count;                                                                        \
+    return r.next;                                                                             \
+  }
+QK_SPLIT_GATHER(i64, 8)
+QK_SPLIT_GATHER(i32, 4)

@@ -1,0 +1,44 @@
+/* A unit is a row, of grouped channels all groups of an image; of a scale and shift, a channel. */
+#include "kernels/common/split.h"
+
+#include "kernels/norm/norm.h"
+
+/* S and T: bytes of an element and of a statistic. */
+#define QK_SPLIT_NORM(type, S, T)                                                         \
+  QK_INLINE int32_t qk_norm_##type##_units(const qk_norm_params* p) {                     \
+    return p->rows / p->groups;                                                           \
+  }                                                                                       \
+  QK_INLINE int32_t qk_norm_##type##_part(qk_norm_params* p, const void** in, void** out, \
+                                          int32_t* units) {                               \
+    const ptrdiff_t first = (ptrdiff_t)units[0] * p->groups;                              \
+    p->rows = (units[1] - units[0]) * p->groups;                                          \
+    qk_move(&in[0], first * p->n * (S));                                                  \
+    qk_move_result(&out[0], first * p->n * (S));                                          \
+    qk_move_optional(&out[1], first*(T));                                                 \
+    qk_move_optional(&out[2], first*(T));                                                 \
+    return units[1];                                                                      \
+  }
+#define QK_SPLIT_SCALE_SHIFT(type, S)                                                       \
+  QK_INLINE int32_t qk_scale_shift_##type##_units(const qk_scale_shift_params* p) {         \
+    return p->outer * p->channels;                                                          \
+  }                                                                                         \
+  QK_INLINE int32_t qk_scale_shift_##type##_part(qk_scale_shift_params* p, const void** in, \
+                                                 void** out, int32_t* units) {              \
+    const qk_items r = qk_items_of(units, p->channels, 1);                                  \
+    const ptrdiff_t from = ((ptrdiff_t)r.batch * p->channels + r.first) * p->inner * (S);   \
+    qk_move(&in[0], from);                                                                  \
+    qk_move(&in[1], (ptrdiff_t)r.first*(S));                                                \
+    qk_move(&in[2], (ptrdiff_t)r.first*(S));                                                \
+    qk_move_result(&out[0], from);                                                          \
+    p->outer = 1;                                                                           \
+    p->channels = r.count;                                                                  \
+    return r.next;                                                                          \
+  }
+QK_SPLIT_NORM(f32, 4, 4)
+QK_SPLIT_NORM(f64, 8, 8)
+QK_SPLIT_NORM(f16, 2, 4)
+QK_SPLIT_NORM(bf16, 2, 4)
+QK_SPLIT_SCALE_SHIFT(f32, 4)
+QK_SPLIT_SCALE_SHIFT(f64, 8)
+QK_SPLIT_SCALE_SHIFT(f16, 2)
+QK_SPLIT_SCALE_SHIFT(bf16, 2)
