@@ -1,4 +1,5 @@
 """What others build on: the installed library, and op folders outside the tree."""
+import contextlib
 import os
 import re
 import subprocess
@@ -58,6 +59,21 @@ def rebuilt(build) -> list:
     return sorted(re.findall(r"Building CXX object .*?(\w+)\.cpp\.o", sh("cmake", "--build", build, "--target", "quantc")))
 
 
+@contextlib.contextmanager
+def built_with(root, build, **folders):
+    """The program of the build with folders from outside the tree; the build is put back afterwards."""
+    rebuilt(build)
+    before = generated(build)
+    sh("cmake", "-S", root, "-B", build, *(f"-D{option}={folder}" for option, folder in folders.items()))
+    try:
+        yield rebuilt(build)
+    finally:
+        sh("cmake", "-S", root, "-B", build, *(f"-D{option}=" for option in folders))
+        sh("cmake", "--build", build, "--target", "quantc")
+        for name in generated(build) - before:
+            (build / "generated" / "ops" / name).unlink()
+
+
 def test_an_op_folder_is_built_in_without_another_edit(root, build, tmp_path):
     """Only the new folder and the list of folders compile; the build is put back afterwards."""
     cube = helper.make_node("Cube", ["x"], ["y"], name="cube1", domain="example")
@@ -68,11 +84,8 @@ def test_an_op_folder_is_built_in_without_another_edit(root, build, tmp_path):
     x = np.arange(6, dtype=np.float32).reshape(2, 3) - 2.5
     np.savez(tmp_path / "io.npz", in_0=x, out_0=x * x * x)
 
-    rebuilt(build)
-    before = generated(build)
-    sh("cmake", "-S", root, "-B", build, f"-DQUANTC_EXTRA_OPS={root / 'examples/extra_ops'}")
-    try:
-        assert rebuilt(build) == ["cube", "registration"]
+    with built_with(root, build, QUANTC_EXTRA_OPS=root / "examples/extra_ops") as compiled:
+        assert compiled == ["cube", "registration"]
         program = build / "bin" / "quantc"
         assert "`cube`" in sh(program, "ops")
         out = sh(program, "validate", tmp_path / "cube.onnx", "-i", tmp_path / "io.npz", "-e", tmp_path / "io.npz", "--atol", "0")
@@ -84,29 +97,66 @@ def test_an_op_folder_is_built_in_without_another_edit(root, build, tmp_path):
         out = sh(program, "validate", tmp_path / "cube.onnx", "-i", tmp_path / "io.npz", "-e", tmp_path / "io.npz",
                  "--atol", "0.3", *rules)
         assert "FAIL" not in out
-    finally:
-        sh("cmake", "-S", root, "-B", build, "-DQUANTC_EXTRA_OPS=")
-        sh("cmake", "--build", build, "--target", "quantc")
-        for name in generated(build) - before:
-            (build / "generated" / "ops" / name).unlink()
 
 
 def test_a_variant_is_built_in_and_selected_without_another_edit(root, build):
     """A kernel folder outside the tree: its variant takes the calls of qgemm; the build is put back afterwards."""
     rules = ["--rules", root / "examples/digits/rules.toml"]
     model = root / "tests/models/digits.onnx"
-    rebuilt(build)
-    sh("cmake", "-S", root, "-B", build, f"-DQUANTC_EXTRA_KERNELS={root / 'examples/extra_kernels'}")
-    try:
-        rebuilt(build)
+    with built_with(root, build, QUANTC_EXTRA_KERNELS=root / "examples/extra_kernels"):
         program = build / "bin" / "quantc"
         assert ": qk_qgemm_naive" in sh(program, "inspect", model, "--program", *rules)
         out = sh(program, "validate", model, "-i", model.with_suffix(".npz"), *rules)
         assert "FAIL" not in out, out
-    finally:
-        sh("cmake", "-S", root, "-B", build, "-DQUANTC_EXTRA_KERNELS=")
-        rebuilt(build)
     assert "qk_qgemm_naive" not in sh(build / "bin" / "quantc", "inspect", model, "--program", *rules)
+
+
+def held_peaks(x, decay):
+    out = x.copy()
+    for k in range(1, x.shape[-1]):
+        out[..., k] = np.maximum(x[..., k], out[..., k - 1] * np.float32(decay))
+    return out
+
+
+def peak_hold_models(folder):
+    """The op of examples/own_op as an ONNX node of a domain of its own, and as a custom op of PyTorch."""
+    import torch
+    node = helper.make_node("PeakHold", ["x"], ["y"], name="peaks", domain="example", decay=0.75)
+    info = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2, 3, 16]) for name in "xy"]
+    imports = [helper.make_opsetid("", 17), helper.make_opsetid("example", 1)]
+    onnx.save(helper.make_model(helper.make_graph([node], "g", info[:1], info[1:]), opset_imports=imports), folder / "peaks.onnx")
+
+    @torch.library.custom_op("example::peak_hold", mutates_args=())
+    def peak_hold(x: torch.Tensor, decay: float) -> torch.Tensor:
+        return torch.from_numpy(held_peaks(x.numpy(), decay))
+
+    peak_hold.register_fake(lambda x, decay: torch.empty_like(x))
+
+    class Peaks(torch.nn.Module):
+        def forward(self, x):
+            return torch.ops.example.peak_hold(x, 0.75)
+
+    torch.export.save(torch.export.export(Peaks(), (torch.zeros(2, 3, 16),)), folder / "peaks.pt2")
+    return [folder / "peaks.onnx", folder / "peaks.pt2"]
+
+
+def test_an_op_with_its_own_kernel_is_built_in_without_another_edit(root, build, tmp_path):
+    """Class, import rows and C of examples/own_op: interpreter, in-process kernels and generated C give the same bits."""
+    x = np.random.default_rng(0).standard_normal((2, 3, 16), dtype=np.float32)
+    np.savez(tmp_path / "io.npz", in_0=x, out_0=held_peaks(x, 0.75))
+    io = ["-i", tmp_path / "io.npz", "-e", tmp_path / "io.npz"]
+    paths = peak_hold_models(tmp_path)
+    (tmp_path / "rules.toml").write_text("[[rule]]\npattern = '.*peak.*'\nscale = 0.02\ninput_scale = 0.02\n")
+    with built_with(root, build, QUANTC_EXTRA_OPS=root / "examples/own_op/ops", QUANTC_EXTRA_KERNELS=root / "examples/own_op"):
+        program = build / "bin" / "quantc"
+        assert "`peak_hold`" in sh(program, "ops")
+        for path in paths:
+            out = sh(program, "validate", path, *io, "--atol", "0")
+            assert "FAIL" not in out and "native          interpreter" in out, out
+            sh(program, "compile", path, "-o", tmp_path / path.suffix[1:])
+            assert "qk_peak_hold_f32" in (tmp_path / path.suffix[1:] / "peaks_kernels.h").read_text()
+        out = sh(program, "validate", paths[0], *io, "--rules", tmp_path / "rules.toml", "--atol", "0.03")
+        assert "FAIL" not in out, out
 
 
 def test_touching_one_op_folder_rebuilds_it_alone(root, build):
