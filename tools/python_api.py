@@ -12,13 +12,15 @@ ROOT = Path(__file__).resolve().parent.parent
 def signature(thing: object) -> str:
     try:
         text = str(inspect.signature(thing))  # type: ignore[arg-type]
-        return re.sub(r"(: |-> )'([^']*)'", r"\1\2", text)  # annotations are texts
+        return re.sub(r"(: |-> )\"?'([^']*)'\"?", r"\1\2", text)  # annotations are texts
     except (TypeError, ValueError):
         return ""
 
 
 def members(cls: type) -> Iterator[str]:
-    for name, value in vars(cls).items():
+    inherited = {name: value for base in reversed(cls.__mro__[1:]) if base.__module__.startswith("quantc.")
+                 and base.__name__ not in quantc.__all__ for name, value in vars(base).items()}
+    for name, value in {**inherited, **vars(cls)}.items():
         doc = inspect.getdoc(getattr(cls, name)) or ""
         if name.startswith("_") and name != "__call__" or not (callable(value) or isinstance(value, property)):
             continue

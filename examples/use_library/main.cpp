@@ -1,5 +1,6 @@
 // What the library can do, one after the other: use_library MODEL FOLDER. It loads a model, runs
-// it, finds scales for it, quantizes it by them, looks at what became of it, and compiles it.
+// it, changes it, finds scales for it, quantizes it by them, looks at what became of it, and
+// compiles it.
 #include <quantc/quantc.h>
 
 #include <cstdio>
@@ -43,6 +44,26 @@ quantc::ArrayViews views(const std::vector<quantc::Array>& arrays) {
   return {arrays.begin(), arrays.end()};
 }
 
+/// A pass of one's own: no result of a convolution is above a limit.
+class Limit final : public quantc::Pass {
+ public:
+  explicit Limit(std::string most) : most_(std::move(most)) {}
+  std::string name() const override { return "limit"; }
+  quantc::Expected<quantc::Done> run(quantc::GraphEditor& graph) const override {
+    for (const quantc::GraphNode& node : graph.nodes()) {
+      if (node.op != "conv") continue;
+      const quantc::ValueId y = node.outputs[0];
+      const auto limited = graph.insert("clamp", {y}, {{"lo", "-inf"}, {"hi", most_}});
+      if (!limited) return limited.diagnostic();
+      if (auto done = graph.replace(y, (*limited)[0]); !done) return done;
+    }
+    return quantc::Done{};
+  }
+
+ private:
+  std::string most_;
+};
+
 bool same(const std::vector<quantc::Array>& a, const std::vector<quantc::Array>& b) {
   return a.size() == b.size() && a[0].data == b[0].data;
 }
@@ -72,6 +93,12 @@ int main(int argc, char** argv) {
               same(outputs, need(copy.run(inputs))) ? "equal" : "differs");
   need(model.run(inputs));
   std::printf("forms: %zu kept, hit rate %.2f\n", model.forms().count, model.forms().hit_rate);
+
+  // Change the network by a pass: a limit that nothing reaches changes no bit, another one does.
+  const quantc::Model wide = need(model.transform(Limit("1e9")));
+  const quantc::Model narrow = need(model.transform(Limit("0.01")));
+  std::printf("limits: %s, %s\n", same(outputs, need(wide.run(inputs))) ? "equal" : "differs",
+              same(outputs, need(narrow.run(inputs))) ? "equal" : "differs");
 
   // Calibrate, and quantize by what was found.
   quantc::CalibrationOptions how;

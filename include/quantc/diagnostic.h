@@ -22,6 +22,9 @@ struct Diagnostic {
   std::string message;  // all of it, as the command line prints it
 };
 
+/// The value of what gives none: it was done.
+struct Done {};
+
 /// A value or a diagnostic.
 template <class T>
 class [[nodiscard]] Expected {

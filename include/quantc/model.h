@@ -10,6 +10,7 @@
 #include "quantc/compiled.h"
 #include "quantc/diagnostic.h"
 #include "quantc/options.h"
+#include "quantc/pass.h"
 #include "quantc/reports.h"
 #include "quantc/rules.h"
 
@@ -44,6 +45,10 @@ class Model {
   /// The model with these rules in place of those it has. Rules that match nothing or ask for what
   /// an op cannot do are errors at once.
   Expected<Model> quantize(const Rules& rules) const;
+  /// The model with its network changed by a pass, which sees it with every spelling brought to one
+  /// form, before anything is fused or quantized. The graph is checked afterwards; rules and
+  /// options stay.
+  Expected<Model> transform(const Pass& pass) const;
   /// The model with other options. Those that matter while loading (`dims` and `arithmetic` of a
   /// file, `state`) must be those it was loaded with.
   Expected<Model> with(const Options& options) const;

@@ -12,6 +12,7 @@
 #include "quantc/diagnostic.h"
 #include "quantc/model.h"
 #include "quantc/options.h"
+#include "quantc/pass.h"
 #include "quantc/reports.h"
 #include "quantc/rules.h"
 #include "quantc/version.h"

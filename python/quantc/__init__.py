@@ -15,13 +15,14 @@ from ._errors import InternalError, Loc, QuantcError, QuantcWarning, Unsupported
 from ._fx import dump_fx, from_fx
 from ._graph import Analysis, CompiledModule, Explanation, Graph, Validation
 from ._load import from_onnx, from_pt2, load
+from ._passes import GraphEditor, GraphNode, Pass, Value
 from ._rules import (DynamicQuantRulePerTensor, FloatRule, KeyRule, QuantRule, RuleList, StaticQuantRule, read_rules,
                      save_rules)
 from ._torch import from_exported, from_torch
 
 __all__ = [
-    "Analysis", "CPrinter", "CompiledModule", "DynamicQuantRulePerTensor", "Explanation", "FloatRule", "Graph", "InternalError",
-    "KeyRule", "LayerRow", "LayerRows", "Loc", "Node", "Operand", "QuantRule", "QuantcError", "QuantcWarning", "QuantizationTransform", "RuleList",
-    "StaticQuantRule", "Unsupported", "UserError", "Validation", "calibrate", "compare", "compile_model", "dump_fx",
+    "Analysis", "CPrinter", "CompiledModule", "DynamicQuantRulePerTensor", "Explanation", "FloatRule", "Graph", "GraphEditor", "GraphNode",
+    "InternalError", "KeyRule", "LayerRow", "LayerRows", "Loc", "Node", "Operand", "Pass", "QuantRule", "QuantcError", "QuantcWarning", "QuantizationTransform", "RuleList",
+    "StaticQuantRule", "Unsupported", "UserError", "Validation", "Value", "calibrate", "compare", "compile_model", "dump_fx",
     "from_exported", "from_fx", "from_onnx", "from_pt2", "from_torch", "load", "read_rules", "save_rules",
 ]

@@ -8,6 +8,7 @@ from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 
 from . import _core
 from ._errors import QuantcWarning, UserError
+from ._passes import Pass
 from ._rules import RuleLike, RuleList, listed
 
 Path = Union[str, "PathLike[str]"]
@@ -122,14 +123,41 @@ class Analysis(Table):
                                                    "suggestion"], rows)
 
 
-class CompiledModule:
+class Runnable:
+    """What has inputs and outputs and runs: a graph, and its compiled code."""
+
+    _core: Any
+
+    @property
+    def inputs(self) -> List[_core.Port]:
+        """Name, element type and shape of each input; sizes that depend on a symbol are text."""
+        return list(self._core.inputs)
+
+    @property
+    def outputs(self) -> List[_core.Port]:
+        """The same of the outputs."""
+        return list(self._core.outputs)
+
+    def run(self, *inputs: Any, **named: Any) -> Any:
+        """Runs the network: a graph by the kernels for this machine, a compiled module by its code.
+
+        Arrays are NumPy arrays or torch tensors in the order of the inputs, keywords of their names, or one dict; results
+        are of the same kind: one, or a tuple of several. Runs of a graph begin with the initial state.
+        """
+        return _results(self._core.run(*_arguments(inputs, named)))
+
+    __call__ = run
+
+
+class CompiledModule(Runnable):
     """Generated C as a callable: ``m(x)`` runs it.
 
     A model with state keeps it from call to call; ``reset`` makes it what it was at first.
     """
 
     def __init__(self, core: _core.CompiledModel, scratch: Any = None):
-        self._core, self._scratch = core, scratch
+        self._core: _core.CompiledModel = core
+        self._scratch = scratch
 
     @property
     def folder(self) -> str:
@@ -140,18 +168,6 @@ class CompiledModule:
     def report(self) -> _core.Report:
         """Bytes of arena, state, stack and weights, and multiply-accumulates."""
         return self._core.report
-
-    @property
-    def inputs(self) -> List[_core.Port]:
-        return self._core.inputs
-
-    @property
-    def outputs(self) -> List[_core.Port]:
-        return self._core.outputs
-
-    def __call__(self, *inputs: Any, **named: Any) -> Any:
-        """Runs the generated code. Arrays as for ``Graph.run``."""
-        return _results(self._core.run(*_arguments(inputs, named)))
 
     def benchmark(self, *inputs: Any, runs: int = 0, **named: Any) -> _core.Timing:
         """Seconds of ``runs`` calls of the generated code, or of those that fit in about a second."""
@@ -166,7 +182,7 @@ class CompiledModule:
         return f"<quantc.CompiledModule {r.name}: arena {r.arena_bytes} bytes, weights {r.weight_bytes} bytes, {r.macs} MACs>"
 
 
-class Graph:
+class Graph(Runnable):
     """A loaded network with its options and rules. It never changes: ``quantize`` makes another that shares the weights.
 
     Made by ``from_torch``, ``from_exported``, ``from_fx``, ``from_onnx``, ``from_pt2`` and ``load``. Any number of threads
@@ -174,7 +190,7 @@ class Graph:
     """
 
     def __init__(self, core: _core.Model):
-        self._core = core
+        self._core: _core.Model = core
         self._warned: Dict[str, None] = {}
 
     def _warn(self, lines: Iterable[str], depth: int = 3) -> None:
@@ -187,15 +203,6 @@ class Graph:
         out = Graph(core)
         out._warned = dict(self._warned)
         return out
-
-    @property
-    def inputs(self) -> List[_core.Port]:
-        """Name, element type and shape of each input; sizes that depend on a symbol are text."""
-        return self._core.inputs
-
-    @property
-    def outputs(self) -> List[_core.Port]:
-        return self._core.outputs
 
     @property
     def forms(self) -> _core.CacheReport:
@@ -221,19 +228,22 @@ class Graph:
         out._warn(out._core.warnings)
         return out
 
+    def transform(self, *passes: Pass) -> "Graph":
+        """The network changed by passes of your own (``quantc.Pass``), one after the other; rules and options stay.
+
+        They see it with every spelling brought to one form, before anything is fused or quantized. The graph is checked
+        after each.
+        """
+        core = self._core
+        for one in passes:
+            if not isinstance(one, Pass):
+                raise UserError(f"a {type(one).__name__} is no pass: derive it from quantc.Pass")
+            core = core.transform(one)
+        return self._made(core)
+
     def with_options(self, **options: Any) -> "Graph":
         """The same network with other options."""
         return self._made(self._core.with_options(options_of(self._core.options, options)))
-
-    def run(self, *inputs: Any, **named: Any) -> Any:
-        """Runs the network by the kernels for this machine.
-
-        Arrays are NumPy arrays or torch tensors in the order of the inputs, keywords of their names, or one dict; results
-        are of the same kind: one, or a tuple of several. Runs begin with the initial state.
-        """
-        return _results(self._core.run(*_arguments(inputs, named)))
-
-    __call__ = run
 
     def run_reference(self, *inputs: Any, **named: Any) -> Any:
         """The same in the reference interpreter; the answer is the same bits."""

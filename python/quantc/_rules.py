@@ -9,7 +9,7 @@ from ._core import Node
 from ._errors import UserError
 
 _LISTS = {"scale", "offset", "input_scale", "input_offset", "weight_scale", "weight_offset", "output_multiplier",
-          "input_multiplier", "bias_correction"}
+          "input_multiplier", "bias_correction", "min", "max", "input_min", "input_max"}
 _KEYS = {name for name in dir(_core.RuleSpec) if not name.startswith("_")}
 
 

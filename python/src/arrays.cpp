@@ -98,6 +98,11 @@ void raise(const Diagnostic& d) {
   throw nb::python_error();
 }
 
+void add_note(nb::python_error& error, const std::string& note) {
+  const nb::object value = nb::borrow(error.value());
+  if (nb::hasattr(value, "add_note")) value.attr("add_note")(note.c_str());
+}
+
 Arguments::Arguments(const nb::sequence& arrays, const std::vector<std::string>& names) {
   size_t i = 0;
   for (nb::handle array : arrays) {

@@ -22,6 +22,19 @@ T value_of(Expected<T> expected) {
   return std::move(*expected);
 }
 
+/// Calls `f`, which returns an Expected, without the interpreter lock.
+template <class F>
+auto unlocked(F&& f) {
+  auto result = [&] {
+    const nb::gil_scoped_release released;
+    return f();
+  }();
+  return value_of(std::move(result));
+}
+
+/// Adds a line that is printed below the exception (Python 3.11 and later).
+void add_note(nb::python_error& error, const std::string& note);
+
 /// Arrays of a call, kept alive as long as their views are used.
 class Arguments {
  public:

@@ -7,22 +7,13 @@
 #include <quantc/quantc.h>
 
 #include "arrays.h"
+#include "passes.h"
 #include "rules.h"
 
 namespace quantc::python {
 namespace {
 
 using Names = std::vector<std::string>;
-
-/// Calls `f`, which returns an Expected, without the interpreter lock.
-template <class F>
-auto unlocked(F&& f) {
-  auto result = [&] {
-    const nb::gil_scoped_release released;
-    return f();
-  }();
-  return value_of(std::move(result));
-}
 
 void bind_options(nb::module_& m) {
   nb::class_<Options>(m, "Options", "The options of a compilation.")
@@ -238,6 +229,7 @@ void bind_model(nb::module_& m) {
              const Rules all = rules_of(rules);
              return unlocked([&] { return model.quantize(all); });
            })
+      .def("transform", &transformed)
       .def("with_options",
            [](const Model& model, const Options& options) { return value_of(model.with(options)); })
       .def("run",
@@ -300,6 +292,7 @@ NB_MODULE(_core, m) {
   m.doc() = "The C++ library of quantc.";
   m.attr("version") = quantc::kVersion;
   quantc::python::bind_rules(m);
+  quantc::python::bind_passes(m);
   quantc::python::bind_options(m);
   quantc::python::bind_reports(m);
   quantc::python::bind_model(m);

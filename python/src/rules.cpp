@@ -47,8 +47,7 @@ class PythonRule final : public Rule {
     } catch (nb::python_error& error) {
       const std::string name = node.names.empty() ? node.op : node.names.front();
       const std::string note = origin_ + " at node '" + name + "' (" + node.op + ")";
-      const nb::object value = nb::borrow(error.value());
-      if (nb::hasattr(value, "add_note")) value.attr("add_note")(note.c_str());
+      add_note(error, note);
       throw;
     }
   }
@@ -82,12 +81,16 @@ void bind_rules(nb::module_& m) {
       .def_rw("dtype", &RuleSpec::dtype)
       .def_rw("scale", &RuleSpec::scale)
       .def_rw("offset", &RuleSpec::offset)
+      .def_rw("min", &RuleSpec::min)
+      .def_rw("max", &RuleSpec::max)
       .def_rw("qmin", &RuleSpec::qmin)
       .def_rw("qmax", &RuleSpec::qmax)
       .def_rw("output_dtype", &RuleSpec::output_dtype)
       .def_rw("input_dtype", &RuleSpec::input_dtype)
       .def_rw("input_scale", &RuleSpec::input_scale)
       .def_rw("input_offset", &RuleSpec::input_offset)
+      .def_rw("input_min", &RuleSpec::input_min)
+      .def_rw("input_max", &RuleSpec::input_max)
       .def_rw("weight_dtype", &RuleSpec::weight_dtype)
       .def_rw("weight_scale", &RuleSpec::weight_scale)
       .def_rw("weight_offset", &RuleSpec::weight_offset)

@@ -49,7 +49,7 @@ qc::Result<std::shared_ptr<const Runnable>> Forms::runnable(const std::vector<qc
   QC_ASSIGN(const qc::Bindings sizes, qc::bindings_for(*network_->graph, inputs));
   const std::string key = key_of(sizes);
   if (auto known = runnables_.get(key)) return *known;
-  const std::lock_guard lock(network_->work);
+  const std::lock_guard lock(*network_->work);
   QC_ASSIGN(auto made, make(inputs));
   runnables_.put(key, made, made->bytes);
   return made;

@@ -13,12 +13,13 @@
 
 namespace quantc {
 
-/// A network as it was loaded. Models with other rules share it. Compiling adds constants to the
-/// pool that all graphs made of it share, so whoever does holds `work`.
+/// A network as it was loaded, or as a pass left it. Models with other rules share it. Compiling
+/// adds constants to the pool that all graphs made of it share, so whoever does holds `work`, which
+/// belongs to the pool.
 struct Network {
   std::unique_ptr<qc::Graph> graph;
   std::vector<std::string> remarks;  // what was left out while loading
-  std::mutex work;
+  std::shared_ptr<std::mutex> work = std::make_shared<std::mutex>();
 };
 
 /// A contract graph with what its passes noted.

@@ -24,7 +24,7 @@ Result<ArrayViews> run_fast(Network& network, Forms& forms, const ArrayViews& vi
   QC_ASSIGN(const auto inputs, inputs_of(*network.graph, views));
   QC_ASSIGN(const auto form, forms.runnable(inputs));
   // Initial states come from the pool, which others may be adding to.
-  std::unique_lock<std::mutex> lock(network.work, std::defer_lock);
+  std::unique_lock<std::mutex> lock(*network.work, std::defer_lock);
   if (!form->program.states.empty()) lock.lock();
   qc::ProgramOptions how;
   how.allocate = allocate;

@@ -29,7 +29,7 @@ struct Model::State {
   /// The same while nothing else compiles.
   template <class F>
   auto alone(F&& f) const {
-    const std::lock_guard lock(network->work);
+    const std::lock_guard lock(*network->work);
     return within(f);
   }
 };

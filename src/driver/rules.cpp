@@ -5,7 +5,6 @@
 #include "quant/rules.h"
 
 namespace qc {
-namespace {
 
 quantc::NodeView view_of(const Node& node) {
   quantc::NodeView out;
@@ -21,6 +20,8 @@ quantc::NodeView view_of(const Node& node) {
   }
   return out;
 }
+
+namespace {
 
 /// A rule class of the program that uses the library.
 class OwnRule final : public QuantRule {

@@ -6,6 +6,9 @@
 
 namespace qc {
 
+/// What rules and passes of a program that uses the library see of a node.
+quantc::NodeView view_of(const Node& node);
+
 /// The rules the options name, in the order they are tried: the program's own classes, its values,
 /// then those of the file. Empty when there are none.
 Result<RuleSet> rule_set(const quantc::Options& options);

@@ -1,5 +1,6 @@
 """Rules in Python: the same as in TOML, and classes with code of their own."""
 import pickle
+import re
 
 import pytest
 from package import ROOT, RULES, files_of
@@ -97,6 +98,19 @@ def test_exceptions_come_out_unchanged_with_the_node_named(digits):
     with pytest.raises(quantc.UserError, match="scheme returned a int"):
         digits.quantize([Odd()])
     assert digits.explain().nodes  # the graph is as good as before
+
+
+def test_every_key_of_a_rule_file_is_one_in_python(tmp_path):
+    (tmp_path / "rules.toml").write_text("[[rule]]\npattern = 'x'\nno_such = 1\n")
+    with pytest.raises(quantc.UserError, match="unknown key 'no_such'") as e:
+        quantc.read_rules(str(tmp_path / "rules.toml"))
+    known = re.search(r"known: ([\w, ]+)", str(e.value))[1].split(", ")
+    keys = [k for k in known if not k.endswith("_file")]
+    assert "input_min" in keys
+    with pytest.raises(quantc.UserError, match="unknown key 'no_such'") as e:
+        quantc.KeyRule("x", no_such=1)
+    mine = re.search(r"known: ([\w, ]+)", str(e.value))[1].split(", ")
+    assert set(mine) == {*keys, "origin"}
 
 
 def test_mistakes_in_rules(digits):

@@ -18,8 +18,16 @@ class Mine(QuantRule):
         return DynamicQuantRulePerTensor("", activations="float")
 
 
+class Negate(quantc.Pass):
+    def visit(self, graph: quantc.GraphEditor, node: quantc.GraphNode) -> None:
+        operand = node.inputs[0]
+        if node.op == "linear" and operand is not None and not operand.constant:
+            made: quantc.Value = graph.insert("neg", operand, name=node.name + "_negated")
+            graph.replace(operand, made)
+
+
 def main(path: str) -> List[int]:
-    graph = quantc.from_onnx(path, dims={"batch": 1})
+    graph = quantc.from_onnx(path, dims={"batch": 1}).transform(Negate())
     rules: List[QuantRule] = [Mine(), StaticQuantRule(pattern=".*fc.*", dtype="int8", scale=0.05)]
     q: quantc.Graph = graph.quantize(rules)
     try:
