@@ -37,7 +37,7 @@ struct Options {
   std::string plan = "fixed";                    // offsets of free sizes: fixed or smallest
   bool single_file = false;                      // kernels, weights and code in one C file
   std::string state = "kept";                    // kept between runs, or io: inputs and outputs
-  std::vector<std::string> disabled_passes;      // passes after the contract graph to leave out
+  std::vector<std::string> disabled_passes;      // passes to leave out
   std::string stop_after;                        // stop after this pass
   std::vector<std::string> kernels;              // LAYER=VARIANT: what computes a layer
   bool threads = false;                          // large steps are split among the caller's threads

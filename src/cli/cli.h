@@ -53,6 +53,7 @@ struct CompileFlags {
   void add_dims(CLI::App& app);
   /// Rules and what belongs to them.
   void add_quantization(CLI::App& app);
+  void add_disable_pass(CLI::App& app);
   void add_all(CLI::App& app);
   void add_force(CLI::App& app);
   /// One option. It overrides the configuration when it is given, whatever its value; a flag is

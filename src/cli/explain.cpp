@@ -23,6 +23,7 @@ void add_explain(CLI::App& app, Session& session) {
   command->add_flag("--json", flags->as_json, "as JSON (docs/schema/explain.json)");
   flags->add_dims(*command);
   flags->add_quantization(*command);
+  flags->add_disable_pass(*command);
   command->footer("Example:\n  quantc explain model.pt2 --rules rules.toml");
   command->callback([flags, &session] {
     session.action = [flags]() -> Result<int> {
@@ -39,7 +40,7 @@ void add_explain(CLI::App& app, Session& session) {
       }
       fmt::print("{}", table(reports, terminal_width()));
       for (const std::string& remark : context.remarks) {
-        for (const std::string_view pass : {"fold_qdq: ", "pad_to_buckets: "}) {
+        for (const std::string_view pass : {"fold_qdq: ", "lift_quantize: ", "pad_to_buckets: "}) {
           if (!remark.starts_with(pass)) continue;
           fmt::print("{}",
                      wrapped("remark: ", shown(remark.substr(pass.size())), terminal_width()));

@@ -61,6 +61,11 @@ void CompileFlags::add_quantization(CLI::App& app) {
       "any step needs a float (docs/rules.md)");
 }
 
+void CompileFlags::add_disable_pass(CLI::App& app) {
+  add(app, "--disable-pass", &Options::disabled_passes, "PASS",
+      "leave out a pass that `quantc passes` says can be");
+}
+
 void CompileFlags::add_all(CLI::App& app) {
   add_dims(app);
   add_quantization(app);
@@ -80,8 +85,7 @@ void CompileFlags::add_all(CLI::App& app) {
       "kernels, weights and code in one C file (portable or one target, literal weights)");
   add(app, "--threads", &Options::threads, "",
       "split large steps: runs take a parallel_for, by which the caller brings threads");
-  add(app, "--disable-pass", &Options::disabled_passes, "PASS",
-      "leave out a pass after the contract graph; see `quantc passes`");
+  add_disable_pass(app);
   add(app, "--kernel", &Options::kernels, "LAYER=VARIANT",
       "what computes a layer, one of those that `quantc inspect --kernels` names");
   add(app, "--stop-after", &Options::stop_after, "PASS", "stop after this pass");

@@ -26,6 +26,7 @@ void add_run(CLI::App& app, Session& session) {
       ->check(CLI::Range(1, 256).description(""));
   flags->add_dims(*command);
   flags->add_quantization(*command);
+  flags->add_disable_pass(*command);
   command->footer(
       "Examples:\n  quantc run model.onnx -i in.npz -o out.npz\n"
       "  quantc run model.pt2 --random 1 -o out.npz\n"

@@ -56,8 +56,7 @@ void ValidateFlags::add_to(CLI::App& command) {
   add(command, "--weights", &Options::weights, "weights", "how weights are stored");
   add(command, "--threads", &Options::threads, "",
       "split large steps, and run generated code with several threads");
-  add(command, "--disable-pass", &Options::disabled_passes, "PASS",
-      "leave out a pass after the contract graph");
+  add_disable_pass(command);
   add_dims(command);
   add_quantization(command);
 }

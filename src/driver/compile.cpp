@@ -1,6 +1,7 @@
 #include "driver/compile.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -405,6 +406,14 @@ Result<COptions> c_options(const Options& options, const std::string& model_file
   if (options.single_file && target.language == Language::cuda)
     return error(Code::usage, "--single-file is for C, not for target {}", target.name);
   out.single_file = options.single_file;
+  std::vector<std::string> left_out;
+  for (const Pass& pass : pipeline()) {
+    const auto& off = options.disabled_passes;
+    if (pass.can_skip && std::find(off.begin(), off.end(), pass.name) != off.end()) {
+      left_out.push_back(pass.name);
+    }
+  }
+  out.left_out = fmt::format("{}", fmt::join(left_out, ", "));
   return out;
 }
 

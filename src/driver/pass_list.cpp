@@ -12,8 +12,7 @@ std::vector<PassRow> all_passes() {
   static constexpr const char* kStages[] = {"normalise", "fuse", "quantize", "lower"};
   std::vector<PassRow> out;
   for (const Pass& p : pipeline()) {
-    out.push_back(
-        {p.name, kStages[static_cast<int>(p.stage)], p.summary, p.stage == PassStage::lower});
+    out.push_back({p.name, kStages[static_cast<int>(p.stage)], p.summary, p.optional()});
   }
   for (const ProgramPass& p : program_passes())
     out.push_back({p.name, "program", p.summary, p.level > 0});

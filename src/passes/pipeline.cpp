@@ -14,6 +14,7 @@
 #include "passes/fold_scale_shift.h"
 #include "passes/fuse_clamp.h"
 #include "passes/insert_qdq.h"
+#include "passes/lift_quantize.h"
 #include "passes/note_rules.h"
 #include "passes/pad_to_buckets.h"
 #include "passes/raise_patterns.h"
@@ -49,6 +50,9 @@ constexpr Pass kPipeline[] = {
     {"shift_signed", PassStage::quantize, shift_signed,
      "signed codes become unsigned where the arithmetic says so"},
     {"fold_qdq", PassStage::quantize, fold_qdq, "ops between them compute on codes"},
+    {"lift_quantize", PassStage::quantize, lift_quantize,
+     "quantizes move up past views and slices, equal ones of a value become one", nullptr, false,
+     true},
     {"expose_codes", PassStage::quantize, expose_codes,
      "inputs and outputs of the model become codes where that was asked for",
      &PassOptions::codes_at_ports, true},
@@ -93,7 +97,7 @@ Result<bool> run_pass(const Pass& pass, Graph& graph, PassContext& context) {
 Result<Ok> run_passes(Graph& graph, const PassOptions& options, PassContext& context) {
   for (const std::string& name : options.disabled) {
     QC_ASSIGN(const Pass* pass, find_pass(name));
-    if (pass->stage != PassStage::lower) {
+    if (!pass->optional()) {
       return error(Code::usage, "pass '{}' makes the contract graph and cannot be switched off",
                    name);
     }
@@ -104,7 +108,11 @@ Result<Ok> run_passes(Graph& graph, const PassOptions& options, PassContext& con
     if (pass.stage > options.last) break;
     const auto& off = options.disabled;
     const bool wanted = !pass.only_with || options.*pass.only_with;
-    if (wanted && std::find(off.begin(), off.end(), pass.name) == off.end()) {
+    const bool left_out = std::find(off.begin(), off.end(), pass.name) != off.end();
+    if (left_out && pass.can_skip) {
+      context.remarks.push_back(fmt::format("{0}: pass {0} is left out, as asked for", pass.name));
+    }
+    if (wanted && !left_out) {
       const auto begin = std::chrono::steady_clock::now();
       QC_ASSIGN(bool changed, run_pass(pass, graph, context));
       const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;

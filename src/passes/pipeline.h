@@ -15,7 +15,7 @@ struct RuleSet;
 
 /// Where in the pipeline a pass stands. Passes up to and including `quantize` may change a bit and
 /// so make the contract graph, the same for every target; those of `lower` keep every bit and can
-/// be switched off.
+/// be switched off, and so can some before them.
 enum class PassStage : uint8_t { normalise, fuse, quantize, lower };
 
 struct PassContext {
@@ -51,7 +51,7 @@ struct Pass;
 
 struct PassOptions {
   bool verify = false;                     // check every invariant after each pass
-  std::vector<std::string> disabled;       // only passes of stage `lower`
+  std::vector<std::string> disabled;       // only optional passes
   std::string stop_after;                  // empty: run to the end
   PassStage first = PassStage::normalise;  // run no pass of an earlier stage
   PassStage last = PassStage::lower;       // run no pass of a later stage
@@ -72,6 +72,10 @@ struct Pass {
   bool PassOptions::*only_with = nullptr;
   /// For the graph of the model only, not for regions.
   bool outermost = false;
+  /// Before the contract graph, and yet can be switched off, as a debugging aid.
+  bool can_skip = false;
+
+  bool optional() const { return can_skip || stage == PassStage::lower; }
 };
 
 /// All passes, in the order they run.
@@ -83,7 +87,7 @@ Result<const Pass*> find_pass(const std::string& name);
 /// Runs one pass on the graph and every region below it.
 Result<bool> run_pass(const Pass& pass, Graph& graph, PassContext& context);
 
-/// Runs the pipeline. Unknown names, and disabling a pass before the contract graph, are errors.
+/// Runs the pipeline. Unknown names, and disabling a pass that is not optional, are errors.
 Result<Ok> run_passes(Graph& graph, const PassOptions& options, PassContext& context);
 
 }  // namespace qc

@@ -18,6 +18,11 @@ Result<Value*> emit_requantize(const Place& place, Value* codes, const QType& to
                           place.loc, place.before);
 }
 
+Result<Value*> emit_with_format(const Place& place, Value* codes, const QType& to) {
+  if (codes->type().quant() == to) return codes;
+  return place.graph.emit("with_format", {codes}, {{"to", to}}, place.loc, place.before);
+}
+
 Result<Value*> emit_dynamic(const Place& place, Value* x, const DynamicScheme& scheme) {
   QC_ASSIGN(Value * codes, place.graph.emit("quantize_dynamic", {x},
                                             {{"to", scheme.dtype},

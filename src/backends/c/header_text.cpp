@@ -114,6 +114,9 @@ std::string header_text(const Module& module, const COptions& options, const CRe
       "#define {1}_MACS INT64_C({7})\n#define {1}_STACK_BYTES {8}\n\n",
       name, upper, report.arena_bytes, program.arena_align, report.state_bytes, report.weight_bytes,
       weight_hash, report.macs, report.stack_bytes);
+  if (!options.left_out.empty()) {
+    out += fmt::format("/* Compiled without {}, as asked for. */\n\n", options.left_out);
+  }
   if (report.fma_by_flags > 0) {
     out += fmt::format(
         "/* SLOW WITHOUT FMA: {0} of the multiply-accumulates are fused multiply-adds of floats. "

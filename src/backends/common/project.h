@@ -19,6 +19,7 @@ struct ProjectOptions {
   std::string machine;       // the macro of machines it is for; empty: all
   bool threads = false;      // runs take a parallel_for
   bool single_file = false;  // everything but the header in one C file
+  std::string left_out;      // passes before the contract graph that were switched off
   bool project = true;       // also write the build files and the test program
 };
 

@@ -4,11 +4,12 @@
 #include "ops/common/range.h"
 #include "ops/common/registration.h"
 #include "ops/common/strided.h"
+#include "quant/lifting.h"
 
 namespace qc {
 
 /// The operands one after the other along `axis`.
-class Concat final : public OpNode<Concat>, public TakesPadding {
+class Concat final : public OpNode<Concat>, public MovesScales, public TakesPadding {
  public:
   static const OpInfo kInfo;
   int64_t axis = 0;
@@ -61,6 +62,18 @@ class Concat final : public OpNode<Concat>, public TakesPadding {
     }
     return out;
   }
+  Laid laid_over(size_t i, const Format& result) const override {
+    const bool found = result.is_dynamic();
+    const bool apart = result.granularity != Granularity::group;
+    if (found && apart) return {{}, kOtherElements};
+    if (result.granularity == Granularity::tensor) return {result, {}};
+    if (!found && !apart) return {{}, kKnownForPart};
+    if (result.axis != axis) return {result, {}};
+    return found ? whole_groups(result) : part_of_scales(i, result);
+  }
+  std::unique_ptr<Node> scale_mover(const Format& result) const override {
+    return result.granularity == Granularity::group ? clone() : nullptr;
+  }
   /// Where operand i goes, given the strides of both sides; `at` is its place along the axis.
   Strided part(const Dims& dims, const Dims& x, const Dims& y, Dim& at) const {
     const size_t a = static_cast<size_t>(axis);
@@ -84,6 +97,27 @@ class Concat final : public OpNode<Concat>, public TakesPadding {
       QC_TRY(call_strided(l, s, x.dtype, l.in(i), l.out()));
     }
     return Ok{};
+  }
+
+ private:
+  /// Operands along whose axis no group is shared.
+  Laid whole_groups(const Format& result) const {
+    for (size_t i = 0; i + 1 < input_count(); ++i) {
+      const Dim& size = input_type(i).shape[static_cast<size_t>(axis)];
+      if (!size.is_static() || size.value() % result.group != 0) return {{}, kOtherElements};
+    }
+    return {result, {}};
+  }
+  /// The scales of the indices that operand i has along the axis.
+  Laid part_of_scales(size_t operand, const Format& result) const {
+    int64_t at = 0;
+    for (size_t i = 0; i <= operand; ++i) {
+      const Dim& size = input_type(i).shape[static_cast<size_t>(axis)];
+      if (!size.is_static()) return {{}, kTornApart};
+      if (i == operand) return {scales_from(result, at, size.value()), {}};
+      at += size.value();
+    }
+    return {{}, kTornApart};
   }
 };
 

@@ -4,12 +4,13 @@
 #include "ops/common/range.h"
 #include "ops/common/registration.h"
 #include "ops/common/strided.h"
+#include "quant/lifting.h"
 #include "support/checked.h"
 
 namespace qc {
 
 /// The operand repeated along axes of size one (and new leading axes) to fill `shape`.
-class Expand final : public ViewNode<Expand>, public TakesPadding {
+class Expand final : public ViewNode<Expand>, public MovesScales, public TakesPadding {
  public:
   static const OpInfo kInfo;
   Dims shape;
@@ -61,6 +62,28 @@ class Expand final : public ViewNode<Expand>, public TakesPadding {
                    from[i].str(), to.str());
     }
     return ViewNode::lower(l);
+  }
+  /// Elements that are repeated have the scale of the one they repeat.
+  Laid laid_over(size_t, const Format& result) const override {
+    if (product(shape).bounds(output()->graph()->symbol_bounds()).min < 1) {
+      return {{}, kOtherElements};
+    }
+    if (result.granularity == Granularity::tensor) return {result, {}};
+    const Dims& from = input_type(0).shape;
+    const int64_t axis = result.axis - (std::ssize(shape) - std::ssize(from));
+    const bool kept =
+        axis >= 0 && from[static_cast<size_t>(axis)] == shape[static_cast<size_t>(result.axis)];
+    const bool grid = result.granularity == Granularity::group && !result.is_dynamic();
+    if (!kept || grid) return {{}, kTornApart};
+    Format format = result;
+    format.axis = axis;
+    return {std::move(format), {}};
+  }
+  std::unique_ptr<Node> scale_mover(const Format& result) const override {
+    if (result.granularity != Granularity::group) return nullptr;
+    auto node = std::make_unique<Expand>(*this);
+    node->shape = scale_shape(result, shape);
+    return node;
   }
   Strided view(const Dims& x, const Dims& y) const {
     Strided s{shape, Dims(shape.size()), y};

@@ -1,5 +1,7 @@
 #include "ops/quantize/quantize.h"
 
+#include <fmt/ranges.h>
+
 #include "interp/eval.h"
 #include "kernels/numerics/quant.h"
 #include "kernels/quantize/calls.h"
@@ -82,6 +84,25 @@ void Quantize::attrs(AttrVisitor& v) {
   v("to", to);
   v("arithmetic", arithmetic, std::string("exact"));
   v("layout", layout, std::string());
+}
+
+std::string Quantize::parameters() const {
+  const Format& f = *to.format;
+  const bool reciprocal = record().quantize == Arithmetic::Quantize::reciprocal;
+  std::string out = fmt::format("{} {}..{} {} {}", name(to.dtype), f.qmin, f.qmax, layout,
+                                reciprocal ? "times" : "over");
+  if (f.granularity != Granularity::tensor) out += fmt::format(" axis {}", f.axis);
+  if (f.granularity == Granularity::group) out += fmt::format(" group {}", f.group);
+  for (float s : divisors(f, reciprocal)) out += fmt::format(" {:a}", s);
+  std::vector<int32_t> zeros = zero_points(f);
+  if (!zeros.empty()) zeros.resize(static_cast<size_t>(f.scale.values.size()), zeros[0]);
+  return out + fmt::format(" zero {}", fmt::join(zeros, " "));
+}
+
+std::unique_ptr<Node> Quantize::with_scales(const Format& format) const {
+  auto node = std::make_unique<Quantize>(*this);
+  node->to.format = std::make_shared<Format>(format);
+  return node;
 }
 
 bool Quantize::can_write_layout() const { return can_turn(to); }
@@ -337,6 +358,10 @@ void QuantizeDynamic::attrs(AttrVisitor& v) {
   v("to", to);
   v("symmetric", symmetric, false);
   v("per_token", per_token, false);
+}
+
+std::string QuantizeDynamic::parameters() const {
+  return fmt::format("{} {} {}", name(to), symmetric ? "symmetric" : "", per_token ? "rows" : "");
 }
 
 Result<std::vector<Type>> QuantizeDynamic::infer() const {

@@ -4,6 +4,7 @@
 #include "ir/capability.h"
 #include "ir/padding.h"
 #include "ir/writes_layout.h"
+#include "quant/lifting.h"
 #include "quant/quantizable.h"
 
 namespace qc {
@@ -12,6 +13,7 @@ namespace qc {
 /// "row_major", whatever the operand's is.
 class Quantize final : public QuantOp<Quantize>,
                        public IsQuantize,
+                       public MakesCodes,
                        public StoresCodes,
                        public WritesLayout,
                        public TakesPadding {
@@ -27,6 +29,8 @@ class Quantize final : public QuantOp<Quantize>,
   Result<Ok> lower(Lowering&) const override;
   QType format() const override { return to; }
   Arithmetic quantize_record() const override { return record(); }
+  std::string parameters() const override;
+  std::unique_ptr<Node> with_scales(const Format& format) const override;
   bool counts_from_zero() const override { return true; }
   Result<Ok> store_unsigned(Graph&, bool operand, bool results) override;
   bool can_write_layout() const override;
@@ -72,12 +76,16 @@ class Requantize final : public QuantOp<Requantize>, public StoresCodes {
 
 /// f32 to codes whose scale and zero point are computed from the elements: results are codes,
 /// scales (f32) and zero points (i32), one for the tensor or one per row of the last axis.
-class QuantizeDynamic final : public QuantOp<QuantizeDynamic>, public TakesPadding {
+class QuantizeDynamic final : public QuantOp<QuantizeDynamic>,
+                              public MakesCodes,
+                              public TakesPadding {
  public:
   static const OpInfo kInfo;
   DType to = DType::u8;
   bool symmetric = false, per_token = false;
   const OpInfo& info() const override { return kInfo; }
+  std::string parameters() const override;
+  std::unique_ptr<Node> with_scales(const Format&) const override { return clone(); }
   void attrs(AttrVisitor& v) override;
   Result<Ok> pad(PaddedNode& c) override;
   Result<std::vector<Type>> infer() const override;

@@ -3,11 +3,12 @@
 #include "ops/common/registration.h"
 #include "ops/common/strided.h"
 #include "program/lowering.h"
+#include "quant/lifting.h"
 
 namespace qc {
 
 /// The same elements in the same order under another shape.
-class Reshape final : public OpNode<Reshape> {
+class Reshape final : public OpNode<Reshape>, public MovesScales {
  public:
   static const OpInfo kInfo;
   Dims shape;
@@ -33,6 +34,15 @@ class Reshape final : public OpNode<Reshape> {
   Result<Ok> lower(Lowering& l) const override {
     l.alias(0, l.in(0));
     return Ok{};
+  }
+  Laid laid_over(size_t, const Format& result) const override {
+    return reshaped_scales(result, shape, input_type(0).shape);
+  }
+  std::unique_ptr<Node> scale_mover(const Format& result) const override {
+    if (result.granularity != Granularity::group) return nullptr;
+    auto node = std::make_unique<Reshape>(*this);
+    node->shape = scale_shape(result, shape);
+    return node;
   }
 };
 

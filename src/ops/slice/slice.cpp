@@ -14,4 +14,34 @@ const OpInfo AsStrided::kInfo = {
     .summary = "elements of the row-major operand under given sizes, strides and offset",
 };
 
+Laid Slice::laid_over(size_t, const Format& result) const {
+  const bool found = result.is_dynamic();
+  const bool apart = result.granularity != Granularity::group;
+  if (found && apart) return {{}, kOtherElements};
+  if (result.granularity == Granularity::tensor) return {result, {}};
+  if (!found && !apart) return {{}, kKnownForPart};
+  const size_t axis = static_cast<size_t>(result.axis);
+  const Dim& whole = input_type(0).shape[axis];
+  if (start[axis] == Dim(0) && size[axis] == whole && step[axis] == Dim(1)) return {result, {}};
+  if (!found) return {{}, kKnownForPart};
+  // Groups that the slice takes or leaves as a whole.
+  const auto whole_groups = [&](const Dim& at) {
+    return at.is_static() && at.value() % result.group == 0;
+  };
+  const Dim end = start[axis] + size[axis];
+  if (step[axis] == Dim(1) && whole_groups(start[axis]) && (whole_groups(end) || end == whole)) {
+    return {result, {}};
+  }
+  return {{}, kOtherElements};
+}
+
+std::unique_ptr<Node> Slice::scale_mover(const Format& result) const {
+  if (result.granularity != Granularity::group) return nullptr;
+  const size_t axis = static_cast<size_t>(result.axis);
+  auto node = std::make_unique<Slice>(*this);
+  node->start[axis] = floordiv(start[axis], Dim(result.group));
+  node->size = scale_shape(result, size);
+  return node;
+}
+
 }  // namespace qc

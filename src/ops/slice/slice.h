@@ -5,11 +5,12 @@
 #include "ir/padding.h"
 #include "ops/common/range.h"
 #include "ops/common/strided.h"
+#include "quant/lifting.h"
 
 namespace qc {
 
 /// Element i along each axis is element start + i*step of the operand.
-class Slice final : public ViewNode<Slice>, public TakesPadding {
+class Slice final : public ViewNode<Slice>, public MovesScales, public TakesPadding {
  public:
   static const OpInfo kInfo;
   Dims start, size, step;
@@ -30,6 +31,8 @@ class Slice final : public ViewNode<Slice>, public TakesPadding {
     const size_t rank = size.size();
     return size == input_type(0).shape && start == Dims(rank, 0) && step == Dims(rank, 1);
   }
+  Laid laid_over(size_t i, const Format& result) const override;
+  std::unique_ptr<Node> scale_mover(const Format& result) const override;
   std::optional<Dims> contents() const override {
     auto x = known_ints(input(0));
     if (!x || start.size() != 1 || !all_static({start[0], size[0], step[0]})) return std::nullopt;

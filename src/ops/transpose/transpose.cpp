@@ -5,11 +5,15 @@
 #include "ir/padding.h"
 #include "ops/common/registration.h"
 #include "ops/common/strided.h"
+#include "quant/lifting.h"
 
 namespace qc {
 
 /// Axis i of the output is axis perm[i] of the operand.
-class Transpose final : public ViewNode<Transpose>, public IsTranspose, public TakesPadding {
+class Transpose final : public ViewNode<Transpose>,
+                        public IsTranspose,
+                        public MovesScales,
+                        public TakesPadding {
  public:
   static const OpInfo kInfo;
   Ints perm;
@@ -36,12 +40,12 @@ class Transpose final : public ViewNode<Transpose>, public IsTranspose, public T
     }
     Type y(x.dtype, {});
     for (int64_t axis : perm) y.shape.push_back(x.shape[static_cast<size_t>(axis)]);
+    y.format = x.format;
     if (x.format && x.format->granularity != Granularity::tensor) {
-      auto format = std::make_shared<Format>(*x.format);
-      format->axis = std::find(perm.begin(), perm.end(), x.format->axis) - perm.begin();
-      y.format = std::move(format);
-    } else {
-      y.format = x.format;
+      Ints back(perm.size());
+      for (size_t i = 0; i < perm.size(); ++i)
+        back[static_cast<size_t>(perm[i])] = static_cast<int64_t>(i);
+      y.format = std::make_shared<Format>(transposed_scales(*x.format, x.shape, back));
     }
     return std::vector<Type>{y};
   }
@@ -51,6 +55,12 @@ class Transpose final : public ViewNode<Transpose>, public IsTranspose, public T
     auto node = std::make_unique<Transpose>(*this);
     node->perm = std::move(permutation);
     return node;
+  }
+  Laid laid_over(size_t, const Format& result) const override {
+    return {transposed_scales(result, output()->shape(), perm), {}};
+  }
+  std::unique_ptr<Node> scale_mover(const Format& result) const override {
+    return result.granularity == Granularity::group ? clone() : nullptr;
   }
   std::optional<Dims> contents() const override {
     if (perm.size() > 1) return std::nullopt;
