@@ -27,6 +27,12 @@ std::string key_of(const Node& node, const std::vector<Value*>& inputs) {
   return key;
 }
 
+/// Whether scales lie alike over a value. An op that finds its scales may lay them in one way only.
+bool lie_alike(const Format& a, const Format& b) {
+  return a.granularity == b.granularity && a.is_dynamic() == b.is_dynamic() &&
+         (a.granularity == Granularity::tensor || a.axis == b.axis) && a.group == b.group;
+}
+
 /// A quantize node where others could move to.
 struct Source {
   Node* node = nullptr;  // null: the op has none that lies so
@@ -174,6 +180,7 @@ class Lifter {
     std::vector<Value*> inputs = node->inputs();
     inputs[0] = x;
     Source& s = sources_[key_of(*made, inputs)];
+    if (s.node && !lie_alike(*s.node->output()->type().format, format)) return nullptr;
     if (s.node && s.order >= order_[node]) {
       // All that it reads is read above this node too, so it may stand here.
       graph_.move(s.node, node);

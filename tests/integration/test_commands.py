@@ -82,6 +82,13 @@ def test_passes_left_out_change_code_but_no_answer(quantc, model, folder, tmp_pa
     assert sources["all"] != sources["no_layouts"] and sources["stopped"] == sources["no_layouts"]
 
 
+def test_a_pass_left_out_before_the_contract_graph_is_recorded(quantc, model, tmp_path):
+    for flags, found in ([], False), (["--disable-pass", "lift_quantize"], True):
+        quantc("compile", *model, "-o", tmp_path / "out", "--name", "m", *flags)
+        assert ("/* Compiled without lift_quantize, as asked for. */" in (tmp_path / "out" / "m.h").read_text()) == found
+        assert ("pass lift_quantize is left out, as asked for" in quantc("explain", *model, *flags).stdout) == found
+
+
 def test_run_after_a_pass_gives_the_same_answer(quantc, model, folder, tmp_path):
     for name in ("fold_constants", "fuse_clamp", "assign_layouts"):
         quantc("run", *model, "-i", folder / "io.npz", "-o", tmp_path / "out.npz", "--after", name)

@@ -85,3 +85,9 @@ def test_programs_of_every_build(build, root, how):
     flags = flags.replace("-fno-sanitize-recover=all", "-fsanitize-undefined-trap-on-error")  # no run-time library to load
     run(build / "bin" / "quantized_test", root, "*ProgramAndCAgree*", QUANTC_QUANTIZED_GRAPHS="100",
         QUANTC_RANDOM_SEED="200000", QUANTC_RANDOM_CC=compiler, QUANTC_RANDOM_CFLAGS=flags)
+
+
+@pytest.mark.soak
+def test_graphs_like_transformers(build, root):
+    run(build / "bin" / "transformers_test", root, "*", QUANTC_TRANSFORMER_GRAPHS="5000", QUANTC_TRANSFORMER_C="300",
+        QUANTC_RANDOM_SEED="100000")

@@ -1,0 +1,85 @@
+// Random graphs like transformers: passes that may be left out change no bit, and interpreter,
+// program and C agree. The number of graphs comes from QUANTC_TRANSFORMER_GRAPHS (default 300), of
+// those that are built as C from QUANTC_TRANSFORMER_C (default 10), the first seed from
+// QUANTC_RANDOM_SEED.
+#include "tests/random/transformers.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "driver/compile.h"
+#include "interp/interpreter.h"
+#include "ir/text.h"
+#include "ops/common/registration.h"
+#include "passes/pipeline.h"
+#include "program/run.h"
+#include "quant/lifting.h"
+#include "tests/random/agree.h"
+
+namespace qc {
+namespace {
+
+struct Counts {
+  int64_t nodes = 0, elements = 0, products = 0;
+};
+
+/// Quantize nodes and the elements they quantize, and integer products.
+Counts counted(const Graph& graph) {
+  Counts out;
+  for (const Node* n = graph.first(); n; n = n->next()) {
+    if (n->macs() > 0) ++out.products;
+    if (!dynamic_cast<const MakesCodes*>(n)) continue;
+    ++out.nodes;
+    out.elements += product(n->input_type(0).shape).value();
+  }
+  return out;
+}
+
+Result<Ok> expect_same_bits(uint64_t seed, int& joined) {
+  auto graph = random_transformer(seed);
+  SCOPED_TRACE(fmt::format("seed {}\n{}", seed, print(*graph)));
+  const std::vector<Tensor> inputs = random_tensors(*graph, seed);
+  Options options;
+  options.verify = true;
+  options.target = "portable";
+  QC_ASSIGN(auto plain, copy(*graph));
+  Options without = options;
+  for (const Pass& pass : pipeline()) {
+    if (pass.can_skip) without.disabled_passes.push_back(pass.name);
+  }
+  QC_TRY(make_contract(*plain, without));
+  QC_TRY(make_contract(*graph, options));
+  QC_ASSIGN(const RunResult expected, interpret(*plain, inputs));
+  QC_ASSIGN(const RunResult lifted, interpret(*graph, inputs));
+  EXPECT_EQ(first_difference(lifted.outputs, expected.outputs), "");
+  const Counts before = counted(*plain), after = counted(*graph);
+  EXPECT_LE(after.elements, before.elements);
+  EXPECT_LE(after.products, before.products);
+  joined += after.nodes < before.nodes;
+  QC_ASSIGN(const Program program, make_program(*graph, options));
+  QC_ASSIGN(const auto run, run_program(program, inputs));
+  EXPECT_EQ(first_difference(run.outputs, expected.outputs), "");
+  return Ok{};
+}
+
+TEST(Transformers, PassesThatMayBeLeftOutChangeNoBit) {
+  register_all_ops();
+  const int64_t count = setting("QUANTC_TRANSFORMER_GRAPHS", 300);
+  const int64_t first = setting("QUANTC_RANDOM_SEED", 1);
+  int joined = 0;
+  for (int64_t seed = first; seed < first + count && !testing::Test::HasFailure(); ++seed) {
+    auto done = expect_same_bits(static_cast<uint64_t>(seed), joined);
+    ASSERT_TRUE(done.ok()) << "seed " << seed << "\n" << render(done.diag());
+  }
+  EXPECT_GT(joined, count / 5);
+}
+
+TEST(Transformers, InterpreterProgramAndCAgree) {
+  CBuild how;
+  how.flags = "-O0";
+  expect_agreement("transformers", setting("QUANTC_RANDOM_SEED", 1),
+                   setting("QUANTC_TRANSFORMER_C", 10), how, random_transformer);
+}
+
+}  // namespace
+}  // namespace qc
