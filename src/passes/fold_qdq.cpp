@@ -96,11 +96,21 @@ class Former {
       remark(node->loc(),
              "quantized twice in a row with different scales: both roundings are kept");
     }
-    QC_ASSIGN(Value * y, emit_requantize({graph_, join(d->loc(), node->loc()), node}, codes,
-                                         q->format(), q->quantize_record()));
+    QC_ASSIGN(Value * y, requantized({graph_, join(d->loc(), node->loc()), node}, codes,
+                                     q->format(), q->quantize_record()));
     graph_.replace_uses(node->output(), y);
     changed_ = true;
     return Ok{};
+  }
+
+  /// The same codes in another format; of a constant at once.
+  Result<Value*> requantized(const Place& place, Value* codes, const QType& to,
+                             const Arithmetic& arithmetic) {
+    QC_ASSIGN(Value * y, emit_requantize(place, codes, to, arithmetic));
+    if (!codes->is_constant()) return y;
+    QC_ASSIGN(const auto known, record(graph_, *y->def(), y->def()->inputs()));
+    graph_.erase(y->def());
+    return known[0];
   }
 
   Result<Ok> form(Node* node) {
@@ -213,8 +223,7 @@ class Former {
       }
       v = decoder(v)->input(0);
       if (v->type().quant() == *wanted.format) continue;
-      QC_ASSIGN(v,
-                emit_requantize({graph_, node->loc(), node}, v, *wanted.format, wanted.arithmetic));
+      QC_ASSIGN(v, requantized({graph_, node->loc(), node}, v, *wanted.format, wanted.arithmetic));
     }
     Result<Node*> made = graph_.add(node->clone(), std::move(inputs), node->loc(), node);
     if (!made.ok()) return false;

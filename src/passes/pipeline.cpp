@@ -9,6 +9,7 @@
 #include "passes/eliminate_common_subexpressions.h"
 #include "passes/expose_codes.h"
 #include "passes/fold_constants.h"
+#include "passes/fold_pads.h"
 #include "passes/fold_qdq.h"
 #include "passes/fold_relayouts.h"
 #include "passes/fold_scale_shift.h"
@@ -40,6 +41,7 @@ constexpr Pass kPipeline[] = {
     // Fuse: neighbours become one op where the answer allows.
     {"note_rules", PassStage::fuse, note_rules, "rules are matched with nodes by name"},
     {"sink_transposes", PassStage::fuse, sink_transposes, "transposes cancel, views merge"},
+    {"fold_pads", PassStage::fuse, fold_pads, "frames of zeros become pads of what reads them"},
     {"fold_scale_shift", PassStage::fuse, fold_scale_shift,
      "batch norms and biases go into weights"},
     {"fuse_clamp", PassStage::fuse, fuse_clamp, "clamps become limits of the op before"},
@@ -57,6 +59,8 @@ constexpr Pass kPipeline[] = {
      "inputs and outputs of the model become codes where that was asked for",
      &PassOptions::codes_at_ports, true},
     // Here the contract graph is complete. Lower: every pass keeps every bit.
+    {"fold_code_pads", PassStage::lower, fold_code_pads,
+     "frames of the code of zero become pads of what reads them"},
     {"pad_to_buckets", PassStage::lower, pad_to_buckets,
      "sizes are padded to the buckets of their dimension", &PassOptions::buckets, true},
     {"store_unsigned", PassStage::lower, store_unsigned,

@@ -2,6 +2,7 @@
 
 #include "interp/eval.h"
 #include "ir/capability.h"
+#include "ir/frame.h"
 #include "ir/padding.h"
 #include "quant/quantizable.h"
 
@@ -23,6 +24,16 @@ struct ConvWindow {
     v("groups", groups, int64_t{1});
   }
 };
+
+/// The convolution with a frame of zeros in its pads, without operands; null where it cannot.
+template <class Conv>
+std::unique_ptr<Node> framed_conv(const Conv& conv, const Frame& frame) {
+  std::optional<Ints> pads = pads_with(conv.pads, frame);
+  if (!frame.zero || !pads) return nullptr;
+  auto made = conv.clone();
+  static_cast<Conv&>(*made).pads = std::move(*pads);
+  return made;
+}
 
 /// The window of an ONNX convolution of operands 0 and 1, as attributes.
 Result<AttrMap> onnx_conv_window(const Import& m);
@@ -51,6 +62,7 @@ class Conv final : public OpNode<Conv>,
                    public AbsorbsScaleShift,
                    public AbsorbsClamp,
                    public Quantizable,
+                   public TakesFrame,
                    public TakesPadding {
  public:
   static const OpInfo kInfo;
@@ -60,6 +72,9 @@ class Conv final : public OpNode<Conv>,
   const OpInfo& info() const override { return kInfo; }
   void attrs(AttrVisitor& v) override;
   Result<Ok> pad(PaddedNode& c) override { return c.rows(1); }
+  std::unique_ptr<Node> with_frame(const Frame& frame) const override {
+    return framed_conv(*this, frame);
+  }
   Result<std::vector<Type>> infer() const override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> eval_fast(EvalContext&) const override;

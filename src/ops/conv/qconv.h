@@ -15,6 +15,7 @@ namespace qc {
 class QConv final : public WeightedQuantNode<QConv>,
                     public ConvWindow,
                     public EvaluatesFast,
+                    public TakesFrame,
                     public TakesPadding {
  public:
   static const OpInfo kInfo;
@@ -22,6 +23,9 @@ class QConv final : public WeightedQuantNode<QConv>,
   const OpInfo& info() const override { return kInfo; }
   void attrs(AttrVisitor& v) override;
   Result<Ok> pad(PaddedNode& c) override { return c.rows(1); }
+  std::unique_ptr<Node> with_frame(const Frame& frame) const override {
+    return framed_conv(*this, frame);
+  }
   Result<std::vector<Type>> infer() const override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> eval_fast(EvalContext&) const override;

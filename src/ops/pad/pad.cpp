@@ -1,18 +1,20 @@
 #include <algorithm>
 #include <utility>
 
+#include "ir/frame.h"
 #include "ir/relations.h"
 #include "kernels/pad/calls.h"
 #include "ops/common/index.h"
 #include "ops/common/range.h"
 #include "ops/common/registration.h"
 #include "ops/common/table.h"
+#include "quant/scheme.h"
 
 namespace qc {
 
 /// The operand inside a frame: of operand 1 (zero without it, for codes the zero point), or of its
 /// own elements, mirrored at the edge, repeated from it or continued around the other side.
-class Pad final : public OpNode<Pad> {
+class Pad final : public OpNode<Pad>, public IsFrame {
  public:
   static const OpInfo kInfo;
   Dims before, after;
@@ -28,6 +30,7 @@ class Pad final : public OpNode<Pad> {
     const Dims none(before.size(), Dim(0));
     return before == none && after == none;
   }
+  std::optional<Frame> frame(const ConstantPool& pool) const override;
   Result<std::vector<Type>> infer() const override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
@@ -91,6 +94,26 @@ Tensor Pad::zero() const {
   Tensor value(x.dtype, {});
   if (x.format) value.set_int(0, x.format->zero_at());
   return value;
+}
+
+std::optional<Frame> Pad::frame(const ConstantPool& pool) const {
+  if (mode != "constant" || (input(1) && !input(1)->is_constant())) return std::nullopt;
+  Tensor value = zero();
+  if (input(1)) {
+    Result<Tensor> given = pool.get(input(1)->constant());
+    if (!given.ok()) return std::nullopt;
+    value = std::move(*given);
+  }
+  const DType dtype = input_type(0).dtype;
+  Frame out{before, after};
+  if (is_float(dtype)) {
+    out.zero = value.as_double(0) == 0;
+    out.lowest = value.as_double(0) == -kInf;
+  } else if (is_integer(dtype) && bits(dtype) <= 32) {
+    out.zero = value.as_int(0) == zero().as_int(0);
+    out.lowest = value.as_int(0) == code_range(dtype).lo;
+  }
+  return out;
 }
 
 Tables Pad::places() const {

@@ -156,6 +156,14 @@ bool PoolWindow::always_taps(const Dims& x, const Dims& y) const {
   return true;
 }
 
+std::unique_ptr<Node> Pool::with_frame(const Frame& frame) const {
+  std::optional<Ints> wider = pads_with(pads, frame);
+  if (kind != PoolKind::max || !index.empty() || !frame.lowest || !wider || ceil) return nullptr;
+  auto made = clone();
+  static_cast<Pool&>(*made).pads = std::move(*wider);
+  return made;
+}
+
 namespace {
 
 template <class E>

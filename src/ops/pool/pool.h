@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ir/frame.h"
 #include "ir/padding.h"
 #include "ops/common/window.h"
 #include "quant/quantizable.h"
@@ -43,7 +44,11 @@ enum class PoolKind { max, average, lp };
 
 /// Pools; kernels/pool/pool.h states what each computes. A max pool with `index` "plane",
 /// "tensor" or "tensor_reversed" has a second output saying where each maximum is.
-class Pool final : public OpNode<Pool>, public PoolWindow, public Quantizable, public TakesPadding {
+class Pool final : public OpNode<Pool>,
+                   public PoolWindow,
+                   public Quantizable,
+                   public TakesFrame,
+                   public TakesPadding {
  public:
   explicit Pool(PoolKind k) : kind(k) {}
   static const OpInfo kMax, kAverage, kLp;
@@ -56,6 +61,8 @@ class Pool final : public OpNode<Pool>, public PoolWindow, public Quantizable, p
   void attrs(AttrVisitor& v) override;
   /// Places of maxima may count from the start of the tensor.
   Result<Ok> pad(PaddedNode& c) override { return c.rows(index.empty() ? 2 : 1); }
+  /// Of max pools without places: a frame of the lowest.
+  std::unique_ptr<Node> with_frame(const Frame& frame) const override;
   Result<std::vector<Type>> infer() const override;
   /// Of average pools: qavg_pool.
   Result<Value*> quantized(Quantizer& q) const override;
@@ -66,6 +73,7 @@ class Pool final : public OpNode<Pool>, public PoolWindow, public Quantizable, p
 /// Codes of the means under each window of codes; docs/arithmetic.md has the formulas.
 class QAveragePool final : public QuantNodeBase<QAveragePool>,
                            public PoolWindow,
+                           public TakesFrame,
                            public TakesPadding {
  public:
   static const OpInfo kInfo;
@@ -73,6 +81,8 @@ class QAveragePool final : public QuantNodeBase<QAveragePool>,
   const OpInfo& info() const override { return kInfo; }
   void attrs(AttrVisitor& v) override;
   Result<Ok> pad(PaddedNode& c) override { return c.rows(2); }
+  /// Zeros, which count among the elements whose mean is taken.
+  std::unique_ptr<Node> with_frame(const Frame& frame) const override;
   Result<std::vector<Type>> infer() const override;
   AccumulatorProof accumulator() const override;
   Result<Ok> eval(EvalContext&) const override;

@@ -28,6 +28,17 @@ Result<std::vector<Type>> QAveragePool::infer() const {
   return result(std::move(shape), x.layout);
 }
 
+std::unique_ptr<Node> QAveragePool::with_frame(const Frame& frame) const {
+  std::optional<Ints> wider = pads_with(pads, frame);
+  const bool counted = include_pad || divisor > 0 || pads == Ints(pads.size(), 0);
+  if (!frame.zero || !wider || !counted || ceil) return nullptr;
+  auto made = clone();
+  auto& pool = static_cast<QAveragePool&>(*made);
+  pool.pads = std::move(*wider);
+  pool.include_pad = true;
+  return made;
+}
+
 QAveragePool::Form QAveragePool::form() const {
   const Arithmetic::Combine combine = record().combine;
   if (combine == Arithmetic::Combine::f32) return Form::f32;

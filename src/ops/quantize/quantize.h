@@ -2,12 +2,20 @@
 #pragma once
 
 #include "ir/capability.h"
+#include "ir/frame.h"
 #include "ir/padding.h"
 #include "ir/writes_layout.h"
 #include "quant/lifting.h"
 #include "quant/quantizable.h"
 
 namespace qc {
+
+/// Whether 0 becomes the zero point: one scale, known now, whose codes include it.
+inline bool has_zero(const QType& to) {
+  const Format* f = to.format.get();
+  return f && f->granularity == Granularity::tensor && !f->is_dynamic() &&
+         f->zero_at() >= f->qmin && f->zero_at() <= f->qmax;
+}
 
 /// f32 to codes of the format `to`. With `layout` the codes lie in that layout, "nhwc" or
 /// "row_major", whatever the operand's is.
@@ -16,6 +24,7 @@ class Quantize final : public QuantOp<Quantize>,
                        public MakesCodes,
                        public StoresCodes,
                        public WritesLayout,
+                       public KeepsZero,
                        public TakesPadding {
  public:
   static const OpInfo kInfo;
@@ -27,6 +36,7 @@ class Quantize final : public QuantOp<Quantize>,
   Result<std::vector<Type>> infer() const override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
+  bool keeps_zero() const override { return has_zero(to); }
   QType format() const override { return to; }
   Arithmetic quantize_record() const override { return record(); }
   std::string parameters() const override;
@@ -60,7 +70,7 @@ class Dequantize final : public QuantOp<Dequantize>,
 };
 
 /// Codes of one format to codes of another: quantize(dequantize(x)), with both roundings.
-class Requantize final : public QuantOp<Requantize>, public StoresCodes {
+class Requantize final : public QuantOp<Requantize>, public StoresCodes, public KeepsZero {
  public:
   static const OpInfo kInfo;
   QType to;
@@ -70,6 +80,7 @@ class Requantize final : public QuantOp<Requantize>, public StoresCodes {
   bool is_identity() const override { return input_type(0).quant() == to; }
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
+  bool keeps_zero() const override { return has_zero(to); }
   bool counts_from_zero() const override { return true; }
   Result<Ok> store_unsigned(Graph&, bool operand, bool results) override;
 };

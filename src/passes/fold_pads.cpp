@@ -1,0 +1,103 @@
+#include "passes/fold_pads.h"
+
+#include "ir/capability.h"
+#include "ir/frame.h"
+#include "passes/remark.h"
+
+namespace qc {
+namespace {
+
+/// The readers of one framed value, made anew for the value without its frame.
+class Unframed {
+ public:
+  Unframed(Graph& graph, const PassContext& context, bool codes)
+      : graph_(graph), context_(context), codes_(codes) {}
+
+  /// Whether all readers of `framed` could be made anew of `plain`; if not, the graph is as before.
+  bool build(const Frame& frame, Value* framed, Value* plain) {
+    const bool done = readers(frame, framed, plain);
+    while (!done && !added_.empty()) {
+      graph_.erase(added_.back());
+      added_.pop_back();
+    }
+    return done;
+  }
+  /// Puts the new readers in the place of the old ones.
+  void commit() {
+    for (const auto& [from, to] : results_) graph_.replace_uses(from, to);
+  }
+
+ private:
+  bool readers(const Frame& frame, Value* framed, Value* plain) {
+    if (framed->pinned() > 0 || !framed->has_uses()) return false;
+    if (!codes_ && note_of(context_.notes, framed)) return false;
+    for (Node* user : framed->users()) {
+      if (!reader(frame, user, framed, plain)) return false;
+    }
+    return true;
+  }
+
+  bool reader(const Frame& frame, Node* user, Value* framed, Value* plain) {
+    std::vector<Value*> inputs = user->inputs();
+    for (size_t i = 1; i < inputs.size(); ++i) {
+      if (inputs[i] == framed) return false;
+    }
+    inputs[0] = plain;
+    if (const auto* converts = codes_ ? capability<KeepsZero>(user) : nullptr) {
+      if (!frame.zero || !converts->keeps_zero()) return false;
+      const Frame converted{frame.before, frame.after, true, false};
+      const Node* made = add(user->clone(), std::move(inputs), user);
+      return made && readers(converted, user->output(), made->output());
+    }
+    const auto* takes = capability<TakesFrame>(user);
+    if (!takes || (framed->type().format != nullptr) != codes_) return false;
+    std::unique_ptr<Node> node = takes->with_frame(frame);
+    if (!node) return false;
+    const Node* made = add(std::move(node), std::move(inputs), user);
+    // Sizes with symbols may be equal without being provably so.
+    if (!made || made->output_count() != 1 || !(made->output()->type() == user->output()->type())) {
+      return false;
+    }
+    results_.emplace_back(user->output(), made->output());
+    return true;
+  }
+
+  /// The node before `old`; null where such pads are not a window.
+  Node* add(std::unique_ptr<Node> node, std::vector<Value*> inputs, Node* old) {
+    const Result<Node*> made = graph_.add(std::move(node), std::move(inputs), old->loc(), old);
+    if (!made.ok()) return nullptr;
+    added_.push_back(*made);
+    return *made;
+  }
+
+  Graph& graph_;
+  const PassContext& context_;
+  bool codes_;
+  std::vector<Node*> added_;
+  std::vector<std::pair<Value*, Value*>> results_;
+};
+
+bool fold(Graph& graph, PassContext& context, bool codes) {
+  size_t count = 0;
+  for (Node* node : graph.nodes()) {
+    const auto* is_frame = capability<IsFrame>(node);
+    const auto frame = is_frame ? is_frame->frame(graph.pool()) : std::nullopt;
+    if (!frame || (!frame->zero && !frame->lowest)) continue;
+    Unframed readers(graph, context, codes);
+    if (!readers.build(*frame, node->output(), node->input(0))) continue;
+    readers.commit();
+    ++count;
+  }
+  if (count > 0) graph.sweep();
+  remark_count(context, codes ? "fold_code_pads" : "fold_pads", count);
+  return count > 0;
+}
+
+}  // namespace
+
+Result<bool> fold_pads(Graph& graph, PassContext& context) { return fold(graph, context, false); }
+Result<bool> fold_code_pads(Graph& graph, PassContext& context) {
+  return fold(graph, context, true);
+}
+
+}  // namespace qc
