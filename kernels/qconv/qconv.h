@@ -28,6 +28,7 @@ typedef struct {
   int32_t r_kind, r_first, r_type, r_za, r_zb, r_y_type, r_zero, r_lo, r_hi, r_lowest;
   float r_ra, r_rb, r_shift, r_divisor;
   int32_t r_reciprocal;
+  int32_t r_ma, r_mb, r_mshift;
 } qk_qconv_params;
 
 /* Transposed convolution of codes, row-major, w [ic, oc/groups, k...]: the sum over the inputs i

@@ -13,11 +13,12 @@ namespace qc {
 
 /// Everything but the strides of the weights.
 inline params::QgemmParams gemm_params(const params::QgemmCall& p) {
-  return {p.batch,    p.m,           p.n,           p.k,       p.x_batch,  0,      p.y_batch,
-          p.per_row,  p.x_type,      p.x_zero,      p.y_type,  p.y_zero,   p.lo,   p.hi,
-          p.q31,      p.bias_factor, p.r_kind,      p.r_first, p.r_type,   p.r_za, p.r_zb,
-          p.r_y_type, p.r_zero,      p.r_lo,        p.r_hi,    p.r_lowest, p.r_ra, p.r_rb,
-          p.r_shift,  p.r_divisor,   p.r_reciprocal};
+  return {p.batch,        p.m,        p.n,      p.k,           p.x_batch, 0,
+          p.y_batch,      p.per_row,  p.x_type, p.x_zero,      p.y_type,  p.y_zero,
+          p.lo,           p.hi,       p.q31,    p.bias_factor, p.r_kind,  p.r_first,
+          p.r_type,       p.r_za,     p.r_zb,   p.r_y_type,    p.r_zero,  p.r_lo,
+          p.r_hi,         p.r_lowest, p.r_ra,   p.r_rb,        p.r_shift, p.r_divisor,
+          p.r_reciprocal, p.r_ma,     p.r_mb,   p.r_mshift};
 }
 
 /// Why what is packed when weights are written cannot be; empty where it can.

@@ -17,6 +17,7 @@ typedef struct {
   int32_t r_kind, r_first, r_type, r_za, r_zb, r_y_type, r_zero, r_lo, r_hi, r_lowest;
   float r_ra, r_rb, r_shift, r_divisor;
   int32_t r_reciprocal;
+  int32_t r_ma, r_mb, r_mshift;
 } qk_qgemm_call;
 
 /* What ops ask of wgemm: y [m, n] of floats x [m, k] and codes w [n, k] of up to 8 bits as the

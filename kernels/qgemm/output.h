@@ -12,8 +12,8 @@
  * kernels/qbinary does: `kind` says how, `first` whether the product is the first operand.
  *
  * A program that needs no floats defines QK_INTEGER_ONLY: then only q31 and i32 are there, so that
- * cores without an FPU link none of what computes floats in their place. No residual is added then.
- */
+ * cores without an FPU link none of what computes floats in their place. Residuals are added with
+ * integers then. */
 #ifndef QK_Q_OUTPUT_H
 #define QK_Q_OUTPUT_H
 
@@ -24,8 +24,8 @@
 #include "kernels/numerics/quant_combine.h"
 #include "kernels/numerics/quant_q31.h"
 
-/* Kinds of sums: those of qk_qadd, qk_qadd_ort, qk_qadd_f32. */
-enum { QK_R_EXACT, QK_R_ORT, QK_R_F32 };
+/* Kinds of sums: those of qk_qadd, qk_qadd_ort, qk_qadd_f32, qk_qadd_q31. */
+enum { QK_R_EXACT, QK_R_ORT, QK_R_F32, QK_R_Q31 };
 
 /* Sums that are rescaled by f32 multipliers, to codes of 8 bits, to such codes that are then added
  * exactly to others of 8 bits, to any codes; and all others. */
@@ -36,6 +36,7 @@ typedef struct qk_q_residual {
   int32_t za, zb, y_type, zero, lo, hi, lowest;
   float ra, rb, shift, divisor;
   int32_t reciprocal;
+  int32_t ma, mb, mshift;
 } qk_q_residual;
 
 typedef struct qk_q_output {
@@ -64,40 +65,43 @@ typedef struct qk_q_output {
     {                                                                                              \
       (p)->r_kind, (p)->r_first, (p)->r_type, (p)->r_za, (p)->r_zb, (p)->r_y_type, (p)->r_zero,    \
           (p)->r_lo, (p)->r_hi, (p)->r_lowest, (p)->r_ra, (p)->r_rb, (p)->r_shift, (p)->r_divisor, \
-          (p)->r_reciprocal                                                                        \
+          (p)->r_reciprocal, (p)->r_ma, (p)->r_mb, (p)->r_mshift                                   \
     }                                                                                              \
   }
 /* For kernels that take no residual. */
-#define QK_Q_PLAIN_OUTPUT(p, m, b, has_scale)                 \
-  {                                                           \
-    QK_Q_OUTPUT_OF(p, m, b, has_scale, 0, QK_Q_RESCALED), {   \
-      0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.0f, 0.0f, 0.0f, 0.0f, 0 \
-    }                                                         \
+#define QK_Q_PLAIN_OUTPUT(p, m, b, has_scale)                          \
+  {                                                                    \
+    QK_Q_OUTPUT_OF(p, m, b, has_scale, 0, QK_Q_RESCALED), {            \
+      0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.0f, 0.0f, 0.0f, 0.0f, 0, 0, 0, 0 \
+    }                                                                  \
   }
 
 /* The code of the sum of a code and the residual's. */
 QK_INLINE int32_t qk_q_add(const qk_q_residual* r, int32_t code, int32_t other) {
   const int32_t a = r->first ? code : other, b = r->first ? other : code;
+#if !defined(QK_INTEGER_ONLY)
   switch (r->kind) {
     case QK_R_EXACT:
       return qn_add_codes(a, b, r->za, r->zb, r->ra, r->rb, r->zero, r->lo, r->hi);
     case QK_R_ORT:
       return qn_add_codes_ort(a, b, r->ra, r->rb, r->shift, r->lowest, r->lo, r->hi);
-    default:
+    case QK_R_F32:
       return qn_encode(qn_dequantize(a, r->ra, r->za) + qn_dequantize(b, r->rb, r->zb), r->divisor,
                        r->reciprocal, r->zero, r->lo, r->hi);
+    default:
+      break;
   }
+#endif
+  return qn_add_codes_q31(a, b, r->za, r->zb, r->ma, r->mb, r->mshift, r->zero, r->lo, r->hi);
 }
 
 /* A code of the product to its place, through the residual where there is one. */
 QK_INLINE void qk_q_finish(const qk_q_output* o, int32_t code, void* y, ptrdiff_t at) {
-#if !defined(QK_INTEGER_ONLY)
   if (o->residual) {
     code = qk_q_add(&o->r, code, qk_load_code(o->residual, o->r.type, at));
     qk_store_code(y, o->r.y_type, at, code);
     return;
   }
-#endif
   qk_store_code(y, o->type, at, code);
 }
 

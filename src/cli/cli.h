@@ -90,6 +90,8 @@ struct InputFlags {
   /// One run of the arrays of the files or made from the seed, or the runs of a data set; exactly
   /// one of the three must be given.
   Result<Samples> open(const Graph& graph, const Options& options) const;
+  /// Makes random inputs anew where those of the contract graph are codes.
+  Result<Ok> renew(const Graph& contract, Samples& samples) const;
 };
 
 /// Prints warnings about `file` on standard error.

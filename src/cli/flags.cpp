@@ -191,6 +191,17 @@ Result<Samples> InputFlags::open(const Graph& graph, const Options& options) con
   return Samples::of(std::move(inputs));
 }
 
+Result<Ok> InputFlags::renew(const Graph& contract, Samples& samples) const {
+  bool fit = true;
+  for (size_t i = 0; i < contract.inputs().size(); ++i) {
+    fit = fit && samples.first()[i].dtype() == contract.inputs()[i]->dtype();
+  }
+  if (seed < 0 || fit) return Ok{};
+  QC_ASSIGN(auto inputs, random_inputs(contract, static_cast<uint64_t>(seed)));
+  samples = Samples::of(std::move(inputs));
+  return Ok{};
+}
+
 void warn(const std::string& file, std::span<const std::string> warnings) {
   for (const std::string& text : warnings) {
     fmt::print(stderr, "{}: warning: {}\n", shown(file), shown(text));

@@ -42,6 +42,7 @@ void add_run(CLI::App& app, Session& session) {
       Progress progress("running " + flags->model);
       PassContext context;
       QC_TRY(contract(*graph, options, context));
+      QC_TRY(flags->input.renew(*graph, samples));
       QC_ASSIGN(const std::vector<Tensor> results,
                 run_all(*graph, options, std::move(samples), flags->threads));
       std::vector<NamedArray> arrays;

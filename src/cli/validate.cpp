@@ -98,6 +98,7 @@ Result<int> run_validation(const ValidateFlags& flags) {
   }
   PassContext context;
   QC_TRY(contract(*graph, options, context));
+  QC_TRY(flags.input.renew(*graph, samples));
   QC_ASSIGN(Validation result,
             validate(*graph, options, std::move(samples), references, flags.bars()));
   fmt::print("{}", flags.as_json ? json(result, flags.model) : str(result));

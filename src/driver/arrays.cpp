@@ -173,6 +173,10 @@ Result<std::vector<Tensor>> random_inputs(const Graph& graph, uint64_t seed) {
         t.set_int(i, uniform() < 0.5 ? 0 : 1);
       else if (is_float(v->dtype()))
         t.set_double(i, uniform() + uniform() + uniform() + uniform() - 2.0);
+      else if (const Format* codes = v->type().format.get())
+        t.set_int(
+            i, codes->qmin + static_cast<int64_t>(
+                                 uniform() * static_cast<double>(codes->qmax - codes->qmin + 1)));
       else
         t.set_int(i, static_cast<int64_t>(uniform() * 4));
     }

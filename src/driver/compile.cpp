@@ -111,17 +111,18 @@ PlanOptions plan_options(const Options& options) {
           .smallest = options.plan == "smallest"};
 }
 
-/// Everything that happens to a contract graph for one target, and what its programs share.
 /// Fails with the list of all steps that need floats.
 Result<Ok> check_no_float(const Program& program, const std::string& file) {
   std::vector<std::string> found = float_steps(program);
   if (found.empty()) return Ok{};
-  Diag diag = error(Code::rule, Loc{file, {}, {}},
-                    "{} steps need floats, which --no-float does not allow", found.size());
+  Diag diag =
+      error(Code::rule, Loc{file, {}, {}}, "{} step{} floats, which --no-float does not allow",
+            found.size(), found.size() == 1 ? " needs" : "s need");
   diag.notes = std::move(found);
   return diag;
 }
 
+/// Everything that happens to a contract graph for one target, and what its programs share.
 class Lowerer {
  public:
   Lowerer(const Options& options, const Target& target, PackedConstants& constants,

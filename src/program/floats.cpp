@@ -5,13 +5,22 @@
 
 #include <algorithm>
 
+#include "kernels/qgemm/output.h"
+
 namespace qc {
 namespace {
 
 bool is_float_view(const View& v) { return v.present() && is_float(v.dtype); }
 
+/// Whether the call adds a residual that is not rescaled by integers.
+bool adds_in_float(const Call& call) {
+  return call.kernel->field("r_kind") && call.operand("residual").present() &&
+         call.integer("r_kind") != QK_R_Q31;
+}
+
 /// Whether the call says that it rescales by integers: a selector's value, or a parameter.
 bool rescales_by_integers(const Call& call) {
+  if (adds_in_float(call)) return false;
   if (std::find(call.select.begin(), call.select.end(), "q31") != call.select.end()) return true;
   return call.kernel->field("q31") && call.integer("q31") != 0;
 }

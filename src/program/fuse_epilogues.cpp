@@ -13,8 +13,9 @@ namespace {
 
 constexpr float kNoLimit = std::numeric_limits<float>::infinity();
 
-/// An addition `sum` whose operand `mine` is the result of a call, `bytes` long.
+/// An addition `sum` whose operand `mine` is the result of `product`, `bytes` long.
 struct Addition {
+  const Call& product;
   const Call& sum;
   size_t mine;
   Dim bytes;
@@ -59,15 +60,26 @@ std::optional<Stage> clamp_floats(const Addition& a, const Call& limit) {
 
 int64_t code_bytes(int64_t type) { return type <= QK_U8 ? 1 : 2; }
 
+/// Whether the product's own code is made with integers only. Bodies for vectors are for those made
+/// with floats, and take no residual that is added with integers.
+bool rescales_by_integers(const Call& product) {
+  if (product.epilogue.empty()) return false;
+  const Stage& first = product.epilogue.front();
+  const Field* q31 = first.kind->field("q31");
+  return q31 && !(std::get<Dim>(first.params[q31->at]) == Dim(0));
+}
+
 std::optional<Stage> add_codes(const Addition& a) {
-  static constexpr std::string_view kKinds[] = {"exact", "ort", "f32"};
-  static_assert(QK_R_EXACT == 0 && QK_R_ORT == 1 && QK_R_F32 == 2);
+  static constexpr std::string_view kKinds[] = {"exact", "ort", "f32", "q31"};
+  static_assert(QK_R_EXACT == 0 && QK_R_ORT == 1 && QK_R_F32 == 2 && QK_R_Q31 == 3);
   if (a.sum.kernel->name != "qbinary" || a.sum.select[0] != "add") return std::nullopt;
   const auto* kind = std::find(std::begin(kKinds), std::end(kKinds), a.sum.select[1]);
   const int64_t type = a.sum.integer(a.mine == 0 ? "type_a" : "type_b");
   if (kind == std::end(kKinds) || !is_flat(a.sum, a.bytes, code_bytes(type))) {
     return std::nullopt;
   }
+  const bool q31 = *kind == "q31";
+  if (q31 && !rescales_by_integers(a.product)) return std::nullopt;
   const auto integer = [&](const char* name) { return static_cast<int32_t>(a.sum.integer(name)); };
   stage::Add out;
   out.residual = a.other();
@@ -82,8 +94,14 @@ std::optional<Stage> add_codes(const Addition& a) {
   out.r_hi = integer("hi");
   out.r_lowest = integer("lowest");
   out.r_reciprocal = integer("reciprocal");
-  out.r_ra = a.sum.real("ra");
-  out.r_rb = a.sum.real("rb");
+  if (q31) {
+    out.r_ma = integer("ma");
+    out.r_mb = integer("mb");
+    out.r_mshift = integer("mshift");
+  } else {
+    out.r_ra = a.sum.real("ra");
+    out.r_rb = a.sum.real("rb");
+  }
   out.r_shift = a.sum.real("shift");
   out.r_divisor = a.sum.real("divisor");
   Stage made = make_stage(out);
@@ -132,7 +150,7 @@ class Fuser {
       if (!sum || sum->in.size() != 2) continue;
       const Place mine_at = p_.resolve(call->out[0]);
       const size_t mine = p_.resolve(sum->in[0]) == mine_at ? 0 : 1;
-      const Addition addition{*sum, mine, p_.buffer(mine_at.buffer).bytes};
+      const Addition addition{*call, *sum, mine, p_.buffer(mine_at.buffer).bytes};
       std::optional<Stage> stage = fusion->add(addition);
       if (!stage || p_.resolve(addition.other()).buffer == mine_at.buffer) continue;
       // The call moves to the place of the addition, where the residual is ready.

@@ -29,7 +29,7 @@ int main(void) {
           float m[32];
           uint8_t residual[64], got[64], want[64];
           qk_q_output o = {QK_I8, k % 7, -128, 127, 0, m, 0, 1.0f, 0, way, 0,
-                           {QK_R_EXACT, k & 1, k & 2 ? QK_I8 : QK_U8, 3, -5, QK_I8, 9, -128, 120, 0, 0.5f, 0.25f, 0, 0, 0}};
+                           {QK_R_EXACT, k & 1, k & 2 ? QK_I8 : QK_U8, 3, -5, QK_I8, 9, -128, 120, 0, 0.5f, 0.25f, 0, 0, 0, 0, 0, 0}};
           const qk_q_block block = {sums[0][0], 2, 2, 0, n, 0, 0, 0, 32};
           if (way == QK_Q_ADDED) o.residual = residual;
           for (int j = 0; j < 64; ++j) {
