@@ -9,12 +9,15 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 
 namespace qc {
 
 Result<Ok> run_tool(const std::vector<std::string>& command) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return error(Code::tool, "cannot start '{}'", command[0]);
+  // Until the child is noted as running, a signal would end this process and leave it behind.
+  std::optional<Uninterrupted> starting(std::in_place);
   const pid_t child = ::fork();
   if (child < 0) return error(Code::tool, "cannot start '{}'", command[0]);
   if (child == 0) {
@@ -30,6 +33,7 @@ Result<Ok> run_tool(const std::vector<std::string>& command) {
   }
   ::setpgid(child, child);  // here too, for whichever comes first
   const RunningTool running(child);
+  starting.reset();
   ::close(ends[1]);
   std::string output;
   char chunk[4096];
