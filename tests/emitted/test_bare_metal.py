@@ -59,25 +59,54 @@ def test_cmake_builds_a_single_file(projects, tmp_path):
     assert "bits equal" in sh(tmp_path / "net_test")
 
 
-@pytest.mark.parametrize("core, level, name", [("m3", "-O2", "no_float"), ("m3", "-Os", "one_no_float"), ("m3", "-Os", "codes"),
-                                               ("m4", "-Os", "codes"), ("m4", "-O2", "one_file")])
-def test_newlib_gives_the_bits(projects, core, level, name, tmp_path):
+@pytest.fixture
+def board(tmp_path):
+    """The flags of a core, those that link a program for its board, and what runs one."""
     for tool in ("arm-none-eabi-gcc", "qemu-system-arm"):
         if not shutil.which(tool):
             pytest.skip(f"{tool} is not installed")
-    machine, board = CORES[core]
+
+    def of(core):
+        machine, name = CORES[core]
+        start = tmp_path / "start.o"
+        sh("arm-none-eabi-gcc", "-O1", *machine, "-c", BOARD / "start.c", "-o", start)
+        link = f"--specs=rdimon.specs -nostartfiles -T {BOARD / 'board.ld'} {start}"
+        return machine, link, lambda program: sh("qemu-system-arm", "-M", name, "-nographic", "-semihosting", "-kernel", program,
+                                                 stdin=subprocess.DEVNULL)
+    return of
+
+
+def undefined(library):
+    return [line.split()[-1] for line in sh("arm-none-eabi-nm", "-u", library).splitlines() if line.strip().startswith("U ")]
+
+
+@pytest.mark.parametrize("core, level, name", [("m3", "-O2", "no_float"), ("m3", "-Os", "one_no_float"), ("m3", "-Os", "codes"),
+                                               ("m4", "-Os", "codes"), ("m4", "-O2", "one_file")])
+def test_newlib_gives_the_bits(projects, board, core, level, name, tmp_path):
+    machine, link, run = board(core)
     folder = copied(projects, name, tmp_path)
-    sh("arm-none-eabi-gcc", "-O1", *machine, "-c", BOARD / "start.c", "-o", folder / "start.o")
-    sh("make", "-C", folder, "CC=arm-none-eabi-gcc", "AR=arm-none-eabi-ar", "CFLAGS=" + " ".join([level, *machine]),
-       f"LDFLAGS=--specs=rdimon.specs -nostartfiles -T {BOARD / 'board.ld'} start.o")
+    sh("make", "-C", folder, "CC=arm-none-eabi-gcc", "AR=arm-none-eabi-ar", "CFLAGS=" + " ".join([level, *machine]), f"LDFLAGS={link}")
     assert not (folder / "libnet.so").exists()
-    assert "bits equal" in sh("qemu-system-arm", "-M", board, "-nographic", "-semihosting", "-kernel", folder / "net_test",
-                              stdin=subprocess.DEVNULL)
-    symbols = [line.split()[-1] for line in sh("arm-none-eabi-nm", "-u", folder / "libnet.a").splitlines() if line.strip().startswith("U ")]
+    assert "bits equal" in run(folder / "net_test")
+    symbols = undefined(folder / "libnet.a")
     if "no_float" in name:
         assert not [s for s in symbols if s.startswith(FLOAT_HELPERS)], symbols
     if core == "m4":
         assert not [s for s in symbols if s.startswith("rint")], symbols
+
+
+@pytest.mark.parametrize("core, kind, name", [("m3", "MinSizeRel", "no_float"), ("m4", "Release", "codes")])
+def test_cmake_with_newlib_gives_the_bits(projects, board, core, kind, name, tmp_path):
+    machine, link, run = board(core)
+    made = tmp_path / "build"
+    sh("cmake", "-S", projects / name, "-B", made, f"-DCMAKE_TOOLCHAIN_FILE={BOARD / 'toolchain.cmake'}", f"-DCMAKE_BUILD_TYPE={kind}",
+       "-DCMAKE_C_FLAGS=" + " ".join(machine), f"-DCMAKE_EXE_LINKER_FLAGS={link}")
+    sh("cmake", "--build", made)
+    assert not (made / "libnet.so").exists()
+    assert "bits equal" in run(next(made.glob("net_test*")))
+    if "no_float" in name:
+        symbols = undefined(made / "libnet.a")
+        assert not [s for s in symbols if s.startswith(FLOAT_HELPERS)], symbols
 
 
 def test_what_needs_floats_is_refused_by_name(quantc, models, root, tmp_path):
