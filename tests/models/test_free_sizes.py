@@ -135,12 +135,17 @@ class Compiled:
         subprocess.run(["make", "-C", folder, "CFLAGS=-O1", "libnet.so"], check=True, capture_output=True)
         self.library = ctypes.CDLL(str(folder / "libnet.so"))
         self.library.net_arena_bytes.restype = ctypes.c_size_t
+        self.library.net_size_error.restype = ctypes.c_char_p
         header = (folder / "net.h").read_text()
         self.macros = dict(re.findall(r"#define NET_(\w+) (\S+)", header))
         self.names = [self.macros[f"DIM_{i}_NAME"].strip('"') for i in range(int(self.macros["DIMS"]))]
 
     def arena_bytes(self, sizes):
         return self.library.net_arena_bytes((ctypes.c_int64 * len(sizes))(*(sizes[n] for n in self.names)))
+
+    def size_error(self, sizes):
+        found = self.library.net_size_error((ctypes.c_int64 * len(sizes))(*(sizes[n] for n in self.names)))
+        return found and found.decode()
 
     def run(self, x, sizes, like):
         """The status, and the output where it has the shape of `like`. The arena is as small as may be, the output guarded."""
@@ -197,6 +202,7 @@ def test_every_size_has_the_bits_of_its_static_program(name, rules, flags, expor
         assert status == 0
         np.testing.assert_array_equal(got.view("u4"), want.view("u4"), err_msg=str(sizes))
         arenas.append(net.arena_bytes({symbols[d]: n for d, n in sizes.items()}))
+        assert net.size_error({symbols[d]: n for d, n in sizes.items()}) is None
     assert max(arenas) == arenas[1] <= int(net.macros["ARENA_BYTES"])
     if "smallest" in flags:
         assert arenas[0] * 20 < arenas[1]
@@ -207,6 +213,7 @@ def test_every_size_has_the_bits_of_its_static_program(name, rules, flags, expor
             status, _, memory = net.run(x.numpy(), sizes, untouched)
             assert status == int(net.macros["BAD_SIZE"]) and (memory == 0xA5).all()
             assert net.arena_bytes(sizes) == 0
+            assert net.size_error(sizes).startswith(f"{symbols[d]} (axis {dims[d][0]} of ") and f"must be {low} to {high}" in net.size_error(sizes)
 
 
 def test_relations_that_ranges_do_not_prove_are_checked_by_runs(quantc, tmp_path):
@@ -252,3 +259,30 @@ def test_what_is_too_large_or_needs_numbers_is_refused_by_name(exported, quantc,
                                    '  %1 = resize(%0) {size = [1, 1, #(2*n), 8], mode = "nearest"}\n  return %1\n}\n')
     found = quantc("compile", tmp_path / "m.ir", "-o", tmp_path / "c", "--dim", "n=1..9", status=2).stderr
     assert "'resize' needs numbers for its sizes" in found and "--dim n=SIZE" in found
+
+
+def test_the_wrong_size_is_named(quantc, tmp_path):
+    """Also a relation that does not hold, in one file, and with names that C must quote."""
+    (tmp_path / "m.ir").write_text('graph (%0 "x\\"%d" : f32[a, b]) {\n  dim "a" = 2..8\n  dim "b" = 4..64\n  guard "mod(b, a) == 0"\n'
+                                   '  %1 = tanh(%0)\n  return %1\n}\n')
+    quantc("compile", tmp_path / "m.ir", "-o", tmp_path / "c", "--name", "net", "--target", "portable", "--single-file",
+           "--dim", "a=2..8", "--dim", "b=4..64:4")
+    source = tmp_path / "c" / "use.c"
+    source.write_text("""#include "net.c"
+#include <stdio.h>
+int main(void) {
+  static const int64_t sizes[][2] = {{2, 4}, {8, 64}, {1, 4}, {9, 4}, {2, 6}, {2, 68}, {3, 4}, {0, 0}, {INT64_MIN, INT64_MAX}};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
+    const char *text = net_size_error(sizes[i]);
+    const int refused = net_invoke(NULL, NULL, NULL, sizes[i]) == NET_BAD_SIZE;
+    if (refused != (text != NULL) || refused != (net_arena_bytes(sizes[i]) == 0)) return 1;
+    puts(text != NULL ? text : "taken");
+  }
+  puts(net_size_error(NULL));
+  return 0;
+}
+""")
+    subprocess.run(["cc", "-Wall", "-Wextra", "-Werror", "-std=c11", "-o", tmp_path / "use", source, "-lm"], check=True)
+    a, b = 'a (axis 0 of x"%d) must be 2 to 8', 'b (axis 1 of x"%d) must be 4 to 64 in steps of 4'
+    assert subprocess.run([tmp_path / "use"], check=True, capture_output=True, text=True).stdout.splitlines() == [
+        "taken", "taken", a, a, b, b, "the model holds only where mod(b, a) == 0", a, a, "dims is null"]

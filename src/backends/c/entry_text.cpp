@@ -24,60 +24,6 @@ std::string reset_text(const Program& program, const COptions& options, const We
   return out + "}\n";
 }
 
-/// Whether the sizes in `dims` are some that the model does not take.
-std::string bad_sizes(const Program& program) {
-  const SizeTable sizes(program);
-  std::string out;
-  const auto refuse = [&](const std::string& when) {
-    out += (out.empty() ? "" : " ||\n      ") + when;
-  };
-  for (size_t i = 0; i < program.dims.size(); ++i) {
-    const FreeDim& d = program.dims[i];
-    refuse(fmt::format("dims[{0}] < {1} || dims[{0}] > {2}", i, d.min, d.max));
-    if (d.step > 1) refuse(fmt::format("(dims[{}] - {}) % {} != 0", i, d.min, d.step));
-  }
-  for (const DimGuard& g : program.guards) {
-    refuse(fmt::format("!({} {} {})", sizes.expression(g.left), g.relation(),
-                       sizes.expression(g.right)));
-  }
-  return out;
-}
-
-/// Statements that raise `bytes` to what a run of the program reaches of the arena.
-std::string reach_text(const Program& program) {
-  const SizeTable sizes(program);
-  // Of ends that differ by a number the last one counts.
-  std::vector<std::pair<Dim, int64_t>> ends;
-  for (const Buffer& b : program.buffers) {
-    if (b.kind != BufferKind::arena || b.alias_of >= 0 || b.bytes == 0) continue;
-    const Dim end = b.offset + b.bytes;
-    const auto at = std::find_if(ends.begin(), ends.end(),
-                                 [&](const auto& e) { return (e.first - end).is_static(); });
-    if (at == ends.end()) {
-      ends.emplace_back(end, 0);
-    } else {
-      at->second = std::max(at->second, (end - at->first).value());
-    }
-  }
-  std::string out = "  {\n";
-  if (!program.places.empty()) out += fmt::format("    int64_t n[{}];\n", program.places.size());
-  for (size_t i = 0; i < program.places.size(); ++i)
-    out += fmt::format("    n[{}] = {};\n", i, sizes.expression(program.places[i].value));
-  for (const auto& [end, more] : ends)
-    out += fmt::format("    bytes = qc_max(bytes, {});\n", sizes.expression(end + Dim(more)));
-  return out + "  }\n";
-}
-
-/// How many bytes of the arena runs with given sizes take.
-std::string arena_text(const Module& module, const COptions& options) {
-  std::string body;
-  for (const Module::Part& part : module.parts) body += reach_text(part.program);
-  return fmt::format(
-      "size_t {}_arena_bytes(const int64_t *dims) {{\n  int64_t bytes = 1;\n"
-      "  if (dims == NULL ||\n      {}) return 0;\n{}  return (size_t)bytes;\n}}\n\n",
-      options.name, bad_sizes(module.program()), body);
-}
-
 /// Whether the processor has the instructions of a target; empty where all have.
 std::string processor_has(const Target& target) {
   std::string all;
@@ -232,7 +178,7 @@ SourceText source_text(const Module& module, const COptions& options, const Weig
   } else if (!target.macro.empty()) {
     out += "QK_TARGET_END\n\n";
   }
-  if (free) out += arena_text(module, options);
+  if (free) out += sizes_text(module, options);
   out += fmt::format("int {0}_invoke_args(const {0}_args *args) {{\n", name);
   if (const std::string needed = processor_has(target); !needed.empty())
     out += fmt::format("  if (!({})) return {}_BAD_PROCESSOR;\n", needed, upper);
@@ -240,8 +186,9 @@ SourceText source_text(const Module& module, const COptions& options, const Weig
   if (free) {
     out += fmt::format(
         "  const int64_t *const dims = args->dims;\n"
-        "  if (dims == NULL) return {0}_NULL_POINTER;\n  if ({1}) return {0}_BAD_SIZE;\n",
-        upper, bad_sizes(program));
+        "  if (dims == NULL) return {0}_NULL_POINTER;\n"
+        "  if ({1}_size_error(dims) != NULL) return {0}_BAD_SIZE;\n",
+        upper, name);
   } else if (all) {
     out += "  const int64_t *const dims = NULL;\n";
   }

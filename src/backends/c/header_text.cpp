@@ -133,7 +133,7 @@ std::string header_text(const Module& module, const COptions& options, const CRe
       "#define {1}_NULL_POINTER 1 /* a pointer that is needed is null */\n"
       "#define {1}_MISALIGNED 2   /* arena, state or weights are not aligned to {1}_ARENA_ALIGN "
       "*/\n"
-      "#define {1}_BAD_SIZE 3     /* a size in dims that the model does not take */\n{5}\n{6}"
+      "#define {1}_BAD_SIZE 3     /* a size in dims that the model does not take{9} */\n{5}\n{6}"
       "typedef struct {0}_args {{\n"
       "  const void *const *inputs; /* {1}_INPUTS pointers, row-major */\n"
       "  void *const *outputs;      /* {1}_OUTPUTS pointers, row-major */\n"
@@ -159,12 +159,15 @@ std::string header_text(const Module& module, const COptions& options, const CRe
                         "  void *threads;             /* handed to parallel_for */\n",
                         name)
           : "",
-      threads_parameters(options));
+      threads_parameters(options), free ? fmt::format(": {}_size_error says which", name) : "");
   if (free) {
     out += fmt::format(
         "/* Bytes of arena that a run with these sizes takes; 0 where the model does not take "
         "them. */\n"
-        "size_t {}_arena_bytes(const int64_t *dims);\n",
+        "size_t {0}_arena_bytes(const int64_t *dims);\n"
+        "/* NULL where the model takes these sizes; else what is wrong, with the dimension's name. "
+        "*/\n"
+        "const char *{0}_size_error(const int64_t *dims);\n",
         name);
   }
   if (state) {
