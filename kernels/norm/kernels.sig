@@ -3,6 +3,10 @@ kernel norm[type](x, gamma?, beta?) -> (y, mean?, rstd?)
   units rows qk_norm_{type}
   body qk_norm_{type=f32,f64,f16,bf16} stack 1536
 
+kernel norm_quantize(x, residual?, gamma?, beta?, scales?, zeros?) -> (y, y_scales?, y_zeros?, sums?, floats)
+  params qk_norm_quantize_params
+  body qk_norm_quantize stack 1536
+
 kernel scale_shift[type](x, scale, shift) -> (y)
   params qk_scale_shift_params
   units channels qk_scale_shift_{type}

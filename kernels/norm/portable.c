@@ -1,6 +1,7 @@
 #include <stddef.h>
 
 #include "kernels/common/body.h"
+#include "kernels/common/ending.h"
 #include "kernels/common/inline.h"
 #include "kernels/norm/norm.h"
 #include "kernels/numerics/half.h"
@@ -29,3 +30,25 @@
 #include "kernels/norm/body.inc"
 #define QK_WITH bf16, uint16_t, float, f32, qn_fmaf, qn_mulf, qn_bf16_to_f32, qn_bf16_from_f32
 #include "kernels/norm/body.inc"
+
+QK_INLINE void qk_norm_quantize(const qk_norm_quantize_params* p, const float* x,
+                                const float* residual, const float* gamma, const float* beta,
+                                const float* scales, const int32_t* zeros, void* y, float* y_scales,
+                                int32_t* y_zeros, float* sums, float* floats) {
+  qk_ending e = QK_ENDING_OF(p);
+  const int32_t n = p->n, per_group = p->inner > 0 ? n / p->inner : 0;
+  for (int32_t r = 0; r < p->rows; ++r) {
+    const float* from = x + (ptrdiff_t)r * n;
+    float* row = qk_ending_row(&e, r, n);
+    if (residual) {
+      const float* other = residual + (ptrdiff_t)r * n;
+      float* sum = sums ? sums + (ptrdiff_t)r * n : row;
+      for (int32_t i = 0; i < n; ++i) sum[i] = from[i] + other[i];
+      from = sum;
+    }
+    qk_norm_row_f32(from, n, p->center, p->eps, gamma, beta, r % p->groups * per_group, p->inner,
+                    row, 0, 0);
+    qk_ending_finish_row(&e, row, r, n);
+  }
+  qk_ending_finish(&e, p->rows, n);
+}

@@ -2,3 +2,7 @@ kernel softmax[op, type](x) -> (y)
   params qk_softmax_params
   units rows qk_softmax_{type.bytes}
   body qk_{op=softmax,log_softmax}_{type=f32,f64,f16,bf16} stack 1536
+
+kernel softmax_quantize(x, scales?, zeros?) -> (y, y_scales?, y_zeros?, floats)
+  params qk_softmax_quantize_params
+  body qk_softmax_quantize stack 1536

@@ -156,7 +156,11 @@ class Explainer {
     if (x->type().format && y->type().format) {
       return fmt::format("{} gives another format than {} reads", producer(x), reader(y));
     }
-    if (y->type().format) return fmt::format("{} is float, {} reads codes", producer(x), reader(y));
+    if (y->type().format) {
+      const auto apart = context_.kept_apart.find(y->number());
+      return fmt::format("{} is float, {} reads codes{}", producer(x), reader(y),
+                         apart == context_.kept_apart.end() ? "" : "; " + apart->second);
+    }
     return fmt::format("{} gives codes, {} is float", producer(x), reader(y));
   }
 

@@ -14,6 +14,7 @@
 #include "passes/fold_relayouts.h"
 #include "passes/fold_scale_shift.h"
 #include "passes/fuse_clamp.h"
+#include "passes/fuse_quantize.h"
 #include "passes/insert_qdq.h"
 #include "passes/lift_quantize.h"
 #include "passes/note_rules.h"
@@ -58,6 +59,9 @@ constexpr Pass kPipeline[] = {
     {"expose_codes", PassStage::quantize, expose_codes,
      "inputs and outputs of the model become codes where that was asked for",
      &PassOptions::codes_at_ports, true},
+    {"fuse_quantize", PassStage::quantize, fuse_quantize,
+     "norms, softmax and activations write the codes that alone are read of them", nullptr, false,
+     true},
     // Here the contract graph is complete. Lower: every pass keeps every bit.
     {"fold_code_pads", PassStage::lower, fold_code_pads,
      "frames of the code of zero become pads of what reads them"},

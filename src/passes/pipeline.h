@@ -40,6 +40,8 @@ struct PassContext {
   std::map<std::string, std::vector<int64_t>> buckets;
   /// Why nodes between dequantize and quantize stayed float, by their first name.
   std::map<std::string, std::string> refusals;
+  /// Why quantize nodes stayed beside the float node before them, by the number of their result.
+  std::map<size_t, std::string> kept_apart;
   /// Remarks for -v, one line each.
   std::vector<std::string> remarks;
   /// What a user should know without asking, one line each: something was not done as asked, or

@@ -21,6 +21,8 @@ class MaySum {
  public:
   virtual ~MaySum() = default;
   virtual bool is_sum() const = 0;
+  /// Whether it is one and nothing else: its result is not limited.
+  virtual bool is_plain_sum() const = 0;
 };
 
 }  // namespace qc

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "frontends/common/foreign.h"
+#include "quant/ending.h"
 #include "quant/quantizable.h"
 #include "quant/scores.h"
 
@@ -47,7 +48,8 @@ class Binary final : public OpNode<Binary>,
                      public IsScaleShift,
                      public AbsorbsClamp,
                      public Quantizable,
-                     public MaySum {
+                     public MaySum,
+                     public TakesEnding {
  public:
   double lo = -kInf, hi = kInf;
 
@@ -65,8 +67,12 @@ class Binary final : public OpNode<Binary>,
   Result<std::optional<ScaleShift>> scale_shift(Graph& graph, int64_t axis) const override;
   bool absorb_clamp(IsClamp::Limits limits) override;
   bool is_sum() const override { return info().name == "add"; }
+  bool is_plain_sum() const override { return is_sum() && !is_limited(); }
   /// Of add, sub and mul: qadd, qsub, qmul.
   Result<Value*> quantized(Quantizer& q) const override;
+  /// Of the product of an activation and a factor: activation_quantize.
+  Result<Node*> with_ending(const Ending& ending, const EndingPlace& place,
+                            std::string& reason) override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
 

@@ -411,6 +411,12 @@ void register_norm(Registration& r) {
   r.op(&Norm::kLayer, [] { return std::make_unique<Norm>(NormKind::layer); });
   r.op(&Norm::kRms, [] { return std::make_unique<Norm>(NormKind::rms); });
   r.op(&Norm::kGroup, [] { return std::make_unique<Norm>(NormKind::group); });
+  for (NormKind kind : {NormKind::layer, NormKind::rms, NormKind::group}) {
+    for (bool dynamic : {false, true}) {
+      r.op(&norm_quantize_info(kind, dynamic),
+           [=] { return std::make_unique<NormQuantize>(kind, dynamic); });
+    }
+  }
   r.op<LocalResponseNorm>();
   r.imports(kRows);
   r.rewrites(norm_rewrites());

@@ -46,34 +46,39 @@ const OpInfo Norm::kGroup = {
 };
 
 const OpInfo& Norm::info() const {
-  return kind == NormKind::layer ? kLayer : kind == NormKind::rms ? kRms : kGroup;
+  return rows.kind == NormKind::layer ? kLayer : rows.kind == NormKind::rms ? kRms : kGroup;
 }
 
-void Norm::attrs(AttrVisitor& v) {
+void NormRows::attrs(AttrVisitor& v) {
   if (kind == NormKind::group) {
     v("groups", groups);
   } else {
     v("axis", axis, int64_t{-1});
   }
   v("eps", eps);
+}
+
+void Norm::attrs(AttrVisitor& v) {
+  rows.attrs(v);
   v("statistics", statistics, false);
 }
 
-Result<std::vector<Type>> Norm::infer() const {
-  const Type& x = input_type(0);
+Result<Dims> NormRows::infer(const Node& node) const {
+  const Type& x = node.input_type(0);
   if (!is_float(x.dtype) || bits(x.dtype) < 16) {
-    return error(Code::type, loc(), "{} of {} values", op(), name(x.dtype));
+    return error(Code::type, node.loc(), "{} of {} values", node.op(), name(x.dtype));
   }
   Dims rows;
   Dim parameters(1);
   if (kind == NormKind::group) {
     if (x.rank() < 2 || groups < 1 || groups > INT32_MAX || differ(mod(x.shape[1], groups), 0)) {
-      return error(Code::shape, loc(), "{} groups of the channels of {}", groups, str(x.shape));
+      return error(Code::shape, node.loc(), "{} groups of the channels of {}", groups,
+                   str(x.shape));
     }
     parameters = x.shape[1];
     rows = {x.shape[0], Dim(groups)};
   } else {
-    QC_ASSIGN(int64_t first, resolve_axis(axis, x.rank(), loc()));
+    QC_ASSIGN(int64_t first, resolve_axis(axis, x.rank(), node.loc()));
     rows = x.shape;
     for (int64_t i = first; i < x.rank(); ++i) {
       parameters = parameters * x.shape[static_cast<size_t>(i)];
@@ -81,45 +86,44 @@ Result<std::vector<Type>> Norm::infer() const {
     }
   }
   for (size_t i = 1; i < 3; ++i) {
-    if (!input(i)) continue;
-    const Dim given = product(input_type(i).shape);
-    if (input_type(i).dtype != x.dtype || differ(given, parameters)) {
-      return error(Code::shape, loc(), "{} of {} with parameters {}", op(), str(x),
-                   str(input_type(i)));
+    if (!node.input(i)) continue;
+    const Dim given = product(node.input_type(i).shape);
+    if (node.input_type(i).dtype != x.dtype || differ(given, parameters)) {
+      return error(Code::shape, node.loc(), "{} of {} with parameters {}", node.op(), str(x),
+                   str(node.input_type(i)));
     }
   }
+  return rows;
+}
+
+Result<std::vector<Type>> Norm::infer() const {
+  QC_ASSIGN(Dims per_row, rows.infer(*this));
+  const Type& x = input_type(0);
   std::vector<Type> types{x};
   if (statistics) {
-    const Type row(x.dtype == DType::f64 ? DType::f64 : DType::f32, rows);
-    if (kind != NormKind::rms) types.push_back(row);
+    const Type row(x.dtype == DType::f64 ? DType::f64 : DType::f32, std::move(per_row));
+    if (rows.kind != NormKind::rms) types.push_back(row);
     types.push_back(row);
   }
   return types;
 }
 
-namespace {
-
-/// Rows that are normalised, and where in a row a channel lies.
-template <class Size>
-struct NormSizes {
-  Size rows = 1, n = 1, groups = 1, inner = 1;
-};
-NormSizes<Dim> norm_sizes(const Norm& node) {
-  const Dims& x = node.input_type(0).shape;
-  NormSizes<Dim> p;
-  if (node.kind == NormKind::group) {
+NormRows::Sizes NormRows::sizes(const Dims& x) const {
+  Sizes p;
+  if (kind == NormKind::group) {
     p.inner = extent(x, 2, x.size());
-    p.groups = node.groups;
-    p.n = floordiv(x[1], node.groups) * p.inner;
+    p.groups = groups;
+    p.n = floordiv(x[1], groups) * p.inner;
     p.rows = x[0] * p.groups;
   } else {
-    const auto first =
-        static_cast<size_t>(node.axis < 0 ? node.axis + static_cast<int64_t>(x.size()) : node.axis);
+    const auto first = static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(x.size()) : axis);
     p.rows = extent(x, 0, first);
     p.n = extent(x, first, x.size());
   }
   return p;
 }
+
+namespace {
 
 /// What is added to the variance. In f64 it is the sum of two floats, the largest that fits and the
 /// rest: part of the contract, since calls of kernels carry floats.
@@ -168,52 +172,51 @@ Result<Ok> for_float_type(DType dtype, const Loc& loc, F&& body) {
 
 }  // namespace
 
-Result<Ok> Norm::eval(EvalContext& c) const {
-  const NormSizes<Dim> sizes = norm_sizes(*this);
-  const NormSizes<int64_t> p{sizes.rows.value(), sizes.n.value(), sizes.groups.value(),
-                             sizes.inner.value()};
-  const Tensor& x = c.in(0);
-  return for_float_type(x.dtype(), loc(), [&](auto type) {
+Result<Ok> NormRows::eval(const Tensor& x, const Tensor* scale, const Tensor* shift, Tensor& y,
+                          Tensor* means, Tensor* rstds, const Loc& loc) const {
+  Dims shape(x.shape().begin(), x.shape().end());
+  const Sizes s = sizes(shape);
+  const int64_t rows = s.rows.value(), n = s.n.value(), inner = s.inner.value();
+  return for_float_type(x.dtype(), loc, [&](auto type) {
     using T = decltype(type);
     using E = typename T::Element;
     using M = MathOf<E>;
-    std::vector<E> row(static_cast<size_t>(p.n));
-    for (int64_t r = 0; r < p.rows; ++r) {
-      for (int64_t i = 0; i < p.n; ++i) row[static_cast<size_t>(i)] = T::load(x, r * p.n + i);
-      const E mean = kind != NormKind::rms ? M::sum(row.data(), p.n) / static_cast<E>(p.n) : E(0);
-      const E var = M::deviation(row.data(), p.n, mean) / static_cast<E>(p.n);
+    std::vector<E> row(static_cast<size_t>(n));
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t i = 0; i < n; ++i) row[static_cast<size_t>(i)] = T::load(x, r * n + i);
+      const E mean = kind != NormKind::rms ? M::sum(row.data(), n) / static_cast<E>(n) : E(0);
+      const E var = M::deviation(row.data(), n, mean) / static_cast<E>(n);
       const E rstd = E(1) / M::sqrt(var + small_term<E>(eps));
-      for (int64_t i = 0; i < p.n; ++i) {
-        const int64_t channel = r % p.groups * (p.n / p.inner) + i / p.inner;
+      for (int64_t i = 0; i < n; ++i) {
+        const int64_t channel = r % s.groups.value() * (n / inner) + i / inner;
         E v = M::mul(row[static_cast<size_t>(i)] - mean, rstd);
-        if (c.has(1) && c.has(2)) {
-          v = M::fma(v, T::load(c.in(1), channel), T::load(c.in(2), channel));
-        } else if (c.has(1)) {
-          v = M::mul(v, T::load(c.in(1), channel));
-        } else if (c.has(2)) {
-          v = v + T::load(c.in(2), channel);
+        if (scale && shift) {
+          v = M::fma(v, T::load(*scale, channel), T::load(*shift, channel));
+        } else if (scale) {
+          v = M::mul(v, T::load(*scale, channel));
+        } else if (shift) {
+          v = v + T::load(*shift, channel);
         }
-        T::store(c.out(0), r * p.n + i, v);
+        T::store(y, r * n + i, v);
       }
-      if (!statistics) continue;
-      const bool rms = kind == NormKind::rms;
-      if (!rms) c.out(1).template mutable_data<E>()[r] = mean;
-      c.out(rms ? 1 : 2).template mutable_data<E>()[r] = rstd;
+      if (means) means->template mutable_data<E>()[r] = mean;
+      if (rstds) rstds->template mutable_data<E>()[r] = rstd;
     }
   });
 }
 
+Result<Ok> Norm::eval(EvalContext& c) const {
+  const bool rms = rows.kind == NormKind::rms;
+  return rows.eval(c.in(0), c.has(1) ? &c.in(1) : nullptr, c.has(2) ? &c.in(2) : nullptr, c.out(0),
+                   statistics && !rms ? &c.out(1) : nullptr,
+                   statistics ? &c.out(rms ? 1 : 2) : nullptr, loc());
+}
+
 Result<Ok> Norm::lower(Lowering& l) const {
-  const bool rms = kind == NormKind::rms;
-  const NormSizes<Dim> p = norm_sizes(*this);
+  const bool rms = rows.kind == NormKind::rms;
   kernel::Norm c;
-  c.rows = p.rows;
-  c.n = p.n;
-  c.groups = p.groups;
-  c.inner = p.inner;
-  c.center = rms ? 0 : 1;
-  c.eps = static_cast<float>(eps);
-  if (l.in_type(0).dtype == DType::f64) c.eps_rest = static_cast<float>(eps - c.eps);
+  rows.fill(c, rows.sizes(l.in_type(0).shape));
+  if (l.in_type(0).dtype == DType::f64) c.eps_rest = static_cast<float>(rows.eps - c.eps);
   c.type = name(l.in_type(0).dtype);
   c.x = l.in(0);
   c.gamma = l.optional(1);

@@ -5,6 +5,7 @@
 #include "ir/capability.h"
 #include "ir/padding.h"
 #include "ir/rewrite.h"
+#include "ops/quantize/ending.h"
 
 namespace qc {
 
@@ -27,19 +28,48 @@ class ScaleShiftNode final : public OpNode<ScaleShiftNode>,
 
 enum class NormKind { layer, rms, group };
 
-/// Normalises rows: all axes from `axis` on (layer and rms norm), or each of `groups` groups of the
-/// channels of [n, c, ...] (group norm; instance norm has one group per channel). Operands: x,
-/// scale and shift (either may be omitted), of the normalised shape or one per channel. With
-/// `statistics` the mean (not of rms norm) and 1 / deviation of every row are outputs too.
-class Norm final : public OpNode<Norm>, public TakesPadding {
- public:
-  explicit Norm(NormKind k) : kind(k) {}
-  static const OpInfo kLayer, kRms, kGroup;
-
+/// Which rows are normalised: all axes from `axis` on (layer and rms norm), or each of `groups`
+/// groups of the channels of [n, c, ...] (group norm; instance norm has one group per channel).
+struct NormRows {
+  explicit NormRows(NormKind k) : kind(k) {}
   NormKind kind;
   int64_t axis = -1;
   int64_t groups = 1;
   double eps = 1e-5;
+
+  void attrs(AttrVisitor& v);
+  /// Checks the operands: x, scale and shift of `node`, and gives the shape with one element per
+  /// row.
+  Result<Dims> infer(const Node& node) const;
+  /// The number of rows, elements of a row, and where in a row a channel lies.
+  struct Sizes {
+    Dim rows = 1, n = 1, groups = 1, inner = 1;
+  };
+  Sizes sizes(const Dims& x) const;
+  /// Fills a call of a kernel with what these rows say.
+  template <class Call>
+  void fill(Call& c, const Sizes& p) const {
+    c.rows = p.rows;
+    c.n = p.n;
+    c.groups = p.groups;
+    c.inner = p.inner;
+    c.center = kind == NormKind::rms ? 0 : 1;
+    c.eps = static_cast<float>(eps);
+  }
+  /// y, and where they are asked for the mean and 1 / deviation of every row.
+  Result<Ok> eval(const Tensor& x, const Tensor* scale, const Tensor* shift, Tensor& y,
+                  Tensor* mean, Tensor* rstd, const Loc& loc) const;
+};
+
+/// Operands: x, scale and shift (either may be omitted), of the normalised shape or one per
+/// channel. With `statistics` the mean (not of rms norm) and 1 / deviation of every row are outputs
+/// too.
+class Norm final : public OpNode<Norm>, public TakesPadding, public TakesEnding {
+ public:
+  explicit Norm(NormKind kind) : rows(kind) {}
+  static const OpInfo kLayer, kRms, kGroup;
+
+  NormRows rows;
   bool statistics = false;
 
   const OpInfo& info() const override;
@@ -48,7 +78,28 @@ class Norm final : public OpNode<Norm>, public TakesPadding {
   Result<std::vector<Type>> infer() const override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
+  Result<Node*> with_ending(const Ending& ending, const EndingPlace& place,
+                            std::string& reason) override;
 };
+
+/// A norm whose result is codes; kernels/norm/norm.h. Operands: those of the norm, then a residual
+/// that is added to x first. With `sums` the last output is that sum.
+class NormQuantize final : public OpNode<NormQuantize>, public TakesPadding, public EndsInCodes {
+ public:
+  NormQuantize(NormKind kind, bool dynamic) : rows(kind) { ending.dynamic = dynamic; }
+
+  NormRows rows;
+  bool sums = false;
+
+  const OpInfo& info() const override;
+  void attrs(AttrVisitor& v) override;
+  Result<Ok> pad(PaddedNode& c) override;
+  Result<std::vector<Type>> infer() const override;
+  Result<Ok> eval(EvalContext&) const override;
+  Result<Ok> lower(Lowering&) const override;
+};
+/// Registry entries of NormQuantize, by kind and whether scales are found at run time.
+const OpInfo& norm_quantize_info(NormKind kind, bool dynamic);
 
 /// x over a power of the sum of squares of neighbouring channels; kernels/norm/norm.h.
 class LocalResponseNorm final : public OpNode<LocalResponseNorm> {

@@ -22,6 +22,19 @@ void sample_norm(Samplers& r) {
                                s.constant(DType::f32, {channels})};
     s.emit("group_norm", inputs, {{"groups", s.chance(50) ? channels : 1}, {"eps", 1e-5}});
   });
+  for (const char* op : {"layer_norm_quantize", "rms_norm_quantize"}) {
+    r.add(op, [op](Sampling& s) {
+      Value* x = s.floats(1, 4);
+      const Ints shape = static_dims(x->shape());
+      const bool residual = s.chance(50);
+      Value* gamma = s.chance(50) ? s.constant(DType::f32, {shape.back()}) : nullptr;
+      s.emit(op, {x, gamma, nullptr, residual ? s.constant(DType::f32, shape) : nullptr},
+             {{"eps", 1e-5},
+              {"to", s.format()},
+              {"arithmetic", s.arithmetic()},
+              {"sums", residual && s.chance(50)}});
+    });
+  }
   r.add("scale_shift", [](Sampling& s) {
     Value* x = s.floats(2, 5);
     const int64_t axis = s.below(x->rank()), n = x->shape()[static_cast<size_t>(axis)].value();

@@ -6,7 +6,7 @@
 #include "kernels/numerics/quant.h"
 #include "kernels/quantize/calls.h"
 #include "ops/common/registration.h"
-#include "ops/quantize/scales.h"
+#include "ops/quantize/ending.h"
 #include "program/lowering.h"
 
 namespace qc {
@@ -124,21 +124,16 @@ Result<std::vector<Type>> Quantize::infer() const {
   return std::vector<Type>{std::move(y)};
 }
 
+Ending Quantize::as_ending() const {
+  return {.dynamic = false, .to = to, .arithmetic = arithmetic};
+}
+
+std::optional<Ending> Quantize::ending() const {
+  return layout.empty() ? std::optional(as_ending()) : std::nullopt;
+}
+
 Result<Ok> Quantize::eval(EvalContext& c) const {
-  const bool reciprocal = record().quantize == Arithmetic::Quantize::reciprocal;
-  const Groups groups(output()->type());
-  const std::vector<float> scales = divisors(*to.format, reciprocal);
-  const std::vector<int32_t> zeros = zero_points(*to.format);
-  const int32_t lo = static_cast<int32_t>(to.format->qmin),
-                hi = static_cast<int32_t>(to.format->qmax);
-  const float* x = c.in(0).data<float>();
-  groups.for_each([&](int64_t i, int64_t g) {
-    const size_t at = static_cast<size_t>(g);
-    const int32_t zero = zeros.empty() ? 0 : zeros[zeros.size() == 1 ? 0 : at];
-    const float s = scales[at];
-    c.out(0).set_int(i, reciprocal ? qn_quantize_reciprocal(x[i], s, zero, lo, hi)
-                                   : qn_quantize(x[i], s, zero, lo, hi));
-  });
+  eval_ending(as_ending(), c.in(0), c, output()->type());
   return Ok{};
 }
 
@@ -364,50 +359,17 @@ std::string QuantizeDynamic::parameters() const {
   return fmt::format("{} {} {}", name(to), symmetric ? "symmetric" : "", per_token ? "rows" : "");
 }
 
+std::optional<Ending> QuantizeDynamic::ending() const {
+  return Ending{
+      .dynamic = true, .to = QType{to, nullptr}, .symmetric = symmetric, .per_token = per_token};
+}
+
 Result<std::vector<Type>> QuantizeDynamic::infer() const {
-  QC_TRY(check_operand(*this, DType::f32));
-  const Type& x = input_type(0);
-  if (!is_integer(to) || bits(to) < 8 || bits(to) > 16) {
-    return error(Code::type, loc(), "codes of type {}", name(to));
-  }
-  if (per_token && x.rank() < 1) return error(Code::shape, loc(), "a single value has no rows");
-  auto format = std::make_shared<Format>();
-  const CodeRange range = code_range(to);
-  format->qmin = symmetric ? -range.hi : range.lo;
-  format->qmax = range.hi;
-  format->scale = Component::at_run_time();
-  format->zero_point = Component::at_run_time();
-  Dims scales;
-  if (per_token) {
-    format->granularity = Granularity::group;
-    format->axis = x.rank() - 1;
-    if (!x.shape.back().is_static()) {
-      return error(Code::dim, loc(), "rows of unknown size {}", x.shape.back().str());
-    }
-    format->group = std::max<int64_t>(x.shape.back().value(), 1);
-    scales = x.shape;
-    scales.back() = Dim(1);
-  }
-  if (symmetric && !is_signed(to)) {
-    return error(Code::quant, loc(), "symmetric codes need a signed type, got {}", name(to));
-  }
-  return std::vector<Type>{Type(QType{to, std::move(format)}, x.shape), Type(DType::f32, scales),
-                           Type(DType::i32, scales)};
+  return ending()->types(input_type(0), loc());
 }
 
 Result<Ok> QuantizeDynamic::eval(EvalContext& c) const {
-  const float* x = c.in(0).data<float>();
-  float* scales = c.out(1).mutable_data<float>();
-  int32_t* zeros = c.out(2).mutable_data<int32_t>();
-  const Format& f = *output()->type().format;
-  const int32_t lo = static_cast<int32_t>(f.qmin), hi = static_cast<int32_t>(f.qmax);
-  const int64_t n = per_token ? c.in(0).shape().back() : c.in(0).size();
-  for (int64_t r = 0; r < c.out(1).size() && n > 0; ++r) {
-    qn_dynamic_range(x + r * n, n, lo, hi, symmetric ? 1 : 0, &scales[r], &zeros[r]);
-    for (int64_t i = r * n; i < (r + 1) * n; ++i) {
-      c.out(0).set_int(i, qn_quantize(x[i], scales[r], zeros[r], lo, hi));
-    }
-  }
+  eval_ending(*ending(), c.in(0), c, output()->type());
   return Ok{};
 }
 

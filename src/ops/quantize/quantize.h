@@ -5,6 +5,7 @@
 #include "ir/frame.h"
 #include "ir/padding.h"
 #include "ir/writes_layout.h"
+#include "quant/ending.h"
 #include "quant/lifting.h"
 #include "quant/quantizable.h"
 
@@ -22,6 +23,7 @@ inline bool has_zero(const QType& to) {
 class Quantize final : public QuantOp<Quantize>,
                        public IsQuantize,
                        public MakesCodes,
+                       public IsEnding,
                        public StoresCodes,
                        public WritesLayout,
                        public KeepsZero,
@@ -41,10 +43,14 @@ class Quantize final : public QuantOp<Quantize>,
   Arithmetic quantize_record() const override { return record(); }
   std::string parameters() const override;
   std::unique_ptr<Node> with_scales(const Format& format) const override;
+  std::optional<Ending> ending() const override;
   bool counts_from_zero() const override { return true; }
   Result<Ok> store_unsigned(Graph&, bool operand, bool results) override;
   bool can_write_layout() const override;
   void write_layout(Layout to_layout) override;
+
+ private:
+  Ending as_ending() const;
 };
 
 /// Codes to f32; the operand's format says how. Operands: codes and, where the format carries them,
@@ -89,6 +95,7 @@ class Requantize final : public QuantOp<Requantize>, public StoresCodes, public 
 /// scales (f32) and zero points (i32), one for the tensor or one per row of the last axis.
 class QuantizeDynamic final : public QuantOp<QuantizeDynamic>,
                               public MakesCodes,
+                              public IsEnding,
                               public TakesPadding {
  public:
   static const OpInfo kInfo;
@@ -97,6 +104,7 @@ class QuantizeDynamic final : public QuantOp<QuantizeDynamic>,
   const OpInfo& info() const override { return kInfo; }
   std::string parameters() const override;
   std::unique_ptr<Node> with_scales(const Format&) const override { return clone(); }
+  std::optional<Ending> ending() const override;
   void attrs(AttrVisitor& v) override;
   Result<Ok> pad(PaddedNode& c) override;
   Result<std::vector<Type>> infer() const override;

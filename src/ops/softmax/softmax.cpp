@@ -1,3 +1,5 @@
+#include "ops/softmax/softmax.h"
+
 #include <algorithm>
 
 #include "interp/eval.h"
@@ -45,11 +47,48 @@ QC_SOFTMAX_ROW(double, f64)
 
 }  // namespace
 
+int32_t softmax_zero_mode(const std::string& zero) {
+  return zero == "masked" ? 1 : zero == "nan" ? 2 : 0;
+}
+
+Result<Ok> softmax_rows(const Tensor& x, int64_t axis, bool log, int32_t zero, Tensor& y,
+                        const Loc& loc) {
+  QC_ASSIGN(const int64_t at, resolve_axis(axis, x.rank(), loc));
+  const AxisView view(x.shape(), at);
+  return for_arithmetic_type(x.dtype(), loc, [&](auto type) {
+    using E = decltype(type);
+    using T = typename E::Element;
+    if constexpr (std::is_floating_point_v<T>) {
+      std::vector<T> row(static_cast<size_t>(view.n));
+      view.for_each_row([&](int64_t start) {
+        for (int64_t k = 0; k < view.n; ++k)
+          row[static_cast<size_t>(k)] = E::load(x, start + k * view.inner);
+        softmax_row(row, log, zero);
+        for (int64_t k = 0; k < view.n; ++k)
+          E::store(y, start + k * view.inner, row[static_cast<size_t>(k)]);
+      });
+    }
+  });
+}
+
+Result<Ok> check_softmax(const Node& node, int64_t axis, const std::string& zero) {
+  const Type& x = node.input_type(0);
+  if (!is_float(x.dtype) || bits(x.dtype) < 16) {
+    return error(Code::type, node.loc(), "{} of {} values", node.op(), name(x.dtype));
+  }
+  QC_TRY(resolve_axis(axis, x.rank(), node.loc()));
+  if (zero != "none" && zero != "masked" && zero != "nan") {
+    return error(Code::attribute, node.loc(), "zero is '{}', expected none, masked or nan", zero);
+  }
+  return Ok{};
+}
+
 /// softmax and log_softmax along one axis, in the order kernels/softmax/softmax.h states.
 class Softmax final : public OpNode<Softmax>,
                       public Quantizable,
                       public ReadsNearGreatest,
-                      public TakesPadding {
+                      public TakesPadding,
+                      public TakesEnding {
  public:
   explicit Softmax(bool log) : log_(log) {}
   int64_t axis = -1;
@@ -71,15 +110,8 @@ class Softmax final : public OpNode<Softmax>,
     return Ok{};
   }
   Result<std::vector<Type>> infer() const override {
-    const Type& x = input_type(0);
-    if (!is_float(x.dtype) || bits(x.dtype) < 16) {
-      return error(Code::type, loc(), "{} of {} values", op(), name(x.dtype));
-    }
-    QC_TRY(resolve_axis(axis, x.rank(), loc()));
-    if (zero != "none" && zero != "masked" && zero != "nan") {
-      return error(Code::attribute, loc(), "zero is '{}', expected none, masked or nan", zero);
-    }
-    Type y = x;
+    QC_TRY(check_softmax(*this, axis, zero));
+    Type y = input_type(0);
     y.format = nullptr;
     return std::vector<Type>{y};
   }
@@ -93,24 +125,10 @@ class Softmax final : public OpNode<Softmax>,
   Result<Value*> quantized(Quantizer& q) const override;
 
   Result<Ok> eval(EvalContext& c) const override {
-    const Tensor& x = c.in(0);
-    QC_ASSIGN(const int64_t at, resolve_axis(axis, x.rank(), loc()));
-    const AxisView view(x.shape(), at);
-    return for_arithmetic_type(x.dtype(), loc(), [&](auto type) {
-      using E = decltype(type);
-      using T = typename E::Element;
-      if constexpr (std::is_floating_point_v<T>) {
-        std::vector<T> row(static_cast<size_t>(view.n));
-        view.for_each_row([&](int64_t start) {
-          for (int64_t k = 0; k < view.n; ++k)
-            row[static_cast<size_t>(k)] = E::load(x, start + k * view.inner);
-          softmax_row(row, log_, zero_mode());
-          for (int64_t k = 0; k < view.n; ++k)
-            E::store(c.out(0), start + k * view.inner, row[static_cast<size_t>(k)]);
-        });
-      }
-    });
+    return softmax_rows(c.in(0), axis, log_, softmax_zero_mode(zero), c.out(0), loc());
   }
+  Result<Node*> with_ending(const Ending& ending, const EndingPlace& place,
+                            std::string& reason) override;
 
   Result<Ok> lower(Lowering& l) const override {
     const Type& x = l.in_type(0);
@@ -121,7 +139,7 @@ class Softmax final : public OpNode<Softmax>,
     c.outer = view.outer;
     c.n = view.n;
     c.inner = view.inner;
-    c.zero = zero_mode();
+    c.zero = softmax_zero_mode(zero);
     c.op = log_ ? "log_softmax" : "softmax";
     c.type = name(x.dtype);
     c.x = l.in(0);
@@ -133,9 +151,21 @@ class Softmax final : public OpNode<Softmax>,
   }
 
  private:
-  int32_t zero_mode() const { return zero == "masked" ? 1 : zero == "nan" ? 2 : 0; }
   bool log_;
 };
+
+Result<Node*> Softmax::with_ending(const Ending& ending, const EndingPlace& place,
+                                   std::string& reason) {
+  if (log_ || input_type(0).dtype != DType::f32) {
+    reason = log_ ? "it is a logarithm" : "it is not f32";
+    return static_cast<Node*>(nullptr);
+  }
+  auto fused = std::make_unique<SoftmaxQuantize>(ending.dynamic);
+  fused->axis = axis;
+  fused->zero = zero;
+  fused->ending = ending;
+  return place.graph.add(std::move(fused), {input(0)}, place.loc, place.before);
+}
 
 Result<Value*> Softmax::quantized(Quantizer& q) const {
   if (log_ || zero != "none" || q.arithmetic().softmax != Arithmetic::Softmax::onnxruntime) {
@@ -234,6 +264,8 @@ std::span<const Rewrite> softmax_rewrites();
 
 void register_softmax(Registration& r) {
   r.op<QSoftmax>();
+  r.op(&SoftmaxQuantize::kKnown, [] { return std::make_unique<SoftmaxQuantize>(false); });
+  r.op(&SoftmaxQuantize::kDynamic, [] { return std::make_unique<SoftmaxQuantize>(true); });
   r.op(&kSoftmax, [] { return std::unique_ptr<Node>(std::make_unique<Softmax>(false)); });
   r.op(&kLogSoftmax, [] { return std::unique_ptr<Node>(std::make_unique<Softmax>(true)); });
   r.imports(kRows);

@@ -5,6 +5,7 @@
 #include "interp/eval.h"
 #include "kernels/numerics/scalar_ops.h"
 #include "kernels/unary/calls.h"
+#include "ops/activation/activation.h"
 #include "ops/common/broadcast.h"
 #include "ops/common/dispatch.h"
 #include "ops/common/registration.h"
@@ -168,6 +169,18 @@ Result<Ok> Unary::lower(Lowering& l) const {
   kernel::Unary c;
   c.type = type;
   return emit(c);
+}
+
+Result<Node*> Unary::with_ending(const Ending& ending, const EndingPlace& place,
+                                 std::string& reason) {
+  if (!ActivationQuantize::has(op())) {
+    reason = "it has no kernel that writes codes";
+    return static_cast<Node*>(nullptr);
+  }
+  auto fused = std::make_unique<ActivationQuantize>(ending.dynamic);
+  fused->fn = op();
+  fused->ending = ending;
+  return place.graph.add(std::move(fused), {input(0)}, place.loc, place.before);
 }
 
 const OpInfo LogicalNot::kInfo = {

@@ -5,6 +5,7 @@
 
 #include "frontends/common/foreign.h"
 #include "ir/rewrite.h"
+#include "quant/ending.h"
 
 namespace qc {
 
@@ -43,7 +44,7 @@ struct UnaryOp {
 };
 
 /// y = f(x) for every element; f is the op's name. Parameters are rounded to f32.
-class Unary final : public OpNode<Unary> {
+class Unary final : public OpNode<Unary>, public TakesEnding {
  public:
   explicit Unary(const UnaryOp* op) : a(op->a), b(op->b), op_(op) {}
   double a = 0, b = 0;
@@ -54,6 +55,9 @@ class Unary final : public OpNode<Unary> {
   std::optional<Dims> contents() const override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
+  /// Of activations: activation_quantize.
+  Result<Node*> with_ending(const Ending& ending, const EndingPlace& place,
+                            std::string& reason) override;
 
  private:
   const UnaryOp* op_;

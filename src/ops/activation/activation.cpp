@@ -1,0 +1,101 @@
+#include "ops/activation/activation.h"
+
+#include "kernels/activation/calls.h"
+#include "kernels/numerics/scalar_ops.h"
+#include "ops/common/registration.h"
+
+namespace qc {
+namespace {
+
+/// The functions of the kernel.
+constexpr struct Activation {
+  std::string_view name;
+  float (*compute)(float);
+} kActivations[] = {
+    {"silu", qn_silu_f32},           {"gelu", qn_gelu_f32},
+    {"gelu_tanh", qn_gelu_tanh_f32}, {"gelu_quick", qn_gelu_quick_f32},
+    {"sigmoid", qn_sigmoid_f32},     {"tanh", qn_tanh_f32},
+};
+
+const Activation* find_activation(std::string_view name) {
+  for (const Activation& a : kActivations) {
+    if (a.name == name) return &a;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+const OpInfo ActivationQuantize::kKnown = {
+    .name = "activation_quantize",
+    .min_inputs = 1,
+    .max_inputs = 2,
+    .traits = kElementwise | kAnyLayout,
+    .summary = "an activation, maybe times a factor (SwiGLU), as codes",
+};
+const OpInfo ActivationQuantize::kDynamic = {
+    .name = "activation_quantize_dynamic",
+    .min_inputs = 1,
+    .max_inputs = 2,
+    .outputs = 3,
+    .summary =
+        "an activation, maybe times a factor (SwiGLU), as codes with scales found at run time",
+};
+
+bool ActivationQuantize::has(std::string_view fn) { return find_activation(fn) != nullptr; }
+
+void ActivationQuantize::attrs(AttrVisitor& v) {
+  v("fn", fn);
+  ending.attrs(v);
+}
+
+Result<Ok> ActivationQuantize::pad(PaddedNode& c) {
+  if (!ending.dynamic) return c.broadcast();
+  if (!ending.per_token) return c.refuse("padding would take part in the range of the tensor");
+  return c.rows(c.resolved(-1));
+}
+
+Result<std::vector<Type>> ActivationQuantize::infer() const {
+  const Type& x = input_type(0);
+  if (!has(fn)) return error(Code::attribute, loc(), "'{}' is no activation of {}", fn, op());
+  if (input(1) && (input_type(1).dtype != x.dtype || input_type(1).shape != x.shape)) {
+    return error(Code::shape, loc(), "a factor {} of {}", str(input_type(1)), str(x));
+  }
+  return ending.types(x, loc());
+}
+
+Result<Ok> ActivationQuantize::eval(EvalContext& c) const {
+  const auto f = find_activation(fn)->compute;
+  Tensor y(DType::f32, c.in(0).shape());
+  const float* x = c.in(0).data<float>();
+  const float* factor = c.has(1) ? c.in(1).data<float>() : nullptr;
+  for (int64_t i = 0; i < y.size(); ++i) {
+    y.mutable_data<float>()[i] = factor ? qn_mulf(f(x[i]), factor[i]) : f(x[i]);
+  }
+  eval_ending(ending, y, c, output()->type());
+  return Ok{};
+}
+
+Result<Ok> ActivationQuantize::lower(Lowering& l) const {
+  if (l.has(1) && l.in_type(1).layout != l.in_type(0).layout) {
+    return error(Code::unsupported, loc(), "a constant factor in another layout");
+  }
+  const Dims dims = l.out_dims();
+  kernel::ActivationQuantize c;
+  c.n = dims.empty() ? Dim(1) : dims.back();
+  c.rows = dims.empty() ? Dim(1) : product(Dims(dims.begin(), dims.end() - 1));
+  c.x_stride = c.factor_stride = c.n;
+  c.op = fn;
+  c.x = l.in(0);
+  c.factor = l.optional(1);
+  QC_TRY(lower_ending(l, ending, c, c.rows, c.n));
+  l.emit(c);
+  return Ok{};
+}
+
+void register_activation(Registration& r) {
+  r.op(&ActivationQuantize::kKnown, [] { return std::make_unique<ActivationQuantize>(false); });
+  r.op(&ActivationQuantize::kDynamic, [] { return std::make_unique<ActivationQuantize>(true); });
+}
+
+}  // namespace qc

@@ -1,0 +1,29 @@
+#pragma once
+
+#include "ir/padding.h"
+#include "ops/quantize/ending.h"
+
+namespace qc {
+
+/// f(x), or f(x) times a factor, as codes; f is an activation that `fn` names. Operands: x and
+/// maybe the factor, of one shape; kernels/activation/activation.h.
+class ActivationQuantize final : public OpNode<ActivationQuantize>,
+                                 public TakesPadding,
+                                 public EndsInCodes {
+ public:
+  explicit ActivationQuantize(bool dynamic) { ending.dynamic = dynamic; }
+  static const OpInfo kKnown, kDynamic;
+  std::string fn;
+
+  /// Whether there is a kernel for this function.
+  static bool has(std::string_view fn);
+
+  const OpInfo& info() const override { return ending.dynamic ? kDynamic : kKnown; }
+  void attrs(AttrVisitor& v) override;
+  Result<Ok> pad(PaddedNode& c) override;
+  Result<std::vector<Type>> infer() const override;
+  Result<Ok> eval(EvalContext&) const override;
+  Result<Ok> lower(Lowering&) const override;
+};
+
+}  // namespace qc

@@ -1,0 +1,33 @@
+// Products of an activation and a factor, as in SwiGLU, that write codes.
+#include "ops/activation/activation.h"
+#include "ops/binary/binary.h"
+
+namespace qc {
+
+Result<Node*> Binary::with_ending(const Ending& ending, const EndingPlace& place,
+                                  std::string& reason) {
+  reason = "it is no product of an activation";
+  if (op() != "mul" || is_limited()) return static_cast<Node*>(nullptr);
+  for (size_t i = 0; i < 2; ++i) {
+    Value *gate = input(i), *factor = input(1 - i);
+    const Node* f = gate->def();
+    if (!f || !ActivationQuantize::has(f->op()) || gate == factor || factor->is_constant())
+      continue;
+    if (gate->shape() != factor->shape()) {
+      reason = "activation and factor have different shapes";
+      continue;
+    }
+    if (!gate->has_one_use()) {
+      reason = "others read its activation too";
+      continue;
+    }
+    auto fused = std::make_unique<ActivationQuantize>(ending.dynamic);
+    fused->fn = f->op();
+    fused->ending = ending;
+    return place.graph.add(std::move(fused), {f->input(0), factor}, join(f->loc(), place.loc),
+                           place.before);
+  }
+  return static_cast<Node*>(nullptr);
+}
+
+}  // namespace qc

@@ -1,0 +1,96 @@
+#include "ops/quantize/ending.h"
+
+#include "kernels/common/ending.h"
+#include "kernels/numerics/quant.h"
+
+namespace qc {
+namespace {
+
+bool is_reciprocal(const Ending& e) {
+  return parse_arithmetic(e.arithmetic).value().quantize == Arithmetic::Quantize::reciprocal;
+}
+
+void eval_known(const Ending& e, const Tensor& y, Tensor& out, const Type& codes) {
+  const bool reciprocal = is_reciprocal(e);
+  const Format& f = *e.to.format;
+  const std::vector<float> scales = divisors(f, reciprocal);
+  const std::vector<int32_t> zeros = zero_points(f);
+  const int32_t lo = static_cast<int32_t>(f.qmin), hi = static_cast<int32_t>(f.qmax);
+  const float* x = y.data<float>();
+  Groups(codes).for_each([&](int64_t i, int64_t g) {
+    const size_t at = static_cast<size_t>(g);
+    const int32_t zero = zeros.empty() ? 0 : zeros[zeros.size() == 1 ? 0 : at];
+    const float s = scales[at];
+    out.set_int(i, reciprocal ? qn_quantize_reciprocal(x[i], s, zero, lo, hi)
+                              : qn_quantize(x[i], s, zero, lo, hi));
+  });
+}
+
+void eval_dynamic(const Ending& e, const Tensor& y, EvalContext& c, const Type& codes) {
+  const float* x = y.data<float>();
+  float* scales = c.out(1).mutable_data<float>();
+  int32_t* zeros = c.out(2).mutable_data<int32_t>();
+  const Format& f = *codes.format;
+  const int32_t lo = static_cast<int32_t>(f.qmin), hi = static_cast<int32_t>(f.qmax);
+  const int64_t n = e.per_token ? y.shape().back() : y.size();
+  for (int64_t r = 0; r < c.out(1).size() && n > 0; ++r) {
+    qn_dynamic_range(x + r * n, static_cast<int32_t>(n), lo, hi, e.symmetric ? 1 : 0, &scales[r],
+                     &zeros[r]);
+    for (int64_t i = r * n; i < (r + 1) * n; ++i) {
+      c.out(0).set_int(i, qn_quantize(x[i], scales[r], zeros[r], lo, hi));
+    }
+  }
+}
+
+}  // namespace
+
+void eval_ending(const Ending& ending, const Tensor& y, EvalContext& c, const Type& codes) {
+  if (ending.dynamic) {
+    eval_dynamic(ending, y, c, codes);
+  } else {
+    eval_known(ending, y, c.out(0), codes);
+  }
+}
+
+Result<EndingParams> ending_params(const Lowering& l, const Ending& ending) {
+  const Type& y = l.out_type();
+  QC_TRY(l.param(product(y.shape)));
+  EndingParams p;
+  p.lo = static_cast<int32_t>(y.format->qmin);
+  p.hi = static_cast<int32_t>(y.format->qmax);
+  if (ending.dynamic) {
+    p.mode = ending.per_token ? QK_PER_TOKEN : QK_PER_TENSOR;
+    p.symmetric = ending.symmetric ? 1 : 0;
+    p.span = ending.per_token ? y.shape.back() : product(y.shape);
+    p.loops.axis = p.loops.inner = p.loops.group = 0;
+    return p;
+  }
+  p.mode = QK_KNOWN;
+  p.reciprocal = is_reciprocal(ending) ? 1 : 0;
+  QC_ASSIGN(p.loops, group_loops(l, y));
+  if (y.format->granularity == Granularity::tensor) p.loops.axis = p.loops.inner = 1;
+  p.span = 0;
+  return p;
+}
+
+View ending_scales(Lowering& l, const Ending& ending) {
+  if (ending.dynamic) return View{};
+  return float_constant(l, divisors(*ending.to.format, is_reciprocal(ending)));
+}
+
+View ending_zeros(Lowering& l, const Ending& ending) {
+  return ending.dynamic ? View{} : zero_constant(l, l.out_type());
+}
+
+AttrMap ending_attrs(const Ending& ending, AttrMap more) {
+  more["to"] = ending.to;
+  if (ending.dynamic) {
+    more["symmetric"] = ending.symmetric;
+    more["per_token"] = ending.per_token;
+  } else {
+    more["arithmetic"] = ending.arithmetic;
+  }
+  return more;
+}
+
+}  // namespace qc

@@ -1,0 +1,61 @@
+#include "passes/fuse_quantize.h"
+
+#include "ir/capability.h"
+#include "passes/remark.h"
+#include "quant/ending.h"
+
+namespace qc {
+namespace {
+
+/// The names of the node that computes floats, with those of the quantize where they are its own:
+/// one that rules made is named after its reader.
+Loc fused_loc(const Node& producer, const Node& quantize) {
+  for (const Node* user : quantize.output()->users()) {
+    if (user->loc().names == quantize.loc().names) return producer.loc();
+  }
+  return join(producer.loc(), quantize.loc());
+}
+
+/// Whether the quantize became part of what computes its operand.
+Result<bool> fuse(Graph& graph, Node* node, const Ending& ending, PassContext& context) {
+  Value* x = node->input(0);
+  Node* producer = x->def();
+  auto* host = x->index() == 0 ? capability<TakesEnding>(producer) : nullptr;
+  if (!host) return false;
+  std::string reason = "others read its result too";
+  Node* made = nullptr;
+  if (x->has_one_use()) {
+    const EndingPlace place{graph, fused_loc(*producer, *node), node};
+    QC_ASSIGN(made, host->with_ending(ending, place, reason));
+  }
+  if (!made) {
+    remark_kept(context, "fuse_quantize", *node, *producer, reason.c_str());
+    context.kept_apart[node->output()->number()] =
+        fmt::format("stays beside {}: {}", label(*producer), reason);
+    return false;
+  }
+  for (size_t i = 0; i < node->output_count(); ++i) {
+    graph.replace_uses(node->output(i), made->output(i));
+  }
+  graph.erase(node);
+  graph.erase(producer);
+  return true;
+}
+
+}  // namespace
+
+Result<bool> fuse_quantize(Graph& graph, PassContext& context) {
+  size_t count = 0;
+  for (Node* node : graph.nodes()) {
+    const auto* is_ending = capability<IsEnding>(node);
+    const std::optional<Ending> ending = is_ending ? is_ending->ending() : std::nullopt;
+    if (!ending) continue;
+    QC_ASSIGN(const bool fused, fuse(graph, node, *ending, context));
+    if (fused) ++count;
+  }
+  if (count > 0) graph.sweep();
+  remark_count(context, "fuse_quantize", count);
+  return count > 0;
+}
+
+}  // namespace qc

@@ -1,0 +1,56 @@
+// Endings: what a float op does with its result before it stores it. A quantize after a norm, a
+// softmax or an activation that nobody else reads becomes the ending of that op, which then writes
+// codes itself.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ir/attr.h"
+#include "ir/node.h"
+
+namespace qc {
+
+/// How floats become codes, as a quantize node says it: by known scales, or by scales and zero
+/// points found from the elements when it runs.
+struct Ending {
+  bool dynamic = false;
+  QType to;                          // of known scales the format, else the type of the codes
+  std::string arithmetic = "exact";  // of known scales
+  bool symmetric = false, per_token = false;  // of dynamic ones
+
+  /// The attributes of the quantize nodes, by the same names.
+  void attrs(AttrVisitor& v);
+  /// What a float result of type `x` becomes: codes, then for dynamic endings scales and zero
+  /// points, one for the tensor or one per row of the last axis. Checks everything.
+  Result<std::vector<Type>> types(const Type& x, const Loc& loc) const;
+};
+
+/// A node that only turns floats into codes.
+class IsEnding {
+ public:
+  virtual ~IsEnding() = default;
+  /// Nothing where it does more: changes the layout, say.
+  virtual std::optional<Ending> ending() const = 0;
+};
+
+/// Where a fused node goes: before `before`, with the location `loc`.
+struct EndingPlace {
+  Graph& graph;
+  Loc loc;
+  Node* before = nullptr;
+};
+
+/// An op that can write codes in place of its float result 0.
+class TakesEnding {
+ public:
+  virtual ~TakesEnding() = default;
+  /// Adds a node that computes what this one does and writes codes: its first results are those of
+  /// the quantize node. Null where it cannot, with `reason` for reports. It may take in nodes that
+  /// only this one reads, whose locations it joins.
+  virtual Result<Node*> with_ending(const Ending& ending, const EndingPlace& place,
+                                    std::string& reason) = 0;
+};
+
+}  // namespace qc
