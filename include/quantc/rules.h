@@ -51,6 +51,9 @@ struct RuleSpec {
   // Dynamic activations.
   bool per_token = false, symmetric = false;
 
+  // Attention that a static or dynamic rule is for: int8, products of codes, or float; empty: int8.
+  std::string attention;
+
   std::string arithmetic;         // empty: that of the options
   bool skip_unsupported = false;  // ops without a quantized form stay float
 

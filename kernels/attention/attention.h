@@ -10,8 +10,8 @@
  * tanh(s / softcap) times softcap. A key whose `keep` is 0 gets -inf; `add` is added. Keys outside
  * [i + offset - left, i + offset + right] of query i get -inf; a bound of -1 does not limit.
  * Weights are exp(s - m) / sum with the maximum m and the sum as row reductions; where m is -inf
- * all weights are 0. The result is the chain of fmas over keys ascending from 0, keys of weight 0
- * included.
+ * all weights are 0, or NaN with nan_rows. The result is the chain of fmas over keys ascending from
+ * 0, keys of weight 0 included.
  *
  * Arguments: q, k, v, keep (bytes) and add (floats; either may be null; element (b, h, i, j) at the
  * sum of its indices times the strides), y, scratch of QK_ATTENTION_SCRATCH floats.
@@ -22,6 +22,7 @@ typedef struct {
   int32_t left, right, offset;
   int32_t rows; /* queries that are worked on together */
   float scale, softcap;
+  int32_t nan_rows;
 } qk_attention_params;
 
 /* Panels of k, panels of v, and the scores of some queries. */

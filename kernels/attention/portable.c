@@ -55,7 +55,7 @@ QK_INLINE void qk_attention_row(const qk_attention_params* p, int32_t i, const u
   for (int32_t j = 0; j < n && j < first; ++j) s[j] = -QN_INF_F32;
   for (int32_t j = n - 1; j >= 0 && j > last; --j) s[j] = -QN_INF_F32;
   const float max = qn_row_max_f32(s, n, 1);
-  if (max == -QN_INF_F32) {
+  if (max == -QN_INF_F32 && !p->nan_rows) {
     for (int32_t j = 0; j < n; ++j) s[j] = 0.0f;
     return;
   }

@@ -13,8 +13,9 @@ static void check(int i) {
   const int32_t depth = qk_random_in(1, 20), value_depth = qk_random_in(1, 20);
   const int32_t left = i % 3 ? -1 : qk_random_in(0, 5), right = i % 2 ? -1 : qk_random_in(0, 5);
   const int32_t sizes[] = {heads, kv, queries, keys, depth, value_depth, left, right};
-  const qk_attention_params p = {1,    heads, kv, queries, keys, depth, value_depth, {0, 0, 0, 0},
-                                 left, right, 0,  2,       0.3f, 0.0f};
+  const qk_attention_params p = {1,     heads,       kv,           queries, keys,
+                                 depth, value_depth, {0, 0, 0, 0}, left,    right,
+                                 0,     2,           0.3f,         0.0f,    0};
   const float* q = qk_random_floats((size_t)(heads * queries * depth));
   const float* k = qk_random_floats((size_t)(kv * keys * depth));
   const float* v = qk_random_floats((size_t)(kv * keys * value_depth));

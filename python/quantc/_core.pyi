@@ -35,6 +35,7 @@ class RuleSpec:
     per_token: bool
     symmetric: bool
     arithmetic: str
+    attention: str
     skip_unsupported: bool
     origin: str
     def __init__(self) -> None: ...

@@ -105,6 +105,7 @@ void bind_rules(nb::module_& m) {
       .def_rw("per_token", &RuleSpec::per_token)
       .def_rw("symmetric", &RuleSpec::symmetric)
       .def_rw("arithmetic", &RuleSpec::arithmetic)
+      .def_rw("attention", &RuleSpec::attention)
       .def_rw("skip_unsupported", &RuleSpec::skip_unsupported)
       .def_rw("origin", &RuleSpec::origin);
   nb::class_<NodeView::Operand>(m, "Operand", "What a rule sees of an operand.")

@@ -49,8 +49,8 @@ class Placer {
     if (!note || note->scheme.kind == QScheme::Kind::keep || !is_float_op(node)) return false;
     const QScheme& scheme = note->scheme;
     auto* form = capability<Quantizable>(&node);
-    const bool weighted = form && form->weight_operand() >= 0;
-    const bool fits = scheme.kind == QScheme::Kind::fixed ? has_quantized_form(node) : weighted;
+    const bool fits =
+        form ? form->take(scheme) : scheme.kind == QScheme::Kind::fixed && has_quantized_form(node);
     if (!fits) {
       if (scheme.skip_unsupported) return false;
       // Rules for weights speak of the nodes that have some.

@@ -49,6 +49,12 @@ class Quantizer {
 class Quantizable {
  public:
   virtual ~Quantizable() = default;
+  /// Takes over what a rule says about this node besides formats, before they are placed; whether
+  /// its operands get codes. Rules without known scales are for nodes with weights, unless an op
+  /// says otherwise.
+  virtual bool take(const QScheme& scheme) {
+    return scheme.kind == QScheme::Kind::fixed || weight_operand() >= 0;
+  }
   /// Takes over what the record says about this node as a float one, before `quantized` is asked;
   /// whether that changed it.
   virtual bool prepare(const Quantizer&) { return false; }

@@ -59,6 +59,7 @@ const Key kKeys[] = {
     {"bias_correction", kStatic, &RuleSpec::bias_correction},
     {"per_token", kDynamic, &RuleSpec::per_token},
     {"symmetric", kDynamic, &RuleSpec::symmetric},
+    {"attention", kStatic | kDynamic, &RuleSpec::attention},
     {"arithmetic", kAll, &RuleSpec::arithmetic},
     {"skip_unsupported", kAll, &RuleSpec::skip_unsupported},
 };

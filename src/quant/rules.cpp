@@ -145,6 +145,8 @@ std::optional<RuleProblem> bad_type(const RuleSpec& s) {
     return unknown("weight_dtype", s.weight_dtype, list(kWeights));
   if (!s.output_dtype.empty() && s.output_dtype != "float32")
     return unknown("output_dtype", s.output_dtype, "float32 (codes of a result: 'dtype')");
+  if (!s.attention.empty() && s.attention != "int8" && s.attention != "float")
+    return unknown("attention", s.attention, "int8, float");
   const std::string kind = kind_of(s);
   if (kind != "static" && kind != "dynamic" && kind != "weight_only" && kind != "float")
     return unknown("kind", s.kind, "static, dynamic, weight_only, float");
@@ -351,6 +353,7 @@ QScheme PatternRule::scheme_of(QScheme::Kind kind) const {
   out.kind = kind;
   out.origin = spec_.origin;
   out.skip_unsupported = spec_.skip_unsupported;
+  out.attention_on_codes = spec_.attention != "float";
   if (!spec_.arithmetic.empty()) out.arithmetic = parse_arithmetic(spec_.arithmetic).value();
   return out;
 }

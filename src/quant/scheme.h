@@ -60,8 +60,9 @@ struct QScheme {
   WeightChange change;
   DynamicScheme dynamic;
   Arithmetic arithmetic;
-  bool skip_unsupported = false;  // an op without a quantized form stays float
-  std::string origin;             // "rules.toml:12", for messages and `explain`
+  bool attention_on_codes = true;  // attention multiplies codes, else what they stand for
+  bool skip_unsupported = false;   // an op without a quantized form stays float
+  std::string origin;              // "rules.toml:12", for messages and `explain`
 };
 
 /// A per-tensor format with these numbers.

@@ -41,14 +41,43 @@ def long_row(x):
     return np.take_along_axis(x, order, 1), order
 
 
+def seen_scores(scores, mask, softcap):
+    """Scores of a window from 20 keys before to 4 after, 5 keys on."""
+    scores = (np.tanh(scores / softcap) * softcap if softcap else scores) + wide(mask)
+    distance = np.arange(scores.shape[3])[None, :] - (np.arange(scores.shape[2])[:, None] + 5)
+    return np.where((distance >= -20) & (distance <= 4), scores, -np.inf)
+
+
 def attention(q, k, v, mask):
     q, k, v = wide(q), wide(k).repeat(2, axis=1), wide(v).repeat(2, axis=1)
-    scores = np.einsum("bhid,bhjd->bhij", q, k) / np.sqrt(q.shape[-1])
-    scores = np.tanh(scores / 3.0) * 3.0 + wide(mask)
-    distance = np.arange(k.shape[2])[None, :] - (np.arange(q.shape[2])[:, None] + 5)
-    scores = np.where((distance >= -20) & (distance <= 4), scores, -np.inf)
+    scores = seen_scores(np.einsum("bhid,bhjd->bhij", q, k) / np.sqrt(q.shape[-1]), mask, 3.0)
     weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
     return [np.einsum("bhij,bhjd->bhid", weights / weights.sum(axis=-1, keepdims=True), v)]
+
+
+def coded_attention(q, k, v, mask, softcap):
+    """Of (codes less zero points, scales); weights are codes of 255 steps up to the row's largest."""
+    (q, sq), (k, sk), (v, sv) = q, k, v
+    scores = np.einsum("bhid,bhjd->bhij", wide(q), wide(k)) * sq * np.swapaxes(sk, 2, 3) / np.sqrt(q.shape[-1])
+    scores = seen_scores(scores, mask, softcap)
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    coded = weights * np.swapaxes(sv, 2, 3)
+    step = coded.max(axis=-1, keepdims=True) / 255
+    return np.einsum("bhij,bhjd->bhid", np.rint(coded / step), wide(v)) * step / weights.sum(axis=-1, keepdims=True)
+
+
+def attention_of_tensors(q, k, v, mask):
+    shared = [(wide(x).repeat(2, axis=1) - zero, np.full((1, 1, 1, 1), scale)) for x, zero, scale in ((k, -3, 0.05), (v, 2, 0.02))]
+    y = coded_attention((wide(q) - 9, np.full((1, 1, 1, 1), 0.1)), *shared, mask, 0)
+    return [np.clip(np.rint(y / 0.004) + 5, -128, 127).astype(np.int8)]
+
+
+def attention_of_tokens(q, k, v, mask):
+    def coded(x):
+        scale = np.abs(x).max(axis=-1, keepdims=True) / np.float32(127)
+        return np.rint(x / scale), wide(scale)
+    shared = [coded(x.repeat(2, axis=1)) for x in (k, v)]
+    return [coded_attention(coded(q), *shared, mask, 3.0)]
 
 
 def limited(x, y, z):
@@ -181,6 +210,12 @@ ANSWERS = {
     ("arg", "a long row"): ([(*f32(3, 1000), 4)], long_row, 0),
     ("attention", "all of it at odd sizes"):
         ([(*f32(2, 4, 29, 21), 1), (*f32(2, 2, 37, 21), 2), (*f32(2, 2, 37, 19), 3), (*f32(2, 1, 29, 37), 4)], attention, 1e-6),
+    ("attention", "on codes with one scale each, to codes"):
+        ([("u8", (2, 4, 29, 21), 1), ("i8", (2, 2, 37, 21), 2), ("i8", (2, 2, 37, 19), 3), (*f32(2, 1, 29, 37), 4)],
+         attention_of_tensors, 0),
+    ("attention", "on codes with a scale for each token"):
+        ([(*f32(2, 4, 29, 21), 1), (*f32(2, 2, 37, 21), 2), (*f32(2, 2, 37, 19), 3), (*f32(2, 1, 29, 37), 4)],
+         attention_of_tokens, 1e-6),
     ("binary", "in place on either side"): ([(*f32(4, 33), 1), (*f32(33), 2)], lambda x, y: [y - (x + y) * (x + y)], 0),
     ("binary", "limited, in place and repeated"): ([(*f32(4, 33), 1), (*f32(33), 2), (*f32(4, 1), 3)], limited, 0),
     ("clamp", "a chain of clamps in place"):

@@ -90,6 +90,7 @@ pattern = 'a'
 kind = 'dynamic'
 per_token = true
 symmetric = true
+attention = 'float'
 
 [[rule]]
 op = 'linear'
@@ -108,6 +109,7 @@ group = 32
   EXPECT_FALSE(*s.per_channel);
   EXPECT_TRUE(s.skip_unsupported);
   EXPECT_TRUE(specs[1].per_token && specs[1].symmetric && *specs[1].per_channel);
+  EXPECT_EQ(specs[1].attention, "float");
   EXPECT_EQ(specs[2].group, 32);
 }
 
@@ -197,6 +199,7 @@ TEST_F(RulesTest, BadRulesNameFileLineAndWhatIsAllowed) {
       {"scale = 1\noffset = 1.5", "'offset' must be an integer or a list of them"},
       {"scale = 1\ndtype = 'int7'", "dtype: 'int7' is unknown: use one of int8, uint8, int16"},
       {"scale = 1\nweight_dtype = 'f8'", "weight_dtype: 'f8' is unknown: use one of int8"},
+      {"scale = 1\nattention = 'int4'", "attention: 'int4' is unknown: use one of int8, float"},
       {"kind = 'magic'",
        "kind: 'magic' is unknown: use one of static, dynamic, weight_only, float"},
       {"scale = 1\nqmin = 5\nqmax = 5", "qmin: codes 5 to 5"},

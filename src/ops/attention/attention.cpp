@@ -4,10 +4,10 @@
 #include <cmath>
 
 #include "interp/eval.h"
-#include "ir/relations.h"
 #include "kernels/attention/calls.h"
 #include "kernels/numerics/reduce.h"
 #include "kernels/numerics/scalar_ops.h"
+#include "ops/attention/qattention.h"
 #include "ops/common/macs.h"
 #include "ops/common/registration.h"
 #include "ops/common/strided.h"
@@ -25,18 +25,7 @@ const OpInfo Attention::kInfo = {
 
 namespace {
 
-enum Operands : size_t { kQ, kK, kV, kMask };
 constexpr int64_t kRows = 12;  // of queries that are computed together
-
-/// Strides of a mask along [batch, heads, queries, keys]; 0 where it broadcasts.
-Dims mask_strides(const Dims& shape) {
-  Dims out(4);
-  const Dims own = strides_of(shape);
-  for (size_t i = 0; i < shape.size(); ++i) {
-    if (!(shape[i] == 1)) out[4 - shape.size() + i] = own[i];
-  }
-  return out;
-}
 
 }  // namespace
 
@@ -50,48 +39,14 @@ Result<std::vector<Type>> Attention::infer() const {
                    name(t));
     }
   }
-  const Dims &q = input_type(kQ).shape, &k = input_type(kK).shape, &v = input_type(kV).shape;
-  const bool fits = q.size() == 4 && k.size() == 4 && v.size() == 4 && !differ(q[0], k[0]) &&
-                    !differ(q[0], v[0]) && !differ(k[1], v[1]) && !differ(k[2], v[2]) &&
-                    !differ(q[3], k[3]);
-  if (!fits) {
-    return error(Code::shape, loc(), "attention of {} over {} and {}", str(q), str(k), str(v));
-  }
-  if (!q[1].is_static() || !k[1].is_static()) {
-    return error(Code::dim, loc(), "{} heads over {} heads of keys; bind them with --dim",
-                 q[1].str(), k[1].str());
-  }
-  if (k[1].value() < 1 || q[1].value() % k[1].value() != 0) {
-    return error(Code::shape, loc(), "{} heads share {} heads of keys", q[1].str(), k[1].str());
-  }
-  const bool far =
-      left > INT32_MAX || right > INT32_MAX ||
-      (offset.is_static() && (offset.value() > INT32_MAX || offset.value() < INT32_MIN));
-  if (far || left < -1 || right < -1 || !(softcap >= 0) || !std::isfinite(scale)) {
-    return error(Code::attribute, loc(), "window {}, {}, softcap {} or scale {} is out of range",
-                 left, right, softcap, scale);
-  }
-  const Dims scores{q[0], q[1], q[2], k[2]};
-  if (input(kMask)) {
-    const Dims& m = input_type(kMask).shape;
-    bool broadcasts = m.size() <= 4;
-    for (size_t i = 0; broadcasts && i < m.size(); ++i) {
-      broadcasts = m[i] == Dim(1) || !differ(m[i], scores[4 - m.size() + i]);
-    }
-    if (!broadcasts)
-      return error(Code::shape, loc(), "a mask {} for scores {}", str(m), str(scores));
-  }
-  return std::vector<Type>{Type(DType::f32, {q[0], q[1], q[2], v[3]})};
+  QC_ASSIGN(Dims shape, check(*this));
+  return std::vector<Type>{Type(DType::f32, std::move(shape))};
 }
 
 double written_scale(double scale, const Value* queries) {
   if (queries->rank() < 1 || !queries->shape().back().is_static()) return scale;
   const double usual = 1 / std::sqrt(static_cast<double>(queries->shape().back().value()));
   return static_cast<float>(scale) == static_cast<float>(usual) ? 0 : scale;
-}
-
-float Attention::factor(int64_t depth) const {
-  return static_cast<float>(scale != 0 ? scale : 1 / std::sqrt(static_cast<double>(depth)));
 }
 
 int64_t Attention::macs() const {
@@ -113,7 +68,6 @@ Result<Ok> Attention::eval(EvalContext& c) const {
     const float* qi = c.in(kQ).data<float>() + row * depth;
     const float *kh = c.in(kK).data<float>() + kv * depth,
                 *vh = c.in(kV).data<float>() + kv * width;
-    const int64_t center = i + offset.value();
     for (int64_t j = 0; j < keys; ++j) {
       float& score = s[static_cast<size_t>(j)];
       score = qn_mulf(qn_dot_f32(qi, 1, kh + j * depth, 1, depth, 0.0f), by);
@@ -123,12 +77,12 @@ Result<Ok> Attention::eval(EvalContext& c) const {
         if (is_keep && !c.in(kMask).data<uint8_t>()[m]) score = -QN_INF_F32;
         if (!is_keep) score += c.in(kMask).data<float>()[m];
       }
-      const bool inside = (left < 0 || j >= center - left) && (right < 0 || j <= center + right);
-      if (!inside) score = -QN_INF_F32;
+      if (!sees(i, j)) score = -QN_INF_F32;
     }
     const float max = qn_row_max_f32(s.data(), keys, 1);
-    for (float& e : s) e = max == -QN_INF_F32 ? 0.0f : qn_exp_f32(e - max);
-    const float sum = max == -QN_INF_F32 ? 1.0f : qn_sum_f32(s.data(), keys, 1);
+    const bool blind = max == -QN_INF_F32 && !nan_rows;
+    for (float& e : s) e = blind ? 0.0f : qn_exp_f32(e - max);
+    const float sum = blind ? 1.0f : qn_sum_f32(s.data(), keys, 1);
     for (float& e : s) e /= sum;
     float* y = c.out(0).mutable_data<float>() + row * width;
     for (int64_t d = 0; d < width; ++d) y[d] = qn_dot_f32(s.data(), 1, vh + d, width, keys, 0.0f);
@@ -156,6 +110,7 @@ Result<Ok> Attention::lower(Lowering& l) const {
   std::copy(strides.begin(), strides.end(), p.mask);
   p.scale = factor(q[3].value());
   p.softcap = static_cast<float>(softcap);
+  p.nan_rows = nan_rows ? 1 : 0;
   if (count(l.out_dims()) == 0) return Ok{};
   const bool keep = masked && l.in_type(kMask).dtype == DType::boolean;
   // As QK_ATTENTION_SCRATCH counts them.
@@ -174,6 +129,7 @@ Result<Ok> Attention::lower(Lowering& l) const {
 
 void register_attention(Registration& r) {
   r.op<Attention>();
+  r.op<QAttention>();
   r.imports(attention_onnx_rows());
   r.imports(attention_aten_rows());
   r.rewrites(attention_rewrites());

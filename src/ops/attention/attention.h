@@ -5,6 +5,8 @@
 #include "frontends/common/foreign.h"
 #include "ir/padding.h"
 #include "ir/rewrite.h"
+#include "ops/attention/scores.h"
+#include "quant/quantizable.h"
 
 namespace qc {
 
@@ -12,23 +14,20 @@ namespace qc {
 /// depth] and v [batch, kv heads, keys, value depth], with an optional mask that broadcasts to
 /// [batch, heads, queries, keys]: bool (true: the key takes part) or f32 (added to the score). The
 /// order of float operations is in kernels/attention/attention.h.
-class Attention final : public OpNode<Attention>, public TakesPadding {
+class Attention final : public OpNode<Attention>,
+                        public AttentionScores,
+                        public Quantizable,
+                        public TakesPadding {
  public:
   static const OpInfo kInfo;
-  double scale = 0;    // 0: 1 / sqrt(depth)
-  double softcap = 0;  // 0: none
-  /// Query i sees keys i + offset - left to i + offset + right; -1 does not limit. Causal: right =
-  /// 0.
-  int64_t left = -1, right = -1;
-  Dim offset;
+  /// A rule wants products of codes: with operands that are decoded codes the node becomes
+  /// qattention. Without it they are decoded, as a quantized model says.
+  bool on_codes = false;
 
   const OpInfo& info() const override { return kInfo; }
   void attrs(AttrVisitor& v) override {
-    v("scale", scale, 0.0);
-    v("softcap", softcap, 0.0);
-    v("left", left, int64_t{-1});
-    v("right", right, int64_t{-1});
-    v("offset", offset, Dim(0));
+    visit(v);
+    v("on_codes", on_codes, false);
   }
   Result<Ok> pad(PaddedNode& c) override;
   Result<std::vector<Type>> infer() const override;
@@ -36,8 +35,9 @@ class Attention final : public OpNode<Attention>, public TakesPadding {
   Result<Ok> lower(Lowering&) const override;
   int64_t macs() const override;
 
- private:
-  float factor(int64_t depth) const;
+  bool take(const QScheme& scheme) override;
+  Result<Value*> quantized(Quantizer& q) const override;
+  bool is_float_operand(size_t i) const override { return i == kMask; }
 };
 
 /// A scale as the attribute has it: 0 for 1 / sqrt(depth), the depth being that of the queries.

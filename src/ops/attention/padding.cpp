@@ -1,34 +1,56 @@
+#include <functional>
+
 #include "ops/attention/attention.h"
+#include "ops/attention/qattention.h"
 
 namespace qc {
+namespace {
 
-/// Keys that are padding are hidden, by the window of a causal attention or by a mask; their weight
-/// is then 0, and minus zero among the values adds nothing.
-Result<Ok> Attention::pad(PaddedNode& c) {
-  enum Operands : size_t { kQ, kK, kV, kMask };
+/// Hides keys that are padding, by the window of a causal attention or by a mask; their weight is
+/// then 0. `fill_keys` makes their scores finite, which a mask that is added needs.
+Result<Ok> hide_padding(PaddedNode& c, const AttentionScores& window,
+                        const std::function<Result<Ok>()>& fill_keys) {
   for (size_t i : {kQ, kK, kV}) {
     if (c.is_padded(i, 1) || c.is_padded(i, 3)) return c.refuse("it mixes elements along it");
     if (c.parts(i, 0) != c.parts(kQ, 0)) return c.refuse("its operands are padded differently");
   }
   const AxisParts& keys = c.parts(kK, 2);
   if (keys != c.parts(kV, 2)) return c.refuse("its operands are padded differently");
-  if (!keys.empty()) {
-    QC_TRY(c.fill(kV, 2, Fill::minus_zero));
-    const bool causal = right == 0 && offset == Dim(0) && c.shape(kQ)[2] == c.shape(kK)[2];
-    const bool masked = c.operands().size() > kMask && c.operands()[kMask];
-    const int64_t last = masked ? std::ssize(c.shape(kMask)) - 1 : 0;
-    if (masked && c.is_padded(kMask, last)) {
-      const bool keep = c.operands()[kMask]->dtype() == DType::boolean;
-      QC_TRY(c.fill(kMask, last, keep ? Fill::zero : Fill::lowest));
-      if (!keep) QC_TRY(c.fill(kK, 2, Fill::zero));
-    } else if (masked && !causal) {
-      return c.refuse("its mask is one for all keys");
-    } else if (!masked && !causal) {
-      QC_ASSIGN(Value * meant, c.meant(keys));
-      c.set_operand(kMask, meant);
-    }
-  }
   c.set_result(c.padding(kQ));
+  if (keys.empty()) return Ok{};
+  const bool causal =
+      window.right == 0 && window.offset == Dim(0) && c.shape(kQ)[2] == c.shape(kK)[2];
+  const bool masked = c.operands().size() > kMask && c.operands()[kMask];
+  const int64_t last = masked ? std::ssize(c.shape(kMask)) - 1 : 0;
+  if (masked && c.is_padded(kMask, last)) {
+    const bool keep = c.operands()[kMask]->dtype() == DType::boolean;
+    QC_TRY(c.fill(kMask, last, keep ? Fill::zero : Fill::lowest));
+    if (!keep) QC_TRY(fill_keys());
+  } else if (masked && !causal) {
+    return c.refuse("its mask is one for all keys");
+  } else if (!masked && !causal) {
+    QC_ASSIGN(Value * meant, c.meant(keys));
+    c.set_operand(kMask, meant);
+  }
+  return Ok{};
+}
+
+}  // namespace
+
+/// Minus zero among the values adds nothing.
+Result<Ok> Attention::pad(PaddedNode& c) {
+  QC_TRY(hide_padding(c, *this, [&] { return c.fill(kK, 2, Fill::zero); }));
+  return c.is_padded(kV, 2) ? c.fill(kV, 2, Fill::minus_zero) : Ok{};
+}
+
+/// Codes are finite whatever they are, but scales may be anything.
+Result<Ok> QAttention::pad(PaddedNode& c) {
+  const bool keys = has_row_scales(input_type(kK)), values = has_row_scales(input_type(kV));
+  QC_TRY(hide_padding(c, *this, [&]() -> Result<Ok> {
+    if (!keys) return Ok{};
+    return c.fill(scale_operand(kK), 2, Fill::one);
+  }));
+  if (values && c.is_padded(kV, 2)) QC_TRY(c.fill(scale_operand(kV), 2, Fill::one));
   return Ok{};
 }
 

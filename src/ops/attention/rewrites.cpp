@@ -1,4 +1,6 @@
 // Attention written out as two matrix products around a softmax, back to one op.
+#include <cmath>
+
 #include "ir/op_table.h"
 #include "ops/attention/attention.h"
 
@@ -17,13 +19,33 @@ P scaled(const char* slot, const char* factor) {
   return P::either({P::op("mul", {P::any(slot), P::constant(factor)}), P::any(slot)});
 }
 
+/// cap * tanh(x / cap), or x.
+P capped(const P& x) {
+  const P steep = P::either(
+      {P::op("div", {x, P::constant("cap_below")}), P::op("mul", {x, P::constant("cap_by")})});
+  return P::either({P::op("mul", {P::op("tanh", {steep}), P::constant("cap")}), x});
+}
+
 P weights_times_values() {
   const P raw = regrouped(
       product(regrouped(scaled("q", "q_factor")), regrouped(scaled("k", "k_factor")), "scores"));
-  const P scores = P::either({P::op("mul", {raw, P::constant("factor")}),
-                              P::op("div", {raw, P::constant("divisor")}), raw});
-  const P masked = P::either({P::op("add", {scores, P::any("mask")}), scores});
+  const P scores = capped(P::either({P::op("mul", {raw, P::constant("factor")}),
+                                     P::op("div", {raw, P::constant("divisor")}), raw}));
+  const P masked =
+      P::either({P::op("add", {P::op("add", {scores, P::any("bias")}), P::any("mask")}),
+                 P::op("add", {scores, P::any("mask")}), scores});
   return product(regrouped(P::op("softmax", {masked}, "softmax")), regrouped(P::any("v")), "sum");
+}
+
+/// The limit of the scores, 0 for none; nullopt when the parts of it do not belong together.
+std::optional<double> softcap_of(const Match& m) {
+  if (!m.has("cap")) return 0;
+  const std::optional<double> cap = m.scalar("cap");
+  const std::optional<double> part = m.scalar(m.has("cap_by") ? "cap_by" : "cap_below");
+  if (!cap || !part || !(*cap > 0) || *part == 0) return std::nullopt;
+  const double below = m.has("cap_by") ? 1 / *part : *part;
+  if (std::abs(below - *cap) > 1e-6 * *cap) return std::nullopt;
+  return cap;
 }
 
 /// The product of all scale factors; nullopt when one is not a single number.
@@ -75,16 +97,29 @@ Value* grouped(Value* operand, Value* slot, bool is_scaled) {
   return operand->rank() == 4 && !is_scaled ? operand : slot;
 }
 
-/// Rows in which every key is masked give zeros in one attention op, so a softmax that makes NaN of
-/// them is left alone where there is a mask.
-bool rows_agree(const Match& m) {
-  bool last_axis = false, zeros = !m.has("mask");
+/// Whether rows in which every key is masked are NaN; nullopt where the softmax is not along the
+/// keys.
+std::optional<bool> makes_nan_rows(const Match& m) {
+  bool last_axis = false, zeros = false;
   for (const auto& [name, value] : get_attrs(*m.node("softmax"))) {
     if (name == "axis")
       last_axis = value == AttrValue(int64_t{-1}) || value == AttrValue(int64_t{3});
-    if (name == "zero") zeros = zeros || !(value == AttrValue(std::string("none")));
+    if (name == "zero") zeros = !(value == AttrValue(std::string("none")));
   }
-  return last_axis && zeros;
+  if (!last_axis) return std::nullopt;
+  return m.has("mask") && !zeros;
+}
+
+/// All that is added to the scores; null where it would take more room than its parts and is not
+/// known now.
+Result<Value*> mask_of(Graph& graph, const Match& m) {
+  Value *mask = m.value("mask"), *bias = m.has("bias") ? m.value("bias") : nullptr;
+  if (!bias) return mask;
+  auto both = broadcast(bias->shape(), mask->shape(), m.loc());
+  const bool known = bias->is_constant() && mask->is_constant();
+  if (!both.ok() || (!known && *both != bias->shape() && *both != mask->shape()))
+    return static_cast<Value*>(nullptr);
+  return graph.emit("add", {bias, mask}, {}, m.loc(), m.root());
 }
 
 Result<Value*> one_attention(Graph& graph, const Match& m) {
@@ -105,14 +140,56 @@ Result<Value*> one_attention(Graph& graph, const Match& m) {
                     qs[1] == vs[1] && qs[3] == ks[3] && ks[2] == vs[2] &&
                     p.shape() == Dims{qs[0], qs[1], qs[2], ks[2]} &&
                     m.root()->output()->shape() == Dims{qs[0], qs[1], qs[2], vs[3]};
-  const std::optional<double> scale = scale_of(m);
-  if (!fits || !scale || !rows_agree(m) || is_transposed(sum)) return none;
+  const std::optional<double> scale = scale_of(m), softcap = softcap_of(m);
+  const std::optional<bool> nan_rows = makes_nan_rows(m);
+  if (!fits || !scale || !softcap || !nan_rows || is_transposed(sum)) return none;
+  Value* mask = nullptr;
+  if (m.has("mask")) {
+    QC_ASSIGN(mask, mask_of(graph, m));
+    if (!mask || mask->rank() > 4) return none;
+  }
   if (!in_order) {
     QC_ASSIGN(k, swapped(graph, m, k));
   }
   std::vector<Value*> inputs = {q, k, v};
-  if (m.has("mask")) inputs.push_back(m.value("mask"));
-  return graph.emit("attention", inputs, {{"scale", written_scale(*scale, q)}}, m.loc(), m.root());
+  if (mask) inputs.push_back(mask);
+  return graph.emit(
+      "attention", inputs,
+      {{"scale", written_scale(*scale, q)}, {"softcap", *softcap}, {"nan_rows", *nan_rows}},
+      m.loc(), m.root());
+}
+
+/// What is repeated for the heads that share it: x [b, heads, n, d] as a value [b, heads, 1, n, d]
+/// expanded to [b, heads, shared, n, d] and seen as [b, heads * shared, n, d]; null for others.
+Value* repeated(const Value* x) {
+  const Node* joined = x->def();
+  if (!joined || joined->op() != "reshape") return nullptr;
+  const Node* expand = joined->input(0)->def();
+  if (!expand || expand->op() != "expand") return nullptr;
+  Value* once = expand->input(0);
+  const Dims &from = once->shape(), &to = expand->output()->shape(), &all = x->shape();
+  const bool fits = from.size() == 5 && to.size() == 5 && from[2] == Dim(1) && from[0] == to[0] &&
+                    from[1] == to[1] && from[3] == to[3] && from[4] == to[4] &&
+                    all == Dims{to[0], to[1] * to[2], to[3], to[4]};
+  return fits ? once : nullptr;
+}
+
+/// Keys and values that are repeated for several heads are read by those heads instead.
+Result<Value*> shared_heads(Graph& graph, const Match& m) {
+  Value* const none = nullptr;
+  std::vector<Value*> inputs = m.root()->inputs();
+  Value* const once[] = {repeated(inputs[kK]), repeated(inputs[kV])};
+  for (const Value* v : once) {
+    if (!v || !v->shape()[1].is_static() || v->shape()[1] != once[0]->shape()[1]) return none;
+  }
+  for (size_t i : {kK, kV}) {
+    const Dims s = once[i - kK]->shape();
+    QC_ASSIGN(inputs[i], graph.emit("reshape", {once[i - kK]},
+                                    {{"shape", Dims{s[0], s[1], s[3], s[4]}}}, m.loc(), m.root()));
+  }
+  AttrMap attrs;
+  for (const auto& [name, value] : get_attrs(*m.root(), false)) attrs[name] = value;
+  return graph.emit("attention", std::move(inputs), attrs, m.loc(), m.root());
 }
 
 }  // namespace
@@ -121,6 +198,10 @@ std::span<const Rewrite> attention_rewrites() {
   static const std::vector<Rewrite> rewrites = {
       {"attention", weights_times_values(), one_attention},
       {"attention_regrouped", P::op("reshape", {weights_times_values()}), one_attention},
+      {"attention_shared_heads", P::op("attention", {P::any("q"), P::any("k"), P::any("v")}),
+       shared_heads},
+      {"attention_shared_heads_masked",
+       P::op("attention", {P::any("q"), P::any("k"), P::any("v"), P::any("m")}), shared_heads},
   };
   return rewrites;
 }

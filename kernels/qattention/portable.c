@@ -1,0 +1,237 @@
+#include <stddef.h>
+
+#include "kernels/common/codes.h"
+#include "kernels/common/inline.h"
+#include "kernels/numerics/quant.h"
+#include "kernels/numerics/reduce.h"
+#include "kernels/numerics/scalar_ops.h"
+#include "kernels/qattention/product.h"
+#include "kernels/qattention/qattention.h"
+
+/* Codes of a value and the zero points of its rows. */
+typedef struct qk_row_zeros {
+  int32_t type, zero, per_row;
+  const int32_t* zeros;
+} qk_row_zeros;
+QK_INLINE int32_t qk_row_zero(const qk_row_zeros* z, ptrdiff_t row) {
+  return z->zeros ? z->zeros[z->per_row ? row : 0] : z->zero;
+}
+
+/* n codes less their zero point. */
+QK_INLINE void qk_row_words(const void* x, int32_t type, ptrdiff_t at, int32_t n, int32_t zero,
+                            int16_t* y) {
+  if (type == QK_I8) {
+    for (int32_t i = 0; i < n; ++i) y[i] = (int16_t)(((const int8_t*)x)[at + i] - zero);
+  } else {
+    for (int32_t i = 0; i < n; ++i) y[i] = (int16_t)(((const uint8_t*)x)[at + i] - zero);
+  }
+}
+
+/* Rows of `rows` x n codes, the first of them row `first` of all, as columns of panels. */
+QK_SHARED void qk_row_panels(const void* x, const qk_row_zeros* z, ptrdiff_t first, int32_t rows,
+                             int32_t n, int16_t* y) {
+  const int32_t pairs = (n + 1) / 2;
+  for (int32_t panel = 0; panel < rows; panel += 16, y += 32 * pairs) {
+    const int32_t there = rows - panel < 16 ? rows - panel : 16;
+    for (int32_t j = 0; j < 16; ++j) {
+      const ptrdiff_t row = first + panel + j, at = row * n;
+      const int32_t zero = j < there ? qk_row_zero(z, row) : 0;
+      for (int32_t i = 0; i < n; ++i) {
+        y[i / 2 * 32 + 2 * j + i % 2] =
+            (int16_t)(j < there ? qk_load_code(x, z->type, at + i) - zero : 0);
+      }
+      if (n % 2) y[(pairs - 1) * 32 + 2 * j + 1] = 0;
+    }
+  }
+}
+
+/* 16 columns of two rows, side by side. */
+QK_INLINE void qk_join_rows(const int16_t* a, const int16_t* b, int16_t* y) {
+  for (int j = 0; j < 16; ++j) {
+    y[2 * j] = a[j];
+    y[2 * j + 1] = b[j];
+  }
+}
+
+/* The same codes in panels of their columns, pairs of rows side by side. */
+QK_SHARED void qk_column_panels(const void* x, const qk_row_zeros* z, ptrdiff_t first, int32_t rows,
+                                int32_t n, int16_t* y) {
+  int16_t a[16] = {0}, b[16] = {0};
+  for (int32_t panel = 0; panel < n; panel += 16) {
+    const int32_t there = n - panel < 16 ? n - panel : 16;
+    for (int32_t i = 0; i < rows; i += 2, y += 32) {
+      const ptrdiff_t row = first + i;
+      qk_row_words(x, z->type, row * n + panel, there, qk_row_zero(z, row), a);
+      if (i + 1 < rows) {
+        qk_row_words(x, z->type, (row + 1) * n + panel, there, qk_row_zero(z, row + 1), b);
+      } else {
+        for (int j = 0; j < 16; ++j) b[j] = 0;
+      }
+      qk_join_rows(a, b, y);
+    }
+    for (int j = 0; j < 16; ++j) a[j] = b[j] = 0;
+  }
+}
+
+/* The keys that query i sees of [0, keys). */
+typedef struct qk_seen {
+  int32_t first, end;
+} qk_seen;
+QK_INLINE qk_seen qk_keys_seen(const qk_qattention_params* p, int32_t i) {
+  const int64_t at = (int64_t)i + p->offset, n = p->keys;
+  const int64_t first = p->left < 0 || at - p->left < 0 ? 0 : at - p->left;
+  const int64_t end = p->right < 0 || at + p->right + 1 > n ? n : at + p->right + 1;
+  const qk_seen s = {(int32_t)(first < n ? first : n), (int32_t)(end < 0 ? 0 : end)};
+  return s;
+}
+
+/* What is left of a score before its softmax; keep and add stand at the row's first key. */
+QK_INLINE void qk_mask_scores(const qk_qattention_params* p, qk_seen see, const uint8_t* keep,
+                              const float* add, float* s) {
+  if (p->softcap > 0.0f) {
+    for (int32_t j = see.first; j < see.end; ++j) {
+      s[j] = qn_mulf(qn_tanh_f32(s[j] / p->softcap), p->softcap);
+    }
+  }
+  if (keep && p->mask[3] == 1) {
+    for (int32_t j = see.first; j < see.end; ++j) s[j] = keep[j] ? s[j] : -QN_INF_F32;
+  } else if (keep) {
+    for (int32_t j = see.first; j < see.end; ++j) s[j] = *keep ? s[j] : -QN_INF_F32;
+  }
+  if (add && p->mask[3] == 1) {
+    for (int32_t j = see.first; j < see.end; ++j) s[j] += add[j];
+  } else if (add) {
+    for (int32_t j = see.first; j < see.end; ++j) s[j] += *add;
+  }
+}
+
+/* Scores of a query to codes of weights at [from, to), 0 where it sees no key; what their sums are
+ * multiplied with, the scale of v aside: `blind` where it sees no key at all. v_scales may be null.
+ */
+QK_SHARED float qk_weight_codes(float* s, qk_seen see, int32_t from, int32_t to,
+                                const float* v_scales, float blind, int16_t* codes) {
+  const int32_t n = see.end - see.first;
+  const float max = n > 0 ? qn_row_max_f32(s + see.first, n, 1) : -QN_INF_F32;
+  float sum, largest = 1.0f, steps;
+  for (int32_t j = from; j < to; ++j) codes[j] = 0;
+  if (max == -QN_INF_F32) return blind;
+  for (int32_t j = 0; j < see.first; ++j) s[j] = 0.0f;
+  for (int32_t j = see.first; j < see.end; ++j) s[j] = qn_exp_f32(s[j] - max);
+  sum = qn_sum_f32(s, see.end, 1);
+  if (v_scales) {
+    for (int32_t j = see.first; j < see.end; ++j) s[j] = qn_mulf(s[j], v_scales[j]);
+    largest = qn_row_max_f32(s + see.first, n, 1);
+  }
+  steps = 255.0f / largest;
+  for (int32_t j = see.first; j < see.end; ++j) {
+    codes[j] = (int16_t)qn_code(qn_mulf(s[j], steps), 0, 0, 255);
+  }
+  return (largest / 255.0f) / sum;
+}
+
+/* What the queries of one head share. */
+typedef struct qk_head {
+  const int16_t *k_panels, *v_panels;
+  const float *k_scales, *v_scales; /* null: one for all */
+  const float* q_scales;
+  float k_scale, v_scale;
+  qk_row_zeros q;
+  int16_t *words, *codes;
+  float *scores, *results, *by;
+} qk_head;
+
+QK_INLINE void qk_store_results(const qk_qattention_params* p, const float* x, void* y,
+                                ptrdiff_t at) {
+  const int32_t n = p->value_depth;
+  if (p->y_type == QK_F32) {
+    for (int32_t i = 0; i < n; ++i) ((float*)y)[at + i] = x[i];
+  } else {
+    for (int32_t i = 0; i < n; ++i) {
+      qk_store_code(y, p->y_type, at + i, qn_code(x[i], p->y_zero, p->lo, p->hi));
+    }
+  }
+}
+
+/* Queries [i, i + rows) of head h of batch b. */
+QK_INLINE void qk_qattention_rows(const qk_qattention_params* p, const qk_head* t, int32_t b,
+                                  int32_t h, int32_t i, int32_t rows, const void* q,
+                                  const uint8_t* keep, const float* add, void* y) {
+  const int32_t d = (p->depth + 1) / 2 * 2, n = (p->keys + 15) / 16 * 16;
+  const ptrdiff_t head = ((ptrdiff_t)b * p->heads + h) * p->queries;
+  const qk_seen low = qk_keys_seen(p, i), high = qk_keys_seen(p, i + rows - 1);
+  const int32_t first = low.first / 16, last = (high.end + 15) / 16;
+  const qk_pairs_product scores = {d / 2, d, (ptrdiff_t)16 * d, n, t->by, t->k_scales};
+  qk_pairs_product results = {0, n, (ptrdiff_t)(p->keys + 1) / 2 * 32, 0, t->by, 0};
+  const int32_t keys = p->keys + p->keys % 2, end = 16 * last < keys ? 16 * last : keys;
+  const int32_t wide = (p->value_depth + 15) / 16;
+  for (int32_t r = 0; r < rows; ++r) {
+    const ptrdiff_t row = head + i + r;
+    const float sq = t->q_scales ? t->q_scales[p->q_rows ? row : 0] : p->q_scale;
+    int16_t* words = t->words + r * d;
+    qk_row_words(q, p->q_type, row * p->depth, p->depth, qk_row_zero(&t->q, row), words);
+    if (p->depth % 2) words[p->depth] = 0;
+    t->by[r] = t->k_scales ? qn_mulf(sq, p->scale) : qn_mulf(qn_mulf(sq, p->scale), t->k_scale);
+  }
+  qk_pairs_multiply(&scores, t->words, t->k_panels, t->scores, rows, first, last);
+  for (int32_t r = 0; r < rows; ++r) {
+    const ptrdiff_t at =
+        (ptrdiff_t)b * p->mask[0] + (ptrdiff_t)h * p->mask[1] + (ptrdiff_t)(i + r) * p->mask[2];
+    const qk_seen see = qk_keys_seen(p, i + r);
+    float* s = t->scores + (ptrdiff_t)r * n;
+    float by;
+    qk_mask_scores(p, see, keep ? keep + at : 0, add ? add + at : 0, s);
+    by = qk_weight_codes(s, see, 16 * first, end, t->v_scales,
+                         p->nan_rows ? QN_INF_F32 - QN_INF_F32 : 1.0f, t->codes + (ptrdiff_t)r * n);
+    if (!t->v_scales) by = qn_mulf(by, t->v_scale);
+    t->by[r] = p->y_type == QK_F32 ? by : by / p->y_scale;
+  }
+  results.pairs = end > 16 * first ? (end - 16 * first) / 2 : 0;
+  results.y_row = (ptrdiff_t)16 * wide;
+  qk_pairs_multiply(&results, t->codes + 16 * first, t->v_panels + (ptrdiff_t)16 * first * 16,
+                    t->results, rows, 0, wide);
+  for (int32_t r = 0; r < rows; ++r) {
+    qk_store_results(p, t->results + (ptrdiff_t)r * 16 * wide, y, (head + i + r) * p->value_depth);
+  }
+}
+
+QK_INLINE void qk_qattention_i8(const qk_qattention_params* p, const void* q, const void* k,
+                                const void* v, const uint8_t* keep, const float* add,
+                                const float* q_scales, const int32_t* q_zeros,
+                                const float* k_scales, const int32_t* k_zeros,
+                                const float* v_scales, const int32_t* v_zeros, void* y,
+                                float* floats, int16_t* words) {
+  const int32_t n = (p->keys + 15) / 16 * 16, d = (p->depth + 1) / 2 * 2;
+  const int32_t wide = (p->value_depth + 15) / 16 * 16, group = p->heads / p->kv_heads;
+  const qk_row_zeros zk = {p->k_type, p->k_zero, p->k_rows, k_zeros};
+  const qk_row_zeros zv = {p->v_type, p->v_zero, p->v_rows, v_zeros};
+  float* const keys = floats + (ptrdiff_t)p->rows * (n + wide);
+  int16_t* const v_panels = words + (ptrdiff_t)n * d;
+  qk_head t = {words,    v_panels,   0,          0,
+               q_scales, p->k_scale, p->v_scale, {p->q_type, p->q_zero, p->q_rows, q_zeros},
+               0,        0,          floats,     0,
+               0};
+  t.results = floats + (ptrdiff_t)p->rows * n;
+  t.by = keys + n;
+  t.words = v_panels + (ptrdiff_t)wide * ((p->keys + 1) / 2 * 2);
+  t.codes = t.words + (ptrdiff_t)p->rows * d;
+  if (k_scales && !p->k_rows) t.k_scale = *k_scales;
+  if (v_scales && !p->v_rows) t.v_scale = *v_scales;
+  for (int32_t b = 0; b < p->batch; ++b) {
+    for (int32_t h = 0; h < p->heads; ++h) {
+      if (h % group == 0) {
+        const ptrdiff_t kv = ((ptrdiff_t)b * p->kv_heads + h / group) * p->keys;
+        qk_row_panels(k, &zk, kv, p->keys, p->depth, words);
+        qk_column_panels(v, &zv, kv, p->keys, p->value_depth, v_panels);
+        if (k_scales && p->k_rows) {
+          for (int32_t j = 0; j < n; ++j) keys[j] = j < p->keys ? k_scales[kv + j] : 0.0f;
+          t.k_scales = keys;
+        }
+        if (v_scales && p->v_rows) t.v_scales = v_scales + kv;
+      }
+      for (int32_t i = 0; i < p->queries; i += p->rows) {
+        const int32_t rows = p->queries - i < p->rows ? p->queries - i : p->rows;
+        qk_qattention_rows(p, &t, b, h, i, rows, q, keep, add, y);
+      }
+    }
+  }
+}

@@ -1,0 +1,103 @@
+/* Attention on codes against the formulas by plain loops: scales of tensors and of rows, heads that
+ * share keys, windows, and sizes that fill no panel. */
+/* What names the instructions comes first. */
+/* clang-format off */
+#include "kernels/common/testing.h"
+#include "kernels/common/plain.h"
+#include "kernels/qattention/portable.c"
+/* clang-format on */
+
+enum { kRows = 9 };
+
+static float* positive(size_t n) {
+  float* x = qk_random_floats(n);
+  for (size_t i = 0; i < n; ++i) x[i] = 0.01f + 0.01f * (x[i] + 1.0f);
+  return x;
+}
+static int8_t* codes(size_t n) {
+  int8_t* x = (int8_t*)qk_random_floats((n + 3) / 4);
+  for (size_t i = 0; i < n; ++i) x[i] = (int8_t)qk_random_in(-128, 127);
+  return x;
+}
+
+/* One result by its formula; e has the row's exponentials, w their products with scales of v. */
+static float result(const qk_qattention_params* p, const float* w, float sum, float largest,
+                    const int8_t* v, float v_scale, int32_t d) {
+  const float steps = 255.0f / largest;
+  float by = largest / 255.0f / sum;
+  int32_t total = 0;
+  if (!p->v_rows) by *= v_scale;
+  for (int32_t j = 0; j < p->keys; ++j) {
+    total += qn_code(w[j] * steps, 0, 0, 255) * (v[j * p->value_depth + d] - p->v_zero);
+  }
+  return (float)total * by;
+}
+
+static void check(int i) {
+  const int32_t kv = qk_random_in(1, 2), heads = kv * qk_random_in(1, 3);
+  const int32_t queries = qk_random_in(1, 40), keys = qk_random_in(1, 70);
+  const int32_t depth = qk_random_in(1, 40), value_depth = qk_random_in(1, 40);
+  const int32_t left = i % 3 ? -1 : qk_random_in(0, 5), right = i % 2 ? -1 : qk_random_in(0, 5);
+  const int32_t sizes[] = {heads, kv, queries, keys, depth, value_depth, left, right};
+  qk_qattention_params p = {0};
+  float *s = qk_random_floats((size_t)keys), *w = qk_random_floats((size_t)keys);
+  const int8_t* q = codes((size_t)(heads * queries * depth));
+  const int8_t* k = codes((size_t)(kv * keys * depth));
+  const int8_t* v = codes((size_t)(kv * keys * value_depth));
+  const float *sq = positive((size_t)(heads * queries)), *sk = positive((size_t)(kv * keys));
+  const float* sv = positive((size_t)(kv * keys));
+  const size_t count = (size_t)(heads * queries * value_depth);
+  float *y = qk_random_floats(count), *expected = qk_random_floats(count);
+  float* floats = qk_random_floats((size_t)QK_QATTENTION_FLOATS(keys, value_depth, kRows));
+  int16_t* words =
+      (int16_t*)qk_random_floats((size_t)QK_QATTENTION_WORDS(keys, depth, value_depth, kRows));
+  p.batch = 1;
+  p.heads = heads;
+  p.kv_heads = kv;
+  p.queries = queries;
+  p.keys = keys;
+  p.depth = depth;
+  p.value_depth = value_depth;
+  p.left = left;
+  p.right = right;
+  p.rows = kRows;
+  p.scale = 0.3f;
+  p.q_zero = 3;
+  p.k_zero = -5;
+  p.v_zero = 7;
+  p.q_rows = i & 1;
+  p.k_rows = i >> 1 & 1;
+  p.v_rows = i >> 2 & 1;
+  p.y_type = QK_F32;
+  qk_qattention_i8(&p, q, k, v, 0, 0, sq, 0, sk, 0, sv, 0, y, floats, words);
+  for (int32_t row = 0; row < heads * queries; ++row) {
+    const int32_t shared = row / queries / (heads / kv) * keys, at = row % queries;
+    float most, sum, largest = 1.0f;
+    for (int32_t j = 0; j < keys; ++j) {
+      int32_t total = 0;
+      for (int32_t d = 0; d < depth; ++d) {
+        total += (q[row * depth + d] - 3) * (k[(shared + j) * depth + d] + 5);
+      }
+      s[j] = (float)total * (sq[p.q_rows ? row : 0] * 0.3f * sk[p.k_rows ? shared + j : 0]);
+      if ((left >= 0 && j < at - left) || (right >= 0 && j > at + right)) s[j] = -INFINITY;
+    }
+    most = qk_plain_max(s, keys);
+    for (int32_t j = 0; j < keys; ++j) s[j] = qn_exp_f32(s[j] - most);
+    sum = qk_plain_sum(s, keys);
+    for (int32_t j = 0; j < keys; ++j) w[j] = p.v_rows ? s[j] * sv[shared + j] : s[j];
+    if (p.v_rows) largest = qk_plain_max(w, keys);
+    for (int32_t d = 0; d < value_depth; ++d) {
+      const int seen = most != -INFINITY;
+      expected[row * value_depth + d] =
+          seen ? result(&p, w, sum, largest, v + shared * value_depth, sv[0], d) : 0.0f;
+    }
+  }
+  qk_expect_same("qattention", y, expected, 4 * count, sizes, 8);
+}
+
+int main(void) {
+  if (!qk_machine_has_target()) return 0;
+  for (int i = 0; i < 200; ++i) check(i);
+  return 0;
+}
+QK_TARGET_END
