@@ -39,6 +39,8 @@ std::string kernels_header() {
     Call call;
     call.kernel = body.kernel;
     call.body = &body;
+    call.in.resize(body.kernel->in.size());
+    call.out.resize(body.kernel->out.size());
     // Floats that say something: not a program of integers alone, which has less code.
     for (const Field& f : body.kernel->fields)
       call.params.insert(call.params.end(), static_cast<size_t>(f.count),

@@ -6,8 +6,6 @@
 #include "ops/common/strided.h"
 
 namespace qc {
-namespace {}  // namespace
-
 Dims mask_strides(const Dims& shape) {
   Dims out(4);
   const Dims own = strides_of(shape);
