@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #if !defined(QK_CUDA_ON_HOST)
 
@@ -16,7 +17,14 @@
 #define QK_GLOBAL static __global__ void
 #define QK_BOTH static __host__ __device__ inline
 #define QK_MEMBER __host__ __device__
+/* Waits for the kernels before, where this one was launched while they run. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#define QK_AWAIT_OTHERS cudaGridDependencySynchronize();
+#else
+#define QK_AWAIT_OTHERS
+#endif
 #define QK_FOR_UNIT(units)                                             \
+  QK_AWAIT_OTHERS                                                      \
   const int64_t unit = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; \
   if (unit < (units))
 
@@ -33,8 +41,14 @@
 #endif
 
 typedef enum cudaError { cudaSuccess = 0, cudaErrorMemoryAllocation = 2 } cudaError_t;
-typedef enum { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2 } cudaMemcpyKind;
+typedef enum {
+  cudaMemcpyHostToDevice = 1,
+  cudaMemcpyDeviceToHost = 2,
+  cudaMemcpyDeviceToDevice = 3
+} cudaMemcpyKind;
 typedef struct qk_host_stream* cudaStream_t;
+typedef struct qk_host_graph* cudaGraphExec_t;
+typedef struct timespec* cudaEvent_t;
 enum { cudaStreamNonBlocking = 1 };
 
 static inline const char* cudaGetErrorName(cudaError_t status) {
@@ -62,6 +76,23 @@ static inline cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; 
 static inline cudaError_t cudaStreamSynchronize(cudaStream_t) {
   return QK_HOST_STATUS("cudaStreamSynchronize");
 }
+static inline cudaError_t cudaEventCreate(cudaEvent_t* to) {
+  *to = (cudaEvent_t)calloc(1, sizeof(struct timespec));
+  return *to ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+static inline cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  free(event);
+  return cudaSuccess;
+}
+static inline cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
+  timespec_get(event, TIME_UTC);
+  return cudaSuccess;
+}
+static inline cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
+static inline cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t from, cudaEvent_t to) {
+  *ms = (float)(to->tv_sec - from->tv_sec) * 1e3f + (float)(to->tv_nsec - from->tv_nsec) * 1e-6f;
+  return cudaSuccess;
+}
 static inline cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind,
                                           cudaStream_t) {
   const cudaError_t status = QK_HOST_STATUS("cudaMemcpyAsync");
@@ -72,10 +103,10 @@ static inline cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t byt
 #endif
 
 /* Where work goes; with `check` every launch is waited for, so that a fault in a kernel is reported
- * with the kernel's name. */
+ * with the kernel's name. With `overlap` a kernel is set up while the one before it still runs. */
 typedef struct qk_queue {
   cudaStream_t stream;
-  int check;
+  int check, overlap;
 } qk_queue;
 
 /* A pointer to whatever a body takes: C converts void pointers by itself. */
@@ -104,9 +135,16 @@ static cudaError_t qk_launch(const qk_queue* queue, void (*kernel)(int64_t, P...
   return QK_HOST_STATUS("launch");
 #else
   void* list[] = {(void*)&units, (void*)&args...};
-  const cudaError_t status =
-      cudaLaunchKernel((const void*)kernel, dim3((unsigned)((units + 255) / 256)), dim3(256), list,
-                       0, queue->stream);
+  cudaLaunchConfig_t config = {};
+  cudaLaunchAttribute overlap = {};
+  overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  overlap.val.programmaticStreamSerializationAllowed = 1;
+  config.gridDim = dim3((unsigned)((units + 255) / 256));
+  config.blockDim = dim3(256);
+  config.stream = queue->stream;
+  config.attrs = &overlap;
+  config.numAttrs = queue->overlap ? 1 : 0;
+  const cudaError_t status = cudaLaunchKernelExC(&config, (const void*)kernel, list);
   return status == cudaSuccess && queue->check ? cudaStreamSynchronize(queue->stream) : status;
 #endif
 }

@@ -58,7 +58,7 @@ int main(void) {
   static const struct { const char *call; int at; } faults[] = {
     {"cudaSetDevice", 0}, {"cudaStreamCreateWithFlags", 0}, {"cudaMalloc", 0}, {"cudaMalloc", 1},
     {"cudaMemcpyAsync", 0}, {"cudaMemcpyAsync", 1}, {"launch", 0}, {"launch", 4}, {"cudaMemcpyAsync", 2},
-    {"cudaStreamSynchronize", 1}};
+    {"cudaStreamSynchronize", 1}, {"cudaGraphInstantiate", 0}, {"cudaGraphLaunch", 0}};
   float image[64] = {0}, scores[10];
   const void *inputs[] = {image};
   void *outputs[] = {scores};
@@ -79,6 +79,51 @@ int main(void) {
 """
 
 
+RUNS = """
+#include <stdio.h>
+#include <string.h>
+int main(void) {
+  static float image[64], scores[10], more[10];
+  static unsigned char arena[DIGITS_DEVICE_ARENA_BYTES + 256], weights[DIGITS_WEIGHT_BYTES + 256];
+  for (int i = 0; i < 64; ++i) image[i] = (float)(i % 16) / 16;
+  const void *inputs[] = {image};
+  void *outputs[] = {scores}, *others[] = {more};
+  for (int deployment = 0; deployment < 4; ++deployment) {
+    digits_config config = {0, deployment == 1, deployment, NULL, NULL};
+    if (deployment == 2) { /* memory of the caller's */
+      config.arena = (void *)(((uintptr_t)arena + 255) / 256 * 256);
+      config.weights = (void *)(((uintptr_t)weights + 255) / 256 * 256);
+    }
+    digits_handle *handle;
+    if (digits_create(&config, &handle) != DIGITS_OK || digits_run_host(handle, inputs, outputs) != DIGITS_OK) return 1;
+    memset(more, 0, sizeof more);
+    if (digits_run(handle, inputs, others, NULL) != DIGITS_OK || memcmp(scores, more, sizeof more) != 0) return 2;
+    if (digits_run(handle, inputs, NULL, NULL) != DIGITS_NULL_POINTER || digits_run(NULL, inputs, outputs, NULL) != DIGITS_NULL_POINTER) return 3;
+    digits_analysis figures;
+    if (digits_analyze(handle, &figures) != DIGITS_OK || figures.launches != DIGITS_LAUNCHES || !*figures.reason) return 4;
+    if (figures.weight_bytes != DIGITS_WEIGHT_BYTES || figures.deployment == DIGITS_AUTO) return 5;
+    digits_destroy(handle);
+  }
+  digits_config config = {0, 0, 4, NULL, NULL};
+  digits_handle *handle;
+  const int code = digits_create(&config, &handle);
+  printf("%d %s\\n", code, digits_error_text(handle));
+  digits_destroy(handle);
+  return 0;
+}
+"""
+
+
+def test_deployments_and_memory_of_the_callers(projects, tmp_path):
+    """Every way of starting kernels gives one answer; the device's memory may be the caller's."""
+    out = shutil.copytree(projects / "speed", tmp_path / "out")
+    (out / "runs.cpp").write_text('#include "digits.cu"\n' + RUNS)
+    subprocess.run(["gcc", "-c", "digits_weights.c"], cwd=out, check=True)
+    subprocess.run(["g++", "-std=c++20", "-DQK_CUDA_ON_HOST", "-fsanitize=address,undefined", "runs.cpp", "digits_weights.o", "-o", "runs"],
+                   cwd=out, check=True)
+    assert subprocess.run([out / "runs"], check=True, capture_output=True, text=True).stdout == "4 there is no deployment 4\n"
+
+
 def test_every_failure_has_a_code_and_a_text(projects, tmp_path):
     """It names the call, and for launches the kernel and the layer; nothing leaks."""
     out = shutil.copytree(projects / "speed", tmp_path / "out")
@@ -87,7 +132,7 @@ def test_every_failure_has_a_code_and_a_text(projects, tmp_path):
     subprocess.run(["g++", "-std=c++20", "-DQK_CUDA_ON_HOST", "-fsanitize=address,undefined", "faults.cpp", "digits_weights.o",
                     "-o", "faults"], cwd=out, check=True)
     lines = subprocess.run([out / "faults"], check=True, capture_output=True, text=True).stdout.splitlines()
-    assert len(lines) == 10 and all(line.startswith("6 ") and line.endswith("failed: out of memory (cudaErrorMemoryAllocation)")
+    assert len(lines) == 12 and all(line.startswith("6 ") and line.endswith("failed: out of memory (cudaErrorMemoryAllocation)")
                                     for line in lines), lines
     assert lines[2].startswith("6 cudaMalloc of the weights failed"), lines
     assert lines[5].startswith("6 cudaMemcpyAsync for layer 'image' failed"), lines

@@ -27,6 +27,7 @@ std::string kernels_text(const Module::Part& part, const ProjectOptions& options
   }
   if (part.target.language == Language::cuda) {
     out += kernel_header("kernels/common/launch.h");
+    out += kernel_header("kernels/common/deploy.h");
     out += kernel_header("kernels/common/cuda.h");
   }
   return out + kernel_source(std::vector<std::string>(symbols.begin(), symbols.end()));

@@ -13,6 +13,10 @@ namespace qc {
 void StepPrinter::steps(const Steps& list, int depth) {
   const std::string pad(static_cast<size_t>(depth) * 2, ' ');
   for (const Step& step : list) {
+    if (const std::string text = step.copy() ? copy(step) : ""; step.copy()) {
+      if (!text.empty()) body += pad + text + ";\n";
+      continue;
+    }
     if (!step.loc.names.empty()) {
       body += pad + "/* " + c_comment(layers(step)) + " */\n";
     }
@@ -20,8 +24,6 @@ void StepPrinter::steps(const Steps& list, int depth) {
       body += parallel(step, pad);
     } else if (step.call()) {
       body += pad + call(step) + ";\n";
-    } else if (step.copy()) {
-      body += pad + copy(step) + ";\n";
     } else if (const BranchStep* branch = step.branch()) {
       body += pad + "if (*(const unsigned char *)" + pointer(branch->condition, false) + ") {\n";
       steps(branch->body, depth + 1);

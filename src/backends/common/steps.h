@@ -53,9 +53,10 @@ class StepPrinter {
                                const std::string& params, const std::string& in,
                                const std::string& out, const std::string& units,
                                const std::string& pad) const;
-  /// A statement that copies `bytes` between the host's memory and the device's.
+  /// A statement that copies `bytes` between the host's memory and the device's; empty where it
+  /// stands elsewhere.
   virtual std::string copy(const Step& step, const std::string& from, const std::string& to,
-                           int64_t bytes, bool to_device) const = 0;
+                           int64_t bytes, bool to_device) = 0;
   /// The layers of a step, joined.
   static std::string layers(const Step& step);
 

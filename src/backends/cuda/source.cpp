@@ -75,7 +75,7 @@ std::string Source::parallel(const Step& step, const Instance& instance, const s
   for (const std::string& list : {in, out}) {
     if (!list.empty()) args += (args.empty() ? "" : ", ") + list;
   }
-  return fmt::format("{}QC_TRY(qk_launch(&h->queue, {}, {}, {}), \"launch\", \"{}\", {});\n", pad,
+  return fmt::format("{}QC_TRY(qk_launch(queue, {}, {}, {}), \"launch\", \"{}\", {});\n", pad,
                      instance.function, units, args, instance.call.body->symbol,
                      c_string(layers(step)));
 }
@@ -86,16 +86,16 @@ std::string Source::invocation(const Step& step, const Instance& instance,
   const std::string units = instance.local
                                 ? fmt::format("units_of_{}()", instance.function)
                                 : fmt::format("{}_units(&{}), {}", symbol, params, params);
-  return fmt::format("QC_TRY(qk_launch(&h->queue, {}, {}, {}), \"launch\", \"{}\", {})",
+  return fmt::format("QC_TRY(qk_launch(queue, {}, {}, {}), \"launch\", \"{}\", {})",
                      instance.function, units, args, symbol, c_string(layers(step)));
 }
 
 std::string Source::copy(const Step& step, const std::string& from, const std::string& to,
-                         int64_t bytes, bool to_device) const {
-  return fmt::format(
-      "QC_TRY(cudaMemcpyAsync({}, {}, {}, {}, h->queue.stream), \"cudaMemcpyAsync\", \"\", {})", to,
-      from, bytes, to_device ? "cudaMemcpyHostToDevice" : "cudaMemcpyDeviceToHost",
-      c_string(layers(step)));
+                         int64_t bytes, bool to_device) {
+  (to_device ? uploads : downloads) += fmt::format(
+      "  QC_TRY(cudaMemcpyAsync({}, {}, {}, kind, stream), \"cudaMemcpyAsync\", \"\", {});\n", to,
+      from, bytes, c_string(layers(step)));
+  return "";
 }
 
 }  // namespace qc::cuda

@@ -9,6 +9,8 @@ class Source : public StepPrinter {
  public:
   using StepPrinter::StepPrinter;
 
+  std::string uploads, downloads;  // statements that copy inputs and outputs
+
  protected:
   std::string definition(const Instance& instance) const override;
   std::string invocation(const Step& step, const Instance& instance, const std::string& params,
@@ -19,7 +21,7 @@ class Source : public StepPrinter {
                        const std::string& in, const std::string& out, const std::string& units,
                        const std::string& pad) const override;
   std::string copy(const Step& step, const std::string& from, const std::string& to, int64_t bytes,
-                   bool to_device) const override;
+                   bool to_device) override;
 };
 
 }  // namespace qc::cuda

@@ -10,6 +10,8 @@ std::string header_text(const Program& program, const Module& module, const Proj
                         const ProjectReport& report, uint64_t hash);
 std::string source_text(const Program& program, const ProjectOptions& options,
                         const WeightMap& weights);
+/// Kernels that a run launches.
+int64_t launches(const Program& program);
 std::string makefile_text(const ProjectOptions& options);
 Result<Ok> write_test(const Program& program, const ProjectOptions& options, const Vectors* vectors,
                       FileSet& files);
