@@ -27,6 +27,10 @@
   QK_AWAIT_OTHERS                                                      \
   const int64_t unit = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; \
   if (unit < (units))
+#define QK_FOR_BLOCK(units)        \
+  QK_AWAIT_OTHERS                  \
+  const int64_t unit = blockIdx.x; \
+  if (unit < (units))
 
 #else
 
@@ -34,6 +38,7 @@
 #define QK_BOTH static inline
 #define QK_MEMBER
 #define QK_FOR_UNIT(units) for (int64_t unit = 0; unit < (units); ++unit)
+#define QK_FOR_BLOCK QK_FOR_UNIT
 
 /* What a call of the runtime returns: a test may make calls fail. */
 #if !defined(QK_HOST_STATUS)
@@ -124,13 +129,16 @@ struct qk_as {
   typedef T type;
 };
 
-/* Runs `units` threads of a kernel. */
+#define QK_BLOCK_THREADS 256
+
+/* Starts `blocks` blocks of a kernel that computes `units` units. */
 template <class... P>
-static cudaError_t qk_launch(const qk_queue* queue, void (*kernel)(int64_t, P...), int64_t units,
-                             typename qk_as<P>::type... args) {
+static cudaError_t qk_start(const qk_queue* queue, void (*kernel)(int64_t, P...), int64_t blocks,
+                            int64_t units, typename qk_as<P>::type... args) {
   if (units == 0) return cudaSuccess;
 #if defined(QK_CUDA_ON_HOST)
   (void)queue;
+  (void)blocks;
   kernel(units, args...);
   return QK_HOST_STATUS("launch");
 #else
@@ -139,14 +147,26 @@ static cudaError_t qk_launch(const qk_queue* queue, void (*kernel)(int64_t, P...
   cudaLaunchAttribute overlap = {};
   overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   overlap.val.programmaticStreamSerializationAllowed = 1;
-  config.gridDim = dim3((unsigned)((units + 255) / 256));
-  config.blockDim = dim3(256);
+  config.gridDim = dim3((unsigned)blocks);
+  config.blockDim = dim3(QK_BLOCK_THREADS);
   config.stream = queue->stream;
   config.attrs = &overlap;
   config.numAttrs = queue->overlap ? 1 : 0;
   const cudaError_t status = cudaLaunchKernelExC(&config, (const void*)kernel, list);
   return status == cudaSuccess && queue->check ? cudaStreamSynchronize(queue->stream) : status;
 #endif
+}
+/* A thread for each unit. */
+template <class... P>
+static cudaError_t qk_launch(const qk_queue* queue, void (*kernel)(int64_t, P...), int64_t units,
+                             typename qk_as<P>::type... args) {
+  return qk_start(queue, kernel, (units + QK_BLOCK_THREADS - 1) / QK_BLOCK_THREADS, units, args...);
+}
+/* A block of threads for each unit. */
+template <class... P>
+static cudaError_t qk_launch_blocks(const qk_queue* queue, void (*kernel)(int64_t, P...),
+                                    int64_t units, typename qk_as<P>::type... args) {
+  return qk_start(queue, kernel, units, units, args...);
 }
 
 /* Writes what failed: the call, the kernel and the layer it was for where there are any. The

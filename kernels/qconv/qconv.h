@@ -2,6 +2,8 @@
 #define QK_QCONV_H
 #include <stdint.h>
 
+#include "kernels/qconv/mma.h"
+
 /* Convolution of codes over up to three spatial axes (depth, height, width; unused ones have size
  * 1). The sum over all taps inside the input of (x - x_zero) * (w - w_zero) + bias is exact;
  * kernels/qgemm/output.h states how it becomes a result. Taps outside the input count as 0.

@@ -10,6 +10,17 @@
 namespace qc {
 namespace {
 
+Target gpu(const std::string& architecture, const std::string& generation,
+           const std::vector<std::string>& more = {}) {
+  Target target{.name = "cuda:" + architecture,
+                .summary = "CUDA C++ for NVIDIA GPUs from " + generation + " on",
+                .language = Language::cuda,
+                .features = {"cuda"},
+                .architecture = architecture};
+  target.features.insert(target.features.end(), more.begin(), more.end());
+  return target;
+}
+
 std::vector<Target> make_targets() {
   const std::vector<std::string> avx2 = {"avx2", "fma"};
   const std::vector<std::string> vnni = {"avx2",     "fma",      "avx512f",   "avx512bw",
@@ -46,6 +57,12 @@ std::vector<Target> make_targets() {
        .summary = "CUDA C++ for NVIDIA GPUs",
        .language = Language::cuda,
        .features = {"cuda"}},
+      gpu("sm_75", "Turing"),
+      gpu("sm_80", "Ampere (A100)", {"mma"}),
+      gpu("sm_86", "Ampere", {"mma"}),
+      gpu("sm_89", "Ada", {"mma"}),
+      gpu("sm_90", "Hopper", {"mma"}),
+      gpu("sm_100", "Blackwell", {"mma"}),
   };
 }
 

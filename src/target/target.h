@@ -27,6 +27,8 @@ struct Target {
   std::string machine = {};
   /// Features that a run asks the processor for, by the names of __builtin_cpu_supports.
   std::vector<std::string> required = {};
+  /// The oldest GPU it is for, as nvcc names it; empty: any.
+  std::string architecture = {};
   /// Targets between which generated code chooses when it runs, best first; the last runs on all of
   /// the machine's processors. None: the target itself.
   std::vector<std::string> parts = {};

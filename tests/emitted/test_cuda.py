@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 import pytest
 
-PROJECTS = {"speed": [], "size": ["--specialise", "size", "--weights", "incbin"]}
+PROJECTS = {"speed": ["cuda"], "size": ["cuda", "--specialise", "size", "--weights", "incbin"], "blocks": ["cuda:sm_80"]}
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +20,7 @@ def int8(root):
 def projects(quantc, models, int8, tmp_path_factory):
     made = tmp_path_factory.mktemp("cuda")
     for name, flags in PROJECTS.items():
-        quantc("compile", models / "digits.onnx", *int8, *flags, "-o", made / name, "--name", "digits",
+        quantc("compile", models / "digits.onnx", *int8[:-1], *flags, "-o", made / name, "--name", "digits",
                "--vectors", models / "digits.npz")
     return made
 
@@ -31,7 +31,7 @@ def make(folder, *arguments):
     return done.stdout
 
 
-@pytest.mark.parametrize("project, compiler, cc", [("speed", "g++", "gcc"), ("size", "clang++", "clang")])
+@pytest.mark.parametrize("project, compiler, cc", [("speed", "g++", "gcc"), ("size", "clang++", "clang"), ("blocks", "g++", "gcc")])
 def test_recorded_vector_on_the_host(projects, project, compiler, cc, tmp_path):
     """Sanitizers see every thread's accesses; the device's memory is the host's there."""
     out = shutil.copytree(projects / project, tmp_path / "out")

@@ -201,8 +201,8 @@ Result<std::vector<Tensor>> lowered(const Case& c, const Way& way) {
 }
 
 /// With the kernels for CUDA; nothing where one is missing.
-Result<std::optional<std::vector<Tensor>>> on_device(const Case& c) {
-  QC_ASSIGN(const auto program, device_program(*c.graph));
+Result<std::optional<std::vector<Tensor>>> on_device(const Case& c, const char* target) {
+  QC_ASSIGN(const auto program, device_program(*c.graph, target));
   if (!program) return std::optional<std::vector<Tensor>>();
   QC_ASSIGN(ProgramResult result, run_program(*program, c.inputs));
   return std::optional(std::move(result.outputs));
@@ -251,9 +251,11 @@ std::string check(const Case& c) {
     if (wrong.empty()) wrong = agrees(way.name, lowered(c, way));
   }
   if (!wrong.empty()) return wrong;
-  auto device = on_device(c);
-  if (!device.ok()) return "on the device: " + render(device.diag());
-  if (*device) wrong = agrees("on the device", std::move(**device));
+  for (const char* target : kDevices) {
+    auto device = on_device(c, target);
+    if (!device.ok()) return fmt::format("for {}: {}", target, render(device.diag()));
+    if (*device && wrong.empty()) wrong = agrees(target, std::move(**device));
+  }
   return wrong;
 }
 

@@ -10,11 +10,15 @@
 
 namespace qc {
 
-/// The planned program of a graph for the target cuda; none where the target lacks a kernel.
-inline Result<std::optional<Program>> device_program(const Graph& graph) {
+/// Targets whose kernels differ.
+constexpr const char* kDevices[] = {"cuda", "cuda:sm_80"};
+
+/// The planned program of a graph for a device; none where the target lacks a kernel.
+inline Result<std::optional<Program>> device_program(const Graph& graph,
+                                                     std::string_view device) {
   PackedConstants constants;
   QC_ASSIGN(Program program, lower(graph, constants));
-  QC_ASSIGN(const Target target, find_target("cuda"));
+  QC_ASSIGN(const Target target, find_target(device));
   const Result<Ok> selected = select_kernels(program, target, constants);
   if (!selected.ok() && selected.diag().code == Code::unsupported) return std::optional<Program>();
   QC_TRY(selected);

@@ -89,9 +89,12 @@ Result<Tensor> run(std::string_view op, const std::vector<std::optional<Given>>&
     QC_TRY(select_kernels(program));
     std::vector<Tensor> given = inputs;
     if (last) given[0] = reordered(given[0], true);
-    QC_ASSIGN(const auto device, device_program(graph));
+    QC_ASSIGN(const auto device, device_program(graph, kDevices[0]));
+    QC_ASSIGN(const auto blocks, device_program(graph, kDevices[1]));
     std::vector<const Program*> programs{&program};
-    if (device) programs.push_back(&*device);
+    for (const auto* one : {&device, &blocks}) {
+      if (*one) programs.push_back(&**one);
+    }
     for (const Program* p : programs) {
       on_device += p != &program;
       QC_ASSIGN(ProgramResult out, run_program(*p, given));

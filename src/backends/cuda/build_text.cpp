@@ -4,14 +4,13 @@
 
 namespace qc::cuda {
 
-std::string makefile_text(const ProjectOptions& options) {
+std::string makefile_text(const Target& target, const ProjectOptions& options) {
   const bool literal = options.weights == WeightForm::literal;
   return fmt::format(
       "# Builds lib{0}.a, lib{0}.so and the test program with nvcc; `make HOST=1` builds the same\n"
       "# without CUDA: the threads of a kernel run on the host, one after another.\n"
       "NVCC ?= nvcc\nCXX ?= c++\nCC ?= cc\nCFLAGS ?= -O2\n"
-      "# Name your GPU for the quickest start: NVCCFLAGS='-O2 -arch=sm_90'.\n"
-      "NVCCFLAGS ?= -O2\n\n"
+      "{2}\n\n"
       "ifdef HOST\n"
       "COMPILE = $(CXX) -x c++ -std=c++20 -DQK_CUDA_ON_HOST -ffp-contract=off $(CFLAGS) -fPIC\n"
       "LINK = $(CXX) $(CFLAGS)\n"
@@ -38,7 +37,10 @@ std::string makefile_text(const ProjectOptions& options) {
                         options.name)
           : fmt::format("{0}_weights.o: {0}_weights.S {0}_weights.bin\n"
                         "\t$(CC) -fPIC -Wa,-I,. -c $< -o $@\n",
-                        options.name));
+                        options.name),
+      target.architecture.empty()
+          ? "# Name your GPU for the quickest start: NVCCFLAGS='-O2 -arch=sm_90'.\nNVCCFLAGS ?= -O2"
+          : "NVCCFLAGS ?= -O2 -arch=" + target.architecture);
 }
 
 }  // namespace qc::cuda

@@ -46,7 +46,7 @@ Result<ProjectReport> write_cuda(const Module& module, const ProjectOptions& opt
   QC_TRY(files.write(name + ".cu", cuda::source_text(program, options, map)));
   QC_TRY(files.write(name + "_kernels.h", kernels_text(module.parts.front(), options)));
   if (options.project) {
-    QC_TRY(files.write("Makefile", cuda::makefile_text(options)));
+    QC_TRY(files.write("Makefile", cuda::makefile_text(module.parts.front().target, options)));
     QC_TRY(cuda::write_test(program, options, vectors, files));
   }
   return report;

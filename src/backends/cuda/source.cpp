@@ -5,6 +5,12 @@
 #include "support/escape.h"
 
 namespace qc::cuda {
+namespace {
+
+/// Whether a unit is the work of a block of threads, not of one.
+bool by_blocks(const Call& call) { return call.body->machine != "cuda"; }
+
+}  // namespace
 
 /// A kernel with parameters of its own has a function that gives them, to it and to the host.
 std::string Source::definition(const Instance& instance) const {
@@ -32,8 +38,9 @@ std::string Source::definition(const Instance& instance) const {
   out += fmt::format("QK_GLOBAL {}({}) {{\n", instance.function, declared);
   if (instance.local)
     out += fmt::format("  const {} p = params_of_{}();\n", kernel.params, instance.function);
-  return out +
-         fmt::format("  QK_FOR_UNIT(units) {}(&p, unit{});\n}}\n\n", call.body->symbol, passed);
+  return out + fmt::format("  {}(units) {}(&p, unit{});\n}}\n\n",
+                           by_blocks(call) ? "QK_FOR_BLOCK" : "QK_FOR_UNIT", call.body->symbol,
+                           passed);
 }
 
 std::string Source::part_definition(const Instance& instance) {
@@ -86,8 +93,9 @@ std::string Source::invocation(const Step& step, const Instance& instance,
   const std::string units = instance.local
                                 ? fmt::format("units_of_{}()", instance.function)
                                 : fmt::format("{}_units(&{}), {}", symbol, params, params);
-  return fmt::format("QC_TRY(qk_launch(queue, {}, {}, {}), \"launch\", \"{}\", {})",
-                     instance.function, units, args, symbol, c_string(layers(step)));
+  return fmt::format("QC_TRY({}(queue, {}, {}, {}), \"launch\", \"{}\", {})",
+                     by_blocks(instance.call) ? "qk_launch_blocks" : "qk_launch", instance.function,
+                     units, args, symbol, c_string(layers(step)));
 }
 
 std::string Source::copy(const Step& step, const std::string& from, const std::string& to,

@@ -12,7 +12,7 @@ std::string source_text(const Program& program, const ProjectOptions& options,
                         const WeightMap& weights);
 /// Kernels that a run launches.
 int64_t launches(const Program& program);
-std::string makefile_text(const ProjectOptions& options);
+std::string makefile_text(const Target& target, const ProjectOptions& options);
 Result<Ok> write_test(const Program& program, const ProjectOptions& options, const Vectors* vectors,
                       FileSet& files);
 

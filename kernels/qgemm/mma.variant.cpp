@@ -1,0 +1,38 @@
+// qgemm on tensor cores, as a convolution of one tap (kernels/qconv/mma.cu).
+#include "kernels/common/codes.h"
+#include "kernels/qconv/mma_bind.h"
+#include "kernels/qgemm/call.h"
+#include "kernels/qgemm/calls.h"
+
+namespace qc {
+namespace {
+
+std::string refusal(const Call& call, const Binder& binder) {
+  const auto p = params_as<params::QgemmCall>(call);
+  if (!(p.batch == 1)) return "there are several matrices";
+  return mma_refusal(call, binder, p.x_type);
+}
+
+Result<Call> bind(const Call& call, Binder& binder) {
+  Call out = Binder::like(call, "qconv_blocks", {"mma"});
+  const auto p = c_params<qk_qgemm_call>(call);
+  for (const char* one : {"n", "in", "out", "k", "stride", "dilation"}) {
+    for (int axis = 0; axis < (std::string_view(one) == "n" ? 1 : 3); ++axis)
+      out.params[out.kernel->field(one)->at + static_cast<size_t>(axis)] = Dim(1);
+  }
+  for (const char* last : {"in", "out"}) out.params[out.kernel->field(last)->at + 2] = Dim(p.m);
+  set_integer(out, "ic", p.k);
+  set_integer(out, "oc", p.n);
+  for (int axis = 0; axis < 3; ++axis)
+    out.params[out.kernel->field("pad")->at + static_cast<size_t>(axis)] = Dim(0);
+  pack_mma(out, call, binder, {p.n, 1, p.k, p.w_n, 0, p.w_k, p.flip != 0}, p.m);
+  return out;
+}
+
+}  // namespace
+
+void variants_qgemm_mma(std::vector<Variant>& out) {
+  out.push_back({"qgemm", "mma", "mma", 50, refusal, bind});
+}
+
+}  // namespace qc
