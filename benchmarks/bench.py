@@ -4,10 +4,9 @@
 Sections: speed (generated C against emx-onnx-cgen's C and ONNX Runtime, one core, batch 1), compile (time and peak
 memory of quantc on large models), quantize (calibration against ONNX Runtime's; int8 against float), accuracy
 (quantized networks against ONNX Runtime's and PyTorch's; accuracy.py), targets (int8 code for this machine against
-OpenVINO, kernels against the peak of their instructions; targets.py), forms (recurrent layers of codes, dynamic and
-weight-only quantization against float; forms.py), threads (a large product on one and two threads;
-threads.py). Each bar of the project is printed with its
-verdict; a missed one makes the exit status 1.
+OpenVINO, kernels against the peak of their instructions; targets.py), forms (codes of 8 and 16 bits, recurrent
+layers of codes, dynamic and weight-only quantization against float; forms.py), threads (a large product on one and
+two threads; threads.py). Each bar of the project is printed with its verdict; a missed one makes the exit status 1.
 """
 import json
 import os
@@ -292,6 +291,7 @@ class Bench:
 
         print("quantized forms, code for this machine built with -O2 beside float, microseconds, batch 1, one core")
         forms = Forms(self, run)
+        forms.cnn("tv_mobilenet_v2_025", MODELS / "tv_mobilenet_v2_025.onnx")
         forms.gru(self.make("make_network.py", "gru.onnx", "gru"))
         forms.bert(self.make("make_network.py", "bert_small.onnx", "bert_small"))
 

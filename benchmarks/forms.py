@@ -1,22 +1,27 @@
-"""Quantized forms beside their own float network and ONNX Runtime: recurrent layers of codes, weights of codes whose
-inputs are quantized when the program runs (dynamic), weights of codes that are decoded to floats (weight-only).
+"""Quantized forms beside their own float network and ONNX Runtime: codes of 8 and 16 bits with known scales, recurrent
+layers of codes, weights of codes whose inputs are quantized when the program runs (dynamic), weights of codes that are
+decoded to floats (weight-only).
 
-Networks of tools/make_network.py, quantized by quantc's calibration (gru) or by ONNX Runtime's own tools. All code is
-generated for this machine and built with plain `cc -O2`; one core, batch 1, in turns in one run.
+A convolutional network of the tests and networks of tools/make_network.py, quantized by quantc's calibration, and for
+ONNX Runtime by its own tools. All code is generated for this machine and built with plain `cc -O2`; one core, batch 1,
+in turns in one run.
 """
+import logging
 import time
 from pathlib import Path
 
 import numpy as np
 
-# At most this many times the float network's time.
+# At most this many times the float network's time. Products of codes of 16 bits have no kernel for vectors, so no bar.
 BAR = 1.5
+NO_BAR = {"int16"}
 TURNS = 6
 
 
 class Forms:
     def __init__(self, bench, run) -> None:
         self.bench, self.run = bench, run
+        logging.getLogger().setLevel(logging.ERROR)  # quantizers of ONNX Runtime tell of every tensor
 
     def session(self, model: Path):
         import onnxruntime as ort
@@ -49,28 +54,57 @@ class Forms:
             print(f"  {name} {form}: {best[form] * 1e6:.0f} us, ONNX Runtime {other}, {best[form] / best['float']:.2f} of float")
             self.bench.results[f"{name} {form} us"] = {"quantc": best[form] * 1e6} | (
                 {"ONNX Runtime": theirs[form][1] * 1e6} if form in theirs else {})
-        for form in forms:
+        for form in (f for f in forms if f not in NO_BAR):
             self.bench.bar(f"{name} {form} against float", best[form] / best["float"], BAR, "x its time", False)
 
-    def gru(self, model: Path) -> None:
-        work = self.bench.work
+    def samples(self, model: Path) -> np.ndarray:
         shape = self.session(model).get_inputs()[0].shape
-        np.savez(work / "samples.npz", in_0=np.random.default_rng(0).standard_normal((8, *shape[1:]), dtype=np.float32))
-        rules = work / "gru.toml"
-        self.run(self.bench.quantc, "calibrate", model, "--data", work / "samples.npz", "-o", rules)
-        self.beside_float("gru", model, {"int8": (model, ("--rules", rules), None)})
+        return np.random.default_rng(0).standard_normal((8, *shape[1:]), dtype=np.float32)
+
+    def calibrated(self, name: str, model: Path, codes: str, *flags: str) -> Path:
+        """The rules of quantc's own calibration for codes of this type."""
+        work = self.bench.work
+        np.savez(work / "samples.npz", in_0=self.samples(model))
+        rules = work / f"{name}_{codes}.toml"
+        self.run(self.bench.quantc, "calibrate", model, "--data", work / "samples.npz", "-o", rules, "--force",
+                 "--activations", codes, *flags)
+        return rules
+
+    def static(self, name: str, model: Path) -> Path:
+        """The network as ONNX Runtime's quantize_static makes it, the fastest way it has of running codes of 8 bits."""
+        from onnxruntime.quantization import CalibrationDataReader, QuantType, quantize_static
+
+        entry = self.session(model).get_inputs()[0].name
+        left = iter(self.samples(model))
+
+        class Reader(CalibrationDataReader):
+            def get_next(self):
+                x = next(left, None)
+                return None if x is None else {entry: x[None]}
+
+        path = self.bench.work / f"{name}_static.onnx"
+        quantize_static(str(model), str(path), Reader(), per_channel=True, activation_type=QuantType.QUInt8,
+                        weight_type=QuantType.QInt8)
+        return path
+
+    def cnn(self, name: str, model: Path) -> None:
+        int8 = self.calibrated(name, model, "int8", "--per-channel")
+        int16 = self.calibrated(name, model, "int16", "--per-channel")
+        self.beside_float(name, model, {"int8": (model, ("--rules", int8), self.static(name, model)),
+                                        "int16": (model, ("--rules", int16), None)})
+
+    def gru(self, model: Path) -> None:
+        self.beside_float("gru", model, {"int8": (model, ("--rules", self.calibrated("gru", model, "int8")), None)})
 
     def bert(self, model: Path) -> None:
-        import logging
-
         import onnx
         from onnxruntime.quantization import quantize_dynamic
         from onnxruntime.quantization.matmul_nbits_quantizer import MatMulNBitsQuantizer
 
-        logging.getLogger("onnxruntime").setLevel(logging.ERROR)
         dynamic = self.bench.work / "bert_small_dynamic.onnx"
         quantize_dynamic(str(model), str(dynamic))
-        forms = {"dynamic": (dynamic, (), dynamic)}
+        rules = self.calibrated("bert_small", model, "int8", "--per-channel")
+        forms = {"int8": (model, ("--rules", rules), self.static("bert_small", model)), "dynamic": (dynamic, (), dynamic)}
         for bits in (8, 4):
             rules, other = self.bench.work / f"int{bits}.toml", self.bench.work / f"bert_small_int{bits}.onnx"
             rules.write_text(f"[[rule]]\nop = 'linear'\nkind = 'weight_only'\nweight_dtype = 'int{bits}'\ngroup = 32\n")
