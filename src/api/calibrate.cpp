@@ -25,17 +25,8 @@ Result<std::vector<RuleSpec>> reread(const qc::Calibration& found) {
 
 Result<Calibration> calibrated(const qc::Graph& graph, const Options& options,
                                const ArrayViews& views, const CalibrationOptions& how) {
-  qc::CalibrateOptions inner;
-  inner.percentile = how.percentile;
-  inner.activations = how.activations;
-  inner.headroom = how.headroom;
-  inner.ops = how.ops;
-  inner.per_channel = how.per_channel;
-  inner.reference = how.reference;
-  inner.equalise = how.equalise;
-  inner.bias_correction = how.bias_correction;
-  inner.progress = how.progress;
-  QC_TRY(qc::set_names(inner, how.method, how.results));
+  qc::CalibrateOptions inner{how, {}, {}, {}, {}};
+  QC_TRY(qc::understand(inner));
   const Options plain = qc::without_rules(options);
   QC_ASSIGN(qc::Samples samples, samples_of(graph, options, views));
   QC_ASSIGN(const qc::Calibration found,

@@ -29,7 +29,7 @@ void draw_bar(int64_t done, int64_t total) {
 
 void add_calibrate(CLI::App& app, Session& session) {
   struct Flags : CompileFlags {
-    std::string model, out, partial, method = "minmax", results = "narrow";
+    std::string model, out, partial;
     std::vector<std::string> data;
     CalibrateOptions calibration;
   };
@@ -43,16 +43,16 @@ void add_calibrate(CLI::App& app, Session& session) {
       ->required();
   add_value(*command, "-o,--output", flags->out, "FILE", "the rule file to write (.toml)")
       ->required();
-  add_value(*command, "--method", flags->method, "method",
-            "how ranges are chosen" + default_text(flags->method));
+  add_value(*command, "--method", c.method, "method",
+            "how ranges are chosen" + default_text(c.method));
   add_value(*command, "--percentile", c.percentile, "X",
             "percentage of elements that method percentile keeps (default 99.99)");
   add_value(*command, "--activations", c.activations, "activations",
             "codes of activations" + default_text(c.activations));
-  add_value(*command, "--results", flags->results, "results",
+  add_value(*command, "--results", c.results, "results",
             "narrow: like the activations; sums: sums of two values in 16 bits; wide: all results "
             "in 16 bits; float32: f32, only products on codes" +
-                default_text(flags->results));
+                default_text(c.results));
   add_value(*command, "--headroom", c.headroom, "X",
             "codes cover the range that was seen times this (default 1, int16: 2)");
   add_value(*command, "--ops", c.ops, "OP,...",
@@ -77,10 +77,10 @@ void add_calibrate(CLI::App& app, Session& session) {
   command->callback([flags, &session] {
     session.action = [flags]() -> Result<int> {
       CalibrateOptions calibration = flags->calibration;
-      QC_TRY(check_choice("method", flags->method, "--method"));
+      QC_TRY(check_choice("method", calibration.method, "--method"));
       QC_TRY(check_choice("activations", calibration.activations, "--activations"));
-      QC_TRY(check_choice("results", flags->results, "--results"));
-      QC_TRY(set_names(calibration, flags->method, flags->results));
+      QC_TRY(check_choice("results", calibration.results, "--results"));
+      QC_TRY(understand(calibration));
       calibration.progress = draw_bar;
       QC_ASSIGN(Options options, flags->resolve());
       if (!flags->partial.empty()) {
@@ -102,7 +102,7 @@ void add_calibrate(CLI::App& app, Session& session) {
       }
       QC_ASSIGN(const Calibration result,
                 calibrate(*graph, options, std::move(samples), calibration, archive));
-      QC_TRY(write_rules(result, flags->out, flags->model, flags->method, overwrite));
+      QC_TRY(write_rules(result, flags->out, flags->model, calibration.method, overwrite));
       warn(flags->model, result.warnings);
       fmt::print("{}: {} runs\n", shown(flags->out), result.runs);
       if (!result.passed_over.empty()) {

@@ -54,17 +54,21 @@ struct CompileFlags {
   /// Rules and what belongs to them.
   void add_quantization(CLI::App& app);
   void add_disable_pass(CLI::App& app);
+  /// What may be chosen for the generated code and never changes an answer.
+  void add_code(CLI::App& app);
   void add_all(CLI::App& app);
   void add_force(CLI::App& app);
   /// One option. It overrides the configuration when it is given, whatever its value; a flag is
-  /// switched off by its name with --no- in front. `value` is what help calls its value: a kind
-  /// such as FILE, or the name of a list of choices(). The default is told where there is one.
+  /// switched off by its name with --no- in front (or without it). `value` is what help calls its
+  /// value: a kind such as FILE, or the name of a list of choices(). The default is told where
+  /// there is one.
   template <class T>
   void add(CLI::App& app, const std::string& name, T Options::*member, const std::string& value,
            std::string help) {
     CLI::Option* option = nullptr;
     if constexpr (std::is_same_v<T, bool>) {
-      option = app.add_flag(name + ",!--no-" + name.substr(2), options.*member, help);
+      const std::string off = name.starts_with("--no-") ? name.substr(5) : "no-" + name.substr(2);
+      option = app.add_flag(name + ",!--" + off, options.*member, help);
     } else {
       if constexpr (!std::is_same_v<T, std::vector<std::string>>)
         help += default_text(fmt::format("{}", options.*member));

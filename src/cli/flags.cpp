@@ -66,6 +66,14 @@ void CompileFlags::add_disable_pass(CLI::App& app) {
       "leave out a pass that `quantc passes` says can be");
 }
 
+void CompileFlags::add_code(CLI::App& app) {
+  add(app, "-O", &Options::level, "level", "optimisation level; never changes an answer");
+  add(app, "--weights", &Options::weights, "weights", "how weights are stored");
+  add(app, "--specialise", &Options::specialise, "specialise",
+      "kernels for speed (one per shape) or size (shared)");
+  add_disable_pass(app);
+}
+
 void CompileFlags::add_all(CLI::App& app) {
   add_dims(app);
   add_quantization(app);
@@ -74,10 +82,7 @@ void CompileFlags::add_all(CLI::App& app) {
   add(app, "--target", &Options::target, "TARGET",
       fmt::format("what to generate code for: {}; `quantc targets` describes them",
                   fmt::join(choices("target"), ", ")));
-  add(app, "-O", &Options::level, "level", "optimisation level; never changes an answer");
-  add(app, "--weights", &Options::weights, "weights", "how weights are stored");
-  add(app, "--specialise", &Options::specialise, "specialise",
-      "kernels for speed (one per shape) or size (shared)");
+  add_code(app);
   add(app, "--plan", &Options::plan, "plan",
       "where buffers of free sizes lie: fixed by the largest, or as low as the sizes of a run "
       "allow");
@@ -85,7 +90,6 @@ void CompileFlags::add_all(CLI::App& app) {
       "kernels, weights and code in one C file (portable or one target, literal weights)");
   add(app, "--threads", &Options::threads, "",
       "split large steps: runs take a parallel_for, by which the caller brings threads");
-  add_disable_pass(app);
   add(app, "--kernel", &Options::kernels, "LAYER=VARIANT",
       "what computes a layer, one of those that `quantc inspect --kernels` names");
   add(app, "--stop-after", &Options::stop_after, "PASS", "stop after this pass");

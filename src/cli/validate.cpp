@@ -51,12 +51,9 @@ void ValidateFlags::add_to(CLI::App& command) {
             "flags for it (default -O2, for portable code with -march=native)");
   command.add_flag("--per-layer", validation.per_layer,
                    "show the first layer where generated code and interpreter part");
-  add(command, "-O", &Options::level, "level", "optimisation level");
-  add(command, "--specialise", &Options::specialise, "specialise", "kernels for speed or size");
-  add(command, "--weights", &Options::weights, "weights", "how weights are stored");
+  add_code(command);
   add(command, "--threads", &Options::threads, "",
       "split large steps, and run generated code with several threads");
-  add_disable_pass(command);
   add_dims(command);
   add_quantization(command);
 }

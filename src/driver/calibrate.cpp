@@ -40,7 +40,7 @@ Result<Calibration> calibrate(const Graph& model, const Options& options, Sample
   }
   const DType codes = activation_type(calibration);
   Watched watched(
-      *graph, calibration.method != RangeMethod::minmax, std::exp2(bits(codes)),
+      *graph, calibration.range != RangeMethod::minmax, std::exp2(bits(codes)),
       calibration.bias_correction ? weighted_inputs(*graph) : std::map<const Value*, int64_t>{});
   QC_TRY(watched.run(*graph, one, samples, calibration));
   RuleWriter writer(*graph, watched, changes, calibration);
@@ -58,12 +58,11 @@ Result<Calibration> calibrate(const Graph& model, const Options& options, Sample
   return out;
 }
 
-Result<Ok> set_names(CalibrateOptions& options, const std::string& method,
-                     const std::string& results) {
-  const auto known = parse_range_method(method);
-  if (!known) {
+Result<Ok> understand(CalibrateOptions& options) {
+  const auto range = parse_range_method(options.method);
+  if (!range) {
     return error(Code::usage, "--method is '{}': use one of minmax, percentile, entropy, mse",
-                 method);
+                 options.method);
   }
   if (const std::string& a = options.activations; a != "int8" && a != "uint8" && a != "int16") {
     return error(Code::usage, "--activations is '{}': use one of int8, uint8, int16", a);
@@ -72,15 +71,16 @@ Result<Ok> set_names(CalibrateOptions& options, const std::string& method,
     return error(Code::usage, "--percentile is {}: it must be above 0 and at most 100",
                  options.percentile);
   }
-  const auto form = parse_result_form(results);
+  const auto form = parse_result_form(options.results);
   if (!form) {
-    return error(Code::usage, "--results is '{}': use one of narrow, sums, wide, float32", results);
+    return error(Code::usage, "--results is '{}': use one of narrow, sums, wide, float32",
+                 options.results);
   }
   if (!(options.headroom == 0 || (options.headroom >= 1 && options.headroom <= 1000))) {
     return error(Code::usage, "--headroom is {}: it must be 1 to 1000", options.headroom);
   }
-  options.method = *known;
-  options.results = *form;
+  options.range = *range;
+  options.form = *form;
   return Ok{};
 }
 

@@ -2,7 +2,6 @@
 // compiler never sees the samples; what they decide is in the file, to be read and edited.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -11,6 +10,7 @@
 #include "driver/samples.h"
 #include "quant/observer.h"
 #include "quant/rules.h"
+#include "quantc/reports.h"
 #include "support/output.h"
 
 namespace qc {
@@ -24,22 +24,16 @@ enum class ResultForm : uint8_t {
 };
 std::optional<ResultForm> parse_result_form(std::string_view name);
 
-struct CalibrateOptions {
-  RangeMethod method = RangeMethod::minmax;
-  double percentile = 99.99;         // of elements kept, for that method
-  std::string activations = "int8";  // int8, uint8 or int16
-  ResultForm results = ResultForm::narrow;
-  double headroom = 0;           // times the range that was seen; 0: 1, and 2 for 16 bits
-  std::vector<std::string> ops;  // that get rules; empty: all
-  bool per_channel = false;      // weights with a scale for each channel
-  bool reference = false;        // run the interpreter instead of the kernels
-  bool equalise = false;         // even out the channels of weights that follow each other
-  bool bias_correction = true;   // take out the mean error of rounded weights
+/// The options that users give, and what their words stand for.
+struct CalibrateOptions : quantc::CalibrationOptions {
+  RangeMethod range = RangeMethod::minmax;  // of `method`
+  ResultForm form = ResultForm::narrow;     // of `results`
   /// Rules that say something about some nodes; what they leave open is found here.
   std::vector<RuleSpec> partial;
   bool allow_unused_rules = false;  // partial rules that match nothing are no errors
-  std::function<void(int64_t done, int64_t total)> progress;
 };
+/// Checks what was given and says what the words stand for; errors name the flags.
+Result<Ok> understand(CalibrateOptions& options);
 
 /// The type of the activations' codes.
 DType activation_type(const CalibrateOptions& options);
@@ -70,9 +64,5 @@ Result<Ok> write_rules(const Calibration& calibration, const std::string& path,
                        const std::string& model, const std::string& method, Overwrite overwrite);
 /// The name of the archive beside a rule file.
 std::string archive_name(const std::string& rules_path);
-
-/// The method and the other names of `options`, checked; the words are those of the flags.
-Result<Ok> set_names(CalibrateOptions& options, const std::string& method,
-                     const std::string& results);
 
 }  // namespace qc

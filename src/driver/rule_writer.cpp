@@ -134,7 +134,7 @@ RuleWriter::RuleWriter(Graph& graph, const Watched& watched, const Changes& chan
       if (!fresh && it->second != n->op()) it->second.clear();
     }
     if (!gives_f32(*n)) continue;
-    const Observer none(options.method != RangeMethod::minmax);
+    const Observer none(options.range != RangeMethod::minmax);
     Group& group = groups_.try_emplace(key_of(*n), Group{{}, none}).first->second;
     group.nodes.push_back(n);
     group.results.merge(watched.observer(n->output()));
@@ -186,7 +186,7 @@ RuleWriter::ValueFormat RuleWriter::format(const Observer& observer, std::option
   const CodeRange codes = code_range(dtype);
   const bool wide = bits(dtype) == 16;
   const int levels = static_cast<int>(codes.hi - codes.lo + 1);
-  ValueRange range = observer.range(options_.method, levels, options_.percentile);
+  ValueRange range = observer.range(options_.range, levels, options_.percentile);
   // Masked scores saturate to a code that is as far down as they must be, and no further.
   if (floor && (observer.masks() || observer.extremes().lo <= *floor)) {
     range = {*floor, std::max(*floor, range.hi)};
@@ -222,8 +222,8 @@ DType RuleWriter::result_type(Node& n) const {
 }
 
 DType RuleWriter::own_result_type(Node& n) const {
-  if (options_.results == ResultForm::wide) return DType::i16;
-  if (options_.results != ResultForm::sums) return narrow_;
+  if (options_.form == ResultForm::wide) return DType::i16;
+  if (options_.form != ResultForm::sums) return narrow_;
   if (is_residual(n)) return DType::i16;
   const std::vector<Node*> users = n.output()->users();
   const bool summed =
@@ -234,10 +234,9 @@ DType RuleWriter::own_result_type(Node& n) const {
 
 /// One type for all operands: what products read is narrow, all others take what is given.
 DType RuleWriter::operand_type(Node& n, const std::vector<size_t>& operands) const {
-  const bool may_be_wide =
-      options_.results == ResultForm::sums || options_.results == ResultForm::wide;
+  const bool may_be_wide = options_.form == ResultForm::sums || options_.form == ResultForm::wide;
   if (!may_be_wide || is_product(n)) return narrow_;
-  if (options_.results == ResultForm::wide || is_residual(n)) return DType::i16;
+  if (options_.form == ResultForm::wide || is_residual(n)) return DType::i16;
   for (size_t i : operands) {
     const auto it = formats_.find(n.input(i));
     if (it != formats_.end() && it->second.dtype == DType::i16) return DType::i16;
@@ -252,7 +251,7 @@ Result<RuleWriter::ValueFormat> RuleWriter::operand_format(Node& n, size_t i, DT
       it != formats_.end() && group.size() == 1 && it->second.dtype == dtype) {
     return it->second;
   }
-  Observer all(options_.method != RangeMethod::minmax);
+  Observer all(options_.range != RangeMethod::minmax);
   for (const Node* member : group) {
     const Value* v = member->input(i);
     if (!v || v->dtype() != DType::f32) continue;
@@ -293,7 +292,7 @@ Result<bool> RuleWriter::only_masks(Node& n, size_t i) const {
 
 bool RuleWriter::is_meant(Node& n) const {
   const auto& ops = options_.ops;
-  if (options_.results == ResultForm::floats && !is_product(n)) return false;
+  if (options_.form == ResultForm::floats && !is_product(n)) return false;
   return ops.empty() || std::find(ops.begin(), ops.end(), n.op()) != ops.end();
 }
 
@@ -331,7 +330,7 @@ Result<Ok> RuleWriter::visit(Node& n) {
   }
   const bool floats = said && !said->output_dtype.empty() ? true
                       : said && !said->dtype.empty()      ? false
-                                                          : options_.results == ResultForm::floats;
+                                                          : options_.form == ResultForm::floats;
   const ValueFormat result = result_format(n);
   for (size_t i = 0; i < n.output_count() && !floats; ++i) formats_[n.output(i)] = result;
   if (groups_.at(key_of(n)).nodes.front() != &n) return Ok{};
