@@ -43,9 +43,10 @@ std::optional<std::string> closest(std::string_view word,
   for (const std::string& candidate : candidates) {
     if (candidate.size() > kLongest) continue;
     size_t distance = edit_distance(word, candidate);
-    const bool begins = word.size() > 2 && lower(candidate).starts_with(lower(word));
-    if (begins) distance = std::min<size_t>(distance, 1);
-    if (distance > std::max<size_t>(1, std::max(word.size(), candidate.size()) / 3)) continue;
+    const size_t most = std::max<size_t>(1, std::max(word.size(), candidate.size()) / 3);
+    const size_t part = word.size() > 2 ? lower(candidate).find(lower(word)) : std::string::npos;
+    if (part != std::string::npos) distance = std::min<size_t>(distance, part == 0 ? 1 : most);
+    if (distance > most) continue;
     if (best && distance >= least) continue;
     best = &candidate;
     least = distance;

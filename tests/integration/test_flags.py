@@ -90,6 +90,12 @@ def test_every_wrong_choice_gets_a_suggestion_and_the_right_help(command, flag, 
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("part, whole", [("avx2", "x86-avx2"), ("avx512", "x86-avx512vnni"), ("dotprod", "aarch64-dotprod"), ("aarch", "aarch64")])
+def test_a_part_of_a_target_gets_a_suggestion(part, whole, models, tmp_path):
+    status, _, said = say("compile", models / "digits.onnx", "-o", tmp_path / "o", "--target", part)
+    assert status == 1 and f"did you mean '{whole}'?" in said, said
+
+
 def test_every_misspelt_command_gets_a_suggestion():
     for command in commands():
         for wrong in (command + "e", command[0] + command[2] + command[1] + command[3:]):

@@ -57,8 +57,8 @@ std::string fma_note(const std::string& name) {
       "    !defined(__aarch64__) && !defined(QUANTC_SLOW_FMA)\n"
       "#pragma message(\"{}: no fma instruction with these flags: float products call fmaf and "
       "take "
-      "up to 200 times as long. x86: -mfma or -march=native. Where the processor has none, "
-      "-DQUANTC_SLOW_FMA silences this.\")\n"
+      "up to 200 times as long. x86: -mfma or -march=native. Where the processor has none, a "
+      "quantized model needs none; -DQUANTC_SLOW_FMA silences this.\")\n"
       "#endif\n",
       name);
 }

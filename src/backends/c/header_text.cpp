@@ -123,7 +123,9 @@ std::string header_text(const Module& module, const COptions& options, const CRe
         "Build {1}.c\n"
         " * for a processor that has them (x86: -mfma or -march=native); elsewhere each is a call "
         "of fmaf,\n"
-        " * up to 200 times as slow. */\n\n",
+        " * up to 200 times as slow. For a processor without them quantize the model: products of "
+        "codes need\n"
+        " * none. */\n\n",
         report.fma_by_flags, name);
   }
   out += dims_text(program, upper) + ports_text(program, options);
