@@ -36,7 +36,9 @@ class _Dumper:
         self.names = _function_names(torch)
 
     def dtype(self, dtype: Any) -> str:
-        return str(dtype).replace("torch.", "")
+        """Its name; of quantized tensors that of their codes."""
+        name = str(dtype).replace("torch.", "")
+        return {"qint8": "int8", "quint8": "uint8", "qint32": "int32"}.get(name, name)
 
     def target(self, function: Any) -> str:
         if id(function) in self.names:
@@ -79,6 +81,33 @@ class _Dumper:
             except Unsupported:
                 continue
         return out
+
+
+    def module(self, path: str, module: Any, used: Dict[str, Any], tensors: Dict[str, Any]) -> None:
+        """Notes a module that is called, with its tensors; of modules that were fused those in it, too."""
+        torch = self.torch
+        kind = f"{type(module).__module__}.{type(module).__name__}"
+        entry: Dict[str, Any] = {"class": kind, "attributes": self.attributes(module)}
+        used[path] = entry
+        if kind.startswith("torch.ao.nn.intrinsic.modules.fused."):
+            entry["children"] = [name for name, _ in module.named_children()]
+            for name, child in module.named_children():
+                self.module(f"{path}.{name}", child, used, tensors)
+            return
+        for name, value in {**dict(module.named_parameters()), **dict(module.named_buffers())}.items():
+            tensors[f"{path}.{name}"] = value
+        weight = getattr(module, "weight", None)
+        if not callable(weight) or isinstance(weight, torch.Tensor):
+            return
+        codes = weight()  # of torch.ao.nn.quantized: packed, so that no parameter has them
+        channels = codes.qscheme() != torch.per_tensor_affine
+        entry["attributes"]["weight_dtype"] = self.item(codes.dtype)
+        entry["attributes"]["weight_axis_int"] = codes.q_per_channel_axis() if channels else 0
+        tensors[f"{path}.weight"] = codes.int_repr()
+        tensors[f"{path}.weight_scale"] = codes.q_per_channel_scales() if channels else torch.tensor(codes.q_scale(), dtype=torch.float64)
+        tensors[f"{path}.weight_zero_point"] = codes.q_per_channel_zero_points() if channels else torch.tensor(codes.q_zero_point())
+        if module.bias() is not None:
+            tensors[f"{path}.bias"] = module.bias()
 
 
 def _input_meta(node: Any, example: Any) -> Any:
@@ -154,9 +183,10 @@ def dump_fx(model: Any, path: str, example_inputs: Optional[Sequence[Any]] = Non
     dumper = _Dumper(torch)
     if example_inputs is not None and isinstance(example_inputs, torch.Tensor):
         example_inputs = (example_inputs,)
-    modules = dict(model.named_modules())
-    tensors = {**dict(model.named_parameters(remove_duplicate=False)), **dict(model.named_buffers(remove_duplicate=False))}
-    nodes, used, read = [], {}, {}
+    modules = dict(model.named_modules(remove_duplicate=False))
+    nodes: List[Dict[str, Any]] = []
+    used: Dict[str, Any] = {}
+    read: Dict[str, Any] = {}
     placeholders = [n for n in model.graph.nodes if n.op == "placeholder"]
     for node in model.graph.nodes:
         target = dumper.target(node.target) if node.op == "call_function" else str(node.target)
@@ -168,11 +198,7 @@ def dump_fx(model: Any, path: str, example_inputs: Optional[Sequence[Any]] = Non
         if node.kwargs:
             entry["kwargs"] = {k: dumper.item(v) for k, v in node.kwargs.items()}
         if node.op == "call_module":
-            module = modules[target]
-            used[target] = {"class": f"{type(module).__module__}.{type(module).__name__}",
-                            "attributes": dumper.attributes(module)}
-            own = {**dict(module.named_parameters()), **dict(module.named_buffers())}
-            read.update({f"{target}.{k}": v for k, v in own.items() if f"{target}.{k}" in tensors})
+            dumper.module(target, modules[target], used, read)
         elif node.op == "get_attr":
             value = model
             for part in target.split("."):

@@ -6,14 +6,19 @@
 namespace qc::fx {
 namespace {
 
-/// Spellings: `t.` is torch, `F.` torch.nn.functional, `o.` operator, a dot alone a method.
-/// Parameters: `python=aten`, `python` where both are the same, `python!` the flag of the in-place
-/// form, `python*` the remaining arguments as a list, `python=` one that does not matter. Where the
-/// target begins with `[]` the result is a list.
+/// Spellings: `t.` is torch, `F.` torch.nn.functional, `o.` operator, `q.` torch.ops.quantized,
+/// `d.` torch.ops.quantized_decomposed, a dot alone a method. Parameters: `python=aten`, `python`
+/// where both are the same, `python!` the flag of the in-place form, `python*` the remaining
+/// arguments as a list, `python=` one that does not matter. Where the target begins with `[]` the
+/// result is a list. `^scale`, `^zero` and `^dtype` tell what codes of the result mean; `+relu` is
+/// a relu before they are made.
 struct Row {
   const char *spellings, *target, *parameters;
 };
 
+#define QC_CODES " scale=^scale zero_point=^zero"
+#define QC_OUTPUT " output_scale=^scale output_zero_point=^zero"
+#define QC_DECOMPOSED "input scale zero_point quant_min quant_max dtype"
 constexpr Row kRows[] = {
     // Elementwise of one operand.
     {"t.relu F.relu .relu", "relu.default", "input=self inplace!"},
@@ -173,9 +178,44 @@ constexpr Row kRows[] = {
     {".clone t.clone", "clone.default", "input=self memory_format="},
     {".detach t.detach", "detach.default", "input=self"},
     {".type_as", "type_as.default", "input=self other"},
+    // Of quantized tensors.
+    {"t.quantize_per_tensor", "quantize", "input=self scale=^scale zero_point=^zero dtype=^dtype"},
+    {"t.dequantize .dequantize", "dequantize", "input=self"},
+    {"q.add", "add.Tensor", "qa=self qb=other" QC_CODES},
+    {"q.add_relu", "add.Tensor+relu", "qa=self qb=other" QC_CODES},
+    {"q.mul", "mul.Tensor", "qa=self qb=other" QC_CODES},
+    {"q.mul_relu", "mul.Tensor+relu", "qa=self qb=other" QC_CODES},
+    {"q.matmul", "matmul.default", "qa=self qb=other" QC_CODES},
+    {"q.cat", "cat.default", "qx=tensors dim" QC_CODES},
+    {"q.hardswish", "hardswish.default", "input=self" QC_OUTPUT},
+    {"q.leaky_relu", "leaky_relu.default", "qx=self negative_slope inplace=" QC_OUTPUT},
+    {"q.elu", "elu.default", "self" QC_OUTPUT " alpha"},
+    {"q.sigmoid", "sigmoid.default", "qx=self" QC_OUTPUT},
+    {"q.softmax", "softmax.int", "qx=self dim" QC_OUTPUT},
+    {"q.layer_norm", "layer_norm.default", "input normalized_shape weight bias eps" QC_OUTPUT},
+    {"q.group_norm", "group_norm.default", "input num_groups weight bias eps" QC_OUTPUT},
+    {"q.batch_norm q.batch_norm1d q.batch_norm2d q.batch_norm3d", "batch_norm.default",
+     "qx=input weight bias mean=running_mean var=running_var eps" QC_OUTPUT},
+    {"q.relu6", "relu6.default", "qx=self inplace!"},
+    {"d.quantize_per_tensor.default", "quantized_decomposed::quantize_per_tensor.default",
+     QC_DECOMPOSED},
+    {"d.quantize_per_tensor.tensor", "quantized_decomposed::quantize_per_tensor.tensor",
+     QC_DECOMPOSED},
+    {"d.dequantize_per_tensor.default", "quantized_decomposed::dequantize_per_tensor.default",
+     QC_DECOMPOSED},
+    {"d.dequantize_per_tensor.tensor", "quantized_decomposed::dequantize_per_tensor.tensor",
+     QC_DECOMPOSED},
+    {"d.quantize_per_channel.default", "quantized_decomposed::quantize_per_channel.default",
+     "input scales zero_points axis quant_min quant_max dtype"},
+    {"d.dequantize_per_channel.default", "quantized_decomposed::dequantize_per_channel.default",
+     "input scales zero_points axis quant_min quant_max dtype"},
     {"t.zeros_like", "zeros_like.default", "input=self dtype"},
     {"t.ones_like", "ones_like.default", "input=self dtype"},
 };
+
+#undef QC_CODES
+#undef QC_OUTPUT
+#undef QC_DECOMPOSED
 
 struct ModuleRow {
   const char *types, *target, *arguments;
@@ -236,6 +276,12 @@ constexpr ModuleRow kModules[] = {
     {"AdaptiveAvgPool2d", "adaptive_avg_pool2d.default", "self=@ output_size=$output_size"},
     {"AdaptiveAvgPool3d", "adaptive_avg_pool3d.default", "self=@ output_size=$output_size"},
     {"Flatten", "flatten.using_ints", "self=@ start_dim=$start_dim end_dim=$end_dim"},
+    {"ConvReLU1d", "conv1d.default+relu", QC_CONV},
+    {"ConvReLU2d", "conv2d.default+relu", QC_CONV},
+    {"ConvReLU3d", "conv3d.default+relu", QC_CONV},
+    {"LinearReLU", "linear.default+relu", "input=@ weight=#weight bias=#bias"},
+    {"Quantize", "quantize", "self=@"},
+    {"DeQuantize", "dequantize", "self=@"},
     {"Identity", "alias.default", "self=@"},
     {"Dropout", "dropout.default", "input=@ p=$p train=$training"},
     {"Dropout1d Dropout2d Dropout3d", "feature_dropout.default", "input=@ p=$p train=$training"},
@@ -279,7 +325,11 @@ Parameter parameter_of(const std::string& word) {
 
 std::string full_name(const std::string& spelling) {
   constexpr std::pair<std::string_view, const char*> kPrefixes[] = {
-      {"t.", "torch."}, {"F.", "torch.nn.functional."}, {"o.", "_operator."}};
+      {"t.", "torch."},
+      {"F.", "torch.nn.functional."},
+      {"o.", "_operator."},
+      {"q.", "torch._ops.quantized."},
+      {"d.", "torch._ops.quantized_decomposed."}};
   for (const auto& [prefix, full] : kPrefixes) {
     if (spelling.starts_with(prefix)) return full + spelling.substr(prefix.size());
   }

@@ -1,6 +1,7 @@
 // How FX spells operations: functions, methods and modules, and the ATen call each of them is.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,12 @@ struct Call {
   std::string target;
   std::vector<Parameter> parameters;
   bool lists = false;  // the result is a list even where it has one item
+
+  /// Whether parameters say what codes of the result mean.
+  bool tells_codes() const {
+    return std::any_of(parameters.begin(), parameters.end(),
+                       [](const Parameter& p) { return p.aten == "^scale"; });
+  }
 };
 
 /// The call of "torch.add", "torch.nn.functional.relu", "_operator.mul", or with a dot in front of

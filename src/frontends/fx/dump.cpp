@@ -96,6 +96,13 @@ class Reader {
     if (const auto attributes = json.find("attributes")) {
       QC_ASSIGN(out.attributes, named(*attributes));
     }
+    if (const auto children = json.find("children")) {
+      QC_ASSIGN(auto list, children->array());
+      for (const auto child : list) {
+        QC_ASSIGN(std::string name, children->with(child).text());
+        out.children.push_back(std::move(name));
+      }
+    }
     return out;
   }
 

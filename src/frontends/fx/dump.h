@@ -53,6 +53,7 @@ struct DumpInput {
 struct DumpModule {
   std::string type;  // "torch.nn.modules.conv.Conv2d"
   NamedItems attributes;
+  std::vector<std::string> children;  // called one after the other, by name
 };
 
 struct Dump {

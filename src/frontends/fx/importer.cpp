@@ -8,6 +8,7 @@
 
 #include "frontends/common/unique_names.h"
 #include "frontends/fx/calls.h"
+#include "frontends/fx/quantized.h"
 #include "frontends/fx/scope.h"
 #include "support/budget.h"
 
@@ -83,9 +84,7 @@ class Importer {
     for (const DumpNode& node : dump_.nodes) {
       std::string what;
       if (node.op == "call_module") {
-        const auto module = dump_.modules.find(node.target);
-        if (module != dump_.modules.end() && !find_module_call(short_type(module->second.type)))
-          what = module->second.type;
+        what = unknown_module(node.target);
       } else if (node.op == "call_function" || node.op == "call_method") {
         const std::string name = spelling(node);
         if (!find_call(name) && !known_to_python(name)) what = node.target;
@@ -102,6 +101,24 @@ class Importer {
           fmt::format("{}: {} node{}, first '{}'", op, m.first, m.first == 1 ? "" : "s", m.second));
     }
     return diag;
+  }
+
+  /// The class of the module, or of one in it, that nothing is known of; empty for none.
+  std::string unknown_module(const std::string& path) const {
+    const auto found = dump_.modules.find(path);
+    if (found == dump_.modules.end()) return {};
+    const DumpModule& module = found->second;
+    const ModuleKind kind = kind_of(module.type);
+    if (kind == ModuleKind::unknown) return module.type;
+    if (kind != ModuleKind::fused)
+      return find_module_call(short_type(module.type)) ? std::string() : module.type;
+    for (const std::string& child : module.children) {
+      const auto inner = dump_.modules.find(path + "." + child);
+      if (inner == dump_.modules.end() || kind_of(inner->second.type) == ModuleKind::fused)
+        return module.type;
+      if (const std::string what = unknown_module(inner->first); !what.empty()) return what;
+    }
+    return module.children.empty() ? module.type : std::string();
   }
 
   static bool known_to_python(std::string_view name) {
@@ -209,33 +226,97 @@ class Importer {
     const auto found = dump_.modules.find(node.target);
     if (found == dump_.modules.end())
       return error(Code::graph, loc, "there is no module '{}'", node.target);
+    if (node.args.size() + node.kwargs.size() != 1)
+      return error(Code::unsupported, loc, "a module of {} inputs", node.args.size());
+    QC_ASSIGN(Thing value,
+              scope_.thing(node.args.empty() ? node.kwargs[0].second : node.args[0], loc));
     const DumpModule& module = found->second;
+    if (kind_of(module.type) != ModuleKind::fused)
+      return call_module(node.target, module, value, loc);
+    for (const std::string& child : module.children) {
+      const auto inner = dump_.modules.find(node.target + "." + child);
+      QC_ASSIGN(value, call_module(inner->first, inner->second, value, loc));
+    }
+    return value;
+  }
+
+  Result<Thing> call_module(const std::string& path, const DumpModule& module, const Thing& input,
+                            const Loc& loc) {
     const ModuleCall& call = *find_module_call(short_type(module.type));
+    const ModuleKind kind = kind_of(module.type);
     if (const Item* mode = attribute(module, "padding_mode"); mode && mode->text != "zeros")
       return error(Code::unsupported, loc, "padding mode '{}'", mode->text);
     if (const Item* indices = attribute(module, "return_indices"); indices && indices->boolean)
       return error(Code::unsupported, loc, "pooling that returns indices");
-    if (node.args.size() + node.kwargs.size() != 1)
-      return error(Code::unsupported, loc, "a module of {} inputs", node.args.size());
-    const Item& input = node.args.empty() ? node.kwargs[0].second : node.args[0];
     NamedThings args;
     for (const auto& [name, source] : call.arguments) {
       Thing thing;
       if (source == "@") {
-        QC_ASSIGN(thing, scope_.thing(input, loc));
+        thing = input;
+      } else if (source == "#weight" && kind != ModuleKind::plain) {
+        QC_ASSIGN(thing, quantized_.weight(path, module, loc));
       } else if (source[0] == '#') {
-        QC_ASSIGN(Value * value, scope_.weight(node.target + "." + source.substr(1)));
+        QC_ASSIGN(Value * value, scope_.weight(path + "." + source.substr(1)));
         if (value) thing = Thing{scope_.memory().allocate(value)};
       } else if (const Item* item = attribute(module, source.substr(1))) {
         QC_ASSIGN(thing, scope_.thing(*item, loc));
       }
       args.emplace_back(name, std::move(thing));
     }
+    QuantParams params;
+    if (kind == ModuleKind::quantized) {
+      QC_ASSIGN(params, module_params(path, module, loc));
+    }
     std::string target = call.target;
     choose_padding(target, args);
     const Item* in_place = attribute(module, "inplace");
-    if (in_place && in_place->boolean) return scope_.call_in_place(target, args, loc);
-    return scope_.call(target, args, false, loc);
+    return computed(target, args, params, in_place && in_place->boolean, false, loc);
+  }
+
+  /// What the codes of a quantized module's result mean, as its attributes or buffers say.
+  Result<QuantParams> module_params(const std::string& path, const DumpModule& module,
+                                    const Loc& loc) {
+    QuantParams out;
+    for (auto [name, to] : {std::pair("scale", &out.scale), {"zero_point", &out.zero_point}}) {
+      QC_ASSIGN(Value * stored, scope_.weight(path + "." + name));
+      if (stored) {
+        *to = Thing{scope_.memory().allocate(stored)};
+      } else if (const Item* item = attribute(module, name)) {
+        QC_ASSIGN(*to, scope_.thing(*item, loc));
+      }
+    }
+    if (const Item* dtype = attribute(module, "dtype"); dtype && dtype->kind == Item::Kind::dtype)
+      out.dtype = dtype->dtype;
+    return out;
+  }
+
+  /// Calls an op; with quantized operands, or where the call says so, its result is encoded.
+  Result<Thing> computed(std::string target, const NamedThings& args, QuantParams params,
+                         bool in_place, bool lists, const Loc& loc) {
+    const QuantParams* operand = quantized_.find(args);
+    const std::optional<QuantParams> like = operand ? std::optional(*operand) : std::nullopt;
+    if (!params.dtype && like) params.dtype = like->dtype;
+    if (target == "dequantize") return quantized_.decoded(args[0].second, loc);
+    if (target == "quantize") return quantized_.encode(args[0].second, params, loc);
+    constexpr std::string_view kRelu = "+relu";
+    const bool relu = target.ends_with(kRelu);
+    if (relu) target.resize(target.size() - kRelu.size());
+    Thing result;
+    if (in_place) {
+      QC_ASSIGN(result, scope_.call_in_place(target, args, loc));
+    } else {
+      QC_ASSIGN(result, scope_.call(target, args, lists, loc));
+    }
+    if (relu) {
+      QC_ASSIGN(result, scope_.call("relu.default", {{"self", result}}, false, loc));
+    }
+    if (params.given()) return quantized_.encode(result, params, loc);
+    if (!like) return result;
+    QC_ASSIGN(const Thing encoded, quantized_.encode_like(target, result, *like, loc));
+    if (!in_place) return encoded;
+    QC_ASSIGN(Value * value, scope_.tensor(encoded, loc));
+    scope_.memory().write(*result.as<CellId>(), value);
+    return result;
   }
 
   /// Convolutions with "same" or "valid" have an overload of their own.
@@ -254,7 +335,11 @@ class Importer {
       args.push_back(std::move(thing));
     }
     QC_ASSIGN(auto plain, plain_python(scope_, node, args, loc));
-    if (plain) return *plain;
+    if (plain) {
+      const QuantParams* params = args.empty() ? nullptr : quantized_.find(args[0]);
+      if (params && node.target == "_operator.getitem") quantized_.mark(*plain, *params);
+      return *plain;
+    }
     auto [name, in_place] =
         plain_spelling(node.op == "call_method" ? "." + node.target : node.target);
     if (name == "torch.einsum") return einsum(args, loc);
@@ -270,8 +355,48 @@ class Importer {
     choose_padding(target, named);
     if (target.ends_with(".other")) rename(named, "dim", "other");
     if (target.starts_with("split_with_sizes")) rename(named, "split_size", "split_sizes");
-    if (in_place) return scope_.call_in_place(target, named, loc);
-    return scope_.call(target, named, call->lists, loc);
+    const bool told = call->tells_codes();
+    const QuantParams params = take_params(named);
+    if (told && !params.given())
+      return error(Code::unsupported, loc, "{} without scale and zero point", node.target);
+    if (target == "mean.dim") {
+      QC_ASSIGN(const auto pooled, spatial_mean(named, loc));
+      if (pooled) return *pooled;
+    }
+    return computed(target, named, params, in_place, call->lists, loc);
+  }
+
+  /// The mean over all axes behind the channels as a pool of one element; nothing where the call is
+  /// another mean, or where sizes are free, which pools do not take.
+  Result<std::optional<Thing>> spatial_mean(const NamedThings& named, const Loc& loc) {
+    const auto argument = [&](std::string_view key) -> const Thing* {
+      for (const auto& [name, thing] : named) {
+        if (name == key) return &thing;
+      }
+      return nullptr;
+    };
+    const std::optional<Thing> none;
+    const Thing &self = *argument("self"), *dims = argument("dim"), *kept = argument("keepdim");
+    if (!self.as<CellId>() || !dims->as<Things>() || argument("dtype")) return none;
+    QC_ASSIGN(const Value* x, scope_.tensor(self, loc));
+    const int64_t rank = x->rank();
+    if (rank < 4 || rank > 5 || !all_static(x->shape()) || !is_float(x->dtype())) return none;
+    std::set<int64_t> axes;
+    for (const Thing& dim : *dims->as<Things>()) {
+      const Dim* axis = dim.as<Dim>();
+      if (axis && axis->is_static()) axes.insert(axis->value() + (axis->value() < 0 ? rank : 0));
+    }
+    for (int64_t axis = 2; axis < rank; ++axis) axes.erase(axis);
+    if (!axes.empty() || dims->as<Things>()->size() != static_cast<size_t>(rank - 2)) return none;
+    const Things one(static_cast<size_t>(rank - 2), Thing{Dim(1)});
+    QC_ASSIGN(Thing out,
+              computed(fmt::format("adaptive_avg_pool{}d.default", rank - 2),
+                       {{"self", self}, {"output_size", Thing{one}}}, {}, false, false, loc));
+    if (!kept || !kept->as<bool>() || !*kept->as<bool>()) {
+      QC_ASSIGN(out, computed("flatten.using_ints", {{"self", out}, {"start_dim", Thing{Dim(1)}}},
+                              {}, false, false, loc));
+    }
+    return std::optional(std::move(out));
   }
 
   Result<Thing> einsum(const Things& args, const Loc& loc) {
@@ -331,7 +456,7 @@ class Importer {
       const size_t space = rest.find(' ');
       const std::string_view one = rest.substr(0, space);
       const size_t mark = one.find_first_of(":@%");
-      if (mark == one.npos) return std::string(one);
+      if (mark == one.npos || one.substr(mark).starts_with("::")) return std::string(one);
       for (const auto& [name, thing] : named) {
         if (name != one.substr(0, mark)) continue;
         const bool meant = one[mark] == ':' || (one[mark] == '@' && thing.as<CellId>()) ||
@@ -347,6 +472,7 @@ class Importer {
   const ImportOptions& options_;
   std::unique_ptr<Graph> graph_;
   Scope scope_;
+  QuantizedTensors quantized_{scope_};
   std::map<std::string, int> in_module_;  // nodes of each
   bool returned_ = false;
 };

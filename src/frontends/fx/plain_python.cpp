@@ -171,8 +171,14 @@ Result<std::optional<Thing>> plain_python(Scope& scope, const DumpNode& node, co
     if (!args[0].as<CellId>()) return std::optional<Thing>();
     return method(scope, node.target, args, loc);
   }
-  if (node.target == "builtins.getattr" && args.size() >= 2 && args[1].as<std::string>())
-    return attribute(scope, args[0], *args[1].as<std::string>(), loc);
+  if (node.target == "builtins.getattr" && args.size() >= 2 && args[1].as<std::string>()) {
+    // What max and min of an axis return is a list with names.
+    const Things* list = args[0].as<Things>();
+    const std::string& name = *args[1].as<std::string>();
+    if (list && list->size() == 2 && (name == "values" || name == "indices"))
+      return std::optional((*list)[name == "values" ? 0 : 1]);
+    return attribute(scope, args[0], name, loc);
+  }
   if (node.target == "builtins.len" && args[0].as<Things>())
     return std::optional(Thing{Dim(static_cast<int64_t>(args[0].as<Things>()->size()))});
   if (!node.target.starts_with(kOperator) || args.size() != 2) return std::optional<Thing>();

@@ -16,6 +16,18 @@ constexpr std::string_view kMayShare[] = {
 /// The argument that must be off: networks are run, not trained.
 constexpr std::string_view kTraining[] = {"train", "training"};
 
+/// The row of an ATen op, or of the package before "::".
+std::pair<std::string_view, std::string_view> package_and_op(std::string_view target) {
+  const size_t at = target.find("::");
+  return at == target.npos ? std::pair(std::string_view("aten"), target)
+                           : std::pair(target.substr(0, at), target.substr(at + 2));
+}
+
+const ImportRow* find_row(std::string_view target) {
+  const auto [package, op] = package_and_op(target);
+  return import_table().find(package, op, 0);
+}
+
 const CellId* first_tensor(const NamedThings& args) {
   for (const auto& [name, thing] : args) {
     if (const CellId* cell = thing.as<CellId>()) return cell;
@@ -127,11 +139,13 @@ Result<Arg> Scope::argument(const Thing& thing, const Loc& loc) const {
 }
 
 Result<Values> Scope::run_row(const std::string& target, const NamedThings& args, const Loc& loc) {
-  const ImportRow* row = import_table().find("aten", target, 0);
-  if (!row) return error(Code::unsupported_op, loc, "operation aten.{} is not supported", target);
+  const ImportRow* row = find_row(target);
+  const auto [package, op] = package_and_op(target);
+  if (!row)
+    return error(Code::unsupported_op, loc, "operation {}.{} is not supported", package, op);
   ForeignNode foreign;
-  foreign.domain = "aten";
-  foreign.op = target;
+  foreign.domain = package;
+  foreign.op = op;
   foreign.loc = loc;
   foreign.outputs = 64;  // all are wanted, however many there are
   for (const auto& [name, thing] : args) {
@@ -154,7 +168,7 @@ Result<Values> Scope::run_row(const std::string& target, const NamedThings& args
 Result<Thing> Scope::call(const std::string& target, const NamedThings& args, bool lists,
                           const Loc& loc) {
   QC_ASSIGN(const Values values, run_row(target, args, loc));
-  const ImportRow* row = import_table().find("aten", target, 0);
+  const ImportRow* row = find_row(target);
   const CellId* from = first_tensor(args);
   const bool may_share =
       row->alias == Alias::view ||

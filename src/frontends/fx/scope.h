@@ -25,7 +25,8 @@ class Scope {
   /// A parameter or buffer; null where there is none of this name.
   Result<Value*> weight(const std::string& name);
 
-  /// Calls the row of an ATen op. The result is a tensor, or a list where the op returns one.
+  /// Calls the row of an ATen op, or of another package: "quantized_decomposed::OP". The result is
+  /// a tensor, or a list where the op returns one.
   Result<Thing> call(const std::string& target, const NamedThings& args, bool lists,
                      const Loc& loc);
   /// The same in place: what the first tensor of the arguments held is replaced.

@@ -1,0 +1,149 @@
+"""Models that torch.ao quantized through FX: imported with their scales, in each of the forms that torch.ao gives them."""
+import copy
+import warnings
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import quantc
+
+warnings.filterwarnings("ignore", category=DeprecationWarning)
+quantize_fx = pytest.importorskip("torch.ao.quantization.quantize_fx")
+from torch.ao.quantization import QConfigMapping, get_default_qconfig_mapping  # noqa: E402
+
+FORMS = {"reference": quantize_fx.convert_to_reference_fx,
+         "decomposed": quantize_fx._convert_to_reference_decomposed_fx,
+         "quantized": quantize_fx.convert_fx}
+
+
+class Convs(nn.Module):
+    """Fused layers, a residual, pools, and what moves codes."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(2, 8, 3, padding=1)
+        self.bn = nn.BatchNorm2d(8)
+        self.relu = nn.ReLU()
+        self.deep = nn.Conv2d(8, 8, 3, padding=1, groups=8)
+        self.point = nn.Conv2d(8, 8, 1, bias=False)
+        self.pool = nn.MaxPool2d(2)
+        self.fc = nn.Linear(8 * 4 * 4, 10)
+
+    def forward(self, x):
+        x = self.relu(self.bn(self.conv(x)))
+        y = self.point(self.deep(x))
+        y = self.pool(torch.relu(x + y))
+        return self.fc(torch.flatten(y, 1))
+
+
+class Mixed(nn.Module):
+    """Spellings beside modules: cat, clamps, slices, chunks, functions of one value, products."""
+
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(12, 16)
+        self.b = nn.Linear(16, 16)
+        self.c = nn.Linear(8, 6)
+        self.act = nn.ReLU6()
+
+    def forward(self, x):
+        x = self.act(self.a(x))
+        y = nn.functional.relu(self.b(x), inplace=True)
+        z = torch.cat([x, y], 1)
+        u, v = z.chunk(2, 1)
+        w = (u * v)[:, 2:10].clamp(-1.0, 2.5)
+        return torch.sigmoid(self.c(w.reshape(-1, 8)))
+
+
+def calibrated(model, shape, engine):
+    torch.manual_seed(3)
+    for module in model.modules():
+        if isinstance(module, nn.BatchNorm2d):
+            nn.init.uniform_(module.running_mean, -0.5, 0.5)
+            nn.init.uniform_(module.running_var, 0.5, 1.5)
+    example = torch.randn(shape)
+    prepared = quantize_fx.prepare_fx(model.eval(), get_default_qconfig_mapping(engine), (example,))
+    for _ in range(8):
+        prepared(torch.randn(shape))
+    return prepared
+
+
+@pytest.fixture(scope="module")
+def prepared():
+    torch.manual_seed(1)
+    return {"convs": (calibrated(Convs(), (4, 2, 8, 8), "fbgemm"), (4, 2, 8, 8)),
+            "mixed": (calibrated(Mixed(), (4, 12), "fbgemm"), (4, 12)),
+            "tensor": (calibrated(Convs(), (4, 2, 8, 8), "qnnpack"), (4, 2, 8, 8))}
+
+
+def last_scale(model) -> float:
+    """Of the codes that the output stands for."""
+    for node in reversed(list(model.graph.nodes)):
+        if node.op == "call_function" and "quantize_per_tensor" in str(node.target):
+            scale = node.args[1]
+            return float(scale if isinstance(scale, float) else getattr(model, scale.target))
+        if node.op == "call_module" and hasattr(model.get_submodule(node.target), "scale"):
+            return float(model.get_submodule(node.target).scale)
+        if "sigmoid" in str(node.target):
+            return 1 / 256
+    raise AssertionError(model.graph)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("network", ["convs", "mixed", "tensor"])
+def test_the_answer_is_pytorchs(prepared, network, form):
+    """PyTorch's own integer kernels give our codes; where it computes the reference in floats, a code may be one off."""
+    source, shape = prepared[network]
+    with torch.no_grad():
+        model = FORMS[form](copy.deepcopy(source))
+        graph = quantc.from_fx(model, (torch.zeros(shape),))
+        computed = [n.computes for n in graph.explain().nodes]
+        assert "float" not in computed and computed.count("integer") >= 4, graph.explain()
+        step = last_scale(model)
+        different = total = 0
+        for seed in range(6):
+            torch.manual_seed(100 + seed)
+            x = torch.randn(shape)
+            want, got = model(x), graph.run(x)
+            off = ((want - got).abs() / step).round()
+            assert off.max() <= 1, (off.max(), want, got)
+            different += int((off > 0).sum())
+            total += off.numel()
+            assert torch.equal(got, graph.run_reference(x))
+    assert different == 0 if form == "quantized" else different <= 0.02 * total, (different, total)
+
+
+class Linear(nn.Linear):
+    """A class of one's own that only shares a name with PyTorch's."""
+
+    def forward(self, x):
+        return super().forward(x) * 2
+
+
+def test_modules_are_known_by_their_packages():
+    """What has a known name in another package is refused: it may compute anything."""
+    class Tracer(torch.fx.Tracer):
+        def is_leaf_module(self, module, path):
+            return True
+
+    net = nn.Sequential(Linear(3, 2)).eval()
+    with pytest.raises(quantc.Unsupported, match="not supported") as caught:
+        quantc.from_fx(torch.fx.GraphModule(net, Tracer().trace(net)), (torch.zeros(1, 3),))
+    assert "test_fx_quantized.Linear" in str(caught.value)
+    dynamic = QConfigMapping().set_global(torch.ao.quantization.default_dynamic_qconfig)
+    source = quantize_fx.prepare_fx(nn.Sequential(nn.Linear(3, 2)).eval(), dynamic, (torch.zeros(1, 3),))
+    with pytest.raises(quantc.Unsupported, match="torch.ao.nn.quantized.dynamic"):
+        quantc.from_fx(quantize_fx.convert_fx(source), (torch.zeros(1, 3),))
+    with pytest.raises(quantc.Unsupported, match="FakeQuantize|Observer"):
+        quantc.from_fx(calibrated(Mixed(), (4, 12), "fbgemm"), (torch.zeros(4, 12),))
+
+
+def test_what_pytorch_has_no_codes_for():
+    class Odd(nn.Module):
+        def forward(self, x):
+            return torch.exp(torch.quantize_per_tensor(x, 0.1, 3, torch.quint8)).dequantize()
+
+    with pytest.raises(quantc.Unsupported, match="exp of a quantized tensor"):
+        quantc.from_fx(Odd(), (torch.zeros(1, 3),))
