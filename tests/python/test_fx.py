@@ -49,6 +49,11 @@ def in_place(name, *args):
     return run
 
 
+def written_out_softmax(m, x):
+    e = torch.exp(x - x.max(dim=-1, keepdim=True)[0])
+    return e / e.sum(dim=-1, keepdim=True)
+
+
 def plain_then(f):
     return lambda m, x: f(m, x * 1)
 
@@ -69,7 +74,9 @@ MATRIX = {
                   plain_then(lambda m, x: x.relu()), in_place("relu_"), plain_then(lambda m, x: F.relu(x, inplace=True)),
                   plain_then(lambda m, x: torch.relu_(x)), plain_then(lambda m, x: m.act_in(x)),
                   plain_then(lambda m, x: torch.clamp(x, min=0)), plain_then(lambda m, x: x.clamp_min(0)),
-                  plain_then(lambda m, x: F.threshold(x, 0, 0))], dict(act=nn.ReLU(), act_in=nn.ReLU(inplace=True))),
+                  plain_then(lambda m, x: F.threshold(x, 0, 0)), plain_then(lambda m, x: torch.threshold(x, 0.0, 0.0)),
+                  plain_then(lambda m, x: m.above(x)), plain_then(lambda m, x: F.threshold(x, 0, 0, inplace=True))],
+             dict(act=nn.ReLU(), act_in=nn.ReLU(inplace=True), above=nn.Threshold(0, 0))),
     "relu6": (X4, [plain_then(lambda m, x: m.act(x)), plain_then(lambda m, x: F.relu6(x)), plain_then(lambda m, x: F.relu6(x, True)),
                    plain_then(lambda m, x: F.hardtanh(x, 0.0, 6.0)), plain_then(lambda m, x: x.clamp(0, 6)),
                    plain_then(lambda m, x: torch.clip(x, 0, 6)), in_place("clamp_", 0, 6)], dict(act=nn.ReLU6(inplace=True))),
@@ -86,16 +93,22 @@ MATRIX = {
     "max pool": (X4, [lambda m, x: m.p(x), lambda m, x: F.max_pool2d(x, 2), lambda m, x: torch.max_pool2d(x, 2),
                       lambda m, x: F.max_pool2d(x, kernel_size=(2, 2), stride=2)], dict(p=nn.MaxPool2d(2))),
     "average pool": (X4, [lambda m, x: m.p(x), lambda m, x: F.avg_pool2d(x, 2)], dict(p=nn.AvgPool2d(2))),
-    "global pool": (X4, [lambda m, x: m.p(x), lambda m, x: F.adaptive_avg_pool2d(x, 1), lambda m, x: F.adaptive_avg_pool2d(x, (1, 1))],
-                    dict(p=nn.AdaptiveAvgPool2d(1))),
-    "mean": (X4, [lambda m, x: x.mean((2, 3), keepdim=True), lambda m, x: torch.mean(x, dim=[-2, -1], keepdim=True),
-                  lambda m, x: x.mean([-1, 2], True)]),
+    "global pool": (X4, [lambda m, x: m.p(x), lambda m, x: F.adaptive_avg_pool2d(x, 1), lambda m, x: F.adaptive_avg_pool2d(x, (1, 1)),
+                         lambda m, x: x.mean((2, 3), keepdim=True), lambda m, x: torch.mean(x, dim=[-2, -1], keepdim=True),
+                         lambda m, x: x.mean([-1, 2], True)], dict(p=nn.AdaptiveAvgPool2d(1))),
+    "global pool, flat": (X4, [lambda m, x: m.p(x).flatten(1), lambda m, x: torch.flatten(F.adaptive_avg_pool2d(x, 1), 1),
+                               lambda m, x: x.mean((2, 3)), lambda m, x: torch.mean(x, [-1, -2])], dict(p=nn.AdaptiveAvgPool2d(1))),
+    "global pool of volumes": (X5, [lambda m, x: m.p(x), lambda m, x: x.mean((2, 3, 4), keepdim=True)], dict(p=nn.AdaptiveAvgPool3d(1))),
+    "mean": (X4, [lambda m, x: x.mean((1, 3), keepdim=True), lambda m, x: torch.mean(x, dim=[-3, -1], keepdim=True),
+                  lambda m, x: x.mean([-1, 1], True)]),
     "flatten": (X4, [lambda m, x: m.f(x), lambda m, x: torch.flatten(x, 1), lambda m, x: x.flatten(1), lambda m, x: x.view(2, -1),
                      lambda m, x: x.reshape((2, 192)), lambda m, x: x.view(x.size(0), -1), lambda m, x: x.reshape(x.shape[0], 3 * 64)],
                 dict(f=nn.Flatten())),
     "dropout": (X4, [lambda m, x: m.d(x) * 2, lambda m, x: F.dropout(x, 0.3, training=False) * 2, lambda m, x: m.i(x) * 2,
                      lambda m, x: torch.mul(x, 2), lambda m, x: x.mul(2), lambda m, x: 2 * x], dict(d=nn.Dropout(0.3), i=nn.Identity())),
-    "softmax": (X2, [lambda m, x: m.s(x), lambda m, x: F.softmax(x, 1), lambda m, x: torch.softmax(x, dim=1), lambda m, x: x.softmax(-1)],
+    "softmax": (X2, [lambda m, x: m.s(x), lambda m, x: F.softmax(x, 1), lambda m, x: torch.softmax(x, dim=1), lambda m, x: x.softmax(-1),
+                      written_out_softmax, lambda m, x: torch.exp(x - x.amax(-1, True)) / (x - x.amax(1, keepdim=True)).exp().sum(1, True),
+                      lambda m, x: torch.exp(x - torch.max(x, 1, keepdim=True).values).div((x - x.amax(1, True)).exp().sum(1, keepdim=True))],
                 dict(s=nn.Softmax(1))),
     "gelu": (X2, [lambda m, x: m.g(x), lambda m, x: F.gelu(x), lambda m, x: F.gelu(x, approximate="none")], dict(g=nn.GELU())),
     "silu": (X2, [plain_then(lambda m, x: m.g(x)), plain_then(lambda m, x: F.silu(x)), plain_then(lambda m, x: F.silu(x, inplace=True)),
@@ -103,7 +116,9 @@ MATRIX = {
     "matmul": ((2, 3, 4), [lambda m, x: x @ x.transpose(1, 2), lambda m, x: torch.matmul(x, x.transpose(1, 2)),
                            lambda m, x: x.matmul(x.permute(0, 2, 1)), lambda m, x: torch.bmm(x, x.mT),
                            lambda m, x: operator.matmul(x, torch.transpose(x, -1, -2)),
-                           lambda m, x: torch.einsum("bij,bkj->bik", x, x)]),
+                           lambda m, x: torch.einsum("bij,bkj->bik", x, x), lambda m, x: torch.einsum("nac,nbc->nab", [x, x])]),
+    "matmul of two": ((2, 3, 3), [lambda m, x: x @ x.abs(), lambda m, x: torch.einsum("bij,bjk->bik", x, x.abs()),
+                                  lambda m, x: torch.einsum("...ij,...jk->...ik", x, x.abs())]),
     "cat": (X2, [lambda m, x: torch.cat([x, x * 2], 1), lambda m, x: torch.cat((x, x * 2), dim=-1), lambda m, x: torch.concat([x, x * 2], 1),
                  lambda m, x: torch.concatenate([x, x.mul(2)], dim=1)]),
 }
