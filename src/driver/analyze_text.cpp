@@ -133,7 +133,9 @@ std::string html(const Analysis& analysis, const std::string& title, const std::
       "<!DOCTYPE html>\n<html lang='en'><head><meta charset='utf-8'><title>{0}</title>\n<style>"
       "body{{font:14px sans-serif;margin:2em}}table{{border-collapse:collapse}}td,th{{padding:3px "
       "10px;border-bottom:1px solid #ddd;text-align:right}}td:first-child,th:first-child,"
-      "td:last-child{{text-align:left}}svg text{{font:12px sans-serif}}.good{{fill:#4a90d9}}"
+      "td:last-child{{text-align:left}}td{{white-space:nowrap}}"
+      "td:nth-child(3),td:nth-last-child(-n+2){{white-space:normal;overflow-wrap:anywhere}}.plot "
+      "text{{font:12px sans-serif}}.good{{fill:#4a90d9}}"
       ".bad{{fill:#d9534f}}.bin{{fill:#888}}.picture svg{{max-width:100%;height:auto}}</style>"
       "</head><body>\n<h1>{0}</h1>\n<p>{1} layers, {2} runs. Signal to noise with only this layer "
       "quantized; the worst first.</p>\n",

@@ -1,8 +1,24 @@
 """Pages of `quantc analyze --html` in a browser."""
+import re
 import shutil
 import subprocess
 
 import pytest
+
+
+# Says which labels of the picture are wider than what they stand in.
+MEASURE = """<script>
+let count = 0;
+for (const node of document.querySelectorAll('.picture g.node')) {
+  const box = node.querySelector('polygon, path, ellipse').getBBox();
+  for (const text of node.querySelectorAll('text')) {
+    const b = text.getBBox();
+    count += 1;
+    if (b.x < box.x || b.x + b.width > box.x + box.width) console.log('too wide: ' + text.textContent);
+  }
+}
+console.log('measured ' + count);
+</script></body>"""
 
 
 @pytest.mark.soak
@@ -22,6 +38,10 @@ def test_a_page_opens_without_a_word_on_the_console(quantc, root, models, tmp_pa
         return [line for line in done.stderr.splitlines() if "CONSOLE" in line]
     assert opened(page) == []
     assert picture.stat().st_size > 20000
+    measured = tmp_path / "measured.html"
+    measured.write_text(page.read_text().replace("</body>", MEASURE))
+    said = opened(measured)
+    assert len(said) == 1 and int(re.search(r"measured (\d+)", said[0])[1]) > 15, said
     # What the console says is seen here: otherwise the test above would show nothing.
     broken = tmp_path / "broken.html"
     broken.write_text(page.read_text().replace("</body>", "<script>undefined_name()</script></body>"))
