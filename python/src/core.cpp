@@ -68,6 +68,12 @@ void bind_reports(nb::module_& m) {
       .def_ro("stack_bytes", &Report::stack_bytes)
       .def_ro("weight_bytes", &Report::weight_bytes)
       .def_ro("macs", &Report::macs)
+      .def("__repr__",
+           [](const Report& r) {
+             return "<quantc.Report " + r.name + ": arena " + std::to_string(r.arena_bytes) +
+                    " bytes, weights " + std::to_string(r.weight_bytes) + " bytes, " +
+                    std::to_string(r.macs) + " MACs>";
+           })
       .def_ro("warnings", &Report::warnings);
   nb::class_<NodeExplanation>(m, "NodeExplanation", "What became of one node.")
       .def_ro("names", &NodeExplanation::names)

@@ -132,9 +132,9 @@ std::string html(const Analysis& analysis, const std::string& title, const std::
   std::string out = fmt::format(
       "<!DOCTYPE html>\n<html lang='en'><head><meta charset='utf-8'><title>{0}</title>\n<style>"
       "body{{font:14px sans-serif;margin:2em}}table{{border-collapse:collapse}}td,th{{padding:3px "
-      "10px;border-bottom:1px solid #ddd;text-align:right}}td:first-child,th:first-child,"
+      "7px;border-bottom:1px solid #ddd;text-align:right}}td:first-child,th:first-child,"
       "td:last-child{{text-align:left}}td{{white-space:nowrap}}"
-      "td:nth-child(3),td:nth-last-child(-n+2){{white-space:normal;overflow-wrap:anywhere}}.plot "
+      "td:nth-last-child(-n+2){{white-space:normal}}.plot "
       "text{{font:12px sans-serif}}.good{{fill:#4a90d9}}"
       ".bad{{fill:#d9534f}}.bin{{fill:#888}}.picture svg{{max-width:100%;height:auto}}</style>"
       "</head><body>\n<h1>{0}</h1>\n<p>{1} layers, {2} runs. Signal to noise with only this layer "
@@ -148,9 +148,11 @@ std::string html(const Analysis& analysis, const std::string& title, const std::
   for (const LayerAnalysis& l : analysis.layers) {
     const LayerError& e = l.cumulative;
     out += fmt::format(
-        "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{:.5f}</td><td>{:.3g}</td>"
+        "<tr><td>{}</td><td>{}</td><td "
+        "title=\"{}\">{}</td><td>{}</td><td>{}</td><td>{:.5f}</td><td>{:.3g}</td>"
         "<td>{:.3g} to {:.3g}</td><td>{:.2f} %</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
         html_text(name_of(l)), html_text(l.op), html_text(l.rule),
+        html_text(l.rule.substr(l.rule.rfind('/') + 1)),
         l.alone ? decibels(l.alone->sqnr_db()) : "-", decibels(e.sqnr_db()), e.cosine(), e.max_abs,
         l.least, l.greatest, saturated(l), histogram(l), html_text(l.format),
         html_text(l.suggestion));
