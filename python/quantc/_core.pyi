@@ -97,11 +97,15 @@ class Options:
     level: int
     dims: Dict[str, int]
     ranges: Dict[str, Tuple[int, int]]
+    shapes: Dict[str, List[int]]
+    constants: Dict[str, str]
     weights: str
     specialise: str
+    plan: str
     single_file: bool
     state: str
     disabled_passes: List[str]
+    stop_after: str
     kernels: List[str]
     threads: bool
     verify: bool

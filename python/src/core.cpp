@@ -38,11 +38,15 @@ void bind_options(nb::module_& m) {
                                                        nb::cast<int64_t>(range[1])};
             }
           })
+      .def_rw("shapes", &Options::shapes)
+      .def_rw("constants", &Options::constants)
       .def_rw("weights", &Options::weights)
       .def_rw("specialise", &Options::specialise)
+      .def_rw("plan", &Options::plan)
       .def_rw("single_file", &Options::single_file)
       .def_rw("state", &Options::state)
       .def_rw("disabled_passes", &Options::disabled_passes)
+      .def_rw("stop_after", &Options::stop_after)
       .def_rw("kernels", &Options::kernels)
       .def_rw("threads", &Options::threads)
       .def_rw("verify", &Options::verify)

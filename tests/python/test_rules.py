@@ -113,6 +113,17 @@ def test_every_key_of_a_rule_file_is_one_in_python(tmp_path):
     assert set(mine) == {*keys, "origin"}
 
 
+def test_every_option_of_a_compilation_is_one_in_python(digits, image):
+    struct = (ROOT / "include/quantc/options.h").read_text().split("struct Options {")[1]
+    known = set(re.findall(r"^  [\w:<>, ]+ (\w+)(?: =\s[^;]+)?;", struct, re.M)) - {"own_rules", "rules"}
+    assert {"plan", "shapes", "budget", "no_float"} <= known
+    with pytest.raises(quantc.UserError, match="unknown option 'no_such'") as e:
+        digits.with_options(no_such=1)
+    assert set(re.search(r"known: ([\w, ]+)", str(e.value))[1].split(", ")) == known
+    with pytest.raises(quantc.UserError, match="option 'plan' cannot be 3"):
+        digits.with_options(plan=3)
+
+
 def test_mistakes_in_rules(digits):
     with pytest.raises(quantc.UserError, match="unknown key 'sacle'") as e:
         StaticQuantRule("x", "int8", 0.1, sacle=1)
