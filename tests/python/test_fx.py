@@ -265,6 +265,13 @@ def dump(tmp_path, change):
     lambda d: d["inputs"]["input"].update(shape=[-1]), lambda d: d["inputs"]["input"].update(dtype="float7"),
     lambda d: d["modules"].clear(), lambda d: d["nodes"].append(d["nodes"][1]), lambda d: d["nodes"][1].update(args=[[[]] * 3]),
     lambda d: d["nodes"][1].update(args=[{"what": 1}]), lambda d: d["inputs"]["input"].update(shape=[1, 2**62, 2**62]),
+    lambda d: d["modules"]["0"].update({"class": "mine.Linear"}),
+    lambda d: d["modules"]["0"].update({"class": "torch.ao.nn.quantized.modules.linear.Linear"}),
+    lambda d: d["modules"]["0"].update({"class": "torch.ao.nn.intrinsic.modules.fused.LinearReLU"}),
+    lambda d: d["modules"]["0"].update({"class": "torch.ao.nn.intrinsic.modules.fused.LinearReLU", "children": ["0"]}),
+    lambda d: d["modules"]["0"].update({"class": "torch.ao.nn.intrinsic.modules.fused.LinearReLU", "children": [3]}),
+    lambda d: d["nodes"][1].update(op="call_function", target="torch._ops.quantized.add"),
+    lambda d: d["nodes"][1].update(op="call_function", target="torch.quantize_per_tensor"),
     lambda d: d["nodes"][1].update(args=[]), lambda d: d["nodes"][-1].update(args=[7]),
 ])
 def test_broken_dumps_are_errors(tmp_path, change):

@@ -266,6 +266,10 @@ class Importer {
     QuantParams params;
     if (kind == ModuleKind::quantized) {
       QC_ASSIGN(params, module_params(path, module, loc));
+      const bool weights = std::any_of(call.arguments.begin(), call.arguments.end(),
+                                       [](const auto& a) { return a.second == "#weight"; });
+      if (weights && !params.given())
+        return error(Code::unsupported, loc, "a quantized module without scale and zero point");
     }
     std::string target = call.target;
     choose_padding(target, args);
