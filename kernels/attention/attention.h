@@ -21,12 +21,17 @@ typedef struct {
   int32_t mask[4];
   int32_t left, right, offset;
   int32_t rows; /* queries that are worked on together */
+  int32_t wide; /* keys come to QK_ATTENTION_WIDE at a time: one tile serves any number of them */
   float scale, softcap;
   int32_t nan_rows;
 } qk_attention_params;
 
-/* Panels of k, panels of v, and the scores of some queries. */
-#define QK_ATTENTION_SCRATCH(keys, depth, value_depth, rows) \
-  (((keys) + 15) / 16 * 16 * (depth) + ((value_depth) + 15) / 16 * 16 * (keys) + (rows) * (keys))
+#define QK_ATTENTION_WIDE 64
+
+/* Panels of k, panels of v, and the scores of some queries; `padded` is the number of keys in whole
+ * panels of 16, or where they are wide of QK_ATTENTION_WIDE, and `line` that of scores in a row:
+ * keys, or where they are wide padded. */
+#define QK_ATTENTION_SCRATCH(keys, padded, line, depth, value_depth, rows) \
+  ((padded) * (depth) + ((value_depth) + 15) / 16 * 16 * (keys) + (rows) * (line))
 
 #endif

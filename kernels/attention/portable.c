@@ -6,31 +6,37 @@
 #include "kernels/numerics/reduce.h"
 #include "kernels/numerics/scalar_ops.h"
 
-/* The n columns of a matrix of k rows, element (i, j) at i*k_step + j*n_step, in panels [n /
- * 16][k][16]. */
-QK_INLINE void qk_attention_pack(const float* x, int32_t k, int32_t n, ptrdiff_t k_step,
-                                 ptrdiff_t n_step, float* y) {
-  QK_ROLLED for (int32_t panel = 0; panel < n; panel += 16) {
-    for (int32_t i = 0; i < k; ++i) {
+/* The n columns of a matrix of k rows, element (i, j) at i*k_step + j*n_step, and zeros up to
+ * `padded` columns, in panels [padded / 16][k][16]. */
+QK_INLINE void qk_attention_pack(const float* x, int32_t k, int32_t n, int32_t padded,
+                                 ptrdiff_t k_step, ptrdiff_t n_step, float* y) {
+  QK_ROLLED for (int32_t panel = 0; panel < padded; panel += 16) {
+    const int32_t width = n - panel < 16 ? n - panel : 16;
+    for (int32_t i = 0; i < k; ++i, y += 16) {
       const float* from = x + i * k_step + panel * n_step;
-      for (int32_t j = 0; j < 16; ++j) *y++ = panel + j < n ? from[j * n_step] : 0.0f;
+      if (width == 16) {
+        for (int32_t j = 0; j < 16; ++j) y[j] = from[j * n_step];
+      } else {
+        QK_ROLLED for (int32_t j = 0; j < 16; ++j) y[j] = j < width ? from[j * n_step] : 0.0f;
+      }
     }
   }
 }
 
-/* y [rows, n] = x [rows, k] times the panels. */
-QK_INLINE void qk_attention_product(const float* x, const float* panels, float* y, int32_t rows,
-                                    int32_t k, int32_t n) {
+/* y [rows, n] = x [rows, k] times the panels, rows of x being x_row apart. Where it is wide, n is a
+ * number of whole tiles. */
+QK_INLINE void qk_attention_product(const float* x, int32_t x_row, const float* panels, float* y,
+                                    int32_t rows, int32_t k, int32_t n, int32_t wide) {
   qk_tile t = {{1, 1, 1}, 0, {0, 0, 0}, {0, 0, 0}, 0, 0, 0, 0.0f, 0.0f, 0.0f, 0.0f};
   t.k = k;
   t.w_panel = (ptrdiff_t)k * 16;
-  t.x_row = k;
+  t.x_row = x_row;
   t.y_row = n;
   t.lo = t.rlo = -QN_INF_F32;
   t.hi = t.rhi = QN_INF_F32;
   for (int32_t o = 0; o < n;) {
-    const int32_t together = qk_panels_together((n - o + 15) / 16);
-    const int32_t columns = n - o < 16 * together ? n - o : 16 * together;
+    const int32_t together = wide ? QK_MAX_PANELS : qk_panels_together((n - o + 15) / 16);
+    const int32_t columns = !wide && n - o < 16 * together ? n - o : 16 * together;
     qk_run_rows(&t, x, panels + o / 16 * t.w_panel, 0, 0, y + o, rows, columns, together);
     o += columns;
   }
@@ -68,29 +74,33 @@ QK_INLINE void qk_attention_f32(const qk_attention_params* p, const float* q, co
                                 const float* v, const uint8_t* keep, const float* add, float* y,
                                 float* scratch) {
   float* const k_panels = scratch;
-  float* const v_panels = k_panels + (ptrdiff_t)((p->keys + 15) / 16) * 16 * p->depth;
+  const int32_t together = p->wide ? 16 * QK_MAX_PANELS : 16;
+  const int32_t padded = (p->keys + together - 1) / together * together;
+  const int32_t line = p->wide ? padded : p->keys; /* of scores */
+  float* const v_panels = k_panels + (ptrdiff_t)padded * p->depth;
   float* const scores = v_panels + (ptrdiff_t)((p->value_depth + 15) / 16) * 16 * p->keys;
   const int32_t group = p->heads / p->kv_heads;
   for (int32_t b = 0; b < p->batch; ++b) {
     for (int32_t h = 0; h < p->heads; ++h) {
       if (h % group == 0) {
         const ptrdiff_t kv = ((ptrdiff_t)b * p->kv_heads + h / group) * p->keys;
-        qk_attention_pack(k + kv * p->depth, p->depth, p->keys, 1, p->depth, k_panels);
-        qk_attention_pack(v + kv * p->value_depth, p->keys, p->value_depth, p->value_depth, 1,
-                          v_panels);
+        qk_attention_pack(k + kv * p->depth, p->depth, p->keys, padded, 1, p->depth, k_panels);
+        qk_attention_pack(v + kv * p->value_depth, p->keys, p->value_depth, p->value_depth,
+                          p->value_depth, 1, v_panels);
       }
       const ptrdiff_t head = ((ptrdiff_t)b * p->heads + h) * p->queries;
       for (int32_t i = 0; i < p->queries; i += p->rows) {
         const int32_t rows = p->queries - i < p->rows ? p->queries - i : p->rows;
-        qk_attention_product(q + (head + i) * p->depth, k_panels, scores, rows, p->depth, p->keys);
+        qk_attention_product(q + (head + i) * p->depth, p->depth, k_panels, scores, rows, p->depth,
+                             line, p->wide);
         for (int32_t r = 0; r < rows; ++r) {
           const ptrdiff_t at = (ptrdiff_t)b * p->mask[0] + (ptrdiff_t)h * p->mask[1] +
                                (ptrdiff_t)(i + r) * p->mask[2];
           qk_attention_row(p, i + r, keep ? keep + at : 0, add ? add + at : 0,
-                           scores + (ptrdiff_t)r * p->keys);
+                           scores + (ptrdiff_t)r * line);
         }
-        qk_attention_product(scores, v_panels, y + (head + i) * p->value_depth, rows, p->keys,
-                             p->value_depth);
+        qk_attention_product(scores, line, v_panels, y + (head + i) * p->value_depth, rows, p->keys,
+                             p->value_depth, 0);
       }
     }
   }

@@ -9,20 +9,23 @@
 
 static void check(int i) {
   const int32_t kv = qk_random_in(1, 2), heads = kv * qk_random_in(1, 3);
-  const int32_t queries = qk_random_in(1, 9), keys = qk_random_in(1, 40);
+  const int32_t queries = qk_random_in(1, 9), keys = qk_random_in(1, 80);
   const int32_t depth = qk_random_in(1, 20), value_depth = qk_random_in(1, 20);
   const int32_t left = i % 3 ? -1 : qk_random_in(0, 5), right = i % 2 ? -1 : qk_random_in(0, 5);
   const int32_t sizes[] = {heads, kv, queries, keys, depth, value_depth, left, right};
-  const qk_attention_params p = {1,     heads,       kv,           queries, keys,
-                                 depth, value_depth, {0, 0, 0, 0}, left,    right,
-                                 0,     2,           0.3f,         0.0f,    0};
+  const qk_attention_params p = {1,           heads,        kv,   queries, keys, depth,
+                                 value_depth, {0, 0, 0, 0}, left, right,   0,    2,
+                                 i / 6 % 2,   0.3f,         0.0f, 0};
   const float* q = qk_random_floats((size_t)(heads * queries * depth));
   const float* k = qk_random_floats((size_t)(kv * keys * depth));
   const float* v = qk_random_floats((size_t)(kv * keys * value_depth));
   const size_t count = (size_t)(heads * queries * value_depth);
   float *y = qk_random_floats(count), *expected = qk_random_floats(count);
   float *s = qk_random_floats((size_t)keys), *e = qk_random_floats((size_t)keys);
-  float* scratch = qk_random_floats((size_t)QK_ATTENTION_SCRATCH(keys, depth, value_depth, 2));
+  const int32_t whole = p.wide ? QK_ATTENTION_WIDE : 16,
+                padded = (keys + whole - 1) / whole * whole;
+  float* scratch = qk_random_floats(
+      (size_t)QK_ATTENTION_SCRATCH(keys, padded, p.wide ? padded : keys, depth, value_depth, 2));
   qk_attention_f32(&p, q, k, v, 0, 0, y, scratch);
   for (int32_t row = 0; row < heads * queries; ++row) {
     const int32_t shared = row / queries / (heads / kv), at = row % queries;

@@ -286,3 +286,13 @@ int main(void) {
     a, b = 'a (axis 0 of x"%d) must be 2 to 8', 'b (axis 1 of x"%d) must be 4 to 64 in steps of 4'
     assert subprocess.run([tmp_path / "use"], check=True, capture_output=True, text=True).stdout.splitlines() == [
         "taken", "taken", a, a, b, b, "the model holds only where mod(b, a) == 0", a, a, "dims is null"]
+
+
+def test_what_takes_no_time_is_compiled_to_be_small(exported, quantc, tmp_path):
+    """Positions are worked out by functions for size, layers by functions for speed."""
+    _, _, path, symbols = exported("decoder")
+    quantc("compile", path, "-o", tmp_path / "c", "--name", "net", "--dim", f"{symbols['batch']}=1..8", "--dim", f"{symbols['seq']}=1..128")
+    made = re.findall(r"static (QC_\w+) void \w+\([^{]*\{\n[^}]*\};\n  (qk_\w+)\(", (tmp_path / "c" / "net.c").read_text())
+    kinds = {kind: {kernel for k, kernel in made if k == kind} for kind in ("QC_RARE", "QC_NOINLINE")}
+    assert {"qk_sequence", "qk_cast_i64_f32"} <= kinds["QC_RARE"]
+    assert {"qk_attention_f32", "qk_gemm_f32", "qk_norm_f32"} <= kinds["QC_NOINLINE"]

@@ -22,7 +22,9 @@ std::string Source::definition(const Instance& instance) const {
   };
   add("const void", kernel.in, call.in);
   add("void", kernel.out, call.out);
-  std::string out = fmt::format("static QC_NOINLINE void {}({}) {{\n", instance.function, declared);
+  std::string out =
+      fmt::format("static {} void {}({}) {{\n", instance.rare ? "QC_RARE" : "QC_NOINLINE",
+                  instance.function, declared);
   return out + fmt::format("  const {} p = {{{}}};\n  {}({});\n}}\n\n", kernel.params,
                            instance.values, call.body->symbol, passed);
 }

@@ -180,7 +180,7 @@ StepPrinter::Instance StepPrinter::instance(const Step& step, bool in_parts) {
   if (!whole) key += (varies ? "n" : "") + values;
   auto [it, fresh] = functions_.try_emplace(key);
   if (fresh) it->second = function_name(step);
-  Instance out{it->second, own, values, local, varies, {}};
+  Instance out{it->second, own, values, local, varies, rare_.contains(&own), {}};
   if (whole) out.given = own.kernel->params;
   if (!local && !whole) {
     std::string& type = given_types_[out.function];

@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 
+#include "backends/common/rare_calls.h"
 #include "backends/common/size_table.h"
 #include "backends/common/weights.h"
 
@@ -16,7 +17,11 @@ namespace qc {
 class StepPrinter {
  public:
   StepPrinter(const ProjectOptions& options, const WeightMap& weights, const Program& program)
-      : sizes(program), options_(options), program_(program), weights_(weights) {}
+      : sizes(program),
+        options_(options),
+        program_(program),
+        weights_(weights),
+        rare_(rare_calls(program, options.specialise == Specialise::size)) {}
   virtual ~StepPrinter() = default;
 
   /// Prints the steps of the program.
@@ -37,6 +42,7 @@ class StepPrinter {
     std::string values;  // of the parameters, an initialiser
     bool local;          // it holds the parameters itself
     bool varies;         // `values` reads the table `n`
+    bool rare;           // its time is of no account
     std::string given;   // unless local: the type of what it is handed, numbers that `values` reads
   };
   /// Whether functions that calls share are handed a struct of those numbers alone in which the
@@ -93,6 +99,7 @@ class StepPrinter {
 
   const Program& program_;
   const WeightMap& weights_;
+  const std::set<const Call*> rare_;
   std::map<std::string, std::string> functions_, structs_, given_types_;
   std::map<std::string, std::vector<bool>> differs_;  // by key_of, for each number
   std::set<std::string> names_;                       // of functions and types

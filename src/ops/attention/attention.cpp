@@ -101,7 +101,8 @@ Result<Ok> Attention::lower(Lowering& l) const {
   p.keys = keys;
   p.depth = q[3];
   p.value_depth = v[3];
-  p.rows = l.bounds(q[2]).min >= kRows ? Dim(kRows) : min(q[2], Dim(kRows));
+  const Dim rows = l.bounds(q[2]).min >= kRows ? Dim(kRows) : min(q[2], Dim(kRows));
+  p.rows = rows.is_static() ? rows : Dim(kRows);
   p.offset = offset;
   p.left = left;
   p.right = right;
@@ -114,8 +115,11 @@ Result<Ok> Attention::lower(Lowering& l) const {
   if (count(l.out_dims()) == 0) return Ok{};
   const bool keep = masked && l.in_type(kMask).dtype == DType::boolean;
   // As QK_ATTENTION_SCRATCH counts them.
-  const auto panels = [](const Dim& n) { return ceildiv(n, 16) * Dim(16); };
-  const Dim scratch = panels(keys) * q[3] + panels(v[3]) * keys + p.rows * keys;
+  const auto whole = [](const Dim& n, int64_t tile) { return ceildiv(n, tile) * Dim(tile); };
+  p.wide = keys.is_static() ? 0 : 1;
+  const Dim padded = whole(keys, keys.is_static() ? 16 : QK_ATTENTION_WIDE);
+  const Dim line = keys.is_static() ? keys : padded;
+  const Dim scratch = padded * q[3] + whole(v[3], 16) * keys + rows * line;
   QC_TRY(l.param(scratch));
   p.q = l.in(kQ);
   p.k = l.in(kK);
