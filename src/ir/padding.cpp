@@ -98,9 +98,8 @@ bool PaddedNode::is_padded(size_t operand) const {
 }
 
 Diag PaddedNode::refuse(std::string_view why) const {
-  return error(Code::unsupported, node_.loc(),
-               "{} cannot be padded along '{}': {}; leave out the buckets of this dimension",
-               node_.op(), dim_.symbol, why);
+  return error(Code::unsupported, node_.loc(), "{} cannot be padded along '{}': {}", node_.op(),
+               dim_.symbol, why);
 }
 
 void PaddedNode::set_operand(size_t i, Value* value) {
@@ -212,6 +211,10 @@ Result<Value*> fitted(Graph& graph, Value* x, int64_t axis, const Dim& size, con
                       Value* value, const Loc& loc) {
   return graph.emit("fit", value ? std::vector<Value*>{x, value} : std::vector<Value*>{x},
                     {{"axis", axis}, {"size", size}, {"valid", valid}}, loc);
+}
+
+Result<Value*> reshaped(Graph& graph, Value* x, const Dims& shape, const Loc& loc) {
+  return graph.emit("reshape", {x}, {{"shape", shape}}, loc);
 }
 
 Result<Node*> chosen(Graph& graph, const Dim& size, int64_t limit, std::unique_ptr<Graph> fits,

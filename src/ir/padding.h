@@ -111,6 +111,8 @@ void resize_attributes(Node& node, const BucketedDim& dim);
 /// `x` with `size` elements along the axis: its first `valid` ones, then `value` (zeros for null).
 Result<Value*> fitted(Graph& graph, Value* x, int64_t axis, const Dim& size, const Dim& valid,
                       Value* value, const Loc& loc);
+/// `x` with its elements in another shape.
+Result<Value*> reshaped(Graph& graph, Value* x, const Dims& shape, const Loc& loc);
 /// Runs the first region where a size is at most `limit`, else the second; both take `inputs`.
 Result<Node*> chosen(Graph& graph, const Dim& size, int64_t limit, std::unique_ptr<Graph> fits,
                      std::unique_ptr<Graph> larger, const std::vector<Value*>& inputs);

@@ -98,8 +98,26 @@ class Mixed(nn.Module):
         return (torch.randn(b, s, 16),)
 
 
-MODELS = {"bert": lambda: Bert(False), "bert_written_out": lambda: Bert(True), "llama": Llama, "mixed": Mixed}
+class OwnSize(nn.Module):
+    """What takes the run's own size, between what is padded: convolutions and pools along it, means, what is turned round."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.conv, self.out = nn.Linear(16, 16), nn.Conv1d(16, 8, 3, 2, 1), nn.Linear(8, 5)
+
+    def forward(self, x):
+        y = torch.softmax(self.first(x), 1)
+        z = F.max_pool2d(torch.relu(self.conv(y.transpose(1, 2)))[:, None], (1, 2), 1, (0, 1)).squeeze(1)
+        return z, z.mean(2), torch.cat([x, y], 1).mean(1), self.out(z.transpose(1, 2)), y.flip(1) @ self.first.weight, y.std(1)
+
+    @staticmethod
+    def inputs(b, s):
+        return (torch.randn(b, s, 16),)
+
+
+MODELS = {"own_size": OwnSize, "bert": lambda: Bert(False), "bert_written_out": lambda: Bert(True), "llama": Llama, "mixed": Mixed}
 DYNAMIC = "[[rule]]\npattern = '.*'\nop = 'linear'\nkind = 'dynamic'\nper_token = true\n"
+TENSOR = "[[rule]]\npattern = '.*'\nkind = 'dynamic'\nskip_unsupported = true\n"
 STATIC = "[[rule]]\npattern = '.*'\nkind = 'static'\nmin = -4.0\nmax = 4.0\nskip_unsupported = true\n"
 
 
@@ -144,7 +162,8 @@ def same(got, wanted, what):
 
 @pytest.mark.parametrize("name, buckets, rules, flags", [
     ("bert", "=8,16,40", "", []), ("bert_written_out", "", "", ["--specialise", "size"]), ("llama", "=4,40", "", ["-O0"]),
-    ("mixed", "=5,12,40", "", []), ("llama", "=9,40", DYNAMIC, []), ("bert_written_out", "=40", STATIC, [])])
+    ("mixed", "=5,12,40", "", []), ("llama", "=9,40", DYNAMIC, []), ("bert_written_out", "=40", STATIC, []),
+    ("own_size", "=9,40", "", []), ("own_size", "=40", STATIC, []), ("llama", "=9,40", TENSOR, [])])
 def test_padding_changes_no_bit(name, buckets, rules, flags, quantc, tmp_path):
     """Generated code in buckets gives the bits of the program for all sizes, that of the interpreter, whatever the arena held."""
     torch.manual_seed(0)
@@ -189,21 +208,27 @@ def compiled_with(quantc, tmp_path, sizes, status, module=None, inputs=None):
     return (done.stdout + done.stderr).replace(f"'{s}'", "'s'").replace(f"{s}=", "s=")
 
 
-class Mean(nn.Module):
-    def forward(self, x):
-        return torch.tanh(x).mean(1)
-
-
 class Twice(nn.Module):
     def forward(self, x):
-        return torch.cat([x, x.sin()], 1).sum(1)
+        return torch.cat([torch.softmax(x, 1), x.sin()], 1).sum(1)
 
 
-@pytest.mark.parametrize("module, op", [(Mean(), "reduce_mean"), (Twice(), "concat")])
-def test_what_cannot_be_padded_is_refused_by_name(module, op, quantc, tmp_path):
-    said = compiled_with(quantc, tmp_path, "3..40:buckets", 2, module)
-    assert f"{op} cannot be padded along" in said and "leave out the buckets" in said
-    assert not (tmp_path / "c").exists()
+class Mean(nn.Module):
+    def forward(self, x):
+        return x.mean(1)
+
+
+def test_what_takes_the_runs_own_size_is_named(quantc, tmp_path):
+    assert "concat cannot be padded along 's': what comes after padding would not follow at once; it takes the run's own size" in compiled_with(
+        quantc, tmp_path, "3..40:buckets", 0, Twice())
+    assert "warning: buckets of 's' pad no layer" in re.sub(r"\s+", " ", compiled_with(quantc, tmp_path, "3..40:buckets", 0, Mean()))
+
+
+def test_what_needs_numbers_is_refused_by_name(quantc, tmp_path):
+    (tmp_path / "m.ir").write_text('graph (%0 "x" : f32[1, 1, n, 4]) {\n  dim "n" = 1..9\n'
+                                   '  %1 = resize(%0) {size = [1, 1, #(2*n), 8], mode = "nearest"}\n  return %1\n}\n')
+    said = quantc("compile", tmp_path / "m.ir", "-o", tmp_path / "c", "--dim", "n=1..9:buckets", status=2).stderr
+    assert "'resize' needs numbers for its sizes" in said and not (tmp_path / "c").exists()
 
 
 @pytest.mark.parametrize("sizes, message", [

@@ -129,18 +129,69 @@ INSTANTIATE_TEST_SUITE_P(
         "graph (%0 \"x\" : f32[b, s, 8]) { %1, %2, %3 = quantize_dynamic(%0) {to = i8, symmetric = "
         "true, per_token = true} %4 = dequantize(%1, %2, %3) return %4, %2 }"));
 
+// What cannot be padded takes the run's own size, and what follows may be padded again.
+INSTANTIATE_TEST_SUITE_P(
+    OwnSize, PadToBucketsTest,
+    ::testing::Values(
+        QC_ROW("%2", "softmax(%0) {axis = 1} %2 = reduce_mean(%1) {axes = [1]}"),
+        QC_ROW("%1", "reduce_mean(%0) {axes = [1, 2]}"),
+        QC_ROW("%2", "reduce_mean(%0) {axes = [0, 1]} %2 = matmul(%0, %0) {transpose_b = true}"),
+        QC_ROW("%1", "reduce_sum(%0) {axes = [0, 1]}"),
+        QC_ROW("%3",
+               "softmax(%0) {axis = 1} %2 = concat(%1, %0) {axis = 1} "
+               "%3 = softmax(%2) {axis = 1}"),
+        "graph (%0 \"x\" : f32[b, s, 8]) { %1, %2 = sort(%0) {axis = 1, k = 2} return %1, %2 }",
+        QC_ROW("%2",
+               "slice(%0) {start = [0, #(s - 1), 0], size = [#(b), #(s), 8], step = [1, -1, "
+               "1]} %2 = softmax(%1) {axis = 1}"),
+        // An axis that joins others leaves, and one is cut back that was joined.
+        QC_ROW("%2", "softmax(%0) {axis = 1} %2 = reshape(%1) {shape = [#(b * s), 8]}"),
+        QC_ROW("%4",
+               "softmax(%0) {axis = 1} %2 = reshape(%1) {shape = [#(b * s), 8]} "
+               "%3 = softmax(%2) {axis = 0} %4 = matmul(%2, %3) {transpose_b = true}"),
+        "graph (%0 \"x\" : f32[s, b, 4], %1 \"w\" : f32[1, 8, 4], %2 \"r\" : f32[1, 8, 2], %3 "
+        "\"b\" "
+        ": f32[1, 16]) { %4 = softmax(%0) {axis = 0} %5, %6, %7 = lstm(%4, %1, %2, %3) return %5, "
+        "%6, %7 }",
+        // Images: what convolutions make has sizes of its own.
+        "graph (%0 \"x\" : f32[b, 2, s, s1], %1 \"w\" : f32[3, 2, 3, 3]) { %2 = conv(%0, %1) "
+        "{strides = [2, 2], dilations = [1, 1], pads = [1, 1, 1, 1]} %3 = sin(%2) %4 = "
+        "reduce_mean(%3) {axes = [2, 3]} "
+        "return %4, %3 }",
+        "graph (%0 \"x\" : f32[b, 2, s, 8]) { %1 = max_pool(%0) {kernel = [2, 2], strides = [1, "
+        "1], dilations = [1, 1], pads = "
+        "[0, 0, 0, 0]} return %1 }",
+        "graph (%0 \"x\" : f32[b, 2, s, 8]) { %1 = average_pool(%0) {kernel = [3, 3], strides = "
+        "[2, 2], dilations = [1, 1], pads = [1, 1, 1, 1]} return %1 }",
+        "graph (%0 \"x\" : f32[b, s, 8]) { %1, %2, %3 = quantize_dynamic(%0) {to = u8} "
+        "%4 = dequantize(%1, %2, %3) %5 = softmax(%4) {axis = 1} return %5, %2 }"));
+
+TEST_F(PadToBucketsTest, SaysWhatTakesTheRunsOwnSize) {
+  const auto said = [](const std::string& body) {
+    auto graph = parsed(body);
+    const Options options = bucketed(**graph, {8, kHigh});
+    PassContext context;
+    context.buckets = *buckets_of(**graph, options, context);
+    context.remarks.clear();
+    EXPECT_TRUE(run_pass(**find_pass("pad_to_buckets"), **graph, context).ok());
+    std::string out;
+    for (const std::string& line : context.remarks) out += line + "\n";
+    for (const std::string& line : context.warnings) out += "warning: " + line + "\n";
+    return out;
+  };
+  EXPECT_EQ(said(QC_ROW("%2", "softmax(%0) {axis = 1} %2 = reduce_mean(%1) {axes = [1]}")),
+            "reduce_mean cannot be padded along 's': it counts the elements; it takes the run's "
+            "own size\n");
+  EXPECT_NE(said(QC_ROW("%1", "reduce_mean(%0) {axes = [1]}"))
+                .find("warning: buckets of 's' pad no layer"),
+            std::string::npos);
+}
+
 TEST_F(PadToBucketsTest, RefusesByName) {
-  EXPECT_EQ(failure(QC_ROW("%1", "reduce_mean(%0) {axes = [1]}")),
-            "reduce_mean cannot be padded along 's': it counts the elements; leave out the buckets "
-            "of this dimension");
-  EXPECT_NE(failure(QC_ROW("%1", "concat(%0, %0) {axis = 1}")).find("concat cannot be padded"),
-            std::string::npos);
-  EXPECT_NE(
-      failure("graph (%0 \"x\" : f32[b, s, 8]) { %1, %2 = sort(%0) {axis = 1, k = 2} return %1 }")
-          .find("sort cannot be padded"),
-      std::string::npos);
-  EXPECT_NE(failure(QC_ROW("%1", "reshape(%0) {shape = [#(b * s), 8]}")).find("output '"),
-            std::string::npos);
+  EXPECT_EQ(
+      failure("graph (%0 \"x\" : f32[1, 1, s, 4]) { %1 = resize(%0) {size = [1, 1, #(2*s), "
+              "8], mode = \"nearest\"} return %1 }"),
+      "'resize' needs numbers for its sizes, and x has shape [1, 1, s, 4]: give --dim s=SIZE");
 }
 
 TEST_F(PadToBucketsTest, ChosenBucketsPadLessThanPowersOfTwo) {
