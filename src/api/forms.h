@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -26,6 +27,12 @@ struct Network {
 struct Contract {
   std::unique_ptr<qc::Graph> graph;
   qc::PassContext context;
+};
+
+/// The Program of a contract graph for all sizes in the ranges; none where it cannot be made.
+struct Ranged {
+  std::shared_ptr<const Contract> contract;
+  std::optional<qc::Program> program;
 };
 
 /// A Program for this machine, ready to run.
@@ -57,10 +64,15 @@ class Forms {
 
  private:
   qc::Result<std::shared_ptr<const Runnable>> make(const std::vector<qc::Tensor>& inputs);
+  /// The Program for inputs of these sizes. Where all of them have ranges it is that of the ranges
+  /// with numbers put in: nothing is compiled for a size.
+  qc::Result<qc::Program> program(const std::shared_ptr<const Contract>& contract,
+                                  const qc::Bindings& sizes);
 
   const std::shared_ptr<Network> network_;
   const Options& options_;
   qc::LruCache<std::string, std::shared_ptr<const Contract>> contracts_{4};
+  qc::LruCache<const Contract*, std::shared_ptr<const Ranged>> ranged_{4};
   qc::LruCache<std::string, std::shared_ptr<const Runnable>> runnables_{16, uint64_t{1} << 30};
   mutable std::mutex mutex_;
   std::vector<std::string> warnings_;

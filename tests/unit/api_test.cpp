@@ -97,6 +97,30 @@ TEST_F(ApiTest, ASecondRunMakesNothingAgain) {
   EXPECT_TRUE(same(first, ok(model.run(digit()))));
 }
 
+TEST_F(ApiTest, AModelWithRangesRunsAtAllSizes) {
+  const fs::path file = folder_ / "m.ir";
+  std::ofstream(file) << "graph (%0 \"x\" : f32[a, n, 4]) {\n  dim \"a\" = 1..9\n  dim \"n\" = "
+                         "1..64\n  %1 = softmax(%0) {axis = 1}\n  %2 = matmul(%0, %1) "
+                         "{transpose_b = true}\n  return %2\n}\n";
+  Options options;
+  options.ranges["n"] = {2, 40, 2, {8, 40}, 0, {}};
+  const Model model = ok(Model::load(file.string(), options));
+  const auto input = [](int64_t a, int64_t n) {
+    std::vector<float> x(static_cast<size_t>(a * n * 4));
+    for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 23) - 9.5f;
+    return std::vector<Array>{Array::of("x", "f32", {a, n, 4}, x)};
+  };
+  for (int64_t n = 2; n <= 40; n += 2) {
+    const int64_t a = 1 + n % 3;
+    EXPECT_TRUE(same(ok(model.run(input(a, n))), ok(model.run_reference(input(a, n))))) << n;
+  }
+  for (int64_t n : {3, 42}) {
+    const auto refused = model.run(input(1, n));
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.diagnostic().message.find("'n'"), std::string::npos);
+  }
+}
+
 TEST_F(ApiTest, FromMemoryAndFromAFileAreTheSame) {
   for (const char* path : {kModel, "tests/models/digits.pt2"}) {
     const std::string bytes = contents(path);
