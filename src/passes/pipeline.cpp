@@ -17,6 +17,7 @@
 #include "passes/fuse_quantize.h"
 #include "passes/insert_qdq.h"
 #include "passes/lift_quantize.h"
+#include "passes/merge_products.h"
 #include "passes/note_rules.h"
 #include "passes/pad_to_buckets.h"
 #include "passes/raise_patterns.h"
@@ -56,6 +57,8 @@ constexpr Pass kPipeline[] = {
     {"lift_quantize", PassStage::quantize, lift_quantize,
      "quantizes move up past views and slices, equal ones of a value become one", nullptr, false,
      true},
+    {"merge_products", PassStage::quantize, merge_products,
+     "products of one operand with constant weights become one", nullptr, false, true},
     {"expose_codes", PassStage::quantize, expose_codes,
      "inputs and outputs of the model become codes where that was asked for",
      &PassOptions::codes_at_ports, true},

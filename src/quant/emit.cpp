@@ -23,6 +23,15 @@ Result<Value*> emit_with_format(const Place& place, Value* codes, const QType& t
   return place.graph.emit("with_format", {codes}, {{"to", to}}, place.loc, place.before);
 }
 
+Result<Value*> emit_part(const Place& place, Value* x, int64_t axis, int64_t first, int64_t count) {
+  Dims start(x->shape().size(), Dim(0)), size = x->shape();
+  start[static_cast<size_t>(axis)] = Dim(first);
+  size[static_cast<size_t>(axis)] = Dim(count);
+  return place.graph.emit("slice", {x},
+                          {{"start", start}, {"size", size}, {"step", Dims(size.size(), Dim(1))}},
+                          place.loc, place.before);
+}
+
 Result<Value*> emit_dynamic(const Place& place, Value* x, const DynamicScheme& scheme) {
   QC_ASSIGN(Value * codes, place.graph.emit("quantize_dynamic", {x},
                                             {{"to", scheme.dtype},

@@ -3,6 +3,7 @@
 #include "interp/eval.h"
 #include "ir/any_order.h"
 #include "ir/padding.h"
+#include "quant/merging.h"
 #include "quant/quant_node.h"
 
 namespace qc {
@@ -16,11 +17,14 @@ namespace qc {
 class QLinear final : public WeightedQuantNode<QLinear>,
                       public EvaluatesFast,
                       public SumsInAnyOrder,
+                      public JoinsProducts,
                       public TakesPadding {
  public:
   static const OpInfo kInfo;
 
   const OpInfo& info() const override { return kInfo; }
+  std::string join_key() const override;
+  Result<Node*> join(Graph& graph, const std::vector<Node*>& products, Node* before) const override;
   Result<Ok> pad(PaddedNode& c) override { return c.rows(c.resolved(-1)); }
   Result<std::vector<Type>> infer() const override;
   Result<Ok> eval(EvalContext&) const override;

@@ -1,4 +1,5 @@
 #include "interp/eval.h"
+#include "ir/part_views.h"
 #include "ir/relations.h"
 #include "ops/common/registration.h"
 #include "ops/common/strided.h"
@@ -8,7 +9,7 @@
 namespace qc {
 
 /// The same elements in the same order under another shape.
-class Reshape final : public OpNode<Reshape>, public MovesScales {
+class Reshape final : public OpNode<Reshape>, public MovesScales, public ViewsParts {
  public:
   static const OpInfo kInfo;
   Dims shape;
@@ -43,6 +44,28 @@ class Reshape final : public OpNode<Reshape>, public MovesScales {
     auto node = std::make_unique<Reshape>(*this);
     node->shape = scale_shape(result, shape);
     return node;
+  }
+  /// The axis of the part must be some axes of the result, of which the first then has the part.
+  std::optional<OfWhole> of_whole(const Dims& whole, const IndexRange& part) const override {
+    const auto axis = static_cast<ptrdiff_t>(part.axis);
+    const Dim outer = product(Dims(whole.begin(), whole.begin() + axis));
+    const Dim inner = product(Dims(whole.begin() + axis + 1, whole.end()));
+    for (size_t i = 0; i < shape.size(); ++i) {
+      const auto at = shape.begin() + static_cast<ptrdiff_t>(i);
+      if (!shape[i].is_static() || shape[i].value() < 1 || part.size % shape[i].value() != 0) {
+        continue;
+      }
+      const int64_t below = part.size / shape[i].value();  // elements of one index of axis i
+      if (!(product(Dims(shape.begin(), at)) == outer)) continue;
+      if (!(product(Dims(at + 1, shape.end())) == inner * Dim(below))) continue;
+      const Dim& all = whole[static_cast<size_t>(part.axis)];
+      if (!all.is_static() || all.value() % below != 0 || part.start % below != 0) continue;
+      auto view = std::make_unique<Reshape>(*this);
+      view->shape[i] = Dim(all.value() / below);
+      return OfWhole{std::move(view),
+                     {static_cast<int64_t>(i), part.start / below, shape[i].value()}};
+    }
+    return std::nullopt;
   }
 };
 

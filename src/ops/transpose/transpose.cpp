@@ -3,6 +3,7 @@
 
 #include "ir/capability.h"
 #include "ir/padding.h"
+#include "ir/part_views.h"
 #include "ops/common/registration.h"
 #include "ops/common/strided.h"
 #include "quant/lifting.h"
@@ -13,6 +14,7 @@ namespace qc {
 class Transpose final : public ViewNode<Transpose>,
                         public IsTranspose,
                         public MovesScales,
+                        public ViewsParts,
                         public TakesPadding {
  public:
   static const OpInfo kInfo;
@@ -61,6 +63,10 @@ class Transpose final : public ViewNode<Transpose>,
   }
   std::unique_ptr<Node> scale_mover(const Format& result) const override {
     return result.granularity == Granularity::group ? clone() : nullptr;
+  }
+  std::optional<OfWhole> of_whole(const Dims&, const IndexRange& part) const override {
+    const auto at = std::find(perm.begin(), perm.end(), part.axis);
+    return OfWhole{clone(), {at - perm.begin(), part.start, part.size}};
   }
   std::optional<Dims> contents() const override {
     if (perm.size() > 1) return std::nullopt;

@@ -1,0 +1,39 @@
+#include <fmt/format.h>
+
+#include "ops/matmul/qmatmul.h"
+
+namespace qc {
+
+/// Rows of weights and channels of the result stand for themselves, so that everything else must
+/// be equal. A bias of 0 in place of none would make of a result of -0 a 0.
+std::string QLinear::join_key() const {
+  const Type& w = input_type(1);
+  const Format& f = *w.format;
+  const Value* bias = input(2);
+  const bool groups = f.granularity == Granularity::group;
+  std::string key = fmt::format("{} {} {}..{} {} {} {} {} {} {} {}", op(), name(w.dtype), f.qmin,
+                                f.qmax, groups ? fmt::format("groups of {}", f.group) : "channels",
+                                name(f.scale.values.dtype()), str(to), arithmetic, lo, hi,
+                                bias ? name(bias->dtype()) : "none");
+  if (!is_weight_only()) key += fmt::format(" {}", name(accumulator().type));
+  for (size_t i : {0, 3, 4}) {
+    key += fmt::format(" %{}", input(i) ? std::to_string(input(i)->number()) : "_");
+  }
+  return key;
+}
+
+Result<Node*> QLinear::join(Graph& graph, const std::vector<Node*>& products, Node* before) const {
+  std::vector<ConstId> weights, biases;
+  std::vector<const Type*> types;
+  for (const Node* n : products) {
+    weights.push_back(n->input(1)->constant());
+    types.push_back(&n->input_type(1));
+    if (n->input(2)) biases.push_back(n->input(2)->constant());
+  }
+  std::vector<Value*> operands = inputs();
+  operands[1] = graph.constant(joined_rows(graph.pool(), weights), joined_format(types));
+  if (!biases.empty()) operands[2] = graph.constant(joined_rows(graph.pool(), biases));
+  return graph.add(clone(), std::move(operands), loc(), before);
+}
+
+}  // namespace qc

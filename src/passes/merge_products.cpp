@@ -1,0 +1,157 @@
+#include "passes/merge_products.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "ir/capability.h"
+#include "ir/op_table.h"
+#include "ir/part_views.h"
+#include "passes/eliminate_common_subexpressions.h"
+#include "passes/remark.h"
+#include "quant/emit.h"
+#include "quant/merging.h"
+
+namespace qc {
+namespace {
+
+/// A part of a value as a node of the graph.
+struct Part {
+  Value* value;
+  IndexRange range;
+};
+
+class Merger {
+ public:
+  Merger(Graph& graph, PassContext& context) : graph_(graph), context_(context) {}
+
+  Result<bool> run() {
+    std::map<std::string, size_t> group_of;
+    std::vector<std::vector<Node*>> groups;
+    for (Node* n = graph_.first(); n; n = n->next()) {
+      const auto* product = capability<JoinsProducts>(n);
+      const std::string key = product ? product->join_key() : "";
+      if (key.empty() || !n->output()->has_uses()) continue;
+      const auto [it, fresh] = group_of.try_emplace(key, groups.size());
+      if (fresh) groups.emplace_back();
+      groups[it->second].push_back(n);
+    }
+    size_t merged = 0, of = 0;
+    for (const auto& group : groups) {
+      if (group.size() < 2) continue;
+      QC_TRY(merge(group));
+      ++merged;
+      of += group.size();
+    }
+    remark_apart(groups);
+    if (merged == 0) return false;
+    context_.remarks.push_back(fmt::format("{}: {} products became {}", kPass, of, merged));
+    graph_.sweep();
+    QC_TRY(eliminate_common_subexpressions(graph_, context_));
+    return true;
+  }
+
+ private:
+  Result<Ok> merge(const std::vector<Node*>& products) {
+    QC_ASSIGN(Node * whole,
+              capability<JoinsProducts>(products[0])->join(graph_, products, products[0]));
+    Loc loc = whole->loc();
+    for (const Node* n : products) loc = join(loc, n->loc());
+    graph_.set_loc(whole, std::move(loc));
+    note_sources(products, *whole);
+    const int64_t axis = whole->output()->rank() - 1;
+    int64_t at = 0;
+    std::vector<Part> parts;
+    for (Node* n : products) {
+      const int64_t size = n->output()->shape().back().value();
+      QC_ASSIGN(Value * part, emit_part({graph_, n->loc(), n}, whole->output(), axis, at, size));
+      graph_.replace_uses(n->output(), part);
+      parts.push_back({part, {axis, at, size}});
+      at += size;
+    }
+    Value* of = whole->output();
+    while (of) {
+      QC_ASSIGN(of, sink(of, parts));
+    }
+    return Ok{};
+  }
+
+  /// What the weights were before they became codes, for reports.
+  void note_sources(const std::vector<Node*>& products, const Node& whole) {
+    std::vector<ConstId> sources;
+    Value* joined = nullptr;
+    for (size_t i = 0; i < whole.input_count() && !joined; ++i) {
+      sources.clear();
+      for (const Node* n : products) {
+        const Value* v = n->input(i);
+        const auto it = v && v->is_constant() ? context_.weight_sources.find(v->constant())
+                                              : context_.weight_sources.end();
+        if (it != context_.weight_sources.end()) sources.push_back(it->second);
+      }
+      if (sources.size() == products.size()) joined = whole.input(i);
+    }
+    if (joined) {
+      context_.weight_sources[joined->constant()] = joined_rows(graph_.pool(), sources);
+    }
+  }
+
+  /// view(part(x)) = part'(view'(x)) where all parts are read by views that are parts of one view
+  /// of the whole: that view, whose parts they now are. Null where they are not.
+  Result<Value*> sink(Value* whole, std::vector<Part>& parts) {
+    std::vector<ViewsParts::OfWhole> found;
+    for (const Part& p : parts) {
+      if (!p.value->has_one_use()) return nullptr;
+      const auto* view = capability<ViewsParts>(p.value->first_use()->user);
+      auto of_whole = view ? view->of_whole(whole->shape(), p.range) : std::nullopt;
+      if (!of_whole || !same(*of_whole->view, found.empty() ? *of_whole->view : *found[0].view)) {
+        return nullptr;
+      }
+      found.push_back(std::move(*of_whole));
+    }
+    const Loc loc = parts[0].value->first_use()->user->loc();
+    QC_ASSIGN(Node * view,
+              graph_.add(std::move(found[0].view), {whole}, loc, parts[0].value->def()));
+    for (size_t i = 0; i < parts.size(); ++i) {
+      Part& p = parts[i];
+      Node* reader = p.value->first_use()->user;
+      const IndexRange& range = found[i].part;
+      QC_ASSIGN(Value * part, emit_part({graph_, p.value->def()->loc(), p.value->def()},
+                                        view->output(), range.axis, range.start, range.size));
+      QC_CHECK(part->type() == reader->output()->type(), "a part of another shape than before");
+      graph_.replace_uses(reader->output(), part);
+      p = {part, range};
+    }
+    return view->output();
+  }
+
+  static bool same(const Node& a, const Node& b) {
+    return a.op() == b.op() && get_attrs(a) == get_attrs(b);
+  }
+
+  /// Products of one operand that did not become one.
+  void remark_apart(const std::vector<std::vector<Node*>>& groups) {
+    std::map<const Value*, const Node*> first;
+    for (const auto& group : groups) {
+      const Node* n = group[0];
+      if (!n->input(0)) continue;
+      const auto [it, fresh] = first.try_emplace(n->input(0), n);
+      if (fresh) continue;
+      context_.remarks.push_back(fmt::format(
+          "{}: {} stays apart from {}, which reads the same value: type of weights, result, limits "
+          "or rounding differ, or one has a bias and the other none",
+          kPass, label(*n), label(*it->second)));
+    }
+  }
+
+  static constexpr const char* kPass = "merge_products";
+  Graph& graph_;
+  PassContext& context_;
+};
+
+}  // namespace
+
+Result<bool> merge_products(Graph& graph, PassContext& context) {
+  return Merger(graph, context).run();
+}
+
+}  // namespace qc

@@ -1,0 +1,32 @@
+// JoinsProducts: the capability of products with constant weights to be computed together with
+// others of the same operand. The pass merge_products asks for it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace qc {
+
+/// A product of a value with constant weights, whose result has a row of weights for each index of
+/// its last axis.
+class JoinsProducts {
+ public:
+  virtual ~JoinsProducts() = default;
+  /// What products must have in common to be joined, operands included, as text; empty where this
+  /// one cannot be.
+  virtual std::string join_key() const = 0;
+  /// One product, before `before`, in place of `products`: nodes of this op with this one's key, of
+  /// which it is the first. Their results lie side by side along its last axis, bit for bit.
+  virtual Result<Node*> join(Graph& graph, const std::vector<Node*>& products,
+                             Node* before) const = 0;
+};
+
+/// The rows of constants one after the other, joined when they are needed.
+ConstId joined_rows(ConstantPool& pool, const std::vector<ConstId>& parts);
+/// The format of joined rows of codes: scales and zero points of each stay, those for a whole
+/// constant become one for each of its rows.
+std::shared_ptr<const Format> joined_format(const std::vector<const Type*>& parts);
+
+}  // namespace qc
