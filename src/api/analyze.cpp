@@ -5,6 +5,7 @@
 #include <map>
 
 #include "api/state.h"
+#include "driver/compile.h"
 #include "driver/explain.h"
 #include "driver/inspect.h"
 #include "interp/interpreter.h"
@@ -71,20 +72,24 @@ Expected<Analysis> Model::analyze(const ArrayViews& views, const std::string& ti
   return state_->alone([&]() -> Result<Analysis> {
     const qc::Graph& graph = *state_->network->graph;
     QC_ASSIGN(qc::Samples samples, samples_of(graph, state_->options, views));
-    QC_ASSIGN(const auto quantized, state_->forms.contract_for(samples.first()));
+    QC_ASSIGN(auto quantized, qc::copy(graph));
     QC_ASSIGN(auto plain, qc::copy(graph));
+    Options layers = qc::layer_by_layer(state_->options);
+    QC_TRY(qc::add_dims_of(graph, samples.first(), layers));
+    qc::PassContext context;
+    QC_TRY(qc::make_contract(*quantized, layers, context));
     Options options = qc::without_rules(state_->options);
     QC_TRY(qc::add_dims_of(graph, samples.first(), options));
     QC_TRY(qc::make_contract(*plain, options));
     QC_ASSIGN(const qc::Analysis found,
-              qc::analyze(*plain, *quantized->graph, quantized->context, std::move(samples)));
+              qc::analyze(*plain, *quantized, context, std::move(samples)));
     Analysis out;
     for (const qc::LayerAnalysis& l : found.layers) out.layers.push_back(layer_of(l));
     out.runs = found.runs;
     out.table = qc::table(found);
     out.json = qc::json(found);
     if (!title.empty()) {
-      auto picture = qc::svg(*quantized->graph);  // without Graphviz there is none
+      auto picture = qc::svg(*quantized);  // without Graphviz there is none
       out.page = qc::html(found, title, picture.ok() ? *picture : "");
     }
     return out;

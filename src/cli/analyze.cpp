@@ -43,7 +43,7 @@ void add_analyze(CLI::App& app, Session& session) {
       QC_ASSIGN(auto plain, copy(*graph));
       QC_TRY(make_contract(*plain, without_rules(options)));
       PassContext context;
-      QC_TRY(contract(*graph, options, context));
+      QC_TRY(contract(*graph, layer_by_layer(options), context));
       QC_ASSIGN(const Analysis found, analyze(*plain, *graph, context, std::move(samples)));
       if (!flags->page.empty()) {
         auto picture = svg(*graph);

@@ -9,6 +9,7 @@
 #include "driver/explain.h"
 #include "interp/eval.h"
 #include "interp/interpreter.h"
+#include "passes/pipeline.h"
 
 namespace qc {
 namespace {
@@ -259,6 +260,13 @@ quantc::Options without_rules(quantc::Options options) {
   options.rules.clear();
   options.rules_file.clear();
   options.require_integer = false;
+  return options;
+}
+
+quantc::Options layer_by_layer(quantc::Options options) {
+  for (const Pass& pass : pipeline()) {
+    if (pass.can_skip) options.disabled_passes.push_back(pass.name);
+  }
   return options;
 }
 

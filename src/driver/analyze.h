@@ -50,6 +50,9 @@ std::optional<Tensor> as_floats(const Tensor& tensor, const Type& type);
 
 /// The options of the float model: the same without rules.
 quantc::Options without_rules(quantc::Options options);
+/// The options with which every layer of the model stays a node: passes that join layers, and keep
+/// the bits, are left out.
+quantc::Options layer_by_layer(quantc::Options options);
 
 /// Runs both contract graphs of one model on the samples: `quantized` with its rules, of which
 /// `context` is the one its passes ran with, and `plain` without. Formats that are found at run
