@@ -59,7 +59,18 @@ class Builder {
   Value* read(Value* x) {
     if (s_.chance(15)) s_.emit("exp", {x});
     if (s_.chance(25)) return split(x);
+    if (s_.chance(20)) return gated(coded(viewed(x)));
     return product(coded(viewed(x)));
+  }
+
+  /// Two products of the same codes, one of them a gate, and codes again.
+  Value* gated(Value* x) {
+    if (x->rank() < 1) return x;
+    const int64_t inputs = x->shape().back().value(), outputs = s_.between(1, 9);
+    Value* gate = s_.emit("linear", {x, weights(outputs, inputs)});
+    Value* up = s_.emit("linear", {x, weights(outputs, inputs)});
+    gate = s_.emit(s_.pick<std::string>({"silu", "gelu", "sigmoid"}), {gate});
+    return coded(s_.emit("mul", {gate, up}));
   }
 
   /// All parts of the value, often read alike.

@@ -2,6 +2,7 @@
 
 #include "ir/padding.h"
 #include "ops/quantize/ending.h"
+#include "program/rows_apart.h"
 
 namespace qc {
 
@@ -9,6 +10,7 @@ namespace qc {
 /// maybe the factor, of one shape; kernels/activation/activation.h.
 class ActivationQuantize final : public OpNode<ActivationQuantize>,
                                  public TakesPadding,
+                                 public TakesRowsApart,
                                  public EndsInCodes {
  public:
   explicit ActivationQuantize(bool dynamic) { ending.dynamic = dynamic; }
@@ -24,6 +26,7 @@ class ActivationQuantize final : public OpNode<ActivationQuantize>,
   Result<std::vector<Type>> infer() const override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
+  bool takes_rows_apart(size_t) const override { return true; }
 };
 
 }  // namespace qc
