@@ -17,10 +17,9 @@
 #include <string.h>
 
 #include "kernels/common/inline.h"
+#include "kernels/common/modes.h"
 #include "kernels/common/shared.h"
 #include "kernels/numerics/quant.h"
-
-enum { QK_KNOWN, QK_PER_TOKEN, QK_PER_TENSOR };
 
 /* The members of parameter structs that say it, and where codes and scales are. */
 typedef struct qk_ending {

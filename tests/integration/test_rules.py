@@ -93,7 +93,7 @@ def test_require_integer_lists_what_is_float(quantc, model):
     assert "softmax (softmax): no rule is for it" in done.stderr
     rules = write(model / "all.toml", STATIC + "[[rule]]\npattern = 'softmax'\nscale = 0.004\noffset = -128\n")
     done = quantc("compile", model / "m.onnx", "--rules", rules, "--require-integer", "-o", model / "out", status=1)
-    assert "softmax (softmax): its quantized form computes in float" in done.stderr
+    assert "softmax (softmax_quantize): its quantized form computes in float" in done.stderr
 
 
 def test_names_are_those_rules_match(quantc, model):

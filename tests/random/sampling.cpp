@@ -91,6 +91,19 @@ DType Sampling::arithmetic_type() {
                       DType::u32, DType::u64});
 }
 
+AttrMap Sampling::ending(bool dynamic, AttrMap more) {
+  if (!dynamic) {
+    more["to"] = format();
+    more["arithmetic"] = arithmetic();
+    return more;
+  }
+  const DType to = pick<DType>({DType::i8, DType::u8, DType::i16});
+  more["to"] = to;
+  more["symmetric"] = is_signed(to) && chance(50);
+  more["per_token"] = chance(50);
+  return more;
+}
+
 QType Sampling::format() {
   const DType dtype = pick<DType>({DType::i8, DType::i8, DType::u8, DType::i16, DType::u16});
   CodeRange range = code_range(dtype);

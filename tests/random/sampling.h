@@ -61,6 +61,8 @@ class Sampling {
   /// codes that is not the type's; and an arithmetic record.
   QType format();
   std::string arithmetic();
+  /// Attributes of an op that writes codes, with `more`.
+  AttrMap ending(bool dynamic, AttrMap more);
   /// Codes made so far with one known scale and a rank in the range, else new ones.
   Value* codes(int64_t min_rank, int64_t max_rank);
 

@@ -30,7 +30,7 @@ const OpInfo ActivationQuantize::kKnown = {
     .name = "activation_quantize",
     .min_inputs = 1,
     .max_inputs = 2,
-    .traits = kElementwise | kAnyLayout,
+    .traits = kElementwise | kAnyLayout | kQuantizedInFloat,
     .summary = "an activation, maybe times a factor (SwiGLU), as codes",
 };
 const OpInfo ActivationQuantize::kDynamic = {
@@ -38,6 +38,7 @@ const OpInfo ActivationQuantize::kDynamic = {
     .min_inputs = 1,
     .max_inputs = 2,
     .outputs = 3,
+    .traits = kQuantizedInFloat,
     .summary =
         "an activation, maybe times a factor (SwiGLU), as codes with scales found at run time",
 };

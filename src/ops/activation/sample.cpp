@@ -3,22 +3,16 @@
 namespace qc {
 
 void sample_activation(Samplers& r) {
-  r.add("activation_quantize", [](Sampling& s) {
-    std::vector<Value*> inputs{s.floats(0, 4)};
-    if (s.chance(50)) inputs.push_back(inputs[0]);
-    s.emit("activation_quantize", inputs,
-           {{"fn",
-             s.pick<std::string>({"silu", "gelu", "gelu_tanh", "gelu_quick", "sigmoid", "tanh"})},
-            {"to", s.format()},
-            {"arithmetic", s.arithmetic()}});
-  });
-  r.add("activation_quantize_dynamic", [](Sampling& s) {
-    s.emit("activation_quantize_dynamic", {s.floats(1, 4)},
-           {{"fn", s.pick<std::string>({"silu", "gelu"})},
-            {"to", DType::i8},
-            {"symmetric", s.chance(50)},
-            {"per_token", s.chance(50)}});
-  });
+  for (bool dynamic : {false, true}) {
+    const char* op = dynamic ? "activation_quantize_dynamic" : "activation_quantize";
+    r.add(op, [op, dynamic](Sampling& s) {
+      std::vector<Value*> inputs{s.floats(1, 4)};
+      if (s.chance(50)) inputs.push_back(inputs[0]);
+      const auto fn =
+          s.pick<std::string>({"silu", "gelu", "gelu_tanh", "gelu_quick", "sigmoid", "tanh"});
+      s.emit(op, inputs, s.ending(dynamic, {{"fn", fn}}));
+    });
+  }
 }
 
 }  // namespace qc

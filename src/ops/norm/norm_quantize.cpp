@@ -10,7 +10,11 @@ namespace qc {
 
 const OpInfo& norm_quantize_info(NormKind kind, bool dynamic) {
   const auto info = [](const char* name, const char* summary) {
-    return OpInfo{.name = name, .max_inputs = 4, .outputs = -1, .summary = summary};
+    return OpInfo{.name = name,
+                  .max_inputs = 4,
+                  .outputs = -1,
+                  .traits = kQuantizedInFloat,
+                  .summary = summary};
   };
   static const OpInfo kInfos[3][2] = {
       {info("layer_norm_quantize", "layer_norm, of a sum or of a value, as codes"),

@@ -1,6 +1,22 @@
 #include "tests/random/sampling.h"
 
 namespace qc {
+namespace {
+
+/// A norm that writes codes, half of the time of a sum.
+void sample_ending(Sampling& s, const std::string& name, bool dynamic) {
+  const bool groups = name.starts_with("group"), residual = s.chance(50);
+  Value* x = s.floats(groups ? 3 : 1, 4);
+  const Ints shape = static_dims(x->shape());
+  Value* gamma =
+      s.chance(50) ? s.constant(DType::f32, {groups ? shape[1] : shape.back()}) : nullptr;
+  AttrMap attrs{{"eps", 1e-5}, {"sums", residual && s.chance(50)}};
+  if (groups) attrs["groups"] = s.chance(50) ? shape[1] : int64_t{1};
+  s.emit(name, {x, gamma, nullptr, residual ? s.constant(DType::f32, shape) : nullptr},
+         s.ending(dynamic, std::move(attrs)));
+}
+
+}  // namespace
 
 void sample_norm(Samplers& r) {
   for (const char* op : {"layer_norm", "rms_norm"}) {
@@ -22,18 +38,11 @@ void sample_norm(Samplers& r) {
                                s.constant(DType::f32, {channels})};
     s.emit("group_norm", inputs, {{"groups", s.chance(50) ? channels : 1}, {"eps", 1e-5}});
   });
-  for (const char* op : {"layer_norm_quantize", "rms_norm_quantize"}) {
-    r.add(op, [op](Sampling& s) {
-      Value* x = s.floats(1, 4);
-      const Ints shape = static_dims(x->shape());
-      const bool residual = s.chance(50);
-      Value* gamma = s.chance(50) ? s.constant(DType::f32, {shape.back()}) : nullptr;
-      s.emit(op, {x, gamma, nullptr, residual ? s.constant(DType::f32, shape) : nullptr},
-             {{"eps", 1e-5},
-              {"to", s.format()},
-              {"arithmetic", s.arithmetic()},
-              {"sums", residual && s.chance(50)}});
-    });
+  for (const std::string op : {"layer_norm_quantize", "rms_norm_quantize", "group_norm_quantize"}) {
+    for (bool dynamic : {false, true}) {
+      const std::string name = dynamic ? op + "_dynamic" : op;
+      r.add(name, [name, dynamic](Sampling& s) { sample_ending(s, name, dynamic); });
+    }
   }
   r.add("scale_shift", [](Sampling& s) {
     Value* x = s.floats(2, 5);

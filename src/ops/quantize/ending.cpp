@@ -1,6 +1,6 @@
 #include "ops/quantize/ending.h"
 
-#include "kernels/common/ending.h"
+#include "kernels/common/modes.h"
 #include "kernels/numerics/quant.h"
 
 namespace qc {

@@ -10,6 +10,13 @@ void sample_softmax(Samplers& r) {
     s.emit("qsoftmax", {x},
            {{"to", to}, {"arithmetic", std::string("onnxruntime")}, {"axis", s.below(x->rank())}});
   });
+  for (bool dynamic : {false, true}) {
+    const char* op = dynamic ? "softmax_quantize_dynamic" : "softmax_quantize";
+    r.add(op, [op, dynamic](Sampling& s) {
+      Value* x = s.floats(1, 4);
+      s.emit(op, {x}, s.ending(dynamic, {{"axis", s.below(x->rank())}}));
+    });
+  }
   for (const char* op : {"softmax", "log_softmax"}) {
     r.add(op, [op](Sampling& s) {
       Value* x = s.floats(1, 4);

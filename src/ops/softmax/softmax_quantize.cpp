@@ -7,12 +7,13 @@ namespace qc {
 
 const OpInfo SoftmaxQuantize::kKnown = {
     .name = "softmax_quantize",
-    .traits = kAnyLayout,
+    .traits = kAnyLayout | kQuantizedInFloat,
     .summary = "softmax as codes",
 };
 const OpInfo SoftmaxQuantize::kDynamic = {
     .name = "softmax_quantize_dynamic",
     .outputs = 3,
+    .traits = kQuantizedInFloat,
     .summary = "softmax as codes with scales found at run time",
 };
 
