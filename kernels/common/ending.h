@@ -8,6 +8,7 @@
  *   QK_PER_TOKEN   each e_span elements, of which a row has a whole number, get a scale and a zero
  *                  point from their range; `y_scales` and `y_zeros`.
  *   QK_PER_TENSOR  all elements get one of each. `floats` has room for all of them.
+ * With e_keep `floats` has room for all elements too, which stay there.
  * Ranges and codes are those of kernels/numerics/quant.h. Codes have e_size bytes; their sign makes
  * no difference to the bits that are stored. */
 #ifndef QK_ENDING_H
@@ -23,7 +24,7 @@
 
 /* The members of parameter structs that say it, and where codes and scales are. */
 typedef struct qk_ending {
-  int32_t mode, lo, hi, symmetric, reciprocal, size, span;
+  int32_t mode, lo, hi, symmetric, reciprocal, size, keep, span;
   int32_t axis, inner, group, s_outer, s_axis, s_inner;
   const float* scales;
   const int32_t* zeros;
@@ -34,16 +35,17 @@ typedef struct qk_ending {
   float least, most; /* of the rows so far, for QK_PER_TENSOR */
 } qk_ending;
 
-#define QK_ENDING_OF(p)                                                                      \
-  {                                                                                          \
-    (p)->e_mode, (p)->e_lo, (p)->e_hi, (p)->e_symmetric, (p)->e_reciprocal, (p)->e_size,     \
-        (p)->e_span, (p)->e_axis, (p)->e_inner, (p)->e_group, (p)->e_s_outer, (p)->e_s_axis, \
-        (p)->e_s_inner, scales, zeros, (uint8_t*)y, y_scales, y_zeros, floats, 0.0f, 0.0f    \
+#define QK_ENDING_OF(p)                                                                       \
+  {                                                                                           \
+    (p)->e_mode, (p)->e_lo, (p)->e_hi, (p)->e_symmetric, (p)->e_reciprocal, (p)->e_size,      \
+        (p)->e_keep, (p)->e_span, (p)->e_axis, (p)->e_inner, (p)->e_group, (p)->e_s_outer,    \
+        (p)->e_s_axis, (p)->e_s_inner, scales, zeros, (uint8_t*)y, y_scales, y_zeros, floats, \
+        0.0f, 0.0f                                                                            \
   }
 
 /* Where row r of n floats is computed. */
 QK_INLINE float* qk_ending_row(const qk_ending* e, int32_t r, int32_t n) {
-  return e->mode == QK_PER_TENSOR ? e->floats + (ptrdiff_t)r * n : e->floats;
+  return e->keep || e->mode == QK_PER_TENSOR ? e->floats + (ptrdiff_t)r * n : e->floats;
 }
 
 /* Widens a range by n elements; what is NaN does not count. By 16 lanes: least and most do not

@@ -17,17 +17,15 @@ Loc fused_loc(const Node& producer, const Node& quantize) {
 }
 
 /// Whether the quantize became part of what computes its operand.
-Result<bool> fuse(Graph& graph, Node* node, const Ending& ending, PassContext& context) {
+Result<bool> fuse(Graph& graph, Node* node, Ending ending, PassContext& context) {
   Value* x = node->input(0);
   Node* producer = x->def();
   auto* host = x->index() == 0 ? capability<TakesEnding>(producer) : nullptr;
   if (!host) return false;
-  std::string reason = "others read its result too";
-  Node* made = nullptr;
-  if (x->has_one_use()) {
-    const EndingPlace place{graph, fused_loc(*producer, *node), node};
-    QC_ASSIGN(made, host->with_ending(ending, place, reason));
-  }
+  ending.floats = !x->has_one_use();
+  std::string reason;
+  const EndingPlace place{graph, fused_loc(*producer, *node), producer};
+  QC_ASSIGN(Node * made, host->with_ending(ending, place, reason));
   if (!made) {
     remark_kept(context, "fuse_quantize", *node, *producer, reason.c_str());
     context.kept_apart[node->output()->number()] =
@@ -38,6 +36,7 @@ Result<bool> fuse(Graph& graph, Node* node, const Ending& ending, PassContext& c
     graph.replace_uses(node->output(i), made->output(i));
   }
   graph.erase(node);
+  if (ending.floats) graph.replace_uses(x, made->output(ending.floats_at()));
   graph.erase(producer);
   return true;
 }

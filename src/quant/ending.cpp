@@ -15,6 +15,7 @@ void Ending::attrs(AttrVisitor& v) {
   } else {
     v("arithmetic", arithmetic, std::string("exact"));
   }
+  v("floats", floats, false);
 }
 
 namespace {
@@ -33,25 +34,23 @@ Result<std::vector<Type>> known_types(const Ending& e, const Type& x, const Loc&
   return std::vector<Type>{std::move(y)};
 }
 
-}  // namespace
-
-Result<std::vector<Type>> Ending::types(const Type& x, const Loc& loc) const {
+Result<std::vector<Type>> code_types(const Ending& e, const Type& x, const Loc& loc) {
   if (x.dtype != DType::f32 || x.format) {
     return error(Code::type, loc, "expected f32 values, got {}", str(x));
   }
-  if (!dynamic) return known_types(*this, x, loc);
-  if (to.format || !is_integer(to.dtype) || bits(to.dtype) < 8 || bits(to.dtype) > 16) {
-    return error(Code::type, loc, "codes of type {}", str(to));
+  if (!e.dynamic) return known_types(e, x, loc);
+  if (e.to.format || !is_integer(e.to.dtype) || bits(e.to.dtype) < 8 || bits(e.to.dtype) > 16) {
+    return error(Code::type, loc, "codes of type {}", str(e.to));
   }
-  if (per_token && x.rank() < 1) return error(Code::shape, loc, "a single value has no rows");
+  if (e.per_token && x.rank() < 1) return error(Code::shape, loc, "a single value has no rows");
   auto format = std::make_shared<Format>();
-  const CodeRange range = code_range(to.dtype);
-  format->qmin = symmetric ? -range.hi : range.lo;
+  const CodeRange range = code_range(e.to.dtype);
+  format->qmin = e.symmetric ? -range.hi : range.lo;
   format->qmax = range.hi;
   format->scale = Component::at_run_time();
   format->zero_point = Component::at_run_time();
   Dims scales;
-  if (per_token) {
+  if (e.per_token) {
     format->granularity = Granularity::group;
     format->axis = x.rank() - 1;
     if (!x.shape.back().is_static()) {
@@ -61,11 +60,19 @@ Result<std::vector<Type>> Ending::types(const Type& x, const Loc& loc) const {
     scales = x.shape;
     scales.back() = Dim(1);
   }
-  if (symmetric && !is_signed(to.dtype)) {
-    return error(Code::quant, loc, "symmetric codes need a signed type, got {}", name(to.dtype));
+  if (e.symmetric && !is_signed(e.to.dtype)) {
+    return error(Code::quant, loc, "symmetric codes need a signed type, got {}", name(e.to.dtype));
   }
-  return std::vector<Type>{Type(QType{to.dtype, std::move(format)}, x.shape),
+  return std::vector<Type>{Type(QType{e.to.dtype, std::move(format)}, x.shape),
                            Type(DType::f32, scales), Type(DType::i32, scales)};
+}
+
+}  // namespace
+
+Result<std::vector<Type>> Ending::types(const Type& x, const Loc& loc) const {
+  QC_ASSIGN(std::vector<Type> out, code_types(*this, x, loc));
+  if (floats) out.push_back(x);
+  return out;
 }
 
 }  // namespace qc

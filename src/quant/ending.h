@@ -19,12 +19,16 @@ struct Ending {
   QType to;                          // of known scales the format, else the type of the codes
   std::string arithmetic = "exact";  // of known scales
   bool symmetric = false, per_token = false;  // of dynamic ones
+  bool floats = false;                        // the floats are a result too, for other readers
 
   /// The attributes of the quantize nodes, by the same names.
   void attrs(AttrVisitor& v);
   /// What a float result of type `x` becomes: codes, then for dynamic endings scales and zero
-  /// points, one for the tensor or one per row of the last axis. Checks everything.
+  /// points, one for the tensor or one per row of the last axis; then the floats where they are
+  /// kept. Checks everything.
   Result<std::vector<Type>> types(const Type& x, const Loc& loc) const;
+  /// Which result the kept floats are.
+  size_t floats_at() const { return dynamic ? 3 : 1; }
 };
 
 /// A node that only turns floats into codes.
@@ -34,6 +38,9 @@ class IsEnding {
   /// Nothing where it does more: changes the layout, say.
   virtual std::optional<Ending> ending() const = 0;
 };
+
+/// Why an op that cannot keep its floats stays beside a quantize.
+inline constexpr const char* kReadAsFloats = "others read its result too";
 
 /// Where a fused node goes: before `before`, with the location `loc`.
 struct EndingPlace {
@@ -47,8 +54,8 @@ class TakesEnding {
  public:
   virtual ~TakesEnding() = default;
   /// Adds a node that computes what this one does and writes codes: its first results are those of
-  /// the quantize node. Null where it cannot, with `reason` for reports. It may take in nodes that
-  /// only this one reads, whose locations it joins.
+  /// the ending. Null where it cannot, with `reason` for reports. It may take in nodes before it,
+  /// whose locations it joins.
   virtual Result<Node*> with_ending(const Ending& ending, const EndingPlace& place,
                                     std::string& reason) = 0;
 };

@@ -58,6 +58,7 @@ Result<Ok> ActivationQuantize::pad(PaddedNode& c) {
 
 Result<std::vector<Type>> ActivationQuantize::infer() const {
   const Type& x = input_type(0);
+  if (ending.floats) return error(Code::attribute, loc(), "{} keeps no floats", op());
   if (!has(fn)) return error(Code::attribute, loc(), "'{}' is no activation of {}", fn, op());
   if (input(1) && (input_type(1).dtype != x.dtype || input_type(1).shape != x.shape)) {
     return error(Code::shape, loc(), "a factor {} of {}", str(input_type(1)), str(x));

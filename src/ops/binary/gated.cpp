@@ -8,6 +8,10 @@ Result<Node*> Binary::with_ending(const Ending& ending, const EndingPlace& place
                                   std::string& reason) {
   reason = "it is no product of an activation";
   if (op() != "mul" || is_limited()) return static_cast<Node*>(nullptr);
+  if (ending.floats) {
+    reason = kReadAsFloats;
+    return static_cast<Node*>(nullptr);
+  }
   for (size_t i = 0; i < 2; ++i) {
     Value *gate = input(i), *factor = input(1 - i);
     const Node* f = gate->def();

@@ -50,6 +50,7 @@ void eval_ending(const Ending& ending, const Tensor& y, EvalContext& c, const Ty
   } else {
     eval_known(ending, y, c.out(0), codes);
   }
+  if (ending.floats) c.set_out(ending.floats_at(), y);
 }
 
 Result<EndingParams> ending_params(const Lowering& l, const Ending& ending) {
@@ -80,17 +81,6 @@ View ending_scales(Lowering& l, const Ending& ending) {
 
 View ending_zeros(Lowering& l, const Ending& ending) {
   return ending.dynamic ? View{} : zero_constant(l, l.out_type());
-}
-
-AttrMap ending_attrs(const Ending& ending, AttrMap more) {
-  more["to"] = ending.to;
-  if (ending.dynamic) {
-    more["symmetric"] = ending.symmetric;
-    more["per_token"] = ending.per_token;
-  } else {
-    more["arithmetic"] = ending.arithmetic;
-  }
-  return more;
 }
 
 }  // namespace qc

@@ -48,7 +48,9 @@ Result<Ok> lower_ending(Lowering& l, const Ending& ending, Call& c, const Dim& r
   }
   // One range for the tensor is known once all of it is computed.
   const bool whole = ending.dynamic && !ending.per_token;
-  c.floats = l.scratch(DType::f32, {whole ? rows * n : n}, "floats");
+  c.e_keep = ending.floats ? 1 : 0;
+  c.floats = ending.floats ? l.out(ending.floats_at())
+                           : l.scratch(DType::f32, {whole ? rows * n : n}, "floats");
   return Ok{};
 }
 
@@ -63,8 +65,5 @@ class EndsInCodes : public StoresCodes {
     return Ok{};
   }
 };
-
-/// Attributes of an ending, for building a node by name.
-AttrMap ending_attrs(const Ending& ending, AttrMap more);
 
 }  // namespace qc

@@ -156,8 +156,8 @@ class Softmax final : public OpNode<Softmax>,
 
 Result<Node*> Softmax::with_ending(const Ending& ending, const EndingPlace& place,
                                    std::string& reason) {
-  if (log_ || input_type(0).dtype != DType::f32) {
-    reason = log_ ? "it is a logarithm" : "it is not f32";
+  if (log_ || ending.floats || input_type(0).dtype != DType::f32) {
+    reason = log_ ? "it is a logarithm" : ending.floats ? kReadAsFloats : "it is not f32";
     return static_cast<Node*>(nullptr);
   }
   auto fused = std::make_unique<SoftmaxQuantize>(ending.dynamic);

@@ -39,6 +39,7 @@ Result<Ok> SoftmaxQuantize::pad(PaddedNode& c) {
 
 Result<std::vector<Type>> SoftmaxQuantize::infer() const {
   QC_TRY(check_softmax(*this, axis, zero));
+  if (ending.floats) return error(Code::attribute, loc(), "{} keeps no floats", op());
   return ending.types(input_type(0), loc());
 }
 

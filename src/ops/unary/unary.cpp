@@ -173,8 +173,8 @@ Result<Ok> Unary::lower(Lowering& l) const {
 
 Result<Node*> Unary::with_ending(const Ending& ending, const EndingPlace& place,
                                  std::string& reason) {
-  if (!ActivationQuantize::has(op())) {
-    reason = "it has no kernel that writes codes";
+  if (!ActivationQuantize::has(op()) || ending.floats) {
+    reason = ending.floats ? kReadAsFloats : "it has no kernel that writes codes";
     return static_cast<Node*>(nullptr);
   }
   auto fused = std::make_unique<ActivationQuantize>(ending.dynamic);
