@@ -1,5 +1,6 @@
 /* Endings: how kernels that compute floats store them as codes, which nobody then reads as floats.
- * The floats are computed into scratch, a row at a time, and become codes while they are near.
+ * The floats are computed into scratch, e_batch rows at a time, and become codes while they are
+ * near.
  *
  * A result lies as rows of n floats, side by side. What becomes of them says e_mode:
  *   QK_KNOWN       element i, seen as [..., e_axis, e_inner], has the scale and zero point that
@@ -20,11 +21,12 @@
 #include "kernels/common/inline.h"
 #include "kernels/common/modes.h"
 #include "kernels/common/shared.h"
+#include "kernels/common/vec16.h"
 #include "kernels/numerics/quant.h"
 
 /* The members of parameter structs that say it, and where codes and scales are. */
 typedef struct qk_ending {
-  int32_t mode, lo, hi, symmetric, reciprocal, size, keep, span;
+  int32_t mode, lo, hi, symmetric, reciprocal, size, keep, batch, span;
   int32_t axis, inner, group, s_outer, s_axis, s_inner;
   const float* scales;
   const int32_t* zeros;
@@ -32,29 +34,60 @@ typedef struct qk_ending {
   float* y_scales;
   int32_t* y_zeros;
   float* floats;
-  float least, most; /* of the rows so far, for QK_PER_TENSOR */
 } qk_ending;
 
-#define QK_ENDING_OF(p)                                                                       \
-  {                                                                                           \
-    (p)->e_mode, (p)->e_lo, (p)->e_hi, (p)->e_symmetric, (p)->e_reciprocal, (p)->e_size,      \
-        (p)->e_keep, (p)->e_span, (p)->e_axis, (p)->e_inner, (p)->e_group, (p)->e_s_outer,    \
-        (p)->e_s_axis, (p)->e_s_inner, scales, zeros, (uint8_t*)y, y_scales, y_zeros, floats, \
-        0.0f, 0.0f                                                                            \
+/* It is never handed to a function that is not inlined, so that its members stay constants. */
+#define QK_ENDING_OF(p)                                                                      \
+  {                                                                                          \
+    (p)->e_mode, (p)->e_lo, (p)->e_hi, (p)->e_symmetric, (p)->e_reciprocal, (p)->e_size,     \
+        (p)->e_keep, (p)->e_batch, (p)->e_span, (p)->e_axis, (p)->e_inner, (p)->e_group,     \
+        (p)->e_s_outer, (p)->e_s_axis, (p)->e_s_inner, scales, zeros, (uint8_t*)y, y_scales, \
+        y_zeros, floats                                                                      \
   }
+
+/* The least and the most of elements so far. */
+typedef struct qk_range {
+  float least, most;
+} qk_range;
 
 /* Where row r of n floats is computed. */
 QK_INLINE float* qk_ending_row(const qk_ending* e, int32_t r, int32_t n) {
-  return e->keep || e->mode == QK_PER_TENSOR ? e->floats + (ptrdiff_t)r * n : e->floats;
+  const int32_t at = e->keep || e->mode == QK_PER_TENSOR ? r : r % e->batch;
+  return e->floats + (ptrdiff_t)at * n;
 }
 
-/* Widens a range by n elements; what is NaN does not count. By 16 lanes: least and most do not
- * depend on the order, for zeros and NaNs never replace what is there. */
-QK_SHARED void qk_ending_range(const float* x, int32_t n, float* least, float* most) {
+#if QK_VEC16_REGISTERS == 1
+/* x where it is less or more; a NaN or another zero is not. */
+QK_INLINE qk_v16 qk_v16_less(qk_v16 x, qk_v16 than) { return _mm512_min_ps(x, than); }
+QK_INLINE qk_v16 qk_v16_more(qk_v16 x, qk_v16 than) { return _mm512_max_ps(x, than); }
+#elif QK_VEC16_REGISTERS == 2
+QK_INLINE qk_v16 qk_v16_less(qk_v16 x, qk_v16 than) {
+  const qk_v16 v = {_mm256_min_ps(x.a, than.a), _mm256_min_ps(x.b, than.b)};
+  return v;
+}
+QK_INLINE qk_v16 qk_v16_more(qk_v16 x, qk_v16 than) {
+  const qk_v16 v = {_mm256_max_ps(x.a, than.a), _mm256_max_ps(x.b, than.b)};
+  return v;
+}
+#endif
+
+/* Widens a range by n elements; what is NaN does not count. By 16 lanes, or by three times as many:
+ * least and most do not depend on the order, for zeros and NaNs never replace what is there. */
+QK_SHARED void qk_ending_range(const float* x, int32_t n, qk_range* range) {
   float low[16], high[16];
   int32_t i = 0;
-  for (int j = 0; j < 16; ++j) low[j] = *least;
-  for (int j = 0; j < 16; ++j) high[j] = *most;
+  for (int j = 0; j < 16; ++j) low[j] = range->least;
+  for (int j = 0; j < 16; ++j) high[j] = range->most;
+#if QK_VEC16_REGISTERS == 1 || QK_VEC16_REGISTERS == 2
+  qk_v16 l0 = qk_v16_load(low), l1 = l0, l2 = l0, h0 = qk_v16_load(high), h1 = h0, h2 = h0;
+  for (; i + 48 <= n; i += 48) {
+    const qk_v16 a = qk_v16_load(x + i), b = qk_v16_load(x + i + 16), c = qk_v16_load(x + i + 32);
+    l0 = qk_v16_less(a, l0), l1 = qk_v16_less(b, l1), l2 = qk_v16_less(c, l2);
+    h0 = qk_v16_more(a, h0), h1 = qk_v16_more(b, h1), h2 = qk_v16_more(c, h2);
+  }
+  qk_v16_store(low, qk_v16_less(l0, qk_v16_less(l1, l2)));
+  qk_v16_store(high, qk_v16_more(h0, qk_v16_more(h1, h2)));
+#endif
   for (; i + 16 <= n; i += 16) {
     for (int j = 0; j < 16; ++j) low[j] = x[i + j] < low[j] ? x[i + j] : low[j];
     for (int j = 0; j < 16; ++j) high[j] = x[i + j] > high[j] ? x[i + j] : high[j];
@@ -65,8 +98,8 @@ QK_SHARED void qk_ending_range(const float* x, int32_t n, float* least, float* m
   }
   for (int j = 1; j < 16; ++j) low[0] = low[j] < low[0] ? low[j] : low[0];
   for (int j = 1; j < 16; ++j) high[0] = high[j] > high[0] ? high[j] : high[0];
-  *least = low[0];
-  *most = high[0];
+  range->least = low[0];
+  range->most = high[0];
 }
 
 QK_INLINE int32_t qk_ending_code(const qk_ending* e, float x, float scale, int32_t zero) {
@@ -80,17 +113,55 @@ QK_INLINE void qk_ending_store(const qk_ending* e, ptrdiff_t at, int32_t code) {
   }
 }
 
-/* Codes of n elements with one scale, from element `at` of the result on. 32 at a time are found in
- * an array of their own, so that it is done with vectors. */
+/* 32 codes of a byte, in an array of their own, so that they are found with vectors. */
+QK_INLINE void qk_ending_bytes(const qk_ending* e, const float* x, float scale, int32_t zero,
+                               uint8_t* y) {
+  uint8_t codes[32];
+  for (int j = 0; j < 32; ++j) codes[j] = (uint8_t)qk_ending_code(e, x[j], scale, zero);
+  memcpy(y, codes, sizeof codes);
+}
+
+#if QK_VEC16_REGISTERS == 1
+/* 16 codes of a byte without divisions. x * inverse is within 2^-22 of x / scale, relatively, so
+ * both round to the same code unless a tie is as near; then this returns 0 and they are divided. */
+QK_INLINE int qk_ending_16_bytes(const qk_ending* e, const float* x, __m512 inverse, int32_t zero,
+                                 uint8_t* y) {
+  const __m512 least = _mm512_set1_ps((float)(e->lo - zero));
+  const __m512 most = _mm512_set1_ps((float)(e->hi - zero));
+  const __m512 v = _mm512_mul_ps(_mm512_loadu_ps(x), inverse);
+  const __m512 within = _mm512_min_ps(_mm512_max_ps(v, least), most);
+  const __m512i code = _mm512_cvtps_epi32(within);
+  const __m512 off = _mm512_abs_ps(_mm512_sub_ps(within, _mm512_cvtepi32_ps(code)));
+  const __m512 reach = _mm512_fmadd_ps(_mm512_abs_ps(within), _mm512_set1_ps(0x1p-22f), off);
+  const __m512i shifted = _mm512_add_epi32(code, _mm512_set1_epi32(zero));
+  _mm_storeu_si128((__m128i*)(void*)y, _mm512_cvtepi32_epi8(shifted));
+  return _mm512_cmp_ps_mask(reach, _mm512_set1_ps(0.5f), _CMP_NLT_UQ) == 0;
+}
+#endif
+
+/* As many codes of a byte as can be found together; how many that is. */
+QK_INLINE int32_t qk_ending_all_bytes(const qk_ending* e, const float* x, int32_t n, float scale,
+                                      int32_t zero, uint8_t* y) {
+  int32_t i = 0;
+#if QK_VEC16_REGISTERS == 1
+  if (!e->reciprocal && scale > 0x1p-100f && scale < 0x1p100f) {
+    const __m512 inverse = _mm512_set1_ps(1.0f / scale);
+    for (; i + 16 <= n; i += 16) {
+      if (qk_ending_16_bytes(e, x + i, inverse, zero, y + i)) continue;
+      for (int32_t j = i; j < i + 16; ++j) y[j] = (uint8_t)qk_ending_code(e, x[j], scale, zero);
+    }
+  }
+#endif
+  for (; i + 32 <= n; i += 32) qk_ending_bytes(e, x + i, scale, zero, y + i);
+  return i;
+}
+
+/* Codes of n elements with one scale, from element `at` of the result on. */
 QK_INLINE void qk_ending_codes(const qk_ending* e, const float* x, int32_t n, float scale,
                                int32_t zero, ptrdiff_t at) {
   int32_t i = 0;
   if (e->size == 1) {
-    for (; i + 32 <= n; i += 32) {
-      uint8_t codes[32];
-      for (int j = 0; j < 32; ++j) codes[j] = (uint8_t)qk_ending_code(e, x[i + j], scale, zero);
-      memcpy(e->y + at + i, codes, sizeof codes);
-    }
+    i = qk_ending_all_bytes(e, x, n, scale, zero, e->y + at);
   } else {
     for (; i + 32 <= n; i += 32) {
       uint16_t codes[32];
@@ -137,33 +208,50 @@ QK_INLINE void qk_ending_known(const qk_ending* e, const float* x, int32_t n, pt
   }
 }
 
-/* Row r, once it is computed. */
-QK_INLINE void qk_ending_finish_row(qk_ending* e, const float* row, int32_t r, int32_t n) {
+QK_INLINE void qk_ending_encode_row(const qk_ending* e, const float* row, int32_t r, int32_t n,
+                                    qk_range* all) {
   const ptrdiff_t at = (ptrdiff_t)r * n;
   if (e->mode == QK_KNOWN) {
     qk_ending_known(e, row, n, at);
   } else if (e->mode == QK_PER_TENSOR) {
-    qk_ending_range(row, n, &e->least, &e->most);
+    qk_ending_range(row, n, all);
   } else {
     for (int32_t t = 0; t < n; t += e->span) {
       const ptrdiff_t token = (at + t) / e->span;
-      float least = 0.0f, most = 0.0f;
-      qk_ending_range(row + t, e->span, &least, &most);
-      qn_range_scale(least, most, e->lo, e->hi, e->symmetric, &e->y_scales[token],
-                     &e->y_zeros[token]);
-      qk_ending_codes(e, row + t, e->span, e->y_scales[token], e->y_zeros[token], at + t);
+      qk_range range = {0.0f, 0.0f};
+      float scale;
+      int32_t zero;
+      qk_ending_range(row + t, e->span, &range);
+      qn_range_scale(range.least, range.most, e->lo, e->hi, e->symmetric, &scale, &zero);
+      e->y_scales[token] = scale;
+      e->y_zeros[token] = zero;
+      qk_ending_codes(e, row + t, e->span, scale, zero, at + t);
     }
   }
 }
 
-/* After the last of `rows` rows. */
-QK_INLINE void qk_ending_finish(const qk_ending* e, int32_t rows, int32_t n) {
+/* Row r of `rows`, once it is computed; `all` is the range of the rows so far. Codes are made for
+ * e_batch rows together: a processor does not wait for one short row after the other. */
+QK_INLINE void qk_ending_finish_row(const qk_ending* e, int32_t r, int32_t rows, int32_t n,
+                                    qk_range* all) {
+  if ((r + 1) % e->batch != 0 && r + 1 < rows) return;
+  for (int32_t b = r - r % e->batch; b <= r; ++b) {
+    qk_ending_encode_row(e, qk_ending_row(e, b, n), b, n, all);
+  }
+}
+
+/* After the last of `rows` rows, whose range is `all`. */
+QK_INLINE void qk_ending_finish(const qk_ending* e, int32_t rows, int32_t n, const qk_range* all) {
+  float scale;
+  int32_t zero;
   if (e->mode != QK_PER_TENSOR || rows == 0 || n == 0) return;
-  qn_range_scale(e->least, e->most, e->lo, e->hi, e->symmetric, e->y_scales, e->y_zeros);
+  qn_range_scale(all->least, all->most, e->lo, e->hi, e->symmetric, &scale, &zero);
   for (int32_t r = 0; r < rows; ++r) {
     const ptrdiff_t at = (ptrdiff_t)r * n;
-    qk_ending_codes(e, e->floats + at, n, e->y_scales[0], e->y_zeros[0], at);
+    qk_ending_codes(e, e->floats + at, n, scale, zero, at);
   }
+  e->y_scales[0] = scale;
+  e->y_zeros[0] = zero;
 }
 
 #endif

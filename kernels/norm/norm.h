@@ -23,7 +23,7 @@ typedef struct {
 typedef struct {
   int32_t rows, n, groups, inner, center;
   float eps;
-  int32_t e_mode, e_lo, e_hi, e_symmetric, e_reciprocal, e_size, e_keep, e_span;
+  int32_t e_mode, e_lo, e_hi, e_symmetric, e_reciprocal, e_size, e_keep, e_batch, e_span;
   int32_t e_axis, e_inner, e_group, e_s_outer, e_s_axis, e_s_inner;
 } qk_norm_quantize_params;
 

@@ -35,7 +35,8 @@ QK_INLINE void qk_norm_quantize(const qk_norm_quantize_params* p, const float* x
                                 const float* residual, const float* gamma, const float* beta,
                                 const float* scales, const int32_t* zeros, void* y, float* y_scales,
                                 int32_t* y_zeros, float* sums, float* floats) {
-  qk_ending e = QK_ENDING_OF(p);
+  const qk_ending e = QK_ENDING_OF(p);
+  qk_range all = {0.0f, 0.0f};
   const int32_t n = p->n, per_group = p->inner > 0 ? n / p->inner : 0;
   for (int32_t r = 0; r < p->rows; ++r) {
     const float* from = x + (ptrdiff_t)r * n;
@@ -48,7 +49,7 @@ QK_INLINE void qk_norm_quantize(const qk_norm_quantize_params* p, const float* x
     }
     qk_norm_row_f32(from, n, p->center, p->eps, gamma, beta, r % p->groups * per_group, p->inner,
                     row, 0, 0);
-    qk_ending_finish_row(&e, row, r, n);
+    qk_ending_finish_row(&e, r, p->rows, n, &all);
   }
-  qk_ending_finish(&e, p->rows, n);
+  qk_ending_finish(&e, p->rows, n, &all);
 }

@@ -1,5 +1,7 @@
 #include "ops/quantize/ending.h"
 
+#include <algorithm>
+
 #include "kernels/common/modes.h"
 #include "kernels/numerics/quant.h"
 
@@ -72,6 +74,11 @@ Result<EndingParams> ending_params(const Lowering& l, const Ending& ending) {
   if (y.format->granularity == Granularity::tensor) p.loops.axis = p.loops.inner = 1;
   p.span = 0;
   return p;
+}
+
+int64_t ending_batch(const Lowering& l, const Dim& n) {
+  constexpr int64_t kNear = 4096;  // floats, half of a small first cache
+  return std::clamp<int64_t>(kNear / std::max<int64_t>(l.bounds(n).max, 1), 1, 32);
 }
 
 View ending_scales(Lowering& l, const Ending& ending) {
