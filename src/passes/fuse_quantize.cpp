@@ -1,5 +1,7 @@
 #include "passes/fuse_quantize.h"
 
+#include <unordered_set>
+
 #include "ir/capability.h"
 #include "passes/remark.h"
 #include "quant/ending.h"
@@ -7,24 +9,34 @@
 namespace qc {
 namespace {
 
-/// The names of the node that computes floats, with those of the quantize where they are its own:
-/// one that rules made is named after its reader.
-Loc fused_loc(const Node& producer, const Node& quantize) {
-  for (const Node* user : quantize.output()->users()) {
-    if (user->loc().names == quantize.loc().names) return producer.loc();
+using Names = std::unordered_set<std::string>;
+
+/// Names of nodes that are no quantizes. A quantize that rules made is named after its readers.
+Names names_of_others(const Graph& graph) {
+  Names out;
+  for (Node* n = graph.first(); n; n = n->next()) {
+    if (!capability<IsEnding>(n)) out.insert(n->loc().names.begin(), n->loc().names.end());
   }
-  return join(producer.loc(), quantize.loc());
+  return out;
+}
+
+/// The names of the node that computes floats, with those of the quantize that are its own.
+Loc fused_loc(const Node& producer, const Node& quantize, const Names& others) {
+  Loc own = quantize.loc();
+  std::erase_if(own.names, [&](const std::string& name) { return others.contains(name); });
+  return own.names.empty() ? producer.loc() : join(producer.loc(), own);
 }
 
 /// Whether the quantize became part of what computes its operand.
-Result<bool> fuse(Graph& graph, Node* node, Ending ending, PassContext& context) {
+Result<bool> fuse(Graph& graph, Node* node, Ending ending, const Names& others,
+                  PassContext& context) {
   Value* x = node->input(0);
   Node* producer = x->def();
   auto* host = x->index() == 0 ? capability<TakesEnding>(producer) : nullptr;
   if (!host) return false;
   ending.floats = !x->has_one_use();
   std::string reason;
-  const EndingPlace place{graph, fused_loc(*producer, *node), producer};
+  const EndingPlace place{graph, fused_loc(*producer, *node, others), producer};
   QC_ASSIGN(Node * made, host->with_ending(ending, place, reason));
   if (!made) {
     remark_kept(context, "fuse_quantize", *node, *producer, reason.c_str());
@@ -45,11 +57,12 @@ Result<bool> fuse(Graph& graph, Node* node, Ending ending, PassContext& context)
 
 Result<bool> fuse_quantize(Graph& graph, PassContext& context) {
   size_t count = 0;
+  const Names others = names_of_others(graph);
   for (Node* node : graph.nodes()) {
     const auto* is_ending = capability<IsEnding>(node);
     const std::optional<Ending> ending = is_ending ? is_ending->ending() : std::nullopt;
     if (!ending) continue;
-    QC_ASSIGN(const bool fused, fuse(graph, node, *ending, context));
+    QC_ASSIGN(const bool fused, fuse(graph, node, *ending, others, context));
     if (fused) ++count;
   }
   if (count > 0) graph.sweep();
