@@ -9,7 +9,7 @@ std::string Source::definition(const Instance& instance) const {
   const Signature& kernel = *call.kernel;
   std::string declared = instance.varies ? "const int64_t *n" : "";
   if (!instance.local) {
-    declared += fmt::format("{}const {} *v", declared.empty() ? "" : ", ", instance.given);
+    declared += fmt::format("{}const {} *given", declared.empty() ? "" : ", ", instance.given);
   }
   std::string passed = "&p";
   auto add = [&](const char* type, const std::vector<OperandSpec>& names,
@@ -71,7 +71,7 @@ std::string Source::part_definition(const Instance& instance) {
       instance.function, options_.name);
   if (instance.varies) text += "  const int64_t *const n = c->n;\n";
   if (!instance.local)
-    text += fmt::format("  const {0} *const v = (const {0} *)c->params;\n", instance.given);
+    text += fmt::format("  const {0} *const given = (const {0} *)c->params;\n", instance.given);
   return text + fmt::format(
                     "  while (units[0] < last) {{\n"
                     "    {0} p = {{{1}}};\n"

@@ -293,7 +293,7 @@ std::string StepPrinter::initialiser(const Call& call, const std::vector<bool>& 
     return !(reads && differs[i]) && is_default(call.params[i]);
   };
   const auto value = [&](const Field& f, size_t i) {
-    return reads && differs[i] ? "v->" + given_name(f, i) : number(f, call.params[i]);
+    return reads && differs[i] ? "given->" + given_name(f, i) : number(f, call.params[i]);
   };
   std::string out;
   for (const Field& f : call.kernel->fields) {

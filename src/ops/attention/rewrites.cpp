@@ -162,9 +162,8 @@ Result<Value*> one_attention(Graph& graph, const Match& m) {
 /// What is repeated for the heads that share it: x [b, heads, n, d] as a value [b, heads, 1, n, d]
 /// expanded to [b, heads, shared, n, d] and seen as [b, heads * shared, n, d]; null for others.
 Value* repeated(const Value* x) {
-  const Node* joined = x->def();
-  if (!joined || joined->op() != "reshape") return nullptr;
-  const Node* expand = joined->input(0)->def();
+  const Node* expand = x->def();
+  while (expand && expand->op() == "reshape") expand = expand->input(0)->def();
   if (!expand || expand->op() != "expand") return nullptr;
   Value* once = expand->input(0);
   const Dims &from = once->shape(), &to = expand->output()->shape(), &all = x->shape();

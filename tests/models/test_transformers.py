@@ -1,0 +1,226 @@
+"""Tiny networks of PyPI's transformers, exported and quantized: every product is one of integers, the interpreter and C give the same
+bits, and the answers are as close to the float network as PyTorch's own fake quantization."""
+import functools
+import json
+import re
+import warnings
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+import transformers as hf  # noqa: E402
+from torch import nn  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+SIZES = dict(vocab_size=64, hidden_size=64, num_hidden_layers=2, num_attention_heads=4, intermediate_size=96, max_position_embeddings=64)
+SHARED = dict(SIZES, num_key_value_heads=2)
+GPT2 = dict(vocab_size=64, n_embd=64, n_layer=2, n_head=4, n_positions=64, bos_token_id=1, eos_token_id=2)
+T5 = dict(vocab_size=64, d_model=64, d_kv=16, d_ff=96, num_layers=2, num_heads=4)
+WHISPER = dict(vocab_size=64, d_model=64, encoder_layers=1, decoder_layers=2, encoder_attention_heads=4, decoder_attention_heads=4,
+               decoder_ffn_dim=96, encoder_ffn_dim=96, max_target_positions=64, max_source_positions=32, num_mel_bins=8, pad_token_id=0,
+               bos_token_id=1, eos_token_id=2, decoder_start_token_id=1, suppress_tokens=None, begin_suppress_tokens=None)
+VIT = dict(hidden_size=64, num_hidden_layers=2, num_attention_heads=4, intermediate_size=96, image_size=16, patch_size=4, num_labels=10)
+
+
+class Logits(nn.Module):
+    """The logits of a network, its inputs by position."""
+
+    def __init__(self, net, *names, **more):
+        super().__init__()
+        self.net, self.names, self.more = net, names, more
+
+    def forward(self, *inputs):
+        return self.net(**dict(zip(self.names, inputs)), **self.more).logits
+
+
+class Decoder(nn.Module):
+    """Whisper's decoder, which reads what an encoder made of the sound."""
+
+    def __init__(self, net):
+        super().__init__()
+        self.decoder, self.head = net.model.decoder, net.proj_out
+
+    def forward(self, ids, sound):
+        return self.head(self.decoder(input_ids=ids, encoder_hidden_states=sound, use_cache=False).last_hidden_state)
+
+
+def tokens(*shape):
+    return torch.randint(0, 64, shape)
+
+
+def causal(net, config):
+    return lambda **more: (Logits(net(config(**more)), "input_ids", use_cache=False), (tokens(1, 12),))
+
+
+def named(maker, **config):
+    return lambda **more: maker(**config, **more)
+
+
+NETS = {
+    "llama": named(causal(hf.LlamaForCausalLM, hf.LlamaConfig), **SHARED),
+    "qwen3": named(causal(hf.Qwen3ForCausalLM, hf.Qwen3Config), **SHARED, head_dim=16),
+    "mistral": named(causal(hf.MistralForCausalLM, hf.MistralConfig), **SHARED, sliding_window=5),
+    "gemma": named(causal(hf.GemmaForCausalLM, hf.GemmaConfig), **SIZES, num_key_value_heads=1, head_dim=16),
+    "gpt2": named(causal(hf.GPT2LMHeadModel, hf.GPT2Config), **GPT2),
+    "bert": lambda **more: (Logits(hf.BertForMaskedLM(hf.BertConfig(**SIZES, **more)), "input_ids", "attention_mask"),
+                            (tokens(2, 12), torch.tensor([[1] * 12, [1] * 7 + [0] * 5]))),
+    "t5": lambda **more: (Logits(hf.T5ForConditionalGeneration(hf.T5Config(**T5, **more)), "input_ids", "decoder_input_ids",
+                                 use_cache=False), (tokens(1, 9), tokens(1, 6))),
+    "whisper": lambda **more: (Decoder(hf.WhisperForConditionalGeneration(hf.WhisperConfig(**WHISPER, **more))),
+                               (tokens(1, 8), torch.randn(1, 20, 64))),
+    "mixtral": named(causal(hf.MixtralForCausalLM, hf.MixtralConfig), **SHARED, num_local_experts=4, num_experts_per_tok=2),
+    "vit": lambda **more: (Logits(hf.ViTForImageClassification(hf.ViTConfig(**VIT, **more)), "pixel_values"),
+                           (0.2 * torch.randn(1, 3, 16, 16),)),  # patches about as large as the class token
+    "gemma2": named(causal(hf.Gemma2ForCausalLM, hf.Gemma2Config), **SHARED, head_dim=16),
+    "gptj": named(causal(hf.GPTJForCausalLM, hf.GPTJConfig), **GPT2, rotary_dim=8),
+}
+ATTENTIONS = dict.fromkeys(NETS, 2) | {"t5": 6, "whisper": 4}
+TOKEN = "[[rule]]\npattern = '.*'\nkind = 'dynamic'\nper_token = true\nsymmetric = true\nper_channel = true\nskip_unsupported = true\n"
+QUICK = ["--target", "portable", "--specialise", "size", "--cflags", "-O0 -w"]
+
+
+@pytest.fixture(scope="session")
+def exported(tmp_path_factory):
+    """exported(name): the network, its inputs, its answer, its file and the file of its inputs."""
+    folder = tmp_path_factory.mktemp("transformers")
+
+    @functools.cache
+    def make(name, **more):
+        torch.manual_seed(0)
+        net, inputs = NETS[name](**more)
+        net = net.eval()
+        with torch.no_grad(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            answer = net(*inputs).numpy()
+            program = torch.export.export(net, inputs, strict=False)
+        file = folder / f"{name}{'_'.join(more.values())}.pt2"
+        torch.export.save(program, file)
+        arrays = file.with_suffix(".npz")
+        np.savez(arrays, **{f"in_{i}": x.numpy() for i, x in enumerate(inputs)})
+        return net, inputs, answer, file, arrays
+    return make
+
+
+def decibels(reference, answer):
+    reference, answer = reference.astype(np.float64), answer.astype(np.float64)
+    return 10 * np.log10((reference ** 2).sum() / ((answer - reference) ** 2).sum())
+
+
+def rules_of(kind, name, exported, quantc, folder):
+    rules = folder / f"{kind}.toml"
+    if kind == "token":
+        rules.write_text(TOKEN)
+    else:
+        *_, file, arrays = exported(name)
+        quantc("calibrate", file, "--data", arrays, "-o", rules)
+    return rules
+
+
+def ops_of(quantc, file, *more):
+    """How often each op stands in the contract graph."""
+    found = re.findall(r" = (\w+)\(", quantc("inspect", file, "--ir", *more).stdout)
+    return {op: found.count(op) for op in set(found)}
+
+
+LIMITS = {"token": 33, "static": 28}
+FLOAT_PRODUCTS = {"linear", "matmul", "attention", "conv", "grouped_matmul"}
+ARCHITECTURES = [n for n in NETS if n not in ("gemma2", "gptj")]
+
+
+@pytest.mark.parametrize("kind", ["token", "static"])
+@pytest.mark.parametrize("name", ARCHITECTURES)
+def test_products_are_integer(name, kind, exported, quantc, tmp_path):
+    *_, file, _ = exported(name)
+    ops = ops_of(quantc, file, "--rules", rules_of(kind, name, exported, quantc, tmp_path))
+    assert ops["qattention"] == ATTENTIONS[name]
+    # A convolution with a scale per token would need one for each of its windows.
+    assert not FLOAT_PRODUCTS - ({"conv"} if kind == "token" else set()) & set(ops), ops
+
+
+def check_bits(name, kind, exported, quantc, folder):
+    """Interpreter and C give the same bits, near enough to the float network."""
+    _, _, answer, file, arrays = exported(name)
+    rules = rules_of(kind, name, exported, quantc, folder)
+    np.savez(folder / "answer.npz", out_0=answer)
+    done = quantc("validate", file, "-i", arrays, "-e", folder / "answer.npz", "--rules", rules, "--min-sqnr", LIMITS[kind], "--json",
+                  *QUICK)
+    return json.loads(done.stdout)
+
+
+# Each network with one kind of scales; `make soak` has the others.
+@pytest.mark.parametrize("name, kind", [(n, ("token", "static")[i % 2]) for i, n in enumerate(ARCHITECTURES)])
+def test_same_bits_near_the_float_network(name, kind, exported, quantc, tmp_path):
+    check_bits(name, kind, exported, quantc, tmp_path)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name, kind", [(n, ("static", "token")[i % 2]) for i, n in enumerate(ARCHITECTURES)])
+def test_same_bits_of_the_other_scales(name, kind, exported, quantc, tmp_path):
+    check_bits(name, kind, exported, quantc, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["llama", "gpt2", "bert", "t5", "gemma2", "gptj"])
+def test_written_out_attention_is_one_op(name, exported, quantc, tmp_path):
+    """Products around a softmax, with a mask or two, a limit of the scores and repeated heads, are recognised."""
+    _, _, answer, file, arrays = exported(name, attn_implementation="eager")
+    ops = ops_of(quantc, file)
+    assert ops["attention"] == ATTENTIONS[name]
+    assert not {"matmul", "softmax", "expand"} & set(ops)
+    quantc("run", file, "-i", arrays, "-o", tmp_path / "out.npz")
+    with np.load(tmp_path / "out.npz") as out:
+        np.testing.assert_allclose(out[out.files[0]], answer, atol=1e-5)
+
+
+@pytest.mark.parametrize("name, turns", [("llama", 4), ("qwen3", 4), ("mistral", 4), ("gemma", 4), ("mixtral", 4), ("gptj", 4)])
+def test_rotary_embedding_is_one_op(name, turns, exported, quantc):
+    *_, file, _ = exported(name)
+    ops = ops_of(quantc, file)
+    assert ops["rotary"] == turns and "neg" not in ops
+
+
+def coded(x, dim=-1):
+    """x through symmetric codes of 8 bits, one scale along `dim`."""
+    scale = x.abs().amax(dim, keepdim=True) / 127
+    scale = torch.where(scale == 0, torch.ones_like(scale), scale)
+    return (x / scale).round().clamp(-127, 127) * scale, scale
+
+
+def coded_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
+    """PyTorch's attention with queries, keys, values and weights through codes."""
+    shared = query.shape[1] // key.shape[1]
+    key, value = (x.repeat_interleave(shared, 1) for x in (key, value))
+    (query, _), (key, _), (value, steps) = coded(query), coded(key), coded(value)
+    scores = query @ key.transpose(2, 3) * (scale or query.shape[-1] ** -0.5)
+    if is_causal:
+        attn_mask = torch.ones(scores.shape[2:], dtype=torch.bool).tril()
+    if attn_mask is not None:
+        scores = scores.masked_fill(~attn_mask, -torch.inf) if attn_mask.dtype == torch.bool else scores + attn_mask
+    weights = torch.exp(scores - scores.amax(-1, keepdim=True))
+    total, steps = weights.sum(-1, keepdim=True), steps.transpose(2, 3)
+    step = (weights * steps).amax(-1, keepdim=True) / 255
+    weights = (weights * steps / step).round() * step / steps
+    return weights @ value / total
+
+
+@pytest.mark.parametrize("name", ["llama", "bert"])
+def test_as_near_as_fake_quantization(name, exported, quantc, monkeypatch, tmp_path):
+    """PyTorch with roundings at the same places: within 0.5 dB."""
+    net, inputs, answer, file, arrays = exported(name)
+    quantc("run", file, "-i", arrays, "-o", tmp_path / "out.npz", "--rules", rules_of("token", name, exported, quantc, tmp_path))
+    with np.load(tmp_path / "out.npz") as out:
+        ours = decibels(answer, out[out.files[0]])
+    monkeypatch.setattr(nn.functional, "scaled_dot_product_attention", coded_attention)
+    monkeypatch.setattr(nn.Linear, "forward",
+                        lambda layer, x: torch.nn.functional.linear(coded(x)[0], coded(layer.weight)[0], layer.bias))
+    with torch.no_grad():
+        theirs = decibels(answer, net(*inputs).numpy())
+    assert abs(ours - theirs) < 0.5, (ours, theirs)
+
+
+def test_attention_that_a_rule_keeps_float(exported, quantc, tmp_path):
+    *_, file, _ = exported("llama")
+    rules = tmp_path / "rules.toml"
+    rules.write_text(TOKEN + "attention = 'float'\n")
+    ops = ops_of(quantc, file, "--rules", rules)
+    assert ops["attention"] == 2 and "qattention" not in ops
