@@ -43,3 +43,11 @@ kernel wgemm(x, w, scales, w_zeros?, bias?) -> (y)
 kernel wgemm_panels(x, w, scales, w_zeros?, bias?) -> (y, rows)
   params qk_wgemm_params
   body qk_wgemm stack 2048
+
+# Groups of rows, each with a matrix of codes of its own.
+kernel qgrouped[index](x, w, offsets, multipliers, x_scales?, x_zeros?) -> (y)
+  params qk_qgrouped_params
+
+kernel qgrouped_panels[index](x, w, offsets, multipliers, x_scales?, x_zeros?) -> (y)
+  params qk_qgrouped_params
+  body qk_qgrouped_{index=i32,i64} stack 3328

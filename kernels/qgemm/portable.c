@@ -182,3 +182,55 @@ QK_INLINE void qk_wgemm(const qk_wgemm_params* p, const float* x, const uint8_t*
     } while (k < p->k);
   }
 }
+
+/* Rows [start, end) with matrix e. */
+QK_INLINE void qk_qgrouped_rows(const qk_qgrouped_params* p, int32_t e, int32_t start, int32_t end,
+                                const void* x, const int8_t* w, const float* multipliers,
+                                const float* x_scales, const int32_t* x_zeros, void* y) {
+  const ptrdiff_t size = p->y_type == QK_F32 ? 4 : p->y_type <= QK_U8 ? 1 : 2;
+  const ptrdiff_t own = p->per_row ? start : 0;
+  qk_qgemm_params g = {0};
+  g.batch = 1;
+  g.m = end - start;
+  g.n = p->n;
+  g.k = p->k;
+  g.per_row = p->per_row;
+  g.x_type = p->x_type;
+  g.x_zero = p->x_zero;
+  g.y_type = p->y_type;
+  g.y_zero = p->y_zero;
+  g.lo = p->lo;
+  g.hi = p->hi;
+  g.bias_factor = 1.0f;
+  qk_qgemm(&g, (const uint8_t*)x + (ptrdiff_t)start * p->k,
+           w + (ptrdiff_t)e * ((p->n + 15) / 16) * ((p->k + 1) / 2) * 32, 0, multipliers, 0, 0,
+           x_scales ? x_scales + own : 0, x_zeros ? x_zeros + own : 0, 0,
+           (uint8_t*)y + (ptrdiff_t)start * p->n * size);
+}
+
+/* Rows from `row` on, which no matrix has. */
+QK_INLINE void qk_qgrouped_rest(const qk_qgrouped_params* p, int32_t row, void* y) {
+  for (ptrdiff_t i = (ptrdiff_t)row * p->n; i < (ptrdiff_t)p->rows * p->n; ++i) {
+    if (p->y_type == QK_F32) {
+      ((float*)y)[i] = 0.0f;
+    } else {
+      qk_store_code(y, p->y_type, i, p->y_zero);
+    }
+  }
+}
+
+#define QK_DEFINE_QGROUPED(t, T)                                                              \
+  QK_INLINE void qk_qgrouped_##t(const qk_qgrouped_params* p, const void* x, const int8_t* w, \
+                                 const T* offsets, const float* multipliers,                  \
+                                 const float* x_scales, const int32_t* x_zeros, void* y) {    \
+    int32_t start = 0;                                                                        \
+    for (int32_t e = 0; e < p->groups; ++e) {                                                 \
+      const int64_t at = offsets[e] < p->rows ? offsets[e] : p->rows;                         \
+      const int32_t end = at > start ? (int32_t)at : start;                                   \
+      qk_qgrouped_rows(p, e, start, end, x, w, multipliers, x_scales, x_zeros, y);            \
+      start = end;                                                                            \
+    }                                                                                         \
+    qk_qgrouped_rest(p, start, y);                                                            \
+  }
+QK_DEFINE_QGROUPED(i32, int32_t)
+QK_DEFINE_QGROUPED(i64, int64_t)

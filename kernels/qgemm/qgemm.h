@@ -55,6 +55,21 @@ typedef struct {
   int32_t r_ma, r_mb, r_mshift;
 } qk_qmatmul_params;
 
+/* Rows offsets[e - 1] to offsets[e] of codes x [rows, k] of 8 bits times w[e], w [groups, k, n] of
+ * codes i8 with zero point 0; sums are proved to fit 32 bits. The result is f32(sum) * (x_scale *
+ * multiplier), or the code of f32(sum) * multiplier; rows beyond the last offset are 0. Offsets do
+ * not fall; what is beyond `rows` counts as `rows`.
+ *
+ * qgrouped           what ops call, weights plain.
+ * qk_qgrouped_O      weights in panels as for qk_qgemm, one matrix after the other.
+ * Arguments: x, w, offsets, multipliers [n], scales and zero points of x (null: none, x_zero; with
+ * per_row one for each row), y. */
+typedef struct {
+  int32_t rows, groups, n, k;
+  int32_t per_row, x_type, x_zero;
+  int32_t y_type, y_zero, lo, hi;
+} qk_qgrouped_params;
+
 /* qk_wgemm: y [m, n] of floats x [m, k] and codes of weights, decoded as they are needed, a block
  * of inputs of a panel once for all rows: each
  * output is one chain of fused multiply-adds over k ascending from the bias (or 0) on, a weight

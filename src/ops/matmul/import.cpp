@@ -409,6 +409,7 @@ void register_matmul(Registration& r) {
   r.op<QLinear>();
   r.op<QMatMul>();
   r.op<GroupedMatMul>();
+  r.op<QGroupedMatMul>();
   r.imports(kRows);
   r.rewrites(matmul_rewrites());
 }

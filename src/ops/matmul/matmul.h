@@ -66,7 +66,7 @@ class Linear final : public OpNode<Linear>,
 };
 
 /// Rows offsets[e-1] to offsets[e] of x [s, k] times w[e] of w [e, k, n]; rows beyond are 0.
-class GroupedMatMul final : public OpNode<GroupedMatMul>, public EvaluatesFast {
+class GroupedMatMul final : public OpNode<GroupedMatMul>, public EvaluatesFast, public Quantizable {
  public:
   static const OpInfo kInfo;
 
@@ -76,6 +76,11 @@ class GroupedMatMul final : public OpNode<GroupedMatMul>, public EvaluatesFast {
   Result<Ok> eval_fast(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
   int64_t macs() const override;
+
+  Result<Value*> quantized(Quantizer& q) const override;
+  int weight_operand() const override { return 1; }
+  /// One scale for each output, the same for all groups.
+  int64_t weight_channel_axis() const override { return 2; }
 };
 
 std::span<const Rewrite> matmul_rewrites();

@@ -56,6 +56,22 @@ class QMatMul final : public QuantNodeBase<QMatMul>, public EvaluatesFast, publi
   bool counts_from_zero() const override { return true; }
 };
 
+/// The same rows times constant codes of 8 bits w [e, k, n] with one scale, or one per n, and zero
+/// point 0: operands x, w, offsets and, where x carries them, its scale and zero point.
+class QGroupedMatMul final : public QuantNodeBase<QGroupedMatMul>, public EvaluatesFast {
+ public:
+  static const OpInfo kInfo;
+
+  const OpInfo& info() const override { return kInfo; }
+  Result<std::vector<Type>> infer() const override;
+  Result<Ok> eval(EvalContext&) const override;
+  Result<Ok> eval_fast(EvalContext&) const override;
+  Result<Ok> lower(Lowering&) const override;
+  int64_t macs() const override;
+  AccumulatorProof accumulator() const override;
+  bool counts_from_zero() const override { return true; }
+};
+
 /// A constant matrix of codes with its axes swapped, computed when it is needed.
 Value* swapped_codes(Graph& graph, Value* codes);
 

@@ -71,6 +71,23 @@ void sample_matmul(Samplers& r) {
     Value* offsets = s.graph().constant(Tensor::of<int64_t>(DType::i64, {2}, ends));
     s.emit("grouped_matmul", {x, s.constant(DType::f32, {2, k, s.between(1, 7)}), offsets});
   });
+  r.add("qgrouped_matmul", [](Sampling& s) {
+    Value* x = s.floats(2, 2);
+    const int64_t rows = x->shape()[0].value(), k = x->shape()[1].value(), n = s.between(1, 40);
+    const Ints ends{rows / 3, rows / 2, rows - (rows > 1 && s.chance(30) ? 1 : 0)};
+    Value* offsets = s.graph().constant(Tensor::of<int64_t>(DType::i64, {3}, ends));
+    Value* w = sample_weights(s, {3, k, n}, 2);
+    const bool carried = s.chance(60);
+    Value* codes =
+        carried
+            ? s.emit("quantize_dynamic", {x},
+                     {{"to", s.chance(50) ? DType::u8 : DType::i8}, {"per_token", s.chance(50)}})
+            : s.emit("quantize", {x}, {{"to", tensor_format(DType::i8, 0.02f, 3)}});
+    if (!codes) return;
+    std::vector<Value*> inputs{codes, w, offsets};
+    if (carried) inputs.insert(inputs.end(), {codes->def()->output(1), codes->def()->output(2)});
+    s.emit("qgrouped_matmul", inputs, {{"to", carried || s.chance(50) ? QType{} : s.format()}});
+  });
 }
 
 }  // namespace qc
