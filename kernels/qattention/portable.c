@@ -1,4 +1,5 @@
 #include <stddef.h>
+#include <string.h>
 
 #include "kernels/common/codes.h"
 #include "kernels/common/inline.h"
@@ -7,6 +8,7 @@
 #include "kernels/numerics/scalar_ops.h"
 #include "kernels/qattention/product.h"
 #include "kernels/qattention/qattention.h"
+#include "kernels/qattention/rows.h"
 
 /* Codes of a value and the zero points of its rows. */
 typedef struct qk_row_zeros {
@@ -27,49 +29,73 @@ QK_INLINE void qk_row_words(const void* x, int32_t type, ptrdiff_t at, int32_t n
   }
 }
 
-/* Rows of `rows` x n codes, the first of them row `first` of all, as columns of panels. */
+/* Rows [first, first + rows) of n codes each as columns of panels; what fills them up is 0. */
 QK_SHARED void qk_row_panels(const void* x, const qk_row_zeros* z, ptrdiff_t first, int32_t rows,
                              int32_t n, int16_t* y) {
   const int32_t pairs = (n + 1) / 2;
+  int16_t some[32];
   for (int32_t panel = 0; panel < rows; panel += 16, y += 32 * pairs) {
-    const int32_t there = rows - panel < 16 ? rows - panel : 16;
     for (int32_t j = 0; j < 16; ++j) {
-      const ptrdiff_t row = first + panel + j, at = row * n;
-      const int32_t zero = j < there ? qk_row_zero(z, row) : 0;
-      for (int32_t i = 0; i < n; ++i) {
-        y[i / 2 * 32 + 2 * j + i % 2] =
-            (int16_t)(j < there ? qk_load_code(x, z->type, at + i) - zero : 0);
+      const ptrdiff_t row = first + panel + j;
+      const int there = panel + j < rows;
+      const int32_t zero = there ? qk_row_zero(z, row) : 0;
+      for (int32_t i = 0; i < n; i += 32) {
+        const int32_t left = n - i < 32 ? n - i : 32;
+        if (!there || left < 32) memset(some, 0, sizeof some);
+        if (there && left == 32) {
+          qk_row_words(x, z->type, row * n + i, 32, zero, some);
+        } else if (there) {
+          qk_row_words(x, z->type, row * n + i, left, zero, some);
+        }
+        for (int32_t k = 0; k < (left + 1) / 2; ++k) {
+          memcpy(y + (ptrdiff_t)(i / 2 + k) * 32 + 2 * j, some + 2 * k, 4);
+        }
       }
-      if (n % 2) y[(pairs - 1) * 32 + 2 * j + 1] = 0;
     }
   }
 }
 
-/* 16 columns of two rows, side by side. */
-QK_INLINE void qk_join_rows(const int16_t* a, const int16_t* b, int16_t* y) {
-  for (int j = 0; j < 16; ++j) {
-    y[2 * j] = a[j];
-    y[2 * j + 1] = b[j];
+/* 16 columns of a row; those beyond `there` are 0. */
+QK_INLINE void qk_column_words(const void* x, const qk_row_zeros* z, ptrdiff_t row, ptrdiff_t at,
+                               int32_t there, int16_t* y) {
+  const int32_t zero = qk_row_zero(z, row);
+  if (there == 16) {
+    qk_row_words(x, z->type, at, 16, zero, y);
+  } else {
+    for (int j = 0; j < 16; ++j) {
+      y[j] = (int16_t)(j < there ? qk_load_code(x, z->type, at + j) - zero : 0);
+    }
   }
 }
 
 /* The same codes in panels of their columns, pairs of rows side by side. */
 QK_SHARED void qk_column_panels(const void* x, const qk_row_zeros* z, ptrdiff_t first, int32_t rows,
                                 int32_t n, int16_t* y) {
-  int16_t a[16] = {0}, b[16] = {0};
+  int16_t a[16], b[16] = {0};
   for (int32_t panel = 0; panel < n; panel += 16) {
     const int32_t there = n - panel < 16 ? n - panel : 16;
     for (int32_t i = 0; i < rows; i += 2, y += 32) {
       const ptrdiff_t row = first + i;
-      qk_row_words(x, z->type, row * n + panel, there, qk_row_zero(z, row), a);
-      if (i + 1 < rows) {
-        qk_row_words(x, z->type, (row + 1) * n + panel, there, qk_row_zero(z, row + 1), b);
-      } else {
-        for (int j = 0; j < 16; ++j) b[j] = 0;
+#if QK_SUMS_REGISTERS != 0
+      if (there == 16 && i + 1 < rows) {
+        const uint8_t* from = (const uint8_t*)x + row * n + panel;
+        const int32_t is_signed = z->type == QK_I8;
+        qk_join_words(qk_words_of(from, is_signed, qk_row_zero(z, row)),
+                      qk_words_of(from + n, is_signed, qk_row_zero(z, row + 1)), y);
+        continue;
       }
-      qk_join_rows(a, b, y);
+#endif
+      qk_column_words(x, z, row, row * n + panel, there, a);
+      if (i + 1 < rows) {
+        qk_column_words(x, z, row + 1, (row + 1) * n + panel, there, b);
+      } else {
+        memset(b, 0, sizeof b);
+      }
+      for (int j = 0; j < 16; ++j) {
+        y[2 * j] = a[j];
+        y[2 * j + 1] = b[j];
+      }
     }
-    for (int j = 0; j < 16; ++j) a[j] = b[j] = 0;
   }
 }
 
@@ -111,16 +137,16 @@ QK_INLINE void qk_mask_scores(const qk_qattention_params* p, qk_seen see, const 
 QK_SHARED float qk_weight_codes(float* s, qk_seen see, int32_t from, int32_t to,
                                 const float* v_scales, float blind, int16_t* codes) {
   const int32_t n = see.end - see.first;
-  const float max = n > 0 ? qn_row_max_f32(s + see.first, n, 1) : -QN_INF_F32;
+  const float max = n > 0 ? qk_row_max(s + see.first, n) : -QN_INF_F32;
   float sum, largest = 1.0f, steps;
   for (int32_t j = from; j < to; ++j) codes[j] = 0;
   if (max == -QN_INF_F32) return blind;
   for (int32_t j = 0; j < see.first; ++j) s[j] = 0.0f;
   for (int32_t j = see.first; j < see.end; ++j) s[j] = qn_exp_f32(s[j] - max);
-  sum = qn_sum_f32(s, see.end, 1);
+  sum = qk_row_sum(s, see.end);
   if (v_scales) {
     for (int32_t j = see.first; j < see.end; ++j) s[j] = qn_mulf(s[j], v_scales[j]);
-    largest = qn_row_max_f32(s + see.first, n, 1);
+    largest = qk_row_max(s + see.first, n);
   }
   steps = 255.0f / largest;
   for (int32_t j = see.first; j < see.end; ++j) {

@@ -182,9 +182,13 @@ Result<Value*> shared_heads(Graph& graph, const Match& m) {
     if (!v || !v->shape()[1].is_static() || v->shape()[1] != once[0]->shape()[1]) return none;
   }
   for (size_t i : {kK, kV}) {
-    const Dims s = once[i - kK]->shape();
-    QC_ASSIGN(inputs[i], graph.emit("reshape", {once[i - kK]},
-                                    {{"shape", Dims{s[0], s[1], s[3], s[4]}}}, m.loc(), m.root()));
+    Value* const five = once[i - kK];
+    const Dims s = five->shape(), four{s[0], s[1], s[3], s[4]};
+    const bool given =
+        five->def() && five->def()->op() == "reshape" && five->def()->input(0)->shape() == four;
+    inputs[i] = given ? five->def()->input(0) : five;
+    if (given) continue;
+    QC_ASSIGN(inputs[i], graph.emit("reshape", {five}, {{"shape", four}}, m.loc(), m.root()));
   }
   AttrMap attrs;
   for (const auto& [name, value] : get_attrs(*m.root(), false)) attrs[name] = value;
