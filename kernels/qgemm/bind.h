@@ -72,10 +72,36 @@ inline Dim packed_stride(qk_panels form, const Dim& n, const Dim& k) {
   return rounded(weights + outputs * rounded(k, form.unit), 64);
 }
 
+/// Whether codes of x are i8 that `with_unsigned_x` can turn.
+inline bool has_signed_x(const Call& call) {
+  return call.integer("x_type") == QK_I8 && call.operand("x").strides.empty();
+}
+
+/// The call with codes u8 instead of i8, made by a call before it: the machines multiply codes u8.
+inline Call with_unsigned_x(Call call, Binder& binder) {
+  if (!has_signed_x(call)) return call;
+  kernel::UnsignedCodes c;
+  c.x = call.operand("x");
+  c.n = product(c.x.dims);
+  c.y = binder.scratch(DType::u8, c.x.dims, "unsigned codes");
+  if (const View& zeros = call.operand("x_zeros"); zeros.present()) {
+    c.zeros = zeros;
+    c.rows = product(zeros.dims);
+    c.y_zeros = binder.scratch(DType::i32, zeros.dims, "zero points of unsigned codes");
+  }
+  binder.before(c);
+  set_view(call, "x", c.y);
+  if (c.y_zeros.present()) set_view(call, "x_zeros", c.y_zeros);
+  set_integer(call, "x_type", QK_U8);
+  set_integer(call, "x_zero", call.integer("x_zero") + 128);
+  return call;
+}
+
 /// qgemm with weights packed for a machine: with the weights where all is constant, else by a call
 /// before it.
-inline Result<Call> bind_packed_gemm(const Call& call, Binder& binder, qk_panels form,
+inline Result<Call> bind_packed_gemm(const Call& given, Binder& binder, qk_panels form,
                                      const std::string& machine) {
+  const Call call = with_unsigned_x(given, binder);
   const auto p = params_as<params::QgemmCall>(call);
   const Dim each = packed_stride(form, p.n, p.k), matrices = p.w_batch == 0 ? Dim(1) : p.batch;
   kernel::QgemmPacked c(gemm_params(p));
@@ -115,7 +141,11 @@ inline std::string packed_gemm_refusal(const Call& call, const Binder& binder) {
   constexpr int64_t kMost = INT32_MAX / 2;
   if (binder.largest(packed_stride(QK_PANELS_AVX512VNNI, p.n, p.k)) > kMost)
     return "a matrix is too large";
-  const auto known = c_params<qk_qgemm_call>(call);
+  auto known = c_params<qk_qgemm_call>(call);
+  if (has_signed_x(call)) {
+    known.x_type = QK_U8;
+    known.x_zero += 128;
+  }
   return packed_refusal(call, known, known.per_row);
 }
 

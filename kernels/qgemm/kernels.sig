@@ -8,6 +8,11 @@ kernel qgemm_panels(x, w, bias?, multipliers?, float_bias?, w_zeros?, x_scales?,
   units row_blocks qk_qgemm_panels
   body qk_qgemm stack 3328
 
+# Codes i8 as the unsigned ones that some machines multiply.
+kernel unsigned_codes(x, zeros?) -> (y, y_zeros?)
+  params qk_unsigned_codes_params
+  body qk_unsigned_codes
+
 kernel qgemm_pack(w) -> (packed)
   params qk_qgemm_pack_params
   body qk_qgemm_pack stack 3328

@@ -234,3 +234,16 @@ QK_INLINE void qk_qgrouped_rest(const qk_qgrouped_params* p, int32_t row, void* 
   }
 QK_DEFINE_QGROUPED(i32, int32_t)
 QK_DEFINE_QGROUPED(i64, int64_t)
+
+QK_INLINE void qk_unsigned_codes(const qk_unsigned_codes_params* p, const uint8_t* x,
+                                 const int32_t* zeros, uint8_t* y, int32_t* y_zeros) {
+  int32_t i = 0;
+  for (; i + 8 <= p->n; i += 8) {
+    uint64_t codes;
+    memcpy(&codes, x + i, 8);
+    codes ^= UINT64_C(0x8080808080808080);
+    memcpy(y + i, &codes, 8);
+  }
+  for (; i < p->n; ++i) y[i] = (uint8_t)(x[i] ^ 0x80);
+  for (int32_t r = 0; y_zeros && r < p->rows; ++r) y_zeros[r] = zeros[r] + 128;
+}

@@ -85,4 +85,10 @@ typedef struct {
   int32_t group, nibbles, zero;
 } qk_wgemm_params;
 
+/* qk_unsigned_codes   n codes i8 as u8, 128 more, and as many more for each of their `rows` zero
+ *                     points. Arguments: x, zeros, y, y_zeros. */
+typedef struct {
+  int32_t n, rows;
+} qk_unsigned_codes_params;
+
 #endif

@@ -76,9 +76,10 @@ Result<EndingParams> ending_params(const Lowering& l, const Ending& ending) {
   return p;
 }
 
-int64_t ending_batch(const Lowering& l, const Dim& n) {
+int64_t ending_batch(const Lowering& l, const Dim& rows, const Dim& n) {
   constexpr int64_t kNear = 4096;  // floats, half of a small first cache
-  return std::clamp<int64_t>(kNear / std::max<int64_t>(l.bounds(n).max, 1), 1, 32);
+  const int64_t most = std::clamp<int64_t>(l.bounds(rows).max, 1, 32);
+  return std::clamp<int64_t>(kNear / std::max<int64_t>(l.bounds(n).max, 1), 1, most);
 }
 
 View ending_scales(Lowering& l, const Ending& ending) {

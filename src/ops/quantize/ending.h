@@ -19,7 +19,7 @@ struct EndingParams {
 };
 Result<EndingParams> ending_params(const Lowering& l, const Ending& ending);
 /// How many rows of n elements are computed before their codes are: as many as stay near.
-int64_t ending_batch(const Lowering& l, const Dim& n);
+int64_t ending_batch(const Lowering& l, const Dim& rows, const Dim& n);
 View ending_scales(Lowering& l, const Ending& ending);
 View ending_zeros(Lowering& l, const Ending& ending);
 
@@ -48,7 +48,7 @@ Result<Ok> lower_ending(Lowering& l, const Ending& ending, Call& c, const Dim& r
     c.y_scales = l.out(1);
     c.y_zeros = l.out(2);
   }
-  c.e_batch = ending_batch(l, n);
+  c.e_batch = ending_batch(l, rows, n);
   // One range for the tensor is known once all of it is computed.
   const bool whole = ending.dynamic && !ending.per_token;
   c.e_keep = ending.floats ? 1 : 0;
