@@ -1,12 +1,16 @@
 // Random graphs with one to three free dimensions: the program that serves every size gives, bound
 // to some, the bits that the interpreter gives of the graph with these sizes. The number of graphs
-// comes from QUANTC_FREE_GRAPHS (default 300), the first seed from QUANTC_RANDOM_SEED.
+// comes from QUANTC_FREE_GRAPHS (default 300), the first seed from QUANTC_RANDOM_SEED. Some of them
+// (QUANTC_FREE_NATIVE, default 10) are also compiled to C, built and run.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <optional>
 #include <random>
 
 #include "driver/compile.h"
+#include "driver/native.h"
 #include "interp/interpreter.h"
 #include "ir/text.h"
 #include "ops/common/registration.h"
@@ -233,10 +237,27 @@ std::vector<Tensor> inputs_at(const Graph& graph, const Bindings& sizes, uint64_
   return random_tensors(**bound, seed);
 }
 
+/// Every fourth graph is padded along one dimension.
+std::vector<int64_t> buckets(int64_t i, const std::string& name, int64_t min) {
+  if (i % 4 != 3 || name != "a") return {};
+  return {min + 4, kLargest};
+}
+
+/// Whether shapes of inputs say how large every dimension is: C is called with shapes here.
+bool gives_sizes(const Program& program) {
+  return std::ranges::all_of(program.dims, [&](const FreeDim& d) {
+    return std::ranges::any_of(program.inputs, [&](const Port& input) {
+      const Dims& shape = input.type.shape;
+      return std::ranges::find(shape, Dim::symbol(d.name)) != shape.end();
+    });
+  });
+}
+
 TEST(FreeSizes, RandomGraphsGiveTheBitsOfTheirStaticTwins) {
   const int64_t base = setting("QUANTC_RANDOM_SEED", 1);
   const int64_t count = setting("QUANTC_FREE_GRAPHS", 300);
-  int64_t compiled = 0;
+  const int64_t natives = setting("QUANTC_FREE_NATIVE", 10);
+  int64_t compiled = 0, called = 0;
   std::map<std::string, int> refused, ops;
   for (int64_t i = 0; i < count; ++i) {
     const auto seed = static_cast<uint64_t>(base + i);
@@ -248,11 +269,8 @@ TEST(FreeSizes, RandomGraphsGiveTheBitsOfTheirStaticTwins) {
     options.plan = i % 3 == 0 ? "smallest" : "fixed";
     for (const auto& [name, range] : graph->dim_ranges) {
       const auto symbols = graph->symbols();
-      if (std::find(symbols.begin(), symbols.end(), name) != symbols.end()) {
-        quantc::SizeRange& free = options.ranges[name];
-        free.min = range.min;
-        free.max = range.max;
-      }
+      if (std::find(symbols.begin(), symbols.end(), name) != symbols.end())
+        options.ranges[name] = {range.min, range.max, 1, buckets(i, name, range.min), 0, {}};
     }
     auto contract = copy(*graph);
     ASSERT_TRUE(contract.ok());
@@ -267,6 +285,14 @@ TEST(FreeSizes, RandomGraphsGiveTheBitsOfTheirStaticTwins) {
     ASSERT_TRUE(program.ok()) << "seed " << seed << ": " << render(program.diag()) << print(*graph);
     ++compiled;
     for (const Node* n = graph->first(); n; n = n->next()) ++ops[std::string(n->op())];
+    std::optional<NativeModel> native;
+    if (natives > called && i % std::max<int64_t>(1, count / (2 * natives)) == 0 &&
+        gives_sizes(*program)) {
+      ++called;
+      auto built = NativeModel::build(**contract, options, {{}, {"-O0"}});
+      ASSERT_TRUE(built.ok()) << "seed " << seed << ": " << render(built.diag()) << print(*graph);
+      native = std::move(*built);
+    }
     std::mt19937_64 random(seed);
     for (int64_t k = 0; k < kSizesOfAGraph; ++k) {
       Bindings sizes;
@@ -284,6 +310,11 @@ TEST(FreeSizes, RandomGraphsGiveTheBitsOfTheirStaticTwins) {
       ASSERT_TRUE(make_contract(**twin, fixed).ok());
       const auto want = interpret(**twin, inputs);
       ASSERT_TRUE(want.ok()) << render(want.diag());
+      if (native) {
+        const auto in_c = native->run(inputs);
+        ASSERT_TRUE(in_c.ok()) << "seed " << seed << ": " << render(in_c.diag());
+        ASSERT_EQ(first_difference(in_c->outputs, want->outputs), "") << "in C, seed " << seed;
+      }
       const Program here = bound(*program, sizes);
       ASSERT_TRUE(verify(here).ok()) << "seed " << seed;
       const auto got = run_program(here, inputs);
@@ -296,6 +327,7 @@ TEST(FreeSizes, RandomGraphsGiveTheBitsOfTheirStaticTwins) {
   }
   for (const auto& [why, times] : refused) fmt::print("{} x {}\n", times, why);
   EXPECT_GE(compiled * 100, count * 97);
+  EXPECT_GE(called * 2, natives);
   for (const char* op :
        {"add",         "average_pool", "concat", "conv",    "cumsum",    "expand", "gather",
         "iota",        "layer_norm",   "linear", "matmul",  "max_pool",  "pad",    "quantize",
