@@ -3,20 +3,37 @@
 
 #include "kernels/norm/norm.h"
 
-/* S and T: bytes of an element and of a statistic. */
+/* Elements and statistics have so many bytes. */
+QK_INLINE int32_t qk_norm_part(qk_norm_params* p, const void** in, void** out, const int32_t* units,
+                               ptrdiff_t bytes, ptrdiff_t statistic) {
+  const ptrdiff_t first = (ptrdiff_t)units[0] * p->groups;
+  p->rows = (units[1] - units[0]) * p->groups;
+  qk_move(&in[0], first * p->n * bytes);
+  qk_move_result(&out[0], first * p->n * bytes);
+  qk_move_optional(&out[1], first * statistic);
+  qk_move_optional(&out[2], first * statistic);
+  return units[1];
+}
+QK_INLINE int32_t qk_scale_shift_part(qk_scale_shift_params* p, const void** in, void** out,
+                                      const int32_t* units, ptrdiff_t bytes) {
+  const qk_items r = qk_items_of(units, p->channels, 1);
+  const ptrdiff_t from = ((ptrdiff_t)r.batch * p->channels + r.first) * p->inner * bytes;
+  qk_move(&in[0], from);
+  qk_move(&in[1], r.first * bytes);
+  qk_move(&in[2], r.first * bytes);
+  qk_move_result(&out[0], from);
+  p->outer = 1;
+  p->channels = r.count;
+  return r.next;
+}
+
 #define QK_SPLIT_NORM(type, S, T)                                                         \
   QK_INLINE int32_t qk_norm_##type##_units(const qk_norm_params* p) {                     \
     return p->rows / p->groups;                                                           \
   }                                                                                       \
   QK_INLINE int32_t qk_norm_##type##_part(qk_norm_params* p, const void** in, void** out, \
                                           int32_t* units) {                               \
-    const ptrdiff_t first = (ptrdiff_t)units[0] * p->groups;                              \
-    p->rows = (units[1] - units[0]) * p->groups;                                          \
-    qk_move(&in[0], first * p->n * (S));                                                  \
-    qk_move_result(&out[0], first * p->n * (S));                                          \
-    qk_move_optional(&out[1], first*(T));                                                 \
-    qk_move_optional(&out[2], first*(T));                                                 \
-    return units[1];                                                                      \
+    return qk_norm_part(p, in, out, units, S, T);                                         \
   }
 #define QK_SPLIT_SCALE_SHIFT(type, S)                                                       \
   QK_INLINE int32_t qk_scale_shift_##type##_units(const qk_scale_shift_params* p) {         \
@@ -24,15 +41,7 @@
   }                                                                                         \
   QK_INLINE int32_t qk_scale_shift_##type##_part(qk_scale_shift_params* p, const void** in, \
                                                  void** out, int32_t* units) {              \
-    const qk_items r = qk_items_of(units, p->channels, 1);                                  \
-    const ptrdiff_t from = ((ptrdiff_t)r.batch * p->channels + r.first) * p->inner * (S);   \
-    qk_move(&in[0], from);                                                                  \
-    qk_move(&in[1], (ptrdiff_t)r.first*(S));                                                \
-    qk_move(&in[2], (ptrdiff_t)r.first*(S));                                                \
-    qk_move_result(&out[0], from);                                                          \
-    p->outer = 1;                                                                           \
-    p->channels = r.count;                                                                  \
-    return r.next;                                                                          \
+    return qk_scale_shift_part(p, in, out, units, S);                                       \
   }
 QK_SPLIT_NORM(f32, 4, 4)
 QK_SPLIT_NORM(f64, 8, 8)

@@ -23,8 +23,6 @@ Result<Call> bind(const Call& call, Binder& binder) {
   for (const char* last : {"in", "out"}) out.params[out.kernel->field(last)->at + 2] = Dim(p.m);
   set_integer(out, "ic", p.k);
   set_integer(out, "oc", p.n);
-  for (int axis = 0; axis < 3; ++axis)
-    out.params[out.kernel->field("pad")->at + static_cast<size_t>(axis)] = Dim(0);
   pack_mma(out, call, binder, {p.n, 1, p.k, p.w_n, 0, p.w_k, p.flip != 0}, p.m);
   return out;
 }

@@ -3,21 +3,29 @@
 
 #include "kernels/rotary/rotary.h"
 
+QK_INLINE int32_t qk_rotary_rows(const qk_rotary_params* p) {
+  return qk_box_units(p->rank - 1, p->dims);
+}
+QK_INLINE int32_t qk_rotary_rows_part(qk_rotary_params* p, const void** in, void** out,
+                                      const int32_t* units, ptrdiff_t bytes) {
+  const int32_t rows = p->rank - 1;
+  const ptrdiff_t from = (ptrdiff_t)units[0] * p->dims[rows] * bytes;
+  int32_t index[8];
+  const int32_t next = rows ? qk_box_part(rows, p->dims, index, units) : units[1];
+  qk_move(&in[0], from);
+  qk_move(&in[1], qk_box_place(rows, index, p->c) * bytes);
+  qk_move(&in[2], qk_box_place(rows, index, p->s) * bytes);
+  qk_move_result(&out[0], from);
+  return next;
+}
+
 #define QK_SPLIT_ROTARY(bytes)                                                                 \
   QK_INLINE int32_t qk_rotary_##bytes##_units(const qk_rotary_params* p) {                     \
-    return qk_box_units(p->rank - 1, p->dims);                                                 \
+    return qk_rotary_rows(p);                                                                  \
   }                                                                                            \
   QK_INLINE int32_t qk_rotary_##bytes##_part(qk_rotary_params* p, const void** in, void** out, \
                                              int32_t* units) {                                 \
-    const int32_t rows = p->rank - 1;                                                          \
-    const ptrdiff_t from = (ptrdiff_t)units[0] * p->dims[rows] * (bytes);                      \
-    int32_t index[8];                                                                          \
-    const int32_t next = rows ? qk_box_part(rows, p->dims, index, units) : units[1];           \
-    qk_move(&in[0], from);                                                                     \
-    qk_move(&in[1], qk_box_place(rows, index, p->c) * (bytes));                                \
-    qk_move(&in[2], qk_box_place(rows, index, p->s) * (bytes));                                \
-    qk_move_result(&out[0], from);                                                             \
-    return next;                                                                               \
+    return qk_rotary_rows_part(p, in, out, units, bytes);                                      \
   }
 QK_SPLIT_ROTARY(2)
 QK_SPLIT_ROTARY(4)
