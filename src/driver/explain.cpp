@@ -119,6 +119,7 @@ class Explainer {
       before = before || (v && capability<IsDequantize>(v->def()));
     }
     for (size_t i = 0; i < n.output_count(); ++i) {
+      after = after || n.output(i)->type().format;  // it writes codes itself
       for (Node* user : n.output(i)->users()) after = after || capability<IsQuantize>(user);
     }
     return before && after;

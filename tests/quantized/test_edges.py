@@ -271,7 +271,7 @@ def test_ends_of_codes_scales_and_sizes(quantc, tmp_path):
     floats = quantc("run", path, "-i", tmp_path / "in.npz", "-o", tmp_path / "no.npz", *common, "--require-integer",
                     status=1).stderr
     assert {table[int(n)].op for n in re.findall(r"op(\d+) \(", floats)} == {"Softmax"}
-    assert "(softmax): its quantized form computes in float" in floats
+    assert "(softmax_quantize): its quantized form computes in float" in floats
     reports = quantc("explain", path, *common).stdout
     assert reports.count("i64") >= 5  # the sums that need it
 

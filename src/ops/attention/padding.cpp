@@ -45,7 +45,8 @@ Result<Ok> Attention::pad(PaddedNode& c) {
 
 /// Codes are finite whatever they are, but scales may be anything.
 Result<Ok> QAttention::pad(PaddedNode& c) {
-  const bool keys = has_row_scales(input_type(kK)), values = has_row_scales(input_type(kV));
+  const bool keys = has_row_scales(c.operands()[kK]->type());
+  const bool values = has_row_scales(c.operands()[kV]->type());
   QC_TRY(hide_padding(c, *this, [&]() -> Result<Ok> {
     if (!keys) return Ok{};
     return c.fill(scale_operand(kK), 2, Fill::one);
