@@ -1,7 +1,6 @@
 /* Activations as codes against plain arithmetic, and codes of values at and near ties. */
-#include "kernels/common/testing.h"
-
 #include "kernels/activation/portable.c"
+#include "kernels/common/testing.h"
 
 /* Codes of 61 values, most of them within some units of a tie between two codes. */
 static void check_ties(float scale, int32_t zero) {

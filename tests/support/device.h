@@ -14,8 +14,7 @@ namespace qc {
 constexpr const char* kDevices[] = {"cuda", "cuda:sm_80"};
 
 /// The planned program of a graph for a device; none where the target lacks a kernel.
-inline Result<std::optional<Program>> device_program(const Graph& graph,
-                                                     std::string_view device) {
+inline Result<std::optional<Program>> device_program(const Graph& graph, std::string_view device) {
   PackedConstants constants;
   QC_ASSIGN(Program program, lower(graph, constants));
   QC_ASSIGN(const Target target, find_target(device));
