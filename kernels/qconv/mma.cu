@@ -62,7 +62,7 @@ QK_UNIT void qk_mma_store(const qk_qconv_mma_params* p, const qk_q_output* to, i
              (ptrdiff_t)(row * p->oc + n));
 }
 
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+#if defined(__CUDA_ARCH__)
 
 /* Rows of 64 bytes, whose 16 bytes take turns, so that eight rows lie in different banks. */
 QK_UNIT uint32_t qk_mma_place(int32_t row, int32_t chunk) {
@@ -246,11 +246,14 @@ QK_UNIT void qk_qconv_mma(const qk_qconv_mma_params* p, int64_t unit, const void
                           const void* bias, const void* multipliers, const void* float_bias,
                           const void* x_scales, const void* x_zeros, const void* residual,
                           void* y) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+#error "this code is for GPUs from sm_80 on: quantc compile --target cuda is for older ones"
+#endif
   const qk_q_output to =
       QK_Q_OUTPUT(p, multipliers, (const float*)float_bias, x_scales != 0, residual);
   const int64_t rows = (int64_t)qk_mma_columns(p) * p->tile; /* of weights as they are packed */
   const int32_t* const sums = (const int32_t*)((const uint8_t*)w + rows * qk_mma_depth(p));
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+#if defined(__CUDA_ARCH__)
   __shared__ __align__(128) unsigned char shared[QK_MMA_STAGES * 2 * 128 * QK_MMA_K];
   if (p->tile == 128) {
     qk_mma_block(p, unit, (const uint8_t*)x, (const uint8_t*)w, (const int32_t*)bias, sums,

@@ -167,6 +167,12 @@ def test_networks_run_by_units_of_portable_kernels(name, quantc, models, tmp_pat
     assert "bits equal" in make(tmp_path / "out", "HOST=1", flags, "test")
 
 
+def test_code_for_tensor_cores_is_not_built_for_older_gpus(projects, nvcc, tmp_path):
+    done = subprocess.run([nvcc, "-std=c++20", "-O0", "-arch=sm_75", "-c", projects / "blocks/digits.cu", "-o", tmp_path / "digits.o"],
+                          capture_output=True, text=True)
+    assert done.returncode != 0 and "for GPUs from sm_80 on" in done.stderr, done.stderr
+
+
 def test_nvcc_takes_portable_kernels(quantc, models, nvcc, tmp_path):
     quantc("compile", models / "micro_kws_m_qoperator.onnx", "--target", "cuda", "--specialise", "size", "-o", tmp_path / "out", "--name", "net")
     done = subprocess.run([nvcc, "-std=c++20", "-O1", "-arch=sm_80", "-fmad=false", "-Werror", "all-warnings", "-Xcompiler",
