@@ -1,6 +1,9 @@
 /* Activations as codes against plain arithmetic, and codes of values at and near ties. */
-#include "kernels/activation/portable.c"
+/* What names the instructions comes first. */
+/* clang-format off */
 #include "kernels/common/testing.h"
+#include "kernels/activation/portable.c"
+/* clang-format on */
 
 /* Codes of 61 values, most of them within some units of a tie between two codes. */
 static void check_ties(float scale, int32_t zero) {
