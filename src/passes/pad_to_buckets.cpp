@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "ir/capability.h"
 #include "ir/padding.h"
@@ -292,7 +293,16 @@ class Bucketer {
         if (std::ranges::find(context.remarks, line) == context.remarks.end())
           context.remarks.push_back(line);
       }
-      if (reports_[i].padded > 0) continue;
+      // Each bucket has its own nodes: the same reasons once.
+      const std::set<std::string> refused(reports_[i].refused.begin(), reports_[i].refused.end());
+      if (reports_[i].padded > 0) {
+        if (refused.empty()) continue;
+        context.warnings.push_back(fmt::format(
+            "{} kinds of layers are not padded to the buckets of '{}' and take the run's own "
+            "size (-v names them): {}",
+            refused.size(), dims_[i].symbol, *refused.begin()));
+        continue;
+      }
       context.warnings.push_back(
           fmt::format("buckets of '{0}' pad no layer: all take the run's own size. Leave out the "
                       "buckets: a range of '{0}' gives the same program once, not for each bucket",

@@ -181,7 +181,10 @@ TEST_F(PadToBucketsTest, SaysWhatTakesTheRunsOwnSize) {
   };
   EXPECT_EQ(said(QC_ROW("%2", "softmax(%0) {axis = 1} %2 = reduce_mean(%1) {axes = [1]}")),
             "reduce_mean cannot be padded along 's': it counts the elements; it takes the run's "
-            "own size\n");
+            "own size\n"
+            "warning: 1 kinds of layers are not padded to the buckets of 's' and take the run's "
+            "own size (-v names them): reduce_mean cannot be padded along 's': it counts the "
+            "elements\n");
   EXPECT_NE(said(QC_ROW("%1", "reduce_mean(%0) {axes = [1]}"))
                 .find("warning: buckets of 's' pad no layer"),
             std::string::npos);
