@@ -105,6 +105,32 @@ QK_INLINE void qk_q_finish(const qk_q_output* o, int32_t code, void* y, ptrdiff_
   qk_store_code(y, o->type, at, code);
 }
 
+#if !defined(QK_INTEGER_ONLY)
+/* What a sum stands for: the float result, or the number whose code is the result. */
+QK_INLINE float qk_q_value(const qk_q_output* o, int64_t sum, int32_t channel, float x_scale) {
+  float v = (float)sum;
+  if (o->bias && o->type != QK_F32) v = qn_fmaf(o->bias[channel], o->bias_factor, v);
+  {
+    const float m = ((const float*)o->multipliers)[channel];
+    v = qn_mulf(v, o->dynamic ? qn_mulf(x_scale, m) : m);
+  }
+  return o->bias && o->type == QK_F32 ? v + o->bias[channel] : v;
+}
+#endif
+
+/* The code of a sum, before a residual is added. */
+QK_INLINE int32_t qk_q_code(const qk_q_output* o, int64_t sum, int32_t channel, float x_scale) {
+#if !defined(QK_INTEGER_ONLY)
+  if (!o->q31) return qn_code(qk_q_value(o, sum, channel, x_scale), o->zero, o->lo, o->hi);
+#else
+  (void)x_scale;
+#endif
+  {
+    const int32_t* m = (const int32_t*)o->multipliers + 2 * (ptrdiff_t)channel;
+    return qn_rescale_q31(sum, m[0], m[1], o->zero, o->lo, o->hi);
+  }
+}
+
 /* The result of one sum. */
 QK_INLINE void qk_q_store(const qk_q_output* o, int64_t sum, int32_t channel, float x_scale,
                           void* y, ptrdiff_t at) {
@@ -112,26 +138,13 @@ QK_INLINE void qk_q_store(const qk_q_output* o, int64_t sum, int32_t channel, fl
     ((int32_t*)y)[at] = (int32_t)(uint32_t)sum;
     return;
   }
-  if (o->q31) {
-    const int32_t* m = (const int32_t*)o->multipliers + 2 * (ptrdiff_t)channel;
-    qk_q_finish(o, qn_rescale_q31(sum, m[0], m[1], o->zero, o->lo, o->hi), y, at);
-    return;
-  }
 #if !defined(QK_INTEGER_ONLY)
-  float v = (float)sum;
-  if (o->bias && o->type != QK_F32) v = qn_fmaf(o->bias[channel], o->bias_factor, v);
-  {
-    const float m = ((const float*)o->multipliers)[channel];
-    v = qn_mulf(v, o->dynamic ? qn_mulf(x_scale, m) : m);
-  }
-  if (o->type != QK_F32) {
-    qk_q_finish(o, qn_code(v, o->zero, o->lo, o->hi), y, at);
+  if (o->type == QK_F32 && !o->q31) {
+    ((float*)y)[at] = qk_q_value(o, sum, channel, x_scale);
     return;
   }
-  ((float*)y)[at] = o->bias ? v + o->bias[channel] : v;
-#else
-  (void)x_scale;
 #endif
+  qk_q_finish(o, qk_q_code(o, sum, channel, x_scale), y, at);
 }
 
 #endif
