@@ -21,7 +21,8 @@ and for the value's text (the value itself unless stated) in the name. A body th
 1024 bytes of stack says so. A body of a kernel with the selector `machine` needs that feature of the target and is in
 MACHINE.c (MACHINE.cu where the folder has it), others in portable.c, unless FILE is given. Arguments of a body are
 (parameters, operands..., results...); those of a body in a .cu file are (parameters, unit, operands..., results...), and
-SYMBOL_units(parameters) says how many units there are (kernels/common/cuda.h).
+SYMBOL_units(parameters) says how many units there are, SYMBOL_shared(parameters), where a block of threads computes a
+unit, how much shared memory that takes (kernels/common/cuda.h).
 A kernel whose calls can be split among threads names its units, for the bodies after that line; PREFIX_units and
 PREFIX_part in FOLDER/split.c count them and make calls of some of them (kernels/common/units.h). {selector} in PREFIX
 stands for the value of a body, {selector.bytes} for the bytes of an element of that type.
@@ -277,8 +278,10 @@ def raw_literal(text):
 def sources(texts, bodies):
     """C++ tables of the parts that the sources of functions (symbol, file, machine) consist of, and of what each needs."""
     # What splits calls comes last, so that it moves nothing in code that splits none.
-    files = [sorted({file for _, file, of in bodies if of == machine}, key=lambda f: (f.endswith("/split.c"), f))
-             for machine in sorted({"", *(b[2] for b in bodies)})]
+    # What all machines of a language share is written once: kernels for GPUs may be in one program.
+    lists = [(file, "cuda" if file.endswith(".cu") else machine) for _, file, machine in bodies]
+    files = [sorted({file for file, of in lists if of == name}, key=lambda f: (f.endswith("/split.c"), f))
+             for name in sorted({"", *(of for _, of in lists)})]
     parts, needs, defining = read_parts(texts, FIRST_HEADERS, files)
     out = ["const Header kHeaders[] = {", *(f'{{"{path}", {raw_literal(texts[path])}}},' for path in FIRST_HEADERS), "};",
            "const Part kParts[] = {"]
@@ -294,6 +297,7 @@ def sources(texts, bodies):
             if not defining(file, name):
                 sys.exit(f"{file} does not define {name}")
             found += defining(file, name)
+        found += defining(file, f"{symbol}_shared") or []
         out += [f'{{"{symbol}", {part}}},' for part in found]
     return "\n".join(out + ["};", ""])
 

@@ -2,6 +2,8 @@
  *
  *   QK_UNIT void SYMBOL(const PARAMS* p, int64_t unit, const void* operand..., void* result...)
  *   QK_UNIT int64_t SYMBOL_units(const PARAMS* p)     how many units there are
+ *   QK_UNIT int32_t SYMBOL_shared(const PARAMS* p)    shared memory of a block, where a block
+ *                                                     computes a unit
  *
  * Units write disjoint bytes and read nothing that another one writes, so that they may run in any
  * order or all at once: nvcc makes a thread of each, any other compiler a loop over them. The bits

@@ -14,7 +14,7 @@
 
 #include <cuda_runtime.h>
 
-#define QK_GLOBAL static __global__ void
+#define QK_GLOBAL static __global__ void __launch_bounds__(256)
 #define QK_BOTH static __host__ __device__ inline
 #define QK_MEMBER __host__ __device__
 /* Waits for the kernels before, where this one was launched while they run. */
@@ -131,24 +131,32 @@ struct qk_as {
 
 #define QK_BLOCK_THREADS 256
 
-/* Starts `blocks` blocks of a kernel that computes `units` units. */
+/* Starts `blocks` blocks of a kernel that computes `units` units, each with so many bytes of shared
+ * memory. */
 template <class... P>
 static cudaError_t qk_start(const qk_queue* queue, void (*kernel)(int64_t, P...), int64_t blocks,
-                            int64_t units, typename qk_as<P>::type... args) {
+                            int32_t shared, int64_t units, typename qk_as<P>::type... args) {
   if (units == 0) return cudaSuccess;
 #if defined(QK_CUDA_ON_HOST)
   (void)queue;
   (void)blocks;
+  (void)shared;
   kernel(units, args...);
   return QK_HOST_STATUS("launch");
 #else
   void* list[] = {(void*)&units, (void*)&args...};
+  if (shared > 48 * 1024) {
+    const cudaError_t more = cudaFuncSetAttribute(
+        (const void*)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared);
+    if (more != cudaSuccess) return more;
+  }
   cudaLaunchConfig_t config = {};
   cudaLaunchAttribute overlap = {};
   overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   overlap.val.programmaticStreamSerializationAllowed = 1;
   config.gridDim = dim3((unsigned)blocks);
   config.blockDim = dim3(QK_BLOCK_THREADS);
+  config.dynamicSmemBytes = (size_t)shared;
   config.stream = queue->stream;
   config.attrs = &overlap;
   config.numAttrs = queue->overlap ? 1 : 0;
@@ -160,13 +168,15 @@ static cudaError_t qk_start(const qk_queue* queue, void (*kernel)(int64_t, P...)
 template <class... P>
 static cudaError_t qk_launch(const qk_queue* queue, void (*kernel)(int64_t, P...), int64_t units,
                              typename qk_as<P>::type... args) {
-  return qk_start(queue, kernel, (units + QK_BLOCK_THREADS - 1) / QK_BLOCK_THREADS, units, args...);
+  return qk_start(queue, kernel, (units + QK_BLOCK_THREADS - 1) / QK_BLOCK_THREADS, 0, units,
+                  args...);
 }
 /* A block of threads for each unit. */
 template <class... P>
 static cudaError_t qk_launch_blocks(const qk_queue* queue, void (*kernel)(int64_t, P...),
-                                    int64_t units, typename qk_as<P>::type... args) {
-  return qk_start(queue, kernel, units, units, args...);
+                                    int32_t shared, int64_t units,
+                                    typename qk_as<P>::type... args) {
+  return qk_start(queue, kernel, units, shared, units, args...);
 }
 
 /* Writes what failed: the call, the kernel and the layer it was for where there are any. The

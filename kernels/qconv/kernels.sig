@@ -47,3 +47,7 @@ kernel qconv_transpose[x_codes, w_codes](x, w, bias?, multipliers?, float_bias?,
 kernel qconv_blocks[machine](x, w, bias?, multipliers?, float_bias?, x_scales?, x_zeros?, residual?) -> (y)
   params qk_qconv_mma_params
   body qk_qconv_{machine=mma}
+
+kernel qconv_depthwise_device[machine](x, w, bias?, multipliers?, float_bias?, x_scales?, x_zeros?, residual?) -> (y)
+  params qk_qconv_params
+  body qk_qdepthwise_{machine=cuda} in depthwise.cu

@@ -11,6 +11,9 @@ std::string refusal(const Call& call, const Binder& binder) {
   if (!(p.last == 1)) return "operands are not channels-last";
   if (!(p.groups == 1)) return "it has groups";
   if (call.select[1] != "i8" || call.select[2] != "i32") return "sums take 64 bits";
+  const auto sizes = c_params<qk_qconv_params>(call);
+  if (int64_t{sizes.in[0]} * sizes.in[1] * sizes.in[2] * sizes.ic > INT32_MAX)
+    return "an image has more than 2^31 - 1 elements";
   return mma_refusal(call, binder, p.x_type);
 }
 
@@ -19,6 +22,10 @@ Result<Call> bind(const Call& call, Binder& binder) {
   const auto p = c_params<qk_qconv_params>(call);
   const int64_t taps = int64_t{p.k[0]} * p.k[1] * p.k[2];
   const int64_t rows = int64_t{p.n} * p.out[0] * p.out[1] * p.out[2];
+  // Where windows are single positions one after another, threads need not find out which.
+  bool product = taps == 1;
+  for (int i = 0; i < 3; ++i) product &= p.in[i] == p.out[i] && p.stride[i] == 1 && p.pad[i] == 0;
+  if (product) as_product(out, rows);
   pack_mma(out, call, binder, {p.oc, taps, p.ic, p.ic * taps, 1, taps, false}, rows);
   return out;
 }

@@ -1,4 +1,4 @@
-// qgemm on tensor cores, as a convolution of one tap (kernels/qconv/mma.cu).
+// qgemm on tensor cores, as a convolution of one tap, a row for an image (kernels/qconv/mma.cu).
 #include "kernels/common/codes.h"
 #include "kernels/qconv/mma_bind.h"
 #include "kernels/qgemm/call.h"
@@ -16,11 +16,7 @@ std::string refusal(const Call& call, const Binder& binder) {
 Result<Call> bind(const Call& call, Binder& binder) {
   Call out = Binder::like(call, "qconv_blocks", {"mma"});
   const auto p = c_params<qk_qgemm_call>(call);
-  for (const char* one : {"n", "in", "out", "k", "stride", "dilation"}) {
-    for (int axis = 0; axis < (std::string_view(one) == "n" ? 1 : 3); ++axis)
-      out.params[out.kernel->field(one)->at + static_cast<size_t>(axis)] = Dim(1);
-  }
-  for (const char* last : {"in", "out"}) out.params[out.kernel->field(last)->at + 2] = Dim(p.m);
+  as_product(out, p.m);
   set_integer(out, "ic", p.k);
   set_integer(out, "oc", p.n);
   pack_mma(out, call, binder, {p.n, 1, p.k, p.w_n, 0, p.w_k, p.flip != 0}, p.m);

@@ -34,6 +34,12 @@ std::string Source::definition(const Instance& instance) const {
         "static int64_t units_of_{1}(void) {{\n  const {0} p = params_of_{1}();\n"
         "  return {3}_units(&p);\n}}\n",
         kernel.params, instance.function, instance.values, call.body->symbol);
+    if (by_blocks(call)) {
+      out += fmt::format(
+          "static int32_t shared_of_{1}(void) {{\n  const {0} p = params_of_{1}();\n"
+          "  return {2}_shared(&p);\n}}\n",
+          kernel.params, instance.function, call.body->symbol);
+    }
   }
   out += fmt::format("QK_GLOBAL {}({}) {{\n", instance.function, declared);
   if (instance.local)
@@ -93,9 +99,12 @@ std::string Source::invocation(const Step& step, const Instance& instance,
   const std::string units = instance.local
                                 ? fmt::format("units_of_{}()", instance.function)
                                 : fmt::format("{}_units(&{}), {}", symbol, params, params);
-  return fmt::format("QC_TRY({}(queue, {}, {}, {}), \"launch\", \"{}\", {})",
+  const std::string shared = !by_blocks(instance.call) ? ""
+                             : instance.local ? fmt::format("shared_of_{}(), ", instance.function)
+                                              : fmt::format("{}_shared(&{}), ", symbol, params);
+  return fmt::format("QC_TRY({}(queue, {}, {}{}, {}), \"launch\", \"{}\", {})",
                      by_blocks(instance.call) ? "qk_launch_blocks" : "qk_launch", instance.function,
-                     units, args, symbol, c_string(layers(step)));
+                     shared, units, args, symbol, c_string(layers(step)));
 }
 
 std::string Source::copy(const Step& step, const std::string& from, const std::string& to,

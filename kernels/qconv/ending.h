@@ -1,0 +1,124 @@
+/* How sums of products end on a GPU: four neighbouring outputs at a time where they lie so. */
+#ifndef QK_QCONV_ENDING_H
+#define QK_QCONV_ENDING_H
+
+#include "kernels/qgemm/output.h"
+
+/* What complete sums become: constants of the `oc` outputs of a row, and what is found at run time.
+ * `weight_sums` is what a zero point of x takes away. With `per_row` there is a scale, and a zero
+ * point, for each row. */
+typedef struct qk_q_ending {
+  qk_q_output to;
+  const int32_t *bias, *weight_sums;
+  const float* x_scales;
+  const int32_t* x_zeros;
+  int32_t oc, per_row, x_zero;
+  void* y;
+} qk_q_ending;
+
+QK_UNIT int32_t qk_q_ending_zero(const qk_q_ending* e, int64_t row) {
+  return e->x_zeros ? e->x_zeros[e->per_row ? row : 0] : e->x_zero;
+}
+QK_UNIT float qk_q_ending_scale(const qk_q_ending* e, int64_t row) {
+  return e->x_scales ? e->x_scales[e->per_row ? row : 0] : 1.0f;
+}
+/* A sum of products with its bias, less what the zero point of x added. */
+QK_UNIT int32_t qk_q_whole(int32_t sum, int32_t bias, int32_t zero, int32_t weight_sum) {
+  return (int32_t)((uint32_t)sum + (uint32_t)bias - (uint32_t)zero * (uint32_t)weight_sum);
+}
+QK_UNIT void qk_q_end(const qk_q_ending* e, int32_t sum, int64_t row, int32_t n) {
+  const int32_t whole =
+      qk_q_whole(sum, e->bias ? e->bias[n] : 0, qk_q_ending_zero(e, row), e->weight_sums[n]);
+  qk_q_store(&e->to, whole, n, qk_q_ending_scale(e, row), e->y, (ptrdiff_t)(row * e->oc + n));
+}
+
+#if defined(__CUDA_ARCH__)
+
+/* What belongs to four neighbouring outputs, in registers. */
+typedef struct qk_q_four {
+  int32_t n;
+  uint32_t bias[4], weight_sums[4];
+  uint32_t multipliers[8]; /* pairs with q31 */
+  uint32_t float_bias[4];
+} qk_q_four;
+
+/* Words i to i + 3 of a table of `count`, which begins at a multiple of 16 bytes; where there are
+ * less, the last again. */
+QK_UNIT void qk_q_words(uint32_t* to, const void* table, int32_t i, int32_t count) {
+  if (count % 4 == 0) {
+    const uint4 all = *(const uint4*)((const uint32_t*)table + (i < count ? i : count - 4));
+    to[0] = all.x;
+    to[1] = all.y;
+    to[2] = all.z;
+    to[3] = all.w;
+    return;
+  }
+#pragma unroll
+  for (int32_t j = 0; j < 4; ++j)
+    to[j] = ((const uint32_t*)table)[i + j < count ? i + j : count - 1];
+}
+
+QK_UNIT qk_q_four qk_q_four_of(const qk_q_ending* e, int32_t n) {
+  qk_q_four four = {};
+  four.n = n;
+  if (e->bias) qk_q_words(four.bias, e->bias, n, e->oc);
+  qk_q_words(four.weight_sums, e->weight_sums, n, e->oc);
+  if (e->to.bias) qk_q_words(four.float_bias, e->to.bias, n, e->oc);
+  if (e->to.multipliers && !e->to.q31) qk_q_words(four.multipliers, e->to.multipliers, n, e->oc);
+  if (e->to.multipliers && e->to.q31) {
+    qk_q_words(four.multipliers, e->to.multipliers, 2 * n, 2 * e->oc);
+    qk_q_words(four.multipliers + 4, e->to.multipliers, 2 * n + 4, 2 * e->oc);
+  }
+  return four;
+}
+
+/* Whether results lie so that four of them are stored at once. */
+QK_UNIT int qk_q_by_four(const qk_q_ending* e) {
+  const int32_t type = e->to.residual ? e->to.r.y_type : e->to.type;
+  if (e->oc % 4) return 0;
+  if (type == QK_I32 || type == QK_F32) return ((uintptr_t)e->y & 15) == 0;
+  if (type > QK_U8 || ((uintptr_t)e->y & 3)) return 0;
+  return !e->to.residual || (e->to.r.type <= QK_U8 && ((uintptr_t)e->to.residual & 3) == 0);
+}
+/* The codes of the residual for four outputs. */
+QK_UNIT uint32_t qk_q_others(const qk_q_ending* e, const qk_q_four* four, int64_t row) {
+  return *(const uint32_t*)((const uint8_t*)e->to.residual + row * e->oc + four->n);
+}
+
+/* Four neighbouring outputs, of which all are there, in one word or four; `others` are the codes of
+ * the residual. */
+QK_UNIT void qk_q_end_four(const qk_q_ending* e, const qk_q_four* four, const int32_t* sums,
+                           uint32_t others, int64_t row) {
+  const int64_t at = row * e->oc + four->n;
+  const float scale = qk_q_ending_scale(e, row);
+  const int32_t zero = qk_q_ending_zero(e, row);
+  qk_q_output to = e->to;
+  to.multipliers = four->multipliers;
+  to.bias = e->to.bias ? (const float*)four->float_bias : 0;
+  uint32_t out[4];
+#pragma unroll
+  for (int32_t i = 0; i < 4; ++i) {
+    const int32_t sum =
+        qk_q_whole(sums[i], (int32_t)four->bias[i], zero, (int32_t)four->weight_sums[i]);
+    out[i] = to.type == QK_I32   ? (uint32_t)sum
+             : to.type == QK_F32 ? __float_as_uint(qk_q_value(&to, sum, i, scale))
+                                 : (uint32_t)qk_q_code(&to, sum, i, scale);
+  }
+  if (to.type == QK_I32 || to.type == QK_F32) {
+    *(uint4*)((uint32_t*)e->y + at) = make_uint4(out[0], out[1], out[2], out[3]);
+    return;
+  }
+  if (to.residual) {
+#pragma unroll
+    for (int32_t i = 0; i < 4; ++i) {
+      const uint8_t byte = (uint8_t)(others >> (8 * i));
+      out[i] = (uint32_t)qk_q_add(&to.r, (int32_t)out[i],
+                                  to.r.type == QK_I8 ? (int32_t)(int8_t)byte : (int32_t)byte);
+    }
+  }
+  *(uint32_t*)((uint8_t*)e->y + at) =
+      (out[0] & 0xff) | (out[1] & 0xff) << 8 | (out[2] & 0xff) << 16 | (out[3] & 0xff) << 24;
+}
+
+#endif
+#endif

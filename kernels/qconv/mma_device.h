@@ -1,0 +1,213 @@
+/* What tensor cores compute a tile with: copies into shared memory, fragments, products. For
+ * nvcc, and GPUs from sm_80 on. */
+#ifndef QK_QCONV_MMA_DEVICE_H
+#define QK_QCONV_MMA_DEVICE_H
+
+#include "kernels/common/codes.h"
+#include "kernels/qconv/mma_source.h"
+
+#if defined(__CUDA_ARCH__)
+
+/* The place of 16 bytes in a tile with rows of `chunk` bytes. They take turns, so that eight rows
+ * lie in different banks. */
+QK_UNIT uint32_t qk_mma_at(int32_t row, int32_t piece, int32_t chunk) {
+  const int32_t turn = chunk == 64 ? (row >> 1) & 3 : row & 7;
+  return (uint32_t)(row * chunk + ((piece ^ turn) << 4));
+}
+QK_UNIT void qk_mma_copy16(uint32_t to, const void* from) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from));
+}
+/* The same where `there`, and otherwise four times `word`: one of two instructions runs, without a
+ * branch. */
+QK_UNIT void qk_mma_copy16_if(int there, uint32_t to, const void* from, uint32_t word) {
+  asm volatile(
+      "{\n.reg .pred p;\nsetp.ne.b32 p, %0, 0;\n"
+      "@p cp.async.cg.shared.global [%1], [%2], 16;\n"
+      "@!p st.shared.v4.b32 [%1], {%3, %3, %3, %3};\n}" ::"r"(there),
+      "r"(to), "l"(from), "r"(word)
+      : "memory");
+}
+QK_UNIT void qk_mma_store16(uint32_t to, const uint32_t* words) {
+  asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(words[0]), "r"(words[1]),
+               "r"(words[2]), "r"(words[3])
+               : "memory");
+}
+QK_UNIT void qk_mma_load4(uint32_t* r, uint32_t from) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(from));
+}
+QK_UNIT void qk_mma_add(int32_t* c, const uint32_t* a, const uint32_t* b, int without_sign) {
+  if (without_sign) {
+    asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+        "{%8, %9}, {%0, %1, %2, %3};"
+        : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+  } else {
+    asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+        "{%8, %9}, {%0, %1, %2, %3};"
+        : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+  }
+}
+
+/* 16 bytes of x at any address, all of them there: the words that hold them are shifted. */
+QK_UNIT void qk_mma_shifted16(uint32_t to, const uint8_t* from) {
+  const uint32_t* const words = (const uint32_t*)((uintptr_t)from & ~(uintptr_t)3);
+  const uint32_t shift = ((uint32_t)(uintptr_t)from & 3) * 8;
+  uint32_t own[5], out[4];
+#pragma unroll
+  for (int32_t i = 0; i < 4; ++i) own[i] = words[i];
+  own[4] = shift ? words[4] : 0;
+#pragma unroll
+  for (int32_t i = 0; i < 4; ++i) out[i] = __funnelshift_r(own[i], own[i + 1], shift);
+  qk_mma_store16(to, out);
+}
+/* 16 bytes from `from` on, which is byte `at` of a line of `length`; padding beside the line. */
+QK_UNIT void qk_mma_edge16(uint32_t to, const uint8_t* from, int32_t at, int32_t length,
+                           uint32_t zeros) {
+  uint32_t out[4];
+#pragma unroll
+  for (int32_t i = 0; i < 4; ++i) {
+    out[i] = 0;
+#pragma unroll
+    for (int32_t j = 0; j < 4; ++j) {
+      const int32_t b = i * 4 + j;
+      out[i] |= (at + b >= 0 && at + b < length ? (uint32_t)from[b] : zeros & 0xff) << (8 * j);
+    }
+  }
+  qk_mma_store16(to, out);
+}
+
+/* What a block knows of its tile. */
+typedef struct qk_mma_block {
+  const uint8_t *x, *w; /* w: the row that this thread copies first */
+  uint32_t memory;      /* shared */
+  uint32_t zeros;       /* four times the code of padding */
+  int32_t depth, aligned;
+  qk_mma_window windows[4]; /* of the rows that this thread copies */
+} qk_mma_block;
+
+/* 16 terms of a window that lie at `from` where they are in x. */
+QK_UNIT void qk_mma_fetch16(const qk_qconv_mma_params* p, const qk_mma_block* block,
+                            const qk_mma_window* window, const qk_mma_term* term,
+                            const uint8_t* from, uint32_t to) {
+  const int32_t length = p->in[2] * p->ic, at = qk_mma_at_in_line(p, window, term);
+  const int there = qk_mma_is_term(p, term) && qk_mma_in_line(p, window, term);
+  if (p->ic % 16 == 0 && block->aligned) {
+    const int inside = there && (qk_mma_inside(p, 2) || (at >= 0 && at < length));
+    qk_mma_copy16_if(inside, to, from, block->zeros);
+  } else if (there && at >= 0 && at + 16 <= length) {
+    qk_mma_shifted16(to, from);
+  } else if (there) {
+    qk_mma_edge16(to, from, at, length, block->zeros);
+  } else {
+    const uint32_t words[4] = {block->zeros, block->zeros, block->zeros, block->zeros};
+    qk_mma_store16(to, words);
+  }
+}
+
+/* One chunk of terms into a stage: rows of x, then rows of w. A thread copies the same 16 bytes of
+ * some rows. */
+QK_UNIT void qk_mma_fetch(const qk_qconv_mma_params* p, const qk_mma_shape shape,
+                          const qk_mma_block* block, int32_t step) {
+  const int32_t pieces = shape.chunk / 16, apart = 256 / pieces;
+  const int32_t row = (int32_t)threadIdx.x / pieces, piece = (int32_t)threadIdx.x % pieces;
+  const int32_t k = step * shape.chunk + piece * 16;
+  const uint32_t bytes = (uint32_t)(shape.rows + shape.columns) * (uint32_t)shape.chunk;
+  const uint32_t to = block->memory + (uint32_t)(step % shape.stages) * bytes;
+  const qk_mma_term term = qk_mma_term_of(p, k);
+  const int32_t offset = qk_mma_offset(p, &term);
+#pragma unroll
+  for (int32_t i = 0; i < shape.rows / apart; ++i) {
+    const qk_mma_window* const window = &block->windows[i];
+    qk_mma_fetch16(p, block, window, &term, block->x + (window->begin + offset),
+                   to + qk_mma_at(row + i * apart, piece, shape.chunk));
+  }
+#pragma unroll
+  for (int32_t i = 0; i < shape.columns / apart; ++i)
+    qk_mma_copy16(
+        to + (uint32_t)(shape.rows * shape.chunk) + qk_mma_at(row + i * apart, piece, shape.chunk),
+        block->w + ((int64_t)i * apart * block->depth + step * shape.chunk));
+}
+
+/* Which part of a tile a warp has: rows, columns and terms of a chunk. */
+typedef struct qk_mma_part {
+  int32_t lane, row, column, turn, turns;
+} qk_mma_part;
+
+QK_UNIT qk_mma_part qk_mma_part_of(const qk_mma_shape shape) {
+  const int32_t warp = (int32_t)threadIdx.x >> 5, parts = shape.warps_m * shape.warps_n;
+  qk_mma_part part;
+  part.lane = (int32_t)threadIdx.x & 31;
+  part.row = warp % shape.warps_m * (shape.rows / shape.warps_m);
+  part.column = warp / shape.warps_m % shape.warps_n * (shape.columns / shape.warps_n);
+  part.turn = warp / parts;
+  part.turns = 8 / parts;
+  return part;
+}
+
+/* What a warp multiplies at once: 32 terms of its rows and columns. */
+typedef struct qk_mma_fragments {
+  uint32_t a[4][4], b[4][4];
+} qk_mma_fragments;
+
+/* Those of turn `turn` of the chunk at `from`. */
+QK_UNIT void qk_mma_load(qk_mma_fragments* f, const qk_mma_shape shape, const qk_mma_part part,
+                         uint32_t from, int32_t turn) {
+  const int32_t high = shape.rows / shape.warps_m / 16, wide = shape.columns / shape.warps_n / 16;
+  const int32_t lane = part.lane, piece = (part.turn + turn * part.turns) * 2;
+  const uint32_t w = from + (uint32_t)(shape.rows * shape.chunk);
+#pragma unroll
+  for (int32_t m = 0; m < high; ++m)
+    qk_mma_load4(f->a[m], from + qk_mma_at(part.row + m * 16 + (lane & 15), piece + (lane >> 4),
+                                           shape.chunk));
+#pragma unroll
+  for (int32_t n = 0; n < wide; ++n)
+    qk_mma_load4(f->b[n], w + qk_mma_at(part.column + n * 16 + (lane & 7) + ((lane >> 4) << 3),
+                                        piece + ((lane >> 3) & 1), shape.chunk));
+}
+QK_UNIT void qk_mma_multiply(int32_t (*sums)[8][4], const qk_mma_shape shape,
+                             const qk_mma_fragments* f, int without_sign) {
+#pragma unroll
+  for (int32_t m = 0; m < shape.rows / shape.warps_m / 16; ++m) {
+#pragma unroll
+    for (int32_t n = 0; n < shape.columns / shape.warps_n / 8; ++n)
+      qk_mma_add(sums[m][n], f->a[m], &f->b[n >> 1][(n & 1) * 2], without_sign);
+  }
+}
+
+/* Waits until the chunk after the present one is in shared memory and nobody reads the one before.
+ */
+QK_UNIT void qk_mma_await(const qk_mma_shape shape) {
+  if (shape.stages == 6) {
+    asm volatile("cp.async.wait_group 3;");
+  } else {
+    asm volatile("cp.async.wait_group 1;");
+  }
+  __syncthreads();
+}
+
+/* Multiplies what was loaded before while the fragments after it are loaded, and chunks after them
+ * copied. `at` counts turns of all chunks. */
+QK_UNIT void qk_mma_turn(const qk_qconv_mma_params* p, const qk_mma_shape shape,
+                         const qk_mma_part part, const qk_mma_block* block, int32_t steps,
+                         int32_t at, const qk_mma_fragments* now, qk_mma_fragments* next,
+                         int32_t (*sums)[8][4]) {
+  const int32_t turns = shape.chunk / 32 / part.turns, step = at / turns;
+  const uint32_t bytes = (uint32_t)(shape.rows + shape.columns) * (uint32_t)shape.chunk;
+  const int last = at % turns == turns - 1;
+  const int32_t of = last ? step + 1 : step;
+  if (last) qk_mma_await(shape);
+  if (of < steps)
+    qk_mma_load(next, shape, part, block->memory + (uint32_t)(of % shape.stages) * bytes,
+                last ? 0 : at % turns + 1);
+  if (last) {
+    if (step + shape.stages - 1 < steps) qk_mma_fetch(p, shape, block, step + shape.stages - 1);
+    asm volatile("cp.async.commit_group;");
+  }
+  qk_mma_multiply(sums, shape, now, p->x_type == QK_U8);
+}
+
+#endif
+#endif
