@@ -1,28 +1,5 @@
 #include "kernels/common/codes.h"
-#include "kernels/numerics/quant_combine.h"
-#include "kernels/numerics/quant_q31.h"
-#include "kernels/pool/walk.h"
-#include "kernels/qpool/qpool.h"
-
-QK_INLINE qk_pool_params qk_qpool_window(const qk_qpool_params* q) {
-  qk_pool_params p = {0};
-  p.n = q->n;
-  p.c = q->c;
-  for (int i = 0; i < 3; ++i) {
-    p.in[i] = q->in[i];
-    p.out[i] = q->out[i];
-    p.k[i] = q->k[i];
-    p.stride[i] = q->stride[i];
-    p.dilation[i] = q->dilation[i];
-    p.pad[i] = q->pad[i];
-    p.end[i] = q->end[i];
-  }
-  p.last = q->last;
-  p.adaptive = q->adaptive;
-  p.include = q->include;
-  p.divisor = q->divisor;
-  return p;
-}
+#include "kernels/qpool/mean.h"
 
 #define QK_DEFINE_QAVG_POOL(name, SUM, TERM, RESULT)                                \
   QK_INLINE void name(const qk_qpool_params* q, const void* x, void* y) {           \
@@ -31,17 +8,11 @@ QK_INLINE qk_pool_params qk_qpool_window(const qk_qpool_params* q) {
                  sum += (TERM), const int32_t count = qk_pool_count(p, wd, wh, ww); \
                  qk_store_code(y, q->type_y, at, RESULT))                           \
   }
-#define QK_QAVG_EXACT qn_mean_code(sum, count, q->sx, q->sy, q->zero, q->lo, q->hi)
-#define QK_QAVG_DECODED qn_dequantize(e, q->sx, q->zx)
-QK_DEFINE_QAVG_POOL(qk_qavg_pool_each, int32_t, e - q->zx, QK_QAVG_EXACT)
-QK_DEFINE_QAVG_POOL(qk_qavg_pool_wide, int64_t, e - q->zx, QK_QAVG_EXACT)
-QK_DEFINE_QAVG_POOL(qk_qavg_pool_ort, float, QK_QAVG_DECODED,
-                    qn_mean_code_ort(sum, count, q->sy, q->zero, q->lowest, q->lo, q->hi))
-QK_DEFINE_QAVG_POOL(qk_qavg_pool_f32, float, QK_QAVG_DECODED,
-                    qn_encode(sum / (float)count, q->divisor_y, q->reciprocal, q->zero, q->lo,
-                              q->hi))
-QK_DEFINE_QAVG_POOL(qk_qavg_pool_q31, int64_t, e - q->zx,
-                    qn_mean_q31(sum, count, q->mantissa, q->shift, q->zero, q->lo, q->hi))
+QK_DEFINE_QAVG_POOL(qk_qavg_pool_each, int32_t, QK_QAVG_OFFSET, QK_QAVG_EXACT)
+QK_DEFINE_QAVG_POOL(qk_qavg_pool_wide, int64_t, QK_QAVG_OFFSET, QK_QAVG_EXACT)
+QK_DEFINE_QAVG_POOL(qk_qavg_pool_ort, float, QK_QAVG_DECODED, QK_QAVG_ORT)
+QK_DEFINE_QAVG_POOL(qk_qavg_pool_f32, float, QK_QAVG_DECODED, QK_QAVG_F32)
+QK_DEFINE_QAVG_POOL(qk_qavg_pool_q31, int64_t, QK_QAVG_OFFSET, QK_QAVG_Q31)
 
 /* ---- channels-last codes of 8 bits, sixteen channels at once ---- */
 
