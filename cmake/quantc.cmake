@@ -258,6 +258,35 @@ function(qc_ops)
   endforeach()
 endfunction()
 
+# qc_backends(): the library qc_backends, with the backends of src/backends and those of
+# QUANTC_EXTRA_BACKENDS: folders that define `const qc::Backend& qc::FOLDER_backend()`. A file
+# targets.inc in one from outside lists the targets of its language. The list of targets is made here,
+# before the library of targets is compiled.
+function(qc_backends)
+  set(out ${PROJECT_BINARY_DIR}/generated/backends)
+  set(folders ${PROJECT_SOURCE_DIR}/src/backends/c ${PROJECT_SOURCE_DIR}/src/backends/cuda)
+  set(targets "")
+  if(QUANTC_EXTRA_BACKENDS)
+    file(GLOB extra CONFIGURE_DEPENDS LIST_DIRECTORIES true ${QUANTC_EXTRA_BACKENDS}/*)
+    foreach(folder IN LISTS extra)
+      if(EXISTS ${folder}/targets.inc)
+        list(APPEND folders ${folder})
+        string(APPEND targets "#include \"${folder}/targets.inc\"\n")
+      endif()
+    endforeach()
+  endif()
+  set(lines "")
+  add_library(qc_backends STATIC ${PROJECT_SOURCE_DIR}/src/backends/registry.cpp)
+  foreach(folder IN LISTS folders)
+    get_filename_component(name ${folder} NAME)
+    string(APPEND lines "QC_BACKEND(${name})\n")
+    qc_library(${name}_backend FOLDER ${folder} DEPENDS printing)
+    target_link_libraries(qc_backends PUBLIC qc_${name}_backend)
+  endforeach()
+  file(CONFIGURE OUTPUT ${out}/folders.inc CONTENT "${lines}")
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/extra_targets.inc CONTENT "${targets}")
+endfunction()
+
 # qc_op_cases(DEPENDS lib ...): the library qc_cases (reader and checker of cases.ir), the program
 # run_cases, and one ctest entry per op folder that has a cases.ir.
 function(qc_op_cases)

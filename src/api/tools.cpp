@@ -110,7 +110,7 @@ Expected<Report> Model::compile(const std::string& folder, const ArrayViews& vec
         const qc::CompileResult result,
         qc::compile_project(*graph, state_->options, folder, vectors.empty() ? nullptr : &inputs));
     state_->forms.warn(result.warnings);
-    const qc::CReport& r = result.report;
+    const qc::ProjectReport& r = result.report;
     return Report{result.name,    r.arena_bytes, r.state_bytes,           r.stack_bytes,
                   r.weight_bytes, r.macs,        state_->forms.warnings()};
   });

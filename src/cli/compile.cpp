@@ -53,11 +53,11 @@ void add_compile(CLI::App& app, Session& session) {
         fmt::print("{}", json(result, computed, context, flags->model, flags->out, options));
         return 0;
       }
-      const CReport& r = result.report;
+      const ProjectReport& r = result.report;
       const Target target = *find_target(options.target);
       fmt::print("{}: {}/{} for target {}\n", shown(flags->model), shown(flags->out), result.source,
                  target.name);
-      if (target.language == Language::c) {
+      if (!target.device) {
         fmt::print(
             "  arena {} bytes, state {} bytes, stack at most {} bytes, weights {} bytes, {} MACs\n",
             r.arena_bytes, r.state_bytes, r.stack_bytes, r.weight_bytes, r.macs);

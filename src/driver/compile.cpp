@@ -8,7 +8,7 @@
 #include <filesystem>
 
 #include "backends/common/names.h"
-#include "backends/cuda/cuda_backend.h"
+#include "backends/registry.h"
 #include "driver/arrays.h"
 #include "driver/buckets.h"
 #include "driver/choices.h"
@@ -25,7 +25,6 @@
 #include "program/lowering.h"
 #include "program/passes.h"
 #include "program/plan.h"
-#include "program/split.h"
 #include "support/budget.h"
 #include "support/located.h"
 
@@ -34,9 +33,9 @@ namespace {
 
 constexpr int64_t kMaxSize = 1 << 16;
 
-bool is_program_pass(std::string_view name) {
-  return std::any_of(program_passes().begin(), program_passes().end(),
-                     [&](const ProgramPass& p) { return p.name == name; });
+bool is_program_pass(const std::string& name) {
+  const Result<PassRow> found = find_any_pass(name);
+  return found.ok() && found->stage == "program";
 }
 
 PassOptions pass_options(const Options& options, PassStage first, PassStage last,
@@ -92,17 +91,22 @@ Result<Ok> check_bound(const Graph& graph, const Options& options) {
 
 /// Whether a pass over Programs runs: its level is reached, it is not left out, and none before it
 /// was to be the last.
-bool is_on(const Options& options, std::string_view name) {
+bool is_on(const Options& options, std::string_view name, int level) {
+  if (level == 0) return true;
   bool stopped = false;
-  for (const ProgramPass& p : program_passes()) {
-    if (p.name == name) {
-      const auto& off = options.disabled_passes;
-      const bool left_out = stopped || std::find(off.begin(), off.end(), name) != off.end();
-      return p.level == 0 || (options.level >= p.level && !left_out);
-    }
-    stopped = stopped || options.stop_after == p.name;
+  for (const PassRow& p : all_passes()) {
+    if (p.name == name) break;
+    stopped = stopped || (p.stage == "program" && options.stop_after == p.name);
   }
-  return false;
+  const auto& off = options.disabled_passes;
+  const bool left_out = stopped || std::find(off.begin(), off.end(), name) != off.end();
+  return options.level >= level && !left_out;
+}
+
+bool is_on(const Options& options, std::string_view name) {
+  const auto& all = program_passes();
+  const auto found = std::ranges::find_if(all, [&](const auto& p) { return p.name == name; });
+  return found != all.end() && is_on(options, name, found->level);
 }
 
 PlanOptions plan_options(const Options& options) {
@@ -167,7 +171,7 @@ class Lowerer {
     const auto begin = std::chrono::steady_clock::now();
     plan(program, plan_options(options_));
     note("place_buffers", begin, program);
-    split_large(program, context);
+    QC_TRY(finish(program, graph, context));
     if (options_.verify) QC_TRY(located(verify(program), Loc{graph.file, {}, {}}));
     if (options_.no_float) QC_TRY(check_no_float(program, graph.file));
     for (std::string& line : widened_weights(program, constants_))
@@ -182,12 +186,16 @@ class Lowerer {
     if (observe_.program) observe_.program(pass, spent.count(), program);
   }
 
-  /// Splits what is large among threads, where they are asked for.
-  void split_large(Program& program, PassContext& noted) const {
-    if (!options_.threads || !is_on(options_, "split")) return;
-    const auto begin = std::chrono::steady_clock::now();
-    noted.remarks.push_back(fmt::format("{} steps are split among threads", split(program)));
-    note("split", begin, program);
+  /// What the backend does with a program whose buffers are placed.
+  Result<Ok> finish(Program& program, const Graph& graph, PassContext& noted) const {
+    QC_ASSIGN(const ProjectOptions project, project_options(options_, graph.file));
+    for (const BackendPass& pass : backend_of(target_).passes()) {
+      if (!is_on(options_, pass.name, pass.level)) continue;
+      const auto begin = std::chrono::steady_clock::now();
+      pass.run(program, project, noted.remarks);
+      note(pass.name, begin, program);
+    }
+    return Ok{};
   }
 
   const Options& options_;
@@ -210,9 +218,8 @@ bool has_parallel_steps(const Module& module) {
 
 Result<Ok> check(const Options& options) {
   QC_ASSIGN(const Target target, find_target(options.target));
-  if (options.threads && target.language != Language::c) {
-    return error(Code::usage, "target {} has threads of its own: leave out --threads", target.name);
-  }
+  QC_ASSIGN(const ProjectOptions project, project_options(options, ""));
+  QC_TRY(backend_of(target).check(target, project));
   for (const std::string& name : options.disabled_passes) {
     QC_ASSIGN(const PassRow pass, find_any_pass(name));
     if (!pass.optional) {
@@ -393,8 +400,8 @@ Result<Module> make_module(Graph& graph, const Options& options, PassContext& no
   return module;
 }
 
-Result<COptions> c_options(const Options& options, const std::string& model_file) {
-  COptions out;
+Result<ProjectOptions> project_options(const Options& options, const std::string& model_file) {
+  ProjectOptions out;
   out.name = options.name;
   if (out.name.empty()) out.name = project_name(std::filesystem::path(model_file).stem().string());
   out.weights = options.weights == "incbin" ? WeightForm::incbin
@@ -404,8 +411,6 @@ Result<COptions> c_options(const Options& options, const std::string& model_file
   QC_ASSIGN(const Target target, find_target(options.target));
   out.machine = target.machine;
   out.threads = options.threads;
-  if (options.single_file && target.language == Language::cuda)
-    return error(Code::usage, "--single-file is for C, not for target {}", target.name);
   out.single_file = options.single_file;
   std::vector<std::string> left_out;
   for (const Pass& pass : pipeline()) {
@@ -421,13 +426,13 @@ Result<COptions> c_options(const Options& options, const std::string& model_file
 Result<CompileResult> compile_project(Graph& graph, const Options& options, const std::string& dir,
                                       const std::vector<Tensor>* inputs,
                                       const PassObserver& observe) {
-  QC_ASSIGN(COptions backend, c_options(options, graph.file));
+  QC_ASSIGN(const ProjectOptions project, project_options(options, graph.file));
   Vectors vectors;
   if (inputs) {
     QC_ASSIGN(RunResult expected, interpret(graph, *inputs));
     vectors = {*inputs, std::move(expected.outputs), {}};
   }
-  CompileResult result{{}, backend.name, {}, {}, {}};
+  CompileResult result{{}, project.name, {}, {}, {}};
   PassContext context;
   QC_ASSIGN(const Module module, make_module(graph, options, context, observe));
   if (inputs) {
@@ -435,12 +440,12 @@ Result<CompileResult> compile_project(Graph& graph, const Options& options, cons
     for (const FreeDim& d : module.program().dims) vectors.dims.push_back(sizes.at(d.name));
   }
   {
-    const bool cuda = module.parts.front().target.language == Language::cuda;
-    const Doing doing(cuda ? "writing CUDA" : "writing C");
+    const Backend& backend = backend_of(module.parts.front().target);
+    const std::string what = fmt::format("writing {}", backend.title());
+    const Doing doing(what.c_str());
     QC_ASSIGN(FileSet files, FileSet::create(dir, options.force ? Overwrite::any : Overwrite::own));
-    QC_ASSIGN(result.report,
-              (cuda ? write_cuda : write_c)(module, backend, inputs ? &vectors : nullptr, files));
-    result.source = backend.name + (cuda ? ".cu" : ".c");
+    QC_ASSIGN(result.report, backend.write(module, project, inputs ? &vectors : nullptr, files));
+    result.source = project.name + std::string(backend.extension());
     QC_TRY(files.commit());
   }
   result.remarks = std::move(context.remarks);

@@ -1,11 +1,11 @@
-// From a loaded model to a contract graph, a planned Program and files of C.
+// From a loaded model to a contract graph, a planned Program and a project.
 #pragma once
 
 #include <functional>
 #include <memory>
 #include <string>
 
-#include "backends/c/c_backend.h"
+#include "backends/common/backend.h"
 #include "ir/graph.h"
 #include "passes/pipeline.h"
 #include "program/module.h"
@@ -47,11 +47,11 @@ Result<std::string> kernel_choices(const Graph& graph, const Options& options);
 Result<Module> make_module(Graph& graph, const Options& options, PassContext& noted,
                            const PassObserver& observe = {});
 
-/// The options of the C backend; the name comes from the model's file where none is given.
-Result<COptions> c_options(const Options& options, const std::string& model_file);
+/// The options of a backend; the name comes from the model's file where none is given.
+Result<ProjectOptions> project_options(const Options& options, const std::string& model_file);
 
 struct CompileResult {
-  CReport report;
+  ProjectReport report;
   std::string name;
   std::string source;                 // the file that has the model's functions
   std::vector<std::string> remarks;   // what the passes and the plan did

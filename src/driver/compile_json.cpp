@@ -8,7 +8,7 @@ namespace qc {
 
 std::string json(const CompileResult& result, const Totals& computed, const PassContext& context,
                  const std::string& model, const std::string& folder, const Options& options) {
-  const CReport& r = result.report;
+  const ProjectReport& r = result.report;
   auto count = [&](Computes what) { return json_number(static_cast<int64_t>(computed[what])); };
   const Result<Target> target = find_target(options.target);
   return JsonObject()

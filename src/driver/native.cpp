@@ -10,7 +10,7 @@ Result<NativeModel> NativeModel::build(const Graph& graph, Options options,
   QC_ASSIGN(auto copied, copy(graph));
   PassContext context;
   QC_ASSIGN(Module module, make_module(*copied, options, context));
-  QC_ASSIGN(COptions backend, c_options(options, graph.file));
+  QC_ASSIGN(ProjectOptions backend, project_options(options, graph.file));
   const Target& target = module.parts.front().target;
   if (target.language != Language::c) {
     return error(Code::unsupported,

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "backends/registry.h"
 #include "passes/pipeline.h"
 #include "program/passes.h"
 #include "support/suggest.h"
@@ -16,6 +17,10 @@ std::vector<PassRow> all_passes() {
   }
   for (const ProgramPass& p : program_passes())
     out.push_back({p.name, "program", p.summary, p.level > 0});
+  for (const Backend* backend : all_backends()) {
+    for (const BackendPass& p : backend->passes())
+      out.push_back({p.name, "program", p.summary, p.level > 0});
+  }
   return out;
 }
 

@@ -17,7 +17,7 @@ Result<Ok> select(Program& program, ProgramPassContext& context) {
 }
 
 Result<Ok> move(Program& program, ProgramPassContext& context) {
-  if (context.target.language == Language::cuda) move_to_device(program);
+  if (context.target.device) move_to_device(program);
   return Ok{};
 }
 
@@ -30,7 +30,6 @@ constexpr ProgramPass kPasses[] = {
     {"reorder_steps", 2, nullptr, "independent steps run in an order that needs less memory"},
     {"share_storage", 1, nullptr, "results overwrite operands, copies vanish"},
     {"place_buffers", 0, nullptr, "every buffer gets its place in the arena"},
-    {"split", 1, nullptr, "with --threads: large calls become parallel steps"},
 };
 
 }  // namespace

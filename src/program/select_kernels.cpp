@@ -148,7 +148,7 @@ class Selector {
   /// Bodies for a device are better than those for all machines, whatever these cost elsewhere.
   int cost(const Variant& v) const {
     constexpr int kElsewhere = 10000;
-    return v.cost + (target_.language != Language::c && v.feature.empty() ? kElsewhere : 0);
+    return v.cost + (target_.device && v.feature.empty() ? kElsewhere : 0);
   }
 
   /// A call that nothing of the target computes, and why those that could do not.
@@ -174,7 +174,7 @@ class Selector {
   /// thread computes each. `asked` says what a layer wanted that has none.
   Result<Ok> find(Call& call, const Loc& loc, const std::string& asked) {
     const Body* body = find_body(*call.kernel, call.select);
-    const bool device = target_.language != Language::c;
+    const bool device = target_.device;
     if (body && target_.has(body->machine) && (!device || !body->machine.empty() || body->units)) {
       call.body = body;
       return Ok{};
@@ -190,8 +190,7 @@ class Selector {
   /// A call whose body computes all units becomes a step of as many threads.
   void by_units(Step& step) const {
     Call* call = std::get_if<Call>(&step.op);
-    if (target_.language == Language::c || !call || !call->body || !call->body->machine.empty())
-      return;
+    if (!target_.device || !call || !call->body || !call->body->machine.empty()) return;
     const Dim units = units_of(*call);
     step.op = ParallelStep{std::move(*call), units};
   }

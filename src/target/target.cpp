@@ -14,7 +14,8 @@ Target gpu(const std::string& architecture, const std::string& generation,
            const std::vector<std::string>& more = {}) {
   Target target{.name = "cuda:" + architecture,
                 .summary = "CUDA C++ for NVIDIA GPUs from " + generation + " on",
-                .language = Language::cuda,
+                .language = std::string(Language::cuda),
+                .device = true,
                 .features = {"cuda"},
                 .architecture = architecture};
   target.features.insert(target.features.end(), more.begin(), more.end());
@@ -55,7 +56,8 @@ std::vector<Target> make_targets() {
        .machine = "__aarch64__"},
       {.name = "cuda",
        .summary = "CUDA C++ for NVIDIA GPUs",
-       .language = Language::cuda,
+       .language = std::string(Language::cuda),
+       .device = true,
        .features = {"cuda"}},
       gpu("sm_75", "Turing"),
       gpu("sm_80", "Ampere (A100)", {"mma"}),
@@ -63,6 +65,7 @@ std::vector<Target> make_targets() {
       gpu("sm_89", "Ada", {"mma"}),
       gpu("sm_90", "Hopper", {"mma"}),
       gpu("sm_100", "Blackwell", {"mma"}),
+#include "extra_targets.inc"  // of backends from outside the tree
   };
 }
 

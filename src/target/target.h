@@ -11,13 +11,17 @@
 
 namespace qc {
 
-/// What is written: standalone C, or CUDA C++ for a device with memory of its own.
-enum class Language : uint8_t { c, cuda };
+/// What is written; a backend has each (backends/registry.h), and others may be built in.
+struct Language {
+  static constexpr std::string_view c = "c", cuda = "cuda";
+};
 
 struct Target {
   std::string name = {};
   std::string summary = {};
-  Language language = Language::c;
+  std::string language = std::string(Language::c);
+  /// Steps run on a device with memory of its own, a thread for each unit.
+  bool device = false;
   /// Instruction sets that variants may use; unsigned_codes where kernels want codes of activations
   /// unsigned.
   std::vector<std::string> features = {};

@@ -2,22 +2,10 @@
 #include <fmt/format.h>
 
 #include "backends/c/text.h"
+#include "backends/common/build_files.h"
 
 namespace qc {
 namespace {
-std::string_view weight_source(const COptions& options) {
-  if (options.single_file) return "";
-  switch (options.weights) {
-    case WeightForm::literal:
-      return "c";
-    case WeightForm::incbin:
-      return "S";
-    case WeightForm::file:
-      return "";
-  }
-  return "";
-}
-
 /// Code for targets names its instructions itself; portable code gets them from the compiler's
 /// flags.
 bool names_instructions(const Module& module) { return !module.parts.front().target.macro.empty(); }
@@ -95,17 +83,9 @@ std::string cmake_text(const Module& module, const COptions& options) {
       "  set_target_properties({0}_shared PROPERTIES OUTPUT_NAME {0})\n"
       "  target_link_libraries({0}_shared PUBLIC -lm)\n"
       "endif()\n"
-      "add_executable({0}_test {0}_test.c)\n"
-      "target_link_libraries({0}_test {0})\n"
-      "enable_testing()\n"
-      "add_test(NAME {0} COMMAND {0}_test WORKING_DIRECTORY ${{CMAKE_CURRENT_SOURCE_DIR}})\n",
-      options.name, ext == "S" ? " ASM" : "", sources,
-      ext == "S"
-          ? fmt::format("set_source_files_properties({0}_weights.S PROPERTIES COMPILE_OPTIONS "
-                        "\"-Wa,-I,${{CMAKE_CURRENT_SOURCE_DIR}}\")\n",
-                        options.name)
-          : "",
-      native, c_upper(options.name));
+      "{6}",
+      options.name, ext == "S" ? " ASM" : "", sources, cmake_weights_text(options), native,
+      c_upper(options.name), cmake_test_text(options));
 }
 
 }  // namespace qc

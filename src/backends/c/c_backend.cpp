@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "backends/c/text.h"
-#include "backends/common/weights.h"
+#include "program/split.h"
 #include "support/checked.h"
 
 namespace qc {
@@ -30,19 +30,17 @@ int64_t stack_bytes(const Module& module, size_t entries) {
          static_cast<int64_t>((entries * sizeof(int64_t) + 15) / 16 * 16);
 }
 
-/// The most work of one run: of two branches it takes one. With `floats` that of products of floats
-/// alone: fused multiply-adds.
-int64_t most_macs(const Steps& steps, bool floats) {
+/// Multiply-accumulates of floats, which are fused: of two branches a run takes one.
+int64_t most_fused(const Steps& steps) {
   int64_t out = 0;
   for (const Step& s : steps) {
     int64_t own = 0;
     if (const Call* c = s.call()) {
-      const bool counts = !floats || (!c->in.empty() && is_float(c->in[0].dtype));
-      if (counts) own = c->macs;
+      own = !c->in.empty() && is_float(c->in[0].dtype) ? c->macs : 0;
     } else if (const BranchStep* branch = s.branch()) {
-      own = std::max(most_macs(branch->body, floats), most_macs(branch->otherwise, floats));
+      own = std::max(most_fused(branch->body), most_fused(branch->otherwise));
     } else if (const LoopStep* loop = s.loop()) {
-      own = most_macs(loop->body, floats);
+      own = most_fused(loop->body);
     }
     out = saturating_add(out, own);
   }
@@ -71,99 +69,107 @@ std::string with_text(std::string text, const std::string& included, const std::
   return text.replace(at, line.size(), by);
 }
 
-/// Runs may take turns between parts, so what they share is in the same place for all.
-void check_parts(const Module& module) {
-  const Program& program = module.program();
-  for (const Module::Part& part : module.parts) {
-    const Program& other = part.program;
-    QC_CHECK(other.pool == program.pool, "parts of a module have other constants");
-    QC_CHECK(other.arena_bytes == program.arena_bytes, "parts of a module have other arenas");
-    QC_CHECK(
-        other.state_bytes == program.state_bytes && other.states.size() == program.states.size(),
-        "parts of a module have other states");
-    for (size_t i = 0; i < program.states.size(); ++i) {
-      QC_CHECK(other.buffer(other.states[i].buffer).offset ==
-                   program.buffer(program.states[i].buffer).offset,
-               "a state lies elsewhere in another part");
-    }
-  }
+/// Splits what is large among threads, where they are asked for.
+void split_large(Program& program, const ProjectOptions& options,
+                 std::vector<std::string>& remarks) {
+  if (!options.threads) return;
+  remarks.push_back(fmt::format("{} steps are split among threads", split(program)));
 }
+
+constexpr BackendPass kPasses[] = {
+    {"split", 1, split_large, "with --threads: large calls become parallel steps"},
+};
+
+/// Everything but the header in one file, in which the weights stand already.
+Result<Ok> write_single(const Project& project, const std::string& source,
+                        const std::string& header, const std::string& note, FileSet& files) {
+  // Outside of a header clang warns of inline functions that nobody calls.
+  const std::string quiet =
+      "#if defined(__clang__)\n#pragma clang diagnostic push\n"
+      "#pragma clang diagnostic ignored \"-Wunused-function\"\n#endif\n" +
+      header + "#if defined(__clang__)\n#pragma clang diagnostic pop\n#endif\n";
+  const std::string& name = project.options.name;
+  std::string text = with_text(source, name + ".h", quiet);
+  text = with_text(std::move(text), name + "_kernels.h",
+                   note + kernels_text(project.module.parts[0], project.options));
+  QC_TRY(files.append(text.data(), text.size()));
+  return files.end();
+}
+
+class CBackend : public Backend {
+ public:
+  std::string_view language() const override { return Language::c; }
+  std::string_view title() const override { return "C"; }
+  std::string_view extension() const override { return ".c"; }
+  std::span<const BackendPass> passes() const override { return kPasses; }
+  Result<Ok> check(const Target&, const ProjectOptions&) const override { return Ok{}; }
+
+ protected:
+  Result<Ok> check(const Module& module, const ProjectOptions& options,
+                   const WeightMap& weights) const override {
+    if (options.weights == WeightForm::literal && weights.bytes > (int64_t{1} << 30)) {
+      return error(Code::usage,
+                   "{} bytes of weights are too many for C literals: use --weights file or incbin",
+                   weights.bytes);
+    }
+    if (options.single_file &&
+        (module.parts.size() > 1 || options.weights != WeightForm::literal)) {
+      return error(
+          Code::usage,
+          "--single-file holds the code of one target with literal weights: choose a target "
+          "such as portable, and leave out --weights");
+    }
+    return Ok{};
+  }
+
+  Result<Ok> write_sources(Project& project, FileSet& files) const override {
+    const Module& module = project.module;
+    const ProjectOptions& options = project.options;
+    const std::string& name = options.name;
+    const bool several = module.parts.size() > 1;
+    const SourceText written = source_text(module, options, project.weights);
+    std::vector<SourceText> of_parts;
+    size_t entries = written.entries;
+    for (size_t i = 0; several && i < module.parts.size(); ++i) {
+      of_parts.push_back(part_text(module.parts[i], options, project.weights));
+      entries = std::max(entries, of_parts.back().entries);
+    }
+    project.report.stack_bytes = stack_bytes(module, entries);
+    if (module.parts.front().target.macro.empty())
+      project.report.fma_by_flags = most_fused(module.program().steps);
+    const std::string header = header_text(module, options, project.report, project.weight_hash);
+    const std::string note = project.report.fma_by_flags > 0 ? fma_note(name) : "";
+    if (options.single_file) {
+      QC_TRY(write_single(project, written.text, header, note, files));
+    } else {
+      QC_TRY(files.write(name + ".c", written.text));
+    }
+    QC_TRY(files.write(name + ".h", header));
+    if (!several && !options.single_file)
+      QC_TRY(files.write(name + "_kernels.h", note + kernels_text(module.parts[0], options)));
+    for (size_t i = 0; i < of_parts.size(); ++i) {
+      const std::string stem = part_stem(options, module.parts[i].target);
+      QC_TRY(files.write(stem + ".c", of_parts[i].text));
+      QC_TRY(files.write(stem + "_kernels.h", kernels_text(module.parts[i], options)));
+    }
+    return Ok{};
+  }
+
+  std::vector<TextFile> build_files(const Project& project) const override {
+    return {{"Makefile", makefile_text(project.module, project.options)},
+            {"CMakeLists.txt", cmake_text(project.module, project.options)}};
+  }
+
+  Result<Ok> write_test(const Project& project, FileSet& files) const override {
+    return qc::write_test(project.module, project.options, project.vectors, files);
+  }
+};
+
 }  // namespace
 
-Result<CReport> write_c(const Module& module, const COptions& options, const Vectors* vectors,
-                        FileSet& files) {
-  if (!is_c_identifier(options.name)) {
-    return error(Code::usage, "'{}' cannot prefix C names: use letters, digits and underscores",
-                 options.name);
-  }
-  check_parts(module);
-  const Program& program = module.program();
-  const WeightMap map = map_weights(module);
-  if (options.weights == WeightForm::literal && map.bytes > (int64_t{1} << 30)) {
-    return error(Code::usage,
-                 "{} bytes of weights are too many for C literals: use --weights file or incbin",
-                 map.bytes);
-  }
-  if (options.single_file && (module.parts.size() > 1 || options.weights != WeightForm::literal)) {
-    return error(Code::usage,
-                 "--single-file holds the code of one target with literal weights: choose a target "
-                 "such as portable, and leave out --weights");
-  }
-  CReport report;
-  report.weight_bytes = map.bytes;
-  report.arena_bytes = program.arena_bytes;
-  report.state_bytes = program.state_bytes;
-  const std::string& name = options.name;
-  const SourceText written = source_text(module, options, map);
-  std::vector<SourceText> of_parts;
-  size_t entries = written.entries;
-  for (size_t i = 0; module.parts.size() > 1 && i < module.parts.size(); ++i) {
-    of_parts.push_back(part_text(module.parts[i], options, map));
-    entries = std::max(entries, of_parts.back().entries);
-  }
-  report.stack_bytes = stack_bytes(module, entries);
-  report.macs = most_macs(program.steps, false);
-
-  const bool by_flags = module.parts.front().target.macro.empty();
-  report.fma_by_flags = by_flags ? most_macs(program.steps, true) : 0;
-
-  QC_ASSIGN(WrittenWeights weights, write_weights(*program.pool, map, options, files));
-  report.not_finite = std::move(weights.not_finite);
-  const std::string header = header_text(module, options, report, weights.hash);
-  const std::string note = report.fma_by_flags > 0 ? fma_note(name) : "";
-  if (options.single_file) {
-    // The weights stand in it already.
-    // Outside of a header clang warns of inline functions that nobody calls.
-    const std::string quiet =
-        "#if defined(__clang__)\n#pragma clang diagnostic push\n"
-        "#pragma clang diagnostic ignored \"-Wunused-function\"\n#endif\n" +
-        header + "#if defined(__clang__)\n#pragma clang diagnostic pop\n#endif\n";
-    std::string text = with_text(written.text, name + ".h", quiet);
-    text = with_text(std::move(text), name + "_kernels.h",
-                     note + kernels_text(module.parts[0], options));
-    QC_TRY(files.append(text.data(), text.size()));
-    QC_TRY(files.end());
-  } else {
-    QC_TRY(files.write(name + ".c", written.text));
-  }
-  QC_TRY(files.write(name + ".h", header));
-  if (module.parts.size() == 1 && !options.single_file) {
-    QC_TRY(files.write(name + "_kernels.h", note + kernels_text(module.parts[0], options)));
-  }
-  if (module.parts.size() > 1) {
-    for (size_t i = 0; i < module.parts.size(); ++i) {
-      const Module::Part& part = module.parts[i];
-      const std::string stem = part_stem(options, part.target);
-      QC_TRY(files.write(stem + ".c", of_parts[i].text));
-      QC_TRY(files.write(stem + "_kernels.h", kernels_text(part, options)));
-    }
-  }
-  if (options.project) {
-    QC_TRY(files.write("Makefile", makefile_text(module, options)));
-    QC_TRY(files.write("CMakeLists.txt", cmake_text(module, options)));
-    QC_TRY(write_test(module, options, vectors, files));
-  }
-  return report;
+const Backend& c_backend() {
+  static const CBackend backend;
+  return backend;
 }
 
 std::vector<std::string> c_sources(const Module& module, const COptions& options) {

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "backends/c/text.h"
+#include "backends/common/run_codes.h"
 
 namespace qc {
 namespace {
@@ -59,6 +60,18 @@ std::string parallel_for_type(const COptions& options) {
       "                              void (*part)(const void *call, int32_t first, int32_t last),\n"
       "                              const void *call);\n\n",
       options.name, c_upper(options.name));
+}
+
+/// What a run returns.
+std::string codes_text(const COptions& options, const Target& target, bool free) {
+  const RunCode size{RunError::bad_size,
+                     free ? fmt::format(": {}_size_error says which", options.name) : ""};
+  if (target.required.empty())
+    return run_codes_text(options, {{RunError::null_pointer}, {RunError::misaligned}, size});
+  return run_codes_text(options, {{RunError::null_pointer},
+                                  {RunError::misaligned},
+                                  size,
+                                  {RunError::bad_processor, target.name}});
 }
 
 /// The dimensions that each run chooses sizes of.
@@ -130,12 +143,7 @@ std::string header_text(const Module& module, const COptions& options, const CRe
   }
   out += dims_text(program, upper) + ports_text(program, options);
   out += fmt::format(
-      "\n/* What a run returns. */\n"
-      "#define {1}_OK 0\n"
-      "#define {1}_NULL_POINTER 1 /* a pointer that is needed is null */\n"
-      "#define {1}_MISALIGNED 2   /* arena, state or weights are not aligned to {1}_ARENA_ALIGN "
-      "*/\n"
-      "#define {1}_BAD_SIZE 3     /* a size in dims that the model does not take{9} */\n{5}\n{6}"
+      "\n/* What a run returns. */\n{5}\n{6}"
       "typedef struct {0}_args {{\n"
       "  const void *const *inputs; /* {1}_INPUTS pointers, row-major */\n"
       "  void *const *outputs;      /* {1}_OUTPUTS pointers, row-major */\n"
@@ -150,18 +158,14 @@ std::string header_text(const Module& module, const COptions& options, const CRe
       "int {0}_invoke(const void *const inputs[], void *const outputs[], void "
       "*arena{2}{3}{4}{8});\n",
       name, upper, state ? ", void *state" : "", file ? ", const void *weights" : "",
-      free ? ", const int64_t *dims" : "",
-      target.required.empty()
-          ? ""
-          : fmt::format("#define {}_BAD_PROCESSOR 4 /* it lacks instructions of target {} */\n",
-                        upper, target.name),
+      free ? ", const int64_t *dims" : "", codes_text(options, target, free),
       parallel_for_type(options),
       options.threads
           ? fmt::format("  {}_parallel_for *parallel_for; /* null: the calling thread does all */\n"
                         "  void *threads;             /* handed to parallel_for */\n",
                         name)
           : "",
-      threads_parameters(options), free ? fmt::format(": {}_size_error says which", name) : "");
+      threads_parameters(options));
   if (free) {
     out += fmt::format(
         "/* Bytes of arena that a run with these sizes takes; 0 where the model does not take "

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include "backends/c/text.h"
+#include "backends/common/test_program.h"
 
 namespace qc {
 Result<Ok> write_test(const Module& module, const COptions& options, const Vectors* vectors,
@@ -32,20 +33,10 @@ Result<Ok> write_test(const Module& module, const COptions& options, const Vecto
       "#endif\n\n",
       name);
   QC_TRY(files.append(text.data(), text.size()));
-  for (size_t i = 0; vectors && i < program.inputs.size(); ++i)
-    QC_TRY(write_array(files, fmt::format("input_{}", i), vectors->inputs[i]));
-  for (size_t i = 0; vectors && i < program.outputs.size(); ++i) {
-    QC_TRY(write_array(files, fmt::format("expected_{}", i), vectors->outputs[i]));
-  }
+  if (vectors) QC_TRY(write_recorded(files, *vectors));
   text = "\n";
-  for (size_t i = 0; !vectors && i < program.inputs.size(); ++i) {
-    text += fmt::format("_Alignas(64) static unsigned char input_{0}[{1}_INPUT_{0}_BYTES + 1];\n",
-                        i, upper);
-  }
-  for (size_t i = 0; i < program.outputs.size(); ++i) {
-    text += fmt::format("_Alignas(64) static unsigned char output_{0}[{1}_OUTPUT_{0}_BYTES + 1];\n",
-                        i, upper);
-  }
+  if (!vectors) text += arrays_text(options, "input", program.inputs.size());
+  text += arrays_text(options, "output", program.outputs.size());
   text += fmt::format(
       "_Alignas({0}_ARENA_ALIGN) static unsigned char arena[{0}_ARENA_BYTES + 1];\n", upper);
   if (state)
@@ -67,13 +58,9 @@ Result<Ok> write_test(const Module& module, const COptions& options, const Vecto
         "  }\n}\n";
   }
   text += "\nint main(int argc, char **argv) {\n";
-  std::string in, out;
-  for (size_t i = 0; i < program.inputs.size(); ++i)
-    in += fmt::format("{}input_{}", i ? ", " : "", i);
-  for (size_t i = 0; i < program.outputs.size(); ++i)
-    out += fmt::format("{}output_{}", i ? ", " : "", i);
   text += fmt::format("  const void *inputs[] = {{{}}};\n  void *outputs[] = {{{}}};\n",
-                      in.empty() ? "NULL" : in, out.empty() ? "NULL" : out);
+                      numbered("input", program.inputs.size()),
+                      numbered("output", program.outputs.size()));
   if (file) {
     text += fmt::format(
         "  FILE *f = fopen(\"{0}_weights.bin\", \"rb\");\n"
@@ -100,16 +87,7 @@ Result<Ok> write_test(const Module& module, const COptions& options, const Vecto
       "1;\n  }}\n"
       "  int different = 0;\n",
       name, upper);
-  for (size_t i = 0; vectors && i < program.outputs.size(); ++i) {
-    text += fmt::format(
-        "  if (memcmp(output_{0}, expected_{0}, {1}) != 0) {{\n"
-        "    printf(\"{2}: output {0} differs from the reference\\n\");\n    different = 1;\n  "
-        "}}\n",
-        i,
-        free ? std::to_string(vectors->outputs[i].bytes().size())
-             : fmt::format("{}_OUTPUT_{}_BYTES", upper, i),
-        name);
-  }
+  if (vectors) text += compare_text(options, *vectors, free);
   text += fmt::format(
       "  if (argc > 1) {{\n"
       "    double best = 1e30;\n"

@@ -29,6 +29,16 @@ struct Vectors {
   std::vector<int64_t> dims;  // sizes of the free dimensions
 };
 
+/// What runs take of one memory space, at the largest sizes.
+struct SpaceStats {
+  Space space = Space::host;
+  int64_t arena_bytes = 0;
+  int64_t live_bytes = 0;  // no arena can be smaller for this order of steps
+  int64_t weight_bytes = 0;
+  int64_t state_bytes = 0;
+  int64_t copied_bytes = 0;  // to it, in one run
+};
+
 /// Sizes known when the files are written; also in the header.
 struct ProjectReport {
   int64_t weight_bytes = 0;
@@ -36,7 +46,8 @@ struct ProjectReport {
   int64_t state_bytes = 0;
   int64_t stack_bytes = 0;
   int64_t macs = 0;
-  int64_t fma_by_flags = 0;  // float MACs of code that takes fma from the compiler's flags
+  int64_t fma_by_flags = 0;        // float MACs of code that takes fma from the compiler's flags
+  std::vector<SpaceStats> spaces;  // the host's first
   std::vector<std::string> not_finite;  // constants with a NaN or a positive infinity
 };
 

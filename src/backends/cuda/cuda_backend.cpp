@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "backends/cuda/text.h"
-#include "support/checked.h"
 
 namespace qc {
 namespace {
@@ -25,31 +24,51 @@ Result<Ok> check_supported(const Module& module, const ProjectOptions& options) 
   return Ok{};
 }
 
+class CudaBackend : public Backend {
+ public:
+  std::string_view language() const override { return Language::cuda; }
+  std::string_view title() const override { return "CUDA"; }
+  std::string_view extension() const override { return ".cu"; }
+  Result<Ok> check(const Target& target, const ProjectOptions& options) const override {
+    if (options.single_file)
+      return error(Code::usage, "--single-file is for C, not for target {}", target.name);
+    if (options.threads)
+      return error(Code::usage, "target {} has threads of its own: leave out --threads",
+                   target.name);
+    return Ok{};
+  }
+
+ protected:
+  Result<Ok> check(const Module& module, const ProjectOptions& options,
+                   const WeightMap&) const override {
+    return check_supported(module, options);
+  }
+
+  Result<Ok> write_sources(Project& project, FileSet& files) const override {
+    const Program& program = project.module.program();
+    const ProjectOptions& options = project.options;
+    const std::string& name = options.name;
+    QC_TRY(files.write(name + ".h", cuda::header_text(program, project.module, options,
+                                                      project.report, project.weight_hash)));
+    QC_TRY(files.write(name + ".cu", cuda::source_text(program, options, project.weights)));
+    return files.write(name + "_kernels.h", kernels_text(project.module.parts.front(), options));
+  }
+
+  std::vector<TextFile> build_files(const Project& project) const override {
+    return {
+        {"Makefile", cuda::makefile_text(project.module.parts.front().target, project.options)}};
+  }
+
+  Result<Ok> write_test(const Project& project, FileSet& files) const override {
+    return cuda::write_test(project.module.program(), project.options, project.vectors, files);
+  }
+};
+
 }  // namespace
 
-Result<ProjectReport> write_cuda(const Module& module, const ProjectOptions& options,
-                                 const Vectors* vectors, FileSet& files) {
-  QC_TRY(check_supported(module, options));
-  const Program& program = module.program();
-  const WeightMap map = map_weights(module);
-  ProjectReport report;
-  report.weight_bytes = map.bytes;
-  report.arena_bytes = program.arena_bytes;
-  for_each_step(program.steps, [&](const Step& s) {
-    report.macs = saturating_add(report.macs, s.call() ? s.call()->macs : 0);
-  });
-  QC_ASSIGN(WrittenWeights weights, write_weights(*program.pool, map, options, files));
-  report.not_finite = std::move(weights.not_finite);
-  const std::string& name = options.name;
-  QC_TRY(
-      files.write(name + ".h", cuda::header_text(program, module, options, report, weights.hash)));
-  QC_TRY(files.write(name + ".cu", cuda::source_text(program, options, map)));
-  QC_TRY(files.write(name + "_kernels.h", kernels_text(module.parts.front(), options)));
-  if (options.project) {
-    QC_TRY(files.write("Makefile", cuda::makefile_text(module.parts.front().target, options)));
-    QC_TRY(cuda::write_test(program, options, vectors, files));
-  }
-  return report;
+const Backend& cuda_backend() {
+  static const CudaBackend backend;
+  return backend;
 }
 
 }  // namespace qc

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "backends/common/run_codes.h"
 #include "backends/cuda/text.h"
 
 namespace qc::cuda {
@@ -25,13 +26,7 @@ std::string header_text(const Program& program, const Module& module, const Proj
               : fmt::format("/* Compiled without {}, as asked for. */\n\n", options.left_out)) +
          ports_text(module.program(), options) +
          fmt::format(
-             "\n/* What the functions return. */\n"
-             "#define {1}_OK 0\n"
-             "#define {1}_NULL_POINTER 1 /* a pointer that is needed is null */\n"
-             "#define {1}_BAD_CONFIG 4   /* the configuration names something that does not exist "
-             "*/\n"
-             "#define {1}_NO_MEMORY 5    /* the host has no memory for a handle */\n"
-             "#define {1}_CUDA_FAILED 6  /* a call of the CUDA runtime; see {0}_error_text */\n\n"
+             "\n/* What the functions return. */\n{2}\n"
              "/* How kernels reach the device. */\n"
              "#define {1}_BALANCED 0     /* as a CUDA graph, which the first run makes */\n"
              "#define {1}_CONSERVATIVE 1 /* one launch after another */\n"
@@ -81,7 +76,11 @@ std::string header_text(const Program& program, const Module& module, const Proj
              "/* What failed last: call, kernel and layer. It lives as long as the handle. */\n"
              "const char *{0}_error_text(const {0}_handle *handle);\n"
              "\n#ifdef __cplusplus\n}}\n#endif\n\n#endif\n",
-             name, upper);
+             name, upper,
+             run_codes_text(options, {{RunError::null_pointer},
+                                      {RunError::bad_config},
+                                      {RunError::no_memory},
+                                      {RunError::cuda_failed}}));
 }
 
 }  // namespace qc::cuda

@@ -1,17 +1,11 @@
 // The test program of the generated project: runs recorded inputs, compares every bit, measures.
 #include <fmt/format.h>
 
+#include "backends/common/test_program.h"
 #include "backends/cuda/text.h"
 
 namespace qc::cuda {
 namespace {
-
-/// "input_0, input_1"
-std::string list(const char* name, size_t count) {
-  std::string out;
-  for (size_t i = 0; i < count; ++i) out += fmt::format("{}{}_{}", i ? ", " : "", name, i);
-  return out.empty() ? "NULL" : out;
-}
 
 Result<Ok> append(FileSet& files, const std::string& text) {
   return files.append(text.data(), text.size());
@@ -32,23 +26,12 @@ Result<Ok> write_test(const Program& program, const ProjectOptions& options, con
                             "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n"
                             "#include <time.h>\n\n#include \"{0}.h\"\n\n",
                             name)));
-  for (size_t i = 0; i < program.inputs.size(); ++i) {
-    const Type& type = program.inputs[i].type;
-    QC_TRY(write_array(files, fmt::format("input_{}", i),
-                       vectors ? vectors->inputs[i] : Tensor(type.dtype, static_dims(type.shape))));
-  }
-  std::string text, compared;
-  for (size_t i = 0; i < program.outputs.size(); ++i) {
-    text += fmt::format("_Alignas(64) static unsigned char output_{0}[{1}_OUTPUT_{0}_BYTES + 1];\n",
-                        i, upper);
-    if (!vectors) continue;
-    QC_TRY(write_array(files, fmt::format("expected_{}", i), vectors->outputs[i]));
-    compared += fmt::format(
-        "  if (memcmp(output_{0}, expected_{0}, {1}_OUTPUT_{0}_BYTES) != 0) {{\n"
-        "    printf(\"{2}: output {0} differs from the reference\\n\");\n    different = 1;\n  "
-        "}}\n",
-        i, upper, name);
-  }
+  Vectors zeros;
+  for (const Port& port : program.inputs)
+    zeros.inputs.emplace_back(port.type.dtype, static_dims(port.type.shape));
+  QC_TRY(write_recorded(files, vectors ? *vectors : zeros));
+  const std::string text = arrays_text(options, "output", program.outputs.size());
+  const std::string compared = vectors ? compare_text(options, *vectors, false) : "";
   QC_TRY(append(files, text));
   QC_TRY(append(
       files,
@@ -79,8 +62,8 @@ Result<Ok> write_test(const Program& program, const ProjectOptions& options, con
           "\"{5}\",\n"
           "         (long){1}_DEVICE_ARENA_BYTES, (long){1}_WEIGHT_BYTES);\n"
           "  {0}_destroy(handle);\n  return different;\n}}\n",
-          name, upper, list("input", program.inputs.size()), list("output", program.outputs.size()),
-          compared, vectors ? "bits equal" : "ran")));
+          name, upper, numbered("input", program.inputs.size()),
+          numbered("output", program.outputs.size()), compared, vectors ? "bits equal" : "ran")));
   return files.end();
 }
 
