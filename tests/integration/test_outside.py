@@ -111,6 +111,28 @@ def test_a_variant_is_built_in_and_selected_without_another_edit(root, build):
     assert "qk_qgemm_naive" not in sh(build / "bin" / "quantc", "inspect", model, "--program", *rules)
 
 
+def test_a_backend_is_built_in_without_another_edit(root, build, models, tmp_path):
+    """Pseudo-code with a runner of its own: only the new folder and the lists of backends and targets compile."""
+    rng = np.random.default_rng(3)
+    info = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2, 3, 4]) for name in "xyz"]
+    nodes = [helper.make_node("Mul", ["x", "w"], ["t"], name="scale"), helper.make_node("Sub", ["t", "y"], ["u"], name="less"),
+             helper.make_node("Relu", ["u"], ["v"], name="relu"), helper.make_node("Add", ["v", "x"], ["z"], name="more")]
+    weights = onnx.numpy_helper.from_array(rng.normal(size=4).astype(np.float32), "w")
+    onnx.save(helper.make_model(helper.make_graph(nodes, "g", info[:2], info[2:], [weights])), tmp_path / "add.onnx")
+    np.savez(tmp_path / "in.npz", x=rng.normal(size=(2, 3, 4)).astype(np.float32), y=rng.normal(size=(2, 3, 4)).astype(np.float32))
+    flags = ["--target", "pseudo", "--weights", "file", "-o", tmp_path / "out"]
+    with built_with(root, build, QUANTC_EXTRA_BACKENDS=root / "examples/extra_backend") as compiled:
+        assert set(compiled) | {"pseudo_backend"} == {"pseudo_backend", "registry", "target"}  # an earlier test may have built it
+        program = build / "bin" / "quantc"
+        assert re.search(r"^pseudo +pseudo-code for people", sh(program, "targets"), re.M)
+        sh(program, "compile", tmp_path / "add.onnx", *flags, "--vectors", tmp_path / "in.npz")
+        assert "add: bits equal" in sh("make", "-C", tmp_path / "out", "test")
+        assert "output 0[0: 4, 1] = input 0[0: 4, 1] * weights[0: 0, 1]" in (tmp_path / "out/add.txt").read_text()
+        done = subprocess.run([program, "compile", models / "digits.onnx", *flags], capture_output=True, text=True)
+        assert done.returncode == 2 and "pseudo-code has no words for conv" in done.stderr, done.stderr
+    assert "pseudo" not in sh(build / "bin" / "quantc", "targets")
+
+
 def held_peaks(x, decay):
     out = x.copy()
     for k in range(1, x.shape[-1]):
