@@ -80,6 +80,8 @@ struct ValidateOptions {
   std::vector<std::string> targets = {"native"};
   std::string compiler;            // empty: $CC, else cc
   std::vector<std::string> flags;  // empty: -O2, and -march=native for portable code
+  /// Layers too: beside the float model where there are rules, and beside expected arrays that have
+  /// their names; and where generated code first parts from the interpreter.
   bool per_layer = false;
 };
 
@@ -90,17 +92,28 @@ struct Comparison {
   bool bits_equal = false, ok = true;
 };
 
-struct Validation {
-  std::vector<Comparison> comparisons;
-  bool ok = true;
-  std::string table;  // as `quantc validate` prints it
-};
-
 /// How far results are from those of the float model, over all samples.
 struct ErrorReport {
   double sqnr_db = 0;  // infinite when equal
   double cosine = 0;
   double max_abs = 0;
+};
+
+/// One result of one layer beside the float model or what was expected.
+struct LayerComparison {
+  std::string against;  // "float", "expected"
+  std::vector<std::string> names;
+  std::string op;
+  size_t output = 0;                 // which result of the node
+  std::optional<ErrorReport> error;  // nothing where the other has no such result
+};
+
+struct Validation {
+  std::vector<Comparison> comparisons;
+  std::vector<LayerComparison> layers;     // in order, where asked for
+  std::vector<LayerComparison> first_bad;  // below 20 dB: one for each of `against`, if any
+  bool ok = true;
+  std::string table;  // as `quantc validate` prints it
 };
 
 /// One quantized layer beside what it is in float.

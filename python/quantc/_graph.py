@@ -98,10 +98,14 @@ class Explanation(Table):
 
 
 class Validation(Table):
-    """Interpreter, generated code and expected outputs compared; ``ok`` is the verdict."""
+    """Interpreter, generated code and expected outputs compared; ``ok`` is the verdict.
+
+    With ``per_layer``, ``layers`` has each layer beside the float network and beside expected arrays of its name, and
+    ``first_bad`` the first below 20 dB of each.
+    """
 
     def __init__(self, core: _core.Validation):
-        self.ok, self.comparisons = core.ok, core.comparisons
+        self.ok, self.comparisons, self.layers, self.first_bad = core.ok, core.comparisons, core.layers, core.first_bad
         rows = [[c.run, c.against, c.output, f"{c.max_abs:.3g}", f"{c.max_rel:.3g}", f"{c.sqnr_db:.1f}",
                  "yes" if c.bits_equal else "no", "ok" if c.ok else "FAIL"] for c in core.comparisons]
         super().__init__(core.table.rstrip("\n"),
@@ -284,12 +288,17 @@ class Graph(Runnable):
         return found
 
     def validate(self, *inputs: Any, expected: Any = (), atol: Optional[float] = None, rtol: float = 0.0,
-                 targets: Sequence[str] = ("native",)) -> Validation:
-        """Compares interpreter and generated code bit for bit, and both with expected outputs where there are some."""
+                 targets: Sequence[str] = ("native",), per_layer: bool = False) -> Validation:
+        """Compares interpreter and generated code bit for bit, and both with expected outputs where there are some.
+
+        ``per_layer`` compares every layer with the float network too, and with arrays of ``expected`` (a mapping) that have
+        its name; and it names the first layer where generated code and interpreter part.
+        """
         arrays, names = _arguments(inputs, {})
         wanted = expected if isinstance(expected, (tuple, list, Mapping)) else (expected,)
         wanted_arrays, wanted_names = _arguments((wanted,) if isinstance(wanted, Mapping) else wanted, {})
-        return Validation(self._core.validate(arrays, names, wanted_arrays, wanted_names, atol, rtol, list(targets)))
+        return Validation(self._core.validate(arrays, names, wanted_arrays, wanted_names, atol, rtol, list(targets),
+                                              per_layer))
 
     def compile(self, folder: Optional[Path] = None, *, vectors: Optional[Sequence[Any]] = None, compiler: str = "",
                 flags: str = "", run_threads: int = 1, build: bool = True, **options: Any) -> Any:

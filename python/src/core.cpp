@@ -107,8 +107,16 @@ void bind_reports(nb::module_& m) {
       .def_ro("sqnr_db", &Comparison::sqnr_db)
       .def_ro("bits_equal", &Comparison::bits_equal)
       .def_ro("ok", &Comparison::ok);
+  nb::class_<LayerComparison>(m, "LayerComparison")
+      .def_ro("against", &LayerComparison::against)
+      .def_ro("names", &LayerComparison::names)
+      .def_ro("op", &LayerComparison::op)
+      .def_ro("output", &LayerComparison::output)
+      .def_ro("error", &LayerComparison::error);
   nb::class_<Validation>(m, "Validation")
       .def_ro("comparisons", &Validation::comparisons)
+      .def_ro("layers", &Validation::layers)
+      .def_ro("first_bad", &Validation::first_bad)
       .def_ro("ok", &Validation::ok)
       .def_ro("table", &Validation::table);
   nb::class_<Calibration>(m, "Calibration")
@@ -186,12 +194,13 @@ Calibration calibrate(const Model& model, const nb::sequence& arrays, const Name
 Validation validate(const Model& model, const nb::sequence& arrays, const Names& names,
                     const nb::sequence& expected, const Names& expected_names,
                     std::optional<double> atol, double rtol,
-                    const std::vector<std::string>& targets) {
+                    const std::vector<std::string>& targets, bool per_layer) {
   const Arguments in(arrays, names), out(expected, expected_names);
   ValidateOptions how;
   how.atol = atol;
   how.rtol = rtol;
   how.targets = targets;
+  how.per_layer = per_layer;
   return unlocked([&] { return model.validate(in.views(), out.views(), how); });
 }
 

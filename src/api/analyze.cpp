@@ -2,13 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <map>
-
 #include "api/state.h"
 #include "driver/compile.h"
-#include "driver/explain.h"
 #include "driver/inspect.h"
-#include "interp/interpreter.h"
+#include "driver/layer_errors.h"
 
 namespace quantc {
 namespace {
@@ -48,21 +45,12 @@ Expected<std::vector<LayerValue>> Model::layers(const ArrayViews& views) const {
   return state_->alone([&]() -> Result<std::vector<LayerValue>> {
     QC_ASSIGN(const auto inputs, inputs_of(*state_->network->graph, views));
     QC_ASSIGN(const auto contract, state_->forms.contract_for(inputs));
-    std::map<const qc::Value*, qc::Tensor> seen;
-    qc::RunOptions watch;
-    watch.observe = [&](const qc::Value& v, const qc::Tensor& t) { seen[&v] = t; };
-    QC_TRY(qc::interpret(*contract->graph, inputs, watch));
+    QC_ASSIGN(const auto results, qc::layer_results(*contract->graph, inputs));
     std::vector<LayerValue> out;
-    for (const qc::Node* n = contract->graph->first(); n; n = n->next()) {
-      if (qc::computes(*n) == qc::Computes::converts) continue;
-      for (size_t i = 0; i < n->output_count(); ++i) {
-        const auto found = seen.find(n->output(i));
-        if (found == seen.end()) continue;
-        const auto floats = qc::as_floats(found->second, n->output(i)->type());
-        if (!floats) continue;
-        const std::string name = fmt::format("{}", fmt::join(n->loc().names, "+"));
-        out.push_back({n->loc().names, std::string(n->op()), i, array_of(name, widened(*floats))});
-      }
+    for (const qc::LayerResult& r : results) {
+      const std::vector<std::string>& names = r.node->loc().names;
+      out.push_back({names, std::string(r.node->op()), r.result,
+                     array_of(fmt::format("{}", fmt::join(names, "+")), widened(r.floats))});
     }
     return out;
   });

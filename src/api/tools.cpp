@@ -2,6 +2,7 @@
 #include "api/state.h"
 #include "driver/arrays.h"
 #include "driver/explain.h"
+#include "driver/layer_errors.h"
 #include "driver/validate.h"
 
 namespace quantc {
@@ -28,6 +29,12 @@ NodeExplanation explanation_of(const qc::NodeReport& r) {
   return out;
 }
 
+LayerComparison layer_of(const qc::LayerComparison& l) {
+  LayerComparison out{l.against, l.names, l.op, l.result, {}};
+  if (l.error) out.error = {l.error->sqnr_db(), l.error->cosine(), l.error->max_abs};
+  return out;
+}
+
 Validation validation_of(const qc::Validation& v) {
   Validation out;
   out.ok = v.ok;
@@ -37,17 +44,19 @@ Validation validation_of(const qc::Validation& v) {
     out.comparisons.push_back(
         {c.got, c.want, c.output, d.max_abs, d.max_rel, d.sqnr_db, d.bits_equal, c.ok});
   }
+  for (const qc::LayerComparison& l : v.layers) out.layers.push_back(layer_of(l));
+  for (const qc::LayerComparison& l : qc::first_bad(v)) out.first_bad.push_back(layer_of(l));
   return out;
 }
 
-Result<std::vector<qc::Tensor>> outputs_of(const qc::Graph& graph, const ArrayViews& views) {
+Result<std::vector<qc::NamedArray>> arrays_of(const ArrayViews& views) {
   std::vector<qc::NamedArray> arrays;
   for (size_t i = 0; i < views.size(); ++i) {
     QC_ASSIGN(qc::Tensor t, tensor_of(views[i]));
     arrays.push_back(
         {views[i].name.empty() ? fmt::format("out_{}", i) : views[i].name, std::move(t)});
   }
-  return qc::match_outputs(graph, arrays);
+  return arrays;
 }
 
 }  // namespace
@@ -79,9 +88,10 @@ Expected<Validation> Model::validate(const ArrayViews& inputs, const ArrayViews&
     const qc::Graph& graph = *state_->network->graph;
     QC_ASSIGN(const auto tensors, inputs_of(graph, inputs));
     QC_ASSIGN(const auto contract, state_->forms.contract_for(tensors));
+    QC_ASSIGN(const std::vector<qc::NamedArray> arrays, arrays_of(expected));
     std::vector<qc::Tensor> wanted;
     if (!expected.empty()) {
-      QC_ASSIGN(wanted, outputs_of(*contract->graph, expected));
+      QC_ASSIGN(wanted, qc::match_outputs(*contract->graph, arrays));
     }
     qc::ValidateOptions how;
     how.atol = options.atol;
@@ -91,7 +101,18 @@ Expected<Validation> Model::validate(const ArrayViews& inputs, const ArrayViews&
     how.per_layer = options.per_layer;
     Options own = state_->options;
     QC_TRY(qc::add_dims_of(graph, tensors, own));
-    const qc::References references{expected.empty() ? nullptr : &wanted, nullptr};
+    qc::References references{expected.empty() ? nullptr : &wanted, nullptr, nullptr, &arrays};
+    std::unique_ptr<qc::Graph> floats, layers;
+    if (options.per_layer) {
+      QC_ASSIGN(layers, qc::copy(graph));
+      QC_TRY(qc::make_contract(*layers, qc::layer_by_layer(own)));
+      references.layers = layers.get();
+    }
+    const bool rules = !own.own_rules.empty() || !own.rules.empty() || !own.rules_file.empty();
+    if (options.per_layer && rules && own.io_dtype == "keep") {
+      QC_ASSIGN(floats, qc::float_contract(graph, own));
+      references.floats = floats.get();
+    }
     QC_ASSIGN(const qc::Validation found,
               qc::validate(*contract->graph, own, qc::Samples::of(tensors), references, how));
     return validation_of(found);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/cli.h"
+#include "driver/analyze.h"
 #include "driver/arrays.h"
 #include "driver/choices.h"
 
@@ -14,6 +15,7 @@ struct ValidateFlags : CompileFlags {
   std::string model;
   InputFlags input;
   std::vector<std::string> expected;
+  std::string float_model;
   ValidateOptions validation;
   double atol = -1, rtol = -1, min_sqnr = 0, min_top1 = 0;
   const CLI::Option *sqnr_flag = nullptr, *top1_flag = nullptr;
@@ -32,6 +34,9 @@ void ValidateFlags::add_to(CLI::App& command) {
       command, "-e,--expected", expected, "FILE",
       "arrays by output name or as out_0, out_1, ...; for --data those of all samples (default: "
       "with --rules, what the model answers in float)");
+  add_value(command, "--float-model", float_model, "MODEL",
+            "the float model that a quantized file was made of (default: with --rules, the model "
+            "without them)");
   add_value(command, "--atol", atol, "X",
             "allowed difference from the expected outputs (default: 1e-4 of their largest "
             "magnitude)");
@@ -50,7 +55,8 @@ void ValidateFlags::add_to(CLI::App& command) {
   add_value(command, "--cflags", cflags, "FLAGS",
             "flags for it (default -O2, for portable code with -march=native)");
   command.add_flag("--per-layer", validation.per_layer,
-                   "show the first layer where generated code and interpreter part");
+                   "compare every layer with the float model and with arrays of -e that have its "
+                   "name; show the first where generated code and interpreter part");
   add_code(command);
   add(command, "--threads", &Options::threads, "",
       "split large steps, and run generated code with several threads");
@@ -70,6 +76,44 @@ ValidateOptions ValidateFlags::bars() const {
   return out;
 }
 
+/// What the answers should be, and what has to live for it.
+struct Wanted {
+  std::optional<std::vector<Tensor>> outputs;
+  std::vector<NamedArray> arrays;
+  std::unique_ptr<Graph> floats, layers;
+
+  References references() const {
+    return {outputs ? &*outputs : nullptr, floats.get(), layers.get(), &arrays};
+  }
+};
+
+/// `model` as it was loaded.
+Result<Wanted> wanted(const ValidateFlags& flags, const Graph& model, const Samples& samples,
+                      const Options& options) {
+  Wanted out;
+  if (!flags.expected.empty()) {
+    QC_ASSIGN(out.arrays, read_arrays(flags.expected, Role::outputs));
+    QC_ASSIGN(out.outputs, match_outputs(model, out.arrays));
+  }
+  if (!flags.float_model.empty()) {
+    Options plain = without_rules(options);
+    plain.dims.clear();  // its dimensions may have other names; the samples say their sizes
+    plain.ranges.clear();
+    QC_ASSIGN(const auto other, load(flags.float_model, plain));
+    QC_TRY(add_dims_of(*other, samples.first(), plain));
+    QC_ASSIGN(out.floats, float_contract(*other, plain));
+  } else if ((!out.outputs || flags.validation.per_layer) && !options.rules_file.empty() &&
+             options.io_dtype == "keep") {
+    QC_ASSIGN(out.floats, float_contract(model, options));  // it does not read codes
+  }
+  if (flags.validation.per_layer) {
+    QC_ASSIGN(out.layers, copy(model));
+    out.layers->file = model.file;
+    QC_TRY(make_contract(*out.layers, layer_by_layer(options)));
+  }
+  return out;
+}
+
 Result<int> run_validation(const ValidateFlags& flags) {
   QC_ASSIGN(Options options, flags.resolve());
   for (const std::string& target : flags.validation.targets) {
@@ -79,25 +123,14 @@ Result<int> run_validation(const ValidateFlags& flags) {
   }
   QC_ASSIGN(auto graph, load(flags.model, options));
   QC_ASSIGN(Samples samples, flags.input.open(*graph, options));
-  std::optional<std::vector<Tensor>> expected;
-  if (!flags.expected.empty()) {
-    QC_ASSIGN(auto arrays, read_arrays(flags.expected, Role::outputs));
-    QC_ASSIGN(expected, match_outputs(*graph, arrays));
-  }
   QC_TRY(add_dims_of(*graph, samples.first(), options));
   Progress progress("validating " + flags.model);
-  References references{expected ? &*expected : nullptr, nullptr};
-  std::unique_ptr<Graph> floats;
-  // The float model does not read codes.
-  if (!expected && !options.rules_file.empty() && options.io_dtype == "keep") {
-    QC_ASSIGN(floats, float_contract(*graph, options));
-    references.floats = floats.get();
-  }
+  QC_ASSIGN(const Wanted answers, wanted(flags, *graph, samples, options));
   PassContext context;
   QC_TRY(contract(*graph, options, context));
   QC_TRY(flags.input.renew(*graph, samples));
   QC_ASSIGN(Validation result,
-            validate(*graph, options, std::move(samples), references, flags.bars()));
+            validate(*graph, options, std::move(samples), answers.references(), flags.bars()));
   fmt::print("{}", flags.as_json ? json(result, flags.model) : str(result));
   if (!result.ok) {
     return error(Code::mismatch, Loc{flags.model, {}, {}},

@@ -232,6 +232,7 @@ class Analyzer {
 void LayerError::see(const Tensor& wanted, const Tensor& got) {
   for (int64_t i = 0; i < wanted.size(); ++i) {
     const double x = wanted.as_double(i), y = got.as_double(i);
+    if (!std::isfinite(x) && (x == y || (std::isnan(x) && std::isnan(y)))) continue;
     signal += x * x;
     quantized += y * y;
     product += x * y;

@@ -72,35 +72,105 @@ Result<Ok> compare_layers(const Graph& graph, const Options& options, const std:
   for (size_t i = 0; i < layers.size(); ++i) {
     Difference d = compare(outputs[first + i], reference.outputs[first + i], {});
     if (d.bits_equal) continue;
-    out.layers.push_back({target, layers[i].first, layers[i].second, d});
+    out.parting.push_back({target, layers[i].first, layers[i].second, d});
     return Ok{};
   }
   return Ok{};
 }
 
-/// What belongs to sample `i` of arrays that hold all of them along axis 0, or along an axis in
-/// front of the output's own.
+/// What belongs to sample `i` of an array that holds all of them along axis 0, or along an axis in
+/// front of the result's own; nothing where its shape is another.
+std::optional<Tensor> part_of(const Tensor& all, int64_t i, int64_t count,
+                              const std::vector<int64_t>& shape) {
+  if (count == 1) return all;
+  std::vector<int64_t> stacked = shape, joined = shape;
+  stacked.insert(stacked.begin(), count);
+  if (!joined.empty()) joined[0] *= count;
+  if (all.shape() != stacked && all.shape() != joined) return std::nullopt;
+  const auto bytes = all.bytes().size() / static_cast<size_t>(count);
+  return Tensor::borrow(all.dtype(), shape,
+                        all.bytes().subspan(static_cast<size_t>(i) * bytes, bytes),
+                        std::make_shared<Tensor>(all));
+}
+
 Result<std::vector<Tensor>> sample_of(const Graph& graph, const std::vector<Tensor>& all, int64_t i,
                                       int64_t count, const std::vector<Tensor>& like) {
-  if (count == 1) return all;
   std::vector<Tensor> out;
   for (size_t k = 0; k < all.size(); ++k) {
-    const std::vector<int64_t>& shape = like[k].shape();
-    std::vector<int64_t> stacked = shape, joined = shape;
-    stacked.insert(stacked.begin(), count);
-    if (!joined.empty()) joined[0] *= count;
-    if (all[k].shape() != stacked && all[k].shape() != joined) {
+    auto part = part_of(all[k], i, count, like[k].shape());
+    if (!part) {
       return error(Code::input, Loc{graph.file, {graph.outputs()[k].name}, "output"},
                    "expected outputs of shape {} for {} samples of {}",
-                   str(to_dims(all[k].shape())), count, str(to_dims(shape)));
+                   str(to_dims(all[k].shape())), count, str(to_dims(like[k].shape())));
     }
-    const auto bytes = all[k].bytes().size() / static_cast<size_t>(count);
-    out.push_back(Tensor::borrow(all[k].dtype(), shape,
-                                 all[k].bytes().subspan(static_cast<size_t>(i) * bytes, bytes),
-                                 std::make_shared<Tensor>(all[k])));
+    out.push_back(std::move(*part));
   }
   return out;
 }
+
+/// Layers against what the references say of them.
+class LayerBoard {
+ public:
+  LayerBoard(const Graph& graph, const References& references)
+      : references_(references),
+        graph_(references.layers ? *references.layers : graph),
+        expected_(graph_, kExpected),
+        floats_(graph_, kFloats) {
+    for (const Node* n = graph_.first(); n; n = n->next()) {
+      for (size_t i = 0; i < n->output_count() && !n->loc().names.empty(); ++i)
+        shapes_[{n->loc().names.back(), i}] = n->output(i)->shape();
+    }
+  }
+
+  Result<Ok> see(const std::vector<Tensor>& inputs, int64_t sample, int64_t count) {
+    QC_ASSIGN(const NamedResults wanted, arrays_of(sample, count));
+    if (!wanted.of.empty()) QC_TRY(expected_.see(inputs, wanted));
+    if (!references_.floats) return Ok{};
+    QC_ASSIGN(const NamedResults floats, named_results(*references_.floats, inputs));
+    return floats_.see(inputs, floats);
+  }
+
+  std::vector<LayerComparison> finish() const {
+    std::vector<LayerComparison> out = expected_.layers();
+    out.insert(out.end(), floats_.layers().begin(), floats_.layers().end());
+    return out;
+  }
+
+ private:
+  /// Those of the arrays that have the names of layers; of a layer's first result alone.
+  Result<NamedResults> arrays_of(int64_t sample, int64_t count) const {
+    NamedResults out;
+    for (size_t i = 0; references_.arrays && i < references_.arrays->size(); ++i) {
+      const NamedArray& a = (*references_.arrays)[i];
+      const auto layer = shapes_.find({a.name, 0});
+      if (layer == shapes_.end()) continue;
+      const Dims& dims = layer->second;
+      std::vector<int64_t> shape = a.tensor.shape();
+      if (shape.size() == dims.size() + 1 && count > 1) {
+        shape.erase(shape.begin());
+      } else if (!shape.empty()) {
+        shape[0] /= count;
+      }
+      const auto part = part_of(a.tensor, sample, count, shape);
+      const bool fits =
+          part && shape.size() == dims.size() &&
+          std::equal(dims.begin(), dims.end(), shape.begin(),
+                     [](const Dim& d, int64_t n) { return !d.is_static() || d.value() == n; });
+      if (!fits) {
+        return error(Code::input, Loc{graph_.file, {a.name}, "layer"},
+                     "expected results of shape {} for {} samples of {}",
+                     str(to_dims(a.tensor.shape())), count, str(dims));
+      }
+      out.of[layer->first].push_back(*part);
+    }
+    return out;
+  }
+
+  const References& references_;
+  const Graph& graph_;
+  LayerErrors expected_, floats_;
+  std::map<NamedResults::Key, Dims> shapes_;
+};
 
 /// Tallies of every way against the references and the interpreter, in the order of the table.
 class Board {
@@ -147,6 +217,15 @@ class Board {
 
 }  // namespace
 
+std::vector<LayerComparison> first_bad(const Validation& v) {
+  std::vector<LayerComparison> out;
+  for (const LayerComparison& l : v.layers) {
+    const bool met = !out.empty() && out.back().against == l.against;
+    if (!met && l.error && l.error->sqnr_db() < v.bad_db) out.push_back(l);
+  }
+  return out;
+}
+
 Result<Validation> validate(const Graph& graph, const Options& options, Samples samples,
                             const References& references, const ValidateOptions& v) {
   const std::vector<Tensor> first = samples.first();
@@ -163,13 +242,16 @@ Result<Validation> validate(const Graph& graph, const Options& options, Samples 
   }
   Validation out;
   out.samples = samples.count();
+  if (v.min_sqnr) out.bad_db = *v.min_sqnr;
   Board board(graph, references, v);
+  LayerBoard layers(graph, references);
   for (int64_t s = 0; s < out.samples; ++s) {
     QC_ASSIGN(const std::vector<Tensor> inputs, samples.next());
     std::vector<Tensor> expected, plain, reference;
     if (floats) {
       QC_ASSIGN(plain, floats->run(inputs));
     }
+    if (v.per_layer) QC_TRY(layers.see(inputs, s, out.samples));
     for (const Way& way : ways) {
       QC_ASSIGN(const std::vector<Tensor> got, way.run(inputs));
       if (references.expected) {
@@ -185,6 +267,7 @@ Result<Validation> validate(const Graph& graph, const Options& options, Samples 
     }
   }
   out.comparisons = board.finish();
+  out.layers = layers.finish();
   for (const Comparison& c : out.comparisons) out.ok = out.ok && c.ok;
   for (const std::string& target : v.targets) {
     if (v.per_layer) QC_TRY(compare_layers(graph, options, target, first, v, out));

@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "arrays/compare.h"
+#include "arrays/npz.h"
 #include "driver/build.h"
 #include "driver/compile.h"
+#include "driver/layer_errors.h"
 #include "driver/samples.h"
 
 namespace qc {
@@ -50,7 +52,9 @@ struct LayerDifference {
 
 struct Validation {
   std::vector<Comparison> comparisons;
-  std::vector<LayerDifference> layers;  // first difference per target; empty when there is none
+  std::vector<LayerDifference> parting;  // first difference per target; empty when there is none
+  std::vector<LayerComparison> layers;   // beside the references, where asked for
+  double bad_db = 20;                    // below this a layer is bad
   int64_t samples = 0;
   bool ok = true;
 };
@@ -59,13 +63,21 @@ struct Validation {
 struct References {
   const std::vector<Tensor>* expected = nullptr;  // outputs of all samples, along axis 0
   const Graph* floats = nullptr;                  // the model as it was before it was quantized
+  /// For comparing layers: the contract graph with every layer a node of its own (none: the graph
+  /// itself), and arrays, those among which that have the name of a layer are its results.
+  const Graph* layers = nullptr;
+  const std::vector<NamedArray>* arrays = nullptr;
 };
 
 /// Runs a contract graph on samples in the interpreter, in process, and in C for each target. Each
 /// is compared with the references within the bars, and every other with the interpreter bit for
-/// bit. `first` of the samples gives free dimensions their sizes.
+/// bit. Layers, where asked for, are compared with the references too. `first` of the samples gives
+/// free dimensions their sizes.
 Result<Validation> validate(const Graph& graph, const Options& options, Samples samples,
                             const References& references, const ValidateOptions& validation);
+
+/// The first layer below bad_db for each of the references, where there is one.
+std::vector<LayerComparison> first_bad(const Validation& validation);
 
 /// The comparisons as a table of at most 100 columns.
 std::string str(const Validation& validation);

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "driver/tally.h"
 #include "driver/validate.h"
 #include "support/escape.h"
 #include "support/json_text.h"
@@ -56,6 +57,51 @@ std::string many_runs(const Validation& v) {
          fmt::format("{} samples; worst sample: its number from 0 and its SQNR in dB\n", v.samples);
 }
 
+/// How far layers are from a reference, in order, and the first that is bad.
+std::string layer_table(const Validation& v, const std::string& against) {
+  std::string out;
+  for (const LayerComparison& l : v.layers) {
+    if (l.against != against) continue;
+    if (out.empty()) {
+      out = fmt::format("\n{:<48}{:<14}{:>9}{:>10}{:>12}\n", "layer against " + against, "op",
+                        "SQNR dB", "cosine", "max error");
+    }
+    const std::string name = clipped(shown(l.name()), 94);
+    if (name.size() > 46) out += name + "\n";
+    out += fmt::format("{:<48}{:<14}", name.size() > 46 ? "" : name, clipped(l.op, 12));
+    if (l.error) {
+      const double db = l.error->sqnr_db();
+      out += fmt::format("{:>9}{:>10.5f}{:>12.3g}\n",
+                         std::isfinite(db) ? fmt::format("{:.1f}", db)
+                         : db > 0          ? "inf"
+                                           : "-inf",
+                         l.error->cosine(), l.error->max_abs);
+    } else {
+      out += fmt::format("{:>31}\n", "not compared");
+    }
+  }
+  if (out.empty()) return out;
+  for (const LayerComparison& bad : first_bad(v)) {
+    if (bad.against != against) continue;
+    return out + fmt::format("first layer below {:g} dB of {}: {} ({}), {:.1f} dB\n", v.bad_db,
+                             against, shown(bad.name()), bad.op, bad.error->sqnr_db());
+  }
+  return out + fmt::format("no layer is below {:g} dB of {}\n", v.bad_db, against);
+}
+
+JsonObject object_of(const LayerComparison& l) {
+  JsonObject out;
+  out.add("against", json_string(l.against)).add("names", json_strings(l.names));
+  out.add("op", json_string(l.op)).add("result", json_number(static_cast<int64_t>(l.result)));
+  out.add("compared", json_bool(l.error.has_value()));
+  if (l.error) {
+    out.add("sqnr_db", json_number(l.error->sqnr_db()));
+    out.add("cosine", json_number(l.error->cosine()));
+    out.add("max_abs", json_number(l.error->max_abs));
+  }
+  return out;
+}
+
 std::string json(const Comparison& c) {
   const Difference& d = c.difference;
   JsonObject out;
@@ -79,7 +125,8 @@ std::string json(const Comparison& c) {
 
 std::string str(const Validation& v) {
   std::string out = v.samples == 1 ? one_run(v) : many_runs(v);
-  for (const LayerDifference& l : v.layers) {
+  for (const std::string against : {kExpected, kFloats}) out += layer_table(v, against);
+  for (const LayerDifference& l : v.parting) {
     out += fmt::format("first layer where {} parts from the interpreter: {} ({}), max abs {:.3g}\n",
                        l.target, shown(l.layer), l.op, l.difference.max_abs);
   }
@@ -87,22 +134,27 @@ std::string str(const Validation& v) {
 }
 
 std::string json(const Validation& v, const std::string& model) {
-  std::vector<std::string> comparisons, layers;
+  std::vector<std::string> comparisons, parting, layers, bad;
   for (const Comparison& c : v.comparisons) comparisons.push_back(json(c));
-  for (const LayerDifference& l : v.layers) {
-    layers.push_back(JsonObject()
-                         .add("target", json_string(l.target))
-                         .add("layer", json_string(l.layer))
-                         .add("op", json_string(l.op))
-                         .add("max_abs", json_number(l.difference.max_abs))
-                         .line());
+  for (const LayerComparison& l : v.layers) layers.push_back(object_of(l).line());
+  for (const LayerComparison& l : first_bad(v))
+    bad.push_back(object_of(l).add("below_db", json_number(v.bad_db)).line());
+  for (const LayerDifference& l : v.parting) {
+    parting.push_back(JsonObject()
+                          .add("target", json_string(l.target))
+                          .add("layer", json_string(l.layer))
+                          .add("op", json_string(l.op))
+                          .add("max_abs", json_number(l.difference.max_abs))
+                          .line());
   }
   return JsonObject()
       .add("model", json_string(model))
       .add("samples", json_number(v.samples))
       .add("ok", json_bool(v.ok))
       .add("comparisons", json_array(comparisons, true))
-      .add("first_layers_that_differ", json_array(layers, true))
+      .add("first_layers_that_differ", json_array(parting, true))
+      .add("layers", json_array(layers, true))
+      .add("first_bad_layers", json_array(bad, true))
       .lines();
 }
 

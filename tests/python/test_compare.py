@@ -110,3 +110,20 @@ def test_other_packages_where_they_are(digits, image, package, call, monkeypatch
         assert list(made.columns)[:3] == ["layer", "op", "sqnr_db"] and len(made) == len(rows.layers)
     else:
         assert len(made.patches) == len(rows.layers)
+
+
+def test_validating_layer_by_layer_is_comparing_with_the_float_graph(digits, image):
+    q = digits.quantize(RULES)
+    found = q.validate(image, per_layer=True)
+    assert found and "no layer is below 20 dB of float" in str(found) and not found.first_bad
+    rows = {row.layer: row for row in quantc.compare(digits, q, image).layers if row.op != "output"}
+    assert [layer.against for layer in found.layers] == ["float"] * len(rows)
+    for layer in found.layers:
+        row = rows["+".join(layer.names)]
+        assert row.op == layer.op and row.sqnr_db == pytest.approx(layer.error.sqnr_db, abs=1e-3)
+        assert row.cosine == pytest.approx(layer.error.cosine, abs=1e-6) and row.max_abs == pytest.approx(layer.error.max_abs, abs=1e-6)
+    last = found.layers[-1]
+    wanted = digits.run(image)
+    again = q.validate(image, per_layer=True, atol=10.0, expected={"scores": wanted, last.names[-1]: wanted - 100})
+    assert [layer.names for layer in again.first_bad] == [last.names] and again.first_bad[0].against == "expected"
+    assert not q.validate(image).layers
