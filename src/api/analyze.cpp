@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "api/state.h"
+#include "driver/analyze_page.h"
 #include "driver/compile.h"
-#include "driver/inspect.h"
 #include "driver/layer_errors.h"
 
 namespace quantc {
@@ -69,6 +69,7 @@ Expected<Analysis> Model::analyze(const ArrayViews& views, const std::string& ti
     Options options = qc::without_rules(state_->options);
     QC_TRY(qc::add_dims_of(graph, samples.first(), options));
     QC_TRY(qc::make_contract(*plain, options));
+    const std::vector<qc::Tensor> first = samples.first();
     QC_ASSIGN(const qc::Analysis found,
               qc::analyze(*plain, *quantized, context, std::move(samples)));
     Analysis out;
@@ -77,8 +78,8 @@ Expected<Analysis> Model::analyze(const ArrayViews& views, const std::string& ti
     out.table = qc::table(found);
     out.json = qc::json(found);
     if (!title.empty()) {
-      auto picture = qc::svg(*quantized);  // without Graphviz there is none
-      out.page = qc::html(found, title, picture.ok() ? *picture : "");
+      QC_ASSIGN(out.page,
+                qc::analysis_page(found, *plain, *quantized, state_->options, first, title));
     }
     return out;
   });

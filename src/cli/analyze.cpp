@@ -5,8 +5,8 @@
 #include <filesystem>
 
 #include "cli/cli.h"
+#include "driver/analyze_page.h"
 #include "driver/arrays.h"
-#include "driver/inspect.h"
 #include "support/output.h"
 
 namespace qc::cli {
@@ -44,11 +44,13 @@ void add_analyze(CLI::App& app, Session& session) {
       QC_TRY(make_contract(*plain, without_rules(options)));
       PassContext context;
       QC_TRY(contract(*graph, layer_by_layer(options), context));
+      const std::vector<Tensor> first = samples.first();
       QC_ASSIGN(const Analysis found, analyze(*plain, *graph, context, std::move(samples)));
       if (!flags->page.empty()) {
-        auto picture = svg(*graph);
         const std::string title = std::filesystem::path(flags->model).filename().string();
-        QC_TRY(write_file(flags->page, html(found, title, picture.ok() ? *picture : "")));
+        QC_ASSIGN(const std::string page,
+                  analysis_page(found, *plain, *graph, options, first, title));
+        QC_TRY(write_file(flags->page, page));
       }
       fmt::print("{}", flags->as_json ? json(found) : table(found));
       return 0;

@@ -250,6 +250,11 @@ double LayerError::cosine() const {
   return length == 0 ? (signal == quantized ? 1 : 0) : product / length;
 }
 
+double LayerAnalysis::saturated_percent() const {
+  if (elements == 0) return 0;
+  return 100.0 * static_cast<double>(saturated) / static_cast<double>(elements);
+}
+
 std::optional<Tensor> as_floats(const Tensor& tensor, const Type& type) {
   if (!type.format) return tensor;
   if (!is_simple(type)) return std::nullopt;

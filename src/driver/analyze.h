@@ -37,6 +37,8 @@ struct LayerAnalysis {
   int64_t saturated = 0;           // float results beyond what the codes can say
   std::vector<int64_t> histogram;  // of the float results, over what the codes can say
   std::string suggestion;          // for layers that lose much
+
+  double saturated_percent() const;
 };
 
 struct Analysis {
@@ -60,12 +62,11 @@ quantc::Options layer_by_layer(quantc::Options options);
 Result<Analysis> analyze(const Graph& plain, const Graph& quantized, const PassContext& context,
                          Samples samples);
 
+/// One digit after the point; "exact" for infinity.
+std::string decibels(double value);
 /// As a table.
 std::string table(const Analysis& analysis);
 /// As JSON: {"runs": 10, "layers": [...]}.
 std::string json(const Analysis& analysis);
-/// As one page of HTML that needs nothing else: table, plots, and the picture of the graph where
-/// `picture` (SVG) is not empty.
-std::string html(const Analysis& analysis, const std::string& title, const std::string& picture);
 
 }  // namespace qc

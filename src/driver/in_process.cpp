@@ -17,8 +17,8 @@ Result<InProcess> InProcess::create(const Graph& graph, Options options,
   return InProcess(std::move(program), std::move(runner), threads);
 }
 
-Result<std::vector<Tensor>> InProcess::run(const std::vector<Tensor>& inputs) const {
-  ProgramOptions how;
+Result<std::vector<Tensor>> InProcess::run(const std::vector<Tensor>& inputs,
+                                           ProgramOptions how) const {
   if (threads_)
     how.parallel_for = [this](int32_t units, const Part& part) { threads_->run(units, part); };
   QC_ASSIGN(ProgramResult result, runner_.run(inputs, how));

@@ -16,7 +16,8 @@ class InProcess {
   static Result<InProcess> create(const Graph& graph, Options options,
                                   const std::vector<Tensor>& like, int threads);
   /// The outputs for inputs of the same shapes.
-  Result<std::vector<Tensor>> run(const std::vector<Tensor>& inputs) const;
+  Result<std::vector<Tensor>> run(const std::vector<Tensor>& inputs, ProgramOptions how = {}) const;
+  const Program& program() const { return *program_; }
 
  private:
   InProcess(std::unique_ptr<const Program> program, ProgramRunner runner, int threads)

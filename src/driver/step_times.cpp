@@ -1,0 +1,53 @@
+#include "driver/step_times.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+
+namespace qc {
+
+using Clock = std::chrono::steady_clock;
+
+int64_t bytes_of(const Call& call) {
+  int64_t out = 0;
+  for (const auto* views : {&call.in, &call.out}) {
+    for (const View& v : *views) {
+      const Dim size = v.present() ? extent(v) : Dim(0);
+      if (size.is_static()) out += size.value();
+    }
+  }
+  return out;
+}
+
+Result<std::vector<StepTime>> step_times(const InProcess& model, const std::vector<Tensor>& inputs,
+                                         int runs) {
+  std::vector<StepTime> out;
+  std::map<const Step*, size_t> at;
+  std::vector<double> spent;
+  Clock::time_point before;
+  ProgramOptions how;
+  how.observe = [&](const Step& step, const auto&) {
+    const Clock::time_point now = Clock::now();
+    const auto [found, added] = at.emplace(&step, out.size());
+    if (added) {
+      const Call& call = *step.call();
+      const Body* body = call.body ? call.body : find_body(*call.kernel, call.select);
+      if (body) body = fast_body(*body);
+      out.push_back({step.loc.names, std::string(call.kernel->name), body ? body->symbol : "",
+                     call.macs, bytes_of(call), 0});
+      spent.push_back(0);
+    }
+    spent[found->second] += std::chrono::duration<double>(now - before).count();
+    before = Clock::now();  // what is done here is not counted
+  };
+  for (int run = 0; run < runs; ++run) {
+    std::fill(spent.begin(), spent.end(), 0);
+    before = Clock::now();
+    QC_TRY(model.run(inputs, how));
+    for (size_t i = 0; i < out.size(); ++i)
+      out[i].seconds = run == 0 ? spent[i] : std::min(out[i].seconds, spent[i]);
+  }
+  return out;
+}
+
+}  // namespace qc
