@@ -34,7 +34,7 @@ void ValidateFlags::add_to(CLI::App& command) {
       command, "-e,--expected", expected, "FILE",
       "arrays by output name or as out_0, out_1, ...; for --data those of all samples (default: "
       "with --rules, what the model answers in float)");
-  add_value(command, "--float-model", float_model, "MODEL",
+  add_value(command, "--float-model", float_model, "FILE",
             "the float model that a quantized file was made of (default: with --rules, the model "
             "without them)");
   add_value(command, "--atol", atol, "X",
@@ -54,6 +54,8 @@ void ValidateFlags::add_to(CLI::App& command) {
             "C compiler (default $CC, else cc)");
   add_value(command, "--cflags", cflags, "FLAGS",
             "flags for it (default -O2, for portable code with -march=native)");
+  command.add_flag("--host", validation.build.host,
+                   "build CUDA targets without CUDA: their threads run here, one after another");
   command.add_flag("--per-layer", validation.per_layer,
                    "compare every layer with the float model and with arrays of -e that have its "
                    "name; show the first where generated code and interpreter part");

@@ -17,6 +17,7 @@ namespace qc {
 struct BuildOptions {
   std::string compiler;            // empty: $CC, else cc
   std::vector<std::string> flags;  // empty: -O2, and -march=native for portable code
+  bool host = false;               // CUDA without CUDA: its threads run one after another
 };
 
 /// Runs a program without a shell; an error carries the tail of what it printed.
@@ -66,16 +67,18 @@ void native_parallel_for(void* threads, int32_t units,
 struct NativeResult {
   std::vector<Tensor> outputs;
   std::vector<Tensor> states;
-  double seconds = 0;  // of the call alone
+  double seconds = 0;         // of the call alone
+  std::vector<double> again;  // of further calls, one after another
 };
 
 /// Runs model `name` of the library, which was generated from `program`, on `inputs`. Guard bytes
 /// around arena, state and outputs are checked: a model that writes outside them is an error. Of a
 /// shape set, `program` is that of the size `dims` gives. `threads`, where given, take the units of
-/// split steps.
+/// split steps. The outputs are those of the first call; `more` calls follow it and are timed.
 Result<NativeResult> run_native(const Library& library, const std::string& name,
                                 const Program& program, const std::vector<Tensor>& inputs,
                                 const std::vector<Tensor>& states = {},
-                                const std::vector<int64_t>& dims = {}, Threads* threads = nullptr);
+                                const std::vector<int64_t>& dims = {}, Threads* threads = nullptr,
+                                int more = 0);
 
 }  // namespace qc

@@ -12,11 +12,8 @@ Result<NativeModel> NativeModel::build(const Graph& graph, Options options,
   QC_ASSIGN(Module module, make_module(*copied, options, context));
   QC_ASSIGN(ProjectOptions backend, project_options(options, graph.file));
   const Target& target = module.parts.front().target;
-  if (target.language != Language::c) {
-    return error(Code::unsupported,
-                 "code for target {} is not built and run by quantc: compile writes it",
-                 target.name);
-  }
+  if (target.language != Language::c)
+    return error(Code::bug, "code for target {} is no C", target.name);
   backend.project = false;
   QC_ASSIGN(const ScratchFolder folder, ScratchFolder::create());
   QC_ASSIGN(FileSet files, FileSet::create(folder.path()));
@@ -35,14 +32,15 @@ Result<NativeModel> NativeModel::build(const Graph& graph, Options options,
   return NativeModel(std::move(module), backend.name, std::move(library), options.threads);
 }
 
-Result<NativeResult> NativeModel::run(const std::vector<Tensor>& inputs) const {
+Result<NativeResult> NativeModel::run(const std::vector<Tensor>& inputs, int more) const {
   const Program& program = module_.program();
   std::vector<std::vector<int64_t>> shapes;
   for (const Tensor& t : inputs) shapes.push_back(t.shape());
   QC_ASSIGN(const Bindings sizes, sizes_of(program, shapes));
   std::vector<int64_t> dims;
   for (const FreeDim& d : program.dims) dims.push_back(sizes.at(d.name));
-  return run_native(*library_, name_, bound(program, sizes), inputs, {}, dims, threads_.get());
+  return run_native(*library_, name_, bound(program, sizes), inputs, {}, dims, threads_.get(),
+                    more);
 }
 
 }  // namespace qc

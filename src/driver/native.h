@@ -15,7 +15,8 @@ class NativeModel {
   /// Writes C for a copy of the graph into a temporary folder, builds and loads it.
   static Result<NativeModel> build(const Graph& graph, Options options, const BuildOptions& build);
   /// One call; see run_native().
-  Result<NativeResult> run(const std::vector<Tensor>& inputs) const;
+  Result<NativeResult> run(const std::vector<Tensor>& inputs, int more = 0) const;
+  const Program& program() const { return module_.program(); }
 
  private:
   /// More than most models have units for evenly: ranges differ in length.

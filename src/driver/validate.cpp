@@ -5,10 +5,12 @@
 #include <cmath>
 #include <functional>
 
+#include "driver/cuda_model.h"
 #include "driver/in_process.h"
 #include "driver/native.h"
 #include "driver/tally.h"
 #include "interp/interpreter.h"
+#include "target/target.h"
 
 namespace qc {
 namespace {
@@ -38,6 +40,14 @@ Result<Way> in_process(const Graph& graph, Options options, const std::vector<Te
 Result<Way> native(const Graph& graph, Options options, const std::string& target,
                    const BuildOptions& build) {
   options.target = target;
+  QC_ASSIGN(const Target known, find_target(target));
+  if (known.language == Language::cuda) {
+    QC_ASSIGN(CudaModel made, CudaModel::build(graph, options, build.host));
+    return Way{target, [made = std::move(made)](const auto& inputs) -> Result<std::vector<Tensor>> {
+                 QC_ASSIGN(NativeResult result, made.run(inputs));
+                 return std::move(result.outputs);
+               }};
+  }
   QC_ASSIGN(NativeModel made, NativeModel::build(graph, options, build));
   auto shared = std::make_shared<const NativeModel>(std::move(made));
   return Way{target, [shared](const auto& inputs) -> Result<std::vector<Tensor>> {
