@@ -119,6 +119,7 @@ void add_passes(CLI::App& app, Session& session);
 void add_explain(CLI::App& app, Session& session);
 void add_calibrate(CLI::App& app, Session& session);
 void add_analyze(CLI::App& app, Session& session);
+void add_bench(CLI::App& app, Session& session);
 void add_help(CLI::App& app, Session& session);
 void add_completion(CLI::App& app, Session& session);
 

@@ -57,6 +57,7 @@ int main_with(int argc, char** argv) {
   add_explain(app, session);
   add_calibrate(app, session);
   add_analyze(app, session);
+  add_bench(app, session);
   add_help(app, session);
   add_completion(app, session);
   try {

@@ -11,7 +11,7 @@ from tests.conftest import QUANTC
 # A value that parses for each kind that help names; flags of choices take their first.
 VALUES = {"FILE": "x.npz", "DIR": "out", "NAME=SIZE": "batch=1", "NAME": "net", "TARGET": "portable", "N": "1", "X": "1", "SEED": "1",
           "PASS": "assign_layouts", "LAYER=VARIANT": "a=b", "OP,...": "conv", "PROGRAM": "cc", "FLAGS": "-O2", "COMMAND": "run",
-          "INPUT=SHAPE": "x=1,2", "INPUT=VALUE": "x=1", "DB": "10", "PERCENT": "90", "SHELL": "bash"}
+          "INPUT=SHAPE": "x=1,2", "INPUT=VALUE": "x=1", "DB": "10", "PERCENT": "90", "SHELL": "bash", "PEER,...": "torch"}
 
 
 def say(*args):

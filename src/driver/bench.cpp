@@ -1,0 +1,152 @@
+#include "driver/bench.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "arrays/npz.h"
+#include "driver/layers.h"
+#include "driver/native.h"
+#include "driver/peer.h"
+#include "target/target.h"
+
+namespace qc {
+namespace {
+
+/// Seconds of so many runs.
+using Measure = std::function<Result<std::vector<double>>(int runs)>;
+
+struct Turn {
+  Runner* runner;
+  Measure run;
+};
+
+/// Each in turn, a chunk of runs at a time, so that all meet the same machine.
+Result<Ok> take_turns(std::vector<Turn>& turns, const BenchOptions& how) {
+  constexpr double kChunk = 0.01;  // seconds
+  std::vector<int> chunks;
+  for (Turn& turn : turns) {
+    QC_ASSIGN(const std::vector<double> first, turn.run(1));  // caches fill
+    chunks.push_back(
+        how.rounds > 0 ? 1
+                       : static_cast<int>(std::clamp(kChunk / std::max(first[0], 1e-9), 1.0, 1e4)));
+  }
+  double spent = 0;
+  for (int round = 0;
+       how.rounds > 0 ? round < how.rounds
+                      : round < 3 || spent < how.seconds * static_cast<double>(turns.size());
+       ++round) {
+    for (size_t i = 0; i < turns.size(); ++i) {
+      QC_ASSIGN(const std::vector<double> took, turns[i].run(chunks[i]));
+      for (const double s : took) spent += s;
+      turns[i].runner->seconds.insert(turns[i].runner->seconds.end(), took.begin(), took.end());
+    }
+  }
+  return Ok{};
+}
+
+/// The build for the target as something to measure, with what is known of it alone.
+Result<Measure> own_code(const Graph& graph, const Options& options,
+                         const std::vector<Tensor>& inputs, const BenchOptions& how, Bench& out) {
+  QC_ASSIGN(const Target target, find_target(options.target));
+  out.target = target.name;
+  if (target.language == Language::cuda) {
+    QC_ASSIGN(const CudaModel model, CudaModel::build(graph, options, how.build.host));
+    QC_ASSIGN(out.figures, model.figures());
+    for_each_step(model.program().steps, [&](const Step& s) {
+      if (const Call* c = s.call(); c && how.per_layer) {
+        out.layers.push_back({s.loc.names, std::string(c->kernel->name),
+                              c->body ? c->body->symbol : "", c->macs, bytes_of(*c), 0});
+      }
+    });
+    return Measure([model, inputs](int runs) -> Result<std::vector<double>> {
+      std::vector<double> seconds;
+      for (int i = 0; i < runs; ++i) {
+        QC_ASSIGN(const NativeResult result, model.run(inputs));
+        seconds.push_back(result.seconds);
+      }
+      return seconds;
+    });
+  }
+  QC_ASSIGN(NativeModel made, NativeModel::build(graph, options, how.build));
+  auto model = std::make_shared<const NativeModel>(std::move(made));
+  out.peak = machine_peak();
+  return Measure([model, inputs](int runs) -> Result<std::vector<double>> {
+    QC_ASSIGN(NativeResult result, model->run(inputs, runs));
+    return std::move(result.again);
+  });
+}
+
+/// What one run computes and moves; the times of its layers where they are wanted.
+Result<Ok> count(const Graph& graph, Options options, const std::vector<Tensor>& inputs,
+                 const BenchOptions& how, Bench& out) {
+  constexpr int kRuns = 20;
+  options.target = out.figures ? "native" : out.target;
+  QC_ASSIGN(const InProcess model, InProcess::create(graph, options, inputs, 0));
+  for_each_step(model.program().steps, [&](const Step& s) {
+    if (const Call* c = s.call()) out.bytes += bytes_of(*c);
+  });
+  if (how.per_layer && !out.figures) {
+    QC_ASSIGN(out.layers, step_times(model, inputs, how.rounds > 0 ? how.rounds : kRuns));
+  }
+  for (const Layer& layer : layers_of(graph).all) {
+    out.macs += layer.macs;
+    if (layer.computes == Computes::integer) out.integer_macs += layer.macs;
+  }
+  return Ok{};
+}
+
+}  // namespace
+
+double Runner::least() const { return *std::min_element(seconds.begin(), seconds.end()); }
+
+double Runner::median() const {
+  std::vector<double> sorted = seconds;
+  std::nth_element(sorted.begin(), sorted.begin() + static_cast<int64_t>(sorted.size() / 2),
+                   sorted.end());
+  return sorted[sorted.size() / 2];
+}
+
+std::optional<double> Bench::share_of_limit() const {
+  const double floats = static_cast<double>(macs - integer_macs);
+  const double integers = static_cast<double>(integer_macs);
+  if (!peak || macs == 0 || (integers > 0 && peak->int8_gmacs == 0) ||
+      (floats > 0 && peak->float_gmacs == 0)) {
+    return std::nullopt;
+  }
+  double limit = 0;
+  if (integers > 0) limit += integers / peak->int8_gmacs;
+  if (floats > 0) limit += floats / peak->float_gmacs;
+  return limit * 1e-9 / own.least();
+}
+
+Result<Bench> bench(const Graph& graph, const Options& options, const std::string& model,
+                    const std::vector<Tensor>& inputs, const BenchOptions& how) {
+  Bench out;
+  out.own.name = out.own.what = "quantc";
+  Options own = options;
+  if (own.weights == "literal") own.weights = "incbin";  // large ones take a compiler long
+  QC_ASSIGN(Measure measure, own_code(graph, own, inputs, how, out));
+  QC_TRY(count(graph, own, inputs, how, out));
+  QC_ASSIGN(const ScratchFolder folder, ScratchFolder::create());
+  std::vector<NamedArray> arrays;
+  for (const Tensor& t : inputs) arrays.push_back({fmt::format("in_{}", arrays.size()), t});
+  const std::string file = folder.path() + "/inputs.npz";
+  QC_TRY(write_npz(file, arrays));
+  std::vector<std::unique_ptr<Peer>> peers;
+  for (const std::string& name : how.against) {
+    auto peer = Peer::start(name, model, file, out.figures ? "cuda" : "cpu", 1);
+    if (peer.ok()) {
+      out.peers.push_back({name, (*peer)->what(), {}});
+      peers.push_back(std::move(*peer));
+    } else {
+      out.missing.emplace_back(name, peer.diag().text);
+    }
+  }
+  std::vector<Turn> turns = {{&out.own, std::move(measure)}};
+  for (size_t i = 0; i < peers.size(); ++i)
+    turns.push_back({&out.peers[i], [&peer = *peers[i]](int runs) { return peer.run(runs); }});
+  QC_TRY(take_turns(turns, how));
+  return out;
+}
+
+}  // namespace qc

@@ -1,0 +1,58 @@
+// How fast generated code is, beside others that run the same model.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "driver/build.h"
+#include "driver/compile.h"
+#include "driver/cuda_model.h"
+#include "driver/machine_peak.h"
+#include "driver/step_times.h"
+
+namespace qc {
+
+struct BenchOptions {
+  std::vector<std::string> against;  // peer_names()
+  double seconds = 1;                // of measuring for each that runs
+  int rounds = 0;                    // so many runs of each instead; 0: as `seconds` says
+  bool per_layer = false;
+  BuildOptions build;
+};
+
+/// One that ran the model, and how long each run took.
+struct Runner {
+  std::string name, what;  // "onnxruntime", "onnxruntime 1.22.0"
+  std::vector<double> seconds;
+
+  double least() const;
+  double median() const;
+};
+
+struct Bench {
+  std::string target;
+  Runner own;
+  std::vector<Runner> peers;
+  std::vector<std::pair<std::string, std::string>> missing;  // peers, and why they did not run
+  int64_t macs = 0, integer_macs = 0;                        // of one run
+  int64_t bytes = 0;                   // operands and results of all kernel calls of one run
+  std::optional<MachinePeak> peak;     // of the processor; nothing for code of a GPU
+  std::optional<CudaFigures> figures;  // of code for a GPU
+  std::vector<StepTime> layers;        // where asked for; no times of code for a GPU
+
+  /// Of the least time: what the run would take if every product came at the machine's limit.
+  std::optional<double> share_of_limit() const;
+};
+
+/// Builds the contract graph for the options' target and runs it in turns with the peers, which run
+/// the file `model` itself. Layers are timed in process, by the same kernels.
+Result<Bench> bench(const Graph& graph, const Options& options, const std::string& model,
+                    const std::vector<Tensor>& inputs, const BenchOptions& how);
+
+/// As a table and a chart of bars, in so many columns.
+std::string str(const Bench& bench, size_t width);
+/// As docs/schema/bench.json describes.
+std::string json(const Bench& bench, const std::string& model);
+
+}  // namespace qc

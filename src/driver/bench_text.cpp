@@ -1,0 +1,160 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "driver/bench.h"
+#include "support/escape.h"
+#include "support/json_text.h"
+#include "support/wrap.h"
+
+namespace qc {
+namespace {
+
+std::string joined(const std::vector<std::string>& names) {
+  return fmt::format("{}", fmt::join(names, "+"));
+}
+
+double rate(int64_t amount, double seconds) {
+  return seconds > 0 ? static_cast<double>(amount) / seconds * 1e-9 : 0;
+}
+
+/// A bar of at most `most` columns.
+std::string bar(double part, double whole, size_t most) {
+  const double length = whole > 0 ? part / whole * static_cast<double>(most) : 0;
+  return std::string(std::clamp<size_t>(static_cast<size_t>(length + 0.5), 1, most), '#');
+}
+
+std::string runners(const Bench& b) {
+  std::string out = fmt::format("{:<26}{:>12}{:>12}{:>10}{:>10}{:>10}{:>10}\n", "", "least ms",
+                                "median ms", "GMAC/s", "GB/s", "of limit", "ratio");
+  const auto share = b.share_of_limit();
+  out += fmt::format("{:<26}{:>12.4f}{:>12.4f}{:>10.1f}{:>10.1f}{:>10}{:>10}\n", b.own.what,
+                     1e3 * b.own.least(), 1e3 * b.own.median(), rate(b.macs, b.own.least()),
+                     rate(b.bytes, b.own.least()),
+                     share ? fmt::format("{:.1f} %", 100 * *share) : "-", "1.00");
+  for (const Runner& p : b.peers) {
+    out += fmt::format("{:<26}{:>12.4f}{:>12.4f}{:>10.1f}{:>10}{:>10}{:>10.2f}\n",
+                       clipped(shown(p.what), 25), 1e3 * p.least(), 1e3 * p.median(),
+                       rate(b.macs, p.least()), "", "", p.least() / b.own.least());
+  }
+  return out;
+}
+
+std::string chart(const Bench& b, size_t width) {
+  double most = b.own.least();
+  for (const Runner& p : b.peers) most = std::max(most, p.least());
+  const size_t columns = width - 30;
+  std::string out = "\n";
+  const auto line = [&](const Runner& r) {
+    out += fmt::format("{:<14}{} {:.4f} ms\n", clipped(r.name, 13), bar(r.least(), most, columns),
+                       1e3 * r.least());
+  };
+  line(b.own);
+  for (const Runner& p : b.peers) line(p);
+  return out;
+}
+
+std::string layers(const Bench& b, size_t width) {
+  if (b.layers.empty()) return {};
+  const bool timed = !b.figures;
+  double most = 0;
+  for (const StepTime& l : b.layers) most = std::max(most, l.seconds);
+  const size_t name = std::clamp<size_t>(width / 3, 16, 40), variant = name;
+  const size_t rest = width > name + variant + 22 ? width - name - variant - 22 : 1;
+  std::string out = fmt::format("\n{:<{}}{:<{}}{:>10}{:>10}\n", "layer", name, "variant", variant,
+                                timed ? "us" : "", "GMAC/s");
+  for (const StepTime& l : b.layers) {
+    out += fmt::format("{:<{}}{:<{}}", clipped(shown(joined(l.names)), name - 1), name,
+                       clipped(l.variant.empty() ? l.kernel : l.variant, variant - 1), variant);
+    out += timed ? fmt::format("{:>10.2f}{:>10.1f}  {}\n", 1e6 * l.seconds, rate(l.macs, l.seconds),
+                               bar(l.seconds, most, std::min<size_t>(rest, 30)))
+                 : "\n";
+  }
+  return out;
+}
+
+JsonObject object_of(const Runner& r, const Bench& b) {
+  return JsonObject()
+      .add("name", json_string(r.name))
+      .add("what", json_string(r.what))
+      .add("runs", json_number(static_cast<int64_t>(r.seconds.size())))
+      .add("least_ms", json_number(1e3 * r.least()))
+      .add("median_ms", json_number(1e3 * r.median()))
+      .add("gmacs", json_number(rate(b.macs, r.least())))
+      .add("ratio", json_number(r.least() / b.own.least()));
+}
+
+}  // namespace
+
+std::string str(const Bench& b, size_t width) {
+  std::string out =
+      fmt::format("target {}, one thread, {} multiply-accumulates a run ({} of codes)\n", b.target,
+                  b.macs, b.integer_macs);
+  out += runners(b);
+  for (const auto& [peer, why] : b.missing)
+    out += wrapped("", peer + " did not run: " + why, width);
+  if (b.peak) {
+    const MachinePeak& p = *b.peak;
+    out +=
+        wrapped("",
+                fmt::format("limit of this machine, measured now: {:.1f} GMAC/s of 8-bit codes "
+                            "({}), {:.1f} GMAC/s of floats ({}), {:.1f} GB/s read",
+                            p.int8_gmacs, p.int8_by.empty() ? "unknown" : p.int8_by, p.float_gmacs,
+                            p.float_by.empty() ? "unknown" : p.float_by, p.read_gbytes),
+                width);
+  }
+  if (b.figures) {
+    out +=
+        fmt::format("on the device: {} launches, {:.1f} us without copies, {:.1f} us of the host\n",
+                    b.figures->launches, b.figures->device_us, b.figures->host_us);
+  }
+  return out + chart(b, width) + layers(b, width);
+}
+
+std::string json(const Bench& b, const std::string& model) {
+  std::vector<std::string> peers, missing, steps;
+  for (const Runner& p : b.peers) peers.push_back(object_of(p, b).line());
+  for (const auto& [peer, why] : b.missing) {
+    missing.push_back(
+        JsonObject().add("name", json_string(peer)).add("why", json_string(why)).line());
+  }
+  for (const StepTime& l : b.layers) {
+    steps.push_back(JsonObject()
+                        .add("names", json_strings(l.names))
+                        .add("kernel", json_string(l.kernel))
+                        .add("variant", json_string(l.variant))
+                        .add("macs", json_number(l.macs))
+                        .add("bytes", json_number(l.bytes))
+                        .add("us", b.figures ? "null" : json_number(1e6 * l.seconds))
+                        .line());
+  }
+  const auto share = b.share_of_limit();
+  JsonObject limit;
+  if (b.peak) {
+    limit.add("int8_gmacs", json_number(b.peak->int8_gmacs));
+    limit.add("float_gmacs", json_number(b.peak->float_gmacs));
+    limit.add("read_gbytes", json_number(b.peak->read_gbytes));
+  }
+  if (b.figures) {
+    limit.add("launches", json_number(int64_t{b.figures->launches}));
+    limit.add("device_us", json_number(b.figures->device_us));
+    limit.add("host_us", json_number(b.figures->host_us));
+  }
+  return JsonObject()
+      .add("model", json_string(model))
+      .add("target", json_string(b.target))
+      .add("macs", json_number(b.macs))
+      .add("integer_macs", json_number(b.integer_macs))
+      .add("bytes", json_number(b.bytes))
+      .add("own", object_of(b.own, b)
+                      .add("gbytes", json_number(rate(b.bytes, b.own.least())))
+                      .add("share_of_limit", share ? json_number(*share) : "null")
+                      .line())
+      .add("machine", limit.line())
+      .add("peers", json_array(peers, true))
+      .add("missing", json_array(missing, true))
+      .add("layers", json_array(steps, true))
+      .lines();
+}
+
+}  // namespace qc

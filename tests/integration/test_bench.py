@@ -1,0 +1,79 @@
+"""What `quantc bench` says, never how fast anything is."""
+import json
+import stat
+import sys
+
+import pytest
+
+from tests.support.json_schema import problems
+
+QUICK = ("--rounds", "2", "--cflags", "-O0", "--target", "portable")
+
+
+@pytest.fixture(scope="module")
+def rules(root):
+    return ("--rules", root / "examples/digits/rules.toml")
+
+
+@pytest.fixture
+def peers(monkeypatch):
+    """The Python of the tests has peers."""
+    monkeypatch.setenv("QUANTC_PYTHON", sys.executable)
+
+
+def check(report, root):
+    schema = json.loads((root / "docs/schema/bench.json").read_text())
+    assert not problems(report, schema)
+    for key in report:
+        less = {k: v for k, v in report.items() if k != key}
+        assert problems(less, schema) and problems({**report, key: 0.5}, schema)
+
+
+def test_runs_beside_others(quantc, models, root, rules, peers):
+    call = ("bench", models / "digits.onnx", *rules, *QUICK, "--against", "onnxruntime", "--per-layer")
+    report = json.loads(quantc(*call, "--json").stdout)
+    check(report, root)
+    own, peer = report["own"], report["peers"][0]
+    assert report["macs"] == report["integer_macs"] == 452864 and report["bytes"] > 20000
+    assert own["runs"] == peer["runs"] == 2 and peer["what"].startswith("onnxruntime ") and not report["missing"]
+    assert 0 < own["least_ms"] <= own["median_ms"] and own["ratio"] == 1
+    assert peer["ratio"] == pytest.approx(peer["least_ms"] / own["least_ms"], rel=1e-3)
+    assert own["gmacs"] == pytest.approx(452864 / own["least_ms"] * 1e-6, rel=1e-3)
+    names = [name for layer in report["layers"] for name in layer["names"]]
+    assert {"image", "node_Conv_50", "node_Conv_54", "node_linear"} <= set(names)
+    assert all(layer["variant"].startswith("qk_") and layer["us"] >= 0 for layer in report["layers"])
+    assert sum(layer["macs"] for layer in report["layers"]) == 452864
+    table = quantc(*call).stdout
+    assert "least ms" in table and "onnxruntime" in table and "####" in table and "node_Conv_52+node_relu_1" in table
+    assert max(map(len, table.splitlines())) <= 100 and "\x1b" not in table
+
+
+def test_torch_runs_its_own_files(quantc, models, root, peers):
+    report = json.loads(quantc("bench", models / "digits.pt2", *QUICK, "--against", "torch,onnxruntime", "--json").stdout)
+    check(report, root)
+    assert [p["name"] for p in report["peers"]] == ["torch"] and report["integer_macs"] == 0
+    assert report["missing"] == [{"name": "onnxruntime", "why": "onnxruntime runs .onnx files"}]
+
+
+def test_what_is_missing_is_said(quantc, models, monkeypatch, tmp_path):
+    bare = tmp_path / "python"
+    bare.write_text(f"#!/bin/sh\nexec {sys.executable} -S -E \"$@\"\n")
+    bare.chmod(bare.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("QUANTC_PYTHON", str(bare))
+    said = quantc("bench", models / "digits.onnx", *QUICK, "--against", "onnxruntime").stdout
+    assert "onnxruntime did not run: onnxruntime is missing" in said and "pip install onnxruntime" in " ".join(said.split())
+    assert "there is no 'tensorrt' (known: onnxruntime, openvino, torch)" in quantc(
+        "bench", models / "digits.onnx", "--against", "tensorrt", status=1).stderr
+
+
+def test_cuda_is_measured_on_the_host(quantc, models, root, rules):
+    report = json.loads(quantc("bench", models / "digits.onnx", *rules, "--rounds", "2", "--target", "cuda", "--host", "--per-layer", "--json").stdout)
+    check(report, root)
+    assert report["target"] == "cuda" and report["machine"]["launches"] > 5 and report["own"]["share_of_limit"] is None
+    assert all("cuda" in layer["variant"] and layer["us"] is None for layer in report["layers"])
+
+
+def test_without_nvcc(quantc, models, monkeypatch, tmp_path):
+    monkeypatch.setenv("NVCC", str(tmp_path / "nvcc"))
+    said = quantc("bench", models / "digits.onnx", "--target", "cuda", status=2).stderr
+    assert "built by nvcc" in said and "--host" in said
