@@ -13,11 +13,15 @@
  * all weights are 0, or NaN with nan_rows. The result is the chain of fmas over keys ascending from
  * 0, keys of weight 0 included.
  *
+ * Operands and the result may lie with any strides: q_at and so on are the elements from batch to
+ * batch, from head to head and from row to row, in which elements follow each other.
+ *
  * Arguments: q, k, v, keep (bytes) and add (floats; either may be null; element (b, h, i, j) at the
  * sum of its indices times the strides), y, scratch of QK_ATTENTION_SCRATCH floats.
  */
 typedef struct {
   int32_t batch, heads, kv_heads, queries, keys, depth, value_depth;
+  int32_t q_at[3], k_at[3], v_at[3], y_at[3];
   int32_t mask[4];
   int32_t left, right, offset;
   int32_t rows; /* queries that are worked on together */

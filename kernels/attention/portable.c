@@ -1,6 +1,7 @@
 #include <stddef.h>
 
 #include "kernels/attention/attention.h"
+#include "kernels/attention/heads.h"
 #include "kernels/common/inline.h"
 #include "kernels/gemm/tile.h"
 #include "kernels/numerics/reduce.h"
@@ -23,15 +24,16 @@ QK_INLINE void qk_attention_pack(const float* x, int32_t k, int32_t n, int32_t p
   }
 }
 
-/* y [rows, n] = x [rows, k] times the panels, rows of x being x_row apart. Where it is wide, n is a
- * number of whole tiles. */
+/* y [rows, n] = x [rows, k] times the panels, rows of x being x_row and rows of y y_row apart.
+ * Where it is wide, n is a number of whole tiles. */
 QK_INLINE void qk_attention_product(const float* x, int32_t x_row, const float* panels, float* y,
-                                    int32_t rows, int32_t k, int32_t n, int32_t wide) {
+                                    int32_t y_row, int32_t rows, int32_t k, int32_t n,
+                                    int32_t wide) {
   qk_tile t = {{1, 1, 1}, 0, {0, 0, 0}, {0, 0, 0}, 0, 0, 0, 0.0f, 0.0f, 0.0f, 0.0f};
   t.k = k;
   t.w_panel = (ptrdiff_t)k * 16;
   t.x_row = x_row;
-  t.y_row = n;
+  t.y_row = y_row;
   t.lo = t.rlo = -QN_INF_F32;
   t.hi = t.rhi = QN_INF_F32;
   for (int32_t o = 0; o < n;) {
@@ -83,24 +85,25 @@ QK_INLINE void qk_attention_f32(const qk_attention_params* p, const float* q, co
   for (int32_t b = 0; b < p->batch; ++b) {
     for (int32_t h = 0; h < p->heads; ++h) {
       if (h % group == 0) {
-        const ptrdiff_t kv = ((ptrdiff_t)b * p->kv_heads + h / group) * p->keys;
-        qk_attention_pack(k + kv * p->depth, p->depth, p->keys, padded, 1, p->depth, k_panels);
-        qk_attention_pack(v + kv * p->value_depth, p->keys, p->value_depth, p->value_depth,
-                          p->value_depth, 1, v_panels);
+        qk_attention_pack(k + qk_head_at(p->k_at, b, h / group), p->depth, p->keys, padded, 1,
+                          p->k_at[2], k_panels);
+        qk_attention_pack(v + qk_head_at(p->v_at, b, h / group), p->keys, p->value_depth,
+                          p->value_depth, p->v_at[2], 1, v_panels);
       }
-      const ptrdiff_t head = ((ptrdiff_t)b * p->heads + h) * p->queries;
+      const float* const qh = q + qk_head_at(p->q_at, b, h);
+      float* const yh = y + qk_head_at(p->y_at, b, h);
       for (int32_t i = 0; i < p->queries; i += p->rows) {
         const int32_t rows = p->queries - i < p->rows ? p->queries - i : p->rows;
-        qk_attention_product(q + (head + i) * p->depth, p->depth, k_panels, scores, rows, p->depth,
-                             line, p->wide);
+        qk_attention_product(qh + (ptrdiff_t)i * p->q_at[2], p->q_at[2], k_panels, scores, line,
+                             rows, p->depth, line, p->wide);
         for (int32_t r = 0; r < rows; ++r) {
           const ptrdiff_t at = (ptrdiff_t)b * p->mask[0] + (ptrdiff_t)h * p->mask[1] +
                                (ptrdiff_t)(i + r) * p->mask[2];
           qk_attention_row(p, i + r, keep ? keep + at : 0, add ? add + at : 0,
                            scores + (ptrdiff_t)r * line);
         }
-        qk_attention_product(scores, line, v_panels, y + (head + i) * p->value_depth, rows, p->keys,
-                             p->value_depth, 0);
+        qk_attention_product(scores, line, v_panels, yh + (ptrdiff_t)i * p->y_at[2], p->y_at[2],
+                             rows, p->keys, p->value_depth, 0);
       }
     }
   }

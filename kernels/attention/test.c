@@ -13,9 +13,22 @@ static void check(int i) {
   const int32_t depth = qk_random_in(1, 20), value_depth = qk_random_in(1, 20);
   const int32_t left = i % 3 ? -1 : qk_random_in(0, 5), right = i % 2 ? -1 : qk_random_in(0, 5);
   const int32_t sizes[] = {heads, kv, queries, keys, depth, value_depth, left, right};
-  const qk_attention_params p = {1,           heads,        kv,   queries, keys, depth,
-                                 value_depth, {0, 0, 0, 0}, left, right,   0,    2,
-                                 i / 6 % 2,   0.3f,         0.0f, 0};
+  const qk_attention_params p = {.batch = 1,
+                                 .heads = heads,
+                                 .kv_heads = kv,
+                                 .queries = queries,
+                                 .keys = keys,
+                                 .depth = depth,
+                                 .value_depth = value_depth,
+                                 .q_at = {0, queries * depth, depth},
+                                 .k_at = {0, keys * depth, depth},
+                                 .v_at = {0, keys * value_depth, value_depth},
+                                 .y_at = {0, value_depth, heads * value_depth},
+                                 .left = left,
+                                 .right = right,
+                                 .rows = 2,
+                                 .wide = i / 6 % 2,
+                                 .scale = 0.3f};
   const float* q = qk_random_floats((size_t)(heads * queries * depth));
   const float* k = qk_random_floats((size_t)(kv * keys * depth));
   const float* v = qk_random_floats((size_t)(kv * keys * value_depth));
@@ -47,7 +60,7 @@ static void check(int i) {
         const float weight = most == -INFINITY ? 0.0f : e[j] / sum;
         chain = fmaf(weight, v[(shared * keys + j) * value_depth + d], chain);
       }
-      expected[row * value_depth + d] = chain;
+      expected[(at * heads + row / queries) * value_depth + d] = chain;
     }
   }
   qk_expect_same("attention", y, expected, 4 * count, sizes, 8);

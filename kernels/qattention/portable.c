@@ -1,7 +1,9 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "kernels/attention/heads.h"
 #include "kernels/common/codes.h"
+#include "kernels/common/ending.h"
 #include "kernels/common/inline.h"
 #include "kernels/numerics/quant.h"
 #include "kernels/numerics/reduce.h"
@@ -10,13 +12,14 @@
 #include "kernels/qattention/qattention.h"
 #include "kernels/qattention/rows.h"
 
-/* Codes of a value and the zero points of its rows. */
-typedef struct qk_row_zeros {
-  int32_t type, zero, per_row;
+/* Rows of codes and their zero points: how far they are apart, 0 where there is one zero point. */
+typedef struct qk_code_rows {
+  int32_t type, zero;
+  ptrdiff_t row, zero_row;
   const int32_t* zeros;
-} qk_row_zeros;
-QK_INLINE int32_t qk_row_zero(const qk_row_zeros* z, ptrdiff_t row) {
-  return z->zeros ? z->zeros[z->per_row ? row : 0] : z->zero;
+} qk_code_rows;
+QK_INLINE int32_t qk_row_zero(const qk_code_rows* z, ptrdiff_t row) {
+  return z->zeros ? z->zeros[row * z->zero_row] : z->zero;
 }
 
 /* n codes less their zero point. */
@@ -29,23 +32,23 @@ QK_INLINE void qk_row_words(const void* x, int32_t type, ptrdiff_t at, int32_t n
   }
 }
 
-/* Rows [first, first + rows) of n codes each as columns of panels; what fills them up is 0. */
-QK_SHARED void qk_row_panels(const void* x, const qk_row_zeros* z, ptrdiff_t first, int32_t rows,
-                             int32_t n, int16_t* y) {
+/* `rows` rows of n codes each as columns of panels; what fills them up is 0. */
+QK_SHARED void qk_row_panels(const void* x, const qk_code_rows* z, int32_t rows, int32_t n,
+                             int16_t* y) {
   const int32_t pairs = (n + 1) / 2;
   int16_t some[32];
   for (int32_t panel = 0; panel < rows; panel += 16, y += 32 * pairs) {
     for (int32_t j = 0; j < 16; ++j) {
-      const ptrdiff_t row = first + panel + j;
+      const ptrdiff_t row = panel + j;
       const int there = panel + j < rows;
       const int32_t zero = there ? qk_row_zero(z, row) : 0;
       for (int32_t i = 0; i < n; i += 32) {
         const int32_t left = n - i < 32 ? n - i : 32;
         if (!there || left < 32) memset(some, 0, sizeof some);
         if (there && left == 32) {
-          qk_row_words(x, z->type, row * n + i, 32, zero, some);
+          qk_row_words(x, z->type, row * z->row + i, 32, zero, some);
         } else if (there) {
-          qk_row_words(x, z->type, row * n + i, left, zero, some);
+          qk_row_words(x, z->type, row * z->row + i, left, zero, some);
         }
         for (int32_t k = 0; k < (left + 1) / 2; ++k) {
           memcpy(y + (ptrdiff_t)(i / 2 + k) * 32 + 2 * j, some + 2 * k, 4);
@@ -56,7 +59,7 @@ QK_SHARED void qk_row_panels(const void* x, const qk_row_zeros* z, ptrdiff_t fir
 }
 
 /* 16 columns of a row; those beyond `there` are 0. */
-QK_INLINE void qk_column_words(const void* x, const qk_row_zeros* z, ptrdiff_t row, ptrdiff_t at,
+QK_INLINE void qk_column_words(const void* x, const qk_code_rows* z, ptrdiff_t row, ptrdiff_t at,
                                int32_t there, int16_t* y) {
   const int32_t zero = qk_row_zero(z, row);
   if (there == 16) {
@@ -69,25 +72,25 @@ QK_INLINE void qk_column_words(const void* x, const qk_row_zeros* z, ptrdiff_t r
 }
 
 /* The same codes in panels of their columns, pairs of rows side by side. */
-QK_SHARED void qk_column_panels(const void* x, const qk_row_zeros* z, ptrdiff_t first, int32_t rows,
-                                int32_t n, int16_t* y) {
+QK_SHARED void qk_column_panels(const void* x, const qk_code_rows* z, int32_t rows, int32_t n,
+                                int16_t* y) {
   int16_t a[16], b[16] = {0};
   for (int32_t panel = 0; panel < n; panel += 16) {
     const int32_t there = n - panel < 16 ? n - panel : 16;
     for (int32_t i = 0; i < rows; i += 2, y += 32) {
-      const ptrdiff_t row = first + i;
+      const ptrdiff_t row = i;
 #if QK_SUMS_REGISTERS != 0
       if (there == 16 && i + 1 < rows) {
-        const uint8_t* from = (const uint8_t*)x + row * n + panel;
+        const uint8_t* from = (const uint8_t*)x + row * z->row + panel;
         const int32_t is_signed = z->type == QK_I8;
         qk_join_words(qk_words_of(from, is_signed, qk_row_zero(z, row)),
-                      qk_words_of(from + n, is_signed, qk_row_zero(z, row + 1)), y);
+                      qk_words_of(from + z->row, is_signed, qk_row_zero(z, row + 1)), y);
         continue;
       }
 #endif
-      qk_column_words(x, z, row, row * n + panel, there, a);
+      qk_column_words(x, z, row, row * z->row + panel, there, a);
       if (i + 1 < rows) {
-        qk_column_words(x, z, row + 1, (row + 1) * n + panel, there, b);
+        qk_column_words(x, z, row + 1, (row + 1) * z->row + panel, there, b);
       } else {
         memset(b, 0, sizeof b);
       }
@@ -159,9 +162,9 @@ QK_SHARED float qk_weight_codes(float* s, qk_seen see, int32_t from, int32_t to,
 typedef struct qk_head {
   const int16_t *k_panels, *v_panels;
   const float *k_scales, *v_scales; /* null: one for all */
-  const float* q_scales;
+  const float* q_scales;            /* of its first query */
   float k_scale, v_scale;
-  qk_row_zeros q;
+  qk_code_rows q;
   int16_t *words, *codes;
   float *scores, *results, *by;
 } qk_head;
@@ -178,12 +181,18 @@ QK_INLINE void qk_store_results(const qk_qattention_params* p, const float* x, v
   }
 }
 
-/* Queries [i, i + rows) of head h of batch b. */
+/* n scales of rows, `step` apart, and zeros up to `padded`. */
+QK_INLINE const float* qk_near_scales(const float* x, ptrdiff_t step, int32_t n, int32_t padded,
+                                      float* y) {
+  for (int32_t j = 0; j < padded; ++j) y[j] = j < n ? x[j * step] : 0.0f;
+  return y;
+}
+
+/* Queries [i, i + rows) of head h of batch b, whose first q points to; its result is at `to`. */
 QK_INLINE void qk_qattention_rows(const qk_qattention_params* p, const qk_head* t, int32_t b,
                                   int32_t h, int32_t i, int32_t rows, const void* q,
-                                  const uint8_t* keep, const float* add, void* y) {
+                                  const uint8_t* keep, const float* add, void* y, ptrdiff_t to) {
   const int32_t d = (p->depth + 1) / 2 * 2, n = (p->keys + 15) / 16 * 16;
-  const ptrdiff_t head = ((ptrdiff_t)b * p->heads + h) * p->queries;
   const qk_seen low = qk_keys_seen(p, i), high = qk_keys_seen(p, i + rows - 1);
   const int32_t first = low.first / 16, last = (high.end + 15) / 16;
   const qk_pairs_product scores = {d / 2, d, (ptrdiff_t)16 * d, n, t->by, t->k_scales};
@@ -191,10 +200,10 @@ QK_INLINE void qk_qattention_rows(const qk_qattention_params* p, const qk_head* 
   const int32_t keys = p->keys + p->keys % 2, end = 16 * last < keys ? 16 * last : keys;
   const int32_t wide = (p->value_depth + 15) / 16;
   for (int32_t r = 0; r < rows; ++r) {
-    const ptrdiff_t row = head + i + r;
-    const float sq = t->q_scales ? t->q_scales[p->q_rows ? row : 0] : p->q_scale;
+    const ptrdiff_t row = i + r;
+    const float sq = t->q_scales ? t->q_scales[row * t->q.zero_row] : p->q_scale;
     int16_t* words = t->words + r * d;
-    qk_row_words(q, p->q_type, row * p->depth, p->depth, qk_row_zero(&t->q, row), words);
+    qk_row_words(q, p->q_type, row * t->q.row, p->depth, qk_row_zero(&t->q, row), words);
     if (p->depth % 2) words[p->depth] = 0;
     t->by[r] = t->k_scales ? qn_mulf(sq, p->scale) : qn_mulf(qn_mulf(sq, p->scale), t->k_scale);
   }
@@ -216,48 +225,77 @@ QK_INLINE void qk_qattention_rows(const qk_qattention_params* p, const qk_head* 
   qk_pairs_multiply(&results, t->codes + 16 * first, t->v_panels + (ptrdiff_t)16 * first * 16,
                     t->results, rows, 0, wide);
   for (int32_t r = 0; r < rows; ++r) {
-    qk_store_results(p, t->results + (ptrdiff_t)r * 16 * wide, y, (head + i + r) * p->value_depth);
+    qk_store_results(p, t->results + (ptrdiff_t)r * 16 * wide, y,
+                     to + (ptrdiff_t)(i + r) * p->y_at[2]);
   }
+}
+
+/* What all heads read. */
+typedef struct qk_attended {
+  const uint8_t *q, *k, *v, *keep;
+  const float *add, *q_scales, *k_scales, *v_scales;
+  const int32_t *q_zeros, *k_zeros, *v_zeros;
+} qk_attended;
+
+/* Keys and values of head h of batch b as panels, their scales side by side. */
+QK_INLINE void qk_qattention_keys(const qk_qattention_params* p, const qk_attended* x, qk_head* t,
+                                  int32_t b, int32_t h, int16_t* panels, int16_t* v_panels,
+                                  float* scales) {
+  const int32_t n = (p->keys + 15) / 16 * 16;
+  const ptrdiff_t ks = qk_head_at(p->k_scales_at, b, h), vs = qk_head_at(p->v_scales_at, b, h);
+  const qk_code_rows zk = {p->k_type, p->k_zero, p->k_at[2], p->k_scales_at[2],
+                           x->k_zeros ? x->k_zeros + ks : 0};
+  const qk_code_rows zv = {p->v_type, p->v_zero, p->v_at[2], p->v_scales_at[2],
+                           x->v_zeros ? x->v_zeros + vs : 0};
+  qk_row_panels(x->k + qk_head_at(p->k_at, b, h), &zk, p->keys, p->depth, panels);
+  qk_column_panels(x->v + qk_head_at(p->v_at, b, h), &zv, p->keys, p->value_depth, v_panels);
+  if (x->k_scales && p->k_rows)
+    t->k_scales = qk_near_scales(x->k_scales + ks, p->k_scales_at[2], p->keys, n, scales);
+  if (x->v_scales && p->v_rows)
+    t->v_scales = qk_near_scales(x->v_scales + vs, p->v_scales_at[2], p->keys, n, scales + n);
 }
 
 QK_INLINE void qk_qattention_i8(const qk_qattention_params* p, const void* q, const void* k,
                                 const void* v, const uint8_t* keep, const float* add,
                                 const float* q_scales, const int32_t* q_zeros,
                                 const float* k_scales, const int32_t* k_zeros,
-                                const float* v_scales, const int32_t* v_zeros, void* y,
-                                float* floats, int16_t* words) {
+                                const float* v_scales, const int32_t* v_zeros, const float* scales,
+                                const int32_t* zeros, void* y, float* y_scales, int32_t* y_zeros,
+                                float* floats, float* scores, int16_t* words) {
   const int32_t n = (p->keys + 15) / 16 * 16, d = (p->depth + 1) / 2 * 2;
   const int32_t wide = (p->value_depth + 15) / 16 * 16, group = p->heads / p->kv_heads;
-  const qk_row_zeros zk = {p->k_type, p->k_zero, p->k_rows, k_zeros};
-  const qk_row_zeros zv = {p->v_type, p->v_zero, p->v_rows, v_zeros};
-  float* const keys = floats + (ptrdiff_t)p->rows * (n + wide);
+  const int32_t ends = p->e_mode != QK_NO_ENDING;
+  const qk_attended x = {
+      (const uint8_t*)q, (const uint8_t*)k, (const uint8_t*)v, keep,    add,    q_scales,
+      k_scales,          v_scales,          q_zeros,           k_zeros, v_zeros};
+  const qk_ending e = QK_ENDING_OF(p);
+  qk_range all = {0.0f, 0.0f};
+  float* const near_scales = scores + (ptrdiff_t)p->rows * (n + wide);
   int16_t* const v_panels = words + (ptrdiff_t)n * d;
-  qk_head t = {words,    v_panels,   0,          0,
-               q_scales, p->k_scale, p->v_scale, {p->q_type, p->q_zero, p->q_rows, q_zeros},
-               0,        0,          floats,     0,
-               0};
-  t.results = floats + (ptrdiff_t)p->rows * n;
-  t.by = keys + n;
+  const qk_code_rows queries = {p->q_type, p->q_zero, p->q_at[2], p->q_scales_at[2], 0};
+  qk_head t = {words, v_panels, 0, 0, 0, p->k_scale, p->v_scale, queries, 0, 0, scores, 0, 0};
+  t.results = scores + (ptrdiff_t)p->rows * n;
+  t.by = near_scales + 2 * n;
   t.words = v_panels + (ptrdiff_t)wide * ((p->keys + 1) / 2 * 2);
   t.codes = t.words + (ptrdiff_t)p->rows * d;
   if (k_scales && !p->k_rows) t.k_scale = *k_scales;
   if (v_scales && !p->v_rows) t.v_scale = *v_scales;
   for (int32_t b = 0; b < p->batch; ++b) {
+    const int32_t row = b * p->e_batch; /* the first of the batch, of an ending */
     for (int32_t h = 0; h < p->heads; ++h) {
-      if (h % group == 0) {
-        const ptrdiff_t kv = ((ptrdiff_t)b * p->kv_heads + h / group) * p->keys;
-        qk_row_panels(k, &zk, kv, p->keys, p->depth, words);
-        qk_column_panels(v, &zv, kv, p->keys, p->value_depth, v_panels);
-        if (k_scales && p->k_rows) {
-          for (int32_t j = 0; j < n; ++j) keys[j] = j < p->keys ? k_scales[kv + j] : 0.0f;
-          t.k_scales = keys;
-        }
-        if (v_scales && p->v_rows) t.v_scales = v_scales + kv;
-      }
+      const ptrdiff_t at = qk_head_at(p->q_scales_at, b, h);
+      if (h % group == 0) qk_qattention_keys(p, &x, &t, b, h / group, words, v_panels, near_scales);
+      t.q.zeros = q_zeros ? q_zeros + at : 0;
+      t.q_scales = q_scales ? q_scales + at : 0;
       for (int32_t i = 0; i < p->queries; i += p->rows) {
         const int32_t rows = p->queries - i < p->rows ? p->queries - i : p->rows;
-        qk_qattention_rows(p, &t, b, h, i, rows, q, keep, add, y);
+        qk_qattention_rows(p, &t, b, h, i, rows, x.q + qk_head_at(p->q_at, b, h), keep, add,
+                           ends ? qk_ending_row(&e, row, p->e_row) : y,
+                           qk_head_at(p->y_at, ends ? 0 : b, h));
       }
     }
+    for (int32_t r = row; ends && r < row + p->e_batch; ++r)
+      qk_ending_encode_row(&e, qk_ending_row(&e, r, p->e_row), r, p->e_row, &all);
   }
+  if (ends) qk_ending_finish(&e, p->batch * p->e_batch, p->e_row, &all);
 }

@@ -15,13 +15,23 @@
  * m is -inf all c are 0 and r is 1, or NaN with nan_rows. No sum of integers depends on its order,
  * so neither blocks of queries and keys nor leaving out what the window hides change a bit.
  *
+ * Operands and the result may lie with any strides: q_at and so on are the elements from batch to
+ * batch, from head to head and from row to row, in which elements follow each other; q_scales_at
+ * and so on the same of scales and zero points, 0 where there is one for all.
+ *
+ * With e_mode other than QK_NO_ENDING the floats become codes (kernels/common/ending.h): rows of
+ * e_row of them, a batch having e_batch rows, are computed into `floats`, in which y_at says where.
+ *
  * Arguments: q, k, v, keep (bytes) and add (floats; either may be null; element (b, h, i, j) at the
  * sum of its indices times the strides `mask`), scales and zero points of q, k and v (null: those
- * of the parameters; with q_rows and so on one per row of codes, else one), y (floats or codes, see
- * kernels/common/codes.h), scratch of QK_QATTENTION_FLOATS floats and QK_QATTENTION_WORDS words.
+ * of the parameters; with q_rows and so on one per row of codes, else one), scales and zeros of an
+ * ending, y (floats or codes, see kernels/common/codes.h), y_scales, y_zeros and floats of an
+ * ending, scratch of QK_QATTENTION_FLOATS floats and QK_QATTENTION_WORDS words.
  */
 typedef struct {
   int32_t batch, heads, kv_heads, queries, keys, depth, value_depth;
+  int32_t q_at[3], k_at[3], v_at[3], y_at[3];
+  int32_t q_scales_at[3], k_scales_at[3], v_scales_at[3];
   int32_t mask[4];
   int32_t left, right, offset;
   int32_t rows; /* queries that are worked on together */
@@ -33,13 +43,15 @@ typedef struct {
   int32_t q_rows, k_rows, v_rows;
   int32_t y_type, y_zero, lo, hi;
   float y_scale;
+  int32_t e_mode, e_lo, e_hi, e_symmetric, e_reciprocal, e_size, e_keep, e_batch, e_span, e_row;
+  int32_t e_axis, e_inner, e_group, e_s_outer, e_s_axis, e_s_inner;
 } qk_qattention_params;
 
 #define QK_QATTENTION_UP(n, to) (((n) + (to)-1) / (to) * (to))
-/* Scores and results of some queries, scales of keys, a factor for each query. */
+/* Scores and results of some queries, scales of keys and of values, a factor for each query. */
 #define QK_QATTENTION_FLOATS(keys, value_depth, rows)                          \
   ((rows) * (QK_QATTENTION_UP(keys, 16) + QK_QATTENTION_UP(value_depth, 16)) + \
-   QK_QATTENTION_UP(keys, 16) + QK_QATTENTION_UP(rows, 16))
+   2 * QK_QATTENTION_UP(keys, 16) + QK_QATTENTION_UP(rows, 16))
 /* Panels of k and of v, some queries and their weights. */
 #define QK_QATTENTION_WORDS(keys, depth, value_depth, rows)        \
   (QK_QATTENTION_UP(keys, 16) * QK_QATTENTION_UP(depth, 2) +       \

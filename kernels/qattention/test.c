@@ -33,6 +33,75 @@ static float result(const qk_qattention_params* p, const float* w, float sum, fl
   return (float)total * by;
 }
 
+/* Strides of [heads, rows, n] and of scales of rows: densely, or with the heads of a row together.
+ */
+static void lie(int32_t* at, int32_t* scales_at, int32_t heads, int32_t rows, int32_t n,
+                int together, int per_row) {
+  at[0] = heads * rows * n;
+  at[1] = together ? n : rows * n;
+  at[2] = together ? heads * n : n;
+  scales_at[0] = per_row ? heads * rows : 0;
+  scales_at[1] = per_row ? (together ? 1 : rows) : 0;
+  scales_at[2] = per_row ? (together ? heads : 1) : 0;
+}
+static void lie_so(qk_qattention_params* p, int together) {
+  int32_t none[3];
+  lie(p->q_at, p->q_scales_at, p->heads, p->queries, p->depth, together, p->q_rows);
+  lie(p->k_at, p->k_scales_at, p->kv_heads, p->keys, p->depth, together, p->k_rows);
+  lie(p->v_at, p->v_scales_at, p->kv_heads, p->keys, p->value_depth, together, p->v_rows);
+  lie(p->y_at, none, p->heads, p->queries, p->value_depth, together, 0);
+}
+/* x [heads, rows, n] as [rows, heads, n], elements having `size` bytes. */
+static void* together(const void* x, int32_t heads, int32_t rows, int32_t n, size_t size) {
+  uint8_t* y = (uint8_t*)qk_random_floats((size_t)(heads * rows * n) * size / 4 + 1);
+  const size_t row = (size_t)n * size;
+  for (int32_t h = 0; h < heads; ++h) {
+    for (int32_t r = 0; r < rows; ++r) {
+      memcpy(y + (size_t)(r * heads + h) * row, (const uint8_t*)x + (size_t)(h * rows + r) * row,
+             row);
+    }
+  }
+  return y;
+}
+
+/* The same with the heads of a row together, and with rows of all heads as codes. */
+static void check_strides(qk_qattention_params p, const int8_t* q, const int8_t* k, const int8_t* v,
+                          const float* sq, const float* sk, const float* sv, const float* dense,
+                          float* scores, int16_t* words, const int32_t* sizes) {
+  const int32_t n = p.heads * p.value_depth;
+  const size_t count = (size_t)(n * p.queries);
+  const float* expected = together(dense, p.heads, p.queries, p.value_depth, 4);
+  float *y = qk_random_floats(count), *floats = qk_random_floats(count);
+  float *scales = qk_random_floats((size_t)p.queries), *want = qk_random_floats((size_t)p.queries);
+  int8_t *coded = (int8_t*)qk_random_floats(count), *wanted = (int8_t*)qk_random_floats(count);
+  int32_t zeros[64], zero;
+  lie_so(&p, 1);
+  q = together(q, p.heads, p.queries, p.depth, 1);
+  k = together(k, p.kv_heads, p.keys, p.depth, 1);
+  v = together(v, p.kv_heads, p.keys, p.value_depth, 1);
+  if (p.q_rows) sq = together(sq, p.heads, p.queries, 1, 4);
+  if (p.k_rows) sk = together(sk, p.kv_heads, p.keys, 1, 4);
+  if (p.v_rows) sv = together(sv, p.kv_heads, p.keys, 1, 4);
+  qk_qattention_i8(&p, q, k, v, 0, 0, sq, 0, sk, 0, sv, 0, 0, 0, y, 0, 0, 0, scores, words);
+  qk_expect_same("heads of a row together", y, expected, 4 * count, sizes, 8);
+  p.e_mode = QK_PER_TOKEN;
+  p.e_lo = -127;
+  p.e_hi = 127;
+  p.e_symmetric = p.e_size = 1;
+  p.e_batch = p.queries;
+  p.e_span = p.e_row = n;
+  qk_qattention_i8(&p, q, k, v, 0, 0, sq, 0, sk, 0, sv, 0, 0, 0, coded, scales, zeros, floats,
+                   scores, words);
+  for (int32_t r = 0; r < p.queries; ++r) {
+    const float* row = expected + r * n;
+    qn_dynamic_range(row, n, -127, 127, 1, &want[r], &zero);
+    for (int32_t i = 0; i < n; ++i)
+      wanted[r * n + i] = (int8_t)qn_quantize(row[i], want[r], zero, -127, 127);
+  }
+  qk_expect_same("codes", coded, wanted, count, sizes, 8);
+  qk_expect_same("scales", scales, want, 4 * (size_t)p.queries, sizes, 8);
+}
+
 static void check(int i) {
   const int32_t kv = qk_random_in(1, 2), heads = kv * qk_random_in(1, 3);
   const int32_t queries = qk_random_in(1, 40), keys = qk_random_in(1, 70);
@@ -69,7 +138,9 @@ static void check(int i) {
   p.k_rows = i >> 1 & 1;
   p.v_rows = i >> 2 & 1;
   p.y_type = QK_F32;
-  qk_qattention_i8(&p, q, k, v, 0, 0, sq, 0, sk, 0, sv, 0, y, floats, words);
+  p.e_mode = QK_NO_ENDING;
+  lie_so(&p, 0);
+  qk_qattention_i8(&p, q, k, v, 0, 0, sq, 0, sk, 0, sv, 0, 0, 0, y, 0, 0, 0, floats, words);
   for (int32_t row = 0; row < heads * queries; ++row) {
     const int32_t shared = row / queries / (heads / kv) * keys, at = row % queries;
     float most, sum, largest = 1.0f;
@@ -93,6 +164,7 @@ static void check(int i) {
     }
   }
   qk_expect_same("qattention", y, expected, 4 * count, sizes, 8);
+  check_strides(p, q, k, v, sq, sk, sv, expected, floats, words, sizes);
 }
 
 int main(void) {

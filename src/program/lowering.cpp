@@ -144,15 +144,10 @@ void Lowering::alias(size_t i, View storage) {
   slot(value) = typed(new_buffer(std::move(buffer)), value->type());
 }
 
-void Lowering::alias_rows(size_t i, View storage, const Dim& distance) {
+void Lowering::alias_strided(size_t i, View storage, Dims strides) {
   alias(i, std::move(storage));
   View& view = slot(node_->output(i));
-  Dim stride = distance;
-  view.strides = Dims(view.dims.size(), Dim(1));
-  for (size_t axis = view.dims.size() - 1; axis-- > 0;) {
-    view.strides[axis] = stride;
-    stride = stride * view.dims[axis];
-  }
+  view.strides = std::move(strides);
   program_.buffers[static_cast<size_t>(view.buffer)].bytes = extent(view);
 }
 

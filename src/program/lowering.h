@@ -60,8 +60,8 @@ class Lowering {
   View optional(size_t i) { return has(i) ? in(i) : View{}; }
   /// Output i is bytes of `storage` from its offset on: no call computes it.
   void alias(size_t i, View storage);
-  /// The same where the rows of the output lie `distance` elements apart in it.
-  void alias_rows(size_t i, View storage, const Dim& distance);
+  /// The same where its elements lie with these strides.
+  void alias_strided(size_t i, View storage, Dims strides);
   /// Fresh arena bytes that live as long as steps name them.
   View scratch(const Dim& bytes, std::string_view purpose) {
     return scratch(DType::u8, {bytes}, purpose);

@@ -133,7 +133,7 @@ ARCHITECTURES = [n for n in NETS if n not in ("gemma2", "gptj")]
 def test_products_are_integer(name, kind, exported, quantc, tmp_path):
     *_, file, _ = exported(name)
     ops = ops_of(quantc, file, "--rules", rules_of(kind, name, exported, quantc, tmp_path))
-    assert ops["qattention"] == ATTENTIONS[name]
+    assert sum(count for op, count in ops.items() if op.startswith("qattention")) == ATTENTIONS[name]
     # A convolution with a scale per token would need one for each of its windows.
     assert not FLOAT_PRODUCTS - ({"conv"} if kind == "token" else set()) & set(ops), ops
 

@@ -86,8 +86,12 @@ Result<Ok> ActivationQuantize::lower(Lowering& l) const {
   kernel::ActivationQuantize c;
   c.n = dims.empty() ? Dim(1) : dims.back();
   c.rows = dims.empty() ? Dim(1) : product(Dims(dims.begin(), dims.end() - 1));
-  c.x_stride = rows_apart(input(0)).value_or(c.n);
-  c.factor_stride = input(1) ? rows_apart(input(1)).value_or(c.n) : c.n;
+  const auto distance = [&](size_t i) {
+    const bool rows = input(i) && dims.size() > 1;
+    return rows && placed(input(i)) ? strides_in(*this, i)[dims.size() - 2] : c.n;
+  };
+  c.x_stride = distance(0);
+  c.factor_stride = distance(1);
   c.op = fn;
   c.x = l.in(0);
   c.factor = l.optional(1);

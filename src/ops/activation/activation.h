@@ -2,7 +2,7 @@
 
 #include "ir/padding.h"
 #include "ops/quantize/ending.h"
-#include "program/rows_apart.h"
+#include "program/placed.h"
 
 namespace qc {
 
@@ -10,7 +10,7 @@ namespace qc {
 /// maybe the factor, of one shape; kernels/activation/activation.h.
 class ActivationQuantize final : public OpNode<ActivationQuantize>,
                                  public TakesPadding,
-                                 public TakesRowsApart,
+                                 public TakesStrides,
                                  public EndsInCodes {
  public:
   explicit ActivationQuantize(bool dynamic) { ending.dynamic = dynamic; }
@@ -26,7 +26,9 @@ class ActivationQuantize final : public OpNode<ActivationQuantize>,
   Result<std::vector<Type>> infer() const override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
-  bool takes_rows_apart(size_t) const override { return true; }
+  bool takes_strides(size_t operand, const Dims& strides) const override {
+    return are_rows_apart(input_type(operand).shape, strides);
+  }
 };
 
 }  // namespace qc

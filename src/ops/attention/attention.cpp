@@ -60,6 +60,7 @@ Result<Ok> Attention::eval(EvalContext& c) const {
   const float by = factor(depth), cap = static_cast<float>(softcap);
   const Ints at =
       c.has(kMask) ? static_dims(mask_strides(to_dims(c.in(kMask).shape()))) : Ints(4, 0);
+  const Ints to = static_dims(result_strides(to_dims(q), to_dims(v)));
   const bool is_keep = c.has(kMask) && c.in(kMask).dtype() == DType::boolean;
   std::vector<float> s(static_cast<size_t>(keys));
   for (int64_t row = 0; row < q[0] * heads * queries; ++row) {
@@ -84,7 +85,7 @@ Result<Ok> Attention::eval(EvalContext& c) const {
     for (float& e : s) e = blind ? 0.0f : qn_exp_f32(e - max);
     const float sum = blind ? 1.0f : qn_sum_f32(s.data(), keys, 1);
     for (float& e : s) e /= sum;
-    float* y = c.out(0).mutable_data<float>() + row * width;
+    float* y = c.out(0).mutable_data<float>() + b * to[0] + h * to[1] + i * to[2];
     for (int64_t d = 0; d < width; ++d) y[d] = qn_dot_f32(s.data(), 1, vh + d, width, keys, 0.0f);
   }
   return Ok{};
@@ -126,6 +127,11 @@ Result<Ok> Attention::lower(Lowering& l) const {
   p.v = l.in(kV);
   (keep ? p.keep : p.add) = l.optional(kMask);
   p.y = l.out();
+  fill_strides(*this, kQ, p.q_at);
+  fill_strides(*this, kK, p.k_at);
+  fill_strides(*this, kV, p.v_at);
+  const Dims at = result_strides(q, v);
+  std::copy(at.begin(), at.end(), p.y_at);
   p.scratch = l.scratch(DType::f32, {scratch}, "scores");
   l.emit(p, {.in_place = {}, .macs = macs()});
   return Ok{};
@@ -134,6 +140,8 @@ Result<Ok> Attention::lower(Lowering& l) const {
 void register_attention(Registration& r) {
   r.op<Attention>();
   r.op<QAttention>();
+  r.op(&QAttentionQuantize::kKnown, [] { return std::make_unique<QAttentionQuantize>(false); });
+  r.op(&QAttentionQuantize::kDynamic, [] { return std::make_unique<QAttentionQuantize>(true); });
   r.imports(attention_onnx_rows());
   r.imports(attention_aten_rows());
   r.rewrites(attention_rewrites());

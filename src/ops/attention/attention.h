@@ -6,6 +6,7 @@
 #include "ir/padding.h"
 #include "ir/rewrite.h"
 #include "ops/attention/scores.h"
+#include "program/placed.h"
 #include "quant/quantizable.h"
 
 namespace qc {
@@ -17,6 +18,7 @@ namespace qc {
 class Attention final : public OpNode<Attention>,
                         public AttentionScores,
                         public Quantizable,
+                        public TakesStrides,
                         public TakesPadding {
  public:
   static const OpInfo kInfo;
@@ -37,6 +39,7 @@ class Attention final : public OpNode<Attention>,
 
   bool take(const QScheme& scheme) override;
   Result<Value*> quantized(Quantizer& q) const override;
+  bool takes_strides(size_t operand, const Dims&) const override { return operand < kMask; }
   bool is_float_operand(size_t i) const override { return i == kMask; }
 };
 

@@ -16,7 +16,11 @@ Result<Ok> hide_padding(PaddedNode& c, const AttentionScores& window,
   }
   const AxisParts& keys = c.parts(kK, 2);
   if (keys != c.parts(kV, 2)) return c.refuse("its operands are padded differently");
-  c.set_result(c.padding(kQ));
+  if (window.joined) {
+    c.set_result({c.parts(kQ, 0), c.parts(kQ, 2), {}});
+  } else {
+    c.set_result(c.padding(kQ));
+  }
   if (keys.empty()) return Ok{};
   const bool causal =
       window.right == 0 && window.offset == Dim(0) && c.shape(kQ)[2] == c.shape(kK)[2];
@@ -43,15 +47,34 @@ Result<Ok> Attention::pad(PaddedNode& c) {
   return c.is_padded(kV, 2) ? c.fill(kV, 2, Fill::minus_zero) : Ok{};
 }
 
+namespace {
+
 /// Codes are finite whatever they are, but scales may be anything.
-Result<Ok> QAttention::pad(PaddedNode& c) {
+Result<Ok> hide_codes(PaddedNode& c, const CodeAttention& window) {
   const bool keys = has_row_scales(c.operands()[kK]->type());
   const bool values = has_row_scales(c.operands()[kV]->type());
-  QC_TRY(hide_padding(c, *this, [&]() -> Result<Ok> {
+  QC_TRY(hide_padding(c, window, [&]() -> Result<Ok> {
     if (!keys) return Ok{};
-    return c.fill(scale_operand(kK), 2, Fill::one);
+    return c.fill(CodeAttention::scale_operand(kK), 2, Fill::one);
   }));
-  if (values && c.is_padded(kV, 2)) QC_TRY(c.fill(scale_operand(kV), 2, Fill::one));
+  if (values && c.is_padded(kV, 2)) {
+    QC_TRY(c.fill(CodeAttention::scale_operand(kV), 2, Fill::one));
+  }
+  return Ok{};
+}
+
+}  // namespace
+
+Result<Ok> QAttention::pad(PaddedNode& c) { return hide_codes(c, *this); }
+
+/// Scales and zero points of rows are padded as the rows are.
+Result<Ok> QAttentionQuantize::pad(PaddedNode& c) {
+  if (ending.dynamic && !ending.per_token)
+    return c.refuse("padding would take part in the range of the tensor");
+  QC_TRY(hide_codes(c, *this));
+  Padding rows = joined ? Padding{c.parts(kQ, 0), c.parts(kQ, 2), {}} : c.padding(kQ);
+  rows.back() = {};
+  for (size_t i = 1; i < output_count(); ++i) c.set_result(i, rows);
   return Ok{};
 }
 

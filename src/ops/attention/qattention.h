@@ -1,18 +1,18 @@
 #pragma once
 
-#include "interp/eval.h"
 #include "ir/padding.h"
-#include "ops/attention/scores.h"
-#include "quant/quant_node.h"
+#include "ops/attention/code_attention.h"
+#include "ops/quantize/ending.h"
+#include "program/placed.h"
 
 namespace qc {
 
 /// Attention on codes of 8 bits, kernels/qattention/qattention.h states how: scores from integer
-/// products, weights as codes, integer products with v. Operands: q, k, v, an optional mask (as in
-/// attention), then scale and zero point of q, of k and of v where their formats carry them: one,
-/// or one per row of the last axis.
+/// products, weights as codes, integer products with v.
 class QAttention final : public QuantNodeBase<QAttention>,
-                         public AttentionScores,
+                         public CodeAttention,
+                         public TakesStrides,
+                         public TakesEnding,
                          public TakesPadding {
  public:
   static const OpInfo kInfo;
@@ -26,15 +26,43 @@ class QAttention final : public QuantNodeBase<QAttention>,
   Result<std::vector<Type>> infer() const override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
-  int64_t macs() const override;
-  AccumulatorProof accumulator() const override;
+  int64_t macs() const override { return macs_of_codes(*this); }
+  AccumulatorProof accumulator() const override { return sums(*this); }
   bool counts_from_zero() const override { return true; }
-
-  /// Where the scale of operand i stands; its zero point comes next.
-  static constexpr size_t scale_operand(size_t i) { return 4 + 2 * i; }
+  bool takes_strides(size_t operand, const Dims&) const override {
+    return takes_strides_of_codes(*this, operand);
+  }
+  Result<Node*> with_ending(const Ending& ending, const EndingPlace& place,
+                            std::string& reason) override;
 };
 
-/// One scale for the value, or one for each row of its last axis, known at run time.
-bool has_row_scales(const Type& type);
+/// The same whose floats become codes.
+class QAttentionQuantize final : public OpNode<QAttentionQuantize>,
+                                 public QuantNode,
+                                 public CodeAttention,
+                                 public TakesStrides,
+                                 public TakesPadding,
+                                 public EndsInCodes {
+ public:
+  explicit QAttentionQuantize(bool dynamic) { ending.dynamic = dynamic; }
+  static const OpInfo kKnown, kDynamic;
+
+  const OpInfo& info() const override { return ending.dynamic ? kDynamic : kKnown; }
+  const Node& node() const override { return *this; }
+  void attrs(AttrVisitor& v) override {
+    visit(v);
+    ending.attrs(v);
+  }
+  Result<Ok> pad(PaddedNode& c) override;
+  Result<std::vector<Type>> infer() const override;
+  Result<Ok> eval(EvalContext&) const override;
+  Result<Ok> lower(Lowering&) const override;
+  int64_t macs() const override { return macs_of_codes(*this); }
+  AccumulatorProof accumulator() const override { return sums(*this); }
+  bool counts_from_zero() const override { return true; }
+  bool takes_strides(size_t operand, const Dims&) const override {
+    return takes_strides_of_codes(*this, operand);
+  }
+};
 
 }  // namespace qc

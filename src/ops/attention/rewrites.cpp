@@ -195,6 +195,26 @@ Result<Value*> shared_heads(Graph& graph, const Match& m) {
   return graph.emit("attention", std::move(inputs), attrs, m.loc(), m.root());
 }
 
+/// Heads of a result that are put side by side: attention writes them so itself.
+Result<Value*> joined_heads(Graph& graph, const Match& m) {
+  Value* const none = nullptr;
+  const Value *rows = m.root()->input(0), *heads = m.value("heads");
+  const Node* attention = heads->def();
+  if (!attention || attention->op() != "attention" || heads->rank() != 4 ||
+      !has_perm(rows->def(), {0, 2, 1, 3}) || !rows->has_one_use() || !heads->has_one_use())
+    return none;
+  const Dims& s = heads->shape();
+  const Dims joined{s[0], s[2], s[1] * s[3]}, &shape = m.root()->output()->shape();
+  if (shape.empty() || !(shape.back() == joined.back())) return none;
+  AttrMap attrs;
+  for (const auto& [name, value] : get_attrs(*attention, false)) attrs[name] = value;
+  attrs["joined"] = true;
+  QC_ASSIGN(Value * y,
+            graph.emit("attention", attention->inputs(), attrs, attention->loc(), m.root()));
+  if (shape == joined) return y;
+  return graph.emit("reshape", {y}, {{"shape", shape}}, m.loc(), m.root());
+}
+
 }  // namespace
 
 std::span<const Rewrite> attention_rewrites() {
@@ -205,6 +225,8 @@ std::span<const Rewrite> attention_rewrites() {
        shared_heads},
       {"attention_shared_heads_masked",
        P::op("attention", {P::any("q"), P::any("k"), P::any("v"), P::any("m")}), shared_heads},
+      {"attention_joined_heads", P::op("reshape", {P::op("transpose", {P::any("heads")})}),
+       joined_heads},
   };
   return rewrites;
 }

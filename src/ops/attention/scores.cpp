@@ -1,9 +1,11 @@
 #include "ops/attention/scores.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "ir/relations.h"
 #include "ops/common/strided.h"
+#include "program/placed.h"
 
 namespace qc {
 Dims mask_strides(const Dims& shape) {
@@ -16,8 +18,8 @@ Dims mask_strides(const Dims& shape) {
 }
 
 AttrMap AttentionScores::written() const {
-  return {{"scale", scale}, {"softcap", softcap}, {"left", left},
-          {"right", right}, {"offset", offset},   {"nan_rows", nan_rows}};
+  return {{"scale", scale},   {"softcap", softcap},   {"left", left},    {"right", right},
+          {"offset", offset}, {"nan_rows", nan_rows}, {"joined", joined}};
 }
 
 float AttentionScores::factor(int64_t depth) const {
@@ -64,7 +66,19 @@ Result<Dims> AttentionScores::check(const Node& node) const {
     if (!broadcasts)
       return error(Code::shape, node.loc(), "a mask {} for scores {}", str(m), str(scores));
   }
+  if (joined) return Dims{q[0], q[2], q[1] * v[3]};
   return Dims{q[0], q[1], q[2], v[3]};
+}
+
+Dims AttentionScores::result_strides(const Dims& q, const Dims& v) const {
+  const Dim batch = q[1] * q[2] * v[3];
+  if (joined) return {batch, v[3], q[1] * v[3]};
+  return {batch, q[2] * v[3], v[3]};
+}
+
+void fill_strides(const Node& node, size_t i, Dim (&at)[3]) {
+  const Dims strides = strides_in(node, i);
+  std::copy_n(strides.begin(), 3, at);
 }
 
 }  // namespace qc

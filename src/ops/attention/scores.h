@@ -17,6 +17,8 @@ struct AttentionScores {
   Dim offset;
   /// A query that sees no key gives NaN, as a plain softmax does, not 0.
   bool nan_rows = false;
+  /// The result is [batch, queries, heads * value depth], not [batch, heads, queries, value depth].
+  bool joined = false;
 
   void visit(AttrVisitor& v) {
     v("scale", scale, 0.0);
@@ -25,6 +27,7 @@ struct AttentionScores {
     v("right", right, int64_t{-1});
     v("offset", offset, Dim(0));
     v("nan_rows", nan_rows, false);
+    v("joined", joined, false);
   }
   /// The same as attributes of another node.
   AttrMap written() const;
@@ -32,7 +35,12 @@ struct AttentionScores {
   bool sees(int64_t query, int64_t key) const;
   /// The shape of the result; an error where operands or attributes do not fit.
   Result<Dims> check(const Node& node) const;
+  /// Strides of batches, heads and queries in a dense result of operands with these shapes.
+  Dims result_strides(const Dims& q, const Dims& v) const;
 };
+
+/// Strides of batches, heads and rows of operand i, or of what belongs to it row by row.
+void fill_strides(const Node& node, size_t i, Dim (&at)[3]);
 
 /// Strides of a mask along [batch, heads, queries, keys]; 0 where it broadcasts.
 Dims mask_strides(const Dims& shape);

@@ -4,6 +4,7 @@
 
 #include "interp/eval.h"
 #include "program/lowering.h"
+#include "program/placed.h"
 
 namespace qc {
 
@@ -59,13 +60,19 @@ class ViewNode : public OpNode<Derived> {
   }
   Result<Ok> lower(Lowering& l) const override {
     const DType dtype = l.in_type(0).dtype;
+    const Dim each(static_cast<int64_t>(bytes(dtype)));
+    View storage = l.in(0);
+    if (const auto at = placed(this->output()); at && !is_empty(l.out_dims())) {
+      storage.offset = storage.offset + at->offset * each;
+      l.alias_strided(0, std::move(storage), at->strides);
+      return Ok{};
+    }
     const Strided copy =
         simplified(self().view(strides_of(l.in_type(0)), strides_of(l.out_type())));
     if (!is_empty(l.out_dims()) && !is_run(copy))
       return call_strided(l, copy, dtype, l.in(0), l.out());
-    View storage = l.in(0);
-    storage.offset = storage.offset + copy.from_offset * Dim(static_cast<int64_t>(bytes(dtype)));
-    l.alias(0, storage);
+    storage.offset = storage.offset + copy.from_offset * each;
+    l.alias(0, std::move(storage));
     return Ok{};
   }
 

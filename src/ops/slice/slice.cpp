@@ -14,23 +14,12 @@ const OpInfo AsStrided::kInfo = {
     .summary = "elements of the row-major operand under given sizes, strides and offset",
 };
 
-bool Slice::is_part_of_rows() const {
-  const Dims& whole = input_type(0).shape;
-  if (whole.empty() || !(step.back() == Dim(1))) return false;
-  for (size_t i = 0; i + 1 < whole.size(); ++i) {
-    if (!(start[i] == Dim(0) && size[i] == whole[i] && step[i] == Dim(1))) return false;
+std::optional<Placed> Slice::place(const Dims& x) const {
+  for (const Dim& s : step) {
+    if (!s.is_static() || s.value() < 1) return std::nullopt;
   }
-  return true;
-}
-
-Result<Ok> Slice::lower(Lowering& l) const {
-  const std::optional<Dim> distance = rows_apart(output());
-  if (!distance || is_empty(l.out_dims())) return ViewNode::lower(l);
-  View storage = l.in(0);
-  const Dim each(static_cast<int64_t>(bytes(l.in_type(0).dtype)));
-  storage.offset = storage.offset + start.back() * each;
-  l.alias_rows(0, std::move(storage), *distance);
-  return Ok{};
+  Strided s = view(x, x);
+  return Placed{std::move(s.from), std::move(s.from_offset)};
 }
 
 Laid Slice::laid_over(size_t, const Format& result) const {

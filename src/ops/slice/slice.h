@@ -5,7 +5,6 @@
 #include "ir/padding.h"
 #include "ops/common/range.h"
 #include "ops/common/strided.h"
-#include "program/rows_apart.h"
 #include "quant/lifting.h"
 
 namespace qc {
@@ -13,7 +12,7 @@ namespace qc {
 /// Element i along each axis is element start + i*step of the operand.
 class Slice final : public ViewNode<Slice>,
                     public MovesScales,
-                    public PartOfRows,
+                    public StaysInPlace,
                     public TakesPadding {
  public:
   static const OpInfo kInfo;
@@ -35,8 +34,7 @@ class Slice final : public ViewNode<Slice>,
     const size_t rank = size.size();
     return size == input_type(0).shape && start == Dims(rank, 0) && step == Dims(rank, 1);
   }
-  bool is_part_of_rows() const override;
-  Result<Ok> lower(Lowering& l) const override;
+  std::optional<Placed> place(const Dims& x) const override;
   Laid laid_over(size_t i, const Format& result) const override;
   std::unique_ptr<Node> scale_mover(const Format& result) const override;
   std::optional<Dims> contents() const override {

@@ -15,6 +15,7 @@ class Transpose final : public ViewNode<Transpose>,
                         public IsTranspose,
                         public MovesScales,
                         public ViewsParts,
+                        public StaysInPlace,
                         public TakesPadding {
  public:
   static const OpInfo kInfo;
@@ -72,6 +73,7 @@ class Transpose final : public ViewNode<Transpose>,
     if (perm.size() > 1) return std::nullopt;
     return known_ints(input(0));
   }
+  std::optional<Placed> place(const Dims& x) const override { return Placed{view(x, x).from, 0}; }
   Strided view(const Dims& x, const Dims& y) const {
     Strided s{output()->shape(), {}, y};
     for (int64_t axis : perm) s.from.push_back(x[static_cast<size_t>(axis)]);

@@ -1,0 +1,85 @@
+#include "program/placed.h"
+
+namespace qc {
+namespace {
+
+/// So many views of views are looked through.
+constexpr int kMaxViews = 4;
+
+const StaysInPlace* view_of(const Node* node) {
+  const auto* view = dynamic_cast<const StaysInPlace*>(node);
+  const bool plain = view && node->input_type(0).layout == Layout::row_major &&
+                     node->output()->type().layout == Layout::row_major &&
+                     !node->input(0)->is_constant();
+  return plain ? view : nullptr;
+}
+
+Dims dense_strides(const Dims& shape) {
+  Dims out(shape.size());
+  Dim stride(1);
+  for (size_t i = shape.size(); i-- > 0;) {
+    out[i] = stride;
+    stride = stride * shape[i];
+  }
+  return out;
+}
+
+bool is_dense(const Dims& shape, const Dims& strides) {
+  const Dims dense = dense_strides(shape);
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (!(shape[i] == Dim(1)) && !(strides[i] == dense[i])) return false;
+  }
+  return true;
+}
+
+bool follow_each_other(const Dims& shape, const Dims& strides) {
+  return shape.empty() || shape.back() == Dim(1) || strides.back() == Dim(1);
+}
+
+/// Whether all who read the value take it with these strides.
+bool all_take(const Value* value, const Dims& strides, int views) {
+  if (value->pinned() > 0 || views == 0) return false;
+  for (const Use* use = value->first_use(); use; use = use->next) {
+    if (const StaysInPlace* view = view_of(use->user)) {
+      const std::optional<Placed> below = view->place(strides);
+      if (!below || !all_take(use->user->output(), below->strides, views - 1)) return false;
+      continue;
+    }
+    const auto* reader = dynamic_cast<const TakesStrides*>(use->user);
+    if (!reader || !follow_each_other(value->shape(), strides) ||
+        !reader->takes_strides(use->index, strides)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// A view more than `views` views above a reader is never placed, so neither asks for more.
+std::optional<Placed> placed(const Value* value, int views) {
+  const StaysInPlace* view = views > 0 ? view_of(value->def()) : nullptr;
+  if (!view) return std::nullopt;
+  const Value* x = value->def()->input(0);
+  const std::optional<Placed> above = placed(x, views - 1);
+  std::optional<Placed> here = view->place(above ? above->strides : dense_strides(x->shape()));
+  if (above || !here) return here;
+  if (is_dense(value->shape(), here->strides)) return std::nullopt;
+  return all_take(value, here->strides, kMaxViews) ? here : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Placed> placed(const Value* value) { return placed(value, kMaxViews); }
+
+Dims strides_in(const Node& node, size_t i) {
+  const std::optional<Placed> at = placed(node.input(i));
+  return at ? at->strides : dense_strides(node.input(i)->shape());
+}
+
+bool are_rows_apart(const Dims& shape, const Dims& strides) {
+  for (size_t i = 0; i + 2 < shape.size(); ++i) {
+    if (!(shape[i] == Dim(1)) && !(strides[i] == strides[i + 1] * shape[i + 1])) return false;
+  }
+  return true;
+}
+
+}  // namespace qc
