@@ -2,3 +2,7 @@ kernel rotary[type](x, cos, sin) -> (y)
   params qk_rotary_params
   units rows qk_rotary_{type.bytes}
   body qk_rotary_{type=f32,f64,f16,bf16}
+
+kernel rotary_quantize(x, cos, sin, x_scales?, x_zeros?, scales?, zeros?) -> (y, y_scales?, y_zeros?, floats)
+  params qk_rotary_quantize_params
+  body qk_rotary_quantize stack 1536

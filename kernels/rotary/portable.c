@@ -1,8 +1,12 @@
 #include "kernels/common/body.h"
+#include "kernels/common/codes.h"
+#include "kernels/common/ending.h"
 #include "kernels/common/inline.h"
 #include "kernels/numerics/base.h"
 #include "kernels/numerics/half.h"
+#include "kernels/numerics/quant.h"
 #include "kernels/rotary/rotary.h"
+#include "kernels/rotary/walk.h"
 
 #define QK_FMA_f32 qn_fmaf
 #define QK_FMA_f64 qn_fma
@@ -18,3 +22,40 @@
 
 #undef QK_FMA_f32
 #undef QK_FMA_f64
+
+/* n floats, or codes with a scale and a zero point, from element `from` on. */
+QK_INLINE void qk_rotary_load(const void* x, int32_t type, ptrdiff_t from, int32_t n, float scale,
+                              int32_t zero, float* y) {
+  if (type == QK_F32) {
+    for (int32_t i = 0; i < n; ++i) y[i] = ((const float*)x)[from + i];
+  } else if (type == QK_I8) {
+    for (int32_t i = 0; i < n; ++i) y[i] = qn_dequantize(((const int8_t*)x)[from + i], scale, zero);
+  } else {
+    for (int32_t i = 0; i < n; ++i)
+      y[i] = qn_dequantize(qk_load_code(x, type, from + i), scale, zero);
+  }
+}
+
+QK_INLINE void qk_rotary_quantize(const qk_rotary_quantize_params* p, const void* x,
+                                  const float* cosine, const float* sine, const float* x_scales,
+                                  const int32_t* x_zeros, const float* scales, const int32_t* zeros,
+                                  void* y, float* y_scales, int32_t* y_zeros, float* floats) {
+  const int32_t last = p->rank - 1, n = p->dims[last];
+  const qk_ending e = QK_ENDING_OF(p);
+  qk_range all = {0.0f, 0.0f};
+  qk_rotary_row at = {{0}, 0, 0, 0};
+  QK_ROTARY_ROWS(p, rows)
+  for (int32_t r = 0; r < rows; ++r) {
+    const int32_t i = at.index[p->axis] * p->x_step;
+    float* row = qk_ending_row(&e, r, n);
+    qk_rotary_load(x, p->x_type, at.x, n, x_scales ? x_scales[i] : 1.0f, x_zeros ? x_zeros[i] : 0,
+                   row);
+    if (QK_ROTARY_TURNS(p, &at)) {
+      qk_rotary_row_f32(row, cosine + at.c, sine + at.s, p->c[last], p->s[last], n, p->interleaved,
+                        row);
+    }
+    qk_ending_finish_row(&e, r, rows, n, &all);
+    QK_ROTARY_NEXT(p, &at);
+  }
+  qk_ending_finish(&e, rows, n, &all);
+}

@@ -1,9 +1,11 @@
-// ViewsParts: the capability of views to tell of which view of a whole value their result is a
-// part, where they read a part of it. The pass merge_products asks for it.
+// Parts of values: ViewsParts, the capability of views to tell of which view of a whole value their
+// result is a part, where they read a part of it, for the pass merge_products; IsPart and
+// JoinsParts, what ops do alike to parts of one value, for the pass merge_parts.
 #pragma once
 
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "ir/node.h"
 
@@ -24,6 +26,25 @@ class ViewsParts {
   /// The operand of this node is `part` of a value of shape `whole`: the view of all of it, and
   /// the part of that which is this node's result. Nullopt where the result is not such a part.
   virtual std::optional<OfWhole> of_whole(const Dims& whole, const IndexRange& part) const = 0;
+};
+
+/// An op whose result is some indices of one axis of its operand.
+class IsPart {
+ public:
+  virtual ~IsPart() = default;
+  /// Nullopt where it is more than one axis, or not known.
+  virtual std::optional<IndexRange> part() const = 0;
+};
+
+/// An op that can be done to some indices of an axis of operand 0 and leave the others as they are.
+class JoinsParts {
+ public:
+  virtual ~JoinsParts() = default;
+  /// What nodes have in common that do the same to parts along `axis`, further operands included;
+  /// empty where this one cannot be joined.
+  virtual std::string part_key(int64_t axis) const = 0;
+  /// This node, without operands, for that part of a whole value, whose type the result has.
+  virtual std::unique_ptr<Node> on_part(const IndexRange& part) const = 0;
 };
 
 }  // namespace qc

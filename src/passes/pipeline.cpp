@@ -17,6 +17,7 @@
 #include "passes/fuse_quantize.h"
 #include "passes/insert_qdq.h"
 #include "passes/lift_quantize.h"
+#include "passes/merge_parts.h"
 #include "passes/merge_products.h"
 #include "passes/note_rules.h"
 #include "passes/pad_to_buckets.h"
@@ -59,6 +60,10 @@ constexpr Pass kPipeline[] = {
      true},
     {"merge_products", PassStage::quantize, merge_products,
      "products of one operand with constant weights become one", nullptr, false, true},
+    {"merge_parts", PassStage::quantize, merge_parts,
+     "what is done alike to parts of a value is done to all of it", nullptr, false, true},
+    {"lift_quantize", PassStage::quantize, lift_quantize,
+     "parts of one value that are quantized alike are quantized as a whole", nullptr, false, true},
     {"expose_codes", PassStage::quantize, expose_codes,
      "inputs and outputs of the model become codes where that was asked for",
      &PassOptions::codes_at_ports, true},

@@ -415,7 +415,11 @@ Result<Ok> WithFormat::eval(EvalContext& c) const {
 }
 
 Result<Ok> WithFormat::lower(Lowering& l) const {
-  l.alias(0, l.in(0));
+  if (const auto at = placed(output())) {
+    l.alias_strided(0, l.in(0), at->strides);
+  } else {
+    l.alias(0, l.in(0));
+  }
   return Ok{};
 }
 

@@ -5,6 +5,7 @@
 #include "ir/frame.h"
 #include "ir/padding.h"
 #include "ir/writes_layout.h"
+#include "program/placed.h"
 #include "quant/ending.h"
 #include "quant/lifting.h"
 #include "quant/quantizable.h"
@@ -113,7 +114,7 @@ class QuantizeDynamic final : public QuantOp<QuantizeDynamic>,
 };
 
 /// Plain integers seen as codes of a format, or with `to` a plain type codes seen as integers.
-class WithFormat final : public QuantOp<WithFormat> {
+class WithFormat final : public QuantOp<WithFormat>, public StaysInPlace {
  public:
   static const OpInfo kInfo;
   QType to;
@@ -123,6 +124,7 @@ class WithFormat final : public QuantOp<WithFormat> {
   bool is_identity() const override { return input_type(0).quant() == to; }
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
+  std::optional<Placed> place(const Dims& x) const override { return Placed{x, 0}; }
 };
 
 /// Codes of 8 bits through a table of 256 codes: every function of one value. Operands: codes, and

@@ -22,6 +22,18 @@ std::optional<Placed> Slice::place(const Dims& x) const {
   return Placed{std::move(s.from), std::move(s.from_offset)};
 }
 
+std::optional<IndexRange> Slice::part() const {
+  std::optional<IndexRange> found;
+  const Dims& whole = input_type(0).shape;
+  for (size_t i = 0; i < whole.size(); ++i) {
+    if (!(step[i] == Dim(1))) return std::nullopt;
+    if (start[i] == Dim(0) && size[i] == whole[i]) continue;
+    if (found || !all_static({start[i], size[i], whole[i]})) return std::nullopt;
+    found = IndexRange{static_cast<int64_t>(i), start[i].value(), size[i].value()};
+  }
+  return found;
+}
+
 Laid Slice::laid_over(size_t, const Format& result) const {
   const bool found = result.is_dynamic();
   const bool apart = result.granularity != Granularity::group;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/padding.h"
+#include "ir/part_views.h"
 #include "ops/common/range.h"
 #include "ops/common/strided.h"
 #include "quant/lifting.h"
@@ -13,6 +14,7 @@ namespace qc {
 class Slice final : public ViewNode<Slice>,
                     public MovesScales,
                     public StaysInPlace,
+                    public IsPart,
                     public TakesPadding {
  public:
   static const OpInfo kInfo;
@@ -35,6 +37,7 @@ class Slice final : public ViewNode<Slice>,
     return size == input_type(0).shape && start == Dims(rank, 0) && step == Dims(rank, 1);
   }
   std::optional<Placed> place(const Dims& x) const override;
+  std::optional<IndexRange> part() const override;
   Laid laid_over(size_t i, const Format& result) const override;
   std::unique_ptr<Node> scale_mover(const Format& result) const override;
   std::optional<Dims> contents() const override {
