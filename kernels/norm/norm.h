@@ -16,13 +16,16 @@ typedef struct {
   float eps, eps_rest;
 } qk_norm_params;
 
-/* qk_norm_quantize: the same of f32 rows, stored as codes (kernels/common/ending.h). With a
+/* qk_norm_quantize: the same of f32 rows, stored as codes (kernels/common/ending.h). x may be codes
+ * of x_type (kernels/common/codes.h) with one scale and zero point, decoded first. With a
  * residual the rows are x + residual, rounded, which `sums` keeps where it is there. sums may be x
  * or the residual. Arguments: x, residual (may be null), gamma, beta, scales, zeros, y, y_scales,
  * y_zeros, sums (may be null), floats. */
 typedef struct {
   int32_t rows, n, groups, inner, center;
   float eps;
+  int32_t x_type, x_zero;
+  float x_scale;
   int32_t e_mode, e_lo, e_hi, e_symmetric, e_reciprocal, e_size, e_keep, e_batch, e_span;
   int32_t e_axis, e_inner, e_group, e_s_outer, e_s_axis, e_s_inner;
 } qk_norm_quantize_params;

@@ -1,10 +1,12 @@
 #include <stddef.h>
 
 #include "kernels/common/body.h"
+#include "kernels/common/codes.h"
 #include "kernels/common/ending.h"
 #include "kernels/common/inline.h"
 #include "kernels/norm/norm.h"
 #include "kernels/numerics/half.h"
+#include "kernels/numerics/quant.h"
 #include "kernels/numerics/reduce.h"
 #include "kernels/numerics/scalar_ops.h"
 
@@ -31,7 +33,21 @@
 #define QK_WITH bf16, uint16_t, float, f32, qn_fmaf, qn_mulf, qn_bf16_to_f32, qn_bf16_from_f32
 #include "kernels/norm/body.inc"
 
-QK_INLINE void qk_norm_quantize(const qk_norm_quantize_params* p, const float* x,
+/* n codes from element `from` on as floats. */
+QK_INLINE void qk_norm_decode(const qk_norm_quantize_params* p, const void* x, ptrdiff_t from,
+                              float* y) {
+  const int32_t n = p->n, zero = p->x_zero;
+  const float scale = p->x_scale;
+  if (p->x_type == QK_I8) {
+    const int8_t* codes = (const int8_t*)x + from;
+    for (int32_t i = 0; i < n; ++i) y[i] = qn_dequantize(codes[i], scale, zero);
+  } else {
+    for (int32_t i = 0; i < n; ++i)
+      y[i] = qn_dequantize(qk_load_code(x, p->x_type, from + i), scale, zero);
+  }
+}
+
+QK_INLINE void qk_norm_quantize(const qk_norm_quantize_params* p, const void* x,
                                 const float* residual, const float* gamma, const float* beta,
                                 const float* scales, const int32_t* zeros, void* y, float* y_scales,
                                 int32_t* y_zeros, float* sums, float* floats) {
@@ -39,8 +55,9 @@ QK_INLINE void qk_norm_quantize(const qk_norm_quantize_params* p, const float* x
   qk_range all = {0.0f, 0.0f};
   const int32_t n = p->n, per_group = p->inner > 0 ? n / p->inner : 0;
   for (int32_t r = 0; r < p->rows; ++r) {
-    const float* from = x + (ptrdiff_t)r * n;
     float* row = qk_ending_row(&e, r, n);
+    const float* from = p->x_type == QK_F32 ? (const float*)x + (ptrdiff_t)r * n : row;
+    if (p->x_type != QK_F32) qk_norm_decode(p, x, (ptrdiff_t)r * n, row);
     if (residual) {
       const float* other = residual + (ptrdiff_t)r * n;
       float* sum = sums ? sums + (ptrdiff_t)r * n : row;

@@ -1,12 +1,15 @@
 #include "passes/merge_parts.h"
 
 #include <algorithm>
+#include <memory>
 #include <unordered_map>
 
 #include "ir/capability.h"
+#include "ir/op_table.h"
 #include "ir/part_views.h"
 #include "passes/remark.h"
 #include "quant/emit.h"
+#include "quant/lifting.h"
 
 namespace qc {
 namespace {
@@ -31,11 +34,91 @@ std::vector<Part> parts_of(const Value* whole) {
   return out;
 }
 
+/// The one node that reads a value, where there is one.
+Node* only_reader(const Value* value) {
+  return value->has_one_use() && value->pinned() == 0 ? value->first_use()->user : nullptr;
+}
+
+/// Whether a part goes through views to codes, or to an op that can be joined.
+bool is_worth_it(const Part& part) {
+  constexpr int kMaxViews = 4;
+  Node* reader = only_reader(part.node->output());
+  for (int i = 0; i < kMaxViews && capability<ViewsParts>(reader); ++i) {
+    reader = only_reader(reader->output());
+  }
+  return capability<MakesCodes>(reader) || capability<JoinsParts>(reader);
+}
+
+bool same(const Node& a, const Node& b) { return a.op() == b.op() && get_attrs(a) == get_attrs(b); }
+
+/// A view of a whole value, of which the views that some parts go through are parts.
+struct WholeView {
+  std::unique_ptr<Node> node;
+  std::vector<std::optional<IndexRange>> parts;  // of it; nullopt where a part goes through none
+  int64_t axis = 0, each = 1;  // an index along this axis is so many of the parts' axis
+};
+
+/// Nullopt where fewer than two parts go through such a view, or the others are no parts of it.
+std::optional<WholeView> whole_view(const Value* whole, const std::vector<Part>& parts) {
+  WholeView out;
+  size_t views = 0;
+  for (const Part& p : parts) {
+    const auto* view = capability<ViewsParts>(only_reader(p.node->output()));
+    auto of_whole = view ? view->of_whole(whole->shape(), p.range) : std::nullopt;
+    if (view && (!of_whole || (out.node && !same(*of_whole->view, *out.node)))) return std::nullopt;
+    out.parts.emplace_back(of_whole ? std::optional(of_whole->part) : std::nullopt);
+    if (!of_whole) continue;
+    ++views;
+    out.axis = of_whole->part.axis;
+    if (of_whole->part.size > 0) out.each = p.range.size / of_whole->part.size;
+    if (!out.node) out.node = std::move(of_whole->view);
+  }
+  if (views < 2) return std::nullopt;
+  for (size_t i = 0; i < parts.size() && views < parts.size(); ++i) {
+    const IndexRange& r = parts[i].range;
+    const bool fits =
+        out.node->info().has(kReshapes) && r.start % out.each == 0 && r.size % out.each == 0;
+    if (!out.parts[i] && !fits) return std::nullopt;
+  }
+  return out;
+}
+
+/// Lets parts be parts of one view of the whole; that view, null where there is none.
+Result<Value*> sink(Graph& graph, Value* whole) {
+  const std::vector<Part> parts = parts_of(whole);
+  if (!whole->def() || !std::any_of(parts.begin(), parts.end(), is_worth_it)) return nullptr;
+  std::optional<WholeView> found = whole_view(whole, parts);
+  if (!found) return nullptr;
+  Node* const before = whole->def()->next();
+  Loc loc;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (found->parts[i]) loc = join(loc, only_reader(parts[i].node->output())->loc());
+  }
+  QC_ASSIGN(Node * view, graph.add(std::move(found->node), {whole}, loc, before));
+  for (size_t i = 0; i < parts.size(); ++i) {
+    Node* taker = parts[i].node;
+    const IndexRange old = parts[i].range;
+    const IndexRange range = found->parts[i].value_or(
+        IndexRange{found->axis, old.start / found->each, old.size / found->each});
+    // What is no view of the model's stands as low as it can: an op on the whole may come between.
+    Node* reader = only_reader(taker->output());
+    const Place place{graph, taker->loc(), found->parts[i] || !reader ? before : reader};
+    QC_ASSIGN(Value * part, emit_part(place, view->output(), range.axis, range.start, range.size));
+    Value* replaced = found->parts[i] ? reader->output() : taker->output();
+    if (!found->parts[i]) {
+      QC_ASSIGN(part, emit_reshape(place, part, replaced->shape()));
+    }
+    QC_CHECK(part->type() == replaced->type(), "a part of another shape than before");
+    graph.replace_uses(replaced, part);
+  }
+  return view->output();
+}
+
 /// The one node that reads a part and can be joined with others, and their key.
 std::pair<Node*, std::string> reader_of(const Part& part) {
   const Value* value = part.node->output();
-  if (!value->has_one_use() || value->first_use()->index != 0) return {};
-  Node* reader = value->first_use()->user;
+  Node* reader = only_reader(value);
+  if (!reader || value->first_use()->index != 0) return {};
   const auto* joins = capability<JoinsParts>(reader);
   return {reader, joins ? joins->part_key(part.range.axis) : ""};
 }
@@ -98,13 +181,23 @@ Result<Ok> merge(Graph& graph, Value* whole, const std::vector<Part>& parts, siz
 }  // namespace
 
 Result<bool> merge_parts(Graph& graph, PassContext& context) {
+  size_t views = 0, count = 0;
+  for (Node* node : graph.nodes()) {
+    for (size_t i = 0; i < node->output_count(); ++i) {
+      Value* whole = node->output(i);
+      while (whole) {
+        QC_ASSIGN(whole, sink(graph, whole));
+        if (whole) ++views;
+      }
+    }
+  }
+  if (views > 0) graph.sweep();
   std::vector<Value*> wholes;
   Order order;
   for (Node* n = graph.first(); n; n = n->next()) {
     order.emplace(n, order.size());
     for (size_t i = 0; i < n->output_count(); ++i) wholes.push_back(n->output(i));
   }
-  size_t count = 0;
   for (Value* whole : wholes) {
     const std::vector<Part> parts = parts_of(whole);
     for (size_t i = 0; i < parts.size(); ++i) {
@@ -117,7 +210,7 @@ Result<bool> merge_parts(Graph& graph, PassContext& context) {
   }
   if (count > 0) graph.sweep();
   remark_count(context, "merge_parts", count);
-  return count > 0;
+  return views + count > 0;
 }
 
 }  // namespace qc

@@ -1,11 +1,15 @@
-// merge_parts: what is done alike to neighbouring parts of one value is done to the value at once.
+// merge_parts: what is done alike to parts of one value is done to the value at once.
+//
+// First views: view(part(x)) = part(view(x)), where parts go through views that are parts of one
+// view of the whole (ViewsParts). Then ops that can be done to neighbouring parts and leave the
+// rest (JoinsParts):
 //
 //   %q = rotary(slice(%x)), %k = rotary(slice(%x)), %v = slice(%x)
 //     ->  %y = rotary(%x) {of queries and keys}, and the parts of %y
 //
 // Other parts of the value are read from the result too, in which they are as they were. So one
-// quantize of all parts can follow. What ops must have in common to be joined they say themselves
-// (JoinsParts, src/ir/part_views.h).
+// quantize of all parts can follow. Only values of which parts end in codes, or in such an op, are
+// looked at.
 #pragma once
 
 #include "passes/pipeline.h"

@@ -5,8 +5,6 @@
 #include <map>
 
 #include "ir/capability.h"
-#include "ir/op_table.h"
-#include "ir/part_views.h"
 #include "passes/eliminate_common_subexpressions.h"
 #include "passes/remark.h"
 #include "quant/emit.h"
@@ -14,12 +12,6 @@
 
 namespace qc {
 namespace {
-
-/// A part of a value as a node of the graph.
-struct Part {
-  Value* value;
-  IndexRange range;
-};
 
 class Merger {
  public:
@@ -61,17 +53,11 @@ class Merger {
     note_sources(products, *whole);
     const int64_t axis = whole->output()->rank() - 1;
     int64_t at = 0;
-    std::vector<Part> parts;
     for (Node* n : products) {
       const int64_t size = n->output()->shape().back().value();
       QC_ASSIGN(Value * part, emit_part({graph_, n->loc(), n}, whole->output(), axis, at, size));
       graph_.replace_uses(n->output(), part);
-      parts.push_back({part, {axis, at, size}});
       at += size;
-    }
-    Value* of = whole->output();
-    while (of) {
-      QC_ASSIGN(of, sink(of, parts));
     }
     return Ok{};
   }
@@ -93,39 +79,6 @@ class Merger {
     if (joined) {
       context_.weight_sources[joined->constant()] = joined_rows(graph_.pool(), sources);
     }
-  }
-
-  /// view(part(x)) = part'(view'(x)) where all parts are read by views that are parts of one view
-  /// of the whole: that view, whose parts they now are. Null where they are not.
-  Result<Value*> sink(Value* whole, std::vector<Part>& parts) {
-    std::vector<ViewsParts::OfWhole> found;
-    for (const Part& p : parts) {
-      if (!p.value->has_one_use()) return nullptr;
-      const auto* view = capability<ViewsParts>(p.value->first_use()->user);
-      auto of_whole = view ? view->of_whole(whole->shape(), p.range) : std::nullopt;
-      if (!of_whole || !same(*of_whole->view, found.empty() ? *of_whole->view : *found[0].view)) {
-        return nullptr;
-      }
-      found.push_back(std::move(*of_whole));
-    }
-    const Loc loc = parts[0].value->first_use()->user->loc();
-    QC_ASSIGN(Node * view,
-              graph_.add(std::move(found[0].view), {whole}, loc, parts[0].value->def()));
-    for (size_t i = 0; i < parts.size(); ++i) {
-      Part& p = parts[i];
-      Node* reader = p.value->first_use()->user;
-      const IndexRange& range = found[i].part;
-      QC_ASSIGN(Value * part, emit_part({graph_, p.value->def()->loc(), p.value->def()},
-                                        view->output(), range.axis, range.start, range.size));
-      QC_CHECK(part->type() == reader->output()->type(), "a part of another shape than before");
-      graph_.replace_uses(reader->output(), part);
-      p = {part, range};
-    }
-    return view->output();
-  }
-
-  static bool same(const Node& a, const Node& b) {
-    return a.op() == b.op() && get_attrs(a) == get_attrs(b);
   }
 
   /// Products of one operand that did not become one.

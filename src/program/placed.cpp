@@ -4,7 +4,7 @@ namespace qc {
 namespace {
 
 /// So many views of views are looked through.
-constexpr int kMaxViews = 4;
+constexpr int kMaxViews = 8;
 
 const StaysInPlace* view_of(const Node* node) {
   const auto* view = dynamic_cast<const StaysInPlace*>(node);

@@ -32,6 +32,11 @@ Result<Value*> emit_part(const Place& place, Value* x, int64_t axis, int64_t fir
                           place.loc, place.before);
 }
 
+Result<Value*> emit_reshape(const Place& place, Value* x, const Dims& shape) {
+  if (x->shape() == shape) return x;
+  return place.graph.emit("reshape", {x}, {{"shape", shape}}, place.loc, place.before);
+}
+
 Result<Value*> emit_dynamic(const Place& place, Value* x, const DynamicScheme& scheme) {
   QC_ASSIGN(Value * codes, place.graph.emit("quantize_dynamic", {x},
                                             {{"to", scheme.dtype},

@@ -27,6 +27,8 @@ Result<Value*> emit_requantize(const Place& place, Value* codes, const QType& to
 Result<Value*> emit_with_format(const Place& place, Value* codes, const QType& to);
 /// `count` indices of an axis of the value, from `first` on.
 Result<Value*> emit_part(const Place& place, Value* x, int64_t axis, int64_t first, int64_t count);
+/// The same elements in the same order.
+Result<Value*> emit_reshape(const Place& place, Value* x, const Dims& shape);
 /// `x` through codes whose scale is found at run time.
 Result<Value*> emit_dynamic(const Place& place, Value* x, const DynamicScheme& scheme);
 /// Codes through a constant table of 256 codes.

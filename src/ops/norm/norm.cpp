@@ -63,8 +63,7 @@ void Norm::attrs(AttrVisitor& v) {
   v("statistics", statistics, false);
 }
 
-Result<Dims> NormRows::infer(const Node& node) const {
-  const Type& x = node.input_type(0);
+Result<Dims> NormRows::infer(const Node& node, const Type& x) const {
   if (!is_float(x.dtype) || bits(x.dtype) < 16) {
     return error(Code::type, node.loc(), "{} of {} values", node.op(), name(x.dtype));
   }
@@ -97,7 +96,7 @@ Result<Dims> NormRows::infer(const Node& node) const {
 }
 
 Result<std::vector<Type>> Norm::infer() const {
-  QC_ASSIGN(Dims per_row, rows.infer(*this));
+  QC_ASSIGN(Dims per_row, rows.infer(*this, input_type(0)));
   const Type& x = input_type(0);
   std::vector<Type> types{x};
   if (statistics) {

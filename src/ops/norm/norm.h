@@ -38,9 +38,9 @@ struct NormRows {
   double eps = 1e-5;
 
   void attrs(AttrVisitor& v);
-  /// Checks the operands: x, scale and shift of `node`, and gives the shape with one element per
-  /// row.
-  Result<Dims> infer(const Node& node) const;
+  /// Checks the operands of `node`: what stands for x, of type `x`, scale and shift; gives the
+  /// shape with one element per row.
+  Result<Dims> infer(const Node& node, const Type& x) const;
   /// The number of rows, elements of a row, and where in a row a channel lies.
   struct Sizes {
     Dim rows = 1, n = 1, groups = 1, inner = 1;
@@ -82,8 +82,9 @@ class Norm final : public OpNode<Norm>, public TakesPadding, public TakesEnding 
                             std::string& reason) override;
 };
 
-/// A norm whose result is codes; kernels/norm/norm.h. Operands: those of the norm, then a residual
-/// that is added to x first. With `sums` the last output is that sum.
+/// A norm whose result is codes; kernels/norm/norm.h. Operands: those of the norm, x being floats
+/// or codes with one known scale, then a residual that is added to floats x first. With `sums` the
+/// last output is that sum.
 class NormQuantize final : public OpNode<NormQuantize>, public TakesPadding, public EndsInCodes {
  public:
   NormQuantize(NormKind kind, bool dynamic) : rows(kind) { ending.dynamic = dynamic; }

@@ -1,8 +1,11 @@
 // Norms that write codes: a quantize that follows, and an addition before, become part of them.
 #include "interp/eval.h"
+#include "kernels/common/codes.h"
 #include "kernels/norm/calls.h"
 #include "kernels/numerics/scalar_ops.h"
+#include "ops/common/codes.h"
 #include "ops/norm/norm.h"
+#include "ops/quantize/opening.h"
 #include "program/lowering.h"
 #include "quant/scores.h"
 
@@ -48,8 +51,13 @@ bool has_whole_tokens(const NormRows& rows, const Dims& x) {
 }  // namespace
 
 Result<std::vector<Type>> NormQuantize::infer() const {
-  QC_TRY(rows.infer(*this));
-  const Type& x = input_type(0);
+  QC_ASSIGN(const Type x, decoded_type(input_type(0), loc()));
+  QC_TRY(rows.infer(*this, x));
+  if (const Format* f = input_type(0).format.get();
+      f && (f->granularity != Granularity::tensor || input(3))) {
+    return error(Code::quant, loc(), "{} of {}: codes have one scale and no residual", op(),
+                 str(input_type(0)));
+  }
   if (input(3) && !(input_type(3) == x)) {
     return error(Code::shape, loc(), "a residual {} of {}", str(input_type(3)), str(x));
   }
@@ -63,7 +71,7 @@ Result<std::vector<Type>> NormQuantize::infer() const {
 }
 
 Result<Ok> NormQuantize::eval(EvalContext& c) const {
-  Tensor x = c.in(0), y(DType::f32, c.in(0).shape());
+  Tensor x = decoded(c.in(0), input_type(0)), y(DType::f32, c.in(0).shape());
   if (c.has(3)) {
     const float *a = c.in(0).data<float>(), *b = c.in(3).data<float>();
     Tensor sum(DType::f32, x.shape());
@@ -83,6 +91,12 @@ Result<Ok> NormQuantize::lower(Lowering& l) const {
   const NormRows::Sizes sizes = rows.sizes(l.in_type(0).shape);
   kernel::NormQuantize c;
   rows.fill(c, sizes);
+  c.x_type = QK_F32;
+  if (const Format* f = l.in_type(0).format.get()) {
+    c.x_type = code_type(l.in_type(0).dtype);
+    c.x_scale = f->scale_at();
+    if (f->zero_point.kind == Component::Kind::known) c.x_zero = f->zero_at();
+  }
   c.x = l.in(0);
   c.residual = l.optional(3);
   c.gamma = l.optional(1);
@@ -130,6 +144,8 @@ Result<Node*> Norm::with_ending(const Ending& ending, const EndingPlace& place,
   const auto is_constant = [&](size_t i) { return !input(i) || input(i)->is_constant(); };
   Node* sum = is_constant(1) && is_constant(2) ? residual_sum(x) : nullptr;
   if (!sum) {
+    Value* codes = codes_behind(x);
+    if (codes && codes->type().format->granularity == Granularity::tensor) x = codes;
     return place.graph.add(std::move(fused), {x, input(1), input(2)}, place.loc, place.before);
   }
   // It stands where the addition stood, before all who read the sum.

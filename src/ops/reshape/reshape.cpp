@@ -4,12 +4,16 @@
 #include "ops/common/registration.h"
 #include "ops/common/strided.h"
 #include "program/lowering.h"
+#include "program/placed.h"
 #include "quant/lifting.h"
 
 namespace qc {
 
 /// The same elements in the same order under another shape.
-class Reshape final : public OpNode<Reshape>, public MovesScales, public ViewsParts {
+class Reshape final : public OpNode<Reshape>,
+                      public MovesScales,
+                      public ViewsParts,
+                      public StaysInPlace {
  public:
   static const OpInfo kInfo;
   Dims shape;
@@ -33,8 +37,25 @@ class Reshape final : public OpNode<Reshape>, public MovesScales, public ViewsPa
     return Ok{};
   }
   Result<Ok> lower(Lowering& l) const override {
-    l.alias(0, l.in(0));
+    if (const auto at = placed(output())) {
+      l.alias_strided(0, l.in(0), at->strides);
+    } else {
+      l.alias(0, l.in(0));
+    }
     return Ok{};
+  }
+  /// Where only axes of size 1 come or go.
+  std::optional<Placed> place(const Dims& x) const override {
+    const Dims& from = input_type(0).shape;
+    Dims strides(shape.size(), Dim(1));
+    size_t i = 0;
+    for (size_t o = 0; o < shape.size(); ++o) {
+      if (shape[o] == Dim(1)) continue;
+      while (i < from.size() && from[i] == Dim(1)) ++i;
+      if (i == from.size() || !(from[i] == shape[o])) return std::nullopt;
+      strides[o] = x[i++];
+    }
+    return Placed{std::move(strides), 0};
   }
   Laid laid_over(size_t, const Format& result) const override {
     return reshaped_scales(result, shape, input_type(0).shape);
