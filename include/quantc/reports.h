@@ -19,7 +19,7 @@ struct CalibrationOptions {
   std::string method = "minmax";     // minmax, percentile, entropy or mse
   double percentile = 99.99;         // of elements kept, for that method
   std::string activations = "int8";  // int8, uint8 or int16
-  std::string results = "narrow";    // narrow, sums, wide or float32
+  std::string results = "auto";      // auto, narrow, sums, wide or float32
   double headroom = 0;               // times the range that was seen; 0: 1, and 2 for 16 bits
   std::vector<std::string> ops;      // that get rules; empty: all
   bool per_channel = false;          // weights with a scale for each channel

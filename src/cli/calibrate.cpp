@@ -49,10 +49,12 @@ void add_calibrate(CLI::App& app, Session& session) {
             "percentage of elements that method percentile keeps (default 99.99)");
   add_value(*command, "--activations", c.activations, "activations",
             "codes of activations" + default_text(c.activations));
-  add_value(*command, "--results", c.results, "results",
-            "narrow: like the activations; sums: sums of two values in 16 bits; wide: all results "
-            "in 16 bits; float32: f32, only products on codes" +
-                default_text(c.results));
+  add_value(
+      *command, "--results", c.results, "results",
+      "narrow: like the activations; auto: so too, but what norms read in rows of very different "
+      "size in 16 bits; sums: sums of two values in 16 bits; wide: all results in 16 bits; "
+      "float32: f32, only products on codes" +
+          default_text(c.results));
   add_value(*command, "--headroom", c.headroom, "X",
             "codes cover the range that was seen times this (default 1, int16: 2)");
   add_value(*command, "--ops", c.ops, "OP,...",

@@ -15,7 +15,7 @@ void add_inspect(CLI::App& app, Session& session) {
   struct Flags : CompileFlags {
     std::string model, svg;
     bool ir = false, program = false, kernels = false, summary = false, names = false, dot = false,
-         raw = false, json = false;
+         raw = false, json = false, constants = false;
   };
   auto flags = std::make_shared<Flags>();
   CLI::App* command =
@@ -33,6 +33,8 @@ void add_inspect(CLI::App& app, Session& session) {
   what->add_flag("--dot", flags->dot, "the graph in Graphviz's language");
   add_value(*what, "--svg", flags->svg, "FILE", "write a picture to this file (needs Graphviz)");
   what->require_option(0, 1);
+  command->add_flag("--constants", flags->constants,
+                    "for --ir: every constant with its values, so that the text is a model (.ir)");
   command->add_flag("--imported", flags->raw, "as imported, before any pass");
   flags->add_dims(*command);
   flags->add_quantization(*command);
@@ -63,7 +65,7 @@ void add_inspect(CLI::App& app, Session& session) {
         QC_ASSIGN(const std::string choices, kernel_choices(*graph, options));
         fmt::print("{}", choices);
       } else if (flags->ir) {
-        fmt::print("{}", print(*graph));
+        fmt::print("{}", print(*graph, {.all_constants = flags->constants}));
       } else if (flags->names) {
         fmt::print("{}", names(*graph));
       } else if (flags->dot) {

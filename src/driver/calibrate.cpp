@@ -73,7 +73,7 @@ Result<Ok> understand(CalibrateOptions& options) {
   }
   const auto form = parse_result_form(options.results);
   if (!form) {
-    return error(Code::usage, "--results is '{}': use one of narrow, sums, wide, float32",
+    return error(Code::usage, "--results is '{}': use one of auto, narrow, sums, wide, float32",
                  options.results);
   }
   if (!(options.headroom == 0 || (options.headroom >= 1 && options.headroom <= 1000))) {

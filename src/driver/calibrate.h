@@ -17,17 +17,18 @@ namespace qc {
 
 /// What results become.
 enum class ResultForm : uint8_t {
-  narrow,  // codes like those of the activations
-  sums,    // those of sums of two values, and what only they read, codes of 16 bits
-  wide,    // codes of 16 bits; products read them as narrow ones
-  floats   // f32: only products have rules, and compute on codes
+  fitting,  // narrow; what a norm reads in rows of very different size has 16 bits
+  narrow,   // codes like those of the activations
+  sums,     // those of sums of two values, and what only they read, codes of 16 bits
+  wide,     // codes of 16 bits; products read them as narrow ones
+  floats    // f32: only products have rules, and compute on codes
 };
 std::optional<ResultForm> parse_result_form(std::string_view name);
 
 /// The options that users give, and what their words stand for.
 struct CalibrateOptions : quantc::CalibrationOptions {
   RangeMethod range = RangeMethod::minmax;  // of `method`
-  ResultForm form = ResultForm::narrow;     // of `results`
+  ResultForm form = ResultForm::fitting;    // of `results`
   /// Rules that say something about some nodes; what they leave open is found here.
   std::vector<RuleSpec> partial;
   bool allow_unused_rules = false;  // partial rules that match nothing are no errors

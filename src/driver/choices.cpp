@@ -27,7 +27,7 @@ const std::vector<Row>& rows() {
       {"shell", {"bash", "zsh", "fish"}},
       {"method", {"minmax", "percentile", "entropy", "mse"}},
       {"activations", {"int8", "uint8", "int16"}},
-      {"results", {"narrow", "sums", "wide", "float32"}},
+      {"results", {"auto", "narrow", "sums", "wide", "float32"}},
   };
   return all;
 }

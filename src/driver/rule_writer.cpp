@@ -102,7 +102,7 @@ const char* type_name(DType dtype) {
 }  // namespace
 
 std::optional<ResultForm> parse_result_form(std::string_view name) {
-  constexpr std::string_view kNames[] = {"narrow", "sums", "wide", "float32"};
+  constexpr std::string_view kNames[] = {"auto", "narrow", "sums", "wide", "float32"};
   for (size_t i = 0; i < std::size(kNames); ++i) {
     if (name == kNames[i]) return static_cast<ResultForm>(i);
   }
@@ -221,22 +221,28 @@ DType RuleWriter::result_type(Node& n) const {
   return said && !said->dtype.empty() ? type_named(said->dtype) : own_result_type(n);
 }
 
+/// Whether the node's own result has 16 bits among narrow ones.
+bool RuleWriter::needs_width(Node& n) const {
+  return options_.form == ResultForm::sums      ? is_residual(n)
+         : options_.form == ResultForm::fitting ? watched_.uneven(n.output())
+                                                : false;
+}
+
 DType RuleWriter::own_result_type(Node& n) const {
-  if (options_.form == ResultForm::wide) return DType::i16;
-  if (options_.form != ResultForm::sums) return narrow_;
-  if (is_residual(n)) return DType::i16;
+  if (options_.form == ResultForm::wide || needs_width(n)) return DType::i16;
   const std::vector<Node*> users = n.output()->users();
-  const bool summed =
-      !users.empty() && n.output()->pinned() == 0 &&
-      std::all_of(users.begin(), users.end(), [](Node* user) { return is_residual(*user); });
+  const bool summed = !users.empty() && n.output()->pinned() == 0 &&
+                      std::all_of(users.begin(), users.end(), [&](Node* user) {
+                        return is_residual(*user) && needs_width(*user);
+                      });
   return summed && !runs_on_codes(n) ? DType::i16 : narrow_;
 }
 
 /// One type for all operands: what products read is narrow, all others take what is given.
 DType RuleWriter::operand_type(Node& n, const std::vector<size_t>& operands) const {
-  const bool may_be_wide = options_.form == ResultForm::sums || options_.form == ResultForm::wide;
-  if (!may_be_wide || is_product(n)) return narrow_;
-  if (options_.form == ResultForm::wide || is_residual(n)) return DType::i16;
+  const bool narrow = options_.form == ResultForm::narrow || options_.form == ResultForm::floats;
+  if (narrow || is_product(n)) return narrow_;
+  if (options_.form == ResultForm::wide || (is_residual(n) && needs_width(n))) return DType::i16;
   for (size_t i : operands) {
     const auto it = formats_.find(n.input(i));
     if (it != formats_.end() && it->second.dtype == DType::i16) return DType::i16;

@@ -51,6 +51,7 @@ class RuleWriter {
   ValueFormat format(const Observer& observer, std::optional<double> floor, DType dtype) const;
   DType result_type(Node& n) const;
   DType own_result_type(Node& n) const;
+  bool needs_width(Node& n) const;
   DType operand_type(Node& n, const std::vector<size_t>& operands) const;
   Result<ValueFormat> operand_format(Node& n, size_t i, DType dtype) const;
   ValueFormat result_format(Node& n) const;

@@ -15,6 +15,7 @@
 #include "ir/capability.h"
 #include "passes/quantized_forms.h"
 #include "program/run.h"
+#include "quant/normalised.h"
 #include "quant/scores.h"
 #include "support/budget.h"
 
@@ -86,6 +87,54 @@ Watched::Watched(const Graph& graph, bool histogram, double levels,
     if (axis && !n->input(0)->is_constant()) rows_[n->input(0)].axis = *axis;
   }
   for (const auto& [value, axis] : means) means_[value].axis = axis;
+  find_normalised(graph);
+}
+
+void Watched::find_normalised(const Graph& graph) {
+  auto watch = [&](const Value* v, int64_t width) {
+    if (v && !v->is_constant() && v->dtype() == DType::f32) peaks_[v].width = width;
+  };
+  for (Node* n = graph.last(); n; n = n->prev()) {
+    if (const auto* norm = capability<NormalisesRows>(n); norm && norm->normalised_axis()) {
+      int64_t width = 1;
+      const Dims& shape = n->input(0)->shape();
+      for (auto i = static_cast<size_t>(*norm->normalised_axis()); i < shape.size(); ++i) {
+        width *= shape[i].value();
+      }
+      watch(n->input(0), width);
+    }
+    const auto* sum = capability<MaySum>(n);
+    if (!(sum && sum->is_sum()) && !runs_on_codes(*n)) continue;
+    const auto read = n->output_count() > 0 ? peaks_.find(n->output()) : peaks_.end();
+    if (read == peaks_.end()) continue;
+    const int64_t width = read->second.width;
+    for (const Value* v : n->inputs()) {
+      if (v && !v->shape().empty() && v->shape().back() == Dim(width)) watch(v, width);
+    }
+  }
+}
+
+void Watched::Peaks::see(const Tensor& tensor) {
+  const float* x = tensor.data<float>();
+  for (int64_t row = 0; width > 0 && row < tensor.size() / width; ++row, x += width) {
+    float peak = 0;
+    for (int64_t k = 0; k < width; ++k) peak = std::max(peak, std::abs(x[k]));
+    if (!(peak > 0) || !std::isfinite(peak)) continue;
+    least = std::min(least, peak);
+    most = std::max(most, peak);
+  }
+}
+
+/// What is added to even rows counts by the size of these: uneven is only what its readers see so.
+void Watched::find_uneven(const Graph& graph) {
+  for (Node* n = graph.last(); n; n = n->prev()) {
+    const bool norm = capability<NormalisesRows>(n) != nullptr;
+    if (!norm && (n->output_count() == 0 || !uneven(n->output()))) continue;
+    for (const Value* v : n->inputs()) {
+      const auto it = peaks_.find(v);
+      if (it != peaks_.end() && it->second.most > 4 * it->second.least) uneven_.insert(v);
+    }
+  }
 }
 
 const ChannelMeans* Watched::means(const Value* value) const {
@@ -94,7 +143,8 @@ const ChannelMeans* Watched::means(const Value* value) const {
 }
 
 bool Watched::wanted(const Value* value) const {
-  return observers_.count(value) > 0 || means_.count(value) > 0 || rows_.count(value) > 0;
+  return observers_.count(value) > 0 || means_.count(value) > 0 || rows_.count(value) > 0 ||
+         peaks_.count(value) > 0;
 }
 
 void Watched::see(const Value* value, const Tensor& tensor) {
@@ -110,12 +160,18 @@ void Watched::see(const Value* value, const Tensor& tensor) {
   }
   if (auto it = observers_.find(value); it != observers_.end()) it->second.see(elements);
   if (auto it = means_.find(value); it != means_.end()) it->second.see(tensor);
+  if (auto it = peaks_.find(value); it != peaks_.end()) it->second.see(tensor);
 }
 
 void Watched::merge(const Watched& other) {
   for (auto& [value, observer] : observers_) observer.merge(other.observers_.at(value));
   for (auto& [value, rows] : rows_) rows.seen.merge(other.rows_.at(value).seen);
   for (auto& [value, means] : means_) means.merge(other.means_.at(value));
+  for (auto& [value, peaks] : peaks_) {
+    const Peaks& seen = other.peaks_.at(value);
+    peaks.least = std::min(peaks.least, seen.least);
+    peaks.most = std::max(peaks.most, seen.most);
+  }
 }
 
 std::vector<float> Watched::raised(const Tensor& tensor, int64_t axis) const {
@@ -209,6 +265,7 @@ Result<Ok> Watched::run(const Graph& graph, const Options& options, Samples& sam
     QC_TRY(run_compiled(graph, options, samples, calibration));
   }
   find_floors(graph);
+  find_uneven(graph);
   return Ok{};
 }
 

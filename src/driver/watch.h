@@ -1,6 +1,7 @@
 // Watching the values of a float contract graph while it runs on samples.
 #pragma once
 
+#include <limits>
 #include <map>
 #include <set>
 
@@ -42,6 +43,9 @@ class Watched {
   std::optional<double> operand_floor(Node& node, size_t i) const;
   /// The same for all that read a value.
   std::optional<double> floor(const Value* value) const;
+  /// Whether a norm reads rows of the value, itself or through sums and what moves elements, and
+  /// some are so much smaller than the largest that 8 bits for all leave them fewer than 6.
+  bool uneven(const Value* value) const { return uneven_.count(value) > 0; }
 
  private:
   /// A value whose rows a softmax reads, and what was seen of it.
@@ -55,6 +59,16 @@ class Watched {
     bool found = false, open = false;
   };
 
+  /// The greatest magnitudes of rows of `width` elements: of the smallest row that is not 0, and
+  /// of the largest.
+  struct Peaks {
+    int64_t width = 0;
+    float least = std::numeric_limits<float>::infinity(), most = 0;
+    void see(const Tensor& tensor);
+  };
+
+  void find_normalised(const Graph& graph);
+  void find_uneven(const Graph& graph);
   bool wanted(const Value* value) const;
   void see(const Value* value, const Tensor& tensor);
   void merge(const Watched& other);
@@ -71,6 +85,8 @@ class Watched {
   double levels_;
   std::map<const Value*, Observer> observers_;
   std::map<const Value*, Rows> rows_;
+  std::map<const Value*, Peaks> peaks_;
+  std::set<const Value*> uneven_;
   std::map<const Value*, Floor> floors_;
   std::map<const Value*, double> constants_;  // the greatest element of those that are summed
   std::map<const Value*, ChannelMeans> means_;

@@ -115,6 +115,14 @@ def test_the_first_layer_that_differs_is_named(quantc, model, folder, tmp_path):
     assert "first" not in quantc("validate", *model, "-i", folder / "io.npz", "--per-layer").stdout
 
 
+def test_a_graph_with_all_constants_is_a_model(quantc, model, folder, tmp_path):
+    (tmp_path / "m.ir").write_text(quantc("inspect", *model, "--ir", "--constants").stdout)
+    for name, what in (("a", model), ("b", (tmp_path / "m.ir",))):
+        quantc("run", *what, "-i", folder / "io.npz", "-o", tmp_path / f"{name}.npz")
+    a, b = np.load(tmp_path / "a.npz"), np.load(tmp_path / "b.npz")
+    assert a.files and all(np.array_equal(a[k], b[k]) for k in a.files)
+
+
 def test_pictures(quantc, model, tmp_path):
     dot = quantc("inspect", *model, "--dot").stdout
     assert dot.startswith("digraph") and dot.rstrip().endswith("}")

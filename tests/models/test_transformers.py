@@ -71,7 +71,7 @@ NETS = {
                                (tokens(1, 8), torch.randn(1, 20, 64))),
     "mixtral": named(causal(hf.MixtralForCausalLM, hf.MixtralConfig), **SHARED, num_local_experts=4, num_experts_per_tok=2),
     "vit": lambda **more: (Logits(hf.ViTForImageClassification(hf.ViTConfig(**VIT, **more)), "pixel_values"),
-                           (0.2 * torch.randn(1, 3, 16, 16),)),  # patches about as large as the class token
+                           (torch.randn(1, 3, 16, 16),)),  # patches much larger than the class token
     "gemma2": named(causal(hf.Gemma2ForCausalLM, hf.Gemma2Config), **SHARED, head_dim=16),
     "gptj": named(causal(hf.GPTJForCausalLM, hf.GPTJConfig), **GPT2, rotary_dim=8),
 }

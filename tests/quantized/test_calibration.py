@@ -183,7 +183,7 @@ def test_four_bits_beside_codes_use_all_their_codes(case):
     case.validate({"x": np.eye(64, dtype=np.float32)})
 
 
-@pytest.mark.parametrize("results, least", [("narrow", 30), ("sums", 34), ("wide", 34), ("float32", 34)])
+@pytest.mark.parametrize("results, least", [("auto", 30), ("narrow", 30), ("sums", 34), ("wide", 34), ("float32", 34)])
 def test_forms_of_results(case, results, least):
     layers(case.folder / "m.onnx")
     case.calibrate({"x": SAMPLES}, "--per-channel", "--results", results)
@@ -193,6 +193,40 @@ def test_forms_of_results(case, results, least):
     text = case.rules.read_text()
     assert ("output_dtype = 'float32'" in text) == (results == "float32")
     assert ("dtype = 'int16'" in text) == (results in ("sums", "wide"))
+
+
+def shortcut(path, norm):
+    """A sum of two values, a product of it beside it; with a norm before, or without."""
+    rng = np.random.default_rng(1)
+    constants = {"w": (rng.normal(size=(WIDTH, WIDTH)) / 4).astype(np.float32), "one": np.ones(WIDTH, np.float32)}
+    nodes = [helper.make_node("Add", ["x", "z"], ["s"], name="sum")]
+    if norm:
+        nodes.append(helper.make_node("LayerNormalization", ["s", "one"], ["n"], name="norm", axis=-1, epsilon=1e-12))
+    nodes.append(helper.make_node("MatMul", ["n" if norm else "s", "w"], ["y"], name="product"))
+    shape = [1, TOKENS, WIDTH]
+    save(path, nodes, constants, {"x": shape, "z": shape}, {"y": shape})
+
+
+@pytest.mark.parametrize("norm, small, bits", [(True, 0.02, 16), (True, 0.5, 8), (False, 0.02, 8)])
+def test_rows_of_different_size_that_a_norm_reads(case, norm, small, bits):
+    """One scale for all rows leaves a small one few codes, and the norm makes it as large as the others: the sum has
+    16 bits, without being asked. Rows that are alike, or that no norm reads, need none."""
+    shortcut(case.folder / "m.onnx", norm)
+    rng = np.random.default_rng(2)
+    size = np.full((8, TOKENS, 1), 1.0)
+    size[:, 0] = small
+    samples = {name: (size * rng.uniform(-1, 1, (8, TOKENS, WIDTH))).astype(np.float32) for name in "xz"}
+    case.calibrate(samples)
+    assert ("dtype = 'int16'" in case.rules.read_text()) == (bits == 16)
+    one = {name: x[:1] for name, x in samples.items()}
+    want, got = case.run(one)[0]["y"], case.run(one, "--rules", case.rules)[0]["y"]
+    case.validate(one)
+    if norm:
+        assert sqnr(got[:, 0], want[:, 0]) > 30
+    case.calibrate(samples, "--results", "narrow", "--force")
+    assert "int16" not in case.rules.read_text()
+    if bits == 16:
+        assert sqnr(case.run(one, "--rules", case.rules)[0]["y"][:, 0], want[:, 0]) < 20
 
 
 def test_rules_for_some_ops(case):

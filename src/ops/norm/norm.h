@@ -6,6 +6,7 @@
 #include "ir/padding.h"
 #include "ir/rewrite.h"
 #include "ops/quantize/ending.h"
+#include "quant/normalised.h"
 
 namespace qc {
 
@@ -64,7 +65,10 @@ struct NormRows {
 /// Operands: x, scale and shift (either may be omitted), of the normalised shape or one per
 /// channel. With `statistics` the mean (not of rms norm) and 1 / deviation of every row are outputs
 /// too.
-class Norm final : public OpNode<Norm>, public TakesPadding, public TakesEnding {
+class Norm final : public OpNode<Norm>,
+                   public TakesPadding,
+                   public TakesEnding,
+                   public NormalisesRows {
  public:
   explicit Norm(NormKind kind) : rows(kind) {}
   static const OpInfo kLayer, kRms, kGroup;
@@ -80,6 +84,9 @@ class Norm final : public OpNode<Norm>, public TakesPadding, public TakesEnding 
   Result<Ok> lower(Lowering&) const override;
   Result<Node*> with_ending(const Ending& ending, const EndingPlace& place,
                             std::string& reason) override;
+  std::optional<int64_t> normalised_axis() const override {
+    return rows.kind == NormKind::group ? std::nullopt : std::optional(rows.axis);
+  }
 };
 
 /// A norm whose result is codes; kernels/norm/norm.h. Operands: those of the norm, x being floats
