@@ -73,10 +73,14 @@ class Runner {
     }
   }
 
-  /// A part of a call; several threads may be in it.
+  /// A part of a call, all of it where it cannot be split; several threads may be in it.
   static void run_units(const Body& body, const std::vector<std::byte>& params,
                         const std::vector<const void*>& in, const std::vector<void*>& out,
                         int32_t first, int32_t last) {
+    if (!body.part) {
+      body.run(params.data(), in.data(), out.data());
+      return;
+    }
     int32_t units[4] = {first, last, 0, 0};
     while (units[0] < last) {
       std::vector<std::byte> own = params;

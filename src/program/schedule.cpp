@@ -20,10 +20,23 @@ struct Problem {
   std::vector<int> readers;    // tasks that touch the storage
 };
 
+/// Copies at the ports stay where they are, before and after all other steps: code for a device
+/// runs them apart from those.
+void keep_port_copies(const Steps& steps, std::vector<Task>& tasks) {
+  size_t first = 0, last = steps.size();
+  while (first < steps.size() && steps[first].copy()) ++first;
+  while (last > first && steps[last - 1].copy()) --last;
+  for (size_t t = first; t < steps.size(); ++t) {
+    const size_t from = t < last ? 0 : first, to = t < last ? first : last;
+    for (size_t b = from; b < to; ++b) tasks[t].before.push_back(static_cast<int>(b));
+  }
+}
+
 Problem describe(const Program& program) {
   Problem p;
   const size_t n = program.steps.size();
   p.tasks.resize(n);
+  keep_port_copies(program.steps, p.tasks);
   p.bytes.resize(program.buffers.size());
   p.readers.resize(program.buffers.size());
   std::vector<int> writer(program.buffers.size(), -1);

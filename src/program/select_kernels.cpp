@@ -170,12 +170,12 @@ class Selector {
     }
   }
 
-  /// Gives a call its body. On a device one for all machines serves where its calls have units: a
-  /// thread computes each. `asked` says what a layer wanted that has none.
+  /// Gives a call its body. On a device one for all machines serves, too: a thread computes each of
+  /// its units. `asked` says what a layer wanted that has none.
   Result<Ok> find(Call& call, const Loc& loc, const std::string& asked) {
     const Body* body = find_body(*call.kernel, call.select);
     const bool device = target_.device;
-    if (body && target_.has(body->machine) && (!device || !body->machine.empty() || body->units)) {
+    if (body && target_.has(body->machine)) {
       call.body = body;
       return Ok{};
     }
@@ -187,7 +187,7 @@ class Selector {
                  fmt::join(call.select, ", "), target_.name);
   }
 
-  /// A call whose body computes all units becomes a step of as many threads.
+  /// A call whose body computes all units becomes a step of as many threads: one where it has none.
   void by_units(Step& step) const {
     Call* call = std::get_if<Call>(&step.op);
     if (!target_.device || !call || !call->body || !call->body->machine.empty()) return;

@@ -159,10 +159,10 @@ class Verifier {
     return Ok{};
   }
 
-  /// A parallel step has the units of its call.
+  /// A parallel step has the units of its call: one where that cannot be split.
   Result<Ok> units(const ParallelStep& p, const Loc& loc) const {
     const Signature& k = *p.call.kernel;
-    if (k.unit.empty() || !p.call.body)
+    if (!p.call.body || (!p.call.body->units && !(p.units == 1)))
       return error(Code::bug, loc, "'{}' cannot be split", k.name);
     if (p.units == 0 || !p.units.is_static() || !is_static(p.call)) return Ok{};
     const int64_t count = units_of(p.call);

@@ -3,6 +3,7 @@ bits, and the answers are as close to the float network as PyTorch's own fake qu
 import functools
 import json
 import re
+import subprocess
 import warnings
 
 import numpy as np
@@ -160,6 +161,29 @@ def test_same_bits_near_the_float_network(name, kind, exported, quantc, tmp_path
 @pytest.mark.parametrize("name, kind", [(n, ("static", "token")[i % 2]) for i, n in enumerate(ARCHITECTURES)])
 def test_same_bits_of_the_other_scales(name, kind, exported, quantc, tmp_path):
     check_bits(name, kind, exported, quantc, tmp_path)
+
+
+def check_cuda(name, kind, exported, quantc, folder):
+    """Code for CUDA, built for the host, gives the interpreter's bits; no layer is refused."""
+    *_, file, arrays = exported(name)
+    rules = ["--rules", rules_of(kind, name, exported, quantc, folder)] if kind != "float" else []
+    quantc("compile", file, *rules, "--target", "cuda:sm_80", "-o", folder / "out", "--name", "net", "--vectors", arrays)
+    done = subprocess.run(["make", "-C", folder / "out", "HOST=1", "CFLAGS=-O0 -Wall -Wextra -Werror", "test"], capture_output=True, text=True)
+    assert done.returncode == 0 and "bits equal" in done.stdout, done.stdout + done.stderr
+
+
+KINDS = ("float", "token", "static")
+
+
+@pytest.mark.parametrize("name, kind", [(n, KINDS[i % 3]) for i, n in enumerate(ARCHITECTURES)])
+def test_cuda_gives_the_same_bits(name, kind, exported, quantc, tmp_path):
+    check_cuda(name, kind, exported, quantc, tmp_path)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name, kind", [(n, KINDS[(i + j) % 3]) for i, n in enumerate(ARCHITECTURES) for j in (1, 2)])
+def test_cuda_gives_the_same_bits_of_the_others(name, kind, exported, quantc, tmp_path):
+    check_cuda(name, kind, exported, quantc, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["llama", "gpt2", "bert", "t5", "gemma2", "gptj"])

@@ -8,6 +8,7 @@
 #include <functional>
 #include <random>
 
+#include "program/device.h"
 #include "program/liveness.h"
 #include "program/place.h"
 #include "program/share.h"
@@ -161,6 +162,24 @@ TEST(Plan, IsNeverAboveTheModelsOwnOrder) {
     std::vector<int> order(p.steps.size());
     for (size_t t = 0; t < order.size(); ++t) order[t] = static_cast<int>(t);
     EXPECT_LE(own.arena_bytes * 100, peak_of(p, order) * 105);
+  }
+}
+
+TEST(Plan, CopiesAtTheEndsOfAProgramStayThere) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 40; ++round) {
+    Program p = random_program(random, 4 + round);
+    // An input that nothing reads before the last step would rather be copied late.
+    const int late = static_cast<int>(p.buffers.size());
+    p.buffers.push_back({.name = "late", .kind = BufferKind::input, .bytes = 4096, .slot = 1});
+    p.inputs.push_back({"late", Type(DType::f32, {1024}), late});
+    p.steps.back().call()->in.push_back(view(late));
+    move_to_device(p);
+    plan(p);
+    for (size_t i = 0; i < p.steps.size(); ++i) {
+      const bool at_end = i < p.inputs.size() || i + p.outputs.size() >= p.steps.size();
+      EXPECT_EQ(p.steps[i].copy() != nullptr, at_end) << i;
+    }
   }
 }
 

@@ -13,7 +13,8 @@ std::string kernels_text(const Module::Part& part, const ProjectOptions& options
   std::set<std::string> symbols;
   for_each_step(part.program.steps, [&](const Step& s) {
     if (const Call* c = s.call()) symbols.insert(c->body->symbol);
-    if (const auto* parallel = std::get_if<ParallelStep>(&s.op)) {
+    const auto* parallel = std::get_if<ParallelStep>(&s.op);
+    if (parallel && parallel->call.body->units) {
       symbols.insert(parallel->call.body->split + "_part");
       if (parallel->units == 0) symbols.insert(parallel->call.body->split + "_units");
     }

@@ -74,11 +74,14 @@ std::string Source::part_definition(const Instance& instance) {
       "    const void *in[] = {{{4}}};\n"
       "    void *out[] = {{{5}}};\n"
       "    int32_t own[4] = {{(int32_t)unit, (int32_t)unit + 1, 0, 0}};\n"
-      "    {6}_part(&p, in, out, own);\n"
+      "    {6};\n"
       "    {7}(&p{8});\n  }}\n}}\n\n",
       instance.function, declared, kernel.params,
       instance.local ? "{" + instance.values + "}" : std::string("given"), in.empty() ? "NULL" : in,
-      out, call.body->split, call.body->symbol, passed);
+      out,
+      call.body->split.empty() ? "(void)own"
+                               : fmt::format("{}_part(&p, in, out, own)", call.body->split),
+      call.body->symbol, passed);
 }
 
 std::string Source::parallel(const Step& step, const Instance& instance, const std::string& params,
