@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "backends/cuda/cuda_backend.h"
+#include "backends/registry.h"
 
 namespace qc {
 namespace {
@@ -69,22 +69,22 @@ Result<CudaModel> CudaModel::build(const Graph& graph, const Options& options, b
   PassContext context;
   QC_ASSIGN(Module made, make_module(*copied, options, context));
   auto module = std::make_shared<const Module>(std::move(made));
-  QC_ASSIGN(const COptions backend, c_options(options, graph.file));
+  QC_ASSIGN(const ProjectOptions project, project_options(options, graph.file));
   QC_ASSIGN(const ScratchFolder folder, ScratchFolder::create());
   QC_ASSIGN(FileSet files, FileSet::create(folder.path()));
-  QC_TRY(write_cuda(*module, backend, nullptr, files));
+  QC_TRY(backend_of(module->parts.front().target).write(*module, project, nullptr, files));
   QC_TRY(files.commit());
-  const std::string library = "lib" + backend.name + ".so";
+  const std::string library = "lib" + project.name + ".so";
   // HOST stands here in any case: some shells have a variable of that name.
   std::vector<std::string> command = {"make",        "-s",    "-C",
                                       folder.path(), library, host ? "HOST=1" : "HOST="};
   if (!host) command.push_back("NVCC=" + nvcc);
   QC_TRY(run_tool(command));
   auto handle = std::make_shared<Handle>();
-  handle->name = backend.name;
+  handle->name = project.name;
   QC_ASSIGN(handle->library, Library::open(folder.path() + "/" + library));
   const auto create = handle->function<int (*)(const void*, void**)>("_create");
-  if (!create) return error(Code::bug, "the library has no model '{}'", backend.name);
+  if (!create) return error(Code::bug, "the library has no model '{}'", project.name);
   if (const int status = create(nullptr, &handle->handle); status != 0) {
     return error(Code::unsupported,
                  "no GPU here runs code for target {}: {}; --host runs the code without one",
