@@ -34,7 +34,8 @@ QK_UNIT void qk_q_end(const qk_q_ending* e, int32_t sum, int64_t row, int32_t n)
 
 #if defined(__CUDA_ARCH__)
 
-/* What belongs to four neighbouring outputs, in registers. */
+/* What belongs to four neighbouring outputs, in registers. A zero point that all rows share is in
+ * `bias`, and weight_sums are 0 then. */
 typedef struct qk_q_four {
   int32_t n;
   uint32_t bias[4], weight_sums[4];
@@ -60,9 +61,15 @@ QK_UNIT void qk_q_words(uint32_t* to, const void* table, int32_t i, int32_t coun
 
 QK_UNIT qk_q_four qk_q_four_of(const qk_q_ending* e, int32_t n) {
   qk_q_four four = {};
+  uint32_t weight_sums[4];
   four.n = n;
   if (e->bias) qk_q_words(four.bias, e->bias, n, e->oc);
-  qk_q_words(four.weight_sums, e->weight_sums, n, e->oc);
+  qk_q_words(weight_sums, e->weight_sums, n, e->oc);
+#pragma unroll
+  for (int32_t i = 0; i < 4; ++i) {
+    four.weight_sums[i] = e->per_row ? weight_sums[i] : 0;
+    if (!e->per_row) four.bias[i] -= (uint32_t)qk_q_ending_zero(e, 0) * weight_sums[i];
+  }
   if (e->to.bias) qk_q_words(four.float_bias, e->to.bias, n, e->oc);
   if (e->to.multipliers && !e->to.q31) qk_q_words(four.multipliers, e->to.multipliers, n, e->oc);
   if (e->to.multipliers && e->to.q31) {
@@ -85,6 +92,23 @@ QK_UNIT uint32_t qk_q_others(const qk_q_ending* e, const qk_q_four* four, int64_
   return *(const uint32_t*)((const uint8_t*)e->to.residual + row * e->oc + four->n);
 }
 
+/* Codes of the sum of a value that is to be rounded to a code and a residual's code, as qk_q_add
+ * computes it (QK_R_EXACT), without leaving floats: integers below 2^22 are added and subtracted
+ * exactly, and conversions are slow. `byte` is the residual's code, as it lies. */
+QK_UNIT int32_t qk_q_add_exact(const qk_q_output* o, float v, uint32_t byte) {
+  const qk_q_residual* const r = &o->r;
+  const float least = (float)(o->lo - o->zero), most = (float)(o->hi - o->zero);
+  const float above = v > least ? v : least, within = above < most ? above : most;
+  const float ours = __fadd_rn(__fadd_rn(within, 12582912.0f),
+                               (float)(o->zero - (r->first ? r->za : r->zb)) - 12582912.0f);
+  /* The byte as the last of 2^23 + byte; codes with a sign are 128 larger. */
+  const int32_t flip = r->type == QK_I8 ? 0x80 : 0;
+  const float theirs = __fadd_rn(__uint_as_float(0x4b000000u | (byte ^ (uint32_t)flip)),
+                                 -(float)(8388608 + flip + (r->first ? r->zb : r->za)));
+  const float a = r->first ? ours : theirs, b = r->first ? theirs : ours;
+  return qn_code(qn_fmaf(b, r->rb, qn_mulf(a, r->ra)), r->zero, r->lo, r->hi);
+}
+
 /* Four neighbouring outputs, of which all are there, in one word or four; `others` are the codes of
  * the residual. */
 QK_UNIT void qk_q_end_four(const qk_q_ending* e, const qk_q_four* four, const int32_t* sums,
@@ -95,20 +119,28 @@ QK_UNIT void qk_q_end_four(const qk_q_ending* e, const qk_q_four* four, const in
   qk_q_output to = e->to;
   to.multipliers = four->multipliers;
   to.bias = e->to.bias ? (const float*)four->float_bias : 0;
+  const int exact = to.residual && to.path == QK_Q_ADDED;
   uint32_t out[4];
 #pragma unroll
   for (int32_t i = 0; i < 4; ++i) {
     const int32_t sum =
         qk_q_whole(sums[i], (int32_t)four->bias[i], zero, (int32_t)four->weight_sums[i]);
-    out[i] = to.type == QK_I32   ? (uint32_t)sum
-             : to.type == QK_F32 ? __float_as_uint(qk_q_value(&to, sum, i, scale))
-                                 : (uint32_t)qk_q_code(&to, sum, i, scale);
+    if (to.type == QK_I32) {
+      out[i] = (uint32_t)sum;
+    } else if (to.type == QK_F32) {
+      out[i] = __float_as_uint(qk_q_value(&to, sum, i, scale));
+    } else if (exact) {
+      const uint32_t byte = others >> (8 * i) & 0xff;
+      out[i] = (uint32_t)qk_q_add_exact(&to, qk_q_value(&to, sum, i, scale), byte);
+    } else {
+      out[i] = (uint32_t)qk_q_code(&to, sum, i, scale);
+    }
   }
   if (to.type == QK_I32 || to.type == QK_F32) {
     *(uint4*)((uint32_t*)e->y + at) = make_uint4(out[0], out[1], out[2], out[3]);
     return;
   }
-  if (to.residual) {
+  if (to.residual && !exact) {
 #pragma unroll
     for (int32_t i = 0; i < 4; ++i) {
       const uint8_t byte = (uint8_t)(others >> (8 * i));
