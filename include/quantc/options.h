@@ -22,6 +22,8 @@ struct SizeRange {
   /// the least. 0: not asked for.
   int64_t chosen_buckets = 0;
   std::string observed;
+  /// Layers that cannot be padded to buckets take the run's own size; otherwise they are refused.
+  bool own_size = false;
 };
 
 struct Options {

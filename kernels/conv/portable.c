@@ -8,11 +8,11 @@
 
 QK_INLINE void qk_conv_taps(const qk_conv_params* p, int axis, int32_t o, int32_t* first,
                             int32_t* last) {
-  qk_taps(o * p->stride[axis] - p->pad[axis], p->dilation[axis], p->k[axis], p->in[axis], first,
+  qk_taps(o * p->stride[axis] - p->pad[axis], p->dilation[axis], p->k[axis], p->valid[axis], first,
           last);
 }
 QK_INLINE void qk_conv_inside(const qk_conv_params* p, int axis, int32_t* low, int32_t* high) {
-  qk_taps_inside(p->in[axis], p->out[axis], p->k[axis], p->stride[axis], p->dilation[axis],
+  qk_taps_inside(p->valid[axis], p->out[axis], p->k[axis], p->stride[axis], p->dilation[axis],
                  p->pad[axis], low, high);
 }
 

@@ -20,7 +20,7 @@ static float plain(const qk_conv_params* p, int last, const float* x, const floa
     int32_t at[3], inside = 1;
     for (int a = 0; a < 3; ++a) {
       at[a] = o[a] * p->stride[a] - p->pad[a] + k[a] * p->dilation[a];
-      inside = inside && at[a] >= 0 && at[a] < p->in[a];
+      inside = inside && at[a] >= 0 && at[a] < p->valid[a];
     }
     for (int32_t i = 0; i < icg && inside; ++i) {
       sum = fmaf(x[element(p, last, p->in, p->ic, n, g * icg + i, at)],
@@ -46,6 +46,7 @@ static void check(int path) { /* 0: rows, 1: channels-last, 2: depthwise */
     p.out[a] = a ? qk_random_in(1, 9) : qk_random_in(1, 2);
     p.in[a] = (p.out[a] - 1) * p.stride[a] + (p.k[a] - 1) * p.dilation[a] + 1 - p.pad[a];
     if (p.in[a] < 1) p.in[a] = 1;
+    p.valid[a] = qk_random() % 3 ? p.in[a] : qk_random_in(1, p.in[a]);
   }
   p.lo = -0.6f;
   p.hi = 0.8f;

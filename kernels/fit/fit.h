@@ -4,10 +4,11 @@
 
 /* For each of `outer` blocks: y is `to` rows of `inner` elements, the first `valid` of them those
  * of x, which has `from` rows, the others filled with copies of *value (of zero bytes where value
- * is null). Never more than `from` rows are read nor more than `to` written, whatever `valid` is. y
- * may be x where `from` is `to`. */
+ * is null), or with `repeat` copies of the last of those rows where there is one. Never more than
+ * `from` rows are read nor more than `to` written, whatever `valid` is. y may be x where `from` is
+ * `to`. */
 typedef struct {
-  int32_t outer, from, to, valid, inner;
+  int32_t outer, from, to, valid, inner, repeat;
 } qk_fit_params;
 
 #endif

@@ -19,7 +19,7 @@ static float plain(const qk_pool_params* p, const float* x, int32_t n, int32_t c
     int32_t at[3], inside = 1;
     for (int a = 0; a < 3; ++a) {
       at[a] = o[a] * p->stride[a] - p->pad[a] + k[a] * p->dilation[a];
-      inside = inside && at[a] >= 0 && at[a] < p->in[a];
+      inside = inside && at[a] >= 0 && at[a] < p->valid[a];
     }
     if (!inside) continue;
     const float v = x[element(p->last, p->in, p->c, n, c, at)];
@@ -46,6 +46,7 @@ static void check(int last) {
     p.pad[a] = p.dilation[a] == 1 ? qk_random_in(0, p.k[a] / 2) : 0;
     p.out[a] = a ? qk_random_in(1, 7) : 1;
     p.in[a] = (p.out[a] - 1) * p.stride[a] + (p.k[a] - 1) * p.dilation[a] + 1 - p.pad[a];
+    p.valid[a] = qk_random() % 3 ? p.in[a] : qk_random_in(1, p.in[a]);
   }
   pixels = p.out[0] * p.out[1] * p.out[2];
   count = p.n * p.c * pixels;

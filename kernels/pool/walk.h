@@ -15,7 +15,7 @@ typedef struct qk_pool_window {
 QK_INLINE qk_pool_window qk_pool_taps(const qk_pool_params* p, int axis, int32_t o) {
   qk_pool_window w;
   if (p->adaptive) {
-    const int64_t in = p->in[axis], out = p->out[axis];
+    const int64_t in = p->valid[axis], out = p->out[axis];
     w.at = (int32_t)(o * in / out);
     w.step = 1;
     w.first = 0;
@@ -25,7 +25,7 @@ QK_INLINE qk_pool_window qk_pool_taps(const qk_pool_params* p, int axis, int32_t
     w.at = o * p->stride[axis] - p->pad[axis];
     w.step = d;
     w.first = w.at >= 0 ? 0 : (-w.at + d - 1) / d;
-    const int32_t room = p->in[axis] - w.at, all = room + p->end[axis];
+    const int32_t room = p->valid[axis] - w.at, all = room + p->end[axis];
     w.last = room <= 0 ? 0 : (room + d - 1) / d;
     w.counted = all <= 0 ? 0 : (all + d - 1) / d;
     if (w.last > k) w.last = k;

@@ -20,6 +20,7 @@ QK_INLINE qk_pool_params qk_qpool_window(const qk_qpool_params* q) {
     p.dilation[i] = q->dilation[i];
     p.pad[i] = q->pad[i];
     p.end[i] = q->end[i];
+    p.valid[i] = q->valid[i];
   }
   p.last = q->last;
   p.adaptive = q->adaptive;
@@ -34,6 +35,7 @@ QK_INLINE qk_pool_params qk_qpool_window(const qk_qpool_params* q) {
 #define QK_QAVG_ORT qn_mean_code_ort(sum, count, q->sy, q->zero, q->lowest, q->lo, q->hi)
 #define QK_QAVG_F32 \
   qn_encode(sum / (float)count, q->divisor_y, q->reciprocal, q->zero, q->lo, q->hi)
-#define QK_QAVG_Q31 qn_mean_q31(sum, count, q->mantissa, q->shift, q->zero, q->lo, q->hi)
+#define QK_QAVG_Q31 \
+  qn_mean_q31(sum, count > 0 ? count : 1, q->mantissa, q->shift, q->zero, q->lo, q->hi)
 
 #endif

@@ -16,6 +16,7 @@ static void check(int last) {
     p.pad[a] = qk_random_in(0, p.k[a] / 2);
     p.out[a] = a ? qk_random_in(1, 7) : 1;
     p.in[a] = (p.out[a] - 1) * p.stride[a] + p.k[a] - p.pad[a];
+    p.valid[a] = p.in[a];
   }
   p.type_x = p.type_y = QK_I8;
   p.zx = qk_random_in(-128, 127);

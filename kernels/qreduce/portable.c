@@ -60,8 +60,6 @@ QK_INLINE void qk_qreduce_sum(const qk_qreduce_params* p, const void* x, void* y
 
 QK_INLINE void qk_qreduce_mean(const qk_qreduce_params* p, const void* x, void* y) {
   qk_qreduce_params own = *p;
-  int32_t n = 1;
-  for (int32_t d = 0; d < p->inner_rank; ++d) n *= p->inner_dims[d];
-  own.multiplier = p->multiplier / qn_mulf(p->scale_y, (float)n);
+  own.multiplier = p->multiplier / qn_mulf(p->scale_y, (float)p->divisor);
   qk_qreduce_sum(&own, x, y);
 }

@@ -4,7 +4,7 @@
 
 /* y[o] = the code of (the exact sum of a row of codes less their zero point) * multiplier, rows as
  * in qk_reduce_params; _q31: of (the sum) * mantissa * 2^-shift / divisor, in integers; _mean: of
- * (the sum) * multiplier / (scale_y * the elements of a row), for rows whose length a run chooses.
+ * (the sum) * multiplier / (scale_y * divisor), for rows whose length a run chooses.
  * Types are those of kernels/common/codes.h. Arguments: x, y. */
 typedef struct {
   int32_t outer_rank; /* 1 to 8 */

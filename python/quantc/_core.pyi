@@ -96,7 +96,7 @@ class Options:
     target: str
     level: int
     dims: Dict[str, int]
-    ranges: Dict[str, Tuple[int, int]]
+    ranges: Dict[str, Tuple[int, int, int, List[int], bool]]
     shapes: Dict[str, List[int]]
     constants: Dict[str, str]
     weights: str

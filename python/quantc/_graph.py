@@ -15,19 +15,26 @@ Path = Union[str, "PathLike[str]"]
 
 
 def _is_range(sizes: Any) -> bool:
-    return isinstance(sizes, (tuple, list, range))
+    return isinstance(sizes, (tuple, list, range, dict))
 
 
-def _range(sizes: Any) -> Tuple[int, int]:
-    """Least and greatest of a pair or a range."""
+def _range(sizes: Any) -> Tuple[int, int, int, List[int], bool]:
+    """Least, greatest and step, the buckets that runs are padded to, and whether what cannot be padded takes the run's own size."""
     if isinstance(sizes, range):
-        return sizes.start, sizes.stop - 1
-    least, greatest = sizes
-    return int(least), int(greatest)
+        return sizes[0], sizes[-1], sizes.step, [], False
+    if not isinstance(sizes, dict):
+        least, greatest = sizes
+        return int(least), int(greatest), 1, [], False
+    unknown = sizes.keys() - {"min", "max", "step", "buckets", "own_size"}
+    if unknown or not {"min", "max"} <= sizes.keys():
+        raise UserError(f"sizes {sizes!r}: give min and max, maybe step, buckets and own_size")
+    return (int(sizes["min"]), int(sizes["max"]), int(sizes.get("step", 1)), [int(b) for b in sizes.get("buckets", [])],
+            bool(sizes.get("own_size", False)))
 
 
 def options_of(base: Optional[_core.Options], keys: Mapping[str, Any]) -> _core.Options:
-    """Options with these keys changed. ``dims`` has a number, or a (least, greatest) pair, for each symbol."""
+    """Options with these keys changed. ``dims`` has a number, a (least, greatest) pair, a range or a dict of ``min``,
+    ``max``, ``step``, ``buckets`` and ``own_size`` for each symbol."""
     out = _core.Options() if base is None else _core.Options(base)
     for key, value in keys.items():
         if key == "dims":

@@ -33,7 +33,7 @@ def from_onnx(source: Any, **options: Any) -> Graph:
     """A network from an ONNX model: a path, bytes, an open file or a ModelProto.
 
     ``options`` are those of a compilation: ``dims={'batch': 1, 'seq': (1, 512)}`` gives symbolic dimensions a number or a
-    range, ``state='io'`` makes state inputs and outputs, ``name`` prefixes what is generated.
+    range, ``{'min': 1, 'max': 512, 'buckets': [64, 512]}`` one with buckets, ``state='io'`` makes state inputs and outputs, ``name`` prefixes what is generated.
     """
     return _loaded(source, "an ONNX model", "model.onnx", options)
 

@@ -28,14 +28,19 @@ void bind_options(nb::module_& m) {
           [](const Options& o) {
             nb::dict out;
             for (const auto& [name, range] : o.ranges)
-              out[name.c_str()] = nb::make_tuple(range.min, range.max);
+              out[name.c_str()] =
+                  nb::make_tuple(range.min, range.max, range.step, range.buckets, range.own_size);
             return out;
           },
           [](Options& o, const nb::dict& ranges) {
             o.ranges.clear();
             for (const auto& [name, range] : ranges) {
-              o.ranges[nb::cast<std::string>(name)] = {nb::cast<int64_t>(range[0]),
-                                                       nb::cast<int64_t>(range[1])};
+              o.ranges[nb::cast<std::string>(name)] = {.min = nb::cast<int64_t>(range[0]),
+                                                       .max = nb::cast<int64_t>(range[1]),
+                                                       .step = nb::cast<int64_t>(range[2]),
+                                                       .buckets =
+                                                           nb::cast<std::vector<int64_t>>(range[3]),
+                                                       .own_size = nb::cast<bool>(range[4])};
             }
           })
       .def_rw("shapes", &Options::shapes)

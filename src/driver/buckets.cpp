@@ -174,10 +174,10 @@ std::vector<int64_t> choose_buckets(std::vector<int64_t> observed, int64_t max, 
   return out;
 }
 
-Result<std::map<std::string, std::vector<int64_t>>> buckets_of(const Graph& graph,
-                                                               const quantc::Options& options,
-                                                               PassContext& context) {
-  std::map<std::string, std::vector<int64_t>> out;
+Result<std::map<std::string, PassContext::Buckets>> buckets_of(const Graph& graph,
+                                                              const quantc::Options& options,
+                                                              PassContext& context) {
+  std::map<std::string, PassContext::Buckets> out;
   for (const auto& [symbol, range] : options.ranges) {
     if (range.buckets.empty() && range.chosen_buckets == 0) continue;
     const auto work = work_of(graph, symbol, options);
@@ -187,7 +187,7 @@ Result<std::map<std::string, std::vector<int64_t>>> buckets_of(const Graph& grap
       buckets = choose_buckets(std::move(observed), range.max, range.chosen_buckets, work);
     }
     context.remarks.push_back(cost_text(symbol, range, buckets, work));
-    out.emplace(symbol, std::move(buckets));
+    out[symbol] = {std::move(buckets), range.own_size};
   }
   return out;
 }

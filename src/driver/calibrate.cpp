@@ -24,6 +24,15 @@ Result<std::vector<RuleSpec>> partial_rules(const std::string& path,
   return rules;
 }
 
+/// None where the passes need numbers.
+static SizeTables tables_of(const Graph& model, const Options& options) {
+  Options open = options;
+  open.rules_file.clear();
+  auto graph = copy(model);
+  if (!graph.ok() || model.symbols().empty() || !make_contract(**graph, open).ok()) return {};
+  return size_tables(**graph);
+}
+
 Result<Calibration> calibrate(const Graph& model, const Options& options, Samples samples,
                               const CalibrateOptions& calibration, const std::string& archive) {
   QC_ASSIGN(const Bindings bindings, bindings_for(model, samples.first()));
@@ -43,7 +52,7 @@ Result<Calibration> calibrate(const Graph& model, const Options& options, Sample
       *graph, calibration.range != RangeMethod::minmax, std::exp2(bits(codes)),
       calibration.bias_correction ? weighted_inputs(*graph) : std::map<const Value*, int64_t>{});
   QC_TRY(watched.run(*graph, one, samples, calibration));
-  RuleWriter writer(*graph, watched, changes, calibration);
+  RuleWriter writer(*graph, watched, changes, calibration, tables_of(model, options));
   QC_TRY(writer.run());
   Calibration out;
   out.runs = samples.count();

@@ -180,6 +180,11 @@ std::optional<int64_t> number(std::string_view digits) {
 
 /// What stands after "MIN..MAX:buckets".
 bool read_buckets(std::string_view text, quantc::SizeRange& out) {
+  constexpr std::string_view kOwnSize = ":own-size";
+  if (text.ends_with(kOwnSize)) {
+    out.own_size = true;
+    text.remove_suffix(kOwnSize.size());
+  }
   if (text.empty()) {
     for (int64_t size = 1; size < out.max && size <= INT32_MAX; size *= 2) {
       if (size >= out.min) out.buckets.push_back(size);

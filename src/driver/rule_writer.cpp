@@ -115,12 +115,24 @@ DType activation_type(const CalibrateOptions& options) {
                                           : DType::i8;
 }
 
+SizeTables size_tables(const Graph& open) {
+  SizeTables out;
+  for (const Node* n = open.first(); n; n = n->next()) {
+    for (size_t i = 0; i < n->input_count(); ++i) {
+      const Value* v = n->input(i);
+      if (v && !v->is_constant()) out.insert({key_of(*n), i});
+    }
+  }
+  return out;
+}
+
 RuleWriter::RuleWriter(Graph& graph, const Watched& watched, const Changes& changes,
-                       const CalibrateOptions& options)
+                       const CalibrateOptions& options, SizeTables tables)
     : graph_(graph),
       watched_(watched),
       changes_(changes),
       options_(options),
+      tables_(std::move(tables)),
       narrow_(activation_type(options)),
       used_(options.partial.size(), false) {
   for (RuleSpec match : options.partial) {
@@ -386,12 +398,15 @@ bool RuleWriter::passes_on(const Node& n, const std::vector<size_t>& operands) {
 }
 
 /// Writes the numbers of all operands, so that they hold whoever makes them: the node before may be
-/// kept float later. Constants find theirs by themselves, unless they mask.
+/// kept float later. Constants find theirs by themselves, unless they mask or depend on sizes.
 Result<Ok> RuleWriter::state_inputs(Node& n, const std::vector<size_t>& operands,
                                     const ValueFormat& result, RuleSpec& spec) const {
   const bool joins = runs_on_codes(n);  // a concatenation: one format for all
+  const auto finds_its_own = [&](size_t i) {
+    return n.input(i)->is_constant() && tables_.count({key_of(n), i}) == 0;
+  };
   bool one = !joins && std::count_if(operands.begin(), operands.end(),
-                                     [&](size_t i) { return !n.input(i)->is_constant(); }) == 1;
+                                     [&](size_t i) { return !finds_its_own(i); }) == 1;
   for (size_t i : operands) {
     QC_ASSIGN(const bool masks, only_masks(n, i));
     one = one && !masks;
@@ -405,7 +420,7 @@ Result<Ok> RuleWriter::state_inputs(Node& n, const std::vector<size_t>& operands
   spec.input_scale.assign(count, static_cast<double>(result.numbers.scale));
   spec.input_offset.assign(count, result.numbers.offset);
   for (size_t k = 0; k < operands.size() && !joins; ++k) {
-    if (one && n.input(operands[k])->is_constant()) continue;
+    if (one && finds_its_own(operands[k])) continue;
     QC_ASSIGN(const ValueFormat f, operand_format(n, operands[k], type));
     const size_t at = one ? 0 : operands[k];
     spec.input_scale[at] = static_cast<double>(f.numbers.scale);

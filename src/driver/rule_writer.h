@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,10 +13,16 @@
 
 namespace qc {
 
+/// Operands, by their nodes and places, that are constants because sizes are numbers: in `open`,
+/// the graph whose sizes are not, they are computed. Their rules state numbers for them, so that
+/// one file serves the model at every size, and with sizes that each run chooses.
+using SizeTables = std::set<std::pair<std::string, size_t>>;
+SizeTables size_tables(const Graph& open);
+
 class RuleWriter {
  public:
   RuleWriter(Graph& graph, const Watched& watched, const Changes& changes,
-             const CalibrateOptions& options);
+             const CalibrateOptions& options, SizeTables tables);
 
   Result<Ok> run();
 
@@ -65,6 +72,7 @@ class RuleWriter {
   const Watched& watched_;
   const Changes& changes_;
   const CalibrateOptions& options_;
+  const SizeTables tables_;
   const DType narrow_;
   /// Nodes that share a rule, and what was seen of all their results.
   struct Group {

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "interp/eval.h"
+#include "ir/solve.h"
 #include "support/budget.h"
 #include "support/checked.h"
 #include "support/located.h"
@@ -155,6 +156,7 @@ Result<RunResult> interpret(const Graph& graph, const std::vector<Tensor>& input
 
 Result<Bindings> bindings_for(const Graph& graph, const std::vector<Tensor>& inputs) {
   Bindings out;
+  std::vector<std::pair<Dim, int64_t>> axes;
   const Loc file{graph.file, {}, {}};
   if (inputs.size() != graph.inputs().size()) {
     return error(Code::input, file, "the model takes {} inputs, got {}", graph.inputs().size(),
@@ -168,6 +170,7 @@ Result<Bindings> bindings_for(const Graph& graph, const std::vector<Tensor>& inp
     }
     for (size_t d = 0; d < v->shape().size(); ++d) {
       const Dim& dim = v->shape()[d];
+      axes.emplace_back(dim, inputs[i].shape()[d]);
       if (dim.is_static() || !(dim == Dim::symbol(dim.str()))) continue;
       const int64_t size = inputs[i].shape()[d];
       auto [it, fresh] = out.emplace(dim.str(), size);
@@ -175,13 +178,14 @@ Result<Bindings> bindings_for(const Graph& graph, const std::vector<Tensor>& inp
         return error(Code::dim, file, "dimension '{}' is {} in one input and {} in '{}'", dim.str(),
                      it->second, size, v->name());
       }
-      auto range = graph.dim_ranges.find(dim.str());
-      if (range != graph.dim_ranges.end() &&
-          (size < range->second.min || size > range->second.max)) {
-        return error(Code::dim, file,
-                     "dimension '{}' of input '{}' is {}, the model allows {} to {}", dim.str(),
-                     v->name(), size, range->second.min, range->second.max);
-      }
+    }
+  }
+  solve_axes(axes, out);
+  for (const auto& [symbol, size] : out) {
+    const auto range = graph.dim_ranges.find(symbol);
+    if (range != graph.dim_ranges.end() && (size < range->second.min || size > range->second.max)) {
+      return error(Code::dim, file, "dimension '{}' is {}, the model allows {} to {}", symbol, size,
+                   range->second.min, range->second.max);
     }
   }
   QC_TRY(graph.check_guards(out));

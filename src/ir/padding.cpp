@@ -107,13 +107,32 @@ void PaddedNode::set_operand(size_t i, Value* value) {
   operands_[i] = value;
 }
 
-Result<Ok> PaddedNode::fill(size_t operand, int64_t axis, Fill with) {
-  const AxisParts& axis_parts = parts(operand, axis);
-  if (axis_parts.size() != 1) return refuse("padding lies between elements that are summed up");
+Result<Ok> PaddedNode::fill(size_t operand, int64_t axis, Value* with) {
+  const std::optional<Dim> valid = elements_before(parts(operand, axis));
+  if (!valid) return refuse("padding lies between elements that are summed up");
   Value* x = operands_[operand];
-  QC_ASSIGN(Value * value, filling(to_, x->type(), with, *this));
-  QC_ASSIGN(operands_[operand], fitted(to_, x, axis, x->shape()[static_cast<size_t>(axis)],
-                                       axis_parts[0].size, value, node_.loc()));
+  QC_ASSIGN(operands_[operand], fitted(to_, x, axis, x->shape()[static_cast<size_t>(axis)], *valid,
+                                       {with, false}, node_.loc()));
+  return Ok{};
+}
+
+Result<Ok> PaddedNode::fill(size_t operand, int64_t axis, Fill with) {
+  QC_ASSIGN(Value * value, filling(to_, operands_[operand]->type(), with, *this));
+  return fill(operand, axis, value);
+}
+
+Result<Ok> PaddedNode::repeat_edges() {
+  const auto repeated = [&](Value* x, int64_t axis, const AxisPart& part) -> Result<Value*> {
+    if (part.size.bounds(to_.symbol_bounds()).min < 1)
+      return refuse("there may be no element whose range is that of the tensor");
+    return fitted(to_, x, axis, x->shape()[static_cast<size_t>(axis)], part.size, {nullptr, true},
+                  node_.loc());
+  };
+  for (size_t i = 0; i < operands_.size(); ++i) {
+    if (!is_padded(i)) continue;
+    QC_ASSIGN(operands_[i],
+              fit_factors(to_, operands_[i], paddings_[i], dim_, false, repeated, node_.loc()));
+  }
   return Ok{};
 }
 
@@ -123,8 +142,7 @@ Result<Value*> PaddedNode::meant(const AxisParts& axis) {
   if (!size.is_static()) return refuse("the padded axis has another free dimension");
   Tensor all(DType::boolean, {size.value()});
   for (int64_t i = 0; i < all.size(); ++i) all.set_int(i, 1);
-  return fitted(to_, to_.constant(std::move(all), "meant"), 0, size, axis[0].size, nullptr,
-                node_.loc());
+  return fitted(to_, to_.constant(std::move(all), "meant"), 0, size, axis[0].size, {}, node_.loc());
 }
 
 void PaddedNode::set_result(Padding padding) {
@@ -172,6 +190,37 @@ Result<Ok> PaddedNode::except(int64_t axis) {
   return Ok{};
 }
 
+namespace {
+
+/// Gives axes the factors that they are made of, in order; a number that is not padded may be
+/// divided among neighbours. False where a padded factor would be.
+bool share_out(AxisParts factors, const std::vector<size_t>& axes, const Dims& sizes,
+               Padding& out) {
+  size_t at = 0;
+  for (size_t axis : axes) {
+    AxisParts own;
+    Dim reached(1);
+    while (!(reached == sizes[axis])) {
+      if (at == factors.size()) return false;
+      AxisPart& next = factors[at];
+      int64_t divided = 0;
+      for (int64_t d = 2; !next.padded && next.size.is_static() && d * 2 <= next.size.value();
+           ++d) {
+        if (next.size.value() % d == 0 && reached * Dim(d) == sizes[axis]) divided = d;
+      }
+      own.push_back(divided ? AxisPart{Dim(divided), false} : next);
+      reached = reached * own.back().size;
+      if (divided) next.size = Dim(next.size.value() / divided);
+      if (!divided) ++at;
+    }
+    if (std::any_of(own.begin(), own.end(), [](const AxisPart& p) { return p.padded; }))
+      out[axis] = own;
+  }
+  return at == factors.size();
+}
+
+}  // namespace
+
 Result<Padding> reshaped_padding(const Padding& padding, const Dims& from, const Dims& to,
                                  const PaddedNode& c) {
   Padding out(to.size());
@@ -198,8 +247,9 @@ Result<Padding> reshaped_padding(const Padding& padding, const Dims& from, const
     const AxisParts group(factors.begin() + static_cast<std::ptrdiff_t>(first),
                           factors.begin() + static_cast<std::ptrdiff_t>(end));
     const bool padded = std::any_of(group.begin(), group.end(), [](auto& p) { return p.padded; });
-    if (padded && axes.size() - first_axis > 1) return c.refuse("a reshape divides it");
-    if (padded) out[axis] = group;
+    const std::vector<size_t> together(axes.begin() + static_cast<std::ptrdiff_t>(first_axis),
+                                       axes.end());
+    if (padded && !share_out(group, together, to, out)) return c.refuse("a reshape divides it");
     first = end;
     first_axis = axes.size();
   }
@@ -207,10 +257,51 @@ Result<Padding> reshaped_padding(const Padding& padding, const Dims& from, const
   return out;
 }
 
+std::optional<Dim> elements_before(const AxisParts& axis) {
+  Dim elements(1);
+  for (size_t i = 0; i < axis.size(); ++i) {
+    if (axis[i].padded != (i == 0)) return std::nullopt;
+    elements = elements * axis[i].size;
+  }
+  return elements;
+}
+
+Result<Value*> fit_factors(
+    Graph& graph, Value* x, const Padding& padding, const BucketedDim& dim, bool own,
+    const std::function<Result<Value*>(Value*, int64_t, const AxisPart&)>& fit, const Loc& loc) {
+  AxisParts all;
+  bool joined = false;
+  for (size_t axis = 0; axis < padding.size(); ++axis) {
+    joined = joined || padding[axis].size() > 1;
+    if (padding[axis].empty()) all.push_back({x->shape()[axis], false});
+    all.insert(all.end(), padding[axis].begin(), padding[axis].end());
+  }
+  Dims apart, together;
+  for (const AxisPart& p : all) apart.push_back(own ? p.size : dim.resized(p.size));
+  if (joined) {
+    QC_ASSIGN(x, reshaped(graph, x, apart, loc));
+  }
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (!all[i].padded) continue;
+    QC_ASSIGN(x, fit(x, static_cast<int64_t>(i), all[i]));
+  }
+  if (!joined) return x;
+  const Dims shape = x->shape();
+  size_t at = 0;
+  for (const AxisParts& parts : padding) {
+    Dim elements = shape[at++];
+    for (size_t i = 1; i < parts.size(); ++i) elements = elements * shape[at++];
+    together.push_back(elements);
+  }
+  return reshaped(graph, x, together, loc);
+}
+
 Result<Value*> fitted(Graph& graph, Value* x, int64_t axis, const Dim& size, const Dim& valid,
-                      Value* value, const Loc& loc) {
-  return graph.emit("fit", value ? std::vector<Value*>{x, value} : std::vector<Value*>{x},
-                    {{"axis", axis}, {"size", size}, {"valid", valid}}, loc);
+                      const Filler& with, const Loc& loc) {
+  AttrMap attrs{{"axis", axis}, {"size", size}, {"valid", valid}};
+  if (with.repeat) attrs.insert({"repeat", true});
+  return graph.emit("fit", with.value ? std::vector<Value*>{x, with.value} : std::vector<Value*>{x},
+                    attrs, loc);
 }
 
 Result<Value*> reshaped(Graph& graph, Value* x, const Dims& shape, const Loc& loc) {

@@ -4,6 +4,8 @@
 // graph of size s.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -54,6 +56,8 @@ class PaddedNode {
   const BucketedDim& dim() const { return dim_; }
   /// The operand as the free graph has it.
   const Dims& shape(size_t operand) const { return node_.input_type(operand).shape; }
+  /// Result 0 there.
+  const Dims& result_shape() const { return node_.output()->shape(); }
   const Padding& padding(size_t operand) const { return paddings_[operand]; }
   const AxisParts& parts(size_t operand, int64_t axis) const {
     return paddings_[operand][static_cast<size_t>(axis)];
@@ -63,6 +67,11 @@ class PaddedNode {
 
   /// Overwrites what is padding along an axis; an error where that is not the end of the axis.
   Result<Ok> fill(size_t operand, int64_t axis, Fill with);
+  Result<Ok> fill(size_t operand, int64_t axis, Value* with);
+  /// Padding of every operand becomes copies of the last elements before it. An op on elements or
+  /// rows by themselves then has no result that it does not have without padding, so that the
+  /// range of its results is the same; an error where there may be no element.
+  Result<Ok> repeat_edges();
   /// A bool for each element of a padded axis: whether it is meant.
   Result<Value*> meant(const AxisParts& axis);
   void set_operand(size_t i, Value* value);
@@ -81,6 +90,13 @@ class PaddedNode {
   int64_t resolved(int64_t axis) const { return axis < 0 ? axis + std::ssize(shape(0)) : axis; }
   Diag refuse(std::string_view why) const;
 
+  /// Nodes may stand in the graph of the bucket instead of the copy: this is what they compute in
+  /// place of result 0, the only one.
+  Graph& graph() const { return to_; }
+  const Loc& loc() const { return node_.loc(); }
+  void replace(Value* result) { replaced_ = result; }
+  Value* replaced() const { return replaced_; }
+
   const std::vector<Value*>& operands() const { return operands_; }
   const std::vector<Padding>& results() const { return results_; }
 
@@ -90,6 +106,7 @@ class PaddedNode {
   Graph& to_;
   std::vector<Value*> operands_;
   std::vector<Padding> paddings_, results_;
+  Value* replaced_ = nullptr;
 };
 
 /// An op that can compute with padding. Those that are elementwise or that reshape need not say it.
@@ -108,9 +125,22 @@ Result<Padding> reshaped_padding(const Padding& padding, const Dims& from, const
 bool depends_on(const Node& node, const BucketedDim& dim);
 void resize_attributes(Node& node, const BucketedDim& dim);
 
-/// `x` with `size` elements along the axis: its first `valid` ones, then `value` (zeros for null).
+/// The number of elements before the padding of an axis; none where it is not all at the end.
+std::optional<Dim> elements_before(const AxisParts& axis);
+/// `x` with each padded factor of its axes fitted by `fit(x, axis, factor)`, factors standing as
+/// axes of their own; they have the bucket's sizes, or the run's where `own` says so.
+Result<Value*> fit_factors(
+    Graph& graph, Value* x, const Padding& padding, const BucketedDim& dim, bool own,
+    const std::function<Result<Value*>(Value*, int64_t, const AxisPart&)>& fit, const Loc& loc);
+
+/// What comes after the elements that `fitted` takes over.
+struct Filler {
+  Value* value = nullptr;  // null: zeros
+  bool repeat = false;     // the last element again and again
+};
+/// `x` with `size` elements along the axis: its first `valid` ones, then what `with` says.
 Result<Value*> fitted(Graph& graph, Value* x, int64_t axis, const Dim& size, const Dim& valid,
-                      Value* value, const Loc& loc);
+                      const Filler& with, const Loc& loc);
 /// `x` with its elements in another shape.
 Result<Value*> reshaped(Graph& graph, Value* x, const Dims& shape, const Loc& loc);
 /// Runs the first region where a size is at most `limit`, else the second; both take `inputs`.

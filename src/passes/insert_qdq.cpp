@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "passes/quantized_forms.h"
 #include "quant/constants.h"
@@ -22,7 +23,9 @@ class Placer {
   Result<bool> run() {
     if (context_.notes.empty()) return false;
     bool changed = false;
-    for (Node* node : graph_.nodes()) {
+    std::vector<Node*> nodes = graph_.nodes();
+    std::erase_if(nodes, [&](const Node* node) { return !note_data(*node); });
+    for (Node* node : nodes) {
       if (node->output_count() == 0) continue;
       try_on_codes(*node);
       QC_ASSIGN(const bool placed, place(*node));
@@ -39,6 +42,16 @@ class Placer {
   }
 
  private:
+  /// Whether elements of inputs or states take part in a node. What follows from sizes alone stays
+  /// float, as it does where sizes are numbers and it is a constant.
+  bool note_data(const Node& node) {
+    bool data = node.info().has(kRandom);
+    for (const Value* v : node.inputs())
+      data = data || (v && !v->is_constant() && (!v->def() || from_data_.count(v)));
+    for (size_t i = 0; data && i < node.output_count(); ++i) from_data_.insert(node.output(i));
+    return data;
+  }
+
   static bool is_float_op(Node& n) {
     return n.output()->dtype() == DType::f32 && !capability<IsDequantize>(&n);
   }
@@ -233,6 +246,7 @@ class Placer {
   PassContext& context_;
   std::map<std::string, Unstated> unstated_;  // by the rule's origin
   std::map<std::pair<Value*, std::string>, Value*> decoded_;
+  std::unordered_set<const Value*> from_data_;
   std::unordered_map<Value*, Value*> on_codes_;  // a node's result: that of its form on codes
 };
 

@@ -16,12 +16,20 @@ namespace {
 struct Buckets {
   std::string symbol;
   std::vector<int64_t> sizes;
+  bool own_size = false;  // what cannot be padded takes the run's own size
 };
 
 /// What became of the nodes of all buckets.
 struct PadReport {
   size_t padded = 0;
-  std::vector<std::string> refused;  // why nodes could not be padded
+  std::vector<std::string> refused;  // nodes that could not be padded, and why; each once
+  std::set<std::string> tables;      // nodes on sizes alone that take the run's own
+
+  void refuse(const Diag& why) {
+    const std::string& name = why.loc.names.empty() ? std::string() : why.loc.names[0];
+    std::string line = name.empty() ? why.text : name + ": " + why.text;
+    if (std::ranges::find(refused, line) == refused.end()) refused.push_back(std::move(line));
+  }
 };
 
 /// A value of the model in the graph of a bucket: with padding, at the run's own sizes, or both
@@ -31,6 +39,7 @@ struct Forms {
   Value* own = nullptr;
   Padding padding;
   bool is_input = false;
+  bool refused = false;  // made by a node that could not be padded
 };
 
 /// Adds what `from` computes to `to`, with a dimension fixed to a bucket. Nodes that cannot be
@@ -38,7 +47,14 @@ struct Forms {
 class Padder {
  public:
   Padder(const Graph& from, BucketedDim dim, Graph& to, PadReport& report)
-      : from_(from), dim_(std::move(dim)), to_(to), report_(report), forms_(from.value_bound()) {}
+      : from_(from),
+        dim_(std::move(dim)),
+        to_(to),
+        report_(report),
+        forms_(from.value_bound()),
+        from_data_(from.value_bound()) {
+    for (const Value* v : from.inputs()) from_data_[v->number()] = true;
+  }
 
   /// `inputs` stand in `to` for those of `from`; gives what stands there for its outputs.
   Result<std::vector<Value*>> run(const std::vector<Value*>& inputs,
@@ -61,7 +77,7 @@ class Padder {
       if (dim_.in(size)) know({{size, true}});
     }
     Forms& f = forms_[input->number()];
-    f = {nullptr, x, {}, true};
+    f = {nullptr, x, {}, true, false};
     if (!dim_.in(input->shape())) f.padded = x, f.padding.resize(input->shape().size());
   }
 
@@ -82,35 +98,10 @@ class Padder {
 
   /// Pads a value along the axes that have parts, or cuts it back.
   Result<Value*> convert(Value* x, const Padding& padding, bool pads) {
-    AxisParts all;
-    bool joined = false;
-    for (size_t axis = 0; axis < padding.size(); ++axis) {
-      joined = joined || padding[axis].size() > 1;
-      if (padding[axis].empty()) all.push_back({x->shape()[axis], false});
-      all.insert(all.end(), padding[axis].begin(), padding[axis].end());
-    }
-    const auto size = [&](const AxisPart& p, bool padded) {
-      return padded ? dim_.resized(p.size) : p.size;
+    const auto fit = [&](Value* v, int64_t axis, const AxisPart& p) {
+      return fitted(to_, v, axis, pads ? dim_.resized(p.size) : p.size, p.size, {}, loc());
     };
-    Dims apart, together;
-    for (const AxisPart& p : all) apart.push_back(size(p, !pads));
-    if (joined) {
-      QC_ASSIGN(x, reshaped(to_, x, apart, loc()));
-    }
-    for (size_t i = 0; i < all.size(); ++i) {
-      if (!all[i].padded) continue;
-      QC_ASSIGN(x, fitted(to_, x, static_cast<int64_t>(i), size(all[i], pads), all[i].size, nullptr,
-                          loc()));
-    }
-    if (!joined) return x;
-    const Dims shape = x->shape();
-    size_t at = 0;
-    for (const AxisParts& parts : padding) {
-      Dim elements = shape[at++];
-      for (size_t i = 1; i < parts.size(); ++i) elements = elements * shape[at++];
-      together.push_back(elements);
-    }
-    return reshaped(to_, x, together, loc());
+    return fit_factors(to_, x, padding, dim_, pads, fit, loc());
   }
 
   /// The value at the run's own sizes.
@@ -162,15 +153,38 @@ class Padder {
     return from_padded || !any;
   }
 
+  /// Whether elements of the inputs take part in it; if not, its results follow from sizes alone.
+  bool note_data(const Node& node) {
+    bool data = node.info().has(kRandom);
+    for (const Value* v : node.inputs())
+      data = data || (v && !v->is_constant() && from_data_[v->number()]);
+    for (size_t i = 0; i < node.output_count(); ++i) from_data_[node.output(i)->number()] = data;
+    return data;
+  }
+
+  /// Whether an operand has no padded form since the node that makes it could not be padded.
+  bool follows_refused(const Node& node) const {
+    const std::vector<Value*> inputs = node.inputs();
+    return std::any_of(inputs.begin(), inputs.end(), [&](const Value* v) {
+      return v && !v->is_constant() && forms_[v->number()].refused && !forms_[v->number()].padded;
+    });
+  }
+
   Result<Ok> add(const Node& node) {
+    const bool data = note_data(node);
     if (!touches(node)) return add_own(node);
     if (may_pad(node)) {
-      const Result<bool> done = add_padded(node);
-      if (done.ok() && *done) {
+      const Result<Ok> done = add_padded(node);
+      if (done.ok()) {
         ++report_.padded;
         return Ok{};
       }
-      if (!done.ok()) report_.refused.push_back(done.diag().text);
+      // Tables and masks that only sizes make are no work of a layer, and what a node that was
+      // refused makes is refused with it.
+      if (data && !follows_refused(node)) report_.refuse(done.diag());
+      if (!data) report_.tables.insert(std::string(node.op()));
+      for (size_t i = 0; data && i < node.output_count(); ++i)
+        forms_[node.output(i)->number()].refused = true;
     }
     return add_own(node);
   }
@@ -192,30 +206,39 @@ class Padder {
     return Ok{};
   }
 
-  /// False where an operand has no padded form.
-  Result<bool> add_padded(const Node& node) {
+  Result<Ok> add_padded(const Node& node) {
     std::vector<Value*> operands;
     std::vector<Padding> paddings;
     for (const Value* v : node.inputs()) {
       QC_ASSIGN(Value * x, padded(v));
-      if (v && !x) return false;
+      if (v && !x) {
+        return error(Code::unsupported, node.loc(),
+                     "{} cannot be padded along '{}': an operand of shape {} has no size of the "
+                     "bucket",
+                     node.op(), dim_.symbol, str(v->shape()));
+      }
       operands.push_back(x);
       paddings.push_back(padding_of(v));
     }
     PaddedNode padded(node, dim_, to_, std::move(operands), std::move(paddings));
     std::unique_ptr<Node> clone = node.clone();
     QC_TRY(pad(node, *clone, padded));
-    QC_ASSIGN(Node * added, copied(node, std::move(clone), padded.operands()));
+    std::vector<Value*> results{padded.replaced()};
+    if (!results[0]) {
+      QC_ASSIGN(Node * added, copied(node, std::move(clone), padded.operands()));
+      results.clear();
+      for (size_t i = 0; i < node.output_count(); ++i) results.push_back(added->output(i));
+    }
     for (size_t i = 0; i < node.output_count(); ++i)
-      QC_TRY(check(node, node.output(i), added->output(i), padded, i));
+      QC_TRY(check(node, node.output(i), results[i], padded, i));
     for (size_t i = 0; i < node.output_count(); ++i) {
       Forms& f = forms_[node.output(i)->number()];
-      f.padded = added->output(i);
+      f.padded = results[i];
       f.padding = padded.results()[i];
       for (const AxisParts& parts : f.padding) know(parts);
       if (!dim_.in(node.output(i)->shape())) f.own = f.padded;
     }
-    return true;
+    return Ok{};
   }
 
   Result<Node*> copied(const Node& node, std::unique_ptr<Node> clone,
@@ -267,7 +290,8 @@ class Padder {
   const BucketedDim dim_;
   Graph& to_;
   PadReport& report_;
-  std::vector<Forms> forms_;  // by number of the value in `from`
+  std::vector<Forms> forms_;     // by number of the value in `from`
+  std::vector<bool> from_data_;  // the same: whether elements of inputs take part in it
   std::vector<AxisParts> known_;
 };
 
@@ -285,29 +309,26 @@ class Bucketer {
     return dims_[dim].sizes.size() == 1 ? run(graph, dim + 1) : Result<Ok>(Ok{});
   }
 
-  /// Says which ops take the run's own size, and where that leaves nothing for buckets to do.
-  void report(PassContext& context) const {
+  /// An error that names what cannot be padded; of dimensions that allow it, which layers take the
+  /// run's own size, and where that leaves nothing for buckets to do.
+  Result<Ok> report(PassContext& context, const Loc& file) const {
     for (size_t i = 0; i < dims_.size(); ++i) {
-      for (const std::string& why : reports_[i].refused) {
-        const std::string line = why + "; it takes the run's own size";
-        if (std::ranges::find(context.remarks, line) == context.remarks.end())
-          context.remarks.push_back(line);
+      const PadReport& r = reports_[i];
+      for (const std::string& op : r.tables) {
+        context.remarks.push_back(
+            fmt::format("{} on sizes alone takes the run's own size of '{}': it makes a table", op,
+                        dims_[i].symbol));
       }
-      // Each bucket has its own nodes: the same reasons once.
-      const std::set<std::string> refused(reports_[i].refused.begin(), reports_[i].refused.end());
-      if (reports_[i].padded > 0) {
-        if (refused.empty()) continue;
-        context.warnings.push_back(fmt::format(
-            "{} kinds of layers are not padded to the buckets of '{}' and take the run's own "
-            "size (-v names them): {}",
-            refused.size(), dims_[i].symbol, *refused.begin()));
-        continue;
-      }
+      if (!r.refused.empty() && !dims_[i].own_size) return refusal(dims_[i].symbol, r, file);
+      for (const std::string& why : r.refused)
+        context.remarks.push_back(why + "; it takes the run's own size");
+      if (r.padded > 0) continue;
       context.warnings.push_back(
           fmt::format("buckets of '{0}' pad no layer: all take the run's own size. Leave out the "
                       "buckets: a range of '{0}' gives the same program once, not for each bucket",
                       dims_[i].symbol));
     }
+    return Ok{};
   }
 
  private:
@@ -351,6 +372,16 @@ class Bucketer {
     for (size_t i = 0; i < values.size(); ++i) to.add_output(model.outputs()[i].name, values[i]);
   }
 
+  static Diag refusal(const std::string& symbol, const PadReport& report, const Loc& file) {
+    Diag diag = error(
+        Code::unsupported, file,
+        "{} layer{} cannot be padded to the buckets of '{}': leave out the buckets, so that all "
+        "layers take the run's own size, or write ':buckets:own-size', so that these do",
+        report.refused.size(), report.refused.size() == 1 ? "" : "s", symbol);
+    diag.notes = report.refused;
+    return diag;
+  }
+
   const std::vector<Buckets>& dims_;
   std::vector<PadReport> reports_;  // of each dimension
 };
@@ -360,9 +391,10 @@ class Bucketer {
 Result<bool> pad_to_buckets(Graph& graph, PassContext& context) {
   const std::vector<std::string> symbols = graph.symbols();
   std::vector<Buckets> dims;
-  for (const auto& [symbol, sizes] : context.buckets) {
-    if (std::find(symbols.begin(), symbols.end(), symbol) != symbols.end() && !sizes.empty())
-      dims.push_back({symbol, sizes});
+  for (const auto& [symbol, buckets] : context.buckets) {
+    if (std::find(symbols.begin(), symbols.end(), symbol) != symbols.end() &&
+        !buckets.sizes.empty())
+      dims.push_back({symbol, buckets.sizes, buckets.own_size});
   }
   if (dims.empty()) return false;
   if (!graph.states().empty()) {
@@ -373,7 +405,7 @@ Result<bool> pad_to_buckets(Graph& graph, PassContext& context) {
   }
   Bucketer bucketer(dims);
   QC_TRY(bucketer.run(graph, 0));
-  bucketer.report(context);
+  QC_TRY(bucketer.report(context, Loc{graph.file, {}, {}}));
   return true;
 }
 

@@ -6,8 +6,8 @@
 //                   (x) { the same with 16 }
 // A run takes the smallest bucket that holds its size: inputs are padded to it, padding is
 // overwritten by what changes nothing wherever elements along the dimension meet, results are cut
-// back. Every result keeps its bits. An op that cannot be padded takes the run's own size: its
-// operands are cut back for it.
+// back. Every result keeps its bits. An op that cannot be padded is refused; where the dimension
+// allows it, it takes the run's own size: its operands are cut back for it.
 #pragma once
 
 #include "passes/pipeline.h"

@@ -36,8 +36,13 @@ struct PassContext {
   /// Constants made of others while lowering, by what they are made of and for what: graphs of one
   /// model share them. Null: nobody does.
   std::map<std::pair<ConstId, std::string>, ConstId>* derived = nullptr;
-  /// Sizes that dimensions are padded to, ascending, by symbol.
-  std::map<std::string, std::vector<int64_t>> buckets;
+  /// Sizes that a dimension is padded to, ascending, and whether layers that cannot be padded take
+  /// the run's own size instead of being refused; by symbol.
+  struct Buckets {
+    std::vector<int64_t> sizes;
+    bool own_size = false;
+  };
+  std::map<std::string, Buckets> buckets;
   /// Why nodes between dequantize and quantize stayed float, by their first name.
   std::map<std::string, std::string> refusals;
   /// Why quantize nodes stayed beside the float node before them, by the number of their result.

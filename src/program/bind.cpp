@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "ir/solve.h"
+
 namespace qc {
 namespace {
 
@@ -88,14 +90,17 @@ Result<Bindings> sizes_of(const Program& program, const std::vector<std::vector<
                  shapes.size());
   }
   Bindings out;
+  std::vector<std::pair<Dim, int64_t>> axes;
   for (size_t i = 0; i < shapes.size(); ++i) {
     const Dims& wanted = program.inputs[i].type.shape;
     for (size_t d = 0; d < wanted.size() && d < shapes[i].size(); ++d) {
+      axes.emplace_back(wanted[d], shapes[i][d]);
       const bool named = std::ranges::any_of(
           program.dims, [&](const FreeDim& f) { return wanted[d] == Dim::symbol(f.name); });
       if (named) out.emplace(wanted[d].str(), shapes[i][d]);
     }
   }
+  solve_axes(axes, out);
   for (size_t i = 0; i < shapes.size(); ++i) {
     Dims expected = program.inputs[i].type.shape;
     for (Dim& d : expected) d = d.substitute(out);

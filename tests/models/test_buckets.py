@@ -99,7 +99,7 @@ class Mixed(nn.Module):
 
 
 class OwnSize(nn.Module):
-    """What takes the run's own size, between what is padded: convolutions and pools along it, means, what is turned round."""
+    """What takes the run's own size where that is allowed, between what is padded: what is joined, turned round or has a deviation."""
 
     def __init__(self):
         super().__init__()
@@ -113,6 +113,25 @@ class OwnSize(nn.Module):
     @staticmethod
     def inputs(b, s):
         return (torch.randn(b, s, 16),)
+
+
+class Image(nn.Module):
+    """Convolutions, pools and means over height and width, at borders that the size of a run decides on."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.apart, self.wide = nn.Conv2d(3, 8, 5, 2, 2), nn.Conv2d(8, 8, 3, 1, 1, groups=8), nn.Conv2d(8, 16, 3, 2, 1)
+        self.short, self.head = nn.Conv2d(8, 16, 1, 2), nn.Linear(16, 5)
+
+    def forward(self, x):
+        y = F.max_pool2d(torch.relu(self.first(x)), 3, 2, 1)
+        z = torch.relu(self.wide(torch.relu(self.apart(y))) + self.short(y))
+        return (self.head(z.mean((2, 3))), F.adaptive_avg_pool2d(z, 1), F.avg_pool2d(z, 3, 1, 1, count_include_pad=False), z.mean(2),
+                z.sum((2, 3)), F.adaptive_max_pool2d(y, 3))
+
+    @staticmethod
+    def inputs(b, h, w):
+        return (torch.randn(b, 3, h, w),)
 
 
 MODELS = {"own_size": OwnSize, "bert": lambda: Bert(False), "bert_written_out": lambda: Bert(True), "llama": Llama, "mixed": Mixed}
@@ -163,7 +182,8 @@ def same(got, wanted, what):
 @pytest.mark.parametrize("name, buckets, rules, flags", [
     ("bert", "=8,16,40", "", []), ("bert_written_out", "", "", ["--specialise", "size"]), ("llama", "=4,40", "", ["-O0"]),
     ("mixed", "=5,12,40", "", []), ("llama", "=9,40", DYNAMIC, []), ("bert_written_out", "=40", STATIC, []),
-    ("own_size", "=9,40", "", []), ("own_size", "=40", STATIC, []), ("llama", "=9,40", TENSOR, [])])
+    ("own_size", "=9,40:own-size", "", []), ("own_size", "=40:own-size", STATIC, []), ("llama", "=9,40", TENSOR, []),
+    ("bert", "=12,40", TENSOR, [])])
 def test_padding_changes_no_bit(name, buckets, rules, flags, quantc, tmp_path):
     """Generated code in buckets gives the bits of the program for all sizes, that of the interpreter, whatever the arena held."""
     torch.manual_seed(0)
@@ -200,6 +220,34 @@ def test_padding_changes_no_bit(name, buckets, rules, flags, quantc, tmp_path):
         assert code == 3 and all((y == 77).all() for y in got)
 
 
+@pytest.mark.parametrize("rules, flags", [("", []), ("", ["-O0"]), (STATIC, []), (TENSOR, [])])
+def test_height_and_width_are_padded(rules, flags, quantc, tmp_path):
+    """Windows at the border of a run see nothing beyond it, and means count its own elements."""
+    torch.manual_seed(0)
+    module = Image().eval()
+    axes = {0: Dim("b", min=1, max=3), 2: Dim("h", min=9, max=40), 3: Dim("w", min=9, max=40)}
+    torch.export.save(torch.export.export(module, module.inputs(2, 12, 11), dynamic_shapes=(axes,)), tmp_path / "m.pt2")
+    model = tmp_path / "m.pt2"
+    b, h, w = re.findall(r"\[(\w+), 3, (\w+), (\w+)\]", quantc("inspect", model).stdout)[0]
+    ranged = ["--dim", f"{b}=1..3", *flags]
+    if rules:
+        (tmp_path / "rules.toml").write_text(rules)
+        ranged += ["--rules", tmp_path / "rules.toml"]
+    free = Built(quantc, model, tmp_path / "free", *ranged, "--dim", f"{h}=9..40", "--dim", f"{w}=9..40")
+    padded = Built(quantc, model, tmp_path / "padded", *ranged, "--dim", f"{h}=9..40:buckets=19,40", "--dim", f"{w}=9..40:buckets=40")
+    for n in range(9, 41, 1 if not flags else 5):
+        sizes = {b: 1 + n % 3, h: n, w: 9 + n * 7 % 32}
+        inputs = module.inputs(*sizes.values())
+        with torch.no_grad():
+            like = [y.numpy() for y in module(*inputs)]
+        (code, wanted), (padded_code, got) = free([inputs[0].numpy()], like, sizes), padded([inputs[0].numpy()], like, sizes)
+        assert code == padded_code == 0
+        same(got, wanted, sizes)
+        if not rules:
+            for y, want in zip(got, like):
+                np.testing.assert_allclose(y, want, rtol=1e-4, atol=1e-4)
+
+
 def compiled_with(quantc, tmp_path, sizes, status, module=None, inputs=None):
     """What compiling a model with these sizes of its second axis says."""
     model = exported(module or Mixed(), inputs or Mixed.inputs(2, 5), tmp_path)
@@ -213,27 +261,34 @@ class Twice(nn.Module):
         return torch.cat([torch.softmax(x, 1), x.sin()], 1).sum(1)
 
 
-class Mean(nn.Module):
+class Spread(nn.Module):
     def forward(self, x):
-        return x.mean(1)
+        return x.std(1)
 
 
-def test_what_takes_the_runs_own_size_is_named(quantc, tmp_path):
-    assert "concat cannot be padded along 's': what comes after padding would not follow at once; it takes the run's own size" in compiled_with(
-        quantc, tmp_path, "3..40:buckets", 0, Twice())
-    assert "warning: buckets of 's' pad no layer" in re.sub(r"\s+", " ", compiled_with(quantc, tmp_path, "3..40:buckets", 0, Mean()))
+def test_what_cannot_be_padded_is_refused_by_name(quantc, tmp_path):
+    """All of it at once, unless the dimension allows the run's own size for it."""
+    why = "concat cannot be padded along 's': what comes after padding would not follow at once"
+    said = re.sub(r"\s+", " ", compiled_with(quantc, tmp_path, "3..40:buckets", 2, Twice()))
+    assert "error[unsupported]: 1 layer cannot be padded to the buckets of 's'" in said and "cat: " + why in said and "own-size" in said
+    assert not (tmp_path / "c").exists()
+    assert why + "; it takes the run's own size" in compiled_with(quantc, tmp_path, "3..40:buckets:own-size", 0, Twice())
+    assert "reduce_std cannot be padded" in compiled_with(quantc, tmp_path, "3..40:buckets=8,40", 2, Spread())
+    assert "warning: buckets of 's' pad no layer" in re.sub(r"\s+", " ", compiled_with(quantc, tmp_path, "3..40:buckets:own-size", 0, Spread()))
 
 
 def test_what_needs_numbers_is_refused_by_name(quantc, tmp_path):
     (tmp_path / "m.ir").write_text('graph (%0 "x" : f32[1, 1, n, 4]) {\n  dim "n" = 1..9\n'
                                    '  %1 = resize(%0) {size = [1, 1, #(2*n), 8], mode = "nearest"}\n  return %1\n}\n')
-    said = quantc("compile", tmp_path / "m.ir", "-o", tmp_path / "c", "--dim", "n=1..9:buckets", status=2).stderr
+    said = quantc("compile", tmp_path / "m.ir", "-o", tmp_path / "c", "--dim", "n=1..9:buckets:own-size", status=2).stderr
     assert "'resize' needs numbers for its sizes" in said and not (tmp_path / "c").exists()
+    said = quantc("compile", tmp_path / "m.ir", "-o", tmp_path / "c", "--dim", "n=1..9:buckets", status=2).stderr
+    assert "resize cannot be padded along 'n'" in said and not (tmp_path / "c").exists()
 
 
 @pytest.mark.parametrize("sizes, message", [
     ("3..40:buckets=8,16", "must ascend from 3 or more to 40"), ("3..40:buckets=16,8,40", "must ascend"), ("3..40:buckets=1,40", "must ascend"),
-    ("3..40:buckets=", "is not NAME=SIZE"), ("3..40:bucket", "is not NAME=SIZE"), ("3..40:buckets=auto", "is not NAME=SIZE"),
+    ("3..40:buckets:own", "is not NAME=SIZE"), ("3..40:own-size", "is not NAME=SIZE"), ("3..40:buckets=", "is not NAME=SIZE"), ("3..40:bucket", "is not NAME=SIZE"), ("3..40:buckets=auto", "is not NAME=SIZE"),
     ("3..40:buckets=auto,x@f", "is not NAME=SIZE"), ("3..40:buckets=auto,99@f", "1 to 32 buckets"), ("3..40:buckets=auto@none.txt", "none.txt")])
 def test_bad_buckets(sizes, message, quantc, tmp_path):
     assert message in compiled_with(quantc, tmp_path, sizes, 1)

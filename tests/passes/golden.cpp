@@ -26,14 +26,14 @@ using namespace qc;
 
 namespace {
 
-using BucketMap = std::map<std::string, std::vector<int64_t>>;
+using BucketMap = std::map<std::string, PassContext::Buckets>;
 
 BucketMap buckets_in(const std::string& text) {
   std::istringstream words(text.substr(0, text.find('\n')));
   std::string comment, what, symbol;
   if (!(words >> comment >> what >> symbol) || what != "buckets") return {};
   BucketMap out;
-  for (int64_t size = 0; words >> size;) out[symbol].push_back(size);
+  for (int64_t size = 0; words >> size;) out[symbol].sizes.push_back(size);
   return out;
 }
 

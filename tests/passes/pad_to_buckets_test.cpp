@@ -25,13 +25,14 @@ Result<std::unique_ptr<Graph>> parsed(const std::string& body) {
   return graph;
 }
 
-Options bucketed(const Graph& graph, std::vector<int64_t> buckets) {
+Options bucketed(const Graph& graph, std::vector<int64_t> buckets, bool own_size) {
   Options options;
   options.target = "portable";
   options.verify = true;
   for (const std::string& symbol : graph.symbols()) {
     const bool padded = symbol[0] == 's';
-    options.ranges[symbol] = {kLow, kHigh, 1, padded ? buckets : std::vector<int64_t>(), 0, {}};
+    options.ranges[symbol] = {kLow, kHigh, 1,       padded ? buckets : std::vector<int64_t>(),
+                              0,    {},    own_size};
   }
   return options;
 }
@@ -43,8 +44,9 @@ void expect_identical(const std::vector<Tensor>& got, const std::vector<Tensor>&
     EXPECT_TRUE(got[i].identical(wanted[i])) << "output " << i << " at " << s << print(padded);
 }
 
-Result<Ok> expect_same_bits(const Graph& graph, const std::vector<int64_t>& buckets) {
-  const Options options = bucketed(graph, buckets);
+Result<Ok> expect_same_bits(const Graph& graph, const std::vector<int64_t>& buckets,
+                            bool own_size) {
+  const Options options = bucketed(graph, buckets, own_size);
   PassContext context;
   QC_ASSIGN(context.buckets, buckets_of(graph, options, context));
   QC_ASSIGN(auto padded, copy(graph));
@@ -71,10 +73,10 @@ Result<Ok> expect_same_bits(const Graph& graph, const std::vector<int64_t>& buck
   return Ok{};
 }
 
-std::string failure(const std::string& body) {
+std::string failure(const std::string& body, bool own_size = false) {
   auto graph = parsed(body);
   if (!graph.ok()) return render(graph.diag());
-  auto done = make_program(**graph, bucketed(**graph, {8, kHigh}));
+  auto done = make_program(**graph, bucketed(**graph, {8, kHigh}, own_size));
   return done.ok() ? "" : done.diag().text + (done.diag().code == Code::unsupported ? "" : "?");
 }
 
@@ -83,13 +85,22 @@ class PadToBucketsTest : public ::testing::TestWithParam<const char*> {
   void SetUp() override { register_all_ops(); }
 };
 
-TEST_P(PadToBucketsTest, ChangesNoBit) {
-  auto graph = parsed(GetParam());
+void expect_no_bit_changes(const char* body, bool own_size) {
+  auto graph = parsed(body);
   ASSERT_TRUE(graph.ok()) << render(graph.diag());
   for (const auto& buckets : {std::vector<int64_t>{5, 16, kHigh}, std::vector<int64_t>{kHigh}}) {
-    auto same = expect_same_bits(**graph, buckets);
+    auto same = expect_same_bits(**graph, buckets, own_size);
     EXPECT_TRUE(same.ok()) << render(same.diag());
   }
+}
+
+TEST_P(PadToBucketsTest, ChangesNoBit) { expect_no_bit_changes(GetParam(), false); }
+
+class OwnSizeTest : public PadToBucketsTest {};
+
+TEST_P(OwnSizeTest, ChangesNoBit) {
+  expect_no_bit_changes(GetParam(), true);
+  EXPECT_NE(failure(GetParam()).find("cannot be padded to the buckets of 's'"), std::string::npos);
 }
 
 #define QC_ROW(out, ...) "graph (%0 \"x\" : f32[b, s, 8]) { %1 = " __VA_ARGS__ " return " out " }"
@@ -131,12 +142,9 @@ INSTANTIATE_TEST_SUITE_P(
 
 // What cannot be padded takes the run's own size, and what follows may be padded again.
 INSTANTIATE_TEST_SUITE_P(
-    OwnSize, PadToBucketsTest,
+    , OwnSizeTest,
     ::testing::Values(
-        QC_ROW("%2", "softmax(%0) {axis = 1} %2 = reduce_mean(%1) {axes = [1]}"),
-        QC_ROW("%1", "reduce_mean(%0) {axes = [1, 2]}"),
-        QC_ROW("%2", "reduce_mean(%0) {axes = [0, 1]} %2 = matmul(%0, %0) {transpose_b = true}"),
-        QC_ROW("%1", "reduce_sum(%0) {axes = [0, 1]}"),
+        QC_ROW("%2", "softmax(%0) {axis = 1} %2 = reduce_var(%1) {axes = [1]}"),
         QC_ROW("%3",
                "softmax(%0) {axis = 1} %2 = concat(%1, %0) {axis = 1} "
                "%3 = softmax(%2) {axis = 1}"),
@@ -144,32 +152,53 @@ INSTANTIATE_TEST_SUITE_P(
         QC_ROW("%2",
                "slice(%0) {start = [0, #(s - 1), 0], size = [#(b), #(s), 8], step = [1, -1, "
                "1]} %2 = softmax(%1) {axis = 1}"),
-        // An axis that joins others leaves, and one is cut back that was joined.
-        QC_ROW("%2", "softmax(%0) {axis = 1} %2 = reshape(%1) {shape = [#(b * s), 8]}"),
+        // One is cut back that was joined with another.
         QC_ROW("%4",
                "softmax(%0) {axis = 1} %2 = reshape(%1) {shape = [#(b * s), 8]} "
                "%3 = softmax(%2) {axis = 0} %4 = matmul(%2, %3) {transpose_b = true}"),
         "graph (%0 \"x\" : f32[s, b, 4], %1 \"w\" : f32[1, 8, 4], %2 \"r\" : f32[1, 8, 2], %3 "
         "\"b\" "
         ": f32[1, 16]) { %4 = softmax(%0) {axis = 0} %5, %6, %7 = lstm(%4, %1, %2, %3) return %5, "
-        "%6, %7 }",
-        // Images: what convolutions make has sizes of its own.
+        "%6, %7 }"));
+
+// Windows at borders that the run's own size decides on, and means of its own elements.
+INSTANTIATE_TEST_SUITE_P(
+    Windows, PadToBucketsTest,
+    ::testing::Values(
+        QC_ROW("%2", "softmax(%0) {axis = 1} %2 = reduce_mean(%1) {axes = [1]}"),
+        QC_ROW("%1", "reduce_mean(%0) {axes = [1, 2]}"),
+        QC_ROW("%2", "reduce_mean(%0) {axes = [0, 1]} %2 = matmul(%0, %0) {transpose_b = true}"),
+        QC_ROW("%1", "reduce_sum(%0) {axes = [0, 1]}"),
+        QC_ROW("%1", "reduce_log_sum_exp(%0) {axes = [0, 1]}"),
+        QC_ROW("%2", "softmax(%0) {axis = 1} %2 = reshape(%1) {shape = [#(b * s), 8]}"),
+        "graph (%0 \"x\" : f32[s, 2, 40, 40], %1 \"w\" : f32[3, 2, 3, 3]) { %2 = conv(%0, %1) "
+        "{strides = [2, 2], dilations = [1, 1], pads = [1, 1, 1, 1]} %3 = reshape(%2) {shape = "
+        "[#(3 * s), 400]} return %3 }",
         "graph (%0 \"x\" : f32[b, 2, s, s1], %1 \"w\" : f32[3, 2, 3, 3]) { %2 = conv(%0, %1) "
         "{strides = [2, 2], dilations = [1, 1], pads = [1, 1, 1, 1]} %3 = sin(%2) %4 = "
-        "reduce_mean(%3) {axes = [2, 3]} "
-        "return %4, %3 }",
+        "reduce_mean(%3) {axes = [2, 3]} %5 = reduce_sum(%3) {axes = [3]} return %4, %3, %5 }",
+        "graph (%0 \"x\" : f32[b, 2, s, s], %1 \"w\" : f32[2, 1, 3, 3]) { %2 = conv(%0, %1) "
+        "{strides = [1, 1], dilations = [2, 1], pads = [2, 0, 1, 3], groups = 2} %3 = "
+        "reduce_mean(%2) {axes = [2, 3]} return %3, %2 }",
         "graph (%0 \"x\" : f32[b, 2, s, 8]) { %1 = max_pool(%0) {kernel = [2, 2], strides = [1, "
-        "1], dilations = [1, 1], pads = "
-        "[0, 0, 0, 0]} return %1 }",
+        "1], dilations = [1, 1], pads = [0, 0, 0, 0]} return %1 }",
         "graph (%0 \"x\" : f32[b, 2, s, 8]) { %1 = average_pool(%0) {kernel = [3, 3], strides = "
         "[2, 2], dilations = [1, 1], pads = [1, 1, 1, 1]} return %1 }",
+        "graph (%0 \"x\" : f32[b, 2, s1, s]) { %1 = average_pool(%0) {output_size = [1, 1]} %2 = "
+        "max_pool(%0) {output_size = [2, 1]} %3 = lp_pool(%0) {kernel = [2, 2], strides = [1, 2], "
+        "dilations = [1, 1], pads = [0, 0, 1, 1]} return %1, %2, %3 }",
+        "graph (%0 \"x\" : i8[b, 2, s, s1] q(-128, 127, scale=0.5, zero=3)) { %1 = qavg_pool(%0) "
+        "{kernel = [3, 3], strides = [1, 1], dilations = [1, 1], pads = [1, 1, 1, 1], to = i8 "
+        "q(-128, 127, scale=0.25, zero=-5)} %2 = qmean(%1) {axes = [2, 3], to = i8 q(-128, 127, "
+        "scale=0.125)} %3 = qmean(%1) {axes = [2, 3], to = i8 q(-128, 127, scale=0.125), "
+        "arithmetic = \"exact,rescale=q31\"} return %1, %2, %3 }",
         "graph (%0 \"x\" : f32[b, s, 8]) { %1, %2, %3 = quantize_dynamic(%0) {to = u8} "
         "%4 = dequantize(%1, %2, %3) %5 = softmax(%4) {axis = 1} return %5, %2 }"));
 
 TEST_F(PadToBucketsTest, SaysWhatTakesTheRunsOwnSize) {
   const auto said = [](const std::string& body) {
     auto graph = parsed(body);
-    const Options options = bucketed(**graph, {8, kHigh});
+    const Options options = bucketed(**graph, {8, kHigh}, true);
     PassContext context;
     context.buckets = *buckets_of(**graph, options, context);
     context.remarks.clear();
@@ -179,22 +208,23 @@ TEST_F(PadToBucketsTest, SaysWhatTakesTheRunsOwnSize) {
     for (const std::string& line : context.warnings) out += "warning: " + line + "\n";
     return out;
   };
-  EXPECT_EQ(said(QC_ROW("%2", "softmax(%0) {axis = 1} %2 = reduce_mean(%1) {axes = [1]}")),
-            "reduce_mean cannot be padded along 's': it counts the elements; it takes the run's "
-            "own size\n"
-            "warning: 1 kinds of layers are not padded to the buckets of 's' and take the run's "
-            "own size (-v names them): reduce_mean cannot be padded along 's': it counts the "
-            "elements\n");
-  EXPECT_NE(said(QC_ROW("%1", "reduce_mean(%0) {axes = [1]}"))
+  EXPECT_EQ(said(QC_ROW("%2", "softmax(%0) {axis = 1} %2 = reduce_var(%1) {axes = [1]}")),
+            "reduce_var cannot be padded along 's': it counts the elements; it takes the run's "
+            "own size\n");
+  EXPECT_NE(said(QC_ROW("%1", "reduce_var(%0) {axes = [1]}"))
                 .find("warning: buckets of 's' pad no layer"),
             std::string::npos);
 }
 
 TEST_F(PadToBucketsTest, RefusesByName) {
+  const char* const resized =
+      "graph (%0 \"x\" : f32[1, 1, s, 4]) { %1 = resize(%0) {size = [1, 1, #(2*s), 8], mode = "
+      "\"nearest\"} return %1 }";
   EXPECT_EQ(
-      failure("graph (%0 \"x\" : f32[1, 1, s, 4]) { %1 = resize(%0) {size = [1, 1, #(2*s), "
-              "8], mode = \"nearest\"} return %1 }"),
+      failure(resized, true),
       "'resize' needs numbers for its sizes, and x has shape [1, 1, s, 4]: give --dim s=SIZE");
+  EXPECT_NE(failure(resized).find("1 layer cannot be padded to the buckets of 's'"),
+            std::string::npos);
 }
 
 TEST_F(PadToBucketsTest, ChosenBucketsPadLessThanPowersOfTwo) {

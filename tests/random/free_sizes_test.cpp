@@ -270,7 +270,7 @@ TEST(FreeSizes, RandomGraphsGiveTheBitsOfTheirStaticTwins) {
     for (const auto& [name, range] : graph->dim_ranges) {
       const auto symbols = graph->symbols();
       if (std::find(symbols.begin(), symbols.end(), name) != symbols.end())
-        options.ranges[name] = {range.min, range.max, 1, buckets(i, name, range.min), 0, {}};
+        options.ranges[name] = {range.min, range.max, 1, buckets(i, name, range.min), 0, {}, true};
     }
     auto contract = copy(*graph);
     ASSERT_TRUE(contract.ok());

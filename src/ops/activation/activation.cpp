@@ -52,8 +52,12 @@ void ActivationQuantize::attrs(AttrVisitor& v) {
 
 Result<Ok> ActivationQuantize::pad(PaddedNode& c) {
   if (!ending.dynamic) return c.broadcast();
-  if (!ending.per_token) return c.refuse("padding would take part in the range of the tensor");
-  return c.rows(c.resolved(-1));
+  if (ending.per_token) return c.rows(c.resolved(-1));
+  if (c.operands().size() > 1 && c.padding(1) != c.padding(0))
+    return c.refuse("its operands are padded differently");
+  QC_TRY(c.repeat_edges());
+  c.set_result(0, c.padding(0));
+  return Ok{};
 }
 
 Result<std::vector<Type>> ActivationQuantize::infer() const {

@@ -29,6 +29,7 @@ void Conv::attrs(AttrVisitor& v) {
   v("lo", lo, -kInf);
   v("hi", hi, kInf);
   sum.visit(v);
+  v("valid", valid, Dims{});
 }
 
 Result<std::vector<Type>> Conv::infer() const {
@@ -37,6 +38,8 @@ Result<std::vector<Type>> Conv::infer() const {
   QC_ASSIGN(y.shape, conv_shape(*this, groups, strides, dilations, pads));
   QC_TRY(check_bias(*this, input_type(1).shape[0].value()));
   QC_TRY(sum.check(*this));
+  if (!valid.empty() && (valid.size() + 2 != y.shape.size() || !sum.is_standard()))
+    return error(Code::attribute, loc(), "valid is {} for {}", str(valid), str(y.shape));
   return std::vector<Type>{y};
 }
 
@@ -129,7 +132,8 @@ Result<Ok> Conv::eval(EvalContext& c) const {
     eval_ordered(*this, c.in(0), c.in(1), c.has(2) ? &c.in(2) : nullptr, c.out(0));
     return Ok{};
   }
-  const ConvSizes p(*this, input_type(0).shape, input_type(1).shape, output()->shape());
+  ConvSizes p(*this, input_type(0).shape, input_type(1).shape, output()->shape());
+  p.leave_out(valid);
   return for_arithmetic_type(c.in(0).dtype(), loc(), [&](auto type) {
     using T = decltype(type);
     if constexpr (!std::numeric_limits<typename T::Element>::is_integer) {
@@ -142,6 +146,10 @@ Result<Ok> Conv::lower(Lowering& l) const {
   if (!sum.is_standard()) return lower_ordered(l, *this);
   kernel::Conv c;
   fill_sizes(c, *this, input_type(0).shape, input_type(1).shape, output()->shape());
+  for (size_t i = 0; i < 3; ++i) {
+    const bool given = i + valid.size() >= 3;
+    c.valid[i] = given ? min(valid[i + valid.size() - 3], c.in[i]) : c.in[i];
+  }
   c.lo = static_cast<float>(lo);
   c.hi = static_cast<float>(hi);
   c.rlo = -QN_INF_F32;

@@ -68,10 +68,11 @@ class Conv final : public OpNode<Conv>,
   static const OpInfo kInfo;
   double lo = -kInf, hi = kInf;
   SumOrder sum;
+  Dims valid;  // of each spatial axis: elements from here on count as outside; empty: none do
 
   const OpInfo& info() const override { return kInfo; }
   void attrs(AttrVisitor& v) override;
-  Result<Ok> pad(PaddedNode& c) override { return c.rows(1); }
+  Result<Ok> pad(PaddedNode& c) override;
   std::unique_ptr<Node> with_frame(const Frame& frame) const override {
     return framed_conv(*this, frame);
   }

@@ -101,7 +101,8 @@ void eval_conv_fast(const ConvWindow& window, const Tensor& x, const Tensor& w, 
 
 Result<Ok> Conv::eval_fast(EvalContext& c) const {
   if (!sum.is_standard()) return eval(c);
-  const ConvSizes p(*this, input_type(0).shape, input_type(1).shape, output()->shape());
+  ConvSizes p(*this, input_type(0).shape, input_type(1).shape, output()->shape());
+  p.leave_out(valid);
   return for_arithmetic_type(c.in(0).dtype(), loc(), [&](auto type) {
     using T = decltype(type);
     if constexpr (!std::numeric_limits<typename T::Element>::is_integer) {

@@ -22,7 +22,7 @@ class QConv final : public WeightedQuantNode<QConv>,
 
   const OpInfo& info() const override { return kInfo; }
   void attrs(AttrVisitor& v) override;
-  Result<Ok> pad(PaddedNode& c) override { return c.rows(1); }
+  Result<Ok> pad(PaddedNode& c) override;
   std::unique_ptr<Node> with_frame(const Frame& frame) const override {
     return framed_conv(*this, frame);
   }

@@ -10,10 +10,18 @@ namespace qc {
 struct ConvSizes {
   int32_t n = 0, ic = 0, oc = 0, groups = 1;
   int32_t in[3], out[3], k[3], stride[3], dilation[3], pad[3];
+  int64_t valid[3];  // elements from these on count as outside
 
   template <class Window>
   ConvSizes(const Window& c, const Dims& x, const Dims& w, const Dims& y) {
     fill_sizes(*this, c, x, w, y);
+    leave_out({});
+  }
+  /// Elements of the last axes that count as outside.
+  void leave_out(const Dims& from) {
+    for (size_t i = 0; i < 3; ++i)
+      valid[i] = i + from.size() >= 3 ? std::min<int64_t>(from[i + from.size() - 3].value(), in[i])
+                                      : in[i];
   }
   int64_t in_group() const { return ic / groups; }
   int64_t out_group() const { return oc / groups; }
@@ -30,7 +38,7 @@ inline int64_t read_by(const ConvSizes& p, int64_t place, int64_t tap) {
   int64_t from = 0;
   for (int axis = 0; axis < 3; ++axis) {
     const int64_t i = at[axis] * p.stride[axis] - p.pad[axis] + k[axis] * p.dilation[axis];
-    if (i < 0 || i >= p.in[axis]) return -1;
+    if (i < 0 || i >= p.valid[axis]) return -1;
     from = from * p.in[axis] + i;
   }
   return from;

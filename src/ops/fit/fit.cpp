@@ -14,29 +14,27 @@
 
 namespace qc {
 
-/// The first `valid` elements of the operand along an axis, then operand 1 (zero bytes without it)
-/// up to `size`. It pads a value to a bucket, overwrites padding and cuts it off.
+/// The first `valid` elements of the operand along an axis, then operand 1 (zero bytes without it,
+/// with `repeat` the last of these elements) up to `size`. It pads a value to a bucket, overwrites
+/// padding and cuts it off.
 class Fit final : public OpNode<Fit>, public TakesPadding {
  public:
   static const OpInfo kInfo;
   int64_t axis = 0;
   Dim size, valid;
+  bool repeat = false;
 
   const OpInfo& info() const override { return kInfo; }
   void attrs(AttrVisitor& v) override {
     v("axis", axis);
     v("size", size);
     v("valid", valid);
+    v("repeat", repeat, false);
   }
   Result<std::vector<Type>> infer() const override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
-  Result<Ok> pad(PaddedNode& c) override {
-    if (c.is_padded(0, axis) || c.dim().in(size) || c.dim().in(valid))
-      return c.refuse("it is fitted to another size there");
-    c.set_result(c.padding(0));
-    return Ok{};
-  }
+  Result<Ok> pad(PaddedNode& c) override;
 };
 
 const OpInfo Fit::kInfo = {
@@ -49,10 +47,12 @@ Result<std::vector<Type>> Fit::infer() const {
   const Type& x = input_type(0);
   if (axis < 0 || axis >= x.rank())
     return error(Code::attribute, loc(), "axis {} is out of range for {}", axis, str(x));
-  if (input(1) && (input_type(1).rank() != 0 || !(input_type(1).quant() == x.quant()))) {
+  const bool plain = input(1) && !input_type(1).format && input_type(1).dtype == x.dtype;
+  if (input(1) && (input_type(1).rank() != 0 || !(plain || input_type(1).quant() == x.quant()))) {
     return error(Code::type, loc(), "the value is {}, expected one {}", str(input_type(1)),
                  str(x.quant()));
   }
+  if (repeat && input(1)) return error(Code::attribute, loc(), "a value, and elements repeated");
   if (bits(x.dtype) < 8) return error(Code::unsupported, loc(), "elements of {}", name(x.dtype));
   for (const Dim& d : {size, valid}) {
     if (exceeds(0, d) || exceeds(d, INT32_MAX))
@@ -61,6 +61,21 @@ Result<std::vector<Type>> Fit::infer() const {
   Type y = moved(x, x.shape);
   y.shape[static_cast<size_t>(axis)] = size;
   return std::vector<Type>{y};
+}
+
+/// Elements before the padding stay the first ones, and no more of them are taken over.
+Result<Ok> Fit::pad(PaddedNode& c) {
+  const size_t at = static_cast<size_t>(axis);
+  const std::optional<Dim> elements = elements_before(c.parts(0, axis));
+  if (c.is_padded(0, axis)) {
+    if (!elements) return c.refuse("padding lies between the elements that are fitted");
+    if (!(valid == *elements)) valid = min(valid, *elements);
+  }
+  Padding to = c.padding(0);
+  to[at] = c.dim().in(size) ? AxisParts{{size, true}} : AxisParts{};
+  size = c.dim().resized(size);
+  c.set_result(std::move(to));
+  return Ok{};
 }
 
 Result<Ok> Fit::eval(EvalContext& c) const {
@@ -73,8 +88,10 @@ Result<Ok> Fit::eval(EvalContext& c) const {
   for (int64_t i = 0; i < y.size(); ++i) {
     const int64_t row = i / inner % to, block = i / inner / to;
     std::byte* out = y.mutable_bytes().data() + static_cast<size_t>(i) * element;
-    const int64_t source = (block * from + row) * inner + i % inner;
-    if (row < std::min(valid.value(), from)) {
+    const int64_t taken = std::min(valid.value(), from);
+    const int64_t source =
+        (block * from + std::min(row, std::max<int64_t>(taken, 1) - 1)) * inner + i % inner;
+    if (row < taken || (repeat && taken > 0)) {
       std::memcpy(out, x.bytes().data() + static_cast<size_t>(source) * element, element);
     } else if (c.has(1)) {
       std::memcpy(out, c.in(1).bytes().data(), element);
@@ -97,6 +114,7 @@ Result<Ok> Fit::lower(Lowering& l) const {
   c.to = size;
   c.valid = valid;
   c.inner = product(Dims(middle + 1, x.end()));
+  c.repeat = repeat ? 1 : 0;
   c.bytes = std::to_string(bytes(l.in_type(0).dtype));
   c.x = l.in(0);
   c.value = l.optional(1);

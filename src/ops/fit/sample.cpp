@@ -8,9 +8,13 @@ void sample_fit(Samplers& r) {
     const int64_t axis = s.between(0, x->rank() - 1);
     const int64_t from = x->shape()[static_cast<size_t>(axis)].value();
     std::vector<Value*> operands{x};
-    if (s.chance(50)) operands.push_back(s.constant(x->dtype(), {}));
+    const bool repeat = s.chance(30);
+    if (!repeat && s.chance(50)) operands.push_back(s.constant(x->dtype(), {}));
     s.emit("fit", operands,
-           {{"axis", axis}, {"size", s.between(1, from + 2)}, {"valid", s.between(0, from + 2)}});
+           {{"axis", axis},
+            {"size", s.between(1, from + 2)},
+            {"valid", s.between(0, from + 2)},
+            {"repeat", repeat}});
   });
   r.add("at_most", [](Sampling& s) {
     s.emit("at_most", {}, {{"size", s.between(1, 4)}, {"limit", s.between(1, 4)}});

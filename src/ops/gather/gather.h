@@ -27,13 +27,14 @@ class Gather final : public OpNode<Gather>, public TakesPadding {
 };
 
 /// y[..., i, ...] = x[..., index[..., i, ...], ...]: one index per element, along `axis`.
-class GatherElements final : public OpNode<GatherElements> {
+class GatherElements final : public OpNode<GatherElements>, public TakesPadding {
  public:
   static const OpInfo kInfo;
   int64_t axis = 0;
 
   const OpInfo& info() const override { return kInfo; }
   void attrs(AttrVisitor& v) override { v("axis", axis); }
+  Result<Ok> pad(PaddedNode& c) override;
   Result<std::vector<Type>> infer() const override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;

@@ -22,4 +22,15 @@ Result<Ok> Gather::pad(PaddedNode& c) {
   return Ok{};
 }
 
+/// Each element is picked by itself; data and indices go together along the other axes.
+Result<Ok> GatherElements::pad(PaddedNode& c) {
+  for (int64_t i = 0; i < std::ssize(c.shape(0)); ++i) {
+    if (i == axis && c.is_padded(0, i)) return c.refuse("its indices may count from the end");
+    if (i != axis && c.parts(0, i) != c.parts(1, i))
+      return c.refuse("its operands are padded differently");
+  }
+  c.set_result(c.padding(1));
+  return Ok{};
+}
+
 }  // namespace qc

@@ -7,10 +7,8 @@ Result<Ok> Norm::pad(PaddedNode& c) {
 }
 
 Result<Ok> NormQuantize::pad(PaddedNode& c) {
-  if (ending.dynamic && !ending.per_token) {
-    return c.refuse("padding would take part in the range of the tensor");
-  }
-  return c.rows(rows.kind == NormKind::group ? 1 : c.resolved(rows.axis));
+  QC_TRY(c.rows(rows.kind == NormKind::group ? 1 : c.resolved(rows.axis)));
+  return ending.dynamic && !ending.per_token ? c.repeat_edges() : Ok{};
 }
 
 Result<Ok> ScaleShiftNode::pad(PaddedNode& c) { return c.except(axis); }

@@ -44,6 +44,7 @@ void PoolWindow::window_attrs(AttrVisitor& v) {
   v("pads", pads, Ints{});
   v("output_size", output_size, Ints{});
   v("ceil", ceil, false);
+  v("valid", valid, Dims{});
 }
 
 void PoolWindow::mean_attrs(AttrVisitor& v) {
@@ -64,6 +65,8 @@ Result<Dims> PoolWindow::pooled(const Dims& x, const Loc& loc) const {
   }
   const size_t axes = x.size() - 2;
   Dims y(x.begin(), x.begin() + 2);
+  if (!valid.empty() && valid.size() != axes)
+    return error(Code::attribute, loc, "valid is {} for {}", str(valid), str(x));
   if (divisor < 0 || divisor > INT32_MAX) {
     return error(Code::unsupported, loc, "an average with divisor {}", divisor);
   }
@@ -122,7 +125,7 @@ PoolSizes PoolWindow::sizes(const Dims& x, const Dims& y) const {
 
 Taps taps_of(const PoolSizes& p, int axis, int64_t o) {
   Taps taps;
-  const int64_t in = p.in[axis], out = p.out[axis];
+  const int64_t in = p.valid[axis], out = p.out[axis];
   if (p.adaptive) {
     for (int64_t i = o * in / out; i < ((o + 1) * in + out - 1) / out; ++i) taps.at.push_back(i);
     taps.counted = static_cast<int64_t>(taps.at.size());
@@ -138,7 +141,7 @@ Taps taps_of(const PoolSizes& p, int axis, int64_t o) {
 
 bool PoolWindow::always_taps(const Dims& x, const Dims& y) const {
   if (!output_size.empty()) return true;
-  if (!all_static(x) || !all_static(y)) {
+  if (!all_static(x) || !all_static(y) || !all_static(valid)) {
     for (int64_t d : dilations) {
       if (d != 1) return false;
     }
@@ -147,7 +150,9 @@ bool PoolWindow::always_taps(const Dims& x, const Dims& y) const {
     }
     return !ceil;
   }
-  const PoolSizes p = sizes(x, y);
+  PoolSizes p = sizes(x, y);
+  // Windows of padding only make padding, whatever it is.
+  std::copy(p.in, p.in + 3, p.valid);
   for (int axis = 0; axis < 3; ++axis) {
     for (int64_t o = 0; o < p.out[axis]; ++o) {
       if (taps_of(p, axis, o).at.empty()) return false;

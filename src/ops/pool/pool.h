@@ -10,7 +10,7 @@ namespace qc {
 /// The sizes of a pool with three spatial axes; those that it does not have come first and have one
 /// element and one tap.
 struct PoolSizes {
-  int32_t n, c, in[3], out[3], k[3], stride[3], dilation[3], pad[3], end[3];
+  int32_t n, c, in[3], out[3], k[3], stride[3], dilation[3], pad[3], end[3], valid[3];
   int32_t adaptive, include, divisor;
 };
 
@@ -21,6 +21,7 @@ struct PoolWindow {
   bool ceil = false;
   bool include_pad = false;  // means
   int64_t divisor = 0;       // means; 0: the number of taps
+  Dims valid;  // of each spatial axis: elements from here on count as outside; empty: none do
 
   void window_attrs(AttrVisitor& v);
   void mean_attrs(AttrVisitor& v);
@@ -29,6 +30,8 @@ struct PoolWindow {
   template <class Params>
   void fill(Params& p, const Dims& x, const Dims& y) const;
   PoolSizes sizes(const Dims& x, const Dims& y) const;
+  /// Padding of the operand becomes what is outside.
+  Result<Ok> pad_window(PaddedNode& c);
   /// Every window has an element of the input under it.
   bool always_taps(const Dims& x, const Dims& y) const;
 };
@@ -59,8 +62,7 @@ class Pool final : public OpNode<Pool>,
 
   const OpInfo& info() const override;
   void attrs(AttrVisitor& v) override;
-  /// Places of maxima may count from the start of the tensor.
-  Result<Ok> pad(PaddedNode& c) override { return c.rows(index.empty() ? 2 : 1); }
+  Result<Ok> pad(PaddedNode& c) override;
   /// Of max pools without places: a frame of the lowest.
   std::unique_ptr<Node> with_frame(const Frame& frame) const override;
   Result<std::vector<Type>> infer() const override;
@@ -80,7 +82,7 @@ class QAveragePool final : public QuantNodeBase<QAveragePool>,
 
   const OpInfo& info() const override { return kInfo; }
   void attrs(AttrVisitor& v) override;
-  Result<Ok> pad(PaddedNode& c) override { return c.rows(2); }
+  Result<Ok> pad(PaddedNode& c) override;
   /// Zeros, which count among the elements whose mean is taken.
   std::unique_ptr<Node> with_frame(const Frame& frame) const override;
   Result<std::vector<Type>> infer() const override;
@@ -115,6 +117,9 @@ void PoolWindow::fill(Params& p, const Dims& in_shape, const Dims& out_shape) co
     p.dilation[i] = window ? i32(dilations[a]) : 1;
     p.pad[i] = window ? i32(pads[a]) : 0;
     p.end[i] = window ? i32(pads[axes + a]) : 0;
+    set_size(p.valid[i], !used           ? Dim(1)
+                         : valid.empty() ? in_shape[2 + a]
+                                         : min(valid[a], in_shape[2 + a]));
   }
   p.include = include_pad ? 1 : 0;
   p.divisor = i32(divisor);

@@ -134,7 +134,7 @@ Result<Ok> QAveragePool::eval(EvalContext& c) const {
               code = qn_mean_code(sum, n, q.sx, q.sy, q.zero, q.lo, q.hi);
               break;
             case Form::q31:
-              code = qn_mean_q31(sum, n, q.mantissa, q.shift, q.zero, q.lo, q.hi);
+              code = qn_mean_q31(sum, std::max(n, 1), q.mantissa, q.shift, q.zero, q.lo, q.hi);
               break;
             case Form::onnxruntime:
               code = qn_mean_code_ort(decoded, n, q.sy, q.zero, q.lowest, q.lo, q.hi);

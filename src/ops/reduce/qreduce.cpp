@@ -22,6 +22,7 @@ void QReduce::attrs(AttrVisitor& v) {
   QuantNodeBase::attrs(v);
   v("axes", axes, Ints{});
   v("keepdims", keepdims, true);
+  if (mean_) v("count", count, Dim(0));
 }
 
 Result<std::vector<Type>> QReduce::infer() const {
@@ -52,16 +53,28 @@ AccumulatorProof QReduce::accumulator() const {
   return proof;
 }
 
+Dim QReduce::counted() const {
+  if (!(count == Dim(0))) return count;
+  const Type& x = input_type(0);
+  const auto gone = reduced(x.rank(), loc());
+  Dim terms = 1;
+  for (size_t i = 0; gone.ok() && i < gone->size(); ++i) {
+    if ((*gone)[i]) terms = terms * x.shape[i];
+  }
+  return terms;
+}
+
 float QReduce::multiplier() const {
   const float sx = input_type(0).format->scale_at(), sy = to.format->scale_at();
-  return mean_ ? sx / qn_mulf(sy, static_cast<float>(accumulator().terms)) : sx / sy;
+  return mean_ ? sx / qn_mulf(sy, static_cast<float>(counted().value())) : sx / sy;
 }
 
 QReduce::Exactly QReduce::multiplier_q31() const {
   Exactly out;
   qn_q31_from_f32(input_type(0).format->scale_at() / to.format->scale_at(), &out.mantissa,
                   &out.shift);
-  if (mean_) out.divisor = static_cast<int32_t>(accumulator().terms);
+  const Dim n = counted();
+  if (mean_ && n.is_static()) out.divisor = static_cast<int32_t>(n.value());
   return out;
 }
 
@@ -94,7 +107,7 @@ Result<Ok> QReduce::lower(Lowering& l) const {
   const Type &x = l.in_type(0), &y = l.out_type();
   QC_ASSIGN(const std::vector<bool> gone, reduced(x.rank(), loc()));
   ReducePlan plan = plan_reduce(x, y, gone, keepdims);
-  const Dim terms = product(plan.inner.dims);
+  const Dim terms = counted();
   const CodeLimits limits = code_limits(to);
   kernel::Qreduce p;
   QC_TRY(plan.outer.fill(l, p.outer_rank, p.outer_dims, p.outer_strides));

@@ -85,6 +85,7 @@ class QReduce final : public QuantNodeBase<QReduce>, public ReducedAxes, public 
  public:
   explicit QReduce(bool mean) : mean_(mean) {}
   static const OpInfo kSum, kMean;
+  Dim count = 0;  // means: of how many elements, the others being the zero point; 0: of all
 
   const OpInfo& info() const override { return mean_ ? kMean : kSum; }
   void attrs(AttrVisitor& v) override;
@@ -96,6 +97,8 @@ class QReduce final : public QuantNodeBase<QReduce>, public ReducedAxes, public 
   bool counts_from_zero() const override { return true; }
 
  private:
+  /// How many elements a mean is of.
+  Dim counted() const;
   /// What the sum is multiplied by to give a code.
   float multiplier() const;
   /// The same as integers: mantissa * 2^-shift / divisor.
