@@ -99,7 +99,13 @@ class _Dumper:
         weight = getattr(module, "weight", None)
         if not callable(weight) or isinstance(weight, torch.Tensor):
             return
+        if ".quantized.dynamic." in kind:
+            engine = torch.backends.quantized.engine
+            entry["attributes"]["reduce_range"] = engine != "qnnpack" and module.version is not None and module.version >= 4
+            entry["attributes"]["fused"] = engine != "qnnpack"  # product and bias are rounded once
         codes = weight()  # of torch.ao.nn.quantized: packed, so that no parameter has them
+        if not codes.is_quantized:
+            return  # of 16 bits: what reads the dump says that these are no codes
         channels = codes.qscheme() != torch.per_tensor_affine
         entry["attributes"]["weight_dtype"] = self.item(codes.dtype)
         entry["attributes"]["weight_axis_int"] = codes.q_per_channel_axis() if channels else 0

@@ -132,10 +132,6 @@ def test_modules_are_known_by_their_packages():
     with pytest.raises(quantc.Unsupported, match="not supported") as caught:
         quantc.from_fx(torch.fx.GraphModule(net, Tracer().trace(net)), (torch.zeros(1, 3),))
     assert "test_fx_quantized.Linear" in str(caught.value)
-    dynamic = QConfigMapping().set_global(torch.ao.quantization.default_dynamic_qconfig)
-    source = quantize_fx.prepare_fx(nn.Sequential(nn.Linear(3, 2)).eval(), dynamic, (torch.zeros(1, 3),))
-    with pytest.raises(quantc.Unsupported, match="torch.ao.nn.quantized.dynamic"):
-        quantc.from_fx(quantize_fx.convert_fx(source), (torch.zeros(1, 3),))
     with pytest.raises(quantc.Unsupported, match="FakeQuantize|Observer"):
         quantc.from_fx(calibrated(Mixed(), (4, 12), "fbgemm"), (torch.zeros(4, 12),))
 
@@ -147,3 +143,60 @@ def test_what_pytorch_has_no_codes_for():
 
     with pytest.raises(quantc.Unsupported, match="exp of a quantized tensor"):
         quantc.from_fx(Odd(), (torch.zeros(1, 3),))
+
+
+class Dynamic(nn.Module):
+    """Linear layers with and without bias and relu, of rank 2 and 3."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.relu = nn.Linear(24, 40), nn.ReLU()
+        self.b, self.c = nn.Linear(40, 40, bias=False), nn.Linear(40, 7)
+
+    def forward(self, x):
+        y = self.relu(self.a(x))
+        return self.c(torch.tanh(self.b(y) + y))
+
+
+@pytest.fixture
+def engine(request):
+    before = torch.backends.quantized.engine
+    torch.backends.quantized.engine = request.param
+    yield request.param
+    torch.backends.quantized.engine = before
+
+
+@pytest.mark.parametrize("engine, per_channel", [("x86", False), ("x86", True), ("fbgemm", True), ("qnnpack", False)], indirect=["engine"])
+def test_dynamic_layers_have_the_bits_of_pytorch(engine, per_channel):
+    """Scales and zero points of activations are found in each run, as PyTorch's kernels find them."""
+    torch.manual_seed(7)
+    which = torch.ao.quantization.per_channel_dynamic_qconfig if per_channel else torch.ao.quantization.default_dynamic_qconfig
+    for shape in ((5, 24), (2, 3, 24)):
+        source = quantize_fx.prepare_fx(Dynamic().eval(), QConfigMapping().set_global(which), (torch.zeros(shape),))
+        model = quantize_fx.convert_fx(source)
+        graph = quantc.from_fx(model, (torch.zeros(shape),))
+        assert [n.op for n in graph.explain().nodes].count("qlinear") == 3
+        for layer in ("a", "b", "c"):
+            one = quantc.from_fx(nn.Sequential(getattr(model, layer)).eval(), (torch.zeros(*shape[:-1], 24 if layer == "a" else 40),))
+            for seed, size in enumerate((1.0, 30.0, 1e-4, 1e-9, 0.0)):
+                torch.manual_seed(seed)
+                x = torch.randn(*shape[:-1], 24 if layer == "a" else 40) * size + size * torch.randn(1)
+                assert torch.equal(getattr(model, layer)(x), one.run(x)), (layer, size)
+                assert torch.equal(one.run(x), one.run_reference(x))
+        x = torch.randn(shape)
+        assert (model(x) - graph.run(x)).abs().max() < 1e-5  # tanh is each one's own
+
+
+def test_dynamic_layers_that_stay_out_are_named():
+    for net, shape, name in ((nn.LSTM(3, 2), (4, 1, 3), "dynamic.modules.rnn.LSTM"), (nn.GRU(3, 2), (4, 1, 3), "dynamic.modules.rnn.GRU")):
+        model = torch.ao.quantization.quantize_dynamic(nn.Sequential(net).eval(), {nn.LSTM, nn.GRU}, torch.qint8)
+
+        class Tracer(torch.fx.Tracer):
+            def is_leaf_module(self, module, path):
+                return True
+
+        with pytest.raises(quantc.Unsupported, match=name):
+            quantc.from_fx(torch.fx.GraphModule(model, Tracer().trace(model)), (torch.zeros(shape),))
+    half = torch.ao.quantization.quantize_dynamic(nn.Sequential(nn.Linear(3, 2)).eval(), {nn.Linear}, torch.float16)
+    with pytest.raises(quantc.Unsupported, match="no codes of 8 bits"):
+        quantc.from_fx(half, (torch.zeros(1, 3),))

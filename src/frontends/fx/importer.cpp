@@ -244,6 +244,7 @@ class Importer {
                             const Loc& loc) {
     const ModuleCall& call = *find_module_call(short_type(module.type));
     const ModuleKind kind = kind_of(module.type);
+    if (kind == ModuleKind::dynamic) return quantized_.dynamic_linear(path, module, input, loc);
     if (const Item* mode = attribute(module, "padding_mode"); mode && mode->text != "zeros")
       return error(Code::unsupported, loc, "padding mode '{}'", mode->text);
     if (const Item* indices = attribute(module, "return_indices"); indices && indices->boolean)

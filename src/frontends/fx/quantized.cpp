@@ -92,6 +92,8 @@ ModuleKind kind_of(std::string_view type) {
       {"torch.nn.", ModuleKind::plain},
       {"torch.ao.nn.quantized.reference.", ModuleKind::reference},
       {"torch.ao.nn.quantized.modules.", ModuleKind::quantized},
+      {"torch.ao.nn.quantized.dynamic.modules.linear.", ModuleKind::dynamic},
+      {"torch.ao.nn.intrinsic.quantized.dynamic.modules.linear_relu.", ModuleKind::dynamic},
       {"torch.ao.nn.intrinsic.quantized.modules.", ModuleKind::quantized},
       {"torch.ao.nn.intrinsic.modules.fused.", ModuleKind::fused}};
   for (const auto& [package, kind] : kPackages) {
@@ -184,6 +186,26 @@ Result<Thing> QuantizedTensors::encode_like(const std::string& target, const Thi
     return error(Code::unsupported, loc, "{} of a quantized tensor: dequantize it before", op);
   }
   return encode(result, params, loc);
+}
+
+Result<Thing> QuantizedTensors::dynamic_linear(const std::string& path, const DumpModule& module,
+                                               const Thing& input, const Loc& loc) {
+  NamedThings args{{"input", input}};
+  for (const char* name : {"weight", "weight_scale", "weight_zero_point", "bias"}) {
+    QC_ASSIGN(Value * value, scope_.weight(path + "." + name));
+    if (value) {
+      args.emplace_back(name, Thing{scope_.memory().allocate(value)});
+    } else if (std::string_view(name) != "bias") {
+      return error(Code::unsupported, loc, "weights that are no codes of 8 bits");
+    }
+  }
+  for (const char* name : {"reduce_range", "fused"}) {
+    const Item* flag = attribute(module, name);
+    if (flag) args.emplace_back(name, Thing{flag->boolean});
+  }
+  QC_ASSIGN(Thing out, scope_.call("quantized::linear_dynamic.default", args, false, loc));
+  if (!module.type.ends_with("ReLU")) return out;
+  return scope_.call("relu.default", {{"self", out}}, false, loc);
 }
 
 Result<Thing> QuantizedTensors::weight(const std::string& path, const DumpModule& module,

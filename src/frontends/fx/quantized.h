@@ -37,6 +37,9 @@ class QuantizedTensors {
   /// A part of a quantized tensor has its codes.
   void mark(const Thing& part, const QuantParams& params);
 
+  /// A linear layer that finds the codes of its operand when it runs.
+  Result<Thing> dynamic_linear(const std::string& path, const DumpModule& module,
+                               const Thing& input, const Loc& loc);
   /// The weights of a module: codes, floats that become codes first, or floats.
   Result<Thing> weight(const std::string& path, const DumpModule& module, const Loc& loc);
 
@@ -53,6 +56,7 @@ enum class ModuleKind : uint8_t {
   plain,      // torch.nn
   reference,  // torch.ao.nn.quantized.reference: weights become codes and floats again
   quantized,  // torch.ao.nn.quantized, torch.ao.nn.intrinsic.quantized: between codes
+  dynamic,    // torch.ao.nn.quantized.dynamic: weights are codes, activations become codes
   fused,      // torch.ao.nn.intrinsic: modules one after the other
   unknown
 };

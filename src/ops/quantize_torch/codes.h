@@ -57,6 +57,8 @@ inline constexpr std::string_view kPerToken =
 
 /// Ops that choose scales and zero points when the network runs.
 std::span<const ImportRow> choosing_rows();
+/// Layers whose activations become codes when they run.
+std::span<const ImportRow> dynamic_rows();
 /// Quantization and its inverse in one op.
 std::span<const ImportRow> fake_rows();
 /// torchao's ops: blocks of any shape share a scale.

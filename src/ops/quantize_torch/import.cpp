@@ -177,6 +177,7 @@ namespace qc {
 void register_quantize_torch(Registration& r) {
   r.imports(torch_codes::kDecomposedRows);
   r.imports(torch_codes::choosing_rows());
+  r.imports(torch_codes::dynamic_rows());
   r.imports(torch_codes::fake_rows());
   r.imports(torch_codes::affine_rows());
 }
