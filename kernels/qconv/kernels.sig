@@ -43,7 +43,11 @@ kernel qconv_transpose[x_codes, w_codes](x, w, bias?, multipliers?, float_bias?,
   epilogue rescale, dequantize, accumulators
   body qk_qconv_transpose_{x_codes=i8,u8,i16,u16}_{w_codes=i8,i16} stack 2816
 
-# On tensor cores: kernels/qconv/mma.h.
+# Kernels of kernels/qconv/mma.h: four outputs a thread, and tiles on tensor cores.
+kernel qconv_dp4a_device[machine](x, w, bias?, multipliers?, float_bias?, x_scales?, x_zeros?, residual?) -> (y)
+  params qk_qconv_mma_params
+  body qk_qconv_dp4a_{machine=cuda} in dp4a.cu
+
 kernel qconv_blocks[machine](x, w, bias?, multipliers?, float_bias?, x_scales?, x_zeros?, residual?) -> (y)
   params qk_qconv_mma_params
   body qk_qconv_{machine=mma}

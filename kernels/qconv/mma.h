@@ -1,5 +1,6 @@
-/* Convolutions of channels-last codes on tensor cores, a block of threads for a tile of outputs;
- * products are convolutions of one tap. */
+/* Convolutions of channels-last codes on GPUs; products are convolutions of one tap. Tensor cores
+ * compute tiles of outputs, a block of threads each (mma.cu), older GPUs four outputs a thread by
+ * sums of four products (dp4a.cu). */
 #ifndef QK_QCONV_MMA_H
 #define QK_QCONV_MMA_H
 #include <stdint.h>
@@ -36,7 +37,7 @@ typedef struct qk_mma_shape {
   int32_t rows, columns, chunk, stages, warps_m, warps_n;
 } qk_mma_shape;
 
-#define QK_MMA_SHAPES 6
+#define QK_MMA_SHAPES 6 /* of tiles; one more is that of a thread of dp4a.cu */
 
 /* From the largest, for products that fill a GPU, to the smallest, for a few positions with many
  * terms. Each takes at most 96 KiB of shared memory, which all GPUs from sm_80 on have. */
@@ -45,6 +46,7 @@ QK_INLINE qk_mma_shape qk_mma_shape_of(int32_t shape) {
   const qk_mma_shape a = {256, 128, 64, 4, 4, 2}, b = {128, 128, 64, 4, 2, 4};
   const qk_mma_shape c = {128, 64, 64, 4, 4, 2}, d = {64, 64, 128, 4, 2, 2};
   const qk_mma_shape e = {64, 32, 128, 6, 2, 1}, f = {32, 32, 256, 6, 1, 1};
+  const qk_mma_shape g = {1, 4, 16, 0, 0, 0};
   switch (shape) {
     case 0:
       return a;
@@ -58,6 +60,8 @@ QK_INLINE qk_mma_shape qk_mma_shape_of(int32_t shape) {
       return e;
     case 5:
       return f;
+    case QK_MMA_SHAPES:
+      return g;
     default:
       return none;
   }

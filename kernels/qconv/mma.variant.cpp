@@ -1,4 +1,4 @@
-// qconv on tensor cores (kernels/qconv/mma.cu).
+// qconv on GPUs, by tiles on tensor cores or four outputs a thread (kernels/qconv/mma.h).
 #include "kernels/common/codes.h"
 #include "kernels/qconv/mma_bind.h"
 #include "kernels/qconv/qconv.h"
@@ -17,8 +17,9 @@ std::string refusal(const Call& call, const Binder& binder) {
   return mma_refusal(call, binder, p.x_type);
 }
 
-Result<Call> bind(const Call& call, Binder& binder) {
-  Call out = Binder::like(call, "qconv_blocks", {"mma"});
+Result<Call> bound(const Call& call, Binder& binder, bool tiles) {
+  Call out = tiles ? Binder::like(call, "qconv_blocks", {"mma"})
+                   : Binder::like(call, "qconv_dp4a_device", {"cuda"});
   const auto p = c_params<qk_qconv_params>(call);
   const int64_t taps = int64_t{p.k[0]} * p.k[1] * p.k[2];
   const int64_t rows = int64_t{p.n} * p.out[0] * p.out[1] * p.out[2];
@@ -26,14 +27,18 @@ Result<Call> bind(const Call& call, Binder& binder) {
   bool product = taps == 1;
   for (int i = 0; i < 3; ++i) product &= p.in[i] == p.out[i] && p.stride[i] == 1 && p.pad[i] == 0;
   if (product) as_product(out, rows);
-  pack_mma(out, call, binder, {p.oc, taps, p.ic, p.ic * taps, 1, taps, false}, rows);
+  pack_mma(out, call, binder, {p.oc, taps, p.ic, p.ic * taps, 1, taps, false}, tiles);
   return out;
 }
+
+Result<Call> tiles(const Call& call, Binder& binder) { return bound(call, binder, true); }
+Result<Call> threads(const Call& call, Binder& binder) { return bound(call, binder, false); }
 
 }  // namespace
 
 void variants_qconv_mma(std::vector<Variant>& out) {
-  out.push_back({"qconv", "mma", "mma", 50, refusal, bind});
+  out.push_back({"qconv", "mma", "mma", 50, refusal, tiles});
+  out.push_back({"qconv", "dp4a", "cuda", 80, refusal, threads});
 }
 
 }  // namespace qc

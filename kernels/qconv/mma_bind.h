@@ -1,4 +1,4 @@
-// Products of codes on tensor cores: weights packed for kernels/qconv/mma.cu.
+// Products of codes on GPUs: weights packed for kernels/qconv/mma.cu and dp4a.cu.
 #pragma once
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ struct MmaWeights {
   bool flip;  // codes u8 that stand for their value less 128
 };
 
-/// Why tensor cores do not take a call of these sizes and operands; empty where they do.
+/// Why these kernels do not take a call with such operands; empty where they do.
 inline std::string mma_refusal(const Call& call, const Binder& binder, const Dim& x_type) {
   if (!(x_type == Dim(QK_I8) || x_type == Dim(QK_U8))) return "codes of x have more than 8 bits";
   if (call.operand("w_zeros").present()) return "weights have zero points";
@@ -68,13 +68,15 @@ inline void as_product(Call& to, int64_t rows) {
   set_integer(to, "n", rows);
 }
 
-/// Gives a call of qconv_blocks its shape and its weights.
-inline void pack_mma(Call& to, const Call& from, Binder& binder, const MmaWeights& w,
-                     int64_t rows) {
+/// Gives a call its shape, of tiles or of a thread, and its weights.
+inline void pack_mma(Call& to, const Call& from, Binder& binder, const MmaWeights& w, bool tiles) {
   auto p = c_params<qk_qconv_mma_params>(to);
+  const int64_t rows = int64_t{p.n} * p.out[0] * p.out[1] * p.out[2];
   const bool lines = p.ic % 16 != 0 && p.k[2] > 1 && p.dilation[2] == 1;
   set_integer(to, "lines", lines);
-  set_integer(to, "shape", mma_shape(rows, w.outputs, w.taps * w.inputs, lines));
+  set_integer(
+      to, "shape",
+      tiles ? mma_shape(rows, w.outputs, w.taps * w.inputs, lines) : int64_t{QK_MMA_SHAPES});
   p = c_params<qk_qconv_mma_params>(to);
   const int64_t depth = qk_mma_depth(&p), run = qk_mma_run(&p), padded = qk_mma_outputs(&p);
   const int64_t taps_of_run = p.lines ? p.k[2] : 1, terms = taps_of_run * w.inputs;

@@ -1,4 +1,4 @@
-// qgemm on tensor cores, as a convolution of one tap, a row for an image (kernels/qconv/mma.cu).
+// qgemm on GPUs, as a convolution of one tap, a row for an image (kernels/qconv/mma.h).
 #include "kernels/common/codes.h"
 #include "kernels/qconv/mma_bind.h"
 #include "kernels/qgemm/call.h"
@@ -13,20 +13,25 @@ std::string refusal(const Call& call, const Binder& binder) {
   return mma_refusal(call, binder, p.x_type);
 }
 
-Result<Call> bind(const Call& call, Binder& binder) {
-  Call out = Binder::like(call, "qconv_blocks", {"mma"});
+Result<Call> bound(const Call& call, Binder& binder, bool tiles) {
+  Call out = tiles ? Binder::like(call, "qconv_blocks", {"mma"})
+                   : Binder::like(call, "qconv_dp4a_device", {"cuda"});
   const auto p = c_params<qk_qgemm_call>(call);
   as_product(out, p.m);
   set_integer(out, "ic", p.k);
   set_integer(out, "oc", p.n);
-  pack_mma(out, call, binder, {p.n, 1, p.k, p.w_n, 0, p.w_k, p.flip != 0}, p.m);
+  pack_mma(out, call, binder, {p.n, 1, p.k, p.w_n, 0, p.w_k, p.flip != 0}, tiles);
   return out;
 }
+
+Result<Call> tiles(const Call& call, Binder& binder) { return bound(call, binder, true); }
+Result<Call> threads(const Call& call, Binder& binder) { return bound(call, binder, false); }
 
 }  // namespace
 
 void variants_qgemm_mma(std::vector<Variant>& out) {
-  out.push_back({"qgemm", "mma", "mma", 50, refusal, bind});
+  out.push_back({"qgemm", "mma", "mma", 50, refusal, tiles});
+  out.push_back({"qgemm", "dp4a", "cuda", 80, refusal, threads});
 }
 
 }  // namespace qc

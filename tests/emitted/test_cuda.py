@@ -137,7 +137,7 @@ def test_every_failure_has_a_code_and_a_text(projects, tmp_path):
     assert lines[2].startswith("6 cudaMalloc of the weights failed"), lines
     assert lines[5].startswith("6 cudaMemcpyAsync for layer 'image' failed"), lines
     assert lines[6].startswith("6 launch of kernel qk_quantize_cuda_i8 for layer 'image' failed"), lines
-    assert "kernel qk_qconv_cuda_i8_i32 for layer 'node_Conv_54 + node_add + node_relu_2'" in lines[7], lines
+    assert "kernel qk_qconv_dp4a_cuda for layer 'node_Conv_54 + node_add + node_relu_2'" in lines[7], lines
 
 
 @pytest.fixture(scope="module")
