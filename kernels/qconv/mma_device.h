@@ -29,8 +29,7 @@ QK_UNIT void qk_mma_copy16_if(int there, uint32_t to, const void* from, uint32_t
 }
 QK_UNIT void qk_mma_store16(uint32_t to, const uint32_t* words) {
   asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(words[0]), "r"(words[1]),
-               "r"(words[2]), "r"(words[3])
-               : "memory");
+               "r"(words[2]), "r"(words[3]));
 }
 QK_UNIT void qk_mma_load4(uint32_t* r, uint32_t from) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
@@ -51,14 +50,17 @@ QK_UNIT void qk_mma_add(int32_t* c, const uint32_t* a, const uint32_t* b, int wi
   }
 }
 
-/* 16 bytes of x at any address, all of them there: the words that hold them are shifted. */
-QK_UNIT void qk_mma_shifted16(uint32_t to, const uint8_t* from) {
+/* 16 bytes of x at any address, all of them there, lie in five words: these are loaded and, later,
+ * shifted. */
+QK_UNIT void qk_mma_words_at(uint32_t* own, const uint8_t* from) {
   const uint32_t* const words = (const uint32_t*)((uintptr_t)from & ~(uintptr_t)3);
-  const uint32_t shift = ((uint32_t)(uintptr_t)from & 3) * 8;
-  uint32_t own[5], out[4];
 #pragma unroll
   for (int32_t i = 0; i < 4; ++i) own[i] = words[i];
-  own[4] = shift ? words[4] : 0;
+  own[4] = (uintptr_t)from & 3 ? words[4] : 0;
+}
+QK_UNIT void qk_mma_shifted16(uint32_t to, const uint32_t* own, const uint8_t* from) {
+  const uint32_t shift = ((uint32_t)(uintptr_t)from & 3) * 8;
+  uint32_t out[4];
 #pragma unroll
   for (int32_t i = 0; i < 4; ++i) out[i] = __funnelshift_r(own[i], own[i + 1], shift);
   qk_mma_store16(to, out);
@@ -88,22 +90,71 @@ typedef struct qk_mma_block {
   qk_mma_window windows[4]; /* of the rows that this thread copies */
 } qk_mma_block;
 
-/* 16 terms of a window that lie at `from` where they are in x. */
-QK_UNIT void qk_mma_fetch16(const qk_qconv_mma_params* p, const qk_mma_block* block,
-                            const qk_mma_window* window, const qk_mma_term* term,
-                            const uint8_t* from, uint32_t to) {
-  const int32_t length = p->in[2] * p->ic, at = qk_mma_at_in_line(p, window, term);
-  const int there = qk_mma_is_term(p, term) && qk_mma_in_line(p, window, term);
-  if (p->ic % 16 == 0 && block->aligned) {
-    const int inside = there && (qk_mma_inside(p, 2) || (at >= 0 && at < length));
-    qk_mma_copy16_if(inside, to, from, block->zeros);
-  } else if (there && at >= 0 && at + 16 <= length) {
-    qk_mma_shifted16(to, from);
-  } else if (there) {
-    qk_mma_edge16(to, from, at, length, block->zeros);
-  } else {
-    const uint32_t words[4] = {block->zeros, block->zeros, block->zeros, block->zeros};
-    qk_mma_store16(to, words);
+/* Copies 16 terms of each of `rows` windows, every `apart`th, where they are neighbours in x. */
+QK_UNIT void qk_mma_fetch_whole(const qk_qconv_mma_params* p, const qk_mma_block* block,
+                                const qk_mma_term* term, int32_t rows, int32_t row, int32_t apart,
+                                int32_t piece, int32_t chunk, uint32_t to) {
+  const int32_t length = p->in[2] * p->ic, offset = qk_mma_offset(p, term);
+#pragma unroll
+  for (int32_t i = 0; i < rows; ++i) {
+    const qk_mma_window* const window = &block->windows[i];
+    const int32_t at = qk_mma_at_in_line(p, window, term);
+    const int inside = qk_mma_is_term(p, term) && qk_mma_in_line(p, window, term) &&
+                       (qk_mma_inside(p, 2) || (at >= 0 && at < length));
+    qk_mma_copy16_if(inside, to + qk_mma_at(row + i * apart, piece, chunk),
+                     block->x + (window->begin + offset), block->zeros);
+  }
+}
+
+/* The same where terms may lie at any address and partly outside.
+ * All are loaded before the first is stored, so that a thread waits once. */
+QK_UNIT void qk_mma_fetch_any(const qk_qconv_mma_params* p, const qk_mma_block* block,
+                              const qk_mma_term* term, int32_t rows, int32_t row, int32_t apart,
+                              int32_t piece, int32_t chunk, uint32_t to) {
+  const int32_t length = p->in[2] * p->ic, offset = qk_mma_offset(p, term);
+  uint32_t words[4][5];
+#pragma unroll
+  for (int32_t i = 0; i < rows; ++i) {
+    const qk_mma_window* const window = &block->windows[i];
+    const int32_t at = qk_mma_at_in_line(p, window, term);
+    if (qk_mma_is_term(p, term) && qk_mma_in_line(p, window, term) && at >= 0 && at + 16 <= length)
+      qk_mma_words_at(words[i], block->x + (window->begin + offset));
+  }
+#pragma unroll
+  for (int32_t i = 0; i < rows; ++i) {
+    const qk_mma_window* const window = &block->windows[i];
+    const int32_t at = qk_mma_at_in_line(p, window, term);
+    const uint32_t own = to + qk_mma_at(row + i * apart, piece, chunk);
+    const uint8_t* const from = block->x + (window->begin + offset);
+    if (!qk_mma_is_term(p, term) || !qk_mma_in_line(p, window, term)) {
+      const uint32_t zeros[4] = {block->zeros, block->zeros, block->zeros, block->zeros};
+      qk_mma_store16(own, zeros);
+    } else if (at >= 0 && at + 16 <= length) {
+      qk_mma_shifted16(own, words[i], from);
+    } else {
+      qk_mma_edge16(own, from, at, length, block->zeros);
+    }
+  }
+}
+
+/* The same of an x that does not begin at a multiple of 16 bytes. */
+QK_UNIT void qk_mma_fetch_bytes(const qk_qconv_mma_params* p, const qk_mma_block* block,
+                                const qk_mma_term* term, int32_t rows, int32_t row, int32_t apart,
+                                int32_t piece, int32_t chunk, uint32_t to) {
+  const int32_t length = p->in[2] * p->ic, offset = qk_mma_offset(p, term);
+#pragma unroll
+  for (int32_t i = 0; i < rows; ++i) {
+    const qk_mma_window* const window = &block->windows[i];
+    const int32_t at = qk_mma_at_in_line(p, window, term);
+    const int inside =
+        qk_mma_is_term(p, term) && qk_mma_in_line(p, window, term) && at >= 0 && at < length;
+    const uint32_t own = to + qk_mma_at(row + i * apart, piece, chunk);
+    const uint8_t* const from = block->x + (window->begin + offset);
+#pragma unroll 1
+    for (uint32_t b = 0; b < 16; ++b) {
+      const uint32_t code = inside ? (uint32_t)from[b] : block->zeros & 0xff;
+      asm volatile("st.shared.u8 [%0], %1;" ::"r"(own + b), "r"(code));
+    }
   }
 }
 
@@ -117,12 +168,12 @@ QK_UNIT void qk_mma_fetch(const qk_qconv_mma_params* p, const qk_mma_shape shape
   const uint32_t bytes = (uint32_t)(shape.rows + shape.columns) * (uint32_t)shape.chunk;
   const uint32_t to = block->memory + (uint32_t)(step % shape.stages) * bytes;
   const qk_mma_term term = qk_mma_term_of(p, k);
-  const int32_t offset = qk_mma_offset(p, &term);
-#pragma unroll
-  for (int32_t i = 0; i < shape.rows / apart; ++i) {
-    const qk_mma_window* const window = &block->windows[i];
-    qk_mma_fetch16(p, block, window, &term, block->x + (window->begin + offset),
-                   to + qk_mma_at(row + i * apart, piece, shape.chunk));
+  if (p->ic % 16 == 0 && block->aligned) {
+    qk_mma_fetch_whole(p, block, &term, shape.rows / apart, row, apart, piece, shape.chunk, to);
+  } else if (p->ic % 16) {
+    qk_mma_fetch_any(p, block, &term, shape.rows / apart, row, apart, piece, shape.chunk, to);
+  } else { /* a rare x: bytes one after another take few registers */
+    qk_mma_fetch_bytes(p, block, &term, shape.rows / apart, row, apart, piece, shape.chunk, to);
   }
 #pragma unroll
   for (int32_t i = 0; i < shape.columns / apart; ++i)
