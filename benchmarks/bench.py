@@ -6,7 +6,8 @@ memory of quantc on large models), quantize (calibration against ONNX Runtime's;
 (quantized networks against ONNX Runtime's and PyTorch's; accuracy.py), targets (int8 code for this machine against
 OpenVINO, kernels against the peak of their instructions; targets.py), forms (codes of 8 and 16 bits, recurrent
 layers of codes, dynamic and weight-only quantization against float; forms.py), threads (a large product on one and
-two threads; threads.py). Each bar of the project is printed with its verdict; a missed one makes the exit status 1.
+two threads; threads.py), python (what calls from Python add; python_calls.py). Each bar of the project is printed
+with its verdict; a missed one makes the exit status 1.
 """
 import json
 import os
@@ -303,10 +304,23 @@ class Bench:
         print("a large product of codes in generated code, on one and on two threads")
         ThreadsBench(self, run).product()
 
+    # -- calls from Python -----------------------------------------------------------------------------------------
+
+    def python(self) -> None:
+        from python_calls import BARS
+
+        print("calls from Python, an image of 1x3x224x224: the whole call of a network that computes next to nothing")
+        build = self.quantc.parent.parent
+        run(TOOLS / "package_venv", build)
+        found = json.loads(run(build / "venv" / "bin" / "python", ROOT / "benchmarks" / "python_calls.py").stdout)
+        for what, limit in BARS.items():
+            milli = what.startswith("import")
+            self.bar(what, found[what] * (1e3 if milli else 1e6), limit, "ms" if milli else "us", False)
+
 
 def main() -> None:
     bench = Bench(Path(sys.argv[1]).resolve())
-    for section in sys.argv[2:] or ["speed", "compile", "quantize", "targets", "forms", "threads", "accuracy"]:
+    for section in sys.argv[2:] or ["speed", "compile", "quantize", "targets", "forms", "threads", "python", "accuracy"]:
         getattr(bench, section)()
     (bench.work / "results.json").write_text(json.dumps(bench.results, indent=1) + "\n")
     if bench.missed:

@@ -64,12 +64,6 @@ Problem describe(const Program& program) {
       if (std::find(list.begin(), list.end(), storage) == list.end()) list.push_back(storage);
     };
     for_each_step(std::span(&program.steps[t], 1), [&](const Step& s) { for_each_view(s, visit); });
-    // Copies between spaces stay where they are: printers put all of them before and after the
-    // kernels.
-    for (size_t u = 0; u < t; ++u) {
-      if (program.steps[t].copy() || program.steps[u].copy())
-        task.before.push_back(static_cast<int>(u));
-    }
     auto& b = task.before;
     std::sort(b.begin(), b.end());
     b.erase(std::unique(b.begin(), b.end()), b.end());
