@@ -125,6 +125,8 @@ void add_completion(CLI::App& app, Session& session);
 
 /// Ends what takes longer than the budget allows, by the processor's time.
 void watch_time(const Budget& budget);
+/// From now on time is the user's to say.
+void stop_watching_time();
 
 /// Reports work that takes longer than a second on standard error while it lives.
 class Progress {

@@ -46,6 +46,11 @@ void watch_time(const Budget& budget) {
   ::setitimer(ITIMER_PROF, &each_second, nullptr);
 }
 
+void stop_watching_time() {
+  const itimerval never{};
+  ::setitimer(ITIMER_PROF, &never, nullptr);
+}
+
 }  // namespace qc::cli
 
 #if defined(__has_feature)

@@ -30,6 +30,7 @@ Result<Ok> take_turns(std::vector<Turn>& turns, const BenchOptions& how) {
         how.rounds > 0 ? 1
                        : static_cast<int>(std::clamp(kChunk / std::max(first[0], 1e-9), 1.0, 1e4)));
   }
+  if (how.ready) how.ready();
   double spent = 0;
   for (int round = 0;
        how.rounds > 0 ? round < how.rounds
@@ -79,14 +80,18 @@ Result<Measure> own_code(const Graph& graph, const Options& options,
 /// What one run computes and moves; the times of its layers where they are wanted.
 Result<Ok> count(const Graph& graph, Options options, const std::vector<Tensor>& inputs,
                  const BenchOptions& how, Bench& out) {
-  constexpr int kRuns = 20;
+  constexpr double kSeconds = 0.5;
   options.target = out.figures ? "native" : out.target;
   QC_ASSIGN(const InProcess model, InProcess::create(graph, options, inputs, 0));
   for_each_step(model.program().steps, [&](const Step& s) {
     if (const Call* c = s.call()) out.bytes += bytes_of(*c);
   });
   if (how.per_layer && !out.figures) {
-    QC_ASSIGN(out.layers, step_times(model, inputs, how.rounds > 0 ? how.rounds : kRuns));
+    QC_ASSIGN(const std::vector<StepTime> once, step_times(model, inputs, 1));
+    double seconds = 0;
+    for (const StepTime& step : once) seconds += step.seconds;
+    const int runs = static_cast<int>(std::clamp(kSeconds / std::max(seconds, 1e-9), 1.0, 20.0));
+    QC_ASSIGN(out.layers, step_times(model, inputs, how.rounds > 0 ? how.rounds : runs));
   }
   for (const Layer& layer : layers_of(graph).all) {
     out.macs += layer.macs;

@@ -1,6 +1,7 @@
 // How fast generated code is, beside others that run the same model.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,6 +20,8 @@ struct BenchOptions {
   int rounds = 0;                    // so many runs of each instead; 0: as `seconds` says
   bool per_layer = false;
   BuildOptions build;
+  /// Called when everything ran once and only what was asked for is left to be measured.
+  std::function<void()> ready;
 };
 
 /// One that ran the model, and how long each run took.
