@@ -116,3 +116,19 @@ def test_validate(digits, image):
     v = digits.validate(image, expected=digits.run(image), targets=["portable"])
     assert v and v.ok and "bits equal" in str(v)
     assert not digits.validate(image, expected=digits.run(image) + 1, targets=["portable"])
+
+
+def test_python_runs_on_while_quantc_works(digits, tmp_path):
+    """A compiler that waits for a file, which another thread writes meanwhile: it can only while the first holds no lock."""
+    slow = tmp_path / "cc"
+    slow.write_text(f"#!/bin/sh\ntouch {tmp_path}/started\nfor i in $(seq 200); do\n  [ -e {tmp_path}/go ] && exec cc \"$@\"\n"
+                    "  sleep 0.1\ndone\nexit 1\n")
+    slow.chmod(0o755)
+    done = []
+    worker = threading.Thread(target=lambda: done.append(digits.compile(tmp_path / "out", compiler=str(slow))))
+    worker.start()
+    while worker.is_alive() and not (tmp_path / "started").exists():
+        worker.join(0.01)
+    (tmp_path / "go").touch()
+    worker.join()
+    assert done
