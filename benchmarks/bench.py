@@ -6,8 +6,9 @@ memory of quantc on large models), quantize (calibration against ONNX Runtime's;
 (quantized networks against ONNX Runtime's and PyTorch's; accuracy.py), targets (int8 code for this machine against
 OpenVINO, kernels against the peak of their instructions; targets.py), forms (codes of 8 and 16 bits, recurrent
 layers of codes, dynamic and weight-only quantization against float; forms.py), threads (a large product on one and
-two threads; threads.py), python (what calls from Python add; python_calls.py). Each bar of the project is printed
-with its verdict; a missed one makes the exit status 1.
+two threads; threads.py), sizes (programs whose sizes each run chooses beside static ones; sizes.py), python (what calls
+from Python add; python_calls.py). Each bar of the project is printed with its verdict; a missed one makes the exit
+status 1.
 """
 import json
 import os
@@ -317,10 +318,20 @@ class Bench:
             milli = what.startswith("import")
             self.bar(what, found[what] * (1e3 if milli else 1e6), limit, "ms" if milli else "us", False)
 
+    # -- sizes -----------------------------------------------------------------------------------------------------
+
+    def sizes(self) -> None:
+        from sizes import Sizes
+
+        print("sizes that each run chooses beside numbers, code for this machine built with -O2, one core")
+        sizes = Sizes(self, run)
+        sizes.minilm()
+        sizes.resnet18()
+
 
 def main() -> None:
     bench = Bench(Path(sys.argv[1]).resolve())
-    for section in sys.argv[2:] or ["speed", "compile", "quantize", "targets", "forms", "threads", "python", "accuracy"]:
+    for section in sys.argv[2:] or ["speed", "compile", "quantize", "targets", "forms", "threads", "sizes", "python", "accuracy"]:
         getattr(bench, section)()
     (bench.work / "results.json").write_text(json.dumps(bench.results, indent=1) + "\n")
     if bench.missed:

@@ -53,12 +53,16 @@ class Block(nn.Module):
 
 
 class Transformer(nn.Module):
-    def __init__(self, causal):
+    def __init__(self, causal, learned=False):
         super().__init__()
         self.e, self.b, self.f = nn.Embedding(50, 32), nn.Sequential(Block(32, causal), Block(32, causal)), nn.Linear(32, 11)
+        self.p = nn.Embedding(128, 32) if learned else None
 
     def forward(self, ids):
-        return self.f(self.b(self.e(ids)))
+        x = self.e(ids)
+        if self.p is not None:  # a table that depends on the length alone, and larger than what it is added to
+            x = x + 3 * self.p(torch.arange(ids.shape[1]))
+        return self.f(self.b(x))
 
 
 class Residual(nn.Module):
@@ -102,6 +106,7 @@ def image(batch, h=32, w=32):
 NETWORKS = {
     "encoder": (lambda: Transformer(False), ids, {"batch": (0, 1, 8), "seq": (1, 1, 128)}),
     "decoder": (lambda: Transformer(True), ids, {"batch": (0, 1, 8), "seq": (1, 1, 128)}),
+    "learned": (lambda: Transformer(False, True), ids, {"batch": (0, 1, 8), "seq": (1, 1, 128)}),
     "resnet": (ResNet, image, {"batch": (0, 1, 4), "h": (2, 17, 80), "w": (3, 17, 80)}),
     "vit": (ViT, image, {"batch": (0, 1, 8)}),
 }
@@ -172,7 +177,7 @@ def interpreted(quantc, path, x, folder, *flags):
 
 @pytest.mark.parametrize("name, rules, flags", [
     ("encoder", None, []), ("encoder", DYNAMIC, ["--plan", "smallest"]), ("decoder", None, ["--plan", "smallest", "--target", "x86"]),
-    ("decoder", DYNAMIC, ["--specialise", "size"]), ("resnet", None, []), ("resnet", "calibrated", ["--plan", "smallest"]),
+    ("decoder", DYNAMIC, ["--specialise", "size"]), ("decoder", "calibrated", []), ("learned", "calibrated", []), ("resnet", None, []), ("resnet", "calibrated", ["--plan", "smallest"]),
     ("vit", None, ["--specialise", "size"]), ("vit", DYNAMIC, [])])
 def test_every_size_has_the_bits_of_its_static_program(name, rules, flags, exported, quantc, tmp_path):
     module, inputs, path, symbols = exported(name)

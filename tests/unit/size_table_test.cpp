@@ -92,5 +92,19 @@ TEST(Sizes, AreTakenFromInputsAndChecked) {
   EXPECT_EQ(why({}), "the program takes 1 inputs, got 0");
 }
 
+TEST(Sizes, AreFoundFromAxesThatGrowEvenlyWithThem) {
+  Program p = doubled();
+  p.dims = {{"s", 1, 8, 1}, {"t", 1, 8, 1}};
+  p.inputs = {{"x", Type(DType::f32, {kS + Dim(4), kS * Dim(2) + kT}), 0}};
+  const auto sizes = sizes_of(p, {{7, 11}});
+  ASSERT_TRUE(sizes.ok()) << render(sizes.diag());
+  EXPECT_EQ(*sizes, (Bindings{{"s", 3}, {"t", 5}}));
+  EXPECT_FALSE(sizes_of(p, {{4, 11}}).ok());  // s would be 0
+  EXPECT_FALSE(sizes_of(p, {{7, 6}}).ok());   // and t
+  p.inputs = {{"x", Type(DType::f32, {floordiv(kS, Dim(2)), kS + kT}), 0}};
+  EXPECT_EQ(sizes_of(p, {{2, 7}}).diag().text,
+            "input 'x' has shape [floordiv(s, 2), s + t], got [2, 7]");
+}
+
 }  // namespace
 }  // namespace qc
