@@ -7,8 +7,9 @@ namespace qc {
 namespace {
 
 /// Hides keys that are padding, by the window of a causal attention or by a mask; their weight is
-/// then 0. `fill_keys` makes their scores finite, which a mask that is added needs.
-Result<Ok> hide_padding(PaddedNode& c, const AttentionScores& window,
+/// then 0. `fill_keys` makes their scores finite, which a mask that is added needs. With
+/// `repeated`, queries that are padding are copies of the last one, and see what it sees.
+Result<Ok> hide_padding(PaddedNode& c, const AttentionScores& window, bool repeated,
                         const std::function<Result<Ok>()>& fill_keys) {
   for (size_t i : {kQ, kK, kV}) {
     if (c.is_padded(i, 1) || c.is_padded(i, 3)) return c.refuse("it mixes elements along it");
@@ -21,9 +22,12 @@ Result<Ok> hide_padding(PaddedNode& c, const AttentionScores& window,
   } else {
     c.set_result(c.padding(kQ));
   }
+  const bool square = window.offset == Dim(0) && c.shape(kQ)[2] == c.shape(kK)[2];
+  if (repeated && c.is_padded(kQ, 2) &&
+      (window.left >= 0 || (window.right >= 0 && !(window.right == 0 && square))))
+    return c.refuse("each query has a window of its own");
   if (keys.empty()) return Ok{};
-  const bool causal =
-      window.right == 0 && window.offset == Dim(0) && c.shape(kQ)[2] == c.shape(kK)[2];
+  const bool causal = window.right == 0 && square && !repeated;
   const bool masked = c.operands().size() > kMask && c.operands()[kMask];
   const int64_t last = masked ? std::ssize(c.shape(kMask)) - 1 : 0;
   if (masked && c.is_padded(kMask, last)) {
@@ -43,17 +47,17 @@ Result<Ok> hide_padding(PaddedNode& c, const AttentionScores& window,
 
 /// Minus zero among the values adds nothing.
 Result<Ok> Attention::pad(PaddedNode& c) {
-  QC_TRY(hide_padding(c, *this, [&] { return c.fill(kK, 2, Fill::zero); }));
+  QC_TRY(hide_padding(c, *this, false, [&] { return c.fill(kK, 2, Fill::zero); }));
   return c.is_padded(kV, 2) ? c.fill(kV, 2, Fill::minus_zero) : Ok{};
 }
 
 namespace {
 
 /// Codes are finite whatever they are, but scales may be anything.
-Result<Ok> hide_codes(PaddedNode& c, const CodeAttention& window) {
+Result<Ok> hide_codes(PaddedNode& c, const CodeAttention& window, bool repeated) {
   const bool keys = has_row_scales(c.operands()[kK]->type());
   const bool values = has_row_scales(c.operands()[kV]->type());
-  QC_TRY(hide_padding(c, window, [&]() -> Result<Ok> {
+  QC_TRY(hide_padding(c, window, repeated, [&]() -> Result<Ok> {
     if (!keys) return Ok{};
     return c.fill(CodeAttention::scale_operand(kK), 2, Fill::one);
   }));
@@ -65,13 +69,19 @@ Result<Ok> hide_codes(PaddedNode& c, const CodeAttention& window) {
 
 }  // namespace
 
-Result<Ok> QAttention::pad(PaddedNode& c) { return hide_codes(c, *this); }
+Result<Ok> QAttention::pad(PaddedNode& c) { return hide_codes(c, *this, false); }
 
-/// Scales and zero points of rows are padded as the rows are.
+/// Scales and zero points of rows are padded as the rows are. One scale for all is that of the rows
+/// that are meant, since the others are the last of them again.
 Result<Ok> QAttentionQuantize::pad(PaddedNode& c) {
-  if (ending.dynamic && !ending.per_token)
-    return c.refuse("padding would take part in the range of the tensor");
-  QC_TRY(hide_codes(c, *this));
+  if (ending.dynamic && !ending.per_token) {
+    const std::vector<Padding> none = c.results();
+    QC_TRY(c.repeat_edges());
+    QC_TRY(hide_codes(c, *this, true));
+    for (size_t i = 1; i < none.size(); ++i) c.set_result(i, none[i]);
+    return Ok{};
+  }
+  QC_TRY(hide_codes(c, *this, false));
   Padding rows = joined ? Padding{c.parts(kQ, 0), c.parts(kQ, 2), {}} : c.padding(kQ);
   rows.back() = {};
   for (size_t i = 1; i < output_count(); ++i) c.set_result(i, rows);

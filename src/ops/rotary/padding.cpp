@@ -11,10 +11,13 @@ Result<Ok> Turn::pad(PaddedNode& c) const {
   return c.broadcast();
 }
 
+/// One scale for all is that of the elements that are meant, since the others are copies of them.
 Result<Ok> RotaryQuantize::pad(PaddedNode& c) {
-  if (ending.dynamic && !ending.per_token)
-    return c.refuse("padding would take part in the range of the tensor");
-  return turn.pad(c);
+  const std::vector<Padding> none = c.results();
+  QC_TRY(turn.pad(c));
+  if (!ending.dynamic || ending.per_token) return Ok{};
+  for (size_t i = 1; i < none.size(); ++i) c.set_result(i, none[i]);
+  return c.repeat_edges();
 }
 
 }  // namespace qc
