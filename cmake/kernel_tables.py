@@ -33,6 +33,7 @@ Written to OUTPUT_DIR:
   FOLDER/calls.h    a C++ struct per kernel: its parameters, operands, results and selectors as members
   FOLDER_MACHINE_table.c  thunks of the bodies for that machine
   folders.inc, machines.inc, variants.inc   the lists of folders, of machine tables, of *.variant.cpp
+  dots.inc          the folders with bodies whose dot products are as the program says (kernels/numerics/dot.h)
   sources.inc       the sources of all bodies, taken apart (kernel_parts.py)
 Files are rewritten only when they change, so nothing rebuilds without need.
 With --portable-only the lists name the portable variants of the first root, and no bodies for machines.
@@ -275,8 +276,26 @@ def raw_literal(text):
     return "\n".join(f'R"qk({text[i:i + 8192]})qk"' for i in range(0, len(text), 8192)) or '""'
 
 
+def folders_with_dots(parts, needs, defined):
+    """The folders of bodies {(symbol, file, machine): parts} that need QN_DOT_MUL_ADD to say how they sum."""
+    found = set()
+    for (symbol, file, machine), own in defined.items():
+        left, seen = list(own), set()
+        while left:
+            part = left.pop()
+            if part not in seen:
+                seen.add(part)
+                left += needs[part]
+        if any("defined(QN_DOT_MUL_ADD)" in parts[part] for part in seen):
+            if machine:
+                sys.exit(f"{file}: {symbol} has dot products as the program says; only bodies in portable.c may")
+            found.add(file.split("/")[1])
+    return sorted(found)
+
+
 def sources(texts, bodies):
-    """C++ tables of the parts that the sources of functions (symbol, file, machine) consist of, and of what each needs."""
+    """C++ tables of the parts that the sources of functions (symbol, file, machine) consist of, and of what each needs;
+    and the folders whose bodies have dot products as the program says."""
     # What splits calls comes last, so that it moves nothing in code that splits none.
     # What all machines of a language share is written once: kernels for GPUs may be in one program.
     lists = [(file, "cuda" if file.endswith(".cu") else machine) for _, file, machine in bodies]
@@ -291,15 +310,16 @@ def sources(texts, bodies):
         at += len(needed)
     out += ["};", "const int kNeeds[] = {", *(",".join(map(str, needed)) + "," for needed in needs if needed), "};",
             "const Definition kDefinitions[] = {"]
-    for symbol, file, _ in sorted(bodies):
-        found = []
+    defined = {}
+    for symbol, file, machine in sorted(bodies):
+        found = defined[symbol, file, machine] = []
         for name in [symbol, f"{symbol}_units"] if file.endswith(".cu") else [symbol]:
             if not defining(file, name):
                 sys.exit(f"{file} does not define {name}")
             found += defining(file, name)
         found += defining(file, f"{symbol}_shared") or []
         out += [f'{{"{symbol}", {part}}},' for part in found]
-    return "\n".join(out + ["};", ""])
+    return "\n".join(out + ["};", ""]), folders_with_dots(parts, needs, defined)
 
 
 def main():
@@ -338,7 +358,9 @@ def main():
                       for root in roots for p in (root / "kernels").glob("*/*.variant.cpp")
                       if not portable_only or root != roots[0] or p.name == "portable.variant.cpp")
     write(output / "variants.inc", "".join(f"QC_VARIANTS({v})\n" for v in variants))
-    write(output / "sources.inc", sources({path: f.read_text() for f, path in files}, bodies))
+    text, dots = sources({path: f.read_text() for f, path in files}, bodies)
+    write(output / "sources.inc", text)
+    write(output / "dots.inc", "".join(f"QK_DOTS({f})\n" for f in dots))
 
 
 if __name__ == "__main__":

@@ -17,6 +17,12 @@
 #include "kernels/forms.inc"
 #undef QK_FORM
 
+#define QK_DOTS(folder)                                    \
+  extern "C" const qk_body qk_bodies_##folder##_mul_add[]; \
+  extern "C" const size_t qk_body_count_##folder##_mul_add;
+#include "kernels/dots.inc"
+#undef QK_DOTS
+
 #define QK_RUNNABLE(folder, machine)                          \
   extern "C" const qk_thunk qk_thunks_##folder##_##machine[]; \
   extern "C" const size_t qk_thunk_count_##folder##_##machine;
@@ -229,19 +235,34 @@ const Body* find_body(const Signature& kernel, std::span<const std::string> sele
   return it == by_selection.end() ? nullptr : it->second;
 }
 
+/// Bodies of a table compiled in another way run in place of those of their names; bodies for
+/// machines, which the table does not compile, stay.
+static void replace(std::vector<Body>& bodies, const qk_body* table, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    Body& own = bodies[static_cast<size_t>(find_body(table[i].symbol) - all_bodies().data())];
+    if (table[i].run) own.run = table[i].run;
+  }
+}
+
 const Body* fast_body(const Body& body) {
   static const std::vector<Body> bodies = [] {
     std::vector<Body> all(all_bodies().begin(), all_bodies().end());
-    [[maybe_unused]] auto replace = [&](const qk_body* table, size_t count) {
-      for (size_t i = 0; i < count; ++i) {
-        all[static_cast<size_t>(find_body(table[i].symbol) - all_bodies().data())].run =
-            table[i].run;
-      }
-    };
 #define QK_FORM(form, folder) \
-  if (has_##form()) replace(qk_bodies_##folder##_##form, qk_body_count_##folder##_##form);
+  if (has_##form()) replace(all, qk_bodies_##folder##_##form, qk_body_count_##folder##_##form);
 #include "kernels/forms.inc"
 #undef QK_FORM
+    return all;
+  }();
+  return &bodies[static_cast<size_t>(&body - all_bodies().data())];
+}
+
+const Body* mul_add_body(const Body& body) {
+  static const std::vector<Body> bodies = [] {
+    std::vector<Body> all(all_bodies().begin(), all_bodies().end());
+#define QK_DOTS(folder) \
+  replace(all, qk_bodies_##folder##_mul_add, qk_body_count_##folder##_mul_add);
+#include "kernels/dots.inc"
+#undef QK_DOTS
     return all;
   }();
   return &bodies[static_cast<size_t>(&body - all_bodies().data())];

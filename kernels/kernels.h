@@ -79,6 +79,10 @@ const Body* find_body(const Signature& kernel, std::span<const std::string> sele
 /// gives the same bits.
 const Body* fast_body(const Body& body);
 
+/// The same body with a rounded product and a rounded sum for each step of its float dot products
+/// (QN_DOT_MUL_ADD, kernels/numerics/dot.h); the body itself where it has none.
+const Body* mul_add_body(const Body& body);
+
 /// C source of these bodies (by symbol) and of all they need, nothing else, in the order of the
 /// kernels' own files; sorted and without repetitions, so that it depends on the set only.
 std::string kernel_source(std::span<const std::string> symbols);

@@ -54,7 +54,8 @@ struct Options {
   std::string rules_file;           // TOML, see docs/rules.md
   bool allow_unused_rules = false;  // rules that match nothing are no errors
   // How quantized nodes round (docs/arithmetic.md); empty: "exact" for rules, for quantized models
-  // "onnxruntime" (ONNX) or "torch" (PyTorch).
+  // "onnxruntime" (ONNX) or "torch" (PyTorch). Also "dot=mul_add", alone or after a comma: each
+  // step of a float dot product rounds twice, for processors without fma.
   std::string arithmetic;
   std::string io_dtype = "keep";  // quantized: inputs and outputs are codes where they can be
   bool require_integer = false;   // refuse to compile what computes in float

@@ -9,6 +9,7 @@
 #include "kernels/common/lanes.h"
 #include "kernels/common/shared.h"
 #include "kernels/numerics/base.h"
+#include "kernels/numerics/dot.h"
 
 #if defined(QK_TARGET_AVX512)
 #define QK_VEC16_REGISTERS 1
@@ -305,17 +306,34 @@ QK_INLINE void qk_v16_store_n(float* p, qk_v16 v, int32_t n) {
 /* Changes of an accumulator in its place: where 16 lanes are an array, a value passed and returned
  * would be copied on the stack.
  *
- * qk_v16_mac      acc + x * w
- * qk_v16_mac_n    acc + x * w of arrays, in the first n lanes
+ * qk_v16_mac      acc + x * w, a step of dot products (kernels/numerics/dot.h)
+ * qk_v16_mac_n    the same of arrays, in the first n lanes
  * qk_v16_add_n    acc + x of an array, in the first n lanes
  * qk_v16_limit    acc clamped to [lo, hi]
  */
 #if QK_VEC16_REGISTERS
+#if QK_VEC16_REGISTERS == 1
+#define QK_V16_ROUNDED(v) __asm__("" : "+v"(v))
+#elif QK_VEC16_REGISTERS == 2
+#define QK_V16_ROUNDED(v) __asm__("" : "+x"((v).a), "+x"((v).b))
+#else
+#define QK_V16_ROUNDED(v) \
+  __asm__("" : "+w"((v).q[0]), "+w"((v).q[1]), "+w"((v).q[2]), "+w"((v).q[3]))
+#endif
+QK_INLINE qk_v16 qk_v16_dot_step(qk_v16 a, qk_v16 b, qk_v16 sum) {
+#if defined(QN_DOT_MUL_ADD)
+  qk_v16 product = qk_v16_mul(a, b);
+  QK_V16_ROUNDED(product); /* compilers do not fuse it with the sum */
+  return qk_v16_add(product, sum);
+#else
+  return qk_v16_fma(a, b, sum);
+#endif
+}
 QK_INLINE void qk_v16_mac(qk_v16* acc, float x, qk_v16 w) {
-  *acc = qk_v16_fma(qk_v16_set(x), w, *acc);
+  *acc = qk_v16_dot_step(qk_v16_set(x), w, *acc);
 }
 QK_INLINE void qk_v16_mac_n(qk_v16* acc, const float* x, const float* w, int32_t n) {
-  *acc = qk_v16_fma(qk_v16_load_n(x, n), qk_v16_load_n(w, n), *acc);
+  *acc = qk_v16_dot_step(qk_v16_load_n(x, n), qk_v16_load_n(w, n), *acc);
 }
 QK_INLINE void qk_v16_add_n(qk_v16* acc, const float* x, int32_t n) {
   *acc = qk_v16_add(*acc, qk_v16_load_n(x, n));
@@ -325,10 +343,17 @@ QK_INLINE void qk_v16_limit(qk_v16* acc, float lo, float hi) {
 }
 #else
 QK_INLINE void qk_v16_mac(qk_v16* acc, float x, qk_v16 w) {
-  QK_LANES(j) acc->f[j] = qn_fmaf(x, w.f[j], acc->f[j]);
+#if defined(QN_DOT_MUL_ADD) && defined(__SSE2__) && !defined(__CUDACC__)
+  /* Hidden from the compiler all at once, so that both loops are vectors. */
+  QK_LANES(j) w.f[j] *= x;
+  __asm__("" : "+m"(w));
+  QK_LANES(j) acc->f[j] += w.f[j];
+#else
+  QK_LANES(j) acc->f[j] = qn_dot_step_f32(x, w.f[j], acc->f[j]);
+#endif
 }
 QK_INLINE void qk_v16_mac_n(qk_v16* acc, const float* x, const float* w, int32_t n) {
-  for (int32_t j = 0; j < n; ++j) acc->f[j] = qn_fmaf(x[j], w[j], acc->f[j]);
+  for (int32_t j = 0; j < n; ++j) acc->f[j] = qn_dot_step_f32(x[j], w[j], acc->f[j]);
 }
 QK_INLINE void qk_v16_add_n(qk_v16* acc, const float* x, int32_t n) {
   for (int32_t j = 0; j < n; ++j) acc->f[j] += x[j];

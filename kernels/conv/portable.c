@@ -4,6 +4,7 @@
 #include "kernels/conv/taps.h"
 #include "kernels/gemm/tile.h"
 #include "kernels/numerics/base.h"
+#include "kernels/numerics/dot.h"
 #include "kernels/numerics/half.h"
 
 QK_INLINE void qk_conv_taps(const qk_conv_params* p, int axis, int32_t o, int32_t* first,
@@ -19,13 +20,14 @@ QK_INLINE void qk_conv_inside(const qk_conv_params* p, int axis, int32_t* low, i
 /* ---- row-major, any float type ---- */
 
 #define QK_CONV_SAME(v) (v)
-#define QK_WITH f32, float, float, qn_fmaf, qn_clamp_f32, QK_CONV_SAME, QK_CONV_SAME
+#define QK_WITH f32, float, float, qn_dot_step_f32, qn_clamp_f32, QK_CONV_SAME, QK_CONV_SAME
 #include "kernels/conv/nchw.inc"
-#define QK_WITH f64, double, double, qn_fma, qn_clamp_f64, QK_CONV_SAME, QK_CONV_SAME
+#define QK_WITH f64, double, double, qn_dot_step_f64, qn_clamp_f64, QK_CONV_SAME, QK_CONV_SAME
 #include "kernels/conv/nchw.inc"
-#define QK_WITH f16, uint16_t, float, qn_fmaf, qn_clamp_f32, qn_f16_to_f32, qn_f16_from_f32
+#define QK_WITH f16, uint16_t, float, qn_dot_step_f32, qn_clamp_f32, qn_f16_to_f32, qn_f16_from_f32
 #include "kernels/conv/nchw.inc"
-#define QK_WITH bf16, uint16_t, float, qn_fmaf, qn_clamp_f32, qn_bf16_to_f32, qn_bf16_from_f32
+#define QK_WITH \
+  bf16, uint16_t, float, qn_dot_step_f32, qn_clamp_f32, qn_bf16_to_f32, qn_bf16_from_f32
 #include "kernels/conv/nchw.inc"
 
 /* ---- chains of products, input channels outermost ---- */
@@ -55,7 +57,7 @@ QK_INLINE float qk_conv_ordered_sum(const qk_conv_ordered_params* p, int32_t od,
           const int32_t iw = ow * p->stride[2] - p->pad[2] + kw * p->dilation[2];
           if (!outside && iw >= 0 && iw < p->in[2]) {
             const float v = x[id * x_plane + ih * x_line + iw * x_next];
-            chain = p->quads ? chain + qn_mulf(v, *w) : qn_fmaf(v, *w, chain);
+            chain = p->quads ? chain + qn_mulf(v, *w) : qn_dot_step_f32(v, *w, chain);
           }
           --left;
           if (--chain_left == 0) {
@@ -253,11 +255,12 @@ QK_INLINE void qk_conv_depthwise_f32(const qk_conv_params* p, const float* x, co
 
 /* ---- transposed ---- */
 
-#define QK_WITH f32, float, float, qn_fmaf, qn_clamp_f32, QK_CONV_SAME, QK_CONV_SAME
+#define QK_WITH f32, float, float, qn_dot_step_f32, qn_clamp_f32, QK_CONV_SAME, QK_CONV_SAME
 #include "kernels/conv/transpose.inc"
-#define QK_WITH f64, double, double, qn_fma, qn_clamp_f64, QK_CONV_SAME, QK_CONV_SAME
+#define QK_WITH f64, double, double, qn_dot_step_f64, qn_clamp_f64, QK_CONV_SAME, QK_CONV_SAME
 #include "kernels/conv/transpose.inc"
-#define QK_WITH f16, uint16_t, float, qn_fmaf, qn_clamp_f32, qn_f16_to_f32, qn_f16_from_f32
+#define QK_WITH f16, uint16_t, float, qn_dot_step_f32, qn_clamp_f32, qn_f16_to_f32, qn_f16_from_f32
 #include "kernels/conv/transpose.inc"
-#define QK_WITH bf16, uint16_t, float, qn_fmaf, qn_clamp_f32, qn_bf16_to_f32, qn_bf16_from_f32
+#define QK_WITH \
+  bf16, uint16_t, float, qn_dot_step_f32, qn_clamp_f32, qn_bf16_to_f32, qn_bf16_from_f32
 #include "kernels/conv/transpose.inc"

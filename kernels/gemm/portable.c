@@ -2,6 +2,7 @@
 #include "kernels/common/inline.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/tile.h"
+#include "kernels/numerics/dot.h"
 #include "kernels/numerics/half.h"
 #include "kernels/numerics/scalar_ops.h"
 
@@ -47,13 +48,15 @@ QK_INLINE void qk_gemm_pack_f32(const qk_gemm_pack_params* p, const float* w, fl
 #define QK_GEMM_SAME(v) (v)
 #define QK_GEMM_LIMIT_F32(v) qn_clamp_f32((v), p->lo, p->hi)
 #define QK_GEMM_LIMIT_F64(v) qn_clamp_f64((v), (double)p->lo, (double)p->hi)
-#define QK_WITH f32, float, float, qn_fmaf, QK_GEMM_LIMIT_F32, QK_GEMM_SAME, QK_GEMM_SAME
+#define QK_WITH f32, float, float, qn_dot_step_f32, QK_GEMM_LIMIT_F32, QK_GEMM_SAME, QK_GEMM_SAME
 #include "kernels/gemm/matmul.inc"
-#define QK_WITH f64, double, double, qn_fma, QK_GEMM_LIMIT_F64, QK_GEMM_SAME, QK_GEMM_SAME
+#define QK_WITH f64, double, double, qn_dot_step_f64, QK_GEMM_LIMIT_F64, QK_GEMM_SAME, QK_GEMM_SAME
 #include "kernels/gemm/matmul.inc"
-#define QK_WITH f16, uint16_t, float, qn_fmaf, QK_GEMM_LIMIT_F32, qn_f16_to_f32, qn_f16_from_f32
+#define QK_WITH \
+  f16, uint16_t, float, qn_dot_step_f32, QK_GEMM_LIMIT_F32, qn_f16_to_f32, qn_f16_from_f32
 #include "kernels/gemm/matmul.inc"
-#define QK_WITH bf16, uint16_t, float, qn_fmaf, QK_GEMM_LIMIT_F32, qn_bf16_to_f32, qn_bf16_from_f32
+#define QK_WITH \
+  bf16, uint16_t, float, qn_dot_step_f32, QK_GEMM_LIMIT_F32, qn_bf16_to_f32, qn_bf16_from_f32
 #include "kernels/gemm/matmul.inc"
 
 #define QK_DEFINE_MULADD(t, T) \

@@ -81,20 +81,4 @@
 #define QK_WITH double, f64
 #include "kernels/numerics/row.inc"
 
-/* start + a . b: one accumulator, k ascending, an fma each step. */
-QN_FN float qn_dot_f32(const float* a, int64_t a_stride, const float* b, int64_t b_stride,
-                       int64_t n, float start) {
-  float acc = start;
-  int64_t k;
-  for (k = 0; k < n; ++k) acc = qn_fmaf(a[k * a_stride], b[k * b_stride], acc);
-  return acc;
-}
-QN_FN double qn_dot_f64(const double* a, int64_t a_stride, const double* b, int64_t b_stride,
-                        int64_t n, double start) {
-  double acc = start;
-  int64_t k;
-  for (k = 0; k < n; ++k) acc = qn_fma(a[k * a_stride], b[k * b_stride], acc);
-  return acc;
-}
-
 #endif /* QN_REDUCE_H */

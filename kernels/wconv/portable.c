@@ -6,6 +6,7 @@
 #include "kernels/common/vec16.h"
 #include "kernels/conv/taps.h"
 #include "kernels/numerics/base.h"
+#include "kernels/numerics/dot.h"
 #include "kernels/wconv/wconv.h"
 
 /* Where things lie, and the taps inside the input of the position at hand. */
@@ -43,8 +44,7 @@ QK_INLINE ptrdiff_t qk_wconv_element(const qk_wconv_walk* t, const int32_t* o, i
   return (((ptrdiff_t)id * p->in[1] + ih) * p->in[2] + iw) * t->x_next;
 }
 
-/* 16 weights as floats. Only fused multiply-adds read the products, so they need no guard against
- * contraction. */
+/* 16 weights as floats. Only products read them, so they need no guard against contraction. */
 QK_INLINE void qk_wconv_decode(const int8_t* w, const float* scales, const int32_t* zeros,
                                int32_t zero, float* to) {
   if (zeros) {
@@ -125,7 +125,7 @@ QK_INLINE void qk_wconv_channels(const qk_wconv_walk* t, const int32_t* o, int32
         const ptrdiff_t s = (p->by_tap ? tap * p->oc : 0) + c;
         for (int32_t j = 0; j < many; ++j) {
           const int32_t code = wk[j] - (zeros ? zeros[s + j] : p->zero);
-          acc[j] = qn_fmaf(xk[j * t->x_channel], (float)code * scales[s + j], acc[j]);
+          acc[j] = qn_dot_step_f32(xk[j * t->x_channel], (float)code * scales[s + j], acc[j]);
         }
       }
     }
@@ -184,7 +184,7 @@ QK_INLINE void qk_wconv_transpose(const qk_wconv_params* p, const float* x, cons
         if (place < 0) continue;
         for (int32_t ic = 0; ic < icg; ++ic) {
           const float code = (float)(wg[(ptrdiff_t)ic * ocg * taps + tap] - zero);
-          acc = qn_fmaf(xg[ic * volume + place], code * scales[oc], acc);
+          acc = qn_dot_step_f32(xg[ic * volume + place], code * scales[oc], acc);
         }
       }
       *y++ = acc;

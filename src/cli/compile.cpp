@@ -70,8 +70,7 @@ void add_compile(CLI::App& app, Session& session) {
         fmt::print(
             "  note: {} MACs are float: build for a processor with fma (x86: -mfma or "
             "-march=native,\n  which the generated build files set), or each calls fmaf and takes "
-            "up "
-            "to 200 times as long\n",
+            "up to 200 times as long;\n  for a processor without fma: --arithmetic dot=mul_add\n",
             r.fma_by_flags);
       }
       if (session.verbosity > 0) {

@@ -41,7 +41,7 @@ void add_explain(CLI::App& app, Session& session) {
       fmt::print("{}", table(reports, terminal_width()));
       for (const std::string& remark : context.remarks) {
         for (const std::string_view pass :
-             {"fold_qdq: ", "lift_quantize: ", "merge_products: ", "pad_to_buckets: "}) {
+             {"dot: ", "fold_qdq: ", "lift_quantize: ", "merge_products: ", "pad_to_buckets: "}) {
           if (!remark.starts_with(pass)) continue;
           fmt::print("{}",
                      wrapped("remark: ", shown(remark.substr(pass.size())), terminal_width()));

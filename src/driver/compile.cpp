@@ -252,7 +252,7 @@ Result<Ok> check(const Options& options) {
     QC_TRY(check_buckets(symbol, range));
   }
   QC_TRY(check_choice("io_dtype", options.io_dtype, "io_dtype"));
-  if (auto parsed = parse_arithmetic(options.arithmetic); !parsed.ok()) {
+  if (auto parsed = parse_model_arithmetic(options.arithmetic); !parsed.ok()) {
     return error(Code::usage, "arithmetic: {}", parsed.diag().text);
   }
   if (options.name.empty()) return Ok{};
@@ -272,7 +272,8 @@ static Options for_integers(Options options) {
   options.no_float = false;
   options.require_integer = true;
   options.io_dtype = "quantized";
-  if (options.arithmetic.empty()) options.arithmetic = "exact,rescale=q31";
+  const auto given = parse_model_arithmetic(options.arithmetic);
+  if (given.ok() && given->record.empty()) options.arithmetic = "exact,rescale=q31";
   return options;
 }
 
@@ -300,6 +301,11 @@ Result<Ok> make_contract(Graph& graph, const Options& options, PassContext& cont
   PassOptions passes = pass_options(options, PassStage::normalise, PassStage::quantize, observe);
   if (is_lower_pass(passes.stop_after)) passes.stop_after.clear();
   QC_ASSIGN(const RuleSet rules, rule_set(options));
+  if (graph.dot == DotStep::mul_add) {
+    context.remarks.emplace_back(
+        "dot: each step of a float dot product is a rounded product, then a rounded sum (dot = "
+        "mul_add)");
+  }
   context.rules = rules.rules.empty() ? nullptr : &rules;
   auto run = located(run_passes(graph, passes, context), file);
   auto used = check_rule_uses(context);

@@ -54,8 +54,10 @@ Result<std::unique_ptr<Graph>> load_text(const MappedFile& file) {
 
 /// `beside` is the path beside which external data may lie; empty for none.
 Result<std::unique_ptr<Graph>> load(const std::shared_ptr<const MappedFile>& file,
-                                    const std::string& beside, const ImportOptions& options) {
+                                    const std::string& beside, ImportOptions options) {
   const std::string& path = file->path();
+  QC_ASSIGN(const ModelArithmetic arithmetic, parse_model_arithmetic(options.arithmetic));
+  options.dot = arithmetic.dot.value_or(options.dot);
   if (const std::string other = other_kind(path, file->bytes()); !other.empty())
     return error(Code::unsupported, Loc{path, {}, {}}, "{}", other);
   Result<std::unique_ptr<Graph>> graph = [&]() -> Result<std::unique_ptr<Graph>> {

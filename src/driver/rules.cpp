@@ -1,6 +1,7 @@
 #include "driver/rules.h"
 
 #include "ir/op_table.h"
+#include "quant/arithmetic.h"
 #include "quant/rule_file.h"
 #include "quant/rules.h"
 
@@ -48,8 +49,9 @@ Result<RuleSet> rule_set(const quantc::Options& options) {
   RuleSet out;
   out.file = options.rules_file;
   out.allow_unused = options.allow_unused_rules;
+  QC_ASSIGN(const ModelArithmetic arithmetic, parse_model_arithmetic(options.arithmetic));
   const auto add = [&](RuleSpec spec) -> Result<Ok> {
-    if (spec.arithmetic.empty()) spec.arithmetic = options.arithmetic;
+    if (spec.arithmetic.empty()) spec.arithmetic = arithmetic.record;
     QC_ASSIGN(auto rule, make_rule(spec));
     out.rules.push_back(std::move(rule));
     return Ok{};
@@ -57,7 +59,7 @@ Result<RuleSet> rule_set(const quantc::Options& options) {
   for (size_t i = 0; i < options.own_rules.size(); ++i) {
     const auto& own = options.own_rules[i];
     if (!own->values()) {
-      out.rules.push_back(std::make_unique<OwnRule>(own, options.arithmetic));
+      out.rules.push_back(std::make_unique<OwnRule>(own, arithmetic.record));
       continue;
     }
     RuleSpec spec = *own->values();

@@ -23,6 +23,8 @@ class EvalContext {
   size_t output_count() const { return outputs_.size(); }
   std::vector<Tensor>& outputs() { return outputs_; }
   const Loc& loc() const { return node_.loc(); }
+  /// How float dot products are summed.
+  DotStep dot() const { return node_.graph() ? node_.graph()->dot : DotStep::fma; }
 
   /// Runs a region of the node on concrete operands, its nodes evaluated as this one is.
   Result<std::vector<Tensor>> run(const Graph& region, std::vector<Tensor> inputs) const;

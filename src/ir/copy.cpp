@@ -3,7 +3,7 @@
 namespace qc {
 
 Result<std::unique_ptr<Graph>> copy(const Graph& graph) {
-  auto out = std::make_unique<Graph>(graph.shared_pool());
+  auto out = graph.new_region();
   out->name = graph.name;
   out->file = graph.file;
   out->dim_ranges = graph.dim_ranges;

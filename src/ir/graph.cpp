@@ -24,6 +24,16 @@ Result<std::vector<Type>> inferred(const Node& node) {
 
 Graph::Graph(std::shared_ptr<ConstantPool> pool) : pool_(std::move(pool)) {}
 
+std::unique_ptr<Graph> Graph::new_region() const {
+  auto out = std::make_unique<Graph>(pool_);
+  out->dot = dot;
+  return out;
+}
+
+void Graph::set_dot(DotStep step) {
+  for_each_graph(*this, [&](Graph& g) { g.dot = step; });
+}
+
 SymbolBounds Graph::symbol_bounds() const {
   SymbolBounds out;
   for (const auto& [symbol, range] : dim_ranges) out[symbol] = {range.min, range.max};

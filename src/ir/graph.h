@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ir/constant.h"
+#include "ir/dot.h"
 #include "ir/guard.h"
 #include "ir/node.h"
 
@@ -44,6 +45,7 @@ class Graph {
   std::string file;                            // the model file, for messages
   std::map<std::string, DimRange> dim_ranges;  // by symbol
   std::vector<DimGuard> guards;                // relations of sizes that must hold
+  DotStep dot = DotStep::fma;                  // of every float dot product; regions have it too
 
   /// What the symbols with ranges may be.
   SymbolBounds symbol_bounds() const;
@@ -54,6 +56,10 @@ class Graph {
 
   ConstantPool& pool() const { return *pool_; }
   const std::shared_ptr<ConstantPool>& shared_pool() const { return pool_; }
+  /// An empty graph for a region of one of this graph's nodes.
+  std::unique_ptr<Graph> new_region() const;
+  /// Sets `dot` here and in every region.
+  void set_dot(DotStep step);
 
   Value* add_input(std::string name, Type type);
   void add_output(std::string name, Value* value);

@@ -19,13 +19,12 @@ class Parser {
   Result<std::unique_ptr<Graph>> run() {
     auto pool = std::make_shared<ConstantPool>();
     while (r_.next_is('@')) QC_TRY(constant(*pool));
-    return graph(std::move(pool), 0);
+    return graph(std::make_unique<Graph>(std::move(pool)), 0);
   }
 
  private:
-  Result<std::unique_ptr<Graph>> graph(std::shared_ptr<ConstantPool> pool, int depth) {
+  Result<std::unique_ptr<Graph>> graph(std::unique_ptr<Graph> g, int depth) {
     if (depth > kMaxDepth) return r_.fail(fmt::format("regions nest deeper than {}", kMaxDepth));
-    auto g = std::make_unique<Graph>(std::move(pool));
     g->file = options_.file;
     std::unordered_map<std::string, Value*> outer;
     std::swap(outer, values_);
@@ -68,6 +67,7 @@ class Parser {
 
   Result<Ok> item(Graph& g, int depth) {
     if (r_.take_word("dim")) return dim_range(g);
+    if (depth == 0 && r_.take_word("dot")) return dot(g);
     if (r_.take_word("guard")) return guard(g);
     if (r_.take_word("state")) return state(g);
     if (r_.take_word("next")) return next_state(g);
@@ -96,6 +96,16 @@ class Parser {
       QC_ASSIGN(range.hint, r_.integer());
     }
     g.dim_ranges[name] = range;
+    return Ok{};
+  }
+
+  /// It stands before the nodes, whose regions have it too.
+  Result<Ok> dot(Graph& g) {
+    QC_ASSIGN(const std::string_view word, r_.word());
+    const auto step = dot_step_named(word);
+    if (!step) return r_.fail(fmt::format("dot is fma or mul_add, not '{}'", word));
+    if (g.first()) return r_.fail("'dot' stands after a node");
+    g.dot = *step;
     return Ok{};
   }
 
@@ -208,7 +218,7 @@ class Parser {
     if (r_.take_word("regions")) {
       QC_TRY(r_.expect('{'));
       while (!r_.take('}')) {
-        QC_ASSIGN(auto region, graph(g.shared_pool(), depth + 1));
+        QC_ASSIGN(auto region, graph(g.new_region(), depth + 1));
         made->add_region(std::move(region));
       }
     }

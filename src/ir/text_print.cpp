@@ -107,6 +107,8 @@ class Printer {
     }
     out_ += ") {\n";
     const std::string inner = indent + "  ";
+    if (indent.empty() && graph.dot != DotStep::fma)
+      out_ += fmt::format("{}dot {}\n", inner, name(graph.dot));
     for (const auto& [name, range] : graph.dim_ranges) {
       out_ += fmt::format("{}dim {} = {}..", inner, ir_string(name), range.min);
       if (range.max != std::numeric_limits<int64_t>::max()) out_ += std::to_string(range.max);

@@ -43,7 +43,13 @@ Result<Ok> verify_node(const Graph& graph, const Node* n, const std::vector<bool
                    str(n->output(i)->type()), str(types[i]));
     }
   }
-  for (const auto& region : n->regions()) QC_TRY(verify(*region));
+  for (const auto& region : n->regions()) {
+    if (region->dot != graph.dot) {
+      return error(Code::bug, n->loc(), "a region sums dot products by {}, the graph by {}",
+                   name(region->dot), name(graph.dot));
+    }
+    QC_TRY(verify(*region));
+  }
   return Ok{};
 }
 

@@ -110,6 +110,7 @@ Result<std::vector<Value*>> record(Graph& graph, const Node& prototype,
   ConstantPool* pool = &graph.pool();
   auto alone =
       std::make_shared<Graph>(std::shared_ptr<ConstantPool>(std::shared_ptr<void>(), pool));
+  alone->dot = graph.dot;
   std::vector<Value*> inputs;
   for (const Value* v : constants) {
     inputs.push_back(v ? alone->constant(v->constant(), v->type().format) : nullptr);

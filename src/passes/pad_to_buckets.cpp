@@ -362,7 +362,7 @@ class Bucketer {
   }
 
   static Result<std::unique_ptr<Graph>> region(const Graph& model) {
-    auto out = std::make_unique<Graph>(model.shared_pool());
+    auto out = model.new_region();
     out->file = model.file;
     out->dim_ranges = model.dim_ranges;
     for (const Value* v : model.inputs()) out->add_input(v->name(), v->type());

@@ -285,6 +285,7 @@ Result<Program> lower(const Graph& graph, PackedConstants& constants) {
     program.dims.push_back({symbol, range->second.min, range->second.max, range->second.step});
   }
   program.guards = graph.guards;
+  program.dot = graph.dot;
   Lowering lowering(program, constants);
   lowering.symbols_ = program.symbol_bounds();
   lowering.steps_ = &program.steps;

@@ -21,6 +21,10 @@ class Parser {
     QC_TRY(named("arena", p_.arena_bytes));
     QC_TRY(named("align", p_.arena_align));
     QC_TRY(named("state", p_.state_bytes));
+    if (r_.take_word("dot")) {
+      QC_TRY(r_.expect_word("mul_add"));
+      p_.dot = DotStep::mul_add;
+    }
     QC_TRY(ports("input", p_.inputs));
     QC_TRY(ports("output", p_.outputs));
     QC_TRY(ports("state", p_.states));

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "ir/constant.h"
+#include "ir/dot.h"
 #include "ir/guard.h"
 #include "ir/type.h"
 #include "kernels/kernels.h"
@@ -195,6 +196,7 @@ class Program {
   int64_t arena_bytes = 0;
   int64_t arena_align = 64;
   int64_t state_bytes = 0;
+  DotStep dot = DotStep::fma;  // of every float dot product
 
   const Buffer& buffer(int i) const { return buffers[static_cast<size_t>(i)]; }
   Buffer& buffer(int i) { return buffers[static_cast<size_t>(i)]; }

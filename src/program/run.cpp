@@ -12,8 +12,8 @@ namespace {
 
 class Runner {
  public:
-  Runner(const ProgramOptions& options, bool fast, RunMemory& memory)
-      : options_(options), fast_(fast), memory_(memory) {}
+  Runner(const ProgramOptions& options, DotStep dot, bool fast, RunMemory& memory)
+      : options_(options), dot_(dot), fast_(fast), memory_(memory) {}
 
   void run(const Steps& steps) {
     for (const Step& step : steps) {
@@ -48,7 +48,11 @@ class Runner {
   void call(const Step& step, const Call& c) {
     spend(Cost::work, kNodeWork);
     const Body* body = c.body ? c.body : find_body(*c.kernel, c.select);
-    if (fast_) body = fast_body(*body);
+    if (dot_ == DotStep::mul_add) {
+      body = mul_add_body(*body);
+    } else if (fast_) {
+      body = fast_body(*body);
+    }
     std::vector<const void*> in;
     std::vector<void*> out;
     for (const View& v : c.in) in.push_back(v.present() ? memory_.at(v) : nullptr);
@@ -93,6 +97,7 @@ class Runner {
   }
 
   const ProgramOptions& options_;
+  DotStep dot_;
   bool fast_;
   RunMemory& memory_;
 };
@@ -199,7 +204,7 @@ Result<ProgramResult> ProgramRunner::run(const std::vector<Tensor>& inputs,
     }
     std::memcpy(memory.at(port.buffer), initial.bytes().data(), initial.bytes().size());
   }
-  Runner(options, fast_, memory).run(program.steps);
+  Runner(options, program.dot, fast_, memory).run(program.steps);
   for (size_t i = 0; i < program.outputs.size(); ++i) {
     const std::span<const std::byte> to = result.outputs[i].bytes();
     const std::byte* const from = memory.at(program.outputs[i].buffer);

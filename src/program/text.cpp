@@ -136,8 +136,9 @@ std::string buffer_text(const Buffer& b) {
 }  // namespace
 
 std::string str(const Program& program) {
-  std::string out = fmt::format("program {} arena {} align {} state {}\n", ir_string(program.name),
-                                program.arena_bytes, program.arena_align, program.state_bytes);
+  std::string out = fmt::format(
+      "program {} arena {} align {} state {}{}\n", ir_string(program.name), program.arena_bytes,
+      program.arena_align, program.state_bytes, program.dot == DotStep::fma ? "" : " dot mul_add");
   auto ports = [&](const char* kind, const std::vector<Port>& list) {
     for (const Port& p : list)
       out += fmt::format("{} %{} {} : {}\n", kind, p.buffer, ir_string(p.name), str(p.type));

@@ -25,6 +25,9 @@ constexpr Preset kPresets[] = {
       .bias = Arithmetic::Bias::f32}},
 };
 
+/// The field that belongs to the graph.
+constexpr std::string_view kDot = "dot";
+
 /// One field of the record: its name, its values' names in the order of the enum, and access.
 struct Field {
   std::string_view name;
@@ -62,6 +65,13 @@ std::string joined(const List& list, Name name) {
 Result<Ok> override_field(Arithmetic& record, std::string_view word) {
   const size_t equals = word.find('=');
   const std::string_view name = word.substr(0, equals);
+  if (name == kDot) {
+    return error(
+        Code::usage,
+        "arithmetic '{}': dot is one choice for the whole model: give it with --arithmetic "
+        "or in quantc.toml",
+        word);
+  }
   for (const Field& f : fields()) {
     if (f.name != name || equals == std::string_view::npos) continue;
     for (size_t i = 0; i < f.values.size(); ++i) {
@@ -76,9 +86,19 @@ Result<Ok> override_field(Arithmetic& record, std::string_view word) {
   std::vector<std::string> words;
   for (const Preset& p : kPresets) words.emplace_back(p.name);
   for (const Field& f : fields()) words.emplace_back(f.name);
-  return error(Code::usage, "there is no arithmetic '{}': use {}, or FIELD=VALUE with {}{}", word,
-               joined(kPresets, [](const Preset& p) { return p.name; }),
-               joined(fields(), [](const Field& f) { return f.name; }), did_you_mean(name, words));
+  words.emplace_back(kDot);
+  return error(Code::usage, "there is no arithmetic '{}': use {}, or FIELD=VALUE with {}, {}{}",
+               word, joined(kPresets, [](const Preset& p) { return p.name; }),
+               joined(fields(), [](const Field& f) { return f.name; }), kDot,
+               did_you_mean(name, words));
+}
+
+/// Splits off what stands before the first comma.
+std::string_view take_word(std::string_view& text) {
+  const size_t comma = text.find(',');
+  const std::string_view word = text.substr(0, comma);
+  text = comma == std::string_view::npos ? "" : text.substr(comma + 1);
+  return word;
 }
 
 }  // namespace
@@ -86,9 +106,7 @@ Result<Ok> override_field(Arithmetic& record, std::string_view word) {
 Result<Arithmetic> parse_arithmetic(std::string_view text) {
   Arithmetic record;
   for (bool first = true; !text.empty(); first = false) {
-    const size_t comma = text.find(',');
-    const std::string_view word = text.substr(0, comma);
-    text = comma == std::string_view::npos ? "" : text.substr(comma + 1);
+    const std::string_view word = take_word(text);
     const Preset* preset = nullptr;
     for (const Preset& p : kPresets) {
       if (first && p.name == word) preset = &p;
@@ -115,10 +133,31 @@ std::string str(const Arithmetic& arithmetic) {
   return best;
 }
 
-Result<Ok> set_arithmetic(Graph& graph, std::string_view text) {
+Result<ModelArithmetic> parse_model_arithmetic(std::string_view text) {
+  ModelArithmetic out;
+  while (!text.empty()) {
+    const std::string_view word = take_word(text);
+    if (word.substr(0, word.find('=')) != kDot) {
+      out.record += (out.record.empty() ? "" : ",") + std::string(word);
+      continue;
+    }
+    const std::string_view value = word.substr(std::min(kDot.size() + 1, word.size()));
+    out.dot = dot_step_named(value);
+    if (!out.dot) {
+      return error(Code::usage, "arithmetic '{}': dot is one of fma, mul_add{}", word,
+                   did_you_mean(value, {"fma", "mul_add"}));
+    }
+  }
+  QC_TRY(parse_arithmetic(out.record));
+  return out;
+}
+
+namespace {
+
+Result<Ok> set_records(Graph& graph, std::string_view text) {
   QC_ASSIGN(const Arithmetic wanted, parse_arithmetic(text));
   for (Node* node = graph.first(); node; node = node->next()) {
-    for (const auto& region : node->regions()) QC_TRY(set_arithmetic(*region, text));
+    for (const auto& region : node->regions()) QC_TRY(set_records(*region, text));
     AttrMap attrs;  // all of them: those that are not named would get their defaults
     for (auto& [name, value] : get_attrs(*node)) attrs.emplace(name, std::move(value));
     const auto it = attrs.find("arithmetic");
@@ -134,6 +173,14 @@ Result<Ok> set_arithmetic(Graph& graph, std::string_view text) {
     QC_TRY(set_attrs(*node, attrs, node->loc()));
   }
   return Ok{};
+}
+
+}  // namespace
+
+Result<Ok> set_arithmetic(Graph& graph, std::string_view text) {
+  QC_ASSIGN(const ModelArithmetic wanted, parse_model_arithmetic(text));
+  if (wanted.dot) graph.set_dot(*wanted.dot);
+  return wanted.record.empty() ? Ok{} : set_records(graph, wanted.record);
 }
 
 std::vector<std::string_view> arithmetic_presets() {

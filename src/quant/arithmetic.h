@@ -3,10 +3,12 @@
 // docs/arithmetic.md states every formula.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "ir/dot.h"
 #include "support/result.h"
 
 namespace qc {
@@ -48,8 +50,17 @@ Result<Arithmetic> parse_arithmetic(std::string_view text);
 std::string str(const Arithmetic& arithmetic);
 std::vector<std::string_view> arithmetic_presets();
 
-/// Gives every node of the graph that has a record this one. What a model of ONNX operators says
-/// about signed codes stays where both records are ONNX Runtime's.
+/// What a user says about a whole model: the record of its quantized nodes, and `dot=VALUE` among
+/// its fields, how float dot products are summed. Each may be left open.
+struct ModelArithmetic {
+  std::string record;  // empty: as the model says
+  std::optional<DotStep> dot;
+};
+Result<ModelArithmetic> parse_model_arithmetic(std::string_view text);
+
+/// Gives every node of the graph that has a record the one of the text, and the graph its `dot`.
+/// What a model of ONNX operators says about signed codes stays where both records are ONNX
+/// Runtime's.
 Result<Ok> set_arithmetic(Graph& graph, std::string_view text);
 
 }  // namespace qc

@@ -219,6 +219,31 @@ std::string check_error(const Case& c, const Diag& diag) {
 
 }  // namespace
 
+/// Empty where all ways of running it give the bits of plain evaluation.
+static std::string check_ways(const Case& c, const std::vector<Tensor>& reference) {
+  const auto agrees = [&](const char* way, const Result<std::vector<Tensor>>& result) {
+    if (!result.ok()) return fmt::format("{}: {}", way, render(result.diag()));
+    for (size_t i = 0; i < reference.size(); ++i) {
+      if ((*result)[i].identical(reference[i])) continue;
+      return fmt::format(
+          "{}: output {} has other bits than plain evaluation\n    this  {}\n    plain {}", way, i,
+          elements_text((*result)[i]), elements_text(reference[i]));
+    }
+    return std::string();
+  };
+  std::string wrong = agrees("fast evaluation", interpreted(c, false));
+  for (const Way& way : kWays) {
+    if (wrong.empty()) wrong = agrees(way.name, lowered(c, way));
+  }
+  if (!wrong.empty()) return wrong;
+  for (const char* target : kDevices) {
+    auto device = on_device(c, target);
+    if (!device.ok()) return fmt::format("for {}: {}", target, render(device.diag()));
+    if (*device && wrong.empty()) wrong = agrees(target, std::move(**device));
+  }
+  return wrong;
+}
+
 std::string check(const Case& c) {
   if (c.failure) return c.error_code.empty() ? render(*c.failure) : check_error(c, *c.failure);
   if (Result<Ok> sound = verify(*c.graph); !sound.ok()) return render(sound.diag());
@@ -236,27 +261,13 @@ std::string check(const Case& c) {
       return fmt::format("interpreter: output {}: {}", i, text);
     }
   }
-  const auto agrees = [&](const char* way, const Result<std::vector<Tensor>>& result) {
-    if (!result.ok()) return fmt::format("{}: {}", way, render(result.diag()));
-    for (size_t i = 0; i < reference->size(); ++i) {
-      if ((*result)[i].identical((*reference)[i])) continue;
-      return fmt::format(
-          "{}: output {} has other bits than plain evaluation\n    this  {}\n    plain {}", way, i,
-          elements_text((*result)[i]), elements_text((*reference)[i]));
-    }
-    return std::string();
-  };
-  std::string wrong = agrees("fast evaluation", interpreted(c, false));
-  for (const Way& way : kWays) {
-    if (wrong.empty()) wrong = agrees(way.name, lowered(c, way));
-  }
+  std::string wrong = check_ways(c, *reference);
   if (!wrong.empty()) return wrong;
-  for (const char* target : kDevices) {
-    auto device = on_device(c, target);
-    if (!device.ok()) return fmt::format("for {}: {}", target, render(device.diag()));
-    if (*device && wrong.empty()) wrong = agrees(target, std::move(**device));
-  }
-  return wrong;
+  // The same with float dot products summed in the other way.
+  c.graph->set_dot(c.graph->dot == DotStep::fma ? DotStep::mul_add : DotStep::fma);
+  reference = interpreted(c, true);
+  wrong = reference.ok() ? check_ways(c, *reference) : render(reference.diag());
+  return wrong.empty() ? wrong : fmt::format("dot {}: {}", name(c.graph->dot), wrong);
 }
 
 }  // namespace qc::testing

@@ -66,6 +66,7 @@ Result<Ok> check_target(const Graph& contract, Options options, const Sample& s,
 Result<Sample> make_sample(uint64_t seed, std::unique_ptr<Graph> graph,
                            const std::function<void(const Graph&)>& contract) {
   Sample s;
+  if (seed % 3 == 1) graph->set_dot(DotStep::mul_add);
   s.text = print(*graph);
   s.inputs = random_tensors(*graph, seed);
   Options options;

@@ -97,6 +97,7 @@ struct Unit {
   std::string name;
   std::vector<std::string> programs;
   bool large = false;
+  bool mul_add = false;  // all have dot products of rounded products
 };
 
 /// The compiler command for a unit: messages go to UNIT.log.
@@ -111,7 +112,8 @@ std::string command(const std::string& dir, const Unit& unit, const CBuild& how)
 }
 
 Result<Ok> write_unit(const std::string& dir, const Unit& unit) {
-  std::string text = "#include \"kernels.h\"\n";
+  std::string text = unit.mul_add ? "#define QN_DOT_MUL_ADD 1\n" : "";
+  text += "#include \"kernels.h\"\n";
   for (const std::string& p : unit.programs) {
     text += fmt::format("#include \"{0}/{0}.c\"\n#include \"{0}/{0}_entry.c\"\n", p);
     if (fs::exists(fmt::format("{0}/{1}/{1}_weights.c", dir, p))) {
@@ -128,10 +130,16 @@ Result<std::vector<Unit>> collect(const std::string& dir) {
   }
   std::sort(names.begin(), names.end());
   std::vector<Unit> units;
+  const auto is_mul_add = [&](const std::string& name) {
+    return fs::exists(fmt::format("{}/{}/mul_add", dir, name));
+  };
+  std::stable_partition(names.begin(), names.end(), is_mul_add);
   for (const std::string& name : names) {
-    bool large = fs::exists(fmt::format("{}/{}/large", dir, name));
-    if (large || units.empty() || units.back().large || units.back().programs.size() >= kPerUnit) {
-      units.push_back({fmt::format("unit_{}", units.size()), {}, large});
+    const bool large = fs::exists(fmt::format("{}/{}/large", dir, name)),
+               mul_add = is_mul_add(name);
+    if (large || units.empty() || units.back().large || units.back().mul_add != mul_add ||
+        units.back().programs.size() >= kPerUnit) {
+      units.push_back({fmt::format("unit_{}", units.size()), {}, large, mul_add});
     }
     units.back().programs.push_back(name);
   }
@@ -141,7 +149,8 @@ Result<std::vector<Unit>> collect(const std::string& dir) {
 /// One bad program must not hide the others: those the compiler names go alone; without a name the
 /// unit is halved.
 void split(const Unit& unit, const Result<std::string>& log, std::vector<Unit>& units) {
-  Unit good{unit.name + "g", {}, unit.large}, bad{unit.name + "b", {}, unit.large};
+  Unit good{unit.name + "g", {}, unit.large, unit.mul_add},
+      bad{unit.name + "b", {}, unit.large, unit.mul_add};
   for (const std::string& p : unit.programs) {
     bool named = log.ok() && log->find(p + "/" + p) != std::string::npos;
     (named ? bad : good).programs.push_back(p);
@@ -170,6 +179,7 @@ Result<Ok> emit_c(const std::string& dir, const std::string& name, const Program
   QC_TRY(files.write(name + "_entry.c",
                      entry_text(name, program, options.weights == WeightForm::file)));
   if (macs > kLargeMacs) QC_TRY(files.write("large", ""));
+  if (program.dot == DotStep::mul_add) QC_TRY(files.write("mul_add", ""));
   QC_TRY(files.commit());
   // The unit has included it already; under another path the compiler would read it all once more.
   return write_file(fmt::format("{0}/{1}/{1}_kernels.h", dir, name),

@@ -7,6 +7,7 @@
 
 #include "kernels/numerics/cast.h"
 #include "kernels/numerics/chain.h"
+#include "kernels/numerics/dot.h"
 #include "kernels/numerics/reduce.h"
 #include "kernels/numerics/scalar_ops.h"
 
@@ -184,6 +185,26 @@ DEFINE_CHECK_INT(u16, uint16_t)
 DEFINE_CHECK_INT(u32, uint32_t)
 DEFINE_CHECK_INT(u64, uint64_t)
 
+/* Dot products in both of their forms, whatever QN_DOT_MUL_ADD chooses. */
+static float dot_f32(const float* a, const float* b, int64_t stride, int64_t n) {
+  float sum = 0.5f;
+  int64_t k;
+  for (k = 0; k < n; ++k) sum = qn_dot_step_f32(a[k], b[k * stride], sum);
+  return sum;
+}
+static float mul_add_f32(const float* a, const float* b, int64_t stride, int64_t n) {
+  float sum = 0.5f;
+  int64_t k;
+  for (k = 0; k < n; ++k) sum = qn_mulf(a[k], b[k * stride]) + sum;
+  return sum;
+}
+static double dot_f64(const double* a, int64_t stride, int64_t n) {
+  double sum = 0.5;
+  int64_t k;
+  for (k = 0; k < n; ++k) sum = qn_dot_step_f64(a[k], a[k * stride], sum);
+  return sum;
+}
+
 static void check_reductions(State* s) {
   float x[N], w[N], y[N];
   double d[N];
@@ -204,10 +225,11 @@ static void check_reductions(State* s) {
     mix(s, qn_bits_f32(qn_prod_f32(x, n, stride)));
     mix(s, qn_bits_f32(qn_row_max_f32(x, n, stride)));
     mix(s, qn_bits_f32(qn_row_min_f32(x, n, stride)));
-    mix(s, qn_bits_f32(qn_dot_f32(x, 1, w, stride, n, 0.5f)));
+    mix(s, qn_bits_f32(dot_f32(x, w, stride, n)));
+    mix(s, qn_bits_f32(mul_add_f32(x, w, stride, n)));
     mix(s, qn_bits_f64(qn_sum_f64(d, n, stride)));
     mix(s, qn_bits_f64(qn_sum_sq_dev_f64(d, n, stride, 0.3)));
-    mix(s, qn_bits_f64(qn_dot_f64(d, 1, d, stride, n, 0.5)));
+    mix(s, qn_bits_f64(dot_f64(d, stride, n)));
   }
   /* Chains as a fused epilogue writes them: nothing between the functions but registers. */
   for (i = 0; i < N; ++i) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/numerics/dot.h"
 #include "kernels/numerics/reduce.h"
 #include "kernels/numerics/scalar_ops.h"
 
@@ -329,15 +330,14 @@ TEST(Numerics, IntegersWrapAndDivideAsStated) {
   EXPECT_EQ(qn_sign_i8(-5), -1);
 }
 
-TEST(Numerics, DotProductsAreOneFmaChain) {
-  std::vector<float> a(100), b(100);
-  float want = 0.25f;
-  for (size_t i = 0; i < a.size(); ++i) {
-    a[i] = static_cast<float>(random_unit());
-    b[i] = static_cast<float>(random_unit());
-    want = std::fma(a[i], b[i], want);
+TEST(Numerics, AStepOfADotProductIsOneFma) {
+  for (int i = 0; i < 1000; ++i) {
+    const double a = random_unit(), b = random_unit(), sum = random_unit();
+    const float af = static_cast<float>(a), bf = static_cast<float>(b),
+                sf = static_cast<float>(sum);
+    EXPECT_EQ(qn_dot_step_f32(af, bf, sf), std::fma(af, bf, sf));
+    EXPECT_EQ(qn_dot_step_f64(a, b, sum), std::fma(a, b, sum));
   }
-  EXPECT_EQ(qn_dot_f32(a.data(), 1, b.data(), 1, 100, 0.25f), want);
 }
 
 }  // namespace

@@ -42,7 +42,13 @@ if %6:bool[1] {
 }
 )";
 
-TEST(ProgramText, PrintsWhatItReads) { EXPECT_EQ(reprinted(kAll), kAll); }
+TEST(ProgramText, PrintsWhatItReads) {
+  EXPECT_EQ(reprinted(kAll), kAll);
+  const std::string dots = "program \"p\" arena 0 align 64 state 0 dot mul_add\n";
+  EXPECT_EQ(reprinted(dots), dots);
+  EXPECT_NE(reprinted("program \"p\" arena 0 align 64 state 0 dot mul\n").find("mul_add"),
+            std::string::npos);
+}
 
 struct Mistake {
   const char* text;

@@ -51,6 +51,32 @@ TEST_F(TextTest, SymbolicDimsAndRanges) {
 )");
 }
 
+TEST_F(TextTest, DotProductsOfTheGraphAndItsRegions) {
+  const std::string_view text = R"(graph (%0 "c" : bool[], %1 "x" : f32[2]) {
+  dot mul_add
+  %2 : f32[2] = if(%0, %1) regions {
+    graph (%0 "x" : f32[2]) {
+      return %0 "y"
+    }
+    graph (%0 "x" : f32[2]) {
+      return %0 "y"
+    }
+  }
+  return %2 "y"
+}
+)";
+  same(text);
+  auto graph = parse(text);
+  ASSERT_TRUE(graph.ok()) << render(graph.diag());
+  const Graph& region = *(*graph)->first()->regions()[0];
+  EXPECT_EQ(region.dot, DotStep::mul_add);
+  (*graph)->first()->regions()[0]->dot = DotStep::fma;
+  const auto checked = verify(**graph);
+  EXPECT_NE(checked.diag().text.find("a region sums dot products by fma"), std::string::npos);
+  EXPECT_EQ(failure("graph () {\n  dot mul\n  return\n}\n"),
+            "line 2: dot is fma or mul_add, not 'mul'");
+}
+
 TEST_F(TextTest, ConstantsOfEveryKind) {
   same(R"(@w1 : f32[2, 2] = [1.0, 0.1, -0.0, 3.4028235e+38]
 @0 : f16[3] = [0.5, nan, -inf]

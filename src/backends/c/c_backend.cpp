@@ -55,8 +55,9 @@ std::string fma_note(const std::string& name) {
       "    !defined(__aarch64__) && !defined(QUANTC_SLOW_FMA)\n"
       "#pragma message(\"{}: no fma instruction with these flags: float products call fmaf and "
       "take "
-      "up to 200 times as long. x86: -mfma or -march=native. Where the processor has none, a "
-      "quantized model needs none; -DQUANTC_SLOW_FMA silences this.\")\n"
+      "up to 200 times as long. x86: -mfma or -march=native. For a processor that has none, "
+      "compile with --arithmetic dot=mul_add or quantize the model; -DQUANTC_SLOW_FMA silences "
+      "this.\")\n"
       "#endif\n",
       name);
 }
@@ -135,7 +136,7 @@ class CBackend : public Backend {
       entries = std::max(entries, of_parts.back().entries);
     }
     project.report.stack_bytes = stack_bytes(module, entries);
-    if (module.parts.front().target.macro.empty())
+    if (module.parts.front().target.macro.empty() && module.program().dot == DotStep::fma)
       project.report.fma_by_flags = most_fused(module.program().steps);
     const std::string header = header_text(module, options, project.report, project.weight_hash);
     const std::string note = project.report.fma_by_flags > 0 ? fma_note(name) : "";

@@ -127,18 +127,17 @@ std::string header_text(const Module& module, const COptions& options, const CRe
       "#define {1}_MACS INT64_C({7})\n#define {1}_STACK_BYTES {8}\n\n",
       name, upper, report.arena_bytes, program.arena_align, report.state_bytes, report.weight_bytes,
       weight_hash, report.macs, report.stack_bytes);
-  if (!options.left_out.empty()) {
-    out += fmt::format("/* Compiled without {}, as asked for. */\n\n", options.left_out);
-  }
+  out += choices_text(program, options);
   if (report.fma_by_flags > 0) {
     out += fmt::format(
         "/* SLOW WITHOUT FMA: {0} of the multiply-accumulates are fused multiply-adds of floats. "
         "Build {1}.c\n"
         " * for a processor that has them (x86: -mfma or -march=native); elsewhere each is a call "
         "of fmaf,\n"
-        " * up to 200 times as slow. For a processor without them quantize the model: products of "
-        "codes need\n"
-        " * none. */\n\n",
+        " * up to 200 times as slow. For a processor without them compile with --arithmetic "
+        "dot=mul_add, which\n"
+        " * rounds products and sums one after the other, or quantize the model: products of codes "
+        "need none. */\n\n",
         report.fma_by_flags, name);
   }
   out += dims_text(program, upper) + ports_text(program, options);

@@ -22,6 +22,11 @@ std::string kernels_text(const Module::Part& part, const ProjectOptions& options
   std::string out = fmt::format("/* Kernels of {}. */\n", options.name);
   // Kernels that choose between floats and integers when they run then have only the integers.
   if (float_steps(part.program).empty()) out += "#define QK_INTEGER_ONLY 1\n";
+  if (part.program.dot == DotStep::mul_add) {
+    out +=
+        "/* A step of a float dot product is a rounded product, then a rounded sum. */\n"
+        "#define QN_DOT_MUL_ADD 1\n";
+  }
   if (!part.target.macro.empty()) {
     out += fmt::format("#define {} 1\n", part.target.macro);
     out += kernel_header("kernels/common/target.h");

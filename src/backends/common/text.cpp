@@ -56,6 +56,19 @@ std::string c_upper(std::string_view name) {
   return out;
 }
 
+std::string choices_text(const Program& program, const ProjectOptions& options) {
+  std::string out;
+  if (!options.left_out.empty())
+    out = fmt::format("/* Compiled without {}, as asked for. */\n\n", options.left_out);
+  if (program.dot == DotStep::mul_add) {
+    out +=
+        "/* Float dot products need no fma: each step is a rounded product, then a rounded sum "
+        "(dot "
+        "= mul_add). */\n\n";
+  }
+  return out;
+}
+
 bool is_c_identifier(std::string_view name) {
   if (name.empty() || name.size() > 64 || std::isdigit(static_cast<unsigned char>(name[0])))
     return false;

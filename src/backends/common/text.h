@@ -18,6 +18,9 @@ std::string c_integer(int64_t value);
 /// Name in upper case, for macros.
 std::string c_upper(std::string_view name);
 
+/// Comments on what was chosen that changes answers: passes left out, how float dot products are
+/// summed. Empty where nothing was.
+std::string choices_text(const Program& program, const ProjectOptions& options);
 /// The macros that describe the inputs and outputs of a model.
 std::string ports_text(const Program& program, const ProjectOptions& options);
 /// The kernels that a part calls, as one header without includes of other quantc files.

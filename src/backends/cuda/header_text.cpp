@@ -21,10 +21,7 @@ std::string header_text(const Program& program, const Module& module, const Proj
              "#define {1}_MACS INT64_C({5})\n#define {1}_LAUNCHES {6}\n\n",
              name, upper, report.arena_bytes, report.weight_bytes, hash, report.macs,
              launches(program)) +
-         (options.left_out.empty()
-              ? std::string()
-              : fmt::format("/* Compiled without {}, as asked for. */\n\n", options.left_out)) +
-         ports_text(module.program(), options) +
+         choices_text(program, options) + ports_text(module.program(), options) +
          fmt::format(
              "\n/* What the functions return. */\n{2}\n"
              "/* How kernels reach the device. */\n"

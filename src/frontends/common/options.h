@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ir/dim.h"
+#include "ir/dot.h"
 #include "ir/tensor.h"
 
 namespace qc {
@@ -15,9 +16,11 @@ struct ImportOptions {
   Bindings dims = {};
   /// Inputs, by name, that become constants and so leave the list of inputs.
   std::map<std::string, Tensor, std::less<>> constants = {};
-  /// The arithmetic record of the model's quantized nodes; empty: that of its format
-  /// ("onnxruntime" for ONNX, "torch" for PyTorch).
+  /// The arithmetic of the model (parse_model_arithmetic); what it leaves open is that of its
+  /// format ("onnxruntime" for ONNX, "torch" for PyTorch).
   std::string arithmetic = {};
+  /// How float dot products are summed, also those of constants that are folded while importing.
+  DotStep dot = DotStep::fma;
   /// Takes what the importer left out, one line each; may be null.
   std::vector<std::string>* remarks = nullptr;
 };

@@ -51,6 +51,7 @@ class Importer {
 
   Result<std::unique_ptr<Graph>> run() {
     graph_->file = file_;
+    graph_->dot = options_.dot;
     QC_TRY(check_supported());
     QC_TRY(check_dims());
     for (const DumpNode& node : dump_.nodes) {

@@ -119,7 +119,7 @@ Result<Values> Importer::if_node(const NodeProto& node, Scope& scope, const Env&
   QC_ASSIGN(Captures captured, captures({then_graph, else_graph}, scope));
   std::unique_ptr<Node> made = make("if");
   for (const GraphProto* branch : {then_graph, else_graph}) {
-    auto region = std::make_unique<Graph>(scope.graph().shared_pool());
+    auto region = scope.graph().new_region();
     region->name = std::string(branch->name);
     region->file = model_.path;
     Scope inner(*region, reader_, &scope);
@@ -145,7 +145,7 @@ Result<Values> Importer::loop_node(const NodeProto& node, Scope& scope, const En
                  graph->inputs.size(), graph->outputs.size());
   }
   QC_ASSIGN(Captures captured, captures({graph}, scope));
-  auto region = std::make_unique<Graph>(scope.graph().shared_pool());
+  auto region = scope.graph().new_region();
   region->name = std::string(graph->name);
   region->file = model_.path;
   Scope inner(*region, reader_, &scope);

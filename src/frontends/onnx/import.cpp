@@ -29,6 +29,7 @@ Result<std::unique_ptr<Graph>> Importer::run() {
   auto graph = std::make_unique<Graph>();
   graph->name = std::string(model_.graph.name);
   graph->file = model_.path;
+  graph->dot = options_.dot;
   main_ = graph.get();
   QC_TRY(version("", top_, file_loc()));
   Scope scope(*graph, reader_);

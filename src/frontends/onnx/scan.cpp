@@ -122,7 +122,7 @@ Result<Values> Importer::scan(const NodeProto& node, const Values& inputs, size_
   QC_ASSIGN(Value * limit, add(graph, at, "Gather", {shape, integer(graph, in_axes[0])}));
 
   QC_ASSIGN(Captures captured, captures({proto}, scope));
-  auto region = std::make_unique<Graph>(graph.shared_pool());
+  auto region = graph.new_region();
   region->name = std::string(proto->name);
   region->file = model_.path;
   Scope inner(*region, reader_, &scope);

@@ -109,7 +109,7 @@ Result<std::unique_ptr<Node>> make(std::string_view op, const Loc& loc) {
 }
 
 std::unique_ptr<Graph> new_region(const Context& context, std::string name) {
-  auto region = std::make_unique<Graph>(context.graph.shared_pool());
+  auto region = context.graph.new_region();
   region->name = std::move(name);
   region->file = context.plan.file;
   return region;

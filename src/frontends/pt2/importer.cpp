@@ -38,6 +38,7 @@ class Importer {
 
   Result<std::unique_ptr<Graph>> run() {
     graph_->file = archive_.file();
+    graph_->dot = options_.dot;
     if (archive_.mapping()) graph_->pool().add_file(archive_.mapping());
     QC_TRY(check_bindings());
     QC_TRY(add_inputs());

@@ -8,6 +8,7 @@
 #include "kernels/numerics/reduce.h"
 #include "kernels/numerics/scalar_ops.h"
 #include "ops/attention/qattention.h"
+#include "ops/common/dispatch.h"
 #include "ops/common/macs.h"
 #include "ops/common/registration.h"
 #include "ops/common/strided.h"
@@ -71,7 +72,7 @@ Result<Ok> Attention::eval(EvalContext& c) const {
                 *vh = c.in(kV).data<float>() + kv * width;
     for (int64_t j = 0; j < keys; ++j) {
       float& score = s[static_cast<size_t>(j)];
-      score = qn_mulf(qn_dot_f32(qi, 1, kh + j * depth, 1, depth, 0.0f), by);
+      score = qn_mulf(dot_product(c.dot(), kh + j * depth, 1, qi, depth, 0.0f), by);
       if (cap > 0) score = qn_mulf(qn_tanh_f32(score / cap), cap);
       if (c.has(kMask)) {
         const int64_t m = b * at[0] + h * at[1] + i * at[2] + j * at[3];
@@ -86,7 +87,9 @@ Result<Ok> Attention::eval(EvalContext& c) const {
     const float sum = blind ? 1.0f : qn_sum_f32(s.data(), keys, 1);
     for (float& e : s) e /= sum;
     float* y = c.out(0).mutable_data<float>() + b * to[0] + h * to[1] + i * to[2];
-    for (int64_t d = 0; d < width; ++d) y[d] = qn_dot_f32(s.data(), 1, vh + d, width, keys, 0.0f);
+    for (int64_t d = 0; d < width; ++d) {
+      y[d] = dot_product(c.dot(), vh + d, width, s.data(), keys, 0.0f);
+    }
   }
   return Ok{};
 }

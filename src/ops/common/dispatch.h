@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "ir/dot.h"
 #include "ir/tensor.h"
 #include "kernels/numerics/base.h"
 #include "kernels/numerics/half.h"
@@ -48,17 +49,37 @@ std::vector<typename T::Element> elements(const Tensor& t) {
   return out;
 }
 
-/// a * b + c: floats fused, integers wrapping.
-template <class E>
-E multiply_add(E a, E b, E c) {
+/// One step of a dot product, sum + a * b: floats as `dot` says, integers wrapping.
+template <DotStep dot, class E>
+E dot_step(E a, E b, E sum) {
   if constexpr (std::is_same_v<E, float>) {
-    return qn_fmaf(a, b, c);
+    return dot == DotStep::fma ? qn_fmaf(a, b, sum) : qn_mulf(a, b) + sum;
   } else if constexpr (std::is_same_v<E, double>) {
-    return qn_fma(a, b, c);
+    return dot == DotStep::fma ? qn_fma(a, b, sum) : qn_mul(a, b) + sum;
   } else {
     using U = std::conditional_t<sizeof(E) == 8, uint64_t, uint32_t>;
-    return static_cast<E>(static_cast<U>(a) * static_cast<U>(b) + static_cast<U>(c));
+    return static_cast<E>(static_cast<U>(a) * static_cast<U>(b) + static_cast<U>(sum));
   }
+}
+
+/// Calls `f` with the choice as a constant: std::integral_constant<DotStep, ...>.
+template <class F>
+void with_dot(DotStep dot, F&& f) {
+  if (dot == DotStep::fma) {
+    f(std::integral_constant<DotStep, DotStep::fma>{});
+  } else {
+    f(std::integral_constant<DotStep, DotStep::mul_add>{});
+  }
+}
+
+/// start + a . b of n elements, k ascending, those of a being `stride` apart.
+inline float dot_product(DotStep step, const float* a, int64_t stride, const float* b, int64_t n,
+                         float start) {
+  float sum = start;
+  with_dot(step, [&](auto dot) {
+    for (int64_t k = 0; k < n; ++k) sum = dot_step<dot()>(a[k * stride], b[k], sum);
+  });
+  return sum;
 }
 
 /// The entry for T of a table with one per arithmetic type: members f32, f64, i8, ..., u64.

@@ -48,8 +48,8 @@ int64_t Conv::macs() const { return conv_macs(*this, output()->shape()); }
 namespace {
 
 template <class T>
-void eval_conv(const ConvSizes& p, double lo, double hi, const Tensor& x, const Tensor& w,
-               const Tensor* bias, Tensor& y) {
+void eval_conv(DotStep step, const ConvSizes& p, double lo, double hi, const Tensor& x,
+               const Tensor& w, const Tensor* bias, Tensor& y) {
   using E = typename T::Element;
   const int64_t icg = p.in_group(), ocg = p.out_group();
   const E lower = T::limit(lo), upper = T::limit(hi);
@@ -62,7 +62,7 @@ void eval_conv(const ConvSizes& p, double lo, double hi, const Tensor& x, const 
         const int64_t ic = oc / ocg * icg + i;
         const E xv = T::load(x, (n * p.ic + ic) * p.in_volume() + tap.place);
         const E wv = T::load(w, (oc * icg + i) * p.taps() + tap.number);
-        sum = multiply_add<E>(xv, wv, sum);
+        with_dot(step, [&](auto dot) { sum = dot_step<dot()>(xv, wv, sum); });
       }
     }
     if (sum < lower) sum = lower;
@@ -99,10 +99,10 @@ bool Conv::absorb_clamp(IsClamp::Limits limits) {
   return absorb_limits(input_type(0).dtype, limits, lo, hi);
 }
 
-void eval_conv(const ConvWindow& window, const Tensor& x, const Tensor& w, const Tensor* bias,
-               Tensor& y) {
+void eval_conv(DotStep dot, const ConvWindow& window, const Tensor& x, const Tensor& w,
+               const Tensor* bias, Tensor& y) {
   const ConvSizes p(window, to_dims(x.shape()), to_dims(w.shape()), to_dims(y.shape()));
-  eval_conv<Native<float>>(p, -kInf, kInf, x, w, bias, y);
+  eval_conv<Native<float>>(dot, p, -kInf, kInf, x, w, bias, y);
 }
 
 bool Conv::prepare(const Quantizer& q) {
@@ -129,7 +129,7 @@ Result<Value*> Conv::quantized(Quantizer& q) const {
 
 Result<Ok> Conv::eval(EvalContext& c) const {
   if (!sum.is_standard()) {
-    eval_ordered(*this, c.in(0), c.in(1), c.has(2) ? &c.in(2) : nullptr, c.out(0));
+    eval_ordered(c.dot(), *this, c.in(0), c.in(1), c.has(2) ? &c.in(2) : nullptr, c.out(0));
     return Ok{};
   }
   ConvSizes p(*this, input_type(0).shape, input_type(1).shape, output()->shape());
@@ -137,7 +137,7 @@ Result<Ok> Conv::eval(EvalContext& c) const {
   return for_arithmetic_type(c.in(0).dtype(), loc(), [&](auto type) {
     using T = decltype(type);
     if constexpr (!std::numeric_limits<typename T::Element>::is_integer) {
-      eval_conv<T>(p, lo, hi, c.in(0), c.in(1), c.has(2) ? &c.in(2) : nullptr, c.out(0));
+      eval_conv<T>(c.dot(), p, lo, hi, c.in(0), c.in(1), c.has(2) ? &c.in(2) : nullptr, c.out(0));
     }
   });
 }

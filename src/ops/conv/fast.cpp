@@ -76,27 +76,29 @@ void walk(const ConvSizes& p, const std::vector<E>& x, W&& weight, First&& first
 }
 
 template <class T>
-void fast_conv(const ConvSizes& p, double lo, double hi, const Tensor& x, const Tensor& w,
-               const Tensor* bias, Tensor& y) {
+void fast_conv(DotStep step, const ConvSizes& p, double lo, double hi, const Tensor& x,
+               const Tensor& w, const Tensor* bias, Tensor& y) {
   using E = typename T::Element;
   const E lower = T::limit(lo), upper = T::limit(hi);
-  walk<E>(
-      p, elements<T>(x), [&](int64_t, int64_t i) { return T::load(w, i); },
-      [&](int64_t channel) { return bias ? T::load(*bias, channel) : E(0); },
-      [](E a, E b, E sum) QC_VECTOR_BODY { return multiply_add<E>(a, b, sum); },
-      [&](int64_t at, E v) {
-        if (v < lower) v = lower;
-        if (v > upper) v = upper;
-        T::store(y, at, v);
-      });
+  with_dot(step, [&](auto dot) {
+    walk<E>(
+        p, elements<T>(x), [&](int64_t, int64_t i) { return T::load(w, i); },
+        [&](int64_t channel) { return bias ? T::load(*bias, channel) : E(0); },
+        [](E a, E b, E sum) QC_VECTOR_BODY { return dot_step<decltype(dot)::value>(a, b, sum); },
+        [&](int64_t at, E v) {
+          if (v < lower) v = lower;
+          if (v > upper) v = upper;
+          T::store(y, at, v);
+        });
+  });
 }
 
 }  // namespace
 
-void eval_conv_fast(const ConvWindow& window, const Tensor& x, const Tensor& w, const Tensor* bias,
-                    Tensor& y) {
+void eval_conv_fast(DotStep dot, const ConvWindow& window, const Tensor& x, const Tensor& w,
+                    const Tensor* bias, Tensor& y) {
   const ConvSizes p(window, to_dims(x.shape()), to_dims(w.shape()), to_dims(y.shape()));
-  fast_conv<Native<float>>(p, -kInf, kInf, x, w, bias, y);
+  fast_conv<Native<float>>(dot, p, -kInf, kInf, x, w, bias, y);
 }
 
 Result<Ok> Conv::eval_fast(EvalContext& c) const {
@@ -106,14 +108,14 @@ Result<Ok> Conv::eval_fast(EvalContext& c) const {
   return for_arithmetic_type(c.in(0).dtype(), loc(), [&](auto type) {
     using T = decltype(type);
     if constexpr (!std::numeric_limits<typename T::Element>::is_integer) {
-      fast_conv<T>(p, lo, hi, c.in(0), c.in(1), c.has(2) ? &c.in(2) : nullptr, c.out(0));
+      fast_conv<T>(c.dot(), p, lo, hi, c.in(0), c.in(1), c.has(2) ? &c.in(2) : nullptr, c.out(0));
     }
   });
 }
 
 Result<Ok> QConv::eval_fast(EvalContext& c) const {
   if (is_weight_only()) {
-    eval_conv_fast(*this, c.in(0), decoded_weights(c.in(1), input_type(1)),
+    eval_conv_fast(c.dot(), *this, c.in(0), decoded_weights(c.in(1), input_type(1)),
                    c.has(2) ? &c.in(2) : nullptr, c.out(0));
     return Ok{};
   }

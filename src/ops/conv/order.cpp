@@ -66,14 +66,14 @@ int64_t chain_of(const SumOrder& sum, int64_t k, int64_t terms) {
 
 }  // namespace
 
-void eval_ordered(const Conv& conv, const Tensor& x, const Tensor& w, const Tensor* bias,
-                  Tensor& y) {
+void eval_ordered(DotStep dot, const Conv& conv, const Tensor& x, const Tensor& w,
+                  const Tensor* bias, Tensor& y) {
   const ConvSizes p(conv, conv.input_type(0).shape, conv.input_type(1).shape,
                     conv.output()->shape());
   const int64_t icg = p.in_group(), ocg = p.out_group();
   const int64_t window = p.taps(), terms = icg * window;
   const int64_t volume = p.in_volume(), result = p.out_volume();
-  const bool rounded = conv.sum.order == "quads";
+  const bool rounded = conv.sum.order == "quads" || dot == DotStep::mul_add;
   for (int64_t o = 0; o < result; ++o) {
     const std::vector<Tap> taps = taps_at(p, o);
     for (int64_t row = 0; row < int64_t{p.n} * p.oc; ++row) {

@@ -12,8 +12,8 @@ bool stays_float_in_onnxruntime(const Conv& conv, const Quantizer& q);
 /// The order in which it then sums, with one thread; the standard one where that is not known.
 SumOrder onnxruntime_order(const Conv& conv);
 
-void eval_ordered(const Conv& conv, const Tensor& x, const Tensor& w, const Tensor* bias,
-                  Tensor& y);
+void eval_ordered(DotStep dot, const Conv& conv, const Tensor& x, const Tensor& w,
+                  const Tensor* bias, Tensor& y);
 Result<Ok> lower_ordered(Lowering& l, const Conv& conv);
 
 }  // namespace qc

@@ -70,7 +70,7 @@ void CodeConv::put(Tensor& y, int64_t at, int64_t sum) const {
 
 Result<Ok> QConv::eval(EvalContext& c) const {
   if (is_weight_only()) {
-    eval_conv(*this, c.in(0), decoded_weights(c.in(1), input_type(1)),
+    eval_conv(c.dot(), *this, c.in(0), decoded_weights(c.in(1), input_type(1)),
               c.has(2) ? &c.in(2) : nullptr, c.out(0));
     return Ok{};
   }

@@ -88,7 +88,7 @@ AccumulatorProof QConvTranspose::accumulator() const {
 
 Result<Ok> QConvTranspose::eval(EvalContext& c) const {
   if (is_weight_only()) {
-    eval_conv_transpose(*this, c.in(0), decoded_weights(c.in(1), input_type(1)),
+    eval_conv_transpose(c.dot(), *this, c.in(0), decoded_weights(c.in(1), input_type(1)),
                         c.has(2) ? &c.in(2) : nullptr, c.out(0));
     return Ok{};
   }

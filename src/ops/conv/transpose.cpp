@@ -48,8 +48,8 @@ bool ConvTranspose::absorb_clamp(IsClamp::Limits limits) {
 namespace {
 
 template <class T>
-void eval_transpose(const ConvSizes& p, double lo, double hi, const Tensor& x, const Tensor& w,
-                    const Tensor* bias, Tensor& y) {
+void eval_transpose(DotStep step, const ConvSizes& p, double lo, double hi, const Tensor& x,
+                    const Tensor& w, const Tensor* bias, Tensor& y) {
   using E = typename T::Element;
   const int64_t icg = p.in_group(), ocg = p.out_group();
   const E lower = T::limit(lo), upper = T::limit(hi);
@@ -63,7 +63,7 @@ void eval_transpose(const ConvSizes& p, double lo, double hi, const Tensor& x, c
       for (int64_t ic = g * icg; ic < (g + 1) * icg; ++ic) {
         const E xv = T::load(x, (n * p.ic + ic) * p.in_volume() + from);
         const E wv = T::load(w, (ic * ocg + oc % ocg) * p.taps() + tap);
-        sum = multiply_add<E>(xv, wv, sum);
+        with_dot(step, [&](auto dot) { sum = dot_step<dot()>(xv, wv, sum); });
       }
     }
     if (sum < lower) sum = lower;
@@ -74,10 +74,10 @@ void eval_transpose(const ConvSizes& p, double lo, double hi, const Tensor& x, c
 
 }  // namespace
 
-void eval_conv_transpose(const ConvWindow& window, const Tensor& x, const Tensor& w,
+void eval_conv_transpose(DotStep dot, const ConvWindow& window, const Tensor& x, const Tensor& w,
                          const Tensor* bias, Tensor& y) {
   const ConvSizes p(window, to_dims(x.shape()), to_dims(w.shape()), to_dims(y.shape()));
-  eval_transpose<Native<float>>(p, -kInf, kInf, x, w, bias, y);
+  eval_transpose<Native<float>>(dot, p, -kInf, kInf, x, w, bias, y);
 }
 
 Result<Value*> ConvTranspose::quantized(Quantizer& q) const {
@@ -103,7 +103,8 @@ Result<Ok> ConvTranspose::eval(EvalContext& c) const {
   return for_arithmetic_type(c.in(0).dtype(), loc(), [&](auto type) {
     using T = decltype(type);
     if constexpr (!std::numeric_limits<typename T::Element>::is_integer) {
-      eval_transpose<T>(p, lo, hi, c.in(0), c.in(1), c.has(2) ? &c.in(2) : nullptr, c.out(0));
+      eval_transpose<T>(c.dot(), p, lo, hi, c.in(0), c.in(1), c.has(2) ? &c.in(2) : nullptr,
+                        c.out(0));
     }
   });
 }

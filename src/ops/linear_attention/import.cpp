@@ -80,7 +80,7 @@ Result<Values> linear_attention(Import& m) {
                           : c.emit("expand", {c.number(0, DType::f32)}, {{"shape", state_shape}});
   if (!c.ok()) return c.done({});
 
-  auto body = std::make_unique<Graph>(m.graph().shared_pool());
+  auto body = m.graph().new_region();
   Import inner(*body, m.node());
   Compose b(inner);
   Value* trip = body->add_input("trip", Type(DType::i64, {}));

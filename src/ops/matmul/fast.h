@@ -14,16 +14,18 @@ struct FastLoops {
   static constexpr int kLanes = 16;
 
   template <class T, class E>
-  static void matrix(const GemmShape& p, const E* a, const E* b, const Tensor* bias, E lower,
-                     E upper, Tensor& y, int64_t at) {
-    each_block<E>(
-        p, a, b, [&](int64_t n) { return bias ? T::load(*bias, n) : E(0); },
-        [](E x, E w, E sum) QC_VECTOR_BODY { return multiply_add<E>(x, w, sum); },
-        [&](int64_t m, int64_t n, E v) {
-          if (v < lower) v = lower;
-          if (v > upper) v = upper;
-          T::store(y, at + m * p.n + n, v);
-        });
+  static void matrix(DotStep step, const GemmShape& p, const E* a, const E* b, const Tensor* bias,
+                     E lower, E upper, Tensor& y, int64_t at) {
+    with_dot(step, [&](auto dot) {
+      each_block<E>(
+          p, a, b, [&](int64_t n) { return bias ? T::load(*bias, n) : E(0); },
+          [](E x, E w, E sum) QC_VECTOR_BODY { return dot_step<decltype(dot)::value>(x, w, sum); },
+          [&](int64_t m, int64_t n, E v) {
+            if (v < lower) v = lower;
+            if (v > upper) v = upper;
+            T::store(y, at + m * p.n + n, v);
+          });
+    });
   }
 
   template <class F>

@@ -50,8 +50,8 @@ Result<Ok> eval_groups(EvalContext& c) {
     for (int64_t e = 0; e < offsets.size(); ++e) {
       const int64_t end = std::clamp<int64_t>(offsets.as_int(e), start, rows);
       p.m = end - start;
-      Loops::template matrix<T, E>(p, xs.data() + start * p.k, ws.data() + e * p.k * p.n, nullptr,
-                                   T::limit(-kInf), T::limit(kInf), c.out(0), start * p.n);
+      Loops::template matrix<T, E>(c.dot(), p, xs.data() + start * p.k, ws.data() + e * p.k * p.n,
+                                   nullptr, T::limit(-kInf), T::limit(kInf), c.out(0), start * p.n);
       start = end;
     }
   });

@@ -29,15 +29,16 @@ const OpInfo Linear::kInfo = {
 namespace {
 
 template <class Loops>
-Result<Ok> eval_product(const GemmShape& p, const Tensor& a, const Tensor& b, const Tensor* bias,
-                        double lo, double hi, Tensor& y, const Loc& loc) {
-  return for_arithmetic_type(a.dtype(), loc, [&](auto type) {
+Result<Ok> eval_product(EvalContext& c, const GemmShape& p, const Tensor* bias, double lo,
+                        double hi) {
+  const Tensor &a = c.in(0), &b = c.in(1);
+  return for_arithmetic_type(a.dtype(), c.loc(), [&](auto type) {
     using T = decltype(type);
     using E = typename T::Element;
     const std::vector<E> as = elements<T>(a), bs = elements<T>(b);
     for_each_matrix(p, [&](int64_t i, int64_t from_a, int64_t from_b) {
-      Loops::template matrix<T, E>(p, as.data() + from_a, bs.data() + from_b, bias, T::limit(lo),
-                                   T::limit(hi), y, i * p.m * p.n);
+      Loops::template matrix<T, E>(c.dot(), p, as.data() + from_a, bs.data() + from_b, bias,
+                                   T::limit(lo), T::limit(hi), c.out(0), i * p.m * p.n);
     });
   });
 }
@@ -150,12 +151,12 @@ template <class Loops>
 Result<Ok> eval_by(const MatMul& node, EvalContext& c) {
   const GemmShape p =
       product_of(c.in(0).shape(), c.in(1).shape(), node.transpose_b, c.out(0).shape());
-  return eval_product<Loops>(p, c.in(0), c.in(1), nullptr, -kInf, kInf, c.out(0), c.loc());
+  return eval_product<Loops>(c, p, nullptr, -kInf, kInf);
 }
 template <class Loops>
 Result<Ok> eval_by(const Linear& node, EvalContext& c) {
-  return eval_product<Loops>(linear_product(c.in(0).shape(), c.in(1).shape()), c.in(0), c.in(1),
-                             c.has(2) ? &c.in(2) : nullptr, node.lo, node.hi, c.out(0), c.loc());
+  return eval_product<Loops>(c, linear_product(c.in(0).shape(), c.in(1).shape()),
+                             c.has(2) ? &c.in(2) : nullptr, node.lo, node.hi);
 }
 }  // namespace
 

@@ -17,7 +17,7 @@ void eval_weight_only(EvalContext& c, const GemmShape& p, const Type& weights) {
     decoded[static_cast<size_t>(i)] =
         qn_dequantize(static_cast<int32_t>(c.in(1).as_int(i)), f.scale_at(g), f.zero_at(g));
   });
-  Loops::template matrix<Native<float>, float>(p, c.in(0).data<float>(), decoded.data(),
+  Loops::template matrix<Native<float>, float>(c.dot(), p, c.in(0).data<float>(), decoded.data(),
                                                c.has(2) ? &c.in(2) : nullptr, -QN_INF_F32,
                                                QN_INF_F32, c.out(0), 0);
 }

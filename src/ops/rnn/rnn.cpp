@@ -2,8 +2,8 @@
 
 #include "interp/eval.h"
 #include "ir/relations.h"
-#include "kernels/numerics/reduce.h"
 #include "kernels/rnn/calls.h"
+#include "ops/common/dispatch.h"
 #include "ops/common/macs.h"
 #include "ops/common/registration.h"
 #include "ops/common/strided.h"
@@ -132,16 +132,17 @@ int64_t Recurrent::macs() const { return cell_macs(*this, *cell_, directions());
 
 namespace {
 
-/// Float weights of one direction: one chain of fmas for each sum.
+/// Float weights of one direction: one chain of steps for each sum.
 struct FloatSums {
+  DotStep dot;
   const float *w, *r;
   size_t inputs, hidden;
 
   float input_chain(size_t g, const float* x, float start) const {
-    return qn_dot_f32(w + g * inputs, 1, x, 1, static_cast<int64_t>(inputs), start);
+    return dot_product(dot, w + g * inputs, 1, x, static_cast<int64_t>(inputs), start);
   }
   float recurrent_chain(size_t g, const float* v, float start) const {
-    return qn_dot_f32(r + g * hidden, 1, v, 1, static_cast<int64_t>(hidden), start);
+    return dot_product(dot, r + g * hidden, 1, v, static_cast<int64_t>(hidden), start);
   }
 };
 
@@ -161,7 +162,7 @@ Result<Ok> Recurrent::eval(EvalContext& c) const {
         return CellRun<FloatSums>{
             n,
             static_cast<size_t>(cell_->gates),
-            {part(kW, d * outputs * inputs), part(kR, d * outputs * hidden),
+            {c.dot(), part(kW, d * outputs * inputs), part(kR, d * outputs * hidden),
              static_cast<size_t>(inputs), n},
             part(kBias, d * 2 * outputs),
             part(kPeepholes, d * 3 * hidden),
