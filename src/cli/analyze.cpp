@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "cli/cli.h"
+#include "cli/terminal.h"
 #include "driver/analyze_page.h"
 #include "driver/arrays.h"
 #include "support/output.h"
@@ -25,7 +26,7 @@ void add_analyze(CLI::App& app, Session& session) {
             "samples by input name or as in_0, in_1, ..., along axis 0 (.npz, .npy)")
       ->required();
   add_value(*command, "--html", flags->page, "FILE", "write a page with plots and the graph");
-  command->add_flag("--json", flags->as_json, "as JSON");
+  command->add_flag("--json", flags->as_json, "as JSON (docs/schema/analyze.json)");
   flags->add_dims(*command);
   flags->add_quantization(*command);
   command->footer("Example:\n  quantc analyze model.pt2 --rules rules.toml --data samples.npz");
@@ -52,7 +53,7 @@ void add_analyze(CLI::App& app, Session& session) {
                   analysis_page(found, *plain, *graph, options, first, title));
         QC_TRY(write_file(flags->page, page));
       }
-      fmt::print("{}", flags->as_json ? json(found) : table(found));
+      fmt::print("{}", flags->as_json ? json(found) : table(found, terminal_width()));
       return 0;
     };
   });

@@ -48,7 +48,7 @@ void CompileFlags::add_quantization(CLI::App& app) {
   add(app, "--arithmetic", &Options::arithmetic, "arithmetic",
       "how quantized nodes round; FIELD=VALUE after a comma changes a field of it "
       "(docs/arithmetic.md; default exact for rules, for quantized models that of their "
-      "framework)");
+      "framework); dot=mul_add: float dot products for processors without fma");
   add(app, "--io-dtype", &Options::io_dtype, "io_dtype",
       "inputs and outputs: keep their types, or quantized: codes where they can be");
   add(app, "--allow-unused-rules", &Options::allow_unused_rules, "",
@@ -67,7 +67,7 @@ void CompileFlags::add_disable_pass(CLI::App& app) {
 }
 
 void CompileFlags::add_code(CLI::App& app) {
-  add(app, "-O", &Options::level, "level", "optimisation level; never changes an answer");
+  add(app, "-O,--level", &Options::level, "level", "optimisation level; never changes an answer");
   add(app, "--weights", &Options::weights, "weights", "how weights are stored");
   add(app, "--specialise", &Options::specialise, "specialise",
       "kernels for speed (one per shape) or size (shared)");
@@ -177,6 +177,28 @@ void InputFlags::add(CLI::App& app) {
   add_value(app, "--random", seed, "SEED", "make inputs from this seed instead");
 }
 
+namespace {
+
+/// Refuses an array that holds many samples of an input: those are given in another way.
+Result<Ok> check_single(const Graph& graph, const std::vector<Tensor>& inputs) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Value& v = *graph.inputs()[i];
+    const std::vector<int64_t>& got = inputs[i].shape();
+    if (!all_static(v.shape()) || v.rank() == 0 || got.size() != v.shape().size()) continue;
+    std::vector<int64_t> wanted = static_dims(v.shape());
+    const bool is_longer = got[0] > wanted[0];
+    wanted[0] = got[0];
+    if (!is_longer || wanted != got) continue;
+    return error(Code::input, Loc{graph.file, {}, {}},
+                 "input '{}' is {}, got {}{}: for a run on each of many samples give the file with "
+                 "--data",
+                 v.name(), str(v.type()), name(inputs[i].dtype()), str(to_dims(got)));
+  }
+  return Ok{};
+}
+
+}  // namespace
+
 Result<Samples> InputFlags::open(const Graph& graph, const Options& options) const {
   if (!files.empty() + !data.empty() + (seed >= 0) != 1)
     return error(Code::usage, "give one of --input, --data and --random");
@@ -191,6 +213,7 @@ Result<Samples> InputFlags::open(const Graph& graph, const Options& options) con
   } else {
     QC_ASSIGN(auto arrays, read_arrays(files));
     QC_ASSIGN(inputs, match_inputs(graph, arrays));
+    QC_TRY(check_single(graph, inputs));
   }
   return Samples::of(std::move(inputs));
 }

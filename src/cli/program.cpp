@@ -85,7 +85,9 @@ int main_with(int argc, char** argv) {
   if (session.verbosity > 0) fmt::print(stderr, "budget used: {}\n", budget.used());
   if (status.ok()) return *status;
   const auto commands = app.get_subcommands();
-  if (status.diag().code == Code::usage && status.diag().loc.file.empty() && !commands.empty()) {
+  const bool says_where = status.diag().text.find("(see quantc ") != std::string::npos;
+  if (status.diag().code == Code::usage && status.diag().loc.file.empty() && !commands.empty() &&
+      !says_where) {
     status.diag().notes.push_back(
         fmt::format("quantc {} --help lists its flags and their choices", commands[0]->get_name()));
   }

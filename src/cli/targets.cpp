@@ -12,7 +12,8 @@ void add_targets(CLI::App& app, Session& session) {
   command->callback([&session] {
     session.action = []() -> Result<int> {
       for (const Target& t : all_targets()) {
-        fmt::print("{:<16} {:<60} {}\n", t.name, t.summary, runs_here(t) ? "runs here" : "");
+        fmt::print("{:<16} {}\n", t.name,
+                   runs_here(t) ? fmt::format("{:<60} runs here", t.summary) : t.summary);
       }
       fmt::print("{:<16} the best of them that runs here: {}\n", "native",
                  find_target("native")->name);

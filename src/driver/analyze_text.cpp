@@ -5,6 +5,7 @@
 
 #include "driver/analyze.h"
 #include "support/escape.h"
+#include "support/wrap.h"
 
 namespace qc {
 namespace {
@@ -26,17 +27,42 @@ std::string decibels(double value) {
   return std::isfinite(value) ? fmt::format("{:.1f}", value) : value > 0 ? "exact" : "-";
 }
 
-std::string table(const Analysis& analysis) {
-  std::string out =
-      fmt::format("{:<34}{:<10}{:>10}{:>12}{:>10}{:>12}{:>11}{:>11}{:>9}  {}\n", "layer", "op",
-                  "alone dB", "all dB", "cosine", "max error", "least", "greatest", "beyond", "");
+std::string table(const Analysis& analysis, size_t width) {
+  constexpr size_t kLeastName = 24;  // columns; below it numbers stand under the name
+  std::vector<std::vector<std::string>> rows = {
+      {"layer", "op", "alone dB", "all dB", "cosine", "max error", "least", "greatest", "beyond"}};
   for (const LayerAnalysis& l : analysis.layers) {
     const LayerError& e = l.cumulative;
-    out +=
-        fmt::format("{:<34}{:<10}{:>10}{:>12}{:>10.5f}{:>12.3g}{:>11.3g}{:>11.3g}{:>8.2f}%  {}\n",
-                    clipped(shown(name_of(l)), 32), l.op,
-                    l.alone ? decibels(l.alone->sqnr_db()) : "-", decibels(e.sqnr_db()), e.cosine(),
-                    e.max_abs, l.least, l.greatest, l.saturated_percent(), l.suggestion);
+    rows.push_back({clipped(shown(name_of(l)), 34), l.op,
+                    l.alone ? decibels(l.alone->sqnr_db()) : "-", decibels(e.sqnr_db()),
+                    fmt::format("{:.5f}", e.cosine()), fmt::format("{:.3g}", e.max_abs),
+                    fmt::format("{:.3g}", l.least), fmt::format("{:.3g}", l.greatest),
+                    fmt::format("{:.2f}%", l.saturated_percent())});
+  }
+  std::vector<size_t> widths(rows[0].size());
+  for (const auto& row : rows) {
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  size_t rest = 0;  // columns beside the name
+  for (size_t i = 1; i < widths.size(); ++i) rest += 2 + widths[i];
+  const bool is_wide = rest + std::min(widths[0], kLeastName) <= width;
+  if (is_wide) widths[0] = std::min(widths[0], width - rest);
+  std::string out;
+  for (size_t r = is_wide ? 0 : 1; r < rows.size(); ++r) {
+    const auto& row = rows[r];
+    if (is_wide) {
+      out +=
+          fmt::format("{:<{}}  {:<{}}", clipped(row[0], widths[0]), widths[0], row[1], widths[1]);
+      for (size_t i = 2; i < row.size(); ++i) out += fmt::format("  {:>{}}", row[i], widths[i]);
+      out += "\n";
+    } else {
+      std::string numbers;
+      for (size_t i = 2; i < row.size(); ++i)
+        numbers += fmt::format("{}{} {}", i == 2 ? "" : ", ", rows[0][i], row[i]);
+      out += fmt::format("{}  {}\n", row[0], row[1]) + wrapped("    ", numbers, width);
+    }
+    if (r > 0 && !analysis.layers[r - 1].suggestion.empty())
+      out += wrapped("    ", analysis.layers[r - 1].suggestion, width);
   }
   return out + fmt::format("{} layers, {} runs\n", analysis.layers.size(), analysis.runs);
 }

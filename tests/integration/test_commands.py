@@ -224,6 +224,8 @@ graph (%0 "x" : f32[2]) {
 OVERRIDES = [
     ("name = 'net'", ["--name", "m"], []),
     ("level = 0", ["-O", "2"], []),
+    ("level = 0", ["--level", "2"], []),
+    ("arithmetic = 'dot=mul_add'", ["--arithmetic", "dot=fma"], []),
     ("weights = 'file'", ["--weights", "literal"], []),
     ("specialise = 'size'", ["--specialise", "speed"], []),
     ("state = 'io'", ["--state", "kept"], ["s.ir"]),

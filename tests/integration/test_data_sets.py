@@ -100,6 +100,13 @@ def test_tensor_files_match_by_name_or_place(quantc, tmp_path):
     quantc("validate", tmp_path / "m.onnx", "-i", files["b"], "-i", files["a"], "-e", files["c"], "-e", files["d"], status=1)
 
 
+@pytest.mark.parametrize("command", ["run", "validate"])
+def test_many_samples_given_as_one_are_told_where_to_go(quantc, models, tmp_path, command):
+    np.savez(tmp_path / "x.npz", image=np.zeros((5, 1, 8, 8), np.float32))
+    said = quantc(command, models / "digits.onnx", "-i", tmp_path / "x.npz", status=1).stderr
+    assert "got f32[5, 1, 8, 8]: for a run on each of many samples give the file with --data" in said
+
+
 def test_any_nan_is_as_good_as_another(quantc, tmp_path):
     values = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [3]) for n in "xy"]
     onnx.save(helper.make_model(helper.make_graph([helper.make_node("Identity", ["x"], ["y"])], "g", values[:1], values[1:]), opset_imports=[helper.make_opsetid("", 17)]), tmp_path / "m.onnx")

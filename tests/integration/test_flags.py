@@ -104,6 +104,7 @@ def test_every_misspelt_command_gets_a_suggestion():
             for args in ([wrong, "m.onnx", "--rules", "r.toml"], ["-v", wrong], ["help", wrong]):
                 status, _, said = say(*args)
                 assert status == 1 and f"there is no command '{wrong}'" in said and f"did you mean '{command}'?" in said, said
+    assert "lists its flags" not in say("help", "comple")[2], "the page of help would not help"
     assert "use one of compile, run," in say()[2] and "use one of compile, run," in say("frobnicate")[2]
 
 

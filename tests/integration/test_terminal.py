@@ -28,19 +28,48 @@ def widest(text):
     return max(map(len, text.splitlines()))
 
 
-def test_tables_fit_100_columns(quantc, models, root, long_names):
+@pytest.fixture(scope="module")
+def samples(tmp_path_factory):
+    path = tmp_path_factory.mktemp("samples") / "x.npz"
+    np.savez(path, image=np.random.default_rng(0).random((4, 1, 8, 8), np.float32))
+    return path
+
+
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory, models):
+    """Two samples of the transformer: names of layers are long there."""
+    path = tmp_path_factory.mktemp("pictures") / "x.npz"
+    with np.load(models / "timm_test_vit.npz") as arrays:
+        np.savez(path, in_0=np.concatenate([arrays["in_0"]] * 2))
+    return path
+
+
+@pytest.fixture(scope="module")
+def poor(tmp_path_factory):
+    """Ranges so narrow that analyze has something to suggest."""
+    path = tmp_path_factory.mktemp("poor") / "r.toml"
+    path.write_text("[[rule]]\npattern = '.*'\nop = 'linear'\nscale = 0.001\ninput_scale = 0.001\n")
+    return path
+
+
+def test_tables_fit_100_columns(quantc, models, root, long_names, samples, pictures, poor):
     rules = ("--rules", root / "examples/digits/rules.toml")
     for args in (("inspect", long_names), ("inspect", models / "hf_llama.onnx"), ("inspect", models / "timm_test_vit.pt2"), ("inspect", models / "digits.onnx", *rules),
                  ("explain", models / "digits.onnx", *rules), ("explain", models / "micro_kws_m_qdq.onnx"), ("explain", models / "timm_test_resnet.onnx"),
-                 ("passes",), ("targets",), ("validate", models / "digits.onnx", *rules, "--random", 1)):
-        assert widest(quantc(*args).stdout) <= 100, args
+                 ("passes",), ("targets",), ("validate", models / "digits.onnx", *rules, "--random", 1),
+                 ("analyze", models / "digits.onnx", *rules, "--data", samples), ("analyze", models / "timm_test_vit.onnx", "--rules", poor, "--data", pictures)):
+        out = quantc(*args).stdout
+        assert widest(out) <= 100, args
+        assert not [line for line in out.splitlines() if line != line.rstrip()], args
     out = quantc("inspect", long_names).stdout
     assert "encoder/" * 11 in out, "a name is not cut at 40"
 
 
-def test_tables_fit_the_terminal(models, root):
+def test_tables_fit_the_terminal(models, root, samples):
+    rules = f"--rules {root / 'examples/digits/rules.toml'}"
     for columns in (80, 160):
-        command = f"stty cols {columns}; {QUANTC} inspect {models / 'timm_test_vit.pt2'}; {QUANTC} explain {models / 'digits.onnx'} --rules {root / 'examples/digits/rules.toml'}"
+        command = (f"stty cols {columns}; {QUANTC} inspect {models / 'timm_test_vit.pt2'}; {QUANTC} explain {models / 'digits.onnx'} {rules}; "
+                   f"{QUANTC} analyze {models / 'digits.onnx'} {rules} --data {samples}")
         text = subprocess.run(["script", "-qec", command, "/dev/null"], capture_output=True, text=True).stdout
         assert widest(text.replace("\r", "")) <= columns
 
@@ -51,13 +80,14 @@ def test_work_of_symbolic_models_is_counted(quantc, models, long_names):
     assert "96 multiply-accumulates" in quantc("inspect", long_names, "--dim", "batch=3").stdout
 
 
-def test_json_is_as_its_schemas_say(quantc, models, root, long_names, tmp_path):
-    schemas = {name: json.loads((root / f"docs/schema/{name}.json").read_text()) for name in ("inspect", "explain", "validate", "compile")}
+def test_json_is_as_its_schemas_say(quantc, models, root, long_names, samples, tmp_path):
+    schemas = {name: json.loads((root / f"docs/schema/{name}.json").read_text()) for name in ("inspect", "explain", "validate", "compile", "analyze")}
     rules = ("--rules", root / "examples/digits/rules.toml")
     digits = models / "digits.onnx"
     calls = [("inspect", long_names), ("inspect", digits, *rules), ("inspect", models / "lstm.onnx"), ("explain", digits, *rules), ("explain", models / "micro_kws_m_qdq.onnx"),
              ("explain", digits), ("validate", digits, *rules, "--random", 1), ("validate", digits, "-i", models / "digits.npz", "-e", models / "digits.npz"),
-             ("compile", digits, *rules, "-o", tmp_path / "a"), ("compile", digits, "-o", tmp_path / "b", "--target", "x86")]
+             ("compile", digits, *rules, "-o", tmp_path / "a"), ("compile", digits, "-o", tmp_path / "b", "--target", "x86"),
+             ("analyze", digits, *rules, "--data", samples)]
     for args in calls:
         report = json.loads(quantc(*args, "--json").stdout)
         assert not problems(report, schemas[args[0]]), args
