@@ -77,6 +77,16 @@ QK_INLINE void qk_v16_store_n(float* p, qk_v16 v, int32_t n) {
   _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1u), v);
 }
 QK_INLINE qk_v16 qk_v16_fma(qk_v16 a, qk_v16 b, qk_v16 c) { return _mm512_fmadd_ps(a, b, c); }
+/* Compilers do not see the rounded product, so they do not fuse it with the sum. */
+QK_INLINE qk_v16 qk_v16_dot_step(qk_v16 a, qk_v16 b, qk_v16 sum) {
+#if defined(QN_DOT_MUL_ADD)
+  qk_v16 product = _mm512_mul_ps(a, b);
+  __asm__("" : "+v"(product));
+  return _mm512_add_ps(product, sum);
+#else
+  return _mm512_fmadd_ps(a, b, sum);
+#endif
+}
 QK_INLINE qk_v16 qk_v16_add(qk_v16 a, qk_v16 b) { return _mm512_add_ps(a, b); }
 /* For products that no addition reads: compilers may contract. */
 QK_INLINE qk_v16 qk_v16_mul(qk_v16 a, qk_v16 b) { return _mm512_mul_ps(a, b); }
@@ -120,6 +130,19 @@ QK_INLINE void qk_v16_store(float* p, qk_v16 v) {
 }
 QK_INLINE qk_v16 qk_v16_fma(qk_v16 a, qk_v16 b, qk_v16 c) {
   const qk_v16 v = {_mm256_fmadd_ps(a.a, b.a, c.a), _mm256_fmadd_ps(a.b, b.b, c.b)};
+  return v;
+}
+QK_INLINE __m256 qk_v8_dot_step(__m256 a, __m256 b, __m256 sum) {
+#if defined(QN_DOT_MUL_ADD)
+  __m256 product = _mm256_mul_ps(a, b);
+  __asm__("" : "+x"(product));
+  return _mm256_add_ps(product, sum);
+#else
+  return _mm256_fmadd_ps(a, b, sum);
+#endif
+}
+QK_INLINE qk_v16 qk_v16_dot_step(qk_v16 a, qk_v16 b, qk_v16 sum) {
+  const qk_v16 v = {qk_v8_dot_step(a.a, b.a, sum.a), qk_v8_dot_step(a.b, b.b, sum.b)};
   return v;
 }
 QK_INLINE qk_v16 qk_v16_add(qk_v16 a, qk_v16 b) {
@@ -179,6 +202,21 @@ QK_INLINE void qk_v16_store(float* p, qk_v16 v) {
 QK_INLINE qk_v16 qk_v16_fma(qk_v16 a, qk_v16 b, qk_v16 c) {
   const qk_v16 v = {{vfmaq_f32(c.q[0], a.q[0], b.q[0]), vfmaq_f32(c.q[1], a.q[1], b.q[1]),
                      vfmaq_f32(c.q[2], a.q[2], b.q[2]), vfmaq_f32(c.q[3], a.q[3], b.q[3])}};
+  return v;
+}
+QK_INLINE float32x4_t qk_v4_dot_step(float32x4_t a, float32x4_t b, float32x4_t sum) {
+#if defined(QN_DOT_MUL_ADD)
+  float32x4_t product = vmulq_f32(a, b);
+  __asm__("" : "+w"(product));
+  return vaddq_f32(product, sum);
+#else
+  return vfmaq_f32(sum, a, b);
+#endif
+}
+QK_INLINE qk_v16 qk_v16_dot_step(qk_v16 a, qk_v16 b, qk_v16 sum) {
+  const qk_v16 v = {
+      {qk_v4_dot_step(a.q[0], b.q[0], sum.q[0]), qk_v4_dot_step(a.q[1], b.q[1], sum.q[1]),
+       qk_v4_dot_step(a.q[2], b.q[2], sum.q[2]), qk_v4_dot_step(a.q[3], b.q[3], sum.q[3])}};
   return v;
 }
 QK_INLINE qk_v16 qk_v16_add(qk_v16 a, qk_v16 b) {
@@ -312,23 +350,6 @@ QK_INLINE void qk_v16_store_n(float* p, qk_v16 v, int32_t n) {
  * qk_v16_limit    acc clamped to [lo, hi]
  */
 #if QK_VEC16_REGISTERS
-#if QK_VEC16_REGISTERS == 1
-#define QK_V16_ROUNDED(v) __asm__("" : "+v"(v))
-#elif QK_VEC16_REGISTERS == 2
-#define QK_V16_ROUNDED(v) __asm__("" : "+x"((v).a), "+x"((v).b))
-#else
-#define QK_V16_ROUNDED(v) \
-  __asm__("" : "+w"((v).q[0]), "+w"((v).q[1]), "+w"((v).q[2]), "+w"((v).q[3]))
-#endif
-QK_INLINE qk_v16 qk_v16_dot_step(qk_v16 a, qk_v16 b, qk_v16 sum) {
-#if defined(QN_DOT_MUL_ADD)
-  qk_v16 product = qk_v16_mul(a, b);
-  QK_V16_ROUNDED(product); /* compilers do not fuse it with the sum */
-  return qk_v16_add(product, sum);
-#else
-  return qk_v16_fma(a, b, sum);
-#endif
-}
 QK_INLINE void qk_v16_mac(qk_v16* acc, float x, qk_v16 w) {
   *acc = qk_v16_dot_step(qk_v16_set(x), w, *acc);
 }

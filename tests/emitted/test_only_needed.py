@@ -8,7 +8,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # What compilers say about machines: each choice of parts in the kernels' conditionals is taken by one of these.
-MACHINES = [[], ["__GNUC__"], ["__GNUC__", "__clang__", "__SSE2__"], ["__GNUC__", "QN_SOFT_FMA"],
+MACHINES = [[], ["__GNUC__"], ["__GNUC__", "__clang__", "__SSE2__"], ["__GNUC__", "QN_SOFT_FMA"], ["__GNUC__", "QN_DOT_MUL_ADD"],
             ["__GNUC__", "__AVX2__", "__FMA__"], ["__GNUC__", "__AVX512F__", "__AVX512VL__", "__FMA__"],
             ["__GNUC__", "__AVX512F__", "__AVX512VL__", "__AVX512BW__"], ["__GNUC__", "__aarch64__"],
             ["__GNUC__", "__arm__", "__ARM_FP"]]
