@@ -62,8 +62,6 @@ constexpr Pass kPipeline[] = {
      "products of one operand with constant weights become one", nullptr, false, true},
     {"merge_parts", PassStage::quantize, merge_parts,
      "what is done alike to parts of a value is done to all of it", nullptr, false, true},
-    {"lift_quantize", PassStage::quantize, lift_quantize,
-     "parts of one value that are quantized alike are quantized as a whole", nullptr, false, true},
     {"expose_codes", PassStage::quantize, expose_codes,
      "inputs and outputs of the model become codes where that was asked for",
      &PassOptions::codes_at_ports, true},
@@ -118,6 +116,7 @@ Result<Ok> run_passes(Graph& graph, const PassOptions& options, PassContext& con
                    name);
     }
   }
+  context.left_out = options.disabled;
   if (!options.stop_after.empty()) QC_TRY(find_pass(options.stop_after));
   for (const Pass& pass : kPipeline) {
     if (pass.stage < options.first) continue;

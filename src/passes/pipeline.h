@@ -47,6 +47,8 @@ struct PassContext {
   std::map<std::string, std::string> refusals;
   /// Why quantize nodes stayed beside the float node before them, by the number of their result.
   std::map<size_t, std::string> kept_apart;
+  /// Passes that are left out, as asked for.
+  std::vector<std::string> left_out;
   /// Remarks for -v, one line each.
   std::vector<std::string> remarks;
   /// What a user should know without asking, one line each: something was not done as asked, or

@@ -76,6 +76,8 @@ NETS = {
     "vit": lambda **more: (Logits(hf.ViTForImageClassification(hf.ViTConfig(**VIT, **more)), "pixel_values"),
                            (torch.randn(1, 3, 16, 16),)),  # patches much larger than the class token
     "gemma2": named(causal(hf.Gemma2ForCausalLM, hf.Gemma2Config), **SHARED, head_dim=16),
+    "bloom": named(causal(hf.BloomForCausalLM, hf.BloomConfig), vocab_size=64, hidden_size=64, n_layer=2, n_head=4),
+    "mpt": named(causal(hf.MptForCausalLM, hf.MptConfig), vocab_size=64, d_model=64, n_layers=2, n_heads=4, max_seq_len=64),
     "gptj": named(causal(hf.GPTJForCausalLM, hf.GPTJConfig), **GPT2, rotary_dim=8),
 }
 ATTENTIONS = dict.fromkeys(NETS, 2) | {"t5": 6, "whisper": 4}
@@ -128,7 +130,7 @@ def ops_of(quantc, file, *more):
 
 LIMITS = {"token": 33, "static": 28}
 FLOAT_PRODUCTS = {"linear", "matmul", "attention", "conv", "grouped_matmul"}
-ARCHITECTURES = [n for n in NETS if n not in ("gemma2", "gptj")]
+ARCHITECTURES = [n for n in NETS if n not in ("gemma2", "gptj", "bloom", "mpt")]
 
 
 @pytest.mark.parametrize("kind", ["token", "static"])
@@ -139,6 +141,70 @@ def test_products_are_integer(name, kind, exported, quantc, tmp_path):
     assert sum(count for op, count in ops.items() if op.startswith("qattention")) == ATTENTIONS[name]
     # A convolution with a scale per token would need one for each of its windows.
     assert not FLOAT_PRODUCTS - ({"conv"} if kind == "token" else set()) & set(ops), ops
+
+
+# Kernels that compute with floats and products, in two blocks with what stands before and after them. Norms, rotations, attentions and
+# activations write the codes that alone are read of them; queries, keys and values are parts of one product that nobody copies.
+TOKEN_KERNELS = {
+    "llama": dict(norm_quantize=5, qgemm_panels=9, rotary_quantize=2, qattention=2, activation_quantize=2),
+    "mistral": dict(norm_quantize=5, qgemm_panels=9, rotary_quantize=2, qattention=2, activation_quantize=2),
+    "gemma": dict(norm_quantize=5, qgemm_panels=9, rotary_quantize=2, qattention=2, activation_quantize=2, binary=1),
+    # Queries and keys have norms of their own.
+    "qwen3": dict(norm_quantize=5, qgemm_panels=9, rotary_quantize=4, qattention=2, activation_quantize=2, norm=4, dynamic_quantize=2,
+                  strided=6),
+    # What no norm and no rotation encodes is queries, keys and values of a layer together, cross attention's in two.
+    "gpt2": dict(norm_quantize=5, qgemm_panels=9, qattention=2, activation_quantize=2, dynamic_quantize=2, binary=1),
+    "bert": dict(norm_quantize=6, qgemm_panels=10, qattention=2, activation_quantize=2, dynamic_quantize=2, binary=2, unary=1),
+    "t5": dict(norm_quantize=12, qgemm_panels=22, qattention=6, dynamic_quantize=11, clamp=4),
+    "whisper": dict(norm_quantize=7, qgemm_panels=17, qattention=4, activation_quantize=2, dynamic_quantize=9, binary=1),
+    "mixtral": dict(norm_quantize=5, qgemm_panels=7, qgrouped_panels=4, rotary_quantize=2, qattention=2, activation_quantize=2,
+                    dynamic_quantize=2, binary=6, reduce=4, softmax=2),
+    "vit": dict(norm_quantize=4, norm=1, qgemm_panels=9, qattention=2, activation_quantize=2, dynamic_quantize=4, binary=2, dequantize=2,
+                strided=3, conv_nhwc=1, conv_pack=1),
+}
+# With known scales products whose results have scales of their own stay apart, sums and activations are kernels of codes.
+STATIC_KERNELS = {
+    "llama": dict(norm_quantize=5, qgemm_panels=15, rotary_quantize=4, qattention=2, quantize=1, dequantize=1),
+    "mistral": dict(norm_quantize=5, qgemm_panels=15, rotary_quantize=4, qattention=2, quantize=1, dequantize=1),
+    "gemma": dict(norm_quantize=5, qgemm_panels=15, rotary_quantize=4, qattention=2, quantize=1, dequantize=1),
+    "qwen3": dict(norm_quantize=9, qgemm_panels=15, rotary_quantize=4, qattention=2, quantize=1, dequantize=1),
+    "gpt2": dict(norm_quantize=5, qgemm_panels=9, qattention=2, quantize=1, dequantize=1, strided=6),
+    "bert": dict(norm_quantize=6, qgemm_panels=14, qattention=2, quantize=1, dequantize=1),
+    "t5": dict(norm_quantize=12, qgemm_panels=33, qattention=6, quantize=2, dequantize=1),
+    "whisper": dict(norm_quantize=7, qgemm_panels=21, qattention=4, quantize=2, dequantize=1),
+    "mixtral": dict(norm_quantize=5, qgemm_panels=11, qgrouped_panels=4, rotary_quantize=4, qattention=2, softmax_quantize=2, quantize=3,
+                    dequantize=7, binary=4, strided=4),
+    "vit": dict(norm_quantize=5, qgemm_panels=13, qattention=2, quantize_turned=1, dequantize=1, strided=2),
+}
+# Tables of codes, sums of codes, and what moves, sorts and counts.
+INTEGER_KERNELS = {"lookup", "qbinary", "qreduce", "qconv_nhwc", "copy", "gather", "gather_nd", "compare", "cast", "histogram", "scan",
+                   "scatter_nd", "sort"}
+
+
+@pytest.mark.parametrize("kind", ["token", "static"])
+@pytest.mark.parametrize("name", ARCHITECTURES)
+def test_kernels_of_two_blocks(name, kind, exported, quantc, tmp_path):
+    *_, file, _ = exported(name)
+    rules = rules_of(kind, name, exported, quantc, tmp_path)
+    program = quantc("inspect", file, "--program", "--target", "portable", "--rules", rules).stdout
+    found = re.findall(r"^([a-z]\w*)(?:\[[^\]]*\])?\(", program, re.M)
+    budget = (TOKEN_KERNELS if kind == "token" else STATIC_KERNELS)[name]
+    counts = {kernel: found.count(kernel) for kernel in set(found) - INTEGER_KERNELS}
+    assert {kernel: n for kernel, n in counts.items() if n > budget.get(kernel, 0)} == {}
+
+
+# Products merged or not, quantizes lifted or not, parts and quantizes joined or not; and the interpreter computes attention without
+# blocks, programs do with them: test_same_bits_near_the_float_network.
+@pytest.mark.parametrize("name, kind", [(n, ("static", "token")[i % 2]) for i, n in enumerate(ARCHITECTURES)])
+def test_passes_keep_every_bit(name, kind, exported, quantc, tmp_path):
+    *_, file, arrays = exported(name)
+    rules = rules_of(kind, name, exported, quantc, tmp_path)
+    answers = []
+    for off in ("", "merge_products", "merge_parts", "lift_quantize", "fuse_quantize"):
+        quantc("run", file, "-i", arrays, "-o", tmp_path / "out.npz", "--rules", rules, *(["--disable-pass", off] if off else []))
+        with np.load(tmp_path / "out.npz") as out:
+            answers.append(out[out.files[0]].tobytes())
+    assert len(set(answers)) == 1
 
 
 def check_bits(name, kind, exported, quantc, folder):
@@ -186,10 +252,11 @@ def test_cuda_gives_the_same_bits_of_the_others(name, kind, exported, quantc, tm
     check_cuda(name, kind, exported, quantc, tmp_path)
 
 
-@pytest.mark.parametrize("name", ["llama", "gpt2", "bert", "t5", "gemma2", "gptj"])
+@pytest.mark.parametrize("name", ["llama", "gpt2", "bert", "t5", "gemma2", "gptj", "bloom", "mpt"])
 def test_written_out_attention_is_one_op(name, exported, quantc, tmp_path):
     """Products around a softmax, with a mask or two, a limit of the scores and repeated heads, are recognised."""
-    _, _, answer, file, arrays = exported(name, attn_implementation="eager")
+    only = {} if name in ("bloom", "mpt") else {"attn_implementation": "eager"}  # these two write ALiBi out in any case
+    _, _, answer, file, arrays = exported(name, **only)
     ops = ops_of(quantc, file)
     assert ops["attention"] == ATTENTIONS[name]
     assert not {"matmul", "softmax", "expand"} & set(ops)

@@ -31,9 +31,10 @@ P weights_times_values() {
       product(regrouped(scaled("q", "q_factor")), regrouped(scaled("k", "k_factor")), "scores"));
   const P scores = capped(P::either({P::op("mul", {raw, P::constant("factor")}),
                                      P::op("div", {raw, P::constant("divisor")}), raw}));
-  const P masked =
-      P::either({P::op("add", {P::op("add", {scores, P::any("bias")}), P::any("mask")}),
-                 P::op("add", {scores, P::any("mask")}), scores});
+  const P biased = P::op("add", {scores, P::any("bias")});
+  const P masked = P::either({P::op("add", {regrouped(biased), P::any("mask")}),
+                              P::op("where", {P::any("hidden"), P::constant("fill"), biased}),
+                              P::op("add", {scores, P::any("mask")}), scores});
   return product(regrouped(P::op("softmax", {masked}, "softmax")), regrouped(P::any("v")), "sum");
 }
 
@@ -92,6 +93,18 @@ Result<Value*> swapped(Graph& graph, const Match& m, Value* value) {
   return graph.emit("transpose", {value}, {{"perm", swap}}, m.loc(), m.root());
 }
 
+/// The keys [batch, heads, keys, depth] of which batch and heads were joined before their last two
+/// axes were swapped; null for others.
+Value* before_joined_swap(const Value* value) {
+  const Node* swap = value->def();
+  if (!has_perm(swap, {0, 2, 1})) return nullptr;
+  const Value* joined = swap->input(0);
+  const Node* reshape = joined->def();
+  if (!reshape || reshape->op() != "reshape" || reshape->input(0)->rank() != 4) return nullptr;
+  const Dims& s = reshape->input(0)->shape();
+  return joined->shape() == Dims{s[0] * s[1], s[2], s[3]} ? reshape->input(0) : nullptr;
+}
+
 /// The operand itself where it has rank 4: a reshape before it was none of batch and heads.
 Value* grouped(Value* operand, Value* slot, bool is_scaled) {
   return operand->rank() == 4 && !is_scaled ? operand : slot;
@@ -107,18 +120,36 @@ std::optional<bool> makes_nan_rows(const Match& m) {
     if (name == "zero") zeros = !(value == AttrValue(std::string("none")));
   }
   if (!last_axis) return std::nullopt;
-  return m.has("mask") && !zeros;
+  return (m.has("mask") || m.has("hidden")) && !zeros;
+}
+
+/// What is added to scores with batch and heads joined, as what is added to those of shape
+/// `scores`; null where it is not.
+Result<Value*> regrouped_bias(Graph& graph, const Match& m, Value* bias, const Dims& scores) {
+  const Dims& s = bias->shape();
+  if (m.node("scores")->output()->rank() != 3 || s.size() != 3) return bias;
+  const bool one = s[0] == Dim(1);
+  if (!one && !(s[0] == scores[0] * scores[1])) return nullptr;
+  const Dims shape{one ? Dim(1) : scores[0], one ? Dim(1) : scores[1], s[1], s[2]};
+  return graph.emit("reshape", {bias}, {{"shape", shape}}, m.loc(), m.root());
 }
 
 /// All that is added to the scores; null where it would take more room than its parts and is not
-/// known now.
-Result<Value*> mask_of(Graph& graph, const Match& m) {
-  Value *mask = m.value("mask"), *bias = m.has("bias") ? m.value("bias") : nullptr;
-  if (!bias) return mask;
+/// known now. Scores that are replaced by a number far below all others might as well have it
+/// added.
+Result<Value*> mask_of(Graph& graph, const Match& m, const Dims& scores) {
+  constexpr double kFarBelow = -1e30;
+  const bool hides = m.has("hidden");
+  if (hides && !(m.scalar("fill").value_or(0) <= kFarBelow)) return nullptr;
+  Value* mask = m.value(hides ? "hidden" : "mask");
+  if (!m.has("bias")) return mask;
+  const bool known = m.value("bias")->is_constant() && mask->is_constant();
+  QC_ASSIGN(Value * bias, regrouped_bias(graph, m, m.value("bias"), scores));
+  if (!bias) return bias;
   auto both = broadcast(bias->shape(), mask->shape(), m.loc());
-  const bool known = bias->is_constant() && mask->is_constant();
   if (!both.ok() || (!known && *both != bias->shape() && *both != mask->shape()))
     return static_cast<Value*>(nullptr);
+  if (hides) return graph.emit("where", {mask, m.value("fill"), bias}, {}, m.loc(), m.root());
   return graph.emit("add", {bias, mask}, {}, m.loc(), m.root());
 }
 
@@ -128,11 +159,13 @@ Result<Value*> one_attention(Graph& graph, const Match& m) {
   Value* const q = grouped(scores.input(0), m.value("q"), m.has("q_factor"));
   Value* k = grouped(scores.input(1), m.value("k"), m.has("k_factor"));
   Value* const v = grouped(sum.input(1), m.value("v"), false);
+  Value* const early = is_transposed(scores) ? nullptr : before_joined_swap(k);
+  if (early) k = early;
   const Value& p = *m.node("softmax")->output();
   for (const Value* part : std::initializer_list<const Value*>{q, k, v, &p}) {
     if (part->rank() != 4 || part->dtype() != DType::f32) return none;
   }
-  const bool in_order = is_transposed(scores);
+  const bool in_order = is_transposed(scores) || early;
   const Dims &qs = q->shape(), &vs = v->shape();
   Dims ks = k->shape();
   if (!in_order) std::swap(ks[2], ks[3]);
@@ -144,8 +177,8 @@ Result<Value*> one_attention(Graph& graph, const Match& m) {
   const std::optional<bool> nan_rows = makes_nan_rows(m);
   if (!fits || !scale || !softcap || !nan_rows || is_transposed(sum)) return none;
   Value* mask = nullptr;
-  if (m.has("mask")) {
-    QC_ASSIGN(mask, mask_of(graph, m));
+  if (m.has("mask") || m.has("hidden")) {
+    QC_ASSIGN(mask, mask_of(graph, m, p.shape()));
     if (!mask || mask->rank() > 4) return none;
   }
   if (!in_order) {
