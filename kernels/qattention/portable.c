@@ -145,16 +145,14 @@ QK_SHARED float qk_weight_codes(float* s, qk_seen see, int32_t from, int32_t to,
   for (int32_t j = from; j < to; ++j) codes[j] = 0;
   if (max == -QN_INF_F32) return blind;
   for (int32_t j = 0; j < see.first; ++j) s[j] = 0.0f;
-  for (int32_t j = see.first; j < see.end; ++j) s[j] = qn_exp_f32(s[j] - max);
+  qk_row_exp(s + see.first, n, max);
   sum = qk_row_sum(s, see.end);
   if (v_scales) {
-    for (int32_t j = see.first; j < see.end; ++j) s[j] = qn_mulf(s[j], v_scales[j]);
+    qk_row_multiply(s + see.first, v_scales + see.first, n);
     largest = qk_row_max(s + see.first, n);
   }
   steps = 255.0f / largest;
-  for (int32_t j = see.first; j < see.end; ++j) {
-    codes[j] = (int16_t)qn_code(qn_mulf(s[j], steps), 0, 0, 255);
-  }
+  qk_row_codes(s + see.first, n, steps, codes + see.first);
   return (largest / 255.0f) / sum;
 }
 

@@ -2,8 +2,10 @@
 
 #include "kernels/common/body.h"
 #include "kernels/common/codes.h"
+#include "kernels/common/ending.h"
 #include "kernels/common/inline.h"
 #include "kernels/numerics/quant.h"
+#include "kernels/quantize/lookup.h"
 #include "kernels/quantize/quantize.h"
 
 #define QK_WITH i8, int8_t
@@ -141,7 +143,12 @@ QK_DEFINE_TURNED(u16, uint16_t, QK_U16)
 
 QK_INLINE void qk_lookup_8_8(const qk_lookup_params* p, const uint8_t* x, const uint8_t* table,
                              uint8_t* y) {
-  for (int32_t i = 0; i < p->n; ++i) y[i] = table[x[i]];
+  int32_t i = 0;
+#if QK_SUMS_REGISTERS == 1
+  const qk_byte_table t = qk_byte_table_load(table);
+  for (; i + 64 <= p->n; i += 64) qk_byte_table_64(&t, x + i, y + i);
+#endif
+  for (; i < p->n; ++i) y[i] = table[x[i]];
 }
 QK_INLINE void qk_lookup_8_16(const qk_lookup_params* p, const uint8_t* x, const uint16_t* table,
                               uint16_t* y) {
@@ -163,50 +170,27 @@ QK_INLINE void qk_lookup_8_16(const qk_lookup_params* p, const uint8_t* x, const
 QK_DEFINE_REQUANTIZE_FROM(i16, int16_t)
 QK_DEFINE_REQUANTIZE_FROM(u16, uint16_t)
 
-/* qn_dynamic_range by 16 lanes: least and most do not depend on the order, for zeros and NaNs never
- * replace what is there. */
-QK_SHARED void qk_dynamic_range(const qk_dynamic_params* p, const float* x, float* s, int32_t* z) {
-  float least[16] = {0}, most[16] = {0};
-  int32_t i = 0;
-  for (; i + 16 <= p->n; i += 16) {
-    for (int j = 0; j < 16; ++j) least[j] = x[i + j] < least[j] ? x[i + j] : least[j];
-    for (int j = 0; j < 16; ++j) most[j] = x[i + j] > most[j] ? x[i + j] : most[j];
+/* Codes of `size` bytes, as kernels that end in codes make them. */
+QK_INLINE void qk_dynamic_rows(const qk_dynamic_params* p, const float* x, void* y, int32_t size,
+                               float* s, int32_t* z) {
+  qk_ending e = {0};
+  e.lo = p->lo;
+  e.hi = p->hi;
+  e.size = size;
+  e.y = (uint8_t*)y;
+  for (int32_t r = 0; r < p->rows; ++r) {
+    const ptrdiff_t at = (ptrdiff_t)r * p->n;
+    qk_range range = {0.0f, 0.0f};
+    qk_ending_range(x + at, p->n, &range);
+    qn_range_scale(range.least, range.most, p->lo, p->hi, p->symmetric, s + r, z + r);
+    qk_ending_codes(&e, x + at, p->n, s[r], z[r], at);
   }
-  for (; i < p->n; ++i) {
-    least[0] = x[i] < least[0] ? x[i] : least[0];
-    most[0] = x[i] > most[0] ? x[i] : most[0];
-  }
-  for (int j = 1; j < 16; ++j) least[0] = least[j] < least[0] ? least[j] : least[0];
-  for (int j = 1; j < 16; ++j) most[0] = most[j] > most[0] ? most[j] : most[0];
-  qn_range_scale(least[0], most[0], p->lo, p->hi, p->symmetric, s, z);
 }
-
-#define QK_DEFINE_DYNAMIC(t, T)                                                                \
-  QK_INLINE void qk_dynamic_##t(const qk_dynamic_params* p, const float* x, T* y, float* s,    \
-                                int32_t* z) {                                                  \
-    const int32_t lo = p->lo, hi = p->hi;                                                      \
-    for (int32_t r = 0; r < p->rows; ++r, x += p->n, y += p->n) {                              \
-      float scale;                                                                             \
-      int32_t zero, i = 0;                                                                     \
-      qk_dynamic_range(p, x, &scale, &zero);                                                   \
-      for (; i + 32 <= p->n; i += 32) qk_dynamic_codes_##t(x + i, scale, zero, lo, hi, y + i); \
-      for (; i < p->n; ++i) y[i] = (T)qn_quantize(x[i], scale, zero, lo, hi);                  \
-      s[r] = scale;                                                                            \
-      z[r] = zero;                                                                             \
-    }                                                                                          \
+#define QK_DEFINE_DYNAMIC(t, T)                                                             \
+  QK_INLINE void qk_dynamic_##t(const qk_dynamic_params* p, const float* x, T* y, float* s, \
+                                int32_t* z) {                                               \
+    qk_dynamic_rows(p, x, y, (int32_t)sizeof(T), s, z);                                     \
   }
-/* 32 codes, in an array of their own, so that they are found with vectors. */
-#define QK_DEFINE_DYNAMIC_CODES(t, T)                                                        \
-  QK_INLINE void qk_dynamic_codes_##t(const float* x, float scale, int32_t zero, int32_t lo, \
-                                      int32_t hi, T* y) {                                    \
-    T codes[32];                                                                             \
-    for (int j = 0; j < 32; ++j) codes[j] = (T)qn_quantize(x[j], scale, zero, lo, hi);       \
-    memcpy(y, codes, sizeof codes);                                                          \
-  }
-QK_DEFINE_DYNAMIC_CODES(i8, int8_t)
-QK_DEFINE_DYNAMIC_CODES(u8, uint8_t)
-QK_DEFINE_DYNAMIC_CODES(i16, int16_t)
-QK_DEFINE_DYNAMIC_CODES(u16, uint16_t)
 QK_DEFINE_DYNAMIC(i8, int8_t)
 QK_DEFINE_DYNAMIC(u8, uint8_t)
 QK_DEFINE_DYNAMIC(i16, int16_t)

@@ -82,10 +82,23 @@ static void check_dynamic(int32_t n) {
   qk_expect_same("dynamic", y, expected, 2 * (size_t)n, &n, 1);
 }
 
+/* Bytes through a table, also in place. */
+static void check_lookup(int32_t n) {
+  const qk_lookup_params p = {n};
+  uint8_t *x = qk_random_bytes((size_t)n), *table = qk_random_bytes(256);
+  uint8_t *y = qk_random_bytes((size_t)n), *expected = qk_random_bytes((size_t)n);
+  for (int32_t i = 0; i < n; ++i) expected[i] = table[x[i]];
+  qk_lookup_8_8(&p, x, table, y);
+  qk_expect_same("lookup", y, expected, (size_t)n, &n, 1);
+  qk_lookup_8_8(&p, x, table, x);
+  qk_expect_same("lookup in place", x, expected, (size_t)n, &n, 1);
+}
+
 int main(void) {
   if (!qk_machine_has_target()) return 0;
   for (int i = 0; i < 300; ++i) check(i % 3);
   for (int32_t n = 2; n < 70; ++n) check_dynamic(n);
+  for (int32_t n = 1; n < 1000; n += 37) check_lookup(n);
   for (int i = 0; i < 100; ++i) check_turned(qk_random_in(1, 20), qk_random_in(1, 70));
   return 0;
 }
