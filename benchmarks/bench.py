@@ -5,8 +5,8 @@ Sections: speed (generated C against emx-onnx-cgen's C and ONNX Runtime, one cor
 memory of quantc on large models), quantize (calibration against ONNX Runtime's; int8 against float), accuracy
 (quantized networks against ONNX Runtime's and PyTorch's; accuracy.py), targets (int8 code for this machine against
 OpenVINO, kernels against the peak of their instructions; targets.py), forms (codes of 8 and 16 bits, recurrent
-layers of codes, dynamic and weight-only quantization against float; forms.py), threads (a large product on one and
-two threads; threads.py), sizes (programs whose sizes each run chooses beside static ones; sizes.py), python (what calls
+layers of codes, dynamic and weight-only quantization against float; forms.py), transformers (MiniLM-L6 and a block of
+Llama on codes; transformers_bench.py), threads (a large product on one and two threads; threads.py), sizes (programs whose sizes each run chooses beside static ones; sizes.py), python (what calls
 from Python add; python_calls.py). Each bar of the project is printed with its verdict; a missed one makes the exit
 status 1.
 """
@@ -297,6 +297,16 @@ class Bench:
         forms.gru(self.make("make_network.py", "gru.onnx", "gru"))
         forms.bert(self.make("make_network.py", "bert_small.onnx", "bert_small"))
 
+    # -- transformers ----------------------------------------------------------------------------------------------
+
+    def transformers(self) -> None:
+        from transformers_bench import Transformers
+
+        print("quantized transformers, code for this machine built with -O2, one core")
+        transformers = Transformers(self, run)
+        transformers.minilm(self.make("make_network.py", "minilm.onnx", "minilm"))
+        transformers.llama()
+
     # -- threads ---------------------------------------------------------------------------------------------------
 
     def threads(self) -> None:
@@ -331,7 +341,7 @@ class Bench:
 
 def main() -> None:
     bench = Bench(Path(sys.argv[1]).resolve())
-    for section in sys.argv[2:] or ["speed", "compile", "quantize", "targets", "forms", "threads", "sizes", "python", "accuracy"]:
+    for section in sys.argv[2:] or ["speed", "compile", "quantize", "targets", "forms", "transformers", "threads", "sizes", "python", "accuracy"]:
         getattr(bench, section)()
     (bench.work / "results.json").write_text(json.dumps(bench.results, indent=1) + "\n")
     if bench.missed:

@@ -1,9 +1,14 @@
 #include "kernels/common/codes.h"
 #include "kernels/numerics/quant_combine.h"
 #include "kernels/qsoftmax/qsoftmax.h"
+#include "kernels/qsoftmax/rows.h"
 
 QK_INLINE void qk_qsoftmax(const qk_qsoftmax_params* p, const void* x, const float* table,
                            void* y) {
+  if (p->inner == 1 && p->n >= 32) {
+    qk_qsoftmax_rows(p, (const uint8_t*)x, table, (uint8_t*)y);
+    return;
+  }
   for (int32_t o = 0; o < p->outer; ++o) {
     for (int32_t i = 0; i < p->inner; ++i) {
       const ptrdiff_t row = (ptrdiff_t)o * p->n * p->inner + i;
