@@ -23,6 +23,12 @@
 #else
 #define QK_AWAIT_OTHERS
 #endif
+/* Code for GPUs from a compute capability on is empty in what is compiled for older ones. */
+#if defined(__CUDA_ARCH__)
+#define QK_ARCH_FROM(capability) (__CUDA_ARCH__ >= (capability)*10)
+#else
+#define QK_ARCH_FROM(capability) 1
+#endif
 #define QK_FOR_UNIT(units)                                             \
   QK_AWAIT_OTHERS                                                      \
   const int64_t unit = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; \
@@ -39,13 +45,22 @@
 #define QK_MEMBER
 #define QK_FOR_UNIT(units) for (int64_t unit = 0; unit < (units); ++unit)
 #define QK_FOR_BLOCK QK_FOR_UNIT
+#define QK_ARCH_FROM(capability) 1
 
 /* What a call of the runtime returns: a test may make calls fail. */
 #if !defined(QK_HOST_STATUS)
 #define QK_HOST_STATUS(call) cudaSuccess
 #endif
+/* The compute capability of the only device there is; 9.0 is 90. */
+#if !defined(QK_HOST_CAPABILITY)
+#define QK_HOST_CAPABILITY 90
+#endif
 
-typedef enum cudaError { cudaSuccess = 0, cudaErrorMemoryAllocation = 2 } cudaError_t;
+typedef enum cudaError {
+  cudaSuccess = 0,
+  cudaErrorMemoryAllocation = 2,
+  cudaErrorInvalidDevice = 101
+} cudaError_t;
 typedef enum {
   cudaMemcpyHostToDevice = 1,
   cudaMemcpyDeviceToHost = 2,
@@ -57,13 +72,19 @@ typedef struct timespec* cudaEvent_t;
 enum { cudaStreamNonBlocking = 1 };
 
 static inline const char* cudaGetErrorName(cudaError_t status) {
-  return status == cudaErrorMemoryAllocation ? "cudaErrorMemoryAllocation" : "cudaError";
+  return status == cudaErrorMemoryAllocation ? "cudaErrorMemoryAllocation"
+         : status == cudaErrorInvalidDevice  ? "cudaErrorInvalidDevice"
+                                             : "cudaError";
 }
 static inline const char* cudaGetErrorString(cudaError_t status) {
-  return status == cudaErrorMemoryAllocation ? "out of memory" : "failed on request";
+  return status == cudaErrorMemoryAllocation ? "out of memory"
+         : status == cudaErrorInvalidDevice  ? "invalid device ordinal"
+                                             : "failed on request";
 }
 static inline cudaError_t cudaGetLastError(void) { return cudaSuccess; }
-static inline cudaError_t cudaSetDevice(int) { return QK_HOST_STATUS("cudaSetDevice"); }
+static inline cudaError_t cudaSetDevice(int device) {
+  return device != 0 ? cudaErrorInvalidDevice : QK_HOST_STATUS("cudaSetDevice");
+}
 static inline cudaError_t cudaMalloc(unsigned char** to, size_t bytes) {
   const cudaError_t status = QK_HOST_STATUS("cudaMalloc");
   *to = status == cudaSuccess ? (unsigned char*)aligned_alloc(256, (bytes + 255) / 256 * 256) : 0;
@@ -72,6 +93,20 @@ static inline cudaError_t cudaMalloc(unsigned char** to, size_t bytes) {
 static inline cudaError_t cudaFree(void* from) {
   free(from);
   return cudaSuccess;
+}
+static inline cudaError_t cudaMallocHost(unsigned char** to, size_t bytes) {
+  const cudaError_t status = QK_HOST_STATUS("cudaMallocHost");
+  *to = status == cudaSuccess ? (unsigned char*)aligned_alloc(256, (bytes + 255) / 256 * 256) : 0;
+  return status == cudaSuccess && !*to ? cudaErrorMemoryAllocation : status;
+}
+static inline cudaError_t cudaFreeHost(void* from) {
+  free(from);
+  return cudaSuccess;
+}
+static inline cudaError_t cudaLaunchHostFunc(cudaStream_t, void (*function)(void*), void* data) {
+  const cudaError_t status = QK_HOST_STATUS("cudaLaunchHostFunc");
+  if (status == cudaSuccess) function(data);
+  return status;
 }
 static inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t* to, unsigned) {
   *to = 0;

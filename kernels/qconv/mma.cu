@@ -187,7 +187,7 @@ QK_UNIT void qk_qconv_mma(const qk_qconv_mma_params* p, int64_t unit, const void
                           const void* bias, const void* multipliers, const void* float_bias,
                           const void* x_scales, const void* x_zeros, const void* residual,
                           void* y) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800 && !defined(QK_FAT)
 #error "this code is for GPUs from sm_80 on: quantc compile --target cuda is for older ones"
 #endif
   const qk_mma_shape shape = qk_mma_shape_of(p->shape);

@@ -25,8 +25,12 @@ Result<Call> bound(const Call& call, Binder& binder, bool tiles) {
   const int64_t rows = int64_t{p.n} * p.out[0] * p.out[1] * p.out[2];
   // Where windows are single positions one after another, threads need not find out which.
   bool product = taps == 1;
-  for (int i = 0; i < 3; ++i) product &= p.in[i] == p.out[i] && p.stride[i] == 1 && p.pad[i] == 0;
-  if (product) as_product(out, rows);
+  Dim positions = call.size("n");
+  for (int i = 0; i < 3; ++i) {
+    product &= call.size("in", i) == call.size("out", i) && p.stride[i] == 1 && p.pad[i] == 0;
+    positions = positions * call.size("out", i);
+  }
+  if (product) as_product(out, positions);
   pack_mma(out, call, binder, {p.oc, taps, p.ic, p.ic * taps, 1, taps, false}, tiles);
   return out;
 }

@@ -61,7 +61,7 @@ inline int64_t mma_shape(int64_t rows, int64_t outputs, int64_t terms, bool line
 }
 
 /// Makes a call of qconv_blocks one of so many images of one position and one tap.
-inline void as_product(Call& to, int64_t rows) {
+inline void as_product(Call& to, const Dim& rows) {
   for (const char* one : {"in", "out", "k", "stride", "dilation"}) {
     for (size_t axis = 0; axis < 3; ++axis) to.params[to.kernel->field(one)->at + axis] = Dim(1);
   }

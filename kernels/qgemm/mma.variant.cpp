@@ -17,7 +17,7 @@ Result<Call> bound(const Call& call, Binder& binder, bool tiles) {
   Call out = tiles ? Binder::like(call, "qconv_blocks", {"mma"})
                    : Binder::like(call, "qconv_dp4a_device", {"cuda"});
   const auto p = c_params<qk_qgemm_call>(call);
-  as_product(out, p.m);
+  as_product(out, call.size("m"));
   set_integer(out, "ic", p.k);
   set_integer(out, "oc", p.n);
   pack_mma(out, call, binder, {p.n, 1, p.k, p.w_n, 0, p.w_k, p.flip != 0}, tiles);

@@ -108,6 +108,7 @@ class Options:
     stop_after: str
     kernels: List[str]
     threads: bool
+    allow_host: bool
     verify: bool
     budget: int
     rules_file: str

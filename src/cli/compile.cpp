@@ -62,8 +62,11 @@ void add_compile(CLI::App& app, Session& session) {
             "  arena {} bytes, state {} bytes, stack at most {} bytes, weights {} bytes, {} MACs\n",
             r.arena_bytes, r.state_bytes, r.stack_bytes, r.weight_bytes, r.macs);
       } else {
-        fmt::print("  on the device: arena {} bytes, weights {} bytes, {} MACs\n", r.arena_bytes,
-                   r.weight_bytes, r.macs);
+        const SpaceStats& device = r.spaces.back();
+        fmt::print(
+            "  on the device: arena {} bytes, of which {} are live together, weights {} bytes, {} "
+            "MACs\n",
+            device.arena_bytes, device.live_bytes, device.weight_bytes, r.macs);
       }
       fmt::print("  {}\n", str(computed));
       if (r.fma_by_flags > 0) {

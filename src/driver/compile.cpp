@@ -21,6 +21,7 @@
 #include "ir/op_table.h"
 #include "passes/note_rules.h"
 #include "passes/pad_to_buckets.h"
+#include "program/device.h"
 #include "program/floats.h"
 #include "program/lowering.h"
 #include "program/passes.h"
@@ -154,7 +155,7 @@ class Lowerer {
       QC_ASSIGN(ForcedKernel one, parse_forced_kernel(text));
       forced.push_back(std::move(one));
     }
-    ProgramPassContext on_program{target_, constants_, choices, forced};
+    ProgramPassContext on_program{target_, constants_, choices, forced, options_.allow_host};
     for (const ProgramPass& pass : program_passes()) {
       if (!pass.run || !is_on(options_, pass.name)) continue;
       const auto begin = std::chrono::steady_clock::now();
@@ -174,6 +175,8 @@ class Lowerer {
     QC_TRY(finish(program, graph, context));
     if (options_.verify) QC_TRY(located(verify(program), Loc{graph.file, {}, {}}));
     if (options_.no_float) QC_TRY(check_no_float(program, graph.file));
+    for (const std::string& line : host_steps(program))
+      context.warnings.push_back("runs on the host, with copies there and back: " + line);
     for (std::string& line : widened_weights(program, constants_))
       context.warnings.push_back(std::move(line));
     return program;
@@ -396,6 +399,7 @@ Result<Module> make_module(Graph& graph, const Options& options, PassContext& no
     }
     QC_ASSIGN(Program program, lowerer.planned(copied ? *copied : graph, context));
     module.parts.push_back({part, std::move(program)});
+    noted.buckets = context.buckets;
     add_new(context.remarks, noted.remarks);
     add_new(context.warnings, noted.warnings);
   }
@@ -432,7 +436,7 @@ Result<ProjectOptions> project_options(const Options& options, const std::string
 Result<CompileResult> compile_project(Graph& graph, const Options& options, const std::string& dir,
                                       const std::vector<Tensor>* inputs,
                                       const PassObserver& observe) {
-  QC_ASSIGN(const ProjectOptions project, project_options(options, graph.file));
+  QC_ASSIGN(ProjectOptions project, project_options(options, graph.file));
   Vectors vectors;
   if (inputs) {
     QC_ASSIGN(RunResult expected, interpret(graph, *inputs));
@@ -441,6 +445,7 @@ Result<CompileResult> compile_project(Graph& graph, const Options& options, cons
   CompileResult result{{}, project.name, {}, {}, {}};
   PassContext context;
   QC_ASSIGN(const Module module, make_module(graph, options, context, observe));
+  project.buckets = context.buckets;
   if (inputs) {
     QC_ASSIGN(const Bindings sizes, bindings_for(graph, *inputs));
     for (const FreeDim& d : module.program().dims) vectors.dims.push_back(sizes.at(d.name));

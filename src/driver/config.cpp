@@ -116,6 +116,7 @@ constexpr Key kKeys[] = {
     {"kernels", "a list of strings", read_list<&O::kernels>},
     text<&O::stop_after>("stop_after"),
     flag<&O::threads>("threads"),
+    flag<&O::allow_host>("allow_host"),
     flag<&O::verify>("verify"),
     text<&O::rules_file>("rules"),
     text<&O::arithmetic>("arithmetic"),

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "backends/registry.h"
+#include "program/bind.h"
 
 namespace qc {
 namespace {
@@ -69,7 +70,8 @@ Result<CudaModel> CudaModel::build(const Graph& graph, const Options& options, b
   PassContext context;
   QC_ASSIGN(Module made, make_module(*copied, options, context));
   auto module = std::make_shared<const Module>(std::move(made));
-  QC_ASSIGN(const ProjectOptions project, project_options(options, graph.file));
+  QC_ASSIGN(ProjectOptions project, project_options(options, graph.file));
+  if (project.weights == WeightForm::file) project.weights = WeightForm::incbin;
   QC_ASSIGN(const ScratchFolder folder, ScratchFolder::create());
   QC_ASSIGN(FileSet files, FileSet::create(folder.path()));
   QC_TRY(backend_of(module->parts.front().target).write(*module, project, nullptr, files));
@@ -94,9 +96,17 @@ Result<CudaModel> CudaModel::build(const Graph& graph, const Options& options, b
 }
 
 Result<NativeResult> CudaModel::run(const std::vector<Tensor>& inputs) const {
-  const Program& p = program();
-  if (inputs.size() != p.inputs.size())
-    return error(Code::input, "{} inputs for {}", inputs.size(), p.inputs.size());
+  if (inputs.size() != program().inputs.size())
+    return error(Code::input, "{} inputs for {}", inputs.size(), program().inputs.size());
+  std::vector<int64_t> dims;
+  Bindings sizes;
+  if (!program().dims.empty()) {
+    std::vector<std::vector<int64_t>> shapes;
+    for (const Tensor& t : inputs) shapes.push_back(t.shape());
+    QC_ASSIGN(sizes, sizes_of(program(), shapes));
+    for (const FreeDim& d : program().dims) dims.push_back(sizes.at(d.name));
+  }
+  const Program p = bound(program(), sizes);
   std::vector<const void*> in;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!(Type(inputs[i].dtype(), to_dims(inputs[i].shape())) ==
@@ -111,9 +121,13 @@ Result<NativeResult> CudaModel::run(const std::vector<Tensor>& inputs) const {
   for (const Port& port : p.outputs)
     result.outputs.emplace_back(port.type.dtype, static_dims(port.type.shape));
   for (Tensor& t : result.outputs) out.push_back(t.mutable_bytes().data());
-  const auto run = handle_->function<int (*)(void*, const void* const*, void* const*)>("_run_host");
+  using Run = int (*)(void*, const void* const*, void* const*);
+  using RunSizes = int (*)(void*, const int64_t*, const void* const*, void* const*);
+  const auto run = handle_->function<Run>("_run_host");
+  const auto run_sizes = handle_->function<RunSizes>("_run_host");
   const auto begin = std::chrono::steady_clock::now();
-  const int status = run(handle_->handle, in.data(), out.data());
+  const int status = dims.empty() ? run(handle_->handle, in.data(), out.data())
+                                  : run_sizes(handle_->handle, dims.data(), in.data(), out.data());
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
   if (status != 0)
     return error(Code::bug, "model '{}' failed: {}", handle_->name, handle_->error_text());
@@ -123,8 +137,14 @@ Result<NativeResult> CudaModel::run(const std::vector<Tensor>& inputs) const {
 
 Result<CudaFigures> CudaModel::figures() const {
   Analysis found{};
+  std::vector<int64_t> largest;
+  for (const FreeDim& d : program().dims) largest.push_back(d.max);
   const auto analyze = handle_->function<int (*)(void*, Analysis*)>("_analyze");
-  if (analyze(handle_->handle, &found) != 0)
+  const auto analyze_sizes =
+      handle_->function<int (*)(void*, const int64_t*, Analysis*)>("_analyze");
+  const int status = largest.empty() ? analyze(handle_->handle, &found)
+                                     : analyze_sizes(handle_->handle, largest.data(), &found);
+  if (status != 0)
     return error(Code::bug, "model '{}' failed: {}", handle_->name, handle_->error_text());
   const bool plain = found.deployment == kConservative;
   return CudaFigures{found.launches, plain ? found.device_us : found.device_us_graph,

@@ -2,6 +2,7 @@
 
 #include "ir/text_reader.h"
 #include "program/program.h"
+#include "program/size_conditions.h"
 
 namespace qc {
 namespace {
@@ -305,7 +306,12 @@ class Parser {
 
   Result<BranchStep> branch(int depth) {
     BranchStep b;
-    QC_ASSIGN(b.condition, view());
+    if (r_.next_is('%')) {
+      QC_ASSIGN(b.condition, view());
+    } else {
+      QC_ASSIGN(const Dim when, number());
+      b.condition = decided_by(when);
+    }
     QC_TRY(block(b.body, depth + 1));
     QC_TRY(r_.expect_word("else"));
     QC_TRY(block(b.otherwise, depth + 1));

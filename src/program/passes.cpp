@@ -2,6 +2,7 @@
 
 #include "program/device.h"
 #include "program/fuse_epilogues.h"
+#include "program/size_conditions.h"
 
 namespace qc {
 namespace {
@@ -12,12 +13,14 @@ Result<Ok> fuse(Program& program, ProgramPassContext&) {
 }
 
 Result<Ok> select(Program& program, ProgramPassContext& context) {
-  return select_kernels(program, context.target, context.constants, context.choices,
-                        context.forced);
+  return select_kernels(program, context.target, context.constants, context.choices, context.forced,
+                        context.allow_host);
 }
 
 Result<Ok> move(Program& program, ProgramPassContext& context) {
-  if (context.target.device) move_to_device(program);
+  if (!context.target.device) return Ok{};
+  decide_by_sizes(program);
+  move_to_device(program);
   return Ok{};
 }
 

@@ -10,6 +10,7 @@ struct ProgramPassContext {
   PackedConstants& constants;
   std::vector<KernelChoice>* choices = nullptr;  // as of select_kernels
   std::span<const ForcedKernel> forced = {};
+  bool allow_host = false;  // as of select_kernels
 };
 
 struct ProgramPass {

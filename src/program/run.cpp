@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "program/params.h"
+#include "program/size_conditions.h"
 #include "program/split.h"
 #include "support/budget.h"
 
@@ -20,7 +21,9 @@ class Runner {
       if (const Call* c = step.call()) {
         call(step, *c);
       } else if (const BranchStep* branch = step.branch()) {
-        run(read<uint8_t>(branch->condition) != 0 ? branch->body : branch->otherwise);
+        const bool taken = branch->condition.present() ? read<uint8_t>(branch->condition) != 0
+                                                       : by_sizes(*branch).value() != 0;
+        run(taken ? branch->body : branch->otherwise);
       } else if (const LoopStep* own = step.loop()) {
         loop(*own);
       } else if (const CopyStep* copy = step.copy()) {

@@ -17,12 +17,14 @@ namespace {
 class Selector {
  public:
   Selector(Program& program, const Target& target, PackedConstants& constants,
-           std::vector<KernelChoice>* choices, std::span<const ForcedKernel> forced)
+           std::vector<KernelChoice>* choices, std::span<const ForcedKernel> forced,
+           bool allow_host)
       : program_(program),
         target_(target),
         constants_(constants),
         choices_(choices),
         forced_(forced),
+        allow_host_(allow_host),
         met_(forced.size(), false) {
     uses_.resize(program.buffers.size(), 0);
     for_each_step(program.steps, [&](const Step& s) {
@@ -187,11 +189,17 @@ class Selector {
                  fmt::join(call.select, ", "), target_.name);
   }
 
+  /// Whether the host computes it: no thread but one could on the device, and it is allowed.
+  bool is_hosts(const Body& body) const {
+    return allow_host_ && body.machine.empty() && !body.units;
+  }
+
   /// A call whose body computes all units becomes a step of as many threads: one where it has none.
   void by_units(Step& step) const {
     Call* call = std::get_if<Call>(&step.op);
     if (!target_.device || !call || !call->body || !call->body->machine.empty()) return;
-    const Dim units = units_of(*call);
+    if (is_hosts(*call->body)) return;
+    const Dim units = is_static(*call) || !call->body->units ? Dim(units_of(*call)) : Dim(0);
     step.op = ParallelStep{std::move(*call), units};
   }
 
@@ -200,6 +208,7 @@ class Selector {
   PackedConstants& constants_;
   std::vector<KernelChoice>* choices_;
   std::span<const ForcedKernel> forced_;
+  bool allow_host_;
   std::vector<bool> met_;  // of those
   std::vector<int> uses_;
   Binder::PackedBuffers packed_;
@@ -209,9 +218,9 @@ class Selector {
 }  // namespace
 
 Result<Ok> select_kernels(Program& program, const Target& target, PackedConstants& constants,
-                          std::vector<KernelChoice>* choices,
-                          std::span<const ForcedKernel> forced) {
-  Selector selector(program, target, constants, choices, forced);
+                          std::vector<KernelChoice>* choices, std::span<const ForcedKernel> forced,
+                          bool allow_host) {
+  Selector selector(program, target, constants, choices, forced, allow_host);
   QC_TRY(selector.run(program.steps));
   QC_TRY(selector.check_forced());
   return selector.complete();

@@ -28,10 +28,12 @@ Result<ForcedKernel> parse_forced_kernel(const std::string& text);
 /// take it, the one of least cost, or the one that is forced. An error where there is none (for
 /// targets of another language than C it lists all such calls), and where a forced one is not
 /// there, refuses, or names no layer that variants compute. `choices`, where given, gets one
-/// element for each call.
+/// element for each call. With `allow_host` calls that a device has no kernel for, or only one for
+/// a single thread, get the portable body and stay calls: the host's steps of a Program on a
+/// device.
 Result<Ok> select_kernels(Program& program, const Target& target, PackedConstants& constants,
                           std::vector<KernelChoice>* choices = nullptr,
-                          std::span<const ForcedKernel> forced = {});
+                          std::span<const ForcedKernel> forced = {}, bool allow_host = false);
 /// For the portable target.
 Result<Ok> select_kernels(Program& program);
 

@@ -17,6 +17,7 @@
 #include "ir/text_reader.h"
 #include "program/params.h"
 #include "program/program.h"
+#include "program/size_conditions.h"
 #include "support/escape.h"
 
 namespace qc {
@@ -104,7 +105,8 @@ void print_steps(const Steps& steps, const std::string& pad, std::string& out) {
     } else if (const CopyStep* copy = s.copy()) {
       out += "copy " + view_text(copy->from) + " to " + view_text(copy->to);
     } else if (const BranchStep* branch = s.branch()) {
-      out += "if " + view_text(branch->condition) + " {\n";
+      const bool sizes = !branch->condition.present();
+      out += "if " + (sizes ? number(by_sizes(*branch)) : view_text(branch->condition)) + " {\n";
       print_steps(branch->body, pad + "  ", out);
       out += pad + "} else {\n";
       print_steps(branch->otherwise, pad + "  ", out);

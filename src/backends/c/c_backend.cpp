@@ -92,7 +92,7 @@ Result<Ok> write_single(const Project& project, const std::string& source,
   const std::string& name = project.options.name;
   std::string text = with_text(source, name + ".h", quiet);
   text = with_text(std::move(text), name + "_kernels.h",
-                   note + kernels_text(project.module.parts[0], project.options));
+                   note + kernels_text({&project.module.parts[0], 1}, project.options));
   QC_TRY(files.append(text.data(), text.size()));
   return files.end();
 }
@@ -147,11 +147,11 @@ class CBackend : public Backend {
     }
     QC_TRY(files.write(name + ".h", header));
     if (!several && !options.single_file)
-      QC_TRY(files.write(name + "_kernels.h", note + kernels_text(module.parts[0], options)));
+      QC_TRY(files.write(name + "_kernels.h", note + kernels_text({&module.parts[0], 1}, options)));
     for (size_t i = 0; i < of_parts.size(); ++i) {
       const std::string stem = part_stem(options, module.parts[i].target);
       QC_TRY(files.write(stem + ".c", of_parts[i].text));
-      QC_TRY(files.write(stem + "_kernels.h", kernels_text(module.parts[i], options)));
+      QC_TRY(files.write(stem + "_kernels.h", kernels_text({&module.parts[i], 1}, options)));
     }
     return Ok{};
   }

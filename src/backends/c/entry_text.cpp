@@ -181,7 +181,7 @@ SourceText source_text(const Module& module, const COptions& options, const Weig
   } else if (!target.macro.empty()) {
     out += "QK_TARGET_END\n\n";
   }
-  if (free) out += sizes_text(module, options);
+  if (free) out += size_error_text(program, options) + arena_bytes_text(module, options);
   out += fmt::format("int {0}_invoke_args(const {0}_args *args) {{\n", name);
   if (const std::string needed = processor_has(target); !needed.empty())
     out += fmt::format("  if (!({})) return {}_BAD_PROCESSOR;\n", needed, upper);
@@ -251,17 +251,7 @@ SourceText source_text(const Module& module, const COptions& options, const Weig
       options.threads ? ", parallel_for, threads" : "");
   if (state) out += "\n" + reset_text(program, options, weight_map);
   if (file) {
-    out += fmt::format(
-        "\nint {0}_check_weights(const void *weights) {{\n"
-        "  const unsigned char *p = (const unsigned char *)weights;\n"
-        "  uint64_t hash = UINT64_C(0xcbf29ce484222325);\n"
-        "  for (size_t i = 0; i < {1}_WEIGHT_BYTES; i += 8) {{\n"
-        "    uint64_t word = 0;\n"
-        "    for (unsigned k = 0; k < 8; ++k) word |= (uint64_t)p[i + k] << (8 * k);\n"
-        "    hash = (hash ^ word) * UINT64_C(0x100000001b3);\n"
-        "  }}\n"
-        "  return hash == {1}_WEIGHT_HASH;\n}}\n",
-        name, upper);
+    out += "\n" + weight_check_text(options);
   }
   return {std::move(out), source.sizes.entries()};
 }

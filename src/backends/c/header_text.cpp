@@ -74,28 +74,6 @@ std::string codes_text(const COptions& options, const Target& target, bool free)
                                   {RunError::bad_processor, target.name}});
 }
 
-/// The dimensions that each run chooses sizes of.
-std::string dims_text(const Program& program, const std::string& upper) {
-  std::string out;
-  if (!program.dims.empty()) {
-    out =
-        "/* Dimensions whose sizes each run chooses. Shapes, bytes and counts here are those of "
-        "the "
-        "largest. */\n";
-  }
-  out += fmt::format("#define {}_DIMS {}\n", upper, program.dims.size());
-  for (size_t i = 0; i < program.dims.size(); ++i) {
-    const FreeDim& d = program.dims[i];
-    out += fmt::format(
-        "#define {0}_DIM_{1}_NAME {2}\n#define {0}_DIM_{1}_MIN {3}\n#define {0}_DIM_{1}_MAX {4}\n",
-        upper, i, c_string(d.name), d.min, d.max);
-    if (d.step > 1) out += fmt::format("#define {}_DIM_{}_STEP {}\n", upper, i, d.step);
-  }
-  for (const DimGuard& guard : program.guards)
-    out += fmt::format("/* Sizes must have {}. */\n", c_comment(guard.str()));
-  return out + "\n";
-}
-
 }  // namespace
 
 std::string threads_parameters(const COptions& options) {
@@ -140,7 +118,7 @@ std::string header_text(const Module& module, const COptions& options, const CRe
         "need none. */\n\n",
         report.fma_by_flags, name);
   }
-  out += dims_text(program, upper) + ports_text(program, options);
+  out += dims_text(program, options) + ports_text(program, options);
   out += fmt::format(
       "\n/* What a run returns. */\n{5}\n{6}"
       "typedef struct {0}_args {{\n"

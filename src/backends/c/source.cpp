@@ -98,7 +98,8 @@ std::string Source::parallel(const Step&, const Instance& instance, const std::s
       pad, call, instance.function, units, options_.name);
 }
 
-std::string Source::copy(const Step&, const std::string&, const std::string&, int64_t, bool) {
+std::string Source::copy(const Step&, const std::string&, const std::string&, const std::string&,
+                         bool) {
   QC_CHECK(false, "standalone C has one memory: nothing is copied between two");
   return {};
 }

@@ -25,8 +25,6 @@ SourceText source_text(const Module& module, const COptions& options, const Weig
 SourceText part_text(const Module::Part& part, const COptions& options, const WeightMap& weights);
 /// What the names of a part's files and functions begin with, where there are several.
 std::string part_stem(const COptions& options, const Target& target);
-/// The functions that say which sizes runs take: NAME_size_error and NAME_arena_bytes.
-std::string sizes_text(const Module& module, const COptions& options);
 std::string makefile_text(const Module& module, const COptions& options);
 std::string cmake_text(const Module& module, const COptions& options);
 Result<Ok> write_test(const Module& module, const COptions& options, const Vectors* vectors,

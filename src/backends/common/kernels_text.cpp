@@ -9,33 +9,39 @@
 
 namespace qc {
 
-std::string kernels_text(const Module::Part& part, const ProjectOptions& options) {
+std::string kernels_text(std::span<const Module::Part> parts, const ProjectOptions& options,
+                         std::span<const std::string_view> headers) {
   std::set<std::string> symbols;
-  for_each_step(part.program.steps, [&](const Step& s) {
-    if (const Call* c = s.call()) symbols.insert(c->body->symbol);
-    const auto* parallel = std::get_if<ParallelStep>(&s.op);
-    if (parallel && parallel->call.body->units) {
-      symbols.insert(parallel->call.body->split + "_part");
-      if (parallel->units == 0) symbols.insert(parallel->call.body->split + "_units");
-    }
-  });
+  bool floats = false;
+  for (const Module::Part& part : parts) {
+    floats = floats || !float_steps(part.program).empty();
+    for_each_step(part.program.steps, [&](const Step& s) {
+      if (const Call* c = s.call()) symbols.insert(c->body->symbol);
+      const auto* parallel = std::get_if<ParallelStep>(&s.op);
+      if (parallel && parallel->call.body->units) {
+        symbols.insert(parallel->call.body->split + "_part");
+        if (parallel->units == 0) symbols.insert(parallel->call.body->split + "_units");
+      }
+    });
+  }
   std::string out = fmt::format("/* Kernels of {}. */\n", options.name);
   // Kernels that choose between floats and integers when they run then have only the integers.
-  if (float_steps(part.program).empty()) out += "#define QK_INTEGER_ONLY 1\n";
-  if (part.program.dot == DotStep::mul_add) {
+  if (!floats) out += "#define QK_INTEGER_ONLY 1
+";
+  if (parts.front().program.dot == DotStep::mul_add) {
     out +=
-        "/* A step of a float dot product is a rounded product, then a rounded sum. */\n"
-        "#define QN_DOT_MUL_ADD 1\n";
+        "/* A step of a float dot product is a rounded product, then a rounded sum. */
+"
+        "#define QN_DOT_MUL_ADD 1
+";
   }
-  if (!part.target.macro.empty()) {
-    out += fmt::format("#define {} 1\n", part.target.macro);
+  const Target& target = parts.front().target;
+  if (!target.macro.empty()) {
+    out += fmt::format("#define {} 1
+", target.macro);
     out += kernel_header("kernels/common/target.h");
   }
-  if (part.target.language == Language::cuda) {
-    out += kernel_header("kernels/common/launch.h");
-    out += kernel_header("kernels/common/deploy.h");
-    out += kernel_header("kernels/common/cuda.h");
-  }
+  for (const std::string_view header : headers) out += kernel_header(header);
   return out + kernel_source(std::vector<std::string>(symbols.begin(), symbols.end()));
 }
 

@@ -36,6 +36,28 @@ std::string ports(const char* kind, const std::vector<Port>& list, const std::st
 
 }  // namespace
 
+std::string dims_text(const Program& program, const ProjectOptions& options) {
+  const std::string upper = c_upper(options.name);
+  std::string out;
+  if (!program.dims.empty()) {
+    out =
+        "/* Dimensions whose sizes each run chooses. Shapes, bytes and counts here are those of "
+        "the "
+        "largest. */\n";
+  }
+  out += fmt::format("#define {}_DIMS {}\n", upper, program.dims.size());
+  for (size_t i = 0; i < program.dims.size(); ++i) {
+    const FreeDim& d = program.dims[i];
+    out += fmt::format(
+        "#define {0}_DIM_{1}_NAME {2}\n#define {0}_DIM_{1}_MIN {3}\n#define {0}_DIM_{1}_MAX {4}\n",
+        upper, i, c_string(d.name), d.min, d.max);
+    if (d.step > 1) out += fmt::format("#define {}_DIM_{}_STEP {}\n", upper, i, d.step);
+  }
+  for (const DimGuard& guard : program.guards)
+    out += fmt::format("/* Sizes must have {}. */\n", c_comment(guard.str()));
+  return out + "\n";
+}
+
 std::string ports_text(const Program& program, const ProjectOptions& options) {
   const std::string upper = c_upper(options.name);
   return ports("INPUT", program.inputs, upper, program) +

@@ -1,7 +1,9 @@
 // What the projects have in common that backends write: options, recorded vectors, sizes.
 #pragma once
 
+#include <map>
 #include <string>
+#include <vector>
 
 #include "ir/tensor.h"
 #include "program/module.h"
@@ -21,6 +23,8 @@ struct ProjectOptions {
   bool single_file = false;  // everything but the header in one C file
   std::string left_out;      // passes before the contract graph that were switched off
   bool project = true;       // also write the build files and the test program
+  std::string target = {};   // as it was asked for
+  std::map<std::string, std::vector<int64_t>> buckets = {};  // of dimensions that have some
 };
 
 /// Inputs and the outputs they must give, recorded in the test program.

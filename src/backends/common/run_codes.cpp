@@ -22,6 +22,7 @@ const Row& row(RunError kind) {
       {"BAD_CONFIG", 4, "the configuration names something that does not exist"},
       {"NO_MEMORY", 5, "the host has no memory for a handle"},
       {"CUDA_FAILED", 6, "a call of the CUDA runtime; see {0}_error_text"},
+      {"BAD_DEVICE", 7, "the GPU is older than those the code is for"},
   };
   return kRows[static_cast<size_t>(kind)];
 }

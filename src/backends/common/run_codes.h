@@ -18,6 +18,7 @@ enum class RunError : uint8_t {
   bad_config,     // fields of a configuration
   no_memory,      // of the host
   cuda_failed,    // a call of the runtime, or a fault in a kernel
+  bad_device,     // one that the code is not for
 };
 
 /// A kind as the header of one project states it.

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "program/program.h"
+#include "backends/common/project.h"
 
 namespace qc {
 
@@ -31,5 +31,10 @@ class SizeTable {
 
 /// The functions that expressions over sizes call.
 std::string_view size_functions();
+
+/// NAME_size_error(dims): what is wrong with the sizes of a run, NULL where nothing is.
+std::string size_error_text(const Program& program, const ProjectOptions& options);
+/// NAME_arena_bytes(dims): how much arena a run with these sizes takes.
+std::string arena_bytes_text(const Module& module, const ProjectOptions& options);
 
 }  // namespace qc

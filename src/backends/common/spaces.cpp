@@ -27,6 +27,11 @@ std::vector<SpaceStats> memory_of(const Module& module, const WeightMap& weights
   own.arena_bytes = program.arena_bytes;
   own.state_bytes = program.state_bytes;
   own.weight_bytes = weights.bytes;
+  if (&own == &device) {  // a run's part alone is there
+    own.weight_bytes = 0;
+    for (const Module::Part& part : module.parts)
+      own.weight_bytes = std::max(own.weight_bytes, map_device_weights(part.program).bytes);
+  }
   for (const Module::Part& part : module.parts)
     own.live_bytes = std::max(own.live_bytes, arena_lower_bound(part.program));
   for_each_step(program.steps, [&](const Step& s) {

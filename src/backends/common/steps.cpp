@@ -7,6 +7,7 @@
 #include "backends/common/names.h"
 #include "backends/common/text.h"
 #include "program/params.h"
+#include "program/size_conditions.h"
 #include "program/split.h"
 
 namespace qc {
@@ -25,7 +26,7 @@ void StepPrinter::steps(const Steps& list, int depth) {
     } else if (step.call()) {
       body += pad + call(step) + ";\n";
     } else if (const BranchStep* branch = step.branch()) {
-      body += pad + "if (*(const unsigned char *)" + pointer(branch->condition, false) + ") {\n";
+      body += pad + "if (" + condition(*branch) + ") {\n";
       steps(branch->body, depth + 1);
       body += pad + "} else {\n";
       steps(branch->otherwise, depth + 1);
@@ -43,8 +44,13 @@ std::string StepPrinter::layers(const Step& step) {
 std::string StepPrinter::copy(const Step& step) {
   const CopyStep& own = *step.copy();
   const Space space = program_.buffer(program_.owner(own.to.buffer)).space;
-  return copy(step, pointer(own.from, false), pointer(own.to, true), extent(own.from).value(),
+  return copy(step, pointer(own.from, false), pointer(own.to, true), sizes(extent(own.from)),
               space == Space::device);
+}
+
+std::string StepPrinter::condition(const BranchStep& branch) {
+  if (!branch.condition.present()) return sizes(by_sizes(branch)) + " != 0";
+  return "*(const unsigned char *)" + pointer(branch.condition, false);
 }
 
 void StepPrinter::loop(const LoopStep& own, int depth, const std::string& pad) {
@@ -73,32 +79,35 @@ std::string StepPrinter::pointer(const View& view, bool writable) {
   if (!callers && b.bytes == 0) return fmt::format("({}void *)\"\"", writable ? "" : "const ");
   Dim place = root.offset;
   if (b.kind == BufferKind::arena || b.kind == BufferKind::state) place = place + b.offset;
-  if (b.kind == BufferKind::constant) place = place + Dim(weights_.offsets.at(b.constant));
+  if (b.kind == BufferKind::constant) place = place + Dim(constant_offset(b));
   const std::string offset = sizes(place);
   const bool at_start = offset == "0";
-  std::string base;
-  switch (b.kind) {
-    case BufferKind::arena:
-      base = "arena";
-      break;
-    case BufferKind::state:
-      base = "state";
-      break;
-    case BufferKind::constant:
-      base = "weights";
-      break;
-    case BufferKind::input:
-      base = at_start ? fmt::format("inputs[{}]", b.slot)
-                      : fmt::format("(const unsigned char *)inputs[{}]", b.slot);
-      break;
-    case BufferKind::output:
-      base = at_start ? fmt::format("outputs[{}]", b.slot)
-                      : fmt::format("(unsigned char *)outputs[{}]", b.slot);
-      break;
-  }
+  std::string base = memory(b);
+  if (!at_start && b.kind == BufferKind::input) base = "(const unsigned char *)" + base;
+  if (!at_start && b.kind == BufferKind::output) base = "(unsigned char *)" + base;
   std::string text = at_start ? base : fmt::format("({} + {})", base, offset);
   if (callers && at_start) return text;
   return fmt::format("({}void *){}", writable ? "" : "const ", text);
+}
+
+std::string StepPrinter::memory(const Buffer& b) const {
+  switch (b.kind) {
+    case BufferKind::arena:
+      return "arena";
+    case BufferKind::state:
+      return "state";
+    case BufferKind::constant:
+      return "weights";
+    case BufferKind::input:
+      return fmt::format("inputs[{}]", b.slot);
+    case BufferKind::output:
+      return fmt::format("outputs[{}]", b.slot);
+  }
+  return {};
+}
+
+int64_t StepPrinter::constant_offset(const Buffer& b) const {
+  return weights_.offsets.at(b.constant);
 }
 
 std::string StepPrinter::function_name(const Step& step) {
@@ -169,13 +178,15 @@ StepPrinter::Instance StepPrinter::instance(const Step& step, bool in_parts) {
   const auto found = differs_.find(key);
   std::vector<bool> differs(own.params.size());
   if (found != differs_.end()) differs = found->second;
-  const bool local = std::find(differs.begin(), differs.end(), true) == differs.end();
-  const bool whole = !local && !shares_equal_numbers();
   bool varies = false;
   for (size_t i = 0; i < own.params.size(); ++i) {
     const Dim* size = std::get_if<Dim>(&own.params[i]);
-    varies = varies || (size && !size->is_static() && !whole && !differs[i]);
+    varies = varies || (size && !size->is_static() && !differs[i]);
   }
+  const bool local = std::find(differs.begin(), differs.end(), true) == differs.end() &&
+                     !(varies && !shares_equal_numbers());
+  const bool whole = !local && !shares_equal_numbers();
+  varies = varies && !whole;
   const std::string values = initialiser(own, differs);
   if (!whole) key += (varies ? "n" : "") + values;
   auto [it, fresh] = functions_.try_emplace(key);
@@ -207,6 +218,11 @@ std::string StepPrinter::parallel(const Step&, const Instance&, const std::strin
   return {};
 }
 
+std::string StepPrinter::counted_units(const Call& call) {
+  return fmt::format("{}_units(&(const {}){{{}}})", call.body->split, call.kernel->params,
+                     initialiser(call, std::vector<bool>(call.params.size())));
+}
+
 std::string StepPrinter::call(const Step& step) {
   const Call& own = *step.call();
   const Instance made = instance(step, false);
@@ -228,11 +244,8 @@ std::string StepPrinter::parallel(const Step& step, const std::string& pad) {
     for (const View& v : views) list += (list.empty() ? "" : ", ") + pointer(v, writable);
     return list;
   };
-  std::string count = sizes(units);
-  if (units == 0) {  // free sizes: the kernel counts
-    count = fmt::format("{}_units(&(const {}){{{}}})", own.body->split, own.kernel->params,
-                        initialiser(own, std::vector<bool>(own.params.size())));
-  }
+  // Of free sizes the kernel counts.
+  const std::string count = units == 0 ? counted_units(own) : sizes(units);
   return parallel(step, made, handed(made, true), pointers(own.in, false), pointers(own.out, true),
                   count, pad);
 }

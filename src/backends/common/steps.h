@@ -62,14 +62,22 @@ class StepPrinter {
   /// A statement that copies `bytes` between the host's memory and the device's; empty where it
   /// stands elsewhere.
   virtual std::string copy(const Step& step, const std::string& from, const std::string& to,
-                           int64_t bytes, bool to_device) = 0;
+                           const std::string& bytes, bool to_device) = 0;
+  /// What pointers into a buffer's memory begin at, and where in it a constant lies.
+  virtual std::string memory(const Buffer& buffer) const;
+  virtual int64_t constant_offset(const Buffer& buffer) const;
+  /// An expression for the units of a call of free sizes.
+  virtual std::string counted_units(const Call& call);
   /// The layers of a step, joined.
   static std::string layers(const Step& step);
 
   const ProjectOptions& options_;
+  const Program& program_;
+  const WeightMap& weights_;
 
  private:
   void steps(const Steps& list, int depth);
+  std::string condition(const BranchStep& branch);
   void loop(const LoopStep& step, int depth, const std::string& pad);
   /// A view as a pointer.
   std::string pointer(const View& view, bool writable);
@@ -97,8 +105,6 @@ class StepPrinter {
   /// The struct that a step hands to its function; empty where that holds all.
   std::string handed(const Instance& made, bool in_parts);
 
-  const Program& program_;
-  const WeightMap& weights_;
   const std::set<const Call*> rare_;
   std::map<std::string, std::string> functions_, structs_, given_types_;
   std::map<std::string, std::vector<bool>> differs_;  // by key_of, for each number

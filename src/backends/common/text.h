@@ -1,6 +1,7 @@
 // Pieces of C text that the printers share.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "backends/common/project.h"
@@ -23,8 +24,12 @@ std::string c_upper(std::string_view name);
 std::string choices_text(const Program& program, const ProjectOptions& options);
 /// The macros that describe the inputs and outputs of a model.
 std::string ports_text(const Program& program, const ProjectOptions& options);
-/// The kernels that a part calls, as one header without includes of other quantc files.
-std::string kernels_text(const Module::Part& part, const ProjectOptions& options);
+/// The macros of the dimensions that each run chooses sizes of.
+std::string dims_text(const Program& program, const ProjectOptions& options);
+/// The kernels that parts call, as one header without includes of other quantc files, after those
+/// of kernels/common that are named.
+std::string kernels_text(std::span<const Module::Part> parts, const ProjectOptions& options,
+                         std::span<const std::string_view> headers = {});
 /// `name`, an array of rows of bytes, all those of the tensor.
 Result<Ok> write_array(FileSet& files, const std::string& name, const Tensor& t);
 

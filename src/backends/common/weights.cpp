@@ -12,7 +12,9 @@ constexpr int64_t kDropEvery = int64_t{256} << 20;
 }  // namespace
 
 namespace {
-void add_weights(const Program& program, WeightMap& map) {
+/// `takes` says of which buffers.
+template <class Takes>
+void add_weights(const Program& program, WeightMap& map, Takes&& takes) {
   std::vector<bool> used(program.buffers.size(), false);
   for_each_step(program.steps, [&](const Step& s) {
     for_each_view(
@@ -21,7 +23,7 @@ void add_weights(const Program& program, WeightMap& map) {
   for (size_t i = 0; i < program.buffers.size(); ++i) {
     const Buffer& b = program.buffers[i];
     // A state has its initial contents there, for the reset function.
-    if (b.alias_of >= 0) continue;
+    if (b.alias_of >= 0 || !takes(b)) continue;
     if (!(b.kind == BufferKind::constant && used[i]) && b.kind != BufferKind::state) continue;
     if (!map.offsets.try_emplace(b.constant, map.bytes).second) continue;
     map.bytes += (program.pool->byte_size(b.constant) + kAlign - 1) / kAlign * kAlign;
@@ -31,8 +33,32 @@ void add_weights(const Program& program, WeightMap& map) {
 
 WeightMap map_weights(const Module& module) {
   WeightMap map;
-  for (const Module::Part& part : module.parts) add_weights(part.program, map);
+  for (const Module::Part& part : module.parts)
+    add_weights(part.program, map, [](const Buffer&) { return true; });
   return map;
+}
+
+WeightMap map_device_weights(const Program& program) {
+  WeightMap map;
+  add_weights(program, map, [](const Buffer& b) { return b.space == Space::device; });
+  return map;
+}
+
+std::vector<WeightRange> ranges_between(const WeightMap& blob, const WeightMap& device) {
+  std::map<int64_t, ConstId> in_order;
+  for (const auto& [id, offset] : device.offsets) in_order.emplace(offset, id);
+  std::vector<WeightRange> out;
+  for (auto at = in_order.begin(); at != in_order.end(); ++at) {
+    const int64_t end = std::next(at) == in_order.end() ? device.bytes : std::next(at)->first;
+    const WeightRange own{blob.offsets.at(at->second), at->first, end - at->first};
+    const bool joins = !out.empty() && out.back().from + out.back().bytes == own.from;
+    if (joins) {
+      out.back().bytes += own.bytes;
+    } else if (own.bytes > 0) {
+      out.push_back(own);
+    }
+  }
+  return out;
 }
 
 namespace {
@@ -92,6 +118,20 @@ Result<Ok> stream(const ConstantPool& pool, const WeightMap& map, WrittenWeights
 }
 
 }  // namespace
+
+std::string weight_check_text(const ProjectOptions& options) {
+  return fmt::format(
+      "int {0}_check_weights(const void *weights) {{\n"
+      "  const unsigned char *p = (const unsigned char *)weights;\n"
+      "  uint64_t hash = UINT64_C(0xcbf29ce484222325);\n"
+      "  for (size_t i = 0; i < {1}_WEIGHT_BYTES; i += 8) {{\n"
+      "    uint64_t word = 0;\n"
+      "    for (unsigned k = 0; k < 8; ++k) word |= (uint64_t)p[i + k] << (8 * k);\n"
+      "    hash = (hash ^ word) * UINT64_C(0x100000001b3);\n"
+      "  }}\n"
+      "  return hash == {1}_WEIGHT_HASH;\n}}\n",
+      options.name, c_upper(options.name));
+}
 
 Result<Ok> LiteralRows::flush() {
   QC_TRY(files_.append(text_.data(), text_.size()));

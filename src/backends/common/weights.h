@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <string>
 #include <vector>
 
 #include "backends/common/project.h"
@@ -14,6 +15,14 @@ struct WeightMap {
   int64_t bytes = 0;
 };
 WeightMap map_weights(const Module& module);
+/// Where the constants lie that one program's device reads: it has no room for those of others.
+WeightMap map_device_weights(const Program& program);
+
+/// Bytes that lie together, in the blob and on the device.
+struct WeightRange {
+  int64_t from = 0, to = 0, bytes = 0;
+};
+std::vector<WeightRange> ranges_between(const WeightMap& blob, const WeightMap& device);
 
 struct WrittenWeights {
   uint64_t hash = 0;                    // FNV-1a, 64 bits
@@ -23,6 +32,9 @@ struct WrittenWeights {
 /// Writes the blob in the chosen form. Negative infinities are not counted: masks are made of them.
 Result<WrittenWeights> write_weights(const ConstantPool& pool, const WeightMap& map,
                                      const ProjectOptions& options, FileSet& files);
+
+/// NAME_check_weights(weights): whether bytes are those that were written.
+std::string weight_check_text(const ProjectOptions& options);
 
 /// C string literal rows of 2 KiB: `"..."` lines for `unsigned char x[n][2048]`. Feeds on any
 /// split.

@@ -3,25 +3,22 @@
 #include <algorithm>
 
 #include "backends/cuda/text.h"
+#include "program/device.h"
 
 namespace qc {
 namespace {
 
-Result<Ok> check_supported(const Module& module, const ProjectOptions& options) {
-  const Program& program = module.program();
-  if (!program.dims.empty())
-    return error(Code::unsupported, "code for target cuda has no free dimensions: give numbers");
-  if (!program.states.empty())
-    return error(Code::unsupported, "code for target cuda keeps no state: use --state io");
-  const auto& steps = program.steps;
-  const auto flow = std::find_if(steps.begin(), steps.end(),
-                                 [](const Step& s) { return s.branch() || s.loop(); });
-  if (flow != steps.end())
-    return error(Code::unsupported, flow->loc, "code for target cuda has no branches and loops");
-  if (options.weights == WeightForm::file)
-    return error(Code::unsupported,
-                 "code for target cuda holds its weights: use --weights literal or incbin");
-  return Ok{};
+/// The first step that the host would have to read the device's memory for.
+const Step* find_flow(const Steps& steps) {
+  for (const Step& s : steps) {
+    if (s.loop() || (s.branch() && s.branch()->condition.present())) return &s;
+    if (const BranchStep* branch = s.branch()) {
+      for (const Steps* arm : {&branch->body, &branch->otherwise}) {
+        if (const Step* found = find_flow(*arm)) return found;
+      }
+    }
+  }
+  return nullptr;
 }
 
 class CudaBackend : public Backend {
@@ -39,28 +36,45 @@ class CudaBackend : public Backend {
   }
 
  protected:
-  Result<Ok> check(const Module& module, const ProjectOptions& options,
-                   const WeightMap&) const override {
-    return check_supported(module, options);
+  Result<Ok> check(const Module& module, const ProjectOptions&, const WeightMap&) const override {
+    for (const Module::Part& part : module.parts) {
+      const Program& program = part.program;
+      if (!program.states.empty())
+        return error(Code::unsupported, "code for target cuda keeps no state: use --state io");
+      if (const Step* flow = find_flow(program.steps))
+        return error(Code::unsupported, flow->loc,
+                     "code for target cuda has no branches and loops");
+      const auto& steps = program.steps;
+      const auto host =
+          std::ranges::find_if(steps, [&](const Step& s) { return is_host_step(program, s); });
+      if (!program.dims.empty() && host != steps.end())
+        return error(Code::unsupported, host->loc,
+                     "a step of the host takes no free dimensions: give numbers");
+    }
+    return Ok{};
   }
 
   Result<Ok> write_sources(Project& project, FileSet& files) const override {
-    const Program& program = project.module.program();
+    static constexpr std::string_view kHeaders[] = {
+        "kernels/common/launch.h", "kernels/common/deploy.h", "kernels/common/graph_cache.h",
+        "kernels/common/session.h", "kernels/common/cuda.h"};
     const ProjectOptions& options = project.options;
     const std::string& name = options.name;
-    QC_TRY(files.write(name + ".h", cuda::header_text(program, project.module, options,
-                                                      project.report, project.weight_hash)));
-    QC_TRY(files.write(name + ".cu", cuda::source_text(program, options, project.weights)));
-    return files.write(name + "_kernels.h", kernels_text(project.module.parts.front(), options));
+    const auto& parts = project.module.parts;
+    QC_TRY(files.write(name + ".h", cuda::header_text(project)));
+    QC_TRY(files.write(name + ".cu", cuda::source_text(project)));
+    // Bodies for newer GPUs are part of code for all: that for older ones leaves them out.
+    const std::string fat = parts.size() > 1 ? "#define QK_FAT 1\n" : "";
+    return files.write(name + "_kernels.h", fat + kernels_text(parts, options, kHeaders));
   }
 
   std::vector<TextFile> build_files(const Project& project) const override {
-    return {
-        {"Makefile", cuda::makefile_text(project.module.parts.front().target, project.options)}};
+    return {{"Makefile", cuda::makefile_text(project)},
+            {"CMakeLists.txt", cuda::cmake_text(project)}};
   }
 
   Result<Ok> write_test(const Project& project, FileSet& files) const override {
-    return cuda::write_test(project.module.program(), project.options, project.vectors, files);
+    return cuda::write_test(project, files);
   }
 };
 

@@ -5,8 +5,10 @@
 
 namespace qc {
 
-/// Writes NAME.h, NAME.cu, NAME_kernels.h, NAME_weights.*, NAME_test.c and a Makefile. State,
-/// control flow, free dimensions and weights in a file of their own are not supported yet.
+/// Writes NAME.h, NAME.cu, NAME_kernels.h, NAME_weights.*, NAME_test.c, Makefile and
+/// CMakeLists.txt. A module's parts are in one file, each for GPUs from a generation on; a handle
+/// takes the first that its GPU can run. State, and control flow that memory decides, are not
+/// supported.
 const Backend& cuda_backend();
 
 }  // namespace qc

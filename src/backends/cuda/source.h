@@ -7,7 +7,11 @@ namespace qc::cuda {
 
 class Source : public StepPrinter {
  public:
-  using StepPrinter::StepPrinter;
+  /// `device` says where constants lie on the device, `weights` where in the model's weights;
+  /// kernels are empty in code for GPUs below `capability`.
+  Source(const ProjectOptions& options, const WeightMap& weights, const WeightMap& device,
+         const Program& program, int capability)
+      : StepPrinter(options, device, program), host_weights_(weights), capability_(capability) {}
 
   std::string uploads, downloads;  // statements that copy inputs and outputs
 
@@ -20,8 +24,19 @@ class Source : public StepPrinter {
   std::string parallel(const Step& step, const Instance& instance, const std::string& params,
                        const std::string& in, const std::string& out, const std::string& units,
                        const std::string& pad) const override;
-  std::string copy(const Step& step, const std::string& from, const std::string& to, int64_t bytes,
-                   bool to_device) override;
+  std::string copy(const Step& step, const std::string& from, const std::string& to,
+                   const std::string& bytes, bool to_device) override;
+  std::string memory(const Buffer& buffer) const override;
+  int64_t constant_offset(const Buffer& buffer) const override;
+  std::string counted_units(const Call& call) override;
+
+ private:
+  /// `statement` as the body of a kernel for the GPUs of this part.
+  std::string for_gpus(const std::string& statement) const;
+  std::string host_call(const Step& step, const Instance& instance, const std::string& args) const;
+
+  const WeightMap& host_weights_;
+  int capability_;
 };
 
 }  // namespace qc::cuda

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "backends/c/text.h"
 #include "backends/common/size_table.h"
+#include "backends/common/text.h"
 
 namespace qc {
 namespace {
@@ -20,8 +20,9 @@ std::string dim_name(const Program& program, const FreeDim& dim) {
   return dim.name;
 }
 
-/// What is wrong with the sizes of a run, if something is.
-std::string error_text(const Program& program, const COptions& options) {
+}  // namespace
+
+std::string size_error_text(const Program& program, const ProjectOptions& options) {
   const SizeTable sizes(program);
   std::string out =
       fmt::format("const char *{}_size_error(const int64_t *dims) {{\n", options.name);
@@ -46,6 +47,8 @@ std::string error_text(const Program& program, const COptions& options) {
   }
   return out + "  return NULL;\n}\n\n";
 }
+
+namespace {
 
 /// Statements that raise `bytes` to what a run of the program reaches of the arena.
 std::string reach_text(const Program& program) {
@@ -74,14 +77,13 @@ std::string reach_text(const Program& program) {
 
 }  // namespace
 
-std::string sizes_text(const Module& module, const COptions& options) {
+std::string arena_bytes_text(const Module& module, const ProjectOptions& options) {
   std::string body;
   for (const Module::Part& part : module.parts) body += reach_text(part.program);
-  return error_text(module.program(), options) +
-         fmt::format(
-             "size_t {0}_arena_bytes(const int64_t *dims) {{\n  int64_t bytes = 1;\n"
-             "  if ({0}_size_error(dims) != NULL) return 0;\n{1}  return (size_t)bytes;\n}}\n\n",
-             options.name, body);
+  return fmt::format(
+      "size_t {0}_arena_bytes(const int64_t *dims) {{\n  int64_t bytes = 1;\n"
+      "  if ({0}_size_error(dims) != NULL) return 0;\n{1}  return (size_t)bytes;\n}}\n\n",
+      options.name, body);
 }
 
 }  // namespace qc

@@ -1,0 +1,319 @@
+/* What a handle does, for every model: choosing code for the GPU, memory, weights, runs, figures.
+ * Generated code describes a model and calls these functions. Included after graph_cache.h. */
+#ifndef QK_SESSION_H
+#define QK_SESSION_H
+
+/* What functions return; headers have the same numbers under the model's name. */
+enum {
+  QK_OK = 0,
+  QK_NULL_POINTER = 1,
+  QK_BAD_SIZE = 3,
+  QK_BAD_CONFIG = 4,
+  QK_NO_MEMORY = 5,
+  QK_CUDA_FAILED = 6,
+  QK_BAD_DEVICE = 7
+};
+
+struct qk_session;
+typedef int (*qk_copies)(qk_session* s, const void* const* inputs, void* const* outputs,
+                         cudaMemcpyKind kind, cudaStream_t stream);
+
+/* Bytes of the model's weights that lie together, there and on the device. */
+typedef struct qk_range {
+  int64_t from, to, bytes;
+} qk_range;
+
+/* Code for GPUs from one compute capability on. */
+typedef struct qk_part {
+  int capability;                    /* 8.0 is 80; 0: any */
+  int64_t arena_bytes, weight_bytes; /* of the device's memory */
+  int64_t host_bytes;                /* of the host's, for steps that run there */
+  int64_t launches;
+  const qk_range* ranges;
+  int64_t range_count;
+  qk_kernels kernels;
+  qk_copies upload, download;
+} qk_part;
+
+typedef struct qk_model {
+  const qk_part* parts; /* best first */
+  int64_t part_count;
+  int64_t inputs, outputs, dims;
+  const char* (*size_error)(const int64_t* dims); /* NULL where sizes are numbers */
+  const int64_t* warm;                            /* sizes of runs, `dims` each, the largest last */
+  int64_t warm_count;
+  const void* weights; /* NULL: the caller brings them */
+  int64_t weight_bytes;
+  uint64_t weight_hash;
+} qk_model;
+
+/* The fields of NAME_config. */
+typedef struct qk_config {
+  int device, check, deployment;
+  void *arena, *weights;
+  int64_t cache_entries, cache_bytes;
+  const void* host_weights;
+} qk_config;
+
+typedef struct qk_analysis {
+  int launches;
+  double host_us_per_launch, device_us, device_us_graph, host_us, host_us_graph;
+  int64_t weight_bytes, arena_bytes;
+  int deployment;
+  const char* reason;
+} qk_analysis;
+
+struct qk_session {
+  const qk_model* model;
+  const qk_part* part;
+  qk_queue queue;
+  int strategy, device, ready;
+  unsigned char *arena, *weights;         /* on the device */
+  unsigned char *own_arena, *own_weights; /* to be given back */
+  unsigned char* host_arena;              /* of steps that run on the host */
+  const unsigned char* host_weights;      /* of the model */
+  int64_t* dims;                          /* of the run */
+  qk_graph_cache cache;
+  char reason[160], error[512];
+};
+
+/* Leaves a function when a call of the runtime fails. */
+#define QK_TRY(status, call, kernel, layer)                                   \
+  do {                                                                        \
+    const cudaError_t qk_status = (status);                                   \
+    if (qk_status != cudaSuccess) {                                           \
+      qk_describe(s->error, sizeof s->error, qk_status, call, kernel, layer); \
+      return QK_CUDA_FAILED;                                                  \
+    }                                                                         \
+  } while (0)
+/* Leaves a function with the code of another. */
+#define QK_PASS(expression)               \
+  do {                                    \
+    const int qk_code = (expression);     \
+    if (qk_code != QK_OK) return qk_code; \
+  } while (0)
+
+static inline int qk_fail(qk_session* s, int code, const char* text) {
+  snprintf(s->error, sizeof s->error, "%s", text);
+  return code;
+}
+
+/* Code for the session's GPU: the first part that it can run. */
+static inline int qk_choose_part(qk_session* s) {
+  int capability = 0;
+  QK_TRY(qk_capability(s->device, &capability), "cudaDeviceGetAttribute", "", "");
+  for (int64_t i = 0; i < s->model->part_count && !s->part; ++i) {
+    if (s->model->parts[i].capability <= capability) s->part = &s->model->parts[i];
+  }
+  s->queue.overlap = s->strategy == QK_AGGRESSIVE && capability >= 90;
+  if (s->part) return QK_OK;
+  const int least = s->model->parts[s->model->part_count - 1].capability;
+  snprintf(s->error, sizeof s->error,
+           "device %d has compute capability %d.%d, and the code is for %d.%d and later", s->device,
+           capability / 10, capability % 10, least / 10, least % 10);
+  return QK_BAD_DEVICE;
+}
+
+/* Takes the memory that the caller did not bring, and uploads the weights. */
+static inline int qk_take_memory(qk_session* s) {
+  const qk_part* const part = s->part;
+  if (part->weight_bytes > 0 && !s->weights) {
+    QK_TRY(cudaMalloc(&s->own_weights, (size_t)part->weight_bytes), "cudaMalloc of the weights", "",
+           "");
+    s->weights = s->own_weights;
+  }
+  for (int64_t i = 0; i < part->range_count; ++i) {
+    const qk_range r = part->ranges[i];
+    QK_TRY(cudaMemcpyAsync(s->weights + r.to, s->host_weights + r.from, (size_t)r.bytes,
+                           cudaMemcpyHostToDevice, s->queue.stream),
+           "cudaMemcpyAsync of the weights", "", "");
+  }
+  if (part->arena_bytes > 0 && !s->arena) {
+    QK_TRY(cudaMalloc(&s->own_arena, (size_t)part->arena_bytes), "cudaMalloc of the arena", "", "");
+    s->arena = s->own_arena;
+  }
+  if (part->host_bytes > 0)
+    QK_TRY(cudaMallocHost(&s->host_arena, (size_t)part->host_bytes), "cudaMallocHost", "", "");
+  QK_TRY(cudaStreamSynchronize(s->queue.stream), "cudaStreamSynchronize", "", "");
+  return QK_OK;
+}
+
+static inline uint64_t qk_options_of(const qk_session* s) {
+  return (uint64_t)(s->part - s->model->parts) << 2 | (uint64_t)s->queue.overlap << 1 |
+         (uint64_t)s->queue.check;
+}
+
+/* The graph of the run's sizes, made where there is none yet; NULL where it may not be kept. */
+static inline int qk_graph_of(qk_session* s, cudaGraphExec_t* graph) {
+  const uint64_t weights = s->model->weight_hash, options = qk_options_of(s);
+  const int64_t bytes = s->part->launches * QK_GRAPH_NODE_BYTES;
+  *graph = qk_cache_get(&s->cache, weights, options, s->dims);
+  if (*graph || bytes > s->cache.max_bytes) return QK_OK;
+  const char* call = "";
+  int code = QK_OK;
+  QK_TRY(qk_capture(graph, &s->queue, s, s->part->kernels, &code, &call), call, "", "");
+  if (code != QK_OK) return code;
+  (void)qk_cache_put(&s->cache, weights, options, s->dims, *graph, bytes);
+  return QK_OK;
+}
+
+static inline void qk_set_dims(qk_session* s, const int64_t* dims) {
+  for (int64_t i = 0; i < s->model->dims; ++i) s->dims[i] = dims[i];
+}
+
+/* What deployments cost for the session's sizes; QK_AUTO becomes what is faster. */
+static inline int qk_analyze_here(qk_session* s, qk_analysis* out) {
+  enum { RUNS = 20 };
+  int code = QK_OK;
+  qk_times plain, graph;
+  cudaGraphExec_t made = NULL;
+  QK_TRY(cudaSetDevice(s->device), "cudaSetDevice", "", "");
+  QK_PASS(qk_graph_of(s, &made));
+  QK_TRY(qk_measure(NULL, &s->queue, s, s->part->kernels, RUNS, &plain, &code), "timing", "", "");
+  if (code != QK_OK) return code;
+  graph = plain;
+  if (made)
+    QK_TRY(qk_measure(made, &s->queue, s, s->part->kernels, RUNS, &graph, &code), "timing", "", "");
+  if (code != QK_OK) return code;
+  const int better = graph.device < plain.device || graph.host < plain.host;
+  if (s->strategy == QK_AUTO) s->strategy = better ? QK_BALANCED : QK_CONSERVATIVE;
+  snprintf(s->reason, sizeof s->reason,
+           "a graph takes %.1f us on the device and %.1f on the host, launches %.1f and %.1f",
+           graph.device, graph.host, plain.device, plain.host);
+  const double launches = (double)s->part->launches;
+  out->launches = (int)s->part->launches;
+  out->host_us_per_launch = launches > 0 ? plain.host / launches : 0;
+  out->device_us = plain.device;
+  out->device_us_graph = graph.device;
+  out->host_us = plain.host;
+  out->host_us_graph = graph.host;
+  out->weight_bytes = s->part->weight_bytes;
+  out->arena_bytes = s->part->arena_bytes;
+  out->deployment = s->strategy;
+  out->reason = s->reason;
+  return QK_OK;
+}
+
+/* Graphs for all sizes that are known, as many as are kept; the largest is the one used last. */
+static inline int qk_warm(qk_session* s) {
+  const int64_t count = s->model->warm_count, kept = s->cache.capacity;
+  for (int64_t i = count > kept ? count - kept : 0; i < count; ++i) {
+    cudaGraphExec_t graph = NULL;
+    qk_set_dims(s, s->model->warm + i * s->model->dims);
+    QK_PASS(qk_graph_of(s, &graph));
+  }
+  return QK_OK;
+}
+
+static inline int qk_open(qk_session* s) {
+  QK_TRY(cudaSetDevice(s->device), "cudaSetDevice", "", "");
+  QK_PASS(qk_choose_part(s));
+  QK_TRY(cudaStreamCreateWithFlags(&s->queue.stream, cudaStreamNonBlocking),
+         "cudaStreamCreateWithFlags", "", "");
+  QK_PASS(qk_take_memory(s));
+  if (s->strategy == QK_AGGRESSIVE) return qk_warm(s);
+  if (s->strategy != QK_AUTO) return QK_OK;
+  qk_analysis figures;
+  qk_set_dims(s, s->model->warm + (s->model->warm_count - 1) * s->model->dims);
+  return qk_analyze_here(s, &figures);
+}
+
+/* Sets a session up that is all zeros, but for its `dims`. */
+static inline int qk_create(qk_session* s, const qk_model* model, const qk_config* config) {
+  s->model = model;
+  s->host_weights = (const unsigned char*)model->weights;
+  if (config) {
+    s->device = config->device;
+    s->queue.check = config->check != 0;
+    s->strategy = config->deployment;
+    s->arena = (unsigned char*)config->arena;
+    s->weights = (unsigned char*)config->weights;
+    if (!s->host_weights) s->host_weights = (const unsigned char*)config->host_weights;
+  }
+  if (s->strategy < QK_BALANCED || s->strategy > QK_AUTO) {
+    snprintf(s->error, sizeof s->error, "there is no deployment %d", s->strategy);
+    return QK_BAD_CONFIG;
+  }
+  if (config && (config->cache_entries < 0 || config->cache_bytes < 0))
+    return qk_fail(s, QK_BAD_CONFIG, "the capacity of the cache is negative");
+  if (model->weight_bytes > 0 && !s->host_weights)
+    return qk_fail(s, QK_NULL_POINTER, "the weights are a file, and host_weights is null");
+  if (!qk_cache_open(&s->cache, config ? config->cache_entries : 0,
+                     config ? config->cache_bytes : 0, model->dims))
+    return qk_fail(s, QK_NO_MEMORY, "the host has no memory for the cache of graphs");
+  const int code = qk_open(s);
+  s->ready = code == QK_OK;
+  return code;
+}
+
+/* After a fault these calls fail too; there is nothing else to do. */
+static inline void qk_destroy(qk_session* s) {
+  (void)cudaSetDevice(s->device);
+  qk_cache_close(&s->cache);
+  if (s->own_weights) (void)cudaFree(s->own_weights);
+  if (s->own_arena) (void)cudaFree(s->own_arena);
+  if (s->host_arena) (void)cudaFreeHost(s->host_arena);
+  if (s->queue.stream) (void)cudaStreamDestroy(s->queue.stream);
+}
+
+/* Whether a run may be made of these; the session is ready. */
+static inline int qk_check_run(qk_session* s, const int64_t* dims, const void* const* inputs,
+                               void* const* outputs) {
+  int null = !inputs || !outputs;
+  for (int64_t i = 0; i < s->model->inputs && !null; ++i) null = !inputs[i];
+  for (int64_t i = 0; i < s->model->outputs && !null; ++i) null = !outputs[i];
+  if (null) return qk_fail(s, QK_NULL_POINTER, "an input or output is null");
+  if (!s->ready) return qk_fail(s, QK_BAD_CONFIG, "the handle could not be created");
+  if (!s->model->size_error) return QK_OK;
+  if (!dims) return qk_fail(s, QK_NULL_POINTER, "dims is null");
+  const char* const wrong = s->model->size_error(dims);
+  return wrong ? qk_fail(s, QK_BAD_SIZE, wrong) : QK_OK;
+}
+
+/* All kernels, by a graph where that is wanted and the caller is not making one itself. */
+static inline int qk_compute(qk_session* s, cudaStream_t stream) {
+  qk_queue queue = s->queue;
+  int capturing = 0, code = QK_OK;
+  cudaGraphExec_t graph = NULL;
+  queue.stream = stream;
+  QK_TRY(qk_is_capturing(stream, &capturing), "cudaStreamIsCapturing", "", "");
+  if (s->strategy != QK_CONSERVATIVE && !queue.check && !capturing) QK_PASS(qk_graph_of(s, &graph));
+  if (!graph) return s->part->kernels(s, &queue);
+  QK_TRY(qk_run_graph(graph, &queue, s, s->part->kernels, &code), "cudaGraphLaunch", "", "");
+  return code;
+}
+
+/* One run with memory of the device, or of the host. */
+static inline int qk_run(qk_session* s, const int64_t* dims, const void* const* inputs,
+                         void* const* outputs, int host, cudaStream_t stream) {
+  QK_PASS(qk_check_run(s, dims, inputs, outputs));
+  qk_set_dims(s, dims);
+  QK_TRY(cudaSetDevice(s->device), "cudaSetDevice", "", "");
+  QK_PASS(s->part->upload(s, inputs, outputs,
+                          host ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToDevice, stream));
+  QK_PASS(qk_compute(s, stream));
+  QK_PASS(s->part->download(s, inputs, outputs,
+                            host ? cudaMemcpyDeviceToHost : cudaMemcpyDeviceToDevice, stream));
+  if (host) QK_TRY(cudaStreamSynchronize(stream), "cudaStreamSynchronize", "", "");
+  return QK_OK;
+}
+static inline int qk_run_host(qk_session* s, const int64_t* dims, const void* const* inputs,
+                              void* const* outputs) {
+  const int code = qk_run(s, dims, inputs, outputs, 1, s->queue.stream);
+  /* Nothing touches the caller's memory later. */
+  if (code == QK_CUDA_FAILED && s->queue.stream) (void)cudaStreamSynchronize(s->queue.stream);
+  return code;
+}
+
+static inline int qk_analyze(qk_session* s, const int64_t* dims, qk_analysis* figures) {
+  if (!figures) return qk_fail(s, QK_NULL_POINTER, "figures is null");
+  if (!s->ready) return qk_fail(s, QK_BAD_CONFIG, "the handle could not be created");
+  if (s->model->size_error) {
+    const char* const wrong = dims ? s->model->size_error(dims) : "dims is null";
+    if (wrong) return qk_fail(s, dims ? QK_BAD_SIZE : QK_NULL_POINTER, wrong);
+  }
+  qk_set_dims(s, dims);
+  return qk_analyze_here(s, figures);
+}
+
+#endif
