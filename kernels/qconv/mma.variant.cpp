@@ -22,7 +22,6 @@ Result<Call> bound(const Call& call, Binder& binder, bool tiles) {
                    : Binder::like(call, "qconv_dp4a_device", {"cuda"});
   const auto p = c_params<qk_qconv_params>(call);
   const int64_t taps = int64_t{p.k[0]} * p.k[1] * p.k[2];
-  const int64_t rows = int64_t{p.n} * p.out[0] * p.out[1] * p.out[2];
   // Where windows are single positions one after another, threads need not find out which.
   bool product = taps == 1;
   Dim positions = call.size("n");

@@ -445,7 +445,7 @@ Result<CompileResult> compile_project(Graph& graph, const Options& options, cons
   CompileResult result{{}, project.name, {}, {}, {}};
   PassContext context;
   QC_ASSIGN(const Module module, make_module(graph, options, context, observe));
-  project.buckets = context.buckets;
+  for (const auto& [name, own] : context.buckets) project.buckets[name] = own.sizes;
   if (inputs) {
     QC_ASSIGN(const Bindings sizes, bindings_for(graph, *inputs));
     for (const FreeDim& d : module.program().dims) vectors.dims.push_back(sizes.at(d.name));
