@@ -26,19 +26,15 @@ std::string kernels_text(std::span<const Module::Part> parts, const ProjectOptio
   }
   std::string out = fmt::format("/* Kernels of {}. */\n", options.name);
   // Kernels that choose between floats and integers when they run then have only the integers.
-  if (!floats) out += "#define QK_INTEGER_ONLY 1
-";
+  if (!floats) out += "#define QK_INTEGER_ONLY 1\n";
   if (parts.front().program.dot == DotStep::mul_add) {
     out +=
-        "/* A step of a float dot product is a rounded product, then a rounded sum. */
-"
-        "#define QN_DOT_MUL_ADD 1
-";
+        "/* A step of a float dot product is a rounded product, then a rounded sum. */\n"
+        "#define QN_DOT_MUL_ADD 1\n";
   }
   const Target& target = parts.front().target;
   if (!target.macro.empty()) {
-    out += fmt::format("#define {} 1
-", target.macro);
+    out += fmt::format("#define {} 1\n", target.macro);
     out += kernel_header("kernels/common/target.h");
   }
   for (const std::string_view header : headers) out += kernel_header(header);
