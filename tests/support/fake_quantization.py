@@ -64,7 +64,8 @@ def attention(node, q, k, v, mask=None, *scales):
     total, steps = weights.sum(-1, keepdim=True), steps.transpose(2, 3)
     coded = weights * steps
     step = (coded.amax(-1, keepdim=True) if len(scales) == 6 else torch.ones(())) / 255
-    return (torch.round(coded / step) * step / steps) @ v / total
+    y = (torch.round(coded / step) * step / steps) @ v / total
+    return y.transpose(1, 2).flatten(2) if node.attrs.get("joined") else y
 
 
 def rms_norm(node, x, scale=None, shift=None):
@@ -78,12 +79,18 @@ def layer_norm(node, x, scale=None, shift=None):
 
 
 def rotary(node, x, cos, sin):
+    """The first `count` indices along an axis are turned, or all."""
+    axis, count = node.attrs.get("axis", -1), node.attrs.get("count", 0)
+    if count:
+        rest = x.narrow(axis, count, x.shape[axis] - count)
+        x = x.narrow(axis, 0, count)
     if node.attrs.get("interleaved"):
         turned = torch.stack((-x[..., 1::2], x[..., ::2]), -1).flatten(-2)
     else:
         a, b = x.chunk(2, -1)
         turned = torch.cat((-b, a), -1)
-    return x * cos + turned * sin
+    y = x * cos + turned * sin
+    return torch.cat((y, rest), axis) if count else y
 
 
 def grouped(node, x, w, ends, *_):
