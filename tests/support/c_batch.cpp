@@ -48,7 +48,7 @@ std::string kernels_header() {
     program.steps.push_back({{}, std::move(call)});
   }
   const Module module = Module::of(std::move(program));
-  return "#ifndef QC_ALL_KERNELS\n#define QC_ALL_KERNELS\n" + kernels_text(module.parts[0], {}) +
+  return "#ifndef QC_ALL_KERNELS\n#define QC_ALL_KERNELS\n" + kernels_text(module.parts, {}) +
          "#endif\n";
 }
 

@@ -10,12 +10,9 @@ namespace {
 
 /// What is worth knowing before the code is used.
 std::string notes_text(const Project& project) {
-  std::string out;
-  if (!project.options.left_out.empty())
-    out += fmt::format("/* Compiled without {}, as asked for. */\n\n", project.options.left_out);
   const std::vector<std::string> host = host_steps(project.module.program());
-  if (host.empty()) return out;
-  out += "/* Steps that run on the host, as --allow-host does; the stream waits for them:\n";
+  if (host.empty()) return "";
+  std::string out = "/* Steps that run on the host, as --allow-host does; the stream waits for them:\n";
   for (const std::string& line : host) out += " * " + c_comment(line) + "\n";
   return out + " */\n\n";
 }
