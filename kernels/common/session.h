@@ -19,9 +19,9 @@ typedef int (*qk_copies)(qk_session* s, const void* const* inputs, void* const* 
                          cudaMemcpyKind kind, cudaStream_t stream);
 
 /* Bytes of the model's weights that lie together, there and on the device. */
-typedef struct qk_range {
+typedef struct qk_extent {
   int64_t from, to, bytes;
-} qk_range;
+} qk_extent;
 
 /* Code for GPUs from one compute capability on. */
 typedef struct qk_part {
@@ -29,7 +29,7 @@ typedef struct qk_part {
   int64_t arena_bytes, weight_bytes; /* of the device's memory */
   int64_t host_bytes;                /* of the host's, for steps that run there */
   int64_t launches;
-  const qk_range* ranges;
+  const qk_extent* ranges;
   int64_t range_count;
   qk_kernels kernels;
   qk_copies upload, download;
@@ -123,7 +123,7 @@ static inline int qk_take_memory(qk_session* s) {
     s->weights = s->own_weights;
   }
   for (int64_t i = 0; i < part->range_count; ++i) {
-    const qk_range r = part->ranges[i];
+    const qk_extent r = part->ranges[i];
     QK_TRY(cudaMemcpyAsync(s->weights + r.to, s->host_weights + r.from, (size_t)r.bytes,
                            cudaMemcpyHostToDevice, s->queue.stream),
            "cudaMemcpyAsync of the weights", "", "");

@@ -68,7 +68,7 @@ std::string part_text(const Project& project, size_t index) {
              "QK_OK;\n}}\n",
              bases, source.body) +
          copies("upload", source.uploads) + copies("download", source.downloads) +
-         fmt::format("static const qk_range ranges[] = {{{}}};\n\n}}  // namespace part_{}\n\n",
+         fmt::format("static const qk_extent ranges[] = {{{}}};\n\n}}  // namespace part_{}\n\n",
                      ranges.empty() ? "{0, 0, 0}" : ranges, index);
 }
 
