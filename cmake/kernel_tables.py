@@ -8,7 +8,7 @@ A folder holds FOLDER.h (parameter structs and the contract), portable.c (bodies
   kernel NAME[selector, ...](operand, optional?, ...) -> (result, ...)
     params STRUCT
     epilogue STAGE, ...
-    [units NAME PREFIX]
+    [units NAME PREFIX [scratch RESULT]]
     body SYMBOL [in FILE] [stack BYTES]
   stage NAME(operand, optional?, ...)
     params STRUCT
@@ -25,7 +25,8 @@ SYMBOL_units(parameters) says how many units there are, SYMBOL_shared(parameters
 unit, how much shared memory that takes (kernels/common/cuda.h).
 A kernel whose calls can be split among threads names its units, for the bodies after that line; PREFIX_units and
 PREFIX_part in FOLDER/split.c count them and make calls of some of them (kernels/common/units.h). {selector} in PREFIX
-stands for the value of a body, {selector.bytes} for the bytes of an element of that type.
+stands for the value of a body, {selector.bytes} for the bytes of an element of that type. With `scratch` each unit has
+that result for itself: PREFIX_part moves it on, and only devices split such calls, which then have room for all units.
 
 Written to OUTPUT_DIR:
   FOLDER_table.c    thunks, the kernels and the bodies of the folder
@@ -52,7 +53,7 @@ KERNEL = re.compile(r"^kernel (\w+)(?:\[([\w, ]+)\])?\(([\w, ?]*)\) -> \(([\w, ?
 STAGE = re.compile(r"^stage (\w+)\(([\w, ?]*)\)$")
 EPILOGUE = re.compile(r"^epilogue ([\w, ]+)$")
 PARAMS = re.compile(r"^params (\w+)$")
-UNITS = re.compile(r"^units (\w+) (\S+)$")
+UNITS = re.compile(r"^units (\w+) (\S+)(?: scratch (\w+))?$")
 BODY = re.compile(r"^body (\S+)(?: in (\S+))?(?: stack (\d+))?$")
 GROUP = re.compile(r"\{(\w+)=([^}]*)\}")
 DEFAULT_STACK = 1024
@@ -93,7 +94,7 @@ class Kernel:
         self.folder, self.name, self.selectors, self.stage, self.epilogue = folder, name, items(selectors), stage, []
         self.inputs, self.outputs = items(inputs), items(outputs)
         self.params, self.bodies = None, []  # bodies: (symbol, values of the selectors, file, stack, split)
-        self.unit = self.prefix = ""
+        self.unit = self.prefix = self.scratch = ""
 
     def add_bodies(self, pattern, file, stack, where):
         groups = GROUP.findall(pattern)
@@ -138,7 +139,9 @@ def signatures(path, structs):
             if twice := members & set(names) or {n for n in names if names.count(n) > 1}:
                 sys.exit(f"{where}: {', '.join(twice)}: a name stands for one thing only")
         elif kernels and kernels[-1].params and (match := UNITS.match(line)):
-            kernels[-1].unit, kernels[-1].prefix = match.groups()
+            kernels[-1].unit, kernels[-1].prefix, kernels[-1].scratch = match[1], match[2], match[3] or ""
+            if kernels[-1].scratch and kernels[-1].scratch not in kernels[-1].outputs:
+                sys.exit(f"{where}: {kernels[-1].name} has no result {kernels[-1].scratch}")
         elif kernels and kernels[-1].params and (match := BODY.match(line)):
             kernels[-1].add_bodies(match[1], match[2], int(match[3] or DEFAULT_STACK), where)
         else:
@@ -188,7 +191,7 @@ def table(folder, kernels, structs):
                         f'{f"part_{split}" if split else "NULL"}}},')
         entries.append(f'  {{"{k.name}", "{name}", "{",".join(k.selectors)}", "{",".join(k.inputs)}", '
                        f'"{",".join(k.outputs)}", "{k.params}", "{structs[k.params]}", sizeof({k.params}), '
-                       f'"{",".join(k.epilogue)}", {int(k.stage)}, "{k.unit}"}},')
+                       f'"{",".join(k.epilogue)}", {int(k.stage)}, "{k.unit}{" with " + k.scratch if k.scratch else ""}"}},')
     out += ["", f"const qk_kernel qk_kernels_{name}[] = {{", *entries, "};",
             f"const size_t qk_kernel_count_{name} = {len(entries)};",
             f"const qk_body qk_bodies_{name}[] = {{", *(rows or ["  {0},"]), "};",

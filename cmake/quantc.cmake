@@ -141,7 +141,7 @@ endfunction()
 # run them where the processor can. OUT/runnable.inc lists them, QC_MACHINE_KERNELS names the object
 # libraries.
 function(qc_machine_kernels out)
-  set(machines cuda mma)  # as loops on the host
+  set(machines cuda mma team)  # as loops on the host
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND CMAKE_C_COMPILER_ID MATCHES "GNU|Clang")
     list(APPEND machines avx2 avx512vnni)
   endif()

@@ -120,6 +120,7 @@ Body body_of(const qk_body& b) {
 /// Bodies for CUDA are built as loops over their units.
 [[maybe_unused]] bool has_cuda() { return true; }
 [[maybe_unused]] bool has_mma() { return true; }
+[[maybe_unused]] bool has_team() { return true; }
 #if defined(__x86_64__)
 [[maybe_unused]] bool has_avx2() {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");

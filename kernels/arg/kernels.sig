@@ -5,6 +5,7 @@ kernel arg[op, type](x) -> (y)
 
 kernel sort[type](x) -> (values, positions, scratch)
   params qk_sort_params
+  units rows qk_sort_{type.bytes} scratch scratch
   body qk_sort_{type=f32,f64,f16,bf16,i8,i16,i32,i64,u8,u16,u32,u64}
 
 kernel histogram[type](x) -> (y)

@@ -1,3 +1,8 @@
 kernel attention(q, k, v, keep?, add?) -> (y, scratch)
   params qk_attention_params
   body qk_attention_f32 stack 2816
+
+# On an accelerator, a block of threads for each query.
+kernel attention_team[machine](q, k, v, keep?, add?) -> (y)
+  params qk_attention_params
+  body qk_attention_{machine=team} stack 49152

@@ -5,4 +5,5 @@ kernel cast[from, to](x) -> (y)
 
 kernel cast_mode[from, to](x) -> (y)
   params qk_cast_mode_params
+  units elements qk_cast_mode_{from.bytes}
   body qk_cast_mode_{from=f32,f64,f16,bf16}_{to=f8e4m3,f8e5m2,f8e4m3fnuz,f8e5m2fnuz,f8e8m0}

@@ -19,3 +19,7 @@ QK_SPLIT_ELEMENTS(qk_cast_8_1, qk_cast_params, 8, 1)
 QK_SPLIT_ELEMENTS(qk_cast_8_2, qk_cast_params, 8, 2)
 QK_SPLIT_ELEMENTS(qk_cast_8_4, qk_cast_params, 8, 4)
 QK_SPLIT_ELEMENTS(qk_cast_8_8, qk_cast_params, 8, 8)
+
+QK_SPLIT_ELEMENTS(qk_cast_mode_2, qk_cast_mode_params, 2, 1)
+QK_SPLIT_ELEMENTS(qk_cast_mode_4, qk_cast_mode_params, 4, 1)
+QK_SPLIT_ELEMENTS(qk_cast_mode_8, qk_cast_mode_params, 8, 1)

@@ -56,6 +56,7 @@ typedef struct {
   int32_t in[3], out[3], k[3];
   int32_t stride[3], dilation[3], pad[3];
   float lo, hi;
+  int32_t first, count; /* channels of images, kernels/common/range.h */
 } qk_conv_transpose_params;
 
 #endif

@@ -21,6 +21,7 @@ kernel conv_depthwise(x, w, bias?, residual?) -> (y)
 
 kernel conv_pack(w) -> (packed)
   params qk_conv_pack_params
+  units panels qk_conv_pack
   body qk_conv_pack_f32 stack 2048
 
 kernel conv_depthwise_pack(w) -> (packed)
@@ -33,4 +34,5 @@ kernel conv_ordered(x, w, bias?) -> (y)
 
 kernel conv_transpose[type](x, w, bias?) -> (y)
   params qk_conv_transpose_params
+  units channels qk_conv_transpose
   body qk_conv_transpose_{type=f32,f64,f16,bf16} stack 2048

@@ -1,5 +1,6 @@
 /* Convolutions in parts: units are lines of outputs, or columns where there is one line; with
  * channels before positions, they are channels. */
+#include "kernels/common/range.h"
 #include "kernels/common/units.h"
 #include "kernels/conv/conv.h"
 #include "kernels/conv/lines.h"
@@ -45,3 +46,20 @@ QK_SPLIT_CONV(nchw_bf16, 2)
   }
 QK_SPLIT_CONV_LAST(nhwc_f32)
 QK_SPLIT_CONV_LAST(depthwise_f32)
+
+QK_SPLIT_RANGE(qk_conv_transpose, qk_conv_transpose_params, p->n * p->oc)
+
+/* Weights to panels, a unit for each. */
+QK_INLINE int32_t qk_conv_pack_units(const qk_conv_pack_params* p) {
+  return p->groups * qk_units_of(p->ocg, 16);
+}
+QK_INLINE int32_t qk_conv_pack_part(qk_conv_pack_params* p, const void** in, void** out,
+                                    const int32_t* units) {
+  const qk_items r = qk_items_of(units, p->ocg, 16);
+  const ptrdiff_t each = (ptrdiff_t)p->icg * p->taps;
+  qk_move(&in[0], ((ptrdiff_t)r.batch * p->ocg + r.first) * each * 4);
+  qk_move_result(&out[0], (ptrdiff_t)units[0] * each * 64);
+  p->groups = 1;
+  p->ocg = r.count;
+  return r.next;
+}

@@ -37,6 +37,7 @@ typedef struct {
  * last offset are 0. Arguments: x, w, offsets, y. */
 typedef struct {
   int32_t rows, n, k, groups;
+  int32_t first, count; /* rows, kernels/common/range.h */
 } qk_grouped_params;
 
 #endif

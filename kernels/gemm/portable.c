@@ -1,5 +1,6 @@
 #include "kernels/common/body.h"
 #include "kernels/common/inline.h"
+#include "kernels/common/range.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/tile.h"
 #include "kernels/numerics/dot.h"

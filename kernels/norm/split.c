@@ -51,3 +51,10 @@ QK_SPLIT_SCALE_SHIFT(f32, 4)
 QK_SPLIT_SCALE_SHIFT(f64, 8)
 QK_SPLIT_SCALE_SHIFT(f16, 2)
 QK_SPLIT_SCALE_SHIFT(bf16, 2)
+
+#define QK_SPLIT_LRN(bytes)                                                                  \
+  QK_SPLIT_OUTER(qk_lrn_##bytes, qk_lrn_params, (ptrdiff_t)p->channels * p->inner * (bytes), \
+                 (ptrdiff_t)p->channels * p->inner * (bytes))
+QK_SPLIT_LRN(2)
+QK_SPLIT_LRN(4)
+QK_SPLIT_LRN(8)

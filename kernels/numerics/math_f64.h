@@ -153,7 +153,8 @@ QN_FN double qn_log10_f64(double x) {
 QN_FN double qn_log1p_f64(double x) {
   double low, lost;
   const double u = qn_two_sum(1.0, x, &lost);
-  const double y = qn_log_parts_f64(u, &low) + (low + lost / u);
+  const double high = qn_log_parts_f64(u, &low);
+  const double y = high + (low + lost / u);
   const int inside = (x > -1.0) & (x < QN_INF_F64) & (qn_abs_f64(x) >= 0x1p-54);
   const double edge = qn_select_f64(qn_abs_f64(x) < 0x1p-54, x, qn_log_edge_f64(1.0 + x));
   return qn_select_f64(inside, y, edge);

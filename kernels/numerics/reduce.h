@@ -19,8 +19,10 @@
 
 /* gcc unrolls a loop over the lanes before it looks for vectors, and then finds none in selects;
  * clang unrolls after it, and what is no vector then takes a place on the stack per lane. */
-#if defined(__CUDACC__)
+#if defined(__CUDA_ARCH__)
 #define QN_KEEP_LOOP _Pragma("unroll")
+#elif defined(__CUDACC__)
+#define QN_KEEP_LOOP
 #elif defined(__clang__)
 #define QN_KEEP_LOOP _Pragma("clang loop unroll_count(4)")
 #elif defined(__GNUC__)

@@ -41,6 +41,7 @@ kernel qconv_device[machine, w_codes, accumulator](x, w, bias?, multipliers?, fl
 kernel qconv_transpose[x_codes, w_codes](x, w, bias?, multipliers?, float_bias?, w_zeros?, x_scales?, x_zeros?) -> (y)
   params qk_qconv_transpose_params
   epilogue rescale, dequantize, accumulators
+  units channels qk_qconv_transpose
   body qk_qconv_transpose_{x_codes=i8,u8,i16,u16}_{w_codes=i8,i16} stack 2816
 
 # Kernels of kernels/qconv/mma.h: four outputs a thread, and tiles on tensor cores.

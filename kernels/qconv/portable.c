@@ -1,5 +1,6 @@
 #include "kernels/common/body.h"
 #include "kernels/common/inline.h"
+#include "kernels/common/range.h"
 #include "kernels/common/shared.h"
 #include "kernels/conv/taps.h"
 #include "kernels/qconv/qconv.h"

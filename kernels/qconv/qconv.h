@@ -43,6 +43,7 @@ typedef struct {
   int32_t x_zero;
   int32_t y_type, y_zero, lo, hi, q31;
   float bias_factor;
+  int32_t first, count; /* channels of images, kernels/common/range.h */
 } qk_qconv_transpose_params;
 
 #endif

@@ -1,5 +1,6 @@
 /* Convolutions of codes in parts: units are lines of outputs (kernels/conv/lines.h); where those
  * are few, panels of outputs; with channels before positions, channels. */
+#include "kernels/common/range.h"
 #include "kernels/conv/lines.h"
 #include "kernels/qconv/pack.h"
 #include "kernels/qconv/qconv.h"
@@ -86,3 +87,5 @@ QK_INLINE int32_t qk_packed_conv_part(qk_qconv_params* p, const void** in, void*
   }
 QK_SPLIT_PACKED_CONV(avx512vnni, QK_PANELS_AVX512VNNI)
 QK_SPLIT_PACKED_CONV(avx2, QK_PANELS_AVX2)
+
+QK_SPLIT_RANGE(qk_qconv_transpose, qk_qconv_transpose_params, p->n * p->oc)

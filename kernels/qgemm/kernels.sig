@@ -15,6 +15,7 @@ kernel unsigned_codes(x, zeros?) -> (y, y_zeros?)
 
 kernel qgemm_pack(w) -> (packed)
   params qk_qgemm_pack_params
+  units panels qk_qgemm_pack
   body qk_qgemm_pack stack 3328
 
 # Weights, bias and multipliers in one blob: kernels/qgemm/pack.h. `panels` are the first panel and the one after the
@@ -47,6 +48,7 @@ kernel wgemm(x, w, scales, w_zeros?, bias?) -> (y)
 
 kernel wgemm_panels(x, w, scales, w_zeros?, bias?) -> (y, rows)
   params qk_wgemm_params
+  units panels qk_wgemm scratch rows
   body qk_wgemm stack 2048
 
 # Groups of rows, each with a matrix of codes of its own.
@@ -55,4 +57,5 @@ kernel qgrouped[index](x, w, offsets, multipliers, x_scales?, x_zeros?) -> (y)
 
 kernel qgrouped_panels[index](x, w, offsets, multipliers, x_scales?, x_zeros?) -> (y)
   params qk_qgrouped_params
+  units rows qk_qgrouped
   body qk_qgrouped_{index=i32,i64} stack 3328

@@ -1,5 +1,6 @@
 #include "kernels/common/body.h"
 #include "kernels/common/inline.h"
+#include "kernels/common/range.h"
 #include "kernels/qgemm/qgemm.h"
 #include "kernels/qgemm/tile.h"
 
@@ -168,7 +169,8 @@ QK_INLINE void qk_wgemm(const qk_wgemm_params* p, const float* x, const uint8_t*
                         float* rows) {
   const int32_t groups = (p->k + p->group - 1) / p->group;
   const ptrdiff_t panel = (ptrdiff_t)p->k * (p->nibbles ? 8 : 16);
-  for (int32_t o = 0; o < p->n; o += 16) {
+  const int32_t end = 16 * qk_range_end(p->first, p->count, (p->n + 15) / 16);
+  for (int32_t o = 16 * p->first; o < end; o += 16) {
     const int32_t columns = p->n - o < 16 ? p->n - o : 16;
     const float* bo = bias ? bias + o : 0;
     int32_t k = 0;
@@ -208,9 +210,9 @@ QK_INLINE void qk_qgrouped_rows(const qk_qgrouped_params* p, int32_t e, int32_t 
            (uint8_t*)y + (ptrdiff_t)start * p->n * size);
 }
 
-/* Rows from `row` on, which no matrix has. */
-QK_INLINE void qk_qgrouped_rest(const qk_qgrouped_params* p, int32_t row, void* y) {
-  for (ptrdiff_t i = (ptrdiff_t)row * p->n; i < (ptrdiff_t)p->rows * p->n; ++i) {
+/* Rows from `row` to `end`, which no matrix has. */
+QK_INLINE void qk_qgrouped_rest(const qk_qgrouped_params* p, int32_t row, int32_t end, void* y) {
+  for (ptrdiff_t i = (ptrdiff_t)row * p->n; i < (ptrdiff_t)end * p->n; ++i) {
     if (p->y_type == QK_F32) {
       ((float*)y)[i] = 0.0f;
     } else {
@@ -223,14 +225,15 @@ QK_INLINE void qk_qgrouped_rest(const qk_qgrouped_params* p, int32_t row, void* 
   QK_INLINE void qk_qgrouped_##t(const qk_qgrouped_params* p, const void* x, const int8_t* w, \
                                  const T* offsets, const float* multipliers,                  \
                                  const float* x_scales, const int32_t* x_zeros, void* y) {    \
-    int32_t start = 0;                                                                        \
+    const int32_t last = qk_range_end(p->first, p->count, p->rows);                           \
+    int32_t start = p->first;                                                                 \
     for (int32_t e = 0; e < p->groups; ++e) {                                                 \
-      const int64_t at = offsets[e] < p->rows ? offsets[e] : p->rows;                         \
+      const int64_t at = offsets[e] < last ? offsets[e] : last;                               \
       const int32_t end = at > start ? (int32_t)at : start;                                   \
       qk_qgrouped_rows(p, e, start, end, x, w, multipliers, x_scales, x_zeros, y);            \
       start = end;                                                                            \
     }                                                                                         \
-    qk_qgrouped_rest(p, start, y);                                                            \
+    qk_qgrouped_rest(p, start, last, y);                                                      \
   }
 QK_DEFINE_QGROUPED(i32, int32_t)
 QK_DEFINE_QGROUPED(i64, int64_t)

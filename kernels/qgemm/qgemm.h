@@ -68,6 +68,7 @@ typedef struct {
   int32_t rows, groups, n, k;
   int32_t per_row, x_type, x_zero;
   int32_t y_type, y_zero, lo, hi;
+  int32_t first, count; /* rows, kernels/common/range.h */
 } qk_qgrouped_params;
 
 /* qk_wgemm: y [m, n] of floats x [m, k] and codes of weights, decoded as they are needed, a block
@@ -83,6 +84,7 @@ typedef struct {
 typedef struct {
   int32_t m, n, k;
   int32_t group, nibbles, zero;
+  int32_t first, count; /* panels of outputs, kernels/common/range.h */
 } qk_wgemm_params;
 
 /* qk_unsigned_codes   n codes i8 as u8, 128 more, and as many more for each of their `rows` zero

@@ -1,4 +1,5 @@
 /* Products of codes in parts: units are blocks of rows; of few rows, panels of outputs. */
+#include "kernels/common/range.h"
 #include "kernels/common/units.h"
 #include "kernels/qgemm/pack.h"
 #include "kernels/qgemm/qgemm.h"
@@ -117,3 +118,34 @@ QK_SPLIT_QMATMUL_OF(i8, 1)
 QK_SPLIT_QMATMUL_OF(u8, 1)
 QK_SPLIT_QMATMUL_OF(i16, 2)
 QK_SPLIT_QMATMUL_OF(u16, 2)
+
+/* ---- groups of rows ---- */
+
+QK_SPLIT_RANGE(qk_qgrouped, qk_qgrouped_params, p->rows)
+
+/* ---- weights to panels ---- */
+
+QK_INLINE int32_t qk_qgemm_pack_units(const qk_qgemm_pack_params* p) {
+  return p->batch * qk_units_of(p->n, 16);
+}
+QK_INLINE int32_t qk_qgemm_pack_part(qk_qgemm_pack_params* p, const void** in, void** out,
+                                     const int32_t* units) {
+  const qk_items r = qk_items_of(units, p->n, 16);
+  qk_move(&in[0], (ptrdiff_t)r.batch * p->batch_step + (ptrdiff_t)r.first * p->n_step);
+  qk_move_result(&out[0], (ptrdiff_t)units[0] * ((p->k + 1) / 2) * 32);
+  p->batch = 1;
+  p->n = r.count;
+  return r.next;
+}
+
+/* ---- floats times codes: a unit is a panel of outputs, with weights decoded for itself ---- */
+
+QK_INLINE int32_t qk_wgemm_units(const qk_wgemm_params* p) { return qk_units_of(p->n, 16); }
+QK_INLINE int32_t qk_wgemm_part(qk_wgemm_params* p, const void** in, void** out,
+                                const int32_t* units) {
+  (void)in;
+  qk_move_result(&out[1], (ptrdiff_t)units[0] * QK_W_ROWS(p->k) * 4);
+  p->first = units[0];
+  p->count = units[1] - units[0];
+  return units[1];
+}

@@ -44,3 +44,16 @@ kernel dynamic_quantize[codes](x) -> (y, scales, zeros)
   params qk_dynamic_params
   units rows qk_dynamic_{codes.bytes}
   body qk_dynamic_{codes=i8,u8,i16,u16}
+
+# On an accelerator, by blocks of threads.
+kernel dynamic_quantize_team[machine, codes](x) -> (y, scales, zeros)
+  params qk_dynamic_params
+  body qk_dynamic_{machine=team}_{codes=i8,u8,i16,u16} stack 16384
+
+kernel ranges_team[machine](x) -> (ranges)
+  params qk_ranges_params
+  body qk_ranges_{machine=team} stack 16384
+
+kernel ranges_quantize_team[machine](x, ranges) -> (y, scales, zeros)
+  params qk_ranges_params
+  body qk_ranges_quantize_{machine=team} stack 16384

@@ -49,4 +49,14 @@ typedef struct {
   int32_t lo, hi, symmetric;
 } qk_dynamic_params;
 
+/* Codes of n floats of one scale, whose range is known in `parts` parts, pairs of the least and the
+ * most; codes have `size` bytes. Arguments: x, ranges, y, scales, zeros. qk_ranges_team finds the
+ * parts, of elements that are as many runs of QK_TEAM apart: x, ranges. */
+typedef struct {
+  int32_t n, parts, lo, hi, symmetric, size;
+} qk_ranges_params;
+
+/* Elements that a block of threads makes codes of. */
+#define QK_RANGES_UNIT 4096
+
 #endif

@@ -2,6 +2,7 @@
 
 #include "kernels/common/body.h"
 #include "kernels/common/inline.h"
+#include "kernels/common/range.h"
 #include "kernels/common/shared.h"
 #include "kernels/common/vec16.h"
 #include "kernels/conv/taps.h"
@@ -80,7 +81,8 @@ QK_INLINE void qk_wconv(const qk_wconv_params* p, const float* x, const int8_t* 
   int32_t low, high;
   qk_taps_inside(p->in[2], p->out[2], p->k[2], p->stride[2], p->dilation[2], p->pad[2], &low,
                  &high);
-  for (int32_t part = 0; part < p->n * p->groups * panels; ++part) {
+  const int32_t end = qk_range_end(p->first, p->count, p->n * p->groups * panels);
+  for (int32_t part = p->first; part < end; ++part) {
     const int32_t panel = part % (p->groups * panels), n = part / (p->groups * panels);
     const int32_t g = panel / panels, block = panel % panels * 16, channel = g * ocg + block;
     const int32_t outputs = ocg - block < 16 ? ocg - block : 16;
@@ -139,18 +141,17 @@ QK_INLINE void qk_wconv_depthwise(const qk_wconv_params* p, const float* x, cons
   qk_wconv_walk t = qk_wconv_start(p);
   const int32_t positions = p->out[0] * p->out[1] * p->out[2];
   const ptrdiff_t x_image = (ptrdiff_t)p->ic * p->in[0] * p->in[1] * p->in[2];
-  for (int32_t n = 0; n < p->n; ++n) {
-    for (int32_t at = 0; at < positions; ++at) {
-      const int32_t o[3] = {at / (p->out[1] * p->out[2]), at / p->out[2] % p->out[1],
-                            at % p->out[2]};
-      float* yk = y + (ptrdiff_t)n * p->oc * positions + at * t.y_next;
-      for (int axis = 0; axis < 3; ++axis) qk_wconv_at(&t, axis, o[axis]);
-      for (int32_t c = 0; c < p->oc; c += 16) {
-        if (p->oc - c >= 16) {
-          qk_wconv_channels(&t, o, c, 16, x + n * x_image, w, scales, zeros, bias, yk);
-        } else {
-          qk_wconv_channels(&t, o, c, p->oc - c, x + n * x_image, w, scales, zeros, bias, yk);
-        }
+  const int32_t end = qk_range_end(p->first, p->count, p->n * positions);
+  for (int32_t item = p->first; item < end; ++item) {
+    const int32_t n = item / positions, at = item % positions;
+    const int32_t o[3] = {at / (p->out[1] * p->out[2]), at / p->out[2] % p->out[1], at % p->out[2]};
+    float* yk = y + (ptrdiff_t)n * p->oc * positions + at * t.y_next;
+    for (int axis = 0; axis < 3; ++axis) qk_wconv_at(&t, axis, o[axis]);
+    for (int32_t c = 0; c < p->oc; c += 16) {
+      if (p->oc - c >= 16) {
+        qk_wconv_channels(&t, o, c, 16, x + n * x_image, w, scales, zeros, bias, yk);
+      } else {
+        qk_wconv_channels(&t, o, c, p->oc - c, x + n * x_image, w, scales, zeros, bias, yk);
       }
     }
   }
@@ -163,7 +164,9 @@ QK_INLINE void qk_wconv_transpose(const qk_wconv_params* p, const float* x, cons
   const ptrdiff_t volume = (ptrdiff_t)p->in[0] * p->in[1] * p->in[2];
   const ptrdiff_t taps = (ptrdiff_t)p->k[0] * p->k[1] * p->k[2];
   const int32_t positions = p->out[0] * p->out[1] * p->out[2];
-  for (int32_t row = 0; row < p->n * p->oc; ++row) {
+  const int32_t end = qk_range_end(p->first, p->count, p->n * p->oc);
+  y += (ptrdiff_t)p->first * positions;
+  for (int32_t row = p->first; row < end; ++row) {
     const int32_t oc = row % p->oc, g = oc / ocg;
     const float* xg = x + ((ptrdiff_t)(row / p->oc) * p->ic + g * icg) * volume;
     const int8_t* wg = w + ((ptrdiff_t)g * icg * ocg + oc % ocg) * taps;

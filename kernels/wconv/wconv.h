@@ -22,6 +22,7 @@ typedef struct {
   int32_t stride[3], dilation[3], pad[3];
   int32_t last;
   int32_t group, by_tap, zero;
+  int32_t first, count; /* panels, positions or channels of images, kernels/common/range.h */
 } qk_wconv_params;
 
 #endif

@@ -200,7 +200,24 @@ class Selector {
     if (!target_.device || !call || !call->body || !call->body->machine.empty()) return;
     if (is_hosts(*call->body)) return;
     const Dim units = is_static(*call) || !call->body->units ? Dim(units_of(*call)) : Dim(0);
+    if (const int i = scratch_of_units(*call->kernel); i >= 0)
+      give_each_unit(call->out[static_cast<size_t>(i)], most_units(*call));
     step.op = ParallelStep{std::move(*call), units};
+  }
+
+  /// Units of a call at the largest sizes.
+  int64_t most_units(Call call) const {
+    for (Param& p : call.params) {
+      if (Dim* size = std::get_if<Dim>(&p)) *size = program_.largest(*size);
+    }
+    return units_of(call);
+  }
+  /// Room for the scratch of all units.
+  void give_each_unit(View& view, int64_t units) const {
+    Buffer& buffer = program_.buffer(program_.owner(view.buffer));
+    QC_CHECK(!view.dims.empty(), "scratch is a list");
+    view.dims[0] = view.dims[0] * Dim(units);
+    buffer.bytes = buffer.bytes * Dim(units);
   }
 
   Program& program_;

@@ -33,13 +33,19 @@ int64_t units_of(const Call& call) {
   return call.body->units(write_params(*call.kernel, call.params).data());
 }
 
+int scratch_of_units(const Signature& kernel) {
+  constexpr std::string_view kWith = " with ";
+  const size_t at = kernel.unit.find(kWith);
+  return at == std::string::npos ? -1 : kernel.result(kernel.unit.substr(at + kWith.size()));
+}
+
 int split(Program& program, int64_t least_macs) {
   std::vector<Step*> steps;
   collect(program.steps, steps);
   int count = 0;
   for (Step* step : steps) {
     Call& call = *step->call();
-    if (!call.body->units) continue;
+    if (!call.body->units || scratch_of_units(*call.kernel) >= 0) continue;
     const bool free = !is_static(call);
     if (free ? call.macs == 0 && least_macs > 0 : call.macs < least_macs || units_of(call) < 2)
       continue;

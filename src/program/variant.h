@@ -54,6 +54,7 @@ class Binder {
     record(KernelCall::kName, numbers(call), call.select(), call.operand_views(),
            call.result_views());
   }
+  void before(Call call) { before_.push_back({{}, std::move(call)}); }
   /// The bound call: what `call` says; operands and results that it leaves out are those of the
   /// same name of `from`.
   template <class KernelCall>

@@ -16,7 +16,7 @@ Target gpu(const std::string& architecture, const std::string& generation,
                 .summary = "CUDA C++ for NVIDIA GPUs from " + generation + " on",
                 .language = std::string(Language::cuda),
                 .device = true,
-                .features = {"cuda"},
+                .features = {"cuda", "team"},
                 .architecture = architecture};
   target.features.insert(target.features.end(), more.begin(), more.end());
   return target;

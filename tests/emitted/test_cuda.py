@@ -1,4 +1,5 @@
 """Generated CUDA: the digits classifier on the host, thread after thread, with the interpreter's bits; nvcc takes the file."""
+import concurrent.futures
 import pathlib
 import shutil
 import subprocess
@@ -25,6 +26,15 @@ def projects(quantc, models, int8, tmp_path_factory):
     return made
 
 
+@pytest.fixture(scope="module")
+def gpu_check(quantc, root, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("gpu") / "check"
+    tool = [sys.executable, root / "tools/gpu_check"]
+    done = subprocess.run([*tool, "prepare", quantc("--version").args[0], folder, "--quick"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return tool, folder
+
+
 def make(folder, *arguments):
     done = subprocess.run(["make", "-C", folder, *arguments], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -39,12 +49,12 @@ def test_recorded_vector_on_the_host(projects, project, compiler, cc, tmp_path):
     assert "bits equal" in make(out, "HOST=1", f"CXX={compiler}", f"CC={cc}", flags, "test")
 
 
-def test_all_images_have_the_bits_of_c(quantc, root, tmp_path):
-    tool = [sys.executable, root / "tools/cuda_check"]
-    quantc_path = quantc("--version").args[0]
-    subprocess.run([*tool, "prepare", quantc_path, tmp_path], check=True, capture_output=True)
-    done = subprocess.run([*tool, "run", tmp_path, "--host"], capture_output=True, text=True)
-    assert done.returncode == 0 and "450 of 450" in done.stdout, done.stdout + done.stderr
+@pytest.mark.parametrize("part, expected", [("digits", "450 of 450"), ("kernels", "0 results differ"), ("nets", "resnet18_int8_b3: net: bits equal")])
+def test_gpu_check_passes_on_the_host(gpu_check, part, expected):
+    """All test images, all calls of kernels that the cases of all ops and random graphs make, networks."""
+    tool, folder = gpu_check
+    done = subprocess.run([*tool, "run", folder, "--host", "--only", part], capture_output=True, text=True)
+    assert done.returncode == 0 and expected in done.stdout, done.stdout + done.stderr
 
 
 FAILING = """#include <string.h>
@@ -159,6 +169,46 @@ def test_nvcc_takes_it_without_a_warning(projects, project, gpu, nvcc, tmp_path)
                           capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "digits.o").stat().st_size > 10_000
+
+
+ARCHITECTURES = [75, 80, 86, 89, 90, 100]
+
+
+def nvcc_takes(nvcc, root, folder, tables, architectures):
+    """Compiles sources of kernels, two at a time, for each architecture; warnings are errors."""
+    def one(table):
+        codes = [f"-gencode=arch=compute_{a},code=compute_{a}" for a in architectures if a >= 80 or not table.endswith("mma")]
+        return subprocess.run([nvcc, "-std=c++20", "-I", folder, "-I", root, *codes, "-Xcicc", "-O0", "-fmad=false", "-Werror", "all-warnings",
+                               "-fatbin", folder / f"{table}.cu", "-o", folder / f"{table}.fatbin"], capture_output=True, text=True)
+    shutil.copy(root / "tests/cuda/replay.h", folder)
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for table, done in zip(tables, pool.map(one, tables)):
+            assert done.returncode == 0, f"{table}: {done.stderr}"
+
+
+def test_nvcc_takes_all_kernels_without_a_warning(gpu_kernels, nvcc, root, tmp_path):
+    """A body of each kernel and op. What is written for CUDA is compiled for every architecture; the portable C does not ask which it is."""
+    tables = gpu_kernels.write(tmp_path, gpu_kernels.some_of_each())
+    own = [t for t in tables if not t.endswith("portable")]
+    assert len(own) >= 10 and len(tables) >= 50
+    nvcc_takes(nvcc, root, tmp_path, own, ARCHITECTURES)
+    nvcc_takes(nvcc, root, tmp_path, [t for t in tables if t not in own], ARCHITECTURES[:1])
+
+
+@pytest.mark.soak
+def test_nvcc_takes_all_bodies_for_all_architectures(gpu_kernels, nvcc, root, tmp_path):
+    nvcc_takes(nvcc, root, tmp_path, gpu_kernels.write(tmp_path), ARCHITECTURES)
+
+
+def test_docs_say_what_computes_each_kernel(gpu_kernels, root):
+    assert gpu_kernels.table() in (root / "docs/cuda.md").read_text(), "python3 tools/gpu_kernels.py prints the table"
+
+
+@pytest.fixture(scope="module")
+def gpu_kernels(root):
+    sys.path.insert(0, str(root / "tools"))
+    import gpu_kernels
+    return gpu_kernels
 
 
 @pytest.mark.parametrize("name", ["tv_mobilenet_v2_025", "micro_kws_m_qoperator", "timm_test_resnet", "timm_test_vit", "hf_llama", "unetlet",

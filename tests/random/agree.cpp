@@ -16,6 +16,7 @@
 #include "program/run.h"
 #include "program/split.h"
 #include "tests/random/sampling.h"
+#include "tests/support/device.h"
 
 namespace qc {
 
@@ -61,6 +62,17 @@ Result<Ok> check_target(const Graph& contract, Options options, const Sample& s,
   return error(Code::bug, "target {}: {}", options.target, difference);
 }
 
+/// A GPU's kernels give the same bits, thread after thread.
+Result<Ok> check_device(const Graph& contract, const Sample& s, uint64_t seed) {
+  const char* const device = kDevices[seed % std::size(kDevices)];
+  QC_ASSIGN(const auto program, device_program(contract, device));
+  if (!program) return error(Code::bug, "{} has no kernel for it", device);
+  QC_ASSIGN(const ProgramResult run, run_program(*program, s.inputs));
+  const std::string difference = first_difference(run.outputs, s.expected);
+  if (difference.empty()) return Ok{};
+  return error(Code::bug, "target {}: {}", device, difference);
+}
+
 }  // namespace
 
 Result<Sample> make_sample(uint64_t seed, std::unique_ptr<Graph> graph,
@@ -84,6 +96,7 @@ Result<Sample> make_sample(uint64_t seed, std::unique_ptr<Graph> graph,
     return error(Code::bug, Loc{}, "by fast evaluation {}", wrong);
   }
   QC_TRY(check_target(*graph, options, s, seed));
+  QC_TRY(check_device(*graph, s, seed));
   QC_ASSIGN(s.program, make_program(*graph, options));
   QC_TRY(verify(s.program));
   return s;

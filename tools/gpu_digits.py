@@ -1,49 +1,35 @@
-#!/usr/bin/env python3
-"""Checks generated CUDA on the digits classifier: all test images must give the bits of the generated C.
-
-usage: tools/cuda_check prepare QUANTC FOLDER    writes FOLDER/cuda and FOLDER/c
-       tools/cuda_check run FOLDER [--host]      builds both and compares; --host: without CUDA, threads one after another
-
-A line for each check, then a summary; status 1 when one fails. `run` needs Python, make, cc and, without --host, nvcc and
-a GPU; FOLDER may have been prepared on another machine.
-"""
+"""The digits classifier as generated CUDA, for tools/gpu_check: all 450 test images must give the bits of the generated C."""
 import ctypes
 import pathlib
 import shutil
 import subprocess
-import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PIXELS, SCORES = 64, 10
-failures = []
-
-
-def check(what, ok, detail=""):
-    print(f"{'ok    ' if ok else 'FAILED'} {what}{': ' + detail if detail else ''}", flush=True)
-    if not ok:
-        failures.append(what)
 
 
 def prepare(quantc, folder):
     model, rules = ROOT / "tests/models/digits.onnx", ROOT / "examples/digits/rules.toml"
     for target, name in (("cuda", "cuda"), ("portable", "c")):
         subprocess.run([quantc, "compile", model, "--rules", rules, "--target", target, "-o", folder / name, "--name", "digits",
-                        "--vectors", ROOT / "tests/models/digits.npz"], check=True)
+                        "--vectors", ROOT / "tests/models/digits.npz"], check=True, capture_output=True)
+    for path in ("examples/digits/test.bin", "tests/emitted/cuda_faults.cpp"):
+        shutil.copy(ROOT / path, folder)
 
 
-def images():
+def images(folder):
     """Pixels of each test image, and the right answer."""
-    data = (ROOT / "examples/digits/test.bin").read_bytes()
+    data = (folder / "test.bin").read_bytes()
     for at in range(0, len(data), PIXELS + 1):
         record = data[at:at + PIXELS + 1]
         yield (ctypes.c_float * PIXELS)(*(p / 16 for p in record[:PIXELS])), record[PIXELS]
 
 
-def built(folder, *flags):
+def built(check, folder, *flags):
     done = subprocess.run(["make", "-C", folder, *flags], capture_output=True, text=True)
     check(f"{folder.name} builds", done.returncode == 0, "" if done.returncode == 0 else done.stdout[-2000:] + done.stderr[-3000:])
-    return ctypes.CDLL(str(folder / "libdigits.so")) if done.returncode == 0 else sys.exit(1)
+    return ctypes.CDLL(str(folder / "libdigits.so")) if done.returncode == 0 else None
 
 
 class Config(ctypes.Structure):
@@ -98,8 +84,8 @@ def answer(scores):
     return values.index(max(values))
 
 
-def compare(library, reference, host):
-    samples = list(images())
+def compare(check, folder, library, reference, host):
+    samples = list(images(folder))
     expected = [from_c(reference, image) for image, _ in samples]
     model = Model(library)
     check("a handle is created", model.code == 0, model.text())
@@ -110,7 +96,7 @@ def compare(library, reference, host):
     other = Model(library, Config(0, 1))
     turns = [(model if i % 2 else other).run(image) for i, (image, _) in enumerate(samples)]
     check("two handles in turn, one that waits for every kernel", turns == expected)
-    deploy(library, samples[:50], expected)
+    deploy(check, library, samples[:50], expected)
     check("1,000 runs give one answer", len({model.run(samples[0][0]) for _ in range(1000)}) == 1)
     model.run(None)
     check("a null input is refused", model.code == 1, model.text())
@@ -126,7 +112,7 @@ def compare(library, reference, host):
     other.close()
 
 
-def deploy(library, samples, expected):
+def deploy(check, library, samples, expected):
     """Every deployment gives the same bits; its figures are printed."""
     for name, number in DEPLOYMENTS.items():
         model = Model(library, Config(0, 0, number))
@@ -149,9 +135,9 @@ def timed(model, image):
     return time.perf_counter() - start
 
 
-def faults(folder, host):
+def faults(check, folder, host):
     """Out of memory, a wrong device, a fault in a kernel, null pointers, 1,000 handles: tests/emitted/cuda_faults.cpp."""
-    source = ROOT / "tests/emitted/cuda_faults.cpp"
+    source = folder.parent / "cuda_faults.cpp"
     compiler = ["c++", "-std=c++20", "-O2", "-DQK_CUDA_ON_HOST", "-ffp-contract=off"] if host else \
         ["nvcc", "-std=c++20", "-O2", "-arch=native", "-fmad=false", "-x", "cu"]
     command = [*compiler, "-I", folder, source, "-o", folder / "faults", *(["-x", "none"] if host else ["-Xlinker"]), folder / "digits_weights.o"]
@@ -163,28 +149,13 @@ def faults(folder, host):
         check("faults", done.returncode == 0, done.stderr[-500:])
 
 
-def run(folder, host):
+def run(check, folder, host):
+    """Builds FOLDER/cuda and FOLDER/c and compares them; check(what, ok, detail) is told of each result."""
     subprocess.run(["make", "-C", folder / "cuda", "clean"], check=True, capture_output=True)
-    library = built(folder / "cuda", *(["HOST=1"] if host else []))
-    reference = built(folder / "c", "CFLAGS=-O2")
-    done = subprocess.run([folder / "cuda/digits_test"], capture_output=True, text=True)
-    check("the recorded vector", "bits equal" in done.stdout, done.stdout.strip())
-    compare(library, reference, host)
-    faults(folder / "cuda", host)
-    sanitizer = shutil.which("compute-sanitizer")
-    if not host and sanitizer:
-        done = subprocess.run([sanitizer, "--tool", "memcheck", "--error-exitcode", "9", folder / "cuda/digits_test"],
-                              capture_output=True, text=True)
-        check("compute-sanitizer memcheck", done.returncode == 0, done.stdout.strip().splitlines()[-1])
-    print(f"cuda_check: {'all checks passed' if not failures else str(len(failures)) + ' checks FAILED'}")
-    return 1 if failures else 0
-
-
-if __name__ == "__main__":
-    arguments = [a for a in sys.argv[1:] if a != "--host"]
-    if len(arguments) == 3 and arguments[0] == "prepare":
-        prepare(arguments[1], pathlib.Path(arguments[2]))
-    elif len(arguments) == 2 and arguments[0] == "run":
-        sys.exit(run(pathlib.Path(arguments[1]).resolve(), "--host" in sys.argv))
-    else:
-        sys.exit(__doc__)
+    library = built(check, folder / "cuda", *(["HOST=1"] if host else []))
+    reference = built(check, folder / "c", "CFLAGS=-O2")
+    if library and reference:
+        done = subprocess.run([folder / "cuda/digits_test"], capture_output=True, text=True)
+        check("digits: the recorded vector", "bits equal" in done.stdout, done.stdout.strip())
+        compare(check, folder, library, reference, host)
+        faults(check, folder / "cuda", host)

@@ -1,0 +1,74 @@
+/* A unit is some rows, which 256 threads compute together (kernels/common/team.h). */
+#include "kernels/activation/activation.h"
+#include "kernels/common/body.h"
+#include "kernels/common/cuda.h"
+#include "kernels/common/team_ending.h"
+#include "kernels/numerics/scalar_ops.h"
+
+enum {
+  QK_ACTIVATION_silu,
+  QK_ACTIVATION_gelu,
+  QK_ACTIVATION_gelu_tanh,
+  QK_ACTIVATION_gelu_quick,
+  QK_ACTIVATION_sigmoid,
+  QK_ACTIVATION_tanh,
+  QK_ACTIVATION_same
+};
+
+typedef struct qk_activation_rows {
+  const float *x, *factor;
+  int32_t x_stride, factor_stride, op;
+} qk_activation_rows;
+
+/* `op` is a constant wherever this is inlined. */
+QK_UNIT float qk_activation_of(int32_t op, float x) {
+  switch (op) {
+    case QK_ACTIVATION_silu:
+      return qn_silu_f32(x);
+    case QK_ACTIVATION_gelu:
+      return qn_gelu_f32(x);
+    case QK_ACTIVATION_gelu_tanh:
+      return qn_gelu_tanh_f32(x);
+    case QK_ACTIVATION_gelu_quick:
+      return qn_gelu_quick_f32(x);
+    case QK_ACTIVATION_sigmoid:
+      return qn_sigmoid_f32(x);
+    case QK_ACTIVATION_tanh:
+      return qn_tanh_f32(x);
+    default:
+      return x;
+  }
+}
+QK_UNIT float qk_activation_value(const qk_activation_rows* a, int32_t r, int64_t row, int32_t i) {
+  const float v = qk_activation_of(a->op, a->x[row * a->x_stride + i]);
+  (void)r;
+  return a->factor ? qn_mulf(v, a->factor[row * a->factor_stride + i]) : v;
+}
+
+#define QK_WITH \
+  qk_activation_end, qk_activation_quantize_params, qk_activation_rows, qk_activation_value
+#include "kernels/common/team_ending.inc"
+
+#define QK_DEFINE_ACTIVATION_TEAM(OP)                                                              \
+  QK_TEAM_SHARES(qk_activation_quantize_team_##OP, qk_activation_quantize_params)                  \
+  QK_UNIT int64_t qk_activation_quantize_team_##OP##_units(                                        \
+      const qk_activation_quantize_params* p) {                                                    \
+    return qk_team_units(p->rows, p->n);                                                           \
+  }                                                                                                \
+  QK_UNIT void qk_activation_quantize_team_##OP(                                                   \
+      const qk_activation_quantize_params* p, int64_t unit, const void* x, const void* factor,     \
+      const void* scales, const void* zeros, void* y, void* y_scales, void* y_zeros, void* floats, \
+      void* ranges) {                                                                              \
+    const qk_activation_rows a = {(const float*)x, (const float*)factor, p->x_stride,              \
+                                  p->factor_stride, QK_ACTIVATION_##OP};                           \
+    const qk_team m = qk_team_of(p->rows, p->n);                                                   \
+    qk_activation_end(p, &m, unit, p->rows, p->n, &a, (const float*)scales, (const int32_t*)zeros, \
+                      y, (float*)y_scales, (int32_t*)y_zeros, (float*)floats, (float*)ranges);     \
+  }
+QK_DEFINE_ACTIVATION_TEAM(silu)
+QK_DEFINE_ACTIVATION_TEAM(gelu)
+QK_DEFINE_ACTIVATION_TEAM(gelu_tanh)
+QK_DEFINE_ACTIVATION_TEAM(gelu_quick)
+QK_DEFINE_ACTIVATION_TEAM(sigmoid)
+QK_DEFINE_ACTIVATION_TEAM(tanh)
+QK_DEFINE_ACTIVATION_TEAM(same)

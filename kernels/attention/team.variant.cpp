@@ -1,0 +1,23 @@
+// Attention by blocks of threads (kernels/attention/team.cu).
+#include "kernels/attention/calls.h"
+#include "program/variant.h"
+
+namespace qc {
+namespace {
+
+constexpr int64_t kMostKeys = 8192;
+
+std::string refusal(const Call& call, const Binder& binder) {
+  return binder.largest(call.size("keys")) > kMostKeys ? "there are too many keys" : "";
+}
+Result<Call> bind(const Call& call, Binder&) {
+  return Binder::like(call, "attention_team", {"team"});
+}
+
+}  // namespace
+
+void variants_attention_team(std::vector<Variant>& out) {
+  out.push_back({"attention", "team", "team", 50, refusal, bind});
+}
+
+}  // namespace qc

@@ -1,0 +1,33 @@
+// Norms by blocks of threads (kernels/norm/team.cu).
+#include "kernels/common/codes.h"
+#include "kernels/norm/calls.h"
+#include "kernels/quantize/team_bind.h"
+
+namespace qc {
+namespace {
+
+std::string norm_refusal(const Call& call, const Binder& binder) {
+  if (call.select[0] != "f32") return "rows are not f32";
+  return team_refusal(binder, call.size("n"));
+}
+Result<Call> bind_norm(const Call& call, Binder&) {
+  return Binder::like(call, "norm_team", {"team"});
+}
+
+std::string quantize_refusal(const Call& call, const Binder& binder) {
+  if (call.integer("x_type") != QK_F32) return "rows are codes";
+  return ending_refusal(call, binder, call.size("rows"), call.size("n"));
+}
+Result<Call> bind_quantize(const Call& call, Binder& binder) {
+  return bind_ending(call, binder, Binder::like(call, "norm_quantize_team", {"team"}),
+                     call.size("rows"), call.size("n"));
+}
+
+}  // namespace
+
+void variants_norm_team(std::vector<Variant>& out) {
+  out.push_back({"norm", "team", "team", 50, norm_refusal, bind_norm});
+  out.push_back({"norm_quantize", "team", "team", 50, quantize_refusal, bind_quantize});
+}
+
+}  // namespace qc

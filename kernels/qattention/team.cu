@@ -1,0 +1,151 @@
+/* A unit is a query of a head, which 256 threads compute together (kernels/common/team.h): a thread
+ * for each key, then one for each element of the result. */
+#include "kernels/attention/heads.h"
+#include "kernels/common/body.h"
+#include "kernels/common/codes.h"
+#include "kernels/common/cuda.h"
+#include "kernels/common/team.h"
+#include "kernels/numerics/scalar_ops.h"
+#include "kernels/qattention/qattention.h"
+
+#define QK_QATTENTION_KEYS 8192 /* whose scores a unit holds */
+
+/* Rows of a head: codes of 8 bits, and scales and zero points of them, `row` and `scale_row` apart;
+ * null: one for all. */
+typedef struct qk_team_codes {
+  const void* codes;
+  const float* scales;
+  const int32_t* zeros;
+  int64_t at, row, scale_row; /* `at` is the first of the codes */
+  int32_t type, zero;
+  float scale;
+} qk_team_codes;
+QK_UNIT int32_t qk_team_code_at(const qk_team_codes* x, int64_t row, int32_t i) {
+  const int64_t at = x->at + row * x->row + i;
+  return x->type == QK_I8 ? ((const int8_t*)x->codes)[at] : ((const uint8_t*)x->codes)[at];
+}
+QK_UNIT int32_t qk_team_zero(const qk_team_codes* x, int64_t row) {
+  return x->zeros ? x->zeros[row * x->scale_row] : x->zero;
+}
+QK_UNIT float qk_team_scale(const qk_team_codes* x, int64_t row) {
+  return x->scales ? x->scales[row * x->scale_row] : x->scale;
+}
+#define QK_TEAM_CODES(p, x, x_scales, x_zeros, b, h)                                         \
+  {                                                                                          \
+    x, (x_scales) ? (const float*)(x_scales) + qk_head_at((p)->x##_scales_at, b, h) : 0,     \
+        (x_zeros) ? (const int32_t*)(x_zeros) + qk_head_at((p)->x##_scales_at, b, h) : 0,    \
+        qk_head_at((p)->x##_at, b, h), (p)->x##_at[2], (p)->x##_scales_at[2], (p)->x##_type, \
+        (p)->x##_zero, (p)->x##_scale                                                        \
+  }
+
+/* The score of key j before the softmax. */
+QK_UNIT float qk_qattention_score(const qk_qattention_params* p, const qk_team_codes* q,
+                                  const qk_team_codes* k, int32_t query, int32_t j,
+                                  const uint8_t* keep, const float* add) {
+  const int32_t zq = qk_team_zero(q, query), zk = qk_team_zero(k, j);
+  const float by = qn_mulf(qk_team_scale(q, query), p->scale);
+  uint32_t sum = 0;
+  float s;
+  for (int32_t d = 0; d < p->depth; ++d)
+    sum += (uint32_t)((qk_team_code_at(q, query, d) - zq) * (qk_team_code_at(k, j, d) - zk));
+  s = qn_mulf((float)(int32_t)sum, qn_mulf(by, qk_team_scale(k, j)));
+  if (p->softcap > 0.0f) s = qn_mulf(qn_tanh_f32(s / p->softcap), p->softcap);
+  if (keep && !keep[p->mask[3] == 1 ? j : 0]) s = -QN_INF_F32;
+  return add ? s + add[p->mask[3] == 1 ? j : 0] : s;
+}
+
+QK_TEAM_SHARES(qk_qattention_team, qk_qattention_params)
+QK_UNIT int64_t qk_qattention_team_units(const qk_qattention_params* p) {
+  return (int64_t)p->batch * p->heads * p->queries;
+}
+/* With a scale for each row of v the weights have it, and their largest stands for 255. */
+QK_UNIT void qk_qattention_team(const qk_qattention_params* p, int64_t unit, const void* q,
+                                const void* k, const void* v, const void* keep, const void* add,
+                                const void* q_scales, const void* q_zeros, const void* k_scales,
+                                const void* k_zeros, const void* v_scales, const void* v_zeros,
+                                void* y) {
+  QK_TEAM_SHARED float scores[QK_QATTENTION_KEYS];
+  QK_TEAM_SHARED float parts[QK_TEAM_PARTS];
+  QK_TEAM_SHARED float max, sum, largest;
+  const int32_t i = (int32_t)(unit % p->queries), h = (int32_t)(unit / p->queries % p->heads);
+  const int32_t b = (int32_t)(unit / p->queries / p->heads), kv = h / (p->heads / p->kv_heads);
+  const int64_t at = (int64_t)i + p->offset;
+  const int64_t y_at = qk_head_at(p->y_at, b, h) + (int64_t)i * p->y_at[2];
+  const qk_team_codes qr = QK_TEAM_CODES(p, q, q_scales, q_zeros, b, h);
+  const qk_team_codes kr = QK_TEAM_CODES(p, k, k_scales, k_zeros, b, kv);
+  const qk_team_codes vr = QK_TEAM_CODES(p, v, v_scales, v_zeros, b, kv);
+  const int64_t mask = (int64_t)b * p->mask[0] + (int64_t)h * p->mask[1] + (int64_t)i * p->mask[2];
+  /* The keys that it sees. */
+  const int64_t low = p->left < 0 || at - p->left < 0 ? 0 : at - p->left;
+  const int64_t high = p->right < 0 || at + p->right + 1 > p->keys ? p->keys : at + p->right + 1;
+  const int32_t first = (int32_t)(low < p->keys ? low : p->keys);
+  const int32_t end = (int32_t)(high < 0 ? 0 : high);
+  const int by_row = v_scales && p->v_rows;
+  const qk_team m = {1, QK_TEAM, end > QN_BLOCK ? (end + QN_BLOCK - 1) / QN_BLOCK : 1};
+  QK_EACH_THREAD(t) {
+    for (int32_t j = t; j < end; j += QK_TEAM)
+      scores[j] =
+          j < first ? -QN_INF_F32
+                    : qk_qattention_score(p, &qr, &kr, i, j, keep ? (const uint8_t*)keep + mask : 0,
+                                          add ? (const float*)add + mask : 0);
+  }
+  QK_TEAM_WAIT
+  QK_EACH_THREAD(t) { qk_team_max_lanes(&m, t, scores, 0, end, 0.0f, parts); }
+  qk_team_max_join(&m, parts);
+  QK_EACH_THREAD(t) {
+    if (t == 0) max = parts[0];
+  }
+  QK_TEAM_WAIT
+  const int blind = max == -QN_INF_F32;
+  QK_EACH_THREAD(t) {
+    for (int32_t j = t; j < end; j += QK_TEAM)
+      scores[j] = blind || j < first ? 0.0f : qn_exp_f32(scores[j] - max);
+  }
+  QK_TEAM_WAIT
+  QK_EACH_THREAD(t) { qk_team_sum_lanes(&m, t, scores, 0, end, 0.0f, parts); }
+  qk_team_sum_join(&m, parts);
+  QK_EACH_THREAD(t) {
+    if (t == 0) sum = parts[0];
+    if (t == 0) largest = 1.0f;
+  }
+  QK_TEAM_WAIT
+  if (by_row && !blind) {
+    QK_EACH_THREAD(t) {
+      for (int32_t j = first + t; j < end; j += QK_TEAM)
+        scores[j] = qn_mulf(scores[j], qk_team_scale(&vr, j));
+    }
+    QK_TEAM_WAIT
+    QK_EACH_THREAD(t) { qk_team_max_lanes(&m, t, scores + first, 0, end - first, 0.0f, parts); }
+    qk_team_max_join(&m, parts);
+    QK_EACH_THREAD(t) {
+      if (t == 0) largest = parts[0];
+    }
+    QK_TEAM_WAIT
+  }
+  QK_EACH_THREAD(t) {
+    const float steps = 255.0f / largest;
+    for (int32_t j = first + t; j < end; j += QK_TEAM)
+      scores[j] = blind ? 0.0f : (float)qn_code(qn_mulf(scores[j], steps), 0, 0, 255);
+  }
+  QK_TEAM_WAIT
+  QK_EACH_THREAD(t) {
+    float by = (largest / 255.0f) / sum;
+    if (blind) by = p->nan_rows ? QN_INF_F32 - QN_INF_F32 : 1.0f;
+    if (!by_row) by = qn_mulf(by, v_scales ? *(const float*)v_scales : p->v_scale);
+    if (p->y_type != QK_F32) by = by / p->y_scale;
+    for (int32_t c = t; c < p->value_depth; c += QK_TEAM) {
+      const int64_t to = y_at + c;
+      uint32_t s = 0;
+      for (int32_t j = first; j < end; ++j) {
+        const int32_t code = qk_team_code_at(&vr, j, c);
+        s += (uint32_t)((int32_t)scores[j] * (code - qk_team_zero(&vr, j)));
+      }
+      const float r = qn_mulf((float)(int32_t)s, by);
+      if (p->y_type == QK_F32) {
+        ((float*)y)[to] = r;
+      } else {
+        qk_store_code(y, p->y_type, (ptrdiff_t)to, qn_code(r, p->y_zero, p->lo, p->hi));
+      }
+    }
+  }
+}

@@ -1,0 +1,43 @@
+// Scales from the data, by blocks of threads (kernels/quantize/team.cu).
+#include "kernels/quantize/team_bind.h"
+
+namespace qc {
+namespace {
+
+std::string refusal(const Call& call, const Binder& binder) {
+  if (call.size("rows") == 1) return "";
+  return team_refusal(binder, call.size("n"));
+}
+
+/// One scale for all: ranges of parts first.
+Call bind_all(const Call& call, Binder& binder) {
+  constexpr int64_t kMost = 1024;
+  const int64_t n = call.integer("n");
+  const int64_t parts = std::clamp<int64_t>(n / QK_RANGES_UNIT, 1, kMost);
+  const View ranges = binder.scratch(DType::f32, {parts, 2}, "ranges");
+  Call first = Binder::like(call, "ranges_team", {"team"});
+  set_integer(first, "parts", parts);
+  set_view(first, "ranges", ranges);
+  first.in_place.clear();
+  binder.before(std::move(first));
+  const auto result = [&](const char* name) {
+    return call.out[static_cast<size_t>(call.kernel->result(name))];
+  };
+  const int64_t size = call.select[0] == "i8" || call.select[0] == "u8" ? 1 : 2;
+  return quantize_ranges(call, n, parts, size, call.operand("x"), ranges, result("y"),
+                         result("scales"), result("zeros"), call.size("lo"), call.size("hi"),
+                         call.size("symmetric"));
+}
+
+Result<Call> bind(const Call& call, Binder& binder) {
+  if (call.size("rows") == 1 && call.size("n").is_static()) return bind_all(call, binder);
+  return Binder::like(call, "dynamic_quantize_team", {"team", call.select[0]});
+}
+
+}  // namespace
+
+void variants_quantize_team(std::vector<Variant>& out) {
+  out.push_back({"dynamic_quantize", "team", "team", 50, refusal, bind});
+}
+
+}  // namespace qc

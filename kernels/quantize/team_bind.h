@@ -1,0 +1,74 @@
+// Calls for blocks of threads on an accelerator: what variants of several kernels share.
+#pragma once
+
+#include "kernels/common/modes.h"
+#include "kernels/common/team.h"
+#include "kernels/quantize/calls.h"
+#include "program/variant.h"
+
+namespace qc {
+
+/// The shortest rows for which threads together are worth their waiting, and the longest they take.
+constexpr int64_t kShortestTeamRow = 16;
+constexpr int64_t kLongestTeamRow = 131072;
+
+/// Why a block of threads does not take rows of n elements.
+inline std::string team_refusal(const Binder& binder, const Dim& n) {
+  if (binder.largest(n) > kLongestTeamRow) return "rows are too long";
+  return n.is_static() && n.value() < kShortestTeamRow ? "rows are short" : "";
+}
+
+/// The same of a kernel with an ending: scales are known, one for each row, or one for all.
+inline std::string ending_refusal(const Call& call, const Binder& binder, const Dim& rows,
+                                  const Dim& n) {
+  const int64_t mode = call.integer("e_mode");
+  if (mode == QK_PER_TOKEN && !(call.size("e_span") == n)) return "a row has several scales";
+  if (mode == QK_PER_TENSOR && !(rows.is_static() && n.is_static())) return "sizes are free";
+  return team_refusal(binder, n);
+}
+
+/// Codes of the floats x, whose range is known in `parts` parts.
+inline Call quantize_ranges(const Call& call, const Dim& n, const Dim& parts, int64_t size,
+                            const View& x, const View& ranges, const View& y, const View& scales,
+                            const View& zeros, const Dim& lo, const Dim& hi, const Dim& symmetric) {
+  Call out = Binder::like(call, "ranges_quantize_team", {"team"});
+  set_integer(out, "n", n);
+  set_integer(out, "parts", parts);
+  set_integer(out, "size", size);
+  set_integer(out, "lo", lo);
+  set_integer(out, "hi", hi);
+  set_integer(out, "symmetric", symmetric);
+  set_view(out, "x", x);
+  set_view(out, "ranges", ranges);
+  set_view(out, "y", y);
+  set_view(out, "scales", scales);
+  set_view(out, "zeros", zeros);
+  out.in_place.clear();
+  return out;
+}
+
+/// A call of a kernel with an ending for blocks of threads. With one scale for all elements it
+/// leaves them as floats, and the bound call makes codes of them.
+inline Call bind_ending(const Call& call, Binder& binder, Call out, const Dim& rows, const Dim& n) {
+  const View floats = out.out[static_cast<size_t>(out.kernel->result("floats"))];
+  if (call.integer("e_mode") != QK_PER_TENSOR) {
+    if (call.integer("e_keep") == 0) set_view(out, "floats", {});
+    return out;
+  }
+  const auto result = [&](const char* name) {
+    const View view = out.out[static_cast<size_t>(out.kernel->result(name))];
+    set_view(out, name, {});
+    return view;
+  };
+  const auto parts =
+      qk_team_units(static_cast<int32_t>(rows.value()), static_cast<int32_t>(n.value()));
+  const View y = result("y"), scales = result("y_scales"), zeros = result("y_zeros");
+  const View ranges = binder.scratch(DType::f32, {parts, 2}, "ranges");
+  set_view(out, "ranges", ranges);
+  out.in_place.clear();
+  binder.before(std::move(out));
+  return quantize_ranges(call, rows * n, parts, call.integer("e_size"), floats, ranges, y, scales,
+                         zeros, call.size("e_lo"), call.size("e_hi"), call.size("e_symmetric"));
+}
+
+}  // namespace qc

@@ -1,0 +1,31 @@
+// Rotations stored as codes, by blocks of threads (kernels/rotary/team.cu).
+#include "kernels/quantize/team_bind.h"
+#include "kernels/rotary/calls.h"
+
+namespace qc {
+namespace {
+
+Dim rows_of(const Call& call) {
+  Dim rows = 1;
+  for (int d = 0; d + 1 < call.integer("rank"); ++d) rows = rows * call.size("dims", d);
+  return rows;
+}
+Dim length_of(const Call& call) {
+  return call.size("dims", static_cast<int>(call.integer("rank")) - 1);
+}
+
+std::string refusal(const Call& call, const Binder& binder) {
+  return ending_refusal(call, binder, rows_of(call), length_of(call));
+}
+Result<Call> bind(const Call& call, Binder& binder) {
+  return bind_ending(call, binder, Binder::like(call, "rotary_quantize_team", {"team"}),
+                     rows_of(call), length_of(call));
+}
+
+}  // namespace
+
+void variants_rotary_team(std::vector<Variant>& out) {
+  out.push_back({"rotary_quantize", "team", "team", 50, refusal, bind});
+}
+
+}  // namespace qc

@@ -1,0 +1,188 @@
+// Records calls of the kernels for CUDA: record_calls OUT [--random N] FILE... runs the cases of
+// the files, and N random quantized graphs, as device programs in process, and writes each distinct
+// call with its operands and the bytes that it makes. tools/gpu_check replays them on a GPU.
+//
+// A record, numbers little-endian: u32 length and the symbol; i64 units; u32 bytes and the
+// parameters; u32 count and the operands, each i64 bytes (-1: absent) and the bytes; the results
+// alike, each followed by as many bytes that are 255 where the call writes, else 0, and the name of
+// its element type.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string>
+
+#include "driver/compile.h"
+#include "ops/common/registration.h"
+#include "program/params.h"
+#include "program/run.h"
+#include "program/split.h"
+#include "tests/ops/cases.h"
+#include "tests/random/quantized.h"
+#include "tests/random/transformers.h"
+#include "tests/support/device.h"
+
+namespace qc {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+class Recorder {
+ public:
+  explicit Recorder(const char* path) : out_(path, std::ios::binary) {}
+
+  /// Runs a graph's programs for all devices and records their calls.
+  Result<Ok> record(const Graph& graph, const std::vector<Tensor>& inputs) {
+    for (const char* device : kDevices) {
+      PackedConstants constants;
+      QC_ASSIGN(Program program, lower(graph, constants));
+      QC_ASSIGN(const Target target, find_target(device));
+      QC_TRY(select_kernels(program, target, constants));
+      QC_TRY(verify(program));
+      ProgramOptions options;
+      options.observe = [this](const Step& step, const auto& at) { call(step, at); };
+      QC_TRY(run_program(program, inputs, options));
+    }
+    return Ok{};
+  }
+
+  size_t count() const { return seen_.size(); }
+
+ private:
+  using At = std::function<const std::byte*(const View&)>;
+
+  /// No memory is shared before programs are planned, so operands are still what they were.
+  void call(const Step& step, const At& at) {
+    const Call& c = *step.call();
+    const Bytes params = write_params(*c.kernel, c.params);
+    std::string key =
+        c.body->symbol + std::string(reinterpret_cast<const char*>(params.data()), params.size());
+    for (const View& v : c.in) key += v.present() ? extent(v).str() + "," : "-,";
+    if (!seen_.insert(key).second) return;
+    const std::vector<Bytes> in = copies(c.in, [&](const View& v, size_t n) {
+      const std::byte* from = at(v);
+      return Bytes(from, from + n);
+    });
+    const auto made = [&](std::byte fill) {
+      std::vector<Bytes> out = copies(c.out, [&](const View&, size_t n) { return Bytes(n, fill); });
+      run(step, params, c.in, in, c.out, out);
+      return out;
+    };
+    const std::vector<Bytes> zeros = made(std::byte{0}), ones = made(std::byte{255});
+    text(c.body->symbol);
+    const int64_t units = std::holds_alternative<ParallelStep>(step.op) ? units_of(c) : -1;
+    number(units);
+    number(static_cast<uint32_t>(params.size()));
+    bytes(params);
+    number(static_cast<uint32_t>(in.size()));
+    for (size_t i = 0; i < in.size(); ++i) operand(c.in[i], in[i]);
+    number(static_cast<uint32_t>(zeros.size()));
+    for (size_t i = 0; i < zeros.size(); ++i) {
+      operand(c.out[i], zeros[i]);
+      Bytes written(zeros[i].size());
+      for (size_t k = 0; k < written.size(); ++k)
+        written[k] = zeros[i][k] == ones[i][k] ? std::byte{255} : std::byte{0};
+      bytes(written);
+      text(std::string(name(c.out[i].dtype)));
+    }
+  }
+
+  template <class Make>
+  static std::vector<Bytes> copies(const std::vector<View>& views, const Make& make) {
+    std::vector<Bytes> out;
+    for (const View& v : views) {
+      const size_t n = v.present() ? static_cast<size_t>(extent(v).value()) : 0;
+      out.push_back(n > 0 ? make(v, n) : Bytes());
+    }
+    return out;
+  }
+
+  static void run(const Step& step, const Bytes& params, const std::vector<View>& in_views,
+                  const std::vector<Bytes>& in, const std::vector<View>& out_views,
+                  std::vector<Bytes>& out) {
+    static std::byte nothing[64];
+    const Body& body = *step.call()->body;
+    std::vector<const void*> from;
+    std::vector<void*> to;
+    for (size_t i = 0; i < in.size(); ++i)
+      from.push_back(!in_views[i].present() ? nullptr : in[i].empty() ? nothing : in[i].data());
+    for (size_t i = 0; i < out.size(); ++i)
+      to.push_back(!out_views[i].present() ? nullptr : out[i].empty() ? nothing : out[i].data());
+    if (!std::holds_alternative<ParallelStep>(step.op) || !body.part) {
+      body.run(params.data(), from.data(), to.data());
+      return;
+    }
+    for (int32_t unit = 0; unit < units_of(*step.call()); ++unit) {
+      Bytes own = params;
+      std::vector<const void*> own_from = from;
+      std::vector<void*> own_to = to;
+      int32_t units[4] = {unit, unit + 1, 0, 0};
+      body.part(own.data(), own_from.data(), own_to.data(), units);
+      body.run(own.data(), own_from.data(), own_to.data());
+    }
+  }
+
+  template <class T>
+  void number(T value) {
+    out_.write(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+  void bytes(const Bytes& b) {
+    out_.write(reinterpret_cast<const char*>(b.data()), static_cast<std::streamsize>(b.size()));
+  }
+  void text(const std::string& s) {
+    number(static_cast<uint32_t>(s.size()));
+    out_ << s;
+  }
+  void operand(const View& view, const Bytes& b) {
+    number(view.present() ? static_cast<int64_t>(b.size()) : int64_t{-1});
+    bytes(b);
+  }
+
+  std::ofstream out_;
+  std::set<std::string> seen_;
+};
+
+Result<Ok> record_cases(Recorder& recorder, const char* path) {
+  std::ifstream in(path, std::ios::binary);
+  const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  QC_ASSIGN(const auto cases, testing::read_cases(text, path));
+  for (const testing::Case& c : cases) {
+    if (c.failure || !c.error_code.empty()) continue;
+    QC_TRY(recorder.record(*c.graph, c.inputs));
+  }
+  return Ok{};
+}
+
+Result<Ok> record_random(Recorder& recorder, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    const auto seed = static_cast<uint64_t>(900000 + i);
+    const auto graph = i % 3 == 2 ? random_transformer(seed) : random_quantized_graph(seed, 12);
+    const std::vector<Tensor> inputs = random_tensors(*graph, seed);
+    Options options;
+    options.target = "cuda";
+    QC_TRY(make_contract(*graph, options));
+    QC_TRY(recorder.record(*graph, inputs));
+  }
+  return Ok{};
+}
+
+}  // namespace
+}  // namespace qc
+
+int main(int argc, char** argv) {
+  if (argc < 2) return std::fprintf(stderr, "usage: record_calls OUT [--random N] FILE...\n"), 2;
+  qc::register_all_ops();
+  qc::Recorder recorder(argv[1]);
+  for (int i = 2; i < argc; ++i) {
+    const bool random = std::strcmp(argv[i], "--random") == 0 && i + 1 < argc;
+    const auto done = random ? qc::record_random(recorder, std::atoll(argv[++i]))
+                             : qc::record_cases(recorder, argv[i]);
+    if (done.ok()) continue;
+    std::fprintf(stderr, "%s: %s\n", argv[i], qc::render(done.diag()).c_str());
+    return 1;
+  }
+  std::printf("%zu calls\n", recorder.count());
+  return 0;
+}

@@ -1,0 +1,22 @@
+// Kernels for CUDA that a table of launches names, for replay.cu; built with nvcc, or with
+// -DQK_CUDA_ON_HOST by any C++ compiler.
+#pragma once
+
+#include "kernels/common/launch.h"
+// cuda.h says how bodies are inlined, so it comes before them.
+#include "kernels/common/cuda.h"
+
+struct replay_arguments {
+  const void *in[16];
+  void *out[16];
+};
+
+struct replay_entry {
+  const char *symbol;
+  // Starts the kernel; `units` are those of bodies that are computed in parts.
+  cudaError_t (*launch)(const qk_queue *queue, const void *params, int64_t units,
+                        const replay_arguments *arguments);
+};
+
+// Ends with one that has no symbol.
+extern const replay_entry *const replay_tables[];

@@ -1,0 +1,106 @@
+"""Writes CUDA sources in which each kernel of the tree can be launched by name (tests/cuda/replay.h), a file for each file of bodies."""
+import pathlib
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "cmake"))
+import kernel_tables  # noqa: E402
+
+MACHINES = {"": "portable", "cuda": "cuda", "team": "team", "mma": "mma"}  # those of CUDA
+
+
+def kernels():
+    structs = {}
+    for header in sorted(ROOT.glob("kernels/*/*.h")):
+        structs.update(kernel_tables.struct_fields(header.read_text(), header))
+    for path in sorted(ROOT.glob("kernels/*/kernels.sig")):
+        yield from kernel_tables.signatures(path, structs)
+
+
+def bodies():
+    """(folder, file, kernel, symbol, machine, split) of every body that a GPU can run."""
+    for kernel in kernels():
+        for symbol, values, file, _, split in kernel.bodies:
+            machine = kernel.machine_of(values)
+            if not machine or file.endswith(".cu"):
+                yield kernel.folder.name, file, kernel, symbol, machine, split
+
+
+def launch(kernel, symbol, machine, split):
+    """A kernel and the function that starts it."""
+    params = kernel.params
+    inputs, outputs = range(len(kernel.inputs)), range(len(kernel.outputs))
+    if machine:
+        team = machine != "cuda"
+        pointers = ", ".join([f"a.in[{i}]" for i in inputs] + [f"a.out[{i}]" for i in outputs])
+        run = f"  {'QK_FOR_BLOCK' if team else 'QK_FOR_UNIT'}(units) {symbol}(&p, unit, {pointers});\n"
+        units, start = f"{symbol}_units(&p)", "qk_launch"
+        if team:
+            units, start = f"{symbol}_shared(&p), {units}", "qk_launch_blocks"
+        head = f"QK_GLOBAL run_{symbol}(int64_t units, const {params} p, const replay_arguments a) {{\n"
+    else:
+        pointers = "".join([f", qk_pointer{{a.in[{i}]}}" for i in inputs] + [f", qk_pointer{{a.out[{i}]}}" for i in outputs])
+        part = f"    int32_t own[4] = {{(int32_t)unit, (int32_t)unit + 1, 0, 0}};\n    {split}_part(&p, a.in, a.out, own);\n" if split else ""
+        run = (f"  QK_FOR_UNIT(units) {{\n    {params} p = given;\n    replay_arguments a = all;\n    (void)a;\n{part}    {symbol}(&p{pointers});\n  }}\n")
+        units, start = "units", "qk_launch"
+        head = f"QK_GLOBAL run_{symbol}(int64_t units, const {params} given, const replay_arguments all) {{\n"
+    return (f"{head}{run}}}\n"
+            f"static cudaError_t launch_{symbol}(const qk_queue *queue, const void *params, int64_t units, const replay_arguments *a) {{\n"
+            f"  {params} p;\n  (void)units;\n  memcpy(&p, params, sizeof p);\n"
+            f"  return {start}(queue, run_{symbol}, {units}, p, *a);\n}}\n")
+
+
+def write(folder, wanted=None):
+    """The sources, for the symbols that are wanted (None: all); returns their names."""
+    found = {}
+    for name, file, kernel, symbol, machine, split in bodies():
+        if wanted is None or symbol in wanted:
+            found.setdefault((name, file), []).append((kernel, symbol, machine, split))
+    tables = []
+    for (name, file), those in found.items():
+        table = f"replay_{name}_{file.split('.')[0]}"
+        text = [f'#include "replay.h"\n#include "kernels/{name}/{file}"\n']
+        if any(split for *_, split in those):
+            text.append(f'#include "kernels/{name}/split.c"\n')
+        text += [launch(*one) for one in those]
+        rows = "".join(f'  {{"{symbol}", launch_{symbol}}},\n' for _, symbol, *_ in those)
+        text.append(f"extern const replay_entry {table}[];\nconst replay_entry {table}[] = {{\n{rows}  {{nullptr, nullptr}}}};\n")
+        (folder / f"{table}.cu").write_text("".join(text))
+        tables.append(table)
+    externs = "".join(f"extern const replay_entry {t}[];\n" for t in tables)
+    (folder / "tables.cu").write_text(f'#include "replay.h"\n{externs}const replay_entry *const replay_tables[] = {{{", ".join(tables)}, nullptr}};\n')
+    return tables
+
+
+def some_of_each():
+    """A body of each kernel for each op and path, with the first of the types."""
+    types = {"type", "from", "to", "codes", "x_codes", "w_codes", "bits", "bytes", "index", "element"}
+    found = {}
+    for kernel in kernels():
+        for symbol, values, *_ in kernel.bodies:
+            found.setdefault((kernel.name, *(v for s, v in zip(kernel.selectors, values) if s not in types)), symbol)
+    return set(found.values())
+
+
+def table():
+    """What computes the kernels of each folder on CUDA, in Markdown."""
+    rows, folders = ["| folder | a thread for each | a block of threads | one thread |", "|---|---|---|---|"], {}
+    for kernel in kernels():
+        machines = {kernel.machine_of(values) for _, values, *_ in kernel.bodies} & set(MACHINES)
+        if not machines:
+            continue
+        threads, blocks, one = folders.setdefault(kernel.folder.name, ([], [], []))
+        if machines & {"team", "mma"}:
+            blocks.append(f"`{kernel.name}`")
+        elif "cuda" in machines:
+            threads.append(f"`{kernel.name}`: result")
+        elif kernel.unit:
+            unit = {"indices": "index", "all": "call"}.get(kernel.unit) or " or ".join(u.rstrip("s") for u in kernel.unit.split("_or_"))
+            threads.append(f"`{kernel.name}`: {unit.replace('_', ' ')}")
+        else:
+            one.append(f"`{kernel.name}`")
+    return "\n".join(rows + [f"| {name} | {', '.join(t)} | {', '.join(b)} | {', '.join(o)} |" for name, (t, b, o) in sorted(folders.items())])
+
+
+if __name__ == "__main__":
+    print(table())

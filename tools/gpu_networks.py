@@ -1,0 +1,81 @@
+"""Networks for tools/gpu_check: those of the tests, seeded ones, and tiny transformers where PyPI's transformers are installed."""
+import pathlib
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import onnx
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+TOKEN = "[[rule]]\npattern = '.*'\nkind = 'dynamic'\nper_token = true\nsymmetric = true\nper_channel = true\nskip_unsupported = true\n"
+TENSOR = "[[rule]]\npattern = '.*'\nkind = 'dynamic'\nskip_unsupported = true\n"
+FILES = ["tv_mobilenet_v2_025", "timm_test_resnet", "timm_test_vit", "hf_llama", "unetlet", "lstm", "gru", "micro_kws_m_qoperator"]
+
+
+def seeded(folder, batches):
+    """ResNet-18 and MobileNetV2 with few channels."""
+    sys.path.insert(0, str(ROOT))
+    from tests.quantized import networks
+    for name, make, size in (("resnet18", networks.resnet18, 64), ("mobilenet_v2", networks.mobilenet_v2, 64)):
+        for batch in batches:
+            path = folder / f"{name}_b{batch}.onnx"
+            onnx.save(make(size, batch), path)
+            x = np.random.default_rng(batch).normal(size=(batch, 3, size, size)).astype(np.float32)
+            np.savez(path.with_suffix(".npz"), in_0=x)
+            yield path, f"{name}_int8_b{batch}", "static"
+            if batch == 1:
+                yield path, f"{name}_float_b1", "float"
+
+
+def transformers(folder, names):
+    warnings.simplefilter("ignore")
+    sys.path.insert(0, str(ROOT / "tests/models"))
+    try:
+        import torch
+        import test_transformers
+    except ImportError as error:
+        print(f"no transformers: {error}")
+        return
+    for i, name in enumerate(names or test_transformers.ARCHITECTURES):
+        torch.manual_seed(0)
+        net, inputs = test_transformers.NETS[name]()
+        with torch.no_grad():
+            program = torch.export.export(net.eval(), inputs, strict=False)
+        path = folder / f"{name}.pt2"
+        torch.export.save(program, path)
+        np.savez(path.with_suffix(".npz"), **{f"in_{k}": x.numpy() for k, x in enumerate(inputs)})
+        for kind in ("float", "token", "static", "tensor") if name in ("llama", "bert", "vit") else ("token", "static"):
+            yield path, f"{name}_{kind}", kind
+
+
+def networks(folder, quick):
+    """(model, name, kind) of each: float, static scales, or scales per token or per tensor."""
+    digits = ROOT / "tests/models/digits.onnx"
+    yield digits, "digits_int8", "digits"
+    if quick:
+        yield from seeded(folder, [3])
+        return
+    for name in FILES:
+        yield ROOT / f"tests/models/{name}.onnx", name, "float"
+    yield from seeded(folder, [1, 3, 32])
+    yield from transformers(folder, None)
+
+
+def compiled(quantc, folder, models, model, name, kind):
+    """Writes the project; returns the name and what went wrong."""
+    vectors, rules = model.with_suffix(".npz"), models / f"{name}.rules.toml"
+    flags = ["--rules", rules]
+    done = None
+    if kind == "float":
+        flags = []
+    elif kind == "digits":
+        flags = ["--rules", ROOT / "examples/digits/rules.toml"]
+    elif kind == "static":
+        done = subprocess.run([quantc, "calibrate", model, "--data", vectors, "-o", rules], capture_output=True, text=True)
+    else:
+        rules.write_text(TOKEN if kind == "token" else TENSOR)
+    if done is None or done.returncode == 0:
+        done = subprocess.run([quantc, "compile", model, *flags, "--target", "cuda:sm_80", "--specialise", "size", "-o", folder / name,
+                               "--name", "net", "--weights", "incbin", "--vectors", vectors], capture_output=True, text=True)
+    return name, done.stderr if done.returncode else ""
