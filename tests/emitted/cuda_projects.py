@@ -29,7 +29,7 @@ def build_host(folder, program, flags=(), before="", after=""):
     (folder / "main.cpp").write_text(f'{before}#include "{name}.cu"\n{program}')
     for weight in weights:
         subprocess.run(["gcc", "-c", "-Wa,-I,.", weight, "-o", "weights.o"], cwd=folder, check=True)
-    done = subprocess.run(["g++", "-std=c++20", "-O1", "-DQK_CUDA_ON_HOST", "-ffp-contract=off", *SANITIZE.split(), *flags, "main.cpp",
+    done = subprocess.run(["g++", "-std=c++20", "-O0", "-DQK_CUDA_ON_HOST", "-ffp-contract=off", *SANITIZE.split(), *flags, "main.cpp",
                            *(["weights.o"] if weights else []), "-o", "main"], cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return folder / "main"
