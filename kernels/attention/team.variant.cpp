@@ -8,6 +8,7 @@ namespace {
 constexpr int64_t kMostKeys = 8192;
 
 std::string refusal(const Call& call, const Binder& binder) {
+  if (binder.dot() != DotStep::fma) return "products are rounded before they are added";
   return binder.largest(call.size("keys")) > kMostKeys ? "there are too many keys" : "";
 }
 Result<Call> bind(const Call& call, Binder&) {

@@ -27,6 +27,8 @@ class Binder {
 
   /// The largest that a size of the program can be.
   int64_t largest(const Dim& size) const { return program_.largest(size); }
+  /// How the program's float dot products are rounded.
+  DotStep dot() const { return program_.dot; }
   /// All of a constant, not a part.
   bool is_constant(const View& view) const;
   /// Why operands of these names cannot be packed when weights are written; empty where they can,

@@ -92,7 +92,9 @@ class LiftQuantize : public testing::Test {
     const std::vector<Tensor> inputs = random_tensors(**g, 1);
     auto want = interpret(**plain, inputs), got = interpret(**g, inputs);
     EXPECT_TRUE(want.ok() && got.ok());
-    if (want.ok() && got.ok()) EXPECT_EQ(first_difference(got->outputs, want->outputs), "");
+    if (want.ok() && got.ok()) {
+      EXPECT_EQ(first_difference(got->outputs, want->outputs), "");
+    }
     return print(**g);
   }
   static size_t count(const std::string& text, const std::string& what) {

@@ -72,7 +72,7 @@ TEST(ProgramText, NamesMistakes) {
       {"clamp[i8](x=%0:i8[32]) {m = 1} -> (y=%1:i8[32])", "no parameter 'm'"},
       {"clamp[i8](x=%0:i8[32]) {n = 3000000000} -> (y=%1:i8[32])", "does not fit 32 bits"},
       {"clamp[i8](x=%0:i8[32]) {} -> (y=%1:i8[32]) : qk_clamp_u8", "nothing computes"},
-      {"parallel 2 trilu[1](x=%0:i8[32]) {} -> (y=%1:i8[32]) : qk_trilu_1", "cannot be split"},
+      {"parallel 2 strided[1](x=%0:i8[32]) {} -> (y=%1:i8[32]) : qk_strided_1", "cannot be split"},
       {"parallel 2 gemm_panels(x=%0:f32[8], w=%0:f32[8]) {batch = 1, m = 8, n = 1} -> "
        "(y=%1:f32[8]) : qk_gemm_f32",
        "'gemm_panels' has 8 units, not 2"},
