@@ -49,6 +49,15 @@ QK_UNIT float qk_activation_value(const qk_activation_rows* a, int32_t r, int64_
   qk_activation_end, qk_activation_quantize_params, qk_activation_rows, qk_activation_value
 #include "kernels/common/team_ending.inc"
 
+QK_UNIT void qk_activation_team(const qk_activation_quantize_params* p, int64_t unit, int32_t op,
+                                const void* const* in, void* const* out) {
+  const qk_activation_rows a = {(const float*)in[0], (const float*)in[1], p->x_stride,
+                                p->factor_stride, op};
+  const qk_team m = qk_team_of(p->rows, p->n);
+  qk_activation_end(p, &m, unit, p->rows, p->n, &a, (const float*)in[2], (const int32_t*)in[3],
+                    out[0], (float*)out[1], (int32_t*)out[2], (float*)out[3], (float*)out[4]);
+}
+
 #define QK_DEFINE_ACTIVATION_TEAM(OP)                                                              \
   QK_TEAM_SHARES(qk_activation_quantize_team_##OP, qk_activation_quantize_params)                  \
   QK_UNIT int64_t qk_activation_quantize_team_##OP##_units(                                        \
@@ -59,11 +68,9 @@ QK_UNIT float qk_activation_value(const qk_activation_rows* a, int32_t r, int64_
       const qk_activation_quantize_params* p, int64_t unit, const void* x, const void* factor,     \
       const void* scales, const void* zeros, void* y, void* y_scales, void* y_zeros, void* floats, \
       void* ranges) {                                                                              \
-    const qk_activation_rows a = {(const float*)x, (const float*)factor, p->x_stride,              \
-                                  p->factor_stride, QK_ACTIVATION_##OP};                           \
-    const qk_team m = qk_team_of(p->rows, p->n);                                                   \
-    qk_activation_end(p, &m, unit, p->rows, p->n, &a, (const float*)scales, (const int32_t*)zeros, \
-                      y, (float*)y_scales, (int32_t*)y_zeros, (float*)floats, (float*)ranges);     \
+    const void* const in[] = {x, factor, scales, zeros};                                           \
+    void* const out[] = {y, y_scales, y_zeros, floats, ranges};                                    \
+    qk_activation_team(p, unit, QK_ACTIVATION_##OP, in, out);                                      \
   }
 QK_DEFINE_ACTIVATION_TEAM(silu)
 QK_DEFINE_ACTIVATION_TEAM(gelu)

@@ -20,7 +20,7 @@
 QK_SPLIT_GATHER(i64, 8)
 QK_SPLIT_GATHER(i32, 4)
 
-#define QK_SPLIT_GATHER_MORE(index, bytes)                                                   \
+#define QK_SPLIT_GATHER_ELEMENTS(index, bytes)                                               \
   QK_INLINE int32_t qk_gather_elements_##index##_units(const qk_gather_elements_params* p) { \
     return qk_box_units(8, p->dims);                                                         \
   }                                                                                          \
@@ -32,19 +32,23 @@ QK_SPLIT_GATHER(i32, 4)
     qk_move(&in[1], (ptrdiff_t)units[0] * (bytes));                                          \
     qk_move_result(&out[0], (ptrdiff_t)units[0] * p->block);                                 \
     return next;                                                                             \
-  }                                                                                          \
-  QK_INLINE int32_t qk_gather_nd_##index##_units(const qk_gather_nd_params* p) {             \
-    return p->batch * p->rows;                                                               \
-  }                                                                                          \
-  QK_INLINE int32_t qk_gather_nd_##index##_part(qk_gather_nd_params* p, const void** in,     \
-                                                void** out, const int32_t* units) {          \
-    const qk_items r = qk_items_of(units, p->rows, 1);                                       \
-    qk_move(&in[0], (ptrdiff_t)r.batch * p->inner * p->block);                               \
-    qk_move(&in[1], (ptrdiff_t)units[0] * p->depth * (bytes));                               \
-    qk_move_result(&out[0], (ptrdiff_t)units[0] * p->block);                                 \
-    p->batch = 1;                                                                            \
-    p->rows = r.count;                                                                       \
-    return r.next;                                                                           \
   }
-QK_SPLIT_GATHER_MORE(i64, 8)
-QK_SPLIT_GATHER_MORE(i32, 4)
+QK_SPLIT_GATHER_ELEMENTS(i64, 8)
+QK_SPLIT_GATHER_ELEMENTS(i32, 4)
+
+#define QK_SPLIT_GATHER_ND(index, bytes)                                                 \
+  QK_INLINE int32_t qk_gather_nd_##index##_units(const qk_gather_nd_params* p) {         \
+    return p->batch * p->rows;                                                           \
+  }                                                                                      \
+  QK_INLINE int32_t qk_gather_nd_##index##_part(qk_gather_nd_params* p, const void** in, \
+                                                void** out, const int32_t* units) {      \
+    const qk_items r = qk_items_of(units, p->rows, 1);                                   \
+    qk_move(&in[0], (ptrdiff_t)r.batch * p->inner * p->block);                           \
+    qk_move(&in[1], (ptrdiff_t)units[0] * p->depth * (bytes));                           \
+    qk_move_result(&out[0], (ptrdiff_t)units[0] * p->block);                             \
+    p->batch = 1;                                                                        \
+    p->rows = r.count;                                                                   \
+    return r.next;                                                                       \
+  }
+QK_SPLIT_GATHER_ND(i64, 8)
+QK_SPLIT_GATHER_ND(i32, 4)

@@ -15,8 +15,9 @@
  *                        `divisor` where it is not 0
  * qk_lp_pool_T           (sum of |x|^power)^(1/power), summed alike
  *
- * With `adaptive` the window of position o is [floor(o*valid/out), ceil((o+1)*valid/out)). With `last` x,
- * y and indices are channels-last. qk_{max,average}_pool_nhwc_f32 are for that layout only.
+ * With `adaptive` the window of position o is [floor(o*valid/out), ceil((o+1)*valid/out)). With
+ * `last` x, y and indices are channels-last. qk_{max,average}_pool_nhwc_f32 are for that layout
+ * only.
  */
 typedef struct {
   int32_t n, c;

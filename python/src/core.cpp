@@ -35,12 +35,12 @@ void bind_options(nb::module_& m) {
           [](Options& o, const nb::dict& ranges) {
             o.ranges.clear();
             for (const auto& [name, range] : ranges) {
-              o.ranges[nb::cast<std::string>(name)] = {.min = nb::cast<int64_t>(range[0]),
-                                                       .max = nb::cast<int64_t>(range[1]),
-                                                       .step = nb::cast<int64_t>(range[2]),
-                                                       .buckets =
-                                                           nb::cast<std::vector<int64_t>>(range[3]),
-                                                       .own_size = nb::cast<bool>(range[4])};
+              o.ranges[nb::cast<std::string>(name)] = {
+                  .min = nb::cast<int64_t>(range[0]),
+                  .max = nb::cast<int64_t>(range[1]),
+                  .step = nb::cast<int64_t>(range[2]),
+                  .buckets = nb::cast<std::vector<int64_t>>(range[3]),
+                  .own_size = nb::cast<bool>(range[4])};
             }
           })
       .def_rw("shapes", &Options::shapes)

@@ -175,8 +175,8 @@ std::vector<int64_t> choose_buckets(std::vector<int64_t> observed, int64_t max, 
 }
 
 Result<std::map<std::string, PassContext::Buckets>> buckets_of(const Graph& graph,
-                                                              const quantc::Options& options,
-                                                              PassContext& context) {
+                                                               const quantc::Options& options,
+                                                               PassContext& context) {
   std::map<std::string, PassContext::Buckets> out;
   for (const auto& [symbol, range] : options.ranges) {
     if (range.buckets.empty() && range.chosen_buckets == 0) continue;

@@ -17,8 +17,8 @@ Result<Ok> check_buckets(const std::string& symbol, const quantc::SizeRange& ran
 /// The buckets of every dimension that has some; those of a file of sizes are chosen for the work
 /// that the graph does. Notes for each how much is computed beside what is needed.
 Result<std::map<std::string, PassContext::Buckets>> buckets_of(const Graph& graph,
-                                                              const quantc::Options& options,
-                                                              PassContext& context);
+                                                               const quantc::Options& options,
+                                                               PassContext& context);
 
 /// At most `count` buckets of the sizes that occur, `max` among them, with the least sum of
 /// work(bucket) over all of them; `work` never falls.

@@ -8,8 +8,8 @@
 //     ->  %y = rotary(%x) {of queries and keys}, and the parts of %y
 //
 // Other parts of the value are read from the result too, in which they are as they were. So one
-// quantize of all parts can follow, and quantizes are lifted once more. Only values of which parts end in codes, or in such an op, are
-// looked at.
+// quantize of all parts can follow, and quantizes are lifted once more. Only values of which parts
+// end in codes, or in such an op, are looked at.
 #pragma once
 
 #include "passes/pipeline.h"

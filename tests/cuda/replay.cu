@@ -1,7 +1,5 @@
-// Replays recorded calls of kernels (record_calls.cpp) and compares what they write, bit by bit; any
-// NaN equals any other. usage: replay CALLS [PART OF A SYMBOL [MOST CALLS]]
-#include "replay.h"
-
+// Replays recorded calls of kernels (record_calls.cpp) and compares what they write, bit by bit;
+// any NaN equals any other. usage: replay CALLS [PART OF A SYMBOL [MOST CALLS]]
 #include <cstdint>
 #include <fstream>
 #include <iterator>
@@ -9,6 +7,8 @@
 #include <set>
 #include <string>
 #include <vector>
+
+#include "replay.h"
 
 namespace {
 
@@ -22,7 +22,7 @@ struct reader {
     memcpy(&value, take(sizeof value), sizeof value);
     return value;
   }
-  const unsigned char *take(size_t n) {
+  const unsigned char* take(size_t n) {
     if ((size_t)(end - at) < n) {
       fprintf(stderr, "the file of calls is cut off\n");
       exit(2);
@@ -32,7 +32,7 @@ struct reader {
   }
   std::string text() {
     const uint32_t n = number<uint32_t>();
-    return std::string((const char *)take(n), n);
+    return std::string((const char*)take(n), n);
   }
 };
 
@@ -42,7 +42,7 @@ struct result {
   std::string type;
 };
 
-bool is_nan(const unsigned char *at, const std::string &type) {
+bool is_nan(const unsigned char* at, const std::string& type) {
   uint64_t v = 0;
   const int size = type == "f64" ? 8 : type == "f32" ? 4 : 2;
   memcpy(&v, at, (size_t)size);
@@ -52,17 +52,22 @@ bool is_nan(const unsigned char *at, const std::string &type) {
 }
 
 // The first byte that is wrong; -1 where none is.
-int64_t difference(const result &r, const unsigned char *got) {
-  const int64_t element = r.type == "f64" ? 8 : r.type == "f32" ? 4 : r.type == "f16" || r.type == "bf16" ? 2 : 0;
+int64_t difference(const result& r, const unsigned char* got) {
+  const int64_t element = r.type == "f64"                       ? 8
+                          : r.type == "f32"                     ? 4
+                          : r.type == "f16" || r.type == "bf16" ? 2
+                                                                : 0;
   for (int64_t i = 0; i < r.size; ++i) {
     if (!r.written[i] || got[i] == r.expected[i]) continue;
     const int64_t first = element ? i / element * element : i;
-    if (!element || first + element > r.size || !is_nan(got + first, r.type) || !is_nan(r.expected + first, r.type)) return i;
+    if (!element || first + element > r.size || !is_nan(got + first, r.type) ||
+        !is_nan(r.expected + first, r.type))
+      return i;
   }
   return -1;
 }
 
-void must(cudaError_t status, const char *what) {
+void must(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
   fprintf(stderr, "%s: %s\n", what, cudaGetErrorString(status));
   exit(2);
@@ -70,7 +75,7 @@ void must(cudaError_t status, const char *what) {
 
 // Memory of the device, and what it is filled with before a call.
 struct memory {
-  unsigned char *device = nullptr;
+  unsigned char* device = nullptr;
   int64_t room = 0;
   bytes image;
   int64_t add(int64_t size) {
@@ -84,25 +89,27 @@ struct memory {
       room = 2 * (int64_t)image.size();
       must(cudaMalloc(&device, (size_t)room), "cudaMalloc");
     }
-    must(cudaMemcpyAsync(device, image.data(), image.size(), cudaMemcpyHostToDevice, stream), "cudaMemcpyAsync");
+    must(cudaMemcpyAsync(device, image.data(), image.size(), cudaMemcpyHostToDevice, stream),
+         "cudaMemcpyAsync");
   }
 };
 
 }  // namespace
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   if (argc < 2) return 2;
   const std::string part = argc > 2 ? argv[2] : "";
   int64_t left = argc > 3 ? atoll(argv[3]) : INT64_MAX;
-  std::map<std::string, const replay_entry *> entries;
-  for (const replay_entry *const *table = replay_tables; *table; ++table) {
-    for (const replay_entry *e = *table; e->symbol; ++e) entries[e->symbol] = e;
+  std::map<std::string, const replay_entry*> entries;
+  for (const replay_entry* const* table = replay_tables; *table; ++table) {
+    for (const replay_entry* e = *table; e->symbol; ++e) entries[e->symbol] = e;
   }
   std::ifstream file(argv[1], std::ios::binary);
   const bytes all((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   reader in = {all.data(), all.data() + all.size()};
   qk_queue queue = {};
-  must(cudaStreamCreateWithFlags(&queue.stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+  must(cudaStreamCreateWithFlags(&queue.stream, cudaStreamNonBlocking),
+       "cudaStreamCreateWithFlags");
   memory m;
   int64_t calls = 0, wrong = 0;
   std::set<std::string> met;
@@ -110,7 +117,7 @@ int main(int argc, char **argv) {
     const std::string symbol = in.text();
     const int64_t units = in.number<int64_t>();
     const uint32_t size = in.number<uint32_t>();
-    const unsigned char *const params = in.take(size);
+    const unsigned char* const params = in.take(size);
     m.image.clear();
     int64_t places[32];
     const uint32_t operands = in.number<uint32_t>();
@@ -120,7 +127,7 @@ int main(int argc, char **argv) {
       if (n > 0) memcpy(m.image.data() + places[i], in.take((size_t)n), (size_t)n);
     }
     std::vector<result> results(in.number<uint32_t>());
-    for (result &r : results) {
+    for (result& r : results) {
       r.size = in.number<int64_t>();
       const size_t n = r.size < 0 ? 0 : (size_t)r.size;
       r.expected = in.take(n);
@@ -136,22 +143,28 @@ int main(int argc, char **argv) {
     }
     m.upload(queue.stream);
     replay_arguments a = {};
-    for (uint32_t i = 0; i < operands; ++i) a.in[i] = places[i] < 0 ? nullptr : m.device + places[i];
-    for (size_t i = 0; i < results.size(); ++i) a.out[i] = results[i].place < 0 ? nullptr : m.device + results[i].place;
+    for (uint32_t i = 0; i < operands; ++i)
+      a.in[i] = places[i] < 0 ? nullptr : m.device + places[i];
+    for (size_t i = 0; i < results.size(); ++i)
+      a.out[i] = results[i].place < 0 ? nullptr : m.device + results[i].place;
     must(entry->second->launch(&queue, params, units, &a), symbol.c_str());
-    must(cudaMemcpyAsync(m.image.data(), m.device, m.image.size(), cudaMemcpyDeviceToHost, queue.stream), "cudaMemcpyAsync");
+    must(cudaMemcpyAsync(m.image.data(), m.device, m.image.size(), cudaMemcpyDeviceToHost,
+                         queue.stream),
+         "cudaMemcpyAsync");
     must(cudaStreamSynchronize(queue.stream), symbol.c_str());
     ++calls;
     met.insert(symbol);
     for (size_t i = 0; i < results.size(); ++i) {
-      const int64_t at = results[i].size < 0 ? -1 : difference(results[i], m.image.data() + results[i].place);
+      const int64_t at =
+          results[i].size < 0 ? -1 : difference(results[i], m.image.data() + results[i].place);
       if (at < 0) continue;
-      printf("WRONG %s: call %lld, result %zu differs at byte %lld of %lld\n", symbol.c_str(), (long long)calls, i, (long long)at,
-             (long long)results[i].size);
+      printf("WRONG %s: call %lld, result %zu differs at byte %lld of %lld\n", symbol.c_str(),
+             (long long)calls, i, (long long)at, (long long)results[i].size);
       ++wrong;
     }
   }
   if (m.device) (void)cudaFree(m.device);
-  printf("%lld calls of %zu kernels, %lld results differ\n", (long long)calls, met.size(), (long long)wrong);
+  printf("%lld calls of %zu kernels, %lld results differ\n", (long long)calls, met.size(),
+         (long long)wrong);
   return wrong == 0 && calls > 0 ? 0 : 1;
 }

@@ -7,16 +7,16 @@
 #include "kernels/common/cuda.h"
 
 struct replay_arguments {
-  const void *in[16];
-  void *out[16];
+  const void* in[16];
+  void* out[16];
 };
 
 struct replay_entry {
-  const char *symbol;
+  const char* symbol;
   // Starts the kernel; `units` are those of bodies that are computed in parts.
-  cudaError_t (*launch)(const qk_queue *queue, const void *params, int64_t units,
-                        const replay_arguments *arguments);
+  cudaError_t (*launch)(const qk_queue* queue, const void* params, int64_t units,
+                        const replay_arguments* arguments);
 };
 
 // Ends with one that has no symbol.
-extern const replay_entry *const replay_tables[];
+extern const replay_entry* const replay_tables[];

@@ -1,11 +1,12 @@
-// Faults of generated CUDA, on a GPU or with the stand-in for the runtime: a network "digits" of 64 numbers to 10 is made, run and
-// destroyed under all of them. A line for each check; the last one breaks the device's context, as a fault in a kernel does.
+// Faults of generated CUDA, on a GPU or with the stand-in for the runtime: a network "digits" of 64
+// numbers to 10 is made, run and destroyed under all of them. A line for each check; the last one
+// breaks the device's context, as a fault in a kernel does.
 #if defined(QK_CUDA_ON_HOST)
 #include <string.h>
-static const char *failing = "";
+static const char* failing = "";
 static int failing_at = 0, sticky = 0, fails = 0;
 // The n-th call of a name fails; where faults are sticky, so does every call after it.
-static int is_to_fail(const char *call) {
+static int is_to_fail(const char* call) {
   if (fails && sticky) return 1;
   if (strcmp(call, failing) != 0 || failing_at-- != 0) return 0;
   return fails = 1;
@@ -15,43 +16,60 @@ static int is_to_fail(const char *call) {
 #include "digits.cu"
 
 static float image[64], scores[10];
-static const void *inputs[] = {image};
-static void *outputs[] = {scores};
+static const void* inputs[] = {image};
+static void* outputs[] = {scores};
 static int bad = 0;
 
-static void check(const char *what, int ok, const char *text) {
+static void check(const char* what, int ok, const char* text) {
   printf("%s %s%s%s\n", ok ? "ok    " : "FAILED", what, *text ? ": " : "", text);
   bad |= !ok;
 }
 // The handle's text as it is once a code is there: arguments of a call have no order.
-static void check_code(const char *what, int code, int wanted, digits_handle **h) { check(what, code == wanted, digits_error_text(*h)); }
-static int has(const digits_handle *h, const char *text) { return strstr(digits_error_text(h), text) != NULL; }
+static void check_code(const char* what, int code, int wanted, digits_handle** h) {
+  check(what, code == wanted, digits_error_text(*h));
+}
+static int has(const digits_handle* h, const char* text) {
+  return strstr(digits_error_text(h), text) != NULL;
+}
 
 static void check_pointers(void) {
-  digits_handle *h = NULL;
-  const void *no_input[] = {NULL};
-  void *no_output[] = {NULL};
+  digits_handle* h = NULL;
+  const void* no_input[] = {NULL};
+  void* no_output[] = {NULL};
   digits_analysis figures;
   digits_cache_stats stats;
   check("no place for a handle", digits_create(NULL, NULL) == DIGITS_NULL_POINTER, "");
-  check("no handle", digits_run(NULL, inputs, outputs, NULL) == DIGITS_NULL_POINTER && digits_run_host(NULL, inputs, outputs) == DIGITS_NULL_POINTER &&
-        digits_analyze(NULL, &figures) == DIGITS_NULL_POINTER && digits_graph_stats(NULL, &stats) == DIGITS_NULL_POINTER, digits_error_text(NULL));
+  check("no handle",
+        digits_run(NULL, inputs, outputs, NULL) == DIGITS_NULL_POINTER &&
+            digits_run_host(NULL, inputs, outputs) == DIGITS_NULL_POINTER &&
+            digits_analyze(NULL, &figures) == DIGITS_NULL_POINTER &&
+            digits_graph_stats(NULL, &stats) == DIGITS_NULL_POINTER,
+        digits_error_text(NULL));
   digits_destroy(NULL);
   check_code("a handle", digits_create(NULL, &h), DIGITS_OK, &h);
-  check("null inputs and outputs", digits_run_host(h, NULL, outputs) == DIGITS_NULL_POINTER && digits_run_host(h, inputs, NULL) == DIGITS_NULL_POINTER &&
-        digits_run_host(h, no_input, outputs) == DIGITS_NULL_POINTER && digits_run_host(h, inputs, no_output) == DIGITS_NULL_POINTER, digits_error_text(h));
-  check("null figures", digits_analyze(h, NULL) == DIGITS_NULL_POINTER && digits_graph_stats(h, NULL) == DIGITS_NULL_POINTER, "");
+  check("null inputs and outputs",
+        digits_run_host(h, NULL, outputs) == DIGITS_NULL_POINTER &&
+            digits_run_host(h, inputs, NULL) == DIGITS_NULL_POINTER &&
+            digits_run_host(h, no_input, outputs) == DIGITS_NULL_POINTER &&
+            digits_run_host(h, inputs, no_output) == DIGITS_NULL_POINTER,
+        digits_error_text(h));
+  check("null figures",
+        digits_analyze(h, NULL) == DIGITS_NULL_POINTER &&
+            digits_graph_stats(h, NULL) == DIGITS_NULL_POINTER,
+        "");
   check("the handle works after it", digits_run_host(h, inputs, outputs) == DIGITS_OK, "");
   digits_destroy(h);
 }
 
 static void check_device(void) {
-  digits_handle *h = NULL;
+  digits_handle* h = NULL;
   digits_config config = {};
   config.device = 1000;
   const int code = digits_create(&config, &h);
-  check("a device that is not there", code == DIGITS_CUDA_FAILED && has(h, "cudaSetDevice failed"), digits_error_text(h));
-  check_code("a run with a handle that could not be created", digits_run_host(h, inputs, outputs), DIGITS_BAD_CONFIG, &h);
+  check("a device that is not there", code == DIGITS_CUDA_FAILED && has(h, "cudaSetDevice failed"),
+        digits_error_text(h));
+  check_code("a run with a handle that could not be created", digits_run_host(h, inputs, outputs),
+             DIGITS_BAD_CONFIG, &h);
   digits_destroy(h);
 }
 
@@ -59,16 +77,17 @@ static void check_many(void) {
   int good = 1;
 #if !defined(QK_CUDA_ON_HOST)
   size_t before = 0, after = 0, all = 0;
-  digits_handle *first = NULL;
+  digits_handle* first = NULL;
   digits_create(NULL, &first);
   digits_run_host(first, inputs, outputs);
   (void)cudaMemGetInfo(&before, &all);
 #endif
   for (int i = 0; i < 1000 && good; ++i) {
-    digits_handle *h = NULL;
+    digits_handle* h = NULL;
     digits_config config = {};
     config.deployment = i % 3;
-    good = digits_create(&config, &h) == DIGITS_OK && digits_run_host(h, inputs, outputs) == DIGITS_OK;
+    good =
+        digits_create(&config, &h) == DIGITS_OK && digits_run_host(h, inputs, outputs) == DIGITS_OK;
     digits_destroy(h);
   }
   check("created, run and destroyed 1,000 times", good, "");
@@ -85,21 +104,30 @@ static void check_many(void) {
 
 // Every call of the runtime fails in turn, alone and with all that follow.
 static void check_calls(void) {
-  static const char *const calls[] = {"cudaSetDevice", "cudaDeviceGetAttribute", "cudaStreamCreateWithFlags", "cudaMalloc", "cudaMemcpyAsync",
-                                      "cudaStreamSynchronize", "cudaStreamIsCapturing", "cudaGraphInstantiate", "launch", "cudaGraphLaunch"};
+  static const char* const calls[] = {"cudaSetDevice",
+                                      "cudaDeviceGetAttribute",
+                                      "cudaStreamCreateWithFlags",
+                                      "cudaMalloc",
+                                      "cudaMemcpyAsync",
+                                      "cudaStreamSynchronize",
+                                      "cudaStreamIsCapturing",
+                                      "cudaGraphInstantiate",
+                                      "launch",
+                                      "cudaGraphLaunch"};
   int reached = 0, good = 1;
   for (int deployment = 0; deployment < 4; ++deployment) {
     for (sticky = 0; sticky < 2; ++sticky) {
-      for (const char *call : calls) {
+      for (const char* call : calls) {
         for (int at = 0;; ++at) {
-          digits_handle *h = NULL;
+          digits_handle* h = NULL;
           digits_config config = {};
           config.deployment = deployment;
           failing = call, failing_at = at, fails = 0;
           int code = digits_create(&config, &h);
           if (code == DIGITS_OK) code = digits_run_host(h, inputs, outputs);
           const int met = fails;
-          good = good && code == (met ? DIGITS_CUDA_FAILED : DIGITS_OK) && (!met || has(h, "failed: out of memory"));
+          good = good && code == (met ? DIGITS_CUDA_FAILED : DIGITS_OK) &&
+                 (!met || has(h, "failed: out of memory"));
           failing = "", fails = 0;
           digits_destroy(h);
           reached += met;
@@ -118,15 +146,16 @@ static void check_calls(void) {
 static __global__ void trap(void) { __trap(); }
 
 static void check_calls(void) {
-  void *taken[64];
+  void* taken[64];
   int count = 0;
   for (size_t bytes = (size_t)1 << 36; bytes >= 4096 && count < 64; bytes /= 2) {
     while (count < 64 && cudaMalloc(&taken[count], bytes) == cudaSuccess) ++count;
   }
   (void)cudaGetLastError();
-  digits_handle *h = NULL;
+  digits_handle* h = NULL;
   const int code = digits_create(NULL, &h);
-  check("out of memory", code == DIGITS_CUDA_FAILED && has(h, "out of memory"), digits_error_text(h));
+  check("out of memory", code == DIGITS_CUDA_FAILED && has(h, "out of memory"),
+        digits_error_text(h));
   digits_destroy(h);
   while (count > 0) (void)cudaFree(taken[--count]);
   check_code("memory again", digits_create(NULL, &h), DIGITS_OK, &h);
@@ -135,14 +164,15 @@ static void check_calls(void) {
   digits_config config = {};
   config.check = 1;
   check_code("a handle that waits for every kernel", digits_create(&config, &h), DIGITS_OK, &h);
-  float *device = NULL;
-  (void)cudaMalloc((void **)&device, 4096);
-  const void *in[] = {device};
-  void *out[] = {device + 512};
-  trap<<<1, 1>>>();
+  float* device = NULL;
+  (void)cudaMalloc((void**)&device, 4096);
+  const void* in[] = {device};
+  void* out[] = {device + 512};
+  trap<<<1, 1> > >();
   check_code("a fault in a kernel", digits_run(h, in, out, NULL), DIGITS_CUDA_FAILED, &h);
   digits_destroy(h);
-  check_code("a handle after it is refused with a text", digits_create(NULL, &h), DIGITS_CUDA_FAILED, &h);
+  check_code("a handle after it is refused with a text", digits_create(NULL, &h),
+             DIGITS_CUDA_FAILED, &h);
   digits_destroy(h);
 }
 

@@ -12,7 +12,8 @@ namespace {
 std::string notes_text(const Project& project) {
   const std::vector<std::string> host = host_steps(project.module.program());
   if (host.empty()) return "";
-  std::string out = "/* Steps that run on the host, as --allow-host does; the stream waits for them:\n";
+  std::string out =
+      "/* Steps that run on the host, as --allow-host does; the stream waits for them:\n";
   for (const std::string& line : host) out += " * " + c_comment(line) + "\n";
   return out + " */\n\n";
 }
