@@ -1,6 +1,7 @@
 #include "ops/attention/qattention.h"
 
 #include "ops/attention/attention.h"
+#include "ops/common/codes.h"
 #include "ops/common/strided.h"
 #include "ops/common/weighted.h"
 
