@@ -1,5 +1,6 @@
 /* Depthwise convolutions of channels-last codes, a thread for four channels of four neighbouring
- * positions of a line. Weights are [taps][channels] i8 with their sums behind them (i32). */
+ * positions of a line. Weights are [taps][channels] i8 with their sums behind them (i32),
+ * from the next multiple of 16 bytes on. */
 #include "kernels/common/cuda.h"
 #include "kernels/qconv/ending.h"
 #include "kernels/qconv/qconv.h"
@@ -56,7 +57,8 @@ QK_UNIT void qk_qdepthwise_cuda(const qk_qconv_params* p, int64_t unit, const vo
   const qk_q_ending e = {
       QK_Q_OUTPUT(p, multipliers, (const float*)float_bias, x_scales != 0, residual),
       (const int32_t*)bias,
-      (const int32_t*)((const uint8_t*)w + (int64_t)p->k[0] * p->k[1] * p->k[2] * p->oc),
+      (const int32_t*)((const uint8_t*)w +
+                       ((int64_t)p->k[0] * p->k[1] * p->k[2] * p->oc + 15) / 16 * 16),
       (const float*)x_scales,
       (const int32_t*)x_zeros,
       p->oc,

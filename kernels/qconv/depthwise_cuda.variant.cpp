@@ -27,7 +27,7 @@ Result<Call> bind(const Call& call, Binder& binder) {
   Call out = Binder::like(call, "qconv_depthwise_device", {"cuda"});
   const auto p = c_params<qk_qconv_params>(call);
   const int64_t taps = int64_t{p.k[0]} * p.k[1] * p.k[2], channels = p.oc;
-  const int64_t bytes = (taps + 4) * channels;
+  const int64_t sums = (taps * channels + 15) / 16 * 16, bytes = sums + 4 * channels;
   set_view(out, "w",
            binder.packed(call.operand("w"), {}, "depthwise.cuda", DType::i8, {bytes},
                          [=](const std::vector<Tensor>& t) -> Result<Tensor> {
@@ -40,7 +40,7 @@ Result<Call> bind(const Call& call, Binder& binder) {
                                to[k * channels + c] = from[c * taps + k];
                                sum += from[c * taps + k];
                              }
-                             std::memcpy(to + taps * channels + 4 * c, &sum, 4);
+                             std::memcpy(to + sums + 4 * c, &sum, 4);
                            }
                            return packed;
                          }));

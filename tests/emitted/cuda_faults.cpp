@@ -168,7 +168,9 @@ static void check_calls(void) {
   (void)cudaMalloc((void**)&device, 4096);
   const void* in[] = {device};
   void* out[] = {device + 512};
-  trap<<<1, 1> > >();
+  // clang-format off
+  trap<<<1, 1>>>();
+  // clang-format on
   check_code("a fault in a kernel", digits_run(h, in, out, NULL), DIGITS_CUDA_FAILED, &h);
   digits_destroy(h);
   check_code("a handle after it is refused with a text", digits_create(NULL, &h),

@@ -43,7 +43,9 @@ TEST(RandomGraphs, CoverOpsAndPairs) {
   const int graphs = static_cast<int>(setting("QUANTC_RANDOM_GRAPHS", 300));
   // Types each op was seen to take and give decide which pairs are possible at all.
   std::map<std::string, std::set<DType>> takes, gives;
-  for (int i = 0; i < std::max(graphs, 2000); ++i) {
+  // A dozen graphs for each op: what can meet grows with the ops.
+  const int each = 12 * static_cast<int>(samplers().all().size());
+  for (int i = 0; i < std::max(graphs, each); ++i) {
     auto graph = random_graph(static_cast<uint64_t>(i) + 1, 5 + i % 56);
     collect_pairs(*graph, ops, pairs);
     for (const Node* n = graph->first(); n; n = n->next()) {

@@ -1,17 +1,27 @@
 #include "tests/random/sampling.h"
 
 namespace qc {
+namespace {
+
+/// A rotation of a value, its cosines and sines, as floats or, with an `ending`, as codes.
+void sample(Sampling& s, const std::string& name, bool codes, bool dynamic) {
+  Value* x = s.floats(1, 4);
+  const Ints shape = static_dims(x->shape());
+  if (shape.back() % 2 != 0) return;
+  const Ints row{shape.back()};
+  const AttrMap attrs{{"interleaved", s.chance(50)}};
+  s.emit(name,
+         {x, s.constant(DType::f32, shape), s.constant(DType::f32, s.chance(50) ? row : shape)},
+         codes ? s.ending(dynamic, attrs) : attrs);
+}
+
+}  // namespace
 
 void sample_rotary(Samplers& r) {
-  r.add("rotary", [](Sampling& s) {
-    Value* x = s.floats(1, 4);
-    Ints shape = static_dims(x->shape());
-    if (shape.back() % 2 != 0) return;
-    const Ints row{shape.back()};
-    s.emit("rotary",
-           {x, s.constant(DType::f32, shape), s.constant(DType::f32, s.chance(50) ? row : shape)},
-           {{"interleaved", s.chance(50)}});
-  });
+  r.add("rotary", [](Sampling& s) { sample(s, "rotary", false, false); });
+  r.add("rotary_quantize", [](Sampling& s) { sample(s, "rotary_quantize", true, false); });
+  r.add("rotary_quantize_dynamic",
+        [](Sampling& s) { sample(s, "rotary_quantize_dynamic", true, true); });
 }
 
 }  // namespace qc
