@@ -16,7 +16,7 @@ std::vector<Param> numbers(const Params& params) {
   std::vector<Param> out;
   Params::members(params, [&](const auto& member) {
     if constexpr (std::is_array_v<std::remove_reference_t<decltype(member)>>) {
-      out.insert(out.end(), std::begin(member), std::end(member));
+      for (const auto& one : member) out.emplace_back(one);
     } else {
       out.emplace_back(member);
     }

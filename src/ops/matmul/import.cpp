@@ -103,7 +103,8 @@ Result<Values> onnx_gemm(Import& m) { return one(onnx_gemm_value(m)); }
 
 Result<Values> fused_gemm(Import& m) {
   QC_ASSIGN(Value * y, onnx_gemm_value(m));
-  QC_ASSIGN(std::string name, m.s("activation", ""));
+  QC_ASSIGN(const std::string given, m.s("activation", ""));
+  const std::string_view name = given;
   if (name == "Relu") return one(m.emit("clamp", {y}, {{"lo", 0.0}}));
   if (name == "Tanh") return one(m.emit("tanh", {y}));
   if (name == "Sigmoid") return one(m.emit("sigmoid", {y}));

@@ -56,7 +56,8 @@ Result<Values> onnx_swish(Import& m) { return swish(m, 1); }
 Result<Values> ms_quick_gelu(Import& m) { return swish(m, 1.702); }
 
 Result<Values> onnx_gelu(Import& m) {
-  QC_ASSIGN(const std::string approximate, m.s("approximate", "none"));
+  QC_ASSIGN(const std::string given, m.s("approximate", "none"));
+  const std::string_view approximate = given;
   if (approximate != "none" && approximate != "tanh") {
     return m.fail(Code::attribute, "approximate is '{}', expected 'none' or 'tanh'", approximate);
   }
