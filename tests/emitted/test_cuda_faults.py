@@ -1,4 +1,4 @@
-"""Faults, memory and steps of the host of generated CUDA, with the stand-in for the runtime; `tools/cuda_check` runs the same faults on a GPU."""
+"""Faults, memory and steps of the host of generated CUDA, with the stand-in for the runtime; `tools/gpu_check` runs the same faults on a GPU."""
 import re
 import shutil
 import subprocess
