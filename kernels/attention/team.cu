@@ -44,6 +44,9 @@ QK_UNIT void qk_attention_team(const qk_attention_params* p, int64_t unit, const
   const float* const keys = (const float*)k + qk_head_at(p->k_at, b, kv);
   const float* const values = (const float*)v + qk_head_at(p->v_at, b, kv);
   const qk_team m = {1, QK_TEAM, n > QN_BLOCK ? (n + QN_BLOCK - 1) / QN_BLOCK : 1};
+#if !defined(__CUDA_ARCH__)
+  max = sum = 0.0f; /* host compilers do not see that thread 0 sets them */
+#endif
   QK_EACH_THREAD(t) {
     for (int32_t j = t; j < n; j += QK_TEAM)
       scores[j] = qk_attention_score(

@@ -40,7 +40,7 @@ def test_without_nvcc_or_a_gpu(quantc, models, monkeypatch, tmp_path):
     assert "there is no" in quantc("validate", *call, status=2).stderr
     (tmp_path / "no_gpu.h").write_text('#include <string.h>\n#define QK_HOST_STATUS(call) '
                                        '(strcmp(call, "cudaSetDevice") == 0 ? cudaErrorMemoryAllocation : cudaSuccess)\n')
-    script = ['#!/bin/bash', 'args=()', 'for a in "$@"; do', '  case "$a" in -arch=*|-fmad=*|-prec-div=*|-ftz=*|-Xcompiler) ;;',
+    script = ['#!/bin/bash', 'args=()', 'for a in "$@"; do', '  case "$a" in -t0|-gencode|-gencode=*|arch=*|-arch=*|-fmad=*|-prec-div=*|-ftz=*|-Xcompiler) ;;',
               '  *.cu) args+=(-x c++ "$a" -x none) ;;', '  *) args+=("$a") ;; esac', 'done',
               f'exec g++ -DQK_CUDA_ON_HOST -include {tmp_path / "no_gpu.h"} -fPIC "${{args[@]}}"']
     (tmp_path / "nvcc").write_text("\n".join(script) + "\n")
