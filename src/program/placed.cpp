@@ -1,5 +1,7 @@
 #include "program/placed.h"
 
+#include "ir/strides.h"
+
 namespace qc {
 namespace {
 
@@ -12,16 +14,6 @@ const StaysInPlace* view_of(const Node* node) {
                      node->output()->type().layout == Layout::row_major &&
                      !node->input(0)->is_constant();
   return plain ? view : nullptr;
-}
-
-Dims dense_strides(const Dims& shape) {
-  Dims out(shape.size());
-  Dim stride(1);
-  for (size_t i = shape.size(); i-- > 0;) {
-    out[i] = stride;
-    stride = stride * shape[i];
-  }
-  return out;
 }
 
 bool is_dense(const Dims& shape, const Dims& strides) {

@@ -1,4 +1,5 @@
-"""A program with types, checked strictly."""
+"""A program with types, checked strictly; sources that the oldest Python we name can read."""
+import ast
 import subprocess
 import sys
 from pathlib import Path
@@ -63,3 +64,12 @@ def test_everything_has_a_docstring():
             if callable(value) and not member.startswith("_") and type(value).__name__ == "function":
                 assert value.__doc__ or any(getattr(base, member, None) and getattr(base, member).__doc__
                                             for base in thing.__mro__[1:]), f"{name}.{member}"
+
+
+def test_sources_are_of_the_oldest_python(root):
+    """No newer grammar, and annotations stay text, so that newer types in them do no harm."""
+    for source in sorted((root / "python" / "quantc").glob("*.py")):
+        text = source.read_text()
+        tree = ast.parse(text, feature_version=(3, 9))
+        annotated = any(isinstance(n, ast.AnnAssign) or getattr(n, "returns", None) or getattr(n, "annotation", None) for n in ast.walk(tree))
+        assert not annotated or "from __future__ import annotations" in text, source.name

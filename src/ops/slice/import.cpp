@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "frontends/common/require.h"
+#include "ir/strides.h"
 #include "ops/common/range.h"
 #include "ops/common/registration.h"
 #include "ops/slice/slice.h"
@@ -335,16 +336,6 @@ Result<Values> aten_roll(Import& m) {
   return Values{x};
 }
 
-Dims row_strides(const Dims& shape) {
-  Dims out(shape.size());
-  Dim stride(1);
-  for (size_t i = shape.size(); i-- > 0;) {
-    out[i] = stride;
-    stride = stride * shape[i];
-  }
-  return out;
-}
-
 Result<Values> aten_diagonal(Import& m) {
   QC_ASSIGN(Value * x, m.tensor("self"));
   QC_ASSIGN(int64_t offset, m.i("offset", 0));
@@ -353,7 +344,7 @@ Result<Values> aten_diagonal(Import& m) {
   QC_ASSIGN(a, resolve_axis(a, x->rank(), m.loc()));
   QC_ASSIGN(b, resolve_axis(b, x->rank(), m.loc()));
   if (a == b) return m.fail(Code::attribute, "the diagonal of axis {} with itself", a);
-  Dims size = x->shape(), stride = row_strides(size);
+  Dims size = x->shape(), stride = dense_strides(size);
   const size_t ai = static_cast<size_t>(a), bi = static_cast<size_t>(b);
   const Dim rows = offset < 0 ? size[ai] + Dim(offset) : size[ai];
   const Dim columns = offset > 0 ? size[bi] - Dim(offset) : size[bi];
@@ -389,7 +380,7 @@ Result<Values> aten_unfold(Import& m) {
   if (x->rank() == 0) return single(reshaped(m, x, {Dim(1)}));
   QC_ASSIGN(axis, resolve_axis(axis, x->rank(), m.loc()));
   if (window < 0 || step <= 0) return m.fail(Code::attribute, "windows of {} by {}", window, step);
-  Dims size = x->shape(), stride = row_strides(size);
+  Dims size = x->shape(), stride = dense_strides(size);
   Dim& extent = size[static_cast<size_t>(axis)];
   if (extent.is_static() && extent.value() < window) {
     return m.fail(Code::shape, "windows of {} in an axis of size {}", window, extent.value());
@@ -408,7 +399,7 @@ Result<Values> aten_as_strided(Import& m) {
   QC_ASSIGN(Dims size, m.dims("size"));
   QC_ASSIGN(Dims stride, m.dims("stride"));
   QC_ASSIGN(Dim offset, m.dim("storage_offset", Dim(0)));
-  if (stride == row_strides(size) && offset == Dim(0) && product(size) == product(x->shape())) {
+  if (stride == dense_strides(size) && offset == Dim(0) && product(size) == product(x->shape())) {
     return single(reshaped(m, x, size));
   }
   return single(
