@@ -1,4 +1,6 @@
 """The command line that the wheel brings: `quantc ...` and `python -m quantc ...`."""
+from __future__ import annotations
+
 import os
 import sys
 from pathlib import Path
