@@ -65,14 +65,14 @@ class Model {
   Expected<std::vector<Array>> run_reference(const ArrayViews& inputs) const;
   Expected<std::vector<Array>> run_reference(const std::vector<Array>& inputs) const;
 
-  /// Finds scales from samples, which lie along axis 0 of an array for each input. The model's own
-  /// rules are left aside.
+  /// Finds scales from samples, which lie along axis 0 of an array for each input. Samples of other
+  /// sizes are further arrays for all inputs. The model's own rules are left aside.
   Expected<Calibration> calibrate(const ArrayViews& samples,
                                   const CalibrationOptions& options = {}) const;
   /// How every node is quantized, by which rule, and what is left in float.
   Expected<Explanation> explain() const;
-  /// How far each quantized layer is from the float model on samples; with a title also as a page
-  /// with plots and the graph.
+  /// How far each quantized layer is from the float model on such samples; with a title also as a
+  /// page with plots and the graph.
   Expected<Analysis> analyze(const ArrayViews& samples, const std::string& title = "") const;
   /// What every node computes from these inputs, in order; conversions of codes, codes whose scale
   /// is found at run time and bodies of branches and loops are left out.

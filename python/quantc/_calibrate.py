@@ -33,20 +33,21 @@ def _batch(batch: Any, names: List[str]) -> List[Any]:
 
 
 def samples(graph: Graph, data: Iterable[Any]) -> Tuple[List[str], List[Any]]:
-    """Batches as one array for each input."""
+    """Batches as one array for each input, and as many again where the sizes of a batch differ from those before it."""
     import numpy as np
     names = [p.name for p in graph.inputs]
-    columns: List[List[Any]] = [[] for _ in names]
+    sets: List[List[List[Any]]] = []  # of each set the batches of each input
     for batch in data:
-        for column, array in zip(columns, _batch(batch, names)):
-            array = array.detach().cpu().numpy() if hasattr(array, "detach") else np.asarray(array)
+        arrays = [a.detach().cpu().numpy() if hasattr(a, "detach") else np.asarray(a) for a in _batch(batch, names)]
+        fits = sets and all(a.shape[1:] == of[0].shape[1:] and a.ndim == of[0].ndim for a, of in zip(arrays, sets[-1]))
+        if not fits:
+            sets.append([[] for _ in names])
+        for column, array in zip(sets[-1], arrays):
             column.append(array)
-    if not columns or not columns[0]:
+    if not sets or not names:
         raise UserError("there are no samples", "input")
-    try:
-        return names, [np.ascontiguousarray(np.concatenate(c)) if len(c) > 1 else np.ascontiguousarray(c[0]) for c in columns]
-    except ValueError as error:
-        raise UserError(f"batches do not fit together: {error}", "input") from error
+    joined = [np.ascontiguousarray(np.concatenate(of) if len(of) > 1 else of[0]) for columns in sets for of in columns]
+    return names * len(sets), joined
 
 
 def calibrate(graph: Graph, data: Iterable[Any], *, method: str = "minmax", progress: Optional[bool] = None,
@@ -54,7 +55,7 @@ def calibrate(graph: Graph, data: Iterable[Any], *, method: str = "minmax", prog
     """Rules whose scales are found by running the network on samples.
 
     ``data`` yields batches: an array, a tuple whose first items are the inputs (a DataLoader's ``(x, label)`` will do), or a
-    dict by input name; samples lie along axis 0. All are held in memory. ``method`` is minmax, percentile, entropy or mse;
+    dict by input name; samples lie along axis 0, and batches may differ in other sizes. All are held in memory. ``method`` is minmax, percentile, entropy or mse;
     further options are those of ``quantc calibrate``: percentile, activations, results, headroom, ops, per_channel,
     equalise, bias_correction, reference. ``save`` of the result writes the rule file.
     """

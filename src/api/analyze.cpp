@@ -63,11 +63,11 @@ Expected<Analysis> Model::analyze(const ArrayViews& views, const std::string& ti
     QC_ASSIGN(auto quantized, qc::copy(graph));
     QC_ASSIGN(auto plain, qc::copy(graph));
     Options layers = qc::layer_by_layer(state_->options);
-    QC_TRY(qc::add_dims_of(graph, samples.first(), layers));
+    QC_TRY(qc::add_dims_of(graph, samples, layers));
     qc::PassContext context;
     QC_TRY(qc::make_contract(*quantized, layers, context));
     Options options = qc::without_rules(state_->options);
-    QC_TRY(qc::add_dims_of(graph, samples.first(), options));
+    QC_TRY(qc::add_dims_of(graph, samples, options));
     QC_TRY(qc::make_contract(*plain, options));
     const std::vector<qc::Tensor> first = samples.first();
     QC_ASSIGN(const qc::Analysis found,

@@ -80,18 +80,18 @@ qc::Result<std::vector<qc::Tensor>> inputs_of(const qc::Graph& graph, const Arra
 
 qc::Result<qc::Samples> samples_of(const qc::Graph& graph, const Options& options,
                                    const ArrayViews& views) {
-  if (views.size() != graph.inputs().size()) {
+  const size_t inputs = graph.inputs().size();
+  if (views.empty() || inputs == 0 || views.size() % inputs != 0) {
     return qc::error(qc::Code::input, qc::Loc{graph.file, {}, {}},
-                     "the model takes {} arrays of samples, got {}", graph.inputs().size(),
-                     views.size());
+                     "the model takes {} arrays of samples, got {}", inputs, views.size());
   }
-  std::vector<qc::ArrayStream> streams;
+  std::vector<qc::ArraySet> sets(views.size() / inputs);
   for (size_t i = 0; i < views.size(); ++i) {
     QC_ASSIGN(qc::Tensor t, tensor_of(views[i]));
-    streams.emplace_back(qc::NamedArray{
-        views[i].name.empty() ? fmt::format("in_{}", i) : views[i].name, std::move(t)});
+    sets[i / inputs].emplace_back(qc::NamedArray{
+        views[i].name.empty() ? fmt::format("in_{}", i % inputs) : views[i].name, std::move(t)});
   }
-  return qc::Samples::open(graph, std::move(streams),
+  return qc::Samples::open(graph, std::move(sets),
                            qc::Bindings(options.dims.begin(), options.dims.end()), true);
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "interp/interpreter.h"
-#include "program/bind.h"
 
 namespace quantc {
 namespace {
@@ -60,7 +59,8 @@ qc::Result<std::shared_ptr<const Runnable>> Forms::make(const std::vector<qc::Te
   QC_ASSIGN(auto contract, contract_for(inputs));
   QC_ASSIGN(const qc::Bindings sizes, qc::bindings_for(*contract->graph, inputs));
   auto out = std::make_shared<Runnable>();
-  QC_ASSIGN(out->program, program(contract, sizes));
+  QC_ASSIGN(const auto programs, this->programs(contract));
+  QC_ASSIGN(out->program, programs->of.at(sizes));
   QC_ASSIGN(auto runner, qc::ProgramRunner::create(out->program, true));
   out->runner = std::make_unique<const qc::ProgramRunner>(std::move(runner));
   for (const qc::Output& o : contract->graph->outputs()) out->outputs.push_back(o.name);
@@ -68,36 +68,17 @@ qc::Result<std::shared_ptr<const Runnable>> Forms::make(const std::vector<qc::Te
   return std::shared_ptr<const Runnable>(std::move(out));
 }
 
-qc::Result<qc::Program> Forms::program(const std::shared_ptr<const Contract>& contract,
-                                       const qc::Bindings& sizes) {
+qc::Result<std::shared_ptr<const Programs>> Forms::programs(
+    const std::shared_ptr<const Contract>& contract) {
+  if (auto known = programs_.get(contract.get())) return *known;
   Options options = options_;
   options.target = "native";  // every target has the same bits
   options.threads = false;
   options.kernels.clear();
-  if (!sizes.empty() && !options.ranges.empty()) {
-    for (auto& [symbol, range] : options.ranges)
-      range = {range.min, range.max, range.step, {}, 0, {}};
-    std::shared_ptr<const Ranged> ranged;
-    if (auto known = ranged_.get(contract.get())) {
-      ranged = *known;
-    } else {
-      auto made = std::make_shared<Ranged>();
-      made->contract = contract;
-      QC_ASSIGN(auto graph, qc::copy(*contract->graph));
-      auto whole = qc::make_program(*graph, options);
-      if (whole.ok()) made->program = std::move(*whole);
-      ranged = made;
-      ranged_.put(contract.get(), ranged);
-    }
-    if (ranged->program) {
-      QC_TRY(qc::check_sizes(*ranged->program, sizes));
-      return qc::bound(*ranged->program, sizes);
-    }
-  }
-  options.ranges.clear();
-  QC_ASSIGN(auto graph, qc::copy(*contract->graph));
-  if (!sizes.empty()) QC_TRY(graph->bind(sizes));
-  return qc::make_program(*graph, options);
+  QC_ASSIGN(qc::SizedProgram of, qc::SizedProgram::create(*contract->graph, std::move(options)));
+  auto made = std::make_shared<const Programs>(Programs{contract, std::move(of)});
+  programs_.put(contract.get(), made);
+  return made;
 }
 
 void Forms::warn(const std::vector<std::string>& lines) {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "driver/compile.h"
+#include "driver/sized_program.h"
 #include "program/run.h"
 #include "support/lru_cache.h"
 
@@ -29,10 +29,10 @@ struct Contract {
   qc::PassContext context;
 };
 
-/// The Program of a contract graph for all sizes in the ranges; none where it cannot be made.
-struct Ranged {
+/// A contract graph with the Programs for its sizes.
+struct Programs {
   std::shared_ptr<const Contract> contract;
-  std::optional<qc::Program> program;
+  qc::SizedProgram of;
 };
 
 /// A Program for this machine, ready to run.
@@ -64,15 +64,13 @@ class Forms {
 
  private:
   qc::Result<std::shared_ptr<const Runnable>> make(const std::vector<qc::Tensor>& inputs);
-  /// The Program for inputs of these sizes. Where all of them have ranges it is that of the ranges
-  /// with numbers put in: nothing is compiled for a size.
-  qc::Result<qc::Program> program(const std::shared_ptr<const Contract>& contract,
-                                  const qc::Bindings& sizes);
+  qc::Result<std::shared_ptr<const Programs>> programs(
+      const std::shared_ptr<const Contract>& contract);
 
   const std::shared_ptr<Network> network_;
   const Options& options_;
   qc::LruCache<std::string, std::shared_ptr<const Contract>> contracts_{4};
-  qc::LruCache<const Contract*, std::shared_ptr<const Ranged>> ranged_{4};
+  qc::LruCache<const Contract*, std::shared_ptr<const Programs>> programs_{4};
   qc::LruCache<std::string, std::shared_ptr<const Runnable>> runnables_{16, uint64_t{1} << 30};
   mutable std::mutex mutex_;
   std::vector<std::string> warnings_;

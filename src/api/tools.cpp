@@ -88,10 +88,12 @@ Expected<Validation> Model::validate(const ArrayViews& inputs, const ArrayViews&
     const qc::Graph& graph = *state_->network->graph;
     QC_ASSIGN(const auto tensors, inputs_of(graph, inputs));
     QC_ASSIGN(const auto contract, state_->forms.contract_for(tensors));
-    QC_ASSIGN(const std::vector<qc::NamedArray> arrays, arrays_of(expected));
-    std::vector<qc::Tensor> wanted;
+    qc::References references;
+    QC_ASSIGN(auto arrays, arrays_of(expected));
     if (!expected.empty()) {
-      QC_ASSIGN(wanted, qc::match_outputs(*contract->graph, arrays));
+      QC_ASSIGN(auto wanted, qc::match_outputs(*contract->graph, arrays));
+      references.expected.push_back(std::move(wanted));
+      references.arrays.push_back(std::move(arrays));
     }
     qc::ValidateOptions how;
     how.atol = options.atol;
@@ -101,7 +103,6 @@ Expected<Validation> Model::validate(const ArrayViews& inputs, const ArrayViews&
     how.per_layer = options.per_layer;
     Options own = state_->options;
     QC_TRY(qc::add_dims_of(graph, tensors, own));
-    qc::References references{expected.empty() ? nullptr : &wanted, nullptr, nullptr, &arrays};
     std::unique_ptr<qc::Graph> floats, layers;
     if (options.per_layer) {
       QC_ASSIGN(layers, qc::copy(graph));

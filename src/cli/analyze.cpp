@@ -34,12 +34,12 @@ void add_analyze(CLI::App& app, Session& session) {
     session.action = [flags]() -> Result<int> {
       QC_ASSIGN(Options options, flags->resolve());
       QC_ASSIGN(auto graph, load(flags->model, options));
-      QC_ASSIGN(auto data, open_arrays(flags->data));
+      QC_ASSIGN(auto data, open_arrays(flags->data, graph->inputs().size()));
       QC_ASSIGN(Samples samples,
                 Samples::open(*graph, std::move(data),
                               Bindings(options.dims.begin(), options.dims.end()), true));
       if (!flags->page.empty()) QC_TRY(check_output(flags->page, Overwrite::any));
-      QC_TRY(add_dims_of(*graph, samples.first(), options));
+      QC_TRY(add_dims_of(*graph, samples, options));
       Progress progress("analyzing " + flags->model);
       QC_ASSIGN(auto plain, copy(*graph));
       QC_TRY(make_contract(*plain, without_rules(options)));

@@ -39,7 +39,8 @@ void add_calibrate(CLI::App& app, Session& session) {
       app.add_subcommand("calibrate", "run a model on samples and write a rule file");
   add_model(*command, flags->model);
   add_value(*command, "--data", flags->data, "FILE",
-            "samples by input name or as in_0, in_1, ..., along axis 0 (.npz, .npy)")
+            "samples by input name or as in_0, in_1, ..., along axis 0 (.npz, .npy); further files "
+            "may have other sizes")
       ->required();
   add_value(*command, "-o,--output", flags->out, "FILE", "the rule file to write (.toml)")
       ->required();
@@ -90,7 +91,7 @@ void add_calibrate(CLI::App& app, Session& session) {
         calibration.allow_unused_rules = options.allow_unused_rules;
       }
       QC_ASSIGN(auto graph, load(flags->model, options));
-      QC_ASSIGN(auto data, open_arrays(flags->data));
+      QC_ASSIGN(auto data, open_arrays(flags->data, graph->inputs().size()));
       QC_ASSIGN(Samples samples,
                 Samples::open(*graph, std::move(data),
                               Bindings(options.dims.begin(), options.dims.end()), true));

@@ -175,7 +175,7 @@ void InputFlags::add(CLI::App& app) {
             "arrays by input name or as in_0, in_1, ... (.npz, .npy, .pb)");
   add_value(app, "--data", data, "FILE",
             "many samples instead, along axis 0 of each array: one run for each, or for as many as "
-            "the model's own batch (.npz, .npy)");
+            "the model's own batch (.npz, .npy); further files may have other sizes");
   add_value(app, "--random", seed, "SEED", "make inputs from this seed instead");
 }
 
@@ -205,8 +205,8 @@ Result<Samples> InputFlags::open(const Graph& graph, const Options& options) con
   if (!files.empty() + !data.empty() + (seed >= 0) != 1)
     return error(Code::usage, "give one of --input, --data and --random");
   if (!data.empty()) {
-    QC_ASSIGN(auto streams, open_arrays(data));
-    return Samples::open(graph, std::move(streams),
+    QC_ASSIGN(auto sets, open_arrays(data, graph.inputs().size()));
+    return Samples::open(graph, std::move(sets),
                          Bindings(options.dims.begin(), options.dims.end()));
   }
   std::vector<Tensor> inputs;

@@ -38,20 +38,23 @@ void add_run(CLI::App& app, Session& session) {
       QC_ASSIGN(auto graph, load(flags->model, options));
       QC_ASSIGN(Samples samples, flags->input.open(*graph, options));
       if (!flags->out.empty()) QC_TRY(check_output(flags->out, Overwrite::any));
-      QC_TRY(add_dims_of(*graph, samples.first(), options));
+      QC_TRY(add_dims_of(*graph, samples, options));
       Progress progress("running " + flags->model);
       PassContext context;
       QC_TRY(contract(*graph, options, context));
       QC_TRY(flags->input.renew(*graph, samples));
-      QC_ASSIGN(const std::vector<Tensor> results,
-                run_all(*graph, options, std::move(samples), flags->threads));
+      QC_ASSIGN(const auto sets, run_all(*graph, options, std::move(samples), flags->threads));
       std::vector<NamedArray> arrays;
-      for (size_t i = 0; i < results.size(); ++i) {
-        const std::string& name = graph->outputs()[i].name;
-        Type type = graph->outputs()[i].value->type();
-        type.shape = to_dims(results[i].shape());
-        fmt::print("{} {}\n", shown(name), str(type));
-        arrays.push_back({name, results[i]});
+      for (size_t set = 0; set < sets.size(); ++set) {
+        for (size_t i = 0; i < sets[set].size(); ++i) {
+          const Output& output = graph->outputs()[i];
+          const std::string name =
+              sets.size() == 1 ? output.name : fmt::format("{}/{}", set, output.name);
+          Type type = output.value->type();
+          type.shape = to_dims(sets[set][i].shape());
+          fmt::print("{} {}\n", shown(name), str(type));
+          arrays.push_back({name, sets[set][i]});
+        }
       }
       if (!flags->out.empty()) QC_TRY(write_npz(flags->out, arrays));
       return 0;

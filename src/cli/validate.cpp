@@ -80,13 +80,11 @@ ValidateOptions ValidateFlags::bars() const {
 
 /// What the answers should be, and what has to live for it.
 struct Wanted {
-  std::optional<std::vector<Tensor>> outputs;
-  std::vector<NamedArray> arrays;
+  std::vector<std::vector<Tensor>> outputs;
+  std::vector<std::vector<NamedArray>> arrays;
   std::unique_ptr<Graph> floats, layers;
 
-  References references() const {
-    return {outputs ? &*outputs : nullptr, floats.get(), layers.get(), &arrays};
-  }
+  References references() const { return {outputs, floats.get(), layers.get(), arrays}; }
 };
 
 /// `model` as it was loaded.
@@ -94,17 +92,26 @@ Result<Wanted> wanted(const ValidateFlags& flags, const Graph& model, const Samp
                       const Options& options) {
   Wanted out;
   if (!flags.expected.empty()) {
-    QC_ASSIGN(out.arrays, read_arrays(flags.expected, Role::outputs));
-    QC_ASSIGN(out.outputs, match_outputs(model, out.arrays));
+    QC_ASSIGN(out.arrays, read_array_sets(flags.expected, Role::outputs, model.outputs().size()));
+    if (out.arrays.size() != samples.sets().size()) {
+      return error(Code::input, Loc{flags.model, {}, {}},
+                   "expected outputs are {} sets, the samples are {}: give a file of -e for each "
+                   "file of --data",
+                   out.arrays.size(), samples.sets().size());
+    }
+    for (const auto& arrays : out.arrays) {
+      QC_ASSIGN(auto set, match_outputs(model, arrays));
+      out.outputs.push_back(std::move(set));
+    }
   }
   if (!flags.float_model.empty()) {
     Options plain = without_rules(options);
     plain.dims.clear();  // its dimensions may have other names; the samples say their sizes
     plain.ranges.clear();
     QC_ASSIGN(const auto other, load(flags.float_model, plain));
-    QC_TRY(add_dims_of(*other, samples.first(), plain));
+    QC_TRY(add_dims_of(*other, samples, plain));
     QC_ASSIGN(out.floats, float_contract(*other, plain));
-  } else if ((!out.outputs || flags.validation.per_layer) && !options.rules_file.empty() &&
+  } else if ((out.outputs.empty() || flags.validation.per_layer) && !options.rules_file.empty() &&
              options.io_dtype == "keep") {
     QC_ASSIGN(out.floats, float_contract(model, options));  // it does not read codes
   }
@@ -125,7 +132,7 @@ Result<int> run_validation(const ValidateFlags& flags) {
   }
   QC_ASSIGN(auto graph, load(flags.model, options));
   QC_ASSIGN(Samples samples, flags.input.open(*graph, options));
-  QC_TRY(add_dims_of(*graph, samples.first(), options));
+  QC_TRY(add_dims_of(*graph, samples, options));
   Progress progress("validating " + flags.model);
   QC_ASSIGN(const Wanted answers, wanted(flags, *graph, samples, options));
   PassContext context;

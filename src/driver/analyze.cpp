@@ -111,6 +111,11 @@ class Analyzer {
   }
 
   Result<Ok> see(const std::vector<Tensor>& inputs) {
+    QC_ASSIGN(const Bindings sizes, bindings_for(quantized_, inputs));
+    if (!bound_.graph || sizes != sizes_) {
+      QC_ASSIGN(bound_, bound_copy(quantized_, sizes));
+      sizes_ = sizes;
+    }
     floats_.clear();
     for (size_t i = 0; i < inputs.size(); ++i) floats_[plain_.inputs()[i]->name()] = inputs[i];
     RunOptions watch;
@@ -118,12 +123,15 @@ class Analyzer {
       if (t.dtype() == DType::f32 || !is_float(t.dtype())) floats_[key_of(&v)] = t;
     };
     QC_TRY(interpret(plain_, inputs, watch));
-    std::map<const Node*, Tensor> results;
+    std::map<const Node*, std::pair<const Node*, Tensor>> results;  // by the node without sizes
     watch.observe = [&](const Value& v, const Tensor& t) {
-      if (v.def() && v.def()->output(0) == &v) results[v.def()] = t;
+      if (v.def() && v.def()->output(0) == &v) results[bound_.originals.at(v.def())] = {v.def(), t};
     };
-    QC_TRY(interpret(quantized_, inputs, watch));
-    for (auto& [node, layer] : layers_) QC_TRY(compare(*node, results.at(node), layer));
+    QC_TRY(interpret(*bound_.graph, inputs, watch));
+    for (auto& [node, layer] : layers_) {
+      const auto& [sized, result] = results.at(node);
+      QC_TRY(compare(*sized, result, layer));
+    }
     return Ok{};
   }
 
@@ -225,6 +233,8 @@ class Analyzer {
   const PassContext& context_;
   std::vector<std::pair<const Node*, LayerAnalysis>> layers_;
   std::map<std::string, Tensor> floats_;
+  BoundCopy bound_;  // the quantized graph with the sizes of the sample
+  Bindings sizes_;
 };
 
 }  // namespace

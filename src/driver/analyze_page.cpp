@@ -99,11 +99,12 @@ Result<Costs> costs_of(const Graph& graph, const Options& options,
   constexpr int kRuns = 5;
   Options here = options;
   here.target = "native";
-  QC_ASSIGN(const InProcess model, InProcess::create(graph, here, inputs, 0));
+  QC_ASSIGN(const InProcess model, InProcess::create(graph, here, 0));
+  QC_ASSIGN(const auto program, model.program(inputs));
   QC_ASSIGN(const std::vector<StepTime> steps, step_times(model, inputs, kRuns));
   Costs out;
-  out.arena = model.program().arena_bytes;
-  for (const Buffer& b : model.program().buffers) {
+  out.arena = program->arena_bytes;
+  for (const Buffer& b : program->buffers) {
     if (b.kind == BufferKind::constant && b.alias_of < 0) out.weights += b.size();
   }
   for (const StepTime& s : steps) {

@@ -63,28 +63,78 @@ Result<std::vector<NamedArray>> read_file(const std::string& path) {
 }
 }  // namespace
 
-Result<std::vector<NamedArray>> read_arrays(const std::vector<std::string>& paths, Role role) {
-  std::vector<NamedArray> out;
-  size_t single = 0;
+namespace {
+
+bool is_archive(const std::string& path) { return ends_with(path, ".npz"); }
+
+const std::string& name_of(const NamedArray& a) { return a.name; }
+const std::string& name_of(const ArrayStream& a) { return a.name(); }
+
+/// Puts the arrays of files into sets.
+template <class Array>
+class Sets {
+ public:
+  explicit Sets(size_t count) : count_(count) {}
+
+  /// Where the next file of one array has its place in the set that it belongs to.
+  size_t place() {
+    if (single_ == count_) begin();
+    return single_++;
+  }
+  void add(std::vector<Array> arrays) {
+    if (std::any_of(arrays.begin(), arrays.end(), [&](const Array& a) { return has(name_of(a)); }))
+      begin();
+    for (Array& a : arrays) sets_.back().push_back(std::move(a));
+  }
+  std::vector<std::vector<Array>> take() { return std::move(sets_); }
+
+ private:
+  bool has(const std::string& name) const {
+    const auto& set = sets_.back();
+    return std::any_of(set.begin(), set.end(), [&](const Array& a) { return name_of(a) == name; });
+  }
+  void begin() {
+    sets_.emplace_back();
+    single_ = 0;
+  }
+
+  const size_t count_;
+  size_t single_ = 0;
+  std::vector<std::vector<Array>> sets_{1};
+};
+
+}  // namespace
+
+Result<std::vector<std::vector<NamedArray>>> read_array_sets(const std::vector<std::string>& paths,
+                                                             Role role, size_t count) {
+  Sets<NamedArray> out(count);
   for (const std::string& path : paths) {
     QC_ASSIGN(auto arrays, read_file(path));
-    if (!ends_with(path, ".npz")) {
+    if (!is_archive(path)) {
       const char* prefix = role == Role::inputs ? "in" : "out";
-      NamedArray by_place{fmt::format("{}_{}", prefix, single++), arrays[0].tensor};
+      NamedArray by_place{fmt::format("{}_{}", prefix, out.place()), arrays[0].tensor};
       if (arrays[0].name.empty()) arrays.clear();
       arrays.push_back(std::move(by_place));
     }
-    for (NamedArray& a : arrays) out.push_back(std::move(a));
+    out.add(std::move(arrays));
+  }
+  return out.take();
+}
+
+Result<std::vector<NamedArray>> read_arrays(const std::vector<std::string>& paths, Role role) {
+  QC_ASSIGN(auto sets, read_array_sets(paths, role, SIZE_MAX));
+  std::vector<NamedArray> out;
+  for (auto& set : sets) {
+    for (NamedArray& a : set) out.push_back(std::move(a));
   }
   return out;
 }
 
-Result<std::vector<ArrayStream>> open_arrays(const std::vector<std::string>& paths) {
-  std::vector<ArrayStream> out;
-  size_t single = 0;
+Result<std::vector<ArraySet>> open_arrays(const std::vector<std::string>& paths, size_t inputs) {
+  Sets<ArrayStream> out(inputs);
   for (const std::string& path : paths) {
-    std::vector<ArrayStream> streams;
-    if (ends_with(path, ".npz")) {
+    ArraySet streams;
+    if (is_archive(path)) {
       QC_ASSIGN(streams, ArrayStream::open_npz(path));
     } else if (ends_with(path, ".npy")) {
       QC_ASSIGN(ArrayStream stream, ArrayStream::open_npy(path));
@@ -93,10 +143,10 @@ Result<std::vector<ArrayStream>> open_arrays(const std::vector<std::string>& pat
       QC_ASSIGN(auto arrays, read_file(path));
       streams.emplace_back(std::move(arrays[0]));
     }
-    if (!ends_with(path, ".npz")) streams[0].rename(fmt::format("in_{}", single++));
-    for (ArrayStream& s : streams) out.push_back(std::move(s));
+    if (!is_archive(path)) streams[0].rename(fmt::format("in_{}", out.place()));
+    out.add(std::move(streams));
   }
-  return out;
+  return out.take();
 }
 
 Result<std::vector<size_t>> match_inputs(const Graph& graph,

@@ -17,9 +17,18 @@ enum class Role { inputs, outputs };
 /// first is in_0, the next in_1, ...; a .pb file that has a name gives its array under both.
 Result<std::vector<NamedArray>> read_arrays(const std::vector<std::string>& paths,
                                             Role role = Role::inputs);
+/// The same in sets, of which a new one begins as with open_arrays; `count` is how many arrays
+/// without names make one.
+Result<std::vector<std::vector<NamedArray>>> read_array_sets(const std::vector<std::string>& paths,
+                                                             Role role, size_t count);
 
-/// The same files as streams; an ONNX TensorProto is held whole.
-Result<std::vector<ArrayStream>> open_arrays(const std::vector<std::string>& paths);
+/// Arrays that are read together.
+using ArraySet = std::vector<ArrayStream>;
+
+/// The same files as streams; an ONNX TensorProto is held whole. Where a file has an array of a
+/// name that was there already, or `inputs` files of one array came before it, a new set begins:
+/// its arrays come after those of the set before and may have other sizes.
+Result<std::vector<ArraySet>> open_arrays(const std::vector<std::string>& paths, size_t inputs);
 
 /// Which of the named arrays belongs to each input of the graph: by the input's name or as in_0,
 /// in_1, ....

@@ -82,8 +82,9 @@ Result<Ok> count(const Graph& graph, Options options, const std::vector<Tensor>&
                  const BenchOptions& how, Bench& out) {
   constexpr double kSeconds = 0.5;
   options.target = out.figures ? "native" : out.target;
-  QC_ASSIGN(const InProcess model, InProcess::create(graph, options, inputs, 0));
-  for_each_step(model.program().steps, [&](const Step& s) {
+  QC_ASSIGN(const InProcess model, InProcess::create(graph, options, 0));
+  QC_ASSIGN(const auto program, model.program(inputs));
+  for_each_step(program->steps, [&](const Step& s) {
     if (const Call* c = s.call()) out.bytes += bytes_of(*c);
   });
   if (how.per_layer && !out.figures) {

@@ -8,7 +8,6 @@
 #include "driver/equalise.h"
 #include "driver/rule_writer.h"
 #include "driver/watch.h"
-#include "interp/interpreter.h"
 #include "quant/rule_file.h"
 #include "support/escape.h"
 
@@ -35,11 +34,10 @@ static SizeTables tables_of(const Graph& model, const Options& options) {
 
 Result<Calibration> calibrate(const Graph& model, const Options& options, Samples samples,
                               const CalibrateOptions& calibration, const std::string& archive) {
-  QC_ASSIGN(const Bindings bindings, bindings_for(model, samples.first()));
   Options one = options;
   one.rules_file.clear();
-  one.ranges.clear();
-  one.dims.insert(bindings.begin(), bindings.end());
+  one.ranges.clear();  // those of the samples: one size is a number
+  QC_TRY(add_dims_of(model, samples, one));
   QC_ASSIGN(auto graph, copy(model));
   graph->file = model.file;
   QC_TRY(make_contract(*graph, one));

@@ -332,17 +332,21 @@ Result<std::unique_ptr<Graph>> float_contract(const Graph& model, const Options&
   return out;
 }
 
+Result<Ok> check_range(const Graph& graph, const std::string& symbol, int64_t size,
+                       const Options& options) {
+  const auto range = options.ranges.find(symbol);
+  if (range == options.ranges.end()) return Ok{};
+  if (size >= range->second.min && size <= range->second.max) return Ok{};
+  return error(Code::dim, Loc{graph.file, {}, {}},
+               "dimension '{}' of the inputs is {}, outside its range {} to {}", symbol, size,
+               range->second.min, range->second.max);
+}
+
 Result<Ok> add_dims_of(const Graph& graph, const std::vector<Tensor>& inputs, Options& options) {
   QC_ASSIGN(Bindings sizes, bindings_for(graph, inputs));
   for (const auto& [symbol, size] : sizes) {
-    auto range = options.ranges.find(symbol);
-    if (range == options.ranges.end()) {
-      options.dims.emplace(symbol, size);
-    } else if (size < range->second.min || size > range->second.max) {
-      return error(Code::dim, Loc{graph.file, {}, {}},
-                   "dimension '{}' of the inputs is {}, outside its range {} to {}", symbol, size,
-                   range->second.min, range->second.max);
-    }
+    QC_TRY(check_range(graph, symbol, size, options));
+    if (!options.ranges.count(symbol)) options.dims.emplace(symbol, size);
   }
   return Ok{};
 }

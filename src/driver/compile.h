@@ -33,6 +33,10 @@ Result<Ok> make_contract(Graph& graph, const Options& options, PassContext& cont
 /// The contract graph of a loaded model without the rules of the options.
 Result<std::unique_ptr<Graph>> float_contract(const Graph& model, const Options& options);
 
+/// An error where the options have a range for the dimension, and the size is outside it.
+Result<Ok> check_range(const Graph& graph, const std::string& symbol, int64_t size,
+                       const Options& options);
+
 /// Adds to the options' dims the sizes that `inputs` give free dimensions without a range.
 Result<Ok> add_dims_of(const Graph& graph, const std::vector<Tensor>& inputs, Options& options);
 

@@ -61,25 +61,29 @@ class Joined {
 
 }  // namespace
 
-Result<std::vector<Tensor>> run_all(const Graph& graph, const Options& options, Samples samples,
-                                    int threads) {
+Result<std::vector<std::vector<Tensor>>> run_all(const Graph& graph, const Options& options,
+                                                 Samples samples, int threads) {
   std::optional<InProcess> program;
   if (threads > 0) {
-    QC_ASSIGN(program, InProcess::create(graph, options, samples.first(), threads));
+    QC_ASSIGN(program, InProcess::create(graph, options, threads));
   }
-  Joined joined(graph, samples.count());
-  for (int64_t i = 0; i < samples.count(); ++i) {
-    QC_ASSIGN(const std::vector<Tensor> inputs, samples.next());
-    std::vector<Tensor> outputs;
-    if (program) {
-      QC_ASSIGN(outputs, program->run(inputs));
-    } else {
-      QC_ASSIGN(RunResult result, interpret(graph, inputs));
-      outputs = std::move(result.outputs);
+  std::vector<std::vector<Tensor>> out;
+  for (const Samples::Set& set : samples.sets()) {
+    Joined joined(graph, set.count);
+    for (int64_t i = 0; i < set.count; ++i) {
+      QC_ASSIGN(const std::vector<Tensor> inputs, samples.next());
+      std::vector<Tensor> outputs;
+      if (program) {
+        QC_ASSIGN(outputs, program->run(inputs));
+      } else {
+        QC_ASSIGN(RunResult result, interpret(graph, inputs));
+        outputs = std::move(result.outputs);
+      }
+      QC_TRY(joined.add(std::move(outputs)));
     }
-    QC_TRY(joined.add(std::move(outputs)));
+    out.push_back(joined.take());
   }
-  return joined.take();
+  return out;
 }
 
 }  // namespace qc

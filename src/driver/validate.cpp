@@ -28,10 +28,9 @@ Way interpreter_of(const Graph& graph, std::string name) {
           }};
 }
 
-Result<Way> in_process(const Graph& graph, Options options, const std::vector<Tensor>& like,
-                       std::string name) {
+Result<Way> in_process(const Graph& graph, Options options, std::string name) {
   options.target = "native";  // it runs here, whatever code is generated for
-  QC_ASSIGN(InProcess made, InProcess::create(graph, options, like, options.threads ? 3 : 0));
+  QC_ASSIGN(InProcess made, InProcess::create(graph, options, options.threads ? 3 : 0));
   auto shared = std::make_shared<const InProcess>(std::move(made));
   return Way{std::move(name), [shared](const auto& inputs) { return shared->run(inputs); }};
 }
@@ -132,8 +131,12 @@ class LayerBoard {
     }
   }
 
-  Result<Ok> see(const std::vector<Tensor>& inputs, int64_t sample, int64_t count) {
-    QC_ASSIGN(const NamedResults wanted, arrays_of(sample, count));
+  /// `sample` of `count` in the set.
+  Result<Ok> see(const std::vector<Tensor>& inputs, size_t set, int64_t sample, int64_t count) {
+    NamedResults wanted;
+    if (set < references_.arrays.size()) {
+      QC_ASSIGN(wanted, arrays_of(references_.arrays[set], sample, count));
+    }
     if (!wanted.of.empty()) QC_TRY(expected_.see(inputs, wanted));
     if (!references_.floats) return Ok{};
     QC_ASSIGN(const NamedResults floats, named_results(*references_.floats, inputs));
@@ -148,10 +151,10 @@ class LayerBoard {
 
  private:
   /// Those of the arrays that have the names of layers; of a layer's first result alone.
-  Result<NamedResults> arrays_of(int64_t sample, int64_t count) const {
+  Result<NamedResults> arrays_of(const std::vector<NamedArray>& arrays, int64_t sample,
+                                 int64_t count) const {
     NamedResults out;
-    for (size_t i = 0; references_.arrays && i < references_.arrays->size(); ++i) {
-      const NamedArray& a = (*references_.arrays)[i];
+    for (const NamedArray& a : arrays) {
       const auto layer = shapes_.find({a.name, 0});
       if (layer == shapes_.end()) continue;
       const Dims& dims = layer->second;
@@ -187,8 +190,10 @@ class Board {
  public:
   Board(const Graph& graph, const References& references, const ValidateOptions& v)
       : graph_(graph), v_(v) {
-    if (references.expected) {
-      for (const Tensor& t : *references.expected) magnitudes_.push_back(largest(t));
+    for (const std::vector<Tensor>& set : references.expected) {
+      magnitudes_.resize(set.size());
+      for (size_t i = 0; i < set.size(); ++i)
+        magnitudes_[i] = std::max(magnitudes_[i], largest(set[i]));
     }
   }
 
@@ -239,8 +244,9 @@ std::vector<LayerComparison> first_bad(const Validation& v) {
 Result<Validation> validate(const Graph& graph, const Options& options, Samples samples,
                             const References& references, const ValidateOptions& v) {
   const std::vector<Tensor> first = samples.first();
+  QC_ASSIGN(const std::vector<Bindings> sizes, sizes_of(graph, samples));
   std::vector<Way> ways = {interpreter_of(graph, kInterpreter)};
-  QC_ASSIGN(Way kernels, in_process(graph, options, first, "in process"));
+  QC_ASSIGN(Way kernels, in_process(graph, options, "in process"));
   ways.push_back(std::move(kernels));
   for (const std::string& target : v.targets) {
     QC_ASSIGN(Way way, native(graph, options, target, v.build));
@@ -248,31 +254,36 @@ Result<Validation> validate(const Graph& graph, const Options& options, Samples 
   }
   std::optional<Way> floats;
   if (references.floats) {
-    QC_ASSIGN(floats, in_process(*references.floats, options, first, kFloats));
+    QC_ASSIGN(floats, in_process(*references.floats, options, kFloats));
   }
   Validation out;
   out.samples = samples.count();
   if (v.min_sqnr) out.bad_db = *v.min_sqnr;
   Board board(graph, references, v);
   LayerBoard layers(graph, references);
-  for (int64_t s = 0; s < out.samples; ++s) {
-    QC_ASSIGN(const std::vector<Tensor> inputs, samples.next());
-    std::vector<Tensor> expected, plain, reference;
-    if (floats) {
-      QC_ASSIGN(plain, floats->run(inputs));
-    }
-    if (v.per_layer) QC_TRY(layers.see(inputs, s, out.samples));
-    for (const Way& way : ways) {
-      QC_ASSIGN(const std::vector<Tensor> got, way.run(inputs));
-      if (references.expected) {
-        QC_ASSIGN(expected, sample_of(graph, *references.expected, s, out.samples, got));
-        board.see(way.name, kExpected, got, expected, s);
+  int64_t s = 0;
+  for (size_t k = 0; k < samples.sets().size(); ++k) {
+    const int64_t count = samples.sets()[k].count;
+    if (samples.sets().size() > 1) out.sets.push_back({s, count, str(sizes[k])});
+    for (int64_t i = 0; i < count; ++i, ++s) {
+      QC_ASSIGN(const std::vector<Tensor> inputs, samples.next());
+      std::vector<Tensor> expected, plain, reference;
+      if (floats) {
+        QC_ASSIGN(plain, floats->run(inputs));
       }
-      if (floats) board.see(way.name, kFloats, got, plain, s);
-      if (way.name == kInterpreter) {
-        reference = got;
-      } else {
-        board.see(way.name, kInterpreter, got, reference, s);
+      if (v.per_layer) QC_TRY(layers.see(inputs, k, i, count));
+      for (const Way& way : ways) {
+        QC_ASSIGN(const std::vector<Tensor> got, way.run(inputs));
+        if (!references.expected.empty()) {
+          QC_ASSIGN(expected, sample_of(graph, references.expected[k], i, count, got));
+          board.see(way.name, kExpected, got, expected, s);
+        }
+        if (floats) board.see(way.name, kFloats, got, plain, s);
+        if (way.name == kInterpreter) {
+          reference = got;
+        } else {
+          board.see(way.name, kInterpreter, got, reference, s);
+        }
       }
     }
   }

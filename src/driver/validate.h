@@ -50,29 +50,37 @@ struct LayerDifference {
   Difference difference;
 };
 
+/// Samples of the same sizes.
+struct SampleSet {
+  int64_t first = 0, count = 0;
+  std::string sizes;  // as in "batch=2, seq=77"
+};
+
 struct Validation {
   std::vector<Comparison> comparisons;
   std::vector<LayerDifference> parting;  // first difference per target; empty when there is none
   std::vector<LayerComparison> layers;   // beside the references, where asked for
   double bad_db = 20;                    // below this a layer is bad
   int64_t samples = 0;
+  std::vector<SampleSet> sets;  // where there are several
   bool ok = true;
 };
 
 /// What the answers should be; nothing of it needs to be there.
 struct References {
-  const std::vector<Tensor>* expected = nullptr;  // outputs of all samples, along axis 0
-  const Graph* floats = nullptr;                  // the model as it was before it was quantized
+  std::vector<std::vector<Tensor>>
+      expected;                   // of each set the outputs of all samples, along axis 0
+  const Graph* floats = nullptr;  // the model as it was before it was quantized
   /// For comparing layers: the contract graph with every layer a node of its own (none: the graph
-  /// itself), and arrays, those among which that have the name of a layer are its results.
+  /// itself), and arrays of each set, those among which that have the name of a layer are its
+  /// results.
   const Graph* layers = nullptr;
-  const std::vector<NamedArray>* arrays = nullptr;
+  std::vector<std::vector<NamedArray>> arrays;
 };
 
 /// Runs a contract graph on samples in the interpreter, in process, and in C for each target. Each
 /// is compared with the references within the bars, and every other with the interpreter bit for
-/// bit. Layers, where asked for, are compared with the references too. `first` of the samples gives
-/// free dimensions their sizes.
+/// bit. Layers, where asked for, are compared with the references too.
 Result<Validation> validate(const Graph& graph, const Options& options, Samples samples,
                             const References& references, const ValidateOptions& validation);
 

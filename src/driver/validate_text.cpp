@@ -53,8 +53,13 @@ std::string many_runs(const Validation& v) {
     }
     out += "  " + verdict(c) + "\n";
   }
-  return out +
-         fmt::format("{} samples; worst sample: its number from 0 and its SQNR in dB\n", v.samples);
+  out += fmt::format("{} samples; worst sample: its number from 0 and its SQNR in dB\n", v.samples);
+  for (const SampleSet& set : v.sets) {
+    out += set.count == 1 ? fmt::format("sample {}", set.first)
+                          : fmt::format("samples {} to {}", set.first, set.first + set.count - 1);
+    out += fmt::format(": {}\n", set.sizes.empty() ? "sizes of the model" : shown(set.sizes));
+  }
+  return out;
 }
 
 /// How far layers are from a reference, in order, and the first that is bad.
@@ -147,9 +152,18 @@ std::string json(const Validation& v, const std::string& model) {
                           .add("max_abs", json_number(l.difference.max_abs))
                           .line());
   }
+  std::vector<std::string> sets;
+  for (const SampleSet& set : v.sets) {
+    sets.push_back(JsonObject()
+                       .add("first", json_number(set.first))
+                       .add("count", json_number(set.count))
+                       .add("sizes", json_string(set.sizes))
+                       .line());
+  }
   return JsonObject()
       .add("model", json_string(model))
       .add("samples", json_number(v.samples))
+      .add("sets", json_array(sets, true))
       .add("ok", json_bool(v.ok))
       .add("comparisons", json_array(comparisons, true))
       .add("first_layers_that_differ", json_array(parting, true))

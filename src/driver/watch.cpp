@@ -11,10 +11,10 @@
 #include <system_error>
 #include <thread>
 
+#include "driver/in_process.h"
 #include "interp/interpreter.h"
 #include "ir/capability.h"
 #include "passes/quantized_forms.h"
-#include "program/run.h"
 #include "quant/normalised.h"
 #include "quant/scores.h"
 #include "support/budget.h"
@@ -45,6 +45,23 @@ namespace {
 // Statistics are taken in as many parts everywhere, each fed in order, so that sums of means are
 // the same on every machine.
 constexpr int64_t kParts = 4;
+
+/// Whether the samples have the types of the inputs.
+Result<Ok> check_shapes(const Graph& graph, const Samples& samples) {
+  QC_ASSIGN(const std::vector<Bindings> sizes, sizes_of(graph, samples));
+  for (size_t s = 0; s < sizes.size(); ++s) {
+    for (size_t k = 0; k < graph.inputs().size(); ++k) {
+      const Value* v = graph.inputs()[k];
+      Dims wanted = v->shape();
+      for (Dim& d : wanted) d = d.substitute(sizes[s]);
+      const Dims got = to_dims(samples.sets()[s].shapes[k]);
+      if (got == wanted) continue;
+      return error(Code::input, Loc{graph.file, {v->name()}, "input"}, "samples of shape {} for {}",
+                   str(got), str(v->type()));
+    }
+  }
+  return Ok{};
+}
 
 Result<std::vector<Tensor>> initial_states(const Graph& graph) {
   std::vector<Tensor> out;
@@ -99,9 +116,9 @@ void Watched::find_normalised(const Graph& graph) {
       int64_t width = 1;
       const Dims& shape = n->input(0)->shape();
       for (auto i = static_cast<size_t>(*norm->normalised_axis()); i < shape.size(); ++i) {
-        width *= shape[i].value();
+        width = shape[i].is_static() ? width * shape[i].value() : 0;  // 0: rows have no one length
       }
-      watch(n->input(0), width);
+      if (width > 0) watch(n->input(0), width);
     }
     const auto* sum = capability<MaySum>(n);
     if (!(sum && sum->is_sum()) && !runs_on_codes(*n)) continue;
@@ -305,16 +322,8 @@ Result<Ok> Watched::run_compiled(const Graph& graph, const Options& options, Sam
   // It runs here, whatever code is generated for.
   Options here = options;
   here.target = "portable";
-  QC_ASSIGN(const Program program, make_program(*tapped, here));
-  QC_ASSIGN(const ProgramRunner runner, ProgramRunner::create(program, true));
-  const std::vector<Tensor>& first = samples.first();
-  for (size_t k = 0; k < first.size(); ++k) {
-    const Value* v = graph.inputs()[k];
-    if (!(Type(first[k].dtype(), to_dims(first[k].shape())) == v->type())) {
-      return error(Code::input, Loc{graph.file, {v->name()}, "input"}, "samples of shape {} for {}",
-                   str(to_dims(first[k].shape())), str(v->type()));
-    }
-  }
+  QC_ASSIGN(const InProcess model, InProcess::create(*tapped, here, 0));
+  QC_TRY(check_shapes(graph, samples));
   std::vector<Watched> parts(kParts, *this);
   std::vector<int64_t> expected(kParts);  // the run whose statistics a part takes next
   std::iota(expected.begin(), expected.end(), 0);
@@ -332,7 +341,7 @@ Result<Ok> Watched::run_compiled(const Graph& graph, const Options& options, Sam
       if (!inputs.ok()) outcome = inputs.diag();
       if (!outcome.ok()) break;
       lock.unlock();
-      Result<ProgramResult> result = runner.run(*inputs, run);
+      Result<ProgramResult> result = model.run_with_states(*inputs, run);
       lock.lock();
       const size_t part = static_cast<size_t>(i % kParts);
       turn.wait(lock, [&] { return expected[part] == i || !outcome.ok(); });

@@ -104,11 +104,17 @@ Result<RunResult> interpret(const Graph& graph, const std::vector<Tensor>& input
   const auto& ports = graph.inputs();
   if (!std::all_of(ports.begin(), ports.end(), [](Value* v) { return all_static(v->shape()); })) {
     QC_ASSIGN(const Bindings sizes, bindings_for(graph, inputs));
-    QC_ASSIGN(auto bound, copy(graph));
-    QC_TRY(located(bound->bind(sizes), file));
-    if (!bound->symbols().empty())
-      return error(Code::dim, file, "the inputs do not say how large '{}' is", bound->symbols()[0]);
-    return interpret(*bound, inputs, options);
+    QC_ASSIGN(const BoundCopy bound, bound_copy(graph, sizes));
+    if (!bound.graph->symbols().empty())
+      return error(Code::dim, file, "the inputs do not say how large '{}' is",
+                   bound.graph->symbols()[0]);
+    RunOptions here = options;
+    if (options.observe) {
+      here.observe = [&](const Value& v, const Tensor& t) {
+        options.observe(bound.original(v), t);
+      };
+    }
+    return interpret(*bound.graph, inputs, here);
   }
   Store store(graph);
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -154,25 +160,51 @@ Result<RunResult> interpret(const Graph& graph, const std::vector<Tensor>& input
   return out;
 }
 
+Result<BoundCopy> bound_copy(const Graph& graph, const Bindings& sizes) {
+  BoundCopy out;
+  QC_ASSIGN(out.graph, copy(graph));
+  out.graph->file = graph.file;
+  QC_TRY(located(out.graph->bind(sizes), Loc{graph.file, {}, {}}));
+  const Node* twin = out.graph->first();
+  for (const Node* n = graph.first(); n; n = n->next(), twin = twin->next()) {
+    QC_CHECK(twin && twin->op() == n->op(), "binding sizes keeps every node");
+    out.originals.emplace(twin, n);
+  }
+  return out;
+}
+
+const Value& BoundCopy::original(const Value& result) const {
+  const Node* def = result.def();
+  size_t i = 0;
+  while (def->output(i) != &result) ++i;
+  return *originals.at(def)->output(i);
+}
+
 Result<Bindings> bindings_for(const Graph& graph, const std::vector<Tensor>& inputs) {
+  std::vector<std::vector<int64_t>> shapes;
+  for (const Tensor& t : inputs) shapes.push_back(t.shape());
+  return bindings_for(graph, shapes);
+}
+
+Result<Bindings> bindings_for(const Graph& graph, const std::vector<std::vector<int64_t>>& shapes) {
   Bindings out;
   std::vector<std::pair<Dim, int64_t>> axes;
   const Loc file{graph.file, {}, {}};
-  if (inputs.size() != graph.inputs().size()) {
+  if (shapes.size() != graph.inputs().size()) {
     return error(Code::input, file, "the model takes {} inputs, got {}", graph.inputs().size(),
-                 inputs.size());
+                 shapes.size());
   }
-  for (size_t i = 0; i < inputs.size(); ++i) {
+  for (size_t i = 0; i < shapes.size(); ++i) {
     const Value* v = graph.inputs()[i];
-    if (inputs[i].rank() != v->rank()) {
+    if (shapes[i].size() != v->shape().size()) {
       return error(Code::input, file, "input '{}' has rank {}, got shape {}", v->name(), v->rank(),
-                   str(to_dims(inputs[i].shape())));
+                   str(to_dims(shapes[i])));
     }
     for (size_t d = 0; d < v->shape().size(); ++d) {
       const Dim& dim = v->shape()[d];
-      axes.emplace_back(dim, inputs[i].shape()[d]);
+      axes.emplace_back(dim, shapes[i][d]);
       if (dim.is_static() || !(dim == Dim::symbol(dim.str()))) continue;
-      const int64_t size = inputs[i].shape()[d];
+      const int64_t size = shapes[i][d];
       auto [it, fresh] = out.emplace(dim.str(), size);
       if (!fresh && it->second != size) {
         return error(Code::dim, file, "dimension '{}' is {} in one input and {} in '{}'", dim.str(),

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <functional>
+#include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "ir/graph.h"
@@ -33,5 +35,17 @@ Result<RunResult> interpret(const Graph& graph, const std::vector<Tensor>& input
 /// Numbers for the symbols in the graph's input types that make them fit `inputs`, or an error
 /// naming the input, dim and sizes that disagree.
 Result<Bindings> bindings_for(const Graph& graph, const std::vector<Tensor>& inputs);
+/// The same for shapes of inputs.
+Result<Bindings> bindings_for(const Graph& graph, const std::vector<std::vector<int64_t>>& shapes);
+
+/// A copy of a graph with numbers for its free dimensions, and the node that each of its nodes is a
+/// copy of.
+struct BoundCopy {
+  std::unique_ptr<Graph> graph;
+  std::unordered_map<const Node*, const Node*> originals;
+  /// The value that a node's result in the copy stands for.
+  const Value& original(const Value& result) const;
+};
+Result<BoundCopy> bound_copy(const Graph& graph, const Bindings& sizes);
 
 }  // namespace qc

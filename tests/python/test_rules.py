@@ -2,7 +2,9 @@
 import pickle
 import re
 
+import numpy as np
 import pytest
+import torch
 from package import ROOT, RULES, files_of
 
 import quantc
@@ -149,6 +151,25 @@ def test_rules_can_be_pickled_and_compared():
     assert rules[0].get_quant_params()["scale"] == 0.05 and rules[0].dtype == "int8"
     read = quantc.read_rules(RULES)
     assert pickle.loads(pickle.dumps(read)) == read
+
+
+def test_batches_of_several_sizes(tmp_path, command):
+    """They are calibrated as the files of the command line are, a file for each size."""
+    graph_of = torch.export.export(torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 3)).eval(),
+                                   (torch.zeros(1, 5, 4),), dynamic_shapes=({1: torch.export.Dim("length", min=2, max=64)},))
+    torch.export.save(graph_of, tmp_path / "net.pt2")
+    rng = np.random.default_rng(3)
+    batches = [rng.standard_normal((1, n, 4), dtype=np.float32) for n in (3, 3, 40, 7)]
+    rules = quantc.calibrate(quantc.from_exported(graph_of), batches)
+    rules.save(str(tmp_path / "python.toml"))
+    names = []
+    for i, of in enumerate((np.concatenate(batches[:2]), batches[2], batches[3])):
+        np.savez(tmp_path / f"{i}.npz", in_0=of)
+        names += ["--data", tmp_path / f"{i}.npz"]
+    command("calibrate", tmp_path / "net.pt2", *names, "-o", tmp_path / "command.toml")
+    def written(name):
+        return [line for line in (tmp_path / name).read_text().splitlines() if not line.startswith("#") and ".npz:" not in line]
+    assert written("python.toml") == written("command.toml")
 
 
 def test_calibrated_rules(digits, tmp_path, command):
