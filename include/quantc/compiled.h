@@ -45,6 +45,8 @@ class CompiledModel {
   Expected<Timing> benchmark(const ArrayViews& inputs, int64_t runs = 0) const;
   /// The state is what it was at first.
   void reset() const;
+  /// The same code with a state of its own, which is what this one's is now.
+  CompiledModel copy() const;
 
  private:
   friend class Model;

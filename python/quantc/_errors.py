@@ -46,6 +46,15 @@ class QuantcWarning(UserWarning):
     """Something was not done as asked, or costs more than it seems to."""
 
 
+def add_note(error: BaseException, note: str) -> None:
+    """Adds a line to ``__notes__``, which tracebacks print from Python 3.11 on; before, the list is kept all the same."""
+    add = getattr(error, "add_note", None)
+    if add is not None:
+        add(note)
+    else:
+        setattr(error, "__notes__", [*getattr(error, "__notes__", []), note])
+
+
 def make(kind: int, code: str, file: str, nodes: List[str], op: str, text: str, notes: List[str],
          message: str) -> QuantcError:
     """The exception of a diagnostic: kinds are the exit statuses of the command line."""

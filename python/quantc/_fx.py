@@ -143,7 +143,8 @@ def _inputs(dumper: _Dumper, placeholders: Sequence[Any], examples: Optional[Seq
     return out
 
 
-def _safetensors(tensors: Mapping[str, Any], path: str, dumper: _Dumper) -> None:
+def _safetensors(tensors: Mapping[str, Any], dumper: _Dumper) -> List[bytes]:
+    """The parts of a safetensors file."""
     import json
     import struct
 
@@ -161,11 +162,7 @@ def _safetensors(tensors: Mapping[str, Any], path: str, dumper: _Dumper) -> None
         parts.append(data)
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 64)
-    with open(path, "wb") as file:
-        file.write(struct.pack("<Q", len(text)))
-        file.write(text)
-        for data in parts:
-            file.write(data)
+    return [struct.pack("<Q", len(text)), text, *parts]
 
 
 def _module_path(node: Any) -> str:
@@ -177,14 +174,9 @@ def _module_path(node: Any) -> str:
     return path if isinstance(path, str) else ""
 
 
-def dump_fx(model: Any, path: str, example_inputs: Optional[Sequence[Any]] = None,
-            shapes: Optional[Mapping[str, Sequence[Any]]] = None) -> None:
-    """Writes a GraphModule as ``path`` (model.fx.json) and its tensors beside it (model.safetensors).
-
-    ``shapes`` has sizes for inputs whose examples do not say all: a text in the place of a size makes it symbolic.
-    """
-    import json
-
+def _dumped(model: Any, example_inputs: Optional[Sequence[Any]],
+            shapes: Optional[Mapping[str, Sequence[Any]]]) -> Tuple[Dict[str, Any], List[bytes]]:
+    """A GraphModule as the two parts of a dump: what becomes JSON, and the safetensors file."""
     torch = _torch()
     dumper = _Dumper(torch)
     if example_inputs is not None and isinstance(example_inputs, torch.Tensor):
@@ -213,16 +205,29 @@ def dump_fx(model: Any, path: str, example_inputs: Optional[Sequence[Any]] = Non
                 raise Unsupported(f"attribute '{target}' is a {type(value).__name__}, no tensor")
             read[target] = value
         nodes.append(entry)
+    dump = {"format": "quantc.fx", "version": 1, "producer": f"torch {torch.__version__}",
+            "inputs": _inputs(dumper, placeholders, example_inputs, shapes), "modules": used, "nodes": nodes}
+    return dump, _safetensors(read, dumper)
+
+
+def dump_fx(model: Any, path: str, example_inputs: Optional[Sequence[Any]] = None,
+            shapes: Optional[Mapping[str, Sequence[Any]]] = None) -> None:
+    """Writes a GraphModule as ``path`` (model.fx.json) and its tensors beside it (model.safetensors).
+
+    ``shapes`` has sizes for inputs whose examples do not say all: a text in the place of a size makes it symbolic.
+    """
+    import json
+
+    dump, tensors = _dumped(model, example_inputs, shapes)
     stem = os.path.basename(path)
     for ending in (".json", ".fx"):
         stem = stem[:-len(ending)] if stem.endswith(ending) else stem
-    dump = {"format": "quantc.fx", "version": 1, "producer": f"torch {torch.__version__}",
-            "tensors": f"{stem}.safetensors", "inputs": _inputs(dumper, placeholders, example_inputs, shapes),
-            "modules": used, "nodes": nodes}
-    _safetensors(read, os.path.join(os.path.dirname(path), f"{stem}.safetensors"), dumper)
-    with open(path, "w", encoding="utf-8") as file:
-        json.dump(dump, file, indent=1)
-        file.write("\n")
+    dump["tensors"] = f"{stem}.safetensors"
+    with open(os.path.join(os.path.dirname(path), f"{stem}.safetensors"), "wb") as file:
+        file.writelines(tensors)
+    with open(path, "w", encoding="utf-8") as text:
+        json.dump(dump, text, indent=1)
+        text.write("\n")
 
 
 def from_fx(model: Any, example_inputs: Optional[Sequence[Any]] = None, *,
@@ -231,14 +236,15 @@ def from_fx(model: Any, example_inputs: Optional[Sequence[Any]] = None, *,
 
     Functions, tensor methods, modules, operators and in-place forms all become the same graph. Example inputs tell types and
     shapes where the graph does not carry them; ``shapes={'x': ['batch', 3, 8, 8]}`` makes sizes symbolic. Node names are
-    module paths, which patterns of rules match. Other options as for ``from_onnx``.
+    module paths, which patterns of rules match; messages name the class of the module. Other options as for ``from_onnx``.
     """
-    import tempfile
+    import json
 
     torch = _torch()
     if not isinstance(model, torch.fx.GraphModule):
         model = torch.fx.symbolic_trace(model)
-    with tempfile.TemporaryDirectory(prefix="quantc-") as folder:
-        path = os.path.join(folder, "model.fx.json")
-        dump_fx(model, path, example_inputs, shapes)
-        return Graph(_core.Model.load(path, options_of(None, options)))
+    dump, tensors = _dumped(model, example_inputs, shapes)
+    text = json.dumps(dump).encode()
+    text += b"\0" * (64 - len(text) % 64)
+    name = f"FX graph of {type(model).__name__}"
+    return Graph(_core.Model.load_bytes(b"".join([text, *tensors]), name, options_of(None, {"name": "model", **options})))

@@ -188,6 +188,10 @@ class CompiledModule(Runnable):
         """The state is what it was at first."""
         self._core.reset()
 
+    def __deepcopy__(self, memo: Any) -> "CompiledModule":
+        """The same code with a state of its own, which is what this one's is now."""
+        return CompiledModule(self._core.copy(), self._scratch)
+
     def __repr__(self) -> str:
         r = self.report
         return f"<quantc.CompiledModule {r.name}: arena {r.arena_bytes} bytes, weights {r.weight_bytes} bytes, {r.macs} MACs>"

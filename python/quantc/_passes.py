@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any, Dict, List, Optional, Tuple, Union
 
 from . import _core
-from ._errors import UserError
+from ._errors import UserError, add_note
 
 
 class Value:
@@ -169,6 +169,5 @@ class Pass:
             try:
                 self.visit(graph, node)
             except Exception as error:
-                if hasattr(error, "add_note"):
-                    error.add_note(f"at node '{node.name}' ({node.op})")
+                add_note(error, f"at node '{node.name}' ({node.op})")
                 raise

@@ -41,16 +41,29 @@ class QuantRule:
 
     Subclass it and write ``matches(node)`` and ``scheme(node)``. The first rule of a list whose ``matches`` is true decides
     about a node; ``scheme`` returns another rule (StaticQuantRule, ...) or a dict of keys, of which only the numbers count.
-    Exceptions come out as they were raised, with a note that names the node.
+    A rule with a ``pattern`` need not have a ``matches``: it is for nodes of which a name matches, anchored at its start. A
+    class that has ``get_quant_params()``, as those of pytorch_to_c do, need not have a ``scheme``: it is ``dtype`` and what
+    that returns. Exceptions come out as they were raised, with a note (``__notes__``) that names the node.
     """
+
+    pattern: str = ""
+    dtype: str = ""
+
+    def __init__(self, pattern: str = "", dtype: str = ""):
+        self.pattern, self.dtype = pattern, dtype
 
     def matches(self, node: Node) -> bool:
         """Whether this rule decides about the node."""
-        raise NotImplementedError(f"{type(self).__name__} has no matches(node)")
+        if not self.pattern:
+            raise NotImplementedError(f"{type(self).__name__} has no matches(node)")
+        return any(re.match(self.pattern, name) for name in node.names)
 
     def scheme(self, node: Node) -> Union["QuantRule", Mapping[str, Any]]:
         """How the node is quantized."""
-        raise NotImplementedError(f"{type(self).__name__} has no scheme(node)")
+        params = getattr(self, "get_quant_params", None)
+        if params is None:
+            raise NotImplementedError(f"{type(self).__name__} has no scheme(node)")
+        return {"dtype": self.dtype, **params()}
 
 
 class KeyRule(QuantRule):
@@ -60,15 +73,17 @@ class KeyRule(QuantRule):
     """
 
     def __init__(self, pattern: str = "", **keys: Any):
-        self.keys: Dict[str, Any] = {"pattern": pattern, **keys}
+        self.keys: Dict[str, Any] = {"pattern": pattern, **keys}  # pattern and dtype are read from these
         self._spec = _spec(self.keys)  # mistakes come out where the rule is written
 
     @property
-    def pattern(self) -> str:
+    def pattern(self) -> str:  # type: ignore[override]
+        """The names of nodes that the rule is for, as a regular expression."""
         return str(self.keys["pattern"])
 
     @property
-    def dtype(self) -> str:
+    def dtype(self) -> str:  # type: ignore[override]
+        """Codes of the result; '' where the rule gives none."""
         return str(self.keys.get("dtype", ""))
 
     def matches(self, node: Node) -> bool:
@@ -122,11 +137,15 @@ class DynamicQuantRulePerTensor(KeyRule):
     def __init__(self, pattern: str, dtype: str = "int8", activations: str = "dynamic", **keys: Any):
         if activations not in ("dynamic", "float"):
             raise UserError(f"activations is '{activations}': use 'dynamic' or 'float'", "rule")
-        self.activations = activations
         if activations == "dynamic":
             super().__init__(pattern, kind="dynamic", dtype=dtype, **keys)
         else:
             super().__init__(pattern, kind="weight_only", weight_dtype=dtype, **keys)
+
+    @property
+    def activations(self) -> str:
+        """'dynamic' or 'float'."""
+        return "dynamic" if self.keys["kind"] == "dynamic" else "float"
 
 
 class FloatRule(KeyRule):

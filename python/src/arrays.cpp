@@ -99,8 +99,7 @@ void raise(const Diagnostic& d) {
 }
 
 void add_note(nb::python_error& error, const std::string& note) {
-  const nb::object value = nb::borrow(error.value());
-  if (nb::hasattr(value, "add_note")) value.attr("add_note")(note.c_str());
+  nb::module_::import_("quantc._errors").attr("add_note")(error.value(), note.c_str());
 }
 
 Arguments::Arguments(const nb::sequence& arrays, const std::vector<std::string>& names) {

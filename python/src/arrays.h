@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
 #include <quantc/quantc.h>
 
 #include <memory>
@@ -32,7 +33,7 @@ auto unlocked(F&& f) {
   return value_of(std::move(result));
 }
 
-/// Adds a line that is printed below the exception (Python 3.11 and later).
+/// Adds a line to the notes of the exception.
 void add_note(nb::python_error& error, const std::string& note);
 
 /// Arrays of a call, kept alive as long as their views are used.

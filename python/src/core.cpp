@@ -232,7 +232,8 @@ void bind_model(nb::module_& m) {
             const Arguments arguments(arrays, names);
             return unlocked([&] { return c.benchmark(arguments.views(), runs); });
           })
-      .def("reset", &CompiledModel::reset);
+      .def("reset", &CompiledModel::reset)
+      .def("copy", &CompiledModel::copy);
   nb::class_<Model>(m, "Model")
       .def_static("load",
                   [](const std::string& path, const Options& options) {

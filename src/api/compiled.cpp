@@ -5,6 +5,7 @@
 #include <cstring>
 #include <filesystem>
 #include <numeric>
+#include <optional>
 
 #include "api/state.h"
 #include "driver/build.h"
@@ -38,17 +39,24 @@ class Block {
 struct CompiledModel::State {
   Report report;
   std::string folder;
-  std::unique_ptr<qc::Graph> graph;  // for the types of inputs and outputs
-  std::vector<std::string> symbols;  // whose sizes a run is given, in order
+  std::shared_ptr<const qc::Graph> graph;  // for the types of inputs and outputs
+  std::vector<std::string> symbols;        // whose sizes a run is given, in order
   std::shared_ptr<qc::Library> library;
   int (*invoke)(const qc::NativeArgs*) = nullptr;
   void (*reset)(void*) = nullptr;
-  std::unique_ptr<Block> weights;  // of models that read them from a file
-  std::unique_ptr<Block> kept;     // state
+  std::shared_ptr<Block> weights;   // of models that read them from a file
+  std::unique_ptr<Block> kept;      // state
+  std::optional<int> thread_count;  // of models compiled with threads
   std::unique_ptr<qc::Threads> threads;
   std::mutex running;  // held by runs of models that have state or threads
   std::mutex mutex;
   std::vector<std::unique_ptr<Block>> arenas;  // that no run uses
+
+  /// What no two models share.
+  void make_own() {
+    if (report.state_bytes > 0) kept = std::make_unique<Block>(report.state_bytes);
+    if (thread_count) threads = std::make_unique<qc::Threads>(*thread_count);
+  }
 
   /// A call that is ready to be made any number of times.
   struct Call {
@@ -193,6 +201,26 @@ void CompiledModel::reset() const {
   if (state_->reset) state_->reset(state_->kept->data());
 }
 
+CompiledModel CompiledModel::copy() const {
+  auto out = std::make_unique<State>();
+  out->report = state_->report;
+  out->folder = state_->folder;
+  out->graph = state_->graph;
+  out->symbols = state_->symbols;
+  out->library = state_->library;
+  out->invoke = state_->invoke;
+  out->reset = state_->reset;
+  out->weights = state_->weights;
+  out->thread_count = state_->thread_count;
+  out->make_own();
+  if (state_->kept) {
+    const std::lock_guard lock(state_->running);
+    std::memcpy(out->kept->data(), state_->kept->data(),
+                static_cast<size_t>(state_->report.state_bytes));
+  }
+  return CompiledModel(std::move(out));
+}
+
 Expected<CompiledModel> Model::build(const std::string& folder, const BuildOptions& how) const {
   auto report = compile(folder);
   if (!report) return report.diagnostic();
@@ -201,7 +229,8 @@ Expected<CompiledModel> Model::build(const std::string& folder, const BuildOptio
   out->folder = folder;
   auto built = state_->alone([&]() -> Result<qc::Ok> {
     QC_ASSIGN(const auto contract, state_->forms.contract());
-    QC_ASSIGN(out->graph, qc::copy(*contract->graph));
+    QC_ASSIGN(auto graph, qc::copy(*contract->graph));
+    out->graph = std::move(graph);
     for (const auto& [symbol, range] : state_->options.ranges) out->symbols.push_back(symbol);
     const std::string& name = out->report.name;
     if (!std::filesystem::exists(std::filesystem::path(folder) / (name + ".c"))) {
@@ -221,14 +250,14 @@ Expected<CompiledModel> Model::build(const std::string& folder, const BuildOptio
     if (!out->invoke) return qc::error(qc::Code::bug, "the library has no model '{}'", name);
     if (state_->options.weights == "file") {
       QC_ASSIGN(const std::string bytes, qc::read_text(folder + "/" + name + "_weights.bin"));
-      out->weights = std::make_unique<Block>(static_cast<int64_t>(bytes.size()));
+      out->weights = std::make_shared<Block>(static_cast<int64_t>(bytes.size()));
       std::memcpy(out->weights->data(), bytes.data(), bytes.size());
     }
-    if (state_->options.threads) out->threads = std::make_unique<qc::Threads>(how.threads);
+    if (state_->options.threads) out->thread_count = how.threads;
     return qc::Ok{};
   });
   if (!built) return built.diagnostic();
-  if (out->report.state_bytes > 0) out->kept = std::make_unique<Block>(out->report.state_bytes);
+  out->make_own();
   CompiledModel model(std::move(out));
   model.reset();
   return model;

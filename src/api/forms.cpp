@@ -48,8 +48,9 @@ qc::Result<std::shared_ptr<const Contract>> Forms::contract_for(
 qc::Result<std::shared_ptr<const Runnable>> Forms::runnable(const std::vector<qc::Tensor>& inputs) {
   QC_ASSIGN(const qc::Bindings sizes, qc::bindings_for(*network_->graph, inputs));
   const std::string key = key_of(sizes);
-  if (auto known = runnables_.get(key)) return *known;
+  if (auto known = runnables_.get(key, false)) return *known;
   const std::lock_guard lock(*network_->work);
+  if (auto known = runnables_.get(key)) return *known;  // somebody made it meanwhile
   QC_ASSIGN(auto made, make(inputs));
   runnables_.put(key, made, made->bytes);
   return made;

@@ -38,12 +38,13 @@ class LruCache {
   LruCache(const LruCache&) = delete;
   LruCache& operator=(const LruCache&) = delete;
 
-  /// The value of this key, which becomes the one used last.
-  std::optional<Value> get(const Key& key) {
+  /// The value of this key, which becomes the one used last. Who looks again after waiting for
+  /// somebody who may be making it does not count the first miss.
+  std::optional<Value> get(const Key& key, bool count_miss = true) {
     const std::lock_guard lock(mutex_);
     const auto found = index_.find(key);
     if (found == index_.end()) {
-      ++stats_.misses;
+      if (count_miss) ++stats_.misses;
       return std::nullopt;
     }
     ++stats_.hits;

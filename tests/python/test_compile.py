@@ -1,4 +1,5 @@
 """Compiled code in the process, and the entry points of pytorch_to_c."""
+import copy
 import warnings
 
 import numpy as np
@@ -35,7 +36,10 @@ def test_a_module_of_torch(digits, image):
     assert isinstance(net, torch.nn.Module) and not list(net.parameters())
     sequential = torch.nn.Sequential(net, torch.nn.Softmax(dim=1))
     assert sequential(x).shape == (1, 10)
+    again = copy.deepcopy(sequential)
     assert net(x).numpy().tobytes() == digits.quantize(RULES).run(image).tobytes()
+    del net, sequential
+    assert again[0](x).numpy().tobytes() == digits.quantize(RULES).run(image).tobytes()
 
 
 def test_free_sizes_in_compiled_code():
@@ -67,8 +71,10 @@ def test_state_is_kept_by_compiled_code():
     assert graph.run(x).tolist() == [1, 1] and graph.run(x).tolist() == [1, 1]
     m = graph.compile(target="portable", **FAST)
     assert [m(x).tolist() for _ in range(3)] == [[1, 1], [2, 2], [3, 3]]
+    other = copy.deepcopy(m)
+    assert [m(x).tolist(), m(x).tolist(), other(x).tolist()] == [[4, 4], [5, 5], [4, 4]]
     m.reset()
-    assert m(x).tolist() == [1, 1]
+    assert m(x).tolist() == [1, 1] and other(x).tolist() == [5, 5]
 
 
 def test_weights_in_a_file(digits, image):

@@ -238,6 +238,15 @@ def test_what_is_refused(spelled, kind, part):
         quantc.from_fx(net, (torch.randn(X4),))
 
 
+def test_messages_name_the_module(tmp_path):
+    with pytest.raises(quantc.Unsupported) as e:
+        quantc.from_fx(Spelled(lambda m, x: torch.special.bessel_j0(x)), (torch.randn(X4),))
+    assert e.value.loc.file == "FX graph of Spelled" and str(e.value).startswith("FX graph of Spelled: ")
+    graph = quantc.from_fx(weights(Residual()), (torch.randn(1, 3, 12, 12),))
+    with pytest.raises(quantc.UserError, match="^FX graph of Residual"):
+        graph.compile(tmp_path, build=False, require_integer=True)
+
+
 def test_writes_through_views_are_refused():
     def through(m, x):
         x = x * 1

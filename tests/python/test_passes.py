@@ -142,8 +142,7 @@ def test_exceptions_come_out_unchanged_with_pass_and_node(digits):
     with pytest.raises(Own) as caught:
         digits.transform(failing(body))
     assert caught.value is mine
-    if hasattr(mine, "add_note"):
-        assert caught.value.__notes__ == ["at node 'node_linear' (linear)", "in pass Failing"]
+    assert caught.value.__notes__ == ["at node 'node_linear' (linear)", "in pass Failing"]
 
 
 @pytest.mark.parametrize("body, code, text", [

@@ -76,6 +76,32 @@ def test_a_rule_with_code_of_its_own(digits):
     assert ops.count("conv") == 3
 
 
+class StaticOfPytorchToC(QuantRule):
+    """A rule as pytorch_to_c has it."""
+
+    def __init__(self, pattern, dtype, scale, offset, per_channel=False):
+        super().__init__(pattern, dtype)
+        self.scale, self.offset, self.per_channel = scale, offset, per_channel
+
+    def matches(self, node):
+        return re.match(self.pattern, node.name) is not None
+
+    def get_quant_params(self):
+        return {"scale": self.scale, "offset": self.offset, "per_channel": self.per_channel}
+
+
+class MatchesByPattern(StaticOfPytorchToC):
+    matches = QuantRule.matches
+
+
+@pytest.mark.parametrize("kind", [StaticOfPytorchToC, MatchesByPattern])
+def test_rules_of_pytorch_to_c(digits, kind):
+    args = (r".*linear.*", "int8", 0.05, 3)
+    assert kind(*args).pattern == args[0] and kind(*args).dtype == "int8"
+    mine, ours = digits.quantize([kind(*args)]), digits.quantize([StaticQuantRule(*args, per_channel=False)])
+    assert mine.text(True) == ours.text(True) and mine.explain().totals == ours.explain().totals
+
+
 def test_exceptions_come_out_unchanged_with_the_node_named(digits):
     class Broken(QuantRule):
         def matches(self, node):
@@ -83,8 +109,7 @@ def test_exceptions_come_out_unchanged_with_the_node_named(digits):
 
     with pytest.raises(KeyError, match="mine") as e:
         digits.quantize([Broken()])
-    if hasattr(e.value, "__notes__"):
-        assert e.value.__notes__[0].startswith("Broken at node '")
+    assert e.value.__notes__[0].startswith("Broken at node '")
 
     class NoScheme(QuantRule):
         def matches(self, node):
@@ -149,6 +174,9 @@ def test_rules_can_be_pickled_and_compared():
     again = pickle.loads(pickle.dumps(rules))
     assert again == rules and repr(again) == repr(rules)
     assert rules[0].get_quant_params()["scale"] == 0.05 and rules[0].dtype == "int8"
+    for activations in ("dynamic", "float"):
+        rule = pickle.loads(pickle.dumps(DynamicQuantRulePerTensor("x", activations=activations)))
+        assert rule.activations == activations and rule == DynamicQuantRulePerTensor("x", activations=activations)
     read = quantc.read_rules(RULES)
     assert pickle.loads(pickle.dumps(read)) == read
 

@@ -4,7 +4,7 @@ import threading
 import numpy as np
 import pytest
 import torch
-from package import RULES
+from package import ROOT, RULES
 
 import quantc
 
@@ -84,6 +84,21 @@ class Mixed(torch.nn.Module):
     def forward(self, x):
         y = torch.relu(x)
         return x, y, y.reshape(4, 2), y[:, :0], y
+
+
+def test_several_first_runs_make_one_form(image):
+    graph = quantc.from_onnx(ROOT / "tests" / "models" / "digits.onnx")
+    barrier = threading.Barrier(4)
+
+    def run():
+        barrier.wait()
+        graph.run(image)
+    threads = [threading.Thread(target=run) for _ in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert (graph.forms.misses, graph.forms.hits, graph.forms.count) == (1, 3, 1)
 
 
 def test_memory_is_used_again_without_a_trace(digits):

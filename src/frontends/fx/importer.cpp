@@ -499,12 +499,17 @@ Result<std::shared_ptr<const MappedFile>> open_beside(const std::string& path,
 
 Result<std::unique_ptr<Graph>> load(const std::shared_ptr<const MappedFile>& file,
                                     const std::string& path, const ImportOptions& options) {
+  constexpr size_t kAlign = 64;
   const auto bytes = file->bytes();
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  QC_ASSIGN(const Dump dump, parse_dump(text, Loc{file->path(), {}, {}}));
+  const std::string_view whole(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const size_t end = whole.find('\0');  // tensors follow in the same file
+  QC_ASSIGN(const Dump dump, parse_dump(whole.substr(0, end), Loc{file->path(), {}, {}}));
   TensorMap tensors;
   std::shared_ptr<const MappedFile> stored;
-  if (!dump.tensors.empty()) {
+  if (end != whole.npos) {
+    stored = file;
+    QC_ASSIGN(tensors, read_safetensors(file, (end / kAlign + 1) * kAlign));
+  } else if (!dump.tensors.empty()) {
     QC_ASSIGN(stored, open_beside(path, dump.tensors));
     QC_ASSIGN(tensors, read_safetensors(stored));
   }

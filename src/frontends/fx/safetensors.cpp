@@ -75,11 +75,13 @@ std::optional<DType> dtype_named(std::string_view name) {
   return std::nullopt;
 }
 
-Result<TensorMap> read_safetensors(std::shared_ptr<const MappedFile> file) {
+Result<TensorMap> read_safetensors(const std::shared_ptr<const MappedFile>& file, size_t begin) {
   const Loc loc{file->path(), {}, {}};
-  const std::span<const std::byte> bytes = file->bytes();
+  std::span<const std::byte> bytes = file->bytes();
   uint64_t length = 0;
-  if (bytes.size() < sizeof length) return error(Code::format, loc, "not a safetensors file");
+  if (bytes.size() < begin || bytes.size() - begin < sizeof length)
+    return error(Code::format, loc, "not a safetensors file");
+  bytes = bytes.subspan(begin);
   std::memcpy(&length, bytes.data(), sizeof length);
   if (length > bytes.size() - sizeof length)
     return error(Code::format, loc, "the header of the safetensors file is longer than the file");

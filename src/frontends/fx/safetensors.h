@@ -13,8 +13,9 @@ namespace qc::fx {
 
 using TensorMap = std::map<std::string, Tensor, std::less<>>;
 
-/// The tensors of a file, which point into its mapping. Every bound is checked.
-Result<TensorMap> read_safetensors(std::shared_ptr<const MappedFile> file);
+/// The tensors of a safetensors file, which is `file` from byte `begin` on. They point into its
+/// mapping. Every bound is checked.
+Result<TensorMap> read_safetensors(const std::shared_ptr<const MappedFile>& file, size_t begin = 0);
 
 /// quantc's type of a name that PyTorch has ("float32", "int8", "bool", ...).
 std::optional<DType> dtype_named(std::string_view name);
