@@ -20,7 +20,8 @@ def _function_names(torch: Any) -> Dict[int, str]:
 
     out: Dict[int, str] = {}
     modules: List[Tuple[Any, str]] = [(torch.nn.functional, "torch.nn.functional"), (torch, "torch"),
-                                      (torch.special, "torch.special"), (operator, "_operator")]
+                                      (torch.special, "torch.special"), (torch.linalg, "torch.linalg"),
+                                      (operator, "_operator")]
     for module, prefix in modules:
         for name in sorted(dir(module), key=lambda n: n.startswith("_")):
             if not name.startswith("__"):
@@ -45,6 +46,29 @@ class _Dumper:
             return self.names[id(function)]
         module = getattr(function, "__module__", None) or "builtins"
         return f"{module}.{getattr(function, '__name__', type(function).__name__)}"
+
+    def overload(self, node: Any) -> Any:
+        """The overload of torch.ops that a node calls: a packet has the one that its arguments fit. None for other functions,
+        and for those of torch.ops.quantized, which take what no schema names."""
+        torch, ops = self.torch, self.torch._ops
+        if node.op != "call_function" or not isinstance(node.target, (ops.OpOverload, ops.OpOverloadPacket)):
+            return None
+        packet = node.target.overloadpacket if isinstance(node.target, ops.OpOverload) else node.target
+        if packet._qualified_op_name.startswith("quantized::"):
+            return None
+        if packet is not node.target:
+            return node.target
+
+        def example(value: Any) -> Any:
+            known = value.meta.get("val")
+            size = isinstance(value.target, ops.OpOverload) and str(value.target._schema.returns[0].type) in ("int", "SymInt")
+            return known if isinstance(known, (bool, int, float)) else 1 if size else torch.empty(0)
+        args, kwargs = (torch.fx.node.map_arg(a, example) for a in (node.args, node.kwargs))
+        try:
+            return getattr(packet, torch._C._jit_resolve_packet(packet._qualified_op_name, *args, **kwargs))
+        except RuntimeError as error:
+            raise Unsupported(f"node '{node.name}': which overload of torch.ops.{packet} is meant cannot be told; "
+                              "write it behind a dot (.default)") from error
 
     def item(self, value: Any) -> Any:
         import math
@@ -139,7 +163,8 @@ def _inputs(dumper: _Dumper, placeholders: Sequence[Any], examples: Optional[Seq
             raise UserError(f"nothing tells type and shape of input '{node.target}': pass example inputs", "input")
         shape = (shapes or {}).get(str(node.target), meta.shape)
         out[str(node.target)] = {"dtype": dumper.dtype(meta.dtype),
-                                 "shape": [s if isinstance(s, str) else int(s) for s in shape]}
+                                 "shape": [s if isinstance(s, str) else str(s) if isinstance(s, dumper.torch.SymInt) else int(s)
+                                           for s in shape]}
     return out
 
 
@@ -191,10 +216,18 @@ def _dumped(model: Any, example_inputs: Optional[Sequence[Any]],
         entry: Dict[str, Any] = {"name": node.name, "op": node.op, "target": target}
         if node.op in ("call_function", "call_method"):
             entry["module"] = _module_path(node)
-        if node.args:
-            entry["args"] = [dumper.item(a) for a in node.args]
-        if node.kwargs:
-            entry["kwargs"] = {k: dumper.item(v) for k, v in node.kwargs.items()}
+        args, kwargs, overload = node.args, dict(node.kwargs), dumper.overload(node)
+        if overload is not None:
+            schema = overload._schema
+            entry["target"] = dumper.target(overload)
+            kwargs = {**{a.name: value for a, value in zip(schema.arguments, args)}, **kwargs}
+            args = ()
+            if len(schema.returns) > 1 or any(str(r.type).startswith("List[") for r in schema.returns):
+                entry["returns_list"] = True
+        if args:
+            entry["args"] = [dumper.item(a) for a in args]
+        if kwargs:
+            entry["kwargs"] = {k: dumper.item(v) for k, v in kwargs.items()}
         if node.op == "call_module":
             dumper.module(target, modules[target], used, read)
         elif node.op == "get_attr":

@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 from package import files_of
 from torch import nn
+from torch.fx.experimental.proxy_tensor import make_fx
 
 import quantc
 
@@ -41,6 +42,12 @@ def iadd(m, x):
     return x
 
 
+def iadd_tensor(m, x):
+    y = x * 1
+    y += x.abs()
+    return y
+
+
 def in_place(name, *args):
     def run(m, x):
         x = x * 1
@@ -63,13 +70,18 @@ conv1, conv2, conv3 = (weights(c) for c in (nn.Conv1d(3, 4, 3, padding=1), nn.Co
 bn, lin = weights(nn.BatchNorm2d(3)), weights(nn.Linear(8, 5))
 X4, X3, X5, X2 = (2, 3, 8, 8), (2, 3, 8), (2, 3, 4, 4, 4), (2, 8)
 
+BATCH_NORMS = [lambda m, x: m.bn(x), lambda m, x: F.batch_norm(x, m.bn.running_mean, m.bn.running_var, m.bn.weight, m.bn.bias),
+               lambda m, x: torch.batch_norm(x, m.bn.weight, m.bn.bias, m.bn.running_mean, m.bn.running_var, False, 0.1, 1e-5, False)]
+
 # Of each operation: the shape of its input, and its spellings.
 MATRIX = {
     "add": (X4, [lambda m, x: x * 1 + 1.5, lambda m, x: torch.add(x * 1, 1.5), lambda m, x: (x * 1).add(1.5), iadd,
                  lambda m, x: operator.add(x * 1, 1.5), lambda m, x: operator.iadd(x * 1, 1.5), in_place("add_", 1.5),
                  lambda m, x: torch.add(x * 1, other=1.5), lambda m, x: 1.5 + x * 1]),
     "add of tensors": (X4, [lambda m, x: x + x.abs(), lambda m, x: torch.add(x, torch.abs(x)), lambda m, x: x.add(x.abs()),
-                            lambda m, x: torch.add(input=x, other=x.abs(), alpha=1)]),
+                            lambda m, x: torch.add(input=x, other=x.abs(), alpha=1), lambda m, x: m.q.add(x, x.abs()),
+                            lambda m, x: x.__add__(x.abs())], dict(q=torch.ao.nn.quantized.FloatFunctional())),
+    "+= of tensors": (X4, [iadd_tensor, lambda m, x: x * 1 + x.abs(), lambda m, x: operator.iadd(x * 1, x.abs()), lambda m, x: (x * 1).add_(x.abs())]),
     "relu": (X4, [plain_then(lambda m, x: m.act(x)), plain_then(lambda m, x: F.relu(x)), plain_then(lambda m, x: torch.relu(x)),
                   plain_then(lambda m, x: x.relu()), in_place("relu_"), plain_then(lambda m, x: F.relu(x, inplace=True)),
                   plain_then(lambda m, x: torch.relu_(x)), plain_then(lambda m, x: m.act_in(x)),
@@ -81,17 +93,32 @@ MATRIX = {
                    plain_then(lambda m, x: F.hardtanh(x, 0.0, 6.0)), plain_then(lambda m, x: x.clamp(0, 6)),
                    plain_then(lambda m, x: torch.clip(x, 0, 6)), in_place("clamp_", 0, 6)], dict(act=nn.ReLU6(inplace=True))),
     "linear": (X2, [lambda m, x: m.lin(x), lambda m, x: F.linear(x, m.lin.weight, m.lin.bias),
-                    lambda m, x: F.linear(x, bias=m.lin.bias, weight=m.lin.weight)], dict(lin=lin)),
+                    lambda m, x: F.linear(x, bias=m.lin.bias, weight=m.lin.weight), lambda m, x: x @ m.lin.weight.t() + m.lin.bias,
+                    lambda m, x: torch.addmm(m.lin.bias, x, m.lin.weight.t()),
+                    lambda m, x: torch.einsum("bi,oi->bo", x, m.lin.weight) + m.lin.bias], dict(lin=lin)),
+    "linear of rows": (X3, [lambda m, x: m.lin(x), lambda m, x: x @ m.lin.weight.t() + m.lin.bias,
+                            lambda m, x: torch.einsum("bsi,oi->bso", x, m.lin.weight) + m.lin.bias], dict(lin=lin)),
     "conv1d": (X3, [lambda m, x: m.c(x), lambda m, x: F.conv1d(x, m.c.weight, m.c.bias, padding=1),
                     lambda m, x: torch.conv1d(x, m.c.weight, m.c.bias, 1, 1), lambda m, x: F.conv1d(x, m.c.weight, m.c.bias, padding="same")],
                dict(c=conv1)),
     "conv2d": (X4, [lambda m, x: m.c(x), lambda m, x: F.conv2d(x, m.c.weight, m.c.bias, 2, 1),
-                    lambda m, x: torch.conv2d(x, m.c.weight, m.c.bias, stride=(2, 2), padding=(1, 1))], dict(c=conv2)),
-    "conv3d": (X5, [lambda m, x: m.c(x), lambda m, x: F.conv3d(x, m.c.weight, m.c.bias)], dict(c=conv3)),
-    "batch norm": (X4, [lambda m, x: m.bn(x), lambda m, x: F.batch_norm(x, m.bn.running_mean, m.bn.running_var, m.bn.weight, m.bn.bias)],
-                   dict(bn=bn)),
+                    lambda m, x: torch.conv2d(x, m.c.weight, m.c.bias, stride=(2, 2), padding=(1, 1)),
+                    lambda m, x: torch.convolution(x, m.c.weight, m.c.bias, (2, 2), (1, 1), (1, 1), False, (0, 0), 1)], dict(c=conv2)),
+    "conv3d": (X5, [lambda m, x: m.c(x), lambda m, x: F.conv3d(x, m.c.weight, m.c.bias),
+                    lambda m, x: torch.conv3d(x, m.c.weight, m.c.bias)], dict(c=conv3)),
+    "batch norm": (X4, BATCH_NORMS, dict(bn=bn)),
+    "batch norm of rows": (X3, BATCH_NORMS, dict(bn=weights(nn.BatchNorm1d(3)))),
+    "batch norm of volumes": (X5, BATCH_NORMS, dict(bn=weights(nn.BatchNorm3d(3)))),
+    "layer norm": (X2, [lambda m, x: m.n(x), lambda m, x: F.layer_norm(x, (8,), m.n.weight, m.n.bias),
+                        lambda m, x: torch.layer_norm(x, (8,), m.n.weight, m.n.bias, 1e-5)], dict(n=weights(nn.LayerNorm(8)))),
+    "group norm": (X4, [lambda m, x: m.n(x), lambda m, x: F.group_norm(x, 3, m.n.weight, m.n.bias),
+                        lambda m, x: torch.group_norm(x, 3, m.n.weight, m.n.bias)], dict(n=weights(nn.GroupNorm(3, 3)))),
     "max pool": (X4, [lambda m, x: m.p(x), lambda m, x: F.max_pool2d(x, 2), lambda m, x: torch.max_pool2d(x, 2),
                       lambda m, x: F.max_pool2d(x, kernel_size=(2, 2), stride=2)], dict(p=nn.MaxPool2d(2))),
+    "greatest of a quarter": (X4, [lambda m, x: m.p(x), lambda m, x: F.adaptive_max_pool2d(x, 2), lambda m, x: F.adaptive_max_pool2d(x, (2, 2))],
+                              dict(p=nn.AdaptiveMaxPool2d(2))),
+    "greatest of a row": (X3, [lambda m, x: m.p(x), lambda m, x: F.adaptive_max_pool1d(x, 4)], dict(p=nn.AdaptiveMaxPool1d(4))),
+    "greatest of a volume": (X5, [lambda m, x: m.p(x), lambda m, x: F.adaptive_max_pool3d(x, 2)], dict(p=nn.AdaptiveMaxPool3d(2))),
     "average pool": (X4, [lambda m, x: m.p(x), lambda m, x: F.avg_pool2d(x, 2)], dict(p=nn.AvgPool2d(2))),
     "global pool": (X4, [lambda m, x: m.p(x), lambda m, x: F.adaptive_avg_pool2d(x, 1), lambda m, x: F.adaptive_avg_pool2d(x, (1, 1)),
                          lambda m, x: x.mean((2, 3), keepdim=True), lambda m, x: torch.mean(x, dim=[-2, -1], keepdim=True),
@@ -102,25 +129,70 @@ MATRIX = {
     "mean": (X4, [lambda m, x: x.mean((1, 3), keepdim=True), lambda m, x: torch.mean(x, dim=[-3, -1], keepdim=True),
                   lambda m, x: x.mean([-1, 1], True)]),
     "flatten": (X4, [lambda m, x: m.f(x), lambda m, x: torch.flatten(x, 1), lambda m, x: x.flatten(1), lambda m, x: x.view(2, -1),
-                     lambda m, x: x.reshape((2, 192)), lambda m, x: x.view(x.size(0), -1), lambda m, x: x.reshape(x.shape[0], 3 * 64)],
+                     lambda m, x: x.reshape((2, 192)), lambda m, x: x.view(x.size(0), -1), lambda m, x: x.reshape(x.shape[0], 3 * 64),
+                     lambda m, x: x.view_as(torch.zeros_like(x).flatten(1)), lambda m, x: x.reshape_as(x.abs().flatten(1))],
                 dict(f=nn.Flatten())),
+    "ravel": (X4, [lambda m, x: x.ravel(), lambda m, x: torch.ravel(x), lambda m, x: x.flatten(), lambda m, x: x.reshape(-1)]),
     "dropout": (X4, [lambda m, x: m.d(x) * 2, lambda m, x: F.dropout(x, 0.3, training=False) * 2, lambda m, x: m.i(x) * 2,
-                     lambda m, x: torch.mul(x, 2), lambda m, x: x.mul(2), lambda m, x: 2 * x], dict(d=nn.Dropout(0.3), i=nn.Identity())),
+                     lambda m, x: torch.dropout(x, 0.3, False) * 2, lambda m, x: F.dropout(x, 0.3, False, inplace=True) * 2,
+                     lambda m, x: m.di(x) * 2, lambda m, x: F.feature_alpha_dropout(x, 0.3, False) * 2, lambda m, x: torch.dropout_(x, 0.3, False) * 2,
+                     lambda m, x: torch.mul(x, 2), lambda m, x: x.mul(2), lambda m, x: 2 * x], dict(d=nn.Dropout(0.3), i=nn.Identity(), di=nn.Dropout(0.3, inplace=True))),
     "softmax": (X2, [lambda m, x: m.s(x), lambda m, x: F.softmax(x, 1), lambda m, x: torch.softmax(x, dim=1), lambda m, x: x.softmax(-1),
+                      lambda m, x: torch.special.softmax(x, 1),
                       written_out_softmax, lambda m, x: torch.exp(x - x.amax(-1, True)) / (x - x.amax(1, keepdim=True)).exp().sum(1, True),
                       lambda m, x: torch.exp(x - torch.max(x, 1, keepdim=True).values).div((x - x.amax(1, True)).exp().sum(1, keepdim=True))],
                 dict(s=nn.Softmax(1))),
     "gelu": (X2, [lambda m, x: m.g(x), lambda m, x: F.gelu(x), lambda m, x: F.gelu(x, approximate="none")], dict(g=nn.GELU())),
     "silu": (X2, [plain_then(lambda m, x: m.g(x)), plain_then(lambda m, x: F.silu(x)), plain_then(lambda m, x: F.silu(x, inplace=True)),
-                  plain_then(lambda m, x: x * torch.sigmoid(x)), plain_then(lambda m, x: x * x.sigmoid())], dict(g=nn.SiLU())),
+                  plain_then(lambda m, x: m.gi(x)),
+                  plain_then(lambda m, x: x * torch.sigmoid(x)), plain_then(lambda m, x: x * x.sigmoid())], dict(g=nn.SiLU(), gi=nn.SiLU(inplace=True))),
     "matmul": ((2, 3, 4), [lambda m, x: x @ x.transpose(1, 2), lambda m, x: torch.matmul(x, x.transpose(1, 2)),
                            lambda m, x: x.matmul(x.permute(0, 2, 1)), lambda m, x: torch.bmm(x, x.mT),
                            lambda m, x: operator.matmul(x, torch.transpose(x, -1, -2)),
-                           lambda m, x: torch.einsum("bij,bkj->bik", x, x), lambda m, x: torch.einsum("nac,nbc->nab", [x, x])]),
+                           lambda m, x: torch.einsum("bij,bkj->bik", x, x), lambda m, x: torch.einsum("nac,nbc->nab", [x, x]),
+                           lambda m, x: torch.linalg.matmul(x, x.mT), lambda m, x: m.q.matmul(x, x.mT)],
+               dict(q=torch.ao.nn.quantized.FloatFunctional())),
     "matmul of two": ((2, 3, 3), [lambda m, x: x @ x.abs(), lambda m, x: torch.einsum("bij,bjk->bik", x, x.abs()),
                                   lambda m, x: torch.einsum("...ij,...jk->...ik", x, x.abs())]),
     "cat": (X2, [lambda m, x: torch.cat([x, x * 2], 1), lambda m, x: torch.cat((x, x * 2), dim=-1), lambda m, x: torch.concat([x, x * 2], 1),
-                 lambda m, x: torch.concatenate([x, x.mul(2)], dim=1)]),
+                 lambda m, x: torch.concatenate([x, x.mul(2)], dim=1), lambda m, x: torch.hstack([x, x * 2]),
+                 lambda m, x: m.q.cat([x, x * 2], 1)], dict(q=torch.ao.nn.quantized.FloatFunctional())),
+}
+
+
+# The same as calls of torch.ops.aten, with an overload and without, as torch.export, PT2E and make_fx leave them in graphs.
+aten = torch.ops.aten
+OVERLOADS = {
+    "add": [lambda m, x: aten.add.Tensor(x * 1, 1.5), lambda m, x: aten.add_.Tensor(x * 1, 1.5), lambda m, x: aten.add(x * 1, 1.5),
+            lambda m, x: aten.add_(x * 1, 1.5), lambda m, x: aten.add.Scalar(x * 1, 1.5)],
+    "add of tensors": [lambda m, x: aten.add.Tensor(x, aten.abs.default(x)), lambda m, x: aten.add(x, aten.abs(x), alpha=1)],
+    "relu": [plain_then(lambda m, x: aten.relu.default(x)), plain_then(lambda m, x: aten.relu_.default(x)), plain_then(lambda m, x: aten.relu(x)),
+             plain_then(lambda m, x: aten.threshold.default(x, 0, 0)), plain_then(lambda m, x: aten.clamp_min_(x, 0))],
+    "relu6": [plain_then(lambda m, x: aten.relu6.default(x)), plain_then(lambda m, x: aten.hardtanh_.default(x, 0.0, 6.0)),
+              plain_then(lambda m, x: aten.clamp(x, 0, 6))],
+    "linear": [lambda m, x: aten.linear.default(x, m.lin.weight, m.lin.bias), lambda m, x: aten.addmm.default(m.lin.bias, x, aten.t.default(m.lin.weight)),
+               lambda m, x: aten.linear(x, m.lin.weight, bias=m.lin.bias)],
+    "conv1d": [lambda m, x: aten.conv1d.default(x, m.c.weight, m.c.bias, [1], [1]), lambda m, x: aten.conv1d.padding(x, m.c.weight, m.c.bias, [1], "same"),
+               lambda m, x: aten.convolution.default(x, m.c.weight, m.c.bias, [1], [1], [1], False, [0], 1)],
+    "conv2d": [lambda m, x: aten.conv2d.default(x, m.c.weight, m.c.bias, [2, 2], [1, 1]),
+               lambda m, x: aten.convolution(x, m.c.weight, m.c.bias, [2, 2], [1, 1], [1, 1], False, [0, 0], 1)],
+    "conv3d": [lambda m, x: aten.conv3d.default(x, m.c.weight, m.c.bias)],
+    "batch norm": [lambda m, x: aten.batch_norm.default(x, m.bn.weight, m.bn.bias, m.bn.running_mean, m.bn.running_var, False, 0.1, 1e-5, False),
+                   lambda m, x: aten.native_batch_norm.default(x, m.bn.weight, m.bn.bias, m.bn.running_mean, m.bn.running_var, False, 0.1, 1e-5)[0],
+                   lambda m, x: aten._native_batch_norm_legit_no_training.default(x, m.bn.weight, m.bn.bias, m.bn.running_mean, m.bn.running_var,
+                                                                                  0.1, 1e-5)[0]],
+    "max pool": [lambda m, x: aten.max_pool2d.default(x, [2, 2]), lambda m, x: aten.max_pool2d_with_indices.default(x, [2, 2], [2, 2])[0]],
+    "average pool": [lambda m, x: aten.avg_pool2d.default(x, [2, 2])],
+    "global pool": [lambda m, x: aten.adaptive_avg_pool2d.default(x, [1, 1]), lambda m, x: aten._adaptive_avg_pool2d.default(x, [1, 1]),
+                    lambda m, x: aten.mean.dim(x, [2, 3], True)],
+    "flatten": [lambda m, x: aten.flatten.using_ints(x, 1), lambda m, x: aten.view.default(x, [2, -1]), lambda m, x: aten.reshape(x, [2, 192]),
+                lambda m, x: aten.view(x, [aten.sym_size.int(x, 0), -1])],
+    "dropout": [lambda m, x: aten.mul.Tensor(aten.dropout.default(x, 0.3, False), 2), lambda m, x: aten.mul(aten.dropout_(x, 0.3, False), 2)],
+    "softmax": [lambda m, x: aten.softmax.int(x, 1), lambda m, x: aten._softmax.default(x, 1, False), lambda m, x: aten.softmax(x, -1)],
+    "gelu": [lambda m, x: aten.gelu.default(x), lambda m, x: aten.gelu(x, approximate="none")],
+    "silu": [plain_then(lambda m, x: aten.silu.default(x)), plain_then(lambda m, x: aten.silu_.default(x)), plain_then(lambda m, x: aten.silu(x))],
+    "matmul": [lambda m, x: aten.matmul.default(x, aten.transpose.int(x, 1, 2)), lambda m, x: aten.bmm(x, aten.permute(x, [0, 2, 1]))],
+    "cat": [lambda m, x: aten.cat.default([x, aten.mul.Tensor(x, 2)], 1), lambda m, x: aten.cat([x, x * 2], dim=-1)],
 }
 
 
@@ -138,7 +210,7 @@ def test_every_spelling_is_one_graph(operation):
     torch.manual_seed(3)
     x = torch.randn(shape)
     texts = []
-    for spelled in spellings:
+    for spelled in [*spellings, *OVERLOADS.get(operation, [])]:
         net = Spelled(spelled, **(modules[0] if modules else {})).eval()
         graph = quantc.from_fx(net, (x,))
         torch.testing.assert_close(graph.run(x), net(x.clone()).detach(), rtol=1e-5, atol=1e-5)
@@ -198,6 +270,39 @@ def test_networks_through_every_front_end(make, shape):
     rules = [quantc.DynamicQuantRulePerTensor(".*", op="linear")]
     answers = {graph.quantize(rules).run(x).numpy().tobytes() for graph in graphs}
     assert len(answers) == 1
+
+
+def test_graphs_of_aten_ops():
+    """What torch.export and make_fx leave: several results of which one is read, results that nobody reads, checks of inputs, free sizes."""
+    net, x = weights(Residual()), torch.randn(1, 3, 12, 12)
+    with torch.no_grad():
+        traced, exported = make_fx(lambda x: net(x))(x), torch.export.export(net, (x,))
+    assert {"native_batch_norm", "addmm"} <= {n.name for n in traced.graph.nodes}
+    assert "_guards_fn" in {n.target for n in exported.module().graph.nodes}
+    free = torch.export.export(net, (torch.cat([x, x]),), dynamic_shapes={"x": {0: torch.export.Dim("n", min=1, max=8)}}).module()
+    plain = quantc.from_fx(net, (x,))
+    for graph in (quantc.from_fx(traced, (x,)), quantc.from_fx(exported.module()), quantc.from_fx(free)):
+        torch.testing.assert_close(graph.run(x), net(x).detach(), rtol=1e-4, atol=1e-4)
+    assert canonical(quantc.from_fx(exported.module())) == canonical(plain)
+    names = [n.names for n in quantc.from_fx(exported.module()).explain().nodes]
+    assert names == [n.names for n in quantc.from_torch(net, (x,)).explain().nodes] and any("block1.conv1" in n for n in names)
+    graph = quantc.from_fx(free)
+    assert not graph.inputs[0].shape[0].isdigit()
+    y = torch.randn(3, 3, 12, 12)
+    torch.testing.assert_close(graph.run(y), net(y).detach(), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("spelled, part", [
+    (lambda m, x: aten.special_bessel_j0.default(x), "aten.special_bessel_j0.default"),
+    (lambda m, x: aten.add.out(x, x, out=x * 1), "aten.add.out"),
+    (lambda m, x: (aten.add.out(x, x, out=x * 1), x.relu())[1], "aten.add.out"),
+    (lambda m, x: aten.native_dropout.default(x, 0.5, True)[0], "training mode"),
+    (lambda m, x: aten.add([x, x], {}), "which overload"),
+], ids=["op", "out", "unread out", "training", "overload"])
+def test_aten_ops_that_are_refused(spelled, part):
+    with pytest.raises(quantc.Unsupported) as e:
+        quantc.from_fx(Spelled(spelled), (torch.randn(X4),))
+    assert part in str(e.value) + "".join(e.value.notes)
 
 
 def test_module_paths_are_the_names_that_patterns_match():
@@ -280,6 +385,11 @@ def dump(tmp_path, change):
     lambda d: d["modules"]["0"].update({"class": "torch.ao.nn.intrinsic.modules.fused.LinearReLU", "children": ["0"]}),
     lambda d: d["modules"]["0"].update({"class": "torch.ao.nn.intrinsic.modules.fused.LinearReLU", "children": [3]}),
     lambda d: d["nodes"][1].update(op="call_function", target="torch._ops.quantized.add"),
+    lambda d: d["nodes"][1].update(op="call_function", target="torch._ops.aten.relu.default"),
+    lambda d: d["nodes"][1].update(op="call_function", target="torch._ops.aten.relu.default", args=[], kwargs={"input": {"node": "input"}}),
+    lambda d: d["nodes"][1].update(op="call_function", target="torch._ops.aten.relu.default", args=[], kwargs={"self": 3}, returns_list=1),
+    lambda d: d["nodes"][1].update(op="call_function", target="torch._ops.aten.sym_size.int", args=[], kwargs={"self": 3}),
+    lambda d: d["nodes"][1].update(op="call_function", target="torch._ops.aten.relu"),
     lambda d: d["nodes"][1].update(op="call_function", target="torch.quantize_per_tensor"),
     lambda d: d["nodes"][1].update(args=[]), lambda d: d["nodes"][-1].update(args=[7]),
 ])

@@ -1,10 +1,12 @@
 """Models that torch.ao quantized through FX: imported with their scales, in each of the forms that torch.ao gives them."""
 import copy
+import sys
 import warnings
 
 import numpy as np
 import pytest
 import torch
+from package import ROOT
 from torch import nn
 
 import quantc
@@ -200,3 +202,22 @@ def test_dynamic_layers_that_stay_out_are_named():
     half = torch.ao.quantization.quantize_dynamic(nn.Sequential(nn.Linear(3, 2)).eval(), {nn.Linear}, torch.float16)
     with pytest.raises(quantc.Unsupported, match="no codes of 8 bits"):
         quantc.from_fx(half, (torch.zeros(1, 3),))
+
+
+@pytest.mark.parametrize("network, dynamic", [("residual", False), ("layers", False), ("layers", True)])
+def test_pt2e_through_every_front_end(network, dynamic):
+    """Results and the codes of every quantize: what convert_pt2e makes, as it is and exported once more."""
+    pytest.importorskip("torchao")
+    sys.path.insert(0, str(ROOT / "tests" / "quantized"))
+    import torch_models
+    model, shape = torch_models.converted(network, dynamic, reduced=False)
+    torch.manual_seed(5)
+    x = torch.randn(shape)
+    graphs = [quantc.from_fx(model, (x,)), quantc.from_fx(model), quantc.from_torch(model, (x,)),
+              quantc.from_exported(torch.export.export(model, (x,))), quantc.from_fx(torch.export.export(model, (x,)).module())]
+    for y in (x, x * 3):
+        answers = [[t.numpy().tobytes() for t in graph.run(y)] for graph in graphs]
+        assert len(answers[0]) > 1 and answers.count(answers[0]) == len(graphs)
+    assert len({graph.explain().totals for graph in graphs}) == 1
+    assert any(n.computes == "integer" for n in graphs[0].explain().nodes)
+    torch.testing.assert_close(graphs[0].run(x)[0], model(x)[0].detach(), rtol=0, atol=0.05)

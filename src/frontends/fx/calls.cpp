@@ -3,11 +3,13 @@
 #include <map>
 #include <sstream>
 
+#include "frontends/common/foreign.h"
+
 namespace qc::fx {
 namespace {
 
-/// Spellings: `t.` is torch, `F.` torch.nn.functional, `o.` operator, `q.` torch.ops.quantized,
-/// `d.` torch.ops.quantized_decomposed, a dot alone a method. Parameters: `python=aten`, `python`
+/// Spellings: `t.` is torch, `F.` torch.nn.functional, `o.` operator, `q.` torch.ops.quantized, a
+/// dot alone a method. Parameters: `python=aten`, `python`
 /// where both are the same, `python!` the flag of the in-place form, `python*` the remaining
 /// arguments as a list, `python=` one that does not matter. Where the target begins with `[]` the
 /// result is a list. `^scale`, `^zero` and `^dtype` tell what codes of the result mean; `+relu` is
@@ -18,7 +20,6 @@ struct Row {
 
 #define QC_CODES " scale=^scale zero_point=^zero"
 #define QC_OUTPUT " output_scale=^scale output_zero_point=^zero"
-#define QC_DECOMPOSED "input scale zero_point quant_min quant_max dtype"
 constexpr Row kRows[] = {
     // Elementwise of one operand.
     {"t.relu F.relu .relu", "relu.default", "input=self inplace!"},
@@ -85,7 +86,7 @@ constexpr Row kRows[] = {
     {".masked_fill t.masked_fill", "value@masked_fill.Tensor masked_fill.Scalar",
      "input=self mask value"},
     // Products.
-    {"t.matmul .matmul o.matmul o.imatmul", "matmul.default", "input=self other"},
+    {"t.matmul .matmul o.matmul o.imatmul t.linalg.matmul", "matmul.default", "input=self other"},
     {"t.mm .mm", "mm.default", "input=self mat2"},
     {"t.bmm .bmm", "bmm.default", "input=self mat2"},
     {"t.addmm .addmm", "addmm.default", "input=self mat1 mat2 beta alpha"},
@@ -97,6 +98,8 @@ constexpr Row kRows[] = {
     {"t.conv1d F.conv1d", "conv1d.default", "input weight bias stride padding dilation groups"},
     {"t.conv2d F.conv2d", "conv2d.default", "input weight bias stride padding dilation groups"},
     {"t.conv3d F.conv3d", "conv3d.default", "input weight bias stride padding dilation groups"},
+    {"t.convolution", "convolution.default",
+     "input weight bias stride padding dilation transposed output_padding groups"},
     {"t.conv_transpose1d F.conv_transpose1d", "conv_transpose1d.default",
      "input weight bias stride padding output_padding groups dilation"},
     {"t.conv_transpose2d F.conv_transpose2d", "conv_transpose2d.input",
@@ -106,8 +109,12 @@ constexpr Row kRows[] = {
     // Norms and pooling.
     {"F.batch_norm", "batch_norm.default",
      "input running_mean running_var weight bias training momentum eps"},
-    {"F.layer_norm", "layer_norm.default", "input normalized_shape weight bias eps"},
-    {"F.group_norm", "group_norm.default", "input num_groups weight bias eps"},
+    {"t.batch_norm", "batch_norm.default",
+     "input weight bias running_mean running_var training momentum eps cudnn_enabled="},
+    {"F.layer_norm t.layer_norm", "layer_norm.default",
+     "input normalized_shape weight bias eps cudnn_enable="},
+    {"F.group_norm t.group_norm", "group_norm.default",
+     "input num_groups weight bias eps cudnn_enabled="},
     {"F.instance_norm", "instance_norm.default",
      "input running_mean running_var weight bias use_input_stats momentum eps"},
     {"F.rms_norm", "rms_norm.default", "input normalized_shape weight eps"},
@@ -127,12 +134,22 @@ constexpr Row kRows[] = {
      "input=self output_size"},
     {"F.adaptive_avg_pool2d", "adaptive_avg_pool2d.default", "input=self output_size"},
     {"F.adaptive_avg_pool3d", "adaptive_avg_pool3d.default", "input=self output_size"},
+    {"F.adaptive_max_pool1d t.adaptive_max_pool1d", "adaptive_max_pool1d.default",
+     "input=self output_size return_indices="},
+    {"F.adaptive_max_pool2d", "adaptive_max_pool2d.default",
+     "input=self output_size return_indices="},
+    {"F.adaptive_max_pool3d", "adaptive_max_pool3d.default",
+     "input=self output_size return_indices="},
     {"F.dropout t.dropout", "dropout.default", "input p training=train inplace!"},
     {"F.dropout1d F.dropout2d F.dropout3d F.feature_dropout", "feature_dropout.default",
      "input p training=train inplace!"},
-    {"F.alpha_dropout", "alpha_dropout.default", "input p training=train inplace!"},
+    {"F.alpha_dropout t.alpha_dropout", "alpha_dropout.default", "input p training=train inplace!"},
+    {"F.feature_alpha_dropout t.feature_alpha_dropout", "feature_alpha_dropout.default",
+     "input p training=train inplace!"},
     // Reductions.
     {"t.softmax F.softmax .softmax", "softmax.int", "input=self dim _stacklevel= dtype"},
+    {"t.special.softmax", "softmax.int", "input=self dim dtype"},
+    {"t.special.log_softmax", "log_softmax.int", "input=self dim dtype"},
     {"t.log_softmax F.log_softmax .log_softmax", "log_softmax.int",
      "input=self dim _stacklevel= dtype"},
     {"t.mean .mean", "dim:mean.dim mean.default", "input=self dim keepdim dtype"},
@@ -148,9 +165,14 @@ constexpr Row kRows[] = {
     {"t.cumsum .cumsum", "cumsum.default", "input=self dim dtype"},
     // Movement.
     {"t.cat t.concat t.concatenate", "cat.default", "tensors dim"},
+    {"t.hstack", "hstack.default", "tensors"},
+    {"t.vstack t.row_stack", "vstack.default", "tensors"},
     {"t.stack", "stack.default", "tensors dim"},
     {"t.flatten .flatten", "flatten.using_ints", "input=self start_dim end_dim"},
+    {"t.ravel .ravel", "ravel.default", "input=self"},
     {".view", "view.default", "input=self size*"},
+    {".view_as", "view_as.default", "input=self other"},
+    {".reshape_as", "reshape_as.default", "input=self other"},
     {"t.reshape .reshape", "reshape.default", "input=self shape*"},
     {"t.permute .permute", "permute.default", "input=self dims*"},
     {"t.transpose .transpose t.swapaxes .swapaxes", "transpose.int", "input=self dim0 dim1"},
@@ -197,25 +219,12 @@ constexpr Row kRows[] = {
     {"q.batch_norm q.batch_norm1d q.batch_norm2d q.batch_norm3d", "batch_norm.default",
      "qx=input weight bias mean=running_mean var=running_var eps" QC_OUTPUT},
     {"q.relu6", "relu6.default", "qx=self inplace!"},
-    {"d.quantize_per_tensor.default", "quantized_decomposed::quantize_per_tensor.default",
-     QC_DECOMPOSED},
-    {"d.quantize_per_tensor.tensor", "quantized_decomposed::quantize_per_tensor.tensor",
-     QC_DECOMPOSED},
-    {"d.dequantize_per_tensor.default", "quantized_decomposed::dequantize_per_tensor.default",
-     QC_DECOMPOSED},
-    {"d.dequantize_per_tensor.tensor", "quantized_decomposed::dequantize_per_tensor.tensor",
-     QC_DECOMPOSED},
-    {"d.quantize_per_channel.default", "quantized_decomposed::quantize_per_channel.default",
-     "input scales zero_points axis quant_min quant_max dtype"},
-    {"d.dequantize_per_channel.default", "quantized_decomposed::dequantize_per_channel.default",
-     "input scales zero_points axis quant_min quant_max dtype"},
     {"t.zeros_like", "zeros_like.default", "input=self dtype"},
     {"t.ones_like", "ones_like.default", "input=self dtype"},
 };
 
 #undef QC_CODES
 #undef QC_OUTPUT
-#undef QC_DECOMPOSED
 
 struct ModuleRow {
   const char *types, *target, *arguments;
@@ -275,6 +284,9 @@ constexpr ModuleRow kModules[] = {
     {"AdaptiveAvgPool1d", "adaptive_avg_pool1d.default", "self=@ output_size=$output_size"},
     {"AdaptiveAvgPool2d", "adaptive_avg_pool2d.default", "self=@ output_size=$output_size"},
     {"AdaptiveAvgPool3d", "adaptive_avg_pool3d.default", "self=@ output_size=$output_size"},
+    {"AdaptiveMaxPool1d", "adaptive_max_pool1d.default", "self=@ output_size=$output_size"},
+    {"AdaptiveMaxPool2d", "adaptive_max_pool2d.default", "self=@ output_size=$output_size"},
+    {"AdaptiveMaxPool3d", "adaptive_max_pool3d.default", "self=@ output_size=$output_size"},
     {"Flatten", "flatten.using_ints", "self=@ start_dim=$start_dim end_dim=$end_dim"},
     {"ConvReLU1d", "conv1d.default+relu", QC_CONV},
     {"ConvReLU2d", "conv2d.default+relu", QC_CONV},
@@ -286,6 +298,7 @@ constexpr ModuleRow kModules[] = {
     {"Dropout", "dropout.default", "input=@ p=$p train=$training"},
     {"Dropout1d Dropout2d Dropout3d", "feature_dropout.default", "input=@ p=$p train=$training"},
     {"AlphaDropout", "alpha_dropout.default", "input=@ p=$p train=$training"},
+    {"FeatureAlphaDropout", "feature_alpha_dropout.default", "input=@ p=$p train=$training"},
     {"Embedding", "embedding.default", "indices=@ weight=#weight padding_idx=$padding_idx"},
     {"PixelShuffle", "pixel_shuffle.default", "self=@ upscale_factor=$upscale_factor"},
     {"ZeroPad1d ZeroPad2d ZeroPad3d ConstantPad1d ConstantPad2d ConstantPad3d", "pad.default",
@@ -328,8 +341,7 @@ std::string full_name(const std::string& spelling) {
       {"t.", "torch."},
       {"F.", "torch.nn.functional."},
       {"o.", "_operator."},
-      {"q.", "torch._ops.quantized."},
-      {"d.", "torch._ops.quantized_decomposed."}};
+      {"q.", "torch._ops.quantized."}};
   for (const auto& [prefix, full] : kPrefixes) {
     if (spelling.starts_with(prefix)) return full + spelling.substr(prefix.size());
   }
@@ -376,6 +388,24 @@ auto found(const Map& map, std::string_view key) -> decltype(&map.begin()->secon
 const Call* find_call(std::string_view spelling) {
   static const auto all = calls();
   return found(all, spelling);
+}
+
+bool Overload::known() const { return import_table().find(package, op, 0) != nullptr; }
+
+std::optional<Overload> find_overload(std::string_view target) {
+  constexpr std::string_view kOps = "torch._ops.";
+  if (!target.starts_with(kOps)) return std::nullopt;
+  target.remove_prefix(kOps.size());
+  const size_t dot = target.find('.');
+  if (dot == target.npos || target.substr(0, dot) == "quantized") return std::nullopt;
+  Overload out{std::string(target.substr(0, dot)), std::string(target.substr(dot + 1))};
+  const size_t end = out.op.find('.');
+  if (out.package == "aten" && end != out.op.npos && end > 1 && out.op[end - 1] == '_' &&
+      out.op[end - 2] != '_') {
+    out.op.erase(end - 1, 1);
+    out.in_place = true;
+  }
+  return out;
 }
 
 const ModuleCall* find_module_call(std::string_view type) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,20 @@ struct Call {
 /// The call of "torch.add", "torch.nn.functional.relu", "_operator.mul", or with a dot in front of
 /// a method (".view"); null where there is none. In-place forms are found under their plain names.
 const Call* find_call(std::string_view spelling);
+
+/// An overload of torch.ops, which is the name of an import row.
+struct Overload {
+  std::string package, op;  // "aten", "relu.default": of an in-place form the plain one
+  bool in_place = false;
+
+  /// Whether there is a row for it.
+  bool known() const;
+  /// As Scope::call takes it.
+  std::string target() const { return package == "aten" ? op : package + "::" + op; }
+};
+/// That of "torch._ops.aten.relu_.default". Nothing for those of torch.ops.quantized, which are
+/// spellings of calls: they say what codes of the result mean.
+std::optional<Overload> find_overload(std::string_view target);
 
 /// A module: the ATen call of its class, whose arguments are written as NAME=SOURCE: @ is the
 /// input, #NAME a parameter or buffer (left out where there is none), $NAME an attribute.

@@ -117,6 +117,9 @@ class Reader {
     if (const auto module = json.find("module")) {
       QC_ASSIGN(out.module, module->text());
     }
+    if (const auto list = json.find("returns_list")) {
+      QC_ASSIGN(out.returns_list, list->boolean());
+    }
     if (const auto args = json.find("args")) {
       QC_ASSIGN(auto list, args->array());
       for (const auto arg : list) {

@@ -43,6 +43,7 @@ struct DumpNode {
   std::string module;  // path of the innermost module the call stands in, "" for the root
   std::vector<Item> args;
   NamedItems kwargs;
+  bool returns_list = false;  // or several results
 };
 
 struct DumpInput {

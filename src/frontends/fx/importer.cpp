@@ -9,6 +9,7 @@
 #include "frontends/common/unique_names.h"
 #include "frontends/fx/calls.h"
 #include "frontends/fx/quantized.h"
+#include "frontends/fx/readers.h"
 #include "frontends/fx/scope.h"
 #include "support/budget.h"
 
@@ -21,8 +22,12 @@ std::string_view short_type(std::string_view type) {
   return dot == type.npos ? type : type.substr(dot + 1);
 }
 
-/// "relu" of "relu_", and whether it was the in-place form.
+/// "relu" of "relu_", and whether it was the in-place form. Of torch.ops.quantized the overload is
+/// left out: each op has one.
 std::pair<std::string, bool> plain_spelling(std::string spelling) {
+  constexpr std::string_view kQuantized = "torch._ops.quantized.", kDefault = ".default";
+  if (spelling.starts_with(kQuantized) && spelling.ends_with(kDefault))
+    spelling.resize(spelling.size() - kDefault.size());
   const bool in_place = spelling.size() > 2 && spelling.back() == '_' &&
                         spelling[spelling.size() - 2] != '_' &&
                         spelling[spelling.size() - 2] != '.';
@@ -45,8 +50,9 @@ class Importer {
         file_(file),
         options_(options),
         graph_(std::make_unique<Graph>()),
-        scope_(*graph_, std::move(tensors)) {
-    for (const DumpNode& node : dump.nodes) ++in_module_[node.module];
+        scope_(*graph_, std::move(tensors)),
+        readers_(dump) {
+    for (const DumpNode& node : dump.nodes) in_module_[node.module] += readers_.live(node);
   }
 
   Result<std::unique_ptr<Graph>> run() {
@@ -56,7 +62,7 @@ class Importer {
     QC_TRY(check_dims());
     for (const DumpNode& node : dump_.nodes) {
       spend(Cost::work, kNodeWork);
-      QC_TRY(add(node));
+      if (readers_.live(node)) QC_TRY(add(node));
     }
     if (!returned_) return error(Code::graph, Loc{file_, {}, {}}, "the graph returns nothing");
     graph_->sweep();
@@ -83,8 +89,12 @@ class Importer {
   Result<Ok> check_supported() const {
     std::map<std::string, std::pair<int, std::string>> missing;
     for (const DumpNode& node : dump_.nodes) {
+      if (!readers_.live(node)) continue;
       std::string what;
-      if (node.op == "call_module") {
+      const auto overload = find_overload(node.target);
+      if (overload && node.op == "call_function") {
+        if (!overload->known() && !is_size(*overload)) what = node.target;
+      } else if (node.op == "call_module") {
         what = unknown_module(node.target);
       } else if (node.op == "call_function" || node.op == "call_method") {
         const std::string name = spelling(node);
@@ -121,6 +131,9 @@ class Importer {
     }
     return module.children.empty() ? module.type : std::string();
   }
+
+  /// The size of an axis, which is no tensor.
+  static bool is_size(const Overload& overload) { return overload.op == "sym_size.int"; }
 
   static bool known_to_python(std::string_view name) {
     constexpr std::string_view kKnown[] = {"builtins.getattr",
@@ -276,7 +289,7 @@ class Importer {
     std::string target = call.target;
     choose_padding(target, args);
     const Item* in_place = attribute(module, "inplace");
-    return computed(target, args, params, in_place && in_place->boolean, false, loc);
+    return computed(target, args, params, in_place && in_place->boolean, {}, loc);
   }
 
   /// What the codes of a quantized module's result mean, as its attributes or buffers say.
@@ -298,7 +311,7 @@ class Importer {
 
   /// Calls an op; with quantized operands, or where the call says so, its result is encoded.
   Result<Thing> computed(std::string target, const NamedThings& args, QuantParams params,
-                         bool in_place, bool lists, const Loc& loc) {
+                         bool in_place, const Returned& returned, const Loc& loc) {
     const QuantParams* operand = quantized_.find(args);
     const std::optional<QuantParams> like = operand ? std::optional(*operand) : std::nullopt;
     if (!params.dtype && like) params.dtype = like->dtype;
@@ -311,10 +324,10 @@ class Importer {
     if (in_place) {
       QC_ASSIGN(result, scope_.call_in_place(target, args, loc));
     } else {
-      QC_ASSIGN(result, scope_.call(target, args, lists, loc));
+      QC_ASSIGN(result, scope_.call(target, args, returned, loc));
     }
     if (relu) {
-      QC_ASSIGN(result, scope_.call("relu.default", {{"self", result}}, false, loc));
+      QC_ASSIGN(result, scope_.call("relu.default", {{"self", result}}, {}, loc));
     }
     if (params.given()) return quantized_.encode(result, params, loc);
     if (!like) return result;
@@ -334,7 +347,34 @@ class Importer {
     }
   }
 
+  /// A call of torch.ops, whose arguments have the names of the schema.
+  Result<Thing> call(const Overload& overload, const DumpNode& node, const Loc& loc) {
+    if (!node.args.empty())
+      return error(Code::format, loc, "arguments of {} that have no names", node.target);
+    NamedThings named;
+    for (const auto& [name, item] : node.kwargs) {
+      QC_ASSIGN(Thing thing, scope_.thing(item, loc));
+      if (!thing.none()) named.emplace_back(name, std::move(thing));
+    }
+    if (is_size(overload)) {
+      DumpNode size{.name = node.name, .op = "call_method", .target = "size"};
+      Things args;
+      for (auto& [name, thing] : named) args.push_back(std::move(thing));
+      QC_ASSIGN(auto dim, plain_python(scope_, size, args, loc));
+      if (!dim) return error(Code::format, loc, "the size of what is no tensor");
+      return *dim;
+    }
+    if (overload.op == "mean.dim") {
+      QC_ASSIGN(const auto pooled, spatial_mean(named, loc));
+      if (pooled) return *pooled;
+    }
+    return computed(overload.target(), named, {}, overload.in_place,
+                    {node.returns_list, readers_.items(node.name)}, loc);
+  }
+
   Result<Thing> call(const DumpNode& node, const Loc& loc) {
+    if (const auto overload = find_overload(node.target); overload && node.op == "call_function")
+      return call(*overload, node, loc);
     Things args;
     for (const Item& item : node.args) {
       QC_ASSIGN(Thing thing, scope_.thing(item, loc));
@@ -369,7 +409,7 @@ class Importer {
       QC_ASSIGN(const auto pooled, spatial_mean(named, loc));
       if (pooled) return *pooled;
     }
-    return computed(target, named, params, in_place, call->lists, loc);
+    return computed(target, named, params, in_place, {call->lists, readers_.items(node.name)}, loc);
   }
 
   /// The mean over all axes behind the channels as a pool of one element; nothing where the call is
@@ -397,10 +437,10 @@ class Importer {
     const Things one(static_cast<size_t>(rank - 2), Thing{Dim(1)});
     QC_ASSIGN(Thing out,
               computed(fmt::format("adaptive_avg_pool{}d.default", rank - 2),
-                       {{"self", self}, {"output_size", Thing{one}}}, {}, false, false, loc));
+                       {{"self", self}, {"output_size", Thing{one}}}, {}, false, {}, loc));
     if (!kept || !kept->as<bool>() || !*kept->as<bool>()) {
       QC_ASSIGN(out, computed("flatten.using_ints", {{"self", out}, {"start_dim", Thing{Dim(1)}}},
-                              {}, false, false, loc));
+                              {}, false, {}, loc));
     }
     return std::optional(std::move(out));
   }
@@ -411,7 +451,7 @@ class Importer {
     const Things* listed = args[1].as<Things>();
     Things tensors = listed ? *listed : Things(args.begin() + 1, args.end());
     return scope_.call("einsum.default",
-                       {{"equation", args[0]}, {"tensors", Thing{std::move(tensors)}}}, false, loc);
+                       {{"equation", args[0]}, {"tensors", Thing{std::move(tensors)}}}, {}, loc);
   }
 
   static void rename(NamedThings& named, std::string_view from, const char* to) {
@@ -479,6 +519,7 @@ class Importer {
   std::unique_ptr<Graph> graph_;
   Scope scope_;
   QuantizedTensors quantized_{scope_};
+  const Readers readers_;
   std::map<std::string, int> in_module_;  // nodes of each
   bool returned_ = false;
 };

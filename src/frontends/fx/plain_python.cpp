@@ -79,7 +79,7 @@ class Indexing {
  private:
   Result<Ok> apply(const char* target, NamedThings args) {
     args.insert(args.begin(), {"self", tensor_});
-    QC_ASSIGN(tensor_, scope_.call(target, args, false, loc_));
+    QC_ASSIGN(tensor_, scope_.call(target, args, {}, loc_));
     return Ok{};
   }
 
@@ -97,7 +97,7 @@ Result<std::optional<Thing>> attribute(Scope& scope, const Thing& of, const std:
   if (name == "device" || name == "layout") return std::optional(Thing{Ignored{}});
   const char* op = name == "T" ? "numpy_T.default" : name == "mT" ? "mT.default" : nullptr;
   if (!op) return error(Code::unsupported, loc, "attribute '{}' of a tensor", name);
-  QC_ASSIGN(Thing out, scope.call(op, {{"self", of}}, false, loc));
+  QC_ASSIGN(Thing out, scope.call(op, {{"self", of}}, {}, loc));
   return std::optional(std::move(out));
 }
 
@@ -156,8 +156,7 @@ Result<std::optional<Thing>> method(Scope& scope, const std::string& name, const
     if (!to) return std::optional(args[0]);  // only the device changes
   }
   if (!to) return std::optional<Thing>();
-  QC_ASSIGN(Thing out,
-            scope.call("to.dtype", {{"self", args[0]}, {"dtype", Thing{*to}}}, false, loc));
+  QC_ASSIGN(Thing out, scope.call("to.dtype", {{"self", args[0]}, {"dtype", Thing{*to}}}, {}, loc));
   return std::optional(std::move(out));
 }
 

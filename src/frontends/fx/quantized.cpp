@@ -149,9 +149,9 @@ Result<Thing> QuantizedTensors::encode(const Thing& x, const QuantParams& params
                    {"dtype", Thing{*params.dtype}}};
   const std::string package = "quantized_decomposed::";
   QC_ASSIGN(args[0].second,
-            scope_.call(package + "quantize_per_tensor." + overload, args, false, loc));
+            scope_.call(package + "quantize_per_tensor." + overload, args, {}, loc));
   QC_ASSIGN(const Thing out,
-            scope_.call(package + "dequantize_per_tensor." + overload, args, false, loc));
+            scope_.call(package + "dequantize_per_tensor." + overload, args, {}, loc));
   mark(out, params);
   return out;
 }
@@ -203,9 +203,9 @@ Result<Thing> QuantizedTensors::dynamic_linear(const std::string& path, const Du
     const Item* flag = attribute(module, name);
     if (flag) args.emplace_back(name, Thing{flag->boolean});
   }
-  QC_ASSIGN(Thing out, scope_.call("quantized::linear_dynamic.default", args, false, loc));
+  QC_ASSIGN(Thing out, scope_.call("quantized::linear_dynamic.default", args, {}, loc));
   if (!module.type.ends_with("ReLU")) return out;
-  return scope_.call("relu.default", {{"self", out}}, false, loc);
+  return scope_.call("relu.default", {{"self", out}}, {}, loc);
 }
 
 Result<Thing> QuantizedTensors::weight(const std::string& path, const DumpModule& module,
@@ -233,10 +233,9 @@ Result<Thing> QuantizedTensors::weight(const std::string& path, const DumpModule
   if (channels) args.emplace_back("axis", number(axis ? axis->integer : 0));
   const std::string form = channels ? "_per_channel.default" : "_per_tensor.tensor";
   if (value->dtype() == DType::f32) {
-    QC_ASSIGN(args[0].second,
-              scope_.call("quantized_decomposed::quantize" + form, args, false, loc));
+    QC_ASSIGN(args[0].second, scope_.call("quantized_decomposed::quantize" + form, args, {}, loc));
   }
-  return scope_.call("quantized_decomposed::dequantize" + form, args, false, loc);
+  return scope_.call("quantized_decomposed::dequantize" + form, args, {}, loc);
 }
 
 }  // namespace qc::fx

@@ -28,6 +28,10 @@ const ImportRow* find_row(std::string_view target) {
   return import_table().find(package, op, 0);
 }
 
+bool returns_several(std::string_view target, const Returned& returned) {
+  return returned.list || target == "max.dim" || target == "min.dim";
+}
+
 const CellId* first_tensor(const NamedThings& args) {
   for (const auto& [name, thing] : args) {
     if (const CellId* cell = thing.as<CellId>()) return cell;
@@ -138,7 +142,8 @@ Result<Arg> Scope::argument(const Thing& thing, const Loc& loc) const {
   return error(Code::unsupported, loc, "an argument of this kind");
 }
 
-Result<Values> Scope::run_row(const std::string& target, const NamedThings& args, const Loc& loc) {
+Result<Values> Scope::run_row(const std::string& target, const NamedThings& args,
+                              const Returned& returned, const Loc& loc) {
   const ImportRow* row = find_row(target);
   const auto [package, op] = package_and_op(target);
   if (!row)
@@ -147,7 +152,8 @@ Result<Values> Scope::run_row(const std::string& target, const NamedThings& args
   foreign.domain = package;
   foreign.op = op;
   foreign.loc = loc;
-  foreign.outputs = 64;  // all are wanted, however many there are
+  foreign.outputs = returns_several(target, returned) ? 64 : 1;  // however many there are
+  foreign.output_used = returned.items;
   for (const auto& [name, thing] : args) {
     const bool* flag = thing.as<bool>();
     if (flag && *flag &&
@@ -165,9 +171,9 @@ Result<Values> Scope::run_row(const std::string& target, const NamedThings& args
   return values;
 }
 
-Result<Thing> Scope::call(const std::string& target, const NamedThings& args, bool lists,
-                          const Loc& loc) {
-  QC_ASSIGN(const Values values, run_row(target, args, loc));
+Result<Thing> Scope::call(const std::string& target, const NamedThings& args,
+                          const Returned& returned, const Loc& loc) {
+  QC_ASSIGN(const Values values, run_row(target, args, returned, loc));
   const ImportRow* row = find_row(target);
   const CellId* from = first_tensor(args);
   const bool may_share =
@@ -186,8 +192,7 @@ Result<Thing> Scope::call(const std::string& target, const NamedThings& args, bo
     }
     out.push_back(Thing{shares ? memory_.view(*from, value) : memory_.allocate(value)});
   }
-  const bool several = lists || target == "max.dim" || target == "min.dim";
-  if (!several && !out.empty()) return out[0];
+  if (!returns_several(target, returned) && !out.empty()) return out[0];
   return Thing{std::move(out)};
 }
 
@@ -199,7 +204,7 @@ Result<Thing> Scope::call_in_place(const std::string& target, const NamedThings&
   QC_ASSIGN(Value * before, memory_.read(*self, loc));
   if (before->is_constant())
     return error(Code::unsupported, loc, "an in-place operation on a parameter or buffer");
-  QC_ASSIGN(const Values values, run_row(target, args, loc));
+  QC_ASSIGN(const Values values, run_row(target, args, {}, loc));
   if (values.empty() || values[0]->shape() != before->shape())
     return error(Code::shape, loc, "an in-place operation that changes the shape");
   ForeignNode foreign;

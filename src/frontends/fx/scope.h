@@ -12,6 +12,12 @@ namespace qc::fx {
 
 using NamedThings = std::vector<std::pair<std::string, Thing>>;
 
+/// What a call returns.
+struct Returned {
+  bool list = false;        // even where it has one item
+  std::vector<bool> items;  // which of them are read; empty: all may be
+};
+
 class Scope {
  public:
   Scope(Graph& graph, TensorMap tensors) : graph_(graph), tensors_(std::move(tensors)) {}
@@ -27,13 +33,14 @@ class Scope {
 
   /// Calls the row of an ATen op, or of another package: "quantized_decomposed::OP". The result is
   /// a tensor, or a list where the op returns one.
-  Result<Thing> call(const std::string& target, const NamedThings& args, bool lists,
+  Result<Thing> call(const std::string& target, const NamedThings& args, const Returned& returned,
                      const Loc& loc);
   /// The same in place: what the first tensor of the arguments held is replaced.
   Result<Thing> call_in_place(const std::string& target, const NamedThings& args, const Loc& loc);
 
  private:
-  Result<Values> run_row(const std::string& target, const NamedThings& args, const Loc& loc);
+  Result<Values> run_row(const std::string& target, const NamedThings& args,
+                         const Returned& returned, const Loc& loc);
   Result<Arg> argument(const Thing& thing, const Loc& loc) const;
   Result<Arg> list_argument(const Things& things, const Loc& loc) const;
 

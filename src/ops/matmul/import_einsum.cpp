@@ -147,9 +147,16 @@ Result<Labelled> contract(const Import& m, Labelled a, Labelled b, const Ints& k
   };
   QC_ASSIGN(Value * va, ordered(m, a, joined(batch, rows, inner)));
   QC_ASSIGN(Value * vb, ordered(m, b, joined(batch, inner, columns)));
-  const Dim batches = product(batch_shape);
-  QC_ASSIGN(va, reshaped(m, va, {batches, product(rows_shape), k}));
-  QC_ASSIGN(vb, reshaped(m, vb, {batches, k, product(columns_shape)}));
+  Dims shape_a{product(rows_shape), k}, shape_b{k, product(columns_shape)};
+  if (!batch.empty()) {
+    shape_a.insert(shape_a.begin(), product(batch_shape));
+    shape_b.insert(shape_b.begin(), product(batch_shape));
+  } else if (!rows.empty()) {
+    shape_a = rows_shape;  // rows stay as they lie: this is how linear layers are written
+    shape_a.push_back(k);
+  }
+  QC_ASSIGN(va, reshaped(m, va, shape_a));
+  QC_ASSIGN(vb, reshaped(m, vb, shape_b));
   QC_ASSIGN(Value * y, m.emit("matmul", {va, vb}));
   Dims shape = batch_shape;
   shape.insert(shape.end(), rows_shape.begin(), rows_shape.end());
