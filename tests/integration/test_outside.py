@@ -23,12 +23,41 @@ def test_a_program_outside_the_tree_uses_the_installed_library(root, build, mode
     sh("cmake", "--build", tmp_path / "b")
     program = tmp_path / "b" / "use_library"
     out = sh(program, models / "digits.onnx", tmp_path / "out")
-    assert re.fullmatch(r"interpreter equal, from memory equal\nforms: 1 kept, hit rate 0.50\nlimits: equal, differs\n10 nodes: 7 integer, .*\n"
-                        r"text equal\nvalid: yes\ncompiled equal\n"
-                        r"digits: 1 outputs, arena \d+ bytes, weights \d+ bytes\n", out), out
+    assert re.fullmatch(r"""interpreter equal, from memory equal
+own memory equal, 1 outputs
+forms: 1 kept, hit rate 0.50
+forms: 0 kept
+2 rows equal
+5 rows equal
+9 rows: dim
+counter: 2, its copy 2, after a reset 1
+limits: equal, differs, differs
+5 rules, the first for '.*node_Conv_50.*'
+of a class: 9 nodes: 1 integer, .*
+10 nodes: 7 integer, .*; a table of text
+worst layer: q\w+; the page has plots
+layers: 8
+valid: yes, all layers compared
+text equal
+compiled equal, 10 calls in order: yes
+digits in its folder
+digits: arena \d+ bytes, weights \d+ bytes
+""", out), out
     assert (tmp_path / "out" / "digits.c").exists()
     bad = subprocess.run([str(program), str(tmp_path / "absent.onnx"), str(tmp_path / "o2")], capture_output=True, text=True)
     assert bad.returncode == 1 and "error[file]" in bad.stderr
+
+
+def test_the_example_shows_every_function_of_the_api(root):
+    """Names that the public headers declare, but for what is private, in a program of its own."""
+    shown = re.sub(r"//.*", "", (root / "examples/use_library/main.cpp").read_text())
+    declared = set()
+    for header in (root / "include" / "quantc").glob("*.h"):
+        text = re.sub(r"//.*", "", header.read_text())
+        text = re.sub(r"(?s)private:.*?\n};", "};", text)
+        declared |= set(re.findall(r"[\w>&*] [&*]?(\w+)\((?!\*)", text)) - {"bool", "sizeof"}
+    assert {"load", "analyze", "parse_rules", "benchmark", "erase", "keep_forms"} <= declared and len(declared) > 40
+    assert not [name for name in sorted(declared) if not re.search(rf"\b{name}(<\w+>)?\(", shown)]
 
 
 def test_make_builds_all_that_is_installed(root, build, tmp_path):
