@@ -6,6 +6,7 @@ import re
 import pytest
 import torch
 import torch.nn.functional as F
+from networks import Residual, weights
 from package import files_of
 from torch import nn
 from torch.fx.experimental.proxy_tensor import make_fx
@@ -24,16 +25,6 @@ class Spelled(nn.Module):
 
     def forward(self, x):
         return self.spelled(self, x)
-
-
-def weights(module):
-    torch.manual_seed(7)
-    for p in module.parameters():
-        nn.init.uniform_(p, -0.5, 0.5)
-    for name, b in module.named_buffers():
-        if b.dtype.is_floating_point:
-            nn.init.uniform_(b, 0.5, 1.5)
-    return module.eval()
 
 
 def iadd(m, x):
@@ -216,60 +207,6 @@ def test_every_spelling_is_one_graph(operation):
         torch.testing.assert_close(graph.run(x), net(x.clone()).detach(), rtol=1e-5, atol=1e-5)
         texts.append(canonical(graph))
     assert len(texts) >= 2 and [i for i, t in enumerate(texts) if t != texts[0]] == [], "\n".join(sorted(set(texts)))
-
-
-class Block(nn.Module):
-    def __init__(self, n):
-        super().__init__()
-        self.conv1, self.bn1 = nn.Conv2d(n, n, 3, padding=1, bias=False), nn.BatchNorm2d(n)
-        self.conv2, self.bn2 = nn.Conv2d(n, n, 3, padding=1), nn.BatchNorm2d(n)
-        self.relu = nn.ReLU(inplace=True)
-
-    def forward(self, x):
-        out = self.relu(self.bn1(self.conv1(x)))
-        out = self.bn2(self.conv2(out))
-        out += x
-        return F.relu(out)
-
-
-class Residual(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.stem, self.block1, self.block2 = nn.Conv2d(3, 8, 3), Block(8), Block(8)
-        self.pool, self.fc = nn.AdaptiveAvgPool2d(1), nn.Linear(8, 10)
-
-    def forward(self, x):
-        x = self.block2(self.block1(F.relu6(self.stem(x))))
-        return self.fc(torch.flatten(self.pool(x), 1))
-
-
-class Encoder(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.qkv, self.out, self.norm = nn.Linear(16, 48), nn.Linear(16, 16), nn.LayerNorm(16)
-        self.mlp = nn.Sequential(nn.Linear(16, 32), nn.GELU(), nn.Linear(32, 16))
-        self.register_buffer("scale", torch.tensor(0.25))
-
-    def forward(self, x):
-        b, t, c = x.shape
-        q, k, v = self.qkv(self.norm(x)).view(b, t, 3, 2, 8).permute(2, 0, 3, 1, 4).unbind(0)
-        a = (q @ k.transpose(-2, -1) * self.scale).softmax(-1)
-        x = x + self.out((a @ v).transpose(1, 2).reshape(b, t, c))
-        return (x + self.mlp(x))[:, 0]
-
-
-@pytest.mark.parametrize("make, shape", [(Residual, (1, 3, 12, 12)), (Encoder, (1, 5, 16))])
-def test_networks_through_every_front_end(make, shape):
-    torch.manual_seed(5)
-    net, x = weights(make()), torch.randn(shape)
-    graphs = [quantc.from_fx(net, (x,)), quantc.from_torch(net, (x,)),
-              quantc.from_fx(torch.fx.symbolic_trace(net), (x,)), quantc.from_exported(torch.export.export(net, (x,))),
-              quantc.from_onnx(torch.onnx.export(net, (x,), dynamo=True, verbose=False).model_proto)]
-    for graph in graphs:
-        torch.testing.assert_close(graph.run(x), net(x).detach(), rtol=1e-4, atol=1e-4)
-    rules = [quantc.DynamicQuantRulePerTensor(".*", op="linear")]
-    answers = {graph.quantize(rules).run(x).numpy().tobytes() for graph in graphs}
-    assert len(answers) == 1
 
 
 def test_graphs_of_aten_ops():
