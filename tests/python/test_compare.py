@@ -1,6 +1,6 @@
 """A graph layer by layer beside what it was made of."""
-import importlib.util
 import math
+import sys
 
 import numpy as np
 import onnxruntime
@@ -97,19 +97,28 @@ def test_what_cannot_be_compared(digits, image):
     assert e.value.code == "input"
 
 
-@pytest.mark.parametrize("package, call", [("pandas", "to_pandas"), ("matplotlib", "plot")])
-def test_other_packages_where_they_are(digits, image, package, call, monkeypatch):
-    rows = quantc.compare(digits, digits.quantize(RULES), image)
-    if importlib.util.find_spec(package) is None:
-        with pytest.raises(ImportError, match=f"pip install {package}"):
-            getattr(rows, call)()
-        return
+def test_rows_of_pandas_and_a_plot(digits, image, monkeypatch):
     monkeypatch.setenv("MPLBACKEND", "Agg")
-    made = getattr(rows, call)()
-    if package == "pandas":
-        assert list(made.columns)[:3] == ["layer", "op", "sqnr_db"] and len(made) == len(rows.layers)
-    else:
-        assert len(made.patches) == len(rows.layers)
+    q = digits.quantize(RULES)
+    middle = float(np.median([r.sqnr_db for r in quantc.compare(digits, q, image).layers]))
+    rows = quantc.compare(digits, q, image, bad_db=middle)
+    table, axes = rows.to_pandas(), rows.plot()
+    assert list(table.columns) == list(quantc.LayerRow._fields) and list(table["layer"]) == [r.layer for r in rows.layers]
+    assert np.allclose(table["sqnr_db"], [r.sqnr_db for r in rows.layers])
+    heights = [bar.get_height() for bar in axes.patches]
+    assert np.allclose(heights, [r.sqnr_db for r in rows.layers])
+    red = [bar.get_facecolor()[0] > bar.get_facecolor()[2] for bar in axes.patches]
+    assert red == [r.sqnr_db < middle for r in rows.layers] and True in red and False in red
+    assert rows.plot(axes) is axes
+
+
+@pytest.mark.parametrize("package, call", [("pandas", "to_pandas"), ("matplotlib", "plot")])
+def test_packages_that_are_not_there_are_named(digits, image, package, call, monkeypatch):
+    rows = quantc.compare(digits, digits.quantize(RULES), image)
+    for name in [n for n in sys.modules if n.split(".")[0] == package] + [package]:
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(ImportError, match=f"pip install {package}"):
+        getattr(rows, call)()
 
 
 def test_validating_layer_by_layer_is_comparing_with_the_float_graph(digits, image):
