@@ -3,6 +3,7 @@ import json
 from html.parser import HTMLParser
 
 import numpy as np
+import onnx
 import pytest
 import torch
 from package import ROOT, RULES
@@ -40,6 +41,48 @@ def test_figures_are_those_of_numpy(digits, data):
     order = [layer.alone.sqnr_db for layer in found.layers]
     assert order == sorted(order) and min(order) > 20
     assert "node_linear" in str(found) and found._repr_html_().startswith("<table>")
+
+
+def layer_values(graph, data):
+    """What each layer computes on all samples, by its last name."""
+    runs = [{names[-1]: value for names, _, output, value in graph._core.layers([x[None]], []) if output == 0} for x in data]
+    return {name: np.concatenate([run[name] for run in runs]).astype(np.float64) for name in runs[0]}
+
+
+def test_figures_of_all_layers_are_those_of_numpy(digits, data):
+    q = digits.quantize(RULES)
+    plain, quantized = layer_values(digits, data), layer_values(q, data)
+    layers = q.analyze([data]).layers
+    assert len(layers) == 5
+    for layer in layers:
+        wanted, got, e = plain[layer.names[-1]], quantized[layer.names[-1]], layer.cumulative
+        assert abs(e.sqnr_db - decibels(wanted, got)) < 1e-3, layer.names
+        assert e.max_abs == pytest.approx(np.abs(wanted - got).max(), rel=1e-6)
+        assert e.cosine == pytest.approx((wanted * got).sum() / np.linalg.norm(wanted) / np.linalg.norm(got), abs=1e-6)
+        assert (layer.least, layer.greatest, layer.elements) == (wanted.min(), wanted.max(), wanted.size)
+
+
+def test_a_layer_in_the_middle_alone_is_what_numpy_computes(digits, data):
+    """Floats of the layer before become codes, weights become codes, sums are exact, results become codes."""
+    def codes(x, scale, zero, least=-128):
+        return np.clip(np.rint(x / scale) + zero, least, 127)
+
+    rule = next(r for r in quantc.read_rules(RULES) if "Conv_52" in r.pattern)
+    (sx,), (zx,), (sy,), (zy,) = (rule.keys[k] for k in ("input_scale", "input_offset", "scale", "offset"))
+    stored = {t.name: onnx.numpy_helper.to_array(t).astype(np.float64) for t in onnx.load(MODEL).graph.initializer}
+    node = next(n for n in onnx.load(MODEL).graph.node if n.name == "node_Conv_52")
+    weight, bias = (stored[name] for name in node.input[1:])
+    plain = layer_values(digits, data)
+    x = (codes(plain["node_relu"], sx, zx) - zx).astype(np.int64)
+    sw = np.float32(np.abs(weight).max((1, 2, 3)) / 127).astype(np.float64)
+    w = codes(weight, sw[:, None, None, None], 0, -127).astype(np.int64)
+    b = np.rint((bias + np.asarray(rule.keys["bias_correction"])) / (sx * sw)).astype(np.int64)
+    windows = np.lib.stride_tricks.sliding_window_view(np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1))), (3, 3), (2, 3))
+    sums = np.einsum("nchwij,ocij->nohw", windows, w) + b[:, None, None]
+    y = (np.maximum(codes(sums * (sx * sw / sy)[:, None, None], 1.0, zy), zy) - zy) * sy
+    layer = next(layer for layer in digits.quantize(RULES).analyze([data]).layers if "node_Conv_52" in layer.names)
+    assert abs(layer.alone.sqnr_db - decibels(plain["node_relu_1"], y)) < 1e-3
+    assert abs(layer.alone.sqnr_db - layer.cumulative.sqnr_db) > 0.1  # what comes in has no error of its own
 
 
 def test_a_layer_alone_is_what_rules_for_it_alone_give(digits, data):
