@@ -4,7 +4,7 @@ from __future__ import annotations
 import sys
 import warnings as _warnings
 from os import PathLike
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, TypeVar, Union
 
 from . import _core
 from ._errors import QuantcWarning, UserError
@@ -12,6 +12,7 @@ from ._passes import Pass
 from ._rules import RuleLike, RuleList, listed
 
 Path = Union[str, "PathLike[str]"]
+T = TypeVar("T")
 
 
 def _is_range(sizes: Any) -> bool:
@@ -207,12 +208,21 @@ class Graph(Runnable):
     def __init__(self, core: _core.Model):
         self._core: _core.Model = core
         self._warned: Dict[str, None] = {}
+        self._looked_at = 0  # of the warnings that the passes had so far
 
     def _warn(self, lines: Iterable[str], depth: int = 3) -> None:
         for line in lines:
             if line not in self._warned:
                 self._warned[line] = None
                 _warnings.warn(line, QuantcWarning, stacklevel=depth)
+
+    def _told(self, result: T) -> T:
+        """The result, after the caller's caller is warned of what passes found meanwhile; mostly they did not even run."""
+        if self._core.warning_count != self._looked_at:
+            lines = self._core.warnings
+            self._looked_at = len(lines)
+            self._warn(lines, 4)
+        return result
 
     def _made(self, core: _core.Model) -> "Graph":
         out = Graph(core)
@@ -260,13 +270,19 @@ class Graph(Runnable):
         """The same network with other options."""
         return self._made(self._core.with_options(options_of(self._core.options, options)))
 
+    def run(self, *inputs: Any, **named: Any) -> Any:
+        return self._told(_results(self._core.run(*_arguments(inputs, named))))
+
+    run.__doc__ = Runnable.run.__doc__
+    __call__ = run
+
     def run_reference(self, *inputs: Any, **named: Any) -> Any:
         """The same in the reference interpreter; the answer is the same bits."""
-        return _results(self._core.run_reference(*_arguments(inputs, named)))
+        return self._told(_results(self._core.run_reference(*_arguments(inputs, named))))
 
     def explain(self) -> Explanation:
         """How every node is quantized, by which rule, and what is left in float; prints as a table."""
-        return Explanation(self._core.explain())
+        return self._told(Explanation(self._core.explain()))
 
     def analyze(self, data: Iterable[Any]) -> Analysis:
         """How far each quantized layer is from the float network on samples, alone and with all layers quantized.
@@ -275,7 +291,7 @@ class Graph(Runnable):
         """
         from ._calibrate import samples
         names, arrays = samples(self, data)
-        return Analysis(self._core.analyze(arrays, names, ""))
+        return self._told(Analysis(self._core.analyze(arrays, names, "")))
 
     def report(self, path: Path, data: Optional[Iterable[Any]] = None) -> Analysis:
         """Writes the analysis as one HTML page with plots and the picture of the graph.
@@ -293,7 +309,7 @@ class Graph(Runnable):
             data = [tuple(rng.standard_normal(s, dtype=np.float32) for s in shapes) for _ in range(4)]
             title += " (random inputs)"
         names, arrays = samples(self, data)
-        found = Analysis(self._core.analyze(arrays, names, title))
+        found = self._told(Analysis(self._core.analyze(arrays, names, title)))
         with open(path, "w", encoding="utf-8") as file:
             file.write(found.page)
         return found
@@ -308,8 +324,8 @@ class Graph(Runnable):
         arrays, names = _arguments(inputs, {})
         wanted = expected if isinstance(expected, (tuple, list, Mapping)) else (expected,)
         wanted_arrays, wanted_names = _arguments((wanted,) if isinstance(wanted, Mapping) else wanted, {})
-        return Validation(self._core.validate(arrays, names, wanted_arrays, wanted_names, atol, rtol, list(targets),
-                                              per_layer))
+        return self._told(Validation(
+            self._core.validate(arrays, names, wanted_arrays, wanted_names, atol, rtol, list(targets), per_layer)))
 
     def compile(self, folder: Optional[Path] = None, *, vectors: Optional[Sequence[Any]] = None, compiler: str = "",
                 flags: str = "", run_threads: int = 1, build: bool = True, **options: Any) -> Any:

@@ -248,6 +248,7 @@ void bind_model(nb::module_& m) {
       .def_prop_ro("inputs", &Model::inputs)
       .def_prop_ro("outputs", &Model::outputs)
       .def_prop_ro("warnings", &Model::warnings)
+      .def_prop_ro("warning_count", [](const Model& model) { return model.warnings().size(); })
       .def_prop_ro("forms", &Model::forms)
       .def("keep_forms", &Model::keep_forms)
       .def("quantize",

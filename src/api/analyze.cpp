@@ -65,7 +65,9 @@ Expected<Analysis> Model::analyze(const ArrayViews& views, const std::string& ti
     Options layers = qc::layer_by_layer(state_->options);
     QC_TRY(qc::add_dims_of(graph, samples, layers));
     qc::PassContext context;
-    QC_TRY(qc::make_contract(*quantized, layers, context));
+    auto made = qc::make_contract(*quantized, layers, context);
+    state_->forms.warn(context.warnings);
+    QC_TRY(made);
     Options options = qc::without_rules(state_->options);
     QC_TRY(qc::add_dims_of(graph, samples, options));
     QC_TRY(qc::make_contract(*plain, options));

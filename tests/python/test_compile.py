@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 import torch
-from package import RULES
+from package import ROOT, RULES
 
 import quantc
 
@@ -110,6 +110,22 @@ def test_warnings_are_warnings(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         graph.compile(tmp_path / "b", build=False)  # said once
+
+
+@pytest.mark.parametrize("call", ["run", "__call__", "run_reference", "explain", "validate", "analyze", "report"])
+def test_whatever_compiles_first_warns(image, tmp_path, call):
+    """Passes run when their result is asked for: whoever asks first is told, where the call stands, and nobody else."""
+    rules = tmp_path / "rules.toml"
+    rules.write_text("[[rule]]\npattern = '.*linear.*'\ndtype = 'int8'\nscale = 0.05\n")
+    graph = quantc.from_onnx(ROOT / "tests/models/digits.onnx", target="portable", rules_file=str(rules))
+    arguments = {"explain": (), "analyze": ([image],), "report": (tmp_path / "r.html", [image])}.get(call, (image,))
+    with pytest.warns(quantc.QuantcWarning, match="no input_scale") as told:
+        getattr(graph, call)(*arguments)
+    assert len(told) == 1 and told[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        getattr(graph, call)(*arguments)
+        graph.run(image)
 
 
 def test_the_usage_example_of_pytorch_to_c(tmp_path, monkeypatch):
