@@ -1,5 +1,6 @@
 // LruCache: values by key, of which those that were used last are kept. The only cache of this kind
-// in quantc: compiled forms of models, plans and whatever else is made once and used often.
+// in quantc: compiled forms of models, plans and whatever else is made once and used often. Printed
+// CUDA, which brings no part of quantc along, has one of its own (ADR 0017).
 #pragma once
 
 #include <cstddef>
