@@ -118,10 +118,12 @@ class GraphEditor:
 
     @property
     def inputs(self) -> List[Value]:
+        """The inputs of the graph."""
         return [Value(self, i) for i in self._core.inputs()]
 
     @property
     def outputs(self) -> List[Value]:
+        """The outputs of the graph, in order."""
         return [Value(self, i) for i in self._core.outputs()]
 
     def constant(self, array: Any) -> Value:

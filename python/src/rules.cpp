@@ -117,9 +117,9 @@ void bind_rules(nb::module_& m) {
           "name", [](const NodeView& n) { return n.names.empty() ? "" : n.names[0]; },
           "The first of its names.")
       .def_ro("names", &NodeView::names, "The model's own names of what it came from.")
-      .def_ro("op", &NodeView::op)
+      .def_ro("op", &NodeView::op, "Its op: docs/ops.md lists them.")
       .def_ro("attributes", &NodeView::attributes, "As in the graph's text form.")
-      .def_ro("operands", &NodeView::operands);
+      .def_ro("operands", &NodeView::operands, "What it reads, in order.");
   m.def("read_rules", [](const std::string& path) { return value_of(read_rules(path)); });
   m.def("save_rules", [](const std::vector<RuleSpec>& rules, const std::string& path, bool force) {
     return value_of(save_rules(rules, path, force));

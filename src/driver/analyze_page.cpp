@@ -7,7 +7,9 @@
 #include <map>
 
 #include "driver/inspect.h"
+#include "driver/rules.h"
 #include "driver/step_times.h"
+#include "quant/rule_file.h"
 #include "support/escape.h"
 
 namespace qc {
@@ -157,6 +159,25 @@ std::string row(const LayerAnalysis& l, const Costs& costs) {
       l.least, l.greatest, l.saturated_percent(), histogram(l), html_text(l.format), cost);
 }
 
+/// The rules as a rule file has them; lists that are long stand in an archive there.
+Result<std::string> rules_of(const Options& options) {
+  QC_ASSIGN(const auto stated, stated_rules(options));
+  std::string out;
+  std::vector<NamedArray> arrays;
+  for (const StatedRule& rule : stated) {
+    if (rule.own) {
+      out += fmt::format("# {} decides by code of its own\n\n", rule.own->origin());
+      continue;
+    }
+    quantc::RuleSpec spec = rule.spec;
+    spec.origin.clear();
+    const std::string origin = rule.spec.origin.substr(rule.spec.origin.rfind('/') + 1);
+    out += fmt::format("[[rule]]  # {}\n{}\n", origin, rule_keys(spec, "rules.npz", arrays));
+  }
+  if (out.empty()) return out;
+  return "<h2>Rules</h2>\n<pre>" + html_text(out) + "</pre>\n";
+}
+
 }  // namespace
 
 Result<std::string> analysis_page(const Analysis& analysis, const Graph& plain,
@@ -174,6 +195,8 @@ Result<std::string> analysis_page(const Analysis& analysis, const Graph& plain,
       "codes</th><th>MACs</th><th>bytes</th><th>&micro;s</th></tr>\n";
   for (const LayerAnalysis& l : analysis.layers) out += row(l, codes);
   out += "</table>\n";
+  QC_ASSIGN(const std::string rules, rules_of(options));
+  out += rules;
   const auto picture = svg(quantized);  // without Graphviz there is none
   if (picture.ok()) {
     // What Graphviz writes before its element belongs to a file of its own.

@@ -45,42 +45,47 @@ class OwnRule final : public QuantRule {
 
 }  // namespace
 
+Result<std::vector<StatedRule>> stated_rules(const quantc::Options& options) {
+  std::vector<StatedRule> out;
+  const auto add = [&](RuleSpec spec, size_t i) {
+    if (spec.origin.empty()) spec.origin = fmt::format("rule {}", i + 1);
+    out.push_back({nullptr, std::move(spec)});
+  };
+  for (size_t i = 0; i < options.own_rules.size(); ++i) {
+    const auto& own = options.own_rules[i];
+    if (own->values()) {
+      add(*own->values(), i);
+    } else {
+      out.push_back({own, {}});
+    }
+  }
+  for (size_t i = 0; i < options.rules.size(); ++i) add(options.rules[i], i);
+  if (options.rules_file.empty()) return out;
+  QC_ASSIGN(auto read, read_rules(options.rules_file));
+  if (read.empty() && !options.allow_unused_rules) {
+    return error(Code::rule, Loc{options.rules_file, {}, {}},
+                 "the file has no rule, so it quantizes nothing: write a [[rule]], or a pattern or "
+                 "op in [default]; --allow-unused-rules lets it pass");
+  }
+  for (RuleSpec& spec : read) out.push_back({nullptr, std::move(spec)});
+  return out;
+}
+
 Result<RuleSet> rule_set(const quantc::Options& options) {
   RuleSet out;
   out.file = options.rules_file;
   out.allow_unused = options.allow_unused_rules;
   QC_ASSIGN(const ModelArithmetic arithmetic, parse_model_arithmetic(options.arithmetic));
-  const auto add = [&](RuleSpec spec) -> Result<Ok> {
-    if (spec.arithmetic.empty()) spec.arithmetic = arithmetic.record;
-    QC_ASSIGN(auto rule, make_rule(spec));
-    out.rules.push_back(std::move(rule));
-    return Ok{};
-  };
-  for (size_t i = 0; i < options.own_rules.size(); ++i) {
-    const auto& own = options.own_rules[i];
-    if (!own->values()) {
-      out.rules.push_back(std::make_unique<OwnRule>(own, arithmetic.record));
+  QC_ASSIGN(auto stated, stated_rules(options));
+  for (StatedRule& rule : stated) {
+    if (rule.own) {
+      out.rules.push_back(std::make_unique<OwnRule>(rule.own, arithmetic.record));
       continue;
     }
-    RuleSpec spec = *own->values();
-    if (spec.origin.empty()) spec.origin = fmt::format("rule {}", i + 1);
-    QC_TRY(add(std::move(spec)));
+    if (rule.spec.arithmetic.empty()) rule.spec.arithmetic = arithmetic.record;
+    QC_ASSIGN(auto made, make_rule(rule.spec));
+    out.rules.push_back(std::move(made));
   }
-  std::vector<RuleSpec> specs = options.rules;
-  for (size_t i = 0; i < specs.size(); ++i) {
-    if (specs[i].origin.empty()) specs[i].origin = fmt::format("rule {}", i + 1);
-  }
-  if (!options.rules_file.empty()) {
-    QC_ASSIGN(auto read, read_rules(options.rules_file));
-    if (read.empty() && !options.allow_unused_rules) {
-      return error(
-          Code::rule, Loc{options.rules_file, {}, {}},
-          "the file has no rule, so it quantizes nothing: write a [[rule]], or a pattern or "
-          "op in [default]; --allow-unused-rules lets it pass");
-    }
-    specs.insert(specs.end(), read.begin(), read.end());
-  }
-  for (RuleSpec& spec : specs) QC_TRY(add(std::move(spec)));
   return out;
 }
 

@@ -9,8 +9,15 @@ namespace qc {
 /// What rules and passes of a program that uses the library see of a node.
 quantc::NodeView view_of(const Node& node);
 
+/// A rule as the options state it: a class of the program, or keys.
+struct StatedRule {
+  std::shared_ptr<const quantc::Rule> own;  // null: `spec` is the rule
+  quantc::RuleSpec spec;                    // has an origin
+};
 /// The rules the options name, in the order they are tried: the program's own classes, its values,
 /// then those of the file. Empty when there are none.
+Result<std::vector<StatedRule>> stated_rules(const quantc::Options& options);
+/// The same as what nodes are matched with.
 Result<RuleSet> rule_set(const quantc::Options& options);
 
 }  // namespace qc

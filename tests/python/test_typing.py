@@ -1,5 +1,6 @@
 """A program with types, checked strictly; sources that the oldest Python we name can read."""
 import ast
+import inspect
 import subprocess
 import sys
 from pathlib import Path
@@ -61,9 +62,41 @@ def test_everything_has_a_docstring():
         assert thing.__doc__, name
         for member in vars(thing) if isinstance(thing, type) else ():
             value = getattr(thing, member)
-            if callable(value) and not member.startswith("_") and type(value).__name__ == "function":
+            if not member.startswith("_") and (inspect.isroutine(value) or inspect.isdatadescriptor(value)):
                 assert value.__doc__ or any(getattr(base, member, None) and getattr(base, member).__doc__
                                             for base in thing.__mro__[1:]), f"{name}.{member}"
+    assert inspect.isdatadescriptor(quantc.Node.op) and inspect.isdatadescriptor(quantc.Value.shape)
+
+
+def members(body):
+    """The public names that statements of a stub define, by class; those of the module under ''."""
+    out = {"": set()}
+    for statement in body:
+        if isinstance(statement, ast.ClassDef):
+            out[statement.name] = members(statement.body)[""]
+        elif isinstance(statement, ast.FunctionDef):
+            out[""].add(statement.name)
+        elif isinstance(statement, ast.AnnAssign):
+            out[""].add(statement.target.id)
+    return {key: {n for n in names if not n.startswith("_")} for key, names in out.items()}
+
+
+def test_the_stub_says_what_the_extension_has():
+    from quantc import _core
+    stub = members(ast.parse((Path(_core.__file__).parent / "_core.pyi").read_text()).body)
+    public = {n: getattr(_core, n) for n in dir(_core) if not n.startswith("_")}
+    classes = {n: c for n, c in public.items() if isinstance(c, type)}
+    assert set(stub) - {""} == set(classes) and stub[""] == set(public) - set(classes)
+    for name, thing in classes.items():
+        inherited = {m for base in thing.__mro__[1:] for m in stub.get(base.__name__, ())}
+        assert stub[name] | inherited == {m for m in dir(thing) if not m.startswith("_")}, name
+
+
+def test_importing_takes_little_processor_time():
+    """What others do on the machine hardly counts as processor time, and of several imports one was not disturbed."""
+    code = "import time; t = time.process_time(); import quantc; print(time.process_time() - t)"
+    seconds = [float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout) for _ in range(5)]
+    assert min(seconds) < 0.1, seconds
 
 
 def test_sources_are_of_the_oldest_python(root):
