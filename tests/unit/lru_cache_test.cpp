@@ -27,6 +27,19 @@ TEST(LruCache, KeepsWhatWasUsedLast) {
   EXPECT_DOUBLE_EQ(stats.hit_rate(), 0.75);
 }
 
+TEST(LruCache, WhoLooksAgainCountsOnce) {
+  LruCache<int, int> cache(2);
+  EXPECT_FALSE(cache.get(1, false));  // then the caller waits for its turn, and looks again
+  EXPECT_FALSE(cache.get(1));
+  EXPECT_EQ(cache.stats().misses, 1u);
+  EXPECT_FALSE(cache.get(2, false));
+  cache.put(2, 3);  // somebody else made it meanwhile
+  EXPECT_EQ(cache.get(2), 3);
+  EXPECT_EQ(cache.get(2, false), 3);
+  EXPECT_EQ(cache.stats().misses, 1u);
+  EXPECT_EQ(cache.stats().hits, 2u);
+}
+
 TEST(LruCache, NoLookupHasNoHitRate) { EXPECT_EQ((LruCache<int, int>(1).stats().hit_rate()), 0); }
 
 TEST(LruCache, WeightIsACapacityToo) {
