@@ -26,6 +26,17 @@ def bodies():
                 yield kernel.folder.name, file, kernel, symbol, machine, split
 
 
+def written_for_gpus():
+    """The symbols of the bodies that only GPUs have."""
+    return {symbol for _, _, _, symbol, machine, _ in bodies() if machine}
+
+
+def recorded(path):
+    """The symbols of the calls in a file of record_calls."""
+    data = path.read_bytes()
+    return {symbol for _, _, _, symbol, _, _ in bodies() if len(symbol).to_bytes(4, "little") + symbol.encode() in data}
+
+
 def launch(kernel, symbol, machine, split):
     """A kernel and the function that starts it."""
     params = kernel.params

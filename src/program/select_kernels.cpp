@@ -168,7 +168,7 @@ class Selector {
     choice.variant = best->name;
     std::erase_if(choice.others, [&](const auto& o) { return o.variant == best->name; });
     for (KernelChoice::Other& other : choice.others) {
-      if (other.why.empty()) other.why = "costs more";
+      if (other.why.empty()) other.why = kCostsMore;
     }
   }
 

@@ -5,6 +5,9 @@
 
 namespace qc {
 
+/// Why a variant that could have computed a call did not.
+constexpr std::string_view kCostsMore = "costs more";
+
 /// What was chosen for a call, and why other variants of its kernel were not.
 struct KernelChoice {
   Loc loc;

@@ -1,6 +1,8 @@
 // Records calls of the kernels for CUDA: record_calls OUT [--random N] FILE... runs the cases of
 // the files, and N random quantized graphs, as device programs in process, and writes each distinct
-// call with its operands and the bytes that it makes. tools/gpu_check replays them on a GPU.
+// call with its operands and the bytes that it makes. Graphs run as they are and as a compilation
+// lowers them, with the variants that are chosen and with those that would cost more, each forced
+// in turn. tools/gpu_check replays the calls on a GPU.
 //
 // A record, numbers little-endian: u32 length and the symbol; i64 units; u32 bytes and the
 // parameters; u32 count and the operands, each i64 bytes (-1: absent) and the bytes; the results
@@ -10,15 +12,18 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <set>
 #include <string>
 
 #include "driver/compile.h"
+#include "interp/interpreter.h"
+#include "kernels/qconv/mma.h"
 #include "ops/common/registration.h"
 #include "program/params.h"
 #include "program/run.h"
 #include "program/split.h"
+#include "support/file.h"
+#include "tests/cuda/device_graphs.h"
 #include "tests/ops/cases.h"
 #include "tests/random/quantized.h"
 #include "tests/random/transformers.h"
@@ -33,25 +38,72 @@ class Recorder {
  public:
   explicit Recorder(const char* path) : out_(path, std::ios::binary) {}
 
-  /// Runs a graph's programs for all devices and records their calls.
+  /// Runs a graph's programs for all devices and records their calls. An error where one gives
+  /// other bits than the interpreter.
   Result<Ok> record(const Graph& graph, const std::vector<Tensor>& inputs) {
+    QC_ASSIGN(RunResult answer, interpret(graph, inputs));
+    expected_ = std::move(answer.outputs);
     for (const char* device : kDevices) {
-      PackedConstants constants;
-      QC_ASSIGN(Program program, lower(graph, constants));
-      QC_ASSIGN(const Target target, find_target(device));
-      QC_TRY(select_kernels(program, target, constants));
-      QC_TRY(verify(program));
-      ProgramOptions options;
-      options.observe = [this](const Step& step, const auto& at) { call(step, at); };
-      QC_TRY(run_program(program, inputs, options));
+      for (const bool lowered : {false, true}) {
+        std::vector<KernelChoice> choices;
+        QC_ASSIGN(auto program, unplanned_device_program(graph, device, lowered, &choices));
+        if (!program) return error(Code::unsupported, "{} lacks a kernel", device);
+        QC_TRY(run(*program, inputs));
+        for (size_t other = 0;; ++other) {
+          const std::vector<ForcedKernel> forced = others(choices, other);
+          if (forced.empty()) break;
+          QC_TRY(force(graph, device, lowered, forced, inputs));
+        }
+      }
     }
     return Ok{};
   }
 
-  size_t count() const { return seen_.size(); }
+  size_t count() const { return count_; }
+  bool written() { return out_.flush().good(); }
 
  private:
   using At = std::function<const std::byte*(const View&)>;
+
+  Result<Ok> run(const Program& program, const std::vector<Tensor>& inputs) {
+    ProgramOptions options;
+    options.observe = [this](const Step& step, const auto& at) {
+      if (step.call()) call(step, at);
+    };
+    QC_ASSIGN(const ProgramResult got, run_program(program, inputs, options));
+    for (size_t i = 0; i < expected_.size(); ++i) {
+      if (!got.outputs[i].identical(expected_[i]))
+        return error(Code::bug, "output {} has other bits than the interpreter's:\n{}", i,
+                     str(program));
+    }
+    return Ok{};
+  }
+
+  /// For each layer the variant that is number `other` of those that would cost more.
+  static std::vector<ForcedKernel> others(const std::vector<KernelChoice>& choices, size_t other) {
+    std::vector<ForcedKernel> out;
+    for (const KernelChoice& choice : choices) {
+      size_t left = other;
+      for (const KernelChoice::Other& one : choice.others) {
+        if (one.why != kCostsMore || choice.loc.names.empty() || left-- != 0) continue;
+        out.push_back({choice.loc.names.front(), one.variant});
+        break;
+      }
+    }
+    return out;
+  }
+
+  /// Runs the program in which these variants are forced. A layer of several kernels does not take
+  /// what one of them has: then each is forced alone, and those that cannot be are left out.
+  Result<Ok> force(const Graph& graph, const char* device, bool lowered,
+                   std::span<const ForcedKernel> forced, const std::vector<Tensor>& inputs) {
+    auto program = unplanned_device_program(graph, device, lowered, nullptr, forced);
+    if (program.ok() && *program) return run(**program, inputs);
+    if (!program.ok() && program.diag().code != Code::usage) return program.diag();
+    for (size_t i = 0; i < forced.size() && forced.size() > 1; ++i)
+      QC_TRY(force(graph, device, lowered, forced.subspan(i, 1), inputs));
+    return Ok{};
+  }
 
   /// No memory is shared before programs are planned, so operands are still what they were.
   void call(const Step& step, const At& at) {
@@ -71,6 +123,13 @@ class Recorder {
       return out;
     };
     const std::vector<Bytes> zeros = made(std::byte{0}), ones = made(std::byte{255});
+    write(step, params, in, zeros, ones);
+    if (c.body->symbol == "qk_qconv_mma") in_other_shapes(step, params, in, zeros, ones);
+  }
+
+  void write(const Step& step, const Bytes& params, const std::vector<Bytes>& in,
+             const std::vector<Bytes>& zeros, const std::vector<Bytes>& ones) {
+    const Call& c = *step.call();
     text(c.body->symbol);
     const int64_t units = std::holds_alternative<ParallelStep>(step.op) ? units_of(c) : -1;
     number(units);
@@ -86,6 +145,35 @@ class Recorder {
         written[k] = zeros[i][k] == ones[i][k] ? std::byte{255} : std::byte{0};
       bytes(written);
       text(std::string(name(c.out[i].dtype)));
+    }
+    ++count_;
+  }
+
+  /// The same product by tiles of every other shape that may be chosen, its weights packed for
+  /// them.
+  void in_other_shapes(const Step& step, const Bytes& params, const std::vector<Bytes>& in,
+                       const std::vector<Bytes>& zeros, const std::vector<Bytes>& ones) {
+    qk_qconv_mma_params own;
+    std::memcpy(&own, params.data(), sizeof own);
+    const auto w = static_cast<size_t>(step.call()->kernel->operand("w"));
+    const auto depth = static_cast<size_t>(qk_mma_depth(&own)),
+               sums = static_cast<size_t>(qk_mma_outputs(&own)) * depth;
+    for (int32_t shape = own.lines ? 3 : 0; shape < QK_MMA_SHAPES; ++shape) {
+      if (shape == own.shape) continue;
+      qk_qconv_mma_params other = own;
+      other.shape = shape;
+      const auto other_depth = static_cast<size_t>(qk_mma_depth(&other)),
+                 other_sums = static_cast<size_t>(qk_mma_outputs(&other)) * other_depth;
+      Bytes packed(other_sums + 4 * static_cast<size_t>(own.oc));
+      for (size_t n = 0; n < static_cast<size_t>(own.oc); ++n)
+        std::memcpy(packed.data() + n * other_depth, in[w].data() + n * depth,
+                    std::min(depth, other_depth));
+      std::memcpy(packed.data() + other_sums, in[w].data() + sums, 4 * static_cast<size_t>(own.oc));
+      Bytes changed(params.size());
+      std::memcpy(changed.data(), &other, sizeof other);
+      std::vector<Bytes> operands = in;
+      operands[w] = std::move(packed);
+      write(step, changed, operands, zeros, ones);
     }
   }
 
@@ -141,13 +229,15 @@ class Recorder {
   }
 
   std::ofstream out_;
+  std::vector<Tensor> expected_;
   std::set<std::string> seen_;
+  size_t count_ = 0;
 };
 
 Result<Ok> record_cases(Recorder& recorder, const char* path) {
-  std::ifstream in(path, std::ios::binary);
-  const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  QC_ASSIGN(const std::string text, read_text(path));
   QC_ASSIGN(const auto cases, testing::read_cases(text, path));
+  if (cases.empty()) return error(Code::usage, "{} has no cases", path);
   for (const testing::Case& c : cases) {
     if (c.failure || !c.error_code.empty()) continue;
     QC_TRY(recorder.record(*c.graph, c.inputs));
@@ -168,6 +258,12 @@ Result<Ok> record_random(Recorder& recorder, int64_t count) {
   return Ok{};
 }
 
+/// Layers for the bodies that are written for GPUs.
+Result<Ok> record_device_graphs(Recorder& recorder) {
+  return for_each_device_graph(
+      [&](const Graph& graph) { return recorder.record(graph, random_tensors(graph, 1)); });
+}
+
 }  // namespace
 }  // namespace qc
 
@@ -175,6 +271,8 @@ int main(int argc, char** argv) {
   if (argc < 2) return std::fprintf(stderr, "usage: record_calls OUT [--random N] FILE...\n"), 2;
   qc::register_all_ops();
   qc::Recorder recorder(argv[1]);
+  if (const auto done = qc::record_device_graphs(recorder); !done.ok())
+    return std::fprintf(stderr, "%s\n", qc::render(done.diag()).c_str()), 1;
   for (int i = 2; i < argc; ++i) {
     const bool random = std::strcmp(argv[i], "--random") == 0 && i + 1 < argc;
     const auto done = random ? qc::record_random(recorder, std::atoll(argv[++i]))
@@ -183,6 +281,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "%s: %s\n", argv[i], qc::render(done.diag()).c_str());
     return 1;
   }
+  if (!recorder.written()) return std::fprintf(stderr, "%s cannot be written\n", argv[1]), 1;
   std::printf("%zu calls\n", recorder.count());
   return 0;
 }

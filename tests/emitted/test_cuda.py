@@ -57,6 +57,23 @@ def test_gpu_check_passes_on_the_host(gpu_check, part, expected):
     assert done.returncode == 0 and expected in done.stdout, done.stdout + done.stderr
 
 
+def test_every_body_for_gpus_is_recorded_and_the_interpreters_bits_are_asked_for(gpu_check, gpu_kernels, quantc, tmp_path):
+    """Calls of tensor cores by tiles of all shapes; a file of cases that cannot be read is an error."""
+    calls = gpu_check[1] / "kernels/calls.bin"
+    assert gpu_kernels.written_for_gpus() <= gpu_kernels.recorded(calls), sorted(gpu_kernels.written_for_gpus() - gpu_kernels.recorded(calls))
+    assert len(gpu_kernels.written_for_gpus()) >= 59
+    data, symbol, shapes = calls.read_bytes(), b"qk_qconv_mma", set()
+    at = data.find(len(symbol).to_bytes(4, "little") + symbol)
+    while at >= 0:
+        params = at + 4 + len(symbol) + 8 + 4
+        shapes.add(int.from_bytes(data[params + 21 * 4:params + 22 * 4], "little"))  # the 21 numbers before it are sizes
+        at = data.find(len(symbol).to_bytes(4, "little") + symbol, params)
+    assert shapes == set(range(6)), shapes
+    record = pathlib.Path(quantc("--version").args[0]).parent / "record_calls"
+    done = subprocess.run([record, tmp_path / "calls.bin", tmp_path / "missing.ir"], capture_output=True, text=True)
+    assert done.returncode == 1 and "missing.ir" in done.stderr and "No such file" in done.stderr, done.stderr
+
+
 FAILING = """#include <string.h>
 static const char *failing = "";
 static int failing_at = 0;

@@ -201,8 +201,9 @@ Result<std::vector<Tensor>> lowered(const Case& c, const Way& way) {
 }
 
 /// With the kernels for CUDA; nothing where one is missing.
-Result<std::optional<std::vector<Tensor>>> on_device(const Case& c, const char* target) {
-  QC_ASSIGN(const auto program, device_program(*c.graph, target));
+Result<std::optional<std::vector<Tensor>>> on_device(const Case& c, const char* target,
+                                                     bool lowered) {
+  QC_ASSIGN(const auto program, device_program(*c.graph, target, lowered));
   if (!program) return std::optional<std::vector<Tensor>>();
   QC_ASSIGN(ProgramResult result, run_program(*program, c.inputs));
   return std::optional(std::move(result.outputs));
@@ -237,9 +238,12 @@ static std::string check_ways(const Case& c, const std::vector<Tensor>& referenc
   }
   if (!wrong.empty()) return wrong;
   for (const char* target : kDevices) {
-    auto device = on_device(c, target);
-    if (!device.ok()) return fmt::format("for {}: {}", target, render(device.diag()));
-    if (*device && wrong.empty()) wrong = agrees(target, std::move(**device));
+    for (const bool lowered : {false, true}) {
+      const std::string name = fmt::format("{}{}", target, lowered ? " after all passes" : "");
+      auto device = on_device(c, target, lowered);
+      if (!device.ok()) return fmt::format("for {}: {}", name, render(device.diag()));
+      if (*device && wrong.empty()) wrong = agrees(name.c_str(), std::move(**device));
+    }
   }
   return wrong;
 }

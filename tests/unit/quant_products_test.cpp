@@ -89,8 +89,9 @@ Result<Tensor> run(std::string_view op, const std::vector<std::optional<Given>>&
     QC_TRY(select_kernels(program));
     std::vector<Tensor> given = inputs;
     if (last) given[0] = reordered(given[0], true);
-    QC_ASSIGN(const auto device, device_program(graph, kDevices[0]));
-    QC_ASSIGN(const auto blocks, device_program(graph, kDevices[1]));
+    // Layouts are given here.
+    QC_ASSIGN(const auto device, device_program(graph, kDevices[0], false));
+    QC_ASSIGN(const auto blocks, device_program(graph, kDevices[1], false));
     std::vector<const Program*> programs{&program};
     for (const auto* one : {&device, &blocks}) {
       if (*one) programs.push_back(&**one);
