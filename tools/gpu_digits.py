@@ -115,6 +115,10 @@ def compare(check, folder, library, reference, host):
 def deploy(check, library, samples, expected):
     """Every deployment gives the same bits; its figures are printed."""
     for name, number in DEPLOYMENTS.items():
+        waiting = Model(library, Config(0, 1, number))
+        got = [waiting.run(image) for image, _ in samples[:5]]
+        check(f"deployment {name}, waiting for every kernel", waiting.code == 0 and got == expected[:5], waiting.text())
+        waiting.close()
         model = Model(library, Config(0, 0, number))
         got = [model.run(image) for image, _ in samples]
         check(f"deployment {name}", model.code == 0 and got == expected[:len(got)], model.text())

@@ -11,11 +11,16 @@ typedef int (*qk_kernels)(void* handle, const qk_queue* queue);
 #if defined(QK_CUDA_ON_HOST)
 
 /* A graph is a byte of memory, so that one that is not given back is found. */
-static inline cudaError_t qk_capture(cudaGraphExec_t* graph, const qk_queue*, void*, qk_kernels,
-                                     int*, const char** call) {
+static inline cudaError_t qk_capture(cudaGraphExec_t* graph, const qk_queue* queue, void* handle,
+                                     qk_kernels kernels, int* code, const char** call) {
+  *graph = NULL;
+  qk_host_capturing = 1;
+  *code = kernels(handle, queue);
+  qk_host_capturing = 0;
+  if (*code != 0) return cudaSuccess;
   *call = "cudaGraphInstantiate";
   const cudaError_t status = QK_HOST_STATUS("cudaGraphInstantiate");
-  *graph = status == cudaSuccess ? (cudaGraphExec_t)malloc(1) : NULL;
+  if (status == cudaSuccess) *graph = (cudaGraphExec_t)malloc(1);
   return status == cudaSuccess && !*graph ? cudaErrorMemoryAllocation : status;
 }
 static inline cudaError_t qk_run_graph(cudaGraphExec_t, const qk_queue* queue, void* handle,
@@ -25,7 +30,7 @@ static inline cudaError_t qk_run_graph(cudaGraphExec_t, const qk_queue* queue, v
 }
 static inline void qk_forget(cudaGraphExec_t graph) { free(graph); }
 static inline cudaError_t qk_is_capturing(cudaStream_t, int* capturing) {
-  *capturing = 0;
+  *capturing = qk_host_capturing;
   return QK_HOST_STATUS("cudaStreamIsCapturing");
 }
 static inline cudaError_t qk_capability(int, int* capability) {
@@ -35,7 +40,8 @@ static inline cudaError_t qk_capability(int, int* capability) {
 
 #else
 
-/* Makes the graph of the kernels; `call` is the one that failed. */
+/* Makes the graph of the kernels, for which nobody may wait: `queue` does not check. `call` is the
+ * one that failed. */
 static inline cudaError_t qk_capture(cudaGraphExec_t* made, const qk_queue* queue, void* handle,
                                      qk_kernels kernels, int* code, const char** call) {
   cudaGraph_t graph = NULL;

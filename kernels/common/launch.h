@@ -59,7 +59,8 @@
 typedef enum cudaError {
   cudaSuccess = 0,
   cudaErrorMemoryAllocation = 2,
-  cudaErrorInvalidDevice = 101
+  cudaErrorInvalidDevice = 101,
+  cudaErrorStreamCaptureUnsupported = 900
 } cudaError_t;
 typedef enum {
   cudaMemcpyHostToDevice = 1,
@@ -72,16 +73,22 @@ typedef struct timespec* cudaEvent_t;
 enum { cudaStreamNonBlocking = 1 };
 
 static inline const char* cudaGetErrorName(cudaError_t status) {
-  return status == cudaErrorMemoryAllocation ? "cudaErrorMemoryAllocation"
-         : status == cudaErrorInvalidDevice  ? "cudaErrorInvalidDevice"
-                                             : "cudaError";
+  return status == cudaErrorMemoryAllocation           ? "cudaErrorMemoryAllocation"
+         : status == cudaErrorInvalidDevice            ? "cudaErrorInvalidDevice"
+         : status == cudaErrorStreamCaptureUnsupported ? "cudaErrorStreamCaptureUnsupported"
+                                                       : "cudaError";
 }
 static inline const char* cudaGetErrorString(cudaError_t status) {
   return status == cudaErrorMemoryAllocation ? "out of memory"
          : status == cudaErrorInvalidDevice  ? "invalid device ordinal"
-                                             : "failed on request";
+         : status == cudaErrorStreamCaptureUnsupported
+             ? "operation not permitted when stream is capturing"
+             : "failed on request";
 }
 static inline cudaError_t cudaGetLastError(void) { return cudaSuccess; }
+/* Whether a graph is being made of what is put into streams: nothing of that is done then, and
+ * nobody may wait for it. */
+static int qk_host_capturing = 0;
 static inline cudaError_t cudaSetDevice(int device) {
   return device != 0 ? cudaErrorInvalidDevice : QK_HOST_STATUS("cudaSetDevice");
 }
@@ -105,7 +112,7 @@ static inline cudaError_t cudaFreeHost(void* from) {
 }
 static inline cudaError_t cudaLaunchHostFunc(cudaStream_t, void (*function)(void*), void* data) {
   const cudaError_t status = QK_HOST_STATUS("cudaLaunchHostFunc");
-  if (status == cudaSuccess) function(data);
+  if (status == cudaSuccess && !qk_host_capturing) function(data);
   return status;
 }
 static inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t* to, unsigned) {
@@ -114,6 +121,7 @@ static inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t* to, unsigned) 
 }
 static inline cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
 static inline cudaError_t cudaStreamSynchronize(cudaStream_t) {
+  if (qk_host_capturing) return cudaErrorStreamCaptureUnsupported;
   return QK_HOST_STATUS("cudaStreamSynchronize");
 }
 static inline cudaError_t cudaEventCreate(cudaEvent_t* to) {
@@ -136,7 +144,7 @@ static inline cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t from, cuda
 static inline cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind,
                                           cudaStream_t) {
   const cudaError_t status = QK_HOST_STATUS("cudaMemcpyAsync");
-  if (status == cudaSuccess) memcpy(to, from, bytes);
+  if (status == cudaSuccess && !qk_host_capturing) memcpy(to, from, bytes);
   return status;
 }
 
@@ -173,11 +181,10 @@ static cudaError_t qk_start(const qk_queue* queue, void (*kernel)(int64_t, P...)
                             int32_t shared, int64_t units, typename qk_as<P>::type... args) {
   if (units == 0) return cudaSuccess;
 #if defined(QK_CUDA_ON_HOST)
-  (void)queue;
   (void)blocks;
   (void)shared;
-  kernel(units, args...);
-  return QK_HOST_STATUS("launch");
+  if (!qk_host_capturing) kernel(units, args...);
+  const cudaError_t status = QK_HOST_STATUS("launch");
 #else
   void* list[] = {(void*)&units, (void*)&args...};
   if (shared > 48 * 1024) {
@@ -196,8 +203,8 @@ static cudaError_t qk_start(const qk_queue* queue, void (*kernel)(int64_t, P...)
   config.attrs = &overlap;
   config.numAttrs = queue->overlap ? 1 : 0;
   const cudaError_t status = cudaLaunchKernelExC(&config, (const void*)kernel, list);
-  return status == cudaSuccess && queue->check ? cudaStreamSynchronize(queue->stream) : status;
 #endif
+  return status == cudaSuccess && queue->check ? cudaStreamSynchronize(queue->stream) : status;
 }
 /* A thread for each unit. */
 template <class... P>

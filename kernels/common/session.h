@@ -139,8 +139,14 @@ static inline int qk_take_memory(qk_session* s) {
 }
 
 static inline uint64_t qk_options_of(const qk_session* s) {
-  return (uint64_t)(s->part - s->model->parts) << 2 | (uint64_t)s->queue.overlap << 1 |
-         (uint64_t)s->queue.check;
+  return (uint64_t)(s->part - s->model->parts) << 1 | (uint64_t)s->queue.overlap;
+}
+
+/* Where graphs are made and times measured: what is put there is not waited for. */
+static inline qk_queue qk_unchecked(const qk_session* s) {
+  qk_queue queue = s->queue;
+  queue.check = 0;
+  return queue;
 }
 
 /* The graph of the run's sizes, made where there is none yet; NULL where it may not be kept. */
@@ -151,7 +157,8 @@ static inline int qk_graph_of(qk_session* s, cudaGraphExec_t* graph) {
   if (*graph || bytes > s->cache.max_bytes) return QK_OK;
   const char* call = "";
   int code = QK_OK;
-  QK_TRY(qk_capture(graph, &s->queue, s, s->part->kernels, &code, &call), call, "", "");
+  const qk_queue queue = qk_unchecked(s);
+  QK_TRY(qk_capture(graph, &queue, s, s->part->kernels, &code, &call), call, "", "");
   if (code != QK_OK) return code;
   (void)qk_cache_put(&s->cache, weights, options, s->dims, *graph, bytes);
   return QK_OK;
@@ -167,13 +174,14 @@ static inline int qk_analyze_here(qk_session* s, qk_analysis* out) {
   int code = QK_OK;
   qk_times plain, graph;
   cudaGraphExec_t made = NULL;
+  const qk_queue queue = qk_unchecked(s);
   QK_TRY(cudaSetDevice(s->device), "cudaSetDevice", "", "");
   QK_PASS(qk_graph_of(s, &made));
-  QK_TRY(qk_measure(NULL, &s->queue, s, s->part->kernels, RUNS, &plain, &code), "timing", "", "");
+  QK_TRY(qk_measure(NULL, &queue, s, s->part->kernels, RUNS, &plain, &code), "timing", "", "");
   if (code != QK_OK) return code;
   graph = plain;
   if (made)
-    QK_TRY(qk_measure(made, &s->queue, s, s->part->kernels, RUNS, &graph, &code), "timing", "", "");
+    QK_TRY(qk_measure(made, &queue, s, s->part->kernels, RUNS, &graph, &code), "timing", "", "");
   if (code != QK_OK) return code;
   const int better = graph.device < plain.device || graph.host < plain.host;
   if (s->strategy == QK_AUTO) s->strategy = better ? QK_BALANCED : QK_CONSERVATIVE;
@@ -277,6 +285,7 @@ static inline int qk_compute(qk_session* s, cudaStream_t stream) {
   cudaGraphExec_t graph = NULL;
   queue.stream = stream;
   QK_TRY(qk_is_capturing(stream, &capturing), "cudaStreamIsCapturing", "", "");
+  if (capturing) queue.check = 0; /* nobody may wait for what becomes part of a graph */
   if (s->strategy != QK_CONSERVATIVE && !queue.check && !capturing) QK_PASS(qk_graph_of(s, &graph));
   if (!graph) return s->part->kernels(s, &queue);
   QK_TRY(qk_run_graph(graph, &queue, s, s->part->kernels, &code), "cudaGraphLaunch", "", "");

@@ -52,6 +52,40 @@ def test_code_for_all_gpus_takes_what_this_one_can_run(digits, capability, answe
     assert answer in done.stdout, done.stdout + done.stderr
 
 
+CHECKED = """
+int main(void) {
+  static float image[64], scores[10], more[10];
+  for (int i = 0; i < 64; ++i) image[i] = (float)(i % 16) / 16;
+  const void *inputs[] = {image};
+  void *outputs[] = {scores}, *others[] = {more};
+  for (int deployment = 0; deployment < 4; ++deployment) {
+    digits_handle *h = NULL;
+    digits_config config = {};
+    digits_analysis figures;
+    config.check = 1;
+    config.deployment = deployment;
+    int code = digits_create(&config, &h);
+    if (code == DIGITS_OK) code = digits_analyze(h, &figures);
+    if (code == DIGITS_OK) code = digits_run_host(h, inputs, outputs);
+    qk_host_capturing = 1; /* the caller's own graph */
+    if (code == DIGITS_OK) code = digits_run(h, inputs, others, NULL);
+    const int waited = cudaStreamSynchronize(NULL) != cudaSuccess;
+    qk_host_capturing = 0;
+    if (code == DIGITS_OK) code = digits_run(h, inputs, others, NULL);
+    printf("%d %s%d %d\\n", code, digits_error_text(h), memcmp(scores, more, sizeof more), waited);
+    digits_destroy(h);
+  }
+  return 0;
+}
+"""
+
+
+def test_a_handle_that_waits_for_every_kernel_waits_for_none_that_becomes_part_of_a_graph(digits, tmp_path):
+    """Nobody may wait while a graph is made, by the handle or by the caller; the stand-in says so as CUDA does."""
+    program = build_host(shutil.copytree(digits, tmp_path / "out"), CHECKED)
+    assert subprocess.run([program], check=True, capture_output=True, text=True).stdout == "0 0 1\n" * 4
+
+
 PARTS = """
 int main(void) {
   digits_handle *h = NULL;
