@@ -37,6 +37,10 @@ static inline cudaError_t qk_capability(int, int* capability) {
   *capability = QK_HOST_CAPABILITY;
   return QK_HOST_STATUS("cudaDeviceGetAttribute");
 }
+static inline cudaError_t qk_compiled_for(int* capability) {
+  *capability = QK_HOST_COMPILED;
+  return QK_HOST_STATUS("cudaFuncGetAttributes");
+}
 
 #else
 
@@ -81,6 +85,15 @@ static inline cudaError_t qk_capability(int device, int* capability) {
   if (status == cudaSuccess)
     status = cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device);
   *capability = 10 * major + minor;
+  return status;
+}
+static __global__ void qk_compiled(void) {}
+/* The capability that this file's kernels were compiled for, which may be older than the device:
+ * what they are depends on it (__CUDA_ARCH__). */
+static inline cudaError_t qk_compiled_for(int* capability) {
+  cudaFuncAttributes own = {};
+  const cudaError_t status = cudaFuncGetAttributes(&own, (const void*)qk_compiled);
+  *capability = own.ptxVersion;
   return status;
 }
 

@@ -55,6 +55,10 @@
 #if !defined(QK_HOST_CAPABILITY)
 #define QK_HOST_CAPABILITY 90
 #endif
+/* What the code was compiled for: older code runs on newer devices, too. */
+#if !defined(QK_HOST_COMPILED)
+#define QK_HOST_COMPILED QK_HOST_CAPABILITY
+#endif
 
 typedef enum cudaError {
   cudaSuccess = 0,

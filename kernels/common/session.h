@@ -105,7 +105,12 @@ static inline int qk_choose_part(qk_session* s) {
   for (int64_t i = 0; i < s->model->part_count && !s->part; ++i) {
     if (s->model->parts[i].capability <= capability) s->part = &s->model->parts[i];
   }
-  s->queue.overlap = s->strategy == QK_AGGRESSIVE && capability >= 90;
+  /* Kernels for older devices do not wait for those before them, wherever they run. */
+  if (s->strategy == QK_AGGRESSIVE) {
+    int compiled = 0;
+    QK_TRY(qk_compiled_for(&compiled), "cudaFuncGetAttributes", "", "");
+    s->queue.overlap = capability >= 90 && compiled >= 90;
+  }
   if (s->part) return QK_OK;
   const int least = s->model->parts[s->model->part_count - 1].capability;
   snprintf(s->error, sizeof s->error,

@@ -106,6 +106,7 @@ static void check_many(void) {
 static void check_calls(void) {
   static const char* const calls[] = {"cudaSetDevice",
                                       "cudaDeviceGetAttribute",
+                                      "cudaFuncGetAttributes",
                                       "cudaStreamCreateWithFlags",
                                       "cudaMalloc",
                                       "cudaMemcpyAsync",

@@ -86,6 +86,29 @@ def test_a_handle_that_waits_for_every_kernel_waits_for_none_that_becomes_part_o
     assert subprocess.run([program], check=True, capture_output=True, text=True).stdout == "0 0 1\n" * 4
 
 
+OVERLAP = """
+int main(void) {
+  for (int deployment = 0; deployment < 4; ++deployment) {
+    digits_handle *h = NULL;
+    digits_config config = {};
+    config.deployment = deployment;
+    if (digits_create(&config, &h) != DIGITS_OK) return 9;
+    printf("%d", h->session.queue.overlap);
+    digits_destroy(h);
+  }
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("device, code, overlaps", [(90, 90, "0010"), (90, 80, "0000"), (80, 80, "0000"), (100, 90, "0010")])
+def test_kernels_overlap_where_they_were_compiled_to_wait_for_each_other(digits, device, code, overlaps, tmp_path):
+    """Code for older GPUs has no such wait, and runs on newer ones all the same."""
+    flags = [f"-DQK_HOST_CAPABILITY={device}", f"-DQK_HOST_COMPILED={code}", "-fno-sanitize=all"]
+    program = build_host(shutil.copytree(digits, tmp_path / "out"), OVERLAP, flags=flags)
+    assert subprocess.run([program], check=True, capture_output=True, text=True).stdout == overlaps
+
+
 PARTS = """
 int main(void) {
   digits_handle *h = NULL;
