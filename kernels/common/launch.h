@@ -51,7 +51,10 @@
 #if !defined(QK_HOST_STATUS)
 #define QK_HOST_STATUS(call) cudaSuccess
 #endif
-/* The compute capability of the only device there is; 9.0 is 90. */
+#if !defined(QK_HOST_DEVICES)
+#define QK_HOST_DEVICES 1
+#endif
+/* The compute capability of all devices; 9.0 is 90. */
 #if !defined(QK_HOST_CAPABILITY)
 #define QK_HOST_CAPABILITY 90
 #endif
@@ -93,8 +96,16 @@ static inline cudaError_t cudaGetLastError(void) { return cudaSuccess; }
 /* Whether a graph is being made of what is put into streams: nothing of that is done then, and
  * nobody may wait for it. */
 static int qk_host_capturing = 0;
+static int qk_host_device = 0; /* the current one */
+static inline cudaError_t cudaGetDevice(int* device) {
+  *device = qk_host_device;
+  return QK_HOST_STATUS("cudaGetDevice");
+}
 static inline cudaError_t cudaSetDevice(int device) {
-  return device != 0 ? cudaErrorInvalidDevice : QK_HOST_STATUS("cudaSetDevice");
+  if (device < 0 || device >= QK_HOST_DEVICES) return cudaErrorInvalidDevice;
+  const cudaError_t status = QK_HOST_STATUS("cudaSetDevice");
+  if (status == cudaSuccess) qk_host_device = device;
+  return status;
 }
 static inline cudaError_t cudaMalloc(unsigned char** to, size_t bytes) {
   const cudaError_t status = QK_HOST_STATUS("cudaMalloc");

@@ -98,6 +98,17 @@ static inline int qk_fail(qk_session* s, int code, const char* text) {
   return code;
 }
 
+/* Makes the session's device the current one, and afterwards the caller's again. */
+static inline int qk_enter(qk_session* s, int* before) {
+  *before = s->device;
+  QK_TRY(cudaGetDevice(before), "cudaGetDevice", "", "");
+  if (*before != s->device || !s->ready) QK_TRY(cudaSetDevice(s->device), "cudaSetDevice", "", "");
+  return QK_OK;
+}
+static inline void qk_leave(const qk_session* s, int before) {
+  if (before != s->device) (void)cudaSetDevice(before);
+}
+
 /* Code for the session's GPU: the first part that it can run. */
 static inline int qk_choose_part(qk_session* s) {
   int capability = 0;
@@ -180,7 +191,6 @@ static inline int qk_analyze_here(qk_session* s, qk_analysis* out) {
   qk_times plain, graph;
   cudaGraphExec_t made = NULL;
   const qk_queue queue = qk_unchecked(s);
-  QK_TRY(cudaSetDevice(s->device), "cudaSetDevice", "", "");
   QK_PASS(qk_graph_of(s, &made));
   QK_TRY(qk_measure(NULL, &queue, s, s->part->kernels, RUNS, &plain, &code), "timing", "", "");
   if (code != QK_OK) return code;
@@ -219,7 +229,6 @@ static inline int qk_warm(qk_session* s) {
 }
 
 static inline int qk_open(qk_session* s) {
-  QK_TRY(cudaSetDevice(s->device), "cudaSetDevice", "", "");
   QK_PASS(qk_choose_part(s));
   QK_TRY(cudaStreamCreateWithFlags(&s->queue.stream, cudaStreamNonBlocking),
          "cudaStreamCreateWithFlags", "", "");
@@ -254,19 +263,24 @@ static inline int qk_create(qk_session* s, const qk_model* model, const qk_confi
   if (!qk_cache_open(&s->cache, config ? config->cache_entries : 0,
                      config ? config->cache_bytes : 0, model->dims))
     return qk_fail(s, QK_NO_MEMORY, "the host has no memory for the cache of graphs");
-  const int code = qk_open(s);
+  int before = 0, code = qk_enter(s, &before);
+  if (code == QK_OK) code = qk_open(s);
   s->ready = code == QK_OK;
+  qk_leave(s, before);
   return code;
 }
 
 /* After a fault these calls fail too; there is nothing else to do. */
 static inline void qk_destroy(qk_session* s) {
+  int before = s->device;
+  (void)cudaGetDevice(&before);
   (void)cudaSetDevice(s->device);
   qk_cache_close(&s->cache);
   if (s->own_weights) (void)cudaFree(s->own_weights);
   if (s->own_arena) (void)cudaFree(s->own_arena);
   if (s->host_arena) (void)cudaFreeHost(s->host_arena);
   if (s->queue.stream) (void)cudaStreamDestroy(s->queue.stream);
+  qk_leave(s, before);
 }
 
 /* Whether a run may be made of these; the session is ready. */
@@ -297,12 +311,9 @@ static inline int qk_compute(qk_session* s, cudaStream_t stream) {
   return code;
 }
 
-/* One run with memory of the device, or of the host. */
-static inline int qk_run(qk_session* s, const int64_t* dims, const void* const* inputs,
-                         void* const* outputs, int host, cudaStream_t stream) {
-  QK_PASS(qk_check_run(s, dims, inputs, outputs));
-  qk_set_dims(s, dims);
-  QK_TRY(cudaSetDevice(s->device), "cudaSetDevice", "", "");
+/* One run of the session's sizes on its device. */
+static inline int qk_run_here(qk_session* s, const void* const* inputs, void* const* outputs,
+                              int host, cudaStream_t stream) {
   QK_PASS(s->part->upload(s, inputs, outputs,
                           host ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToDevice, stream));
   QK_PASS(qk_compute(s, stream));
@@ -311,12 +322,21 @@ static inline int qk_run(qk_session* s, const int64_t* dims, const void* const* 
   if (host) QK_TRY(cudaStreamSynchronize(stream), "cudaStreamSynchronize", "", "");
   return QK_OK;
 }
+/* One run with memory of the device, or of the host. */
+static inline int qk_run(qk_session* s, const int64_t* dims, const void* const* inputs,
+                         void* const* outputs, int host, cudaStream_t stream) {
+  QK_PASS(qk_check_run(s, dims, inputs, outputs));
+  qk_set_dims(s, dims);
+  int before = 0, code = qk_enter(s, &before);
+  if (code == QK_OK) code = qk_run_here(s, inputs, outputs, host, stream);
+  /* Nothing touches the caller's memory later. */
+  if (host && code == QK_CUDA_FAILED) (void)cudaStreamSynchronize(stream);
+  qk_leave(s, before);
+  return code;
+}
 static inline int qk_run_host(qk_session* s, const int64_t* dims, const void* const* inputs,
                               void* const* outputs) {
-  const int code = qk_run(s, dims, inputs, outputs, 1, s->queue.stream);
-  /* Nothing touches the caller's memory later. */
-  if (code == QK_CUDA_FAILED && s->queue.stream) (void)cudaStreamSynchronize(s->queue.stream);
-  return code;
+  return qk_run(s, dims, inputs, outputs, 1, s->queue.stream);
 }
 
 static inline int qk_analyze(qk_session* s, const int64_t* dims, qk_analysis* figures) {
@@ -327,7 +347,10 @@ static inline int qk_analyze(qk_session* s, const int64_t* dims, qk_analysis* fi
     if (wrong) return qk_fail(s, dims ? QK_BAD_SIZE : QK_NULL_POINTER, wrong);
   }
   qk_set_dims(s, dims);
-  return qk_analyze_here(s, figures);
+  int before = 0, code = qk_enter(s, &before);
+  if (code == QK_OK) code = qk_analyze_here(s, figures);
+  qk_leave(s, before);
+  return code;
 }
 
 #endif

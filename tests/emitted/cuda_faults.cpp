@@ -104,7 +104,8 @@ static void check_many(void) {
 
 // Every call of the runtime fails in turn, alone and with all that follow.
 static void check_calls(void) {
-  static const char* const calls[] = {"cudaSetDevice",
+  static const char* const calls[] = {"cudaGetDevice",
+                                      "cudaSetDevice",
                                       "cudaDeviceGetAttribute",
                                       "cudaFuncGetAttributes",
                                       "cudaStreamCreateWithFlags",

@@ -109,6 +109,37 @@ def test_kernels_overlap_where_they_were_compiled_to_wait_for_each_other(digits,
     assert subprocess.run([program], check=True, capture_output=True, text=True).stdout == overlaps
 
 
+DEVICES = """
+int main(void) {
+  static float image[64], scores[10];
+  const void *inputs[] = {image};
+  void *outputs[] = {scores};
+  for (int deployment = 0; deployment < 4; ++deployment) {
+    digits_handle *h = NULL;
+    digits_config config = {};
+    digits_analysis figures;
+    config.device = 1;
+    config.deployment = deployment;
+    int made = digits_create(&config, &h), now = qk_host_device;
+    printf("%d%d", made, now);
+    made = digits_run_host(h, inputs, outputs), now = qk_host_device;
+    printf("%d%d", made, now);
+    made = digits_run(h, inputs, outputs, NULL), now = qk_host_device;
+    printf("%d%d", made, now);
+    made = digits_analyze(h, &figures), now = qk_host_device;
+    digits_destroy(h);
+    printf("%d%d%d ", made, now, qk_host_device);
+  }
+  return 0;
+}
+"""
+
+
+def test_the_callers_device_stays_the_current_one(digits, tmp_path):
+    program = build_host(shutil.copytree(digits, tmp_path / "out"), DEVICES, flags=["-DQK_HOST_DEVICES=2"])
+    assert subprocess.run([program], check=True, capture_output=True, text=True).stdout == "000000000 " * 4
+
+
 PARTS = """
 int main(void) {
   digits_handle *h = NULL;
