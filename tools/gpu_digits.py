@@ -5,6 +5,8 @@ import shutil
 import subprocess
 import time
 
+from gpu_machine import architecture
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PIXELS, SCORES = 64, 10
 
@@ -143,7 +145,7 @@ def faults(check, folder, host):
     """Out of memory, a wrong device, a fault in a kernel, null pointers, 1,000 handles: tests/emitted/cuda_faults.cpp."""
     source = folder.parent / "cuda_faults.cpp"
     compiler = ["c++", "-std=c++20", "-O2", "-DQK_CUDA_ON_HOST", "-ffp-contract=off"] if host else \
-        ["nvcc", "-std=c++20", "-O2", "-arch=native", "-fmad=false", "-x", "cu"]
+        ["nvcc", "-std=c++20", "-O2", f"-arch={architecture()}", "-fmad=false", "-x", "cu"]
     command = [*compiler, "-I", folder, source, "-o", folder / "faults", *(["-x", "none"] if host else ["-Xlinker"]), folder / "digits_weights.o"]
     done = subprocess.run(command, capture_output=True, text=True)
     check("the program of faults builds", done.returncode == 0, done.stderr[-2000:])

@@ -29,12 +29,18 @@
 #else
 #define QK_ARCH_FROM(capability) 1
 #endif
+/* What every kernel does first: a test may make them fail. */
+#if !defined(QK_KERNEL_BEGIN)
+#define QK_KERNEL_BEGIN
+#endif
 #define QK_FOR_UNIT(units)                                             \
   QK_AWAIT_OTHERS                                                      \
+  QK_KERNEL_BEGIN                                                      \
   const int64_t unit = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; \
   if (unit < (units))
 #define QK_FOR_BLOCK(units)        \
   QK_AWAIT_OTHERS                  \
+  QK_KERNEL_BEGIN                  \
   const int64_t unit = blockIdx.x; \
   if (unit < (units))
 

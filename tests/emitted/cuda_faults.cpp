@@ -12,6 +12,10 @@ static int is_to_fail(const char* call) {
   return fails = 1;
 }
 #define QK_HOST_STATUS(call) (is_to_fail(call) ? cudaErrorMemoryAllocation : cudaSuccess)
+#else
+static __device__ int is_to_trap;
+#define QK_KERNEL_BEGIN \
+  if (is_to_trap) __trap();
 #endif
 #include "digits.cu"
 
@@ -73,16 +77,10 @@ static void check_device(void) {
   digits_destroy(h);
 }
 
-static void check_many(void) {
+// Whether that many handles, of all deployments, are created, run and destroyed.
+static int many(int count) {
   int good = 1;
-#if !defined(QK_CUDA_ON_HOST)
-  size_t before = 0, after = 0, all = 0;
-  digits_handle* first = NULL;
-  digits_create(NULL, &first);
-  digits_run_host(first, inputs, outputs);
-  (void)cudaMemGetInfo(&before, &all);
-#endif
-  for (int i = 0; i < 1000 && good; ++i) {
+  for (int i = 0; i < count && good; ++i) {
     digits_handle* h = NULL;
     digits_config config = {};
     config.deployment = i % 3;
@@ -90,13 +88,27 @@ static void check_many(void) {
         digits_create(&config, &h) == DIGITS_OK && digits_run_host(h, inputs, outputs) == DIGITS_OK;
     digits_destroy(h);
   }
+  return good;
+}
+
+static void check_many(void) {
+#if defined(QK_CUDA_ON_HOST)
+  check("created, run and destroyed 1,000 times", many(1000), "");
+#else
+  // The runtime takes memory for itself now and then; what handles leak is lost in every round.
+  // The device's memory is counted in pieces of 2 MiB, which 1,000 of the smallest leaks exceed.
+  size_t before = 0, after = 0, all = 0, lost = 1;
+  int good = many(100);
+  for (int round = 0; round < 3 && good && lost > 0; ++round) {
+    (void)cudaMemGetInfo(&before, &all);
+    good = many(1000);
+    (void)cudaMemGetInfo(&after, &all);
+    lost = after < before ? before - after : 0;
+  }
   check("created, run and destroyed 1,000 times", good, "");
-#if !defined(QK_CUDA_ON_HOST)
-  (void)cudaMemGetInfo(&after, &all);
   char text[80];
   snprintf(text, sizeof text, "%zu bytes free before, %zu after", before, after);
-  check("the device's memory is given back", after + (64 << 20) >= before, text);
-  digits_destroy(first);
+  check("the device's memory is given back", lost == 0, text);
 #endif
 }
 
@@ -145,8 +157,6 @@ static void check_calls(void) {
 
 #else
 
-static __global__ void trap(void) { __trap(); }
-
 static void check_calls(void) {
   void* taken[64];
   int count = 0;
@@ -170,10 +180,13 @@ static void check_calls(void) {
   (void)cudaMalloc((void**)&device, 4096);
   const void* in[] = {device};
   void* out[] = {device + 512};
-  // clang-format off
-  trap<<<1, 1>>>();
-  // clang-format on
-  check_code("a fault in a kernel", digits_run(h, in, out, NULL), DIGITS_CUDA_FAILED, &h);
+  check_code("its runs", digits_run(h, in, out, NULL), DIGITS_OK, &h);
+  const int now = 1;
+  (void)cudaMemcpyToSymbol(is_to_trap, &now, sizeof now);
+  const int trapped = digits_run(h, in, out, NULL);
+  check("a fault in a kernel is reported with the kernel and the layer",
+        trapped == DIGITS_CUDA_FAILED && has(h, "launch of kernel qk_") && has(h, " for layer '"),
+        digits_error_text(h));
   digits_destroy(h);
   check_code("a handle after it is refused with a text", digits_create(NULL, &h),
              DIGITS_CUDA_FAILED, &h);

@@ -74,6 +74,25 @@ def test_every_body_for_gpus_is_recorded_and_the_interpreters_bits_are_asked_for
     assert done.returncode == 1 and "missing.ir" in done.stderr and "No such file" in done.stderr, done.stderr
 
 
+def test_gpu_check_says_that_there_is_no_gpu(gpu_check, root, tmp_path):
+    """The driver's library is asked: here one that knows a GPU of compute capability 8.9, or none at all."""
+    tool, folder = gpu_check
+    (tmp_path / "cuda.c").write_text("""#include <string.h>
+int cuInit(unsigned flags) { return (int)flags; }
+int cuDeviceGet(int *device, int number) { return *device = number; }
+int cuDeviceGetName(char *to, int room, int device) { strncpy(to, "A card", room); return device; }
+int cuDeviceGetAttribute(int *to, int what, int device) { *to = what == 75 ? 8 : what == 76 ? 9 : 1000 * what; return device; }
+""")
+    subprocess.run(["cc", "-shared", "-fPIC", tmp_path / "cuda.c", "-o", tmp_path / "libown.so"], check=True)
+    sys.path.insert(0, str(root / "tools"))
+    import gpu_machine
+    assert gpu_machine.gpu(str(tmp_path / "libown.so")) == {"name": "A card", "capability": 89, "processors": 16000, "mhz": 13, "memory_mhz": 36}
+    assert gpu_machine.gpu("libnone.so") is None
+    if gpu_machine.gpu() is None:
+        done = subprocess.run([*tool, "run", folder], capture_output=True, text=True)
+        assert done.returncode == 1 and "there is no GPU here" in done.stderr, done.stdout + done.stderr
+
+
 FAILING = """#include <string.h>
 static const char *failing = "";
 static int failing_at = 0;
