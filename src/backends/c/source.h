@@ -10,7 +10,6 @@ class Source : public StepPrinter {
   using StepPrinter::StepPrinter;
 
  protected:
-  bool shares_equal_numbers() const override { return true; }
   std::string definition(const Instance& instance) const override;
   std::string invocation(const Step& step, const Instance& instance, const std::string& params,
                          const std::string& args) const override;

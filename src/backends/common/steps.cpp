@@ -149,7 +149,7 @@ void StepPrinter::compare_calls() {
   std::map<std::string, const Call*> first;
   std::map<std::string, std::set<std::string>> distinct;
   for_each_step(program_.steps, [&](const Step& step) {
-    if (!step.call()) return;
+    if (!step.call() || !may_share(*step.call())) return;
     const Call& own = *step.call();
     const std::string key = key_of(own, std::holds_alternative<ParallelStep>(step.op));
     const Call& other = *first.try_emplace(key, &own).first->second;
@@ -172,28 +172,31 @@ void StepPrinter::compare_calls() {
   });
 }
 
+std::vector<bool> StepPrinter::given_numbers(const Call& call, bool in_parts) const {
+  const auto found = differs_.find(key_of(call, in_parts));
+  std::vector<bool> out =
+      found != differs_.end() ? found->second : std::vector<bool>(call.params.size());
+  for (size_t i = 0; i < out.size() && !reads_sizes(); ++i) {
+    const Dim* size = std::get_if<Dim>(&call.params[i]);
+    out[i] = out[i] || (size && !size->is_static());
+  }
+  return out;
+}
+
 StepPrinter::Instance StepPrinter::instance(const Step& step, bool in_parts) {
   const Call& own = *step.call();
-  std::string key = key_of(own, in_parts);
-  const auto found = differs_.find(key);
-  std::vector<bool> differs(own.params.size());
-  if (found != differs_.end()) differs = found->second;
+  const std::vector<bool> differs = given_numbers(own, in_parts);
   bool varies = false;
   for (size_t i = 0; i < own.params.size(); ++i) {
     const Dim* size = std::get_if<Dim>(&own.params[i]);
     varies = varies || (size && !size->is_static() && !differs[i]);
   }
-  const bool local = std::find(differs.begin(), differs.end(), true) == differs.end() &&
-                     !(varies && !shares_equal_numbers());
-  const bool whole = !local && !shares_equal_numbers();
-  varies = varies && !whole;
+  const bool local = std::find(differs.begin(), differs.end(), true) == differs.end();
   const std::string values = initialiser(own, differs);
-  if (!whole) key += (varies ? "n" : "") + values;
-  auto [it, fresh] = functions_.try_emplace(key);
+  auto [it, fresh] = functions_.try_emplace(key_of(own, in_parts) + (varies ? "n" : "") + values);
   if (fresh) it->second = function_name(step);
   Instance out{it->second, own, values, local, varies, rare_.contains(&own), {}};
-  if (whole) out.given = own.kernel->params;
-  if (!local && !whole) {
+  if (!local) {
     std::string& type = given_types_[out.function];
     if (fresh) {
       type = out.function + "_values";
@@ -281,32 +284,28 @@ std::string StepPrinter::given_type(const Call& call, const std::string& name,
 std::string StepPrinter::handed(const Instance& made, bool in_parts) {
   if (made.local) return "";
   const Call& own = made.call;
-  std::string values = made.values;
-  bool free = !is_static(own);
-  if (shares_equal_numbers()) {
-    const std::vector<bool>& differs = differs_.at(key_of(own, in_parts));
-    values.clear();
-    free = false;
-    for (const Field& f : own.kernel->fields) {
-      for (size_t i = f.at; i < f.at + static_cast<size_t>(f.count); ++i) {
-        if (!differs[i]) continue;
-        values += (values.empty() ? "" : ", ") + number(f, own.params[i]);
-        const Dim* size = std::get_if<Dim>(&own.params[i]);
-        free = free || (size && !size->is_static());
-      }
+  const std::vector<bool> differs = given_numbers(own, in_parts);
+  std::string values;
+  bool free = false;
+  for (const Field& f : own.kernel->fields) {
+    for (size_t i = f.at; i < f.at + static_cast<size_t>(f.count); ++i) {
+      if (!differs[i]) continue;
+      values += (values.empty() ? "" : ", ") + number(f, own.params[i]);
+      const Dim* size = std::get_if<Dim>(&own.params[i]);
+      free = free || (size && !size->is_static());
     }
   }
-  if (free) return fmt::format("(const {}){{{}}}", made.given, values);
-  return parameters(made.given, values);
+  return free ? literal(made.given, values) : parameters(made.given, values);
+}
+
+std::string StepPrinter::literal(const std::string& type, const std::string& values) const {
+  return fmt::format("(const {}){{{}}}", type, values);
 }
 
 std::string StepPrinter::initialiser(const Call& call, const std::vector<bool>& differs) {
-  const bool reads = shares_equal_numbers();
-  const auto is_zero = [&](size_t i) {
-    return !(reads && differs[i]) && is_default(call.params[i]);
-  };
+  const auto is_zero = [&](size_t i) { return !differs[i] && is_default(call.params[i]); };
   const auto value = [&](const Field& f, size_t i) {
-    return reads && differs[i] ? "given->" + given_name(f, i) : number(f, call.params[i]);
+    return differs[i] ? "given->" + given_name(f, i) : number(f, call.params[i]);
   };
   std::string out;
   for (const Field& f : call.kernel->fields) {

@@ -45,9 +45,12 @@ class StepPrinter {
     bool rare;           // its time is of no account
     std::string given;   // unless local: the type of what it is handed, numbers that `values` reads
   };
-  /// Whether functions that calls share are handed a struct of those numbers alone in which the
-  /// calls differ, `v`; else all parameters.
-  virtual bool shares_equal_numbers() const { return false; }
+  /// Whether functions can read the table `n`; else they are handed the numbers that are free.
+  virtual bool reads_sizes() const { return true; }
+  /// Whether calls that differ in some numbers may share a function, which is handed these.
+  virtual bool may_share(const Call&) const { return true; }
+  /// A struct of that type and these values, as an expression.
+  virtual std::string literal(const std::string& type, const std::string& values) const;
   virtual std::string definition(const Instance& instance) const = 0;
   /// A statement that calls it with pointers `args` and, unless it holds them, the struct `params`.
   virtual std::string invocation(const Step& step, const Instance& instance,
@@ -92,8 +95,10 @@ class StepPrinter {
   static std::string key_of(const Call& call, bool in_parts);
   /// Finds the numbers in which the calls that share a function differ, for --specialise size.
   void compare_calls();
+  /// Marks the numbers that the function of a call is handed.
+  std::vector<bool> given_numbers(const Call& call, bool in_parts) const;
   /// The initialiser of the parameters of a call, those left out that are 0; numbers that `differs`
-  /// marks are read from `v`.
+  /// marks are read from `given`.
   std::string initialiser(const Call& call, const std::vector<bool>& differs);
   /// The struct of the numbers that are marked.
   static std::string given_type(const Call& call, const std::string& name,

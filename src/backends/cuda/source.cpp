@@ -12,9 +12,10 @@ namespace {
 /// Whether a unit is the work of a block of threads, not of one.
 bool by_blocks(const Call& call) { return call.body->machine != "cuda"; }
 
-/// A launch needs the parameters of free sizes as a value with an address.
-std::string with_params(const Call& call, const std::string& values, const std::string& launch) {
-  return fmt::format("{{ const {} p = {{{}}}; {}; }}", call.kernel->params, values, launch);
+/// A launch of a kernel that is handed numbers needs them as a value with an address.
+std::string with_given(const std::string& type, const std::string& given,
+                       const std::string& launch) {
+  return fmt::format("{{ const {} given = {}; {}; }}", type, given, launch);
 }
 
 /// The parameters of a function: present operands and results by name; `passed` gets what the body
@@ -44,48 +45,60 @@ std::string Source::for_gpus(const std::string& statement) const {
   return fmt::format("#if QK_ARCH_FROM({})\n{}#endif\n", capability_, statement);
 }
 
-/// A kernel with parameters of its own has a function that gives them, to it and to the host.
+/// The registers of tiles for tensor cores are arrays whose sizes the compiler has to know.
+bool Source::may_share(const Call& call) const { return call.body->machine != "mma"; }
+
+std::string Source::literal(const std::string& type, const std::string& values) const {
+  return fmt::format("{}{{{}}}", type, values);
+}
+
+/// What a kernel's parameters are, for it and for the host.
+std::string Source::params_function(const Instance& instance) {
+  return fmt::format(
+      "QK_BOTH {0} params_of_{1}({2}) {{\n  const {0} p = {{{3}}};\n  return p;\n}}\n",
+      instance.call.kernel->params, instance.function,
+      instance.local ? "void" : fmt::format("const {} *given", instance.given), instance.values);
+}
+
 std::string Source::definition(const Instance& instance) const {
   const Call& call = instance.call;
   const Signature& kernel = *call.kernel;
-  std::string passed, out;
+  std::string passed;
+  const std::string given = instance.local ? "" : fmt::format("const {} *given", instance.given);
   if (call.body->machine.empty()) {  // the host computes it
-    const std::string declared = operands(call, "", passed);
+    const std::string declared = operands(call, given, passed);
     return fmt::format("static void {}({}) {{\n  const {} p = {{{}}};\n  {}(&p{});\n}}\n\n",
                        instance.function, declared, kernel.params, instance.values,
                        call.body->symbol, passed);
   }
-  const std::string declared = operands(
-      call,
-      instance.local ? "int64_t units" : fmt::format("int64_t units, const {} p", kernel.params),
-      passed);
-  if (instance.local) {
-    out = fmt::format(
-        "QK_BOTH {0} params_of_{1}(void) {{\n  const {0} p = {{{2}}};\n  return p;\n}}\n"
-        "static int64_t units_of_{1}(void) {{\n  const {0} p = params_of_{1}();\n"
-        "  return {3}_units(&p);\n}}\n",
-        kernel.params, instance.function, instance.values, call.body->symbol);
-    if (by_blocks(call)) {
-      out += fmt::format(
-          "static int32_t shared_of_{1}(void) {{\n  const {0} p = params_of_{1}();\n"
-          "  return {2}_shared(&p);\n}}\n",
-          kernel.params, instance.function, call.body->symbol);
-    }
-  }
+  const std::string declared =
+      operands(call,
+               instance.local ? "int64_t units"
+                              : fmt::format("int64_t units, const {} given", instance.given),
+               passed);
+  const auto figure = [&](const char* type, const char* name) {
+    return fmt::format(
+        "static {0} {1}_of_{2}({3}) {{\n  const {4} p = params_of_{2}({5});\n  return "
+        "{6}_{1}(&p);\n}}\n",
+        type, name, instance.function, instance.local ? "void" : given, kernel.params,
+        instance.local ? "" : "given", call.body->symbol);
+  };
+  std::string out = params_function(instance) + figure("int64_t", "units");
+  if (by_blocks(call)) out += figure("int32_t", "shared");
   out += fmt::format("QK_GLOBAL {}({}) {{\n", instance.function, declared);
-  std::string body;
-  if (instance.local)
-    body += fmt::format("  const {} p = params_of_{}();\n", kernel.params, instance.function);
-  body += fmt::format("  {}(units) {}(&p, unit{});\n",
-                      by_blocks(call) ? "QK_FOR_BLOCK" : "QK_FOR_UNIT", call.body->symbol, passed);
-  return out + for_gpus(body) + "}\n\n";
+  return out +
+         for_gpus(fmt::format("  const {} p = params_of_{}({});\n  {}(units) {}(&p, unit{});\n",
+                              kernel.params, instance.function, instance.local ? "" : "&given",
+                              by_blocks(call) ? "QK_FOR_BLOCK" : "QK_FOR_UNIT", call.body->symbol,
+                              passed)) +
+         "}\n\n";
 }
 
 std::string Source::part_definition(const Instance& instance) {
   const Call& call = instance.call;
   const Signature& kernel = *call.kernel;
   std::string declared = "int64_t units", passed, in, out;
-  if (!instance.local) declared += fmt::format(", const {} given", kernel.params);
+  if (!instance.local) declared += fmt::format(", const {} given", instance.given);
   auto add = [&](const char* type, const char* list, const std::vector<OperandSpec>& names,
                  const std::vector<View>& views, std::string& held) {
     for (size_t i = 0; i < views.size(); ++i) {
@@ -101,16 +114,16 @@ std::string Source::part_definition(const Instance& instance) {
   const std::string part = call.body->split.empty()
                                ? "(void)own"
                                : fmt::format("{}_part(&p, in, out, own)", call.body->split);
-  return fmt::format("QK_GLOBAL {}({}) {{\n", instance.function, declared) +
+  return params_function(instance) +
+         fmt::format("QK_GLOBAL {}({}) {{\n", instance.function, declared) +
          for_gpus(fmt::format("  QK_FOR_UNIT(units) {{\n"
-                              "    {0} p = {1};\n"
-                              "    const void *in[] = {{{2}}};\n"
-                              "    void *out[] = {{{3}}};\n"
+                              "    {0} p = params_of_{1}({2});\n"
+                              "    const void *in[] = {{{3}}};\n"
+                              "    void *out[] = {{{4}}};\n"
                               "    int32_t own[4] = {{(int32_t)unit, (int32_t)unit + 1, 0, 0}};\n"
-                              "    {4};\n"
-                              "    {5}(&p{6});\n  }}\n",
-                              kernel.params,
-                              instance.local ? "{" + instance.values + "}" : std::string("given"),
+                              "    {5};\n"
+                              "    {6}(&p{7});\n  }}\n",
+                              kernel.params, instance.function, instance.local ? "" : "&given",
                               in.empty() ? "NULL" : in, out, part, call.body->symbol, passed)) +
          "}\n\n";
 }
@@ -120,34 +133,36 @@ std::string Source::counted_units(const Call& call) { return call.body->split + 
 std::string Source::parallel(const Step& step, const Instance& instance, const std::string& params,
                              const std::string& in, const std::string& out,
                              const std::string& units, const std::string& pad) const {
-  const bool free = !is_static(instance.call);
-  std::string args = free ? "p" : params;
+  std::string args = instance.local ? "" : "given";
   for (const std::string& list : {in, out}) {
     if (!list.empty()) args += (args.empty() ? "" : ", ") + list;
   }
   const std::string launch =
       fmt::format("QK_TRY(qk_launch(queue, {}, {}, {}), \"launch\", \"{}\", {})", instance.function,
                   units, args, instance.call.body->symbol, c_string(layers(step)));
-  return pad + (free ? with_params(instance.call, instance.values, launch) : launch + ";") + "\n";
+  if (instance.local) return pad + launch + ";\n";
+  // Of free sizes the kernel counts its units.
+  const std::string count = is_static(instance.call)
+                                ? ""
+                                : fmt::format("const {} p = params_of_{}(&given); (void)p; ",
+                                              instance.call.kernel->params, instance.function);
+  return pad + with_given(instance.given, params, count + launch) + "\n";
 }
 
 std::string Source::invocation(const Step& step, const Instance& instance,
                                const std::string& params, const std::string& args) const {
   const Call& call = instance.call;
-  if (is_host_step(program_, step)) return host_call(step, instance, args);
-  const bool free = !is_static(call);
-  const std::string& symbol = call.body->symbol;
-  const std::string given = free ? "p" : params;
-  const std::string units = instance.local ? fmt::format("units_of_{}()", instance.function)
-                                           : fmt::format("{}_units(&{}), {}", symbol, given, given);
-  const std::string shared = !by_blocks(call) ? ""
-                             : instance.local ? fmt::format("shared_of_{}(), ", instance.function)
-                                              : fmt::format("{}_shared(&{}), ", symbol, given);
+  if (is_host_step(program_, step))
+    return host_call(step, instance, (instance.local ? "" : "&" + params + ", ") + args);
+  const auto figure = [&](const char* name) {
+    return fmt::format("{}_of_{}({})", name, instance.function, instance.local ? "" : "&given");
+  };
   const std::string launch =
-      fmt::format("QK_TRY({}(queue, {}, {}{}, {}), \"launch\", \"{}\", {})",
-                  by_blocks(call) ? "qk_launch_blocks" : "qk_launch", instance.function, shared,
-                  units, args, symbol, c_string(layers(step)));
-  return free ? with_params(call, instance.values, launch) : launch;
+      fmt::format("QK_TRY({}(queue, {}, {}{}, {}{}), \"launch\", \"{}\", {})",
+                  by_blocks(call) ? "qk_launch_blocks" : "qk_launch", instance.function,
+                  by_blocks(call) ? figure("shared") + ", " : "", figure("units"),
+                  instance.local ? "" : "given, ", args, call.body->symbol, c_string(layers(step)));
+  return instance.local ? launch : with_given(instance.given, params, launch);
 }
 
 /// The stream calls it when what is before is done.

@@ -16,6 +16,10 @@ class Source : public StepPrinter {
   std::string uploads, downloads;  // statements that copy inputs and outputs
 
  protected:
+  /// Kernels are handed what is free: the table of sizes is the host's.
+  bool reads_sizes() const override { return false; }
+  bool may_share(const Call& call) const override;
+  std::string literal(const std::string& type, const std::string& values) const override;
   std::string definition(const Instance& instance) const override;
   std::string invocation(const Step& step, const Instance& instance, const std::string& params,
                          const std::string& args) const override;
@@ -31,6 +35,7 @@ class Source : public StepPrinter {
   std::string counted_units(const Call& call) override;
 
  private:
+  static std::string params_function(const Instance& instance);
   /// `statement` as the body of a kernel for the GPUs of this part.
   std::string for_gpus(const std::string& statement) const;
   std::string host_call(const Step& step, const Instance& instance, const std::string& args) const;
