@@ -54,6 +54,7 @@ struct CompileFlags {
   /// Rules and what belongs to them.
   void add_quantization(CLI::App& app);
   void add_disable_pass(CLI::App& app);
+  void add_allow_host(CLI::App& app);
   /// What may be chosen for the generated code and never changes an answer.
   void add_code(CLI::App& app);
   void add_all(CLI::App& app);

@@ -71,7 +71,13 @@ void CompileFlags::add_code(CLI::App& app) {
   add(app, "--weights", &Options::weights, "weights", "how weights are stored");
   add(app, "--specialise", &Options::specialise, "specialise",
       "kernels for speed (one per shape) or size (shared)");
+  add_allow_host(app);
   add_disable_pass(app);
+}
+
+void CompileFlags::add_allow_host(CLI::App& app) {
+  add(app, "--allow-host", &Options::allow_host, "",
+      "steps that a GPU has no kernel for, or one of a single thread, run on the host");
 }
 
 void CompileFlags::add_all(CLI::App& app) {
@@ -90,8 +96,6 @@ void CompileFlags::add_all(CLI::App& app) {
       "kernels, weights and code in one C file (portable or one target, literal weights)");
   add(app, "--threads", &Options::threads, "",
       "split large steps: runs take a parallel_for, by which the caller brings threads");
-  add(app, "--allow-host", &Options::allow_host, "",
-      "steps that a GPU has no kernel for, or one of a single thread, run on the host");
   add(app, "--kernel", &Options::kernels, "LAYER=VARIANT",
       "what computes a layer, one of those that `quantc inspect --kernels` names");
   add(app, "--stop-after", &Options::stop_after, "PASS", "stop after this pass");

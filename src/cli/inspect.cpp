@@ -43,6 +43,7 @@ void add_inspect(CLI::App& app, Session& session) {
   flags->add(*command, "--kernel", &Options::kernels, "LAYER=VARIANT",
              "for --program and --kernels: what computes a layer");
   flags->add(*command, "--threads", &Options::threads, "", "for --program: split large steps");
+  flags->add_allow_host(*command);
   command->footer(
       "Examples:\n  quantc inspect model.onnx\n  quantc inspect model.pt2 --ir\n"
       "  quantc inspect model.onnx --svg model.svg");

@@ -1,6 +1,7 @@
 #include "backends/cuda/cuda_backend.h"
 
-#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "backends/cuda/text.h"
 #include "program/device.h"
@@ -8,17 +9,34 @@
 namespace qc {
 namespace {
 
-/// The first step that the host would have to read the device's memory for.
-const Step* find_flow(const Steps& steps) {
+/// The steps that the host would have to read the device's memory for.
+void find_flow(const Steps& steps, std::vector<const Step*>& found) {
   for (const Step& s : steps) {
-    if (s.loop() || (s.branch() && s.branch()->condition.present())) return &s;
-    if (const BranchStep* branch = s.branch()) {
-      for (const Steps* arm : {&branch->body, &branch->otherwise}) {
-        if (const Step* found = find_flow(*arm)) return found;
-      }
+    if (s.loop() || (s.branch() && s.branch()->condition.present())) {
+      found.push_back(&s);
+    } else if (const BranchStep* branch = s.branch()) {
+      find_flow(branch->body, found);
+      find_flow(branch->otherwise, found);
     }
   }
-  return nullptr;
+}
+
+/// What code for CUDA cannot do in a program, each with its place.
+std::vector<Diag> refusals(const Program& program) {
+  std::vector<Diag> out;
+  if (!program.states.empty())
+    out.push_back(error(Code::unsupported, "code for target cuda keeps no state: use --state io"));
+  std::vector<const Step*> flow;
+  find_flow(program.steps, flow);
+  for (const Step* step : flow)
+    out.push_back(error(Code::unsupported, step->loc,
+                        "code for target cuda has no branches and loops that values decide"));
+  for (const Step& step : program.steps) {
+    if (!program.dims.empty() && is_host_step(program, step))
+      out.push_back(error(Code::unsupported, step.loc,
+                          "a step of the host takes no free dimensions: give numbers"));
+  }
+  return out;
 }
 
 class CudaBackend : public Backend {
@@ -38,18 +56,16 @@ class CudaBackend : public Backend {
  protected:
   Result<Ok> check(const Module& module, const ProjectOptions&, const WeightMap&) const override {
     for (const Module::Part& part : module.parts) {
-      const Program& program = part.program;
-      if (!program.states.empty())
-        return error(Code::unsupported, "code for target cuda keeps no state: use --state io");
-      if (const Step* flow = find_flow(program.steps))
-        return error(Code::unsupported, flow->loc,
-                     "code for target cuda has no branches and loops");
-      const auto& steps = program.steps;
-      const auto host =
-          std::ranges::find_if(steps, [&](const Step& s) { return is_host_step(program, s); });
-      if (!program.dims.empty() && host != steps.end())
-        return error(Code::unsupported, host->loc,
-                     "a step of the host takes no free dimensions: give numbers");
+      const std::vector<Diag> all = refusals(part.program);
+      if (all.empty()) continue;
+      Diag diag = all.front();
+      for (size_t i = 1; i < all.size(); ++i) {
+        const auto& names = all[i].loc.names;
+        diag.notes.push_back(
+            names.empty() ? all[i].text
+                          : fmt::format("layer '{}': {}", fmt::join(names, " + "), all[i].text));
+      }
+      return diag;
     }
     return Ok{};
   }
