@@ -37,7 +37,7 @@ Written to OUTPUT_DIR:
   dots.inc          the folders with bodies whose dot products are as the program says (kernels/numerics/dot.h)
   sources.inc       the sources of all bodies, taken apart (kernel_parts.py)
 Files are rewritten only when they change, so nothing rebuilds without need.
-With --portable-only the lists name the portable variants of the first root, and no bodies for machines.
+With --portable-only the lists name the portable variants of the first root (portable*.variant.cpp), and no bodies for machines.
 """
 import itertools
 import pathlib
@@ -359,7 +359,7 @@ def main():
     write(output / "machines.inc", "".join(f"QK_MACHINE({f}, {m})\n" for f, m in machines))
     variants = sorted(f"{p.parent.name}_{p.name.removesuffix('.variant.cpp')}"
                       for root in roots for p in (root / "kernels").glob("*/*.variant.cpp")
-                      if not portable_only or root != roots[0] or p.name == "portable.variant.cpp")
+                      if not portable_only or root != roots[0] or p.name.startswith("portable"))
     write(output / "variants.inc", "".join(f"QC_VARIANTS({v})\n" for v in variants))
     text, dots = sources({path: f.read_text() for f, path in files}, bodies)
     write(output / "sources.inc", text)
