@@ -144,10 +144,13 @@ function(qc_machine_kernels out)
   set(machines cuda mma team)  # as loops on the host
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND CMAKE_C_COMPILER_ID MATCHES "GNU|Clang")
     list(APPEND machines avx2 avx512vnni)
+  elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64" AND CMAKE_C_COMPILER_ID MATCHES "GNU|Clang")
+    list(APPEND machines neon_dotprod)
   endif()
   set(flags_avx2 -mavx2 -mfma -DQK_TARGET_AVX2=1)
   set(flags_avx512vnni -mavx2 -mfma -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni
       -DQK_TARGET_AVX512VNNI=1)
+  set(flags_neon_dotprod -march=armv8.2-a+dotprod -DQK_TARGET_NEON=1 -DQK_TARGET_NEON_DOTPROD=1)
   set(lines "")
   set(names)
   foreach(machine IN LISTS machines)

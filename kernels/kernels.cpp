@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <map>
 
+#include "kernels/common/processor.h"
+
 #define QK_FOLDER(folder)                           \
   extern "C" const qk_kernel qk_kernels_##folder[]; \
   extern "C" const size_t qk_kernel_count_##folder; \
@@ -133,6 +135,8 @@ Body body_of(const qk_body& b) {
 [[maybe_unused]] bool has_avx512() {
   return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl");
 }
+#elif defined(__aarch64__)
+[[maybe_unused]] bool has_neon_dotprod() { return qk_processor_has_asimddp(); }
 #endif
 
 }  // namespace

@@ -16,6 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "kernels/common/processor.h"
+
 static uint64_t qk_test_state = 88172645463325252u;
 static inline uint32_t qk_random(void) {
   qk_test_state ^= qk_test_state << 13;
@@ -99,6 +101,8 @@ static inline int qk_machine_has_target(void) {
          __builtin_cpu_supports("avx512vnni");
 #elif defined(QK_TARGET_AVX2)
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#elif defined(QK_TARGET_NEON_DOTPROD)
+  return qk_processor_has_asimddp();
 #else
   return 1;
 #endif

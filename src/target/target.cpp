@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "kernels/common/processor.h"
 #include "support/diag.h"
 #include "support/suggest.h"
 
@@ -53,7 +54,8 @@ std::vector<Target> make_targets() {
        .summary = "64-bit Arm with NEON and dot products",
        .features = {"neon", "neon_dotprod", "unsigned_codes"},
        .macro = "QK_TARGET_NEON_DOTPROD",
-       .machine = "__aarch64__"},
+       .machine = "__aarch64__",
+       .required = {"asimddp"}},
       {.name = "cuda",
        .summary = "CUDA C++ for NVIDIA GPUs, the best for the one it runs on",
        .language = std::string(Language::cuda),
@@ -84,13 +86,14 @@ bool processor_has(std::string_view feature) {
   return false;
 }
 constexpr std::string_view kMachine = "__x86_64__";
-#else
-bool processor_has(std::string_view) { return false; }
-#if defined(__aarch64__)
+#elif defined(__aarch64__)
+bool processor_has(std::string_view feature) {
+  return feature == "asimddp" && qk_processor_has_asimddp();
+}
 constexpr std::string_view kMachine = "__aarch64__";
 #else
+bool processor_has(std::string_view) { return false; }
 constexpr std::string_view kMachine = "";
-#endif
 #endif
 
 }  // namespace
@@ -108,7 +111,7 @@ std::span<const Target> all_targets() {
 bool runs_here(const Target& target) {
   if (target.language != Language::c) return false;
   if (target.machine.empty()) return true;
-  if (target.machine != kMachine || target.name == "aarch64-dotprod") return false;
+  if (target.machine != kMachine) return false;
   return std::all_of(target.required.begin(), target.required.end(), processor_has);
 }
 

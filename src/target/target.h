@@ -29,7 +29,8 @@ struct Target {
   std::string macro = {};
   /// The macro of machines it compiles on; empty: all.
   std::string machine = {};
-  /// Features that a run asks the processor for, by the names of __builtin_cpu_supports.
+  /// Features that a run asks the processor for: on x86-64 by the names of __builtin_cpu_supports,
+  /// elsewhere those of kernels/common/processor.h.
   std::vector<std::string> required = {};
   /// The oldest GPU it is for, as nvcc names it; empty: any.
   std::string architecture = {};

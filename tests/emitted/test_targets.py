@@ -74,8 +74,15 @@ def test_arm_gives_the_interpreters_bits(project, target, tmp_path):
     if not shutil.which("aarch64-linux-gnu-gcc"):
         pytest.skip("aarch64-linux-gnu-gcc is not installed")
     build("aarch64-linux-gnu-gcc", project / target, tmp_path / "net", "-static")
-    if shutil.which("qemu-aarch64"):
-        assert "bits equal" in sh("qemu-aarch64", "-cpu", "max", tmp_path / "net")
+    if not shutil.which("qemu-aarch64"):
+        return
+    assert "bits equal" in sh("qemu-aarch64", "-cpu", "max", tmp_path / "net")
+    older = subprocess.run(["qemu-aarch64", "-cpu", "cortex-a57", tmp_path / "net"], capture_output=True, text=True)
+    if target == "aarch64":
+        assert "bits equal" in older.stdout
+    else:  # it has no dot products
+        assert (older.returncode, older.stdout + older.stderr) == (1, "net: failed with code 4\n")
+        assert "NET_BAD_PROCESSOR 4" in (project / target / "net.h").read_text()
 
 
 def test_a_bad_name_lists_the_good_ones(quantc, models, tmp_path):

@@ -5,6 +5,7 @@
 
 #include "backends/c/source.h"
 #include "backends/c/text.h"
+#include "kernels/kernels.h"
 
 namespace qc {
 namespace {
@@ -24,12 +25,27 @@ std::string reset_text(const Program& program, const COptions& options, const We
   return out + "}\n";
 }
 
+/// Whether compilers have a word to ask the target's processors for what they have.
+bool compilers_ask(const Target& target) { return target.machine == "__x86_64__"; }
+
 /// Whether the processor has the instructions of a target; empty where all have.
 std::string processor_has(const Target& target) {
   std::string all;
-  for (const std::string& feature : target.required)
-    all += fmt::format("{}__builtin_cpu_supports(\"{}\")", all.empty() ? "" : " && ", feature);
+  for (const std::string& feature : target.required) {
+    if (!all.empty()) all += " && ";
+    all += compilers_ask(target) ? fmt::format("__builtin_cpu_supports(\"{}\")", feature)
+                                 : fmt::format("qk_processor_has_{}()", feature);
+  }
   return all;
+}
+
+/// The functions that processor_has needs for parts of the module.
+std::string processor_functions(const Module& module) {
+  for (const Module::Part& part : module.parts) {
+    if (!part.target.required.empty() && !compilers_ask(part.target))
+      return std::string(kernel_header("kernels/common/processor.h"));
+  }
+  return "";
 }
 
 /// Split steps find the caller's threads among the arguments.
@@ -170,7 +186,8 @@ SourceText source_text(const Module& module, const COptions& options, const Weig
   }
   const bool state = program.state_bytes > 0, file = options.weights == WeightForm::file;
   const bool weights = weight_bytes > 0;
-  std::string out = prelude(options) + (several ? std::string(kHidden) : kernels_prelude(name)) +
+  std::string out = prelude(options) + processor_functions(module) +
+                    (several ? std::string(kHidden) : kernels_prelude(name)) +
                     weights_declaration(options, weight_bytes);
   if (free) out += std::string(size_functions());
   out += source.instances + steps;
