@@ -4,16 +4,16 @@
 
 /* Stages: what products do with an accumulator before they store it, in the order they are listed.
  * A call carries them as a list; kernels have the members of the stages they take, by the same
- * names, in their parameter structs. kernels/qgemm/output.h states the formulas.
+ * names, in their parameter structs. docs/arithmetic.md has the contract of each stage.
  *
- * rescale        to a code: times the channel's multiplier, rounded half to even, limited. With q31
- *                multipliers are pairs of mantissa and shift. float_bias is added first, times
- *                bias_factor.
- * dequantize     to a float: times the channel's multiplier (and the scale of x where it is known
- * at run time only), then float_bias is added, a rounding of its own accumulators   the accumulator
- * itself, modulo 2^32 add            the code and the residual's are added as kernels/qbinary does:
- * r_kind says how, r_first whether the product is the first operand add_f32        the float and
- * the residual's are added, then limited to [rlo, rhi] */
+ * rescale       to a code from lo to hi: float_bias times bias_factor is added, then times the
+ *               channel's multiplier; with q31 that is a pair of mantissa and shift
+ * dequantize    to a float: times the channel's multiplier (and the scale of x where only a run
+ *               knows it), then float_bias is added, a rounding of its own
+ * accumulators  the accumulator itself, modulo 2^32
+ * add           the code and the residual's are added as kernels/qbinary does: r_kind says how,
+ *               r_first whether the product is the first operand
+ * add_f32       the float and the residual's are added, then limited to [rlo, rhi] */
 typedef struct {
   int32_t y_type, y_zero, lo, hi, q31;
   float bias_factor;
