@@ -23,8 +23,11 @@ FileKind kind_of(std::span<const std::byte> bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (text.starts_with("PK")) return FileKind::pt2;
   if (text.starts_with("{")) return FileKind::fx;  // JSON
-  // The text form begins with its graph or with a constant; no ONNX file begins with '@'.
-  if (text.starts_with("graph ") || text.starts_with("@")) return FileKind::text;
+  // The text form begins with its graph, a constant or a comment; no ONNX file begins with '@', and
+  // in none '/' is a field.
+  for (const std::string_view begin : {"graph ", "@", "//"}) {
+    if (text.starts_with(begin)) return FileKind::text;
+  }
   return FileKind::onnx;
 }
 

@@ -94,7 +94,8 @@ class Selector {
       std::string why = refusal(v, call, binder);
       if (why.empty() && forced && forced->variant != v.name) why = "another was asked for";
       if (why.empty() && (!best || cost(v) < cost(*best))) best = &v;
-      choice.others.push_back({std::string(v.name), std::string(v.feature), std::move(why)});
+      choice.others.push_back(
+          {std::string(v.name), std::string(v.feature), std::move(why), cost(v)});
     }
     if (forced && !best) return not_possible(*forced, choice);
     note(choice, best);
@@ -162,13 +163,15 @@ class Selector {
     return out;
   }
 
-  /// Those that could have computed the call cost more.
-  static void note(KernelChoice& choice, const Variant* best) {
+  /// Those that could have computed the call cost more, or as much and were found later.
+  void note(KernelChoice& choice, const Variant* best) const {
     if (!best) return;
     choice.variant = best->name;
     std::erase_if(choice.others, [&](const auto& o) { return o.variant == best->name; });
     for (KernelChoice::Other& other : choice.others) {
-      if (other.why.empty()) other.why = kCostsMore;
+      other.fits = other.why.empty();
+      if (other.fits)
+        other.why = fmt::format("costs {}, {} costs {}", other.cost, best->name, cost(*best));
     }
   }
 

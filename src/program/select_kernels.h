@@ -5,9 +5,6 @@
 
 namespace qc {
 
-/// Why a variant that could have computed a call did not.
-constexpr std::string_view kCostsMore = "costs more";
-
 /// What was chosen for a call, and why other variants of its kernel were not.
 struct KernelChoice {
   Loc loc;
@@ -16,6 +13,8 @@ struct KernelChoice {
   std::string body;     // the function that computes it
   struct Other {
     std::string variant, feature, why;
+    int cost = 0;
+    bool fits = false;  // it could compute the call; `why` says what it costs
   };
   std::vector<Other> others;
 };

@@ -85,7 +85,7 @@ class Recorder {
     for (const KernelChoice& choice : choices) {
       size_t left = other;
       for (const KernelChoice::Other& one : choice.others) {
-        if (one.why != kCostsMore || choice.loc.names.empty() || left-- != 0) continue;
+        if (!one.fits || choice.loc.names.empty() || left-- != 0) continue;
         out.push_back({choice.loc.names.front(), one.variant});
         break;
       }

@@ -126,6 +126,7 @@ def test_choices_are_explained(quantc, root, models):
     portable = quantc("inspect", models / "digits.onnx", *rules, "--kernels", "--target", "portable").stdout
     assert "qconv by qk_qconv_nhwc (portable_nhwc)\n  not avx2: target portable has no avx2\n" in portable, portable
     assert "  not portable_depthwise: groups have several channels\n" in portable, portable
+    assert "  not portable: costs 300, portable_nhwc costs 200\n" in portable, portable
     vnni = quantc("inspect", models / "digits.onnx", *rules, "--kernels", "--target", "x86-avx512vnni").stdout
     assert vnni.count("qconv by qk_qconv_avx512vnni (avx512vnni)") == 3 and "qgemm by qk_qgemm_avx512vnni" in vnni, vnni
     every = quantc("inspect", models / "digits.onnx", *rules, "--kernels", "--target", "x86").stdout
