@@ -134,7 +134,7 @@ class Lowerer {
           const PassObserver& observe = {})
       : options_(options), target_(target), constants_(constants), observe_(observe) {}
 
-  /// A program that is not planned yet; `choices` as of select_kernels.
+  /// The program after all passes over programs; `choices` as of select_kernels.
   Result<Program> lowered(Graph& graph, PassContext& context,
                           std::vector<KernelChoice>* choices = nullptr) const {
     const Loc file{graph.file, {}, {}};
@@ -155,9 +155,10 @@ class Lowerer {
       QC_ASSIGN(ForcedKernel one, parse_forced_kernel(text));
       forced.push_back(std::move(one));
     }
-    ProgramPassContext on_program{target_, constants_, choices, forced, options_.allow_host};
+    ProgramPassContext on_program{target_, constants_,          choices,
+                                  forced,  options_.allow_host, plan_options(options_)};
     for (const ProgramPass& pass : program_passes()) {
-      if (!pass.run || !is_on(options_, pass.name)) continue;
+      if (!is_on(options_, pass.name)) continue;
       const auto begin = std::chrono::steady_clock::now();
       QC_TRY(located(pass.run(program, on_program), file));
       if (options_.verify) QC_TRY(located(verify(program), file));
@@ -169,9 +170,6 @@ class Lowerer {
   Result<Program> planned(Graph& graph, PassContext& context) const {
     QC_TRY(check_bound(graph, options_));
     QC_ASSIGN(Program program, lowered(graph, context));
-    const auto begin = std::chrono::steady_clock::now();
-    plan(program, plan_options(options_));
-    note("place_buffers", begin, program);
     QC_TRY(finish(program, graph, context));
     if (options_.verify) QC_TRY(located(verify(program), Loc{graph.file, {}, {}}));
     if (options_.no_float) QC_TRY(check_no_float(program, graph.file));

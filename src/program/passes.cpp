@@ -24,15 +24,30 @@ Result<Ok> move(Program& program, ProgramPassContext& context) {
   return Ok{};
 }
 
+Result<Ok> reorder(Program& program, ProgramPassContext& context) {
+  reorder_steps(program, context.plan.share);
+  return Ok{};
+}
+
+Result<Ok> share(Program& program, ProgramPassContext&) {
+  share_storage(program);
+  return Ok{};
+}
+
+Result<Ok> place(Program& program, ProgramPassContext& context) {
+  place_buffers(program, context.plan.smallest);
+  return Ok{};
+}
+
 constexpr ProgramPass kPasses[] = {
     {"fuse_epilogues", 1, fuse, "additions and limits after a product become stages of its call"},
     {"select_kernels", 0, select,
      "calls get the body that computes them, weights are packed for it"},
     {"move_to_device", 0, move,
      "buffers lie in the memory of the target's device, ports are copied to and from it"},
-    {"reorder_steps", 2, nullptr, "independent steps run in an order that needs less memory"},
-    {"share_storage", 1, nullptr, "results overwrite operands, copies vanish"},
-    {"place_buffers", 0, nullptr, "every buffer gets its place in the arena"},
+    {"reorder_steps", 2, reorder, "independent steps run in an order that needs less memory"},
+    {"share_storage", 1, share, "results overwrite operands, copies vanish"},
+    {"place_buffers", 0, place, "every buffer gets its place in the arena"},
 };
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 
 #include "program/liveness.h"
 #include "program/place.h"
@@ -93,13 +92,11 @@ void follow_sizes(Program& program) {
   }
 }
 
-void share_and_place(Program& program, const PlanOptions& options) {
-  if (options.share) {
-    keep_states_in_place(program);
-    elide_copies(program);
-    share_in_place(program);
-  }
+/// The bytes that the arena of a program takes, once planned.
+int64_t arena_of(Program program, bool share) {
+  if (share) share_storage(program);
   place_arena(program);
+  return program.arena_bytes;
 }
 
 void place_states(Program& program) {
@@ -113,20 +110,31 @@ void place_states(Program& program) {
 
 }  // namespace
 
-void plan(Program& program, const PlanOptions& options) {
-  std::optional<Program> other;
-  if (options.reorder) {
-    if (auto order = low_peak_order(program)) {
-      other = program;
-      for (size_t i = 0; i < order->size(); ++i)
-        other->steps[i] = program.steps[static_cast<size_t>((*order)[i])];
-      share_and_place(*other, options);
-    }
-  }
-  share_and_place(program, options);
-  if (other && other->arena_bytes < program.arena_bytes) program = std::move(*other);
-  if (options.smallest && !program.dims.empty()) follow_sizes(program);
+void reorder_steps(Program& program, bool share) {
+  const auto order = low_peak_order(program);
+  if (!order) return;
+  Program other = program;
+  for (size_t i = 0; i < order->size(); ++i)
+    other.steps[i] = program.steps[static_cast<size_t>((*order)[i])];
+  if (arena_of(other, share) < arena_of(program, share)) program = std::move(other);
+}
+
+void share_storage(Program& program) {
+  keep_states_in_place(program);
+  elide_copies(program);
+  share_in_place(program);
+}
+
+void place_buffers(Program& program, bool smallest) {
+  place_arena(program);
+  if (smallest && !program.dims.empty()) follow_sizes(program);
   place_states(program);
+}
+
+void plan(Program& program, const PlanOptions& options) {
+  if (options.reorder) reorder_steps(program, options.share);
+  if (options.share) share_storage(program);
+  place_buffers(program, options.smallest);
 }
 
 }  // namespace qc

@@ -64,6 +64,27 @@ def test_programs_are_printed_after_their_passes(quantc, model, tmp_path):
     assert "pass 'select_kernels' is needed and cannot be switched off" in done.stderr
 
 
+def test_text_graphs_may_begin_with_a_comment(quantc, tmp_path):
+    (tmp_path / "m.ir").write_text("// What it is for.\ngraph (%0 \"x\" : f32[4]) {\n  %1 = exp(%0)\n  return %1 \"y\"\n}\n")
+    assert "exp(%0)" in quantc("inspect", tmp_path / "m.ir", "--ir").stdout
+
+
+def test_every_pass_over_programs_prints_and_has_goldens(quantc, root, tmp_path):
+    names = [line.split()[1] for line in quantc("passes").stdout.splitlines() if line.startswith("program ")]
+    assert {"fuse_epilogues", "reorder_steps", "split"} <= set(names)
+    assert names == [name for name in names if list((root / "tests/programs" / name).glob("*.ir"))]
+    assert sorted(names) == sorted(p.name for p in (root / "tests/programs").iterdir() if p.is_dir())
+    after = [flag for name in names for flag in ("--print-ir-after", name)]
+    out = quantc("compile", root / "tests/programs/share_storage/parts.ir", "-o", tmp_path / "out", *after).stdout
+    shown = re.findall(r"^// after (\w+)\nprogram ", out, re.M)
+    assert shown == names
+    # Storage is shared and placed where the passes say it, not before.
+    texts = dict(zip(shown, re.split(r"^// after \w+\n", out, flags=re.M)[1:]))
+    shared, placed = (re.compile(p, re.M) for p in (r"^%\d+ = %\d+ \+ \d+, ", r"^%\d+ arena \d+ @ "))
+    assert len(shared.findall(texts["share_storage"])) > len(shared.findall(texts["reorder_steps"]))
+    assert placed.search(texts["place_buffers"]) and not placed.search(texts["share_storage"])
+
+
 def test_wrong_passes_are_refused(quantc, model, tmp_path):
     for option in ("--print-ir-after", "--stop-after", "--disable-pass"):
         done = quantc("compile", *model, "-o", tmp_path / "out", option, "melt", status=1)

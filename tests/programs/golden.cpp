@@ -11,7 +11,6 @@
 #include "program/lowering.h"
 #include "program/parse.h"
 #include "program/passes.h"
-#include "program/plan.h"
 #include "program/run.h"
 #include "program/split.h"
 #include "tests/ops/cases.h"
@@ -28,10 +27,9 @@ Result<Program> after(const Graph& graph, const Target& target, std::string_view
   QC_ASSIGN(Program program, lower(graph, constants));
   ProgramPassContext context{target, constants};
   for (const ProgramPass& pass : program_passes()) {
-    if (pass.run) QC_TRY(pass.run(program, context));
-    if (pass.name == last && pass.run) return program;
+    QC_TRY(pass.run(program, context));
+    if (pass.name == last) return program;
   }
-  plan(program);
   // Whatever its size, and in parts when it runs.
   if (last.empty() || last == "split") split(program, 0);
   return program;
