@@ -13,13 +13,16 @@ struct Found {
   std::vector<size_t> copies;  // the last one first
 };
 
-/// How the steps of one program use its storage.
+/// How the steps of one program use its storage. A branch or a loop uses at its time what the steps
+/// in it use; the calls that a state is made by stand outside of them.
 class Uses {
  public:
   explicit Uses(const Program& program) : program_(program), uses_(program.buffers.size()) {
     for (size_t t = 0; t < program.steps.size(); ++t) {
-      for_each_view(program.steps[t], [&](const View& v, bool write) {
-        uses_[static_cast<size_t>(program.resolve(v).buffer)].push_back({t, write});
+      for_each_step(std::span(&program.steps[t], 1), [&](const Step& step) {
+        for_each_view(step, [&](const View& v, bool write) {
+          uses_[static_cast<size_t>(program.resolve(v).buffer)].push_back({t, write});
+        });
       });
     }
   }
@@ -33,7 +36,9 @@ class Uses {
     size_t first = t;
     for (int at = *source; at != found.state;) {
       const std::vector<Use>& uses = uses_[static_cast<size_t>(at)];
-      const bool made_here = program_.buffer(at).kind == BufferKind::arena && uses.front().write;
+      const Buffer& buffer = program_.buffer(at);
+      const bool made_here = buffer.kind == BufferKind::arena && uses.front().write &&
+                             buffer.space == program_.buffer(found.state).space;
       if (!made_here || (at != *source && uses.back().time != first)) return std::nullopt;
       first = uses.front().time;
       found.buffers.push_back(at);
@@ -101,15 +106,13 @@ class Uses {
 }  // namespace
 
 void keep_states_in_place(Program& program) {
-  const bool straight = std::all_of(program.steps.begin(), program.steps.end(),
-                                    [](const Step& s) { return s.call() != nullptr; });
-  if (program.states.empty() || !straight) return;
-  const auto writes_state = [&](const Call& call) {
-    return call.kernel->name == "copy" &&
-           program.buffer(program.resolve(call.out[0]).buffer).kind == BufferKind::state;
+  if (program.states.empty()) return;
+  const auto writes_state = [&](const Call* call) {
+    return call && call->kernel->name == "copy" &&
+           program.buffer(program.resolve(call->out[0]).buffer).kind == BufferKind::state;
   };
   for (size_t t = program.steps.size(); t-- > 0;) {
-    if (!writes_state(*program.steps[t].call())) continue;
+    if (!writes_state(program.steps[t].call())) continue;
     const std::optional<Found> found = Uses(program).state_made_by(t);
     if (!found) continue;
     for (int buffer : found->buffers) {

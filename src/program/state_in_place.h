@@ -4,7 +4,8 @@
 //   copy %1 to %state
 //
 // where the new state is made, call by call, over the old one, and nobody reads the old one after
-// that. Where sizes are free, it holds for all of them.
+// that. Branches, loops and copies between memories may stand beside these calls, not among them.
+// Where sizes are free, it holds for all of them.
 #pragma once
 
 #include "program/program.h"
