@@ -30,7 +30,7 @@ Result<Call> bound(const Call& call, Binder& binder, bool tiles) {
     positions = positions * call.size("out", i);
   }
   if (product) as_product(out, positions);
-  pack_mma(out, call, binder, {p.oc, taps, p.ic, p.ic * taps, 1, taps, false}, tiles);
+  pack_mma(out, call, binder, {taps, p.ic * taps, 1, taps, 0}, tiles);
   return out;
 }
 

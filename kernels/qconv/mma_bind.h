@@ -4,21 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "kernels/qconv/calls.h"
-#include "kernels/qconv/mma.h"
+#include "kernels/qconv/mma_pack.h"
 #include "program/variant.h"
 
 namespace qc {
-
-/// Where a weight is: output n, tap and input channel c at n*n_stride + tap*tap_stride +
-/// c*c_stride.
-struct MmaWeights {
-  int64_t outputs, taps, inputs;
-  int64_t n_stride, tap_stride, c_stride;
-  bool flip;  // codes u8 that stand for their value less 128
-};
 
 /// Why these kernels do not take a call with such operands; empty where they do.
 inline std::string mma_refusal(const Call& call, const Binder& binder, const Dim& x_type) {
@@ -69,42 +60,26 @@ inline void as_product(Call& to, const Dim& rows) {
 }
 
 /// Gives a call its shape, of tiles or of a thread, and its weights.
-inline void pack_mma(Call& to, const Call& from, Binder& binder, const MmaWeights& w, bool tiles) {
+inline void pack_mma(Call& to, const Call& from, Binder& binder, const qk_mma_weights& w,
+                     bool tiles) {
   auto p = c_params<qk_qconv_mma_params>(to);
   const int64_t rows = int64_t{p.n} * p.out[0] * p.out[1] * p.out[2];
   const bool lines = p.ic % 16 != 0 && p.k[2] > 1 && p.dilation[2] == 1;
   set_integer(to, "lines", lines);
-  set_integer(
-      to, "shape",
-      tiles ? mma_shape(rows, w.outputs, w.taps * w.inputs, lines) : int64_t{QK_MMA_SHAPES});
+  set_integer(to, "shape",
+              tiles ? mma_shape(rows, p.oc, w.taps * p.ic, lines) : int64_t{QK_MMA_SHAPES});
   p = c_params<qk_qconv_mma_params>(to);
-  const int64_t depth = qk_mma_depth(&p), run = qk_mma_run(&p), padded = qk_mma_outputs(&p);
-  const int64_t taps_of_run = p.lines ? p.k[2] : 1, terms = taps_of_run * w.inputs;
-  const auto code = [w](const Tensor& t, int64_t n, int64_t tap, int64_t c) {
-    const auto* bytes = reinterpret_cast<const uint8_t*>(t.bytes().data());
-    const uint8_t own = bytes[n * w.n_stride + tap * w.tap_stride + c * w.c_stride];
-    return static_cast<int8_t>(own ^ (w.flip ? 0x80 : 0));
-  };
   const std::string name =
-      fmt::format("mma.{}.{}.{}.{}.{}.{}.{}.{}.{}", p.shape, p.lines, w.outputs, w.taps, w.inputs,
-                  w.n_stride, w.tap_stride, w.c_stride, w.flip);
-  const int64_t bytes = padded * depth + 4 * w.outputs;
-  set_view(to, "w",
-           binder.packed(from.operand("w"), {}, name, DType::i8, {bytes},
-                         [=](const std::vector<Tensor>& t) -> Result<Tensor> {
-                           Tensor out(DType::i8, {bytes});
-                           auto* to = out.mutable_data<int8_t>();
-                           for (int64_t n = 0; n < w.outputs; ++n) {
-                             int32_t sum = 0;
-                             for (int64_t k = 0; k < w.taps * w.inputs; ++k) {
-                               const int64_t at = k / terms * run + k % terms;
-                               to[n * depth + at] = code(t[0], n, k / w.inputs, k % w.inputs);
-                               sum += to[n * depth + at];
-                             }
-                             std::memcpy(to + padded * depth + 4 * n, &sum, 4);
-                           }
-                           return out;
-                         }));
+      fmt::format("mma.{}.{}.{}.{}.{}.{}.{}.{}.{}", p.shape, p.lines, p.oc, w.taps, p.ic,
+                  w.n_stride, w.tap_stride, w.c_stride, w.flip != 0);
+  const int64_t bytes = qk_mma_packed_bytes(&p);
+  const auto pack = [=](const std::vector<Tensor>& t) -> Result<Tensor> {
+    Tensor out(DType::i8, {bytes});
+    qk_mma_pack(&p, &w, reinterpret_cast<const uint8_t*>(t[0].bytes().data()),
+                reinterpret_cast<uint8_t*>(out.mutable_bytes().data()));
+    return out;
+  };
+  set_view(to, "w", binder.packed(from.operand("w"), {}, name, DType::i8, {bytes}, pack));
 }
 
 }  // namespace qc

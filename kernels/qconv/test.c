@@ -2,8 +2,8 @@
  * with QK_TARGET_AVX512VNNI or QK_TARGET_AVX2 defined. Operands lie against pages that must not be
  * touched. An argument sets how many random shapes there are.
  *
- * run gcc AVX512VNNI 1000
- * run gcc AVX2 1000
+ * run gcc AVX512VNNI 2000
+ * run gcc AVX2 2000
  * run clang AVX512VNNI 300
  * run clang AVX2 300
  */

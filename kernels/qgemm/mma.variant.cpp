@@ -20,7 +20,7 @@ Result<Call> bound(const Call& call, Binder& binder, bool tiles) {
   as_product(out, call.size("m"));
   set_integer(out, "ic", p.k);
   set_integer(out, "oc", p.n);
-  pack_mma(out, call, binder, {p.n, 1, p.k, p.w_n, 0, p.w_k, p.flip != 0}, tiles);
+  pack_mma(out, call, binder, {1, p.w_n, 0, p.w_k, p.flip}, tiles);
   return out;
 }
 

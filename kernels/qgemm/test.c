@@ -1,31 +1,30 @@
-/* The bits of a vector variant of qgemm against plain loops: compiled once per instruction set,
- * with QK_TARGET_AVX512VNNI, QK_TARGET_AVX2 or QK_TARGET_NEON_DOTPROD defined. Operands lie against
+/* The bits of a variant of qgemm against plain loops: compiled once per target, with
+ * QK_TARGET_AVX512VNNI or another one of kernels/qgemm/test_bodies.h defined. Operands lie against
  * pages that must not be touched. Arguments: how many random shapes there are, and every how
  * many'th of the systematic shapes is taken.
  *
+ * run gcc PORTABLE 2000 1
+ * run clang PORTABLE 200 20
+ * run gcc CUDA 200 20
+ * run gcc DP4A 200 20
+ * run gcc MMA 50 100
  * run gcc AVX512VNNI 2000 1
  * run gcc AVX2 2000 1
  * run clang AVX512VNNI 200 20
  * run clang AVX2 200 20
  * run aarch64-linux-gnu-gcc NEON_DOTPROD 30 200
  * run clang NEON_DOTPROD 30 200
+ * soak gcc CUDA 2000 1
+ * soak gcc DP4A 2000 1
+ * soak gcc MMA 2000 1
+ * soak aarch64-linux-gnu-gcc NEON_DOTPROD 2000 1
  */
 #include "kernels/common/testing.h"
-#include "kernels/qgemm/accepts.h"
-#include "kernels/qgemm/split.c"
-#include "kernels/qgemm/tested.h"
+/* What follows may use the target's instructions. */
+#include "kernels/qgemm/pack.h"
+#include "kernels/qgemm/test_bodies.h"
 
 #define ROOM (1 << 20)
-
-typedef struct operands {
-  uint8_t* x;
-  uint8_t* w; /* [n][k] or [k][n] */
-  int32_t n_stride, k_stride, flip;
-  int32_t* bias;
-  float *multipliers, *float_bias, *x_scales;
-  int32_t *x_zeros, *w_zeros;
-  uint8_t *residual, *y, *expected, *blob;
-} operands;
 
 static qk_guarded guards[12];
 
@@ -119,6 +118,7 @@ static void choose(qk_qgemm_params* p, operands* o, int kind, int at_end) {
 }
 #define KINDS 15
 
+#if defined(UNITS)
 /* The same call in 1, 2, 3 or 7 parts in turn, the last first. Returns how many. */
 static int32_t in_some_parts(const qk_qgemm_params* p, const operands* o, size_t bytes) {
   static const int32_t counts[] = {1, 2, 3, 7};
@@ -129,21 +129,22 @@ static int32_t in_some_parts(const qk_qgemm_params* p, const operands* o, size_t
     int32_t range[4] = {units * i / parts, units * (i + 1) / parts, 0, 0};
     while (range[0] < range[1]) {
       qk_qgemm_params own = *p;
-      const void* in[] = {o->x, o->blob, o->x_scales, o->x_zeros, o->residual, 0, o->w_zeros};
+      const void* in[9];
       void* out[] = {o->y};
+      list_operands(o, in);
       const int32_t next = PART(&own, in, out, range);
-      BODY(&own, in[0], in[1], in[2], in[3], in[4], in[5], in[6], out[0]);
+      compute(&own, in, out[0]);
       range[0] = next;
     }
   }
   return parts;
 }
+#endif
 
 static int check(int32_t batch, int32_t m, int32_t n, int32_t k, int kind, int at_end) {
-  const qk_panels form = FORM;
   qk_qgemm_params p;
-  qk_pack_params pack;
   operands o;
+  const void* in[9];
   memset(&p, 0, sizeof p);
   p.batch = batch;
   p.m = m;
@@ -176,27 +177,25 @@ static int check(int32_t batch, int32_t m, int32_t n, int32_t k, int kind, int a
   }
   if (extreme == 5) o.bias = 0;
   o.w_zeros = 0;
-  if (qk_random() % 3 == 0) { /* one for all outputs */
+  if (TAKES_W_ZEROS && qk_random() % 3 == 0) { /* one for all outputs */
     o.w_zeros = (int32_t*)(void*)qk_guarded_place(&guards[11], 4 * (size_t)n, at_end);
     o.w_zeros[0] = qk_random_in(-255, 255);
     for (int32_t i = 1; i < n; ++i) o.w_zeros[i] = o.w_zeros[0];
   }
-  const qk_packed_call call = QK_PACKED_CALL(&p, p.per_row, o.float_bias != 0, 0, o.x_scales != 0,
-                                             o.x_zeros != 0, o.residual != 0);
-  if (!qk_packed_accepts(&call)) {
-    fprintf(stderr, "kind %d is not accepted\n", kind);
-    return 1;
-  }
-  pack = (qk_pack_params){1, n, k, {1, 1, 1}, 0, o.n_stride, 0, o.k_stride, o.flip};
-  o.blob = qk_guarded_place(&guards[4], (size_t)qk_packed_size(form, &pack), 0);
-  qk_pack(form, &pack, o.w, o.bias, o.multipliers, o.float_bias, o.blob);
+  o.blob = qk_guarded_place(&guards[4], blob_bytes(&p, &o), 0);
+  pack_blob(&p, &o);
   memset(o.y, 0x55, bytes);
   reference(&p, &o);
-  BODY(&p, o.x, o.blob, o.x_scales, o.x_zeros, o.residual, 0, o.w_zeros, o.y);
+  list_operands(&o, in);
+  compute(&p, in, o.y);
   if (memcmp(o.y, o.expected, bytes) == 0) {
+#if defined(UNITS)
     const int32_t parts = in_some_parts(&p, &o, bytes);
     if (memcmp(o.y, o.expected, bytes) == 0) return 0;
     fprintf(stderr, "in %d parts: ", parts);
+#else
+    return 0;
+#endif
   }
   size_t at = 0;
   while (o.y[at] == o.expected[at]) ++at;
@@ -284,7 +283,7 @@ int main(int argc, char** argv) {
     }
   }
   for (int i = 0; i < random && wrong < 10; ++i, ++checks) {
-    const int32_t batch = i % 5 == 0 ? qk_random_in(1, 3) : 1;
+    const int32_t batch = i % 5 == 0 ? qk_random_in(1, MOST_BATCH) : 1;
     wrong += check(batch, qk_random_in(1, 100), qk_random_in(1, 200), qk_random_in(1, 300),
                    i % KINDS, (int)(qk_random() & 1u));
   }

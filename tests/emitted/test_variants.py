@@ -7,7 +7,8 @@ import subprocess
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# How a test is run that does not say so itself in lines `run COMPILER TARGET ARGUMENT...`.
+# How a test is run that does not say so itself in lines `run COMPILER TARGET ARGUMENT...`; lines that begin with `soak`
+# are for `make soak`.
 RUNS = [("gcc", "PORTABLE", []), ("gcc", "AVX2", []), ("clang", "AVX512VNNI", [])]
 
 
@@ -19,9 +20,10 @@ def cases():
     """(folder, compiler, target, arguments) of every test.c of a kernel folder."""
     for folder in folders("test.c"):
         text = (ROOT / "kernels" / folder / "test.c").read_text()
-        lines = [line.split() for line in re.findall(r"^ \* run (.*)$", text, re.M)]
-        for compiler, target, arguments in [(line[0], line[1], line[2:]) for line in lines] or RUNS:
-            yield pytest.param(folder, compiler, target, arguments, id=f"{folder}-{target}-{compiler}")
+        lines = [line.split() for line in re.findall(r"^ \* ((?:run|soak) .*)$", text, re.M)]
+        for when, compiler, target, arguments in [(*line[:3], line[3:]) for line in lines] or [("run", *run) for run in RUNS]:
+            yield pytest.param(folder, compiler, target, arguments, id=f"{folder}-{target}-{compiler}",
+                               marks=[pytest.mark.soak] if when == "soak" else [])
 
 
 def build(compiler, source, target, out, *more):
@@ -48,7 +50,7 @@ def test_bodies_have_the_bits_of_plain_loops(tmp_path, folder, compiler, target,
             print("compiled only: qemu-aarch64 is not installed")
             return
         run = ["qemu-aarch64", "-cpu", "max", *run]
-    done = subprocess.run(run, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(run, capture_output=True, text=True, timeout=3600)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -247,4 +247,25 @@ std::unique_ptr<Graph> near_tie_graph(uint64_t seed) {
   return Quantizing(s, seed, true).run().ok() ? s.take() : nullptr;
 }
 
+std::unique_ptr<Graph> linear_layers_graph(uint64_t seed) {
+  Sampling s(seed);
+  const int64_t rows = s.between(1, 20);
+  int64_t k = s.between(1, 70);
+  Value* x = s.input(DType::f32, {rows, k});
+  for (int64_t layer = s.between(1, 3); layer > 0; --layer) {
+    const int64_t n = s.between(1, 70);
+    std::vector<Value*> inputs{x, s.constant(DType::f32, {n, k})};
+    if (s.chance(50)) inputs.push_back(s.constant(DType::f32, {n}));
+    x = s.emit("linear", inputs);
+    if (s.chance(30)) x = s.emit("relu", {x});
+    if (s.chance(40)) {
+      Value* const same = s.emit("linear", {x, s.constant(DType::f32, {n, n})});
+      x = s.emit("add", {same, x});
+    }
+    k = n;
+  }
+  add_outputs(s);
+  return Quantizing(s, seed, true).run().ok() ? s.take() : nullptr;
+}
+
 }  // namespace qc
