@@ -27,11 +27,13 @@ struct SizeRange {
 };
 
 struct Options {
-  std::string name;                         // prefix of C names; empty: after the model's file
-  std::string target = "native";            // what code is generated for: see `quantc targets`
-  int level = 2;                            // -O0, -O1, -O2; never changes an answer
-  std::map<std::string, int64_t> dims;      // numbers for symbolic dimensions
-  std::map<std::string, SizeRange> ranges;  // of dimensions whose sizes each run chooses
+  std::string name;  // prefix of C names; empty: after the model's file
+  // What code is generated for (`quantc targets` lists them); empty: native, without floats
+  // portable.
+  std::string target;
+  int level = 2;                                       // -O0, -O1, -O2; never changes an answer
+  std::map<std::string, int64_t> dims;                 // numbers for symbolic dimensions
+  std::map<std::string, SizeRange> ranges;             // of dimensions whose sizes each run chooses
   std::map<std::string, std::vector<int64_t>> shapes;  // of inputs: numbers for their dimensions
   std::map<std::string, std::string> constants;  // inputs that are constants: a number or a file
   std::string weights = "literal";               // literal, incbin or file

@@ -236,7 +236,7 @@ Expected<CompiledModel> Model::build(const std::string& folder, const BuildOptio
     if (!std::filesystem::exists(std::filesystem::path(folder) / (name + ".c"))) {
       return qc::error(qc::Code::unsupported,
                        "code for target {} is not built and run by quantc: compile writes it",
-                       state_->options.target);
+                       qc::implied(state_->options).target);
     }
     const std::string library = "lib" + name + ".so";
     std::vector<std::string> command = {"make", "-s", "-C", folder, library};

@@ -72,8 +72,8 @@ void add_bench(CLI::App& app, Session& session) {
             "C compiler (default $CC, else cc)");
   add_value(*command, "--cflags", flags->cflags, "FLAGS",
             "flags for it (default -O2, for portable code with -march=native)");
-  flags->add(*command, "--target", &Options::target, "TARGET",
-             fmt::format("what to build for and run: {}", fmt::join(choices("target"), ", ")));
+  flags->add_target(
+      *command, fmt::format("what to build for and run: {}", fmt::join(choices("target"), ", ")));
   flags->add_code(*command);
   flags->add_dims(*command);
   flags->add_quantization(*command);

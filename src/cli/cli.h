@@ -55,6 +55,7 @@ struct CompileFlags {
   void add_quantization(CLI::App& app);
   void add_disable_pass(CLI::App& app);
   void add_allow_host(CLI::App& app);
+  void add_target(CLI::App& app, const std::string& help);
   /// What may be chosen for the generated code and never changes an answer.
   void add_code(CLI::App& app);
   void add_all(CLI::App& app);

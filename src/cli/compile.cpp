@@ -54,7 +54,7 @@ void add_compile(CLI::App& app, Session& session) {
         return 0;
       }
       const ProjectReport& r = result.report;
-      const Target target = *find_target(options.target);
+      const Target target = *target_of(options);
       fmt::print("{}: {}/{} for target {}\n", shown(flags->model), shown(flags->out), result.source,
                  target.name);
       if (!target.device) {
@@ -75,6 +75,12 @@ void add_compile(CLI::App& app, Session& session) {
             "-march=native,\n  which the generated build files set), or each calls fmaf and takes "
             "up to 200 times as long;\n  for a processor without fma: --arithmetic dot=mul_add\n",
             r.fma_by_flags);
+      }
+      if (r.float_steps > 0) {
+        fmt::print(
+            "  note: {} step{} with floats, which a core without an FPU does in software;\n  for "
+            "such a core: --no-float\n",
+            r.float_steps, r.float_steps == 1 ? " computes" : "s compute");
       }
       if (session.verbosity > 0) {
         context.remarks.insert(context.remarks.end(), result.remarks.begin(), result.remarks.end());

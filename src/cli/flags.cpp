@@ -66,6 +66,11 @@ void CompileFlags::add_disable_pass(CLI::App& app) {
       "leave out a pass that `quantc passes` says can be");
 }
 
+void CompileFlags::add_target(CLI::App& app, const std::string& help) {
+  add(app, "--target", &Options::target, "TARGET",
+      help + default_text("native, with --no-float portable"));
+}
+
 void CompileFlags::add_code(CLI::App& app) {
   add(app, "-O,--level", &Options::level, "level", "optimisation level; never changes an answer");
   add(app, "--weights", &Options::weights, "weights", "how weights are stored");
@@ -85,9 +90,8 @@ void CompileFlags::add_all(CLI::App& app) {
   add_quantization(app);
   add(app, "--name", &Options::name, "NAME",
       "prefix of files and C names (default: after the model's file)");
-  add(app, "--target", &Options::target, "TARGET",
-      fmt::format("what to generate code for: {}; `quantc targets` describes them",
-                  fmt::join(choices("target"), ", ")));
+  add_target(app, fmt::format("what to generate code for: {}; `quantc targets` describes them",
+                              fmt::join(choices("target"), ", ")));
   add_code(app);
   add(app, "--plan", &Options::plan, "plan",
       "where buffers of free sizes lie: fixed by the largest, or as low as the sizes of a run "
@@ -145,6 +149,7 @@ Result<Options> CompileFlags::resolve() const {
       return error(Code::usage, "--const '{}' is not INPUT=NUMBER or INPUT=FILE", text);
     out.constants[text.substr(0, equals)] = text.substr(equals + 1);
   }
+  out = implied(std::move(out));
   QC_TRY(check(out));
   if (Budget* budget = Budget::current()) budget->set_factor(out.budget);
   for (const std::string& name : print_after) {

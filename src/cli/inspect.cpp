@@ -38,8 +38,7 @@ void add_inspect(CLI::App& app, Session& session) {
   command->add_flag("--imported", flags->raw, "as imported, before any pass");
   flags->add_dims(*command);
   flags->add_quantization(*command);
-  flags->add(*command, "--target", &Options::target, "TARGET",
-             "for --program and --kernels: see `quantc targets`");
+  flags->add_target(*command, "for --program and --kernels: see `quantc targets`");
   flags->add(*command, "--kernel", &Options::kernels, "LAYER=VARIANT",
              "for --program and --kernels: what computes a layer");
   flags->add(*command, "--threads", &Options::threads, "", "for --program: split large steps");

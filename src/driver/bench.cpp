@@ -48,7 +48,7 @@ Result<Ok> take_turns(std::vector<Turn>& turns, const BenchOptions& how) {
 /// The build for the target as something to measure, with what is known of it alone.
 Result<Measure> own_code(const Graph& graph, const Options& options,
                          const std::vector<Tensor>& inputs, const BenchOptions& how, Bench& out) {
-  QC_ASSIGN(const Target target, find_target(options.target));
+  QC_ASSIGN(const Target target, target_of(options));
   out.target = target.name;
   if (target.language == Language::cuda) {
     QC_ASSIGN(const CudaModel model, CudaModel::build(graph, options, how.build.host));

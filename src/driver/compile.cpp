@@ -33,6 +33,8 @@ namespace qc {
 namespace {
 
 constexpr int64_t kMaxSize = 1 << 16;
+/// That of code without floats, where no other is given.
+constexpr const char* kIntegerArithmetic = "exact,rescale=q31";
 
 bool is_program_pass(const std::string& name) {
   const Result<PassRow> found = find_any_pass(name);
@@ -116,7 +118,7 @@ PlanOptions plan_options(const Options& options) {
           .smallest = options.plan == "smallest"};
 }
 
-/// Fails with the list of all steps that need floats.
+/// Fails with the list of all steps that need floats, and what to do about them.
 Result<Ok> check_no_float(const Program& program, const std::string& file) {
   std::vector<std::string> found = float_steps(program);
   if (found.empty()) return Ok{};
@@ -124,6 +126,13 @@ Result<Ok> check_no_float(const Program& program, const std::string& file) {
       error(Code::rule, Loc{file, {}, {}}, "{} step{} floats, which --no-float does not allow",
             found.size(), found.size() == 1 ? " needs" : "s need");
   diag.notes = std::move(found);
+  diag.notes.push_back(
+      rescales_in_float(program)
+          ? fmt::format("--arithmetic {} rescales by integers; --no-float takes it where no other "
+                        "arithmetic is given, and rules say none of their own",
+                        kIntegerArithmetic)
+          : "these have no form in integers: end the model before them, or compile without "
+            "--no-float, and the C library does their floats in software");
   return diag;
 }
 
@@ -218,7 +227,7 @@ bool has_parallel_steps(const Module& module) {
 }  // namespace
 
 Result<Ok> check(const Options& options) {
-  QC_ASSIGN(const Target target, find_target(options.target));
+  QC_ASSIGN(const Target target, target_of(options));
   QC_ASSIGN(const ProjectOptions project, project_options(options, ""));
   QC_TRY(backend_of(target).check(target, project));
   for (const std::string& name : options.disabled_passes) {
@@ -268,20 +277,24 @@ Result<Ok> make_contract(Graph& graph, const Options& options, const PassObserve
   return make_contract(graph, options, context, observe);
 }
 
-/// What code without floats asks of the contract graph.
-static Options for_integers(Options options) {
-  options.no_float = false;
+Options implied(Options options) {
+  if (options.target.empty()) options.target = options.no_float ? "portable" : "native";
+  if (!options.no_float) return options;
   options.require_integer = true;
   options.io_dtype = "quantized";
   const auto given = parse_model_arithmetic(options.arithmetic);
-  if (given.ok() && given->record.empty()) options.arithmetic = "exact,rescale=q31";
+  if (given.ok() && given->record.empty()) options.arithmetic = kIntegerArithmetic;
   return options;
 }
 
-Result<Ok> make_contract(Graph& graph, const Options& options, PassContext& context,
+Result<Target> target_of(const Options& options) { return find_target(implied(options).target); }
+
+Result<Ok> make_contract(Graph& graph, const Options& given, PassContext& context,
                          const PassObserver& observe) {
-  if (options.no_float) return make_contract(graph, for_integers(options), context, observe);
+  const Options options = implied(given);
   QC_TRY(check(options));
+  if (options.arithmetic != given.arithmetic)  // a quantized model was loaded with its own
+    QC_TRY(set_arithmetic(graph, options.arithmetic));
   const Loc file{graph.file, {}, {}};
   Bindings bindings(options.dims.begin(), options.dims.end());
   for (const auto& [symbol, size] : bindings) QC_TRY(check_size(graph, symbol, size));
@@ -314,7 +327,8 @@ Result<Ok> make_contract(Graph& graph, const Options& options, PassContext& cont
   QC_TRY(run);
   QC_TRY(used);
   if (!passes.stop_after.empty()) return Ok{};
-  return options.require_integer ? check_integer(graph, context) : Ok{};
+  if (!options.require_integer) return Ok{};
+  return check_integer(graph, context, options.no_float ? "--no-float" : "--require-integer");
 }
 
 Result<std::unique_ptr<Graph>> float_contract(const Graph& model, const Options& options) {
@@ -350,7 +364,7 @@ Result<Ok> add_dims_of(const Graph& graph, const std::vector<Tensor>& inputs, Op
 }
 
 Result<Program> make_program(Graph& graph, const Options& options, const PassObserver& observe) {
-  QC_ASSIGN(const Target target, find_target(options.target));
+  QC_ASSIGN(const Target target, target_of(options));
   PassContext context;
   PackedConstants constants;
   const Target here = part_here(target);
@@ -359,7 +373,7 @@ Result<Program> make_program(Graph& graph, const Options& options, const PassObs
 
 Result<std::string> kernel_choices(const Graph& graph, const Options& options) {
   QC_TRY(check_bound(graph, options));
-  QC_ASSIGN(const Target target, find_target(options.target));
+  QC_ASSIGN(const Target target, target_of(options));
   std::string out;
   for (const Target& part : parts_of(target)) {
     PassContext context;
@@ -385,7 +399,7 @@ void add_new(const std::vector<std::string>& lines, std::vector<std::string>& to
 
 Result<Module> make_module(Graph& graph, const Options& options, PassContext& noted,
                            const PassObserver& observe) {
-  QC_ASSIGN(const Target target, find_target(options.target));
+  QC_ASSIGN(const Target target, target_of(options));
   PackedConstants constants;
   Module module;
   const std::vector<Target> parts = parts_of(target);
@@ -420,7 +434,7 @@ Result<ProjectOptions> project_options(const Options& options, const std::string
                 : options.weights == "file" ? WeightForm::file
                                             : WeightForm::literal;
   out.specialise = options.specialise == "size" ? Specialise::size : Specialise::speed;
-  QC_ASSIGN(const Target target, find_target(options.target));
+  QC_ASSIGN(const Target target, target_of(options));
   out.machine = target.machine;
   out.threads = options.threads;
   out.single_file = options.single_file;

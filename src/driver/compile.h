@@ -15,6 +15,12 @@ namespace qc {
 
 using quantc::Options;
 
+/// The options with what they mean but do not say: the target, and all that code without floats
+/// asks for.
+Options implied(Options options);
+/// What code is generated for.
+Result<Target> target_of(const Options& options);
+
 /// Checks everything about the options that can be wrong without a model.
 Result<Ok> check(const Options& options);
 

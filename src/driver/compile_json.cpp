@@ -10,7 +10,7 @@ std::string json(const CompileResult& result, const Totals& computed, const Pass
                  const std::string& model, const std::string& folder, const Options& options) {
   const ProjectReport& r = result.report;
   auto count = [&](Computes what) { return json_number(static_cast<int64_t>(computed[what])); };
-  const Result<Target> target = find_target(options.target);
+  const Result<Target> target = target_of(options);
   return JsonObject()
       .add("model", json_string(model))
       .add("folder", json_string(folder))
@@ -23,6 +23,7 @@ std::string json(const CompileResult& result, const Totals& computed, const Pass
       .add("weight_bytes", json_number(r.weight_bytes))
       .add("macs", json_number(r.macs))
       .add("macs_slow_without_fma", json_number(r.fma_by_flags))
+      .add("float_steps", json_number(r.float_steps))
       .add("nodes", JsonObject()
                         .add("nodes", json_number(static_cast<int64_t>(computed.nodes)))
                         .add("integer", count(Computes::integer))

@@ -219,7 +219,7 @@ Totals totals(const Graph& graph) {
   return out;
 }
 
-Result<Ok> check_integer(const Graph& graph, const PassContext& context) {
+Result<Ok> check_integer(const Graph& graph, const PassContext& context, std::string_view flag) {
   QC_ASSIGN(const auto reports, explain(graph, context));
   std::vector<std::string> found;
   for (const NodeReport& r : reports) {
@@ -228,8 +228,15 @@ Result<Ok> check_integer(const Graph& graph, const PassContext& context) {
   }
   if (found.empty()) return Ok{};
   Diag diag =
-      error(Code::rule, Loc{graph.file, {}, {}}, "{} operations compute in float", found.size());
+      error(Code::rule, Loc{graph.file, {}, {}}, "{} operation{} in float, which {} does not allow",
+            found.size(), found.size() == 1 ? " computes" : "s compute", flag);
   diag.notes = std::move(found);
+  diag.notes.push_back(
+      totals(graph)[Computes::converts] == 0
+          ? "quantc calibrate writes rules for the operations that have a form in integers"
+          : fmt::format("for what has no form in integers: end the model before it, or compile "
+                        "without {}",
+                        flag));
   return diag;
 }
 

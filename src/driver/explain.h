@@ -69,7 +69,8 @@ std::string table(const std::vector<NodeReport>& reports, size_t width);
 /// As JSON: {"nodes": [...], "remarks": ["pass: text", ...], "warnings": [...], "totals": {...}}.
 std::string json(const std::vector<NodeReport>& reports, const PassContext& context);
 
-/// An error that lists every node that computes in float, with the reason; nothing when none does.
-Result<Ok> check_integer(const Graph& graph, const PassContext& context);
+/// An error that lists every node that computes in float, with the reason, and says what to do;
+/// nothing when none does. `flag` is what does not allow it.
+Result<Ok> check_integer(const Graph& graph, const PassContext& context, std::string_view flag);
 
 }  // namespace qc

@@ -8,10 +8,14 @@
 
 namespace qc {
 
-/// Whether a call reads, writes or computes with floats. Rescaling by integers (`q31`) does not.
-bool needs_floats(const Call& call);
+/// Why a call needs floats: what it reads, writes or computes with them. Empty where it needs none;
+/// rescaling by integers (`q31`) needs none.
+std::string why_floats(const Call& call);
 
-/// Names of the steps that do, with the kernel of each.
+/// The steps that need them: their names, the kernel of each, and why.
 std::vector<std::string> float_steps(const Program& program);
+
+/// Whether one of the steps rescales in float and has a form that does it by integers.
+bool rescales_in_float(const Program& program);
 
 }  // namespace qc

@@ -4,6 +4,7 @@ import shutil
 import subprocess
 
 import numpy as np
+import onnx
 import pytest
 
 BOARD = pathlib.Path(__file__).resolve().parent / "bare_metal"
@@ -118,3 +119,42 @@ def test_what_needs_floats_is_refused_by_name(quantc, models, root, tmp_path):
     assert not (tmp_path / "out").exists()
     for more in (["--target", "x86"], ["--weights", "file", "--target", "portable"], ["--target", "cuda"]):
         assert "--single-file" in quantc(*flags[:-1], *rules, "--single-file", *more, status=1).stderr
+
+
+@pytest.mark.parametrize("kind", ["qdq", "qoperator"])
+def test_quantized_models_need_no_floats_but_where_they_are_named(quantc, models, tmp_path, kind):
+    """They bring an arithmetic that rescales in float; without floats another is taken, unless one is given."""
+    path = models / f"micro_kws_m_{kind}.onnx"
+    flags = ("--no-float", *(["--dim", "unk__68=1"] if kind == "qdq" else []))
+    refused = quantc("compile", path, "-o", tmp_path / "o", *flags, status=1).stderr
+    assert "1 operation computes in float, which --no-float does not allow" in refused and "softmax" in refused
+    assert "conv2d" not in refused and "end the model before it" in refused
+    given = quantc("compile", path, "-o", tmp_path / "o", *flags, "--arithmetic", "onnxruntime", status=1).stderr
+    assert "conv2d" in given and "rescales in float (multipliers" in given and "--arithmetic exact,rescale=q31 rescales by integers" in given
+    model = onnx.load(path)
+    softmax = next(n for n in model.graph.node if "Softmax" in n.op_type)
+    end = softmax.input[0]
+    is_float = softmax.op_type == "Softmax"
+    keep = [n for n in model.graph.node if n != softmax and softmax.output[0] not in n.input and not (set(n.output) & {o.name for o in model.graph.output})]
+    del model.graph.node[:], model.graph.output[:]
+    model.graph.node.extend(keep)
+    kind_of_end = onnx.TensorProto.FLOAT if is_float else onnx.TensorProto.INT8
+    model.graph.output.append(onnx.helper.make_tensor_value_info(end, kind_of_end, None))
+    onnx.save(model, tmp_path / "cut.onnx")
+    said = quantc("compile", tmp_path / "cut.onnx", "-o", tmp_path / "o", "--name", "net", *flags).stdout
+    assert "for target portable" in said and "note:" not in said
+    assert "QK_INTEGER_ONLY" in (tmp_path / "o/net_kernels.h").read_text() and "USES FLOATS" not in (tmp_path / "o/net.h").read_text()
+    quantc("validate", tmp_path / "cut.onnx", *flags, "--random", 1, "--target", "portable")
+
+
+def test_the_reason_of_each_step_is_said(quantc, models, tmp_path):
+    quantc("calibrate", models / "gru.onnx", "--data", models / "gru.npz", "-o", tmp_path / "r.toml")
+    flags = ("compile", models / "gru.onnx", "--rules", tmp_path / "r.toml", "-o", tmp_path / "o", "--name", "net")
+    refused = quantc(*flags, "--no-float", status=1).stderr
+    assert "node_gru__1: qrnn" in refused and "computes in float between the codes it reads and writes (x_multipliers" in refused
+    assert "these have no form in integers" in refused
+    said = quantc(*flags, "--target", "portable").stdout
+    assert "steps compute with floats, which a core without an FPU does in software" in said and "--no-float" in said
+    assert "USES FLOATS" in (tmp_path / "o/net.h").read_text()
+    assert "core without an FPU" not in quantc(*flags, "--target", "x86-avx2").stdout
+    assert "core without an FPU" not in quantc("compile", models / "gru.onnx", "-o", tmp_path / "f", "--target", "portable").stdout, "that of fma is said"

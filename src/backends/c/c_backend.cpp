@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "backends/c/text.h"
+#include "program/floats.h"
 #include "program/split.h"
 #include "support/checked.h"
 
@@ -136,8 +137,12 @@ class CBackend : public Backend {
       entries = std::max(entries, of_parts.back().entries);
     }
     project.report.stack_bytes = stack_bytes(module, entries);
-    if (module.parts.front().target.macro.empty() && module.program().dot == DotStep::fma)
-      project.report.fma_by_flags = most_fused(module.program().steps);
+    const Program& first = module.program();
+    const int64_t float_macs = most_fused(first.steps);
+    if (module.parts.front().target.macro.empty() && first.dot == DotStep::fma)
+      project.report.fma_by_flags = float_macs;
+    if (module.parts.front().target.machine.empty() && float_macs == 0 && project.report.macs > 0)
+      project.report.float_steps = static_cast<int64_t>(float_steps(first).size());
     const std::string header = header_text(module, options, project.report, project.weight_hash);
     const std::string note = project.report.fma_by_flags > 0 ? fma_note(name) : "";
     if (options.single_file) {

@@ -118,6 +118,16 @@ std::string header_text(const Module& module, const COptions& options, const CRe
         "need none. */\n\n",
         report.fma_by_flags, name);
   }
+  if (report.float_steps > 0) {
+    out += fmt::format(
+        "/* USES FLOATS: products are of codes, but {} step{} with floats (rescaling sums, "
+        "converting\n"
+        " * inputs and outputs). A core without an FPU does them in software, with functions of "
+        "the "
+        "C library.\n"
+        " * For such a core compile with --no-float. */\n\n",
+        report.float_steps, report.float_steps == 1 ? " computes" : "s compute");
+  }
   out += dims_text(program, options) + ports_text(program, options);
   out += fmt::format(
       "\n/* What a run returns. */\n{5}\n{6}"
