@@ -46,6 +46,7 @@ void add_analyze(CLI::App& app, Session& session) {
       PassContext context;
       QC_TRY(contract(*graph, layer_by_layer(options), context));
       const std::vector<Tensor> first = samples.first();
+      watch_time_of(samples);
       QC_ASSIGN(const Analysis found, analyze(*plain, *graph, context, std::move(samples)));
       if (!flags->page.empty()) {
         const std::string title = std::filesystem::path(flags->model).filename().string();

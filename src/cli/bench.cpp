@@ -8,6 +8,7 @@
 #include "cli/terminal.h"
 #include "driver/choices.h"
 #include "driver/peer.h"
+#include "support/suggest.h"
 
 namespace qc::cli {
 namespace {
@@ -26,8 +27,8 @@ Result<int> run_bench(BenchFlags& flags) {
     const auto& known = peer_names();
     if (peer.empty()) continue;
     if (std::find(known.begin(), known.end(), peer) == known.end()) {
-      return error(Code::usage, "--against: there is no '{}' (known: {})", peer,
-                   fmt::join(known, ", "));
+      return error(Code::usage, "--against: there is no '{}': use one of {}{}", peer,
+                   fmt::join(known, ", "), did_you_mean(peer, known));
     }
     flags.bench.against.push_back(peer);
   }

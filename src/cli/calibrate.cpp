@@ -17,6 +17,7 @@ namespace {
 
 /// A bar on terminals; nothing elsewhere.
 void draw_bar(int64_t done, int64_t total) {
+  stop_watching_time();  // what is left are as many samples as the user gave
   if (!::isatty(STDERR_FILENO)) return;
   constexpr int64_t kWidth = 40;
   const int64_t filled = done * kWidth / total;
@@ -96,12 +97,18 @@ void add_calibrate(CLI::App& app, Session& session) {
                 Samples::open(*graph, std::move(data),
                               Bindings(options.dims.begin(), options.dims.end()), true));
       const std::filesystem::path rules = flags->out;
-      const std::string folder = rules.has_parent_path() ? rules.parent_path().string() : ".";
       const std::string archive = archive_name(flags->out);
       const Overwrite overwrite = options.force ? Overwrite::any : Overwrite::own;
       QC_TRY(check_output(flags->out, overwrite));
       if (calibration.equalise || calibration.bias_correction) {
-        QC_TRY(check_output(folder + "/" + archive, overwrite));
+        const std::string arrays = (rules.parent_path() / archive).string();
+        if (auto written = check_output(arrays, overwrite); !written.ok()) {
+          written.diag().notes.push_back(
+              fmt::format("arrays of the rules in {} go into {}: with another name after -o both "
+                          "have another",
+                          shown(flags->out), shown(arrays)));
+          return written.diag();
+        }
       }
       QC_ASSIGN(const Calibration result,
                 calibrate(*graph, options, std::move(samples), calibration, archive));

@@ -129,6 +129,8 @@ void add_completion(CLI::App& app, Session& session);
 void watch_time(const Budget& budget);
 /// From now on time is the user's to say.
 void stop_watching_time();
+/// The same where there are several samples: how many is the user's to say, and each has a budget.
+void watch_time_of(const Samples& samples);
 
 /// Reports work that takes longer than a second on standard error while it lives.
 class Progress {

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <filesystem>
+
 #include "cli/cli.h"
 #include "support/suggest.h"
 #include "support/wrap.h"
@@ -33,7 +36,21 @@ std::vector<std::string> command_names(const CLI::App& app) {
   return out;
 }
 
+/// Whether a word in the place of a command is a model.
+bool is_model(const std::string& word) {
+  constexpr std::string_view kEndings[] = {".onnx", ".pt2", ".json", ".ir"};
+  std::error_code ignored;
+  return std::ranges::any_of(kEndings, [&](auto end) { return word.ends_with(end); }) ||
+         std::filesystem::is_regular_file(word, ignored);
+}
+
 Diag wrong_command(const CLI::App& app, const std::string& word) {
+  if (is_model(word)) {
+    return error(Code::usage,
+                 "a command is missing before '{0}': `quantc inspect {0}` looks at the model, "
+                 "`quantc compile {0} -o DIR` writes C (see quantc --help)",
+                 word);
+  }
   const std::vector<std::string> known = command_names(app);
   return error(Code::usage, "there is no command '{}': use one of {}{} (see quantc --help)", word,
                fmt::join(known, ", "), did_you_mean(word, known));
@@ -60,6 +77,57 @@ Diag wrong_flag(const CLI::App& app, const CLI::App& command, const std::string&
   }
   return error(Code::usage, "{} has no flag {}: use one of {} {}", command.get_name(), flag,
                fmt::join(own, ", "), help);
+}
+
+/// All options of a command, those of its groups too.
+std::vector<const CLI::Option*> options_of(const CLI::App& command) {
+  std::vector<const CLI::Option*> out = command.get_options();
+  for (const CLI::App* group : command.get_subcommands({})) {
+    const auto more = group->get_options();
+    if (group->get_name().empty()) out.insert(out.end(), more.begin(), more.end());
+  }
+  return out;
+}
+
+/// A value that is no number, or a flag that takes none: "Could not convert: --random = abc".
+std::string not_converted(const CLI::App& command, const std::string& thrown) {
+  for (const CLI::Option* option : options_of(command)) {
+    const std::string start = fmt::format("Could not convert: {} = ", option->get_name());
+    if (!thrown.starts_with(start)) continue;
+    const std::string value = thrown.substr(start.size()), &kind = option->get_type_name();
+    if (kind.empty()) return fmt::format("{} takes no value, got '{}'", option->get_name(), value);
+    if (kind.find('|') != kind.npos)
+      return fmt::format("{} is '{}': use one of {}", option->get_name(), value,
+                         fmt::join(CLI::detail::split(kind, '|'), ", "));
+    return fmt::format("{} is '{}': give a {}number", option->get_name(), value,
+                       kind == "N" || kind == "SEED" ? "whole " : "");
+  }
+  return thrown;
+}
+
+/// What the library for command lines found, in this program's words.
+std::string in_words(const CLI::App& command, const CLI::ParseError& thrown) {
+  const std::string& kind = thrown.get_name();
+  if (kind == "ConversionError") return not_converted(command, thrown.what());
+  if (kind == "RequiredError" &&
+      std::string_view(thrown.what()).starts_with("Requires at most 1")) {
+    std::vector<std::string> given;
+    for (const CLI::Option* option : options_of(command)) {
+      if (option->count() > 0 && option->get_expected_max() <= 1 && !option->get_positional())
+        given.push_back(option->get_name());
+    }
+    return fmt::format("give one of {}, not several", fmt::join(given, ", "));
+  }
+  if (kind == "ArgumentMismatch") {
+    for (const CLI::Option* option : options_of(command)) {
+      const size_t count = option->results().size();
+      if (count > 1 && option->get_expected_max() == 1)
+        return fmt::format("{} is given {} times: it takes one value", option->get_name(), count);
+      if (std::string_view(thrown.what()).starts_with(option->get_name() + ":") && count == 0)
+        return fmt::format("{} needs a value, {}", option->get_name(), option->get_type_name());
+    }
+  }
+  return thrown.what();
 }
 
 bool is_flag(const std::string& word) { return word.size() > 1 && word[0] == '-'; }
@@ -148,7 +216,7 @@ Diag mistake(const CLI::App& app, const CLI::ParseError& thrown) {
         "in -i a.npy -i b.npy (see quantc {} --help)",
         left[0], name);
   }
-  return error(Code::usage, "{} (see quantc {} --help)", thrown.what(), name);
+  return error(Code::usage, "{} (see quantc {} --help)", in_words(*command, thrown), name);
 }
 
 }  // namespace qc::cli

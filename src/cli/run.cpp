@@ -43,6 +43,7 @@ void add_run(CLI::App& app, Session& session) {
       PassContext context;
       QC_TRY(contract(*graph, options, context));
       QC_TRY(flags->input.renew(*graph, samples));
+      watch_time_of(samples);
       QC_ASSIGN(const auto sets, run_all(*graph, options, std::move(samples), flags->threads));
       std::vector<NamedArray> arrays;
       for (size_t set = 0; set < sets.size(); ++set) {

@@ -138,9 +138,17 @@ Result<int> run_validation(const ValidateFlags& flags) {
   PassContext context;
   QC_TRY(contract(*graph, options, context));
   QC_TRY(flags.input.renew(*graph, samples));
+  watch_time_of(samples);
   QC_ASSIGN(Validation result,
             validate(*graph, options, std::move(samples), answers.references(), flags.bars()));
   fmt::print("{}", flags.as_json ? json(result, flags.model) : str(result));
+  if (flags.validation.per_layer && result.layers.empty()) {
+    const std::string why =
+        "--per-layer has no layers to compare with: give --rules, --float-model with the float "
+        "model "
+        "that this file was made of, or -e with arrays that have names of layers";
+    warn(flags.model, {&why, 1});
+  }
   if (!result.ok) {
     return error(Code::mismatch, Loc{flags.model, {}, {}},
                  "results differ by more than allowed; see the table");

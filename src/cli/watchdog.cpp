@@ -51,6 +51,10 @@ void stop_watching_time() {
   ::setitimer(ITIMER_PROF, &never, nullptr);
 }
 
+void watch_time_of(const Samples& samples) {
+  if (samples.count() > 1) stop_watching_time();
+}
+
 }  // namespace qc::cli
 
 #if defined(__has_feature)

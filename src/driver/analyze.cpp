@@ -70,7 +70,7 @@ class Analyzer {
     out.runs = samples.count();
     for (int64_t i = 0; i < out.runs; ++i) {
       QC_ASSIGN(const std::vector<Tensor> inputs, samples.next());
-      QC_TRY(see(inputs));
+      QC_TRY(for_sample([&] { return see(inputs); }));
     }
     for (auto& [node, layer] : layers_) {
       suggest(*node, layer);
@@ -275,7 +275,7 @@ quantc::Options without_rules(quantc::Options options) {
   options.own_rules.clear();
   options.rules.clear();
   options.rules_file.clear();
-  options.require_integer = false;
+  options.require_integer = options.no_float = false;
   return options;
 }
 

@@ -7,6 +7,7 @@
 
 #include "driver/equalise.h"
 #include "driver/rule_writer.h"
+#include "driver/rules.h"
 #include "driver/watch.h"
 #include "quant/rule_file.h"
 #include "support/escape.h"
@@ -17,6 +18,7 @@ Result<std::vector<RuleSpec>> partial_rules(const std::string& path,
                                             const std::string& activations) {
   QC_ASSIGN(std::vector<RuleSpec> rules, read_rules(path, Missing::allowed));
   for (RuleSpec& rule : rules) {
+    QC_TRY(check_op(rule));
     if (rule.dtype.empty() && !rule.min.empty()) rule.dtype = activations;
     rule = with_scales(std::move(rule));
   }

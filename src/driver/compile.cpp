@@ -17,6 +17,7 @@
 #include "driver/pass_list.h"
 #include "driver/rules.h"
 #include "driver/widened.h"
+#include "frontends/common/unknown_dim.h"
 #include "interp/interpreter.h"
 #include "ir/op_table.h"
 #include "passes/note_rules.h"
@@ -301,8 +302,8 @@ Result<Ok> make_contract(Graph& graph, const Options& given, PassContext& contex
   for (const auto& [symbol, range] : options.ranges) {
     const auto symbols = graph.symbols();
     if (std::find(symbols.begin(), symbols.end(), symbol) == symbols.end()) {
-      return error(Code::dim, file, "no dimension is named '{}'; the inputs have {}", symbol,
-                   symbols.empty() ? "none" : fmt::format("{}", fmt::join(symbols, ", ")));
+      const std::vector<std::string> known(symbols.begin(), symbols.end());
+      return unknown_dim(file, symbol, known, known);
     }
     QC_TRY(check_size(graph, symbol, range.min));
     QC_TRY(check_size(graph, symbol, range.max));

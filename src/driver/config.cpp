@@ -6,6 +6,7 @@
 #include <charconv>
 #include <filesystem>
 
+#include "driver/compile.h"
 #include "support/file.h"
 #include "support/suggest.h"
 #include "support/toml.h"
@@ -156,6 +157,11 @@ Result<quantc::Options> read_config(const std::string& path) {
     if (!key->read(node, out)) {
       return error(Code::usage, loc, "line {}: '{}' must be {}", node.source().begin.line, wanted,
                    key->expected);
+    }
+    quantc::Options alone;  // with nothing else, so that it is this value that is wrong
+    key->read(node, alone);
+    if (const auto checked = check(alone); !checked.ok()) {
+      return error(Code::usage, loc, "line {}: {}", node.source().begin.line, checked.diag().text);
     }
   }
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();

@@ -1,5 +1,6 @@
 #include "driver/load.h"
 
+#include <filesystem>
 #include <set>
 #include <string>
 
@@ -115,13 +116,20 @@ Result<std::unique_ptr<Graph>> load(const std::shared_ptr<const MappedFile>& fil
   return graph;
 }
 
+Result<std::shared_ptr<const MappedFile>> open_model(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored))
+    return error(Code::unsupported, Loc{path, {}, {}}, "{}", folder_kind(path));
+  return MappedFile::open(path);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Graph>> load_model(const std::string& path, const ImportOptions& options) {
   register_all_ops();
   const Loc place{path, {}, {}};
   const Doing doing("reading the model", &place);
-  QC_ASSIGN(auto file, MappedFile::open(path));
+  QC_ASSIGN(auto file, open_model(path));
   return load(file, path, options);
 }
 
@@ -130,7 +138,7 @@ Result<std::unique_ptr<Graph>> load_model(const std::string& path, const quantc:
   register_all_ops();
   const Loc place{path, {}, {}};
   const Doing doing("reading the model", &place);
-  QC_ASSIGN(auto file, MappedFile::open(path));
+  QC_ASSIGN(auto file, open_model(path));
   return load(file, path, options, remarks);
 }
 

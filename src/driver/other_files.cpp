@@ -1,5 +1,6 @@
 #include "driver/other_files.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <string_view>
 
@@ -31,6 +32,11 @@ constexpr OtherKind kKinds[] = {
      "let it save torch.export.save(torch.export.export(module.eval(), (example,)), 'model.pt2')"},
     {0, "", ".xml", "an XML file, perhaps of OpenVINO",
      "use the .onnx or .pt2 file it was made from"},
+    {0, "\x93NUMPY", "", "an array of NumPy",
+     "give the model before it: arrays are for -i, -e and --data"},
+    {0, "", ".mlmodel", "a Core ML model", "use the PyTorch or ONNX model it was made from"},
+    {0, "\x08\x01\x12", ".pb", "a SavedModel of TensorFlow",
+     "convert its folder: python -m tf2onnx.convert --saved-model FOLDER --output model.onnx"},
 };
 
 bool contains(const ZipArchive& zip, std::string_view part) {
@@ -48,6 +54,13 @@ std::string archive_kind(const std::string& path, std::span<const std::byte> byt
     return std::string(
                "this is a TorchScript file, which holds a program but no exported graph; ") +
            kExport;
+  if (contains(*zip, "/data.pkl"))
+    return std::string("this is a file of torch.save, which has weights but no graph; ") + kExport;
+  const bool arrays = std::ranges::all_of(
+      zip->entries(), [](const ZipEntry& e) { return e.name.ends_with(".npy"); });
+  if (arrays && !zip->entries().empty())
+    return "these are arrays of NumPy; give the model before them: arrays are for -i, -e and "
+           "--data";
   if (zip->find("model.weights.h5"))
     return "this is a Keras model; convert it with model.export(..., format='onnx')";
   return {};
@@ -65,8 +78,29 @@ std::string other_kind(const std::string& path, std::span<const std::byte> bytes
     return "this is " + std::string(kind.what) + "; " + std::string(kind.todo);
   }
   if (text.starts_with("\x80") && (ending == ".pt" || ending == ".pth" || ending == ".pkl"))
-    return std::string("this is a pickle of torch.save; ") + kExport;
+    return std::string("this is a pickle of torch.save, which has weights but no graph; ") +
+           kExport;
   return {};
+}
+
+std::string folder_kind(const std::string& path) {
+  const std::filesystem::path folder = path;
+  std::error_code ignored;
+  const auto has = [&](const char* name) {
+    return std::filesystem::exists(folder / name, ignored);
+  };
+  if (has("saved_model.pb"))
+    return "this is a SavedModel of TensorFlow; convert it: python -m tf2onnx.convert "
+           "--saved-model "
+           "FOLDER --output model.onnx";
+  if (has("config.json") &&
+      (has("model.safetensors") || has("pytorch_model.bin") || has("model.safetensors.index.json")))
+    return std::string(
+               "this is a model of Hugging Face transformers, which has weights but no graph; ") +
+           kExport;
+  if (has("Manifest.json") || path.ends_with(".mlpackage") || path.ends_with(".mlpackage/"))
+    return "this is a Core ML package; use the PyTorch or ONNX model it was made from";
+  return "this is a folder; give the .onnx or .pt2 file in it";
 }
 
 void add_advice(Diag& diag) {

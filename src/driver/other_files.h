@@ -13,6 +13,9 @@ namespace qc {
 /// known here, which the front ends judge.
 std::string other_kind(const std::string& path, std::span<const std::byte> bytes);
 
+/// The same of a folder in the place of a model.
+std::string folder_kind(const std::string& path);
+
 /// Adds what to do about a failure to import that users can mend by exporting in another way.
 void add_advice(Diag& diag);
 

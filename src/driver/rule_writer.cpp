@@ -11,6 +11,7 @@
 #include "quant/rule_file.h"
 #include "quant/scores.h"
 #include "support/escape.h"
+#include "support/suggest.h"
 
 namespace qc {
 namespace {
@@ -163,9 +164,13 @@ Result<Ok> RuleWriter::run() {
     const bool found = std::any_of(entries_.begin(), entries_.end(),
                                    [&](const Entry& e) { return e.spec && e.op == op; });
     if (!found) {
+      std::vector<std::string> known;
+      for (const Node* n = graph_.first(); n; n = n->next()) {
+        if (std::ranges::find(known, n->op()) == known.end()) known.emplace_back(n->op());
+      }
       return error(Code::usage, Loc{graph_.file, {}, {}},
-                   "no rule can be written for '{}': inspect --names lists the ops of the model",
-                   op);
+                   "--ops: no rule can be written for '{}'; the model has {}{}", op,
+                   fmt::join(known, ", "), did_you_mean(op, known));
     }
   }
   return Ok{};

@@ -1,9 +1,11 @@
 #include "driver/rules.h"
 
 #include "ir/op_table.h"
+#include "ops/common/registration.h"
 #include "quant/arithmetic.h"
 #include "quant/rule_file.h"
 #include "quant/rules.h"
+#include "support/suggest.h"
 
 namespace qc {
 
@@ -71,6 +73,17 @@ Result<std::vector<StatedRule>> stated_rules(const quantc::Options& options) {
   return out;
 }
 
+Result<Ok> check_op(const quantc::RuleSpec& spec) {
+  register_all_ops();
+  if (spec.op.empty() || op_table().find(spec.op)) return Ok{};
+  std::vector<std::string> known;
+  for (const auto& [name, entry] : op_table().all()) known.emplace_back(name);
+  return error(Code::rule, Loc{spec.origin, {}, {}},
+               "op: there is no op '{}': `quantc inspect --names` lists the nodes of a model with "
+               "their ops{}",
+               spec.op, did_you_mean(spec.op, known));
+}
+
 Result<RuleSet> rule_set(const quantc::Options& options) {
   RuleSet out;
   out.file = options.rules_file;
@@ -83,6 +96,7 @@ Result<RuleSet> rule_set(const quantc::Options& options) {
       continue;
     }
     if (rule.spec.arithmetic.empty()) rule.spec.arithmetic = arithmetic.record;
+    QC_TRY(check_op(rule.spec));
     QC_ASSIGN(auto made, make_rule(rule.spec));
     out.rules.push_back(std::move(made));
   }

@@ -20,4 +20,7 @@ Result<std::vector<StatedRule>> stated_rules(const quantc::Options& options);
 /// The same as what nodes are matched with.
 Result<RuleSet> rule_set(const quantc::Options& options);
 
+/// An error where the rule is for an op that there is none of.
+Result<Ok> check_op(const quantc::RuleSpec& spec);
+
 }  // namespace qc

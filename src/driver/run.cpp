@@ -76,7 +76,7 @@ Result<std::vector<std::vector<Tensor>>> run_all(const Graph& graph, const Optio
       if (program) {
         QC_ASSIGN(outputs, program->run(inputs));
       } else {
-        QC_ASSIGN(RunResult result, interpret(graph, inputs));
+        QC_ASSIGN(RunResult result, for_sample([&] { return interpret(graph, inputs); }));
         outputs = std::move(result.outputs);
       }
       QC_TRY(joined.add(std::move(outputs)));

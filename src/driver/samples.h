@@ -10,8 +10,19 @@
 #include "driver/arrays.h"
 #include "ir/graph.h"
 #include "quantc/options.h"
+#include "support/budget.h"
 
 namespace qc {
+
+/// Calls `f`, which works on one sample, with a budget of its own: what one may cost does not
+/// depend on how many there are.
+template <class F>
+auto for_sample(F&& f) -> decltype(f()) {
+  const Budget* all = Budget::current();
+  if (!all) return f();
+  Budget own(*all);
+  return within(&own, std::forward<F>(f));
+}
 
 class Samples {
  public:

@@ -262,29 +262,34 @@ Result<Validation> validate(const Graph& graph, const Options& options, Samples 
   Board board(graph, references, v);
   LayerBoard layers(graph, references);
   int64_t s = 0;
+  const auto compare = [&](const std::vector<Tensor>& inputs, size_t set, int64_t i,
+                           int64_t count) -> Result<Ok> {
+    std::vector<Tensor> expected, plain, reference;
+    if (floats) {
+      QC_ASSIGN(plain, floats->run(inputs));
+    }
+    if (v.per_layer) QC_TRY(layers.see(inputs, set, i, count));
+    for (const Way& way : ways) {
+      QC_ASSIGN(const std::vector<Tensor> got, way.run(inputs));
+      if (!references.expected.empty()) {
+        QC_ASSIGN(expected, sample_of(graph, references.expected[set], i, count, got));
+        board.see(way.name, kExpected, got, expected, s);
+      }
+      if (floats) board.see(way.name, kFloats, got, plain, s);
+      if (way.name == kInterpreter) {
+        reference = got;
+      } else {
+        board.see(way.name, kInterpreter, got, reference, s);
+      }
+    }
+    return Ok{};
+  };
   for (size_t k = 0; k < samples.sets().size(); ++k) {
     const int64_t count = samples.sets()[k].count;
     if (samples.sets().size() > 1) out.sets.push_back({s, count, str(sizes[k])});
     for (int64_t i = 0; i < count; ++i, ++s) {
       QC_ASSIGN(const std::vector<Tensor> inputs, samples.next());
-      std::vector<Tensor> expected, plain, reference;
-      if (floats) {
-        QC_ASSIGN(plain, floats->run(inputs));
-      }
-      if (v.per_layer) QC_TRY(layers.see(inputs, k, i, count));
-      for (const Way& way : ways) {
-        QC_ASSIGN(const std::vector<Tensor> got, way.run(inputs));
-        if (!references.expected.empty()) {
-          QC_ASSIGN(expected, sample_of(graph, references.expected[k], i, count, got));
-          board.see(way.name, kExpected, got, expected, s);
-        }
-        if (floats) board.see(way.name, kFloats, got, plain, s);
-        if (way.name == kInterpreter) {
-          reference = got;
-        } else {
-          board.see(way.name, kInterpreter, got, reference, s);
-        }
-      }
+      QC_TRY(for_sample([&] { return compare(inputs, k, i, count); }));
     }
   }
   out.comparisons = board.finish();

@@ -298,7 +298,7 @@ Result<Ok> Watched::run_interpreted(const Graph& graph, Samples& samples,
     part = &parts[static_cast<size_t>(i % kParts)];
     for (size_t k = 0; k < inputs.size(); ++k) part->see(graph.inputs()[k], inputs[k]);
     for (size_t k = 0; k < run.states.size(); ++k) part->see(graph.states()[k].in, run.states[k]);
-    QC_ASSIGN(RunResult result, interpret(graph, inputs, run));
+    QC_ASSIGN(RunResult result, for_sample([&] { return interpret(graph, inputs, run); }));
     run.states = std::move(result.states);
     if (calibration.progress) calibration.progress(i + 1, samples.count());
   }

@@ -58,8 +58,8 @@ class Selector {
       if (met_[i]) continue;
       return error(
           Code::usage,
-          "no layer '{}' has variants to choose from: `quantc inspect --kernels` lists them",
-          forced_[i].layer);
+          "no layer '{}' has variants to choose from: `quantc inspect --kernels` lists them{}",
+          forced_[i].layer, did_you_mean(forced_[i].layer, layers_));
     }
     return Ok{};
   }
@@ -120,6 +120,7 @@ class Selector {
 
   /// What the user chose for a layer; null where nothing.
   const ForcedKernel* forced_of(const Loc& loc) {
+    if (!forced_.empty()) layers_.insert(layers_.end(), loc.names.begin(), loc.names.end());
     for (size_t i = 0; i < forced_.size(); ++i) {
       if (std::find(loc.names.begin(), loc.names.end(), forced_[i].layer) == loc.names.end())
         continue;
@@ -229,7 +230,8 @@ class Selector {
   std::vector<KernelChoice>* choices_;
   std::span<const ForcedKernel> forced_;
   bool allow_host_;
-  std::vector<bool> met_;  // of those
+  std::vector<bool> met_;            // of those
+  std::vector<std::string> layers_;  // that have variants, where some are forced
   std::vector<int> uses_;
   Binder::PackedBuffers packed_;
   std::vector<Missing> missing_;

@@ -84,7 +84,9 @@ std::vector<std::string> known_keys() {
 
 unsigned kind_bit(const RuleSpec& s) {
   if (s.dtype == "float32" || s.kind == "float") return kFloat;
-  return s.kind == "dynamic" ? kDynamic : s.kind == "weight_only" ? kWeightOnly : kStatic;
+  if (s.kind == "dynamic") return kDynamic;
+  if (s.kind == "weight_only") return kWeightOnly;
+  return s.kind.empty() || s.kind == "static" ? kStatic : kAll;  // what is unknown is said later
 }
 
 class Reader {

@@ -1,12 +1,15 @@
 #include "quant/rules.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <re2/re2.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "quant/observer.h"
 #include "support/budget.h"
+#include "support/suggest.h"
 
 namespace qc {
 namespace {
@@ -29,9 +32,10 @@ std::optional<DType> find(const NamedType (&types)[N], const std::string& name) 
 }
 
 template <size_t N>
-std::string list(const NamedType (&types)[N]) {
-  std::string out;
-  for (const NamedType& t : types) out += (out.empty() ? "" : ", ") + std::string(t.name);
+std::vector<std::string> names(const NamedType (&types)[N], const char* more = nullptr) {
+  std::vector<std::string> out;
+  for (const NamedType& t : types) out.emplace_back(t.name);
+  if (more) out.emplace_back(more);
   return out;
 }
 
@@ -134,24 +138,27 @@ std::optional<RuleProblem> bad_count(const char* key, size_t count) {
 }
 
 std::optional<RuleProblem> bad_type(const RuleSpec& s) {
-  auto unknown = [](const char* key, const std::string& name, const std::string& allowed) {
-    return RuleProblem{key, fmt::format("'{}' is unknown: use one of {}", name, allowed)};
+  auto unknown = [](const char* key, const std::string& name,
+                    const std::vector<std::string>& allowed, const char* more = "") {
+    return RuleProblem{
+        key, fmt::format("'{}' is unknown: use one of {}{}{}", name, fmt::join(allowed, ", "), more,
+                         did_you_mean(name, allowed))};
   };
-  if (!s.dtype.empty() && s.dtype != "float32" && !find(kActivations, s.dtype))
-    return unknown("dtype", s.dtype, list(kActivations) + ", float32");
-  if (!s.input_dtype.empty() && !find(kActivations, s.input_dtype))
-    return unknown("input_dtype", s.input_dtype, list(kActivations));
-  if (!s.weight_dtype.empty() && !find(kWeights, s.weight_dtype))
-    return unknown("weight_dtype", s.weight_dtype, list(kWeights));
-  if (!s.output_dtype.empty() && s.output_dtype != "float32")
-    return unknown("output_dtype", s.output_dtype, "float32 (codes of a result: 'dtype')");
-  if (!s.attention.empty() && s.attention != "int8" && s.attention != "float")
-    return unknown("attention", s.attention, "int8, float");
+  const std::vector<std::string> kinds = {"static", "dynamic", "weight_only", "float"};
   const std::string kind = kind_of(s);
-  if (kind != "static" && kind != "dynamic" && kind != "weight_only" && kind != "float")
-    return unknown("kind", s.kind, "static, dynamic, weight_only, float");
+  if (std::ranges::find(kinds, kind) == kinds.end()) return unknown("kind", s.kind, kinds);
+  if (!s.dtype.empty() && s.dtype != "float32" && !find(kActivations, s.dtype))
+    return unknown("dtype", s.dtype, names(kActivations, "float32"));
+  if (!s.input_dtype.empty() && !find(kActivations, s.input_dtype))
+    return unknown("input_dtype", s.input_dtype, names(kActivations));
+  if (!s.weight_dtype.empty() && !find(kWeights, s.weight_dtype))
+    return unknown("weight_dtype", s.weight_dtype, names(kWeights));
+  if (!s.output_dtype.empty() && s.output_dtype != "float32")
+    return unknown("output_dtype", s.output_dtype, {"float32"}, " (codes of a result: 'dtype')");
+  if (!s.attention.empty() && s.attention != "int8" && s.attention != "float")
+    return unknown("attention", s.attention, {"int8", "float"});
   if (kind == "dynamic" && bits(activation_type(s)) != 8)
-    return unknown("dtype", s.dtype, "int8, uint8 (dynamic)");
+    return unknown("dtype", s.dtype, {"int8", "uint8"}, " (dynamic)");
   return std::nullopt;
 }
 

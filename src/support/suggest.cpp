@@ -15,6 +15,24 @@ std::string lower(std::string_view text) {
   return out;
 }
 
+/// Whether the letters of `word` stand in `whole` in their order, the first of both the same.
+bool abbreviates(std::string_view word, std::string_view whole) {
+  if (word.empty() || whole.empty() || word[0] != whole[0]) return false;
+  size_t at = 0;
+  for (const char c : whole) at += at < word.size() && word[at] == c ? 1 : 0;
+  return at == word.size();
+}
+
+/// Whether one is a part of the other, best at its start, or short for it: how far they are apart
+/// at most, `most` where that is all that is known of them.
+std::optional<size_t> related(const std::string& word, const std::string& other, size_t most) {
+  if (std::min(word.size(), other.size()) <= 2) return std::nullopt;
+  if (other.starts_with(word)) return 1;
+  const bool part = other.find(word) != other.npos || word.find(other) != word.npos;
+  if (part || abbreviates(word, other)) return most;
+  return std::nullopt;
+}
+
 }  // namespace
 
 size_t edit_distance(std::string_view first, std::string_view second) {
@@ -38,14 +56,17 @@ size_t edit_distance(std::string_view first, std::string_view second) {
 std::optional<std::string> closest(std::string_view word,
                                    const std::vector<std::string>& candidates) {
   if (word.empty() || word.size() > kLongest) return std::nullopt;
+  // Words that share no letter are not meant, however short they are.
+  const size_t letters = word.size() - std::min(word.find_first_not_of('-'), word.size());
   const std::string* best = nullptr;
   size_t least = 0;
   for (const std::string& candidate : candidates) {
     if (candidate.size() > kLongest) continue;
     size_t distance = edit_distance(word, candidate);
     const size_t most = std::max<size_t>(1, std::max(word.size(), candidate.size()) / 3);
-    const size_t part = word.size() > 2 ? lower(candidate).find(lower(word)) : std::string::npos;
-    if (part != std::string::npos) distance = std::min<size_t>(distance, part == 0 ? 1 : most);
+    if (distance >= letters) distance = most + 1;
+    if (const auto near = related(lower(word), lower(candidate), most))
+      distance = std::min(distance, *near);
     if (distance > most) continue;
     if (best && distance >= least) continue;
     best = &candidate;

@@ -13,8 +13,8 @@ namespace qc {
 size_t edit_distance(std::string_view a, std::string_view b);
 
 /// The candidate nearest to `word`, when it is near enough to be meant: a third of its letters may
-/// differ, or the word is a part of it (avx2 of x86-avx2), best at its start. The first of several
-/// that are as near.
+/// differ, or one is a part of the other (avx2 of x86-avx2), best at its start, or short for it
+/// (onnxrt for onnxruntime). The first of several that are as near.
 std::optional<std::string> closest(std::string_view word,
                                    const std::vector<std::string>& candidates);
 

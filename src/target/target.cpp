@@ -71,6 +71,57 @@ std::vector<Target> make_targets() {
   };
 }
 
+/// Words for machines that are no names of targets, by their beginning, and the target for each.
+struct MachineWord {
+  std::string_view word, target;
+};
+constexpr MachineWord kMachineWords[] = {
+    {"arm64", "aarch64"},
+    {"armv8", "aarch64"},
+    {"apple", "aarch64"},
+    {"neon", "aarch64"},
+    {"arm", "portable"},
+    {"cortex", "portable"},
+    {"thumb", "portable"},
+    {"stm32", "portable"},
+    {"esp", "portable"},
+    {"xtensa", "portable"},
+    {"riscv", "portable"},
+    {"rv", "portable"},
+    {"avr", "portable"},
+    {"nrf", "portable"},
+    {"rp2", "portable"},
+    {"mcu", "portable"},
+    {"wasm", "portable"},
+    {"generic", "portable"},
+    {"any", "portable"},
+    {"c", "portable"},
+    {"x86_64", "x86"},
+    {"x86-64", "x86"},
+    {"x64", "x86"},
+    {"amd64", "x86"},
+    {"intel", "x86"},
+    {"avx512", "x86-avx512vnni"},
+    {"vnni", "x86-avx512vnni"},
+    {"gpu", "cuda"},
+    {"nvidia", "cuda"},
+    {"host", "native"},
+    {"local", "native"},
+    {"this", "native"},
+    {"cpu", "native"},
+};
+
+/// What is meant by a name that no target has.
+std::string meant_target(std::string_view name, const std::vector<std::string>& names) {
+  const MachineWord* known = nullptr;
+  for (const MachineWord& m : kMachineWords) {
+    const bool whole = m.word.size() < 2;
+    if (!known && (whole ? name == m.word : name.starts_with(m.word))) known = &m;
+  }
+  if (!known) return did_you_mean(name, names);
+  return fmt::format("; did you mean '{}'?", known->target);
+}
+
 #if defined(__x86_64__)
 bool processor_has(std::string_view feature) {
 #define QC_HAS(name) \
@@ -130,7 +181,7 @@ Result<Target> find_target(std::string_view name) {
   }
   names.push_back("native");
   return error(Code::usage, "there is no target '{}': use one of {}{}", name,
-               fmt::join(names, ", "), did_you_mean(name, names));
+               fmt::join(names, ", "), meant_target(name, names));
 }
 
 std::vector<Target> parts_of(const Target& target) {

@@ -116,3 +116,16 @@ def test_any_nan_is_as_good_as_another(quantc, tmp_path):
     assert {cells[3] for cells in rows(said).values()} == {"yes"}
     np.savez(tmp_path / "e.npz", y=np.float32([np.nan, 2, 1]))
     assert "FAIL" in quantc("validate", tmp_path / "m.onnx", "-i", tmp_path / "i.npz", "-e", tmp_path / "e.npz", status=1).stdout
+
+
+def test_the_budget_is_counted_for_each_sample(quantc, models, root, tmp_path):
+    """Many samples of a small file, which together cost more than one of them may."""
+    samples = np.load(root / "examples/digits/calibration.npz")["in_0"]
+    np.savez(tmp_path / "many.npz", in_0=np.resize(samples, (1000, 1, 8, 8)))
+    said = quantc("analyze", models / "digits.onnx", "--rules", root / "examples/digits/rules.toml", "--data", tmp_path / "many.npz").stdout
+    assert "1000 runs" in said
+
+
+def test_layers_without_anything_to_compare_with_are_said(quantc, models):
+    said = quantc("validate", models / "digits.onnx", "--random", 1, "--per-layer").stderr
+    assert "--per-layer has no layers to compare with: give --rules, --float-model" in said

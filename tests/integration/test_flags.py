@@ -35,11 +35,13 @@ def flags(command):
     return out
 
 
+WITH_MODEL = ("compile", "run", "validate", "inspect", "explain", "calibrate", "analyze", "bench")
 WALK = [(c, f, v) for c in commands() for f, (_, v, _) in flags(c).items()]
 
 
 def test_the_walk_sees_all():
-    assert {"compile", "run", "validate", "inspect", "explain", "calibrate", "targets", "passes", "ops", "help"} <= set(commands())
+    assert {*WITH_MODEL, "targets", "passes", "ops", "help", "completion"} == set(commands())
+    assert all(("MODEL" in say(c, "--help")[1].split("\n\n")[0]) == (c in WITH_MODEL) for c in commands())
     assert len(WALK) > 100 and {("compile", "--weights", "literal|incbin|file"), ("run", "--threads", "N")} <= set(WALK)
 
 
@@ -90,7 +92,9 @@ def test_every_wrong_choice_gets_a_suggestion_and_the_right_help(command, flag, 
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("part, whole", [("avx2", "x86-avx2"), ("avx512", "x86-avx512vnni"), ("dotprod", "aarch64-dotprod"), ("aarch", "aarch64")])
+@pytest.mark.parametrize("part, whole", [("avx2", "x86-avx2"), ("avx512", "x86-avx512vnni"), ("dotprod", "aarch64-dotprod"), ("aarch", "aarch64"),
+                                         ("cortex-m4", "portable"), ("arm", "portable"), ("stm32", "portable"), ("riscv32", "portable"), ("esp32", "portable"),
+                                         ("c", "portable"), ("arm64", "aarch64"), ("x86_64", "x86"), ("amd64", "x86"), ("gpu", "cuda"), ("host", "native")])
 def test_a_part_of_a_target_gets_a_suggestion(part, whole, models, tmp_path):
     status, _, said = say("compile", models / "digits.onnx", "-o", tmp_path / "o", "--target", part)
     assert status == 1 and f"did you mean '{whole}'?" in said, said
@@ -108,13 +112,14 @@ def test_every_misspelt_command_gets_a_suggestion():
     assert "use one of compile, run," in say()[2] and "use one of compile, run," in say("frobnicate")[2]
 
 
-@pytest.mark.parametrize("command, flag, value", [(c, f, v) for c, f, v in WALK if c in ("compile", "run", "validate", "inspect", "explain", "calibrate")])
+@pytest.mark.parametrize("command, flag, value", [(c, f, v) for c, f, v in WALK if c in WITH_MODEL])
 def test_flags_and_model_in_any_order(command, flag, value):
     """A model that is not there is what is missed, never MODEL or a flag: before, between and after."""
     if flag == "--help":
         return
     given = [flag] if not value else [flag, VALUES.get(value, value.split("|")[0])]
-    required = {"compile": {"--output": "/nowhere/o"}, "calibrate": {"--output": "/nowhere/r.toml", "--data": "nowhere.npz"}}.get(command, {})
+    required = {"compile": {"--output": "/nowhere/o"}, "calibrate": {"--output": "/nowhere/r.toml", "--data": "nowhere.npz"},
+                "analyze": {"--data": "nowhere.npz"}}.get(command, {})
     needed = [word for name, text in required.items() if name != flag for word in (name, text)]
     seen = {say(command, *order)[2] for order in ([*given, "nowhere.onnx", *needed], ["nowhere.onnx", *needed, *given], [*needed, *given, "nowhere.onnx"])}
     assert len(seen) == 1, seen
@@ -173,3 +178,91 @@ def test_words_of_files_get_suggestions(quantc, models, tmp_path):
     assert "did you mean 'dtype'?" in quantc("inspect", models / "digits.onnx", "--rules", tmp_path / "r.toml", status=1).stderr
     said = quantc("compile", models / "digits.onnx", "-o", tmp_path / "o", "--stop-after", "fuse_clmp", status=1).stderr
     assert "did you mean 'fuse_clamp'?" in said
+
+
+def test_every_command_has_examples():
+    for command in commands():
+        page = say(command, "--help")[1]
+        examples = re.findall(r"^  (quantc .*)$", page.split("Example")[-1], re.M) if "Example" in page else []
+        assert any(e.split()[1] == command for e in examples), page
+
+
+@pytest.mark.parametrize("args, words", [
+    (["bench", "M", "--against", "onnxrt"], ["did you mean 'onnxruntime'?"]),
+    (["bench", "M", "--against", "ort"], ["did you mean 'onnxruntime'?"]),
+    (["bench", "M", "--against", "pytorch"], ["did you mean 'torch'?"]),
+    (["calibrate", "M", "--data", "D", "-o", "/nowhere/r.toml", "--ops", "convv"], ["--ops: no rule can be written for 'convv'", "did you mean 'conv'?"]),
+    (["compile", "M", "-o", "/nowhere/o", "--kernel", "node_Conv_5=portable"], ["no layer 'node_Conv_5'", "did you mean 'node_Conv_50'?"]),
+    (["compile", "M", "-o", "/nowhere/o", "--kernel", "node_Conv_50=portabel"], ["no variant 'portabel'", "did you mean 'portable'?"]),
+    (["compile", "M", "-o", "/nowhere/o", "--arithmetic", "exakt"], ["did you mean 'exact'?"]),
+    (["run", "M", "--random", "abc"], ["--random is 'abc': give a whole number"]),
+    (["run", "M", "--random"], ["--random needs a value, SEED"]),
+    (["validate", "M", "--random", "1", "--atol", "small"], ["--atol is 'small': give a number"]),
+    (["compile", "M", "-o", "a", "-o", "b"], ["--output is given 2 times: it takes one value"]),
+    (["compile", "M", "-o", "a", "-O", "x"], ["--level is 'x': use one of 0, 1, 2"]),
+    (["run", "M", "--random", "1", "--no-float=yes!"], ["--no-float takes no value, got 'yes!'"]),
+    (["inspect", "M", "--ir", "--dot"], ["give one of --ir, --dot, not several"]),
+    (["compile", "M", "-o", "/nowhere/o", "--dim", "batch=1"], ["all sizes of the inputs are numbers, so leave out --dim batch"]),
+    (["compile", "M", "-o", "/nowhere/o", "--dim", "batch=1..4"], ["all sizes of the inputs are numbers, so leave out --dim batch"]),
+    (["model.onnx"], ["a command is missing before 'model.onnx'", "quantc inspect model.onnx", "quantc compile model.onnx -o DIR"]),
+    (["M", "-o", "out"], ["a command is missing before", "quantc compile"])])
+def test_wrong_values_are_said_in_words_of_quantc(args, words, models, root):
+    named = {"M": models / "digits.onnx", "D": root / "examples/digits/calibration.npz"}
+    status, _, said = say(*[named.get(a, a) for a in args])
+    assert status == 1 and all(word in said for word in words), said
+    assert "note: --dim" not in said and "Could not" not in said and "At Most" not in said, said
+
+
+def test_a_flag_that_shares_no_letter_is_not_suggested(models):
+    status, _, said = say("run", models / "digits.onnx", "-x")
+    assert status == 1 and "run has no flag -x: use one of" in said and "did you mean" not in said
+
+
+@pytest.mark.parametrize("key, meant", [("kind = 'dynamik'", "dynamic"), ("kind = 'weigth_only'\nweight_dtype = 'int8'", "weight_only"), ("dtype = 'int7'", "int8"),
+                                        ("weight_dtype = 'int44'", "int4"), ("input_dtype = 'uint88'", "uint8"), ("attention = 'flot'", "float"), ("op = 'convv'", "conv")])
+def test_wrong_words_of_rules_get_a_suggestion(quantc, models, root, tmp_path, key, meant):
+    (tmp_path / "r.toml").write_text(f"[[rule]]\npattern = '.*'\nscale = 1\n{key}\n")
+    for args in (["inspect"], ["calibrate", "--data", root / "examples/digits/calibration.npz", "-o", tmp_path / "o.toml"]):
+        said = quantc(*args, models / "digits.onnx", "--rules", tmp_path / "r.toml", status=1).stderr
+        assert f"did you mean '{meant}'?" in said and "r.toml:" in said, said
+
+
+@pytest.mark.parametrize("line, words", [("target = 'portabel'", "did you mean 'portable'?"), ("weights = 'fiel'", "did you mean 'file'?"), ("stop_after = 'fuse_clmp'", "fuse_clamp"),
+                                         ("arithmetic = 'exakt'", "exact"), ("disabled_passes = ['fold_qd']", "fold_qdq"), ("kernels = ['a']", "LAYER=VARIANT"), ("name = 'a b'", "cannot name a project")])
+def test_wrong_values_of_a_config_file_have_file_and_line(quantc, models, tmp_path, line, words):
+    (tmp_path / "c.toml").write_text(f"level = 1\n\n{line}\n")
+    said = quantc("inspect", models / "digits.onnx", "--config", tmp_path / "c.toml", status=1).stderr
+    assert "c.toml: error[usage]: line 3: " in said and words in said, said
+
+
+def test_other_files_and_folders_are_recognised(quantc, models, tmp_path):
+    module = torch.nn.Sequential(torch.nn.Linear(2, 2))
+    torch.save(module.state_dict(), tmp_path / "weights.pt")
+    torch.save(module, tmp_path / "module.pth")
+    torch.save(module, tmp_path / "old.pth", _use_new_zipfile_serialization=False)
+    for name in ("weights.pt", "module.pth", "old.pth"):
+        said = quantc("inspect", tmp_path / name, status=2).stderr
+        assert "weights but no graph" in said and "torch.export.save(torch.export.export(" in said, said
+    (tmp_path / "saved").mkdir()
+    (tmp_path / "saved/saved_model.pb").write_bytes(b"\x08\x01\x12\x02\n\x00")
+    (tmp_path / "net.mlpackage").mkdir()
+    (tmp_path / "hub").mkdir()
+    (tmp_path / "hub/config.json").write_text("{}")
+    (tmp_path / "hub/model.safetensors").write_bytes(b"")
+    (tmp_path / "empty").mkdir()
+    for name, words in {"saved": "tf2onnx", "saved/saved_model.pb": "tf2onnx", "net.mlpackage": "Core ML", "hub": "weights but no graph", "empty": "this is a folder"}.items():
+        assert words in quantc("inspect", tmp_path / name, status=2).stderr
+    for name in ("digits.npz",):
+        assert "arrays of NumPy" in quantc("inspect", models / name, status=2).stderr
+
+
+def test_the_file_beside_the_rules_is_explained(quantc, models, tmp_path):
+    for name in ("gru.onnx", "gru.npz"):
+        (tmp_path / name).write_bytes((models / name).read_bytes())
+    said = quantc("calibrate", "gru.onnx", "--data", "gru.npz", "-o", "gru.toml", status=1, cwd=tmp_path).stderr
+    assert said.startswith("gru.npz: error[file]") and "arrays of the rules in gru.toml go into gru.npz" in said
+
+
+def test_without_a_target_code_without_floats_is_portable(models, root, tmp_path):
+    status, said, _ = say("compile", models / "digits.onnx", "--rules", root / "examples/digits/rules.toml", "--no-float", "-o", tmp_path / "o")
+    assert status == 0 and "for target portable" in said

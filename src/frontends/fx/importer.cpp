@@ -7,6 +7,7 @@
 #include <set>
 
 #include "frontends/common/unique_names.h"
+#include "frontends/common/unknown_dim.h"
 #include "frontends/fx/calls.h"
 #include "frontends/fx/quantized.h"
 #include "frontends/fx/readers.h"
@@ -162,8 +163,8 @@ class Importer {
     }
     for (const auto& [name, number] : options_.dims) {
       if (symbols.count(name)) continue;
-      return error(Code::dim, Loc{file_, {}, {}}, "no dimension is named '{}'; the inputs have {}",
-                   name, symbols.empty() ? "none" : fmt::format("{}", fmt::join(symbols, ", ")));
+      const std::vector<std::string> known(symbols.begin(), symbols.end());
+      return unknown_dim(Loc{file_, {}, {}}, name, known, known);
     }
     return Ok{};
   }

@@ -4,6 +4,7 @@
 
 #include <cctype>
 
+#include "frontends/common/unknown_dim.h"
 #include "frontends/onnx/tensor.h"
 
 namespace qc::onnx {
@@ -107,8 +108,8 @@ Result<Type> TypeReader::read(const ValueInfo& info, const Loc& loc) {
 Result<Ok> TypeReader::check_bindings(const Loc& loc) const {
   for (const auto& [name, number] : bindings_) {
     if (symbols_.contains(name)) continue;
-    return error(Code::dim, loc, "no dimension is named '{}'; the inputs have {}", name,
-                 symbols_.empty() ? "none" : fmt::format("{}", fmt::join(symbols_, ", ")));
+    const std::vector<std::string> known(symbols_.begin(), symbols_.end());
+    return unknown_dim(loc, name, known, known);
   }
   return Ok{};
 }

@@ -78,9 +78,10 @@ Result<Ok> Archive::read_new(const ZipArchive& zip) {
           "torch.export.save instead");
     }
     if (zip.find(root + "data.pkl") != nullptr) {
-      return error(Code::unsupported, loc,
-                   "this is a torch.save or TorchScript file; save the exported program with "
-                   "torch.export.save instead");
+      return error(
+          Code::unsupported, loc,
+          "this is a file of torch.save, which has weights but no graph; save the exported "
+          "program with torch.export.save instead");
     }
     if (zip.find(root + "archive_format") != nullptr || has_folder(zip, root + "data/")) {
       return error(Code::format, loc,

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "frontends/common/unique_names.h"
+#include "frontends/common/unknown_dim.h"
 #include "frontends/pt2/context.h"
 #include "frontends/pt2/guards.h"
 #include "frontends/pt2/sharing.h"
@@ -75,8 +76,7 @@ class Importer {
     }
     for (const auto& [name, number] : options_.dims) {
       if (symbols.count(name)) continue;
-      return error(Code::dim, file_loc(), "no dimension is named '{}'; the inputs have {}", name,
-                   symbols.empty() ? "none" : fmt::format("{}", fmt::join(places, ", ")));
+      return unknown_dim(file_loc(), name, {symbols.begin(), symbols.end()}, places);
     }
     return Ok{};
   }
