@@ -9,6 +9,7 @@
 #include "cli/cli.h"
 #include "driver/arrays.h"
 #include "driver/choices.h"
+#include "support/counted.h"
 #include "support/escape.h"
 #include "support/output.h"
 
@@ -114,7 +115,7 @@ void add_calibrate(CLI::App& app, Session& session) {
                 calibrate(*graph, options, std::move(samples), calibration, archive));
       QC_TRY(write_rules(result, flags->out, flags->model, calibration.method, overwrite));
       warn(flags->model, result.warnings);
-      fmt::print("{}: {} runs\n", shown(flags->out), result.runs);
+      fmt::print("{}: {}\n", shown(flags->out), counted(result.runs, "run"));
       if (!result.passed_over.empty()) {
         fmt::print("  not calibrated, for they are in bodies of branches or loops: {}\n",
                    shown(fmt::format("{}", fmt::join(result.passed_over, ", "))));

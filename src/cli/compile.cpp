@@ -4,6 +4,7 @@
 #include "driver/arrays.h"
 #include "driver/compile_json.h"
 #include "driver/explain.h"
+#include "support/counted.h"
 #include "support/escape.h"
 
 namespace qc::cli {
@@ -85,7 +86,7 @@ void add_compile(CLI::App& app, Session& session) {
       if (session.verbosity > 0) {
         context.remarks.insert(context.remarks.end(), result.remarks.begin(), result.remarks.end());
         for (const std::string& remark : context.remarks) fmt::print("  {}\n", shown(remark));
-        fmt::print("  {} nodes in the final graph\n", graph->node_count());
+        fmt::print("  {} in the final graph\n", counted(graph->node_count(), "node"));
       }
       return 0;
     };

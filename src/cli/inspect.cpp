@@ -62,7 +62,7 @@ void add_inspect(CLI::App& app, Session& session) {
         QC_ASSIGN(Program program, make_program(*graph, options));
         fmt::print("{}", str(program));
       } else if (flags->kernels) {
-        QC_ASSIGN(const std::string choices, kernel_choices(*graph, options));
+        QC_ASSIGN(const std::string choices, kernel_choices(*graph, options, terminal_width()));
         fmt::print("{}", choices);
       } else if (flags->ir) {
         fmt::print("{}", print(*graph, {.all_constants = flags->constants}));

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "driver/analyze.h"
+#include "support/counted.h"
 #include "support/escape.h"
 #include "support/wrap.h"
 
@@ -64,7 +65,8 @@ std::string table(const Analysis& analysis, size_t width) {
     if (r > 0 && !analysis.layers[r - 1].suggestion.empty())
       out += wrapped("    ", analysis.layers[r - 1].suggestion, width);
   }
-  return out + fmt::format("{} layers, {} runs\n", analysis.layers.size(), analysis.runs);
+  return out + fmt::format("{}, {}\n", counted(analysis.layers.size(), "layer"),
+                           counted(analysis.runs, "run"));
 }
 
 std::string json(const Analysis& analysis) {

@@ -10,6 +10,7 @@
 #include "driver/rules.h"
 #include "driver/watch.h"
 #include "quant/rule_file.h"
+#include "support/counted.h"
 #include "support/escape.h"
 
 namespace qc {
@@ -100,9 +101,9 @@ std::string archive_name(const std::string& rules_path) {
 Result<Ok> write_rules(const Calibration& calibration, const std::string& path,
                        const std::string& model, const std::string& method, Overwrite overwrite) {
   const std::filesystem::path rules = path;
-  std::string text = fmt::format("# Written by quantc calibrate: {}, {} runs, {}.\n\n{}# ",
+  std::string text = fmt::format("# Written by quantc calibrate: {}, {}, {}.\n\n{}# ",
                                  shown(std::filesystem::path(model).filename().string()),
-                                 calibration.runs, method, calibration.rules);
+                                 counted(calibration.runs, "run"), method, calibration.rules);
   text += checksum_mark(text) + "\n";
   const std::string folder = rules.has_parent_path() ? rules.parent_path().string() : ".";
   QC_ASSIGN(FileSet files, FileSet::create(folder, overwrite));

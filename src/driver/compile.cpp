@@ -16,6 +16,7 @@
 #include "driver/given_inputs.h"
 #include "driver/pass_list.h"
 #include "driver/rules.h"
+#include "driver/slow_codes.h"
 #include "driver/widened.h"
 #include "frontends/common/unknown_dim.h"
 #include "interp/interpreter.h"
@@ -186,6 +187,8 @@ class Lowerer {
     for (const std::string& line : host_steps(program))
       context.warnings.push_back("runs on the host, with copies there and back: " + line);
     for (std::string& line : widened_weights(program, constants_))
+      context.warnings.push_back(std::move(line));
+    for (std::string& line : slow_codes(program, target_))
       context.warnings.push_back(std::move(line));
     return program;
   }
@@ -372,7 +375,7 @@ Result<Program> make_program(Graph& graph, const Options& options, const PassObs
   return Lowerer(options, here, constants, observe).planned(graph, context);
 }
 
-Result<std::string> kernel_choices(const Graph& graph, const Options& options) {
+Result<std::string> kernel_choices(const Graph& graph, const Options& options, size_t width) {
   QC_TRY(check_bound(graph, options));
   QC_ASSIGN(const Target target, target_of(options));
   std::string out;
@@ -384,7 +387,7 @@ Result<std::string> kernel_choices(const Graph& graph, const Options& options) {
     QC_TRY(Lowerer(options, part, constants).lowered(*copied, context, &choices));
     if (!target.parts.empty())
       out += fmt::format("{}for {}:\n", out.empty() ? "" : "\n", part.name);
-    out += str(choices);
+    out += str(choices, width);
   }
   return out;
 }

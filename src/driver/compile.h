@@ -50,8 +50,9 @@ Result<Ok> add_dims_of(const Graph& graph, const std::vector<Tensor>& inputs, Op
 /// machine runs. The graph is left in its final form.
 Result<Program> make_program(Graph& graph, const Options& options,
                              const PassObserver& observe = {});
-/// What computes each kernel call of the program and why other variants do not, as text.
-Result<std::string> kernel_choices(const Graph& graph, const Options& options);
+/// What computes each kernel call of the program and why other variants do not, as text with lines
+/// of at most `width` columns.
+Result<std::string> kernel_choices(const Graph& graph, const Options& options, size_t width);
 /// The programs of a contract graph for each part of the target; `noted` takes remarks and
 /// warnings. The graph is left in the form it has for the last part.
 Result<Module> make_module(Graph& graph, const Options& options, PassContext& noted,

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "driver/explain.h"
+#include "support/counted.h"
 #include "support/escape.h"
 #include "support/wrap.h"
 
@@ -89,9 +90,9 @@ std::string table(const std::vector<NodeReport>& reports, size_t width) {
 }
 
 std::string str(const Totals& t) {
-  return fmt::format("{} nodes: {} integer, {} float, {} move elements, {} convert", t.nodes,
-                     t[Computes::integer], t[Computes::floats], t[Computes::moves],
-                     t[Computes::converts]);
+  return fmt::format("{}: {} integer, {} float, {} move elements, {} convert",
+                     counted(t.nodes, "node"), t[Computes::integer], t[Computes::floats],
+                     t[Computes::moves], t[Computes::converts]);
 }
 
 std::string json(const std::vector<NodeReport>& reports, const PassContext& context) {

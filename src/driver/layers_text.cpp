@@ -97,10 +97,10 @@ std::string summary(const Graph& graph, size_t width) {
   std::vector<Row> rows = {{"layer", "op", "result", "parameters", "MACs", "bytes"}};
   for (const Layer& layer : layers.all) rows.push_back(row_of(layer));
   out += "\n" + aligned(rows, width);
-  const std::string totals =
-      fmt::format("{} nodes, {} parameters, {} multiply-accumulates, {} bytes of results{}",
-                  grouped(static_cast<int64_t>(layers.all.size())), grouped(layers.parameters),
-                  grouped(layers.macs), grouped(layers.bytes), sizes_text(layers));
+  const std::string totals = fmt::format(
+      "{} node{}, {} parameters, {} multiply-accumulates, {} bytes of results{}",
+      grouped(static_cast<int64_t>(layers.all.size())), layers.all.size() == 1 ? "" : "s",
+      grouped(layers.parameters), grouped(layers.macs), grouped(layers.bytes), sizes_text(layers));
   return out + "\n" + wrapped("", totals, width);
 }
 

@@ -7,6 +7,7 @@
 #include "ir/solve.h"
 #include "support/budget.h"
 #include "support/checked.h"
+#include "support/counted.h"
 #include "support/located.h"
 
 namespace qc {
@@ -98,8 +99,8 @@ Result<RunResult> interpret(const Graph& graph, const std::vector<Tensor>& input
                             const RunOptions& options) {
   const Loc file{graph.file, {}, {}};
   if (inputs.size() != graph.inputs().size()) {
-    return error(Code::input, file, "the model takes {} inputs, got {}", graph.inputs().size(),
-                 inputs.size());
+    return error(Code::input, file, "the model takes {}, got {}",
+                 counted(graph.inputs().size(), "input"), inputs.size());
   }
   const auto& ports = graph.inputs();
   if (!std::all_of(ports.begin(), ports.end(), [](Value* v) { return all_static(v->shape()); })) {
@@ -191,8 +192,8 @@ Result<Bindings> bindings_for(const Graph& graph, const std::vector<std::vector<
   std::vector<std::pair<Dim, int64_t>> axes;
   const Loc file{graph.file, {}, {}};
   if (shapes.size() != graph.inputs().size()) {
-    return error(Code::input, file, "the model takes {} inputs, got {}", graph.inputs().size(),
-                 shapes.size());
+    return error(Code::input, file, "the model takes {}, got {}",
+                 counted(graph.inputs().size(), "input"), shapes.size());
   }
   for (size_t i = 0; i < shapes.size(); ++i) {
     const Value* v = graph.inputs()[i];

@@ -12,6 +12,7 @@
 #include "passes/remark.h"
 #include "quant/emit.h"
 #include "quant/lifting.h"
+#include "support/counted.h"
 
 namespace qc {
 namespace {
@@ -287,8 +288,8 @@ class Lifter {
 
   void remark(size_t before) {
     if (changed_) {
-      context_.remarks.push_back(fmt::format("{}: {} quantizes became {}, as far up as they can be",
-                                             kPass, before, quantizes_.size()));
+      context_.remarks.push_back(fmt::format("{}: {} became {}, as far up as they can be", kPass,
+                                             counted(before, "quantize"), quantizes_.size()));
     }
     for (const Apart& a : apart_) {
       context_.remarks.push_back(fmt::format("{}: {} stays below {}: {}", kPass, label(*a.quantize),

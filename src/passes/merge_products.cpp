@@ -9,6 +9,7 @@
 #include "passes/remark.h"
 #include "quant/emit.h"
 #include "quant/merging.h"
+#include "support/counted.h"
 
 namespace qc {
 namespace {
@@ -37,7 +38,8 @@ class Merger {
     }
     remark_apart(groups);
     if (merged == 0) return false;
-    context_.remarks.push_back(fmt::format("{}: {} products became {}", kPass, of, merged));
+    context_.remarks.push_back(
+        fmt::format("{}: {} became {}", kPass, counted(of, "product"), merged));
     graph_.sweep();
     QC_TRY(eliminate_common_subexpressions(graph_, context_));
     return true;

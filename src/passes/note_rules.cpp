@@ -1,6 +1,7 @@
 #include "passes/note_rules.h"
 
 #include "quant/rule.h"
+#include "support/counted.h"
 
 namespace qc {
 
@@ -52,9 +53,9 @@ Result<Ok> check_rule_uses(const PassContext& context) {
                    "--allow-unused-rules lets it pass");
     }
     return error(Code::rule, loc,
-                 "the rule is never used: earlier rules take all {} nodes it matches, the first of "
+                 "the rule is never used: earlier rules take what it matches ({}), the first of "
                  "them {}",
-                 use.matched, rules[use.hidden_by]->origin());
+                 counted(use.matched, "node"), rules[use.hidden_by]->origin());
   }
   return Ok{};
 }

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include "passes/pipeline.h"
+#include "support/counted.h"
 
 namespace qc {
 
@@ -22,7 +23,8 @@ inline void remark_kept(PassContext& context, const char* pass, const Node& node
 
 /// Notes how many nodes a pass took into their neighbours.
 inline void remark_count(PassContext& context, const char* pass, size_t count) {
-  if (count > 0) context.remarks.push_back(fmt::format("{}: {} nodes fused", pass, count));
+  if (count > 0)
+    context.remarks.push_back(fmt::format("{}: {} fused", pass, counted(count, "node")));
 }
 
 }  // namespace qc

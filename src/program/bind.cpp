@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ir/solve.h"
+#include "support/counted.h"
 
 namespace qc {
 namespace {
@@ -86,8 +87,8 @@ class SizeBinder {
 
 Result<Bindings> sizes_of(const Program& program, const std::vector<std::vector<int64_t>>& shapes) {
   if (shapes.size() != program.inputs.size()) {
-    return error(Code::input, "the program takes {} inputs, got {}", program.inputs.size(),
-                 shapes.size());
+    return error(Code::input, "the program takes {}, got {}",
+                 counted(program.inputs.size(), "input"), shapes.size());
   }
   Bindings out;
   std::vector<std::pair<Dim, int64_t>> axes;

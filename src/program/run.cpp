@@ -7,6 +7,7 @@
 #include "program/size_conditions.h"
 #include "program/split.h"
 #include "support/budget.h"
+#include "support/counted.h"
 
 namespace qc {
 namespace {
@@ -133,8 +134,8 @@ Result<ProgramRunner> ProgramRunner::create(const Program& program, bool fast) {
 Result<Ok> ProgramRunner::place_inputs(const std::vector<Tensor>& inputs, RunMemory& memory) const {
   const Program& program = *program_;
   if (inputs.size() != program.inputs.size()) {
-    return error(Code::input, "the program takes {} inputs, got {}", program.inputs.size(),
-                 inputs.size());
+    return error(Code::input, "the program takes {}, got {}",
+                 counted(program.inputs.size(), "input"), inputs.size());
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Port& port = program.inputs[i];

@@ -10,6 +10,7 @@
 #include "support/escape.h"
 #include "support/located.h"
 #include "support/suggest.h"
+#include "support/wrap.h"
 
 namespace qc {
 namespace {
@@ -256,13 +257,17 @@ Result<ForcedKernel> parse_forced_kernel(const std::string& text) {
   return ForcedKernel{text.substr(0, equals), text.substr(equals + 1)};
 }
 
-std::string str(const std::vector<KernelChoice>& choices) {
+std::string str(const std::vector<KernelChoice>& choices, size_t width) {
   std::string out;
   for (const KernelChoice& c : choices) {
-    out += fmt::format("{}: {} by {}{}\n", shown(fmt::format("{}", fmt::join(c.loc.names, " + "))),
-                       c.kernel, c.body, c.variant.empty() ? "" : " (" + c.variant + ")");
+    const std::string layers =
+        clipped(shown(fmt::format("{}", fmt::join(c.loc.names, " + "))), width - 1);
+    const std::string what = fmt::format("{} by {}{}", c.kernel, c.body,
+                                         c.variant.empty() ? "" : " (" + c.variant + ")");
+    const bool fits = layers.size() + 2 + what.size() <= width;
+    out += layers + ":" + (fits ? " " + what + "\n" : "\n" + wrapped("    ", what, width));
     for (const KernelChoice::Other& other : c.others)
-      out += fmt::format("  not {}: {}\n", other.variant, other.why);
+      out += wrapped(fmt::format("  not {}: ", other.variant), other.why, width);
   }
   return out;
 }

@@ -40,6 +40,7 @@ Result<Ok> select_kernels(Program& program, const Target& target, PackedConstant
 Result<Ok> select_kernels(Program& program);
 
 /// A line for each call: layers, kernel, what computes it, and under it the variants that do not.
-std::string str(const std::vector<KernelChoice>& choices);
+/// Lines longer than `width` are broken.
+std::string str(const std::vector<KernelChoice>& choices, size_t width);
 
 }  // namespace qc

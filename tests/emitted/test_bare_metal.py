@@ -158,3 +158,15 @@ def test_the_reason_of_each_step_is_said(quantc, models, tmp_path):
     assert "USES FLOATS" in (tmp_path / "o/net.h").read_text()
     assert "core without an FPU" not in quantc(*flags, "--target", "x86-avx2").stdout
     assert "core without an FPU" not in quantc("compile", models / "gru.onnx", "-o", tmp_path / "f", "--target", "portable").stdout, "that of fma is said"
+
+
+@pytest.mark.parametrize("name", ["timm_test_resnet", "tv_mobilenet_v2_025"])
+def test_larger_networks_without_floats_link_no_float_helper(quantc, models, name, tmp_path):
+    """Strided, grouped and depthwise convolutions, residual sums and means: kernels that the digits do not have."""
+    if not shutil.which("arm-none-eabi-gcc"):
+        pytest.skip("arm-none-eabi-gcc is not installed")
+    quantc("calibrate", models / f"{name}.onnx", "--data", models / f"{name}.npz", "-o", tmp_path / "r.toml", "--per-channel")
+    quantc("compile", models / f"{name}.onnx", "--rules", tmp_path / "r.toml", "--no-float", "-o", tmp_path / "o", "--name", "net")
+    sh("make", "-s", "-C", tmp_path / "o", "CC=arm-none-eabi-gcc", "AR=arm-none-eabi-ar", "CFLAGS=" + " ".join(["-Os", *CORES["m3"][0]]), "libnet.a")
+    symbols = undefined(tmp_path / "o/libnet.a")
+    assert not [s for s in symbols if s.startswith(FLOAT_HELPERS)], symbols

@@ -89,7 +89,7 @@ def test_unused_rules_are_errors_unless_allowed(quantc, model):
 def test_require_integer_lists_what_is_float(quantc, model):
     rules = write(model / "r.toml", STATIC)
     done = quantc("compile", model / "m.onnx", "--rules", rules, "--require-integer", "-o", model / "out", status=1)
-    assert "1 operations compute in float" in done.stderr
+    assert "1 operation computes in float" in done.stderr
     assert "softmax (softmax): no rule is for it" in done.stderr
     rules = write(model / "all.toml", STATIC + "[[rule]]\npattern = 'softmax'\nscale = 0.004\noffset = -128\n")
     done = quantc("compile", model / "m.onnx", "--rules", rules, "--require-integer", "-o", model / "out", status=1)
@@ -127,14 +127,14 @@ def test_options_come_from_quantc_toml_too(quantc, model):
     write(model / "sub" / "r.toml", STATIC)
     config = write(model / "sub" / "quantc.toml", "rules = 'r.toml'\nrequire_integer = true\n")
     done = quantc("compile", model / "m.onnx", "--config", config, "-o", model / "out", status=1)
-    assert "compute in float" in done.stderr
+    assert "1 operation computes in float, which --require-integer does not allow" in done.stderr
 
 
 def test_explain_gives_remarks_of_passes_to_programs(quantc, model):
     rules = write(model / "r.toml", STATIC)
     remarks = json.loads(quantc("explain", model / "m.onnx", "--rules", rules, "--json").stdout)["remarks"]
     said = quantc("compile", "-v", model / "m.onnx", "--rules", rules, "-o", model / "out").stdout.splitlines()
-    assert any(re.fullmatch(r"fuse_clamp: \d+ nodes fused", r) for r in remarks), remarks
+    assert any(re.fullmatch(r"fuse_clamp: \d+ nodes? fused", r) for r in remarks), remarks
     assert [r for r in remarks if f"  {r}" not in said] == []
 
 

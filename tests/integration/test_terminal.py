@@ -56,6 +56,7 @@ def test_tables_fit_100_columns(quantc, models, root, long_names, samples, pictu
     rules = ("--rules", root / "examples/digits/rules.toml")
     for args in (("inspect", long_names), ("inspect", models / "hf_llama.onnx"), ("inspect", models / "timm_test_vit.pt2"), ("inspect", models / "digits.onnx", *rules),
                  ("explain", models / "digits.onnx", *rules), ("explain", models / "micro_kws_m_qdq.onnx"), ("explain", models / "timm_test_resnet.onnx"),
+                 ("inspect", models / "timm_test_vit.onnx", "--kernels", "--target", "x86"), ("inspect", models / "micro_kws_m_qoperator.onnx", "--kernels"),
                  ("passes",), ("targets",), ("validate", models / "digits.onnx", *rules, "--random", 1),
                  ("analyze", models / "digits.onnx", *rules, "--data", samples), ("analyze", models / "timm_test_vit.onnx", "--rules", poor, "--data", pictures)):
         out = quantc(*args).stdout
@@ -69,6 +70,7 @@ def test_tables_fit_the_terminal(models, root, samples):
     rules = f"--rules {root / 'examples/digits/rules.toml'}"
     for columns in (80, 160):
         command = (f"stty cols {columns}; {QUANTC} inspect {models / 'timm_test_vit.pt2'}; {QUANTC} explain {models / 'digits.onnx'} {rules}; "
+                   f"{QUANTC} inspect {models / 'timm_test_vit.onnx'} --kernels --target x86; "
                    f"{QUANTC} analyze {models / 'digits.onnx'} {rules} --data {samples}")
         text = subprocess.run(["script", "-qec", command, "/dev/null"], capture_output=True, text=True).stdout
         assert widest(text.replace("\r", "")) <= columns

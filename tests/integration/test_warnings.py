@@ -146,3 +146,19 @@ def test_masks_of_minus_infinity_are_not_named(quantc, tmp_path):
     mask = np.where(np.tri(64, dtype=bool)[:2], 0, -np.inf).astype(np.float32)
     model = save(tmp_path / "m.onnx", [helper.make_node("Add", ["x", "mask"], ["y"])], {"mask": mask}, y=(2, 64))
     assert not warnings_of(quantc("compile", model, "-o", tmp_path / "out"))
+
+
+def test_codes_that_a_target_has_no_vector_kernels_for(quantc, models, root, tmp_path):
+    """Selection says so: x86 and AArch64 have kernels of 8 bits, portable code names no instructions at all."""
+    digits, rules = models / "digits.onnx", {"int8": root / "examples/digits/rules.toml"}
+    (tmp_path / "linear.toml").write_text("[[rule]]\npattern = 'node_linear'\ndtype = 'int16'\n")
+    for name, flags in {"int16": ["--activations", "int16"], "some": ["--rules", tmp_path / "linear.toml"]}.items():
+        rules[name] = tmp_path / f"{name}.toml"
+        quantc("calibrate", digits, "--data", root / "examples/digits/calibration.npz", "-o", rules[name], *flags)
+    def said(form, target):
+        return quantc("compile", digits, "--rules", rules[form], "--target", target, "-o", tmp_path / f"{form}_{target}", "--name", "net").stderr
+    for target in ("x86-avx2", "x86", "aarch64-dotprod"):
+        assert said("int16", target).count("100 % of the multiply-accumulates are of 16-bit codes, for which the target has no vector kernels") == 1
+    assert "quantc analyze" in said("int16", "x86-avx512vnni")
+    for form, target in (("int16", "portable"), ("int8", "x86-avx2"), ("some", "x86-avx2")):
+        assert "16-bit" not in said(form, target)

@@ -97,7 +97,7 @@ graph (%0 : f32[1, 2]) {
   ASSERT_TRUE(run_passes(**g, {}, context).ok());
   std::string all;
   for (const std::string& line : context.remarks) all += line + "\n";
-  EXPECT_NE(all.find("fuse_clamp: 1 nodes fused\n"), std::string::npos) << all;
+  EXPECT_NE(all.find("fuse_clamp: 1 node fused\n"), std::string::npos) << all;
   EXPECT_NE(all.find("fuse_clamp: clamp 'relu2' stays beside linear 'second': others read its "
                      "result too\n"),
             std::string::npos)

@@ -346,7 +346,7 @@ TEST_F(RulesTest, FloatOperationsAreListed) {
   auto made = make_contract(*g, options);
   ASSERT_FALSE(made.ok());
   const std::string said = render(made.diag());
-  EXPECT_NE(said.find("1 operations compute in float"), std::string::npos) << said;
+  EXPECT_NE(said.find("1 operation computes in float"), std::string::npos) << said;
   EXPECT_NE(said.find("net.sum+net.tail (add): its rule keeps it"), std::string::npos) << said;
 }
 

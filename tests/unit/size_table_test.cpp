@@ -89,7 +89,7 @@ TEST(Sizes, AreTakenFromInputsAndChecked) {
   EXPECT_EQ(why({{3}}), "dimension 's' is 3, the program takes 2 to 8 in steps of 2");
   EXPECT_EQ(why({{10}}), "dimension 's' is 10, the program takes 2 to 8 in steps of 2");
   EXPECT_EQ(why({{2, 2}}), "input 'x' has shape [s], got [2, 2]");
-  EXPECT_EQ(why({}), "the program takes 1 inputs, got 0");
+  EXPECT_EQ(why({}), "the program takes 1 input, got 0");
 }
 
 TEST(Sizes, AreFoundFromAxesThatGrowEvenlyWithThem) {

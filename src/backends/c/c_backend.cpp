@@ -8,6 +8,7 @@
 #include "program/floats.h"
 #include "program/split.h"
 #include "support/checked.h"
+#include "support/counted.h"
 
 namespace qc {
 
@@ -75,7 +76,9 @@ std::string with_text(std::string text, const std::string& included, const std::
 void split_large(Program& program, const ProjectOptions& options,
                  std::vector<std::string>& remarks) {
   if (!options.threads) return;
-  remarks.push_back(fmt::format("{} steps are split among threads", split(program)));
+  const auto count = split(program);
+  remarks.push_back(
+      fmt::format("{} {} split among threads", counted(count, "step"), count == 1 ? "is" : "are"));
 }
 
 constexpr BackendPass kPasses[] = {
