@@ -1,6 +1,7 @@
 """Small PyTorch modules, each about one thing the .pt2 front end must get right, exported on the fly both as
 exported and decomposed, run by the interpreter and compared with PyTorch."""
 import copy
+import functools
 
 import numpy as np
 import pytest
@@ -207,6 +208,15 @@ def shadow(m, x):
     return m.cache + 0
 
 
+def written_through_operators(m, x):
+    bits = m.bits * 1
+    bits[1:] |= m.other[1:]
+    bits[:, 2:] &= 6
+    bits[:2] ^= m.other[:2]
+    bits[2:] <<= 1
+    return x.sum() + bits, bits >> 1
+
+
 def tied(m, x):
     return F.linear(F.linear(x, m.a), m.b.t())
 
@@ -233,6 +243,7 @@ TENSORS = [
     (counter, dict(n=torch.zeros(1))),
     (cache_row, dict(cache=data(4, 6, seed=5))),
     (shadow, dict(cache=data(4, 6, seed=6))),
+    (written_through_operators, dict(bits=torch.arange(24).reshape(4, 6), other=torch.arange(24).reshape(4, 6) % 7)),
     (tied, dict(a=_shared, b=_shared, unused=torch.nn.Parameter(data(3)))),
     (lifted_constant, {}),
     (own_weights, dict(w=torch.nn.Parameter(data(6, 5, seed=4).t()))),
@@ -431,6 +442,32 @@ def test_missing_ops_are_listed_at_once(quantc, tmp_path):
     assert "2 operations are not supported" in done.stderr
     assert "aten.linalg_qr.default: 1 node, first 'linalg_qr'" in done.stderr
     assert "aten.rand_like.default: 2 nodes, first 'rand_like'" in done.stderr
+
+
+def into_zeros(write, *more):
+    def function(m, x):
+        made = torch.zeros(2, 4, 6)
+        write(x.abs(), *more, out=made[0])
+        return made
+    return function
+
+
+@pytest.mark.parametrize("write, op", [
+    (into_zeros(torch.add, 1), "add.out"), (into_zeros(torch.xlogy, 2), "xlogy.OutScalar_Other"),
+    (into_zeros(functools.partial(torch.div, rounding_mode="floor"), 2), "div.out_mode")])
+def test_ops_that_write_to_given_memory_are_refused(write, op, quantc, tmp_path):
+    """Nobody reads their results: what they write to is read."""
+    torch.export.save(torch.export.export(Case(write).eval(), (X,)), tmp_path / "m.pt2")
+    done = quantc("inspect", tmp_path / "m.pt2", status=2)
+    assert f"aten.{op}: 1 node" in done.stderr
+
+
+@pytest.mark.parametrize("read", [lambda m, x: m.n.to(x.device) + x, lambda m, x: m.n.to("cpu", torch.float32)[:, :6] * x,
+                                  lambda m, x: (torch.special.i0(m.n), m.n + x)[1]])
+def test_buffers_that_are_only_read_are_no_state(read, quantc, tmp_path):
+    torch.export.save(torch.export.export(Case(read, n=data(1, 6)).eval(), (X,), strict=False), tmp_path / "m.pt2")
+    quantc("compile", tmp_path / "m.pt2", "-o", tmp_path / "c", "--name", "net")
+    assert "#define NET_STATE_BYTES 0" in (tmp_path / "c" / "net.h").read_text()
 
 
 def test_complex_numbers_are_refused(quantc, tmp_path):

@@ -36,6 +36,8 @@ struct Effect {
 };
 
 /// An op without a row may do anything its name does not rule out: to be found out when it matters.
+/// PyTorch's ops that write are in place, which the name says, or are an overload of their own
+/// ("add.out", "topk.values", "div.out_mode"), so that one named "default" only reads.
 Effect effect_of(const ExportedNode& node) {
   Effect e;
   const Target target = split_target(node.target);
@@ -43,7 +45,8 @@ Effect effect_of(const ExportedNode& node) {
   const auto plain = plain_form(target.op);
   const bool aten = target.domain == "aten";
   e.known = import_table().find(target.domain, aten && plain ? *plain : target.op, 0) != nullptr;
-  e.writes = aten ? plain || target.op.ends_with("out") : !e.known;
+  const bool only_reads = aten && (target.op.ends_with(".default") || is_random(target.op));
+  e.writes = (aten && plain) || (!e.known && !only_reads);
   const ViewOp* view = aten ? find_view(target.op) : nullptr;
   const bool fresh =
       e.known ? view == nullptr || !may_share(*view, node) : aten && is_random(target.op);

@@ -118,7 +118,11 @@ const ViewOp* find_view(std::string_view op) {
 
 std::optional<std::string> plain_form(std::string_view op) {
   size_t dot = op.find('.');
-  if (dot == op.npos || dot < 2 || op[dot - 1] != '_' || op[dot - 2] == '_') return std::nullopt;
+  if (dot == op.npos) return std::nullopt;
+  if (op.starts_with("__i") && op.substr(0, dot).ends_with("__")) {
+    return "__" + std::string(op.substr(3));
+  }
+  if (dot < 2 || op[dot - 1] != '_' || op[dot - 2] == '_') return std::nullopt;
   return std::string(op.substr(0, dot - 1)) + std::string(op.substr(dot));
 }
 
