@@ -40,8 +40,28 @@ View typed(int buffer, const Type& type) {
   return view;
 }
 
+/// The sizes at which a number that depends on `symbols` is largest, and what makes it smaller:
+/// nothing where it depends on none.
+struct Largest {
+  std::string at, advice;
+};
+Largest largest_sizes(const std::set<std::string>& symbols, const SymbolBounds& free) {
+  std::vector<std::string> names, sizes;
+  for (const std::string& symbol : symbols) {
+    const auto range = free.find(symbol);
+    if (range == free.end()) continue;
+    names.push_back(symbol);
+    sizes.push_back(fmt::format("{}={}", symbol, range->second.max));
+  }
+  if (names.empty()) return {};
+  return {fmt::format(" at the largest sizes, {}", fmt::join(sizes, ", ")),
+          fmt::format("; end the range of --dim {} earlier", fmt::join(names, " or of --dim "))};
+}
+
 /// Kernels count elements and bytes of what they read and write in 32 bits.
 Result<Ok> check_size(const Type& type, const SymbolBounds& free, const Loc& loc) {
+  std::set<std::string> symbols;
+  for (const Dim& d : type.shape) d.collect_symbols(symbols);
   std::vector<int64_t> largest;
   for (const Dim& d : type.shape) {
     const Bounds range = d.bounds(free);
@@ -49,28 +69,29 @@ Result<Ok> check_size(const Type& type, const SymbolBounds& free, const Loc& loc
       return error(Code::dim, loc, "shape {} is negative for some sizes: give narrower ranges",
                    str(type.shape));
     }
-    if (range.max == INT64_MAX) {
-      return error(Code::dim, loc, "shape {} has no bounds; give --dim NAME=SIZE or a range",
-                   str(type.shape));
+    for (const std::string& symbol : symbols) {
+      if (range.max < INT64_MAX || free.contains(symbol)) continue;
+      return error(Code::dim, loc, "shape {} has no bounds; give --dim {}=SIZE or a range",
+                   str(type.shape), symbol);
     }
     largest.push_back(range.max);
   }
-  QC_ASSIGN(int64_t size, located(checked_bytes(type.dtype, largest), loc));
-  if (size > INT32_MAX) {
-    return error(Code::unsupported, loc, "a value of {} bytes{}: compiled code takes up to {}",
-                 size, all_static(type.shape) ? "" : " at the largest sizes", INT32_MAX);
-  }
-  return Ok{};
+  const auto size = checked_bytes(type.dtype, largest);
+  if (size.ok() && *size <= INT32_MAX) return Ok{};
+  const auto [at, advice] = largest_sizes(symbols, free);
+  return error(Code::unsupported, loc, "a value of {} bytes{}: compiled code takes up to {}{}",
+               size.ok() ? std::to_string(*size) : "more than 2^40", at, INT32_MAX, advice);
 }
 }  // namespace
 
 Result<Dim> Lowering::param(const Dim& size) const {
   const Bounds range = bounds(size);
-  if (range.min < INT32_MIN || range.max > INT32_MAX) {
-    return error(Code::limit, loc(), "a size of {} elements is beyond 32 bits",
-                 range.max > INT32_MAX ? range.max : range.min);
-  }
-  return size;
+  if (range.min >= INT32_MIN && range.max <= INT32_MAX) return size;
+  std::set<std::string> symbols;
+  size.collect_symbols(symbols);
+  const auto [at, advice] = largest_sizes(symbols, symbols_);
+  return error(Code::limit, loc(), "a size of {} elements{} is beyond 32 bits{}",
+               range.max > INT32_MAX ? range.max : range.min, at, advice);
 }
 
 Result<Ok> Lowering::need_numbers() const {

@@ -10,9 +10,7 @@ namespace qc {
 /// whatever the free sizes are.
 inline Result<Ok> check_sizes(const Lowering& l, const GemmDims& p) {
   for (const Dim& size : {p.m * p.k, p.k * (p.n + Dim(16)), p.m * p.n, p.matrices() * p.m}) {
-    if (const int64_t most = l.bounds(size).max; most > INT32_MAX) {
-      return error(Code::limit, l.loc(), "a matrix of {} elements is too large", most);
-    }
+    QC_TRY(l.param(size));
   }
   return Ok{};
 }
