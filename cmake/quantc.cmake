@@ -193,21 +193,24 @@ function(qc_variants)
   target_sources(qc_program PRIVATE ${sources})
 endfunction()
 
-# qc_kernel_forms(OUT): the families that compute most of a float network, built again for the vector
-# instructions a machine may have; kernels.cpp chooses when it runs. OUT/forms.inc lists them,
-# QC_KERNEL_FORMS names the object libraries.
+# qc_kernel_forms(OUT): the families that compute most of a network, of floats or of codes, built
+# again for the vector instructions a machine may have; kernels.cpp chooses when it runs. Those left
+# out cost more time to build than they would save. OUT/forms.inc lists them, QC_KERNEL_FORMS names
+# the object libraries.
 function(qc_kernel_forms out)
   set(forms)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND CMAKE_C_COMPILER_ID MATCHES "GNU|Clang")
     set(forms avx2 avx512)  # the later, the better
   endif()
   set(flags_avx2 -mavx2 -mfma -DQK_TARGET_AVX2=1)
-  set(flags_avx512 -mavx2 -mfma -mavx512f -mavx512vl -DQK_TARGET_AVX512=1)
+  set(flags_avx512 -mavx2 -mfma -mavx512f -mavx512bw -mavx512vl -mavx512dq -DQK_TARGET_AVX512=1
+      -DQK_TARGET_AVX512BW=1)
   set(lines "")
   foreach(form IN LISTS forms)
     set(sources)
     set(names)
-    foreach(family attention conv gemm norm rnn softmax unary)
+    foreach(family activation attention conv gemm norm pool qattention qconv qgemm qrnn qsoftmax quantize rnn rotary softmax
+            strided unary wconv)
       list(APPEND sources ${out}/${family}_table.c)
       list(APPEND names qk_kernels_${family}=qk_kernels_${family}_${form} qk_kernel_count_${family}=qk_kernel_count_${family}_${form} qk_bodies_${family}=qk_bodies_${family}_${form}
            qk_body_count_${family}=qk_body_count_${family}_${form})
@@ -217,7 +220,9 @@ function(qc_kernel_forms out)
     add_dependencies(qc_kernels_${form} qc_kernel_tables)
     target_link_libraries(qc_kernels_${form} PUBLIC qc_flags)
     target_compile_definitions(qc_kernels_${form} PRIVATE ${names})
-    target_compile_options(qc_kernels_${form} PRIVATE -O2 ${flags_${form}})
+    # With plain -O2 gcc makes vectors only of loops whose count it knows.
+    target_compile_options(qc_kernels_${form} PRIVATE -O2 $<$<C_COMPILER_ID:GNU>:-fvect-cost-model=dynamic>
+                                                      ${flags_${form}})
   endforeach()
   file(CONFIGURE OUTPUT ${out}/forms.inc CONTENT "${lines}")
   set(QC_KERNEL_FORMS ${forms} PARENT_SCOPE)

@@ -127,13 +127,12 @@ Body body_of(const qk_body& b) {
 [[maybe_unused]] bool has_avx2() {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 }
-[[maybe_unused]] bool has_avx512vnni() {
-  return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
-         __builtin_cpu_supports("avx512vnni");
-}
 [[maybe_unused]] bool has_avx512() {
-  return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl");
+  return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+}
+[[maybe_unused]] bool has_avx512vnni() {
+  return has_avx512() && __builtin_cpu_supports("avx512vnni");
 }
 #elif defined(__aarch64__)
 [[maybe_unused]] bool has_neon_dotprod() { return qk_processor_has_asimddp(); }

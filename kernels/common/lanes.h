@@ -8,7 +8,7 @@
 #elif !defined(QK_TARGET_AVX512) && !defined(QK_TARGET_AVX2) && defined(__GNUC__)
 #if defined(__AVX512F__) && defined(__AVX512VL__)
 #define QK_TARGET_AVX512 1
-#if defined(__AVX512BW__)
+#if defined(__AVX512BW__) && defined(__AVX512DQ__)
 #define QK_TARGET_AVX512BW 1
 #endif
 #elif defined(__AVX2__) && defined(__FMA__)
