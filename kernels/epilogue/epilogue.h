@@ -8,6 +8,7 @@
  *
  * rescale       to a code from lo to hi: float_bias times bias_factor is added, then times the
  *               channel's multiplier; with q31 that is a pair of mantissa and shift
+ * rescale_each  the same with a zero point for each channel in place of y_zero
  * dequantize    to a float: times the channel's multiplier (and the scale of x where only a run
  *               knows it), then float_bias is added, a rounding of its own
  * accumulators  the accumulator itself, modulo 2^32

@@ -1,6 +1,9 @@
 stage rescale(multipliers, float_bias?)
   params qk_rescale_stage
 
+stage rescale_each(multipliers, y_zeros, float_bias?)
+  params qk_rescale_stage
+
 stage dequantize(multipliers, float_bias?)
   params qk_dequantize_stage
 

@@ -1,5 +1,6 @@
 #ifndef QK_NORM_H
 #define QK_NORM_H
+#include <stddef.h>
 #include <stdint.h>
 
 /* Normalisations of rows of n elements. Sums are row reductions (kernels/numerics/reduce.h), of
@@ -10,10 +11,18 @@
  * fused with beta. Element i of row r has channel (r % groups) * (n / inner) + i / inner.
  * Arguments: x, gamma and beta (may be null), y, mean and rstd (may be null; f32 for 16-bit
  * floats). Of f64 rows eps is eps + eps_rest, a double to 48 bits.
+ *
+ * Rows of x follow each other or, where x_rows is not 0, x_rows of them do: such blocks begin
+ * x_block elements from each other. The first row is `first`.
  */
+#define QK_NORM_ROW(p, r)                                                                        \
+  ((p)->x_rows                                                                                   \
+       ? (ptrdiff_t)((r) / (p)->x_rows) * (p)->x_block + (ptrdiff_t)((r) % (p)->x_rows) * (p)->n \
+       : (ptrdiff_t)(r) * (p)->n)
 typedef struct {
   int32_t rows, n, groups, inner, center;
   float eps, eps_rest;
+  int32_t x_rows, x_block, first;
 } qk_norm_params;
 
 /* qk_norm_quantize: the same of f32 rows, stored as codes (kernels/common/ending.h). x may be codes
@@ -26,6 +35,7 @@ typedef struct {
   float eps;
   int32_t x_type, x_zero;
   float x_scale;
+  int32_t x_rows, x_block;
   int32_t e_mode, e_lo, e_hi, e_symmetric, e_reciprocal, e_size, e_keep, e_batch, e_span;
   int32_t e_axis, e_inner, e_group, e_s_outer, e_s_axis, e_s_inner;
 } qk_norm_quantize_params;

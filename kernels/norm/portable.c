@@ -56,8 +56,9 @@ QK_INLINE void qk_norm_quantize(const qk_norm_quantize_params* p, const void* x,
   const int32_t n = p->n, per_group = p->inner > 0 ? n / p->inner : 0;
   for (int32_t r = 0; r < p->rows; ++r) {
     float* row = qk_ending_row(&e, r, n);
-    const float* from = p->x_type == QK_F32 ? (const float*)x + (ptrdiff_t)r * n : row;
-    if (p->x_type != QK_F32) qk_norm_decode(p, x, (ptrdiff_t)r * n, row);
+    const ptrdiff_t at = QK_NORM_ROW(p, r);
+    const float* from = p->x_type == QK_F32 ? (const float*)x + at : row;
+    if (p->x_type != QK_F32) qk_norm_decode(p, x, at, row);
     if (residual) {
       const float* other = residual + (ptrdiff_t)r * n;
       float* sum = sums ? sums + (ptrdiff_t)r * n : row;

@@ -9,13 +9,14 @@
 typedef struct qk_norm_rows {
   const float *x, *residual, *gamma, *beta;
   const float *mean, *rstd; /* of each row */
-  int32_t n, groups, inner;
+  int32_t n, groups, inner, x_rows, x_block;
 } qk_norm_rows;
 
 QK_UNIT float qk_norm_value(const qk_norm_rows* a, int32_t r, int64_t row, int32_t i) {
   const int64_t at = row * a->n + i;
   const int64_t c = row % a->groups * (a->n / a->inner) + i / a->inner;
-  const float x = a->residual ? a->x[at] + a->residual[at] : a->x[at];
+  const float own = a->x[QK_NORM_ROW(a, row) + i];
+  const float x = a->residual ? own + a->residual[at] : own;
   const float v = qn_mulf(x - a->mean[r], a->rstd[r]);
   if (a->gamma && a->beta) return qn_fmaf(v, a->gamma[c], a->beta[c]);
   if (a->gamma) return qn_mulf(v, a->gamma[c]);
@@ -23,15 +24,16 @@ QK_UNIT float qk_norm_value(const qk_norm_rows* a, int32_t r, int64_t row, int32
 }
 
 /* The statistics of a unit's rows. */
-QK_UNIT void qk_norm_statistics(const qk_team* m, int64_t unit, int32_t rows, int32_t n,
-                                int32_t center, float eps, const float* x, const float* residual,
-                                float* mean, float* rstd) {
+QK_UNIT void qk_norm_statistics(const qk_team* m, const qk_norm_rows* a, int64_t unit, int32_t rows,
+                                int32_t center, float eps, float* mean, float* rstd) {
   QK_TEAM_SHARED float parts[QK_TEAM_PARTS];
+  const int32_t n = a->n;
   QK_EACH_THREAD(t) {
     const int32_t r = t / m->size;
-    const int64_t row = unit * m->rows + r, from = row < rows ? row * n : 0;
-    qk_team_sum_lanes(m, t % m->size, x + from, residual ? residual + from : 0,
-                      center && row < rows ? n : 0, 0.0f, parts + qk_team_part(m, r));
+    const int64_t row = unit * m->rows + r, own = row < rows ? row : 0;
+    qk_team_sum_lanes(m, t % m->size, a->x + QK_NORM_ROW(a, own),
+                      a->residual ? a->residual + own * n : 0, center && row < rows ? n : 0, 0.0f,
+                      parts + qk_team_part(m, r));
   }
   qk_team_sum_join(m, parts);
   QK_EACH_THREAD(t) {
@@ -40,9 +42,10 @@ QK_UNIT void qk_norm_statistics(const qk_team* m, int64_t unit, int32_t rows, in
   QK_TEAM_WAIT
   QK_EACH_THREAD(t) {
     const int32_t r = t / m->size;
-    const int64_t row = unit * m->rows + r, from = row < rows ? row * n : 0;
-    qk_team_deviation_lanes(m, t % m->size, x + from, residual ? residual + from : 0,
-                            row < rows ? n : 0, mean[r], parts + qk_team_part(m, r));
+    const int64_t row = unit * m->rows + r, own = row < rows ? row : 0;
+    qk_team_deviation_lanes(m, t % m->size, a->x + QK_NORM_ROW(a, own),
+                            a->residual ? a->residual + own * n : 0, row < rows ? n : 0, mean[r],
+                            parts + qk_team_part(m, r));
   }
   qk_team_deviation_join(m, parts);
   QK_EACH_THREAD(t) {
@@ -59,9 +62,9 @@ QK_UNIT void qk_norm_team(const qk_norm_params* p, int64_t unit, const void* x, 
   QK_TEAM_SHARED float rstd[QK_TEAM_ROWS];
   const qk_team m = qk_team_of(p->rows, p->n);
   const qk_norm_rows a = {
-      (const float*)x, 0,       (const float*)gamma, (const float*)beta, mean, rstd, p->n,
-      p->groups,       p->inner};
-  qk_norm_statistics(&m, unit, p->rows, p->n, p->center, p->eps + p->eps_rest, a.x, 0, mean, rstd);
+      (const float*)x, 0,        (const float*)gamma, (const float*)beta, mean, rstd, p->n,
+      p->groups,       p->inner, p->x_rows,           p->x_block};
+  qk_norm_statistics(&m, &a, unit, p->rows, p->center, p->eps + p->eps_rest, mean, rstd);
   QK_EACH_THREAD(t) {
     const int32_t r = t / m.size;
     const int64_t row = unit * m.rows + r;
@@ -94,8 +97,10 @@ QK_UNIT void qk_norm_quantize_team(const qk_norm_quantize_params* p, int64_t uni
                           rstd,
                           p->n,
                           p->groups,
-                          p->inner};
-  qk_norm_statistics(&m, unit, p->rows, p->n, p->center, p->eps, a.x, a.residual, mean, rstd);
+                          p->inner,
+                          p->x_rows,
+                          p->x_block};
+  qk_norm_statistics(&m, &a, unit, p->rows, p->center, p->eps, mean, rstd);
   qk_norm_end(p, &m, unit, p->rows, p->n, &a, (const float*)scales, (const int32_t*)zeros, y,
               (float*)y_scales, (int32_t*)y_zeros, (float*)floats, (float*)ranges);
   if (!sums || !residual) return;
@@ -104,7 +109,7 @@ QK_UNIT void qk_norm_quantize_team(const qk_norm_quantize_params* p, int64_t uni
     const int64_t row = unit * m.rows + t / m.size;
     for (int32_t i = t % m.size; row < p->rows && i < p->n; i += m.size) {
       const int64_t at = row * p->n + i;
-      ((float*)sums)[at] = a.x[at] + a.residual[at];
+      ((float*)sums)[at] = a.x[QK_NORM_ROW(&a, row) + i] + a.residual[at];
     }
   }
 }

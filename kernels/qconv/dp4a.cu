@@ -60,9 +60,9 @@ QK_UNIT void qk_dp4a_terms(const qk_qconv_mma_params* p, const qk_mma_window* wi
 QK_UNIT void qk_qconv_dp4a_cuda(const qk_qconv_mma_params* p, int64_t unit, const void* x,
                                 const void* w, const void* bias, const void* multipliers,
                                 const void* float_bias, const void* x_scales, const void* x_zeros,
-                                const void* residual, void* y) {
+                                const void* residual, const void* y_zeros, void* y) {
   const int32_t depth = qk_mma_depth(p), groups = qk_mma_outputs(p) / 4;
-  const qk_q_ending e = {
+  qk_q_ending e = {
       QK_Q_OUTPUT(p, multipliers, (const float*)float_bias, x_scales != 0, residual),
       (const int32_t*)bias,
       (const int32_t*)((const uint8_t*)w + (int64_t)qk_mma_outputs(p) * depth),
@@ -77,6 +77,7 @@ QK_UNIT void qk_qconv_dp4a_cuda(const qk_qconv_mma_params* p, int64_t unit, cons
   const qk_mma_window window = qk_mma_window_of(p, row);
   const uint32_t zeros = ((uint32_t)qk_q_ending_zero(&e, row) & 0xff) * 0x01010101u;
   int32_t sums[4] = {0, 0, 0, 0};
+  e.to.zeros = (const int32_t*)y_zeros;
   for (int32_t k = 0; k < depth; k += 16) {
     const qk_mma_term term = qk_mma_term_of(p, k);
     uint32_t codes[4];

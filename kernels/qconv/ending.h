@@ -119,6 +119,7 @@ QK_UNIT void qk_q_end_four(const qk_q_ending* e, const qk_q_four* four, const in
   qk_q_output to = e->to;
   to.multipliers = four->multipliers;
   to.bias = e->to.bias ? (const float*)four->float_bias : 0;
+  to.zeros = e->to.zeros ? e->to.zeros + four->n : 0;
   const int exact = to.residual && to.path == QK_Q_ADDED;
   uint32_t out[4];
 #pragma unroll

@@ -186,12 +186,12 @@ QK_UNIT void qk_mma_output(const qk_qconv_mma_params* p, const qk_q_ending* e, i
 QK_UNIT void qk_qconv_mma(const qk_qconv_mma_params* p, int64_t unit, const void* x, const void* w,
                           const void* bias, const void* multipliers, const void* float_bias,
                           const void* x_scales, const void* x_zeros, const void* residual,
-                          void* y) {
+                          const void* y_zeros, void* y) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800 && !defined(QK_FAT)
 #error "this code is for GPUs from sm_80 on: quantc compile --target cuda is for older ones"
 #endif
   const qk_mma_shape shape = qk_mma_shape_of(p->shape);
-  const qk_q_ending ending = {
+  qk_q_ending ending = {
       QK_Q_OUTPUT(p, multipliers, (const float*)float_bias, x_scales != 0, residual),
       (const int32_t*)bias,
       (const int32_t*)((const uint8_t*)w + (int64_t)qk_mma_outputs(p) * qk_mma_depth(p)),
@@ -201,6 +201,7 @@ QK_UNIT void qk_qconv_mma(const qk_qconv_mma_params* p, int64_t unit, const void
       p->per_row,
       p->x_zero,
       y};
+  ending.to.zeros = (const int32_t*)y_zeros;
 #if defined(__CUDA_ARCH__)
   qk_mma_tile_on_device(p, shape, unit, x, (const uint8_t*)w, &ending);
 #else

@@ -62,10 +62,17 @@ QK_INLINE void qk_avx2_store_bytes(uint8_t* to, __m128i v, int32_t n) {
   }
 }
 
+/* Zero points of the outputs, as words in the order of packed numbers. */
+QK_INLINE __m256i qk_avx2_zeros(const qk_ptile* t, const int vectors) {
+  const __m256i a = _mm256_loadu_si256((const __m256i*)(const void*)t->zeros);
+  return _mm256_packs_epi32(
+      a, vectors > 1 ? _mm256_loadu_si256((const __m256i*)(const void*)(t->zeros + 8)) : a);
+}
+
 /* One or two vectors of rounded numbers to bytes: plus the zero point, limited. */
 QK_INLINE void qk_avx2_store_codes(const qk_ptile* t, __m256i a, __m256i b, uint8_t* y,
                                    const int vectors) {
-  const __m256i zero = _mm256_set1_epi16((int16_t)t->zero);
+  const __m256i zero = t->zeros ? qk_avx2_zeros(t, vectors) : _mm256_set1_epi16((int16_t)t->zero);
   const __m256i words = _mm256_adds_epi16(_mm256_packs_epi32(a, vectors > 1 ? b : a), zero);
   const __m256i bytes = _mm256_packus_epi16(words, words);
   __m128i v = vectors > 1 ? _mm256_castsi256_si128(_mm256_permute4x64_epi64(bytes, 0x08))

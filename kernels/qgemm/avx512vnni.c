@@ -12,8 +12,8 @@
 QK_INLINE void qk_qgemm_avx512vnni(const qk_qgemm_params* p, const uint8_t* x, const uint8_t* w,
                                    const float* x_scales, const int32_t* x_zeros,
                                    const void* residual, const int32_t* panels,
-                                   const int32_t* w_zeros, void* y) {
-  qk_packed_gemm(p, x, w, x_scales, x_zeros, residual, panels, w_zeros, y);
+                                   const int32_t* w_zeros, const int32_t* y_zeros, void* y) {
+  qk_packed_gemm(p, x, w, x_scales, x_zeros, residual, panels, w_zeros, y_zeros, y);
 }
 
 QK_INLINE void qk_qgemm_prepack_avx512vnni(const qk_qgemm_prepack_params* p, const uint8_t* w,

@@ -58,6 +58,13 @@ QK_INLINE void qk_vnni_store_bytes(uint8_t* to, __m512i v, int32_t n, const int 
   }
 }
 
+/* Zero points of the outputs of vectors v and v + 1, as words in the order of packed numbers. */
+QK_INLINE __m512i qk_vnni_zeros(const qk_ptile* t, const int v, const int vectors) {
+  const __m512i a = _mm512_loadu_si512((const void*)(t->zeros + 16 * v));
+  return _mm512_packs_epi32(
+      a, v + 1 < vectors ? _mm512_loadu_si512((const void*)(t->zeros + 16 * (v + 1))) : a);
+}
+
 /* Four vectors of rounded numbers to bytes: plus the zero point, limited, in the panel's order. */
 QK_INLINE void qk_vnni_store_codes(const qk_ptile* t, const __m512i* c, uint8_t* y,
                                    const int vectors) {
@@ -68,8 +75,10 @@ QK_INLINE void qk_vnni_store_codes(const qk_ptile* t, const __m512i* c, uint8_t*
     v = _mm512_packus_epi16(low, high);
   } else {
     const __m512i zero = _mm512_set1_epi16((int16_t)t->zero);
-    low = _mm512_adds_epi16(low, zero);
-    if (vectors > 2) high = _mm512_adds_epi16(high, zero);
+    low = _mm512_adds_epi16(low, t->zeros ? qk_vnni_zeros(t, 0, vectors) : zero);
+    if (vectors > 2) {
+      high = _mm512_adds_epi16(high, t->zeros ? qk_vnni_zeros(t, 2, vectors) : zero);
+    }
     v = _mm512_packus_epi16(low, high);
     v = _mm512_max_epu8(v, _mm512_set1_epi8((char)t->lo));
     v = _mm512_min_epu8(v, _mm512_set1_epi8((char)t->hi));

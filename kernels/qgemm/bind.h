@@ -141,6 +141,8 @@ inline std::string packed_gemm_refusal(const Call& call, const Binder& binder) {
   constexpr int64_t kMost = INT32_MAX / 2;
   if (binder.largest(packed_stride(QK_PANELS_AVX512VNNI, p.n, p.k)) > kMost)
     return "a matrix is too large";
+  if (call.operand("y_zeros").present() && call.operand("residual").present())
+    return "results have a zero point each, and a residual is added";
   auto known = c_params<qk_qgemm_call>(call);
   if (has_signed_x(call)) {
     known.x_type = QK_U8;

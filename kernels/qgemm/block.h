@@ -40,11 +40,13 @@ QK_SHARED void qk_q_rescale16(const qk_q_output* o, const int32_t* sums, int32_t
     const float* m = (const float*)o->multipliers + channel;
     const int32_t zero = o->zero, lo = o->lo, hi = o->hi;
     float some[16];
+    int32_t zeros[16];
+    for (int j = 0; j < 16; ++j) zeros[j] = o->zeros && j < n ? o->zeros[channel + j] : zero;
     if (n < 16) {
       for (int j = 0; j < 16; ++j) some[j] = j < n ? m[j] : 0.0f;
       m = some;
     }
-    for (int j = 0; j < 16; ++j) code[j] = qn_code((float)sums[j] * m[j], zero, lo, hi);
+    for (int j = 0; j < 16; ++j) code[j] = qn_code((float)sums[j] * m[j], zeros[j], lo, hi);
   }
   if (o->residual) {
     const qk_q_residual r = o->r;
@@ -99,7 +101,13 @@ QK_SHARED void qk_q_store_any(const qk_q_output* o, const qk_q_block* b, void* y
 
 #if QK_SUMS_REGISTERS != 0
 
-/* qn_code of sixteen numbers. */
+/* qn_code of sixteen numbers with a zero point for each. */
+QK_INLINE qk_sums qk_q_codes16(qk_v16 v, qk_sums zeros, int32_t lo, int32_t hi) {
+  const qk_v16 least = qk_sums_float(qk_sums_sub(qk_sums_set(lo), zeros));
+  const qk_v16 most = qk_sums_float(qk_sums_sub(qk_sums_set(hi), zeros));
+  return qk_sums_add(qk_sums_round(qk_v16_within(v, least, most)), zeros);
+}
+/* .. with one for all. */
 QK_INLINE qk_sums qk_q_code16(qk_v16 v, int32_t zero, int32_t lo, int32_t hi) {
   const qk_v16 least = qk_v16_set((float)(lo - zero)), most = qk_v16_set((float)(hi - zero));
   return qk_sums_add(qk_sums_round(qk_v16_within(v, least, most)), qk_sums_set(zero));
@@ -121,11 +129,13 @@ QK_SHARED void qk_q_store_codes(const qk_q_output* o, const qk_q_block* b, uint8
   for (int32_t done = 0; done < b->columns; done += 16) {
     const int32_t n = b->columns - done < 16 ? b->columns - done : 16;
     const qk_v16 m = qk_v16_load_n((const float*)o->multipliers + b->channel + done, n);
+    const qk_sums zeros =
+        o->zeros ? qk_sums_load_n(o->zeros + b->channel + done, n) : qk_sums_set(zero);
     const int32_t* sums = b->sums + done;
     uint8_t* to = y + b->at + done;
     for (int32_t row = 0; row < rows; ++row, sums += step, to += y_row) {
       const qk_v16 v = qk_v16_mul(qk_sums_float(qk_sums_load_n(sums, 16)), m);
-      const qk_sums code = qk_q_code16(v, zero, lo, hi);
+      const qk_sums code = qk_q_codes16(v, zeros, lo, hi);
       qk_sums_store_codes_n(to, code, n);
     }
   }
@@ -139,12 +149,14 @@ QK_SHARED void qk_q_store_added(const qk_q_output* o, const qk_q_block* b, uint8
   for (int32_t done = 0; done < b->columns; done += 16) {
     const int32_t n = b->columns - done < 16 ? b->columns - done : 16;
     const qk_v16 m = qk_v16_load_n((const float*)o->multipliers + b->channel + done, n);
+    const qk_sums zeros =
+        o->zeros ? qk_sums_load_n(o->zeros + b->channel + done, n) : qk_sums_set(zero);
     const int32_t* sums = b->sums + done;
     const uint8_t* from = (const uint8_t*)o->residual + b->at + done;
     uint8_t* to = y + b->at + done;
     for (int32_t row = 0; row < rows; ++row, sums += step, from += y_row, to += y_row) {
       const qk_v16 v = qk_v16_mul(qk_sums_float(qk_sums_load_n(sums, 16)), m);
-      const qk_sums code = qk_q_code16(v, zero, lo, hi);
+      const qk_sums code = qk_q_codes16(v, zeros, lo, hi);
       const qk_sums other = qk_sums_load_codes_n(from, r.type == QK_I8, n);
       const qk_sums sum = r.first ? qk_q_add16(&r, code, other) : qk_q_add16(&r, other, code);
       qk_sums_store_codes_n(to, sum, n);

@@ -1,9 +1,9 @@
 # What ops call; variants choose how weights are packed.
-kernel qgemm(x, w, bias?, multipliers?, float_bias?, w_zeros?, x_scales?, x_zeros?, residual?) -> (y)
+kernel qgemm(x, w, bias?, multipliers?, float_bias?, w_zeros?, x_scales?, x_zeros?, residual?, y_zeros?) -> (y)
   params qk_qgemm_call
-  epilogue rescale, dequantize, accumulators, add
+  epilogue rescale, rescale_each, dequantize, accumulators, add
 
-kernel qgemm_panels(x, w, bias?, multipliers?, float_bias?, w_zeros?, x_scales?, x_zeros?, residual?) -> (y)
+kernel qgemm_panels(x, w, bias?, multipliers?, float_bias?, w_zeros?, x_scales?, x_zeros?, residual?, y_zeros?) -> (y)
   params qk_qgemm_params
   units row_blocks qk_qgemm_panels
   body qk_qgemm stack 3328
@@ -20,7 +20,7 @@ kernel qgemm_pack(w) -> (packed)
 
 # Weights, bias and multipliers in one blob: kernels/qgemm/pack.h. `panels` are the first panel and the one after the
 # last that are computed; absent: all. Zero points of weights are all the same.
-kernel qgemm_packed[machine](x, w, x_scales?, x_zeros?, residual?, panels?, w_zeros?) -> (y)
+kernel qgemm_packed[machine](x, w, x_scales?, x_zeros?, residual?, panels?, w_zeros?, y_zeros?) -> (y)
   params qk_qgemm_params
   units row_blocks_or_panels qk_qgemm_packed_{machine}
   body qk_qgemm_{machine=avx512vnni} stack 5120
@@ -32,13 +32,13 @@ kernel qgemm_prepack[machine](w, bias?, multipliers?, float_bias?) -> (packed)
   body qk_qgemm_prepack_{machine=avx512vnni,avx2,neon_dotprod}
 
 # On an accelerator, with weights as ops have them.
-kernel qgemm_device[machine](x, w, bias?, multipliers?, float_bias?, w_zeros?, x_scales?, x_zeros?, residual?) -> (y)
+kernel qgemm_device[machine](x, w, bias?, multipliers?, float_bias?, w_zeros?, x_scales?, x_zeros?, residual?, y_zeros?) -> (y)
   params qk_qgemm_call
   body qk_qgemm_{machine=cuda}
 
-kernel qmatmul[x_codes, w_codes](x, w, bias?, multipliers?, float_bias?, w_zeros?, x_scales?, x_zeros?, residual?) -> (y)
+kernel qmatmul[x_codes, w_codes](x, w, bias?, multipliers?, float_bias?, w_zeros?, x_scales?, x_zeros?, residual?, y_zeros?) -> (y)
   params qk_qmatmul_params
-  epilogue rescale, dequantize, accumulators, add
+  epilogue rescale, rescale_each, dequantize, accumulators, add
   units row_blocks qk_qmatmul_{x_codes}_{w_codes}
   body qk_qmatmul_{x_codes=i8,u8,i16,u16}_{w_codes=i8,u8,i16,u16} stack 3328
 

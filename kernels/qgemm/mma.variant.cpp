@@ -10,6 +10,8 @@ namespace {
 std::string refusal(const Call& call, const Binder& binder) {
   const auto p = params_as<params::QgemmCall>(call);
   if (!(p.batch == 1)) return "there are several matrices";
+  if (call.operand("y_zeros").present() && call.operand("residual").present())
+    return "results have a zero point each, and a residual is added";
   return mma_refusal(call, binder, p.x_type);
 }
 

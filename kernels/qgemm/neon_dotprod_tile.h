@@ -139,10 +139,11 @@ QK_SHARED void qk_sdot_finish(const qk_ptile* t, const int32_t* sums, int32_t ro
         vst1q_s32(four, vcvtnq_s32_f32(qk_sdot_code(t, sum, v)));
       }
       for (int32_t i = 0; i < n; ++i) {
+        const int32_t zero = t->zeros ? t->zeros[4 * v + i] : t->zero;
         int32_t code = four[i];
-        if (code < t->lo - t->zero) code = t->lo - t->zero;
-        if (code > t->hi - t->zero) code = t->hi - t->zero;
-        y[at + 4 * v + i] = (uint8_t)((code + t->zero) ^ t->flip);
+        if (code < t->lo - zero) code = t->lo - zero;
+        if (code > t->hi - zero) code = t->hi - zero;
+        y[at + 4 * v + i] = (uint8_t)((code + zero) ^ t->flip);
       }
     }
   }

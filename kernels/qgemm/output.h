@@ -4,9 +4,9 @@
  *   rescale f32            code(a * m[c])
  *   .. and a float bias    code(fma(bias[c], bias_factor, a) * m[c])
  *   rescale q31            the exact sum * m[c], m as mantissa and shift, rounded once
- * where code(v) limits v, rounds it half to even and adds the zero point. As i32 (QK_I32) the sum
- * itself, modulo 2^32. With floats (QK_F32):
- *   a * m[c], or a * (x_scale * m[c]) where the operand's scale is known at run time only; then
+ * where code(v) limits v, rounds it half to even and adds the zero point: one for all channels, or
+ * one for each. As i32 (QK_I32) the sum itself, modulo 2^32. With floats (QK_F32): a * m[c], or a *
+ * (x_scale * m[c]) where the operand's scale is known at run time only; then
  *   + bias[c], a rounding of its own.
  * Where there is a residual, the code (it keeps its rounding) and the residual's are then added as
  * kernels/qbinary does: `kind` says how, `first` whether the product is the first operand.
@@ -49,31 +49,31 @@ typedef struct qk_q_output {
   int32_t path;         /* QK_Q_CODES, .. */
   const void* residual; /* lies like the result, may be null */
   qk_q_residual r;
+  const int32_t* zeros; /* zero points, one per channel; null: `zero` for all */
 } qk_q_output;
 
-/* From the members that the parameter structs of all these kernels have. */
+/* From the members that the parameter structs of all these kernels have; a kernel that takes a zero
+ * point for each channel sets `zeros` itself. */
 #define QK_Q_OUTPUT_OF(p, m, b, has_scale, res, path)                                            \
   (p)->y_type, (p)->y_zero, (p)->lo, (p)->hi, (p)->q31, (m), (b), (p)->bias_factor, (has_scale), \
       (p)->y_type > QK_U16 || (p)->q31 || (b) || (has_scale) ? QK_Q_ANY : (path), (res)
-#define QK_Q_OUTPUT(p, m, b, has_scale, res)                                                       \
-  {                                                                                                \
-    QK_Q_OUTPUT_OF(p, m, b, has_scale, res,                                                        \
-                   !(res) ? ((p)->y_type <= QK_U8 ? QK_Q_CODES : QK_Q_RESCALED)                    \
-                   : (p)->r_kind == QK_R_EXACT && (p)->r_type <= QK_U8 && (p)->r_y_type <= QK_U8   \
-                       ? QK_Q_ADDED                                                                \
-                       : QK_Q_RESCALED),                                                           \
-    {                                                                                              \
-      (p)->r_kind, (p)->r_first, (p)->r_type, (p)->r_za, (p)->r_zb, (p)->r_y_type, (p)->r_zero,    \
-          (p)->r_lo, (p)->r_hi, (p)->r_lowest, (p)->r_ra, (p)->r_rb, (p)->r_shift, (p)->r_divisor, \
-          (p)->r_reciprocal, (p)->r_ma, (p)->r_mb, (p)->r_mshift                                   \
-    }                                                                                              \
+#define QK_Q_OUTPUT(p, m, b, has_scale, res)                                                        \
+  {                                                                                                 \
+    QK_Q_OUTPUT_OF(p, m, b, has_scale, res,                                                         \
+                   !(res) ? ((p)->y_type <= QK_U8 ? QK_Q_CODES : QK_Q_RESCALED)                     \
+                   : (p)->r_kind == QK_R_EXACT && (p)->r_type <= QK_U8 && (p)->r_y_type <= QK_U8    \
+                       ? QK_Q_ADDED                                                                 \
+                       : QK_Q_RESCALED),                                                            \
+        {(p)->r_kind,  (p)->r_first,   (p)->r_type,       (p)->r_za,     (p)->r_zb, (p)->r_y_type,  \
+         (p)->r_zero,  (p)->r_lo,      (p)->r_hi,         (p)->r_lowest, (p)->r_ra, (p)->r_rb,      \
+         (p)->r_shift, (p)->r_divisor, (p)->r_reciprocal, (p)->r_ma,     (p)->r_mb, (p)->r_mshift}, \
+        0                                                                                           \
   }
 /* For kernels that take no residual. */
-#define QK_Q_PLAIN_OUTPUT(p, m, b, has_scale)                          \
-  {                                                                    \
-    QK_Q_OUTPUT_OF(p, m, b, has_scale, 0, QK_Q_RESCALED), {            \
-      0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.0f, 0.0f, 0.0f, 0.0f, 0, 0, 0, 0 \
-    }                                                                  \
+#define QK_Q_PLAIN_OUTPUT(p, m, b, has_scale)                                 \
+  {                                                                           \
+    QK_Q_OUTPUT_OF(p, m, b, has_scale, 0, QK_Q_RESCALED),                     \
+        {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.0f, 0.0f, 0.0f, 0.0f, 0, 0, 0, 0}, 0 \
   }
 
 /* The code of the sum of a code and the residual's. */
@@ -120,14 +120,15 @@ QK_INLINE float qk_q_value(const qk_q_output* o, int64_t sum, int32_t channel, f
 
 /* The code of a sum, before a residual is added. */
 QK_INLINE int32_t qk_q_code(const qk_q_output* o, int64_t sum, int32_t channel, float x_scale) {
+  const int32_t zero = o->zeros ? o->zeros[channel] : o->zero;
 #if !defined(QK_INTEGER_ONLY)
-  if (!o->q31) return qn_code(qk_q_value(o, sum, channel, x_scale), o->zero, o->lo, o->hi);
+  if (!o->q31) return qn_code(qk_q_value(o, sum, channel, x_scale), zero, o->lo, o->hi);
 #else
   (void)x_scale;
 #endif
   {
     const int32_t* m = (const int32_t*)o->multipliers + 2 * (ptrdiff_t)channel;
-    return qn_rescale_q31(sum, m[0], m[1], o->zero, o->lo, o->hi);
+    return qn_rescale_q31(sum, m[0], m[1], zero, o->lo, o->hi);
   }
 }
 

@@ -40,6 +40,7 @@ typedef struct qk_ptile {
   float least, most;          /* codes less their zero point */
   int32_t whole;              /* no zero point, and all codes u8 are allowed */
   int32_t zero, lo, hi, flip; /* of the bytes that are stored, which are xor `flip` */
+  const int32_t* zeros;       /* .. one for each output, in the panel's order; null: `zero` */
   const uint8_t* residual;
   int32_t inner;                /* the product's code is in the inner product of the sum */
   float code_shift, code_ratio; /* its code less its zero point, plus this, is what is added */
@@ -67,6 +68,16 @@ QK_INLINE void qk_ptile_output(qk_ptile* t, int32_t type, int32_t zero, int32_t 
   t->hi = hi + up;
   t->flip = up;
   t->whole = t->zero == 0 && t->lo == 0 && t->hi == 255 && up == 0;
+  t->zeros = 0;
+}
+/* Codes with a zero point for each output: limits are those of the bytes, and before that numbers
+ * need only fit the 16 bits that zero points are added in. */
+QK_INLINE void qk_ptile_zeros(qk_ptile* t, const int32_t* zeros) {
+  t->zeros = zeros;
+  if (!zeros) return;
+  t->least = -32768.0f;
+  t->most = 32767.0f;
+  t->whole = 0;
 }
 /* Codes a and b are added as fma(b - zb, rb, (a - za) * ra), or as fma(a, ra, fma(b, rb, shift)):
  * the inner product is a's or b's, the zero point of the sum is added to it or is part of it. */

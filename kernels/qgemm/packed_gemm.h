@@ -19,15 +19,25 @@ QK_INLINE void qk_packed_row_starts(const qk_qgemm_params* p, const uint8_t* x, 
   }
 }
 
+/* Zero points of a panel's results, as they are in the bytes that are stored. */
+QK_INLINE void qk_packed_zeros(const qk_packed* b, const qk_panel* panel, const qk_ptile* t,
+                               const int32_t* y_zeros, int32_t* to) {
+  for (int32_t i = 0; i < panel->vectors * QK_PTILE_LANES; ++i) {
+    const int32_t n = qk_panel_output(b, panel->vectors, i);
+    to[i] = n < t->columns ? y_zeros[panel->first + n] + t->flip : 0;
+  }
+}
+
 QK_INLINE void qk_packed_gemm(const qk_qgemm_params* p, const uint8_t* x, const uint8_t* w,
                               const float* x_scales, const int32_t* x_zeros, const void* residual,
-                              const int32_t* panels, const int32_t* w_zeros, void* y) {
+                              const int32_t* panels, const int32_t* w_zeros, const int32_t* y_zeros,
+                              void* y) {
   const qk_panels form = QK_PTILE_FORM;
   const qk_pack_params pack = {1, p->n, p->k, {1, 1, 1}, 0, 0, 0, 0, 0};
   const qk_packed b = qk_packed_places(form, &pack);
   const int32_t given = p->per_row && x_zeros ? 0 : x_zeros ? *x_zeros : p->x_zero;
   const int32_t zero = given - QK_PTILE_SHIFT, step = w_zeros ? QK_PACKED_ROWS : p->m;
-  int32_t start[64], row_start[QK_PACKED_ROWS];
+  int32_t start[64], zeros[64], row_start[QK_PACKED_ROWS];
   qk_ptile t;
   t.taps[0] = t.taps[1] = t.taps[2] = 1;
   t.x_tap[0] = t.x_tap[1] = t.x_tap[2] = t.w_tap[0] = t.w_tap[1] = t.w_tap[2] = 0;
@@ -42,6 +52,7 @@ QK_INLINE void qk_packed_gemm(const qk_qgemm_params* p, const uint8_t* x, const 
   t.residual = (const uint8_t*)residual;
   t.per_row = p->per_row;
   QK_PTILE_OUTPUT(&t, p)
+  qk_ptile_zeros(&t, y_zeros ? zeros : 0);
   for (int32_t batch = 0; batch < p->batch; ++batch) {
     const uint8_t* blob = w + (ptrdiff_t)batch * p->w_batch;
     for (int32_t first = 0; first < p->m; first += step) {
@@ -56,6 +67,7 @@ QK_INLINE void qk_packed_gemm(const qk_qgemm_params* p, const uint8_t* x, const 
         if (w_zeros) t.unbounded = 1; /* the blob was made without the zero point */
         memcpy(start, panel.bias, (size_t)panel.vectors * 4 * QK_PTILE_LANES);
         if (zero) qk_ptile_less(start, panel.sums, zero, panel.vectors);
+        if (y_zeros) qk_packed_zeros(&b, &panel, &t, y_zeros, zeros);
         qk_ptile_rows(&t, from, panel.w, (uint8_t*)y,
                       (ptrdiff_t)batch * p->y_batch + (ptrdiff_t)first * p->n + panel.first, rows,
                       panel.vectors);

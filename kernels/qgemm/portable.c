@@ -7,7 +7,7 @@
 QK_INLINE void qk_qgemm(const qk_qgemm_params* p, const void* x, const int8_t* w,
                         const int32_t* bias, const void* multipliers, const float* float_bias,
                         const int32_t* w_zeros, const float* x_scales, const int32_t* x_zeros,
-                        const void* residual, void* y) {
+                        const void* residual, const int32_t* y_zeros, void* y) {
   const qk_q_output out = QK_Q_OUTPUT(p, multipliers, float_bias, x_scales != 0, residual);
   qk_qtile t;
   for (int i = 0; i < 3; ++i) {
@@ -29,6 +29,7 @@ QK_INLINE void qk_qgemm(const qk_qgemm_params* p, const void* x, const int8_t* w
   t.bias = bias;
   t.w_zeros = w_zeros;
   t.out = out;
+  t.out.zeros = y_zeros;
   for (int32_t batch = 0; batch < p->batch; ++batch) {
     const uint8_t* xb = (const uint8_t*)x + (ptrdiff_t)batch * p->x_batch * t.x_size;
     const int8_t* wb = w + (ptrdiff_t)batch * p->w_batch;
@@ -206,7 +207,7 @@ QK_INLINE void qk_qgrouped_rows(const qk_qgrouped_params* p, int32_t e, int32_t 
   g.bias_factor = 1.0f;
   qk_qgemm(&g, (const uint8_t*)x + (ptrdiff_t)start * p->k,
            w + (ptrdiff_t)e * ((p->n + 15) / 16) * ((p->k + 1) / 2) * 32, 0, multipliers, 0, 0,
-           x_scales ? x_scales + own : 0, x_zeros ? x_zeros + own : 0, 0,
+           x_scales ? x_scales + own : 0, x_zeros ? x_zeros + own : 0, 0, 0,
            (uint8_t*)y + (ptrdiff_t)start * p->n * size);
 }
 

@@ -11,9 +11,10 @@
  * with element (k, n) at k*k_step + n*n_step to panels; `flip` turns codes u8 to i8 less 128.
  * Arguments: w, panels. qk_qmatmul_X_W     any distances, sums of 64 bits; the batch is up to three
  * axes, distances of 0 broadcast. Arguments: x, w, bias (of the sums), multipliers, bias (float),
- * zero points of w (one per n), scales of x, zero points of x, residual, y. Biases and all after
- * them may be null; zero points of x, where given, hold instead of x_zero. Scales and zero points
- * of x are one for all, or with per_row one per row.
+ * zero points of w (one per n), scales of x, zero points of x, residual, zero points of y (one per
+ * n), y. Biases and all after them may be null; zero points of x and of y, where given, hold
+ * instead of x_zero and y_zero. Scales and zero points of x are one for all, or with per_row one
+ * per row.
  */
 typedef struct {
   int32_t batch, m, n, k;

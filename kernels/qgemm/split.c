@@ -28,7 +28,7 @@ QK_INLINE int32_t qk_qgemm_panels_units(const qk_qgemm_params* p) {
                                     : p->batch * qk_units_of(p->m, qk_unit_rows(p->m));
 }
 /* in: x, w, bias, multipliers, bias of floats, zero points of w, scales of x, zero points of x,
- * residual. */
+ * residual, zero points of y. */
 QK_INLINE int32_t qk_qgemm_panels_part(qk_qgemm_params* p, const void** in, void** out,
                                        const int32_t* units) {
   if (p->batch == 1 && p->m == 1) {
@@ -36,6 +36,7 @@ QK_INLINE int32_t qk_qgemm_panels_part(qk_qgemm_params* p, const void** in, void
     qk_move(&in[1], (ptrdiff_t)(r.first / 16) * ((p->k + 1) / 2) * 32);
     qk_move_outputs(&in[2], r.first, p->q31, 4);
     QK_MOVE_CODES(p, &in[8], &out[0], (ptrdiff_t)r.first);
+    qk_move(&in[9], (ptrdiff_t)r.first * 4);
     p->n = r.count;
     return r.next;
   }

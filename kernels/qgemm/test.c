@@ -26,7 +26,7 @@
 
 #define ROOM (1 << 20)
 
-static qk_guarded guards[12];
+static qk_guarded guards[13];
 
 /* Plain loops that a compiler may turn into vectors, for most of the time is spent here. */
 #if defined(__GNUC__) && !defined(__clang__)
@@ -42,8 +42,8 @@ dot(const uint8_t* x, const int8_t* w, int32_t zero, int32_t w_zero, int32_t k) 
 /* The results as kernels/qgemm/output.h has them. */
 static void reference(const qk_qgemm_params* p, const operands* o) {
   static int8_t w[1 << 16];
-  const qk_q_output out =
-      QK_Q_OUTPUT(p, o->multipliers, o->float_bias, o->x_scales != 0, o->residual);
+  qk_q_output out = QK_Q_OUTPUT(p, o->multipliers, o->float_bias, o->x_scales != 0, o->residual);
+  out.zeros = o->y_zeros;
   for (int32_t n = 0; n < p->n; ++n) {
     for (int32_t k = 0; k < p->k; ++k) {
       w[k] = (int8_t)(o->w[n * o->n_stride + k * o->k_stride] ^ (o->flip ? 0x80 : 0));
@@ -71,7 +71,10 @@ static void fill(uint8_t* to, size_t n, int extreme) {
 static void choose(qk_qgemm_params* p, operands* o, int kind, int at_end) {
   const size_t rows = (size_t)p->batch * p->m;
   const int i8 = kind % 2;
-  p->y_type = kind < 8 ? (i8 ? QK_I8 : QK_U8) : kind < 10 ? QK_F32 : kind < 12 ? QK_F32 : QK_I32;
+  p->y_type = kind < 8 || kind >= 15 ? (i8 ? QK_I8 : QK_U8)
+              : kind < 10            ? QK_F32
+              : kind < 12            ? QK_F32
+                                     : QK_I32;
   p->lo = i8 ? -128 : 0;
   p->hi = i8 ? 127 : 255;
   p->y_zero = kind == 0 ? 0 : qk_random_in(p->lo, p->hi);
@@ -83,7 +86,14 @@ static void choose(qk_qgemm_params* p, operands* o, int kind, int at_end) {
   o->float_bias = 0;
   o->x_scales = 0;
   o->x_zeros = 0;
+  o->y_zeros = 0;
   p->per_row = 0;
+  if (kind >= 15) { /* a zero point for each output */
+    o->y_zeros = (int32_t*)(void*)qk_guarded_place(&guards[12], 4 * (size_t)p->n, at_end);
+    for (int32_t n = 0; n < p->n; ++n) {
+      o->y_zeros[n] = qk_random_in(i8 ? -128 : 0, i8 ? 127 : 255);
+    }
+  }
   if (kind >= 4 && kind < 8) { /* a residual */
     o->residual = qk_guarded_place(&guards[6], rows * p->n, at_end);
     fill(o->residual, rows * p->n, 0);
@@ -116,7 +126,7 @@ static void choose(qk_qgemm_params* p, operands* o, int kind, int at_end) {
     if (kind == 13) p->per_row = 1;
   }
 }
-#define KINDS 15
+#define KINDS 17
 
 #if defined(UNITS)
 /* The same call in 1, 2, 3 or 7 parts in turn, the last first. Returns how many. */
@@ -129,7 +139,7 @@ static int32_t in_some_parts(const qk_qgemm_params* p, const operands* o, size_t
     int32_t range[4] = {units * i / parts, units * (i + 1) / parts, 0, 0};
     while (range[0] < range[1]) {
       qk_qgemm_params own = *p;
-      const void* in[9];
+      const void* in[10];
       void* out[] = {o->y};
       list_operands(o, in);
       const int32_t next = PART(&own, in, out, range);
@@ -144,7 +154,7 @@ static int32_t in_some_parts(const qk_qgemm_params* p, const operands* o, size_t
 static int check(int32_t batch, int32_t m, int32_t n, int32_t k, int kind, int at_end) {
   qk_qgemm_params p;
   operands o;
-  const void* in[9];
+  const void* in[10];
   memset(&p, 0, sizeof p);
   p.batch = batch;
   p.m = m;
@@ -271,7 +281,7 @@ int main(int argc, char** argv) {
     printf("compiled only: this machine lacks the instructions\n");
     return wrong != 0;
   }
-  for (int i = 0; i < 12; ++i) guards[i] = qk_guard(ROOM);
+  for (int i = 0; i < 13; ++i) guards[i] = qk_guard(ROOM);
   for (int i = 0; i < count; ++i) {
     for (int j = 0; j < count; ++j) {
       for (int l = 0; l < count && wrong < 10; ++l) {

@@ -13,7 +13,7 @@ typedef struct operands {
   int32_t n_stride, k_stride, flip;
   int32_t* bias;
   float *multipliers, *float_bias, *x_scales;
-  int32_t *x_zeros, *w_zeros;
+  int32_t *x_zeros, *w_zeros, *y_zeros;
   uint8_t *residual, *y, *expected, *blob;
 } operands;
 
@@ -39,13 +39,14 @@ static void pack_blob(const qk_qgemm_params* p, const operands* o) {
   qk_qgemm_pack(&pack, o->w, o->blob);
 }
 static void list_operands(const operands* o, const void** in) {
-  const void* all[9] = {o->x,       o->blob,     o->bias,    o->multipliers, o->float_bias,
-                        o->w_zeros, o->x_scales, o->x_zeros, o->residual};
+  const void* all[10] = {o->x,       o->blob,     o->bias,    o->multipliers, o->float_bias,
+                         o->w_zeros, o->x_scales, o->x_zeros, o->residual,    o->y_zeros};
   memcpy(in, all, sizeof all);
 }
 static void compute(const qk_qgemm_params* p, const void* const* in, void* y) {
   qk_qgemm(p, in[0], (const int8_t*)in[1], (const int32_t*)in[2], in[3], (const float*)in[4],
-           (const int32_t*)in[5], (const float*)in[6], (const int32_t*)in[7], in[8], y);
+           (const int32_t*)in[5], (const float*)in[6], (const int32_t*)in[7], in[8],
+           (const int32_t*)in[9], y);
 }
 
 #elif defined(QK_TARGET_CUDA) || defined(QK_TARGET_DP4A) || defined(QK_TARGET_MMA)
@@ -126,7 +127,7 @@ static void compute(const qk_qgemm_params* p, const void* const* in, void* y) {
   (void)in;
   for (int64_t unit = qk_qgemm_cuda_units(&own) - 1; unit >= 0; --unit) {
     qk_qgemm_cuda(&own, unit, o->x, o->w, o->bias, o->multipliers, o->float_bias, o->w_zeros,
-                  o->x_scales, o->x_zeros, o->residual, y);
+                  o->x_scales, o->x_zeros, o->residual, o->y_zeros, y);
   }
 }
 #else
@@ -152,7 +153,7 @@ static void compute(const qk_qgemm_params* p, const void* const* in, void* y) {
   (void)in;
   for (int64_t unit = BODY_UNITS(&own) - 1; unit >= 0; --unit) {
     BODY(&own, unit, o->x, o->blob, o->bias, o->multipliers, o->float_bias, o->x_scales, o->x_zeros,
-         o->residual, y);
+         o->residual, o->y_zeros, y);
   }
 }
 #endif
@@ -185,11 +186,12 @@ static void pack_blob(const qk_qgemm_params* p, const operands* o) {
   qk_pack(form, &pack, o->w, o->bias, o->multipliers, o->float_bias, o->blob);
 }
 static void list_operands(const operands* o, const void** in) {
-  const void* all[7] = {o->x, o->blob, o->x_scales, o->x_zeros, o->residual, 0, o->w_zeros};
+  const void* all[8] = {o->x,        o->blob, o->x_scales, o->x_zeros,
+                        o->residual, 0,       o->w_zeros,  o->y_zeros};
   memcpy(in, all, sizeof all);
 }
 static void compute(const qk_qgemm_params* p, const void* const* in, void* y) {
-  BODY(p, in[0], in[1], in[2], in[3], in[4], in[5], in[6], y);
+  BODY(p, in[0], in[1], in[2], in[3], in[4], in[5], in[6], in[7], y);
 }
 #endif
 

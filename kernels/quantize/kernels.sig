@@ -35,6 +35,11 @@ kernel lookup[bits](x, table) -> (y)
   units elements qk_lookup_{bits}
   body qk_lookup_8_{bits=8,16}
 
+kernel lookup_rows[bits](x, table) -> (y)
+  params qk_lookup_rows_params
+  units rows qk_lookup_rows_{bits}
+  body qk_lookup_rows_{bits=8,16}
+
 kernel requantize[from, to](x) -> (y)
   params qk_requantize_params
   units elements qk_requantize_{to.bytes}

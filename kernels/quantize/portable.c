@@ -155,6 +155,17 @@ QK_INLINE void qk_lookup_8_16(const qk_lookup_params* p, const uint8_t* x, const
   for (int32_t i = 0; i < p->n; ++i) y[i] = table[x[i]];
 }
 
+#define QK_DEFINE_LOOKUP_ROWS(bits, T)                                                       \
+  QK_INLINE void qk_lookup_rows_##bits(const qk_lookup_rows_params* p, const uint8_t* x,     \
+                                       const T* table, T* y) {                               \
+    const qk_lookup_params row = {p->n};                                                     \
+    for (int32_t i = 0; i < p->outer; ++i) {                                                 \
+      qk_lookup_8_##bits(&row, x + (ptrdiff_t)i * p->x_row, table, y + (ptrdiff_t)i * p->n); \
+    }                                                                                        \
+  }
+QK_DEFINE_LOOKUP_ROWS(8, uint8_t)
+QK_DEFINE_LOOKUP_ROWS(16, uint16_t)
+
 #define QK_DEFINE_REQUANTIZE(s, S, t, T)                                                     \
   QK_INLINE void qk_requantize_##s##_##t(const qk_requantize_params* p, const S* x, T* y) {  \
     for (int32_t i = 0; i < p->n; ++i) {                                                     \

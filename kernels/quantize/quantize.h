@@ -32,6 +32,11 @@ typedef struct {
   int32_t n;
 } qk_lookup_params;
 
+/* qk_lookup_rows_T  the same of `outer` rows of n bytes that begin x_row bytes from each other. */
+typedef struct {
+  int32_t outer, n, x_row;
+} qk_lookup_rows_params;
+
 /* qk_requantize_S_T y = the code of (x - zx) * sx under sy (reciprocal as above), zy. */
 typedef struct {
   int32_t n;

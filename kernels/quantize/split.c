@@ -5,6 +5,8 @@
 
 QK_SPLIT_ELEMENTS(qk_lookup_8, qk_lookup_params, 1, 1)
 QK_SPLIT_ELEMENTS(qk_lookup_16, qk_lookup_params, 1, 2)
+QK_SPLIT_OUTER(qk_lookup_rows_8, qk_lookup_rows_params, p->x_row, p->n)
+QK_SPLIT_OUTER(qk_lookup_rows_16, qk_lookup_rows_params, p->x_row, 2 * p->n)
 QK_SPLIT_ELEMENTS(qk_requantize_1, qk_requantize_params, 2, 1)
 QK_SPLIT_ELEMENTS(qk_requantize_2, qk_requantize_params, 2, 2)
 

@@ -94,11 +94,32 @@ static void check_lookup(int32_t n) {
   qk_expect_same("lookup in place", x, expected, (size_t)n, &n, 1);
 }
 
+/* Rows that are parts of longer ones. */
+static void check_lookup_rows(int32_t rows, int32_t n, int32_t x_row) {
+  const qk_lookup_rows_params p = {rows, n, x_row};
+  const int32_t sizes[] = {rows, n, x_row};
+  uint8_t *x = qk_random_bytes((size_t)rows * x_row), *table = qk_random_bytes(256);
+  uint8_t *y = qk_random_bytes((size_t)rows * n), *expected = qk_random_bytes((size_t)rows * n);
+  uint16_t* wide = (uint16_t*)(void*)qk_random_bytes(512);
+  uint16_t* wide_y = (uint16_t*)(void*)qk_random_bytes(2 * (size_t)rows * n);
+  uint16_t* wide_expected = (uint16_t*)(void*)qk_random_bytes(2 * (size_t)rows * n);
+  for (int32_t i = 0; i < rows * n; ++i) {
+    const uint8_t code = x[i / n * x_row + i % n];
+    expected[i] = table[code];
+    wide_expected[i] = wide[code];
+  }
+  qk_lookup_rows_8(&p, x, table, y);
+  qk_expect_same("lookup of rows", y, expected, (size_t)rows * n, sizes, 3);
+  qk_lookup_rows_16(&p, x, wide, wide_y);
+  qk_expect_same("wide lookup of rows", wide_y, wide_expected, 2 * (size_t)rows * n, sizes, 3);
+}
+
 int main(void) {
   if (!qk_machine_has_target()) return 0;
   for (int i = 0; i < 300; ++i) check(i % 3);
   for (int32_t n = 2; n < 70; ++n) check_dynamic(n);
   for (int32_t n = 1; n < 1000; n += 37) check_lookup(n);
+  for (int32_t n = 1; n < 200; n += 21) check_lookup_rows(1 + n % 5, n, n + n % 7);
   for (int i = 0; i < 100; ++i) check_turned(qk_random_in(1, 20), qk_random_in(1, 70));
   return 0;
 }

@@ -1,5 +1,7 @@
 #include "passes/merge_parts.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 #include <unordered_map>
@@ -11,6 +13,8 @@
 #include "passes/remark.h"
 #include "quant/emit.h"
 #include "quant/lifting.h"
+#include "quant/merging.h"
+#include "quant/quantizable.h"
 
 namespace qc {
 namespace {
@@ -40,14 +44,63 @@ Node* only_reader(const Value* value) {
   return value->has_one_use() && value->pinned() == 0 ? value->first_use()->user : nullptr;
 }
 
+/// Whether codes have one scale, and it is known.
+bool is_known_once(const QType& type) {
+  return type.format && type.format->granularity == Granularity::tensor &&
+         !type.format->is_dynamic() && type.format->zero_point.kind != Component::Kind::dynamic;
+}
+
+/// An op that can be joined, between codes of a part and other codes, both with known scales.
+struct Recoded {
+  Node *decode = nullptr, *op = nullptr, *encode = nullptr;
+  std::string key;  // what they have in common with those of other parts; empty: there are none
+};
+
+/// Scales and zero points may differ: those of all parts can lie along the axis.
+Recoded recoded(const Value* codes, int64_t axis) {
+  Recoded out;
+  out.decode = only_reader(codes);
+  if (!capability<IsDequantize>(out.decode) || out.decode->input_count() != 1) return {};
+  out.op = only_reader(out.decode->output());
+  const auto* joins = capability<JoinsParts>(out.op);
+  if (!joins || out.decode->output()->first_use()->index != 0) return {};
+  out.encode = only_reader(out.op->output());
+  const auto* quantize = capability<IsQuantize>(out.encode);
+  if (!quantize || !capability<MakesCodes>(out.encode)) return {};
+  const std::string key = joins->part_key(axis);
+  const Type& from = codes->type();
+  const QType to = quantize->format();
+  if (key.empty() || !is_known_once(from.quant()) || !is_known_once(to)) return {};
+  std::string attrs;
+  for (const auto& [name, value] : get_attrs(*out.decode)) attrs += name + "=" + str(value) + " ";
+  for (const QType& type : {from.quant(), to}) {
+    attrs += fmt::format("{} {}..{} {} ", name(type.dtype), type.format->qmin, type.format->qmax,
+                         name(type.format->scale.values.dtype()));
+  }
+  out.key = fmt::format("{} {}{}", key, attrs, str(quantize->quantize_record()));
+  return out;
+}
+
 /// Whether a part goes through views to codes, or to an op that can be joined.
 bool is_worth_it(const Part& part) {
   constexpr int kMaxViews = 4;
-  Node* reader = only_reader(part.node->output());
+  const Value* value = part.node->output();
+  Node* reader = only_reader(value);
   for (int i = 0; i < kMaxViews && capability<ViewsParts>(reader); ++i) {
-    reader = only_reader(reader->output());
+    value = reader->output();
+    reader = only_reader(value);
   }
+  if (capability<IsDequantize>(reader)) reader = only_reader(reader->output());
   return capability<MakesCodes>(reader) || capability<JoinsParts>(reader);
+}
+
+/// Whether parts with one scale each are all that is read of codes with more: then so are those of
+/// views of the codes.
+bool have_one_scale(const Value* whole, const std::vector<Part>& parts) {
+  const Format* f = whole->type().format.get();
+  if (!f || f->granularity == Granularity::tensor) return true;
+  return std::all_of(parts.begin(), parts.end(),
+                     [](const Part& p) { return is_known_once(p.node->output()->type().quant()); });
 }
 
 bool same(const Node& a, const Node& b) { return a.op() == b.op() && get_attrs(a) == get_attrs(b); }
@@ -87,7 +140,10 @@ std::optional<WholeView> whole_view(const Value* whole, const std::vector<Part>&
 /// Lets parts be parts of one view of the whole; that view, null where there is none.
 Result<Value*> sink(Graph& graph, Value* whole) {
   const std::vector<Part> parts = parts_of(whole);
-  if (!whole->def() || !std::any_of(parts.begin(), parts.end(), is_worth_it)) return nullptr;
+  if (!whole->def() || !std::any_of(parts.begin(), parts.end(), is_worth_it) ||
+      !have_one_scale(whole, parts)) {
+    return nullptr;
+  }
   std::optional<WholeView> found = whole_view(whole, parts);
   if (!found) return nullptr;
   Node* const before = whole->def()->next();
@@ -124,14 +180,15 @@ std::pair<Node*, std::string> reader_of(const Part& part) {
   return {reader, joins ? joins->part_key(part.range.axis) : ""};
 }
 
-/// How many parts from `first` on, side by side, are read alike.
-size_t alike_from(const std::vector<Part>& parts, size_t first) {
-  const std::string key = reader_of(parts[first]).second;
+/// How many parts from `first` on, side by side, have the same key, and not an empty one.
+template <class Key>
+size_t alike_from(const std::vector<Part>& parts, size_t first, Key&& key_of) {
+  const std::string key = key_of(parts[first]);
   size_t n = 1;
   if (key.empty()) return n;
   for (; first + n < parts.size(); ++n) {
     const IndexRange &last = parts[first + n - 1].range, &next = parts[first + n].range;
-    if (next.start != last.start + last.size || reader_of(parts[first + n]).second != key) break;
+    if (next.start != last.start + last.size || key_of(parts[first + n]) != key) break;
   }
   return n;
 }
@@ -179,6 +236,69 @@ Result<Ok> merge(Graph& graph, Value* whole, const std::vector<Part>& parts, siz
   return Ok{};
 }
 
+/// The same for ops between codes: the codes from the first part to the last become floats, and
+/// those other codes, at once, with the scales of each part for its indices.
+Result<Ok> merge_recoded(Graph& graph, Value* whole, const std::vector<Part>& parts, size_t first,
+                         size_t count, const Order& order) {
+  const IndexRange &from = parts[first].range, &to = parts[first + count - 1].range;
+  const int64_t axis = from.axis, size = to.start + to.size - from.start;
+  std::vector<Recoded> all;
+  std::vector<const Type*> types;
+  Loc decode_loc, loc, encode_loc;
+  for (size_t i = first; i < first + count; ++i) {
+    all.push_back(recoded(parts[i].node->output(), axis));
+    types.push_back(&all.back().encode->output()->type());
+    decode_loc = join(decode_loc, all.back().decode->loc());
+    loc = join(loc, all.back().op->loc());
+    encode_loc = join(encode_loc, all.back().encode->loc());
+  }
+  Node* const op =
+      std::min_element(all.begin(), all.end(), [&](const Recoded& a, const Recoded& b) {
+        return order.at(a.op) < order.at(b.op);
+      })->op;
+  QC_ASSIGN(Value * codes,
+            emit_part({graph, parts[first].node->loc(), op}, whole, axis, from.start, size));
+  QC_ASSIGN(Node * decode, graph.add(all[0].decode->clone(), {codes}, decode_loc, op));
+  std::vector<Value*> inputs = op->inputs();
+  inputs[0] = decode->output();
+  QC_ASSIGN(Node * made,
+            graph.add(capability<JoinsParts>(op)->on_part({axis, 0, size}), inputs, loc, op));
+  QC_ASSIGN(
+      Node * encode,
+      graph.add(capability<MakesCodes>(all[0].encode)->with_scales(*joined_format(types, axis)),
+                {made->output()}, encode_loc, op));
+  for (size_t i = 0; i < count; ++i) {
+    const Part& p = parts[first + i];
+    const Place place{graph, p.node->loc(), op};
+    Value* old = all[i].encode->output();
+    QC_ASSIGN(Value * part,
+              emit_part(place, encode->output(), axis, p.range.start - from.start, p.range.size));
+    QC_ASSIGN(part, emit_with_format(place, part, old->type().quant()));
+    graph.replace_uses(old, part);
+  }
+  return Ok{};
+}
+
+/// Joins what is done to parts of a value; whether there was something.
+Result<bool> merge_readers(Graph& graph, Value* whole, const Order& order) {
+  const std::vector<Part> parts = parts_of(whole);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (const size_t alike =
+            alike_from(parts, i, [](const Part& p) { return reader_of(p).second; });
+        alike > 1) {
+      QC_TRY(merge(graph, whole, parts, i, alike, order));
+      return true;
+    }
+    if (const size_t alike = alike_from(
+            parts, i, [](const Part& p) { return recoded(p.node->output(), p.range.axis).key; });
+        alike > 1) {
+      QC_TRY(merge_recoded(graph, whole, parts, i, alike, order));
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 Result<bool> merge_parts(Graph& graph, PassContext& context) {
@@ -200,14 +320,8 @@ Result<bool> merge_parts(Graph& graph, PassContext& context) {
     for (size_t i = 0; i < n->output_count(); ++i) wholes.push_back(n->output(i));
   }
   for (Value* whole : wholes) {
-    const std::vector<Part> parts = parts_of(whole);
-    for (size_t i = 0; i < parts.size(); ++i) {
-      const size_t alike = alike_from(parts, i);
-      if (alike < 2) continue;
-      QC_TRY(merge(graph, whole, parts, i, alike, order));
-      ++count;
-      break;
-    }
+    QC_ASSIGN(const bool merged, merge_readers(graph, whole, order));
+    if (merged) ++count;
   }
   if (count > 0) graph.sweep();
   remark_count(context, "merge_parts", count);

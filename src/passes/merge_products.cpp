@@ -57,7 +57,9 @@ class Merger {
     int64_t at = 0;
     for (Node* n : products) {
       const int64_t size = n->output()->shape().back().value();
-      QC_ASSIGN(Value * part, emit_part({graph_, n->loc(), n}, whole->output(), axis, at, size));
+      const Place place{graph_, n->loc(), n};
+      QC_ASSIGN(Value * part, emit_part(place, whole->output(), axis, at, size));
+      QC_ASSIGN(part, emit_with_format(place, part, n->output()->type().quant()));
       graph_.replace_uses(n->output(), part);
       at += size;
     }

@@ -11,7 +11,7 @@
 //
 // What codes stand for stays, and so does every bit of every output. Values that one op moves or
 // compares, or that must have one format, change together or not at all. They stay where one of
-// them is an input, an output, a state or a constant, has more than one scale or one known at run
+// them is an input, an output, a state or a constant, has scales of groups or one known at run
 // time only, or meets a node that is not known to count from the zero point (StoresCodes). Regions
 // are graphs of their own; what passes into or out of them stays.
 #pragma once

@@ -67,6 +67,24 @@ Dims strides_in(const Node& node, size_t i) {
   return at ? at->strides : dense_strides(node.input(i)->shape());
 }
 
+std::optional<RowBlocks> row_blocks(const Dims& shape, const Dims& strides) {
+  if (shape.empty() || !follow_each_other(shape, strides)) return std::nullopt;
+  RowBlocks out;
+  Dim expected = shape.back();
+  bool within = true;
+  for (size_t i = shape.size() - 1; i-- > 0;) {
+    if (shape[i] == Dim(1)) continue;
+    if (!(strides[i] == expected)) {
+      if (!within) return std::nullopt;
+      within = false;
+      out.distance = strides[i];
+    }
+    if (within) out.rows = out.rows * shape[i];
+    expected = strides[i] * shape[i];
+  }
+  return out;
+}
+
 bool are_rows_apart(const Dims& shape, const Dims& strides) {
   for (size_t i = 0; i + 2 < shape.size(); ++i) {
     if (!(shape[i] == Dim(1)) && !(strides[i] == strides[i + 1] * shape[i + 1])) return false;

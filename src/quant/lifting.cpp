@@ -92,6 +92,51 @@ Format scales_from(const Format& format, int64_t first, int64_t count) {
   return out;
 }
 
+Format one_where_equal(const Format& format) {
+  if (format.granularity != Granularity::axis || format.is_dynamic()) return format;
+  const int64_t count = format.scale.values.size();
+  for (int64_t i = 1; i < count; ++i) {
+    const bool same = format.scale.values.as_double(i) == format.scale.values.as_double(0) &&
+                      format.zero_at(i) == format.zero_at(0);
+    if (!same) return format;
+  }
+  Format out;
+  out.qmin = format.qmin;
+  out.qmax = format.qmax;
+  out.scale = Component::of(Tensor(format.scale.values.dtype(), Ints{}));
+  out.scale.values.set_double(0, format.scale.values.as_double(0));
+  if (format.zero_at() != 0) {
+    const int32_t zeros[] = {format.zero_at()};
+    out.zero_point = Component::of(Tensor::of<int32_t>(DType::i32, {}, zeros));
+  }
+  return out;
+}
+
+std::optional<Format> split_scales(const Format& format, const Dims& operand, const Dims& result) {
+  const size_t axis = static_cast<size_t>(format.axis);
+  const Dim& size = operand[axis];
+  if (format.granularity != Granularity::axis || format.is_dynamic() || !size.is_static() ||
+      size == Dim(0)) {
+    return std::nullopt;
+  }
+  for (size_t i = result.size(); i-- > 0;) {
+    const int64_t parts = result[i].is_static() ? result[i].value() : 0;
+    if (parts < 1 || size.value() % parts != 0) continue;
+    const int64_t each = size.value() / parts;
+    if (!(inner_of(result, i) == inner_of(operand, axis) * Dim(each))) continue;
+    Format out = format;
+    out.axis = static_cast<int64_t>(i);
+    take(out, parts, [&](int64_t at) { return at * each; });
+    bool shared = true;
+    for (int64_t at = 0; at < size.value() && shared; ++at) {
+      shared = out.scale_at(at / each) == format.scale_at(at) &&
+               out.zero_at(at / each) == format.zero_at(at);
+    }
+    if (shared) return one_where_equal(out);
+  }
+  return std::nullopt;
+}
+
 Laid reshaped_scales(const Format& format, const Dims& result, const Dims& operand) {
   if (format.granularity == Granularity::tensor) return {format, {}};
   if (product(result) == Dim(0)) return {{}, kTornApart};

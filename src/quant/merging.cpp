@@ -5,8 +5,9 @@
 namespace qc {
 namespace {
 
-/// One component of all parts, one number for each row or group; a single one is repeated.
-Component joined(const std::vector<const Type*>& parts, Component Format::*which, DType dtype) {
+/// One component of all parts, one number for each index or group; a single one is repeated.
+Component joined(const std::vector<const Type*>& parts, int64_t axis, Component Format::*which,
+                 DType dtype) {
   std::vector<double> values;
   bool known = false;
   for (const Type* type : parts) {
@@ -14,8 +15,9 @@ Component joined(const std::vector<const Type*>& parts, Component Format::*which
     const Component& c = f.*which;
     const bool here = c.kind == Component::Kind::known;
     known = known || here;
-    const int64_t count =
-        f.granularity == Granularity::group ? f.scale.values.size() : type->shape[0].value();
+    const int64_t count = f.granularity == Granularity::group
+                              ? f.scale.values.size()
+                              : type->shape[static_cast<size_t>(axis)].value();
     for (int64_t i = 0; i < count; ++i) {
       values.push_back(here ? c.values.as_double(c.values.size() == 1 ? 0 : i) : 0.0);
     }
@@ -53,14 +55,14 @@ ConstId joined_rows(ConstantPool& pool, const std::vector<ConstId>& parts) {
   });
 }
 
-std::shared_ptr<const Format> joined_format(const std::vector<const Type*>& parts) {
+std::shared_ptr<const Format> joined_format(const std::vector<const Type*>& parts, int64_t axis) {
   auto out = std::make_shared<Format>(*parts[0]->format);
   if (out->granularity == Granularity::tensor) {
     out->granularity = Granularity::axis;
-    out->axis = 0;
+    out->axis = axis;
   }
-  out->scale = joined(parts, &Format::scale, parts[0]->format->scale.values.dtype());
-  out->zero_point = joined(parts, &Format::zero_point, DType::i32);
+  out->scale = joined(parts, axis, &Format::scale, parts[0]->format->scale.values.dtype());
+  out->zero_point = joined(parts, axis, &Format::zero_point, DType::i32);
   return out;
 }
 

@@ -25,8 +25,9 @@ class JoinsProducts {
 
 /// The rows of constants one after the other, joined when they are needed.
 ConstId joined_rows(ConstantPool& pool, const std::vector<ConstId>& parts);
-/// The format of joined rows of codes: scales and zero points of each stay, those for a whole
-/// constant become one for each of its rows.
-std::shared_ptr<const Format> joined_format(const std::vector<const Type*>& parts);
+/// The format of codes that lie side by side along an axis: scales and zero points of each stay,
+/// those for a whole value become one for each of its indices.
+std::shared_ptr<const Format> joined_format(const std::vector<const Type*>& parts,
+                                            int64_t axis = 0);
 
 }  // namespace qc

@@ -39,20 +39,23 @@ constexpr int64_t kSignedToUnsigned = 128;
 std::optional<QType> unsigned_codes(const QType& type) {
   if (type.dtype != DType::i8 || !type.format) return std::nullopt;
   const Format& f = *type.format;
-  if (f.granularity != Granularity::tensor || f.scale.kind != Component::Kind::known ||
+  if (f.granularity == Granularity::group || f.scale.kind != Component::Kind::known ||
       f.zero_point.kind == Component::Kind::dynamic) {
     return std::nullopt;
   }
-  const int64_t zero = f.zero_at();
-  if (zero < f.qmin || zero > f.qmax) return std::nullopt;
+  const bool known = f.zero_point.kind == Component::Kind::known;
+  const int64_t count = known ? f.zero_point.values.size() : 1;
+  Tensor zeros(DType::i32, count == 1 ? std::vector<int64_t>{} : std::vector<int64_t>{count});
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t zero = f.zero_at(i);
+    if (zero < f.qmin || zero > f.qmax) return std::nullopt;
+    zeros.set_int(i, zero + kSignedToUnsigned);
+  }
   auto format = std::make_shared<Format>(f);
   format->qmin += kSignedToUnsigned;
   format->qmax += kSignedToUnsigned;
   format->zero_point = {};
-  if (zero != -kSignedToUnsigned) {
-    const int32_t zeros[] = {static_cast<int32_t>(zero + kSignedToUnsigned)};
-    format->zero_point = Component::of(Tensor::of<int32_t>(DType::i32, {}, zeros));
-  }
+  if (count > 1 || zeros.as_int(0) != 0) format->zero_point = Component::of(std::move(zeros));
   return QType{DType::u8, std::move(format)};
 }
 

@@ -70,7 +70,7 @@ QType tensor_format(DType dtype, float scale, int32_t zero_point);
 /// The same with codes limited to [qmin, qmax].
 QType tensor_format(DType dtype, float scale, int32_t zero_point, int64_t qmin, int64_t qmax);
 /// The same values as unsigned codes of 8 bits: code, zero point and limits are 128 higher. None
-/// unless `type` has signed codes of 8 bits with one known scale.
+/// unless `type` has signed codes of 8 bits with known scales, one or one per index of an axis.
 std::optional<QType> unsigned_codes(const QType& type);
 /// A limit on codes that become unsigned; one that limits nothing stays.
 int64_t unsigned_limit(int64_t code);

@@ -151,7 +151,7 @@ TOKEN_KERNELS = {
     "gemma": dict(norm_quantize=5, qgemm_panels=9, rotary_quantize=2, qattention=2, activation_quantize=2, binary=1),
     # Queries and keys have norms of their own.
     "qwen3": dict(norm_quantize=5, qgemm_panels=9, rotary_quantize=4, qattention=2, activation_quantize=2, norm=4, dynamic_quantize=2,
-                  strided=6),
+                  strided=2),
     # What no norm and no rotation encodes is queries, keys and values of a layer together, cross attention's in two.
     "gpt2": dict(norm_quantize=5, qgemm_panels=9, qattention=2, activation_quantize=2, dynamic_quantize=2, binary=1),
     "bert": dict(norm_quantize=6, qgemm_panels=10, qattention=2, activation_quantize=2, dynamic_quantize=2, binary=2, unary=1),
@@ -162,22 +162,22 @@ TOKEN_KERNELS = {
     "vit": dict(norm_quantize=4, norm=1, qgemm_panels=9, qattention=2, activation_quantize=2, dynamic_quantize=4, binary=2, dequantize=2,
                 strided=3, conv_nhwc=1, conv_pack=1),
 }
-# With known scales products whose results have scales of their own stay apart, sums and activations are kernels of codes.
+# With known scales a product has those of its parts along its channels, a rotation along its heads; sums and activations are kernels of codes.
 STATIC_KERNELS = {
-    "llama": dict(norm_quantize=5, qgemm_panels=15, rotary_quantize=4, qattention=2, quantize=1, dequantize=1),
-    "mistral": dict(norm_quantize=5, qgemm_panels=15, rotary_quantize=4, qattention=2, quantize=1, dequantize=1),
-    "gemma": dict(norm_quantize=5, qgemm_panels=15, rotary_quantize=4, qattention=2, quantize=1, dequantize=1),
-    "qwen3": dict(norm_quantize=9, qgemm_panels=15, rotary_quantize=4, qattention=2, quantize=1, dequantize=1),
-    "gpt2": dict(norm_quantize=5, qgemm_panels=9, qattention=2, quantize=1, dequantize=1, strided=6),
-    "bert": dict(norm_quantize=6, qgemm_panels=14, qattention=2, quantize=1, dequantize=1),
-    "t5": dict(norm_quantize=12, qgemm_panels=33, qattention=6, quantize=2, dequantize=1),
-    "whisper": dict(norm_quantize=7, qgemm_panels=21, qattention=4, quantize=2, dequantize=1),
-    "mixtral": dict(norm_quantize=5, qgemm_panels=11, qgrouped_panels=4, rotary_quantize=4, qattention=2, softmax_quantize=2, quantize=3,
-                    dequantize=7, binary=4, strided=4),
-    "vit": dict(norm_quantize=5, qgemm_panels=13, qattention=2, quantize_turned=1, dequantize=1, strided=2),
+    "llama": dict(norm_quantize=5, qgemm_panels=9, rotary_quantize=2, qattention=2, quantize=1, dequantize=1),
+    "mistral": dict(norm_quantize=5, qgemm_panels=9, rotary_quantize=2, qattention=2, quantize=1, dequantize=1),
+    "gemma": dict(norm_quantize=5, qgemm_panels=9, rotary_quantize=2, qattention=2, quantize=1, dequantize=1),
+    "qwen3": dict(norm_quantize=9, qgemm_panels=9, rotary_quantize=4, qattention=2, quantize=1, dequantize=1),
+    "gpt2": dict(norm_quantize=5, qgemm_panels=9, qattention=2, quantize=1, dequantize=1),
+    "bert": dict(norm_quantize=6, qgemm_panels=10, qattention=2, quantize=1, dequantize=1),
+    "t5": dict(norm_quantize=12, qgemm_panels=22, qattention=6, quantize=2, dequantize=1),
+    "whisper": dict(norm_quantize=7, qgemm_panels=14, qattention=4, quantize=2, dequantize=1),
+    "mixtral": dict(norm_quantize=5, qgemm_panels=7, qgrouped_panels=4, rotary_quantize=2, qattention=2, softmax_quantize=2, quantize=3,
+                    dequantize=7, binary=4),
+    "vit": dict(norm_quantize=5, qgemm_panels=9, qattention=2, quantize_turned=1, dequantize=1, strided=2),
 }
 # Tables of codes, sums of codes, and what moves, sorts and counts.
-INTEGER_KERNELS = {"lookup", "qbinary", "qreduce", "qconv_nhwc", "copy", "gather", "gather_nd", "compare", "cast", "histogram", "scan",
+INTEGER_KERNELS = {"lookup", "lookup_rows", "qbinary", "qreduce", "qconv_nhwc", "copy", "gather", "gather_nd", "compare", "cast", "histogram", "scan",
                    "scatter_nd", "sort"}
 
 

@@ -358,7 +358,10 @@ class Importer {
       if (!thing.none()) named.emplace_back(name, std::move(thing));
     }
     if (is_size(overload)) {
-      DumpNode size{.name = node.name, .op = "call_method", .target = "size"};
+      DumpNode size;
+      size.name = node.name;
+      size.op = "call_method";
+      size.target = "size";
       Things args;
       for (auto& [name, thing] : named) args.push_back(std::move(thing));
       QC_ASSIGN(auto dim, plain_python(scope_, size, args, loc));

@@ -5,6 +5,7 @@
 #include "ops/binary/binary.h"
 #include "ops/common/broadcast.h"
 #include "ops/common/registration.h"
+#include "ops/common/strided.h"
 #include "program/lowering.h"
 
 namespace qc {
@@ -144,7 +145,15 @@ Result<Ok> QBinary::lower(Lowering& l) const {
   const CodeFormula f = formula();
   const size_t a = f.swapped ? 1 : 0, b = 1 - a;
   const Type* const operands[] = {&l.in_type(a), &l.in_type(b)};
-  QC_ASSIGN(const BroadcastPlan plan, plan_broadcast(l, operands));
+  const bool apart[] = {placed(input(a)).has_value(), placed(input(b)).has_value()};
+  std::vector<Dims> lie;
+  if (apart[0] || apart[1]) {
+    // What is not placed may have another layout.
+    for (size_t i = 0; i < 2; ++i) {
+      lie.push_back(apart[i] ? strides_in(*this, i == 0 ? a : b) : strides_of(*operands[i]));
+    }
+  }
+  QC_ASSIGN(const BroadcastPlan plan, plan_broadcast(l, operands, lie));
   kernel::Qbinary c;
   f.fill(c);
   Dim* const strides[] = {c.a, c.b};
@@ -152,7 +161,9 @@ Result<Ok> QBinary::lower(Lowering& l) const {
   CallInfo info;
   for (int i = 0; i < 2; ++i) {
     const bool same_width = bits(operands[i]->dtype) == bits(to.dtype);
-    if (same_width && plan.is_flat(static_cast<size_t>(i))) info.in_place.push_back({i, 0});
+    if (same_width && !apart[i] && plan.is_flat(static_cast<size_t>(i))) {
+      info.in_place.push_back({i, 0});
+    }
   }
   c.op = f.product ? "mul" : "add";
   static constexpr const char* kArithmetics[] = {"exact", "ort", "f32", "q31"};

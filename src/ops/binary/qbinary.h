@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ops/common/codes.h"
+#include "program/placed.h"
 
 namespace qc {
 
@@ -55,7 +56,7 @@ CodeFormula code_formula(QBinaryKind kind, const Type& a, const Type& b, const Q
 
 /// y = codes of a + b, a - b or a * b with broadcasting, limited to the codes [lo, hi]. Every
 /// operand and the result have a format of their own; docs/arithmetic.md has the formulas.
-class QBinary final : public QuantNodeBase<QBinary> {
+class QBinary final : public QuantNodeBase<QBinary>, public TakesStrides {
  public:
   explicit QBinary(const QBinaryOp* op) : op_(op) {}
   int64_t lo = kNoLowCode, hi = kNoHighCode;
@@ -73,6 +74,7 @@ class QBinary final : public QuantNodeBase<QBinary> {
     return record().combine != Arithmetic::Combine::onnxruntime;
   }
   Result<Ok> store_unsigned(Graph& graph, bool operand, bool results) override;
+  bool takes_strides(size_t, const Dims&) const override { return output()->rank() <= 8; }
   CodeFormula formula() const {
     return code_formula(op_->kind, input_type(0), input_type(1), to, record(), lo, hi);
   }

@@ -13,13 +13,14 @@ bool BroadcastPlan::is_flat(size_t i) const {
   return true;
 }
 
-BroadcastPlan plan_broadcast(const Type& out, std::span<const Type* const> operands) {
+BroadcastPlan plan_broadcast(const Type& out, std::span<const Type* const> operands,
+                             std::span<const Dims> given) {
   const Dims dims = physical_dims(out);
   const size_t rank = dims.size();
   std::vector<Dims> strides(operands.size(), Dims(rank));
   for (size_t k = 0; k < operands.size(); ++k) {
     const Type& type = *operands[k];
-    const Dims own = strides_of(type);
+    const Dims own = given.empty() ? strides_of(type) : given[k];
     const size_t lead = rank - own.size();
     for (size_t i = 0; i < own.size(); ++i) {
       if (type.shape[i] == Dim(1)) continue;
@@ -52,7 +53,8 @@ BroadcastPlan plan_broadcast(const Type& out, std::span<const Type* const> opera
   return plan;
 }
 
-Result<BroadcastPlan> plan_broadcast(const Lowering& l, std::span<const Type* const> operands) {
+Result<BroadcastPlan> plan_broadcast(const Lowering& l, std::span<const Type* const> operands,
+                                     std::span<const Dims> strides) {
   const Dims& shape = l.out_type().shape;
   for (const Type* type : operands) {
     for (size_t i = 0; i < type->shape.size(); ++i) {
@@ -64,7 +66,7 @@ Result<BroadcastPlan> plan_broadcast(const Lowering& l, std::span<const Type* co
                    own.str(), all.str());
     }
   }
-  return plan_broadcast(l.out_type(), operands);
+  return plan_broadcast(l.out_type(), operands, strides);
 }
 
 Result<Ok> fill_loops(const Lowering& l, const BroadcastPlan& plan, Dim& rank, Dim* dims,

@@ -17,12 +17,15 @@ struct BroadcastPlan {
   bool is_flat(size_t i) const;
 };
 
-/// The plan for operands that broadcast to `out`. Layouts may differ.
-BroadcastPlan plan_broadcast(const Type& out, std::span<const Type* const> operands);
+/// The plan for operands that broadcast to `out`. Layouts may differ. Operands lie with `strides`
+/// where those are given.
+BroadcastPlan plan_broadcast(const Type& out, std::span<const Type* const> operands,
+                             std::span<const Dims> strides = {});
 
 /// The plan of the node that is lowered; an error where sizes that are free do not say whether an
 /// operand is repeated.
-Result<BroadcastPlan> plan_broadcast(const Lowering& l, std::span<const Type* const> operands);
+Result<BroadcastPlan> plan_broadcast(const Lowering& l, std::span<const Type* const> operands,
+                                     std::span<const Dims> strides = {});
 
 /// Fills a kernel's `rank`, `dims[8]` and `strides[8]` per operand; an error beyond 8 dims or 31
 /// bits.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/epilogue/calls.h"
@@ -32,7 +33,14 @@ SumOutput::SumOutput(const Format& x, const Format& w, int64_t channels, const Q
   multipliers_ = scales_;
   if (!to.format) return;
   q31_ = arithmetic.rescale == Arithmetic::Rescale::q31;
-  for (float& m : multipliers_) m = m / to.format->scale_at();
+  const bool each = to.format->granularity == Granularity::axis;
+  for (size_t c = 0; c < multipliers_.size(); ++c) {
+    multipliers_[c] = multipliers_[c] / to.format->scale_at(each ? static_cast<int64_t>(c) : 0);
+    if (each) zeros_.push_back(to.format->zero_at(static_cast<int64_t>(c)));
+  }
+  if (std::all_of(zeros_.begin(), zeros_.end(), [&](int32_t z) { return z == zeros_[0]; })) {
+    zeros_.clear();
+  }
   zero_ = to.format->zero_at();
   const CodeLimits limits = code_limits(to, lo, hi);
   lo_ = limits.lo;
@@ -58,13 +66,13 @@ void SumOutput::put(Tensor& y, int64_t i, int64_t sum, int64_t channel, float x_
   if (q31_) {
     int32_t mantissa = 0, shift = 0;
     qn_q31_from_f32(multipliers_[c], &mantissa, &shift);
-    y.set_int(i, qn_rescale_q31(sum, mantissa, shift, zero_, lo_, hi_));
+    y.set_int(i, qn_rescale_q31(sum, mantissa, shift, zero(c), lo_, hi_));
     return;
   }
   float v = static_cast<float>(sum);
   if (type_ != QK_F32) {
     if (!bias_.empty()) v = qn_fmaf(bias_[c], bias_factor_, v);
-    y.set_int(i, qn_code(qn_mulf(v, multipliers_[c]), zero_, lo_, hi_));
+    y.set_int(i, qn_code(qn_mulf(v, multipliers_[c]), zero(c), lo_, hi_));
     return;
   }
   v = qn_mulf(v, dynamic_ ? qn_mulf(x_scale, multipliers_[c]) : multipliers_[c]);
@@ -81,12 +89,19 @@ Stage SumOutput::stage(Lowering& l) const {
   };
   if (type_ == QK_I32) return make_stage(with_operands(stage::Accumulators()));
   if (type_ == QK_F32) return make_stage(with_operands(stage::Dequantize()));
-  auto out = with_operands(stage::Rescale());
-  out.y_zero = zero_;
-  out.lo = lo_;
-  out.hi = hi_;
-  out.q31 = q31_ ? 1 : 0;
-  return make_stage(out);
+  const auto rescaled = [&](auto out) {
+    out.y_zero = zero_;
+    out.lo = lo_;
+    out.hi = hi_;
+    out.q31 = q31_ ? 1 : 0;
+    return out;
+  };
+  if (zeros_.empty()) return make_stage(rescaled(with_operands(stage::Rescale())));
+  auto each = rescaled(with_operands(stage::RescaleEach()));
+  each.y_zeros =
+      l.constant(Tensor::of<int32_t>(DType::i32, {static_cast<int64_t>(zeros_.size())}, zeros_),
+                 "zero points of results");
+  return make_stage(each);
 }
 
 View SumOutput::multipliers(Lowering& l) const {

@@ -17,7 +17,8 @@ namespace qc {
 class SumOutput {
  public:
   /// Sums of codes x and w, one scale of w or one for each of `channels` results (they repeat, as
-  /// they do for the groups of a transposed convolution). `lo` and `hi` limit codes further.
+  /// they do for the groups of a transposed convolution); one scale of the results `to`, or one for
+  /// each channel. `lo` and `hi` limit codes further.
   SumOutput(const Format& x, const Format& w, int64_t channels, const QType& to,
             const Arithmetic& arithmetic, int64_t lo, int64_t hi);
 
@@ -32,11 +33,13 @@ class SumOutput {
  private:
   View multipliers(Lowering& l) const;
   View bias(Lowering& l) const;
+  int32_t zero(size_t channel) const { return zeros_.empty() ? zero_ : zeros_[channel]; }
 
   int32_t type_, zero_ = 0, lo_ = 0, hi_ = 0;
   bool q31_ = false, dynamic_ = false, one_scale_ = false;
   float bias_factor_ = 1.0f;
   std::vector<float> scales_, multipliers_, bias_;
+  std::vector<int32_t> zeros_;  // of the results, one per channel; empty: zero_ for all
 };
 
 /// The type codes are stored in, as part of a kernel's name: "i8" for i4.
@@ -80,9 +83,10 @@ int64_t largest_difference(const Type& type);
 bool fits_16_bits(const Type& type);
 
 /// Checks the types of a product of codes: x with one scale, known or carried (per row with
-/// `rows`), codes w with known scales, a bias [channels], the result's format.
+/// `rows`), codes w with known scales, a bias [channels], the result's format: one known scale, or
+/// with `each` one for every channel.
 Result<Ok> check_sums(const Node& node, const QType& to, const Arithmetic& arithmetic, bool rows,
-                      int64_t channels);
+                      int64_t channels, bool each = false);
 
 /// Checks that weights have one scale or one per index of `channel_axis`.
 Result<Ok> check_weight_axis(const Node& node, int64_t channel_axis);

@@ -82,7 +82,7 @@ Result<Value*> bias_operand(Quantizer& q, int64_t channels) {
 }  // namespace
 
 Result<Ok> check_sums(const Node& node, const QType& to, const Arithmetic& arithmetic, bool rows,
-                      int64_t channels) {
+                      int64_t channels, bool each) {
   const Type &x = node.input_type(0), &w = node.input_type(1);
   const Loc& loc = node.loc();
   if (!is_code(x.dtype) || bits(x.dtype) < 8 || !is_code(w.dtype)) {
@@ -114,9 +114,9 @@ Result<Ok> check_sums(const Node& node, const QType& to, const Arithmetic& arith
     return error(Code::quant, loc, "codes as the result of operands with scales known at run time");
   }
   if (to.format && (!is_code(to.dtype) || bits(to.dtype) < 8 || to.format->is_dynamic() ||
-                    to.format->granularity != Granularity::tensor)) {
-    return error(Code::quant, loc, "the result of a product needs one known scale, got {}",
-                 str(to));
+                    to.format->granularity > (each ? Granularity::axis : Granularity::tensor))) {
+    return error(Code::quant, loc, "the result of a product needs one known scale{}, got {}",
+                 each ? ", or one for each channel" : "", str(to));
   }
   if (!node.input(2)) return Ok{};
   const Type& b = node.input_type(2);

@@ -36,8 +36,13 @@ Result<std::vector<Type>> QLinear::infer() const {
   if (is_weight_only()) {
     QC_TRY(check_weight_only(*this, to, 0, input_type(1).shape[0]));
   } else {
-    QC_TRY(check_sums(*this, to, record(), true, w.shape[0].value()));
+    QC_TRY(check_sums(*this, to, record(), true, w.shape[0].value(), true));
     QC_TRY(check_weight_axis(*this, 0));
+    if (to.format && to.format->granularity == Granularity::axis &&
+        to.format->axis != x.rank() - 1) {
+      return error(Code::quant, loc(), "scales of the result along axis {}, not along its last",
+                   to.format->axis);
+    }
   }
   Dims shape = x.shape;
   shape.back() = w.shape[0];

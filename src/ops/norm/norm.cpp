@@ -107,6 +107,13 @@ Result<std::vector<Type>> Norm::infer() const {
   return types;
 }
 
+bool NormRows::take_strides(const Node& node, size_t operand, const Dims& strides) const {
+  const Dims& x = node.input_type(0).shape;
+  const auto last = static_cast<int64_t>(x.size()) - 1;
+  return operand == 0 && kind != NormKind::group && (axis == last || axis == -1) &&
+         row_blocks(x, strides).has_value();
+}
+
 NormRows::Sizes NormRows::sizes(const Dims& x) const {
   Sizes p;
   if (kind == NormKind::group) {
@@ -215,6 +222,7 @@ Result<Ok> Norm::lower(Lowering& l) const {
   const bool rms = rows.kind == NormKind::rms;
   kernel::Norm c;
   rows.fill(c, rows.sizes(l.in_type(0).shape));
+  QC_TRY(rows.place(c, *this, l));
   if (l.in_type(0).dtype == DType::f64) c.eps_rest = static_cast<float>(rows.eps - c.eps);
   c.type = name(l.in_type(0).dtype);
   c.x = l.in(0);

@@ -6,6 +6,7 @@
 #include "ir/padding.h"
 #include "ir/rewrite.h"
 #include "ops/quantize/ending.h"
+#include "program/placed.h"
 #include "quant/normalised.h"
 
 namespace qc {
@@ -47,6 +48,8 @@ struct NormRows {
     Dim rows = 1, n = 1, groups = 1, inner = 1;
   };
   Sizes sizes(const Dims& x) const;
+  /// Whether kernels take operand 0 of `node` with these strides: rows are those of the last axis.
+  bool take_strides(const Node& node, size_t operand, const Dims& strides) const;
   /// Fills a call of a kernel with what these rows say.
   template <class Call>
   void fill(Call& c, const Sizes& p) const {
@@ -56,6 +59,15 @@ struct NormRows {
     c.inner = p.inner;
     c.center = kind == NormKind::rms ? 0 : 1;
     c.eps = static_cast<float>(eps);
+  }
+  /// The same for where rows of operand 0 of `node` lie.
+  template <class Call>
+  Result<Ok> place(Call& c, const Node& node, const Lowering& l) const {
+    if (!placed(node.input(0))) return Ok{};
+    const RowBlocks blocks = *row_blocks(node.input_type(0).shape, strides_in(node, 0));
+    QC_ASSIGN(c.x_rows, l.param(blocks.rows));
+    QC_ASSIGN(c.x_block, l.param(blocks.distance));
+    return Ok{};
   }
   /// y, and where they are asked for the mean and 1 / deviation of every row.
   Result<Ok> eval(const Tensor& x, const Tensor* scale, const Tensor* shift, Tensor& y,
@@ -67,6 +79,7 @@ struct NormRows {
 /// too.
 class Norm final : public OpNode<Norm>,
                    public TakesPadding,
+                   public TakesStrides,
                    public TakesEnding,
                    public NormalisesRows {
  public:
@@ -82,6 +95,9 @@ class Norm final : public OpNode<Norm>,
   Result<std::vector<Type>> infer() const override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
+  bool takes_strides(size_t operand, const Dims& strides) const override {
+    return rows.take_strides(*this, operand, strides);
+  }
   Result<Node*> with_ending(const Ending& ending, const EndingPlace& place,
                             std::string& reason) override;
   std::optional<int64_t> normalised_axis() const override {
@@ -92,7 +108,10 @@ class Norm final : public OpNode<Norm>,
 /// A norm whose result is codes; kernels/norm/norm.h. Operands: those of the norm, x being floats
 /// or codes with one known scale, then a residual that is added to floats x first. With `sums` the
 /// last output is that sum.
-class NormQuantize final : public OpNode<NormQuantize>, public TakesPadding, public EndsInCodes {
+class NormQuantize final : public OpNode<NormQuantize>,
+                           public TakesPadding,
+                           public TakesStrides,
+                           public EndsInCodes {
  public:
   NormQuantize(NormKind kind, bool dynamic) : rows(kind) { ending.dynamic = dynamic; }
 
@@ -105,6 +124,9 @@ class NormQuantize final : public OpNode<NormQuantize>, public TakesPadding, pub
   Result<std::vector<Type>> infer() const override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
+  bool takes_strides(size_t operand, const Dims& strides) const override {
+    return rows.take_strides(*this, operand, strides);
+  }
 };
 /// Registry entries of NormQuantize, by kind and whether scales are found at run time.
 const OpInfo& norm_quantize_info(NormKind kind, bool dynamic);

@@ -91,6 +91,7 @@ Result<Ok> NormQuantize::lower(Lowering& l) const {
   const NormRows::Sizes sizes = rows.sizes(l.in_type(0).shape);
   kernel::NormQuantize c;
   rows.fill(c, sizes);
+  QC_TRY(rows.place(c, *this, l));
   c.x_type = QK_F32;
   if (const Format* f = l.in_type(0).format.get()) {
     c.x_type = code_type(l.in_type(0).dtype);
@@ -106,7 +107,8 @@ Result<Ok> NormQuantize::lower(Lowering& l) const {
   if (sums) {
     c.sums = l.out(output_count() - 1);
     constexpr int kSums = 3;  // among the results of the kernel
-    info.in_place = {{0, kSums}, {1, kSums}};
+    if (!placed(input(0))) info.in_place.push_back({0, kSums});
+    info.in_place.push_back({1, kSums});
   }
   l.emit(c, info);
   return Ok{};

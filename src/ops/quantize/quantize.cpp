@@ -449,6 +449,19 @@ Result<Ok> Lookup::eval(EvalContext& c) const {
 
 Result<Ok> Lookup::lower(Lowering& l) const {
   QC_ASSIGN(const Dim n, l.param(product(l.in_type(0).shape)));
+  if (placed(input(0))) {
+    const Dims& dims = l.in_type(0).shape;
+    kernel::LookupRows c;
+    c.outer = product(Dims(dims.begin(), dims.end() - 1));
+    c.n = dims.back();
+    QC_ASSIGN(c.x_row, l.param(strides_in(*this, 0)[dims.size() - 2]));
+    c.bits = bits(to.dtype) > 8 ? "16" : "8";
+    c.x = l.in(0);
+    c.table = l.in(1);
+    c.y = l.out();
+    l.emit(c);
+    return Ok{};
+  }
   lower_lookup(l, n, l.in(1));
   return Ok{};
 }

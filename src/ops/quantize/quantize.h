@@ -129,7 +129,7 @@ class WithFormat final : public QuantOp<WithFormat>, public StaysInPlace {
 
 /// Codes of 8 bits through a table of 256 codes: every function of one value. Operands: codes, and
 /// a constant table indexed by the code's byte.
-class Lookup final : public QuantNodeBase<Lookup>, public TakesPadding {
+class Lookup final : public QuantNodeBase<Lookup>, public TakesPadding, public TakesStrides {
  public:
   static const OpInfo kInfo;
   const OpInfo& info() const override { return kInfo; }
@@ -137,6 +137,9 @@ class Lookup final : public QuantNodeBase<Lookup>, public TakesPadding {
   Result<std::vector<Type>> infer() const override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
+  bool takes_strides(size_t operand, const Dims& strides) const override {
+    return operand == 0 && input_type(0).rank() > 1 && are_rows_apart(input_type(0).shape, strides);
+  }
   /// The table can be made anew where it is known.
   bool counts_from_zero() const override { return input(1)->is_constant(); }
   Result<Ok> store_unsigned(Graph& graph, bool operand, bool results) override;

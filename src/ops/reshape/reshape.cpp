@@ -28,6 +28,11 @@ class Reshape final : public OpNode<Reshape>,
     }
     Type y = moved(x, shape);
     y.layout = x.layout;
+    if (x.format && !y.format) {
+      if (auto split = split_scales(*x.format, x.shape, shape)) {
+        y.format = std::make_shared<Format>(std::move(*split));
+      }
+    }
     return std::vector<Type>{y};
   }
   std::optional<Dims> contents() const override { return known_ints(input(0)); }
@@ -44,16 +49,25 @@ class Reshape final : public OpNode<Reshape>,
     }
     return Ok{};
   }
-  /// Where only axes of size 1 come or go.
+  /// Where axes are split, and only axes of size 1 come or go.
   std::optional<Placed> place(const Dims& x) const override {
     const Dims& from = input_type(0).shape;
     Dims strides(shape.size(), Dim(1));
-    size_t i = 0;
-    for (size_t o = 0; o < shape.size(); ++o) {
-      if (shape[o] == Dim(1)) continue;
-      while (i < from.size() && from[i] == Dim(1)) ++i;
-      if (i == from.size() || !(from[i] == shape[o])) return std::nullopt;
-      strides[o] = x[i++];
+    size_t i = from.size();
+    for (size_t o = shape.size(); o > 0;) {
+      if (shape[o - 1] == Dim(1)) {
+        --o;
+        continue;
+      }
+      while (i > 0 && from[i - 1] == Dim(1)) --i;
+      if (i == 0) return std::nullopt;
+      --i;
+      Dim taken(1);
+      for (; o > 0 && !(taken == from[i]); --o) {
+        strides[o - 1] = x[i] * taken;
+        taken = taken * shape[o - 1];
+      }
+      if (!(taken == from[i])) return std::nullopt;
     }
     return Placed{std::move(strides), 0};
   }

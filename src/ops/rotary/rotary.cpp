@@ -185,7 +185,11 @@ Result<Node*> Rotary::with_ending(const Ending& ending, const EndingPlace& place
   fused->turn = turn;
   fused->ending = ending;
   Value* codes = codes_behind(x);
-  if (codes && codes->type().format->granularity == Granularity::tensor) x = codes;
+  if (const Format* f = codes ? codes->type().format.get() : nullptr;
+      f && (f->granularity == Granularity::tensor ||
+            (f->granularity == Granularity::axis && f->axis == turn.axis))) {
+    x = codes;
+  }
   return place.graph.add(std::move(fused), {x, input(1), input(2)}, place.loc, place.before);
 }
 

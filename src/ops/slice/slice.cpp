@@ -34,6 +34,17 @@ std::optional<IndexRange> Slice::part() const {
   return found;
 }
 
+std::shared_ptr<const Format> Slice::part_format(const Type& x) const {
+  const Format& f = *x.format;
+  if (f.granularity != Granularity::axis || f.is_dynamic()) return nullptr;
+  const size_t axis = static_cast<size_t>(f.axis);
+  if (!(step[axis] == Dim(1)) || !all_static({start[axis], size[axis]}) || size[axis] == Dim(0)) {
+    return nullptr;
+  }
+  return std::make_shared<Format>(
+      one_where_equal(scales_from(f, start[axis].value(), size[axis].value())));
+}
+
 Laid Slice::laid_over(size_t, const Format& result) const {
   const bool found = result.is_dynamic();
   const bool apart = result.granularity != Granularity::group;

@@ -30,7 +30,9 @@ class Slice final : public ViewNode<Slice>,
   Result<std::vector<Type>> infer() const override {
     const Type& x = input_type(0);
     QC_TRY(check_box(x.shape, start, size, step, loc()));
-    return std::vector<Type>{moved(x, size)};
+    Type y = moved(x, size);
+    if (x.format && !y.format) y.format = part_format(x);
+    return std::vector<Type>{std::move(y)};
   }
   bool is_identity() const override {
     const size_t rank = size.size();
@@ -59,6 +61,11 @@ class Slice final : public ViewNode<Slice>,
     }
     return s;
   }
+
+ private:
+  /// Scales along an axis of the operand as the result has them, one where all are the same; null
+  /// for other formats.
+  std::shared_ptr<const Format> part_format(const Type& x) const;
 };
 
 /// Elements of the operand, taken as one row-major list, under any sizes and strides.
