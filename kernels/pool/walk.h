@@ -35,37 +35,38 @@ QK_INLINE qk_pool_window qk_pool_taps(const qk_pool_params* p, int axis, int32_t
   return w;
 }
 
-/* Visits every output of a pool: BEGIN before the taps, TAP for each with element x[i] at position
- * (d, h, v) of its plane, END after them with output offset `at`. */
-#define QK_POOL_LOOP(BEGIN, TAP, END)                                                             \
-  const ptrdiff_t inputs = (ptrdiff_t)p->in[0] * p->in[1] * p->in[2];                             \
-  const ptrdiff_t outputs = (ptrdiff_t)p->out[0] * p->out[1] * p->out[2];                         \
-  const ptrdiff_t step = p->last ? p->c : 1;                                                      \
-  for (int32_t row = 0; row < p->n * p->c; ++row) {                                               \
-    const ptrdiff_t n = row / p->c, c = row % p->c;                                               \
-    const ptrdiff_t from = n * p->c * inputs + c * (p->last ? 1 : inputs);                        \
-    ptrdiff_t at = n * p->c * outputs + c * (p->last ? 1 : outputs);                              \
-    for (int32_t od = 0; od < p->out[0]; ++od) {                                                  \
-      const qk_pool_window wd = qk_pool_taps(p, 0, od);                                           \
-      for (int32_t oh = 0; oh < p->out[1]; ++oh) {                                                \
-        const qk_pool_window wh = qk_pool_taps(p, 1, oh);                                         \
-        for (int32_t ow = 0; ow < p->out[2]; ++ow, at += step) {                                  \
-          const qk_pool_window ww = qk_pool_taps(p, 2, ow);                                       \
-          BEGIN;                                                                                  \
-          for (int32_t kd = wd.first; kd < wd.last; ++kd) {                                       \
-            for (int32_t kh = wh.first; kh < wh.last; ++kh) {                                     \
-              for (int32_t kw = ww.first; kw < ww.last; ++kw) {                                   \
-                const int32_t d = wd.at + kd * wd.step, h = wh.at + kh * wh.step;                 \
-                const int32_t v = ww.at + kw * ww.step;                                           \
-                const ptrdiff_t i = from + (((ptrdiff_t)d * p->in[1] + h) * p->in[2] + v) * step; \
-                TAP;                                                                              \
-              }                                                                                   \
-            }                                                                                     \
-          }                                                                                       \
-          END;                                                                                    \
-        }                                                                                         \
-      }                                                                                           \
-    }                                                                                             \
+/* Between QK_POOL_OUTPUTS and QK_POOL_END_OUTPUTS stands what is done for every output of a pool:
+ * it lies at `at` and has the windows wd, wh, ww. In it, between QK_POOL_TAPS and QK_POOL_END_TAPS,
+ * stands what is done for every tap: element x[i] at position (d, h, v) of its plane. */
+#define QK_POOL_OUTPUTS(p)                                                 \
+  const ptrdiff_t inputs = (ptrdiff_t)p->in[0] * p->in[1] * p->in[2];      \
+  const ptrdiff_t outputs = (ptrdiff_t)p->out[0] * p->out[1] * p->out[2];  \
+  const ptrdiff_t step = p->last ? p->c : 1;                               \
+  for (int32_t row = 0; row < p->n * p->c; ++row) {                        \
+    const ptrdiff_t n = row / p->c, c = row % p->c;                        \
+    const ptrdiff_t from = n * p->c * inputs + c * (p->last ? 1 : inputs); \
+    ptrdiff_t at = n * p->c * outputs + c * (p->last ? 1 : outputs);       \
+    for (int32_t od = 0; od < p->out[0]; ++od) {                           \
+      const qk_pool_window wd = qk_pool_taps(p, 0, od);                    \
+      for (int32_t oh = 0; oh < p->out[1]; ++oh) {                         \
+        const qk_pool_window wh = qk_pool_taps(p, 1, oh);                  \
+        for (int32_t ow = 0; ow < p->out[2]; ++ow, at += step) {           \
+          const qk_pool_window ww = qk_pool_taps(p, 2, ow);
+#define QK_POOL_END_OUTPUTS \
+  }                         \
+  }                         \
+  }                         \
+  }
+#define QK_POOL_TAPS(p)                                                   \
+  for (int32_t kd = wd.first; kd < wd.last; ++kd) {                       \
+    for (int32_t kh = wh.first; kh < wh.last; ++kh) {                     \
+      for (int32_t kw = ww.first; kw < ww.last; ++kw) {                   \
+        const int32_t d = wd.at + kd * wd.step, h = wh.at + kh * wh.step; \
+        const int32_t v = ww.at + kw * ww.step;                           \
+        const ptrdiff_t i = from + (((ptrdiff_t)d * p->in[1] + h) * p->in[2] + v) * step;
+#define QK_POOL_END_TAPS \
+  }                      \
+  }                      \
   }
 
 /* What a mean divides by. */

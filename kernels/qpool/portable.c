@@ -1,12 +1,18 @@
 #include "kernels/common/codes.h"
 #include "kernels/qpool/mean.h"
 
-#define QK_DEFINE_QAVG_POOL(name, SUM, TERM, RESULT)                                \
-  QK_INLINE void name(const qk_qpool_params* q, const void* x, void* y) {           \
-    const qk_pool_params window = qk_qpool_window(q), *const p = &window;           \
-    QK_POOL_LOOP(SUM sum = 0, const int32_t e = qk_load_code(x, q->type_x, i);      \
-                 sum += (TERM), const int32_t count = qk_pool_count(p, wd, wh, ww); \
-                 qk_store_code(y, q->type_y, at, RESULT))                           \
+#define QK_DEFINE_QAVG_POOL(name, SUM, TERM, RESULT)                      \
+  QK_INLINE void name(const qk_qpool_params* q, const void* x, void* y) { \
+    const qk_pool_params window = qk_qpool_window(q), *const p = &window; \
+    QK_POOL_OUTPUTS(p)                                                    \
+    SUM sum = 0;                                                          \
+    QK_POOL_TAPS(p)                                                       \
+    const int32_t e = qk_load_code(x, q->type_x, i);                      \
+    sum += (TERM);                                                        \
+    QK_POOL_END_TAPS                                                      \
+    const int32_t count = qk_pool_count(p, wd, wh, ww);                   \
+    qk_store_code(y, q->type_y, at, RESULT);                              \
+    QK_POOL_END_OUTPUTS                                                   \
   }
 QK_DEFINE_QAVG_POOL(qk_qavg_pool_each, int32_t, QK_QAVG_OFFSET, QK_QAVG_EXACT)
 QK_DEFINE_QAVG_POOL(qk_qavg_pool_wide, int64_t, QK_QAVG_OFFSET, QK_QAVG_EXACT)

@@ -1,5 +1,6 @@
 #include <stddef.h>
 
+#include "kernels/common/body.h"
 #include "kernels/common/inline.h"
 #include "kernels/common/vec16.h"
 #include "kernels/rnn/cell.h"
@@ -94,55 +95,27 @@ QK_INLINE void qk_lstm_step(const qk_rnn_params* p, const qk_rnn_side* s, const 
   qk_lstm_state(p, s->activation, s->peepholes, gates, h, c);
 }
 
-/* Walks all directions, sequences and steps with STEP; a macro, as C has no function to pass
- * inlined. */
-#define QK_RNN_WALK(GATES, STEP)                                                          \
-  const int32_t n = p->hidden;                                                            \
-  for (int32_t d = 0; d < p->directions; ++d) {                                           \
-    const int32_t panels = (GATES * n + 15) / 16;                                         \
-    const int32_t backward = d == 1 || p->reverse;                                        \
-    const qk_rnn_side side = {w + (ptrdiff_t)d * panels * 16 * p->inputs,                 \
-                              r + (ptrdiff_t)d * panels * 16 * n,                         \
-                              bias ? bias + (ptrdiff_t)d * 2 * GATES * n : 0,             \
-                              peepholes ? peepholes + (ptrdiff_t)d * 3 * n : 0,           \
-                              panels,                                                     \
-                              3 * d};                                                     \
-    for (int32_t b = 0; b < p->batch; ++b) {                                              \
-      const ptrdiff_t state = ((ptrdiff_t)d * p->batch + b) * n;                          \
-      float *hb = h + state, *cb = c ? c + state : 0;                                     \
-      const int32_t given = lens ? lens[b] : p->steps;                                    \
-      const int32_t length = given < 0 ? 0 : given > p->steps ? p->steps : given;         \
-      for (int32_t j = 0; j < n; ++j) hb[j] = h0 ? h0[state + j] : 0.0f;                  \
-      for (int32_t j = 0; j < n && cb; ++j) cb[j] = c0 ? c0[state + j] : 0.0f;            \
-      for (int32_t step = 0; step < p->steps; ++step) {                                   \
-        const int32_t t = backward && step < length ? length - 1 - step : step;           \
-        float* yt = y + (((ptrdiff_t)t * p->directions + d) * p->batch + b) * n;          \
-        if (step < length) {                                                              \
-          STEP(p, &side, x + ((ptrdiff_t)t * p->batch + b) * p->inputs, hb, cb, scratch); \
-        }                                                                                 \
-        for (int32_t j = 0; j < n; ++j) yt[j] = step < length ? hb[j] : 0.0f;             \
-      }                                                                                   \
-    }                                                                                     \
-  }
+#define QK_WITH rnn, 1
+#include "kernels/rnn/walk.inc"
+#define QK_WITH gru, 3
+#include "kernels/rnn/walk.inc"
+#define QK_WITH lstm, 4
+#include "kernels/rnn/walk.inc"
 
 QK_INLINE void qk_rnn_f32(const qk_rnn_params* p, const float* x, const float* w, const float* r,
                           const float* bias, const int32_t* lens, const float* h0, float* y,
                           float* h, float* scratch) {
-  const float *const c0 = 0, *const peepholes = 0;
-  float* const c = 0;
-  QK_RNN_WALK(1, qk_rnn_step)
+  qk_walk_rnn(p, x, w, r, bias, lens, h0, 0, 0, y, h, 0, scratch);
 }
 
 QK_INLINE void qk_gru_f32(const qk_rnn_params* p, const float* x, const float* w, const float* r,
                           const float* bias, const int32_t* lens, const float* h0, float* y,
                           float* h, float* scratch) {
-  const float *const c0 = 0, *const peepholes = 0;
-  float* const c = 0;
-  QK_RNN_WALK(3, qk_gru_step)
+  qk_walk_gru(p, x, w, r, bias, lens, h0, 0, 0, y, h, 0, scratch);
 }
 
 QK_INLINE void qk_lstm_f32(const qk_rnn_params* p, const float* x, const float* w, const float* r,
                            const float* bias, const int32_t* lens, const float* h0, const float* c0,
                            const float* peepholes, float* y, float* h, float* c, float* scratch) {
-  QK_RNN_WALK(4, qk_lstm_step)
+  qk_walk_lstm(p, x, w, r, bias, lens, h0, c0, peepholes, y, h, c, scratch);
 }
