@@ -115,7 +115,10 @@ Result<Ok> check_buckets(const std::string& symbol, const quantc::SizeRange& ran
     return error(Code::usage, "dimension '{}' can have 1 to {} buckets", symbol, kMostBuckets);
   }
   if ((range.chosen_buckets > 0) != !range.observed.empty())
-    return error(Code::usage, "buckets of '{}' are chosen from a file of sizes", symbol);
+    return error(Code::usage,
+                 "buckets of '{}' are chosen from a file of sizes as they occur: write "
+                 "buckets=auto@FILE or buckets=auto,COUNT@FILE",
+                 symbol);
   if (range.buckets.empty()) return Ok{};
   const bool ascend = std::adjacent_find(range.buckets.begin(), range.buckets.end(),
                                          std::greater_equal<>()) == range.buckets.end();

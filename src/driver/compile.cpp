@@ -228,6 +228,21 @@ bool has_parallel_steps(const Module& module) {
   return found;
 }
 
+Result<Ok> check_range(const std::string& symbol, const quantc::SizeRange& range) {
+  const auto refuse = [&](std::string_view why) {
+    const std::string step = range.step == 1 ? "" : fmt::format(":{}", range.step);
+    return error(Code::usage, "dimension '{}' cannot be {}..{}{}: {}", symbol, range.min, range.max,
+                 step, why);
+  };
+  if (range.min < 0) return refuse("sizes are 0 or more");
+  if (range.min > range.max) return refuse("it ends before it begins");
+  if (range.max > kMaxSize) return refuse(fmt::format("give no size above {}", kMaxSize));
+  if (range.step < 1) return refuse("a step is 1 or more");
+  const int64_t past = (range.max - range.min) % range.step;
+  if (past == 0) return Ok{};
+  return refuse(fmt::format("steps reach {}, not {}", range.max - past, range.max));
+}
+
 }  // namespace
 
 Result<Ok> check(const Options& options) {
@@ -256,13 +271,7 @@ Result<Ok> check(const Options& options) {
   for (const auto& [symbol, range] : options.ranges) {
     if (options.dims.count(symbol))
       return error(Code::usage, "dimension '{}' has a number and a range", symbol);
-    if (range.min < 0 || range.min > range.max || range.max > kMaxSize || range.step < 1 ||
-        (range.max - range.min) % range.step != 0) {
-      return error(Code::usage,
-                   "dimension '{}' cannot be {}..{}:{}: give a range that ends where a step does, "
-                   "with no size above {}",
-                   symbol, range.min, range.max, range.step, kMaxSize);
-    }
+    QC_TRY(check_range(symbol, range));
     QC_TRY(check_buckets(symbol, range));
   }
   QC_TRY(check_choice("io_dtype", options.io_dtype, "io_dtype"));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <filesystem>
 
 #include "driver/compile.h"
@@ -185,6 +186,24 @@ std::optional<int64_t> number(std::string_view digits) {
   return value;
 }
 
+/// Buckets that each are `factor` times the one before, from 1 on.
+void add_growing(double factor, quantc::SizeRange& out) {
+  for (int64_t size = 1; size < out.max && size <= INT32_MAX;) {
+    if (size >= out.min) out.buckets.push_back(size);
+    size = std::max(size + 1, static_cast<int64_t>(std::ceil(static_cast<double>(size) * factor)));
+  }
+  out.buckets.push_back(out.max);
+}
+
+/// A number with a point between 1.1 and 16.
+std::optional<double> growth(std::string_view digits) {
+  double value = 0;
+  const char* end = digits.data() + digits.size();
+  const auto [stop, bad] = std::from_chars(digits.data(), end, value);
+  if (digits.find('.') == digits.npos || bad != std::errc() || stop != end) return std::nullopt;
+  return value >= 1.1 && value <= 16 ? std::optional(value) : std::nullopt;
+}
+
 /// What stands after "MIN..MAX:buckets".
 bool read_buckets(std::string_view text, quantc::SizeRange& out) {
   constexpr std::string_view kOwnSize = ":own-size";
@@ -193,22 +212,22 @@ bool read_buckets(std::string_view text, quantc::SizeRange& out) {
     text.remove_suffix(kOwnSize.size());
   }
   if (text.empty()) {
-    for (int64_t size = 1; size < out.max && size <= INT32_MAX; size *= 2) {
-      if (size >= out.min) out.buckets.push_back(size);
-    }
-    out.buckets.push_back(out.max);
+    add_growing(2, out);
     return true;
   }
   if (!text.starts_with('=')) return false;
   text.remove_prefix(1);
-  if (text.starts_with("auto")) {
-    const size_t at = text.find('@');
-    if (at == text.npos || at + 1 == text.size()) return false;
+  if (const auto factor = growth(text)) {
+    add_growing(*factor, out);
+    return true;
+  }
+  if (text.starts_with("auto")) {  // check_buckets asks for a file where none is named
+    const size_t at = std::min(text.find('@'), text.size());
     const std::string_view count = text.substr(4, at - 4);
     const auto given = count.starts_with(',') ? number(count.substr(1)) : std::nullopt;
     if (!count.empty() && !given) return false;
     out.chosen_buckets = given.value_or(kChosenBuckets);
-    out.observed = text.substr(at + 1);
+    out.observed = text.substr(std::min(at + 1, text.size()));
     return true;
   }
   for (size_t at = 0; at != text.npos;) {

@@ -11,7 +11,7 @@ from torch import nn  # noqa: E402
 from torch.export import Dim  # noqa: E402
 
 F = nn.functional
-LOW, HIGH = 3, 40
+LOW, HIGH = 3, 42
 
 
 class Bert(nn.Module):
@@ -180,10 +180,10 @@ def same(got, wanted, what):
 
 
 @pytest.mark.parametrize("name, buckets, rules, flags", [
-    ("bert", "=8,16,40", "", []), ("bert_written_out", "", "", ["--specialise", "size"]), ("llama", "=4,40", "", ["-O0"]),
-    ("mixed", "=5,12,40", "", []), ("llama", "=9,40", DYNAMIC, []), ("bert_written_out", "=40", STATIC, []),
-    ("own_size", "=9,40:own-size", "", []), ("own_size", "=40:own-size", STATIC, []), ("llama", "=9,40", TENSOR, []),
-    ("bert", "=12,40", TENSOR, [])])
+    ("bert", "=8,16,42", "", []), ("bert_written_out", "", "", ["--specialise", "size"]), ("llama", "=4,42", "", ["-O0"]),
+    ("mixed", "=5,12,42", "", []), ("llama", "=9,42", DYNAMIC, []), ("bert_written_out", "=42", STATIC, []),
+    ("own_size", "=9,42:own-size", "", []), ("own_size", "=42:own-size", STATIC, []), ("llama", "=9,42", TENSOR, []),
+    ("bert", "=12,42", TENSOR, [])])
 def test_padding_changes_no_bit(name, buckets, rules, flags, quantc, tmp_path):
     """Generated code in buckets gives the bits of the program for all sizes, that of the interpreter, whatever the arena held."""
     torch.manual_seed(0)
@@ -225,7 +225,7 @@ def test_height_and_width_are_padded(rules, flags, quantc, tmp_path):
     """Windows at the border of a run see nothing beyond it, and means count its own elements."""
     torch.manual_seed(0)
     module = Image().eval()
-    axes = {0: Dim("b", min=1, max=3), 2: Dim("h", min=9, max=40), 3: Dim("w", min=9, max=40)}
+    axes = {0: Dim("b", min=1, max=3), 2: Dim("h", min=9, max=48), 3: Dim("w", min=9, max=48)}
     torch.export.save(torch.export.export(module, module.inputs(2, 12, 11), dynamic_shapes=(axes,)), tmp_path / "m.pt2")
     model = tmp_path / "m.pt2"
     b, h, w = re.findall(r"\[(\w+), 3, (\w+), (\w+)\]", quantc("inspect", model).stdout)[0]
@@ -233,10 +233,10 @@ def test_height_and_width_are_padded(rules, flags, quantc, tmp_path):
     if rules:
         (tmp_path / "rules.toml").write_text(rules)
         ranged += ["--rules", tmp_path / "rules.toml"]
-    free = Built(quantc, model, tmp_path / "free", *ranged, "--dim", f"{h}=9..40", "--dim", f"{w}=9..40")
-    padded = Built(quantc, model, tmp_path / "padded", *ranged, "--dim", f"{h}=9..40:buckets=19,40", "--dim", f"{w}=9..40:buckets=40")
-    for n in range(9, 41, 1 if not flags else 5):
-        sizes = {b: 1 + n % 3, h: n, w: 9 + n * 7 % 32}
+    free = Built(quantc, model, tmp_path / "free", *ranged, "--dim", f"{h}=9..48", "--dim", f"{w}=9..48")
+    padded = Built(quantc, model, tmp_path / "padded", *ranged, "--dim", f"{h}=9..48:buckets=19,48", "--dim", f"{w}=9..48:buckets=48")
+    for n in range(9, 49, 1 if not flags else 5):
+        sizes = {b: 1 + n % 3, h: n, w: 9 + n * 7 % 40}
         inputs = module.inputs(*sizes.values())
         with torch.no_grad():
             like = [y.numpy() for y in module(*inputs)]
@@ -288,10 +288,16 @@ def test_what_needs_numbers_is_refused_by_name(quantc, tmp_path):
 
 @pytest.mark.parametrize("sizes, message", [
     ("3..40:buckets=8,16", "must ascend from 3 or more to 40"), ("3..40:buckets=16,8,40", "must ascend"), ("3..40:buckets=1,40", "must ascend"),
-    ("3..40:buckets:own", "is not NAME=SIZE"), ("3..40:own-size", "is not NAME=SIZE"), ("3..40:buckets=", "is not NAME=SIZE"), ("3..40:bucket", "is not NAME=SIZE"), ("3..40:buckets=auto", "is not NAME=SIZE"),
+    ("3..40:buckets:own", "is not NAME=SIZE"), ("3..40:own-size", "is not NAME=SIZE"), ("3..40:buckets=", "is not NAME=SIZE"), ("3..40:bucket", "is not NAME=SIZE"), ("3..40:buckets=auto", "write buckets=auto@FILE"), ("3..40:buckets=auto,3@", "write buckets=auto@FILE"),
+    ("3..40:buckets=1.05", "is not NAME=SIZE"), ("3..40:buckets=2.x", "is not NAME=SIZE"), ("3..40:buckets=-1.5", "is not NAME=SIZE"),
+    ("-1..40", "cannot be -1..40: sizes are 0 or more"), ("40..3", "cannot be 40..3: it ends before it begins"),
+    ("3..70000", "cannot be 3..70000: give no size above 65536"), ("3..40:0", "cannot be 3..40:0: a step is 1 or more"),
+    ("3..40:10", "cannot be 3..40:10: steps reach 33, not 40"),
     ("3..40:buckets=auto,x@f", "is not NAME=SIZE"), ("3..40:buckets=auto,99@f", "1 to 32 buckets"), ("3..40:buckets=auto@none.txt", "none.txt")])
-def test_bad_buckets(sizes, message, quantc, tmp_path):
-    assert message in compiled_with(quantc, tmp_path, sizes, 1)
+def test_bad_sizes(sizes, message, quantc, tmp_path):
+    (tmp_path / "m.ir").write_text('graph (%0 "x" : f32[s, 4]) {\n  dim "s" = 3..42\n  %1 = softmax(%0) {axis = 0}\n  return %1\n}\n')
+    done = quantc("compile", tmp_path / "m.ir", "-o", tmp_path / "c", "--dim", f"s={sizes}", status=1)
+    assert message in done.stderr and not (tmp_path / "c").exists()
 
 
 def together(said):
@@ -307,6 +313,13 @@ def test_chosen_buckets(quantc, tmp_path):
     for text, message in {"": "there are no sizes", "9 x": "whole numbers", "41": "outside the range 3 to 40", "-1": "outside"}.items():
         (tmp_path / "sizes.txt").write_text(text)
         assert message in compiled_with(quantc, tmp_path, f"3..40:buckets=auto,3@{tmp_path / 'sizes.txt'}", 1)
+
+
+def test_growing_buckets(quantc, tmp_path):
+    said = compiled_with(quantc, tmp_path, "3..40:buckets=1.5", 0)
+    assert re.findall(r"(\d+) \(x", said) == ["3", "5", "8", "12", "18", "27", "40"], said
+    said = compiled_with(quantc, tmp_path, "3..40:buckets", 0)
+    assert re.findall(r"(\d+) \(x", said) == ["4", "8", "16", "32", "40"], said
 
 
 def test_explain_says_what_padding_costs(quantc, tmp_path):
