@@ -205,6 +205,9 @@ def test_what_is_too_large_or_needs_numbers_is_refused_by_name(exported, quantc,
                                    '  %1 = resize(%0) {size = [1, 1, #(2*n), 8], mode = "nearest"}\n  return %1\n}\n')
     found = quantc("compile", tmp_path / "m.ir", "-o", tmp_path / "c", "--dim", "n=1..9", status=2).stderr
     assert "'resize' needs numbers for its sizes" in found and "--dim n=SIZE" in found
+    (tmp_path / "m.ir").write_text('graph (%0 "x" : f32[1, 2, 3, n]) {\n  dim "n" = 1..9\n  %1 = attention(%0, %0, %0)\n  return %1\n}\n')
+    found = quantc("compile", tmp_path / "m.ir", "-o", tmp_path / "c", "--dim", "n=1..9", status=2).stderr
+    assert "the scale of attention follows from a depth of n, which is free: give --dim n=SIZE" in found
 
 
 @pytest.mark.parametrize("shape, op, ranges, says", [

@@ -1,13 +1,16 @@
 // Random graphs with one to three free dimensions: the program that serves every size gives, bound
 // to some, the bits that the interpreter gives of the graph with these sizes. The number of graphs
-// comes from QUANTC_FREE_GRAPHS (default 300), the first seed from QUANTC_RANDOM_SEED. Some of them
-// (QUANTC_FREE_NATIVE, default 10) are also compiled to C, built and run.
+// comes from QUANTC_FREE_GRAPHS (default 300), the first seed from QUANTC_RANDOM_SEED. A third have
+// static rules, a third dynamic ones. Some (QUANTC_FREE_NATIVE, default 10) are also compiled to C,
+// built and run.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <random>
+#include <set>
 
 #include "driver/compile.h"
 #include "driver/native.h"
@@ -22,19 +25,21 @@
 namespace qc {
 namespace {
 
-constexpr int64_t kLargest = 12;
+constexpr int64_t kLargest = 12, kPastTiles = 70;  // the largest tile of a kernel has 48 columns
 constexpr int64_t kSizesOfAGraph = 5;
 
 /// Grows a graph whose sizes are expressions; what an op refuses is left out.
 class Grower {
  public:
-  explicit Grower(uint64_t seed) : random_(seed) {
+  /// With `tables`, some values depend on sizes alone.
+  Grower(uint64_t seed, bool tables) : random_(seed), tables_(tables) {
     register_all_ops();
     const int64_t count = between(1, 3);
     const char* const names[] = {"a", "b", "c"};
     for (int64_t i = 0; i < count; ++i) {
       symbols_.push_back(Dim::symbol(names[i]));
-      graph_->dim_ranges[names[i]] = {.min = between(1, 3), .max = kLargest, .hint = {}};
+      const int64_t most = below(4) == 0 ? between(17, kPastTiles) : kLargest;
+      graph_->dim_ranges[names[i]] = {.min = between(1, 3), .max = most, .hint = {}};
     }
     for (int64_t i = 0, inputs = between(1, 3); i < inputs; ++i) add_input();
     symbols_.clear();  // a size that no input has is not known
@@ -77,7 +82,8 @@ class Grower {
   }
 
   Value* emit(std::string_view op, std::vector<Value*> inputs, const AttrMap& attrs = {}) {
-    auto made = graph_->emit(op, std::move(inputs), attrs, Loc{});
+    const Loc loc{{}, {fmt::format("n{}", named_++)}, {}};
+    auto made = graph_->emit(op, std::move(inputs), attrs, loc);
     if (!made.ok()) return nullptr;
     const SymbolBounds symbols = graph_->symbol_bounds();
     if (product((*made)->shape()).bounds(symbols).max > 400000) {
@@ -97,6 +103,7 @@ class Grower {
         &Grower::softmax, &Grower::norm,   &Grower::reduce, &Grower::linear,    &Grower::matmul,
         &Grower::slice,   &Grower::concat, &Grower::pad,    &Grower::window,    &Grower::codes,
         &Grower::gather,  &Grower::where,  &Grower::scan,   &Grower::sequence,  &Grower::expand,
+        &Grower::attend,  &Grower::attend, &Grower::rotary, &Grower::window,
     };
     (this->*kMakes[below(std::ssize(kMakes))])(any());
   }
@@ -211,12 +218,38 @@ class Grower {
   void scan(Value* v) {
     if (v->rank() > 0) keep(emit("cumsum", {v}, {{"axis", axis_of(v)}}));
   }
+  Value* numbers(const Dim& size) {
+    Value* list = emit("iota", {}, {{"start", Dim(1)}, {"step", Dim(2)}, {"size", size}});
+    return list ? emit("cast", {list}, {{"to", DType::f32}}) : nullptr;
+  }
   void sequence(Value* v) {
-    if (v->rank() == 0) return;
-    Value* list =
-        emit("iota", {}, {{"start", Dim(1)}, {"step", Dim(2)}, {"size", v->shape().back()}});
-    Value* floats = list ? emit("cast", {list}, {{"to", DType::f32}}) : nullptr;
-    if (floats) keep(emit("mul", {v, floats}));
+    if (v->rank() == 0 || !tables_) return;
+    if (Value* floats = numbers(v->shape().back())) keep(emit("mul", {v, floats}));
+  }
+  /// Queries, keys and values are one, with a window or without.
+  void attend(Value* v) {
+    if (v->rank() < 2 || v->rank() > 4 || !v->shape().back().is_static()) return;
+    Dims shape = v->shape();
+    while (shape.size() < 4) shape.insert(shape.begin(), Dim(1));
+    if (v->rank() < 4) v = emit("reshape", {v}, {{"shape", shape}});
+    const int64_t left = below(2) == 0 ? between(0, 20) : -1, right = below(2) == 0 ? 0 : -1;
+    if (v) keep(emit("attention", {v, v, v}, {{"left", left}, {"right", right}}));
+  }
+  /// Rows are turned by angles that are constants or grow with their place.
+  void rotary(Value* v) {
+    if (v->rank() < 2 || !v->shape().back().is_static()) return;
+    const int64_t width = v->shape().back().value();
+    if (width % 2 != 0) return;
+    Value* angles = constant({width});
+    if (tables_) {
+      const Dim& rows = v->shape()[static_cast<size_t>(v->rank()) - 2];
+      Value* places = numbers(rows);
+      if (places) places = emit("reshape", {places}, {{"shape", Dims{rows, Dim(1)}}});
+      if (places) angles = emit("mul", {places, angles});
+    }
+    Value* cosines = emit("cos", {angles});
+    Value* sines = emit("sin", {angles});
+    if (cosines && sines) keep(emit("rotary", {v, cosines, sines}));
   }
   void expand(Value* v) {
     Dims shape = v->shape();
@@ -225,6 +258,8 @@ class Grower {
   }
 
   std::mt19937_64 random_;
+  bool tables_;
+  int64_t named_ = 0;
   std::unique_ptr<Graph> graph_ = std::make_unique<Graph>();
   Dims symbols_;
   std::vector<Value*> made_;
@@ -238,9 +273,24 @@ std::vector<Tensor> inputs_at(const Graph& graph, const Bindings& sizes, uint64_
 }
 
 /// Every fourth graph is padded along one dimension.
-std::vector<int64_t> buckets(int64_t i, const std::string& name, int64_t min) {
+std::vector<int64_t> buckets(int64_t i, const std::string& name, const DimRange& range) {
   if (i % 4 != 3 || name != "a") return {};
-  return {min + 4, kLargest};
+  return {range.min + 4, range.max};
+}
+
+enum class Rules { none, statics, dynamics };
+
+std::vector<quantc::RuleSpec> specs(Rules rules) {
+  if (rules == Rules::none) return {};
+  quantc::RuleSpec spec;
+  spec.pattern = ".*";
+  spec.kind = rules == Rules::statics ? "static" : "dynamic";
+  if (rules == Rules::statics) {
+    spec.min = spec.input_min = {-4};
+    spec.max = spec.input_max = {4};
+  }
+  spec.skip_unsupported = true;
+  return {spec};
 }
 
 /// Whether shapes of inputs say how large every dimension is: C is called with shapes here.
@@ -261,16 +311,20 @@ TEST(FreeSizes, RandomGraphsGiveTheBitsOfTheirStaticTwins) {
   std::map<std::string, int> refused, ops;
   for (int64_t i = 0; i < count; ++i) {
     const auto seed = static_cast<uint64_t>(base + i);
-    const std::unique_ptr<Graph> graph = Grower(seed).take();
+    const Rules rules = std::array{Rules::none, Rules::statics, Rules::dynamics}[seed % 3];
+    // A static rule gives a table a scale of its own once its sizes are known (docs/sizes.md).
+    const std::unique_ptr<Graph> graph = Grower(seed, rules != Rules::statics).take();
     Options options;
+    options.rules = specs(rules);
+    options.allow_unused_rules = true;
     options.target = i % 2 == 0 ? "portable" : "native";
     options.verify = true;
-    options.level = static_cast<int>(seed % 3);
+    options.level = static_cast<int>(i / 3 % 3);
     options.plan = i % 3 == 0 ? "smallest" : "fixed";
     for (const auto& [name, range] : graph->dim_ranges) {
       const auto symbols = graph->symbols();
       if (std::find(symbols.begin(), symbols.end(), name) != symbols.end())
-        options.ranges[name] = {range.min, range.max, 1, buckets(i, name, range.min), 0, {}, true};
+        options.ranges[name] = {range.min, range.max, 1, buckets(i, name, range), 0, {}, true};
     }
     auto contract = copy(*graph);
     ASSERT_TRUE(contract.ok());
@@ -284,7 +338,11 @@ TEST(FreeSizes, RandomGraphsGiveTheBitsOfTheirStaticTwins) {
     }
     ASSERT_TRUE(program.ok()) << "seed " << seed << ": " << render(program.diag()) << print(*graph);
     ++compiled;
-    for (const Node* n = graph->first(); n; n = n->next()) ++ops[std::string(n->op())];
+    for (const Graph* g : {graph.get(), contract->get()}) {
+      std::set<std::string> here;
+      for (const Node* n = g->first(); n; n = n->next()) here.insert(std::string(n->op()));
+      for (const std::string& op : here) ++ops[op];
+    }
     std::optional<NativeModel> native;
     if (natives > called && i % std::max<int64_t>(1, count / (2 * natives)) == 0 &&
         gives_sizes(*program)) {
@@ -328,10 +386,12 @@ TEST(FreeSizes, RandomGraphsGiveTheBitsOfTheirStaticTwins) {
   for (const auto& [why, times] : refused) fmt::print("{} x {}\n", times, why);
   EXPECT_GE(compiled * 100, count * 97);
   EXPECT_GE(called * 2, natives);
-  for (const char* op :
-       {"add",         "average_pool", "concat", "conv",    "cumsum",    "expand", "gather",
-        "iota",        "layer_norm",   "linear", "matmul",  "max_pool",  "pad",    "quantize",
-        "reduce_mean", "reshape",      "slice",  "softmax", "transpose", "where"})
+  for (const char* op : {"add",         "attention", "average_pool", "concat",   "conv",
+                         "cumsum",      "expand",    "gather",       "iota",     "layer_norm",
+                         "linear",      "matmul",    "max_pool",     "pad",      "qattention",
+                         "qconv",       "qlinear",   "qmatmul",      "quantize", "quantize_dynamic",
+                         "reduce_mean", "reshape",   "rotary",       "slice",    "softmax",
+                         "transpose",   "where"})
     EXPECT_GE(ops[op] * 100, count * 2) << op;
 }
 

@@ -113,7 +113,7 @@ Result<Ok> Attention::lower(Lowering& l) const {
   const bool masked = l.has(kMask);
   const Dims strides = masked ? mask_strides(l.in_dims(kMask)) : Dims(4);
   std::copy(strides.begin(), strides.end(), p.mask);
-  p.scale = factor(q[3].value());
+  QC_ASSIGN(p.scale, factor(q[3], l.loc()));
   p.softcap = static_cast<float>(softcap);
   p.nan_rows = nan_rows ? 1 : 0;
   if (count(l.out_dims()) == 0) return Ok{};

@@ -229,7 +229,7 @@ Result<kernel::Qattention> CodeAttention::call(const Node& node, Lowering& l) co
   p.right = right;
   const Dims strides = l.has(kMask) ? mask_strides(l.in_dims(kMask)) : Dims(4);
   std::copy(strides.begin(), strides.end(), p.mask);
-  p.scale = factor(q[3].value());
+  QC_ASSIGN(p.scale, factor(q[3], l.loc()));
   p.softcap = static_cast<float>(softcap);
   p.nan_rows = nan_rows ? 1 : 0;
   // Of known formats the numbers, of others the values that carry them.

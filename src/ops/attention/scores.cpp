@@ -1,7 +1,10 @@
 #include "ops/attention/scores.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "ir/relations.h"
 #include "ops/common/strided.h"
@@ -24,6 +27,17 @@ AttrMap AttentionScores::written() const {
 
 float AttentionScores::factor(int64_t depth) const {
   return static_cast<float>(scale != 0 ? scale : 1 / std::sqrt(static_cast<double>(depth)));
+}
+
+Result<float> AttentionScores::factor(const Dim& depth, const Loc& loc) const {
+  if (depth.is_static()) return factor(depth.value());
+  if (scale != 0) return factor(1);
+  std::set<std::string> symbols;
+  depth.collect_symbols(symbols);
+  return error(Code::unsupported, loc,
+               "the scale of attention follows from a depth of {}, which is free: give --dim "
+               "{}=SIZE",
+               depth.str(), fmt::join(symbols, "=SIZE --dim "));
 }
 
 bool AttentionScores::sees(int64_t query, int64_t key) const {

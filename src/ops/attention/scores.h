@@ -32,6 +32,8 @@ struct AttentionScores {
   /// The same as attributes of another node.
   AttrMap written() const;
   float factor(int64_t depth) const;
+  /// The same of a depth that may be free; an error where the factor follows from it.
+  Result<float> factor(const Dim& depth, const Loc& loc) const;
   bool sees(int64_t query, int64_t key) const;
   /// The shape of the result; an error where operands or attributes do not fit.
   Result<Dims> check(const Node& node) const;
