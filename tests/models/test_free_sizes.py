@@ -262,3 +262,22 @@ def test_what_takes_no_time_is_compiled_to_be_small(exported, quantc, tmp_path):
     kinds = {kind: {kernel for k, kernel in made if k == kind} for kind in ("QC_RARE", "QC_NOINLINE")}
     assert {"qk_sequence", "qk_cast_i64_f32"} <= kinds["QC_RARE"]
     assert {"qk_attention_f32", "qk_gemm_f32", "qk_norm_f32"} <= kinds["QC_NOINLINE"]
+
+
+def test_the_examples_of_the_pages(quantc, root, tmp_path):
+    """What docs/sizes.md and docs/sizes-buckets.md show of attend.ir is what a reader gets."""
+    page, buckets = ((root / "docs" / f"{name}.md").read_text() for name in ("sizes", "sizes-buckets"))
+    blocks = re.findall(r"```c?\n(.*?)```", page + buckets, re.S)
+    (tmp_path / "attend.ir").write_text(next(b for b in blocks if b.startswith("graph (")))
+    shown = [b for b in blocks if b.startswith("$ quantc compile attend.ir")]
+    assert len(shown) == 2
+    for block in shown:
+        command, *lines = block.splitlines()
+        said = quantc(*command.split()[2:], "--force", cwd=tmp_path).stdout.splitlines()
+        assert [line for line in lines if line != "..." and line not in said] == []
+        if block is shown[0]:
+            header = (tmp_path / "out" / "attend.h").read_text()
+            assert next(b for b in blocks if b.startswith("#define ATTEND_DIMS")) in header
+    said = quantc("compile", "attend.ir", "-o", "long", "--dim", "batch=1..8", "--dim", "seq=1..65536", cwd=tmp_path).stdout
+    arena = int(re.search(r"arena (\d+)", said)[1])
+    assert f"arena of {arena:,} bytes" in page
