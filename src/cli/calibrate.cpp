@@ -55,7 +55,8 @@ void add_calibrate(CLI::App& app, Session& session) {
   add_value(
       *command, "--results", c.results, "results",
       "narrow: like the activations; auto: so too, but what norms read in rows of very different "
-      "size in 16 bits; sums: sums of two values in 16 bits; wide: all results in 16 bits; "
+      "size in 16 bits; sums: so too, and sums of two values in 16 bits; wide: all results in 16 "
+      "bits; "
       "float32: f32, only products on codes" +
           default_text(c.results));
   add_value(*command, "--headroom", c.headroom, "X",

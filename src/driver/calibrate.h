@@ -19,7 +19,7 @@ namespace qc {
 enum class ResultForm : uint8_t {
   fitting,  // narrow; what a norm reads in rows of very different size has 16 bits
   narrow,   // codes like those of the activations
-  sums,     // those of sums of two values, and what only they read, codes of 16 bits
+  sums,     // fitting; sums of two values, and what they and norms alone read, have 16 bits too
   wide,     // codes of 16 bits; products read them as narrow ones
   floats    // f32: only products have rules, and compute on codes
 };

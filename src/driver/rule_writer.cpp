@@ -240,9 +240,21 @@ DType RuleWriter::result_type(Node& n) const {
 
 /// Whether the node's own result has 16 bits among narrow ones.
 bool RuleWriter::needs_width(Node& n) const {
-  return options_.form == ResultForm::sums      ? is_residual(n)
-         : options_.form == ResultForm::fitting ? watched_.uneven(n.output())
-                                                : false;
+  const bool sums = options_.form == ResultForm::sums;
+  if (sums && (is_residual(n) || is_shortcut(*n.output()))) return true;
+  return (sums || options_.form == ResultForm::fitting) && watched_.uneven(n.output());
+}
+
+/// Whether the value is, or is part of, a sum that a norm reads, and no product reads it. Such sums
+/// carry the roundings of all layers before them on.
+bool RuleWriter::is_shortcut(const Value& value) const {
+  if (!watched_.normalised(&value)) return false;
+  const std::vector<Node*> users = value.users();
+  if (std::any_of(users.begin(), users.end(), [](Node* user) { return is_product(*user); })) {
+    return false;
+  }
+  return (value.def() && is_residual(*value.def())) ||
+         std::any_of(users.begin(), users.end(), [](Node* user) { return is_residual(*user); });
 }
 
 DType RuleWriter::own_result_type(Node& n) const {
@@ -263,6 +275,7 @@ DType RuleWriter::operand_type(Node& n, const std::vector<size_t>& operands) con
   for (size_t i : operands) {
     const auto it = formats_.find(n.input(i));
     if (it != formats_.end() && it->second.dtype == DType::i16) return DType::i16;
+    if (options_.form == ResultForm::sums && is_shortcut(*n.input(i))) return DType::i16;
   }
   return narrow_;
 }

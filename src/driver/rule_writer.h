@@ -59,6 +59,7 @@ class RuleWriter {
   DType result_type(Node& n) const;
   DType own_result_type(Node& n) const;
   bool needs_width(Node& n) const;
+  bool is_shortcut(const Value& value) const;
   DType operand_type(Node& n, const std::vector<size_t>& operands) const;
   Result<ValueFormat> operand_format(Node& n, size_t i, DType dtype) const;
   ValueFormat result_format(Node& n) const;

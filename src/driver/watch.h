@@ -47,6 +47,9 @@ class Watched {
   /// some are so much smaller than the largest that 8 bits for all leave them fewer than 6.
   bool uneven(const Value* value) const { return uneven_.count(value) > 0; }
 
+  /// Whether a norm reads the value, itself or through sums.
+  bool normalised(const Value* value) const { return peaks_.count(value) > 0; }
+
  private:
   /// A value whose rows a softmax reads, and what was seen of it.
   struct Rows {
