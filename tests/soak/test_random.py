@@ -89,5 +89,5 @@ def test_programs_of_every_build(build, root, how):
 
 @pytest.mark.soak
 def test_graphs_like_transformers(build, root):
-    run(build / "bin" / "transformers_test", root, "*", QUANTC_TRANSFORMER_GRAPHS="5000", QUANTC_TRANSFORMER_C="300",
+    run(build / "bin" / "transformers_test", root, "*", QUANTC_TRANSFORMER_GRAPHS="5000", QUANTC_TRANSFORMER_C="5000",
         QUANTC_RANDOM_SEED="100000")
