@@ -1,5 +1,6 @@
 /* Attention on codes against the formulas by plain loops: scales of tensors and of rows, heads that
- * share keys, windows, and sizes that fill no panel. */
+ * share keys, windows, and sizes that fill no panel; masks, zero points of rows, unsigned codes,
+ * several batches and many keys, in blocks of any size. */
 /* What names the instructions comes first. */
 /* clang-format off */
 #include "kernels/common/testing.h"
@@ -167,9 +168,135 @@ static void check(int i) {
   check_strides(p, q, k, v, sq, sk, sv, expected, floats, words, sizes);
 }
 
+/* What operands of check_blocks are: signed or not, with scales and zero points of rows or one. */
+typedef struct operand {
+  int32_t is_signed, rows, zero, at[3], scales_at[3];
+  uint8_t* codes;
+  float* scales;
+  int32_t* zeros;
+} operand;
+
+static operand operand_of(int32_t batch, int32_t heads, int32_t rows, int32_t n, int per_row) {
+  operand o;
+  const size_t count = (size_t)(batch * heads * rows);
+  o.is_signed = qk_random_in(0, 1);
+  o.rows = per_row;
+  o.zero = o.is_signed ? qk_random_in(-128, 127) : qk_random_in(0, 255);
+  lie(o.at, o.scales_at, heads, rows, n, 0, per_row);
+  o.codes = (uint8_t*)codes(count * (size_t)n);
+  o.scales = positive(count);
+  o.zeros = (int32_t*)qk_random_floats(count);
+  for (size_t i = 0; i < count; ++i) {
+    o.zeros[i] = !per_row ? o.zero : o.is_signed ? qk_random_in(-128, 127) : qk_random_in(0, 255);
+  }
+  return o;
+}
+/* An element less its zero point; row counts through batches and heads. */
+static int32_t element(const operand* o, int32_t row, int32_t n, int32_t d) {
+  const uint8_t code = o->codes[row * n + d];
+  return (o->is_signed ? (int8_t)code : code) - o->zeros[o->rows ? row : 0];
+}
+static float scale_of(const operand* o, int32_t row) { return o->scales[o->rows ? row : 0]; }
+
+static void expect_blocks(const qk_qattention_params* given, const operand* q, const operand* k,
+                          const operand* v, const uint8_t* keep, const float* add,
+                          const float* expected, size_t count) {
+  const int32_t blocks[] = {1, 4, 9, given->queries};
+  const int32_t sizes[] = {given->heads, given->kv_heads,    given->queries, given->keys,
+                           given->depth, given->value_depth, given->left,    keep != 0,
+                           add != 0,     given->q_rows,      given->v_rows};
+  for (int b = 0; b < 4; ++b) {
+    qk_qattention_params p = *given;
+    const int32_t rows = p.rows = blocks[b];
+    float* y = qk_random_floats(count);
+    float* floats = qk_random_floats((size_t)QK_QATTENTION_FLOATS(p.keys, p.value_depth, rows));
+    int16_t* words = (int16_t*)qk_random_floats(
+        (size_t)QK_QATTENTION_WORDS(p.keys, p.depth, p.value_depth, rows));
+    qk_qattention_i8(&p, q->codes, k->codes, v->codes, keep, add, q->scales, q->zeros, k->scales,
+                     k->zeros, v->scales, v->zeros, 0, 0, y, 0, 0, 0, floats, words);
+    qk_expect_same("qattention in blocks", y, expected, 4 * count, sizes, 11);
+  }
+}
+
+/* The same bits for any number of queries that are worked on together. */
+static void check_blocks(int i) {
+  const int many = i % 16 == 0;
+  const int32_t batch = 2, kv = qk_random_in(1, 2), heads = kv * qk_random_in(1, 2);
+  const int32_t queries = qk_random_in(1, many ? 5 : 20);
+  const int32_t keys = many ? qk_random_in(1025, 1100) : qk_random_in(1, 40);
+  const int32_t depth = qk_random_in(1, 24), value_depth = qk_random_in(1, 24);
+  const operand q = operand_of(batch, heads, queries, depth, i & 1);
+  const operand k = operand_of(batch, kv, keys, depth, i >> 1 & 1);
+  const operand v = operand_of(batch, kv, keys, value_depth, i >> 2 & 1);
+  const size_t count = (size_t)(batch * heads * queries * value_depth);
+  float *expected = qk_random_floats(count), *s = qk_random_floats((size_t)keys);
+  float* w = qk_random_floats((size_t)keys);
+  const size_t masked = (size_t)(batch * heads * queries * keys);
+  uint8_t* keep = i % 3 == 1 ? qk_random_bytes(masked) : 0;
+  const float* add = i % 5 == 1 ? qk_random_floats(masked) : 0;
+  qk_qattention_params p = {0};
+  p.batch = batch;
+  p.heads = heads;
+  p.kv_heads = kv;
+  p.queries = queries;
+  p.keys = keys;
+  p.depth = depth;
+  p.value_depth = value_depth;
+  p.left = i % 4 == 1 ? qk_random_in(0, 9) : -1;
+  p.right = -1;
+  p.scale = 0.3f;
+  p.q_type = q.is_signed ? QK_I8 : QK_U8;
+  p.k_type = k.is_signed ? QK_I8 : QK_U8;
+  p.v_type = v.is_signed ? QK_I8 : QK_U8;
+  p.q_rows = q.rows;
+  p.k_rows = k.rows;
+  p.v_rows = v.rows;
+  p.y_type = QK_F32;
+  p.e_mode = QK_NO_ENDING;
+  lie_so(&p, 0);
+  /* A mask for each batch and head, one for all heads, or one for all queries. */
+  p.mask[0] = heads * queries * keys;
+  p.mask[1] = i % 2 ? queries * keys : 0;
+  p.mask[2] = i % 7 ? keys : 0;
+  p.mask[3] = 1;
+  for (size_t m = 0; keep && m < masked; ++m) keep[m] = qk_random_in(0, 2) > 0;
+  for (int32_t row = 0; row < batch * heads * queries; ++row) {
+    const int32_t b = row / queries / heads, h = row / queries % heads, at = row % queries;
+    const int32_t shared = (b * kv + h / (heads / kv)) * keys;
+    const int32_t mask = b * p.mask[0] + h * p.mask[1] + at * p.mask[2];
+    float most, sum, largest = 1.0f, by;
+    for (int32_t j = 0; j < keys; ++j) {
+      int32_t total = 0;
+      for (int32_t d = 0; d < depth; ++d) {
+        total += element(&q, row, depth, d) * element(&k, shared + j, depth, d);
+      }
+      s[j] = (float)total * (scale_of(&q, row) * 0.3f * scale_of(&k, shared + j));
+      if ((p.left >= 0 && j < at - p.left) || (keep && !keep[mask + j])) s[j] = -INFINITY;
+      if (add) s[j] += add[mask + j];
+    }
+    most = qk_plain_max(s, keys);
+    for (int32_t j = 0; j < keys; ++j) s[j] = qn_exp_f32(s[j] - most);
+    sum = qk_plain_sum(s, keys);
+    for (int32_t j = 0; j < keys; ++j) w[j] = v.rows ? s[j] * scale_of(&v, shared + j) : s[j];
+    if (v.rows) largest = qk_plain_max(w, keys);
+    by = largest / 255.0f / sum;
+    if (!v.rows) by *= v.scales[0];
+    for (int32_t d = 0; d < value_depth; ++d) {
+      int32_t total = 0;
+      for (int32_t j = 0; j < keys && most != -INFINITY; ++j) {
+        total +=
+            qn_code(w[j] * (255.0f / largest), 0, 0, 255) * element(&v, shared + j, value_depth, d);
+      }
+      expected[row * value_depth + d] = most == -INFINITY ? 0.0f : (float)total * by;
+    }
+  }
+  expect_blocks(&p, &q, &k, &v, keep, add, expected, count);
+}
+
 int main(void) {
   if (!qk_machine_has_target()) return 0;
   for (int i = 0; i < 200; ++i) check(i);
+  for (int i = 0; i < 210; ++i) check_blocks(i);
   return 0;
 }
 QK_TARGET_END
