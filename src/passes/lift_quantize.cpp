@@ -64,6 +64,10 @@ class Lifter {
   Lifter(Graph& graph, PassContext& context) : graph_(graph), context_(context) {}
 
   Result<bool> run() {
+    // Where the pass runs again, what stayed apart before may not any more.
+    std::erase_if(context_.remarks, [](const std::string& text) {
+      return text.starts_with(kPass) && text.find(kStays) != text.npos;
+    });
     collect();
     if (quantizes_.empty()) return false;
     graph_.sweep();
@@ -292,8 +296,8 @@ class Lifter {
                                              counted(before, "quantize"), quantizes_.size()));
     }
     for (const Apart& a : apart_) {
-      context_.remarks.push_back(fmt::format("{}: {} stays below {}: {}", kPass, label(*a.quantize),
-                                             label(*a.mover), a.why));
+      context_.remarks.push_back(fmt::format("{}: {}{}below {}: {}", kPass, label(*a.quantize),
+                                             kStays, label(*a.mover), a.why));
     }
     std::unordered_map<const Value*, Node*> first;
     for (Node* node : quantizes_) {
@@ -303,14 +307,15 @@ class Lifter {
         continue;
       }
       context_.remarks.push_back(
-          fmt::format("{}: {} stays apart from {}, which quantizes the same "
+          fmt::format("{}: {}{}apart from {}, which quantizes the same "
                       "value otherwise: {} and {}",
-                      kPass, label(*node), label(*other), str(node->output()->type().quant()),
-                      str(other->output()->type().quant())));
+                      kPass, label(*node), kStays, label(*other),
+                      str(node->output()->type().quant()), str(other->output()->type().quant())));
     }
   }
 
   static constexpr const char* kPass = "lift_quantize";
+  static constexpr const char* kStays = " stays ";
   Graph& graph_;
   PassContext& context_;
   bool changed_ = false;

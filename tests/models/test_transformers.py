@@ -345,6 +345,15 @@ def test_sums_of_16_bits(name, exported, quantc, tmp_path):
     assert ops_of(quantc, file, "--rules", rules)["quantize"] == len(inputs)
 
 
+@pytest.mark.parametrize("name, kept", [("llama", 0), ("mixtral", 2)])
+def test_remarks_are_about_the_last_round(name, kept, exported, quantc, tmp_path):
+    """Quantizes that a first round leaves below a view and a later one lifts are no remark; those that stay are one each."""
+    *_, file, _ = exported(name)
+    said = quantc("explain", file, "--rules", rules_of("token", name, exported, quantc, tmp_path)).stdout
+    stay = re.findall(r"^remark: (quantize_dynamic '[^']*') stays below", said, re.M)
+    assert len(stay) == len(set(stay)) == kept
+
+
 def test_attention_that_a_rule_keeps_float(exported, quantc, tmp_path):
     *_, file, _ = exported("llama")
     rules = tmp_path / "rules.toml"
