@@ -118,8 +118,13 @@ Result<std::unique_ptr<Graph>> load(const std::shared_ptr<const MappedFile>& fil
 
 Result<std::shared_ptr<const MappedFile>> open_model(const std::string& path) {
   std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored))
-    return error(Code::unsupported, Loc{path, {}, {}}, "{}", folder_kind(path));
+  if (std::filesystem::is_directory(path, ignored)) {
+    const Loc loc{path, {}, {}};
+    const std::string other = folder_kind(path);
+    if (!other.empty()) return error(Code::unsupported, loc, "{}", other);
+    return error(Code::file, loc,
+                 "is a folder, not a regular file: give the .onnx or .pt2 file in it");
+  }
   return MappedFile::open(path);
 }
 

@@ -100,7 +100,7 @@ std::string folder_kind(const std::string& path) {
            kExport;
   if (has("Manifest.json") || path.ends_with(".mlpackage") || path.ends_with(".mlpackage/"))
     return "this is a Core ML package; use the PyTorch or ONNX model it was made from";
-  return "this is a folder; give the .onnx or .pt2 file in it";
+  return {};
 }
 
 void add_advice(Diag& diag) {

@@ -13,7 +13,7 @@ namespace qc {
 /// known here, which the front ends judge.
 std::string other_kind(const std::string& path, std::span<const std::byte> bytes);
 
-/// The same of a folder in the place of a model.
+/// The same of a folder in the place of a model; empty for one of no kind known here.
 std::string folder_kind(const std::string& path);
 
 /// Adds what to do about a failure to import that users can mend by exporting in another way.

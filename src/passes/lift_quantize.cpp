@@ -293,7 +293,7 @@ class Lifter {
   void remark(size_t before) {
     if (changed_) {
       context_.remarks.push_back(fmt::format("{}: {} became {}, as far up as they can be", kPass,
-                                             counted(before, "quantize"), quantizes_.size()));
+                                             counted(before, "quantize node"), quantizes_.size()));
     }
     for (const Apart& a : apart_) {
       context_.remarks.push_back(fmt::format("{}: {}{}below {}: {}", kPass, label(*a.quantize),

@@ -250,10 +250,10 @@ def test_other_files_and_folders_are_recognised(quantc, models, tmp_path):
     (tmp_path / "hub/config.json").write_text("{}")
     (tmp_path / "hub/model.safetensors").write_bytes(b"")
     (tmp_path / "empty").mkdir()
-    for name, words in {"saved": "tf2onnx", "saved/saved_model.pb": "tf2onnx", "net.mlpackage": "Core ML", "hub": "weights but no graph", "empty": "this is a folder"}.items():
+    for name, words in {"saved": "tf2onnx", "saved/saved_model.pb": "tf2onnx", "net.mlpackage": "Core ML", "hub": "weights but no graph"}.items():
         assert words in quantc("inspect", tmp_path / name, status=2).stderr
-    for name in ("digits.npz",):
-        assert "arrays of NumPy" in quantc("inspect", models / name, status=2).stderr
+    assert "is a folder, not a regular file: give the .onnx or .pt2 file" in quantc("inspect", tmp_path / "empty", status=1).stderr
+    assert "arrays of NumPy" in quantc("inspect", models / "digits.npz", status=2).stderr
 
 
 def test_the_file_beside_the_rules_is_explained(quantc, models, tmp_path):
