@@ -277,6 +277,29 @@ TEST_F(ApiTest, CompiledCodeIsALibraryOfThisProcess) {
   EXPECT_FALSE(same(ok(other.run({input[0]})), ok(compiled.run({input[0]}))));
 }
 
+TEST_F(ApiTest, WithoutFloatsIsAnOptionThatMayComeLater) {
+  // A model that brings an arithmetic of floats: only its softmax has no form in integers, whether
+  // the option is there when it is loaded or not.
+  const std::string quantized = "tests/models/micro_kws_m_qoperator.onnx";
+  Options options;
+  options.no_float = true;
+  const Model at_once = ok(Model::load(quantized, options));
+  const Model later = ok(ok(Model::load(quantized)).with(options));
+  for (const Model* model : {&at_once, &later}) {
+    const auto refused = model->compile(folder_ / "kws");
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.diagnostic().notes.size(), 2u) << refused.diagnostic().message;
+    EXPECT_NE(refused.diagnostic().notes[0].find("softmax"), std::string::npos);
+  }
+  // Without a target it is portable.
+  options.name = "digits";
+  options.rules_file = "examples/digits/rules.toml";
+  ok(ok(Model::load(kModel, options)).compile(folder_ / "default"));
+  options.target = "portable";
+  ok(ok(Model::load(kModel, options)).compile(folder_ / "named"));
+  expect_same_files(folder_ / "default", folder_ / "named");
+}
+
 TEST_F(ApiTest, ArraysThatDoNotFitAreErrors) {
   const Model model = ok(Model::load(kModel));
   const auto code = [&](const std::vector<Array>& arrays) {
