@@ -62,7 +62,7 @@ def test_what_is_missing_is_said(quantc, models, monkeypatch, tmp_path):
     monkeypatch.setenv("QUANTC_PYTHON", str(bare))
     said = quantc("bench", models / "digits.onnx", *QUICK, "--against", "onnxruntime").stdout
     assert "onnxruntime did not run: onnxruntime is missing" in said and "pip install onnxruntime" in " ".join(said.split())
-    assert "there is no 'tensorrt' (known: onnxruntime, openvino, torch)" in quantc(
+    assert "there is no 'tensorrt': use one of onnxruntime, openvino, torch" in quantc(
         "bench", models / "digits.onnx", "--against", "tensorrt", status=1).stderr
 
 
