@@ -16,7 +16,7 @@ def prepare(quantc, folder):
     for target, name in (("cuda", "cuda"), ("portable", "c")):
         subprocess.run([quantc, "compile", model, "--rules", rules, "--target", target, "-o", folder / name, "--name", "digits",
                         "--vectors", ROOT / "tests/models/digits.npz"], check=True, capture_output=True)
-    for path in ("examples/digits/test.bin", "tests/emitted/cuda_faults.cpp"):
+    for path in ("examples/digits/test.bin", "tests/emitted/cuda_faults.cpp", "tests/emitted/cuda_api.cpp"):
         shutil.copy(ROOT / path, folder)
 
 
@@ -141,18 +141,18 @@ def timed(model, image):
     return time.perf_counter() - start
 
 
-def faults(check, folder, host):
-    """Out of memory, a wrong device, a fault in a kernel, null pointers, 1,000 handles: tests/emitted/cuda_faults.cpp."""
-    source = folder.parent / "cuda_faults.cpp"
+def program(check, folder, host, name):
+    """Runs a program of tests/emitted that includes the generated code: its lines are checks."""
+    source, made = folder.parent / f"{name}.cpp", folder / name
     compiler = ["c++", "-std=c++20", "-O2", "-DQK_CUDA_ON_HOST", "-ffp-contract=off"] if host else \
         ["nvcc", "-std=c++20", "-O2", f"-arch={architecture()}", "-fmad=false", "-x", "cu"]
-    command = [*compiler, "-I", folder, source, "-o", folder / "faults", *(["-x", "none"] if host else ["-Xlinker"]), folder / "digits_weights.o"]
+    command = [*compiler, "-I", folder, source, "-o", made, *(["-x", "none"] if host else ["-Xlinker"]), folder / "digits_weights.o"]
     done = subprocess.run(command, capture_output=True, text=True)
-    check("the program of faults builds", done.returncode == 0, done.stderr[-2000:])
+    check(f"{name} builds", done.returncode == 0, done.stderr[-2000:])
     if done.returncode == 0:
-        done = subprocess.run([folder / "faults"], capture_output=True, text=True)
+        done = subprocess.run([made], capture_output=True, text=True)
         print(done.stdout, end="")
-        check("faults", done.returncode == 0, done.stderr[-500:])
+        check(name, done.returncode == 0, done.stderr[-500:])
 
 
 def run(check, folder, host):
@@ -164,4 +164,6 @@ def run(check, folder, host):
         done = subprocess.run([folder / "cuda/digits_test"], capture_output=True, text=True)
         check("digits: the recorded vector", "bits equal" in done.stdout, done.stdout.strip())
         compare(check, folder, library, reference, host)
-        faults(check, folder / "cuda", host)
+        program(check, folder / "cuda", host, "cuda_api")
+        # Out of memory, a wrong device, a fault in a kernel, null pointers, 1,000 handles; it breaks the device's context at last.
+        program(check, folder / "cuda", host, "cuda_faults")

@@ -26,6 +26,16 @@ def seeded(folder, batches):
             yield path, f"{name}_int8_b{batch}", "static"
             if batch == 1:
                 yield path, f"{name}_float_b1", "float"
+                yield path, f"{name}_int8_without_tensor_cores", "static", ["--target", "cuda:sm_75"]
+
+
+def sized(folder):
+    """A batch that each run chooses: any, or padded to a few sizes."""
+    sys.path.insert(0, str(ROOT / "tests/emitted"))
+    from cuda_projects import batch_model
+    model = batch_model(folder / "sized.onnx")
+    yield model, "free_batch_int8", "static", ["--dim", "batch=1..256"]
+    yield model, "buckets_int8", "static", ["--dim", "batch=1..256:buckets=8,32,256"]
 
 
 def transformers(folder, names):
@@ -50,9 +60,10 @@ def transformers(folder, names):
 
 
 def networks(folder, quick):
-    """(model, name, kind) of each: float, static scales, or scales per token or per tensor."""
+    """(model, name, kind, flags?) of each: float, static scales, or scales per token or per tensor."""
     digits = ROOT / "tests/models/digits.onnx"
     yield digits, "digits_int8", "digits"
+    yield from sized(folder)
     if quick:
         yield from seeded(folder, [3])
         return
@@ -62,8 +73,8 @@ def networks(folder, quick):
     yield from transformers(folder, None)
 
 
-def compiled(quantc, folder, models, model, name, kind):
-    """Writes the project; returns the name and what went wrong."""
+def compiled(quantc, folder, models, model, name, kind, more=()):
+    """Writes the project with the flags `more`; returns the name and what went wrong."""
     vectors, rules = model.with_suffix(".npz"), models / f"{name}.rules.toml"
     flags = ["--rules", rules]
     done = None
@@ -72,10 +83,11 @@ def compiled(quantc, folder, models, model, name, kind):
     elif kind == "digits":
         flags = ["--rules", ROOT / "examples/digits/rules.toml"]
     elif kind == "static":
-        done = subprocess.run([quantc, "calibrate", model, "--data", vectors, "-o", rules], capture_output=True, text=True)
+        done = subprocess.run([quantc, "calibrate", model, "--data", vectors, "-o", rules, *(["--dim", "batch=8"] if "--dim" in more else [])],
+                              capture_output=True, text=True)
     else:
         rules.write_text(TOKEN if kind == "token" else TENSOR)
     if done is None or done.returncode == 0:
-        done = subprocess.run([quantc, "compile", model, *flags, "--target", "cuda:sm_80", "--specialise", "size", "-o", folder / name,
-                               "--name", "net", "--weights", "incbin", "--vectors", vectors], capture_output=True, text=True)
+        done = subprocess.run([quantc, "compile", model, *flags, *(more if "--target" in more else ["--target", "cuda:sm_80", *more]), "-o",
+                               folder / name, "--name", "net", "--weights", "incbin", "--vectors", vectors], capture_output=True, text=True)
     return name, done.stderr if done.returncode else ""

@@ -77,6 +77,15 @@ def test_every_body_for_gpus_is_recorded_and_the_interpreters_bits_are_asked_for
     assert done.returncode == 1 and "missing.ir" in done.stderr and "No such file" in done.stderr, done.stderr
 
 
+def test_gpu_check_measures_on_the_host(gpu_check):
+    """With the quantc that `prepare` put there, at a tiny size: a product, built and run in turns with torch."""
+    tool, folder = gpu_check
+    done = subprocess.run([*tool, "bench", folder, "--host", "product 4096"], capture_output=True, text=True)
+    assert done.returncode == 0 and "ok     product 4096, 40: all runs give one answer" in done.stdout, done.stdout + done.stderr
+    text = (folder / "bench.md").read_text()
+    assert "| product 4096 | 40 |" in text and "- commit " in text and " TOPS " in text, text
+
+
 def test_gpu_check_says_that_there_is_no_gpu(gpu_check, root, tmp_path):
     """The driver's library is asked: here one that knows a GPU of compute capability 8.9, or none at all."""
     tool, folder = gpu_check
