@@ -337,6 +337,8 @@ class Bench:
         sizes = Sizes(self, run)
         sizes.minilm()
         sizes.resnet18()
+        sizes.networks()
+        sizes.long_sequences()
 
 
 def main() -> None:
