@@ -127,27 +127,50 @@ QK_INLINE void qk_vnni_added(const qk_ptile* t, const __m512i* acc, const uint8_
   qk_vnni_store_codes(t, c, y, vectors);
 }
 
+/* Sums of vector v of a panel as they are or as floats. */
+QK_INLINE __m512i qk_vnni_value(const qk_ptile* t, const int32_t* sums, int32_t v, float x_scale,
+                                int32_t x_zero) {
+  __m512i s = _mm512_loadu_si512((const void*)(sums + 16 * v));
+  if (t->x_zeros) {
+    const __m512i w = _mm512_loadu_si512((const void*)(t->sums + 16 * v));
+    s = _mm512_sub_epi32(s, _mm512_mullo_epi32(_mm512_set1_epi32(x_zero), w));
+  }
+  if (t->floats) {
+    __m512 scale = _mm512_loadu_ps(t->multipliers + 16 * v), f;
+    if (t->x_scales) scale = _mm512_mul_ps(_mm512_set1_ps(x_scale), scale);
+    f = _mm512_mul_ps(_mm512_cvtepi32_ps(s), scale);
+    /* Hidden, so that it does not become a fused product. */
+    QK_VNNI_KEEP(f);
+    if (t->float_bias) f = _mm512_add_ps(f, _mm512_loadu_ps(t->float_bias + 16 * v));
+    s = _mm512_castps_si512(f);
+  }
+  return s;
+}
+
+/* The outputs of a whole panel of four vectors, whose lanes of four they have in turn. */
+QK_INLINE void qk_vnni_store_panel(uint8_t* y, __m512i a, __m512i b, __m512i c, __m512i d) {
+  const __m512i ab = _mm512_shuffle_i32x4(a, b, 0x44), ab_high = _mm512_shuffle_i32x4(a, b, 0xee);
+  const __m512i cd = _mm512_shuffle_i32x4(c, d, 0x44), cd_high = _mm512_shuffle_i32x4(c, d, 0xee);
+  _mm512_storeu_si512((void*)y, _mm512_shuffle_i32x4(ab, cd, 0x88));
+  _mm512_storeu_si512((void*)(y + 64), _mm512_shuffle_i32x4(ab, cd, 0xdd));
+  _mm512_storeu_si512((void*)(y + 128), _mm512_shuffle_i32x4(ab_high, cd_high, 0x88));
+  _mm512_storeu_si512((void*)(y + 192), _mm512_shuffle_i32x4(ab_high, cd_high, 0xdd));
+}
+
 /* Sums of some rows as they are or as floats: [rows][vectors][16], to element `at` of y and on. */
 QK_SHARED void qk_vnni_plain(const qk_ptile* t, const int32_t* sums, int32_t row, int32_t rows,
                              int32_t vectors, uint8_t* y) {
-  for (int32_t m = 0; m < rows; ++m, y += 4 * t->y_row) {
+  for (int32_t m = 0; m < rows; ++m, sums += 16 * vectors, y += 4 * t->y_row) {
     const float x_scale = t->x_scales ? t->x_scales[t->per_row ? row + m : 0] : 1.0f;
-    const __m512i zero = _mm512_set1_epi32(t->x_zeros ? t->x_zeros[row + m] : 0);
-    for (int32_t v = 0; v < vectors; ++v, sums += 16) {
-      __m512i s = _mm512_loadu_si512((const void*)sums);
-      if (t->x_zeros) {
-        const __m512i w = _mm512_loadu_si512((const void*)(t->sums + 16 * v));
-        s = _mm512_sub_epi32(s, _mm512_mullo_epi32(zero, w));
-      }
-      if (t->floats) {
-        __m512 scale = _mm512_loadu_ps(t->multipliers + 16 * v), f;
-        if (t->x_scales) scale = _mm512_mul_ps(_mm512_set1_ps(x_scale), scale);
-        f = _mm512_mul_ps(_mm512_cvtepi32_ps(s), scale);
-        /* Hidden, so that it does not become a fused product. */
-        QK_VNNI_KEEP(f);
-        if (t->float_bias) f = _mm512_add_ps(f, _mm512_loadu_ps(t->float_bias + 16 * v));
-        s = _mm512_castps_si512(f);
-      }
+    const int32_t x_zero = t->x_zeros ? t->x_zeros[row + m] : 0;
+    if (t->columns == 64) {
+      qk_vnni_store_panel(
+          y, qk_vnni_value(t, sums, 0, x_scale, x_zero), qk_vnni_value(t, sums, 1, x_scale, x_zero),
+          qk_vnni_value(t, sums, 2, x_scale, x_zero), qk_vnni_value(t, sums, 3, x_scale, x_zero));
+      continue;
+    }
+    for (int32_t v = 0; v < vectors; ++v) {
+      __m512i s = qk_vnni_value(t, sums, v, x_scale, x_zero);
       for (int32_t l = 0; l < 4; ++l, s = _mm512_shuffle_i32x4(s, s, 0x39)) {
         const int32_t n = 4 * (l * vectors + v), left = t->columns - n;
         const __m128i four = _mm512_castsi512_si128(s);
