@@ -116,23 +116,18 @@ QN_FN double qn_cos_kernel(double r, double low) {
   return w + qn_fma(z * z, q, qn_fma(-r, low, qn_fma(-0.5, z, 1.0 - w)));
 }
 
-QN_FN double qn_sin_f64(double x) {
+/* sin(x + turns pi/2). Sine and cosine share it, so that a program with both has one copy. */
+QN_FN double qn_sin_turned(double x, int turns) {
   double low, r, y;
   int quadrant;
-  if (qn_abs_f64(x) < 0x1p-27) return x;
   if (!(qn_abs_f64(x) < QN_INF_F64)) return QN_NAN_F64;
   r = qn_reduce_half_pi(x, &low, &quadrant);
+  quadrant += turns;
   y = (quadrant & 1) ? qn_cos_kernel(r, low) : qn_sin_kernel(r, low);
   return (quadrant & 2) ? -y : y;
 }
-QN_FN double qn_cos_f64(double x) {
-  double low, r, y;
-  int quadrant;
-  if (!(qn_abs_f64(x) < QN_INF_F64)) return QN_NAN_F64;
-  r = qn_reduce_half_pi(x, &low, &quadrant);
-  y = (quadrant & 1) ? qn_sin_kernel(r, low) : qn_cos_kernel(r, low);
-  return ((quadrant + 1) & 2) ? -y : y;
-}
+QN_FN double qn_sin_f64(double x) { return qn_abs_f64(x) < 0x1p-27 ? x : qn_sin_turned(x, 0); }
+QN_FN double qn_cos_f64(double x) { return qn_sin_turned(x, 1); }
 QN_FN double qn_tan_f64(double x) {
   double low, r, s, c;
   int quadrant;
