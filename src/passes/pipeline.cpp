@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "passes/assign_layouts.h"
+#include "passes/decide_masks.h"
 #include "passes/eliminate_common_subexpressions.h"
 #include "passes/expose_codes.h"
 #include "passes/fold_constants.h"
@@ -33,8 +34,11 @@ namespace qc {
 namespace {
 
 constexpr Pass kPipeline[] = {
-    // Normalise: what is known is computed, what does nothing goes, what is spelled out gets a
+    // Normalise: what is known is decided and computed, what does nothing goes, what is spelled out
+    // gets a
     // name.
+    {"decide_masks", PassStage::normalise, decide_masks,
+     "comparisons of positions that sizes decide become numbers, masks become windows"},
     {"fold_constants", PassStage::normalise, fold_constants, "results known now become constants"},
     {"remove_no_ops", PassStage::normalise, remove_no_ops,
      "nodes that do nothing or are not read vanish"},

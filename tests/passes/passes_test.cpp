@@ -107,7 +107,8 @@ graph (%0 : f32[1, 2]) {
 TEST_F(PassesTest, WrongNamesAreRefused) {
   PassOptions unknown;
   unknown.stop_after = "fold_everything";
-  EXPECT_NE(failure(unknown).find("there is no pass 'fold_everything' (passes: fold_constants, "),
+  EXPECT_NE(failure(unknown).find(
+                "there is no pass 'fold_everything' (passes: decide_masks, fold_constants, "),
             std::string::npos);
   PassOptions contract;
   contract.disabled = {"fold_constants"};
@@ -128,7 +129,7 @@ TEST_F(PassesTest, StopsAndReports) {
   };
   PassContext context;
   ASSERT_TRUE(run_passes(**g, options, context).ok());
-  EXPECT_EQ(story, "fold_constants2 remove_no_ops*1 ");
+  EXPECT_EQ(story, "decide_masks2 fold_constants2 remove_no_ops*1 ");
 }
 
 TEST_F(PassesTest, LongChainsStayFast) {

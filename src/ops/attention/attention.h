@@ -3,6 +3,7 @@
 #include <span>
 
 #include "frontends/common/foreign.h"
+#include "ir/index_formula.h"
 #include "ir/padding.h"
 #include "ir/rewrite.h"
 #include "ops/attention/scores.h"
@@ -18,6 +19,7 @@ namespace qc {
 class Attention final : public OpNode<Attention>,
                         public AttentionScores,
                         public Quantizable,
+                        public TakesMask,
                         public TakesStrides,
                         public TakesPadding {
  public:
@@ -31,6 +33,9 @@ class Attention final : public OpNode<Attention>,
     visit(v);
     v("on_codes", on_codes, false);
   }
+  /// With the window that the mask is. What a mask hides and what is outside a window have the same
+  /// score.
+  std::unique_ptr<Node> without_mask(const IndexFormula& mask) const override;
   Result<Ok> pad(PaddedNode& c) override;
   Result<std::vector<Type>> infer() const override;
   Result<Ok> eval(EvalContext&) const override;

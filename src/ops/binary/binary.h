@@ -4,6 +4,7 @@
 #include <string>
 
 #include "frontends/common/foreign.h"
+#include "ir/index_formula.h"
 #include "quant/ending.h"
 #include "quant/quantizable.h"
 #include "quant/scores.h"
@@ -45,6 +46,7 @@ struct BinaryOp {
 /// y = f(a, b) with NumPy broadcasting. Comparisons and logic give bool; eq and ne also take bool.
 /// The f32 result of add, sub and mul may be limited to [lo, hi].
 class Binary final : public OpNode<Binary>,
+                     public HasFormula,
                      public IsScaleShift,
                      public AbsorbsClamp,
                      public Quantizable,
@@ -63,6 +65,8 @@ class Binary final : public OpNode<Binary>,
   }
   Result<std::vector<Type>> infer() const override;
   std::optional<Dims> contents() const override;
+  /// Of sums, differences, products with a number, comparisons, and, or.
+  std::optional<IndexFormula> formula(const FormulaOperands& in) const override;
   /// Of x + c, x - c and x * c with a constant c.
   Result<std::optional<ScaleShift>> scale_shift(Graph& graph, int64_t axis) const override;
   bool absorb_clamp(IsClamp::Limits limits) override;

@@ -108,6 +108,16 @@ std::optional<Dims> Cast::contents() const {
   return known_ints(input(0));
 }
 
+std::optional<IndexFormula> Cast::formula(const FormulaOperands& in) const {
+  if (!in[0]) return std::nullopt;
+  const bool truth = to == DType::boolean;
+  if (truth == in[0]->is_truth) return *in[0];
+  const std::optional<int64_t> known = in[0]->known();
+  const size_t rank = output()->shape().size();
+  if (!known) return std::nullopt;
+  return truth ? IndexFormula::truth(*known != 0, rank) : IndexFormula::number(Dim(*known), rank);
+}
+
 Result<Ok> Cast::eval(EvalContext& c) const {
   const Tensor& x = c.in(0);
   Tensor& y = c.out(0);

@@ -2,13 +2,14 @@
 
 #include <string>
 
+#include "ir/index_formula.h"
 #include "ir/node.h"
 
 namespace qc {
 
 /// The elements converted to another type by the rules of kernels/numerics/cast.h. `saturate` and
 /// `round` matter for the 8-bit floats only.
-class Cast final : public OpNode<Cast> {
+class Cast final : public OpNode<Cast>, public HasFormula {
  public:
   static const OpInfo kInfo;
   DType to = DType::f32;
@@ -21,6 +22,7 @@ class Cast final : public OpNode<Cast> {
     v("saturate", saturate, true);
     v("round", round, std::string("up"));
   }
+  std::optional<IndexFormula> formula(const FormulaOperands& in) const override;
   Result<std::vector<Type>> infer() const override;
   bool is_identity() const override { return to == input_type(0).dtype; }
   std::optional<Dims> contents() const override;

@@ -1,3 +1,4 @@
+#include "ir/index_formula.h"
 #include "ir/padding.h"
 #include "ir/relations.h"
 #include "ops/common/broadcast.h"
@@ -9,7 +10,10 @@
 namespace qc {
 
 /// The operands one after the other along `axis`.
-class Concat final : public OpNode<Concat>, public MovesScales, public TakesPadding {
+class Concat final : public OpNode<Concat>,
+                     public HasFormula,
+                     public MovesScales,
+                     public TakesPadding {
  public:
   static const OpInfo kInfo;
   int64_t axis = 0;
@@ -61,6 +65,29 @@ class Concat final : public OpNode<Concat>, public MovesScales, public TakesPadd
       out.insert(out.end(), part->begin(), part->end());
     }
     return out;
+  }
+  /// Where one formula holds for all parts, as for -1 before 0, 1, 2 and so on.
+  std::optional<IndexFormula> formula(const FormulaOperands& in) const override {
+    const auto a = static_cast<size_t>(axis);
+    size_t longest = 0;  // a part of several elements, whose steps are seen
+    for (size_t i = 0; i < in.size(); ++i) {
+      if (!in[i] || in[i]->terms.size() != in[0]->terms.size()) return std::nullopt;
+      if (input_type(longest).shape[a] == Dim(1)) longest = i;
+    }
+    Dim at = 0;
+    std::vector<IndexFormula> parts;  // as formulas of the result
+    for (size_t i = 0; i < in.size(); ++i) {
+      const Dim& size = input_type(i).shape[a];
+      IndexFormula& part = parts.emplace_back(*in[i]);
+      for (size_t t = 0; t < part.terms.size(); ++t) {
+        Affine& term = part.terms[t];
+        if (size == Dim(1)) term.step[a] = in[longest]->terms[t].step[a];
+        term.base = term.base - at * Dim(term.step[a]);
+      }
+      if (part.terms != parts[0].terms) return std::nullopt;
+      at = at + size;
+    }
+    return parts[0];
   }
   Laid laid_over(size_t i, const Format& result) const override {
     const bool found = result.is_dynamic();

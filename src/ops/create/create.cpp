@@ -89,6 +89,11 @@ std::optional<Dims> Iota::contents() const {
   return out;
 }
 
+std::optional<IndexFormula> Iota::formula(const FormulaOperands&) const {
+  if (!step.is_static()) return std::nullopt;
+  return IndexFormula{false, {{start, {step.value()}}}};
+}
+
 Result<Ok> Iota::eval(EvalContext& c) const {
   if (!start.is_static() || !step.is_static()) {
     return error(Code::dim, loc(), "start {} or step {} is not known", start.str(), step.str());

@@ -1,6 +1,7 @@
 // Ops that make values from sizes and numbers.
 #pragma once
 
+#include "ir/index_formula.h"
 #include "ir/node.h"
 #include "ir/padding.h"
 
@@ -27,7 +28,7 @@ class DimsOp final : public OpNode<DimsOp>, public TakesPadding {
 };
 
 /// start, start + step, ...: `size` numbers.
-class Iota final : public OpNode<Iota>, public TakesPadding {
+class Iota final : public OpNode<Iota>, public HasFormula, public TakesPadding {
  public:
   static const OpInfo kInfo;
   Dim start, step = 1, size;
@@ -40,6 +41,7 @@ class Iota final : public OpNode<Iota>, public TakesPadding {
     v("size", size);
     v("dtype", dtype, DType::i64);
   }
+  std::optional<IndexFormula> formula(const FormulaOperands& in) const override;
   Result<Ok> pad(PaddedNode& c) override;
   Result<std::vector<Type>> infer() const override;
   std::optional<Dims> contents() const override;

@@ -1,3 +1,4 @@
+#include "ir/index_formula.h"
 #include "ir/padding.h"
 #include "ir/relations.h"
 #include "ops/common/importing.h"
@@ -10,7 +11,10 @@
 namespace qc {
 
 /// The operand repeated along axes of size one (and new leading axes) to fill `shape`.
-class Expand final : public ViewNode<Expand>, public MovesScales, public TakesPadding {
+class Expand final : public ViewNode<Expand>,
+                     public HasFormula,
+                     public MovesScales,
+                     public TakesPadding {
  public:
   static const OpInfo kInfo;
   Dims shape;
@@ -50,6 +54,9 @@ class Expand final : public ViewNode<Expand>, public MovesScales, public TakesPa
     if (x->size() == 1) return Dims(static_cast<size_t>(total.value()), (*x)[0]);
     if (x->size() == static_cast<size_t>(total.value())) return x;
     return std::nullopt;
+  }
+  std::optional<IndexFormula> formula(const FormulaOperands& in) const override {
+    return in.broadcast(0, input_type(0).shape, shape);
   }
   Result<Ok> lower(Lowering& l) const override {
     const Dims& from = l.in_type(0).shape;

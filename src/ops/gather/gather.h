@@ -6,19 +6,24 @@
 #include <span>
 
 #include "frontends/common/foreign.h"
+#include "ir/index_formula.h"
 #include "ir/node.h"
 #include "ir/padding.h"
 
 namespace qc {
 
 /// Slices of operand 0 along `axis`, at the places listed in operand 1.
-class Gather final : public OpNode<Gather>, public TakesPadding {
+class Gather final : public OpNode<Gather>, public HasFormula, public TakesPadding {
  public:
   static const OpInfo kInfo;
   int64_t axis = 0;
 
   const OpInfo& info() const override { return kInfo; }
   void attrs(AttrVisitor& v) override { v("axis", axis, int64_t{0}); }
+  /// Of equal elements it does not matter which are picked.
+  std::optional<IndexFormula> formula(const FormulaOperands& in) const override {
+    return even_formula(in[0], output()->shape().size());
+  }
   Result<Ok> pad(PaddedNode& c) override;
   Result<std::vector<Type>> infer() const override;
   std::optional<Dims> contents() const override;
@@ -27,13 +32,17 @@ class Gather final : public OpNode<Gather>, public TakesPadding {
 };
 
 /// y[..., i, ...] = x[..., index[..., i, ...], ...]: one index per element, along `axis`.
-class GatherElements final : public OpNode<GatherElements>, public TakesPadding {
+class GatherElements final : public OpNode<GatherElements>, public HasFormula, public TakesPadding {
  public:
   static const OpInfo kInfo;
   int64_t axis = 0;
 
   const OpInfo& info() const override { return kInfo; }
   void attrs(AttrVisitor& v) override { v("axis", axis); }
+  /// Of equal elements it does not matter which are picked.
+  std::optional<IndexFormula> formula(const FormulaOperands& in) const override {
+    return even_formula(in[0], output()->shape().size());
+  }
   Result<Ok> pad(PaddedNode& c) override;
   Result<std::vector<Type>> infer() const override;
   Result<Ok> eval(EvalContext&) const override;
@@ -42,13 +51,17 @@ class GatherElements final : public OpNode<GatherElements>, public TakesPadding 
 
 /// Slices of operand 0 at the tuples along the last axis of operand 1; the first `batch_dims` axes
 /// of both run together.
-class GatherNd final : public OpNode<GatherNd> {
+class GatherNd final : public OpNode<GatherNd>, public HasFormula {
  public:
   static const OpInfo kInfo;
   int64_t batch_dims = 0;
 
   const OpInfo& info() const override { return kInfo; }
   void attrs(AttrVisitor& v) override { v("batch_dims", batch_dims, int64_t{0}); }
+  /// Of equal elements it does not matter which are picked.
+  std::optional<IndexFormula> formula(const FormulaOperands& in) const override {
+    return even_formula(in[0], output()->shape().size());
+  }
   Result<std::vector<Type>> infer() const override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;

@@ -1,4 +1,5 @@
 #include "interp/eval.h"
+#include "ir/index_formula.h"
 #include "ir/part_views.h"
 #include "ir/relations.h"
 #include "ops/common/registration.h"
@@ -11,6 +12,7 @@ namespace qc {
 
 /// The same elements in the same order under another shape.
 class Reshape final : public OpNode<Reshape>,
+                      public HasFormula,
                       public MovesScales,
                       public ViewsParts,
                       public StaysInPlace {
@@ -70,6 +72,29 @@ class Reshape final : public OpNode<Reshape>,
       if (!(taken == from[i])) return std::nullopt;
     }
     return Placed{std::move(strides), 0};
+  }
+  /// Where only axes of size 1 come or go, or all elements are equal.
+  std::optional<IndexFormula> formula(const FormulaOperands& in) const override {
+    const Dims& from = input_type(0).shape;
+    std::optional<IndexFormula> out = even_formula(in[0], shape.size());
+    if (out || !in[0]) return out;
+    Ints at;  // the axis of the operand that each axis of the result is, -1 for a new one
+    size_t i = 0;
+    for (const Dim& size : shape) {
+      while (i < from.size() && from[i] == Dim(1)) ++i;
+      const bool is_new = size == Dim(1);
+      if (!is_new && (i == from.size() || !in.same(from[i], size))) return std::nullopt;
+      at.push_back(is_new ? -1 : static_cast<int64_t>(i++));
+    }
+    while (i < from.size() && from[i] == Dim(1)) ++i;
+    if (i < from.size()) return std::nullopt;
+    out = *in[0];
+    for (Affine& term : out->terms) {
+      Ints step;
+      for (int64_t a : at) step.push_back(a < 0 ? 0 : term.step[static_cast<size_t>(a)]);
+      term.step = std::move(step);
+    }
+    return out;
   }
   Laid laid_over(size_t, const Format& result) const override {
     return reshaped_scales(result, shape, input_type(0).shape);

@@ -1,6 +1,7 @@
 #include <variant>
 
 #include "interp/eval.h"
+#include "ir/index_formula.h"
 #include "ir/padding.h"
 #include "kernels/numerics/scalar_ops.h"
 #include "kernels/scan/calls.h"
@@ -72,7 +73,7 @@ Result<Ok> check_type(const Node& node) {
 }  // namespace
 
 /// cumsum and cumprod, in the order kernels/scan/scan.h states.
-class Scan final : public OpNode<Scan>, public TakesPadding {
+class Scan final : public OpNode<Scan>, public HasFormula, public TakesPadding {
  public:
   explicit Scan(bool sums) : sums_(sums) {}
   int64_t axis = 0;
@@ -83,6 +84,15 @@ class Scan final : public OpNode<Scan>, public TakesPadding {
     v("axis", axis);
     v("exclusive", exclusive, false);
     v("reverse", reverse, false);
+  }
+  /// Sums of a number grow evenly.
+  std::optional<IndexFormula> formula(const FormulaOperands& in) const override {
+    const std::optional<int64_t> each = in[0] ? in[0]->known() : std::nullopt;
+    if (!each || !sums_ || (*each != 0 && (exclusive || reverse))) return std::nullopt;
+    IndexFormula out = IndexFormula::number(Dim(*each), output()->shape().size());
+    if (output()->rank() > 0)
+      out.terms[0].step[static_cast<size_t>(axis < 0 ? axis + output()->rank() : axis)] = *each;
+    return out;
   }
   /// A running result depends on what comes before it only.
   Result<Ok> pad(PaddedNode& c) override {

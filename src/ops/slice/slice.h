@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/index_formula.h"
 #include "ir/padding.h"
 #include "ir/part_views.h"
 #include "ops/common/range.h"
@@ -12,6 +13,7 @@ namespace qc {
 
 /// Element i along each axis is element start + i*step of the operand.
 class Slice final : public ViewNode<Slice>,
+                    public HasFormula,
                     public MovesScales,
                     public StaysInPlace,
                     public IsPart,
@@ -50,6 +52,19 @@ class Slice final : public ViewNode<Slice>,
       const int64_t at = start[0].value() + i * step[0].value();
       if (at < 0 || at >= static_cast<int64_t>(x->size())) return std::nullopt;
       out.push_back((*x)[static_cast<size_t>(at)]);
+    }
+    return out;
+  }
+  std::optional<IndexFormula> formula(const FormulaOperands& in) const override {
+    if (!in[0]) return std::nullopt;
+    IndexFormula out = *in[0];
+    for (Affine& term : out.terms) {
+      for (size_t a = 0; a < size.size(); ++a) {
+        if (term.step[a] == 0) continue;
+        if (!step[a].is_static()) return std::nullopt;
+        term.base = term.base + start[a] * Dim(term.step[a]);
+        term.step[a] *= step[a].value();
+      }
     }
     return out;
   }

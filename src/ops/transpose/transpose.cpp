@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "ir/capability.h"
+#include "ir/index_formula.h"
 #include "ir/padding.h"
 #include "ir/part_views.h"
 #include "ops/common/registration.h"
@@ -12,6 +13,7 @@ namespace qc {
 
 /// Axis i of the output is axis perm[i] of the operand.
 class Transpose final : public ViewNode<Transpose>,
+                        public HasFormula,
                         public IsTranspose,
                         public MovesScales,
                         public ViewsParts,
@@ -53,6 +55,15 @@ class Transpose final : public ViewNode<Transpose>,
     return std::vector<Type>{y};
   }
   bool is_identity() const override { return std::is_sorted(perm.begin(), perm.end()); }
+  std::optional<IndexFormula> formula(const FormulaOperands& in) const override {
+    if (!in[0]) return std::nullopt;
+    IndexFormula out = *in[0];
+    for (Affine& term : out.terms) {
+      const Ints from = term.step;
+      for (size_t i = 0; i < perm.size(); ++i) term.step[i] = from[static_cast<size_t>(perm[i])];
+    }
+    return out;
+  }
   const Ints& permutation() const override { return perm; }
   std::unique_ptr<Node> with_permutation(Ints permutation) const override {
     auto node = std::make_unique<Transpose>(*this);

@@ -102,6 +102,11 @@ std::optional<Dims> Unary::contents() const {
   return x;
 }
 
+std::optional<IndexFormula> Unary::formula(const FormulaOperands& in) const {
+  if (op() != "neg" || !in[0]) return std::nullopt;
+  return IndexFormula{false, {in[0]->terms[0].times(-1)}};
+}
+
 Result<Ok> Unary::eval(EvalContext& c) const {
   const UnaryFunction& f = op_->function;
   const Tensor& x = c.in(0);
@@ -195,6 +200,16 @@ Result<std::vector<Type>> LogicalNot::infer() const {
     return error(Code::type, loc(), "logical_not of {} values", name(x.dtype));
   }
   return std::vector<Type>{x};
+}
+
+/// Of an and of several conditions it would be an or.
+std::optional<IndexFormula> LogicalNot::formula(const FormulaOperands& in) const {
+  const size_t rank = output()->shape().size();
+  if (!in[0] || in[0]->terms.size() > 1) return std::nullopt;
+  if (in[0]->terms.empty()) return IndexFormula::truth(false, rank);
+  Affine below = in[0]->terms[0].times(-1);
+  below.base = below.base - Dim(1);
+  return IndexFormula{true, {std::move(below)}};
 }
 
 Result<Ok> LogicalNot::eval(EvalContext& c) const {

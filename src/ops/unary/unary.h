@@ -4,6 +4,7 @@
 #include <string>
 
 #include "frontends/common/foreign.h"
+#include "ir/index_formula.h"
 #include "ir/rewrite.h"
 #include "quant/ending.h"
 
@@ -44,13 +45,15 @@ struct UnaryOp {
 };
 
 /// y = f(x) for every element; f is the op's name. Parameters are rounded to f32.
-class Unary final : public OpNode<Unary>, public TakesEnding {
+class Unary final : public OpNode<Unary>, public HasFormula, public TakesEnding {
  public:
   explicit Unary(const UnaryOp* op) : a(op->a), b(op->b), op_(op) {}
   double a = 0, b = 0;
 
   const OpInfo& info() const override { return op_->info; }
   void attrs(AttrVisitor& v) override;
+  /// Of neg.
+  std::optional<IndexFormula> formula(const FormulaOperands& in) const override;
   Result<std::vector<Type>> infer() const override;
   std::optional<Dims> contents() const override;
   Result<Ok> eval(EvalContext&) const override;
@@ -64,10 +67,11 @@ class Unary final : public OpNode<Unary>, public TakesEnding {
 };
 
 /// Logical not of bool elements.
-class LogicalNot final : public OpNode<LogicalNot> {
+class LogicalNot final : public OpNode<LogicalNot>, public HasFormula {
  public:
   static const OpInfo kInfo;
   const OpInfo& info() const override { return kInfo; }
+  std::optional<IndexFormula> formula(const FormulaOperands& in) const override;
   Result<std::vector<Type>> infer() const override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;

@@ -1,6 +1,7 @@
 #include <cstring>
 
 #include "interp/eval.h"
+#include "ir/index_formula.h"
 #include "kernels/where/calls.h"
 #include "ops/common/broadcast.h"
 #include "ops/common/importing.h"
@@ -10,7 +11,7 @@
 namespace qc {
 
 /// y = condition ? a : b with broadcasting of all three; a and b of any one type.
-class Where final : public OpNode<Where> {
+class Where final : public OpNode<Where>, public HasFormula {
  public:
   static const OpInfo kInfo;
 
@@ -48,6 +49,14 @@ class Where final : public OpNode<Where> {
       out[i] = from[from.size() == 1 ? 0 : i];
     }
     return out;
+  }
+
+  /// Of the operand that the condition takes everywhere.
+  std::optional<IndexFormula> formula(const FormulaOperands& in) const override {
+    const std::optional<int64_t> condition = in[0] ? in[0]->known() : std::nullopt;
+    if (!condition) return std::nullopt;
+    const size_t taken = *condition != 0 ? 1 : 2;
+    return in.broadcast(taken, input_type(taken).shape, output()->shape());
   }
 
   Result<Ok> eval(EvalContext& c) const override {
