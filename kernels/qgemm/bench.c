@@ -35,7 +35,7 @@ static void measure(int32_t m, int32_t n, int32_t k, int32_t type) {
     const double now_peak = qk_peak(), from = qk_seconds();
     const int times = macs < 10000000 ? (int)(10000000 / macs) : 1;
     double took;
-    for (int i = 0; i < times; ++i) BODY(&p, x, blob, 0, 0, 0, 0, 0, y);
+    for (int i = 0; i < times; ++i) BODY(&p, x, blob, 0, 0, 0, 0, 0, 0, y);
     took = (qk_seconds() - from) / times;
     spent += took * times + 0.001;
     best = took < best ? took : best;

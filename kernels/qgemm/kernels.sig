@@ -23,7 +23,7 @@ kernel qgemm_pack(w) -> (packed)
 kernel qgemm_packed[machine](x, w, x_scales?, x_zeros?, residual?, panels?, w_zeros?, y_zeros?) -> (y)
   params qk_qgemm_params
   units row_blocks_or_panels qk_qgemm_packed_{machine}
-  body qk_qgemm_{machine=avx512vnni} stack 5120
+  body qk_qgemm_{machine=avx512vnni} stack 5248
   body qk_qgemm_{machine=avx2} stack 4096
   body qk_qgemm_{machine=neon_dotprod} stack 2304
 

@@ -35,7 +35,7 @@ QK_INLINE void qk_qgemm(const qk_qgemm_params* p, const void* x, const int8_t* w
     const int8_t* wb = w + (ptrdiff_t)batch * p->w_batch;
     if (p->per_row) {
       t.x_zeros = x_zeros ? x_zeros + (ptrdiff_t)batch * p->m : 0;
-      t.x_scales = x_scales + (ptrdiff_t)batch * p->m;
+      t.x_scales = x_scales ? x_scales + (ptrdiff_t)batch * p->m : 0;
     }
     for (int32_t o = 0; o < p->n;) {
       const int32_t panels = qk_qpanels_together((p->n - o + 15) / 16);
