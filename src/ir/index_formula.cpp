@@ -218,6 +218,24 @@ Bounds IndexFormulas::bounds(const Affine& term, const Dims& shape) const {
   return {low.bounds(symbols_).min, high.bounds(symbols_).max};
 }
 
+std::optional<NumberRun> IndexFormulas::run_below(const Value* value, const Dim& end) {
+  const IndexFormula* formula = of(value);
+  if (!formula || formula->is_truth || !end.is_static()) return std::nullopt;
+  const Affine& term = formula->terms.front();
+  NumberRun out{term.base, Dim(1), 1};
+  int long_axes = 0;
+  for (size_t a = 0; a < value->shape().size(); ++a) {
+    if (value->shape()[a] == Dim(1)) continue;
+    ++long_axes;
+    out.count = value->shape()[a];
+    out.step = term.step[a];
+  }
+  if (long_axes > 1 || out.step < 1) return std::nullopt;
+  const Bounds b = bounds(term, value->shape());
+  if (b.min < 0 || b.max >= end.value()) return std::nullopt;
+  return out;
+}
+
 /// The formula without what is decided by the sizes; nullopt where a number could leave its type,
 /// or comes near the limits within which formulas are exact.
 std::optional<IndexFormula> IndexFormulas::checked(IndexFormula formula, const Type& type) const {

@@ -79,12 +79,31 @@ class TakesMask {
   virtual std::unique_ptr<Node> without_mask(const IndexFormula& mask) const = 0;
 };
 
+/// Numbers one after the other: start, start + step, ..., `count` of them.
+struct NumberRun {
+  Dim start, count;
+  int64_t step = 1;
+};
+
+/// An op that picks parts of operand 0 by the numbers of operand 1.
+class PicksByNumber {
+ public:
+  virtual ~PicksByNumber() = default;
+  /// How many there are to pick from.
+  virtual Dim choices() const = 0;
+  /// What this node makes where its numbers are a run that lies within them, without reading them.
+  virtual Result<Value*> emit_run(Graph& graph, const NumberRun& run, Node* before) const = 0;
+};
+
 /// The formula of each value of a graph that has one.
 class IndexFormulas {
  public:
   explicit IndexFormulas(const Graph& graph);
   /// Null where it has none. Of values that were added later it knows nothing.
   const IndexFormula* of(const Value* value);
+  /// The elements of a value as a run, where they are one that lies from 0 to below `end` whatever
+  /// the sizes are.
+  std::optional<NumberRun> run_below(const Value* value, const Dim& end);
 
  private:
   std::optional<IndexFormula> checked(IndexFormula formula, const Type& type) const;

@@ -14,7 +14,8 @@ class Decider {
     QC_ASSIGN(const bool dropped, for_all(&Decider::drop_mask));
     QC_ASSIGN(const bool decided, for_all(&Decider::decide));
     QC_ASSIGN(const bool passed_on, for_all(&Decider::pass_on));
-    return dropped || decided || passed_on;
+    QC_ASSIGN(const bool picked, for_all(&Decider::pick_run));
+    return dropped || decided || passed_on || picked;
   }
 
  private:
@@ -65,6 +66,18 @@ class Decider {
       return true;
     }
     return false;
+  }
+
+  /// Rows that are picked one after the other, as embeddings of positions are, are a part of their
+  /// table.
+  Result<bool> pick_run(Node* node) {
+    const auto* op = capability<const PicksByNumber>(node);
+    if (!op || has_constants_only(node)) return false;
+    const std::optional<NumberRun> run = formulas_.run_below(node->input(1), op->choices());
+    if (!run) return false;
+    QC_ASSIGN(Value * part, op->emit_run(graph_, *run, node));
+    graph_.replace_uses(node->output(), part);
+    return true;
   }
 
   std::optional<int64_t> known(const Node* node) {

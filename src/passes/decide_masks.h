@@ -4,6 +4,7 @@
 //   attention(q, k, v, ge(i, 0))                                ->  attention(q, k, v)
 //   where(ge(i, 0), x, y)                                       ->  where(true, x, y)
 //   cast(add(i, 0))                                             ->  cast(i)
+//   gather(table, i)                                            ->  slice(table)
 //
 // Positions are affine in their indices (HasFormula), and so comparisons of them are linear
 // inequalities, of which many hold for all sizes or for none. A mask [queries, keys] that is left

@@ -79,7 +79,7 @@ Result<Ok> check_size(const Type& type, const SymbolBounds& free, const Loc& loc
   const auto size = checked_bytes(type.dtype, largest);
   if (size.ok() && *size <= INT32_MAX) return Ok{};
   const auto [at, advice] = largest_sizes(symbols, free);
-  return error(size.ok() ? Code::unsupported : Code::limit, loc,
+  return error(size.ok() || !advice.empty() ? Code::unsupported : Code::limit, loc,
                "a value of {} bytes{}: compiled code takes up to {}{}",
                size.ok() ? std::to_string(*size) : "more than 2^40", at, INT32_MAX, advice);
 }

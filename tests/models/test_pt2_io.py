@@ -236,7 +236,8 @@ def test_one_program_for_many_sizes(name, form, flags, rules, quantc, tmp_path):
         assert invoke(net, [x.numpy()], reference, header(tmp_path / "c"), n)[0] == 3
     ranged[1] = f"{symbol}={high}"
     quantc("compile", model, *ranged, "-o", tmp_path / "fixed", "--name", "net", *flags)
-    assert header(tmp_path / "c")["ARENA_BYTES"] <= 1.2 * header(tmp_path / "fixed")["ARENA_BYTES"]
+    mask = 4 * high * high if name == "attention" else 0  # computed from the size, a constant of the static program
+    assert header(tmp_path / "c")["ARENA_BYTES"] - mask <= 1.06 * header(tmp_path / "fixed")["ARENA_BYTES"]
 
 
 def test_validate_of_a_range(quantc, tmp_path):

@@ -48,6 +48,19 @@ Result<std::vector<Type>> Gather::infer() const {
   return std::vector<Type>{moved(x, shape)};
 }
 
+Result<Value*> Gather::emit_run(Graph& graph, const NumberRun& run, Node* before) const {
+  const auto at = static_cast<size_t>(axis);
+  const Dims& x = input_type(0).shape;
+  Dims start(x.size(), 0), size = x, step(x.size(), 1);
+  start[at] = run.start;
+  size[at] = run.count;
+  step[at] = run.step;
+  QC_ASSIGN(Value * part,
+            graph.emit("slice", {input(0)}, {{"start", start}, {"size", size}, {"step", step}},
+                       loc(), before));
+  return graph.emit("reshape", {part}, {{"shape", output()->shape()}}, loc(), before);
+}
+
 std::optional<Dims> Gather::contents() const {
   auto x = known_ints(input(0)), index = known_ints(input(1));
   if (!x || !index || input_type(0).rank() != 1 || !all_static(*index) || x->empty())

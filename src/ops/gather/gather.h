@@ -13,7 +13,10 @@
 namespace qc {
 
 /// Slices of operand 0 along `axis`, at the places listed in operand 1.
-class Gather final : public OpNode<Gather>, public HasFormula, public TakesPadding {
+class Gather final : public OpNode<Gather>,
+                     public HasFormula,
+                     public PicksByNumber,
+                     public TakesPadding {
  public:
   static const OpInfo kInfo;
   int64_t axis = 0;
@@ -24,6 +27,8 @@ class Gather final : public OpNode<Gather>, public HasFormula, public TakesPaddi
   std::optional<IndexFormula> formula(const FormulaOperands& in) const override {
     return even_formula(in[0], output()->shape().size());
   }
+  Dim choices() const override { return input_type(0).shape[static_cast<size_t>(axis)]; }
+  Result<Value*> emit_run(Graph& graph, const NumberRun& run, Node* before) const override;
   Result<Ok> pad(PaddedNode& c) override;
   Result<std::vector<Type>> infer() const override;
   std::optional<Dims> contents() const override;
