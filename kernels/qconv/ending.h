@@ -87,6 +87,17 @@ QK_UNIT int qk_q_by_four(const qk_q_ending* e) {
   if (type > QK_U8 || ((uintptr_t)e->y & 3)) return 0;
   return !e->to.residual || (e->to.r.type <= QK_U8 && ((uintptr_t)e->to.residual & 3) == 0);
 }
+/* Whether results are codes of 8 bits: four are a word. */
+QK_UNIT int qk_q_are_bytes(const qk_q_ending* e) {
+  return e->to.type != QK_I32 && e->to.type != QK_F32;
+}
+/* Whether results and residual are codes that lie so that 4 `words` of them are loaded and stored
+ * at once. */
+QK_UNIT int qk_q_by_words(const qk_q_ending* e, int32_t words) {
+  const uintptr_t rest = (uintptr_t)(4 * words - 1);
+  return qk_q_by_four(e) && qk_q_are_bytes(e) && e->oc % (4 * words) == 0 &&
+         (((uintptr_t)e->y | (uintptr_t)e->to.residual) & rest) == 0;
+}
 /* The codes of the residual for four outputs. */
 QK_UNIT uint32_t qk_q_others(const qk_q_ending* e, const qk_q_four* four, int64_t row) {
   return *(const uint32_t*)((const uint8_t*)e->to.residual + row * e->oc + four->n);
@@ -109,11 +120,9 @@ QK_UNIT int32_t qk_q_add_exact(const qk_q_output* o, float v, uint32_t byte) {
   return qn_code(qn_fmaf(b, r->rb, qn_mulf(a, r->ra)), r->zero, r->lo, r->hi);
 }
 
-/* Four neighbouring outputs, of which all are there, in one word or four; `others` are the codes of
- * the residual. */
-QK_UNIT void qk_q_end_four(const qk_q_ending* e, const qk_q_four* four, const int32_t* sums,
+/* Four neighbouring outputs, of which all are there; `others` are the codes of the residual. */
+QK_UNIT uint4 qk_q_results(const qk_q_ending* e, const qk_q_four* four, const int32_t* sums,
                            uint32_t others, int64_t row) {
-  const int64_t at = row * e->oc + four->n;
   const float scale = qk_q_ending_scale(e, row);
   const int32_t zero = qk_q_ending_zero(e, row);
   qk_q_output to = e->to;
@@ -126,31 +135,35 @@ QK_UNIT void qk_q_end_four(const qk_q_ending* e, const qk_q_four* four, const in
   for (int32_t i = 0; i < 4; ++i) {
     const int32_t sum =
         qk_q_whole(sums[i], (int32_t)four->bias[i], zero, (int32_t)four->weight_sums[i]);
+    const uint8_t byte = (uint8_t)(others >> (8 * i));
     if (to.type == QK_I32) {
       out[i] = (uint32_t)sum;
     } else if (to.type == QK_F32) {
       out[i] = __float_as_uint(qk_q_value(&to, sum, i, scale));
     } else if (exact) {
-      const uint32_t byte = others >> (8 * i) & 0xff;
       out[i] = (uint32_t)qk_q_add_exact(&to, qk_q_value(&to, sum, i, scale), byte);
     } else {
       out[i] = (uint32_t)qk_q_code(&to, sum, i, scale);
+      if (to.residual)
+        out[i] = (uint32_t)qk_q_add(&to.r, (int32_t)out[i],
+                                    to.r.type == QK_I8 ? (int32_t)(int8_t)byte : (int32_t)byte);
     }
   }
-  if (to.type == QK_I32 || to.type == QK_F32) {
-    *(uint4*)((uint32_t*)e->y + at) = make_uint4(out[0], out[1], out[2], out[3]);
-    return;
+  return make_uint4(out[0], out[1], out[2], out[3]);
+}
+QK_UNIT uint32_t qk_q_word(const uint4 out) {
+  return __byte_perm(__byte_perm(out.x, out.y, 0x0040), __byte_perm(out.z, out.w, 0x0040), 0x5410);
+}
+/* Writes four neighbouring outputs, in one word or four. */
+QK_UNIT void qk_q_end_four(const qk_q_ending* e, const qk_q_four* four, const int32_t* sums,
+                           uint32_t others, int64_t row) {
+  const int64_t at = row * e->oc + four->n;
+  const uint4 out = qk_q_results(e, four, sums, others, row);
+  if (qk_q_are_bytes(e)) {
+    *(uint32_t*)((uint8_t*)e->y + at) = qk_q_word(out);
+  } else {
+    *(uint4*)((uint32_t*)e->y + at) = out;
   }
-  if (to.residual && !exact) {
-#pragma unroll
-    for (int32_t i = 0; i < 4; ++i) {
-      const uint8_t byte = (uint8_t)(others >> (8 * i));
-      out[i] = (uint32_t)qk_q_add(&to.r, (int32_t)out[i],
-                                  to.r.type == QK_I8 ? (int32_t)(int8_t)byte : (int32_t)byte);
-    }
-  }
-  *(uint32_t*)((uint8_t*)e->y + at) =
-      (out[0] & 0xff) | (out[1] & 0xff) << 8 | (out[2] & 0xff) << 16 | (out[3] & 0xff) << 24;
 }
 
 #endif

@@ -14,97 +14,133 @@ QK_UNIT int32_t qk_qconv_mma_shared(const qk_qconv_mma_params* p) {
 
 #if defined(__CUDA_ARCH__)
 
-/* How a warp's part of a tile is written: `bands` times 16 rows at a time lie in shared memory,
- * from which a thread takes four neighbouring sums, every `threads`th. */
+/* How threads write the results of their part of a tile: `each` times four neighbouring outputs of
+ * `rows` rows, `apart` rows from each other. `n` is the first output. */
 typedef struct qk_mma_writing {
-  int32_t high, wide, bands, apart, quads, thread, threads;
+  int32_t rows, each, apart, n;
+  int64_t row;
 } qk_mma_writing;
 
-QK_UNIT qk_mma_writing qk_mma_writing_of(const qk_mma_shape shape, const qk_mma_part part) {
-  qk_mma_writing w;
-  w.high = shape.rows / shape.warps_m / 16;
-  w.wide = shape.columns / shape.warps_n;
-  w.bands = part.turns > 1 ? w.high : 1;
-  w.apart = w.wide + 8; /* so that eight rows lie in different banks */
-  w.quads = w.wide / 4;
-  w.thread = part.turn * 32 + part.lane;
-  w.threads = part.turns * 32;
+/* Where a warp has all terms, a thread has pairs of columns (qk_mma_row_of) of every eighth row. */
+QK_UNIT qk_mma_writing qk_mma_own_writing(const qk_mma_shape shape, const qk_mma_part part,
+                                          const qk_mma_tile tile) {
+  const int32_t wide = shape.columns / shape.warps_n;
+  const qk_mma_writing w = {shape.rows / shape.warps_m / 8, wide / 16, 8,
+                            tile.column + part.column + (part.lane & 3) * (wide / 4),
+                            tile.row + part.row + (part.lane >> 2)};
   return w;
+}
+/* Where warps divide the terms, sums meet in shared memory: a thread takes four neighbours. */
+QK_UNIT qk_mma_writing qk_mma_joint_writing(const qk_mma_shape shape, const qk_mma_part part,
+                                            const qk_mma_tile tile) {
+  const int32_t high = shape.rows / shape.warps_m, quads = shape.columns / shape.warps_n / 4;
+  const int32_t thread = part.turn * 32 + part.lane, apart = part.turns * 32 / quads;
+  const qk_mma_writing w = {high / apart, 1, apart, tile.column + part.column + thread % quads * 4,
+                            tile.row + part.row + thread / quads};
+  return w;
+}
+QK_UNIT qk_mma_writing qk_mma_writing_of(const qk_mma_shape shape, const qk_mma_part part,
+                                         const qk_mma_tile tile) {
+  return qk_mma_is_direct(shape) ? qk_mma_own_writing(shape, part, tile)
+                                 : qk_mma_joint_writing(shape, part, tile);
 }
 
 /* The codes of the residual that a thread adds, in the order in which it writes. They are read
  * before anything is written, since nobody says that they are not where the results go. */
-QK_UNIT void qk_mma_others(const qk_qconv_mma_params* p, const qk_mma_shape shape,
-                           const qk_mma_part part, const qk_mma_tile tile, const qk_q_ending* e,
-                           const qk_q_four* four, uint32_t* others) {
-  const qk_mma_writing w = qk_mma_writing_of(shape, part);
-  const int32_t each = w.bands * 16 * w.quads / w.threads;
-  const int64_t top = tile.row + part.row + w.thread / w.quads;
-  const int there = e->to.residual && qk_q_by_four(e) && four->n < p->oc;
+QK_UNIT void qk_mma_others(const qk_qconv_mma_params* p, const qk_mma_writing w,
+                           const qk_q_ending* e, uint32_t* others) {
+  const int by_words = qk_q_by_words(e, w.each);
+  const int there = e->to.residual && qk_q_by_four(e);
 #pragma unroll
-  for (int32_t i = 0; i < w.high / w.bands * each; ++i) {
-    const int64_t row = top + i / each * w.bands * 16 + i % each * (w.threads / w.quads);
-    others[i] = there && row < qk_mma_rows(p) ? qk_q_others(e, four, row) : 0;
+  for (int32_t i = 0; i < w.rows; ++i) {
+    const int64_t row = w.row + i * w.apart;
+    const uint8_t* const from = (const uint8_t*)e->to.residual + row * e->oc + w.n;
+#pragma unroll
+    for (int32_t q = 0; q < w.each; ++q) others[i * w.each + q] = 0;
+    if (!there || row >= qk_mma_rows(p)) continue;
+    if (by_words && w.n < p->oc) {
+      qk_mma_load_words(others + i * w.each, from, w.each);
+    } else {
+#pragma unroll
+      for (int32_t q = 0; q < w.each; ++q) {
+        if (w.n + 4 * q < p->oc) others[i * w.each + q] = *(const uint32_t*)(from + 4 * q);
+      }
+    }
   }
 }
 
-/* The sums of a warp's part become results. They go through shared memory: so the parts of a sum
- * meet, and neighbouring threads write neighbouring outputs. */
-QK_UNIT void qk_mma_finish(const qk_qconv_mma_params* p, const qk_mma_shape shape,
-                           const qk_mma_part part, const qk_mma_tile tile, int32_t (*sums)[8][4],
-                           unsigned char* shared, const qk_q_ending* e, const qk_q_four* four,
-                           const uint32_t* others) {
-  const qk_mma_writing w = qk_mma_writing_of(shape, part);
+/* The results of a row's sums, four times `each`. */
+QK_UNIT void qk_mma_write(const qk_qconv_mma_params* p, const qk_mma_writing w,
+                          const qk_q_ending* e, const qk_q_four* fours, int32_t (*sums)[4],
+                          const uint32_t* others, int64_t row) {
+  uint32_t words[4];
+  if (row >= qk_mma_rows(p) || w.n >= p->oc) return;
+  if (qk_q_by_words(e, w.each)) {
+#pragma unroll
+    for (int32_t q = 0; q < w.each; ++q)
+      words[q] = qk_q_word(qk_q_results(e, &fours[q], sums[q], others[q], row));
+    qk_mma_store_words((uint8_t*)e->y + row * e->oc + w.n, words, w.each);
+    return;
+  }
+#pragma unroll
+  for (int32_t q = 0; q < w.each; ++q) {
+    if (qk_q_by_four(e)) {
+      if (w.n + 4 * q < p->oc) qk_q_end_four(e, &fours[q], sums[q], others[q], row);
+    } else {
+#pragma unroll
+      for (int32_t c = 0; c < 4; ++c) {
+        if (w.n + 4 * q + c < p->oc) qk_q_end(e, sums[q][c], row, w.n + 4 * q + c);
+      }
+    }
+  }
+}
+
+/* The sums that a thread has become results. */
+QK_UNIT void qk_mma_finish_own(const qk_qconv_mma_params* p, const qk_mma_writing w,
+                               int32_t (*sums)[8][4], const qk_q_ending* e, const qk_q_four* fours,
+                               const uint32_t* others) {
+#pragma unroll
+  for (int32_t i = 0; i < w.rows; ++i) {
+    int32_t own[4][4];
+#pragma unroll
+    for (int32_t c = 0; c < 4 * w.each; ++c)
+      own[c / 4][c % 4] = sums[i / 2][c / 2][i % 2 * 2 + c % 2];
+    qk_mma_write(p, w, e, fours, own, others + i * w.each, w.row + i * w.apart);
+  }
+}
+
+/* The parts of sums that warps have meet in shared memory and become results. */
+QK_UNIT void qk_mma_finish_joint(const qk_qconv_mma_params* p, const qk_mma_shape shape,
+                                 const qk_mma_part part, const qk_mma_writing w,
+                                 int32_t (*sums)[8][4], unsigned char* shared, const qk_q_ending* e,
+                                 const qk_q_four* four, const uint32_t* others) {
+  const int32_t high = shape.rows / shape.warps_m, wide = shape.columns / shape.warps_n;
+  const int32_t apart = wide + 8; /* so that eight rows lie in different banks */
   const int32_t own = ((int32_t)threadIdx.x >> 5) % (8 / part.turns); /* the part of the tile */
-  const int32_t size = w.bands * 16 * w.apart, step = 8 / part.turns * size;
-  const int32_t each = w.bands * 16 * w.quads / w.threads; /* of a thread */
-  const int32_t by_four = qk_q_by_four(e);
-  const int64_t rows = qk_mma_rows(p);
+  const int32_t size = high * apart, step = 8 / part.turns * size;
+  const int32_t thread = part.turn * 32 + part.lane, quads = wide / 4;
   int32_t* const parts = (int32_t*)shared + own * size;
   int32_t* const to = parts + part.turn * step;
 #pragma unroll
-  for (int32_t band = 0; band < w.high; band += w.bands) {
-    if (band) __syncwarp();
+  for (int32_t i = 0; i < high / 8 * (wide / 8); ++i) {
+    const int32_t line = i / (wide / 8), n = i % (wide / 8), half = line % 2 * 2;
+    *(int2*)(to + (line * 8 + (part.lane >> 2)) * apart + n * 8 + (part.lane & 3) * 2) =
+        make_int2(sums[line / 2][n][half], sums[line / 2][n][half + 1]);
+  }
+  __syncthreads();
 #pragma unroll
-    for (int32_t m = 0; m < w.bands; ++m) {
+  for (int32_t i = 0; i < w.rows; ++i) {
+    const int32_t* const from = parts + (thread / quads + i * w.apart) * apart + thread % quads * 4;
+    int32_t all[1][4] = {{0, 0, 0, 0}};
 #pragma unroll
-      for (int32_t n = 0; n < w.wide / 8; ++n) {
-#pragma unroll
-        for (int32_t half = 0; half < 2; ++half)
-          *(int2*)(to + (m * 16 + half * 8 + (part.lane >> 2)) * w.apart + n * 8 +
-                   (part.lane & 3) * 2) =
-              make_int2(sums[band + m][n][half * 2], sums[band + m][n][half * 2 + 1]);
-      }
+    for (int32_t turn = 0; turn < part.turns; ++turn) {
+      const int4 more = *(const int4*)(from + turn * step);
+      all[0][0] += more.x;
+      all[0][1] += more.y;
+      all[0][2] += more.z;
+      all[0][3] += more.w;
     }
-    if (part.turns > 1) {
-      __syncthreads();
-    } else {
-      __syncwarp();
-    }
-#pragma unroll
-    for (int32_t i = 0; i < each; ++i) {
-      const int32_t below = w.thread / w.quads + i * (w.threads / w.quads);
-      const int32_t* const from = parts + below * w.apart + w.thread % w.quads * 4;
-      const int64_t row = tile.row + part.row + band * 16 + below;
-      int32_t four_sums[4] = {0, 0, 0, 0};
-#pragma unroll
-      for (int32_t turn = 0; turn < part.turns; ++turn) {
-        const int4 more = *(const int4*)(from + turn * step);
-        four_sums[0] += more.x;
-        four_sums[1] += more.y;
-        four_sums[2] += more.z;
-        four_sums[3] += more.w;
-      }
-      if (row >= rows || four->n >= p->oc) continue;
-      if (by_four) {
-        qk_q_end_four(e, four, four_sums, others[band / w.bands * each + i], row);
-      } else {
-#pragma unroll
-        for (int32_t c = 0; c < 4; ++c) {
-          if (four->n + c < p->oc) qk_q_end(e, four_sums[c], row, four->n + c);
-        }
-      }
-    }
+    qk_mma_write(p, w, e, four, all, others + i, w.row + i * w.apart);
   }
 }
 
@@ -143,23 +179,23 @@ QK_UNIT void qk_mma_tile_on_device(const qk_qconv_mma_params* p, const qk_mma_sh
   }
   __syncthreads();
   qk_mma_load(&even, shape, part, block.memory, 0);
-  if (early) {
-    const qk_mma_writing writing = qk_mma_writing_of(shape, part);
-    qk_q_four place = {};
-    place.n = tile.column + part.column + writing.thread % writing.quads * 4;
-    qk_mma_others(p, shape, part, tile, e, &place, others);
-  }
+  const qk_mma_writing writing = qk_mma_writing_of(shape, part, tile);
+  if (early) qk_mma_others(p, writing, e, others);
   for (int32_t at = 0; at < all; at += 2) {
     qk_mma_turn(p, shape, part, &block, steps, at, &even, &odd, sums);
     if (at + 1 < all) qk_mma_turn(p, shape, part, &block, steps, at + 1, &odd, &even, sums);
   }
   asm volatile("cp.async.wait_all;");
   __syncthreads();
-  const qk_mma_writing writing = qk_mma_writing_of(shape, part);
-  const qk_q_four four =
-      qk_q_four_of(e, tile.column + part.column + writing.thread % writing.quads * 4);
-  if (!early) qk_mma_others(p, shape, part, tile, e, &four, others);
-  qk_mma_finish(p, shape, part, tile, sums, qk_mma_memory, e, &four, others);
+  qk_q_four fours[4];
+#pragma unroll
+  for (int32_t q = 0; q < writing.each; ++q) fours[q] = qk_q_four_of(e, writing.n + 4 * q);
+  if (!early) qk_mma_others(p, writing, e, others);
+  if (qk_mma_is_direct(shape)) {
+    qk_mma_finish_own(p, writing, sums, e, fours, others);
+  } else {
+    qk_mma_finish_joint(p, shape, part, writing, sums, qk_mma_memory, e, fours, others);
+  }
 }
 
 #endif
@@ -170,6 +206,7 @@ QK_UNIT void qk_mma_output(const qk_qconv_mma_params* p, const qk_q_ending* e, i
   const qk_mma_window window = qk_mma_window_of(p, row);
   const int32_t zero = e->x_zeros ? e->x_zeros[p->per_row ? row : 0] : p->x_zero;
   const int32_t depth = qk_mma_depth(p), length = p->in[2] * p->ic;
+  const int8_t* const own = w + (int64_t)qk_mma_row_of(qk_mma_shape_of(p->shape), n) * depth;
   uint32_t sum = 0;
   for (int32_t k = 0; k < depth; ++k) {
     const qk_mma_term term = qk_mma_term_of(p, k);
@@ -178,7 +215,7 @@ QK_UNIT void qk_mma_output(const qk_qconv_mma_params* p, const qk_q_ending* e, i
         qk_mma_is_term(p, &term) && qk_mma_in_line(p, &window, &term) && at >= 0 && at < length;
     const int64_t from = window.begin + qk_mma_offset(p, &term);
     const int32_t code = inside ? qk_load_code(x, p->x_type, (ptrdiff_t)from) : zero;
-    sum += (uint32_t)code * (uint32_t)w[(int64_t)n * depth + k];
+    sum += (uint32_t)code * (uint32_t)own[k];
   }
   qk_q_end(e, (int32_t)sum, row, n);
 }

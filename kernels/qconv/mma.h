@@ -67,6 +67,20 @@ QK_INLINE qk_mma_shape qk_mma_shape_of(int32_t shape) {
   }
 }
 
+/* Whether each warp has all terms of its part of a tile: then its threads write what they summed.
+ */
+QK_INLINE int qk_mma_is_direct(const qk_mma_shape shape) {
+  return shape.warps_m * shape.warps_n == 8;
+}
+/* The row of the packed weights in which output n lies. Of a part's columns in groups of eight, a
+ * thread sums pairs, the same of each group: weights lie so that these are neighbours. */
+QK_INLINE int32_t qk_mma_row_of(const qk_mma_shape shape, int32_t n) {
+  if (!qk_mma_is_direct(shape)) return n;
+  const int32_t wide = shape.columns / shape.warps_n, own = n % wide;
+  const int32_t thread = own / (wide / 4), i = own % (wide / 4);
+  return n - own + i / 2 * 8 + thread * 2 + i % 2;
+}
+
 /* Bytes of the runs of a window. */
 QK_INLINE int32_t qk_mma_run(const qk_qconv_mma_params* p) {
   return ((p->lines ? p->k[2] : 1) * p->ic + 15) / 16 * 16;

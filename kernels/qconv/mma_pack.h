@@ -26,12 +26,13 @@ QK_INLINE void qk_mma_pack(const qk_qconv_mma_params* p, const qk_mma_weights* f
   uint8_t* const behind = to + qk_mma_outputs(p) * depth;
   memset(to, 0, (size_t)qk_mma_packed_bytes(p));
   for (int64_t n = 0; n < p->oc; ++n) {
+    const int64_t row = qk_mma_row_of(qk_mma_shape_of(p->shape), (int32_t)n);
     int32_t sum = 0;
     for (int64_t k = 0; k < from->taps * p->ic; ++k) {
       const uint8_t own =
           w[n * from->n_stride + k / p->ic * from->tap_stride + k % p->ic * from->c_stride];
       const uint8_t code = (uint8_t)(own ^ (from->flip ? 0x80 : 0));
-      to[n * depth + k / terms * run + k % terms] = code;
+      to[row * depth + k / terms * run + k % terms] = code;
       sum += (int8_t)code;
     }
     memcpy(behind + 4 * n, &sum, 4);
