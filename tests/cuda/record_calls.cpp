@@ -165,9 +165,13 @@ class Recorder {
       const auto other_depth = static_cast<size_t>(qk_mma_depth(&other)),
                  other_sums = static_cast<size_t>(qk_mma_outputs(&other)) * other_depth;
       Bytes packed(other_sums + 4 * static_cast<size_t>(own.oc));
-      for (size_t n = 0; n < static_cast<size_t>(own.oc); ++n)
-        std::memcpy(packed.data() + n * other_depth, in[w].data() + n * depth,
-                    std::min(depth, other_depth));
+      for (int32_t n = 0; n < own.oc; ++n) {
+        const auto row_in = [&](int32_t of) {
+          return static_cast<size_t>(qk_mma_row_of(qk_mma_shape_of(of), n));
+        };
+        std::memcpy(packed.data() + row_in(shape) * other_depth,
+                    in[w].data() + row_in(own.shape) * depth, std::min(depth, other_depth));
+      }
       std::memcpy(packed.data() + other_sums, in[w].data() + sums, 4 * static_cast<size_t>(own.oc));
       Bytes changed(params.size());
       std::memcpy(changed.data(), &other, sizeof other);
