@@ -9,14 +9,14 @@
  */
 QN_FN int32_t qn_code(float v, int32_t zero, int32_t lo, int32_t hi) {
   const float least = (float)(lo - zero), most = (float)(hi - zero);
-  const float above = v > least ? v : least;
-  const float within = above < most ? above : most;
 #if defined(__CUDA_ARCH__)
   /* Adding 1.5 * 2^23 rounds what is below 2^22; GPUs convert and round at an eighth of the speed
-   * at which they add. */
+   * at which they add. Of NaN and a number fmaxf takes the number. */
   if (least >= -4194304.0f && most <= 4194304.0f)
-    return __float_as_int(__fadd_rn(within, 12582912.0f)) - 0x4b400000 + zero;
+    return __float_as_int(__fadd_rn(fminf(fmaxf(v, least), most), 12582912.0f)) - 0x4b400000 + zero;
 #endif
+  const float above = v > least ? v : least;
+  const float within = above < most ? above : most;
   return (int32_t)qn_round_f32(within) + zero;
 }
 

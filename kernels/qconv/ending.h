@@ -103,66 +103,96 @@ QK_UNIT uint32_t qk_q_others(const qk_q_ending* e, const qk_q_four* four, int64_
   return *(const uint32_t*)((const uint8_t*)e->to.residual + row * e->oc + four->n);
 }
 
-/* Codes of the sum of a value that is to be rounded to a code and a residual's code, as qk_q_add
+/* 1.5 * 2^23 and the code of v less its zero point, as qn_code limits and rounds it. Codes have at
+ * most 16 bits. */
+QK_UNIT uint32_t qk_q_rounded(float v, int32_t zero, int32_t lo, int32_t hi) {
+  const float within = fminf(fmaxf(v, (float)(lo - zero)), (float)(hi - zero));
+  return __float_as_uint(__fadd_rn(within, 12582912.0f));
+}
+/* The same of the sum of a value that is to be rounded to a code and a residual's code, as qk_q_add
  * computes it (QK_R_EXACT), without leaving floats: integers below 2^22 are added and subtracted
- * exactly, and conversions are slow. `byte` is the residual's code, as it lies. */
-QK_UNIT int32_t qk_q_add_exact(const qk_q_output* o, float v, uint32_t byte) {
+ * exactly, and conversions are slow. `other` is the residual's code as the last byte of 2^23 and
+ * more; codes with a sign are 128 larger. */
+QK_UNIT uint32_t qk_q_add_exact(const qk_q_output* o, float v, uint32_t other) {
   const qk_q_residual* const r = &o->r;
-  const float least = (float)(o->lo - o->zero), most = (float)(o->hi - o->zero);
-  const float above = v > least ? v : least, within = above < most ? above : most;
-  const float ours = __fadd_rn(__fadd_rn(within, 12582912.0f),
-                               (float)(o->zero - (r->first ? r->za : r->zb)) - 12582912.0f);
-  /* The byte as the last of 2^23 + byte; codes with a sign are 128 larger. */
+  const float code = __uint_as_float(qk_q_rounded(v, o->zero, o->lo, o->hi));
+  const float ours = __fadd_rn(code, (float)(o->zero - (r->first ? r->za : r->zb)) - 12582912.0f);
   const int32_t flip = r->type == QK_I8 ? 0x80 : 0;
-  const float theirs = __fadd_rn(__uint_as_float(0x4b000000u | (byte ^ (uint32_t)flip)),
-                                 -(float)(8388608 + flip + (r->first ? r->zb : r->za)));
+  const float theirs =
+      __fadd_rn(__uint_as_float(other), -(float)(8388608 + flip + (r->first ? r->zb : r->za)));
   const float a = r->first ? ours : theirs, b = r->first ? theirs : ours;
-  return qn_code(qn_fmaf(b, r->rb, qn_mulf(a, r->ra)), r->zero, r->lo, r->hi);
+  return qk_q_rounded(qn_fmaf(b, r->rb, qn_mulf(a, r->ra)), r->zero, r->lo, r->hi);
 }
 
-/* Four neighbouring outputs, of which all are there; `others` are the codes of the residual. */
-QK_UNIT uint4 qk_q_results(const qk_q_ending* e, const qk_q_four* four, const int32_t* sums,
-                           uint32_t others, int64_t row) {
-  const float scale = qk_q_ending_scale(e, row);
-  const int32_t zero = qk_q_ending_zero(e, row);
+/* The last bytes of four words. */
+QK_UNIT uint32_t qk_q_last_bytes(const uint32_t* words) {
+  return __byte_perm(__byte_perm(words[0], words[1], 0x0040),
+                     __byte_perm(words[2], words[3], 0x0040), 0x5410);
+}
+/* `number` is added to each of four bytes. */
+QK_UNIT uint32_t qk_q_plus(uint32_t bytes, int32_t number) {
+  const uint32_t four = ((uint32_t)number & 0xff) * 0x01010101u;
+  return ((bytes & 0x7f7f7f7fu) + (four & 0x7f7f7f7fu)) ^ ((bytes ^ four) & 0x80808080u);
+}
+
+/* What four sums become: constants of the outputs are those of `four`. */
+QK_UNIT qk_q_output qk_q_output_of(const qk_q_ending* e, const qk_q_four* four) {
   qk_q_output to = e->to;
   to.multipliers = four->multipliers;
   to.bias = e->to.bias ? (const float*)four->float_bias : 0;
   to.zeros = e->to.zeros ? e->to.zeros + four->n : 0;
+  return to;
+}
+/* Four neighbouring outputs, of which all are there, as codes of 8 bits; `others` are the codes of
+ * the residual. */
+QK_UNIT uint32_t qk_q_four_codes(const qk_q_ending* e, const qk_q_four* four, const int32_t* sums,
+                                 uint32_t others, int64_t row) {
+  const qk_q_output to = qk_q_output_of(e, four);
+  const float scale = qk_q_ending_scale(e, row);
   const int exact = to.residual && to.path == QK_Q_ADDED;
+  const int rounded = exact || !(to.residual || to.q31 || to.zeros);
+  const uint32_t bytes = exact && to.r.type == QK_I8 ? others ^ 0x80808080u : others;
   uint32_t out[4];
 #pragma unroll
   for (int32_t i = 0; i < 4; ++i) {
-    const int32_t sum =
-        qk_q_whole(sums[i], (int32_t)four->bias[i], zero, (int32_t)four->weight_sums[i]);
-    const uint8_t byte = (uint8_t)(others >> (8 * i));
-    if (to.type == QK_I32) {
-      out[i] = (uint32_t)sum;
-    } else if (to.type == QK_F32) {
-      out[i] = __float_as_uint(qk_q_value(&to, sum, i, scale));
-    } else if (exact) {
-      out[i] = (uint32_t)qk_q_add_exact(&to, qk_q_value(&to, sum, i, scale), byte);
+    const int32_t sum = qk_q_whole(sums[i], (int32_t)four->bias[i], qk_q_ending_zero(e, row),
+                                   (int32_t)four->weight_sums[i]);
+    if (exact) {
+      out[i] = qk_q_add_exact(&to, qk_q_value(&to, sum, i, scale),
+                              __byte_perm(bytes, 0x4b000000u, 0x7440u | (uint32_t)i));
+    } else if (rounded) {
+      out[i] = qk_q_rounded(qk_q_value(&to, sum, i, scale), to.zero, to.lo, to.hi);
     } else {
-      out[i] = (uint32_t)qk_q_code(&to, sum, i, scale);
-      if (to.residual)
-        out[i] = (uint32_t)qk_q_add(&to.r, (int32_t)out[i],
-                                    to.r.type == QK_I8 ? (int32_t)(int8_t)byte : (int32_t)byte);
+      const uint8_t byte = (uint8_t)(bytes >> (8 * i));
+      const int32_t code = qk_q_code(&to, sum, i, scale);
+      const int32_t other = to.r.type == QK_I8 ? (int32_t)(int8_t)byte : (int32_t)byte;
+      out[i] = (uint32_t)(to.residual ? qk_q_add(&to.r, code, other) : code);
     }
   }
-  return make_uint4(out[0], out[1], out[2], out[3]);
+  return qk_q_plus(qk_q_last_bytes(out), exact ? to.r.zero : rounded ? to.zero : 0);
 }
-QK_UNIT uint32_t qk_q_word(const uint4 out) {
-  return __byte_perm(__byte_perm(out.x, out.y, 0x0040), __byte_perm(out.z, out.w, 0x0040), 0x5410);
+/* The same as floats or sums. */
+QK_UNIT uint4 qk_q_four_words(const qk_q_ending* e, const qk_q_four* four, const int32_t* sums,
+                              int64_t row) {
+  const qk_q_output to = qk_q_output_of(e, four);
+  const float scale = qk_q_ending_scale(e, row);
+  uint32_t out[4];
+#pragma unroll
+  for (int32_t i = 0; i < 4; ++i) {
+    const int32_t sum = qk_q_whole(sums[i], (int32_t)four->bias[i], qk_q_ending_zero(e, row),
+                                   (int32_t)four->weight_sums[i]);
+    out[i] = to.type == QK_I32 ? (uint32_t)sum : __float_as_uint(qk_q_value(&to, sum, i, scale));
+  }
+  return make_uint4(out[0], out[1], out[2], out[3]);
 }
 /* Writes four neighbouring outputs, in one word or four. */
 QK_UNIT void qk_q_end_four(const qk_q_ending* e, const qk_q_four* four, const int32_t* sums,
                            uint32_t others, int64_t row) {
   const int64_t at = row * e->oc + four->n;
-  const uint4 out = qk_q_results(e, four, sums, others, row);
   if (qk_q_are_bytes(e)) {
-    *(uint32_t*)((uint8_t*)e->y + at) = qk_q_word(out);
+    *(uint32_t*)((uint8_t*)e->y + at) = qk_q_four_codes(e, four, sums, others, row);
   } else {
-    *(uint4*)((uint32_t*)e->y + at) = out;
+    *(uint4*)((uint32_t*)e->y + at) = qk_q_four_words(e, four, sums, row);
   }
 }
 

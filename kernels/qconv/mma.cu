@@ -78,7 +78,7 @@ QK_UNIT void qk_mma_write(const qk_qconv_mma_params* p, const qk_mma_writing w,
   if (qk_q_by_words(e, w.each)) {
 #pragma unroll
     for (int32_t q = 0; q < w.each; ++q)
-      words[q] = qk_q_word(qk_q_results(e, &fours[q], sums[q], others[q], row));
+      words[q] = qk_q_four_codes(e, &fours[q], sums[q], others[q], row);
     qk_mma_store_words((uint8_t*)e->y + row * e->oc + w.n, words, w.each);
     return;
   }
@@ -95,6 +95,32 @@ QK_UNIT void qk_mma_write(const qk_qconv_mma_params* p, const qk_mma_writing w,
   }
 }
 
+/* Where a warp has all terms, sums begin with what is added to them. */
+QK_UNIT void qk_mma_begin(const qk_mma_writing w, const qk_q_ending* e, int32_t (*sums)[8][4]) {
+  uint32_t bias[16];
+#pragma unroll
+  for (int32_t q = 0; q < w.each; ++q) {
+    const qk_q_four four = qk_q_four_of(e, w.n + 4 * q);
+#pragma unroll
+    for (int32_t i = 0; i < 4; ++i) bias[4 * q + i] = four.bias[i];
+  }
+#pragma unroll
+  for (int32_t i = 0; i < w.rows; ++i) {
+#pragma unroll
+    for (int32_t c = 0; c < 4 * w.each; ++c)
+      sums[i / 2][c / 2][i % 2 * 2 + c % 2] = (int32_t)bias[c];
+  }
+}
+/* The constants of a thread's outputs; what sums begin with is no longer added. */
+QK_UNIT void qk_mma_constants(const qk_mma_writing w, const qk_q_ending* e, int begun,
+                              qk_q_four* fours) {
+#pragma unroll
+  for (int32_t q = 0; q < w.each; ++q) {
+    fours[q] = qk_q_four_of(e, w.n + 4 * q);
+#pragma unroll
+    for (int32_t i = 0; i < 4; ++i) fours[q].bias[i] = begun ? 0 : fours[q].bias[i];
+  }
+}
 /* The sums that a thread has become results. */
 QK_UNIT void qk_mma_finish_own(const qk_qconv_mma_params* p, const qk_mma_writing w,
                                int32_t (*sums)[8][4], const qk_q_ending* e, const qk_q_four* fours,
@@ -153,9 +179,14 @@ QK_UNIT void qk_mma_tile_on_device(const qk_qconv_mma_params* p, const qk_mma_sh
   const int32_t pieces = shape.chunk / 16, apart = 256 / pieces;
   const int32_t row = (int32_t)threadIdx.x / pieces, depth = qk_mma_depth(p);
   const int32_t steps = depth / shape.chunk, all = steps * (shape.chunk / 32 / part.turns);
-  const int early = shape.rows * shape.columns <= 128 * 64; /* else registers are scarce */
+  const int direct = qk_mma_is_direct(shape);
+  /* Constants of results are loaded beside the first terms where there are few of these, or the
+   * tile is small, and codes of the residual where it is small; else registers are scarce. */
+  const int small = shape.rows * shape.columns <= 128 * 64, early = small || steps <= 2;
+  const qk_mma_writing writing = qk_mma_writing_of(shape, part, tile);
   int32_t sums[4][8][4] = {0};
   uint32_t others[32];
+  qk_q_four fours[4];
   qk_mma_fragments even, odd;
   qk_mma_block block;
   block.x = (const uint8_t*)x;
@@ -172,6 +203,9 @@ QK_UNIT void qk_mma_tile_on_device(const qk_qconv_mma_params* p, const qk_mma_sh
     if (s < steps) qk_mma_fetch(p, shape, &block, s);
     asm volatile("cp.async.commit_group;");
   }
+  if (direct) qk_mma_begin(writing, e, sums);
+  if (early) qk_mma_constants(writing, e, direct, fours);
+  if (small) qk_mma_others(p, writing, e, others);
   if (shape.stages == 6) {
     asm volatile("cp.async.wait_group 4;");
   } else {
@@ -179,21 +213,17 @@ QK_UNIT void qk_mma_tile_on_device(const qk_qconv_mma_params* p, const qk_mma_sh
   }
   __syncthreads();
   qk_mma_load(&even, shape, part, block.memory, 0);
-  const qk_mma_writing writing = qk_mma_writing_of(shape, part, tile);
-  if (early) qk_mma_others(p, writing, e, others);
   for (int32_t at = 0; at < all; at += 2) {
     qk_mma_turn(p, shape, part, &block, steps, at, &even, &odd, sums);
     if (at + 1 < all) qk_mma_turn(p, shape, part, &block, steps, at + 1, &odd, &even, sums);
   }
-  asm volatile("cp.async.wait_all;");
-  __syncthreads();
-  qk_q_four fours[4];
-#pragma unroll
-  for (int32_t q = 0; q < writing.each; ++q) fours[q] = qk_q_four_of(e, writing.n + 4 * q);
-  if (!early) qk_mma_others(p, writing, e, others);
-  if (qk_mma_is_direct(shape)) {
+  if (!early) qk_mma_constants(writing, e, direct, fours);
+  if (!small) qk_mma_others(p, writing, e, others);
+  if (direct) {
     qk_mma_finish_own(p, writing, sums, e, fours, others);
   } else {
+    asm volatile("cp.async.wait_all;");
+    __syncthreads();
     qk_mma_finish_joint(p, shape, part, writing, sums, qk_mma_memory, e, fours, others);
   }
 }

@@ -63,12 +63,14 @@ QK_UNIT void qk_mma_load4(uint32_t* r, uint32_t from) {
 }
 QK_UNIT void qk_mma_add(int32_t* c, const uint32_t* a, const uint32_t* b, int without_sign) {
   if (without_sign) {
-    asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+    asm volatile(
+        "mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
         "{%8, %9}, {%0, %1, %2, %3};"
         : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
   } else {
-    asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+    asm volatile(
+        "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
         "{%8, %9}, {%0, %1, %2, %3};"
         : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
@@ -228,29 +230,30 @@ typedef struct qk_mma_fragments {
   uint32_t a[4][4], b[4][4];
 } qk_mma_fragments;
 
-/* Those of turn `turn` of the chunk at `from`. */
-QK_UNIT void qk_mma_load(qk_mma_fragments* f, const qk_mma_shape shape, const qk_mma_part part,
-                         uint32_t from, int32_t turn) {
-  const int32_t high = shape.rows / shape.warps_m / 16, wide = shape.columns / shape.warps_n / 16;
+/* Those of turn `turn` of the chunk at `from`: 16 rows, and 16 columns. */
+QK_UNIT void qk_mma_load_rows(qk_mma_fragments* f, const qk_mma_shape shape, const qk_mma_part part,
+                              uint32_t from, int32_t turn, int32_t m) {
+  const int32_t lane = part.lane, piece = (part.turn + turn * part.turns) * 2;
+  qk_mma_load4(f->a[m],
+               from + qk_mma_at(part.row + m * 16 + (lane & 15), piece + (lane >> 4), shape.chunk));
+}
+QK_UNIT void qk_mma_load_columns(qk_mma_fragments* f, const qk_mma_shape shape,
+                                 const qk_mma_part part, uint32_t from, int32_t turn, int32_t n) {
   const int32_t lane = part.lane, piece = (part.turn + turn * part.turns) * 2;
   const uint32_t w = from + (uint32_t)(shape.rows * shape.chunk);
-#pragma unroll
-  for (int32_t m = 0; m < high; ++m)
-    qk_mma_load4(f->a[m], from + qk_mma_at(part.row + m * 16 + (lane & 15), piece + (lane >> 4),
-                                           shape.chunk));
-#pragma unroll
-  for (int32_t n = 0; n < wide; ++n)
-    qk_mma_load4(f->b[n], w + qk_mma_at(part.column + n * 16 + (lane & 7) + ((lane >> 4) << 3),
-                                        piece + ((lane >> 3) & 1), shape.chunk));
+  qk_mma_load4(f->b[n], w + qk_mma_at(part.column + n * 16 + (lane & 7) + ((lane >> 4) << 3),
+                                      piece + ((lane >> 3) & 1), shape.chunk));
 }
-QK_UNIT void qk_mma_multiply(int32_t (*sums)[8][4], const qk_mma_shape shape,
-                             const qk_mma_fragments* f, int without_sign) {
+QK_UNIT int32_t qk_mma_high(const qk_mma_shape shape) { return shape.rows / shape.warps_m / 16; }
+QK_UNIT int32_t qk_mma_wide(const qk_mma_shape shape) { return shape.columns / shape.warps_n / 16; }
+
+QK_UNIT void qk_mma_load(qk_mma_fragments* f, const qk_mma_shape shape, const qk_mma_part part,
+                         uint32_t from, int32_t turn) {
 #pragma unroll
-  for (int32_t m = 0; m < shape.rows / shape.warps_m / 16; ++m) {
+  for (int32_t m = 0; m < qk_mma_high(shape); ++m) qk_mma_load_rows(f, shape, part, from, turn, m);
 #pragma unroll
-    for (int32_t n = 0; n < shape.columns / shape.warps_n / 8; ++n)
-      qk_mma_add(sums[m][n], f->a[m], &f->b[n >> 1][(n & 1) * 2], without_sign);
-  }
+  for (int32_t n = 0; n < qk_mma_wide(shape); ++n)
+    qk_mma_load_columns(f, shape, part, from, turn, n);
 }
 
 /* Waits until the chunk after the present one is in shared memory and nobody reads the one before.
@@ -264,25 +267,34 @@ QK_UNIT void qk_mma_await(const qk_mma_shape shape) {
   __syncthreads();
 }
 
-/* Multiplies what was loaded before while the fragments after it are loaded, and chunks after them
- * copied. `at` counts turns of all chunks. */
+/* Multiplies what was loaded before; the fragments after it are loaded in between, so that neither
+ * waits for the other, and chunks after them copied. `at` counts turns of all chunks. Behind the
+ * last there is nothing: what is loaded then is not used. */
 QK_UNIT void qk_mma_turn(const qk_qconv_mma_params* p, const qk_mma_shape shape,
                          const qk_mma_part part, const qk_mma_block* block, int32_t steps,
                          int32_t at, const qk_mma_fragments* now, qk_mma_fragments* next,
                          int32_t (*sums)[8][4]) {
   const int32_t turns = shape.chunk / 32 / part.turns, step = at / turns;
+  const int32_t high = qk_mma_high(shape), wide = qk_mma_wide(shape);
   const uint32_t bytes = (uint32_t)(shape.rows + shape.columns) * (uint32_t)shape.chunk;
   const int last = at % turns == turns - 1;
-  const int32_t of = last ? step + 1 : step;
-  if (last) qk_mma_await(shape);
-  if (of < steps)
-    qk_mma_load(next, shape, part, block->memory + (uint32_t)(of % shape.stages) * bytes,
-                last ? 0 : at % turns + 1);
+  const int32_t of = last ? step + 1 : step, turn = last ? 0 : at % turns + 1;
+  const uint32_t from = block->memory + (uint32_t)(of % shape.stages) * bytes;
   if (last) {
+    qk_mma_await(shape);
     if (step + shape.stages - 1 < steps) qk_mma_fetch(p, shape, block, step + shape.stages - 1);
     asm volatile("cp.async.commit_group;");
   }
-  qk_mma_multiply(sums, shape, now, p->x_type == QK_U8);
+#pragma unroll
+  for (int32_t m = 0; m < high; ++m) {
+    qk_mma_load_rows(next, shape, part, from, turn, m);
+    if (m < wide) qk_mma_load_columns(next, shape, part, from, turn, m);
+#pragma unroll
+    for (int32_t n = 0; n < 2 * wide; ++n)
+      qk_mma_add(sums[m][n], now->a[m], &now->b[n >> 1][(n & 1) * 2], p->x_type == QK_U8);
+  }
+#pragma unroll
+  for (int32_t n = high; n < wide; ++n) qk_mma_load_columns(next, shape, part, from, turn, n);
 }
 
 #endif
