@@ -2,7 +2,8 @@ kernel qattention(q, k, v, keep?, add?, q_scales?, q_zeros?, k_scales?, k_zeros?
   params qk_qattention_params
   body qk_qattention_i8 stack 4096
 
-# On an accelerator, a block of threads for each query; without an ending.
+# On an accelerator, a block of threads for each query, or for 128 queries on tensor cores; without an ending.
 kernel qattention_team[machine](q, k, v, keep?, add?, q_scales?, q_zeros?, k_scales?, k_zeros?, v_scales?, v_zeros?) -> (y)
   params qk_qattention_params
   body qk_qattention_{machine=team} stack 49152
+  body qk_qattention_{machine=mma} stack 131072

@@ -11,6 +11,7 @@
 #include "kernels/qattention/product.h"
 #include "kernels/qattention/qattention.h"
 #include "kernels/qattention/rows.h"
+#include "kernels/qattention/seen.h"
 
 /* Rows of codes and their zero points: how far they are apart, 0 where there is one zero point. */
 typedef struct qk_code_rows {
@@ -100,18 +101,6 @@ QK_SHARED void qk_column_panels(const void* x, const qk_code_rows* z, int32_t ro
       }
     }
   }
-}
-
-/* The keys that query i sees of [0, keys). */
-typedef struct qk_seen {
-  int32_t first, end;
-} qk_seen;
-QK_INLINE qk_seen qk_keys_seen(const qk_qattention_params* p, int32_t i) {
-  const int64_t at = (int64_t)i + p->offset, n = p->keys;
-  const int64_t first = p->left < 0 || at - p->left < 0 ? 0 : at - p->left;
-  const int64_t end = p->right < 0 || at + p->right + 1 > n ? n : at + p->right + 1;
-  const qk_seen s = {(int32_t)(first < n ? first : n), (int32_t)(end < 0 ? 0 : end)};
-  return s;
 }
 
 /* What is left of a score before its softmax; keep and add stand at the row's first key. */

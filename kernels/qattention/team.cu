@@ -1,42 +1,13 @@
 /* A unit is a query of a head, which 256 threads compute together (kernels/common/team.h): a thread
  * for each key, then one for each element of the result. */
-#include "kernels/attention/heads.h"
 #include "kernels/common/body.h"
-#include "kernels/common/codes.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/team.h"
 #include "kernels/numerics/scalar_ops.h"
-#include "kernels/qattention/qattention.h"
+#include "kernels/qattention/seen.h"
+#include "kernels/qattention/team_codes.h"
 
 #define QK_QATTENTION_KEYS 8192 /* whose scores a unit holds */
-
-/* Rows of a head: codes of 8 bits, and scales and zero points of them, `row` and `scale_row` apart;
- * null: one for all. */
-typedef struct qk_team_codes {
-  const void* codes;
-  const float* scales;
-  const int32_t* zeros;
-  int64_t at, row, scale_row; /* `at` is the first of the codes */
-  int32_t type, zero;
-  float scale;
-} qk_team_codes;
-QK_UNIT int32_t qk_team_code_at(const qk_team_codes* x, int64_t row, int32_t i) {
-  const int64_t at = x->at + row * x->row + i;
-  return x->type == QK_I8 ? ((const int8_t*)x->codes)[at] : ((const uint8_t*)x->codes)[at];
-}
-QK_UNIT int32_t qk_team_zero(const qk_team_codes* x, int64_t row) {
-  return x->zeros ? x->zeros[row * x->scale_row] : x->zero;
-}
-QK_UNIT float qk_team_scale(const qk_team_codes* x, int64_t row) {
-  return x->scales ? x->scales[row * x->scale_row] : x->scale;
-}
-#define QK_TEAM_CODES(p, x, x_scales, x_zeros, b, h)                                         \
-  {                                                                                          \
-    x, (x_scales) ? (const float*)(x_scales) + qk_head_at((p)->x##_scales_at, b, h) : 0,     \
-        (x_zeros) ? (const int32_t*)(x_zeros) + qk_head_at((p)->x##_scales_at, b, h) : 0,    \
-        qk_head_at((p)->x##_at, b, h), (p)->x##_at[2], (p)->x##_scales_at[2], (p)->x##_type, \
-        (p)->x##_zero, (p)->x##_scale                                                        \
-  }
 
 /* The score of key j before the softmax. */
 QK_UNIT float qk_qattention_score(const qk_qattention_params* p, const qk_team_codes* q,
@@ -69,17 +40,13 @@ QK_UNIT void qk_qattention_team(const qk_qattention_params* p, int64_t unit, con
   QK_TEAM_SHARED float max, sum, largest;
   const int32_t i = (int32_t)(unit % p->queries), h = (int32_t)(unit / p->queries % p->heads);
   const int32_t b = (int32_t)(unit / p->queries / p->heads), kv = h / (p->heads / p->kv_heads);
-  const int64_t at = (int64_t)i + p->offset;
   const int64_t y_at = qk_head_at(p->y_at, b, h) + (int64_t)i * p->y_at[2];
   const qk_team_codes qr = QK_TEAM_CODES(p, q, q_scales, q_zeros, b, h);
   const qk_team_codes kr = QK_TEAM_CODES(p, k, k_scales, k_zeros, b, kv);
   const qk_team_codes vr = QK_TEAM_CODES(p, v, v_scales, v_zeros, b, kv);
   const int64_t mask = (int64_t)b * p->mask[0] + (int64_t)h * p->mask[1] + (int64_t)i * p->mask[2];
-  /* The keys that it sees. */
-  const int64_t low = p->left < 0 || at - p->left < 0 ? 0 : at - p->left;
-  const int64_t high = p->right < 0 || at + p->right + 1 > p->keys ? p->keys : at + p->right + 1;
-  const int32_t first = (int32_t)(low < p->keys ? low : p->keys);
-  const int32_t end = (int32_t)(high < 0 ? 0 : high);
+  const qk_seen see = qk_keys_seen(p, i);
+  const int32_t first = see.first, end = see.end;
   const int by_row = v_scales && p->v_rows;
   const qk_team m = {1, QK_TEAM, end > QN_BLOCK ? (end + QN_BLOCK - 1) / QN_BLOCK : 1};
   QK_EACH_THREAD(t) {

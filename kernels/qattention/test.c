@@ -1,12 +1,37 @@
 /* Attention on codes against the formulas by plain loops: scales of tensors and of rows, heads that
  * share keys, windows, and sizes that fill no panel; masks, zero points of rows, unsigned codes,
- * several batches and many keys, in blocks of any size. */
+ * several batches and many keys, in blocks of any size. Bodies for GPUs against the portable one.
+ * Argument: how many calls these compute.
+ *
+ * run gcc PORTABLE
+ * run gcc AVX2
+ * run clang AVX512VNNI
+ * run gcc TEAM 300
+ * run gcc MMA 300
+ * soak clang MMA 5000
+ */
 /* What names the instructions comes first. */
 /* clang-format off */
 #include "kernels/common/testing.h"
 #include "kernels/common/plain.h"
+#if defined(QK_TARGET_TEAM) || defined(QK_TARGET_MMA)
+#include "kernels/common/cuda.h"
+#endif
 #include "kernels/qattention/portable.c"
+#if defined(QK_TARGET_TEAM) || defined(QK_TARGET_MMA)
+#include "kernels/qattention/test_devices.h"
+#endif
 /* clang-format on */
+
+#if defined(QK_TARGET_TEAM) || defined(QK_TARGET_MMA)
+
+int main(int argc, char** argv) {
+  const int count = argc > 1 ? atoi(argv[1]) : 300;
+  for (int i = 0; i < count; ++i) check_device(i);
+  return 0;
+}
+
+#else
 
 enum { kRows = 9 };
 
@@ -299,4 +324,6 @@ int main(void) {
   for (int i = 0; i < 210; ++i) check_blocks(i);
   return 0;
 }
+
+#endif
 QK_TARGET_END

@@ -4,6 +4,7 @@
 #define QK_QCONV_MMA_DEVICE_H
 
 #include "kernels/common/codes.h"
+#include "kernels/common/warp.h"
 #include "kernels/qconv/mma_source.h"
 
 #if defined(__CUDA_ARCH__)
@@ -54,26 +55,6 @@ QK_UNIT void qk_mma_store_words(void* to, const uint32_t* words, int32_t count) 
     *(uint2*)to = make_uint2(words[0], words[1]);
   } else {
     *(uint32_t*)to = words[0];
-  }
-}
-QK_UNIT void qk_mma_load4(uint32_t* r, uint32_t from) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-               : "r"(from));
-}
-QK_UNIT void qk_mma_add(int32_t* c, const uint32_t* a, const uint32_t* b, int without_sign) {
-  if (without_sign) {
-    asm volatile(
-        "mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
-        "{%8, %9}, {%0, %1, %2, %3};"
-        : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-  } else {
-    asm volatile(
-        "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
-        "{%8, %9}, {%0, %1, %2, %3};"
-        : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
   }
 }
 
