@@ -26,7 +26,7 @@ typedef struct qk_mma_warp {
   float by[2][QK_WARP_LANES]; /* what sums of products are multiplied with */
   int32_t query[2][QK_WARP_LANES], first[2][QK_WARP_LANES], end[2][QK_WARP_LANES];
   int32_t zero[2][QK_WARP_LANES]; /* of the query's codes */
-  int32_t warp, low, high;   /* the keys that any of its queries sees */
+  int32_t warp, low, high;        /* the keys that any of its queries sees */
 } qk_mma_warp;
 
 /* Whether a query of the warp sees any of the 32 keys from `key` on. */
@@ -90,9 +90,7 @@ QK_UNIT void qk_mma_scores(const qk_qattention_params* p, const qk_mma_head* h, 
   int32_t sums[4][4][QK_WARP_LANES];
   QK_REGISTERS
   for (int32_t n = 0; n < 16; ++n) {
-    QK_EACH_LANE(i) {
-      sums[n / 4][n % 4][i] = 0;
-    }
+    QK_EACH_LANE(i) { sums[n / 4][n % 4][i] = 0; }
   }
   for (int32_t d = 0; d < h->at.row - 16; d += 32) {
     uint32_t a[4][QK_WARP_LANES], b[2][4][QK_WARP_LANES];
@@ -182,9 +180,7 @@ QK_UNIT void qk_mma_join_max(float (*x)[QK_WARP_LANES]) {
     for (int32_t mask = 1; mask < 4; mask *= 2) {
       float other[QK_WARP_LANES];
       qk_warp_swapped(x[r], mask, other);
-      QK_EACH_LANE(i) {
-        x[r][i] = qn_max_f32(x[r][i], other[i]);
-      }
+      QK_EACH_LANE(i) { x[r][i] = qn_max_f32(x[r][i], other[i]); }
     }
   }
 }
@@ -214,8 +210,9 @@ QK_UNIT void qk_mma_fold(const qk_qattention_params* p, const qk_mma_head* h, qk
       const int32_t lane = qk_lane(i);
       w->sum[r][i] = low[0][i] + low[1][i];
       if (qk_mma_blocks(p) > 1 && lane % 4 == 0)
-        ((float*)(void*)(h->memory + h->at.parts))[(w->query[r][i] - h->query) * qk_mma_blocks(p) +
-                                                   block] = w->sum[r][i];
+        ((float*)(void*)(h->memory +
+                         h->at.parts))[(w->query[r][i] - h->query) * qk_mma_blocks(p) + block] =
+            w->sum[r][i];
     }
   }
 }
@@ -287,8 +284,8 @@ QK_UNIT void qk_mma_codes(const qk_mma_head* h, const qk_mma_warp* w, int32_t g,
         const int32_t code = qn_code(qn_mulf(weight, w->largest[r][i]), 0, 0, 255);
         word |= (uint32_t)code << (8 * k);
         if (qk_mma_has_zeros(&h->v))
-          taken[r][i] += code * (h->v.zeros ? qk_mma_numbers(h, h->at.v_zeros)[own]
-                                            : qk_mma_zero(&h->v, 0));
+          taken[r][i] +=
+              code * (h->v.zeros ? qk_mma_numbers(h, h->at.v_zeros)[own] : qk_mma_zero(&h->v, 0));
       }
       codes[c][i] = word;
     }
@@ -366,9 +363,9 @@ QK_UNIT void qk_mma_store16_codes(const qk_qattention_params* p, const qk_mma_wa
 }
 
 /* Writes results of query r of a lane, columns from `column` on. */
-QK_UNIT void qk_mma_store(const qk_qattention_params* p, const qk_mma_head* h,
-                          const qk_mma_warp* w, const qk_mma_results* y, int32_t column,
-                          int32_t r, int32_t lane, int32_t i) {
+QK_UNIT void qk_mma_store(const qk_qattention_params* p, const qk_mma_head* h, const qk_mma_warp* w,
+                          const qk_mma_results* y, int32_t column, int32_t r, int32_t lane,
+                          int32_t i) {
   const int32_t tiles = qk_mma_tiles(p, column), there = p->value_depth - column;
   const int64_t to = h->y_at + (int64_t)w->query[r][i] * p->y_at[2] + column;
   uint8_t* const bytes = (uint8_t*)h->y + to + lane % 4 * 2 * tiles;
@@ -423,8 +420,8 @@ QK_UNIT void qk_mma_attend(const qk_qattention_params* p, const qk_mma_head* h, 
 
 /* The queries of a warp; those of other warps see further keys, for which all threads copy. */
 QK_UNIT void qk_mma_queries(const qk_qattention_params* p, const qk_mma_head* h, int32_t warp) {
-  const int32_t last = p->queries - h->query < QK_MMA_QUERIES ? p->queries - 1
-                                                              : h->query + QK_MMA_QUERIES - 1;
+  const int32_t last =
+      p->queries - h->query < QK_MMA_QUERIES ? p->queries - 1 : h->query + QK_MMA_QUERIES - 1;
   const int once = p->keys <= QK_MMA_KEYS;
   const int32_t begin = qk_keys_seen(p, h->query).first / QK_MMA_KEYS * QK_MMA_KEYS;
   const int32_t end = qk_keys_seen(p, last).end;

@@ -186,11 +186,9 @@ QK_UNIT void qk_mma_stage_numbers(const qk_qattention_params* p, const qk_mma_he
     ((float*)(void*)(h->memory + h->at.v_scales))[t] =
         there ? qk_team_scale(&h->v, first + t) : 0.0f;
   if (h->k.zeros)
-    ((int32_t*)(void*)(h->memory + h->at.k_zeros))[t] =
-        there ? qk_mma_zero(&h->k, first + t) : 0;
+    ((int32_t*)(void*)(h->memory + h->at.k_zeros))[t] = there ? qk_mma_zero(&h->k, first + t) : 0;
   if (h->v.zeros)
-    ((int32_t*)(void*)(h->memory + h->at.v_zeros))[t] =
-        there ? qk_mma_zero(&h->v, first + t) : 0;
+    ((int32_t*)(void*)(h->memory + h->at.v_zeros))[t] = there ? qk_mma_zero(&h->v, first + t) : 0;
 }
 
 /* The queries of the unit, and sums of their codes where keys have zero points. All threads have
@@ -218,8 +216,8 @@ QK_UNIT void qk_mma_stage(const qk_qattention_params* p, const qk_mma_head* h, i
     QK_EACH_THREAD(t) {
       const int of_key = t < QK_MMA_KEYS;
       const int32_t i = of_key ? t : t - QK_MMA_KEYS;
-      const int32_t sum = qk_mma_row_sum(h->memory + (of_key ? h->at.k : h->at.q) + i * h->at.row,
-                                         h->at.row - 16);
+      const int32_t sum =
+          qk_mma_row_sum(h->memory + (of_key ? h->at.k : h->at.q) + i * h->at.row, h->at.row - 16);
       ((int32_t*)(void*)(h->memory + (of_key ? h->at.k_sums : h->at.q_sums)))[i] = sum;
     }
     QK_TEAM_WAIT

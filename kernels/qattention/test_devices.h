@@ -47,7 +47,8 @@ static call_codes call_codes_of(int32_t batch, int32_t heads, int32_t rows, int3
   scales_at[0] = c.per_row ? heads * rows : 0;
   scales_at[1] = c.per_row ? (together ? 1 : rows) : 0;
   scales_at[2] = c.per_row ? (together ? heads : 1) : 0;
-  c.codes = qk_random_bytes((size_t)batch * (size_t)heads * (size_t)rows * (size_t)row - (size_t)gap);
+  c.codes =
+      qk_random_bytes((size_t)batch * (size_t)heads * (size_t)rows * (size_t)row - (size_t)gap);
   if (way < 2) return c;
   c.scales = qk_random_floats((size_t)count);
   for (int32_t i = 0; i < count; ++i) c.scales[i] = 0.004f + 0.003f * c.scales[i];
@@ -111,8 +112,7 @@ static void expect_floats(float* got, float* expected, size_t n, const int32_t* 
 
 static void check_device(int i) {
   qk_qattention_params p = device_params(i);
-  const call_codes q =
-      call_codes_of(p.batch, p.heads, p.queries, p.depth, p.q_at, p.q_scales_at);
+  const call_codes q = call_codes_of(p.batch, p.heads, p.queries, p.depth, p.q_at, p.q_scales_at);
   const call_codes k = call_codes_of(p.batch, p.kv_heads, p.keys, p.depth, p.k_at, p.k_scales_at);
   const call_codes v =
       call_codes_of(p.batch, p.kv_heads, p.keys, p.value_depth, p.v_at, p.v_scales_at);
@@ -120,8 +120,9 @@ static void check_device(int i) {
   const size_t bytes = (size_t)(p.batch * p.heads * p.queries * row) * 4;
   uint8_t *y = qk_random_bytes(bytes), *expected = qk_random_bytes(bytes), *keep = 0;
   float* add = 0;
-  const int32_t sizes[] = {i,      p.batch, p.heads, p.kv_heads, p.queries, p.keys,   p.depth, p.value_depth,
-                           p.left, p.right, p.offset, q.per_row, k.per_row, v.per_row, p.y_type};
+  const int32_t sizes[] = {i,        p.batch,   p.heads,       p.kv_heads, p.queries,
+                           p.keys,   p.depth,   p.value_depth, p.left,     p.right,
+                           p.offset, q.per_row, k.per_row,     v.per_row,  p.y_type};
   p.y_at[0] = p.heads * p.queries * row;
   p.y_at[1] = together ? row : p.queries * row;
   p.y_at[2] = together ? p.heads * row : row;

@@ -51,6 +51,7 @@ class Maker {
     format->scale = Component::of(std::move(scales));
     return s_.graph().constant(s_.constant(dtype, shape, -most, most)->constant(), format);
   }
+  Value* mask(DType dtype, const Ints& shape) { return s_.constant(dtype, shape, 0, 1); }
   Value* bias(int64_t n) { return s_.constant(DType::i32, {n}, -3000, 3000); }
 
   Result<Ok> finish(const std::function<Result<Ok>(const Graph&)>& use) {
@@ -215,6 +216,71 @@ void attention(Maker& m, int way, DType dtype) {
   stored(m, "qattention", x, way, dtype, {{"joined", true}});
 }
 
+enum Scales { kKnown, kFound, kPerRow };
+
+struct Heads {
+  Ints q, k;  // [batch, heads, queries, depth], [batch, heads, keys, value depth]
+  DType dtype;
+  Scales scales;
+  Ints window;  // left, right, offset
+  Ints mask;    // empty: none
+  DType mask_type = DType::f32;
+  double softcap = 0;
+};
+
+/// Enough queries for tensor cores: one and more blocks of queries, of keys, and of their sums; odd
+/// depths; windows, masks that leave queries without a key, zero points of all kinds, shared keys.
+const Heads kHeads[] = {
+    {{2, 3, 128, 64}, {2, 3, 128, 64}, DType::i8, kKnown, {-1, -1, 0}, {}},
+    {{1, 2, 20, 64}, {1, 2, 33, 64}, DType::i8, kPerRow, {-1, 0, 0}, {}},
+    {{1, 4, 131, 17}, {1, 2, 130, 33}, DType::u8, kPerRow, {-1, 0, 0}, {}},
+    {{2, 2, 16, 1}, {2, 1, 1, 1}, DType::u8, kKnown, {-1, -1, 0}, {}},
+    {{1, 1, 150, 130}, {1, 1, 300, 130}, DType::i8, kFound, {40, 0, 150}, {}},
+    {{1, 1, 16, 96}, {1, 1, 257, 80}, DType::u8, kPerRow, {-1, -1, 0}, {1, 257}, DType::f32, 2},
+    {{2, 2, 50, 32},
+     {2, 2, 50, 32},
+     DType::i8,
+     kPerRow,
+     {-1, -1, 0},
+     {2, 1, 50, 50},
+     DType::boolean},
+    {{1, 2, 30, 24}, {1, 2, 20, 8}, DType::u8, kKnown, {5, 3, -12}, {}},
+    {{1, 1, 17, 20}, {1, 1, 1100, 9}, DType::i8, kPerRow, {-1, -1, 0}, {17, 1}, DType::boolean},
+    {{1, 1, 33, 40}, {1, 1, 2050, 16}, DType::u8, kFound, {1500, 0, 2017}, {}},
+    {{1, 1, 16, 256}, {1, 1, 140, 256}, DType::i8, kKnown, {-1, -1, 0}, {}},
+};
+
+void heads(Maker& m, const Heads& h) {
+  const Ints keys{h.k[0], h.k[1], h.k[2], h.q[3]};
+  std::vector<Value*> x{m.input(h.q), m.input(keys), m.input(h.k), nullptr};
+  if (!h.mask.empty()) x[3] = m.mask(h.mask_type, h.mask);
+  for (size_t i = 0; i < 3; ++i) {
+    if (h.scales == kKnown) {
+      x[i] = m.codes(x[i], h.dtype, 7);
+      continue;
+    }
+    Value* const codes =
+        m.emit("quantize_dynamic", {x[i]}, {{"to", h.dtype}, {"per_token", h.scales == kPerRow}});
+    if (!codes) return;
+    x[i] = codes;
+    x.push_back(codes->def()->output(1));
+    x.push_back(codes->def()->output(2));
+  }
+  while (!x.back()) x.pop_back();
+  AttrMap attrs{{"left", h.window[0]},
+                {"right", h.window[1]},
+                {"offset", Dim(h.window[2])},
+                {"softcap", h.softcap},
+                {"nan_rows", h.mask.empty() && h.window[2] >= 0},
+                {"to", QType{}}};
+  m.emit("qattention", x, attrs);
+  attrs["to"] = Maker::format(h.dtype, 7);
+  m.emit("dequantize", {m.emit("qattention", x, attrs)});
+  attrs["joined"] = true;
+  attrs.erase("to");
+  stored(m, "qattention", x, h.scales == kPerRow ? 1 : 0, h.dtype, attrs);
+}
+
 /// A mean of so many codes of 16 bits that 32 do not hold their sum; codes of 32 bits.
 void wide(Maker& m) {
   AttrMap attrs = window(260, 260, 0);
@@ -255,6 +321,7 @@ Result<Ok> for_each_device_graph(const std::function<Result<Ok>(const Graph&)>& 
     QC_TRY(made([&](Maker& m) { pools(m, dtype); }));
     for (const int way : {0, 1, 2, 3}) QC_TRY(made([&](Maker& m) { attention(m, way, dtype); }));
   }
+  for (const Heads& h : kHeads) QC_TRY(made([&](Maker& m) { heads(m, h); }));
   return made(wide);
 }
 

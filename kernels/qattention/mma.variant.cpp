@@ -1,0 +1,24 @@
+// Attention on codes on tensor cores (kernels/qattention/mma.cu).
+#include "kernels/qattention/mma_stage.h"
+#include "kernels/qattention/team_bind.h"
+
+namespace qc {
+namespace {
+
+/// Fewer queries leave most of a block's warps without work: a block for each is faster.
+constexpr int64_t kFewestQueries = 16;
+
+std::string refusal(const Call& call, const Binder& binder) {
+  if (binder.largest(call.size("queries")) < kFewestQueries) return "there are few queries";
+  if (binder.largest(call.size("depth")) > QK_MMA_DEPTH) return "heads are too deep";
+  return attention_refusal(call, binder, QK_MMA_MOST_KEYS);
+}
+Result<Call> bind(const Call& call, Binder& binder) { return bind_attention(call, binder, "mma"); }
+
+}  // namespace
+
+void variants_qattention_mma(std::vector<Variant>& out) {
+  out.push_back({"qattention", "mma", "mma", 40, refusal, bind});
+}
+
+}  // namespace qc
