@@ -12,6 +12,7 @@
 #if defined(__CUDA_ARCH__)
 #define QK_WARP_LANES 1
 #define QK_REGISTERS _Pragma("unroll") /* a loop over registers */
+#define QK_NO_REGISTERS _Pragma("unroll 1")
 #define QK_EACH_WARP(w) \
   for (int32_t w = (int32_t)threadIdx.x >> 5, qk_turn = 1; qk_turn; qk_turn = 0)
 #define QK_EACH_LANE(i) for (int32_t i = 0; i < 1; ++i)
@@ -19,6 +20,7 @@
 #else
 #define QK_WARP_LANES 32
 #define QK_REGISTERS
+#define QK_NO_REGISTERS
 #define QK_EACH_WARP(w) for (int32_t w = 0; w < QK_TEAM / 32; ++w)
 #define QK_EACH_LANE(i) for (int32_t i = 0; i < 32; ++i)
 #define QK_WARP_WAIT

@@ -29,11 +29,6 @@ typedef struct qk_mma_warp {
   int32_t warp, low, high;        /* the keys that any of its queries sees */
 } qk_mma_warp;
 
-/* Whether a query of the warp sees any of the 32 keys from `key` on. */
-QK_UNIT int qk_mma_seen(const qk_mma_warp* w, int32_t key) {
-  return key < w->high && key + 32 > w->low;
-}
-
 QK_UNIT void qk_mma_warp_of(const qk_qattention_params* p, const qk_mma_head* h, int32_t warp,
                             qk_mma_warp* w) {
   const int32_t top = h->query + warp * 16, last = p->queries - 1;
@@ -84,9 +79,10 @@ QK_UNIT float qk_mma_score(const qk_qattention_params* p, const qk_mma_head* h,
   return h->add ? s + h->add[mask] : s;
 }
 
-/* The scores of 32 keys, the g-th of those at hand, which begin at `first`. */
+/* The scores of 32 keys, the g-th of those at hand, which begin at `first`; `to` is where they are
+ * in registers. */
 QK_UNIT void qk_mma_scores(const qk_qattention_params* p, const qk_mma_head* h, qk_mma_warp* w,
-                           int32_t first, int32_t g) {
+                           int32_t first, int32_t g, int32_t to) {
   int32_t sums[4][4][QK_WARP_LANES];
   QK_REGISTERS
   for (int32_t n = 0; n < 16; ++n) {
@@ -115,58 +111,40 @@ QK_UNIT void qk_mma_scores(const qk_qattention_params* p, const qk_mma_head* h, 
       QK_EACH_LANE(i) {
         const int32_t lane = qk_lane(i);
         const int32_t own = g * 32 + n * 8 + lane % 4 * 2 + c % 2;
-        w->s[g][n][c][i] = qk_mma_score(p, h, w, c / 2, i, first + own, own, sums[n][c][i]);
+        w->s[to][n][c][i] = qk_mma_score(p, h, w, c / 2, i, first + own, own, sums[n][c][i]);
       }
+    }
+  }
+}
+
+QK_UNIT void qk_mma_find_max(qk_mma_warp* w, int32_t at) {
+  QK_REGISTERS
+  for (int32_t n = 0; n < 16; ++n) {
+    QK_EACH_LANE(i) {
+      float* const max = &w->max[n % 4 / 2][i];
+      *max = qn_max_f32(*max, w->s[at][n / 4][n % 4][i]);
     }
   }
 }
 
 /* Weights of scores; with `add` their exponentials are added up, and the largest weight found. */
 QK_UNIT void qk_mma_weights(const qk_qattention_params* p, const qk_mma_head* h, qk_mma_warp* w,
-                            int32_t first, int32_t g, int add) {
+                            int32_t first, int32_t g, int32_t at, int add) {
   QK_REGISTERS
   for (int32_t n = 0; n < 4; ++n) {
     QK_REGISTERS
     for (int32_t c = 0; c < 4; ++c) {
       QK_EACH_LANE(i) {
-        const int32_t lane = qk_lane(i);
-        const int32_t r = c / 2, own = g * 32 + n * 8 + lane % 4 * 2 + c % 2, key = first + own;
-        const int seen = key >= w->first[r][i] && key < w->end[r][i];
+        const int32_t r = c / 2, own = g * 32 + n * 8 + qk_lane(i) % 4 * 2 + c % 2;
+        const int seen = first + own >= w->first[r][i] && first + own < w->end[r][i];
         const float max = w->max[r][i];
-        float e = seen && max != -QN_INF_F32 ? qn_exp_f32(w->s[g][n][c][i] - max) : 0.0f;
+        float e = seen && max != -QN_INF_F32 ? qn_exp_f32(w->s[at][n][c][i] - max) : 0.0f;
         if (add) w->lanes[r][n % 2 * 2 + c % 2][i] += e;
         if (h->v.scales && p->v_rows) {
           e = qn_mulf(e, qk_mma_floats(h, h->at.v_scales)[own]);
           if (add && seen) w->largest[r][i] = qn_max_f32(w->largest[r][i], e);
         }
-        w->s[g][n][c][i] = e;
-      }
-    }
-  }
-}
-
-/* Scores and weights of all keys at hand; `again` where scores have to be computed first. */
-QK_UNIT void qk_mma_weigh(const qk_qattention_params* p, const qk_mma_head* h, qk_mma_warp* w,
-                          int32_t first, int again, int add) {
-  QK_REGISTERS
-  for (int32_t g = 0; g < 4; ++g) {
-    if (!qk_mma_seen(w, first + g * 32)) continue;
-    if (again) qk_mma_scores(p, h, w, first, g);
-    qk_mma_weights(p, h, w, first, g, add);
-  }
-}
-
-QK_UNIT void qk_mma_find_max(const qk_qattention_params* p, const qk_mma_head* h, qk_mma_warp* w,
-                             int32_t first) {
-  QK_REGISTERS
-  for (int32_t g = 0; g < 4; ++g) {
-    if (!qk_mma_seen(w, first + g * 32)) continue;
-    qk_mma_scores(p, h, w, first, g);
-    QK_REGISTERS
-    for (int32_t n = 0; n < 16; ++n) {
-      QK_EACH_LANE(i) {
-        float* const max = &w->max[n % 4 / 2][i];
-        *max = qn_max_f32(*max, w->s[g][n / 4][n % 4][i]);
+        w->s[at][n][c][i] = e;
       }
     }
   }
@@ -269,7 +247,7 @@ QK_UNIT void qk_mma_known(const qk_qattention_params* p, const qk_mma_head* h, q
 }
 
 /* Weights of 32 keys as codes, and what zero points of values take away from their sums. */
-QK_UNIT void qk_mma_codes(const qk_mma_head* h, const qk_mma_warp* w, int32_t g,
+QK_UNIT void qk_mma_codes(const qk_mma_head* h, const qk_mma_warp* w, int32_t g, int32_t at,
                           uint32_t (*codes)[QK_WARP_LANES], int32_t (*taken)[QK_WARP_LANES]) {
   QK_REGISTERS
   for (int32_t c = 0; c < 4; ++c) {
@@ -280,7 +258,7 @@ QK_UNIT void qk_mma_codes(const qk_mma_head* h, const qk_mma_warp* w, int32_t g,
       QK_REGISTERS
       for (int32_t k = 0; k < 4; ++k) {
         const int32_t n = c / 2 * 2 + k / 2, own = g * 32 + n * 8 + lane % 4 * 2 + k % 2;
-        const float weight = w->s[g][n][r * 2 + k % 2][i];
+        const float weight = w->s[at][n][r * 2 + k % 2][i];
         const int32_t code = qn_code(qn_mulf(weight, w->largest[r][i]), 0, 0, 255);
         word |= (uint32_t)code << (8 * k);
         if (qk_mma_has_zeros(&h->v))
@@ -297,28 +275,56 @@ typedef struct qk_mma_results {
   int32_t taken[2][QK_WARP_LANES]; /* of the sums of a query */
 } qk_mma_results;
 
-/* Adds products of the weights of the keys at hand with `tiles` tiles of values. */
-QK_UNIT void qk_mma_multiply_values(const qk_mma_head* h, const qk_mma_warp* w, int32_t first,
-                                    int32_t tiles, qk_mma_results* y) {
+/* Adds products of the weights of 32 keys with `tiles` tiles of values. */
+QK_UNIT void qk_mma_multiply_values(const qk_mma_head* h, const qk_mma_warp* w, int32_t g,
+                                    int32_t from, int32_t tiles, qk_mma_results* y) {
+  uint32_t codes[4][QK_WARP_LANES];
+  qk_mma_codes(h, w, g, from, codes, y->taken);
   QK_REGISTERS
-  for (int32_t g = 0; g < 4; ++g) {
-    uint32_t codes[4][QK_WARP_LANES];
-    if (!qk_mma_seen(w, first + g * 32)) continue;
-    qk_mma_codes(h, w, g, codes, y->taken);
-    QK_REGISTERS
-    for (int32_t n = 0; n < QK_MMA_COLUMNS / 8; n += 2) {
-      uint32_t b[4][QK_WARP_LANES];
-      int32_t at[QK_WARP_LANES];
-      if (n >= tiles) continue;
-      QK_EACH_LANE(i) {
-        const int32_t lane = qk_lane(i);
-        const int32_t tile = n + (lane >> 4) < tiles ? n + (lane >> 4) : n;
-        at[i] = h->at.v + (tile * 8 + (lane & 7)) * QK_MMA_VALUES + g * 32 + (lane >> 3 & 1) * 16;
-      }
-      qk_warp_load4(b, h->memory, at);
-      qk_warp_multiply(y->sums[n], codes, &b[0], 1);
-      if (n + 1 < tiles) qk_warp_multiply(y->sums[n + 1], codes, &b[2], 1);
+  for (int32_t n = 0; n < QK_MMA_COLUMNS / 8; n += 2) {
+    uint32_t b[4][QK_WARP_LANES];
+    int32_t at[QK_WARP_LANES];
+    if (n >= tiles) continue;
+    QK_EACH_LANE(i) {
+      const int32_t lane = qk_lane(i), tile = n + (lane >> 4) < tiles ? n + (lane >> 4) : n;
+      at[i] = h->at.v + (tile * 8 + (lane & 7)) * QK_MMA_VALUES + g * 32 + (lane >> 3 & 1) * 16;
     }
+    qk_warp_load4(b, h->memory, at);
+    qk_warp_multiply(y->sums[n], codes, &b[0], 1);
+    if (n + 1 < tiles) qk_warp_multiply(y->sums[n + 1], codes, &b[2], 1);
+  }
+}
+
+/* What is computed of the keys at hand: the maximum of scores, the sum of exponentials, or, where
+ * there is a y, results of the columns from `column` on. */
+typedef struct qk_mma_work {
+  int32_t first, column;
+  int max;
+  qk_mma_results* y;
+} qk_mma_work;
+
+/* The same of 32 keys, the g-th; their scores are in registers `at`, `again` where not yet. */
+QK_UNIT void qk_mma_work_on(const qk_qattention_params* p, const qk_mma_head* h, qk_mma_warp* w,
+                            const qk_mma_work* work, int32_t g, int32_t at, int again) {
+  const int32_t key = work->first + g * 32;
+  if (key >= w->high || key + 32 <= w->low) return; /* no query of the warp sees them */
+  if (work->max || again) qk_mma_scores(p, h, w, work->first, g, at);
+  if (work->max) {
+    qk_mma_find_max(w, at);
+  } else {
+    if (!work->y || again) qk_mma_weights(p, h, w, work->first, g, at, !work->y);
+    if (work->y) qk_mma_multiply_values(h, w, g, at, qk_mma_tiles(p, work->column), work->y);
+  }
+}
+/* Up to 128 keys stay in registers, of more only those that are worked on. */
+QK_UNIT void qk_mma_work_on_all(const qk_qattention_params* p, const qk_mma_head* h, qk_mma_warp* w,
+                                const qk_mma_work* work) {
+  if (p->keys <= QK_MMA_KEYS) {
+    QK_REGISTERS
+    for (int32_t g = 0; g < 4; ++g) qk_mma_work_on(p, h, w, work, g, g, 0);
+  } else {
+    QK_NO_REGISTERS
+    for (int32_t g = 0; g < 4; ++g) qk_mma_work_on(p, h, w, work, g, 0, 1);
   }
 }
 
@@ -401,8 +407,8 @@ QK_UNIT void qk_mma_attend(const qk_qattention_params* p, const qk_mma_head* h, 
     qk_mma_clear_results(&y);
     for (int32_t first = begin; first < end; first += QK_MMA_KEYS) {
       if (!once || column > 0) qk_mma_stage(p, h, first, !once, 1, column);
-      if (!once) qk_mma_weigh(p, h, w, first, 1, 0);
-      qk_mma_multiply_values(h, w, first, qk_mma_tiles(p, column), &y);
+      const qk_mma_work results = {first, column, 0, &y};
+      qk_mma_work_on_all(p, h, w, &results);
     }
     if (qk_mma_has_zeros(&h->v)) {
       qk_warp_add_four(y.taken[0]);
@@ -431,13 +437,15 @@ QK_UNIT void qk_mma_queries(const qk_qattention_params* p, const qk_mma_head* h,
   qk_mma_clear_parts(p, h, &w);
   for (int32_t first = begin; first < end; first += QK_MMA_KEYS) {
     qk_mma_stage(p, h, first, 1, once, 0);
-    qk_mma_find_max(p, h, &w, first);
+    const qk_mma_work max = {first, 0, 1, 0};
+    qk_mma_work_on_all(p, h, &w, &max);
   }
   qk_mma_join_max(w.max);
   for (int32_t first = begin; first < end; first += QK_MMA_KEYS) {
     const int32_t next = first + QK_MMA_KEYS;
     if (!once) qk_mma_stage(p, h, first, 1, 0, 0);
-    qk_mma_weigh(p, h, &w, first, !once, 1);
+    const qk_mma_work sums = {first, 0, 0, 0};
+    qk_mma_work_on_all(p, h, &w, &sums);
     if (next % QN_BLOCK == 0 || next >= end) qk_mma_fold(p, h, &w, first / QN_BLOCK);
   }
   qk_mma_join_max(w.largest);
