@@ -128,6 +128,15 @@ QK_UNIT uint32_t qk_picked_bytes(uint32_t a, uint32_t b, uint32_t which) {
   return out;
 #endif
 }
+/* A sum, and four bytes without a sign. */
+QK_UNIT int32_t qk_bytes_added(uint32_t bytes, int32_t sum) {
+#if defined(__CUDA_ARCH__)
+  return (int32_t)__dp4a(bytes, 0x01010101u, (uint32_t)sum);
+#else
+  return sum +
+         (int32_t)((bytes & 0xff) + (bytes >> 8 & 0xff) + (bytes >> 16 & 0xff) + (bytes >> 24));
+#endif
+}
 /* Four rows of four bytes become their columns. */
 QK_UNIT void qk_turned_bytes(uint32_t* w) {
   const uint32_t a = qk_picked_bytes(w[0], w[1], 0x5140), b = qk_picked_bytes(w[2], w[3], 0x5140);

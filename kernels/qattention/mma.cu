@@ -62,21 +62,39 @@ QK_UNIT float qk_mma_score(const qk_qattention_params* p, const qk_mma_head* h,
                            int32_t sum) {
   const int32_t query = w->query[r][i] < p->queries ? w->query[r][i] : p->queries - 1;
   const int64_t mask = (int64_t)query * p->mask[2] + (p->mask[3] == 1 ? key : 0);
-  uint32_t exact = (uint32_t)sum;
   float by = w->by[r][i], s;
   if (key < w->first[r][i] || key >= w->end[r][i]) return -QN_INF_F32;
-  if (h->zeros) {
-    const uint32_t zq = (uint32_t)w->zero[r][i];
-    const int32_t zk = h->k.zeros ? qk_mma_numbers(h, h->at.k_zeros)[own] : qk_mma_zero(&h->k, 0);
-    const int32_t of_query = qk_mma_numbers(h, h->at.q_sums)[query - h->query];
-    exact -= (uint32_t)zk * ((uint32_t)of_query - (uint32_t)p->depth * zq);
-    exact -= zq * (uint32_t)qk_mma_numbers(h, h->at.k_sums)[own];
-  }
   if (h->k.scales && p->k_rows) by = qn_mulf(by, qk_mma_floats(h, h->at.k_scales)[own]);
-  s = qn_mulf((float)(int32_t)exact, by);
+  s = qn_mulf((float)sum, by);
   if (p->softcap > 0.0f) s = qn_mulf(qn_tanh_f32(s / p->softcap), p->softcap);
   if (h->keep && !h->keep[mask]) s = -QN_INF_F32;
   return h->add ? s + h->add[mask] : s;
+}
+
+/* What sums of products of codes of 32 keys, the g-th of those at hand, begin with: what zero
+ * points of queries and keys take away from them. */
+QK_UNIT void qk_mma_begin(const qk_qattention_params* p, const qk_mma_head* h, const qk_mma_warp* w,
+                          int32_t g, int32_t (*sums)[4][QK_WARP_LANES]) {
+  QK_REGISTERS
+  for (int32_t n = 0; n < 4; ++n) {
+    QK_REGISTERS
+    for (int32_t c = 0; c < 4; ++c) {
+      QK_EACH_LANE(i) {
+        const int32_t lane = qk_lane(i), own = g * 32 + n * 8 + lane % 4 * 2 + c % 2;
+        uint32_t begin = 0;
+        if (h->zeros) {
+          const int32_t query = w->warp * 16 + lane / 4 + c / 2 * 8;
+          const uint32_t zq = (uint32_t)w->zero[c / 2][i];
+          const int32_t zk =
+              h->k.zeros ? qk_mma_numbers(h, h->at.k_zeros)[own] : qk_mma_zero(&h->k, 0);
+          const uint32_t codes = (uint32_t)qk_mma_numbers(h, h->at.q_sums)[query];
+          begin -= (uint32_t)zk * (codes - (uint32_t)p->depth * zq);
+          begin -= zq * (uint32_t)qk_mma_numbers(h, h->at.k_sums)[own];
+        }
+        sums[n][c][i] = (int32_t)begin;
+      }
+    }
+  }
 }
 
 /* The scores of 32 keys, the g-th of those at hand, which begin at `first`; `to` is where they are
@@ -84,10 +102,7 @@ QK_UNIT float qk_mma_score(const qk_qattention_params* p, const qk_mma_head* h,
 QK_UNIT void qk_mma_scores(const qk_qattention_params* p, const qk_mma_head* h, qk_mma_warp* w,
                            int32_t first, int32_t g, int32_t to) {
   int32_t sums[4][4][QK_WARP_LANES];
-  QK_REGISTERS
-  for (int32_t n = 0; n < 16; ++n) {
-    QK_EACH_LANE(i) { sums[n / 4][n % 4][i] = 0; }
-  }
+  qk_mma_begin(p, h, w, g, sums);
   for (int32_t d = 0; d < h->at.row - 16; d += 32) {
     uint32_t a[4][QK_WARP_LANES], b[2][4][QK_WARP_LANES];
     int32_t at[3][QK_WARP_LANES];
@@ -246,7 +261,7 @@ QK_UNIT void qk_mma_known(const qk_qattention_params* p, const qk_mma_head* h, q
   }
 }
 
-/* Weights of 32 keys as codes, and what zero points of values take away from their sums. */
+/* Weights of 32 keys as codes, and their sum, times zero points where each key has one. */
 QK_UNIT void qk_mma_codes(const qk_mma_head* h, const qk_mma_warp* w, int32_t g, int32_t at,
                           uint32_t (*codes)[QK_WARP_LANES], int32_t (*taken)[QK_WARP_LANES]) {
   QK_REGISTERS
@@ -261,10 +276,9 @@ QK_UNIT void qk_mma_codes(const qk_mma_head* h, const qk_mma_warp* w, int32_t g,
         const float weight = w->s[at][n][r * 2 + k % 2][i];
         const int32_t code = qn_code(qn_mulf(weight, w->largest[r][i]), 0, 0, 255);
         word |= (uint32_t)code << (8 * k);
-        if (qk_mma_has_zeros(&h->v))
-          taken[r][i] +=
-              code * (h->v.zeros ? qk_mma_numbers(h, h->at.v_zeros)[own] : qk_mma_zero(&h->v, 0));
+        if (h->v.zeros) taken[r][i] += code * qk_mma_numbers(h, h->at.v_zeros)[own];
       }
+      if (!h->v.zeros && qk_mma_has_zeros(&h->v)) taken[r][i] = qk_bytes_added(word, taken[r][i]);
       codes[c][i] = word;
     }
   }
@@ -272,7 +286,7 @@ QK_UNIT void qk_mma_codes(const qk_mma_head* h, const qk_mma_warp* w, int32_t g,
 
 typedef struct qk_mma_results {
   int32_t sums[QK_MMA_COLUMNS / 8][4][QK_WARP_LANES];
-  int32_t taken[2][QK_WARP_LANES]; /* of the sums of a query */
+  int32_t taken[2][QK_WARP_LANES]; /* what zero points take away from the sums of a query */
 } qk_mma_results;
 
 /* Adds products of the weights of 32 keys with `tiles` tiles of values. */
@@ -333,6 +347,17 @@ QK_UNIT void qk_mma_clear_results(qk_mma_results* y) {
     QK_REGISTERS
     for (int32_t n = 0; n < QK_MMA_COLUMNS / 8 * 4; ++n) y->sums[n / 4][n % 4][i] = 0;
     y->taken[0][i] = y->taken[1][i] = 0;
+  }
+}
+
+/* What the four lanes of each query take away together. */
+QK_UNIT void qk_mma_join_taken(const qk_mma_head* h, qk_mma_results* y) {
+  QK_REGISTERS
+  for (int32_t r = 0; r < 2; ++r) {
+    qk_warp_add_four(y->taken[r]);
+    QK_EACH_LANE(i) {
+      if (!h->v.zeros) y->taken[r][i] *= qk_mma_zero(&h->v, 0);
+    }
   }
 }
 
@@ -410,10 +435,7 @@ QK_UNIT void qk_mma_attend(const qk_qattention_params* p, const qk_mma_head* h, 
       const qk_mma_work results = {first, column, 0, &y};
       qk_mma_work_on_all(p, h, w, &results);
     }
-    if (qk_mma_has_zeros(&h->v)) {
-      qk_warp_add_four(y.taken[0]);
-      qk_warp_add_four(y.taken[1]);
-    }
+    if (qk_mma_has_zeros(&h->v)) qk_mma_join_taken(h, &y);
     QK_REGISTERS
     for (int32_t r = 0; r < 2; ++r) {
       QK_EACH_LANE(i) {
