@@ -1,8 +1,11 @@
 /* Loops over the registers of a tile, whose bounds are constants once everything is inlined. */
 #ifndef QK_EACH
-#if defined(__CUDACC__)
+#if defined(__CUDA_ARCH__)
 #define QK_EACH _Pragma("unroll")
 #define QK_NOT_EACH _Pragma("unroll 1")
+#elif defined(__CUDACC__) /* compilers of the host would warn */
+#define QK_EACH
+#define QK_NOT_EACH
 #elif defined(__clang__)
 #define QK_EACH _Pragma("clang loop unroll(full)")
 #define QK_NOT_EACH _Pragma("clang loop unroll(disable)")

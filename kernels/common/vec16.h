@@ -21,8 +21,10 @@
 #define QK_VEC16_REGISTERS 0
 #endif
 
-#if defined(__CUDACC__)
+#if defined(__CUDA_ARCH__)
 #define QK_UNROLL _Pragma("unroll")
+#elif defined(__CUDACC__) /* compilers of the host would warn */
+#define QK_UNROLL
 #elif defined(__clang__)
 #define QK_UNROLL _Pragma("clang loop unroll(full)")
 #elif defined(__GNUC__)
@@ -32,8 +34,10 @@
 #endif
 
 /* Before a loop whose copies would each keep their addresses on the stack. */
-#if defined(__CUDACC__)
+#if defined(__CUDA_ARCH__)
 #define QK_ROLLED _Pragma("unroll 1")
+#elif defined(__CUDACC__)
+#define QK_ROLLED
 #elif defined(__clang__)
 #define QK_ROLLED _Pragma("clang loop unroll(disable)")
 #elif defined(__GNUC__)
@@ -44,9 +48,9 @@
 
 /* The 16 lanes of an array. Where they are no vector, unrolled in part: unrolled fully, every lane
  * would be a variable of its own on the stack. */
-#if QK_VEC16_REGISTERS
+#if QK_VEC16_REGISTERS || (defined(__CUDACC__) && !defined(__CUDA_ARCH__))
 #define QK_LANES(j) for (int j = 0; j < 16; ++j)
-#elif defined(__CUDACC__)
+#elif defined(__CUDA_ARCH__)
 #define QK_LANES(j) _Pragma("unroll") for (int j = 0; j < 16; ++j)
 #elif defined(__clang__)
 #define QK_LANES(j) _Pragma("clang loop unroll_count(4)") for (int j = 0; j < 16; ++j)

@@ -66,7 +66,7 @@ def test_every_body_for_gpus_is_recorded_and_the_interpreters_bits_are_asked_for
     calls = tmp_path / "recorded.bin"
     calls.write_bytes(lzma.decompress((gpu_check[1] / "kernels/calls.bin.xz").read_bytes()))
     assert gpu_kernels.written_for_gpus() <= gpu_kernels.recorded(calls), sorted(gpu_kernels.written_for_gpus() - gpu_kernels.recorded(calls))
-    assert len(gpu_kernels.written_for_gpus()) >= 59
+    assert len(gpu_kernels.written_for_gpus()) >= 60
     data, symbol, shapes = calls.read_bytes(), b"qk_qconv_mma", set()
     at = data.find(len(symbol).to_bytes(4, "little") + symbol)
     while at >= 0:
@@ -220,12 +220,12 @@ def test_nvcc_takes_it_without_a_warning(projects, project, gpu, nvcc, tmp_path)
         assert len(stacks) >= 3 and set(stacks.values()) == {"0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads"}, stacks
 
 
-def compiled(nvcc, source, gpu, to):
-    """Compiles without a warning; says what kernels for tensor cores keep outside their registers."""
+def compiled(nvcc, source, gpu, to, body="qk_qconv_mma"):
+    """Compiles without a warning; says what kernels of a body for tensor cores keep outside their registers."""
     done = subprocess.run([nvcc, "-std=c++20", "-O2", f"-arch={gpu}", "-fmad=false", "-Werror", "all-warnings", "-Xcompiler", "-Wall,-Wextra",
                            "-Xptxas", "-v", "-c", source, "-o", to], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    blocks = re.findall(r'qk_launch_blocks\(queue, (\w+),.*"qk_qconv_mma"', source.read_text())
+    blocks = re.findall(rf'qk_launch_blocks\(queue, (\w+),.*"{body}"', source.read_text())
     found = re.findall(r"Compiling entry function '(\w+)'.*\n.*\n\s*(.*)", done.stderr)
     return {name: stack for name in blocks for entry, stack in found if f"{len(name)}{name}E" in entry}
 
@@ -238,6 +238,19 @@ def test_tiles_of_a_free_batch_are_in_registers(quantc, nvcc, gpu, tmp_path):
     quantc("compile", model, "--rules", tmp_path / "rules.toml", "--dim", "batch=1..256", "--target", f"cuda:{gpu}", "-o", tmp_path / "out", "--name", "net")
     stacks = compiled(nvcc, tmp_path / "out/net.cu", gpu, tmp_path / "net.o")
     assert set(stacks) == {"net_conv_relu", "net_fc"} and set(stacks.values()) == {"0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads"}, stacks
+
+
+@pytest.mark.parametrize("gpu, rules", [("sm_80", "static"), ("sm_90", "token")])
+def test_scores_of_attention_are_in_registers(quantc, nvcc, models, gpu, rules, tmp_path):
+    """With known scales, and with scales found per row; a warning of any kernel of such a network is an error, too."""
+    model, to = models / "timm_test_vit.onnx", tmp_path / "out"
+    if rules == "static":
+        quantc("calibrate", model, "--data", model.with_suffix(".npz"), "-o", tmp_path / "rules.toml")
+    else:
+        (tmp_path / "rules.toml").write_text("[[rule]]\npattern = '.*'\nkind = 'dynamic'\nper_token = true\nper_channel = true\nskip_unsupported = true\n")
+    quantc("compile", model, "--rules", tmp_path / "rules.toml", "--target", f"cuda:{gpu}", "-o", to, "--name", "net")
+    stacks = compiled(nvcc, to / "net.cu", gpu, tmp_path / "net.o", "qk_qattention_mma")
+    assert stacks and set(stacks.values()) == {"0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads"}, stacks
 
 
 ARCHITECTURES = [75, 80, 86, 89, 90, 100]

@@ -111,17 +111,18 @@ std::string Source::part_definition(const Instance& instance) {
   };
   add("const void", "in", kernel.in, call.in, in);
   add("void", "out", kernel.out, call.out, out);
-  const std::string part = call.body->split.empty()
-                               ? "(void)own"
-                               : fmt::format("{}_part(&p, in, out, own)", call.body->split);
+  const std::string part =
+      call.body->split.empty()
+          ? ""
+          : fmt::format("    int32_t own[4] = {{(int32_t)unit, (int32_t)unit + 1, 0, 0}};\n"
+                        "    {}_part(&p, in, out, own);\n",
+                        call.body->split);
   return params_function(instance) +
          fmt::format("QK_GLOBAL {}({}) {{\n", instance.function, declared) +
          for_gpus(fmt::format("  QK_FOR_UNIT(units) {{\n"
                               "    {0} p = params_of_{1}({2});\n"
                               "    const void *in[] = {{{3}}};\n"
-                              "    void *out[] = {{{4}}};\n"
-                              "    int32_t own[4] = {{(int32_t)unit, (int32_t)unit + 1, 0, 0}};\n"
-                              "    {5};\n"
+                              "    void *out[] = {{{4}}};\n{5}"
                               "    {6}(&p{7});\n  }}\n",
                               kernel.params, instance.function, instance.local ? "" : "&given",
                               in.empty() ? "NULL" : in, out, part, call.body->symbol, passed)) +
