@@ -58,7 +58,7 @@ BODY = re.compile(r"^body (\S+)(?: in (\S+))?(?: stack (\d+))?$")
 GROUP = re.compile(r"\{(\w+)=([^}]*)\}")
 DEFAULT_STACK = 1024
 # Whoever needs them writes them in front of all kernels.
-FIRST_HEADERS = [f"kernels/common/{name}.h" for name in ("cuda", "deploy", "graph_cache", "launch", "processor", "session", "target")]
+FIRST_HEADERS = [f"kernels/common/{name}.h" for name in ("cuda", "deploy", "device_peak", "graph_cache", "launch", "processor", "profile", "session", "target")]
 
 
 def write(path, text):

@@ -9,6 +9,7 @@ import onnx
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TOKEN = "[[rule]]\npattern = '.*'\nkind = 'dynamic'\nper_token = true\nsymmetric = true\nper_channel = true\nskip_unsupported = true\n"
+ZERO = "[[rule]]\npattern = '.*'\ndtype = 'int8'\nscale = 0.05\noffset = 7\nskip_unsupported = true\n"
 TENSOR = "[[rule]]\npattern = '.*'\nkind = 'dynamic'\nskip_unsupported = true\n"
 FILES = ["tv_mobilenet_v2_025", "timm_test_resnet", "timm_test_vit", "hf_llama", "unetlet", "lstm", "gru", "micro_kws_m_qoperator"]
 
@@ -24,6 +25,8 @@ def seeded(folder, batches):
             x = np.random.default_rng(batch).normal(size=(batch, 3, size, size)).astype(np.float32)
             np.savez(path.with_suffix(".npz"), in_0=x)
             yield path, f"{name}_int8_b{batch}", "static"
+            if batch == 3:
+                yield path, f"{name}_zero_point_7", "zero"
             if batch == 1:
                 yield path, f"{name}_float_b1", "float"
                 yield path, f"{name}_int8_without_tensor_cores", "static", ["--target", "cuda:sm_75"]
@@ -60,7 +63,7 @@ def transformers(folder, names):
 
 
 def networks(folder, quick):
-    """(model, name, kind, flags?) of each: float, static scales, or scales per token or per tensor."""
+    """(model, name, kind, flags?) of each: float, static scales, zero points of 7, or scales per token or per tensor."""
     digits = ROOT / "tests/models/digits.onnx"
     yield digits, "digits_int8", "digits"
     yield from sized(folder)
@@ -86,7 +89,7 @@ def compiled(quantc, folder, models, model, name, kind, more=()):
         done = subprocess.run([quantc, "calibrate", model, "--data", vectors, "-o", rules, *(["--dim", "batch=8"] if "--dim" in more else [])],
                               capture_output=True, text=True)
     else:
-        rules.write_text(TOKEN if kind == "token" else TENSOR)
+        rules.write_text({"token": TOKEN, "tensor": TENSOR, "zero": ZERO}[kind])
     if done is None or done.returncode == 0:
         done = subprocess.run([quantc, "compile", model, *flags, *(more if "--target" in more else ["--target", "cuda:sm_80", *more]), "-o",
                                folder / name, "--name", "net", "--weights", "incbin", "--vectors", vectors], capture_output=True, text=True)

@@ -101,8 +101,8 @@ static inline const char* cudaGetErrorString(cudaError_t status) {
 static inline cudaError_t cudaGetLastError(void) { return cudaSuccess; }
 /* Whether a graph is being made of what is put into streams: nothing of that is done then, and
  * nobody may wait for it. */
-static int qk_host_capturing = 0;
-static int qk_host_device = 0; /* the current one */
+static thread_local int qk_host_capturing = 0;
+static thread_local int qk_host_device = 0; /* the current one */
 static inline cudaError_t cudaGetDevice(int* device) {
   *device = qk_host_device;
   return QK_HOST_STATUS("cudaGetDevice");
@@ -146,8 +146,9 @@ static inline cudaError_t cudaStreamSynchronize(cudaStream_t) {
   return QK_HOST_STATUS("cudaStreamSynchronize");
 }
 static inline cudaError_t cudaEventCreate(cudaEvent_t* to) {
-  *to = (cudaEvent_t)calloc(1, sizeof(struct timespec));
-  return *to ? cudaSuccess : cudaErrorMemoryAllocation;
+  const cudaError_t status = QK_HOST_STATUS("cudaEventCreate");
+  *to = status == cudaSuccess ? (cudaEvent_t)calloc(1, sizeof(struct timespec)) : 0;
+  return status == cudaSuccess && !*to ? cudaErrorMemoryAllocation : status;
 }
 static inline cudaError_t cudaEventDestroy(cudaEvent_t event) {
   free(event);
@@ -155,7 +156,7 @@ static inline cudaError_t cudaEventDestroy(cudaEvent_t event) {
 }
 static inline cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
   timespec_get(event, TIME_UTC);
-  return cudaSuccess;
+  return QK_HOST_STATUS("cudaEventRecord");
 }
 static inline cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
 static inline cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t from, cudaEvent_t to) {
@@ -171,11 +172,14 @@ static inline cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t byt
 
 #endif
 
+struct qk_profile;
 /* Where work goes; with `check` every launch is waited for, so that a fault in a kernel is reported
- * with the kernel's name. With `overlap` a kernel is set up while the one before it still runs. */
+ * with the kernel's name. With `overlap` a kernel is set up while the one before it still runs. With
+ * a profile the time of every step is measured. */
 typedef struct qk_queue {
   cudaStream_t stream;
   int check, overlap;
+  qk_profile* profile;
 } qk_queue;
 
 /* A pointer to whatever a body takes: C converts void pointers by itself. */

@@ -1,5 +1,5 @@
 /* What a handle does, for every model: choosing code for the GPU, memory, weights, runs, figures.
- * Generated code describes a model and calls these functions. Included after graph_cache.h. */
+ * Generated code describes a model and calls these functions. Included after graph_cache.h and profile.h. */
 #ifndef QK_SESSION_H
 #define QK_SESSION_H
 
@@ -28,9 +28,10 @@ typedef struct qk_part {
   int capability;                    /* 8.0 is 80; 0: any */
   int64_t arena_bytes, weight_bytes; /* of the device's memory */
   int64_t host_bytes;                /* of the host's, for steps that run there */
+  int64_t state_bytes;               /* of the device's, kept between runs */
   int64_t launches;
-  const qk_extent* ranges;
-  int64_t range_count;
+  const qk_extent *ranges, *initial; /* of weights, and of those that a state begins with */
+  int64_t range_count, initial_count;
   qk_kernels kernels;
   qk_copies upload, download;
 } qk_part;
@@ -53,6 +54,7 @@ typedef struct qk_config {
   void *arena, *weights;
   int64_t cache_entries, cache_bytes;
   const void* host_weights;
+  void* state;
 } qk_config;
 
 typedef struct qk_analysis {
@@ -68,8 +70,8 @@ struct qk_session {
   const qk_part* part;
   qk_queue queue;
   int strategy, device, ready;
-  unsigned char *arena, *weights;         /* on the device */
-  unsigned char *own_arena, *own_weights; /* to be given back */
+  unsigned char *arena, *weights, *state;             /* on the device */
+  unsigned char *own_arena, *own_weights, *own_state; /* to be given back */
   unsigned char* host_arena;              /* of steps that run on the host */
   const unsigned char* host_weights;      /* of the model */
   int64_t* dims;                          /* of the run */
@@ -86,6 +88,9 @@ struct qk_session {
       return QK_CUDA_FAILED;                                                  \
     }                                                                         \
   } while (0)
+/* A step of a run: it is marked once it is in the queue. */
+#define QK_STEP(status, call, kernel, layer) \
+  QK_TRY(qk_mark(queue, status, kernel, layer), call, kernel, layer)
 /* Leaves a function with the code of another. */
 #define QK_PASS(expression)               \
   do {                                    \
@@ -130,6 +135,17 @@ static inline int qk_choose_part(qk_session* s) {
   return QK_BAD_DEVICE;
 }
 
+/* Puts the state's initial contents into its place. */
+static inline int qk_reset_here(qk_session* s, cudaStream_t stream) {
+  for (int64_t i = 0; i < s->part->initial_count; ++i) {
+    const qk_extent r = s->part->initial[i];
+    QK_TRY(cudaMemcpyAsync(s->state + r.to, s->weights + r.from, (size_t)r.bytes,
+                           cudaMemcpyDeviceToDevice, stream),
+           "cudaMemcpyAsync of the state", "", "");
+  }
+  return QK_OK;
+}
+
 /* Takes the memory that the caller did not bring, and uploads the weights. */
 static inline int qk_take_memory(qk_session* s) {
   const qk_part* const part = s->part;
@@ -148,6 +164,11 @@ static inline int qk_take_memory(qk_session* s) {
     QK_TRY(cudaMalloc(&s->own_arena, (size_t)part->arena_bytes), "cudaMalloc of the arena", "", "");
     s->arena = s->own_arena;
   }
+  if (part->state_bytes > 0 && !s->state) {
+    QK_TRY(cudaMalloc(&s->own_state, (size_t)part->state_bytes), "cudaMalloc of the state", "", "");
+    s->state = s->own_state;
+  }
+  QK_PASS(qk_reset_here(s, s->queue.stream));
   if (part->host_bytes > 0)
     QK_TRY(cudaMallocHost(&s->host_arena, (size_t)part->host_bytes), "cudaMallocHost", "", "");
   QK_TRY(cudaStreamSynchronize(s->queue.stream), "cudaStreamSynchronize", "", "");
@@ -237,7 +258,10 @@ static inline int qk_open(qk_session* s) {
   if (s->strategy != QK_AUTO) return QK_OK;
   qk_analysis figures;
   qk_set_dims(s, s->model->warm + (s->model->warm_count - 1) * s->model->dims);
-  return qk_analyze_here(s, &figures);
+  QK_PASS(qk_analyze_here(s, &figures));
+  QK_PASS(qk_reset_here(s, s->queue.stream));
+  QK_TRY(cudaStreamSynchronize(s->queue.stream), "cudaStreamSynchronize", "", "");
+  return QK_OK;
 }
 
 /* Sets a session up that is all zeros, but for its `dims`. */
@@ -250,6 +274,7 @@ static inline int qk_create(qk_session* s, const qk_model* model, const qk_confi
     s->strategy = config->deployment;
     s->arena = (unsigned char*)config->arena;
     s->weights = (unsigned char*)config->weights;
+    s->state = (unsigned char*)config->state;
     if (!s->host_weights) s->host_weights = (const unsigned char*)config->host_weights;
   }
   if (s->strategy < QK_BALANCED || s->strategy > QK_AUTO) {
@@ -278,9 +303,18 @@ static inline void qk_destroy(qk_session* s) {
   qk_cache_close(&s->cache);
   if (s->own_weights) (void)cudaFree(s->own_weights);
   if (s->own_arena) (void)cudaFree(s->own_arena);
+  if (s->own_state) (void)cudaFree(s->own_state);
   if (s->host_arena) (void)cudaFreeHost(s->host_arena);
   if (s->queue.stream) (void)cudaStreamDestroy(s->queue.stream);
   qk_leave(s, before);
+}
+
+/* Whether the model takes these sizes. */
+static inline int qk_check_sizes(qk_session* s, const int64_t* dims) {
+  if (!s->model->size_error) return QK_OK;
+  if (!dims) return qk_fail(s, QK_NULL_POINTER, "dims is null");
+  const char* const wrong = s->model->size_error(dims);
+  return wrong ? qk_fail(s, QK_BAD_SIZE, wrong) : QK_OK;
 }
 
 /* Whether a run may be made of these; the session is ready. */
@@ -291,10 +325,7 @@ static inline int qk_check_run(qk_session* s, const int64_t* dims, const void* c
   for (int64_t i = 0; i < s->model->outputs && !null; ++i) null = !outputs[i];
   if (null) return qk_fail(s, QK_NULL_POINTER, "an input or output is null");
   if (!s->ready) return qk_fail(s, QK_BAD_CONFIG, "the handle could not be created");
-  if (!s->model->size_error) return QK_OK;
-  if (!dims) return qk_fail(s, QK_NULL_POINTER, "dims is null");
-  const char* const wrong = s->model->size_error(dims);
-  return wrong ? qk_fail(s, QK_BAD_SIZE, wrong) : QK_OK;
+  return qk_check_sizes(s, dims);
 }
 
 /* All kernels, by a graph where that is wanted and the caller is not making one itself. */
@@ -339,17 +370,78 @@ static inline int qk_run_host(qk_session* s, const int64_t* dims, const void* co
   return qk_run(s, dims, inputs, outputs, 1, s->queue.stream);
 }
 
+/* The state as it was when the first run is made; runs on other streams are not waited for. */
+static inline int qk_reset(qk_session* s, cudaStream_t stream) {
+  if (!s->ready) return qk_fail(s, QK_BAD_CONFIG, "the handle could not be created");
+  int before = 0, code = qk_enter(s, &before);
+  if (code == QK_OK) code = qk_reset_here(s, stream);
+  qk_leave(s, before);
+  return code;
+}
+
+static inline int qk_copy_state(qk_session* s, unsigned char* to, const unsigned char* from) {
+  QK_TRY(cudaMemcpyAsync(to, from, (size_t)s->part->state_bytes, cudaMemcpyDeviceToDevice,
+                         s->queue.stream),
+         "cudaMemcpyAsync of the state", "", "");
+  QK_TRY(cudaStreamSynchronize(s->queue.stream), "cudaStreamSynchronize", "", "");
+  return QK_OK;
+}
+
+/* Measures something for these sizes; the state is afterwards what it was. */
+static inline int qk_measured(qk_session* s, const int64_t* dims, int (*work)(qk_session*, void*),
+                              void* data) {
+  if (!s->ready) return qk_fail(s, QK_BAD_CONFIG, "the handle could not be created");
+  QK_PASS(qk_check_sizes(s, dims));
+  qk_set_dims(s, dims);
+  unsigned char* kept = NULL;
+  int before = 0, code = qk_enter(s, &before);
+  if (code == QK_OK && s->part->state_bytes > 0) {
+    const cudaError_t status = cudaMalloc(&kept, (size_t)s->part->state_bytes);
+    if (status != cudaSuccess) {
+      qk_describe(s->error, sizeof s->error, status, "cudaMalloc of a copy of the state", "", "");
+      code = QK_CUDA_FAILED;
+    } else {
+      code = qk_copy_state(s, kept, s->state);
+    }
+  }
+  if (code == QK_OK) code = work(s, data);
+  if (code == QK_OK && kept) code = qk_copy_state(s, s->state, kept);
+  if (kept) (void)cudaFree(kept);
+  qk_leave(s, before);
+  return code;
+}
+
+static inline int qk_analyze_work(qk_session* s, void* figures) {
+  return qk_analyze_here(s, (qk_analysis*)figures);
+}
 static inline int qk_analyze(qk_session* s, const int64_t* dims, qk_analysis* figures) {
   if (!figures) return qk_fail(s, QK_NULL_POINTER, "figures is null");
-  if (!s->ready) return qk_fail(s, QK_BAD_CONFIG, "the handle could not be created");
-  if (s->model->size_error) {
-    const char* const wrong = dims ? s->model->size_error(dims) : "dims is null";
-    if (wrong) return qk_fail(s, dims ? QK_BAD_SIZE : QK_NULL_POINTER, wrong);
-  }
-  qk_set_dims(s, dims);
-  int before = 0, code = qk_enter(s, &before);
-  if (code == QK_OK) code = qk_analyze_here(s, figures);
-  qk_leave(s, before);
+  return qk_measured(s, dims, qk_analyze_work, figures);
+}
+
+static inline int qk_profile_work(qk_session* s, void* profile) {
+  enum { RUNS = 5 };
+  qk_profile* const own = (qk_profile*)profile;
+  qk_queue queue = qk_unchecked(s);
+  int code = QK_OK;
+  queue.overlap = 0; /* a kernel that is set up early has no begin of its own */
+  QK_TRY(qk_profile_open(own, s->part->launches), "cudaEventCreate", "", "");
+  queue.profile = own;
+  for (int i = -1; i < RUNS && code == QK_OK; ++i)
+    QK_TRY(qk_profile_once(own, &queue, s, s->part->kernels, i <= 0, &code), "timing", "", "");
+  return code;
+}
+
+/* Tells what each step of a run takes, in order: its layer, the kernel, microseconds. */
+static inline int qk_profile_run(qk_session* s, const int64_t* dims,
+                                 void (*told)(void*, const char*, const char*, double),
+                                 void* data) {
+  if (!told) return qk_fail(s, QK_NULL_POINTER, "told is null");
+  qk_profile profile = {};
+  const int code = qk_measured(s, dims, qk_profile_work, &profile);
+  for (int64_t i = 0; i < profile.count && code == QK_OK; ++i)
+    told(data, profile.steps[i].layer, profile.steps[i].kernel, profile.steps[i].device_us);
+  qk_profile_close(&profile);
   return code;
 }
 

@@ -1,9 +1,11 @@
 #include "driver/bench.h"
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 
 #include "arrays/npz.h"
+#include "driver/device_peak.h"
 #include "driver/layers.h"
 #include "driver/native.h"
 #include "driver/peer.h"
@@ -11,6 +13,12 @@
 
 namespace qc {
 namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double since(Clock::time_point from) {
+  return std::chrono::duration<double>(Clock::now() - from).count();
+}
 
 /// Seconds of so many runs.
 using Measure = std::function<Result<std::vector<double>>(int runs)>;
@@ -25,10 +33,12 @@ Result<Ok> take_turns(std::vector<Turn>& turns, const BenchOptions& how) {
   constexpr double kChunk = 0.01;  // seconds
   std::vector<int> chunks;
   for (Turn& turn : turns) {
-    QC_ASSIGN(const std::vector<double> first, turn.run(1));  // caches fill
+    const Clock::time_point from = Clock::now();
+    QC_TRY(turn.run(1));  // caches fill
     chunks.push_back(
-        how.rounds > 0 ? 1
-                       : static_cast<int>(std::clamp(kChunk / std::max(first[0], 1e-9), 1.0, 1e4)));
+        how.rounds > 0
+            ? 1
+            : static_cast<int>(std::clamp(kChunk / std::max(since(from), 1e-9), 1.0, 1e4)));
   }
   if (how.ready) how.ready();
   double spent = 0;
@@ -37,12 +47,39 @@ Result<Ok> take_turns(std::vector<Turn>& turns, const BenchOptions& how) {
                       : round < 3 || spent < how.seconds * static_cast<double>(turns.size());
        ++round) {
     for (size_t i = 0; i < turns.size(); ++i) {
+      const Clock::time_point from = Clock::now();
       QC_ASSIGN(const std::vector<double> took, turns[i].run(chunks[i]));
-      for (const double s : took) spent += s;
+      spent += since(from);
       turns[i].runner->seconds.insert(turns[i].runner->seconds.end(), took.begin(), took.end());
     }
   }
   return Ok{};
+}
+
+/// Code of a GPU: runs with arrays of the device, each figure the mean of a few of them.
+Result<Measure> own_device_code(const Graph& graph, const Options& options, const Target& target,
+                                const std::vector<Tensor>& inputs, const BenchOptions& how,
+                                Bench& out) {
+  constexpr int kCopied = 3;
+  QC_ASSIGN(const CudaModel model, CudaModel::build(graph, options, how.build.host));
+  QC_ASSIGN(out.figures, model.figures(inputs));
+  for (int i = 0; i < kCopied; ++i) {
+    QC_ASSIGN(const NativeResult result, model.run(inputs));
+    const double us = 1e6 * result.seconds;
+    out.figures->copied_us = i == 0 ? us : std::min(out.figures->copied_us, us);
+  }
+  QC_ASSIGN(std::vector<StepTime> layers, model.layer_times(inputs));
+  for (const StepTime& layer : layers) out.bytes += layer.bytes;
+  if (how.per_layer) out.layers = std::move(layers);
+  QC_ASSIGN(out.peak, device_peak(target.architecture, how.build.host));
+  return Measure([model, inputs](int runs) -> Result<std::vector<double>> {
+    std::vector<double> seconds;
+    for (int i = 0; i < runs; ++i) {
+      QC_ASSIGN(const CudaFigures figures, model.figures(inputs));
+      seconds.push_back(1e-6 * figures.device_us);
+    }
+    return seconds;
+  });
 }
 
 /// The build for the target as something to measure, with what is known of it alone.
@@ -51,22 +88,7 @@ Result<Measure> own_code(const Graph& graph, const Options& options,
   QC_ASSIGN(const Target target, target_of(options));
   out.target = target.name;
   if (target.language == Language::cuda) {
-    QC_ASSIGN(const CudaModel model, CudaModel::build(graph, options, how.build.host));
-    QC_ASSIGN(out.figures, model.figures());
-    for_each_step(model.program().steps, [&](const Step& s) {
-      if (const Call* c = s.call(); c && how.per_layer) {
-        out.layers.push_back({s.loc.names, std::string(c->kernel->name),
-                              c->body ? c->body->symbol : "", c->macs, bytes_of(*c), 0});
-      }
-    });
-    return Measure([model, inputs](int runs) -> Result<std::vector<double>> {
-      std::vector<double> seconds;
-      for (int i = 0; i < runs; ++i) {
-        QC_ASSIGN(const NativeResult result, model.run(inputs));
-        seconds.push_back(result.seconds);
-      }
-      return seconds;
-    });
+    return own_device_code(graph, options, target, inputs, how, out);
   }
   QC_ASSIGN(NativeModel made, NativeModel::build(graph, options, how.build));
   auto model = std::make_shared<const NativeModel>(std::move(made));
@@ -81,22 +103,23 @@ Result<Measure> own_code(const Graph& graph, const Options& options,
 Result<Ok> count(const Graph& graph, Options options, const std::vector<Tensor>& inputs,
                  const BenchOptions& how, Bench& out) {
   constexpr double kSeconds = 0.5;
-  options.target = out.figures ? "native" : out.target;
+  for (const Layer& layer : layers_of(graph).all) {
+    out.macs += layer.macs;
+    if (layer.computes == Computes::integer) out.integer_macs += layer.macs;
+  }
+  if (out.figures) return Ok{};  // a GPU's kernels were measured there
+  options.target = out.target;
   QC_ASSIGN(const InProcess model, InProcess::create(graph, options, 0));
   QC_ASSIGN(const auto program, model.program(inputs));
   for_each_step(program->steps, [&](const Step& s) {
     if (const Call* c = s.call()) out.bytes += bytes_of(*c);
   });
-  if (how.per_layer && !out.figures) {
+  if (how.per_layer) {
     QC_ASSIGN(const std::vector<StepTime> once, step_times(model, inputs, 1));
     double seconds = 0;
     for (const StepTime& step : once) seconds += step.seconds;
     const int runs = static_cast<int>(std::clamp(kSeconds / std::max(seconds, 1e-9), 1.0, 20.0));
     QC_ASSIGN(out.layers, step_times(model, inputs, how.rounds > 0 ? how.rounds : runs));
-  }
-  for (const Layer& layer : layers_of(graph).all) {
-    out.macs += layer.macs;
-    if (layer.computes == Computes::integer) out.integer_macs += layer.macs;
   }
   return Ok{};
 }
@@ -112,17 +135,27 @@ double Runner::median() const {
   return sorted[sorted.size() / 2];
 }
 
-std::optional<double> Bench::share_of_limit() const {
-  const double floats = static_cast<double>(macs - integer_macs);
-  const double integers = static_cast<double>(integer_macs);
-  if (!peak || macs == 0 || (integers > 0 && peak->int8_gmacs == 0) ||
+std::optional<double> Bench::share(int64_t integers, int64_t floats, int64_t moved,
+                                   double seconds) const {
+  if (!peak || seconds <= 0 || (integers > 0 && peak->int8_gmacs == 0) ||
       (floats > 0 && peak->float_gmacs == 0)) {
     return std::nullopt;
   }
   double limit = 0;
-  if (integers > 0) limit += integers / peak->int8_gmacs;
-  if (floats > 0) limit += floats / peak->float_gmacs;
-  return limit * 1e-9 / own.least();
+  if (integers > 0) limit += static_cast<double>(integers) / peak->int8_gmacs;
+  if (floats > 0) limit += static_cast<double>(floats) / peak->float_gmacs;
+  if (figures) limit = std::max(limit, static_cast<double>(moved) / peak->gbytes);
+  if (limit == 0) return std::nullopt;
+  return limit * 1e-9 / seconds;
+}
+
+std::optional<double> Bench::share_of_limit() const {
+  return share(integer_macs, macs - integer_macs, bytes, own.least());
+}
+
+std::optional<double> Bench::share_of_limit(const StepTime& layer) const {
+  return layer.on_codes ? share(layer.macs, 0, layer.bytes, layer.seconds)
+                        : share(0, layer.macs, layer.bytes, layer.seconds);
 }
 
 Result<Bench> bench(const Graph& graph, const Options& options, const std::string& model,

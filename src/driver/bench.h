@@ -40,16 +40,24 @@ struct Bench {
   std::vector<std::pair<std::string, std::string>> missing;  // peers, and why they did not run
   int64_t macs = 0, integer_macs = 0;                        // of one run
   int64_t bytes = 0;                   // operands and results of all kernel calls of one run
-  std::optional<MachinePeak> peak;     // of the processor; nothing for code of a GPU
+  std::optional<MachinePeak> peak;     // of the processor, or of the GPU that the code is for
   std::optional<CudaFigures> figures;  // of code for a GPU
-  std::vector<StepTime> layers;        // where asked for; no times of code for a GPU
+  std::vector<StepTime> layers;        // where asked for
 
-  /// Of the least time: what the run would take if every product came at the machine's limit.
+  /// Of the least time: what the run would take if every product came at the machine's limit, and
+  /// on a GPU, whose caches are small beside what a run moves, if all bytes were copied, whichever
+  /// takes longer.
   std::optional<double> share_of_limit() const;
+  std::optional<double> share_of_limit(const StepTime& layer) const;
+
+ private:
+  std::optional<double> share(int64_t integers, int64_t floats, int64_t moved,
+                              double seconds) const;
 };
 
 /// Builds the contract graph for the options' target and runs it in turns with the peers, which run
-/// the file `model` itself. Layers are timed in process, by the same kernels.
+/// the file `model` itself. Layers are timed in process, by the same kernels; those of a GPU by its
+/// events.
 Result<Bench> bench(const Graph& graph, const Options& options, const std::string& model,
                     const std::vector<Tensor>& inputs, const BenchOptions& how);
 

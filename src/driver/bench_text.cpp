@@ -24,18 +24,40 @@ std::string bar(double part, double whole, size_t most) {
   return std::string(std::clamp<size_t>(static_cast<size_t>(length + 0.5), 1, most), '#');
 }
 
+/// What rates are stated in: billions a second for a processor, thousands of them for a GPU, where
+/// a product and its sum are two operations.
+struct Units {
+  const char *products, *bytes;
+  double product = 1, byte = 1;
+};
+Units units_of(const Bench& b) {
+  if (b.figures) return {"TOPS", "TB/s", 2e-3, 1e-3};
+  return {"GMAC/s", "GB/s", 1, 1};
+}
+
+std::string percent(const std::optional<double>& share) {
+  return share ? fmt::format("{:.1f} %", 100 * *share) : "-";
+}
+
+/// A rate in a column of few characters: small ones keep their digits.
+std::string figure(double value) {
+  return value > 0 && value < 1 ? fmt::format("{:.3g}", value) : fmt::format("{:.1f}", value);
+}
+
 std::string runners(const Bench& b) {
+  const Units u = units_of(b);
   std::string out = fmt::format("{:<26}{:>12}{:>12}{:>10}{:>10}{:>10}{:>10}\n", "", "least ms",
-                                "median ms", "GMAC/s", "GB/s", "of limit", "ratio");
-  const auto share = b.share_of_limit();
-  out += fmt::format("{:<26}{:>12.4f}{:>12.4f}{:>10.1f}{:>10.1f}{:>10}{:>10}\n", b.own.what,
-                     1e3 * b.own.least(), 1e3 * b.own.median(), rate(b.macs, b.own.least()),
-                     rate(b.bytes, b.own.least()),
-                     share ? fmt::format("{:.1f} %", 100 * *share) : "-", "1.00");
+                                "median ms", u.products, u.bytes, "of limit", "ratio");
+  out += fmt::format("{:<26}{:>12.4f}{:>12.4f}{:>10}{:>10}{:>10}{:>10}\n", b.own.what,
+                     1e3 * b.own.least(), 1e3 * b.own.median(),
+                     figure(u.product * rate(b.macs, b.own.least())),
+                     figure(u.byte * rate(b.bytes, b.own.least())), percent(b.share_of_limit()),
+                     "1.00");
   for (const Runner& p : b.peers) {
-    out += fmt::format("{:<26}{:>12.4f}{:>12.4f}{:>10.1f}{:>10}{:>10}{:>10.2f}\n",
+    out += fmt::format("{:<26}{:>12.4f}{:>12.4f}{:>10}{:>10}{:>10}{:>10.2f}\n",
                        clipped(shown(p.what), 25), 1e3 * p.least(), 1e3 * p.median(),
-                       rate(b.macs, p.least()), "", "", p.least() / b.own.least());
+                       figure(u.product * rate(b.macs, p.least())), "", "",
+                       p.least() / b.own.least());
   }
   return out;
 }
@@ -56,21 +78,26 @@ std::string chart(const Bench& b, size_t width) {
 
 std::string layers(const Bench& b, size_t width) {
   if (b.layers.empty()) return {};
-  const bool timed = !b.figures;
+  const Units u = units_of(b);
   double most = 0;
   for (const StepTime& l : b.layers) most = std::max(most, l.seconds);
-  const size_t name = std::clamp<size_t>(width / 3, 16, 40), variant = name;
-  const size_t rest = width > name + variant + 22 ? width - name - variant - 22 : 1;
-  std::string out = fmt::format("\n{:<{}}{:<{}}{:>10}{:>10}\n", "layer", name, "variant", variant,
-                                timed ? "us" : "", "GMAC/s");
+  const size_t name = std::clamp<size_t>(width / 4, 16, 40), variant = name;
+  const size_t rest = width > name + variant + 38 ? width - name - variant - 38 : 1;
+  std::string out = fmt::format("\n{:<{}}{:<{}}{:>9}{:>9}{:>9}{:>9}\n", "layer", name, "variant",
+                                variant, "us", u.products, u.bytes, "of limit");
   for (const StepTime& l : b.layers) {
     out += fmt::format("{:<{}}{:<{}}", clipped(shown(joined(l.names)), name - 1), name,
                        clipped(l.variant.empty() ? l.kernel : l.variant, variant - 1), variant);
-    out += timed ? fmt::format("{:>10.2f}{:>10.1f}  {}\n", 1e6 * l.seconds, rate(l.macs, l.seconds),
-                               bar(l.seconds, most, std::min<size_t>(rest, 30)))
-                 : "\n";
+    out += fmt::format("{:>9.2f}{:>9}{:>9}{:>9}  {}\n", 1e6 * l.seconds,
+                       figure(u.product * rate(l.macs, l.seconds)),
+                       figure(u.byte * rate(l.bytes, l.seconds)), percent(b.share_of_limit(l)),
+                       bar(l.seconds, most, std::min<size_t>(rest, 30)));
   }
   return out;
+}
+
+std::string json_share(const std::optional<double>& share) {
+  return share ? json_number(*share) : "null";
 }
 
 JsonObject object_of(const Runner& r, const Bench& b) {
@@ -88,25 +115,28 @@ JsonObject object_of(const Runner& r, const Bench& b) {
 
 std::string str(const Bench& b, size_t width) {
   std::string out =
-      fmt::format("target {}, one thread, {} multiply-accumulates a run ({} of codes)\n", b.target,
-                  b.macs, b.integer_macs);
+      fmt::format("target {}, {}, {} multiply-accumulates a run ({} of codes)\n", b.target,
+                  b.figures ? "arrays on the device" : "one thread", b.macs, b.integer_macs);
   out += runners(b);
   for (const auto& [peer, why] : b.missing)
     out += wrapped("", peer + " did not run: " + why, width);
   if (b.peak) {
     const MachinePeak& p = *b.peak;
+    const Units u = units_of(b);
     out +=
         wrapped("",
-                fmt::format("limit of this machine, measured now: {:.1f} GMAC/s of 8-bit codes "
-                            "({}), {:.1f} GMAC/s of floats ({}), {:.1f} GB/s read",
-                            p.int8_gmacs, p.int8_by.empty() ? "unknown" : p.int8_by, p.float_gmacs,
-                            p.float_by.empty() ? "unknown" : p.float_by, p.read_gbytes),
+                fmt::format("limit of this machine, measured now: {:.1f} {} of 8-bit codes "
+                            "({}), {:.1f} {} of floats ({}), {} {} {}",
+                            u.product * p.int8_gmacs, u.products,
+                            p.int8_by.empty() ? "unknown" : p.int8_by, u.product * p.float_gmacs,
+                            u.products, p.float_by.empty() ? "unknown" : p.float_by,
+                            figure(u.byte * p.gbytes), u.bytes, p.bytes_by),
                 width);
   }
   if (b.figures) {
-    out +=
-        fmt::format("on the device: {} launches, {:.1f} us without copies, {:.1f} us of the host\n",
-                    b.figures->launches, b.figures->device_us, b.figures->host_us);
+    out += fmt::format(
+        "{} launches, {:.1f} us of the host; with copies from and to its memory {:.4f} ms\n",
+        b.figures->launches, b.figures->host_us, 1e-3 * b.figures->copied_us);
   }
   return out + chart(b, width) + layers(b, width);
 }
@@ -125,20 +155,21 @@ std::string json(const Bench& b, const std::string& model) {
                         .add("variant", json_string(l.variant))
                         .add("macs", json_number(l.macs))
                         .add("bytes", json_number(l.bytes))
-                        .add("us", b.figures ? "null" : json_number(1e6 * l.seconds))
+                        .add("us", json_number(1e6 * l.seconds))
+                        .add("share_of_limit", json_share(b.share_of_limit(l)))
                         .line());
   }
-  const auto share = b.share_of_limit();
   JsonObject limit;
   if (b.peak) {
     limit.add("int8_gmacs", json_number(b.peak->int8_gmacs));
     limit.add("float_gmacs", json_number(b.peak->float_gmacs));
-    limit.add("read_gbytes", json_number(b.peak->read_gbytes));
+    limit.add(b.figures ? "copy_gbytes" : "read_gbytes", json_number(b.peak->gbytes));
   }
   if (b.figures) {
     limit.add("launches", json_number(int64_t{b.figures->launches}));
     limit.add("device_us", json_number(b.figures->device_us));
     limit.add("host_us", json_number(b.figures->host_us));
+    limit.add("copied_us", json_number(b.figures->copied_us));
   }
   return JsonObject()
       .add("model", json_string(model))
@@ -148,7 +179,7 @@ std::string json(const Bench& b, const std::string& model) {
       .add("bytes", json_number(b.bytes))
       .add("own", object_of(b.own, b)
                       .add("gbytes", json_number(rate(b.bytes, b.own.least())))
-                      .add("share_of_limit", share ? json_number(*share) : "null")
+                      .add("share_of_limit", json_share(b.share_of_limit()))
                       .line())
       .add("machine", limit.line())
       .add("peers", json_array(peers, true))

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "backends/common/steps.h"
 #include "backends/registry.h"
 #include "program/bind.h"
 
@@ -37,6 +38,35 @@ struct Analysis {
 };
 constexpr int kConservative = 1;
 
+/// What NAME_profile tells of a kernel.
+struct Told {
+  std::string layer, symbol;
+  double device_us;
+};
+using TellFunction = void (*)(void*, const char*, const char*, double);
+void tell(void* data, const char* layer, const char* kernel, double device_us) {
+  static_cast<std::vector<Told>*>(data)->push_back({layer, kernel, device_us});
+}
+
+/// The calls that were told of, in the program's order; fewer where it has not all of them.
+std::vector<StepTime> matched(const Program& program, const std::vector<Told>& told) {
+  std::vector<StepTime> out;
+  for_each_step(program.steps, [&](const Step& s) {
+    const Call* c = s.call();
+    if (!c || !c->body || out.size() == told.size()) return;
+    const Told& next = told[out.size()];
+    if (c->body->symbol == next.symbol && StepPrinter::layers(s) == next.layer)
+      out.push_back(step_time(s, c->body, 1e-6 * next.device_us));
+  });
+  return out;
+}
+
+std::vector<int64_t> dims_of(const Program& program, const Bindings& sizes) {
+  std::vector<int64_t> out;
+  for (const FreeDim& d : program.dims) out.push_back(sizes.at(d.name));
+  return out;
+}
+
 }  // namespace
 
 struct CudaModel::Handle {
@@ -48,6 +78,16 @@ struct CudaModel::Handle {
   F function(const char* what) const {
     return reinterpret_cast<F>(library->symbol(name + what));
   }
+  /// Calls a function that is handed the sizes of the run where there are any.
+  template <class... Args>
+  Result<Ok> call(const char* what, const std::vector<int64_t>& dims, Args... args) const {
+    const int status =
+        dims.empty()
+            ? function<int (*)(void*, Args...)>(what)(handle, args...)
+            : function<int (*)(void*, const int64_t*, Args...)>(what)(handle, dims.data(), args...);
+    if (status != 0) return error(Code::bug, "model '{}' failed: {}", name, error_text());
+    return Ok{};
+  }
   std::string error_text() const {
     const auto text = function<const char* (*)(const void*)>("_error_text");
     return handle ? text(handle) : "the host has no memory";
@@ -57,9 +97,13 @@ struct CudaModel::Handle {
   }
 };
 
-Result<CudaModel> CudaModel::build(const Graph& graph, const Options& options, bool host) {
+std::string nvcc_program() {
   const char* given = std::getenv("NVCC");
-  const std::string nvcc = given && *given ? given : "nvcc";
+  return given && *given ? given : "nvcc";
+}
+
+Result<CudaModel> CudaModel::build(const Graph& graph, const Options& options, bool host) {
+  const std::string nvcc = nvcc_program();
   if (!host && !in_path(nvcc)) {
     return error(Code::unsupported,
                  "code for target {} is built by nvcc, and there is no '{}': install the CUDA "
@@ -95,17 +139,18 @@ Result<CudaModel> CudaModel::build(const Graph& graph, const Options& options, b
   return CudaModel(std::move(module), std::move(handle));
 }
 
+/// The sizes that a run with these inputs chooses.
+static Result<Bindings> sizes_for(const Program& program, const std::vector<Tensor>& inputs) {
+  if (inputs.size() != program.inputs.size())
+    return error(Code::input, "{} inputs for {}", inputs.size(), program.inputs.size());
+  if (program.dims.empty()) return Bindings{};
+  std::vector<std::vector<int64_t>> shapes;
+  for (const Tensor& t : inputs) shapes.push_back(t.shape());
+  return sizes_of(program, shapes);
+}
+
 Result<NativeResult> CudaModel::run(const std::vector<Tensor>& inputs) const {
-  if (inputs.size() != program().inputs.size())
-    return error(Code::input, "{} inputs for {}", inputs.size(), program().inputs.size());
-  std::vector<int64_t> dims;
-  Bindings sizes;
-  if (!program().dims.empty()) {
-    std::vector<std::vector<int64_t>> shapes;
-    for (const Tensor& t : inputs) shapes.push_back(t.shape());
-    QC_ASSIGN(sizes, sizes_of(program(), shapes));
-    for (const FreeDim& d : program().dims) dims.push_back(sizes.at(d.name));
-  }
+  QC_ASSIGN(const Bindings sizes, sizes_for(program(), inputs));
   const Program p = bound(program(), sizes);
   std::vector<const void*> in;
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -121,34 +166,34 @@ Result<NativeResult> CudaModel::run(const std::vector<Tensor>& inputs) const {
   for (const Port& port : p.outputs)
     result.outputs.emplace_back(port.type.dtype, static_dims(port.type.shape));
   for (Tensor& t : result.outputs) out.push_back(t.mutable_bytes().data());
-  using Run = int (*)(void*, const void* const*, void* const*);
-  using RunSizes = int (*)(void*, const int64_t*, const void* const*, void* const*);
-  const auto run = handle_->function<Run>("_run_host");
-  const auto run_sizes = handle_->function<RunSizes>("_run_host");
+  if (!program().states.empty())
+    QC_TRY((handle_->call<void*>("_reset", {}, nullptr)));  // every run is the first
   const auto begin = std::chrono::steady_clock::now();
-  const int status = dims.empty() ? run(handle_->handle, in.data(), out.data())
-                                  : run_sizes(handle_->handle, dims.data(), in.data(), out.data());
+  QC_TRY((handle_->call<const void* const*, void* const*>("_run_host", dims_of(program(), sizes),
+                                                          in.data(), out.data())));
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
-  if (status != 0)
-    return error(Code::bug, "model '{}' failed: {}", handle_->name, handle_->error_text());
   result.seconds = spent.count();
   return result;
 }
 
-Result<CudaFigures> CudaModel::figures() const {
+Result<CudaFigures> CudaModel::figures(const std::vector<Tensor>& inputs) const {
   Analysis found{};
-  std::vector<int64_t> largest;
-  for (const FreeDim& d : program().dims) largest.push_back(d.max);
-  const auto analyze = handle_->function<int (*)(void*, Analysis*)>("_analyze");
-  const auto analyze_sizes =
-      handle_->function<int (*)(void*, const int64_t*, Analysis*)>("_analyze");
-  const int status = largest.empty() ? analyze(handle_->handle, &found)
-                                     : analyze_sizes(handle_->handle, largest.data(), &found);
-  if (status != 0)
-    return error(Code::bug, "model '{}' failed: {}", handle_->name, handle_->error_text());
+  QC_ASSIGN(const Bindings sizes, sizes_for(program(), inputs));
+  QC_TRY(handle_->call<Analysis*>("_analyze", dims_of(program(), sizes), &found));
   const bool plain = found.deployment == kConservative;
   return CudaFigures{found.launches, plain ? found.device_us : found.device_us_graph,
-                     plain ? found.host_us : found.host_us_graph};
+                     plain ? found.host_us : found.host_us_graph, 0};
+}
+
+Result<std::vector<StepTime>> CudaModel::layer_times(const std::vector<Tensor>& inputs) const {
+  std::vector<Told> told;
+  QC_ASSIGN(const Bindings sizes, sizes_for(program(), inputs));
+  QC_TRY((handle_->call<TellFunction, void*>("_profile", dims_of(program(), sizes), tell, &told)));
+  for (const Module::Part& part : module_->parts) {
+    const std::vector<StepTime> found = matched(bound(part.program, sizes), told);
+    if (found.size() == told.size()) return found;
+  }
+  return error(Code::bug, "model '{}' ran kernels that its program does not have", handle_->name);
 }
 
 }  // namespace qc

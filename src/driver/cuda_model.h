@@ -7,6 +7,7 @@
 
 #include "driver/build.h"
 #include "driver/compile.h"
+#include "driver/step_times.h"
 
 namespace qc {
 
@@ -14,7 +15,11 @@ namespace qc {
 struct CudaFigures {
   int launches = 0;
   double device_us = 0, host_us = 0;  // of a run as the handle makes it, without copies
+  double copied_us = 0;               // with copies from and to the host's memory
 };
+
+/// $NVCC, else "nvcc".
+std::string nvcc_program();
 
 class CudaModel {
  public:
@@ -25,7 +30,10 @@ class CudaModel {
 
   /// One run from and to the host's memory.
   Result<NativeResult> run(const std::vector<Tensor>& inputs) const;
-  Result<CudaFigures> figures() const;
+  /// What a run with inputs of these sizes takes.
+  Result<CudaFigures> figures(const std::vector<Tensor>& inputs) const;
+  /// The kernels of such a run in order, each with the device's time (NAME_profile).
+  Result<std::vector<StepTime>> layer_times(const std::vector<Tensor>& inputs) const;
   const Program& program() const { return module_->program(); }
 
  private:

@@ -89,7 +89,7 @@ double read_gbytes() {
 
 MachinePeak machine_peak() {
   MachinePeak out;
-  out.read_gbytes = read_gbytes();
+  out.gbytes = read_gbytes();
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512vnni")) {
     out.int8_gmacs = gmacs(vnni_512, 64);

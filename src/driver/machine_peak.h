@@ -7,8 +7,9 @@ namespace qc {
 
 struct MachinePeak {
   double int8_gmacs = 0, float_gmacs = 0;  // products from registers, billions a second
-  double read_gbytes = 0;                  // bytes from memory, billions a second
+  double gbytes = 0;                       // bytes of memory, billions a second
   std::string int8_by, float_by;           // the instruction that was measured
+  std::string bytes_by = "read";           // what was done to the bytes
 };
 
 /// Takes some hundredths of a second.

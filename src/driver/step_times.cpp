@@ -19,6 +19,17 @@ int64_t bytes_of(const Call& call) {
   return out;
 }
 
+StepTime step_time(const Step& step, const Body* body, double seconds) {
+  const Call& call = *step.call();
+  return {step.loc.names,
+          std::string(call.kernel->name),
+          body ? body->symbol : "",
+          call.macs,
+          bytes_of(call),
+          seconds,
+          !call.in.empty() && !is_float(call.in.front().dtype)};
+}
+
 Result<std::vector<StepTime>> step_times(const InProcess& model, const std::vector<Tensor>& inputs,
                                          int runs) {
   std::vector<StepTime> out;
@@ -33,8 +44,7 @@ Result<std::vector<StepTime>> step_times(const InProcess& model, const std::vect
       const Call& call = *step.call();
       const Body* body = call.body ? call.body : find_body(*call.kernel, call.select);
       if (body) body = fast_body(*body);
-      out.push_back({step.loc.names, std::string(call.kernel->name), body ? body->symbol : "",
-                     call.macs, bytes_of(call), 0});
+      out.push_back(step_time(step, body, 0));
       spent.push_back(0);
     }
     spent[found->second] += std::chrono::duration<double>(now - before).count();

@@ -13,11 +13,14 @@ struct StepTime {
   std::string kernel, variant;     // what computes it: the signature and the body's symbol
   int64_t macs = 0;
   int64_t bytes = 0;   // of operands and results
-  double seconds = 0;  // the least of all runs
+  double seconds = 0;     // the least of all runs
+  bool on_codes = false;  // whether its products are of integers
 };
 
 /// Bytes of the call's operands and results that have a size now.
 int64_t bytes_of(const Call& call);
+/// A call that took so long by that body.
+StepTime step_time(const Step& step, const Body* body, double seconds);
 
 /// The calls of a run in order, each with the least time it took. Calls in loops and branches are
 /// counted together, as often as a run makes them.

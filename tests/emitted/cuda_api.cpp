@@ -1,5 +1,7 @@
 // A caller of generated CUDA with memory, streams and graphs of its own, on a GPU or with the
 // stand-in for the runtime: the network "digits" of 64 numbers to 10. A line for each check.
+#include <thread>
+
 #include "digits.cu"
 
 enum { IMAGES = 3 };
@@ -48,6 +50,46 @@ static void check_streams(digits_handle* h, const cudaStream_t* streams) {
   good = good && is_answer(0, 0, streams[0]) && is_answer(1, 1, streams[1]);
   check("two handles on two streams at once", good, other);
   digits_destroy(other);
+}
+
+// Handles of threads, each on a stream of its own.
+static void check_threads(void) {
+  enum { TURNS = 30 };
+  int good[IMAGES] = {};
+  std::thread threads[IMAGES];
+  for (int i = 0; i < IMAGES; ++i) {
+    threads[i] = std::thread([i, &good] {
+      cudaStream_t stream = NULL;
+      digits_handle* h = NULL;
+      int turn = 0;
+      good[i] = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess &&
+                digits_create(NULL, &h) == DIGITS_OK;
+      while (good[i] && turn++ < TURNS) good[i] = run(h, i, i, stream) == 0;
+      good[i] = good[i] && is_answer(i, i, stream);
+      digits_destroy(h);
+      (void)cudaStreamDestroy(stream);
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  check("a handle and a stream for each thread", good[0] && good[1] && good[2], NULL);
+}
+
+// A run returns while the device is still busy with what was before it, and takes no memory.
+static void check_asynchronous(digits_handle* h, cudaStream_t stream) {
+#if defined(QK_CUDA_ON_HOST)
+  (void)h, (void)stream;  // what it asks of the runtime is counted in tests/emitted
+#else
+  size_t before = 0, after = 0, all = 0;
+  qk_queue queue = {};
+  queue.stream = stream;
+  int good = run(h, 0, 0, stream) == 0 && cudaStreamSynchronize(stream) == cudaSuccess &&
+             cudaMemGetInfo(&before, &all) == cudaSuccess && qk_hold(&queue, 1000) == cudaSuccess;
+  for (int turn = 0; turn < 20 && good; ++turn) good = run(h, 0, 0, stream) == 0;
+  const int busy = cudaStreamQuery(stream) == cudaErrorNotReady;
+  good = good && is_answer(0, 0, stream) && cudaMemGetInfo(&after, &all) == cudaSuccess;
+  check("runs return before they are done", good && busy, h);
+  check("runs take no memory", before == after, h);
+#endif
 }
 
 static void check_memory(cudaStream_t stream) {
@@ -111,6 +153,7 @@ int main(void) {
   (void)cudaStreamSynchronize(NULL);
   check_streams(h, streams);
   check_memory(streams[0]);
+  check_threads();
   digits_destroy(h);
   static const char* const names[] = {"balanced", "conservative", "aggressive", "auto"};
   for (int deployment = 0; deployment < 8; ++deployment) {
@@ -121,6 +164,7 @@ int main(void) {
     h = made(&config);
     check_pointers(h, streams[0]);
     check_pointers(h, NULL);
+    if (!config.check) check_asynchronous(h, streams[1]);
     check_capturing(h, streams[1], "part of the caller's graph");
     digits_destroy(h);
   }

@@ -83,9 +83,26 @@ def test_gpu_check_measures_on_the_host(gpu_check):
     """With the quantc that `prepare` put there, at a tiny size: a product, built and run in turns with torch."""
     tool, folder = gpu_check
     done = subprocess.run([*tool, "bench", folder, "--host", "product 4096"], capture_output=True, text=True)
-    assert done.returncode == 0 and "ok     product 4096, 40: all runs give one answer" in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 0 and "ok     product 4096, 40: 3 more runs give one answer" in done.stdout, done.stdout + done.stderr
     text = (folder / "bench.md").read_text()
-    assert "| product 4096 | 40 |" in text and "- commit " in text and " TOPS " in text, text
+    assert "| product 4096 | 40 |" in text and "- commit " in text and " TOPS " in text and "| qk_qconv_mma | 1 |" in text, text
+
+
+def test_gpu_check_compares_networks_of_real_size(gpu_check):
+    """Tiny here: models are made by torch, calibrated, built for a range of batches, and compared row by row."""
+    tool, folder = gpu_check
+    done = subprocess.run([*tool, "run", folder, "--host", "--only", "full,sanitize"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for name in ("resnet50", "resnet18", "mobilenet_v2", "minilm, 128 tokens", "llama block, 128 tokens"):
+        assert f"ok     {name}: batch 3 has the interpreter's bits" in done.stdout, done.stdout
+
+
+def test_gpu_check_keeps_its_time(gpu_check):
+    """What does not come to its turn fails with the reason; the page has it."""
+    tool, folder = gpu_check
+    done = subprocess.run([*tool, "run", folder, "--host", "--only", "nets,kernels", "--seconds", "0.01"], capture_output=True, text=True)
+    assert done.returncode == 1 and "FAILED nets: TimeoutError" in done.stdout and "FAILED kernels: TimeoutError" in done.stdout, done.stdout + done.stderr
+    assert "0 checks passed, 2 failed" in (folder / "results.md").read_text()
 
 
 def test_gpu_check_says_that_there_is_no_gpu(gpu_check, root, tmp_path):

@@ -69,8 +69,27 @@ def test_what_is_missing_is_said(quantc, models, monkeypatch, tmp_path):
 def test_cuda_is_measured_on_the_host(quantc, models, root, rules):
     report = json.loads(quantc("bench", models / "digits.onnx", *rules, "--rounds", "2", "--target", "cuda", "--host", "--per-layer", "--json").stdout)
     check(report, root)
-    assert report["target"] == "cuda" and report["machine"]["launches"] > 5 and report["own"]["share_of_limit"] is None
-    assert all("cuda" in layer["variant"] and layer["us"] is None for layer in report["layers"])
+    machine = report["machine"]
+    assert report["target"] == "cuda" and machine["launches"] == len(report["layers"]) > 5 and report["own"]["share_of_limit"] > 0
+    assert min(machine["int8_gmacs"], machine["float_gmacs"], machine["copy_gbytes"], machine["copied_us"]) > 0
+    assert all(layer["variant"].endswith("mma") or "cuda" in layer["variant"] for layer in report["layers"])
+    assert all(layer["us"] > 0 and layer["share_of_limit"] > 0 for layer in report["layers"])
+    assert sum(layer["macs"] for layer in report["layers"]) == report["macs"] == 452864
+    assert report["bytes"] == sum(layer["bytes"] for layer in report["layers"])
+    table = quantc("bench", models / "digits.onnx", *rules, "--rounds", "2", "--target", "cuda:sm_75", "--host", "--per-layer").stdout
+    assert "TOPS" in table and "TB/s" in table and "qk_qconv_dp4a_cuda" in table and "####" in table and "limit of this machine, measured now" in table
+
+
+def test_cuda_is_measured_at_the_size_of_its_inputs(quantc, root, tmp_path):
+    """With a free batch, each layer is that of the bucket that is taken."""
+    sys.path.insert(0, str(root / "tests/emitted"))
+    from cuda_projects import batch_model
+    model = batch_model(tmp_path / "net.onnx")
+    call = ("bench", model, "-i", model.with_suffix(".npz"), "--rounds", "1", "--target", "cuda:sm_75", "--host", "--per-layer", "--json", "--dim")
+    reports = [json.loads(quantc(*call, dim).stdout) for dim in ("batch=8", "batch=1..16", "batch=1..16:buckets=8,16")]
+    for report in reports:
+        check(report, root)
+        assert sum(layer["macs"] for layer in report["layers"]) == reports[0]["macs"] == 8 * (4 * 27 * 36 + 144 * 5)
 
 
 def test_without_nvcc(quantc, models, monkeypatch, tmp_path):

@@ -16,6 +16,9 @@ namespace qc {
 
 class StepPrinter {
  public:
+  /// The layers of a step as messages of generated code name them.
+  static std::string layers(const Step& step);
+
   StepPrinter(const ProjectOptions& options, const WeightMap& weights, const Program& program)
       : sizes(program),
         options_(options),
@@ -71,8 +74,6 @@ class StepPrinter {
   virtual int64_t constant_offset(const Buffer& buffer) const;
   /// An expression for the units of a call of free sizes.
   virtual std::string counted_units(const Call& call);
-  /// The layers of a step, joined.
-  static std::string layers(const Step& step);
 
   const ProjectOptions& options_;
   const Program& program_;

@@ -24,8 +24,6 @@ void find_flow(const Steps& steps, std::vector<const Step*>& found) {
 /// What code for CUDA cannot do in a program, each with its place.
 std::vector<Diag> refusals(const Program& program) {
   std::vector<Diag> out;
-  if (!program.states.empty())
-    out.push_back(error(Code::unsupported, "code for target cuda keeps no state: use --state io"));
   std::vector<const Step*> flow;
   find_flow(program.steps, flow);
   for (const Step* step : flow)
@@ -72,8 +70,8 @@ class CudaBackend : public Backend {
 
   Result<Ok> write_sources(Project& project, FileSet& files) const override {
     static constexpr std::string_view kHeaders[] = {
-        "kernels/common/launch.h", "kernels/common/deploy.h", "kernels/common/graph_cache.h",
-        "kernels/common/session.h", "kernels/common/cuda.h"};
+        "kernels/common/launch.h", "kernels/common/deploy.h", "kernels/common/profile.h",
+        "kernels/common/graph_cache.h", "kernels/common/session.h", "kernels/common/cuda.h"};
     const ProjectOptions& options = project.options;
     const std::string& name = options.name;
     const auto& parts = project.module.parts;

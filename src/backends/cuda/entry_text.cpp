@@ -30,6 +30,25 @@ int64_t host_bytes(const Program& program) {
   return out;
 }
 
+/// Where in the device's weights the state's initial contents lie, and where in the state.
+std::vector<WeightRange> initial_ranges(const Program& program, const WeightMap& device) {
+  std::vector<WeightRange> out;
+  for (const Port& port : program.states) {
+    const Buffer& b = program.buffer(port.buffer);
+    out.push_back({device.offsets.at(b.constant), b.offset.value(),
+                   program.pool->byte_size(b.constant)});
+  }
+  return out;
+}
+
+/// As the elements of an array; one that is empty where there are none.
+std::string extents_text(const std::vector<WeightRange>& ranges) {
+  std::string out;
+  for (const WeightRange& r : ranges)
+    out += fmt::format("{}{{{}, {}, {}}}", out.empty() ? "" : ", ", r.from, r.to, r.bytes);
+  return out.empty() ? "{0, 0, 0}" : out;
+}
+
 /// Launches of the kernels, copies of inputs and outputs, and where weights lie, in a namespace.
 std::string part_text(const Project& project, size_t index) {
   const Module::Part& part = project.module.parts[index];
@@ -47,7 +66,8 @@ std::string part_text(const Project& project, size_t index) {
   const std::string bases =
       "  unsigned char *const arena = s->arena;\n  const unsigned char *const weights = "
       "s->weights;\n  unsigned char *const host_arena = s->host_arena;\n"
-      "  (void)arena;\n  (void)weights;\n  (void)host_arena;\n" +
+      "  unsigned char *const state = s->state;\n"
+      "  (void)arena;\n  (void)weights;\n  (void)host_arena;\n  (void)state;\n" +
       table;
   const auto copies = [&](const char* name, const std::string& statements) {
     return fmt::format(
@@ -57,9 +77,8 @@ std::string part_text(const Project& project, size_t index) {
         "QK_OK;\n}}\n",
         name, bases, statements);
   };
-  std::string ranges;
-  for (const WeightRange& r : ranges_between(project.weights, device))
-    ranges += fmt::format("{}{{{}, {}, {}}}", ranges.empty() ? "" : ", ", r.from, r.to, r.bytes);
+  const std::string ranges = extents_text(ranges_between(project.weights, device));
+  const std::string initial = extents_text(initial_ranges(program, device));
   return fmt::format("namespace part_{} {{ /* {} */\n\n", index, part.target.name) +
          source.instances + sizes +
          fmt::format(
@@ -68,8 +87,10 @@ std::string part_text(const Project& project, size_t index) {
              "QK_OK;\n}}\n",
              bases, source.body) +
          copies("upload", source.uploads) + copies("download", source.downloads) +
-         fmt::format("static const qk_extent ranges[] = {{{}}};\n\n}}  // namespace part_{}\n\n",
-                     ranges.empty() ? "{0, 0, 0}" : ranges, index);
+         fmt::format(
+             "static const qk_extent ranges[] = {{{}}};\nstatic const qk_extent initial[] = "
+             "{{{}}};\n\n}}  // namespace part_{}\n\n",
+             ranges, initial, index);
 }
 
 /// Sizes that graphs are made for before the first run: all combinations of buckets, else the
@@ -104,11 +125,11 @@ std::string model_text(const Project& project) {
     const Module::Part& part = project.module.parts[i];
     const WeightMap device = map_device_weights(part.program);
     parts += fmt::format(
-        "    {{{1}, {2}, {3}, {4}, {5}, part_{0}::ranges, {6}, part_{0}::kernels, "
-        "part_{0}::upload, part_{0}::download}},\n",
+        "    {{{1}, {2}, {3}, {4}, {5}, {6}, part_{0}::ranges, part_{0}::initial, {7}, {8},\n"
+        "     part_{0}::kernels, part_{0}::upload, part_{0}::download}},\n",
         i, capability(part.target), part.program.arena_bytes, device.bytes,
-        host_bytes(part.program), launches(part.program.steps),
-        ranges_between(project.weights, device).size());
+        host_bytes(part.program), part.program.state_bytes, launches(part.program.steps),
+        ranges_between(project.weights, device).size(), part.program.states.size());
   }
   size_t warm = 0;
   const std::string sizes = warm_sizes(project, warm);
@@ -127,6 +148,7 @@ std::string model_text(const Project& project) {
 /// The handle and the functions a caller sees.
 std::string functions_text(const Project& project) {
   const size_t dims = project.module.program().dims.size();
+  const bool state = project.module.program().state_bytes > 0;
   return fmt::format(
       "struct {0}_handle {{\n  qk_session session;\n  int64_t dims[{1}];\n}};\n\n"
       "int {0}_create(const {0}_config *config, {0}_handle **handle) {{\n"
@@ -137,7 +159,7 @@ std::string functions_text(const Project& project) {
       "  if (config == NULL) return qk_create(&h->session, &{0}_model, NULL);\n"
       "  const qk_config given = {{config->device, config->check, config->deployment, "
       "config->arena,\n      config->weights, config->cache_entries, config->cache_bytes, "
-      "config->host_weights}};\n"
+      "config->host_weights, {4}}};\n"
       "  return qk_create(&h->session, &{0}_model, &given);\n}}\n\n"
       "void {0}_destroy({0}_handle *h) {{\n  if (h == NULL) return;\n"
       "  qk_destroy(&h->session);\n  free(h);\n}}\n\n"
@@ -158,6 +180,10 @@ std::string functions_text(const Project& project) {
       "own.device_us_graph,\n      own.host_us, own.host_us_graph, own.weight_bytes, "
       "own.arena_bytes, own.deployment, own.reason}};\n"
       "  *figures = out;\n  return QK_OK;\n}}\n\n"
+      "int {0}_profile({0}_handle *h, {2}void (*told)(void *data, const char *layer, const char "
+      "*kernel,\n    double device_us), void *data) {{\n"
+      "  if (h == NULL) return QK_NULL_POINTER;\n"
+      "  return qk_profile_run(&h->session, {3}, told, data);\n}}\n\n"
       "int {0}_graph_stats(const {0}_handle *h, {0}_cache_stats *stats) {{\n"
       "  if (h == NULL || stats == NULL) return QK_NULL_POINTER;\n"
       "  const qk_cache_stats own = qk_cache_figures(&h->session.cache);\n"
@@ -165,7 +191,16 @@ std::string functions_text(const Project& project) {
       "own.hit_rate}};\n"
       "  *stats = out;\n  return QK_OK;\n}}\n",
       project.options.name, std::max<size_t>(dims, 1), dims ? "const int64_t *dims, " : "",
-      dims ? "dims" : "NULL");
+      dims ? "dims" : "NULL", state ? "config->state" : "NULL");
+}
+
+std::string reset_text(const Project& project) {
+  if (project.module.program().state_bytes == 0) return "";
+  return fmt::format(
+      "\nint {0}_reset({0}_handle *h, void *stream) {{\n"
+      "  if (h == NULL) return QK_NULL_POINTER;\n"
+      "  return qk_reset(&h->session, (cudaStream_t)stream);\n}}\n",
+      project.options.name);
 }
 
 /// Whether the weights a caller brings are the model's.
@@ -210,7 +245,8 @@ std::string source_text(const Project& project) {
   if (!program.dims.empty())
     out += std::string(size_functions()) + size_error_text(program, project.options);
   for (size_t i = 0; i < project.module.parts.size(); ++i) out += part_text(project, i);
-  return out + model_text(project) + functions_text(project) + check_weights_text(project);
+  return out + model_text(project) + functions_text(project) + reset_text(project) +
+         check_weights_text(project);
 }
 
 }  // namespace qc::cuda

@@ -24,12 +24,16 @@ std::string sizes_text(const Project& project) {
       "/* Bytes of the device's memory that a handle takes: what lives between kernels, and "
       "weights.\n * Of all that a run keeps there, {6} bytes are live together at most. */\n"
       "#define {0}_DEVICE_ARENA_BYTES {1}\n#define {0}_DEVICE_WEIGHT_BYTES {2}\n"
-      "#define {0}_WEIGHT_BYTES {3}\n#define {0}_WEIGHT_HASH UINT64_C(0x{4:016x})\n"
+      "{8}#define {0}_WEIGHT_BYTES {3}\n#define {0}_WEIGHT_HASH UINT64_C(0x{4:016x})\n"
       "/* Multiply-accumulates and launches of one run. */\n"
       "#define {0}_MACS INT64_C({5})\n#define {0}_LAUNCHES {7}\n\n",
       c_upper(project.options.name), report.arena_bytes, device_weight_bytes(project.module),
       report.weight_bytes, project.weight_hash, report.macs, report.spaces.back().live_bytes,
-      launches(project.module.program().steps));
+      launches(project.module.program().steps),
+      report.state_bytes > 0
+          ? fmt::format("#define {}_DEVICE_STATE_BYTES {} /* kept between runs */\n",
+                        c_upper(project.options.name), report.state_bytes)
+          : "");
 }
 
 /// The codes, deployments and the configuration.
@@ -56,7 +60,7 @@ std::string config_text(const Project& project) {
       "are "
       "a\n   * file, else null. {3} */\n"
       "  const void *host_weights;\n"
-      "}} {0}_config;\n"
+      "{4}}} {0}_config;\n"
       "typedef struct {0}_handle {0}_handle;\n\n",
       options.name, c_upper(options.name),
       run_codes_text(options, {{RunError::null_pointer},
@@ -70,7 +74,11 @@ std::string config_text(const Project& project) {
                                {RunError::bad_device}}),
       host_steps(project.module.program()).empty()
           ? fmt::format("They are read by {}_create alone.", options.name)
-          : "Steps of the host read them in every run.");
+          : "Steps of the host read them in every run.",
+      project.report.state_bytes > 0
+          ? fmt::format("  void *state; /* {}_DEVICE_STATE_BYTES, as arena and weights */\n",
+                        c_upper(options.name))
+          : "");
 }
 
 /// The functions of runs; `dims` is a parameter where sizes are free.
@@ -101,6 +109,16 @@ std::string runs_text(const Project& project) {
       free ? "const int64_t *dims, " : "");
 }
 
+/// What sets the state to its initial contents.
+std::string reset_text(const Project& project) {
+  if (project.report.state_bytes == 0) return "";
+  return fmt::format(
+      "/* Sets the state to its initial contents, as {0}_create did, on a stream of the caller's "
+      "(null:\n * the default one); runs change it. */\n"
+      "int {0}_reset({0}_handle *handle, void *stream);\n",
+      project.options.name);
+}
+
 /// What is measured.
 std::string figures_text(const Project& project) {
   const bool free = !project.module.program().dims.empty();
@@ -113,8 +131,13 @@ std::string figures_text(const Project& project) {
       "  int deployment;     /* what the handle uses */\n"
       "  const char *reason; /* the figures in words; lives as long as the handle */\n"
       "}} {0}_analysis;\n"
-      "/* Runs the kernels on whatever is in the arena, and waits for them. */\n"
+      "/* Runs the kernels on whatever is in the arena, and waits for them. What is kept between "
+      "runs is\n * afterwards what it was. */\n"
       "int {0}_analyze({0}_handle *handle, {1}{0}_analysis *figures);\n\n"
+      "/* Calls `told` for each kernel of a run, in order: its layer and name, and the device's time, "
+      "the\n * least of a few runs of one kernel after another on whatever is in the arena. */\n"
+      "int {0}_profile({0}_handle *handle, {1}void (*told)(void *data, const char *layer, const char "
+      "*kernel,\n    double device_us), void *data);\n\n"
       "/* How the cache of graphs fared; bytes are estimated. */\n"
       "typedef struct {0}_cache_stats {{\n"
       "  uint64_t hits, misses, evictions, count, bytes;\n"
@@ -146,7 +169,7 @@ std::string header_text(const Project& project) {
              name, c_upper(name)) +
          sizes_text(project) + choices_text(program, project.options) + notes_text(project) +
          dims_text(program, project.options) + ports_text(program, project.options) +
-         config_text(project) + runs_text(project) + figures_text(project) +
+         config_text(project) + runs_text(project) + reset_text(project) + figures_text(project) +
          "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n";
 }
 

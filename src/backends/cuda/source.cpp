@@ -139,7 +139,7 @@ std::string Source::parallel(const Step& step, const Instance& instance, const s
     if (!list.empty()) args += (args.empty() ? "" : ", ") + list;
   }
   const std::string launch =
-      fmt::format("QK_TRY(qk_launch(queue, {}, {}, {}), \"launch\", \"{}\", {})", instance.function,
+      fmt::format("QK_STEP(qk_launch(queue, {}, {}, {}), \"launch\", \"{}\", {})", instance.function,
                   units, args, instance.call.body->symbol, c_string(layers(step)));
   if (instance.local) return pad + launch + ";\n";
   // Of free sizes the kernel counts its units.
@@ -159,7 +159,7 @@ std::string Source::invocation(const Step& step, const Instance& instance,
     return fmt::format("{}_of_{}({})", name, instance.function, instance.local ? "" : "&given");
   };
   const std::string launch =
-      fmt::format("QK_TRY({}(queue, {}, {}{}, {}{}), \"launch\", \"{}\", {})",
+      fmt::format("QK_STEP({}(queue, {}, {}{}, {}{}), \"launch\", \"{}\", {})",
                   by_blocks(call) ? "qk_launch_blocks" : "qk_launch", instance.function,
                   by_blocks(call) ? figure("shared") + ", " : "", figure("units"),
                   instance.local ? "" : "given, ", args, call.body->symbol, c_string(layers(step)));
@@ -170,7 +170,7 @@ std::string Source::invocation(const Step& step, const Instance& instance,
 std::string Source::host_call(const Step& step, const Instance& instance,
                               const std::string& args) const {
   return fmt::format(
-      "QK_TRY(cudaLaunchHostFunc(queue->stream, [](void *session) {{\n"
+      "QK_STEP(cudaLaunchHostFunc(queue->stream, [](void *session) {{\n"
       "    unsigned char *const host_arena = ((qk_session *)session)->host_arena;\n"
       "    const unsigned char *const host_weights = ((qk_session *)session)->host_weights;\n"
       "    (void)host_arena;\n    (void)host_weights;\n    {}({});\n"

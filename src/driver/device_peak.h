@@ -1,0 +1,13 @@
+// What the GPU of this machine can do at most, measured here and now.
+#pragma once
+
+#include "driver/machine_peak.h"
+#include "support/result.h"
+
+namespace qc {
+
+/// Builds a few loops with nvcc for `architecture` ("sm_90"; empty: what nvcc takes) and runs them;
+/// with `host` they are built without CUDA, and the figures are those of one thread here.
+Result<MachinePeak> device_peak(const std::string& architecture, bool host);
+
+}  // namespace qc
