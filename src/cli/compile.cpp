@@ -65,9 +65,10 @@ void add_compile(CLI::App& app, Session& session) {
       } else {
         const SpaceStats& device = r.spaces.back();
         fmt::print(
-            "  on the device: arena {} bytes, of which {} are live together, weights {} bytes, {} "
-            "MACs\n",
-            device.arena_bytes, device.live_bytes, device.weight_bytes, r.macs);
+            "  on the device: arena {} bytes, of which {} are live together, weights {} "
+            "bytes{}, {} MACs\n",
+            device.arena_bytes, device.live_bytes, device.weight_bytes,
+            r.state_bytes > 0 ? fmt::format(", state {} bytes", r.state_bytes) : "", r.macs);
       }
       fmt::print("  {}\n", str(computed));
       if (r.fma_by_flags > 0) {

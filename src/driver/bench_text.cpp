@@ -41,7 +41,8 @@ std::string percent(const std::optional<double>& share) {
 
 /// A rate in a column of few characters: small ones keep their digits.
 std::string figure(double value) {
-  return value > 0 && value < 1 ? fmt::format("{:.3g}", value) : fmt::format("{:.1f}", value);
+  if (value == 0) return "-";
+  return value < 1 ? fmt::format("{:.3g}", value) : fmt::format("{:.1f}", value);
 }
 
 std::string runners(const Bench& b) {
@@ -125,11 +126,11 @@ std::string str(const Bench& b, size_t width) {
     const Units u = units_of(b);
     out +=
         wrapped("",
-                fmt::format("limit of this machine, measured now: {:.1f} {} of 8-bit codes "
-                            "({}), {:.1f} {} of floats ({}), {} {} {}",
-                            u.product * p.int8_gmacs, u.products,
-                            p.int8_by.empty() ? "unknown" : p.int8_by, u.product * p.float_gmacs,
-                            u.products, p.float_by.empty() ? "unknown" : p.float_by,
+                fmt::format("limit of this machine, measured now: {} {} of 8-bit codes "
+                            "({}), {} {} of floats ({}), {} {} {}",
+                            figure(u.product * p.int8_gmacs), u.products,
+                            p.int8_by.empty() ? "unknown" : p.int8_by,
+                            figure(u.product * p.float_gmacs), u.products, p.float_by.empty() ? "unknown" : p.float_by,
                             figure(u.byte * p.gbytes), u.bytes, p.bytes_by),
                 width);
   }

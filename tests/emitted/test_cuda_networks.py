@@ -8,18 +8,6 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 CHANNELS, SIZE = 16, 10
-STATE = """@0 : f32[2] = [1.0, 2.0]
-graph (%0 "x" : f32[2], %1 "c" : bool[]) {
-  state %2 "s" : f32[2] = @0
-  %3 = if(%1, %0) regions {
-    graph (%0 : f32[2]) { %1 = exp(%0) return %1 }
-    graph (%0 : f32[2]) { %1 = abs(%0) return %1 }
-  }
-  %4 = add(%3, %2)
-  next %2 = %4
-  return %4 "y"
-}
-"""
 
 
 class Net:
@@ -125,12 +113,6 @@ def test_all_branches_that_values_decide_are_refused_by_name(quantc, tmp_path):
     done = quantc("compile", tmp_path / "m.onnx", "--target", "cuda", "-o", tmp_path / "out", status=2)
     assert "'first'" in done.stderr and "layer 'second': code for target cuda has no branches and loops that values decide" in done.stderr, done.stderr
     assert not (tmp_path / "out").exists()
-
-
-def test_state_is_refused_with_what_else_is(quantc, tmp_path):
-    (tmp_path / "m.ir").write_text(STATE)
-    done = quantc("compile", tmp_path / "m.ir", "--target", "cuda:sm_90", "-o", tmp_path / "out", status=2)
-    assert "code for target cuda keeps no state: use --state io" in done.stderr and "no branches and loops" in done.stderr, done.stderr
 
 
 def test_other_commands_take_steps_of_the_host(quantc, models):

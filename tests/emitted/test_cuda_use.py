@@ -1,9 +1,12 @@
 """How generated CUDA is used: from C, C++, ctypes and torch, by several threads; what a run asks of the runtime. On the host, thread after thread."""
+import ctypes
 import shutil
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+import torch
 
 from cuda_projects import build_host
 
@@ -152,3 +155,92 @@ def test_every_step_has_a_time(digits, tmp_path):
     lines = [line.split("|") for line in done.stdout.splitlines()]
     assert done.returncode == 0 and len(lines) % 4 == 0 and all(line[2] == "1" for line in lines), done.stdout + done.stderr[-2000:]
     assert lines[0][:2] == ["image", "qk_quantize_cuda_i8"] and ["node_Conv_52 + node_relu_1", "qk_qconv_mma"] in [line[:2] for line in lines], lines
+
+
+class Cache(torch.nn.Module):
+    """A row is appended by every run, as a decoder does with keys and values."""
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("rows", torch.arange(24.0).reshape(6, 4))
+        self.register_buffer("at", torch.ones(1, dtype=torch.int64))
+
+    def forward(self, x):
+        self.rows.index_copy_(0, self.at, x)
+        self.at += 1
+        return self.rows * 2 + self.at
+
+
+STATE_CODES = """
+static float x[4], y[24], z[24];
+static const void *inputs[] = {x};
+static void *outputs[] = {y}, *others[] = {z};
+int main(void) {
+  static unsigned char state[NET_DEVICE_STATE_BYTES + 256];
+  net_handle *mine = NULL, *own = NULL;
+  net_config config = {};
+  config.state = (void *)(((uintptr_t)state + 255) / 256 * 256);
+  if (net_create(&config, &mine) || net_create(NULL, &own)) return 1;
+  for (int i = 0; i < 4; ++i) {  /* a state of the caller's and one of the handle's fare alike, and apart */
+    x[i] = (float)i;
+    if (net_run_host(mine, inputs, outputs) || net_run_host(own, inputs, others) || memcmp(y, z, sizeof y)) return 2;
+  }
+  if (net_reset(NULL, NULL) != NET_NULL_POINTER) return 3;
+  failing = "cudaMemcpyAsync";
+  if (net_reset(own, NULL) != NET_CUDA_FAILED || !strstr(net_error_text(own), "cudaMemcpyAsync of the state failed")) return 4;
+  net_analysis figures;
+  failing = "cudaMalloc";
+  if (net_analyze(own, &figures) != NET_CUDA_FAILED || !strstr(net_error_text(own), "copy of the state")) return 5;
+  failing = "";
+  net_destroy(mine);
+  net_destroy(own);
+  return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def cache(quantc, tmp_path_factory):
+    """A network with a state, its library, and what PyTorch gives for five runs after each other."""
+    folder = tmp_path_factory.mktemp("state")
+    net, x = Cache(), torch.randn(5, 1, 4, generator=torch.Generator().manual_seed(1))
+    torch.export.save(torch.export.export(net, (x[0],)), folder / "net.pt2")
+    np.savez(folder / "x.npz", in_0=x[0].numpy())
+    said = quantc("compile", folder / "net.pt2", "--target", "cuda:sm_90", "-o", folder / "out", "--name", "net", "--vectors", folder / "x.npz").stdout
+    assert ", state 128 bytes, " in said or ", state 192 bytes, " in said, said
+    done = subprocess.run(["make", "-C", folder / "out", "HOST=1", "CFLAGS=-O1 -Wall -Wextra -Werror", "all", "test"], capture_output=True, text=True)
+    assert "bits equal" in done.stdout, done.stdout + done.stderr
+    return folder, x.numpy(), [net(row).clone().numpy() for row in x]
+
+
+@pytest.mark.parametrize("deployment", range(4))
+def test_a_state_is_kept_between_runs(cache, deployment):
+    """By runs alone: what measures leaves it as it was, and reset is the begin."""
+    folder, x, expected = cache
+    library, handle = ctypes.CDLL(str(folder / "out/libnet.so")), ctypes.c_void_p()
+    config = (ctypes.c_int * 24)(0, 0, deployment)  # more than the members take
+    assert library.net_create(config, ctypes.byref(handle)) == 0
+    told = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_double)(lambda *_: None)
+    figures = (ctypes.c_double * 16)()
+    for _ in range(2):
+        for row, answer in zip(x, expected):
+            y = np.empty((6, 4), np.float32)
+            pointers = [(ctypes.c_void_p * 1)(a.ctypes.data) for a in (np.ascontiguousarray(row), y)]
+            assert library.net_run(handle, *pointers, None) == 0
+            assert y.tobytes() == answer.tobytes()
+            assert library.net_profile(handle, told, None) == 0 and library.net_analyze(handle, figures) == 0
+        assert library.net_reset(handle, None) == 0
+    library.net_destroy(handle)
+
+
+def test_a_state_may_be_the_callers_and_its_failures_have_texts(cache, tmp_path):
+    before = '#include <string.h>\nstatic const char *failing = "";\n#define QK_HOST_STATUS(call) (strcmp(call, failing) ? cudaSuccess : cudaErrorMemoryAllocation)\n'
+    program = build_host(shutil.copytree(cache[0] / "out", tmp_path / "out"), STATE_CODES, before=before)
+    done = subprocess.run([program], capture_output=True, text=True)
+    assert done.returncode == 0, (done.returncode, done.stderr[-2000:])
+
+
+def test_validate_and_bench_take_networks_with_a_state(quantc, cache):
+    folder = cache[0]
+    said = quantc("validate", folder / "net.pt2", "-i", folder / "x.npz", "--target", "cuda:sm_90", "--host", "--atol", "0").stdout
+    assert "cuda:sm_90" in said and "no  " not in said, said
+    assert "qk_" in quantc("bench", folder / "net.pt2", "--target", "cuda:sm_90", "--host", "--per-layer", "--rounds", "1").stdout
