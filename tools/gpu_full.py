@@ -49,6 +49,9 @@ def compare(check, quantc, models, work, dimension, project, host, clock):
         own.run(batch)
         got = own.answers(batch, most)
         check(f"{work.name}: batch {batch} has the interpreter's bits", got == [o[:len(o) // most * batch] for o in whole])
+    for batch in (0, most + 1):
+        code = own.library.net_run(own.handle, *own.dims(batch), *own.pointers, own.stream)
+        check(f"{work.name}: a batch of {batch} is refused", code == 3, own.library.net_error_text(own.handle).decode())
     own.close()
 
 

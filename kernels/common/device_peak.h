@@ -1,6 +1,6 @@
 /* What a GPU can do at most, measured: products of codes by the instruction that kernels for it
- * use, fused products of floats, bytes that a copy reads and writes. A file of its own with launch.h
- * in front; without CUDA the same loops are the host's. */
+ * use, fused products of floats, bytes that a copy reads and writes. A file of its own with
+ * launch.h in front; without CUDA the same loops are the host's. */
 #ifndef QK_DEVICE_PEAK_H
 #define QK_DEVICE_PEAK_H
 
@@ -116,8 +116,7 @@ static cudaError_t qk_peak_device(int64_t* threads, int* products, int* capabili
     status = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
   if (status == cudaSuccess)
     status = cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device);
-  if (status == cudaSuccess)
-    status = cudaFuncGetAttributes(&own, (const void*)qk_peak_code_kernel);
+  if (status == cudaSuccess) status = cudaFuncGetAttributes(&own, (const void*)qk_peak_code_kernel);
   *threads = (int64_t)processors * 4 * QK_BLOCK_THREADS;
   *products = own.ptxVersion >= 80 ? 16 * 8 * 32 / 32 : 16; /* of a warp's tile, or four dp4a */
   *capability = 10 * major + minor;

@@ -174,8 +174,8 @@ static inline cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t byt
 
 struct qk_profile;
 /* Where work goes; with `check` every launch is waited for, so that a fault in a kernel is reported
- * with the kernel's name. With `overlap` a kernel is set up while the one before it still runs. With
- * a profile the time of every step is measured. */
+ * with the kernel's name. With `overlap` a kernel is set up while the one before it still runs.
+ * With a profile the time of every step is measured. */
 typedef struct qk_queue {
   cudaStream_t stream;
   int check, overlap;

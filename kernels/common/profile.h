@@ -40,7 +40,7 @@ static __global__ void qk_holds(uint64_t ns) {
  * other without gaps. */
 static inline cudaError_t qk_hold(const qk_queue* queue, int64_t steps) {
   const uint64_t ns = (uint64_t)(steps < 1000 ? steps : 1000) * 15000;
-  qk_holds<<<1, 1, 0, queue->stream>>>(ns);
+  qk_holds<<<1, 1, 0, queue->stream> > >(ns);
   return cudaGetLastError();
 }
 #endif

@@ -1,5 +1,6 @@
 /* What a handle does, for every model: choosing code for the GPU, memory, weights, runs, figures.
- * Generated code describes a model and calls these functions. Included after graph_cache.h and profile.h. */
+ * Generated code describes a model and calls these functions. Included after graph_cache.h and
+ * profile.h. */
 #ifndef QK_SESSION_H
 #define QK_SESSION_H
 
@@ -72,9 +73,9 @@ struct qk_session {
   int strategy, device, ready;
   unsigned char *arena, *weights, *state;             /* on the device */
   unsigned char *own_arena, *own_weights, *own_state; /* to be given back */
-  unsigned char* host_arena;              /* of steps that run on the host */
-  const unsigned char* host_weights;      /* of the model */
-  int64_t* dims;                          /* of the run */
+  unsigned char* host_arena;                          /* of steps that run on the host */
+  const unsigned char* host_weights;                  /* of the model */
+  int64_t* dims;                                      /* of the run */
   qk_graph_cache cache;
   char reason[160], error[512];
 };

@@ -35,10 +35,9 @@ Result<Ok> take_turns(std::vector<Turn>& turns, const BenchOptions& how) {
   for (Turn& turn : turns) {
     const Clock::time_point from = Clock::now();
     QC_TRY(turn.run(1));  // caches fill
-    chunks.push_back(
-        how.rounds > 0
-            ? 1
-            : static_cast<int>(std::clamp(kChunk / std::max(since(from), 1e-9), 1.0, 1e4)));
+    chunks.push_back(how.rounds > 0 ? 1
+                                    : static_cast<int>(std::clamp(
+                                          kChunk / std::max(since(from), 1e-9), 1.0, 1e4)));
   }
   if (how.ready) how.ready();
   double spent = 0;

@@ -49,16 +49,15 @@ std::string runners(const Bench& b) {
   const Units u = units_of(b);
   std::string out = fmt::format("{:<26}{:>12}{:>12}{:>10}{:>10}{:>10}{:>10}\n", "", "least ms",
                                 "median ms", u.products, u.bytes, "of limit", "ratio");
-  out += fmt::format("{:<26}{:>12.4f}{:>12.4f}{:>10}{:>10}{:>10}{:>10}\n", b.own.what,
-                     1e3 * b.own.least(), 1e3 * b.own.median(),
-                     figure(u.product * rate(b.macs, b.own.least())),
-                     figure(u.byte * rate(b.bytes, b.own.least())), percent(b.share_of_limit()),
-                     "1.00");
+  out += fmt::format(
+      "{:<26}{:>12.4f}{:>12.4f}{:>10}{:>10}{:>10}{:>10}\n", b.own.what, 1e3 * b.own.least(),
+      1e3 * b.own.median(), figure(u.product * rate(b.macs, b.own.least())),
+      figure(u.byte * rate(b.bytes, b.own.least())), percent(b.share_of_limit()), "1.00");
   for (const Runner& p : b.peers) {
-    out += fmt::format("{:<26}{:>12.4f}{:>12.4f}{:>10}{:>10}{:>10}{:>10.2f}\n",
-                       clipped(shown(p.what), 25), 1e3 * p.least(), 1e3 * p.median(),
-                       figure(u.product * rate(b.macs, p.least())), "", "",
-                       p.least() / b.own.least());
+    out +=
+        fmt::format("{:<26}{:>12.4f}{:>12.4f}{:>10}{:>10}{:>10}{:>10.2f}\n",
+                    clipped(shown(p.what), 25), 1e3 * p.least(), 1e3 * p.median(),
+                    figure(u.product * rate(b.macs, p.least())), "", "", p.least() / b.own.least());
   }
   return out;
 }
@@ -124,15 +123,15 @@ std::string str(const Bench& b, size_t width) {
   if (b.peak) {
     const MachinePeak& p = *b.peak;
     const Units u = units_of(b);
-    out +=
-        wrapped("",
-                fmt::format("limit of this machine, measured now: {} {} of 8-bit codes "
-                            "({}), {} {} of floats ({}), {} {} {}",
-                            figure(u.product * p.int8_gmacs), u.products,
-                            p.int8_by.empty() ? "unknown" : p.int8_by,
-                            figure(u.product * p.float_gmacs), u.products, p.float_by.empty() ? "unknown" : p.float_by,
-                            figure(u.byte * p.gbytes), u.bytes, p.bytes_by),
-                width);
+    out += wrapped(
+        "",
+        fmt::format("limit of this machine, measured now: {} {} of 8-bit codes "
+                    "({}), {} {} of floats ({}), {} {} {}",
+                    figure(u.product * p.int8_gmacs), u.products,
+                    p.int8_by.empty() ? "unknown" : p.int8_by, figure(u.product * p.float_gmacs),
+                    u.products, p.float_by.empty() ? "unknown" : p.float_by,
+                    figure(u.byte * p.gbytes), u.bytes, p.bytes_by),
+        width);
   }
   if (b.figures) {
     out += fmt::format(

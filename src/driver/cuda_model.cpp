@@ -81,10 +81,9 @@ struct CudaModel::Handle {
   /// Calls a function that is handed the sizes of the run where there are any.
   template <class... Args>
   Result<Ok> call(const char* what, const std::vector<int64_t>& dims, Args... args) const {
-    const int status =
-        dims.empty()
-            ? function<int (*)(void*, Args...)>(what)(handle, args...)
-            : function<int (*)(void*, const int64_t*, Args...)>(what)(handle, dims.data(), args...);
+    const int status = dims.empty() ? function<int (*)(void*, Args...)>(what)(handle, args...)
+                                    : function<int (*)(void*, const int64_t*, Args...)>(what)(
+                                          handle, dims.data(), args...);
     if (status != 0) return error(Code::bug, "model '{}' failed: {}", name, error_text());
     return Ok{};
   }

@@ -24,8 +24,8 @@ Result<MachinePeak> device_peak(const std::string& architecture, bool host) {
   if (!measure) return error(Code::bug, "the loops for the device's limits were not built");
   MachinePeak out;
   int tensor_cores = 0, capability = 0;
-  if (const char* wrong = measure(&out.int8_gmacs, &out.float_gmacs, &out.gbytes, &tensor_cores,
-                                  &capability)) {
+  if (const char* wrong =
+          measure(&out.int8_gmacs, &out.float_gmacs, &out.gbytes, &tensor_cores, &capability)) {
     return error(Code::unsupported, "{}", wrong);
   }
   out.int8_by = host ? "plain C++" : tensor_cores ? "mma.sync" : "dp4a";

@@ -12,7 +12,7 @@ struct StepTime {
   std::vector<std::string> names;  // of the layer
   std::string kernel, variant;     // what computes it: the signature and the body's symbol
   int64_t macs = 0;
-  int64_t bytes = 0;   // of operands and results
+  int64_t bytes = 0;      // of operands and results
   double seconds = 0;     // the least of all runs
   bool on_codes = false;  // whether its products are of integers
 };

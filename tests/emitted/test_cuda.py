@@ -88,12 +88,14 @@ def test_gpu_check_measures_on_the_host(gpu_check):
     assert "| product 4096 | 40 |" in text and "- commit " in text and " TOPS " in text and "| qk_qconv_mma | 1 |" in text, text
 
 
-def test_gpu_check_compares_networks_of_real_size(gpu_check):
+@pytest.mark.parametrize("work, names", [("m", ["mobilenet_v2", "minilm, 128 tokens"]), ("llama", ["llama block, 128 tokens"]),
+                                         pytest.param("resnet", ["resnet50", "resnet18"], marks=pytest.mark.soak)])
+def test_gpu_check_compares_networks_of_real_size(gpu_check, work, names):
     """Tiny here: models are made by torch, calibrated, built for a range of batches, and compared row by row."""
     tool, folder = gpu_check
-    done = subprocess.run([*tool, "run", folder, "--host", "--only", "full,sanitize"], capture_output=True, text=True)
+    done = subprocess.run([*tool, "run", folder, "--host", "--only", "full,sanitize", work], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
-    for name in ("resnet50", "resnet18", "mobilenet_v2", "minilm, 128 tokens", "llama block, 128 tokens"):
+    for name in names:
         assert f"ok     {name}: batch 3 has the interpreter's bits" in done.stdout, done.stdout
 
 

@@ -35,8 +35,8 @@ std::vector<WeightRange> initial_ranges(const Program& program, const WeightMap&
   std::vector<WeightRange> out;
   for (const Port& port : program.states) {
     const Buffer& b = program.buffer(port.buffer);
-    out.push_back({device.offsets.at(b.constant), b.offset.value(),
-                   program.pool->byte_size(b.constant)});
+    out.push_back(
+        {device.offsets.at(b.constant), b.offset.value(), program.pool->byte_size(b.constant)});
   }
   return out;
 }

@@ -138,9 +138,9 @@ std::string Source::parallel(const Step& step, const Instance& instance, const s
   for (const std::string& list : {in, out}) {
     if (!list.empty()) args += (args.empty() ? "" : ", ") + list;
   }
-  const std::string launch =
-      fmt::format("QK_STEP(qk_launch(queue, {}, {}, {}), \"launch\", \"{}\", {})", instance.function,
-                  units, args, instance.call.body->symbol, c_string(layers(step)));
+  const std::string launch = fmt::format(
+      "QK_STEP(qk_launch(queue, {}, {}, {}), \"launch\", \"{}\", {})", instance.function, units,
+      args, instance.call.body->symbol, c_string(layers(step)));
   if (instance.local) return pad + launch + ";\n";
   // Of free sizes the kernel counts its units.
   const std::string count = is_static(instance.call)
