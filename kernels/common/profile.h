@@ -39,9 +39,9 @@ static __global__ void qk_holds(uint64_t ns) {
 /* Keeps the device busy while the host puts so many steps into the queue, so that they follow each
  * other without gaps. */
 static inline cudaError_t qk_hold(const qk_queue* queue, int64_t steps) {
-  const uint64_t ns = (uint64_t)(steps < 1000 ? steps : 1000) * 15000;
-  qk_holds<<<1, 1, 0, queue->stream> > >(ns);
-  return cudaGetLastError();
+  uint64_t ns = (uint64_t)(steps < 1000 ? steps : 1000) * 15000;
+  void* list[] = {(void*)&ns};
+  return cudaLaunchKernel((const void*)qk_holds, dim3(1), dim3(1), list, 0, queue->stream);
 }
 #endif
 

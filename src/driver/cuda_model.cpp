@@ -9,6 +9,7 @@
 #include "backends/common/steps.h"
 #include "backends/registry.h"
 #include "program/bind.h"
+#include "program/size_conditions.h"
 
 namespace qc {
 namespace {
@@ -49,16 +50,18 @@ void tell(void* data, const char* layer, const char* kernel, double device_us) {
 }
 
 /// The calls that were told of, in the program's order; fewer where it has not all of them.
-std::vector<StepTime> matched(const Program& program, const std::vector<Told>& told) {
-  std::vector<StepTime> out;
-  for_each_step(program.steps, [&](const Step& s) {
+void match(const Steps& steps, const std::vector<Told>& told, std::vector<StepTime>& out) {
+  for (const Step& s : steps) {
+    if (const BranchStep* branch = s.branch()) {
+      match(by_sizes(*branch).value() != 0 ? branch->body : branch->otherwise, told, out);
+      continue;
+    }
     const Call* c = s.call();
-    if (!c || !c->body || out.size() == told.size()) return;
+    if (!c || !c->body || out.size() == told.size()) continue;
     const Told& next = told[out.size()];
     if (c->body->symbol == next.symbol && StepPrinter::layers(s) == next.layer)
       out.push_back(step_time(s, c->body, 1e-6 * next.device_us));
-  });
-  return out;
+  }
 }
 
 std::vector<int64_t> dims_of(const Program& program, const Bindings& sizes) {
@@ -189,7 +192,8 @@ Result<std::vector<StepTime>> CudaModel::layer_times(const std::vector<Tensor>& 
   QC_ASSIGN(const Bindings sizes, sizes_for(program(), inputs));
   QC_TRY((handle_->call<TellFunction, void*>("_profile", dims_of(program(), sizes), tell, &told)));
   for (const Module::Part& part : module_->parts) {
-    const std::vector<StepTime> found = matched(bound(part.program, sizes), told);
+    std::vector<StepTime> found;
+    match(bound(part.program, sizes).steps, told, found);
     if (found.size() == told.size()) return found;
   }
   return error(Code::bug, "model '{}' ran kernels that its program does not have", handle_->name);
