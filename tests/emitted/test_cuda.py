@@ -239,6 +239,17 @@ def test_nvcc_takes_it_without_a_warning(projects, project, gpu, nvcc, tmp_path)
         assert len(stacks) >= 3 and set(stacks.values()) == {"0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads"}, stacks
 
 
+@pytest.mark.parametrize("gpu", ["sm_75", "sm_90"])
+def test_nvcc_takes_what_only_gpus_run(projects, root, nvcc, gpu, tmp_path):
+    """The programs of tools/gpu_check that call generated code, and the loops that measure a GPU's limits."""
+    peak = tmp_path / "peak.cu"
+    peak.write_text("".join((root / "kernels/common" / name).read_text() for name in ("launch.h", "device_peak.h")))
+    for source in (peak, root / "tests/emitted/cuda_api.cpp", root / "tests/emitted/cuda_faults.cpp"):
+        done = subprocess.run([nvcc, "-std=c++20", "-O1", f"-arch={gpu}", "-fmad=false", "-Werror", "all-warnings", "-x", "cu", "-I", projects / "speed", "-c",
+                               source, "-o", tmp_path / "made.o"], capture_output=True, text=True)
+        assert done.returncode == 0, f"{source.name}: {done.stderr}"
+
+
 def compiled(nvcc, source, gpu, to, body="qk_qconv_mma"):
     """Compiles without a warning; says what kernels of a body for tensor cores keep outside their registers."""
     done = subprocess.run([nvcc, "-std=c++20", "-O2", f"-arch={gpu}", "-fmad=false", "-Werror", "all-warnings", "-Xcompiler", "-Wall,-Wextra",
