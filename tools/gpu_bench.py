@@ -188,13 +188,7 @@ def measure(check, quantc, work, models, module, dimension, projects, host, page
 def started(pool, quantc, models, host, only=""):
     """Makes the models, one after another, and starts to build them."""
     out = []
-    for work in works():
-        if not work.name.startswith(only):
-            continue
-        folder = work.folder(models)
-        module = gpu_works.made(work, folder, host)
-        dimension = pool.submit(gpu_works.calibrated, quantc, work, folder)
-
+    for work, folder, module, dimension in gpu_works.models_of(works(), pool, quantc, models, host, only):
         def build(batch, work=work, folder=folder, dimension=dimension):
             return gpu_works.built(quantc, work, folder, dimension.result(), batch, host)
         out.append((work, module, dimension, {batch: pool.submit(build, batch) for batch in work.sizes(host)[1]}))

@@ -22,12 +22,7 @@ def works():
 def started(pool, quantc, models, host, only=""):
     """Makes the models, one after another, and starts to build them; (work, the name of the batch, the project) of each."""
     out = []
-    for work in works():
-        if not work.name.startswith(only):
-            continue
-        folder = work.folder(models)
-        gpu_works.made(work, folder, host)
-        dimension = pool.submit(gpu_works.calibrated, quantc, work, folder)
+    for work, folder, _, dimension in gpu_works.models_of(works(), pool, quantc, models, host, only):
         most = work.sizes(host)[1][-1]
 
         def build(work=work, folder=folder, dimension=dimension, most=most):

@@ -141,6 +141,14 @@ def calibrated(quantc, work, folder):
     return found[1]
 
 
+def models_of(works, pool, quantc, models, host, only):
+    """(work, folder, module, the name of the batch to come) of those whose names begin so, made one after another."""
+    for work in works:
+        if work.name.startswith(only):
+            folder = work.folder(models)
+            yield work, folder, made(work, folder, host), pool.submit(calibrated, quantc, work, folder)
+
+
 def flags_of(work, folder, dimension, sizes):
     """How quantc is told of the model, its rules, its ports and its batch."""
     floats = work.kind == "bytes" and not work.codes
