@@ -185,6 +185,14 @@ QK_UNIT uint4 qk_q_four_words(const qk_q_ending* e, const qk_q_four* four, const
   }
   return make_uint4(out[0], out[1], out[2], out[3]);
 }
+/* Writes output i of four, wherever they lie. */
+QK_UNIT void qk_q_end_one(const qk_q_ending* e, const qk_q_four* four, int32_t sum, int64_t row,
+                          int32_t i) {
+  const int32_t n = four->n + i;
+  const int32_t whole = qk_q_whole(sum, (int32_t)four->bias[i], qk_q_ending_zero(e, row),
+                                   (int32_t)four->weight_sums[i]);
+  qk_q_store(&e->to, whole, n, qk_q_ending_scale(e, row), e->y, (ptrdiff_t)(row * e->oc + n));
+}
 /* Writes four neighbouring outputs, in one word or four. */
 QK_UNIT void qk_q_end_four(const qk_q_ending* e, const qk_q_four* four, const int32_t* sums,
                            uint32_t others, int64_t row) {
