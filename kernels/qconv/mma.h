@@ -37,16 +37,18 @@ typedef struct qk_mma_shape {
   int32_t rows, columns, chunk, stages, warps_m, warps_n;
 } qk_mma_shape;
 
-#define QK_MMA_SHAPES 6 /* of tiles; one more is that of a thread of dp4a.cu */
+#define QK_MMA_SHAPES 7 /* of tiles; one more is that of a thread of dp4a.cu */
+#define QK_MMA_LINES 4  /* the first for terms that lie in `lines`, which large chunks suit */
 
 /* From the largest, for products that fill a GPU, to the smallest, for a few positions with many
- * terms. Each takes at most 96 KiB of shared memory, which all GPUs from sm_80 on have. */
+ * terms. Each takes at most 96 KiB of shared memory, which all GPUs from sm_80 on have. Those of
+ * 192 rows are for products of which the largest would leave multiprocessors without work. */
 QK_INLINE qk_mma_shape qk_mma_shape_of(int32_t shape) {
   const qk_mma_shape none = {0, 0, 0, 0, 0, 0};
-  const qk_mma_shape a = {256, 128, 64, 4, 4, 2}, b = {128, 128, 64, 4, 2, 4};
-  const qk_mma_shape c = {128, 64, 64, 4, 4, 2}, d = {64, 64, 128, 4, 2, 2};
-  const qk_mma_shape e = {64, 32, 128, 6, 2, 1}, f = {32, 32, 256, 6, 1, 1};
-  const qk_mma_shape g = {1, 4, 16, 0, 0, 0};
+  const qk_mma_shape a = {256, 128, 64, 4, 4, 2}, b = {192, 128, 64, 4, 4, 2};
+  const qk_mma_shape c = {128, 128, 64, 4, 2, 4}, d = {128, 64, 64, 4, 4, 2};
+  const qk_mma_shape e = {64, 64, 128, 4, 2, 2}, f = {64, 32, 128, 6, 2, 1};
+  const qk_mma_shape g = {32, 32, 256, 6, 1, 1}, h = {1, 4, 16, 0, 0, 0};
   switch (shape) {
     case 0:
       return a;
@@ -60,8 +62,10 @@ QK_INLINE qk_mma_shape qk_mma_shape_of(int32_t shape) {
       return e;
     case 5:
       return f;
-    case QK_MMA_SHAPES:
+    case 6:
       return g;
+    case QK_MMA_SHAPES:
+      return h;
     default:
       return none;
   }

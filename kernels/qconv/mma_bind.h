@@ -28,11 +28,12 @@ inline int64_t mma_shape(int64_t rows, int64_t outputs, int64_t terms, bool line
     int64_t tile, alone,
         products;  // clocks of a tile, of a chunk of a tile alone; products a clock
   };
-  constexpr Cost kCosts[QK_MMA_SHAPES] = {{6800, 1300, 1690}, {4300, 1000, 1330}, {1700, 700, 1260},
-                                          {1700, 750, 1190},  {1640, 490, 600},   {1900, 580, 400}};
+  constexpr Cost kCosts[QK_MMA_SHAPES] = {
+      {6800, 1300, 1690}, {5500, 1150, 1640}, {4300, 1000, 1330}, {1700, 700, 1260},
+      {1700, 750, 1190},  {1640, 490, 600},   {1900, 580, 400}};
   constexpr int64_t kProcessors = 132, kBytes = 64;
   int64_t best = 0, least = 0;
-  for (int32_t i = lines ? 3 : 0; i < QK_MMA_SHAPES; ++i) {
+  for (int32_t i = lines ? QK_MMA_LINES : 0; i < QK_MMA_SHAPES; ++i) {
     const qk_mma_shape s = qk_mma_shape_of(i);
     const Cost& cost = kCosts[i];
     const int64_t tiles = ((rows + s.rows - 1) / s.rows) * ((outputs + s.columns - 1) / s.columns);

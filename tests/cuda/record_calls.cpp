@@ -158,7 +158,7 @@ class Recorder {
     const auto w = static_cast<size_t>(step.call()->kernel->operand("w"));
     const auto depth = static_cast<size_t>(qk_mma_depth(&own)),
                sums = static_cast<size_t>(qk_mma_outputs(&own)) * depth;
-    for (int32_t shape = own.lines ? 3 : 0; shape < QK_MMA_SHAPES; ++shape) {
+    for (int32_t shape = own.lines ? QK_MMA_LINES : 0; shape < QK_MMA_SHAPES; ++shape) {
       if (shape == own.shape) continue;
       qk_qconv_mma_params other = own;
       other.shape = shape;
