@@ -8,7 +8,7 @@ A folder holds FOLDER.h (parameter structs and the contract), portable.c (bodies
   kernel NAME[selector, ...](operand, optional?, ...) -> (result, ...)
     params STRUCT
     epilogue STAGE, ...
-    [units NAME PREFIX [scratch RESULT]]
+    [units NAME PREFIX [scratch RESULT] [pieces BYTES,...]]
     body SYMBOL [in FILE] [stack BYTES]
   stage NAME(operand, optional?, ...)
     params STRUCT
@@ -26,7 +26,9 @@ unit, how much shared memory that takes (kernels/common/cuda.h).
 A kernel whose calls can be split among threads names its units, for the bodies after that line; PREFIX_units and
 PREFIX_part in FOLDER/split.c count them and make calls of some of them (kernels/common/units.h). {selector} in PREFIX
 stands for the value of a body, {selector.bytes} for the bytes of an element of that type. With `scratch` each unit has
-that result for itself: PREFIX_part moves it on, and only devices split such calls, which then have room for all units.
+that result for itself: PREFIX_part moves it on, and only devices split such calls, which then have room for all units. With
+`pieces` units are elements of so many bytes, of operands and result, and a thread of a device takes 16 bytes of the largest of
+them at once: PREFIX_place and PREFIX_spans say how operands lie (kernels/common/pieces.h).
 
 Written to OUTPUT_DIR:
   FOLDER_table.c    thunks, the kernels and the bodies of the folder
@@ -53,12 +55,14 @@ KERNEL = re.compile(r"^kernel (\w+)(?:\[([\w, ]+)\])?\(([\w, ?]*)\) -> \(([\w, ?
 STAGE = re.compile(r"^stage (\w+)\(([\w, ?]*)\)$")
 EPILOGUE = re.compile(r"^epilogue ([\w, ]+)$")
 PARAMS = re.compile(r"^params (\w+)$")
-UNITS = re.compile(r"^units (\w+) (\S+)(?: scratch (\w+))?$")
+UNITS = re.compile(r"^units (\w+) (\S+)(?: scratch (\w+))?(?: pieces (\S+))?$")
+PIECE_BYTES = 16
 BODY = re.compile(r"^body (\S+)(?: in (\S+))?(?: stack (\d+))?$")
 GROUP = re.compile(r"\{(\w+)=([^}]*)\}")
 DEFAULT_STACK = 1024
 # Whoever needs them writes them in front of all kernels.
-FIRST_HEADERS = [f"kernels/common/{name}.h" for name in ("cuda", "deploy", "device_peak", "graph_cache", "launch", "processor", "profile", "session", "target")]
+FIRST_HEADERS = [f"kernels/common/{name}.h"
+                 for name in ("cuda", "deploy", "device_peak", "graph_cache", "launch", "pieces", "processor", "profile", "session", "target")]
 
 
 def write(path, text):
@@ -93,8 +97,8 @@ class Kernel:
     def __init__(self, folder, name, selectors, inputs, outputs, stage=False):
         self.folder, self.name, self.selectors, self.stage, self.epilogue = folder, name, items(selectors), stage, []
         self.inputs, self.outputs = items(inputs), items(outputs)
-        self.params, self.bodies = None, []  # bodies: (symbol, values of the selectors, file, stack, split)
-        self.unit = self.prefix = self.scratch = ""
+        self.params, self.bodies = None, []  # bodies: (symbol, values of the selectors, file, stack, elements of a piece, split)
+        self.unit = self.prefix = self.scratch = self.pieces = ""
 
     def add_bodies(self, pattern, file, stack, where):
         groups = GROUP.findall(pattern)
@@ -107,8 +111,10 @@ class Kernel:
             values = {name: value for name, value, _ in choice}
             symbol = GROUP.sub(lambda _: next(texts), pattern)
             own = file or self.file_of(values.get("machine", "portable"))
-            split = self.prefix.format(**{s: Value(v) for s, v in values.items()})  # what the functions that split calls of it are named after
-            self.bodies.append((symbol, [values[s] for s in self.selectors], own, stack, split))
+            named = {s: Value(v) for s, v in values.items()}
+            split = self.prefix.format(**named)  # what the functions that split calls of it are named after
+            piece = PIECE_BYTES // max(map(int, self.pieces.format(**named).split(","))) if self.pieces else 0
+            self.bodies.append((symbol, [values[s] for s in self.selectors], own, stack, piece, split))
 
     def file_of(self, machine):
         return f"{machine}.cu" if (self.folder / f"{machine}.cu").exists() else f"{machine}.c"
@@ -139,7 +145,7 @@ def signatures(path, structs):
             if twice := members & set(names) or {n for n in names if names.count(n) > 1}:
                 sys.exit(f"{where}: {', '.join(twice)}: a name stands for one thing only")
         elif kernels and kernels[-1].params and (match := UNITS.match(line)):
-            kernels[-1].unit, kernels[-1].prefix, kernels[-1].scratch = match[1], match[2], match[3] or ""
+            kernels[-1].unit, kernels[-1].prefix, kernels[-1].scratch, kernels[-1].pieces = match[1], match[2], match[3] or "", match[4] or ""
             if kernels[-1].scratch and kernels[-1].scratch not in kernels[-1].outputs:
                 sys.exit(f"{where}: {kernels[-1].name} has no result {kernels[-1].scratch}")
         elif kernels and kernels[-1].params and (match := BODY.match(line)):
@@ -182,13 +188,13 @@ def table(folder, kernels, structs):
     out += ['#include "kernels/table.h"', "", *splitters(kernels)]
     rows, entries = [], []
     for k in kernels:
-        for symbol, values, file, stack, split in k.bodies:
+        for symbol, values, file, stack, piece, split in k.bodies:
             machine = k.machine_of(values)
             if not machine:
                 out.append(thunk(k, symbol))
             rows.append(f'  {{"{symbol}", "{k.name}", "{",".join(values)}", "kernels/{name}/{file}", "{machine}", {stack}, '
                         f'{"NULL" if machine else "run_" + symbol}, "{split}", {f"units_{split}" if split else "NULL"}, '
-                        f'{f"part_{split}" if split else "NULL"}}},')
+                        f'{f"part_{split}" if split else "NULL"}, {piece}}},')
         entries.append(f'  {{"{k.name}", "{name}", "{",".join(k.selectors)}", "{",".join(k.inputs)}", '
                        f'"{",".join(k.outputs)}", "{k.params}", "{structs[k.params]}", sizeof({k.params}), '
                        f'"{",".join(k.epilogue)}", {int(k.stage)}, "{k.unit}{" with " + k.scratch if k.scratch else ""}"}},')
@@ -346,7 +352,8 @@ def main():
         bodies += [(symbol, f"kernels/{folder.name}/{file}", k.machine_of(values))
                    for k in kernels for symbol, values, file, *_ in k.bodies]
         bodies += sorted({(f"{split}_{what}", f"kernels/{folder.name}/split.c", "")
-                          for k in kernels for *_, split in k.bodies if split for what in ("part", "units")})
+                          for k in kernels for *_, piece, split in k.bodies if split
+                          for what in ("part", "units", *(["place", "spans"] if piece else []))})
         write(output / f"{folder.name}_table.c", table(folder, kernels, structs))
         write(output / folder.name / "calls.h", calls(folder, kernels, homes))
         for machine, text in [] if portable_only else machine_tables(folder, kernels):

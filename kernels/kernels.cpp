@@ -116,7 +116,8 @@ Body body_of(const qk_body& b) {
           split(b.select), b.file,
           b.machine,       b.stack,
           b.run,           b.split,
-          b.units,         b.part};
+          b.units,         b.part,
+          b.piece};
 }
 
 /// Bodies for CUDA are built as loops over their units.

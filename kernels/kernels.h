@@ -64,6 +64,9 @@ struct Body {
   std::string split;
   int32_t (*units)(const void* params) = nullptr;
   int32_t (*part)(void* params, const void** in, void** out, int32_t* units) = nullptr;
+  /// Elements that a thread of a device takes at once (kernels/common/pieces.h), 0 where it takes a
+  /// unit.
+  int32_t piece = 0;
 };
 
 /// All kernels and all bodies, each sorted by name.

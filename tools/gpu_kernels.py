@@ -18,26 +18,26 @@ def kernels():
 
 
 def bodies():
-    """(folder, file, kernel, symbol, machine, split) of every body that a GPU can run."""
+    """(folder, file, kernel, symbol, machine, piece, split) of every body that a GPU can run."""
     for kernel in kernels():
-        for symbol, values, file, _, split in kernel.bodies:
+        for symbol, values, file, _, piece, split in kernel.bodies:
             machine = kernel.machine_of(values)
             if not machine or file.endswith(".cu"):
-                yield kernel.folder.name, file, kernel, symbol, machine, split
+                yield kernel.folder.name, file, kernel, symbol, machine, piece, split
 
 
 def written_for_gpus():
     """The symbols of the bodies that only GPUs have."""
-    return {symbol for _, _, _, symbol, machine, _ in bodies() if machine}
+    return {symbol for _, _, _, symbol, machine, *_ in bodies() if machine}
 
 
 def recorded(path):
     """The symbols of the calls in a file of record_calls."""
     data = path.read_bytes()
-    return {symbol for _, _, _, symbol, _, _ in bodies() if len(symbol).to_bytes(4, "little") + symbol.encode() in data}
+    return {symbol for _, _, _, symbol, *_ in bodies() if len(symbol).to_bytes(4, "little") + symbol.encode() in data}
 
 
-def launch(kernel, symbol, machine, split):
+def launch(kernel, symbol, machine, piece, split):
     """A kernel and the function that starts it."""
     params = kernel.params
     inputs, outputs = range(len(kernel.inputs)), range(len(kernel.outputs))
@@ -48,6 +48,13 @@ def launch(kernel, symbol, machine, split):
         units, start = f"{symbol}_units(&p)", "qk_launch"
         if team:
             units, start = f"{symbol}_shared(&p), {units}", "qk_launch_blocks"
+        head = f"QK_GLOBAL run_{symbol}(int64_t units, const {params} p, const replay_arguments a) {{\n"
+    elif piece:
+        pointers = "".join([f", qk_pointer{{in[{i}]}}" for i in inputs] + [f", qk_pointer{{out[{i}]}}" for i in outputs])
+        run = (f"  const void *const in[] = {{{', '.join(f'a.in[{i}]' for i in inputs)}}};\n  void *const out[] = {{{', '.join(f'a.out[{i}]' for i in outputs)}}};\n"
+               f"  QK_FOR_PIECES(units, {piece})\n  qk_pieces<{piece}>(thread, units, p, in, out, QK_CALLED({split}_spans), QK_CALLED({split}_place),\n"
+               f"    [](const {params} *p, const void *const *in, void *const *out) {{ {symbol}(p{pointers}); }});\n")
+        units, start = "units", f"qk_launch_pieces<{piece}>"
         head = f"QK_GLOBAL run_{symbol}(int64_t units, const {params} p, const replay_arguments a) {{\n"
     else:
         pointers = "".join([f", qk_pointer{{a.in[{i}]}}" for i in inputs] + [f", qk_pointer{{a.out[{i}]}}" for i in outputs])
@@ -64,9 +71,9 @@ def launch(kernel, symbol, machine, split):
 def write(folder, wanted=None):
     """The sources, for the symbols that are wanted (None: all); returns their names."""
     found = {}
-    for name, file, kernel, symbol, machine, split in bodies():
+    for name, file, kernel, symbol, machine, piece, split in bodies():
         if wanted is None or symbol in wanted:
-            found.setdefault((name, file), []).append((kernel, symbol, machine, split))
+            found.setdefault((name, file), []).append((kernel, symbol, machine, piece, split))
     tables = []
     for (name, file), those in found.items():
         table = f"replay_{name}_{file.split('.')[0]}"

@@ -3,19 +3,34 @@
 #define QK_SPLIT_H
 
 #include "kernels/common/units.h"
+#include "kernels/common/unroll.h"
 
 /* Moves a result on, where there is one. */
 QK_INLINE void qk_move_optional(void** at, ptrdiff_t bytes) {
   if (*at) *at = (uint8_t*)*at + bytes;
 }
 
+/* Elements of X bytes that lie side by side, and results of Y (kernels/common/pieces.h). */
+#define QK_SPANS_ELEMENTS(prefix, PARAMS, X, Y)                                                    \
+  QK_INLINE int32_t prefix##_place(const PARAMS* p, int32_t first, const void** in, void** out) {  \
+    qk_move(&in[0], (ptrdiff_t)first*(X));                                                         \
+    qk_move_result(&out[0], (ptrdiff_t)first*(Y));                                                 \
+    return p->n - first;                                                                           \
+  }                                                                                                \
+  QK_INLINE int32_t prefix##_spans(const PARAMS* p, PARAMS* one, int32_t* bytes, int32_t* steps) { \
+    (void)p;                                                                                       \
+    one->n = 1;                                                                                    \
+    bytes[0] = (X);                                                                                \
+    steps[0] = 1;                                                                                  \
+    return (Y);                                                                                    \
+  }
 /* `n` elements, each a unit; x and y move on by so many bytes with each. */
 #define QK_SPLIT_ELEMENTS(prefix, PARAMS, X, Y)                                             \
+  QK_SPANS_ELEMENTS(prefix, PARAMS, X, Y)                                                   \
   QK_INLINE int32_t prefix##_units(const PARAMS* p) { return p->n; }                        \
   QK_INLINE int32_t prefix##_part(PARAMS* p, const void** in, void** out, int32_t* units) { \
+    (void)prefix##_place(p, units[0], in, out);                                             \
     p->n = units[1] - units[0];                                                             \
-    qk_move(&in[0], (ptrdiff_t)units[0] * (X));                                             \
-    qk_move_result(&out[0], (ptrdiff_t)units[0] * (Y));                                     \
     return units[1];                                                                        \
   }
 
@@ -52,17 +67,63 @@ QK_INLINE ptrdiff_t qk_box_place(int32_t rank, const int32_t* index, const int32
   return at;
 }
 
-/* Two operands that are broadcast: strides `a` and `b` over `dims`, elements of A, B and Y bytes.
- */
-#define QK_SPLIT_BROADCAST2(prefix, PARAMS, A, B, Y)                                           \
+/* Where an element of a box is in an array with these strides. This and the next ones go over all
+ * axes that a box may have, and write no arrays: on a device everything then is in registers. */
+QK_INLINE ptrdiff_t qk_box_at(int32_t rank, const int32_t* dims, const int32_t* strides,
+                              int32_t element) {
+  ptrdiff_t at = 0;
+  QK_EACH
+  for (int32_t i = 7; i >= 0; --i) {
+    if (i >= rank) continue;
+    at += (ptrdiff_t)(element % dims[i]) * strides[i];
+    element /= dims[i];
+  }
+  return at;
+}
+/* The stride of the last axis, found so that arrays stay in registers. */
+QK_INLINE int32_t qk_box_last(int32_t rank, const int32_t* strides) {
+  int32_t last = 0;
+  QK_EACH
+  for (int32_t i = 0; i < 8; ++i) last = i == rank - 1 ? strides[i] : last;
+  return last;
+}
+
+/* How many elements from this one on lie along the last axis. */
+QK_INLINE int32_t qk_box_left(int32_t rank, const int32_t* dims, int32_t element) {
+  const int32_t n = qk_box_last(rank, dims);
+  return n - element % n;
+}
+/* Makes of a box one of so many elements along the last axis. */
+QK_INLINE void qk_box_row(int32_t rank, int32_t* dims, int32_t count) {
+  for (int32_t i = 0; i < rank; ++i) dims[i] = i == rank - 1 ? count : 1;
+}
+
+/* What splits of broadcast operands have beside NAME_place. */
+#define QK_SPLIT_BROADCAST(prefix, PARAMS)                                                     \
   QK_INLINE int32_t prefix##_units(const PARAMS* p) { return qk_box_units(p->rank, p->dims); } \
   QK_INLINE int32_t prefix##_part(PARAMS* p, const void** in, void** out, int32_t* units) {    \
-    int32_t index[8];                                                                          \
-    const int32_t next = qk_box_part(p->rank, p->dims, index, units);                          \
-    qk_move(&in[0], qk_box_place(p->rank, index, p->a) * (A));                                 \
-    qk_move(&in[1], qk_box_place(p->rank, index, p->b) * (B));                                 \
-    qk_move_result(&out[0], (ptrdiff_t)units[0] * (Y));                                        \
-    return next;                                                                               \
+    const int32_t left = prefix##_place(p, units[0], in, out), count = units[1] - units[0];    \
+    qk_box_row(p->rank, p->dims, count < left ? count : left);                                 \
+    return units[0] + (count < left ? count : left);                                           \
+  }
+/* Two operands that are broadcast: strides `a` and `b` over `dims`, elements of A, B and Y bytes.
+ */
+#define QK_SPLIT_BROADCAST2(prefix, PARAMS, A, B, Y)                                              \
+  QK_INLINE int32_t prefix##_place(const PARAMS* p, int32_t first, const void** in, void** out) { \
+    qk_move(&in[0], qk_box_at(p->rank, p->dims, p->a, first) * (A));                              \
+    qk_move(&in[1], qk_box_at(p->rank, p->dims, p->b, first) * (B));                              \
+    qk_move_result(&out[0], (ptrdiff_t)first*(Y));                                                \
+    return qk_box_left(p->rank, p->dims, first);                                                  \
+  }                                                                                               \
+  QK_SPANS_BROADCAST2(prefix, PARAMS, A, B, Y) QK_SPLIT_BROADCAST(prefix, PARAMS)
+#define QK_SPANS_BROADCAST2(prefix, PARAMS, A, B, Y)                                               \
+  QK_INLINE int32_t prefix##_spans(const PARAMS* p, PARAMS* one, int32_t* bytes, int32_t* steps) { \
+    one->rank = one->dims[0] = 1;                                                                  \
+    bytes[0] = (A);                                                                                \
+    bytes[1] = (B);                                                                                \
+    steps[0] = qk_box_last(p->rank, p->a);                                                         \
+    steps[1] = qk_box_last(p->rank, p->b);                                                         \
+    return (Y);                                                                                    \
   }
 
 #endif

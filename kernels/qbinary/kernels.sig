@@ -1,4 +1,4 @@
 kernel qbinary[op, arithmetic](lhs, rhs) -> (y)
   params qk_qbinary_params
-  units elements qk_qbinary
+  units elements qk_qbinary pieces 1
   body qk_q{op=add,mul}{arithmetic=exact:,ort:_ort,f32:_f32,q31:_q31}

@@ -3,50 +3,6 @@
 #include "kernels/numerics/quant.h"
 #include "kernels/quantize/quantize.h"
 
-QK_UNIT int64_t qk_quantize_units(const qk_quantize_params* p) {
-  return (int64_t)p->outer * p->axis * p->inner;
-}
-
-/* Where the scale and the zero point of an element are. */
-QK_UNIT int64_t qk_quantize_scale_at(const qk_quantize_params* p, int64_t unit) {
-  const int64_t i = unit % p->inner, row = unit / p->inner;
-  const int64_t a = row % p->axis, o = row / p->axis;
-  return o * p->s_outer + a / p->group * p->s_axis + i * p->s_inner;
-}
-
-#define QK_DEFINE_QUANTIZE_UNIT(t, T)                                                         \
-  QK_UNIT int64_t qk_quantize_cuda_##t##_units(const qk_quantize_params* p) {                 \
-    return qk_quantize_units(p);                                                              \
-  }                                                                                           \
-  QK_UNIT void qk_quantize_cuda_##t(const qk_quantize_params* p, int64_t unit, const void* x, \
-                                    const void* scales, const void* zeros, void* y) {         \
-    const int64_t at = qk_quantize_scale_at(p, unit);                                         \
-    const float v = ((const float*)x)[unit], s = ((const float*)scales)[at];                  \
-    const int32_t zero = zeros ? ((const int32_t*)zeros)[at] : 0;                             \
-    ((T*)y)[unit] = (T)qn_code(p->reciprocal ? qn_mulf(v, s) : v / s, zero, p->lo, p->hi);    \
-  }
-QK_DEFINE_QUANTIZE_UNIT(i8, int8_t)
-QK_DEFINE_QUANTIZE_UNIT(u8, uint8_t)
-QK_DEFINE_QUANTIZE_UNIT(i16, int16_t)
-QK_DEFINE_QUANTIZE_UNIT(u16, uint16_t)
-
-#define QK_DEFINE_DEQUANTIZE_UNIT(t, T)                                                         \
-  QK_UNIT int64_t qk_dequantize_cuda_##t##_units(const qk_quantize_params* p) {                 \
-    return qk_quantize_units(p);                                                                \
-  }                                                                                             \
-  QK_UNIT void qk_dequantize_cuda_##t(const qk_quantize_params* p, int64_t unit, const void* x, \
-                                      const void* scales, const void* zeros, void* y) {         \
-    const int64_t at = qk_quantize_scale_at(p, unit);                                           \
-    const int32_t zero = zeros ? ((const int32_t*)zeros)[at] : 0;                               \
-    ((float*)y)[unit] =                                                                         \
-        qn_dequantize((int32_t)((const T*)x)[unit], ((const float*)scales)[at], zero);          \
-  }
-QK_DEFINE_DEQUANTIZE_UNIT(i8, int8_t)
-QK_DEFINE_DEQUANTIZE_UNIT(u8, uint8_t)
-QK_DEFINE_DEQUANTIZE_UNIT(i16, int16_t)
-QK_DEFINE_DEQUANTIZE_UNIT(u16, uint16_t)
-QK_DEFINE_DEQUANTIZE_UNIT(i32, int32_t)
-
 /* Where element `unit` of y comes from. */
 QK_UNIT int64_t qk_turned_from(const qk_quantize_turned_params* p, int64_t unit) {
   const int64_t column = unit / p->rows, image = column / p->columns;

@@ -1,4 +1,4 @@
-// quantize and dequantize, an element per thread (kernels/quantize/cuda.cu).
+// quantize and dequantize of what is turned (kernels/quantize/cuda.cu).
 #include "kernels/quantize/calls.h"
 #include "program/variant.h"
 
@@ -18,13 +18,10 @@ Result<Call> bind(const Call& call, Binder&) {
 }  // namespace
 
 void variants_quantize_cuda(std::vector<Variant>& out) {
-  using Plain = params::QuantizeParams;
   using Turned = params::QuantizeTurnedParams;
   const auto add = [&](const char* kernel, auto bind) {
     out.push_back({kernel, "cuda", "cuda", 100, refusal, bind});
   };
-  add("quantize", bind<kernel::QuantizeDevice, Plain>);
-  add("dequantize", bind<kernel::DequantizeDevice, Plain>);
   add("quantize_turned", bind<kernel::QuantizeTurnedDevice, Turned>);
   add("dequantize_turned", bind<kernel::DequantizeTurnedDevice, Turned>);
 }

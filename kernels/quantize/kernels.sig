@@ -1,18 +1,12 @@
 kernel quantize[codes](x, scales, zeros?) -> (y)
   params qk_quantize_params
+  units elements qk_quantize_{codes.bytes} pieces 4
   body qk_quantize_{codes=i8,u8,i16,u16}
-
-kernel quantize_device[machine, codes](x, scales, zeros?) -> (y)
-  params qk_quantize_params
-  body qk_quantize_{machine=cuda}_{codes=i8,u8,i16,u16}
 
 kernel dequantize[codes](x, scales, zeros?) -> (y)
   params qk_quantize_params
+  units elements qk_dequantize_{codes.bytes} pieces 4
   body qk_dequantize_{codes=i8,u8,i16,u16,i32}
-
-kernel dequantize_device[machine, codes](x, scales, zeros?) -> (y)
-  params qk_quantize_params
-  body qk_dequantize_{machine=cuda}_{codes=i8,u8,i16,u16,i32}
 
 kernel quantize_turned[codes](x, scales, zeros?) -> (y)
   params qk_quantize_turned_params
@@ -32,7 +26,7 @@ kernel dequantize_turned_device[machine, codes](x, scales, zeros?) -> (y)
 
 kernel lookup[bits](x, table) -> (y)
   params qk_lookup_params
-  units elements qk_lookup_{bits}
+  units elements qk_lookup_{bits} pieces {bits.bytes}
   body qk_lookup_8_{bits=8,16}
 
 kernel lookup_rows[bits](x, table) -> (y)
@@ -42,7 +36,7 @@ kernel lookup_rows[bits](x, table) -> (y)
 
 kernel requantize[from, to](x) -> (y)
   params qk_requantize_params
-  units elements qk_requantize_{to.bytes}
+  units elements qk_requantize_{to.bytes} pieces 2
   body qk_requantize_{from=i16,u16}_{to=i8,u8,i16,u16}
 
 kernel dynamic_quantize[codes](x) -> (y, scales, zeros)

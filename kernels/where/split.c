@@ -3,20 +3,31 @@
 
 #include "kernels/where/where.h"
 
-#define QK_SPLIT_WHERE(bytes)                                                                     \
-  QK_INLINE int32_t qk_where_##bytes##_units(const qk_broadcast3_params* p) {                     \
-    return qk_box_units(p->rank, p->dims);                                                        \
-  }                                                                                               \
-  QK_INLINE int32_t qk_where_##bytes##_part(qk_broadcast3_params* p, const void** in, void** out, \
-                                            int32_t* units) {                                     \
-    int32_t index[8];                                                                             \
-    const int32_t next = qk_box_part(p->rank, p->dims, index, units);                             \
-    qk_move(&in[0], qk_box_place(p->rank, index, p->c));                                          \
-    qk_move(&in[1], qk_box_place(p->rank, index, p->a) * (bytes));                                \
-    qk_move(&in[2], qk_box_place(p->rank, index, p->b) * (bytes));                                \
-    qk_move_result(&out[0], (ptrdiff_t)units[0] * (bytes));                                       \
-    return next;                                                                                  \
-  }
+#define QK_SPLIT_WHERE(B)                                                                          \
+  QK_INLINE int32_t qk_where_##B##_place(const qk_broadcast3_params* p, int32_t first,             \
+                                         const void** in, void** out) {                            \
+    qk_move(&in[0], qk_box_at(p->rank, p->dims, p->c, first));                                     \
+    qk_move(&in[1], qk_box_at(p->rank, p->dims, p->a, first) * (B));                               \
+    qk_move(&in[2], qk_box_at(p->rank, p->dims, p->b, first) * (B));                               \
+    qk_move_result(&out[0], (ptrdiff_t)first*(B));                                                 \
+    return qk_box_left(p->rank, p->dims, first);                                                   \
+  }                                                                                                \
+  QK_INLINE int32_t qk_where_##B##_spans(const qk_broadcast3_params* p, qk_broadcast3_params* one, \
+                                         int32_t* bytes, int32_t* steps) {                         \
+    return qk_where_spans(p, one, bytes, steps, B);                                                \
+  }                                                                                                \
+  QK_SPLIT_BROADCAST(qk_where_##B, qk_broadcast3_params)
+
+QK_INLINE int32_t qk_where_spans(const qk_broadcast3_params* p, qk_broadcast3_params* one,
+                                 int32_t* bytes, int32_t* steps, int32_t size) {
+  one->rank = one->dims[0] = 1;
+  bytes[0] = 1;
+  bytes[1] = bytes[2] = size;
+  steps[0] = qk_box_last(p->rank, p->c);
+  steps[1] = qk_box_last(p->rank, p->a);
+  steps[2] = qk_box_last(p->rank, p->b);
+  return size;
+}
 QK_SPLIT_WHERE(1)
 QK_SPLIT_WHERE(2)
 QK_SPLIT_WHERE(4)

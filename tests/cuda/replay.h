@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/common/launch.h"
+#include "kernels/common/pieces.h"
 // cuda.h says how bodies are inlined, so it comes before them.
 #include "kernels/common/cuda.h"
 

@@ -13,13 +13,16 @@ std::string kernels_text(std::span<const Module::Part> parts, const ProjectOptio
                          std::span<const std::string_view> headers) {
   std::set<std::string> symbols;
   bool floats = false;
+  const bool in_pieces = std::ranges::find(headers, "kernels/common/pieces.h") != headers.end();
   for (const Module::Part& part : parts) {
     floats = floats || !float_steps(part.program).empty();
     for_each_step(part.program.steps, [&](const Step& s) {
       if (const Call* c = s.call()) symbols.insert(c->body->symbol);
       const auto* parallel = std::get_if<ParallelStep>(&s.op);
       if (parallel && parallel->call.body->units) {
-        symbols.insert(parallel->call.body->split + "_part");
+        const bool pieces = in_pieces && parallel->call.body->piece > 0;
+        for (const char* what : pieces ? std::vector{"_place", "_spans"} : std::vector{"_part"})
+          symbols.insert(parallel->call.body->split + what);
         if (parallel->units == 0) symbols.insert(parallel->call.body->split + "_units");
       }
     });

@@ -71,7 +71,8 @@ class CudaBackend : public Backend {
   Result<Ok> write_sources(Project& project, FileSet& files) const override {
     static constexpr std::string_view kHeaders[] = {
         "kernels/common/launch.h",      "kernels/common/deploy.h",  "kernels/common/profile.h",
-        "kernels/common/graph_cache.h", "kernels/common/session.h", "kernels/common/cuda.h"};
+        "kernels/common/graph_cache.h", "kernels/common/session.h", "kernels/common/pieces.h",
+        "kernels/common/cuda.h"};
     const ProjectOptions& options = project.options;
     const std::string& name = options.name;
     const auto& parts = project.module.parts;

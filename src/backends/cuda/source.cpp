@@ -97,26 +97,29 @@ std::string Source::definition(const Instance& instance) const {
 std::string Source::part_definition(const Instance& instance) {
   const Call& call = instance.call;
   const Signature& kernel = *call.kernel;
-  std::string declared = "int64_t units", passed, in, out;
+  std::string declared = "int64_t units", passed, in, out, present;
   if (!instance.local) declared += fmt::format(", const {} given", instance.given);
   auto add = [&](const char* type, const char* list, const std::vector<OperandSpec>& names,
                  const std::vector<View>& views, std::string& held) {
     for (size_t i = 0; i < views.size(); ++i) {
       // Absent ones have no name: the compiler knows that they are null.
-      const bool present = views[i].present();
-      declared += fmt::format(", {} *{}", type, present ? names[i].name : "");
-      held += (i ? ", " : "") + (present ? names[i].name : std::string("NULL"));
+      const bool is_there = views[i].present();
+      declared += fmt::format(", {} *{}", type, is_there ? names[i].name : "");
+      held += (i ? ", " : "") + (is_there ? names[i].name : std::string("NULL"));
+      if (is_there) present += fmt::format(" QK_PRESENT({})", names[i].name);
       passed += fmt::format(", qk_pointer{{{}[{}]}}", list, i);
     }
   };
   add("const void", "in", kernel.in, call.in, in);
   add("void", "out", kernel.out, call.out, out);
+  if (call.body->piece > 0) return piece_definition(instance, declared, passed, in, out, present);
   const std::string part =
       call.body->split.empty()
           ? ""
-          : fmt::format("    int32_t own[4] = {{(int32_t)unit, (int32_t)unit + 1, 0, 0}};\n"
-                        "    {}_part(&p, in, out, own);\n",
-                        call.body->split);
+          : fmt::format(
+                "    int32_t own[4] = {{(int32_t)unit, (int32_t)unit + 1, 0, 0}};\n"
+                "    {}_part(&p, in, out, own);\n",
+                call.body->split);
   return params_function(instance) +
          fmt::format("QK_GLOBAL {}({}) {{\n", instance.function, declared) +
          for_gpus(fmt::format("  QK_FOR_UNIT(units) {{\n"
@@ -126,6 +129,26 @@ std::string Source::part_definition(const Instance& instance) {
                               "    {6}(&p{7});\n  }}\n",
                               kernel.params, instance.function, instance.local ? "" : "&given",
                               in.empty() ? "NULL" : in, out, part, call.body->symbol, passed)) +
+         "}\n\n";
+}
+
+/// Each thread takes some neighbouring elements (kernels/common/pieces.h).
+std::string Source::piece_definition(const Instance& instance, const std::string& declared,
+                                     const std::string& passed, const std::string& in,
+                                     const std::string& out, const std::string& present) const {
+  const Call& call = instance.call;
+  const std::string statements = fmt::format(
+      "  const void *const in[] = {{{0}}};\n"
+      "  void *const out[] = {{{1}}};\n"
+      " {9}\n"
+      "  QK_FOR_PIECES(units, {2})\n"
+      "  qk_pieces<{2}>(thread, units, params_of_{3}({4}), in, out, QK_CALLED({5}_spans),\n"
+      "    QK_CALLED({5}_place), [](const {6} *p, const void *const *in, void *const *out) {{\n"
+      "      {7}(p{8});\n    }});\n",
+      in, out, call.body->piece, instance.function, instance.local ? "" : "&given",
+      call.body->split, call.kernel->params, call.body->symbol, passed, present);
+  return params_function(instance) +
+         fmt::format("QK_GLOBAL {}({}) {{\n", instance.function, declared) + for_gpus(statements) +
          "}\n\n";
 }
 
@@ -139,8 +162,10 @@ std::string Source::parallel(const Step& step, const Instance& instance, const s
     if (!list.empty()) args += (args.empty() ? "" : ", ") + list;
   }
   const std::string launch = fmt::format(
-      "QK_STEP(qk_launch(queue, {}, {}, {}), \"launch\", \"{}\", {})", instance.function, units,
-      args, instance.call.body->symbol, c_string(layers(step)));
+      "QK_STEP({}(queue, {}, {}, {}), \"launch\", \"{}\", {})",
+      instance.call.body->piece > 0 ? fmt::format("qk_launch_pieces<{}>", instance.call.body->piece)
+                                    : "qk_launch",
+      instance.function, units, args, instance.call.body->symbol, c_string(layers(step)));
   if (instance.local) return pad + launch + ";\n";
   // Of free sizes the kernel counts its units.
   const std::string count = is_static(instance.call)

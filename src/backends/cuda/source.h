@@ -36,6 +36,10 @@ class Source : public StepPrinter {
 
  private:
   static std::string params_function(const Instance& instance);
+  /// What part_definition writes of a kernel that is computed in pieces.
+  std::string piece_definition(const Instance& instance, const std::string& declared,
+                               const std::string& passed, const std::string& in,
+                               const std::string& out, const std::string& present) const;
   /// `statement` as the body of a kernel for the GPUs of this part.
   std::string for_gpus(const std::string& statement) const;
   std::string host_call(const Step& step, const Instance& instance, const std::string& args) const;
