@@ -16,14 +16,16 @@
 #ifndef QK_PIECES_H
 #define QK_PIECES_H
 
+#include <stddef.h>
+
 #if defined(QK_CUDA_ON_HOST)
 #define QK_OF_THREAD static inline
-#define QK_UNROLL
+#define QK_EVERY
 #define QK_FOR_PIECES(units, E) \
   for (int64_t thread = 0; thread < qk_piece_threads<E>(units); ++thread)
 #else
 #define QK_OF_THREAD static __device__ __forceinline__
-#define QK_UNROLL _Pragma("unroll")
+#define QK_EVERY _Pragma("unroll")
 #define QK_FOR_PIECES(units, E) \
   QK_AWAIT_OTHERS               \
   QK_KERNEL_BEGIN               \
@@ -97,7 +99,7 @@ QK_OF_THREAD void qk_set(qk_room<E>* to, int e, uint64_t element) {
 template <int N>
 QK_OF_THREAD void qk_load_words(uint32_t* to, const void* from) {
 #if defined(__CUDA_ARCH__)
-  QK_UNROLL
+  QK_EVERY
   for (int i = 0; i < N / 16; ++i) {
     const uint4 own = ((const uint4*)from)[i];
     to[4 * i] = own.x;
@@ -119,7 +121,7 @@ QK_OF_THREAD void qk_load_words(uint32_t* to, const void* from) {
 template <int N>
 QK_OF_THREAD void qk_store_words(void* to, const uint32_t* from) {
 #if defined(__CUDA_ARCH__)
-  QK_UNROLL
+  QK_EVERY
   for (int i = 0; i < N / 16; ++i)
     ((uint4*)to)[i] = make_uint4(from[4 * i], from[4 * i + 1], from[4 * i + 2], from[4 * i + 3]);
   if (N == 8) *(uint2*)to = make_uint2(from[0], from[1]);
@@ -134,13 +136,13 @@ QK_OF_THREAD void qk_store_words(void* to, const uint32_t* from) {
 template <int B, int E>
 QK_OF_THREAD void qk_bring_as(qk_room<E>* to, const unsigned char* from, int32_t step) {
   const int N = E * B;
-  QK_UNROLL
+  QK_EVERY
   for (int i = 0; i < 2 * E; ++i) to->words[i] = 0;
   if (step == 1 && (uintptr_t)from % (N < 16 ? N : 16) == 0) {
     qk_load_words<N>(to->words, from);
     return;
   }
-  QK_UNROLL
+  QK_EVERY
   for (int e = 0; e < E; ++e) qk_set<B>(to, e, qk_number<B>(from + (ptrdiff_t)e * step * B));
 }
 template <int E>
@@ -159,7 +161,7 @@ QK_OF_THREAD void qk_put_as(unsigned char* to, const qk_room<E>* from) {
     qk_store_words<N>(to, from->words);
     return;
   }
-  QK_UNROLL
+  QK_EVERY
   for (int e = 0; e < E; ++e) {
     const uint64_t own = qk_get<B>(from, e);
     qk_move_element<B>(to + e * B, &own);
@@ -213,7 +215,7 @@ QK_OF_THREAD void qk_each_element(int64_t first, int64_t last, const P& p, const
   for (int64_t i = first; i < last; ++i) {
     const void* from[INS];
     void* to[1] = {out[0]};
-    QK_UNROLL
+    QK_EVERY
     for (int k = 0; k < INS; ++k) from[k] = in[k];
     (void)place(&p, (int32_t)i, (const void**)from, (void**)to);
     body(&one, (const void* const*)from, (void* const*)to);
@@ -225,7 +227,7 @@ QK_OF_THREAD void qk_find_piece(qk_piece<E, INS>* piece, int64_t units, const P&
   piece->whole = piece->first + E <= units;
   if (!piece->whole) return;
   piece->out[0] = out[0];
-  QK_UNROLL
+  QK_EVERY
   for (int i = 0; i < INS; ++i) piece->in[i] = in[i];
   piece->whole = place(&p, (int32_t)piece->first, (const void**)piece->in, (void**)piece->out) >= E;
 }
@@ -243,7 +245,7 @@ QK_OF_THREAD void qk_piece_elements(qk_room<E>* y, const qk_piece<E, INS>* piece
     qk_element own[INS], result;
     const void* from[INS];
     void* to[1] = {result.at};
-    QK_UNROLL
+    QK_EVERY
     for (int i = 0; i < INS; ++i) {
       const bool brought = bytes[i] && in[i];
       if (brought) qk_take<E>(&own[i], &piece->own[i], FIRST, bytes[i]);
@@ -265,18 +267,18 @@ QK_OF_THREAD void qk_pieces(int64_t thread, int64_t units, const P& p, const voi
   qk_copy_parameters(&one, p);
   const int32_t size = spans(&p, &one, (int32_t*)bytes, (int32_t*)steps);
   qk_piece<E, INS> pieces[each];
-  QK_UNROLL
+  QK_EVERY
   for (int k = 0; k < each; ++k) {
     const int64_t block = thread / QK_BLOCK_THREADS * each + k;
     pieces[k].first = (block * QK_BLOCK_THREADS + thread % QK_BLOCK_THREADS) * E;
     qk_find_piece<E, INS>(&pieces[k], units, p, in, out, place);
     if (!pieces[k].whole) continue;
-    QK_UNROLL
+    QK_EVERY
     for (int i = 0; i < INS; ++i) {
       if (in[i]) qk_bring<E>(&pieces[k].own[i], pieces[k].in[i], bytes[i], steps[i]);
     }
   }
-  QK_UNROLL
+  QK_EVERY
   for (int k = 0; k < each; ++k) {
     const int64_t end = pieces[k].first + E;
     if (!pieces[k].whole) {

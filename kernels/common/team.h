@@ -9,6 +9,7 @@
 #define QK_TEAM_H
 
 #include "kernels/common/cuda.h"
+#include "kernels/common/unroll.h"
 #include "kernels/numerics/quant.h"
 #include "kernels/numerics/reduce.h"
 
@@ -21,10 +22,12 @@
 #define QK_EACH_THREAD(t) for (int32_t t = (int32_t)threadIdx.x, qk_turn = 1; qk_turn; qk_turn = 0)
 #define QK_TEAM_WAIT __syncthreads();
 #define QK_TEAM_SHARED __shared__
+#define QK_TEAM_ALIGNED __align__(16)
 #else
 #define QK_EACH_THREAD(t) for (int32_t t = 0; t < QK_TEAM; ++t)
 #define QK_TEAM_WAIT
 #define QK_TEAM_SHARED
+#define QK_TEAM_ALIGNED
 #endif
 
 /* What a block shares is declared where it is needed: launches need to add none. */

@@ -21,8 +21,8 @@ kernel lrn[type](x) -> (y)
 # `ranges` are the results.
 kernel norm_team[machine](x, gamma?, beta?) -> (y, mean?, rstd?)
   params qk_norm_params
-  body qk_norm_{machine=team} stack 16384
+  body qk_norm_{machine=team} stack 90112
 
 kernel norm_quantize_team[machine](x, residual?, gamma?, beta?, scales?, zeros?) -> (y?, y_scales?, y_zeros?, sums?, floats?, ranges?)
   params qk_norm_quantize_params
-  body qk_norm_quantize_{machine=team} stack 16384
+  body qk_norm_quantize_{machine=team} stack 106496

@@ -1,7 +1,10 @@
-/* A unit is some rows, which 256 threads normalise together (kernels/common/team.h). */
+/* A unit is some rows, which 256 threads normalise together (kernels/common/team.h). Where they are
+ * neither long nor few, threads keep them (kernels/common/team_kept.h); others are read once for
+ * each statistic and once for the results. */
 #include "kernels/common/body.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/team_ending.h"
+#include "kernels/common/team_kept.h"
 #include "kernels/norm/norm.h"
 #include "kernels/numerics/scalar_ops.h"
 
@@ -12,15 +15,17 @@ typedef struct qk_norm_rows {
   int32_t n, groups, inner, x_rows, x_block;
 } qk_norm_rows;
 
-QK_UNIT float qk_norm_value(const qk_norm_rows* a, int32_t r, int64_t row, int32_t i) {
-  const int64_t at = row * a->n + i;
+/* What becomes of element i of row `row`, the r-th of the unit, which is x. */
+QK_UNIT float qk_norm_of(const qk_norm_rows* a, int32_t r, int64_t row, int32_t i, float x) {
   const int64_t c = row % a->groups * (a->n / a->inner) + i / a->inner;
-  const float own = a->x[QK_NORM_ROW(a, row) + i];
-  const float x = a->residual ? own + a->residual[at] : own;
   const float v = qn_mulf(x - a->mean[r], a->rstd[r]);
   if (a->gamma && a->beta) return qn_fmaf(v, a->gamma[c], a->beta[c]);
   if (a->gamma) return qn_mulf(v, a->gamma[c]);
   return a->beta ? v + a->beta[c] : v;
+}
+QK_UNIT float qk_norm_value(const qk_norm_rows* a, int32_t r, int64_t row, int32_t i) {
+  const float own = a->x[QK_NORM_ROW(a, row) + i];
+  return qk_norm_of(a, r, row, i, a->residual ? own + a->residual[row * a->n + i] : own);
 }
 
 /* The statistics of a unit's rows. */
@@ -54,6 +59,59 @@ QK_UNIT void qk_norm_statistics(const qk_team* m, const qk_norm_rows* a, int64_t
   QK_TEAM_WAIT
 }
 
+/* A thread's elements, read or added up; sums are stored where they are wanted. */
+QK_UNIT void qk_norm_bring(const qk_norm_rows* a, const qk_chain* c, float* kept, float* sums) {
+  const float* const x = a->x + QK_NORM_ROW(a, c->row) + c->first;
+  const int64_t at = c->row * a->n + c->first;
+  QK_EACH
+  for (int32_t j = 0; j < QK_TEAM_CHAIN; ++j) kept[j] = j < c->count ? x[j * QN_LANES] : 0.0f;
+  if (!a->residual) return;
+  QK_EACH
+  for (int32_t j = 0; j < QK_TEAM_CHAIN; ++j) {
+    if (j < c->count) kept[j] = kept[j] + a->residual[at + j * QN_LANES];
+  }
+  QK_EACH
+  for (int32_t j = 0; j < QK_TEAM_CHAIN; ++j) {
+    if (sums && j < c->count) sums[at + j * QN_LANES] = kept[j];
+  }
+}
+/* The rows of a unit, normalised, in what their threads keep. */
+QK_UNIT void qk_norm_kept(const qk_team* m, const qk_norm_rows* a, int64_t unit, int32_t rows,
+                          int32_t center, float eps, float* mean, float* rstd, float* sums,
+                          float (*kept)[QK_TEAM_CHAIN]) {
+  QK_TEAM_SHARED float parts[QK_TEAM];
+  const int32_t n = a->n, lanes = m->blocks * QN_LANES;
+  QK_EACH_THREAD(t) {
+    const qk_chain c = qk_team_chain(m, unit, rows, n, t);
+    qk_norm_bring(a, &c, QK_TEAM_KEPT(kept, t), sums);
+    const float sum = qk_kept_sum(&c, QK_TEAM_KEPT(kept, t), 0.0f);
+    if (t % m->size < lanes) parts[c.r * lanes + t % m->size] = center ? sum : 0.0f;
+  }
+  qk_team_sum_join(m, parts);
+  QK_EACH_THREAD(t) {
+    if (t < m->rows) mean[t] = center ? parts[t * lanes] / (float)n : 0.0f;
+  }
+  QK_TEAM_WAIT
+  QK_EACH_THREAD(t) {
+    const qk_chain c = qk_team_chain(m, unit, rows, n, t);
+    const float sum = qk_kept_deviation(&c, QK_TEAM_KEPT(kept, t), mean[c.r]);
+    if (t % m->size < lanes) parts[c.r * lanes + t % m->size] = sum;
+  }
+  qk_team_deviation_join(m, parts);
+  QK_EACH_THREAD(t) {
+    if (t < m->rows) rstd[t] = 1.0f / qn_sqrt_f32(parts[t * lanes] / (float)n + eps);
+  }
+  QK_TEAM_WAIT
+  QK_EACH_THREAD(t) {
+    const qk_chain c = qk_team_chain(m, unit, rows, n, t);
+    float* const own = QK_TEAM_KEPT(kept, t);
+    QK_EACH
+    for (int32_t j = 0; j < QK_TEAM_CHAIN; ++j) {
+      if (j < c.count) own[j] = qk_norm_of(a, c.r, c.row, c.first + j * QN_LANES, own[j]);
+    }
+  }
+}
+
 QK_TEAM_SHARES(qk_norm_team, qk_norm_params)
 QK_UNIT int64_t qk_norm_team_units(const qk_norm_params* p) { return qk_team_units(p->rows, p->n); }
 QK_UNIT void qk_norm_team(const qk_norm_params* p, int64_t unit, const void* x, const void* gamma,
@@ -64,17 +122,36 @@ QK_UNIT void qk_norm_team(const qk_norm_params* p, int64_t unit, const void* x, 
   const qk_norm_rows a = {
       (const float*)x, 0,        (const float*)gamma, (const float*)beta, mean, rstd, p->n,
       p->groups,       p->inner, p->x_rows,           p->x_block};
-  qk_norm_statistics(&m, &a, unit, p->rows, p->center, p->eps + p->eps_rest, mean, rstd);
+  const float eps = p->eps + p->eps_rest;
+  if (qk_team_keeps(&m)) {
+    QK_TEAM_KEEP(kept);
+    qk_norm_kept(&m, &a, unit, p->rows, p->center, eps, mean, rstd, 0, kept);
+    QK_EACH_THREAD(t) {
+      const qk_chain c = qk_team_chain(&m, unit, p->rows, p->n, t);
+      float* const to = (float*)y + c.row * p->n + c.first;
+      QK_EACH
+      for (int32_t j = 0; j < QK_TEAM_CHAIN; ++j) {
+        if (j < c.count) to[j * QN_LANES] = QK_TEAM_KEPT(kept, t)[j];
+      }
+    }
+  } else {
+    qk_norm_statistics(&m, &a, unit, p->rows, p->center, eps, mean, rstd);
+    QK_EACH_THREAD(t) {
+      const int32_t r = t / m.size;
+      const int64_t row = unit * m.rows + r;
+      for (int32_t i = t % m.size; row < p->rows && i < p->n; i += m.size)
+        ((float*)y)[row * p->n + i] = qk_norm_value(&a, r, row, i);
+    }
+  }
   QK_EACH_THREAD(t) {
-    const int32_t r = t / m.size;
-    const int64_t row = unit * m.rows + r;
-    for (int32_t i = t % m.size; row < p->rows && i < p->n; i += m.size)
-      ((float*)y)[row * p->n + i] = qk_norm_value(&a, r, row, i);
-    if (row < p->rows && t % m.size == 0 && means) ((float*)means)[row] = mean[r];
-    if (row < p->rows && t % m.size == 0 && rstds) ((float*)rstds)[row] = rstd[r];
+    const int64_t row = unit * m.rows + t / m.size;
+    if (row < p->rows && t % m.size == 0 && means) ((float*)means)[row] = mean[t / m.size];
+    if (row < p->rows && t % m.size == 0 && rstds) ((float*)rstds)[row] = rstd[t / m.size];
   }
 }
 
+#define QK_WITH qk_norm_kept_end, qk_norm_quantize_params
+#include "kernels/common/team_kept_ending.inc"
 #define QK_WITH qk_norm_end, qk_norm_quantize_params, qk_norm_rows, qk_norm_value
 #include "kernels/common/team_ending.inc"
 
@@ -100,6 +177,13 @@ QK_UNIT void qk_norm_quantize_team(const qk_norm_quantize_params* p, int64_t uni
                           p->inner,
                           p->x_rows,
                           p->x_block};
+  if (qk_team_keeps(&m)) {
+    QK_TEAM_KEEP(kept);
+    qk_norm_kept(&m, &a, unit, p->rows, p->center, p->eps, mean, rstd, (float*)sums, kept);
+    qk_norm_kept_end(p, &m, unit, p->rows, p->n, kept, (const float*)scales, (const int32_t*)zeros,
+                     y, (float*)y_scales, (int32_t*)y_zeros, (float*)floats, (float*)ranges);
+    return;
+  }
   qk_norm_statistics(&m, &a, unit, p->rows, p->center, p->eps, mean, rstd);
   qk_norm_end(p, &m, unit, p->rows, p->n, &a, (const float*)scales, (const int32_t*)zeros, y,
               (float*)y_scales, (int32_t*)y_zeros, (float*)floats, (float*)ranges);

@@ -1,22 +1,32 @@
-/* One unit is one output of one channel, or of sixteen neighbouring ones where codes of 8 bits lie
- * channels-last. */
+/* One unit is one output of one channel; of codes of 8 bits sixteen neighbouring channels of an
+ * output where they lie channels-last, and the outputs of sixteen neighbouring columns where not.
+ */
 #include <string.h>
 
 #include "kernels/common/body.h"
 #include "kernels/common/cuda.h"
 #include "kernels/numerics/base.h"
 #include "kernels/pool/pool.h"
+#include "kernels/pool/strip.h"
 #include "kernels/pool/walk.h"
 
 #define QK_POOL_LARGER(a, b) ((a) > (b) ? (a) : (b))
 
-#define QK_WITH f32, float, qn_max_f32, -QN_INF_F32, 1
+#define QK_WITH i8, int8_t, QK_POOL_LARGER, INT8_MIN
+#include "kernels/pool/strip.inc"
+#define QK_WITH u8, uint8_t, QK_POOL_LARGER, 0
+#include "kernels/pool/strip.inc"
+/* Other types have no strips. */
+#define QK_POOL_NEVER(p) 0
+#define QK_POOL_NONE(p, unit, x, y) (void)0
+
+#define QK_WITH f32, float, qn_max_f32, -QN_INF_F32, 1, QK_POOL_NEVER, QK_POOL_NONE
 #include "kernels/pool/cuda.inc"
-#define QK_WITH i8, int8_t, QK_POOL_LARGER, INT8_MIN, 16
+#define QK_WITH i8, int8_t, QK_POOL_LARGER, INT8_MIN, 16, qk_pool_in_strips, qk_max_pool_strip_i8
 #include "kernels/pool/cuda.inc"
-#define QK_WITH u8, uint8_t, QK_POOL_LARGER, 0, 16
+#define QK_WITH u8, uint8_t, QK_POOL_LARGER, 0, 16, qk_pool_in_strips, qk_max_pool_strip_u8
 #include "kernels/pool/cuda.inc"
-#define QK_WITH i16, int16_t, QK_POOL_LARGER, INT16_MIN, 1
+#define QK_WITH i16, int16_t, QK_POOL_LARGER, INT16_MIN, 1, QK_POOL_NEVER, QK_POOL_NONE
 #include "kernels/pool/cuda.inc"
-#define QK_WITH u16, uint16_t, QK_POOL_LARGER, 0, 1
+#define QK_WITH u16, uint16_t, QK_POOL_LARGER, 0, 1, QK_POOL_NEVER, QK_POOL_NONE
 #include "kernels/pool/cuda.inc"

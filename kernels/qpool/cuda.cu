@@ -1,16 +1,71 @@
-/* One unit is one output of one channel. */
+/* One unit is one output of one channel, or where that can be the outputs of sixteen neighbouring
+ * columns of codes of 8 bits (kernels/pool/strip.h). */
 #include "kernels/common/body.h"
 #include "kernels/common/codes.h"
 #include "kernels/common/cuda.h"
+#include "kernels/pool/strip.h"
 #include "kernels/qpool/mean.h"
 
-#define QK_WITH exact, int32_t, QK_QAVG_OFFSET, QK_QAVG_EXACT
+/* Sums of a row of the input, column by column; what is outside adds nothing. */
+QK_UNIT void qk_qavg_add_row(const qk_qpool_params* q, const qk_pool_params* p, int32_t column,
+                             const uint32_t* words, int32_t* sums) {
+  QK_EACH
+  for (int i = 0; i < QK_STRIP_COLUMNS; ++i) {
+    const uint8_t byte = qk_strip_byte(words, i);
+    const int side = i < QK_STRIP_SIDE || i >= QK_STRIP + QK_STRIP_SIDE;
+    const int32_t e = q->type_x == QK_I8 ? (int8_t)byte : byte;
+    if (!side || qk_strip_inside(p, column, i)) sums[i] += e - q->zx;
+  }
+}
+/* The means of a strip: exact sums, so their order makes no difference. */
+QK_UNIT void qk_qavg_strip(const qk_qpool_params* q, const qk_pool_params* p, int64_t unit,
+                           const uint8_t* x, uint8_t* y) {
+  const qk_pool_strip s = qk_pool_strip_at(p, unit);
+  const int aligned = (uintptr_t)x % 16 == 0;
+  const int32_t stride = p->stride[2], outputs = QK_STRIP / stride;
+  int32_t sums[QK_STRIP_COLUMNS] = {0}, counted = 0;
+  uint32_t results[4] = {0};
+  float multiplier = 0.0f;
+  for (int32_t kd = s.d.first; kd < s.d.last; ++kd) {
+    const int64_t d = s.plane * p->in[0] + s.d.at + kd * s.d.step;
+    QK_EACH
+    for (int32_t kh = 0; kh < p->k[1]; ++kh) {
+      const int64_t h = d * p->in[1] + s.h.at + kh * s.h.step;
+      uint32_t words[QK_STRIP_COLUMNS / 4];
+      if (kh < s.h.first || kh >= s.h.last) continue;
+      qk_strip_row(p, x + h * p->in[2] + s.column, s.column, aligned, words);
+      qk_qavg_add_row(q, p, s.column, words, sums);
+    }
+  }
+  QK_EACH
+  for (int o = 0; o < QK_STRIP; ++o) {
+    if (o >= outputs) continue;
+    const qk_pool_window w = qk_pool_taps(p, 2, s.column / stride + o);
+    const int32_t count = qk_pool_count(p, s.d, s.h, w);
+    int32_t sum = 0;
+    QK_EACH
+    for (int i = 0; i < QK_STRIP_COLUMNS; ++i) {
+      const int32_t tap = i - QK_STRIP_SIDE - o * stride + p->pad[2], step = p->dilation[2];
+      if (tap >= 0 && tap % step == 0 && tap / step < p->k[2]) sum += sums[i];
+    }
+    if (o == 0 || count != counted) multiplier = qn_mean_multiplier(count, q->sx, q->sy);
+    counted = count;
+    const int32_t code = qn_rescale(sum, multiplier, q->zero, q->lo, q->hi);
+    results[o / 4] |= (uint32_t)(uint8_t)code << 8 * (o % 4);
+  }
+  qk_strip_put(y + s.at, results, outputs);
+}
+#define QK_QAVG_IN_STRIPS(q, p) \
+  ((q)->type_x <= QK_U8 && (q)->type_y <= QK_U8 && qk_pool_in_strips(p))
+#define QK_QAVG_NEVER(q, p) 0
+
+#define QK_WITH exact, int32_t, QK_QAVG_OFFSET, QK_QAVG_EXACT, QK_QAVG_IN_STRIPS
 #include "kernels/qpool/cuda.inc"
-#define QK_WITH wide, int64_t, QK_QAVG_OFFSET, QK_QAVG_EXACT
+#define QK_WITH wide, int64_t, QK_QAVG_OFFSET, QK_QAVG_EXACT, QK_QAVG_NEVER
 #include "kernels/qpool/cuda.inc"
-#define QK_WITH ort, float, QK_QAVG_DECODED, QK_QAVG_ORT
+#define QK_WITH ort, float, QK_QAVG_DECODED, QK_QAVG_ORT, QK_QAVG_NEVER
 #include "kernels/qpool/cuda.inc"
-#define QK_WITH f32, float, QK_QAVG_DECODED, QK_QAVG_F32
+#define QK_WITH f32, float, QK_QAVG_DECODED, QK_QAVG_F32, QK_QAVG_NEVER
 #include "kernels/qpool/cuda.inc"
-#define QK_WITH q31, int64_t, QK_QAVG_OFFSET, QK_QAVG_Q31
+#define QK_WITH q31, int64_t, QK_QAVG_OFFSET, QK_QAVG_Q31, QK_QAVG_NEVER
 #include "kernels/qpool/cuda.inc"

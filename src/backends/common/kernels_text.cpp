@@ -1,6 +1,7 @@
 // Writes the sources of the kernels that a program calls into one header.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "backends/common/text.h"
@@ -13,7 +14,8 @@ std::string kernels_text(std::span<const Module::Part> parts, const ProjectOptio
                          std::span<const std::string_view> headers) {
   std::set<std::string> symbols;
   bool floats = false;
-  const bool in_pieces = std::ranges::find(headers, "kernels/common/pieces.h") != headers.end();
+  const bool in_pieces = std::find(headers.begin(), headers.end(),
+                                   std::string_view("kernels/common/pieces.h")) != headers.end();
   for (const Module::Part& part : parts) {
     floats = floats || !float_steps(part.program).empty();
     for_each_step(part.program.steps, [&](const Step& s) {
