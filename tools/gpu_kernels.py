@@ -7,6 +7,8 @@ sys.path.insert(0, str(ROOT / "cmake"))
 import kernel_tables  # noqa: E402
 
 MACHINES = {"": "portable", "cuda": "cuda", "team": "team", "mma": "mma"}  # those of CUDA
+# Folders of products, whose weights lie as the arena is aligned.
+ARENA_ONLY = {"qconv", "qgemm", "qattention"}
 
 
 def kernels():
@@ -81,8 +83,8 @@ def write(folder, wanted=None):
         if any(split for *_, split in those):
             text.append(f'#include "kernels/{name}/split.c"\n')
         text += [launch(*one) for one in those]
-        rows = "".join(f'  {{"{symbol}", launch_{symbol}}},\n' for _, symbol, *_ in those)
-        text.append(f"extern const replay_entry {table}[];\nconst replay_entry {table}[] = {{\n{rows}  {{nullptr, nullptr}}}};\n")
+        rows = "".join(f'  {{"{symbol}", {str(name not in ARENA_ONLY).lower()}, launch_{symbol}}},\n' for _, symbol, *_ in those)
+        text.append(f"extern const replay_entry {table}[];\nconst replay_entry {table}[] = {{\n{rows}  {{nullptr, false, nullptr}}}};\n")
         (folder / f"{table}.cu").write_text("".join(text))
         tables.append(table)
     externs = "".join(f"extern const replay_entry {t}[];\n" for t in tables)

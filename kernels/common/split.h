@@ -72,7 +72,7 @@ QK_INLINE ptrdiff_t qk_box_place(int32_t rank, const int32_t* index, const int32
 QK_INLINE ptrdiff_t qk_box_at(int32_t rank, const int32_t* dims, const int32_t* strides,
                               int32_t element) {
   ptrdiff_t at = 0;
-  QK_EACH
+  QK_EACH_ON_GPU
   for (int32_t i = 7; i >= 0; --i) {
     if (i >= rank) continue;
     at += (ptrdiff_t)(element % dims[i]) * strides[i];
@@ -83,7 +83,7 @@ QK_INLINE ptrdiff_t qk_box_at(int32_t rank, const int32_t* dims, const int32_t* 
 /* The stride of the last axis, found so that arrays stay in registers. */
 QK_INLINE int32_t qk_box_last(int32_t rank, const int32_t* strides) {
   int32_t last = 0;
-  QK_EACH
+  QK_EACH_ON_GPU
   for (int32_t i = 0; i < 8; ++i) last = i == rank - 1 ? strides[i] : last;
   return last;
 }

@@ -45,7 +45,7 @@ QK_UNIT qk_chain qk_team_chain(const qk_team* m, int64_t unit, int32_t rows, int
 /* The least and the most of a chain, 0 included; what is NaN does not count. */
 QK_UNIT void qk_kept_range(const qk_chain* c, const float* kept, float* least, float* most) {
   float low = 0.0f, high = 0.0f;
-  QK_EACH
+  QK_EACH_ON_GPU
   for (int32_t j = 0; j < QK_TEAM_CHAIN; ++j) {
     if (j >= c->count) continue;
     low = kept[j] < low ? kept[j] : low;

@@ -1,5 +1,11 @@
 /* Loops over the registers of a tile, whose bounds are constants once everything is inlined. */
 #ifndef QK_EACH
+/* Loops over what GPUs alone keep in registers; elsewhere they stay loops, over memory. */
+#if defined(__CUDA_ARCH__)
+#define QK_EACH_ON_GPU _Pragma("unroll")
+#else
+#define QK_EACH_ON_GPU
+#endif
 #if defined(__CUDA_ARCH__)
 #define QK_EACH _Pragma("unroll")
 #define QK_NOT_EACH _Pragma("unroll 1")

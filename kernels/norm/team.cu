@@ -63,14 +63,14 @@ QK_UNIT void qk_norm_statistics(const qk_team* m, const qk_norm_rows* a, int64_t
 QK_UNIT void qk_norm_bring(const qk_norm_rows* a, const qk_chain* c, float* kept, float* sums) {
   const float* const x = a->x + QK_NORM_ROW(a, c->row) + c->first;
   const int64_t at = c->row * a->n + c->first;
-  QK_EACH
+  QK_EACH_ON_GPU
   for (int32_t j = 0; j < QK_TEAM_CHAIN; ++j) kept[j] = j < c->count ? x[j * QN_LANES] : 0.0f;
   if (!a->residual) return;
-  QK_EACH
+  QK_EACH_ON_GPU
   for (int32_t j = 0; j < QK_TEAM_CHAIN; ++j) {
     if (j < c->count) kept[j] = kept[j] + a->residual[at + j * QN_LANES];
   }
-  QK_EACH
+  QK_EACH_ON_GPU
   for (int32_t j = 0; j < QK_TEAM_CHAIN; ++j) {
     if (sums && j < c->count) sums[at + j * QN_LANES] = kept[j];
   }
@@ -105,7 +105,7 @@ QK_UNIT void qk_norm_kept(const qk_team* m, const qk_norm_rows* a, int64_t unit,
   QK_EACH_THREAD(t) {
     const qk_chain c = qk_team_chain(m, unit, rows, n, t);
     float* const own = QK_TEAM_KEPT(kept, t);
-    QK_EACH
+    QK_EACH_ON_GPU
     for (int32_t j = 0; j < QK_TEAM_CHAIN; ++j) {
       if (j < c.count) own[j] = qk_norm_of(a, c.r, c.row, c.first + j * QN_LANES, own[j]);
     }
@@ -129,7 +129,7 @@ QK_UNIT void qk_norm_team(const qk_norm_params* p, int64_t unit, const void* x, 
     QK_EACH_THREAD(t) {
       const qk_chain c = qk_team_chain(&m, unit, p->rows, p->n, t);
       float* const to = (float*)y + c.row * p->n + c.first;
-      QK_EACH
+      QK_EACH_ON_GPU
       for (int32_t j = 0; j < QK_TEAM_CHAIN; ++j) {
         if (j < c.count) to[j * QN_LANES] = QK_TEAM_KEPT(kept, t)[j];
       }

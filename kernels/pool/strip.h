@@ -60,7 +60,7 @@ QK_INLINE void qk_strip_load(uint32_t* to, const uint8_t* from, int32_t words) {
 QK_INLINE void qk_strip_row(const qk_pool_params* p, const uint8_t* row, int32_t column,
                             int aligned, uint32_t* words) {
   const int32_t reach = (p->k[2] - 1) * p->dilation[2] - p->pad[2] - p->stride[2] + 1;
-  QK_EACH
+  QK_EACH_ON_GPU
   for (int i = 0; i < QK_STRIP_COLUMNS / 4; ++i) words[i] = 0;
   if (aligned) {
     if (p->pad[2] > 0 && column > 0) qk_strip_load(&words[0], row - 4, 1);
@@ -68,7 +68,7 @@ QK_INLINE void qk_strip_row(const qk_pool_params* p, const uint8_t* row, int32_t
     if (reach > 0 && column + QK_STRIP < p->in[2]) qk_strip_load(&words[5], row + QK_STRIP, 1);
     return;
   }
-  QK_EACH
+  QK_EACH_ON_GPU
   for (int i = 0; i < QK_STRIP_COLUMNS; ++i) {
     const int32_t c = column + i - QK_STRIP_SIDE;
     if (c >= 0 && c < p->in[2]) words[i / 4] |= (uint32_t)row[i - QK_STRIP_SIDE] << 8 * (i % 4);
@@ -94,7 +94,7 @@ QK_INLINE void qk_strip_put(uint8_t* y, const uint32_t* words, int32_t count) {
     return;
   }
 #endif
-  QK_EACH
+  QK_EACH_ON_GPU
   for (int i = 0; i < QK_STRIP; ++i) {
     if (i < count) y[i] = (uint8_t)(words[i / 4] >> 8 * (i % 4));
   }

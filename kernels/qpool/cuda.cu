@@ -9,7 +9,7 @@
 /* Sums of a row of the input, column by column; what is outside adds nothing. */
 QK_UNIT void qk_qavg_add_row(const qk_qpool_params* q, const qk_pool_params* p, int32_t column,
                              const uint32_t* words, int32_t* sums) {
-  QK_EACH
+  QK_EACH_ON_GPU
   for (int i = 0; i < QK_STRIP_COLUMNS; ++i) {
     const uint8_t byte = qk_strip_byte(words, i);
     const int side = i < QK_STRIP_SIDE || i >= QK_STRIP + QK_STRIP_SIDE;
@@ -28,7 +28,7 @@ QK_UNIT void qk_qavg_strip(const qk_qpool_params* q, const qk_pool_params* p, in
   float multiplier = 0.0f;
   for (int32_t kd = s.d.first; kd < s.d.last; ++kd) {
     const int64_t d = s.plane * p->in[0] + s.d.at + kd * s.d.step;
-    QK_EACH
+    QK_EACH_ON_GPU
     for (int32_t kh = 0; kh < p->k[1]; ++kh) {
       const int64_t h = d * p->in[1] + s.h.at + kh * s.h.step;
       uint32_t words[QK_STRIP_COLUMNS / 4];
@@ -37,13 +37,13 @@ QK_UNIT void qk_qavg_strip(const qk_qpool_params* q, const qk_pool_params* p, in
       qk_qavg_add_row(q, p, s.column, words, sums);
     }
   }
-  QK_EACH
+  QK_EACH_ON_GPU
   for (int o = 0; o < QK_STRIP; ++o) {
     if (o >= outputs) continue;
     const qk_pool_window w = qk_pool_taps(p, 2, s.column / stride + o);
     const int32_t count = qk_pool_count(p, s.d, s.h, w);
     int32_t sum = 0;
-    QK_EACH
+    QK_EACH_ON_GPU
     for (int i = 0; i < QK_STRIP_COLUMNS; ++i) {
       const int32_t tap = i - QK_STRIP_SIDE - o * stride + p->pad[2], step = p->dilation[2];
       if (tap >= 0 && tap % step == 0 && tap / step < p->k[2]) sum += sums[i];

@@ -99,6 +99,8 @@ const Conv kConvs[] = {
     {{1, 17, 6, 6}, {17, 1, 3, 3}, 1, 1, 1, 17, 7, DType::i8, false},
     {{1, 8, 6, 6}, {12, 4, 3, 3}, 1, 1, 1, 2, 7, DType::i8, false},
     {{1, 90, 4, 4}, {6, 90, 3, 3}, 1, 1, 1, 1, 7, DType::u16, false},
+    {{2, 32, 8, 8}, {16, 32, 1, 1}, 1, 0, 1, 1, 7, DType::i8, false},
+    {{2, 3, 8, 8}, {16, 3, 3, 3}, 1, 1, 1, 1, -5, DType::u8, false},
 };
 
 void convolution(Maker& m, const Conv& c, int64_t zero, DType dtype, bool residual) {
@@ -205,6 +207,39 @@ void pools(Maker& m, DType dtype) {
     attrs["arithmetic"] = std::string(arithmetic);
     m.emit("dequantize", {m.emit("qavg_pool", {x}, attrs)});
   }
+}
+
+/// Pools of codes whose columns are read 16 at a time, at both edges and in between.
+void strips(Maker& m, DType dtype) {
+  for (const Ints& w :
+       {Ints{3, 2, 1}, Ints{2, 2, 0}, Ints{3, 1, 1}, Ints{5, 1, 2}, Ints{4, 4, 0}}) {
+    Value* x = m.codes({2, 3, 8, 48}, dtype, 7);
+    m.emit("dequantize", {m.emit("max_pool", {x}, window(w[0], w[1], w[2]))});
+    for (const bool padding : {false, true}) {
+      AttrMap attrs = window(w[0], w[1], w[2]);
+      attrs["to"] = Maker::format(dtype, 19);
+      attrs["include_pad"] = padding;
+      m.emit("dequantize", {m.emit("qavg_pool", {x}, attrs)});
+    }
+  }
+}
+
+/// Elements in pieces: with a rest, in rows that pieces fit and that they do not, with operands
+/// that are the same for a row, for a column or for all.
+void elements(Maker& m, const Ints& shape) {
+  Value* const x = m.input(shape);
+  Ints column = shape;
+  column.back() = 1;
+  m.emit("gelu", {x});
+  m.emit("add", {x, m.input(shape)});
+  m.emit("mul", {x, m.constant({shape.back()})});
+  m.emit("sub", {m.input(column), x});
+  m.emit("max", {x, m.constant({1})});
+  m.emit("where", {m.emit("lt", {x, m.input(column)}), x, m.constant({shape.back()})});
+  Value* const codes = m.codes(x, DType::i8, 7);
+  for (Value* other : {m.codes(shape, DType::u8, 3), m.codes(column, DType::i8, 0),
+                       m.codes({shape.back()}, DType::i16, 5)})
+    m.emit("dequantize", {m.emit("qadd", {codes, other}, {{"to", Maker::format(DType::i8, -9)}})});
 }
 
 /// Attention of floats, and of codes whose results are codes.
@@ -317,6 +352,10 @@ Result<Ok> for_each_device_graph(const std::function<Result<Ok>(const Graph&)>& 
       }
     }
   }
+  for (const Ints& shape : {Ints{3, 37}, Ints{5, 64}, Ints{2, 3, 48}, Ints{1, 1030}})
+    QC_TRY(made([&](Maker& m) { elements(m, shape); }));
+  for (const DType dtype : {DType::i8, DType::u8})
+    QC_TRY(made([&](Maker& m) { strips(m, dtype); }));
   for (const DType dtype : kCodes) {
     QC_TRY(made([&](Maker& m) { pools(m, dtype); }));
     for (const int way : {0, 1, 2, 3}) QC_TRY(made([&](Maker& m) { attention(m, way, dtype); }));

@@ -14,6 +14,7 @@ struct replay_arguments {
 
 struct replay_entry {
   const char* symbol;
+  bool anywhere;  // whether operands and results may lie at any multiple of 8
   // Starts the kernel; `units` are those of bodies that are computed in parts.
   cudaError_t (*launch)(const qk_queue* queue, const void* params, int64_t units,
                         const replay_arguments* arguments);
