@@ -36,6 +36,9 @@ QK_UNIT qk_turn_block qk_turn_block_at(const qk_quantize_turned_params* p, int64
   return b;
 }
 
+/* Whether elements are bytes; a function, so that no compiler finds loops that others never reach.
+ */
+QK_UNIT int qk_turn_bytes(size_t size) { return size == 1; }
 /* 16 bytes, aligned. */
 QK_UNIT void qk_turn_load(uint32_t* to, const void* from) {
 #if defined(__CUDA_ARCH__)
