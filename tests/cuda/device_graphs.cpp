@@ -100,7 +100,7 @@ const Conv kConvs[] = {
     {{1, 8, 6, 6}, {12, 4, 3, 3}, 1, 1, 1, 2, 7, DType::i8, false},
     {{1, 90, 4, 4}, {6, 90, 3, 3}, 1, 1, 1, 1, 7, DType::u16, false},
     {{2, 32, 8, 8}, {16, 32, 1, 1}, 1, 0, 1, 1, 7, DType::i8, false},
-    {{2, 3, 8, 8}, {16, 3, 3, 3}, 1, 1, 1, 1, -5, DType::u8, false},
+    {{2, 3, 8, 8}, {16, 3, 3, 3}, 1, 1, 1, 1, 5, DType::u8, false},
 };
 
 void convolution(Maker& m, const Conv& c, int64_t zero, DType dtype, bool residual) {
