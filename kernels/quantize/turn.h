@@ -58,15 +58,5 @@ QK_UNIT void qk_turn_store(void* to, const uint32_t* from) {
   memcpy(to, from, 16);
 #endif
 }
-QK_UNIT float qk_turn_float(uint32_t bits) {
-  float x;
-  memcpy(&x, &bits, sizeof x);
-  return x;
-}
-QK_UNIT uint32_t qk_turn_bits(float x) {
-  uint32_t bits;
-  memcpy(&bits, &x, sizeof bits);
-  return bits;
-}
 
 #endif
