@@ -2,17 +2,21 @@
  * neither long nor few, threads keep them (kernels/common/team_kept.h); others are read once for
  * each statistic and once for the results. */
 #include "kernels/common/body.h"
+#include "kernels/common/codes.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/team_ending.h"
 #include "kernels/common/team_kept.h"
 #include "kernels/norm/norm.h"
 #include "kernels/numerics/scalar_ops.h"
 
-/* What the elements of a unit's rows are made of. */
+/* What the elements of a unit's rows are made of. Codes have x 0: threads keep their rows. */
 typedef struct qk_norm_rows {
   const float *x, *residual, *gamma, *beta;
   const float *mean, *rstd; /* of each row */
   int32_t n, groups, inner, x_rows, x_block;
+  const void* codes;
+  int32_t x_type, x_zero;
+  float x_scale;
 } qk_norm_rows;
 
 /* What becomes of element i of row `row`, the r-th of the unit, which is x. */
@@ -59,12 +63,37 @@ QK_UNIT void qk_norm_statistics(const qk_team* m, const qk_norm_rows* a, int64_t
   QK_TEAM_WAIT
 }
 
+/* A thread's codes from element `from` on, decoded. All are read before the first is: `type` is a
+ * constant wherever this is inlined. */
+QK_UNIT void qk_norm_decoded(const qk_norm_rows* a, const qk_chain* c, int32_t type, ptrdiff_t from,
+                             float* kept) {
+  int32_t code[QK_TEAM_CHAIN];
+  QK_EACH_ON_GPU
+  for (int32_t j = 0; j < QK_TEAM_CHAIN; ++j)
+    code[j] = j < c->count ? qk_load_code(a->codes, type, from + j * QN_LANES) : a->x_zero;
+  QK_EACH_ON_GPU
+  for (int32_t j = 0; j < QK_TEAM_CHAIN; ++j)
+    kept[j] = qn_dequantize(code[j], a->x_scale, a->x_zero);
+}
+/* A thread's elements of x. */
+QK_UNIT void qk_norm_own(const qk_norm_rows* a, const qk_chain* c, float* kept) {
+  const ptrdiff_t from = QK_NORM_ROW(a, c->row) + c->first;
+  if (a->x_type == QK_F32) {
+    const float* const x = a->x + from;
+    QK_EACH_ON_GPU
+    for (int32_t j = 0; j < QK_TEAM_CHAIN; ++j) kept[j] = j < c->count ? x[j * QN_LANES] : 0.0f;
+  } else if (a->x_type == QK_I8) {
+    qk_norm_decoded(a, c, QK_I8, from, kept);
+  } else if (a->x_type == QK_U8) {
+    qk_norm_decoded(a, c, QK_U8, from, kept);
+  } else {
+    qk_norm_decoded(a, c, a->x_type, from, kept);
+  }
+}
 /* A thread's elements, read or added up; sums are stored where they are wanted. */
 QK_UNIT void qk_norm_bring(const qk_norm_rows* a, const qk_chain* c, float* kept, float* sums) {
-  const float* const x = a->x + QK_NORM_ROW(a, c->row) + c->first;
   const int64_t at = c->row * a->n + c->first;
-  QK_EACH_ON_GPU
-  for (int32_t j = 0; j < QK_TEAM_CHAIN; ++j) kept[j] = j < c->count ? x[j * QN_LANES] : 0.0f;
+  qk_norm_own(a, c, kept);
   if (!a->residual) return;
   QK_EACH_ON_GPU
   for (int32_t j = 0; j < QK_TEAM_CHAIN; ++j) {
@@ -119,9 +148,21 @@ QK_UNIT void qk_norm_team(const qk_norm_params* p, int64_t unit, const void* x, 
   QK_TEAM_SHARED float mean[QK_TEAM_ROWS];
   QK_TEAM_SHARED float rstd[QK_TEAM_ROWS];
   const qk_team m = qk_team_of(p->rows, p->n);
-  const qk_norm_rows a = {
-      (const float*)x, 0,        (const float*)gamma, (const float*)beta, mean, rstd, p->n,
-      p->groups,       p->inner, p->x_rows,           p->x_block};
+  const qk_norm_rows a = {(const float*)x,
+                          0,
+                          (const float*)gamma,
+                          (const float*)beta,
+                          mean,
+                          rstd,
+                          p->n,
+                          p->groups,
+                          p->inner,
+                          p->x_rows,
+                          p->x_block,
+                          0,
+                          QK_F32,
+                          0,
+                          1.0f};
   const float eps = p->eps + p->eps_rest;
   if (qk_team_keeps(&m)) {
     QK_TEAM_KEEP(kept);
@@ -166,7 +207,7 @@ QK_UNIT void qk_norm_quantize_team(const qk_norm_quantize_params* p, int64_t uni
   QK_TEAM_SHARED float mean[QK_TEAM_ROWS];
   QK_TEAM_SHARED float rstd[QK_TEAM_ROWS];
   const qk_team m = qk_team_of(p->rows, p->n);
-  const qk_norm_rows a = {(const float*)x,
+  const qk_norm_rows a = {p->x_type == QK_F32 ? (const float*)x : 0,
                           (const float*)residual,
                           (const float*)gamma,
                           (const float*)beta,
@@ -176,7 +217,11 @@ QK_UNIT void qk_norm_quantize_team(const qk_norm_quantize_params* p, int64_t uni
                           p->groups,
                           p->inner,
                           p->x_rows,
-                          p->x_block};
+                          p->x_block,
+                          x,
+                          p->x_type,
+                          p->x_zero,
+                          p->x_scale};
   if (qk_team_keeps(&m)) {
     QK_TEAM_KEEP(kept);
     qk_norm_kept(&m, &a, unit, p->rows, p->center, p->eps, mean, rstd, (float*)sums, kept);

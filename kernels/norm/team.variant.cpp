@@ -1,5 +1,6 @@
 // Norms by blocks of threads (kernels/norm/team.cu).
 #include "kernels/common/codes.h"
+#include "kernels/common/team_kept.h"
 #include "kernels/norm/calls.h"
 #include "kernels/quantize/team_bind.h"
 
@@ -15,7 +16,8 @@ Result<Call> bind_norm(const Call& call, Binder&) {
 }
 
 std::string quantize_refusal(const Call& call, const Binder& binder) {
-  if (call.integer("x_type") != QK_F32) return "rows are codes";
+  if (call.integer("x_type") != QK_F32 && binder.largest(call.size("n")) > QK_TEAM_KEPT_LONGEST)
+    return "rows of codes are too long";
   return ending_refusal(call, binder, call.size("rows"), call.size("n"));
 }
 Result<Call> bind_quantize(const Call& call, Binder& binder) {

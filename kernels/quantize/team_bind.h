@@ -12,19 +12,20 @@ namespace qc {
 constexpr int64_t kShortestTeamRow = 16;
 constexpr int64_t kLongestTeamRow = 131072;
 
-/// Why a block of threads does not take rows of n elements.
+/// Why a block of threads does not take rows of n elements, of which a thread could take one each.
 inline std::string team_refusal(const Binder& binder, const Dim& n) {
   if (binder.largest(n) > kLongestTeamRow) return "rows are too long";
   return n.is_static() && n.value() < kShortestTeamRow ? "rows are short" : "";
 }
 
-/// The same of a kernel with an ending: scales are known, one for each row, or one for all.
+/// The same of a kernel with an ending: scales are known, one for each row, or one for all. Rows
+/// may be short, for without a block one thread would compute all of them.
 inline std::string ending_refusal(const Call& call, const Binder& binder, const Dim& rows,
                                   const Dim& n) {
   const int64_t mode = call.integer("e_mode");
   if (mode == QK_PER_TOKEN && !(call.size("e_span") == n)) return "a row has several scales";
   if (mode == QK_PER_TENSOR && !(rows.is_static() && n.is_static())) return "sizes are free";
-  return team_refusal(binder, n);
+  return binder.largest(n) > kLongestTeamRow ? "rows are too long" : "";
 }
 
 /// Codes of the floats x, whose range is known in `parts` parts.

@@ -154,8 +154,9 @@ void stored(Maker& m, const std::string& op, const std::vector<Value*>& inputs, 
          ending(way, dtype, std::move(attrs)));
 }
 
-/// Rows of several lengths: short, odd, of more than one block of a reduction.
-const Ints kRows[] = {{3, 16}, {5, 37}, {2, 1500}, {520, 18}};
+/// Rows of several lengths: short, odd, of more than one block of a reduction, of fewer elements
+/// than a block has lanes.
+const Ints kRows[] = {{3, 16}, {5, 37}, {2, 1500}, {520, 18}, {40, 3}};
 
 void rows(Maker& m, const Ints& shape, int way, DType dtype) {
   Value* x = m.input(shape);
@@ -166,6 +167,10 @@ void rows(Maker& m, const Ints& shape, int way, DType dtype) {
   stored(m, "rms_norm", {x, m.constant(width)}, way, dtype, {{"eps", 1e-5}});
   stored(m, "layer_norm", {x, m.constant(width), m.constant(width), m.input(shape)}, way, dtype,
          {{"eps", 1e-5}, {"sums", true}});
+  Value* const codes = m.codes(x, dtype, 7);
+  stored(m, "layer_norm", {codes, m.constant(width), m.constant(width)}, way, dtype,
+         {{"eps", 1e-5}});
+  stored(m, "rms_norm", {codes, m.constant(width)}, way, dtype, {{"eps", 1e-5}});
   stored(m, "softmax", {x}, way, dtype, {{"axis", int64_t{1}}});
   if (shape.back() % 2 == 0)
     stored(m, "rotary", {x, m.constant(shape), m.constant(width)}, way, dtype,

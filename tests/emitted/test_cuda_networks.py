@@ -7,6 +7,8 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from tests.support.one_thread import kernels_of_one_thread
+
 CHANNELS, SIZE = 16, 10
 
 
@@ -100,6 +102,22 @@ def test_a_block_in_int8(block, batch, quantc, tmp_path):
     assert "cudaLaunchHostFunc(queue" not in source and "qk_qconv_mma" in source and "qk_qdepthwise_cuda" in source
     made = subprocess.run(["make", "-C", tmp_path / "out", "HOST=1", "CFLAGS=-O1 -Wall -Wextra -Werror", "test"], capture_output=True, text=True)
     assert "bits equal" in made.stdout, made.stdout + made.stderr
+
+
+TOKEN = "[[rule]]\npattern = '.*'\nkind = 'dynamic'\nper_token = true\nsymmetric = true\nper_channel = true\nskip_unsupported = true\n"
+FILES = ["hf_llama", "timm_test_resnet", "timm_test_vit", "tv_mobilenet_v2_025", "unetlet"]
+
+
+@pytest.mark.parametrize("kind", ["static", "token"])
+@pytest.mark.parametrize("network", [*FILES, mobilenet_v3, efficientnet, convnext], ids=lambda n: n if isinstance(n, str) else n.__name__)
+def test_no_kernel_is_left_to_one_thread(network, kind, quantc, models, tmp_path):
+    net = Net()
+    model = models / f"{network}.onnx" if isinstance(network, str) else net.save(network(net), tmp_path / "net.onnx", 3)
+    rules = tmp_path / "rules.toml"
+    rules.write_text(TOKEN)
+    if kind == "static":
+        quantc("calibrate", model, "--data", model.with_suffix(".npz"), "-o", rules)
+    assert kernels_of_one_thread(quantc, model, "--rules", rules) == set()
 
 
 def test_all_branches_that_values_decide_are_refused_by_name(quantc, tmp_path):
