@@ -6,6 +6,7 @@
 #include "kernels/common/body.h"
 #include "kernels/common/cuda.h"
 #include "kernels/numerics/base.h"
+#include "kernels/pool/place.h"
 #include "kernels/pool/pool.h"
 #include "kernels/pool/strip.h"
 #include "kernels/pool/walk.h"

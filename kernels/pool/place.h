@@ -1,0 +1,28 @@
+/* Windows of single results, for threads that compute some of them each. */
+#ifndef QK_POOL_PLACE_H
+#define QK_POOL_PLACE_H
+
+#include "kernels/pool/walk.h"
+
+/* Where result `at` of a pool, counted as results lie, finds its elements: x[from + i * step] for
+ * element i of the plane. */
+typedef struct qk_pool_place {
+  int64_t from, step;
+  qk_pool_window d, h, w;
+} qk_pool_place;
+QK_INLINE qk_pool_place qk_pool_place_of(const qk_pool_params* p, int64_t at) {
+  const int64_t points = (int64_t)p->out[0] * p->out[1] * p->out[2];
+  const int64_t inputs = (int64_t)p->in[0] * p->in[1] * p->in[2];
+  const int64_t point = p->last ? at / p->c % points : at % points;
+  const int64_t c = p->last ? at % p->c : at / points % p->c;
+  const int64_t line = point / p->out[2];
+  qk_pool_place place;
+  place.from = at / points / p->c * p->c * inputs + (p->last ? c : c * inputs);
+  place.step = p->last ? p->c : 1;
+  place.d = qk_pool_taps(p, 0, (int32_t)(line / p->out[1]));
+  place.h = qk_pool_taps(p, 1, (int32_t)(line % p->out[1]));
+  place.w = qk_pool_taps(p, 2, (int32_t)(point % p->out[2]));
+  return place;
+}
+
+#endif
