@@ -7,7 +7,7 @@
 #include "kernels/common/unroll.h"
 
 #define QK_TEAM_CHAIN (QN_BLOCK / QN_LANES) /* elements of a lane */
-#define QK_TEAM_CODES (QK_TEAM * QK_TEAM_CHAIN)
+#define QK_TEAM_KEPT_CODES (QK_TEAM * QK_TEAM_CHAIN)
 #define QK_TEAM_KEPT_LONGEST (QK_TEAM / QN_LANES * QN_BLOCK) /* row */
 
 /* What threads keep over phases: of CUDA each its own registers, elsewhere all of them an array. */
