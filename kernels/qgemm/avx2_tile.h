@@ -170,6 +170,15 @@ QK_INLINE __m128i qk_avx2_load_last(const uint8_t* from, int32_t n) {
   return _mm_shuffle_epi8(bytes, _mm_loadu_si128((const __m128i*)(const void*)(move + 16 - n)));
 }
 
+/* QK_AVX2_CHUNK inputs of each row as numbers of 16 bits. */
+QK_INLINE void qk_avx2_widen_chunk(const uint8_t* x, ptrdiff_t x_row, int32_t rows, int16_t* to) {
+  QK_NOT_EACH for (int32_t m = 0; m < rows; ++m, x += x_row, to += QK_AVX2_ROOM) {
+    QK_EACH for (int32_t i = 0; i < QK_AVX2_CHUNK; i += 16) {
+      const __m128i bytes = _mm_loadu_si128((const __m128i*)(const void*)(x + i));
+      _mm256_storeu_si256((__m256i*)(void*)(to + i), _mm256_cvtepu8_epi16(bytes));
+    }
+  }
+}
 /* n <= QK_AVX2_CHUNK - lead inputs of each row as numbers of 16 bits after `lead` zeros; what fills
  * up the last pair is 0. */
 QK_INLINE void qk_avx2_widen(const uint8_t* x, ptrdiff_t x_row, int32_t rows, int32_t lead,
@@ -221,7 +230,11 @@ QK_INLINE void qk_avx2_run(__m256i* acc, const qk_ptile* t, const uint8_t* x, co
   while (left > 0) {
     const int32_t room = QK_AVX2_CHUNK - lead, n = left < room ? left : room;
     const int32_t units = (lead + n + 1) / 2;
-    qk_avx2_widen(x, t->x_row, rows, lead, n, widened);
+    if (n == QK_AVX2_CHUNK) {
+      qk_avx2_widen_chunk(x, t->x_row, rows, widened);
+    } else {
+      qk_avx2_widen(x, t->x_row, rows, lead, n, widened);
+    }
     qk_avx2_units(acc, widened, w, units, rows, vectors);
     x += n;
     w += (ptrdiff_t)16 * vectors * units;
@@ -234,6 +247,7 @@ QK_INLINE void qk_avx2_tile_of(const qk_ptile* t, int32_t row, const uint8_t* x,
                                uint8_t* y, ptrdiff_t at, const int rows, const int vectors) {
   __m256i acc[12];
   union {
+    __m256i aligned; /* stores of whole vectors do not cross cache lines */
     int16_t widened[8 * QK_AVX2_ROOM];
     int32_t sums[12 * 8];
   } u;
