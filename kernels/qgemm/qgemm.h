@@ -5,16 +5,18 @@
 /* Matrix products of codes. The sum over k of (x - x_zero) * (w - w_zero) + bias is exact;
  * kernels/qgemm/output.h states how it becomes a result.
  *
- * qk_qgemm           y[m, n] of x [m, k] and w of 8 bits in panels [ceil(n / 16)][pairs of
- * k][16][2]; sums proved to fit 32 bits, x - x_zero 16 bits. `batch` matrices that advance by
- * x_batch, y_batch (elements) and w_batch (bytes). qk_qgemm_pack      batches of a matrix of bytes
- * with element (k, n) at k*k_step + n*n_step to panels; `flip` turns codes u8 to i8 less 128.
- * Arguments: w, panels. qk_qmatmul_X_W     any distances, sums of 64 bits; the batch is up to three
- * axes, distances of 0 broadcast. Arguments: x, w, bias (of the sums), multipliers, bias (float),
- * zero points of w (one per n), scales of x, zero points of x, residual, zero points of y (one per
- * n), y. Biases and all after them may be null; zero points of x and of y, where given, hold
- * instead of x_zero and y_zero. Scales and zero points of x are one for all, or with per_row one
- * per row.
+ * - qk_qgemm: y[m, n] of x [m, k] and w of 8 bits in panels [ceil(n / 16)][pairs of k][16][2];
+ *   sums proved to fit 32 bits, x - x_zero 16 bits. `batch` matrices that advance by
+ *   x_batch, y_batch (elements) and w_batch (bytes).
+ * - qk_qgemm_pack: batches of a matrix of bytes with element (k, n) at k*k_step + n*n_step to
+ *   panels; `flip` turns codes u8 to i8 less 128. Arguments: w, panels.
+ * - qk_qmatmul_X_W: any distances, sums of 64 bits; the batch is up to three axes,
+ *   distances of 0 broadcast.
+ *
+ * Arguments of products: x, w, bias (of the sums), multipliers, bias (float), zero points of w (one
+ * per n), scales of x, zero points of x, residual, zero points of y (one per n), y. Biases and all
+ * after them may be null; zero points of x and of y, where given, hold instead of x_zero and
+ * y_zero. Scales and zero points of x are one for all, or with per_row one per row.
  */
 typedef struct {
   int32_t batch, m, n, k;

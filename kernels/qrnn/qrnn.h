@@ -15,10 +15,11 @@
  * (codes), h (codes), c, scratch of QK_QRNN_FLOATS floats, scratch of QK_QRNN_CODES codes less
  * their zero points. bias, lens, h0, c0 and peepholes may be null; c is for lstm only.
  *
- * qk_q*_rows    w [directions, gates * hidden, inputs] and r likewise, codes of any type; scratch
- * of codes is i32. qk_q*_panels  w and r of i8 in panels [directions * gates][ceil(hidden /
- * 16)][pairs of k][16][2] (qk_qgemm_pack), x and h of 8 bits, sums that fit 32 bits; scratch of
- * codes is i16; then scratch of QK_QRNN_SUMS i32. */
+ * - qk_q*_rows: w [directions, gates * hidden, inputs] and r likewise, codes of any type; scratch
+ *   of codes is i32.
+ * - qk_q*_panels: w and r of i8 in panels [directions * gates][ceil(hidden / 16)][pairs of
+ *   k][16][2] (qk_qgemm_pack), x and h of 8 bits, sums that fit 32 bits; scratch of
+ *   codes is i16; then scratch of QK_QRNN_SUMS i32. */
 typedef struct {
   int32_t steps, batch, inputs, hidden;
   int32_t directions, reverse;
