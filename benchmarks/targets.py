@@ -83,8 +83,9 @@ class Targets:
     def kernels(self, root: Path) -> None:
         """The kernels' own benchmarks, for the instruction sets of this machine."""
         flags = Path("/proc/cpuinfo").read_text() if os.path.exists("/proc/cpuinfo") else ""
+        folders = sorted(p.parent.name for p in root.glob("kernels/*/bench.c"))
         for machine, known in (("AVX2", "avx2"), ("AVX512VNNI", "avx512_vnni")):
-            for kernel in ("qgemm", "qconv"):
+            for kernel in folders:
                 if known not in flags:
                     continue
                 program = self.bench.work / f"{kernel}_{machine}"

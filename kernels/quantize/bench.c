@@ -1,20 +1,11 @@
 /* Speed of conversions that change the layout, against a conversion and a copy that turns what it
  * made: microseconds, each the best of many runs. */
-#include "kernels/common/testing.h"
+#include "kernels/common/bench.h"
+
 #include "kernels/quantize/portable.c"
 #include "kernels/strided/portable.c"
 
 static const int32_t images[][2] = {{3, 224 * 224}, {16, 56 * 56}, {64, 28 * 28}};
-
-#define BEST(best, WORK)                     \
-  double best = 1e9;                         \
-  for (double spent = 0.0; spent < 0.2;) {   \
-    const double from = qk_seconds();        \
-    WORK;                                    \
-    const double took = qk_seconds() - from; \
-    spent += took;                           \
-    best = took < best ? took : best;        \
-  }
 
 static __attribute__((noinline)) void measure(int32_t channels, int32_t positions) {
   const int32_t n = channels * positions, zero = 3;
@@ -35,11 +26,11 @@ static __attribute__((noinline)) void measure(int32_t channels, int32_t position
   float *x = qk_random_floats((size_t)n), *back = qk_random_floats((size_t)n);
   float* rows = qk_random_floats((size_t)n);
   int8_t *codes = (int8_t*)qk_random_bytes((size_t)n), *y = (int8_t*)qk_random_bytes((size_t)n);
-  BEST(two, qk_quantize_i8(&plain, x, &scale, &zero, codes); qk_strided_1(&copy, codes, y))
-  BEST(one, qk_quantize_turned_i8(&in, x, &scale, &zero, y))
-  BEST(two_out, qk_dequantize_i8(&plain, y, &scale, &zero, back);
-       qk_strided_4(&copy_out, back, rows))
-  BEST(one_out, qk_dequantize_turned_i8(&out, y, &scale, &zero, rows))
+  QK_BEST(two, qk_quantize_i8(&plain, x, &scale, &zero, codes); qk_strided_1(&copy, codes, y))
+  QK_BEST(one, qk_quantize_turned_i8(&in, x, &scale, &zero, y))
+  QK_BEST(two_out, qk_dequantize_i8(&plain, y, &scale, &zero, back);
+          qk_strided_4(&copy_out, back, rows))
+  QK_BEST(one_out, qk_dequantize_turned_i8(&out, y, &scale, &zero, rows))
   printf(
       "%3d x %5d: quantize %6.1f, with a copy %6.1f us; dequantize %6.1f, with a copy %6.1f us\n",
       channels, positions, 1e6 * one, 1e6 * two, 1e6 * one_out, 1e6 * two_out);

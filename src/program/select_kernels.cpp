@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "program/epilogue.h"
 #include "program/split.h"
@@ -26,7 +27,8 @@ class Selector {
         choices_(choices),
         forced_(forced),
         allow_host_(allow_host),
-        met_(forced.size(), false) {
+        met_(forced.size(), false),
+        lacking_(forced.size()) {
     uses_.resize(program.buffers.size(), 0);
     for_each_step(program.steps, [&](const Step& s) {
       for_each_view(
@@ -53,10 +55,11 @@ class Selector {
     return Ok{};
   }
 
-  /// Every forced layer was there.
+  /// Every forced layer was there, and has a call of a kernel with that variant.
   Result<Ok> check_forced() const {
     for (size_t i = 0; i < forced_.size(); ++i) {
       if (met_[i]) continue;
+      if (lacking_[i]) return *lacking_[i];
       return error(
           Code::usage,
           "no layer '{}' has variants to choose from: `quantc inspect --kernels` lists them{}",
@@ -88,10 +91,9 @@ class Selector {
     Binder binder(program_, constants_, uses_, packed_, packings);
     const Variant* best = nullptr;
     KernelChoice choice{loc, call.kernel->name, {}, {}, {}};
-    const ForcedKernel* forced = nullptr;
+    const ForcedKernel* forced = forced_of(loc, call.kernel->name);
     for (const Variant& v : all_variants()) {
       if (v.kernel != call.kernel->name) continue;
-      if (!forced) forced = forced_of(loc);
       std::string why = refusal(v, call, binder);
       if (why.empty() && forced && forced->variant != v.name) why = "another was asked for";
       if (why.empty() && (!best || cost(v) < cost(*best))) best = &v;
@@ -119,30 +121,38 @@ class Selector {
     return Ok{};
   }
 
-  /// What the user chose for a layer; null where nothing.
-  const ForcedKernel* forced_of(const Loc& loc) {
-    if (!forced_.empty()) layers_.insert(layers_.end(), loc.names.begin(), loc.names.end());
-    for (size_t i = 0; i < forced_.size(); ++i) {
-      if (std::find(loc.names.begin(), loc.names.end(), forced_[i].layer) == loc.names.end())
-        continue;
-      met_[i] = true;
-      return &forced_[i];
+  /// What the user chose for the calls of a kernel in a layer; null where nothing. A layer may have
+  /// calls of several kernels: a choice is for those that have the variant.
+  const ForcedKernel* forced_of(const Loc& loc, std::string_view kernel) {
+    if (forced_.empty()) return nullptr;
+    std::vector<std::string> known;
+    for (const Variant& v : all_variants()) {
+      if (v.kernel == kernel) known.emplace_back(v.name);
     }
-    return nullptr;
+    if (known.empty()) return nullptr;
+    layers_.insert(layers_.end(), loc.names.begin(), loc.names.end());
+    const ForcedKernel* found = nullptr;
+    for (size_t i = 0; i < forced_.size(); ++i) {
+      const ForcedKernel& own = forced_[i];
+      if (std::find(loc.names.begin(), loc.names.end(), own.layer) == loc.names.end()) continue;
+      if (std::find(known.begin(), known.end(), own.variant) == known.end()) {
+        if (lacking_[i]) continue;
+        lacking_[i] = error(Code::usage, loc, "'{}' has no variant '{}': use one of {}{}", kernel,
+                            own.variant, fmt::join(known, ", "), did_you_mean(own.variant, known));
+      } else {
+        met_[i] = true;
+        if (!found) found = &own;
+      }
+    }
+    return found;
   }
 
   static Diag not_possible(const ForcedKernel& forced, const KernelChoice& choice) {
-    std::vector<std::string> known;
-    for (const KernelChoice::Other& other : choice.others) {
-      if (other.variant == forced.variant) {
-        return error(Code::usage, choice.loc, "'{}' cannot compute it: {}", forced.variant,
-                     other.why);
-      }
-      known.emplace_back(other.variant);
-    }
-    return error(Code::usage, choice.loc, "'{}' has no variant '{}': use one of {}{}",
-                 choice.kernel, forced.variant, fmt::join(known, ", "),
-                 did_you_mean(forced.variant, known));
+    const auto own =
+        std::find_if(choice.others.begin(), choice.others.end(),
+                     [&](const KernelChoice::Other& o) { return o.variant == forced.variant; });
+    QC_CHECK(own != choice.others.end(), "a variant is forced that the kernel does not have");
+    return error(Code::usage, choice.loc, "'{}' cannot compute it: {}", forced.variant, own->why);
   }
 
   std::string refusal(const Variant& v, const Call& call, const Binder& binder) const {
@@ -231,8 +241,9 @@ class Selector {
   std::vector<KernelChoice>* choices_;
   std::span<const ForcedKernel> forced_;
   bool allow_host_;
-  std::vector<bool> met_;            // of those
-  std::vector<std::string> layers_;  // that have variants, where some are forced
+  std::vector<bool> met_;                     // of those: a call takes the variant
+  std::vector<std::optional<Diag>> lacking_;  // .. its layer is there, but no such variant
+  std::vector<std::string> layers_;           // that have variants, where some are forced
   std::vector<int> uses_;
   Binder::PackedBuffers packed_;
   std::vector<Missing> missing_;

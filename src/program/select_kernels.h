@@ -19,7 +19,7 @@ struct KernelChoice {
   std::vector<Other> others;
 };
 
-/// What the user chose: the variant that computes the calls of a layer.
+/// What the user chose: the variant that computes the calls of a layer whose kernels have it.
 struct ForcedKernel {
   std::string layer, variant;
 };

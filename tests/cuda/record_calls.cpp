@@ -93,8 +93,8 @@ class Recorder {
     return out;
   }
 
-  /// Runs the program in which these variants are forced. A layer of several kernels does not take
-  /// what one of them has: then each is forced alone, and those that cannot be are left out.
+  /// Runs the program in which these variants are forced. A kernel of a layer may refuse what
+  /// another one of it takes: then each is forced alone, and those that cannot be are left out.
   Result<Ok> force(const Graph& graph, const char* device, bool lowered,
                    std::span<const ForcedKernel> forced, const std::vector<Tensor>& inputs) {
     auto program = unplanned_device_program(graph, device, lowered, nullptr, forced);

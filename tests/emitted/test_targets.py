@@ -121,6 +121,15 @@ def test_kernels_can_be_chosen_by_hand(quantc, root, models, tmp_path):
         assert message in done.stderr, done.stderr
 
 
+def test_a_choice_is_for_the_kernels_of_a_layer_that_have_it(quantc, root, models):
+    """The classifier is a product and what makes floats of its results: only the first has variants for processors."""
+    shown = quantc("inspect", models / "digits.onnx", "--rules", root / "examples/digits/rules.toml", "--target", "x86-avx512vnni", "--kernels").stdout
+    layer = re.search(r"^(\S+)(?: \+ \S+)*: qgemm by qk_qgemm_avx512vnni", shown, re.M)[1]
+    chosen = quantc("inspect", models / "digits.onnx", "--rules", root / "examples/digits/rules.toml", "--target", "x86-avx512vnni", "--kernels",
+                    "--kernel", f"{layer}=portable").stdout
+    assert re.search(rf"^{re.escape(layer)}(?: \+ \S+)*: qgemm by qk_qgemm \(portable\)", chosen, re.M), chosen
+
+
 def test_choices_are_explained(quantc, root, models):
     rules = ["--rules", root / "examples/digits/rules.toml"]
     portable = quantc("inspect", models / "digits.onnx", *rules, "--kernels", "--target", "portable").stdout

@@ -101,8 +101,8 @@ std::string prelude(const COptions& options) {
       "#include \"{0}.h\"\n\n#include <string.h>\n\n",
       name, machine_check(options),
       // With -O2 gcc turns few loops into vectors; code for a target is to be fast with plain
-      // options.
-      options.machine.empty() ? "" : "\"O3\", ");
+      // options, unless it is to be small.
+      options.machine.empty() || options.specialise == Specialise::size ? "" : "\"O3\", ");
 }
 
 /// The kernels, and what functions of layers need.
