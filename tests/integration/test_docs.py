@@ -40,6 +40,17 @@ def test_links_between_pages_lead_somewhere(root):
             assert link.startswith("http") or (page.parent / link).exists(), f"{page.name}: {link}"
 
 
+def test_pages_name_kernels_and_files_that_exist(root, build):
+    """Bodies by their whole names, files by their paths; `<kernel>` and `*` stand for others."""
+    sources = "".join(p.read_text(errors="replace") for folder in (root / "kernels", build / "generated/kernels") for p in folder.rglob("*") if p.is_file())
+    made_up = {"qk_name", "qk_params"}  # of the page that says how such functions look
+    for page in [*root.glob("*.md"), *(root / "docs").rglob("*.md")]:
+        text = page.read_text()
+        missing = [n for n in re.findall(r"\bqk_[a-z0-9_]*[a-z0-9]\b", text) if n not in sources and n not in made_up]
+        missing += [n for n in re.findall(r"`((?:src|kernels|tests|tools|cmake|benchmarks|examples|include)/[\w/-]+\.\w+)`", text) if not (root / n).exists()]
+        assert not missing, (page.name, missing)
+
+
 def test_the_licence_frees_generated_code(root):
     text = (root / "LICENSE").read_text()
     assert "Apache License" in text and "Version 2.0" in text and "Exception for generated code" in text
