@@ -74,6 +74,21 @@ static inline uint8_t* qk_random_bytes(size_t n) {
   return to;
 }
 
+/* A random window over three axes, the first of them short: its taps, stride, dilation and padding,
+ * and sizes of operand and result that fit it. */
+static inline void qk_random_window(int32_t* in, int32_t* out, int32_t* k, int32_t* stride,
+                                    int32_t* dilation, int32_t* pad) {
+  for (int a = 0; a < 3; ++a) {
+    k[a] = a ? qk_random_in(1, 3) : qk_random_in(1, 2);
+    stride[a] = qk_random_in(1, 2);
+    dilation[a] = qk_random_in(1, 2);
+    pad[a] = qk_random_in(0, k[a] - 1);
+    out[a] = a ? qk_random_in(1, 9) : qk_random_in(1, 2);
+    in[a] = (out[a] - 1) * stride[a] + (k[a] - 1) * dilation[a] + 1 - pad[a];
+    if (in[a] < 1) in[a] = 1;
+  }
+}
+
 /* Ends the test unless the bytes are the same. `sizes` are what to print of the case. */
 static inline void qk_expect_same(const char* what, const void* got, const void* expected,
                                   size_t bytes, const int32_t* sizes, int count) {

@@ -38,14 +38,8 @@ static void check(int path) { /* 0: rows, 1: channels-last, 2: depthwise */
   p.groups = path == 2 ? qk_random_in(1, 40) : qk_random_in(1, 2);
   p.ic = path == 2 ? p.groups : p.groups * qk_random_in(1, 5);
   p.oc = path == 2 ? p.groups : p.groups * qk_random_in(1, 40);
+  qk_random_window(p.in, p.out, p.k, p.stride, p.dilation, p.pad);
   for (int a = 0; a < 3; ++a) {
-    p.k[a] = a ? qk_random_in(1, 3) : qk_random_in(1, 2);
-    p.stride[a] = qk_random_in(1, 2);
-    p.dilation[a] = qk_random_in(1, 2);
-    p.pad[a] = qk_random_in(0, p.k[a] - 1);
-    p.out[a] = a ? qk_random_in(1, 9) : qk_random_in(1, 2);
-    p.in[a] = (p.out[a] - 1) * p.stride[a] + (p.k[a] - 1) * p.dilation[a] + 1 - p.pad[a];
-    if (p.in[a] < 1) p.in[a] = 1;
     p.valid[a] = qk_random() % 3 ? p.in[a] : qk_random_in(1, p.in[a]);
   }
   p.lo = -0.6f;

@@ -87,15 +87,7 @@ static qk_wconv_params parameters(int single) {
   p.group = qk_random_in(1, p.ic / p.groups);
   p.by_tap = qk_random_in(0, 1);
   p.zero = qk_random_in(-3, 3);
-  for (int a = 0; a < 3; ++a) {
-    p.k[a] = a ? qk_random_in(1, 3) : qk_random_in(1, 2);
-    p.stride[a] = qk_random_in(1, 2);
-    p.dilation[a] = qk_random_in(1, 2);
-    p.pad[a] = qk_random_in(0, p.k[a] - 1);
-    p.out[a] = a ? qk_random_in(1, 9) : qk_random_in(1, 2);
-    p.in[a] = (p.out[a] - 1) * p.stride[a] + (p.k[a] - 1) * p.dilation[a] + 1 - p.pad[a];
-    if (p.in[a] < 1) p.in[a] = 1;
-  }
+  qk_random_window(p.in, p.out, p.k, p.stride, p.dilation, p.pad);
   return p;
 }
 
