@@ -114,8 +114,9 @@ def test_no_kernel_is_left_to_one_thread(network, kind, quantc, models, tmp_path
     net = Net()
     model = models / f"{network}.onnx" if isinstance(network, str) else net.save(network(net), tmp_path / "net.onnx", 3)
     rules = tmp_path / "rules.toml"
-    rules.write_text(TOKEN)
-    if kind == "static":
+    if kind == "token":
+        rules.write_text(TOKEN)
+    else:
         quantc("calibrate", model, "--data", model.with_suffix(".npz"), "-o", rules)
     assert kernels_of_one_thread(quantc, model, "--rules", rules) == set()
 
