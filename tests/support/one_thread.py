@@ -7,6 +7,8 @@ REASONS = {
     "conv_depthwise_pack": "weights that a rule leaves in floats, some taps for each channel",
     "resize": "one image in floats: a unit is an image",
 }
+# Where tokens go in a mixture of experts: one row of all choices, whose order counts.
+ROUTING = {"histogram", "scan", "scatter_nd", "sort"}
 
 
 def kernels_of_one_thread(quantc, model, *flags):
