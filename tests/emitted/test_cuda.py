@@ -73,7 +73,7 @@ def test_every_body_for_gpus_is_recorded_and_the_interpreters_bits_are_asked_for
         params = at + 4 + len(symbol) + 8 + 4
         shapes.add(int.from_bytes(data[params + 21 * 4:params + 22 * 4], "little"))  # the 21 numbers before it are sizes
         at = data.find(len(symbol).to_bytes(4, "little") + symbol, params)
-    assert shapes == set(range(6)), shapes
+    assert shapes == set(range(7)), shapes
     record = pathlib.Path(quantc("--version").args[0]).parent / "record_calls"
     done = subprocess.run([record, tmp_path / "calls.bin", tmp_path / "missing.ir"], capture_output=True, text=True)
     assert done.returncode == 1 and "missing.ir" in done.stderr and "No such file" in done.stderr, done.stderr
