@@ -25,10 +25,10 @@ QK_INLINE void qk_attention_pack(const float* x, int32_t k, int32_t n, int32_t p
 }
 
 /* y [rows, n] = x [rows, k] times the panels, rows of x being x_row and rows of y y_row apart.
- * Where it is wide, n is a number of whole tiles. */
+ * Where it is wide, n is a number of whole tiles; `known` is that of qk_run_rows. */
 QK_INLINE void qk_attention_product(const float* x, int32_t x_row, const float* panels, float* y,
-                                    int32_t y_row, int32_t rows, int32_t k, int32_t n,
-                                    int32_t wide) {
+                                    int32_t y_row, int32_t rows, int32_t k, int32_t n, int32_t wide,
+                                    int known) {
   qk_tile t = {{1, 1, 1}, 0, {0, 0, 0}, {0, 0, 0}, 0, 0, 0, 0.0f, 0.0f, 0.0f, 0.0f};
   t.k = k;
   t.w_panel = (ptrdiff_t)k * 16;
@@ -39,7 +39,7 @@ QK_INLINE void qk_attention_product(const float* x, int32_t x_row, const float* 
   for (int32_t o = 0; o < n;) {
     const int32_t together = wide ? QK_MAX_PANELS : qk_panels_together((n - o + 15) / 16);
     const int32_t columns = !wide && n - o < 16 * together ? n - o : 16 * together;
-    qk_run_rows(&t, x, panels + o / 16 * t.w_panel, 0, 0, y + o, rows, columns, together);
+    qk_run_rows(&t, x, panels + o / 16 * t.w_panel, 0, 0, y + o, rows, columns, together, known);
     o += columns;
   }
 }
@@ -95,7 +95,7 @@ QK_INLINE void qk_attention_f32(const qk_attention_params* p, const float* q, co
       for (int32_t i = 0; i < p->queries; i += p->rows) {
         const int32_t rows = p->queries - i < p->rows ? p->queries - i : p->rows;
         qk_attention_product(qh + (ptrdiff_t)i * p->q_at[2], p->q_at[2], k_panels, scores, line,
-                             rows, p->depth, line, p->wide);
+                             rows, p->depth, line, p->wide, QK_IS_NUMBER(p->queries));
         for (int32_t r = 0; r < rows; ++r) {
           const ptrdiff_t at = (ptrdiff_t)b * p->mask[0] + (ptrdiff_t)h * p->mask[1] +
                                (ptrdiff_t)(i + r) * p->mask[2];
@@ -103,7 +103,7 @@ QK_INLINE void qk_attention_f32(const qk_attention_params* p, const float* q, co
                            scores + (ptrdiff_t)r * line);
         }
         qk_attention_product(scores, line, v_panels, yh + (ptrdiff_t)i * p->y_at[2], p->y_at[2],
-                             rows, p->keys, p->value_depth, 0);
+                             rows, p->keys, p->value_depth, 0, QK_IS_NUMBER(p->queries));
       }
     }
   }

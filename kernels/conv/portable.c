@@ -160,7 +160,7 @@ QK_INLINE void qk_conv_rect_f32(const qk_conv_params* p, qk_tile* t, qk_rect rec
   for (int32_t line = 0; line < l.lines; ++line) {
     const ptrdiff_t from = at + line * l.y_line;
     qk_run_rows(t, x + line * l.x_line, w, bias, residual ? residual + from : 0, y + from, l.length,
-                outputs, panels);
+                outputs, panels, QK_IS_NUMBER(p->out[1] * p->out[2]));
   }
 }
 

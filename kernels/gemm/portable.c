@@ -26,7 +26,7 @@ QK_INLINE void qk_gemm_f32(const qk_gemm_params* p, const float* x, const float*
       const int32_t panels = qk_panels_together((p->n - o + 15) / 16);
       const int32_t outputs = p->n - o < 16 * panels ? p->n - o : 16 * panels;
       qk_run_rows(&t, xb, wb + o / 16 * t.w_panel, bias ? bias + o : 0,
-                  residual ? residual + at : 0, y + at, p->m, outputs, panels);
+                  residual ? residual + at : 0, y + at, p->m, outputs, panels, QK_IS_NUMBER(p->m));
       o += outputs;
     }
   }

@@ -106,6 +106,21 @@ class _Dumper:
                 continue
         return out
 
+    def guards(self, module: Any) -> List[str]:
+        """What a module of torch.export that checks inputs asserts, as a .pt2 file has it: ``L['x'].size()[1] >= 2``. Its function is
+        made from these texts, has each in the message of an assertion, and may be wrapped by a decorator."""
+        import inspect
+        import re
+
+        found = module.forward
+        while getattr(found, "__name__", "_") != "_":
+            inner = [v for v in inspect.getclosurevars(found).nonlocals.values() if inspect.isfunction(v)]
+            found = inner[0] if len(inner) == 1 else None
+        if found is None:
+            raise Unsupported("the guards of an exported program cannot be read: write it to a .pt2 file, and load that")
+        start = "Guard failed: "
+        texts = [c[len(start):] for c in found.__code__.co_consts if isinstance(c, str) and c.startswith(start)]
+        return [re.sub(r"\b([A-Za-z_]\w*)((?:\[[^]]*\])*)\.size\(\)", r"L['\1']\2.size()", t) for t in texts]
 
     def module(self, path: str, module: Any, used: Dict[str, Any], tensors: Dict[str, Any]) -> None:
         """Notes a module that is called, with its tensors; of modules that were fused those in it, too."""
@@ -113,6 +128,8 @@ class _Dumper:
         kind = f"{type(module).__module__}.{type(module).__name__}"
         entry: Dict[str, Any] = {"class": kind, "attributes": self.attributes(module)}
         used[path] = entry
+        if kind == "torch.export._unlift.GuardsFn":
+            entry["attributes"]["guards"] = self.guards(module)
         if kind.startswith("torch.ao.nn.intrinsic.modules.fused."):
             entry["children"] = [name for name, _ in module.named_children()]
             for name, child in module.named_children():

@@ -229,6 +229,36 @@ def test_graphs_of_aten_ops():
     torch.testing.assert_close(graph.run(y), net(y).detach(), rtol=1e-4, atol=1e-4)
 
 
+class Traced(nn.Module):
+    """The longer operand must be more than twice as long; tracing takes that for granted."""
+
+    def forward(self, x, y):
+        return x[:, :y.shape[0]] + y if x.shape[1] > 2 * y.shape[0] else x
+
+
+def test_guards_of_exported_programs_are_kept(tmp_path):
+    """from_fx refuses the sizes that from_pt2 refuses, in the same words, and so does C."""
+    m, n, b = (torch.export.Dim(name, min=low, max=high) for name, low, high in (("m", 5, 64), ("n", 2, 16), ("b", 1, 8)))
+    exported = torch.export.export(Traced(), (torch.randn(3, 24), torch.randn(7)), dynamic_shapes=({0: b, 1: m}, {0: n}))
+    torch.export.save(exported, tmp_path / "net.pt2")
+    graphs = {"fx": quantc.from_fx(exported.module()), "pt2": quantc.from_pt2(tmp_path / "net.pt2")}
+    x, y = torch.randn(2, 20), torch.randn(9)
+    symbols = [*graphs["fx"].inputs[0].shape, *graphs["fx"].inputs[1].shape]
+    for name, graph in graphs.items():
+        torch.testing.assert_close(graph.run(x, y), Traced()(x, y))
+        for wrong, part in [((x[:, :18], y), f"the model holds only where {symbols[1]} > 2*{symbols[2]}"),
+                            ((torch.randn(9, 20), y), "8"), ((torch.randn(2, 65), y), "64"), ((x, torch.randn(17)), "16")]:
+            with pytest.raises(quantc.UserError, match=re.escape(part)):
+                graph.run(*wrong)
+        folder = tmp_path / name
+        graph.compile(folder, build=False, name="net", dims={symbols[0]: (1, 8), symbols[1]: (5, 64), symbols[2]: (2, 16)})
+        assert f"Sizes must have {symbols[1]} > 2*{symbols[2]}." in (folder / "net.h").read_text()
+        with pytest.raises(quantc.UserError, match=symbols[1]):
+            graph.compile(folder, build=False, name="net", dims={symbols[0]: 1, symbols[1]: (5, 65), symbols[2]: 2})
+    with pytest.raises(quantc.UserError, match="the model holds only where"):  # sizes of the examples are numbers
+        quantc.from_fx(exported.module(), (torch.randn(3, 12), y))
+
+
 @pytest.mark.parametrize("spelled, part", [
     (lambda m, x: aten.special_bessel_j0.default(x), "aten.special_bessel_j0.default"),
     (lambda m, x: aten.add.out(x, x, out=x * 1), "aten.add.out"),

@@ -12,6 +12,7 @@
 #include "frontends/fx/quantized.h"
 #include "frontends/fx/readers.h"
 #include "frontends/fx/scope.h"
+#include "frontends/pt2/guards.h"
 #include "support/budget.h"
 
 namespace qc::fx {
@@ -63,7 +64,11 @@ class Importer {
     QC_TRY(check_dims());
     for (const DumpNode& node : dump_.nodes) {
       spend(Cost::work, kNodeWork);
-      if (readers_.live(node)) QC_TRY(add(node));
+      if (readers_.live(node)) {
+        QC_TRY(add(node));
+      } else {
+        QC_TRY(add_guards(node));
+      }
     }
     if (!returned_) return error(Code::graph, Loc{file_, {}, {}}, "the graph returns nothing");
     graph_->sweep();
@@ -166,6 +171,22 @@ class Importer {
       const std::vector<std::string> known(symbols.begin(), symbols.end());
       return unknown_dim(Loc{file_, {}, {}}, name, known, known);
     }
+    return Ok{};
+  }
+
+  /// What the model was traced under. Guards that bound one dimension alone are its range.
+  Result<Ok> add_guards(const DumpNode& node) {
+    QC_TRY(pt2::add_guards(guards_of(dump_, node), *graph_, options_));
+    std::erase_if(graph_->guards, [&](const DimGuard& guard) {
+      const bool least = guard.op == DimGuard::Op::ge, most = guard.op == DimGuard::Op::le;
+      const std::string name = guard.left.str();
+      if (!(least || most) || !guard.right.is_static() || !(guard.left == Dim::symbol(name)))
+        return false;
+      DimRange& range = graph_->dim_ranges[name];
+      if (least) range.min = std::max(range.min, guard.right.value());
+      if (most) range.max = std::min(range.max, guard.right.value());
+      return true;
+    });
     return Ok{};
   }
 

@@ -16,6 +16,15 @@ bool only_computes(const Dump& dump, const DumpNode& node) {
   return overload && overload->known() && !overload->in_place && !overload->op.ends_with("out");
 }
 
+/// The module that a node calls if it is one of guards.
+const DumpModule* guards_module(const Dump& dump, const DumpNode& node) {
+  if (node.op != "call_module") return nullptr;
+  const auto module = dump.modules.find(node.target);
+  const bool guards =
+      module != dump.modules.end() && module->second.type == "torch.export._unlift.GuardsFn";
+  return guards ? &module->second : nullptr;
+}
+
 }  // namespace
 
 bool only_checks(const Dump& dump, const DumpNode& node) {
@@ -25,9 +34,17 @@ bool only_checks(const Dump& dump, const DumpNode& node) {
            (overload->op.starts_with("_assert_") ||
             overload->op.starts_with("sym_constrain_range"));
   }
-  if (node.op != "call_module") return false;
-  const auto module = dump.modules.find(node.target);
-  return module != dump.modules.end() && module->second.type == "torch.export._unlift.GuardsFn";
+  return guards_module(dump, node) != nullptr;
+}
+
+std::vector<std::string> guards_of(const Dump& dump, const DumpNode& node) {
+  std::vector<std::string> out;
+  const DumpModule* module = guards_module(dump, node);
+  for (const auto& [name, item] : module ? module->attributes : NamedItems{}) {
+    if (name != "guards") continue;
+    for (const Item& guard : item.items) out.push_back(guard.text);
+  }
+  return out;
 }
 
 Readers::Readers(const Dump& dump) {

@@ -12,8 +12,10 @@
 namespace qc::fx {
 
 /// Modules and functions that only check their inputs, as torch.export leaves them: what they check
-/// holds for the types and shapes that the inputs have.
+/// holds for the types and shapes that the inputs have, or is one of the module's guards.
 bool only_checks(const Dump& dump, const DumpNode& node);
+/// What a module of that kind checks, as Python has it: "L['x'].size()[1] >= 2".
+std::vector<std::string> guards_of(const Dump& dump, const DumpNode& node);
 
 class Readers {
  public:

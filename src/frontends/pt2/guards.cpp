@@ -77,22 +77,28 @@ std::optional<std::string> with_dims(std::string_view text, const Graph& graph) 
   return out;
 }
 
+std::optional<DimGuard> read_guard(const std::string& text, const Graph& graph) {
+  const auto replaced = with_dims(text, graph);
+  if (!replaced) return std::nullopt;
+  auto parsed = DimGuard::parse(*replaced);
+  return parsed.ok() ? std::optional(std::move(*parsed)) : std::nullopt;
+}
+
 }  // namespace
 
-Guards read_guards(const std::vector<std::string>& texts, const Graph& graph) {
-  Guards out;
+Result<Ok> add_guards(const std::vector<std::string>& texts, Graph& graph,
+                      const ImportOptions& options) {
   for (const std::string& text : texts) {
-    const auto replaced = with_dims(text, graph);
-    std::optional<DimGuard> guard;
-    if (replaced) {
-      if (auto parsed = DimGuard::parse(*replaced); parsed.ok()) guard = std::move(*parsed);
+    if (auto guard = read_guard(text, graph)) {
+      graph.guards.push_back(std::move(*guard));
+    } else if (options.remarks) {
+      options.remarks->push_back("import: guard not checked: " + text);
     }
-    if (guard)
-      out.checked.push_back(std::move(*guard));
-    else
-      out.left_out.push_back(text);
   }
-  return out;
+  for (DimGuard& guard : graph.guards) guard = guard.substitute(options.dims);
+  QC_TRY(graph.check_guards());
+  std::erase_if(graph.guards, [](const DimGuard& g) { return g.holds().has_value(); });
+  return Ok{};
 }
 
 }  // namespace qc::pt2

@@ -4,17 +4,15 @@
 #include <string>
 #include <vector>
 
+#include "frontends/common/options.h"
 #include "ir/graph.h"
 
 namespace qc::pt2 {
 
-struct Guards {
-  /// Those that compare integer expressions over sizes of the graph's inputs, with those sizes as
-  /// the graph's dims.
-  std::vector<DimGuard> checked;
-  /// The texts of all others: attributes, floats, types.
-  std::vector<std::string> left_out;
-};
-Guards read_guards(const std::vector<std::string>& texts, const Graph& graph);
+/// Adds the guards that compare integer expressions over sizes of the graph's inputs
+/// ("L['x'].size()[1] >= 2"), as relations of the graph's dims, and refuses sizes that are bound
+/// and break one. All others (attributes, floats, types) are remarked.
+Result<Ok> add_guards(const std::vector<std::string>& texts, Graph& graph,
+                      const ImportOptions& options);
 
 }  // namespace qc::pt2

@@ -44,7 +44,7 @@ class Importer {
     QC_TRY(check_bindings());
     QC_TRY(add_inputs());
     QC_TRY(add_ranges());
-    QC_TRY(add_guards());
+    QC_TRY(add_guards(program_.guards, *graph_, options_));
     QC_TRY(context_.import_nodes());
     QC_TRY(add_outputs());
     return std::move(graph_);
@@ -209,19 +209,6 @@ class Importer {
         if (range != graph_->dim_ranges.end()) range->second.hint = size.hint;
       }
     }
-    return Ok{};
-  }
-
-  /// What tracing took for granted: checked now for bound sizes, by `bind` for others.
-  Result<Ok> add_guards() {
-    Guards guards = read_guards(program_.guards, *graph_);
-    for (DimGuard& guard : guards.checked) graph_->guards.push_back(std::move(guard));
-    for (const std::string& text : guards.left_out) {
-      if (options_.remarks) options_.remarks->push_back("import: guard not checked: " + text);
-    }
-    for (DimGuard& guard : graph_->guards) guard = guard.substitute(options_.dims);
-    QC_TRY(graph_->check_guards());
-    std::erase_if(graph_->guards, [](const DimGuard& g) { return g.holds().has_value(); });
     return Ok{};
   }
 
