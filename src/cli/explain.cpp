@@ -32,7 +32,7 @@ void add_explain(CLI::App& app, Session& session) {
       QC_ASSIGN(auto graph, load(flags->model, options, &context.remarks));
       Progress progress("explaining " + flags->model);
       QC_TRY(contract(*graph, options, context));
-      QC_TRY(buckets_of(*graph, options, context));
+      QC_TRY(note_padding(*graph, options, context));
       QC_ASSIGN(const auto reports, explain(*graph, context));
       if (flags->as_json) {
         fmt::print("{}", json(reports, context));

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <limits>
 
+#include "passes/pad_to_buckets.h"
 #include "support/file.h"
 
 namespace qc {
@@ -193,6 +194,22 @@ Result<std::map<std::string, PassContext::Buckets>> buckets_of(const Graph& grap
     out[symbol] = {std::move(buckets), range.own_size};
   }
   return out;
+}
+
+Result<Ok> note_padding(const Graph& graph, const quantc::Options& options, PassContext& context) {
+  PassContext padding;
+  QC_ASSIGN(padding.buckets, buckets_of(graph, options, context));
+  if (padding.buckets.empty()) return Ok{};
+  QC_ASSIGN(const std::unique_ptr<Graph> copied, copy(graph));
+  std::vector<std::string> found;
+  if (const Result<bool> padded = pad_to_buckets(*copied, padding); !padded.ok()) {
+    found = {padded.diag().text};
+    found.insert(found.end(), padded.diag().notes.begin(), padded.diag().notes.end());
+  }
+  for (const auto* lines : {&padding.remarks, &padding.warnings, &found}) {
+    for (const std::string& line : *lines) context.remarks.push_back("pad_to_buckets: " + line);
+  }
+  return Ok{};
 }
 
 }  // namespace qc

@@ -20,6 +20,10 @@ Result<std::map<std::string, PassContext::Buckets>> buckets_of(const Graph& grap
                                                                const quantc::Options& options,
                                                                PassContext& context);
 
+/// Notes what buckets do to a contract graph: what padding costs, which layers take the run's own
+/// size, and which are refused.
+Result<Ok> note_padding(const Graph& graph, const quantc::Options& options, PassContext& context);
+
 /// At most `count` buckets of the sizes that occur, `max` among them, with the least sum of
 /// work(bucket) over all of them; `work` never falls.
 std::vector<int64_t> choose_buckets(std::vector<int64_t> observed, int64_t max, int64_t count,

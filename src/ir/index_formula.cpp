@@ -222,15 +222,14 @@ std::optional<NumberRun> IndexFormulas::run_below(const Value* value, const Dim&
   const IndexFormula* formula = of(value);
   if (!formula || formula->is_truth || !end.is_static()) return std::nullopt;
   const Affine& term = formula->terms.front();
-  NumberRun out{term.base, Dim(1), 1};
-  int long_axes = 0;
+  NumberRun out{term.base, Dim(1), 1, std::nullopt};
   for (size_t a = 0; a < value->shape().size(); ++a) {
-    if (value->shape()[a] == Dim(1)) continue;
-    ++long_axes;
+    if (term.step[a] == 0) continue;
+    if (out.axis || term.step[a] < 0) return std::nullopt;
+    out.axis = a;
     out.count = value->shape()[a];
     out.step = term.step[a];
   }
-  if (long_axes > 1 || out.step < 1) return std::nullopt;
   const Bounds b = bounds(term, value->shape());
   if (b.min < 0 || b.max >= end.value()) return std::nullopt;
   return out;

@@ -79,10 +79,12 @@ class TakesMask {
   virtual std::unique_ptr<Node> without_mask(const IndexFormula& mask) const = 0;
 };
 
-/// Numbers one after the other: start, start + step, ..., `count` of them.
+/// Numbers one after the other along an axis of a value: start, start + step, ..., `count` of them.
+/// Along its other axes they are the same. Without an axis there is one number.
 struct NumberRun {
   Dim start, count;
   int64_t step = 1;
+  std::optional<size_t> axis;
 };
 
 /// An op that picks parts of operand 0 by the numbers of operand 1.

@@ -42,6 +42,8 @@ enum Trait : uint32_t {
   // Has no integer form: a quantized one decodes its operands, computes in f32 and encodes.
   kQuantizedInFloat = 1u << 10,
   kKeepsConstant = 1u << 11,  // not folded where its operands are constants: decoding of weights
+  kBroadcasts = 1u << 12,     // elementwise, and all operands are repeated as far as they need be
+  kRepeats = 1u << 13,        // operand 0, repeated as ops with kBroadcasts do it themselves
 };
 
 /// Constant data about an op, one per op.

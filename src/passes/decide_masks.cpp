@@ -12,10 +12,10 @@ class Decider {
 
   Result<bool> run() {
     QC_ASSIGN(const bool dropped, for_all(&Decider::drop_mask));
+    QC_ASSIGN(const bool picked, for_all(&Decider::pick_run));
     QC_ASSIGN(const bool decided, for_all(&Decider::decide));
     QC_ASSIGN(const bool passed_on, for_all(&Decider::pass_on));
-    QC_ASSIGN(const bool picked, for_all(&Decider::pick_run));
-    return dropped || decided || passed_on || picked;
+    return dropped || picked || decided || passed_on;
   }
 
  private:
@@ -69,7 +69,7 @@ class Decider {
   }
 
   /// Rows that are picked one after the other, as embeddings of positions are, are a part of their
-  /// table.
+  /// table; a row that is picked everywhere is repeated.
   Result<bool> pick_run(Node* node) {
     const auto* op = capability<const PicksByNumber>(node);
     if (!op || has_constants_only(node)) return false;

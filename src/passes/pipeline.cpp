@@ -7,6 +7,7 @@
 
 #include "passes/assign_layouts.h"
 #include "passes/decide_masks.h"
+#include "passes/drop_repeats.h"
 #include "passes/eliminate_common_subexpressions.h"
 #include "passes/expose_codes.h"
 #include "passes/fold_constants.h"
@@ -75,6 +76,8 @@ constexpr Pass kPipeline[] = {
     // Here the contract graph is complete. Lower: every pass keeps every bit.
     {"fold_code_pads", PassStage::lower, fold_code_pads,
      "frames of the code of zero become pads of what reads them"},
+    {"drop_repeats", PassStage::lower, drop_repeats,
+     "operands are repeated by the op that reads them"},
     {"pad_to_buckets", PassStage::lower, pad_to_buckets,
      "sizes are padded to the buckets of their dimension", &PassOptions::buckets, true},
     {"store_unsigned", PassStage::lower, store_unsigned,

@@ -12,14 +12,14 @@ class Checksum {
  public:
   void add(const void* data, size_t size) {
     const auto* bytes = static_cast<const unsigned char*>(data);
-    for (size_t i = 0; i < size; ++i) {
-      word_ |= static_cast<uint64_t>(bytes[i]) << (8 * filled_);
-      if (++filled_ == 8) {
-        hash_ = (hash_ ^ word_) * kPrime;
-        word_ = 0;
-        filled_ = 0;
-      }
+    const auto* const end = bytes + size;
+    while (bytes != end && filled_ != 0) add(*bytes++);
+    for (; end - bytes >= 8; bytes += 8) {  // compilers make one load of it
+      uint64_t word = 0;
+      for (int i = 0; i < 8; ++i) word |= static_cast<uint64_t>(bytes[i]) << (8 * i);
+      hash_ = (hash_ ^ word) * kPrime;
     }
+    while (bytes != end) add(*bytes++);
   }
   uint64_t value() const {
     if (filled_ == 0) return hash_;
@@ -27,6 +27,14 @@ class Checksum {
   }
 
  private:
+  void add(unsigned char byte) {
+    word_ |= static_cast<uint64_t>(byte) << (8 * filled_);
+    if (++filled_ < 8) return;
+    hash_ = (hash_ ^ word_) * kPrime;
+    word_ = 0;
+    filled_ = 0;
+  }
+
   static constexpr uint64_t kPrime = 0x100000001b3u;
   uint64_t hash_ = 0xcbf29ce484222325u;
   uint64_t word_ = 0;

@@ -328,3 +328,13 @@ def test_explain_says_what_padding_costs(quantc, tmp_path):
     few, many = (re.sub(r"\s+", " ", quantc("explain", model, "--dim", f"{b}=2", "--dim", f"{s}=3..40:buckets{buckets}").stdout)
                  for buckets in ("=40", ""))
     assert 1 < together(many) < together(few)
+
+
+def test_explain_names_what_is_refused_and_what_takes_the_runs_own_size(quantc, tmp_path):
+    model = exported(Twice(), Mixed.inputs(2, 5), tmp_path)
+    b, s = symbols(quantc, model)
+    why = f"cat: concat cannot be padded along '{s}'"
+    said = {own: re.sub(r"\s+", " ", quantc("explain", model, "--dim", f"{b}=2", "--dim", f"{s}=3..40:buckets{own}").stdout)
+            for own in ("", ":own-size")}
+    assert f"1 layer cannot be padded to the buckets of '{s}'" in said[""] and why in said[""]
+    assert "it takes the run's own size" in said[":own-size"] and why in said[":own-size"]

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <cstring>
+
 #include "backends/common/text.h"
 
 namespace qc {
@@ -139,23 +143,47 @@ Result<Ok> LiteralRows::flush() {
   return Ok{};
 }
 
+namespace {
+
+/// How a byte is written in a string literal of C.
+struct Spelling {
+  char text[4];
+  uint8_t length;
+};
+
+constexpr std::array<Spelling, 256> kSpellings = [] {
+  std::array<Spelling, 256> out{};
+  for (unsigned c = 0; c < 256; ++c) {
+    const auto digit = [&](int place) { return static_cast<char>('0' + ((c >> place) & 7)); };
+    const bool plain = c >= 32 && c < 127 && c != '"' && c != '\\' && c != '?';
+    out[c] = plain ? Spelling{{static_cast<char>(c)}, 1}
+                   : Spelling{{'\\', digit(6), digit(3), digit(0)}, 4};
+  }
+  return out;
+}();
+
+}  // namespace
+
 Result<Ok> LiteralRows::add(const std::byte* data, size_t size) {
-  for (size_t i = 0; i < size; ++i) {
-    if (in_row_ == 0) text_ += '"';
-    const unsigned c = static_cast<unsigned>(data[i]);
-    if (c >= 32 && c < 127 && c != '"' && c != '\\' && c != '?') {
-      text_ += static_cast<char>(c);
-    } else {
-      text_ += '\\';
-      text_ += static_cast<char>('0' + (c >> 6));
-      text_ += static_cast<char>('0' + ((c >> 3) & 7));
-      text_ += static_cast<char>('0' + (c & 7));
+  const std::byte* const end = data + size;
+  while (data != end) {
+    const size_t count = std::min<size_t>(kRow - in_row_, static_cast<size_t>(end - data));
+    const size_t before = text_.size();
+    text_.resize(before + 4 * count + 4);
+    char* to = text_.data() + before;
+    if (in_row_ == 0) *to++ = '"';
+    for (size_t i = 0; i < count; ++i) {
+      const Spelling& s = kSpellings[static_cast<size_t>(data[i])];
+      std::memcpy(to, s.text, sizeof s.text);
+      to += s.length;
     }
-    if (++in_row_ == kRow) {
-      text_ += "\",\n";
-      in_row_ = 0;
-      if (text_.size() > kFlush) QC_TRY(flush());
-    }
+    data += count;
+    in_row_ += count;
+    text_.resize(static_cast<size_t>(to - text_.data()));
+    if (in_row_ < kRow) continue;
+    text_ += "\",\n";
+    in_row_ = 0;
+    if (text_.size() > kFlush) QC_TRY(flush());
   }
   return Ok{};
 }

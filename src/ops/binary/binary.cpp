@@ -54,7 +54,7 @@ const std::deque<BinaryOp>& binary_ops() {
       op.name = (f.is_logical() ? "logical_" : "") + std::string(f.name);
       op.summary = op.name + " of two operands, with broadcasting";
       op.takes_limits = op.name == "add" || op.name == "sub" || op.name == "mul";
-      uint32_t traits = kElementwise | kAnyLayout;
+      uint32_t traits = kElementwise | kBroadcasts | kAnyLayout;
       if (commutes(f.name)) traits |= kCommutative;
       if (orders(f.name)) traits |= kOnCodes;
       if (!op.takes_limits && !orders(f.name)) traits |= kQuantizedInFloat;

@@ -11,12 +11,13 @@
 namespace qc {
 namespace {
 
-#define QC_QBINARY(kind, what)                                                                  \
-  {                                                                                             \
-    QBinaryKind::kind, {                                                                        \
-      .name = "q" #kind, .min_inputs = 2, .max_inputs = 2, .traits = kElementwise | kAnyLayout, \
-      .summary = what " of two operands of codes, with broadcasting"                            \
-    }                                                                                           \
+#define QC_QBINARY(kind, what)                                       \
+  {                                                                  \
+    QBinaryKind::kind, {                                             \
+      .name = "q" #kind, .min_inputs = 2, .max_inputs = 2,           \
+      .traits = kElementwise | kBroadcasts | kAnyLayout,             \
+      .summary = what " of two operands of codes, with broadcasting" \
+    }                                                                \
   }
 const QBinaryOp kQBinaryOps[] = {
     QC_QBINARY(add, "sum"),

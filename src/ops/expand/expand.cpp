@@ -104,7 +104,7 @@ class Expand final : public ViewNode<Expand>,
 
 const OpInfo Expand::kInfo = {
     .name = "expand",
-    .traits = kMovesElements | kAnyLayout,
+    .traits = kMovesElements | kAnyLayout | kRepeats,
     .summary = "the operand repeated along axes of size one to fill a shape",
 };
 

@@ -58,7 +58,13 @@ Result<Value*> Gather::emit_run(Graph& graph, const NumberRun& run, Node* before
   QC_ASSIGN(Value * part,
             graph.emit("slice", {input(0)}, {{"start", start}, {"size", size}, {"step", step}},
                        loc(), before));
-  return graph.emit("reshape", {part}, {{"shape", output()->shape()}}, loc(), before);
+  Dims once = output()->shape();
+  for (size_t i = 0; i < input_type(1).shape.size(); ++i) {
+    if (run.axis != i) once[at + i] = 1;
+  }
+  QC_ASSIGN(part, graph.emit("reshape", {part}, {{"shape", once}}, loc(), before));
+  if (once == output()->shape()) return part;
+  return graph.emit("expand", {part}, {{"shape", output()->shape()}}, loc(), before);
 }
 
 std::optional<Dims> Gather::contents() const {

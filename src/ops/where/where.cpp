@@ -105,7 +105,7 @@ const OpInfo Where::kInfo = {
     .name = "where",
     .min_inputs = 3,
     .max_inputs = 3,
-    .traits = kElementwise | kAnyLayout | kOnCodes,
+    .traits = kElementwise | kBroadcasts | kAnyLayout | kOnCodes,
     .summary = "takes the second operand where the first is true, else the third",
 };
 
