@@ -29,16 +29,11 @@ typedef struct qk_tile {
     qk_tile_##M##x##P(t, x + row * t->x_row, w, bias, residual ? residual + row * t->y_row : 0, \
                       y + row * t->y_row, columns);                                             \
   }
-#define QK_ROWS(P)                                                                                 \
-  QK_INLINE void qk_rows_##P(const qk_tile* t, const float* x, const float* w, const float* bias,  \
-                             const float* residual, float* y, int32_t rows, int32_t columns) {     \
-    int32_t row = 0;                                                                               \
-    QK_ROWS_OF_##P                                                                                 \
-  }                                                                                                \
-  QK_SHARED void qk_any_rows_##P(const qk_tile* t, const float* x, const float* w,                 \
-                                 const float* bias, const float* residual, float* y, int32_t rows, \
-                                 int32_t columns) {                                                \
-    qk_rows_##P(t, x, w, bias, residual, y, rows, columns);                                        \
+#define QK_ROWS(P)                                                                                \
+  QK_INLINE void qk_rows_##P(const qk_tile* t, const float* x, const float* w, const float* bias, \
+                             const float* residual, float* y, int32_t rows, int32_t columns) {    \
+    int32_t row = 0;                                                                              \
+    QK_ROWS_OF_##P                                                                                \
   }
 
 #if QK_VEC16_REGISTERS == 1
@@ -108,30 +103,41 @@ QK_INLINE int32_t qk_panels_together(int32_t left) {
   return left >= 7 || left == 4 ? 4 : left > 3 ? 3 : left;
 }
 
-#define QK_CALL_ROWS(P)                                         \
-  if (known) {                                                  \
-    qk_rows_##P(t, x, w, bias, residual, y, rows, columns);     \
-  } else {                                                      \
-    qk_any_rows_##P(t, x, w, bias, residual, y, rows, columns); \
-  }                                                             \
-  break;
+#if !QK_VEC16_REGISTERS
+QK_SHARED void qk_any_rows(const qk_tile* t, const float* x, const float* w, const float* bias,
+                           const float* residual, float* y, int32_t rows, int32_t columns) {
+  qk_rows_1(t, x, w, bias, residual, y, rows, columns);
+}
+#endif
 
 /* `rows` rows by `columns` outputs; `bias` and `residual` may be null. Where the compiler does not
- * know the numbers that `rows` follows from (`known` is 0), all such calls share one body. */
+ * know the numbers that `rows` follows from (`known` is 0), calls share one body; not with vector
+ * registers, of whose larger tiles compilers would make copies for the arguments of each call. */
 QK_INLINE void qk_run_rows(const qk_tile* t, const float* x, const float* w, const float* bias,
                            const float* residual, float* y, int32_t rows, int32_t columns,
                            int32_t panels, int known) {
+#if !QK_VEC16_REGISTERS
+  if (!known) {
+    qk_any_rows(t, x, w, bias, residual, y, rows, columns);
+    return;
+  }
+#endif
+  (void)known;
   switch (panels) {
 #if QK_MAX_PANELS == 4
     case 4:
-      QK_CALL_ROWS(4)
+      qk_rows_4(t, x, w, bias, residual, y, rows, columns);
+      break;
     case 3:
-      QK_CALL_ROWS(3)
+      qk_rows_3(t, x, w, bias, residual, y, rows, columns);
+      break;
     case 2:
-      QK_CALL_ROWS(2)
+      qk_rows_2(t, x, w, bias, residual, y, rows, columns);
+      break;
 #endif
     default:
-      QK_CALL_ROWS(1)
+      qk_rows_1(t, x, w, bias, residual, y, rows, columns);
+      break;
   }
 }
 

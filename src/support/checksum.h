@@ -1,8 +1,10 @@
 // Checksums of files: they find changes, they do not resist forgery.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace qc {
 
@@ -14,10 +16,12 @@ class Checksum {
     const auto* bytes = static_cast<const unsigned char*>(data);
     const auto* const end = bytes + size;
     while (bytes != end && filled_ != 0) add(*bytes++);
-    for (; end - bytes >= 8; bytes += 8) {  // compilers make one load of it
-      uint64_t word = 0;
-      for (int i = 0; i < 8; ++i) word |= static_cast<uint64_t>(bytes[i]) << (8 * i);
-      hash_ = (hash_ ^ word) * kPrime;
+    if constexpr (std::endian::native == std::endian::little) {
+      for (; end - bytes >= 8; bytes += 8) {
+        uint64_t word;
+        std::memcpy(&word, bytes, sizeof word);
+        hash_ = (hash_ ^ word) * kPrime;
+      }
     }
     while (bytes != end) add(*bytes++);
   }

@@ -162,6 +162,13 @@ class Built:
         self.dims = [name for _, name in sorted(re.findall(r"#define NET_DIM_(\d+)_NAME \"(\w+)\"", text))]
         subprocess.run(["make", "-C", folder, "CFLAGS=-O1 -Wall -Wextra -Werror", "libnet.so"], check=True, capture_output=True)
         self.net = ctypes.CDLL(str(folder / "libnet.so"))
+        self.net.net_size_error.restype = ctypes.c_char_p
+
+    def sizes_in_order(self, sizes):
+        return (ctypes.c_int64 * len(self.dims))(*[sizes[name] for name in self.dims])
+
+    def size_error(self, sizes):
+        return self.net.net_size_error(self.sizes_in_order(sizes)).decode()
 
     def __call__(self, inputs, like, sizes):
         """The code it returns and the outputs, shaped as `like`. The arena holds NaNs before."""
@@ -169,9 +176,8 @@ class Built:
         arena = np.full(size + 64, 255, "u1")
         outputs = [np.full(y.shape, 77, y.dtype) for y in like]
         pointers = [(ctypes.c_void_p * len(a))(*[x.ctypes.data for x in a]) for a in (inputs, outputs)]
-        dims = (ctypes.c_int64 * len(self.dims))(*[sizes[name] for name in self.dims])
         aligned = arena.ctypes.data + -arena.ctypes.data % 64
-        return self.net.net_invoke(*pointers, ctypes.c_void_p(aligned), dims), outputs
+        return self.net.net_invoke(*pointers, ctypes.c_void_p(aligned), self.sizes_in_order(sizes)), outputs
 
 
 def same(got, wanted, what):
@@ -215,9 +221,10 @@ def test_padding_changes_no_bit(name, buckets, rules, flags, quantc, tmp_path):
         if not rules:
             for y, want in zip(got, like):
                 np.testing.assert_allclose(y, want, rtol=1e-4, atol=1e-4 * max(1, np.abs(want).max()))
-    for n in (LOW - 1, HIGH + 1):
+    for n in (LOW - 1, HIGH + 1, 0, -1, 2**31):
         code, got = padded(arrays, like, {b: 1, s: n})
         assert code == 3 and all((y == 77).all() for y in got)
+        assert padded.size_error({b: 1, s: n}).startswith(f"{s} (axis 1 of ")
 
 
 @pytest.mark.parametrize("rules, flags", [("", []), ("", ["-O0"]), (STATIC, []), (TENSOR, [])])

@@ -154,7 +154,7 @@ def test_every_size_has_the_bits_of_its_static_program(name, rules, flags, expor
         assert arenas[0] * 20 < arenas[1]
     untouched = np.zeros(1, np.float32)
     for d, (_, low, high) in dims.items():
-        for wrong in (low - 1, high + 1, 0, -1):
+        for wrong in (low - 1, high + 1, 0, -1, 2**31, -2**63):
             sizes = {symbols[k]: wrong if k == d else r[1] for k, r in dims.items()}
             status, _, memory = net.run(x.numpy(), sizes, untouched)
             assert status == int(net.macros["BAD_SIZE"]) and (memory == 0xA5).all()

@@ -7,6 +7,7 @@
 #include "ir/graph.h"
 #include "ir/pool.h"
 #include "support/bug.h"
+#include "support/checksum.h"
 #include "support/interned.h"
 #include "support/result.h"
 
@@ -75,6 +76,30 @@ TEST(Graph, NumbersItsValues) {
   const Value* b = graph.add_input("b", Type(DType::f32, {2}));
   EXPECT_NE(a->number(), b->number());
   EXPECT_LT(std::max(a->number(), b->number()), graph.value_bound());
+}
+
+// FNV-1a over words of 8 bytes, the least byte first, as the header says: neither where pieces are
+// split nor how words are loaded matters.
+TEST(Checksum, IsThatOfWordsWhereverPiecesAreSplit) {
+  const std::string text = "a checksum over words of eight bytes";
+  uint64_t expected = 0xcbf29ce484222325u;
+  for (size_t at = 0; at < text.size(); at += 8) {
+    uint64_t word = 0;
+    const size_t count = std::min<size_t>(8, text.size() - at);
+    for (size_t i = 0; i < count; ++i)
+      word |= static_cast<uint64_t>(static_cast<unsigned char>(text[at + i])) << (8 * i);
+    if (count < 8) word |= static_cast<uint64_t>(count) << 56;
+    expected = (expected ^ word) * 0x100000001b3u;
+  }
+  for (size_t first = 0; first <= text.size(); ++first) {
+    for (size_t second = first; second <= text.size(); ++second) {
+      Checksum sum;
+      sum.add(text.data(), first);
+      sum.add(text.data() + first, second - first);
+      sum.add(text.data() + second, text.size() - second);
+      EXPECT_EQ(sum.value(), expected) << first << " " << second;
+    }
+  }
 }
 
 }  // namespace
