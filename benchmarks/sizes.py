@@ -85,7 +85,10 @@ class Sizes:
             spent = self.compile_times(model, free, static)
             self.bench.bar(f"{name}, free sizes: compiling", spent[0] / spent[1], COMPILE_BAR, "x", False)
             for kind in ("float", "dynamic", "static"):
-                rules = rules_of(kind, quantc, model, inputs, axes, self.bench.work)
+                folder = self.bench.work / f"rules_{name}_{kind}"
+                shutil.rmtree(folder, ignore_errors=True)
+                folder.mkdir()
+                rules = rules_of(kind, quantc, model, inputs, axes, folder)
                 for target in ("native", "portable"):
                     flags = [*rules, "--target", target]
                     ours, theirs = (self.project("net", model, *d, *flags) for d in (free, static))
