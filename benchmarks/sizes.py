@@ -64,9 +64,9 @@ class Sizes:
         dims, shape = {0: (1, 8)}, (4, 3, 224, 224)
         model = self.exported("resnet18", ResNet18, torch.zeros(2, 3, 224, 224), dims)
         self.beside("resnet18", model, dims, shape)
-        rules, data = self.bench.work / "resnet18_free.toml", self.bench.work / "resnet18_free.npz"
+        rules, data = self.bench.work / "resnet18_free.toml", self.bench.work / "resnet18_samples.npz"
         np.savez(data, in_0=np.random.default_rng(1).standard_normal((2, 3, 224, 224)).astype(np.float32))
-        self.run(self.bench.quantc, "calibrate", model[0], "--data", data, "-o", rules)
+        self.run(self.bench.quantc, "calibrate", model[0], "--data", data, "-o", rules, "--force")
         self.beside("resnet18 static int8", model, dims, shape, "--rules", rules)
 
     def networks(self) -> None:
