@@ -8,20 +8,11 @@
 #include "kernels/numerics/quant.h"
 #include "kernels/numerics/reduce.h"
 #include "kernels/numerics/scalar_ops.h"
+#include "kernels/qattention/bytes.h"
 #include "kernels/qattention/product.h"
 #include "kernels/qattention/qattention.h"
 #include "kernels/qattention/rows.h"
 #include "kernels/qattention/seen.h"
-
-/* Rows of codes and their zero points: how far they are apart, 0 where there is one zero point. */
-typedef struct qk_code_rows {
-  int32_t type, zero;
-  ptrdiff_t row, zero_row;
-  const int32_t* zeros;
-} qk_code_rows;
-QK_INLINE int32_t qk_row_zero(const qk_code_rows* z, ptrdiff_t row) {
-  return z->zeros ? z->zeros[row * z->zero_row] : z->zero;
-}
 
 /* n codes less their zero point. */
 QK_INLINE void qk_row_words(const void* x, int32_t type, ptrdiff_t at, int32_t n, int32_t zero,
@@ -125,23 +116,24 @@ QK_INLINE void qk_mask_scores(const qk_qattention_params* p, qk_seen see, const 
 
 /* Scores of a query to codes of weights at [from, to), 0 where it sees no key; what their sums are
  * multiplied with, the scale of v aside: `blind` where it sees no key at all. v_scales may be null.
- */
+ * Codes have `size` bytes. */
 QK_SHARED float qk_weight_codes(float* s, qk_seen see, int32_t from, int32_t to,
-                                const float* v_scales, float blind, int16_t* codes) {
-  const int32_t n = see.end - see.first;
-  const float max = n > 0 ? qk_row_max(s + see.first, n) : -QN_INF_F32;
-  float sum, largest = 1.0f, steps;
-  for (int32_t j = from; j < to; ++j) codes[j] = 0;
+                                const float* v_scales, float blind, void* codes, int32_t size) {
+  const float max = see.end > see.first ? qk_row_max(s, see.first, see.end) : -QN_INF_F32;
+  float sum, largest = 1.0f;
+  memset((uint8_t*)codes + (ptrdiff_t)from * size, 0, (size_t)((to - from) * size));
   if (max == -QN_INF_F32) return blind;
-  for (int32_t j = 0; j < see.first; ++j) s[j] = 0.0f;
-  qk_row_exp(s + see.first, n, max);
-  sum = qk_row_sum(s, see.end);
-  if (v_scales) {
-    qk_row_multiply(s + see.first, v_scales + see.first, n);
-    largest = qk_row_max(s + see.first, n);
+#if QK_SUMS_REGISTERS == 1
+  if (!v_scales && size == 1 && see.end <= QN_BLOCK) {
+    return (1.0f / 255.0f) / qk_row_exp_codes(s, see.first, see.end, max, (uint8_t*)codes);
   }
-  steps = 255.0f / largest;
-  qk_row_codes(s + see.first, n, steps, codes + see.first);
+#endif
+  sum = qk_row_exp(s, see.first, see.end, max);
+  if (v_scales) {
+    qk_row_multiply(s, v_scales, see.first, see.end);
+    largest = qk_row_max(s, see.first, see.end);
+  }
+  qk_row_codes(s, see.first, see.end, 255.0f / largest, codes, size);
   return (largest / 255.0f) / sum;
 }
 
@@ -153,6 +145,9 @@ typedef struct qk_head {
   float k_scale, v_scale;
   qk_code_rows q;
   int16_t *words, *codes;
+#if defined(QK_TARGET_AVX512VNNI)
+  qk_attended_bytes bytes; /* in place of panels, words and codes with QK_ATTENDS_BYTES */
+#endif
   float *scores, *results, *by;
 } qk_head;
 
@@ -168,6 +163,15 @@ QK_INLINE void qk_store_results(const qk_qattention_params* p, const float* x, v
   }
 }
 
+/* Codes of weights of query r of those that are worked on together. */
+QK_INLINE void* qk_weights_of(const qk_qattention_params* p, const qk_head* t, int32_t r) {
+  const ptrdiff_t at = (ptrdiff_t)r * ((p->keys + 15) / 16 * 16);
+#if defined(QK_TARGET_AVX512VNNI)
+  if (QK_ATTENDS_BYTES(p)) return t->bytes.codes + at;
+#endif
+  return t->codes + at;
+}
+
 /* n scales of rows, `step` apart, and zeros up to `padded`. */
 QK_INLINE const float* qk_near_scales(const float* x, ptrdiff_t step, int32_t n, int32_t padded,
                                       float* y) {
@@ -175,26 +179,74 @@ QK_INLINE const float* qk_near_scales(const float* x, ptrdiff_t step, int32_t n,
   return y;
 }
 
+/* Scores of queries [i, i + rows) by panels of keys [first, last); q points to the first query. */
+QK_INLINE void qk_qattention_scores(const qk_qattention_params* p, const qk_head* t, int32_t i,
+                                    int32_t rows, const void* q, int32_t first, int32_t last) {
+  const int32_t d = (p->depth + 1) / 2 * 2, n = (p->keys + 15) / 16 * 16;
+  for (int32_t r = 0; r < rows; ++r) {
+    const float sq = t->q_scales ? t->q_scales[(i + r) * t->q.zero_row] : p->q_scale;
+    t->by[r] = t->k_scales ? qn_mulf(sq, p->scale) : qn_mulf(qn_mulf(sq, p->scale), t->k_scale);
+  }
+#if defined(QK_TARGET_AVX512VNNI)
+  if (QK_ATTENDS_BYTES(p)) {
+    const qk_attended_bytes* b = &t->bytes;
+    const int32_t quads = (p->depth + 3) / 4;
+    const qk_codes_product scores = {quads,    4 * quads, (ptrdiff_t)64 * quads,
+                                     n,        t->by,     t->k_scales,
+                                     b->start, b->q_more, b->k_more};
+    for (int32_t r = 0; r < rows; ++r) {
+      qk_bytes_query((const uint8_t*)q + (i + r) * t->q.row, p->q_type, p->depth,
+                     qk_row_zero(&t->q, i + r), r, b);
+    }
+    qk_bytes_multiply(&scores, b->q, b->k, t->scores, rows, first, last);
+    return;
+  }
+#endif
+  const qk_codes_product scores = {d / 2, d, (ptrdiff_t)16 * d, n, t->by, t->k_scales, 0, 0, 0};
+  for (int32_t r = 0; r < rows; ++r) {
+    int16_t* words = t->words + r * d;
+    qk_row_words(q, p->q_type, (i + r) * t->q.row, p->depth, qk_row_zero(&t->q, i + r), words);
+    if (p->depth % 2) words[p->depth] = 0;
+  }
+  qk_pairs_multiply(&scores, t->words, t->k_panels, t->scores, rows, first, last);
+}
+
+/* Sums of values by codes of weights of keys [from, to), times t->by. */
+QK_INLINE void qk_qattention_results(const qk_qattention_params* p, const qk_head* t, int32_t rows,
+                                     int32_t from, int32_t to) {
+  const int32_t n = (p->keys + 15) / 16 * 16, wide = (p->value_depth + 15) / 16;
+  const int32_t keys = to > from ? to - from : 0;
+#if defined(QK_TARGET_AVX512VNNI)
+  if (QK_ATTENDS_BYTES(p)) {
+    const qk_attended_bytes* b = &t->bytes;
+    const qk_codes_product results = {
+        keys / 4, n, (ptrdiff_t)(p->keys + 3) / 4 * 64, (ptrdiff_t)16 * wide, t->by, 0, b->start,
+        0,        0};
+    for (int32_t r = 0; r < rows; ++r) {
+      qk_bytes_weights(from, to, b->codes + (ptrdiff_t)r * n, r, b);
+    }
+    qk_bytes_multiply(&results, b->codes + from, b->v + (ptrdiff_t)16 * from, t->results, rows, 0,
+                      wide);
+    return;
+  }
+#endif
+  const qk_codes_product results = {
+      keys / 2, n, (ptrdiff_t)(p->keys + 1) / 2 * 32, (ptrdiff_t)16 * wide, t->by, 0, 0, 0, 0};
+  qk_pairs_multiply(&results, t->codes + from, t->v_panels + (ptrdiff_t)16 * from, t->results, rows,
+                    0, wide);
+}
+
 /* Queries [i, i + rows) of head h of batch b, whose first q points to; its result is at `to`. */
 QK_INLINE void qk_qattention_rows(const qk_qattention_params* p, const qk_head* t, int32_t b,
                                   int32_t h, int32_t i, int32_t rows, const void* q,
                                   const uint8_t* keep, const float* add, void* y, ptrdiff_t to) {
-  const int32_t d = (p->depth + 1) / 2 * 2, n = (p->keys + 15) / 16 * 16;
+  const int32_t n = (p->keys + 15) / 16 * 16, unit = QK_ATTENDS_BYTES(p) ? 4 : 2;
   const qk_seen low = qk_keys_seen(p, i), high = qk_keys_seen(p, i + rows - 1);
   const int32_t first = low.first / 16, last = (high.end + 15) / 16;
-  const qk_pairs_product scores = {d / 2, d, (ptrdiff_t)16 * d, n, t->by, t->k_scales};
-  qk_pairs_product results = {0, n, (ptrdiff_t)(p->keys + 1) / 2 * 32, 0, t->by, 0};
-  const int32_t keys = p->keys + p->keys % 2, end = 16 * last < keys ? 16 * last : keys;
-  const int32_t wide = (p->value_depth + 15) / 16;
-  for (int32_t r = 0; r < rows; ++r) {
-    const ptrdiff_t row = i + r;
-    const float sq = t->q_scales ? t->q_scales[row * t->q.zero_row] : p->q_scale;
-    int16_t* words = t->words + r * d;
-    qk_row_words(q, p->q_type, row * t->q.row, p->depth, qk_row_zero(&t->q, row), words);
-    if (p->depth % 2) words[p->depth] = 0;
-    t->by[r] = t->k_scales ? qn_mulf(sq, p->scale) : qn_mulf(qn_mulf(sq, p->scale), t->k_scale);
-  }
-  qk_pairs_multiply(&scores, t->words, t->k_panels, t->scores, rows, first, last);
+  const int32_t keys = (p->keys + unit - 1) / unit * unit;
+  const int32_t end = 16 * last < keys ? 16 * last : keys;
+  const int32_t wide = (p->value_depth + 15) / 16 * 16;
+  qk_qattention_scores(p, t, i, rows, q, first, last);
   for (int32_t r = 0; r < rows; ++r) {
     const ptrdiff_t at =
         (ptrdiff_t)b * p->mask[0] + (ptrdiff_t)h * p->mask[1] + (ptrdiff_t)(i + r) * p->mask[2];
@@ -203,17 +255,14 @@ QK_INLINE void qk_qattention_rows(const qk_qattention_params* p, const qk_head* 
     float by;
     qk_mask_scores(p, see, keep ? keep + at : 0, add ? add + at : 0, s);
     by = qk_weight_codes(s, see, 16 * first, end, t->v_scales,
-                         p->nan_rows ? QN_INF_F32 - QN_INF_F32 : 1.0f, t->codes + (ptrdiff_t)r * n);
+                         p->nan_rows ? QN_INF_F32 - QN_INF_F32 : 1.0f, qk_weights_of(p, t, r),
+                         QK_ATTENDS_BYTES(p) ? 1 : 2);
     if (!t->v_scales) by = qn_mulf(by, t->v_scale);
     t->by[r] = p->y_type == QK_F32 ? by : by / p->y_scale;
   }
-  results.pairs = end > 16 * first ? (end - 16 * first) / 2 : 0;
-  results.y_row = (ptrdiff_t)16 * wide;
-  qk_pairs_multiply(&results, t->codes + 16 * first, t->v_panels + (ptrdiff_t)16 * first * 16,
-                    t->results, rows, 0, wide);
+  qk_qattention_results(p, t, rows, 16 * first, end);
   for (int32_t r = 0; r < rows; ++r) {
-    qk_store_results(p, t->results + (ptrdiff_t)r * 16 * wide, y,
-                     to + (ptrdiff_t)(i + r) * p->y_at[2]);
+    qk_store_results(p, t->results + (ptrdiff_t)r * wide, y, to + (ptrdiff_t)(i + r) * p->y_at[2]);
   }
 }
 
@@ -234,8 +283,16 @@ QK_INLINE void qk_qattention_keys(const qk_qattention_params* p, const qk_attend
                            x->k_zeros ? x->k_zeros + ks : 0};
   const qk_code_rows zv = {p->v_type, p->v_zero, p->v_at[2], p->v_scales_at[2],
                            x->v_zeros ? x->v_zeros + vs : 0};
-  qk_row_panels(x->k + qk_head_at(p->k_at, b, h), &zk, p->keys, p->depth, panels);
-  qk_column_panels(x->v + qk_head_at(p->v_at, b, h), &zv, p->keys, p->value_depth, v_panels);
+  const uint8_t *k = x->k + qk_head_at(p->k_at, b, h), *v = x->v + qk_head_at(p->v_at, b, h);
+  if (QK_ATTENDS_BYTES(p)) {
+#if defined(QK_TARGET_AVX512VNNI)
+    qk_bytes_keys(k, &zk, p->keys, p->depth, &t->bytes);
+    qk_bytes_values(v, &zv, p->keys, p->value_depth, &t->bytes);
+#endif
+  } else {
+    qk_row_panels(k, &zk, p->keys, p->depth, panels);
+    qk_column_panels(v, &zv, p->keys, p->value_depth, v_panels);
+  }
   if (x->k_scales && p->k_rows)
     t->k_scales = qk_near_scales(x->k_scales + ks, p->k_scales_at[2], p->keys, n, scales);
   if (x->v_scales && p->v_rows)
@@ -260,11 +317,21 @@ QK_INLINE void qk_qattention_i8(const qk_qattention_params* p, const void* q, co
   float* const near_scales = scores + (ptrdiff_t)p->rows * (n + wide);
   int16_t* const v_panels = words + (ptrdiff_t)n * d;
   const qk_code_rows queries = {p->q_type, p->q_zero, p->q_at[2], p->q_scales_at[2], 0};
-  qk_head t = {words, v_panels, 0, 0, 0, p->k_scale, p->v_scale, queries, 0, 0, scores, 0, 0};
+  qk_head t;
+  memset(&t, 0, sizeof t);
+  t.k_panels = words;
+  t.v_panels = v_panels;
+  t.k_scale = p->k_scale;
+  t.v_scale = p->v_scale;
+  t.q = queries;
+  t.scores = scores;
   t.results = scores + (ptrdiff_t)p->rows * n;
   t.by = near_scales + 2 * n;
   t.words = v_panels + (ptrdiff_t)wide * ((p->keys + 1) / 2 * 2);
   t.codes = t.words + (ptrdiff_t)p->rows * d;
+#if defined(QK_TARGET_AVX512VNNI)
+  t.bytes = qk_bytes_places(p, words);
+#endif
   if (k_scales && !p->k_rows) t.k_scale = *k_scales;
   if (v_scales && !p->v_rows) t.v_scale = *v_scales;
   for (int32_t b = 0; b < p->batch; ++b) {

@@ -1,6 +1,7 @@
-/* Reductions of short rows and pairs of rows in few instructions, with the bits of
+/* Numbers [first, end) of a row of scores in few instructions, with the bits of
  * kernels/numerics/reduce.h: most rows of scores are shorter than a block, so that folding the
- * lanes counts. */
+ * lanes counts. A row has room for whole vectors of 16, of which all lanes may be written: those
+ * beside the numbers with zeros, where nobody says otherwise. */
 #ifndef QK_QATTENTION_ROWS_H
 #define QK_QATTENTION_ROWS_H
 
@@ -8,6 +9,16 @@
 #include "kernels/numerics/reduce.h"
 #include "kernels/numerics/scalar_ops.h"
 #include "kernels/qgemm/sums.h"
+
+/* Rows of codes and their zero points: how far they are apart, 0 where there is one zero point. */
+typedef struct qk_code_rows {
+  int32_t type, zero;
+  ptrdiff_t row, zero_row;
+  const int32_t* zeros;
+} qk_code_rows;
+QK_INLINE int32_t qk_row_zero(const qk_code_rows* z, ptrdiff_t row) {
+  return z->zeros ? z->zeros[row * z->zero_row] : z->zero;
+}
 
 #if QK_SUMS_REGISTERS != 0
 /* The numbers of a and b in turn: a0 b0 a1 b1 .. */
@@ -28,27 +39,18 @@ QK_INLINE __m256i qk_words_of(const uint8_t* x, int32_t is_signed, int32_t zero)
 QK_INLINE __mmask16 qk_row_there(int32_t n) {
   return (__mmask16)(n < 16 ? (1u << n) - 1u : 0xffffu);
 }
-/* The first n of 16 numbers, `fill` for the others. */
-QK_INLINE __m512 qk_row_load(const float* x, int32_t n, float fill) {
-  return _mm512_mask_loadu_ps(_mm512_set1_ps(fill), qk_row_there(n), x);
-}
-QK_INLINE float qk_row_sum(const float* x, int32_t n) {
-  __m512 lanes = _mm512_setzero_ps();
-  __m256 eight;
-  __m128 four;
-  if (n > QN_BLOCK) return qn_sum_f32(x, n, 1);
-  for (int32_t i = 0; i < n; i += 16) lanes = _mm512_add_ps(lanes, qk_row_load(x + i, n - i, 0.0f));
-  eight = _mm256_add_ps(_mm512_castps512_ps256(lanes), _mm512_extractf32x8_ps(lanes, 1));
-  four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
-  four = _mm_add_ps(four, _mm_movehl_ps(four, four));
-  return _mm_cvtss_f32(_mm_add_ss(four, _mm_shuffle_ps(four, four, 1)));
+/* Of the lanes of numbers [at, at + 16) those of [first, end). */
+QK_INLINE __mmask16 qk_row_lanes(int32_t at, int32_t first, int32_t end) {
+  const uint32_t before = at < first ? (1u << (first - at)) - 1u : 0;
+  return (__mmask16)(qk_row_there(end - at) & ~before);
 }
 /* NaN where there is one; of zeros either. */
-QK_INLINE float qk_row_max(const float* x, int32_t n) {
-  __m512 lanes = _mm512_set1_ps(-QN_INF_F32);
+QK_INLINE float qk_row_max(const float* x, int32_t first, int32_t end) {
+  const __m512 none = _mm512_set1_ps(-QN_INF_F32);
+  __m512 lanes = none;
   __mmask16 nan = 0;
-  for (int32_t i = 0; i < n; i += 16) {
-    const __m512 v = qk_row_load(x + i, n - i, -QN_INF_F32);
+  for (int32_t i = first / 16 * 16; i < end; i += 16) {
+    const __m512 v = _mm512_mask_loadu_ps(none, qk_row_lanes(i, first, end), x + i);
     nan |= _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q);
     lanes = _mm512_max_ps(lanes, v);
   }
@@ -71,46 +73,86 @@ QK_INLINE __m512 qk_row_exp_16(__m512 x) {
   q = _mm512_fmadd_ps(q, r, _mm512_set1_ps(0.5f));
   return _mm512_scalef_ps(_mm512_add_ps(one, _mm512_fmadd_ps(_mm512_mul_ps(q, r), r, r)), k);
 }
-/* exp(x - most), most being the greatest of them. */
-QK_INLINE void qk_row_exp(float* x, int32_t n, float most) {
+QK_INLINE float qk_row_fold(__m512 lanes) {
+  __m256 eight = _mm256_add_ps(_mm512_castps512_ps256(lanes), _mm512_extractf32x8_ps(lanes, 1));
+  __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+  four = _mm_add_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_add_ss(four, _mm_shuffle_ps(four, four, 1)));
+}
+/* exp(x - most) of numbers [first, end), most being the greatest of them; the sum of these, before
+ * which there are zeros. */
+QK_INLINE float qk_row_exp(float* x, int32_t first, int32_t end, float most) {
   const __m512 by = _mm512_set1_ps(most);
-  for (int32_t i = 0; i < n; i += 16) {
-    const __mmask16 there = qk_row_there(n - i);
+  __m512 lanes = _mm512_setzero_ps();
+  for (int32_t i = first / 16 * 16; i < end; i += 16) {
+    const __mmask16 there = qk_row_lanes(i, first, end);
     const __m512 v = _mm512_sub_ps(_mm512_maskz_loadu_ps(there, x + i), by);
-    _mm512_mask_storeu_ps(x + i, there, qk_row_exp_16(v));
+    const __m512 e = _mm512_maskz_mov_ps(there, qk_row_exp_16(v));
+    _mm512_storeu_ps(x + i, e);
+    lanes = _mm512_add_ps(lanes, e);
+  }
+  if (end <= QN_BLOCK) return qk_row_fold(lanes);
+  memset(x, 0, (size_t)(first / 16 * 16) * sizeof *x);
+  return qn_sum_f32(x, end, 1);
+}
+/* The same with codes of all of them at 255 steps in place of the numbers. end <= QN_BLOCK. */
+QK_INLINE float qk_row_exp_codes(const float* x, int32_t first, int32_t end, float most,
+                                 uint8_t* codes) {
+  const __m512 by = _mm512_set1_ps(most), steps = _mm512_set1_ps(255.0f);
+  __m512 lanes = _mm512_setzero_ps();
+  for (int32_t i = first / 16 * 16; i < end; i += 16) {
+    const __mmask16 there = qk_row_lanes(i, first, end);
+    const __m512 v = _mm512_sub_ps(_mm512_maskz_loadu_ps(there, x + i), by);
+    const __m512 e = _mm512_maskz_mov_ps(there, qk_row_exp_16(v));
+    /* From 0 to 255, or what converts NaN to 2^31, whose low byte is 0. */
+    const __m512i code = _mm512_cvtps_epi32(_mm512_mul_ps(e, steps));
+    _mm_storeu_si128((__m128i*)(void*)(codes + i), _mm512_cvtepi32_epi8(code));
+    lanes = _mm512_add_ps(lanes, e);
+  }
+  return qk_row_fold(lanes);
+}
+QK_INLINE void qk_row_multiply(float* x, const float* by, int32_t first, int32_t end) {
+  for (int32_t i = first / 16 * 16; i < end; i += 16) {
+    _mm512_storeu_ps(x + i, _mm512_mul_ps(_mm512_loadu_ps(x + i), _mm512_loadu_ps(by + i)));
   }
 }
-QK_INLINE void qk_row_multiply(float* x, const float* by, int32_t n) {
-  for (int32_t i = 0; i < n; i += 16) {
-    const __mmask16 there = qk_row_there(n - i);
-    _mm512_mask_storeu_ps(
-        x + i, there,
-        _mm512_mul_ps(_mm512_maskz_loadu_ps(there, x + i), _mm512_maskz_loadu_ps(there, by + i)));
-  }
-}
-/* Codes from 0 to 255 of x * steps. */
-QK_INLINE void qk_row_codes(const float* x, int32_t n, float steps, int16_t* y) {
+/* Codes from 0 to 255 of x * steps, of `size` bytes. */
+QK_INLINE void qk_row_codes(const float* x, int32_t first, int32_t end, float steps, void* y,
+                            int32_t size) {
   const __m512 by = _mm512_set1_ps(steps), most = _mm512_set1_ps(255.0f);
-  for (int32_t i = 0; i < n; i += 16) {
-    const __mmask16 there = qk_row_there(n - i);
-    const __m512 v = _mm512_mul_ps(_mm512_maskz_loadu_ps(there, x + i), by);
+  for (int32_t i = first / 16 * 16; i < end; i += 16) {
+    const __m512 v = _mm512_mul_ps(_mm512_maskz_loadu_ps(qk_row_lanes(i, first, end), x + i), by);
     const __m512 within = _mm512_min_ps(_mm512_max_ps(v, _mm512_setzero_ps()), most);
-    _mm256_mask_storeu_epi16(y + i, there, _mm512_cvtepi32_epi16(_mm512_cvtps_epi32(within)));
+    const __m512i codes = _mm512_cvtps_epi32(within);
+    if (size == 1) {
+      _mm_storeu_si128((__m128i*)(void*)((uint8_t*)y + i), _mm512_cvtepi32_epi8(codes));
+    } else {
+      _mm256_storeu_si256((__m256i*)(void*)((int16_t*)y + i), _mm512_cvtepi32_epi16(codes));
+    }
   }
 }
 
 #else
 
-QK_INLINE float qk_row_sum(const float* x, int32_t n) { return qn_sum_f32(x, n, 1); }
-QK_INLINE float qk_row_max(const float* x, int32_t n) { return qn_row_max_f32(x, n, 1); }
-QK_INLINE void qk_row_exp(float* x, int32_t n, float most) {
-  for (int32_t i = 0; i < n; ++i) x[i] = qn_exp_f32(x[i] - most);
+QK_INLINE float qk_row_max(const float* x, int32_t first, int32_t end) {
+  return qn_row_max_f32(x + first, end - first, 1);
 }
-QK_INLINE void qk_row_multiply(float* x, const float* by, int32_t n) {
-  for (int32_t i = 0; i < n; ++i) x[i] = qn_mulf(x[i], by[i]);
+QK_INLINE float qk_row_exp(float* x, int32_t first, int32_t end, float most) {
+  for (int32_t i = 0; i < first; ++i) x[i] = 0.0f;
+  for (int32_t i = first; i < end; ++i) x[i] = qn_exp_f32(x[i] - most);
+  return qn_sum_f32(x, end, 1);
 }
-QK_INLINE void qk_row_codes(const float* x, int32_t n, float steps, int16_t* y) {
-  for (int32_t i = 0; i < n; ++i) y[i] = (int16_t)qn_code(qn_mulf(x[i], steps), 0, 0, 255);
+QK_INLINE void qk_row_multiply(float* x, const float* by, int32_t first, int32_t end) {
+  for (int32_t i = first; i < end; ++i) x[i] = qn_mulf(x[i], by[i]);
+}
+/* Codes of 16 bits: `size` is 2 for targets without kernels/qattention/bytes.h. */
+QK_INLINE void qk_row_codes(const float* x, int32_t first, int32_t end, float steps, void* y,
+                            int32_t size) {
+  int16_t* codes = (int16_t*)y;
+  (void)size;
+  for (int32_t i = first; i < end; ++i) {
+    codes[i] = (int16_t)qn_code(qn_mulf(x[i], steps), 0, 0, 255);
+  }
 }
 
 #endif
