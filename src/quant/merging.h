@@ -3,22 +3,32 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ir/graph.h"
 
 namespace qc {
 
+/// Something that products must have in common to be joined, in a user's words.
+struct InCommon {
+  std::string_view what;
+  std::string value;
+};
+
 /// A product of a value with constant weights, whose result has a row of weights for each index of
 /// its last axis.
 class JoinsProducts {
  public:
   virtual ~JoinsProducts() = default;
-  /// What products must have in common to be joined, operands included, as text; empty where this
-  /// one cannot be.
-  virtual std::string join_key() const = 0;
-  /// One product, before `before`, in place of `products`: nodes of this op with this one's key, of
-  /// which it is the first. Their results lie side by side along its last axis, bit for bit.
+  /// Why this product is joined with no other; empty where it can be.
+  virtual std::string_view alone_because() const = 0;
+  /// What others must have in common with it beside the op and all operands that are no constants:
+  /// the same things in the same order for every product of the op.
+  virtual std::vector<InCommon> in_common() const = 0;
+  /// One product, before `before`, in place of `products`: nodes of this op that have all that in
+  /// common, of which it is the first. Their results lie side by side along its last axis, bit for
+  /// bit.
   virtual Result<Node*> join(Graph& graph, const std::vector<Node*>& products,
                              Node* before) const = 0;
 };

@@ -66,6 +66,41 @@ def test_products_are_merged(quantc, folder, rules):
     assert before.count("qlinear") == 7 and before.count("quantize_dynamic") == (0 if rules == "weights" else 7)
 
 
+# Rules of queries, keys and values that keep them apart, and what explain says of each pair.
+TOKEN, TENSOR = RULES["per token"], RULES["per tensor"]
+GROUPS_OF = "kind = 'weight_only'\ngroup = {}\n"
+CODES = "i8 q(-127, 127, axis=2, group=24, scale=carried, zero=carried)", "u8 q(0, 255, scale=carried, zero=carried)"
+APART = {
+    "operands": ((TOKEN, TENSOR, GROUPS_OF.format(8)), {
+        ("k", "q"): f"it reads {CODES[1]}, the other {CODES[0]}",
+        ("v", "q"): f"it reads f32, the other {CODES[0]}",
+        ("v", "k"): f"it reads f32, the other {CODES[1]}"}),
+    "weights": ((GROUPS_OF.format(8), GROUPS_OF.format(4), "kind = 'weight_only'\ngroup = 8\nweight_dtype = 'int4'\n"), {
+        ("k", "q"): "its scales of weights: f32 for groups of 4, the other's: f32 for groups of 8",
+        ("v", "q"): "its codes of weights: i4 -8..7, the other's: i8 -127..127",
+        ("v", "k"): "its codes of weights: i4 -8..7, the other's: i8 -127..127; "
+                    "its scales of weights: f32 for groups of 8, the other's: f32 for groups of 4"}),
+}
+
+
+@pytest.mark.parametrize("kind", APART)
+def test_what_keeps_products_apart(quantc, folder, kind):
+    """Every pair of products of one value that did not become one is named, with what differs and nothing else."""
+    rules, pairs = APART[kind]
+    (folder / "apart.toml").write_text("".join(f"[[rule]]\npattern = '{name}'\nop = 'linear'\n{text}" for name, text in zip("qkv", rules)))
+    _, remarks = nodes(quantc, folder, "apart")
+    said = [r for r in remarks if "stays apart from qlinear" in r]
+    assert said == [f"merge_products: qlinear '{a}' stays apart from qlinear '{b}', which reads the same value: {why}"
+                    for (a, b), why in pairs.items()]
+
+
+def test_float_products_stay_apart(quantc, folder):
+    (folder / "apart.toml").write_text(f"[[rule]]\npattern = 'gate'\nop = 'linear'\n{TOKEN}")
+    _, remarks = nodes(quantc, folder, "apart")
+    assert [r for r in remarks if r.startswith("merge_products")] == [
+        "merge_products: qlinear 'gate' stays apart from linear 'up', which reads the same value: linear 'up' is a product of floats"]
+
+
 @pytest.mark.parametrize("rules", RULES)
 def test_bits_stay(quantc, folder, rules, tmp_path):
     answers = []

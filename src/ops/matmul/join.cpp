@@ -17,26 +17,31 @@ std::string result_key(const QType& to) {
 
 }  // namespace
 
+std::string_view QLinear::alone_because() const {
+  const Value* bias = input(2);
+  const bool one_scale = input_type(1).format->granularity == Granularity::tensor;
+  return to.format && bias && bias->dtype() == DType::f32 && one_scale
+             ? "its float bias is multiplied with one number for all sums, and would be with one "
+               "for each channel"
+             : "";
+}
+
 /// Rows of weights and channels of the result stand for themselves, so that everything else must
 /// be equal. A bias of 0 in place of none would make of a result of -0 a 0.
-std::string QLinear::join_key() const {
+std::vector<InCommon> QLinear::in_common() const {
   const Type& w = input_type(1);
   const Format& f = *w.format;
   const Value* bias = input(2);
-  // Such a bias is multiplied with one number for all sums, and would be divided for each.
-  if (to.format && bias && bias->dtype() == DType::f32 && f.granularity == Granularity::tensor) {
-    return "";
-  }
   const bool groups = f.granularity == Granularity::group;
-  std::string key = fmt::format("{} {} {}..{} {} {} {} {} {} {} {}", op(), name(w.dtype), f.qmin,
-                                f.qmax, groups ? fmt::format("groups of {}", f.group) : "channels",
-                                name(f.scale.values.dtype()), result_key(to), arithmetic, lo, hi,
-                                bias ? name(bias->dtype()) : "none");
-  if (!is_weight_only()) key += fmt::format(" {}", name(accumulator().type));
-  for (size_t i : {0, 3, 4}) {
-    key += fmt::format(" %{}", input(i) ? std::to_string(input(i)->number()) : "_");
-  }
-  return key;
+  return {{"codes of weights", fmt::format("{} {}..{}", name(w.dtype), f.qmin, f.qmax)},
+          {"scales of weights",
+           fmt::format("{} for {}", name(f.scale.values.dtype()),
+                       groups ? fmt::format("groups of {}", f.group) : "channels")},
+          {"result", result_key(to)},
+          {"arithmetic", arithmetic},
+          {"limits", fmt::format("{}..{}", lo, hi)},
+          {"bias", bias ? std::string(name(bias->dtype())) : "none"},
+          {"sums", is_weight_only() ? "f32" : std::string(name(accumulator().type))}};
 }
 
 Result<Node*> QLinear::join(Graph& graph, const std::vector<Node*>& products, Node* before) const {
