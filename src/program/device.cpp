@@ -122,9 +122,11 @@ class HostSteps {
 
 bool is_host_step(const Program& program, const Step& step) {
   const auto* call = std::get_if<Call>(&step.op);
-  if (!call || call->out.empty()) return false;
+  if (!call) return false;
+  const auto written = std::ranges::find_if(call->out, [](const View& v) { return v.present(); });
+  if (written == call->out.end()) return false;
   const auto& all = program.buffers;
-  return program.buffer(program.owner(call->out[0].buffer)).space == Space::host &&
+  return program.buffer(program.owner(written->buffer)).space == Space::host &&
          std::ranges::any_of(all, [](const Buffer& b) { return b.space == Space::device; });
 }
 
