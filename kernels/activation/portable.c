@@ -1,18 +1,30 @@
 #include "kernels/activation/activation.h"
+#include "kernels/activation/gelu.h"
 #include "kernels/common/body.h"
 #include "kernels/common/ending.h"
 #include "kernels/common/inline.h"
 #include "kernels/numerics/scalar_ops.h"
 
-#define QK_WITH silu
+#define QK_WITH qk_silu_row, qn_silu_f32
+#include "kernels/activation/row.inc"
+#define QK_WITH qk_gelu_tanh_row, qn_gelu_tanh_f32
+#include "kernels/activation/row.inc"
+#define QK_WITH qk_gelu_quick_row, qn_gelu_quick_f32
+#include "kernels/activation/row.inc"
+#define QK_WITH qk_sigmoid_row, qn_sigmoid_f32
+#include "kernels/activation/row.inc"
+#define QK_WITH qk_tanh_row, qn_tanh_f32
+#include "kernels/activation/row.inc"
+
+#define QK_WITH silu, qk_silu_row
 #include "kernels/activation/body.inc"
-#define QK_WITH gelu
+#define QK_WITH gelu, qk_gelu_row
 #include "kernels/activation/body.inc"
-#define QK_WITH gelu_tanh
+#define QK_WITH gelu_tanh, qk_gelu_tanh_row
 #include "kernels/activation/body.inc"
-#define QK_WITH gelu_quick
+#define QK_WITH gelu_quick, qk_gelu_quick_row
 #include "kernels/activation/body.inc"
-#define QK_WITH sigmoid
+#define QK_WITH sigmoid, qk_sigmoid_row
 #include "kernels/activation/body.inc"
-#define QK_WITH tanh
+#define QK_WITH tanh, qk_tanh_row
 #include "kernels/activation/body.inc"

@@ -122,20 +122,21 @@ QK_INLINE void qk_ending_bytes(const qk_ending* e, const float* x, float scale, 
 }
 
 #if QK_VEC16_REGISTERS == 1
-/* 16 codes of a byte without divisions. x * inverse is within 2^-22 of x / scale, relatively, so
- * both round to the same code unless a tie is as near; then this returns 0 and they are divided. */
+/* 16 codes of a byte without divisions. x * inverse is within 2^-22 of x / scale, relatively, so of
+ * codes less their zero point, at most 255, within 2^-14: both round to the same code unless a tie
+ * is as near; then this returns 0 and they are divided. Adding 2^23 + 2^22 rounds to an integer,
+ * which is left in the low bits. */
 QK_INLINE int qk_ending_16_bytes(const qk_ending* e, const float* x, __m512 inverse, int32_t zero,
                                  uint8_t* y) {
   const __m512 least = _mm512_set1_ps((float)(e->lo - zero));
   const __m512 most = _mm512_set1_ps((float)(e->hi - zero));
+  const __m512 magic = _mm512_set1_ps(0x1.8p23f + (float)zero);
   const __m512 v = _mm512_mul_ps(_mm512_loadu_ps(x), inverse);
   const __m512 within = _mm512_min_ps(_mm512_max_ps(v, least), most);
-  const __m512i code = _mm512_cvtps_epi32(within);
-  const __m512 off = _mm512_abs_ps(_mm512_sub_ps(within, _mm512_cvtepi32_ps(code)));
-  const __m512 reach = _mm512_fmadd_ps(_mm512_abs_ps(within), _mm512_set1_ps(0x1p-22f), off);
-  const __m512i shifted = _mm512_add_epi32(code, _mm512_set1_epi32(zero));
-  _mm_storeu_si128((__m128i*)(void*)y, _mm512_cvtepi32_epi8(shifted));
-  return _mm512_cmp_ps_mask(reach, _mm512_set1_ps(0.5f), _CMP_NLT_UQ) == 0;
+  const __m512 rounded = _mm512_add_ps(within, magic);
+  const __m512 off = _mm512_abs_ps(_mm512_sub_ps(within, _mm512_sub_ps(rounded, magic)));
+  _mm_storeu_si128((__m128i*)(void*)y, _mm512_cvtepi32_epi8(_mm512_castps_si512(rounded)));
+  return _mm512_cmp_ps_mask(off, _mm512_set1_ps(0.5f - 0x1p-14f), _CMP_NLT_UQ) == 0;
 }
 #endif
 

@@ -184,17 +184,24 @@ QK_DEFINE_REQUANTIZE_FROM(u16, uint16_t)
 /* Codes of `size` bytes, as kernels that end in codes make them. */
 QK_INLINE void qk_dynamic_rows(const qk_dynamic_params* p, const float* x, void* y, int32_t size,
                                float* s, int32_t* z) {
+  const int32_t n = p->n, piece = p->run && p->run < n ? p->run : n; /* that follow each other */
   qk_ending e = {0};
   e.lo = p->lo;
   e.hi = p->hi;
   e.size = size;
   e.y = (uint8_t*)y;
   for (int32_t r = 0; r < p->rows; ++r) {
-    const ptrdiff_t at = (ptrdiff_t)r * p->n;
+    const ptrdiff_t at = (ptrdiff_t)r * n, in_x = (ptrdiff_t)(p->first + r) * n;
+    const float* row = x + (p->run ? in_x / p->run * p->x_run + in_x % p->run : in_x);
     qk_range range = {0.0f, 0.0f};
-    qk_ending_range(x + at, p->n, &range);
+    for (int32_t i = 0; i < n / piece; ++i) {
+      qk_ending_range(row + (ptrdiff_t)i * p->x_run, piece, &range);
+    }
     qn_range_scale(range.least, range.most, p->lo, p->hi, p->symmetric, s + r, z + r);
-    qk_ending_codes(&e, x + at, p->n, s[r], z[r], at);
+    for (int32_t i = 0; i < n / piece; ++i) {
+      qk_ending_codes(&e, row + (ptrdiff_t)i * p->x_run, piece, s[r], z[r],
+                      at + (ptrdiff_t)i * piece);
+    }
   }
 }
 #define QK_DEFINE_DYNAMIC(t, T)                                                             \

@@ -45,13 +45,17 @@ typedef struct {
   int32_t reciprocal;
 } qk_requantize_params;
 
-/* qk_dynamic_T      the scale and zero point of each of `rows` runs of n elements, then their
+/* qk_dynamic_T      the scale and zero point of each of `rows` rows of n elements, then their
  * codes. Asymmetric: the range [min(x, 0), max(x, 0)] over hi - lo steps, as ONNX's
  *                   DynamicQuantizeLinear; symmetric: the largest magnitude over hi, zero point 0.
- *                   An empty range has scale 1. Arguments: x, codes, scales, zero points. */
+ *                   An empty range has scale 1. Elements of x follow each other or, where `run` is
+ *                   not 0, `run` of them do: such runs begin x_run elements from each other. A row
+ *                   has whole runs, or a run whole rows. The first row is `first` of x. Arguments:
+ *                   x, codes, scales, zero points. */
 typedef struct {
   int32_t rows, n;
   int32_t lo, hi, symmetric;
+  int32_t run, x_run, first;
 } qk_dynamic_params;
 
 /* Codes of n floats of one scale, whose range is known in `parts` parts, pairs of the least and the

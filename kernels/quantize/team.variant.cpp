@@ -1,5 +1,6 @@
 // Scales from the data, by blocks of threads (kernels/quantize/team.cu).
 #include "kernels/quantize/team_bind.h"
+#include "kernels/strided/calls.h"
 
 namespace qc {
 namespace {
@@ -29,7 +30,30 @@ Call bind_all(const Call& call, Binder& binder) {
                          call.size("symmetric"));
 }
 
-Result<Call> bind(const Call& call, Binder& binder) {
+/// The same of elements that follow each other, which a call before it puts so.
+Call dense(const Call& call, Binder& binder) {
+  const Dim n = call.size("rows") * call.size("n"), run = call.size("run");
+  kernel::StridedDevice copy;
+  std::fill(std::begin(copy.dims), std::end(copy.dims), Dim(1));
+  copy.dims[6] = ceildiv(n, run);
+  copy.dims[7] = run;
+  copy.xs[6] = call.size("x_run");
+  copy.ys[6] = run;
+  copy.xs[7] = copy.ys[7] = Dim(1);
+  copy.machine = "cuda";
+  copy.bytes = "4";
+  copy.x = call.operand("x");
+  copy.y = binder.scratch(DType::f32, {n}, "elements");
+  binder.before(copy);
+  Call out = call;
+  set_view(out, "x", copy.y);
+  set_integer(out, "run", Dim(0));
+  set_integer(out, "x_run", Dim(0));
+  return out;
+}
+
+Result<Call> bind(const Call& given, Binder& binder) {
+  const Call call = given.size("run") == Dim(0) ? given : dense(given, binder);
   if (call.size("rows") == 1 && call.size("n").is_static()) return bind_all(call, binder);
   return Binder::like(call, "dynamic_quantize_team", {"team", call.select[0]});
 }

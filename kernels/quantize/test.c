@@ -57,9 +57,12 @@ static void check_turned(int32_t rows, int32_t columns) {
   qk_expect_same("dequantize_turned", back, expected_back, 4 * (size_t)n, sizes, 2);
 }
 
-/* The scale and zero point of a row, then its codes. */
+/* The scale and zero point of a row, then its codes; the same of rows whose runs lie apart. */
 static void check_dynamic(int32_t n) {
-  const qk_dynamic_params p = {2, n, 0, 255, 0};
+  const int32_t run = n % 3 == 0 ? n / 3 : n % 3 == 1 ? n : 2 * n, apart = run + 5;
+  const qk_dynamic_params p = {2, n, 0, 255, 0, 0, 0, 0};
+  const qk_dynamic_params in_runs = {2, n, 0, 255, 0, run, apart, 0};
+  float* runs = qk_random_floats((size_t)(2 * n / run * apart));
   const float* x = qk_random_floats(2 * (size_t)n);
   uint8_t *y = qk_random_bytes(2 * (size_t)n), *expected = qk_random_bytes(2 * (size_t)n);
   float s[2];
@@ -80,6 +83,9 @@ static void check_dynamic(int32_t n) {
     }
   }
   qk_expect_same("dynamic", y, expected, 2 * (size_t)n, &n, 1);
+  for (int32_t i = 0; i < 2 * n; ++i) runs[i / run * apart + i % run] = x[i];
+  qk_dynamic_u8(&in_runs, runs, y, s, z);
+  qk_expect_same("dynamic in runs", y, expected, 2 * (size_t)n, &n, 1);
 }
 
 /* Bytes through a table, also in place. */

@@ -168,9 +168,8 @@ TOKEN_KERNELS = {
     "llama": dict(norm_quantize=5, qgemm_panels=9, rotary_quantize=2, qattention=2, activation_quantize=2),
     "mistral": dict(norm_quantize=5, qgemm_panels=9, rotary_quantize=2, qattention=2, activation_quantize=2),
     "gemma": dict(norm_quantize=5, qgemm_panels=9, rotary_quantize=2, qattention=2, activation_quantize=2, binary=1),
-    # Queries and keys have norms of their own.
-    "qwen3": dict(norm_quantize=5, qgemm_panels=9, rotary_quantize=4, qattention=2, activation_quantize=2, norm=4, dynamic_quantize=2,
-                  strided=2),
+    # Queries and keys have norms of their own, with a weight each, so that rotations do not join, and values have a quantize to themselves.
+    "qwen3": dict(norm_quantize=5, qgemm_panels=9, rotary_quantize=4, qattention=2, activation_quantize=2, norm=4, dynamic_quantize=2),
     # What no norm and no rotation encodes is queries, keys and values of a layer together, cross attention's in two.
     "gpt2": dict(norm_quantize=5, qgemm_panels=9, qattention=2, activation_quantize=2, dynamic_quantize=2, binary=1),
     "bert": dict(norm_quantize=6, qgemm_panels=10, qattention=2, activation_quantize=2, dynamic_quantize=2, binary=2, unary=1),

@@ -383,6 +383,11 @@ Result<Ok> QuantizeDynamic::lower(Lowering& l) const {
   c.lo = static_cast<int32_t>(f.qmin);
   c.hi = static_cast<int32_t>(f.qmax);
   c.symmetric = symmetric ? 1 : 0;
+  if (placed(input(0))) {
+    const RowBlocks blocks = *row_blocks(shape, strides_in(*this, 0));
+    c.run = blocks.rows * shape.back();
+    QC_ASSIGN(c.x_run, l.param(blocks.distance));
+  }
   c.codes = code_suffix(to);
   c.x = l.in(0);
   c.y = l.out(0);

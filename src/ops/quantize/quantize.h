@@ -97,7 +97,8 @@ class Requantize final : public QuantOp<Requantize>, public StoresCodes, public 
 class QuantizeDynamic final : public QuantOp<QuantizeDynamic>,
                               public MakesCodes,
                               public IsEnding,
-                              public TakesPadding {
+                              public TakesPadding,
+                              public TakesStrides {
  public:
   static const OpInfo kInfo;
   DType to = DType::u8;
@@ -111,6 +112,9 @@ class QuantizeDynamic final : public QuantOp<QuantizeDynamic>,
   Result<std::vector<Type>> infer() const override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
+  bool takes_strides(size_t, const Dims& strides) const override {
+    return row_blocks(input_type(0).shape, strides).has_value();
+  }
 };
 
 /// Plain integers seen as codes of a format, or with `to` a plain type codes seen as integers.
