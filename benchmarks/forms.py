@@ -1,4 +1,4 @@
-"""Quantized forms beside their own float network and ONNX Runtime: codes of 8 and 16 bits with known scales, recurrent
+"""Quantized forms beside their own float network and ONNX Runtime: codes of 8 and 16 bits with static scales, recurrent
 layers of codes, weights of codes whose inputs are quantized when the program runs (dynamic), weights of codes that are
 decoded to floats (weight-only).
 

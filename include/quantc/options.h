@@ -62,8 +62,9 @@ struct Options {
   std::string arithmetic;
   std::string io_dtype = "keep";  // quantized: inputs and outputs are codes where they can be
   bool require_integer = false;   // refuse to compile what computes in float
-  // For cores without an FPU: require_integer, inputs and outputs are codes, sums are rescaled by
-  // integers (`arithmetic` is "exact,rescale=q31" where none is given), and no step needs a float.
+  // For cores without an FPU: require_integer, inputs and outputs are codes, accumulators are
+  // rescaled by integers (`arithmetic` is "exact,rescale=q31" where none is given), and no step
+  // needs a float.
   bool no_float = false;
 
   bool force = false;  // replace files that quantc did not write, or that were changed since

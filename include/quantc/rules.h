@@ -74,7 +74,7 @@ struct NodeView {
   std::vector<Operand> operands;
 };
 
-/// Base of rules of one's own. Only the numbers of what `scheme` returns are used.
+/// Base of rules of one's own. Only the scales and zero points of what `scheme` returns are used.
 class Rule {
  public:
   virtual ~Rule() = default;

@@ -3,7 +3,7 @@
  * near.
  *
  * A result lies as rows of n floats, side by side. What becomes of them says e_mode:
- *   QK_KNOWN       element i, seen as [..., e_axis, e_inner], has the scale and zero point that
+ *   QK_STATIC       element i, seen as [..., e_axis, e_inner], has the scale and zero point that
  *                  kernels/quantize/quantize.h says, with the strides e_s_*; scales are reciprocals
  *                  with e_reciprocal. Operands `scales` and `zeros` (may be null: 0).
  *   QK_PER_TOKEN   each e_span elements, of which a row has a whole number, get a scale and a zero
@@ -212,7 +212,7 @@ QK_INLINE void qk_ending_known(const qk_ending* e, const float* x, int32_t n, pt
 QK_INLINE void qk_ending_encode_row(const qk_ending* e, const float* row, int32_t r, int32_t n,
                                     qk_range* all) {
   const ptrdiff_t at = (ptrdiff_t)r * n;
-  if (e->mode == QK_KNOWN) {
+  if (e->mode == QK_STATIC) {
     qk_ending_known(e, row, n, at);
   } else if (e->mode == QK_PER_TENSOR) {
     qk_ending_range(row, n, all);

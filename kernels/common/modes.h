@@ -3,6 +3,6 @@
 #ifndef QK_MODES_H
 #define QK_MODES_H
 
-enum { QK_KNOWN, QK_PER_TOKEN, QK_PER_TENSOR, QK_NO_ENDING };
+enum { QK_STATIC, QK_PER_TOKEN, QK_PER_TENSOR, QK_NO_ENDING };
 
 #endif

@@ -21,7 +21,7 @@ typedef struct {
   int32_t in[3], out[3], k[3];
   int32_t stride[3], dilation[3], pad[3];
   int32_t valid[3]; /* elements of x from these on count as outside */
-  int32_t last;     /* qk_conv_nchw: x and y are channels-last after all */
+  int32_t nhwc;     /* qk_conv_nchw: x and y are channels-last after all */
   float lo, hi, rlo, rhi;
 } qk_conv_params;
 
@@ -36,7 +36,7 @@ typedef struct {
   int32_t n, ic, oc, groups;
   int32_t in[3], out[3], k[3];
   int32_t stride[3], dilation[3], pad[3];
-  int32_t last, quads, block;
+  int32_t nhwc, quads, block;
   float lo, hi;
 } qk_conv_ordered_params;
 

@@ -1,4 +1,4 @@
-# What ops call, with weights [oc, ic / groups, k...] and, where `last` is set, channels-last x and y; variants choose how
+# What ops call, with weights [oc, ic / groups, k...] and, where `nhwc` is set, channels-last x and y; variants choose how
 # weights are packed.
 kernel conv[type](x, w, bias?, residual?) -> (y)
   params qk_conv_params

@@ -79,8 +79,8 @@ QK_INLINE void qk_conv_ordered_f32(const qk_conv_ordered_params* p, const float*
   const ptrdiff_t terms = (ptrdiff_t)icg * p->k[0] * p->k[1] * p->k[2];
   const ptrdiff_t volume = (ptrdiff_t)p->in[0] * p->in[1] * p->in[2];
   const ptrdiff_t result = (ptrdiff_t)p->out[0] * p->out[1] * p->out[2];
-  const ptrdiff_t x_next = p->last ? p->ic : 1, x_channel = p->last ? 1 : volume;
-  const ptrdiff_t y_next = p->last ? p->oc : 1, y_channel = p->last ? 1 : result;
+  const ptrdiff_t x_next = p->nhwc ? p->ic : 1, x_channel = p->nhwc ? 1 : volume;
+  const ptrdiff_t y_next = p->nhwc ? p->oc : 1, y_channel = p->nhwc ? 1 : result;
   for (int32_t row = 0; row < p->n * p->oc; ++row) {
     const int32_t oc = row % p->oc;
     const ptrdiff_t n = row / p->oc;

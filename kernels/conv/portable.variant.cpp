@@ -11,7 +11,7 @@ namespace {
 std::string takes_all(const Call&, const Binder&) { return {}; }
 
 std::string nhwc_refusal(const Call& call, const Binder&) {
-  if (call.integer("last") == 0) return "channels come before positions";
+  if (call.integer("nhwc") == 0) return "channels come before positions";
   return call.select[0] == "f32" ? "" : "elements are not f32";
 }
 
@@ -36,7 +36,7 @@ params::ConvPackParams packing(const Call& call) {
 Call with_weights(const Call& call, std::string_view kernel, View w) {
   Call c = Binder::like(call, kernel);
   set_view(c, "w", std::move(w));
-  set_integer(c, "last", 0);  // it says nothing to a kernel that takes no other
+  set_integer(c, "nhwc", 0);  // it says nothing to a kernel that takes no other
   return c;
 }
 

@@ -27,11 +27,11 @@ QK_INLINE int32_t qk_conv_channels_part(qk_conv_params* p, const void** in, void
 
 #define QK_SPLIT_CONV(path, BYTES)                                                        \
   QK_INLINE int32_t qk_conv_##path##_units(const qk_conv_params* p) {                     \
-    return p->last ? QK_LINE_UNITS(p) : QK_CHANNEL_UNITS(p);                              \
+    return p->nhwc ? QK_LINE_UNITS(p) : QK_CHANNEL_UNITS(p);                              \
   }                                                                                       \
   QK_INLINE int32_t qk_conv_##path##_part(qk_conv_params* p, const void** in, void** out, \
                                           const int32_t* units) {                         \
-    return p->last ? qk_conv_lines_part(p, in, out, units, BYTES)                         \
+    return p->nhwc ? qk_conv_lines_part(p, in, out, units, BYTES)                         \
                    : qk_conv_channels_part(p, in, out, units, BYTES);                     \
   }
 QK_SPLIT_CONV(nchw_f32, 4)

@@ -43,13 +43,13 @@ typedef struct qk_rect {
                     ((r).columns = (r).w == (left) && (right) > (left) ? (right) - (left) : 1);    \
          (r).w += (r).columns)
 
-/* Positions as lines of neighbours, with the distances to the next line and the next neighbour. */
+/* Positions as lines of neighbours, with the strides to the next line and the next neighbour. */
 typedef struct qk_lines {
   int32_t lines, length;
   ptrdiff_t x_line, y_line, x_row, y_row;
 } qk_lines;
 
-/* The same positions in as few, long lines as the distances allow. */
+/* The same positions in as few, long lines as the strides allow. */
 QK_INLINE qk_lines qk_long_lines(qk_lines l) {
   if (l.x_line == l.length * l.x_row &&
       l.y_line == l.length * l.y_row) { /* they follow each other */

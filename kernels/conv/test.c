@@ -3,15 +3,15 @@
 #include "kernels/common/testing.h"
 #include "kernels/conv/portable.c"
 
-static int32_t element(const qk_conv_params* p, int last, const int32_t* size, int32_t channels,
+static int32_t element(const qk_conv_params* p, int nhwc, const int32_t* size, int32_t channels,
                        int32_t n, int32_t c, const int32_t* at) {
   const int32_t pixel = (at[0] * size[1] + at[1]) * size[2] + at[2];
   const int32_t pixels = size[0] * size[1] * size[2];
   (void)p;
-  return last ? (n * pixels + pixel) * channels + c : (n * channels + c) * pixels + pixel;
+  return nhwc ? (n * pixels + pixel) * channels + c : (n * channels + c) * pixels + pixel;
 }
 
-static float plain(const qk_conv_params* p, int last, const float* x, const float* w,
+static float plain(const qk_conv_params* p, int nhwc, const float* x, const float* w,
                    const float* bias, int32_t n, int32_t oc, const int32_t* o) {
   const int32_t icg = p->ic / p->groups, g = oc / (p->oc / p->groups);
   float sum = bias ? bias[oc] : 0.0f;
@@ -23,14 +23,14 @@ static float plain(const qk_conv_params* p, int last, const float* x, const floa
       inside = inside && at[a] >= 0 && at[a] < p->valid[a];
     }
     for (int32_t i = 0; i < icg && inside; ++i) {
-      sum = fmaf(x[element(p, last, p->in, p->ic, n, g * icg + i, at)],
+      sum = fmaf(x[element(p, nhwc, p->in, p->ic, n, g * icg + i, at)],
                  w[(oc * icg + i) * p->k[0] * p->k[1] * p->k[2] + tap], sum);
     }
   }
   return sum < p->lo ? p->lo : sum > p->hi ? p->hi : sum;
 }
 
-static void check(int path) { /* 0: rows, 1: channels-last, 2: depthwise */
+static void check(int path) { /* 0: nchw, 1: nhwc, 2: depthwise */
   qk_conv_params p;
   int32_t taps, icg, pixels;
   memset(&p, 0, sizeof p);

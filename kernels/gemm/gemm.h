@@ -7,11 +7,11 @@
  *
  * qk_gemm_f32       y[m, n] = r(clamp(bias[n] + sum x[m, k] * w[k, n], lo, hi)); w in panels
  *                   [ceil(n / 16)][k][16] made by qk_gemm_pack_f32. x, w, y advance by their
- *                   batch distances; `batch` matrices. r adds the residual (which lies like y) and
+ *                   batch strides; `batch` matrices. r adds the residual (which lies like y) and
  *                   clamps to [rlo, rhi]. Arguments: x, w, bias and residual (may be null), y.
  * qk_gemm_pack_f32  batches of a matrix with element (k, n) at k*k_step + n*n_step to panels.
- * qk_matmul_T       y[b, m, n] = bias + sum a[m, k] * b[k, n] with any distances, for every type.
- *                   The batch is up to three axes; distances of 0 broadcast. Arguments: a, b, bias
+ * qk_matmul_T       y[b, m, n] = bias + sum a[m, k] * b[k, n] with any strides, for every type.
+ *                   The batch is up to three axes; strides of 0 broadcast. Arguments: a, b, bias
  *                   (may be null: element (m, n) at m*bias_m + n*bias_n), y.
  */
 typedef struct {

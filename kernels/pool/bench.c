@@ -14,7 +14,7 @@ static __attribute__((noinline)) void measure(const int32_t* shape) {
   memset(&p, 0, sizeof p);
   p.n = p.power = 1;
   p.c = c;
-  p.last = 1;
+  p.nhwc = 1;
   for (int a = 0; a < 3; ++a) {
     p.k[a] = a ? k : 1;
     p.stride[a] = a ? shape[3] : 1;

@@ -13,12 +13,12 @@ typedef struct qk_pool_place {
 QK_INLINE qk_pool_place qk_pool_place_of(const qk_pool_params* p, int64_t at) {
   const int64_t points = (int64_t)p->out[0] * p->out[1] * p->out[2];
   const int64_t inputs = (int64_t)p->in[0] * p->in[1] * p->in[2];
-  const int64_t point = p->last ? at / p->c % points : at % points;
-  const int64_t c = p->last ? at % p->c : at / points % p->c;
+  const int64_t point = p->nhwc ? at / p->c % points : at % points;
+  const int64_t c = p->nhwc ? at % p->c : at / points % p->c;
   const int64_t line = point / p->out[2];
   qk_pool_place place;
-  place.from = at / points / p->c * p->c * inputs + (p->last ? c : c * inputs);
-  place.step = p->last ? p->c : 1;
+  place.from = at / points / p->c * p->c * inputs + (p->nhwc ? c : c * inputs);
+  place.step = p->nhwc ? p->c : 1;
   place.d = qk_pool_taps(p, 0, (int32_t)(line / p->out[1]));
   place.h = qk_pool_taps(p, 1, (int32_t)(line % p->out[1]));
   place.w = qk_pool_taps(p, 2, (int32_t)(point % p->out[2]));

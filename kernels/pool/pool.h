@@ -16,7 +16,7 @@
  * qk_lp_pool_T           (sum of |x|^power)^(1/power), summed alike
  *
  * With `adaptive` the window of position o is [floor(o*valid/out), ceil((o+1)*valid/out)). With
- * `last` x, y and indices are channels-last. qk_{max,average}_pool_nhwc_f32 are for that layout
+ * `nhwc` x, y and indices are channels-last. qk_{max,average}_pool_nhwc_f32 are for that layout
  * only.
  */
 typedef struct {
@@ -24,7 +24,7 @@ typedef struct {
   int32_t in[3], out[3], k[3];
   int32_t stride[3], dilation[3], pad[3], end[3];
   int32_t valid[3]; /* elements of x from these on count as outside */
-  int32_t last, adaptive, include, index, divisor, power;
+  int32_t nhwc, adaptive, include, index, divisor, power;
 } qk_pool_params;
 
 #endif

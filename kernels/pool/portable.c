@@ -95,7 +95,7 @@ QK_SHARED void qk_pool_long_sum(const qk_pool_params* p, qk_pool_window wd, qk_p
 #define QK_POOL_SAME(v) (v)
 #define QK_POOL_IS_NAN(e) ((e) != (e)) /* never of integers */
 #define QK_POOL_CODES(t)            \
-  if (p->last) {                    \
+  if (p->nhwc) {                    \
     qk_max_pool_codes_##t(p, x, y); \
     return;                         \
   }

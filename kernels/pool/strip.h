@@ -17,7 +17,7 @@
  * sides, and there is one for each step of the stride. */
 QK_INLINE int qk_pool_in_strips(const qk_pool_params* p) {
   const int32_t span = (p->k[2] - 1) * p->dilation[2] + 1, stride = p->stride[2];
-  return !p->last && !p->adaptive && (stride == 1 || stride == 2 || stride == 4) &&
+  return !p->nhwc && !p->adaptive && (stride == 1 || stride == 2 || stride == 4) &&
          p->in[2] % QK_STRIP == 0 && p->valid[2] == p->in[2] && p->out[2] * stride == p->in[2] &&
          p->pad[2] <= QK_STRIP_SIDE && span <= p->pad[2] + stride + QK_STRIP_SIDE;
 }

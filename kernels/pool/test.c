@@ -3,11 +3,11 @@
 #include "kernels/common/testing.h"
 #include "kernels/pool/portable.c"
 
-static int32_t element(int last, const int32_t* size, int32_t channels, int32_t n, int32_t c,
+static int32_t element(int nhwc, const int32_t* size, int32_t channels, int32_t n, int32_t c,
                        const int32_t* at) {
   const int32_t pixel = (at[0] * size[1] + at[1]) * size[2] + at[2];
   const int32_t pixels = size[0] * size[1] * size[2];
-  return last ? (n * pixels + pixel) * channels + c : (n * channels + c) * pixels + pixel;
+  return nhwc ? (n * pixels + pixel) * channels + c : (n * channels + c) * pixels + pixel;
 }
 
 static float plain(const qk_pool_params* p, const float* x, int32_t n, int32_t c, const int32_t* o,
@@ -22,7 +22,7 @@ static float plain(const qk_pool_params* p, const float* x, int32_t n, int32_t c
       inside = inside && at[a] >= 0 && at[a] < p->valid[a];
     }
     if (!inside) continue;
-    const float v = x[element(p->last, p->in, p->c, n, c, at)];
+    const float v = x[element(p->nhwc, p->in, p->c, n, c, at)];
     most = v > most ? v : most;
     sum += v;
     ++taps;
@@ -31,13 +31,13 @@ static float plain(const qk_pool_params* p, const float* x, int32_t n, int32_t c
   return most;
 }
 
-static void check(int last) {
+static void check(int nhwc) {
   qk_pool_params p;
   int32_t pixels, count;
   memset(&p, 0, sizeof p);
   p.n = qk_random_in(1, 2);
   p.c = qk_random_in(1, 40);
-  p.last = last;
+  p.nhwc = nhwc;
   p.power = 2;
   for (int a = 0; a < 3; ++a) {
     p.k[a] = a ? qk_random_in(1, 3) : 1;
@@ -51,27 +51,27 @@ static void check(int last) {
   pixels = p.out[0] * p.out[1] * p.out[2];
   count = p.n * p.c * pixels;
   {
-    const int32_t sizes[] = {last, p.n, p.c, p.in[1], p.in[2], p.out[1], p.out[2], p.k[1], p.k[2]};
+    const int32_t sizes[] = {nhwc, p.n, p.c, p.in[1], p.in[2], p.out[1], p.out[2], p.k[1], p.k[2]};
     const size_t inputs = (size_t)(p.n * p.c * p.in[0] * p.in[1] * p.in[2]);
     float *x = qk_random_floats(inputs), *most = qk_random_floats((size_t)count);
-    float *mean = qk_random_floats((size_t)count), *most_last = qk_random_floats((size_t)count);
-    float *mean_last = qk_random_floats((size_t)count), *expected = qk_random_floats((size_t)count);
+    float *mean = qk_random_floats((size_t)count), *most_nhwc = qk_random_floats((size_t)count);
+    float *mean_nhwc = qk_random_floats((size_t)count), *expected = qk_random_floats((size_t)count);
     float* expected_mean = qk_random_floats((size_t)count);
     for (size_t i = 0; i < inputs; ++i) x[i] = (float)qk_random_in(-1000, 1000);
     qk_max_pool_f32(&p, x, most);
     qk_average_pool_f32(&p, x, mean);
-    if (last) qk_max_pool_nhwc_f32(&p, x, most_last);
-    if (last) qk_average_pool_nhwc_f32(&p, x, mean_last);
+    if (nhwc) qk_max_pool_nhwc_f32(&p, x, most_nhwc);
+    if (nhwc) qk_average_pool_nhwc_f32(&p, x, mean_nhwc);
     for (int32_t i = 0; i < count; ++i) {
       const int32_t n = i / pixels / p.c, c = i / pixels % p.c, at = i % pixels;
       const int32_t o[3] = {at / p.out[2] / p.out[1], at / p.out[2] % p.out[1], at % p.out[2]};
-      const int32_t to = element(last, p.out, p.c, n, c, o);
+      const int32_t to = element(nhwc, p.out, p.c, n, c, o);
       expected[to] = plain(&p, x, n, c, o, &expected_mean[to]);
     }
     qk_expect_same("max", most, expected, 4 * (size_t)count, sizes, 9);
     qk_expect_same("average", mean, expected_mean, 4 * (size_t)count, sizes, 9);
-    if (last) qk_expect_same("max_last", most_last, expected, 4 * (size_t)count, sizes, 9);
-    if (last) qk_expect_same("average_last", mean_last, expected_mean, 4 * (size_t)count, sizes, 9);
+    if (nhwc) qk_expect_same("max_nhwc", most_nhwc, expected, 4 * (size_t)count, sizes, 9);
+    if (nhwc) qk_expect_same("average_nhwc", mean_nhwc, expected_mean, 4 * (size_t)count, sizes, 9);
   }
 }
 

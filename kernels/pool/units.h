@@ -8,7 +8,7 @@
 typedef struct qk_pool_box {
   int32_t *n, *c, *out, *pad;
   const int32_t *in, *stride;
-  int32_t last, adaptive;
+  int32_t nhwc, adaptive;
 } qk_pool_box;
 
 QK_INLINE ptrdiff_t qk_pool_volume(const int32_t* sizes) {
@@ -18,19 +18,19 @@ QK_INLINE ptrdiff_t qk_pool_volume(const int32_t* sizes) {
 /* Units are planes, or channels-last all channels of an image, and of a point where windows do not
  * depend on how many there are. */
 QK_INLINE int32_t qk_pool_units(qk_pool_box p) {
-  if (!p.last) return *p.n * *p.c;
+  if (!p.nhwc) return *p.n * *p.c;
   return *p.n * (p.adaptive ? 1 : (int32_t)qk_pool_volume(p.out));
 }
 /* `x` and `y` are by how many elements input and result move on. */
 QK_INLINE int32_t qk_pool_part(qk_pool_box p, const int32_t* units, ptrdiff_t* x, ptrdiff_t* y) {
   const ptrdiff_t inputs = qk_pool_volume(p.in), outputs = qk_pool_volume(p.out);
   const int32_t first = units[0], count = units[1] - units[0];
-  if (!p.last || p.adaptive) {
-    const ptrdiff_t at = (ptrdiff_t)first * (p.last ? *p.c : 1);
+  if (!p.nhwc || p.adaptive) {
+    const ptrdiff_t at = (ptrdiff_t)first * (p.nhwc ? *p.c : 1);
     *x = at * inputs;
     *y = at * outputs;
-    *p.n = p.last ? count : 1;
-    *p.c = p.last ? *p.c : count;
+    *p.n = p.nhwc ? count : 1;
+    *p.c = p.nhwc ? *p.c : count;
     return units[1];
   }
   *x = first / outputs * inputs * *p.c;
@@ -46,7 +46,7 @@ QK_INLINE int32_t qk_pool_part(qk_pool_box p, const int32_t* units, ptrdiff_t* x
 }
 
 #define QK_POOL_BOX(p) \
-  { &(p)->n, &(p)->c, (p)->out, (p)->pad, (p)->in, (p)->stride, (p)->last, (p)->adaptive }
+  { &(p)->n, &(p)->c, (p)->out, (p)->pad, (p)->in, (p)->stride, (p)->nhwc, (p)->adaptive }
 
 #define QK_SPLIT_POOL(prefix, PARAMS, X, Y)                                                 \
   QK_INLINE int32_t prefix##_units(const PARAMS* p) {                                       \

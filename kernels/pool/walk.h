@@ -41,11 +41,11 @@ QK_INLINE qk_pool_window qk_pool_taps(const qk_pool_params* p, int axis, int32_t
 #define QK_POOL_OUTPUTS(p)                                                 \
   const ptrdiff_t inputs = (ptrdiff_t)p->in[0] * p->in[1] * p->in[2];      \
   const ptrdiff_t outputs = (ptrdiff_t)p->out[0] * p->out[1] * p->out[2];  \
-  const ptrdiff_t step = p->last ? p->c : 1;                               \
+  const ptrdiff_t step = p->nhwc ? p->c : 1;                               \
   for (int32_t row = 0; row < p->n * p->c; ++row) {                        \
     const ptrdiff_t n = row / p->c, c = row % p->c;                        \
-    const ptrdiff_t from = n * p->c * inputs + c * (p->last ? 1 : inputs); \
-    ptrdiff_t at = n * p->c * outputs + c * (p->last ? 1 : outputs);       \
+    const ptrdiff_t from = n * p->c * inputs + c * (p->nhwc ? 1 : inputs); \
+    ptrdiff_t at = n * p->c * outputs + c * (p->nhwc ? 1 : outputs);       \
     for (int32_t od = 0; od < p->out[0]; ++od) {                           \
       const qk_pool_window wd = qk_pool_taps(p, 0, od);                    \
       for (int32_t oh = 0; oh < p->out[1]; ++oh) {                         \

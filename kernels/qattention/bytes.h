@@ -1,6 +1,6 @@
 /* Attention's products of codes as they are, four at a time, on processors that multiply unsigned
  * bytes with signed ones. Queries and weights are stored unsigned, keys and values signed, which
- * shifts a code and its zero point alike. Sums are those of kernels/qattention/product.h:
+ * shifts a code and its zero point alike. Accumulators are those of kernels/qattention/product.h:
  *
  *   sum of (q - zq)(k - zk) = sum of q k  +  (-zq) (sum of k)  +  (n zq - sum of q) zk
  *   sum of c (v - zv)       = sum of c v  -  sum of c zv
@@ -25,7 +25,7 @@ typedef struct qk_attended_bytes {
   int16_t *k_more, *q_more; /* pairs that are multiplied with each other, of a key and of a query */
   int8_t* v_zeros;          /* of keys */
   uint8_t *q, *codes;       /* queries and their weights */
-  int32_t* start;           /* of sums, of a query */
+  int32_t* start;           /* of accumulators, of a query */
 } qk_attended_bytes;
 
 QK_INLINE qk_attended_bytes qk_bytes_places(const qk_qattention_params* p, void* scratch) {
@@ -44,12 +44,12 @@ QK_INLINE qk_attended_bytes qk_bytes_places(const qk_qattention_params* p, void*
   return b;
 }
 
-QK_INLINE qk_sums qk_bytes_start(const qk_codes_product* t, int32_t row, int32_t p) {
-  qk_sums s = qk_sums_set(t->start[row]);
-  if (t->w_more) qk_sums_dot(&s, qk_panel_load(t->w_more + 32 * p), t->x_more + 2 * row);
+QK_INLINE qk_acc qk_bytes_start(const qk_codes_product* t, int32_t row, int32_t p) {
+  qk_acc s = qk_acc_set(t->start[row]);
+  if (t->w_more) qk_acc_dot(&s, qk_panel_load(t->w_more + 32 * p), t->x_more + 2 * row);
   return s;
 }
-QK_INLINE void qk_bytes_dot(qk_sums* acc, qk_pairs w, const uint8_t* x) {
+QK_INLINE void qk_bytes_dot(qk_acc* acc, qk_pairs w, const uint8_t* x) {
   int32_t quad;
   memcpy(&quad, x, 4);
   *acc = _mm512_dpbusd_epi32(*acc, _mm512_set1_epi32(quad), w);
@@ -91,7 +91,7 @@ QK_SHARED void qk_bytes_keys(const uint8_t* x, const qk_code_rows* z, int32_t ro
   int16_t* more = b->k_more;
   int32_t lanes[16];
   for (int32_t panel = 0; panel < rows; panel += 16, y += 64 * quads, more += 32) {
-    __m512i sums = _mm512_setzero_si512();
+    __m512i accumulators = _mm512_setzero_si512();
     for (int32_t j = 0; j < 16; ++j) {
       const uint8_t* from = x + (panel + j) * z->row;
       const int there = panel + j < rows;
@@ -111,9 +111,10 @@ QK_SHARED void qk_bytes_keys(const uint8_t* x, const qk_code_rows* z, int32_t ro
       more[2 * j + 1] = (int16_t)(there ? qk_row_zero(z, panel + j) - shift : 0);
     }
     for (int32_t i = 0; i < quads; ++i) {
-      sums = _mm512_dpbusd_epi32(sums, _mm512_set1_epi8(1), qk_panel_load(y + 64 * i));
+      accumulators =
+          _mm512_dpbusd_epi32(accumulators, _mm512_set1_epi8(1), qk_panel_load(y + 64 * i));
     }
-    qk_sums_store(lanes, sums);
+    qk_acc_store(lanes, accumulators);
     for (int32_t j = 0; j < 16; ++j) more[2 * j] = (int16_t)lanes[j];
   }
 }
@@ -151,31 +152,31 @@ QK_INLINE void qk_bytes_query(const uint8_t* x, int32_t type, int32_t n, int32_t
                               const qk_attended_bytes* b) {
   const int32_t shift = type == QK_I8 ? 128 : 0, d = (n + 3) / 4 * 4;
   const __m512i flip = _mm512_set1_epi8((char)(shift ? -128 : 0)), one = _mm512_set1_epi8(1);
-  __m512i sums = _mm512_setzero_si512();
+  __m512i accumulators = _mm512_setzero_si512();
   for (int32_t i = 0; i < n; i += 64) {
     const __mmask64 there = n - i < 64 ? ((__mmask64)1 << (n - i)) - 1 : ~(__mmask64)0;
     const __mmask64 room = d - i < 64 ? ((__mmask64)1 << (d - i)) - 1 : ~(__mmask64)0;
     const __m512i codes =
         _mm512_maskz_mov_epi8(there, _mm512_xor_si512(_mm512_maskz_loadu_epi8(there, x + i), flip));
     _mm512_mask_storeu_epi8(b->q + (ptrdiff_t)r * d + i, room, codes);
-    sums = _mm512_dpbusd_epi32(sums, codes, one);
+    accumulators = _mm512_dpbusd_epi32(accumulators, codes, one);
   }
   b->start[r] = 0;
   b->q_more[2 * r] = (int16_t) - (zero + shift);
-  b->q_more[2 * r + 1] = (int16_t)(n * (zero + shift) - _mm512_reduce_add_epi32(sums));
+  b->q_more[2 * r + 1] = (int16_t)(n * (zero + shift) - _mm512_reduce_add_epi32(accumulators));
 }
 
 /* What sums of weights of query r begin with: the codes of keys [from, to) times their zero points.
  */
 QK_INLINE void qk_bytes_weights(int32_t from, int32_t to, const uint8_t* codes, int32_t r,
                                 const qk_attended_bytes* b) {
-  __m512i sums = _mm512_setzero_si512();
+  __m512i accumulators = _mm512_setzero_si512();
   for (int32_t i = from; i < to; i += 64) {
     const __mmask64 there = to - i < 64 ? ((__mmask64)1 << (to - i)) - 1 : ~(__mmask64)0;
-    sums = _mm512_dpbusd_epi32(sums, _mm512_maskz_loadu_epi8(there, codes + i),
-                               _mm512_maskz_loadu_epi8(there, b->v_zeros + i));
+    accumulators = _mm512_dpbusd_epi32(accumulators, _mm512_maskz_loadu_epi8(there, codes + i),
+                                       _mm512_maskz_loadu_epi8(there, b->v_zeros + i));
   }
-  b->start[r] = -_mm512_reduce_add_epi32(sums);
+  b->start[r] = -_mm512_reduce_add_epi32(accumulators);
 }
 
 #else

@@ -39,8 +39,8 @@ QK_UNIT void qk_mma_codes(const qk_mma_head* h, const qk_mma_warp* w, int32_t g,
 }
 
 typedef struct qk_mma_results {
-  int32_t sums[QK_MMA_COLUMNS / 8][4][QK_WARP_LANES];
-  int32_t taken[2][QK_WARP_LANES]; /* what zero points take away from the sums of a query */
+  int32_t accumulators[QK_MMA_COLUMNS / 8][4][QK_WARP_LANES];
+  int32_t taken[2][QK_WARP_LANES]; /* what zero points take away from the accumulators of a query */
 } qk_mma_results;
 
 /* Adds products of the weights of 32 keys with `tiles` tiles of values. */
@@ -58,8 +58,8 @@ QK_UNIT void qk_mma_multiply_values(const qk_mma_head* h, const qk_mma_warp* w, 
       at[i] = h->at.v + (tile * 8 + (lane & 7)) * QK_MMA_VALUES + g * 32 + (lane >> 3 & 1) * 16;
     }
     qk_warp_load4(b, h->memory, at);
-    qk_warp_multiply(y->sums[n], codes, &b[0], 1);
-    if (n + 1 < tiles) qk_warp_multiply(y->sums[n + 1], codes, &b[2], 1);
+    qk_warp_multiply(y->accumulators[n], codes, &b[0], 1);
+    if (n + 1 < tiles) qk_warp_multiply(y->accumulators[n + 1], codes, &b[2], 1);
   }
 }
 
@@ -99,7 +99,7 @@ QK_UNIT void qk_mma_work_on_all(const qk_qattention_params* p, const qk_mma_head
 QK_UNIT void qk_mma_clear_results(qk_mma_results* y) {
   QK_EACH_LANE(i) {
     QK_REGISTERS
-    for (int32_t n = 0; n < QK_MMA_COLUMNS / 8 * 4; ++n) y->sums[n / 4][n % 4][i] = 0;
+    for (int32_t n = 0; n < QK_MMA_COLUMNS / 8 * 4; ++n) y->accumulators[n / 4][n % 4][i] = 0;
     y->taken[0][i] = y->taken[1][i] = 0;
   }
 }
@@ -118,7 +118,7 @@ QK_UNIT void qk_mma_join_taken(const qk_mma_head* h, qk_mma_results* y) {
 /* A result of query r: the sum of column c of a tile. */
 QK_UNIT float qk_mma_result(const qk_mma_warp* w, const qk_mma_results* y, int32_t n, int32_t c,
                             int32_t i) {
-  const uint32_t sum = (uint32_t)y->sums[n][c][i] - (uint32_t)y->taken[c / 2][i];
+  const uint32_t sum = (uint32_t)y->accumulators[n][c][i] - (uint32_t)y->taken[c / 2][i];
   return qn_mulf((float)(int32_t)sum, w->sum[c / 2][i]);
 }
 QK_UNIT int32_t qk_mma_result_code(const qk_qattention_params* p, const qk_mma_warp* w,
@@ -220,8 +220,8 @@ QK_UNIT void qk_mma_queries(const qk_qattention_params* p, const qk_mma_head* h,
   for (int32_t first = begin; first < end; first += QK_MMA_KEYS) {
     const int32_t next = first + QK_MMA_KEYS;
     if (!once) qk_mma_stage(p, h, first, 1, 0, 0);
-    const qk_mma_work sums = {first, 0, 0, 0};
-    qk_mma_work_on_all(p, h, &w, &sums);
+    const qk_mma_work totals = {first, 0, 0, 0};
+    qk_mma_work_on_all(p, h, &w, &totals);
     if (next % QN_BLOCK == 0 || next >= end) qk_mma_fold(p, h, &w, first / QN_BLOCK);
   }
   qk_mma_join_max(w.largest);

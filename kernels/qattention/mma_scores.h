@@ -12,7 +12,7 @@ typedef struct qk_mma_warp {
   float s[4][4][4][QK_WARP_LANES];
   float lanes[2][4][QK_WARP_LANES]; /* of the sum: 2 q, 2 q + 1, 2 q + 8, 2 q + 9 */
   float max[2][QK_WARP_LANES], sum[2][QK_WARP_LANES], largest[2][QK_WARP_LANES];
-  float by[2][QK_WARP_LANES]; /* what sums of products are multiplied with */
+  float by[2][QK_WARP_LANES]; /* what accumulators of products are multiplied with */
   int32_t query[2][QK_WARP_LANES], first[2][QK_WARP_LANES], end[2][QK_WARP_LANES];
   int32_t zero[2][QK_WARP_LANES]; /* of the query's codes */
   int32_t warp, low, high;        /* the keys that any of its queries sees */
@@ -60,10 +60,10 @@ QK_UNIT float qk_mma_score(const qk_qattention_params* p, const qk_mma_head* h,
   return h->add ? s + h->add[mask] : s;
 }
 
-/* What sums of products of codes of 32 keys, the g-th of those at hand, begin with: what zero
- * points of queries and keys take away from them. */
+/* What accumulators of products of codes of 32 keys, the g-th of those at hand, begin with: what
+ * zero points of queries and keys take away from them. */
 QK_UNIT void qk_mma_begin(const qk_qattention_params* p, const qk_mma_head* h, const qk_mma_warp* w,
-                          int32_t g, int32_t (*sums)[4][QK_WARP_LANES]) {
+                          int32_t g, int32_t (*accumulators)[4][QK_WARP_LANES]) {
   QK_REGISTERS
   for (int32_t n = 0; n < 4; ++n) {
     QK_REGISTERS
@@ -80,7 +80,7 @@ QK_UNIT void qk_mma_begin(const qk_qattention_params* p, const qk_mma_head* h, c
           begin -= (uint32_t)zk * (codes - (uint32_t)p->depth * zq);
           begin -= zq * (uint32_t)qk_mma_numbers(h, h->at.k_sums)[own];
         }
-        sums[n][c][i] = (int32_t)begin;
+        accumulators[n][c][i] = (int32_t)begin;
       }
     }
   }
@@ -90,8 +90,8 @@ QK_UNIT void qk_mma_begin(const qk_qattention_params* p, const qk_mma_head* h, c
  * in registers. */
 QK_UNIT void qk_mma_scores(const qk_qattention_params* p, const qk_mma_head* h, qk_mma_warp* w,
                            int32_t first, int32_t g, int32_t to) {
-  int32_t sums[4][4][QK_WARP_LANES];
-  qk_mma_begin(p, h, w, g, sums);
+  int32_t accumulators[4][4][QK_WARP_LANES];
+  qk_mma_begin(p, h, w, g, accumulators);
   for (int32_t d = 0; d < h->at.row - 16; d += 32) {
     uint32_t a[4][QK_WARP_LANES], b[2][4][QK_WARP_LANES];
     int32_t at[3][QK_WARP_LANES];
@@ -106,7 +106,7 @@ QK_UNIT void qk_mma_scores(const qk_qattention_params* p, const qk_mma_head* h, 
     qk_warp_load4(b[0], h->memory, at[1]);
     qk_warp_load4(b[1], h->memory, at[2]);
     QK_REGISTERS
-    for (int32_t n = 0; n < 4; ++n) qk_warp_multiply(sums[n], a, &b[n / 2][n % 2 * 2], 0);
+    for (int32_t n = 0; n < 4; ++n) qk_warp_multiply(accumulators[n], a, &b[n / 2][n % 2 * 2], 0);
   }
   QK_REGISTERS
   for (int32_t n = 0; n < 4; ++n) {
@@ -115,7 +115,8 @@ QK_UNIT void qk_mma_scores(const qk_qattention_params* p, const qk_mma_head* h, 
       QK_EACH_LANE(i) {
         const int32_t lane = qk_lane(i);
         const int32_t own = g * 32 + n * 8 + lane % 4 * 2 + c % 2;
-        w->s[to][n][c][i] = qk_mma_score(p, h, w, c / 2, i, first + own, own, sums[n][c][i]);
+        w->s[to][n][c][i] =
+            qk_mma_score(p, h, w, c / 2, i, first + own, own, accumulators[n][c][i]);
       }
     }
   }
@@ -199,7 +200,7 @@ QK_UNIT void qk_mma_fold(const qk_qattention_params* p, const qk_mma_head* h, qk
   }
 }
 
-/* Sums of a row from those of its blocks; those that nobody made are 0. */
+/* Accumulators of a row from those of its blocks; those that nobody made are 0. */
 QK_UNIT void qk_mma_clear_parts(const qk_qattention_params* p, const qk_mma_head* h,
                                 const qk_mma_warp* w) {
   const int32_t blocks = qk_mma_blocks(p);

@@ -71,7 +71,7 @@ QK_SHARED void qk_column_panels(const void* x, const qk_code_rows* z, int32_t ro
     const int32_t there = n - panel < 16 ? n - panel : 16;
     for (int32_t i = 0; i < rows; i += 2, y += 32) {
       const ptrdiff_t row = i;
-#if QK_SUMS_REGISTERS != 0
+#if QK_ACC_REGISTERS != 0
       if (there == 16 && i + 1 < rows) {
         const uint8_t* from = (const uint8_t*)x + row * z->row + panel;
         const int32_t is_signed = z->type == QK_I8;
@@ -123,7 +123,7 @@ QK_SHARED float qk_weight_codes(float* s, qk_seen see, int32_t from, int32_t to,
   float sum, largest = 1.0f;
   memset((uint8_t*)codes + (ptrdiff_t)from * size, 0, (size_t)((to - from) * size));
   if (max == -QN_INF_F32) return blind;
-#if QK_SUMS_REGISTERS == 1
+#if QK_ACC_REGISTERS == 1
   if (!v_scales && size == 1 && see.end <= QN_BLOCK) {
     return (1.0f / 255.0f) / qk_row_exp_codes(s, see.first, see.end, max, (uint8_t*)codes);
   }
@@ -211,7 +211,7 @@ QK_INLINE void qk_qattention_scores(const qk_qattention_params* p, const qk_head
   qk_pairs_multiply(&scores, t->words, t->k_panels, t->scores, rows, first, last);
 }
 
-/* Sums of values by codes of weights of keys [from, to), times t->by. */
+/* Accumulators of values by codes of weights of keys [from, to), times t->by. */
 QK_INLINE void qk_qattention_results(const qk_qattention_params* p, const qk_head* t, int32_t rows,
                                      int32_t from, int32_t to) {
   const int32_t n = (p->keys + 15) / 16 * 16, wide = (p->value_depth + 15) / 16;

@@ -1,11 +1,11 @@
 /* Products of rows of codes with panels of 16 columns, a unit of some codes at a time. Of 16-bit
  * numbers panels lie as [columns / 16][pairs of k][16][2], what fills them up is 0; of bytes see
- * kernels/qattention/bytes.h. Sums are exact modulo 2^32. */
+ * kernels/qattention/bytes.h. Accumulators are exact modulo 2^32. */
 #ifndef QK_QATTENTION_PRODUCT_H
 #define QK_QATTENTION_PRODUCT_H
 
 #include "kernels/common/body.h"
-#include "kernels/qgemm/sums.h"
+#include "kernels/qgemm/accumulators.h"
 
 /* y[i][j] = f32(sum of x[i] and column j) * (by[i] * columns[j]); columns may be null: by[i] alone.
  * Of bytes a sum begins with start[i] and, where they are there, the product of the pairs x_more[i]
@@ -18,9 +18,9 @@ typedef struct qk_codes_product {
   const int16_t *x_more, *w_more;
 } qk_codes_product;
 
-#if QK_SUMS_REGISTERS == 1
+#if QK_ACC_REGISTERS == 1
 QK_INLINE qk_pairs qk_panel_load(const void* p) { return _mm512_loadu_si512(p); }
-#elif QK_SUMS_REGISTERS == 2
+#elif QK_ACC_REGISTERS == 2
 QK_INLINE qk_pairs qk_panel_load(const void* p) {
   const qk_pairs v = {_mm256_loadu_si256((const __m256i*)p),
                       _mm256_loadu_si256((const __m256i*)p + 1)};
@@ -28,28 +28,28 @@ QK_INLINE qk_pairs qk_panel_load(const void* p) {
 }
 #endif
 
-#if QK_SUMS_REGISTERS != 0
-QK_INLINE qk_sums qk_pairs_start(const qk_codes_product* t, int32_t row, int32_t p) {
+#if QK_ACC_REGISTERS != 0
+QK_INLINE qk_acc qk_pairs_start(const qk_codes_product* t, int32_t row, int32_t p) {
   (void)t, (void)row, (void)p;
-  return qk_sums_set(0);
+  return qk_acc_set(0);
 }
-#define QK_WITH qk_pairs_tile_1x1, 1, 1, int16_t, int16_t, 2, qk_sums_dot, qk_pairs_start
+#define QK_WITH qk_pairs_tile_1x1, 1, 1, int16_t, int16_t, 2, qk_acc_dot, qk_pairs_start
 #include "kernels/qattention/tile.inc"
-#if QK_SUMS_REGISTERS == 1
-#define QK_WITH qk_pairs_tile_1x2, 1, 2, int16_t, int16_t, 2, qk_sums_dot, qk_pairs_start
+#if QK_ACC_REGISTERS == 1
+#define QK_WITH qk_pairs_tile_1x2, 1, 2, int16_t, int16_t, 2, qk_acc_dot, qk_pairs_start
 #include "kernels/qattention/tile.inc"
-#define QK_WITH qk_pairs_tile_8x2, 8, 2, int16_t, int16_t, 2, qk_sums_dot, qk_pairs_start
+#define QK_WITH qk_pairs_tile_8x2, 8, 2, int16_t, int16_t, 2, qk_acc_dot, qk_pairs_start
 #include "kernels/qattention/tile.inc"
-#define QK_WITH qk_pairs_tile_8x1, 8, 1, int16_t, int16_t, 2, qk_sums_dot, qk_pairs_start
+#define QK_WITH qk_pairs_tile_8x1, 8, 1, int16_t, int16_t, 2, qk_acc_dot, qk_pairs_start
 #include "kernels/qattention/tile.inc"
 #else
-#define QK_WITH qk_pairs_tile_4x1, 4, 1, int16_t, int16_t, 2, qk_sums_dot, qk_pairs_start
+#define QK_WITH qk_pairs_tile_4x1, 4, 1, int16_t, int16_t, 2, qk_acc_dot, qk_pairs_start
 #include "kernels/qattention/tile.inc"
 #endif
 
 #else
 
-/* One row by one panel; a function of its own, for its sums fit registers. */
+/* One row by one panel; a function of its own, for its accumulators fit registers. */
 QK_SHARED void qk_pairs_row(const qk_codes_product* t, const int16_t* x, const int16_t* w, float by,
                             const float* columns, float* y) {
   uint32_t s[16] = {0};
@@ -71,7 +71,7 @@ QK_INLINE void qk_pairs_multiply(const qk_codes_product* t, const int16_t* x, co
                                  float* y, int32_t rows, int32_t first, int32_t last) {
   for (int32_t p = first; p < last;) {
     const int16_t* w = panels + p * t->panel;
-#if QK_SUMS_REGISTERS == 0
+#if QK_ACC_REGISTERS == 0
     for (int32_t m = 0; m < rows; ++m) {
       qk_pairs_row(t, x + m * t->x_row, w, t->by[m], t->columns ? t->columns + 16 * p : 0,
                    y + m * t->y_row + 16 * p);
@@ -79,7 +79,7 @@ QK_INLINE void qk_pairs_multiply(const qk_codes_product* t, const int16_t* x, co
     ++p;
 #else
     int32_t m = 0;
-#if QK_SUMS_REGISTERS == 1
+#if QK_ACC_REGISTERS == 1
     if (p + 2 <= last) {
       for (; m + 8 <= rows; m += 8) qk_pairs_tile_8x2(t, m, x, w, p, y);
       for (; m < rows; ++m) qk_pairs_tile_1x2(t, m, x, w, p, y);

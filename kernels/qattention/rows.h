@@ -8,7 +8,7 @@
 #include "kernels/numerics/quant.h"
 #include "kernels/numerics/reduce.h"
 #include "kernels/numerics/scalar_ops.h"
-#include "kernels/qgemm/sums.h"
+#include "kernels/qgemm/accumulators.h"
 
 /* Rows of codes and their zero points: how far they are apart, 0 where there is one zero point. */
 typedef struct qk_code_rows {
@@ -20,7 +20,7 @@ QK_INLINE int32_t qk_row_zero(const qk_code_rows* z, ptrdiff_t row) {
   return z->zeros ? z->zeros[row * z->zero_row] : z->zero;
 }
 
-#if QK_SUMS_REGISTERS != 0
+#if QK_ACC_REGISTERS != 0
 /* The numbers of a and b in turn: a0 b0 a1 b1 .. */
 QK_INLINE void qk_join_words(__m256i a, __m256i b, int16_t* y) {
   const __m256i low = _mm256_unpacklo_epi16(a, b), high = _mm256_unpackhi_epi16(a, b);
@@ -34,7 +34,7 @@ QK_INLINE __m256i qk_words_of(const uint8_t* x, int32_t is_signed, int32_t zero)
 }
 #endif
 
-#if QK_SUMS_REGISTERS == 1
+#if QK_ACC_REGISTERS == 1
 
 QK_INLINE __mmask16 qk_row_there(int32_t n) {
   return (__mmask16)(n < 16 ? (1u << n) - 1u : 0xffffu);

@@ -11,8 +11,8 @@ Result<Call> bind(const Call& call, Binder& binder) {
 
 std::string depthwise_refusal(const Call& call, const Binder& binder) {
   const auto p = c_params<qk_qconv_params>(call);
-  if (!p.last) return "operands are not channels-last";
-  if (call.select[1] != "i8" || call.select[2] != "i32") return "sums take 64 bits";
+  if (!p.nhwc) return "operands are not channels-last";
+  if (call.select[1] != "i8" || call.select[2] != "i32") return "accumulators take 64 bits";
   if (p.groups != p.ic || p.groups != p.oc) return "groups have several channels";
   if (p.in[0] != 1 || p.k[0] != 1 || p.stride[0] != 1 || p.pad[0] != 0 || p.out[0] != 1)
     return "there are three axes";

@@ -46,10 +46,10 @@ QK_INLINE void qk_dw_column(const qk_dw_line* l, ptrdiff_t at, int group, int ro
   v[3] = _mm512_unpackhi_epi16(ab1, cd1);
 }
 
-/* What becomes of the sums of some neighbouring outputs. */
+/* What becomes of the accumulators of some neighbouring outputs. */
 QK_INLINE void qk_dw_finish(const qk_ptile* t, const __m512i* acc, uint8_t* y, ptrdiff_t at,
                             const int outputs) {
-  int32_t sums[16 * 16];
+  int32_t accumulators[16 * 16];
   if (t->path == QK_PTILE_CODES) {
     QK_EACH for (int b = 0; b < outputs; ++b) {
       qk_vnni_codes(t, acc + 4 * b, y + at + b * t->y_row, 4);
@@ -57,9 +57,9 @@ QK_INLINE void qk_dw_finish(const qk_ptile* t, const __m512i* acc, uint8_t* y, p
     return;
   }
   QK_EACH for (int i = 0; i < 4 * outputs; ++i) {
-    _mm512_storeu_si512((void*)(sums + 16 * i), acc[i]);
+    _mm512_storeu_si512((void*)(accumulators + 16 * i), acc[i]);
   }
-  qk_vnni_finish_4(t, sums, 0, outputs, y, at);
+  qk_vnni_finish_4(t, accumulators, 0, outputs, y, at);
 }
 
 /* `blocks` blocks of B neighbouring outputs, all columns of whose taps are inside: the first has
@@ -172,7 +172,7 @@ QK_INLINE void qk_dw_outputs(const qk_ptile* t, const qk_qconv_params* p, const 
   }
 }
 
-/* The rows of a line of outputs, and the start of sums whose columns are all inside. */
+/* The rows of a line of outputs, and the start of accumulators whose columns are all inside. */
 QK_INLINE void qk_dw_rows(const qk_qconv_params* p, qk_dw_line* l, const uint8_t* x, int32_t oh,
                           __mmask64 channels, int32_t* start) {
   const ptrdiff_t line = (ptrdiff_t)p->in[2] * p->oc;
@@ -205,7 +205,7 @@ QK_INLINE void qk_qdepthwise_avx512vnni(const qk_qconv_params* p, const uint8_t*
   t.y_row = p->oc;
   t.start = start;
   t.row_start = 0;
-  t.sums = t.x_zeros = 0;
+  t.weight_sums = t.x_zeros = 0;
   t.x_scales = x_scale;
   t.per_row = 0;
   t.residual = (const uint8_t*)residual;

@@ -57,7 +57,7 @@ static void measure(const layer* l, double seconds) {
   double best = 1e9, peak = 0.0;
   qk_qconv_params p;
   memset(&p, 0, sizeof p);
-  p.n = p.last = 1;
+  p.n = p.nhwc = 1;
   p.groups = l->ic ? 1 : l->oc;
   p.ic = l->ic ? l->ic : l->oc;
   p.oc = l->oc;

@@ -14,10 +14,10 @@ typedef struct qk_qconv_place {
 QK_UNIT qk_qconv_place qk_qconv_place_of(const qk_qconv_params* p, int64_t unit) {
   qk_qconv_place o;
   const int64_t points = (int64_t)p->out[0] * p->out[1] * p->out[2];
-  const int64_t row = p->last ? unit / p->oc : unit / points / p->oc * points + unit % points;
+  const int64_t row = p->nhwc ? unit / p->oc : unit / points / p->oc * points + unit % points;
   const int64_t point = row % points;
   o.n = row / points;
-  o.channel = (int32_t)(p->last ? unit % p->oc : unit / points % p->oc);
+  o.channel = (int32_t)(p->nhwc ? unit % p->oc : unit / points % p->oc);
   o.at[0] = (int32_t)(point / ((int64_t)p->out[1] * p->out[2]));
   o.at[1] = (int32_t)(point / p->out[2] % p->out[1]);
   o.at[2] = (int32_t)(point % p->out[2]);

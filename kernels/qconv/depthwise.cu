@@ -24,9 +24,9 @@ QK_UNIT void qk_depthwise_codes(int32_t* to, const uint8_t* from, int32_t type, 
 }
 
 /* The sums of four positions from (n, d, h, v) of the output on, channels c to c + 3. */
-QK_UNIT void qk_depthwise_sums(const qk_qconv_params* p, const uint8_t* x, const uint8_t* w,
-                               int32_t zero, int64_t n, const int32_t* at, int32_t c,
-                               int32_t (*sums)[4]) {
+QK_UNIT void qk_depthwise_accumulate(const qk_qconv_params* p, const uint8_t* x, const uint8_t* w,
+                                     int32_t zero, int64_t n, const int32_t* at, int32_t c,
+                                     int32_t (*accumulators)[4]) {
   const int aligned = ((uintptr_t)x & 3) == 0;
 #if defined(__CUDA_ARCH__)
 #pragma unroll
@@ -45,7 +45,8 @@ QK_UNIT void qk_depthwise_sums(const qk_qconv_params* p, const uint8_t* x, const
       if (there && from >= 0 && from < p->in[2])
         qk_depthwise_codes(codes, x + ((row + from) * p->oc + c), p->x_type, aligned);
       for (int32_t j = 0; j < 4; ++j)
-        sums[i][j] = (int32_t)((uint32_t)sums[i][j] + (uint32_t)codes[j] * (uint32_t)weights[j]);
+        accumulators[i][j] =
+            (int32_t)((uint32_t)accumulators[i][j] + (uint32_t)codes[j] * (uint32_t)weights[j]);
     }
   }
 }
@@ -74,9 +75,9 @@ QK_UNIT void qk_qdepthwise_cuda(const qk_qconv_params* p, int64_t unit, const vo
                          (int32_t)(line - plane * (uint32_t)p->out[1]),
                          (int32_t)(place - (uint64_t)line * groups) * 4};
   const int64_t row = (int64_t)line * p->out[2] + at[2];
-  int32_t sums[4][4] = {{0}};
-  qk_depthwise_sums(p, (const uint8_t*)x, (const uint8_t*)w, qk_q_ending_zero(&e, 0), n, at, c,
-                    sums);
+  int32_t accumulators[4][4] = {{0}};
+  qk_depthwise_accumulate(p, (const uint8_t*)x, (const uint8_t*)w, qk_q_ending_zero(&e, 0), n, at,
+                          c, accumulators);
 #if defined(__CUDA_ARCH__)
   const qk_q_four four = qk_q_four_of(&e, c);
   if (qk_q_by_four(&e)) {
@@ -87,12 +88,12 @@ QK_UNIT void qk_qdepthwise_cuda(const qk_qconv_params* p, int64_t unit, const vo
     }
 #pragma unroll
     for (int32_t i = 0; i < 4; ++i) {
-      if (at[2] + i < p->out[2]) qk_q_end_four(&e, &four, sums[i], others[i], row + i);
+      if (at[2] + i < p->out[2]) qk_q_finish_four(&e, &four, accumulators[i], others[i], row + i);
     }
     return;
   }
 #endif
   for (int32_t i = 0; i < 4 && at[2] + i < p->out[2]; ++i) {
-    for (int32_t j = 0; j < 4; ++j) qk_q_end(&e, sums[i][j], row + i, c + j);
+    for (int32_t j = 0; j < 4; ++j) qk_q_finish_one(&e, accumulators[i][j], row + i, c + j);
   }
 }

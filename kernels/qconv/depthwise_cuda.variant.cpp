@@ -11,13 +11,13 @@ namespace {
 
 std::string refusal(const Call& call, const Binder& binder) {
   const auto p = params_as<params::QconvParams>(call);
-  if (!(p.last == 1)) return "operands are not channels-last";
+  if (!(p.nhwc == 1)) return "operands are not channels-last";
   if (!(p.groups == p.oc && p.ic == p.oc)) return "it is not depthwise";
   const auto sizes = c_params<qk_qconv_params>(call);
   if (sizes.oc % 4 != 0) return "its channels are not a multiple of four";
   if (int64_t{sizes.k[0]} * sizes.k[1] * sizes.k[2] > 49) return "its window is large";
   if (sizes.x_type > QK_U8) return "codes of x have more than 8 bits";
-  if (call.select[1] != "i8" || call.select[2] != "i32") return "sums take 64 bits";
+  if (call.select[1] != "i8" || call.select[2] != "i32") return "accumulators take 64 bits";
   if (call.operand("w_zeros").present()) return "weights have zero points";
   return binder.not_constant(call, {"w"});
 }
@@ -27,7 +27,7 @@ Result<Call> bind(const Call& call, Binder& binder) {
   Call out = Binder::like(call, "qconv_depthwise_device", {"cuda"});
   const auto p = c_params<qk_qconv_params>(call);
   const int64_t taps = int64_t{p.k[0]} * p.k[1] * p.k[2], channels = p.oc;
-  const int64_t sums = (taps * channels + 15) / 16 * 16, bytes = sums + 4 * channels;
+  const int64_t weight_sums = (taps * channels + 15) / 16 * 16, bytes = weight_sums + 4 * channels;
   set_view(out, "w",
            binder.packed(call.operand("w"), {}, "depthwise.cuda", DType::i8, {bytes},
                          [=](const std::vector<Tensor>& t) -> Result<Tensor> {
@@ -40,7 +40,7 @@ Result<Call> bind(const Call& call, Binder& binder) {
                                to[k * channels + c] = from[c * taps + k];
                                sum += from[c * taps + k];
                              }
-                             std::memcpy(to + sums + 4 * c, &sum, 4);
+                             std::memcpy(to + weight_sums + 4 * c, &sum, 4);
                            }
                            return packed;
                          }));

@@ -62,21 +62,20 @@ QK_UNIT void qk_qconv_dp4a_cuda(const qk_qconv_mma_params* p, int64_t unit, cons
                                 const void* float_bias, const void* x_scales, const void* x_zeros,
                                 const void* residual, const void* y_zeros, void* y) {
   const int32_t depth = qk_mma_depth(p), groups = qk_mma_outputs(p) / 4;
-  qk_q_ending e = {
-      QK_Q_OUTPUT(p, multipliers, (const float*)float_bias, x_scales != 0, residual),
-      (const int32_t*)bias,
-      (const int32_t*)((const uint8_t*)w + (int64_t)qk_mma_outputs(p) * depth),
-      (const float*)x_scales,
-      (const int32_t*)x_zeros,
-      p->oc,
-      p->per_row,
-      p->x_zero,
-      y};
+  qk_q_ending e = {QK_Q_OUTPUT(p, multipliers, (const float*)float_bias, x_scales != 0, residual),
+                   (const int32_t*)bias,
+                   (const int32_t*)((const uint8_t*)w + (int64_t)qk_mma_outputs(p) * depth),
+                   (const float*)x_scales,
+                   (const int32_t*)x_zeros,
+                   p->oc,
+                   p->per_row,
+                   p->x_zero,
+                   y};
   const int64_t row = unit / groups;
   const int32_t n = (int32_t)(unit - row * groups) * 4;
   const qk_mma_window window = qk_mma_window_of(p, row);
   const uint32_t zeros = ((uint32_t)qk_q_ending_zero(&e, row) & 0xff) * 0x01010101u;
-  int32_t sums[4] = {0, 0, 0, 0};
+  int32_t accumulators[4] = {0, 0, 0, 0};
   e.to.zeros = (const int32_t*)y_zeros;
   for (int32_t k = 0; k < depth; k += 16) {
     const qk_mma_term term = qk_mma_term_of(p, k);
@@ -86,8 +85,8 @@ QK_UNIT void qk_qconv_dp4a_cuda(const qk_qconv_mma_params* p, int64_t unit, cons
       uint32_t weights[4];
       qk_dp4a_words(weights, (const uint8_t*)w + (int64_t)(n + i) * depth + k, 1);
       for (int32_t j = 0; j < 4; ++j)
-        sums[i] = qk_dp4a(codes[j], weights[j], sums[i], p->x_type == QK_U8);
+        accumulators[i] = qk_dp4a(codes[j], weights[j], accumulators[i], p->x_type == QK_U8);
     }
   }
-  for (int32_t i = 0; i < 4 && n + i < p->oc; ++i) qk_q_end(&e, sums[i], row, n + i);
+  for (int32_t i = 0; i < 4 && n + i < p->oc; ++i) qk_q_finish_one(&e, accumulators[i], row, n + i);
 }

@@ -1,12 +1,13 @@
-/* How sums of products end on a GPU: four neighbouring outputs at a time where they lie so. */
+/* How accumulators of products end on a GPU: four neighbouring outputs at a time where they lie so.
+ */
 #ifndef QK_QCONV_ENDING_H
 #define QK_QCONV_ENDING_H
 
 #include "kernels/qgemm/output.h"
 
-/* What complete sums become: constants of the `oc` outputs of a row, and what is found at run time.
- * `weight_sums` is what a zero point of x takes away. With `per_row` there is a scale, and a zero
- * point, for each row. */
+/* What complete accumulators become: constants of the `oc` outputs of a row, and what is found at
+ * run time. `weight_sums` is what a zero point of x takes away. With `per_row` there is a scale,
+ * and a zero point, for each row. */
 typedef struct qk_q_ending {
   qk_q_output to;
   const int32_t *bias, *weight_sums;
@@ -26,7 +27,7 @@ QK_UNIT float qk_q_ending_scale(const qk_q_ending* e, int64_t row) {
 QK_UNIT int32_t qk_q_whole(int32_t sum, int32_t bias, int32_t zero, int32_t weight_sum) {
   return (int32_t)((uint32_t)sum + (uint32_t)bias - (uint32_t)zero * (uint32_t)weight_sum);
 }
-QK_UNIT void qk_q_end(const qk_q_ending* e, int32_t sum, int64_t row, int32_t n) {
+QK_UNIT void qk_q_finish_one(const qk_q_ending* e, int32_t sum, int64_t row, int32_t n) {
   const int32_t whole =
       qk_q_whole(sum, e->bias ? e->bias[n] : 0, qk_q_ending_zero(e, row), e->weight_sums[n]);
   qk_q_store(&e->to, whole, n, qk_q_ending_scale(e, row), e->y, (ptrdiff_t)(row * e->oc + n));
@@ -135,7 +136,7 @@ QK_UNIT uint32_t qk_q_plus(uint32_t bytes, int32_t number) {
   return ((bytes & 0x7f7f7f7fu) + (four & 0x7f7f7f7fu)) ^ ((bytes ^ four) & 0x80808080u);
 }
 
-/* What four sums become: constants of the outputs are those of `four`. */
+/* What four accumulators become: constants of the outputs are those of `four`. */
 QK_UNIT qk_q_output qk_q_output_of(const qk_q_ending* e, const qk_q_four* four) {
   qk_q_output to = e->to;
   to.multipliers = four->multipliers;
@@ -145,8 +146,8 @@ QK_UNIT qk_q_output qk_q_output_of(const qk_q_ending* e, const qk_q_four* four) 
 }
 /* Four neighbouring outputs, of which all are there, as codes of 8 bits; `others` are the codes of
  * the residual. */
-QK_UNIT uint32_t qk_q_four_codes(const qk_q_ending* e, const qk_q_four* four, const int32_t* sums,
-                                 uint32_t others, int64_t row) {
+QK_UNIT uint32_t qk_q_four_codes(const qk_q_ending* e, const qk_q_four* four,
+                                 const int32_t* accumulators, uint32_t others, int64_t row) {
   const qk_q_output to = qk_q_output_of(e, four);
   const float scale = qk_q_ending_scale(e, row);
   const int exact = to.residual && to.path == QK_Q_ADDED;
@@ -155,8 +156,8 @@ QK_UNIT uint32_t qk_q_four_codes(const qk_q_ending* e, const qk_q_four* four, co
   uint32_t out[4];
 #pragma unroll
   for (int32_t i = 0; i < 4; ++i) {
-    const int32_t sum = qk_q_whole(sums[i], (int32_t)four->bias[i], qk_q_ending_zero(e, row),
-                                   (int32_t)four->weight_sums[i]);
+    const int32_t sum = qk_q_whole(accumulators[i], (int32_t)four->bias[i],
+                                   qk_q_ending_zero(e, row), (int32_t)four->weight_sums[i]);
     if (exact) {
       out[i] = qk_q_add_exact(&to, qk_q_value(&to, sum, i, scale),
                               __byte_perm(bytes, 0x4b000000u, 0x7440u | (uint32_t)i));
@@ -171,16 +172,16 @@ QK_UNIT uint32_t qk_q_four_codes(const qk_q_ending* e, const qk_q_four* four, co
   }
   return qk_q_plus(qk_q_last_bytes(out), exact ? to.r.zero : rounded ? to.zero : 0);
 }
-/* The same as floats or sums. */
-QK_UNIT uint4 qk_q_four_words(const qk_q_ending* e, const qk_q_four* four, const int32_t* sums,
-                              int64_t row) {
+/* The same as floats or accumulators. */
+QK_UNIT uint4 qk_q_four_words(const qk_q_ending* e, const qk_q_four* four,
+                              const int32_t* accumulators, int64_t row) {
   const qk_q_output to = qk_q_output_of(e, four);
   const float scale = qk_q_ending_scale(e, row);
   uint32_t out[4];
 #pragma unroll
   for (int32_t i = 0; i < 4; ++i) {
-    const int32_t sum = qk_q_whole(sums[i], (int32_t)four->bias[i], qk_q_ending_zero(e, row),
-                                   (int32_t)four->weight_sums[i]);
+    const int32_t sum = qk_q_whole(accumulators[i], (int32_t)four->bias[i],
+                                   qk_q_ending_zero(e, row), (int32_t)four->weight_sums[i]);
     out[i] = to.type == QK_I32 ? (uint32_t)sum : __float_as_uint(qk_q_value(&to, sum, i, scale));
   }
   return make_uint4(out[0], out[1], out[2], out[3]);
@@ -194,13 +195,13 @@ QK_UNIT void qk_q_end_one(const qk_q_ending* e, const qk_q_four* four, int32_t s
   qk_q_store(&e->to, whole, n, qk_q_ending_scale(e, row), e->y, (ptrdiff_t)(row * e->oc + n));
 }
 /* Writes four neighbouring outputs, in one word or four. */
-QK_UNIT void qk_q_end_four(const qk_q_ending* e, const qk_q_four* four, const int32_t* sums,
-                           uint32_t others, int64_t row) {
+QK_UNIT void qk_q_finish_four(const qk_q_ending* e, const qk_q_four* four,
+                              const int32_t* accumulators, uint32_t others, int64_t row) {
   const int64_t at = row * e->oc + four->n;
   if (qk_q_are_bytes(e)) {
-    *(uint32_t*)((uint8_t*)e->y + at) = qk_q_four_codes(e, four, sums, others, row);
+    *(uint32_t*)((uint8_t*)e->y + at) = qk_q_four_codes(e, four, accumulators, others, row);
   } else {
-    *(uint4*)((uint32_t*)e->y + at) = qk_q_four_words(e, four, sums, row);
+    *(uint4*)((uint32_t*)e->y + at) = qk_q_four_words(e, four, accumulators, row);
   }
 }
 

@@ -30,7 +30,8 @@ QK_UNIT qk_mma_writing qk_mma_own_writing(const qk_mma_shape shape, const qk_mma
                             tile.row + part.row + (part.lane >> 2)};
   return w;
 }
-/* Where warps divide the terms, sums meet in shared memory: a thread takes four neighbours. */
+/* Where warps divide the terms, accumulators meet in shared memory: a thread takes four neighbours.
+ */
 QK_UNIT qk_mma_writing qk_mma_joint_writing(const qk_mma_shape shape, const qk_mma_part part,
                                             const qk_mma_tile tile) {
   const int32_t high = shape.rows / shape.warps_m, quads = shape.columns / shape.warps_n / 4;
@@ -69,34 +70,35 @@ QK_UNIT void qk_mma_others(const qk_qconv_mma_params* p, const qk_mma_writing w,
   }
 }
 
-/* The results of a row's sums, four times `each`. */
+/* The results of a row's accumulators, four times `each`. */
 QK_UNIT void qk_mma_write(const qk_qconv_mma_params* p, const qk_mma_writing w,
-                          const qk_q_ending* e, const qk_q_four* fours, int32_t (*sums)[4],
+                          const qk_q_ending* e, const qk_q_four* fours, int32_t (*accumulators)[4],
                           const uint32_t* others, int64_t row) {
   uint32_t words[4];
   if (row >= qk_mma_rows(p) || w.n >= p->oc) return;
   if (qk_q_by_words(e, w.each)) {
 #pragma unroll
     for (int32_t q = 0; q < w.each; ++q)
-      words[q] = qk_q_four_codes(e, &fours[q], sums[q], others[q], row);
+      words[q] = qk_q_four_codes(e, &fours[q], accumulators[q], others[q], row);
     qk_mma_store_words((uint8_t*)e->y + row * e->oc + w.n, words, w.each);
     return;
   }
 #pragma unroll
   for (int32_t q = 0; q < w.each; ++q) {
     if (qk_q_by_four(e)) {
-      if (w.n + 4 * q < p->oc) qk_q_end_four(e, &fours[q], sums[q], others[q], row);
+      if (w.n + 4 * q < p->oc) qk_q_finish_four(e, &fours[q], accumulators[q], others[q], row);
     } else {
 #pragma unroll
       for (int32_t c = 0; c < 4; ++c) {
-        if (w.n + 4 * q + c < p->oc) qk_q_end_one(e, &fours[q], sums[q][c], row, c);
+        if (w.n + 4 * q + c < p->oc) qk_q_end_one(e, &fours[q], accumulators[q][c], row, c);
       }
     }
   }
 }
 
-/* Where a warp has all terms, sums begin with what is added to them. */
-QK_UNIT void qk_mma_begin(const qk_mma_writing w, const qk_q_ending* e, int32_t (*sums)[8][4]) {
+/* Where a warp has all terms, accumulators begin with what is added to them. */
+QK_UNIT void qk_mma_begin(const qk_mma_writing w, const qk_q_ending* e,
+                          int32_t (*accumulators)[8][4]) {
   uint32_t bias[16];
 #pragma unroll
   for (int32_t q = 0; q < w.each; ++q) {
@@ -108,10 +110,10 @@ QK_UNIT void qk_mma_begin(const qk_mma_writing w, const qk_q_ending* e, int32_t 
   for (int32_t i = 0; i < w.rows; ++i) {
 #pragma unroll
     for (int32_t c = 0; c < 4 * w.each; ++c)
-      sums[i / 2][c / 2][i % 2 * 2 + c % 2] = (int32_t)bias[c];
+      accumulators[i / 2][c / 2][i % 2 * 2 + c % 2] = (int32_t)bias[c];
   }
 }
-/* The constants of a thread's outputs; what sums begin with is no longer added. */
+/* The constants of a thread's outputs; what accumulators begin with is no longer added. */
 QK_UNIT void qk_mma_constants(const qk_mma_writing w, const qk_q_ending* e, int begun,
                               qk_q_four* fours) {
 #pragma unroll
@@ -121,25 +123,26 @@ QK_UNIT void qk_mma_constants(const qk_mma_writing w, const qk_q_ending* e, int 
     for (int32_t i = 0; i < 4; ++i) fours[q].bias[i] = begun ? 0 : fours[q].bias[i];
   }
 }
-/* The sums that a thread has become results. */
+/* The accumulators that a thread has become results. */
 QK_UNIT void qk_mma_finish_own(const qk_qconv_mma_params* p, const qk_mma_writing w,
-                               int32_t (*sums)[8][4], const qk_q_ending* e, const qk_q_four* fours,
-                               const uint32_t* others) {
+                               int32_t (*accumulators)[8][4], const qk_q_ending* e,
+                               const qk_q_four* fours, const uint32_t* others) {
 #pragma unroll
   for (int32_t i = 0; i < w.rows; ++i) {
     int32_t own[4][4];
 #pragma unroll
     for (int32_t c = 0; c < 4 * w.each; ++c)
-      own[c / 4][c % 4] = sums[i / 2][c / 2][i % 2 * 2 + c % 2];
+      own[c / 4][c % 4] = accumulators[i / 2][c / 2][i % 2 * 2 + c % 2];
     qk_mma_write(p, w, e, fours, own, others + i * w.each, w.row + i * w.apart);
   }
 }
 
-/* The parts of sums that warps have meet in shared memory and become results. */
+/* The parts of accumulators that warps have meet in shared memory and become results. */
 QK_UNIT void qk_mma_finish_joint(const qk_qconv_mma_params* p, const qk_mma_shape shape,
                                  const qk_mma_part part, const qk_mma_writing w,
-                                 int32_t (*sums)[8][4], unsigned char* shared, const qk_q_ending* e,
-                                 const qk_q_four* four, const uint32_t* others) {
+                                 int32_t (*accumulators)[8][4], unsigned char* shared,
+                                 const qk_q_ending* e, const qk_q_four* four,
+                                 const uint32_t* others) {
   const int32_t high = shape.rows / shape.warps_m, wide = shape.columns / shape.warps_n;
   const int32_t apart = wide + 8; /* so that eight rows lie in different banks */
   const int32_t own = ((int32_t)threadIdx.x >> 5) % (8 / part.turns); /* the part of the tile */
@@ -151,7 +154,7 @@ QK_UNIT void qk_mma_finish_joint(const qk_qconv_mma_params* p, const qk_mma_shap
   for (int32_t i = 0; i < high / 8 * (wide / 8); ++i) {
     const int32_t line = i / (wide / 8), n = i % (wide / 8), half = line % 2 * 2;
     *(int2*)(to + (line * 8 + (part.lane >> 2)) * apart + n * 8 + (part.lane & 3) * 2) =
-        make_int2(sums[line / 2][n][half], sums[line / 2][n][half + 1]);
+        make_int2(accumulators[line / 2][n][half], accumulators[line / 2][n][half + 1]);
   }
   __syncthreads();
 #pragma unroll
@@ -184,7 +187,7 @@ QK_UNIT void qk_mma_tile_on_device(const qk_qconv_mma_params* p, const qk_mma_sh
    * tile is small, and codes of the residual where it is small; else registers are scarce. */
   const int small = shape.rows * shape.columns <= 128 * 64, early = small || steps <= 2;
   const qk_mma_writing writing = qk_mma_writing_of(shape, part, tile);
-  int32_t sums[4][8][4] = {0};
+  int32_t accumulators[4][8][4] = {0};
   uint32_t others[32];
   qk_q_four fours[4];
   qk_mma_fragments even, odd;
@@ -203,7 +206,7 @@ QK_UNIT void qk_mma_tile_on_device(const qk_qconv_mma_params* p, const qk_mma_sh
     if (s < steps) qk_mma_fetch(p, shape, &block, s);
     asm volatile("cp.async.commit_group;");
   }
-  if (direct) qk_mma_begin(writing, e, sums);
+  if (direct) qk_mma_begin(writing, e, accumulators);
   if (early) qk_mma_constants(writing, e, direct, fours);
   if (small) qk_mma_others(p, writing, e, others);
   if (shape.stages == 6) {
@@ -214,17 +217,17 @@ QK_UNIT void qk_mma_tile_on_device(const qk_qconv_mma_params* p, const qk_mma_sh
   __syncthreads();
   qk_mma_load(&even, shape, part, block.memory, 0);
   for (int32_t at = 0; at < all; at += 2) {
-    qk_mma_turn(p, shape, part, &block, steps, at, &even, &odd, sums);
-    if (at + 1 < all) qk_mma_turn(p, shape, part, &block, steps, at + 1, &odd, &even, sums);
+    qk_mma_turn(p, shape, part, &block, steps, at, &even, &odd, accumulators);
+    if (at + 1 < all) qk_mma_turn(p, shape, part, &block, steps, at + 1, &odd, &even, accumulators);
   }
   if (!early) qk_mma_constants(writing, e, direct, fours);
   if (!small) qk_mma_others(p, writing, e, others);
   if (direct) {
-    qk_mma_finish_own(p, writing, sums, e, fours, others);
+    qk_mma_finish_own(p, writing, accumulators, e, fours, others);
   } else {
     asm volatile("cp.async.wait_all;");
     __syncthreads();
-    qk_mma_finish_joint(p, shape, part, writing, sums, qk_mma_memory, e, fours, others);
+    qk_mma_finish_joint(p, shape, part, writing, accumulators, qk_mma_memory, e, fours, others);
   }
 }
 
@@ -247,7 +250,7 @@ QK_UNIT void qk_mma_output(const qk_qconv_mma_params* p, const qk_q_ending* e, i
     const int32_t code = inside ? qk_load_code(x, p->x_type, (ptrdiff_t)from) : zero;
     sum += (uint32_t)code * (uint32_t)own[k];
   }
-  qk_q_end(e, (int32_t)sum, row, n);
+  qk_q_finish_one(e, (int32_t)sum, row, n);
 }
 
 QK_UNIT void qk_qconv_mma(const qk_qconv_mma_params* p, int64_t unit, const void* x, const void* w,

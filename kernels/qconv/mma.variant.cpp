@@ -8,9 +8,9 @@ namespace {
 
 std::string refusal(const Call& call, const Binder& binder) {
   const auto p = params_as<params::QconvParams>(call);
-  if (!(p.last == 1)) return "operands are not channels-last";
+  if (!(p.nhwc == 1)) return "operands are not channels-last";
   if (!(p.groups == 1)) return "it has groups";
-  if (call.select[1] != "i8" || call.select[2] != "i32") return "sums take 64 bits";
+  if (call.select[1] != "i8" || call.select[2] != "i32") return "accumulators take 64 bits";
   const auto sizes = c_params<qk_qconv_params>(call);
   if (int64_t{sizes.in[0]} * sizes.in[1] * sizes.in[2] * sizes.ic > INT32_MAX)
     return "an image has more than 2^31 - 1 elements";

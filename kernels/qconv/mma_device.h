@@ -254,7 +254,7 @@ QK_UNIT void qk_mma_await(const qk_mma_shape shape) {
 QK_UNIT void qk_mma_turn(const qk_qconv_mma_params* p, const qk_mma_shape shape,
                          const qk_mma_part part, const qk_mma_block* block, int32_t steps,
                          int32_t at, const qk_mma_fragments* now, qk_mma_fragments* next,
-                         int32_t (*sums)[8][4]) {
+                         int32_t (*accumulators)[8][4]) {
   const int32_t turns = shape.chunk / 32 / part.turns, step = at / turns;
   const int32_t high = qk_mma_high(shape), wide = qk_mma_wide(shape);
   const uint32_t bytes = (uint32_t)(shape.rows + shape.columns) * (uint32_t)shape.chunk;
@@ -272,7 +272,7 @@ QK_UNIT void qk_mma_turn(const qk_qconv_mma_params* p, const qk_mma_shape shape,
     if (m < wide) qk_mma_load_columns(next, shape, part, from, turn, m);
 #pragma unroll
     for (int32_t n = 0; n < 2 * wide; ++n)
-      qk_mma_add(sums[m][n], now->a[m], &now->b[n >> 1][(n & 1) * 2], p->x_type == QK_U8);
+      qk_mma_add(accumulators[m][n], now->a[m], &now->b[n >> 1][(n & 1) * 2], p->x_type == QK_U8);
   }
 #pragma unroll
   for (int32_t n = high; n < wide; ++n) qk_mma_load_columns(next, shape, part, from, turn, n);

@@ -1,7 +1,7 @@
 /* Weights of a depthwise convolution, [c, 1, k1, k2] over two axes, packed for 64 channels at once.
  *
  * A blob is a head of QK_PACKED_HEAD bytes as in kernels/qgemm/pack.h, then for every 64 channels
- *   int32  bias of the sums              [64]
+ *   int32  bias of the accumulators      [64]
  *   float  multipliers                   [64]
  *   float  bias of floats                [64]
  *   int32  the weights                   [k1][k2][64]

@@ -36,7 +36,7 @@ QK_INLINE void qk_packed_rect(const qk_qconv_params* p, qk_ptile* t, const qk_pa
     for (int32_t h = h0; h < h1; ++h) {
       for (int32_t c = w0; c < w1; ++c) {
         const ptrdiff_t tap = ((ptrdiff_t)d * p->k[1] + h) * p->k[2] + c;
-        qk_ptile_less(start, panel->sums + tap * QK_PTILE_LANES * vectors, zero, vectors);
+        qk_ptile_less(start, panel->weight_sums + tap * QK_PTILE_LANES * vectors, zero, vectors);
       }
     }
   }
@@ -115,7 +115,7 @@ QK_INLINE void qk_packed_conv(const qk_qconv_params* p, const uint8_t* x, const 
       t.w_tap[1] = pack.line ? t.w_tap[2] : t.w_tap[2] * p->k[2];
       t.w_tap[0] = t.w_tap[1] * p->k[1];
       panel.w += d0 * t.w_tap[0];
-      panel.sums += (ptrdiff_t)d0 * p->k[1] * p->k[2] * QK_PTILE_LANES * panel.vectors;
+      panel.weight_sums += (ptrdiff_t)d0 * p->k[1] * p->k[2] * QK_PTILE_LANES * panel.vectors;
       QK_FOR_EACH_RECT(rect, p->out, top, bottom, left, right) {
         qk_packed_rect(p, &t, &panel, rect, xg, zero, start, (uint8_t*)y,
                        plane * y_plane + (ptrdiff_t)g * ocg + panel.first);

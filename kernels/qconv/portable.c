@@ -145,75 +145,78 @@ QK_INLINE void qk_qconv_nhwc(const qk_qconv_params* p, const void* x, const int8
 /* ---- channels-last, one channel per group ---- */
 
 /* Outputs together: where all taps are inside, and elsewhere; the stack holds no more. */
-#if QK_SUMS_REGISTERS == 1
-#define QK_QDEPTH_INNER 8
-#define QK_QDEPTH_EDGES 4
-#elif QK_SUMS_REGISTERS == 2
-#define QK_QDEPTH_INNER 2
-#define QK_QDEPTH_EDGES 2
+#if QK_ACC_REGISTERS == 1
+#define QK_QDEPTHWISE_INNER 8
+#define QK_QDEPTHWISE_EDGES 4
+#elif QK_ACC_REGISTERS == 2
+#define QK_QDEPTHWISE_INNER 2
+#define QK_QDEPTHWISE_EDGES 2
 #else
-#define QK_QDEPTH_INNER 1
-#define QK_QDEPTH_EDGES 1
+#define QK_QDEPTHWISE_INNER 1
+#define QK_QDEPTHWISE_EDGES 1
 #endif
 
 /* Neighbouring outputs of one line, n <= 16 channels: where things are for the first of them. */
-typedef struct qk_qdepth {
+typedef struct qk_qdepthwise {
   int32_t taps[2];  /* how many are inside along depth and height */
   const uint8_t* x; /* column 0 of the line of the first of them */
   const int8_t* w;  /* of the first of them */
   int32_t column;   /* of tap 0, may be outside */
   int32_t outputs, n, zero;
-} qk_qdepth;
+} qk_qdepthwise;
 
 /* Distances in the input, in codes. */
-QK_INLINE ptrdiff_t qk_qdepth_line(const qk_qconv_params* p, int32_t a, int32_t b) {
+QK_INLINE ptrdiff_t qk_qdepthwise_line(const qk_qconv_params* p, int32_t a, int32_t b) {
   const ptrdiff_t line = (ptrdiff_t)a * p->dilation[0] * p->in[1] + b * p->dilation[1];
   return line * p->in[2] * p->oc;
 }
-QK_INLINE ptrdiff_t qk_qdepth_weight(const qk_qconv_params* p, int32_t a, int32_t b, int32_t c) {
+QK_INLINE ptrdiff_t qk_qdepthwise_weight(const qk_qconv_params* p, int32_t a, int32_t b,
+                                         int32_t c) {
   return (((ptrdiff_t)a * p->k[1] + b) * p->k[2] + c) * p->oc;
 }
 
-#if QK_SUMS_REGISTERS != 0
-#define QK_QDEPTH_INSIDE(m) (line + (ptrdiff_t)(column + (m)*p->stride[2]) * p->oc)
-#define QK_QDEPTH_EDGE(m)                                                           \
+#if QK_ACC_REGISTERS != 0
+#define QK_QDEPTHWISE_INSIDE(m) (line + (ptrdiff_t)(column + (m)*p->stride[2]) * p->oc)
+#define QK_QDEPTHWISE_EDGE(m)                                                       \
   ((((m) < outputs) & ((uint32_t)(column + (m)*p->stride[2]) < (uint32_t)p->in[2])) \
-       ? QK_QDEPTH_INSIDE(m)                                                        \
+       ? QK_QDEPTHWISE_INSIDE(m)                                                    \
        : zeros)
-#define QK_WITH qk_qdepth_inner, QK_QDEPTH_INNER, QK_QDEPTH_INSIDE
+#define QK_WITH qk_qdepthwise_inner, QK_QDEPTHWISE_INNER, QK_QDEPTHWISE_INSIDE
 #include "kernels/qconv/depthwise.inc"
-#define QK_WITH qk_qdepth_edge, QK_QDEPTH_EDGES, QK_QDEPTH_EDGE
+#define QK_WITH qk_qdepthwise_edge, QK_QDEPTHWISE_EDGES, QK_QDEPTHWISE_EDGE
 #include "kernels/qconv/depthwise.inc"
 
 #endif
 
-/* The same sums for any type, weights with zero points, and where fewer codes can be read. */
-#define QK_QDEPTH_ADD(CODE, W_ZERO)                                   \
-  for (int32_t j = 0; j < n; ++j) {                                   \
-    const int32_t product = ((CODE)-t->zero) * (wk[j] - (W_ZERO));    \
-    sums[m][j] = (int32_t)((uint32_t)sums[m][j] + (uint32_t)product); \
+/* The same accumulators for any type, weights with zero points, and where fewer codes can be read.
+ */
+#define QK_QDEPTHWISE_ADD(CODE, W_ZERO)                                               \
+  for (int32_t j = 0; j < n; ++j) {                                                   \
+    const int32_t product = ((CODE)-t->zero) * (wk[j] - (W_ZERO));                    \
+    accumulators[m][j] = (int32_t)((uint32_t)accumulators[m][j] + (uint32_t)product); \
   }
-QK_INLINE void qk_qdepth_any(const qk_qconv_params* p, const qk_qdepth* t, const int32_t* bias,
-                             const int32_t* w_zeros, int32_t (*sums)[16]) {
+QK_INLINE void qk_qdepthwise_any(const qk_qconv_params* p, const qk_qdepthwise* t,
+                                 const int32_t* bias, const int32_t* w_zeros,
+                                 int32_t (*accumulators)[16]) {
   const int32_t size = p->x_type <= QK_U8 ? 1 : 2, n = t->n;
   for (int32_t m = 0; m < t->outputs; ++m) {
-    for (int32_t j = 0; j < n; ++j) sums[m][j] = bias ? bias[j] : 0;
+    for (int32_t j = 0; j < n; ++j) accumulators[m][j] = bias ? bias[j] : 0;
     for (int32_t a = 0; a < t->taps[0]; ++a) {
       for (int32_t b = 0; b < t->taps[1]; ++b) {
         for (int32_t c = 0; c < p->k[2]; ++c) {
           const int32_t column = t->column + c * p->dilation[2] + m * p->stride[2];
-          const ptrdiff_t at = qk_qdepth_line(p, a, b) + (ptrdiff_t)column * p->oc;
+          const ptrdiff_t at = qk_qdepthwise_line(p, a, b) + (ptrdiff_t)column * p->oc;
           const uint8_t* xk = t->x + at * size;
-          const int8_t* wk = t->w + qk_qdepth_weight(p, a, b, c);
+          const int8_t* wk = t->w + qk_qdepthwise_weight(p, a, b, c);
           if (column < 0 || column >= p->in[2]) continue;
           if (w_zeros) {
-            QK_QDEPTH_ADD(qk_load_code(xk, p->x_type, j), w_zeros[j])
+            QK_QDEPTHWISE_ADD(qk_load_code(xk, p->x_type, j), w_zeros[j])
           } else if (p->x_type == QK_I8) {
-            QK_QDEPTH_ADD(((const int8_t*)xk)[j], 0)
+            QK_QDEPTHWISE_ADD(((const int8_t*)xk)[j], 0)
           } else if (p->x_type == QK_U8) {
-            QK_QDEPTH_ADD(xk[j], 0)
+            QK_QDEPTHWISE_ADD(xk[j], 0)
           } else {
-            QK_QDEPTH_ADD(qk_load_code(xk, p->x_type, j), 0)
+            QK_QDEPTHWISE_ADD(qk_load_code(xk, p->x_type, j), 0)
           }
         }
       }
@@ -222,13 +225,13 @@ QK_INLINE void qk_qdepth_any(const qk_qconv_params* p, const qk_qdepth* t, const
 }
 
 /* Whether sixteen codes of 8 bits can be read at every tap, where `left` follow t->x. */
-QK_INLINE int qk_qdepth_simple(const qk_qconv_params* p, const qk_qdepth* t, const int32_t* w_zeros,
-                               ptrdiff_t left) {
+QK_INLINE int qk_qdepthwise_simple(const qk_qconv_params* p, const qk_qdepthwise* t,
+                                   const int32_t* w_zeros, ptrdiff_t left) {
   const int32_t end = t->column + (t->outputs - 1) * p->stride[2] + (p->k[2] - 1) * p->dilation[2];
   const ptrdiff_t last = end < p->in[2] ? end : p->in[2] - 1;
-  if (QK_SUMS_REGISTERS == 0 || p->x_type > QK_U8 || w_zeros) return 0;
+  if (QK_ACC_REGISTERS == 0 || p->x_type > QK_U8 || w_zeros) return 0;
   return t->n == 16 ||
-         qk_qdepth_line(p, t->taps[0] - 1, t->taps[1] - 1) + last * p->oc + 16 <= left;
+         qk_qdepthwise_line(p, t->taps[0] - 1, t->taps[1] - 1) + last * p->oc + 16 <= left;
 }
 
 QK_INLINE void qk_qconv_depthwise(const qk_qconv_params* p, const void* x, const int8_t* w,
@@ -240,14 +243,14 @@ QK_INLINE void qk_qconv_depthwise(const qk_qconv_params* p, const void* x, const
   const int32_t size = p->x_type <= QK_U8 ? 1 : 2;
   const ptrdiff_t line = (ptrdiff_t)p->in[2] * p->oc, plane = p->in[1] * line;
   const ptrdiff_t all = p->n * p->in[0] * plane;
-#if QK_SUMS_REGISTERS != 0
+#if QK_ACC_REGISTERS != 0
   uint8_t zeros[16]; /* what is outside the input */
 #endif
-  int32_t sums[QK_QDEPTH_INNER][16];
+  int32_t accumulators[QK_QDEPTHWISE_INNER][16];
   int32_t left, right;
-  qk_qdepth t;
+  qk_qdepthwise t;
   t.zero = x_zero ? *x_zero : p->x_zero;
-#if QK_SUMS_REGISTERS != 0
+#if QK_ACC_REGISTERS != 0
   memset(zeros, t.zero, 16);
 #endif
   qk_qconv_inside(p, 2, &left, &right);
@@ -266,25 +269,26 @@ QK_INLINE void qk_qconv_depthwise(const qk_qconv_params* p, const void* x, const
       const int32_t* b = bias ? bias + channel : 0;
       t.n = p->oc - channel < 16 ? p->oc - channel : 16;
       t.x = (const uint8_t*)x + (from + channel) * size;
-      t.w = w + qk_qdepth_weight(p, d0, h0, 0) + channel;
+      t.w = w + qk_qdepthwise_weight(p, d0, h0, 0) + channel;
       for (int32_t o = 0; o < p->out[2]; o += t.outputs) {
-        const int32_t inside =
-            QK_QDEPTH_INNER > QK_QDEPTH_EDGES && o >= left && o + QK_QDEPTH_INNER <= right;
-        const int32_t many = inside ? QK_QDEPTH_INNER : QK_QDEPTH_EDGES;
+        const int32_t inside = QK_QDEPTHWISE_INNER > QK_QDEPTHWISE_EDGES && o >= left &&
+                               o + QK_QDEPTHWISE_INNER <= right;
+        const int32_t many = inside ? QK_QDEPTHWISE_INNER : QK_QDEPTHWISE_EDGES;
         const ptrdiff_t at = ((ptrdiff_t)row * p->out[2] + o) * p->oc + channel;
         t.column = o * p->stride[2] - p->pad[2];
         t.outputs = p->out[2] - o < many ? p->out[2] - o : many;
-        if (!qk_qdepth_simple(p, &t, w_zeros, all - from - channel)) {
-          qk_qdepth_any(p, &t, b, w_zeros ? w_zeros + channel : 0, sums);
-#if QK_SUMS_REGISTERS != 0
+        if (!qk_qdepthwise_simple(p, &t, w_zeros, all - from - channel)) {
+          qk_qdepthwise_any(p, &t, b, w_zeros ? w_zeros + channel : 0, accumulators);
+#if QK_ACC_REGISTERS != 0
         } else if (inside) {
-          qk_qdepth_inner(p, &t, b, zeros, sums);
+          qk_qdepthwise_inner(p, &t, b, zeros, accumulators);
         } else {
-          qk_qdepth_edge(p, &t, b, zeros, sums);
+          qk_qdepthwise_edge(p, &t, b, zeros, accumulators);
 #endif
         }
         {
-          const qk_q_block block = {sums[0], t.outputs, 1, channel, t.n, x_scale, 0, at, p->oc};
+          const qk_q_block block = {accumulators[0], t.outputs, 1,  channel, t.n,
+                                    x_scale,         0,         at, p->oc};
           qk_q_store_block(&out, &block, y);
         }
       }

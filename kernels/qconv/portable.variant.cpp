@@ -12,8 +12,8 @@ std::string takes_all(const Call&, const Binder&) { return {}; }
 
 std::string nhwc_refusal(const Call& call, const Binder&) {
   const auto p = c_params<qk_qconv_params>(call);
-  if (!p.last) return "operands are not channels-last";
-  if (call.select[1] != "i8" || call.select[2] != "i32") return "sums take 64 bits";
+  if (!p.nhwc) return "operands are not channels-last";
+  if (call.select[1] != "i8" || call.select[2] != "i32") return "accumulators take 64 bits";
   return call.proved("narrow_x") ? "" : "codes less their zero points take more than 16 bits";
 }
 

@@ -29,11 +29,11 @@ QK_INLINE int32_t qk_qconv_channels_part(qk_qconv_params* p, const void** in, vo
 }
 #define QK_SPLIT_QCONV_PLAIN(types, W, S)                                                          \
   QK_INLINE int32_t qk_qconv_plain_##types##_units(const qk_qconv_params* p) {                     \
-    return p->last ? QK_LINE_UNITS(p) : QK_CHANNEL_UNITS(p);                                       \
+    return p->nhwc ? QK_LINE_UNITS(p) : QK_CHANNEL_UNITS(p);                                       \
   }                                                                                                \
   QK_INLINE int32_t qk_qconv_plain_##types##_part(qk_qconv_params* p, const void** in, void** out, \
                                                   const int32_t* units) {                          \
-    return p->last ? qk_qconv_lines_part(p, &in[0], &in[8], &out[0], units)                        \
+    return p->nhwc ? qk_qconv_lines_part(p, &in[0], &in[8], &out[0], units)                        \
                    : qk_qconv_channels_part(p, in, out, units, W, S);                              \
   }
 QK_SPLIT_QCONV_PLAIN(i8_i32, 1, 4)

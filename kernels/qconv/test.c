@@ -114,7 +114,7 @@ static void choose(qk_qconv_params* p, operands* o, int kind, int at_end, size_t
 static void shape(qk_qconv_params* p, int i) {
   const int axes = i % 11 == 0 ? 3 : 2, pointwise = i % 4 == 1;
   memset(p, 0, sizeof *p);
-  p->last = 1;
+  p->nhwc = 1;
   p->n = i % 7 == 0 ? 2 : 1;
   p->groups = i % 5 == 0 ? qk_random_in(1, 4) : 1;
   p->ic = p->groups * (i % 3 == 0 ? qk_random_in(1, 7) : 4 * qk_random_in(1, 18));

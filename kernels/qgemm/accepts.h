@@ -20,10 +20,10 @@ typedef struct qk_packed_call {
         (p)->r_rb, (p)->r_shift                                                               \
   }
 
-/* Codes u8 by weights of 8 bits without zero points; results are sums, floats (also with scales of
- * x that are known at run time only), or codes of 8 bits rescaled by f32 multipliers, to which a
- * residual of 8 bits may be added exactly or as ONNX Runtime does. Zero points of x per row come
- * with floats or sums only. */
+/* Codes u8 by weights of 8 bits without zero points; results are accumulators, floats (also with
+ * scales of x that are known at run time only), or codes of 8 bits rescaled by f32 multipliers, to
+ * which a residual of 8 bits may be added exactly or as ONNX Runtime does. Zero points of x per row
+ * come with floats or accumulators only. */
 QK_INLINE int qk_packed_accepts(const qk_packed_call* c) {
   const float most = 1048576.0f, most_shift = 1e9f;
   if (c->x_type != QK_U8 || c->x_zero < 0 || c->x_zero > 255 || c->q31 || c->has_w_zeros) return 0;

@@ -1,10 +1,10 @@
 /* The tile of every dense product of u8 and s8 with AVX2: some rows by one panel of 1 or 2 vectors
- * of 8 outputs (kernels/qgemm/pack.h), all sums in registers. Products are those of pairs of 16
- * bits, vpmaddwd, which is exact; sums are exact modulo 2^32.
+ * of 8 outputs (kernels/qgemm/pack.h), all accumulators in registers. Products are those of pairs
+ * of 16 bits, vpmaddwd, which is exact; accumulators are exact modulo 2^32.
  *
  * A row is one output pixel or one row of a matrix; its products are runs of k neighbouring
- * inputs, some of which are widened at a time. The zero point of x is part of the sums' start. No
- * byte outside the runs is read.
+ * inputs, some of which are widened at a time. The zero point of x is part of the accumulators'
+ * start. No byte outside the runs is read.
  *
  * Needs avx2 and fma. Stack: at most 3 KiB. */
 #ifndef QK_QGEMM_AVX2_TILE_H
@@ -21,7 +21,8 @@
 #define QK_PTILE_UNIT 2
 #define QK_PTILE_SHIFT 0
 
-/* gcc spills sums, or reads weights once per product, unless each is named in every step. */
+/* gcc spills accumulators, or reads weights once per product, unless each is named in every step.
+ */
 #if defined(__GNUC__) && !defined(__clang__)
 #define QK_AVX2_KEEP(v) __asm__("" : "+x"(v))
 #else
@@ -127,16 +128,16 @@ QK_INLINE void qk_avx2_added(const qk_ptile* t, const __m256i* acc, const uint8_
   qk_avx2_store_codes(t, a, b, y, vectors);
 }
 
-/* Sums of some rows as they are or as floats: [rows][vectors][8], to y and on. */
-QK_SHARED void qk_avx2_plain(const qk_ptile* t, const int32_t* sums, int32_t row, int32_t rows,
-                             int32_t vectors, uint8_t* y) {
+/* Accumulators of some rows as they are or as floats: [rows][vectors][8], to y and on. */
+QK_SHARED void qk_avx2_plain(const qk_ptile* t, const int32_t* accumulators, int32_t row,
+                             int32_t rows, int32_t vectors, uint8_t* y) {
   for (int32_t m = 0; m < rows; ++m, y += 4 * t->y_row) {
     const float x_scale = t->x_scales ? t->x_scales[t->per_row ? row + m : 0] : 1.0f;
     const __m256i zero = _mm256_set1_epi32(t->x_zeros ? t->x_zeros[row + m] : 0);
-    for (int32_t v = 0; v < vectors; ++v, sums += 8) {
-      __m256i s = _mm256_loadu_si256((const __m256i*)(const void*)sums);
+    for (int32_t v = 0; v < vectors; ++v, accumulators += 8) {
+      __m256i s = _mm256_loadu_si256((const __m256i*)(const void*)accumulators);
       if (t->x_zeros) {
-        const __m256i w = _mm256_loadu_si256((const __m256i*)(const void*)(t->sums + 8 * v));
+        const __m256i w = _mm256_loadu_si256((const __m256i*)(const void*)(t->weight_sums + 8 * v));
         s = _mm256_sub_epi32(s, _mm256_mullo_epi32(zero, w));
       }
       if (t->floats) {
@@ -200,7 +201,7 @@ QK_INLINE void qk_avx2_widen(const uint8_t* x, ptrdiff_t x_row, int32_t rows, in
   }
 }
 
-/* Sums of `units` pairs of widened inputs. */
+/* Accumulators of `units` pairs of widened inputs. */
 QK_INLINE void qk_avx2_units(__m256i* acc, const int16_t* x, const int8_t* w, int32_t units,
                              const int rows, const int vectors) {
   QK_NOT_EACH for (; units > 0; --units, x += 2, w += 16 * vectors) {
@@ -223,7 +224,7 @@ QK_INLINE void qk_avx2_units(__m256i* acc, const int16_t* x, const int8_t* w, in
   }
 }
 
-/* Sums of one run. */
+/* Accumulators of one run. */
 QK_INLINE void qk_avx2_run(__m256i* acc, const qk_ptile* t, const uint8_t* x, const int8_t* w,
                            int16_t* widened, const int rows, const int vectors) {
   int32_t lead = t->lead, left = t->k;
@@ -249,7 +250,7 @@ QK_INLINE void qk_avx2_tile_of(const qk_ptile* t, int32_t row, const uint8_t* x,
   union {
     __m256i aligned; /* stores of whole vectors do not cross cache lines */
     int16_t widened[8 * QK_AVX2_ROOM];
-    int32_t sums[12 * 8];
+    int32_t accumulators[12 * 8];
   } u;
   QK_EACH for (int v = 0; v < vectors; ++v) {
     const __m256i start = _mm256_loadu_si256((const __m256i*)(const void*)(t->start + 8 * v));
@@ -283,9 +284,9 @@ QK_INLINE void qk_avx2_tile_of(const qk_ptile* t, int32_t row, const uint8_t* x,
     }
   } else {
     QK_EACH for (int i = 0; i < rows * vectors; ++i) {
-      _mm256_storeu_si256((__m256i*)(void*)(u.sums + 8 * i), acc[i]);
+      _mm256_storeu_si256((__m256i*)(void*)(u.accumulators + 8 * i), acc[i]);
     }
-    qk_avx2_plain(t, u.sums, row, rows, vectors, y + 4 * at);
+    qk_avx2_plain(t, u.accumulators, row, rows, vectors, y + 4 * at);
   }
 }
 
@@ -361,11 +362,13 @@ QK_INLINE int32_t qk_ptile_sum(const uint8_t* x, int32_t k) {
   return sum;
 }
 
-/* Takes off the start of a panel's sums: the zero point of x times the weights' sums of a tap. */
-QK_INLINE void qk_ptile_less(int32_t* start, const int32_t* sums, int32_t zero, int32_t vectors) {
+/* Takes off the start of a panel's accumulators: the zero point of x times the weights' sums of a
+ * tap. */
+QK_INLINE void qk_ptile_less(int32_t* start, const int32_t* weight_sums, int32_t zero,
+                             int32_t vectors) {
   const __m256i z = _mm256_set1_epi32(zero);
   for (int32_t i = 0; i < 8 * vectors; i += 8) {
-    const __m256i w = _mm256_loadu_si256((const __m256i*)(const void*)(sums + i));
+    const __m256i w = _mm256_loadu_si256((const __m256i*)(const void*)(weight_sums + i));
     const __m256i s = _mm256_loadu_si256((const __m256i*)(const void*)(start + i));
     _mm256_storeu_si256((__m256i*)(void*)(start + i),
                         _mm256_sub_epi32(s, _mm256_mullo_epi32(z, w)));

@@ -1,8 +1,10 @@
 /* The tile of every dense product of u8 and s8 with vpdpbusd: some rows by one panel of 1 to 4
- * vectors of 16 outputs (kernels/qgemm/pack.h), all sums in registers. Sums are exact modulo 2^32.
+ * vectors of 16 outputs (kernels/qgemm/pack.h), all accumulators in registers. Accumulators are
+ * exact modulo 2^32.
  *
  * A row is one output pixel or one row of a matrix; its products are runs of k neighbouring
- * inputs. The zero point of x is part of the sums' start. No byte outside the input is read.
+ * inputs. The zero point of x is part of the accumulators' start. No byte outside the input is
+ * read.
  *
  * Needs avx512f, bw, vl, dq and vnni. Stack: at most 4 KiB. */
 #ifndef QK_QGEMM_AVX512VNNI_TILE_H
@@ -19,7 +21,8 @@
 #define QK_PTILE_UNIT 4
 #define QK_PTILE_SHIFT 0
 
-/* gcc spills sums, or reads weights once per product, unless each is named in every step. */
+/* gcc spills accumulators, or reads weights once per product, unless each is named in every step.
+ */
 #if defined(__GNUC__) && !defined(__clang__)
 #define QK_VNNI_KEEP(v) __asm__("" : "+v"(v))
 #else
@@ -127,12 +130,12 @@ QK_INLINE void qk_vnni_added(const qk_ptile* t, const __m512i* acc, const uint8_
   qk_vnni_store_codes(t, c, y, vectors);
 }
 
-/* Sums of vector v of a panel as they are or as floats. */
-QK_INLINE __m512i qk_vnni_value(const qk_ptile* t, const int32_t* sums, int32_t v, float x_scale,
-                                int32_t x_zero) {
-  __m512i s = _mm512_loadu_si512((const void*)(sums + 16 * v));
+/* Accumulators of vector v of a panel as they are or as floats. */
+QK_INLINE __m512i qk_vnni_value(const qk_ptile* t, const int32_t* accumulators, int32_t v,
+                                float x_scale, int32_t x_zero) {
+  __m512i s = _mm512_loadu_si512((const void*)(accumulators + 16 * v));
   if (t->x_zeros) {
-    const __m512i w = _mm512_loadu_si512((const void*)(t->sums + 16 * v));
+    const __m512i w = _mm512_loadu_si512((const void*)(t->weight_sums + 16 * v));
     s = _mm512_sub_epi32(s, _mm512_mullo_epi32(_mm512_set1_epi32(x_zero), w));
   }
   if (t->floats) {
@@ -157,20 +160,22 @@ QK_INLINE void qk_vnni_store_panel(uint8_t* y, __m512i a, __m512i b, __m512i c, 
   _mm512_storeu_si512((void*)(y + 192), _mm512_shuffle_i32x4(ab_high, cd_high, 0xdd));
 }
 
-/* Sums of some rows as they are or as floats: [rows][vectors][16], to element `at` of y and on. */
-QK_SHARED void qk_vnni_plain(const qk_ptile* t, const int32_t* sums, int32_t row, int32_t rows,
-                             int32_t vectors, uint8_t* y) {
-  for (int32_t m = 0; m < rows; ++m, sums += 16 * vectors, y += 4 * t->y_row) {
+/* Accumulators of some rows as they are or as floats: [rows][vectors][16], to element `at` of y and
+ * on. */
+QK_SHARED void qk_vnni_plain(const qk_ptile* t, const int32_t* accumulators, int32_t row,
+                             int32_t rows, int32_t vectors, uint8_t* y) {
+  for (int32_t m = 0; m < rows; ++m, accumulators += 16 * vectors, y += 4 * t->y_row) {
     const float x_scale = t->x_scales ? t->x_scales[t->per_row ? row + m : 0] : 1.0f;
     const int32_t x_zero = t->x_zeros ? t->x_zeros[row + m] : 0;
     if (t->columns == 64) {
-      qk_vnni_store_panel(
-          y, qk_vnni_value(t, sums, 0, x_scale, x_zero), qk_vnni_value(t, sums, 1, x_scale, x_zero),
-          qk_vnni_value(t, sums, 2, x_scale, x_zero), qk_vnni_value(t, sums, 3, x_scale, x_zero));
+      qk_vnni_store_panel(y, qk_vnni_value(t, accumulators, 0, x_scale, x_zero),
+                          qk_vnni_value(t, accumulators, 1, x_scale, x_zero),
+                          qk_vnni_value(t, accumulators, 2, x_scale, x_zero),
+                          qk_vnni_value(t, accumulators, 3, x_scale, x_zero));
       continue;
     }
     for (int32_t v = 0; v < vectors; ++v) {
-      __m512i s = qk_vnni_value(t, sums, v, x_scale, x_zero);
+      __m512i s = qk_vnni_value(t, accumulators, v, x_scale, x_zero);
       for (int32_t l = 0; l < 4; ++l, s = _mm512_shuffle_i32x4(s, s, 0x39)) {
         const int32_t n = 4 * (l * vectors + v), left = t->columns - n;
         const __m128i four = _mm512_castsi512_si128(s);
@@ -184,7 +189,7 @@ QK_SHARED void qk_vnni_plain(const qk_ptile* t, const int32_t* sums, int32_t row
   }
 }
 
-/* Sums of a unit of inputs; rows are `step` bytes from each other. */
+/* Accumulators of a unit of inputs; rows are `step` bytes from each other. */
 QK_INLINE void qk_vnni_step(__m512i* acc, const uint8_t* x, ptrdiff_t step, const int8_t* w,
                             const int rows, const int vectors) {
   __m512i wv[4];
@@ -204,8 +209,8 @@ QK_INLINE void qk_vnni_step(__m512i* acc, const uint8_t* x, ptrdiff_t step, cons
   QK_EACH for (int i = 0; i < rows * vectors; ++i) QK_VNNI_KEEP(acc[i]);
 }
 
-/* Sums of `units` whole units. Few sums at once wait for each other, so then two units have their
- * own. */
+/* Accumulators of `units` whole units. Few accumulators at once wait for each other, so then two
+ * units have their own. */
 QK_INLINE void qk_vnni_units(__m512i* acc, const uint8_t* x, ptrdiff_t step, const int8_t* w,
                              int32_t units, const int rows, const int vectors) {
   if (rows * vectors <= 8) {
@@ -248,7 +253,7 @@ QK_INLINE int32_t qk_vnni_inputs(const qk_ptile* t, const uint8_t* x, int32_t ro
   return t->lead == 0 && t->filled && last <= t->x_end - x ? whole : t->k;
 }
 
-/* Sums of one run of k inputs. */
+/* Accumulators of one run of k inputs. */
 QK_INLINE void qk_vnni_run(__m512i* acc, const qk_ptile* t, const uint8_t* x, const int8_t* w,
                            int32_t k, const int rows, const int vectors) {
   uint32_t words[16];
@@ -272,19 +277,19 @@ QK_INLINE void qk_vnni_run(__m512i* acc, const qk_ptile* t, const uint8_t* x, co
   }
 }
 
-/* What becomes of the sums [rows][vectors][16] of a tile, the first of them element `at` of y. They
- * come through memory, so that one loop over rows serves all tiles; only large tiles make plain
- * codes of registers, which counts where there are few inputs. */
-QK_INLINE void qk_vnni_finish_of(const qk_ptile* t, const int32_t* sums, int32_t row, int32_t rows,
-                                 uint8_t* y, ptrdiff_t at, const int vectors) {
+/* What becomes of the accumulators [rows][vectors][16] of a tile, the first of them element `at` of
+ * y. They come through memory, so that one loop over rows serves all tiles; only large tiles make
+ * plain codes of registers, which counts where there are few inputs. */
+QK_INLINE void qk_vnni_finish_of(const qk_ptile* t, const int32_t* accumulators, int32_t row,
+                                 int32_t rows, uint8_t* y, ptrdiff_t at, const int vectors) {
   if (t->path == QK_PTILE_PLAIN) {
-    qk_vnni_plain(t, sums, row, rows, vectors, y + 4 * at);
+    qk_vnni_plain(t, accumulators, row, rows, vectors, y + 4 * at);
     return;
   }
-  QK_NOT_EACH for (int32_t m = 0; m < rows; ++m, sums += 16 * vectors, at += t->y_row) {
+  QK_NOT_EACH for (int32_t m = 0; m < rows; ++m, accumulators += 16 * vectors, at += t->y_row) {
     __m512i acc[4];
     QK_EACH for (int v = 0; v < vectors; ++v) {
-      acc[v] = _mm512_loadu_si512((const void*)(sums + 16 * v));
+      acc[v] = _mm512_loadu_si512((const void*)(accumulators + 16 * v));
     }
     if (t->path == QK_PTILE_ADDED) {
       qk_vnni_added(t, acc, t->residual + at, y + at, vectors);
@@ -293,10 +298,10 @@ QK_INLINE void qk_vnni_finish_of(const qk_ptile* t, const int32_t* sums, int32_t
     }
   }
 }
-#define QK_VNNI_FINISH(V)                                                                \
-  QK_SHARED void qk_vnni_finish_##V(const qk_ptile* t, const int32_t* sums, int32_t row, \
-                                    int32_t rows, uint8_t* y, ptrdiff_t at) {            \
-    qk_vnni_finish_of(t, sums, row, rows, y, at, V);                                     \
+#define QK_VNNI_FINISH(V)                                                                        \
+  QK_SHARED void qk_vnni_finish_##V(const qk_ptile* t, const int32_t* accumulators, int32_t row, \
+                                    int32_t rows, uint8_t* y, ptrdiff_t at) {                    \
+    qk_vnni_finish_of(t, accumulators, row, rows, y, at, V);                                     \
   }
 QK_VNNI_FINISH(1)
 QK_VNNI_FINISH(2)
@@ -306,7 +311,7 @@ QK_VNNI_FINISH(4)
 QK_INLINE void qk_vnni_tile_of(const qk_ptile* t, int32_t row, const uint8_t* x, const int8_t* w,
                                uint8_t* y, ptrdiff_t at, const int rows, const int vectors) {
   __m512i acc[24];
-  int32_t sums[24 * 16];
+  int32_t accumulators[24 * 16];
   QK_EACH for (int v = 0; v < vectors; ++v) {
     const __m512i start = _mm512_loadu_si512((const void*)(t->start + 16 * v));
     QK_EACH for (int m = 0; m < rows; ++m) acc[m * vectors + v] = start;
@@ -335,12 +340,12 @@ QK_INLINE void qk_vnni_tile_of(const qk_ptile* t, int32_t row, const uint8_t* x,
     return;
   }
   QK_EACH for (int i = 0; i < rows * vectors; ++i) {
-    _mm512_storeu_si512((void*)(sums + 16 * i), acc[i]);
+    _mm512_storeu_si512((void*)(accumulators + 16 * i), acc[i]);
   }
-  if (vectors == 4) qk_vnni_finish_4(t, sums, row, rows, y, at);
-  if (vectors == 3) qk_vnni_finish_3(t, sums, row, rows, y, at);
-  if (vectors == 2) qk_vnni_finish_2(t, sums, row, rows, y, at);
-  if (vectors == 1) qk_vnni_finish_1(t, sums, row, rows, y, at);
+  if (vectors == 4) qk_vnni_finish_4(t, accumulators, row, rows, y, at);
+  if (vectors == 3) qk_vnni_finish_3(t, accumulators, row, rows, y, at);
+  if (vectors == 2) qk_vnni_finish_2(t, accumulators, row, rows, y, at);
+  if (vectors == 1) qk_vnni_finish_1(t, accumulators, row, rows, y, at);
 }
 
 #define QK_VNNI_TILE(M, V)                                                                \
@@ -445,11 +450,13 @@ QK_INLINE int32_t qk_ptile_sum(const uint8_t* x, int32_t k) {
   return _mm512_reduce_add_epi32(sum);
 }
 
-/* Takes off the start of a panel's sums: the zero point of x times the weights' sums of a tap. */
-QK_INLINE void qk_ptile_less(int32_t* start, const int32_t* sums, int32_t zero, int32_t vectors) {
+/* Takes off the start of a panel's accumulators: the zero point of x times the weights' sums of a
+ * tap. */
+QK_INLINE void qk_ptile_less(int32_t* start, const int32_t* weight_sums, int32_t zero,
+                             int32_t vectors) {
   const __m512i z = _mm512_set1_epi32(zero);
   for (int32_t i = 0; i < 16 * vectors; i += 16) {
-    const __m512i w = _mm512_loadu_si512((const void*)(sums + i));
+    const __m512i w = _mm512_loadu_si512((const void*)(weight_sums + i));
     const __m512i s = _mm512_loadu_si512((const void*)(start + i));
     _mm512_storeu_si512((void*)(start + i), _mm512_sub_epi32(s, _mm512_mullo_epi32(z, w)));
   }

@@ -1,15 +1,15 @@
-/* Blocks of sums to results, sixteen neighbouring channels at a time. */
+/* Blocks of accumulators to results, sixteen neighbouring channels at a time. */
 #ifndef QK_Q_BLOCK_H
 #define QK_Q_BLOCK_H
 
 #include "kernels/common/shared.h"
+#include "kernels/qgemm/accumulators.h"
 #include "kernels/qgemm/output.h"
-#include "kernels/qgemm/sums.h"
 
-/* A block of sums [rows][panels][16] of `columns` <= 16 * panels channels from `channel` on: their
- * results of a row begin at element `at` of y, those of the next row y_row later. */
+/* A block of accumulators [rows][panels][16] of `columns` <= 16 * panels channels from `channel`
+ * on: their results of a row begin at element `at` of y, those of the next row y_row later. */
 typedef struct qk_q_block {
-  const int32_t* sums;
+  const int32_t* accumulators;
   int32_t rows, panels, channel, columns;
   const float* x_scale; /* may be null; with per_row one per row */
   int32_t per_row;
@@ -30,10 +30,10 @@ QK_INLINE void qk_q_others(const qk_q_output* o, ptrdiff_t at, int32_t n, int32_
 }
 
 #if !defined(QK_INTEGER_ONLY)
-/* The results of sums of n <= 16 neighbouring channels, rescaled; `sums` has 16 elements, those
- * beyond n are of no matter. */
-QK_SHARED void qk_q_rescale16(const qk_q_output* o, const int32_t* sums, int32_t channel, int32_t n,
-                              void* y, ptrdiff_t at) {
+/* The results of accumulators of n <= 16 neighbouring channels, rescaled; `accumulators` has 16
+ * elements, those beyond n are of no matter. */
+QK_SHARED void qk_q_rescale16(const qk_q_output* o, const int32_t* accumulators, int32_t channel,
+                              int32_t n, void* y, ptrdiff_t at) {
   const int32_t y_type = o->residual ? o->r.y_type : o->type;
   int32_t code[16], other[16];
   {
@@ -46,7 +46,7 @@ QK_SHARED void qk_q_rescale16(const qk_q_output* o, const int32_t* sums, int32_t
       for (int j = 0; j < 16; ++j) some[j] = j < n ? m[j] : 0.0f;
       m = some;
     }
-    for (int j = 0; j < 16; ++j) code[j] = qn_code((float)sums[j] * m[j], zeros[j], lo, hi);
+    for (int j = 0; j < 16; ++j) code[j] = qn_code((float)accumulators[j] * m[j], zeros[j], lo, hi);
   }
   if (o->residual) {
     const qk_q_residual r = o->r;
@@ -80,45 +80,45 @@ QK_SHARED void qk_q_rescale16(const qk_q_output* o, const int32_t* sums, int32_t
 
 QK_SHARED void qk_q_store_any(const qk_q_output* o, const qk_q_block* b, void* y) {
   for (int32_t m = 0; m < b->rows; ++m) {
-    const int32_t* sums = b->sums + m * 16 * b->panels;
+    const int32_t* accumulators = b->accumulators + m * 16 * b->panels;
     const float x_scale = b->x_scale ? b->x_scale[b->per_row * m] : 1.0f;
     const ptrdiff_t at = b->at + m * b->y_row;
 #if defined(QK_INTEGER_ONLY)
     for (int32_t i = 0; i < b->columns; ++i) {
-      qk_q_store(o, sums[i], b->channel + i, x_scale, y, at + i);
+      qk_q_store(o, accumulators[i], b->channel + i, x_scale, y, at + i);
     }
 #else
     for (int32_t i = 0; o->path != QK_Q_ANY && i < b->columns; i += 16) {
       const int32_t n = b->columns - i < 16 ? b->columns - i : 16;
-      qk_q_rescale16(o, sums + i, b->channel + i, n, y, at + i);
+      qk_q_rescale16(o, accumulators + i, b->channel + i, n, y, at + i);
     }
     for (int32_t i = 0; o->path == QK_Q_ANY && i < b->columns; ++i) {
-      qk_q_store(o, sums[i], b->channel + i, x_scale, y, at + i);
+      qk_q_store(o, accumulators[i], b->channel + i, x_scale, y, at + i);
     }
 #endif
   }
 }
 
-#if QK_SUMS_REGISTERS != 0
+#if QK_ACC_REGISTERS != 0
 
 /* qn_code of sixteen numbers with a zero point for each. */
-QK_INLINE qk_sums qk_q_codes16(qk_v16 v, qk_sums zeros, int32_t lo, int32_t hi) {
-  const qk_v16 least = qk_sums_float(qk_sums_sub(qk_sums_set(lo), zeros));
-  const qk_v16 most = qk_sums_float(qk_sums_sub(qk_sums_set(hi), zeros));
-  return qk_sums_add(qk_sums_round(qk_v16_within(v, least, most)), zeros);
+QK_INLINE qk_acc qk_q_codes16(qk_v16 v, qk_acc zeros, int32_t lo, int32_t hi) {
+  const qk_v16 least = qk_acc_float(qk_acc_sub(qk_acc_set(lo), zeros));
+  const qk_v16 most = qk_acc_float(qk_acc_sub(qk_acc_set(hi), zeros));
+  return qk_acc_add(qk_acc_round(qk_v16_within(v, least, most)), zeros);
 }
 /* .. with one for all. */
-QK_INLINE qk_sums qk_q_code16(qk_v16 v, int32_t zero, int32_t lo, int32_t hi) {
+QK_INLINE qk_acc qk_q_code16(qk_v16 v, int32_t zero, int32_t lo, int32_t hi) {
   const qk_v16 least = qk_v16_set((float)(lo - zero)), most = qk_v16_set((float)(hi - zero));
-  return qk_sums_add(qk_sums_round(qk_v16_within(v, least, most)), qk_sums_set(zero));
+  return qk_acc_add(qk_acc_round(qk_v16_within(v, least, most)), qk_acc_set(zero));
 }
 
 /* qn_add_codes of sixteen codes of each. */
-QK_INLINE qk_sums qk_q_add16(const qk_q_residual* r, qk_sums a, qk_sums b) {
-  const qk_sums left = qk_sums_add(a, qk_sums_set(-r->za));
-  const qk_sums right = qk_sums_add(b, qk_sums_set(-r->zb));
-  const qk_v16 first = qk_v16_mul(qk_sums_float(left), qk_v16_set(r->ra));
-  const qk_v16 v = qk_v16_fma(qk_sums_float(right), qk_v16_set(r->rb), first);
+QK_INLINE qk_acc qk_q_add16(const qk_q_residual* r, qk_acc a, qk_acc b) {
+  const qk_acc left = qk_acc_add(a, qk_acc_set(-r->za));
+  const qk_acc right = qk_acc_add(b, qk_acc_set(-r->zb));
+  const qk_v16 first = qk_v16_mul(qk_acc_float(left), qk_v16_set(r->ra));
+  const qk_v16 v = qk_v16_fma(qk_acc_float(right), qk_v16_set(r->rb), first);
   return qk_q_code16(v, r->zero, r->lo, r->hi);
 }
 
@@ -129,14 +129,14 @@ QK_SHARED void qk_q_store_codes(const qk_q_output* o, const qk_q_block* b, uint8
   for (int32_t done = 0; done < b->columns; done += 16) {
     const int32_t n = b->columns - done < 16 ? b->columns - done : 16;
     const qk_v16 m = qk_v16_load_n((const float*)o->multipliers + b->channel + done, n);
-    const qk_sums zeros =
-        o->zeros ? qk_sums_load_n(o->zeros + b->channel + done, n) : qk_sums_set(zero);
-    const int32_t* sums = b->sums + done;
+    const qk_acc zeros =
+        o->zeros ? qk_acc_load_n(o->zeros + b->channel + done, n) : qk_acc_set(zero);
+    const int32_t* accumulators = b->accumulators + done;
     uint8_t* to = y + b->at + done;
-    for (int32_t row = 0; row < rows; ++row, sums += step, to += y_row) {
-      const qk_v16 v = qk_v16_mul(qk_sums_float(qk_sums_load_n(sums, 16)), m);
-      const qk_sums code = qk_q_codes16(v, zeros, lo, hi);
-      qk_sums_store_codes_n(to, code, n);
+    for (int32_t row = 0; row < rows; ++row, accumulators += step, to += y_row) {
+      const qk_v16 v = qk_v16_mul(qk_acc_float(qk_acc_load_n(accumulators, 16)), m);
+      const qk_acc code = qk_q_codes16(v, zeros, lo, hi);
+      qk_acc_store_codes_n(to, code, n);
     }
   }
 }
@@ -149,17 +149,17 @@ QK_SHARED void qk_q_store_added(const qk_q_output* o, const qk_q_block* b, uint8
   for (int32_t done = 0; done < b->columns; done += 16) {
     const int32_t n = b->columns - done < 16 ? b->columns - done : 16;
     const qk_v16 m = qk_v16_load_n((const float*)o->multipliers + b->channel + done, n);
-    const qk_sums zeros =
-        o->zeros ? qk_sums_load_n(o->zeros + b->channel + done, n) : qk_sums_set(zero);
-    const int32_t* sums = b->sums + done;
+    const qk_acc zeros =
+        o->zeros ? qk_acc_load_n(o->zeros + b->channel + done, n) : qk_acc_set(zero);
+    const int32_t* accumulators = b->accumulators + done;
     const uint8_t* from = (const uint8_t*)o->residual + b->at + done;
     uint8_t* to = y + b->at + done;
-    for (int32_t row = 0; row < rows; ++row, sums += step, from += y_row, to += y_row) {
-      const qk_v16 v = qk_v16_mul(qk_sums_float(qk_sums_load_n(sums, 16)), m);
-      const qk_sums code = qk_q_codes16(v, zeros, lo, hi);
-      const qk_sums other = qk_sums_load_codes_n(from, r.type == QK_I8, n);
-      const qk_sums sum = r.first ? qk_q_add16(&r, code, other) : qk_q_add16(&r, other, code);
-      qk_sums_store_codes_n(to, sum, n);
+    for (int32_t row = 0; row < rows; ++row, accumulators += step, from += y_row, to += y_row) {
+      const qk_v16 v = qk_v16_mul(qk_acc_float(qk_acc_load_n(accumulators, 16)), m);
+      const qk_acc code = qk_q_codes16(v, zeros, lo, hi);
+      const qk_acc other = qk_acc_load_codes_n(from, r.type == QK_I8, n);
+      const qk_acc sum = r.first ? qk_q_add16(&r, code, other) : qk_q_add16(&r, other, code);
+      qk_acc_store_codes_n(to, sum, n);
     }
   }
 }
@@ -168,7 +168,7 @@ QK_SHARED void qk_q_store_added(const qk_q_output* o, const qk_q_block* b, uint8
 
 QK_INLINE void qk_q_store_block(const qk_q_output* o, const qk_q_block* b, void* y) {
   switch (o->path) {
-#if QK_SUMS_REGISTERS != 0
+#if QK_ACC_REGISTERS != 0
     case QK_Q_CODES:
       qk_q_store_codes(o, b, (uint8_t*)y);
       break;

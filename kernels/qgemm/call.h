@@ -2,10 +2,10 @@
 #define QK_QGEMM_CALL_H
 #include <stdint.h>
 
-/* What ops ask of qgemm: y [m, n] of codes x [m, k] and codes w of 8 bits, sums proved to fit 32
- * bits and x - x_zero 16 bits. Weights are plain: element (k, n) of matrix b at b*w_batch + k*w_k +
- * n*w_n, with `flip` codes u8 that stand for their value less 128. `batch` matrices that advance by
- * x_batch, w_batch, y_batch elements. The rest is as in kernels/qgemm/qgemm.h. */
+/* What ops ask of qgemm: y [m, n] of codes x [m, k] and codes w of 8 bits, accumulators proved to
+ * fit 32 bits and x - x_zero 16 bits. Weights are plain: element (k, n) of matrix b at b*w_batch +
+ * k*w_k + n*w_n, with `flip` codes u8 that stand for their value less 128. `batch` matrices that
+ * advance by x_batch, w_batch, y_batch elements. The rest is as in kernels/qgemm/qgemm.h. */
 typedef struct {
   int32_t batch, m, n, k;
   int32_t x_batch, y_batch;

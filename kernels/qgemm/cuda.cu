@@ -7,7 +7,7 @@ QK_UNIT int64_t qk_qgemm_cuda_units(const qk_qgemm_call* p) {
   return (int64_t)p->batch * p->m * p->n;
 }
 
-/* Sums wrap on the way, the complete ones fit. */
+/* Accumulators wrap on the way, the complete ones fit. */
 QK_UNIT void qk_qgemm_cuda(const qk_qgemm_call* p, int64_t unit, const void* x, const void* w,
                            const void* bias, const void* multipliers, const void* float_bias,
                            const void* w_zeros, const void* x_scales, const void* x_zeros,

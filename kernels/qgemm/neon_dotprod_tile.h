@@ -1,7 +1,7 @@
 /* The tile of every dense product of u8 and s8 with NEON's sdot: some rows by one panel of 1 to 4
- * vectors of 4 outputs (kernels/qgemm/pack.h), all sums in registers. Inputs are taken less 128, as
- * s8, and the zero point of x is part of the sums' start with what that changes. Sums are exact
- * modulo 2^32. No byte outside the runs is read.
+ * vectors of 4 outputs (kernels/qgemm/pack.h), all accumulators in registers. Inputs are taken less
+ * 128, as s8, and the zero point of x is part of the accumulators' start with what that changes.
+ * Accumulators are exact modulo 2^32. No byte outside the runs is read.
  *
  * Needs dotprod of armv8.2-a. Stack: at most 1 KiB. */
 #ifndef QK_QGEMM_NEON_DOTPROD_TILE_H
@@ -32,7 +32,7 @@ QK_INLINE int8x16_t qk_sdot_load(const uint8_t* x, int32_t n) {
   return vreinterpretq_s8_u8(vld1q_u8(some));
 }
 
-/* Lane 0 to 3 of a unit's sums, for a constant lane. */
+/* Lane 0 to 3 of a unit's accumulators, for a constant lane. */
 QK_INLINE int32x4_t qk_sdot(int32x4_t acc, int8x16_t w, int8x16_t x, const int lane) {
   switch (lane) {
     case 0:
@@ -51,7 +51,7 @@ QK_INLINE int32x4_t qk_sdot(int32x4_t acc, int8x16_t w, int8x16_t x, const int l
   return acc;
 }
 
-/* Sums of `units` <= 4 units of each row. */
+/* Accumulators of `units` <= 4 units of each row. */
 QK_INLINE void qk_sdot_step(int32x4_t* acc, const int8x16_t* x, const int8_t* w, const int lane,
                             const int rows, const int vectors) {
   int8x16_t wv[4];
@@ -63,7 +63,7 @@ QK_INLINE void qk_sdot_step(int32x4_t* acc, const int8x16_t* x, const int8_t* w,
   }
 }
 
-/* Sums of one run. */
+/* Accumulators of one run. */
 QK_INLINE void qk_sdot_run(int32x4_t* acc, const qk_ptile* t, const uint8_t* x, const int8_t* w,
                            const int rows, const int vectors) {
   int32_t left = t->k;
@@ -82,10 +82,10 @@ QK_INLINE void qk_sdot_run(int32x4_t* acc, const qk_ptile* t, const uint8_t* x, 
   }
 }
 
-/* Four sums to what is stored: floats, or the sums. */
+/* Four accumulators to what is stored: floats, or the accumulators. */
 QK_INLINE int32x4_t qk_sdot_plain(const qk_ptile* t, int32x4_t sum, int v, int32_t row) {
   float32x4_t scale, f;
-  if (t->x_zeros) sum = vmlsq_n_s32(sum, vld1q_s32(t->sums + 4 * v), t->x_zeros[row]);
+  if (t->x_zeros) sum = vmlsq_n_s32(sum, vld1q_s32(t->weight_sums + 4 * v), t->x_zeros[row]);
   if (!t->floats) return sum;
   scale = vld1q_f32(t->multipliers + 4 * v);
   if (t->x_scales) scale = vmulq_n_f32(scale, t->x_scales[t->per_row ? row : 0]);
@@ -96,7 +96,7 @@ QK_INLINE int32x4_t qk_sdot_plain(const qk_ptile* t, int32x4_t sum, int v, int32
   return vreinterpretq_s32_f32(f);
 }
 
-/* Four sums to codes less their zero point; a NaN is the least. */
+/* Four accumulators to codes less their zero point; a NaN is the least. */
 QK_INLINE float32x4_t qk_sdot_code(const qk_ptile* t, int32x4_t sum, int v) {
   const float32x4_t least = vdupq_n_f32(t->least), most = vdupq_n_f32(t->most);
   float32x4_t f = vmulq_f32(vcvtq_f32_s32(sum), vld1q_f32(t->multipliers + 4 * v));
@@ -104,7 +104,7 @@ QK_INLINE float32x4_t qk_sdot_code(const qk_ptile* t, int32x4_t sum, int v) {
   return vrndnq_f32(vminq_f32(f, most));
 }
 
-/* Codes of four sums added to the residual's, rounded. */
+/* Codes of four accumulators added to the residual's, rounded. */
 QK_INLINE int32x4_t qk_sdot_added(const qk_ptile* t, float32x4_t f, const uint8_t* other) {
   const uint8_t flip = (uint8_t)t->other_flip;
   const float four[4] = {(float)(other[0] ^ flip), (float)(other[1] ^ flip),
@@ -117,13 +117,14 @@ QK_INLINE int32x4_t qk_sdot_added(const qk_ptile* t, float32x4_t f, const uint8_
                                  : vfmaq_f32(vfmaq_f32(addend, o, ro), f, rc));
 }
 
-/* What becomes of sums [rows][vectors][4]: they are limited, and stored as bytes or words. */
-QK_SHARED void qk_sdot_finish(const qk_ptile* t, const int32_t* sums, int32_t row, int32_t rows,
-                              int32_t vectors, uint8_t* y, ptrdiff_t at) {
+/* What becomes of accumulators [rows][vectors][4]: they are limited, and stored as bytes or words.
+ */
+QK_SHARED void qk_sdot_finish(const qk_ptile* t, const int32_t* accumulators, int32_t row,
+                              int32_t rows, int32_t vectors, uint8_t* y, ptrdiff_t at) {
   for (int32_t m = 0; m < rows; ++m, at += t->y_row) {
-    for (int32_t v = 0; v < vectors; ++v, sums += 4) {
+    for (int32_t v = 0; v < vectors; ++v, accumulators += 4) {
       const int32_t left = t->columns - 4 * v, n = left < 4 ? left : 4;
-      const int32x4_t sum = vld1q_s32(sums);
+      const int32x4_t sum = vld1q_s32(accumulators);
       int32_t four[4];
       uint8_t other[4] = {0, 0, 0, 0};
       if (n <= 0) continue;
@@ -152,7 +153,7 @@ QK_SHARED void qk_sdot_finish(const qk_ptile* t, const int32_t* sums, int32_t ro
 QK_INLINE void qk_sdot_tile_of(const qk_ptile* t, int32_t row, const uint8_t* x, const int8_t* w,
                                uint8_t* y, ptrdiff_t at, const int rows, const int vectors) {
   int32x4_t acc[16];
-  int32_t sums[64];
+  int32_t accumulators[64];
   QK_EACH for (int v = 0; v < vectors; ++v) {
     const int32x4_t start = vld1q_s32(t->start + 4 * v);
     QK_EACH for (int m = 0; m < rows; ++m) acc[m * vectors + v] = start;
@@ -165,8 +166,8 @@ QK_INLINE void qk_sdot_tile_of(const qk_ptile* t, int32_t row, const uint8_t* x,
     }
   }
   qk_sdot_run(acc, t, x, w, rows, vectors);
-  QK_EACH for (int i = 0; i < rows * vectors; ++i) vst1q_s32(sums + 4 * i, acc[i]);
-  qk_sdot_finish(t, sums, row, rows, vectors, y, at);
+  QK_EACH for (int i = 0; i < rows * vectors; ++i) vst1q_s32(accumulators + 4 * i, acc[i]);
+  qk_sdot_finish(t, accumulators, row, rows, vectors, y, at);
 }
 
 #define QK_SDOT_TILE(M, V)                                                                \
@@ -220,10 +221,12 @@ QK_INLINE int32_t qk_ptile_sum(const uint8_t* x, int32_t k) {
   return sum;
 }
 
-/* Takes off the start of a panel's sums: the zero point of x times the weights' sums of a tap. */
-QK_INLINE void qk_ptile_less(int32_t* start, const int32_t* sums, int32_t zero, int32_t vectors) {
+/* Takes off the start of a panel's accumulators: the zero point of x times the weights' sums of a
+ * tap. */
+QK_INLINE void qk_ptile_less(int32_t* start, const int32_t* weight_sums, int32_t zero,
+                             int32_t vectors) {
   for (int32_t i = 0; i < 4 * vectors; i += 4) {
-    vst1q_s32(start + i, vmlsq_n_s32(vld1q_s32(start + i), vld1q_s32(sums + i), zero));
+    vst1q_s32(start + i, vmlsq_n_s32(vld1q_s32(start + i), vld1q_s32(weight_sums + i), zero));
   }
 }
 

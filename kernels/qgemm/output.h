@@ -1,4 +1,4 @@
-/* How exact integer sums become results: every product of codes ends here.
+/* How exact integer accumulators become results: every product of codes ends here.
  *
  * With codes as the result, a = f32(sum):
  *   rescale f32            code(a * m[c])
@@ -24,11 +24,11 @@
 #include "kernels/numerics/quant_combine.h"
 #include "kernels/numerics/quant_q31.h"
 
-/* Kinds of sums: those of qk_qadd, qk_qadd_ort, qk_qadd_f32, qk_qadd_q31. */
+/* Kinds of residual addition: those of qk_qadd, qk_qadd_ort, qk_qadd_f32, qk_qadd_q31. */
 enum { QK_R_EXACT, QK_R_ORT, QK_R_F32, QK_R_Q31 };
 
-/* Sums that are rescaled by f32 multipliers, to codes of 8 bits, to such codes that are then added
- * exactly to others of 8 bits, to any codes; and all others. */
+/* Accumulators that are rescaled by f32 multipliers, to codes of 8 bits, to such codes that are
+ * then added exactly to others of 8 bits, to any codes; and all others. */
 enum { QK_Q_CODES, QK_Q_ADDED, QK_Q_RESCALED, QK_Q_ANY };
 
 typedef struct qk_q_residual {

@@ -13,7 +13,7 @@
  *
  * A blob is a head of QK_PACKED_HEAD bytes, then tables in the order of the outputs within panels,
  * then the panels:
- *   int32  bias of the sums              [groups][outputs]
+ *   int32  bias of the accumulators      [groups][outputs]
  *   float  multipliers                   [groups][outputs]
  *   float  bias of floats                [groups][outputs]
  *   int32  sums of the weights of a tap  [groups][panels][taps][outputs of the panel]
@@ -67,7 +67,7 @@ typedef struct qk_packed {
   int32_t taps, runs, k; /* of a panel; inputs of a run */
   int32_t units;         /* of a run */
   ptrdiff_t group;       /* outputs of a group, those that fill up included */
-  ptrdiff_t bias, multipliers, float_bias, sums, weights, size;
+  ptrdiff_t bias, multipliers, float_bias, weight_sums, weights, size;
 } qk_packed;
 
 QK_INLINE qk_packed qk_packed_places(qk_panels form, const qk_pack_params* p) {
@@ -85,8 +85,8 @@ QK_INLINE qk_packed qk_packed_places(qk_panels form, const qk_pack_params* p) {
   b.bias = QK_PACKED_HEAD;
   b.multipliers = b.bias + 4 * p->groups * b.group;
   b.float_bias = b.multipliers + 4 * p->groups * b.group;
-  b.sums = b.float_bias + 4 * p->groups * b.group;
-  b.weights = (b.sums + 4 * p->groups * b.group * b.taps + 63) & ~(ptrdiff_t)63;
+  b.weight_sums = b.float_bias + 4 * p->groups * b.group;
+  b.weights = (b.weight_sums + 4 * p->groups * b.group * b.taps + 63) & ~(ptrdiff_t)63;
   b.size = b.weights + p->groups * b.group * b.runs * b.units * form.unit;
   return b;
 }
@@ -118,11 +118,11 @@ QK_INLINE int qk_pack_from(const qk_pack_params* p, const qk_packed* b, int32_t 
   return k < b->k;
 }
 
-/* The tables of one output at place `at` of them; `at_sums` is its place among the sums, `width`
- * the outputs of its panel. Returns whether its products stay below 2^31. */
+/* The tables of one output at place `at` of them; `at_weight_sums` is its place in that table,
+ * `width` the outputs of its panel. Returns whether its products stay below 2^31. */
 QK_INLINE int qk_pack_tables(const qk_pack_params* p, const qk_packed* b, const uint8_t* w,
                              int32_t bias, float multiplier, float float_bias, int32_t width,
-                             ptrdiff_t at, ptrdiff_t at_sums, uint8_t* blob) {
+                             ptrdiff_t at, ptrdiff_t at_weight_sums, uint8_t* blob) {
   const uint8_t flip = p->flip ? 0x80 : 0;
   double most = bias < 0 ? -(double)bias : (double)bias;
   memcpy(blob + b->bias + 4 * at, &bias, 4);
@@ -137,7 +137,7 @@ QK_INLINE int qk_pack_tables(const qk_pack_params* p, const qk_packed* b, const 
       magnitude += wv < 0 ? -wv : wv;
     }
     most += 255.0 * magnitude;
-    memcpy(blob + b->sums + 4 * (at_sums + (ptrdiff_t)tap * width), &sum, 4);
+    memcpy(blob + b->weight_sums + 4 * (at_weight_sums + (ptrdiff_t)tap * width), &sum, 4);
   }
   most *= multiplier < 0 ? -(double)multiplier : (double)multiplier;
   return most < 2147483000.0;

@@ -26,16 +26,16 @@ typedef struct qk_ptile {
   ptrdiff_t w_tap[3];         /* .. and in the weights */
   ptrdiff_t x_row, y_row;     /* from row to row: bytes, elements */
   int32_t columns;            /* outputs of the panel that there are */
-  const int32_t* start;       /* of the sums, as long as the panel */
+  const int32_t* start;       /* of the accumulators, as long as the panel */
   const int32_t* row_start;   /* added to all sums of a row, null: nothing */
   const float* multipliers;   /* tables of the panel */
   const float* float_bias;    /* null: none */
-  const int32_t* sums;        /* of the weights, read with x_zeros */
+  const int32_t* weight_sums; /* of the weights, read with x_zeros */
   const int32_t* x_zeros;     /* one per row, null: they are part of the start */
   const float* x_scales;      /* null: none */
   int32_t per_row;            /* x_scales has one per row */
   int32_t path;               /* QK_PTILE_CODES, .. */
-  int32_t floats;             /* plain results are floats, not sums */
+  int32_t floats;             /* plain results are floats, not accumulators */
   int32_t unbounded;          /* products with multipliers may exceed 32 bits */
   float least, most;          /* codes less their zero point */
   int32_t whole;              /* no zero point, and all codes u8 are allowed */
@@ -49,7 +49,7 @@ typedef struct qk_ptile {
   float addend;
 } qk_ptile;
 
-/* What becomes of the sums, from the members that all parameter structs have. */
+/* What becomes of the accumulators, from the members that all parameter structs have. */
 #define QK_PTILE_OUTPUT(t, p)                                                                 \
   qk_ptile_output((t), (p)->y_type, (p)->y_zero, (p)->lo, (p)->hi);                           \
   if ((t)->residual) {                                                                        \
@@ -103,7 +103,7 @@ QK_INLINE void qk_ptile_residual(qk_ptile* t, int32_t code_zero, int32_t kind, i
 
 /* One panel of the tables and weights of a group. */
 typedef struct qk_panel {
-  const int32_t *bias, *sums;
+  const int32_t *bias, *weight_sums;
   const int8_t* w;
   int32_t vectors, first; /* its first output in the group */
 } qk_panel;
@@ -118,10 +118,10 @@ QK_INLINE qk_panel qk_panel_of(const qk_packed* b, const uint8_t* blob, int32_t 
   panel.vectors = qk_panel_vectors(b, i);
   panel.first = first;
   panel.bias = (const int32_t*)(const void*)(blob + b->bias) + at;
-  panel.sums = (const int32_t*)(const void*)(blob + b->sums) + at * b->taps;
+  panel.weight_sums = (const int32_t*)(const void*)(blob + b->weight_sums) + at * b->taps;
   panel.w = (const int8_t*)blob + b->weights + at * b->runs * b->units * b->form.unit;
   t->columns = outputs - first < lanes * panel.vectors ? outputs - first : lanes * panel.vectors;
-  t->sums = panel.sums;
+  t->weight_sums = panel.weight_sums;
   t->multipliers = (const float*)(const void*)(blob + b->multipliers) + at;
   t->float_bias = head[1] ? (const float*)(const void*)(blob + b->float_bias) + at : 0;
   t->unbounded = !head[0];

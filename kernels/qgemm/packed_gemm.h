@@ -66,7 +66,7 @@ QK_INLINE void qk_packed_gemm(const qk_qgemm_params* p, const uint8_t* x, const 
         const qk_panel panel = qk_panel_of(&b, blob, 0, i, p->n, &t);
         if (w_zeros) t.unbounded = 1; /* the blob was made without the zero point */
         memcpy(start, panel.bias, (size_t)panel.vectors * 4 * QK_PTILE_LANES);
-        if (zero) qk_ptile_less(start, panel.sums, zero, panel.vectors);
+        if (zero) qk_ptile_less(start, panel.weight_sums, zero, panel.vectors);
         if (y_zeros) qk_packed_zeros(&b, &panel, &t, y_zeros, zeros);
         qk_ptile_rows(&t, from, panel.w, (uint8_t*)y,
                       (ptrdiff_t)batch * p->y_batch + (ptrdiff_t)first * p->n + panel.first, rows,

@@ -105,10 +105,10 @@ QK_INLINE void qk_qgemm_pack(const qk_qgemm_pack_params* p, const uint8_t* w, ui
 QK_INLINE void qk_wgemm_decode16(const qk_wgemm_params* p, const uint8_t* w, const float* s,
                                  const int32_t* z, int32_t k, float* to) {
   const uint8_t* from = w + (ptrdiff_t)k * (p->nibbles ? 8 : 16);
-#if QK_SUMS_REGISTERS != 0
-  const qk_sums zero = z ? qk_sums_load_n(z, 16) : qk_sums_set(p->zero);
-  const qk_sums code = p->nibbles ? qk_sums_load_nibbles(from) : qk_sums_load_codes(from, 1);
-  qk_v16_store(to, qk_v16_mul(qk_sums_float(qk_sums_sub(code, zero)), qk_v16_load(s)));
+#if QK_ACC_REGISTERS != 0
+  const qk_acc zero = z ? qk_acc_load_n(z, 16) : qk_acc_set(p->zero);
+  const qk_acc code = p->nibbles ? qk_acc_load_nibbles(from) : qk_acc_load_codes(from, 1);
+  qk_v16_store(to, qk_v16_mul(qk_acc_float(qk_acc_sub(code, zero)), qk_v16_load(s)));
 #else
   int32_t code[16];
   if (p->nibbles) {

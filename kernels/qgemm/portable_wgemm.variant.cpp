@@ -52,12 +52,12 @@ View code_panels(const Call& call, Binder& binder, const Storage& storage) {
 /// Scales or zero points [n][groups], the latter less `shift`, as [ceil(n / 16)][groups][16]; what
 /// is beyond n is 0.
 template <class T>
-View number_panels(const Call& call, Binder& binder, const View& numbers, T shift) {
-  if (!numbers.present()) return {};
+View scale_panels(const Call& call, Binder& binder, const View& scales, T shift) {
+  if (!scales.present()) return {};
   const int64_t n = call.integer("n"), group = call.integer("group");
   const int64_t groups = (call.integer("k") + group - 1) / group;
   const std::vector<int64_t> shape{(n + 15) / 16, groups, 16};
-  const DType type = numbers.dtype;
+  const DType type = scales.dtype;
   const auto pack = [=](const std::vector<Tensor>& from) -> Result<Tensor> {
     Tensor out(type, shape);
     T* y = out.mutable_data<T>();
@@ -67,16 +67,16 @@ View number_panels(const Call& call, Binder& binder, const View& numbers, T shif
     }
     return out;
   };
-  return binder.packed(numbers, {}, fmt::format("panels.{}.{}", groups, shift), type, shape, pack);
+  return binder.packed(scales, {}, fmt::format("panels.{}.{}", groups, shift), type, shape, pack);
 }
 
 Result<Call> bind(const Call& call, Binder& binder) {
   const Storage storage(call.operand("w").dtype);
   Call c = Binder::like(call, "wgemm_panels");
   set_view(c, "w", code_panels(call, binder, storage));
-  set_view(c, "scales", number_panels<float>(call, binder, call.operand("scales"), 0));
+  set_view(c, "scales", scale_panels<float>(call, binder, call.operand("scales"), 0));
   set_view(c, "w_zeros",
-           number_panels<int32_t>(call, binder, call.operand("w_zeros"), storage.shift));
+           scale_panels<int32_t>(call, binder, call.operand("w_zeros"), storage.shift));
   const int64_t k = call.integer("k");
   set_view(c, "rows", binder.scratch(DType::f32, {QK_W_ROWS(k)}, "decoded weights"));
   set_integer(c, "nibbles", storage.nibbles ? 1 : 0);

@@ -6,17 +6,17 @@
  * kernels/qgemm/output.h states how it becomes a result.
  *
  * - qk_qgemm: y[m, n] of x [m, k] and w of 8 bits in panels [ceil(n / 16)][pairs of k][16][2];
- *   sums proved to fit 32 bits, x - x_zero 16 bits. `batch` matrices that advance by
+ *   accumulators proved to fit 32 bits, x - x_zero 16 bits. `batch` matrices that advance by
  *   x_batch, y_batch (elements) and w_batch (bytes).
  * - qk_qgemm_pack: batches of a matrix of bytes with element (k, n) at k*k_step + n*n_step to
  *   panels; `flip` turns codes u8 to i8 less 128. Arguments: w, panels.
- * - qk_qmatmul_X_W: any distances, sums of 64 bits; the batch is up to three axes,
- *   distances of 0 broadcast.
+ * - qk_qmatmul_X_W: any strides, accumulators of 64 bits; the batch is up to three axes,
+ *   strides of 0 broadcast.
  *
- * Arguments of products: x, w, bias (of the sums), multipliers, bias (float), zero points of w (one
- * per n), scales of x, zero points of x, residual, zero points of y (one per n), y. Biases and all
- * after them may be null; zero points of x and of y, where given, hold instead of x_zero and
- * y_zero. Scales and zero points of x are one for all, or with per_row one per row.
+ * Arguments of products: x, w, bias (of the accumulators), multipliers, bias (float), zero points
+ * of w (one per n), scales of x, zero points of x, residual, zero points of y (one per n), y.
+ * Biases and all after them may be null; zero points of x and of y, where given, hold instead of
+ * x_zero and y_zero. Scales and zero points of x are one for all, or with per_row one per row.
  */
 typedef struct {
   int32_t batch, m, n, k;
@@ -59,9 +59,9 @@ typedef struct {
 } qk_qmatmul_params;
 
 /* Rows offsets[e - 1] to offsets[e] of codes x [rows, k] of 8 bits times w[e], w [groups, k, n] of
- * codes i8 with zero point 0; sums are proved to fit 32 bits. The result is f32(sum) * (x_scale *
- * multiplier), or the code of f32(sum) * multiplier; rows beyond the last offset are 0. Offsets do
- * not fall; what is beyond `rows` counts as `rows`.
+ * codes i8 with zero point 0; accumulators are proved to fit 32 bits. The result is f32(sum) *
+ * (x_scale * multiplier), or the code of f32(sum) * multiplier; rows beyond the last offset are 0.
+ * Offsets do not fall; what is beyond `rows` counts as `rows`.
  *
  * qgrouped           what ops call, weights plain.
  * qk_qgrouped_O      weights in panels as for qk_qgemm, one matrix after the other.

@@ -1,10 +1,10 @@
-/* The tile of every dense product of codes: M rows by P panels of 16 outputs, all sums in
+/* The tile of every dense product of codes: M rows by P panels of 16 outputs, all accumulators in
  * registers.
  *
  * A row is one output pixel or one row of a matrix; its products are runs of k neighbouring inputs,
  * one run per tap. Inputs are widened to 16 bits, less their zero point, some of them at a time.
  * Weights of 8 bits lie in panels [outputs / 16][runs][pairs of k][16][2], an odd run filled up
- * with 0. Sums are exact modulo 2^32.
+ * with 0. Accumulators are exact modulo 2^32.
  */
 #ifndef QK_QGEMM_TILE_H
 #define QK_QGEMM_TILE_H
@@ -24,7 +24,7 @@ typedef struct qk_qtile {
   int32_t per_row;        /* x_scales and x_zeros have one element per row */
   const int32_t* x_zeros; /* instead of x_zero, may be null */
   const float* x_scales;  /* may be null */
-  const int32_t* bias;    /* of the sums, one per channel, may be null */
+  const int32_t* bias;    /* of the accumulators, one per channel, may be null */
   const int32_t* w_zeros; /* of the weights, one per channel, may be null */
   int32_t channel;        /* of the first output */
   qk_q_output out;
@@ -45,24 +45,24 @@ QK_SHARED void qk_q_widen_rows(const qk_qtile* t, int32_t row, int32_t rows, con
   }
 }
 
-/* Takes the zero points of weights off the sums of a block of `rows` by `panels`. */
+/* Takes the zero points of weights off the accumulators of a block of `rows` by `panels`. */
 QK_SHARED void qk_q_less_zeros(const qk_qtile* t, const uint32_t* totals, int32_t rows,
-                               int32_t panels, int32_t columns, int32_t* sums) {
-  for (int32_t m = 0; m < rows; ++m, sums += 16 * panels) {
+                               int32_t panels, int32_t columns, int32_t* accumulators) {
+  for (int32_t m = 0; m < rows; ++m, accumulators += 16 * panels) {
     for (int32_t j = 0; j < columns; ++j) {
       const uint32_t zero = (uint32_t)t->w_zeros[t->channel + j];
-      sums[j] = (int32_t)((uint32_t)sums[j] - totals[m] * zero);
+      accumulators[j] = (int32_t)((uint32_t)accumulators[j] - totals[m] * zero);
     }
   }
 }
 
 /* Products of n widened inputs of each row with their weights. */
-#if QK_SUMS_REGISTERS == 0
-#define QK_Q_DOTS(M, P, n)                                                 \
-  for (int m = 0; m < M; ++m) {                                            \
-    for (int p = 0; p < P; ++p) {                                          \
-      qk_sums_run(&acc[m][p], wk + p * w_panel, u.xs + m * QK_Q_CHUNK, n); \
-    }                                                                      \
+#if QK_ACC_REGISTERS == 0
+#define QK_Q_DOTS(M, P, n)                                                \
+  for (int m = 0; m < M; ++m) {                                           \
+    for (int p = 0; p < P; ++p) {                                         \
+      qk_acc_run(&acc[m][p], wk + p * w_panel, u.xs + m * QK_Q_CHUNK, n); \
+    }                                                                     \
   }
 #else
 #define QK_Q_DOTS(M, P, n)                                                                  \
@@ -71,7 +71,7 @@ QK_SHARED void qk_q_less_zeros(const qk_qtile* t, const uint32_t* totals, int32_
     QK_UNROLL for (int p = 0; p < P; ++p) wv[p] = qk_pairs_load(wk + i * 16 + p * w_panel); \
     QK_UNROLL for (int m = 0; m < M; ++m) {                                                 \
       QK_UNROLL for (int p = 0; p < P; ++p) {                                               \
-        qk_sums_dot(&acc[m][p], wv[p], u.xs + m * QK_Q_CHUNK + i);                          \
+        qk_acc_dot(&acc[m][p], wv[p], u.xs + m * QK_Q_CHUNK + i);                           \
       }                                                                                     \
     }                                                                                       \
   }
@@ -89,14 +89,15 @@ QK_SHARED void qk_q_less_zeros(const qk_qtile* t, const uint32_t* totals, int32_
     RUN                                                                                            \
   }
 
-/* M * P sums of 16 lie on the stack when they become results: at most 12 of them, 768 bytes. */
+/* M * P accumulators of 16 lie on the stack when they become results: at most 12 of them, 768
+ * bytes. */
 #define QK_WITH qk_qtile_any_1, 1, 1, 1
 #include "kernels/qgemm/tile.inc"
 #define QK_WITH qk_qtile_any_4, 4, 1, 1
 #include "kernels/qgemm/tile.inc"
 QK_QROWS(qk_qrows_any, QK_RUN_QTILES(qk_qtile_any_4, 4) QK_RUN_QTILES(qk_qtile_any_1, 1))
-#if QK_SUMS_REGISTERS != 0
-#define QK_QROWS_TOGETHER (QK_SUMS_REGISTERS == 1 ? 10 : 6)
+#if QK_ACC_REGISTERS != 0
+#define QK_QROWS_TOGETHER (QK_ACC_REGISTERS == 1 ? 10 : 6)
 #define QK_WITH qk_qtile_1x1, 1, 1, 0
 #include "kernels/qgemm/tile.inc"
 #define QK_WITH qk_qtile_3x1, 3, 1, 0
@@ -106,7 +107,7 @@ QK_QROWS(qk_qrows_any, QK_RUN_QTILES(qk_qtile_any_4, 4) QK_RUN_QTILES(qk_qtile_a
 QK_QROWS(qk_qrows_1, QK_RUN_QTILES(qk_qtile_many, QK_QROWS_TOGETHER) QK_RUN_QTILES(qk_qtile_3x1, 3)
                          QK_RUN_QTILES(qk_qtile_1x1, 1))
 #endif
-#if QK_SUMS_REGISTERS == 1
+#if QK_ACC_REGISTERS == 1
 #define QK_WITH qk_qtile_1x2, 1, 2, 0
 #include "kernels/qgemm/tile.inc"
 #define QK_WITH qk_qtile_2x2, 2, 2, 0
@@ -127,7 +128,7 @@ QK_QROWS(qk_qrows_3, QK_RUN_QTILES(qk_qtile_4x3, 4) QK_RUN_QTILES(qk_qtile_2x3, 
 
 /* How many panels go together when `left` are to do. */
 QK_INLINE int32_t qk_qpanels_together(int32_t left) {
-  if (QK_SUMS_REGISTERS != 1) return 1;
+  if (QK_ACC_REGISTERS != 1) return 1;
   return left == 4 ? 2 : left < 3 ? left : 3;
 }
 
@@ -136,13 +137,13 @@ QK_INLINE int32_t qk_qpanels_together(int32_t left) {
 QK_INLINE void qk_run_qrows(qk_qtile* t, const uint8_t* x, const int8_t* w, void* y, ptrdiff_t at,
                             int32_t rows, int32_t columns) {
   const int32_t channel = t->channel;
-#if QK_SUMS_REGISTERS != 0
+#if QK_ACC_REGISTERS != 0
   if (t->simple && columns <= 16) {
     qk_qrows_1(t, x, w, y, at, rows, columns);
     return;
   }
 #endif
-#if QK_SUMS_REGISTERS == 1
+#if QK_ACC_REGISTERS == 1
   if (t->simple && columns <= 32) {
     qk_qrows_2(t, x, w, y, at, rows, columns);
     return;

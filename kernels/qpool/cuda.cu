@@ -92,14 +92,14 @@ QK_UNIT void qk_qavg_channels(const qk_qpool_params* q, const qk_pool_params* p,
 
 #define QK_QAVG_WIDE(q, p)                         \
   ((q)->type_x <= QK_U8 && (q)->type_y <= QK_U8 && \
-   (qk_pool_in_strips(p) || ((p)->last && (p)->c % QK_QAVG_CHANNELS == 0)))
+   (qk_pool_in_strips(p) || ((p)->nhwc && (p)->c % QK_QAVG_CHANNELS == 0)))
 QK_UNIT int64_t qk_qavg_wide_units(const qk_pool_params* p) {
-  if (!p->last) return qk_pool_strips(p);
+  if (!p->nhwc) return qk_pool_strips(p);
   return (int64_t)p->n * p->out[0] * p->out[1] * p->out[2] * (p->c / QK_QAVG_CHANNELS);
 }
 QK_UNIT void qk_qavg_wide(const qk_qpool_params* q, const qk_pool_params* p, int64_t unit,
                           const uint8_t* x, uint8_t* y) {
-  if (p->last) {
+  if (p->nhwc) {
     qk_qavg_channels(q, p, unit, x, y);
   } else {
     qk_qavg_strip(q, p, unit, x, y);

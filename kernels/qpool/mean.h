@@ -22,7 +22,7 @@ QK_INLINE qk_pool_params qk_qpool_window(const qk_qpool_params* q) {
     p.end[i] = q->end[i];
     p.valid[i] = q->valid[i];
   }
-  p.last = q->last;
+  p.nhwc = q->nhwc;
   p.adaptive = q->adaptive;
   p.include = q->include;
   p.divisor = q->divisor;

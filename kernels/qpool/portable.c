@@ -54,7 +54,7 @@ QK_INLINE void qk_qavg_pool_nhwc(const qk_qpool_params* q, const uint8_t* x, uin
 }
 
 QK_INLINE void qk_qavg_pool(const qk_qpool_params* q, const void* x, void* y) {
-  if (q->last && q->type_x <= QK_U8 && q->type_y <= QK_U8) {
+  if (q->nhwc && q->type_x <= QK_U8 && q->type_y <= QK_U8) {
     qk_qavg_pool_nhwc(q, (const uint8_t*)x, (uint8_t*)y);
   } else {
     qk_qavg_pool_each(q, x, y);

@@ -17,7 +17,7 @@ typedef struct {
   int32_t in[3], out[3], k[3];
   int32_t stride[3], dilation[3], pad[3], end[3];
   int32_t valid[3];
-  int32_t last, adaptive, include, divisor;
+  int32_t nhwc, adaptive, include, divisor;
   int32_t type_x, type_y;
   int32_t zx, zero, lo, hi, lowest;
   float sx, sy, divisor_y;

@@ -2,13 +2,13 @@
 #include "kernels/common/testing.h"
 #include "kernels/qpool/portable.c"
 
-static void check(int last) {
+static void check(int nhwc) {
   qk_qpool_params p;
   int32_t pixels, count;
   memset(&p, 0, sizeof p);
   p.n = 1;
   p.c = qk_random_in(1, 40);
-  p.last = last;
+  p.nhwc = nhwc;
   for (int a = 0; a < 3; ++a) {
     p.k[a] = a ? qk_random_in(1, 3) : 1;
     p.stride[a] = qk_random_in(1, 3);
@@ -28,7 +28,7 @@ static void check(int last) {
   pixels = p.out[1] * p.out[2];
   count = p.c * pixels;
   {
-    const int32_t sizes[] = {last, p.c, p.in[1], p.in[2], p.out[1], p.out[2], p.k[1], p.k[2]};
+    const int32_t sizes[] = {nhwc, p.c, p.in[1], p.in[2], p.out[1], p.out[2], p.k[1], p.k[2]};
     const int8_t* x = (const int8_t*)qk_random_bytes((size_t)(p.c * p.in[1] * p.in[2]));
     int8_t* y = (int8_t*)qk_random_bytes((size_t)count);
     int8_t* expected = (int8_t*)qk_random_bytes((size_t)count);
@@ -40,10 +40,10 @@ static void check(int last) {
         const int32_t h = oh * p.stride[1] - p.pad[1] + k / p.k[2];
         const int32_t w = ow * p.stride[2] - p.pad[2] + k % p.k[2];
         if (h < 0 || w < 0 || h >= p.in[1] || w >= p.in[2]) continue;
-        sum += x[last ? (h * p.in[2] + w) * p.c + c : (c * p.in[1] + h) * p.in[2] + w] - p.zx;
+        sum += x[nhwc ? (h * p.in[2] + w) * p.c + c : (c * p.in[1] + h) * p.in[2] + w] - p.zx;
         ++taps;
       }
-      expected[last ? i % pixels * p.c + c : i] =
+      expected[nhwc ? i % pixels * p.c + c : i] =
           (int8_t)qn_mean_code(sum, taps, p.sx, p.sy, p.zero, p.lo, p.hi);
     }
     qk_expect_same("qavg_pool", y, expected, (size_t)count, sizes, 8);

@@ -17,7 +17,7 @@ static int8_t* panels(const uint8_t* w, int32_t hidden, int32_t k) {
 }
 
 static __attribute__((noinline)) void measure(const int32_t* shape) {
-  static int32_t codes[QK_QRNN_CODES(MOST, MOST)], sums[QK_QRNN_SUMS(GATES, MOST)];
+  static int32_t codes[QK_QRNN_CODES(MOST, MOST)], accumulators[QK_QRNN_ACCUMULATORS(GATES, MOST)];
   static int16_t narrow[QK_QRNN_CODES(MOST, MOST)];
   const int32_t n = shape[3], in = shape[2], rows = GATES * n, states = shape[1] * n;
   const uint8_t *w = qk_random_bytes((size_t)(rows * in)), *r = qk_random_bytes((size_t)(rows * n));
@@ -44,8 +44,8 @@ static __attribute__((noinline)) void measure(const int32_t* shape) {
   for (int32_t i = 0; i < rows; ++i) m[i] *= 1e-3f;
   {
     const double macs = (double)p.steps * p.batch * rows * (in + n);
-    QK_BEST(packed,
-            qk_qgru_panels(&p, x, wp, rp, m, m, bias, 0, 0, 0, 0, y, h, 0, floats, narrow, sums))
+    QK_BEST(packed, qk_qgru_panels(&p, x, wp, rp, m, m, bias, 0, 0, 0, 0, y, h, 0, floats, narrow,
+                                   accumulators))
     QK_BEST(plain, qk_qgru_rows(&p, x, w, r, m, m, bias, 0, 0, 0, 0, y, h, 0, floats, codes, 0))
     snprintf(what, sizeof what, "qgru of %d, %d steps of %d, %d at once", n, p.steps, in, p.batch);
     qk_report(what, macs, packed);

@@ -18,7 +18,7 @@ int64_t gates(const Call& call) {
 std::string no_refusal(const Call&, const Binder&) { return {}; }
 
 std::string panels_refusal(const Call& call, const Binder&) {
-  if (call.integer("wide") != 0) return "sums need 64 bits";
+  if (call.integer("wide") != 0) return "accumulators need 64 bits";
   for (const char* weights : {"type_w", "type_r"}) {
     if (call.integer(weights) != QK_I8) return "weights are not i8";
   }
@@ -58,8 +58,8 @@ Result<Call> bind_panels(const Call& call, Binder& binder) {
   QC_ASSIGN(View r, panels(call, binder, "r", call.integer("hidden")));
   set_view(c, "w", std::move(w));
   set_view(c, "r", std::move(r));
-  const int64_t sums = QK_QRNN_SUMS(gates(call), call.integer("hidden"));
-  set_view(c, "sums", binder.scratch(DType::i32, {sums}, "sums"));
+  const int64_t accumulators = QK_QRNN_ACCUMULATORS(gates(call), call.integer("hidden"));
+  set_view(c, "accumulators", binder.scratch(DType::i32, {accumulators}, "accumulators"));
   return c;
 }
 

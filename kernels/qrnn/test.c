@@ -54,7 +54,7 @@ static void check(int32_t gates) {
   float* floats = qk_random_floats((size_t)QK_QRNN_FLOATS(gates, n));
   uint8_t *y[2], *h[2];
   float* c[2];
-  static int32_t codes[QK_QRNN_CODES(MOST, MOST)], sums[QK_QRNN_SUMS(4, MOST)];
+  static int32_t codes[QK_QRNN_CODES(MOST, MOST)], accumulators[QK_QRNN_ACCUMULATORS(4, MOST)];
   static int16_t narrow[QK_QRNN_CODES(MOST, MOST)];
   int32_t lens[BATCH];
   for (size_t i = 0; i < rows; ++i) {
@@ -71,7 +71,7 @@ static void check(int32_t gates) {
   qk_q##cell##_rows(&p, x, w, r, mx, mh, bias, lens, h0, c0, 0, y[0], h[0], c[0], floats, codes, \
                     0);                                                                          \
   qk_q##cell##_panels(&p, x, wp, rp, mx, mh, bias, lens, h0, c0, 0, y[1], h[1], c[1], floats,    \
-                      narrow, sums)
+                      narrow, accumulators)
   float* none[2] = {0, 0};
   if (gates == 1) {
     RUN(rnn, 0, none);

@@ -49,7 +49,7 @@ QK_INLINE void qk_qsoftmax_row(const qk_qsoftmax_params* p, const uint8_t* x, co
     }
     memcpy(codes + first, some, sizeof some);
   }
-#if QK_SUMS_REGISTERS == 1
+#if QK_ACC_REGISTERS == 1
   const qk_byte_table t = qk_byte_table_load(codes);
   for (; k + 64 <= p->n; k += 64) {
     uint8_t at[64];

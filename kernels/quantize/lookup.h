@@ -3,9 +3,9 @@
 #define QK_LOOKUP_H
 
 #include "kernels/common/inline.h"
-#include "kernels/qgemm/sums.h"
+#include "kernels/qgemm/accumulators.h"
 
-#if QK_SUMS_REGISTERS == 1
+#if QK_ACC_REGISTERS == 1
 /* The bytes of a table as 128 pairs. */
 typedef struct qk_byte_table {
   __m512i pairs[4];

@@ -144,7 +144,7 @@ QK_DEFINE_TURNED(u16, uint16_t, QK_U16)
 QK_INLINE void qk_lookup_8_8(const qk_lookup_params* p, const uint8_t* x, const uint8_t* table,
                              uint8_t* y) {
   int32_t i = 0;
-#if QK_SUMS_REGISTERS == 1
+#if QK_ACC_REGISTERS == 1
   const qk_byte_table t = qk_byte_table_load(table);
   for (; i + 64 <= p->n; i += 64) qk_byte_table_64(&t, x + i, y + i);
 #endif

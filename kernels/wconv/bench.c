@@ -20,7 +20,7 @@ static __attribute__((noinline)) void measure(const int32_t* shape) {
   double best;
   qk_wconv_params p;
   memset(&p, 0, sizeof p);
-  p.n = p.last = 1;
+  p.n = p.nhwc = 1;
   p.ic = shape[0];
   p.oc = shape[1];
   p.groups = shape[2];

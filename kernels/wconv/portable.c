@@ -22,10 +22,10 @@ QK_INLINE qk_wconv_walk qk_wconv_start(const qk_wconv_params* p) {
   const ptrdiff_t out = (ptrdiff_t)p->out[0] * p->out[1] * p->out[2];
   qk_wconv_walk t = {0};
   t.p = p;
-  t.x_next = p->last ? p->ic : 1;
-  t.x_channel = p->last ? 1 : in;
-  t.y_next = p->last ? p->oc : 1;
-  t.y_channel = p->last ? 1 : out;
+  t.x_next = p->nhwc ? p->ic : 1;
+  t.x_channel = p->nhwc ? 1 : in;
+  t.y_next = p->nhwc ? p->oc : 1;
+  t.y_channel = p->nhwc ? 1 : out;
   return t;
 }
 
@@ -73,7 +73,7 @@ QK_INLINE void qk_wconv(const qk_wconv_params* p, const float* x, const int8_t* 
   const int32_t icg = p->ic / p->groups, ocg = p->oc / p->groups;
   const int32_t taps = p->k[0] * p->k[1] * p->k[2], panels = (ocg + 15) / 16;
   const ptrdiff_t codes = (ptrdiff_t)taps * icg * 16;
-  const ptrdiff_t numbers =
+  const ptrdiff_t scales_each =
       (ptrdiff_t)(p->by_tap ? taps : 1) * ((icg + p->group - 1) / p->group) * 16;
   qk_wconv_walk t = qk_wconv_start(p);
   const ptrdiff_t x_image = (ptrdiff_t)p->ic * p->in[0] * p->in[1] * p->in[2];
@@ -88,8 +88,8 @@ QK_INLINE void qk_wconv(const qk_wconv_params* p, const float* x, const int8_t* 
     const int32_t outputs = ocg - block < 16 ? ocg - block : 16;
     const float* xg = x + n * x_image + g * icg * t.x_channel;
     float* yg = y + n * y_image + channel * t.y_channel;
-    const float* sg = scales + panel * numbers;
-    const int32_t* zg = zeros ? zeros + panel * numbers : 0;
+    const float* sg = scales + panel * scales_each;
+    const int32_t* zg = zeros ? zeros + panel * scales_each : 0;
     const float* bg = bias ? bias + channel : 0;
     for (int32_t line = 0; line < p->out[0] * p->out[1]; ++line) {
       int32_t o[3] = {line / p->out[1], line % p->out[1], 0};

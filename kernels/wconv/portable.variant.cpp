@@ -25,13 +25,13 @@ struct Places {
         depthwise(single_channels),
         by_tap(call.integer("by_tap") != 0) {}
 
-  int64_t number_taps() const { return by_tap ? taps : 1; }
+  int64_t scale_taps() const { return by_tap ? taps : 1; }
   std::vector<int64_t> codes_shape() const { return shape(icg, taps); }
-  std::vector<int64_t> numbers_shape() const { return shape(runs, number_taps()); }
+  std::vector<int64_t> scales_shape() const { return shape(runs, scale_taps()); }
   /// The place of code i of [oc][icg][taps].
   int64_t code(int64_t i) const { return place(i, icg, taps); }
   /// The place of scale i of [oc][runs][taps with by_tap].
-  int64_t number(int64_t i) const { return place(i, runs, number_taps()); }
+  int64_t number(int64_t i) const { return place(i, runs, scale_taps()); }
 
  private:
   std::vector<int64_t> shape(int64_t inputs, int64_t positions) const {
@@ -65,26 +65,26 @@ View packed_codes(const Call& call, Binder& binder, const Places& places) {
 
 /// Scales or zero points, the latter less `shift`.
 template <class T>
-View packed_numbers(Binder& binder, const Places& places, const View& numbers, T shift) {
-  if (!numbers.present()) return {};
-  const DType type = numbers.dtype;
+View packed_scales(Binder& binder, const Places& places, const View& scales, T shift) {
+  if (!scales.present()) return {};
+  const DType type = scales.dtype;
   const auto pack = [=](const std::vector<Tensor>& from) -> Result<Tensor> {
-    Tensor out(type, places.numbers_shape());
+    Tensor out(type, places.scales_shape());
     for (int64_t i = 0; i < from[0].size(); ++i)
       out.mutable_data<T>()[places.number(i)] = from[0].data<T>()[i] - shift;
     return out;
   };
   const std::string purpose = fmt::format("{}.{}.{}.{}.{}", places.depthwise ? "taps" : "panels",
-                                          places.ocg, places.runs, places.number_taps(), shift);
-  return binder.packed(numbers, {}, purpose, type, places.numbers_shape(), pack);
+                                          places.ocg, places.runs, places.scale_taps(), shift);
+  return binder.packed(scales, {}, purpose, type, places.scales_shape(), pack);
 }
 
 Call bound(const Call& call, Binder& binder, std::string_view kernel, const Places& places) {
   const int32_t shift = shift_of(call.operand("w").dtype);
   Call c = Binder::like(call, kernel);
   set_view(c, "w", packed_codes(call, binder, places));
-  set_view(c, "scales", packed_numbers<float>(binder, places, call.operand("scales"), 0));
-  set_view(c, "w_zeros", packed_numbers<int32_t>(binder, places, call.operand("w_zeros"), shift));
+  set_view(c, "scales", packed_scales<float>(binder, places, call.operand("scales"), 0));
+  set_view(c, "w_zeros", packed_scales<int32_t>(binder, places, call.operand("w_zeros"), shift));
   set_integer(c, "zero", call.integer("zero") - shift);
   return c;
 }

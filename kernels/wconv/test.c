@@ -39,7 +39,7 @@ static float plain(const qk_wconv_params* p, const model* m, const float* x, int
       const int32_t s = scale_at(p, m, oc, i, tap), zero = m->zeros ? m->zeros[s] : p->zero;
       const int32_t code = m->codes[(oc * m->icg + i) * m->taps + tap] - zero;
       const float w = (float)code * m->scales[s];
-      sum = fmaf(x[element(p->last, p->in, p->ic, n, oc / m->ocg * m->icg + i, at)], w, sum);
+      sum = fmaf(x[element(p->nhwc, p->in, p->ic, n, oc / m->ocg * m->icg + i, at)], w, sum);
     }
   }
   return sum;
@@ -83,7 +83,7 @@ static qk_wconv_params parameters(int single) {
   p.groups = single ? qk_random_in(1, 40) : qk_random_in(1, 2);
   p.ic = single ? p.groups : p.groups * qk_random_in(1, 5);
   p.oc = single ? p.groups : p.groups * qk_random_in(1, 40);
-  p.last = qk_random_in(0, 1);
+  p.nhwc = qk_random_in(0, 1);
   p.group = qk_random_in(1, p.ic / p.groups);
   p.by_tap = qk_random_in(0, 1);
   p.zero = qk_random_in(-3, 3);
@@ -94,7 +94,7 @@ static qk_wconv_params parameters(int single) {
 static void check(int single) {
   const qk_wconv_params p = parameters(single);
   const int32_t pixels = p.out[0] * p.out[1] * p.out[2], count = p.n * p.oc * pixels;
-  const int32_t sizes[] = {single,   p.last,   p.n,     p.ic,    p.oc,
+  const int32_t sizes[] = {single,   p.nhwc,   p.n,     p.ic,    p.oc,
                            p.groups, p.by_tap, p.group, p.in[1], p.in[2]};
   model m = {0, 0, 0, 0, p.ic / p.groups, p.oc / p.groups, p.k[0] * p.k[1] * p.k[2], 0, 1};
   m.runs = (m.icg + p.group - 1) / p.group;
@@ -113,7 +113,7 @@ static void check(int single) {
     for (int32_t i = 0; i < count; ++i) {
       const int32_t n = i / pixels / p.oc, oc = i / pixels % p.oc, at = i % pixels;
       const int32_t o[3] = {at / p.out[2] / p.out[1], at / p.out[2] % p.out[1], at % p.out[2]};
-      expected[element(p.last, p.out, p.oc, n, oc, o)] = plain(&p, &m, x, n, oc, o);
+      expected[element(p.nhwc, p.out, p.oc, n, oc, o)] = plain(&p, &m, x, n, oc, o);
     }
     qk_expect_same("wconv", y, expected, 4 * (size_t)count, sizes, 10);
   }

@@ -6,7 +6,7 @@
  * unused ones have size 1), decoded as they are needed: each output is one chain of fused
  * multiply-adds from the bias (or 0) on, taps inside the input ascending and inputs within them, a
  * weight being (code - zero point) * scale. x and y are row-major [n, c, d, h, w], or channels-last
- * with `last`.
+ * with `nhwc`.
  *
  * qk_wconv        codes i8 in panels [groups][ceil(ocg / 16)][taps][icg][16]; scales in
  *                 [groups][ceil(ocg / 16)][taps with by_tap][ceil(icg / group)][16]
@@ -20,7 +20,7 @@ typedef struct {
   int32_t n, ic, oc, groups;
   int32_t in[3], out[3], k[3];
   int32_t stride[3], dilation[3], pad[3];
-  int32_t last;
+  int32_t nhwc;
   int32_t group, by_tap, zero;
   int32_t first, count; /* panels, positions or channels of images, kernels/common/range.h */
 } qk_wconv_params;

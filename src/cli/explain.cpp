@@ -18,7 +18,7 @@ void add_explain(CLI::App& app, Session& session) {
   auto flags = std::make_shared<Flags>();
   CLI::App* command = app.add_subcommand(
       "explain",
-      "say how every node is quantized: rule, formats, sums, conversions, what is float");
+      "say how every node is quantized: rule, formats, accumulators, conversions, what is float");
   add_model(*command, flags->model);
   command->add_flag("--json", flags->as_json, "as JSON (docs/schema/explain.json)");
   flags->add_dims(*command);

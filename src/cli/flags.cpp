@@ -55,7 +55,7 @@ void CompileFlags::add_quantization(CLI::App& app) {
       "let rules pass that match nothing");
   add(app, "--require-integer", &Options::require_integer, "",
       "fail, with a list, when an operation computes in float; converting inputs and outputs and "
-      "rescaling sums may still (docs/rules.md)");
+      "rescaling accumulators may still (docs/rules.md)");
   add(app, "--no-float", &Options::no_float, "",
       "for cores without an FPU: codes in and out, rescaling by integers; fail, with a list, when "
       "any step needs a float (docs/rules.md)");

@@ -39,7 +39,7 @@ Result<Ok> understand(CalibrateOptions& options);
 /// The type of the activations' codes.
 DType activation_type(const CalibrateOptions& options);
 
-/// The rules of a file that leaves numbers open; ranges in it are for codes of `activations` where
+/// The rules of a file that leaves scales open; ranges in it are for codes of `activations` where
 /// it names none.
 Result<std::vector<RuleSpec>> partial_rules(const std::string& path,
                                             const std::string& activations);

@@ -296,7 +296,7 @@ Options implied(Options options) {
   options.require_integer = true;
   options.io_dtype = "quantized";
   const auto given = parse_model_arithmetic(options.arithmetic);
-  if (given.ok() && given->record.empty()) options.arithmetic = kIntegerArithmetic;
+  if (given.ok() && given->quantized.empty()) options.arithmetic = kIntegerArithmetic;
   return options;
 }
 

@@ -16,7 +16,7 @@ std::string first_name(const Node& n) {
   return n.loc().names.empty() ? std::string(n.op()) : n.loc().names[0];
 }
 
-std::string numbers(const Tensor& t, const char* each) {
+std::string listed(const Tensor& t, const char* each) {
   double lo = t.as_double(0), hi = lo;
   for (int64_t i = 1; i < t.size(); ++i) {
     lo = std::min(lo, t.as_double(i));
@@ -35,9 +35,9 @@ std::string format_text(const Type& type) {
   if (f.is_dynamic()) return out + " at run time";
   const std::string each =
       f.granularity == Granularity::group ? fmt::format("per {}", f.group) : "per channel";
-  out += " " + numbers(f.scale.values, each.c_str());
-  if (f.zero_point.kind == Component::Kind::known) {
-    out += " zero " + numbers(f.zero_point.values, "");
+  out += " " + listed(f.scale.values, each.c_str());
+  if (f.zero_point.kind == Component::Kind::fixed) {
+    out += " zero " + listed(f.zero_point.values, "");
   }
   return out;
 }

@@ -372,15 +372,15 @@ Result<Ok> RuleWriter::visit(Node& n) {
   if (groups_.at(key_of(n)).nodes.front() != &n) return Ok{};
   RuleSpec spec;
   spec.pattern = pattern_for(n.loc().names);
-  // What was fused into the node inherits its rule; the numbers of operands are for the node
-  // alone.
+  // What was fused into the node inherits its rule; the scales and zero points of operands are for
+  // the node alone.
   if (shares_name(n) || n.loc().names.size() > 1) spec.op = n.op();
   if (floats) {
     spec.output_dtype = "float32";
   } else {
     if (result.dtype != narrow_) spec.dtype = type_name(result.dtype);
-    spec.scale = {result.numbers.scale};
-    if (result.numbers.offset != 0) spec.offset = {result.numbers.offset};
+    spec.scale = {result.format.scale};
+    if (result.format.offset != 0) spec.offset = {result.format.offset};
     if (result.dtype != narrow_ && is_product(n)) spec.weight_dtype = "int8";
   }
   QC_TRY(state_inputs(n, operands, result, spec));
@@ -415,8 +415,9 @@ bool RuleWriter::passes_on(const Node& n, const std::vector<size_t>& operands) {
   return true;
 }
 
-/// Writes the numbers of all operands, so that they hold whoever makes them: the node before may be
-/// kept float later. Constants find theirs by themselves, unless they mask or depend on sizes.
+/// Writes the scales and zero points of all operands, so that they hold whoever makes them: the
+/// node before may be kept float later. Constants find theirs by themselves, unless they mask or
+/// depend on sizes.
 Result<Ok> RuleWriter::state_inputs(Node& n, const std::vector<size_t>& operands,
                                     const ValueFormat& result, RuleSpec& spec) const {
   const bool joins = runs_on_codes(n);  // a concatenation: one format for all
@@ -435,14 +436,14 @@ Result<Ok> RuleWriter::state_inputs(Node& n, const std::vector<size_t>& operands
                      : said && !said->dtype.empty()       ? result.dtype
                                                           : operand_type(n, operands);
   const size_t count = one ? 1 : operands.back() + 1;
-  spec.input_scale.assign(count, static_cast<double>(result.numbers.scale));
-  spec.input_offset.assign(count, result.numbers.offset);
+  spec.input_scale.assign(count, static_cast<double>(result.format.scale));
+  spec.input_offset.assign(count, result.format.offset);
   for (size_t k = 0; k < operands.size() && !joins; ++k) {
     if (one && finds_its_own(operands[k])) continue;
     QC_ASSIGN(const ValueFormat f, operand_format(n, operands[k], type));
     const size_t at = one ? 0 : operands[k];
-    spec.input_scale[at] = static_cast<double>(f.numbers.scale);
-    spec.input_offset[at] = f.numbers.offset;
+    spec.input_scale[at] = static_cast<double>(f.format.scale);
+    spec.input_offset[at] = f.format.offset;
   }
   if (type != result.dtype) spec.input_dtype = type_name(type);
   if (std::all_of(spec.input_offset.begin(), spec.input_offset.end(),

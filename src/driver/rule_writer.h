@@ -14,7 +14,7 @@
 namespace qc {
 
 /// Operands, by their nodes and places, that are constants because sizes are numbers: in `open`,
-/// the graph whose sizes are not, they are computed. Their rules state numbers for them, so that
+/// the graph whose sizes are not, they are computed. Their rules state scales for them, so that
 /// one file serves the model at every size, and with sizes that each run chooses.
 using SizeTables = std::set<std::pair<std::string, size_t>>;
 SizeTables size_tables(const Graph& open);
@@ -41,7 +41,7 @@ class RuleWriter {
   };
   struct ValueFormat {
     DType dtype = DType::i8;
-    ScaleOffset numbers;
+    ScaleOffset format;
     bool operator==(const ValueFormat&) const = default;
   };
 

@@ -92,10 +92,10 @@ Result<RuleSet> rule_set(const quantc::Options& options) {
   QC_ASSIGN(auto stated, stated_rules(options));
   for (StatedRule& rule : stated) {
     if (rule.own) {
-      out.rules.push_back(std::make_unique<OwnRule>(rule.own, arithmetic.record));
+      out.rules.push_back(std::make_unique<OwnRule>(rule.own, arithmetic.quantized));
       continue;
     }
-    if (rule.spec.arithmetic.empty()) rule.spec.arithmetic = arithmetic.record;
+    if (rule.spec.arithmetic.empty()) rule.spec.arithmetic = arithmetic.quantized;
     QC_TRY(check_op(rule.spec));
     QC_ASSIGN(auto made, make_rule(rule.spec));
     out.rules.push_back(std::move(made));

@@ -6,9 +6,9 @@
 namespace qc {
 
 /// A product of operand 0, along its last axis, with a constant matrix of weights [n, k].
-class SumsInAnyOrder {
+class AccumulatesInAnyOrder {
  public:
-  virtual ~SumsInAnyOrder() = default;
+  virtual ~AccumulatesInAnyOrder() = default;
   /// The operand that has the weights, if the same permutation of their k columns and of the last
   /// axis of operand 0 leaves every bit of the result as it is; -1 if it does not. Sums of floats
   /// are rounded at each term and so are never among them.

@@ -225,7 +225,7 @@ Result<DType> TextReader::dtype() {
 }
 
 Result<Component> TextReader::component(DType dtype) {
-  if (take_word("carried")) return Component::at_run_time();
+  if (take_word("dynamic")) return Component::at_run_time();
   if (dtype == DType::f32 && take_word("f64")) dtype = DType::f64;
   const bool list = take('[');
   std::vector<double> numbers;

@@ -14,7 +14,7 @@ bool same(const std::shared_ptr<const Format>& a, const std::shared_ptr<const Fo
 }
 
 std::string component_text(const Component& c) {
-  if (c.kind == Component::Kind::dynamic) return "carried";
+  if (c.kind == Component::Kind::dynamic) return "dynamic";
   const bool wide = c.values.dtype() == DType::f64;
   if (c.values.rank() > 0) return (wide ? "f64 " : "") + elements_text(c.values);
   if (wide) return "f64 " + float_text(c.values.as_double(0));
@@ -38,7 +38,7 @@ float Format::scale_at(int64_t i) const {
 }
 
 int32_t Format::zero_at(int64_t i) const {
-  if (zero_point.kind != Component::Kind::known) return 0;
+  if (zero_point.kind != Component::Kind::fixed) return 0;
   return zero_point.values.data<int32_t>()[zero_point.values.size() == 1 ? 0 : i];
 }
 

@@ -24,17 +24,18 @@ enum class Layout : uint8_t {
 /// How many elements share one scale.
 enum class Granularity : uint8_t { tensor, axis, group };
 
-/// One component of a quantized value besides its codes: its scale or its zero point. Known now
-/// (`values`), or dynamic: computed at run time and handed to readers as a value beside the codes.
+/// One component of a quantized value besides its codes: its scale or its zero point. Fixed
+/// (static, in `values`), or dynamic: computed at run time and handed to readers as a value beside
+/// the codes.
 struct Component {
-  enum class Kind : uint8_t { none, known, dynamic };
+  enum class Kind : uint8_t { none, fixed, dynamic };
   Kind kind = Kind::none;
   Tensor values;  // one element, or one per index of the axis, or one per group
 
-  static Component of(Tensor values) { return {Kind::known, std::move(values)}; }
+  static Component of(Tensor values) { return {Kind::fixed, std::move(values)}; }
   static Component at_run_time() { return {Kind::dynamic, {}}; }
   bool operator==(const Component& other) const {
-    return kind == other.kind && (kind != Kind::known || values.identical(other.values));
+    return kind == other.kind && (kind != Kind::fixed || values.identical(other.values));
   }
 };
 

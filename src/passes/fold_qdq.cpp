@@ -97,7 +97,7 @@ class Former {
              "quantized twice in a row with different scales: both roundings are kept");
     }
     QC_ASSIGN(Value * y, requantized({graph_, join(d->loc(), node->loc()), node}, codes,
-                                     q->format(), q->quantize_record()));
+                                     q->format(), q->quantize_arithmetic()));
     graph_.replace_uses(node->output(), y);
     changed_ = true;
     return Ok{};
@@ -149,11 +149,12 @@ class Former {
     for (Node* user : y->users()) {
       const auto* q = capability<IsQuantize>(user);
       if (!q || y->pinned() > 0) return {};
-      if (out.format && !(*out.format == q->format() && out.arithmetic == q->quantize_record())) {
+      if (out.format &&
+          !(*out.format == q->format() && out.arithmetic == q->quantize_arithmetic())) {
         return {};
       }
       out.format = q->format();
-      out.arithmetic = q->quantize_record();
+      out.arithmetic = q->quantize_arithmetic();
       out.quantizers.push_back(user);
     }
     return out;
@@ -189,18 +190,19 @@ class Former {
         fmt::format("fold_qdq: '{}': {}", loc.names.empty() ? "" : loc.names[0], text));
   }
 
-  /// A model's bias codes whose scale is not that of the sums: other runtimes take such codes as
-  /// they are.
+  /// A model's bias codes whose scale is not that of the accumulators: other runtimes take such
+  /// codes as they are.
   void remark_bias(const Quantizer& q, const Quantizable& own) {
     if (own.bias_operand() < 0 || own.weight_operand() < 0 || !q.codes(0)) return;
     const size_t bias = static_cast<size_t>(own.bias_operand());
     const size_t weight = static_cast<size_t>(own.weight_operand());
     if (!q.codes(bias) || !q.codes(weight) || q.format(0).is_dynamic()) return;
     const float given = q.format(bias).scale_at();
-    const float sums = qn_mulf(q.format(0).scale_at(), q.format(weight).scale_at());
-    if (std::abs(given - sums) <= 1e-5f * sums) return;
+    const float accumulators = qn_mulf(q.format(0).scale_at(), q.format(weight).scale_at());
+    if (std::abs(given - accumulators) <= 1e-5f * accumulators) return;
     remark(q.node().loc(),
-           fmt::format("its bias has scale {}, its sums {}: rounded to theirs", given, sums));
+           fmt::format("its bias has scale {}, its accumulators {}: rounded to theirs", given,
+                       accumulators));
   }
 
   /// quantize(f(a, b)) = f(quantize(a), quantize(b)), as encoding keeps the order of values: how

@@ -71,7 +71,7 @@ Value* permuted(Graph& graph, const Value* weights, int64_t channels, PassContex
 }
 
 Result<bool> fold_into(Graph& graph, Node* product, PassContext& context) {
-  const auto* sums = capability<SumsInAnyOrder>(product);
+  const auto* sums = capability<AccumulatesInAnyOrder>(product);
   const int operand = sums ? sums->any_order_weights() : -1;
   if (operand < 0) return false;
   const Value* weights = product->input(static_cast<size_t>(operand));

@@ -14,8 +14,8 @@
 // the order in which the bytes lie anyway, so nothing is moved when the program runs; the weights
 // are permuted at compile time.
 //
-// Only sums that are exact may be taken in another order (SumsInAnyOrder). A sum of floats is
-// rounded at each term: in another order it has other bits, so the relayout in front of a float
+// Only sums that are exact may be taken in another order (AccumulatesInAnyOrder). A sum of floats
+// is rounded at each term: in another order it has other bits, so the relayout in front of a float
 // product stays. Runs after assign_layouts.
 #pragma once
 

@@ -236,7 +236,7 @@ class Placer {
     return emit_dequantize({graph_, loc, before}, codes);
   }
 
-  /// Operands whose numbers a rule leaves open, though their producer gives none.
+  /// Operands whose scales a rule leaves open, though their producer gives none.
   struct Unstated {
     size_t count = 0, operand = 0;
     std::string node;

@@ -279,7 +279,7 @@ class Lifter {
     return v;
   }
 
-  /// New quantize nodes of constants, with known scales, are constants themselves.
+  /// New quantize nodes of constants, with static scales, are constants themselves.
   Result<Ok> fold_new() {
     for (const auto& [key, s] : sources_) {
       if (!s.is_new || s.node->output_count() > 1 || !s.node->output()->has_uses()) continue;

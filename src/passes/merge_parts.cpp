@@ -45,12 +45,12 @@ Node* only_reader(const Value* value) {
 }
 
 /// Whether codes have one scale, and it is known.
-bool is_known_once(const QType& type) {
+bool has_one_static_scale(const QType& type) {
   return type.format && type.format->granularity == Granularity::tensor &&
          !type.format->is_dynamic() && type.format->zero_point.kind != Component::Kind::dynamic;
 }
 
-/// An op that can be joined, between codes of a part and other codes, both with known scales.
+/// An op that can be joined, between codes of a part and other codes, both with static scales.
 struct Recoded {
   Node *decode = nullptr, *op = nullptr, *encode = nullptr;
   std::string key;  // what they have in common with those of other parts; empty: there are none
@@ -70,14 +70,14 @@ Recoded recoded(const Value* codes, int64_t axis) {
   const std::string key = joins->part_key(axis);
   const Type& from = codes->type();
   const QType to = quantize->format();
-  if (key.empty() || !is_known_once(from.quant()) || !is_known_once(to)) return {};
+  if (key.empty() || !has_one_static_scale(from.quant()) || !has_one_static_scale(to)) return {};
   std::string attrs;
   for (const auto& [name, value] : get_attrs(*out.decode)) attrs += name + "=" + str(value) + " ";
   for (const QType& type : {from.quant(), to}) {
     attrs += fmt::format("{} {}..{} {} ", name(type.dtype), type.format->qmin, type.format->qmax,
                          name(type.format->scale.values.dtype()));
   }
-  out.key = fmt::format("{} {}{}", key, attrs, str(quantize->quantize_record()));
+  out.key = fmt::format("{} {}{}", key, attrs, str(quantize->quantize_arithmetic()));
   return out;
 }
 
@@ -99,8 +99,9 @@ bool is_worth_it(const Part& part) {
 bool have_one_scale(const Value* whole, const std::vector<Part>& parts) {
   const Format* f = whole->type().format.get();
   if (!f || f->granularity == Granularity::tensor) return true;
-  return std::all_of(parts.begin(), parts.end(),
-                     [](const Part& p) { return is_known_once(p.node->output()->type().quant()); });
+  return std::all_of(parts.begin(), parts.end(), [](const Part& p) {
+    return has_one_static_scale(p.node->output()->type().quant());
+  });
 }
 
 bool same(const Node& a, const Node& b) { return a.op() == b.op() && get_attrs(a) == get_attrs(b); }

@@ -32,11 +32,11 @@ Result<bool> shift_signed(Graph& graph, PassContext&) {
   bool changed = false;
   for (Node* node : graph.nodes()) {
     const auto* q = capability<IsQuantize>(node);
-    if (!q || q->quantize_record().signed_codes == Arithmetic::Signed::kept) continue;
+    if (!q || q->quantize_arithmetic().signed_codes == Arithmetic::Signed::kept) continue;
     const std::optional<QType> to = unsigned_of(q->format());
     if (!to || !has_one_reader(node->output())) continue;
-    QC_ASSIGN(Value * codes,
-              emit_quantize({graph, node->loc(), node}, node->input(0), *to, q->quantize_record()));
+    QC_ASSIGN(Value * codes, emit_quantize({graph, node->loc(), node}, node->input(0), *to,
+                                           q->quantize_arithmetic()));
     for (Node* user : node->output()->users()) graph.set_input(user, 0, codes);
     changed = true;
   }

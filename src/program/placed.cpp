@@ -77,7 +77,7 @@ std::optional<RowBlocks> row_blocks(const Dims& shape, const Dims& strides) {
     if (!(strides[i] == expected)) {
       if (!within) return std::nullopt;
       within = false;
-      out.distance = strides[i];
+      out.stride = strides[i];
     }
     if (within) out.rows = out.rows * shape[i];
     expected = strides[i] * shape[i];

@@ -37,10 +37,10 @@ std::optional<Placed> placed(const Value* value);
 /// The strides of operand i of a node, dense ones where it is not placed.
 Dims strides_in(const Node& node, size_t i);
 
-/// Rows of the last axis in blocks: `rows` of them follow each other, blocks begin `distance`
+/// Rows of the last axis in blocks: `rows` of them follow each other, blocks begin `stride`
 /// elements from each other.
 struct RowBlocks {
-  Dim rows = 1, distance = 0;
+  Dim rows = 1, stride = 0;
 };
 /// The blocks of a value with these strides; nullopt where it does not lie so.
 std::optional<RowBlocks> row_blocks(const Dims& shape, const Dims& strides);

@@ -11,7 +11,7 @@ namespace {
 
 struct Preset {
   std::string_view name;
-  Arithmetic record;
+  Arithmetic arithmetic;
 };
 constexpr Preset kPresets[] = {
     {"exact", {}},
@@ -28,7 +28,7 @@ constexpr Preset kPresets[] = {
 /// The field that belongs to the graph.
 constexpr std::string_view kDot = "dot";
 
-/// One field of the record: its name, its values' names in the order of the enum, and access.
+/// One field of the arithmetic: its name, its values' names in the order of the enum, and access.
 struct Field {
   std::string_view name;
   std::vector<std::string_view> values;
@@ -62,7 +62,7 @@ std::string joined(const List& list, Name name) {
   return out;
 }
 
-Result<Ok> override_field(Arithmetic& record, std::string_view word) {
+Result<Ok> override_field(Arithmetic& arithmetic, std::string_view word) {
   const size_t equals = word.find('=');
   const std::string_view name = word.substr(0, equals);
   if (name == kDot) {
@@ -76,7 +76,7 @@ Result<Ok> override_field(Arithmetic& record, std::string_view word) {
     if (f.name != name || equals == std::string_view::npos) continue;
     for (size_t i = 0; i < f.values.size(); ++i) {
       if (f.values[i] != word.substr(equals + 1)) continue;
-      f.set(record, static_cast<int>(i));
+      f.set(arithmetic, static_cast<int>(i));
       return Ok{};
     }
     return error(Code::usage, "arithmetic '{}': {} is one of {}{}", word, f.name,
@@ -104,7 +104,7 @@ std::string_view take_word(std::string_view& text) {
 }  // namespace
 
 Result<Arithmetic> parse_arithmetic(std::string_view text) {
-  Arithmetic record;
+  Arithmetic arithmetic;
   for (bool first = true; !text.empty(); first = false) {
     const std::string_view word = take_word(text);
     const Preset* preset = nullptr;
@@ -112,12 +112,12 @@ Result<Arithmetic> parse_arithmetic(std::string_view text) {
       if (first && p.name == word) preset = &p;
     }
     if (preset) {
-      record = preset->record;
+      arithmetic = preset->arithmetic;
     } else {
-      QC_TRY(override_field(record, word));
+      QC_TRY(override_field(arithmetic, word));
     }
   }
-  return record;
+  return arithmetic;
 }
 
 std::string str(const Arithmetic& arithmetic) {
@@ -125,7 +125,7 @@ std::string str(const Arithmetic& arithmetic) {
   for (const Preset& p : kPresets) {
     std::string text(p.name);
     for (const Field& f : fields()) {
-      if (f.get(p.record) == f.get(arithmetic)) continue;
+      if (f.get(p.arithmetic) == f.get(arithmetic)) continue;
       text += fmt::format(",{}={}", f.name, f.values[static_cast<size_t>(f.get(arithmetic))]);
     }
     if (best.empty() || text.size() < best.size()) best = text;
@@ -138,7 +138,7 @@ Result<ModelArithmetic> parse_model_arithmetic(std::string_view text) {
   while (!text.empty()) {
     const std::string_view word = take_word(text);
     if (word.substr(0, word.find('=')) != kDot) {
-      out.record += (out.record.empty() ? "" : ",") + std::string(word);
+      out.quantized += (out.quantized.empty() ? "" : ",") + std::string(word);
       continue;
     }
     const std::string_view value = word.substr(std::min(kDot.size() + 1, word.size()));
@@ -148,28 +148,29 @@ Result<ModelArithmetic> parse_model_arithmetic(std::string_view text) {
                    did_you_mean(value, {"fma", "mul_add"}));
     }
   }
-  QC_TRY(parse_arithmetic(out.record));
+  QC_TRY(parse_arithmetic(out.quantized));
   return out;
 }
 
 namespace {
 
-Result<Ok> set_records(Graph& graph, std::string_view text) {
+Result<Ok> set_arithmetic_of_nodes(Graph& graph, std::string_view text) {
   QC_ASSIGN(const Arithmetic wanted, parse_arithmetic(text));
   for (Node* node = graph.first(); node; node = node->next()) {
-    for (const auto& region : node->regions()) QC_TRY(set_records(*region, text));
+    for (const auto& region : node->regions()) QC_TRY(set_arithmetic_of_nodes(*region, text));
     AttrMap attrs;  // all of them: those that are not named would get their defaults
     for (auto& [name, value] : get_attrs(*node)) attrs.emplace(name, std::move(value));
     const auto it = attrs.find("arithmetic");
     const auto* before = it == attrs.end() ? nullptr : std::get_if<std::string>(&it->second);
     if (!before) continue;
     QC_ASSIGN(const Arithmetic given, parse_arithmetic(*before));
-    Arithmetic record = wanted;
+    Arithmetic arithmetic = wanted;
     if (text.find("signed=") == std::string_view::npos &&
-        record.combine == Arithmetic::Combine::onnxruntime && given.combine == record.combine) {
-      record.signed_codes = given.signed_codes;
+        arithmetic.combine == Arithmetic::Combine::onnxruntime &&
+        given.combine == arithmetic.combine) {
+      arithmetic.signed_codes = given.signed_codes;
     }
-    it->second = str(record);
+    it->second = str(arithmetic);
     QC_TRY(set_attrs(*node, attrs, node->loc()));
   }
   return Ok{};
@@ -180,7 +181,7 @@ Result<Ok> set_records(Graph& graph, std::string_view text) {
 Result<Ok> set_arithmetic(Graph& graph, std::string_view text) {
   QC_ASSIGN(const ModelArithmetic wanted, parse_model_arithmetic(text));
   if (wanted.dot) graph.set_dot(*wanted.dot);
-  return wanted.record.empty() ? Ok{} : set_records(graph, wanted.record);
+  return wanted.quantized.empty() ? Ok{} : set_arithmetic_of_nodes(graph, wanted.quantized);
 }
 
 std::vector<std::string_view> arithmetic_presets() {

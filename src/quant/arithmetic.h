@@ -1,5 +1,5 @@
-// Arithmetic: the record of a quantized node that says how its roundings are done. It belongs to
-// the contract graph, never to a target: the same record gives the same bits everywhere.
+// Arithmetic: how the roundings of a quantized node are done. It belongs to
+// the contract graph, never to a target: the same arithmetic gives the same bits everywhere.
 // docs/arithmetic.md states every formula.
 #pragma once
 
@@ -46,20 +46,20 @@ struct Arithmetic {
 /// A preset ("exact", "onnxruntime", "torch") and overrides: "exact,rescale=q31". Unknown words are
 /// errors that list what is allowed.
 Result<Arithmetic> parse_arithmetic(std::string_view text);
-/// The shortest text that parses to this record.
+/// The shortest text that parses to this arithmetic.
 std::string str(const Arithmetic& arithmetic);
 std::vector<std::string_view> arithmetic_presets();
 
-/// What a user says about a whole model: the record of its quantized nodes, and `dot=VALUE` among
-/// its fields, how float dot products are summed. Each may be left open.
+/// What a user says about a whole model: the arithmetic of its quantized nodes, and `dot=VALUE`
+/// among its fields, how float dot products are summed. Each may be left open.
 struct ModelArithmetic {
-  std::string record;  // empty: as the model says
+  std::string quantized;  // empty: as the model says
   std::optional<DotStep> dot;
 };
 Result<ModelArithmetic> parse_model_arithmetic(std::string_view text);
 
-/// Gives every node of the graph that has a record the one of the text, and the graph its `dot`.
-/// What a model of ONNX operators says about signed codes stays where both records are ONNX
+/// Gives every node of the graph that has an arithmetic the one of the text, and the graph its
+/// `dot`. What a model of ONNX operators says about signed codes stays where both are ONNX
 /// Runtime's.
 Result<Ok> set_arithmetic(Graph& graph, std::string_view text);
 

@@ -6,7 +6,7 @@
 
 namespace qc {
 
-/// The codes of an f32 constant in a format with known scales, computed when they are needed.
+/// The codes of an f32 constant in a format with static scales, computed when they are needed.
 Value* quantized_constant(Graph& graph, Value* constant, const QType& type,
                           const Arithmetic& arithmetic = {});
 

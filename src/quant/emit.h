@@ -14,7 +14,7 @@ struct Place {
   Node* before = nullptr;  // null: at the end
 };
 
-/// Codes of `x` in a format with known scales.
+/// Codes of `x` in a format with static scales.
 Result<Value*> emit_quantize(const Place& place, Value* x, const QType& to,
                              const Arithmetic& arithmetic);
 /// What the codes stand for; scale and zero point are given where the format carries them.

@@ -20,7 +20,7 @@ void Ending::attrs(AttrVisitor& v) {
 
 namespace {
 
-Result<std::vector<Type>> known_types(const Ending& e, const Type& x, const Loc& loc) {
+Result<std::vector<Type>> static_types(const Ending& e, const Type& x, const Loc& loc) {
   if (auto parsed = parse_arithmetic(e.arithmetic); !parsed.ok()) {
     return error(Code::attribute, loc, "{}", parsed.diag().text);
   }
@@ -28,7 +28,7 @@ Result<std::vector<Type>> known_types(const Ending& e, const Type& x, const Loc&
   y.layout = x.layout;
   QC_TRY(check_format(y, loc));
   if (e.to.format->is_dynamic()) {
-    return error(Code::quant, loc, "quantize needs known scales: use quantize_dynamic");
+    return error(Code::quant, loc, "quantize needs static scales: use quantize_dynamic");
   }
   if (bits(e.to.dtype) > 16) return error(Code::type, loc, "codes of type {}", name(e.to.dtype));
   return std::vector<Type>{std::move(y)};
@@ -38,7 +38,7 @@ Result<std::vector<Type>> code_types(const Ending& e, const Type& x, const Loc& 
   if (x.dtype != DType::f32 || x.format) {
     return error(Code::type, loc, "expected f32 values, got {}", str(x));
   }
-  if (!e.dynamic) return known_types(e, x, loc);
+  if (!e.dynamic) return static_types(e, x, loc);
   if (e.to.format || !is_integer(e.to.dtype) || bits(e.to.dtype) < 8 || bits(e.to.dtype) > 16) {
     return error(Code::type, loc, "codes of type {}", str(e.to));
   }

@@ -12,12 +12,12 @@
 
 namespace qc {
 
-/// How floats become codes, as a quantize node says it: by known scales, or by scales and zero
+/// How floats become codes, as a quantize node says it: by static scales, or by scales and zero
 /// points found from the elements when it runs.
 struct Ending {
   bool dynamic = false;
-  QType to;                          // of known scales the format, else the type of the codes
-  std::string arithmetic = "exact";  // of known scales
+  QType to;                          // of static scales the format, else the type of the codes
+  std::string arithmetic = "exact";  // of static scales
   bool symmetric = false, per_token = false;  // of dynamic ones
   bool floats = false;                        // the floats are a result too, for other readers
 

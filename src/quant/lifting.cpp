@@ -7,13 +7,13 @@ namespace {
 
 Component& each(Format& f, int i) { return i == 0 ? f.scale : f.zero_point; }
 
-/// Known scales and zero points with element i taken from `from(i)` of the old ones; single ones
+/// Static scales and zero points with element i taken from `from(i)` of the old ones; single ones
 /// stay.
 template <class F>
 void take(Format& format, int64_t count, F&& from) {
   for (int c = 0; c < 2; ++c) {
     Component& part = each(format, c);
-    if (part.kind != Component::Kind::known || part.values.size() == 1) continue;
+    if (part.kind != Component::Kind::fixed || part.values.size() == 1) continue;
     Tensor moved(part.values.dtype(), {count});
     for (int64_t i = 0; i < count; ++i) {
       if (is_float(moved.dtype())) {
@@ -54,8 +54,8 @@ std::optional<Format> as_runs(const Format& f, const Dims& result, const Dims& o
   return out;
 }
 
-/// An axis with known scales that is the outer part of an axis of the operand: each scale holds for
-/// several indices there.
+/// An axis with static scales that is the outer part of an axis of the operand: each scale holds
+/// for several indices there.
 std::optional<Format> repeated(const Format& f, const Dims& result, const Dims& operand) {
   const Dim& size = result[static_cast<size_t>(f.axis)];
   if (f.granularity != Granularity::axis || f.is_dynamic() || !size.is_static()) {

@@ -58,12 +58,12 @@ inline constexpr std::string_view kTornApart =
 Laid reshaped_scales(const Format& format, const Dims& result, const Dims& operand);
 /// Axis i of the result is axis perm[i] of the operand.
 Format transposed_scales(const Format& format, const Dims& result, const Ints& perm);
-/// Known scales of `count` indices of the axis, from `first` on.
+/// Static scales of `count` indices of the axis, from `first` on.
 Format scales_from(const Format& format, int64_t first, int64_t count);
-/// One known scale and zero point where those of all indices of the axis are the same; else, and
+/// One static scale and zero point where those of all indices of the axis are the same; else, and
 /// for other formats, the format itself.
 Format one_where_equal(const Format& format);
-/// Known scales along an axis of `operand` as they lie over the same elements under the shape
+/// Static scales along an axis of `operand` as they lie over the same elements under the shape
 /// `result`, where that has the axis, or has it split and the indices of each part share a scale.
 std::optional<Format> split_scales(const Format& format, const Dims& operand, const Dims& result);
 

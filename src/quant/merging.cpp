@@ -9,12 +9,12 @@ namespace {
 Component joined(const std::vector<const Type*>& parts, int64_t axis, Component Format::*which,
                  DType dtype) {
   std::vector<double> values;
-  bool known = false;
+  bool fixed = false;
   for (const Type* type : parts) {
     const Format& f = *type->format;
     const Component& c = f.*which;
-    const bool here = c.kind == Component::Kind::known;
-    known = known || here;
+    const bool here = c.kind == Component::Kind::fixed;
+    fixed = fixed || here;
     const int64_t count = f.granularity == Granularity::group
                               ? f.scale.values.size()
                               : type->shape[static_cast<size_t>(axis)].value();
@@ -22,7 +22,7 @@ Component joined(const std::vector<const Type*>& parts, int64_t axis, Component 
       values.push_back(here ? c.values.as_double(c.values.size() == 1 ? 0 : i) : 0.0);
     }
   }
-  if (!known) return {};
+  if (!fixed) return {};
   Tensor out(dtype, {static_cast<int64_t>(values.size())});
   for (int64_t i = 0; i < out.size(); ++i) {
     const double v = values[static_cast<size_t>(i)];

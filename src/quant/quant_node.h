@@ -41,8 +41,8 @@ class QuantOp : public OpNode<Derived>, public ChangesCodes {
  public:
   std::string arithmetic = "exact";
 
-  /// The record; infer() has checked that the text is one.
-  Arithmetic record() const { return parse_arithmetic(arithmetic).value(); }
+  /// `arithmetic` as a value; infer() has checked that the text is one.
+  Arithmetic parsed_arithmetic() const { return parse_arithmetic(arithmetic).value(); }
 };
 
 /// The widest sum an integer node can form, with what proves it.
@@ -62,7 +62,7 @@ class QuantNode {
   /// Format of operand i and of the result; null for plain values.
   const Format* in_q(size_t i) const { return node().input_type(i).format.get(); }
   const Format* out_q() const { return node().output()->type().format.get(); }
-  /// The type sums are formed in.
+  /// The type accumulators are formed in.
   virtual AccumulatorProof accumulator() const { return {}; }
 };
 
@@ -71,11 +71,12 @@ class QuantNode {
 template <class Derived>
 class QuantNodeBase : public OpNode<Derived>, public QuantNode, public StoresCodes {
  public:
-  QType to;  // of the result; without a format the result is f32, or of products the sums as i32
+  QType to;  // of the result; without a format the result is f32, or of products the accumulators
+             // as i32
   std::string arithmetic = "exact";
 
   const Node& node() const override { return *this; }
-  Arithmetic record() const { return parse_arithmetic(arithmetic).value(); }
+  Arithmetic parsed_arithmetic() const { return parse_arithmetic(arithmetic).value(); }
   void attrs(AttrVisitor& v) override {
     v("to", to);
     v("arithmetic", arithmetic, std::string("exact"));
@@ -88,13 +89,13 @@ class QuantNodeBase : public OpNode<Derived>, public QuantNode, public StoresCod
 
  protected:
   /// Checks the operands at `codes` and the result's format; ops call it first in infer(). With
-  /// `sums` the result may be plain i32.
-  Result<Ok> check_quantized(std::initializer_list<size_t> codes, bool sums = false) const {
+  /// `accumulators` the result may be plain i32.
+  Result<Ok> check_quantized(std::initializer_list<size_t> codes, bool accumulators = false) const {
     for (size_t i : codes) QC_TRY(check_format(this->input_type(i), this->loc()));
     if (auto parsed = parse_arithmetic(arithmetic); !parsed.ok()) {
       return error(Code::attribute, this->loc(), "{}", parsed.diag().text);
     }
-    if (!to.format && to.dtype != DType::f32 && !(sums && to.dtype == DType::i32)) {
+    if (!to.format && to.dtype != DType::f32 && !(accumulators && to.dtype == DType::i32)) {
       return error(Code::attribute, this->loc(), "a result of {} without a format", name(to.dtype));
     }
     return Ok{};

@@ -50,13 +50,13 @@ class Quantizable {
  public:
   virtual ~Quantizable() = default;
   /// Takes over what a rule says about this node besides formats, before they are placed; whether
-  /// its operands get codes. Rules without known scales are for nodes with weights, unless an op
+  /// its operands get codes. Rules without static scales are for nodes with weights, unless an op
   /// says otherwise.
   virtual bool take(const QScheme& scheme) {
     return scheme.kind == QScheme::Kind::fixed || weight_operand() >= 0;
   }
-  /// Takes over what the record says about this node as a float one, before `quantized` is asked;
-  /// whether that changed it.
+  /// Takes over what the arithmetic says about this node as a float one, before `quantized` is
+  /// asked; whether that changed it.
   virtual bool prepare(const Quantizer&) { return false; }
   /// Adds the quantized form of this node: codes in the format `q.result()`, or f32 where there is
   /// none. Null after `q.refuse(...)`: the node stays float between dequantize and quantize.
@@ -81,12 +81,12 @@ class IsDequantize {
  public:
   virtual ~IsDequantize() = default;
 };
-/// A quantize node with known scales, and the format it gives.
+/// A quantize node with static scales, and the format it gives.
 class IsQuantize {
  public:
   virtual ~IsQuantize() = default;
   virtual QType format() const = 0;
-  virtual Arithmetic quantize_record() const = 0;
+  virtual Arithmetic quantize_arithmetic() const = 0;
 };
 
 }  // namespace qc

@@ -1,6 +1,6 @@
 // QuantRule: what a user extends to say how nodes are quantized. A rule matches nodes by what can
-// be seen of them and gives numbers; ops build their quantized forms themselves, so a rule knows
-// no op and an op no rule.
+// be seen of them and gives scales and types; ops build their quantized forms themselves, so a rule
+// knows no op and an op no rule.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@ class QuantRule {
   virtual ~QuantRule() = default;
   /// Whether the rule is for this node: its names (`node.loc().names`), op, attributes and types.
   virtual bool matches(const Node& node) const = 0;
-  /// The numbers for a node that matches.
+  /// The scheme of a node that matches.
   virtual Result<QScheme> scheme(const Node& node) const = 0;
   /// Where the rule stands, for messages: "rules.toml:12".
   virtual std::string origin() const = 0;

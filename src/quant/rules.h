@@ -1,4 +1,4 @@
-// The rules quantc brings: each is a pattern on names and the numbers of one kind of quantization.
+// The rules quantc brings: each is a pattern on names and the scales of one kind of quantization.
 #pragma once
 
 #include <memory>
@@ -80,7 +80,7 @@ class FloatRule final : public PatternRule {
 
 /// The rule of the kind the keys name; an error at `spec.origin` when one of them is wrong.
 Result<std::unique_ptr<QuantRule>> make_rule(const RuleSpec& spec);
-/// The numbers of checked keys for a node, whatever nodes the keys name.
+/// The scheme of checked keys for a node, whatever nodes the keys name.
 Result<QScheme> scheme_for(const RuleSpec& spec, const Node& node);
 
 }  // namespace qc

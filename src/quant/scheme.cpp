@@ -39,12 +39,12 @@ constexpr int64_t kSignedToUnsigned = 128;
 std::optional<QType> unsigned_codes(const QType& type) {
   if (type.dtype != DType::i8 || !type.format) return std::nullopt;
   const Format& f = *type.format;
-  if (f.granularity == Granularity::group || f.scale.kind != Component::Kind::known ||
+  if (f.granularity == Granularity::group || f.scale.kind != Component::Kind::fixed ||
       f.zero_point.kind == Component::Kind::dynamic) {
     return std::nullopt;
   }
-  const bool known = f.zero_point.kind == Component::Kind::known;
-  const int64_t count = known ? f.zero_point.values.size() : 1;
+  const bool fixed = f.zero_point.kind == Component::Kind::fixed;
+  const int64_t count = fixed ? f.zero_point.values.size() : 1;
   Tensor zeros(DType::i32, count == 1 ? std::vector<int64_t>{} : std::vector<int64_t>{count});
   for (int64_t i = 0; i < count; ++i) {
     const int64_t zero = f.zero_at(i);
@@ -90,7 +90,7 @@ Result<Ok> check_numbers(const Format& f, const Loc& loc) {
     }
   }
   const Tensor& zeros = f.zero_point.values;
-  for (int64_t i = 0; f.zero_point.kind == Component::Kind::known && i < zeros.size(); ++i) {
+  for (int64_t i = 0; f.zero_point.kind == Component::Kind::fixed && i < zeros.size(); ++i) {
     const int64_t z = zeros.as_int(i);
     if (z < f.qmin || z > f.qmax) {
       return error(Code::quant, loc, "zero point {} is not among the codes {} to {}", z, f.qmin,
@@ -121,7 +121,7 @@ Result<Ok> check_format(const Type& type, const Loc& loc) {
   }
   QC_ASSIGN(const Dim count, scale_count(type, f, loc));
   const int64_t scales = f.scale.values.size(), zeros = f.zero_point.values.size();
-  const bool has_zeros = f.zero_point.kind == Component::Kind::known;
+  const bool has_zeros = f.zero_point.kind == Component::Kind::fixed;
   if (differ(scales, count) || (has_zeros && zeros != 1 && differ(zeros, count))) {
     return error(Code::quant, loc, "{} scales and {} zero points for {} groups of {}", scales,
                  has_zeros ? zeros : 0, count.str(), str(type.shape));

@@ -1,5 +1,5 @@
-// QScheme: the numbers a rule gives for one node. Rules make schemes; passes turn them into
-// quantize and dequantize nodes; ops build their integer forms from those.
+// QScheme: the scales, zero points and types a rule gives for one node. Rules make schemes; passes
+// turn them into quantize and dequantize nodes; ops build their integer forms from those.
 #pragma once
 
 #include <optional>
@@ -65,12 +65,12 @@ struct QScheme {
   std::string origin;              // "rules.toml:12", for messages and `explain`
 };
 
-/// A per-tensor format with these numbers.
+/// A per-tensor format with this scale and zero point.
 QType tensor_format(DType dtype, float scale, int32_t zero_point);
 /// The same with codes limited to [qmin, qmax].
 QType tensor_format(DType dtype, float scale, int32_t zero_point, int64_t qmin, int64_t qmax);
 /// The same values as unsigned codes of 8 bits: code, zero point and limits are 128 higher. None
-/// unless `type` has signed codes of 8 bits with known scales, one or one per index of an axis.
+/// unless `type` has signed codes of 8 bits with static scales, one or one per index of an axis.
 std::optional<QType> unsigned_codes(const QType& type);
 /// A limit on codes that become unsigned; one that limits nothing stays.
 int64_t unsigned_limit(int64_t code);

@@ -23,7 +23,7 @@ struct Case {
   int sets = 0;
   std::vector<Variant> variants;
   std::string reason;      // why it cannot run at all; empty when it can
-  std::string arithmetic;  // record of quantized nodes; empty for the model's own
+  std::string arithmetic;  // of quantized nodes; empty for the model's own
 };
 
 /// Reads DIR/cases.tsv.

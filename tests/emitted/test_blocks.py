@@ -1,4 +1,4 @@
-"""Results of blocks of sums, sixteen at a time, are those of one sum at a time: also beside ties and at the limits."""
+"""Results of blocks of accumulators, sixteen at a time, are those of one sum at a time: also beside ties and at the limits."""
 import pathlib
 import shutil
 import subprocess
@@ -12,7 +12,7 @@ SOURCE = r"""
 #include <stdio.h>
 #include "kernels/qgemm/block.h"
 
-/* Sums whose products with m lie on, or next to, k + 1/2: 1/m is nearly whole. */
+/* Accumulators whose products with m lie on, or next to, k + 1/2: 1/m is nearly whole. */
 static int32_t sum_near(float m, int32_t k, int32_t off) {
   return (int32_t)(((float)k + 0.5f) / m) + off;
 }
@@ -25,22 +25,22 @@ int main(void) {
     for (int32_t k = -140; k < 140; ++k) {
       for (int32_t n = 1; n <= 32; ++n) {
         for (int way = QK_Q_CODES; way <= QK_Q_ADDED; ++way) {
-          int32_t sums[2][2][16];
+          int32_t accumulators[2][2][16];
           float m[32];
           uint8_t residual[64], got[64], want[64];
           qk_q_output o = {QK_I8, k % 7, -128, 127, 0, m, 0, 1.0f, 0, way, 0,
                            {QK_R_EXACT, k & 1, k & 2 ? QK_I8 : QK_U8, 3, -5, QK_I8, 9, -128, 120, 0, 0.5f, 0.25f, 0, 0, 0, 0, 0, 0}};
-          const qk_q_block block = {sums[0][0], 2, 2, 0, n, 0, 0, 0, 32};
+          const qk_q_block block = {accumulators[0][0], 2, 2, 0, n, 0, 0, 0, 32};
           if (way == QK_Q_ADDED) o.residual = residual;
           for (int j = 0; j < 64; ++j) {
-            ((int32_t*)sums)[j] = sum_near(multipliers[c], k, j % 5 - 2);
+            ((int32_t*)accumulators)[j] = sum_near(multipliers[c], k, j % 5 - 2);
             m[j % 32] = multipliers[c];
             residual[j] = (uint8_t)(j * 37 + k);
             got[j] = want[j] = 77;
           }
           qk_q_store_block(&o, &block, got);
           for (int row = 0; row < 2; ++row) {
-            for (int j = 0; j < n; ++j) qk_q_store(&o, sums[row][j / 16][j % 16], j, 1.0f, want, row * 32 + j);
+            for (int j = 0; j < n; ++j) qk_q_store(&o, accumulators[row][j / 16][j % 16], j, 1.0f, want, row * 32 + j);
           }
           if (memcmp(got, want, 64) != 0) {
             printf("multiplier %a, near %d + 1/2, %d channels, way %d\n", (double)multipliers[c], (int)k, (int)n, way);

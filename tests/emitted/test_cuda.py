@@ -272,7 +272,7 @@ def test_tiles_of_a_free_batch_are_in_registers(quantc, nvcc, gpu, tmp_path):
 
 @pytest.mark.parametrize("gpu, rules", [("sm_80", "static"), ("sm_90", "token")])
 def test_scores_of_attention_are_in_registers(quantc, nvcc, models, gpu, rules, tmp_path):
-    """With known scales, and with scales found per row; a warning of any kernel of such a network is an error, too."""
+    """With static scales, and with scales found per row; a warning of any kernel of such a network is an error, too."""
     model, to = models / "timm_test_vit.onnx", tmp_path / "out"
     if rules == "static":
         quantc("calibrate", model, "--data", model.with_suffix(".npz"), "-o", tmp_path / "rules.toml")

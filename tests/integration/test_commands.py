@@ -58,7 +58,7 @@ def test_programs_are_printed_after_their_passes(quantc, model, tmp_path):
     assert names.index("assign_layouts") < names.index("fuse_epilogues") < names.index("select_kernels") < names.index("place_buffers")
     out = quantc("compile", *model, "-o", tmp_path / "out", "--print-ir-after", "fuse_epilogues", "--print-ir-after", "place_buffers").stdout
     fused, placed = out.split("// after place_buffers")
-    assert re.search(r"^conv\[f32\]\(x=.*\{n = 1.*last = 1.*\} -> \(y=", fused, re.M) and " : qk_conv" not in fused
+    assert re.search(r"^conv\[f32\]\(x=.*\{n = 1.*nhwc = 1.*\} -> \(y=", fused, re.M) and " : qk_conv" not in fused
     assert " : qk_conv_nhwc_f32" in placed and "@ 0" in placed
     done = quantc("compile", *model, "-o", tmp_path / "out", "--disable-pass", "select_kernels", status=1)
     assert "pass 'select_kernels' is needed and cannot be switched off" in done.stderr

@@ -180,7 +180,7 @@ TOKEN_KERNELS = {
     "vit": dict(norm_quantize=4, norm=1, qgemm_panels=9, qattention=2, activation_quantize=2, dynamic_quantize=4, binary=2, dequantize=2,
                 strided=3, conv_nhwc=1, conv_pack=1),
 }
-# With known scales a product has those of its parts along its channels, a rotation along its heads; sums and activations are kernels of codes.
+# With static scales a product has those of its parts along its channels, a rotation along its heads; sums and activations are kernels of codes.
 STATIC_KERNELS = {
     "llama": dict(norm_quantize=5, qgemm_panels=9, rotary_quantize=2, qattention=2, quantize=1, dequantize=1),
     "mistral": dict(norm_quantize=5, qgemm_panels=9, rotary_quantize=2, qattention=2, quantize=1, dequantize=1),

@@ -191,8 +191,8 @@ TEST_F(LiftQuantize, RemarksNameEveryPairThatDidNotJoin) {
 )");
   EXPECT_TRUE(
       remarked("quantize_dynamic 'k_proj' stays apart from quantize_dynamic 'q_proj', "
-               "which quantizes the same value otherwise: u8 q(0, 255, scale=carried, "
-               "zero=carried) and i8 q("))
+               "which quantizes the same value otherwise: u8 q(0, 255, scale=dynamic, "
+               "zero=dynamic) and i8 q("))
       << remarks_;
   EXPECT_TRUE(
       remarked("quantize 'head' stays below slice 'first': more elements would be "

@@ -78,7 +78,7 @@ graph (%0 "x" : f32[3, 2]) {
   ASSERT_TRUE(run_passes(**g, options, context).ok());
   std::string all;
   for (const std::string& line : context.remarks) all += line + "\n";
-  EXPECT_NE(all.find("its bias has scale 0.3, its sums 0.25"), std::string::npos) << all;
+  EXPECT_NE(all.find("its bias has scale 0.3, its accumulators 0.25"), std::string::npos) << all;
   EXPECT_NE(all.find("quantized twice in a row"), std::string::npos) << all;
 }
 

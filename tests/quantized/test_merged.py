@@ -69,7 +69,7 @@ def test_products_are_merged(quantc, folder, rules):
 # Rules of queries, keys and values that keep them apart, and what explain says of each pair.
 TOKEN, TENSOR = RULES["per token"], RULES["per tensor"]
 GROUPS_OF = "kind = 'weight_only'\ngroup = {}\n"
-CODES = "i8 q(-127, 127, axis=2, group=24, scale=carried, zero=carried)", "u8 q(0, 255, scale=carried, zero=carried)"
+CODES = "i8 q(-127, 127, axis=2, group=24, scale=dynamic, zero=dynamic)", "u8 q(0, 255, scale=dynamic, zero=dynamic)"
 APART = {
     "operands": ((TOKEN, TENSOR, GROUPS_OF.format(8)), {
         ("k", "q"): f"it reads {CODES[1]}, the other {CODES[0]}",

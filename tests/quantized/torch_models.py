@@ -72,7 +72,7 @@ class Quantizes(nn.Module):
 
 
 def quantize_calls(graph: torch.fx.GraphModule, x):
-    """Target, further arguments and input of every quantize with known scales when the graph runs on x."""
+    """Target, further arguments and input of every quantize with static scales when the graph runs on x."""
     found = []
 
     class Watch(torch.fx.Interpreter):

@@ -52,8 +52,8 @@ inline Value* sample_grouped_weights(Sampling& s, const Ints& shape) {
 }
 
 /// A product of codes x with weights of `shape`, a bias and a result of any kind.
-inline void sample_sums(Sampling& s, std::string_view op, Value* x, const Ints& shape, int64_t axis,
-                        int64_t outputs, AttrMap attrs) {
+inline void sample_accumulators(Sampling& s, std::string_view op, Value* x, const Ints& shape,
+                                int64_t axis, int64_t outputs, AttrMap attrs) {
   std::vector<Value*> inputs{x, sample_weights(s, shape, axis)};
   const QType to = s.chance(80) ? s.format() : s.chance(50) ? QType{} : QType{DType::i32, nullptr};
   if (s.chance(60)) {

@@ -63,7 +63,7 @@ class Sampling {
   std::string arithmetic();
   /// Attributes of an op that writes codes, with `more`.
   AttrMap ending(bool dynamic, AttrMap more);
-  /// Codes made so far with one known scale and a rank in the range, else new ones.
+  /// Codes made so far with one static scale and a rank in the range, else new ones.
   Value* codes(int64_t min_rank, int64_t max_rank);
 
   /// Adds a node; the first output is remembered for later use. Null when the op refuses the

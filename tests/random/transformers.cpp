@@ -11,7 +11,7 @@ struct Scheme {
   Kind kind = Kind::tensor;
   DType to = DType::i8;
   bool symmetric = false, per_token = false;
-  int64_t salt = 0;  // of known scales
+  int64_t salt = 0;  // of static scales
 };
 
 class Builder {
@@ -162,7 +162,7 @@ class Builder {
     return s_.emit("dequantize", {codes, q->output(1), q->output(2)});
   }
 
-  /// Known scales; equal for values of equal size along the axis.
+  /// Static scales; equal for values of equal size along the axis.
   QType known(const Value* x, const Scheme& scheme) {
     auto format = std::make_shared<Format>();
     const CodeRange range = code_range(scheme.to);

@@ -19,7 +19,7 @@ def spread(numbers, fmt, shape):
 
 
 def rounded(x, fmt):
-    """x through codes of known scales."""
+    """x through codes of static scales."""
     scale, zero = (spread(n, fmt, x.shape) for n in (fmt.scale, fmt.zero))
     return ((torch.round(x / scale) + zero).clamp(fmt.lo, fmt.hi) - zero) * scale
 

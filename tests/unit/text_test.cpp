@@ -113,7 +113,7 @@ graph (%0 "x" : i8[1, 2] q(-128, 127, axis=1, scale=[0.5, 0.25], zero=[0, 3]), %
   %2 : i8[2, 1] q(-128, 127, axis=0, scale=[0.5, 0.25], zero=[0, 3]) = transpose(%0) {perm = [1, 0]}
   %3 : f32[2] = dequantize(@w)
   %4 : i8[2] q(-8, 7, scale=f64 0.1) = quantize(%3) {to = i8 q(-8, 7, scale=f64 0.1)}
-  %5, %6, %7 : i8[2] q(-127, 127, scale=carried, zero=carried), f32[], i32[] = quantize_dynamic(%3) {to = i8, symmetric = true}
+  %5, %6, %7 : i8[2] q(-127, 127, scale=dynamic, zero=dynamic), f32[], i32[] = quantize_dynamic(%3) {to = i8, symmetric = true}
   %8 : f32[2] = dequantize(%5, %6, %7)
   return %2, %4, %8, @w~1
 }

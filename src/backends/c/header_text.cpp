@@ -120,7 +120,7 @@ std::string header_text(const Module& module, const COptions& options, const CRe
   }
   if (report.float_steps > 0) {
     out += fmt::format(
-        "/* USES FLOATS: products are of codes, but {} step{} with floats (rescaling sums, "
+        "/* USES FLOATS: products are of codes, but {} step{} with floats (rescaling accumulators, "
         "converting\n"
         " * inputs and outputs). A core without an FPU does them in software, with functions of "
         "the "

@@ -26,7 +26,7 @@ const Activation* find_activation(std::string_view name) {
 
 }  // namespace
 
-const OpInfo ActivationQuantize::kKnown = {
+const OpInfo ActivationQuantize::kStatic = {
     .name = "activation_quantize",
     .min_inputs = 1,
     .max_inputs = 2,
@@ -90,12 +90,12 @@ Result<Ok> ActivationQuantize::lower(Lowering& l) const {
   kernel::ActivationQuantize c;
   c.n = dims.empty() ? Dim(1) : dims.back();
   c.rows = dims.empty() ? Dim(1) : product(Dims(dims.begin(), dims.end() - 1));
-  const auto distance = [&](size_t i) {
+  const auto stride_of = [&](size_t i) {
     const bool rows = input(i) && dims.size() > 1;
     return rows && placed(input(i)) ? strides_in(*this, i)[dims.size() - 2] : c.n;
   };
-  c.x_stride = distance(0);
-  c.factor_stride = distance(1);
+  c.x_stride = stride_of(0);
+  c.factor_stride = stride_of(1);
   c.op = fn;
   c.x = l.in(0);
   c.factor = l.optional(1);
@@ -105,7 +105,7 @@ Result<Ok> ActivationQuantize::lower(Lowering& l) const {
 }
 
 void register_activation(Registration& r) {
-  r.op(&ActivationQuantize::kKnown, [] { return std::make_unique<ActivationQuantize>(false); });
+  r.op(&ActivationQuantize::kStatic, [] { return std::make_unique<ActivationQuantize>(false); });
   r.op(&ActivationQuantize::kDynamic, [] { return std::make_unique<ActivationQuantize>(true); });
 }
 

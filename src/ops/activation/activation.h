@@ -14,13 +14,13 @@ class ActivationQuantize final : public OpNode<ActivationQuantize>,
                                  public EndsInCodes {
  public:
   explicit ActivationQuantize(bool dynamic) { ending.dynamic = dynamic; }
-  static const OpInfo kKnown, kDynamic;
+  static const OpInfo kStatic, kDynamic;
   std::string fn;
 
   /// Whether there is a kernel for this function.
   static bool has(std::string_view fn);
 
-  const OpInfo& info() const override { return ending.dynamic ? kDynamic : kKnown; }
+  const OpInfo& info() const override { return ending.dynamic ? kDynamic : kStatic; }
   void attrs(AttrVisitor& v) override;
   Result<Ok> pad(PaddedNode& c) override;
   Result<std::vector<Type>> infer() const override;

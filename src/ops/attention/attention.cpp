@@ -143,7 +143,7 @@ Result<Ok> Attention::lower(Lowering& l) const {
 void register_attention(Registration& r) {
   r.op<Attention>();
   r.op<QAttention>();
-  r.op(&QAttentionQuantize::kKnown, [] { return std::make_unique<QAttentionQuantize>(false); });
+  r.op(&QAttentionQuantize::kStatic, [] { return std::make_unique<QAttentionQuantize>(false); });
   r.op(&QAttentionQuantize::kDynamic, [] { return std::make_unique<QAttentionQuantize>(true); });
   r.imports(attention_onnx_rows());
   r.imports(attention_aten_rows());

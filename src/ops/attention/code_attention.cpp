@@ -40,7 +40,7 @@ struct Decoded {
     }
     if (c.has(at + 1)) {
       zeros = c.in(at + 1).data<int32_t>();
-    } else if (type.format->zero_point.kind == Component::Kind::known) {
+    } else if (type.format->zero_point.kind == Component::Kind::fixed) {
       zero = type.format->zero_at();
     }
   }
@@ -96,8 +96,8 @@ void put(Tensor& y, int64_t at, int64_t sum, float scale, const QType& to) {
 
 }  // namespace
 
-AccumulatorProof attention_sums(const Type& q, const Type& k, const Type& v,
-                                const SymbolBounds& bounds) {
+AccumulatorProof attention_accumulators(const Type& q, const Type& k, const Type& v,
+                                        const SymbolBounds& bounds) {
   const int64_t depth = q.shape[3].bounds(bounds).max, keys = k.shape[2].bounds(bounds).max;
   const auto widest = [](int64_t terms, int64_t each) {
     return checked_mul(terms, each).value_or(INT64_MAX);
@@ -133,12 +133,12 @@ Result<Dims> CodeAttention::check_codes(const Node& node) const {
     scales[3] = Dim(1);
     for (size_t part = 0; part < 2; ++part) {
       const Value* v = node.input(scale_operand(i) + part);
-      const bool carried =
+      const bool dynamic =
           (part ? x.format->zero_point : x.format->scale).kind == Component::Kind::dynamic;
       const DType dtype = part ? DType::i32 : DType::f32;
       const bool fits =
           v && v->dtype() == dtype && (rows ? v->shape() == scales : product(v->shape()) == Dim(1));
-      if (carried ? !fits : v != nullptr) {
+      if (dynamic ? !fits : v != nullptr) {
         return error(Code::graph, node.loc(), "the {} of operand {}", part ? "zero point" : "scale",
                      i);
       }
@@ -156,9 +156,9 @@ int64_t CodeAttention::macs_of_codes(const Node& node) const {
   return macs_of(node, {q[0], q[1], q[2], v[2], q[3] + v[3]});
 }
 
-AccumulatorProof CodeAttention::sums(const Node& node) const {
-  return attention_sums(node.input_type(kQ), node.input_type(kK), node.input_type(kV),
-                        node.output()->graph()->symbol_bounds());
+AccumulatorProof CodeAttention::accumulators(const Node& node) const {
+  return attention_accumulators(node.input_type(kQ), node.input_type(kK), node.input_type(kV),
+                                node.output()->graph()->symbol_bounds());
 }
 
 bool CodeAttention::takes_strides_of_codes(const Node& node, size_t operand) const {
@@ -212,8 +212,9 @@ void CodeAttention::compute(const Node& node, EvalContext& c, const QType& to, T
 
 Result<kernel::Qattention> CodeAttention::call(const Node& node, Lowering& l) const {
   const Dims q = l.in_dims(kQ), k = l.in_dims(kK), v = l.in_dims(kV);
-  if (const auto proof = sums(node); proof.type != DType::i32) {
-    return error(Code::limit, node.loc(), "sums of {} products do not fit 32 bits", proof.terms);
+  if (const auto proof = accumulators(node); proof.type != DType::i32) {
+    return error(Code::limit, node.loc(), "accumulators of {} products do not fit 32 bits",
+                 proof.terms);
   }
   kernel::Qattention p;
   p.batch = q[0];
@@ -232,11 +233,11 @@ Result<kernel::Qattention> CodeAttention::call(const Node& node, Lowering& l) co
   QC_ASSIGN(p.scale, factor(q[3], l.loc()));
   p.softcap = static_cast<float>(softcap);
   p.nan_rows = nan_rows ? 1 : 0;
-  // Of known formats the numbers, of others the values that carry them.
+  // Of static formats scales and zero points, of dynamic ones the values that hold them.
   const auto format = [&](size_t i, auto& type, auto& zero, auto& scale, auto& rows) {
     const Format& f = *l.in_type(i).format;
     type = code_type(l.in_type(i).dtype);
-    if (f.zero_point.kind == Component::Kind::known) zero = f.zero_at();
+    if (f.zero_point.kind == Component::Kind::fixed) zero = f.zero_at();
     if (!f.is_dynamic()) scale = f.scale_at();
     rows = has_row_scales(l.in_type(i)) ? 1 : 0;
   };
@@ -258,9 +259,9 @@ Result<kernel::Qattention> CodeAttention::call(const Node& node, Lowering& l) co
   std::copy(at.begin(), at.end(), p.y_at);
   const bool keep = l.has(kMask) && l.in_type(kMask).dtype == DType::boolean;
   (keep ? p.keep : p.add) = l.optional(kMask);
-  View* const carried[] = {&p.q_scales, &p.q_zeros,  &p.k_scales,
+  View* const dynamic[] = {&p.q_scales, &p.q_zeros,  &p.k_scales,
                            &p.k_zeros,  &p.v_scales, &p.v_zeros};
-  for (size_t i = 0; i < 6; ++i) *carried[i] = l.optional(scale_operand(0) + i);
+  for (size_t i = 0; i < 6; ++i) *dynamic[i] = l.optional(scale_operand(0) + i);
   // As QK_QATTENTION_FLOATS and QK_QATTENTION_WORDS count them.
   const auto up = [](const Dim& n, int64_t to) { return ceildiv(n, to) * Dim(to); };
   const Dim keys = up(k[2], 16), width = up(v[3], 16), depth = up(q[3], 2);

@@ -22,14 +22,14 @@ struct CodeAttention : AttentionScores {
   /// All of a call but its result, with scratch.
   Result<kernel::Qattention> call(const Node& node, Lowering& l) const;
   int64_t macs_of_codes(const Node& node) const;
-  AccumulatorProof sums(const Node& node) const;
+  AccumulatorProof accumulators(const Node& node) const;
   bool takes_strides_of_codes(const Node& node, size_t operand) const;
 };
 
 /// One scale for the value, or one for each row of its last axis, known at run time.
 bool has_row_scales(const Type& type);
-/// The widest sums of attention over operands of these types.
-AccumulatorProof attention_sums(const Type& q, const Type& k, const Type& v,
-                                const SymbolBounds& bounds);
+/// The widest accumulators of attention over operands of these types.
+AccumulatorProof attention_accumulators(const Type& q, const Type& k, const Type& v,
+                                        const SymbolBounds& bounds);
 
 }  // namespace qc

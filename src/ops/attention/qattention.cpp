@@ -11,9 +11,10 @@ const OpInfo QAttention::kInfo = {
     .name = "qattention",
     .min_inputs = 3,
     .max_inputs = 10,
-    .summary = "attention on codes: integer scores, weights as codes, integer sums of values",
+    .summary =
+        "attention on codes: integer scores, weights as codes, integer accumulators of values",
 };
-const OpInfo QAttentionQuantize::kKnown = {
+const OpInfo QAttentionQuantize::kStatic = {
     .name = "qattention_quantize",
     .min_inputs = 3,
     .max_inputs = 10,
@@ -117,10 +118,10 @@ Result<Value*> Attention::quantized(Quantizer& q) const {
     inputs.push_back(q.zero_point(i));
   }
   if (q.result() && !has_one_scale(*q.result())) return q.refuse("its result has several scales");
-  const AccumulatorProof sums = attention_sums(inputs[kQ]->type(), inputs[kK]->type(),
-                                               inputs[kV]->type(), q.graph().symbol_bounds());
-  if (sums.type != DType::i32) {
-    return q.refuse("sums of as many products as there may be keys do not fit 32 bits");
+  const AccumulatorProof proof = attention_accumulators(
+      inputs[kQ]->type(), inputs[kK]->type(), inputs[kV]->type(), q.graph().symbol_bounds());
+  if (proof.type != DType::i32) {
+    return q.refuse("accumulators of as many products as there may be keys do not fit 32 bits");
   }
   while (!inputs.back()) inputs.pop_back();
   AttrMap attrs = written();

@@ -27,7 +27,7 @@ class QAttention final : public QuantNodeBase<QAttention>,
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
   int64_t macs() const override { return macs_of_codes(*this); }
-  AccumulatorProof accumulator() const override { return sums(*this); }
+  AccumulatorProof accumulator() const override { return accumulators(*this); }
   bool counts_from_zero() const override { return true; }
   bool takes_strides(size_t operand, const Dims&) const override {
     return takes_strides_of_codes(*this, operand);
@@ -45,9 +45,9 @@ class QAttentionQuantize final : public OpNode<QAttentionQuantize>,
                                  public EndsInCodes {
  public:
   explicit QAttentionQuantize(bool dynamic) { ending.dynamic = dynamic; }
-  static const OpInfo kKnown, kDynamic;
+  static const OpInfo kStatic, kDynamic;
 
-  const OpInfo& info() const override { return ending.dynamic ? kDynamic : kKnown; }
+  const OpInfo& info() const override { return ending.dynamic ? kDynamic : kStatic; }
   const Node& node() const override { return *this; }
   void attrs(AttrVisitor& v) override {
     visit(v);
@@ -58,7 +58,7 @@ class QAttentionQuantize final : public OpNode<QAttentionQuantize>,
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
   int64_t macs() const override { return macs_of_codes(*this); }
-  AccumulatorProof accumulator() const override { return sums(*this); }
+  AccumulatorProof accumulator() const override { return accumulators(*this); }
   bool counts_from_zero() const override { return true; }
   bool takes_strides(size_t operand, const Dims&) const override {
     return takes_strides_of_codes(*this, operand);

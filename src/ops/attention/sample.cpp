@@ -12,7 +12,7 @@ AttrMap window(Sampling& s) {
   return attrs;
 }
 
-/// Codes of 8 bits with a known scale, or with one or more of run time.
+/// Codes of 8 bits with a static scale, or with one or more of run time.
 Value* coded(Sampling& s, Value* x) {
   const DType to = s.chance(50) ? DType::i8 : DType::u8;
   if (s.chance(40))
@@ -34,10 +34,10 @@ void sample_codes(Sampling& s, const std::string& name, bool ending, bool dynami
   for (size_t i = 0; i < 3; ++i) {
     Value* codes = coded(s, inputs[i]);
     if (!codes) return;
-    const bool carried = codes->type().format->is_dynamic();
+    const bool dynamic = codes->type().format->is_dynamic();
     inputs[i] = codes;
-    inputs.push_back(carried ? codes->def()->output(1) : nullptr);
-    inputs.push_back(carried ? codes->def()->output(2) : nullptr);
+    inputs.push_back(dynamic ? codes->def()->output(1) : nullptr);
+    inputs.push_back(dynamic ? codes->def()->output(2) : nullptr);
   }
   if (s.chance(50)) {
     const Ints mask{s.chance(50) ? 1 : shape[0], s.chance(50) ? 1 : shape[1],

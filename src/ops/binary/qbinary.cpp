@@ -71,9 +71,9 @@ int32_t CodeFormula::operator()(int32_t a, int32_t b) const {
 }
 
 CodeFormula code_formula(QBinaryKind kind, const Type& a, const Type& b, const QType& to,
-                         const Arithmetic& record, int64_t lo, int64_t hi) {
+                         const Arithmetic& arithmetic, int64_t lo, int64_t hi) {
   using Combine = Arithmetic::Combine;
-  Combine combine = record.combine;
+  Combine combine = arithmetic.combine;
   if (combine == Combine::onnxruntime && !ort_has_kernel(kind, a, b, to, lo, hi)) {
     combine = Combine::f32;
   }
@@ -96,7 +96,7 @@ CodeFormula code_formula(QBinaryKind kind, const Type& a, const Type& b, const Q
   f.product = product;
   if (combine == Combine::f32) {
     f.way = CodeFormula::Way::f32;
-    const Encoding e = encoding(*to.format, record);
+    const Encoding e = encoding(*to.format, arithmetic);
     f.ra = sa;
     f.rb = sign * sb;
     f.divisor = e.divisor;
@@ -104,7 +104,7 @@ CodeFormula code_formula(QBinaryKind kind, const Type& a, const Type& b, const Q
     return f;
   }
   const bool ort = combine == Combine::onnxruntime;
-  const bool q31 = !ort && record.rescale == Arithmetic::Rescale::q31;
+  const bool q31 = !ort && arithmetic.rescale == Arithmetic::Rescale::q31;
   f.way = ort ? CodeFormula::Way::ort : q31 ? CodeFormula::Way::q31 : CodeFormula::Way::exact;
   if (product) {
     f.ra = qn_mulf(sa, sb) / sy;
@@ -192,11 +192,11 @@ Result<Value*> Binary::quantized(Quantizer& q) const {
   if (!form) return q.refuse("there is no integer form of " + std::string(op()));
   for (size_t i = 0; i < 2; ++i) {
     if (!q.codes(i) || !has_one_scale(q.codes(i)->type().quant())) {
-      return q.refuse("an operand is not codes with one known scale");
+      return q.refuse("an operand is not codes with one static scale");
     }
   }
   if (!q.result() || !has_one_scale(*q.result())) {
-    return q.refuse("the result is not quantized to one known scale");
+    return q.refuse("the result is not quantized to one static scale");
   }
   AttrMap attrs{{"to", *q.result()}, {"arithmetic", str(q.arithmetic())}};
   if (lo != -kInf) attrs["lo"] = limit_code(lo, *q.result(), q.arithmetic());

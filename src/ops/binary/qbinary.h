@@ -51,7 +51,7 @@ struct CodeFormula {
 };
 /// For operands of types a and b; their shapes decide which operand ONNX Runtime takes as first.
 CodeFormula code_formula(QBinaryKind kind, const Type& a, const Type& b, const QType& to,
-                         const Arithmetic& record, int64_t lo = kNoLowCode,
+                         const Arithmetic& arithmetic, int64_t lo = kNoLowCode,
                          int64_t hi = kNoHighCode);
 
 /// y = codes of a + b, a - b or a * b with broadcasting, limited to the codes [lo, hi]. Every
@@ -71,12 +71,12 @@ class QBinary final : public QuantNodeBase<QBinary>, public TakesStrides {
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
   bool counts_from_zero() const override {
-    return record().combine != Arithmetic::Combine::onnxruntime;
+    return parsed_arithmetic().combine != Arithmetic::Combine::onnxruntime;
   }
   Result<Ok> store_unsigned(Graph& graph, bool operand, bool results) override;
   bool takes_strides(size_t, const Dims&) const override { return output()->rank() <= 8; }
   CodeFormula formula() const {
-    return code_formula(op_->kind, input_type(0), input_type(1), to, record(), lo, hi);
+    return code_formula(op_->kind, input_type(0), input_type(1), to, parsed_arithmetic(), lo, hi);
   }
 
  private:

@@ -34,7 +34,7 @@ bool Clamp::absorb_clamp(Limits after) {
 Result<Value*> Clamp::quantized(Quantizer& q) const {
   if (!q.codes(0) || !has_one_scale(q.codes(0)->type().quant()) || !q.result() ||
       !has_one_scale(*q.result())) {
-    return q.refuse("not between codes with one known scale each");
+    return q.refuse("not between codes with one static scale each");
   }
   if (bits(q.codes(0)->dtype()) <= 8) return q.refuse("codes of 8 bits take a table");
   const QType& to = *q.result();

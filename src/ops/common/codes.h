@@ -1,4 +1,4 @@
-// What quantized ops share: formats with one known scale, and codes as kernels see them.
+// What quantized ops share: formats with one static scale, and codes as kernels see them.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace qc {
 inline constexpr int64_t kNoLowCode = std::numeric_limits<int64_t>::min();
 inline constexpr int64_t kNoHighCode = std::numeric_limits<int64_t>::max();
 
-/// One known scale for all elements, codes of at most 16 bits.
+/// One static scale for all elements, codes of at most 16 bits.
 inline bool has_one_scale(const QType& type) {
   return type.format && type.format->granularity == Granularity::tensor &&
          !type.format->is_dynamic() && bits(type.dtype) <= 16;
@@ -23,7 +23,7 @@ inline bool has_one_scale(const QType& type) {
 
 inline Result<Ok> check_one_scale(const QType& type, const Loc& loc) {
   if (has_one_scale(type)) return Ok{};
-  return error(Code::quant, loc, "expected codes of at most 16 bits with one known scale, got {}",
+  return error(Code::quant, loc, "expected codes of at most 16 bits with one static scale, got {}",
                str(type));
 }
 
@@ -48,26 +48,26 @@ struct Encoding {
   float divisor;
   int32_t reciprocal;
 };
-inline Encoding encoding(const Format& to, const Arithmetic& record) {
-  if (record.quantize == Arithmetic::Quantize::divide) return {to.scale_at(), 0};
+inline Encoding encoding(const Format& to, const Arithmetic& arithmetic) {
+  if (arithmetic.quantize == Arithmetic::Quantize::divide) return {to.scale_at(), 0};
   const Tensor& s = to.scale.values;
   const bool wide = s.dtype() == DType::f64;
   return {wide ? static_cast<float>(1.0 / s.as_double(0)) : 1.0f / s.data<float>()[0], 1};
 }
 
-/// A multiplier as integers: `on` where the record rescales with integers only.
+/// A multiplier as integers: `on` where the arithmetic rescales with integers only.
 struct Q31 {
   int32_t on = 0, mantissa = 0, shift = 0;
 };
-inline Q31 q31_of(float multiplier, const Arithmetic& record) {
-  Q31 q{record.rescale == Arithmetic::Rescale::q31};
+inline Q31 q31_of(float multiplier, const Arithmetic& arithmetic) {
+  Q31 q{arithmetic.rescale == Arithmetic::Rescale::q31};
   qn_q31_from_f32(multiplier, &q.mantissa, &q.shift);
   return q;
 }
 
 /// The code a limit of a clamp has: limiting codes to it is limiting values, then encoding them.
-inline int64_t limit_code(double limit, const QType& to, const Arithmetic& record) {
-  const Encoding e = encoding(*to.format, record);
+inline int64_t limit_code(double limit, const QType& to, const Arithmetic& arithmetic) {
+  const Encoding e = encoding(*to.format, arithmetic);
   return qn_encode(static_cast<float>(limit), e.divisor, e.reciprocal, to.format->zero_at(),
                    static_cast<int32_t>(to.format->qmin), static_cast<int32_t>(to.format->qmax));
 }

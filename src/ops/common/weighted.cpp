@@ -14,12 +14,13 @@
 
 namespace qc {
 namespace {
-/// Sums of this magnitude and more need 64 bits.
+/// Accumulators of this magnitude and more need 64 bits.
 constexpr int64_t kWideSum = int64_t{1} << 31;
 }  // namespace
 
-SumOutput::SumOutput(const Format& x, const Format& w, int64_t channels, const QType& to,
-                     const Arithmetic& arithmetic, int64_t lo, int64_t hi)
+AccumulatorOutput::AccumulatorOutput(const Format& x, const Format& w, int64_t channels,
+                                     const QType& to, const Arithmetic& arithmetic, int64_t lo,
+                                     int64_t hi)
     : type_(to.format                ? code_type(to.dtype)
             : to.dtype == DType::i32 ? QK_I32
                                      : QK_F32),
@@ -47,7 +48,7 @@ SumOutput::SumOutput(const Format& x, const Format& w, int64_t channels, const Q
   hi_ = limits.hi;
 }
 
-void SumOutput::add_bias(const Tensor& bias) {
+void AccumulatorOutput::add_bias(const Tensor& bias) {
   bias_.assign(bias.data<float>(), bias.data<float>() + bias.size());
   if (type_ == QK_F32) return;
   if (one_scale_) {
@@ -57,7 +58,8 @@ void SumOutput::add_bias(const Tensor& bias) {
   for (size_t c = 0; c < bias_.size(); ++c) bias_[c] = bias_[c] / scales_[c];
 }
 
-void SumOutput::put(Tensor& y, int64_t i, int64_t sum, int64_t channel, float x_scale) const {
+void AccumulatorOutput::put(Tensor& y, int64_t i, int64_t sum, int64_t channel,
+                            float x_scale) const {
   const size_t c = static_cast<size_t>(channel);
   if (type_ == QK_I32) {
     y.set_int(i, static_cast<int32_t>(static_cast<uint32_t>(sum)));
@@ -79,7 +81,7 @@ void SumOutput::put(Tensor& y, int64_t i, int64_t sum, int64_t channel, float x_
   y.mutable_data<float>()[i] = bias_.empty() ? v : v + bias_[c];
 }
 
-Stage SumOutput::stage(Lowering& l) const {
+Stage AccumulatorOutput::stage(Lowering& l) const {
   const auto with_operands = [&](auto out) {
     out.y_type = type_;
     out.bias_factor = bias_factor_;
@@ -104,7 +106,7 @@ Stage SumOutput::stage(Lowering& l) const {
   return make_stage(each);
 }
 
-View SumOutput::multipliers(Lowering& l) const {
+View AccumulatorOutput::multipliers(Lowering& l) const {
   const int64_t n = static_cast<int64_t>(multipliers_.size());
   if (!q31_) {
     return l.constant(Tensor::of<float>(DType::f32, {n}, multipliers_), "multipliers");
@@ -117,7 +119,7 @@ View SumOutput::multipliers(Lowering& l) const {
   return l.constant(std::move(pairs), "multipliers");
 }
 
-View SumOutput::bias(Lowering& l) const {
+View AccumulatorOutput::bias(Lowering& l) const {
   if (bias_.empty()) return View{};
   return l.constant(Tensor::of<float>(DType::f32, {static_cast<int64_t>(bias_.size())}, bias_),
                     "bias");
@@ -131,7 +133,7 @@ std::string stored_suffix(DType dtype) {
 StoredWeights::StoredWeights(const Type& w, int64_t channels) {
   const Format& f = *w.format;
   const int64_t count =
-      f.zero_point.kind == Component::Kind::known ? f.zero_point.values.size() : 1;
+      f.zero_point.kind == Component::Kind::fixed ? f.zero_point.values.size() : 1;
   bool fits = true, any = false;
   for (int64_t c = 0; c < count; ++c) {
     const int64_t z = f.zero_at(c);
@@ -178,7 +180,7 @@ int64_t largest_difference(const Type& type) {
   if (f.zero_point.kind == Component::Kind::dynamic) return f.qmax - f.qmin;
   int64_t most = 0;
   const int64_t count =
-      f.zero_point.kind == Component::Kind::known ? f.zero_point.values.size() : 1;
+      f.zero_point.kind == Component::Kind::fixed ? f.zero_point.values.size() : 1;
   for (int64_t i = 0; i < count; ++i) {
     most = std::max({most, f.qmax - f.zero_at(i), f.zero_at(i) - f.qmin});
   }
@@ -191,18 +193,20 @@ bool fits_16_bits(const Type& type) {
   return !f.is_dynamic() && f.qmin - f.zero_at() >= INT16_MIN && f.qmax - f.zero_at() <= INT16_MAX;
 }
 
-AccumulatorProof prove_sums(const Type& x, const Value* weights, const Value* bias, int64_t terms,
-                            int64_t channels, const std::function<int64_t(int64_t)>& channel_of) {
+AccumulatorProof prove_accumulators(const Type& x, const Value* weights, const Value* bias,
+                                    int64_t terms, int64_t channels,
+                                    const std::function<int64_t(int64_t)>& channel_of) {
   AccumulatorProof proof{.terms = terms, .bound = INT64_MAX, .type = DType::i64};
   const int64_t most = largest_difference(x);
   const ConstantPool& pool = weights->graph()->pool();
   const Result<Tensor> w = pool.get(weights->constant());
   if (!w.ok()) return proof;
   const Format& f = *weights->type().format;
-  std::vector<int64_t> sums(static_cast<size_t>(channels), 0);
+  std::vector<int64_t> weight_sums(static_cast<size_t>(channels), 0);
   for (int64_t i = 0; i < w->size(); ++i) {
     const int64_t c = channel_of(i);
-    sums[static_cast<size_t>(c)] += std::abs(w->as_int(i) - f.zero_at(c % f.scale.values.size()));
+    weight_sums[static_cast<size_t>(c)] +=
+        std::abs(w->as_int(i) - f.zero_at(c % f.scale.values.size()));
   }
   Tensor added;
   if (bias && bias->dtype() != DType::f32) {
@@ -212,7 +216,7 @@ AccumulatorProof prove_sums(const Type& x, const Value* weights, const Value* bi
   }
   proof.bound = 0;
   for (int64_t c = 0; c < channels; ++c) {
-    const int64_t sum = sums[static_cast<size_t>(c)];
+    const int64_t sum = weight_sums[static_cast<size_t>(c)];
     proof.weight_sum = std::max(proof.weight_sum, sum);
     int64_t bound = checked_mul(sum, most).value_or(INT64_MAX);
     if (added.size() > 0) {
@@ -232,7 +236,7 @@ AccumulatorProof prove_range(const Type& x, const Type& w, int64_t terms) {
   return proof;
 }
 
-View sum_bias(Lowering& l, size_t operand, DType type) {
+View accumulator_bias(Lowering& l, size_t operand, DType type) {
   if (!l.has(operand) || l.in_type(operand).dtype == DType::f32) return View{};
   if (l.in_type(operand).dtype == type) return l.in(operand);
   const Ints shape = static_dims(l.in_type(operand).shape);
@@ -245,7 +249,8 @@ View sum_bias(Lowering& l, size_t operand, DType type) {
 }
 
 namespace {
-/// One of the numbers of a format for each of `each` groups of `outputs`, `of(index of a scale)`.
+/// A scale or zero point of a format for each of `each` groups of `outputs`, `of(index of a
+/// scale)`.
 template <class T, class F>
 View group_numbers(Lowering& l, DType dtype, const Format& f, int64_t outputs, int64_t each,
                    std::string_view purpose, F&& of) {
@@ -267,7 +272,7 @@ View weight_scales(Lowering& l, const Format& f, int64_t outputs, int64_t each) 
 
 View weight_zeros(Lowering& l, const Format& f, int64_t outputs, int64_t each) {
   bool one = true;
-  if (f.zero_point.kind == Component::Kind::known) {
+  if (f.zero_point.kind == Component::Kind::fixed) {
     for (int64_t i = 1; i < f.zero_point.values.size(); ++i)
       one = one && f.zero_at(i) == f.zero_at(0);
   }

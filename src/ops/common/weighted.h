@@ -1,5 +1,5 @@
-// What ops share that multiply codes and sum: the proof that sums fit, how sums become results, and
-// the operands of the integer form of a float op.
+// What ops share that multiply codes and sum: the proof that accumulators fit, how accumulators
+// become results, and the operands of the integer form of a float op.
 #pragma once
 
 #include <functional>
@@ -12,15 +12,15 @@
 
 namespace qc {
 
-/// Scales of the sums of a product and how they become results; kernels/qgemm/output.h states the
-/// formulas.
-class SumOutput {
+/// Scales of the accumulators of a product and how they become results; kernels/qgemm/output.h
+/// states the formulas.
+class AccumulatorOutput {
  public:
-  /// Sums of codes x and w, one scale of w or one for each of `channels` results (they repeat, as
-  /// they do for the groups of a transposed convolution); one scale of the results `to`, or one for
-  /// each channel. `lo` and `hi` limit codes further.
-  SumOutput(const Format& x, const Format& w, int64_t channels, const QType& to,
-            const Arithmetic& arithmetic, int64_t lo, int64_t hi);
+  /// Accumulators of codes x and w, one scale of w or one for each of `channels` results (they
+  /// repeat, as they do for the groups of a transposed convolution); one scale of the results `to`,
+  /// or one for each channel. `lo` and `hi` limit codes further.
+  AccumulatorOutput(const Format& x, const Format& w, int64_t channels, const QType& to,
+                    const Arithmetic& arithmetic, int64_t lo, int64_t hi);
 
   /// A bias that is added as floats, one per channel.
   void add_bias(const Tensor& bias);
@@ -62,14 +62,15 @@ struct StoredWeights {
 };
 
 /// The widest sum of products of codes of `x` and constant weights, `terms` products each, and of a
-/// constant bias. `channels` sums have weights of their own:
+/// constant bias. `channels` accumulators have weights of their own:
 /// `channel_of(i)` is that of element i. Constants that cannot be read prove nothing.
-AccumulatorProof prove_sums(const Type& x, const Value* weights, const Value* bias, int64_t terms,
-                            int64_t channels, const std::function<int64_t(int64_t)>& channel_of);
+AccumulatorProof prove_accumulators(const Type& x, const Value* weights, const Value* bias,
+                                    int64_t terms, int64_t channels,
+                                    const std::function<int64_t(int64_t)>& channel_of);
 /// The widest sum of `terms` products of any codes of these types.
 AccumulatorProof prove_range(const Type& x, const Type& w, int64_t terms);
-/// A bias of the sums as the type they are formed in.
-View sum_bias(Lowering& l, size_t operand, DType type);
+/// A bias of the accumulators as the type they are formed in.
+View accumulator_bias(Lowering& l, size_t operand, DType type);
 
 /// Scales of weights that kernels decode: `each` for every one of `outputs`, those of an output
 /// side by side.
@@ -82,11 +83,11 @@ int64_t largest_difference(const Type& type);
 /// Whether a code less its zero point fits 16 bits.
 bool fits_16_bits(const Type& type);
 
-/// Checks the types of a product of codes: x with one scale, known or carried (per row with
-/// `rows`), codes w with known scales, a bias [channels], the result's format: one known scale, or
-/// with `each` one for every channel.
-Result<Ok> check_sums(const Node& node, const QType& to, const Arithmetic& arithmetic, bool rows,
-                      int64_t channels, bool each = false);
+/// Checks the types of a product of codes: x with one scale, static or dynamic (per row with
+/// `rows`), codes w with static scales, a bias [channels], the result's format: one static scale,
+/// or with `each` one for every channel.
+Result<Ok> check_accumulators(const Node& node, const QType& to, const Arithmetic& arithmetic,
+                              bool rows, int64_t channels, bool each = false);
 
 /// Checks that weights have one scale or one per index of `channel_axis`.
 Result<Ok> check_weight_axis(const Node& node, int64_t channel_axis);
@@ -98,22 +99,22 @@ Result<Ok> check_weight_only(const Node& node, const QType& to, int64_t channel_
 
 /// Operands and attributes of the integer form of a float node whose operands are x, constant
 /// weights and a bias: x, w, bias, scale and zero point of x.
-struct SumForm {
+struct ProductForm {
   std::vector<Value*> inputs;
   AttrMap attrs;
 };
 /// The form of a product of two operands of codes with one scale each; nullopt after q.refuse().
-Result<std::optional<SumForm>> product_form(Quantizer& q);
+Result<std::optional<ProductForm>> product_form(Quantizer& q);
 /// The form of a product with constant weights; nullopt after q.refuse(). The weights have one
 /// scale, or one per index of `channel_axis`; `channels` is a number where they are constant; [lo,
 /// hi] is the float node's clamp.
-Result<std::optional<SumForm>> sum_form(Quantizer& q, int64_t channel_axis, const Dim& channels,
-                                        double lo, double hi);
+Result<std::optional<ProductForm>> weighted_form(Quantizer& q, int64_t channel_axis,
+                                                 const Dim& channels, double lo, double hi);
 /// The form of a product of floats whose constant weights alone are codes, with other attributes as
 /// given: it decodes them where it needs them. Null after q.refuse().
 Result<Value*> weight_only_form(Quantizer& q, std::string_view op, Value* weights, AttrMap attrs,
                                 double lo, double hi, int64_t channel_axis = 0);
 /// Emits the integer node and, where its result is f32, the clamp.
-Result<Value*> emit_form(Quantizer& q, std::string_view op, SumForm form, double lo, double hi);
+Result<Value*> emit_form(Quantizer& q, std::string_view op, ProductForm form, double lo, double hi);
 
 }  // namespace qc

@@ -10,14 +10,15 @@
 namespace qc {
 namespace {
 
-/// Bias scales within this much of the sums' are theirs: what a product in double rounds to.
+/// Bias scales within this much of the accumulators' are theirs: what a product in double rounds
+/// to.
 constexpr float kScaleSlack = 0x1p-20f;
-/// Codes of a bias stay below this, so that 64-bit sums cannot overflow.
+/// Codes of a bias stay below this, so that 64-bit accumulators cannot overflow.
 constexpr float kLargestBias = 0x1p+52f;
 
 bool is_code(DType dtype) { return is_integer(dtype) && bits(dtype) <= 16; }
 
-/// Scale of the sums of channel c.
+/// Scale of the accumulators of channel c.
 float sum_scale(const Format& x, const Format& w, int64_t c) {
   return qn_mulf(x.scale_at(), w.scale_at(c % w.scale.values.size()));
 }
@@ -36,7 +37,7 @@ Result<Tensor> float_bias(const Quantizer& q) {
   return out;
 }
 
-/// Whether the bias is codes of the sums already.
+/// Whether the bias is codes of the accumulators already.
 bool has_sum_scale(const Quantizer& q, int64_t channels) {
   const Value* codes = q.codes(2);
   if (!codes || codes->dtype() != DType::i32 || q.format(0).is_dynamic()) return false;
@@ -81,8 +82,8 @@ Result<Value*> bias_operand(Quantizer& q, int64_t channels) {
 
 }  // namespace
 
-Result<Ok> check_sums(const Node& node, const QType& to, const Arithmetic& arithmetic, bool rows,
-                      int64_t channels, bool each) {
+Result<Ok> check_accumulators(const Node& node, const QType& to, const Arithmetic& arithmetic,
+                              bool rows, int64_t channels, bool each) {
   const Type &x = node.input_type(0), &w = node.input_type(1);
   const Loc& loc = node.loc();
   if (!is_code(x.dtype) || bits(x.dtype) < 8 || !is_code(w.dtype)) {
@@ -96,7 +97,7 @@ Result<Ok> check_sums(const Node& node, const QType& to, const Arithmetic& arith
                  str(x));
   }
   if (w.format->is_dynamic() || w.format->granularity == Granularity::group) {
-    return error(Code::quant, loc, "a product needs known scales of its weights, got {}", str(w));
+    return error(Code::quant, loc, "a product needs static scales of its weights, got {}", str(w));
   }
   if (f.is_dynamic() != (node.input(3) != nullptr) || (!f.is_dynamic() && node.input(4))) {
     return error(Code::graph, loc, "{} scales as an operand for {}",
@@ -115,20 +116,20 @@ Result<Ok> check_sums(const Node& node, const QType& to, const Arithmetic& arith
   }
   if (to.format && (!is_code(to.dtype) || bits(to.dtype) < 8 || to.format->is_dynamic() ||
                     to.format->granularity > (each ? Granularity::axis : Granularity::tensor))) {
-    return error(Code::quant, loc, "the result of a product needs one known scale{}, got {}",
+    return error(Code::quant, loc, "the result of a product needs one static scale{}, got {}",
                  each ? ", or one for each channel" : "", str(to));
   }
   if (!node.input(2)) return Ok{};
   const Type& b = node.input_type(2);
   if (b.dtype == DType::f32 && !to.format && to.dtype != DType::f32) {
-    return error(Code::type, loc, "a float bias of sums that stay {}", name(to.dtype));
+    return error(Code::type, loc, "a float bias of accumulators that stay {}", name(to.dtype));
   }
   if (b.format || b.shape != Dims{Dim(channels)} ||
       (b.dtype != DType::f32 && b.dtype != DType::i32 && b.dtype != DType::i64)) {
-    return error(Code::shape, loc, "bias of {} sums is {}", channels, str(b));
+    return error(Code::shape, loc, "bias of {} accumulators is {}", channels, str(b));
   }
   if (b.dtype != DType::f32 && f.is_dynamic()) {
-    return error(Code::type, loc, "a bias of {} for sums whose scale is known at run time",
+    return error(Code::type, loc, "a bias of {} for accumulators whose scale is known at run time",
                  name(b.dtype));
   }
   if (!node.input(2)->is_constant()) return error(Code::unsupported, loc, "bias is not constant");
@@ -177,10 +178,10 @@ Result<Ok> check_weight_only(const Node& node, const QType& to, int64_t channel_
   return Ok{};
 }
 
-Result<std::optional<SumForm>> product_form(Quantizer& q) {
+Result<std::optional<ProductForm>> product_form(Quantizer& q) {
   const auto refuse = [&](std::string reason) {
     q.refuse(std::move(reason));
-    return std::optional<SumForm>();
+    return std::optional<ProductForm>();
   };
   if (!q.codes(0)) return refuse("its operand is not quantized");
   if (!q.codes(1)) return refuse("its weights are not quantized");
@@ -199,7 +200,7 @@ Result<std::optional<SumForm>> product_form(Quantizer& q) {
   if (!x.is_dynamic() && x.granularity != Granularity::tensor) {
     return refuse("its operand has more than one scale");
   }
-  SumForm form;
+  ProductForm form;
   form.inputs = {q.codes(0), q.codes(1)};
   if (x.is_dynamic()) {
     form.inputs.push_back(nullptr);
@@ -211,13 +212,13 @@ Result<std::optional<SumForm>> product_form(Quantizer& q) {
   return std::optional(std::move(form));
 }
 
-Result<std::optional<SumForm>> sum_form(Quantizer& q, int64_t channel_axis, const Dim& channels,
-                                        double lo, double hi) {
+Result<std::optional<ProductForm>> weighted_form(Quantizer& q, int64_t channel_axis,
+                                                 const Dim& channels, double lo, double hi) {
   QC_ASSIGN(auto form, product_form(q));
   if (!form) return form;
   const auto refuse = [&](std::string reason) {
     q.refuse(std::move(reason));
-    return std::optional<SumForm>();
+    return std::optional<ProductForm>();
   };
   const Format& w = q.format(1);
   if (!q.codes(1)->is_constant()) return refuse("its weights are not constant");
@@ -231,7 +232,7 @@ Result<std::optional<SumForm>> sum_form(Quantizer& q, int64_t channel_axis, cons
   }
   if (q.node().input(2)) {
     QC_ASSIGN(Value * bias, bias_operand(q, channels.value()));
-    if (!bias) return std::optional<SumForm>();
+    if (!bias) return std::optional<ProductForm>();
     if (form->inputs.size() > 2) {
       form->inputs[2] = bias;
     } else {
@@ -244,7 +245,8 @@ Result<std::optional<SumForm>> sum_form(Quantizer& q, int64_t channel_axis, cons
   return form;
 }
 
-Result<Value*> emit_form(Quantizer& q, std::string_view op, SumForm form, double lo, double hi) {
+Result<Value*> emit_form(Quantizer& q, std::string_view op, ProductForm form, double lo,
+                         double hi) {
   QC_ASSIGN(Value * y, q.emit(op, std::move(form.inputs), std::move(form.attrs)));
   if (q.result() || (lo == -kInf && hi == kInf)) return y;
   return q.emit("clamp", {y}, {{"lo", lo}, {"hi", hi}});
@@ -257,7 +259,7 @@ Result<Value*> weight_only_form(Quantizer& q, std::string_view op, Value* weight
   }
   if (bits(weights->dtype()) > 8) return q.refuse("its operand is not quantized");
   if (q.result()) return q.refuse("its operand is not quantized, but its result is");
-  SumForm form;
+  ProductForm form;
   form.inputs = {q.node().input(0), weights};
   if (q.node().input(2)) form.inputs.push_back(q.node().input(2));
   form.attrs = std::move(attrs);

@@ -1,4 +1,4 @@
-// What the evaluations of a convolution of codes share: sizes, zero points, how sums become
+// What the evaluations of a convolution of codes share: sizes, zero points, how accumulators become
 // results.
 #pragma once
 
@@ -18,8 +18,8 @@ class CodeConv : public ConvSizes {
 
  private:
   const Format& w_;
-  SumOutput output_;
-  const Tensor* bias_;  // of the sums; a float one is part of the output
+  AccumulatorOutput output_;
+  const Tensor* bias_;  // of the accumulators; a float one is part of the output
   float x_scale_;
 };
 

@@ -121,7 +121,7 @@ Result<Value*> Conv::quantized(Quantizer& q) const {
   if (q.codes(0) && q.format(0).granularity != Granularity::tensor) {
     return q.refuse("a window needs one scale of its operand");
   }
-  QC_ASSIGN(auto form, sum_form(q, 0, input_type(1).shape[0], lo, hi));
+  QC_ASSIGN(auto form, weighted_form(q, 0, input_type(1).shape[0], lo, hi));
   if (!form) return static_cast<Value*>(nullptr);
   form->attrs.insert(window.begin(), window.end());
   return emit_form(q, "qconv", std::move(*form), lo, hi);
@@ -154,7 +154,7 @@ Result<Ok> Conv::lower(Lowering& l) const {
   c.hi = static_cast<float>(hi);
   c.rlo = -QN_INF_F32;
   c.rhi = QN_INF_F32;
-  c.last = l.in_type(0).layout == Layout::channels_last ? 1 : 0;
+  c.nhwc = l.in_type(0).layout == Layout::channels_last ? 1 : 0;
   c.type = name(l.in_type(0).dtype);
   c.x = l.in(0);
   c.bias = l.optional(2);

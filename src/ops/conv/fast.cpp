@@ -31,14 +31,14 @@ std::vector<E> blocked_weights(const ConvSizes& p, int64_t group, F&& of) {
   return out;
 }
 
-/// Sums of sixteen results on top of `sums`: `step(x, w, sum)` takes one product.
+/// Sums of sixteen results on top of `accumulators`: `step(x, w, sum)` takes one product.
 template <class E, class S, class Step>
-void sum_block(const ConvSizes& p, const std::vector<Tap>& taps, const E* x, const E* w, S* sums,
-               Step step) {
+void sum_block(const ConvSizes& p, const std::vector<Tap>& taps, const E* x, const E* w,
+               S* accumulators, Step step) {
   const int64_t icg = p.in_group(), volume = p.in_volume();
   run_vectorised([&]() QC_VECTOR_BODY {
     S lane[kLanes];
-    for (int j = 0; j < kLanes; ++j) lane[j] = sums[j];
+    for (int j = 0; j < kLanes; ++j) lane[j] = accumulators[j];
     for (const Tap& tap : taps) {
       const E* xk = x + tap.place;
       const E* wk = w + tap.number * icg * kLanes;
@@ -47,12 +47,12 @@ void sum_block(const ConvSizes& p, const std::vector<Tap>& taps, const E* x, con
         for (int j = 0; j < kLanes; ++j) lane[j] = step(xv, wk[j], lane[j]);
       }
     }
-    for (int j = 0; j < kLanes; ++j) sums[j] = lane[j];
+    for (int j = 0; j < kLanes; ++j) accumulators[j] = lane[j];
   });
 }
 
 /// Walks positions, groups and blocks: `weight(channel, i)` is a weight, `first(channel)` what its
-/// sums start from, `put(at, sum)` takes a result.
+/// accumulators start from, `put(at, sum)` takes a result.
 template <class S, class E, class W, class First, class Step, class Put>
 void walk(const ConvSizes& p, const std::vector<E>& x, W&& weight, First&& first, Step step,
           Put&& put) {
@@ -65,11 +65,12 @@ void walk(const ConvSizes& p, const std::vector<E>& x, W&& weight, First&& first
     for (int64_t channel = 0; channel < p.oc;) {
       const int64_t g = channel / ocg, lane = channel % ocg;
       const int64_t lanes = std::min<int64_t>(kLanes, ocg - lane);
-      S sums[kLanes] = {0};
-      for (int64_t j = 0; j < lanes; ++j) sums[j] = first(channel + j);
+      S accumulators[kLanes] = {0};
+      for (int64_t j = 0; j < lanes; ++j) accumulators[j] = first(channel + j);
       sum_block(p, taps, x.data() + (n * p.ic + g * icg) * p.in_volume(),
-                weights[static_cast<size_t>(g)].data() + lane * p.taps() * icg, sums, step);
-      for (int64_t j = 0; j < lanes; ++j) put((n * p.oc + channel + j) * result + o, sums[j]);
+                weights[static_cast<size_t>(g)].data() + lane * p.taps() * icg, accumulators, step);
+      for (int64_t j = 0; j < lanes; ++j)
+        put((n * p.oc + channel + j) * result + o, accumulators[j]);
       channel += lanes;
     }
   }

@@ -105,7 +105,7 @@ void eval_ordered(DotStep dot, const Conv& conv, const Tensor& x, const Tensor& 
 Result<Ok> lower_ordered(Lowering& l, const Conv& conv) {
   kernel::ConvOrdered p;
   fill_sizes(p, conv, conv.input_type(0).shape, conv.input_type(1).shape, conv.output()->shape());
-  p.last = l.in_type(0).layout == Layout::channels_last ? 1 : 0;
+  p.nhwc = l.in_type(0).layout == Layout::channels_last ? 1 : 0;
   p.quads = conv.sum.order == "quads" ? 1 : 0;
   p.block = static_cast<int32_t>(conv.sum.block);
   p.lo = static_cast<float>(conv.lo);

@@ -5,7 +5,7 @@
 
 namespace qc {
 
-/// Whether ONNX Runtime on x86, under the record's `signed=f32`, forms no integer node of this
+/// Whether ONNX Runtime on x86, under the arithmetic's `signed=f32`, forms no integer node of this
 /// convolution between codes of 8 bits: it does so only of unsigned operands and results, and where
 /// the range of the codes implies the clamp.
 bool stays_float_in_onnxruntime(const Conv& conv, const Quantizer& q);

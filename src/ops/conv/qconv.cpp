@@ -15,7 +15,7 @@ const OpInfo QConv::kInfo = {
     .min_inputs = 2,
     .max_inputs = 5,
     .traits = kAnyLayout | kWantsChannelsLast,
-    .summary = "convolution of codes (or floats) with codes of weights, sums of codes exact",
+    .summary = "convolution of codes (or floats) with codes of weights, exact accumulators",
 };
 
 void QConv::attrs(AttrVisitor& v) {
@@ -34,7 +34,8 @@ Result<std::vector<Type>> QConv::infer() const {
   if (is_weight_only()) {
     QC_TRY(check_weight_only(*this, to, 0, input_type(1).shape[0]));
   } else {
-    QC_TRY(check_sums(*this, to, record(), false, input_type(1).shape[0].value()));
+    QC_TRY(
+        check_accumulators(*this, to, parsed_arithmetic(), false, input_type(1).shape[0].value()));
     QC_TRY(check_weight_axis(*this, 0));
   }
   if (!input(1)->is_constant()) return error(Code::unsupported, loc(), "weights are not constant");
@@ -47,8 +48,8 @@ AccumulatorProof QConv::accumulator() const {
   if (is_weight_only()) return {};
   const int64_t oc = input_type(1).shape[0].value();
   const int64_t row = product(input_type(1).shape).value() / std::max<int64_t>(oc, 1);
-  return prove_sums(input_type(0), input(1), input(2), row, oc,
-                    [row](int64_t i) { return i / row; });
+  return prove_accumulators(input_type(0), input(1), input(2), row, oc,
+                            [row](int64_t i) { return i / row; });
 }
 
 CodeConv::CodeConv(const QConv& node, EvalContext& c)
@@ -57,7 +58,7 @@ CodeConv::CodeConv(const QConv& node, EvalContext& c)
              : c.has(4) ? c.in(4).data<int32_t>()[0]
                         : 0),
       w_(*node.in_q(1)),
-      output_(*node.in_q(0), w_, oc, node.to, node.record(), node.lo, node.hi),
+      output_(*node.in_q(0), w_, oc, node.to, node.parsed_arithmetic(), node.lo, node.hi),
       bias_(c.has(2) && c.in(2).dtype() != DType::f32 ? &c.in(2) : nullptr),
       x_scale_(c.has(3) ? c.in(3).data<float>()[0] : 1.0f) {
   if (c.has(2) && !bias_) output_.add_bias(c.in(2));
@@ -99,25 +100,25 @@ Result<Ok> QConv::lower(Lowering& l) const {
   fill_sizes(p, *this, input_type(0).shape, input_type(1).shape, output()->shape());
   const Type &x = l.in_type(0), &w = l.in_type(1);
   const int64_t channels = p.oc.value();
-  SumOutput output(*x.format, *w.format, channels, to, record(), lo, hi);
+  AccumulatorOutput output(*x.format, *w.format, channels, to, parsed_arithmetic(), lo, hi);
   if (l.has(2) && l.in_type(2).dtype == DType::f32) {
     QC_ASSIGN(const Tensor bias, l.pool().get(*l.constant_in(2)));
     output.add_bias(bias);
   }
   const AccumulatorProof proof = accumulator();
   const StoredWeights stored(w, channels);
-  const bool last = x.layout == Layout::channels_last;
-  p.last = last ? 1 : 0;
+  const bool nhwc = x.layout == Layout::channels_last;
+  p.nhwc = nhwc ? 1 : 0;
   p.x_type = code_type(x.dtype);
   p.x_zero = x.format->is_dynamic() ? 0 : x.format->zero_at();
-  const DType sums = bits(w.dtype) > 8 ? DType::i64 : proof.type;
+  const DType accumulators = bits(w.dtype) > 8 ? DType::i64 : proof.type;
   p.x_codes = stored_suffix(x.dtype);
   p.w_codes = bits(w.dtype) > 8 ? "i16" : "i8";
-  p.accumulator = name(sums);
+  p.accumulator = name(accumulators);
   p.x = l.in(0);
   p.w = stored.plain(l, [row = product(w.shape).value() /
                                std::max<int64_t>(channels, 1)](int64_t i) { return i / row; });
-  p.bias = sum_bias(l, 2, sums);
+  p.bias = accumulator_bias(l, 2, accumulators);
   p.epilogue = {output.stage(l)};
   p.w_zeros = stored.zero_points(l);
   p.x_scales = l.optional(3);

@@ -15,7 +15,7 @@ const OpInfo QConvTranspose::kInfo = {
     .min_inputs = 2,
     .max_inputs = 5,
     .summary =
-        "transposed convolution of codes (or floats) with codes of weights, sums of codes exact",
+        "transposed convolution of codes (or floats) with codes of weights, exact accumulators",
 };
 
 void QConvTranspose::attrs(AttrVisitor& v) {
@@ -34,7 +34,7 @@ Result<std::vector<Type>> QConvTranspose::infer() const {
   if (is_weight_only()) {
     QC_TRY(check_weight_only(*this, to, 1, shape[1]));
   } else {
-    QC_TRY(check_sums(*this, to, record(), false, shape[1].value()));
+    QC_TRY(check_accumulators(*this, to, parsed_arithmetic(), false, shape[1].value()));
     QC_TRY(check_weight_axis(*this, 1));
   }
   if (!input(1)->is_constant()) return error(Code::unsupported, loc(), "weights are not constant");
@@ -82,8 +82,8 @@ Result<Ok> lower_weight_only(Lowering& l, const QConvTranspose& node) {
 AccumulatorProof QConvTranspose::accumulator() const {
   if (is_weight_only()) return {};
   const TransposedChannel channel(*this);
-  return prove_sums(input_type(0), input(1), input(2), channel.icg * channel.taps,
-                    channel.ocg * groups, channel);
+  return prove_accumulators(input_type(0), input(1), input(2), channel.icg * channel.taps,
+                            channel.ocg * groups, channel);
 }
 
 Result<Ok> QConvTranspose::eval(EvalContext& c) const {
@@ -93,7 +93,7 @@ Result<Ok> QConvTranspose::eval(EvalContext& c) const {
     return Ok{};
   }
   const ConvSizes p(*this, input_type(0).shape, input_type(1).shape, output()->shape());
-  SumOutput output(*in_q(0), *in_q(1), p.oc, to, record(), lo, hi);
+  AccumulatorOutput output(*in_q(0), *in_q(1), p.oc, to, parsed_arithmetic(), lo, hi);
   const bool coded = c.has(2) && c.in(2).dtype() != DType::f32;
   if (c.has(2) && !coded) output.add_bias(c.in(2));
   const float x_scale = c.has(3) ? c.in(3).data<float>()[0] : 1.0f;
@@ -125,7 +125,7 @@ Result<Ok> QConvTranspose::lower(Lowering& l) const {
   fill_sizes(p, *this, input_type(0).shape, input_type(1).shape, output()->shape());
   const Type &x = l.in_type(0), &w = l.in_type(1);
   const int64_t channels = p.oc.value();
-  SumOutput output(*x.format, *w.format, channels, to, record(), lo, hi);
+  AccumulatorOutput output(*x.format, *w.format, channels, to, parsed_arithmetic(), lo, hi);
   if (l.has(2) && l.in_type(2).dtype == DType::f32) {
     QC_ASSIGN(const Tensor bias, l.pool().get(*l.constant_in(2)));
     output.add_bias(bias);
@@ -136,7 +136,7 @@ Result<Ok> QConvTranspose::lower(Lowering& l) const {
   p.w_codes = bits(w.dtype) > 8 ? "i16" : "i8";
   p.x = l.in(0);
   p.w = stored.plain(l, TransposedChannel(*this));
-  p.bias = sum_bias(l, 2, DType::i64);
+  p.bias = accumulator_bias(l, 2, DType::i64);
   p.epilogue = {output.stage(l)};
   p.w_zeros = stored.zero_points(l);
   p.x_scales = l.optional(3);

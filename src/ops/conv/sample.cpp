@@ -70,8 +70,8 @@ void add_qconv(Sampling& s, bool transposed) {
   if (s.chance(25)) return add_weight_only(s, transposed);
   Value* x = s.codes(3, transposed ? 4 : 5);
   Window w = sample_window(s, static_dims(x->shape()), transposed);
-  sample_sums(s, transposed ? "qconv_transpose" : "qconv", x, w.weight, transposed ? 1 : 0,
-              w.outputs, std::move(w.attrs));
+  sample_accumulators(s, transposed ? "qconv_transpose" : "qconv", x, w.weight, transposed ? 1 : 0,
+                      w.outputs, std::move(w.attrs));
 }
 
 }  // namespace

@@ -92,7 +92,7 @@ Result<Value*> ConvTranspose::quantized(Quantizer& q) const {
   if (q.codes(0) && q.format(0).granularity != Granularity::tensor) {
     return q.refuse("a window needs one scale of its operand");
   }
-  QC_ASSIGN(auto form, sum_form(q, 1, output()->shape()[1], lo, hi));
+  QC_ASSIGN(auto form, weighted_form(q, 1, output()->shape()[1], lo, hi));
   if (!form) return static_cast<Value*>(nullptr);
   form->attrs.insert(window.begin(), window.end());
   return emit_form(q, "qconv_transpose", std::move(*form), lo, hi);

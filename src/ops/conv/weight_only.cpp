@@ -33,7 +33,7 @@ Result<Ok> lower_weight_only(Lowering& l, const QConv& node) {
   c.group = static_cast<int32_t>(group);
   c.by_tap = by_tap ? 1 : 0;
   c.zero = f.zero_at(0);
-  c.last = l.in_type(0).layout == Layout::channels_last ? 1 : 0;
+  c.nhwc = l.in_type(0).layout == Layout::channels_last ? 1 : 0;
   c.w_zeros = weight_zeros(l, f, oc, each);
   c.scales = weight_scales(l, f, oc, each);
   c.w = l.in(1);

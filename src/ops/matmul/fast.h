@@ -29,14 +29,14 @@ struct FastLoops {
   }
 
   template <class F>
-  static void sums(const GemmShape& p, const int32_t* a, const int32_t* b, F&& put) {
+  static void accumulate(const GemmShape& p, const int32_t* a, const int32_t* b, F&& put) {
     each_block<int64_t>(
         p, a, b, [](int64_t) { return int64_t{0}; },
         [](int32_t x, int32_t w, int64_t sum) QC_VECTOR_BODY { return sum + int64_t{x} * w; }, put);
   }
 
  private:
-  /// `first(n)` is what the sums of a column start from, `step(x, w, sum)` takes a product.
+  /// `first(n)` is what the accumulators of a column start from, `step(x, w, sum)` takes a product.
   template <class S, class E, class First, class Step, class Put>
   static void each_block(const GemmShape& p, const E* a, const E* b, First&& first, Step step,
                          Put&& put) {
@@ -50,18 +50,18 @@ struct FastLoops {
         }
       }
       for (int64_t m = 0; m < p.m; ++m) {
-        S sums[kLanes] = {0};
-        for (int64_t j = 0; j < lanes; ++j) sums[j] = first(column + j);
+        S accumulators[kLanes] = {0};
+        for (int64_t j = 0; j < lanes; ++j) accumulators[j] = first(column + j);
         const E *row = a + m * p.k, *w = block.data();
         run_vectorised([&]() QC_VECTOR_BODY {
           S lane[kLanes];
-          for (int j = 0; j < kLanes; ++j) lane[j] = sums[j];
+          for (int j = 0; j < kLanes; ++j) lane[j] = accumulators[j];
           for (int64_t k = 0; k < p.k; ++k) {
             for (int j = 0; j < kLanes; ++j) lane[j] = step(row[k], w[k * kLanes + j], lane[j]);
           }
-          for (int j = 0; j < kLanes; ++j) sums[j] = lane[j];
+          for (int j = 0; j < kLanes; ++j) accumulators[j] = lane[j];
         });
-        for (int64_t j = 0; j < lanes; ++j) put(m, column + j, sums[j]);
+        for (int64_t j = 0; j < lanes; ++j) put(m, column + j, accumulators[j]);
       }
     }
   }

@@ -21,7 +21,8 @@ std::string_view QLinear::alone_because() const {
   const Value* bias = input(2);
   const bool one_scale = input_type(1).format->granularity == Granularity::tensor;
   return to.format && bias && bias->dtype() == DType::f32 && one_scale
-             ? "its float bias is multiplied with one number for all sums, and would be with one "
+             ? "its float bias is multiplied with one number for all accumulators, and would be "
+               "with one "
                "for each channel"
              : "";
 }
@@ -41,7 +42,7 @@ std::vector<InCommon> QLinear::in_common() const {
           {"arithmetic", arithmetic},
           {"limits", fmt::format("{}..{}", lo, hi)},
           {"bias", bias ? std::string(name(bias->dtype())) : "none"},
-          {"sums", is_weight_only() ? "f32" : std::string(name(accumulator().type))}};
+          {"accumulators", is_weight_only() ? "f32" : std::string(name(accumulator().type))}};
 }
 
 Result<Node*> QLinear::join(Graph& graph, const std::vector<Node*>& products, Node* before) const {

@@ -27,9 +27,9 @@ struct PlainLoops {
     });
   }
 
-  /// Exact sums of products of codes: `put(m, n, sum)`.
+  /// Exact accumulators of products of codes: `put(m, n, sum)`.
   template <class F>
-  static void sums(const GemmShape& p, const int32_t* a, const int32_t* b, F&& put) {
+  static void accumulate(const GemmShape& p, const int32_t* a, const int32_t* b, F&& put) {
     for (int64_t m = 0; m < p.m; ++m) {
       for (int64_t n = 0; n < p.n; ++n) {
         int64_t sum = 0;

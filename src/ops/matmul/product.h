@@ -42,7 +42,7 @@ inline Dim b_elements(const GemmDims& p, size_t axis) {
   return spanned(p, p.b_batch, p.k * p.n, axis);
 }
 
-/// Multiply-accumulates of a node whose first operand's rows are as long as its sums.
+/// Multiply-accumulates of a node whose first operand's rows are as long as its accumulators.
 inline int64_t product_macs(const Node& node) {
   Dims sizes = node.output()->shape();
   sizes.push_back(node.input_type(0).shape.back());

@@ -60,15 +60,15 @@ Result<std::vector<Type>> QGroupedMatMul::infer() const {
   if (!input(kW)->is_constant()) return error(Code::unsupported, loc(), "weights are not constant");
   if (const std::string wrong = wrong_weights(w); !wrong.empty())
     return error(Code::quant, loc(), "{}", wrong);
-  const bool carried = x.format->is_dynamic();
+  const bool dynamic = x.format->is_dynamic();
   const bool rows = has_scale_per_row(x),
              one_per_row = x.format->granularity == Granularity::group && x.format->axis == 1 &&
                            !differ(Dim(x.format->group), x.shape[1]);
-  if (bits(x.dtype) != 8 || (rows && !(carried && one_per_row)))
+  if (bits(x.dtype) != 8 || (rows && !(dynamic && one_per_row)))
     return error(Code::quant, loc(), "rows of {}", str(x));
   const Dim count = rows ? x.shape[0] : Dim(1);
   const bool has_scale = input(kScale) && product(input_type(kScale).shape) == count;
-  if (carried != (input(kScale) != nullptr) || (carried && (!has_scale || to.format)))
+  if (dynamic != (input(kScale) != nullptr) || (dynamic && (!has_scale || to.format)))
     return error(Code::graph, loc(), "scales of x, or a result with a scale beside them");
   if (to.format && !has_one_scale(to)) return error(Code::quant, loc(), "a result of {}", str(to));
   return result({x.shape[0], w.shape[2]}, Layout::row_major);
@@ -89,11 +89,11 @@ Result<Ok> eval_by(const QGroupedMatMul& node, EvalContext& c) {
   GemmShape p;
   p.k = w.shape()[1];
   p.n = w.shape()[2];
-  const bool rows = has_scale_per_row(type), carried = type.format->is_dynamic();
+  const bool rows = has_scale_per_row(type), dynamic = type.format->is_dynamic();
   const std::vector<float> by = multipliers(*type.format, *node.in_q(1), p.n, node.to);
   std::vector<int32_t> xs(static_cast<size_t>(x.size())), ws(static_cast<size_t>(w.size()));
   for (int64_t i = 0; i < x.size(); ++i) {
-    const int32_t zero = !carried       ? type.format->zero_at()
+    const int32_t zero = !dynamic       ? type.format->zero_at()
                          : c.has(kZero) ? c.in(kZero).data<int32_t>()[rows ? i / p.k : 0]
                                         : 0;
     xs[static_cast<size_t>(i)] = static_cast<int32_t>(x.as_int(i)) - zero;
@@ -102,7 +102,7 @@ Result<Ok> eval_by(const QGroupedMatMul& node, EvalContext& c) {
     ws[static_cast<size_t>(i)] = static_cast<int32_t>(w.as_int(i));
   const auto put = [&](int64_t row, int64_t n, int64_t sum) {
     float m = by[static_cast<size_t>(n)];
-    if (carried) m = qn_mulf(c.in(kScale).data<float>()[rows ? row : 0], m);
+    if (dynamic) m = qn_mulf(c.in(kScale).data<float>()[rows ? row : 0], m);
     const float y = qn_mulf(static_cast<float>(sum), m);
     if (!node.to.format) {
       c.out(0).mutable_data<float>()[row * p.n + n] = y;
@@ -115,8 +115,8 @@ Result<Ok> eval_by(const QGroupedMatMul& node, EvalContext& c) {
   for (int64_t e = 0; e < offsets.size(); ++e) {
     const int64_t end = std::max(start, std::min(offsets.as_int(e), x.shape()[0]));
     p.m = end - start;
-    Loops::sums(p, xs.data() + start * p.k, ws.data() + e * p.k * p.n,
-                [&](int64_t m, int64_t n, int64_t sum) { put(start + m, n, sum); });
+    Loops::accumulate(p, xs.data() + start * p.k, ws.data() + e * p.k * p.n,
+                      [&](int64_t m, int64_t n, int64_t sum) { put(start + m, n, sum); });
     start = end;
   }
   for (; start < x.shape()[0]; ++start) {
@@ -139,7 +139,7 @@ Result<Ok> QGroupedMatMul::lower(Lowering& l) const {
        {x.shape[0] * x.shape[1], w[0] * w[1] * (w[2] + Dim(16)), x.shape[0] * w[2]})
     QC_TRY(l.param(size));
   if (accumulator().type != DType::i32)
-    return error(Code::limit, loc(), "sums of {} products do not fit 32 bits", w[1].str());
+    return error(Code::limit, loc(), "accumulators of {} products do not fit 32 bits", w[1].str());
   kernel::Qgrouped c;
   c.rows = x.shape[0];
   c.groups = w[0];
@@ -175,7 +175,7 @@ Result<Value*> GroupedMatMul::quantized(Quantizer& q) const {
   if (bits(x->dtype()) != 8) return q.refuse("its rows are not codes of 8 bits");
   if (std::string wrong = wrong_weights(w->type()); !wrong.empty()) return q.refuse(wrong);
   if (q.arithmetic().rescale == Arithmetic::Rescale::q31)
-    return q.refuse("its sums are rescaled with floats");
+    return q.refuse("its accumulators are rescaled with floats");
   if (q.result() && (!has_one_scale(*q.result()) || q.format(kX).is_dynamic()))
     return q.refuse("its result has another scale than one that is known");
   std::vector<Value*> inputs{x, w, input(kOffsets), q.scale(kX), q.zero_point(kX)};

@@ -1,9 +1,9 @@
 #include "ops/matmul/qmatmul.h"
 
+#include "ops/matmul/accumulators.h"
 #include "ops/matmul/fast.h"
 #include "ops/matmul/matmul.h"
 #include "ops/matmul/plain.h"
-#include "ops/matmul/sums.h"
 #include "ops/matmul/weight_only.h"
 
 namespace qc {
@@ -12,13 +12,13 @@ const OpInfo QLinear::kInfo = {
     .name = "qlinear",
     .min_inputs = 2,
     .max_inputs = 5,
-    .summary = "product of codes (or floats) with a matrix of codes per output, sums exact",
+    .summary = "product of codes (or floats) with a matrix of codes per output, exact accumulators",
 };
 const OpInfo QMatMul::kInfo = {
     .name = "qmatmul",
     .min_inputs = 2,
     .max_inputs = 5,
-    .summary = "matrix product of codes: exact sums, one rounding; batches broadcast",
+    .summary = "matrix product of codes: exact accumulators, one rounding; batches broadcast",
 };
 
 Result<std::vector<Type>> QLinear::infer() const {
@@ -36,7 +36,7 @@ Result<std::vector<Type>> QLinear::infer() const {
   if (is_weight_only()) {
     QC_TRY(check_weight_only(*this, to, 0, input_type(1).shape[0]));
   } else {
-    QC_TRY(check_sums(*this, to, record(), true, w.shape[0].value(), true));
+    QC_TRY(check_accumulators(*this, to, parsed_arithmetic(), true, w.shape[0].value(), true));
     QC_TRY(check_weight_axis(*this, 0));
     if (to.format && to.format->granularity == Granularity::axis &&
         to.format->axis != x.rank() - 1) {
@@ -55,8 +55,8 @@ AccumulatorProof QLinear::accumulator() const {
   if (is_weight_only()) return {};
   const Dims& w = input_type(1).shape;
   const int64_t k = w[1].value();
-  return prove_sums(input_type(0), input(1), input(2), k, w[0].value(),
-                    [k](int64_t i) { return i / k; });
+  return prove_accumulators(input_type(0), input(1), input(2), k, w[0].value(),
+                            [k](int64_t i) { return i / k; });
 }
 
 namespace {
@@ -66,9 +66,9 @@ Result<Ok> eval_by(const QLinear& node, EvalContext& c) {
   if (node.is_weight_only()) {
     eval_weight_only<Loops>(c, p, node.input_type(1));
   } else {
-    eval_sums<Loops>(
-        c, node, p,
-        SumOutput(*node.in_q(0), *node.in_q(1), p.n, node.to, node.record(), node.lo, node.hi));
+    eval_accumulators<Loops>(c, node, p,
+                             AccumulatorOutput(*node.in_q(0), *node.in_q(1), p.n, node.to,
+                                               node.parsed_arithmetic(), node.lo, node.hi));
   }
   return Ok{};
 }
@@ -80,8 +80,9 @@ Result<Ok> QLinear::eval_fast(EvalContext& c) const { return eval_by<FastLoops>(
 Result<Ok> QLinear::lower(Lowering& l) const {
   const GemmDims p = linear_product(l.in_type(0).shape, l.in_type(1).shape);
   if (is_weight_only()) return lower_weight_only(l, p, macs());
-  return lower_sums(l, *this, p, SumOutput(*in_q(0), *in_q(1), p.n.value(), to, record(), lo, hi),
-                    macs());
+  return lower_accumulators(
+      l, *this, p,
+      AccumulatorOutput(*in_q(0), *in_q(1), p.n.value(), to, parsed_arithmetic(), lo, hi), macs());
 }
 
 void QMatMul::attrs(AttrVisitor& v) {
@@ -96,7 +97,7 @@ Result<std::vector<Type>> QMatMul::infer() const {
     return error(Code::quant, loc(), "the second operand needs one scale, got {}",
                  str(input_type(1)));
   }
-  QC_TRY(check_sums(*this, to, record(), false, 1));
+  QC_TRY(check_accumulators(*this, to, parsed_arithmetic(), false, 1));
   QC_ASSIGN(Dims shape,
             product_shape(input_type(0).shape, input_type(1).shape, transpose_b, loc()));
   return result(std::move(shape), Layout::row_major);
@@ -112,15 +113,16 @@ AccumulatorProof QMatMul::accumulator() const {
 }
 
 namespace {
-SumOutput product_output(const QMatMul& n, int64_t columns) {
-  return SumOutput(*n.in_q(0), *n.in_q(1), columns, n.to, n.record(), INT64_MIN, INT64_MAX);
+AccumulatorOutput product_output(const QMatMul& n, int64_t columns) {
+  return AccumulatorOutput(*n.in_q(0), *n.in_q(1), columns, n.to, n.parsed_arithmetic(), INT64_MIN,
+                           INT64_MAX);
 }
 
 template <class Loops>
 Result<Ok> eval_by(const QMatMul& node, EvalContext& c) {
   const GemmShape p =
       product_of(c.in(0).shape(), c.in(1).shape(), node.transpose_b, c.out(0).shape());
-  eval_sums<Loops>(c, node, p, product_output(node, p.n));
+  eval_accumulators<Loops>(c, node, p, product_output(node, p.n));
   return Ok{};
 }
 }  // namespace
@@ -130,7 +132,7 @@ Result<Ok> QMatMul::eval_fast(EvalContext& c) const { return eval_by<FastLoops>(
 
 Result<Ok> QMatMul::lower(Lowering& l) const {
   QC_ASSIGN(const GemmDims p, matmul_product(l, transpose_b));
-  return lower_sums(l, *this, p, product_output(*this, l.bounds(p.n).max), macs());
+  return lower_accumulators(l, *this, p, product_output(*this, l.bounds(p.n).max), macs());
 }
 
 Value* swapped_codes(Graph& graph, Value* codes) {
@@ -145,7 +147,7 @@ Value* swapped_codes(Graph& graph, Value* codes) {
         codes->type().format->axis == 1 ? (shape[1] + format->group - 1) / format->group
                                         : shape[1]};
     for (Component* c : {&format->scale, &format->zero_point}) {
-      if (c->kind != Component::Kind::known || c->values.size() == 1) continue;
+      if (c->kind != Component::Kind::fixed || c->values.size() == 1) continue;
       Tensor moved(c->values.dtype(), {groups[0] * groups[1]});
       for (int64_t i = 0; i < moved.size(); ++i) {
         const int64_t to = i % groups[1] * groups[0] + i / groups[1];
@@ -174,7 +176,7 @@ Result<Value*> Linear::quantized(Quantizer& q) const {
   if (!q.codes(0) && q.codes(1) && q.codes(1)->is_constant()) {
     return weight_only_form(q, "qlinear", q.codes(1), {}, lo, hi);
   }
-  QC_ASSIGN(auto form, sum_form(q, 0, input_type(1).shape[0], lo, hi));
+  QC_ASSIGN(auto form, weighted_form(q, 0, input_type(1).shape[0], lo, hi));
   if (!form) return static_cast<Value*>(nullptr);
   return emit_form(q, "qlinear", std::move(*form), lo, hi);
 }
@@ -187,7 +189,7 @@ Result<Value*> MatMul::quantized(Quantizer& q) const {
     if (!a) return weight_only_form(q, "qlinear", matrix(), {}, -kInf, kInf);
     const size_t columns = transpose_b ? 0 : 1;
     QC_ASSIGN(auto form,
-              sum_form(q, static_cast<int64_t>(columns), b->shape()[columns], -kInf, kInf));
+              weighted_form(q, static_cast<int64_t>(columns), b->shape()[columns], -kInf, kInf));
     if (!form) return static_cast<Value*>(nullptr);
     form->inputs[1] = matrix();
     return emit_form(q, "qlinear", std::move(*form), -kInf, kInf);

@@ -8,15 +8,16 @@
 
 namespace qc {
 
-/// Codes x [..., k] times constant codes w [n, k] transposed: exact sums, one rounding. Operands x,
-/// w, optional bias [n] (i32 or i64 codes of the sums, or f32) and, where x carries them, its scale
-/// and zero point: one, or one per row. kernels/qgemm/output.h states how sums become results.
+/// Codes x [..., k] times constant codes w [n, k] transposed: exact accumulators, one rounding.
+/// Operands x, w, optional bias [n] (i32 or i64 codes of the accumulators, or f32) and, where x
+/// carries them, its scale and zero point: one, or one per row. kernels/qgemm/output.h states how
+/// accumulators become results.
 ///
 /// With floats x it is what linear is on decoded weights, bit for bit, and the weights stay codes:
 /// they may have a scale per group of inputs too.
 class QLinear final : public WeightedQuantNode<QLinear>,
                       public EvaluatesFast,
-                      public SumsInAnyOrder,
+                      public AccumulatesInAnyOrder,
                       public JoinsProducts,
                       public TakesPadding {
  public:

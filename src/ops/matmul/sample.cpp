@@ -36,7 +36,7 @@ void sample_matmul(Samplers& r) {
       s.emit("qlinear", {codes, w, bias, q->output(1), q->output(2)}, {{"to", QType{}}});
       return;
     }
-    sample_sums(s, "qlinear", x, {n, x->shape().back().value()}, 0, n, {});
+    sample_accumulators(s, "qlinear", x, {n, x->shape().back().value()}, 0, n, {});
   });
   r.add("qmatmul", [](Sampling& s) {
     Value* a = s.codes(2, 4);
@@ -77,16 +77,16 @@ void sample_matmul(Samplers& r) {
     const Ints ends{rows / 3, rows / 2, rows - (rows > 1 && s.chance(30) ? 1 : 0)};
     Value* offsets = s.graph().constant(Tensor::of<int64_t>(DType::i64, {3}, ends));
     Value* w = sample_weights(s, {3, k, n}, 2);
-    const bool carried = s.chance(60);
+    const bool dynamic = s.chance(60);
     Value* codes =
-        carried
+        dynamic
             ? s.emit("quantize_dynamic", {x},
                      {{"to", s.chance(50) ? DType::u8 : DType::i8}, {"per_token", s.chance(50)}})
             : s.emit("quantize", {x}, {{"to", tensor_format(DType::i8, 0.02f, 3)}});
     if (!codes) return;
     std::vector<Value*> inputs{codes, w, offsets};
-    if (carried) inputs.insert(inputs.end(), {codes->def()->output(1), codes->def()->output(2)});
-    s.emit("qgrouped_matmul", inputs, {{"to", carried || s.chance(50) ? QType{} : s.format()}});
+    if (dynamic) inputs.insert(inputs.end(), {codes->def()->output(1), codes->def()->output(2)});
+    s.emit("qgrouped_matmul", inputs, {{"to", dynamic || s.chance(50) ? QType{} : s.format()}});
   });
 }
 

@@ -66,7 +66,7 @@ struct NormRows {
     if (!placed(node.input(0))) return Ok{};
     const RowBlocks blocks = *row_blocks(node.input_type(0).shape, strides_in(node, 0));
     QC_ASSIGN(c.x_rows, l.param(blocks.rows));
-    QC_ASSIGN(c.x_block, l.param(blocks.distance));
+    QC_ASSIGN(c.x_block, l.param(blocks.stride));
     return Ok{};
   }
   /// y, and where they are asked for the mean and 1 / deviation of every row.
@@ -106,7 +106,7 @@ class Norm final : public OpNode<Norm>,
 };
 
 /// A norm whose result is codes; kernels/norm/norm.h. Operands: those of the norm, x being floats
-/// or codes with one known scale, then a residual that is added to floats x first. With `sums` the
+/// or codes with one static scale, then a residual that is added to floats x first. With `sums` the
 /// last output is that sum.
 class NormQuantize final : public OpNode<NormQuantize>,
                            public TakesPadding,

@@ -96,7 +96,7 @@ Result<Ok> NormQuantize::lower(Lowering& l) const {
   if (const Format* f = l.in_type(0).format.get()) {
     c.x_type = code_type(l.in_type(0).dtype);
     c.x_scale = f->scale_at();
-    if (f->zero_point.kind == Component::Kind::known) c.x_zero = f->zero_at();
+    if (f->zero_point.kind == Component::Kind::fixed) c.x_zero = f->zero_at();
   }
   c.x = l.in(0);
   c.residual = l.optional(3);

@@ -68,7 +68,7 @@ Result<std::vector<Type>> Pad::infer() const {
     const bool known = x.format->granularity == Granularity::tensor && !x.format->is_dynamic();
     if (!known || (input(1) && !(input_type(1).quant() == x.quant()))) {
       return error(Code::quant, loc(),
-                   "codes {} in a frame need one known scale, and a value of it", str(x));
+                   "codes {} in a frame need one static scale, and a value of it", str(x));
     }
   }
   // Elements taken from the operand are listed in tables, which must stay small.

@@ -264,10 +264,10 @@ Result<Ok> Pool::eval(EvalContext& c) const {
 
 Result<Ok> Pool::lower(Lowering& l) const {
   const DType dtype = l.in_type(0).dtype;
-  const bool last = l.in_type(0).layout == Layout::channels_last;
+  const bool nhwc = l.in_type(0).layout == Layout::channels_last;
   const auto emit = [&](auto c) {
     fill(c, input_type(0).shape, output()->shape());
-    c.last = last ? 1 : 0;
+    c.nhwc = nhwc ? 1 : 0;
     c.index = index == "tensor" ? 1 : index == "tensor_reversed" ? 2 : 0;
     c.power = static_cast<int32_t>(power);
     c.type = name(dtype);
@@ -283,7 +283,7 @@ Result<Ok> Pool::lower(Lowering& l) const {
   }
   kernel::Pool c;
   c.op = kind == PoolKind::max ? "max" : kind == PoolKind::lp ? "lp" : "average";
-  c.path = last && dtype == DType::f32 && kind != PoolKind::lp ? "nhwc" : "any";
+  c.path = nhwc && dtype == DType::f32 && kind != PoolKind::lp ? "nhwc" : "any";
   return emit(c);
 }
 

@@ -89,9 +89,9 @@ class QAveragePool final : public QuantNodeBase<QAveragePool>,
   AccumulatorProof accumulator() const override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
-  /// Means under windows that divide the input are exact under every record.
+  /// Means under windows that divide the input are exact under every arithmetic.
   bool counts_from_zero() const override {
-    return record().combine != Arithmetic::Combine::onnxruntime || !output_size.empty();
+    return parsed_arithmetic().combine != Arithmetic::Combine::onnxruntime || !output_size.empty();
   }
 
  private:

@@ -40,11 +40,11 @@ std::unique_ptr<Node> QAveragePool::with_frame(const Frame& frame) const {
 }
 
 QAveragePool::Form QAveragePool::form() const {
-  const Arithmetic::Combine combine = record().combine;
+  const Arithmetic::Combine combine = parsed_arithmetic().combine;
   if (combine == Arithmetic::Combine::f32) return Form::f32;
   // QLinearGlobalAveragePool is exact; no kernel of ONNX Runtime is adaptive otherwise.
   if (combine == Arithmetic::Combine::exact || !output_size.empty()) {
-    return record().rescale == Arithmetic::Rescale::q31 ? Form::q31 : Form::exact;
+    return parsed_arithmetic().rescale == Arithmetic::Rescale::q31 ? Form::q31 : Form::exact;
   }
   const bool one_type = input_type(0).dtype == to.dtype && bits(to.dtype) == 8;
   return one_type ? Form::onnxruntime : Form::f32;
@@ -89,7 +89,7 @@ void fill_terms(Params& p, const QAveragePool& pool) {
   p.lowest = static_cast<int32_t>(code_range(y.dtype).lo);
   p.sx = x.format->scale_at();
   p.sy = y.format->scale_at();
-  const Encoding e = encoding(*y.format, pool.record());
+  const Encoding e = encoding(*y.format, pool.parsed_arithmetic());
   p.divisor_y = e.divisor;
   p.reciprocal = e.reciprocal;
   int32_t mantissa = 0, shift = 0;
@@ -159,7 +159,7 @@ Result<Ok> QAveragePool::lower(Lowering& l) const {
   kernel::Qpool c;
   fill(c, x.shape, y.shape);
   fill_terms(c, *this);
-  c.last = x.layout == Layout::channels_last ? 1 : 0;
+  c.nhwc = x.layout == Layout::channels_last ? 1 : 0;
   c.type_x = code_type(x.dtype);
   c.type_y = code_type(y.dtype);
   c.arithmetic = f == Form::onnxruntime ? "ort"
@@ -176,10 +176,10 @@ Result<Ok> QAveragePool::lower(Lowering& l) const {
 Result<Value*> Pool::quantized(Quantizer& q) const {
   if (kind != PoolKind::average) return q.refuse("only average pools have an integer form");
   if (!q.codes(0) || !has_one_scale(q.codes(0)->type().quant())) {
-    return q.refuse("the operand is not codes with one known scale");
+    return q.refuse("the operand is not codes with one static scale");
   }
   if (!q.result() || !has_one_scale(*q.result())) {
-    return q.refuse("the result is not quantized to one known scale");
+    return q.refuse("the result is not quantized to one static scale");
   }
   AttrMap attrs;
   for (auto& [name, value] : get_attrs(*this, false)) attrs[name] = value;

@@ -68,7 +68,7 @@ Result<EndingParams> ending_params(const Lowering& l, const Ending& ending) {
     p.loops.axis = p.loops.inner = p.loops.group = 0;
     return p;
   }
-  p.mode = QK_KNOWN;
+  p.mode = QK_STATIC;
   p.reciprocal = is_reciprocal(ending) ? 1 : 0;
   QC_ASSIGN(p.loops, group_loops(l, y));
   if (y.format->granularity == Granularity::tensor) p.loops.axis = p.loops.inner = 1;

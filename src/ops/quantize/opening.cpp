@@ -41,7 +41,7 @@ Result<Type> decoded_type(const Type& type, const Loc& loc) {
   }
   QC_TRY(check_format(type, loc));
   if (type.format->is_dynamic() || bits(type.dtype) < 8 || bits(type.dtype) > 16) {
-    return error(Code::quant, loc, "codes {}: known scales are expected", str(type));
+    return error(Code::quant, loc, "codes {}: static scales are expected", str(type));
   }
   Type out(DType::f32, type.shape);
   out.layout = type.layout;

@@ -10,11 +10,11 @@
 
 namespace qc {
 
-/// The codes of which `x` is no more than the floats, with known scales: null for other values.
+/// The codes of which `x` is no more than the floats, with static scales: null for other values.
 Value* codes_behind(Value* x);
-/// The floats that codes with known scales stand for; floats themselves.
+/// The floats that codes with static scales stand for; floats themselves.
 Tensor decoded(const Tensor& x, const Type& type);
-/// The type of the floats that a value of `type` stands for, codes with known scales or f32. An
+/// The type of the floats that a value of `type` stands for, codes with static scales or f32. An
 /// error for others.
 Result<Type> decoded_type(const Type& type, const Loc& loc);
 

@@ -77,7 +77,7 @@ Result<std::optional<Turn>> turned(const Lowering& l, const Type& x, const Type&
 const OpInfo Quantize::kInfo = {
     .name = "quantize",
     .traits = kAnyLayout | kKeepsConstant,
-    .summary = "f32 values to integer codes with known scales and zero points",
+    .summary = "f32 values to integer codes with static scales and zero points",
 };
 
 void Quantize::attrs(AttrVisitor& v) {
@@ -88,7 +88,7 @@ void Quantize::attrs(AttrVisitor& v) {
 
 std::string Quantize::parameters() const {
   const Format& f = *to.format;
-  const bool reciprocal = record().quantize == Arithmetic::Quantize::reciprocal;
+  const bool reciprocal = parsed_arithmetic().quantize == Arithmetic::Quantize::reciprocal;
   std::string out = fmt::format("{} {}..{} {} {}", name(to.dtype), f.qmin, f.qmax, layout,
                                 reciprocal ? "times" : "over");
   if (f.granularity != Granularity::tensor) out += fmt::format(" axis {}", f.axis);
@@ -115,7 +115,7 @@ Result<std::vector<Type>> Quantize::infer() const {
   QC_TRY(set_layout(*this, layout, input_type(0), y));
   QC_TRY(check_format(y, loc()));
   if (to.format->is_dynamic()) {
-    return error(Code::quant, loc(), "quantize needs known scales: use quantize_dynamic");
+    return error(Code::quant, loc(), "quantize needs static scales: use quantize_dynamic");
   }
   if (y.layout != input_type(0).layout && !can_turn(to)) {
     return error(Code::quant, loc(), "another layout needs one scale, got {}", str(y));
@@ -138,7 +138,7 @@ Result<Ok> Quantize::eval(EvalContext& c) const {
 }
 
 Result<Ok> Quantize::lower(Lowering& l) const {
-  const bool reciprocal = record().quantize == Arithmetic::Quantize::reciprocal;
+  const bool reciprocal = parsed_arithmetic().quantize == Arithmetic::Quantize::reciprocal;
   const auto emit = [&](auto& c) {
     c.lo = static_cast<int32_t>(to.format->qmin);
     c.hi = static_cast<int32_t>(to.format->qmax);
@@ -191,12 +191,12 @@ Result<std::vector<Type>> Dequantize::infer() const {
     return error(Code::type, loc(), "codes of type {}, expected at most 16 bits or i32",
                  name(x.dtype));
   }
-  const bool carried = x.format->is_dynamic();
-  if (carried != (input(1) != nullptr)) {
-    return error(Code::graph, loc(), "{} scales as an operand for {}", carried ? "expected" : "got",
+  const bool dynamic = x.format->is_dynamic();
+  if (dynamic != (input(1) != nullptr)) {
+    return error(Code::graph, loc(), "{} scales as an operand for {}", dynamic ? "expected" : "got",
                  str(x));
   }
-  if (carried) {
+  if (dynamic) {
     const Type& s = input_type(1);
     if (s.dtype != DType::f32 || (input(2) && input_type(2).dtype != DType::i32)) {
       return error(Code::type, loc(), "scales and zero points must be f32 and i32");
@@ -219,13 +219,13 @@ Result<Ok> Dequantize::eval(EvalContext& c) const {
   const Type& type = input_type(0);
   const Tensor& x = c.in(0);
   float* y = c.out(0).mutable_data<float>();
-  const bool carried = type.format->is_dynamic();
-  const std::vector<float> known = carried ? std::vector<float>{} : divisors(*type.format, false);
+  const bool dynamic = type.format->is_dynamic();
+  const std::vector<float> known = dynamic ? std::vector<float>{} : divisors(*type.format, false);
   const std::vector<int32_t> zeros = zero_points(*type.format);
-  const float* scales = carried ? c.in(1).data<float>() : known.data();
-  const int32_t* points = carried ? (c.has(2) ? c.in(2).data<int32_t>() : nullptr)
+  const float* scales = dynamic ? c.in(1).data<float>() : known.data();
+  const int32_t* points = dynamic ? (c.has(2) ? c.in(2).data<int32_t>() : nullptr)
                                   : (zeros.empty() ? nullptr : zeros.data());
-  const bool one_zero = !carried && zeros.size() == 1;
+  const bool one_zero = !dynamic && zeros.size() == 1;
   Groups(type).for_each([&](int64_t i, int64_t g) {
     const int32_t zero = points ? points[one_zero ? 0 : g] : 0;
     y[i] = qn_dequantize(static_cast<int32_t>(x.as_int(i)), scales[g], zero);
@@ -235,11 +235,11 @@ Result<Ok> Dequantize::eval(EvalContext& c) const {
 
 Result<Ok> Dequantize::lower(Lowering& l) const {
   const Type& type = l.in_type(0);
-  const bool carried = type.format->is_dynamic();
+  const bool dynamic = type.format->is_dynamic();
   const auto emit = [&](auto& c) {
     c.codes = code_suffix(type.dtype);
-    c.scales = carried ? l.in(1) : float_constant(l, divisors(*type.format, false));
-    c.zeros = carried ? l.optional(2) : zero_constant(l, type);
+    c.scales = dynamic ? l.in(1) : float_constant(l, divisors(*type.format, false));
+    c.zeros = dynamic ? l.optional(2) : zero_constant(l, type);
     c.x = l.in(0);
     c.y = l.out();
     l.emit(c);
@@ -277,7 +277,7 @@ Result<std::vector<Type>> Requantize::infer() const {
   QC_TRY(check_format(y, loc()));
   for (const Format* f : {x.format.get(), to.format.get()}) {
     if (f->granularity != Granularity::tensor || f->is_dynamic()) {
-      return error(Code::quant, loc(), "requantize needs one known scale, got {}", str(x));
+      return error(Code::quant, loc(), "requantize needs one static scale, got {}", str(x));
     }
   }
   if (bits(to.dtype) > 16 || bits(x.dtype) > 16) {
@@ -300,7 +300,7 @@ int32_t requantized(int64_t x, const Format& from, const Format& to, bool recipr
 
 Result<Ok> Requantize::eval(EvalContext& c) const {
   const Format& from = *input_type(0).format;
-  const bool reciprocal = record().quantize == Arithmetic::Quantize::reciprocal;
+  const bool reciprocal = parsed_arithmetic().quantize == Arithmetic::Quantize::reciprocal;
   for (int64_t i = 0; i < c.in(0).size(); ++i) {
     c.out(0).set_int(i, requantized(c.in(0).as_int(i), from, *to.format, reciprocal));
   }
@@ -309,7 +309,7 @@ Result<Ok> Requantize::eval(EvalContext& c) const {
 
 Result<Ok> Requantize::lower(Lowering& l) const {
   const Type& x = l.in_type(0);
-  const bool reciprocal = record().quantize == Arithmetic::Quantize::reciprocal;
+  const bool reciprocal = parsed_arithmetic().quantize == Arithmetic::Quantize::reciprocal;
   QC_ASSIGN(const Dim n, l.param(product(x.shape)));
   if (bits(x.dtype) <= 8) {
     Tensor table(to.dtype, {256});

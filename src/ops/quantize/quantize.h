@@ -41,7 +41,7 @@ class Quantize final : public QuantOp<Quantize>,
   Result<Ok> lower(Lowering&) const override;
   bool keeps_zero() const override { return has_zero(to); }
   QType format() const override { return to; }
-  Arithmetic quantize_record() const override { return record(); }
+  Arithmetic quantize_arithmetic() const override { return parsed_arithmetic(); }
   std::string parameters() const override;
   std::unique_ptr<Node> with_scales(const Format& format) const override;
   std::optional<Ending> ending() const override;

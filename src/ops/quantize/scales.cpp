@@ -22,7 +22,7 @@ std::vector<float> divisors(const Format& format, bool reciprocal) {
 }
 
 std::vector<int32_t> zero_points(const Format& format) {
-  if (format.zero_point.kind != Component::Kind::known) return {};
+  if (format.zero_point.kind != Component::Kind::fixed) return {};
   const Tensor& z = format.zero_point.values;
   std::vector<int32_t> out;
   bool any = false;

@@ -11,7 +11,7 @@ namespace qc {
 std::vector<float> divisors(const Format& format, bool reciprocal);
 /// Known zero points, one or one per group; empty where all are 0.
 std::vector<int32_t> zero_points(const Format& format);
-/// The shape of carried scales of a value; nullopt for one scale per index of an axis.
+/// The shape of dynamic scales of a value; nullopt for one scale per index of an axis.
 std::optional<Dims> carried_shape(const Type& type);
 
 /// Loops and scale strides of a value in the order its bytes lie.

@@ -26,7 +26,7 @@ inline constexpr std::string_view kOperators = "onnxruntime,signed=kept";
 /// not usable.
 std::optional<QType> known_format(const Graph& graph, DType dtype, const Dims& shape,
                                   const Coding& coding);
-/// The same with these numbers, one or one per index of `axis`.
+/// The same with these scales and zero points, one or one per index of `axis`.
 std::optional<QType> known_format(DType dtype, const Dims& shape, int64_t axis,
                                   const std::vector<float>& scales,
                                   const std::vector<int32_t>& zeros);

@@ -114,7 +114,7 @@ Compose::Args args_without(const Import& m, std::initializer_list<std::string_vi
   return args;
 }
 
-/// Codes of an i32 bias: one scale sx * sw of the sums per scale of the weights.
+/// Codes of an i32 bias: one scale sx * sw of the accumulators per scale of the weights.
 Value* decoded_bias(Compose& c, Value* bias, float sx, const Format& w) {
   if (!c.ok()) return nullptr;
   std::vector<float> scales;
@@ -177,7 +177,7 @@ Result<Values> qlinear_matmul(Import& m) {
   return c.done({encode(c, y, cy, m.in(7)->dtype(), kOperators)});
 }
 
-/// alpha scales the sums, so it belongs to the scale of a.
+/// alpha scales the accumulators, so it belongs to the scale of a.
 Result<Values> qgemm(Import& m) {
   Compose c(m);
   for (size_t i : {0, 1, 3, 4}) c.take(operand(m, i));

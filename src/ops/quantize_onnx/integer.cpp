@@ -43,7 +43,8 @@ std::optional<Codes> left_codes(Compose& c, Value* x, Value* zero) {
       type && type->format->granularity == Granularity::tensor) {
     return Codes{as_codes(c, x, *type)};
   }
-  // What DynamicQuantizeLinear gave: plain integers of carried codes, and their zero point cast.
+  // What DynamicQuantizeLinear gave: plain integers of codes with dynamic scales, and their zero
+  // point cast.
   const Node* plain = x->def();
   if (!zero || !zero->def() || !plain || plain->op() != "with_format") return std::nullopt;
   Value* codes = plain->input(0);
@@ -56,7 +57,7 @@ std::optional<Codes> left_codes(Compose& c, Value* x, Value* zero) {
   return Codes{codes, made->output(1), made->output(2)};
 }
 
-const AttrMap& as_sums() {
+const AttrMap& as_accumulators() {
   static const AttrMap attrs{{"to", QType{DType::i32, nullptr}}};
   return attrs;
 }
@@ -73,8 +74,9 @@ Value* direct_product(Compose& c, Value* a, Value* za, Value* b, Value* zb) {
   const auto left = left_codes(c, a, za);
   if (!left || !c.ok()) return nullptr;
   Value* w = as_codes(c, b, *type);
-  if (!linear) return c.emit("qmatmul", left->inputs(w), as_sums());
-  return c.ok() ? c.emit("qlinear", left->inputs(swapped_codes(graph, w)), as_sums()) : nullptr;
+  if (!linear) return c.emit("qmatmul", left->inputs(w), as_accumulators());
+  return c.ok() ? c.emit("qlinear", left->inputs(swapped_codes(graph, w)), as_accumulators())
+                : nullptr;
 }
 
 /// Most terms of a sum that fits 31 bits whatever the codes are.
@@ -114,7 +116,7 @@ Value* per_channel(Compose& c, Value* v, int64_t rank, size_t axis) {
   return c.reshape(v, shape);
 }
 
-/// Sums as i32.
+/// Accumulators as i32.
 Value* product_of(Compose& c, Value* a, Value* za, Value* b, Value* zb) {
   if (Value* y = direct_product(c, a, za, b, zb)) return y;
   return c("MatMul", {centred(c, a, per_row(c, za)), centred(c, b, per_column(c, zb))});
@@ -136,7 +138,7 @@ Compose::Args window_args(const Import& m) {
   return args;
 }
 
-/// The exact sums of an integer convolution, as i32 or f64.
+/// The exact accumulators of an integer convolution, as i32 or f64.
 Value* integer_conv(Compose& c, Value* x, Value* zx, Value* w, Value* zw) {
   if (!c.ok() || x->rank() < 3 || w->rank() != x->rank()) {
     c.fail(Code::shape, "integer convolution of operands with ranks below 3 or unequal ranks");

@@ -1,7 +1,7 @@
-// Integer products of ONNX models whose sums are results, or are rescaled by numbers known at run
-// time only: one node on codes that gives the sums as i32 where zero points are known and weights
-// of convolutions constant, else written out exactly (in f64 for convolutions, which holds every
-// sum).
+// Integer products of ONNX models whose accumulators are results, or are rescaled by numbers known
+// at run time only: one node on codes that gives the accumulators as i32 where zero points are
+// known and weights of convolutions constant, else written out exactly (in f64 for convolutions,
+// which holds every sum).
 #pragma once
 
 #include "frontends/common/foreign.h"

@@ -49,7 +49,7 @@ Chosen choose(Compose& c, Value* x, double qmax) {
 
 /// The sums of codes x and weights [results, operands], less the weights' zero points: one for all,
 /// or one for each row of them.
-Value* sums(Compose& c, Value* x, Value* weight, Value* weight_zero) {
+Value* accumulators(Compose& c, Value* x, Value* weight, Value* weight_zero) {
   const auto known = c.ok() ? known_tensor(c.import().graph(), weight_zero) : std::nullopt;
   if (!known) {
     c.fail(Code::unsupported, "zero points of weights that are not constant");
@@ -92,7 +92,7 @@ Result<Values> linear_dynamic(Import& m) {
   Value* inverse = c("Div", {c.number(1, DType::f32), chosen.scale});
   Value* codes = c("Round", {c("Mul", {x, inverse})});
   codes = c.clamp(c("Add", {codes, c.cast(chosen.zero, DType::f32)}), 0, 255);
-  Value* sum = sums(c, c.cast(codes, DType::u8), weight, weight_zero);
+  Value* sum = accumulators(c, c.cast(codes, DType::u8), weight, weight_zero);
   // Less what the zero point adds: it is known in the run, the sum of the weights is known now.
   Value* zeros = weight_zero;
   if (zeros->rank() > 0) zeros = c.reshape(zeros, {weight->shape()[0], Dim(1)});

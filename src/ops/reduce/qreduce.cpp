@@ -90,7 +90,7 @@ Result<Ok> QReduce::eval(EvalContext& c) const {
   }
   const int32_t zx = input_type(0).format->zero_at(), zero = to.format->zero_at();
   const CodeLimits limits = code_limits(to);
-  const bool q31 = record().rescale == Arithmetic::Rescale::q31;
+  const bool q31 = parsed_arithmetic().rescale == Arithmetic::Rescale::q31;
   const float m = multiplier();
   const Exactly e = multiplier_q31();
   for_each_offset(outer, [&](int64_t o, const int64_t* row) {
@@ -118,7 +118,7 @@ Result<Ok> QReduce::lower(Lowering& l) const {
   p.zero = to.format->zero_at();
   p.lo = limits.lo;
   p.hi = limits.hi;
-  const bool q31 = record().rescale == Arithmetic::Rescale::q31;
+  const bool q31 = parsed_arithmetic().rescale == Arithmetic::Rescale::q31;
   const bool counted = mean_ && !terms.is_static();  // when it runs
   p.multiplier = counted ? x.format->scale_at() : multiplier();
   if (counted) p.scale_y = to.format->scale_at();
@@ -139,10 +139,10 @@ Result<Value*> Reduce::quantized(Quantizer& q) const {
     return q.refuse("there is no integer form of " + std::string(op()));
   }
   if (!q.codes(0) || !has_one_scale(q.codes(0)->type().quant())) {
-    return q.refuse("the operand is not codes with one known scale");
+    return q.refuse("the operand is not codes with one static scale");
   }
   if (!q.result() || !has_one_scale(*q.result())) {
-    return q.refuse("the result is not quantized to one known scale");
+    return q.refuse("the result is not quantized to one static scale");
   }
   return q.emit(mean ? "qmean" : "qsum", {q.codes(0)},
                 {{"to", *q.result()},

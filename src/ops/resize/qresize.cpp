@@ -19,7 +19,8 @@ const OpInfo QResize::kInfo = {
 
 namespace {
 
-// Bits of the weights behind the point: sums of 8-bit codes then fit 32 bits, those of 16 bits 64.
+// Bits of the weights behind the point: accumulators of 8-bit codes then fit 32 bits, those of 16
+// bits 64.
 constexpr int kBits = 11, kWideBits = 20, kOrtBits = 10;
 constexpr std::string_view kOrtCoordinates[] = {"half_pixel", "asymmetric", "align_corners",
                                                 "pytorch_half_pixel"};
@@ -56,11 +57,11 @@ std::optional<OrtAxes> ort_axes(const Resampling& r, const Dims& from) {
 
 }  // namespace
 
-std::string no_integer_resize(const Resampling& r, const Dims& from, const Arithmetic& record) {
+std::string no_integer_resize(const Resampling& r, const Dims& from, const Arithmetic& arithmetic) {
   if (r.mode != "linear") return "interpolation is not linear";
   if (r.antialias || r.exclude_outside || r.bytes || !r.roi.empty())
     return "a filter, a region or rounded weights";
-  if (record.combine != Arithmetic::Combine::onnxruntime) {
+  if (arithmetic.combine != Arithmetic::Combine::onnxruntime) {
     return changed_axes(r, from).size() > 2 ? "more than two axes change" : "";
   }
   const auto& known = kOrtCoordinates;
@@ -125,7 +126,7 @@ QResize::Plan QResize::plan() const {
   const Dims& from = input_type(0).shape;
   Plan plan;
   std::vector<size_t> axes = changed_axes(*this, from);
-  plan.ort = record().combine == Arithmetic::Combine::onnxruntime;
+  plan.ort = parsed_arithmetic().combine == Arithmetic::Combine::onnxruntime;
   if (plan.ort) {
     const OrtAxes chosen = *ort_axes(*this, from);
     axes = {chosen.rows, chosen.rows + 1};
@@ -225,9 +226,9 @@ struct ResizeTerms {
   int32_t q31 = 0, mantissa = 0, shift = 0;
 };
 
-/// How sums become codes.
+/// How accumulators become codes.
 template <class Params>
-void fill_codes(Params& p, const Type& x, const QType& to, const Arithmetic& record,
+void fill_codes(Params& p, const Type& x, const QType& to, const Arithmetic& arithmetic,
                 int32_t weight_bits) {
   p.type_x = code_type(x.dtype);
   p.type_y = code_type(to.dtype);
@@ -235,7 +236,7 @@ void fill_codes(Params& p, const Type& x, const QType& to, const Arithmetic& rec
   p.lo = static_cast<int32_t>(code_range(to.dtype).lo);
   p.hi = static_cast<int32_t>(code_range(to.dtype).hi);
   // ONNX Runtime interpolates the codes themselves; integers that are no codes have no zero point.
-  if (x.format && record.combine != Arithmetic::Combine::onnxruntime) {
+  if (x.format && arithmetic.combine != Arithmetic::Combine::onnxruntime) {
     p.zx = x.format->zero_at();
     p.zero = to.format->zero_at();
     const CodeLimits limits = code_limits(to);
@@ -244,7 +245,7 @@ void fill_codes(Params& p, const Type& x, const QType& to, const Arithmetic& rec
     ratio = x.format->scale_at() / to.format->scale_at();
   }
   p.multiplier = std::ldexp(ratio, -2 * weight_bits);
-  const Q31 q = q31_of(ratio, record);
+  const Q31 q = q31_of(ratio, arithmetic);
   p.q31 = q.on;
   p.mantissa = q.mantissa;
   p.shift = q.shift + 2 * weight_bits;
@@ -257,7 +258,7 @@ Result<Ok> QResize::eval(EvalContext& c) const {
   const Tensor& x = c.in(0);
   ResizeTerms p;
   plan.fill(p, x.shape(), {plan.axes[0].at, plan.axes[1].at});
-  fill_codes(p, input_type(0), to, record(), plan.bits);
+  fill_codes(p, input_type(0), to, parsed_arithmetic(), plan.bits);
   const Plan::Axis &rows = plan.axes[0], &columns = plan.axes[1];
   for (int64_t n = 0; n < c.out(0).size(); ++n) {
     const int64_t i = n % p.inner, k = n / p.inner % p.out[1];
@@ -309,7 +310,7 @@ Result<Ok> QResize::lower(Lowering& l) const {
   kernel::Qresize p;
   plan.fill(p, static_dims(l.in_dims(0)), places);
   p.turned = turned;
-  fill_codes(p, x, to, record(), plan.bits);
+  fill_codes(p, x, to, parsed_arithmetic(), plan.bits);
   const auto constants = [&](const Plan::Axis& a, View& at, View& by) {
     const int64_t n = static_cast<int64_t>(a.places.size());
     at = l.constant(Tensor::of<int32_t>(DType::i32, {n}, a.places), "places");
@@ -331,14 +332,14 @@ Result<Ok> QResize::lower(Lowering& l) const {
 
 Result<Value*> Resize::quantized(Quantizer& q) const {
   if (!q.codes(0) || !has_one_scale(q.codes(0)->type().quant())) {
-    return q.refuse("the operand is not codes with one known scale");
+    return q.refuse("the operand is not codes with one static scale");
   }
   if (!q.result() || !has_one_scale(*q.result())) {
-    return q.refuse("the result is not quantized to one known scale");
+    return q.refuse("the result is not quantized to one static scale");
   }
   // Between quantize and dequantize nodes ONNX Runtime and PyTorch interpolate in float.
   if (q.arithmetic().combine != Arithmetic::Combine::exact) {
-    return q.refuse("the arithmetic record interpolates in float");
+    return q.refuse("the arithmetic interpolates in float");
   }
   const std::string wrong = no_integer_resize(*this, input_type(0).shape, q.arithmetic());
   if (!wrong.empty()) return q.refuse(wrong);

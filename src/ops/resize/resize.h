@@ -42,8 +42,8 @@ struct Resampling {
   std::optional<double> source(const Dims& from, size_t axis, int64_t at) const;
 };
 
-/// Why there is no integer form under a record; empty where there is one.
-std::string no_integer_resize(const Resampling& r, const Dims& from, const Arithmetic& record);
+/// Why there is no integer form under an arithmetic; empty where there is one.
+std::string no_integer_resize(const Resampling& r, const Dims& from, const Arithmetic& arithmetic);
 
 /// The operand resampled to `size`, one axis after the other.
 class Resize final : public OpNode<Resize>,
@@ -99,7 +99,7 @@ class QResize final : public QuantNodeBase<QResize>, public Resampling, public T
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
   bool counts_from_zero() const override {
-    return record().combine != Arithmetic::Combine::onnxruntime;
+    return parsed_arithmetic().combine != Arithmetic::Combine::onnxruntime;
   }
 
  private:

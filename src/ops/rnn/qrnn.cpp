@@ -11,10 +11,10 @@
 namespace qc {
 namespace {
 
-#define QC_QCELL(NAME, INPUTS, OUTPUTS)                                        \
-  {                                                                            \
-    .name = NAME, .min_inputs = 3, .max_inputs = INPUTS, .outputs = OUTPUTS,   \
-    .summary = "recurrent layer on codes: integer sums, gate functions in f32" \
+#define QC_QCELL(NAME, INPUTS, OUTPUTS)                                                \
+  {                                                                                    \
+    .name = NAME, .min_inputs = 3, .max_inputs = INPUTS, .outputs = OUTPUTS,           \
+    .summary = "recurrent layer on codes: integer accumulators, gate functions in f32" \
   }
 const OpInfo kQuantizedCells[] = {
     QC_QCELL("qrnn", 6, 2),
@@ -29,7 +29,7 @@ bool are_weights(const QType& type) {
   const Format& f = *type.format;
   if (f.granularity == Granularity::group) return false;
   if (f.granularity == Granularity::axis && f.axis != 1) return false;
-  for (int64_t i = 0; f.zero_point.kind == Component::Kind::known && i < f.zero_point.values.size();
+  for (int64_t i = 0; f.zero_point.kind == Component::Kind::fixed && i < f.zero_point.values.size();
        ++i) {
     if (f.zero_point.values.as_int(i) != 0) return false;
   }
@@ -148,7 +148,7 @@ Result<Ok> QRecurrent::eval(EvalContext& c) const {
             static_cast<size_t>(cell_->gates),
             {&c.in(kW), &c.in(kR), d * outputs * inputs, d * outputs * hidden, inputs, hidden,
              mx.data(), mh.data(), input_type(kX).format->zero_at(), code_limits(to),
-             to.format->zero_at(), encoding(*to.format, record())},
+             to.format->zero_at(), encoding(*to.format, parsed_arithmetic())},
             part(kBias, d * 2 * outputs),
             part(kPeepholes, d * 3 * hidden),
             applied.data() + static_cast<size_t>(d) * cell_->activations.size(),
@@ -204,7 +204,7 @@ Result<Ok> QRecurrent::lower(Lowering& l) const {
   c.lo = limits.lo;
   c.hi = limits.hi;
   c.scale_h = to.format->scale_at();
-  const Encoding e = encoding(*to.format, record());
+  const Encoding e = encoding(*to.format, parsed_arithmetic());
   c.divisor = e.divisor;
   c.reciprocal = e.reciprocal;
   c.wide = accumulator().type == DType::i64;
@@ -232,7 +232,7 @@ Result<Ok> QRecurrent::lower(Lowering& l) const {
 
 Result<Value*> Recurrent::quantized(Quantizer& q) const {
   if (!q.codes(kX) || !has_one_scale(q.codes(kX)->type().quant())) {
-    return q.refuse("the input is not codes with one known scale");
+    return q.refuse("the input is not codes with one static scale");
   }
   for (size_t i : {kW, kR}) {
     if (!q.codes(i) || !are_weights(q.codes(i)->type().quant())) {
@@ -247,10 +247,10 @@ Result<Value*> Recurrent::quantized(Quantizer& q) const {
       const auto* reader = capability<IsQuantize>(user);
       if (!reader) continue;
       to = reader->format();
-      arithmetic = reader->quantize_record();
+      arithmetic = reader->quantize_arithmetic();
     }
   }
-  if (!to || !has_one_scale(*to)) return q.refuse("the state is not quantized to one known scale");
+  if (!to || !has_one_scale(*to)) return q.refuse("the state is not quantized to one static scale");
   std::vector<Value*> inputs = this->inputs();
   for (size_t i : {kX, kW, kR}) inputs[i] = q.codes(i);
   if (input(kH0)) {

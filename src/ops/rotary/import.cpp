@@ -119,7 +119,7 @@ constexpr ImportRow kRows[] = {
 
 void register_rotary(Registration& r) {
   r.op<Rotary>();
-  r.op(&RotaryQuantize::kKnown, [] { return std::make_unique<RotaryQuantize>(false); });
+  r.op(&RotaryQuantize::kStatic, [] { return std::make_unique<RotaryQuantize>(false); });
   r.op(&RotaryQuantize::kDynamic, [] { return std::make_unique<RotaryQuantize>(true); });
   r.imports(kRows);
   r.rewrites(rotary_rewrites());

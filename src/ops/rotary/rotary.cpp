@@ -82,7 +82,7 @@ const OpInfo Rotary::kInfo = {
     .max_inputs = 3,
     .summary = "rotary position embedding: pairs along the last axis turned by given angles",
 };
-const OpInfo RotaryQuantize::kKnown = {
+const OpInfo RotaryQuantize::kStatic = {
     .name = "rotary_quantize",
     .min_inputs = 3,
     .max_inputs = 3,

@@ -57,10 +57,10 @@ class RotaryQuantize final : public OpNode<RotaryQuantize>,
                              public EndsInCodes {
  public:
   explicit RotaryQuantize(bool dynamic) { ending.dynamic = dynamic; }
-  static const OpInfo kKnown, kDynamic;
+  static const OpInfo kStatic, kDynamic;
   Turn turn;
 
-  const OpInfo& info() const override { return ending.dynamic ? kDynamic : kKnown; }
+  const OpInfo& info() const override { return ending.dynamic ? kDynamic : kStatic; }
   void attrs(AttrVisitor& v) override {
     turn.visit(v);
     ending.attrs(v);

@@ -121,7 +121,7 @@ class Softmax final : public OpNode<Softmax>,
     return log_ ? std::nullopt : std::optional<int64_t>(axis < 0 ? axis + input(0)->rank() : axis);
   }
 
-  /// Of softmax under a record that says so: qsoftmax. Else it computes in f32.
+  /// Of softmax under an arithmetic that says so: qsoftmax. Else it computes in f32.
   Result<Value*> quantized(Quantizer& q) const override;
 
   Result<Ok> eval(EvalContext& c) const override {
@@ -264,7 +264,7 @@ std::span<const Rewrite> softmax_rewrites();
 
 void register_softmax(Registration& r) {
   r.op<QSoftmax>();
-  r.op(&SoftmaxQuantize::kKnown, [] { return std::make_unique<SoftmaxQuantize>(false); });
+  r.op(&SoftmaxQuantize::kStatic, [] { return std::make_unique<SoftmaxQuantize>(false); });
   r.op(&SoftmaxQuantize::kDynamic, [] { return std::make_unique<SoftmaxQuantize>(true); });
   r.op(&kSoftmax, [] { return std::unique_ptr<Node>(std::make_unique<Softmax>(false)); });
   r.op(&kLogSoftmax, [] { return std::unique_ptr<Node>(std::make_unique<Softmax>(true)); });

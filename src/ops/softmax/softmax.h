@@ -19,11 +19,11 @@ class SoftmaxQuantize final : public OpNode<SoftmaxQuantize>,
                               public EndsInCodes {
  public:
   explicit SoftmaxQuantize(bool dynamic) { ending.dynamic = dynamic; }
-  static const OpInfo kKnown, kDynamic;
+  static const OpInfo kStatic, kDynamic;
   int64_t axis = -1;
   std::string zero = "none";
 
-  const OpInfo& info() const override { return ending.dynamic ? kDynamic : kKnown; }
+  const OpInfo& info() const override { return ending.dynamic ? kDynamic : kStatic; }
   void attrs(AttrVisitor& v) override;
   Result<Ok> pad(PaddedNode& c) override;
   Result<std::vector<Type>> infer() const override;

@@ -5,7 +5,7 @@
 
 namespace qc {
 
-const OpInfo SoftmaxQuantize::kKnown = {
+const OpInfo SoftmaxQuantize::kStatic = {
     .name = "softmax_quantize",
     .traits = kAnyLayout | kQuantizedInFloat,
     .summary = "softmax as codes",

@@ -10,9 +10,10 @@ namespace qc {
 /// Evaluates a product of codes whose operands are x, w, bias, scales and zero points of x, by
 /// PlainLoops or FastLoops.
 template <class Loops>
-void eval_sums(EvalContext& c, const QuantNode& node, const GemmShape& p, SumOutput output);
+void eval_accumulators(EvalContext& c, const QuantNode& node, const GemmShape& p,
+                       AccumulatorOutput output);
 /// Lowers it; `output` has no bias yet.
-Result<Ok> lower_sums(Lowering& l, const QuantNode& node, const GemmDims& p, SumOutput output,
-                      int64_t macs);
+Result<Ok> lower_accumulators(Lowering& l, const QuantNode& node, const GemmDims& p,
+                              AccumulatorOutput output, int64_t macs);
 
 }  // namespace qc

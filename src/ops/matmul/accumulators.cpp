@@ -1,4 +1,4 @@
-#include "ops/matmul/sums.h"
+#include "ops/matmul/accumulators.h"
 
 #include <fmt/format.h>
 
@@ -31,7 +31,7 @@ View plain_zeros(Lowering& l, const Format& f, int64_t n) {
   return l.constant(Tensor::of<int32_t>(DType::i32, {n}, zeros), "zero points");
 }
 
-/// The product with any distances, axis by axis; more than three batch axes become several calls.
+/// The product with any strides, axis by axis; more than three batch axes become several calls.
 Result<Ok> lower_any(Lowering& l, const GemmDims& p, kernel::Qmatmul params, size_t from_axis,
                      int64_t macs) {
   const size_t axes = p.batch.size() - from_axis;
@@ -69,7 +69,8 @@ Result<Ok> lower_any(Lowering& l, const GemmDims& p, kernel::Qmatmul params, siz
 }  // namespace
 
 template <class Loops>
-void eval_sums(EvalContext& c, const QuantNode& node, const GemmShape& p, SumOutput output) {
+void eval_accumulators(EvalContext& c, const QuantNode& node, const GemmShape& p,
+                       AccumulatorOutput output) {
   const Format &x = *node.in_q(0), &w = *node.in_q(1);
   const bool rows = has_row_scales(x), coded = c.has(2) && c.in(2).dtype() != DType::f32;
   if (c.has(2) && !coded) output.add_bias(c.in(2));
@@ -85,19 +86,22 @@ void eval_sums(EvalContext& c, const QuantNode& node, const GemmShape& p, SumOut
     bs.push_back(static_cast<int32_t>(c.in(1).as_int(i)) - w.zero_at(scale));
   }
   for_each_matrix(p, [&](int64_t i, int64_t from_a, int64_t from_b) {
-    Loops::sums(p, as.data() + from_a, bs.data() + from_b, [&](int64_t m, int64_t n, int64_t sum) {
-      const float x_scale = c.has(3) ? c.in(3).data<float>()[rows ? i * p.m + m : 0] : 1.0f;
-      output.put(c.out(0), (i * p.m + m) * p.n + n, sum + (coded ? c.in(2).as_int(n) : 0), n,
-                 x_scale);
-    });
+    Loops::accumulate(
+        p, as.data() + from_a, bs.data() + from_b, [&](int64_t m, int64_t n, int64_t sum) {
+          const float x_scale = c.has(3) ? c.in(3).data<float>()[rows ? i * p.m + m : 0] : 1.0f;
+          output.put(c.out(0), (i * p.m + m) * p.n + n, sum + (coded ? c.in(2).as_int(n) : 0), n,
+                     x_scale);
+        });
   });
 }
 
-template void eval_sums<PlainLoops>(EvalContext&, const QuantNode&, const GemmShape&, SumOutput);
-template void eval_sums<FastLoops>(EvalContext&, const QuantNode&, const GemmShape&, SumOutput);
+template void eval_accumulators<PlainLoops>(EvalContext&, const QuantNode&, const GemmShape&,
+                                            AccumulatorOutput);
+template void eval_accumulators<FastLoops>(EvalContext&, const QuantNode&, const GemmShape&,
+                                           AccumulatorOutput);
 
-Result<Ok> lower_sums(Lowering& l, const QuantNode& node, const GemmDims& p, SumOutput output,
-                      int64_t macs) {
+Result<Ok> lower_accumulators(Lowering& l, const QuantNode& node, const GemmDims& p,
+                              AccumulatorOutput output, int64_t macs) {
   QC_TRY(check_sizes(l, p));
   const Type &x = l.in_type(0), &w = l.in_type(1);
   if (l.has(2) && l.in_type(2).dtype == DType::f32) {
@@ -126,7 +130,7 @@ Result<Ok> lower_sums(Lowering& l, const QuantNode& node, const GemmDims& p, Sum
     params.w_codes = stored_suffix(w.dtype);
     params.x = l.in(0);
     params.w = l.in(1);
-    params.bias = sum_bias(l, 2, DType::i64);
+    params.bias = accumulator_bias(l, 2, DType::i64);
     params.epilogue = {stage};
     params.w_zeros = plain_zeros(l, *w.format, columns_of(l, p));
     params.x_scales = scales;
@@ -168,7 +172,7 @@ Result<Ok> lower_sums(Lowering& l, const QuantNode& node, const GemmDims& p, Sum
     }
   }
   params.x = l.in(0);
-  params.bias = sum_bias(l, 2, DType::i32);
+  params.bias = accumulator_bias(l, 2, DType::i32);
   params.epilogue = {stage};
   params.w_zeros = stored.zero_points(l);
   params.x_scales = scales;

@@ -1,8 +1,9 @@
-/* Sixteen 32-bit numbers at once: sums of products of codes, and codes on their way to and from
- * memory. Sums wrap, so that what is proved to fit when a sum is complete need not fit on the way.
+/* Sixteen 32-bit numbers at once: accumulators of products of codes, and codes on their way to and
+ * from memory. Accumulators wrap, so that what is proved to fit when a sum is complete need not fit
+ * on the way.
  */
-#ifndef QK_SUMS_H
-#define QK_SUMS_H
+#ifndef QK_ACCUMULATORS_H
+#define QK_ACCUMULATORS_H
 
 #include <string.h>
 
@@ -10,11 +11,11 @@
 #include "kernels/common/vec16.h"
 
 #if defined(QK_TARGET_AVX512VNNI) || defined(QK_TARGET_AVX512BW)
-#define QK_SUMS_REGISTERS 1
+#define QK_ACC_REGISTERS 1
 #elif QK_VEC16_REGISTERS == 2
-#define QK_SUMS_REGISTERS 2
+#define QK_ACC_REGISTERS 2
 #else
-#define QK_SUMS_REGISTERS 0
+#define QK_ACC_REGISTERS 0
 #endif
 
 /* Codes of a row of a product that are widened at a time. */
@@ -27,7 +28,7 @@ QK_INLINE int32_t qk_pair(const int16_t* x) {
   return pair;
 }
 
-#if QK_SUMS_REGISTERS != 0
+#if QK_ACC_REGISTERS != 0
 /* The low halves of 8 bytes, then the high ones. */
 QK_INLINE __m128i qk_nibbles(const uint8_t* p) {
   const __m128i bytes = _mm_loadl_epi64((const __m128i*)(const void*)p);
@@ -37,7 +38,7 @@ QK_INLINE __m128i qk_nibbles(const uint8_t* p) {
 }
 #endif
 
-#if QK_SUMS_REGISTERS == 2
+#if QK_ACC_REGISTERS == 2
 /* n <= 16 bytes, in few steps. */
 QK_INLINE void qk_copy_bytes(uint8_t* to, const uint8_t* from, int32_t n) {
   int32_t i = 0;
@@ -47,41 +48,41 @@ QK_INLINE void qk_copy_bytes(uint8_t* to, const uint8_t* from, int32_t n) {
 }
 #endif
 
-#if QK_SUMS_REGISTERS == 1
+#if QK_ACC_REGISTERS == 1
 
-typedef __m512i qk_sums;  /* 16 sums */
+typedef __m512i qk_acc;   /* 16 accumulators */
 typedef __m512i qk_pairs; /* 16 pairs of 16-bit numbers */
 
-QK_INLINE qk_sums qk_sums_set(int32_t x) { return _mm512_set1_epi32(x); }
+QK_INLINE qk_acc qk_acc_set(int32_t x) { return _mm512_set1_epi32(x); }
 /* The first n of 16; the others are 0. */
-QK_INLINE qk_sums qk_sums_load_n(const int32_t* p, int32_t n) {
+QK_INLINE qk_acc qk_acc_load_n(const int32_t* p, int32_t n) {
   return _mm512_maskz_loadu_epi32((__mmask16)((1u << n) - 1u), p);
 }
-QK_INLINE void qk_sums_store(int32_t* p, qk_sums v) { _mm512_storeu_si512((void*)p, v); }
-QK_INLINE qk_sums qk_sums_add(qk_sums a, qk_sums b) { return _mm512_add_epi32(a, b); }
-QK_INLINE qk_sums qk_sums_sub(qk_sums a, qk_sums b) { return _mm512_sub_epi32(a, b); }
-QK_INLINE qk_sums qk_sums_mul(qk_sums a, qk_sums b) { return _mm512_mullo_epi32(a, b); }
-QK_INLINE qk_v16 qk_sums_float(qk_sums v) { return _mm512_cvtepi32_ps(v); }
+QK_INLINE void qk_acc_store(int32_t* p, qk_acc v) { _mm512_storeu_si512((void*)p, v); }
+QK_INLINE qk_acc qk_acc_add(qk_acc a, qk_acc b) { return _mm512_add_epi32(a, b); }
+QK_INLINE qk_acc qk_acc_sub(qk_acc a, qk_acc b) { return _mm512_sub_epi32(a, b); }
+QK_INLINE qk_acc qk_acc_mul(qk_acc a, qk_acc b) { return _mm512_mullo_epi32(a, b); }
+QK_INLINE qk_v16 qk_acc_float(qk_acc v) { return _mm512_cvtepi32_ps(v); }
 /* Half to even. */
-QK_INLINE qk_sums qk_sums_round(qk_v16 v) { return _mm512_cvtps_epi32(v); }
+QK_INLINE qk_acc qk_acc_round(qk_v16 v) { return _mm512_cvtps_epi32(v); }
 /* Sixteen codes of 8 bits. */
-QK_INLINE qk_sums qk_sums_load_codes(const uint8_t* p, int32_t is_signed) {
+QK_INLINE qk_acc qk_acc_load_codes(const uint8_t* p, int32_t is_signed) {
   const __m128i bytes = _mm_loadu_si128((const __m128i*)(const void*)p);
   return is_signed ? _mm512_cvtepi8_epi32(bytes) : _mm512_cvtepu8_epi32(bytes);
 }
 /* Sixteen codes of 4 bits: the low halves of 8 bytes, then the high ones. */
-QK_INLINE qk_sums qk_sums_load_nibbles(const uint8_t* p) {
+QK_INLINE qk_acc qk_acc_load_nibbles(const uint8_t* p) {
   return _mm512_cvtepu8_epi32(qk_nibbles(p));
 }
 /* The first n of 16; the others are 0. Eight are read and written as such, for what is written
  * under a mask is slow to read again. */
-QK_INLINE qk_sums qk_sums_load_codes_n(const uint8_t* p, int32_t is_signed, int32_t n) {
+QK_INLINE qk_acc qk_acc_load_codes_n(const uint8_t* p, int32_t is_signed, int32_t n) {
   const __m128i bytes = n == 8 ? _mm_loadl_epi64((const __m128i*)(const void*)p)
                                : _mm_maskz_loadu_epi8((__mmask16)((1u << n) - 1u), p);
   return is_signed ? _mm512_cvtepi8_epi32(bytes) : _mm512_cvtepu8_epi32(bytes);
 }
 /* The low bytes of the first n. */
-QK_INLINE void qk_sums_store_codes_n(uint8_t* p, qk_sums v, int32_t n) {
+QK_INLINE void qk_acc_store_codes_n(uint8_t* p, qk_acc v, int32_t n) {
   const __m128i bytes = _mm512_cvtepi32_epi8(v);
   if (n == 16) {
     _mm_storeu_si128((__m128i*)(void*)p, bytes);
@@ -91,12 +92,10 @@ QK_INLINE void qk_sums_store_codes_n(uint8_t* p, qk_sums v, int32_t n) {
     _mm_mask_storeu_epi8(p, (__mmask16)((1u << n) - 1u), bytes);
   }
 }
-/* Numbers of 8 bits as factors for qk_sums_each. */
-QK_INLINE qk_sums qk_sums_factors(qk_sums v) {
-  return _mm512_and_si512(v, _mm512_set1_epi32(0xffff));
-}
-/* acc + x * w for each, x codes of 8 bits, w from qk_sums_factors. */
-QK_INLINE void qk_sums_each(qk_sums* acc, qk_sums w, qk_sums x) {
+/* Numbers of 8 bits as factors for qk_acc_each. */
+QK_INLINE qk_acc qk_acc_factors(qk_acc v) { return _mm512_and_si512(v, _mm512_set1_epi32(0xffff)); }
+/* acc + x * w for each, x codes of 8 bits, w from qk_acc_factors. */
+QK_INLINE void qk_acc_each(qk_acc* acc, qk_acc w, qk_acc x) {
 #if defined(__AVX512VNNI__) || defined(QK_TARGET_AVX512VNNI)
   *acc = _mm512_dpwssd_epi32(*acc, w, x);
 #else
@@ -116,7 +115,7 @@ QK_INLINE qk_pairs qk_pairs_load(const int8_t* p) {
   return _mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i*)(const void*)p));
 }
 /* acc + x[0] * w[2j] + x[1] * w[2j + 1] for each j. */
-QK_INLINE void qk_sums_dot(qk_sums* acc, qk_pairs w, const int16_t* x) {
+QK_INLINE void qk_acc_dot(qk_acc* acc, qk_pairs w, const int16_t* x) {
   const __m512i xv = _mm512_set1_epi32(qk_pair(x));
 #if defined(__AVX512VNNI__) || defined(QK_TARGET_AVX512VNNI)
   *acc = _mm512_dpwssd_epi32(*acc, w, xv);
@@ -125,47 +124,47 @@ QK_INLINE void qk_sums_dot(qk_sums* acc, qk_pairs w, const int16_t* x) {
 #endif
 }
 
-#elif QK_SUMS_REGISTERS == 2
+#elif QK_ACC_REGISTERS == 2
 
-typedef struct qk_sums {
+typedef struct qk_acc {
   __m256i a, b;
-} qk_sums;
-typedef qk_sums qk_pairs;
+} qk_acc;
+typedef qk_acc qk_pairs;
 
-QK_INLINE qk_sums qk_sums_set(int32_t x) {
-  const qk_sums v = {_mm256_set1_epi32(x), _mm256_set1_epi32(x)};
+QK_INLINE qk_acc qk_acc_set(int32_t x) {
+  const qk_acc v = {_mm256_set1_epi32(x), _mm256_set1_epi32(x)};
   return v;
 }
-QK_INLINE qk_sums qk_sums_load_n(const int32_t* p, int32_t n) {
+QK_INLINE qk_acc qk_acc_load_n(const int32_t* p, int32_t n) {
   int32_t some[16] = {0};
   for (int32_t j = 0; n < 16 && j < n; ++j) some[j] = p[j];
   if (n < 16) p = some;
-  const qk_sums v = {_mm256_loadu_si256((const __m256i*)(const void*)p),
-                     _mm256_loadu_si256((const __m256i*)(const void*)(p + 8))};
+  const qk_acc v = {_mm256_loadu_si256((const __m256i*)(const void*)p),
+                    _mm256_loadu_si256((const __m256i*)(const void*)(p + 8))};
   return v;
 }
-QK_INLINE void qk_sums_store(int32_t* p, qk_sums v) {
+QK_INLINE void qk_acc_store(int32_t* p, qk_acc v) {
   _mm256_storeu_si256((__m256i*)(void*)p, v.a);
   _mm256_storeu_si256((__m256i*)(void*)(p + 8), v.b);
 }
-QK_INLINE qk_sums qk_sums_add(qk_sums a, qk_sums b) {
-  const qk_sums v = {_mm256_add_epi32(a.a, b.a), _mm256_add_epi32(a.b, b.b)};
+QK_INLINE qk_acc qk_acc_add(qk_acc a, qk_acc b) {
+  const qk_acc v = {_mm256_add_epi32(a.a, b.a), _mm256_add_epi32(a.b, b.b)};
   return v;
 }
-QK_INLINE qk_sums qk_sums_sub(qk_sums a, qk_sums b) {
-  const qk_sums v = {_mm256_sub_epi32(a.a, b.a), _mm256_sub_epi32(a.b, b.b)};
+QK_INLINE qk_acc qk_acc_sub(qk_acc a, qk_acc b) {
+  const qk_acc v = {_mm256_sub_epi32(a.a, b.a), _mm256_sub_epi32(a.b, b.b)};
   return v;
 }
-QK_INLINE qk_sums qk_sums_mul(qk_sums a, qk_sums b) {
-  const qk_sums v = {_mm256_mullo_epi32(a.a, b.a), _mm256_mullo_epi32(a.b, b.b)};
+QK_INLINE qk_acc qk_acc_mul(qk_acc a, qk_acc b) {
+  const qk_acc v = {_mm256_mullo_epi32(a.a, b.a), _mm256_mullo_epi32(a.b, b.b)};
   return v;
 }
-QK_INLINE qk_v16 qk_sums_float(qk_sums v) {
+QK_INLINE qk_v16 qk_acc_float(qk_acc v) {
   const qk_v16 f = {_mm256_cvtepi32_ps(v.a), _mm256_cvtepi32_ps(v.b)};
   return f;
 }
-QK_INLINE qk_sums qk_sums_round(qk_v16 v) {
-  const qk_sums s = {_mm256_cvtps_epi32(v.a), _mm256_cvtps_epi32(v.b)};
+QK_INLINE qk_acc qk_acc_round(qk_v16 v) {
+  const qk_acc s = {_mm256_cvtps_epi32(v.a), _mm256_cvtps_epi32(v.b)};
   return s;
 }
 /* The first n of 16, the others 0: put together in registers, for what is written in parts is slow
@@ -181,21 +180,21 @@ QK_INLINE __m128i qk_bytes_load_n(const uint8_t* p, int32_t n) {
   for (int32_t i = 0; i < n; ++i) bytes |= (uint64_t)p[i] << (8 * i);
   return _mm_loadl_epi64((const __m128i*)(const void*)&bytes);
 }
-QK_INLINE qk_sums qk_sums_load_codes_n(const uint8_t* p, int32_t is_signed, int32_t n) {
+QK_INLINE qk_acc qk_acc_load_codes_n(const uint8_t* p, int32_t is_signed, int32_t n) {
   const __m128i bytes = qk_bytes_load_n(p, n), rest = _mm_srli_si128(bytes, 8);
-  const qk_sums v = {is_signed ? _mm256_cvtepi8_epi32(bytes) : _mm256_cvtepu8_epi32(bytes),
-                     is_signed ? _mm256_cvtepi8_epi32(rest) : _mm256_cvtepu8_epi32(rest)};
+  const qk_acc v = {is_signed ? _mm256_cvtepi8_epi32(bytes) : _mm256_cvtepu8_epi32(bytes),
+                    is_signed ? _mm256_cvtepi8_epi32(rest) : _mm256_cvtepu8_epi32(rest)};
   return v;
 }
-QK_INLINE qk_sums qk_sums_load_codes(const uint8_t* p, int32_t is_signed) {
-  return qk_sums_load_codes_n(p, is_signed, 16);
+QK_INLINE qk_acc qk_acc_load_codes(const uint8_t* p, int32_t is_signed) {
+  return qk_acc_load_codes_n(p, is_signed, 16);
 }
-QK_INLINE qk_sums qk_sums_load_nibbles(const uint8_t* p) {
+QK_INLINE qk_acc qk_acc_load_nibbles(const uint8_t* p) {
   const __m128i bytes = qk_nibbles(p);
-  const qk_sums v = {_mm256_cvtepu8_epi32(bytes), _mm256_cvtepu8_epi32(_mm_srli_si128(bytes, 8))};
+  const qk_acc v = {_mm256_cvtepu8_epi32(bytes), _mm256_cvtepu8_epi32(_mm_srli_si128(bytes, 8))};
   return v;
 }
-QK_INLINE void qk_sums_store_codes_n(uint8_t* p, qk_sums v, int32_t n) {
+QK_INLINE void qk_acc_store_codes_n(uint8_t* p, qk_acc v, int32_t n) {
   const __m256i low = _mm256_set1_epi32(0xff);
   const __m256i words = _mm256_packus_epi32(_mm256_and_si256(v.a, low), _mm256_and_si256(v.b, low));
   const __m256i order = _mm256_permute4x64_epi64(words, 0xd8);
@@ -209,12 +208,12 @@ QK_INLINE void qk_sums_store_codes_n(uint8_t* p, qk_sums v, int32_t n) {
   _mm_storeu_si128((__m128i*)(void*)some, bytes);
   qk_copy_bytes(p, some, n);
 }
-QK_INLINE qk_sums qk_sums_factors(qk_sums v) {
+QK_INLINE qk_acc qk_acc_factors(qk_acc v) {
   const __m256i low = _mm256_set1_epi32(0xffff);
-  const qk_sums w = {_mm256_and_si256(v.a, low), _mm256_and_si256(v.b, low)};
+  const qk_acc w = {_mm256_and_si256(v.a, low), _mm256_and_si256(v.b, low)};
   return w;
 }
-QK_INLINE void qk_sums_each(qk_sums* acc, qk_sums w, qk_sums x) {
+QK_INLINE void qk_acc_each(qk_acc* acc, qk_acc w, qk_acc x) {
   acc->a = _mm256_add_epi32(acc->a, _mm256_madd_epi16(w.a, x.a));
   acc->b = _mm256_add_epi32(acc->b, _mm256_madd_epi16(w.b, x.b));
 }
@@ -231,7 +230,7 @@ QK_INLINE qk_pairs qk_pairs_load(const int8_t* p) {
                       _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i*)(const void*)(p + 16)))};
   return v;
 }
-QK_INLINE void qk_sums_dot(qk_sums* acc, qk_pairs w, const int16_t* x) {
+QK_INLINE void qk_acc_dot(qk_acc* acc, qk_pairs w, const int16_t* x) {
   const __m256i xv = _mm256_set1_epi32(qk_pair(x));
   acc->a = _mm256_add_epi32(acc->a, _mm256_madd_epi16(w.a, xv));
   acc->b = _mm256_add_epi32(acc->b, _mm256_madd_epi16(w.b, xv));
@@ -239,17 +238,17 @@ QK_INLINE void qk_sums_dot(qk_sums* acc, qk_pairs w, const int16_t* x) {
 
 #else
 
-typedef struct qk_sums {
+typedef struct qk_acc {
   uint32_t s[16];
-} qk_sums;
+} qk_acc;
 
-QK_INLINE qk_sums qk_sums_set(int32_t x) {
-  qk_sums v;
+QK_INLINE qk_acc qk_acc_set(int32_t x) {
+  qk_acc v;
   for (int j = 0; j < 16; ++j) v.s[j] = (uint32_t)x;
   return v;
 }
-QK_INLINE qk_sums qk_sums_load_n(const int32_t* p, int32_t n) {
-  qk_sums v;
+QK_INLINE qk_acc qk_acc_load_n(const int32_t* p, int32_t n) {
+  qk_acc v;
   if (n == 16) {
     for (int j = 0; j < 16; ++j) v.s[j] = (uint32_t)p[j];
   } else {
@@ -257,7 +256,7 @@ QK_INLINE qk_sums qk_sums_load_n(const int32_t* p, int32_t n) {
   }
   return v;
 }
-QK_INLINE void qk_sums_store(int32_t* p, qk_sums v) {
+QK_INLINE void qk_acc_store(int32_t* p, qk_acc v) {
   for (int j = 0; j < 16; ++j) p[j] = (int32_t)v.s[j];
 }
 #define QK_WIDEN(T, n) \
@@ -273,8 +272,9 @@ QK_INLINE void qk_widen(const uint8_t* x, int32_t is_signed, int32_t n, int32_t 
     QK_WIDEN(uint8_t, n)
   }
 }
-/* n products of pairs with x for all sums; a function of its own, for its sums fit registers. */
-QK_SHARED void qk_sums_run(qk_sums* acc, const int8_t* w, const int16_t* x, int32_t n) {
+/* n products of pairs with x for all accumulators; a function of its own, for its accumulators fit
+ * registers. */
+QK_SHARED void qk_acc_run(qk_acc* acc, const int8_t* w, const int16_t* x, int32_t n) {
   uint32_t s[16];
   for (int j = 0; j < 16; ++j) s[j] = acc->s[j];
   for (int32_t i = 0; i < n; i += 2, w += 32) {

@@ -1,4 +1,4 @@
-"""Every field of the arithmetic record at near ties: each of its values gives the codes of its formula, and others than the rest.
+"""Every field of the arithmetic at near ties: each of its values gives the codes of its formula, and others than the rest.
 
 The formulas are docs/arithmetic.md's, written again in numpy; interpreter, Program and C must have their codes."""
 import sys
@@ -46,7 +46,7 @@ def exactly(total, multiplier, zero, n=1):
 
 @dataclass
 class Row:
-    """One op between codes, and its codes under every record that is to make a difference."""
+    """One op between codes, and its codes under every arithmetic that is to make a difference."""
     op: str
     inputs: list[np.ndarray]
     formats: list[tuple]  # scale and zero point of every input, then of the result
@@ -90,7 +90,7 @@ def u8(*shape, seed):
 
 def searched(make: Callable[[np.float32], Row], unit: float) -> Row:
     """The row whose result has the first scale, of those that bring a multiple of `unit` next to half a step, for which every
-    record has codes of its own."""
+    arithmetic has codes of its own."""
     for k in range(20, 40):
         for multiple in range(41, 4000, 2):
             row = make(F(unit * multiple / (k + 0.5)))
@@ -252,14 +252,14 @@ FIELDS = {"quantize": ["quantize"], "rescale": ["add", "mul", "average_pool", "m
 
 @pytest.fixture(scope="module")
 def outcomes(build, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("record")
+    folder = tmp_path_factory.mktemp("arithmetic")
     cases = Cases(build / "quantized_record")
     for name, make in ROWS.items():
         row = make()
         path = folder / f"{name}.onnx"
         onnx.save(with_inputs(row.model()), path)
-        for record, answer in row.answers.items():
-            cases.add(f"{name}:{record}", path, [(row.inputs, [answer()])], arithmetic=record)
+        for fields, answer in row.answers.items():
+            cases.add(f"{name}:{fields}", path, [(row.inputs, [answer()])], arithmetic=fields)
     return cases.run(build)
 
 
@@ -291,7 +291,7 @@ def test_bilinear_resize_is_integer(quantc, tmp_path):
 @pytest.mark.parametrize("field", FIELDS)
 def test_every_value_makes_a_difference(field):
     for name in FIELDS[field]:
-        answers = {record: answer() for record, answer in ROWS[name]().answers.items()}
+        answers = {arithmetic: answer() for arithmetic, answer in ROWS[name]().answers.items()}
         wanted = [r for r in answers if relevant(field, r)]
         assert len(wanted) > 1
         for i, first in enumerate(wanted):
@@ -299,5 +299,5 @@ def test_every_value_makes_a_difference(field):
                 assert np.any(answers[first] != answers[second]), f"{name}: {first} and {second} agree everywhere"
 
 
-def relevant(field: str, record: str) -> bool:
-    return record == "exact" or f"{field}=" in record or (field == "combine" and record == "onnxruntime")
+def relevant(field: str, arithmetic: str) -> bool:
+    return arithmetic == "exact" or f"{field}=" in arithmetic or (field == "combine" and arithmetic == "onnxruntime")
