@@ -45,7 +45,7 @@ typedef struct qk_team {
 /* Rows of n elements: several in a unit, unless units are few or rows long. */
 QK_UNIT qk_team qk_team_of(int32_t rows, int32_t n) {
   qk_team m = {QK_TEAM_ROWS, 0, n > QN_BLOCK ? (n + QN_BLOCK - 1) / QN_BLOCK : 1};
-  while (m.rows > 1 && (m.rows * m.blocks * QN_LANES > QK_TEAM || rows / m.rows < 512)) m.rows /= 2;
+  while (m.rows > 1 && (m.rows * m.blocks * QN_LANES > QK_TEAM || rows / m.rows < 256)) m.rows /= 2;
   m.size = QK_TEAM / m.rows;
   return m;
 }

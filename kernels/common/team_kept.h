@@ -23,18 +23,21 @@
 QK_UNIT int qk_team_keeps(const qk_team* m) { return m->blocks * QN_LANES <= m->size; }
 
 /* The elements of thread t: of row `row`, the r-th of the unit; element j of them is number
- * first + j * QN_LANES of the row, and there are `count`. */
+ * first + j * QN_LANES of the row, and there are `count`. No thread has more than `most`, which the
+ * compiler knows where it knows the length of a row. */
 typedef struct qk_chain {
-  int32_t r, first, count;
+  int32_t r, first, count, most;
   int64_t row;
 } qk_chain;
+QK_UNIT int qk_chain_has(const qk_chain* c, int32_t j) { return j < c->most && j < c->count; }
 QK_UNIT qk_chain qk_team_chain(const qk_team* m, int64_t unit, int32_t rows, int32_t n, int32_t t) {
   const int32_t at = t % m->size, block = at / QN_LANES, r = t / m->size;
-  const qk_chain none = {r, 0, 0, unit * m->rows + r};
+  const int32_t most = n < QN_BLOCK ? (n + QN_LANES - 1) / QN_LANES : QK_TEAM_CHAIN;
+  const qk_chain none = {r, 0, 0, most, unit * m->rows + r};
   qk_chain c = none;
   c.first = block * QN_BLOCK + at % QN_LANES;
   c.count = (n - c.first + QN_LANES - 1) / QN_LANES;
-  if (c.count > QK_TEAM_CHAIN) c.count = QK_TEAM_CHAIN;
+  if (c.count > most) c.count = most;
   return block < m->blocks && c.row < rows && c.first < n ? c : none;
 }
 
@@ -48,9 +51,9 @@ QK_UNIT void qk_kept_range(const qk_chain* c, const float* kept, float* least, f
   float low = 0.0f, high = 0.0f;
   QK_EACH_ON_GPU
   for (int32_t j = 0; j < QK_TEAM_CHAIN; ++j) {
-    if (j >= c->count) continue;
-    low = kept[j] < low ? kept[j] : low;
-    high = kept[j] > high ? kept[j] : high;
+    if (!qk_chain_has(c, j)) continue;
+    low = qk_team_lesser(kept[j], low);
+    high = qk_team_larger(kept[j], high);
   }
   *least = low;
   *most = high;

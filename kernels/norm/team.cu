@@ -70,10 +70,10 @@ QK_UNIT void qk_norm_decoded(const qk_norm_rows* a, const qk_chain* c, int32_t t
   int32_t code[QK_TEAM_CHAIN];
   QK_EACH_ON_GPU
   for (int32_t j = 0; j < QK_TEAM_CHAIN; ++j)
-    code[j] = j < c->count ? qk_load_code(a->codes, type, from + j * QN_LANES) : a->x_zero;
+    code[j] = qk_chain_has(c, j) ? qk_load_code(a->codes, type, from + j * QN_LANES) : a->x_zero;
   QK_EACH_ON_GPU
   for (int32_t j = 0; j < QK_TEAM_CHAIN; ++j)
-    kept[j] = qn_dequantize(code[j], a->x_scale, a->x_zero);
+    kept[j] = qn_mulf((float)(code[j] - a->x_zero), a->x_scale);
 }
 /* A thread's elements of x. */
 QK_UNIT void qk_norm_own(const qk_norm_rows* a, const qk_chain* c, float* kept) {
@@ -81,7 +81,8 @@ QK_UNIT void qk_norm_own(const qk_norm_rows* a, const qk_chain* c, float* kept) 
   if (a->x_type == QK_F32) {
     const float* const x = a->x + from;
     QK_EACH_ON_GPU
-    for (int32_t j = 0; j < QK_TEAM_CHAIN; ++j) kept[j] = j < c->count ? x[j * QN_LANES] : 0.0f;
+    for (int32_t j = 0; j < QK_TEAM_CHAIN; ++j)
+      kept[j] = qk_chain_has(c, j) ? x[j * QN_LANES] : 0.0f;
   } else if (a->x_type == QK_I8) {
     qk_norm_decoded(a, c, QK_I8, from, kept);
   } else if (a->x_type == QK_U8) {
@@ -97,11 +98,11 @@ QK_UNIT void qk_norm_bring(const qk_norm_rows* a, const qk_chain* c, float* kept
   if (!a->residual) return;
   QK_EACH_ON_GPU
   for (int32_t j = 0; j < QK_TEAM_CHAIN; ++j) {
-    if (j < c->count) kept[j] = kept[j] + a->residual[at + j * QN_LANES];
+    if (qk_chain_has(c, j)) kept[j] = kept[j] + a->residual[at + j * QN_LANES];
   }
   QK_EACH_ON_GPU
   for (int32_t j = 0; j < QK_TEAM_CHAIN; ++j) {
-    if (sums && j < c->count) sums[at + j * QN_LANES] = kept[j];
+    if (sums && qk_chain_has(c, j)) sums[at + j * QN_LANES] = kept[j];
   }
 }
 /* The rows of a unit, normalised, in what their threads keep. */
@@ -136,7 +137,7 @@ QK_UNIT void qk_norm_kept(const qk_team* m, const qk_norm_rows* a, int64_t unit,
     float* const own = QK_TEAM_KEPT(kept, t);
     QK_EACH_ON_GPU
     for (int32_t j = 0; j < QK_TEAM_CHAIN; ++j) {
-      if (j < c.count) own[j] = qk_norm_of(a, c.r, c.row, c.first + j * QN_LANES, own[j]);
+      if (qk_chain_has(&c, j)) own[j] = qk_norm_of(a, c.r, c.row, c.first + j * QN_LANES, own[j]);
     }
   }
 }
@@ -172,7 +173,7 @@ QK_UNIT void qk_norm_team(const qk_norm_params* p, int64_t unit, const void* x, 
       float* const to = (float*)y + c.row * p->n + c.first;
       QK_EACH_ON_GPU
       for (int32_t j = 0; j < QK_TEAM_CHAIN; ++j) {
-        if (j < c.count) to[j * QN_LANES] = QK_TEAM_KEPT(kept, t)[j];
+        if (qk_chain_has(&c, j)) to[j * QN_LANES] = QK_TEAM_KEPT(kept, t)[j];
       }
     }
   } else {

@@ -17,17 +17,42 @@
 #include "kernels/pool/strip.inc"
 #define QK_WITH u8, uint8_t, QK_POOL_LARGER, 0
 #include "kernels/pool/strip.inc"
-/* Other types have no strips. */
+/* The larger of four codes each. */
+QK_UNIT uint32_t qk_pool_larger_i8(uint32_t a, uint32_t b) {
+#if defined(__CUDA_ARCH__)
+  return __vmaxs4(a, b);
+#else
+  uint32_t out = 0;
+  for (int i = 0; i < 32; i += 8) out |= ((int8_t)(a >> i) > (int8_t)(b >> i) ? a : b) & 0xffu << i;
+  return out;
+#endif
+}
+QK_UNIT uint32_t qk_pool_larger_u8(uint32_t a, uint32_t b) {
+#if defined(__CUDA_ARCH__)
+  return __vmaxu4(a, b);
+#else
+  uint32_t out = 0;
+  for (int i = 0; i < 32; i += 8)
+    out |= ((uint8_t)(a >> i) > (uint8_t)(b >> i) ? a : b) & 0xffu << i;
+  return out;
+#endif
+}
+/* Other types have no strips, and are not joined four at a time. */
 #define QK_POOL_NEVER(p) 0
 #define QK_POOL_NONE(p, unit, x, y) (void)0
+#define QK_POOL_FIRST(a, b) (a)
 
-#define QK_WITH f32, float, qn_max_f32, -QN_INF_F32, 1, QK_POOL_NEVER, QK_POOL_NONE
+#define QK_WITH f32, float, qn_max_f32, -QN_INF_F32, 1, QK_POOL_NEVER, QK_POOL_NONE, QK_POOL_FIRST
 #include "kernels/pool/cuda.inc"
-#define QK_WITH i8, int8_t, QK_POOL_LARGER, INT8_MIN, 16, qk_pool_in_strips, qk_max_pool_strip_i8
+#define QK_WITH                                                                      \
+  i8, int8_t, QK_POOL_LARGER, INT8_MIN, 16, qk_pool_in_strips, qk_max_pool_strip_i8, \
+      qk_pool_larger_i8
 #include "kernels/pool/cuda.inc"
-#define QK_WITH u8, uint8_t, QK_POOL_LARGER, 0, 16, qk_pool_in_strips, qk_max_pool_strip_u8
+#define QK_WITH \
+  u8, uint8_t, QK_POOL_LARGER, 0, 16, qk_pool_in_strips, qk_max_pool_strip_u8, qk_pool_larger_u8
 #include "kernels/pool/cuda.inc"
-#define QK_WITH i16, int16_t, QK_POOL_LARGER, INT16_MIN, 1, QK_POOL_NEVER, QK_POOL_NONE
+#define QK_WITH \
+  i16, int16_t, QK_POOL_LARGER, INT16_MIN, 1, QK_POOL_NEVER, QK_POOL_NONE, QK_POOL_FIRST
 #include "kernels/pool/cuda.inc"
-#define QK_WITH u16, uint16_t, QK_POOL_LARGER, 0, 1, QK_POOL_NEVER, QK_POOL_NONE
+#define QK_WITH u16, uint16_t, QK_POOL_LARGER, 0, 1, QK_POOL_NEVER, QK_POOL_NONE, QK_POOL_FIRST
 #include "kernels/pool/cuda.inc"

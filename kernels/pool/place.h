@@ -10,6 +10,11 @@ typedef struct qk_pool_place {
   int64_t from, step;
   qk_pool_window d, h, w;
 } qk_pool_place;
+/* Where tap t of a window that has some inside reads, or the nearest that is inside. */
+QK_INLINE int32_t qk_pool_nearest(const qk_pool_window* w, int32_t t) {
+  const int32_t from = t < w->first ? w->first : t;
+  return w->at + (from < w->last ? from : w->last - 1) * w->step;
+}
 QK_INLINE qk_pool_place qk_pool_place_of(const qk_pool_params* p, int64_t at) {
   const int64_t points = (int64_t)p->out[0] * p->out[1] * p->out[2];
   const int64_t inputs = (int64_t)p->in[0] * p->in[1] * p->in[2];

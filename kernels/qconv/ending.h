@@ -42,6 +42,7 @@ typedef struct qk_q_four {
   uint32_t bias[4], weight_sums[4];
   uint32_t multipliers[8]; /* pairs with q31 */
   uint32_t float_bias[4];
+  uint32_t zeros[4]; /* of results, where each output has its own */
 } qk_q_four;
 
 /* Words i to i + 3 of a table of `count`, which begins at a multiple of 16 bytes; where there are
@@ -72,6 +73,7 @@ QK_UNIT qk_q_four qk_q_four_of(const qk_q_ending* e, int32_t n) {
     if (!e->per_row) four.bias[i] -= (uint32_t)qk_q_ending_zero(e, 0) * weight_sums[i];
   }
   if (e->to.bias) qk_q_words(four.float_bias, e->to.bias, n, e->oc);
+  if (e->to.zeros) qk_q_words(four.zeros, e->to.zeros, n, e->oc);
   if (e->to.multipliers && !e->to.q31) qk_q_words(four.multipliers, e->to.multipliers, n, e->oc);
   if (e->to.multipliers && e->to.q31) {
     qk_q_words(four.multipliers, e->to.multipliers, 2 * n, 2 * e->oc);
@@ -125,6 +127,13 @@ QK_UNIT uint32_t qk_q_add_exact(const qk_q_output* o, float v, uint32_t other) {
   return qk_q_rounded(qn_fmaf(b, r->rb, qn_mulf(a, r->ra)), r->zero, r->lo, r->hi);
 }
 
+/* The code of v, of 8 bits, with a zero point that the compiler does not know: limits are those of
+ * codes, for what is far outside of all codes stays outside. */
+QK_UNIT uint32_t qk_q_rounded_at(float v, uint32_t zero, int32_t lo, int32_t hi) {
+  const uint32_t code = qk_q_rounded(v, 0, -1024, 1024) - 0x4b400000u + zero;
+  return (uint32_t)min(max((int32_t)code, lo), hi);
+}
+
 /* The last bytes of four words. */
 QK_UNIT uint32_t qk_q_last_bytes(const uint32_t* words) {
   return __byte_perm(__byte_perm(words[0], words[1], 0x0040),
@@ -151,7 +160,7 @@ QK_UNIT uint32_t qk_q_four_codes(const qk_q_ending* e, const qk_q_four* four,
   const qk_q_output to = qk_q_output_of(e, four);
   const float scale = qk_q_ending_scale(e, row);
   const int exact = to.residual && to.path == QK_Q_ADDED;
-  const int rounded = exact || !(to.residual || to.q31 || to.zeros);
+  const int rounded = exact || !(to.residual || to.q31);
   const uint32_t bytes = exact && to.r.type == QK_I8 ? others ^ 0x80808080u : others;
   uint32_t out[4];
 #pragma unroll
@@ -161,6 +170,8 @@ QK_UNIT uint32_t qk_q_four_codes(const qk_q_ending* e, const qk_q_four* four,
     if (exact) {
       out[i] = qk_q_add_exact(&to, qk_q_value(&to, sum, i, scale),
                               __byte_perm(bytes, 0x4b000000u, 0x7440u | (uint32_t)i));
+    } else if (rounded && to.zeros) {
+      out[i] = qk_q_rounded_at(qk_q_value(&to, sum, i, scale), four->zeros[i], to.lo, to.hi);
     } else if (rounded) {
       out[i] = qk_q_rounded(qk_q_value(&to, sum, i, scale), to.zero, to.lo, to.hi);
     } else {
@@ -170,7 +181,7 @@ QK_UNIT uint32_t qk_q_four_codes(const qk_q_ending* e, const qk_q_four* four,
       out[i] = (uint32_t)(to.residual ? qk_q_add(&to.r, code, other) : code);
     }
   }
-  return qk_q_plus(qk_q_last_bytes(out), exact ? to.r.zero : rounded ? to.zero : 0);
+  return qk_q_plus(qk_q_last_bytes(out), exact ? to.r.zero : rounded && !to.zeros ? to.zero : 0);
 }
 /* The same as floats or accumulators. */
 QK_UNIT uint4 qk_q_four_words(const qk_q_ending* e, const qk_q_four* four,
@@ -187,8 +198,8 @@ QK_UNIT uint4 qk_q_four_words(const qk_q_ending* e, const qk_q_four* four,
   return make_uint4(out[0], out[1], out[2], out[3]);
 }
 /* Writes output i of four, wherever they lie. */
-QK_UNIT void qk_q_end_one(const qk_q_ending* e, const qk_q_four* four, int32_t sum, int64_t row,
-                          int32_t i) {
+QK_UNIT void qk_q_finish_of_four(const qk_q_ending* e, const qk_q_four* four, int32_t sum,
+                                 int64_t row, int32_t i) {
   const int32_t n = four->n + i;
   const int32_t whole = qk_q_whole(sum, (int32_t)four->bias[i], qk_q_ending_zero(e, row),
                                    (int32_t)four->weight_sums[i]);

@@ -90,7 +90,7 @@ QK_UNIT void qk_mma_write(const qk_qconv_mma_params* p, const qk_mma_writing w,
     } else {
 #pragma unroll
       for (int32_t c = 0; c < 4; ++c) {
-        if (w.n + 4 * q + c < p->oc) qk_q_end_one(e, &fours[q], accumulators[q][c], row, c);
+        if (w.n + 4 * q + c < p->oc) qk_q_finish_of_four(e, &fours[q], accumulators[q][c], row, c);
       }
     }
   }

@@ -22,15 +22,18 @@ inline std::string mma_refusal(const Call& call, const Binder& binder, const Dim
 /// clock cycles on a GPU with 132 multiprocessors. Tiles take their turns on these; a tile costs a
 /// fixed time and, for each chunk, what its products take, or its copies from the second-level
 /// cache. A tile alone waits for every chunk. The figures were fitted to times on an H200. With
-/// `lines` terms are put together byte by byte, for which large chunks are better.
-inline int64_t mma_shape(int64_t rows, int64_t outputs, int64_t terms, bool lines) {
+/// `lines` terms are put together byte by byte, for which large chunks are better. A residual is
+/// waited for, which little hides where a tile takes a multiprocessor for itself.
+inline int64_t mma_shape(int64_t rows, int64_t outputs, int64_t terms, bool lines, bool residual) {
   struct Cost {
-    int64_t tile, alone,
-        products;  // clocks of a tile, of a chunk of a tile alone; products a clock
+    int64_t tile, residual, alone,
+        products;  // clocks of a tile, of its residual, of a chunk of a tile alone; products a
+                   // clock
   };
-  constexpr Cost kCosts[QK_MMA_SHAPES] = {
-      {6800, 1300, 1690}, {5500, 1150, 1640}, {4300, 1000, 1330}, {1700, 700, 1260},
-      {1700, 750, 1190},  {1640, 490, 600},   {1900, 580, 400}};
+  constexpr Cost kCosts[QK_MMA_SHAPES] = {{6800, 4500, 1300, 1690}, {5500, 3500, 1150, 1640},
+                                          {4300, 2500, 1000, 1330}, {1700, 350, 700, 1260},
+                                          {1700, 350, 750, 1190},   {1640, 200, 490, 600},
+                                          {1900, 200, 580, 400}};
   constexpr int64_t kProcessors = 132, kBytes = 64;
   int64_t best = 0, least = 0;
   for (int32_t i = lines ? QK_MMA_LINES : 0; i < QK_MMA_SHAPES; ++i) {
@@ -41,8 +44,9 @@ inline int64_t mma_shape(int64_t rows, int64_t outputs, int64_t terms, bool line
     const int64_t products = int64_t{s.rows} * s.columns * s.chunk / cost.products;
     const int64_t copies = int64_t{s.rows + s.columns} * s.chunk / kBytes;
     const int64_t turns = (tiles + kProcessors - 1) / kProcessors;
-    const int64_t cycles = std::max(turns * (cost.tile + chunks * std::max(products, copies)),
-                                    cost.tile + chunks * cost.alone);
+    const int64_t tile = cost.tile + (residual ? cost.residual : 0);
+    const int64_t cycles =
+        std::max(turns * (tile + chunks * std::max(products, copies)), tile + chunks * cost.alone);
     if (least == 0 || cycles < least) {
       best = i;
       least = cycles;
@@ -67,7 +71,9 @@ inline void pack_mma(Call& to, const Call& from, Binder& binder, const qk_mma_we
   const bool lines = p.ic % 16 != 0 && p.k[2] > 1 && p.dilation[2] == 1;
   set_integer(to, "lines", lines);
   set_integer(to, "shape",
-              tiles ? mma_shape(rows, p.oc, w.taps * p.ic, lines) : int64_t{QK_MMA_SHAPES});
+              tiles
+                  ? mma_shape(rows, p.oc, w.taps * p.ic, lines, from.operand("residual").present())
+                  : int64_t{QK_MMA_SHAPES});
   p = c_params<qk_qconv_mma_params>(to);
   const std::string name =
       fmt::format("mma.{}.{}.{}.{}.{}.{}.{}.{}.{}", p.shape, p.lines, p.oc, w.taps, p.ic,
