@@ -28,6 +28,7 @@ def works():
     yield Work("add", lambda n: Sum(), wide * 2, [16384], ([(64,)] * 2, [4]), kind="bytes")
     yield Work("gelu", lambda n: nn.GELU(), wide, [16384], ([(64,)], [4]), kind="bytes")
     yield Work("layer norm", lambda n: nn.LayerNorm(n), wide, [16384], ([(64,)], [4]), kind="bytes")
+    yield Work("layer norm of codes", lambda n: nn.LayerNorm(n), wide, [32768], ([(64,)], [4]), codes=True, kind="bytes")
     yield Work("add of codes", lambda n: Sum(), wide * 2, [32768], ([(64,)] * 2, [4]), codes=True, kind="bytes")
     yield Work("max pool of codes", lambda n: nn.MaxPool2d(3, 2, 1), maps, [256], ([(8, 8, 8)], [2]), codes=True, kind="bytes")
     yield Work("average pool of codes", lambda n: nn.AvgPool2d(2), maps, [256], ([(8, 8, 8)], [2]), codes=True, kind="bytes")
@@ -115,6 +116,13 @@ def deployed(work, own, batch):
         own.close()
 
 
+def alone_row(work, own, batch, copy):
+    """What kernels take without the copies of inputs and outputs, as a graph."""
+    seconds = own.open("balanced").analysis().device_us_graph * 1e-6
+    own.close()
+    return f"| {work.name} | {batch} | {1e3 * seconds:.4f} | {worth(work, own, batch, seconds, copy)} |"
+
+
 def step_rows(work, own, batch):
     """What each kernel takes in all, and the steps that take longest."""
     steps = own.open("conservative").profile()
@@ -133,13 +141,15 @@ def step_rows(work, own, batch):
 class Page:
     """All figures so far, as lines of the page."""
     def __init__(self, copy):
-        self.copy, self.times, self.deployments, self.steps = copy, [], [], []
+        self.copy, self.times, self.alone, self.deployments, self.steps = copy, [], [], [], []
 
     def lines(self):
         return [f"A copy on the device moves {self.copy / 1e12:.2f} TB/s, read and written.", "",
                 "Milliseconds of a run: minimum and median of rounds of 50 ms (burst), mean over a second (sustained); torch.compile in fp16 in turns with it; "
                 "times as fast: burst, sustained; device memory is arena and weights.", "",
                 "| what | batch | quantc, int8 | burst | sustained | torch | times as fast | bytes |", "|---|---|---|---|---|---|---|---|", *self.times, "",
+                "Kernels alone, milliseconds of a run without the copies of inputs and outputs:", "",
+                "| what | batch | quantc | |", "|---|---|---|---|", *self.alone, "",
                 "| what | batch | deployment | launches | host us | device us | why auto chose |", "|---|---|---|---|---|---|---|", *self.deployments, *self.steps]
 
 
@@ -177,6 +187,8 @@ def measure(check, quantc, work, models, module, dimension, projects, host, page
             own.close()
             if work.kind == "rows":
                 page.deployments += deployed(work, own, batch)
+            else:
+                page.alone.append(alone_row(work, own, batch, page.copy))
             if batch in work.steps or host:
                 page.steps += step_rows(work, own, batch)
             told()
