@@ -386,7 +386,7 @@ Result<Ok> QuantizeDynamic::lower(Lowering& l) const {
   if (placed(input(0))) {
     const RowBlocks blocks = *row_blocks(shape, strides_in(*this, 0));
     c.run = blocks.rows * shape.back();
-    QC_ASSIGN(c.x_run, l.param(blocks.distance));
+    QC_ASSIGN(c.x_run, l.param(blocks.stride));
   }
   c.codes = code_suffix(to);
   c.x = l.in(0);
