@@ -240,7 +240,7 @@ void sample_qconv(Sampled& s, const Body& body) {
   const auto [x, w, y] = sample_conv(s, body.kernel->name == "qconv_depthwise");
   static const std::map<std::string, int> kTypes = {
       {"i8", QK_I8}, {"u8", QK_U8}, {"i16", QK_I16}, {"u16", QK_U16}};
-  s.set("last", {!plain || s.chance() ? 1 : 0});
+  s.set("nhwc", {!plain || s.chance() ? 1 : 0});
   s.set("x_type", {plain ? kTypes.at(body.select[0]) : s.pick({QK_I8, QK_U8, QK_I16})});
   s.set("x_zero", {5});
   s.bytes("x", x * 2);
@@ -252,7 +252,7 @@ void sample_qconv(Sampled& s, const Body& body) {
 
 void sample_conv_float(Sampled& s, const Body& body) {
   const auto [x, w, y] = sample_conv(s, body.kernel->name == "conv_depthwise");
-  s.set("last", {s.chance() ? 1 : 0});
+  s.set("nhwc", {s.chance() ? 1 : 0});
   s.at("hi") = s.at("rhi") = 1e9f;
   s.floats("x", x * 2, 0.01f);
   s.floats("w", w * 2, 0.01f);
