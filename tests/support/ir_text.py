@@ -82,7 +82,7 @@ class Line:
         return self.take()[1:-1] if token.startswith('"') else self.number()
 
     def numbers(self):
-        if self.peek() == "carried":
+        if self.peek() == "dynamic":
             return self.take() and None
         if self.peek() == "f64":
             self.take()
