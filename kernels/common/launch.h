@@ -15,7 +15,7 @@
 #include <cuda_runtime.h>
 
 #define QK_GLOBAL static __global__ void __launch_bounds__(256)
-#define QK_BOTH static __host__ __device__ inline
+#define QK_BOTH [[maybe_unused]] static __host__ __device__ inline
 #define QK_MEMBER __host__ __device__
 /* Waits for the kernels before, where this one was launched while they run. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900

@@ -131,7 +131,8 @@ QK_UNIT uint32_t qk_picked_bytes(uint32_t a, uint32_t b, uint32_t which) {
 /* A sum, and four bytes without a sign. */
 QK_UNIT int32_t qk_bytes_added(uint32_t bytes, int32_t sum) {
 #if defined(__CUDA_ARCH__)
-  return (int32_t)__dp4a(bytes, 0x01010101u, (uint32_t)sum);
+  asm("dp4a.u32.u32 %0, %1, %2, %0;" : "+r"(sum) : "r"(bytes), "r"(0x01010101u));
+  return sum;
 #else
   return sum +
          (int32_t)((bytes & 0xff) + (bytes >> 8 & 0xff) + (bytes >> 16 & 0xff) + (bytes >> 24));

@@ -166,7 +166,8 @@ QK_UNIT int32_t qk_mma_row_sum(const unsigned char* row, int32_t bytes) {
   int32_t sum = 0;
   for (int32_t i = 0; i < bytes; i += 4) {
 #if defined(__CUDA_ARCH__)
-    sum = __dp4a(*(const int32_t*)(row + i), 0x01010101, sum);
+    const int32_t codes = *(const int32_t*)(row + i);
+    asm("dp4a.s32.s32 %0, %1, %2, %0;" : "+r"(sum) : "r"(codes), "r"(0x01010101));
 #else
     for (int32_t k = 0; k < 4; ++k) sum += (int8_t)row[i + k];
 #endif
