@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import time
 
-from gpu_machine import architecture
+from gpu_machine import nvcc_flag
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PIXELS, SCORES = 64, 10
@@ -145,7 +145,7 @@ def program(check, folder, host, name):
     """Runs a program of tests/emitted that includes the generated code: its lines are checks."""
     source, made = folder.parent / f"{name}.cpp", folder / name
     compiler = ["c++", "-std=c++20", "-O2", "-DQK_CUDA_ON_HOST", "-ffp-contract=off"] if host else \
-        ["nvcc", "-std=c++20", "-O2", f"-arch={architecture()}", "-fmad=false", "-x", "cu"]
+        ["nvcc", "-std=c++20", "-O2", nvcc_flag(), "-fmad=false", "-x", "cu"]
     command = [*compiler, "-I", folder, source, "-o", made, *(["-x", "none"] if host else ["-Xlinker"]), folder / "digits_weights.o"]
     done = subprocess.run(command, capture_output=True, text=True)
     check(f"{name} builds", done.returncode == 0, done.stderr[-2000:])

@@ -6,7 +6,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "cmake"))
 import kernel_tables  # noqa: E402
 
-MACHINES = {"": "portable", "cuda": "cuda", "team": "team", "mma": "mma"}  # those of CUDA
+MACHINES = {"": "portable", "cuda": "cuda", "team": "team", "mma": "mma", "wgmma": "wgmma"}  # those of CUDA
 # Folders of products, whose weights lie as the arena is aligned.
 ARENA_ONLY = {"qconv", "qgemm", "qattention"}
 
@@ -110,7 +110,7 @@ def table():
         if not machines:
             continue
         threads, blocks, one = folders.setdefault(kernel.folder.name, ([], [], []))
-        if machines & {"team", "mma"}:
+        if machines & {"team", "mma", "wgmma"}:
             blocks.append(f"`{kernel.name}`")
         elif "cuda" in machines:
             threads.append(f"`{kernel.name}`: result")

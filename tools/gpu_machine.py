@@ -34,8 +34,15 @@ def gpu(library="libcuda.so.1"):
 
 
 def architecture():
-    """For which the GPU's code is compiled, as sm_90."""
-    return f"sm_{gpu()['capability']}"
+    """For which the GPU's code is compiled, as sm_89; Hopper's has instructions of its own."""
+    capability = gpu()["capability"]
+    return "sm_90a" if capability == 90 else f"sm_{capability}"
+
+
+def nvcc_flag():
+    """How nvcc is told of it."""
+    own = architecture()
+    return f"-gencode=arch=compute_{own[3:]},code={own}" if own.endswith("a") else f"-arch={own}"
 
 
 def driver():

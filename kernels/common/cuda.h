@@ -5,6 +5,9 @@
  *   QK_UNIT int32_t SYMBOL_shared(const PARAMS* p)    shared memory of a block, where a block
  *                                                     computes a unit
  *
+ * A member `resident` of PARAMS says how many blocks are to share a multiprocessor, which bounds
+ * the registers of a thread; 0: as many as there is room for.
+ *
  * Units write disjoint bytes and read nothing that another one writes, so that they may run in any
  * order or all at once: nvcc makes a thread of each, any other compiler a loop over them. The bits
  * are the same, for all arithmetic is that of kernels/numerics (not with nvcc's -use_fast_math,

@@ -61,6 +61,42 @@ QK_GLOBAL qk_peak_float_kernel(int64_t units, float x, int32_t* kept) {
   }
 }
 
+#if defined(QK_PEAK_WGMMA) && !defined(QK_CUDA_ON_HOST)
+/* The same by instructions of sm_90a: four warps multiply 64 rows by 64 columns of 32 codes, which
+ * are 0, in shared memory. */
+enum { QK_PEAK_TILE = 64 * 64 * 32 / 128 }; /* products of a thread */
+#define QK_PEAK_8(c, i)                                                                       \
+  "+r"(c[i]), "+r"(c[i + 1]), "+r"(c[i + 2]), "+r"(c[i + 3]), "+r"(c[i + 4]), "+r"(c[i + 5]), \
+      "+r"(c[i + 6]), "+r"(c[i + 7])
+QK_GLOBAL qk_peak_tile_kernel(int64_t units, int32_t x, int32_t* kept) {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  __shared__ __align__(1024) int32_t codes[2048];
+  for (int i = (int)threadIdx.x; i < 2048; i += QK_BLOCK_THREADS) codes[i] = x;
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  __syncthreads();
+  /* Rows of 128 bytes, of which eight make a group. */
+  const uint64_t at = (uint64_t)__cvta_generic_to_shared(codes) >> 4 | (uint64_t)1 << 16 |
+                      (uint64_t)64 << 32 | (uint64_t)1 << 62;
+  int32_t c[32] = {};
+  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+  for (int round = 0; round < QK_PEAK_ROUNDS; ++round) {
+    asm volatile(
+        "{\n.reg .pred p;\nsetp.eq.b32 p, 0, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n64k32.s32.s8.s8 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, "
+        "%10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, "
+        "%28, %29, %30, %31}, %32, %32, p;\n}"
+        : QK_PEAK_8(c, 0), QK_PEAK_8(c, 8), QK_PEAK_8(c, 16), QK_PEAK_8(c, 24)
+        : "l"(at));
+  }
+  asm volatile("wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;" ::: "memory");
+  int32_t all = 0;
+  for (int i = 0; i < 32; ++i) all |= c[i];
+  if (all != 0) *kept = all;
+#endif
+  (void)units;
+}
+#endif
+
 /* What is measured, and the memory it takes. */
 typedef struct qk_peak_work {
   qk_queue queue;
@@ -75,6 +111,10 @@ static volatile int32_t qk_peak_zero = 0;
 
 static cudaError_t qk_peak_start(const qk_peak_work* w, int what) {
   const int32_t zero = qk_peak_zero;
+#if defined(QK_PEAK_WGMMA) && !defined(QK_CUDA_ON_HOST)
+  if (what == QK_PEAK_CODES)
+    return qk_launch(&w->queue, qk_peak_tile_kernel, w->threads, zero, (int32_t*)w->to);
+#endif
   if (what == QK_PEAK_CODES)
     return qk_launch(&w->queue, qk_peak_code_kernel, w->threads, zero, (int32_t*)w->to);
   if (what == QK_PEAK_FLOATS)
@@ -143,7 +183,11 @@ extern "C" const char* qk_device_peak(double* codes, double* floats, double* byt
   for (int what = 0; what < 3 && status == cudaSuccess; ++what)
     status = qk_peak_seconds(&w, what, &seconds[what]);
   const double steps = 1e-9 * (double)(w.threads * QK_PEAK_ROUNDS * QK_PEAK_CHAINS);
+#if defined(QK_PEAK_WGMMA) && !defined(QK_CUDA_ON_HOST)
+  *codes = steps / QK_PEAK_CHAINS * QK_PEAK_TILE / seconds[QK_PEAK_CODES];
+#else
   *codes = steps * products / seconds[QK_PEAK_CODES];
+#endif
   *floats = steps / seconds[QK_PEAK_FLOATS];
   *bytes = 2e-9 * (double)w.bytes / seconds[QK_PEAK_COPY];
   *tensor_cores = products > 16;

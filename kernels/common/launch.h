@@ -15,6 +15,8 @@
 #include <cuda_runtime.h>
 
 #define QK_GLOBAL static __global__ void __launch_bounds__(256)
+/* One of whose blocks so many are to share a multiprocessor. */
+#define QK_GLOBAL_OF(blocks) static __global__ void __launch_bounds__(256, blocks)
 #define QK_BOTH [[maybe_unused]] static __host__ __device__ inline
 #define QK_MEMBER __host__ __device__
 /* Waits for the kernels before, where this one was launched while they run. */
@@ -47,6 +49,7 @@
 #else
 
 #define QK_GLOBAL static __attribute__((noinline)) void
+#define QK_GLOBAL_OF(blocks) QK_GLOBAL
 #define QK_BOTH static inline
 #define QK_MEMBER
 #define QK_FOR_UNIT(units) for (int64_t unit = 0; unit < (units); ++unit)

@@ -24,9 +24,10 @@ typedef struct qk_extent {
   int64_t from, to, bytes;
 } qk_extent;
 
-/* Code for GPUs from one compute capability on. */
+/* Code for GPUs from one compute capability on, or for it alone. */
 typedef struct qk_part {
-  int capability;                    /* 8.0 is 80; 0: any */
+  int capability; /* 8.0 is 80; 0: any */
+  int alone;
   int64_t arena_bytes, weight_bytes; /* of the device's memory */
   int64_t host_bytes;                /* of the host's, for steps that run there */
   int64_t state_bytes;               /* of the device's, kept between runs */
@@ -120,7 +121,9 @@ static inline int qk_choose_part(qk_session* s) {
   int capability = 0;
   QK_TRY(qk_capability(s->device, &capability), "cudaDeviceGetAttribute", "", "");
   for (int64_t i = 0; i < s->model->part_count && !s->part; ++i) {
-    if (s->model->parts[i].capability <= capability) s->part = &s->model->parts[i];
+    const qk_part* const part = &s->model->parts[i];
+    if (part->alone ? part->capability == capability : part->capability <= capability)
+      s->part = part;
   }
   /* Kernels for older devices do not wait for those before them, wherever they run. */
   if (s->strategy == QK_AGGRESSIVE) {
@@ -129,10 +132,11 @@ static inline int qk_choose_part(qk_session* s) {
     s->queue.overlap = capability >= 90 && compiled >= 90;
   }
   if (s->part) return QK_OK;
-  const int least = s->model->parts[s->model->part_count - 1].capability;
+  const qk_part* const last = &s->model->parts[s->model->part_count - 1];
   snprintf(s->error, sizeof s->error,
-           "device %d has compute capability %d.%d, and the code is for %d.%d and later", s->device,
-           capability / 10, capability % 10, least / 10, least % 10);
+           "device %d has compute capability %d.%d, and the code is for %d.%d %s", s->device,
+           capability / 10, capability % 10, last->capability / 10, last->capability % 10,
+           last->alone ? "alone" : "and later");
   return QK_BAD_DEVICE;
 }
 

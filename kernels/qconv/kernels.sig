@@ -52,7 +52,7 @@ kernel qconv_dp4a_device[machine](x, w, bias?, multipliers?, float_bias?, x_scal
 
 kernel qconv_blocks[machine](x, w, bias?, multipliers?, float_bias?, x_scales?, x_zeros?, residual?, y_zeros?) -> (y)
   params qk_qconv_mma_params
-  body qk_qconv_{machine=mma}
+  body qk_qconv_{machine=mma,wgmma}
 
 kernel qconv_depthwise_device[machine](x, w, bias?, multipliers?, float_bias?, x_scales?, x_zeros?, residual?) -> (y)
   params qk_qconv_params

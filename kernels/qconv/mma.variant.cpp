@@ -17,9 +17,17 @@ std::string refusal(const Call& call, const Binder& binder) {
   return mma_refusal(call, binder, p.x_type);
 }
 
-Result<Call> bound(const Call& call, Binder& binder, bool tiles) {
-  Call out = tiles ? Binder::like(call, "qconv_blocks", {"mma"})
-                   : Binder::like(call, "qconv_dp4a_device", {"cuda"});
+std::string wide_refusal(const Call& call, const Binder& binder) {
+  std::string why = refusal(call, binder);
+  if (!why.empty()) return why;
+  const auto p = c_params<qk_qconv_params>(call);
+  return wgmma_refusal(int64_t{p.n} * p.out[0] * p.out[1] * p.out[2], p.ic, p.oc,
+                       int64_t{p.k[0]} * p.k[1] * p.k[2], call.operand("residual").present());
+}
+
+template <MmaBody body>
+Result<Call> bound(const Call& call, Binder& binder) {
+  Call out = mma_call(call, body);
   const auto p = c_params<qk_qconv_params>(call);
   const int64_t taps = int64_t{p.k[0]} * p.k[1] * p.k[2];
   // Where windows are single positions one after another, threads need not find out which.
@@ -30,18 +38,16 @@ Result<Call> bound(const Call& call, Binder& binder, bool tiles) {
     positions = positions * call.size("out", i);
   }
   if (product) as_product(out, positions);
-  pack_mma(out, call, binder, {taps, p.ic * taps, 1, taps, 0}, tiles);
+  pack_mma(out, call, binder, {taps, p.ic * taps, 1, taps, 0}, body);
   return out;
 }
-
-Result<Call> tiles(const Call& call, Binder& binder) { return bound(call, binder, true); }
-Result<Call> threads(const Call& call, Binder& binder) { return bound(call, binder, false); }
 
 }  // namespace
 
 void variants_qconv_mma(std::vector<Variant>& out) {
-  out.push_back({"qconv", "mma", "mma", 50, refusal, tiles});
-  out.push_back({"qconv", "dp4a", "cuda", 80, refusal, threads});
+  out.push_back({"qconv", "wgmma", "wgmma", 40, wide_refusal, bound<MmaBody::wide_tiles>});
+  out.push_back({"qconv", "mma", "mma", 50, refusal, bound<MmaBody::tiles>});
+  out.push_back({"qconv", "dp4a", "cuda", 80, refusal, bound<MmaBody::threads>});
 }
 
 }  // namespace qc

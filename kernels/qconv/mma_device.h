@@ -95,7 +95,7 @@ typedef struct qk_mma_block {
   uint32_t memory;      /* shared */
   uint32_t zeros;       /* four times the code of padding */
   int32_t depth, aligned;
-  qk_mma_window windows[4]; /* of the rows that this thread copies */
+  qk_mma_window windows[8]; /* of the rows that this thread copies */
 } qk_mma_block;
 
 /* Copies 16 terms of each of `rows` windows, every `apart`th, where they are neighbours in x. */
@@ -120,7 +120,7 @@ QK_UNIT void qk_mma_fetch_any(const qk_qconv_mma_params* p, const qk_mma_block* 
                               const qk_mma_term* term, int32_t rows, int32_t row, int32_t apart,
                               int32_t piece, int32_t chunk, uint32_t to) {
   const int32_t length = p->in[2] * p->ic, offset = qk_mma_offset(p, term);
-  uint32_t words[4][5];
+  uint32_t words[8][5];
 #pragma unroll
   for (int32_t i = 0; i < rows; ++i) {
     const qk_mma_window* const window = &block->windows[i];

@@ -12,6 +12,15 @@ QK_INLINE int64_t qk_mma_row_tiles(const qk_qconv_mma_params* p) {
   return (qk_mma_rows(p) + rows - 1) / rows;
 }
 
+QK_INLINE int64_t qk_mma_tiles(const qk_qconv_mma_params* p) {
+  return qk_mma_row_tiles(p) * (qk_mma_outputs(p) / qk_mma_shape_of(p->shape).columns);
+}
+/* Bytes of shared memory. */
+QK_INLINE int32_t qk_mma_memory(const qk_qconv_mma_params* p) {
+  const qk_mma_shape s = qk_mma_shape_of(p->shape);
+  return (s.rows + s.columns) * s.chunk * s.stages;
+}
+
 /* The first row and column of a tile. Tiles that run at the same time form a square, so that they
  * read the same x and w: eight rows of tiles, one column after another. */
 typedef struct qk_mma_tile {

@@ -15,25 +15,30 @@ std::string refusal(const Call& call, const Binder& binder) {
   return mma_refusal(call, binder, p.x_type);
 }
 
-Result<Call> bound(const Call& call, Binder& binder, bool tiles) {
-  Call out = tiles ? Binder::like(call, "qconv_blocks", {"mma"})
-                   : Binder::like(call, "qconv_dp4a_device", {"cuda"});
+std::string wide_refusal(const Call& call, const Binder& binder) {
+  std::string why = refusal(call, binder);
+  if (!why.empty()) return why;
+  const auto p = c_params<qk_qgemm_call>(call);
+  return wgmma_refusal(p.m, p.k, p.n, 1, call.operand("residual").present());
+}
+
+template <MmaBody body>
+Result<Call> bound(const Call& call, Binder& binder) {
+  Call out = mma_call(call, body);
   const auto p = c_params<qk_qgemm_call>(call);
   as_product(out, call.size("m"));
   set_integer(out, "ic", p.k);
   set_integer(out, "oc", p.n);
-  pack_mma(out, call, binder, {1, p.w_n, 0, p.w_k, p.flip}, tiles);
+  pack_mma(out, call, binder, {1, p.w_n, 0, p.w_k, p.flip}, body);
   return out;
 }
-
-Result<Call> tiles(const Call& call, Binder& binder) { return bound(call, binder, true); }
-Result<Call> threads(const Call& call, Binder& binder) { return bound(call, binder, false); }
 
 }  // namespace
 
 void variants_qgemm_mma(std::vector<Variant>& out) {
-  out.push_back({"qgemm", "mma", "mma", 50, refusal, tiles});
-  out.push_back({"qgemm", "dp4a", "cuda", 80, refusal, threads});
+  out.push_back({"qgemm", "wgmma", "wgmma", 40, wide_refusal, bound<MmaBody::wide_tiles>});
+  out.push_back({"qgemm", "mma", "mma", 50, refusal, bound<MmaBody::tiles>});
+  out.push_back({"qgemm", "dp4a", "cuda", 80, refusal, bound<MmaBody::threads>});
 }
 
 }  // namespace qc

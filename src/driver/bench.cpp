@@ -70,7 +70,7 @@ Result<Measure> own_device_code(const Graph& graph, const Options& options, cons
   QC_ASSIGN(std::vector<StepTime> layers, model.layer_times(inputs));
   for (const StepTime& layer : layers) out.bytes += layer.bytes;
   if (how.per_layer) out.layers = std::move(layers);
-  QC_ASSIGN(out.peak, device_peak(target.architecture, how.build.host));
+  QC_ASSIGN(out.peak, device_peak(target, how.build.host));
   return Measure([model, inputs](int runs) -> Result<std::vector<double>> {
     std::vector<double> seconds;
     for (int i = 0; i < runs; ++i) {

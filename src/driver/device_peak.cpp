@@ -6,7 +6,7 @@
 
 namespace qc {
 
-Result<MachinePeak> device_peak(const std::string& architecture, bool host) {
+Result<MachinePeak> device_peak(const Target& target, bool host) {
   QC_ASSIGN(const ScratchFolder folder, ScratchFolder::create());
   QC_ASSIGN(FileSet files, FileSet::create(folder.path()));
   QC_TRY(files.write("peak.cu", std::string(kernel_header("kernels/common/launch.h")) +
@@ -14,7 +14,8 @@ Result<MachinePeak> device_peak(const std::string& architecture, bool host) {
   QC_TRY(files.commit());
   const std::string source = folder.path() + "/peak.cu", library = folder.path() + "/libpeak.so";
   std::vector<std::string> command = {nvcc_program(), "-O2", "-std=c++20", "-Xcompiler", "-fPIC"};
-  if (!architecture.empty()) command.push_back("-arch=" + architecture);
+  if (!target.architecture.empty()) command.push_back(nvcc_flag(target));
+  if (target.has("wgmma")) command.push_back("-DQK_PEAK_WGMMA");
   if (host) command = {"c++", "-x", "c++", "-O2", "-std=c++20", "-fPIC", "-DQK_CUDA_ON_HOST"};
   command.insert(command.end(), {"-shared", source, "-o", library});
   QC_TRY(run_tool(command));
@@ -28,7 +29,10 @@ Result<MachinePeak> device_peak(const std::string& architecture, bool host) {
           measure(&out.int8_gmacs, &out.float_gmacs, &out.gbytes, &tensor_cores, &capability)) {
     return error(Code::unsupported, "{}", wrong);
   }
-  out.int8_by = host ? "plain C++" : tensor_cores ? "mma.sync" : "dp4a";
+  out.int8_by = host                  ? "plain C++"
+                : target.has("wgmma") ? "wgmma"
+                : tensor_cores        ? "mma.sync"
+                                      : "dp4a";
   out.float_by = host ? "plain C++" : "fma";
   out.bytes_by = "copied, read and written";
   return out;

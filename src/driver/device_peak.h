@@ -3,11 +3,12 @@
 
 #include "driver/machine_peak.h"
 #include "support/result.h"
+#include "target/target.h"
 
 namespace qc {
 
-/// Builds a few loops with nvcc for `architecture` ("sm_90"; empty: what nvcc takes) and runs them;
-/// with `host` they are built without CUDA, and the figures are those of one thread here.
-Result<MachinePeak> device_peak(const std::string& architecture, bool host);
+/// Builds a few loops with nvcc for the GPUs of a target and runs them; with `host` they are built
+/// without CUDA, and the figures are those of one thread here.
+Result<MachinePeak> device_peak(const Target& target, bool host);
 
 }  // namespace qc

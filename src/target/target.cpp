@@ -23,6 +23,14 @@ Target gpu(const std::string& architecture, const std::string& generation,
   return target;
 }
 
+/// With instructions that no other generation has.
+Target hopper() {
+  Target target = gpu("sm_90a", "Hopper", {"mma", "wgmma"});
+  target.summary = "CUDA C++ for NVIDIA's Hopper GPUs (H100, H200) alone";
+  target.only = true;
+  return target;
+}
+
 std::vector<Target> make_targets() {
   const std::vector<std::string> avx2 = {"avx2", "fma"};
   const std::vector<std::string> vnni = {"avx2",     "fma",      "avx512f",   "avx512bw",
@@ -66,6 +74,7 @@ std::vector<Target> make_targets() {
       gpu("sm_86", "Ampere", {"mma"}),
       gpu("sm_89", "Ada", {"mma"}),
       gpu("sm_90", "Hopper", {"mma"}),
+      hopper(),
       gpu("sm_100", "Blackwell", {"mma"}),
 #include "extra_targets.inc"  // of backends from outside the tree
   };
@@ -157,6 +166,13 @@ bool Target::has(std::string_view feature) const {
 std::span<const Target> all_targets() {
   static const std::vector<Target> targets = make_targets();
   return targets;
+}
+
+std::string nvcc_flag(const Target& target) {
+  if (target.architecture.empty()) return "";
+  if (!target.only) return "-arch=" + target.architecture;
+  // With -arch nvcc would also compile for the generations after it.
+  return fmt::format("-gencode=arch=compute_{0},code=sm_{0}", target.architecture.substr(3));
 }
 
 bool runs_here(const Target& target) {

@@ -34,6 +34,8 @@ struct Target {
   std::vector<std::string> required = {};
   /// The oldest GPU it is for, as nvcc names it; empty: any.
   std::string architecture = {};
+  /// Whether it is for that generation alone.
+  bool only = false;
   /// Targets between which generated code chooses when it runs, best first; the last runs on all of
   /// the machine's processors. None: the target itself.
   std::vector<std::string> parts = {};
@@ -47,6 +49,8 @@ std::span<const Target> all_targets();
 /// The target of this name; `native` is the best one that this machine runs. An error lists the
 /// names.
 Result<Target> find_target(std::string_view name);
+/// How nvcc is told for which GPUs to compile; empty: as it likes.
+std::string nvcc_flag(const Target& target);
 /// Whether this machine runs code for it.
 bool runs_here(const Target& target);
 /// The targets that code for `target` consists of: its parts, or itself.

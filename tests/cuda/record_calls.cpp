@@ -123,14 +123,15 @@ class Recorder {
       return out;
     };
     const std::vector<Bytes> zeros = made(std::byte{0}), ones = made(std::byte{255});
-    write(step, params, in, zeros, ones);
+    write(step, params, in, zeros, ones, c.body->symbol);
     if (c.body->symbol == "qk_qconv_mma") in_other_shapes(step, params, in, zeros, ones);
   }
 
   void write(const Step& step, const Bytes& params, const std::vector<Bytes>& in,
-             const std::vector<Bytes>& zeros, const std::vector<Bytes>& ones) {
+             const std::vector<Bytes>& zeros, const std::vector<Bytes>& ones,
+             const std::string& symbol) {
     const Call& c = *step.call();
-    text(c.body->symbol);
+    text(symbol);
     const int64_t units = std::holds_alternative<ParallelStep>(step.op) ? units_of(c) : -1;
     number(units);
     number(static_cast<uint32_t>(params.size()));
@@ -158,8 +159,9 @@ class Recorder {
     const auto w = static_cast<size_t>(step.call()->kernel->operand("w"));
     const auto depth = static_cast<size_t>(qk_mma_depth(&own)),
                sums = static_cast<size_t>(qk_mma_outputs(&own)) * depth;
-    for (int32_t shape = own.lines ? QK_MMA_LINES : 0; shape < QK_MMA_SHAPES; ++shape) {
-      if (shape == own.shape) continue;
+    const int32_t shapes = QK_WGMMA_FIRST + (own.ic % 16 == 0 ? QK_WGMMA_SHAPES : 0);
+    for (int32_t shape = own.lines ? QK_MMA_LINES : 0; shape < shapes; ++shape) {
+      if (shape == own.shape || shape == QK_MMA_SHAPES) continue;
       qk_qconv_mma_params other = own;
       other.shape = shape;
       const auto other_depth = static_cast<size_t>(qk_mma_depth(&other)),
@@ -177,7 +179,8 @@ class Recorder {
       std::memcpy(changed.data(), &other, sizeof other);
       std::vector<Bytes> operands = in;
       operands[w] = std::move(packed);
-      write(step, changed, operands, zeros, ones);
+      write(step, changed, operands, zeros, ones,
+            shape < QK_WGMMA_FIRST ? "qk_qconv_mma" : "qk_qconv_wgmma");
     }
   }
 

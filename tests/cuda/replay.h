@@ -2,6 +2,8 @@
 // -DQK_CUDA_ON_HOST by any C++ compiler.
 #pragma once
 
+#define QK_ANY_SHAPE /* kernels take calls with any parameters */
+
 #include "kernels/common/launch.h"
 #include "kernels/common/pieces.h"
 // cuda.h says how bodies are inlined, so it comes before them.

@@ -15,8 +15,8 @@ constexpr int kAll[] = {75, 80, 86, 89, 90, 100};
 std::string architectures(const Project& project) {
   const auto& parts = project.module.parts;
   if (parts.size() == 1) {
-    const std::string& own = parts.front().target.architecture;
-    return own.empty() ? "" : " -arch=" + own;
+    const std::string own = nvcc_flag(parts.front().target);
+    return own.empty() ? "" : " " + own;
   }
   std::string out = " -t0";  // several at once
   for (const int sm : kAll) out += fmt::format(" -gencode arch=compute_{0},code=sm_{0}", sm);

@@ -125,11 +125,12 @@ std::string model_text(const Project& project) {
     const Module::Part& part = project.module.parts[i];
     const WeightMap device = map_device_weights(part.program);
     parts += fmt::format(
-        "    {{{1}, {2}, {3}, {4}, {5}, {6}, part_{0}::ranges, part_{0}::initial, {7}, {8},\n"
+        "    {{{1}, {9}, {2}, {3}, {4}, {5}, {6}, part_{0}::ranges, part_{0}::initial, {7}, {8},\n"
         "     part_{0}::kernels, part_{0}::upload, part_{0}::download}},\n",
         i, capability(part.target), part.program.arena_bytes, device.bytes,
         host_bytes(part.program), part.program.state_bytes, launches(part.program.steps),
-        ranges_between(project.weights, device).size(), part.program.states.size());
+        ranges_between(project.weights, device).size(), part.program.states.size(),
+        part.target.only ? 1 : 0);
   }
   size_t warm = 0;
   const std::string sizes = warm_sizes(project, warm);

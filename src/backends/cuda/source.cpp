@@ -12,6 +12,13 @@ namespace {
 /// Whether a unit is the work of a block of threads, not of one.
 bool by_blocks(const Call& call) { return call.body->machine != "cuda"; }
 
+/// What a kernel begins with. The member `resident` of its parameters says how many of its blocks
+/// are to share a multiprocessor (kernels/common/cuda.h).
+std::string qualifiers(const Call& call) {
+  const int64_t blocks = call.kernel->field("resident") ? call.integer("resident") : 0;
+  return blocks > 0 ? fmt::format("QK_GLOBAL_OF({})", blocks) : "QK_GLOBAL";
+}
+
 /// A launch of a kernel that is handed numbers needs them as a value with an address.
 std::string with_given(const std::string& type, const std::string& given,
                        const std::string& launch) {
@@ -46,7 +53,9 @@ std::string Source::for_gpus(const std::string& statement) const {
 }
 
 /// The registers of tiles for tensor cores are arrays whose sizes the compiler has to know.
-bool Source::may_share(const Call& call) const { return call.body->machine != "mma"; }
+bool Source::may_share(const Call& call) const {
+  return call.body->machine != "mma" && call.body->machine != "wgmma";
+}
 
 std::string Source::literal(const std::string& type, const std::string& values) const {
   return fmt::format("{}{{{}}}", type, values);
@@ -85,7 +94,7 @@ std::string Source::definition(const Instance& instance) const {
   };
   std::string out = params_function(instance) + figure("int64_t", "units");
   if (by_blocks(call)) out += figure("int32_t", "shared");
-  out += fmt::format("QK_GLOBAL {}({}) {{\n", instance.function, declared);
+  out += fmt::format("{} {}({}) {{\n", qualifiers(call), instance.function, declared);
   return out +
          for_gpus(fmt::format("  const {} p = params_of_{}({});\n  {}(units) {}(&p, unit{});\n",
                               kernel.params, instance.function, instance.local ? "" : "&given",

@@ -1,0 +1,178 @@
+/* How the accumulators of a tile become results: shared by kernels/qconv/mma.cu and wgmma.cu. */
+#ifndef QK_QCONV_MMA_RESULTS_H
+#define QK_QCONV_MMA_RESULTS_H
+
+#include "kernels/qconv/ending.h"
+#include "kernels/qconv/mma_device.h"
+
+/* What a call's accumulators become; the sums of weights lie behind these. */
+QK_UNIT qk_q_ending qk_mma_ending_of(const qk_qconv_mma_params* p, const void* w, const void* bias,
+                                     const void* multipliers, const void* float_bias,
+                                     const void* x_scales, const void* x_zeros,
+                                     const void* residual, const void* y_zeros, void* y) {
+  qk_q_ending ending = {
+      QK_Q_OUTPUT(p, multipliers, (const float*)float_bias, x_scales != 0, residual),
+      (const int32_t*)bias,
+      (const int32_t*)((const uint8_t*)w + (int64_t)qk_mma_outputs(p) * qk_mma_depth(p)),
+      (const float*)x_scales,
+      (const int32_t*)x_zeros,
+      p->oc,
+      p->per_row,
+      p->x_zero,
+      y};
+  ending.to.zeros = (const int32_t*)y_zeros;
+  return ending;
+}
+
+/* The output at (row, n), plainly. */
+QK_UNIT void qk_mma_output(const qk_qconv_mma_params* p, const qk_q_ending* e, int64_t row,
+                           int32_t n, const void* x, const int8_t* w) {
+  const qk_mma_window window = qk_mma_window_of(p, row);
+  const int32_t zero = e->x_zeros ? e->x_zeros[p->per_row ? row : 0] : p->x_zero;
+  const int32_t depth = qk_mma_depth(p), length = p->in[2] * p->ic;
+  const int8_t* const own = w + (int64_t)qk_mma_row_of(qk_mma_shape_of(p->shape), n) * depth;
+  uint32_t sum = 0;
+  for (int32_t k = 0; k < depth; ++k) {
+    const qk_mma_term term = qk_mma_term_of(p, k);
+    const int32_t at = qk_mma_at_in_line(p, &window, &term);
+    const int inside =
+        qk_mma_is_term(p, &term) && qk_mma_in_line(p, &window, &term) && at >= 0 && at < length;
+    const int64_t from = window.begin + qk_mma_offset(p, &term);
+    const int32_t code = inside ? qk_load_code(x, p->x_type, (ptrdiff_t)from) : zero;
+    sum += (uint32_t)code * (uint32_t)own[k];
+  }
+  qk_q_finish_one(e, (int32_t)sum, row, n);
+}
+
+/* A tile of outputs, plainly. */
+QK_UNIT void qk_mma_plain_tile(const qk_qconv_mma_params* p, const qk_q_ending* e, int64_t unit,
+                               const void* x, const void* w) {
+  const qk_mma_shape shape = qk_mma_shape_of(p->shape);
+  const qk_mma_tile tile = qk_mma_tile_of(p, unit);
+  for (int64_t row = tile.row; row < tile.row + shape.rows && row < qk_mma_rows(p); ++row) {
+    for (int32_t n = tile.column; n < tile.column + shape.columns && n < p->oc; ++n)
+      qk_mma_output(p, e, row, n, x, (const int8_t*)w);
+  }
+}
+
+#if defined(__CUDA_ARCH__)
+
+/* How threads write the results of their part of a tile: `each` times four neighbouring outputs of
+ * `rows` rows, `apart` rows from each other. `n` is the first output. */
+typedef struct qk_mma_writing {
+  int32_t rows, each, apart, n;
+  int64_t row;
+} qk_mma_writing;
+
+/* What this thread of a block knows of its tile. */
+QK_UNIT qk_mma_block qk_mma_block_of(const qk_qconv_mma_params* p, const qk_mma_shape shape,
+                                     const qk_mma_tile tile, const void* x, const uint8_t* w,
+                                     const qk_q_ending* e, const unsigned char* memory) {
+  const int32_t pieces = shape.chunk / 16, apart = 256 / pieces;
+  const int32_t row = (int32_t)threadIdx.x / pieces;
+  qk_mma_block block;
+  block.x = (const uint8_t*)x;
+  block.depth = qk_mma_depth(p);
+  block.w = w + (int64_t)(tile.column + row) * block.depth + (int32_t)threadIdx.x % pieces * 16;
+  block.memory = (uint32_t)__cvta_generic_to_shared(memory);
+  block.zeros = ((uint32_t)(e->x_zeros ? *e->x_zeros : p->x_zero) & 0xff) * 0x01010101u;
+  block.aligned = ((uintptr_t)x & 15) == 0;
+#pragma unroll
+  for (int32_t i = 0; i < shape.rows / apart; ++i)
+    block.windows[i] = qk_mma_window_of(p, tile.row + row + i * apart);
+  return block;
+}
+
+/* The codes of the residual that a thread adds, in the order in which it writes. They are read
+ * before anything is written, since nobody says that they are not where the results go. */
+QK_UNIT void qk_mma_others(const qk_qconv_mma_params* p, const qk_mma_writing w,
+                           const qk_q_ending* e, uint32_t* others) {
+  const int by_words = qk_q_by_words(e, w.each);
+  const int there = e->to.residual && qk_q_by_four(e);
+#pragma unroll
+  for (int32_t i = 0; i < w.rows; ++i) {
+    const int64_t row = w.row + i * w.apart;
+    const uint8_t* const from = (const uint8_t*)e->to.residual + row * e->oc + w.n;
+#pragma unroll
+    for (int32_t q = 0; q < w.each; ++q) others[i * w.each + q] = 0;
+    if (!there || row >= qk_mma_rows(p)) continue;
+    if (by_words && w.n < p->oc) {
+      qk_mma_load_words(others + i * w.each, from, w.each);
+    } else {
+#pragma unroll
+      for (int32_t q = 0; q < w.each; ++q) {
+        if (w.n + 4 * q < p->oc) others[i * w.each + q] = *(const uint32_t*)(from + 4 * q);
+      }
+    }
+  }
+}
+
+/* The results of a row's accumulators, four times `each`. */
+QK_UNIT void qk_mma_write(const qk_qconv_mma_params* p, const qk_mma_writing w,
+                          const qk_q_ending* e, const qk_q_four* fours, int32_t (*accumulators)[4],
+                          const uint32_t* others, int64_t row) {
+  uint32_t words[4];
+  if (row >= qk_mma_rows(p) || w.n >= p->oc) return;
+  if (qk_q_by_words(e, w.each)) {
+#pragma unroll
+    for (int32_t q = 0; q < w.each; ++q)
+      words[q] = qk_q_four_codes(e, &fours[q], accumulators[q], others[q], row);
+    qk_mma_store_words((uint8_t*)e->y + row * e->oc + w.n, words, w.each);
+    return;
+  }
+#pragma unroll
+  for (int32_t q = 0; q < w.each; ++q) {
+    if (qk_q_by_four(e)) {
+      if (w.n + 4 * q < p->oc) qk_q_finish_four(e, &fours[q], accumulators[q], others[q], row);
+    } else {
+#pragma unroll
+      for (int32_t c = 0; c < 4; ++c) {
+        if (w.n + 4 * q + c < p->oc) qk_q_finish_of_four(e, &fours[q], accumulators[q][c], row, c);
+      }
+    }
+  }
+}
+
+/* Where a warp has all terms, accumulators begin with what is added to them. */
+QK_UNIT void qk_mma_begin(const qk_mma_writing w, const qk_q_ending* e,
+                          int32_t (*accumulators)[8][4]) {
+  uint32_t bias[16];
+#pragma unroll
+  for (int32_t q = 0; q < w.each; ++q) {
+    const qk_q_four four = qk_q_four_of(e, w.n + 4 * q);
+#pragma unroll
+    for (int32_t i = 0; i < 4; ++i) bias[4 * q + i] = four.bias[i];
+  }
+#pragma unroll
+  for (int32_t i = 0; i < w.rows; ++i) {
+#pragma unroll
+    for (int32_t c = 0; c < 4 * w.each; ++c)
+      accumulators[i / 2][c / 2][i % 2 * 2 + c % 2] = (int32_t)bias[c];
+  }
+}
+/* The constants of a thread's outputs; what accumulators begin with is no longer added. */
+QK_UNIT void qk_mma_constants(const qk_mma_writing w, const qk_q_ending* e, int begun,
+                              qk_q_four* fours) {
+#pragma unroll
+  for (int32_t q = 0; q < w.each; ++q) {
+    fours[q] = qk_q_four_of(e, w.n + 4 * q);
+#pragma unroll
+    for (int32_t i = 0; i < 4; ++i) fours[q].bias[i] = begun ? 0 : fours[q].bias[i];
+  }
+}
+/* The accumulators that a thread has become results. */
+QK_UNIT void qk_mma_finish_own(const qk_qconv_mma_params* p, const qk_mma_writing w,
+                               int32_t (*accumulators)[8][4], const qk_q_ending* e,
+                               const qk_q_four* fours, const uint32_t* others) {
+#pragma unroll
+  for (int32_t i = 0; i < w.rows; ++i) {
+    int32_t own[4][4];
+#pragma unroll
+    for (int32_t c = 0; c < 4 * w.each; ++c)
+      own[c / 4][c % 4] = accumulators[i / 2][c / 2][i % 2 * 2 + c % 2];
+    qk_mma_write(p, w, e, fours, own, others + i * w.each, w.row + i * w.apart);
+  }
+}
+
+#endif
+#endif
