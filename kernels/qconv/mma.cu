@@ -4,7 +4,7 @@
 #include "kernels/qconv/mma_results.h"
 
 QK_UNIT int64_t qk_qconv_mma_units(const qk_qconv_mma_params* p) { return qk_mma_tiles(p); }
-QK_UNIT int32_t qk_qconv_mma_shared(const qk_qconv_mma_params* p) { return qk_mma_memory(p); }
+QK_UNIT int32_t qk_qconv_mma_shared(const qk_qconv_mma_params* p) { return qk_mma_tile_memory(p); }
 
 #if defined(__CUDA_ARCH__)
 
@@ -72,7 +72,7 @@ QK_UNIT void qk_mma_finish_joint(const qk_qconv_mma_params* p, const qk_mma_shap
 QK_UNIT void qk_mma_tile_on_device(const qk_qconv_mma_params* p, const qk_mma_shape shape,
                                    int64_t unit, const void* x, const uint8_t* w,
                                    const qk_q_ending* e) {
-  extern __shared__ __align__(128) unsigned char qk_mma_memory_of_block[];
+  extern __shared__ __align__(128) unsigned char qk_mma_memory_of_tile[];
   const qk_mma_part part = qk_mma_part_of(shape);
   const qk_mma_tile tile = qk_mma_tile_of(p, unit);
   const int32_t steps = qk_mma_depth(p) / shape.chunk,
@@ -86,7 +86,7 @@ QK_UNIT void qk_mma_tile_on_device(const qk_qconv_mma_params* p, const qk_mma_sh
   uint32_t others[32];
   qk_q_four fours[4];
   qk_mma_fragments even, odd;
-  const qk_mma_block block = qk_mma_block_of(p, shape, tile, x, w, e, qk_mma_memory_of_block);
+  const qk_mma_block block = qk_mma_block_of(p, shape, tile, x, w, e, qk_mma_memory_of_tile);
 #pragma unroll
   for (int32_t s = 0; s < shape.stages - 1; ++s) {
     if (s < steps) qk_mma_fetch(p, shape, &block, s);
@@ -113,7 +113,7 @@ QK_UNIT void qk_mma_tile_on_device(const qk_qconv_mma_params* p, const qk_mma_sh
   } else {
     asm volatile("cp.async.wait_all;");
     __syncthreads();
-    qk_mma_finish_joint(p, shape, part, writing, accumulators, qk_mma_memory_of_block, e, fours,
+    qk_mma_finish_joint(p, shape, part, writing, accumulators, qk_mma_memory_of_tile, e, fours,
                         others);
   }
 }

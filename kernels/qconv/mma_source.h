@@ -16,7 +16,7 @@ QK_INLINE int64_t qk_mma_tiles(const qk_qconv_mma_params* p) {
   return qk_mma_row_tiles(p) * (qk_mma_outputs(p) / qk_mma_shape_of(p->shape).columns);
 }
 /* Bytes of shared memory. */
-QK_INLINE int32_t qk_mma_memory(const qk_qconv_mma_params* p) {
+QK_INLINE int32_t qk_mma_tile_memory(const qk_qconv_mma_params* p) {
   const qk_mma_shape s = qk_mma_shape_of(p->shape);
   return (s.rows + s.columns) * s.chunk * s.stages;
 }
