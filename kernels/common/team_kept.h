@@ -1,22 +1,32 @@
 /* Rows that a block of threads reads once: each thread keeps the elements of one lane of one block
- * of 1024 (kernels/numerics/reduce.h) in registers, from the first phase to the last. */
+ * of 1024 (kernels/numerics/reduce.h) in registers, from the first phase to the last. The 16 lanes
+ * of a block are neighbours, half a warp: what they alone share needs no more than QK_HALF_WAIT. */
 #ifndef QK_TEAM_KEPT_H
 #define QK_TEAM_KEPT_H
 
+#include "kernels/common/bracket.h"
 #include "kernels/common/team_ending.h"
 #include "kernels/common/unroll.h"
 
-#define QK_TEAM_CHAIN (QN_BLOCK / QN_LANES) /* elements of a lane */
-#define QK_TEAM_KEPT_CODES (QK_TEAM * QK_TEAM_CHAIN)
-#define QK_TEAM_KEPT_LONGEST (QK_TEAM / QN_LANES * QN_BLOCK) /* row */
+#define QK_TEAM_CHAIN (QN_BLOCK / QN_LANES)              /* elements of a lane */
+#define QK_TEAM_CHAINS (QK_TEAM / QN_LANES)              /* blocks of a unit */
+#define QK_TEAM_KEPT_LONGEST (QK_TEAM_CHAINS * QN_BLOCK) /* row */
+/* Bytes of shared memory for codes: those of a block lie where both halves of a warp find theirs at
+ * once, in banks of their own. */
+#define QK_TEAM_ROOM (QN_BLOCK + 16)
+#define QK_TEAM_KEPT_CODES (QK_TEAM_CHAINS * QK_TEAM_ROOM)
 
 /* What threads keep over phases: of CUDA each its own registers, elsewhere all of them an array. */
 #if defined(__CUDA_ARCH__)
 #define QK_TEAM_KEEP(name) float name[1][QK_TEAM_CHAIN]
-#define QK_TEAM_KEPT(name, t) name[0]
+#define QK_TEAM_OWN(name) float name[1]
+#define QK_TEAM_KEPT(name, t) name[0 * (t)]
+#define QK_HALF_WAIT __syncwarp();
 #else
 #define QK_TEAM_KEEP(name) float name[QK_TEAM][QK_TEAM_CHAIN]
+#define QK_TEAM_OWN(name) float name[QK_TEAM]
 #define QK_TEAM_KEPT(name, t) name[t]
+#define QK_HALF_WAIT
 #endif
 
 /* Whether threads can keep the rows: there is one for each lane. */
@@ -24,26 +34,56 @@ QK_UNIT int qk_team_keeps(const qk_team* m) { return m->blocks * QN_LANES <= m->
 
 /* The elements of thread t: of row `row`, the r-th of the unit; element j of them is number
  * first + j * QN_LANES of the row, and there are `count`. No thread has more than `most`, which the
- * compiler knows where it knows the length of a row. */
+ * compiler knows where it knows the length of a row. Both halves of a warp have the same block of
+ * two rows where a unit has several: what belongs to columns is then the same. */
 typedef struct qk_chain {
-  int32_t r, first, count, most;
+  int32_t r, block, first, count, most;
   int64_t row;
 } qk_chain;
 QK_UNIT int qk_chain_has(const qk_chain* c, int32_t j) { return j < c->most && j < c->count; }
 QK_UNIT qk_chain qk_team_chain(const qk_team* m, int64_t unit, int32_t rows, int32_t n, int32_t t) {
-  const int32_t at = t % m->size, block = at / QN_LANES, r = t / m->size;
+  const int32_t r = t / QN_LANES % m->rows, block = t / QN_LANES / m->rows;
   const int32_t most = n < QN_BLOCK ? (n + QN_LANES - 1) / QN_LANES : QK_TEAM_CHAIN;
-  const qk_chain none = {r, 0, 0, most, unit * m->rows + r};
+  const qk_chain none = {r, block, 0, 0, most, unit * m->rows + r};
   qk_chain c = none;
-  c.first = block * QN_BLOCK + at % QN_LANES;
+  c.first = block * QN_BLOCK + t % QN_LANES;
   c.count = (n - c.first + QN_LANES - 1) / QN_LANES;
   if (c.count > most) c.count = most;
   return block < m->blocks && c.row < rows && c.first < n ? c : none;
 }
+/* How many elements the block of thread t has. */
+QK_UNIT int32_t qk_chain_block(const qk_team* m, const qk_chain* c, int32_t rows, int32_t n) {
+  const int32_t left = n - c->block * QN_BLOCK;
+  if (c->block >= m->blocks || c->row >= rows) return 0;
+  return left < QN_BLOCK ? left : QN_BLOCK;
+}
+
+/* What the thread has whose number differs in the bits of `mask`, of those of the same block. */
+QK_UNIT void qk_team_swapped(const float* x, int32_t mask, float* y) {
+#if defined(__CUDA_ARCH__)
+  y[0] = __shfl_xor_sync(0xffffffffu, x[0], mask);
+#else
+  for (int32_t t = 0; t < QK_TEAM; ++t) y[t] = x[t ^ mask];
+#endif
+}
+/* All threads of a block have what its first one has. */
+QK_UNIT void qk_team_first(float* x) {
+#if defined(__CUDA_ARCH__)
+  x[0] = __shfl_sync(0xffffffffu, x[0], 0, QN_LANES);
+#else
+  for (int32_t t = 0; t < QK_TEAM; ++t) x[t] = x[t / QN_LANES * QN_LANES];
+#endif
+}
+#define QK_WITH qk_team_fold_sum, QN_JOIN_ADD
+#include "kernels/common/team_fold.inc"
+#define QK_WITH qk_team_fold_least, qk_team_lesser
+#include "kernels/common/team_fold.inc"
+#define QK_WITH qk_team_fold_most, qk_team_larger
+#include "kernels/common/team_fold.inc"
 
 #define QK_WITH qk_kept_sum, 0.0f, QN_STEP_ADD
 #include "kernels/common/team_kept.inc"
-#define QK_WITH qk_kept_deviation, 0.0f, QN_STEP_DEVIATION_F32
+#define QK_WITH qk_kept_square, 0.0f, QN_STEP_SQUARE_F32
 #include "kernels/common/team_kept.inc"
 
 /* The least and the most of a chain, 0 included; what is NaN does not count. */
@@ -59,19 +99,42 @@ QK_UNIT void qk_kept_range(const qk_chain* c, const float* kept, float* least, f
   *most = high;
 }
 
-/* Stores `bytes` bytes that threads have left in shared memory, 16 at a time where that is aligned.
- */
-QK_UNIT void qk_team_put(int32_t t, uint8_t* to, const uint8_t* from, int32_t bytes) {
-  const int wide = (uintptr_t)to % 16 == 0;
-  const int32_t whole = wide ? bytes / 16 * 16 : 0;
-  for (int32_t i = 16 * t; i < whole; i += 16 * QK_TEAM) {
+/* 16 bytes, aligned, and four words. */
+QK_UNIT void qk_load_16(uint32_t* to, const uint8_t* from) {
 #if defined(__CUDA_ARCH__)
-    *(uint4*)(to + i) = *(const uint4*)(from + i);
+  const uint4 own = *(const uint4*)from;
+  to[0] = own.x, to[1] = own.y, to[2] = own.z, to[3] = own.w;
 #else
-    memcpy(to + i, from + i, 16);
+  memcpy(to, from, 16);
 #endif
+}
+QK_UNIT void qk_store_16(uint8_t* to, const uint32_t* from) {
+#if defined(__CUDA_ARCH__)
+  *(uint4*)to = make_uint4(from[0], from[1], from[2], from[3]);
+#else
+  memcpy(to, from, 16);
+#endif
+}
+/* Moves the bytes of a block, 1024 at most, between shared memory and another place; `lane` is the
+ * number of one of its threads. 16 bytes at a time where that is aligned. The bits of `turn` are
+ * turned in every byte. */
+QK_UNIT void qk_half_move(int32_t lane, uint8_t* to, const uint8_t* from, int32_t bytes,
+                          uint32_t turn) {
+  const int wide = ((uintptr_t)to | (uintptr_t)from) % 16 == 0;
+  const int32_t whole = wide ? bytes / 16 : 0;
+  uint32_t words[QK_TEAM_CHAIN / QN_LANES][4];
+  QK_EACH_ON_GPU
+  for (int32_t i = 0; i < QK_TEAM_CHAIN / QN_LANES; ++i) {
+    if (i * QN_LANES + lane < whole) qk_load_16(words[i], from + 16 * (i * QN_LANES + lane));
   }
-  for (int32_t i = whole + t; i < bytes; i += QK_TEAM) to[i] = from[i];
+  QK_EACH_ON_GPU
+  for (int32_t i = 0; i < QK_TEAM_CHAIN / QN_LANES; ++i) {
+    if (i * QN_LANES + lane >= whole) continue;
+    QK_EACH_ON_GPU
+    for (int32_t k = 0; k < 4; ++k) words[i][k] ^= turn * 0x01010101u;
+    qk_store_16(to + 16 * (i * QN_LANES + lane), words[i]);
+  }
+  for (int32_t i = 16 * whole + lane; i < bytes; i += QN_LANES) to[i] = (uint8_t)(from[i] ^ turn);
 }
 
 #endif

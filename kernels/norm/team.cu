@@ -19,17 +19,19 @@ typedef struct qk_norm_rows {
   float x_scale;
 } qk_norm_rows;
 
-/* What becomes of element i of row `row`, the r-th of the unit, which is x. */
-QK_UNIT float qk_norm_of(const qk_norm_rows* a, int32_t r, int64_t row, int32_t i, float x) {
+/* What becomes of element i of row `row`, which is d more than the row's mean. */
+QK_UNIT float qk_norm_of(const qk_norm_rows* a, int64_t row, int32_t i, float d, float rstd) {
   const int64_t c = row % a->groups * (a->n / a->inner) + i / a->inner;
-  const float v = qn_mulf(x - a->mean[r], a->rstd[r]);
+  const float v = qn_mulf(d, rstd);
   if (a->gamma && a->beta) return qn_fmaf(v, a->gamma[c], a->beta[c]);
   if (a->gamma) return qn_mulf(v, a->gamma[c]);
   return a->beta ? v + a->beta[c] : v;
 }
+/* The same of the r-th row of the unit, from memory. */
 QK_UNIT float qk_norm_value(const qk_norm_rows* a, int32_t r, int64_t row, int32_t i) {
   const float own = a->x[QK_NORM_ROW(a, row) + i];
-  return qk_norm_of(a, r, row, i, a->residual ? own + a->residual[row * a->n + i] : own);
+  const float x = a->residual ? own + a->residual[row * a->n + i] : own;
+  return qk_norm_of(a, row, i, x - a->mean[r], a->rstd[r]);
 }
 
 /* The statistics of a unit's rows. */
@@ -63,38 +65,60 @@ QK_UNIT void qk_norm_statistics(const qk_team* m, const qk_norm_rows* a, int64_t
   QK_TEAM_WAIT
 }
 
-/* A thread's codes from element `from` on, decoded. All are read before the first is: `type` is a
- * constant wherever this is inlined. */
-QK_UNIT void qk_norm_decoded(const qk_norm_rows* a, const qk_chain* c, int32_t type, ptrdiff_t from,
-                             float* kept) {
-  int32_t code[QK_TEAM_CHAIN];
-  QK_EACH_ON_GPU
-  for (int32_t j = 0; j < QK_TEAM_CHAIN; ++j)
-    code[j] = qk_chain_has(c, j) ? qk_load_code(a->codes, type, from + j * QN_LANES) : a->x_zero;
-  QK_EACH_ON_GPU
-  for (int32_t j = 0; j < QK_TEAM_CHAIN; ++j)
-    kept[j] = qn_mulf((float)(code[j] - a->x_zero), a->x_scale);
+/* Whether codes are of a byte: those of a block go through its part of `room`, in shared memory,
+ * what has a sign with its sign bit turned. */
+QK_UNIT int qk_norm_bytes(const qk_norm_rows* a) {
+  return a->x_type == QK_I8 || a->x_type == QK_U8;
 }
-/* A thread's elements of x. */
-QK_UNIT void qk_norm_own(const qk_norm_rows* a, const qk_chain* c, float* kept) {
-  const ptrdiff_t from = QK_NORM_ROW(a, c->row) + c->first;
-  if (a->x_type == QK_F32) {
-    const float* const x = a->x + from;
-    QK_EACH_ON_GPU
-    for (int32_t j = 0; j < QK_TEAM_CHAIN; ++j)
-      kept[j] = qk_chain_has(c, j) ? x[j * QN_LANES] : 0.0f;
-  } else if (a->x_type == QK_I8) {
-    qk_norm_decoded(a, c, QK_I8, from, kept);
-  } else if (a->x_type == QK_U8) {
-    qk_norm_decoded(a, c, QK_U8, from, kept);
-  } else {
-    qk_norm_decoded(a, c, a->x_type, from, kept);
+QK_UNIT void qk_norm_stage(const qk_team* m, const qk_norm_rows* a, int64_t unit, int32_t rows,
+                           uint8_t* room) {
+  const uint32_t turn = a->x_type == QK_I8 ? 128 : 0;
+  QK_EACH_THREAD(t) {
+    const qk_chain c = qk_team_chain(m, unit, rows, a->n, t);
+    const uint8_t* const from = (const uint8_t*)a->codes + QK_NORM_ROW(a, c.row);
+    const int32_t bytes = qk_chain_block(m, &c, rows, a->n);
+    if (bytes > 0)
+      qk_half_move(t % QN_LANES, room + t / QN_LANES * QK_TEAM_ROOM, from + c.block * QN_BLOCK,
+                   bytes, turn);
+  }
+  QK_HALF_WAIT
+}
+/* 2^23 more than byte `lane` of a piece of 16: its bits below those of 2^23. */
+QK_UNIT float qk_norm_byte(const uint8_t* piece, int32_t lane) {
+#if defined(__CUDA_ARCH__)
+  const uint32_t word = *(const uint32_t*)(piece + lane / 4 * 4);
+  return qn_from_bits_f32(__byte_perm(word, 0x4b000000u, 0x7440u | (uint32_t)(lane % 4)));
+#else
+  return 8388608.0f + (float)piece[lane];
+#endif
+}
+/* A thread's codes in shared memory, decoded. */
+QK_UNIT void qk_norm_decoded(const qk_norm_rows* a, const qk_chain* c, const uint8_t* codes,
+                             int32_t lane, float* kept) {
+  const float zero = 8388608.0f + (float)(a->x_zero + (a->x_type == QK_I8 ? 128 : 0));
+  QK_EACH_ON_GPU
+  for (int32_t j = 0; j < QK_TEAM_CHAIN; ++j) {
+    kept[j] = 0.0f;
+    if (qk_chain_has(c, j))
+      kept[j] = qn_mulf(qk_norm_byte(codes + j * QN_LANES, lane) - zero, a->x_scale);
   }
 }
-/* A thread's elements, read or added up; sums are stored where they are wanted. */
-QK_UNIT void qk_norm_bring(const qk_norm_rows* a, const qk_chain* c, float* kept, float* sums) {
+/* A thread's elements of x, from memory. */
+QK_UNIT void qk_norm_own(const qk_norm_rows* a, const qk_chain* c, float* kept) {
+  const ptrdiff_t from = QK_NORM_ROW(a, c->row) + c->first;
+  QK_EACH_ON_GPU
+  for (int32_t j = 0; j < QK_TEAM_CHAIN; ++j) {
+    kept[j] = 0.0f;
+    if (!qk_chain_has(c, j)) continue;
+    kept[j] = a->x_type == QK_F32
+                  ? a->x[from + j * QN_LANES]
+                  : qn_dequantize(qk_load_code(a->codes, a->x_type, from + j * QN_LANES),
+                                  a->x_scale, a->x_zero);
+  }
+}
+/* A thread's elements, to which the residual is added; sums are stored where they are wanted. */
+QK_UNIT void qk_norm_add(const qk_norm_rows* a, const qk_chain* c, float* kept, float* sums) {
   const int64_t at = c->row * a->n + c->first;
-  qk_norm_own(a, c, kept);
   if (!a->residual) return;
   QK_EACH_ON_GPU
   for (int32_t j = 0; j < QK_TEAM_CHAIN; ++j) {
@@ -105,39 +129,51 @@ QK_UNIT void qk_norm_bring(const qk_norm_rows* a, const qk_chain* c, float* kept
     if (sums && qk_chain_has(c, j)) sums[at + j * QN_LANES] = kept[j];
   }
 }
-/* The rows of a unit, normalised, in what their threads keep. */
+QK_UNIT void qk_norm_bring(const qk_team* m, const qk_norm_rows* a, int64_t unit, int32_t rows,
+                           float* sums, uint8_t* room, float (*kept)[QK_TEAM_CHAIN]) {
+  if (qk_norm_bytes(a)) qk_norm_stage(m, a, unit, rows, room);
+  QK_EACH_THREAD(t) {
+    const qk_chain c = qk_team_chain(m, unit, rows, a->n, t);
+    float* const own = QK_TEAM_KEPT(kept, t);
+    if (qk_norm_bytes(a)) {
+      qk_norm_decoded(a, &c, room + t / QN_LANES * QK_TEAM_ROOM, t % QN_LANES, own);
+    } else {
+      qk_norm_own(a, &c, own);
+    }
+    qk_norm_add(a, &c, own, sums);
+  }
+  QK_HALF_WAIT
+}
+/* The rows of a unit, normalised, in what their threads keep; their statistics likewise. */
 QK_UNIT void qk_norm_kept(const qk_team* m, const qk_norm_rows* a, int64_t unit, int32_t rows,
                           int32_t center, float eps, float* mean, float* rstd, float* sums,
-                          float (*kept)[QK_TEAM_CHAIN]) {
-  QK_TEAM_SHARED float parts[QK_TEAM];
-  const int32_t n = a->n, lanes = m->blocks * QN_LANES;
+                          uint8_t* room, float (*kept)[QK_TEAM_CHAIN]) {
+  QK_TEAM_SHARED float parts[QK_TEAM_CHAINS];
+  QK_TEAM_SHARED float squares[QK_TEAM_CHAINS];
+  const float n = (float)a->n;
+  qk_norm_bring(m, a, unit, rows, sums, room, kept);
   QK_EACH_THREAD(t) {
-    const qk_chain c = qk_team_chain(m, unit, rows, n, t);
-    qk_norm_bring(a, &c, QK_TEAM_KEPT(kept, t), sums);
-    const float sum = qk_kept_sum(&c, QK_TEAM_KEPT(kept, t), 0.0f);
-    if (t % m->size < lanes) parts[c.r * lanes + t % m->size] = center ? sum : 0.0f;
+    const qk_chain c = qk_team_chain(m, unit, rows, a->n, t);
+    QK_TEAM_KEPT(mean, t) = center ? qk_kept_sum(&c, QK_TEAM_KEPT(kept, t), 0.0f) : 0.0f;
   }
-  qk_team_sum_join(m, parts);
+  if (center) qk_team_fold_sum(m, mean, parts);
   QK_EACH_THREAD(t) {
-    if (t < m->rows) mean[t] = center ? parts[t * lanes] / (float)n : 0.0f;
-  }
-  QK_TEAM_WAIT
-  QK_EACH_THREAD(t) {
-    const qk_chain c = qk_team_chain(m, unit, rows, n, t);
-    const float sum = qk_kept_deviation(&c, QK_TEAM_KEPT(kept, t), mean[c.r]);
-    if (t % m->size < lanes) parts[c.r * lanes + t % m->size] = sum;
-  }
-  qk_team_deviation_join(m, parts);
-  QK_EACH_THREAD(t) {
-    if (t < m->rows) rstd[t] = 1.0f / qn_sqrt_f32(parts[t * lanes] / (float)n + eps);
-  }
-  QK_TEAM_WAIT
-  QK_EACH_THREAD(t) {
-    const qk_chain c = qk_team_chain(m, unit, rows, n, t);
+    const qk_chain c = qk_team_chain(m, unit, rows, a->n, t);
     float* const own = QK_TEAM_KEPT(kept, t);
+    QK_TEAM_KEPT(mean, t) = center ? QK_TEAM_KEPT(mean, t) / n : 0.0f;
+    QK_EACH_ON_GPU
+    for (int32_t j = 0; j < QK_TEAM_CHAIN; ++j) own[j] = own[j] - QK_TEAM_KEPT(mean, t);
+    QK_TEAM_KEPT(rstd, t) = qk_kept_square(&c, own, 0.0f);
+  }
+  qk_team_fold_sum(m, rstd, squares);
+  QK_EACH_THREAD(t) {
+    const qk_chain c = qk_team_chain(m, unit, rows, a->n, t);
+    float* const own = QK_TEAM_KEPT(kept, t);
+    QK_TEAM_KEPT(rstd, t) = 1.0f / qn_sqrt_f32(QK_TEAM_KEPT(rstd, t) / n + eps);
     QK_EACH_ON_GPU
     for (int32_t j = 0; j < QK_TEAM_CHAIN; ++j) {
-      if (qk_chain_has(&c, j)) own[j] = qk_norm_of(a, c.r, c.row, c.first + j * QN_LANES, own[j]);
+      if (qk_chain_has(&c, j))
+        own[j] = qk_norm_of(a, c.row, c.first + j * QN_LANES, own[j], QK_TEAM_KEPT(rstd, t));
     }
   }
 }
@@ -167,28 +203,30 @@ QK_UNIT void qk_norm_team(const qk_norm_params* p, int64_t unit, const void* x, 
   const float eps = p->eps + p->eps_rest;
   if (qk_team_keeps(&m)) {
     QK_TEAM_KEEP(kept);
-    qk_norm_kept(&m, &a, unit, p->rows, p->center, eps, mean, rstd, 0, kept);
+    QK_TEAM_OWN(own_mean);
+    QK_TEAM_OWN(own_rstd);
+    qk_norm_kept(&m, &a, unit, p->rows, p->center, eps, own_mean, own_rstd, 0, 0, kept);
     QK_EACH_THREAD(t) {
       const qk_chain c = qk_team_chain(&m, unit, p->rows, p->n, t);
+      const int first = c.row < p->rows && c.block == 0 && t % QN_LANES == 0;
       float* const to = (float*)y + c.row * p->n + c.first;
       QK_EACH_ON_GPU
       for (int32_t j = 0; j < QK_TEAM_CHAIN; ++j) {
         if (qk_chain_has(&c, j)) to[j * QN_LANES] = QK_TEAM_KEPT(kept, t)[j];
       }
+      if (first && means) ((float*)means)[c.row] = QK_TEAM_KEPT(own_mean, t);
+      if (first && rstds) ((float*)rstds)[c.row] = QK_TEAM_KEPT(own_rstd, t);
     }
-  } else {
-    qk_norm_statistics(&m, &a, unit, p->rows, p->center, eps, mean, rstd);
-    QK_EACH_THREAD(t) {
-      const int32_t r = t / m.size;
-      const int64_t row = unit * m.rows + r;
-      for (int32_t i = t % m.size; row < p->rows && i < p->n; i += m.size)
-        ((float*)y)[row * p->n + i] = qk_norm_value(&a, r, row, i);
-    }
+    return;
   }
+  qk_norm_statistics(&m, &a, unit, p->rows, p->center, eps, mean, rstd);
   QK_EACH_THREAD(t) {
-    const int64_t row = unit * m.rows + t / m.size;
-    if (row < p->rows && t % m.size == 0 && means) ((float*)means)[row] = mean[t / m.size];
-    if (row < p->rows && t % m.size == 0 && rstds) ((float*)rstds)[row] = rstd[t / m.size];
+    const int32_t r = t / m.size;
+    const int64_t row = unit * m.rows + r;
+    for (int32_t i = t % m.size; row < p->rows && i < p->n; i += m.size)
+      ((float*)y)[row * p->n + i] = qk_norm_value(&a, r, row, i);
+    if (row < p->rows && t % m.size == 0 && means) ((float*)means)[row] = mean[r];
+    if (row < p->rows && t % m.size == 0 && rstds) ((float*)rstds)[row] = rstd[r];
   }
 }
 
@@ -224,10 +262,14 @@ QK_UNIT void qk_norm_quantize_team(const qk_norm_quantize_params* p, int64_t uni
                           p->x_zero,
                           p->x_scale};
   if (qk_team_keeps(&m)) {
+    QK_TEAM_SHARED QK_TEAM_ALIGNED uint8_t room[QK_TEAM_KEPT_CODES];
     QK_TEAM_KEEP(kept);
-    qk_norm_kept(&m, &a, unit, p->rows, p->center, p->eps, mean, rstd, (float*)sums, kept);
+    QK_TEAM_OWN(own_mean);
+    QK_TEAM_OWN(own_rstd);
+    qk_norm_kept(&m, &a, unit, p->rows, p->center, p->eps, own_mean, own_rstd, (float*)sums, room,
+                 kept);
     qk_norm_kept_end(p, &m, unit, p->rows, p->n, kept, (const float*)scales, (const int32_t*)zeros,
-                     y, (float*)y_scales, (int32_t*)y_zeros, (float*)floats, (float*)ranges);
+                     y, (float*)y_scales, (int32_t*)y_zeros, (float*)floats, (float*)ranges, room);
     return;
   }
   qk_norm_statistics(&m, &a, unit, p->rows, p->center, p->eps, mean, rstd);
