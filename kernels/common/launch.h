@@ -35,6 +35,12 @@
 #if !defined(QK_KERNEL_BEGIN)
 #define QK_KERNEL_BEGIN
 #endif
+/* An optional operand that is there: compilers then leave out what would be without it. */
+#if defined(__CUDA_ARCH__)
+#define QK_PRESENT(operand) __builtin_assume((operand) != nullptr);
+#else
+#define QK_PRESENT(operand)
+#endif
 #define QK_FOR_UNIT(units)                                             \
   QK_AWAIT_OTHERS                                                      \
   QK_KERNEL_BEGIN                                                      \
@@ -54,6 +60,7 @@
 #define QK_MEMBER
 #define QK_FOR_UNIT(units) for (int64_t unit = 0; unit < (units); ++unit)
 #define QK_FOR_BLOCK QK_FOR_UNIT
+#define QK_PRESENT(operand)
 #define QK_ARCH_FROM(capability) 1
 
 /* What a call of the runtime returns: a test may make calls fail. */

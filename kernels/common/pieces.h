@@ -31,12 +31,6 @@
   QK_KERNEL_BEGIN               \
   const int64_t thread = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
 #endif
-/* An operand that is there: the compiler then knows where a piece of it is. */
-#if defined(__CUDA_ARCH__)
-#define QK_PRESENT(operand) __builtin_assume((operand) != nullptr);
-#else
-#define QK_PRESENT(operand)
-#endif
 /* A function as what a template calls, so that it is inlined. */
 #define QK_CALLED(function) [](auto... own) { return function(own...); }
 

@@ -82,24 +82,22 @@ QK_UNIT qk_q_four qk_q_four_of(const qk_q_ending* e, int32_t n) {
   return four;
 }
 
-/* Whether results lie so that four of them are stored at once. */
-QK_UNIT int qk_q_by_four(const qk_q_ending* e) {
+/* Whether four neighbouring results are computed together, and four codes of the residual read. */
+QK_UNIT int qk_q_in_fours(const qk_q_ending* e) {
   const int32_t type = e->to.residual ? e->to.r.y_type : e->to.type;
   if (e->oc % 4) return 0;
-  if (type == QK_I32 || type == QK_F32) return ((uintptr_t)e->y & 15) == 0;
-  if (type > QK_U8 || ((uintptr_t)e->y & 3)) return 0;
-  return !e->to.residual || (e->to.r.type <= QK_U8 && ((uintptr_t)e->to.residual & 3) == 0);
+  return type == QK_I32 || type == QK_F32 ||
+         (type <= QK_U8 && (!e->to.residual || e->to.r.type <= QK_U8));
+}
+/* Whether they also lie so that they are stored at once. */
+QK_UNIT int qk_q_by_four(const qk_q_ending* e) {
+  const int32_t type = e->to.residual ? e->to.r.y_type : e->to.type;
+  const uintptr_t rest = type == QK_I32 || type == QK_F32 ? 15 : 3;
+  return qk_q_in_fours(e) && (((uintptr_t)e->y | (uintptr_t)e->to.residual) & rest) == 0;
 }
 /* Whether results are codes of 8 bits: four are a word. */
 QK_UNIT int qk_q_are_bytes(const qk_q_ending* e) {
   return e->to.type != QK_I32 && e->to.type != QK_F32;
-}
-/* Whether results and residual are codes that lie so that 4 `words` of them are loaded and stored
- * at once. */
-QK_UNIT int qk_q_by_words(const qk_q_ending* e, int32_t words) {
-  const uintptr_t rest = (uintptr_t)(4 * words - 1);
-  return qk_q_by_four(e) && qk_q_are_bytes(e) && e->oc % (4 * words) == 0 &&
-         (((uintptr_t)e->y | (uintptr_t)e->to.residual) & rest) == 0;
 }
 /* The codes of the residual for four outputs. */
 QK_UNIT uint32_t qk_q_others(const qk_q_ending* e, const qk_q_four* four, int64_t row) {
@@ -205,14 +203,28 @@ QK_UNIT void qk_q_finish_of_four(const qk_q_ending* e, const qk_q_four* four, in
                                    (int32_t)four->weight_sums[i]);
   qk_q_store(&e->to, whole, n, qk_q_ending_scale(e, row), e->y, (ptrdiff_t)(row * e->oc + n));
 }
-/* Writes four neighbouring outputs, in one word or four. */
+/* Writes four neighbouring outputs as floats or accumulators. */
+QK_UNIT void qk_q_store_four(const qk_q_ending* e, const qk_q_four* four,
+                             const int32_t* accumulators, int64_t row) {
+  uint32_t* const to = (uint32_t*)e->y + (row * e->oc + four->n);
+  const uint4 words = qk_q_four_words(e, four, accumulators, row);
+  if (((uintptr_t)e->y & 15) == 0) {
+    *(uint4*)to = words;
+  } else {
+    to[0] = words.x;
+    to[1] = words.y;
+    to[2] = words.z;
+    to[3] = words.w;
+  }
+}
+/* Writes four neighbouring outputs, which lie so, in one word or four. */
 QK_UNIT void qk_q_finish_four(const qk_q_ending* e, const qk_q_four* four,
                               const int32_t* accumulators, uint32_t others, int64_t row) {
-  const int64_t at = row * e->oc + four->n;
   if (qk_q_are_bytes(e)) {
-    *(uint32_t*)((uint8_t*)e->y + at) = qk_q_four_codes(e, four, accumulators, others, row);
+    *(uint32_t*)((uint8_t*)e->y + (row * e->oc + four->n)) =
+        qk_q_four_codes(e, four, accumulators, others, row);
   } else {
-    *(uint4*)((uint32_t*)e->y + at) = qk_q_four_words(e, four, accumulators, row);
+    qk_q_store_four(e, four, accumulators, row);
   }
 }
 

@@ -32,32 +32,6 @@ QK_UNIT void qk_mma_store16(uint32_t to, const uint32_t* words) {
   asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(words[0]), "r"(words[1]),
                "r"(words[2]), "r"(words[3]));
 }
-/* `count` words, 1, 2 or 4, at a multiple of their bytes, in global memory. */
-QK_UNIT void qk_mma_load_words(uint32_t* to, const void* from, int32_t count) {
-  if (count == 4) {
-    const uint4 all = *(const uint4*)from;
-    to[0] = all.x;
-    to[1] = all.y;
-    to[2] = all.z;
-    to[3] = all.w;
-  } else if (count == 2) {
-    const uint2 both = *(const uint2*)from;
-    to[0] = both.x;
-    to[1] = both.y;
-  } else {
-    to[0] = *(const uint32_t*)from;
-  }
-}
-QK_UNIT void qk_mma_store_words(void* to, const uint32_t* words, int32_t count) {
-  if (count == 4) {
-    *(uint4*)to = make_uint4(words[0], words[1], words[2], words[3]);
-  } else if (count == 2) {
-    *(uint2*)to = make_uint2(words[0], words[1]);
-  } else {
-    *(uint32_t*)to = words[0];
-  }
-}
-
 /* 16 bytes of x at any address, all of them there, lie in five words: these are loaded and, later,
  * shifted. */
 QK_UNIT void qk_mma_words_at(uint32_t* own, const uint8_t* from) {

@@ -83,54 +83,108 @@ QK_UNIT qk_mma_block qk_mma_block_of(const qk_qconv_mma_params* p, const qk_mma_
   return block;
 }
 
-/* The codes of the residual that a thread adds, in the order in which it writes. They are read
- * before anything is written, since nobody says that they are not where the results go. */
-QK_UNIT void qk_mma_others(const qk_qconv_mma_params* p, const qk_mma_writing w,
-                           const qk_q_ending* e, uint32_t* others) {
-  const int by_words = qk_q_by_words(e, w.each);
-  const int there = e->to.residual && qk_q_by_four(e);
+/* Words of codes of a row: where they lie, and how many outputs there are from there on. Whether
+ * all of a thread's words are in the row, or none, compilers know. */
+typedef struct qk_mma_words {
+  int64_t at;
+  int32_t count, left, oc;
+} qk_mma_words;
+
+QK_UNIT qk_mma_words qk_mma_words_of(const qk_qconv_mma_params* p, const qk_mma_writing w,
+                                     int64_t row) {
+  const qk_mma_words words = {row * p->oc + w.n, w.each, p->oc - w.n, p->oc};
+  return words;
+}
+/* The bytes that are moved at once. */
+QK_UNIT int32_t qk_mma_moved(const qk_mma_words w) {
+  return w.oc % (4 * w.count) == 0 ? 4 * w.count : 4;
+}
+/* From `base` on: at once where it lies so, and otherwise byte by byte. */
+QK_UNIT void qk_mma_load_words(uint32_t* to, const void* base, const qk_mma_words w) {
+  const uint8_t* const from = (const uint8_t*)base + w.at;
+  const int32_t moved = qk_mma_moved(w);
+  const int aligned = ((uintptr_t)base & (uintptr_t)(moved - 1)) == 0;
+  if (aligned && moved == 16) {
+    const uint4 all = *(const uint4*)from;
+    to[0] = all.x;
+    to[1] = all.y;
+    to[2] = all.z;
+    to[3] = all.w;
+    return;
+  }
 #pragma unroll
-  for (int32_t i = 0; i < w.rows; ++i) {
-    const int64_t row = w.row + i * w.apart;
-    const uint8_t* const from = (const uint8_t*)e->to.residual + row * e->oc + w.n;
-#pragma unroll
-    for (int32_t q = 0; q < w.each; ++q) others[i * w.each + q] = 0;
-    if (!there || row >= qk_mma_rows(p)) continue;
-    if (by_words && w.n < p->oc) {
-      qk_mma_load_words(others + i * w.each, from, w.each);
+  for (int32_t q = 0; q < w.count; ++q) {
+    if (4 * q >= w.left) continue;
+    if (aligned) {
+      to[q] = *(const uint32_t*)(from + 4 * q);
     } else {
 #pragma unroll
-      for (int32_t q = 0; q < w.each; ++q) {
-        if (w.n + 4 * q < p->oc) others[i * w.each + q] = *(const uint32_t*)(from + 4 * q);
-      }
+      for (int32_t b = 0; b < 4; ++b) to[q] |= (uint32_t)from[4 * q + b] << (8 * b);
+    }
+  }
+}
+QK_UNIT void qk_mma_store_words(void* base, const uint32_t* words, const qk_mma_words w) {
+  uint8_t* const to = (uint8_t*)base + w.at;
+  const int32_t moved = qk_mma_moved(w);
+  const int aligned = ((uintptr_t)base & (uintptr_t)(moved - 1)) == 0;
+  if (aligned && moved == 16) {
+    *(uint4*)to = make_uint4(words[0], words[1], words[2], words[3]);
+    return;
+  }
+  if (aligned && moved == 8) {
+    *(uint2*)to = make_uint2(words[0], words[1]);
+    return;
+  }
+#pragma unroll
+  for (int32_t q = 0; q < w.count; ++q) {
+    if (4 * q >= w.left) continue;
+    if (aligned) {
+      *(uint32_t*)(to + 4 * q) = words[q];
+    } else {
+#pragma unroll
+      for (int32_t b = 0; b < 4; ++b) to[4 * q + b] = (uint8_t)(words[q] >> (8 * b));
     }
   }
 }
 
-/* The results of a row's accumulators, four times `each`. */
+/* The codes of the residual that a thread adds, in the order in which it writes. They are read
+ * before anything is written, since nobody says that they are not where the results go. */
+QK_UNIT void qk_mma_others(const qk_qconv_mma_params* p, const qk_mma_writing w,
+                           const qk_q_ending* e, uint32_t* others) {
+#pragma unroll
+  for (int32_t i = 0; i < w.rows; ++i) {
+    const int64_t row = w.row + i * w.apart;
+#pragma unroll
+    for (int32_t q = 0; q < w.each; ++q) others[i * w.each + q] = 0;
+    if (e->to.residual && qk_q_in_fours(e) && row < qk_mma_rows(p) && w.n < p->oc)
+      qk_mma_load_words(others + i * w.each, e->to.residual, qk_mma_words_of(p, w, row));
+  }
+}
+
+/* The results of a row's accumulators, four times `each`. Each is computed by one text only:
+ * threads wait for instructions that they meet first. */
 QK_UNIT void qk_mma_write(const qk_qconv_mma_params* p, const qk_mma_writing w,
                           const qk_q_ending* e, const qk_q_four* fours, int32_t (*accumulators)[4],
                           const uint32_t* others, int64_t row) {
-  uint32_t words[4];
+  uint32_t words[4] = {0, 0, 0, 0};
+  const int filled = p->oc % qk_mma_shape_of(p->shape).columns == 0;
   if (row >= qk_mma_rows(p) || w.n >= p->oc) return;
-  if (qk_q_by_words(e, w.each)) {
-#pragma unroll
-    for (int32_t q = 0; q < w.each; ++q)
-      words[q] = qk_q_four_codes(e, &fours[q], accumulators[q], others[q], row);
-    qk_mma_store_words((uint8_t*)e->y + row * e->oc + w.n, words, w.each);
-    return;
-  }
 #pragma unroll
   for (int32_t q = 0; q < w.each; ++q) {
-    if (qk_q_by_four(e)) {
-      if (w.n + 4 * q < p->oc) qk_q_finish_four(e, &fours[q], accumulators[q], others[q], row);
-    } else {
+    if (!filled && w.n + 4 * q >= p->oc) continue;
+    if (!qk_q_in_fours(e)) {
 #pragma unroll
       for (int32_t c = 0; c < 4; ++c) {
         if (w.n + 4 * q + c < p->oc) qk_q_finish_of_four(e, &fours[q], accumulators[q][c], row, c);
       }
+    } else if (qk_q_are_bytes(e)) {
+      words[q] = qk_q_four_codes(e, &fours[q], accumulators[q], others[q], row);
+    } else {
+      qk_q_store_four(e, &fours[q], accumulators[q], row);
     }
   }
+  if (qk_q_in_fours(e) && qk_q_are_bytes(e))
+    qk_mma_store_words(e->y, words, qk_mma_words_of(p, w, row));
 }
 
 /* Where a warp has all terms, accumulators begin with what is added to them. */

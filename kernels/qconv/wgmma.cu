@@ -6,7 +6,9 @@
 #include "kernels/qconv/wgmma_device.h"
 
 QK_UNIT int64_t qk_qconv_wgmma_units(const qk_qconv_mma_params* p) { return qk_mma_tiles(p); }
-QK_UNIT int32_t qk_qconv_wgmma_shared(const qk_qconv_mma_params* p) { return qk_mma_tile_memory(p); }
+QK_UNIT int32_t qk_qconv_wgmma_shared(const qk_qconv_mma_params* p) {
+  return qk_mma_tile_memory(p);
+}
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 

@@ -45,6 +45,20 @@ std::string operands(const Call& call, std::string declared, std::string& passed
   return declared;
 }
 
+/// Says of optional operands and results that they are there.
+std::string present(const Call& call) {
+  std::string out;
+  const auto add = [&](const std::vector<OperandSpec>& names, const std::vector<View>& views) {
+    for (size_t i = 0; i < views.size(); ++i) {
+      if (names[i].optional && views[i].present())
+        out += fmt::format("  QK_PRESENT({})\n", names[i].name);
+    }
+  };
+  add(call.kernel->in, call.in);
+  add(call.kernel->out, call.out);
+  return out;
+}
+
 }  // namespace
 
 std::string Source::for_gpus(const std::string& statement) const {
@@ -96,10 +110,10 @@ std::string Source::definition(const Instance& instance) const {
   if (by_blocks(call)) out += figure("int32_t", "shared");
   out += fmt::format("{} {}({}) {{\n", qualifiers(call), instance.function, declared);
   return out +
-         for_gpus(fmt::format("  const {} p = params_of_{}({});\n  {}(units) {}(&p, unit{});\n",
-                              kernel.params, instance.function, instance.local ? "" : "&given",
-                              by_blocks(call) ? "QK_FOR_BLOCK" : "QK_FOR_UNIT", call.body->symbol,
-                              passed)) +
+         for_gpus(fmt::format(
+             "{}  const {} p = params_of_{}({});\n  {}(units) {}(&p, unit{});\n", present(call),
+             kernel.params, instance.function, instance.local ? "" : "&given",
+             by_blocks(call) ? "QK_FOR_BLOCK" : "QK_FOR_UNIT", call.body->symbol, passed)) +
          "}\n\n";
 }
 
