@@ -33,28 +33,34 @@
 QK_UNIT int qk_team_keeps(const qk_team* m) { return m->blocks * QN_LANES <= m->size; }
 
 /* The elements of thread t: of row `row`, the r-th of the unit; element j of them is number
- * first + j * QN_LANES of the row, and there are `count`. No thread has more than `most`, which the
- * compiler knows where it knows the length of a row. Both halves of a warp have the same block of
- * two rows where a unit has several: what belongs to columns is then the same. */
+ * first + j * QN_LANES of the row, and there are `count`. No thread has more than `most`, and where
+ * blocks are whole none has fewer: the compiler knows this where it knows the length of a row. A
+ * thread without a row or block of its own computes another's, too, and stores nothing. Both halves
+ * of a warp have the same block of two rows where a unit has several: what belongs to columns is
+ * then the same. */
 typedef struct qk_chain {
-  int32_t r, block, first, count, most;
+  int32_t r, block, first, count, most, stores;
   int64_t row;
 } qk_chain;
 QK_UNIT int qk_chain_has(const qk_chain* c, int32_t j) { return j < c->most && j < c->count; }
 QK_UNIT qk_chain qk_team_chain(const qk_team* m, int64_t unit, int32_t rows, int32_t n, int32_t t) {
-  const int32_t r = t / QN_LANES % m->rows, block = t / QN_LANES / m->rows;
-  const int32_t most = n < QN_BLOCK ? (n + QN_LANES - 1) / QN_LANES : QK_TEAM_CHAIN;
-  const qk_chain none = {r, block, 0, 0, most, unit * m->rows + r};
-  qk_chain c = none;
-  c.first = block * QN_BLOCK + t % QN_LANES;
+  const int whole = n % QN_LANES == 0 && (n < QN_BLOCK || n % QN_BLOCK == 0);
+  const int32_t block = t / QN_LANES / m->rows;
+  qk_chain c;
+  c.r = t / QN_LANES % m->rows;
+  c.row = unit * m->rows + c.r;
+  c.stores = block < m->blocks && c.row < rows;
+  if (c.row >= rows) c.row = rows - 1;
+  c.block = block < m->blocks ? block : m->blocks - 1;
+  c.first = c.block * QN_BLOCK + t % QN_LANES;
+  c.most = n < QN_BLOCK ? (n + QN_LANES - 1) / QN_LANES : QK_TEAM_CHAIN;
   c.count = (n - c.first + QN_LANES - 1) / QN_LANES;
-  if (c.count > most) c.count = most;
-  return block < m->blocks && c.row < rows && c.first < n ? c : none;
+  if (whole || c.count > c.most) c.count = c.most;
+  return c;
 }
-/* How many elements the block of thread t has. */
-QK_UNIT int32_t qk_chain_block(const qk_team* m, const qk_chain* c, int32_t rows, int32_t n) {
+/* How many elements its block has. */
+QK_UNIT int32_t qk_chain_block(const qk_chain* c, int32_t n) {
   const int32_t left = n - c->block * QN_BLOCK;
-  if (c->block >= m->blocks || c->row >= rows) return 0;
   return left < QN_BLOCK ? left : QN_BLOCK;
 }
 
@@ -134,6 +140,7 @@ QK_UNIT void qk_half_move(int32_t lane, uint8_t* to, const uint8_t* from, int32_
     for (int32_t k = 0; k < 4; ++k) words[i][k] ^= turn * 0x01010101u;
     qk_store_16(to + 16 * (i * QN_LANES + lane), words[i]);
   }
+  QK_NOT_EACH
   for (int32_t i = 16 * whole + lane; i < bytes; i += QN_LANES) to[i] = (uint8_t)(from[i] ^ turn);
 }
 

@@ -19,19 +19,23 @@ typedef struct qk_norm_rows {
   float x_scale;
 } qk_norm_rows;
 
-/* What becomes of element i of row `row`, which is d more than the row's mean. */
-QK_UNIT float qk_norm_of(const qk_norm_rows* a, int64_t row, int32_t i, float d, float rstd) {
-  const int64_t c = row % a->groups * (a->n / a->inner) + i / a->inner;
-  const float v = qn_mulf(d, rstd);
-  if (a->gamma && a->beta) return qn_fmaf(v, a->gamma[c], a->beta[c]);
-  if (a->gamma) return qn_mulf(v, a->gamma[c]);
-  return a->beta ? v + a->beta[c] : v;
+/* The channel of element i of row `row`. */
+QK_UNIT int64_t qk_norm_channel(const qk_norm_rows* a, int64_t row, int32_t i) {
+  return row % a->groups * (a->n / a->inner) + i / a->inner;
 }
-/* The same of the r-th row of the unit, from memory. */
+/* What becomes of an element whose distance from the mean is v standard deviations. */
+QK_UNIT float qk_norm_of(float v, const float* gamma, const float* beta) {
+  if (gamma && beta) return qn_fmaf(v, *gamma, *beta);
+  if (gamma) return qn_mulf(v, *gamma);
+  return beta ? v + *beta : v;
+}
+/* Element i of row `row`, the r-th of the unit, from memory. */
 QK_UNIT float qk_norm_value(const qk_norm_rows* a, int32_t r, int64_t row, int32_t i) {
   const float own = a->x[QK_NORM_ROW(a, row) + i];
   const float x = a->residual ? own + a->residual[row * a->n + i] : own;
-  return qk_norm_of(a, row, i, x - a->mean[r], a->rstd[r]);
+  const int64_t c = qk_norm_channel(a, row, i);
+  return qk_norm_of(qn_mulf(x - a->mean[r], a->rstd[r]), a->gamma ? a->gamma + c : 0,
+                    a->beta ? a->beta + c : 0);
 }
 
 /* The statistics of a unit's rows. */
@@ -76,10 +80,8 @@ QK_UNIT void qk_norm_stage(const qk_team* m, const qk_norm_rows* a, int64_t unit
   QK_EACH_THREAD(t) {
     const qk_chain c = qk_team_chain(m, unit, rows, a->n, t);
     const uint8_t* const from = (const uint8_t*)a->codes + QK_NORM_ROW(a, c.row);
-    const int32_t bytes = qk_chain_block(m, &c, rows, a->n);
-    if (bytes > 0)
-      qk_half_move(t % QN_LANES, room + t / QN_LANES * QK_TEAM_ROOM, from + c.block * QN_BLOCK,
-                   bytes, turn);
+    qk_half_move(t % QN_LANES, room + t / QN_LANES * QK_TEAM_ROOM, from + c.block * QN_BLOCK,
+                 qk_chain_block(&c, a->n), turn);
   }
   QK_HALF_WAIT
 }
@@ -126,7 +128,7 @@ QK_UNIT void qk_norm_add(const qk_norm_rows* a, const qk_chain* c, float* kept, 
   }
   QK_EACH_ON_GPU
   for (int32_t j = 0; j < QK_TEAM_CHAIN; ++j) {
-    if (sums && qk_chain_has(c, j)) sums[at + j * QN_LANES] = kept[j];
+    if (sums && c->stores && qk_chain_has(c, j)) sums[at + j * QN_LANES] = kept[j];
   }
 }
 QK_UNIT void qk_norm_bring(const qk_team* m, const qk_norm_rows* a, int64_t unit, int32_t rows,
@@ -143,6 +145,31 @@ QK_UNIT void qk_norm_bring(const qk_team* m, const qk_norm_rows* a, int64_t unit
     qk_norm_add(a, &c, own, sums);
   }
   QK_HALF_WAIT
+}
+/* A thread's elements less their mean become results. What belongs to the columns is read 16 at a
+ * time: one by one each would be waited for, and all together they need more registers than there
+ * are. */
+QK_UNIT void qk_norm_apply(const qk_norm_rows* a, const qk_chain* c, int with_gamma, int with_beta,
+                           float rstd, float* kept) {
+  QK_EACH_ON_GPU
+  for (int32_t from = 0; from < QK_TEAM_CHAIN; from += 16) {
+    float gamma[16], beta[16];
+    if (from >= c->most) continue;
+    QK_EACH_ON_GPU
+    for (int32_t j = 0; j < 16; ++j) {
+      if (!qk_chain_has(c, from + j)) continue;
+      const int64_t at = qk_norm_channel(a, c->row, c->first + (from + j) * QN_LANES);
+      if (with_gamma) gamma[j] = a->gamma[at];
+      if (with_beta) beta[j] = a->beta[at];
+    }
+    QK_HALF_WAIT
+    QK_EACH_ON_GPU
+    for (int32_t j = 0; j < 16; ++j) {
+      if (qk_chain_has(c, from + j))
+        kept[from + j] = qk_norm_of(qn_mulf(kept[from + j], rstd), with_gamma ? &gamma[j] : 0,
+                                    with_beta ? &beta[j] : 0);
+    }
+  }
 }
 /* The rows of a unit, normalised, in what their threads keep; their statistics likewise. */
 QK_UNIT void qk_norm_kept(const qk_team* m, const qk_norm_rows* a, int64_t unit, int32_t rows,
@@ -170,10 +197,12 @@ QK_UNIT void qk_norm_kept(const qk_team* m, const qk_norm_rows* a, int64_t unit,
     const qk_chain c = qk_team_chain(m, unit, rows, a->n, t);
     float* const own = QK_TEAM_KEPT(kept, t);
     QK_TEAM_KEPT(rstd, t) = 1.0f / qn_sqrt_f32(QK_TEAM_KEPT(rstd, t) / n + eps);
-    QK_EACH_ON_GPU
-    for (int32_t j = 0; j < QK_TEAM_CHAIN; ++j) {
-      if (qk_chain_has(&c, j))
-        own[j] = qk_norm_of(a, c.row, c.first + j * QN_LANES, own[j], QK_TEAM_KEPT(rstd, t));
+    if (a->gamma && a->beta) {
+      qk_norm_apply(a, &c, 1, 1, QK_TEAM_KEPT(rstd, t), own);
+    } else if (a->gamma) {
+      qk_norm_apply(a, &c, 1, 0, QK_TEAM_KEPT(rstd, t), own);
+    } else {
+      qk_norm_apply(a, &c, 0, a->beta != 0, QK_TEAM_KEPT(rstd, t), own);
     }
   }
 }
@@ -208,11 +237,11 @@ QK_UNIT void qk_norm_team(const qk_norm_params* p, int64_t unit, const void* x, 
     qk_norm_kept(&m, &a, unit, p->rows, p->center, eps, own_mean, own_rstd, 0, 0, kept);
     QK_EACH_THREAD(t) {
       const qk_chain c = qk_team_chain(&m, unit, p->rows, p->n, t);
-      const int first = c.row < p->rows && c.block == 0 && t % QN_LANES == 0;
+      const int first = c.stores && c.first == 0;
       float* const to = (float*)y + c.row * p->n + c.first;
       QK_EACH_ON_GPU
       for (int32_t j = 0; j < QK_TEAM_CHAIN; ++j) {
-        if (qk_chain_has(&c, j)) to[j * QN_LANES] = QK_TEAM_KEPT(kept, t)[j];
+        if (c.stores && qk_chain_has(&c, j)) to[j * QN_LANES] = QK_TEAM_KEPT(kept, t)[j];
       }
       if (first && means) ((float*)means)[c.row] = QK_TEAM_KEPT(own_mean, t);
       if (first && rstds) ((float*)rstds)[c.row] = QK_TEAM_KEPT(own_rstd, t);

@@ -13,13 +13,19 @@
 
 #define QK_POOL_LARGER(a, b) ((a) > (b) ? (a) : (b))
 
-#define QK_WITH i8, int8_t, QK_POOL_LARGER, INT8_MIN
-#include "kernels/pool/strip.inc"
-#define QK_WITH u8, uint8_t, QK_POOL_LARGER, 0
-#include "kernels/pool/strip.inc"
-/* The larger of four codes each. */
+/* The larger of four codes each. A number of 16 bits is larger if its upper byte is, so two at a
+ * time are joined, and those below them likewise after they have moved up. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#define QK_POOL_LARGER_TWO(to, type, a, b) \
+  asm("max." type "16x2 %0, %1, %2;" : "=r"(to) : "r"(a), "r"(b))
+#endif
 QK_UNIT uint32_t qk_pool_larger_i8(uint32_t a, uint32_t b) {
-#if defined(__CUDA_ARCH__)
+#if defined(QK_POOL_LARGER_TWO)
+  uint32_t up, low;
+  QK_POOL_LARGER_TWO(up, "s", a, b);
+  QK_POOL_LARGER_TWO(low, "s", a << 8, b << 8);
+  return __byte_perm(low, up, 0x7351);
+#elif defined(__CUDA_ARCH__)
   return __vmaxs4(a, b);
 #else
   uint32_t out = 0;
@@ -28,7 +34,12 @@ QK_UNIT uint32_t qk_pool_larger_i8(uint32_t a, uint32_t b) {
 #endif
 }
 QK_UNIT uint32_t qk_pool_larger_u8(uint32_t a, uint32_t b) {
-#if defined(__CUDA_ARCH__)
+#if defined(QK_POOL_LARGER_TWO)
+  uint32_t up, low;
+  QK_POOL_LARGER_TWO(up, "u", a, b);
+  QK_POOL_LARGER_TWO(low, "u", a << 8, b << 8);
+  return __byte_perm(low, up, 0x7351);
+#elif defined(__CUDA_ARCH__)
   return __vmaxu4(a, b);
 #else
   uint32_t out = 0;
@@ -37,6 +48,10 @@ QK_UNIT uint32_t qk_pool_larger_u8(uint32_t a, uint32_t b) {
   return out;
 #endif
 }
+#define QK_WITH i8, qk_pool_larger_i8, 0x80808080u
+#include "kernels/pool/strip.inc"
+#define QK_WITH u8, qk_pool_larger_u8, 0u
+#include "kernels/pool/strip.inc"
 /* Other types have no strips, and are not joined four at a time. */
 #define QK_POOL_NEVER(p) 0
 #define QK_POOL_NONE(p, unit, x, y) (void)0

@@ -1,28 +1,33 @@
 /* Pools of codes of 8 bits that lie channel by channel, 16 columns of the input a thread: they and
- * the four on either side are read at once, joined over the rows of the window, then over its
- * columns. */
+ * the four on either side are read at once as words of four columns, which stay words. */
 #ifndef QK_POOL_STRIP_H
 #define QK_POOL_STRIP_H
 
 #include <string.h>
 
 #include "kernels/common/unroll.h"
-#include "kernels/pool/walk.h"
+#include "kernels/pool/place.h"
 
 #define QK_STRIP 16     /* columns of the input whose windows begin in a strip */
 #define QK_STRIP_SIDE 4 /* columns beside it that windows may reach */
 #define QK_STRIP_COLUMNS (QK_STRIP + 2 * QK_STRIP_SIDE)
+#define QK_STRIP_WORDS (QK_STRIP_COLUMNS / 4)
 
-/* Whether windows are such that strips are pooled each by itself: they reach no further than the
- * sides, and there is one for each step of the stride. */
-QK_INLINE int qk_pool_in_strips(const qk_pool_params* p) {
-  const int32_t span = (p->k[2] - 1) * p->dilation[2] + 1, stride = p->stride[2];
-  return !p->nhwc && !p->adaptive && (stride == 1 || stride == 2 || stride == 4) &&
-         p->in[2] % QK_STRIP == 0 && p->valid[2] == p->in[2] && p->out[2] * stride == p->in[2] &&
-         p->pad[2] <= QK_STRIP_SIDE && span <= p->pad[2] + stride + QK_STRIP_SIDE;
-}
 QK_INLINE int64_t qk_pool_strips(const qk_pool_params* p) {
   return (int64_t)p->n * p->c * p->out[0] * p->out[1] * (p->in[2] / QK_STRIP);
+}
+/* How many columns to the right of a strip its windows reach. */
+QK_INLINE int32_t qk_strip_reach(const qk_pool_params* p) {
+  return (p->k[2] - 1) * p->dilation[2] - p->pad[2] - p->stride[2] + 1;
+}
+/* Whether windows are such that strips are pooled each by itself: they reach no further than the
+ * sides, there is one for each step of the stride, and numbers of 32 bits count them. */
+QK_INLINE int qk_pool_in_strips(const qk_pool_params* p) {
+  const int32_t stride = p->stride[2];
+  return !p->nhwc && !p->adaptive && (stride == 1 || stride == 2 || stride == 4) &&
+         p->in[2] % QK_STRIP == 0 && p->valid[2] == p->in[2] && p->out[2] * stride == p->in[2] &&
+         p->pad[2] <= QK_STRIP_SIDE && qk_strip_reach(p) <= QK_STRIP_SIDE &&
+         qk_pool_strips(p) <= INT32_MAX;
 }
 
 /* Strip `unit`: its first column, the plane it is of, the windows of its rows. */
@@ -32,15 +37,25 @@ typedef struct qk_pool_strip {
   qk_pool_window d, h;
 } qk_pool_strip;
 QK_INLINE qk_pool_strip qk_pool_strip_at(const qk_pool_params* p, int64_t unit) {
-  const int32_t strips = p->in[2] / QK_STRIP;
-  const int32_t line = (int32_t)(unit / strips), rows = line / p->out[1];
+  const uint32_t strips = (uint32_t)(p->in[2] / QK_STRIP), own = (uint32_t)unit;
+  const uint32_t line = own / strips, rows = line / (uint32_t)p->out[1];
   qk_pool_strip s;
-  s.column = (int32_t)(unit % strips) * QK_STRIP;
-  s.plane = rows / p->out[0];
+  s.column = (int32_t)(own % strips) * QK_STRIP;
+  s.plane = rows / (uint32_t)p->out[0];
   s.at = (int64_t)line * p->out[2] + s.column / p->stride[2];
-  s.d = qk_pool_taps(p, 0, rows % p->out[0]);
-  s.h = qk_pool_taps(p, 1, line % p->out[1]);
+  s.d = qk_pool_taps(p, 0, (int32_t)(rows % (uint32_t)p->out[0]));
+  s.h = qk_pool_taps(p, 1, (int32_t)(line % (uint32_t)p->out[1]));
   return s;
+}
+/* Where the strip begins in the row of taps kd and kh, or of the nearest that are inside. */
+QK_INLINE int64_t qk_strip_from(const qk_pool_params* p, const qk_pool_strip* s, int32_t kd,
+                                int32_t kh) {
+  const int64_t d = s->plane * p->in[0] + qk_pool_nearest(&s->d, kd);
+  return (d * p->in[1] + qk_pool_nearest(&s->h, kh)) * p->in[2] + s->column;
+}
+/* Whether the strip has any row. */
+QK_INLINE int qk_strip_some(const qk_pool_strip* s) {
+  return s->d.last > s->d.first && s->h.last > s->h.first;
 }
 
 /* Bytes that are aligned to their number, 4 or 16. */
@@ -56,34 +71,47 @@ QK_INLINE void qk_strip_load(uint32_t* to, const uint8_t* from, int32_t words) {
   memcpy(to, from, 4 * (size_t)words);
 #endif
 }
-/* The columns of a strip in a row of the input, those beside it included where they are inside. */
+/* The columns of a strip in a row of the input, those beside it included; columns outside of the
+ * input are bytes of `outside`. */
 QK_INLINE void qk_strip_row(const qk_pool_params* p, const uint8_t* row, int32_t column,
-                            int aligned, uint32_t* words) {
-  const int32_t reach = (p->k[2] - 1) * p->dilation[2] - p->pad[2] - p->stride[2] + 1;
+                            int aligned, uint32_t outside, uint32_t* words) {
   QK_EACH_ON_GPU
-  for (int i = 0; i < QK_STRIP_COLUMNS / 4; ++i) words[i] = 0;
+  for (int i = 0; i < QK_STRIP_WORDS; ++i) words[i] = outside;
   if (aligned) {
     if (p->pad[2] > 0 && column > 0) qk_strip_load(&words[0], row - 4, 1);
     qk_strip_load(&words[1], row, 4);
-    if (reach > 0 && column + QK_STRIP < p->in[2]) qk_strip_load(&words[5], row + QK_STRIP, 1);
+    if (qk_strip_reach(p) > 0 && column + QK_STRIP < p->in[2])
+      qk_strip_load(&words[5], row + QK_STRIP, 1);
     return;
   }
   QK_EACH_ON_GPU
   for (int i = 0; i < QK_STRIP_COLUMNS; ++i) {
     const int32_t c = column + i - QK_STRIP_SIDE;
-    if (c >= 0 && c < p->in[2]) words[i / 4] |= (uint32_t)row[i - QK_STRIP_SIDE] << 8 * (i % 4);
+    if (c < 0 || c >= p->in[2]) continue;
+    words[i / 4] &= ~(0xffu << 8 * (i % 4));
+    words[i / 4] |= (uint32_t)row[i - QK_STRIP_SIDE] << 8 * (i % 4);
   }
 }
 /* Column i, counted from the left side. */
 QK_INLINE uint8_t qk_strip_byte(const uint32_t* words, int i) {
   return (uint8_t)(words[i / 4] >> 8 * (i % 4));
 }
-/* Whether it is inside the input. */
-QK_INLINE int qk_strip_inside(const qk_pool_params* p, int32_t column, int i) {
-  const int32_t c = column + i - QK_STRIP_SIDE;
-  return c >= 0 && c < p->in[2];
+/* Four columns, `step` from each other. */
+QK_INLINE uint32_t qk_strip_four(const uint32_t* words, int from, int step) {
+#if defined(__CUDA_ARCH__)
+  const int i = from, j = from + step, k = from + 2 * step, l = from + 3 * step, low = i / 4 * 4;
+  if (l / 4 - i / 4 <= 1)
+    return __byte_perm(words[i / 4], words[l / 4],
+                       (uint32_t)((i - low) | (j - low) << 4 | (k - low) << 8 | (l - low) << 12));
+  return __byte_perm(__byte_perm(words[i / 4], words[j / 4], (uint32_t)(i % 4 | (4 + j % 4) << 4)),
+                     __byte_perm(words[k / 4], words[l / 4], (uint32_t)(k % 4 | (4 + l % 4) << 4)),
+                     0x5410);
+#else
+  uint32_t four = 0;
+  for (int i = 0; i < 4; ++i) four |= (uint32_t)qk_strip_byte(words, from + i * step) << 8 * i;
+  return four;
+#endif
 }
-
 /* Stores the results of a strip, bytes of words. */
 QK_INLINE void qk_strip_put(uint8_t* y, const uint32_t* words, int32_t count) {
 #if defined(__CUDA_ARCH__)

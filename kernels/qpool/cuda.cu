@@ -7,54 +7,94 @@
 #include "kernels/pool/strip.h"
 #include "kernels/qpool/mean.h"
 
-/* Sums of a row of the input, column by column; what is outside adds nothing. */
-QK_UNIT void qk_qavg_add_row(const qk_qpool_params* q, const qk_pool_params* p, int32_t column,
+/* A sum, and those of four codes whose bytes of `which` are 1. */
+QK_UNIT int32_t qk_qavg_added(uint32_t codes, uint32_t which, int32_t type, int32_t sum) {
+#if defined(__CUDA_ARCH__)
+  if (type == QK_I8) asm("dp4a.s32.s32 %0, %1, %2, %0;" : "+r"(sum) : "r"(codes), "r"(which));
+  if (type != QK_I8) asm("dp4a.u32.u32 %0, %1, %2, %0;" : "+r"(sum) : "r"(codes), "r"(which));
+#else
+  for (int i = 0; i < 32; i += 8) {
+    const uint8_t byte = (uint8_t)(codes >> i);
+    if (which >> i & 1) sum += type == QK_I8 ? (int8_t)byte : byte;
+  }
+#endif
+  return sum;
+}
+/* Which columns of word `word` of a strip are taps of its result o, a byte each. */
+QK_UNIT uint32_t qk_qavg_taps(const qk_pool_params* p, int32_t word, int32_t o) {
+  uint32_t which = 0;
+  QK_EACH_ON_GPU
+  for (int i = 0; i < 4; ++i) {
+    const int32_t tap = 4 * word + i - QK_STRIP_SIDE - o * p->stride[2] + p->pad[2];
+    const int32_t step = p->dilation[2];
+    if (tap >= 0 && tap % step == 0 && tap / step < p->k[2]) which |= 1u << 8 * i;
+  }
+  return which;
+}
+/* Adds the taps of a row to the sums of a strip. */
+QK_UNIT void qk_qavg_add_row(const qk_qpool_params* q, const qk_pool_params* p,
                              const uint32_t* words, int32_t* sums) {
   QK_EACH_ON_GPU
-  for (int i = 0; i < QK_STRIP_COLUMNS; ++i) {
-    const uint8_t byte = qk_strip_byte(words, i);
-    const int side = i < QK_STRIP_SIDE || i >= QK_STRIP + QK_STRIP_SIDE;
-    const int32_t e = q->type_x == QK_I8 ? (int8_t)byte : byte;
-    if (!side || qk_strip_inside(p, column, i)) sums[i] += e - q->zx;
+  for (int o = 0; o < QK_STRIP; ++o) {
+    QK_EACH_ON_GPU
+    for (int i = 0; i < QK_STRIP_WORDS; ++i) {
+      const uint32_t which = o < QK_STRIP / p->stride[2] ? qk_qavg_taps(p, i, o) : 0;
+      if (which) sums[o] = qk_qavg_added(words[i], which, q->type_x, sums[o]);
+    }
   }
 }
-/* The means of a strip: exact sums, so their order makes no difference. */
+/* What a window of a strip's row divides its sum by, and what zero points add to it. */
+typedef struct qk_qavg_size {
+  float multiplier;
+  int32_t zeros;
+} qk_qavg_size;
+QK_UNIT qk_qavg_size qk_qavg_size_of(const qk_qpool_params* q, const qk_pool_params* p,
+                                     const qk_pool_strip* s, qk_pool_window w) {
+  const int32_t rows = (s->d.last - s->d.first) * (s->h.last - s->h.first);
+  const qk_qavg_size size = {qn_mean_multiplier(qk_pool_count(p, s->d, s->h, w), q->sx, q->sy),
+                             q->zx * rows * (w.last - w.first)};
+  return size;
+}
+/* The codes of a strip's sums. Windows that stay in the strip all have one size. */
+QK_UNIT void qk_qavg_codes(const qk_qpool_params* q, const qk_pool_params* p,
+                           const qk_pool_strip* s, const int32_t* sums, uint8_t* y) {
+  const int32_t stride = p->stride[2], span = (p->k[2] - 1) * p->dilation[2];
+  const qk_pool_window inner = {0, p->dilation[2], 0, p->k[2], p->k[2]};
+  const qk_qavg_size usual = qk_qavg_size_of(q, p, s, inner);
+  uint32_t results[4] = {0};
+  QK_EACH_ON_GPU
+  for (int o = 0; o < QK_STRIP; ++o) {
+    const int32_t first = o * stride - p->pad[2];
+    if (o >= QK_STRIP / stride) continue;
+    qk_qavg_size size = usual;
+    if ((first < 0 && s->column == 0) ||
+        (first + span >= QK_STRIP && s->column + QK_STRIP == p->in[2]))
+      size = qk_qavg_size_of(q, p, s, qk_pool_taps(p, 2, s->column / stride + o));
+    const int32_t code = qn_rescale(sums[o] - size.zeros, size.multiplier, q->zero, q->lo, q->hi);
+    results[o / 4] |= (uint32_t)(uint8_t)code << 8 * (o % 4);
+  }
+  qk_strip_put(y + s->at, results, QK_STRIP / stride);
+}
+/* The means of a strip: exact sums, so their order makes no difference. Rows outside of the input
+ * are read from the nearest inside, and do not count. */
 QK_UNIT void qk_qavg_strip(const qk_qpool_params* q, const qk_pool_params* p, int64_t unit,
                            const uint8_t* x, uint8_t* y) {
   const qk_pool_strip s = qk_pool_strip_at(p, unit);
-  const int aligned = (uintptr_t)x % 16 == 0;
-  const int32_t stride = p->stride[2], outputs = QK_STRIP / stride;
-  int32_t sums[QK_STRIP_COLUMNS] = {0}, counted = 0;
-  uint32_t results[4] = {0};
-  float multiplier = 0.0f;
-  for (int32_t kd = s.d.first; kd < s.d.last; ++kd) {
-    const int64_t d = s.plane * p->in[0] + s.d.at + kd * s.d.step;
+  const int aligned = (uintptr_t)x % 16 == 0, some = qk_strip_some(&s);
+  int32_t sums[QK_STRIP] = {0};
+  for (int32_t kd = 0; kd < p->k[0]; ++kd) {
     QK_EACH_ON_GPU
     for (int32_t kh = 0; kh < p->k[1]; ++kh) {
-      const int64_t h = d * p->in[1] + s.h.at + kh * s.h.step;
-      uint32_t words[QK_STRIP_COLUMNS / 4];
-      if (kh < s.h.first || kh >= s.h.last) continue;
-      qk_strip_row(p, x + h * p->in[2] + s.column, s.column, aligned, words);
-      qk_qavg_add_row(q, p, s.column, words, sums);
+      const int inside = kd >= s.d.first && kd < s.d.last && kh >= s.h.first && kh < s.h.last;
+      uint32_t words[QK_STRIP_WORDS];
+      if (!some) continue;
+      qk_strip_row(p, x + qk_strip_from(p, &s, kd, kh), s.column, aligned, 0, words);
+      QK_EACH_ON_GPU
+      for (int i = 0; i < QK_STRIP_WORDS; ++i) words[i] = inside ? words[i] : 0;
+      qk_qavg_add_row(q, p, words, sums);
     }
   }
-  QK_EACH_ON_GPU
-  for (int o = 0; o < QK_STRIP; ++o) {
-    if (o >= outputs) continue;
-    const qk_pool_window w = qk_pool_taps(p, 2, s.column / stride + o);
-    const int32_t count = qk_pool_count(p, s.d, s.h, w);
-    int32_t sum = 0;
-    QK_EACH_ON_GPU
-    for (int i = 0; i < QK_STRIP_COLUMNS; ++i) {
-      const int32_t tap = i - QK_STRIP_SIDE - o * stride + p->pad[2], step = p->dilation[2];
-      if (tap >= 0 && tap % step == 0 && tap / step < p->k[2]) sum += sums[i];
-    }
-    if (o == 0 || count != counted) multiplier = qn_mean_multiplier(count, q->sx, q->sy);
-    counted = count;
-    const int32_t code = qn_rescale(sum, multiplier, q->zero, q->lo, q->hi);
-    results[o / 4] |= (uint32_t)(uint8_t)code << 8 * (o % 4);
-  }
-  qk_strip_put(y + s.at, results, outputs);
+  qk_qavg_codes(q, p, &s, sums, y);
 }
 /* The means of sixteen channels of a point that follow each other. */
 #define QK_QAVG_CHANNELS 16

@@ -178,6 +178,15 @@ void rows(Maker& m, const Ints& shape, int way, DType dtype) {
   if (way != 0) m.emit("quantize_dynamic", {x}, ending(way, dtype, {}));
 }
 
+/// Norms of so many rows of two blocks that several are computed together, with a rest; columns of
+/// codes are whole pieces of 16 bytes, or not.
+void many_rows(Maker& m, int64_t width, int way) {
+  const Ints shape{513, width};
+  Value* const x = m.codes(shape, way == 0 ? DType::i8 : DType::u8, 7);
+  stored(m, "layer_norm", {x, m.constant({width}), m.constant({width})}, way, DType::i8,
+         {{"eps", 1e-5}});
+}
+
 void float_rows(Maker& m, const Ints& shape) {
   Value* x = m.input(shape);
   const Ints width{shape.back()};
@@ -357,6 +366,8 @@ Result<Ok> for_each_device_graph(const std::function<Result<Ok>(const Graph&)>& 
       }
     }
   }
+  QC_TRY(made([&](Maker& m) { many_rows(m, 1040, 0); }));
+  QC_TRY(made([&](Maker& m) { many_rows(m, 1027, 1); }));
   for (const Ints& shape : {Ints{3, 37}, Ints{5, 64}, Ints{2, 3, 48}, Ints{1, 1030}})
     QC_TRY(made([&](Maker& m) { elements(m, shape); }));
   for (const DType dtype : {DType::i8, DType::u8})
