@@ -1,7 +1,9 @@
 """What every Python test can use: the built program, folders, and the marker for long runs."""
 import importlib.util
 import os
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -61,3 +63,13 @@ def quantc():
         assert done.returncode == status, f"quantc {' '.join(map(str, args))}: {done.returncode}\n{done.stderr}"
         return done
     return call
+
+
+@pytest.fixture(scope="session")
+def nvcc():
+    """The compiler of the test packages, else that of an installed CUDA toolkit."""
+    own = [path for folder in sys.path for path in Path(folder).glob("nvidia/cu*/bin/nvcc")]
+    found = own[0] if own else shutil.which("nvcc")
+    if found is None:
+        pytest.skip("there is no nvcc: tools/requirements-test.txt lists its packages")
+    return found

@@ -184,7 +184,7 @@ extern "C" const char* qk_device_peak(double* codes, double* floats, double* byt
     status = qk_peak_seconds(&w, what, &seconds[what]);
   const double steps = 1e-9 * (double)(w.threads * QK_PEAK_ROUNDS * QK_PEAK_CHAINS);
 #if defined(QK_PEAK_WGMMA) && !defined(QK_CUDA_ON_HOST)
-  *codes = steps / QK_PEAK_CHAINS * QK_PEAK_TILE / seconds[QK_PEAK_CODES];
+  *codes = 1e-9 * (double)(w.threads * QK_PEAK_ROUNDS * QK_PEAK_TILE) / seconds[QK_PEAK_CODES];
 #else
   *codes = steps * products / seconds[QK_PEAK_CODES];
 #endif

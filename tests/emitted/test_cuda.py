@@ -220,16 +220,6 @@ def test_every_failure_has_a_code_and_a_text(projects, tmp_path):
     assert "kernel qk_qconv_dp4a_cuda for layer 'node_Conv_54 + node_add + node_relu_2'" in lines[7], lines
 
 
-@pytest.fixture(scope="module")
-def nvcc():
-    """The compiler of the test packages, else that of an installed CUDA toolkit."""
-    own = [path for folder in sys.path for path in pathlib.Path(folder).glob("nvidia/cu*/bin/nvcc")]
-    found = own[0] if own else shutil.which("nvcc")
-    if found is None:
-        pytest.skip("there is no nvcc: tools/requirements-test.txt lists its packages")
-    return found
-
-
 @pytest.mark.parametrize("project, gpu", [("speed", "sm_90"), ("size", "sm_90"), ("blocks", "sm_90"), ("fat", "sm_75"), ("fat", "sm_100")])
 def test_nvcc_takes_it_without_a_warning(projects, project, gpu, nvcc, tmp_path):
     """A file for all GPUs leaves bodies for newer ones empty in code for older ones."""
@@ -244,6 +234,10 @@ def test_nvcc_takes_what_only_gpus_run(projects, root, nvcc, gpu, tmp_path):
     """The programs of tools/gpu_check that call generated code, and the loops that measure a GPU's limits."""
     peak = tmp_path / "peak.cu"
     peak.write_text("".join((root / "kernels/common" / name).read_text() for name in ("launch.h", "device_peak.h")))
+    if gpu == "sm_90":
+        done = subprocess.run([nvcc, "-std=c++20", "-O1", "-gencode=arch=compute_90a,code=sm_90a", "-DQK_PEAK_WGMMA", "-Werror", "all-warnings", "-c", peak, "-o",
+                               tmp_path / "made.o"], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
     for source in (peak, root / "tests/emitted/cuda_api.cpp", root / "tests/emitted/cuda_faults.cpp"):
         done = subprocess.run([nvcc, "-std=c++20", "-O1", f"-arch={gpu}", "-fmad=false", "-Werror", "all-warnings", "-x", "cu", "-I", projects / "speed", "-c",
                                source, "-o", tmp_path / "made.o"], capture_output=True, text=True)
@@ -290,6 +284,8 @@ def nvcc_takes(nvcc, root, folder, tables, architectures, assembled=()):
     """Compiles sources of kernels, two at a time, for each architecture, for some of them to the GPU's own code; warnings are errors."""
     def one(table):
         codes = [f"-gencode=arch=compute_{a},code={'sm' if a in assembled else 'compute'}_{a}" for a in architectures if a >= 80 or not table.endswith("mma")]
+        if table.endswith("wgmma"):
+            codes = ["-gencode=arch=compute_90a,code=sm_90a"]
         return subprocess.run([nvcc, "-std=c++20", "-I", folder, "-I", root, *codes, "-Xcicc", "-O0", "-Xptxas", "-O0,--warning-as-error", "-fmad=false",
                                "-Werror", "all-warnings", "-fatbin", folder / f"{table}.cu", "-o", folder / f"{table}.fatbin"], capture_output=True, text=True)
     shutil.copy(root / "tests/cuda/replay.h", folder)
