@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ir/capability.h"
 #include "ir/op_table.h"
 
 namespace qc {
@@ -73,6 +74,13 @@ Dims BucketedDim::resized(const Dims& dims) const {
 bool depends_on(const Node& node, const BucketedDim& dim) {
   bool found = false;
   SizeVisitor visitor([&](const Dim& d) { found = found || dim.in(d); });
+  node.clone()->attrs(visitor);
+  return found;
+}
+
+bool depends_on_sizes(const Node& node) {
+  bool found = false;
+  SizeVisitor visitor([&](const Dim& d) { found = found || !d.is_static(); });
   node.clone()->attrs(visitor);
   return found;
 }
@@ -190,6 +198,42 @@ Result<Ok> PaddedNode::except(int64_t axis) {
   return Ok{};
 }
 
+Result<std::vector<Value*>> PaddedNode::add() {
+  std::unique_ptr<Node> clone = node_.clone();
+  QC_TRY(pad(*clone));
+  std::vector<Value*> out{replaced_};
+  if (!replaced_) {
+    QC_ASSIGN(Node * added, add_copy(to_, node_, std::move(clone), operands_));
+    out.clear();
+    for (size_t i = 0; i < node_.output_count(); ++i) out.push_back(added->output(i));
+  }
+  for (size_t i = 0; i < node_.output_count(); ++i) QC_TRY(check(i, out[i]));
+  return out;
+}
+
+/// Prepares operands and attributes of the copy, and says what of its results is padding.
+Result<Ok> PaddedNode::pad(Node& copied) {
+  if (auto* takes = capability<TakesPadding>(&copied)) return takes->pad(*this);
+  if (node_.info().has(kElementwise) && !depends_on(node_, dim_)) return broadcast();
+  if (!node_.info().has(kReshapes)) return refuse("it may mix elements along it");
+  resize_attributes(copied, dim_);
+  QC_ASSIGN(Padding to, reshaped_padding(paddings_[0], shape(0), result_shape(), *this));
+  set_result(std::move(to));
+  return Ok{};
+}
+
+/// Sizes that depend on the dimension are padded, all others are not; none depend on data.
+Result<Ok> PaddedNode::check(size_t i, const Value* is) const {
+  const Value* was = node_.output(i);
+  const Padding& padding = results_[i];
+  bool same = was->rank() == is->rank() && padding.size() == was->shape().size() &&
+              is->shape() == dim_.resized(was->shape());
+  for (size_t axis = 0; same && axis < padding.size(); ++axis)
+    same = dim_.in(was->shape()[axis]) == !padding[axis].empty();
+  if (same) return Ok{};
+  return refuse(fmt::format("{} does not become a size of the bucket", str(was->shape())));
+}
+
 namespace {
 
 /// Gives axes the factors that they are made of, in order; a number that is not padded may be
@@ -302,6 +346,24 @@ Result<Value*> fitted(Graph& graph, Value* x, int64_t axis, const Dim& size, con
   if (with.repeat) attrs.insert({"repeat", true});
   return graph.emit("fit", with.value ? std::vector<Value*>{x, with.value} : std::vector<Value*>{x},
                     attrs, loc);
+}
+
+Result<Node*> add_copy(Graph& to, const Node& node, std::unique_ptr<Node> clone,
+                       std::vector<Value*> operands) {
+  for (const auto& region : node.regions()) {
+    QC_ASSIGN(auto body, copy(*region));
+    clone->add_region(std::move(body));
+  }
+  QC_ASSIGN(Node * added, to.add(std::move(clone), std::move(operands), node.loc()));
+  for (size_t i = 0; i < node.output_count(); ++i)
+    to.set_name(added->output(i), node.output(i)->name());
+  return added;
+}
+
+Result<Value*> first_elements(Graph& graph, Value* x, const Dims& shape, const Loc& loc,
+                              Node* before) {
+  const Dims start(shape.size(), Dim(0)), step(shape.size(), Dim(1));
+  return graph.emit("slice", {x}, {{"start", start}, {"size", shape}, {"step", step}}, loc, before);
 }
 
 Result<Value*> reshaped(Graph& graph, Value* x, const Dims& shape, const Loc& loc) {

@@ -100,7 +100,14 @@ class PaddedNode {
   const std::vector<Value*>& operands() const { return operands_; }
   const std::vector<Padding>& results() const { return results_; }
 
+  /// Adds a copy of the node to the graph of the bucket and gives its results there, of which
+  /// `results()` then says what is padding; an error where the node cannot be padded.
+  Result<std::vector<Value*>> add();
+
  private:
+  Result<Ok> pad(Node& copied);
+  Result<Ok> check(size_t i, const Value* is) const;
+
   const Node& node_;
   const BucketedDim& dim_;
   Graph& to_;
@@ -121,8 +128,10 @@ class TakesPadding {
 /// Padding of a reshaped value; an error where a padded factor is torn apart.
 Result<Padding> reshaped_padding(const Padding& padding, const Dims& from, const Dims& to,
                                  const PaddedNode& c);
-/// Whether an attribute of the node depends on the dimension, and giving all of them its size.
+/// Whether an attribute of the node depends on the dimension, or on any; and giving all of them its
+/// size.
 bool depends_on(const Node& node, const BucketedDim& dim);
+bool depends_on_sizes(const Node& node);
 void resize_attributes(Node& node, const BucketedDim& dim);
 
 /// The number of elements before the padding of an axis; none where it is not all at the end.
@@ -141,6 +150,12 @@ struct Filler {
 /// `x` with `size` elements along the axis: its first `valid` ones, then what `with` says.
 Result<Value*> fitted(Graph& graph, Value* x, int64_t axis, const Dim& size, const Dim& valid,
                       const Filler& with, const Loc& loc);
+/// Adds `clone`, a copy of the node, with these operands and with regions and names as it has them.
+Result<Node*> add_copy(Graph& to, const Node& node, std::unique_ptr<Node> clone,
+                       std::vector<Value*> operands);
+/// The first elements of `x` along each axis, as many as `shape` says.
+Result<Value*> first_elements(Graph& graph, Value* x, const Dims& shape, const Loc& loc,
+                              Node* before);
 /// `x` with its elements in another shape.
 Result<Value*> reshaped(Graph& graph, Value* x, const Dims& shape, const Loc& loc);
 /// Runs the first region where a size is at most `limit`, else the second; both take `inputs`.

@@ -196,7 +196,7 @@ class Padder {
       QC_ASSIGN(Value * x, own(v));
       operands.push_back(x);
     }
-    QC_ASSIGN(Node * added, copied(node, node.clone(), operands));
+    QC_ASSIGN(Node * added, add_copy(to_, node, node.clone(), operands));
     for (size_t i = 0; i < node.output_count(); ++i) {
       Value* y = added->output(i);
       Forms& f = forms_[node.output(i)->number()];
@@ -221,16 +221,7 @@ class Padder {
       paddings.push_back(padding_of(v));
     }
     PaddedNode padded(node, dim_, to_, std::move(operands), std::move(paddings));
-    std::unique_ptr<Node> clone = node.clone();
-    QC_TRY(pad(node, *clone, padded));
-    std::vector<Value*> results{padded.replaced()};
-    if (!results[0]) {
-      QC_ASSIGN(Node * added, copied(node, std::move(clone), padded.operands()));
-      results.clear();
-      for (size_t i = 0; i < node.output_count(); ++i) results.push_back(added->output(i));
-    }
-    for (size_t i = 0; i < node.output_count(); ++i)
-      QC_TRY(check(node, node.output(i), results[i], padded, i));
+    QC_ASSIGN(const std::vector<Value*> results, padded.add());
     for (size_t i = 0; i < node.output_count(); ++i) {
       Forms& f = forms_[node.output(i)->number()];
       f.padded = results[i];
@@ -239,46 +230,6 @@ class Padder {
       if (!dim_.in(node.output(i)->shape())) f.own = f.padded;
     }
     return Ok{};
-  }
-
-  Result<Node*> copied(const Node& node, std::unique_ptr<Node> clone,
-                       std::vector<Value*> operands) {
-    for (const auto& region : node.regions()) {
-      QC_ASSIGN(auto body, copy(*region));
-      clone->add_region(std::move(body));
-    }
-    QC_ASSIGN(Node * added, to_.add(std::move(clone), std::move(operands), node.loc()));
-    for (size_t i = 0; i < node.output_count(); ++i)
-      to_.set_name(added->output(i), node.output(i)->name());
-    return added;
-  }
-
-  /// Prepares operands and attributes of the copy, and says what of its results is padding.
-  Result<Ok> pad(const Node& node, Node& copied, PaddedNode& padded) const {
-    if (auto* takes = capability<TakesPadding>(&copied)) return takes->pad(padded);
-    if (node.info().has(kElementwise) && !depends_on(node, dim_)) return padded.broadcast();
-    if (node.info().has(kReshapes)) {
-      resize_attributes(copied, dim_);
-      QC_ASSIGN(Padding to, reshaped_padding(padded.padding(0), padded.shape(0),
-                                             node.output()->shape(), padded));
-      padded.set_result(std::move(to));
-      return Ok{};
-    }
-    return padded.refuse("it may mix elements along it");
-  }
-
-  /// Sizes that depend on the dimension are padded, all others are not; none depend on data.
-  Result<Ok> check(const Node& node, const Value* was, const Value* is, const PaddedNode& padded,
-                   size_t i) const {
-    const Padding& padding = padded.results()[i];
-    bool same = was->rank() == is->rank() && padding.size() == was->shape().size() &&
-                is->shape() == dim_.resized(was->shape());
-    for (size_t axis = 0; same && axis < padding.size(); ++axis)
-      same = dim_.in(was->shape()[axis]) == !padding[axis].empty();
-    if (same) return Ok{};
-    return error(Code::unsupported, node.loc(),
-                 "{} cannot be padded along '{}': {} does not become a size of the bucket",
-                 node.op(), dim_.symbol, str(was->shape()));
   }
 
   Padding padding_of(const Value* v) const {

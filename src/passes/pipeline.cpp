@@ -28,6 +28,7 @@
 #include "passes/remove_no_ops.h"
 #include "passes/shift_signed.h"
 #include "passes/sink_transposes.h"
+#include "passes/store_tables.h"
 #include "passes/store_unsigned.h"
 #include "support/budget.h"
 
@@ -78,6 +79,8 @@ constexpr Pass kPipeline[] = {
      "frames of the code of zero become pads of what reads them"},
     {"drop_repeats", PassStage::lower, drop_repeats,
      "operands are repeated by the op that reads them"},
+    {"store_tables", PassStage::lower, store_tables,
+     "tables that follow from a size alone are stored for the largest one", nullptr, true},
     {"pad_to_buckets", PassStage::lower, pad_to_buckets,
      "sizes are padded to the buckets of their dimension", &PassOptions::buckets, true},
     {"store_unsigned", PassStage::lower, store_unsigned,
