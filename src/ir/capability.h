@@ -79,6 +79,13 @@ class IsTranspose {
   virtual std::unique_ptr<Node> with_permutation(Ints permutation) const = 0;
 };
 
+/// An op that repeats some of its operands as far as it needs them, as ops with kBroadcasts do.
+class RepeatsOperands {
+ public:
+  virtual ~RepeatsOperands() = default;
+  virtual bool repeats(size_t operand) const = 0;
+};
+
 /// Limits of a clamp to `after` applied to a result already clamped to `before`.
 IsClamp::Limits narrow(IsClamp::Limits before, IsClamp::Limits after);
 

@@ -258,13 +258,18 @@ std::optional<IndexFormula> IndexFormulas::checked(IndexFormula formula, const T
   return formula;
 }
 
+Result<Value*> emit_expanded(Graph& graph, Value* value, const Dims& shape, const Loc& loc,
+                             Node* before) {
+  return graph.emit("expand", {value}, {{"shape", shape}}, loc, before);
+}
+
 Result<Value*> emit_repeated(Graph& graph, int64_t number, const Type& type, const Loc& loc,
                              Node* before) {
   Tensor one(type.dtype, {});
   one.set_int(0, number);
   Value* value = graph.constant(std::move(one));
   if (type.shape.empty()) return value;
-  return graph.emit("expand", {value}, {{"shape", type.shape}}, loc, before);
+  return emit_expanded(graph, value, type.shape, loc, before);
 }
 
 }  // namespace qc

@@ -79,6 +79,14 @@ class TakesMask {
   virtual std::unique_ptr<Node> without_mask(const IndexFormula& mask) const = 0;
 };
 
+/// An op that takes elements of one operand where the bools of operand 0 are true and of another
+/// where they are not, both repeated to the shape of its result.
+class PicksByTruth {
+ public:
+  virtual ~PicksByTruth() = default;
+  virtual size_t picked(bool truth) const = 0;
+};
+
 /// Numbers one after the other along an axis of a value: start, start + step, ..., `count` of them.
 /// Along its other axes they are the same. Without an axis there is one number.
 struct NumberRun {
@@ -117,6 +125,9 @@ class IndexFormulas {
   std::vector<bool> read_;                             // constants that were looked at
 };
 
+/// The value repeated to this shape.
+Result<Value*> emit_expanded(Graph& graph, Value* value, const Dims& shape, const Loc& loc,
+                             Node* before);
 /// A value of this type whose elements are all `number`.
 Result<Value*> emit_repeated(Graph& graph, int64_t number, const Type& type, const Loc& loc,
                              Node* before);

@@ -13,9 +13,10 @@ class Decider {
   Result<bool> run() {
     QC_ASSIGN(const bool dropped, for_all(&Decider::drop_mask));
     QC_ASSIGN(const bool picked, for_all(&Decider::pick_run));
+    QC_ASSIGN(const bool taken, for_all(&Decider::pick_operand));
     QC_ASSIGN(const bool decided, for_all(&Decider::decide));
     QC_ASSIGN(const bool passed_on, for_all(&Decider::pass_on));
-    return dropped || picked || decided || passed_on;
+    return dropped || picked || taken || decided || passed_on;
   }
 
  private:
@@ -77,6 +78,20 @@ class Decider {
     if (!run) return false;
     QC_ASSIGN(Value * part, op->emit_run(graph_, *run, node));
     graph_.replace_uses(node->output(), part);
+    return true;
+  }
+
+  /// What is picked everywhere is repeated, not picked.
+  Result<bool> pick_operand(Node* node) {
+    const auto* op = capability<const PicksByTruth>(node);
+    const IndexFormula* truth = op ? formulas_.of(node->input(0)) : nullptr;
+    const std::optional<int64_t> all = truth ? truth->known() : std::nullopt;
+    if (!all || has_constants_only(node)) return false;
+    Value* taken = node->input(op->picked(*all != 0));
+    if (taken->shape() != node->output()->shape()) {
+      QC_ASSIGN(taken, emit_expanded(graph_, taken, node->output()->shape(), node->loc(), node));
+    }
+    graph_.replace_uses(node->output(), taken);
     return true;
   }
 

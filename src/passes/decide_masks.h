@@ -2,7 +2,7 @@
 //
 //   le(j, i), j and i positions:  attention(q, k, v, le(j, i))  ->  attention(q, k, v) {right = 0}
 //   attention(q, k, v, ge(i, 0))                                ->  attention(q, k, v)
-//   where(ge(i, 0), x, y)                                       ->  where(true, x, y)
+//   where(ge(i, 0), x, y)                                       ->  expand(x)
 //   cast(add(i, 0))                                             ->  cast(i)
 //   gather(table, i)                                            ->  slice(table)
 //

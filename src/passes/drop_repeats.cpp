@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ir/capability.h"
+
 namespace qc {
 namespace {
 
@@ -16,9 +18,21 @@ Value* repeated(const Value* value) {
   return node->input(0);
 }
 
+/// Reads what operands repeat where the op says that it repeats them, whatever its result.
+bool read_by_capability(Graph& graph, Node* node) {
+  const auto* op = capability<const RepeatsOperands>(node);
+  bool changed = false;
+  for (size_t i = 0; op && i < node->input_count(); ++i) {
+    Value* const once = op->repeats(i) ? repeated(node->input(i)) : nullptr;
+    if (once) graph.set_input(node, i, once);
+    changed = changed || once;
+  }
+  return changed;
+}
+
 /// Reads what operands repeat, as long as one of them has the shape of the result.
 bool read_once(Graph& graph, Node* node) {
-  if (!node->info().has(kBroadcasts)) return false;
+  if (!node->info().has(kBroadcasts)) return read_by_capability(graph, node);
   const auto is_whole = [&](const Value* v) { return v->shape() == node->output()->shape(); };
   bool changed = false;
   for (size_t i = 0; i < node->input_count(); ++i) {

@@ -2,7 +2,9 @@
 //
 //   add(x, expand(y))   ->  add(x, y)     where x has the shape of the result
 //
-// Relies on kRepeats and kBroadcasts. What was repeated is then never in memory. It keeps every
+//   attention(q, k, v, expand(mask))  ->  attention(q, k, v, mask)
+//
+// Relies on kRepeats, kBroadcasts and RepeatsOperands. What was repeated is then never in memory. It keeps every
 // bit, and comes after the contract graph, since what passes before it make of a small constant
 // they may not make of a large one.
 #pragma once

@@ -13,9 +13,9 @@
 namespace qc {
 namespace {
 
-constexpr int64_t kMostBytes = 256 * 1024;  // of a table
-constexpr int64_t kMostShrinking = 4;       // times as many may be in what it is made of
-constexpr int64_t kMostWork = 64 << 20;     // bytes and products computed for all tables
+constexpr int64_t kMostBytes = 1 << 20;  // of all tables: as text they are three times as many
+constexpr int64_t kMostShrinking = 4;    // times as many may be in one that a table is made of
+constexpr int64_t kMostWork = 64 << 20;  // bytes and products computed for all tables
 
 /// A value that follows from sizes and constants.
 struct FromSizes {
@@ -39,8 +39,8 @@ std::string symbol_of(const Node& node) {
   return symbols.size() == 1 ? *symbols.begin() : std::string();
 }
 
-/// Whether fewer elements along the free axis are the first bytes of more.
-bool is_read_in_part(const Dims& shape) {
+/// Whether a value of a smaller size is the first bytes of one of a larger.
+bool is_beginning(const Dims& shape) {
   const auto free = std::ranges::find_if_not(shape, &Dim::is_static);
   return free != shape.end() &&
          std::all_of(shape.begin(), free, [](const Dim& d) { return d == Dim(1); }) &&
@@ -92,7 +92,8 @@ class Tables {
   }
 
   /// Notes tables, which are read by what does not follow from sizes alone, and their operands. Of
-  /// a reshaped one the operand is stored: several may be views of it.
+  /// a reshaped one the operand is stored, of which several may be views, where the part that is
+  /// read lies densely.
   void ask(const Node& node) {
     Value* out = node.output_count() == 1 ? node.output() : nullptr;
     FromSizes* own = out ? of(out) : nullptr;
@@ -100,10 +101,10 @@ class Tables {
     own->read = own->read || out->pinned() > 0;
     for (const Use* u = out->first_use(); u && !own->read; u = u->next)
       own->read = u->user->output_count() != 1 || !of(u->user->output());
-    if (own->read && own->computed && node.info().has(kReshapes)) {
-      of(node.input(0))->read = true;
-    } else if (own->read && own->computed && is_read_in_part(out->shape())) {
-      own->needed = take(out) || own->needed;
+    if (own->read && own->computed && !all_static(out->shape())) {
+      const bool view = node.info().has(kReshapes) && is_beginning(node.input(0)->shape());
+      if (view) of(node.input(0))->read = true;
+      if (!view) own->needed = take(out) || own->needed;
     }
     if (!own->needed) return;
     for (const Value* v : node.inputs()) {
@@ -116,14 +117,16 @@ class Tables {
     Dims most;
     for (const Dim& d : table->shape()) most.emplace_back(graph_.largest(d));
     const Result<int64_t> size = checked_bytes(table->dtype(), static_dims(most));
-    if (size.ok() && *size <= kMostBytes) {
-      tables_.push_back(table);
-      return true;
-    }
-    context_.remarks.push_back(fmt::format(
-        "store_tables: {} is computed in every run: at the largest sizes it has {} "
-        "bytes, more than the {} that a table may have",
-        label(*table->def()), size.ok() ? std::to_string(*size) : "too many", kMostBytes));
+    if (!size.ok() || *size > kMostBytes) return leave(*table);
+    tables_.push_back(table);
+    return true;
+  }
+
+  bool leave(const Value& table) {
+    context_.remarks.push_back(
+        fmt::format("store_tables: {} is computed in every run: with it, tables would have more "
+                    "than {} bytes at the largest sizes",
+                    label(*table.def()), kMostBytes));
     return false;
   }
 
@@ -194,15 +197,17 @@ class Tables {
     const FromSizes& own = *of(table);
     if (!own.padded) return false;
     const Tensor& elements = elements_[own.padded];
+    const auto bytes = static_cast<int64_t>(elements.bytes().size());
+    if (bytes > room_) return leave(*table);
+    room_ -= bytes;
     Value* stored =
         graph_.constant(graph_.pool().add(elements, table->name()), table->type().format);
     QC_ASSIGN(Value * part,
               first_elements(graph_, stored, table->shape(), table->def()->loc(), table->def()));
     graph_.set_name(part, table->name());
     graph_.replace_uses(table, part);
-    context_.remarks.push_back(
-        fmt::format("store_tables: {} is stored for the largest sizes, {} bytes",
-                    label(*table->def()), elements.bytes().size()));
+    context_.remarks.push_back(fmt::format(
+        "store_tables: {} is stored for the largest sizes, {} bytes", label(*table->def()), bytes));
     return true;
   }
 
@@ -213,7 +218,7 @@ class Tables {
   std::vector<std::unique_ptr<FromSizes>> found_;  // by number of the value
   std::map<const Value*, Tensor> elements_;        // of values of `largest_`
   std::vector<Value*> tables_;                     // the last ones first
-  int64_t work_ = 0;
+  int64_t work_ = 0, room_ = kMostBytes;
 };
 
 }  // namespace

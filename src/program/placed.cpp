@@ -11,8 +11,7 @@ constexpr int kMaxViews = 8;
 const StaysInPlace* view_of(const Node* node) {
   const auto* view = dynamic_cast<const StaysInPlace*>(node);
   const bool plain = view && node->input_type(0).layout == Layout::row_major &&
-                     node->output()->type().layout == Layout::row_major &&
-                     !node->input(0)->is_constant();
+                     node->output()->type().layout == Layout::row_major;
   return plain ? view : nullptr;
 }
 

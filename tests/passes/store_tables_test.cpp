@@ -17,9 +17,17 @@ namespace {
 
 constexpr int64_t kLow = 1, kHigh = 24;
 
-// Cosines of positions at given frequencies, which are stored; positions that count up to the end,
-// which no two sizes share; and positions after another number, of which padding says nothing.
-constexpr const char* kBody = R"(
+struct Body {
+  const char* name;
+  size_t stored;
+  const char* text;
+};
+
+constexpr Body kBodies[] = {
+    // Cosines of positions at given frequencies, which are stored; positions that count up to the
+    // end, which no two sizes share; and positions after another number, of which padding says
+    // nothing.
+    {"positions", 1, R"(
 @freq : f32[4] = [1.0, 0.5, 0.25, 0.125]
 @minus : i64[1] = [-1]
 graph (%0 "x" : f32[2, s, 4], %1 "y" : f32[s, 1]) {
@@ -38,7 +46,23 @@ graph (%0 "x" : f32[2, s, 4], %1 "y" : f32[s, 1]) {
   %13 = cast(%12) {to = f32}
   %14 = sin(%13)
   return %7, %11, %14
-})";
+})"},
+    // Distances times a slope for each head, added to scores: attention reads rows of the table
+    // where they are, floats and codes alike.
+    {"distances", 1, R"(
+@slopes : f32[1, 2, 1, 1] = [-0.5, -0.25]
+graph (%0 "x" : f32[2, 2, s, 4], %1 "y" : i8[2, 2, s, 4] q(-128, 127, scale=0.02)) {
+  dim "s" = 1..24
+  %2 = iota() {size = #(s)}
+  %3 = reshape(%2) {shape = [#(s), 1]}
+  %4 = sub(%2, %3)
+  %5 = abs(%4)
+  %6 = cast(%5) {to = f32}
+  %7 = mul(%6, @slopes)
+  %8 = attention(%0, %0, %0, %7)
+  %9 = qattention(%1, %1, %1, %7) {to = f32}
+  return %8, %9
+})"}};
 
 Options ranged(bool stored) {
   Options options;
@@ -59,15 +83,17 @@ Result<std::vector<Tensor>> inputs_of(const Graph& graph, const Bindings& sizes)
   return out;
 }
 
-TEST(StoreTables, EverySizeHasItsBits) {
+class StoreTables : public ::testing::TestWithParam<Body> {};
+
+TEST_P(StoreTables, EverySizeHasItsBits) {
   register_all_ops();
-  auto graph = parse(kBody);
+  auto graph = parse(GetParam().text);
   ASSERT_TRUE(graph.ok()) << render(graph.diag());
   auto with = copy(**graph), without = copy(**graph), rewritten = copy(**graph);
   PassContext context;
   ASSERT_TRUE(store_tables(**rewritten, context).ok());
   ASSERT_TRUE(verify(**rewritten).ok());
-  EXPECT_EQ(context.remarks.size(), 1u) << print(**rewritten);
+  EXPECT_EQ(context.remarks.size(), GetParam().stored) << print(**rewritten);
   auto stored = make_program(**with, ranged(true));
   ASSERT_TRUE(stored.ok()) << render(stored.diag());
   auto computed = make_program(**without, ranged(false));
@@ -92,6 +118,9 @@ TEST(StoreTables, EverySizeHasItsBits) {
     }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(All, StoreTables, ::testing::ValuesIn(kBodies),
+                         [](const auto& body) { return std::string(body.param.name); });
 
 }  // namespace
 }  // namespace qc

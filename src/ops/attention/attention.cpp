@@ -60,7 +60,9 @@ Result<Ok> Attention::eval(EvalContext& c) const {
   const int64_t heads = q[1], queries = q[2], depth = q[3], keys = k[2], width = v[3];
   const float by = factor(depth), cap = static_cast<float>(softcap);
   const Ints at =
-      c.has(kMask) ? static_dims(mask_strides(to_dims(c.in(kMask).shape()))) : Ints(4, 0);
+      c.has(kMask)
+          ? static_dims(mask_strides(to_dims(c.in(kMask).shape()), strides_of(c.in(kMask))))
+          : Ints(4, 0);
   const Ints to = static_dims(result_strides(to_dims(q), to_dims(v)));
   const bool is_keep = c.has(kMask) && c.in(kMask).dtype() == DType::boolean;
   std::vector<float> s(static_cast<size_t>(keys));
@@ -111,7 +113,7 @@ Result<Ok> Attention::lower(Lowering& l) const {
   p.left = left;
   p.right = right;
   const bool masked = l.has(kMask);
-  const Dims strides = masked ? mask_strides(l.in_dims(kMask)) : Dims(4);
+  const Dims strides = mask_strides(*this);
   std::copy(strides.begin(), strides.end(), p.mask);
   QC_ASSIGN(p.scale, factor(q[3], l.loc()));
   p.softcap = static_cast<float>(softcap);

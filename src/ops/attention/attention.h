@@ -3,6 +3,7 @@
 #include <span>
 
 #include "frontends/common/foreign.h"
+#include "ir/capability.h"
 #include "ir/index_formula.h"
 #include "ir/padding.h"
 #include "ir/rewrite.h"
@@ -20,6 +21,7 @@ class Attention final : public OpNode<Attention>,
                         public AttentionScores,
                         public Quantizable,
                         public TakesMask,
+                        public RepeatsOperands,
                         public TakesStrides,
                         public TakesPadding {
  public:
@@ -44,7 +46,8 @@ class Attention final : public OpNode<Attention>,
 
   bool take(const QScheme& scheme) override;
   Result<Value*> quantized(Quantizer& q) const override;
-  bool takes_strides(size_t operand, const Dims&) const override { return operand < kMask; }
+  bool takes_strides(size_t operand, const Dims&) const override { return operand <= kMask; }
+  bool repeats(size_t operand) const override { return operand == kMask; }
   bool is_float_operand(size_t i) const override { return i == kMask; }
 };
 

@@ -162,8 +162,8 @@ AccumulatorProof CodeAttention::accumulators(const Node& node) const {
 }
 
 bool CodeAttention::takes_strides_of_codes(const Node& node, size_t operand) const {
-  if (operand < kMask) return true;
-  return operand > kMask && has_row_scales(node.input_type((operand - scale_operand(0)) / 2));
+  if (operand <= kMask) return true;
+  return has_row_scales(node.input_type((operand - scale_operand(0)) / 2));
 }
 
 void CodeAttention::compute(const Node& node, EvalContext& c, const QType& to, Tensor& y) const {
@@ -173,7 +173,9 @@ void CodeAttention::compute(const Node& node, EvalContext& c, const QType& to, T
       v(c, kV, node.input_type(kV));
   const float by = factor(depth), cap = static_cast<float>(softcap);
   const Ints at =
-      c.has(kMask) ? static_dims(mask_strides(to_dims(c.in(kMask).shape()))) : Ints(4, 0);
+      c.has(kMask)
+          ? static_dims(mask_strides(to_dims(c.in(kMask).shape()), strides_of(c.in(kMask))))
+          : Ints(4, 0);
   const bool is_keep = c.has(kMask) && c.in(kMask).dtype() == DType::boolean;
   const Ints y_at = static_dims(result_strides(to_dims(qs), to_dims(vs)));
   std::vector<float> s(static_cast<size_t>(keys));
@@ -228,7 +230,7 @@ Result<kernel::Qattention> CodeAttention::call(const Node& node, Lowering& l) co
   p.offset = offset;
   p.left = left;
   p.right = right;
-  const Dims strides = l.has(kMask) ? mask_strides(l.in_dims(kMask)) : Dims(4);
+  const Dims strides = mask_strides(node);
   std::copy(strides.begin(), strides.end(), p.mask);
   QC_ASSIGN(p.scale, factor(q[3], l.loc()));
   p.softcap = static_cast<float>(softcap);

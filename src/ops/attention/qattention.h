@@ -12,6 +12,7 @@ namespace qc {
 class QAttention final : public QuantNodeBase<QAttention>,
                          public CodeAttention,
                          public TakesStrides,
+                         public RepeatsOperands,
                          public TakesEnding,
                          public TakesPadding {
  public:
@@ -32,6 +33,7 @@ class QAttention final : public QuantNodeBase<QAttention>,
   bool takes_strides(size_t operand, const Dims&) const override {
     return takes_strides_of_codes(*this, operand);
   }
+  bool repeats(size_t operand) const override { return operand == kMask; }
   Result<Node*> with_ending(const Ending& ending, const EndingPlace& place,
                             std::string& reason) override;
 };
@@ -41,6 +43,7 @@ class QAttentionQuantize final : public OpNode<QAttentionQuantize>,
                                  public QuantNode,
                                  public CodeAttention,
                                  public TakesStrides,
+                                 public RepeatsOperands,
                                  public TakesPadding,
                                  public EndsInCodes {
  public:
@@ -63,6 +66,7 @@ class QAttentionQuantize final : public OpNode<QAttentionQuantize>,
   bool takes_strides(size_t operand, const Dims&) const override {
     return takes_strides_of_codes(*this, operand);
   }
+  bool repeats(size_t operand) const override { return operand == kMask; }
 };
 
 }  // namespace qc

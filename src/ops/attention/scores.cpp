@@ -11,13 +11,17 @@
 #include "program/placed.h"
 
 namespace qc {
-Dims mask_strides(const Dims& shape) {
+Dims mask_strides(const Dims& shape, const Dims& strides) {
   Dims out(4);
-  const Dims own = strides_of(shape);
   for (size_t i = 0; i < shape.size(); ++i) {
-    if (!(shape[i] == 1)) out[4 - shape.size() + i] = own[i];
+    if (!(shape[i] == 1)) out[4 - shape.size() + i] = strides[i];
   }
   return out;
+}
+
+Dims mask_strides(const Node& node) {
+  const Value* mask = node.input(kMask);
+  return mask ? mask_strides(mask->shape(), strides_in(node, kMask)) : Dims(4);
 }
 
 AttrMap AttentionScores::written() const {

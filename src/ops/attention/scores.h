@@ -45,6 +45,8 @@ struct AttentionScores {
 void fill_strides(const Node& node, size_t i, Dim (&at)[3]);
 
 /// Strides of a mask along [batch, heads, queries, keys]; 0 where it broadcasts.
-Dims mask_strides(const Dims& shape);
+Dims mask_strides(const Dims& shape, const Dims& strides);
+/// Those of the mask of a node as it lies in memory, 0 without one.
+Dims mask_strides(const Node& node);
 
 }  // namespace qc

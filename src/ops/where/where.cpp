@@ -11,7 +11,7 @@
 namespace qc {
 
 /// y = condition ? a : b with broadcasting of all three; a and b of any one type.
-class Where final : public OpNode<Where>, public HasFormula {
+class Where final : public OpNode<Where>, public HasFormula, public PicksByTruth {
  public:
   static const OpInfo kInfo;
 
@@ -51,11 +51,12 @@ class Where final : public OpNode<Where>, public HasFormula {
     return out;
   }
 
+  size_t picked(bool truth) const override { return truth ? 1 : 2; }
   /// Of the operand that the condition takes everywhere.
   std::optional<IndexFormula> formula(const FormulaOperands& in) const override {
     const std::optional<int64_t> condition = in[0] ? in[0]->known() : std::nullopt;
     if (!condition) return std::nullopt;
-    const size_t taken = *condition != 0 ? 1 : 2;
+    const size_t taken = picked(*condition != 0);
     return in.broadcast(taken, input_type(taken).shape, output()->shape());
   }
 
