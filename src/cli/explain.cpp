@@ -33,6 +33,7 @@ void add_explain(CLI::App& app, Session& session) {
       Progress progress("explaining " + flags->model);
       QC_TRY(contract(*graph, options, context));
       QC_TRY(note_padding(*graph, options, context));
+      QC_TRY(note_tables(*graph, options.disabled_passes, context));
       QC_ASSIGN(const auto reports, explain(*graph, context));
       if (flags->as_json) {
         fmt::print("{}", json(reports, context));
@@ -41,7 +42,8 @@ void add_explain(CLI::App& app, Session& session) {
       fmt::print("{}", table(reports, terminal_width()));
       for (const std::string& remark : context.remarks) {
         for (const std::string_view pass :
-             {"dot: ", "fold_qdq: ", "lift_quantize: ", "merge_products: ", "pad_to_buckets: "}) {
+             {"dot: ", "fold_qdq: ", "lift_quantize: ", "merge_products: ", "pad_to_buckets: ",
+              "store_tables: "}) {
           if (!remark.starts_with(pass)) continue;
           fmt::print("{}",
                      wrapped("remark: ", shown(remark.substr(pass.size())), terminal_width()));

@@ -210,6 +210,24 @@ Result<std::vector<NodeReport>> explain(const Graph& graph, const PassContext& c
   return out;
 }
 
+Result<Ok> note_tables(const Graph& graph, const std::vector<std::string>& disabled_passes,
+                       PassContext& context) {
+  if (graph.symbols().empty()) return Ok{};
+  PassOptions options;
+  options.first = options.last = PassStage::lower;
+  options.stop_after = "store_tables";
+  for (const std::string& name : disabled_passes) {
+    if (find_pass(name).ok()) options.disabled.push_back(name);
+  }
+  QC_ASSIGN(const std::unique_ptr<Graph> copied, copy(graph));
+  PassContext lowering;
+  QC_TRY(run_passes(*copied, options, lowering));
+  for (std::string& remark : lowering.remarks) {
+    if (remark.starts_with(options.stop_after)) context.remarks.push_back(std::move(remark));
+  }
+  return Ok{};
+}
+
 Totals totals(const Graph& graph) {
   Totals out;
   for (const Node* n = graph.first(); n; n = n->next()) {

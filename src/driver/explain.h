@@ -44,6 +44,10 @@ struct NodeReport {
 /// passes ran with.
 Result<std::vector<NodeReport>> explain(const Graph& graph, const PassContext& context);
 
+/// Notes which tables of a contract graph of free sizes are stored, and which every run computes.
+Result<Ok> note_tables(const Graph& graph, const std::vector<std::string>& disabled_passes,
+                       PassContext& context);
+
 /// How many nodes there are, and how many of each kind.
 struct Totals {
   size_t nodes = 0;

@@ -1,6 +1,7 @@
 """Tiny networks of PyPI's transformers with free sizes, float, dynamic and static W8A8: compiled once for all sizes, and once more with
 buckets, they give the bits of the static model at sampled sizes, in C and in the interpreter, and float ones PyTorch's answers."""
 import random
+import re
 
 import numpy as np
 import pytest
@@ -96,9 +97,11 @@ def rules_of(kind, quantc, path, inputs, dims, folder):
     return ["--rules", folder / "rules.toml"]
 
 
-def compare(name, kind, flags, cflags, whole, static_sizes, exported, quantc, folder):
+def compare(name, kind, flags, cflags, whole, static_sizes, exported, quantc, folder, ranges=None):
+    """`ranges` are dimensions and buckets in place of the network's."""
     module, path, symbols = exported(name)
-    _, inputs, dims, buckets = NETWORKS[name]
+    inputs = NETWORKS[name][1]
+    dims, buckets = ranges or NETWORKS[name][2:]
     given = rules_of(kind, quantc, path, inputs, dims, folder)
 
     def build(tag, text):
@@ -133,6 +136,47 @@ SMALL = ["--specialise", "size"]
     "resnet": "float static"}.items() for kind in kinds.split()])
 def test_free_sizes_have_the_bits_of_the_static_network(name, kind, exported, quantc, tmp_path):
     compare(name, kind, SMALL, "-O2", False, 0, exported, quantc, tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["float", "dynamic", "static"])
+def test_a_stored_table_of_two_free_axes(kind, exported, quantc, tmp_path):
+    """T5's relative positions, which attention reads where they are: up to 1 MB they are stored."""
+    ranges = {"batch": (0, 1, 4), "seq": (1, 1, 60)}, {"seq": ":buckets=40,60"}
+    compare("t5", kind, SMALL, "-O2", False, 0, exported, quantc, tmp_path, ranges)
+
+
+def arena(quantc, *flags):
+    return int(re.search(r"arena (\d+) bytes", quantc("compile", *flags, "--name", "net").stdout)[1])
+
+
+@pytest.mark.parametrize("kind", ["float", "dynamic", "static"])
+@pytest.mark.parametrize("name", NETWORKS)
+def test_the_arena_is_that_of_the_largest_sizes(name, kind, exported, quantc, tmp_path):
+    """What follows from sizes alone is among the weights, as it is in a static program."""
+    _, path, symbols = exported(name)
+    _, inputs, dims, _ = NETWORKS[name]
+    given = rules_of(kind, quantc, path, inputs, dims, tmp_path)
+    for most in (40, 128, 512):
+        highest = {symbols[d]: min(high, max(most, low)) for d, (_, low, high) in dims.items()}
+        free = [f for d, (_, low, _) in dims.items() for f in ("--dim", f"{symbols[d]}={low}..{highest[symbols[d]]}")]
+        numbers = [f for d in dims for f in ("--dim", f"{symbols[d]}={highest[symbols[d]]}")]
+        ours, theirs = (arena(quantc, path, "-o", tmp_path / tag, *given, *sizes) for tag, sizes in (("free", free), ("static", numbers)))
+        assert ours <= 1.02 * theirs, (most, ours, theirs)
+
+
+def test_storing_tables_is_explained_and_can_be_left_out(exported, quantc, tmp_path):
+    """LLaMA's cosines and sines are stored; T5's relative positions are larger than tables may be."""
+    def flags(name):
+        _, path, symbols = exported(name)
+        return [path, *(f for d, (_, low, high) in FREE.items() for f in ("--dim", f"{symbols[d]}={low}..{high}"))]
+
+    def remarks(name):
+        return " ".join(quantc("explain", *flags(name)).stdout.split()).split("remark: ")[1:]
+
+    stored, computed = (arena(quantc, *flags("llama"), "-o", tmp_path / str(len(off)), *off) for off in ([], ["--disable-pass", "store_tables"]))
+    assert computed == stored + 2 * 16384
+    assert [r.strip().split("' ")[1] for r in remarks("llama")] == 2 * ["is stored for the largest sizes, 16384 bytes"]
+    assert [r.split("' ")[1].split(":")[0] for r in remarks("t5")] == ["is computed in every run"]
 
 
 @pytest.mark.soak
