@@ -1,7 +1,7 @@
 // drop_repeats: operands are repeated by the op that reads them.
 //
-//   add(x, expand(y))                 ->  add(x, y)                 where x has the shape of the
-//   result attention(q, k, v, expand(mask))  ->  attention(q, k, v, mask)
+//   add(x, expand(y))               ->  add(x, y)  where x has the shape of the result
+//   attention(q, k, v, expand(m))   ->  attention(q, k, v, m)
 //
 // Relies on kRepeats, kBroadcasts and RepeatsOperands. What was repeated is then never in memory.
 // It keeps every bit, and comes after the contract graph, since what passes before it make of a
