@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "ir/capability.h"
 #include "ir/op_table.h"
+#include "support/budget.h"
 
 namespace qc {
 namespace {
@@ -45,6 +47,31 @@ Result<Value*> filling(Graph& graph, const Type& type, Fill with, const PaddedNo
     value.set_double(0, element);
   }
   return graph.constant(graph.pool().add(std::move(value), "filling"), type.format);
+}
+
+/// Whether an axis has at the bucket's size at least the elements it has at every smaller one,
+/// other sizes being their least or their largest.
+bool holds_smaller(const Dim& size, const BucketedDim& dim, const SymbolBounds& symbols) {
+  std::set<std::string> names;
+  size.collect_symbols(names);
+  const auto range = symbols.find(dim.symbol);
+  const Bounds sizes{range == symbols.end() ? 0 : range->second.min, dim.size};
+  for (const bool largest : {false, true}) {
+    Bindings others;
+    for (const std::string& name : names) {
+      const auto it = symbols.find(name);
+      if (name == dim.symbol) continue;
+      others[name] = it == symbols.end() ? 1 : largest ? it->second.max : it->second.min;
+    }
+    const Dim own = size.substitute(others), there = dim.resized(own);
+    if ((there - own).bounds({{dim.symbol, sizes}}).min >= 0) continue;
+    // Intervals say too little of some, as of s + mod(-s, 8).
+    spend(Cost::work, dim.size);
+    for (int64_t s = sizes.min; s < sizes.max; ++s) {
+      if ((there - own.substitute({{dim.symbol, s}})).bounds({}).min < 0) return false;
+    }
+  }
+  return true;
 }
 
 bool has_padding(const Padding& padding) {
@@ -230,8 +257,15 @@ Result<Ok> PaddedNode::check(size_t i, const Value* is) const {
               is->shape() == dim_.resized(was->shape());
   for (size_t axis = 0; same && axis < padding.size(); ++axis)
     same = dim_.in(was->shape()[axis]) == !padding[axis].empty();
-  if (same) return Ok{};
-  return refuse(fmt::format("{} does not become a size of the bucket", str(was->shape())));
+  if (!same) {
+    return refuse(fmt::format("{} does not become a size of the bucket", str(was->shape())));
+  }
+  const SymbolBounds symbols = to_.symbol_bounds();
+  for (const Dim& size : was->shape()) {
+    if (dim_.in(size) && !holds_smaller(size, dim_, symbols))
+      return refuse(fmt::format("{} has fewer elements at a larger size", str(was->shape())));
+  }
+  return Ok{};
 }
 
 namespace {

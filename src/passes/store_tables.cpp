@@ -54,7 +54,9 @@ class Tables {
         context_(context),
         symbols_(graph.symbol_bounds()),
         largest_(graph.new_region()),
-        found_(graph.value_bound()) {}
+        found_(graph.value_bound()) {
+    largest_->dim_ranges = graph.dim_ranges;
+  }
 
   Result<bool> run() {
     if (symbols_.empty()) return false;
@@ -148,18 +150,14 @@ class Tables {
     const BucketedDim dim{symbol->first, symbol->second.max};
     PaddedNode padded(node, dim, *largest_, std::move(operands), std::move(paddings));
     const Result<std::vector<Value*>> made = padded.add();
-    if (!made.ok() || !can_compute(node.output()->shape(), (*made)[0])) return;
+    if (!made.ok() || !can_compute((*made)[0])) return;
     compute(*own, *(*made)[0], padded.results()[0]);
   }
 
-  /// Whether a copy of the node is worth evaluating, with no size left open: its result has all
-  /// elements that any size has.
-  bool can_compute(const Dims& free, const Value* value) {
+  /// Whether a copy of the node is worth evaluating, with no size left open.
+  bool can_compute(const Value* value) {
     if (!value->def() || !all_static(value->shape()) || depends_on_sizes(*value->def()))
       return false;
-    for (size_t i = 0; i < free.size(); ++i) {
-      if (free[i].bounds(symbols_).max > value->shape()[i].value()) return false;
-    }
     const std::vector<int64_t> shape = static_dims(value->shape());
     const Result<int64_t> bytes = checked_bytes(value->dtype(), shape);
     if (!bytes.ok() || *bytes > kMostShrinking * kMostBytes) return false;

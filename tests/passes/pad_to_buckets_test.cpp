@@ -124,6 +124,8 @@ INSTANTIATE_TEST_SUITE_P(
                "reshape(%0) {shape = [#(b * s), 8]} %2 = sin(%1) "
                "%3 = reshape(%2) {shape = [#(b), #(s), 8]}"),
         QC_ROW("%2", "iota() {size = #(s), dtype = f32} %2 = reshape(%1) {shape = [1, #(s), 1]}"),
+        QC_ROW("%2", "iota() {size = #(41 - s)} %2 = cast(%1) {to = f32}"),
+        QC_ROW("%2", "iota() {size = #(s + mod(-s, 8))} %2 = cast(%1) {to = f32}"),
         QC_ROW("%2", "dims() {values = [#(s)]} %2 = cast(%1) {to = f32}"),
         "graph (%0 \"x\" : f32[b, 2, s, 8]) { %1 = attention(%0, %0, %0) return %1 }",
         "graph (%0 \"x\" : f32[b, 2, s, 8]) { %1 = attention(%0, %0, %0) {right = 0} return %1 }",
@@ -148,6 +150,9 @@ INSTANTIATE_TEST_SUITE_P(
         QC_ROW("%3",
                "softmax(%0) {axis = 1} %2 = concat(%1, %0) {axis = 1} "
                "%3 = softmax(%2) {axis = 1}"),
+        // The larger the size, the fewer elements there are.
+        "graph (%0 \"x\" : f32[b, s, 8], %1 \"y\" : f32[41]) { %2 = softmax(%0) {axis = 1} %3 = "
+        "slice(%1) {start = [#(s)], size = [#(41 - s)], step = [1]} return %2, %3 }",
         "graph (%0 \"x\" : f32[b, s, 8]) { %1, %2 = sort(%0) {axis = 1, k = 2} return %1, %2 }",
         QC_ROW("%2",
                "slice(%0) {start = [0, #(s - 1), 0], size = [#(b), #(s), 8], step = [1, -1, "
