@@ -1,5 +1,6 @@
 /* Pools of codes of 8 bits that lie channel by channel, 16 columns of the input a thread: they and
- * the four on either side are read at once as words of four columns, which stay words. */
+ * the four on either side are read at once as words of four columns, which stay words. The last
+ * strip of a row may have fewer columns, whole words. */
 #ifndef QK_POOL_STRIP_H
 #define QK_POOL_STRIP_H
 
@@ -13,8 +14,11 @@
 #define QK_STRIP_COLUMNS (QK_STRIP + 2 * QK_STRIP_SIDE)
 #define QK_STRIP_WORDS (QK_STRIP_COLUMNS / 4)
 
+QK_INLINE int32_t qk_strips_of_row(const qk_pool_params* p) {
+  return (p->in[2] + QK_STRIP - 1) / QK_STRIP;
+}
 QK_INLINE int64_t qk_pool_strips(const qk_pool_params* p) {
-  return (int64_t)p->n * p->c * p->out[0] * p->out[1] * (p->in[2] / QK_STRIP);
+  return (int64_t)p->n * p->c * p->out[0] * p->out[1] * qk_strips_of_row(p);
 }
 /* How many columns to the right of a strip its windows reach. */
 QK_INLINE int32_t qk_strip_reach(const qk_pool_params* p) {
@@ -25,22 +29,25 @@ QK_INLINE int32_t qk_strip_reach(const qk_pool_params* p) {
 QK_INLINE int qk_pool_in_strips(const qk_pool_params* p) {
   const int32_t stride = p->stride[2];
   return !p->nhwc && !p->adaptive && (stride == 1 || stride == 2 || stride == 4) &&
-         p->in[2] % QK_STRIP == 0 && p->valid[2] == p->in[2] && p->out[2] * stride == p->in[2] &&
+         p->in[2] % 4 == 0 && p->valid[2] == p->in[2] && p->out[2] * stride == p->in[2] &&
          p->pad[2] <= QK_STRIP_SIDE && qk_strip_reach(p) <= QK_STRIP_SIDE &&
          qk_pool_strips(p) <= INT32_MAX;
 }
 
 /* Strip `unit`: its first column, the plane it is of, the windows of its rows. */
 typedef struct qk_pool_strip {
-  int32_t column;
-  int64_t plane, at; /* `at` is its first result */
+  int32_t column, count; /* of results */
+  int64_t plane, at;     /* `at` is the first of them */
   qk_pool_window d, h;
 } qk_pool_strip;
 QK_INLINE qk_pool_strip qk_pool_strip_at(const qk_pool_params* p, int64_t unit) {
-  const uint32_t strips = (uint32_t)(p->in[2] / QK_STRIP), own = (uint32_t)unit;
+  const uint32_t strips = (uint32_t)qk_strips_of_row(p), own = (uint32_t)unit;
   const uint32_t line = own / strips, rows = line / (uint32_t)p->out[1];
   qk_pool_strip s;
   s.column = (int32_t)(own % strips) * QK_STRIP;
+  s.count = QK_STRIP / p->stride[2];
+  if (p->in[2] % QK_STRIP != 0 && p->in[2] - s.column < QK_STRIP)
+    s.count = (p->in[2] - s.column) / p->stride[2];
   s.plane = rows / (uint32_t)p->out[0];
   s.at = (int64_t)line * p->out[2] + s.column / p->stride[2];
   s.d = qk_pool_taps(p, 0, (int32_t)(rows % (uint32_t)p->out[0]));
@@ -71,26 +78,39 @@ QK_INLINE void qk_strip_load(uint32_t* to, const uint8_t* from, int32_t words) {
   memcpy(to, from, 4 * (size_t)words);
 #endif
 }
-/* The columns of a strip in a row of the input, those beside it included; columns outside of the
- * input are bytes of `outside`. */
+/* Whether strips are read 16 bytes or a word at once, as their width allows; else by bytes. */
+QK_INLINE int qk_strip_aligned(const qk_pool_params* p, const void* x) {
+  return (uintptr_t)x % (p->in[2] % QK_STRIP == 0 ? 16 : 4) == 0;
+}
+/* Word i of a strip in a row of the input: four columns, or `outside` where they are. */
+QK_INLINE uint32_t qk_strip_word(const qk_pool_params* p, const uint8_t* row, int32_t column, int i,
+                                 int aligned, uint32_t outside) {
+  const int32_t c = column + 4 * i - QK_STRIP_SIDE;
+  const uint8_t* const from = row + 4 * i - QK_STRIP_SIDE;
+  uint32_t word = outside;
+  if (c < 0 || c >= p->in[2]) return word;
+  if (aligned) {
+    qk_strip_load(&word, from, 1);
+    return word;
+  }
+  return from[0] | (uint32_t)from[1] << 8 | (uint32_t)from[2] << 16 | (uint32_t)from[3] << 24;
+}
+/* The columns of a strip in a row of the input, those beside it included where windows reach them.
+ */
 QK_INLINE void qk_strip_row(const qk_pool_params* p, const uint8_t* row, int32_t column,
                             int aligned, uint32_t outside, uint32_t* words) {
+  const int left = p->pad[2] > 0, right = qk_strip_reach(p) > 0;
   QK_EACH_ON_GPU
   for (int i = 0; i < QK_STRIP_WORDS; ++i) words[i] = outside;
-  if (aligned) {
-    if (p->pad[2] > 0 && column > 0) qk_strip_load(&words[0], row - 4, 1);
+  if (aligned && p->in[2] % QK_STRIP == 0) {
+    if (left && column > 0) qk_strip_load(&words[0], row - 4, 1);
     qk_strip_load(&words[1], row, 4);
-    if (qk_strip_reach(p) > 0 && column + QK_STRIP < p->in[2])
-      qk_strip_load(&words[5], row + QK_STRIP, 1);
+    if (right && column + QK_STRIP < p->in[2]) qk_strip_load(&words[5], row + QK_STRIP, 1);
     return;
   }
   QK_EACH_ON_GPU
-  for (int i = 0; i < QK_STRIP_COLUMNS; ++i) {
-    const int32_t c = column + i - QK_STRIP_SIDE;
-    if (c < 0 || c >= p->in[2]) continue;
-    words[i / 4] &= ~(0xffu << 8 * (i % 4));
-    words[i / 4] |= (uint32_t)row[i - QK_STRIP_SIDE] << 8 * (i % 4);
-  }
+  for (int i = left ? 0 : 1; i < QK_STRIP_WORDS - (right ? 0 : 1); ++i)
+    words[i] = qk_strip_word(p, row, column, i, aligned, outside);
 }
 /* Column i, counted from the left side. */
 QK_INLINE uint8_t qk_strip_byte(const uint32_t* words, int i) {
@@ -115,16 +135,26 @@ QK_INLINE uint32_t qk_strip_four(const uint32_t* words, int from, int step) {
 /* Stores the results of a strip, bytes of words. */
 QK_INLINE void qk_strip_put(uint8_t* y, const uint32_t* words, int32_t count) {
 #if defined(__CUDA_ARCH__)
-  if ((uintptr_t)y % (uint32_t)count == 0) {
-    if (count == 16) *(uint4*)y = make_uint4(words[0], words[1], words[2], words[3]);
-    if (count == 8) *(uint2*)y = make_uint2(words[0], words[1]);
-    if (count == 4) *(uint32_t*)y = words[0];
+  if (count == 16 && (uintptr_t)y % 16 == 0) {
+    *(uint4*)y = make_uint4(words[0], words[1], words[2], words[3]);
+    return;
+  }
+  if (count == 8 && (uintptr_t)y % 8 == 0) {
+    *(uint2*)y = make_uint2(words[0], words[1]);
     return;
   }
 #endif
+  const int wide = (uintptr_t)y % 4 == 0;
   QK_EACH_ON_GPU
-  for (int i = 0; i < QK_STRIP; ++i) {
-    if (i < count) y[i] = (uint8_t)(words[i / 4] >> 8 * (i % 4));
+  for (int i = 0; i < QK_STRIP; i += 4) {
+    if (wide && i + 4 <= count) {
+      memcpy(__builtin_assume_aligned(y + i, 4), &words[i / 4], 4);
+      continue;
+    }
+    QK_EACH_ON_GPU
+    for (int k = i; k < i + 4; ++k) {
+      if (k < count) y[k] = qk_strip_byte(words, k);
+    }
   }
 }
 

@@ -59,6 +59,7 @@ QK_UNIT qk_qavg_size qk_qavg_size_of(const qk_qpool_params* q, const qk_pool_par
 QK_UNIT void qk_qavg_codes(const qk_qpool_params* q, const qk_pool_params* p,
                            const qk_pool_strip* s, const int32_t* sums, uint8_t* y) {
   const int32_t stride = p->stride[2], span = (p->k[2] - 1) * p->dilation[2];
+  const int32_t last = (p->in[2] - 1) % QK_STRIP + 1; /* columns of the last strip of a row */
   const qk_pool_window inner = {0, p->dilation[2], 0, p->k[2], p->k[2]};
   const qk_qavg_size usual = qk_qavg_size_of(q, p, s, inner);
   uint32_t results[4] = {0};
@@ -68,19 +69,19 @@ QK_UNIT void qk_qavg_codes(const qk_qpool_params* q, const qk_pool_params* p,
     if (o >= QK_STRIP / stride) continue;
     qk_qavg_size size = usual;
     if ((first < 0 && s->column == 0) ||
-        (first + span >= QK_STRIP && s->column + QK_STRIP == p->in[2]))
+        (first + span >= last && s->column + first + span >= p->in[2]))
       size = qk_qavg_size_of(q, p, s, qk_pool_taps(p, 2, s->column / stride + o));
     const int32_t code = qn_rescale(sums[o] - size.zeros, size.multiplier, q->zero, q->lo, q->hi);
     results[o / 4] |= (uint32_t)(uint8_t)code << 8 * (o % 4);
   }
-  qk_strip_put(y + s->at, results, QK_STRIP / stride);
+  qk_strip_put(y + s->at, results, s->count);
 }
 /* The means of a strip: exact sums, so their order makes no difference. Rows outside of the input
  * are read from the nearest inside, and do not count. */
 QK_UNIT void qk_qavg_strip(const qk_qpool_params* q, const qk_pool_params* p, int64_t unit,
-                           const uint8_t* x, uint8_t* y) {
+                           const uint8_t* x, uint8_t* y, int aligned) {
   const qk_pool_strip s = qk_pool_strip_at(p, unit);
-  const int aligned = (uintptr_t)x % 16 == 0, some = qk_strip_some(&s);
+  const int some = qk_strip_some(&s);
   int32_t sums[QK_STRIP] = {0};
   for (int32_t kd = 0; kd < p->k[0]; ++kd) {
     QK_EACH_ON_GPU
@@ -141,8 +142,10 @@ QK_UNIT void qk_qavg_wide(const qk_qpool_params* q, const qk_pool_params* p, int
                           const uint8_t* x, uint8_t* y) {
   if (p->nhwc) {
     qk_qavg_channels(q, p, unit, x, y);
+  } else if (qk_strip_aligned(p, x)) {
+    qk_qavg_strip(q, p, unit, x, y, 1);
   } else {
-    qk_qavg_strip(q, p, unit, x, y);
+    qk_qavg_strip(q, p, unit, x, y, 0);
   }
 }
 #define QK_QAVG_NEVER(q, p) 0

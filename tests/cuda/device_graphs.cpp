@@ -223,11 +223,12 @@ void pools(Maker& m, DType dtype) {
   }
 }
 
-/// Pools of codes whose columns are read 16 at a time, at both edges and in between.
-void strips(Maker& m, DType dtype) {
+/// Pools of codes whose columns are read 16 at a time, at both edges and in between, and in the
+/// last strip fewer.
+void strips(Maker& m, DType dtype, int64_t width) {
   for (const Ints& w :
        {Ints{3, 2, 1}, Ints{2, 2, 0}, Ints{3, 1, 1}, Ints{5, 1, 2}, Ints{4, 4, 0}}) {
-    Value* x = m.codes({2, 3, 8, 48}, dtype, 7);
+    Value* x = m.codes({2, 3, 8, width}, dtype, 7);
     m.emit("dequantize", {m.emit("max_pool", {x}, window(w[0], w[1], w[2]))});
     for (const bool padding : {false, true}) {
       AttrMap attrs = window(w[0], w[1], w[2]);
@@ -370,8 +371,9 @@ Result<Ok> for_each_device_graph(const std::function<Result<Ok>(const Graph&)>& 
   QC_TRY(made([&](Maker& m) { many_rows(m, 1027, 1); }));
   for (const Ints& shape : {Ints{3, 37}, Ints{5, 64}, Ints{2, 3, 48}, Ints{1, 1030}})
     QC_TRY(made([&](Maker& m) { elements(m, shape); }));
-  for (const DType dtype : {DType::i8, DType::u8})
-    QC_TRY(made([&](Maker& m) { strips(m, dtype); }));
+  for (const DType dtype : {DType::i8, DType::u8}) {
+    for (const int64_t width : {48, 36}) QC_TRY(made([&](Maker& m) { strips(m, dtype, width); }));
+  }
   for (const DType dtype : kCodes) {
     QC_TRY(made([&](Maker& m) { pools(m, dtype); }));
     for (const int way : {0, 1, 2, 3}) QC_TRY(made([&](Maker& m) { attention(m, way, dtype); }));
