@@ -1,11 +1,12 @@
 /* One unit is one output of one channel; of codes of 8 bits sixteen neighbouring channels of an
- * output where they lie channels-last, and the outputs of sixteen neighbouring columns where not.
- */
+ * output where they lie channels-last, and the outputs of sixteen neighbouring columns where not;
+ * of floats four neighbouring outputs. */
 #include <string.h>
 
 #include "kernels/common/body.h"
 #include "kernels/common/cuda.h"
 #include "kernels/numerics/base.h"
+#include "kernels/pool/fours.h"
 #include "kernels/pool/place.h"
 #include "kernels/pool/pool.h"
 #include "kernels/pool/strip.h"
@@ -52,19 +53,21 @@ QK_UNIT uint32_t qk_pool_larger_u8(uint32_t a, uint32_t b) {
 #include "kernels/pool/strip.inc"
 #define QK_WITH u8, qk_pool_larger_u8, 0u
 #include "kernels/pool/strip.inc"
-/* Other types have no strips, and are not joined four at a time. */
+/* How many strips there are. Types of 16 bits have none, and codes alone are joined four at a time.
+ */
+#define QK_POOL_CODES(p) (qk_pool_in_strips(p) ? qk_pool_strips(p) : 0)
 #define QK_POOL_NEVER(p) 0
 #define QK_POOL_NONE(p, unit, x, y) (void)0
 #define QK_POOL_FIRST(a, b) (a)
 
-#define QK_WITH f32, float, qn_max_f32, -QN_INF_F32, 1, QK_POOL_NEVER, QK_POOL_NONE, QK_POOL_FIRST
-#include "kernels/pool/cuda.inc"
-#define QK_WITH                                                                      \
-  i8, int8_t, QK_POOL_LARGER, INT8_MIN, 16, qk_pool_in_strips, qk_max_pool_strip_i8, \
-      qk_pool_larger_i8
+#define QK_WITH \
+  f32, float, qn_max_f32, -QN_INF_F32, 1, qk_pool_fours, qk_max_pool_four_f32, QK_POOL_FIRST
 #include "kernels/pool/cuda.inc"
 #define QK_WITH \
-  u8, uint8_t, QK_POOL_LARGER, 0, 16, qk_pool_in_strips, qk_max_pool_strip_u8, qk_pool_larger_u8
+  i8, int8_t, QK_POOL_LARGER, INT8_MIN, 16, QK_POOL_CODES, qk_max_pool_strip_i8, qk_pool_larger_i8
+#include "kernels/pool/cuda.inc"
+#define QK_WITH \
+  u8, uint8_t, QK_POOL_LARGER, 0, 16, QK_POOL_CODES, qk_max_pool_strip_u8, qk_pool_larger_u8
 #include "kernels/pool/cuda.inc"
 #define QK_WITH \
   i16, int16_t, QK_POOL_LARGER, INT16_MIN, 1, QK_POOL_NEVER, QK_POOL_NONE, QK_POOL_FIRST

@@ -228,8 +228,10 @@ void pools(Maker& m, DType dtype) {
 void strips(Maker& m, DType dtype, int64_t width) {
   for (const Ints& w :
        {Ints{3, 2, 1}, Ints{2, 2, 0}, Ints{3, 1, 1}, Ints{5, 1, 2}, Ints{4, 4, 0}}) {
-    Value* x = m.codes({2, 3, 8, width}, dtype, 7);
+    Value* const floats = m.input({2, 3, 8, width});
+    Value* const x = m.codes(floats, dtype, 7);
     m.emit("dequantize", {m.emit("max_pool", {x}, window(w[0], w[1], w[2]))});
+    m.emit("max_pool", {floats}, window(w[0], w[1], w[2]));
     for (const bool padding : {false, true}) {
       AttrMap attrs = window(w[0], w[1], w[2]);
       attrs["to"] = Maker::format(dtype, 19);
