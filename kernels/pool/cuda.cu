@@ -14,41 +14,33 @@
 
 #define QK_POOL_LARGER(a, b) ((a) > (b) ? (a) : (b))
 
+/* The larger of two numbers of 16 bits each. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+QK_UNIT uint32_t qk_pool_larger_two(uint32_t a, uint32_t b, int with_sign) {
+  uint32_t to;
+  if (with_sign) asm("max.s16x2 %0, %1, %2;" : "=r"(to) : "r"(a), "r"(b));
+  if (!with_sign) asm("max.u16x2 %0, %1, %2;" : "=r"(to) : "r"(a), "r"(b));
+  return to;
+}
+#endif
 /* The larger of four codes each. A number of 16 bits is larger if its upper byte is, so two at a
  * time are joined, and those below them likewise after they have moved up. */
+QK_UNIT uint32_t qk_pool_larger(uint32_t a, uint32_t b, int with_sign) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-#define QK_POOL_LARGER_TWO(to, type, a, b) \
-  asm("max." type "16x2 %0, %1, %2;" : "=r"(to) : "r"(a), "r"(b))
-#endif
-QK_UNIT uint32_t qk_pool_larger_i8(uint32_t a, uint32_t b) {
-#if defined(QK_POOL_LARGER_TWO)
-  uint32_t up, low;
-  QK_POOL_LARGER_TWO(up, "s", a, b);
-  QK_POOL_LARGER_TWO(low, "s", a << 8, b << 8);
-  return __byte_perm(low, up, 0x7351);
+  return __byte_perm(qk_pool_larger_two(a << 8, b << 8, with_sign),
+                     qk_pool_larger_two(a, b, with_sign), 0x7351);
 #elif defined(__CUDA_ARCH__)
-  return __vmaxs4(a, b);
+  return with_sign ? __vmaxs4(a, b) : __vmaxu4(a, b);
 #else
-  uint32_t out = 0;
-  for (int i = 0; i < 32; i += 8) out |= ((int8_t)(a >> i) > (int8_t)(b >> i) ? a : b) & 0xffu << i;
-  return out;
-#endif
-}
-QK_UNIT uint32_t qk_pool_larger_u8(uint32_t a, uint32_t b) {
-#if defined(QK_POOL_LARGER_TWO)
-  uint32_t up, low;
-  QK_POOL_LARGER_TWO(up, "u", a, b);
-  QK_POOL_LARGER_TWO(low, "u", a << 8, b << 8);
-  return __byte_perm(low, up, 0x7351);
-#elif defined(__CUDA_ARCH__)
-  return __vmaxu4(a, b);
-#else
+  const uint32_t turn = with_sign ? 0x80808080u : 0;
   uint32_t out = 0;
   for (int i = 0; i < 32; i += 8)
-    out |= ((uint8_t)(a >> i) > (uint8_t)(b >> i) ? a : b) & 0xffu << i;
+    out |= ((uint8_t)((a ^ turn) >> i) > (uint8_t)((b ^ turn) >> i) ? a : b) & 0xffu << i;
   return out;
 #endif
 }
+QK_UNIT uint32_t qk_pool_larger_i8(uint32_t a, uint32_t b) { return qk_pool_larger(a, b, 1); }
+QK_UNIT uint32_t qk_pool_larger_u8(uint32_t a, uint32_t b) { return qk_pool_larger(a, b, 0); }
 #define QK_WITH i8, qk_pool_larger_i8, 0x80808080u
 #include "kernels/pool/strip.inc"
 #define QK_WITH u8, qk_pool_larger_u8, 0u
