@@ -57,6 +57,7 @@ const Call* Step::call() const {
 Call* Step::call() { return const_cast<Call*>(std::as_const(*this).call()); }
 
 int Program::owner(int b) const {
+  QC_CHECK(b >= 0, "what is absent has no buffer");
   while (buffer(b).alias_of >= 0) b = buffer(b).alias_of;
   return b;
 }

@@ -200,7 +200,7 @@ class Program {
 
   const Buffer& buffer(int i) const { return buffers[static_cast<size_t>(i)]; }
   Buffer& buffer(int i) { return buffers[static_cast<size_t>(i)]; }
-  /// The buffer that owns the storage of a buffer.
+  /// The buffer that owns the storage of a buffer; not to be asked of a view that is absent.
   int owner(int buffer) const;
   /// What the symbols of sizes may be.
   SymbolBounds symbol_bounds() const;

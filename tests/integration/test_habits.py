@@ -1,4 +1,4 @@
-"""Habits of the sources: each can be compiled alone, and none hides long code in macros."""
+"""Habits of the sources: each can be compiled alone, none hides long code in macros, and no two tests share a name."""
 import re
 import sys
 
@@ -58,3 +58,9 @@ def test_no_code_hides_in_long_macros(root):
             if path.suffix in (".h", ".c", ".cpp", ".cu", ".inc") and (count := long_macros(path.read_text())):
                 found[path.relative_to(root).as_posix()] = count
     assert found == {}
+
+
+def test_files_of_tests_have_names_of_their_own(root):
+    """`pytest tests` imports them all as modules of one folder, and refuses a second one of the same name."""
+    names = [path.name for path in (root / "tests").rglob("test_*.py")]
+    assert sorted({name for name in names if names.count(name) > 1}) == []

@@ -1,6 +1,7 @@
 """`validate --target cuda`: code for GPUs, built without CUDA here, beside the interpreter."""
 import json
 import os
+import re
 
 import numpy as np
 import onnx
@@ -47,3 +48,26 @@ def test_without_nvcc_or_a_gpu(quantc, models, monkeypatch, tmp_path):
     os.chmod(tmp_path / "nvcc", 0o755)
     failed = quantc("validate", *call, status=2).stderr
     assert "no GPU here runs code for target cuda: cudaSetDevice" in failed and "--host" in failed
+
+
+# One range over all elements is known when every block is done, so that the first call of two leaves floats and ranges, and no codes. The
+# recurrent layer is a step of the host, where that is allowed.
+NO_FIRST_RESULT = """@w : f32[1, 4, 4] = [.5, .25, -1., 2., .5, .25, -1., 2., .5, .25, -1., 2., .5, .25, -1., 2.]
+@r : f32[1, 4, 1] = [.5, .25, -1., 2.]
+graph (%0 "x" : f32[3, 2, 4], %1 "c" : f32[4], %2 "s" : f32[4]) {
+  %3 = PRODUCER
+  %4, %5, %6 = quantize_dynamic(%3) {to = u8}
+  %7, %8, %9 = lstm(%0, @w, @r)
+  return %4 "q", %5 "scale", %6 "zero", %7 "h"
+}
+"""
+
+
+@pytest.mark.parametrize("producer", ["rms_norm(%0) {eps = 0.1}", "silu(%0)", "rotary(%0, %1, %2)", "softmax(%0) {axis = 2}"])
+def test_calls_without_their_first_result(quantc, tmp_path, producer):
+    (tmp_path / "net.ir").write_text(NO_FIRST_RESULT.replace("PRODUCER", producer))
+    net = (tmp_path / "net.ir", "--target", "cuda:sm_75", "--allow-host")
+    program = quantc("inspect", *net, "--program").stdout
+    assert re.search(r"^\w+_quantize_team\[.*-> \(floats=.*ranges=", program, re.M), program
+    report = json.loads(quantc("validate", *net, "--random", "1", "--host", "--json").stdout)
+    assert report["ok"] and sum(c["run"] == "cuda:sm_75" and c["bits_equal"] for c in report["comparisons"]) == 4, report

@@ -1,7 +1,7 @@
 """Answers to cases of op folders that do not come from quantc: NumPy, PyTorch, ONNX Runtime.
 
 `python -m tests.ops.outside` writes them into the cases: a few numbers as `out` lines, many into `answers/` beside the
-case. `test_outside.py` computes them anew and compares.
+case. `test_answers.py` computes them anew and compares.
 """
 import re
 import sys
