@@ -122,6 +122,7 @@ void register_rotary(Registration& r) {
   r.op(&RotaryQuantize::kStatic, [] { return std::make_unique<RotaryQuantize>(false); });
   r.op(&RotaryQuantize::kDynamic, [] { return std::make_unique<RotaryQuantize>(true); });
   r.imports(kRows);
+  r.rewrites(rotary_spellings());
   r.rewrites(rotary_rewrites());
 }
 

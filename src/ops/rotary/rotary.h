@@ -72,7 +72,9 @@ class RotaryQuantize final : public OpNode<RotaryQuantize>,
   bool takes_strides(size_t operand, const Dims&) const override { return operand == 0; }
 };
 
-/// Rotations written out with slices and a concatenation; rotations of transposed values.
+/// Rotations written out with slices and a concatenation.
+std::span<const Rewrite> rotary_spellings();
+/// Rotations of transposed values.
 std::span<const Rewrite> rotary_rewrites();
 
 }  // namespace qc

@@ -2,19 +2,12 @@
 // zeros.
 #include "ir/op_table.h"
 #include "ir/rewrite.h"
+#include "ops/common/attribute.h"
 
 namespace qc {
 namespace {
 
 using P = Pattern;
-
-template <class T>
-T attribute(const Node& node, std::string_view name) {
-  for (const auto& [key, value] : get_attrs(node)) {
-    if (const T* found = key == name ? std::get_if<T>(&value) : nullptr) return *found;
-  }
-  return {};
-}
 
 P plain_softmax(P x) {
   return P::op("softmax", {std::move(x)}, "softmax").when([](const Node& n) {
