@@ -5,19 +5,34 @@
 #include "kernels/numerics/base.h"
 #include "kernels/numerics/half.h"
 #include "kernels/numerics/quant.h"
+#include "kernels/numerics/reduce.h"
+#include "kernels/numerics/scalar_ops.h"
 #include "kernels/rotary/rotary.h"
 #include "kernels/rotary/walk.h"
+
+/* A row divided by the root of the mean of its squares, times gamma (may be null); y may be x. */
+QK_INLINE void qk_rotary_normalise(const float* x, const float* gamma, int32_t n, float eps,
+                                   float* y) {
+  const float square = qn_reduce_deviation_f32(x, n, 1, 0.0f);
+  const float rstd = 1.0f / qn_sqrt_f32(square / (float)n + eps);
+  for (int32_t i = 0; i < n; ++i) y[i] = qn_mulf(x[i], rstd);
+  for (int32_t i = 0; gamma && i < n; ++i) y[i] = qn_mulf(y[i], gamma[i]);
+}
+/* The row at `at` as it is turned: normalised in y where that is asked for. */
+#define QK_ROTARY_AS_IT_IS(p, at, x, gamma, n, y) ((void)(gamma), (x))
+#define QK_ROTARY_NORMALISED(p, at, x, gamma, n, y) \
+  ((p)->norm ? (qk_rotary_normalise(x, QK_ROTARY_GAMMA(p, at, gamma), n, (p)->eps, y), (y)) : (x))
 
 #define QK_FMA_f32 qn_fmaf
 #define QK_FMA_f64 qn_fma
 
-#define QK_WITH f32, float, float, f32, QK_SAME, QK_SAME
+#define QK_WITH f32, float, float, f32, QK_SAME, QK_SAME, QK_ROTARY_NORMALISED
 #include "kernels/rotary/body.inc"
-#define QK_WITH f64, double, double, f64, QK_SAME, QK_SAME
+#define QK_WITH f64, double, double, f64, QK_SAME, QK_SAME, QK_ROTARY_AS_IT_IS
 #include "kernels/rotary/body.inc"
-#define QK_WITH f16, uint16_t, float, f32, qn_f16_to_f32, qn_f16_from_f32
+#define QK_WITH f16, uint16_t, float, f32, qn_f16_to_f32, qn_f16_from_f32, QK_ROTARY_AS_IT_IS
 #include "kernels/rotary/body.inc"
-#define QK_WITH bf16, uint16_t, float, f32, qn_bf16_to_f32, qn_bf16_from_f32
+#define QK_WITH bf16, uint16_t, float, f32, qn_bf16_to_f32, qn_bf16_from_f32, QK_ROTARY_AS_IT_IS
 #include "kernels/rotary/body.inc"
 
 #undef QK_FMA_f32
@@ -37,9 +52,10 @@ QK_INLINE void qk_rotary_load(const void* x, int32_t type, ptrdiff_t from, int32
 }
 
 QK_INLINE void qk_rotary_quantize(const qk_rotary_quantize_params* p, const void* x,
-                                  const float* cosine, const float* sine, const float* x_scales,
-                                  const int32_t* x_zeros, const float* scales, const int32_t* zeros,
-                                  void* y, float* y_scales, int32_t* y_zeros, float* floats) {
+                                  const float* cosine, const float* sine, const float* gamma,
+                                  const float* x_scales, const int32_t* x_zeros,
+                                  const float* scales, const int32_t* zeros, void* y,
+                                  float* y_scales, int32_t* y_zeros, float* floats) {
   const int32_t last = p->rank - 1, n = p->dims[last];
   const qk_ending e = QK_ENDING_OF(p);
   qk_range all = {0.0f, 0.0f};
@@ -51,6 +67,7 @@ QK_INLINE void qk_rotary_quantize(const qk_rotary_quantize_params* p, const void
     qk_rotary_load(x, p->x_type, at.x, n, x_scales ? x_scales[i] : 1.0f, x_zeros ? x_zeros[i] : 0,
                    row);
     if (QK_ROTARY_TURNS(p, &at)) {
+      if (p->norm) qk_rotary_normalise(row, QK_ROTARY_GAMMA(p, &at, gamma), n, p->eps, row);
       qk_rotary_row_f32(row, cosine + at.c, sine + at.s, p->c[last], p->s[last], n, p->interleaved,
                         row);
     }

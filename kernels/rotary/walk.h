@@ -34,5 +34,8 @@ QK_INLINE void qk_rotary_next(int32_t last, const int32_t* dims, const int32_t* 
 /* Whether a row is turned. */
 #define QK_ROTARY_TURNS(p, at) \
   ((at)->index[(p)->axis] - (p)->first >= 0 && (at)->index[(p)->axis] - (p)->first < (p)->count)
+/* The factors of a row that turns. */
+#define QK_ROTARY_GAMMA(p, at, gamma) \
+  ((gamma) ? (gamma) + ((at)->index[(p)->axis] - (p)->first) * (p)->gamma_at : 0)
 
 #endif

@@ -6,8 +6,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
-#include "ir/node.h"
+#include "ir/graph.h"
 
 namespace qc {
 
@@ -45,6 +46,13 @@ class JoinsParts {
   virtual std::string part_key(int64_t axis) const = 0;
   /// This node, without operands, for that part of a whole value, whose type the result has.
   virtual std::unique_ptr<Node> on_part(const IndexRange& part) const = 0;
+  /// Operands from the second on of one node in place of these, which have one key and do it to
+  /// parts that follow each other along `axis`.
+  virtual Result<std::vector<Value*>> joined_operands(Graph&, int64_t /*axis*/,
+                                                      const std::vector<Node*>& nodes) const {
+    const auto& all = nodes[0]->inputs();
+    return std::vector<Value*>(all.begin() + 1, all.end());
+  }
 };
 
 }  // namespace qc

@@ -219,10 +219,10 @@ Result<Ok> merge(Graph& graph, Value* whole, const std::vector<Part>& parts, siz
   for (size_t i = 1; i < count; ++i) loc = join(loc, readers[i]->loc());
   const IndexRange &from = parts[first].range, &to = parts[first + count - 1].range;
   const IndexRange range{from.axis, from.start, to.start + to.size - from.start};
-  std::vector<Value*> inputs = before->inputs();
-  inputs[0] = whole;
-  QC_ASSIGN(Node * made,
-            graph.add(capability<JoinsParts>(readers[0])->on_part(range), inputs, loc, before));
+  const auto* joins = capability<JoinsParts>(readers[0]);
+  QC_ASSIGN(std::vector<Value*> inputs, joins->joined_operands(graph, range.axis, readers));
+  inputs.insert(inputs.begin(), whole);
+  QC_ASSIGN(Node * made, graph.add(joins->on_part(range), inputs, loc, before));
   QC_CHECK(made->output()->type() == whole->type(),
            "an op on a part changed the type of the whole");
   for (size_t i = 0; i < parts.size(); ++i) {
@@ -244,10 +244,12 @@ Result<Ok> merge_recoded(Graph& graph, Value* whole, const std::vector<Part>& pa
   const IndexRange &from = parts[first].range, &to = parts[first + count - 1].range;
   const int64_t axis = from.axis, size = to.start + to.size - from.start;
   std::vector<Recoded> all;
+  std::vector<Node*> ops;
   std::vector<const Type*> types;
   Loc decode_loc, loc, encode_loc;
   for (size_t i = first; i < first + count; ++i) {
     all.push_back(recoded(parts[i].node->output(), axis));
+    ops.push_back(all.back().op);
     types.push_back(&all.back().encode->output()->type());
     decode_loc = join(decode_loc, all.back().decode->loc());
     loc = join(loc, all.back().op->loc());
@@ -260,10 +262,10 @@ Result<Ok> merge_recoded(Graph& graph, Value* whole, const std::vector<Part>& pa
   QC_ASSIGN(Value * codes,
             emit_part({graph, parts[first].node->loc(), op}, whole, axis, from.start, size));
   QC_ASSIGN(Node * decode, graph.add(all[0].decode->clone(), {codes}, decode_loc, op));
-  std::vector<Value*> inputs = op->inputs();
-  inputs[0] = decode->output();
-  QC_ASSIGN(Node * made,
-            graph.add(capability<JoinsParts>(op)->on_part({axis, 0, size}), inputs, loc, op));
+  const auto* joins = capability<JoinsParts>(op);
+  QC_ASSIGN(std::vector<Value*> inputs, joins->joined_operands(graph, axis, ops));
+  inputs.insert(inputs.begin(), decode->output());
+  QC_ASSIGN(Node * made, graph.add(joins->on_part({axis, 0, size}), inputs, loc, op));
   QC_ASSIGN(
       Node * encode,
       graph.add(capability<MakesCodes>(all[0].encode)->with_scales(*joined_format(types, axis)),

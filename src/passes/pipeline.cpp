@@ -16,6 +16,7 @@
 #include "passes/fold_relayouts.h"
 #include "passes/fold_scale_shift.h"
 #include "passes/fuse_clamp.h"
+#include "passes/fuse_openings.h"
 #include "passes/fuse_quantize.h"
 #include "passes/insert_qdq.h"
 #include "passes/lift_quantize.h"
@@ -66,6 +67,8 @@ constexpr Pass kPipeline[] = {
      true},
     {"merge_products", PassStage::quantize, merge_products,
      "products of one operand with constant weights become one", nullptr, false, true},
+    {"fuse_openings", PassStage::quantize, fuse_openings,
+     "norms of heads become part of the rotations that read them", nullptr, false, true},
     {"merge_parts", PassStage::quantize, merge_parts,
      "what is done alike to parts of a value is done to all of it", nullptr, false, true},
     {"expose_codes", PassStage::quantize, expose_codes,

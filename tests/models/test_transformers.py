@@ -168,8 +168,8 @@ TOKEN_KERNELS = {
     "llama": dict(norm_quantize=5, qgemm_panels=9, rotary_quantize=2, qattention=2, activation_quantize=2),
     "mistral": dict(norm_quantize=5, qgemm_panels=9, rotary_quantize=2, qattention=2, activation_quantize=2),
     "gemma": dict(norm_quantize=5, qgemm_panels=9, rotary_quantize=2, qattention=2, activation_quantize=2, binary=1),
-    # Queries and keys have norms of their own, with a weight each, so that rotations do not join, and values have a quantize to themselves.
-    "qwen3": dict(norm_quantize=5, qgemm_panels=9, rotary_quantize=4, qattention=2, activation_quantize=2, norm=4, dynamic_quantize=2),
+    # Queries and keys have norms of their own, which are part of the rotation.
+    "qwen3": dict(norm_quantize=5, qgemm_panels=9, rotary_quantize=2, qattention=2, activation_quantize=2),
     # What no norm and no rotation encodes is queries, keys and values of a layer together, cross attention's in two.
     "gpt2": dict(norm_quantize=5, qgemm_panels=9, qattention=2, activation_quantize=2, dynamic_quantize=2, binary=1),
     "bert": dict(norm_quantize=6, qgemm_panels=10, qattention=2, activation_quantize=2, dynamic_quantize=2, binary=2, unary=1),
@@ -219,7 +219,7 @@ def test_passes_keep_every_bit(name, kind, exported, quantc, tmp_path):
     *_, file, arrays = exported(name)
     rules = rules_of(kind, name, exported, quantc, tmp_path)
     answers = []
-    for off in ("", "merge_products", "merge_parts", "lift_quantize", "fuse_quantize"):
+    for off in ("", "merge_products", "fuse_openings", "merge_parts", "lift_quantize", "fuse_quantize"):
         quantc("run", file, "-i", arrays, "-o", tmp_path / "out.npz", "--rules", rules, *(["--disable-pass", off] if off else []))
         with np.load(tmp_path / "out.npz") as out:
             answers.append(out[out.files[0]].tobytes())

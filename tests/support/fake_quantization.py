@@ -78,12 +78,16 @@ def layer_norm(node, x, scale=None, shift=None):
     return F.layer_norm(x, x.shape[node.attrs.get("axis", -1):], scale, shift, node.attrs["eps"])
 
 
-def rotary(node, x, cos, sin):
-    """The first `count` indices along an axis are turned, or all."""
+def rotary(node, x, cos, sin, gamma=None):
+    """The first `count` indices along an axis are turned, or all; rows may be normalised before."""
     axis, count = node.attrs.get("axis", -1), node.attrs.get("count", 0)
     if count:
         rest = x.narrow(axis, count, x.shape[axis] - count)
         x = x.narrow(axis, 0, count)
+    if node.attrs.get("norm"):
+        x = x * torch.rsqrt((x * x).mean(-1, keepdim=True) + node.attrs["eps"])
+        if gamma is not None:
+            x = x * (gamma if gamma.dim() == 1 else gamma.reshape([count if i == axis else 1 for i in range(x.dim() - 1)] + [-1]))
     if node.attrs.get("interleaved"):
         turned = torch.stack((-x[..., 1::2], x[..., ::2]), -1).flatten(-2)
     else:

@@ -6,6 +6,8 @@
 #include "ir/relations.h"
 #include "kernels/common/codes.h"
 #include "kernels/numerics/base.h"
+#include "kernels/numerics/reduce.h"
+#include "kernels/numerics/scalar_ops.h"
 #include "kernels/rotary/calls.h"
 #include "ops/common/broadcast.h"
 #include "ops/common/codes.h"
@@ -54,6 +56,25 @@ void turn_elements(const Turn& t, const BroadcastPlan& plan, const Tensor& x, co
   });
 }
 
+/// Norms are of f32 rows, and their factors are one row, or one for each index that turns.
+Result<Ok> check_norm(const Turn& turn, const Node& node, const Type& x) {
+  if (!turn.norm && (node.input(3) || turn.eps != 0)) {
+    return error(Code::attribute, node.loc(), "factors or an epsilon without a norm");
+  }
+  if (!turn.norm) return Ok{};
+  if (x.dtype != DType::f32 || !x.shape.back().is_static() || !(turn.eps >= 0)) {
+    return error(Code::type, node.loc(), "a norm of {} with epsilon {}", str(x), turn.eps);
+  }
+  if (!node.input(3)) return Ok{};
+  const Type& gamma = node.input_type(3);
+  const Dims one{x.shape.back()}, each{Dim(turn.count), x.shape.back()};
+  if (gamma.dtype != DType::f32 || gamma.format ||
+      (gamma.shape != one && (turn.count < 0 || gamma.shape != each))) {
+    return error(Code::shape, node.loc(), "a norm of {} with factors {}", str(x), str(gamma));
+  }
+  return Ok{};
+}
+
 /// What calls that leave floats and calls that leave codes have in common.
 template <class Call>
 Result<Ok> fill(const Turn& turn, const Node& node, Lowering& l, Call& c) {
@@ -71,6 +92,10 @@ Result<Ok> fill(const Turn& turn, const Node& node, Lowering& l, Call& c) {
   c.x = l.in(0);
   c.cos = l.in(1);
   c.sin = l.in(2);
+  c.norm = turn.norm;
+  c.eps = static_cast<float>(turn.eps);
+  c.gamma = l.optional(3);
+  if (node.input(3) && node.input_type(3).rank() > 1) c.gamma_at = plan.dims.back();
   return Ok{};
 }
 
@@ -79,20 +104,22 @@ Result<Ok> fill(const Turn& turn, const Node& node, Lowering& l, Call& c) {
 const OpInfo Rotary::kInfo = {
     .name = "rotary",
     .min_inputs = 3,
-    .max_inputs = 3,
-    .summary = "rotary position embedding: pairs along the last axis turned by given angles",
+    .max_inputs = 4,
+    .summary =
+        "rotary position embedding: pairs along the last axis, of rows that may be normalised "
+        "first, turned by given angles",
 };
 const OpInfo RotaryQuantize::kStatic = {
     .name = "rotary_quantize",
     .min_inputs = 3,
-    .max_inputs = 3,
+    .max_inputs = 4,
     .traits = kQuantizedInFloat,
     .summary = "rotary, of floats or of codes, as codes",
 };
 const OpInfo RotaryQuantize::kDynamic = {
     .name = "rotary_quantize_dynamic",
     .min_inputs = 3,
-    .max_inputs = 3,
+    .max_inputs = 4,
     .outputs = 3,
     .traits = kQuantizedInFloat,
     .summary = "rotary, of floats or of codes, as codes with scales found at run time",
@@ -103,6 +130,8 @@ void Turn::visit(AttrVisitor& v) {
   v("axis", axis, int64_t{0});
   v("first", first, int64_t{0});
   v("count", count, int64_t{-1});
+  v("norm", norm, false);
+  v("eps", eps, 0.0);
 }
 
 Result<Ok> Turn::check(const Node& node, const Type& x) const {
@@ -137,11 +166,37 @@ Result<Ok> Turn::check(const Node& node, const Type& x) const {
                    str(angles.shape), str(x.shape));
     }
   }
-  return Ok{};
+  return check_norm(*this, node, x);
 }
 
-Result<Ok> Turn::eval(const Tensor& x, const Tensor& cosine, const Tensor& sine, Tensor& y,
-                      const Loc& loc) const {
+Tensor Turn::normalised(const Tensor& x, const Tensor* gamma) const {
+  Tensor out(DType::f32, x.shape());
+  const Ints& shape = x.shape();
+  const int64_t n = shape.back(), rank = std::ssize(shape);
+  int64_t inner = 1;  // rows for each index of the axis
+  for (int64_t d = axis + 1; d + 1 < rank; ++d) inner *= shape[static_cast<size_t>(d)];
+  for (int64_t r = 0; n > 0 && r < x.size() / n; ++r) {
+    const int64_t index = rank > 1 ? r / inner % shape[static_cast<size_t>(axis)] : 0;
+    const float* row = x.data<float>() + r * n;
+    float* to = out.mutable_data<float>() + r * n;
+    if (!turns(index)) {
+      std::copy(row, row + n, to);
+      continue;
+    }
+    const float square = qn_reduce_deviation_f32(row, static_cast<int32_t>(n), 1, 0.0f);
+    const float rstd = 1.0f / qn_sqrt_f32(square / static_cast<float>(n) + static_cast<float>(eps));
+    const int64_t first_factor = gamma && gamma->shape().size() > 1 ? (index - first) * n : 0;
+    for (int64_t i = 0; i < n; ++i) {
+      to[i] = qn_mulf(row[i], rstd);
+      if (gamma) to[i] = qn_mulf(to[i], gamma->data<float>()[first_factor + i]);
+    }
+  }
+  return out;
+}
+
+Result<Ok> Turn::eval(const EvalContext& c, const Tensor& given, Tensor& y, const Loc& loc) const {
+  const Tensor x = norm ? normalised(given, c.has(3) ? &c.in(3) : nullptr) : given;
+  const Tensor &cosine = c.in(1), &sine = c.in(2);
   BroadcastPlan plan;
   plan.dims = to_dims(x.shape());
   plan.strides = {repeated_strides(to_dims(cosine.shape()), plan.dims),
@@ -159,9 +214,7 @@ Result<std::vector<Type>> Rotary::infer() const {
   return std::vector<Type>{Type(x.dtype, x.shape)};
 }
 
-Result<Ok> Rotary::eval(EvalContext& c) const {
-  return turn.eval(c.in(0), c.in(1), c.in(2), c.out(0), loc());
-}
+Result<Ok> Rotary::eval(EvalContext& c) const { return turn.eval(c, c.in(0), c.out(0), loc()); }
 
 Result<Ok> Rotary::lower(Lowering& l) const {
   kernel::Rotary c;
@@ -184,18 +237,21 @@ Result<Node*> Rotary::with_ending(const Ending& ending, const EndingPlace& place
   auto fused = std::make_unique<RotaryQuantize>(ending.dynamic);
   fused->turn = turn;
   fused->ending = ending;
-  Value* codes = codes_behind(x);
+  Value* codes = turn.norm ? nullptr : codes_behind(x);
   if (const Format* f = codes ? codes->type().format.get() : nullptr;
       f && (f->granularity == Granularity::tensor ||
             (f->granularity == Granularity::axis && f->axis == turn.axis))) {
     x = codes;
   }
-  return place.graph.add(std::move(fused), {x, input(1), input(2)}, place.loc, place.before);
+  return place.graph.add(std::move(fused), {x, input(1), input(2), input(3)}, place.loc,
+                         place.before);
 }
 
 std::string Rotary::part_key(int64_t axis) const {
   if (turn.count >= 0 || axis + 1 >= input_type(0).rank()) return "";
+  if (turn.norm && input(3) && !input(3)->is_constant()) return "";
   std::string key = fmt::format("{} {}", op(), turn.interleaved);
+  if (turn.norm) key += fmt::format(" norm {}", turn.eps);
   for (size_t i = 1; i < 3; ++i) {
     // Angles are the same for all indices of the axis.
     const int64_t at = axis - (input_type(0).rank() - input_type(i).rank());
@@ -216,6 +272,9 @@ std::unique_ptr<Node> Rotary::on_part(const IndexRange& part) const {
 Result<std::vector<Type>> RotaryQuantize::infer() const {
   QC_ASSIGN(const Type x, decoded_type(input_type(0), loc()));
   QC_TRY(turn.check(*this, x));
+  if (turn.norm && input_type(0).format) {
+    return error(Code::quant, loc(), "a norm of codes before a rotation");
+  }
   if (const Format* f = input_type(0).format.get();
       f && f->granularity != Granularity::tensor &&
       !(f->granularity == Granularity::axis && f->axis == turn.axis)) {
@@ -227,7 +286,7 @@ Result<std::vector<Type>> RotaryQuantize::infer() const {
 
 Result<Ok> RotaryQuantize::eval(EvalContext& c) const {
   Tensor y(DType::f32, c.in(0).shape());
-  QC_TRY(turn.eval(decoded(c.in(0), input_type(0)), c.in(1), c.in(2), y, loc()));
+  QC_TRY(turn.eval(c, decoded(c.in(0), input_type(0)), y, loc()));
   eval_ending(ending, y, c, output()->type());
   return Ok{};
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ir/opening.h"
 #include "ir/padding.h"
 #include "ir/part_views.h"
 #include "ir/rewrite.h"
@@ -13,24 +14,32 @@ struct Turn {
   bool interleaved = false;
   /// Only indices [first, first + count) along `axis` are turned, others stay; -1 turns all.
   int64_t axis = 0, first = 0, count = -1;
+  /// f32 rows that turn are normalised first: divided by the root of the mean of their squares.
+  bool norm = false;
+  double eps = 0;
 
   void visit(AttrVisitor& v);
   bool turns(int64_t index) const { return count < 0 || (index >= first && index < first + count); }
   /// Checks operands of the node, of which the first stands for `x`.
   Result<Ok> check(const Node& node, const Type& x) const;
-  Result<Ok> eval(const Tensor& x, const Tensor& cosine, const Tensor& sine, Tensor& y,
-                  const Loc& loc) const;
+  /// Operands from the second on are those of the node; y, of the shape of x, is computed.
+  Result<Ok> eval(const EvalContext& c, const Tensor& x, Tensor& y, const Loc& loc) const;
+  /// x with the rows normalised that turn; gamma may be null.
+  Tensor normalised(const Tensor& x, const Tensor* gamma) const;
   Result<Ok> pad(PaddedNode& c) const;
 };
 
 /// Rotary position embedding: pairs of elements along the last axis of x are turned by angles given
 /// as cosines and sines for every element. cos and sin broadcast to x. With r(x) the pairs (a, b)
 /// as (-b, a): y = x * cos + r(x) * sin, the sum as one fma. Pairs are an element of the first half
-/// and its partner of the second, or neighbours when `interleaved`.
+/// and its partner of the second, or neighbours when `interleaved`. With `norm` operand 3 may be
+/// what normalised rows are multiplied with: a row for all of them, or one for each index of `axis`
+/// that turns.
 class Rotary final : public OpNode<Rotary>,
                      public TakesPadding,
                      public TakesStrides,
                      public TakesEnding,
+                     public TakesOpening,
                      public JoinsParts {
  public:
   static const OpInfo kInfo;
@@ -45,8 +54,11 @@ class Rotary final : public OpNode<Rotary>,
   bool takes_strides(size_t operand, const Dims&) const override { return operand == 0; }
   Result<Node*> with_ending(const Ending& ending, const EndingPlace& place,
                             std::string& reason) override;
+  Result<Node*> with_opening(Graph& graph) override;
   std::string part_key(int64_t axis) const override;
   std::unique_ptr<Node> on_part(const IndexRange& part) const override;
+  Result<std::vector<Value*>> joined_operands(Graph& graph, int64_t axis,
+                                              const std::vector<Node*>& nodes) const override;
 };
 
 /// The same as codes. x may be codes with one scale, or one for each index of `axis`;

@@ -9,10 +9,15 @@ void sample(Sampling& s, const std::string& name, bool codes, bool dynamic) {
   const Ints shape = static_dims(x->shape());
   if (shape.back() % 2 != 0) return;
   const Ints row{shape.back()};
-  const AttrMap attrs{{"interleaved", s.chance(50)}};
-  s.emit(name,
-         {x, s.constant(DType::f32, shape), s.constant(DType::f32, s.chance(50) ? row : shape)},
-         codes ? s.ending(dynamic, attrs) : attrs);
+  AttrMap attrs{{"interleaved", s.chance(50)}};
+  std::vector<Value*> operands{x, s.constant(DType::f32, shape),
+                               s.constant(DType::f32, s.chance(50) ? row : shape)};
+  if (s.chance(30)) {
+    attrs["norm"] = true;
+    attrs["eps"] = 0.01;
+    if (s.chance(70)) operands.push_back(s.constant(DType::f32, row));
+  }
+  s.emit(name, operands, codes ? s.ending(dynamic, attrs) : attrs);
 }
 
 }  // namespace

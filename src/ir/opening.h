@@ -1,0 +1,18 @@
+// Openings: what is done to the operand of an op before the op itself. A norm of the rows that an
+// op reads, and nobody else does, becomes the opening of that op, for the pass fuse_openings.
+#pragma once
+
+#include "ir/graph.h"
+
+namespace qc {
+
+/// An op that can do itself what another does to its operand 0.
+class TakesOpening {
+ public:
+  virtual ~TakesOpening() = default;
+  /// Adds, before this node, one that computes what this one and the one that gives its operand 0
+  /// do together, to the bit. Null where it cannot, or where that is not worth it.
+  virtual Result<Node*> with_opening(Graph& graph) = 0;
+};
+
+}  // namespace qc
