@@ -172,9 +172,12 @@ void rows(Maker& m, const Ints& shape, int way, DType dtype) {
          {{"eps", 1e-5}});
   stored(m, "rms_norm", {codes, m.constant(width)}, way, dtype, {{"eps", 1e-5}});
   stored(m, "softmax", {x}, way, dtype, {{"axis", int64_t{1}}});
-  if (shape.back() % 2 == 0)
+  if (shape.back() % 2 == 0) {
     stored(m, "rotary", {x, m.constant(shape), m.constant(width)}, way, dtype,
            {{"interleaved", way == 1}});
+    stored(m, "rotary", {x, m.constant(shape), m.constant(width), m.constant(width)}, way, dtype,
+           {{"norm", true}, {"eps", 1e-5}});
+  }
   if (way != 0) m.emit("quantize_dynamic", {x}, ending(way, dtype, {}));
 }
 
