@@ -15,6 +15,8 @@
 #include "kernels/activation/row.inc"
 #define QK_WITH qk_tanh_row, qn_tanh_f32
 #include "kernels/activation/row.inc"
+#define QK_WITH qk_relu_row, qn_relu_f32
+#include "kernels/activation/row.inc"
 
 #define QK_WITH silu, qk_silu_row
 #include "kernels/activation/body.inc"
@@ -27,4 +29,6 @@
 #define QK_WITH sigmoid, qk_sigmoid_row
 #include "kernels/activation/body.inc"
 #define QK_WITH tanh, qk_tanh_row
+#include "kernels/activation/body.inc"
+#define QK_WITH relu, qk_relu_row
 #include "kernels/activation/body.inc"

@@ -12,6 +12,7 @@ enum {
   QK_ACTIVATION_gelu_quick,
   QK_ACTIVATION_sigmoid,
   QK_ACTIVATION_tanh,
+  QK_ACTIVATION_relu,
   QK_ACTIVATION_same
 };
 
@@ -35,6 +36,8 @@ QK_UNIT float qk_activation_of(int32_t op, float x) {
       return qn_sigmoid_f32(x);
     case QK_ACTIVATION_tanh:
       return qn_tanh_f32(x);
+    case QK_ACTIVATION_relu:
+      return qn_relu_f32(x);
     default:
       return x;
   }
@@ -78,4 +81,5 @@ QK_DEFINE_ACTIVATION_TEAM(gelu_tanh)
 QK_DEFINE_ACTIVATION_TEAM(gelu_quick)
 QK_DEFINE_ACTIVATION_TEAM(sigmoid)
 QK_DEFINE_ACTIVATION_TEAM(tanh)
+QK_DEFINE_ACTIVATION_TEAM(relu)
 QK_DEFINE_ACTIVATION_TEAM(same)

@@ -161,7 +161,7 @@ const Ints kRows[] = {{3, 16}, {5, 37}, {2, 1500}, {520, 18}, {40, 3}};
 void rows(Maker& m, const Ints& shape, int way, DType dtype) {
   Value* x = m.input(shape);
   const Ints width{shape.back()};
-  for (const char* fn : {"silu", "gelu", "gelu_tanh", "gelu_quick", "sigmoid", "tanh"})
+  for (const char* fn : {"silu", "gelu", "gelu_tanh", "gelu_quick", "sigmoid", "tanh", "relu"})
     stored(m, "activation", {x, m.input(shape)}, way, dtype, {{"fn", std::string(fn)}});
   stored(m, "activation", {x}, way, dtype, {{"fn", std::string("silu")}});
   stored(m, "rms_norm", {x, m.constant(width)}, way, dtype, {{"eps", 1e-5}});

@@ -173,7 +173,7 @@ TOKEN_KERNELS = {
     # What no norm and no rotation encodes is queries, keys and values of a layer together, cross attention's in two.
     "gpt2": dict(norm_quantize=5, qgemm_panels=9, qattention=2, activation_quantize=2, dynamic_quantize=2, binary=1),
     "bert": dict(norm_quantize=6, qgemm_panels=10, qattention=2, activation_quantize=2, dynamic_quantize=2, binary=2, unary=1),
-    "t5": dict(norm_quantize=12, qgemm_panels=22, qattention=6, dynamic_quantize=11, clamp=4),
+    "t5": dict(norm_quantize=12, qgemm_panels=22, qattention=6, activation_quantize=4, dynamic_quantize=7),
     "whisper": dict(norm_quantize=7, qgemm_panels=17, qattention=4, activation_quantize=2, dynamic_quantize=9, binary=1),
     "mixtral": dict(norm_quantize=5, qgemm_panels=7, qgrouped_panels=4, rotary_quantize=2, qattention=2, activation_quantize=2,
                     dynamic_quantize=2, binary=6, reduce=4, softmax=2),

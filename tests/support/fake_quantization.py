@@ -145,7 +145,7 @@ def total(node, x):
 
 
 ACTIVATIONS = {"silu": F.silu, "gelu": F.gelu, "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"), "sigmoid": torch.sigmoid,
-               "tanh": torch.tanh, "gelu_quick": lambda x: x * torch.sigmoid(1.702 * x)}
+               "tanh": torch.tanh, "relu": F.relu, "gelu_quick": lambda x: x * torch.sigmoid(1.702 * x)}
 
 
 def activation(node, x, factor=None):

@@ -1,5 +1,6 @@
 #include "ops/activation/activation.h"
 
+#include "ir/capability.h"
 #include "kernels/activation/calls.h"
 #include "kernels/numerics/scalar_ops.h"
 #include "ops/common/registration.h"
@@ -15,6 +16,7 @@ constexpr struct Activation {
     {"silu", qn_silu_f32},           {"gelu", qn_gelu_f32},
     {"gelu_tanh", qn_gelu_tanh_f32}, {"gelu_quick", qn_gelu_quick_f32},
     {"sigmoid", qn_sigmoid_f32},     {"tanh", qn_tanh_f32},
+    {"relu", qn_relu_f32},
 };
 
 const Activation* find_activation(std::string_view name) {
@@ -43,7 +45,25 @@ const OpInfo ActivationQuantize::kDynamic = {
         "an activation, maybe times a factor (SwiGLU), as codes with scales found at run time",
 };
 
-bool ActivationQuantize::has(std::string_view fn) { return find_activation(fn) != nullptr; }
+std::string_view ActivationQuantize::computed_by(const Node& node) {
+  const auto* clamp = dynamic_cast<const IsClamp*>(&node);
+  if (clamp && clamp->limits().lo == 0 && clamp->limits().hi == kInf) return "relu";
+  const Activation* found = find_activation(node.op());
+  return found ? found->name : std::string_view();
+}
+
+Result<Node*> ActivationQuantize::fused(const Node& node, const Ending& ending,
+                                        const EndingPlace& place, std::string& reason) {
+  const std::string_view fn = computed_by(node);
+  if (fn.empty() || ending.floats || node.input_type(0).dtype != DType::f32) {
+    reason = ending.floats ? kReadAsFloats : "it has no kernel that writes codes";
+    return static_cast<Node*>(nullptr);
+  }
+  auto made = std::make_unique<ActivationQuantize>(ending.dynamic);
+  made->fn = fn;
+  made->ending = ending;
+  return place.graph.add(std::move(made), {node.input(0)}, place.loc, place.before);
+}
 
 void ActivationQuantize::attrs(AttrVisitor& v) {
   v("fn", fn);
@@ -63,7 +83,8 @@ Result<Ok> ActivationQuantize::pad(PaddedNode& c) {
 Result<std::vector<Type>> ActivationQuantize::infer() const {
   const Type& x = input_type(0);
   if (ending.floats) return error(Code::attribute, loc(), "{} keeps no floats", op());
-  if (!has(fn)) return error(Code::attribute, loc(), "'{}' is no activation of {}", fn, op());
+  if (!find_activation(fn))
+    return error(Code::attribute, loc(), "'{}' is no activation of {}", fn, op());
   if (input(1) && (input_type(1).dtype != x.dtype || input_type(1).shape != x.shape)) {
     return error(Code::shape, loc(), "a factor {} of {}", str(input_type(1)), str(x));
   }

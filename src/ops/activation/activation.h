@@ -17,8 +17,11 @@ class ActivationQuantize final : public OpNode<ActivationQuantize>,
   static const OpInfo kStatic, kDynamic;
   std::string fn;
 
-  /// Whether there is a kernel for this function.
-  static bool has(std::string_view fn);
+  /// The function that a node computes, where there is a kernel for it; else empty.
+  static std::string_view computed_by(const Node& node);
+  /// The node for `TakesEnding::with_ending` of a node that computes such a function.
+  static Result<Node*> fused(const Node& node, const Ending& ending, const EndingPlace& place,
+                             std::string& reason);
 
   const OpInfo& info() const override { return ending.dynamic ? kDynamic : kStatic; }
   void attrs(AttrVisitor& v) override;

@@ -15,8 +15,8 @@ Result<Node*> Binary::with_ending(const Ending& ending, const EndingPlace& place
   for (size_t i = 0; i < 2; ++i) {
     Value *gate = input(i), *factor = input(1 - i);
     const Node* f = gate->def();
-    if (!f || !ActivationQuantize::has(f->op()) || gate == factor || factor->is_constant())
-      continue;
+    const std::string_view fn = f ? ActivationQuantize::computed_by(*f) : std::string_view();
+    if (fn.empty() || gate == factor || factor->is_constant()) continue;
     if (gate->shape() != factor->shape()) {
       reason = "activation and factor have different shapes";
       continue;
@@ -26,7 +26,7 @@ Result<Node*> Binary::with_ending(const Ending& ending, const EndingPlace& place
       continue;
     }
     auto fused = std::make_unique<ActivationQuantize>(ending.dynamic);
-    fused->fn = f->op();
+    fused->fn = fn;
     fused->ending = ending;
     return place.graph.add(std::move(fused), {f->input(0), factor}, join(f->loc(), place.loc),
                            place.before);

@@ -4,6 +4,7 @@
 #include "kernels/clamp/calls.h"
 #include "kernels/numerics/base.h"
 #include "kernels/numerics/half.h"
+#include "ops/activation/activation.h"
 #include "ops/common/codes.h"
 #include "ops/common/dispatch.h"
 #include "ops/common/registration.h"
@@ -45,6 +46,11 @@ Result<Value*> Clamp::quantized(Quantizer& q) const {
   return q.emit(kInfo.name, {x},
                 {{"lo", static_cast<double>(limit_code(lo, to, q.arithmetic()))},
                  {"hi", static_cast<double>(limit_code(hi, to, q.arithmetic()))}});
+}
+
+Result<Node*> Clamp::with_ending(const Ending& ending, const EndingPlace& place,
+                                 std::string& reason) {
+  return ActivationQuantize::fused(*this, ending, place, reason);
 }
 
 Result<Ok> Clamp::eval(EvalContext& c) const {

@@ -1,12 +1,17 @@
 #pragma once
 
+#include "quant/ending.h"
 #include "quant/quantizable.h"
 
 namespace qc {
 
 /// y = x limited to [lo, hi]; NaN stays NaN. relu is clamp with lo = 0. Of codes, lo and hi are
 /// codes.
-class Clamp final : public OpNode<Clamp>, public IsClamp, public AbsorbsClamp, public Quantizable {
+class Clamp final : public OpNode<Clamp>,
+                    public IsClamp,
+                    public AbsorbsClamp,
+                    public TakesEnding,
+                    public Quantizable {
  public:
   static const OpInfo kInfo;
   double lo = -kInf, hi = kInf;
@@ -22,6 +27,8 @@ class Clamp final : public OpNode<Clamp>, public IsClamp, public AbsorbsClamp, p
   bool absorb_clamp(Limits after) override;
   /// Of 16-bit codes: rescaled to the result's format, then limited; 8-bit codes take a table.
   Result<Value*> quantized(Quantizer& q) const override;
+  Result<Node*> with_ending(const Ending& ending, const EndingPlace& place,
+                            std::string& reason) override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
 };

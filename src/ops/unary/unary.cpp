@@ -178,14 +178,7 @@ Result<Ok> Unary::lower(Lowering& l) const {
 
 Result<Node*> Unary::with_ending(const Ending& ending, const EndingPlace& place,
                                  std::string& reason) {
-  if (!ActivationQuantize::has(op()) || ending.floats) {
-    reason = ending.floats ? kReadAsFloats : "it has no kernel that writes codes";
-    return static_cast<Node*>(nullptr);
-  }
-  auto fused = std::make_unique<ActivationQuantize>(ending.dynamic);
-  fused->fn = op();
-  fused->ending = ending;
-  return place.graph.add(std::move(fused), {input(0)}, place.loc, place.before);
+  return ActivationQuantize::fused(*this, ending, place, reason);
 }
 
 const OpInfo LogicalNot::kInfo = {
