@@ -47,7 +47,7 @@ struct Source {
 struct Move {
   Node* quantize;
   Node* mover;
-  std::vector<Source*> sources;  // for every operand of the mover
+  std::vector<Source*> sources;  // for every operand that the mover moves
   bool free;                     // the mover's floats are moved by nobody else, or at no cost
   bool accepted = true;
 };
@@ -165,7 +165,8 @@ class Lifter {
       return Ok{};
     }
     Move move{node, mover, {}, is_free(*mover)};
-    for (size_t i = 0; i < mover->input_count(); ++i) {
+    const size_t count = std::min(mover->input_count(), moves->moved_operands());
+    for (size_t i = 0; i < count; ++i) {
       const Laid laid = moves->laid_over(i, *node->output()->type().format);
       Source* source = laid.format ? source_of(node, *laid.format, mover->input(i)) : nullptr;
       if (!source || !source->node) {
@@ -240,7 +241,7 @@ class Lifter {
   Result<Ok> lift(const Move& m) {
     const Place place{graph_, m.mover->loc(), m.quantize};
     const Type& type = m.quantize->output()->type();
-    QC_ASSIGN(Value * codes, moved(place, m.mover->clone(), m.sources, 0));
+    QC_ASSIGN(Value * codes, moved(place, m.mover->clone(), m, 0));
     QC_ASSIGN(codes, emit_with_format(place, codes, type.quant()));
     replace(m.quantize->output(), codes);
     for (size_t o = 1; o < m.quantize->output_count(); ++o) {
@@ -249,7 +250,7 @@ class Lifter {
       auto mover = capability<MovesScales>(m.mover)->scale_mover(*type.format);
       Value* found = m.sources[0]->node->output(o);
       if (mover) {
-        QC_ASSIGN(found, moved(place, std::move(mover), m.sources, o));
+        QC_ASSIGN(found, moved(place, std::move(mover), m, o));
       }
       QC_CHECK(found->type() == scales->type(), "scales were moved to another shape");
       replace(scales, found);
@@ -260,10 +261,13 @@ class Lifter {
     return Ok{};
   }
 
-  Result<Value*> moved(const Place& place, std::unique_ptr<Node> mover,
-                       const std::vector<Source*>& sources, size_t output) {
-    std::vector<Value*> inputs;
-    for (const Source* s : sources) inputs.push_back(s->node->output(output));
+  /// `mover` in place of that of the move, of results `output` of the sources.
+  Result<Value*> moved(const Place& place, std::unique_ptr<Node> mover, const Move& m,
+                       size_t output) {
+    std::vector<Value*> inputs = m.mover->inputs();
+    for (size_t i = 0; i < m.sources.size(); ++i) {
+      inputs[i] = m.sources[i]->node->output(output);
+    }
     QC_ASSIGN(Node * node, graph_.add(std::move(mover), inputs, place.loc, place.before));
     return node->output();
   }

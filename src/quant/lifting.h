@@ -2,6 +2,7 @@
 // only move elements and codes are moved instead of floats.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,6 +35,8 @@ struct Laid {
 class MovesScales {
  public:
   virtual ~MovesScales() = default;
+  /// How many of its operands, from the first on, are moved; others say where to.
+  virtual size_t moved_operands() const { return SIZE_MAX; }
   /// The format that codes of operand i need so that the codes of the result have `result`: every
   /// element keeps its scale, and scales that are found at run time are found from the same
   /// elements.

@@ -171,7 +171,7 @@ TEST_F(LiftQuantize, WhatIsReadIsDefinedBefore) {
 }
 
 TEST_F(LiftQuantize, RemarksNameEveryPairThatDidNotJoin) {
-  lifted(R"(graph (%0 "x" : f32[2, 3, 8], %1 "i" : i64[2]) {
+  lifted(R"(graph (%0 "x" : f32[2, 3, 8], %1 "i" : i64[2, 3, 8]) {
   %2 = exp(%0)  loc("norm")
   %3, %4, %5 = quantize_dynamic(%2) {to = i8, per_token = true}  loc("q_proj")
   %6 = dequantize(%3, %4, %5)
@@ -183,7 +183,7 @@ TEST_F(LiftQuantize, RemarksNameEveryPairThatDidNotJoin) {
   %14 = transpose(%2) {perm = [0, 2, 1]}  loc("turned")
   %15 = quantize(%14) {to = i8 q(-128, 127, scale=0.25)}  loc("other")
   %16 = dequantize(%15)
-  %17 = gather(%2, %1) {axis = 0}  loc("rows")
+  %17 = gather_elements(%2, %1) {axis = 0}  loc("picked")
   %18 = quantize(%17) {to = i8 q(-128, 127, scale=0.25)}  loc("embedded")
   %19 = dequantize(%18)
   return %6, %10, %13, %16, %14, %19
@@ -202,9 +202,9 @@ TEST_F(LiftQuantize, RemarksNameEveryPairThatDidNotJoin) {
       remarked("quantize 'other' stays below transpose 'turned': others read its result as "
                "floats"))
       << remarks_;
-  EXPECT_TRUE(
-      remarked("quantize 'embedded' stays below gather 'rows': which elements it takes is "
-               "known at run time only"))
+  EXPECT_TRUE(remarked(
+      "quantize 'embedded' stays below gather_elements 'picked': which elements it takes is "
+      "known at run time only"))
       << remarks_;
 }
 

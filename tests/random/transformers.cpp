@@ -106,7 +106,7 @@ class Builder {
 
   Value* view(Value* x) {
     const Ints shape = static_dims(x->shape());
-    switch (s_.below(6)) {
+    switch (s_.below(7)) {
       case 0: {
         Ints perm;
         for (int64_t i = 0; i < x->rank(); ++i) perm.push_back(i);
@@ -125,6 +125,11 @@ class Builder {
         const Dims& other = x->shape();
         Value* y = s_.chance(50) ? x : s_.input(DType::f32, static_dims(other));
         return s_.emit("concat", {x, y}, {{"axis", s_.below(x->rank())}});
+      }
+      case 3: {  // rows that are picked, some twice; an index outside is that of the nearest
+        const int64_t axis = s_.below(x->rank()), size = shape[static_cast<size_t>(axis)];
+        Value* places = s_.input(DType::i64, {s_.between(1, 2 * size)});
+        return s_.emit("gather", {x, places}, {{"axis", axis}});
       }
       default:
         return reshaped(x, shape);

@@ -48,6 +48,23 @@ Result<std::vector<Type>> Gather::infer() const {
   return std::vector<Type>{moved(x, shape)};
 }
 
+Laid Gather::laid_over(size_t, const Format& result) const {
+  const bool found = result.is_dynamic(), groups = result.granularity == Granularity::group;
+  if (found && !groups) return {{}, kOtherElements};
+  if (result.granularity == Granularity::tensor) return {result, {}};
+  // Scales of groups that are known are those of each place.
+  const int64_t places = input_type(1).rank();
+  if ((!found && groups) || (result.axis >= axis && result.axis < axis + places))
+    return {{}, found ? kOtherElements : kKnownForPart};
+  Format out = result;
+  if (result.axis >= axis) out.axis += 1 - places;
+  return {std::move(out), {}};
+}
+
+std::unique_ptr<Node> Gather::scale_mover(const Format& result) const {
+  return result.granularity == Granularity::group ? clone() : nullptr;
+}
+
 Result<Value*> Gather::emit_run(Graph& graph, const NumberRun& run, Node* before) const {
   const auto at = static_cast<size_t>(axis);
   const Dims& x = input_type(0).shape;

@@ -9,6 +9,7 @@
 #include "ir/index_formula.h"
 #include "ir/node.h"
 #include "ir/padding.h"
+#include "quant/lifting.h"
 
 namespace qc {
 
@@ -16,6 +17,7 @@ namespace qc {
 class Gather final : public OpNode<Gather>,
                      public HasFormula,
                      public PicksByNumber,
+                     public MovesScales,
                      public TakesPadding {
  public:
   static const OpInfo kInfo;
@@ -27,6 +29,9 @@ class Gather final : public OpNode<Gather>,
   std::optional<IndexFormula> formula(const FormulaOperands& in) const override {
     return even_formula(in[0], output()->shape().size());
   }
+  size_t moved_operands() const override { return 1; }
+  Laid laid_over(size_t i, const Format& result) const override;
+  std::unique_ptr<Node> scale_mover(const Format& result) const override;
   Dim choices() const override { return input_type(0).shape[static_cast<size_t>(axis)]; }
   Result<Value*> emit_run(Graph& graph, const NumberRun& run, Node* before) const override;
   Result<Ok> pad(PaddedNode& c) override;
