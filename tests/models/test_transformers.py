@@ -78,6 +78,7 @@ NETS = {
     "gemma2": named(causal(hf.Gemma2ForCausalLM, hf.Gemma2Config), **SHARED, head_dim=16),
     "bloom": named(causal(hf.BloomForCausalLM, hf.BloomConfig), vocab_size=64, hidden_size=64, n_layer=2, n_head=4),
     "mpt": named(causal(hf.MptForCausalLM, hf.MptConfig), vocab_size=64, d_model=64, n_layers=2, n_heads=4, max_seq_len=64),
+    "codegen": named(causal(hf.CodeGenForCausalLM, hf.CodeGenConfig), **GPT2, rotary_dim=8),
     "gptj": named(causal(hf.GPTJForCausalLM, hf.GPTJConfig), **GPT2, rotary_dim=8),
 }
 ATTENTIONS = dict.fromkeys(NETS, 2) | {"t5": 6, "whisper": 4}
@@ -149,7 +150,7 @@ def ops_of(quantc, file, *more):
 
 LIMITS = {"token": 33, "static": 28}
 FLOAT_PRODUCTS = {"linear", "matmul", "attention", "conv", "grouped_matmul"}
-ARCHITECTURES = [n for n in NETS if n not in ("gemma2", "gptj", "bloom", "mpt")]
+ARCHITECTURES = [n for n in NETS if n not in ("gemma2", "codegen", "gptj", "bloom", "mpt")]
 
 
 @pytest.mark.parametrize("kind", ["token", "static"])
@@ -267,10 +268,10 @@ def test_cuda_gives_the_same_bits_of_the_others(name, kind, exported, quantc, tm
     check_cuda(name, kind, exported, quantc, tmp_path)
 
 
-@pytest.mark.parametrize("name", ["llama", "gpt2", "bert", "t5", "gemma2", "gptj", "bloom", "mpt"])
+@pytest.mark.parametrize("name", ["llama", "gpt2", "bert", "t5", "gemma2", "codegen", "gptj", "bloom", "mpt"])
 def test_written_out_attention_is_one_op(name, exported, quantc, tmp_path):
     """Products around a softmax, with a mask or two, a limit of the scores and repeated heads, are recognised."""
-    only = {} if name in ("bloom", "mpt") else {"attn_implementation": "eager"}  # these two write ALiBi out in any case
+    only = {} if name in ("bloom", "mpt", "codegen") else {"attn_implementation": "eager"}  # these write it out in any case
     _, _, answer, file, arrays = exported(name, **only)
     ops = ops_of(quantc, file)
     assert ops["attention"] == ATTENTIONS[name]
@@ -280,7 +281,7 @@ def test_written_out_attention_is_one_op(name, exported, quantc, tmp_path):
         np.testing.assert_allclose(out[out.files[0]], answer, atol=1e-5)
 
 
-@pytest.mark.parametrize("name, turns", [("llama", 4), ("qwen3", 4), ("mistral", 4), ("gemma", 4), ("mixtral", 4), ("gptj", 4)])
+@pytest.mark.parametrize("name, turns", [("llama", 4), ("qwen3", 4), ("mistral", 4), ("gemma", 4), ("mixtral", 4), ("gptj", 4), ("codegen", 4)])
 def test_rotary_embedding_is_one_op(name, turns, exported, quantc):
     *_, file, _ = exported(name)
     ops = ops_of(quantc, file)

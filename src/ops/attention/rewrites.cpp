@@ -29,7 +29,10 @@ P capped(const P& x) {
 P weights_times_values() {
   const P raw = regrouped(
       product(regrouped(scaled("q", "q_factor")), regrouped(scaled("k", "k_factor")), "scores"));
-  const P scores = capped(P::either({P::op("mul", {raw, P::constant("factor")}),
+  const P early = P::op("add", {raw, P::any("unscaled")});
+  const P scores = capped(P::either({P::op("mul", {early, P::constant("factor")}),
+                                     P::op("div", {early, P::constant("divisor")}),
+                                     P::op("mul", {raw, P::constant("factor")}),
                                      P::op("div", {raw, P::constant("divisor")}), raw}));
   const P biased = P::op("add", {scores, P::any("bias")});
   const P masked = P::either({P::op("add", {regrouped(biased), P::any("mask")}),
@@ -120,7 +123,7 @@ std::optional<bool> makes_nan_rows(const Match& m) {
     if (name == "zero") zeros = !(value == AttrValue(std::string("none")));
   }
   if (!last_axis) return std::nullopt;
-  return (m.has("mask") || m.has("hidden")) && !zeros;
+  return (m.has("mask") || m.has("hidden") || m.has("unscaled")) && !zeros;
 }
 
 /// What is added to scores with batch and heads joined, as what is added to those of shape
@@ -153,6 +156,13 @@ Result<Value*> mask_of(Graph& graph, const Match& m, const Dims& scores) {
   return graph.emit("add", {bias, mask}, {}, m.loc(), m.root());
 }
 
+/// What is added to the scores before they are scaled, scaled itself.
+Result<Value*> scaled_mask(Graph& graph, const Match& m) {
+  const char* slot = m.has("factor") ? "factor" : "divisor";
+  return graph.emit(m.has("factor") ? "mul" : "div", {m.value("unscaled"), m.value(slot)}, {},
+                    m.loc(), m.root());
+}
+
 Result<Value*> one_attention(Graph& graph, const Match& m) {
   const Node &scores = *m.node("scores"), &sum = *m.node("sum");
   Value* const none = nullptr;
@@ -177,7 +187,11 @@ Result<Value*> one_attention(Graph& graph, const Match& m) {
   const std::optional<bool> nan_rows = makes_nan_rows(m);
   if (!fits || !scale || !softcap || !nan_rows || is_transposed(sum)) return none;
   Value* mask = nullptr;
-  if (m.has("mask") || m.has("hidden")) {
+  if (m.has("unscaled")) {
+    if (m.has("mask") || m.has("hidden") || m.has("cap") || m.value("unscaled")->rank() > 4)
+      return none;
+    QC_ASSIGN(mask, scaled_mask(graph, m));
+  } else if (m.has("mask") || m.has("hidden")) {
     QC_ASSIGN(mask, mask_of(graph, m, p.shape()));
     if (!mask || mask->rank() > 4) return none;
   }
