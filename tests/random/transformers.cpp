@@ -59,6 +59,7 @@ class Builder {
   Value* read(Value* x) {
     if (s_.chance(15)) s_.emit("exp", {x});
     if (s_.chance(25)) return split(x);
+    if (s_.chance(20)) return heads(x);
     if (s_.chance(20)) return gated(coded(viewed(x)));
     return product(coded(viewed(x)));
   }
@@ -71,6 +72,34 @@ class Builder {
     Value* up = s_.emit("linear", {x, weights(outputs, inputs)});
     gate = s_.emit(s_.pick<std::string>({"silu", "gelu", "sigmoid"}), {gate});
     return coded(s_.emit("mul", {gate, up}));
+  }
+
+  /// Queries, keys and values of one product, often read alike: heads of the first two are turned,
+  /// and may be normalised before, each kind with factors of its own.
+  Value* heads(Value* x) {
+    x = coded(x);
+    if (x->rank() < 1 || x->rank() > 4) return product(x);
+    const int64_t depth = 2 * s_.between(1, 4), queries = s_.between(1, 3), keys = s_.between(1, 2);
+    const int64_t outputs = (queries + 2 * keys) * depth;
+    Value* all = s_.emit("linear", {x, weights(outputs, x->shape().back().value())});
+    Ints shape = static_dims(all->shape());
+    shape.back() = queries + 2 * keys;
+    shape.push_back(depth);
+    all = s_.emit("reshape", {all}, {{"shape", to_dims(shape)}});
+    Value *cosines = s_.constant(DType::f32, {depth}), *sines = s_.constant(DType::f32, {depth});
+    const Scheme& alike = s_.pick(schemes_);
+    const bool norms = s_.chance(70);
+    Ints start(shape.size(), 0), size = shape;
+    for (const int64_t count : {queries, keys, keys}) {
+      size[size.size() - 2] = count;
+      Value* part = slice(all, start, size);
+      start[start.size() - 2] += count;
+      const bool turned = start[start.size() - 2] <= queries + keys;
+      if (turned && norms) part = norm(part);
+      if (turned) part = s_.emit("rotary", {part, cosines, sines});
+      x = s_.chance(85) ? coded(part, alike) : coded(part);
+    }
+    return x;
   }
 
   /// All parts of the value, often read alike.
@@ -127,8 +156,9 @@ class Builder {
         return s_.emit("concat", {x, y}, {{"axis", s_.below(x->rank())}});
       }
       case 3: {  // rows that are picked, some twice; an index outside is that of the nearest
+        if (x->rank() < 1) return x;
         const int64_t axis = s_.below(x->rank()), size = shape[static_cast<size_t>(axis)];
-        Value* places = s_.input(DType::i64, {s_.between(1, 2 * size)});
+        Value* places = s_.input(DType::i64, {s_.between(1, size + 1)});
         return s_.emit("gather", {x, places}, {{"axis", axis}});
       }
       default:
@@ -207,7 +237,7 @@ class Builder {
     const int64_t inputs = x->shape().back().value();
     Value* last = x;
     for (int64_t i = s_.between(1, 3); i > 0; --i) {
-      const int64_t outputs = s_.chance(30) ? inputs : s_.between(1, 9);
+      const int64_t outputs = s_.chance(30) && inputs < 100 ? inputs : s_.between(1, 9);
       std::vector<Value*> operands{x, weights(outputs, inputs)};
       if (s_.chance(40)) operands.push_back(s_.constant(DType::f32, {outputs}));
       last = s_.emit("linear", operands);
