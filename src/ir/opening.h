@@ -2,6 +2,8 @@
 // op reads, and nobody else does, becomes the opening of that op, for the pass fuse_openings.
 #pragma once
 
+#include <string>
+
 #include "ir/graph.h"
 
 namespace qc {
@@ -11,8 +13,8 @@ class TakesOpening {
  public:
   virtual ~TakesOpening() = default;
   /// Adds, before this node, one that computes what this one and the one that gives its operand 0
-  /// do together, to the bit. Null where it cannot, or where that is not worth it.
-  virtual Result<Node*> with_opening(Graph& graph) = 0;
+  /// do together, to the bit. Null where it cannot; `reason` says why where one might expect it.
+  virtual Result<Node*> with_opening(Graph& graph, std::string& reason) = 0;
 };
 
 }  // namespace qc

@@ -11,7 +11,11 @@ Result<bool> fuse_openings(Graph& graph, PassContext& context) {
   for (Node* node : graph.nodes()) {
     auto* host = capability<TakesOpening>(node);
     if (!host) continue;
-    QC_ASSIGN(Node * made, host->with_opening(graph));
+    std::string reason;
+    QC_ASSIGN(Node * made, host->with_opening(graph, reason));
+    if (!made && !reason.empty()) {
+      remark_kept(context, "fuse_openings", *node->input(0)->def(), *node, reason.c_str());
+    }
     if (!made) continue;
     for (size_t i = 0; i < node->output_count(); ++i) {
       graph.replace_uses(node->output(i), made->output(i));

@@ -12,6 +12,7 @@
 #include "interp/interpreter.h"
 #include "ir/text.h"
 #include "ops/common/registration.h"
+#include "passes/fuse_openings.h"
 #include "program/run.h"
 #include "tests/random/agree.h"
 
@@ -24,6 +25,7 @@ struct Producer {
   const char* text;       // C stands for the size of the last axis, A for that of the axis before
   const char* more = "";  // further results of the graph
   bool is_image = false;  // of rank 4
+  bool is_even = false;   // rows have an even number of elements
 };
 constexpr Producer kProducers[] = {
     {"rms", "%2 = rms_norm(%0, @g) {eps = 1e-06}"},
@@ -46,6 +48,9 @@ constexpr Producer kProducers[] = {
     {"tanh", "%2 = tanh(%0)"},
     {"relu", "%2 = clamp(%0) {lo = 0.0}"},
     {"swiglu", "%10 = silu(%0) %2 = mul(%10, %1)"},
+    {"rotary", "%2 = rotary(%0, @g, @b)", "", false, true},
+    {"rotary_norm", "%2 = rotary(%0, @g, @b, @g) {interleaved = true, norm = true, eps = 0.001}",
+     "", false, true},
     {"reglu", "%10 = clamp(%0) {lo = 0.0} %2 = mul(%10, %1)"},
     {"geglu", "%10 = gelu_tanh(%0) %2 = mul(%1, %10)"},
     {"residual_rms", "%10 = add(%0, %1) %2 = rms_norm(%10, @g) {eps = 1e-05}"},
@@ -135,6 +140,11 @@ std::string ending(int which, const Shape& shape, std::mt19937_64& random) {
 const std::vector<Shape> kShapes = {
     {{3, 7, 33}}, {{2, 2, 64}}, {{1, 1, 1500}}, {{4, 2, 1}}, {{1, 5, 130}}};
 const std::vector<Shape> kImages = {{{2, 6, 5, 7}}, {{1, 6, 1, 33}}};
+const std::vector<Shape> kEven = {{{3, 7, 34}}, {{2, 2, 64}}, {{1, 1, 1500}}, {{4, 2, 2}}};
+
+const std::vector<Shape>& shapes_of(const Producer& p) {
+  return p.is_image ? kImages : p.is_even ? kEven : kShapes;
+}
 
 std::string numbers(int64_t n, std::mt19937_64& random) {
   std::string out;
@@ -205,7 +215,7 @@ class FuseQuantize : public testing::Test {
 TEST_F(FuseQuantize, EveryOpWithEveryEnding) {
   uint64_t seed = 1;
   for (const Producer& p : kProducers) {
-    for (const Shape& shape : p.is_image ? kImages : kShapes) {
+    for (const Shape& shape : shapes_of(p)) {
       for (int which = 0; which < kEndings; ++which) {
         SCOPED_TRACE(fmt::format("{} {} ending {}", p.name, shape.text(), which));
         // The parameters of "layer_axes" are those of all its axes: it has none.
@@ -221,7 +231,7 @@ TEST_F(FuseQuantize, EveryOpWithEveryEnding) {
 TEST_F(FuseQuantize, InC) {
   const auto make = [](uint64_t seed) {
     const Producer& p = kProducers[seed % std::size(kProducers)];
-    const auto& shapes = p.is_image ? kImages : kShapes;
+    const auto& shapes = shapes_of(p);
     const int which = static_cast<int>(seed / std::size(kProducers) * 4 + seed) % kEndings;
     return std::move(parse(graph_text(p, which, shapes[seed % shapes.size()], seed))).value();
   };
@@ -319,6 +329,32 @@ TEST_F(FuseQuantize, StatisticsAndGroupsThatTearTokensStay) {
   })",
         &why);
   EXPECT_NE(why.find("its groups are parts of rows"), std::string::npos) << why;
+}
+
+/// Every pair of a norm and a rotation that did not become one is named, and what kept it apart.
+TEST_F(FuseQuantize, NormsBesideRotationsSayWhy) {
+  const auto why = [](const std::string& norm, const std::string& results) {
+    auto graph = std::move(parse(fmt::format(R"(graph (%0 "x" : f32[2, 8], %1 "c" : f32[8]) {{
+      {} loc("norm") %3 = rotary(%2, %1, %1) loc("turn") %4 = quantize(%3) {{to = i8 q(-128, 127, scale=0.1)}} return {}
+    }})",
+                                             norm, results)))
+                     .value();
+    PassContext context;
+    EXPECT_TRUE(fuse_openings(*graph, context).ok());
+    return fmt::format("{}", fmt::join(context.remarks, "\n"));
+  };
+  const std::string plain = "%2 = rms_norm(%0) {eps = 0.1}";
+  EXPECT_EQ(why(plain, "%4"), "fuse_openings: 1 node fused");
+  const std::string stays = "fuse_openings: rms_norm 'norm' stays beside rotary 'turn': ";
+  EXPECT_EQ(why(plain, "%3, %4"), stays + "what it turns is read as floats, too");
+  EXPECT_EQ(why(plain, "%2, %4"), stays + "others read its result too");
+  EXPECT_EQ(why("%2 = rms_norm(%0, %1) {eps = 0.1}", "%4"),
+            stays + "its factors are found at run time");
+  EXPECT_EQ(why("%2 = rms_norm(%0) {axis = 0, eps = 0.1}", "%4"),
+            stays + "its rows are not those that turn");
+  EXPECT_EQ(
+      why("%2 = layer_norm(%0) {eps = 0.1}", "%4"),
+      "fuse_openings: layer_norm 'norm' stays beside rotary 'turn': it has a mean or a shift");
 }
 
 /// The gate of a SwiGLU that is read twice is computed once, and its product stays float.

@@ -7,31 +7,38 @@
 namespace qc {
 namespace {
 
-/// The norm of f32 rows that gives `x`, where a rotation can take it in.
-const Norm* norm_before(const Value* x) {
-  const auto* norm = dynamic_cast<const Norm*>(x->def());
-  if (!norm || norm->rows.kind != NormKind::rms || norm->statistics || norm->input(2) ||
-      x->dtype() != DType::f32 || !x->has_one_use() || x->pinned() > 0)
-    return nullptr;
-  const bool rows = norm->rows.axis == -1 || norm->rows.axis == x->rank() - 1;
-  const Value* gamma = norm->input(1);
-  const bool plain = !gamma || (gamma->is_constant() && gamma->rank() == 1);
-  return rows && plain && x->shape().back().is_static() ? norm : nullptr;
-}
+bool makes_codes(Node* user) { return capability<MakesCodes>(user) != nullptr; }
 
-/// Of floats that others read a kernel for norms alone is the faster one on accelerators.
-bool becomes_codes(const Value* y) {
-  const auto users = y->users();
-  return y->pinned() == 0 && !users.empty() &&
-         std::all_of(users.begin(), users.end(),
-                     [](Node* user) { return capability<MakesCodes>(user) != nullptr; });
+/// What keeps a norm apart from the rotation that reads it, and from which codes are made; null
+/// where nothing does. Of floats that are read as such a kernel for norms alone is the faster one
+/// on accelerators.
+const char* what_keeps(const Norm& norm, const Value* turned) {
+  const Value *x = norm.output(), *gamma = norm.input(1);
+  const auto users = turned->users();
+  if (turned->pinned() > 0 || !std::all_of(users.begin(), users.end(), makes_codes))
+    return "what it turns is read as floats, too";
+  if (norm.statistics) return "its statistics are read too";
+  if (!x->has_one_use() || x->pinned() > 0) return "others read its result too";
+  if (norm.rows.kind != NormKind::rms || norm.input(2)) return "it has a mean or a shift";
+  const bool rows = norm.rows.axis == -1 || norm.rows.axis == x->rank() - 1;
+  if (!rows || !x->shape().back().is_static()) return "its rows are not those that turn";
+  if (x->dtype() != DType::f32) return "it is not f32";
+  const bool plain = !gamma || (gamma->is_constant() && gamma->rank() == 1);
+  return plain ? nullptr : "its factors are found at run time";
 }
 
 }  // namespace
 
-Result<Node*> Rotary::with_opening(Graph& graph) {
-  const Norm* before = norm_before(input(0));
-  if (turn.norm || turn.count >= 0 || !before || !becomes_codes(output())) return nullptr;
+Result<Node*> Rotary::with_opening(Graph& graph, std::string& reason) {
+  const auto* before = dynamic_cast<const Norm*>(input(0)->def());
+  const auto users = output()->users();
+  if (!before || turn.norm || turn.count >= 0 || input(0)->index() != 0 ||
+      std::none_of(users.begin(), users.end(), makes_codes))
+    return nullptr;
+  if (const char* why = what_keeps(*before, output())) {
+    reason = why;
+    return nullptr;
+  }
   auto made = std::make_unique<Rotary>(*this);
   made->turn.norm = true;
   made->turn.eps = before->rows.eps;

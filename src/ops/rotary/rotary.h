@@ -54,7 +54,7 @@ class Rotary final : public OpNode<Rotary>,
   bool takes_strides(size_t operand, const Dims&) const override { return operand == 0; }
   Result<Node*> with_ending(const Ending& ending, const EndingPlace& place,
                             std::string& reason) override;
-  Result<Node*> with_opening(Graph& graph) override;
+  Result<Node*> with_opening(Graph& graph, std::string& reason) override;
   std::string part_key(int64_t axis) const override;
   std::unique_ptr<Node> on_part(const IndexRange& part) const override;
   Result<std::vector<Value*>> joined_operands(Graph& graph, int64_t axis,
