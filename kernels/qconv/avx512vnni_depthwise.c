@@ -200,14 +200,14 @@ QK_INLINE void qk_qdepthwise_avx512vnni(const qk_qconv_params* p, const uint8_t*
   const ptrdiff_t x_image = (ptrdiff_t)p->in[1] * p->in[2] * p->oc;
   const ptrdiff_t y_line = (ptrdiff_t)p->out[2] * p->oc;
   int32_t start[64], left, right;
+  float scales[64];
   qk_dw_line l;
   qk_ptile t;
   t.y_row = p->oc;
   t.start = start;
   t.row_start = 0;
   t.weight_sums = t.x_zeros = 0;
-  t.x_scales = x_scale;
-  t.per_row = 0;
+  t.x_scales = 0;
   t.residual = (const uint8_t*)residual;
   t.unbounded = !head[0];
   QK_PTILE_OUTPUT(&t, p)
@@ -219,6 +219,7 @@ QK_INLINE void qk_qdepthwise_avx512vnni(const qk_qconv_params* p, const uint8_t*
     const uint8_t* panel = w + QK_PACKED_HEAD + first / 64 * qk_depthwise_panel(p);
     t.columns = p->oc - first < 64 ? p->oc - first : 64;
     t.multipliers = (const float*)(const void*)(panel + 256);
+    if (x_scale) qk_ptile_scale(&t, 64, *x_scale, scales);
     t.float_bias = head[1] ? (const float*)(const void*)(panel + 512) : 0;
     l.bias = (const int32_t*)(const void*)panel;
     l.taps = (const int32_t*)(const void*)(panel + 768);

@@ -83,6 +83,7 @@ QK_INLINE void qk_packed_conv(const qk_qconv_params* p, const uint8_t* x, const 
   const ptrdiff_t x_plane = (ptrdiff_t)p->in[1] * p->in[2] * p->ic;
   const ptrdiff_t y_plane = (ptrdiff_t)p->out[1] * p->out[2] * p->oc;
   int32_t start[64], top, bottom, left, right;
+  float scales[64];
   qk_rect rect;
   qk_ptile t;
   t.x_end = x + (ptrdiff_t)p->n * p->in[0] * x_plane;
@@ -92,8 +93,7 @@ QK_INLINE void qk_packed_conv(const qk_qconv_params* p, const uint8_t* x, const 
   t.start = start;
   t.row_start = 0;
   t.x_zeros = 0;
-  t.x_scales = x_scale;
-  t.per_row = 0;
+  t.x_scales = 0;
   t.residual = (const uint8_t*)residual;
   QK_PTILE_OUTPUT(&t, p)
   qk_taps_inside(p->in[1], p->out[1], p->k[1], p->stride[1], p->dilation[1], p->pad[1], &top,
@@ -111,6 +111,7 @@ QK_INLINE void qk_packed_conv(const qk_qconv_params* p, const uint8_t* x, const 
       const uint8_t* xg =
           x + (plane / p->out[0] * (ptrdiff_t)p->in[0] + depth) * x_plane + (ptrdiff_t)g * icg;
       qk_panel panel = qk_panel_of(&b, w, g, i % b.panels, ocg, &t);
+      if (x_scale) qk_ptile_scale(&t, panel.vectors * QK_PTILE_LANES, *x_scale, scales);
       t.w_tap[2] = (ptrdiff_t)b.units * QK_PTILE_UNIT * QK_PTILE_LANES * panel.vectors;
       t.w_tap[1] = pack.line ? t.w_tap[2] : t.w_tap[2] * p->k[2];
       t.w_tap[0] = t.w_tap[1] * p->k[1];

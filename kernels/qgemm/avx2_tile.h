@@ -132,7 +132,7 @@ QK_INLINE void qk_avx2_added(const qk_ptile* t, const __m256i* acc, const uint8_
 QK_SHARED void qk_avx2_plain(const qk_ptile* t, const int32_t* accumulators, int32_t row,
                              int32_t rows, int32_t vectors, uint8_t* y) {
   for (int32_t m = 0; m < rows; ++m, y += 4 * t->y_row) {
-    const float x_scale = t->x_scales ? t->x_scales[t->per_row ? row + m : 0] : 1.0f;
+    const float x_scale = t->x_scales ? t->x_scales[row + m] : 1.0f;
     const __m256i zero = _mm256_set1_epi32(t->x_zeros ? t->x_zeros[row + m] : 0);
     for (int32_t v = 0; v < vectors; ++v, accumulators += 8) {
       __m256i s = _mm256_loadu_si256((const __m256i*)(const void*)accumulators);

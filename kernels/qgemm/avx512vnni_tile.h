@@ -165,7 +165,7 @@ QK_INLINE void qk_vnni_store_panel(uint8_t* y, __m512i a, __m512i b, __m512i c, 
 QK_SHARED void qk_vnni_plain(const qk_ptile* t, const int32_t* accumulators, int32_t row,
                              int32_t rows, int32_t vectors, uint8_t* y) {
   for (int32_t m = 0; m < rows; ++m, accumulators += 16 * vectors, y += 4 * t->y_row) {
-    const float x_scale = t->x_scales ? t->x_scales[t->per_row ? row + m : 0] : 1.0f;
+    const float x_scale = t->x_scales ? t->x_scales[row + m] : 1.0f;
     const int32_t x_zero = t->x_zeros ? t->x_zeros[row + m] : 0;
     if (t->columns == 64) {
       qk_vnni_store_panel(y, qk_vnni_value(t, accumulators, 0, x_scale, x_zero),
@@ -187,6 +187,20 @@ QK_SHARED void qk_vnni_plain(const qk_ptile* t, const int32_t* accumulators, int
       }
     }
   }
+}
+
+/* Floats of a row of a whole panel of four vectors, whose zero point of x is part of the start. */
+QK_INLINE void qk_vnni_floats(const qk_ptile* t, const __m512i* acc, const __m512* bias,
+                              int32_t row, uint8_t* y) {
+  __m512i s[4];
+  QK_EACH for (int v = 0; v < 4; ++v) {
+    __m512 scale = _mm512_loadu_ps(t->multipliers + 16 * v), f;
+    if (t->x_scales) scale = _mm512_mul_ps(_mm512_set1_ps(t->x_scales[row]), scale);
+    f = _mm512_mul_ps(_mm512_cvtepi32_ps(acc[v]), scale);
+    QK_VNNI_KEEP(f);
+    s[v] = _mm512_castps_si512(_mm512_add_ps(f, bias[v]));
+  }
+  qk_vnni_store_panel(y, s[0], s[1], s[2], s[3]);
 }
 
 /* Accumulators of a unit of inputs; rows are `step` bytes from each other. */
@@ -336,6 +350,16 @@ QK_INLINE void qk_vnni_tile_of(const qk_ptile* t, int32_t row, const uint8_t* x,
   if (rows * vectors >= 16 && t->path == QK_PTILE_CODES) {
     QK_EACH for (int m = 0; m < rows; ++m) {
       qk_vnni_codes(t, acc + m * vectors, y + at + m * t->y_row, vectors);
+    }
+    return;
+  }
+  if (rows == 6 && vectors == 4 && t->floats && t->columns == 64 && !t->x_zeros) {
+    __m512 bias[4]; /* adding -0 changes nothing */
+    QK_EACH for (int v = 0; v < 4; ++v) {
+      bias[v] = t->float_bias ? _mm512_loadu_ps(t->float_bias + 16 * v) : _mm512_set1_ps(-0.0f);
+    }
+    QK_EACH for (int m = 0; m < rows; ++m) {
+      qk_vnni_floats(t, acc + m * 4, bias, row + m, y + 4 * (at + m * t->y_row));
     }
     return;
   }

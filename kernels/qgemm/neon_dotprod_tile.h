@@ -88,7 +88,7 @@ QK_INLINE int32x4_t qk_sdot_plain(const qk_ptile* t, int32x4_t sum, int v, int32
   if (t->x_zeros) sum = vmlsq_n_s32(sum, vld1q_s32(t->weight_sums + 4 * v), t->x_zeros[row]);
   if (!t->floats) return sum;
   scale = vld1q_f32(t->multipliers + 4 * v);
-  if (t->x_scales) scale = vmulq_n_f32(scale, t->x_scales[t->per_row ? row : 0]);
+  if (t->x_scales) scale = vmulq_n_f32(scale, t->x_scales[row]);
   f = vmulq_f32(vcvtq_f32_s32(sum), scale);
   /* Hidden, so that it does not become a fused product. */
   __asm__("" : "+w"(f));

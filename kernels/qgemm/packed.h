@@ -32,8 +32,7 @@ typedef struct qk_ptile {
   const float* float_bias;    /* null: none */
   const int32_t* weight_sums; /* of the weights, read with x_zeros */
   const int32_t* x_zeros;     /* one per row, null: they are part of the start */
-  const float* x_scales;      /* null: none */
-  int32_t per_row;            /* x_scales has one per row */
+  const float* x_scales;      /* one per row, null: they are part of the multipliers */
   int32_t path;               /* QK_PTILE_CODES, .. */
   int32_t floats;             /* plain results are floats, not accumulators */
   int32_t unbounded;          /* products with multipliers may exceed 32 bits */
@@ -126,6 +125,13 @@ QK_INLINE qk_panel qk_panel_of(const qk_packed* b, const uint8_t* blob, int32_t 
   t->float_bias = head[1] ? (const float*)(const void*)(blob + b->float_bias) + at : 0;
   t->unbounded = !head[0];
   return panel;
+}
+
+/* Makes the scale of x that all rows share part of the n multipliers of a panel, which then are
+ * `scales`. */
+QK_INLINE void qk_ptile_scale(qk_ptile* t, int32_t n, float x_scale, float* scales) {
+  for (int32_t i = 0; i < n; ++i) scales[i] = x_scale * t->multipliers[i];
+  t->multipliers = scales;
 }
 
 #endif

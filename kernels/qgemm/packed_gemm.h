@@ -38,6 +38,7 @@ QK_INLINE void qk_packed_gemm(const qk_qgemm_params* p, const uint8_t* x, const 
   const int32_t given = p->per_row && x_zeros ? 0 : x_zeros ? *x_zeros : p->x_zero;
   const int32_t zero = given - QK_PTILE_SHIFT, step = w_zeros ? QK_PACKED_ROWS : p->m;
   int32_t start[64], zeros[64], row_start[QK_PACKED_ROWS];
+  float scales[64];
   qk_ptile t;
   t.taps[0] = t.taps[1] = t.taps[2] = 1;
   t.x_tap[0] = t.x_tap[1] = t.x_tap[2] = t.w_tap[0] = t.w_tap[1] = t.w_tap[2] = 0;
@@ -50,7 +51,6 @@ QK_INLINE void qk_packed_gemm(const qk_qgemm_params* p, const uint8_t* x, const 
   t.start = start;
   t.row_start = w_zeros ? row_start : 0;
   t.residual = (const uint8_t*)residual;
-  t.per_row = p->per_row;
   QK_PTILE_OUTPUT(&t, p)
   qk_ptile_zeros(&t, y_zeros ? zeros : 0);
   for (int32_t batch = 0; batch < p->batch; ++batch) {
@@ -58,12 +58,15 @@ QK_INLINE void qk_packed_gemm(const qk_qgemm_params* p, const uint8_t* x, const 
     for (int32_t first = 0; first < p->m; first += step) {
       const int32_t rows = p->m - first < step ? p->m - first : step;
       const uint8_t* from = x + (ptrdiff_t)batch * p->x_batch + (ptrdiff_t)first * p->k;
-      const ptrdiff_t row = p->per_row ? (ptrdiff_t)batch * p->m + first : 0;
-      t.x_scales = x_scales ? x_scales + row : 0;
+      const ptrdiff_t row = (ptrdiff_t)batch * p->m + first;
+      t.x_scales = p->per_row && x_scales ? x_scales + row : 0;
       t.x_zeros = p->per_row && x_zeros ? x_zeros + row : 0;
       if (w_zeros) qk_packed_row_starts(p, from, rows, *w_zeros, given, t.x_zeros, row_start);
       for (int32_t i = panels ? panels[0] : 0; i < (panels ? panels[1] : b.panels); ++i) {
         const qk_panel panel = qk_panel_of(&b, blob, 0, i, p->n, &t);
+        if (x_scales && !p->per_row) {
+          qk_ptile_scale(&t, panel.vectors * QK_PTILE_LANES, *x_scales, scales);
+        }
         if (w_zeros) t.unbounded = 1; /* the blob was made without the zero point */
         memcpy(start, panel.bias, (size_t)panel.vectors * 4 * QK_PTILE_LANES);
         if (zero) qk_ptile_less(start, panel.weight_sums, zero, panel.vectors);
