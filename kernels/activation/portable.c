@@ -1,5 +1,6 @@
 #include "kernels/activation/activation.h"
 #include "kernels/activation/gelu.h"
+#include "kernels/activation/gelu_codes.h"
 #include "kernels/common/body.h"
 #include "kernels/common/ending.h"
 #include "kernels/common/inline.h"
@@ -18,17 +19,20 @@
 #define QK_WITH qk_relu_row, qn_relu_f32
 #include "kernels/activation/row.inc"
 
-#define QK_WITH silu, qk_silu_row
+/* Codes are made row by row. */
+#define QK_BY_ROWS(e, x, rows, n, stride) 0
+
+#define QK_WITH silu, qk_silu_row, QK_BY_ROWS
 #include "kernels/activation/body.inc"
-#define QK_WITH gelu, qk_gelu_row
+#define QK_WITH gelu, qk_gelu_row, QK_GELU_TENSOR
 #include "kernels/activation/body.inc"
-#define QK_WITH gelu_tanh, qk_gelu_tanh_row
+#define QK_WITH gelu_tanh, qk_gelu_tanh_row, QK_BY_ROWS
 #include "kernels/activation/body.inc"
-#define QK_WITH gelu_quick, qk_gelu_quick_row
+#define QK_WITH gelu_quick, qk_gelu_quick_row, QK_BY_ROWS
 #include "kernels/activation/body.inc"
-#define QK_WITH sigmoid, qk_sigmoid_row
+#define QK_WITH sigmoid, qk_sigmoid_row, QK_BY_ROWS
 #include "kernels/activation/body.inc"
-#define QK_WITH tanh, qk_tanh_row
+#define QK_WITH tanh, qk_tanh_row, QK_BY_ROWS
 #include "kernels/activation/body.inc"
 #define QK_WITH relu, qk_relu_row
 #include "kernels/activation/body.inc"

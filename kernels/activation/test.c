@@ -3,6 +3,7 @@
 /* clang-format off */
 #include "kernels/common/testing.h"
 #include "kernels/activation/portable.c"
+#include "kernels/activation/test_gelu.h"
 /* clang-format on */
 
 /* Codes of 61 values, most of them within some units of a tie between two codes. */
@@ -51,22 +52,6 @@ static void check_rows(int32_t rows, int32_t n, int32_t batch) {
   qk_expect_same("scales", scales, want, 4 * (size_t)rows, sizes, 3);
 }
 
-/* Rows of gelu, of numbers of any size. */
-static void check_gelu(int32_t n) {
-  float *x = qk_random_floats((size_t)n), *y = qk_random_floats((size_t)n);
-  float* expected = qk_random_floats((size_t)n);
-  for (int32_t i = 0; i < n; ++i) {
-    const uint32_t bits = i % 4 ? (uint32_t)qk_random_in(0x3e000000, 0x41000000) : qk_random();
-    x[i] = qn_from_bits_f32(bits ^ (uint32_t)qk_random_in(0, 1) << 31);
-    if (x[i] != x[i]) x[i] = 1.0f;
-    expected[i] = qn_gelu_f32(x[i]);
-  }
-  qk_gelu_row(x, n, y);
-  qk_expect_same("gelu", y, expected, 4 * (size_t)n, &n, 1);
-  qk_gelu_row(x, n, x);
-  qk_expect_same("gelu in place", x, expected, 4 * (size_t)n, &n, 1);
-}
-
 int main(void) {
   if (!qk_machine_has_target()) return 0;
   for (int k = 0; k < 20000; ++k) {
@@ -76,6 +61,8 @@ int main(void) {
   check_ties(1e-38f, 0);
   check_ties(3e37f, 0);
   for (int32_t n = 1; n < 2000; ++n) check_gelu(n);
+  check_codes_of_gelu();
+  check_gelu_of_all();
   for (int32_t n = 1; n < 130; n += 3) check_rows(qk_random_in(1, 30), n, qk_random_in(1, 5));
   return 0;
 }

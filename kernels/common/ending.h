@@ -122,21 +122,20 @@ QK_INLINE void qk_ending_bytes(const qk_ending* e, const float* x, float scale, 
 }
 
 #if QK_VEC16_REGISTERS == 1
-/* 16 codes of a byte without divisions. x * inverse is within 2^-22 of x / scale, relatively, so of
- * codes less their zero point, at most 255, within 2^-14: both round to the same code unless a tie
- * is as near; then this returns 0 and they are divided. Adding 2^23 + 2^22 rounds to an integer,
- * which is left in the low bits. */
-QK_INLINE int qk_ending_16_bytes(const qk_ending* e, const float* x, __m512 inverse, int32_t zero,
-                                 uint8_t* y) {
+/* 16 codes of a byte without divisions. x * (1 / scale) is within 2^-22 of x / scale, relatively,
+ * so of codes less their zero point, at most 255, within QK_ENDING_OFF: both round to the same code
+ * unless a tie is as near. Of such products v this returns how far they are from their codes:
+ * where that is as much as 0.5 less what they may be off, they are to be divided. Adding
+ * 2^23 + 2^22 rounds to an integer, which is left in the low bits. */
+#define QK_ENDING_OFF 0x1p-14f
+QK_INLINE __m512 qk_ending_16_bytes(const qk_ending* e, __m512 v, int32_t zero, uint8_t* y) {
   const __m512 least = _mm512_set1_ps((float)(e->lo - zero));
   const __m512 most = _mm512_set1_ps((float)(e->hi - zero));
   const __m512 magic = _mm512_set1_ps(0x1.8p23f + (float)zero);
-  const __m512 v = _mm512_mul_ps(_mm512_loadu_ps(x), inverse);
   const __m512 within = _mm512_min_ps(_mm512_max_ps(v, least), most);
   const __m512 rounded = _mm512_add_ps(within, magic);
-  const __m512 off = _mm512_abs_ps(_mm512_sub_ps(within, _mm512_sub_ps(rounded, magic)));
   _mm_storeu_si128((__m128i*)(void*)y, _mm512_cvtepi32_epi8(_mm512_castps_si512(rounded)));
-  return _mm512_cmp_ps_mask(off, _mm512_set1_ps(0.5f - 0x1p-14f), _CMP_NLT_UQ) == 0;
+  return _mm512_abs_ps(_mm512_sub_ps(within, _mm512_sub_ps(rounded, magic)));
 }
 #endif
 
@@ -147,8 +146,11 @@ QK_INLINE int32_t qk_ending_all_bytes(const qk_ending* e, const float* x, int32_
 #if QK_VEC16_REGISTERS == 1
   if (!e->reciprocal && scale > 0x1p-100f && scale < 0x1p100f) {
     const __m512 inverse = _mm512_set1_ps(1.0f / scale);
+    const __m512 limit = _mm512_set1_ps(0.5f - QK_ENDING_OFF);
     for (; i + 16 <= n; i += 16) {
-      if (qk_ending_16_bytes(e, x + i, inverse, zero, y + i)) continue;
+      const __m512 v = _mm512_mul_ps(_mm512_loadu_ps(x + i), inverse);
+      const __m512 far = qk_ending_16_bytes(e, v, zero, y + i);
+      if (_mm512_cmp_ps_mask(far, limit, _CMP_NLT_UQ) == 0) continue;
       for (int32_t j = i; j < i + 16; ++j) y[j] = (uint8_t)qk_ending_code(e, x[j], scale, zero);
     }
   }

@@ -1,0 +1,188 @@
+/* Codes of qn_gelu_f32 in bytes, without its floats: of most arguments only an estimate is
+ * computed, which tells the code unless it is near a tie, and which arguments may have the least or
+ * the greatest result. The others are computed as they are defined, so that codes have the bits of
+ * kernels/common/ending.h. kernels/activation/test.c proves what is said here of all floats. */
+#ifndef QK_GELU_CODES_H
+#define QK_GELU_CODES_H
+
+#include <math.h>
+
+#include "kernels/activation/gelu.h"
+#include "kernels/common/ending.h"
+#include "kernels/common/shared.h"
+
+#if QK_VEC16_REGISTERS == 1
+
+#define QK_GELU_GROUP (16 * QK_GELU_VECTORS) /* arguments that are worked on together */
+#define QK_GELU_BOTTOM (-0.7518f)            /* where gelu is least, about */
+#define QK_GELU_OFF 0x1.4p-18f               /* no estimate is as far from the result */
+
+/* What is known of the range of some results: the greatest argument, by lane, which has the
+ * greatest result if that is more than 0, the least result so far, and between which arguments a
+ * lesser one may have its argument. */
+typedef struct qk_gelu_seen {
+  __m512 most;
+  float least, left, right;
+} qk_gelu_seen;
+
+QK_INLINE qk_gelu_seen qk_gelu_nothing_seen(void) {
+  const qk_gelu_seen seen = {_mm512_setzero_ps(), 0.0f, -QN_INF_F32, QN_INF_F32};
+  return seen;
+}
+
+/* Arguments beyond which no result is less than that of x, on either side of the bottom: results
+ * waver by some units there, and far to the left, where they all are nearly 0. */
+QK_INLINE float qk_gelu_right_of(float x) {
+  const float d = x - QK_GELU_BOTTOM;
+  return QK_GELU_BOTTOM + sqrtf(qn_fmaf(d, d, 1e-6f));
+}
+QK_INLINE float qk_gelu_left_of(float x) {
+  const float d = QK_GELU_BOTTOM - x;
+  return x < -4.0f ? -QN_INF_F32 : qn_fmaf(sqrtf(qn_fmaf(d, d, 1e-6f)), -1.004f, QK_GELU_BOTTOM);
+}
+
+/* A group that may have the least result. */
+QK_SHARED void qk_gelu_look(const float* x, qk_gelu_seen* seen) {
+  const __m512 bottom = _mm512_set1_ps(QK_GELU_BOTTOM);
+  __m512 left = _mm512_set1_ps(-QN_INF_F32), right = _mm512_set1_ps(QN_INF_F32);
+  float y[QK_GELU_GROUP], edge;
+  qk_range range = {seen->least, 0.0f};
+  qk_gelu_vectors(x, y);
+  qk_ending_range(y, QK_GELU_GROUP, &range);
+  seen->least = range.least;
+  for (int j = 0; j < QK_GELU_VECTORS; ++j) {
+    const __m512 v = _mm512_loadu_ps(x + 16 * j);
+    left = _mm512_mask_max_ps(left, _mm512_cmp_ps_mask(v, bottom, _CMP_LT_OQ), v, left);
+    right = _mm512_mask_min_ps(right, _mm512_cmp_ps_mask(v, bottom, _CMP_GE_OQ), v, right);
+  }
+  edge = qk_gelu_left_of(_mm512_reduce_max_ps(left));
+  seen->left = edge > seen->left ? edge : seen->left;
+  edge = qk_gelu_right_of(_mm512_reduce_min_ps(right));
+  seen->right = edge < seen->right ? edge : seen->right;
+}
+
+/* Widens what is known by n arguments. */
+QK_INLINE void qk_gelu_see(const float* x, int32_t n, qk_gelu_seen* seen) {
+  __m512 most = seen->most;
+  int32_t i = 0;
+  for (; i + QK_GELU_GROUP <= n; i += QK_GELU_GROUP) {
+    const __m512 left = _mm512_set1_ps(seen->left), right = _mm512_set1_ps(seen->right);
+    __mmask16 low = 0;
+    QK_UNROLL for (int j = 0; j < QK_GELU_VECTORS; ++j) {
+      const __m512 v = _mm512_loadu_ps(x + i + 16 * j);
+      most = _mm512_max_ps(v, most);
+      low |= _mm512_mask_cmp_ps_mask(_mm512_cmp_ps_mask(v, left, _CMP_GT_OQ), v, right, _CMP_LT_OQ);
+    }
+    if (low) qk_gelu_look(x + i, seen);
+  }
+  seen->most = most;
+  for (; i < n; ++i) {
+    const float y = qn_gelu_f32(x[i]);
+    seen->most = _mm512_max_ps(_mm512_set1_ps(x[i]), seen->most);
+    seen->least = y < seen->least ? y : seen->least;
+  }
+}
+QK_INLINE qk_range qk_gelu_range(const qk_gelu_seen* seen) {
+  const qk_range range = {seen->least, qn_gelu_f32(_mm512_reduce_max_ps(seen->most))};
+  return range;
+}
+
+/* gelu(x) - max(x, 0) falls and rises with |x| alone: a cubic polynomial of what |x| times 15.5 /
+ * 4.85 is more than the nearest integer, for each of these; it stays as it is from 4.85 on. */
+typedef struct qk_gelu_estimate {
+  __m512 cubic[4], half;
+} qk_gelu_estimate;
+QK_INLINE qk_gelu_estimate qk_gelu_estimate_of(float inverse) {
+  static const float cubic[4][16] = {
+      {-0x1.4bf4bap-11f, -0x1.33f4ccp-9f, -0x1.ec36c8p-9f, -0x1.f472d0p-9f, -0x1.72a6fap-9f,
+       -0x1.7eb2b0p-10f, -0x1.51a396p-12f, 0x1.49bf84p-12f, 0x1.05a16ap-11f, 0x1.befc7cp-12f,
+       0x1.221484p-12f, 0x1.36c1c6p-13f, 0x1.1c55e6p-14f, 0x1.c45cbep-16f, 0x1.3c28a2p-17f,
+       0x1.86f35cp-19f},
+      {0x1.4197cep-5f, 0x1.20bedap-5f, 0x1.a65d12p-6f, 0x1.ce03a4p-7f, 0x1.02d940p-8f,
+       -0x1.461d22p-9f, -0x1.4b42e0p-8f, -0x1.43aa1cp-8f, -0x1.dbd1d0p-9f, -0x1.20fdcap-9f,
+       -0x1.2cd1eap-10f, -0x1.113be2p-11f, -0x1.b5a61cp-13f, -0x1.371674p-14f, -0x1.8a46eap-16f,
+       -0x1.beeae8p-18f},
+      {-0x1.407404p-3f, -0x1.4b1210p-4f, -0x1.35fca0p-6f, 0x1.57fd28p-6f, 0x1.3abe1ep-5f,
+       0x1.3fad04p-5f, 0x1.f816fap-6f, 0x1.4dd986p-6f, 0x1.7f2ffep-7f, 0x1.830948p-8f,
+       0x1.5b048ep-9f, 0x1.15afd6p-10f, 0x1.8e0d36p-12f, 0x1.0029e4p-13f, 0x1.289160p-15f,
+       0x1.353f42p-17f},
+      {0x1.49235ep-22f, -0x1.e364c2p-4f, -0x1.548f0ap-3f, -0x1.4e65d6p-3f, -0x1.0e1030p-3f,
+       -0x1.79200ap-4f, -0x1.d0f388p-5f, -0x1.ff680cp-6f, -0x1.f8bbdcp-7f, -0x1.c083ccp-8f,
+       -0x1.679c22p-9f, -0x1.0482dep-10f, -0x1.555834p-12f, -0x1.94bde6p-14f, -0x1.b27c8ap-16f,
+       -0x1.a6672ep-18f},
+  };
+  qk_gelu_estimate t;
+  QK_UNROLL for (int k = 0; k < 4; ++k) {
+    t.cubic[k] = _mm512_mul_ps(_mm512_loadu_ps(cubic[k]), _mm512_set1_ps(inverse));
+  }
+  t.half = _mm512_set1_ps(0.5f * inverse);
+  return t;
+}
+/* gelu(x) * inverse, about: NaN for -inf, as gelu. */
+QK_INLINE __m512 qk_gelu_estimated(const qk_gelu_estimate* t, __m512 x) {
+  const __m512 magic = _mm512_set1_ps(0x1.8p23f), size = _mm512_abs_ps(x);
+  const __m512 steps = _mm512_mul_ps(size, _mm512_set1_ps(0x1.99127ap+1f));
+  const __m512 u = _mm512_min_ps(steps, _mm512_set1_ps(15.49f));
+  const __m512 rounded = _mm512_add_ps(u, magic); /* the integer is in its low bits */
+  const __m512i i = _mm512_castps_si512(rounded);
+  const __m512 d = _mm512_sub_ps(u, _mm512_sub_ps(rounded, magic));
+  __m512 y = _mm512_permutexvar_ps(i, t->cubic[0]);
+  y = _mm512_fmadd_ps(y, d, _mm512_permutexvar_ps(i, t->cubic[1]));
+  y = _mm512_fmadd_ps(y, d, _mm512_permutexvar_ps(i, t->cubic[2]));
+  y = _mm512_fmadd_ps(y, d, _mm512_permutexvar_ps(i, t->cubic[3]));
+  return _mm512_fmadd_ps(_mm512_add_ps(x, size), t->half, y);
+}
+
+/* Codes of n < 64 arguments or of a group near a tie. */
+QK_INLINE void qk_gelu_exact_codes(const qk_ending* e, const float* x, int32_t n, float scale,
+                                   int32_t zero, ptrdiff_t at) {
+  float y[QK_GELU_GROUP];
+  qk_gelu_row(x, n, y);
+  qk_ending_codes(e, y, n, scale, zero, at);
+}
+
+QK_INLINE void qk_gelu_codes(const qk_ending* e, const float* x, int32_t n, float scale,
+                             int32_t zero, ptrdiff_t at) {
+  const float inverse = 1.0f / scale, off = qn_fmaf(QK_GELU_OFF, inverse, QK_ENDING_OFF);
+  const __m512 limit = _mm512_set1_ps(scale < 0x1p100f ? 0.5f - off : 0.0f);
+  const qk_gelu_estimate t = qk_gelu_estimate_of(inverse);
+  int32_t i = 0;
+  for (; i + QK_GELU_GROUP <= n; i += QK_GELU_GROUP) {
+    __m512 far = _mm512_setzero_ps();
+    QK_UNROLL for (int j = 0; j < QK_GELU_VECTORS; ++j) {
+      const __m512 v = qk_gelu_estimated(&t, _mm512_loadu_ps(x + i + 16 * j));
+      far = _mm512_max_ps(far, qk_ending_16_bytes(e, v, zero, e->y + at + i + 16 * j));
+    }
+    if (_mm512_cmp_ps_mask(far, limit, _CMP_NLT_UQ) != 0)
+      qk_gelu_exact_codes(e, x + i, QK_GELU_GROUP, scale, zero, at + i);
+  }
+  if (i < n) qk_gelu_exact_codes(e, x + i, n - i, scale, zero, at + i);
+}
+
+/* All codes of rows of n arguments that begin `stride` elements apart, where a run finds one scale
+ * for all; 0: they are not made. */
+QK_INLINE int qk_gelu_tensor(const qk_ending* e, const float* x, int32_t rows, int32_t n,
+                             int32_t stride) {
+  qk_gelu_seen seen = qk_gelu_nothing_seen();
+  qk_range range;
+  float scale;
+  int32_t zero;
+  if (e->mode != QK_PER_TENSOR || e->keep || e->size != 1 || e->reciprocal) return 0;
+  if (rows == 0 || n == 0) return 0;
+  for (int32_t r = 0; r < rows; ++r) qk_gelu_see(x + (ptrdiff_t)r * stride, n, &seen);
+  range = qk_gelu_range(&seen);
+  qn_range_scale(range.least, range.most, e->lo, e->hi, e->symmetric, &scale, &zero);
+  for (int32_t r = 0; r < rows; ++r) {
+    qk_gelu_codes(e, x + (ptrdiff_t)r * stride, n, scale, zero, (ptrdiff_t)r * n);
+  }
+  e->y_scales[0] = scale;
+  e->y_zeros[0] = zero;
+  return 1;
+}
+
+#define QK_GELU_TENSOR(e, x, rows, n, stride) qk_gelu_tensor(e, x, rows, n, stride)
+#else
+#define QK_GELU_TENSOR(e, x, rows, n, stride) 0
+#endif
+
+#endif
