@@ -88,28 +88,29 @@ QK_INLINE qk_range qk_gelu_range(const qk_gelu_seen* seen) {
 }
 
 /* gelu(x) - max(x, 0) falls and rises with |x| alone: a cubic polynomial of what |x| times 15.5 /
- * 4.85 is more than the nearest integer, for each of these; it stays as it is from 4.85 on. */
+ * 4.85 is more than the nearest integer, for each of these (kernels/numerics/fit.py); it stays as
+ * it is from 4.85 on. */
 typedef struct qk_gelu_estimate {
   __m512 cubic[4], half;
 } qk_gelu_estimate;
 QK_INLINE qk_gelu_estimate qk_gelu_estimate_of(float inverse) {
   static const float cubic[4][16] = {
-      {-0x1.4bf4bap-11f, -0x1.33f4ccp-9f, -0x1.ec36c8p-9f, -0x1.f472d0p-9f, -0x1.72a6fap-9f,
-       -0x1.7eb2b0p-10f, -0x1.51a396p-12f, 0x1.49bf84p-12f, 0x1.05a16ap-11f, 0x1.befc7cp-12f,
-       0x1.221484p-12f, 0x1.36c1c6p-13f, 0x1.1c55e6p-14f, 0x1.c45cbep-16f, 0x1.3c28a2p-17f,
-       0x1.86f35cp-19f},
-      {0x1.4197cep-5f, 0x1.20bedap-5f, 0x1.a65d12p-6f, 0x1.ce03a4p-7f, 0x1.02d940p-8f,
-       -0x1.461d22p-9f, -0x1.4b42e0p-8f, -0x1.43aa1cp-8f, -0x1.dbd1d0p-9f, -0x1.20fdcap-9f,
-       -0x1.2cd1eap-10f, -0x1.113be2p-11f, -0x1.b5a61cp-13f, -0x1.371674p-14f, -0x1.8a46eap-16f,
-       -0x1.beeae8p-18f},
-      {-0x1.407404p-3f, -0x1.4b1210p-4f, -0x1.35fca0p-6f, 0x1.57fd28p-6f, 0x1.3abe1ep-5f,
-       0x1.3fad04p-5f, 0x1.f816fap-6f, 0x1.4dd986p-6f, 0x1.7f2ffep-7f, 0x1.830948p-8f,
-       0x1.5b048ep-9f, 0x1.15afd6p-10f, 0x1.8e0d36p-12f, 0x1.0029e4p-13f, 0x1.289160p-15f,
-       0x1.353f42p-17f},
-      {0x1.49235ep-22f, -0x1.e364c2p-4f, -0x1.548f0ap-3f, -0x1.4e65d6p-3f, -0x1.0e1030p-3f,
-       -0x1.79200ap-4f, -0x1.d0f388p-5f, -0x1.ff680cp-6f, -0x1.f8bbdcp-7f, -0x1.c083ccp-8f,
-       -0x1.679c22p-9f, -0x1.0482dep-10f, -0x1.555834p-12f, -0x1.94bde6p-14f, -0x1.b27c8ap-16f,
-       -0x1.a6672ep-18f},
+      {-0x1.4c2f18p-11f, -0x1.34c62ap-9f, -0x1.ed5da2p-9f, -0x1.f555e0p-9f, -0x1.72f42ep-9f,
+       -0x1.7e439cp-10f, -0x1.4e2644p-12f, 0x1.4ccae2p-12f, 0x1.06604ep-11f, 0x1.bf6f30p-12f,
+       0x1.21e59ep-12f, 0x1.361638p-13f, 0x1.1b492cp-14f, 0x1.c1f8d2p-16f, 0x1.39f5bep-17f,
+       0x1.838b30p-19f},
+      {0x1.41987ap-5f, 0x1.20beb6p-5f, 0x1.a65ca2p-6f, 0x1.ce04a6p-7f, 0x1.02da24p-8f,
+       -0x1.461c0ap-9f, -0x1.4b4296p-8f, -0x1.43a9eep-8f, -0x1.dbcf7cp-9f, -0x1.20fe26p-9f,
+       -0x1.2cd228p-10f, -0x1.113c04p-11f, -0x1.b5a616p-13f, -0x1.371632p-14f, -0x1.8a4622p-16f,
+       -0x1.bee95ap-18f},
+      {-0x1.40740cp-3f, -0x1.4b10d6p-4f, -0x1.35f5b8p-6f, 0x1.580278p-6f, 0x1.3abf06p-5f,
+       0x1.3fac5ep-5f, 0x1.f8145cp-6f, 0x1.4dd73ep-6f, 0x1.7f2dd6p-7f, 0x1.8307f0p-8f,
+       0x1.5b05a8p-9f, 0x1.15b3dap-10f, 0x1.8e19cep-12f, 0x1.00383cp-13f, 0x1.28abc2p-15f,
+       0x1.356822p-17f},
+      {0x1.4acf4ap-22f, -0x1.e364c0p-4f, -0x1.548f08p-3f, -0x1.4e65d8p-3f, -0x1.0e1032p-3f,
+       -0x1.79200ap-4f, -0x1.d0f388p-5f, -0x1.ff680ep-6f, -0x1.f8bbeap-7f, -0x1.c083c6p-8f,
+       -0x1.679c1ep-9f, -0x1.0482dcp-10f, -0x1.555834p-12f, -0x1.94bdeep-14f, -0x1.b27ca2p-16f,
+       -0x1.a6675ep-18f},
   };
   qk_gelu_estimate t;
   QK_UNROLL for (int k = 0; k < 4; ++k) {

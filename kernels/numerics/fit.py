@@ -1,4 +1,5 @@
-"""Prints the polynomial coefficients of math_f32.h, math_f64.h, trig_f64.h and erf_f64.h with the error of each fit.
+"""Prints the polynomial coefficients of math_f32.h, math_f64.h, trig_f64.h, erf_f64.h and of the estimate in
+kernels/activation/gelu_codes.h, with the error of each fit.
 
 Every polynomial is the Chebyshev interpolant of the named function on the named interval, computed
 with 100 digits and then rounded to the working precision, lowest coefficient first.
@@ -80,6 +81,10 @@ def main():
         1 / SQRT2 - 1, SQRT2 - 1, 8, True)
     fit("f32 erf(x)/x - 1 in x^2", lambda z: erf(sqrt(z)) / sqrt(z) - 1, 0, mpf("0.9216"), 6, True)
     fit("f32 -log(erfc(t))", lambda t: -log(erfc(t)), "0.9", "4", 9, True)
+    step = mpf("4.85") / mpf("15.5")
+    for i in range(16):
+        fit(f"f32 gelu(x) - x at steps of 4.85 / 15.5 from {i}",
+            lambda d, i=i: -(i + d) * step / 2 * erfc((i + d) * step / SQRT2), -0.5 if i else 0, 0.5, 3, True)
     fit("f64 (atanh(s)/s - 1 - s^2/3) / s^4 in s^2",
         lambda z: (odd_rest(atanh, z) - mpf(1) / 3) / z, 0, (3 - 2 * SQRT2)**2, 7, False)
     quarter = (pi / 4 + mpf(2) ** -20)**2
