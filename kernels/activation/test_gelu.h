@@ -63,7 +63,7 @@ static void check_gelu_codes(int32_t rows, int32_t n, float middle, float spread
 #if QK_VEC16_REGISTERS == 1
 #define QK_WALKED 4096
 /* All floats between two of one sign, in the order of their bits or against it, with gelu. */
-typedef struct {
+typedef struct qk_walk {
   uint32_t bits, step;
   int at;
   float x[QK_WALKED], y[QK_WALKED];

@@ -345,6 +345,28 @@ QK_INLINE void qk_v16_store_n(float* p, qk_v16 v, int32_t n) {
 }
 #endif
 
+/* The sum of all lanes as kernels/numerics/reduce.h folds them: lane j and j + 8, then 4, 2, 1. */
+#if QK_VEC16_REGISTERS == 1 || QK_VEC16_REGISTERS == 2
+QK_INLINE float qk_v16_fold(qk_v16 v) {
+#if QK_VEC16_REGISTERS == 1
+  const __m512d lanes = _mm512_castps_pd(v);
+  const __m256 high = _mm256_castpd_ps(_mm512_extractf64x4_pd(lanes, 1));
+  const __m256 eight = _mm256_add_ps(_mm512_castps512_ps256(v), high);
+#else
+  const __m256 eight = _mm256_add_ps(v.a, v.b);
+#endif
+  __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+  four = _mm_add_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_add_ss(four, _mm_shuffle_ps(four, four, 1)));
+}
+#elif QK_VEC16_REGISTERS == 4
+QK_INLINE float qk_v16_fold(qk_v16 v) {
+  const float32x4_t four = vaddq_f32(vaddq_f32(v.q[0], v.q[2]), vaddq_f32(v.q[1], v.q[3]));
+  const float32x2_t two = vadd_f32(vget_low_f32(four), vget_high_f32(four));
+  return vget_lane_f32(two, 0) + vget_lane_f32(two, 1);
+}
+#endif
+
 /* Changes of an accumulator in its place: where 16 lanes are an array, a value passed and returned
  * would be copied on the stack.
  *

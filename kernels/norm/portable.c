@@ -5,6 +5,7 @@
 #include "kernels/common/ending.h"
 #include "kernels/common/inline.h"
 #include "kernels/norm/norm.h"
+#include "kernels/norm/rows.h"
 #include "kernels/numerics/half.h"
 #include "kernels/numerics/quant.h"
 #include "kernels/numerics/reduce.h"
@@ -24,13 +25,17 @@
 #include "kernels/numerics/reduce.inc"
 
 #define QK_NORM_SAME(v) (v)
-#define QK_WITH f32, float, float, f32, qn_fmaf, qn_mulf, QK_NORM_SAME, QK_NORM_SAME
+#define QK_NORM_NONE(p, x, gamma, beta, y) 0
+#define QK_WITH \
+  f32, float, float, f32, qn_fmaf, qn_mulf, QK_NORM_SAME, QK_NORM_SAME, QK_NORM_VECTORS
 #include "kernels/norm/body.inc"
-#define QK_WITH f64, double, double, f64, qn_fma, qn_mul, QK_NORM_SAME, QK_NORM_SAME
+#define QK_WITH f64, double, double, f64, qn_fma, qn_mul, QK_NORM_SAME, QK_NORM_SAME, QK_NORM_NONE
 #include "kernels/norm/body.inc"
-#define QK_WITH f16, uint16_t, float, f32, qn_fmaf, qn_mulf, qn_f16_to_f32, qn_f16_from_f32
+#define QK_WITH \
+  f16, uint16_t, float, f32, qn_fmaf, qn_mulf, qn_f16_to_f32, qn_f16_from_f32, QK_NORM_NONE
 #include "kernels/norm/body.inc"
-#define QK_WITH bf16, uint16_t, float, f32, qn_fmaf, qn_mulf, qn_bf16_to_f32, qn_bf16_from_f32
+#define QK_WITH \
+  bf16, uint16_t, float, f32, qn_fmaf, qn_mulf, qn_bf16_to_f32, qn_bf16_from_f32, QK_NORM_NONE
 #include "kernels/norm/body.inc"
 
 /* n codes from element `from` on as floats. */
@@ -47,6 +52,34 @@ QK_INLINE void qk_norm_decode(const qk_norm_quantize_params* p, const void* x, p
   }
 }
 
+#if QK_VEC16_REGISTERS
+/* Floats of as many rows from r on as are computed together; how many that is. */
+QK_INLINE int32_t qk_norm_quantize_some(const qk_norm_quantize_params* p, const qk_ending* e,
+                                        int32_t r, const void* x, const float* residual,
+                                        const float* gamma, const float* beta, float* sums) {
+  const int32_t n = p->n, kept = e->keep || e->mode == QK_PER_TENSOR;
+  const int32_t room =
+      kept || e->batch - r % e->batch > p->rows - r ? p->rows - r : e->batch - r % e->batch;
+  const int32_t some = room < QK_NORM_ROWS ? 1 : QK_NORM_ROWS;
+  qk_norm_row rows[QK_NORM_ROWS];
+  for (int32_t i = 0; i < some; ++i) {
+    float* row = qk_ending_row(e, r + i, n);
+    const ptrdiff_t at = QK_NORM_ROW(p, r + i);
+    if (p->x_type != QK_F32) qk_norm_decode(p, x, at, row);
+    rows[i].x = p->x_type == QK_F32 ? (const float*)x + at : row;
+    rows[i].residual = residual ? residual + (ptrdiff_t)(r + i) * n : 0;
+    rows[i].sums = sums ? sums + (ptrdiff_t)(r + i) * n : row;
+    rows[i].y = row;
+  }
+  if (some == QK_NORM_ROWS) {
+    qk_norm_some(rows, n, p->center, p->eps, gamma, beta, QK_NORM_ROWS);
+  } else {
+    qk_norm_some(rows, n, p->center, p->eps, gamma, beta, 1);
+  }
+  return some;
+}
+#endif
+
 QK_INLINE void qk_norm_quantize(const qk_norm_quantize_params* p, const void* x,
                                 const float* residual, const float* gamma, const float* beta,
                                 const float* scales, const int32_t* zeros, void* y, float* y_scales,
@@ -55,6 +88,15 @@ QK_INLINE void qk_norm_quantize(const qk_norm_quantize_params* p, const void* x,
   qk_range all = {0.0f, 0.0f};
   const int32_t n = p->n, per_group = p->inner > 0 ? n / p->inner : 0;
   for (int32_t r = 0; r < p->rows; ++r) {
+#if QK_VEC16_REGISTERS
+    if (QK_NORM_BY_VECTORS(p, gamma)) {
+      const int32_t some = qk_norm_quantize_some(p, &e, r, x, residual, gamma, beta, sums);
+      for (const int32_t last = r + some - 1; r < last; ++r)
+        qk_ending_finish_row(&e, r, p->rows, n, &all);
+      qk_ending_finish_row(&e, r, p->rows, n, &all);
+      continue;
+    }
+#endif
     float* row = qk_ending_row(&e, r, n);
     const ptrdiff_t at = QK_NORM_ROW(p, r);
     const float* from = p->x_type == QK_F32 ? (const float*)x + at : row;

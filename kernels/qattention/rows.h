@@ -73,12 +73,6 @@ QK_INLINE __m512 qk_row_exp_16(__m512 x) {
   q = _mm512_fmadd_ps(q, r, _mm512_set1_ps(0.5f));
   return _mm512_scalef_ps(_mm512_add_ps(one, _mm512_fmadd_ps(_mm512_mul_ps(q, r), r, r)), k);
 }
-QK_INLINE float qk_row_fold(__m512 lanes) {
-  __m256 eight = _mm256_add_ps(_mm512_castps512_ps256(lanes), _mm512_extractf32x8_ps(lanes, 1));
-  __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
-  four = _mm_add_ps(four, _mm_movehl_ps(four, four));
-  return _mm_cvtss_f32(_mm_add_ss(four, _mm_shuffle_ps(four, four, 1)));
-}
 /* exp(x - most) of numbers [first, end), most being the greatest of them; the sum of these, before
  * which there are zeros. */
 QK_INLINE float qk_row_exp(float* x, int32_t first, int32_t end, float most) {
@@ -91,7 +85,7 @@ QK_INLINE float qk_row_exp(float* x, int32_t first, int32_t end, float most) {
     _mm512_storeu_ps(x + i, e);
     lanes = _mm512_add_ps(lanes, e);
   }
-  if (end <= QN_BLOCK) return qk_row_fold(lanes);
+  if (end <= QN_BLOCK) return qk_v16_fold(lanes);
   memset(x, 0, (size_t)(first / 16 * 16) * sizeof *x);
   return qn_sum_f32(x, end, 1);
 }
@@ -109,7 +103,7 @@ QK_INLINE float qk_row_exp_codes(const float* x, int32_t first, int32_t end, flo
     _mm_storeu_si128((__m128i*)(void*)(codes + i), _mm512_cvtepi32_epi8(code));
     lanes = _mm512_add_ps(lanes, e);
   }
-  return qk_row_fold(lanes);
+  return qk_v16_fold(lanes);
 }
 QK_INLINE void qk_row_multiply(float* x, const float* by, int32_t first, int32_t end) {
   for (int32_t i = first / 16 * 16; i < end; i += 16) {
