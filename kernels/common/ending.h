@@ -60,6 +60,8 @@ QK_INLINE float* qk_ending_row(const qk_ending* e, int32_t r, int32_t n) {
 /* x where it is less or more; a NaN or another zero is not. */
 QK_INLINE qk_v16 qk_v16_less(qk_v16 x, qk_v16 than) { return _mm512_min_ps(x, than); }
 QK_INLINE qk_v16 qk_v16_more(qk_v16 x, qk_v16 than) { return _mm512_max_ps(x, than); }
+QK_INLINE float qk_v16_least(qk_v16 x) { return _mm512_reduce_min_ps(x); }
+QK_INLINE float qk_v16_most(qk_v16 x) { return _mm512_reduce_max_ps(x); }
 #elif QK_VEC16_REGISTERS == 2
 QK_INLINE qk_v16 qk_v16_less(qk_v16 x, qk_v16 than) {
   const qk_v16 v = {_mm256_min_ps(x.a, than.a), _mm256_min_ps(x.b, than.b)};
@@ -69,37 +71,55 @@ QK_INLINE qk_v16 qk_v16_more(qk_v16 x, qk_v16 than) {
   const qk_v16 v = {_mm256_max_ps(x.a, than.a), _mm256_max_ps(x.b, than.b)};
   return v;
 }
+QK_INLINE float qk_v16_least(qk_v16 x) {
+  const __m256 eight = _mm256_min_ps(x.a, x.b);
+  __m128 four = _mm_min_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+  four = _mm_min_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_min_ss(four, _mm_shuffle_ps(four, four, 1)));
+}
+QK_INLINE float qk_v16_most(qk_v16 x) {
+  const __m256 eight = _mm256_max_ps(x.a, x.b);
+  __m128 four = _mm_max_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+  four = _mm_max_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_max_ss(four, _mm_shuffle_ps(four, four, 1)));
+}
 #endif
 
 /* Widens a range by n elements; what is NaN does not count. By 16 lanes, or by three times as many:
  * least and most do not depend on the order, for zeros and NaNs never replace what is there. */
 QK_SHARED void qk_ending_range(const float* x, int32_t n, qk_range* range) {
-  float low[16], high[16];
+  float least = range->least, most = range->most;
   int32_t i = 0;
-  for (int j = 0; j < 16; ++j) low[j] = range->least;
-  for (int j = 0; j < 16; ++j) high[j] = range->most;
 #if QK_VEC16_REGISTERS == 1 || QK_VEC16_REGISTERS == 2
-  qk_v16 l0 = qk_v16_load(low), l1 = l0, l2 = l0, h0 = qk_v16_load(high), h1 = h0, h2 = h0;
+  qk_v16 l0 = qk_v16_set(least), l1 = l0, l2 = l0, h0 = qk_v16_set(most), h1 = h0, h2 = h0;
   for (; i + 48 <= n; i += 48) {
     const qk_v16 a = qk_v16_load(x + i), b = qk_v16_load(x + i + 16), c = qk_v16_load(x + i + 32);
     l0 = qk_v16_less(a, l0), l1 = qk_v16_less(b, l1), l2 = qk_v16_less(c, l2);
     h0 = qk_v16_more(a, h0), h1 = qk_v16_more(b, h1), h2 = qk_v16_more(c, h2);
   }
-  qk_v16_store(low, qk_v16_less(l0, qk_v16_less(l1, l2)));
-  qk_v16_store(high, qk_v16_more(h0, qk_v16_more(h1, h2)));
-#endif
+  for (; i + 16 <= n; i += 16) {
+    l0 = qk_v16_less(qk_v16_load(x + i), l0);
+    h0 = qk_v16_more(qk_v16_load(x + i), h0);
+  }
+  least = qk_v16_least(qk_v16_less(l0, qk_v16_less(l1, l2)));
+  most = qk_v16_most(qk_v16_more(h0, qk_v16_more(h1, h2)));
+#else
+  float low[16], high[16];
+  for (int j = 0; j < 16; ++j) low[j] = least;
+  for (int j = 0; j < 16; ++j) high[j] = most;
   for (; i + 16 <= n; i += 16) {
     for (int j = 0; j < 16; ++j) low[j] = x[i + j] < low[j] ? x[i + j] : low[j];
     for (int j = 0; j < 16; ++j) high[j] = x[i + j] > high[j] ? x[i + j] : high[j];
   }
+  for (int j = 0; j < 16; ++j) least = low[j] < least ? low[j] : least;
+  for (int j = 0; j < 16; ++j) most = high[j] > most ? high[j] : most;
+#endif
   for (; i < n; ++i) {
-    low[0] = x[i] < low[0] ? x[i] : low[0];
-    high[0] = x[i] > high[0] ? x[i] : high[0];
+    least = x[i] < least ? x[i] : least;
+    most = x[i] > most ? x[i] : most;
   }
-  for (int j = 1; j < 16; ++j) low[0] = low[j] < low[0] ? low[j] : low[0];
-  for (int j = 1; j < 16; ++j) high[0] = high[j] > high[0] ? high[j] : high[0];
-  range->least = low[0];
-  range->most = high[0];
+  range->least = least;
+  range->most = most;
 }
 
 QK_INLINE int32_t qk_ending_code(const qk_ending* e, float x, float scale, int32_t zero) {
