@@ -41,13 +41,16 @@ QK_INLINE float qk_gelu_left_of(float x) {
   return x < -4.0f ? -QN_INF_F32 : qn_fmaf(sqrtf(qn_fmaf(d, d, 1e-6f)), -1.004f, QK_GELU_BOTTOM);
 }
 
+/* A group as it is defined. */
+QK_SHARED void qk_gelu_group(const float* x, float* y) { qk_gelu_vectors(x, y); }
+
 /* A group that may have the least result. */
 QK_SHARED void qk_gelu_look(const float* x, qk_gelu_seen* seen) {
   const __m512 bottom = _mm512_set1_ps(QK_GELU_BOTTOM);
   __m512 left = _mm512_set1_ps(-QN_INF_F32), right = _mm512_set1_ps(QN_INF_F32);
   float y[QK_GELU_GROUP], edge;
   qk_range range = {seen->least, 0.0f};
-  qk_gelu_vectors(x, y);
+  qk_gelu_group(x, y);
   qk_ending_range(y, QK_GELU_GROUP, &range);
   seen->least = range.least;
   for (int j = 0; j < QK_GELU_VECTORS; ++j) {
@@ -134,14 +137,6 @@ QK_INLINE __m512 qk_gelu_estimated(const qk_gelu_estimate* t, __m512 x) {
   return _mm512_fmadd_ps(_mm512_add_ps(x, size), t->half, y);
 }
 
-/* Codes of n < 64 arguments or of a group near a tie. */
-QK_INLINE void qk_gelu_exact_codes(const qk_ending* e, const float* x, int32_t n, float scale,
-                                   int32_t zero, ptrdiff_t at) {
-  float y[QK_GELU_GROUP];
-  qk_gelu_row(x, n, y);
-  qk_ending_codes(e, y, n, scale, zero, at);
-}
-
 QK_INLINE void qk_gelu_codes(const qk_ending* e, const float* x, int32_t n, float scale,
                              int32_t zero, ptrdiff_t at) {
   const float inverse = 1.0f / scale, off = qn_fmaf(QK_GELU_OFF, inverse, QK_ENDING_OFF);
@@ -154,10 +149,15 @@ QK_INLINE void qk_gelu_codes(const qk_ending* e, const float* x, int32_t n, floa
       const __m512 v = qk_gelu_estimated(&t, _mm512_loadu_ps(x + i + 16 * j));
       far = _mm512_max_ps(far, qk_ending_16_bytes(e, v, zero, e->y + at + i + 16 * j));
     }
-    if (_mm512_cmp_ps_mask(far, limit, _CMP_NLT_UQ) != 0)
-      qk_gelu_exact_codes(e, x + i, QK_GELU_GROUP, scale, zero, at + i);
+    if (_mm512_cmp_ps_mask(far, limit, _CMP_NLT_UQ) != 0) {
+      float y[QK_GELU_GROUP];
+      qk_gelu_group(x + i, y);
+      qk_ending_codes(e, y, QK_GELU_GROUP, scale, zero, at + i);
+    }
   }
-  if (i < n) qk_gelu_exact_codes(e, x + i, n - i, scale, zero, at + i);
+  for (; i < n; ++i) {
+    qk_ending_store(e, at + i, qk_ending_code(e, qn_gelu_f32(x[i]), scale, zero));
+  }
 }
 
 /* All codes of rows of n arguments that begin `stride` elements apart, where a run finds one scale

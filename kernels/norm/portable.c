@@ -52,33 +52,54 @@ QK_INLINE void qk_norm_decode(const qk_norm_quantize_params* p, const void* x, p
   }
 }
 
-#if QK_VEC16_REGISTERS
-/* Floats of as many rows from r on as are computed together; how many that is. */
+/* Row r as floats; where x is codes, they are in the place of the result, `row`. */
+QK_INLINE const float* qk_norm_floats(const qk_norm_quantize_params* p, const void* x, int32_t r,
+                                      float* row) {
+  const ptrdiff_t at = QK_NORM_ROW(p, r);
+  if (p->x_type == QK_F32) return (const float*)x + at;
+  qk_norm_decode(p, x, at, row);
+  return row;
+}
+
+/* Floats of as many rows from r on as can be computed together; how many they are. */
 QK_INLINE int32_t qk_norm_quantize_some(const qk_norm_quantize_params* p, const qk_ending* e,
                                         int32_t r, const void* x, const float* residual,
                                         const float* gamma, const float* beta, float* sums) {
+#if QK_VEC16_REGISTERS
   const int32_t n = p->n, kept = e->keep || e->mode == QK_PER_TENSOR;
-  const int32_t room =
-      kept || e->batch - r % e->batch > p->rows - r ? p->rows - r : e->batch - r % e->batch;
-  const int32_t some = room < QK_NORM_ROWS ? 1 : QK_NORM_ROWS;
   qk_norm_row rows[QK_NORM_ROWS];
-  for (int32_t i = 0; i < some; ++i) {
-    float* row = qk_ending_row(e, r + i, n);
-    const ptrdiff_t at = QK_NORM_ROW(p, r + i);
-    if (p->x_type != QK_F32) qk_norm_decode(p, x, at, row);
-    rows[i].x = p->x_type == QK_F32 ? (const float*)x + at : row;
-    rows[i].residual = residual ? residual + (ptrdiff_t)(r + i) * n : 0;
-    rows[i].sums = sums ? sums + (ptrdiff_t)(r + i) * n : row;
-    rows[i].y = row;
+  if (!QK_NORM_BY_VECTORS(p, gamma) || r + QK_NORM_ROWS > p->rows) return 0;
+  if (!kept && r % e->batch + QK_NORM_ROWS > e->batch) return 0;
+  for (int i = 0; i < QK_NORM_ROWS; ++i, ++r) {
+    rows[i].y = qk_ending_row(e, r, n);
+    rows[i].x = qk_norm_floats(p, x, r, rows[i].y);
+    rows[i].residual = residual ? residual + (ptrdiff_t)r * n : 0;
+    rows[i].sums = sums ? sums + (ptrdiff_t)r * n : rows[i].y;
   }
-  if (some == QK_NORM_ROWS) {
-    qk_norm_some(rows, n, p->center, p->eps, gamma, beta, QK_NORM_ROWS);
-  } else {
-    qk_norm_some(rows, n, p->center, p->eps, gamma, beta, 1);
-  }
-  return some;
-}
+  qk_norm_some(rows, n, p->center, p->eps, gamma, beta);
+  return QK_NORM_ROWS;
+#else
+  (void)p, (void)e, (void)r, (void)x, (void)residual, (void)gamma, (void)beta, (void)sums;
+  return 0;
 #endif
+}
+
+/* Floats of row r alone. */
+QK_INLINE void qk_norm_quantize_one(const qk_norm_quantize_params* p, const qk_ending* e, int32_t r,
+                                    const void* x, const float* residual, const float* gamma,
+                                    const float* beta, float* sums) {
+  const int32_t n = p->n, per_group = p->inner > 0 ? n / p->inner : 0;
+  float* row = qk_ending_row(e, r, n);
+  const float* from = qk_norm_floats(p, x, r, row);
+  if (residual) {
+    const float* other = residual + (ptrdiff_t)r * n;
+    float* sum = sums ? sums + (ptrdiff_t)r * n : row;
+    for (int32_t i = 0; i < n; ++i) sum[i] = from[i] + other[i];
+    from = sum;
+  }
+  qk_norm_row_f32(from, n, p->center, p->eps, gamma, beta, r % p->groups * per_group, p->inner, row,
+                  0, 0);
+}
 
 QK_INLINE void qk_norm_quantize(const qk_norm_quantize_params* p, const void* x,
                                 const float* residual, const float* gamma, const float* beta,
@@ -86,30 +107,13 @@ QK_INLINE void qk_norm_quantize(const qk_norm_quantize_params* p, const void* x,
                                 int32_t* y_zeros, float* sums, float* floats) {
   const qk_ending e = QK_ENDING_OF(p);
   qk_range all = {0.0f, 0.0f};
-  const int32_t n = p->n, per_group = p->inner > 0 ? n / p->inner : 0;
-  for (int32_t r = 0; r < p->rows; ++r) {
-#if QK_VEC16_REGISTERS
-    if (QK_NORM_BY_VECTORS(p, gamma)) {
-      const int32_t some = qk_norm_quantize_some(p, &e, r, x, residual, gamma, beta, sums);
-      for (const int32_t last = r + some - 1; r < last; ++r)
-        qk_ending_finish_row(&e, r, p->rows, n, &all);
-      qk_ending_finish_row(&e, r, p->rows, n, &all);
-      continue;
+  for (int32_t r = 0; r < p->rows;) {
+    int32_t some = qk_norm_quantize_some(p, &e, r, x, residual, gamma, beta, sums);
+    if (some == 0) {
+      qk_norm_quantize_one(p, &e, r, x, residual, gamma, beta, sums);
+      some = 1;
     }
-#endif
-    float* row = qk_ending_row(&e, r, n);
-    const ptrdiff_t at = QK_NORM_ROW(p, r);
-    const float* from = p->x_type == QK_F32 ? (const float*)x + at : row;
-    if (p->x_type != QK_F32) qk_norm_decode(p, x, at, row);
-    if (residual) {
-      const float* other = residual + (ptrdiff_t)r * n;
-      float* sum = sums ? sums + (ptrdiff_t)r * n : row;
-      for (int32_t i = 0; i < n; ++i) sum[i] = from[i] + other[i];
-      from = sum;
-    }
-    qk_norm_row_f32(from, n, p->center, p->eps, gamma, beta, r % p->groups * per_group, p->inner,
-                    row, 0, 0);
-    qk_ending_finish_row(&e, r, p->rows, n, &all);
+    for (; some > 0; --some, ++r) qk_ending_finish_row(&e, r, p->rows, p->n, &all);
   }
-  qk_ending_finish(&e, p->rows, n, &all);
+  qk_ending_finish(&e, p->rows, p->n, &all);
 }

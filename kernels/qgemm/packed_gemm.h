@@ -37,8 +37,11 @@ QK_INLINE void qk_packed_gemm(const qk_qgemm_params* p, const uint8_t* x, const 
   const qk_packed b = qk_packed_places(form, &pack);
   const int32_t given = p->per_row && x_zeros ? 0 : x_zeros ? *x_zeros : p->x_zero;
   const int32_t zero = given - QK_PTILE_SHIFT, step = w_zeros ? QK_PACKED_ROWS : p->m;
-  int32_t start[64], zeros[64], row_start[QK_PACKED_ROWS];
-  float scales[64];
+  int32_t start[64], row_start[QK_PACKED_ROWS];
+  union {
+    int32_t zeros[64]; /* of codes */
+    float scales[64];  /* of floats */
+  } each;
   qk_ptile t;
   t.taps[0] = t.taps[1] = t.taps[2] = 1;
   t.x_tap[0] = t.x_tap[1] = t.x_tap[2] = t.w_tap[0] = t.w_tap[1] = t.w_tap[2] = 0;
@@ -52,7 +55,7 @@ QK_INLINE void qk_packed_gemm(const qk_qgemm_params* p, const uint8_t* x, const 
   t.row_start = w_zeros ? row_start : 0;
   t.residual = (const uint8_t*)residual;
   QK_PTILE_OUTPUT(&t, p)
-  qk_ptile_zeros(&t, y_zeros ? zeros : 0);
+  qk_ptile_zeros(&t, y_zeros ? each.zeros : 0);
   for (int32_t batch = 0; batch < p->batch; ++batch) {
     const uint8_t* blob = w + (ptrdiff_t)batch * p->w_batch;
     for (int32_t first = 0; first < p->m; first += step) {
@@ -65,12 +68,12 @@ QK_INLINE void qk_packed_gemm(const qk_qgemm_params* p, const uint8_t* x, const 
       for (int32_t i = panels ? panels[0] : 0; i < (panels ? panels[1] : b.panels); ++i) {
         const qk_panel panel = qk_panel_of(&b, blob, 0, i, p->n, &t);
         if (x_scales && !p->per_row) {
-          qk_ptile_scale(&t, panel.vectors * QK_PTILE_LANES, *x_scales, scales);
+          qk_ptile_scale(&t, panel.vectors * QK_PTILE_LANES, *x_scales, each.scales);
         }
         if (w_zeros) t.unbounded = 1; /* the blob was made without the zero point */
         memcpy(start, panel.bias, (size_t)panel.vectors * 4 * QK_PTILE_LANES);
         if (zero) qk_ptile_less(start, panel.weight_sums, zero, panel.vectors);
-        if (y_zeros) qk_packed_zeros(&b, &panel, &t, y_zeros, zeros);
+        if (y_zeros) qk_packed_zeros(&b, &panel, &t, y_zeros, each.zeros);
         qk_ptile_rows(&t, from, panel.w, (uint8_t*)y,
                       (ptrdiff_t)batch * p->y_batch + (ptrdiff_t)first * p->n + panel.first, rows,
                       panel.vectors);
