@@ -3,12 +3,14 @@
 #ifndef QK_GELU_H
 #define QK_GELU_H
 
+#include "kernels/common/shared.h"
 #include "kernels/common/vec16.h"
 #include "kernels/numerics/scalar_ops.h"
 
 #if QK_VEC16_REGISTERS == 1
 
 #define QK_GELU_VECTORS 4
+#define QK_GELU_GROUP (16 * QK_GELU_VECTORS) /* numbers that are worked on together */
 /* v[j] = v[j] * by[j] + c, for all. */
 QK_INLINE void qk_gelu_step(qk_v16* v, const qk_v16* by, float c) {
   QK_UNROLL for (int j = 0; j < QK_GELU_VECTORS; ++j) {
@@ -97,15 +99,20 @@ QK_INLINE void qk_gelu_vectors(const float* x, float* y) {
   }
 }
 
-#endif
+/* y may be x. A function of its own, for it takes many registers. */
+QK_SHARED void qk_gelu_row(const float* x, int32_t n, float* y) {
+  int32_t i = 0;
+  for (; i + QK_GELU_GROUP <= n; i += QK_GELU_GROUP) qk_gelu_vectors(x + i, y + i);
+  for (; i < n; ++i) y[i] = qn_gelu_f32(x[i]);
+}
+
+#else
 
 /* y may be x. */
 QK_INLINE void qk_gelu_row(const float* x, int32_t n, float* y) {
-  int32_t i = 0;
-#if QK_VEC16_REGISTERS == 1
-  for (; i + 16 * QK_GELU_VECTORS <= n; i += 16 * QK_GELU_VECTORS) qk_gelu_vectors(x + i, y + i);
-#endif
-  for (; i < n; ++i) y[i] = qn_gelu_f32(x[i]);
+  for (int32_t i = 0; i < n; ++i) y[i] = qn_gelu_f32(x[i]);
 }
+
+#endif
 
 #endif

@@ -13,9 +13,8 @@
 
 #if QK_VEC16_REGISTERS == 1
 
-#define QK_GELU_GROUP (16 * QK_GELU_VECTORS) /* arguments that are worked on together */
-#define QK_GELU_BOTTOM (-0.7518f)            /* where gelu is least, about */
-#define QK_GELU_OFF 0x1.4p-18f               /* no estimate is as far from the result */
+#define QK_GELU_BOTTOM (-0.7518f) /* where gelu is least, about */
+#define QK_GELU_OFF 0x1.4p-18f    /* no estimate is as far from the result */
 
 /* What is known of the range of some results: the greatest argument, by lane, which has the
  * greatest result if that is more than 0, the least result so far, and between which arguments a
@@ -41,16 +40,13 @@ QK_INLINE float qk_gelu_left_of(float x) {
   return x < -4.0f ? -QN_INF_F32 : qn_fmaf(sqrtf(qn_fmaf(d, d, 1e-6f)), -1.004f, QK_GELU_BOTTOM);
 }
 
-/* A group as it is defined. */
-QK_SHARED void qk_gelu_group(const float* x, float* y) { qk_gelu_vectors(x, y); }
-
 /* A group that may have the least result. */
 QK_SHARED void qk_gelu_look(const float* x, qk_gelu_seen* seen) {
   const __m512 bottom = _mm512_set1_ps(QK_GELU_BOTTOM);
   __m512 left = _mm512_set1_ps(-QN_INF_F32), right = _mm512_set1_ps(QN_INF_F32);
   float y[QK_GELU_GROUP], edge;
   qk_range range = {seen->least, 0.0f};
-  qk_gelu_group(x, y);
+  qk_gelu_row(x, QK_GELU_GROUP, y);
   qk_ending_range(y, QK_GELU_GROUP, &range);
   seen->least = range.least;
   for (int j = 0; j < QK_GELU_VECTORS; ++j) {
@@ -62,6 +58,16 @@ QK_SHARED void qk_gelu_look(const float* x, qk_gelu_seen* seen) {
   seen->left = edge > seen->left ? edge : seen->left;
   edge = qk_gelu_right_of(_mm512_reduce_min_ps(right));
   seen->right = edge < seen->right ? edge : seen->right;
+}
+
+/* Fewer than a group. */
+QK_SHARED void qk_gelu_see_rest(const float* x, int32_t n, qk_gelu_seen* seen) {
+  float y[QK_GELU_GROUP];
+  qk_range range = {seen->least, 0.0f};
+  qk_gelu_row(x, n, y);
+  qk_ending_range(y, n, &range);
+  seen->least = range.least;
+  for (int32_t i = 0; i < n; ++i) seen->most = _mm512_max_ps(_mm512_set1_ps(x[i]), seen->most);
 }
 
 /* Widens what is known by n arguments. */
@@ -79,14 +85,11 @@ QK_INLINE void qk_gelu_see(const float* x, int32_t n, qk_gelu_seen* seen) {
     if (low) qk_gelu_look(x + i, seen);
   }
   seen->most = most;
-  for (; i < n; ++i) {
-    const float y = qn_gelu_f32(x[i]);
-    seen->most = _mm512_max_ps(_mm512_set1_ps(x[i]), seen->most);
-    seen->least = y < seen->least ? y : seen->least;
-  }
+  if (i < n) qk_gelu_see_rest(x + i, n - i, seen);
 }
 QK_INLINE qk_range qk_gelu_range(const qk_gelu_seen* seen) {
-  const qk_range range = {seen->least, qn_gelu_f32(_mm512_reduce_max_ps(seen->most))};
+  qk_range range = {seen->least, _mm512_reduce_max_ps(seen->most)};
+  qk_gelu_row(&range.most, 1, &range.most);
   return range;
 }
 
@@ -142,21 +145,17 @@ QK_INLINE void qk_gelu_codes(const qk_ending* e, const float* x, int32_t n, floa
   const float inverse = 1.0f / scale, off = qn_fmaf(QK_GELU_OFF, inverse, QK_ENDING_OFF);
   const __m512 limit = _mm512_set1_ps(scale < 0x1p100f ? 0.5f - off : 0.0f);
   const qk_gelu_estimate t = qk_gelu_estimate_of(inverse);
-  int32_t i = 0;
-  for (; i + QK_GELU_GROUP <= n; i += QK_GELU_GROUP) {
+  for (int32_t i = 0; i < n; i += QK_GELU_GROUP) {
+    const int32_t some = n - i < QK_GELU_GROUP ? n - i : QK_GELU_GROUP;
     __m512 far = _mm512_setzero_ps();
-    QK_UNROLL for (int j = 0; j < QK_GELU_VECTORS; ++j) {
+    float y[QK_GELU_GROUP];
+    QK_UNROLL for (int j = 0; some == QK_GELU_GROUP && j < QK_GELU_VECTORS; ++j) {
       const __m512 v = qk_gelu_estimated(&t, _mm512_loadu_ps(x + i + 16 * j));
       far = _mm512_max_ps(far, qk_ending_16_bytes(e, v, zero, e->y + at + i + 16 * j));
     }
-    if (_mm512_cmp_ps_mask(far, limit, _CMP_NLT_UQ) != 0) {
-      float y[QK_GELU_GROUP];
-      qk_gelu_group(x + i, y);
-      qk_ending_codes(e, y, QK_GELU_GROUP, scale, zero, at + i);
-    }
-  }
-  for (; i < n; ++i) {
-    qk_ending_store(e, at + i, qk_ending_code(e, qn_gelu_f32(x[i]), scale, zero));
+    if (some == QK_GELU_GROUP && _mm512_cmp_ps_mask(far, limit, _CMP_NLT_UQ) == 0) continue;
+    qk_gelu_row(x + i, some, y);
+    qk_ending_codes(e, y, some, scale, zero, at + i);
   }
 }
 

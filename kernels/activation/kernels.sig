@@ -1,7 +1,7 @@
 kernel activation_quantize[op](x, factor?, scales?, zeros?) -> (y, y_scales?, y_zeros?, floats)
   params qk_activation_quantize_params
   body qk_activation_quantize_{op=silu,sigmoid,tanh,gelu_tanh,gelu_quick,relu} stack 1536
-  body qk_activation_quantize_{op=gelu} stack 3584
+  body qk_activation_quantize_{op=gelu} stack 5632
 
 # On an accelerator, by blocks of threads: kernels/common/team_ending.h. Of one scale for all elements `floats` and
 # `ranges` are the results. `same` takes x as it is.

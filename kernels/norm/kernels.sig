@@ -5,7 +5,7 @@ kernel norm[type](x, gamma?, beta?) -> (y, mean?, rstd?)
 
 kernel norm_quantize(x, residual?, gamma?, beta?, scales?, zeros?) -> (y, y_scales?, y_zeros?, sums?, floats)
   params qk_norm_quantize_params
-  body qk_norm_quantize stack 1536
+  body qk_norm_quantize stack 1792
 
 kernel scale_shift[type](x, scale, shift) -> (y)
   params qk_scale_shift_params
