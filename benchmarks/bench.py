@@ -35,7 +35,7 @@ TIMER = r"""
 %(declare)s
 static double now(void) {
   struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
+  clock_gettime(%(clock)s, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 static float in[%(inputs)d], out[%(outputs)d];
@@ -94,10 +94,10 @@ class Bench:
 
     # -- speed -----------------------------------------------------------------------------------------------------
 
-    def timed(self, name: str, sources: list[Path], extra: list, **text) -> float:
+    def timed(self, name: str, sources: list[Path], extra: list, clock: str = "CLOCK_MONOTONIC", **text) -> float:
         """Best seconds of one call in a program built from `sources` and the timer."""
         source, program = self.work / f"{name}_time.c", self.work / f"{name}_time"
-        source.write_text(TIMER % text)
+        source.write_text(TIMER % dict(text, clock=clock))
         run(os.environ.get("CC", "cc"), *FLAGS, *extra, source, *sources, "-lm", "-o", program)
         return float(run(*one_core(program)).stdout.split()[0])
 
@@ -127,7 +127,8 @@ class Bench:
         call()
         return time.perf_counter() - start
 
-    def time_quantc(self, model: str, path: Path, size: dict, *flags, cflags: str = " ".join(FLAGS)) -> float:
+    def time_quantc(self, model: str, path: Path, size: dict, *flags, cflags: str = " ".join(FLAGS),
+                    clock: str = "CLOCK_MONOTONIC") -> float:
         """Seconds of a run of portable code with the compiler's instructions for this machine, unless flags name a target."""
         if "--target" not in flags:
             flags = (*flags, "--target", "portable")
@@ -135,7 +136,7 @@ class Bench:
         shutil.rmtree(out, ignore_errors=True)
         run(self.quantc, "compile", path, "-o", out, "--name", "net", *flags)
         run("make", "-s", "-C", out, f"CFLAGS={cflags}", "libnet.a")
-        return self.timed(f"{model}_quantc", [out / "libnet.a"], [f"-I{out}"], **size, declare='#include "net.h"',
+        return self.timed(f"{model}_quantc", [out / "libnet.a"], [f"-I{out}"], clock, **size, declare='#include "net.h"',
                           state="static _Alignas(NET_ARENA_ALIGN) unsigned char arena[NET_ARENA_BYTES + 1];",
                           call="if (net_run(in, out, arena) != 0) return 1")
 
