@@ -34,5 +34,5 @@
 #include "kernels/activation/body.inc"
 #define QK_WITH tanh, qk_tanh_row, QK_BY_ROWS
 #include "kernels/activation/body.inc"
-#define QK_WITH relu, qk_relu_row
+#define QK_WITH relu, qk_relu_row, QK_BY_ROWS
 #include "kernels/activation/body.inc"
