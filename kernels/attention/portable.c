@@ -44,13 +44,31 @@ QK_INLINE void qk_attention_product(const float* x, int32_t x_row, const float* 
   }
 }
 
+/* Each score x of n becomes `to`, sixteen at a time where there are as many: of loops over rows
+ * that a run counts, compilers make vectors at -O2 only where they know the number of steps. */
+#define QK_EACH_SCORE(x, s, n, to)          \
+  do {                                      \
+    int32_t at_ = 0;                        \
+    for (; at_ + 16 <= (n); at_ += 16) {    \
+      float* const of_ = (s) + at_;         \
+      for (int32_t j_ = 0; j_ < 16; ++j_) { \
+        const float x = of_[j_];            \
+        of_[j_] = (to);                     \
+      }                                     \
+    }                                       \
+    for (; at_ < (n); ++at_) {              \
+      const float x = (s)[at_];             \
+      (s)[at_] = (to);                      \
+    }                                       \
+  } while (0)
+
 /* Scores of query i to weights; keep and add stand at the row's first key. */
 QK_INLINE void qk_attention_row(const qk_attention_params* p, int32_t i, const uint8_t* keep,
                                 const float* add, float* s) {
   const int32_t n = p->keys;
   const int64_t at = (int64_t)i + p->offset;
   const int64_t first = p->left < 0 ? 0 : at - p->left, last = p->right < 0 ? n : at + p->right;
-  for (int32_t j = 0; j < n; ++j) s[j] = qn_mulf(s[j], p->scale);
+  QK_EACH_SCORE(x, s, n, qn_mulf(x, p->scale));
   if (p->softcap > 0.0f) {
     for (int32_t j = 0; j < n; ++j) s[j] = qn_mulf(qn_tanh_f32(s[j] / p->softcap), p->softcap);
   }
@@ -67,9 +85,9 @@ QK_INLINE void qk_attention_row(const qk_attention_params* p, int32_t i, const u
     for (int32_t j = 0; j < n; ++j) s[j] = 0.0f;
     return;
   }
-  for (int32_t j = 0; j < n; ++j) s[j] = qn_exp_f32(s[j] - max);
+  QK_EACH_SCORE(x, s, n, qn_exp_f32(x - max));
   const float sum = qn_sum_f32(s, n, 1);
-  for (int32_t j = 0; j < n; ++j) s[j] /= sum;
+  QK_EACH_SCORE(x, s, n, x / sum);
 }
 
 QK_INLINE void qk_attention_f32(const qk_attention_params* p, const float* q, const float* k,
