@@ -110,7 +110,7 @@ def deployed(work, own, batch):
     for name in list(gpu_digits.DEPLOYMENTS)[:1 if own.host else None]:
         figures = own.open(name).analysis()
         host_us, device_us = figures.host_us, figures.device_us
-        if name in ("balanced", "aggressive"):
+        if figures.deployment != gpu_digits.DEPLOYMENTS["conservative"]:
             host_us, device_us = figures.host_us_graph, figures.device_us_graph
         yield f"| {work.name} | {batch} | {name} | {figures.launches} | {host_us:.1f} | {device_us:.1f} | {figures.reason.decode()} |"
         own.close()
