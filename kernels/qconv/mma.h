@@ -20,7 +20,7 @@ typedef struct {
   int32_t n, ic, oc;
   int32_t in[3], out[3], k[3];
   int32_t stride[3], dilation[3], pad[3];
-  int32_t shape, lines, per_row;
+  int32_t shape, resident, lines, per_row;
   int32_t x_type, x_zero;
   int32_t y_type, y_zero, lo, hi, q31;
   float bias_factor;
@@ -28,7 +28,6 @@ typedef struct {
   float r_ra, r_rb, r_shift, r_divisor;
   int32_t r_reciprocal;
   int32_t r_ma, r_mb, r_mshift;
-  int32_t resident;
 } qk_qconv_mma_params;
 
 /* How 256 threads share a tile of rows (positions) and columns (outputs): `stages` chunks of its

@@ -1,11 +1,12 @@
 kernel rotary[type](x, cos, sin, gamma?) -> (y)
   params qk_rotary_params
   units rows qk_rotary_{type.bytes}
-  body qk_rotary_{type=f32,f64,f16,bf16}
+  body qk_rotary_{type=f32} stack 1280
+  body qk_rotary_{type=f64,f16,bf16}
 
 kernel rotary_quantize(x, cos, sin, gamma?, x_scales?, x_zeros?, scales?, zeros?) -> (y, y_scales?, y_zeros?, floats)
   params qk_rotary_quantize_params
-  body qk_rotary_quantize stack 1536
+  body qk_rotary_quantize stack 1792
 
 # On an accelerator, by blocks of threads: kernels/common/team_ending.h. Of one scale for all elements `floats` and
 # `ranges` are the results.

@@ -225,7 +225,10 @@ class Lifter {
     for (Move& m : moves_) {
       for (const Source* s : m.sources) {
         const bool joins = !s->is_new || s->moves > 1;
-        const bool more = s->is_new && !at_least(s->covered, product(s->node->input(0)->shape()));
+        // Constants are quantized when the program is compiled.
+        const Value* of = s->node->input(0);
+        const bool more =
+            s->is_new && !of->is_constant() && !at_least(s->covered, product(of->shape()));
         if (!m.accepted || (!more && (m.free || joins))) continue;
         m.accepted = false;
         some = true;
