@@ -1,6 +1,6 @@
 /* A unit is four neighbouring outputs of a position, from weights packed as for tensor cores. */
 #include "kernels/common/cuda.h"
-#include "kernels/qconv/ending.h"
+#include "kernels/qconv/mma_ending.h"
 #include "kernels/qconv/mma_source.h"
 
 QK_UNIT int64_t qk_qconv_dp4a_cuda_units(const qk_qconv_mma_params* p) {
@@ -62,21 +62,13 @@ QK_UNIT void qk_qconv_dp4a_cuda(const qk_qconv_mma_params* p, int64_t unit, cons
                                 const void* float_bias, const void* x_scales, const void* x_zeros,
                                 const void* residual, const void* y_zeros, void* y) {
   const int32_t depth = qk_mma_depth(p), groups = qk_mma_outputs(p) / 4;
-  qk_q_ending e = {QK_Q_OUTPUT(p, multipliers, (const float*)float_bias, x_scales != 0, residual),
-                   (const int32_t*)bias,
-                   (const int32_t*)((const uint8_t*)w + (int64_t)qk_mma_outputs(p) * depth),
-                   (const float*)x_scales,
-                   (const int32_t*)x_zeros,
-                   p->oc,
-                   p->per_row,
-                   p->x_zero,
-                   y};
+  const qk_q_ending e = qk_mma_ending_of(p, w, bias, multipliers, float_bias, x_scales, x_zeros,
+                                         residual, y_zeros, y);
   const int64_t row = unit / groups;
   const int32_t n = (int32_t)(unit - row * groups) * 4;
   const qk_mma_window window = qk_mma_window_of(p, row);
   const uint32_t zeros = ((uint32_t)qk_q_ending_zero(&e, row) & 0xff) * 0x01010101u;
   int32_t accumulators[4] = {0, 0, 0, 0};
-  e.to.zeros = (const int32_t*)y_zeros;
   for (int32_t k = 0; k < depth; k += 16) {
     const qk_mma_term term = qk_mma_term_of(p, k);
     uint32_t codes[4];

@@ -45,15 +45,19 @@ typedef struct qk_q_four {
   uint32_t zeros[4]; /* of results, where each output has its own */
 } qk_q_four;
 
+/* Four words at a multiple of 16 bytes. */
+QK_UNIT void qk_q_load_four(uint32_t* to, const void* from) {
+  const uint4 all = *(const uint4*)from;
+  to[0] = all.x;
+  to[1] = all.y;
+  to[2] = all.z;
+  to[3] = all.w;
+}
 /* Words i to i + 3 of a table of `count`, which begins at a multiple of 16 bytes; where there are
  * less, the last again. */
 QK_UNIT void qk_q_words(uint32_t* to, const void* table, int32_t i, int32_t count) {
   if (count % 4 == 0) {
-    const uint4 all = *(const uint4*)((const uint32_t*)table + (i < count ? i : count - 4));
-    to[0] = all.x;
-    to[1] = all.y;
-    to[2] = all.z;
-    to[3] = all.w;
+    qk_q_load_four(to, (const uint32_t*)table + (i < count ? i : count - 4));
     return;
   }
 #pragma unroll

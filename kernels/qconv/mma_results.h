@@ -2,27 +2,8 @@
 #ifndef QK_QCONV_MMA_RESULTS_H
 #define QK_QCONV_MMA_RESULTS_H
 
-#include "kernels/qconv/ending.h"
 #include "kernels/qconv/mma_device.h"
-
-/* What a call's accumulators become; the sums of weights lie behind these. */
-QK_UNIT qk_q_ending qk_mma_ending_of(const qk_qconv_mma_params* p, const void* w, const void* bias,
-                                     const void* multipliers, const void* float_bias,
-                                     const void* x_scales, const void* x_zeros,
-                                     const void* residual, const void* y_zeros, void* y) {
-  qk_q_ending ending = {
-      QK_Q_OUTPUT(p, multipliers, (const float*)float_bias, x_scales != 0, residual),
-      (const int32_t*)bias,
-      (const int32_t*)((const uint8_t*)w + (int64_t)qk_mma_outputs(p) * qk_mma_depth(p)),
-      (const float*)x_scales,
-      (const int32_t*)x_zeros,
-      p->oc,
-      p->per_row,
-      p->x_zero,
-      y};
-  ending.to.zeros = (const int32_t*)y_zeros;
-  return ending;
-}
+#include "kernels/qconv/mma_ending.h"
 
 /* The output at (row, n), plainly. */
 QK_UNIT void qk_mma_output(const qk_qconv_mma_params* p, const qk_q_ending* e, int64_t row,
@@ -105,11 +86,7 @@ QK_UNIT void qk_mma_load_words(uint32_t* to, const void* base, const qk_mma_word
   const int32_t moved = qk_mma_moved(w);
   const int aligned = ((uintptr_t)base & (uintptr_t)(moved - 1)) == 0;
   if (aligned && moved == 16) {
-    const uint4 all = *(const uint4*)from;
-    to[0] = all.x;
-    to[1] = all.y;
-    to[2] = all.z;
-    to[3] = all.w;
+    qk_q_load_four(to, from);
     return;
   }
 #pragma unroll
