@@ -44,16 +44,41 @@ struct Calibration {
   Expected<std::string> save(const std::string& path, bool force = false) const;
 };
 
+/// What codes mean: a code q stands for (q - zero_point) * scale.
+class QuantParams {
+ public:
+  std::string dtype;             // of the codes: "i8"
+  int64_t qmin = 0, qmax = 0;    // codes in use
+  std::string granularity;       // tensor, axis or group: which elements share a scale
+  std::optional<int64_t> axis;   // of axis and group
+  std::optional<int64_t> group;  // indices of the axis that share a scale
+  bool dynamic = false;          // scales are found at run time
+
+  /// One number, or one for each index of the axis; of groups one for each group, row-major over
+  /// the value's shape with groups in the place of the axis. None where they are found at run time.
+  std::vector<double> scale() const;
+  /// One number, or as many as there are scales; none where they are found at run time.
+  std::vector<int64_t> zero_point() const;
+
+ private:
+  friend class MakesQuantParams;
+  std::shared_ptr<const void> format_;
+};
+
 /// What became of one node.
 struct NodeExplanation {
   std::vector<std::string> names;
   std::string op;
-  std::string computes;  // integer, float, moves or converts
-  std::string rule;      // "rules.toml:12"; empty for none
-  std::string why;       // for floats and conversions
-  std::vector<std::string> inputs;
-  std::string output;
-  std::string weight;                    // format of the weights; empty for none
+  std::string computes;             // integer, float, moves or converts
+  std::string rule;                 // "rules.toml:12"; empty for none
+  std::string why;                  // for floats and conversions
+  std::vector<std::string> inputs;  // formats of operands that are not constants, as text
+  std::string output;               // of the first result
+  std::string weight;               // format of the weights; empty for none
+  /// The same as numbers: nothing for plain values.
+  std::vector<std::optional<QuantParams>> input_qparams;
+  std::vector<std::optional<QuantParams>> output_qparams;  // one for each result
+  std::optional<QuantParams> weight_qparams;
   int64_t weight_elements = 0;           // of them
   int64_t weight_saturated = 0;          // of them beyond the codes
   std::optional<double> weight_sqnr_db;  // where the floats are known; infinite when exact

@@ -10,7 +10,7 @@
 from ._calibrate import calibrate
 from ._classic import CPrinter, QuantizationTransform, compile_model
 from ._compare import LayerRow, LayerRows, compare
-from ._core import Node, Operand, version as __version__
+from ._core import Node, Operand, QuantParams, version as __version__
 from ._errors import InternalError, Loc, QuantcError, QuantcWarning, Unsupported, UserError
 from ._fx import dump_fx, from_fx
 from ._graph import Analysis, CompiledModule, Explanation, Graph, Validation
@@ -22,7 +22,7 @@ from ._torch import from_exported, from_torch
 
 __all__ = [
     "Analysis", "CPrinter", "CompiledModule", "DynamicQuantRulePerTensor", "Explanation", "FloatRule", "Graph", "GraphEditor", "GraphNode",
-    "InternalError", "KeyRule", "LayerRow", "LayerRows", "Loc", "Node", "Operand", "Pass", "QuantRule", "QuantcError", "QuantcWarning", "QuantizationTransform", "RuleList",
+    "InternalError", "KeyRule", "LayerRow", "LayerRows", "Loc", "Node", "Operand", "Pass", "QuantParams", "QuantRule", "QuantcError", "QuantcWarning", "QuantizationTransform", "RuleList",
     "StaticQuantRule", "Unsupported", "UserError", "Validation", "Value", "calibrate", "compare", "compile_model", "dump_fx",
     "from_exported", "from_fx", "from_onnx", "from_pt2", "from_torch", "load", "read_rules", "save_rules",
 ]

@@ -85,6 +85,28 @@ void bind_reports(nb::module_& m) {
                     std::to_string(r.macs) + " MACs>";
            })
       .def_ro("warnings", &Report::warnings);
+  nb::class_<QuantParams>(m, "QuantParams",
+                          "What codes mean: a code q stands for (q - zero_point) * scale.")
+      .def_ro("dtype", &QuantParams::dtype, "Element type of the codes, such as 'i8'.")
+      .def_ro("qmin", &QuantParams::qmin, "The least code in use.")
+      .def_ro("qmax", &QuantParams::qmax, "The greatest code in use.")
+      .def_ro("granularity", &QuantParams::granularity,
+              "Which elements share a scale: 'tensor', 'axis' or 'group'.")
+      .def_ro("axis", &QuantParams::axis, "Of 'axis' and 'group'; None for 'tensor'.")
+      .def_ro("group", &QuantParams::group, "Indices of the axis that share a scale.")
+      .def_ro("dynamic", &QuantParams::dynamic, "Whether scales are found at run time.")
+      .def_prop_ro(
+          "scale", &QuantParams::scale,
+          "One number, or one for each index of the axis or each group; none where dynamic.")
+      .def_prop_ro("zero_point", &QuantParams::zero_point,
+                   "One number, or as many as there are scales; none where found at run time.")
+      .def("__repr__", [](const QuantParams& p) {
+        const size_t scales = p.scale().size();
+        return "<quantc.QuantParams " + p.dtype + " per " + p.granularity + ", " +
+               (p.dynamic ? std::string("scales found at run time")
+                          : std::to_string(scales) + (scales == 1 ? " scale" : " scales")) +
+               ">";
+      });
   nb::class_<NodeExplanation>(m, "NodeExplanation", "What became of one node.")
       .def_ro("names", &NodeExplanation::names)
       .def_ro("op", &NodeExplanation::op)
@@ -94,6 +116,9 @@ void bind_reports(nb::module_& m) {
       .def_ro("inputs", &NodeExplanation::inputs)
       .def_ro("output", &NodeExplanation::output)
       .def_ro("weight", &NodeExplanation::weight)
+      .def_ro("input_qparams", &NodeExplanation::input_qparams)
+      .def_ro("output_qparams", &NodeExplanation::output_qparams)
+      .def_ro("weight_qparams", &NodeExplanation::weight_qparams)
       .def_ro("weight_elements", &NodeExplanation::weight_elements)
       .def_ro("weight_saturated", &NodeExplanation::weight_saturated)
       .def_ro("weight_sqnr_db", &NodeExplanation::weight_sqnr_db);

@@ -3,9 +3,36 @@
 #include "driver/arrays.h"
 #include "driver/explain.h"
 #include "driver/layer_errors.h"
+#include "driver/qparams.h"
 #include "driver/validate.h"
 
 namespace quantc {
+
+class MakesQuantParams {
+ public:
+  using Maybe = std::optional<QuantParams>;
+
+  static Maybe of(const qc::QType& type) {
+    if (!type.format) return std::nullopt;
+    const qc::Format& f = *type.format;
+    QuantParams out;
+    out.dtype = qc::name(type.dtype);
+    out.qmin = f.qmin;
+    out.qmax = f.qmax;
+    out.granularity = qc::name(f.granularity);
+    if (f.granularity != qc::Granularity::tensor) out.axis = f.axis;
+    if (f.granularity == qc::Granularity::group) out.group = f.group;
+    out.dynamic = f.is_dynamic();
+    out.format_ = type.format;
+    return out;
+  }
+  static std::vector<Maybe> of(const std::vector<qc::QType>& types) {
+    std::vector<Maybe> out;
+    for (const qc::QType& type : types) out.push_back(of(type));
+    return out;
+  }
+};
+
 namespace {
 
 using qc::Result;
@@ -20,8 +47,11 @@ NodeExplanation explanation_of(const qc::NodeReport& r) {
   out.why = r.why;
   out.inputs = r.inputs;
   out.output = r.output;
+  out.input_qparams = MakesQuantParams::of(r.input_types);
+  out.output_qparams = MakesQuantParams::of(r.output_types);
   if (r.weight) {
     out.weight = r.weight->format;
+    out.weight_qparams = MakesQuantParams::of(r.weight->type);
     out.weight_elements = r.weight->elements;
     out.weight_saturated = r.weight->saturated;
     out.weight_sqnr_db = r.weight->sqnr_db;
@@ -60,6 +90,16 @@ Result<std::vector<qc::NamedArray>> arrays_of(const ArrayViews& views) {
 }
 
 }  // namespace
+
+std::vector<double> QuantParams::scale() const {
+  if (!format_) return {};
+  return qc::scales_of(*static_cast<const qc::Format*>(format_.get()));
+}
+
+std::vector<int64_t> QuantParams::zero_point() const {
+  if (!format_) return {};
+  return qc::zero_points_of(*static_cast<const qc::Format*>(format_.get()));
+}
 
 std::string Explanation::table(size_t width) const {
   return qc::table(*static_cast<const Reports*>(reports_.get()), width == 0 ? SIZE_MAX / 2 : width);

@@ -45,6 +45,7 @@ std::string format_text(const Type& type) {
 Result<WeightReport> weigh(const Graph& graph, const Value* codes, const PassContext& context) {
   WeightReport out;
   out.format = format_text(codes->type());
+  out.type = codes->type().quant();
   QC_ASSIGN(const Tensor q, graph.pool().get(codes->constant()));
   out.elements = q.size();
   const auto source = context.weight_sources.find(codes->constant());
@@ -91,11 +92,14 @@ class Explainer {
       if (!v) continue;
       if (!v->is_constant()) {
         out.inputs.push_back(format_text(v->type()));
+        out.input_types.push_back(v->type().quant());
       } else if (v->type().format && !out.weight) {
         QC_ASSIGN(out.weight, weigh(graph, v, context_));
       }
     }
     if (n.output_count() > 0) out.output = format_text(n.output()->type());
+    for (size_t i = 0; i < n.output_count(); ++i)
+      out.output_types.push_back(n.output(i)->type().quant());
     if (const auto* q = dynamic_cast<const QuantNode*>(&n)) {
       if (const AccumulatorProof proof = q->accumulator(); proof.terms > 0) out.accumulator = proof;
     }

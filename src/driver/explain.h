@@ -23,6 +23,7 @@ Computes computes(const Node& node);
 
 struct WeightReport {
   std::string format;
+  QType type;
   int64_t elements = 0;
   std::optional<double> sqnr_db;  // where the floats are known; infinite when exact
   int64_t saturated = 0;          // elements beyond the codes
@@ -35,8 +36,10 @@ struct NodeReport {
   std::string rule;  // "rules.toml:12"; empty for none
   std::string why;   // for floats and conversions
   std::vector<std::string> inputs;
+  std::vector<QType> input_types;  // of the same operands
   std::optional<WeightReport> weight;
   std::string output;
+  std::vector<QType> output_types;  // of all results
   std::optional<AccumulatorProof> accumulator;
 };
 

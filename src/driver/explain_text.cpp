@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "driver/explain.h"
+#include "driver/qparams.h"
 #include "support/counted.h"
 #include "support/escape.h"
 #include "support/wrap.h"
@@ -104,10 +105,13 @@ std::string json(const std::vector<NodeReport>& reports, const PassContext& cont
                        r.rule.empty() ? "null" : json_string(r.rule));
     out +=
         fmt::format(", \"inputs\": {}, \"result\": {}", json_list(r.inputs), json_string(r.output));
+    out += fmt::format(", \"input_qparams\": {}, \"result_qparams\": {}",
+                       qparams_json(r.input_types), qparams_json(r.output_types));
     if (r.weight) {
       const WeightReport& w = *r.weight;
-      out += fmt::format(", \"weights\": {{\"format\": {}, \"elements\": {}, \"saturated\": {}",
-                         json_string(w.format), w.elements, w.saturated);
+      out += fmt::format(
+          ", \"weights\": {{\"format\": {}, \"qparams\": {}, \"elements\": {}, \"saturated\": {}",
+          json_string(w.format), qparams_json(w.type), w.elements, w.saturated);
       if (w.sqnr_db) {
         out += fmt::format(", \"sqnr_db\": {}",
                            std::isfinite(*w.sqnr_db) ? fmt::format("{:.3f}", *w.sqnr_db) : "null");

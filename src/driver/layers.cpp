@@ -19,7 +19,12 @@ void visit(const Graph& graph, const Graph& sized, int depth, std::set<ConstId>&
            Layers& out) {
   const Node* twin = sized.first();
   for (const Node* n = graph.first(); n && twin; n = n->next(), twin = twin->next()) {
-    Layer layer{n->loc().names, std::string(n->op()), computes(*n), {}, 0, twin->macs(), 0, depth};
+    Layer layer;
+    layer.names = n->loc().names;
+    layer.op = n->op();
+    layer.computes = computes(*n);
+    layer.macs = twin->macs();
+    layer.depth = depth;
     for (const Value* v : n->inputs()) {
       if (v && v->is_constant() && counted.insert(v->constant()).second)
         layer.parameters += elements(v->type());
@@ -28,6 +33,7 @@ void visit(const Graph& graph, const Graph& sized, int depth, std::set<ConstId>&
       const Type& type = n->output(i)->type();
       const auto size = static_cast<int64_t>(bytes(type.dtype));
       layer.results.push_back(std::string(name(type.dtype)) + str(type.shape));
+      layer.result_types.push_back(type.quant());
       layer.bytes =
           saturating_add(layer.bytes, saturating_mul(elements(twin->output(i)->type()), size));
     }

@@ -15,6 +15,7 @@ struct Layer {
   std::string op;
   Computes computes = Computes::floats;
   std::vector<std::string> results;  // "f32[1, 64]"
+  std::vector<QType> result_types;
   int64_t parameters = 0, macs = 0, bytes = 0;
   int depth = 0;  // 1 and more in bodies of branches and loops
 };

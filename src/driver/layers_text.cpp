@@ -4,6 +4,7 @@
 
 #include "driver/inspect.h"
 #include "driver/layers.h"
+#include "driver/qparams.h"
 #include "support/escape.h"
 #include "support/json_text.h"
 #include "support/wrap.h"
@@ -116,6 +117,7 @@ std::string summary_json(const Graph& graph) {
                        .add("op", json_string(l.op))
                        .add("computes", json_string(name(l.computes)))
                        .add("results", json_strings(l.results))
+                       .add("result_qparams", qparams_json(l.result_types))
                        .add("parameters", json_number(l.parameters))
                        .add("macs", json_number(l.macs))
                        .add("bytes", json_number(l.bytes))
