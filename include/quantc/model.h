@@ -53,6 +53,10 @@ class Model {
   /// file, `state`) must be those it was loaded with.
   Expected<Model> with(const Options& options) const;
 
+  /// The nodes as rules see them: with every spelling brought to one form, before anything is fused
+  /// or quantized, and each with its neighbours. Bodies of branches and loops come last.
+  Expected<std::vector<NodeView>> nodes() const;
+
   /// Runs the model by the kernels for this machine. Arrays are matched by name, or as in_0, in_1,
   /// ..., or by their place; symbolic dimensions take their sizes from the arrays. Runs begin with
   /// the initial state. What the passes make for sizes is kept: a second run with the same sizes

@@ -60,6 +60,8 @@ struct RuleSpec {
   std::string origin;  // "rules.toml:12", for messages
 };
 
+struct NodeViews;
+
 /// What a rule may see of a node.
 struct NodeView {
   std::vector<std::string> names;
@@ -70,8 +72,20 @@ struct NodeView {
     std::string type;  // "f32"
     std::vector<int64_t> shape;
     bool constant = false;
+    std::string name;  // of a constant or an input, the model's own; may be empty
   };
   std::vector<Operand> operands;
+  std::vector<Operand> results;
+
+  /// The nodes that make its operands, in their order; constants are left out. Inputs of the graph
+  /// are nodes of the op "input", states of the op "state". A pass sees values instead: its nodes
+  /// have no neighbours here.
+  std::vector<NodeView> producers() const;
+  /// The nodes that read its results, each once, in the order of the graph.
+  std::vector<NodeView> users() const;
+
+  std::shared_ptr<const NodeViews> all;  // of its graph: what the two functions look in
+  size_t at = 0;                         // where it is among them
 };
 
 /// Base of rules of one's own. Only the scales and zero points of what `scheme` returns are used.

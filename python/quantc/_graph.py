@@ -209,6 +209,7 @@ class Graph(Runnable):
         self._core: _core.Model = core
         self._warned: Dict[str, None] = {}
         self._looked_at = 0  # of the warnings that the passes had so far
+        self._nodes: Optional[List[_core.Node]] = None
 
     def _warn(self, lines: Iterable[str], depth: int = 3) -> None:
         for line in lines:
@@ -228,6 +229,17 @@ class Graph(Runnable):
         out = Graph(core)
         out._warned = dict(self._warned)
         return out
+
+    @property
+    def nodes(self) -> List[_core.Node]:
+        """The nodes as rules see them: every spelling brought to one form, before anything is fused or quantized.
+
+        Each knows its neighbours (``inputs``, ``users``). What became of them is in ``explain().nodes``. Bodies of branches
+        and loops come last.
+        """
+        if self._nodes is None:
+            self._nodes = self._core.nodes()
+        return list(self._nodes)
 
     @property
     def forms(self) -> _core.CacheReport:

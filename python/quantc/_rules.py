@@ -43,7 +43,8 @@ class QuantRule:
     about a node; ``scheme`` returns another rule (StaticQuantRule, ...) or a dict of keys, of which only the numbers count.
     A rule with a ``pattern`` need not have a ``matches``: it is for nodes of which a name matches, anchored at its start. A
     class that has ``get_quant_params()``, as those of pytorch_to_c do, need not have a ``scheme``: it is ``dtype`` and what
-    that returns. Exceptions come out as they were raised, with a note (``__notes__``) that names the node.
+    that returns, where ``{'dynamic': True}`` means codes for weights alone; ``create_quant_node`` is not called. Exceptions
+    come out as they were raised, with a note (``__notes__``) that names the node.
     """
 
     pattern: str = ""
@@ -63,7 +64,10 @@ class QuantRule:
         params = getattr(self, "get_quant_params", None)
         if params is None:
             raise NotImplementedError(f"{type(self).__name__} has no scheme(node)")
-        return {"dtype": self.dtype, **params()}
+        keys = dict(params())
+        if keys.pop("dynamic", False):  # of pytorch_to_c: codes for weights, floats for activations
+            return {"kind": "weight_only", "weight_dtype": self.dtype, **keys}
+        return {"dtype": self.dtype, **keys}
 
 
 class KeyRule(QuantRule):
@@ -86,10 +90,26 @@ class KeyRule(QuantRule):
         """Codes of the result; '' where the rule gives none."""
         return str(self.keys.get("dtype", ""))
 
+    @property
+    def scale(self) -> Any:
+        """Of the result, as it was given; None where the rule gives none."""
+        return self.keys.get("scale")
+
+    @property
+    def offset(self) -> Any:
+        """The code of zero of the result, as it was given; None where the rule gives none."""
+        return self.keys.get("offset")
+
+    @property
+    def per_channel(self) -> bool:
+        """Whether weights have a scale for each output channel, where the rule says so."""
+        return bool(self.keys.get("per_channel"))
+
     def matches(self, node: Node) -> bool:
         exclude, op = self.keys.get("exclude"), self.keys.get("op")
         meant = [n for n in node.names if re.match(self.pattern, n)]
-        return bool(meant) and not (exclude and any(re.match(exclude, n) for n in node.names)) and (not op or op == node.op)
+        left_out = exclude and any(re.match(exclude, n) for n in node.names)
+        return (bool(meant) or not self.pattern) and not left_out and op in (None, "", node.op)
 
     def scheme(self, node: Node) -> "KeyRule":
         return self

@@ -302,6 +302,7 @@ void bind_model(nb::module_& m) {
            })
       .def("calibrate", &calibrate, nb::arg("arrays"), nb::arg("names"), nb::arg("keys"),
            nb::arg("progress").none())
+      .def("nodes", [](const Model& model) { return unlocked([&] { return model.nodes(); }); })
       .def("explain", [](const Model& model) { return unlocked([&] { return model.explain(); }); })
       .def("analyze",
            [](const Model& model, const nb::sequence& arrays, const Names& names,

@@ -52,7 +52,10 @@ void bind_passes(nb::module_& m) {
       .def_ro("shape", &ValueView::shape)
       .def_ro("constant", &ValueView::constant)
       .def_ro("readers", &ValueView::readers);
-  nb::class_<GraphNode, NodeView>(m, "GraphNode")
+  nb::class_<GraphNode>(m, "GraphNode")
+      .def_ro("names", &GraphNode::names)
+      .def_ro("op", &GraphNode::op)
+      .def_ro("attributes", &GraphNode::attributes)
       .def_ro("inputs", &GraphNode::inputs)
       .def_ro("outputs", &GraphNode::outputs);
   nb::class_<GraphEditor>(m, "GraphEditor")

@@ -6,6 +6,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <functional>
+
 #include "arrays.h"
 
 namespace quantc::python {
@@ -111,7 +113,8 @@ void bind_rules(nb::module_& m) {
   nb::class_<NodeView::Operand>(m, "Operand", "What a rule sees of an operand.")
       .def_ro("type", &NodeView::Operand::type, "Element type such as 'f32'; '' for none.")
       .def_ro("shape", &NodeView::Operand::shape, "Sizes; -1 for those that are not known.")
-      .def_ro("constant", &NodeView::Operand::constant, "Whether its elements are known.");
+      .def_ro("constant", &NodeView::Operand::constant, "Whether its elements are known.")
+      .def_ro("name", &NodeView::Operand::name, "Of a constant or an input; may be empty.");
   nb::class_<NodeView>(m, "Node", "What a rule sees of a node.")
       .def_prop_ro(
           "name", [](const NodeView& n) { return n.names.empty() ? "" : n.names[0]; },
@@ -119,7 +122,43 @@ void bind_rules(nb::module_& m) {
       .def_ro("names", &NodeView::names, "The model's own names of what it came from.")
       .def_ro("op", &NodeView::op, "Its op: docs/ops.md lists them.")
       .def_ro("attributes", &NodeView::attributes, "As in the graph's text form.")
-      .def_ro("operands", &NodeView::operands, "What it reads, in order.");
+      .def_ro("operands", &NodeView::operands, "What it reads, in order.")
+      .def_ro("results", &NodeView::results, "What it makes, in order.")
+      .def_ro("op_type", &NodeView::op, "Another name of `op`.")
+      .def_prop_ro("inputs", &NodeView::producers,
+                   "The nodes that make its operands but for constants; an input of the graph is a "
+                   "node of the op 'input'.")
+      .def_prop_ro("users", &NodeView::users, "The nodes that read its results.")
+      .def_prop_ro(
+          "output_shape",
+          [](const NodeView& n) {
+            return nb::tuple(
+                nb::cast(n.results.empty() ? std::vector<int64_t>() : n.results[0].shape));
+          },
+          "Sizes of its first result; -1 for those that are not known.")
+      .def_prop_ro(
+          "dtype", [](const NodeView& n) { return n.results.empty() ? "" : n.results[0].type; },
+          "Element type of its first result.")
+      .def_prop_ro(
+          "metadata",
+          [](const NodeView& n) {
+            return nb::module_::import_("quantc._matcher").attr("values_of")(n.attributes);
+          },
+          "Its attributes as values.")
+      .def("__repr__",
+           [](const NodeView& n) {
+             return "<quantc.Node " + (n.names.empty() ? std::string() : n.names[0]) + ": " + n.op +
+                    ">";
+           })
+      .def(
+          "__eq__",
+          [](const NodeView& a, const NodeView& b) {
+            return a.all && a.all == b.all && a.at == b.at;
+          },
+          nb::is_operator())
+      .def("__hash__", [](const NodeView& n) {
+        return std::hash<const void*>()(n.all.get()) ^ std::hash<size_t>()(n.at);
+      });
   m.def("read_rules", [](const std::string& path) { return value_of(read_rules(path)); });
   m.def("save_rules", [](const std::vector<RuleSpec>& rules, const std::string& path, bool force) {
     return value_of(save_rules(rules, path, force));

@@ -6,6 +6,7 @@
 
 #include "api/convert.h"
 #include "driver/calibrate.h"
+#include "driver/node_views.h"
 #include "quant/rule_file.h"
 #include "quant/rules.h"
 #include "support/budget.h"
@@ -25,7 +26,28 @@ class ValueRule final : public Rule {
   RuleSpec spec_;
 };
 
+NodeView taken(const std::shared_ptr<const NodeViews>& all, size_t at) {
+  NodeView out = all->nodes[at];
+  out.all = all;
+  out.at = at;
+  return out;
+}
+
+std::vector<NodeView> taken(const std::shared_ptr<const NodeViews>& all,
+                            const std::vector<size_t>& which) {
+  std::vector<NodeView> out;
+  for (size_t at : which) out.push_back(taken(all, at));
+  return out;
+}
+
 }  // namespace
+
+std::vector<NodeView> NodeView::producers() const {
+  return all ? taken(all, all->producers[at]) : std::vector<NodeView>();
+}
+std::vector<NodeView> NodeView::users() const {
+  return all ? taken(all, all->users[at]) : std::vector<NodeView>();
+}
 
 std::shared_ptr<const Rule> rule_of(RuleSpec spec) {
   return std::make_shared<const ValueRule>(std::move(spec));

@@ -2,7 +2,9 @@
 #include "api/state.h"
 #include "driver/arrays.h"
 #include "driver/explain.h"
+#include "driver/graph_edit.h"
 #include "driver/layer_errors.h"
+#include "driver/node_views.h"
 #include "driver/qparams.h"
 #include "driver/validate.h"
 
@@ -119,6 +121,13 @@ Expected<Explanation> Model::explain() const {
     out.json = qc::json(reports, contract->context);
     out.reports_ = std::make_shared<const Reports>(std::move(reports));
     return out;
+  });
+}
+
+Expected<std::vector<NodeView>> Model::nodes() const {
+  return state_->alone([&]() -> Result<std::vector<NodeView>> {
+    QC_ASSIGN(const auto graph, qc::normalised(*state_->network->graph, state_->options));
+    return qc::views_of(*graph);
   });
 }
 

@@ -1,7 +1,7 @@
 // Passes from outside the tree.
 #include "api/state.h"
 #include "driver/graph_edit.h"
-#include "driver/rules.h"
+#include "driver/node_views.h"
 
 namespace quantc {
 

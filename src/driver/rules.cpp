@@ -1,5 +1,6 @@
 #include "driver/rules.h"
 
+#include "driver/node_views.h"
 #include "ir/op_table.h"
 #include "ops/common/registration.h"
 #include "quant/arithmetic.h"
@@ -9,31 +10,17 @@
 
 namespace qc {
 
-quantc::NodeView view_of(const Node& node) {
-  quantc::NodeView out;
-  out.names = node.loc().names;
-  out.op = node.op();
-  for (const auto& [name, value] : get_attrs(node, true)) out.attributes[name] = str(value);
-  for (const Value* v : node.inputs()) {
-    auto& operand = out.operands.emplace_back();
-    if (!v) continue;
-    operand.type = name(v->dtype());
-    for (const Dim& d : v->shape()) operand.shape.push_back(d.is_static() ? d.value() : -1);
-    operand.constant = v->is_constant();
-  }
-  return out;
-}
-
 namespace {
 
 /// A rule class of the program that uses the library.
 class OwnRule final : public QuantRule {
  public:
-  OwnRule(std::shared_ptr<const quantc::Rule> rule, std::string arithmetic)
-      : rule_(std::move(rule)), arithmetic_(std::move(arithmetic)) {}
-  bool matches(const Node& node) const override { return rule_->matches(view_of(node)); }
+  OwnRule(std::shared_ptr<const quantc::Rule> rule, std::string arithmetic,
+          std::shared_ptr<NeighbourViews> views)
+      : rule_(std::move(rule)), arithmetic_(std::move(arithmetic)), views_(std::move(views)) {}
+  bool matches(const Node& node) const override { return rule_->matches(views_->of(node)); }
   Result<QScheme> scheme(const Node& node) const override {
-    RuleSpec spec = rule_->scheme(view_of(node));
+    RuleSpec spec = rule_->scheme(views_->of(node));
     if (spec.origin.empty()) spec.origin = origin();
     if (spec.arithmetic.empty()) spec.arithmetic = arithmetic_;
     return scheme_for(spec, node);
@@ -43,6 +30,7 @@ class OwnRule final : public QuantRule {
  private:
   std::shared_ptr<const quantc::Rule> rule_;
   std::string arithmetic_;
+  std::shared_ptr<NeighbourViews> views_;  // of all rules of a set
 };
 
 }  // namespace
@@ -90,9 +78,10 @@ Result<RuleSet> rule_set(const quantc::Options& options) {
   out.allow_unused = options.allow_unused_rules;
   QC_ASSIGN(const ModelArithmetic arithmetic, parse_model_arithmetic(options.arithmetic));
   QC_ASSIGN(auto stated, stated_rules(options));
+  const auto views = std::make_shared<NeighbourViews>();
   for (StatedRule& rule : stated) {
     if (rule.own) {
-      out.rules.push_back(std::make_unique<OwnRule>(rule.own, arithmetic.quantized));
+      out.rules.push_back(std::make_unique<OwnRule>(rule.own, arithmetic.quantized, views));
       continue;
     }
     if (rule.spec.arithmetic.empty()) rule.spec.arithmetic = arithmetic.quantized;

@@ -6,9 +6,6 @@
 
 namespace qc {
 
-/// What rules and passes of a program that uses the library see of a node.
-quantc::NodeView view_of(const Node& node);
-
 /// A rule as the options state it: a class of the program, or keys.
 struct StatedRule {
   std::shared_ptr<const quantc::Rule> own;  // null: `spec` is the rule

@@ -1,4 +1,4 @@
-// Nodes through the public library: what their codes mean as numbers.
+// Nodes through the public library: their neighbours, and what their codes mean as numbers.
 #include <gtest/gtest.h>
 #include <quantc/quantc.h>
 
@@ -57,6 +57,49 @@ TEST(ApiNodes, QuantizationIsNumbers) {
     }
   }
   EXPECT_GT(at_run_time, 0u);
+}
+
+TEST(ApiNodes, NodesKnowTheirNeighbours) {
+  const Model model = ok(Model::load(kModel));
+  const std::vector<NodeView> nodes = ok(model.nodes());
+  ASSERT_GT(nodes.size(), 5u);
+  const NodeView& first = nodes[0];
+  EXPECT_EQ(first.op, "conv");
+  ASSERT_EQ(first.producers().size(), 1u) << "constants are left out";
+  EXPECT_EQ(first.producers()[0].op, "input");
+  EXPECT_EQ(first.producers()[0].users()[0].names, first.names);
+  EXPECT_FALSE(first.operands[1].name.empty());
+  ASSERT_EQ(first.results.size(), 1u);
+  EXPECT_EQ(first.results[0].type, "f32");
+  for (const NodeView& n : nodes) {
+    for (const NodeView& user : n.users()) {
+      bool reads = false;
+      for (const NodeView& p : user.producers()) reads = reads || p.at == n.at;
+      EXPECT_TRUE(reads) << n.names[0];
+    }
+  }
+}
+
+/// Linear layers that read no activation.
+class AfterReshapes final : public Rule {
+ public:
+  bool matches(const NodeView& node) const override {
+    const auto producers = node.producers();
+    return node.op == "linear" && !producers.empty() && producers[0].op == "reshape";
+  }
+  RuleSpec scheme(const NodeView& node) const override {
+    RuleSpec spec;
+    spec.kind = node.users().empty() ? "dynamic" : "float";
+    return spec;
+  }
+};
+
+TEST(ApiNodes, RulesSeeNeighbours) {
+  const Model model = ok(Model::load(kModel));
+  const Model quantized = ok(model.quantize({std::make_shared<const AfterReshapes>()}));
+  size_t found = 0;
+  for (const NodeExplanation& n : ok(quantized.explain()).nodes) found += n.op == "qlinear";
+  EXPECT_EQ(found, 1u);
 }
 
 }  // namespace
