@@ -216,6 +216,13 @@ def _module_path(node: Any) -> str:
     return path if isinstance(path, str) else ""
 
 
+def _values(result: Any) -> Any:
+    """Dicts that a network returns as lists of their values, as torch.export flattens them."""
+    if isinstance(result, dict):
+        result = list(result.values())
+    return [_values(r) for r in result] if isinstance(result, (list, tuple)) else result
+
+
 def _dumped(model: Any, example_inputs: Optional[Sequence[Any]],
             shapes: Optional[Mapping[str, Sequence[Any]]]) -> Tuple[Dict[str, Any], List[bytes]]:
     """A GraphModule as the two parts of a dump: what becomes JSON, and the safetensors file."""
@@ -241,6 +248,8 @@ def _dumped(model: Any, example_inputs: Optional[Sequence[Any]],
             args = ()
             if len(schema.returns) > 1 or any(str(r.type).startswith("List[") for r in schema.returns):
                 entry["returns_list"] = True
+        if node.op == "output":
+            args = tuple(_values(a) for a in args)
         if args:
             entry["args"] = [dumper.item(a) for a in args]
         if kwargs:

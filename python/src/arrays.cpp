@@ -55,6 +55,11 @@ bool share_tensor(const nb::object& tensor, nb::ndarray<nb::ro>& out) {
   }
 }
 
+bool is_numpy(const nb::object& array) {
+  const nb::object numpy = nb::module_::import_("sys").attr("modules").attr("get")("numpy");
+  return !numpy.is_none() && nb::isinstance(array, numpy.attr("ndarray"));
+}
+
 bool contiguous(const nb::ndarray<nb::ro>& a) {
   int64_t expected = 1;
   for (size_t i = a.ndim(); i-- > 0;) {
@@ -121,9 +126,26 @@ void Arguments::add(nb::object array, std::string name) {
     array = array.attr("detach")().attr("resolve_neg")();
     shared = share_tensor(array, a);
   }
+  if (!shared && is_numpy(array)) {
+    const nb::object dtype = array.attr("dtype");
+    if (!nb::cast<bool>(dtype.attr("isnative"))) {  // bytes in the other order
+      array = array.attr("astype")(dtype.attr("newbyteorder")("="));
+      shared = nb::try_cast(array, a);
+    }
+    if (!shared) {
+      bad_input(name, "has elements of NumPy's type '" + nb::cast<std::string>(nb::str(dtype)) +
+                          "', which quantc does not take");
+    }
+  }
+  if (!shared && tensor) {
+    bad_input(name,
+              "is a torch tensor whose elements do not lie in memory as they are: pass "
+              "x.to_dense() of a sparse one, x.dequantize() of a quantized one");
+  }
   if (!shared) {
     bad_input(name, "is a " + nb::cast<std::string>(nb::str(nb::type_name(array.type()))) +
-                        " that shares no elements: pass a NumPy array or a torch tensor");
+                        ", not an array: pass a NumPy array, such as numpy.asarray(x, "
+                        "numpy.float32), or a torch tensor");
   }
   if (a.device_type() != nb::device::cpu::value)
     bad_input(name, "is not in the memory of the processor: pass x.cpu()");

@@ -48,9 +48,9 @@ def test_arrays_in_any_order_of_memory(digits, image):
     (lambda x: [], "takes 1 arrays, got 0"), (lambda x: [x, x], "takes 1 arrays, got 2"),
     (lambda x: [x.tolist()], "is a list"), (lambda x: ["x"], "is a str"), (lambda x: [None], "NoneType"),
     (lambda x: [x.astype(complex)], "type"), (lambda x: [torch.zeros(1, 1, 8, 8, device="meta")], "memory of the processor"),
-    (lambda x: [torch.from_numpy(x).to_sparse()], ""), (lambda x: [torch.quantize_per_tensor(torch.from_numpy(x), 0.1, 0, torch.qint8)], ""),
-    (lambda x: [x.astype(">f4")], ""), (lambda x: [x.astype(object)], ""),
-], ids=["dtype", "shape", "rank", "none", "many", "list", "text", "None", "complex", "device", "sparse", "codes", "order", "objects"])
+    (lambda x: [torch.from_numpy(x).to_sparse()], "x.to_dense()"), (lambda x: [torch.quantize_per_tensor(torch.from_numpy(x), 0.1, 0, torch.qint8)], "x.dequantize()"),
+    (lambda x: [x.astype(object)], "NumPy's type 'object'"),
+], ids=["dtype", "shape", "rank", "none", "many", "list", "text", "None", "complex", "device", "sparse", "codes", "objects"])
 def test_what_does_not_fit_is_an_exception(digits, image, make, part):
     for run in (digits.run, digits.run_reference):
         with pytest.raises(quantc.UserError) as e:

@@ -195,6 +195,8 @@ constexpr Row kRows[] = {
     {"t.tril .tril", "tril.default", "input=self diagonal"},
     {"t.triu .triu", "triu.default", "input=self diagonal"},
     {"F.pad", "pad.default", "input=self pad mode value"},
+    {"F.interpolate F.upsample", "interpolate",
+     "input=self size scale_factor mode align_corners recompute_scale_factor antialias"},
     {"F.pixel_shuffle t.pixel_shuffle", "pixel_shuffle.default", "input=self upscale_factor"},
     {".contiguous", "contiguous.default", "input=self memory_format="},
     {".clone t.clone", "clone.default", "input=self memory_format="},
@@ -300,6 +302,9 @@ constexpr ModuleRow kModules[] = {
     {"AlphaDropout", "alpha_dropout.default", "input=@ p=$p train=$training"},
     {"FeatureAlphaDropout", "feature_alpha_dropout.default", "input=@ p=$p train=$training"},
     {"Embedding", "embedding.default", "indices=@ weight=#weight padding_idx=$padding_idx"},
+    {"Upsample UpsamplingNearest2d UpsamplingBilinear2d", "interpolate",
+     "self=@ size=$size scale_factor=$scale_factor mode=$mode align_corners=$align_corners "
+     "recompute_scale_factor=$recompute_scale_factor"},
     {"PixelShuffle", "pixel_shuffle.default", "self=@ upscale_factor=$upscale_factor"},
     {"ZeroPad1d ZeroPad2d ZeroPad3d ConstantPad1d ConstantPad2d ConstantPad3d", "pad.default",
      "self=@ pad=$padding value=$value"},

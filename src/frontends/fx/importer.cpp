@@ -9,6 +9,7 @@
 #include "frontends/common/unique_names.h"
 #include "frontends/common/unknown_dim.h"
 #include "frontends/fx/calls.h"
+#include "frontends/fx/interpolate.h"
 #include "frontends/fx/quantized.h"
 #include "frontends/fx/readers.h"
 #include "frontends/fx/scope.h"
@@ -334,6 +335,10 @@ class Importer {
   /// Calls an op; with quantized operands, or where the call says so, its result is encoded.
   Result<Thing> computed(std::string target, const NamedThings& args, QuantParams params,
                          bool in_place, const Returned& returned, const Loc& loc) {
+    if (target == "interpolate") {
+      QC_ASSIGN(const AtenCall call, interpolation(scope_, args, loc));
+      return computed(call.target, call.args, std::move(params), in_place, returned, loc);
+    }
     const QuantParams* operand = quantized_.find(args);
     const std::optional<QuantParams> like = operand ? std::optional(*operand) : std::nullopt;
     if (!params.dtype && like) params.dtype = like->dtype;

@@ -7,7 +7,10 @@ namespace {
 
 /// Ops whose result has the codes of their operand: those that move or choose elements, and those
 /// that PyTorch computes on codes.
-constexpr std::string_view kKeepParams[] = {"adaptive_avg_pool1d",
+constexpr std::string_view kKeepParams[] = {"_upsample_nearest_exact1d",
+                                            "_upsample_nearest_exact2d",
+                                            "_upsample_nearest_exact3d",
+                                            "adaptive_avg_pool1d",
                                             "adaptive_avg_pool2d",
                                             "adaptive_avg_pool3d",
                                             "alias",
@@ -56,6 +59,10 @@ constexpr std::string_view kKeepParams[] = {"adaptive_avg_pool1d",
                                             "transpose",
                                             "unbind",
                                             "unsqueeze",
+                                            "upsample_bilinear2d",
+                                            "upsample_nearest1d",
+                                            "upsample_nearest2d",
+                                            "upsample_nearest3d",
                                             "view"};
 
 /// Ops whose results lie in a range that is known.
