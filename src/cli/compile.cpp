@@ -78,7 +78,7 @@ void add_compile(CLI::App& app, Session& session) {
             "up to 200 times as long;\n  for a processor without fma: --arithmetic dot=mul_add\n",
             r.fma_by_flags);
       }
-      if (r.float_steps > 0) {
+      if (r.notes_floats) {
         fmt::print(
             "  note: {} step{} with floats, which a core without an FPU does in software;\n  for "
             "such a core: --no-float\n",

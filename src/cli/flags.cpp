@@ -23,7 +23,9 @@ std::string value_text(const std::string& value) {
 }
 
 void add_model(CLI::App& app, std::string& model) {
-  app.add_option("MODEL", model, "an .onnx or .pt2 file")->required();
+  app.add_option("MODEL", model,
+                 "a model: .onnx, .pt2, .fx.json or quantc's own text (.ir); what is in it decides")
+      ->required();
 }
 
 void CompileFlags::add_dims(CLI::App& app) {

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "backends/c/text.h"
-#include "program/floats.h"
 #include "program/split.h"
 #include "support/checked.h"
 #include "support/counted.h"
@@ -144,8 +143,9 @@ class CBackend : public Backend {
     const int64_t float_macs = most_fused(first.steps);
     if (module.parts.front().target.macro.empty() && first.dot == DotStep::fma)
       project.report.fma_by_flags = float_macs;
-    if (module.parts.front().target.machine.empty() && float_macs == 0 && project.report.macs > 0)
-      project.report.float_steps = static_cast<int64_t>(float_steps(first).size());
+    ProjectReport& report = project.report;
+    report.notes_floats = module.parts.front().target.machine.empty() && float_macs == 0 &&
+                          report.macs > 0 && report.float_steps > 0;
     const std::string header = header_text(module, options, project.report, project.weight_hash);
     const std::string note = project.report.fma_by_flags > 0 ? fma_note(name) : "";
     if (options.single_file) {

@@ -118,7 +118,7 @@ std::string header_text(const Module& module, const COptions& options, const CRe
         "need none. */\n\n",
         report.fma_by_flags, name);
   }
-  if (report.float_steps > 0) {
+  if (report.notes_floats) {
     out += fmt::format(
         "/* USES FLOATS: products are of codes, but {} step{} with floats (rescaling accumulators, "
         "converting\n"

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backends/common/spaces.h"
+#include "program/floats.h"
 #include "support/checked.h"
 
 namespace qc {
@@ -61,6 +62,7 @@ Result<ProjectReport> Backend::write(const Module& module, const ProjectOptions&
   project.report.arena_bytes = program.arena_bytes;
   project.report.state_bytes = program.state_bytes;
   project.report.macs = most_macs(program.steps);
+  project.report.float_steps = static_cast<int64_t>(float_steps(program).size());
   project.report.spaces = memory_of(module, map);
   QC_ASSIGN(WrittenWeights weights, write_weights(*program.pool, map, options, files));
   project.report.not_finite = std::move(weights.not_finite);

@@ -51,8 +51,9 @@ struct ProjectReport {
   int64_t stack_bytes = 0;
   int64_t macs = 0;
   int64_t fma_by_flags = 0;  // float MACs of code that takes fma from the compiler's flags
-  // Steps of code for any machine that compute with floats although products are of codes.
-  int64_t float_steps = 0;
+  int64_t float_steps = 0;   // that read, write or compute a float
+  // Whether they are worth a note: code for any machine, whose products are of codes.
+  bool notes_floats = false;
   std::vector<SpaceStats> spaces;       // the host's first
   std::vector<std::string> not_finite;  // constants with a NaN or a positive infinity
 };
