@@ -7,6 +7,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <functional>
+#include <unordered_set>
 
 #include "arrays.h"
 
@@ -17,10 +18,19 @@ namespace {
 class PythonRule final : public Rule {
  public:
   explicit PythonRule(nb::object rule)
-      : rule_(std::move(rule)), origin_(nb::cast<std::string>(rule_.type().attr("__name__"))) {}
+      : rule_(std::move(rule)), origin_(nb::cast<std::string>(rule_.type().attr("__name__"))) {
+    living().insert(this);
+  }
   ~PythonRule() override {
     const nb::gil_scoped_acquire gil;
+    living().erase(this);
     rule_.reset();
+  }
+
+  /// Lets go of all rules: when the interpreter ends. A graph in a module holds its rules, and the
+  /// functions of their classes hold the module: Python cannot see this cycle.
+  static void release_all() {
+    for (PythonRule* rule : living()) rule->rule_.reset();
   }
 
   bool matches(const NodeView& node) const override {
@@ -44,6 +54,7 @@ class PythonRule final : public Rule {
   template <class F>
   auto called(const NodeView& node, F&& f) const -> decltype(f()) {
     const nb::gil_scoped_acquire gil;
+    if (!rule_.is_valid()) throw nb::value_error("rules are gone: the interpreter ends");
     try {
       return f();
     } catch (nb::python_error& error) {
@@ -52,6 +63,12 @@ class PythonRule final : public Rule {
       add_note(error, note);
       throw;
     }
+  }
+
+  /// Of all graphs; the interpreter lock guards it.
+  static std::unordered_set<PythonRule*>& living() {
+    static auto* const all = new std::unordered_set<PythonRule*>();  // as long as the process lives
+    return *all;
   }
 
   nb::object rule_;
@@ -159,6 +176,7 @@ void bind_rules(nb::module_& m) {
       .def("__hash__", [](const NodeView& n) {
         return std::hash<const void*>()(n.all.get()) ^ std::hash<size_t>()(n.at);
       });
+  nb::module_::import_("atexit").attr("register")(nb::cpp_function(&PythonRule::release_all));
   m.def("read_rules", [](const std::string& path) { return value_of(read_rules(path)); });
   m.def("save_rules", [](const std::vector<RuleSpec>& rules, const std::string& path, bool force) {
     return value_of(save_rules(rules, path, force));

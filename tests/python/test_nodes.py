@@ -1,6 +1,9 @@
 """Nodes with their neighbours, and which rule is for which node."""
+import subprocess
+import sys
+
 import pytest
-from package import RULES
+from package import ROOT, RULES
 
 import quantc
 from quantc import DynamicQuantRulePerTensor, KeyRule, QuantRule, RuleMatcher, StaticQuantRule
@@ -77,3 +80,25 @@ def test_bodies_of_branches_have_nodes_too():
     assert [n.op for n in graph.nodes][:2] == ["if", "neg"] and {"exp", "sin"} <= {n.op for n in graph.nodes}
     assert nodes["last"].inputs == [nodes["choice"]] and nodes["choice"].users == [nodes["last"]]
     assert [maker.op for maker in nodes["Exp_inner"].inputs] == ["input"] and nodes["Exp_inner"].users == []
+
+
+AT_MODULE_LEVEL = f"""
+import quantc
+
+graph = quantc.load({str(ROOT / "tests/models/digits.onnx")!r})
+
+class Mine(quantc.QuantRule):
+    def matches(self, node):
+        return node.op == "linear"
+    def scheme(self, node):
+        return quantc.DynamicQuantRulePerTensor("")
+
+quantized = graph.quantize([Mine()])
+nodes = quantized.nodes
+"""
+
+
+def test_nothing_is_left_when_a_program_ends():
+    """A graph holds its rules, and functions of their classes hold the module that has the graph."""
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", AT_MODULE_LEVEL], capture_output=True, text=True)
+    assert done.returncode == 0 and not done.stderr, done.stderr
