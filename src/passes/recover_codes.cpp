@@ -99,7 +99,8 @@ Result<std::optional<Recovered>> recover(const ConstantPool& pool, ConstId weigh
   if (!codes) return std::optional<Recovered>();
   QC_ASSIGN(const Tensor wide, pool.get(weight));
   std::optional<Recovered> found;
-  if (narrow.shape() == wide.shape()) found = recover(wide, *codes);
+  // Scales of groups are multiplied in another shape; whether codes fit is seen of every element.
+  if (narrow.size() == wide.size()) found = recover(wide, *codes);
   const bool swapped =
       wide.rank() == 2 && narrow.rank() == 2 && narrow.shape()[0] == wide.shape()[1];
   if (!found && swapped) {

@@ -104,6 +104,23 @@ def test_weights_that_torchao_stores_in_eight_bits_stay_so(quantc, tmp_path, dec
     assert "FAIL" not in quantc("validate", tmp_path / "m.pt2", "--random", "1").stdout
 
 
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_integers_of_four_bits_in_groups_stay_codes(quantc, tmp_path, symmetric):
+    """Those of torchao, a byte each; with zero points they are floats, and a warning says so."""
+    import torchao.quantization as ao
+    torch.manual_seed(0)
+    model = TwoLinears().eval()
+    how = ao.MappingType.SYMMETRIC if symmetric else ao.MappingType.ASYMMETRIC
+    ao.quantize_(model, ao.IntxWeightOnlyConfig(weight_dtype=torch.int4, granularity=ao.PerGroup(32), mapping_type=how))
+    x = torch.randn(3, 128)
+    torch.export.save(torch.export.export(model, (x,)).run_decompositions(), tmp_path / "m.pt2")
+    done = quantc("compile", tmp_path / "m.pt2", "-o", tmp_path / "out")
+    elements = 128 * 96 + 96 * 32
+    assert bool(warnings_of(done)) == (weight_bytes(done) > 2 * elements) == (not symmetric)
+    np.testing.assert_allclose(run(quantc, tmp_path / "m.pt2", x.numpy()), model(x).detach().numpy(), rtol=1e-4, atol=1e-5)
+    assert "FAIL" not in quantc("validate", tmp_path / "m.pt2", "--random", "1").stdout
+
+
 def test_blocks_of_four_bit_floats_take_a_byte_each_with_a_word(quantc, tmp_path):
     rng = np.random.default_rng(1)
     values = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6], np.float32)
