@@ -50,6 +50,7 @@ void add_inspect(CLI::App& app, Session& session) {
     session.action = [flags]() -> Result<int> {
       QC_ASSIGN(Options options, flags->resolve());
       QC_ASSIGN(auto graph, load(flags->model, options));
+      if (!flags->svg.empty()) QC_TRY(check_output(flags->svg, Overwrite::any));
       Progress progress("inspecting " + flags->model);
       if (flags->names) {
         // Rules are matched here, before nodes fuse.

@@ -99,6 +99,22 @@ bool is_vouched(int folder, const std::string& by, int fd, uint64_t size) {
          text.find(digits(sum)) != text.npos;
 }
 
+/// Whether a link leads to a device, a pipe or a folder, or passes through /proc, where
+/// links stand for open files (/dev/stdout). Replacing such a link would break it for every
+/// program.
+bool is_system_link(const std::string& path) {
+  constexpr int kMostLinks = 40;  // the system's own limit
+  fs::path at = path;
+  std::error_code ec;
+  for (int i = 0; i < kMostLinks && fs::is_symlink(at, ec); ++i) {
+    const fs::path target = fs::read_symlink(at, ec);
+    at = (target.is_absolute() ? target : at.parent_path() / target).lexically_normal();
+    const std::string& to = at.native();
+    if (to.starts_with("/proc/") || to.starts_with("/dev/fd/")) return true;
+  }
+  return fs::exists(path, ec) && !fs::is_regular_file(path, ec);
+}
+
 /// Whether there is something of this name, and that it may be replaced. `path` is for messages.
 Result<bool> replaceable(int folder, const std::string& name, const std::string& vouched_by,
                          const std::string& path, Overwrite overwrite) {
@@ -110,6 +126,11 @@ Result<bool> replaceable(int folder, const std::string& name, const std::string&
   const Loc loc{path, {}, {}};
   if (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode)) {
     return error(Code::file, loc, "is no regular file, which an output could replace");
+  }
+  if (S_ISLNK(st.st_mode) && is_system_link(path)) {
+    return error(
+        Code::file, loc,
+        "is a link to what is no regular file, which an output could replace: name a file");
   }
   if (is_input(st)) {
     return error(Code::file, loc, "is an input of this command: give the output another name");

@@ -90,6 +90,31 @@ def test_links_are_not_followed(quantc, model, tmp_path):
     assert victim.read_text() == "precious" and not (out / "net.h").is_symlink()
 
 
+def test_links_to_devices_and_open_files_are_never_replaced(quantc, model, samples, tmp_path):
+    """As /dev/stdout is: a link to /proc/self/fd/1, a pipe or, with standard output in a file, a regular file."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "r.toml").write_text("[[rule]]\npattern = '.*'\nkind = 'dynamic'\n")
+    np.savez(tmp_path / "x.npz", x=np.zeros((4, 32), np.float32))
+    printed = (tmp_path / "printed").open("w")
+    for target in (tmp_path / "pipe", tmp_path / "folder", "/dev/null", "/proc/self/fd/1", "/dev/stdout", "link"):
+        out = tmp_path / "out"
+        out.mkdir(exist_ok=True)
+        (out / "link").unlink(missing_ok=True)
+        (out / "link").symlink_to("/proc/self/fd/1")
+        for name in ("net.h", "net.npz", "net.svg", "net.html", "net.toml"):
+            (out / name).unlink(missing_ok=True)
+            (out / name).symlink_to(target)
+        before = {p.name: os.readlink(p) for p in out.iterdir()}
+        for command in (["compile", model, "-o", out, "--force"], ["run", model, "-i", tmp_path / "x.npz", "-o", out / "net.npz"],
+                        ["inspect", model, "--svg", out / "net.svg"], ["calibrate", model, "--data", samples, "-o", out / "net.toml", "--force"],
+                        ["analyze", model, "--data", samples, "--rules", tmp_path / "r.toml", "--html", out / "net.html"]):
+            done = subprocess.run([str(QUANTC), *map(str, command)], stdout=printed, stderr=subprocess.PIPE, text=True)
+            assert done.returncode == 1 and "error[file]: is a link to what is no regular file" in done.stderr, (target, command, done.stderr)
+            assert {p.name: os.readlink(p) for p in out.iterdir()} == before, (target, command)
+    assert (tmp_path / "printed").stat().st_size == 0
+
+
 def stop_half_way(args, at, number):
     """Starts the command, sends the signal once something stands in `at`; None where the command was done before."""
     run = start(*args)
