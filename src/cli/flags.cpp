@@ -244,7 +244,7 @@ Result<Ok> InputFlags::renew(const Graph& contract, Samples& samples) const {
 
 void warn(const std::string& file, std::span<const std::string> warnings) {
   for (const std::string& text : warnings) {
-    fmt::print(stderr, "{}: warning: {}\n", shown(file), shown(text));
+    fmt::print(stderr, "{}: warning: {}\n", shown(file), shortened_line(shown(text)));
   }
 }
 

@@ -19,29 +19,6 @@ std::string joined(const std::vector<std::string>& names) {
   return fmt::format("{}", fmt::join(names, "+"));
 }
 
-std::string html_text(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
-
 /// Bars of the layers' SQNR, the worst first.
 std::string bars(const Analysis& analysis) {
   constexpr int kRow = 18, kLeft = 260, kWidth = 420;
@@ -55,14 +32,14 @@ std::string bars(const Analysis& analysis) {
   for (size_t i = 0; i < analysis.layers.size(); ++i) {
     const LayerAnalysis& l = analysis.layers[i];
     const double db = (l.alone ? *l.alone : l.cumulative).sqnr_db();
-    const double shown = std::clamp(std::isfinite(db) ? db : (db > 0 ? most : 0.0), 0.0, most);
+    const double length = std::clamp(std::isfinite(db) ? db : (db > 0 ? most : 0.0), 0.0, most);
     const size_t y = i * kRow;
     out += fmt::format(
         "<text x='{}' y='{}' text-anchor='end'>{}</text><rect x='{}' y='{}' width='{:.1f}' "
         "height='{}' class='{}'/><text x='{:.1f}' y='{}'>{}</text>\n",
-        kLeft - 6, y + 13, html_text(clipped(joined(l.names), 36)), kLeft, y + 2,
-        std::max(1.0, shown / most * kWidth), kRow - 4, db < 20 ? "bad" : "good",
-        kLeft + shown / most * kWidth + 6, y + 13, decibels(db));
+        kLeft - 6, y + 13, html_text(clipped(shown(joined(l.names)), 36)), kLeft, y + 2,
+        std::max(1.0, length / most * kWidth), kRow - 4, db < 20 ? "bad" : "good",
+        kLeft + length / most * kWidth + 6, y + 13, decibels(db));
   }
   return out + "</svg>\n";
 }
@@ -175,7 +152,7 @@ Result<std::string> rules_of(const Options& options) {
     out += fmt::format("[[rule]]  # {}\n{}\n", origin, rule_keys(spec, "rules.npz", arrays));
   }
   if (out.empty()) return out;
-  return "<h2>Rules</h2>\n<pre>" + html_text(out) + "</pre>\n";
+  return "<h2>Rules</h2>\n<pre>" + html_lines(out) + "</pre>\n";
 }
 
 }  // namespace
@@ -197,12 +174,15 @@ Result<std::string> analysis_page(const Analysis& analysis, const Graph& plain,
   out += "</table>\n";
   QC_ASSIGN(const std::string rules, rules_of(options));
   out += rules;
-  const auto picture = svg(quantized);  // without Graphviz there is none
+  out += "<h2>Graph</h2>\n";
+  const auto picture = svg(quantized);
   if (picture.ok()) {
     // What Graphviz writes before its element belongs to a file of its own.
     const size_t begin = picture->find("<svg");
-    out += "<h2>Graph</h2>\n<div class='picture'>" +
-           picture->substr(begin == std::string::npos ? 0 : begin) + "</div>\n";
+    out += "<div class='picture'>" + picture->substr(begin == std::string::npos ? 0 : begin) +
+           "</div>\n";
+  } else {
+    out += "<p>No picture: " + html_text(picture.diag().text) + "</p>\n";
   }
   return out + "</body></html>\n";
 }

@@ -60,19 +60,23 @@ Loc join(const Loc& a, const Loc& b) {
 
 std::string render(const Diag& diag) {
   std::string out;
-  if (!diag.loc.file.empty()) out += shown(diag.loc.file.str()) + ": ";
+  constexpr size_t kNames = 400;  // of nodes that were fused into one
+  if (!diag.loc.file.empty()) out += shortened_line(shown(diag.loc.file.str())) + ": ";
   out += fmt::format("error[{}]: ", info(diag.code).name);
-  if (!diag.loc.op.empty()) out += shown(diag.loc.op.str()) + " ";
-  if (!diag.loc.names.empty()) out += shown(fmt::format("'{}'", fmt::join(diag.loc.names, "+")));
+  if (!diag.loc.op.empty()) out += shortened_line(shown(diag.loc.op.str())) + " ";
+  if (!diag.loc.names.empty()) {
+    const std::string names = fmt::format("{}", fmt::join(diag.loc.names, "+"));
+    out += "'" + shortened(shown(names), kNames) + "'";
+  }
   if (!diag.loc.op.empty() || !diag.loc.names.empty()) {
     if (out.back() == ' ') out.pop_back();
     out += ": ";
   }
-  out += shown(diag.text);
+  out += shortened_line(shown(diag.text));
   for (const std::string& note : diag.notes) {
     // What a tool printed has several lines; indented, none can pass for a message of quantc.
     out += "\n  note: ";
-    for (const char c : shown_lines(note))
+    for (const char c : shortened_line(shown_lines(note)))
       out += c == '\n' ? std::string("\n    ") : std::string(1, c);
   }
   return out;

@@ -62,6 +62,32 @@ std::string harmless(std::string_view text, std::string_view kept) {
   return out;
 }
 
+std::string html(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
 /// Quotes and backslashes with a backslash, harmful characters as \uXXXX; JSON and TOML share it.
 std::string basic_string(std::string_view text) {
   std::string out = "\"";
@@ -107,6 +133,26 @@ std::string clipped(std::string_view text, size_t width) {
   size_t end = width - 3;
   while (end > 0 && (byte_at(text, end) & 0xc0) == 0x80) --end;
   return std::string(text.substr(0, end)) + "...";
+}
+
+std::string shortened(std::string_view text, size_t width) {
+  if (text.size() <= width) return std::string(text);
+  size_t head = (width - 3) / 2, tail = text.size() - head;
+  while (head > 0 && (byte_at(text, head) & 0xc0) == 0x80) --head;
+  while (tail < text.size() && (byte_at(text, tail) & 0xc0) == 0x80) ++tail;
+  return fmt::format("{}...{}", text.substr(0, head), text.substr(tail));
+}
+
+std::string shortened_line(std::string_view text) {
+  constexpr size_t kWord = 300, kLine = 4000;
+  if (text.size() <= kWord) return std::string(text);
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find_first_of(" \n", at), text.size() - 1) + 1;
+    out += shortened(text.substr(at, end - at), kWord);
+    at = end;
+  }
+  return shortened(out, kLine);
 }
 
 std::string json_string(std::string_view text) { return basic_string(text); }
@@ -165,6 +211,9 @@ std::string dot_string(std::string_view text) {
   }
   return out + "\"";
 }
+
+std::string html_text(std::string_view text) { return html(shown(text)); }
+std::string html_lines(std::string_view text) { return html(shown_lines(text)); }
 
 std::string c_string(std::string_view text) {
   std::string out = "\"";

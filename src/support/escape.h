@@ -20,6 +20,11 @@ std::string shown(std::string_view text);
 std::string shown_lines(std::string_view text);
 /// At most `width` bytes, ending in "..." where something was cut; no character is cut in two.
 std::string clipped(std::string_view text, size_t width);
+/// At most `width` bytes: of longer text both ends, with "..." between them.
+std::string shortened(std::string_view text, size_t width);
+/// A line of a message, whatever names it has inside: both ends of each long word, and of the
+/// whole.
+std::string shortened_line(std::string_view text);
 
 /// A JSON string with its quotes. Bytes that are no UTF-8 become U+FFFD: JSON has no other way.
 std::string json_string(std::string_view text);
@@ -31,6 +36,11 @@ std::string regex_literal(std::string_view text);
 std::string ir_string(std::string_view text);
 /// A label of Graphviz with its quotes; line ends part its lines.
 std::string dot_string(std::string_view text);
+/// Text of an HTML or SVG element or of a quoted attribute, on one line; what `shown` escapes is
+/// escaped the same way.
+std::string html_text(std::string_view text);
+/// The same for text of several lines: line ends and tabs stay.
+std::string html_lines(std::string_view text);
 /// A C string literal of plain ASCII, which no trigraph or neighbouring text can change.
 std::string c_string(std::string_view text);
 /// The inside of a C comment: plain ASCII that neither opens nor closes one.

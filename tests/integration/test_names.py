@@ -65,6 +65,32 @@ def test_names_do_no_harm_on_terminals(nasty, tmp_path):
     printed("inspect", nasty, "--no\n\x1bsuch", status=1)
 
 
+@pytest.mark.parametrize("what", ["node", "value", "op"])
+def test_lines_of_errors_are_short_whatever_the_names(quantc, tmp_path, what):
+    """Both ends of a long name stay, and the model is still named."""
+    long = "begin" + "n" * 200_000 + "end"
+    op, name, x = (long if what == key else short for key, short in (("op", "Transpose"), ("node", "turn"), ("value", "x")))
+    nodes = [helper.make_node("Relu", [x], ["a"]), helper.make_node(op, ["a"], ["y"], name=name, perm=[1, 0] if what == "value" else [0, 5])]
+    model = save(tmp_path / "m.onnx", nodes, [value(x, [2, 3])], [value("y", None)])
+    np.savez(tmp_path / "x.npz", other=np.zeros(1))
+    command = ["run", model, "-i", tmp_path / "x.npz"] if what == "value" else ["inspect", model]
+    done = subprocess.run([str(QUANTC), *map(str, command)], capture_output=True, text=True)
+    assert done.returncode in (1, 2) and "m.onnx: error[" in done.stderr
+    assert max(map(len, done.stderr.splitlines())) < 6000, done.stderr[:300]
+    assert re.search(r"beginn+\.\.\.n+end", done.stderr)
+
+
+def test_names_in_pages(nasty, tmp_path):
+    """What analyze writes for browsers is UTF-8 without control characters, and no name is markup there."""
+    rules, data, page = tmp_path / "r\x1b[1m<b>.toml", tmp_path / "x.npz", tmp_path / "page.html"
+    rules.write_text("[[rule]]\npattern = '.*'\nkind = 'dynamic'\n")
+    np.savez(data, in_0=np.random.default_rng(3).standard_normal((4, 4)).astype(np.float32))
+    printed("analyze", nasty, "--rules", rules, "--data", data, "--html", page)
+    text = page.read_bytes().decode()
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2028\u2029\u2066-\u2069\ufeff\ufffd]", text)
+    assert "<b>" not in text and "ümläut" in text and "esc\\x1b]0;owned\\x07" in text and "not\\xff" in text
+
+
 def test_names_in_json(nasty):
     nodes = json.loads(printed("explain", nasty, "--json"))["nodes"]
     assert [n["names"][0] for n in nodes] == [*NASTY, BROKEN.decode(errors="replace") + "!"]
