@@ -1,6 +1,7 @@
 """Habits of the sources: each can be compiled alone, none hides long code in macros, and no two tests share a name."""
 import re
 import sys
+import tomllib
 
 import pytest
 
@@ -64,3 +65,15 @@ def test_files_of_tests_have_names_of_their_own(root):
     """`pytest tests` imports them all as modules of one folder, and refuses a second one of the same name."""
     names = [path.name for path in (root / "tests").rglob("test_*.py")]
     assert sorted({name for name in names if names.count(name) > 1}) == []
+
+
+def test_what_builds_the_package_has_exact_versions_and_hashes(root):
+    """pyproject.toml cannot say hashes; the list that tools/venv installs does, for the same versions."""
+    wanted = tomllib.loads((root / "pyproject.toml").read_text())["build-system"]["requires"]
+    rows = (root / "tools/requirements-build.txt").read_text().splitlines()
+    assert [re.sub(r" --hash=sha256:[0-9a-f]{64}$", "", row) for row in rows] == wanted
+    assert all(re.fullmatch(r"[\w-]+==[\w.]+(; [^;]*)? --hash=sha256:[0-9a-f]{64}", row) for row in rows)
+    names = {row.split("==")[0] for row in rows}
+    assert {"scikit-build-core", "nanobind"} <= names
+    others = "".join(p.read_text() for p in (root / "tools").glob("requirements-*.txt") if p.name != "requirements-build.txt")
+    assert not [name for name in names if re.search(rf"^{name}\b", others, re.M)]
