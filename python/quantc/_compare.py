@@ -5,6 +5,7 @@ import math
 from importlib import import_module
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
+from . import _text
 from ._errors import UserError
 from ._graph import Graph, Table
 
@@ -45,7 +46,7 @@ class LayerRows(Table):
                 f"no layer that was compared is below {bad_db:g} dB")
         widths = [max(len(line[i]) for line in [columns, *rows]) for i in range(len(columns))]
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in [columns, *rows]]
-        super().__init__("\n".join([*lines, foot]), columns, rows, foot)
+        super().__init__("\n".join(map(_text.shown, [*lines, foot])), columns, rows, foot)
 
     def to_pandas(self) -> Any:
         """The rows as a pandas.DataFrame."""

@@ -10,6 +10,7 @@ from . import _core
 from ._errors import QuantcWarning, UserError
 from ._passes import Pass
 from ._rules import RuleLike, RuleList, listed
+from ._text import shown
 
 Path = Union[str, "PathLike[str]"]
 T = TypeVar("T")
@@ -66,7 +67,7 @@ def _results(arrays: List[Any]) -> Any:
 
 
 def _port(port: _core.Port) -> str:
-    return f"{port.name}: {port.type}[{', '.join(port.shape)}]"
+    return shown(f"{port.name}: {port.type}[{', '.join(port.shape)}]")
 
 
 class Table:
@@ -84,9 +85,9 @@ class Table:
         import html
 
         def line(tag: str, cells: Sequence[str]) -> str:
-            return "<tr>" + "".join(f"<{tag}>{html.escape(c)}</{tag}>" for c in cells) + "</tr>"
+            return "<tr>" + "".join(f"<{tag}>{html.escape(shown(c))}</{tag}>" for c in cells) + "</tr>"
         return ("<table>" + line("th", self.columns) + "".join(line("td", r) for r in self.rows) + "</table>"
-                + (f"<p>{html.escape(self._foot)}</p>" if self._foot else ""))
+                + (f"<p>{html.escape(shown(self._foot))}</p>" if self._foot else ""))
 
 
 class Explanation(Table):

@@ -5,6 +5,7 @@ from typing import Any, Dict, List, Optional, Tuple, Union
 
 from . import _core
 from ._errors import UserError, add_note
+from ._text import shown
 
 
 class Value:
@@ -55,7 +56,7 @@ class Value:
 
     def __repr__(self) -> str:
         view = self._view()
-        return f"<quantc.Value {view.name or self._id}: {view.type}[{', '.join(view.shape)}]>"
+        return shown(f"<quantc.Value {view.name or self._id}: {view.type}[{', '.join(view.shape)}]>")
 
 
 class GraphNode:
@@ -74,7 +75,7 @@ class GraphNode:
         return self.names[0] if self.names else ""
 
     def __repr__(self) -> str:
-        return f"<quantc.GraphNode {self.name}: {self.op}>"
+        return shown(f"<quantc.GraphNode {self.name}: {self.op}>")
 
 
 def _text(value: Any) -> str:

@@ -1,5 +1,7 @@
 #include "arrays.h"
 
+#include <nanobind/stl/vector.h>
+
 #include <array>
 #include <cstdint>
 #include <cstdlib>
@@ -92,19 +94,15 @@ nb::dlpack::dtype dtype_of(const std::string& type, bool torch) {
 }  // namespace
 
 void raise(const Diagnostic& d) {
-  nb::list nodes, notes;
-  for (const std::string& name : d.nodes) nodes.append(nb::str(name.c_str(), name.size()));
-  for (const std::string& note : d.notes) notes.append(nb::str(note.c_str(), note.size()));
-  const nb::object error =
-      nb::module_::import_("quantc._errors")
-          .attr("make")(static_cast<int>(d.kind), d.code.c_str(), d.file.c_str(), nodes,
-                        d.op.c_str(), d.text.c_str(), notes, d.message.c_str());
+  const nb::object error = nb::module_::import_("quantc._errors")
+                               .attr("make")(static_cast<int>(d.kind), d.code, d.file, d.nodes,
+                                             d.op, d.text, d.notes, d.message);
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
   throw nb::python_error();
 }
 
 void add_note(nb::python_error& error, const std::string& note) {
-  nb::module_::import_("quantc._errors").attr("add_note")(error.value(), note.c_str());
+  nb::module_::import_("quantc._errors").attr("add_note")(error.value(), note);
 }
 
 Arguments::Arguments(const nb::sequence& arrays, const std::vector<std::string>& names) {

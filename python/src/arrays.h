@@ -3,12 +3,13 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
-#include <nanobind/stl/string.h>
 #include <quantc/quantc.h>
 
 #include <memory>
 #include <string>
 #include <vector>
+
+#include "text.h"
 
 namespace quantc::python {
 

@@ -2,7 +2,6 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 #include <quantc/quantc.h>
 
@@ -28,7 +27,7 @@ void bind_options(nb::module_& m) {
           [](const Options& o) {
             nb::dict out;
             for (const auto& [name, range] : o.ranges)
-              out[name.c_str()] =
+              out[nb::cast(name)] =
                   nb::make_tuple(range.min, range.max, range.step, range.buckets, range.own_size);
             return out;
           },

@@ -2,7 +2,6 @@
 #include "passes.h"
 
 #include <nanobind/stl/map.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "arrays.h"
