@@ -10,6 +10,7 @@
 #include "quantc/array.h"
 #include "quantc/compiled.h"
 #include "quantc/diagnostic.h"
+#include "quantc/interrupt.h"
 #include "quantc/model.h"
 #include "quantc/options.h"
 #include "quantc/pass.h"

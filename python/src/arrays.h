@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "interrupt.h"
 #include "text.h"
 
 namespace quantc::python {
@@ -24,13 +25,16 @@ T value_of(Expected<T> expected) {
   return std::move(*expected);
 }
 
-/// Calls `f`, which returns an Expected, without the interpreter lock.
+/// Calls `f`, which returns an Expected, without the interpreter lock. What a handler of a signal
+/// raises meanwhile (Ctrl-C: KeyboardInterrupt) ends the call.
 template <class F>
 auto unlocked(F&& f) {
+  const Interruptible call;
   auto result = [&] {
     const nb::gil_scoped_release released;
     return f();
   }();
+  call.raise_pending();
   return value_of(std::move(result));
 }
 

@@ -256,8 +256,8 @@ void bind_model(nb::module_& m) {
             const Arguments arguments(arrays, names);
             return unlocked([&] { return c.benchmark(arguments.views(), runs); });
           })
-      .def("reset", &CompiledModel::reset)
-      .def("copy", &CompiledModel::copy);
+      .def("reset", &CompiledModel::reset, nb::call_guard<nb::gil_scoped_release>())
+      .def("copy", &CompiledModel::copy, nb::call_guard<nb::gil_scoped_release>());
   nb::class_<Model>(m, "Model")
       .def_static("load",
                   [](const std::string& path, const Options& options) {
@@ -343,6 +343,7 @@ void bind_model(nb::module_& m) {
 NB_MODULE(_core, m) {
   m.doc() = "The C++ library of quantc.";
   m.attr("version") = quantc::kVersion;
+  quantc::python::watch_signals();
   quantc::python::bind_rules(m);
   quantc::python::bind_passes(m);
   quantc::python::bind_options(m);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "support/checked.h"
+#include "support/interrupt.h"
 
 namespace qc {
 
@@ -98,6 +99,7 @@ void Budget::refuse(Cost cost) {
 }
 
 void spend(Cost cost, int64_t amount) {
+  if (interrupt_check.load(std::memory_order_relaxed)) end_if_interrupted();
   Budget* budget = current_budget;
   if (!budget || overdrawn == budget) return;
   const int i = static_cast<int>(cost);

@@ -343,5 +343,26 @@ TEST_F(ApiTest, ThreadsShareAModel) {
   EXPECT_EQ(wrong, 0);
 }
 
+TEST(Api, ACallEndsWhenTheCheckSaysSo) {
+  const Model model = ok(Model::load(kModel, portable()));
+  const auto message = [&](auto&& call) {
+    std::string out = "done";
+    std::thread([&] {  // which has not asked yet
+      if (const auto result = call(); !result) out = result.diagnostic().message;
+    })
+        .join();
+    return out;
+  };
+  const auto load = [] { return Model::load(kModel, portable()); };
+  const auto run = [&] { return model.run_reference(digit()); };
+  set_interrupt_check([] { return true; });
+  EXPECT_NE(message(load).find(": interrupted: "), std::string::npos) << message(load);
+  EXPECT_NE(message(run).find(": interrupted: "), std::string::npos) << message(run);
+  set_interrupt_check([] { return false; });
+  EXPECT_EQ(message(run), "done");
+  set_interrupt_check(nullptr);
+  EXPECT_EQ(message(load), "done");
+}
+
 }  // namespace
 }  // namespace quantc
