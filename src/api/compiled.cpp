@@ -9,8 +9,10 @@
 
 #include "api/state.h"
 #include "driver/build.h"
+#include "driver/tool.h"
 #include "interp/interpreter.h"
 #include "support/file.h"
+#include "support/interrupt.h"
 
 namespace quantc {
 namespace {
@@ -178,6 +180,7 @@ Expected<Timing> CompiledModel::benchmark(const ArrayViews& inputs, int64_t runs
       if (first != 0) return first;
       constexpr int64_t kMost = 1'000'000;
       for (int64_t i = 0; runs > 0 ? i < runs : i == 0 || (total < 1 && i < kMost); ++i) {
+        qc::end_if_interrupted();
         const auto begin = Clock::now();
         const int code = state_->invoke(&args);
         seconds.push_back(std::chrono::duration<double>(Clock::now() - begin).count());
@@ -239,10 +242,11 @@ Expected<CompiledModel> Model::build(const std::string& folder, const BuildOptio
                        qc::implied(state_->options).target);
     }
     const std::string library = "lib" + name + ".so";
-    std::vector<std::string> command = {"make", "-s", "-C", folder, library};
+    // Of what was in the folder before nothing counts: no other makefile, rule or object.
+    std::vector<std::string> command = {"make", "-s", "-r", "-B", "-f", "Makefile", library};
     if (!how.compiler.empty()) command.push_back("CC=" + how.compiler);
     if (!how.flags.empty()) command.push_back("CFLAGS=" + how.flags);
-    QC_TRY(qc::run_tool(command));
+    QC_TRY(qc::run_tool({command, qc::kCompilerLimits, folder}));
     QC_ASSIGN(out->library, qc::Library::open(folder + "/" + library));
     out->invoke = reinterpret_cast<int (*)(const qc::NativeArgs*)>(
         out->library->symbol(name + "_invoke_args"));

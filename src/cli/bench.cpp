@@ -61,6 +61,8 @@ void add_bench(CLI::App& app, Session& session) {
   add_value(*command, "--against", flags->against, "PEER,...",
             "who runs the model too, in turns, on one thread: " +
                 fmt::format("{}", fmt::join(peer_names(), ", ")));
+  command->add_flag("--trust-model", flags->bench.trust_model,
+                    "let torch load a .pt2 file, which runs code that the file may hold");
   command->add_flag("--per-layer", flags->bench.per_layer,
                     "which variant computes each layer, and how long it takes");
   command->add_flag("--json", flags->as_json, "as JSON (docs/schema/bench.json)");
@@ -80,7 +82,7 @@ void add_bench(CLI::App& app, Session& session) {
   flags->add_quantization(*command);
   command->footer(
       "Examples:\n  quantc bench model.onnx --rules rules.toml --against onnxruntime\n"
-      "  quantc bench model.pt2 --against torch --per-layer\n"
+      "  quantc bench model.pt2 --against torch --trust-model --per-layer\n"
       "  quantc bench model.onnx --rules rules.toml --target cuda:sm_90 --json");
   command->callback([flags, &session] { session.action = [flags] { return run_bench(*flags); }; });
 }

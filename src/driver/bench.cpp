@@ -159,6 +159,7 @@ std::optional<double> Bench::share_of_limit(const StepTime& layer) const {
 
 Result<Bench> bench(const Graph& graph, const Options& options, const std::string& model,
                     const std::vector<Tensor>& inputs, const BenchOptions& how) {
+  for (const std::string& name : how.against) QC_TRY(check_trust(name, model, how.trust_model));
   Bench out;
   out.own.name = out.own.what = "quantc";
   Options own = options;

@@ -19,6 +19,7 @@ struct BenchOptions {
   double seconds = 1;                // of measuring for each that runs
   int rounds = 0;                    // so many runs of each instead; 0: as `seconds` says
   bool per_layer = false;
+  bool trust_model = false;  // peers may run code of the model's file
   BuildOptions build;
   /// Called when everything ran once and only what was asked for is left to be measured.
   std::function<void()> ready;

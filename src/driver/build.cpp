@@ -1,62 +1,15 @@
 #include "driver/build.h"
 
 #include <dlfcn.h>
-#include <fcntl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <optional>
+
+#include "driver/tool.h"
 
 namespace qc {
-
-Result<Ok> run_tool(const std::vector<std::string>& command) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return error(Code::tool, "cannot start '{}'", command[0]);
-  // Until the child is noted as running, a signal would end this process and leave it behind.
-  std::optional<Uninterrupted> starting(std::in_place);
-  const pid_t child = ::fork();
-  if (child < 0) return error(Code::tool, "cannot start '{}'", command[0]);
-  if (child == 0) {
-    ::setpgid(0, 0);
-    restore_signals();
-    ::dup2(ends[1], STDOUT_FILENO);
-    ::dup2(ends[1], STDERR_FILENO);
-    std::vector<char*> argv;
-    for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
-    argv.push_back(nullptr);
-    ::execvp(argv[0], argv.data());
-    ::_exit(127);
-  }
-  ::setpgid(child, child);  // here too, for whichever comes first
-  const RunningTool running(child);
-  starting.reset();
-  ::close(ends[1]);
-  std::string output;
-  char chunk[4096];
-  for (ssize_t n; (n = ::read(ends[0], chunk, sizeof chunk)) != 0;) {
-    if (n < 0) {
-      if (errno == EINTR) continue;
-      break;
-    }
-    output.append(chunk, static_cast<size_t>(n));
-  }
-  ::close(ends[0]);
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return Ok{};
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 127 && output.empty()) {
-    return error(Code::tool, "'{}' is not installed or not in the path", command[0]);
-  }
-  Diag diag = error(Code::tool, "'{}' failed", command[0]);
-  if (output.size() > 3000) output.erase(0, output.size() - 3000);
-  diag.notes.push_back(output);
-  return diag;
-}
 
 Result<std::shared_ptr<Library>> Library::build(const std::string& folder,
                                                 const std::vector<std::string>& sources,
@@ -71,7 +24,7 @@ Result<std::shared_ptr<Library>> Library::build(const std::string& folder,
   command.insert(command.end(), options.flags.begin(), options.flags.end());
   for (const std::string& s : sources) command.push_back(folder + "/" + s);
   command.insert(command.end(), {"-o", path, "-lm"});
-  QC_TRY(run_tool(command));
+  QC_TRY(run_tool({command, kCompilerLimits, ""}));
   return load(path);
 }
 

@@ -20,9 +20,6 @@ struct BuildOptions {
   bool host = false;               // CUDA without CUDA: its threads run one after another
 };
 
-/// Runs a program without a shell; an error carries the tail of what it printed.
-Result<Ok> run_tool(const std::vector<std::string>& command);
-
 /// A loaded shared library of one or several generated models.
 class Library {
  public:

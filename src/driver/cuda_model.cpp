@@ -1,32 +1,17 @@
 #include "driver/cuda_model.h"
 
-#include <unistd.h>
-
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
 
 #include "backends/common/steps.h"
 #include "backends/registry.h"
+#include "driver/tool.h"
 #include "program/bind.h"
 #include "program/size_conditions.h"
 
 namespace qc {
 namespace {
-
-/// Whether a shell would find the program.
-bool in_path(const std::string& program) {
-  if (program.find('/') != program.npos) return ::access(program.c_str(), X_OK) == 0;
-  const char* path = std::getenv("PATH");
-  std::string_view rest = path ? path : "";
-  while (!rest.empty()) {
-    const size_t colon = rest.find(':');
-    const std::string folder(rest.substr(0, colon));
-    if (!folder.empty() && ::access((folder + "/" + program).c_str(), X_OK) == 0) return true;
-    rest.remove_prefix(colon == rest.npos ? rest.size() : colon + 1);
-  }
-  return false;
-}
 
 /// The layout of NAME_analysis.
 struct Analysis {
@@ -106,7 +91,7 @@ std::string nvcc_program() {
 
 Result<CudaModel> CudaModel::build(const Graph& graph, const Options& options, bool host) {
   const std::string nvcc = nvcc_program();
-  if (!host && !in_path(nvcc)) {
+  if (!host && find_tool(nvcc).empty()) {
     return error(Code::unsupported,
                  "code for target {} is built by nvcc, and there is no '{}': install the CUDA "
                  "toolkit or name it with NVCC=, or take --host, which runs the code without a GPU",
@@ -124,10 +109,9 @@ Result<CudaModel> CudaModel::build(const Graph& graph, const Options& options, b
   QC_TRY(files.commit());
   const std::string library = "lib" + project.name + ".so";
   // HOST stands here in any case: some shells have a variable of that name.
-  std::vector<std::string> command = {"make",        "-s",    "-C",
-                                      folder.path(), library, host ? "HOST=1" : "HOST="};
-  if (!host) command.push_back("NVCC=" + nvcc);
-  QC_TRY(run_tool(command));
+  std::vector<std::string> command = {"make", "-s", library, host ? "HOST=1" : "HOST="};
+  if (!host) command.push_back("NVCC=" + find_tool(nvcc));
+  QC_TRY(run_tool({command, kDeviceCompilerLimits, folder.path()}));
   auto handle = std::make_shared<Handle>();
   handle->name = project.name;
   QC_ASSIGN(handle->library, Library::open(folder.path() + "/" + library));

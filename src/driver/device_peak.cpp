@@ -2,6 +2,7 @@
 
 #include "driver/build.h"
 #include "driver/cuda_model.h"
+#include "driver/tool.h"
 #include "kernels/kernels.h"
 
 namespace qc {
@@ -18,7 +19,7 @@ Result<MachinePeak> device_peak(const Target& target, bool host) {
   if (target.has("wgmma")) command.push_back("-DQK_PEAK_WGMMA");
   if (host) command = {"c++", "-x", "c++", "-O2", "-std=c++20", "-fPIC", "-DQK_CUDA_ON_HOST"};
   command.insert(command.end(), {"-shared", source, "-o", library});
-  QC_TRY(run_tool(command));
+  QC_TRY(run_tool({command, kDeviceCompilerLimits, folder.path()}));
   QC_ASSIGN(const auto loaded, Library::open(library));
   using Measure = const char* (*)(double*, double*, double*, int*, int*);
   const auto measure = reinterpret_cast<Measure>(loaded->symbol("qk_device_peak"));

@@ -2,13 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <unordered_map>
 
-#include "driver/build.h"
 #include "driver/explain.h"
+#include "driver/tool.h"
 #include "frontends/common/foreign.h"
 #include "ir/op_table.h"
+#include "support/budget.h"
 #include "support/escape.h"
 #include "support/file.h"
 #include "support/output.h"
@@ -82,11 +84,34 @@ std::string dot(const Graph& graph) {
   return out + "}\n";
 }
 
+namespace {
+
+/// Edges of a graph that Graphviz lays out in seconds, whatever it looks like.
+constexpr int64_t kMostEdges = 2000;
+
+int64_t edges(const Graph& graph) {
+  auto out = static_cast<int64_t>(graph.outputs().size());
+  for (const Node* n = graph.first(); n; n = n->next())
+    out +=
+        std::ranges::count_if(n->inputs(), [](const Value* v) { return v && !v->is_constant(); });
+  return out;
+}
+
+}  // namespace
+
 Result<std::string> svg(const Graph& graph) {
+  const Budget* budget = Budget::current();
+  const int64_t count = edges(graph), most = budget ? budget->scaled(kMostEdges) : count;
+  if (count > most) {
+    return error(Code::limit, Loc{graph.file, {}, {}},
+                 "a picture of {} edges, more than the {} of files of this size, takes Graphviz "
+                 "long: write it with inspect --dot and lay it out with sfdp, or give --budget {}",
+                 count, most, count / most + 1);
+  }
   QC_ASSIGN(const ScratchFolder folder, ScratchFolder::create());
   const std::string source = folder.path() + "/model.dot", picture = folder.path() + "/model.svg";
   QC_TRY(write_file(source, dot(graph)));
-  QC_TRY(run_tool({"dot", "-Tsvg", source, "-o", picture}));
+  QC_TRY(run_tool({{"dot", "-Tsvg", source, "-o", picture}, kPictureLimits, folder.path()}));
   return read_text(picture);
 }
 

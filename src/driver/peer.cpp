@@ -1,16 +1,22 @@
 #include "driver/peer.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <climits>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <optional>
 #include <sstream>
 
 #include "driver/peer_script.h"
+#include "driver/tool.h"
 
 namespace qc {
 namespace {
@@ -33,6 +39,13 @@ Result<Ok> check_format(const std::string& name, const std::string& model) {
 
 }  // namespace
 
+Result<Ok> check_trust(const std::string& name, const std::string& model, bool trusted) {
+  if (trusted || name != "torch" || !check_format(name, model).ok()) return Ok{};
+  return error(Code::usage, Loc{model, {}, {}},
+               "--against torch: torch.export.load runs code that a .pt2 file may hold; give "
+               "--trust-model if you trust whoever made this file");
+}
+
 const std::vector<std::string>& peer_names() {
   static const std::vector<std::string> names = {"onnxruntime", "openvino", "torch"};
   return names;
@@ -43,13 +56,28 @@ Result<std::unique_ptr<Peer>> Peer::start(const std::string& name, const std::st
                                           int threads) {
   QC_TRY(check_format(name, model));
   std::string why;
+  std::error_code ec;
+  const std::string path = std::filesystem::absolute(model, ec).string();
   for (const std::string& python : pythons()) {
+    if (find_tool(python).empty()) continue;
     std::unique_ptr<Peer> peer(new Peer);
     peer->name_ = name;
+    QC_ASSIGN(ScratchFolder folder, ScratchFolder::create());
+    peer->folder_ = std::make_unique<ScratchFolder>(std::move(folder));
+    const ToolLimits limits{0, device == "cuda" ? 0 : kPeerLimits.megabytes};
+    // Isolated, and in an empty folder: modules beside the model are not imported.
     QC_TRY(peer->launch(
-        {python, "-c", kPeerScript, name, model, inputs, device, std::to_string(threads)}));
+        {{python, "-I", "-c", kPeerScript, name, path, inputs, device, std::to_string(threads)},
+         limits,
+         peer->folder_->path()}));
+    peer->patience_ = tool_patience(kPeerLimits);
     const Result<std::string> said = peer->line();
-    if (!said.ok()) continue;  // there is no such Python
+    if (!said.ok()) {
+      if (said.diag().code == Code::limit) return said.diag();
+      why = fmt::format(" ({}: {})", python, said.diag().text);
+      continue;
+    }
+    peer->patience_ = -1;  // how long runs take is the user's choice
     if (said->starts_with("ready ")) {
       peer->what_ = said->substr(6);
       return peer;
@@ -65,29 +93,19 @@ Result<std::unique_ptr<Peer>> Peer::start(const std::string& name, const std::st
                name, why);
 }
 
-Result<Ok> Peer::launch(const std::vector<std::string>& command) {
+Result<Ok> Peer::launch(const ToolCall& call) {
   int ends[2];  // one connection both ways: writing to one that has ended is no signal
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-    return error(Code::tool, "cannot start '{}'", command[0]);
-  // Until the child is noted as running, a signal would end this process and leave it behind.
-  std::optional<Uninterrupted> starting(std::in_place);
-  child_ = ::fork();
-  if (child_ == 0) {
-    ::setpgid(0, 0);
-    restore_signals();
-    ::dup2(ends[1], STDIN_FILENO);
-    ::dup2(ends[1], STDOUT_FILENO);
-    if (const int none = ::open("/dev/null", O_WRONLY); none >= 0) ::dup2(none, STDERR_FILENO);
-    std::vector<char*> argv;
-    for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
-    argv.push_back(nullptr);
-    ::execvp(argv[0], argv.data());
-    ::_exit(127);
-  }
-  ::close(ends[1]);
+    return error(Code::tool, "cannot start '{}'", call.command[0]);
   connection_ = ends[0];
-  if (child_ < 0) return error(Code::tool, "cannot start '{}'", command[0]);
-  ::setpgid(child_, child_);  // here too, for whichever comes first
+  // Until the child is noted as running, a signal would end this process and leave it behind.
+  const Uninterrupted starting;
+  const int none = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+  const Result<pid_t> started = start_tool(call, ends[1], true, none);
+  ::close(ends[1]);
+  ::close(none);
+  if (!started.ok()) return started.diag();
+  child_ = *started;
   running_ = std::make_unique<RunningTool>(child_);
   return Ok{};
 }
@@ -107,6 +125,10 @@ Result<std::string> Peer::line() {
       buffer_.erase(0, end + 1);
       return out;
     }
+    pollfd one{connection_, POLLIN, 0};
+    const auto wait = static_cast<int>(std::min<int64_t>(patience_, INT_MAX));
+    if (::poll(&one, 1, wait) == 0)
+      return error(Code::limit, "{} did not run the model within {} s", name_, patience_ / 1000);
     char chunk[4096];
     const ssize_t n = ::read(connection_, chunk, sizeof chunk);
     if (n < 0 && errno == EINTR) continue;

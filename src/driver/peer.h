@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "driver/tool.h"
 #include "support/result.h"
 #include "support/scratch.h"
 
@@ -15,12 +16,16 @@ namespace qc {
 /// Names of the peers: onnxruntime, openvino, torch.
 const std::vector<std::string>& peer_names();
 
+/// An error where the peer would run code that the model's file may hold, unless that is trusted.
+Result<Ok> check_trust(const std::string& name, const std::string& model, bool trusted);
+
 class Peer {
  public:
   /// Starts the peer on a model and the inputs of an .npz file (in_0, in_1, ...). It is looked for
   /// in $QUANTC_PYTHON, else in the Python of the virtual environment that is active, then in
-  /// python3 and python. An error says what is missing and how it is installed, or what the peer
-  /// itself says. `device` is cpu or cuda; on a CPU it takes so many threads.
+  /// python3 and python, and runs isolated (python -I): nothing of the current folder or of
+  /// $PYTHONPATH is imported. An error says what is missing and how it is installed, or what the
+  /// peer itself says. `device` is cpu or cuda; on a CPU it takes so many threads.
   static Result<std::unique_ptr<Peer>> start(const std::string& name, const std::string& model,
                                              const std::string& inputs, const std::string& device,
                                              int threads);
@@ -35,13 +40,15 @@ class Peer {
 
  private:
   Peer() = default;
-  Result<Ok> launch(const std::vector<std::string>& command);
-  /// The next line it says; an error when it has ended.
+  Result<Ok> launch(const ToolCall& call);
+  /// The next line it says; an error when it has ended, or says none in `patience_`.
   Result<std::string> line();
 
   std::string name_, what_, buffer_;
+  std::unique_ptr<ScratchFolder> folder_;  // where it runs
   pid_t child_ = -1;
   int connection_ = -1;
+  int64_t patience_ = -1;  // in milliseconds; -1: without end
   std::unique_ptr<RunningTool> running_;
 };
 

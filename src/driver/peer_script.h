@@ -5,7 +5,11 @@
 namespace qc {
 
 inline constexpr const char* kPeerScript = R"PY(
-import sys, time
+import os, site, sys, time
+
+# Isolated Python leaves out the user's own packages, too: they stay where they were without that.
+if sys.prefix == sys.base_prefix and os.path.isabs(site.getusersitepackages()):
+    site.addsitedir(site.getusersitepackages())
 
 name, model, arrays, device, threads = *sys.argv[1:5], int(sys.argv[5])
 answers = sys.stdout

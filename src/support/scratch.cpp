@@ -93,7 +93,8 @@ Result<ScratchFolder> ScratchFolder::create(const std::string& parent, const std
 
 Result<ScratchFolder> ScratchFolder::create() {
   std::error_code ec;
-  const fs::path parent = fs::temp_directory_path(ec);
+  fs::path parent = fs::temp_directory_path(ec);
+  if (!ec) parent = fs::absolute(parent, ec);  // programs that run in it have its name, too
   if (ec) return error(Code::file, "there is no folder for temporary files: {}", ec.message());
   QC_ASSIGN(ScratchFolder folder, create(parent.string(), "quantc."));
   ::chmod(folder.path().c_str(), 0700);

@@ -49,7 +49,7 @@ def test_runs_beside_others(quantc, models, root, rules, peers):
 
 
 def test_torch_runs_its_own_files(quantc, models, root, peers):
-    report = json.loads(quantc("bench", models / "digits.pt2", *QUICK, "--against", "torch,onnxruntime", "--json").stdout)
+    report = json.loads(quantc("bench", models / "digits.pt2", *QUICK, "--against", "torch,onnxruntime", "--trust-model", "--json").stdout)
     check(report, root)
     assert [p["name"] for p in report["peers"]] == ["torch"] and report["integer_macs"] == 0
     assert report["missing"] == [{"name": "onnxruntime", "why": "onnxruntime runs .onnx files"}]

@@ -1,4 +1,5 @@
 """Compiled code in the process, and the entry points of pytorch_to_c."""
+import os
 import copy
 import warnings
 
@@ -183,3 +184,17 @@ def test_the_usage_example_of_pytorch_to_c(tmp_path, monkeypatch):
     assert (tmp_path / "generated" / "model.c").exists() and (tmp_path / "generated_quant" / "model.c").exists()
     ops = [n.op for n in quantized_ir.explain().nodes]
     assert "qconv" in ops and "qlinear" in ops
+
+
+def test_what_was_in_the_folder_before_is_not_built(digits, image, tmp_path):
+    """Makefiles that make would prefer, rules it knows by itself, and objects that look newer than what was written."""
+    mark = tmp_path / "mark"
+    for name in ("GNUmakefile", "makefile"):
+        (tmp_path / name).write_text(f"$(shell touch '{mark}')\nall libdigits.so:\n")
+    (tmp_path / "Makefile.sh").write_text(f"all libdigits.so:\n\ttouch '{mark}'\n")
+    for name in ("libdigits.so", "digits.o", "digits_weights.o", "Makefile.sh"):
+        if not (tmp_path / name).exists():
+            (tmp_path / name).write_text("no code")
+        os.utime(tmp_path / name, (2**32, 2**32))
+    assert digits.compile(tmp_path, name="digits")(image).tobytes() == digits.run(image).tobytes()
+    assert not mark.exists()
