@@ -81,7 +81,8 @@ class Model {
   /// What every node computes from these inputs, in order; conversions of codes, codes whose scale
   /// is found at run time and bodies of branches and loops are left out.
   Expected<std::vector<LayerValue>> layers(const ArrayViews& inputs) const;
-  /// Compares interpreter and generated code, and both with expected outputs where there are some.
+  /// Compares interpreter and generated code, and both with expected outputs where there are some;
+  /// a model with rules without them with what it computes in float.
   Expected<Validation> validate(const ArrayViews& inputs, const ArrayViews& expected = {},
                                 const ValidateOptions& options = {}) const;
 

@@ -100,8 +100,14 @@ class Explanation {
 };
 
 struct ValidateOptions {
-  std::optional<double> atol;  // none: 1e-4 of the largest expected magnitude
+  /// None: 1e-4 of the largest expected magnitude, unless there is another bar or the model has
+  /// rules: how far quantized outputs may be is for the caller to say.
+  std::optional<double> atol;
   double rtol = 0;
+  std::optional<double> min_sqnr;        // dB
+  std::optional<double> min_top1;        // percent of rows with their largest element in place
+  std::optional<double> max_perplexity;  // of logits over the tokens
+  std::string tokens;  // the input that holds the tokens that logits predict; empty: none
   std::vector<std::string> targets = {"native"};
   std::string compiler;            // empty: $CC, else cc
   std::vector<std::string> flags;  // empty: -O2, and -march=native for portable code
@@ -115,6 +121,10 @@ struct Comparison {
   std::string output;
   double max_abs = 0, max_rel = 0, sqnr_db = 0;
   bool bits_equal = false, ok = true;
+  bool judged = true;               // there is a bar for it
+  std::vector<std::string> failed;  // each bar that it misses, with what was found
+  std::optional<double> top1;       // percent; of outputs of rank 1 to 3
+  std::optional<double> perplexity, wanted_perplexity;
 };
 
 /// How far results are from those of the float model, over all samples.

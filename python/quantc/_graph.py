@@ -115,10 +115,11 @@ class Validation(Table):
 
     def __init__(self, core: _core.Validation):
         self.ok, self.comparisons, self.layers, self.first_bad = core.ok, core.comparisons, core.layers, core.first_bad
-        rows = [[c.run, c.against, c.output, f"{c.max_abs:.3g}", f"{c.max_rel:.3g}", f"{c.sqnr_db:.1f}",
-                 "yes" if c.bits_equal else "no", "ok" if c.ok else "FAIL"] for c in core.comparisons]
+        self.failed = [f"{c.run} against {c.against}, output '{c.output}': {why}" for c in core.comparisons for why in c.failed]
+        rows = [[c.run, c.against, c.output, f"{c.max_abs:.3g}", f"{c.sqnr_db:.1f}", "-" if c.top1 is None else f"{c.top1:.2f}",
+                 "yes" if c.bits_equal else "no", "FAIL" if not c.ok else "ok" if c.judged else "-"] for c in core.comparisons]
         super().__init__(core.table.rstrip("\n"),
-                         ["run", "against", "output", "max abs", "max rel", "SQNR dB", "bits equal", "verdict"], rows)
+                         ["run", "against", "output", "max abs", "SQNR dB", "top-1 %", "bits equal", "verdict"], rows)
 
     def __bool__(self) -> bool:
         return bool(self.ok)
@@ -328,17 +329,23 @@ class Graph(Runnable):
         return found
 
     def validate(self, *inputs: Any, expected: Any = (), atol: Optional[float] = None, rtol: float = 0.0,
-                 targets: Sequence[str] = ("native",), per_layer: bool = False) -> Validation:
+                 min_sqnr: Optional[float] = None, min_top1: Optional[float] = None, perplexity: str = "",
+                 max_perplexity: Optional[float] = None, targets: Sequence[str] = ("native",),
+                 per_layer: bool = False) -> Validation:
         """Compares interpreter and generated code bit for bit, and both with expected outputs where there are some.
 
+        Without them a graph with rules is compared with what it computes in float. ``min_sqnr`` (dB), ``min_top1`` (percent
+        of rows), ``max_perplexity``, ``atol`` and ``rtol`` are the bars of the verdict, as those of the command line; a graph
+        with rules is not judged without one. ``perplexity`` names the input with the tokens that the logits predict.
         ``per_layer`` compares every layer with the float network too, and with arrays of ``expected`` (a mapping) that have
         its name; and it names the first layer where generated code and interpreter part.
         """
         arrays, names = _arguments(inputs, {})
         wanted = expected if isinstance(expected, (tuple, list, Mapping)) else (expected,)
         wanted_arrays, wanted_names = _arguments((wanted,) if isinstance(wanted, Mapping) else wanted, {})
-        return self._told(Validation(
-            self._core.validate(arrays, names, wanted_arrays, wanted_names, atol, rtol, list(targets), per_layer)))
+        keys = {"atol": atol, "rtol": rtol, "min_sqnr": min_sqnr, "min_top1": min_top1, "tokens": perplexity,
+                "max_perplexity": max_perplexity, "targets": list(targets), "per_layer": per_layer}
+        return self._told(Validation(self._core.validate(arrays, names, wanted_arrays, wanted_names, keys)))
 
     def compile(self, folder: Optional[Path] = None, *, vectors: Optional[Sequence[Any]] = None, compiler: str = "",
                 flags: str = "", run_threads: int = 1, build: bool = True, **options: Any) -> Any:

@@ -136,7 +136,12 @@ void bind_reports(nb::module_& m) {
       .def_ro("max_rel", &Comparison::max_rel)
       .def_ro("sqnr_db", &Comparison::sqnr_db)
       .def_ro("bits_equal", &Comparison::bits_equal)
-      .def_ro("ok", &Comparison::ok);
+      .def_ro("ok", &Comparison::ok)
+      .def_ro("judged", &Comparison::judged)
+      .def_ro("failed", &Comparison::failed)
+      .def_ro("top1", &Comparison::top1)
+      .def_ro("perplexity", &Comparison::perplexity)
+      .def_ro("wanted_perplexity", &Comparison::wanted_perplexity);
   nb::class_<LayerComparison>(m, "LayerComparison")
       .def_ro("against", &LayerComparison::against)
       .def_ro("names", &LayerComparison::names)
@@ -223,14 +228,20 @@ Calibration calibrate(const Model& model, const nb::sequence& arrays, const Name
 
 Validation validate(const Model& model, const nb::sequence& arrays, const Names& names,
                     const nb::sequence& expected, const Names& expected_names,
-                    std::optional<double> atol, double rtol,
-                    const std::vector<std::string>& targets, bool per_layer) {
+                    const nb::dict& keys) {
   const Arguments in(arrays, names), out(expected, expected_names);
   ValidateOptions how;
-  how.atol = atol;
-  how.rtol = rtol;
-  how.targets = targets;
-  how.per_layer = per_layer;
+  const auto set = [&](const char* key, auto& to) {
+    if (keys.contains(key)) to = nb::cast<std::decay_t<decltype(to)>>(keys[key]);
+  };
+  set("atol", how.atol);
+  set("rtol", how.rtol);
+  set("min_sqnr", how.min_sqnr);
+  set("min_top1", how.min_top1);
+  set("max_perplexity", how.max_perplexity);
+  set("tokens", how.tokens);
+  set("targets", how.targets);
+  set("per_layer", how.per_layer);
   return unlocked([&] { return model.validate(in.views(), out.views(), how); });
 }
 

@@ -73,8 +73,14 @@ Validation validation_of(const qc::Validation& v) {
   out.table = qc::str(v);
   for (const qc::Comparison& c : v.comparisons) {
     const qc::Difference& d = c.difference;
-    out.comparisons.push_back(
-        {c.got, c.want, c.output, d.max_abs, d.max_rel, d.sqnr_db, d.bits_equal, c.ok});
+    Comparison& to = out.comparisons.emplace_back();
+    to = {c.got, c.want,   c.output, d.max_abs, d.max_rel, d.sqnr_db, d.bits_equal,
+          c.ok,  c.judged, c.failed, {},        {},        {}};
+    if (c.top1) to.top1 = c.top1->percent();
+    if (c.perplexity) {
+      to.perplexity = c.perplexity->got;
+      to.wanted_perplexity = c.perplexity->want;
+    }
   }
   for (const qc::LayerComparison& l : v.layers) out.layers.push_back(layer_of(l));
   for (const qc::LayerComparison& l : qc::first_bad(v)) out.first_bad.push_back(layer_of(l));
@@ -104,7 +110,9 @@ std::vector<int64_t> QuantParams::zero_point() const {
 }
 
 std::string Explanation::table(size_t width) const {
-  return qc::table(*static_cast<const Reports*>(reports_.get()), width == 0 ? SIZE_MAX / 2 : width);
+  const bool narrow = width > 0;
+  return qc::table(*static_cast<const Reports*>(reports_.get()), narrow ? width : SIZE_MAX / 2,
+                   narrow);
 }
 
 Expected<Explanation> Model::explain() const {
@@ -147,6 +155,10 @@ Expected<Validation> Model::validate(const ArrayViews& inputs, const ArrayViews&
     qc::ValidateOptions how;
     how.atol = options.atol;
     if (options.rtol > 0) how.rtol = options.rtol;
+    how.min_sqnr = options.min_sqnr;
+    how.min_top1 = options.min_top1;
+    how.max_perplexity = options.max_perplexity;
+    how.tokens = options.tokens;
     how.targets = options.targets;
     how.build = {options.compiler, options.flags};
     how.per_layer = options.per_layer;
@@ -159,7 +171,8 @@ Expected<Validation> Model::validate(const ArrayViews& inputs, const ArrayViews&
       references.layers = layers.get();
     }
     const bool rules = !own.own_rules.empty() || !own.rules.empty() || !own.rules_file.empty();
-    if (options.per_layer && rules && own.io_dtype == "keep") {
+    how.quantized = rules;
+    if ((options.per_layer || expected.empty()) && rules && own.io_dtype == "keep") {
       QC_ASSIGN(floats, qc::float_contract(graph, own));
       references.floats = floats.get();
     }

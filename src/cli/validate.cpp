@@ -17,8 +17,8 @@ struct ValidateFlags : CompileFlags {
   std::vector<std::string> expected;
   std::string float_model;
   ValidateOptions validation;
-  double atol = -1, rtol = -1, min_sqnr = 0, min_top1 = 0;
-  const CLI::Option *sqnr_flag = nullptr, *top1_flag = nullptr;
+  double atol = -1, rtol = -1, min_sqnr = 0, min_top1 = 0, max_perplexity = 0;
+  const CLI::Option *sqnr_flag = nullptr, *top1_flag = nullptr, *perplexity_flag = nullptr;
   bool as_json = false;
   std::string cflags;
 
@@ -39,13 +39,18 @@ void ValidateFlags::add_to(CLI::App& command) {
             "without them)");
   add_value(command, "--atol", atol, "X",
             "allowed difference from the expected outputs (default: 1e-4 of their largest "
-            "magnitude)");
+            "magnitude; with --rules and no bar the difference is shown, not judged)");
   add_value(command, "--rtol", rtol, "X",
             "allowed relative difference, added to --atol (default 0)");
   sqnr_flag = add_value(command, "--min-sqnr", min_sqnr, "DB",
                         "least signal-to-noise ratio, instead of the differences above");
   top1_flag = add_value(command, "--min-top1", min_top1, "PERCENT",
-                        "least share of samples whose largest output is the expected one");
+                        "least share of rows, along the last axis, whose largest element is at "
+                        "the same place");
+  add_value(command, "--perplexity", validation.tokens, "INPUT",
+            "show the perplexity of logits: how well they predict the tokens of this input");
+  perplexity_flag = add_value(command, "--max-perplexity", max_perplexity, "X",
+                              "greatest perplexity, instead of the differences above");
   command.add_flag("--json", as_json, "as JSON (docs/schema/validate.json)");
   add_value(command, "--target", validation.targets, "TARGET",
             fmt::format("what to build for and run: {} (default native)",
@@ -70,6 +75,7 @@ ValidateOptions ValidateFlags::bars() const {
   ValidateOptions out = validation;
   if (sqnr_flag->count() > 0) out.min_sqnr = min_sqnr;
   if (top1_flag->count() > 0) out.min_top1 = min_top1;
+  if (perplexity_flag->count() > 0) out.max_perplexity = max_perplexity;
   if (atol >= 0) out.atol = atol;
   if (rtol >= 0) out.rtol = rtol;
   for (const std::string& flag : CLI::detail::split(cflags, ' ')) {
@@ -139,8 +145,10 @@ Result<int> run_validation(const ValidateFlags& flags) {
   QC_TRY(contract(*graph, options, context));
   QC_TRY(flags.input.renew(*graph, samples));
   watch_time_of(samples);
+  ValidateOptions bars = flags.bars();
+  bars.quantized = !options.rules_file.empty();
   QC_ASSIGN(Validation result,
-            validate(*graph, options, std::move(samples), answers.references(), flags.bars()));
+            validate(*graph, options, std::move(samples), answers.references(), bars));
   fmt::print("{}", flags.as_json ? json(result, flags.model) : str(result));
   if (flags.validation.per_layer && result.layers.empty()) {
     const std::string why =
@@ -150,8 +158,10 @@ Result<int> run_validation(const ValidateFlags& flags) {
     warn(flags.model, {&why, 1});
   }
   if (!result.ok) {
+    const std::vector<std::string> all = failures(result);
     return error(Code::mismatch, Loc{flags.model, {}, {}},
-                 "results differ by more than allowed; see the table");
+                 "results differ by more than allowed: {}{}", all[0],
+                 all.size() > 1 ? fmt::format("; {} more in the table", all.size() - 1) : "");
   }
   return 0;
 }
@@ -166,6 +176,7 @@ void add_validate(CLI::App& app, Session& session) {
   command->footer(
       "Examples:\n  quantc validate model.onnx -i io.npz -e io.npz\n"
       "  quantc validate model.onnx --rules rules.toml --data samples.npz --min-sqnr 25\n"
+      "  quantc validate llama.pt2 --rules rules.toml --data text.npz --perplexity input_ids\n"
       "  quantc validate model.pt2 --random 7 --per-layer --cc clang");
   command->callback(
       [flags, &session] { session.action = [flags] { return run_validation(*flags); }; });

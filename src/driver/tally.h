@@ -21,12 +21,16 @@ class Tally {
   bool is(const std::string& got, const std::string& want, const std::string& output) const {
     return out_.got == got && out_.want == want && out_.output == output;
   }
-  void see(const Tensor& got, const Tensor& want, int64_t sample);
+  /// `tokens` are what the logits should predict; may be null.
+  void see(const Tensor& got, const Tensor& want, int64_t sample, const Tensor* tokens);
   /// The comparison with its verdict: bits against the interpreter, else the bars of `v`.
   Comparison finish(const ValidateOptions& v);
 
  private:
+  void judge(const ValidateOptions& v);
+
   Tolerance tolerance_;
+  double nll_got_ = 0, nll_want_ = 0;  // sums over all predicted tokens
   Comparison out_;
 };
 

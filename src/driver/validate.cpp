@@ -10,6 +10,7 @@
 #include "driver/native.h"
 #include "driver/tally.h"
 #include "interp/interpreter.h"
+#include "support/escape.h"
 #include "target/target.h"
 
 namespace qc {
@@ -198,9 +199,10 @@ class Board {
   }
 
   void see(const std::string& got_name, const std::string& want_name,
-           const std::vector<Tensor>& got, const std::vector<Tensor>& want, int64_t sample) {
+           const std::vector<Tensor>& got, const std::vector<Tensor>& want, int64_t sample,
+           const Tensor* tokens) {
     for (size_t i = 0; i < want.size(); ++i) {
-      tally(got_name, want_name, i).see(got[i], want[i], sample);
+      tally(got_name, want_name, i).see(got[i], want[i], sample, tokens);
     }
   }
 
@@ -230,7 +232,36 @@ class Board {
   std::vector<Tally> tallies_;
 };
 
+/// The place of the input whose elements are the tokens; nothing where none is wanted.
+Result<std::optional<size_t>> tokens_of(const Graph& graph, const ValidateOptions& v) {
+  if (v.tokens.empty()) {
+    if (!v.max_perplexity) return std::optional<size_t>();
+    return error(Code::usage, Loc{graph.file, {}, {}},
+                 "a bar for the perplexity needs the input that holds the tokens (--perplexity)");
+  }
+  std::vector<std::string> names;
+  for (size_t i = 0; i < graph.inputs().size(); ++i) {
+    const Value& input = *graph.inputs()[i];
+    if (input.name() == v.tokens && is_integer(input.dtype())) return std::optional(i);
+    names.push_back(fmt::format("{}: {}", input.name(), str(input.type())));
+  }
+  return error(Code::usage, Loc{graph.file, {}, {}},
+               "no input of integers is named '{}', whose elements would be the tokens (inputs: "
+               "{})",
+               v.tokens, fmt::join(names, ", "));
+}
+
 }  // namespace
+
+std::vector<std::string> failures(const Validation& v) {
+  std::vector<std::string> out;
+  for (const Comparison& c : v.comparisons) {
+    for (const std::string& why : c.failed)
+      out.push_back(
+          fmt::format("{} against {}, output '{}': {}", c.got, c.want, shown(c.output), why));
+  }
+  return out;
+}
 
 std::vector<LayerComparison> first_bad(const Validation& v) {
   std::vector<LayerComparison> out;
@@ -244,6 +275,7 @@ std::vector<LayerComparison> first_bad(const Validation& v) {
 Result<Validation> validate(const Graph& graph, const Options& options, Samples samples,
                             const References& references, const ValidateOptions& v) {
   const std::vector<Tensor> first = samples.first();
+  QC_ASSIGN(const std::optional<size_t> tokens, tokens_of(graph, v));
   QC_ASSIGN(const std::vector<Bindings> sizes, sizes_of(graph, samples));
   std::vector<Way> ways = {interpreter_of(graph, kInterpreter)};
   QC_ASSIGN(Way kernels, in_process(graph, options, "in process"));
@@ -265,6 +297,7 @@ Result<Validation> validate(const Graph& graph, const Options& options, Samples 
   const auto compare = [&](const std::vector<Tensor>& inputs, size_t set, int64_t i,
                            int64_t count) -> Result<Ok> {
     std::vector<Tensor> expected, plain, reference;
+    const Tensor* next = tokens ? &inputs[*tokens] : nullptr;
     if (floats) {
       QC_ASSIGN(plain, floats->run(inputs));
     }
@@ -273,13 +306,13 @@ Result<Validation> validate(const Graph& graph, const Options& options, Samples 
       QC_ASSIGN(const std::vector<Tensor> got, way.run(inputs));
       if (!references.expected.empty()) {
         QC_ASSIGN(expected, sample_of(graph, references.expected[set], i, count, got));
-        board.see(way.name, kExpected, got, expected, s);
+        board.see(way.name, kExpected, got, expected, s, next);
       }
-      if (floats) board.see(way.name, kFloats, got, plain, s);
+      if (floats) board.see(way.name, kFloats, got, plain, s, next);
       if (way.name == kInterpreter) {
         reference = got;
       } else {
-        board.see(way.name, kInterpreter, got, reference, s);
+        board.see(way.name, kInterpreter, got, reference, s, next);
       }
     }
     return Ok{};
@@ -294,7 +327,16 @@ Result<Validation> validate(const Graph& graph, const Options& options, Samples 
   }
   out.comparisons = board.finish();
   out.layers = layers.finish();
-  for (const Comparison& c : out.comparisons) out.ok = out.ok && c.ok;
+  bool predicted = !tokens;
+  for (const Comparison& c : out.comparisons) {
+    out.ok = out.ok && c.ok;
+    predicted = predicted || (c.perplexity && c.perplexity->tokens > 0);
+  }
+  if (!predicted) {
+    return error(Code::usage, Loc{graph.file, {v.tokens}, "input"},
+                 "no output scores the token after each of these: its shape would be theirs and "
+                 "the vocabulary, and they at least two");
+  }
   for (const std::string& target : v.targets) {
     if (v.per_layer) QC_TRY(compare_layers(graph, options, target, first, v, out));
   }

@@ -20,6 +20,10 @@ struct ValidateOptions {
   std::optional<double> rtol;      // none: 0
   std::optional<double> min_sqnr;  // dB; instead of the tolerances where they are not given too
   std::optional<double> min_top1;  // percent; as above
+  std::optional<double> max_perplexity;  // as above; needs `tokens`
+  /// The graph was quantized by rules: without a bar it is not compared with the default tolerance.
+  bool quantized = false;
+  std::string tokens;  // input whose elements are the next tokens; empty: no perplexity
   std::vector<std::string> targets = {"native"};
   BuildOptions build;
   bool per_layer = false;
@@ -31,6 +35,12 @@ struct Top1 {
   double percent() const { return 100.0 * static_cast<double>(same) / static_cast<double>(rows); }
 };
 
+/// exp of the mean negative log-likelihood of each next token, by the logits of both sides.
+struct Perplexity {
+  double got = 0, want = 0;
+  int64_t tokens = 0;  // that were predicted
+};
+
 /// One output of one way of running, against another, over all samples.
 struct Comparison {
   std::string got, want;  // "interpreter", "in process", "portable", "expected", "float"
@@ -39,9 +49,11 @@ struct Comparison {
   int64_t samples = 0;
   int64_t worst_sample = -1;  // with the least SQNR, or the first of another type
   double worst_sqnr_db = 0;
-  std::optional<Top1> top1;  // of outputs of rank 1 and 2
-  bool judged = true;        // there is a bar for it
+  std::optional<Top1> top1;              // of outputs of rank 1 to 3
+  std::optional<Perplexity> perplexity;  // of logits over the tokens
+  bool judged = true;                    // there is a bar for it
   bool ok = true;
+  std::vector<std::string> failed;  // each bar that it misses, with what was found
 };
 
 /// Where interpreter and generated code first differ when every layer's result is stored.
@@ -83,6 +95,10 @@ struct References {
 /// bit. Layers, where asked for, are compared with the references too.
 Result<Validation> validate(const Graph& graph, const Options& options, Samples samples,
                             const References& references, const ValidateOptions& validation);
+
+/// "interpreter against expected, output 'y': SQNR is 28.1 dB, the bar is 30 dB" for every bar that
+/// is missed.
+std::vector<std::string> failures(const Validation& validation);
 
 /// The first layer below bad_db for each of the references, where there is one.
 std::vector<LayerComparison> first_bad(const Validation& validation);

@@ -4,8 +4,11 @@
 
 #include "driver/tally.h"
 #include "driver/validate.h"
+#include "support/counted.h"
 #include "support/escape.h"
 #include "support/json_text.h"
+#include "support/layer_names.h"
+#include "support/wrap.h"
 
 namespace qc {
 namespace {
@@ -16,17 +19,38 @@ std::string decibels(const Difference& d) {
 
 std::string verdict(const Comparison& c) { return !c.ok ? "FAIL" : c.judged ? "ok" : "-"; }
 
+std::string top1(const Comparison& c) {
+  return c.top1 ? fmt::format("{:.2f}", c.top1->percent()) : "-";
+}
+
+/// What the logits are worth, what failed, and that nothing was judged where there is no bar.
+std::string remarks(const Validation& v) {
+  std::string out;
+  bool unjudged = false;
+  for (const Comparison& c : v.comparisons) {
+    unjudged = unjudged || !c.judged;
+    if (c.perplexity)
+      out += fmt::format("perplexity of '{}' over {}: {:.4f} ({}), {:.4f} ({})\n", shown(c.output),
+                         counted(static_cast<size_t>(c.perplexity->tokens), "token"),
+                         c.perplexity->got, c.got, c.perplexity->want, c.want);
+  }
+  for (const std::string& line : failures(v)) out += wrapped("FAIL: ", line, 100);
+  if (unjudged)
+    out += "- : no bar was given (--min-sqnr, --min-top1, --max-perplexity, --atol, --rtol)\n";
+  return out;
+}
+
 /// One run: an output in a line.
 std::string one_run(const Validation& v) {
-  std::string out = fmt::format("{:<16}{:<13}{:<20}{:>10}{:>10}{:>9}{:>12}  {}\n", "run", "against",
-                                "output", "max abs", "max rel", "SQNR dB", "bits equal", "verdict");
+  std::string out = fmt::format("{:<16}{:<13}{:<20}{:>10}{:>9}{:>9}{:>12}  {}\n", "run", "against",
+                                "output", "max abs", "SQNR dB", "top-1 %", "bits equal", "verdict");
   for (const Comparison& c : v.comparisons) {
     const Difference& d = c.difference;
     const std::string name = clipped(shown(c.output), 18);
     out += fmt::format("{:<16}{:<13}{:<20}", c.got, c.want, name);
-    out += d.same_type ? fmt::format("{:>10.3g}{:>10.3g}{:>9}{:>12}", d.max_abs, d.max_rel,
-                                     decibels(d), d.bits_equal ? "yes" : "no")
-                       : fmt::format("{:>41}", "another type or shape");
+    out += d.same_type ? fmt::format("{:>10.3g}{:>9}{:>9}{:>12}", d.max_abs, decibels(d), top1(c),
+                                     d.bits_equal ? "yes" : "no")
+                       : fmt::format("{:>40}", "another type or shape");
     out += "  " + verdict(c) + "\n";
   }
   return out;
@@ -44,8 +68,7 @@ std::string many_runs(const Validation& v) {
       const std::string worst = std::isfinite(c.worst_sqnr_db)
                                     ? fmt::format("{} {:.1f}", c.worst_sample, c.worst_sqnr_db)
                                     : "-";
-      out += fmt::format("{:>9.3g}{:>9}{:>9}{:>14}{:>7}", d.max_abs, decibels(d),
-                         c.top1 ? fmt::format("{:.2f}", c.top1->percent()) : "-", worst,
+      out += fmt::format("{:>9.3g}{:>9}{:>9}{:>14}{:>7}", d.max_abs, decibels(d), top1(c), worst,
                          d.bits_equal ? "yes" : "no");
     } else {
       out +=
@@ -71,8 +94,8 @@ std::string layer_table(const Validation& v, const std::string& against) {
       out = fmt::format("\n{:<48}{:<14}{:>9}{:>10}{:>12}\n", "layer against " + against, "op",
                         "SQNR dB", "cosine", "max error");
     }
-    const std::string name = clipped(shown(l.name()), 94);
-    if (name.size() > 46) out += name + "\n";
+    const std::string name = shown(l.name());
+    if (name.size() > 46) out += name_lines(name, 100);
     out += fmt::format("{:<48}{:<14}", name.size() > 46 ? "" : name, clipped(l.op, 12));
     if (l.error) {
       const double db = l.error->sqnr_db();
@@ -123,13 +146,21 @@ std::string json(const Comparison& c) {
                         .add("rows", json_number(c.top1->rows))
                         .line());
   }
+  if (const auto& p = c.perplexity) {
+    out.add("perplexity", JsonObject()
+                              .add("got", json_number(p->got))
+                              .add("want", json_number(p->want))
+                              .add("tokens", json_number(p->tokens))
+                              .line());
+  }
+  out.add("failed", json_strings(c.failed));
   return out.add("judged", json_bool(c.judged)).add("ok", json_bool(c.ok)).line();
 }
 
 }  // namespace
 
 std::string str(const Validation& v) {
-  std::string out = v.samples == 1 ? one_run(v) : many_runs(v);
+  std::string out = (v.samples == 1 ? one_run(v) : many_runs(v)) + remarks(v);
   for (const std::string against : {kExpected, kFloats}) out += layer_table(v, against);
   for (const LayerDifference& l : v.parting) {
     out += fmt::format("first layer where {} parts from the interpreter: {} ({}), max abs {:.3g}\n",
