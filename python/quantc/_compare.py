@@ -3,13 +3,14 @@ from __future__ import annotations
 
 import math
 from importlib import import_module
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from . import _text
 from ._errors import UserError
-from ._graph import Graph, Table
+from ._graph import Graph, Table, options_of
 
-Values = Dict[Tuple[str, int], List[Any]]  # by name and number of a result: as often as it is computed, in order
+Key = Tuple[str, int]  # name and number of a result
+Values = Dict[Key, List[Any]]  # by name and number of a result: as often as it is computed, in order
 
 
 def _package(name: str, what: str) -> Any:
@@ -18,6 +19,54 @@ def _package(name: str, what: str) -> Any:
         return import_module(name)
     except ImportError as error:
         raise ImportError(f"{what} needs {name.split('.')[0]}: pip install {name.split('.')[0]}") from error
+
+
+def _path(name: str) -> str:
+    """All of a name up to its last separator."""
+    return name[:max(name.rfind("."), name.rfind("/")) + 1]
+
+
+def _short(layers: Sequence[str]) -> Tuple[str, List[str]]:
+    """The path that all names begin with, and the names without it; of further nodes of a layer without the first's path."""
+    import os.path
+    paths = [_path(name) for layer in layers for name in layer.split("+")]
+    common = _path(os.path.commonprefix([p for p in paths if p])) if len(layers) > 1 else ""
+    out = []
+    for layer in layers:
+        first, *more = layer.split("+")
+        own = _path(first)
+        out.append("+".join([first[len(common):] if first.startswith(common) else first,
+                             *(n[len(own):] if own and n.startswith(own) else n for n in more)]))
+    return common, out
+
+
+def _name_lines(name: str, width: int) -> List[str]:
+    """A name in lines of that width, broken between nodes alone."""
+    import re
+    lines = [""]
+    for part in re.findall(r"[^+;]*[+;]|[^+;]+$", name):
+        if lines[-1] and len(lines[-1]) + len(part) > width:
+            lines.append("")
+        lines[-1] += part
+    return lines
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]], foot: str) -> str:
+    """A table as wide as the terminal, or of 100 columns: a name that does not fit has lines of its own."""
+    import shutil
+    import sys
+    width = shutil.get_terminal_size((100, 0)).columns if sys.stdout.isatty() else 100
+    common, names = _short([row[0] for row in rows])
+    table = [list(columns), *([name, *row[1:]] for name, row in zip(names, rows))]
+    widths = [max(len(line[i]) for line in table) for i in range(len(columns))]
+    widths[0] = max(8, min(widths[0], width - sum(w + 2 for w in widths[1:])))
+    lines = [f"names are without '{common}'"] if common else []
+    for line in table:
+        if len(line[0]) > widths[0]:
+            lines += _name_lines(line[0], width)
+            line[0] = ""
+        lines.append("  ".join(cell.ljust(w) for cell, w in zip(line, widths)).rstrip())
+    return "\n".join(map(_text.shown, [*lines, *_name_lines(foot, width)]))
 
 
 class LayerRow(NamedTuple):
@@ -44,9 +93,7 @@ class LayerRows(Table):
                 for r in layers]
         foot = (f"first below {bad_db:g} dB: {self.first_bad.layer}" if self.first_bad else
                 f"no layer that was compared is below {bad_db:g} dB")
-        widths = [max(len(line[i]) for line in [columns, *rows]) for i in range(len(columns))]
-        lines = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in [columns, *rows]]
-        super().__init__("\n".join(map(_text.shown, [*lines, foot])), columns, rows, foot)
+        super().__init__(_table(columns, rows, foot), columns, rows, foot)
 
     def to_pandas(self) -> Any:
         """The rows as a pandas.DataFrame."""
@@ -93,10 +140,14 @@ def _listed(results: Any) -> List[Any]:
     return [results]
 
 
+def _key(names: Sequence[str], output: int) -> Key:
+    return (names[-1] if names else "", output)
+
+
 def _of_graph(graph: Graph, inputs: Sequence[Any]) -> Tuple[Values, List[Any]]:
     values: Values = {}
     for names, _, output, array in graph._core.layers(inputs, []):
-        values.setdefault((names[-1] if names else "", output), []).append(array)
+        values.setdefault(_key(names, output), []).append(array)
     return values, _listed(graph.run(*inputs))
 
 
@@ -154,11 +205,50 @@ def _of_session(session: Any, inputs: Sequence[Any]) -> Tuple[Values, List[Any]]
     return values, [found[o] for o in outputs]
 
 
+def _partners(layers: Sequence[Any], values: Values) -> List[Tuple[Key, Any, bool]]:
+    """For each layer its key, what the other has for it (or None), and whether the layer is one to show."""
+    own: Dict[Key, int] = {}
+    for names, _, output, _ in layers:
+        own[_key(names, output)] = own.get(_key(names, output), 0) + 1
+    met, found = {k: 0 for k in own}, []
+    for names, _, output, _ in layers:
+        key = _key(names, output)
+        wanted, at = values.get(key, []), met[key]
+        met[key] += 1
+        # A layer that became several computes what the other has in the last of them.
+        partner = wanted[at] if len(wanted) == own[key] else wanted[0] if len(wanted) == 1 and at + 1 == own[key] else None
+        found.append((key, partner, partner is not None or len(wanted) != 1))
+    return found
+
+
+def _agrees(got: Any, wanted: Any, least: float) -> bool:
+    sqnr = _row("", "", wanted, got).sqnr_db
+    return sqnr is None or sqnr >= least
+
+
+def _strangers(graph: Graph, values: Values, outputs: Sequence[Any], inputs: Sequence[Any]) -> Set[Key]:
+    """Names that mean another value in the graph: passes move transposes past what reads them, and names stay.
+
+    Where the outputs of the graph in float are those of the other model, no value on their way can be wrong.
+    """
+    import numpy as np
+    options = graph._core.options
+    if options.io_dtype != "keep":
+        return set()
+    plain = graph._core.with_options(options_of(options, {"require_integer": False, "no_float": False})).quantize([])
+    results = plain.run(list(inputs), [])
+    if not all(_agrees(np.asarray(got), np.asarray(wanted), 40.0) for got, wanted in zip(results, outputs)):
+        return set()
+    layers = plain.layers(list(inputs), [])
+    return {key for (key, partner, _), (*_, array) in zip(_partners(layers, values), layers)
+            if partner is not None and not _agrees(array, partner, 20.0)}
+
+
 def compare(model: Any, graph: Graph, *inputs: Any, bad_db: float = 20.0) -> LayerRows:
     """A graph layer by layer beside a torch.nn.Module, an onnxruntime.InferenceSession or another graph, on these inputs.
 
     Layers are found by their names, so the graph should be made of that model (``from_torch``, ``from_onnx``) or share its
-    names; those without a partner say so. The outputs are compared by their place. ``first_bad`` of the result is the first
+    names; those without a partner say so, and those whose name stands for another value in the compiled graph. The outputs are compared by their place. ``first_bad`` of the result is the first
     layer whose SQNR is below ``bad_db``.
     """
     import numpy as np
@@ -175,19 +265,9 @@ def compare(model: Any, graph: Graph, *inputs: Any, bad_db: float = 20.0) -> Lay
         raise UserError(f"compare takes a torch.nn.Module, an onnxruntime.InferenceSession or a quantc.Graph, "
                         f"not a {type(model).__name__}")
     layers = graph._core.layers(list(inputs), [])
-    own: Dict[Tuple[str, int], int] = {}
-    for names, _, output, _ in layers:
-        key = (names[-1] if names else "", output)
-        own[key] = own.get(key, 0) + 1
-    rows, met = [], {k: 0 for k in own}
-    for names, op, output, array in layers:
-        key = (names[-1] if names else "", output)
-        wanted, at = values.get(key, []), met[key]
-        met[key] += 1
-        # A layer that became several computes what the other has in the last of them.
-        partner = wanted[at] if len(wanted) == own[key] else wanted[0] if len(wanted) == 1 and at + 1 == own[key] else None
-        if partner is not None or len(wanted) != 1:
-            rows.append(_row("+".join(names) + (f"#{output}" if output else ""), op, partner, array))
+    strangers = _strangers(graph, values, outputs, inputs)
+    rows = [_row("+".join(names) + (f"#{output}" if output else ""), op, None if key in strangers else partner, array)
+            for (names, op, output, array), (key, partner, shown) in zip(layers, _partners(layers, values)) if shown]
     for port, wanted_output, got in zip(graph.outputs, outputs, _listed(graph.run(*inputs))):
         rows.append(_row(port.name, "output", np.asarray(wanted_output), np.asarray(got)))
     return LayerRows(rows, bad_db)
