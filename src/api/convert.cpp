@@ -64,7 +64,8 @@ std::vector<Port> output_ports(const qc::Graph& graph) {
   return out;
 }
 
-qc::Result<std::vector<qc::Tensor>> inputs_of(const qc::Graph& graph, const ArrayViews& views) {
+qc::Result<std::vector<qc::Tensor>> inputs_of(const qc::Graph& graph, const ArrayViews& views,
+                                              std::vector<std::string>* notes) {
   if (views.size() != graph.inputs().size()) {
     return qc::error(qc::Code::input, qc::Loc{graph.file, {}, {}},
                      "the model takes {} arrays, got {}", graph.inputs().size(), views.size());
@@ -75,7 +76,7 @@ qc::Result<std::vector<qc::Tensor>> inputs_of(const qc::Graph& graph, const Arra
     arrays.push_back(
         {views[i].name.empty() ? fmt::format("in_{}", i) : views[i].name, std::move(t)});
   }
-  return qc::match_inputs(graph, arrays);
+  return qc::match_inputs(graph, arrays, notes);
 }
 
 qc::Result<qc::Samples> samples_of(const qc::Graph& graph, const Options& options,

@@ -39,8 +39,9 @@ Expected<std::vector<Array>> owned(Run&& run) {
 }
 
 /// One tensor for each input of the graph: by name, as in_0, in_1, ... or by place. An array too
-/// many or too few is an error.
-qc::Result<std::vector<qc::Tensor>> inputs_of(const qc::Graph& graph, const ArrayViews& views);
+/// many or too few is an error. `notes` takes what is cast.
+qc::Result<std::vector<qc::Tensor>> inputs_of(const qc::Graph& graph, const ArrayViews& views,
+                                              std::vector<std::string>* notes = nullptr);
 
 /// Samples along axis 0 of an array for each input; NaN in them is an error.
 qc::Result<qc::Samples> samples_of(const qc::Graph& graph, const Options& options,

@@ -21,7 +21,9 @@ std::vector<Array> arrays_of(const std::vector<std::string>& names,
 
 Result<ArrayViews> run_fast(Network& network, Forms& forms, const ArrayViews& views,
                             const Allocate& allocate) {
-  QC_ASSIGN(const auto inputs, inputs_of(*network.graph, views));
+  std::vector<std::string> notes;
+  QC_ASSIGN(const auto inputs, inputs_of(*network.graph, views, &notes));
+  forms.warn(notes);
   QC_ASSIGN(const auto form, forms.runnable(inputs));
   // Initial states come from the pool, which others may be adding to.
   std::unique_lock<std::mutex> lock(*network.work, std::defer_lock);
@@ -39,7 +41,9 @@ Result<ArrayViews> run_fast(Network& network, Forms& forms, const ArrayViews& vi
 }
 
 Result<std::vector<Array>> interpreted(Network& network, Forms& forms, const ArrayViews& views) {
-  QC_ASSIGN(const auto inputs, inputs_of(*network.graph, views));
+  std::vector<std::string> notes;
+  QC_ASSIGN(const auto inputs, inputs_of(*network.graph, views, &notes));
+  forms.warn(notes);
   QC_ASSIGN(const auto contract, forms.contract_for(inputs));
   QC_ASSIGN(const qc::RunResult result, qc::interpret(*contract->graph, inputs));
   std::vector<std::string> names;

@@ -217,15 +217,19 @@ Result<Samples> InputFlags::open(const Graph& graph, const Options& options) con
     return error(Code::usage, "give one of --input, --data and --random");
   if (!data.empty()) {
     QC_ASSIGN(auto sets, open_arrays(data, graph.inputs().size()));
-    return Samples::open(graph, std::move(sets),
-                         Bindings(options.dims.begin(), options.dims.end()));
+    QC_ASSIGN(Samples samples, Samples::open(graph, std::move(sets),
+                                             Bindings(options.dims.begin(), options.dims.end())));
+    warn(graph.file, samples.warnings());
+    return samples;
   }
   std::vector<Tensor> inputs;
   if (seed >= 0) {
     QC_ASSIGN(inputs, random_inputs(graph, static_cast<uint64_t>(seed)));
   } else {
     QC_ASSIGN(auto arrays, read_arrays(files));
-    QC_ASSIGN(inputs, match_inputs(graph, arrays));
+    std::vector<std::string> notes;
+    QC_ASSIGN(inputs, match_inputs(graph, arrays, &notes));
+    warn(graph.file, notes);
     QC_TRY(check_single(graph, inputs));
   }
   return Samples::of(std::move(inputs));

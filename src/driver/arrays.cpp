@@ -40,7 +40,20 @@ std::string list(const std::vector<std::string>& names) {
 
 }  // namespace
 
+bool widens(DType from, DType to) {
+  return to == DType::i64 && is_integer(from) && from != DType::boolean && bits(from) <= 32;
+}
+
+namespace {
+Tensor widened(const Tensor& t) {
+  Tensor out(DType::i64, t.shape());
+  for (int64_t i = 0; i < t.size(); ++i) out.set_int(i, t.as_int(i));
+  return out;
+}
+}  // namespace
+
 Tensor adapted(const Tensor& t, DType dtype) {
+  if (widens(t.dtype(), dtype)) return widened(t);
   if (t.dtype() == dtype || bytes(t.dtype()) != bytes(dtype)) return t;
   const bool raw = dtype == DType::bf16 || bytes(dtype) == 1;
   if (!raw || is_float(t.dtype()) || (is_integer(dtype) && bits(dtype) == 8)) return t;
@@ -165,14 +178,23 @@ Result<std::vector<size_t>> match_inputs(const Graph& graph,
   return out;
 }
 
-Result<std::vector<Tensor>> match_inputs(const Graph& graph,
-                                         const std::vector<NamedArray>& arrays) {
+Result<std::vector<Tensor>> match_inputs(const Graph& graph, const std::vector<NamedArray>& arrays,
+                                         std::vector<std::string>* notes) {
   QC_ASSIGN(const std::vector<size_t> at, match_inputs(graph, names_of(arrays)));
   std::vector<Tensor> out;
   for (size_t i = 0; i < at.size(); ++i) {
-    out.push_back(adapted(arrays[at[i]].tensor, graph.inputs()[i]->dtype()));
+    const Value& input = *graph.inputs()[i];
+    const Tensor& given = arrays[at[i]].tensor;
+    if (notes && widens(given.dtype(), input.dtype()))
+      notes->push_back(cast_note(input, given.dtype()));
+    out.push_back(adapted(given, input.dtype()));
   }
   return out;
+}
+
+std::string cast_note(const Value& input, DType given) {
+  return fmt::format("input '{}' is {}, elements of {} are cast: give them as {} to save the copy",
+                     input.name(), name(input.dtype()), name(given), name(input.dtype()));
 }
 
 Result<std::vector<Tensor>> match_outputs(const Graph& graph,

@@ -33,12 +33,19 @@ Result<std::vector<ArraySet>> open_arrays(const std::vector<std::string>& paths,
 /// Which of the named arrays belongs to each input of the graph: by the input's name or as in_0,
 /// in_1, ....
 Result<std::vector<size_t>> match_inputs(const Graph& graph, const std::vector<std::string>& names);
-/// The array under the value's type where only numpy's lack of that type stands between.
+/// Whether each integer of the one type is one of the other, 64 bits wide: indices of 32 bits.
+bool widens(DType from, DType to);
+/// What a user is told where the input's elements are widened.
+std::string cast_note(const Value& input, DType given);
+/// The array under the value's type where only numpy's lack of that type stands between, or where
+/// it widens.
 Tensor adapted(const Tensor& tensor, DType dtype);
 
 /// One array per input of the graph, by the input's name or as in_0, in_1, ...; bits of types that
-/// numpy lacks may come as unsigned integers. Arrays named out_<i> are ignored.
-Result<std::vector<Tensor>> match_inputs(const Graph& graph, const std::vector<NamedArray>& arrays);
+/// numpy lacks may come as unsigned integers. Arrays named out_<i> are ignored. `notes` takes what
+/// is cast.
+Result<std::vector<Tensor>> match_inputs(const Graph& graph, const std::vector<NamedArray>& arrays,
+                                         std::vector<std::string>* notes = nullptr);
 /// One array per output, by name or as out_0, out_1, ....
 Result<std::vector<Tensor>> match_outputs(const Graph& graph,
                                           const std::vector<NamedArray>& arrays);

@@ -16,6 +16,8 @@ Result<Samples> Samples::open(const Graph& graph, std::vector<ArraySet> sets, co
   out.refuse_nan_ = refuse_nan;
   out.file_ = graph.file;
   for (ArraySet& set : sets) QC_TRY(out.add(graph, std::move(set), sizes));
+  std::set<std::string> told;  // of several sets once
+  std::erase_if(out.warnings_, [&](const std::string& w) { return !told.insert(w).second; });
   QC_ASSIGN(out.first_, out.read());
   return out;
 }
@@ -42,6 +44,7 @@ Result<Ok> Samples::add(const Graph& graph, ArraySet arrays, const Bindings& siz
       return error(Code::input, loc, "samples are {}, the input is {}", name(t.dtype()),
                    name(input->dtype()));
     }
+    if (widens(t.dtype(), input->dtype())) warnings_.push_back(cast_note(*input, t.dtype()));
     if (rank == 0 || (rank != input->rank() && rank != input->rank() + 1)) {
       return error(Code::input, loc, "samples of rank {} for {}", rank, str(input->type()));
     }
