@@ -19,11 +19,11 @@ from ._matcher import RuleMatcher
 from ._passes import GraphEditor, GraphNode, Pass, Value
 from ._rules import (DynamicQuantRulePerTensor, FloatRule, KeyRule, QuantRule, RuleList, StaticQuantRule, read_rules,
                      save_rules)
-from ._torch import from_exported, from_torch
+from ._torch import from_exported, from_torch, save_exported
 
 __all__ = [
     "Analysis", "CPrinter", "CompiledModule", "DynamicQuantRulePerTensor", "Explanation", "FloatRule", "Graph", "GraphEditor", "GraphNode",
     "InternalError", "KeyRule", "LayerRow", "LayerRows", "Loc", "Node", "Operand", "Pass", "QuantParams", "QuantRule", "QuantcError", "QuantcWarning", "QuantizationTransform", "RuleList", "RuleMatcher",
     "StaticQuantRule", "Unsupported", "UserError", "Validation", "Value", "calibrate", "compare", "compile_model", "dump_fx",
-    "from_exported", "from_fx", "from_onnx", "from_pt2", "from_torch", "load", "read_rules", "save_rules",
+    "from_exported", "from_fx", "from_onnx", "from_pt2", "from_torch", "load", "read_rules", "save_exported", "save_rules",
 ]

@@ -69,7 +69,12 @@ void bind_reports(nb::module_& m) {
   nb::class_<Port>(m, "Port", "An input or output of a model.")
       .def_ro("name", &Port::name)
       .def_ro("type", &Port::type)
-      .def_ro("shape", &Port::shape);
+      .def_ro("shape", &Port::shape)
+      .def("__repr__", [](const Port& p) {
+        std::string out = "<quantc.Port " + p.name + ": " + p.type + "[";
+        for (const std::string& size : p.shape) out += (&size == &p.shape[0] ? "" : ", ") + size;
+        return out + "]>";
+      });
   nb::class_<Report>(m, "Report", "Sizes of a compiled model.")
       .def_ro("name", &Report::name)
       .def_ro("arena_bytes", &Report::arena_bytes)
@@ -192,7 +197,12 @@ void bind_reports(nb::module_& m) {
       .def_ro("evictions", &CacheReport::evictions)
       .def_ro("count", &CacheReport::count)
       .def_ro("bytes", &CacheReport::bytes)
-      .def_ro("hit_rate", &CacheReport::hit_rate);
+      .def_ro("hit_rate", &CacheReport::hit_rate)
+      .def("__repr__", [](const CacheReport& c) {
+        return "<quantc.CacheReport " + std::to_string(c.count) + " forms of " +
+               std::to_string(c.bytes) + " bytes: " + std::to_string(c.hits) + " hits, " +
+               std::to_string(c.misses) + " misses, " + std::to_string(c.evictions) + " evictions>";
+      });
   nb::class_<Timing>(m, "Timing", "Seconds of calls.")
       .def_ro("runs", &Timing::runs)
       .def_ro("least", &Timing::least)

@@ -1,6 +1,7 @@
 #include "quantc/model.h"
 
 #include "api/state.h"
+#include "driver/compile.h"
 #include "driver/load.h"
 #include "interp/interpreter.h"
 #include "ir/text.h"
@@ -51,6 +52,18 @@ Result<std::vector<Array>> interpreted(Network& network, Forms& forms, const Arr
   return arrays_of(names, result.outputs);
 }
 
+/// Sizes that `own` does not have must be for dimensions of the graph.
+Result<qc::Ok> check_dims(const qc::Graph& graph, const Options& own, const Options& options) {
+  const auto check = [&](const auto& sizes, const auto& before) -> Result<qc::Ok> {
+    for (const auto& [name, size] : sizes) {
+      if (before.count(name) == 0) QC_TRY(qc::check_dim(graph, name));
+    }
+    return qc::Ok{};
+  };
+  QC_TRY(check(options.dims, own.dims));
+  return check(options.ranges, own.ranges);
+}
+
 }  // namespace
 
 Model::Model(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -92,6 +105,8 @@ Expected<Model> Model::with(const Options& options) const {
                                "'{}' is decided when a model is loaded: load it with that option",
                                options.state != own.state ? "state" : "arithmetic"));
   }
+  const auto known = check_dims(*state_->network->graph, own, options);
+  if (!known.ok()) return converted(known.diag());
   auto state = std::make_unique<State>(state_->network, options, state_->budget);
   state->forms.warn(state_->forms.warnings());
   return Model(std::move(state));

@@ -20,6 +20,7 @@
 #include "driver/widened.h"
 #include "frontends/common/unknown_dim.h"
 #include "interp/interpreter.h"
+#include "ir/guard_text.h"
 #include "ir/op_table.h"
 #include "passes/note_rules.h"
 #include "passes/pad_to_buckets.h"
@@ -72,10 +73,8 @@ Result<Ok> check_size(const Graph& graph, const std::string& symbol, int64_t siz
   const bool known = range != graph.dim_ranges.end();
   if (size >= 0 && (!known || (size >= range->second.min && size <= range->second.max)))
     return Ok{};
-  return error(
-      Code::dim, Loc{graph.file, {}, {}}, "dimension '{}' cannot be {}{}", symbol, size,
-      !known ? std::string()
-             : fmt::format(": the model allows {} to {}", range->second.min, range->second.max));
+  return error(Code::dim, Loc{graph.file, {}, {}}, "dimension '{}' cannot be {}{}", symbol, size,
+               !known ? std::string() : fmt::format(": the model allows {}", words(range->second)));
 }
 
 /// Input dimensions that have neither number nor range.
@@ -300,6 +299,12 @@ Options implied(Options options) {
   return options;
 }
 
+Result<Ok> check_dim(const Graph& graph, const std::string& name) {
+  const std::vector<std::string> known = graph.symbols();
+  if (std::find(known.begin(), known.end(), name) != known.end()) return Ok{};
+  return unknown_dim(Loc{graph.file, {}, {}}, name, known, known);
+}
+
 Result<Target> target_of(const Options& options) { return find_target(implied(options).target); }
 
 Result<Ok> make_contract(Graph& graph, const Options& given, PassContext& context,
@@ -312,11 +317,7 @@ Result<Ok> make_contract(Graph& graph, const Options& given, PassContext& contex
   Bindings bindings(options.dims.begin(), options.dims.end());
   for (const auto& [symbol, size] : bindings) QC_TRY(check_size(graph, symbol, size));
   for (const auto& [symbol, range] : options.ranges) {
-    const auto symbols = graph.symbols();
-    if (std::find(symbols.begin(), symbols.end(), symbol) == symbols.end()) {
-      const std::vector<std::string> known(symbols.begin(), symbols.end());
-      return unknown_dim(file, symbol, known, known);
-    }
+    QC_TRY(check_dim(graph, symbol));
     QC_TRY(check_size(graph, symbol, range.min));
     QC_TRY(check_size(graph, symbol, range.max));
     DimRange& known = graph.dim_ranges[symbol];

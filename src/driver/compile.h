@@ -30,6 +30,9 @@ struct PassObserver {
   std::function<void(const char* pass, double seconds, const Program&)> program;
 };
 
+/// An input of the graph must have a free dimension of this name.
+Result<Ok> check_dim(const Graph& graph, const std::string& name);
+
 /// Binds the options' dims and runs the passes up to the contract graph. `context` holds the rules
 /// of a quantization and, afterwards, what the passes noted.
 Result<Ok> make_contract(Graph& graph, const Options& options, const PassObserver& observe = {});

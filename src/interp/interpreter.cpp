@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "interp/eval.h"
+#include "ir/guard_text.h"
 #include "ir/solve.h"
 #include "support/budget.h"
 #include "support/checked.h"
@@ -217,8 +218,8 @@ Result<Bindings> bindings_for(const Graph& graph, const std::vector<std::vector<
   for (const auto& [symbol, size] : out) {
     const auto range = graph.dim_ranges.find(symbol);
     if (range != graph.dim_ranges.end() && (size < range->second.min || size > range->second.max)) {
-      return error(Code::dim, file, "dimension '{}' is {}, the model allows {} to {}", symbol, size,
-                   range->second.min, range->second.max);
+      return error(Code::dim, file, "dimension '{}' is {}, the model allows {}", symbol, size,
+                   words(range->second));
     }
   }
   QC_TRY(graph.check_guards(out));

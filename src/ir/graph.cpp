@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "ir/guard_text.h"
 #include "ir/op_table.h"
 #include "support/budget.h"
 
@@ -328,11 +329,8 @@ class BindVisitor : public AttrVisitor {
 
 Result<Ok> Graph::check_guards(const Bindings& bindings) const {
   for (const DimGuard& guard : guards) {
-    const DimGuard known = guard.substitute(bindings);
-    if (known.holds().value_or(true)) continue;
-    return error(Code::dim, Loc{file, {}, {}},
-                 "the model holds only where {}; with these sizes that is {}", guard.str(),
-                 known.str());
+    if (guard.substitute(bindings).holds().value_or(true)) continue;
+    return error(Code::dim, Loc{file, {}, {}}, "{}", broken(guard, bindings));
   }
   return Ok{};
 }

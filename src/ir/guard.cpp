@@ -22,6 +22,7 @@ const Relation& row(DimGuard::Op op) { return kRelations[static_cast<size_t>(op)
 }  // namespace
 
 std::optional<bool> DimGuard::holds() const {
+  if (left == right) return row(op).holds(0, 0);
   if (!left.is_static() || !right.is_static()) return std::nullopt;
   return row(op).holds(left.value(), right.value());
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ir/guard_text.h"
 #include "ir/solve.h"
 #include "support/counted.h"
 
@@ -125,10 +126,8 @@ Result<Ok> check_sizes(const Program& program, const Bindings& sizes) {
                  d.min, d.max, d.step > 1 ? fmt::format(" in steps of {}", d.step) : "");
   }
   for (const DimGuard& guard : program.guards) {
-    const DimGuard known = guard.substitute(sizes);
-    if (known.holds().value_or(true)) continue;
-    return error(Code::dim, "the model holds only where {}; with these sizes that is {}",
-                 guard.str(), known.str());
+    if (guard.substitute(sizes).holds().value_or(true)) continue;
+    return error(Code::dim, "{}", broken(guard, sizes));
   }
   return Ok{};
 }

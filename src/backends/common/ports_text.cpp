@@ -1,9 +1,28 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 
 #include "backends/common/text.h"
+#include "ir/guard_text.h"
 
 namespace qc {
 namespace {
+
+/// "[dims[0], 2 * dims[1]]": a shape as programs that read headers can compute it.
+std::string sizes_of_run(const Dims& shape, const Program& program) {
+  const Dim::Notation notation = {
+      [&](const std::string& symbol) {
+        const auto at = std::ranges::find(program.dims, symbol, &FreeDim::name);
+        return fmt::format("dims[{}]", at - program.dims.begin());
+      },
+      [](std::string_view function, const std::string& a, const std::string& b) {
+        return fmt::format("{}({}, {})", function, a, b);
+      }};
+  std::vector<std::string> out;
+  for (const Dim& d : shape) out.push_back(d.str(notation));
+  return fmt::format("[{}]", fmt::join(out, ", "));
+}
 
 std::string ports(const char* kind, const std::vector<Port>& list, const std::string& upper,
                   const Program& program) {
@@ -20,8 +39,11 @@ std::string ports(const char* kind, const std::vector<Port>& list, const std::st
         "#define {0}_{1}_{2}_ELEMENTS {8}\n#define {0}_{1}_{2}_BYTES {9}\n",
         upper, kind, i, c_string(list[i].name), c_type(type.dtype), name(type.dtype), type.rank(),
         shape.empty() ? "1" : shape, elements, elements * static_cast<int64_t>(bytes(type.dtype)));
-    if (!all_static(type.shape))
-      out += fmt::format("/* The largest: its shape is {}. */\n", c_comment(str(type.shape)));
+    if (!all_static(type.shape)) {
+      out += fmt::format("/* The largest: its shape is {}. */\n#define {}_{}_{}_SIZES \"{}\"\n",
+                         c_comment(str(type.shape)), upper, kind, i,
+                         sizes_of_run(type.shape, program));
+    }
     const Format* f = type.format.get();
     if (!f || f->granularity != Granularity::tensor || f->is_dynamic()) continue;
     out += fmt::format(
@@ -54,7 +76,7 @@ std::string dims_text(const Program& program, const ProjectOptions& options) {
     if (d.step > 1) out += fmt::format("#define {}_DIM_{}_STEP {}\n", upper, i, d.step);
   }
   for (const DimGuard& guard : program.guards)
-    out += fmt::format("/* Sizes must have {}. */\n", c_comment(guard.str()));
+    out += fmt::format("/* The model holds only where {}. */\n", c_comment(words(guard)));
   return out + "\n";
 }
 

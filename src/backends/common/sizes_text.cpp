@@ -5,6 +5,7 @@
 
 #include "backends/common/size_table.h"
 #include "backends/common/text.h"
+#include "ir/guard_text.h"
 
 namespace qc {
 namespace {
@@ -43,7 +44,7 @@ std::string size_error_text(const Program& program, const ProjectOptions& option
   for (const DimGuard& g : program.guards) {
     refuse(fmt::format("!({} {} {})", sizes.expression(g.left), g.relation(),
                        sizes.expression(g.right)),
-           "the model holds only where " + g.str());
+           "the model holds only where " + words(g));
   }
   return out + "  return NULL;\n}\n\n";
 }

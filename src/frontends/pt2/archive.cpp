@@ -1,5 +1,7 @@
 #include "frontends/pt2/archive.h"
 
+#include "frontends/pt2/dim_names.h"
+
 namespace qc::pt2 {
 namespace {
 
@@ -52,6 +54,7 @@ Result<Archive> Archive::read(std::span<const std::byte> bytes, const std::strin
 
 Result<Ok> Archive::read_old(const ZipArchive& zip, std::string_view json) {
   QC_ASSIGN(program_, parse_program(json, Loc{file_, {}, {}}));
+  QC_TRY(add_dim_names(zip, "extra_files/"));
   constexpr std::pair<const char*, bool> kParts[] = {
       {"serialized_state_dict.pt", true},
       {"serialized_state_dict.json", true},
@@ -64,6 +67,11 @@ Result<Ok> Archive::read_old(const ZipArchive& zip, std::string_view json) {
     }
   }
   return Ok{};
+}
+
+Result<Ok> Archive::add_dim_names(const ZipArchive& zip, const std::string& folder) {
+  const ZipEntry* entry = zip.find(folder + kDimNamesFile);
+  return entry ? name_dims(text(*entry), Loc{file_, {}, {}}, program_) : Ok{};
 }
 
 Result<Ok> Archive::read_new(const ZipArchive& zip) {
@@ -98,6 +106,7 @@ Result<Ok> Archive::read_new(const ZipArchive& zip) {
     model = "model";
   }
   QC_ASSIGN(program_, parse_program(text(*zip.find(root + "models/" + model + ".json")), loc));
+  QC_TRY(add_dim_names(zip, root + "extra/"));
   for (bool constants : {false, true}) {
     TensorTable& table = constants ? constants_ : weights_;
     std::string kind = constants ? "constants" : "weights";

@@ -70,6 +70,7 @@ class Archive {
  private:
   Result<Ok> read_old(const ZipArchive& zip, std::string_view json);
   Result<Ok> read_new(const ZipArchive& zip);
+  Result<Ok> add_dim_names(const ZipArchive& zip, const std::string& folder);
 
   std::string file_;
   std::shared_ptr<const void> owner_;

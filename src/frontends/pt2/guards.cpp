@@ -95,8 +95,8 @@ Result<Ok> add_guards(const std::vector<std::string>& texts, Graph& graph,
       options.remarks->push_back("import: guard not checked: " + text);
     }
   }
+  QC_TRY(graph.check_guards(options.dims));
   for (DimGuard& guard : graph.guards) guard = guard.substitute(options.dims);
-  QC_TRY(graph.check_guards());
   std::erase_if(graph.guards, [](const DimGuard& g) { return g.holds().has_value(); });
   return Ok{};
 }

@@ -2,15 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "frontends/common/unique_names.h"
 #include "frontends/common/unknown_dim.h"
 #include "frontends/pt2/context.h"
 #include "frontends/pt2/guards.h"
+#include "frontends/pt2/out_spec.h"
 #include "frontends/pt2/sharing.h"
 #include "frontends/pt2/storage_groups.h"
 #include "frontends/pt2/symexpr.h"
+#include "ir/guard_text.h"
 
 namespace qc::pt2 {
 namespace {
@@ -190,9 +193,8 @@ class Importer {
       if (range.max) known.max = *range.max;
       if (auto bound = options_.dims.find(text); bound != options_.dims.end()) {
         if (bound->second >= known.min && bound->second <= known.max) continue;
-        return error(Code::dim, file_loc(),
-                     "dimension '{}' cannot be {}: the model allows {} to {}", text, bound->second,
-                     known.min, known.max);
+        return error(Code::dim, file_loc(), "dimension '{}' cannot be {}: the model allows {}",
+                     text, bound->second, words(known));
       }
       if (plain) {
         graph_->dim_ranges[text] = known;
@@ -217,8 +219,14 @@ class Importer {
       return error(Code::graph, file_loc(), "the graph has {} outputs, its signature {}",
                    plan_.flat.outputs.size(), program_.output_specs.size());
     }
-    for (size_t i = 0; i < plan_.flat.outputs.size(); ++i) {
-      QC_TRY(add_output(program_.output_specs[i], plan_.flat.outputs[i], i));
+    const std::vector<std::string> keys = user_names();
+    for (size_t i = 0, user = 0; i < plan_.flat.outputs.size(); ++i) {
+      const OutputSpec& spec = program_.output_specs[i];
+      const size_t before = names_.size();
+      QC_TRY(add_output(spec, plan_.flat.outputs[i], i));
+      if (spec.kind != OutputSpec::Kind::user_output) continue;
+      const size_t at = user++;
+      if (names_.size() > before && at < keys.size() && !keys[at].empty()) names_.back() = keys[at];
     }
     for (size_t i = 0; const std::string& name : unique_names(std::move(names_))) {
       graph_->add_output(name, outputs_[i++]);
@@ -229,6 +237,16 @@ class Importer {
     }
     graph_->sweep();
     return Ok{};
+  }
+
+  /// What forward calls its results, in order; nothing where the file does not say it of all.
+  std::vector<std::string> user_names() const {
+    const auto count = std::ranges::count_if(program_.output_specs, [](const OutputSpec& spec) {
+      return spec.kind == OutputSpec::Kind::user_output;
+    });
+    std::vector<std::string> out = output_names(program_.out_spec, file_loc());
+    if (static_cast<int64_t>(out.size()) != count) out.clear();
+    return out;
   }
 
   /// A number the model returns as a value of rank 0: what item() read, a size, or a constant.

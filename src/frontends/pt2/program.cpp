@@ -411,6 +411,19 @@ Result<Range> range(const Json& json) {
   return out;
 }
 
+/// What the root module's forward returns. It only names outputs, so it may be missing or odd.
+std::string out_spec(const Json& module) {
+  const auto calls = module.find("module_call_graph");
+  if (!calls) return {};
+  const auto entries = calls->array();
+  if (!entries.ok() || entries->size() == 0) return {};
+  const auto signature = calls->with(entries->at(0)).find("signature");
+  const auto spec = signature ? signature->find("out_spec") : std::nullopt;
+  if (!spec) return {};
+  auto text = spec->text();
+  return text.ok() ? std::move(*text) : std::string();
+}
+
 Result<Ok> schema_version(const Json& json, ExportedProgram& out) {
   QC_ASSIGN(Json version, json.at("schema_version"));
   QC_ASSIGN(Json major, version.at("major"));
@@ -490,6 +503,7 @@ Result<ExportedProgram> parse_program(std::string_view text, const Loc& loc) {
   QC_ASSIGN(out.input_specs, list<InputSpec>(inputs, input_spec));
   QC_ASSIGN(Json outputs, signature.at("output_specs"));
   QC_ASSIGN(out.output_specs, list<OutputSpec>(outputs, output_spec));
+  out.out_spec = out_spec(module);
   if (auto ranges = json.find("range_constraints")) {
     QC_ASSIGN(out.ranges, dictionary<Range>(*ranges, range));
   }

@@ -142,6 +142,7 @@ struct ExportedProgram {
   std::vector<OutputSpec> output_specs;
   std::map<std::string, Range, std::less<>> ranges;  // by infix expression
   std::vector<std::string> guards;
+  std::string out_spec;  // the serialised tree of what forward returns; empty where it is not there
 };
 
 /// Parses models/model.json (or serialized_exported_program.json).
