@@ -77,7 +77,7 @@ Expected<Analysis> Model::analyze(const ArrayViews& views, const std::string& ti
     Analysis out;
     for (const qc::LayerAnalysis& l : found.layers) out.layers.push_back(layer_of(l));
     out.runs = found.runs;
-    out.table = qc::table(found, SIZE_MAX / 2);
+    out.table = qc::table(found, SIZE_MAX / 2, false);
     out.json = qc::json(found);
     if (!title.empty()) {
       QC_ASSIGN(out.page,

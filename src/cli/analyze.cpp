@@ -54,7 +54,8 @@ void add_analyze(CLI::App& app, Session& session) {
                   analysis_page(found, *plain, *graph, options, first, title));
         QC_TRY(write_file(flags->page, page));
       }
-      fmt::print("{}", flags->as_json ? json(found) : table(found, terminal_width()));
+      fmt::print("{}",
+                 flags->as_json ? json(found) : table(found, terminal_width(), is_terminal()));
       return 0;
     };
   });

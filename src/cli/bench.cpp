@@ -46,7 +46,8 @@ Result<int> run_bench(BenchFlags& flags) {
   QC_TRY(flags.input.renew(*graph, samples));
   flags.bench.ready = stop_watching_time;
   QC_ASSIGN(const Bench found, bench(*graph, options, flags.model, samples.first(), flags.bench));
-  fmt::print("{}", flags.as_json ? json(found, flags.model) : str(found, terminal_width()));
+  fmt::print(
+      "{}", flags.as_json ? json(found, flags.model) : str(found, terminal_width(), is_terminal()));
   return 0;
 }
 

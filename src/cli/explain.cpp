@@ -39,7 +39,7 @@ void add_explain(CLI::App& app, Session& session) {
         fmt::print("{}", json(reports, context));
         return 0;
       }
-      fmt::print("{}", table(reports, terminal_width()));
+      fmt::print("{}", table(reports, terminal_width(), is_terminal()));
       for (const std::string& remark : context.remarks) {
         for (const std::string_view pass :
              {"dot: ", "fold_qdq: ", "lift_quantize: ", "merge_products: ", "pad_to_buckets: ",

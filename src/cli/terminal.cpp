@@ -8,6 +8,8 @@
 
 namespace qc::cli {
 
+bool is_terminal() { return ::isatty(STDOUT_FILENO); }
+
 size_t terminal_width() {
   winsize size{};
   if (::isatty(STDOUT_FILENO) && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)

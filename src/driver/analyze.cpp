@@ -202,17 +202,51 @@ class Analyzer {
     }
   }
 
+  /// The least scale whose codes hold the range, with the offset that they have.
+  static double fitting_scale(const Format& f, double least, double greatest) {
+    const auto above = static_cast<double>(f.qmax - f.zero_at());
+    const auto below = static_cast<double>(f.qmin - f.zero_at());
+    double out = 1e-12;
+    if (above > 0) out = std::max(out, greatest / above);
+    if (below < 0) out = std::max(out, least / below);
+    return out;
+  }
+
+  /// What could be tried and is not so already.
+  static std::string finer(const Node& node) {
+    std::vector<std::string> ways;
+    bool narrow_operand = false;
+    for (const Value* v : node.inputs()) {
+      if (!v || !v->type().format) continue;
+      const Type& type = v->type();
+      if (!v->is_constant()) {
+        narrow_operand = narrow_operand || bits(type.dtype) == 8;
+      } else if (type.format->granularity == Granularity::tensor && type.rank() > 1) {
+        ways.emplace_back("per_channel weights");
+      } else if (bits(type.dtype) < 8) {
+        ways.emplace_back("int8 weights");
+      }
+    }
+    const Type& result = node.output(0)->type();
+    if (result.format && bits(result.dtype) == 8) {
+      ways.emplace_back("int16 results");
+    } else if (narrow_operand) {
+      ways.emplace_back("int16 operands");
+    }
+    if (ways.empty()) return "leave this layer in float";
+    return fmt::format("try {}, or leave this layer in float", fmt::join(ways, ", "));
+  }
+
   static void suggest(const Node& node, LayerAnalysis& layer) {
     const LayerError& error = layer.alone ? *layer.alone : layer.cumulative;
     if (error.sqnr_db() >= kBad) return;
     const Type& type = node.output(0)->type();
     if (is_simple(type)) {
       const Format& f = *type.format;
-      const double codes = static_cast<double>(f.qmax - f.qmin);
-      const double fit = std::max(layer.greatest - layer.least, 1e-12) / codes;
+      const double fit = fitting_scale(f, layer.least, layer.greatest);
       const double share =
           static_cast<double>(layer.saturated) / static_cast<double>(layer.elements);
-      if (share > 0.01) {
+      if (share > 0.01 && fit > f.scale_at()) {
         layer.suggestion = fmt::format(
             "{:.1f} % of the results are beyond the codes: a scale of {:.3g} holds {:.3g} to "
             "{:.3g}",
@@ -226,7 +260,7 @@ class Analyzer {
         return;
       }
     }
-    layer.suggestion = "try per_channel weights, int16 results, or leave this layer in float";
+    layer.suggestion = finer(node);
   }
 
   const Graph &plain_, &quantized_;

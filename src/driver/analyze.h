@@ -65,7 +65,7 @@ Result<Analysis> analyze(const Graph& plain, const Graph& quantized, const PassC
 /// One digit after the point; "exact" for infinity.
 std::string decibels(double value);
 /// As a table.
-std::string table(const Analysis& analysis, size_t width);
+std::string table(const Analysis& analysis, size_t width, bool cut);
 /// As JSON: {"runs": 10, "layers": [...]}.
 std::string json(const Analysis& analysis);
 

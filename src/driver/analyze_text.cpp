@@ -6,12 +6,11 @@
 #include "driver/analyze.h"
 #include "support/counted.h"
 #include "support/escape.h"
+#include "support/layer_names.h"
 #include "support/wrap.h"
 
 namespace qc {
 namespace {
-
-std::string name_of(const LayerAnalysis& l) { return fmt::format("{}", fmt::join(l.names, "+")); }
 
 std::string json_number(double value) {
   return std::isfinite(value) ? fmt::format("{}", value) : "null";
@@ -28,39 +27,48 @@ std::string decibels(double value) {
   return std::isfinite(value) ? fmt::format("{:.1f}", value) : value > 0 ? "exact" : "-";
 }
 
-std::string table(const Analysis& analysis, size_t width) {
+std::string table(const Analysis& analysis, size_t width, bool cut) {
   constexpr size_t kLeastName = 24;  // columns; below it numbers stand under the name
+  std::vector<std::vector<std::string>> all;
+  for (const LayerAnalysis& l : analysis.layers) all.push_back(l.names);
+  const LayerNames names(all, cut);
   std::vector<std::vector<std::string>> rows = {
       {"layer", "op", "alone dB", "all dB", "cosine", "max error", "least", "greatest", "beyond"}};
   for (const LayerAnalysis& l : analysis.layers) {
     const LayerError& e = l.cumulative;
-    rows.push_back({clipped(shown(name_of(l)), 34), l.op,
-                    l.alone ? decibels(l.alone->sqnr_db()) : "-", decibels(e.sqnr_db()),
-                    fmt::format("{:.5f}", e.cosine()), fmt::format("{:.3g}", e.max_abs),
-                    fmt::format("{:.3g}", l.least), fmt::format("{:.3g}", l.greatest),
+    rows.push_back({names.of(l.names), l.op, l.alone ? decibels(l.alone->sqnr_db()) : "-",
+                    decibels(e.sqnr_db()), fmt::format("{:.5f}", e.cosine()),
+                    fmt::format("{:.3g}", e.max_abs), fmt::format("{:.3g}", l.least),
+                    fmt::format("{:.3g}", l.greatest),
                     fmt::format("{:.2f}%", l.saturated_percent())});
   }
   std::vector<size_t> widths(rows[0].size());
   for (const auto& row : rows) {
     for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
   }
-  size_t rest = 0;  // columns beside the name
+  widths[0] = std::min<size_t>(widths[0], 60);  // a longer name has lines of its own
+  size_t rest = 0;                              // columns beside the name
   for (size_t i = 1; i < widths.size(); ++i) rest += 2 + widths[i];
   const bool is_wide = rest + std::min(widths[0], kLeastName) <= width;
   if (is_wide) widths[0] = std::min(widths[0], width - rest);
-  std::string out;
+  std::string out = names.note();
   for (size_t r = is_wide ? 0 : 1; r < rows.size(); ++r) {
-    const auto& row = rows[r];
+    auto& row = rows[r];
     if (is_wide) {
-      out +=
-          fmt::format("{:<{}}  {:<{}}", clipped(row[0], widths[0]), widths[0], row[1], widths[1]);
+      if (row[0].size() > widths[0]) {
+        out += name_lines(row[0], width);
+        row[0].clear();
+      }
+      out += fmt::format("{:<{}}  {:<{}}", row[0], widths[0], row[1], widths[1]);
       for (size_t i = 2; i < row.size(); ++i) out += fmt::format("  {:>{}}", row[i], widths[i]);
       out += "\n";
     } else {
       std::string numbers;
       for (size_t i = 2; i < row.size(); ++i)
         numbers += fmt::format("{}{} {}", i == 2 ? "" : ", ", rows[0][i], row[i]);
-      out += fmt::format("{}  {}\n", row[0], row[1]) + wrapped("    ", numbers, width);
+      out += name_lines(row[0], width - row[1].size() - 2);
+      out.insert(out.size() - 1, "  " + row[1]);
+      out += wrapped("    ", numbers, width);
     }
     if (r > 0 && !analysis.layers[r - 1].suggestion.empty())
       out += wrapped("    ", analysis.layers[r - 1].suggestion, width);

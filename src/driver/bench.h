@@ -62,8 +62,9 @@ struct Bench {
 Result<Bench> bench(const Graph& graph, const Options& options, const std::string& model,
                     const std::vector<Tensor>& inputs, const BenchOptions& how);
 
-/// As a table and a chart of bars, in so many columns.
-std::string str(const Bench& bench, size_t width);
+/// As a table and a chart of bars, in so many columns. With `cut`, names of layers are without the
+/// path that all have.
+std::string str(const Bench& bench, size_t width, bool cut);
 /// As docs/schema/bench.json describes.
 std::string json(const Bench& bench, const std::string& model);
 

@@ -5,14 +5,11 @@
 #include "driver/bench.h"
 #include "support/escape.h"
 #include "support/json_text.h"
+#include "support/layer_names.h"
 #include "support/wrap.h"
 
 namespace qc {
 namespace {
-
-std::string joined(const std::vector<std::string>& names) {
-  return fmt::format("{}", fmt::join(names, "+"));
-}
 
 double rate(int64_t amount, double seconds) {
   return seconds > 0 ? static_cast<double>(amount) / seconds * 1e-9 : 0;
@@ -76,17 +73,25 @@ std::string chart(const Bench& b, size_t width) {
   return out;
 }
 
-std::string layers(const Bench& b, size_t width) {
+std::string layers(const Bench& b, size_t width, bool cut) {
   if (b.layers.empty()) return {};
+  std::vector<std::vector<std::string>> all;
+  for (const StepTime& l : b.layers) all.push_back(l.names);
+  const LayerNames names(all, cut);
   const Units u = units_of(b);
   double most = 0;
   for (const StepTime& l : b.layers) most = std::max(most, l.seconds);
   const size_t name = std::clamp<size_t>(width / 4, 16, 40), variant = name;
   const size_t rest = width > name + variant + 38 ? width - name - variant - 38 : 1;
-  std::string out = fmt::format("\n{:<{}}{:<{}}{:>9}{:>9}{:>9}{:>9}\n", "layer", name, "variant",
-                                variant, "us", u.products, u.bytes, "of limit");
+  std::string out = fmt::format("\n{}{:<{}}{:<{}}{:>9}{:>9}{:>9}{:>9}\n", names.note(), "layer",
+                                name, "variant", variant, "us", u.products, u.bytes, "of limit");
   for (const StepTime& l : b.layers) {
-    out += fmt::format("{:<{}}{:<{}}", clipped(shown(joined(l.names)), name - 1), name,
+    std::string front = names.of(l.names);
+    if (front.size() >= name) {
+      out += name_lines(front, width);
+      front.clear();
+    }
+    out += fmt::format("{:<{}}{:<{}}", front, name,
                        clipped(l.variant.empty() ? l.kernel : l.variant, variant - 1), variant);
     out += fmt::format("{:>9.2f}{:>9}{:>9}{:>9}  {}\n", 1e6 * l.seconds,
                        figure(u.product * rate(l.macs, l.seconds)),
@@ -113,7 +118,7 @@ JsonObject object_of(const Runner& r, const Bench& b) {
 
 }  // namespace
 
-std::string str(const Bench& b, size_t width) {
+std::string str(const Bench& b, size_t width, bool cut) {
   std::string out =
       fmt::format("target {}, {}, {} multiply-accumulates a run ({} of codes)\n", b.target,
                   b.figures ? "arrays on the device" : "one thread", b.macs, b.integer_macs);
@@ -138,7 +143,7 @@ std::string str(const Bench& b, size_t width) {
         "{} launches, {:.1f} us of the host; with copies from and to its memory {:.4f} ms\n",
         b.figures->launches, b.figures->host_us, 1e-3 * b.figures->copied_us);
   }
-  return out + chart(b, width) + layers(b, width);
+  return out + chart(b, width) + layers(b, width, cut);
 }
 
 std::string json(const Bench& b, const std::string& model) {

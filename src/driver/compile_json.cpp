@@ -30,6 +30,7 @@ std::string json(const CompileResult& result, const Totals& computed, const Pass
                         .add("float", count(Computes::floats))
                         .add("moves", count(Computes::moves))
                         .add("converts", count(Computes::converts))
+                        .add("indices", count(Computes::indices))
                         .line())
       .add("remarks", json_strings(context.remarks))
       .add("warnings", json_strings(context.warnings))

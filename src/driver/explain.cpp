@@ -189,7 +189,7 @@ class Explainer {
 }  // namespace
 
 std::string_view name(Computes computes) {
-  constexpr std::string_view kNames[] = {"integer", "float", "moves", "converts"};
+  constexpr std::string_view kNames[] = {"integer", "float", "moves", "converts", "indices"};
   return kNames[static_cast<size_t>(computes)];
 }
 
@@ -202,10 +202,16 @@ Computes computes(const Node& n) {
   if (n.info().has(kMovesElements) || n.info().has(kReshapes) || n.info().has(kHasRegions)) {
     return Computes::moves;
   }
-  bool floats = false;
-  for (const Value* v : n.inputs()) floats = floats || (v && is_float(v->dtype()));
-  for (size_t i = 0; i < n.output_count(); ++i) floats = floats || is_float(n.output(i)->dtype());
-  return floats ? Computes::floats : Computes::integer;
+  bool floats = false, indices = true;
+  const auto see = [&](DType type) {
+    floats = floats || is_float(type);
+    indices = indices && (type == DType::boolean || (is_integer(type) && bits(type) == 64));
+  };
+  for (const Value* v : n.inputs()) {
+    if (v) see(v->dtype());
+  }
+  for (size_t i = 0; i < n.output_count(); ++i) see(n.output(i)->dtype());
+  return floats ? Computes::floats : indices ? Computes::indices : Computes::integer;
 }
 
 Result<std::vector<NodeReport>> explain(const Graph& graph, const PassContext& context) {

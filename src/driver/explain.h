@@ -13,10 +13,11 @@ namespace qc {
 
 /// What a node does with numbers.
 enum class Computes : uint8_t {
-  integer,  // computes on codes or other integers
-  floats,   // computes in floating point
-  moves,    // copies or orders elements as they are
-  converts  // changes what codes mean: quantize, dequantize, requantize
+  integer,   // computes on codes or other integers
+  floats,    // computes in floating point
+  moves,     // copies or orders elements as they are
+  converts,  // changes what codes mean: quantize, dequantize, requantize
+  indices    // computes positions, sizes and conditions: 64-bit integers and booleans
 };
 std::string_view name(Computes computes);
 Computes computes(const Node& node);
@@ -54,7 +55,7 @@ Result<Ok> note_tables(const Graph& graph, const std::vector<std::string>& disab
 /// How many nodes there are, and how many of each kind.
 struct Totals {
   size_t nodes = 0;
-  std::array<size_t, 4> of{};
+  std::array<size_t, 5> of{};
 
   void add(Computes what) {
     ++nodes;
@@ -68,11 +69,13 @@ struct Totals {
 };
 /// Of a contract graph and its regions.
 Totals totals(const Graph& graph);
-/// "10 nodes: 7 integer, 0 float, 1 move elements, 2 convert".
+/// "10 nodes: 7 integer, 0 float, 1 move elements, 2 convert", and ", 3 on indices" where there
+/// are such.
 std::string str(const Totals& totals);
 
-/// As a table with totals; where that is wider than `width`, as a few lines for each node.
-std::string table(const std::vector<NodeReport>& reports, size_t width);
+/// As a table with totals; where that is wider than `width`, as a few lines for each node. With
+/// `cut`, names are without the path that all have.
+std::string table(const std::vector<NodeReport>& reports, size_t width, bool cut);
 /// As JSON: {"nodes": [...], "remarks": ["pass: text", ...], "warnings": [...], "totals": {...}}.
 std::string json(const std::vector<NodeReport>& reports, const PassContext& context);
 

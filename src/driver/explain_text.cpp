@@ -7,6 +7,7 @@
 #include "driver/qparams.h"
 #include "support/counted.h"
 #include "support/escape.h"
+#include "support/layer_names.h"
 #include "support/wrap.h"
 
 namespace qc {
@@ -49,12 +50,17 @@ Totals totals(const std::vector<NodeReport>& reports) {
 
 }  // namespace
 
-std::string table(const std::vector<NodeReport>& reports, size_t width) {
+std::string table(const std::vector<NodeReport>& reports, size_t width, bool cut) {
+  std::vector<std::vector<std::string>> all;
+  for (const NodeReport& r : reports) all.push_back(r.names);
+  const LayerNames names(all, cut);
+  // Columns; a longer name has lines of its own. kWidest is for wide terminals.
+  constexpr size_t kName = 34, kWidest = 60;
   std::vector<std::vector<std::string>> rows = {
       {"node", "op", "computes", "rule", "input", "weights", "result", "sum, or why"}};
   for (const NodeReport& r : reports) {
-    rows.push_back({clipped(shown(fmt::format("{}", fmt::join(r.names, "+"))), 34), r.op,
-                    std::string(name(r.computes)), shown(short_origin(r.rule)),
+    rows.push_back({names.of(r.names), r.op, std::string(name(r.computes)),
+                    shown(short_origin(r.rule)),
                     clipped(fmt::format("{}", fmt::join(r.inputs, ", ")), 48),
                     r.weight ? weight_text(*r.weight) : "", r.output,
                     r.accumulator ? sum_text(*r.accumulator) : shown(r.why)});
@@ -63,14 +69,20 @@ std::string table(const std::vector<NodeReport>& reports, size_t width) {
   for (const auto& row : rows) {
     for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
   }
-  std::string out;
+  widths[0] = std::min(widths[0], kWidest);
+  std::string out = names.note();
   size_t total = 0;
   for (size_t w : widths) total += w + 2;
   if (total > width + 2) {
     // Name, op, what it does and rule in one line, the rest below.
     for (size_t r = 1; r < rows.size(); ++r) {
-      const auto& row = rows[r];
-      out += fmt::format("{:<34}  {:<{}}  {:<8}  {}", row[0], row[1], widths[1], row[2], row[3]);
+      auto& row = rows[r];
+      if (row[0].size() > kName) {
+        out += name_lines(row[0], width);
+        row[0].clear();
+      }
+      out += fmt::format("{:<{}}  {:<{}}  {:<8}  {}", row[0], kName, row[1], widths[1], row[2],
+                         row[3]);
       out.erase(out.find_last_not_of(' ') + 1);
       out += "\n";
       for (size_t i = 4; i < row.size(); ++i) {
@@ -81,8 +93,12 @@ std::string table(const std::vector<NodeReport>& reports, size_t width) {
     }
     rows.clear();
   }
-  for (const auto& row : rows) {
+  for (auto& row : rows) {
     std::string line;
+    if (row[0].size() > widths[0]) {
+      out += name_lines(row[0], 100);
+      row[0].clear();
+    }
     for (size_t i = 0; i < row.size(); ++i) line += fmt::format("{:<{}}  ", row[i], widths[i]);
     line.erase(line.find_last_not_of(' ') + 1);
     out += line + "\n";
@@ -91,9 +107,11 @@ std::string table(const std::vector<NodeReport>& reports, size_t width) {
 }
 
 std::string str(const Totals& t) {
-  return fmt::format("{}: {} integer, {} float, {} move elements, {} convert",
+  const size_t indices = t[Computes::indices];
+  return fmt::format("{}: {} integer, {} float, {} move elements, {} convert{}",
                      counted(t.nodes, "node"), t[Computes::integer], t[Computes::floats],
-                     t[Computes::moves], t[Computes::converts]);
+                     t[Computes::moves], t[Computes::converts],
+                     indices ? fmt::format(", {} on indices", indices) : "");
 }
 
 std::string json(const std::vector<NodeReport>& reports, const PassContext& context) {
@@ -130,10 +148,11 @@ std::string json(const std::vector<NodeReport>& reports, const PassContext& cont
   const Totals all = totals(reports);
   return out + fmt::format(
                    "\n],\n\"remarks\": {},\n\"warnings\": {},\n\"totals\": {{\"nodes\": {}, "
-                   "\"integer\": {}, \"float\": {}, \"moves\": {}, \"converts\": {}}}}}\n",
+                   "\"integer\": {}, \"float\": {}, \"moves\": {}, \"converts\": {}, \"indices\": "
+                   "{}}}}}\n",
                    json_list(context.remarks), json_list(context.warnings), all.nodes,
                    all[Computes::integer], all[Computes::floats], all[Computes::moves],
-                   all[Computes::converts]);
+                   all[Computes::converts], all[Computes::indices]);
 }
 
 }  // namespace qc

@@ -21,10 +21,11 @@ namespace {
 std::string full_name(const Node& n) { return fmt::format("{}", fmt::join(n.loc().names, "+")); }
 
 /// Fill colours of the picture and what they mean, in the order of Computes.
-constexpr const char* kFills[] = {"#c6e5b9", "#f7c6b2", "#e6e6e6", "#bcd7f0"};
+constexpr const char* kFills[] = {"#c6e5b9", "#f7c6b2", "#e6e6e6", "#bcd7f0", "#efefef"};
 constexpr const char* kLegend =
-    "green: computes on integers; red: computes in float; grey: moves elements; blue: converts "
-    "between float and codes";
+    "green: computes on integers; red: computes in float; grey: moves elements or computes "
+    "indices; "
+    "blue: converts between float and codes";
 
 }  // namespace
 

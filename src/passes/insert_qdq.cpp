@@ -67,7 +67,7 @@ class Placer {
     if (!fits) {
       if (scheme.skip_unsupported) return false;
       // Rules for weights speak of the nodes that have some.
-      if (scheme.kind != QScheme::Kind::fixed && has_quantized_form(node)) {
+      if (scheme.kind != QScheme::Kind::fixed) {
         ++context_.rule_uses[note->rule].weightless;
         return false;
       }

@@ -100,7 +100,7 @@ def test_json_is_as_its_schemas_say(quantc, models, root, long_names, samples, t
     report = json.loads(quantc("inspect", digits, "--json").stdout)
     assert report["totals"]["macs"] == 452864 and report["inputs"] == [{"name": "image", "type": "f32", "shape": [1, 1, 8, 8]}]
     report = json.loads(quantc("compile", digits, *rules, "-o", tmp_path / "c", "--json").stdout)
-    assert report["nodes"] == {"nodes": 10, "integer": 7, "float": 0, "moves": 1, "converts": 2} and report["macs_slow_without_fma"] == 0
+    assert report["nodes"] == {"nodes": 10, "integer": 7, "float": 0, "moves": 1, "converts": 2, "indices": 0} and report["macs_slow_without_fma"] == 0
     assert f"ARENA_BYTES {report['arena_bytes']}\n" in (tmp_path / "c" / "digits.h").read_text()
 
 
