@@ -244,3 +244,25 @@ def test_validate_and_bench_take_networks_with_a_state(quantc, cache):
     said = quantc("validate", folder / "net.pt2", "-i", folder / "x.npz", "--target", "cuda:sm_90", "--host", "--atol", "0").stdout
     assert "cuda:sm_90" in said and "no  " not in said, said
     assert "qk_" in quantc("bench", folder / "net.pt2", "--target", "cuda:sm_90", "--host", "--per-layer", "--rounds", "1").stdout
+
+
+def test_a_build_for_the_host_is_no_build_for_a_gpu(quantc, models, tmp_path):
+    """Without nvcc `make test` fails, also where HOST=1 was built before; objects of both are kept."""
+    out = tmp_path / "out"
+    quantc("compile", models / "digits.onnx", "--target", "cuda", "-o", out, "--name", "digits", "--vectors", models / "digits.npz")
+
+    def make(*arguments):
+        return subprocess.run(["make", "-C", out, "CFLAGS=-O0", *arguments], capture_output=True, text=True)
+    assert "bits equal" in make("HOST=1", "test").stdout
+    for _ in range(2):
+        gpu = make("NVCC=false", "test")
+        assert gpu.returncode != 0 and "bits equal" not in gpu.stdout, gpu.stdout
+    built = (out / "host/digits.o").stat().st_mtime_ns
+    # An nvcc that is there, and no GPU: here one whose programs fail.
+    (tmp_path / "nvcc").write_text('#!/bin/sh\nwhile [ $# -gt 0 ]; do [ "$1" = -o ] && printf "#!/bin/sh\\nexit 1\\n" >"$2" && chmod +x "$2"; shift; done\n')
+    (tmp_path / "nvcc").chmod(0o755)
+    gpu = make(f"NVCC={tmp_path / 'nvcc'}", "AR=ar", "test")
+    assert gpu.returncode != 0 and "bits equal" not in gpu.stdout, gpu.stdout
+    again = make("HOST=1", "test")
+    assert "bits equal" in again.stdout and (out / "host/digits.o").stat().st_mtime_ns == built, again.stdout + again.stderr
+    assert make("clean").returncode == 0 and not (out / "host").exists() and not (out / "device").exists() and not (out / ".built").exists()

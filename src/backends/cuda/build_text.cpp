@@ -40,11 +40,13 @@ std::string cmake_architectures(const Project& project) {
 std::string weights_rule(const ProjectOptions& options) {
   const std::string_view ext = weight_source(options);
   if (ext == "c")
-    return fmt::format("{0}_weights.o: {0}_weights.c\n\t$(CC) -std=c11 -O0 -fPIC -c $< -o $@\n",
-                       options.name);
+    return fmt::format(
+        "$(O)/{0}_weights.o: {0}_weights.c | $(O)\n\t$(CC) -std=c11 -O0 -fPIC -c $< -o $@\n",
+        options.name);
   if (ext == "S")
     return fmt::format(
-        "{0}_weights.o: {0}_weights.S {0}_weights.bin\n\t$(CC) -fPIC -Wa,-I,. -c $< -o $@\n",
+        "$(O)/{0}_weights.o: {0}_weights.S {0}_weights.bin | $(O)\n\t$(CC) -fPIC -Wa,-I,. -c $< -o "
+        "$@\n",
         options.name);
   return "";
 }
@@ -55,32 +57,37 @@ std::string makefile_text(const Project& project) {
   const ProjectOptions& options = project.options;
   const std::string gpus = architectures(project);
   const std::string objects =
-      options.name + ".o" +
-      (weight_source(options).empty() ? "" : " " + options.name + "_weights.o");
+      "$(O)/" + options.name + ".o" +
+      (weight_source(options).empty() ? "" : " $(O)/" + options.name + "_weights.o");
   return fmt::format(
       "# Builds lib{0}.a, lib{0}.so and the test program with nvcc; `make HOST=1` builds the same\n"
       "# without CUDA: the threads of a kernel run on the host, one after another.\n"
       "NVCC ?= nvcc\nCXX ?= c++\nCC ?= cc\nCFLAGS ?= -O2\n"
       "{2}NVCCFLAGS ?= -O2{3}\n\n"
       "ifdef HOST\n"
+      "O = host\n"
       "COMPILE = $(CXX) -x c++ -std=c++20 -DQK_CUDA_ON_HOST -ffp-contract=off $(CFLAGS) -fPIC\n"
       "LINK = $(CXX) $(CFLAGS)\n"
       "else\n"
+      "O = device\n"
       "# Products are not fused, quotients are rounded, small numbers are kept: the bits are the "
       "host's.\n"
       "COMPILE = $(NVCC) -std=c++20 $(NVCCFLAGS) {4} -Xcompiler -fPIC\n"
       "LINK = $(NVCC) $(NVCCFLAGS)\n"
       "endif\n\n"
       "all: lib{0}.a lib{0}.so {0}_test\n\n"
-      "{0}.o: {0}.cu {0}.h {0}_kernels.h\n\t$(COMPILE) -c {0}.cu -o $@\n"
+      "# Each way of building has its own objects, and .built says whose the libraries are now.\n"
+      "$(O):\n\tmkdir -p $@\n"
+      ".built: always\n\t@echo $(O) | cmp -s - $@ || echo $(O) >$@\n"
+      "$(O)/{0}.o: {0}.cu {0}.h {0}_kernels.h | $(O)\n\t$(COMPILE) -c {0}.cu -o $@\n"
       "{1}"
-      "{0}_test.o: {0}_test.c {0}.h\n\t$(CC) -std=c11 $(CFLAGS) -c $< -o $@\n"
-      "lib{0}.a: {5}\n\trm -f $@\n\t$(AR) rcs $@ $^\n"
-      "lib{0}.so: {5}\n\t$(LINK) -shared -o $@ $^\n"
-      "{0}_test: {0}_test.o lib{0}.a\n\t$(LINK) -o $@ $^\n\n"
+      "$(O)/{0}_test.o: {0}_test.c {0}.h | $(O)\n\t$(CC) -std=c11 $(CFLAGS) -c $< -o $@\n"
+      "lib{0}.a: {5} .built\n\trm -f $@\n\t$(AR) rcs $@ {5}\n"
+      "lib{0}.so: {5} .built\n\t$(LINK) -shared -o $@ {5}\n"
+      "{0}_test: $(O)/{0}_test.o lib{0}.a .built\n\t$(LINK) -o $@ $(O)/{0}_test.o lib{0}.a\n\n"
       "test: {0}_test\n\t./{0}_test\n"
-      "clean:\n\trm -f *.o lib{0}.a lib{0}.so {0}_test\n"
-      ".PHONY: all test clean\n",
+      "clean:\n\trm -rf host device .built lib{0}.a lib{0}.so {0}_test\n"
+      ".PHONY: all test clean always\n",
       options.name, weights_rule(options),
       project.module.parts.size() > 1
           ? "# For your GPU alone, which is compiled sooner: NVCCFLAGS='-O2 -arch=sm_90'.\n"
