@@ -30,8 +30,9 @@ using Clock = std::chrono::steady_clock;
 /// Lists of folders in which programs, libraries and headers are looked for. An empty or relative
 /// one means the current folder, where files of a stranger may lie.
 constexpr std::string_view kSearchPaths[] = {
-    "PATH=",           "LD_LIBRARY_PATH=",    "LIBRARY_PATH=",  "CPATH=",
-    "C_INCLUDE_PATH=", "CPLUS_INCLUDE_PATH=", "COMPILER_PATH=", "PYTHONPATH=",
+    "PATH=",           "LD_LIBRARY_PATH=",    "LD_RUN_PATH=",   "LIBRARY_PATH=",    "CPATH=",
+    "C_INCLUDE_PATH=", "CPLUS_INCLUDE_PATH=", "COMPILER_PATH=", "GCC_EXEC_PREFIX=", "PYTHONPATH=",
+    "GVBINDIR=",
 };
 
 /// The absolute folders of a list, in order.
