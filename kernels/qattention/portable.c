@@ -184,7 +184,7 @@ QK_INLINE void qk_qattention_scores(const qk_qattention_params* p, const qk_head
                                     int32_t rows, const void* q, int32_t first, int32_t last) {
   const int32_t d = (p->depth + 1) / 2 * 2, n = (p->keys + 15) / 16 * 16;
   for (int32_t r = 0; r < rows; ++r) {
-    const float sq = t->q_scales ? t->q_scales[(i + r) * t->q.zero_row] : p->q_scale;
+    const float sq = t->q_scales ? t->q_scales[(i + r) * p->q_scales_at[2]] : p->q_scale;
     t->by[r] = t->k_scales ? qn_mulf(sq, p->scale) : qn_mulf(qn_mulf(sq, p->scale), t->k_scale);
   }
 #if defined(QK_TARGET_AVX512VNNI)
@@ -279,10 +279,11 @@ QK_INLINE void qk_qattention_keys(const qk_qattention_params* p, const qk_attend
                                   float* scales) {
   const int32_t n = (p->keys + 15) / 16 * 16;
   const ptrdiff_t ks = qk_head_at(p->k_scales_at, b, h), vs = qk_head_at(p->v_scales_at, b, h);
-  const qk_code_rows zk = {p->k_type, p->k_zero, p->k_at[2], p->k_scales_at[2],
-                           x->k_zeros ? x->k_zeros + ks : 0};
-  const qk_code_rows zv = {p->v_type, p->v_zero, p->v_at[2], p->v_scales_at[2],
-                           x->v_zeros ? x->v_zeros + vs : 0};
+  const ptrdiff_t kz = qk_head_at(p->k_zeros_at, b, h), vz = qk_head_at(p->v_zeros_at, b, h);
+  const qk_code_rows zk = {p->k_type, p->k_zero, p->k_at[2], p->k_zeros_at[2],
+                           x->k_zeros ? x->k_zeros + kz : 0};
+  const qk_code_rows zv = {p->v_type, p->v_zero, p->v_at[2], p->v_zeros_at[2],
+                           x->v_zeros ? x->v_zeros + vz : 0};
   const uint8_t *k = x->k + qk_head_at(p->k_at, b, h), *v = x->v + qk_head_at(p->v_at, b, h);
   if (QK_ATTENDS_BYTES(p)) {
 #if defined(QK_TARGET_AVX512VNNI)
@@ -316,7 +317,7 @@ QK_INLINE void qk_qattention_i8(const qk_qattention_params* p, const void* q, co
   qk_range all = {0.0f, 0.0f};
   float* const near_scales = scores + (ptrdiff_t)p->rows * (n + wide);
   int16_t* const v_panels = words + (ptrdiff_t)n * d;
-  const qk_code_rows queries = {p->q_type, p->q_zero, p->q_at[2], p->q_scales_at[2], 0};
+  const qk_code_rows queries = {p->q_type, p->q_zero, p->q_at[2], p->q_zeros_at[2], 0};
   qk_head t;
   memset(&t, 0, sizeof t);
   t.k_panels = words;
@@ -337,10 +338,9 @@ QK_INLINE void qk_qattention_i8(const qk_qattention_params* p, const void* q, co
   for (int32_t b = 0; b < p->batch; ++b) {
     const int32_t row = b * p->e_batch; /* the first of the batch, of an ending */
     for (int32_t h = 0; h < p->heads; ++h) {
-      const ptrdiff_t at = qk_head_at(p->q_scales_at, b, h);
       if (h % group == 0) qk_qattention_keys(p, &x, &t, b, h / group, words, v_panels, near_scales);
-      t.q.zeros = q_zeros ? q_zeros + at : 0;
-      t.q_scales = q_scales ? q_scales + at : 0;
+      t.q.zeros = q_zeros ? q_zeros + qk_head_at(p->q_zeros_at, b, h) : 0;
+      t.q_scales = q_scales ? q_scales + qk_head_at(p->q_scales_at, b, h) : 0;
       for (int32_t i = 0; i < p->queries; i += p->rows) {
         const int32_t rows = p->queries - i < p->rows ? p->queries - i : p->rows;
         qk_qattention_rows(p, &t, b, h, i, rows, x.q + qk_head_at(p->q_at, b, h), keep, add,

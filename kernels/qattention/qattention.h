@@ -17,7 +17,7 @@
  *
  * Operands and the result may lie with any strides: q_at and so on are the elements from batch to
  * batch, from head to head and from row to row, in which elements follow each other; q_scales_at
- * and so on the same of scales and zero points, 0 where there is one for all.
+ * and so on the same of scales, q_zeros_at and so on of zero points, 0 where there is one for all.
  *
  * With e_mode other than QK_NO_ENDING the floats become codes (kernels/common/ending.h): rows of
  * e_row of them, a batch having e_batch rows, are computed into `floats`, in which y_at says where.
@@ -32,6 +32,7 @@ typedef struct {
   int32_t batch, heads, kv_heads, queries, keys, depth, value_depth;
   int32_t q_at[3], k_at[3], v_at[3], y_at[3];
   int32_t q_scales_at[3], k_scales_at[3], v_scales_at[3];
+  int32_t q_zeros_at[3], k_zeros_at[3], v_zeros_at[3];
   int32_t mask[4];
   int32_t left, right, offset;
   int32_t rows; /* queries that are worked on together */

@@ -196,10 +196,10 @@ static void check(int i) {
 
 /* What operands of check_blocks are: signed or not, with scales and zero points of rows or one. */
 typedef struct operand {
-  int32_t is_signed, rows, zero, at[3], scales_at[3];
+  int32_t is_signed, rows, zero, at[3], scales_at[3], zeros_at[3];
   uint8_t* codes;
   float* scales;
-  int32_t* zeros;
+  int32_t *zeros, *laid; /* as the codes of all rows follow each other, and where zeros_at says */
 } operand;
 
 static operand operand_of(int32_t batch, int32_t heads, int32_t rows, int32_t n, int per_row) {
@@ -215,6 +215,15 @@ static operand operand_of(int32_t batch, int32_t heads, int32_t rows, int32_t n,
   for (size_t i = 0; i < count; ++i) {
     o.zeros[i] = !per_row ? o.zero : o.is_signed ? qk_random_in(-128, 127) : qk_random_in(0, 255);
   }
+  /* Zero points of the heads of a row lie together, scales do not. */
+  o.laid = (int32_t*)qk_random_floats(count);
+  for (int32_t i = 0; i < batch * heads * rows; ++i) {
+    const int32_t b = i / rows / heads, h = i / rows % heads, r = i % rows;
+    o.laid[per_row ? (b * rows + r) * heads + h : i] = o.zeros[i];
+  }
+  o.zeros_at[0] = per_row ? heads * rows : 0;
+  o.zeros_at[1] = per_row ? 1 : 0;
+  o.zeros_at[2] = per_row ? heads : 0;
   return o;
 }
 /* An element less its zero point; row counts through batches and heads. */
@@ -238,8 +247,8 @@ static void expect_blocks(const qk_qattention_params* given, const operand* q, c
     float* floats = qk_random_floats((size_t)QK_QATTENTION_FLOATS(p.keys, p.value_depth, rows));
     int16_t* words = (int16_t*)qk_random_floats(
         (size_t)QK_QATTENTION_WORDS(p.keys, p.depth, p.value_depth, rows) / 2);
-    qk_qattention_i8(&p, q->codes, k->codes, v->codes, keep, add, q->scales, q->zeros, k->scales,
-                     k->zeros, v->scales, v->zeros, 0, 0, y, 0, 0, 0, floats, words);
+    qk_qattention_i8(&p, q->codes, k->codes, v->codes, keep, add, q->scales, q->laid, k->scales,
+                     k->laid, v->scales, v->laid, 0, 0, y, 0, 0, 0, floats, words);
     qk_expect_same("qattention in blocks", y, expected, 4 * count, sizes, 11);
   }
 }
@@ -280,6 +289,9 @@ static void check_blocks(int i) {
   p.y_type = QK_F32;
   p.e_mode = QK_NO_ENDING;
   lie_so(&p, 0);
+  memcpy(p.q_zeros_at, q.zeros_at, sizeof q.zeros_at);
+  memcpy(p.k_zeros_at, k.zeros_at, sizeof k.zeros_at);
+  memcpy(p.v_zeros_at, v.zeros_at, sizeof v.zeros_at);
   /* A mask for each batch and head, one for all heads, or one for all queries. */
   p.mask[0] = heads * queries * keys;
   p.mask[1] = i % 2 ? queries * keys : 0;

@@ -32,7 +32,7 @@ static int32_t any_zero(int32_t type) {
   return type == QK_I8 ? qk_random_in(-128, 127) : qk_random_in(0, 255);
 }
 static call_codes call_codes_of(int32_t batch, int32_t heads, int32_t rows, int32_t n, int32_t* at,
-                                int32_t* scales_at) {
+                                int32_t* scales_at, int32_t* zeros_at) {
   const int way = qk_random_in(0, 3); /* parameters, without zero points, operands, one per row */
   const int together = qk_random_in(0, 1), gap = qk_random_in(0, 2) ? 0 : qk_random_in(1, 16);
   const int32_t row = n + gap, count = way == 3 ? batch * heads * rows : 1;
@@ -47,6 +47,12 @@ static call_codes call_codes_of(int32_t batch, int32_t heads, int32_t rows, int3
   scales_at[0] = c.per_row ? heads * rows : 0;
   scales_at[1] = c.per_row ? (together ? 1 : rows) : 0;
   scales_at[2] = c.per_row ? (together ? heads : 1) : 0;
+  {
+    const int apart = qk_random_in(0, 1); /* zero points may lie otherwise than scales */
+    zeros_at[0] = scales_at[0];
+    zeros_at[1] = c.per_row ? (apart ? rows : 1) : 0;
+    zeros_at[2] = c.per_row ? (apart ? 1 : heads) : 0;
+  }
   c.codes =
       qk_random_bytes((size_t)batch * (size_t)heads * (size_t)rows * (size_t)row - (size_t)gap);
   if (way < 2) return c;
@@ -112,10 +118,12 @@ static void expect_floats(float* got, float* expected, size_t n, const int32_t* 
 
 static void check_device(int i) {
   qk_qattention_params p = device_params(i);
-  const call_codes q = call_codes_of(p.batch, p.heads, p.queries, p.depth, p.q_at, p.q_scales_at);
-  const call_codes k = call_codes_of(p.batch, p.kv_heads, p.keys, p.depth, p.k_at, p.k_scales_at);
-  const call_codes v =
-      call_codes_of(p.batch, p.kv_heads, p.keys, p.value_depth, p.v_at, p.v_scales_at);
+  const call_codes q =
+      call_codes_of(p.batch, p.heads, p.queries, p.depth, p.q_at, p.q_scales_at, p.q_zeros_at);
+  const call_codes k =
+      call_codes_of(p.batch, p.kv_heads, p.keys, p.depth, p.k_at, p.k_scales_at, p.k_zeros_at);
+  const call_codes v = call_codes_of(p.batch, p.kv_heads, p.keys, p.value_depth, p.v_at,
+                                     p.v_scales_at, p.v_zeros_at);
   const int32_t row = p.value_depth + (i % 4 ? 0 : 3), together = i % 2;
   const size_t bytes = (size_t)(p.batch * p.heads * p.queries * row) * 4;
   uint8_t *y = qk_random_bytes(bytes), *expected = qk_random_bytes(bytes), *keep = 0;

@@ -251,12 +251,16 @@ Result<kernel::Qattention> CodeAttention::call(const Node& node, Lowering& l) co
   p.q = l.in(kQ);
   p.k = l.in(kK);
   p.v = l.in(kV);
-  fill_strides(node, kQ, p.q_at);
-  fill_strides(node, kK, p.k_at);
-  fill_strides(node, kV, p.v_at);
-  if (has_row_scales(l.in_type(kQ))) fill_strides(node, scale_operand(kQ), p.q_scales_at);
-  if (has_row_scales(l.in_type(kK))) fill_strides(node, scale_operand(kK), p.k_scales_at);
-  if (has_row_scales(l.in_type(kV))) fill_strides(node, scale_operand(kV), p.v_scales_at);
+  const auto lie = [&](size_t i, Dim(&codes)[3], Dim(&scales)[3], Dim(&zeros)[3]) {
+    fill_strides(node, i, codes);
+    if (!has_row_scales(l.in_type(i))) return;
+    const size_t at = scale_operand(i);
+    fill_strides(node, at, scales);
+    if (l.has(at + 1)) fill_strides(node, at + 1, zeros);
+  };
+  lie(kQ, p.q_at, p.q_scales_at, p.q_zeros_at);
+  lie(kK, p.k_at, p.k_scales_at, p.k_zeros_at);
+  lie(kV, p.v_at, p.v_scales_at, p.v_zeros_at);
   const Dims at = result_strides(q, v);
   std::copy(at.begin(), at.end(), p.y_at);
   const bool keep = l.has(kMask) && l.in_type(kMask).dtype == DType::boolean;
