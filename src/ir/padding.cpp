@@ -344,9 +344,21 @@ std::optional<Dim> elements_before(const AxisParts& axis) {
   return elements;
 }
 
+namespace {
+
+/// `x` as codes of the format that it had before its elements moved: their scales are operands of
+/// the readers, or lie along an axis that stayed.
+Result<Value*> as_codes(Graph& graph, Value* x, const QType& codes, const Loc& loc) {
+  if (x->type().quant() == codes) return x;
+  return graph.emit("with_format", {x}, {{"to", codes}}, loc);
+}
+
+}  // namespace
+
 Result<Value*> fit_factors(
     Graph& graph, Value* x, const Padding& padding, const BucketedDim& dim, bool own,
     const std::function<Result<Value*>(Value*, int64_t, const AxisPart&)>& fit, const Loc& loc) {
+  const QType codes = x->type().quant();
   AxisParts all;
   bool joined = false;
   for (size_t axis = 0; axis < padding.size(); ++axis) {
@@ -371,15 +383,19 @@ Result<Value*> fit_factors(
     for (size_t i = 1; i < parts.size(); ++i) elements = elements * shape[at++];
     together.push_back(elements);
   }
-  return reshaped(graph, x, together, loc);
+  QC_ASSIGN(x, reshaped(graph, x, together, loc));
+  return as_codes(graph, x, codes, loc);
 }
 
 Result<Value*> fitted(Graph& graph, Value* x, int64_t axis, const Dim& size, const Dim& valid,
                       const Filler& with, const Loc& loc) {
   AttrMap attrs{{"axis", axis}, {"size", size}, {"valid", valid}};
   if (with.repeat) attrs.insert({"repeat", true});
-  return graph.emit("fit", with.value ? std::vector<Value*>{x, with.value} : std::vector<Value*>{x},
-                    attrs, loc);
+  QC_ASSIGN(
+      Value * y,
+      graph.emit("fit", with.value ? std::vector<Value*>{x, with.value} : std::vector<Value*>{x},
+                 attrs, loc));
+  return as_codes(graph, y, x->type().quant(), loc);
 }
 
 Result<Node*> add_copy(Graph& to, const Node& node, std::unique_ptr<Node> clone,
