@@ -78,7 +78,7 @@ Result<Costs> costs_of(const Graph& graph, const Options& options,
   constexpr int kRuns = 5;
   Options here = options;
   here.target = "native";
-  QC_ASSIGN(const InProcess model, InProcess::create(graph, here, 0));
+  QC_ASSIGN(const InProcess model, InProcess::create(graph, without_buckets(here), 0));
   QC_ASSIGN(const auto program, model.program(inputs));
   QC_ASSIGN(const std::vector<StepTime> steps, step_times(model, inputs, kRuns));
   Costs out;

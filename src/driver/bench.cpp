@@ -115,7 +115,7 @@ Result<Ok> count(const Graph& graph, Options options, const std::vector<Tensor>&
   }
   if (out.figures) return Ok{};  // a GPU's kernels were measured there
   options.target = out.target;
-  QC_ASSIGN(const InProcess model, InProcess::create(graph, options, 0));
+  QC_ASSIGN(const InProcess model, InProcess::create(graph, without_buckets(options), 0));
   QC_ASSIGN(const auto program, model.program(inputs));
   for_each_step(program->steps, [&](const Step& s) {
     if (const Call* c = s.call()) out.bytes += bytes_of(*c);

@@ -13,9 +13,13 @@ std::string str(const Bindings& sizes) {
   return out;
 }
 
-Result<SizedProgram> SizedProgram::create(const Graph& contract, Options options) {
+Options without_buckets(Options options) {
   for (auto& [symbol, range] : options.ranges)
     range = {range.min, range.max, range.step, {}, 0, {}};
+  return options;
+}
+
+Result<SizedProgram> SizedProgram::create(const Graph& contract, Options options) {
   QC_ASSIGN(auto own, copy(contract));
   own->file = contract.file;
   SizedProgram out(std::move(own), std::move(options));
@@ -24,8 +28,13 @@ Result<SizedProgram> SizedProgram::create(const Graph& contract, Options options
   for (const std::string& symbol : out.contract_->symbols())
     all = all && out.options_.ranges.count(symbol) > 0;
   if (!all) return out;
-  QC_ASSIGN(auto graph, copy(*out.contract_));
-  if (auto whole = make_program(*graph, out.options_); whole.ok()) out.whole_ = std::move(*whole);
+  for (const Options& tried : {out.options_, without_buckets(out.options_)}) {
+    QC_ASSIGN(auto graph, copy(*out.contract_));
+    auto whole = make_program(*graph, tried);
+    if (!whole.ok()) continue;
+    out.whole_ = std::move(*whole);
+    break;
+  }
   return out;
 }
 

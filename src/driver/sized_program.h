@@ -11,11 +11,16 @@ namespace qc {
 /// As in "batch=2, seq=77".
 std::string str(const Bindings& sizes);
 
+/// The options with plain ranges, for measurements of layers: a Program with buckets has each layer
+/// once for every bucket.
+Options without_buckets(Options options);
+
 /// One Program for all sizes in the options' ranges where it can be made, into which each size is
 /// put: nothing is compiled for it. Else a Program is made for each size.
 class SizedProgram {
  public:
-  /// Buckets of ranges are left out: they change no bit.
+  /// The Program has the buckets of the ranges, as a compiled one has; none where a layer refuses
+  /// them.
   static Result<SizedProgram> create(const Graph& contract, Options options);
   /// The Program for these sizes of all of the graph's free dimensions; an error where the model
   /// does not take them.

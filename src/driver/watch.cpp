@@ -322,7 +322,7 @@ Result<Ok> Watched::run_compiled(const Graph& graph, const Options& options, Sam
   // It runs here, whatever code is generated for.
   Options here = options;
   here.target = "portable";
-  QC_ASSIGN(const InProcess model, InProcess::create(*tapped, here, 0));
+  QC_ASSIGN(const InProcess model, InProcess::create(*tapped, without_buckets(here), 0));
   QC_TRY(check_shapes(graph, samples));
   std::vector<Watched> parts(kParts, *this);
   std::vector<int64_t> expected(kParts);  // the run whose statistics a part takes next
