@@ -1,6 +1,7 @@
 #include "ir/dim.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "support/budget.h"
 
@@ -115,6 +116,7 @@ struct DimBuilder {
     return atom(fn, std::move(text), {a, b});
   }
   static Dim applied(Fn fn, const Dim& a, const Dim& b);
+  static std::optional<Dim> without_remainders(const Dim& d, const SymbolBounds& symbols, bool up);
   /// The sum of products again, of atoms made anew from the innermost on.
   template <class Symbol, class Apply>
   static Dim rebuilt(const Dim& d, const Symbol& symbol, const Apply& apply);
@@ -339,7 +341,8 @@ Bounds applied(Fn fn, const Bounds& a, const Bounds& b) {
       if (b.min <= 0 && b.max >= -1) return kAnything;
       return of_corners(a, b, floor_div);
     case Fn::mod:
-      if (b.min <= 0) return kAnything;
+      if (b.min < 0) return kAnything;
+      if (b.max == 0) return {0, 0};
       return a.min >= 0 && a.max < b.min ? a : Bounds{0, b.max - 1};
     case Fn::min:
       return {std::min(a.min, b.min), std::min(a.max, b.max)};
@@ -353,16 +356,54 @@ Bounds applied(Fn fn, const Bounds& a, const Bounds& b) {
 
 }  // namespace
 
+/// The dim with remainders replaced by numbers that make it smaller, or larger with `up`, and that
+/// keep what they have to do with their divisor: mod(a, s) becomes s - 1 in s - mod(a, s), of which
+/// the interval of each term says too little. Nothing where there is none.
+std::optional<Dim> DimBuilder::without_remainders(const Dim& d, const SymbolBounds& symbols,
+                                                  bool up) {
+  const auto at_least = [&](const Dim& x) { return x.bounds(symbols).min; };
+  const uint64_t overflows = overflow_count;
+  bool replaced = false;
+  Dim sum(d.expr_->constant);
+  for (const auto& [key, term] : d.expr_->terms) {
+    std::optional<size_t> at;
+    for (size_t i = 0; i < term.atoms.size() && (term.factor > 0) == up; ++i) {
+      const Expr::Atom& atom = *term.atoms[i];
+      if (atom.fn == Fn::mod && !atom.args[1].is_static() && at_least(atom.args[1]) >= 0) at = i;
+    }
+    Dim rest(1);
+    for (size_t i = 0; i < term.atoms.size(); ++i) {
+      if (i == at) continue;
+      Expr one;
+      add_term(one, {term.atoms[i]}, 1);
+      rest = rest * finish(std::move(one));
+    }
+    if (at && at_least(rest) >= 0) {
+      const Dim& divisor = term.atoms[*at]->args[1];
+      sum = sum + rest * (at_least(divisor) > 0 ? divisor - 1 : divisor) * Dim(term.factor);
+      replaced = true;
+      continue;
+    }
+    Expr same;
+    add_term(same, term.atoms, term.factor);
+    sum = sum + finish(std::move(same));
+  }
+  const bool exact = std::exchange(overflow_count, overflows) == overflows;
+  return replaced && exact ? std::optional(sum) : std::nullopt;
+}
+
 Bounds Dim::bounds(const SymbolBounds& symbols) const {
   if (is_static()) return {value_, value_};
   spend(Cost::terms, static_cast<int64_t>(expr_->terms.size()));
   Bounds total{expr_->constant, expr_->constant};
+  bool remainders = false;
   for (const auto& [key, term] : expr_->terms) {
     Bounds part{term.factor, term.factor};
     for (const auto& atom : term.atoms) {
       if (atom->fn != Fn::symbol) {
         part = product(
             part, applied(atom->fn, atom->args[0].bounds(symbols), atom->args[1].bounds(symbols)));
+        remainders = remainders || (atom->fn == Fn::mod && !atom->args[1].is_static());
         continue;
       }
       const auto found = symbols.find(atom->text);
@@ -370,6 +411,11 @@ Bounds Dim::bounds(const SymbolBounds& symbols) const {
     }
     total = sum(total, part);
   }
+  if (!remainders) return total;
+  if (const auto least = DimBuilder::without_remainders(*this, symbols, false))
+    total.min = std::max(total.min, least->bounds(symbols).min);
+  if (const auto most = DimBuilder::without_remainders(*this, symbols, true))
+    total.max = std::min(total.max, most->bounds(symbols).max);
   return total;
 }
 

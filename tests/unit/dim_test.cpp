@@ -129,6 +129,26 @@ TEST(DimGuardTest, HoldsForSomeSizes) {
     EXPECT_FALSE(DimGuard::parse(text).ok()) << text;
 }
 
+TEST(DimTest, BoundsOfRemaindersKnowTheirDivisor) {
+  const SymbolBounds symbols{{"b", {1, 4}}, {"s", {1, 16}}, {"z", {0, 16}}};
+  const auto bounds = [&](const Dim& dim) { return dim.bounds(symbols); };
+  const Dim b = d("b"), s = d("s"), z = d("z");
+  EXPECT_EQ(bounds(mod(Dim(-1), s)), (Bounds{0, 15}));
+  EXPECT_EQ(bounds(s - mod(Dim(-1), s)), (Bounds{1, 16}));
+  EXPECT_EQ(bounds(mod(Dim(-1), s) - s), (Bounds{-16, -1}));
+  EXPECT_EQ(bounds(b * s - b * mod(Dim(-1), s)), (Bounds{1, 64}));
+  EXPECT_EQ(bounds(Dim(3) * s - Dim(2) * mod(Dim(5), s)).min, 3);
+  // Of no element none is left.
+  EXPECT_EQ(bounds(z - mod(Dim(-1), z)), (Bounds{0, 16}));
+  EXPECT_EQ((z - mod(Dim(-1), z)).substitute({{"z", 0}}), Dim(0));
+  // Every value lies within.
+  for (int64_t n = 1; n <= 16; ++n) {
+    const int64_t left = (s - mod(Dim(-3), s)).substitute({{"s", n}}).value();
+    EXPECT_GE(left, 1);
+    EXPECT_LE(left, 16);
+  }
+}
+
 TEST(DimTest, Lists) {
   EXPECT_EQ(product({d("a"), 3, 4}), d("12*a"));
   EXPECT_EQ(product({}), Dim(1));

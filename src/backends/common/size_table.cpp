@@ -50,11 +50,11 @@ std::string SizeTable::definition(const std::string& name) const {
 std::string_view size_functions() {
   return "#if defined(__GNUC__)\n#define QC_MAYBE_UNUSED __attribute__((unused))\n"
          "#else\n#define QC_MAYBE_UNUSED\n#endif\n"
-         "/* Quotients are rounded down. */\n"
+         "/* Quotients are rounded down; by 0 they are 0, and so is the remainder. */\n"
          "static QC_MAYBE_UNUSED int64_t qc_floordiv(int64_t a, int64_t b) {\n"
-         "  return a / b - (a % b != 0 && (a < 0) != (b < 0));\n}\n"
+         "  return b == 0 ? 0 : a / b - (a % b != 0 && (a < 0) != (b < 0));\n}\n"
          "static QC_MAYBE_UNUSED int64_t qc_mod(int64_t a, int64_t b) {\n"
-         "  return a - qc_floordiv(a, b) * b;\n}\n"
+         "  return b == 0 ? 0 : a - qc_floordiv(a, b) * b;\n}\n"
          "static QC_MAYBE_UNUSED int64_t qc_min(int64_t a, int64_t b) { return a < b ? a : b; }\n"
          "static QC_MAYBE_UNUSED int64_t qc_max(int64_t a, int64_t b) { return a > b ? a : b; "
          "}\n\n";
