@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <span>
 
 #include "program/liveness.h"
 #include "program/place.h"
@@ -35,9 +37,60 @@ void place_arena(Program& program) {
   for (size_t i = 0; i < owner.size(); ++i) program.buffers[owner[i]].offset = intervals[i].offset;
 }
 
-/// The larger one; an expression only where it depends on the free sizes which it is.
-Dim larger(const Program& program, const Dim& a, const Dim& b) {
-  return program.at_least(a, b) ? a : program.at_least(b, a) ? b : max(a, b);
+/// The largest of some sizes; an expression only where it depends on the free sizes which it is.
+/// Halves are compared first, so that no expression nests deeply.
+Dim largest(const SymbolBounds& symbols, std::span<const Dim> sizes) {
+  if (sizes.empty()) return 0;
+  if (sizes.size() == 1) return sizes[0];
+  const size_t half = sizes.size() / 2;
+  const Dim a = largest(symbols, sizes.first(half)), b = largest(symbols, sizes.subspan(half));
+  const Bounds more = (a - b).bounds(symbols);
+  return more.min >= 0 ? a : more.max <= 0 ? b : max(a, b);
+}
+
+bool live_together(const LiveRange& a, const LiveRange& b) {
+  return a.first <= b.last && b.first <= a.last;
+}
+
+/// Times at which some buffer is live.
+class LiveTimes {
+ public:
+  bool meet(const LiveRange& r) const {
+    const auto after = spans_.upper_bound(r.last);
+    return after != spans_.begin() && std::prev(after)->second >= r.first;
+  }
+  void add(LiveRange r) {
+    for (auto after = spans_.upper_bound(r.last);
+         after != spans_.begin() && std::prev(after)->second >= r.first;) {
+      const auto met = std::prev(after);
+      r.first = std::min(r.first, met->first);
+      r.last = std::max(r.last, met->second);
+      after = spans_.erase(met);
+    }
+    spans_[r.first] = r.last;
+  }
+
+ private:
+  using Time = decltype(LiveRange::first);
+  std::map<Time, Time> spans_;  // disjoint, from the first time to the last
+};
+
+/// Where buffers end that another one must lie above: of `below`, which are in ascending order and
+/// live while it does, those that no later one lies above, each end once.
+Dims ends_of(const Program& program, const Liveness& live, const std::vector<size_t>& below) {
+  const Dim align = program.arena_align;
+  LiveTimes later;
+  Dims out;
+  for (size_t m = below.size(); m-- > 0;) {
+    const LiveRange& own = live.ranges[below[m]];
+    const bool covered = later.meet(own);
+    later.add(own);
+    if (covered) continue;
+    const Buffer& b = program.buffers[below[m]];
+    const Dim end = b.offset + ceildiv(b.bytes, align) * align;
+    if (std::find(out.begin(), out.end(), end) == out.end()) out.push_back(end);
+  }
+  return out;
 }
 
 /// A name that no dimension, scalar or place has.
@@ -65,17 +118,14 @@ void follow_sizes(Program& program) {
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
     return program.buffers[a].offset.value() < program.buffers[b].offset.value();
   });
-  const Dim align = program.arena_align;
+  SymbolBounds symbols = program.symbol_bounds();
   for (size_t n = 0; n < order.size(); ++n) {
     Buffer& b = program.buffers[order[n]];
-    const LiveRange& own = live.ranges[order[n]];
-    Dim offset = 0;
+    std::vector<size_t> below;
     for (size_t m = 0; m < n; ++m) {
-      const LiveRange& other = live.ranges[order[m]];
-      if (other.last < own.first || other.first > own.last) continue;
-      const Buffer& below = program.buffers[order[m]];
-      offset = larger(program, offset, below.offset + ceildiv(below.bytes, align) * align);
+      if (live_together(live.ranges[order[m]], live.ranges[order[n]])) below.push_back(order[m]);
     }
+    Dim offset = largest(symbols, ends_of(program, live, below));
     if (offset.is_static()) {
       b.offset = offset;
       continue;
@@ -87,8 +137,10 @@ void follow_sizes(Program& program) {
       b.offset = Dim::symbol(known->symbol);
       continue;
     }
-    program.places.push_back({fresh_symbol(program), std::move(offset)});
-    b.offset = Dim::symbol(program.places.back().symbol);
+    const std::string name = fresh_symbol(program);
+    symbols[name] = offset.bounds(symbols);
+    b.offset = Dim::symbol(name);
+    program.places.push_back({name, std::move(offset)});
   }
 }
 
