@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "interp/eval.h"
@@ -11,6 +12,11 @@
 #include "program/lowering.h"
 
 namespace qc {
+namespace {
+
+constexpr int64_t kMostTables = 4096;  // of 1 KB each, one for every length of a row
+
+}  // namespace
 
 const OpInfo QSoftmax::kInfo = {
     .name = "qsoftmax",
@@ -41,6 +47,15 @@ Tensor QSoftmax::table(int64_t n) const {
   for (int64_t i = 0; i < 256; ++i) {
     out.mutable_data<float>()[i] =
         static_cast<float>(std::exp((static_cast<double>(i - 255) + shift) * scale));
+  }
+  return out;
+}
+
+Tensor QSoftmax::tables(const Bounds& rows) const {
+  Tensor out(DType::f32, {(rows.max - rows.min + 1) * 256});
+  for (int64_t n = rows.min; n <= rows.max; ++n) {
+    const Tensor one = table(std::max<int64_t>(n, 1));
+    std::copy_n(one.data<float>(), 256, out.mutable_data<float>() + (n - rows.min) * 256);
   }
   return out;
 }
@@ -83,7 +98,8 @@ Result<Ok> QSoftmax::lower(Lowering& l) const {
   QC_ASSIGN(const int64_t at, resolve_axis(axis, x.rank(), loc()));
   const AxisDims view(l.in_dims(0), physical_axis(x, at));
   QC_TRY(l.param(view.outer * view.n * view.inner));
-  if (!view.n.is_static()) QC_TRY(l.need_numbers());
+  const Bounds rows = l.bounds(view.n);
+  if (rows.max - rows.min >= kMostTables) QC_TRY(l.need_numbers());
   const CodeLimits limits = code_limits(to);
   kernel::Qsoftmax c;
   c.outer = view.outer;
@@ -96,7 +112,9 @@ Result<Ok> QSoftmax::lower(Lowering& l) const {
   c.hi = limits.hi;
   c.steps = steps();
   c.x = l.in(0);
-  c.table = l.constant(table(view.n.value()), "exponentials");
+  c.table = l.constant(tables(rows), "exponentials");
+  c.table.dims = {Dim(256)};
+  c.table.offset = (view.n - Dim(rows.min)) * Dim(256 * int64_t{sizeof(float)});
   c.y = l.out();
   l.emit(c, {.in_place = {{0, 0}}, .macs = 0});
   return Ok{};

@@ -31,6 +31,8 @@ class QSoftmax final : public QuantNodeBase<QSoftmax>, public HasRemark, public 
  private:
   /// exp of every distance from a row's largest code, as far up as a sum of n of them allows.
   Tensor table(int64_t n) const;
+  /// Those of every length in an interval, one after the other.
+  Tensor tables(const Bounds& rows) const;
   /// What 1 is in steps of the result, rounded down.
   float steps() const;
 };
