@@ -6,11 +6,13 @@
 
 #include "driver/buckets.h"
 #include "driver/compile.h"
+#include "driver/sized_program.h"
 #include "interp/interpreter.h"
 #include "ir/text.h"
 #include "ops/common/registration.h"
 #include "program/bind.h"
 #include "program/run.h"
+#include "support/budget.h"
 #include "tests/ops/cases.h"
 
 namespace qc {
@@ -140,7 +142,14 @@ INSTANTIATE_TEST_SUITE_P(
         "graph (%0 \"x\" : i8[s, 8] q(-128, 127, scale=0.5, zero=3)) { %1 = transpose(%0) {perm = "
         "[1, 0]} %2 = qmatmul(%1, %0) {to = f32} return %2 }",
         "graph (%0 \"x\" : f32[b, s, 8]) { %1, %2, %3 = quantize_dynamic(%0) {to = i8, symmetric = "
-        "true, per_token = true} %4 = dequantize(%1, %2, %3) return %4, %2 }"));
+        "true, per_token = true} %4 = dequantize(%1, %2, %3) return %4, %2 }",
+        // Scales of values are filled, zero points stay where they lie between those of other
+        // heads.
+        "graph (%0 \"x\" : f32[b, s, 2, 8]) { %1, %2, %3 = quantize_dynamic(%0) {to = i8, "
+        "per_token = "
+        "true} %4 = transpose(%1) {perm = [0, 2, 1, 3]} %5 = transpose(%2) {perm = [0, 2, 1, 3]} "
+        "%6 = transpose(%3) {perm = [0, 2, 1, 3]} %7 = qattention(%4, %4, %4, _, %5, %6, %5, %6, "
+        "%5, %6) {to = f32} return %7 }"));
 
 // What cannot be padded takes the run's own size, and what follows may be padded again.
 INSTANTIATE_TEST_SUITE_P(
@@ -157,6 +166,24 @@ INSTANTIATE_TEST_SUITE_P(
         QC_ROW("%2",
                "slice(%0) {start = [0, #(s - 1), 0], size = [#(b), #(s), 8], step = [1, -1, "
                "1]} %2 = softmax(%1) {axis = 1}"),
+        // Rows around their end.
+        QC_ROW(
+            "%4",
+            "slice(%0) {start = [0, 0, 0], size = [#(b), #(mod(-3, s)), 8], step = [1, 1, 1]} %2 "
+            "= slice(%0) {start = [0, #(mod(-3, s)), 0], size = [#(b), #(s - mod(-3, s)), 8], "
+            "step = [1, 1, 1]} %3 = concat(%2, %1) {axis = 1} %4 = softmax(%3) {axis = 1}"),
+        // A table for each number of elements.
+        "graph (%0 \"x\" : i8[b, s, 8] q(-128, 127, scale=0.125)) { %1 = qsoftmax(%0) {to = i8 "
+        "q(-128, 127, scale=0.00390625, zero=-128), arithmetic = \"onnxruntime\", axis = 1} %2 = "
+        "dequantize(%1) %3 = softmax(%2) {axis = 1} return %3 }",
+        // Codes with scales of rows, padded again along an axis of two factors.
+        "graph (%0 \"x\" : f32[b, s, 2, 8]) { %1 = concat(%0, %0) {axis = 1} %2, %3, %4 = "
+        "quantize_dynamic(%1) {to = i8, per_token = true} %5 = transpose(%2) {perm = [0, 2, 1, 3]} "
+        "%6 = transpose(%3) {perm = [0, 2, 1, 3]} %7 = transpose(%4) {perm = [0, 2, 1, 3]} %8, %9, "
+        "%10 = quantize_dynamic(%0) {to = i8, per_token = true} %11 = transpose(%8) {perm = [0, 2, "
+        "1, 3]} %12 = transpose(%9) {perm = [0, 2, 1, 3]} %13 = transpose(%10) {perm = [0, 2, 1, "
+        "3]} %14 = qattention(%11, %5, %5, _, %12, %13, %6, %7, %6, %7) {to = f32} %15 = iota() "
+        "{size = #(2*s), dtype = f32} return %14, %15 }",
         // One is cut back that was joined with another.
         QC_ROW("%4",
                "softmax(%0) {axis = 1} %2 = reshape(%1) {shape = [#(b * s), 8]} "
@@ -251,6 +278,44 @@ TEST_F(PadToBucketsTest, ChosenBucketsPadLessThanPowersOfTwo) {
   for (int64_t a = 18; a < 60; ++a) {
     for (int64_t b = a + 1; b < 290; b += 7) EXPECT_LE(padded(chosen), padded({a, b, 289, 512}));
   }
+}
+
+/// Runs in process have the buckets of a compiled program, so that they show its mistakes.
+TEST_F(PadToBucketsTest, RunsInProcessHaveTheBuckets) {
+  auto graph = parsed(QC_ROW("%1", "softmax(%0) {axis = 1}"));
+  ASSERT_TRUE(graph.ok()) << render(graph.diag());
+  const auto fits = [&](const Options& options) {
+    const auto programs = SizedProgram::create(**graph, options);
+    EXPECT_TRUE(programs.ok() && programs->serves_all());
+    const auto program = programs->at({{"b", 3}, {"s", 5}});
+    EXPECT_TRUE(program.ok());
+    int64_t out = 0;
+    for_each_step(program->steps, [&](const Step& s) {
+      out += s.call() && s.call()->kernel->name == "fit" ? 1 : 0;
+    });
+    return out;
+  };
+  const Options options = bucketed(**graph, {8, kHigh}, false);
+  EXPECT_GT(fits(options), 0);
+  EXPECT_EQ(fits(without_buckets(options)), 0);
+}
+
+/// Places that follow sizes are found for many copies of a graph with the work of a small file.
+TEST_F(PadToBucketsTest, SmallestPlansOfTwoDimensionsAreFound) {
+  auto graph = parsed(
+      "graph (%0 \"x\" : f32[s, s1, 8]) { %1 = softmax(%0) {axis = 0} %2 = concat(%1, %0) {axis = "
+      "1} %3 = reshape(%0) {shape = [#(s), 1, #(s1), 8]} %4 = expand(%3) {shape = [#(s), 2, #(s1), "
+      "8]} %5 = softmax(%0) {axis = 1} %6 = concat(%5, %1) {axis = 2} %7 = softmax(%6) {axis = 0} "
+      "return %2, %4, %7 }");
+  ASSERT_TRUE(graph.ok()) << render(graph.diag());
+  Options options = bucketed(**graph, {2, 4, 8, 16, 24, kHigh}, true);
+  options.plan = "smallest";
+  options.verify = false;
+  Budget budget;
+  const auto program = within(&budget, [&] { return make_program(**graph, options); });
+  ASSERT_TRUE(program.ok()) << render(program.diag());
+  EXPECT_FALSE(program->places.empty());
+  EXPECT_LT(budget.spent(Cost::terms), budget.limit(Cost::terms) / 2);
 }
 
 }  // namespace
