@@ -34,6 +34,12 @@ bool lie_alike(const Format& a, const Format& b) {
          (a.granularity == Granularity::tensor || a.axis == b.axis) && a.group == b.group;
 }
 
+/// Whether groups of the value have elements. A row without any has a scale that no other row has.
+bool has_groups(const Value* v, const Format& format) {
+  return format.granularity != Granularity::group ||
+         !(v->shape()[static_cast<size_t>(format.axis)] == Dim(0));
+}
+
 /// A quantize node where others could move to.
 struct Source {
   Node* node = nullptr;  // null: the op has none that lies so
@@ -168,7 +174,9 @@ class Lifter {
     const size_t count = std::min(mover->input_count(), moves->moved_operands());
     for (size_t i = 0; i < count; ++i) {
       const Laid laid = moves->laid_over(i, *node->output()->type().format);
-      Source* source = laid.format ? source_of(node, *laid.format, mover->input(i)) : nullptr;
+      const bool moves_groups = laid.format && has_groups(mover->input(i), *laid.format) &&
+                                has_groups(node->output(), *node->output()->type().format);
+      Source* source = moves_groups ? source_of(node, *laid.format, mover->input(i)) : nullptr;
       if (!source || !source->node) {
         apart_.push_back({node, mover, laid.format ? kTornApart : laid.why});
         return Ok{};

@@ -152,6 +152,20 @@ TEST_F(LiftQuantize, GroupsThatAViewTearsApartStay) {
       << remarks_;
 }
 
+/// A row without elements has a scale, but no group of another row.
+TEST_F(LiftQuantize, RowsWithoutElementsStay) {
+  const std::string after = lifted(R"(graph (%0 "x" : f32[3, 1]) {
+  %1 = slice(%0) {start = [0, 0], size = [3, 0], step = [1, 1]}  loc("none")
+  %2 = concat(%0, %1) {axis = 1}  loc("both")
+  %3, %4, %5 = quantize_dynamic(%2) {to = u8, per_token = true}
+  %6 = dequantize(%3, %4, %5)
+  return %6
+}
+)");
+  EXPECT_EQ(count(after, "quantize_dynamic("), 1u) << after;
+  EXPECT_TRUE(remarked("stays below concat 'both'")) << remarks_;
+}
+
 /// An operand that is defined after the source, and after the first view of it.
 TEST_F(LiftQuantize, WhatIsReadIsDefinedBefore) {
   const std::string after = lifted(R"(graph (%0 "x" : f32[2, 8], %1 "y" : f32[1]) {
