@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.processor import can_run
 
-QUANTIZED, FLOAT = 5000, 3000
+QUANTIZED, FLOAT, COMBINED = 5000, 3000, 2000
 SANITIZED = "-O1 -fsanitize=undefined -fno-sanitize-recover=all"
 BUILDS = [f"{compiler} {flags}" for compiler in ("gcc", "clang")
           for flags in ("-O0", "-O3 -march=haswell", "-O3 -march=skylake-avx512 -ffp-contract=fast", SANITIZED)
@@ -91,3 +91,19 @@ def test_programs_of_every_build(build, root, how):
 def test_graphs_like_transformers(build, root):
     run(build / "bin" / "transformers_test", root, "*", QUANTC_TRANSFORMER_GRAPHS="5000", QUANTC_TRANSFORMER_C="5000",
         QUANTC_RANDOM_SEED="100000")
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("target", ["portable", "x86_avx2", "x86_avx512vnni", "cuda_sm_75", "cuda_sm_80"])
+def test_rules_free_sizes_and_buckets(build, root, target):
+    """Every way of running has the interpreter's bits. A processor that lacks a target's instructions shows as a skipped test."""
+    needed = {"x86_avx2": "haswell", "x86_avx512vnni": "avx512vnni"}.get(target, "")
+    if needed and not can_run(f"-march={needed}"):
+        pytest.skip(f"this processor does not run code for {target}")
+    run(build / "bin" / "combined_test", root, f"*{target}", QUANTC_COMBINED_GRAPHS=str(COMBINED), QUANTC_RANDOM_SEED="1",
+        QUANTC_ALL_TARGETS="1")
+
+
+@pytest.mark.soak
+def test_rules_free_sizes_and_buckets_in_process(build, root):
+    run(build / "bin" / "combined_test", root, "CombinedGraphs.*", QUANTC_COMBINED_GRAPHS=str(COMBINED), QUANTC_RANDOM_SEED="1")

@@ -2,12 +2,14 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <set>
 
@@ -29,13 +31,15 @@ constexpr size_t kAlign = 64;
 
 /// What the generated entry function looks like to the loader.
 using Entry = int (*)(const void* const*, void* const*, void* arena, void* state,
-                      const void* weights);
+                      const void* weights, const int64_t* dims);
 
-/// One header with every portable kernel there is.
-std::string kernels_header() {
+using Symbols = std::set<std::string>;
+
+/// One header with these bodies.
+std::string kernels_header(const Symbols& symbols, const Target& target) {
   Program program;
-  for (const Body& body : all_bodies()) {
-    if (!body.machine.empty()) continue;
+  for (const std::string& symbol : symbols) {
+    const Body& body = *find_body(symbol);
     Call call;
     call.kernel = body.kernel;
     call.body = &body;
@@ -47,9 +51,32 @@ std::string kernels_header() {
                          f.type == Field::Type::f32 ? Param(1.0f) : Param(Dim(0)));
     program.steps.push_back({{}, std::move(call)});
   }
-  const Module module = Module::of(std::move(program));
+  const Module module = Module::of(std::move(program), target);
   return "#ifndef QC_ALL_KERNELS\n#define QC_ALL_KERNELS\n" + kernels_text(module.parts, {}) +
-         "#endif\n";
+         (target.macro.empty() ? "" : "QK_TARGET_END\n") + "#endif\n";
+}
+
+Symbols portable_bodies() {
+  Symbols out;
+  for (const Body& body : all_bodies()) {
+    if (body.machine.empty()) out.insert(body.symbol);
+  }
+  return out;
+}
+
+Symbols bodies_of(const Program& program) {
+  Symbols out;
+  for_each_step(program.steps, [&](const Step& s) {
+    if (const Call* c = s.call()) out.insert(c->body->symbol);
+  });
+  return out;
+}
+
+Symbols read_symbols(const std::string& path) {
+  Symbols out;
+  std::ifstream file(path);
+  for (std::string symbol; std::getline(file, symbol);) out.insert(symbol);
+  return out;
 }
 
 /// The function the loader calls, and the sizes it needs.
@@ -59,12 +86,12 @@ std::string entry_text(const std::string& name, const Program& program, bool fil
     reset = fmt::format("  {}_reset(state{});\n", name, file ? ", weights" : "");
   }
   return fmt::format(
-      "const int64_t {0}_sizes[3] = {{{1}_ARENA_BYTES, {1}_STATE_BYTES, {2}}};\n"
+      "const int64_t {0}_memory[3] = {{{1}_ARENA_BYTES, {1}_STATE_BYTES, {2}}};\n"
       "int {0}_entry(const void *const *in, void *const *out, void *arena, void *state, const void "
-      "*weights);\n"
+      "*weights, const int64_t *dims);\n"
       "int {0}_entry(const void *const *in, void *const *out, void *arena, void *state, const void "
-      "*weights) {{\n"
-      "  const {0}_args args = {{in, out, arena, state, weights, NULL}};\n{3}"
+      "*weights, const int64_t *dims) {{\n"
+      "  const {0}_args args = {{in, out, arena, state, weights, dims}};\n{3}"
       "  (void)state;\n  return {0}_invoke_args(&args);\n}}\n",
       name, c_upper(name), file ? 1 : 0, reset);
 }
@@ -98,6 +125,10 @@ struct Unit {
   std::vector<std::string> programs;
   bool large = false;
   bool mul_add = false;  // all have dot products of rounded products
+  /// Instructions that kernels of the programs are written for: those for different ones define the
+  /// same names, so that a unit has kernels for the same.
+  std::set<std::string> machines;
+  Symbols bodies;  // of kernels for a target
 };
 
 /// The compiler command for a unit: messages go to UNIT.log.
@@ -111,10 +142,19 @@ std::string command(const std::string& dir, const Unit& unit, const CBuild& how)
       unit.large ? "-O3" + vector_flags() : how.flags, unit.name, unit.name, unit.name);
 }
 
-Result<Ok> write_unit(const std::string& dir, const Unit& unit) {
+Result<Ok> write_unit(const std::string& dir, const Unit& unit, const Target& target) {
   std::string text = unit.mul_add ? "#define QN_DOT_MUL_ADD 1\n" : "";
-  text += "#include \"kernels.h\"\n";
+  if (target.macro.empty()) {
+    text += "#include \"kernels.h\"\n";
+  } else {
+    QC_TRY(write_file(fmt::format("{}/{}_kernels.h", dir, unit.name),
+                      kernels_header(unit.bodies, target)));
+    text += fmt::format("#include \"{}_kernels.h\"\n", unit.name);
+  }
   for (const std::string& p : unit.programs) {
+    // Programs with free sizes have functions of the same names.
+    for (const char* function : {"floordiv", "mod", "min", "max"})
+      text += fmt::format("#undef qc_{0}\n#define qc_{0} {1}_qc_{0}\n", function, p);
     text += fmt::format("#include \"{0}/{0}.c\"\n#include \"{0}/{0}_entry.c\"\n", p);
     if (fs::exists(fmt::format("{0}/{1}/{1}_weights.c", dir, p))) {
       text += fmt::format("#include \"{0}/{0}_weights.c\"\n", p);
@@ -133,14 +173,27 @@ Result<std::vector<Unit>> collect(const std::string& dir) {
   const auto is_mul_add = [&](const std::string& name) {
     return fs::exists(fmt::format("{}/{}/mul_add", dir, name));
   };
-  std::stable_partition(names.begin(), names.end(), is_mul_add);
+  std::map<std::string, Symbols> bodies;
+  std::map<std::string, std::set<std::string>> machines;
+  for (const std::string& name : names) {
+    bodies[name] = read_symbols(fmt::format("{}/{}/bodies", dir, name));
+    for (const std::string& symbol : bodies[name]) {
+      const std::string& machine = find_body(symbol)->machine;
+      if (!machine.empty()) machines[name].insert(machine);
+    }
+  }
+  std::ranges::stable_sort(names, {}, [&](const std::string& name) {
+    return std::pair(!is_mul_add(name), machines[name]);
+  });
   for (const std::string& name : names) {
     const bool large = fs::exists(fmt::format("{}/{}/large", dir, name)),
                mul_add = is_mul_add(name);
     if (large || units.empty() || units.back().large || units.back().mul_add != mul_add ||
-        units.back().programs.size() >= kPerUnit) {
-      units.push_back({fmt::format("unit_{}", units.size()), {}, large, mul_add});
+        units.back().machines != machines[name] || units.back().programs.size() >= kPerUnit) {
+      units.push_back(
+          {fmt::format("unit_{}", units.size()), {}, large, mul_add, machines[name], {}});
     }
+    units.back().bodies.insert(bodies[name].begin(), bodies[name].end());
     units.back().programs.push_back(name);
   }
   return units;
@@ -149,8 +202,11 @@ Result<std::vector<Unit>> collect(const std::string& dir) {
 /// One bad program must not hide the others: those the compiler names go alone; without a name the
 /// unit is halved.
 void split(const Unit& unit, const Result<std::string>& log, std::vector<Unit>& units) {
-  Unit good{unit.name + "g", {}, unit.large, unit.mul_add},
-      bad{unit.name + "b", {}, unit.large, unit.mul_add};
+  Unit good = unit, bad = unit;
+  good.name += "g";
+  bad.name += "b";
+  good.programs.clear();
+  bad.programs.clear();
   for (const std::string& p : unit.programs) {
     bool named = log.ok() && log->find(p + "/" + p) != std::string::npos;
     (named ? bad : good).programs.push_back(p);
@@ -166,7 +222,8 @@ void split(const Unit& unit, const Result<std::string>& log, std::vector<Unit>& 
 
 }  // namespace
 
-Result<Ok> emit_c(const std::string& dir, const std::string& name, const Program& program) {
+Result<Ok> emit_c(const std::string& dir, const std::string& name, const Program& program,
+                  const Target& target) {
   int64_t macs = 0, weights = 0;
   for_each_step(program.steps, [&](const Step& s) { macs += s.call() ? s.call()->macs : 0; });
   for (const Buffer& b : program.buffers) weights += b.kind == BufferKind::constant ? b.size() : 0;
@@ -175,20 +232,27 @@ Result<Ok> emit_c(const std::string& dir, const std::string& name, const Program
   options.project = false;
   options.weights = weights > kLargeWeights ? WeightForm::file : WeightForm::literal;
   QC_ASSIGN(FileSet files, FileSet::create(dir + "/" + name, Overwrite::any));
-  QC_TRY(write_c(Module::of(program), options, nullptr, files));
+  QC_TRY(write_c(Module::of(program, target), options, nullptr, files));
   QC_TRY(files.write(name + "_entry.c",
                      entry_text(name, program, options.weights == WeightForm::file)));
   if (macs > kLargeMacs) QC_TRY(files.write("large", ""));
   if (program.dot == DotStep::mul_add) QC_TRY(files.write("mul_add", ""));
   QC_TRY(files.commit());
-  // The unit has included it already; under another path the compiler would read it all once more.
-  return write_file(fmt::format("{0}/{1}/{1}_kernels.h", dir, name),
-                    "#ifndef QC_ALL_KERNELS\n#include \"../kernels.h\"\n#endif\n");
+  const std::string folder = dir + "/" + name;
+  if (!target.macro.empty())
+    QC_TRY(
+        write_file(folder + "/bodies", fmt::format("{}\n", fmt::join(bodies_of(program), "\n"))));
+  // The unit has included the kernels already: here is what stands before a program's functions.
+  return write_file(
+      fmt::format("{}/{}_kernels.h", folder, name),
+      target.macro.empty()
+          ? ""
+          : "#undef QK_TARGET_H\n" + std::string(kernel_header("kernels/common/target.h")));
 }
 
 Result<std::map<std::string, std::string>> build_c(const std::string& dir, int jobs,
                                                    const CBuild& how) {
-  std::string kernels = kernels_header();
+  std::string kernels = kernels_header(portable_bodies(), all_targets()[0]);
   for (const auto& [from, to] : how.edits) {
     size_t at = kernels.find(from);
     if (at == std::string::npos) return error(Code::tool, "no kernel says '{}'", from);
@@ -203,7 +267,7 @@ Result<std::map<std::string, std::string>> build_c(const std::string& dir, int j
   while (!units.empty()) {
     std::vector<std::string> commands;
     for (const Unit& unit : units) {
-      QC_TRY(write_unit(dir, unit));
+      QC_TRY(write_unit(dir, unit, how.target));
       commands.push_back(command(dir, unit, how));
     }
     std::vector<bool> good = run_commands(commands, jobs);
@@ -266,10 +330,10 @@ Result<Ok> CBatch::set(const std::string& symbol, int value) const {
 }
 
 Result<Ok> CBatch::run(const std::string& name, const std::vector<Tensor>& inputs,
-                       std::vector<Tensor>& outputs) const {
+                       std::vector<Tensor>& outputs, const std::vector<int64_t>& dims) const {
   auto it = libraries_.find(name);
   if (it == libraries_.end()) return error(Code::tool, "there is no compiled program '{}'", name);
-  auto sizes = static_cast<const int64_t*>(dlsym(it->second->handle, (name + "_sizes").c_str()));
+  auto sizes = static_cast<const int64_t*>(dlsym(it->second->handle, (name + "_memory").c_str()));
   auto entry = reinterpret_cast<Entry>(dlsym(it->second->handle, (name + "_entry").c_str()));
   if (!sizes || !entry) return error(Code::tool, "program '{}' has no entry", name);
 
@@ -292,8 +356,9 @@ Result<Ok> CBatch::run(const std::string& name, const std::vector<Tensor>& input
   static char empty_out[1];
   for (Tensor& t : outputs)
     out.push_back(t.size() ? t.mutable_bytes().data() : static_cast<void*>(empty_out));
-  int status = entry(in.data(), out.data(), arena.get(), state.get(),
-                     weights ? static_cast<const void*>(weights->bytes().data()) : nullptr);
+  int status =
+      entry(in.data(), out.data(), arena.get(), state.get(),
+            weights ? static_cast<const void*>(weights->bytes().data()) : nullptr, dims.data());
   if (status != 0) return error(Code::tool, "program '{}' returned {}", name, status);
   return Ok{};
 }

@@ -4,6 +4,7 @@ import platform
 
 NEEDED = {"x86-64": set(), "haswell": {"avx2", "fma", "bmi1", "bmi2", "movbe", "f16c"}}
 NEEDED["skylake-avx512"] = NEEDED["haswell"] | {"avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl"}
+NEEDED["avx512vnni"] = NEEDED["skylake-avx512"] | {"avx512_vnni"}  # no name of a compiler's
 
 
 def can_run(flags):
