@@ -97,6 +97,8 @@ class QAveragePool final : public QuantNodeBase<QAveragePool>,
  private:
   enum class Form : uint8_t { exact, q31, onnxruntime, f32 };
   Form form() const;
+  /// What sums are divided by; 0: the number of taps.
+  int64_t divided_by() const;
 };
 
 template <class Params>

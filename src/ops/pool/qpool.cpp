@@ -50,6 +50,16 @@ QAveragePool::Form QAveragePool::form() const {
   return one_type ? Form::onnxruntime : Form::f32;
 }
 
+int64_t QAveragePool::divided_by() const {
+  // ONNX Runtime's kernel of codes counts padding by the size of the window, even where this
+  // reaches beyond the padded input.
+  const bool whole = divisor == 0 && ceil && include_pad && form() == Form::onnxruntime;
+  if (!whole) return divisor;
+  int64_t taps = 1;
+  for (const int64_t k : kernel) taps *= k;
+  return taps;
+}
+
 AccumulatorProof QAveragePool::accumulator() const {
   AccumulatorProof proof;
   const Type &x = input_type(0), &y = output()->type();
@@ -104,6 +114,7 @@ Result<Ok> QAveragePool::eval(EvalContext& c) const {
   MeanTerms q;
   fill_terms(q, *this);
   const Form chosen = form();
+  const int64_t fixed = divided_by();
   const PoolSizes p = sizes(input_type(0).shape, output()->shape());
   const int64_t volume = int64_t{p.in[0]} * p.in[1] * p.in[2];
   int64_t at = 0;
@@ -126,7 +137,7 @@ Result<Ok> QAveragePool::eval(EvalContext& c) const {
           }
           int64_t count = static_cast<int64_t>(td.at.size() * th.at.size() * tw.at.size());
           if (include_pad) count = td.counted * th.counted * tw.counted;
-          if (divisor) count = divisor;
+          if (fixed) count = fixed;
           const int32_t n = static_cast<int32_t>(count);
           int32_t code = 0;
           switch (chosen) {
@@ -158,6 +169,7 @@ Result<Ok> QAveragePool::lower(Lowering& l) const {
   const Type &x = input_type(0), &y = output()->type();
   kernel::Qpool c;
   fill(c, x.shape, y.shape);
+  c.divisor = static_cast<int32_t>(divided_by());
   fill_terms(c, *this);
   c.nhwc = x.layout == Layout::channels_last ? 1 : 0;
   c.type_x = code_type(x.dtype);
