@@ -1,5 +1,6 @@
 #include "driver/load.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 #include <string>
@@ -48,11 +49,22 @@ Result<Ok> check_names(const Graph& graph) {
   return Ok{};
 }
 
-Result<std::unique_ptr<Graph>> load_text(const MappedFile& file) {
+Result<std::unique_ptr<Graph>> load_text(const MappedFile& file, const ImportOptions& options) {
   const auto bytes = file.bytes();
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   QC_ASSIGN(auto graph, parse(text, {.file = file.path(), .side = nullptr}));
   QC_TRY(check_names(*graph));
+  for (const auto& [name, tensor] : options.constants) {
+    const auto& inputs = graph->inputs();
+    const auto found = std::ranges::find_if(inputs, [&](Value* v) { return v->name() == name; });
+    if (found == inputs.end()) continue;
+    if (to_dims(tensor.shape()) != (*found)->shape()) {
+      return error(Code::dim, Loc{file.path(), {name}, "input"},
+                   "--const {}: the input is {}: a model in text form needs numbers for its sizes",
+                   name, str((*found)->type()));
+    }
+    graph->freeze_input(*found, tensor);
+  }
   return graph;
 }
 
@@ -76,7 +88,7 @@ Result<std::unique_ptr<Graph>> load(const std::shared_ptr<const MappedFile>& fil
         return loaded;
       }
       case FileKind::text:
-        return load_text(*file);
+        return load_text(*file, options);
       case FileKind::onnx:
         break;
     }
@@ -89,13 +101,14 @@ Result<std::unique_ptr<Graph>> load(const std::shared_ptr<const MappedFile>& fil
     return graph;
   }
   (*graph)->file = path;
+  if (options.inputs_only) return graph;
   if (!options.arithmetic.empty()) QC_TRY(set_arithmetic(**graph, options.arithmetic));
   QC_TRY(verify(**graph));
   return graph;
 }
 
 /// Imports the file as the options of a compilation say. What they say about inputs needs the
-/// types of these, so then the file is imported twice.
+/// types of these, which are read first.
 Result<std::unique_ptr<Graph>> load(const std::shared_ptr<const MappedFile>& file,
                                     const std::string& path, const quantc::Options& options,
                                     std::vector<std::string>* remarks) {
@@ -103,12 +116,8 @@ Result<std::unique_ptr<Graph>> load(const std::shared_ptr<const MappedFile>& fil
   import.dims.insert(options.dims.begin(), options.dims.end());
   import.arithmetic = options.arithmetic;
   if (!options.shapes.empty() || !options.constants.empty()) {
-    // Some models can only be imported with their sizes; others show which symbol stands where.
-    const ImportOptions plain{.arithmetic = import.arithmetic};
-    auto model = load(file, path, plain);
-    if (!model.ok()) model = load(file, path, import);
-    if (!model.ok()) return std::move(model).diag();
-    QC_TRY(apply_given(**model, options, import));
+    QC_ASSIGN(const auto inputs, load(file, path, ImportOptions{.inputs_only = true}));
+    QC_TRY(apply_given(*inputs, options, import));
   }
   import.remarks = remarks;
   QC_ASSIGN(auto graph, load(file, path, import));

@@ -94,6 +94,11 @@ void Graph::set_state_out(size_t i, Value* value) {
   ++value->pinned_;
 }
 
+void Graph::freeze_input(Value* input, Tensor tensor) {
+  replace_uses(input, constant(std::move(tensor), input->name()));
+  std::erase(input_list_, input);
+}
+
 void Graph::expose_states() {
   std::set<std::string> in_names, out_names;
   for (const Value* v : input_list_) in_names.insert(v->name());

@@ -66,6 +66,8 @@ class Graph {
   /// Adds a state slot and returns its `in` value; set the final value with `set_state_out`.
   Value* add_state(std::string name, ConstId initial);
   void set_state_out(size_t i, Value* value);
+  /// Makes an input a constant of its type, which readers read instead.
+  void freeze_input(Value* input, Tensor tensor);
   /// Turns every state into an input and an output of its name, after those the graph has; a name
   /// that is taken gets `_state` appended.
   void expose_states();

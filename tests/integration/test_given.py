@@ -122,6 +122,54 @@ def test_mistakes_about_inputs(quantc, sizes, flags, message):
     assert message in said, said
 
 
+I64, F32 = np.int64, np.float32
+READ_ON_IMPORT = {  # op: operands with k, its value, attributes
+    "Reshape": (["x", "k"], I64([2, 16]), {}), "ReduceSum": (["x", "k"], I64([1]), {}), "ReduceMean": (["x", "k"], I64([-1]), {}),
+    "Unsqueeze": (["x", "k"], I64([0]), {}), "Squeeze": (["x", "k"], I64([0]), {}), "Tile": (["x", "k"], I64([1, 2, 1, 1]), {}),
+    "Resize": (["x", "", "k"], F32([1, 1, 2, 2]), {}), "Expand": (["x", "k"], I64([3, 2, 4, 4]), {}),
+    "Pad": (["x", "k"], I64([0, 0, 1, 1, 0, 0, 1, 1]), {}), "Trilu": (["x", "k"], I64(1), {}), "Slice": (["x", "k", "ends", "axes"], I64([1, 0]), {}),
+    "Split": (["x", "k"], I64([1, 3]), {"axis": 2}), "TopK": (["x", "k"], I64([2]), {}), "CumSum": (["x", "k"], I64(2), {}),
+    "OneHot": (["i", "k", "values"], I64(3), {}), "ConstantOfShape": (["k"], I64([2, 3]), {}), "CenterCropPad": (["x", "k"], I64([1, 2, 3, 3]), {}),
+}
+
+
+@pytest.mark.parametrize("op", READ_ON_IMPORT)
+def test_a_value_that_is_read_on_import_may_be_given(quantc, tmp_path, op):
+    operands, k, attributes = READ_ON_IMPORT[op]
+    k = np.asarray(k, I64 if not isinstance(k, np.ndarray) else k.dtype)
+    fixed = {"ends": I64([2, 3]), "axes": I64([1, 3]), "values": F32([0, 1])}
+    outputs = ["y", "z"][:2 if op in ("Split", "TopK") else 1]
+
+    def model(path, given):
+        types = {np.dtype(I64): TensorProto.INT64, np.dtype(F32): TensorProto.FLOAT}
+        values = {"x": F32(np.arange(32).reshape(1, 2, 4, 4)), "i": I64([0, 2])}
+        inputs = [helper.make_tensor_value_info(n, types[values[n].dtype], values[n].shape) for n in operands if n in values]
+        inputs += [helper.make_tensor_value_info("k", types[k.dtype], k.shape)] if given else []
+        constants = {n: v for n, v in fixed.items() if n in operands} | ({} if given else {"k": k})
+        graph = helper.make_graph([helper.make_node(op, operands, outputs, **attributes)], "g", inputs,
+                                  [helper.make_tensor_value_info(n, TensorProto.INT64 if op == "TopK" and n == "z" else TensorProto.FLOAT, None) for n in outputs],
+                                  [numpy_helper.from_array(v, n) for n, v in constants.items()])
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), path)
+        return {n: v for n, v in values.items() if n in operands}
+    np.savez(tmp_path / "i.npz", **model(tmp_path / "constant.onnx", False))
+    model(tmp_path / "given.onnx", True)
+    np.save(tmp_path / "k.npy", k)
+    quantc("run", tmp_path / "constant.onnx", "-i", tmp_path / "i.npz", "-o", tmp_path / "want.npz")
+    quantc("run", tmp_path / "given.onnx", "--const", f"k={tmp_path / 'k.npy'}", "-i", tmp_path / "i.npz", "-o", tmp_path / "got.npz")
+    got, want = np.load(tmp_path / "got.npz"), np.load(tmp_path / "want.npz")
+    assert list(got) == list(want) == outputs
+    for name in outputs:
+        np.testing.assert_array_equal(got[name], want[name])
+
+
+def test_a_text_graph_takes_constants(quantc, sizes, tmp_path):
+    (tmp_path / "m.ir").write_text('graph (%0 "x" : f32[2, 4], %1 "scale" : f32[]) {\n  %2 = mul(%0, %1) loc("m")\n  return %2 "y"\n}\n')
+    quantc("run", tmp_path / "m.ir", "--const", "scale=0.5", "-i", sizes / "x.npz", "-o", tmp_path / "o.npz")
+    np.testing.assert_array_equal(np.load(tmp_path / "o.npz")["y"], np.full((2, 4), 0.5, np.float32))
+    assert "#define NET_INPUTS 1\n" in (quantc("compile", tmp_path / "m.ir", "--const", "scale=0.5", "-o", tmp_path / "out", "--name", "net") and
+                                        (tmp_path / "out" / "net.h").read_text())
+
+
 def test_symbols_of_exports_say_where_they_stand(quantc, sizes, tmp_path):
     """A .pt2 file does not keep the names that users gave Dim."""
     said = quantc("compile", sizes / "m.pt2", "-o", tmp_path / "o", status=1).stderr

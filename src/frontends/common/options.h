@@ -23,6 +23,9 @@ struct ImportOptions {
   DotStep dot = DotStep::fma;
   /// Takes what the importer left out, one line each; may be null.
   std::vector<std::string>* remarks = nullptr;
+  /// Stops once the inputs are known: the graph has nothing else. Nodes may need numbers of inputs
+  /// that the caller gives only when it knows their types.
+  bool inputs_only = false;
 };
 
 }  // namespace qc

@@ -64,6 +64,7 @@ class Importer {
     QC_TRY(check_supported());
     QC_TRY(check_dims());
     for (const DumpNode& node : dump_.nodes) {
+      if (options_.inputs_only && node.op != "placeholder") continue;
       spend(Cost::work, kNodeWork);
       if (readers_.live(node)) {
         QC_TRY(add(node));
@@ -71,6 +72,7 @@ class Importer {
         QC_TRY(add_guards(node));
       }
     }
+    if (options_.inputs_only) return std::move(graph_);
     if (!returned_) return error(Code::graph, Loc{file_, {}, {}}, "the graph returns nothing");
     graph_->sweep();
     return std::move(graph_);
@@ -226,7 +228,11 @@ class Importer {
     }
     Dims shape;
     for (const Dim& d : stated->second.shape) shape.push_back(d.substitute(options_.dims));
-    Value* value = graph_->add_input(node.target, Type(stated->second.dtype, std::move(shape)));
+    const auto known = options_.constants.find(node.target);
+    Value* value =
+        known != options_.constants.end()
+            ? graph_->constant(known->second, node.target)
+            : graph_->add_input(node.target, Type(stated->second.dtype, std::move(shape)));
     return scope_.define(node.name, Thing{scope_.memory().allocate(value)}, loc);
   }
 

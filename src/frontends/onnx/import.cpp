@@ -35,6 +35,7 @@ Result<std::unique_ptr<Graph>> Importer::run() {
   Scope scope(*graph, reader_);
   QC_TRY(scope.add_initializers(model_.graph, file_loc()));
   QC_TRY(graph_inputs(scope));
+  if (options_.inputs_only) return graph;
   std::vector<std::string_view> outputs;
   for (const ValueInfo& info : model_.graph.outputs) outputs.push_back(info.name);
   QC_TRY(body(model_.graph.nodes, outputs, scope, top_));

@@ -46,6 +46,7 @@ class Importer {
     if (archive_.mapping()) graph_->pool().add_file(archive_.mapping());
     QC_TRY(check_bindings());
     QC_TRY(add_inputs());
+    if (options_.inputs_only) return std::move(graph_);
     QC_TRY(add_ranges());
     QC_TRY(add_guards(program_.guards, *graph_, options_));
     QC_TRY(context_.import_nodes());
