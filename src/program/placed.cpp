@@ -85,8 +85,12 @@ std::optional<RowBlocks> row_blocks(const Dims& shape, const Dims& strides) {
 }
 
 bool are_rows_apart(const Dims& shape, const Dims& strides) {
-  for (size_t i = 0; i + 2 < shape.size(); ++i) {
-    if (!(shape[i] == Dim(1)) && !(strides[i] == strides[i + 1] * shape[i + 1])) return false;
+  if (shape.size() < 2) return true;
+  Dim expected = strides[shape.size() - 2] * shape[shape.size() - 2];
+  for (size_t i = shape.size() - 2; i-- > 0;) {
+    if (shape[i] == Dim(1)) continue;  // its stride says nothing
+    if (!(strides[i] == expected)) return false;
+    expected = strides[i] * shape[i];
   }
   return true;
 }

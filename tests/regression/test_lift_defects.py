@@ -15,6 +15,7 @@
 | norm and quantize fused with eps 1e-6 and int8 only | test_norms_with_any_epsilon_and_codes | FuseQuantize.AnyEpsilonAndType |
 | weights of 8 bits alone quantize activations, too | test_weights_alone | merge_products/weights_alone.ir |
 | one product for queries, keys, values and one for gate and up, the same numbers | test_products_of_a_qwen3_layer | merge_products/qkv.ir, gate_up.ir |
+| rows of a slice with steps, an axis of one element between the axes of rows | test_rows_of_a_slice_with_steps | - |
 | one quantize for each source and parameters | test_three_views_of_a_norm | fuse_quantize/three_views_of_a_norm.ir |
 """
 import re
@@ -328,3 +329,18 @@ def test_three_views_of_a_norm(case, tmp_path):
     (tmp_path / "rules.toml").write_text(TOKEN)
     found = case(tmp_path / "views.pt2", "--rules", tmp_path / "rules.toml", in_0=rows_of(2, 3, 8))
     assert found.count("rms_norm_quantize_dynamic") == 1 and found.count("quantize") == 1, found.ops
+
+
+def test_rows_of_a_slice_with_steps(quantc, tmp_path):
+    """The table reads the codes of the slice in their place: rows of it are 2 apart, and blocks of them 9, not 10."""
+    text = """graph "g" (%0 "x" : f32[7, 1, 9, 1]) {
+  %1 = gelu_quick(%0)  loc("whole")
+  %2 = slice(%0) {start = [0, 0, 0, 0], size = [7, 1, 5, 1], step = [1, 1, 2, 1]}  loc("part")
+  %3 = selu(%2)  loc("table")
+  return %1 "y", %2 "z", %3 "t"
+}
+"""
+    (tmp_path / "r.toml").write_text("[[rule]]\npattern = 'whole|table'\ndtype = 'uint8'\nscale = 0.02\noffset = 90\ninput_scale = 0.02\ninput_offset = 128\n")
+    case = Case(quantc, tmp_path, text, {"x": np.random.default_rng(0).uniform(-2.5, 2.5, (7, 1, 9, 1)).astype(np.float32)}, "--rules", tmp_path / "r.toml")
+    assert case.count("lookup") == 2 and case.count("quantize") == 3
+    assert (np.abs(case.outputs["t"]) > 0).mean() > 0.9
