@@ -211,7 +211,7 @@ RuleWriter::ValueFormat RuleWriter::format(const Observer& observer, std::option
   const double headroom = options_.headroom > 0 ? options_.headroom : wide ? 2 : 1;
   range.lo *= headroom;
   range.hi *= headroom;
-  return {dtype, scale_offset(range, codes, wide)};
+  return {dtype, scale_offset(range, codes, dtype)};
 }
 
 const RuleSpec* RuleWriter::stated(const Node& n) const {

@@ -166,11 +166,13 @@ class Placer {
     Value* x = node.input(i);
     const bool stated = i < scheme.inputs.size() && scheme.inputs[i].has_value();
     if (!stated && codes_of(x)) return Ok{};
-    if (!stated && !scheme.output.format) {
+    const std::optional<QType> found =
+        stated ? scheme.inputs[i] : unstated_type(node, scheme, x->is_constant());
+    if (!found) {
       return error(Code::rule, node.loc(),
                    "operand {} is float, and no input_scale says which codes to read it as", i);
     }
-    QType type = stated ? *scheme.inputs[i] : scheme.output;
+    QType type = *found;
     if (x->is_constant()) {
       if (!stated && !runs_on_codes(node)) {
         // Parameters of what computes in float stay as they are, tables hold them exactly.
@@ -191,6 +193,23 @@ class Placer {
     }
     graph_.set_input(&node, i, decoded);
     return Ok{};
+  }
+
+  /// The format of an operand for which the rule states none: that of the result, whose limits are
+  /// its own unless the node only moves codes. A constant, whose scale is found later, has the type
+  /// of another operand where the result is f32.
+  std::optional<QType> unstated_type(Node& node, const QScheme& scheme, bool constant) const {
+    if (const QType& y = scheme.output; y.format) {
+      if (runs_on_codes(node)) return y;
+      return tensor_format(y.dtype, y.format->scale_at(), y.format->zero_at());
+    }
+    for (size_t k = 0; constant && k < node.input_count(); ++k) {
+      if (k < scheme.inputs.size() && scheme.inputs[k]) return scheme.inputs[k];
+      Value* other = node.input(k);
+      const Value* codes = other ? codes_of(other) : nullptr;
+      if (codes && !codes->is_constant()) return codes->type().quant();
+    }
+    return std::nullopt;
   }
 
   bool becomes_table(Node& node, const QScheme& scheme) const {

@@ -50,9 +50,6 @@ Extremes extremes_of(std::span<const float> values) {
   return out;
 }
 
-/// Numbers this far out are no results but marks, such as the least f32 in masks of attention.
-bool is_mark(float v) { return !(v >= -Observer::kMark && v <= Observer::kMark); }
-
 }  // namespace
 
 void Observer::see(std::span<const float> values) {
@@ -225,11 +222,15 @@ ValueRange Observer::range(RangeMethod method, int levels, double percentile) co
   return best;
 }
 
-ScaleOffset scale_offset(ValueRange range, CodeRange codes, bool symmetric) {
+ScaleOffset scale_offset(ValueRange range, CodeRange codes, DType dtype) {
   const double lo = std::min(range.lo, 0.0), hi = std::max(range.hi, 0.0);
   ScaleOffset out;
+  const bool symmetric = dtype == DType::i16 && codes.lo < 0 && codes.hi > 0;
   if (symmetric) {
-    out.scale = static_cast<float>(std::max(-lo, hi) / static_cast<double>(codes.hi));
+    // Of all codes the least is left out.
+    const auto above = static_cast<double>(codes.hi);
+    const double below = codes.lo == -codes.hi - 1 ? above : -static_cast<double>(codes.lo);
+    out.scale = static_cast<float>(std::max(-lo / below, hi / above));
   } else {
     out.scale = static_cast<float>((hi - lo) / static_cast<double>(codes.hi - codes.lo));
   }

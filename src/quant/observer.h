@@ -24,6 +24,11 @@ class Observer {
  public:
   static constexpr int kBins = 4096, kHalf = kBins / 2;
   static constexpr float kMark = 1e30f;
+  /// Elements from which on `entropy` finds ranges: of fewer, a histogram says too little about the
+  /// distribution, and codes would be left out that are needed.
+  static constexpr int64_t kEntropyElements = 100'000;
+  /// Numbers this far out are no results but marks, such as the least f32 in masks of attention.
+  static bool is_mark(float v) { return !(v >= -kMark && v <= kMark); }
 
   /// Without a histogram only `minmax` can be asked for.
   explicit Observer(bool histogram) : histogram_(histogram) {}
@@ -35,6 +40,7 @@ class Observer {
   void merge(const Observer& other);
 
   bool empty() const { return seen_ == 0; }
+  int64_t seen() const { return seen_; }  // elements
   /// The least and greatest element; with marks where all others are 0.
   ValueRange extremes() const;
   /// Whether a mark below the range was seen, and how many elements were NaN.
@@ -62,13 +68,13 @@ class Observer {
   std::vector<int64_t> bins_;
 };
 
-/// The format whose codes cover the range. Zero has a code of its own, so that padding is exact;
-/// `symmetric` puts it in the middle.
+/// The format whose codes, those of `dtype` within `codes`, cover the range. Zero has a code of its
+/// own, so that padding is exact; among signed codes of 16 bits it is 0, if they have one.
 struct ScaleOffset {
   float scale = 1;
   int32_t offset = 0;
   bool operator==(const ScaleOffset&) const = default;
 };
-ScaleOffset scale_offset(ValueRange range, CodeRange codes, bool symmetric);
+ScaleOffset scale_offset(ValueRange range, CodeRange codes, DType dtype);
 
 }  // namespace qc

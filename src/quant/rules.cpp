@@ -53,10 +53,11 @@ DType input_type(const RuleSpec& s) {
   return s.input_dtype.empty() ? activation_type(s) : *find(kActivations, s.input_dtype);
 }
 
-/// Weights are signed and as wide as the activations, unless stated.
+/// Weights are signed and as wide as the widest activations, unless stated.
 DType weight_type(const RuleSpec& s) {
   if (!s.weight_dtype.empty()) return *find(kWeights, s.weight_dtype);
-  return bits(activation_type(s)) == 16 ? DType::i16 : DType::i8;
+  const bool wide = bits(activation_type(s)) == 16 || bits(input_type(s)) == 16;
+  return wide ? DType::i16 : DType::i8;
 }
 
 CodeRange codes(const RuleSpec& s) {
@@ -195,6 +196,10 @@ std::optional<RuleProblem> bad_numbers(const RuleSpec& s) {
         bad_offset("weight_offset", s.weight_offset, weights)}) {
     if (found) return found;
   }
+  for (const double v : s.bias_correction) {
+    if (std::isfinite(static_cast<float>(v))) continue;
+    return RuleProblem{"bias_correction", fmt::format("{} is not a finite number", v)};
+  }
   if (!s.input_offset.empty() && s.input_scale.empty())
     return RuleProblem{"input_offset", "an offset needs a scale: give 'input_scale' too"};
   if (s.input_offset.size() > 1 && s.input_offset.size() != s.input_scale.size()) {
@@ -280,9 +285,7 @@ Result<std::vector<std::optional<QType>>> inputs_of(const RuleSpec& s, const Nod
     }
     const auto at = [i](const auto& list) { return list[list.size() == 1 ? 0 : i]; };
     const int64_t offset = s.input_offset.empty() ? 0 : at(s.input_offset);
-    const bool same = input_type(s) == activation_type(s);
-    out.push_back(format_of(input_type(s), at(s.input_scale), offset,
-                            same ? codes(s) : code_range(input_type(s))));
+    out.push_back(format_of(input_type(s), at(s.input_scale), offset, code_range(input_type(s))));
   }
   return out;
 }
@@ -320,7 +323,7 @@ RuleSpec with_scales(RuleSpec s) {
   auto convert = [](std::vector<double>& lo, std::vector<double>& hi, CodeRange range, DType dtype,
                     std::vector<double>& scales, std::vector<int64_t>& offsets) {
     for (size_t i = 0; i < lo.size(); ++i) {
-      const ScaleOffset found = scale_offset({lo[i], hi[i]}, range, bits(dtype) == 16);
+      const ScaleOffset found = scale_offset({lo[i], hi[i]}, range, dtype);
       scales.push_back(found.scale);
       offsets.push_back(found.offset);
     }
@@ -329,8 +332,7 @@ RuleSpec with_scales(RuleSpec s) {
   };
   const DType results = activation_type(s), inputs = input_type(s);
   convert(s.min, s.max, codes(s), results, s.scale, s.offset);
-  convert(s.input_min, s.input_max, inputs == results ? codes(s) : code_range(inputs), inputs,
-          s.input_scale, s.input_offset);
+  convert(s.input_min, s.input_max, code_range(inputs), inputs, s.input_scale, s.input_offset);
   return s;
 }
 
