@@ -74,7 +74,7 @@ void add_calibrate(CLI::App& app, Session& session) {
             "rules that say something about some nodes, such as dtype = 'int16': what they leave "
             "open is found, and both are written");
   flags->add(*command, "--allow-unused-rules", &Options::allow_unused_rules, "",
-             "let rules pass that match nothing");
+             "let rules pass that match nothing, and write a file without rules");
   flags->add_dims(*command);
   flags->add_force(*command);
   command->footer(
@@ -89,9 +89,9 @@ void add_calibrate(CLI::App& app, Session& session) {
       QC_TRY(understand(calibration));
       calibration.progress = draw_bar;
       QC_ASSIGN(Options options, flags->resolve());
+      calibration.allow_unused_rules = options.allow_unused_rules;
       if (!flags->partial.empty()) {
         QC_ASSIGN(calibration.partial, partial_rules(flags->partial, calibration.activations));
-        calibration.allow_unused_rules = options.allow_unused_rules;
       }
       QC_ASSIGN(auto graph, load(flags->model, options));
       QC_ASSIGN(auto data, open_arrays(flags->data, graph->inputs().size()));

@@ -15,15 +15,24 @@
 
 namespace qc {
 
-Result<std::vector<RuleSpec>> partial_rules(const std::string& path,
-                                            const std::string& activations) {
-  QC_ASSIGN(std::vector<RuleSpec> rules, read_rules(path, Missing::allowed));
-  for (RuleSpec& rule : rules) {
-    QC_TRY(check_op(rule));
-    if (rule.dtype.empty() && !rule.min.empty()) rule.dtype = activations;
-    rule = with_scales(std::move(rule));
+Result<RuleSpec> partial_rule(RuleSpec spec, const std::string& activations) {
+  QC_TRY(check_op(spec));
+  if (spec.dtype.empty() && !spec.min.empty()) spec.dtype = activations;
+  if (const auto found = problem_of(spec, Missing::allowed)) {
+    return error(Code::rule, Loc{spec.origin, {}, {}}, "{}: {}", found->key, found->text);
   }
-  return rules;
+  return with_scales(std::move(spec));
+}
+
+Result<std::vector<StatedRule>> partial_rules(const std::string& path,
+                                              const std::string& activations) {
+  QC_ASSIGN(std::vector<RuleSpec> rules, read_rules(path, Missing::allowed));
+  std::vector<StatedRule> out;
+  for (RuleSpec& rule : rules) {
+    QC_ASSIGN(RuleSpec spec, partial_rule(std::move(rule), activations));
+    out.push_back({.own = nullptr, .spec = std::move(spec)});
+  }
+  return out;
 }
 
 /// None where the passes need numbers.
@@ -44,17 +53,23 @@ Result<Calibration> calibrate(const Graph& model, const Options& options, Sample
   QC_ASSIGN(auto graph, copy(model));
   graph->file = model.file;
   QC_TRY(make_contract(*graph, one));
+  QC_ASSIGN(const RuleTargets targets, RuleTargets::create(*graph, calibration));
   Changes changes;
   if (calibration.equalise) {
-    QC_ASSIGN(changes, equalise(*graph));
+    QC_ASSIGN(changes, equalise(*graph, [&](Node& n) { return targets.is_changeable(n); }));
   }
   const DType codes = activation_type(calibration);
-  Watched watched(
-      *graph, calibration.range != RangeMethod::minmax, std::exp2(bits(codes)),
-      calibration.bias_correction ? weighted_inputs(*graph) : std::map<const Value*, int64_t>{});
+  Watched watched(*graph, calibration.range != RangeMethod::minmax, std::exp2(bits(codes)),
+                  calibration.bias_correction ? weighted_inputs(*graph) : std::set<ChannelAxis>{});
   QC_TRY(watched.run(*graph, one, samples, calibration));
-  RuleWriter writer(*graph, watched, changes, calibration, tables_of(model, options));
-  QC_TRY(writer.run());
+  RuleWriter writer(*graph, targets, watched, changes, calibration, tables_of(model, options));
+  QC_TRY(writer.run(samples.count()));
+  if (const std::string why = writer.why_none(); !why.empty() && !calibration.allow_unused_rules) {
+    return error(Code::rule, Loc{model.file, {}, {}},
+                 "there is no rule to write: {}; --allow-unused-rules (allow_unused_rules=True) "
+                 "lets it pass",
+                 why);
+  }
   Calibration out;
   out.runs = samples.count();
   out.passed_over = writer.passed_over();

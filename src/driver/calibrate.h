@@ -7,6 +7,7 @@
 
 #include "arrays/npz.h"
 #include "driver/compile.h"
+#include "driver/rules.h"
 #include "driver/samples.h"
 #include "quant/observer.h"
 #include "quant/rules.h"
@@ -30,8 +31,8 @@ struct CalibrateOptions : quantc::CalibrationOptions {
   RangeMethod range = RangeMethod::minmax;  // of `method`
   ResultForm form = ResultForm::fitting;    // of `results`
   /// Rules that say something about some nodes; what they leave open is found here.
-  std::vector<RuleSpec> partial;
-  bool allow_unused_rules = false;  // partial rules that match nothing are no errors
+  std::vector<StatedRule> partial;
+  bool allow_unused_rules = false;  // partial rules that match nothing are no errors, nor no rules
 };
 /// Checks what was given and says what the words stand for; errors name the flags.
 Result<Ok> understand(CalibrateOptions& options);
@@ -39,10 +40,12 @@ Result<Ok> understand(CalibrateOptions& options);
 /// The type of the activations' codes.
 DType activation_type(const CalibrateOptions& options);
 
-/// The rules of a file that leaves scales open; ranges in it are for codes of `activations` where
-/// it names none.
-Result<std::vector<RuleSpec>> partial_rules(const std::string& path,
-                                            const std::string& activations);
+/// Keys that may leave scales open, checked, with scales for ranges; these are for codes of
+/// `activations` where the rule names none.
+Result<RuleSpec> partial_rule(RuleSpec spec, const std::string& activations);
+/// The rules of a file of such rules.
+Result<std::vector<StatedRule>> partial_rules(const std::string& path,
+                                              const std::string& activations);
 
 struct Calibration {
   std::string rules;               // text of the rule file

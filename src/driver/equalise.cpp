@@ -10,13 +10,23 @@
 namespace qc {
 namespace {
 
-/// Constant f32 weights with the channel of the result and of operand 0 that each belongs to.
+/// Constant f32 weights with the channel of the result and of operand 0 that each belongs to. In
+/// groups, one axis of the weights has all channels and the other those of a group.
 struct Weights {
   Node* node = nullptr;
   const Value* value = nullptr;
   Tensor tensor;
   int64_t out_axis = 0, in_axis = 1;
-  int64_t outputs = 0, per_group = 0, inputs = 0;
+  int64_t outputs = 0, inputs = 0;  // channels of the result and of operand 0
+
+  int64_t size(int64_t axis) const { return tensor.shape().at(static_cast<size_t>(axis)); }
+  int64_t out_groups() const { return outputs / size(out_axis); }  // 1 unless transposed
+  int64_t in_groups() const { return inputs / size(in_axis); }
+  bool fits() const {
+    const int64_t out = size(out_axis), in = size(in_axis);
+    return out > 0 && in > 0 && outputs % out == 0 && inputs % in == 0 && in % out_groups() == 0 &&
+           out % in_groups() == 0;
+  }
 
   template <class F>
   void for_each(F&& visit) const {
@@ -27,20 +37,23 @@ struct Weights {
       return n;
     };
     const int64_t by_out = inner(out_axis), by_in = inner(in_axis);
-    const int64_t groups = std::max<int64_t>(inputs / per_group, 1);
+    const int64_t out = size(out_axis), in = size(in_axis);
+    const int64_t outs_in_group = out / in_groups(), ins_in_group = in / out_groups();
     for (int64_t i = 0; i < tensor.size(); ++i) {
-      const int64_t o = i / by_out % outputs;
-      visit(i, o, i / by_in % per_group + o / (outputs / groups) * per_group);
+      const int64_t o = i / by_out % out, k = i / by_in % in;
+      visit(i, o + (out < outputs ? k / ins_in_group * out : 0),
+            k + (in < inputs ? o / outs_in_group * in : 0));
     }
   }
 };
 
+/// -1 where the node has no such axis.
 int64_t channel_axis(Node& node) {
   auto* host = capability<AbsorbsScaleShift>(&node);
-  if (!host) return -1;
-  const int64_t axis = host->input_channel_axis();
-  return axis < 0 ? axis + node.input(0)->rank() : axis;
+  return host ? host->input_channel_axis() : -1;
 }
+
+bool is_f32_constant(const Value* v) { return v && v->is_constant() && v->dtype() == DType::f32; }
 
 /// None where the node has no constant weights of this kind.
 Result<std::optional<Weights>> weights_of(Graph& graph, Node& node) {
@@ -48,33 +61,25 @@ Result<std::optional<Weights>> weights_of(Graph& graph, Node& node) {
   const auto* form = capability<Quantizable>(&node);
   if (!form || form->weight_operand() < 0 || form->bias_operand() < 0) return none;
   const Value* w = node.input(static_cast<size_t>(form->weight_operand()));
-  const int64_t axis = channel_axis(node);
-  if (!w || !w->is_constant() || w->dtype() != DType::f32 || axis < 0) return none;
-  const Dim& inputs = node.input(0)->shape().at(static_cast<size_t>(axis));
-  if (!inputs.is_static() || node.input(0)->is_constant()) return none;
+  auto* host = capability<AbsorbsScaleShift>(&node);
+  if (!is_f32_constant(w) || !host) return none;
+  const auto b = static_cast<size_t>(form->bias_operand());
+  if (b < node.input_count() && node.input(b) && !is_f32_constant(node.input(b))) return none;
+  const auto channels = [](const Value* v, int64_t axis) {
+    return v->shape().at(static_cast<size_t>(axis));
+  };
+  const Dim inputs = channels(node.input(0), host->input_channel_axis());
+  const Dim outputs = channels(node.output(), host->output_channel_axis());
+  if (!inputs.is_static() || !outputs.is_static() || node.input(0)->is_constant()) return none;
   Weights out;
   out.node = &node;
   out.value = w;
   out.out_axis = form->weight_channel_axis();
   out.in_axis = form->weight_sum_axis();
   QC_ASSIGN(out.tensor, graph.pool().get(w->constant()));
-  out.outputs = out.tensor.shape().at(static_cast<size_t>(out.out_axis));
-  out.per_group = out.tensor.shape().at(static_cast<size_t>(out.in_axis));
+  out.outputs = outputs.value();
   out.inputs = inputs.value();
-  if (out.outputs < 1 || out.per_group < 1 || out.inputs % out.per_group != 0 ||
-      out.outputs % (out.inputs / out.per_group) != 0) {
-    return none;
-  }
-  return std::optional<Weights>(std::move(out));
-}
-
-bool is_homogeneous(const Node& node) {
-  for (const auto& [name, value] : get_attrs(node, true)) {
-    const double* limit = std::get_if<double>(&value);
-    if (limit && name == "lo" && *limit != 0 && *limit != -kInf) return false;
-    if (limit && name == "hi" && *limit != kInf) return false;
-  }
-  return true;
+  return out.fits() ? std::optional<Weights>(std::move(out)) : none;
 }
 
 std::vector<double> largest(const Weights& w, bool of_outputs) {
@@ -116,18 +121,20 @@ double trade(Weights& a, Weights& b, Multipliers& ma, Multipliers& mb) {
 
 }  // namespace
 
-Result<Changes> equalise(Graph& graph) {
+Result<Changes> equalise(Graph& graph, const std::function<bool(Node&)>& changeable) {
   std::map<const Node*, Weights> weights;
   for (Node* n = graph.first(); n; n = n->next()) {
+    if (!changeable(*n)) continue;
     QC_ASSIGN(auto found, weights_of(graph, *n));
     if (found) weights.emplace(n, std::move(*found));
   }
   std::vector<std::pair<const Node*, const Node*>> pairs;
   for (Node* n = graph.first(); n; n = n->next()) {
-    if (weights.count(n) == 0 || !n->output()->has_one_use() || !is_homogeneous(*n)) continue;
-    const Node* reader = n->output()->first_use()->user;
+    if (weights.count(n) == 0 || !n->output()->has_one_use() || !limits_scale(*n)) continue;
+    Node* reader = n->output()->first_use()->user;
     if (weights.count(reader) == 0 || reader->input(0) != n->output()) continue;
-    if (weights.at(reader).inputs == weights.at(n).outputs) pairs.emplace_back(n, reader);
+    const auto* host = capability<AbsorbsScaleShift>(n);
+    if (channel_axis(*reader) == host->output_channel_axis()) pairs.emplace_back(n, reader);
   }
   Changes out;
   for (const auto& [a, b] : pairs) {
@@ -150,22 +157,36 @@ Result<Changes> equalise(Graph& graph) {
   return out;
 }
 
-std::map<const Value*, int64_t> weighted_inputs(const Graph& graph) {
-  std::map<const Value*, int64_t> out;
+std::set<ChannelAxis> weighted_inputs(const Graph& graph) {
+  std::set<ChannelAxis> out;
   for (Node* n = graph.first(); n; n = n->next()) {
     const auto* form = capability<Quantizable>(n);
     if (!form || form->weight_operand() < 0 || form->bias_operand() < 0) continue;
     const int64_t axis = channel_axis(*n);
-    if (axis >= 0 && n->input(0)->dtype() == DType::f32) out[n->input(0)] = axis;
+    if (axis >= 0 && n->input(0)->dtype() == DType::f32) out.insert({n->input(0), axis});
   }
   return out;
 }
 
+namespace {
+
+/// The share of the weights of its channel that an element of the result meets on average: 1, and
+/// less where a transposed convolution spreads its operand.
+double taps_met(const Node& node, const Weights& w) {
+  const Dim elements = product(node.output()->shape());
+  const int64_t macs = node.macs();
+  if (!elements.is_static() || elements.value() < 1 || macs < 1) return 1;
+  return static_cast<double>(macs) * static_cast<double>(w.outputs) /
+         (static_cast<double>(elements.value()) * static_cast<double>(w.tensor.size()));
+}
+
+}  // namespace
+
 Result<std::vector<double>> mean_weight_error(Graph& graph, Node& node, const WeightScheme& scheme,
                                               const Watched& watched) {
   QC_ASSIGN(const auto found, weights_of(graph, node));
-  const ChannelMeans* means = found ? watched.means(node.input(0)) : nullptr;
-  if (!means || means->count == 0) return std::vector<double>{};
+  const ChannelMeans* means = found ? watched.means(node.input(0), channel_axis(node)) : nullptr;
+  if (!means) return std::vector<double>{};
   const Weights& w = *found;
   QC_ASSIGN(const QType type,
             weight_format(graph, w.value, scheme, w.out_axis, w.in_axis, node.loc()));
@@ -179,10 +200,14 @@ Result<std::vector<double>> mean_weight_error(Graph& graph, Node& node, const We
     error[static_cast<size_t>(i)] = decoded - static_cast<double>(w.tensor.data<float>()[i]);
   });
   std::vector<double> out(static_cast<size_t>(w.outputs), 0);
+  const double share = taps_met(node, w);
   w.for_each([&](int64_t i, int64_t o, int64_t k) {
-    const double mean = means->sums[static_cast<size_t>(k)] / static_cast<double>(means->count);
-    out[static_cast<size_t>(o)] -= error[static_cast<size_t>(i)] * mean;
+    out[static_cast<size_t>(o)] -=
+        error[static_cast<size_t>(i)] * means->mean(static_cast<size_t>(k)) * share;
   });
+  for (const double v : out) {
+    if (!std::isfinite(static_cast<float>(v))) return std::vector<double>{};
+  }
   return out;
 }
 

@@ -10,6 +10,7 @@
 #include "quant/quantizable.h"
 #include "quant/rule_file.h"
 #include "quant/scores.h"
+#include "support/counted.h"
 #include "support/escape.h"
 #include "support/suggest.h"
 
@@ -22,35 +23,10 @@ std::string pattern_for(const std::vector<std::string>& names) {
   return (names.size() == 1 ? out : "(?:" + out + ")") + "$";
 }
 
-std::string name_of(const Node& n) {
-  return n.loc().names.empty() ? std::string() : n.loc().names[0];
-}
-
-/// Nodes that no rule can tell apart, such as the layers of one recurrent node, share one.
+/// What a node of another graph of the same model is recognised by.
 std::string key_of(const Node& n) {
   return fmt::format("{}\n{}", n.op(), fmt::join(n.loc().names, "\n"));
 }
-
-/// Only such nodes are watched and get rules.
-bool gives_f32(const Node& n) { return n.output_count() > 0 && n.output()->dtype() == DType::f32; }
-
-/// Operands with values to quantize: f32, neither weights nor a bias, nor parameters of what
-/// computes in float.
-std::vector<size_t> activations(Node& n) {
-  std::vector<size_t> out;
-  const auto* form = capability<Quantizable>(&n);
-  for (size_t i = 0; i < n.input_count(); ++i) {
-    const Value* v = n.input(i);
-    if (!v || v->dtype() != DType::f32) continue;
-    if (form && (form->is_float_operand(i) || (form->is_weight(i) && v->is_constant()))) continue;
-    if (!form && v->is_constant() && !runs_on_codes(n)) continue;
-    out.push_back(i);
-  }
-  return out;
-}
-
-/// An op that multiplies and accumulates, and has an integer form.
-bool is_product(Node& n) { return n.macs() > 0 && capability<Quantizable>(&n); }
 
 /// The sum of two values, as where a shortcut ends.
 bool is_residual(Node& n) {
@@ -63,11 +39,6 @@ DType type_named(const std::string& name) {
          : name == "int16"  ? DType::i16
          : name == "uint16" ? DType::u16
                             : DType::i8;
-}
-
-/// A rule that leaves nothing for calibration to find.
-bool is_complete(const RuleSpec& spec) {
-  return spec.dtype == "float32" || (!spec.kind.empty() && spec.kind != "static");
 }
 
 /// What a partial rule says goes before what was found.
@@ -91,6 +62,16 @@ RuleSpec merged(const RuleSpec& said, RuleSpec found) {
   fill(out.input_multiplier, found.input_multiplier);
   fill(out.bias_correction, found.bias_correction);
   return out;
+}
+
+/// A rule of another kind than those that are found, which says itself what `[default]` would
+/// otherwise say for them.
+RuleSpec apart(RuleSpec rule) {
+  if (rule.kind == "dynamic" && rule.dtype.empty()) rule.dtype = rule.symmetric ? "int8" : "uint8";
+  const bool has_weights = rule.kind == "dynamic" || rule.kind == "weight_only";
+  if (has_weights && rule.weight_dtype.empty()) rule.weight_dtype = "int8";
+  if (rule.kind == "weight_only" && !rule.per_channel) rule.per_channel = true;
+  return rule;
 }
 
 const char* type_name(DType dtype) {
@@ -127,39 +108,30 @@ SizeTables size_tables(const Graph& open) {
   return out;
 }
 
-RuleWriter::RuleWriter(Graph& graph, const Watched& watched, const Changes& changes,
-                       const CalibrateOptions& options, SizeTables tables)
+RuleWriter::RuleWriter(Graph& graph, const RuleTargets& targets, const Watched& watched,
+                       const Changes& changes, const CalibrateOptions& options, SizeTables tables)
     : graph_(graph),
+      targets_(targets),
       watched_(watched),
       changes_(changes),
       options_(options),
       tables_(std::move(tables)),
-      narrow_(activation_type(options)),
-      used_(options.partial.size(), false) {
-  for (RuleSpec match : options.partial) {
-    match.kind = "float";  // only what it matches counts here
-    match.dtype.clear();
-    partial_.push_back(std::make_unique<FloatRule>(std::move(match)));
-  }
+      narrow_(activation_type(options)) {
   for (Node* n = graph.first(); n; n = n->next()) {
     for (const std::string& name : n->loc().names) {
       const auto [it, fresh] = op_named_.try_emplace(name, n->op());
       if (!fresh && it->second != n->op()) it->second.clear();
     }
-    if (!gives_f32(*n)) continue;
-    const Observer none(options.range != RangeMethod::minmax);
-    Group& group = groups_.try_emplace(key_of(*n), Group{{}, none}).first->second;
-    group.nodes.push_back(n);
-    group.results.merge(watched.observer(n->output()));
   }
 }
 
-Result<Ok> RuleWriter::run() {
+Result<Ok> RuleWriter::run(int64_t runs) {
   for (Node* n = graph_.first(); n; n = n->next()) {
     QC_TRY(visit(*n));
     for (const auto& region : n->regions()) pass_over(*region);
   }
-  QC_TRY(check_uses());
+  QC_TRY(targets_.check_uses());
+  warn_of_few_elements(runs);
   for (const std::string& op : options_.ops) {
     const bool found = std::any_of(entries_.begin(), entries_.end(),
                                    [&](const Entry& e) { return e.spec && e.op == op; });
@@ -198,12 +170,41 @@ void RuleWriter::pass_over(Graph& body) {
   });
 }
 
+RangeMethod RuleWriter::method_for(const Observer& observer) const {
+  if (options_.range != RangeMethod::entropy) return options_.range;
+  ++ranges_;
+  fewest_ = std::min(fewest_, observer.seen());
+  if (observer.seen() >= Observer::kEntropyElements) return RangeMethod::entropy;
+  ++of_few_;
+  return RangeMethod::minmax;
+}
+
+void RuleWriter::warn_of_few_elements(int64_t runs) {
+  if (of_few_ == 0) return;
+  // Of the value of which there is least, as many samples give enough.
+  const int64_t each = std::max<int64_t>(fewest_ / std::max<int64_t>(runs, 1), 1);
+  const int64_t enough = (Observer::kEntropyElements + each - 1) / each;
+  warnings_.push_back(fmt::format(
+      "--method entropy: {} of {} ranges are those of minmax, for with {} the values have fewer "
+      "than {} elements, down to {}: {} samples are enough for all",
+      of_few_, ranges_, counted(runs, "sample"), Observer::kEntropyElements, fewest_, enough));
+}
+
+std::string RuleWriter::why_none() const {
+  if (std::ranges::any_of(entries_, [](const Entry& e) { return e.spec.has_value(); })) return {};
+  if (entries_.empty()) return "no node that is meant computes f32 values from the inputs";
+  const Entry& e = entries_.front();
+  return fmt::format("{} stay{} float, the first is '{}' ({}): {}",
+                     counted(entries_.size(), "node"), entries_.size() == 1 ? "s" : "", e.name,
+                     e.op, e.why_not);
+}
+
 RuleWriter::ValueFormat RuleWriter::format(const Observer& observer, std::optional<double> floor,
                                            DType dtype) const {
   const CodeRange codes = code_range(dtype);
   const bool wide = bits(dtype) == 16;
   const int levels = static_cast<int>(codes.hi - codes.lo + 1);
-  ValueRange range = observer.range(options_.range, levels, options_.percentile);
+  ValueRange range = observer.range(method_for(observer), levels, options_.percentile);
   // Masked scores saturate to a code that is as far down as they must be, and no further.
   if (floor && (observer.masks() || observer.extremes().lo <= *floor)) {
     range = {*floor, std::max(*floor, range.hi)};
@@ -214,27 +215,8 @@ RuleWriter::ValueFormat RuleWriter::format(const Observer& observer, std::option
   return {dtype, scale_offset(range, codes, dtype)};
 }
 
-const RuleSpec* RuleWriter::stated(const Node& n) const {
-  for (size_t i = 0; i < partial_.size(); ++i) {
-    if (!partial_[i]->matches(n)) continue;
-    used_[i] = true;
-    return &options_.partial[i];
-  }
-  return nullptr;
-}
-
-Result<Ok> RuleWriter::check_uses() const {
-  for (size_t i = 0; i < partial_.size(); ++i) {
-    if (used_[i] || options_.allow_unused_rules) continue;
-    return error(Code::rule, Loc{options_.partial[i].origin, {}, {}},
-                 "the rule is for no node that calibration writes rules for: inspect --names lists "
-                 "what rules can match, --allow-unused-rules lets it pass");
-  }
-  return Ok{};
-}
-
 DType RuleWriter::result_type(Node& n) const {
-  const RuleSpec* said = stated(n);
+  const RuleSpec* said = targets_.stated(n);
   return said && !said->dtype.empty() ? type_named(said->dtype) : own_result_type(n);
 }
 
@@ -282,14 +264,14 @@ DType RuleWriter::operand_type(Node& n, const std::vector<size_t>& operands) con
 
 /// Of operand i of the node and of those that share its rule.
 Result<RuleWriter::ValueFormat> RuleWriter::operand_format(Node& n, size_t i, DType dtype) const {
-  const auto& group = groups_.at(key_of(n)).nodes;
+  const auto& group = targets_.group(n).nodes;
   if (const auto it = formats_.find(n.input(i));
       it != formats_.end() && group.size() == 1 && it->second.dtype == dtype) {
     return it->second;
   }
   Observer all(options_.range != RangeMethod::minmax);
   for (const Node* member : group) {
-    const Value* v = member->input(i);
+    const Value* v = i < member->input_count() ? member->input(i) : nullptr;
     if (!v || v->dtype() != DType::f32) continue;
     if (!v->is_constant()) {
       all.merge(watched_.observer(v));
@@ -306,13 +288,15 @@ Result<RuleWriter::ValueFormat> RuleWriter::operand_format(Node& n, size_t i, DT
 }
 
 RuleWriter::ValueFormat RuleWriter::result_format(Node& n) const {
-  if (const RuleSpec* said = stated(n); said && !said->scale.empty()) {
+  if (const RuleSpec* said = targets_.stated(n); said && !said->scale.empty()) {
     const auto offset = said->offset.empty() ? 0 : static_cast<int32_t>(said->offset[0]);
     return {result_type(n), {static_cast<float>(said->scale[0]), offset}};
   }
-  const Group& group = groups_.at(key_of(n));
-  const bool alone = group.nodes.size() == 1;
-  return format(group.results, alone ? watched_.floor(n.output()) : std::nullopt, result_type(n));
+  const auto& group = targets_.group(n).nodes;
+  Observer results(options_.range != RangeMethod::minmax);
+  for (const Node* member : group) results.merge(watched_.observer(member->output()));
+  const bool alone = group.size() == 1;
+  return format(results, alone ? watched_.floor(n.output()) : std::nullopt, result_type(n));
 }
 
 /// Whether operand i is a constant with elements that only mask.
@@ -324,12 +308,6 @@ Result<bool> RuleWriter::only_masks(Node& n, size_t i) const {
   QC_ASSIGN(const Tensor t, graph_.pool().get(v->constant()));
   const float* x = t.data<float>();
   return std::any_of(x, x + t.size(), [&](float e) { return static_cast<double>(e) < *floor; });
-}
-
-bool RuleWriter::is_meant(Node& n) const {
-  const auto& ops = options_.ops;
-  if (options_.form == ResultForm::floats && !is_product(n)) return false;
-  return ops.empty() || std::find(ops.begin(), ops.end(), n.op()) != ops.end();
 }
 
 void RuleWriter::warn_of_nans(const Node& n) {
@@ -349,19 +327,23 @@ Result<Ok> RuleWriter::visit(Node& n) {
   const std::vector<size_t> operands = activations(n);
   if (runs_on_codes(n) && passes_on(n, operands)) return Ok{};
   const std::string name = name_of(n);
-  if (!is_meant(n)) return Ok{};
-  if (operands.empty() || name.empty() || !has_quantized_form(n)) {
+  if (!targets_.is_meant(n)) return Ok{};
+  if (!targets_.has_rule(n)) {
     if (!operands.empty()) entries_.push_back({name, std::string(n.op()), std::nullopt});
     return Ok{};
   }
-  const RuleSpec* said = stated(n);
+  const RuleTargets::Group& group = targets_.group(n);
+  const bool first = group.nodes.front() == &n;
+  RuleSpec spec;
+  spec.pattern = pattern_for(group.names);
+  // What was fused into the node inherits its rule; the scales and zero points of operands are for
+  // the node alone.
+  if (shares_name(group) || group.names.size() > 1) spec.op = n.op();
+  const RuleSpec* said = targets_.stated(n);
   if (said && is_complete(*said)) {
-    RuleSpec whole = *said;
-    whole.pattern = pattern_for(n.loc().names);
-    whole.exclude.clear();
-    whole.op = shares_name(n) || n.loc().names.size() > 1 ? std::string(n.op()) : "";
-    if (groups_.at(key_of(n)).nodes.front() == &n)
-      entries_.push_back({name, std::string(n.op()), std::move(whole)});
+    if (first) {
+      entries_.push_back({name, std::string(n.op()), apart(merged(*said, std::move(spec)))});
+    }
     return Ok{};
   }
   const bool floats = said && !said->output_dtype.empty() ? true
@@ -369,12 +351,7 @@ Result<Ok> RuleWriter::visit(Node& n) {
                                                           : options_.form == ResultForm::floats;
   const ValueFormat result = result_format(n);
   for (size_t i = 0; i < n.output_count() && !floats; ++i) formats_[n.output(i)] = result;
-  if (groups_.at(key_of(n)).nodes.front() != &n) return Ok{};
-  RuleSpec spec;
-  spec.pattern = pattern_for(n.loc().names);
-  // What was fused into the node inherits its rule; the scales and zero points of operands are for
-  // the node alone.
-  if (shares_name(n) || n.loc().names.size() > 1) spec.op = n.op();
+  if (!first) return Ok{};
   if (floats) {
     spec.output_dtype = "float32";
   } else {
@@ -390,11 +367,11 @@ Result<Ok> RuleWriter::visit(Node& n) {
   return Ok{};
 }
 
-/// Whether a node of another op has one of its names: one node of a model may become several.
-bool RuleWriter::shares_name(const Node& n) const {
-  const auto& names = n.loc().names;
-  return std::any_of(names.begin(), names.end(),
-                     [&](const std::string& name) { return op_named_.at(name) != n.op(); });
+/// Whether a node of another op has one of the names: one node of a model may become several.
+bool RuleWriter::shares_name(const RuleTargets::Group& group) const {
+  return std::any_of(group.names.begin(), group.names.end(), [&](const std::string& name) {
+    return op_named_.at(name) != group.nodes.front()->op();
+  });
 }
 
 /// Ops on codes need no rule where all operands have one format, or none has.
@@ -430,7 +407,7 @@ Result<Ok> RuleWriter::state_inputs(Node& n, const std::vector<size_t>& operands
     QC_ASSIGN(const bool masks, only_masks(n, i));
     one = one && !masks;
   }
-  const RuleSpec* said = stated(n);
+  const RuleSpec* said = targets_.stated(n);
   const DType type = joins                                ? result.dtype
                      : said && !said->input_dtype.empty() ? type_named(said->input_dtype)
                      : said && !said->dtype.empty()       ? result.dtype
@@ -458,7 +435,9 @@ Result<Ok> RuleWriter::change(Node& n, RuleSpec& spec) const {
     spec.output_multiplier = it->second.output;
     spec.input_multiplier = it->second.input;
   }
-  if (!options_.bias_correction || !spec.bias_correction.empty()) return Ok{};
+  // The errors of one of several nodes are not those of the others.
+  const bool alone = targets_.group(n).nodes.size() == 1;
+  if (!alone || !options_.bias_correction || !spec.bias_correction.empty()) return Ok{};
   RuleSpec weights = spec;
   if (weights.dtype.empty()) weights.dtype = options_.activations;
   if (!weights.per_channel) weights.per_channel = options_.per_channel;

@@ -8,6 +8,7 @@
 
 #include "arrays/npz.h"
 #include "driver/equalise.h"
+#include "driver/rule_targets.h"
 #include "driver/watch.h"
 #include "quant/rules.h"
 
@@ -21,15 +22,18 @@ SizeTables size_tables(const Graph& open);
 
 class RuleWriter {
  public:
-  RuleWriter(Graph& graph, const Watched& watched, const Changes& changes,
-             const CalibrateOptions& options, SizeTables tables);
+  RuleWriter(Graph& graph, const RuleTargets& targets, const Watched& watched,
+             const Changes& changes, const CalibrateOptions& options, SizeTables tables);
 
-  Result<Ok> run();
+  /// Finds the rules; the samples gave `runs` runs.
+  Result<Ok> run(int64_t runs);
 
   /// Nodes that have a quantized form, but lie where values are not watched.
   const std::vector<std::string>& passed_over() const { return passed_over_; }
   /// What the user should know about the values.
   const std::vector<std::string>& warnings() const { return warnings_; }
+  /// Why there is no rule at all; empty where there is one.
+  std::string why_none() const;
   /// Rules as sections of the file; long lists go to `arrays`.
   std::string text(const std::string& archive, std::vector<NamedArray>& arrays) const;
 
@@ -45,16 +49,14 @@ class RuleWriter {
     bool operator==(const ValueFormat&) const = default;
   };
 
-  /// The first of the partial rules that is for the node; null for none.
-  const RuleSpec* stated(const Node& n) const;
-  Result<Ok> check_uses() const;
   void pass_over(Graph& body);
   Result<Ok> visit(Node& n);
   void warn_of_nans(const Node& n);
-  bool is_meant(Node& n) const;
-  bool shares_name(const Node& n) const;
+  bool shares_name(const RuleTargets::Group& group) const;
   bool passes_on(const Node& n, const std::vector<size_t>& operands);
 
+  RangeMethod method_for(const Observer& observer) const;
+  void warn_of_few_elements(int64_t runs);
   ValueFormat format(const Observer& observer, std::optional<double> floor, DType dtype) const;
   DType result_type(Node& n) const;
   DType own_result_type(Node& n) const;
@@ -70,23 +72,18 @@ class RuleWriter {
   Result<Ok> change(Node& n, RuleSpec& spec) const;
 
   Graph& graph_;
+  const RuleTargets& targets_;
   const Watched& watched_;
   const Changes& changes_;
   const CalibrateOptions& options_;
   const SizeTables tables_;
   const DType narrow_;
-  /// Nodes that share a rule, and what was seen of all their results.
-  struct Group {
-    std::vector<Node*> nodes;
-    Observer results;
-  };
-  std::map<std::string, Group> groups_;          // by key_of()
   std::map<std::string, std::string> op_named_;  // the op of all nodes of a name; empty for several
   std::map<const Value*, ValueFormat> formats_;  // of values that rules give codes
   std::vector<Entry> entries_;
-  std::vector<std::unique_ptr<QuantRule>> partial_;  // that match as the compiler does
-  mutable std::vector<bool> used_;                   // of the partial rules
   std::vector<std::string> passed_over_, warnings_;
+  /// Ranges that were found, those of them from too few elements for the method, and the fewest.
+  mutable int64_t ranges_ = 0, of_few_ = 0, fewest_ = Observer::kEntropyElements;
 };
 
 }  // namespace qc

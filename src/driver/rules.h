@@ -10,6 +10,7 @@ namespace qc {
 struct StatedRule {
   std::shared_ptr<const quantc::Rule> own;  // null: `spec` is the rule
   quantc::RuleSpec spec;                    // has an origin
+  bool may_be_unused = false;               // beside what the options allow
 };
 /// The rules the options name, in the order they are tried: the program's own classes, its values,
 /// then those of the file. Empty when there are none.

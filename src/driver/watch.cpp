@@ -27,17 +27,23 @@ void ChannelMeans::see(const Tensor& t) {
   for (size_t i = static_cast<size_t>(axis) + 1; i < shape.size(); ++i) inner *= shape[i];
   const int64_t channels = shape[static_cast<size_t>(axis)];
   sums.resize(static_cast<size_t>(channels));
+  counts.resize(static_cast<size_t>(channels));
   const float* x = t.data<float>();
   for (int64_t i = 0; i < t.size(); ++i) {
-    sums[static_cast<size_t>(i / inner % channels)] += static_cast<double>(x[i]);
+    if (Observer::is_mark(x[i])) continue;
+    const auto channel = static_cast<size_t>(i / inner % channels);
+    sums[channel] += static_cast<double>(x[i]);
+    ++counts[channel];
   }
-  if (channels > 0) count += t.size() / channels;
 }
 
 void ChannelMeans::merge(const ChannelMeans& other) {
   sums.resize(std::max(sums.size(), other.sums.size()));
-  for (size_t i = 0; i < other.sums.size(); ++i) sums[i] += other.sums[i];
-  count += other.count;
+  counts.resize(sums.size());
+  for (size_t i = 0; i < other.sums.size(); ++i) {
+    sums[i] += other.sums[i];
+    counts[i] += other.counts[i];
+  }
 }
 
 namespace {
@@ -90,7 +96,7 @@ const Value* Watched::origin(const Value* value) {
 }
 
 Watched::Watched(const Graph& graph, bool histogram, double levels,
-                 std::map<const Value*, int64_t> means)
+                 const std::set<ChannelAxis>& means)
     : levels_(levels) {
   auto watch = [&](const Value* v) {
     if (v->dtype() == DType::f32 && origin(v) == v) observers_.emplace(v, Observer(histogram));
@@ -103,7 +109,7 @@ Watched::Watched(const Graph& graph, bool histogram, double levels,
     const std::optional<int64_t> axis = scores ? scores->row_axis() : std::nullopt;
     if (axis && !n->input(0)->is_constant()) rows_[n->input(0)].axis = *axis;
   }
-  for (const auto& [value, axis] : means) means_[value].axis = axis;
+  for (const auto& [value, axis] : means) means_[value].emplace_back().axis = axis;
   find_normalised(graph);
 }
 
@@ -154,9 +160,13 @@ void Watched::find_uneven(const Graph& graph) {
   }
 }
 
-const ChannelMeans* Watched::means(const Value* value) const {
+const ChannelMeans* Watched::means(const Value* value, int64_t axis) const {
   const auto it = means_.find(value);
-  return it == means_.end() ? nullptr : &it->second;
+  if (it == means_.end()) return nullptr;
+  for (const ChannelMeans& m : it->second) {
+    if (m.axis == axis && !m.sums.empty()) return &m;
+  }
+  return nullptr;
 }
 
 bool Watched::wanted(const Value* value) const {
@@ -176,14 +186,19 @@ void Watched::see(const Value* value, const Tensor& tensor) {
     if (value->has_one_use()) elements = raised_rows;
   }
   if (auto it = observers_.find(value); it != observers_.end()) it->second.see(elements);
-  if (auto it = means_.find(value); it != means_.end()) it->second.see(tensor);
+  if (auto it = means_.find(value); it != means_.end()) {
+    for (ChannelMeans& means : it->second) means.see(tensor);
+  }
   if (auto it = peaks_.find(value); it != peaks_.end()) it->second.see(tensor);
 }
 
 void Watched::merge(const Watched& other) {
   for (auto& [value, observer] : observers_) observer.merge(other.observers_.at(value));
   for (auto& [value, rows] : rows_) rows.seen.merge(other.rows_.at(value).seen);
-  for (auto& [value, means] : means_) means.merge(other.means_.at(value));
+  for (auto& [value, means] : means_) {
+    const std::vector<ChannelMeans>& seen = other.means_.at(value);
+    for (size_t i = 0; i < means.size(); ++i) means[i].merge(seen[i]);
+  }
   for (auto& [value, peaks] : peaks_) {
     const Peaks& seen = other.peaks_.at(value);
     peaks.least = std::min(peaks.least, seen.least);

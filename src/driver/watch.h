@@ -10,15 +10,22 @@
 
 namespace qc {
 
-/// The mean of each channel of a value.
+/// The mean of each channel of a value, its channels being the indices along `axis`. Elements that
+/// an Observer leaves out (NaN, infinities, marks) are left out here too.
 struct ChannelMeans {
   int64_t axis = 0;
   std::vector<double> sums;
-  int64_t count = 0;  // elements of one channel
+  std::vector<int64_t> counts;  // elements of each channel
 
   void see(const Tensor& tensor);
   void merge(const ChannelMeans& other);
+  double mean(size_t channel) const {
+    return counts[channel] > 0 ? sums[channel] / static_cast<double>(counts[channel]) : 0;
+  }
 };
+
+/// A value with the axis of its channels. Readers of one value may have different axes.
+using ChannelAxis = std::pair<const Value*, int64_t>;
 
 /// What calibration knows of the values of a graph after the samples.
 class Watched {
@@ -29,7 +36,7 @@ class Watched {
   /// Statistics are kept for the f32 values of the graph itself, not of its regions; means for
   /// those in `means`. Scores further below the greatest of their row than what gives probability
   /// 0 in results of `levels` codes are taken as if they were just there.
-  Watched(const Graph& graph, bool histogram, double levels, std::map<const Value*, int64_t> means);
+  Watched(const Graph& graph, bool histogram, double levels, const std::set<ChannelAxis>& means);
 
   /// Runs all samples. Threads share the work, yet the statistics do not depend on how many. The
   /// runs of a model with state follow each other, the first begins with its initial state.
@@ -37,7 +44,8 @@ class Watched {
                  const CalibrateOptions& calibration);
 
   const Observer& observer(const Value* value) const { return observers_.at(origin(value)); }
-  const ChannelMeans* means(const Value* value) const;
+  /// Null where nothing was seen of the value, or its means along this axis were not asked for.
+  const ChannelMeans* means(const Value* value, int64_t axis) const;
   /// Below this all values of operand i mean the same to those who read them in the end: they only
   /// mask. Nothing where small values matter.
   std::optional<double> operand_floor(Node& node, size_t i) const;
@@ -92,7 +100,7 @@ class Watched {
   std::set<const Value*> uneven_;
   std::map<const Value*, Floor> floors_;
   std::map<const Value*, double> constants_;  // the greatest element of those that are summed
-  std::map<const Value*, ChannelMeans> means_;
+  std::map<const Value*, std::vector<ChannelMeans>> means_;  // one for each axis asked for
 };
 
 }  // namespace qc

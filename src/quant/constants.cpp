@@ -142,9 +142,6 @@ Result<QType> weight_format(const Graph& graph, const Value* constant, const Wei
   return type.quant();
 }
 
-namespace {
-
-/// Whether results times positive numbers are limited alike: not at all, or to 0 and above.
 bool limits_scale(const Node& node) {
   for (const auto& [name, value] : get_attrs(node, true)) {
     const double* limit = std::get_if<double>(&value);
@@ -154,17 +151,22 @@ bool limits_scale(const Node& node) {
   return true;
 }
 
-}  // namespace
-
 Result<Ok> change_weights(Graph& graph, Node& node, const WeightChange& change) {
   const auto* form = capability<Quantizable>(&node);
+  auto* host = capability<AbsorbsScaleShift>(&node);
   const int wi = form ? form->weight_operand() : -1, bi = form ? form->bias_operand() : -1;
-  const Value* w = wi >= 0 ? node.input(static_cast<size_t>(wi)) : nullptr;
-  if (!w || !w->is_constant() || bi < 0) {
-    return error(Code::rule, node.loc(), "multipliers and corrections need constant weights");
+  const auto is_constant = [&](int i) {
+    const bool given = i >= 0 && static_cast<size_t>(i) < node.input_count();
+    const Value* v = given ? node.input(static_cast<size_t>(i)) : nullptr;
+    return v ? v->is_constant() : i == bi;
+  };
+  if (!host || wi < 0 || bi < 0 || !is_constant(wi) || !is_constant(bi)) {
+    return error(Code::rule, node.loc(),
+                 "multipliers and corrections need an op with weights, and these and its bias "
+                 "constant");
   }
   const int64_t axis = form->weight_channel_axis();
-  const Dim channels = w->shape().at(static_cast<size_t>(axis));
+  const Dim channels = node.output()->shape().at(static_cast<size_t>(host->output_channel_axis()));
   for (const auto& list : {change.output_multiplier, change.bias_correction}) {
     if (list && Dim(list->size()) != channels) {
       return error(Code::rule, node.loc(), "{} numbers for {} channels", list->size(),
@@ -172,11 +174,9 @@ Result<Ok> change_weights(Graph& graph, Node& node, const WeightChange& change) 
     }
   }
   if (change.input_multiplier) {
-    auto* host = capability<AbsorbsScaleShift>(&node);
     const Dims& x = node.input(0)->shape();
-    const int64_t in = host ? host->input_channel_axis() : -1;
-    const size_t at = static_cast<size_t>(in < 0 ? in + static_cast<int64_t>(x.size()) : in);
-    if (!host || at >= x.size() || x[at] != Dim(change.input_multiplier->size())) {
+    const auto at = static_cast<size_t>(host->input_channel_axis());
+    if (x.at(at) != Dim(change.input_multiplier->size())) {
       return error(Code::rule, node.loc(), "{} numbers for the channels of {}",
                    change.input_multiplier->size(), str(x));
     }
@@ -194,7 +194,10 @@ Result<Ok> change_weights(Graph& graph, Node& node, const WeightChange& change) 
                    "output_multiplier needs a result that is not limited, or to 0 and above");
     }
     Value* by = graph.constant(*change.output_multiplier);
-    weight = record_scaled(graph, weight, axis, by);
+    // The channels of a group alone where the weights repeat the axis for each.
+    const Dim& own = weight->shape().at(static_cast<size_t>(axis));
+    const int64_t groups = channels.value() / std::max<int64_t>(own.value(), 1);
+    weight = record_scaled(graph, weight, axis, by, groups);
     if (bias) bias = record_bias(graph, bias, by, nullptr);
   }
   if (change.bias_correction) {

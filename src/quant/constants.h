@@ -25,6 +25,9 @@ Result<Ok> check_finite(const Tensor& x, std::string_view what, const Loc& loc);
 Result<QType> weight_format(const Graph& graph, const Value* constant, const WeightScheme& scheme,
                             int64_t channel_axis, int64_t sum_axis, const Loc& loc);
 
+/// Whether results times positive numbers are limited alike: not at all, or to 0 and above.
+bool limits_scale(const Node& node);
+
 /// Changes the constant weights and the bias of a node; an error where their sizes do not fit or
 /// the node limits its result to what multipliers would move.
 Result<Ok> change_weights(Graph& graph, Node& node, const WeightChange& change);

@@ -104,3 +104,47 @@ def test_a_constant_operand_of_a_product(case, first, results):
     case.calibrate(one, "--results", results)
     assert case.ratio(one) > 30
     case.validate(one)
+
+
+def test_there_is_nothing_to_calibrate(case):
+    """Writing a file without rules and reading it take the same flag."""
+    save(case.folder / "m.onnx", [node("Reshape", ["x", "s"], ["y"], name="view")], {"s": np.array([8], np.int64)}, {"x": [2, 4]}, {"y": [8]})
+    x = {"x": np.ones((2, 4), np.float32)}
+    done = case.calibrate(x, status=1)
+    assert "there is no rule to write" in done.stderr and "--allow-unused-rules" in done.stderr and not case.rules.exists()
+    case.calibrate(x, "--allow-unused-rules")
+    assert "the file has no rule" in case.quantc("explain", case.folder / "m.onnx", "--rules", case.rules, status=1).stderr
+    case.quantc("explain", case.folder / "m.onnx", "--rules", case.rules, "--allow-unused-rules")
+
+
+def numbers(rules):
+    """What a file says, but for its first line and the checksum."""
+    return [line for line in rules.read_text().splitlines() if "=" in line]
+
+
+def test_few_elements_are_not_taken_for_a_distribution(case):
+    rng = np.random.default_rng(4)
+    linear(case, rng.normal(size=(8, 8)).astype(np.float32))
+    few, many = (rng.laplace(size=(n, 8)).astype(np.float32) for n in (64, 12500))
+    done = case.calibrate({"x": few}, "--method", "entropy")
+    assert re.search(r"warning: .*--method entropy: 2 of 2 ranges are those of minmax, for with 64 samples .* fewer than 100000 elements, "
+                     r"down to 512: 12500 samples are enough", done.stderr), done.stderr
+    by_entropy = numbers(case.rules)
+    case.calibrate({"x": few}, "--force")
+    assert numbers(case.rules) == by_entropy
+    case.calibrate({"x": many}, "--force")
+    by_minmax = numbers(case.rules)
+    assert not case.calibrate({"x": many}, "--method", "entropy", "--force").stderr
+    assert numbers(case.rules) != by_minmax and case.ratio({"x": many[:1]}) > 25
+
+
+@pytest.mark.parametrize("activations", ["int8", "uint8", "int16"])
+@pytest.mark.parametrize("rule", ["kind = 'dynamic'", "kind = 'dynamic'\nsymmetric = true", "kind = 'weight_only'", "kind = 'weight_only'\nweight_dtype = 'int4'"])
+def test_rules_of_other_kinds_are_not_changed_by_calibration(case, rule, activations):
+    """What the file says by default is for the rules that were found."""
+    linear(case, np.random.default_rng(5).normal(size=(6, 8)).astype(np.float32))
+    part = case.folder / "p.toml"
+    part.write_text(f"[[rule]]\npattern = 'fc'\n{rule}\n")
+    case.calibrate({"x": EYE}, "--activations", activations, "--rules", part)
+    shown = [case.quantc("inspect", case.folder / "m.onnx", "--ir", "--constants", "--rules", rules).stdout for rules in (part, case.rules)]
+    assert shown[0] == shown[1]

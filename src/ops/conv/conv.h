@@ -114,6 +114,7 @@ class ConvTranspose final : public OpNode<ConvTranspose>,
   int64_t macs() const override;
   int64_t output_channel_axis() const override { return 1; }
   Result<bool> absorb_after(Graph& graph, Value* scale, Value* shift) override;
+  Result<bool> absorb_before(Graph& graph, Value* scale, Value* shift) override;
   bool absorb_clamp(IsClamp::Limits limits) override;
 
   Result<Value*> quantized(Quantizer& q) const override;

@@ -41,6 +41,13 @@ Result<bool> ConvTranspose::absorb_after(Graph& graph, Value* scale, Value* shif
   return true;
 }
 
+Result<bool> ConvTranspose::absorb_before(Graph& graph, Value* scale, Value* shift) {
+  // How many elements of the operand an element of the result sums, and so a shift, varies.
+  if (!has_constant_weights(*this) || shift) return false;
+  if (scale) graph.set_input(this, 1, record_scaled(graph, input(1), 0, scale));
+  return true;
+}
+
 bool ConvTranspose::absorb_clamp(IsClamp::Limits limits) {
   return absorb_limits(input_type(0).dtype, limits, lo, hi);
 }

@@ -1,0 +1,132 @@
+#include "driver/rule_targets.h"
+
+#include <algorithm>
+
+#include "passes/quantized_forms.h"
+#include "quant/quantizable.h"
+#include "quant/rules.h"
+
+namespace qc {
+
+std::string name_of(const Node& n) {
+  return n.loc().names.empty() ? std::string() : n.loc().names[0];
+}
+
+bool gives_f32(const Node& n) { return n.output_count() > 0 && n.output()->dtype() == DType::f32; }
+
+bool is_product(Node& n) { return n.macs() > 0 && capability<Quantizable>(&n); }
+
+std::vector<size_t> activations(Node& n) {
+  std::vector<size_t> out;
+  const auto* form = capability<Quantizable>(&n);
+  for (size_t i = 0; i < n.input_count(); ++i) {
+    const Value* v = n.input(i);
+    if (!v || v->dtype() != DType::f32) continue;
+    if (form && (form->is_float_operand(i) || (form->is_weight(i) && v->is_constant()))) continue;
+    if (!form && v->is_constant() && !runs_on_codes(n)) continue;
+    out.push_back(i);
+  }
+  return out;
+}
+
+bool is_complete(const RuleSpec& spec) {
+  return spec.dtype == "float32" || (!spec.kind.empty() && spec.kind != "static");
+}
+
+Result<RuleTargets> RuleTargets::create(Graph& graph, const CalibrateOptions& options) {
+  RuleTargets out(options);
+  out.find_groups(graph);
+  QC_TRY(out.find_said(graph));
+  return out;
+}
+
+void RuleTargets::unite(size_t into, size_t from) {
+  for (Node* n : groups_[from].nodes) group_of_[n] = into;
+  auto& to = groups_[into];
+  to.nodes.insert(to.nodes.end(), groups_[from].nodes.begin(), groups_[from].nodes.end());
+  to.names.insert(to.names.end(), groups_[from].names.begin(), groups_[from].names.end());
+  groups_[from] = {};
+}
+
+void RuleTargets::find_groups(Graph& graph) {
+  std::map<std::pair<std::string_view, std::string>, Node*> first;  // of an op and a name
+  for (Node* n = graph.first(); n; n = n->next()) {
+    if (!gives_f32(*n)) continue;
+    size_t own = groups_.size();
+    groups_.push_back({{n}, {}});
+    group_of_[n] = own;
+    for (const std::string& name : n->loc().names) {
+      const auto [it, fresh] = first.try_emplace({n->op(), name}, n);
+      if (fresh) groups_[own].names.push_back(name);
+      const size_t other = group_of_.at(it->second);
+      if (other == own) continue;
+      unite(std::min(own, other), std::max(own, other));
+      own = std::min(own, other);
+    }
+  }
+}
+
+Result<Ok> RuleTargets::find_said(Graph& graph) {
+  std::vector<std::unique_ptr<QuantRule>> patterns;  // that match as the compiler does
+  for (const StatedRule& rule : options_->partial) {
+    RuleSpec match = rule.spec;
+    match.kind = "float";  // only what it matches counts here
+    match.dtype.clear();
+    patterns.push_back(rule.own ? nullptr : std::make_unique<FloatRule>(std::move(match)));
+  }
+  for (Node* n = patterns.empty() ? nullptr : graph.first(); n; n = n->next()) {
+    if (!gives_f32(*n)) continue;
+    for (size_t i = 0; i < patterns.size(); ++i) {
+      const StatedRule& rule = options_->partial[i];
+      if (!(patterns[i] ? patterns[i]->matches(*n) : rule.own->matches(view_of(*n)))) continue;
+      RuleSpec spec = rule.spec;
+      if (rule.own) {
+        spec = rule.own->scheme(view_of(*n));
+        if (spec.origin.empty()) spec.origin = rule.own->origin();
+        QC_ASSIGN(spec, partial_rule(std::move(spec), options_->activations));
+      }
+      said_.emplace(n, Said{i, std::move(spec)});
+      break;
+    }
+  }
+  return Ok{};
+}
+
+bool RuleTargets::is_meant(Node& n) const {
+  const auto& ops = options_->ops;
+  if (options_->form == ResultForm::floats && !is_product(n)) return false;
+  return ops.empty() || std::find(ops.begin(), ops.end(), n.op()) != ops.end();
+}
+
+bool RuleTargets::has_rule(Node& n) const {
+  return gives_f32(n) && is_meant(n) && !name_of(n).empty() && !activations(n).empty() &&
+         has_quantized_form(n);
+}
+
+bool RuleTargets::is_changeable(Node& n) const {
+  if (!has_rule(n) || group(n).nodes.size() > 1) return false;
+  const auto it = said_.find(&n);
+  if (it == said_.end()) return true;
+  const RuleSpec& said = it->second.spec;
+  return !is_complete(said) && said.output_multiplier.empty() && said.input_multiplier.empty();
+}
+
+const RuleSpec* RuleTargets::stated(const Node& n) const {
+  const auto it = said_.find(&n);
+  if (it == said_.end()) return nullptr;
+  used_[it->second.rule] = true;
+  return &it->second.spec;
+}
+
+Result<Ok> RuleTargets::check_uses() const {
+  for (size_t i = 0; i < used_.size(); ++i) {
+    const StatedRule& rule = options_->partial[i];
+    if (used_[i] || rule.may_be_unused || options_->allow_unused_rules) continue;
+    return error(Code::rule, Loc{rule.own ? rule.own->origin() : rule.spec.origin, {}, {}},
+                 "the rule is for no node that calibration writes rules for: inspect --names lists "
+                 "what rules can match, --allow-unused-rules lets it pass");
+  }
+  return Ok{};
+}
+
+}  // namespace qc
