@@ -126,6 +126,16 @@ def test_a_layer_whose_rule_cannot_say_so_is_not_equalised(case, partial):
     assert case.ratio({"x": x[:4]}) > (30 if "dynamic" in partial else 40)
 
 
+def test_a_layer_that_gets_no_rule_is_not_equalised(case):
+    given, nodes, shapes, spread, result = NEIGHBOURS["conv before transposed"]
+    rng = np.random.default_rng(0)
+    weights = {k: rng.normal(size=s).astype(np.float32) for k, s in shapes.items()}
+    save(case.folder / "m.onnx", nodes, weights | {"a": weights["a"] * spread}, {"x": given}, {"y": result})
+    one = {"x": rng.normal(size=given).astype(np.float32)}
+    case.calibrate(one, "--activations", "int16", "--equalise", "--ops", "conv")
+    assert "multiplier" not in case.rules.read_text() and case.ratio(one) > 60
+
+
 def test_layers_that_share_a_name_share_no_change_of_weights(case):
     chain(case.folder / "m.onnx", ("fc", "act", "fc"))
     x = np.random.default_rng(1).normal(size=(8, 6)).astype(np.float32)
