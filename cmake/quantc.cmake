@@ -209,7 +209,7 @@ function(qc_kernel_forms out)
   foreach(form IN LISTS forms)
     set(sources)
     set(names)
-    foreach(family activation attention conv gemm norm pool qattention qconv qgemm qrnn qsoftmax quantize rnn rotary softmax
+    foreach(family activation attention conv gemm norm pool qattention qbinary qconv qgemm qrnn qsoftmax quantize rnn rotary softmax
             strided unary wconv)
       list(APPEND sources ${out}/${family}_table.c)
       list(APPEND names qk_kernels_${family}=qk_kernels_${family}_${form} qk_kernel_count_${family}=qk_kernel_count_${family}_${form} qk_bodies_${family}=qk_bodies_${family}_${form}

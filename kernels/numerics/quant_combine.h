@@ -38,6 +38,12 @@ QN_FN int32_t qn_mul_codes(int32_t a, int32_t b, int32_t za, int32_t zb, float m
                            int32_t zero, int32_t lo, int32_t hi) {
   return qn_rescale_wide((int64_t)(a - za) * (b - zb), multiplier, zero, lo, hi);
 }
+/* The same of codes of 8 bits, whose products fit 32: processors convert those to floats in
+ * vectors, few have an instruction for 64. */
+QN_FN int32_t qn_mul_codes_8(int32_t a, int32_t b, int32_t za, int32_t zb, float multiplier,
+                             int32_t zero, int32_t lo, int32_t hi) {
+  return qn_rescale((a - za) * (b - zb), multiplier, zero, lo, hi);
+}
 /* As ONNX Runtime's QLinearMul: codes of 8 bits, the zero point added before rounding. */
 QN_FN int32_t qn_mul_codes_ort(int32_t a, int32_t b, int32_t za, int32_t zb, float multiplier,
                                int32_t zero, int32_t lowest, int32_t lo, int32_t hi) {

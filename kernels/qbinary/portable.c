@@ -9,7 +9,10 @@
   qn_add_codes(a, b, (p)->za, (p)->zb, (p)->ra, (p)->rb, (p)->zero, (p)->lo, (p)->hi)
 #define QK_QADD_ORT(p, a, b) \
   qn_add_codes_ort(a, b, (p)->ra, (p)->rb, (p)->shift, (p)->lowest, (p)->lo, (p)->hi)
-#define QK_QMUL(p, a, b) qn_mul_codes(a, b, (p)->za, (p)->zb, (p)->ra, (p)->zero, (p)->lo, (p)->hi)
+#define QK_QMUL(p, a, b)                                                              \
+  ((p)->type_a <= QK_U8 && (p)->type_b <= QK_U8                                       \
+       ? qn_mul_codes_8(a, b, (p)->za, (p)->zb, (p)->ra, (p)->zero, (p)->lo, (p)->hi) \
+       : qn_mul_codes(a, b, (p)->za, (p)->zb, (p)->ra, (p)->zero, (p)->lo, (p)->hi))
 #define QK_QMUL_ORT(p, a, b) \
   qn_mul_codes_ort(a, b, (p)->za, (p)->zb, (p)->ra, (p)->zero, (p)->lowest, (p)->lo, (p)->hi)
 #define QK_QDECODED(p, v) qn_encode(v, (p)->divisor, (p)->reciprocal, (p)->zero, (p)->lo, (p)->hi)

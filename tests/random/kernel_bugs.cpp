@@ -34,7 +34,7 @@ const KernelBug kBugs[] = {
     {"a product is fused with its zero point",
      "qn_mulf((float)((a - za) * (b - zb)), multiplier) + (float)zero",
      "qn_fmaf((float)((a - za) * (b - zb)), multiplier, (float)zero)"},
-    {"a product drops a zero point", "(int64_t)(a - za) * (b - zb)", "(int64_t)a * (b - zb)"},
+    {"a product drops a zero point", "qn_rescale((a - za) * (b - zb)", "qn_rescale(a * (b - zb)"},
     {"a mean divides twice", "sx / qn_mulf(sy, (float)n)", "sx / sy / (float)n"},
     {"a mean adds its zero point after rounding", "mean / sy + (float)zero",
      "qn_round_f32(mean / sy) + (float)zero"},
