@@ -52,7 +52,9 @@ Result<Calibration> calibrate(const Graph& model, const Options& options, Sample
   QC_TRY(add_dims_of(model, samples, one));
   QC_ASSIGN(auto graph, copy(model));
   graph->file = model.file;
-  QC_TRY(make_contract(*graph, one));
+  PassContext context;
+  context.compute_in_f32 = true;
+  QC_TRY(make_contract(*graph, one, context));
   QC_ASSIGN(const RuleTargets targets, RuleTargets::create(*graph, calibration));
   Changes changes;
   if (calibration.equalise) {
@@ -78,6 +80,7 @@ Result<Calibration> calibrate(const Graph& model, const Options& options, Sample
   RuleSpec common;
   common.dtype = calibration.activations;
   common.per_channel = calibration.per_channel;
+  common.skip_unsupported = true;  // what turns out to have no form on codes stays float, and said
   out.rules = "[default]\n" + rule_keys(common, archive, out.arrays) + "\n";
   out.rules += writer.text(archive, out.arrays);
   return out;

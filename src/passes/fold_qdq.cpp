@@ -13,6 +13,7 @@
 #include "passes/remark.h"
 #include "quant/constants.h"
 #include "quant/emit.h"
+#include "quant/ending.h"
 #include "quant/quantizable.h"
 #include "quant/remarks.h"
 
@@ -35,6 +36,7 @@ class Former {
         QC_TRY(form(node));
       }
     }
+    drop_codes_of_floats();
     warn_of_floats();
     if (changed_) graph_.sweep();
     return changed_;
@@ -42,11 +44,6 @@ class Former {
 
  private:
   /// A rule that asked for codes where nothing came of it is not passed over in silence.
-  void note_float(const Node& node, const std::string& reason) {
-    const QNote* note = note_of(context_.notes, node.output());
-    if (!note || reason.empty() || node.info().has(kQuantizedInFloat)) return;
-    floats_[{note->scheme.origin, reason}].push_back(label(node));
-  }
   void warn_of_floats() {
     constexpr size_t kNamed = 3;
     for (const auto& [cause, nodes] : floats_) {
@@ -134,8 +131,78 @@ class Former {
       QC_ASSIGN(const bool done, form_table(node));
       if (done) return Ok{};
     }
-    note_float(*node, refusal);
+    return stay_float(*node, refusal);
+  }
+
+  /// A node that a rule made codes around, and that has no form on them, is an error or float as it
+  /// was: no rule makes a float op read rounded values. A form that computes with floats reads
+  /// floats, too, and writes codes.
+  Result<Ok> stay_float(Node& node, const std::string& refusal) {
+    const QNote* note = note_of(context_.notes, node.output());
+    if (!note || !note->placed) return Ok{};
+    const bool writes_codes = node.info().has(kQuantizedInFloat) || function_operand(node);
+    if (!writes_codes) {
+      const std::string reason =
+          refusal.empty() ? fmt::format("{} has no integer form here", node.op()) : refusal;
+      if (!note->scheme.skip_unsupported) {
+        return error(Code::rule, node.loc(),
+                     "{} asks for a quantized {}, but {}: exclude the node or say skip_unsupported",
+                     note->scheme.origin, node.op(), reason);
+      }
+      floats_[{note->scheme.origin, reason}].push_back(label(node));
+    }
+    read_floats(node);
+    if (writes_own_codes(&node)) return Ok{};
+    for (size_t o = 0; o < node.output_count(); ++o)
+      unquantized_.emplace_back(node.output(o), writes_codes);
     return Ok{};
+  }
+
+  void read_floats(Node& node) {
+    for (size_t i = 0; i < node.input_count(); ++i) {
+      Value* x = before_codes(node.input(i));
+      if (!x) continue;
+      graph_.set_input(&node, i, x);
+      changed_ = true;
+    }
+  }
+
+  /// What a decoded value was before a rule made it codes; null for others.
+  Value* before_codes(Value* decoded) {
+    Node* d = decoder(decoded);
+    if (!d) return nullptr;
+    Value* codes = d->input(0);
+    if (codes->is_constant()) {
+      const auto it = context_.placed.constants.find(codes->constant());
+      return it == context_.placed.constants.end() ? nullptr : graph_.constant(it->second);
+    }
+    if (!context_.placed.has(codes) || !codes->def()) return nullptr;
+    Value* x = codes->def()->input(0);
+    return writes_own_codes(x->def()) ? nullptr : x;
+  }
+
+  /// Whether a quantize of its result becomes part of the node, whose readers then read codes.
+  static bool writes_own_codes(Node* node) {
+    if (!node || !node->info().has(kQuantizedInFloat) || !capability<TakesEnding>(node))
+      return false;
+    return !node->info().has(kElementwise) || function_operand(*node);  // not of two values
+  }
+
+  /// Results of nodes that compute in float keep no codes that a rule made and only floats read;
+  /// those of the model may be codes for the caller.
+  void drop_codes_of_floats() {
+    for (const auto& [y, writes_codes] : unquantized_) {
+      for (Node* q : y->users()) {
+        if (q->output_count() == 0 || !context_.placed.has(q->output())) continue;
+        const std::vector<Node*> readers = q->output()->users();
+        const auto is_float = [keep = writes_codes](Node* reader) {
+          return capability<IsDequantize>(reader) && !(keep && reader->output()->pinned() > 0);
+        };
+        const bool decoded = q->output()->pinned() == 0 && std::ranges::all_of(readers, is_float);
+        if (!decoded) continue;
+        for (Node* d : readers) graph_.replace_uses(d->output(), y);
+      }
+    }
   }
 
   struct Readers {
@@ -167,10 +234,16 @@ class Former {
   }
 
   Result<bool> form_own(Node* node, Quantizable& own, std::string& refusal) {
-    const Readers wanted = readers(node->output());
+    Readers wanted = readers(node->output());
     Quantizer q(graph_, *node, wanted.format, wanted.arithmetic);
     changed_ = own.prepare(q) || changed_;
     QC_ASSIGN(Value * y, own.quantized(q));
+    if (!y && wanted.format && gives_floats(q)) {
+      // A product whose scale is known at run time gives f32, which its readers quantize.
+      wanted = {};
+      Quantizer floats(graph_, *node, std::nullopt, {});
+      QC_ASSIGN(y, own.quantized(floats));
+    }
     if (!y) {
       refusal = q.reason();
       if (!node->loc().names.empty()) context_.refusals[node->loc().names[0]] = refusal;
@@ -183,6 +256,13 @@ class Former {
     }
     replace(node, wanted, y);
     return true;
+  }
+
+  /// Whether operand 0 is f32, or codes whose scale is known at run time only, or weights lie in
+  /// groups.
+  static bool gives_floats(const Quantizer& q) {
+    return !q.codes(0) || q.format(0).is_dynamic() ||
+           (q.codes(1) && q.format(1).granularity == Granularity::group);
   }
 
   void remark(const Loc& loc, std::string_view text) {
@@ -293,6 +373,9 @@ class Former {
   bool changed_ = false;
   /// Nodes that a rule wants integer and that stay float, by the rule and the reason.
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> floats_;
+  /// Results of nodes that a rule is for and that compute in float, and whether their form writes
+  /// codes.
+  std::vector<std::pair<Value*, bool>> unquantized_;
 };
 
 }  // namespace

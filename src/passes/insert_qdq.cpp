@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "passes/quantized_forms.h"
+#include "passes/remark.h"
 #include "quant/constants.h"
 #include "quant/emit.h"
 #include "quant/quantizable.h"
@@ -31,17 +32,35 @@ class Placer {
       QC_ASSIGN(const bool placed, place(*node));
       changed = changed || placed;
     }
+    warn();
+    graph_.sweep();
+    return changed;
+  }
+
+ private:
+  void warn() const {
     for (const auto& [origin, operands] : unstated_) {
       context_.warnings.push_back(fmt::format(
           "{}: {} operand(s) made by what is float are read with the scale of the result, for the "
           "rule states no input_scale; the first is operand {} of '{}'",
           origin, operands.count, operands.operand, operands.node));
     }
-    graph_.sweep();
-    return changed;
+    for (const auto& [origin, operands] : one_scale_) {
+      context_.warnings.push_back(fmt::format(
+          "{} says per_token, but {} node(s) sum over several rows: they read one scale for the "
+          "tensor; the first is '{}'",
+          origin, operands.count, operands.node));
+    }
+    for (const auto& [origin, weights] : regrouped_) {
+      context_.warnings.push_back(fmt::format(
+          "{} says group for weights beside activations of codes, which no kernel multiplies: they "
+          "are rounded once more, to int8 with a scale for each output, and take {} bytes instead "
+          "of {} ({}{}); kind = 'weight_only' keeps groups",
+          origin, weights.bytes, weights.packed, weights.node,
+          weights.count > 1 ? fmt::format(" and {} more", weights.count - 1) : ""));
+    }
   }
 
- private:
   /// Whether elements of inputs or states take part in a node. What follows from sizes alone stays
   /// float, as it does where sizes are numbers and it is a constant.
   bool note_data(const Node& node) {
@@ -58,8 +77,10 @@ class Placer {
 
   /// Does what is noted for a node; whether anything was.
   Result<bool> place(Node& node) {
-    const QNote* note = note_of(context_.notes, node.output());
-    if (!note || note->scheme.kind == QScheme::Kind::keep || !is_float_op(node)) return false;
+    if (node.output()->note() < 0) return false;
+    QNote* note = &context_.notes[static_cast<size_t>(node.output()->note())];
+    if (note->scheme.kind == QScheme::Kind::keep) return false;
+    if (!is_float_op(node)) return refuse_float(node, note->scheme);
     const QScheme& scheme = note->scheme;
     auto* form = capability<Quantizable>(&node);
     const bool fits =
@@ -67,7 +88,8 @@ class Placer {
     if (!fits) {
       if (scheme.skip_unsupported) return false;
       // Rules for weights speak of the nodes that have some.
-      if (scheme.kind != QScheme::Kind::fixed) {
+      const bool weights = form && form->weight_operand() >= 0;
+      if (scheme.kind != QScheme::Kind::fixed && !weights) {
         ++context_.rule_uses[note->rule].weightless;
         return false;
       }
@@ -81,7 +103,22 @@ class Placer {
       return std::move(placed).diag();
     }
     ++context_.rule_uses[note->rule].placed;
+    note->placed = true;
     return true;
+  }
+
+  /// Rules speak of f32: one for another float is no rule for nothing.
+  Result<bool> refuse_float(Node& node, const QScheme& scheme) const {
+    const DType dtype = node.output()->dtype();
+    auto* form = capability<Quantizable>(&node);
+    const bool meant = scheme.kind == QScheme::Kind::fixed ? has_quantized_form(node)
+                                                           : form && form->weight_operand() >= 0;
+    if (!is_float(dtype) || dtype == DType::f32 || !meant || scheme.skip_unsupported) return false;
+    return error(
+        Code::rule, node.loc(),
+        "{} asks for a quantized {}, which computes in {} and codes stand for f32: exclude "
+        "the node or say skip_unsupported",
+        scheme.origin, node.op(), name(dtype));
   }
 
   /// The codes that `v` decodes, directly or through nodes that run on codes; null for none.
@@ -123,7 +160,7 @@ class Placer {
       } else if (scheme.kind == QScheme::Kind::fixed) {
         QC_TRY(place_input(node, i, scheme));
       } else if (scheme.kind == QScheme::Kind::dynamic) {
-        QC_TRY(place_dynamic(node, i, scheme));
+        QC_TRY(place_dynamic(node, i, form, scheme));
       }
     }
     if (scheme.kind != QScheme::Kind::fixed || !scheme.output.format) return Ok{};
@@ -156,10 +193,33 @@ class Placer {
               weight_format(graph_, node.input(i), scheme.weight, form.weight_channel_axis(),
                             form.weight_sum_axis(), node.loc()));
     Value* codes = quantized_constant(graph_, node.input(i), type);
+    const bool groups = scheme.weight.granularity == Granularity::group;
+    if (groups && scheme.kind != QScheme::Kind::weight_only) {
+      QC_ASSIGN(codes, without_groups(node, codes, form, scheme));
+    }
     context_.weight_sources[codes->constant()] = node.input(i)->constant();
+    context_.placed.constants[codes->constant()] = node.input(i)->constant();
     QC_ASSIGN(Value * decoded, emit_dequantize({graph_, node.loc(), &node}, codes));
     graph_.set_input(&node, i, decoded);
     return Ok{};
+  }
+
+  /// Integer sums have one scale for each result, so groups beside codes of activations are decoded
+  /// now and become codes of 8 bits with a scale for each channel.
+  Result<Value*> without_groups(Node& node, Value* grouped, const Quantizable& form,
+                                const QScheme& scheme) {
+    WeightScheme whole;
+    whole.granularity = Granularity::axis;
+    Value* decoded = decoded_constant(graph_, grouped);
+    QC_ASSIGN(const QType type, weight_format(graph_, decoded, whole, form.weight_channel_axis(),
+                                              form.weight_sum_axis(), node.loc()));
+    Regrouped& weights = regrouped_[scheme.origin];
+    if (weights.count++ == 0) weights.node = label(node);
+    const int64_t elements = graph_.pool().element_count(grouped->constant());
+    weights.bytes += elements;
+    weights.packed += (elements * bits(grouped->dtype()) + 7) / 8 +
+                      grouped->type().format->scale.values.size() * bytes(DType::f32);
+    return quantized_constant(graph_, decoded, type);
   }
 
   Result<Ok> place_input(Node& node, size_t i, const QScheme& scheme) {
@@ -182,11 +242,12 @@ class Placer {
       }
       QC_TRY(check_no_nan(x, node.loc()));
       Value* codes = quantized_constant(graph_, x, type);
+      context_.placed.constants[codes->constant()] = x->constant();
       QC_ASSIGN(Value * decoded, emit_dequantize({graph_, node.loc(), &node}, codes));
       graph_.set_input(&node, i, decoded);
       return Ok{};
     }
-    if (!stated && !runs_on_codes(node)) note_unstated(node, i, scheme);
+    if (!stated && !runs_on_codes(node)) note_operand(unstated_, node, i, scheme);
     Value*& decoded = decoded_[{x, str(type)}];
     if (!decoded) {
       QC_ASSIGN(decoded, through_codes(x, type, scheme, &node));
@@ -235,16 +296,35 @@ class Placer {
     return Ok{};
   }
 
-  void note_unstated(const Node& node, size_t i, const QScheme& scheme) {
-    Unstated& operands = unstated_[scheme.origin];
+  /// Operands that a warning is about, and the first of them.
+  struct Noted {
+    size_t count = 0, operand = 0;
+    std::string node;
+  };
+  /// Weights whose groups were given up, in bytes as they are and as their rule has them.
+  struct Regrouped {
+    size_t count = 0;
+    int64_t bytes = 0, packed = 0;
+    std::string node;
+  };
+  using NotedByOrigin = std::map<std::string, Noted>;
+
+  static void note_operand(NotedByOrigin& noted, const Node& node, size_t i,
+                           const QScheme& scheme) {
+    Noted& operands = noted[scheme.origin];
     if (++operands.count > 1) return;
     operands.operand = i;
     operands.node = node.loc().names.empty() ? std::string(node.op()) : node.loc().names[0];
   }
 
-  Result<Ok> place_dynamic(Node& node, size_t i, const QScheme& scheme) {
-    QC_ASSIGN(Value * decoded,
-              emit_dynamic({graph_, node.loc(), &node}, node.input(i), scheme.dynamic));
+  Result<Ok> place_dynamic(Node& node, size_t i, const Quantizable* form, const QScheme& scheme) {
+    DynamicScheme found = scheme.dynamic;
+    if (found.per_token && form && !form->takes_row_scales()) {
+      found.per_token = false;
+      note_operand(one_scale_, node, i, scheme);
+    }
+    QC_ASSIGN(Value * decoded, emit_dynamic({graph_, node.loc(), &node}, node.input(i), found));
+    context_.placed.add(decoded->def()->input(0));
     graph_.set_input(&node, i, decoded);
     return Ok{};
   }
@@ -252,18 +332,15 @@ class Placer {
   Result<Value*> through_codes(Value* x, const QType& type, const QScheme& scheme, Node* before) {
     const Loc loc = x->def() ? x->def()->loc() : Loc{graph_.file, {x->name()}, {}};
     QC_ASSIGN(Value * codes, emit_quantize({graph_, loc, before}, x, type, scheme.arithmetic));
+    context_.placed.add(codes);
     return emit_dequantize({graph_, loc, before}, codes);
   }
 
-  /// Operands whose scales a rule leaves open, though their producer gives none.
-  struct Unstated {
-    size_t count = 0, operand = 0;
-    std::string node;
-  };
-
   Graph& graph_;
   PassContext& context_;
-  std::map<std::string, Unstated> unstated_;  // by the rule's origin
+  NotedByOrigin unstated_;  // their scales are left open, and their producer gives none
+  std::map<std::string, Regrouped> regrouped_;
+  NotedByOrigin one_scale_;  // a rule says per_token, and their reader takes one scale
   std::map<std::pair<Value*, std::string>, Value*> decoded_;
   std::unordered_set<const Value*> from_data_;
   std::unordered_map<Value*, Value*> on_codes_;  // a node's result: that of its form on codes

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,6 +23,8 @@ enum class PassStage : uint8_t { normalise, fuse, quantize, lower };
 struct PassContext {
   /// The rules of a quantization; null for none.
   const RuleSet* rules = nullptr;
+  /// Values of f16 and bf16 are computed in f32 as if rules quantized them, to be compared with.
+  bool compute_in_f32 = false;
   /// What the rules said, by Value::note().
   QNotes notes;
   /// How the rules of the set fared, one for each.
@@ -33,6 +37,15 @@ struct PassContext {
   std::vector<RuleUse> rule_uses;
   /// The f32 constants that weights became codes of, by the codes.
   std::map<ConstId, ConstId> weight_sources;
+  /// What rules made codes, as opposed to the model: a node that stays float reads what was there.
+  struct Placed {
+    std::set<std::pair<const Graph*, size_t>> codes;  // results of quantizes, by number
+    std::map<ConstId, ConstId> constants;             // f32 constants, by their codes
+
+    void add(const Value* v) { codes.emplace(v->graph(), v->number()); }
+    bool has(const Value* v) const { return codes.contains({v->graph(), v->number()}); }
+  };
+  Placed placed;
   /// Constants made of others while lowering, by what they are made of and for what: graphs of one
   /// model share them. Null: nobody does.
   std::map<std::pair<ConstId, std::string>, ConstId>* derived = nullptr;

@@ -28,7 +28,7 @@ bool has_one_reader(const Value* codes) {
 
 }  // namespace
 
-Result<bool> shift_signed(Graph& graph, PassContext&) {
+Result<bool> shift_signed(Graph& graph, PassContext& context) {
   bool changed = false;
   for (Node* node : graph.nodes()) {
     const auto* q = capability<IsQuantize>(node);
@@ -37,6 +37,7 @@ Result<bool> shift_signed(Graph& graph, PassContext&) {
     if (!to || !has_one_reader(node->output())) continue;
     QC_ASSIGN(Value * codes, emit_quantize({graph, node->loc(), node}, node->input(0), *to,
                                            q->quantize_arithmetic()));
+    if (context.placed.has(node->output())) context.placed.add(codes);
     for (Node* user : node->output()->users()) graph.set_input(user, 0, codes);
     changed = true;
   }

@@ -42,6 +42,24 @@ Value* quantized_constant(Graph& graph, Value* constant, const QType& type,
   return graph.constant(id, type.format);
 }
 
+Value* decoded_constant(Graph& graph, Value* codes) {
+  ConstantPool* pool = &graph.pool();
+  const ConstId source = codes->constant();
+  const std::vector<int64_t> shape = pool->shape(source);
+  const QType type = codes->type().quant();
+  auto make = [pool, source, shape, type]() -> Result<Tensor> {
+    QC_ASSIGN(const Tensor q, pool->get(source));
+    const Format& f = *type.format;
+    Tensor x(DType::f32, shape);
+    Groups(Type(type, to_dims(shape))).for_each([&](int64_t i, int64_t g) {
+      const auto code = static_cast<int32_t>(q.as_int(i));
+      x.mutable_data<float>()[i] = qn_dequantize(code, f.scale_at(g), f.zero_at(g));
+    });
+    return x;
+  };
+  return graph.constant(pool->add_lazy(DType::f32, shape, pool->name(source), std::move(make)));
+}
+
 Result<QType> constant_format(const Graph& graph, const Value* constant, const QType& like,
                               const Loc& loc) {
   QC_ASSIGN(const Tensor x, graph.pool().get(constant->constant()));

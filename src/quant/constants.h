@@ -10,6 +10,9 @@ namespace qc {
 Value* quantized_constant(Graph& graph, Value* constant, const QType& type,
                           const Arithmetic& arithmetic = {});
 
+/// What constant codes with static scales stand for, as an f32 constant.
+Value* decoded_constant(Graph& graph, Value* codes);
+
 /// A format for a constant operand of a quantized op: codes of the type and range of `like` with
 /// one scale that holds all elements; of signed codes the zero point is 0.
 Result<QType> constant_format(const Graph& graph, const Value* constant, const QType& like,

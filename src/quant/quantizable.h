@@ -71,6 +71,9 @@ class Quantizable {
   virtual int bias_operand() const { return -1; }
   /// Whether operand i holds weights, for ops with several such operands.
   virtual bool is_weight(size_t i) const { return static_cast<int>(i) == weight_operand(); }
+  /// Whether an activation may have one scale for each row of its last axis. Ops that sum over
+  /// several rows need one for the tensor.
+  virtual bool takes_row_scales() const { return true; }
   /// Operands and results that stay f32 beside codes: a bias, the state of a cell.
   virtual bool is_float_operand(size_t i) const { return static_cast<int>(i) == bias_operand(); }
   virtual bool is_float_result(size_t) const { return false; }

@@ -110,6 +110,9 @@ Result<std::optional<ProductForm>> product_form(Quantizer& q);
 /// hi] is the float node's clamp.
 Result<std::optional<ProductForm>> weighted_form(Quantizer& q, int64_t channel_axis,
                                                  const Dim& channels, double lo, double hi);
+/// Whether constant weights are decoded where they are needed: beside f32 values, and in groups
+/// also beside what codes stand for.
+bool decodes_weights(const Quantizer& q);
 /// The form of a product of floats whose constant weights alone are codes, with other attributes as
 /// given: it decodes them where it needs them. Null after q.refuse().
 Result<Value*> weight_only_form(Quantizer& q, std::string_view op, Value* weights, AttrMap attrs,

@@ -252,6 +252,11 @@ Result<Value*> emit_form(Quantizer& q, std::string_view op, ProductForm form, do
   return q.emit("clamp", {y}, {{"lo", lo}, {"hi", hi}});
 }
 
+bool decodes_weights(const Quantizer& q) {
+  if (!q.codes(1) || !q.codes(1)->is_constant()) return false;
+  return !q.codes(0) || q.format(1).granularity == Granularity::group;
+}
+
 Result<Value*> weight_only_form(Quantizer& q, std::string_view op, Value* weights, AttrMap attrs,
                                 double lo, double hi, int64_t channel_axis) {
   if (!decodes(*weights->type().format, channel_axis)) {

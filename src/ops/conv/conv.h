@@ -90,6 +90,7 @@ class Conv final : public OpNode<Conv>,
   bool prepare(const Quantizer& q) override;
   Result<Value*> quantized(Quantizer& q) const override;
   int weight_operand() const override { return 1; }
+  bool takes_row_scales() const override { return false; }
   int bias_operand() const override { return 2; }
 };
 
@@ -119,6 +120,7 @@ class ConvTranspose final : public OpNode<ConvTranspose>,
 
   Result<Value*> quantized(Quantizer& q) const override;
   int weight_operand() const override { return 1; }
+  bool takes_row_scales() const override { return false; }
   int64_t weight_channel_axis() const override { return 1; }
   int64_t weight_sum_axis() const override { return 0; }
   int bias_operand() const override { return 2; }

@@ -173,9 +173,7 @@ Value* swapped_codes(Graph& graph, Value* codes) {
 }
 
 Result<Value*> Linear::quantized(Quantizer& q) const {
-  if (!q.codes(0) && q.codes(1) && q.codes(1)->is_constant()) {
-    return weight_only_form(q, "qlinear", q.codes(1), {}, lo, hi);
-  }
+  if (decodes_weights(q)) return weight_only_form(q, "qlinear", q.codes(1), {}, lo, hi);
   QC_ASSIGN(auto form, weighted_form(q, 0, input_type(1).shape[0], lo, hi));
   if (!form) return static_cast<Value*>(nullptr);
   return emit_form(q, "qlinear", std::move(*form), lo, hi);
@@ -186,7 +184,7 @@ Result<Value*> MatMul::quantized(Quantizer& q) const {
   if (!b) return q.refuse("its second operand is not quantized");
   if (b->is_constant() && b->rank() == 2) {
     const auto matrix = [&] { return transpose_b ? b : swapped_codes(q.graph(), b); };
-    if (!a) return weight_only_form(q, "qlinear", matrix(), {}, -kInf, kInf);
+    if (decodes_weights(q)) return weight_only_form(q, "qlinear", matrix(), {}, -kInf, kInf);
     const size_t columns = transpose_b ? 0 : 1;
     QC_ASSIGN(auto form,
               weighted_form(q, static_cast<int64_t>(columns), b->shape()[columns], -kInf, kInf));

@@ -186,6 +186,7 @@ Result<Ok> QAveragePool::lower(Lowering& l) const {
 }
 
 Result<Value*> Pool::quantized(Quantizer& q) const {
+  if (kind == PoolKind::max) return q.refuse("a window of padding alone has no largest code");
   if (kind != PoolKind::average) return q.refuse("only average pools have an integer form");
   if (!q.codes(0) || !has_one_scale(q.codes(0)->type().quant())) {
     return q.refuse("the operand is not codes with one static scale");
