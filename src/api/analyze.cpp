@@ -70,7 +70,9 @@ Expected<Analysis> Model::analyze(const ArrayViews& views, const std::string& ti
     QC_TRY(made);
     Options options = qc::without_rules(state_->options);
     QC_TRY(qc::add_dims_of(graph, samples, options));
-    QC_TRY(qc::make_contract(*plain, options));
+    qc::PassContext floats;
+    floats.compute_in_f32 = true;
+    QC_TRY(qc::make_contract(*plain, options, floats));
     const std::vector<qc::Tensor> first = samples.first();
     QC_ASSIGN(const qc::Analysis found,
               qc::analyze(*plain, *quantized, context, std::move(samples)));

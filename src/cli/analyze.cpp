@@ -42,7 +42,9 @@ void add_analyze(CLI::App& app, Session& session) {
       QC_TRY(add_dims_of(*graph, samples, options));
       Progress progress("analyzing " + flags->model);
       QC_ASSIGN(auto plain, copy(*graph));
-      QC_TRY(make_contract(*plain, without_rules(options)));
+      PassContext floats;
+      floats.compute_in_f32 = true;
+      QC_TRY(make_contract(*plain, without_rules(options), floats));
       PassContext context;
       QC_TRY(contract(*graph, layer_by_layer(options), context));
       const std::vector<Tensor> first = samples.first();

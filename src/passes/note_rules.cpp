@@ -1,17 +1,80 @@
 #include "passes/note_rules.h"
 
+#include <fmt/format.h>
+
+#include <map>
+
+#include "passes/remark.h"
+#include "quant/quantizable.h"
 #include "quant/rule.h"
 #include "support/counted.h"
 
 namespace qc {
+
+namespace {
+
+/// Elements of the constant weights of a product; 0 for other nodes.
+int64_t weight_elements(Node& node) {
+  const auto* form = capability<Quantizable>(&node);
+  const Value* w = form && form->weight_operand() >= 0
+                       ? node.input(static_cast<size_t>(form->weight_operand()))
+                       : nullptr;
+  if (!w || !w->is_constant() || !is_float(w->dtype())) return 0;
+  return node.graph()->pool().element_count(w->constant());
+}
+
+/// Products whose op alone keeps them from a rule, by its origin and op.
+struct Missed {
+  size_t count = 0;
+  int64_t elements = 0;
+  std::string first, op;
+};
+using MissedByRule = std::map<std::pair<std::string, std::string>, Missed>;
+
+void note_missed(const std::vector<std::unique_ptr<QuantRule>>& rules, Node& node, int64_t elements,
+                 MissedByRule& missed) {
+  for (const auto& rule : rules) {
+    const std::string_view op = rule->quantizes() ? rule->missed_op(node) : std::string_view();
+    if (op.empty()) continue;
+    Missed& m = missed[{rule->origin(), std::string(op)}];
+    if (m.count++ == 0) {
+      m.first = label(node);
+      m.op = node.op();
+    }
+    m.elements += elements;
+    return;
+  }
+}
+
+/// A rule for one op that leaves much of the weights to others, such as linear layers beside the
+/// experts of a mixture, says so.
+void warn_missed(const MissedByRule& missed, int64_t all, PassContext& context) {
+  constexpr int64_t kPart = 5;  // of the weights that are worth a word
+  for (const auto& [rule, m] : missed) {
+    if (m.elements < all / kPart) continue;
+    context.warnings.push_back(fmt::format(
+        "{} names op '{}', so {}, with {} % of the weights, stay{} float, although the pattern "
+        "matches; "
+        "a rule with op = '{}' quantizes {}",
+        rule.first, rule.second,
+        m.count > 1 ? fmt::format("{} and {} more", m.first, m.count - 1) : m.first,
+        100 * m.elements / all, m.count > 1 ? "" : "s", m.op, m.count > 1 ? "them" : "it"));
+  }
+}
+
+}  // namespace
 
 Result<bool> note_rules(Graph& graph, PassContext& context) {
   if (!context.rules) return false;
   const auto& rules = context.rules->rules;
   context.rule_uses.resize(rules.size());
   bool noted = false;
+  MissedByRule missed;
+  int64_t weights = 0;
   for (Node* node : graph.nodes()) {
     std::optional<size_t> taken;
+    const int64_t elements = weight_elements(*node);
+    weights += elements;
     for (size_t i = 0; i < rules.size(); ++i) {
       if (!rules[i]->matches(*node)) continue;
       PassContext::RuleUse& use = context.rule_uses[i];
@@ -30,7 +93,9 @@ Result<bool> note_rules(Graph& graph, PassContext& context) {
       }
       noted = true;
     }
+    if (!taken && elements > 0) note_missed(rules, *node, elements, missed);
   }
+  warn_missed(missed, weights, context);
   return noted;
 }
 

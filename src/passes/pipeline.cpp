@@ -31,6 +31,7 @@
 #include "passes/sink_transposes.h"
 #include "passes/store_tables.h"
 #include "passes/store_unsigned.h"
+#include "passes/widen_floats.h"
 #include "support/budget.h"
 
 namespace qc {
@@ -47,6 +48,8 @@ constexpr Pass kPipeline[] = {
      "nodes that do nothing or are not read vanish"},
     {"eliminate_common_subexpressions", PassStage::normalise, eliminate_common_subexpressions,
      "equal computations are done once, constant operands come second"},
+    {"widen_floats", PassStage::normalise, widen_floats,
+     "models of f16 or bf16 that rules quantize compute in f32"},
     {"raise_patterns", PassStage::normalise, raise_patterns, "decomposed ops become one op again"},
     // Fuse: neighbours become one op where the answer allows.
     {"note_rules", PassStage::fuse, note_rules, "rules are matched with nodes by name"},

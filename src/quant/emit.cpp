@@ -47,6 +47,10 @@ Result<Value*> emit_dynamic(const Place& place, Value* x, const DynamicScheme& s
   return emit_dequantize(place, codes, q->output(1), q->output(2));
 }
 
+Result<Value*> emit_cast(const Place& place, Value* x, DType to) {
+  return place.graph.emit("cast", {x}, {{"to", to}}, place.loc, place.before);
+}
+
 Result<Value*> emit_lookup(const Place& place, Value* codes, Tensor table, const QType& to) {
   return place.graph.emit("lookup", {codes, place.graph.constant(std::move(table))}, {{"to", to}},
                           place.loc, place.before);

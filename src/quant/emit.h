@@ -31,6 +31,8 @@ Result<Value*> emit_part(const Place& place, Value* x, int64_t axis, int64_t fir
 Result<Value*> emit_reshape(const Place& place, Value* x, const Dims& shape);
 /// `x` through codes whose scale is found at run time.
 Result<Value*> emit_dynamic(const Place& place, Value* x, const DynamicScheme& scheme);
+/// The elements as another type.
+Result<Value*> emit_cast(const Place& place, Value* x, DType to);
 /// Codes through a constant table of 256 codes.
 Result<Value*> emit_lookup(const Place& place, Value* codes, Tensor table, const QType& to);
 

@@ -20,6 +20,10 @@ class QuantRule {
   virtual bool matches(const Node& node) const = 0;
   /// The scheme of a node that matches.
   virtual Result<QScheme> scheme(const Node& node) const = 0;
+  /// The op that the rule names, where that alone keeps it from matching the node; else empty.
+  virtual std::string_view missed_op(const Node&) const { return {}; }
+  /// False where all nodes that it matches stay float.
+  virtual bool quantizes() const { return true; }
   /// Where the rule stands, for messages: "rules.toml:12".
   virtual std::string origin() const = 0;
 };

@@ -345,7 +345,15 @@ PatternRule::PatternRule(RuleSpec spec) : spec_(with_scales(std::move(spec))) {
 }
 
 bool PatternRule::matches(const Node& node) const {
-  if (!spec_.op.empty() && spec_.op != node.op()) return false;
+  return (spec_.op.empty() || spec_.op == node.op()) && matches_names(node);
+}
+
+std::string_view PatternRule::missed_op(const Node& node) const {
+  const bool other = !spec_.op.empty() && spec_.op != node.op();
+  return other && matches_names(node) ? std::string_view(spec_.op) : std::string_view();
+}
+
+bool PatternRule::matches_names(const Node& node) const {
   auto any = [&](const re2::RE2& regex) {
     for (const std::string& name : node.loc().names) {
       spend(Cost::work, kMatchWork + static_cast<int64_t>(name.size()));

@@ -31,6 +31,7 @@ class PatternRule : public QuantRule {
  public:
   explicit PatternRule(RuleSpec spec);
   bool matches(const Node& node) const override;
+  std::string_view missed_op(const Node& node) const override;
   std::string origin() const override { return spec_.origin; }
 
  protected:
@@ -40,6 +41,7 @@ class PatternRule : public QuantRule {
   RuleSpec spec_;
 
  private:
+  bool matches_names(const Node& node) const;
   std::shared_ptr<const re2::RE2> pattern_, exclude_;
 };
 
@@ -75,6 +77,7 @@ class WeightOnlyRule final : public PatternRule {
 class FloatRule final : public PatternRule {
  public:
   using PatternRule::PatternRule;
+  bool quantizes() const override { return false; }
   Result<QScheme> scheme(const Node& node) const override;
 };
 

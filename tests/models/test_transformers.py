@@ -159,8 +159,7 @@ def test_products_are_integer(name, kind, exported, quantc, tmp_path):
     *_, file, _ = exported(name)
     ops = ops_of(quantc, file, "--rules", rules_of(kind, name, exported, quantc, tmp_path))
     assert sum(count for op, count in ops.items() if op.startswith("qattention")) == ATTENTIONS[name]
-    # A convolution with a scale per token would need one for each of its windows.
-    assert not FLOAT_PRODUCTS - ({"conv"} if kind == "token" else set()) & set(ops), ops
+    assert not FLOAT_PRODUCTS & set(ops), ops
 
 
 # Kernels that compute with floats and products, in two blocks with what stands before and after them. Norms, rotations, attentions and

@@ -36,6 +36,12 @@ def experts(x, router, w):
     return (out[inverse].view(x.size(0), 2, -1) * weights[..., None]).sum(1)
 
 
+def groups_in_bf16(x, w):
+    """What torch's own grouped product takes: bf16, sizes of whole 16 bytes."""
+    ends = torch.tensor([3, 3, 5, 9], dtype=torch.int32)
+    return torch._grouped_mm(x.bfloat16(), w.bfloat16(), offs=ends)
+
+
 def rotary_scope(x):
     """Part of the work under no_grad, in a scope where gradients are on: a nested graph."""
     with torch.enable_grad():
@@ -121,6 +127,7 @@ GROUPS = {
         lambda x, y, s, i: torch.isclose(x, y, rtol=0.5), lambda x, y, s, i: torch.isclose(s, s.flip(1)), lambda x, y, s, i: torch.isclose(s, s, equal_nan=True),
         lambda x, y, s, i: torch.isclose(s[:, :1], s), lambda x, y, s, i: F.rrelu(x), lambda x, y, s, i: torch._int_mm(i.repeat(5, 4), i.repeat(6, 4)),
         lambda x, y, s, i: torch.isclose(i, i.flip(0), atol=3)]),
+    "groups_in_bf16": ((floats(9, 8, seed=5), floats(4, 8, 16, seed=6)), [groups_in_bf16]),
     "experts": ((X, floats(6, 4, seed=3), floats(4, 6, 5, seed=4)), [experts]),
     "bags": ((floats(10, 3), torch.tensor([1, 2, 4, 5, 4, 3, 2, 9]), torch.tensor([0, 3, 3, 7]), floats(8, seed=2)), [
         lambda w, i, o, s: F.embedding_bag(i.reshape(2, 4), w), lambda w, i, o, s: F.embedding_bag(i.reshape(2, 4), w, mode="sum"),

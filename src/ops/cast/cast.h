@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "ir/conversion.h"
 #include "ir/index_formula.h"
 #include "ir/node.h"
 
@@ -9,7 +10,7 @@ namespace qc {
 
 /// The elements converted to another type by the rules of kernels/numerics/cast.h. `saturate` and
 /// `round` matter for the 8-bit floats only.
-class Cast final : public OpNode<Cast>, public HasFormula {
+class Cast final : public OpNode<Cast>, public HasFormula, public ConvertsType {
  public:
   static const OpInfo kInfo;
   DType to = DType::f32;

@@ -368,6 +368,18 @@ Result<Values> grouped_mm(Import& m) {
   return one(m.emit("grouped_matmul", {x, w, offsets}));
 }
 
+/// Rows up to offs[e] times the matrix of e, as PyTorch itself has it for bf16.
+Result<Values> aten_grouped_mm(Import& m) {
+  QC_ASSIGN(Value * x, m.tensor("self"));
+  QC_ASSIGN(Value * w, m.tensor("mat2"));
+  if (!m.given("offs") || m.given("bias") || m.given("out_dtype") || x->rank() != 2 ||
+      w->rank() != 3) {
+    return m.fail(Code::unsupported, "only groups of rows by offsets, without a bias or a type");
+  }
+  QC_ASSIGN(Value * offsets, m.tensor("offs"));
+  return one(m.emit("grouped_matmul", {x, w, offsets}));
+}
+
 Result<Values> onnx_einsum(Import& m);
 Result<Values> aten_einsum(Import& m);
 
@@ -399,6 +411,7 @@ constexpr ImportRow kRows[] = {
     {"aten", "_trilinear.default", aten_trilinear},
     {"aten", "linalg_multi_dot.default", aten_multi_dot},
     {"aten", "einsum.default", aten_einsum},
+    {"aten", "_grouped_mm.default", aten_grouped_mm},
     {"transformers", "grouped_mm_fallback.default", grouped_mm},
 };
 
