@@ -44,9 +44,10 @@ struct Options {
   std::vector<std::string> disabled_passes;      // passes to leave out
   std::string stop_after;                        // stop after this pass
   std::vector<std::string> kernels;              // LAYER=VARIANT: what computes a layer
-  bool allow_host = false;  // steps that a GPU has no threads for run on the host
-  bool threads = false;     // large steps are split among the caller's threads
-  bool verify = false;      // check every invariant after each pass
+  bool allow_host = false;     // steps that a GPU has no threads for run on the host
+  bool threads = false;        // large steps are split among the caller's threads
+  bool check_indices = false;  // generated C refuses indices that are out of range
+  bool verify = false;         // check every invariant after each pass
   int64_t budget =
       1;  // times the work and memory that files of their size may take (docs/limits.md)
 

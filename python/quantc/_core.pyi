@@ -131,6 +131,7 @@ class Options:
     stop_after: str
     kernels: List[str]
     threads: bool
+    check_indices: bool
     allow_host: bool
     verify: bool
     budget: int

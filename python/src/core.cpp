@@ -53,6 +53,7 @@ void bind_options(nb::module_& m) {
       .def_rw("stop_after", &Options::stop_after)
       .def_rw("kernels", &Options::kernels)
       .def_rw("threads", &Options::threads)
+      .def_rw("check_indices", &Options::check_indices)
       .def_rw("allow_host", &Options::allow_host)
       .def_rw("verify", &Options::verify)
       .def_rw("budget", &Options::budget)

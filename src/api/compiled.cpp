@@ -9,6 +9,7 @@
 
 #include "api/state.h"
 #include "driver/build.h"
+#include "driver/index_checks.h"
 #include "driver/tool.h"
 #include "interp/interpreter.h"
 #include "support/file.h"
@@ -43,6 +44,7 @@ struct CompiledModel::State {
   std::string folder;
   std::shared_ptr<const qc::Graph> graph;  // for the types of inputs and outputs
   std::vector<std::string> symbols;        // whose sizes a run is given, in order
+  std::vector<qc::IndexCheck> checks;      // of inputs
   std::shared_ptr<qc::Library> library;
   int (*invoke)(const qc::NativeArgs*) = nullptr;
   void (*reset)(void*) = nullptr;
@@ -86,6 +88,7 @@ struct CompiledModel::State {
     QC_ASSIGN(const qc::Bindings sizes, qc::bindings_for(*graph, call.inputs));
     for (const std::string& symbol : symbols) call.dims.push_back(sizes.at(symbol));
     for (size_t i = 0; i < call.inputs.size(); ++i) QC_TRY(check(i, call.inputs[i], sizes));
+    QC_TRY(qc::check_indices(checks, *graph, call.inputs, sizes));
     for (qc::Tensor& t : call.inputs) {
       const size_t align = qc::bytes(t.dtype());
       if (reinterpret_cast<uintptr_t>(t.bytes().data()) % align != 0) t.mutable_bytes();
@@ -233,6 +236,7 @@ Expected<CompiledModel> Model::build(const std::string& folder, const BuildOptio
   auto built = state_->alone([&]() -> Result<qc::Ok> {
     QC_ASSIGN(const auto contract, state_->forms.contract());
     QC_ASSIGN(auto graph, qc::copy(*contract->graph));
+    out->checks = qc::index_checks(*graph);
     out->graph = std::move(graph);
     for (const auto& [symbol, range] : state_->options.ranges) out->symbols.push_back(symbol);
     const std::string& name = out->report.name;

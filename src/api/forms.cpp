@@ -65,6 +65,11 @@ qc::Result<std::shared_ptr<const Runnable>> Forms::make(const std::vector<qc::Te
   QC_ASSIGN(auto runner, qc::ProgramRunner::create(out->program, true));
   out->runner = std::make_unique<const qc::ProgramRunner>(std::move(runner));
   for (const qc::Output& o : contract->graph->outputs()) out->outputs.push_back(o.name);
+  for (qc::IndexCheck& check : qc::index_checks(*contract->graph)) {
+    check.least = check.least.substitute(sizes);
+    check.most = check.most.substitute(sizes);
+    out->checks.push_back(std::move(check));
+  }
   out->bytes = bytes_of(out->program);
   return std::shared_ptr<const Runnable>(std::move(out));
 }

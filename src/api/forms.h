@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "driver/index_checks.h"
 #include "driver/sized_program.h"
 #include "program/run.h"
 #include "support/lru_cache.h"
@@ -40,6 +41,7 @@ struct Runnable {
   qc::Program program;
   std::unique_ptr<const qc::ProgramRunner> runner;  // of `program`
   std::vector<std::string> outputs;                 // their names
+  std::vector<qc::IndexCheck> checks;               // of inputs, for these sizes
   uint64_t bytes = 0;                               // of constants and arena
 };
 

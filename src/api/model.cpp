@@ -26,6 +26,7 @@ Result<ArrayViews> run_fast(Network& network, Forms& forms, const ArrayViews& vi
   QC_ASSIGN(const auto inputs, inputs_of(*network.graph, views, &notes));
   forms.warn(notes);
   QC_ASSIGN(const auto form, forms.runnable(inputs));
+  QC_TRY(qc::check_indices(form->checks, *network.graph, inputs, {}));
   // Initial states come from the pool, which others may be adding to.
   std::unique_lock<std::mutex> lock(*network.work, std::defer_lock);
   if (!form->program.states.empty()) lock.lock();
@@ -46,6 +47,7 @@ Result<std::vector<Array>> interpreted(Network& network, Forms& forms, const Arr
   QC_ASSIGN(const auto inputs, inputs_of(*network.graph, views, &notes));
   forms.warn(notes);
   QC_ASSIGN(const auto contract, forms.contract_for(inputs));
+  QC_TRY(qc::check_indices(*contract->graph, inputs));
   QC_ASSIGN(const qc::RunResult result, qc::interpret(*contract->graph, inputs));
   std::vector<std::string> names;
   for (const qc::Output& o : contract->graph->outputs()) names.push_back(o.name);

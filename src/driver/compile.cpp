@@ -14,6 +14,7 @@
 #include "driver/choices.h"
 #include "driver/explain.h"
 #include "driver/given_inputs.h"
+#include "driver/index_checks.h"
 #include "driver/pass_list.h"
 #include "driver/rules.h"
 #include "driver/slow_codes.h"
@@ -451,6 +452,7 @@ Result<ProjectOptions> project_options(const Options& options, const std::string
   QC_ASSIGN(const Target target, target_of(options));
   out.machine = target.machine;
   out.threads = options.threads;
+  out.check_indices = options.check_indices;
   out.single_file = options.single_file;
   std::vector<std::string> left_out;
   for (const Pass& pass : pipeline()) {
@@ -467,6 +469,7 @@ Result<CompileResult> compile_project(Graph& graph, const Options& options, cons
                                       const std::vector<Tensor>* inputs,
                                       const PassObserver& observe) {
   QC_ASSIGN(ProjectOptions project, project_options(options, graph.file));
+  if (project.check_indices) project.index_checks = index_checks(graph);
   Vectors vectors;
   if (inputs) {
     QC_ASSIGN(RunResult expected, interpret(graph, *inputs));

@@ -118,6 +118,7 @@ constexpr Key kKeys[] = {
     {"kernels", "a list of strings", read_list<&O::kernels>},
     text<&O::stop_after>("stop_after"),
     flag<&O::threads>("threads"),
+    flag<&O::check_indices>("check_indices"),
     flag<&O::allow_host>("allow_host"),
     flag<&O::verify>("verify"),
     text<&O::rules_file>("rules"),

@@ -1,5 +1,6 @@
 #include "driver/native.h"
 
+#include "driver/index_checks.h"
 #include "program/bind.h"
 
 namespace qc {
@@ -11,6 +12,7 @@ Result<NativeModel> NativeModel::build(const Graph& graph, Options options,
   PassContext context;
   QC_ASSIGN(Module module, make_module(*copied, options, context));
   QC_ASSIGN(ProjectOptions backend, project_options(options, graph.file));
+  if (backend.check_indices) backend.index_checks = index_checks(graph);
   const Target& target = module.parts.front().target;
   if (target.language != Language::c)
     return error(Code::bug, "code for target {} is no C", target.name);

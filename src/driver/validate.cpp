@@ -7,6 +7,7 @@
 
 #include "driver/cuda_model.h"
 #include "driver/in_process.h"
+#include "driver/index_checks.h"
 #include "driver/native.h"
 #include "driver/tally.h"
 #include "interp/interpreter.h"
@@ -24,6 +25,7 @@ struct Way {
 
 Way interpreter_of(const Graph& graph, std::string name) {
   return {std::move(name), [&graph](const auto& inputs) -> Result<std::vector<Tensor>> {
+            QC_TRY(check_indices(graph, inputs));
             QC_ASSIGN(RunResult result, interpret(graph, inputs));
             return std::move(result.outputs);
           }};

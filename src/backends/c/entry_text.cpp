@@ -145,6 +145,30 @@ std::string choice_of_part(const Module& module, const COptions& options) {
   return out;
 }
 
+/// NAME_index_error(inputs, dims, element): the first index among the inputs that is out of range.
+std::string index_error_text(const Program& program, const COptions& options) {
+  const SizeTable sizes(program);
+  const bool free = !program.dims.empty();
+  std::string out = fmt::format(
+      "const char *{}_index_error(const void *const inputs[]{}, int64_t *element) {{\n{}",
+      options.name, free ? ", const int64_t *dims" : "", free ? "  (void)dims;\n" : "");
+  for (const IndexCheck& check : options.index_checks) {
+    const Port& input = program.inputs[check.input];
+    const std::string least = sizes.expression(check.least), most = sizes.expression(check.most);
+    const std::string message =
+        fmt::format("input '{}', layer '{}': an index is not in {} to {}", input.name, check.layer,
+                    check.least.str(), check.most.str());
+    out += fmt::format(
+        "  for (int64_t i = 0; i < {}; ++i) {{\n"
+        "    const int64_t index = (int64_t)((const {} *)inputs[{}])[i];\n"
+        "    if (index >= {} && index <= {}) continue;\n"
+        "    if (element != NULL) *element = i;\n    return {};\n  }}\n",
+        sizes.expression(product(input.type.shape)), c_type(input.type.dtype), check.input, least,
+        most, c_string(message));
+  }
+  return out + "  return NULL;\n}\n\n";
+}
+
 }  // namespace
 
 std::string part_stem(const COptions& options, const Target& target) {
@@ -199,6 +223,8 @@ SourceText source_text(const Module& module, const COptions& options, const Weig
     out += "QK_TARGET_END\n\n";
   }
   if (free) out += size_error_text(program, options) + arena_bytes_text(module, options);
+  const bool indices = !options.index_checks.empty();
+  if (indices) out += index_error_text(program, options);
   out += fmt::format("int {0}_invoke_args(const {0}_args *args) {{\n", name);
   if (const std::string needed = processor_has(target); !needed.empty())
     out += fmt::format("  if (!({})) return {}_BAD_PROCESSOR;\n", needed, upper);
@@ -223,6 +249,10 @@ SourceText source_text(const Module& module, const COptions& options, const Weig
     out += "  const void *const *const inputs = args->inputs;\n" + not_null("inputs");
     for (size_t i = 0; i < program.inputs.size(); ++i)
       out += not_null(fmt::format("inputs[{}]", i));
+  }
+  if (indices) {
+    out += fmt::format("  if ({}_index_error(inputs{}, NULL) != NULL) return {}_BAD_INDEX;\n", name,
+                       free ? ", dims" : "", upper);
   }
   if (all || !program.outputs.empty()) {
     out += "  void *const *const outputs = args->outputs;\n" + not_null("outputs");

@@ -66,12 +66,10 @@ std::string parallel_for_type(const COptions& options) {
 std::string codes_text(const COptions& options, const Target& target, bool free) {
   const RunCode size{RunError::bad_size,
                      free ? fmt::format(": {}_size_error says which", options.name) : ""};
-  if (target.required.empty())
-    return run_codes_text(options, {{RunError::null_pointer}, {RunError::misaligned}, size});
-  return run_codes_text(options, {{RunError::null_pointer},
-                                  {RunError::misaligned},
-                                  size,
-                                  {RunError::bad_processor, target.name}});
+  std::vector<RunCode> codes = {{RunError::null_pointer}, {RunError::misaligned}, size};
+  if (!target.required.empty()) codes.push_back({RunError::bad_processor, target.name});
+  if (!options.index_checks.empty()) codes.push_back({RunError::bad_index});
+  return run_codes_text(options, codes);
 }
 
 }  // namespace
@@ -162,6 +160,14 @@ std::string header_text(const Module& module, const COptions& options, const CRe
         "*/\n"
         "const char *{0}_size_error(const int64_t *dims);\n",
         name);
+  }
+  if (!options.index_checks.empty()) {
+    out += fmt::format(
+        "/* NULL where all indices are in range; else the input and the layer that counts with it, "
+        "and in\n"
+        " * *element, unless that is null, which element of the input. */\n"
+        "const char *{0}_index_error(const void *const inputs[]{1}, int64_t *element);\n",
+        name, free ? ", const int64_t *dims" : "");
   }
   if (state) {
     out += fmt::format(

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "ir/indices.h"
 #include "ir/tensor.h"
 #include "program/module.h"
 #include "support/output.h"
@@ -25,6 +26,8 @@ struct ProjectOptions {
   bool project = true;       // also write the build files and the test program
   std::string target = {};   // as it was asked for
   std::map<std::string, std::vector<int64_t>> buckets = {};  // of dimensions that have some
+  bool check_indices = false;                 // runs refuse inputs that `index_checks` excludes
+  std::vector<IndexCheck> index_checks = {};  // of the model's inputs, where they are wanted
 };
 
 /// Inputs and the outputs they must give, recorded in the test program.

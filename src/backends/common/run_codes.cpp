@@ -23,13 +23,14 @@ const Row& row(RunError kind) {
       {"NO_MEMORY", 5, "the host has no memory for a handle"},
       {"CUDA_FAILED", 6, "a call of the CUDA runtime; see {0}_error_text"},
       {"BAD_DEVICE", 7, "the GPU is older than those the code is for"},
+      {"BAD_INDEX", 8, "an index among the inputs is out of range: {0}_index_error says which"},
   };
   return kRows[static_cast<size_t>(kind)];
 }
 
 }  // namespace
 
-std::string run_codes_text(const ProjectOptions& options, std::initializer_list<RunCode> codes) {
+std::string run_codes_text(const ProjectOptions& options, const std::vector<RunCode>& codes) {
   const std::string upper = c_upper(options.name);
   std::string out = fmt::format("#define {}_OK 0\n", upper);
   for (const RunCode& code : codes) {

@@ -1,8 +1,8 @@
 // The kinds of errors that generated functions return.
 #pragma once
 
-#include <initializer_list>
 #include <string>
+#include <vector>
 
 #include "backends/common/project.h"
 
@@ -19,6 +19,7 @@ enum class RunError : uint8_t {
   no_memory,      // of the host
   cuda_failed,    // a call of the runtime, or a fault in a kernel
   bad_device,     // one that the code is not for
+  bad_index,      // an element of an input
 };
 
 /// A kind as the header of one project states it.
@@ -28,6 +29,6 @@ struct RunCode {
 };
 
 /// The macros of the codes, one per line: "#define NET_BAD_SIZE 3 /* ... */".
-std::string run_codes_text(const ProjectOptions& options, std::initializer_list<RunCode> codes);
+std::string run_codes_text(const ProjectOptions& options, const std::vector<RunCode>& codes);
 
 }  // namespace qc

@@ -7,6 +7,7 @@
 
 #include "frontends/common/foreign.h"
 #include "ir/index_formula.h"
+#include "ir/indices.h"
 #include "ir/node.h"
 #include "ir/padding.h"
 #include "quant/lifting.h"
@@ -18,6 +19,7 @@ class Gather final : public OpNode<Gather>,
                      public HasFormula,
                      public PicksByNumber,
                      public MovesScales,
+                     public TakesIndices,
                      public TakesPadding {
  public:
   static const OpInfo kInfo;
@@ -33,6 +35,7 @@ class Gather final : public OpNode<Gather>,
   Laid laid_over(size_t i, const Format& result) const override;
   std::unique_ptr<Node> scale_mover(const Format& result) const override;
   Dim choices() const override { return input_type(0).shape[static_cast<size_t>(axis)]; }
+  IndexOperand index_operand() const override { return {1, {choices()}}; }
   Result<Value*> emit_run(Graph& graph, const NumberRun& run, Node* before) const override;
   Result<Ok> pad(PaddedNode& c) override;
   Result<std::vector<Type>> infer() const override;
@@ -42,13 +45,19 @@ class Gather final : public OpNode<Gather>,
 };
 
 /// y[..., i, ...] = x[..., index[..., i, ...], ...]: one index per element, along `axis`.
-class GatherElements final : public OpNode<GatherElements>, public HasFormula, public TakesPadding {
+class GatherElements final : public OpNode<GatherElements>,
+                             public HasFormula,
+                             public TakesIndices,
+                             public TakesPadding {
  public:
   static const OpInfo kInfo;
   int64_t axis = 0;
 
   const OpInfo& info() const override { return kInfo; }
   void attrs(AttrVisitor& v) override { v("axis", axis); }
+  IndexOperand index_operand() const override {
+    return {1, {input_type(0).shape[static_cast<size_t>(axis)]}};
+  }
   /// Of equal elements it does not matter which are picked.
   std::optional<IndexFormula> formula(const FormulaOperands& in) const override {
     return even_formula(in[0], output()->shape().size());
@@ -61,13 +70,18 @@ class GatherElements final : public OpNode<GatherElements>, public HasFormula, p
 
 /// Slices of operand 0 at the tuples along the last axis of operand 1; the first `batch_dims` axes
 /// of both run together.
-class GatherNd final : public OpNode<GatherNd>, public HasFormula {
+class GatherNd final : public OpNode<GatherNd>, public HasFormula, public TakesIndices {
  public:
   static const OpInfo kInfo;
   int64_t batch_dims = 0;
 
   const OpInfo& info() const override { return kInfo; }
   void attrs(AttrVisitor& v) override { v("batch_dims", batch_dims, int64_t{0}); }
+  IndexOperand index_operand() const override {
+    const Dims& x = input_type(0).shape;
+    const auto first = x.begin() + batch_dims;
+    return {1, Dims(first, first + input_type(1).shape.back().value())};
+  }
   /// Of equal elements it does not matter which are picked.
   std::optional<IndexFormula> formula(const FormulaOperands& in) const override {
     return even_formula(in[0], output()->shape().size());

@@ -3,13 +3,14 @@
 // code.
 #pragma once
 
+#include "ir/indices.h"
 #include "ir/node.h"
 #include "ops/common/range.h"
 
 namespace qc {
 
 /// Operand 2 written over operand 0 at the places along `axis` listed in operand 1, one by one.
-class ScatterElements final : public OpNode<ScatterElements> {
+class ScatterElements final : public OpNode<ScatterElements>, public TakesIndices {
  public:
   static const OpInfo kInfo;
   int64_t axis = 0;
@@ -20,19 +21,26 @@ class ScatterElements final : public OpNode<ScatterElements> {
     v("axis", axis);
     v("reduction", reduction, std::string("none"));
   }
+  IndexOperand index_operand() const override {
+    return {1, {input_type(0).shape[static_cast<size_t>(axis)]}};
+  }
   Result<std::vector<Type>> infer() const override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
 };
 
 /// Operand 2 written over operand 0 at the tuples of indices along the last axis of operand 1.
-class ScatterNd final : public OpNode<ScatterNd> {
+class ScatterNd final : public OpNode<ScatterNd>, public TakesIndices {
  public:
   static const OpInfo kInfo;
   std::string reduction = "none";
 
   const OpInfo& info() const override { return kInfo; }
   void attrs(AttrVisitor& v) override { v("reduction", reduction, std::string("none")); }
+  IndexOperand index_operand() const override {
+    const auto first = input_type(0).shape.begin();
+    return {1, Dims(first, first + input_type(1).shape.back().value())};
+  }
   Result<std::vector<Type>> infer() const override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
