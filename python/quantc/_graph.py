@@ -107,7 +107,7 @@ class Explanation(Table):
 
 
 class Validation(Table):
-    """Interpreter, generated code and expected outputs compared; ``ok`` is the verdict.
+    """Interpreter, generated code and expected outputs compared; ``ok`` is the verdict, ``failed`` the bars that were missed.
 
     With ``per_layer``, ``layers`` has each layer beside the float network and beside expected arrays of its name, and
     ``first_bad`` the first below 20 dB of each.
@@ -143,12 +143,12 @@ class Runnable:
     _core: Any
 
     @property
-    def inputs(self) -> List[_core.Port]:
+    def inputs(self) -> List[Any]:
         """Name, element type and shape of each input; sizes that depend on a symbol are text."""
         return list(self._core.inputs)
 
     @property
-    def outputs(self) -> List[_core.Port]:
+    def outputs(self) -> List[Any]:
         """The same of the outputs."""
         return list(self._core.outputs)
 
@@ -166,30 +166,37 @@ class Runnable:
 class CompiledModule(Runnable):
     """Generated C as a callable: ``m(x)`` runs it.
 
-    A model with state keeps it from call to call; ``reset`` makes it what it was at first.
+    A model with state keeps it from call to call; ``reset`` makes it what it was at first. ``quantc.load(folder)`` gives
+    one of a folder that was compiled before; it can be pickled.
     """
 
-    def __init__(self, core: _core.CompiledModel, scratch: Any = None):
-        self._core: _core.CompiledModel = core
+    def __init__(self, core: Any, scratch: Any = None):
+        self._core = core  # a _core.CompiledModel, or what loads a folder
         self._scratch = scratch
 
     @property
     def folder(self) -> str:
         """Where the C project is."""
-        return self._core.folder
+        return str(self._core.folder)
 
     @property
-    def report(self) -> _core.Report:
+    def report(self) -> Any:
         """Bytes of arena, state, stack and weights, and multiply-accumulates."""
         return self._core.report
 
-    def benchmark(self, *inputs: Any, runs: int = 0, **named: Any) -> _core.Timing:
+    def benchmark(self, *inputs: Any, runs: int = 0, **named: Any) -> Any:
         """Seconds of ``runs`` calls of the generated code, or of those that fit in about a second."""
         return self._core.benchmark(*_arguments(inputs, named), runs)
 
     def reset(self) -> None:
         """The state is what it was at first."""
         self._core.reset()
+
+    def __reduce__(self) -> Any:
+        """The folder's files: where they are loaded, the code is built again if need be. A state begins anew."""
+        from pathlib import Path as Folder
+        files = {p.name: p.read_bytes() for p in sorted(Folder(self.folder).iterdir()) if p.is_file() and p.suffix != ".o"}
+        return _unpickled, (files, getattr(self._core, "host", False))
 
     def __deepcopy__(self, memo: Any) -> "CompiledModule":
         """The same code with a state of its own, which is what this one's is now."""
@@ -198,6 +205,18 @@ class CompiledModule(Runnable):
     def __repr__(self) -> str:
         r = self.report
         return f"<quantc.CompiledModule {r.name}: arena {r.arena_bytes} bytes, weights {r.weight_bytes} bytes, {r.macs} MACs>"
+
+
+def _unpickled(files: Dict[str, bytes], host: bool) -> CompiledModule:
+    """A CompiledModule of these files, in a temporary folder."""
+    import tempfile
+    from pathlib import Path as Folder
+
+    from ._project import core_of
+    scratch = tempfile.TemporaryDirectory(prefix="quantc-")
+    for name in sorted(files, key=lambda n: n.endswith(".so") or n == ".built"):  # libraries are younger than their sources
+        (Folder(scratch.name) / Folder(name).name).write_bytes(files[name])
+    return CompiledModule(core_of(Folder(scratch.name), host), scratch)
 
 
 class Graph(Runnable):

@@ -1,12 +1,14 @@
 """Loading networks: from files, from bytes, and from what other libraries have in memory."""
 from __future__ import annotations
 
+import os
 from os import PathLike, fspath
+from pathlib import Path
 from typing import Any
 
 from . import _core
 from ._errors import UserError
-from ._graph import Graph, options_of
+from ._graph import CompiledModule, Graph, options_of
 
 
 def _loaded(source: Any, what: str, name: str, options: Any) -> Graph:
@@ -24,8 +26,21 @@ def _loaded(source: Any, what: str, name: str, options: Any) -> Graph:
     return Graph(_core.Model.load_bytes(source, name, chosen))
 
 
-def load(source: Any, **options: Any) -> Graph:
-    """A network from a file (.onnx, .pt2, .ir, .fx.json) by its path, its bytes or an open file: what is in it decides."""
+def load(source: Any, **options: Any) -> Any:
+    """A network from a file (.onnx, .pt2, .ir, .fx.json) by its path, its bytes or an open file: what is in it decides.
+
+    The path of a folder that ``compile`` wrote gives its ``CompiledModule``, whose code runs in this process: load what you
+    trust. It is built by the folder's Makefile where it was not. Code for GPUs takes and gives tensors of the device
+    ``device=0``; with ``host=True`` it is built without CUDA and runs here.
+    """
+    if isinstance(source, (str, PathLike)) and os.path.isdir(source):
+        header = next((p for p in Path(fspath(source)).glob("*.h")), None)
+        if header is not None:
+            unknown = options.keys() - {"host", "device"}
+            if unknown:
+                raise UserError(f"'{sorted(unknown)[0]}' is decided when a folder is compiled")
+            from ._project import core_of
+            return CompiledModule(core_of(Path(fspath(source)), **options))
     return _loaded(source, "a model", "model", options)
 
 

@@ -47,7 +47,7 @@ void ValidateFlags::add_to(CLI::App& command) {
   top1_flag = add_value(command, "--min-top1", min_top1, "PERCENT",
                         "least share of rows, along the last axis, whose largest element is at "
                         "the same place");
-  add_value(command, "--perplexity", validation.tokens, "INPUT",
+  add_value(command, "--perplexity", validation.tokens, "NAME",
             "show the perplexity of logits: how well they predict the tokens of this input");
   perplexity_flag = add_value(command, "--max-perplexity", max_perplexity, "X",
                               "greatest perplexity, instead of the differences above");
