@@ -3,12 +3,19 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <new>
 
 namespace qc {
 namespace {
 /// Deflate cannot pack tighter than about 1032:1, so a larger claim is a lie.
 constexpr uint64_t kMaxRatio = 1040;
 constexpr size_t kPart = size_t{1} << 30;  // zlib counts in 32 bits
+
+/// A status of zlib; that there is no memory is thrown like everywhere else.
+int checked(int status) {
+  if (status == Z_MEM_ERROR) throw std::bad_alloc();
+  return status;
+}
 }  // namespace
 
 struct Inflater::Stream {
@@ -32,7 +39,7 @@ Result<std::unique_ptr<Inflater>> Inflater::open(const ZipEntry& entry, Loc loc)
                  entry.plain_size);
   }
   std::unique_ptr<Inflater> out(new Inflater(entry, std::move(loc)));
-  if (inflateInit2(&out->stream_->z, -MAX_WBITS) != Z_OK) {
+  if (checked(inflateInit2(&out->stream_->z, -MAX_WBITS)) != Z_OK) {
     return error(Code::bug, out->loc_, "zlib cannot be initialised");
   }
   return out;
@@ -52,7 +59,7 @@ bool Inflater::fill(std::byte* to, size_t size) {
         z.avail_in = static_cast<uInt>(part);
         input = input.subspan(part);
       }
-      const int status = inflate(&z, Z_NO_FLUSH);
+      const int status = checked(inflate(&z, Z_NO_FLUSH));
       if (status != Z_OK && !(status == Z_STREAM_END && z.avail_out == 0)) return false;
     }
     to += want;
@@ -71,7 +78,7 @@ bool Inflater::ends() {
     z.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(stream_->input.data()));
     z.avail_in = static_cast<uInt>(std::min(stream_->input.size(), kPart));
   }
-  return inflate(&z, Z_FINISH) == Z_STREAM_END && z.avail_out == 1;
+  return checked(inflate(&z, Z_FINISH)) == Z_STREAM_END && z.avail_out == 1;
 }
 
 Result<Ok> Inflater::read(std::span<std::byte> out) {

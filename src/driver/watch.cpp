@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <condition_variable>
+#include <exception>
 #include <limits>
 #include <mutex>
 #include <numeric>
-#include <system_error>
 #include <thread>
 
 #include "driver/in_process.h"
@@ -345,23 +345,25 @@ Result<Ok> Watched::run_compiled(const Graph& graph, const Options& options, Sam
   std::mutex mutex;
   std::condition_variable turn;
   Result<Ok> outcome = Ok{};
+  std::exception_ptr thrown;  // by a thread, for the caller
+  const auto ended = [&] { return thrown || !outcome.ok(); };
   int64_t taken = 0, done = 0;
   ProgramOptions run;  // changes only where there is state, which one thread runs through
   QC_ASSIGN(run.states, initial_states(graph));
   auto work = [&] {
     std::unique_lock lock(mutex);
-    while (taken < samples.count() && outcome.ok()) {
+    while (taken < samples.count() && !ended()) {
       const int64_t i = taken++;
       const Result<std::vector<Tensor>> inputs = samples.next();
       if (!inputs.ok()) outcome = inputs.diag();
-      if (!outcome.ok()) break;
+      if (ended()) break;
       lock.unlock();
       Result<ProgramResult> result = model.run_with_states(*inputs, run);
       lock.lock();
       const size_t part = static_cast<size_t>(i % kParts);
-      turn.wait(lock, [&] { return expected[part] == i || !outcome.ok(); });
+      turn.wait(lock, [&] { return expected[part] == i || ended(); });
       if (!result.ok()) outcome = result.diag();
-      if (!outcome.ok()) break;
+      if (ended()) break;
       lock.unlock();
       Watched& mine = parts[part];
       for (size_t k = 0; k < inputs->size(); ++k) mine.see(graph.inputs()[k], (*inputs)[k]);
@@ -378,13 +380,14 @@ Result<Ok> Watched::run_compiled(const Graph& graph, const Options& options, Sam
   // The parts are for all threads there are; a system that gives none has this one.
   Budget* budget = Budget::current();
   auto counted = [&] {
-    const Result<Ok> done = within(budget, [&] {
+    try {
+      const Budget::Scope scope(budget);
       work();
-      return Result<Ok>(Ok{});
-    });
-    if (done.ok()) return;
-    const std::lock_guard lock(mutex);
-    if (outcome.ok()) outcome = done.diag();
+      return;
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      if (!thrown) thrown = std::current_exception();
+    }
     turn.notify_all();
   };
   std::vector<std::thread> threads;
@@ -392,11 +395,12 @@ Result<Ok> Watched::run_compiled(const Graph& graph, const Options& options, Sam
       run.states.empty() ? std::max(std::thread::hardware_concurrency(), 1u) : 1u;
   try {
     for (unsigned t = 1; t < std::min<unsigned>(kParts, cores); ++t) threads.emplace_back(counted);
-  } catch (const std::system_error&) {
-    // Fewer threads take longer and give the same numbers.
+  } catch (const std::exception&) {
+    // Neither thread nor memory for one: fewer take longer and give the same numbers.
   }
   counted();
   for (std::thread& t : threads) t.join();
+  if (thrown) std::rethrow_exception(thrown);
   QC_TRY(outcome);
   for (const Watched& part : parts) merge(part);
   return Ok{};

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 
 #include "support/checked.h"
 #include "support/interrupt.h"
@@ -31,14 +32,10 @@ constexpr int64_t kFileBytes = int64_t{1} << 20;
 std::atomic<int64_t> held[kCosts] = {};  // by the whole process
 thread_local Budget* current_budget = nullptr;
 thread_local const Doing* innermost = nullptr;
-/// The budget that this thread has overdrawn: what unwinding allocates is not refused again. Other
-/// threads stay bound until they come to an end.
-thread_local const Budget* overdrawn = nullptr;
 
 }  // namespace
 
 Budget::Budget(int64_t factor) {
-  if (overdrawn == this) overdrawn = nullptr;  // one that was here before
   for (int i = 0; i < kCosts; ++i) held_before_[i] = held[i];
   set_factor(factor);
 }
@@ -85,8 +82,15 @@ Budget* Budget::current() { return current_budget; }
 Budget::Scope::Scope(Budget* budget) : before_(current_budget) { current_budget = budget; }
 Budget::Scope::~Scope() { current_budget = before_; }
 
+bool Budget::allows(int64_t amount, int64_t most) const {
+  return (amount <= most && !overdrawn_.load(std::memory_order_relaxed) &&
+          !time_is_up.load(std::memory_order_relaxed)) ||
+         std::uncaught_exceptions() > 0;
+}
+
 void Budget::refuse(Cost cost) {
-  overdrawn = this;
+  const Scope unbounded(nullptr);  // the message takes memory, too
+  overdrawn_ = true;
   const Loc* place = Doing::place();
   const bool late = time_is_up.exchange(false);
   const std::string what =
@@ -101,10 +105,10 @@ void Budget::refuse(Cost cost) {
 void spend(Cost cost, int64_t amount) {
   if (interrupt_check.load(std::memory_order_relaxed)) end_if_interrupted();
   Budget* budget = current_budget;
-  if (!budget || overdrawn == budget) return;
+  if (!budget) return;
   const int i = static_cast<int>(cost);
   const int64_t room = budget->limit(cost) - budget->spent_[i].load(std::memory_order_relaxed);
-  if (amount > room || time_is_up.load(std::memory_order_relaxed)) budget->refuse(cost);
+  if (!budget->allows(amount, room)) budget->refuse(cost);
   budget->spent_[i].fetch_add(std::max<int64_t>(amount, 0), std::memory_order_relaxed);
 }
 
@@ -112,17 +116,14 @@ void hold(Cost cost, int64_t bytes) {
   const int i = static_cast<int>(cost);
   const int64_t now = held[i].fetch_add(bytes, std::memory_order_relaxed) + bytes;
   Budget* budget = current_budget;
-  if (!budget || overdrawn == budget) return;
+  if (!budget) return;
   const int64_t own = now - budget->held_before_[i];
-  if (own <= budget->spent_[i].load(std::memory_order_relaxed) &&
-      !time_is_up.load(std::memory_order_relaxed)) {
-    return;
-  }
-  if (own > budget->limit(cost) || time_is_up.load(std::memory_order_relaxed)) {
+  if (!budget->allows(own, budget->limit(cost))) {
     release(cost, bytes);
     budget->refuse(cost);
   }
-  budget->spent_[i].store(own, std::memory_order_relaxed);
+  if (own > budget->spent_[i].load(std::memory_order_relaxed))
+    budget->spent_[i].store(own, std::memory_order_relaxed);
 }
 
 void release(Cost cost, int64_t bytes) noexcept {

@@ -28,7 +28,9 @@ enum class Cost : uint8_t {
 inline constexpr int kCosts = 5;
 
 /// Thrown where a budget is spent, and nowhere else; `within` turns it into a value. It is a
-/// bad_alloc because allocating may throw it.
+/// bad_alloc because allocating may throw it. Libraries may swallow it (std::stable_sort does when
+/// its buffer is refused), so a spent budget throws again at every later count until `within`
+/// returns; only while an exception unwinds the stack is nothing refused.
 class BudgetSpent : public std::bad_alloc {
  public:
   explicit BudgetSpent(Diag diag) : diag_(std::make_shared<const Diag>(std::move(diag))) {}
@@ -77,6 +79,9 @@ class Budget {
  private:
   friend void spend(Cost, int64_t);
   friend void hold(Cost, int64_t);
+  /// Whether `amount` is within `most`. While the stack unwinds everything is: destructors must not
+  /// throw, and what they take is given back at once.
+  bool allows(int64_t amount, int64_t most) const;
   [[noreturn]] void refuse(Cost cost);
   void set_limits();
 
@@ -84,6 +89,7 @@ class Budget {
   std::atomic<int64_t> limit_[kCosts] = {};
   int64_t held_before_[kCosts] = {};  // when the budget was made
   std::atomic<int64_t> factor_ = 1, bytes_read_ = 0;
+  std::atomic<bool> overdrawn_ = false;  // for good
   std::mutex mutex_;
   std::set<std::pair<uint64_t, uint64_t>> files_;
 };
@@ -127,8 +133,8 @@ extern std::atomic<bool> time_is_up;
 /// thrown for want of budget or memory, or as a Bug, becomes the diagnostic.
 template <class F>
 auto within(Budget* budget, F&& f) -> decltype(f()) {
-  const Budget::Scope scope(budget);
   try {
+    const Budget::Scope scope(budget);  // of `f` alone: what a diagnostic takes is not refused
     return f();
   } catch (const BudgetSpent& spent) {
     return spent.diag();

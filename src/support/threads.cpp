@@ -1,8 +1,10 @@
 #include "support/threads.h"
 
 #include <condition_variable>
+#include <exception>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace qc {
@@ -15,9 +17,20 @@ struct Threads::State {
   uint64_t round = 0;  // of work; a thread takes part in each once
   int busy = 0;        // threads that have not finished the round
   bool ends = false;
+  std::exception_ptr thrown;  // by a part of the round
   std::vector<std::thread> threads;
 
-  void range(int thread) const {
+  /// What the part throws is kept for who called run().
+  void range(int thread) {
+    try {
+      run_part(thread);
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      if (!thrown) thrown = std::current_exception();
+    }
+  }
+
+  void run_part(int thread) const {
     const auto count = static_cast<int64_t>(threads.size()) + 1;
     const auto first = static_cast<int32_t>(units * int64_t{thread} / count);
     const auto last = static_cast<int32_t>(units * (int64_t{thread} + 1) / count);
@@ -42,8 +55,12 @@ struct Threads::State {
 Threads::Threads(int count) : state_(std::make_unique<State>()) {
   // All are there before the first looks how many there are.
   const std::lock_guard lock(state_->mutex);
-  for (int i = 1; i < count; ++i)
-    state_->threads.emplace_back([state = state_.get(), i] { state->work(i); });
+  try {
+    for (int i = 1; i < count; ++i)
+      state_->threads.emplace_back([state = state_.get(), i] { state->work(i); });
+  } catch (const std::exception&) {
+    // Neither thread nor memory for one: those that there are share the work.
+  }
 }
 
 Threads::~Threads() {
@@ -67,6 +84,7 @@ void Threads::run(int32_t units, const Part& part) {
   state_->range(0);
   std::unique_lock lock(state_->mutex);
   state_->done.wait(lock, [&] { return state_->busy == 0; });
+  if (state_->thrown) std::rethrow_exception(std::exchange(state_->thrown, nullptr));
 }
 
 }  // namespace qc

@@ -16,13 +16,15 @@ using ParallelFor = std::function<void(int32_t units, const Part& part)>;
 /// Some threads that wait for work.
 class Threads {
  public:
-  /// `count` threads work at once, of which the one that calls run() is one.
+  /// `count` threads work at once, of which the one that calls run() is one; fewer where the system
+  /// gives no more.
   explicit Threads(int count);
   ~Threads();
   Threads(const Threads&) = delete;
   Threads& operator=(const Threads&) = delete;
 
-  /// One range of about the same length for each thread. Not to be called from a part.
+  /// One range of about the same length for each thread. Not to be called from a part. Throws what
+  /// a part threw, once all have ended.
   void run(int32_t units, const Part& part);
 
  private:

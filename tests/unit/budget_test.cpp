@@ -3,9 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <mutex>
 #include <thread>
 
 #include "ir/tensor.h"
+#include "support/threads.h"
 #include "support/toml_shape.h"
 
 namespace qc {
@@ -85,6 +88,70 @@ TEST(Budget, BindsOtherThreadsWhenOneHasOverdrawnIt) {
   std::thread([&] { first = all_of(budget, overdraw).ok(); }).join();
   EXPECT_FALSE(first);
   EXPECT_FALSE(all_of(budget, overdraw).ok());
+}
+
+TEST(Budget, StaysSpentWhereALibrarySwallowsIt) {
+  Budget budget;
+  int swallowed = 0;
+  const auto done = all_of(budget, [&] {
+    for (const Cost cost : {Cost::work, Cost::tensors, Cost::memory}) {
+      try {
+        if (cost == Cost::work)
+          spend(cost, budget.limit(cost) + 1);
+        else
+          hold(cost, 1);  // refused, although there would be room
+      } catch (const std::bad_alloc&) {
+        ++swallowed;
+      }
+    }
+    spend(Cost::work, 0);
+    ADD_FAILURE() << "a spent budget lets work pass";
+  });
+  EXPECT_EQ(swallowed, 3);
+  ASSERT_FALSE(done.ok());
+  EXPECT_EQ(done.diag().code, Code::limit);
+  EXPECT_TRUE(all_of(budget, [] {}).ok());  // nothing was counted
+  EXPECT_FALSE(all_of(budget, [] { spend(Cost::work, 1); }).ok());
+}
+
+TEST(Budget, RefusesNothingWhileTheStackUnwinds) {
+  struct Cleanup {
+    bool& ended;
+    ~Cleanup() {
+      spend(Cost::work, 1);
+      hold(Cost::tensors, 1);
+      release(Cost::tensors, 1);
+      ended = true;
+    }
+  };
+  Budget budget;
+  bool ended = false;
+  const auto done = all_of(budget, [&] {
+    const Cleanup cleanup{ended};
+    spend(Cost::work, budget.limit(Cost::work) + 1);
+  });
+  EXPECT_FALSE(done.ok());
+  EXPECT_TRUE(ended);
+}
+
+TEST(Threads, ThrowWhatAPartThrewOnceAllHaveEnded) {
+  Threads threads(4);
+  for (const int32_t bad : {0, 3}) {
+    std::atomic<int> ended = 0;
+    const auto part = [&](int32_t first, int32_t) {
+      ++ended;
+      if (first == bad) throw Bug("part");
+    };
+    EXPECT_THROW(threads.run(4, part), Bug);
+    EXPECT_EQ(ended, 4);
+  }
+  int32_t sum = 0;
+  std::mutex mutex;
+  threads.run(4, [&](int32_t first, int32_t last) {
+    const std::lock_guard lock(mutex);
+    sum += last - first;
+  });
+  EXPECT_EQ(sum, 4);
 }
 
 TEST(TomlDepth, KeysAndValuesAreBounded) {

@@ -1,7 +1,6 @@
 #include "frontends/fx/calls.h"
 
 #include <map>
-#include <sstream>
 
 #include "frontends/common/foreign.h"
 
@@ -314,9 +313,13 @@ constexpr ModuleRow kModules[] = {
 #undef QC_POOL
 
 std::vector<std::string> words(const char* text) {
-  std::istringstream in(text);
   std::vector<std::string> out;
-  for (std::string word; in >> word;) out.push_back(std::move(word));
+  const std::string_view all = text;
+  for (size_t begin = 0; begin < all.size();) {
+    const size_t end = std::min(all.find(' ', begin), all.size());
+    if (end > begin) out.emplace_back(all.substr(begin, end - begin));
+    begin = end + 1;
+  }
   return out;
 }
 

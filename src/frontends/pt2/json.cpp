@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <new>
 
 namespace qc::pt2 {
 namespace {
@@ -110,6 +111,7 @@ Result<Json> JsonFile::parse(std::string_view text, const Loc& loc) {
     std::string quoted = quote_nonfinite(text);
     code = parser_.parse(quoted.data(), quoted.size()).get(root);
   }
+  if (code == simdjson::MEMALLOC) throw std::bad_alloc();  // what its allocations swallowed
   if (code != simdjson::SUCCESS) {
     return error(Code::format, loc, "not valid JSON: {}", simdjson::error_message(code));
   }
