@@ -16,16 +16,17 @@ size_t content_hash(const Tensor& t) {
 }  // namespace
 
 ConstId ConstantPool::add(Tensor tensor, std::string name) {
-  const ConstId id = static_cast<ConstId>(entries_.size());
+  std::vector<ConstId>* same_hash = nullptr;
   if (tensor.bytes().size() <= kInternBytes) {
-    std::vector<ConstId>& same_hash = by_hash_[content_hash(tensor)];
-    for (ConstId other : same_hash) {
+    same_hash = &by_hash_[content_hash(tensor)];
+    for (ConstId other : *same_hash) {
       if (entries_[other].name == name && entries_[other].tensor.identical(tensor)) return other;
     }
-    same_hash.push_back(id);
   }
+  const ConstId id = static_cast<ConstId>(entries_.size());
   entries_.push_back(
       {tensor.dtype(), tensor.shape(), std::move(name), std::move(tensor), true, {}, {}});
+  if (same_hash) same_hash->push_back(id);  // last: what is found by its contents is there
   return id;
 }
 

@@ -107,12 +107,18 @@ void Graph::expose_states() {
     while (!taken.insert(name).second) name += "_state";
     return name;
   };
-  for (const State& s : std::exchange(states_, {})) {
-    s.in->name_ = free_name(s.name, in_names);
+  std::vector<std::pair<std::string, std::string>> names;
+  for (const State& s : states_)
+    names.emplace_back(free_name(s.name, in_names), free_name(s.name, out_names));
+  input_list_.reserve(input_list_.size() + states_.size());
+  outputs_.reserve(outputs_.size() + states_.size());
+  for (size_t i = 0; i < states_.size(); ++i) {  // nothing here needs memory
+    const State& s = states_[i];
+    s.in->name_ = std::move(names[i].first);
     input_list_.push_back(s.in);
-    --s.out->pinned_;
-    add_output(free_name(s.name, out_names), s.out);
+    outputs_.push_back({std::move(names[i].second), s.out});  // which stays pinned
   }
+  states_.clear();
 }
 
 Value* Graph::constant(ConstId id, std::shared_ptr<const Format> format) {
@@ -134,11 +140,11 @@ Value* Graph::constant(Tensor tensor, std::string name) {
 }
 
 void Graph::link(Use& use, Value* value) {
+  QC_CHECK(value == nullptr || value->graph_ == this, "operand belongs to another graph");
   use.value = value;
   use.prev = nullptr;
   use.next = nullptr;
   if (value == nullptr) return;
-  QC_CHECK(value->graph_ == this, "operand belongs to another graph");
   use.next = value->first_use_;
   if (use.next) use.next->prev = &use;
   value->first_use_ = &use;
@@ -209,8 +215,8 @@ Result<Node*> Graph::add(std::unique_ptr<Node> owned, std::vector<Value*> inputs
   } unlink_unless_added{this, node};
   set_inputs(node, std::move(inputs));
   QC_ASSIGN(auto types, inferred(*node));
-  node->output_count_ = static_cast<uint32_t>(types.size());
   node->outputs_ = std::make_unique<Value[]>(types.size());
+  node->output_count_ = static_cast<uint32_t>(types.size());
   for (uint32_t i = 0; i < node->output_count_; ++i) {
     Value& v = node->outputs_[i];
     init(v, std::move(types[i]));
@@ -256,9 +262,12 @@ void Graph::set_input(Node* node, size_t i, Value* value) {
 }
 
 void Graph::set_inputs(Node* node, std::vector<Value*> inputs) {
+  // Memory may be refused: nothing changes before it is there. None is needed to drop operands.
+  std::unique_ptr<Use[]> uses;
+  if (!inputs.empty()) uses = std::make_unique<Use[]>(inputs.size());
   for (size_t i = 0; i < node->input_count_; ++i) unlink(node->inputs_[i]);
+  node->inputs_ = std::move(uses);
   node->input_count_ = static_cast<uint32_t>(inputs.size());
-  node->inputs_ = std::make_unique<Use[]>(inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
     node->inputs_[i].user = node;
     node->inputs_[i].index = static_cast<uint32_t>(i);

@@ -30,7 +30,6 @@ constexpr std::byte kNothing{};
 std::shared_ptr<std::vector<std::byte>> storage(size_t bytes) {
   const auto held = static_cast<int64_t>(bytes);
   spend(Cost::work, held / 16);
-  hold(Cost::tensors, held);
   struct Release {
     int64_t held;
     void operator()(std::vector<std::byte>* storage) const {
@@ -38,7 +37,9 @@ std::shared_ptr<std::vector<std::byte>> storage(size_t bytes) {
       release(Cost::tensors, held);
     }
   };
-  std::unique_ptr<std::vector<std::byte>, Release> out(new std::vector<std::byte>, {held});
+  auto bytes_of_tensor = std::make_unique<std::vector<std::byte>>();
+  hold(Cost::tensors, held);
+  std::unique_ptr<std::vector<std::byte>, Release> out(bytes_of_tensor.release(), {held});
   out->reserve(1);
   out->resize(bytes);
   return out;

@@ -1,4 +1,5 @@
-#include "ir/graph.h"
+#include "ir/verify.h"
+
 #include "support/budget.h"
 
 namespace qc {
@@ -19,9 +20,7 @@ Result<Ok> verify_uses(const Value* v, size_t operands) {
 }
 
 /// `defined` says of every value of the graph, by number, whether a node before this one makes it.
-Result<Ok> verify_node(const Graph& graph, const Node* n, const std::vector<bool>& defined) {
-  const Doing doing("checking the graph", &n->loc());
-  spend(Cost::work, kNodeWork + 16 * static_cast<int64_t>(n->input_count()));
+Result<Ok> verify_operands(const Graph& graph, const Node* n, const std::vector<bool>& defined) {
   for (size_t i = 0; i < n->input_count(); ++i) {
     const Value* v = n->input(i);
     if (!v) continue;
@@ -31,6 +30,15 @@ Result<Ok> verify_node(const Graph& graph, const Node* n, const std::vector<bool
       return error(Code::bug, n->loc(), "operand {} is used before it is defined", i);
     }
   }
+  for (const auto& region : n->regions()) QC_TRY(verify_links(*region));
+  return Ok{};
+}
+
+Result<Ok> verify_types(const Graph& graph);
+
+Result<Ok> verify_node(const Graph& graph, const Node* n) {
+  const Doing doing("checking the graph", &n->loc());
+  spend(Cost::work, kNodeWork + 16 * static_cast<int64_t>(n->input_count()));
   QC_ASSIGN(auto types, n->infer());
   if (types.size() != n->output_count()) {
     return error(Code::bug, n->loc(), "has {} outputs, inference says {}", n->output_count(),
@@ -48,20 +56,31 @@ Result<Ok> verify_node(const Graph& graph, const Node* n, const std::vector<bool
       return error(Code::bug, n->loc(), "a region sums dot products by {}, the graph by {}",
                    name(region->dot), name(graph.dot));
     }
-    QC_TRY(verify(*region));
+    QC_TRY(verify_types(*region));
+  }
+  return Ok{};
+}
+
+Result<Ok> verify_types(const Graph& graph) {
+  for (const Node* n = graph.first(); n; n = n->next()) QC_TRY(verify_node(graph, n));
+  for (const State& state : graph.states()) {
+    if (!(state.in->type() == state.out->type())) {
+      return error(Code::bug, "state '{}' changes type from {} to {}", state.name,
+                   str(state.in->type()), str(state.out->type()));
+    }
   }
   return Ok{};
 }
 
 }  // namespace
 
-Result<Ok> verify(const Graph& graph) {
+Result<Ok> verify_links(const Graph& graph) {
   std::vector<bool> defined(graph.value_bound(), false);
   std::vector<size_t> operands(graph.value_bound(), 0);
   size_t count = 0;
   for (const Node* n = graph.first(); n; n = n->next(), ++count) {
     if (n->graph() != &graph) return error(Code::bug, n->loc(), "node is of another graph");
-    QC_TRY(verify_node(graph, n, defined));
+    QC_TRY(verify_operands(graph, n, defined));
     for (size_t i = 0; i < n->output_count(); ++i) defined[n->output(i)->number()] = true;
     for (size_t i = 0; i < n->input_count(); ++i) {
       if (n->input(i)) ++operands[n->input(i)->number()];
@@ -82,12 +101,13 @@ Result<Ok> verify(const Graph& graph) {
   }
   for (const State& state : graph.states()) {
     if (!available(state.out)) return error(Code::bug, "state '{}' is not defined", state.name);
-    if (!(state.in->type() == state.out->type())) {
-      return error(Code::bug, "state '{}' changes type from {} to {}", state.name,
-                   str(state.in->type()), str(state.out->type()));
-    }
   }
   return Ok{};
+}
+
+Result<Ok> verify(const Graph& graph) {
+  QC_TRY(verify_links(graph));
+  return verify_types(graph);
 }
 
 }  // namespace qc

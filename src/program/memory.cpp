@@ -41,7 +41,8 @@ std::byte* RunMemory::spare(int buffer) {
 
 std::byte* RunMemory::allocate(int64_t bytes) {
   constexpr uintptr_t kAlign = 64;
-  blocks_.emplace_back(new std::byte[static_cast<size_t>(bytes) + kAlign]);
+  std::unique_ptr<std::byte[]> block(new std::byte[static_cast<size_t>(bytes) + kAlign]);
+  blocks_.push_back(std::move(block));
   const auto address = reinterpret_cast<uintptr_t>(blocks_.back().get());
   return reinterpret_cast<std::byte*>((address + kAlign - 1) & ~(kAlign - 1));
 }
@@ -55,12 +56,16 @@ MemoryPool::Lease MemoryPool::take(const Program& program) {
       return Lease(*this, std::move(out));
     }
   }
-  return Lease(*this, std::make_unique<RunMemory>(program));
+  auto fresh = std::make_unique<RunMemory>(program);
+  const std::lock_guard lock(mutex_);
+  idle_.reserve(made_ + 1);
+  ++made_;
+  return Lease(*this, std::move(fresh));
 }
 
 void MemoryPool::give_back(std::unique_ptr<RunMemory> memory) {
   const std::lock_guard lock(mutex_);
-  idle_.push_back(std::move(memory));
+  idle_.push_back(std::move(memory));  // there is room: a destructor asks for it
 }
 
 }  // namespace qc

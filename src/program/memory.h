@@ -59,7 +59,8 @@ class MemoryPool {
   void give_back(std::unique_ptr<RunMemory> memory);
 
   std::mutex mutex_;
-  std::vector<std::unique_ptr<RunMemory>> idle_;
+  size_t made_ = 0;
+  std::vector<std::unique_ptr<RunMemory>> idle_;  // with room for all that were made
 };
 
 }  // namespace qc

@@ -58,8 +58,10 @@ class LruCache {
   void put(const Key& key, Value value, uint64_t weight = 0) {
     const std::lock_guard lock(mutex_);
     remove(key);
-    entries_.push_front(Entry{key, std::move(value), weight});
-    index_.emplace(key, entries_.begin());
+    Entries fresh;  // neither list nor index changes where memory is refused
+    fresh.push_front(Entry{key, std::move(value), weight});
+    index_.emplace(key, fresh.begin());
+    entries_.splice(entries_.begin(), fresh);
     stats_.weight += weight;
     if (weight > max_weight_) {
       evict(entries_.begin());

@@ -91,6 +91,11 @@ def copied_sequences():
     return build([*nodes, node("SequenceAt", ["o19999", "z"], ["y"])], [value("x", [65536])], [ANY], [weight("z", np.array(0, np.int64))])
 
 
+def joined_sequences():
+    nodes = [node("SplitToSequence", ["x"], ["s"]), *[node("ConcatFromSequence", ["s"], [f"c{i}"], axis=0) for i in range(300)]]
+    return build([*nodes, node("Sum", [f"c{i}" for i in range(300)], ["y"])], [value("x", [65536])], [ANY])
+
+
 def long_loop():
     body = helper.make_graph([node("Add", ["c", "c"], ["d"]), node("Identity", ["k"], ["l"])], "b",
                              [value("i", [], I64), value("k", [], TensorProto.BOOL), value("c", [4])], [value("l", [], TensorProto.BOOL), value("d", [4])])
@@ -123,7 +128,7 @@ def squared_sizes():
 
 
 REFUSED = [folded_convolutions, folded_pools, dead_function_bodies, names_that_double, calls_that_double, copied_sequences,
-           squared_sizes]
+           joined_sequences, squared_sizes]
 # Others of the same kinds, which take longer to be refused: `make soak` tries them.
 LONG = [folded_attention, windows]
 # Those whose work is only in running them are refused there.
@@ -162,6 +167,20 @@ def test_bombs_end_with_every_command(tmp_path, make):
         done = limited(*command)
         if done.returncode != 0:
             assert re.search(r"error\[(limit|dim|unsupported)\]", done.stderr), done.stderr
+
+
+@pytest.mark.parametrize("samples", [1, 2])
+def test_a_refusal_that_a_library_swallows(tmp_path, samples):
+    """std::stable_sort does without its buffer where that is refused; what comes after it is refused all the same."""
+    nodes = [node("Expand", ["x", "large"], ["a"]), node("Expand", ["x", "long"], ["b"]), node("TopK", ["b", "k"], ["t", "i"], axis=0)]
+    for i in range(8):
+        nodes += [node("Add", [f"u{i - 1}" if i else "t", "one"], [f"u{i}"]), node("Expand", [f"u{i}", "large"], [f"c{i}"])]
+    outputs = [helper.make_tensor_value_info(name, TensorProto.UINT8, None) for name in ("a", *[f"c{i}" for i in range(8)])]
+    model = save(tmp_path / "m.onnx", nodes, [value("x", [1], TensorProto.UINT8)], outputs,
+                 [ints("large", 400_000_000), ints("long", 21_500_000), ints("k", 1), weight("one", np.array([1], np.uint8))])
+    np.savez(tmp_path / "x.npz", x=np.ones(samples, np.uint8))
+    done = limited("run", model, "--data", tmp_path / "x.npz", "-o", tmp_path / "y.npz", status=(1,))
+    assert "error[limit]" in done.stderr and not (tmp_path / "y.npz").exists()
 
 
 # Files that take long only because of how something was done: they pass.
