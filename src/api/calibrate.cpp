@@ -17,7 +17,8 @@ constexpr const char* kArchive = "rules.npz";  // what the text calls it until i
 Result<std::vector<RuleSpec>> reread(const qc::Calibration& found) {
   QC_ASSIGN(const qc::ScratchFolder folder, qc::ScratchFolder::create());
   const std::string path = folder.path() + "/rules.toml";
-  QC_TRY(qc::write_rules(found, path, "", "", qc::Overwrite::any));
+  QC_ASSIGN(qc::FileSet files, qc::write_rules(found, path, "", "", qc::Overwrite::any));
+  QC_TRY(files.commit());
   QC_ASSIGN(auto rules, qc::read_rules(path));
   for (size_t i = 0; i < rules.size(); ++i) rules[i].origin = fmt::format("calibration:{}", i + 1);
   return rules;
@@ -67,9 +68,11 @@ Expected<std::string> Calibration::save(const std::string& path, bool force) con
       replace_all(inner.rules, qc::toml_string(std::string(kArchive) + ":" + a.name),
                   qc::toml_string(qc::archive_name(path) + ":" + a.name));
     }
-    QC_TRY(qc::write_rules(inner, path, model, method,
-                           force ? qc::Overwrite::any : qc::Overwrite::own));
-    return path;
+    QC_ASSIGN(qc::FileSet files, qc::write_rules(inner, path, model, method,
+                                                 force ? qc::Overwrite::any : qc::Overwrite::own));
+    std::string out = path;
+    QC_TRY(files.commit());
+    return out;
   }));
 }
 

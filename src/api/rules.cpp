@@ -81,8 +81,9 @@ Expected<std::string> save_rules(const std::vector<RuleSpec>& rules, const std::
       QC_ASSIGN(const std::string bytes, qc::npz_bytes(arrays));
       QC_TRY(files.write(qc::archive_name(path), bytes));
     }
+    std::string out = path;
     QC_TRY(files.commit());
-    return path;
+    return out;
   }));
 }
 

@@ -190,13 +190,14 @@ Expected<Report> Model::compile(const std::string& folder, const ArrayViews& vec
       QC_ASSIGN(inputs, inputs_of(*contract->graph, vectors));
     }
     QC_ASSIGN(auto graph, qc::copy(*contract->graph));
-    QC_ASSIGN(
-        const qc::CompileResult result,
-        qc::compile_project(*graph, state_->options, folder, vectors.empty() ? nullptr : &inputs));
+    QC_ASSIGN(qc::CompileResult result, qc::compile_project(*graph, state_->options, folder,
+                                                            vectors.empty() ? nullptr : &inputs));
     state_->forms.warn(result.warnings);
     const qc::ProjectReport& r = result.report;
-    return Report{result.name,    r.arena_bytes, r.state_bytes,           r.stack_bytes,
-                  r.weight_bytes, r.macs,        state_->forms.warnings()};
+    Report out{result.name,    r.arena_bytes, r.state_bytes,           r.stack_bytes,
+               r.weight_bytes, r.macs,        state_->forms.warnings()};
+    QC_TRY(result.files.commit());
+    return out;
   });
 }
 

@@ -50,14 +50,15 @@ void add_analyze(CLI::App& app, Session& session) {
       const std::vector<Tensor> first = samples.first();
       watch_time_of(samples);
       QC_ASSIGN(const Analysis found, analyze(*plain, *graph, context, std::move(samples)));
+      const std::string report =
+          flags->as_json ? json(found) : table(found, terminal_width(), is_terminal());
       if (!flags->page.empty()) {
         const std::string title = std::filesystem::path(flags->model).filename().string();
         QC_ASSIGN(const std::string page,
                   analysis_page(found, *plain, *graph, options, first, title));
-        QC_TRY(write_file(flags->page, page));
+        return deliver(flags->page, page, report);
       }
-      fmt::print("{}",
-                 flags->as_json ? json(found) : table(found, terminal_width(), is_terminal()));
+      print_text(report);
       return 0;
     };
   });

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <filesystem>
 
 #include "cli/cli.h"
@@ -22,9 +21,8 @@ void draw_bar(int64_t done, int64_t total) {
   if (!::isatty(STDERR_FILENO)) return;
   constexpr int64_t kWidth = 40;
   const int64_t filled = done * kWidth / total;
-  fmt::print(stderr, "\rcalibrating [{:#<{}}{:.<{}}] {}/{}{}", "", filled, "", kWidth - filled,
-             done, total, done == total ? "\n" : "");
-  std::fflush(stderr);
+  say("\rcalibrating [{:#<{}}{:.<{}}] {}/{}{}", "", filled, "", kWidth - filled, done, total,
+      done == total ? "\n" : "");
 }
 
 }  // namespace
@@ -114,14 +112,15 @@ void add_calibrate(CLI::App& app, Session& session) {
       }
       QC_ASSIGN(const Calibration result,
                 calibrate(*graph, options, std::move(samples), calibration, archive));
-      QC_TRY(write_rules(result, flags->out, flags->model, calibration.method, overwrite));
+      QC_ASSIGN(FileSet files,
+                write_rules(result, flags->out, flags->model, calibration.method, overwrite));
       warn(flags->model, result.warnings);
-      fmt::print("{}: {}\n", shown(flags->out), counted(result.runs, "run"));
+      std::string report = fmt::format("{}: {}\n", shown(flags->out), counted(result.runs, "run"));
       if (!result.passed_over.empty()) {
-        fmt::print("  not calibrated, for they are in bodies of branches or loops: {}\n",
-                   shown(fmt::format("{}", fmt::join(result.passed_over, ", "))));
+        report += fmt::format("  not calibrated, for they are in bodies of branches or loops: {}\n",
+                              shown(fmt::format("{}", fmt::join(result.passed_over, ", "))));
       }
-      return 0;
+      return deliver(files, report);
     };
   });
 }

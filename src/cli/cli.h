@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "driver/compile.h"
@@ -15,6 +16,7 @@
 #include "driver/samples.h"
 #include "ir/tensor.h"
 #include "support/budget.h"
+#include "support/output.h"
 #include "support/result.h"
 
 namespace qc::cli {
@@ -99,6 +101,25 @@ struct InputFlags {
   /// Makes random inputs anew where those of the contract graph are codes.
   Result<Ok> renew(const Graph& contract, Samples& samples) const;
 };
+
+/// Prints on standard error. What that does not take is lost: there is nobody else to tell.
+void say_text(std::string_view text) noexcept;
+template <class... Args>
+void say(fmt::format_string<Args...> format, Args&&... args) noexcept {
+  try {
+    say_text(fmt::format(format, std::forward<Args>(args)...));
+  } catch (const std::exception&) {
+    say_text("not enough memory for a message\n");
+  }
+}
+/// Prints on standard output, without memory of its own. What that does not take, the program says
+/// at its end.
+void print_text(std::string_view text) noexcept;
+/// Puts the files of a command in their places and prints its report: the last step, after which
+/// only standard output can fail.
+Result<int> deliver(FileSet& files, std::string_view report);
+/// The same of one file, which replaces what has its name.
+Result<int> deliver(const std::string& path, std::string_view bytes, std::string_view report);
 
 /// Prints warnings about `file` on standard error.
 void warn(const std::string& file, std::span<const std::string> warnings);

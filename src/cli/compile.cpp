@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <iterator>
+
 #include "cli/cli.h"
 #include "driver/arrays.h"
 #include "driver/compile_json.h"
@@ -47,49 +49,56 @@ void add_compile(CLI::App& app, Session& session) {
                 compile_project(*graph, options, flags->out, inputs ? &*inputs : nullptr,
                                 flags->observer()));
       warn(flags->model, result.warnings);
+      std::string report;  // whole before the files are in place: making it may fail
+      const auto out = std::back_inserter(report);
       if (flags->as_json) {
         context.remarks.insert(context.remarks.end(), result.remarks.begin(), result.remarks.end());
         context.warnings.insert(context.warnings.end(), result.warnings.begin(),
                                 result.warnings.end());
-        fmt::print("{}", json(result, computed, context, flags->model, flags->out, options));
-        return 0;
+        return deliver(result.files,
+                       json(result, computed, context, flags->model, flags->out, options));
       }
       const ProjectReport& r = result.report;
       const Target target = *target_of(options);
-      fmt::print("{}: {}/{} for target {}\n", shown(flags->model), shown(flags->out), result.source,
-                 target.name);
+      fmt::format_to(out, "{}: {}/{} for target {}\n", shown(flags->model), shown(flags->out),
+                     result.source, target.name);
       if (!target.device) {
-        fmt::print(
+        fmt::format_to(
+            out,
             "  arena {} bytes, state {} bytes, stack at most {} bytes, weights {} bytes, {} MACs\n",
             r.arena_bytes, r.state_bytes, r.stack_bytes, r.weight_bytes, r.macs);
       } else {
         const SpaceStats& device = r.spaces.back();
-        fmt::print(
-            "  on the device: arena {} bytes, of which {} are live together, weights {} "
-            "bytes{}, {} MACs\n",
-            device.arena_bytes, device.live_bytes, device.weight_bytes,
-            r.state_bytes > 0 ? fmt::format(", state {} bytes", r.state_bytes) : "", r.macs);
+        fmt::format_to(out,
+                       "  on the device: arena {} bytes, of which {} are live together, weights {} "
+                       "bytes{}, {} MACs\n",
+                       device.arena_bytes, device.live_bytes, device.weight_bytes,
+                       r.state_bytes > 0 ? fmt::format(", state {} bytes", r.state_bytes) : "",
+                       r.macs);
       }
-      fmt::print("  {}\n", str(computed));
+      fmt::format_to(out, "  {}\n", str(computed));
       if (r.fma_by_flags > 0) {
-        fmt::print(
+        fmt::format_to(
+            out,
             "  note: {} MACs are float: build for a processor with fma (x86: -mfma or "
             "-march=native,\n  which the generated build files set), or each calls fmaf and takes "
             "up to 200 times as long;\n  for a processor without fma: --arithmetic dot=mul_add\n",
             r.fma_by_flags);
       }
       if (r.notes_floats) {
-        fmt::print(
+        fmt::format_to(
+            out,
             "  note: {} step{} with floats, which a core without an FPU does in software;\n  for "
             "such a core: --no-float\n",
             r.float_steps, r.float_steps == 1 ? " computes" : "s compute");
       }
       if (session.verbosity > 0) {
         context.remarks.insert(context.remarks.end(), result.remarks.begin(), result.remarks.end());
-        for (const std::string& remark : context.remarks) fmt::print("  {}\n", shown(remark));
-        fmt::print("  {} in the final graph\n", counted(graph->node_count(), "node"));
+        for (const std::string& remark : context.remarks)
+          fmt::format_to(out, "  {}\n", shown(remark));
+        fmt::format_to(out, "  {} in the final graph\n", counted(graph->node_count(), "node"));
       }
-      return 0;
+      return deliver(result.files, report);
     };
   });
 }

@@ -166,8 +166,7 @@ PassObserver CompileFlags::observer() const {
   PassObserver out;
   out.graph = [this](const Pass& pass, bool changed, double seconds, const Graph& graph) {
     if (time_passes)
-      fmt::print(stderr, "{:<24} {:>10.3f} ms{}\n", pass.name, seconds * 1e3,
-                 changed ? "" : "  (no change)");
+      say("{:<24} {:>10.3f} ms{}\n", pass.name, seconds * 1e3, changed ? "" : "  (no change)");
     for (const std::string& name : print_after) {
       if (name == pass.name || (name == "all" && changed)) {
         fmt::print("// after {}\n{}\n", pass.name, print(graph));
@@ -175,7 +174,7 @@ PassObserver CompileFlags::observer() const {
     }
   };
   out.program = [this](std::string_view pass, double seconds, const Program& program) {
-    if (time_passes) fmt::print(stderr, "{:<24} {:>10.3f} ms\n", pass, seconds * 1e3);
+    if (time_passes) say("{:<24} {:>10.3f} ms\n", pass, seconds * 1e3);
     for (const std::string& name : print_after) {
       if (name == pass || name == "all") fmt::print("// after {}\n{}\n", pass, str(program));
     }
@@ -250,7 +249,7 @@ Result<Ok> InputFlags::renew(const Graph& contract, Samples& samples) const {
 
 void warn(const std::string& file, std::span<const std::string> warnings) {
   for (const std::string& text : warnings) {
-    fmt::print(stderr, "{}: warning: {}\n", shown(file), shortened_line(shown(text)));
+    say("{}: warning: {}\n", shown(file), shortened_line(shown(text)));
   }
 }
 

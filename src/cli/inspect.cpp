@@ -73,8 +73,7 @@ void add_inspect(CLI::App& app, Session& session) {
         fmt::print("{}", dot(*graph));
       } else if (!flags->svg.empty()) {
         QC_ASSIGN(std::string picture, svg(*graph));
-        QC_TRY(write_file(flags->svg, picture));
-        fmt::print("{}\n", shown(flags->svg));
+        return deliver(flags->svg, picture, shown(flags->svg) + "\n");
       } else {
         fmt::print("{}", flags->json ? summary_json(*graph) : summary(*graph, terminal_width()));
       }

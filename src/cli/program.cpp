@@ -32,6 +32,15 @@ std::string painted(std::string text) {
   return text;
 }
 
+/// Files may be in their places already: a failure here is none of the command.
+void say_used(const Budget& budget) noexcept {
+  try {
+    say("budget used: {}\n", budget.used());
+  } catch (const std::bad_alloc&) {
+    say_text("not enough memory for a message\n");
+  }
+}
+
 int main_with(int argc, char** argv) {
   CLI::App app{"quantc: compiles PyTorch and ONNX networks to standalone C", "quantc"};
   app.formatter(std::make_shared<HelpPage>());
@@ -64,7 +73,7 @@ int main_with(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return app.exit(e);
-    fmt::print(stderr, "{}\n", painted(render(mistake(app, e))));
+    say("{}\n", painted(render(mistake(app, e))));
     return 1;
   }
   Budget budget;
@@ -82,7 +91,7 @@ int main_with(int argc, char** argv) {
       return error(Code::bug, "{}", e.what());
     }
   });
-  if (session.verbosity > 0) fmt::print(stderr, "budget used: {}\n", budget.used());
+  if (session.verbosity > 0) say_used(budget);
   if (status.ok()) return *status;
   const auto commands = app.get_subcommands();
   const bool says_where = status.diag().text.find("(see quantc ") != std::string::npos;
@@ -91,7 +100,7 @@ int main_with(int argc, char** argv) {
     status.diag().notes.push_back(
         fmt::format("quantc {} --help lists its flags and their choices", commands[0]->get_name()));
   }
-  fmt::print(stderr, "{}\n", painted(render(status.diag())));
+  say("{}\n", painted(render(status.diag())));
   return exit_status(status.diag());
 }
 
@@ -110,7 +119,7 @@ int with_output(int status) {
   if (arrived || status != 0) return status;
   const Diag lost = error(Code::file, "cannot write all of the output to standard output: {}",
                           std::strerror(errno));
-  fmt::print(stderr, "{}\n", painted(render(lost)));
+  say("{}\n", painted(render(lost)));
   return exit_status(lost);
 }
 
@@ -120,8 +129,13 @@ int program(int argc, char** argv) {
   open_standard_files();
   std::signal(SIGXFSZ, SIG_IGN);  // files that grow too large are errors of writing
   clean_up_on_signals();
-  remember_inputs();
-  return with_output(main_with(argc, argv));
+  try {
+    remember_inputs();
+    return with_output(main_with(argc, argv));
+  } catch (const std::bad_alloc&) {  // where no budget counts: flags, messages
+    say_text("error[limit]: not enough memory\n");
+    return 1;
+  }
 }
 
 }  // namespace qc::cli

@@ -2,8 +2,8 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <cstdio>
 #include <mutex>
+#include <new>
 #include <system_error>
 #include <thread>
 
@@ -20,13 +20,21 @@ struct Progress::State {
   std::thread thread;
 
   void run() {
+    try {
+      report();
+    } catch (const std::bad_alloc&) {
+      // Where memory is short there are no reports.
+    }
+  }
+
+  void report() {
     std::unique_lock lock(mutex);
     const auto begin = std::chrono::steady_clock::now();
     if (done.wait_for(lock, std::chrono::seconds(1), [this] { return finished; })) return;
-    fmt::print(stderr, "{} ...\n", what);
+    say("{} ...\n", what);
     while (!done.wait_for(lock, std::chrono::seconds(10), [this] { return finished; })) {
       const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
-      fmt::print(stderr, "{} ... {:.0f} s\n", what, spent.count());
+      say("{} ... {:.0f} s\n", what, spent.count());
     }
   }
 };

@@ -46,6 +46,7 @@ void add_run(CLI::App& app, Session& session) {
       watch_time_of(samples);
       QC_ASSIGN(const auto sets, run_all(*graph, options, std::move(samples), flags->threads));
       std::vector<NamedArray> arrays;
+      std::string report;
       for (size_t set = 0; set < sets.size(); ++set) {
         for (size_t i = 0; i < sets[set].size(); ++i) {
           const Output& output = graph->outputs()[i];
@@ -53,11 +54,15 @@ void add_run(CLI::App& app, Session& session) {
               sets.size() == 1 ? output.name : fmt::format("{}/{}", set, output.name);
           Type type = output.value->type();
           type.shape = to_dims(sets[set][i].shape());
-          fmt::print("{} {}\n", shown(name), str(type));
+          report += fmt::format("{} {}\n", shown(name), str(type));
           arrays.push_back({name, sets[set][i]});
         }
       }
-      if (!flags->out.empty()) QC_TRY(write_npz(flags->out, arrays));
+      if (!flags->out.empty()) {
+        QC_ASSIGN(const std::string bytes, npz_bytes(arrays));
+        return deliver(flags->out, bytes, report);
+      }
+      print_text(report);
       return 0;
     };
   });

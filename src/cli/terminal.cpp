@@ -4,7 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
+
+#include "cli/cli.h"
 
 namespace qc::cli {
 
@@ -15,6 +18,26 @@ size_t terminal_width() {
   if (::isatty(STDOUT_FILENO) && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
     return std::max<size_t>(size.ws_col, 60);
   return 100;
+}
+
+void say_text(std::string_view text) noexcept { std::fwrite(text.data(), 1, text.size(), stderr); }
+
+void print_text(std::string_view text) noexcept {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+Result<int> deliver(FileSet& files, std::string_view report) {
+  stop_watching_time();
+  QC_TRY(files.commit());
+  print_text(report);
+  return 0;
+}
+
+Result<int> deliver(const std::string& path, std::string_view bytes, std::string_view report) {
+  stop_watching_time();
+  QC_TRY(write_file(path, bytes));
+  print_text(report);
+  return 0;
 }
 
 bool has_colours() {

@@ -12,6 +12,7 @@
 
 #include "cli/cli.h"
 #include "support/budget.h"
+#include "support/scratch.h"
 
 namespace qc::cli {
 namespace {
@@ -31,6 +32,7 @@ void tick(int) {
   if (ticks - limit <= limit / 4 + 1) return;
   constexpr char kText[] = "error[limit]: no end in sight (--budget N gives N times the time)\n";
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kText, std::strlen(kText));
+  remove_leftovers();
   ::_exit(1);
 }
 
@@ -49,6 +51,7 @@ void watch_time(const Budget& budget) {
 void stop_watching_time() {
   const itimerval never{};
   ::setitimer(ITIMER_PROF, &never, nullptr);
+  ::signal(SIGPROF, SIG_IGN);  // one may be pending
 }
 
 void watch_time_of(const Samples& samples) {

@@ -176,6 +176,7 @@ Result<std::string> analysis_page(const Analysis& analysis, const Graph& plain,
   out += rules;
   out += "<h2>Graph</h2>\n";
   const auto picture = svg(quantized);
+  if (!picture.ok() && picture.diag().code == Code::file) return picture.diag();
   if (picture.ok()) {
     // What Graphviz writes before its element belongs to a file of its own.
     const size_t begin = picture->find("<svg");

@@ -116,8 +116,9 @@ std::string archive_name(const std::string& rules_path) {
   return std::filesystem::path(rules_path).stem().string() + ".npz";
 }
 
-Result<Ok> write_rules(const Calibration& calibration, const std::string& path,
-                       const std::string& model, const std::string& method, Overwrite overwrite) {
+Result<FileSet> write_rules(const Calibration& calibration, const std::string& path,
+                            const std::string& model, const std::string& method,
+                            Overwrite overwrite) {
   const std::filesystem::path rules = path;
   std::string text = fmt::format("# Written by quantc calibrate: {}, {}, {}.\n\n{}# ",
                                  shown(std::filesystem::path(model).filename().string()),
@@ -130,7 +131,7 @@ Result<Ok> write_rules(const Calibration& calibration, const std::string& path,
     QC_ASSIGN(const std::string arrays, npz_bytes(calibration.arrays));
     QC_TRY(files.write(archive_name(path), arrays));
   }
-  return files.commit();
+  return files;
 }
 
 }  // namespace qc

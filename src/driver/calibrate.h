@@ -62,10 +62,11 @@ struct Calibration {
 Result<Calibration> calibrate(const Graph& model, const Options& options, Samples samples,
                               const CalibrateOptions& calibration, const std::string& archive);
 
-/// Writes the rules to `path` and the arrays beside it. `model` and `method` are named in its first
-/// line.
-Result<Ok> write_rules(const Calibration& calibration, const std::string& path,
-                       const std::string& model, const std::string& method, Overwrite overwrite);
+/// Writes the rules for `path` and the arrays beside it, where `commit` puts them. `model` and
+/// `method` are named in its first line.
+Result<FileSet> write_rules(const Calibration& calibration, const std::string& path,
+                            const std::string& model, const std::string& method,
+                            Overwrite overwrite);
 /// The name of the archive beside a rule file.
 std::string archive_name(const std::string& rules_path);
 

@@ -475,7 +475,6 @@ Result<CompileResult> compile_project(Graph& graph, const Options& options, cons
     QC_ASSIGN(RunResult expected, interpret(graph, *inputs));
     vectors = {*inputs, std::move(expected.outputs), {}};
   }
-  CompileResult result{{}, project.name, {}, {}, {}};
   PassContext context;
   QC_ASSIGN(const Module module, make_module(graph, options, context, observe));
   for (const auto& [name, own] : context.buckets) project.buckets[name] = own.sizes;
@@ -483,15 +482,14 @@ Result<CompileResult> compile_project(Graph& graph, const Options& options, cons
     QC_ASSIGN(const Bindings sizes, bindings_for(graph, *inputs));
     for (const FreeDim& d : module.program().dims) vectors.dims.push_back(sizes.at(d.name));
   }
-  {
-    const Backend& backend = backend_of(module.parts.front().target);
-    const std::string what = fmt::format("writing {}", backend.title());
-    const Doing doing(what.c_str());
-    QC_ASSIGN(FileSet files, FileSet::create(dir, options.force ? Overwrite::any : Overwrite::own));
-    QC_ASSIGN(result.report, backend.write(module, project, inputs ? &vectors : nullptr, files));
-    result.source = project.name + std::string(backend.extension());
-    QC_TRY(files.commit());
-  }
+  const Backend& backend = backend_of(module.parts.front().target);
+  const std::string what = fmt::format("writing {}", backend.title());
+  const Doing doing(what.c_str());
+  QC_ASSIGN(FileSet files, FileSet::create(dir, options.force ? Overwrite::any : Overwrite::own));
+  CompileResult result{std::move(files), {}, project.name, {}, {}, {}};
+  QC_ASSIGN(result.report,
+            backend.write(module, project, inputs ? &vectors : nullptr, result.files));
+  result.source = project.name + std::string(backend.extension());
   result.remarks = std::move(context.remarks);
   result.warnings = std::move(context.warnings);
   if (options.threads && !has_parallel_steps(module))

@@ -10,6 +10,7 @@
 #include "passes/pipeline.h"
 #include "program/module.h"
 #include "quantc/options.h"
+#include "support/output.h"
 
 namespace qc {
 
@@ -65,6 +66,7 @@ Result<Module> make_module(Graph& graph, const Options& options, PassContext& no
 Result<ProjectOptions> project_options(const Options& options, const std::string& model_file);
 
 struct CompileResult {
+  FileSet files;  // of the project, written aside
   ProjectReport report;
   std::string name;
   std::string source;                 // the file that has the model's functions
@@ -72,8 +74,9 @@ struct CompileResult {
   std::vector<std::string> warnings;  // as PassContext::warnings, of what follows the contract
 };
 
-/// Writes the project for a contract graph into `dir`. `inputs`, when given, are recorded in the
-/// test program together with what the interpreter answers.
+/// Writes the project for a contract graph, which `files.commit()` of the result puts into `dir`.
+/// `inputs`, when given, are recorded in the test program together with what the interpreter
+/// answers.
 Result<CompileResult> compile_project(Graph& graph, const Options& options, const std::string& dir,
                                       const std::vector<Tensor>* inputs,
                                       const PassObserver& observe = {});

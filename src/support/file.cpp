@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "support/budget.h"
+#include "support/descriptor.h"
 
 namespace qc {
 namespace {
@@ -51,9 +52,9 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& pa
 }
 
 Result<std::shared_ptr<const MappedFile>> MappedFile::map(int fd, const std::string& path) {
+  const Descriptor open(fd);
   struct stat st {};
   if (::fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-    ::close(fd);
     return error(Code::file, Loc{path, {}, {}}, "not a regular file");
   }
   remember(st);
@@ -66,14 +67,9 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::map(int fd, const std::str
   file->size_ = static_cast<size_t>(st.st_size);
   if (file->size_ > 0) {
     void* p = ::mmap(nullptr, file->size_, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (p == MAP_FAILED) {
-      Diag diag = system_error(path, "map");
-      ::close(fd);
-      return diag;
-    }
+    if (p == MAP_FAILED) return system_error(path, "map");
     file->data_ = static_cast<const std::byte*>(p);
   }
-  ::close(fd);
   return std::shared_ptr<const MappedFile>(file);
 }
 

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "support/budget.h"
+#include "support/descriptor.h"
 #include "support/file.h"
 
 namespace qc {
@@ -42,17 +43,6 @@ std::string digits(const Checksum& checksum) { return fmt::format("{:016x}", che
 Diag system_error(const std::string& path, const char* action) {
   return error(Code::file, Loc{path, {}, {}}, "cannot {}: {}", action, std::strerror(errno));
 }
-
-/// A descriptor that is closed at the end of its scope.
-struct Descriptor {
-  explicit Descriptor(int fd) : fd(fd) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (fd >= 0) ::close(fd);
-  }
-  int fd;
-};
 
 /// Adds the first `size` bytes of the file to the checksum; false where it cannot be read.
 bool add_bytes(int fd, uint64_t size, Checksum& out) {
@@ -158,18 +148,33 @@ std::string existing_part(const std::string& dir) {
   return path.empty() ? "." : path.string();
 }
 
-/// Makes the folders that are missing; `made` lists them, outermost first.
-Result<Ok> make_folders(const fs::path& dir, std::vector<std::string>& made) {
-  std::error_code ec;
-  if (dir.empty() || fs::is_directory(dir, ec)) return Ok{};
-  QC_TRY(make_folders(dir.parent_path(), made));
-  if (::mkdir(dir.c_str(), 0777) == 0) {
-    made.push_back(dir.string());
-  } else if (errno != EEXIST) {
-    return system_error(dir.string(), "create folder");
+/// Folders on the way to an output; those that it made are removed again unless they are kept.
+class NewFolders {
+ public:
+  NewFolders() = default;
+  NewFolders(const NewFolders&) = delete;
+  NewFolders& operator=(const NewFolders&) = delete;
+  ~NewFolders() {
+    for (auto it = made_.rbegin(); it != made_.rend(); ++it) ::rmdir(it->c_str());
   }
-  return Ok{};
-}
+
+  Result<Ok> make(const fs::path& dir) {
+    std::error_code ec;
+    if (dir.empty() || fs::is_directory(dir, ec)) return Ok{};
+    QC_TRY(make(dir.parent_path()));
+    made_.push_back(dir.string());  // before it is there: memory may be refused
+    if (::mkdir(dir.c_str(), 0777) == 0) return Ok{};
+    const int reason = errno;
+    made_.pop_back();
+    errno = reason;
+    if (errno != EEXIST) return system_error(dir.string(), "create folder");
+    return Ok{};
+  }
+  void keep() { made_.clear(); }
+
+ private:
+  std::vector<std::string> made_;  // outermost first
+};
 
 Result<Ok> sync_file(int folder, const char* name, const std::string& path) {
   const Descriptor file(::openat(folder, name, O_RDONLY | O_CLOEXEC));
@@ -178,36 +183,47 @@ Result<Ok> sync_file(int folder, const char* name, const std::string& path) {
   return Ok{};
 }
 
-/// Moves files into a folder one by one; those it replaces are kept until all are there.
+/// Moves files into a folder one by one; those it replaces are kept until all are there, and put
+/// back where not all are. All memory is there before the first is moved.
 class Exchange {
  public:
-  Exchange(int stage, int folder) : stage_(stage), folder_(folder) {}
+  Exchange(int stage, int folder, size_t count) : stage_(stage), folder_(folder) {
+    moved_.reserve(count);
+    for (size_t i = 0; i < count; ++i) old_names_.push_back(fmt::format(".old{}", i));
+  }
+  Exchange(const Exchange&) = delete;
+  Exchange& operator=(const Exchange&) = delete;
+  ~Exchange() {
+    while (!moved_.empty()) {
+      const Moved file = moved_.back();
+      moved_.pop_back();
+      if (file.replaces)
+        ::renameat(stage_, old_names_[moved_.size()].c_str(), folder_, file.name);
+      else
+        ::unlinkat(folder_, file.name, 0);
+    }
+  }
 
-  bool move(const std::string& name, bool exists) {
-    const std::string old = old_name(moved_.size());
-    if (exists && ::linkat(folder_, name.c_str(), stage_, old.c_str(), 0) != 0 &&
-        ::renameat(folder_, name.c_str(), stage_, old.c_str()) != 0) {
+  /// `name` outlives the exchange.
+  bool move(const char* name, bool exists) {
+    const char* old = old_names_[moved_.size()].c_str();
+    if (exists && ::linkat(folder_, name, stage_, old, 0) != 0 &&
+        ::renameat(folder_, name, stage_, old) != 0) {
       return false;
     }
-    moved_.emplace_back(name, exists);
-    return ::renameat(stage_, name.c_str(), folder_, name.c_str()) == 0;
+    moved_.push_back({name, exists});
+    return ::renameat(stage_, name, folder_, name) == 0;
   }
-
-  void undo() {
-    while (!moved_.empty()) {
-      const auto [name, exists] = moved_.back();
-      moved_.pop_back();
-      if (exists)
-        ::renameat(stage_, old_name(moved_.size()).c_str(), folder_, name.c_str());
-      else
-        ::unlinkat(folder_, name.c_str(), 0);
-    }
-  }
+  void keep() { moved_.clear(); }
 
  private:
-  static std::string old_name(size_t i) { return fmt::format(".old{}", i); }
+  struct Moved {
+    const char* name;
+    bool replaces;
+  };
   int stage_, folder_;
-  std::vector<std::pair<std::string, bool>> moved_;
+  std::vector<std::string> old_names_;
+  std::vector<Moved> moved_;
 };
 
 }  // namespace
@@ -223,9 +239,11 @@ Result<FileSet> FileSet::create(const std::string& dir, Overwrite overwrite) {
   std::error_code ec;
   if (!fs::is_directory(parent, ec)) return error(Code::file, Loc{parent, {}, {}}, "not a folder");
   QC_ASSIGN(ScratchFolder stage, ScratchFolder::create(parent, ".quantc-"));
-  const int fd = ::open(stage.path().c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (fd < 0) return system_error(stage.path(), "open");
-  return FileSet(dir, overwrite, std::move(stage), fd);
+  FileSet out(dir, overwrite, std::move(stage));
+  const std::string& path = out.stage_.path();
+  out.fd_ = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (out.fd_ < 0) return system_error(path, "open");
+  return out;
 }
 
 FileSet::FileSet(FileSet&& other) noexcept
@@ -294,18 +312,14 @@ Result<Ok> FileSet::commit() {
 
 Result<Ok> FileSet::make_folder() {
   const Uninterrupted whole;
-  std::vector<std::string> made;
-  Result<Ok> parents = make_folders(fs::path(dir_ + "/").parent_path().parent_path(), made);
-  if (parents.ok()) {
-    // The folder appears whole: the one that was written becomes it.
-    if (::rename(stage_.path().c_str(), dir_.c_str()) == 0) {
-      stage_.keep();
-      return Ok{};
-    }
-    parents = system_error(dir_, "create folder");
-  }
-  for (auto it = made.rbegin(); it != made.rend(); ++it) ::rmdir(it->c_str());
-  return parents;
+  NewFolders parents;
+  QC_TRY(parents.make(fs::path(dir_ + "/").parent_path().parent_path()));
+  // The folder appears whole: the one that was written becomes it.
+  if (::rename(stage_.path().c_str(), dir_.c_str()) != 0)
+    return system_error(dir_, "create folder");
+  stage_.keep();
+  parents.keep();
+  return Ok{};
 }
 
 Result<Ok> FileSet::exchange() {
@@ -330,13 +344,12 @@ Result<Ok> FileSet::exchange() {
     }
   }
   const Uninterrupted whole;
-  Exchange exchange(fd_, folder.fd);
+  Exchange exchange(fd_, folder.fd, files_.size());
   for (const File& file : files_) {
-    if (exchange.move(file.name, file.exists)) continue;
-    const Diag failed = system_error(dir_ + "/" + file.name, "write");
-    exchange.undo();
-    return failed;
+    if (!exchange.move(file.name.c_str(), file.exists))
+      return system_error(dir_ + "/" + file.name, "write");
   }
+  exchange.keep();
   if (replaces) ::fsync(folder.fd);
   return Ok{};
 }

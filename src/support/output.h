@@ -37,7 +37,8 @@ class FileSet {
   Result<Ok> begin(const std::string& name, const std::string& vouched_by = "");
   Result<Ok> append(const void* data, size_t size);
   Result<Ok> end();
-  /// Puts everything in its final place, or says why nothing was changed.
+  /// Puts everything in its final place, or says why nothing was changed. It is the last step of a
+  /// command that can fail: what reports the files is made before.
   Result<Ok> commit();
 
  private:
@@ -45,8 +46,8 @@ class FileSet {
     std::string name, vouched_by;
     bool exists = false;  // in the folder, so that it will be replaced
   };
-  FileSet(std::string dir, Overwrite overwrite, ScratchFolder stage, int stage_fd)
-      : dir_(std::move(dir)), overwrite_(overwrite), stage_(std::move(stage)), fd_(stage_fd) {}
+  FileSet(std::string dir, Overwrite overwrite, ScratchFolder stage)
+      : dir_(std::move(dir)), overwrite_(overwrite), stage_(std::move(stage)) {}
   friend Result<Ok> write_file(const std::string& path, std::string_view bytes);
   Result<Ok> make_folder();
   Result<Ok> exchange();
@@ -54,7 +55,7 @@ class FileSet {
   std::string dir_;
   Overwrite overwrite_;
   ScratchFolder stage_;
-  int fd_;         // of the stage
+  int fd_ = -1;    // of the stage
   int open_ = -1;  // the file that is being written
   bool marks_ = true;
   Checksum checksum_;

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <memory>
 #include <mutex>
 #include <string>
 
@@ -11,7 +12,8 @@
 
 namespace qc {
 
-/// A fresh folder of this process alone; removed, with what is in it, when this goes away.
+/// A fresh folder of this process alone; removed, with what is in it, when this goes away. Removing
+/// takes no memory, so that it succeeds where memory is what was refused.
 class ScratchFolder {
  public:
   /// Makes `parent`/`prefix`XXXX, a name that was not there.
@@ -21,14 +23,20 @@ class ScratchFolder {
   ScratchFolder(ScratchFolder&& other) noexcept;
   ScratchFolder& operator=(ScratchFolder&&) = delete;
   ~ScratchFolder();
-  const std::string& path() const { return path_; }
+  const std::string& path() const;
   /// The folder has become something that stays.
   void keep();
 
  private:
-  explicit ScratchFolder(std::string path) : path_(std::move(path)) {}
-  std::string path_;
+  struct Entry;  // of the list of all scratch folders
+  explicit ScratchFolder(std::unique_ptr<Entry> entry);
+  friend void remove_leftovers() noexcept;
+  std::unique_ptr<Entry> entry_;  // null once it is kept
 };
+
+/// Ends the running tool and removes all scratch folders of the process, which ends now. Safe in a
+/// signal handler.
+void remove_leftovers() noexcept;
 
 /// While one lives, no signal ends the process: for steps that must not stop half-way.
 class Uninterrupted {
@@ -39,15 +47,22 @@ class Uninterrupted {
   std::unique_lock<std::recursive_mutex> lock_;
 };
 
-/// A program this process waits for, with all it starts; it is ended before folders are removed.
+/// A program this process waits for, with all it starts; it is ended before folders are removed,
+/// and where this goes away while it still runs.
 class RunningTool {
  public:
   explicit RunningTool(pid_t group);
+  RunningTool(const RunningTool&) = delete;
+  RunningTool& operator=(const RunningTool&) = delete;
   ~RunningTool();
+
+ private:
+  pid_t group_;
 };
 
-/// From now on SIGINT, SIGTERM and SIGHUP first remove all scratch folders, then end the process as
-/// they would have. Call it before any thread starts; signals that are ignored stay so.
+/// From now on signals that end the process first remove all scratch folders, then end it as they
+/// would have: SIGINT, SIGTERM and SIGHUP between steps, crashes and limits of the system at once.
+/// Call it before any thread starts; signals that are ignored stay so.
 void clean_up_on_signals();
 /// Gives a child process, before it becomes another program, the signals as they were.
 void restore_signals();

@@ -181,6 +181,35 @@ def test_lost_output_is_an_error(model, tmp_path):
             assert done.returncode == 1 and "error[file]: cannot write" in done.stderr, command
 
 
+def test_messages_that_nobody_takes_change_no_status(quantc, model, samples, tmp_path):
+    """A full disk behind standard error, or a pipe that nobody reads any more."""
+    quantc("calibrate", model, "--data", samples, "-o", tmp_path / "r.toml")
+    commands = [(0, "compile", model, "-o", tmp_path / "a", "-v", "--time-passes"), (0, "run", model, "--random", "1", "-v"),
+                (0, "calibrate", model, "--data", samples, "-o", tmp_path / "r.toml", "-v"), (1, "inspect", tmp_path / "none.onnx"),
+                (1, "compile", model), (1, "nonsense")]
+    for status, *command in commands:
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([str(QUANTC), *map(str, command)], stdout=subprocess.DEVNULL, stderr=full)
+        assert done.returncode == status, command
+    assert (tmp_path / "a" / "net.c").exists() and not list(tmp_path.glob(".quantc*"))
+
+
+@pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGABRT, signal.SIGPIPE, signal.SIGXCPU, signal.SIGQUIT])
+def test_a_crash_leaves_nothing(tmp_path, number):
+    """Of what it leaves, the files of the tool that it waits for are the most: the folder where that works."""
+    model = product(tmp_path / "net.onnx", 1)
+    (tmp_path / "t").mkdir()
+    (tmp_path / "cc").write_text("#!/bin/sh\necho $$ > $TMPDIR/../pid\nexec sleep 600\n")
+    (tmp_path / "cc").chmod(0o755)
+    run = start("validate", model, "--random", "1", "--cc", tmp_path / "cc", env={**os.environ, "TMPDIR": str(tmp_path / "t")})
+    while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text().endswith("\n"):
+        assert run.poll() is None
+        time.sleep(0.001)
+    assert list((tmp_path / "t").iterdir())
+    run.send_signal(number)
+    assert run.wait(60) == -number and not list((tmp_path / "t").iterdir())
+
+
 def test_closed_standard_files_stay_out_of_the_outputs(quantc, model, tmp_path):
     quantc("compile", model, "-o", tmp_path / "a")
     subprocess.run(["sh", "-c", f'"{QUANTC}" compile "{model}" -o "{tmp_path}/b" --target portable <&- >&- 2>&-'], check=True)
