@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "driver/node_views.h"
 #include "passes/quantized_forms.h"
 #include "quant/quantizable.h"
 #include "quant/rules.h"
@@ -74,14 +75,15 @@ Result<Ok> RuleTargets::find_said(Graph& graph) {
     match.dtype.clear();
     patterns.push_back(rule.own ? nullptr : std::make_unique<FloatRule>(std::move(match)));
   }
+  NeighbourViews views;
   for (Node* n = patterns.empty() ? nullptr : graph.first(); n; n = n->next()) {
     if (!gives_f32(*n)) continue;
     for (size_t i = 0; i < patterns.size(); ++i) {
       const StatedRule& rule = options_->partial[i];
-      if (!(patterns[i] ? patterns[i]->matches(*n) : rule.own->matches(view_of(*n)))) continue;
+      if (!(patterns[i] ? patterns[i]->matches(*n) : rule.own->matches(views.of(*n)))) continue;
       RuleSpec spec = rule.spec;
       if (rule.own) {
-        spec = rule.own->scheme(view_of(*n));
+        spec = rule.own->scheme(views.of(*n));
         if (spec.origin.empty()) spec.origin = rule.own->origin();
         QC_ASSIGN(spec, partial_rule(std::move(spec), options_->activations));
       }
