@@ -26,6 +26,9 @@ struct CalibrationOptions {
   bool reference = false;            // run the interpreter instead of the kernels
   bool equalise = false;             // even out the channels of weights that follow each other
   bool bias_correction = true;       // take out the mean error of rounded weights
+  /// Rules that say something about some nodes; the model's own follow them, but for those that an
+  /// earlier calibration found. What they leave open is found, and both are part of the result.
+  std::vector<std::shared_ptr<const Rule>> rules;
   std::function<void(int64_t done, int64_t total)> progress;
 };
 

@@ -57,7 +57,8 @@ struct RuleSpec {
   std::string arithmetic;         // empty: that of the options
   bool skip_unsupported = false;  // ops without a quantized form stay float
 
-  std::string origin;  // "rules.toml:12", for messages
+  bool calibrated = false;  // found by calibration: earlier rules may take all that it is for
+  std::string origin;       // "rules.toml:12", for messages
 };
 
 struct NodeViews;
@@ -104,8 +105,9 @@ class Rule {
 /// Keys as a rule, for lists in which rules of both kinds stand.
 std::shared_ptr<const Rule> rule_of(RuleSpec spec);
 
-/// The rules of a file, each with `origin` "file:line".
-Expected<std::vector<RuleSpec>> read_rules(const std::string& path);
+/// The rules of a file, each with `origin` "file:line". Partial ones may leave scales open, for
+/// calibration to find.
+Expected<std::vector<RuleSpec>> read_rules(const std::string& path, bool partial = false);
 /// The same of text; arrays it names are looked for beside `path`, which is also for messages.
 Expected<std::vector<RuleSpec>> parse_rules(const std::string& text, const std::string& path);
 /// Writes rules as a file and, where lists of numbers are long, an archive beside it. Files that

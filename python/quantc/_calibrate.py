@@ -3,11 +3,11 @@ from __future__ import annotations
 
 import sys
 import warnings as _warnings
-from typing import Any, Iterable, List, Mapping, Optional, Tuple
+from typing import Any, Iterable, List, Mapping, Optional, Tuple, Union
 
 from ._errors import QuantcWarning, UserError
 from ._graph import Graph
-from ._rules import RuleList
+from ._rules import Path, RuleLike, RuleList, listed
 
 _OPTIONS = {"method", "percentile", "activations", "results", "headroom", "ops", "per_channel", "reference", "equalise",
             "bias_correction"}
@@ -50,21 +50,26 @@ def samples(graph: Graph, data: Iterable[Any]) -> Tuple[List[str], List[Any]]:
     return names * len(sets), joined
 
 
-def calibrate(graph: Graph, data: Iterable[Any], *, method: str = "minmax", progress: Optional[bool] = None,
-              **options: Any) -> RuleList:
+def calibrate(graph: Graph, data: Iterable[Any], *, rules: Union[Path, RuleLike, Iterable[RuleLike]] = (),
+              method: str = "minmax", progress: Optional[bool] = None, **options: Any) -> RuleList:
     """Rules whose scales are found by running the network on samples.
 
     ``data`` yields batches: an array, a tuple whose first items are the inputs (a DataLoader's ``(x, label)`` will do), or a
     dict by input name; samples lie along axis 0, and batches may differ in other sizes. All are held in memory. ``method`` is minmax, percentile, entropy or mse;
     further options are those of ``quantc calibrate``: percentile, activations, results, headroom, ops, per_channel,
     equalise, bias_correction, reference. ``save`` of the result writes the rule file.
+
+    ``rules`` (a rule, a list of them or the path of a rule file) say something about some nodes, such as
+    ``FloatRule('.*head')`` or ``KeyRule('stem', dtype='int16')``; the rules of the graph itself follow them, but for those
+    that an earlier calibration found. What they leave open is found, and the result has both.
     """
     for key in options:
         if key not in _OPTIONS:
             raise UserError(f"unknown option '{key}' of calibrate (known: {', '.join(sorted(_OPTIONS))})")
     names, arrays = samples(graph, data)
     show = sys.stderr.isatty() if progress is None else progress
-    found = graph._core.calibrate(arrays, names, {"method": method, **options}, _bar if show else None)
+    stated = listed(rules, True, graph._core.options.allow_unused_rules)
+    found = graph._core.calibrate(arrays, names, {"method": method, "rules": stated, **options}, _bar if show else None)
     for line in found.warnings:
         _warnings.warn(line, QuantcWarning, stacklevel=2)
     if found.passed_over:

@@ -3,16 +3,14 @@ from __future__ import annotations
 
 import sys
 import warnings as _warnings
-from os import PathLike
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, TypeVar, Union
 
 from . import _core
 from ._errors import QuantcWarning, UserError
 from ._passes import Pass
-from ._rules import RuleLike, RuleList, listed
+from ._rules import Path, RuleLike, RuleList, listed
 from ._text import shown
 
-Path = Union[str, "PathLike[str]"]
 T = TypeVar("T")
 
 
@@ -274,15 +272,14 @@ class Graph(Runnable):
     def quantize(self, rules: Union[Path, RuleLike, Iterable[RuleLike]], **options: Any) -> "Graph":
         """The network quantized by rules: a list of them, or the path of a rule file.
 
-        The first rule that matches a node decides about it. Rules that match nothing, or ask for what an op cannot do, are
-        errors (``allow_unused_rules=True`` lets the former pass).
+        The first rule that matches a node decides about it, so exceptions stand first:
+        ``[FloatRule('.*head')] + list(rules)``. Rules that match nothing, or ask for what an op cannot do, are errors
+        (``allow_unused_rules=True`` lets the former pass).
         """
         core = self._core
         if options:
             core = core.with_options(options_of(core.options, options))
-        if isinstance(rules, (str, PathLike)):
-            rules = RuleList(_core.read_rules(str(rules)))
-        out = self._made(core.quantize(listed(rules)))
+        out = self._made(core.quantize(listed(rules, may_be_empty=core.options.allow_unused_rules)))
         out._warn(out._core.warnings)
         return out
 

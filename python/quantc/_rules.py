@@ -2,11 +2,14 @@
 from __future__ import annotations
 
 import re
+from os import PathLike
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Union
 
 from . import _core
 from ._core import Node
 from ._errors import UserError
+
+Path = Union[str, "PathLike[str]"]
 
 _LISTS = {"scale", "offset", "input_scale", "input_offset", "weight_scale", "weight_offset", "output_multiplier",
           "input_multiplier", "bias_correction", "min", "max", "input_min", "input_max"}
@@ -194,8 +197,15 @@ def _plain(rule: KeyRule) -> bool:
     return type(rule).matches is KeyRule.matches and type(rule).scheme is KeyRule.scheme
 
 
-def listed(rules: Union[RuleLike, Iterable[RuleLike]]) -> List[Any]:
-    """Rules as the library takes them: keys for those that are only keys, the others as they are."""
+def listed(rules: Union[Path, RuleLike, Iterable[RuleLike]], partial: bool = False,
+           may_be_empty: bool = True) -> List[Any]:
+    """Rules as the library takes them: keys for those that are only keys, the others as they are; those of a file where
+    that is given. Partial ones may leave scales open."""
+    if isinstance(rules, (str, PathLike)):
+        found = _core.read_rules(str(rules), partial)
+        if not found and not may_be_empty:
+            raise UserError(f"{rules}: the file has no rule, so it quantizes nothing; allow_unused_rules=True lets it pass", "rule")
+        return list(found)
     items = [rules] if isinstance(rules, (QuantRule, _core.RuleSpec)) else list(rules)
     for rule in items:
         if not isinstance(rule, (QuantRule, _core.RuleSpec)):
@@ -231,7 +241,7 @@ def _rebuilt(keys: List[Dict[str, Any]]) -> RuleList:
 
 def read_rules(path: str) -> RuleList:
     """The rules of a file (docs/rules.md)."""
-    return RuleList(_core.read_rules(str(path)))
+    return RuleList(_core.read_rules(str(path), False))
 
 
 def save_rules(rules: Iterable[KeyRule], path: str, force: bool = False) -> str:

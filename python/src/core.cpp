@@ -228,6 +228,7 @@ Calibration calibrate(const Model& model, const nb::sequence& arrays, const Name
   set("reference", how.reference);
   set("equalise", how.equalise);
   set("bias_correction", how.bias_correction);
+  if (keys.contains("rules")) how.rules = rules_of(nb::cast<nb::sequence>(keys["rules"]));
   if (!progress.is_none()) {
     how.progress = [&](int64_t done, int64_t total) {
       const nb::gil_scoped_acquire gil;

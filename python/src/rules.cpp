@@ -125,7 +125,8 @@ void bind_rules(nb::module_& m) {
       .def_rw("arithmetic", &RuleSpec::arithmetic)
       .def_rw("attention", &RuleSpec::attention)
       .def_rw("skip_unsupported", &RuleSpec::skip_unsupported)
-      .def_rw("origin", &RuleSpec::origin);
+      .def_rw("origin", &RuleSpec::origin)
+      .def_rw("calibrated", &RuleSpec::calibrated);
   nb::class_<NodeView::Operand>(m, "Operand", "What a rule sees of an operand.")
       .def_ro("type", &NodeView::Operand::type, "Element type such as 'f32'; '' for none.")
       .def_ro("shape", &NodeView::Operand::shape, "Sizes; -1 for those that are not known.")
@@ -176,7 +177,8 @@ void bind_rules(nb::module_& m) {
         return std::hash<const void*>()(n.all.get()) ^ std::hash<size_t>()(n.at);
       });
   nb::module_::import_("atexit").attr("register")(nb::cpp_function(&PythonRule::release_all));
-  m.def("read_rules", [](const std::string& path) { return value_of(read_rules(path)); });
+  m.def("read_rules",
+        [](const std::string& path, bool partial) { return value_of(read_rules(path, partial)); });
   m.def("save_rules", [](const std::vector<RuleSpec>& rules, const std::string& path, bool force) {
     return value_of(save_rules(rules, path, force));
   });

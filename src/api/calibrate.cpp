@@ -24,10 +24,31 @@ Result<std::vector<RuleSpec>> reread(const qc::Calibration& found) {
   return rules;
 }
 
+/// The rules that are given, then those of the model, which its compilation has checked.
+Result<std::vector<qc::StatedRule>> partial_of(const Options& options,
+                                               const CalibrationOptions& how) {
+  Options given;
+  given.own_rules = how.rules;
+  QC_ASSIGN(std::vector<qc::StatedRule> out, qc::stated_rules(given));
+  QC_ASSIGN(std::vector<qc::StatedRule> own, qc::stated_rules(options));
+  for (qc::StatedRule& rule : own) {
+    if (rule.spec.calibrated) continue;
+    rule.may_be_unused = true;
+    out.push_back(std::move(rule));
+  }
+  for (qc::StatedRule& rule : out) {
+    if (rule.own) continue;
+    QC_ASSIGN(rule.spec, qc::partial_rule(std::move(rule.spec), how.activations));
+  }
+  return out;
+}
+
 Result<Calibration> calibrated(const qc::Graph& graph, const Options& options,
                                const ArrayViews& views, const CalibrationOptions& how) {
   qc::CalibrateOptions inner{how, {}, {}, {}, {}};
   QC_TRY(qc::understand(inner));
+  QC_ASSIGN(inner.partial, partial_of(options, how));
+  inner.allow_unused_rules = options.allow_unused_rules;
   const Options plain = qc::without_rules(options);
   QC_ASSIGN(qc::Samples samples, samples_of(graph, options, views));
   QC_ASSIGN(const qc::Calibration found,

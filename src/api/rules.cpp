@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "api/convert.h"
@@ -53,8 +54,9 @@ std::shared_ptr<const Rule> rule_of(RuleSpec spec) {
   return std::make_shared<const ValueRule>(std::move(spec));
 }
 
-Expected<std::vector<RuleSpec>> read_rules(const std::string& path) {
-  return converted(qc::within(nullptr, [&] { return qc::read_rules(path); }));
+Expected<std::vector<RuleSpec>> read_rules(const std::string& path, bool partial) {
+  const auto missing = partial ? qc::Missing::allowed : qc::Missing::refused;
+  return converted(qc::within(nullptr, [&] { return qc::read_rules(path, missing); }));
 }
 
 Expected<std::vector<RuleSpec>> parse_rules(const std::string& text, const std::string& path) {
@@ -66,7 +68,10 @@ Expected<std::string> save_rules(const std::vector<RuleSpec>& rules, const std::
   return converted(qc::within(nullptr, [&]() -> qc::Result<std::string> {
     const std::filesystem::path file = path;
     std::vector<qc::NamedArray> arrays;
-    std::string text = "# Written by quantc.\n\n";
+    const bool calibrated =
+        std::ranges::any_of(rules, [](const RuleSpec& rule) { return rule.calibrated; });
+    std::string text = calibrated ? fmt::format("{}, and changed since.\n\n", qc::kCalibrationMark)
+                                  : "# Written by quantc.\n\n";
     for (RuleSpec spec : rules) {
       spec.origin.clear();
       text += "[[rule]]\n" + qc::rule_keys(spec, qc::archive_name(path), arrays) + "\n";

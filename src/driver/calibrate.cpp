@@ -120,7 +120,7 @@ Result<FileSet> write_rules(const Calibration& calibration, const std::string& p
                             const std::string& model, const std::string& method,
                             Overwrite overwrite) {
   const std::filesystem::path rules = path;
-  std::string text = fmt::format("# Written by quantc calibrate: {}, {}, {}.\n\n{}# ",
+  std::string text = fmt::format("{}: {}, {}, {}.\n\n{}# ", kCalibrationMark,
                                  shown(std::filesystem::path(model).filename().string()),
                                  counted(calibration.runs, "run"), method, calibration.rules);
   text += checksum_mark(text) + "\n";

@@ -75,17 +75,20 @@ Result<bool> note_rules(Graph& graph, PassContext& context) {
     std::optional<size_t> taken;
     const int64_t elements = weight_elements(*node);
     weights += elements;
+    bool keeps = false;
     for (size_t i = 0; i < rules.size(); ++i) {
       if (!rules[i]->matches(*node)) continue;
       PassContext::RuleUse& use = context.rule_uses[i];
       if (++use.matched; taken) {
         if (use.matched == 1) use.hidden_by = *taken;
+        use.excepted = use.excepted && keeps;
         continue;
       }
       taken = i;
       ++use.held;
       QC_ASSIGN(QScheme scheme, rules[i]->scheme(*node));
       if (scheme.origin.empty()) scheme.origin = rules[i]->origin();
+      keeps = scheme.kind == QScheme::Kind::keep;
       const std::string name = node->loc().names.empty() ? "" : node->loc().names[0];
       context.notes.push_back({i, std::move(scheme), name});
       for (size_t o = 0; o < node->output_count(); ++o) {
@@ -108,18 +111,22 @@ Result<Ok> check_rule_uses(const PassContext& context) {
     if (use.weightless > 0 && use.placed == 0) {
       return error(Code::rule, loc,
                    "the rule does nothing: it is for nodes with weights, and none of the {} it "
-                   "matches has any that become codes; --allow-unused-rules lets it pass",
+                   "matches has any that become codes; --allow-unused-rules "
+                   "(allow_unused_rules=True) lets it pass",
                    use.weightless);
     }
     if (use.held > 0) continue;
     if (use.matched == 0) {
       return error(Code::rule, loc,
                    "the rule matches no node: inspect --names lists what rules can match, "
-                   "--allow-unused-rules lets it pass");
+                   "--allow-unused-rules (allow_unused_rules=True) lets it pass");
     }
+    // Exceptions stand before what they except, and before all that calibration found.
+    if (use.excepted || rules[i]->is_calibrated()) continue;
     return error(Code::rule, loc,
                  "the rule is never used: earlier rules take what it matches ({}), the first of "
-                 "them {}",
+                 "them {}; the rule for fewer nodes comes first, --allow-unused-rules "
+                 "(allow_unused_rules=True) lets it pass",
                  counted(use.matched, "node"), rules[use.hidden_by]->origin());
   }
   return Ok{};

@@ -5,7 +5,9 @@
 //   %1 = conv(%0, @w) loc("layer1.conv")   ->   the same graph, %1 noted
 //
 // The first rule that matches a node holds. A rule that matches no node, or only nodes that earlier
-// rules took, is an error unless the set allows it.
+// rules took, is an error unless the set allows it. Exceptions are none: all that a rule matches
+// may be kept float by earlier rules, and earlier rules may take all that calibration found one
+// for.
 #pragma once
 
 #include "passes/pipeline.h"

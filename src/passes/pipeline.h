@@ -31,6 +31,7 @@ struct PassContext {
   struct RuleUse {
     size_t matched = 0, held = 0;  // nodes it matches, and those no earlier rule took
     size_t hidden_by = 0;          // the rule that took the first of the others
+    bool excepted = true;          // rules that keep nodes float took all of the others
     size_t weightless = 0;         // nodes that a rule for weights left as they are
     size_t placed = 0;             // nodes that became what it asks for
   };

@@ -26,6 +26,8 @@ class QuantRule {
   virtual bool quantizes() const { return true; }
   /// Where the rule stands, for messages: "rules.toml:12".
   virtual std::string origin() const = 0;
+  /// Whether calibration found it for nodes that rules before it may take.
+  virtual bool is_calibrated() const { return false; }
 };
 
 /// Rules in order: the first that matches a node holds.

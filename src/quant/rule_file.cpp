@@ -330,7 +330,11 @@ Result<std::vector<RuleSpec>> parse_rules(const std::string& text, const std::st
     const std::string at = parsed.line > 0 ? fmt::format("{}:{}", path, parsed.line) : path;
     return error(Code::rule, Loc{at, {}, {}}, "{}", parsed.wrong);
   }
-  return Reader(path, missing).read(parsed.table);
+  QC_ASSIGN(std::vector<RuleSpec> out, Reader(path, missing).read(parsed.table));
+  const bool calibrated = text.starts_with(kCalibrationMark) ||
+                          text.find("\n" + std::string(kCalibrationMark)) != text.npos;
+  for (RuleSpec& rule : out) rule.calibrated = calibrated;
+  return out;
 }
 
 Result<std::vector<RuleSpec>> read_rules(const std::string& path, Missing missing) {

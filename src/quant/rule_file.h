@@ -11,6 +11,9 @@
 
 namespace qc {
 
+/// Begins a file that calibration wrote, or rules of it: its rules are `calibrated`.
+inline constexpr std::string_view kCalibrationMark = "# Written by quantc calibrate";
+
 /// The rules of a file in order, each with `origin` "file:line". Unknown keys, values of the wrong
 /// kind and numbers that are no scales are errors naming file and line.
 /// Numbers that calibration can find may be left out where `missing` says so.

@@ -33,6 +33,7 @@ class PatternRule : public QuantRule {
   bool matches(const Node& node) const override;
   std::string_view missed_op(const Node& node) const override;
   std::string origin() const override { return spec_.origin; }
+  bool is_calibrated() const override { return spec_.calibrated; }
 
  protected:
   /// A scheme with what all kinds share.

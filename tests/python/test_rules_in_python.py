@@ -137,7 +137,7 @@ def test_every_key_of_a_rule_file_is_one_in_python(tmp_path):
     with pytest.raises(quantc.UserError, match="unknown key 'no_such'") as e:
         quantc.KeyRule("x", no_such=1)
     mine = re.search(r"known: ([\w, ]+)", str(e.value))[1].split(", ")
-    assert set(mine) == {*keys, "origin"}
+    assert set(mine) == {*keys, "origin", "calibrated"}
 
 
 def test_every_option_of_a_compilation_is_one_in_python(digits, image):
@@ -222,3 +222,83 @@ def test_calibrated_rules(digits, tmp_path, command):
         assert e.value.code == code
     with pytest.raises(quantc.UserError, match="--method"):
         quantc.calibrate(digits, batches, method="best", progress=False)
+
+
+@pytest.fixture(scope="module")
+def samples():
+    with np.load(ROOT / "examples/digits/calibration.npz") as arrays:
+        return [arrays[arrays.files[0]][:64]]
+
+
+@pytest.fixture(scope="module")
+def found(digits, samples):
+    return quantc.calibrate(digits, samples, per_channel=True, progress=False)
+
+
+def computes(graph):
+    return {name: node.computes for node in graph.explain().nodes for name in node.names if node.computes in ("integer", "float")}
+
+
+@pytest.mark.filterwarnings("error")
+def test_exceptions_stand_before_calibrated_rules(digits, found, tmp_path, command):
+    """Rules that calibration found may be taken whole, and all that a rule is for may be kept float."""
+    convs = [r for r in found if re.match("node_Conv", re.sub(r"\W*", "", r.pattern))]
+    assert len(convs) > 2
+    changed = [FloatRule(".*Conv.*"), *found]
+    kinds = computes(digits.quantize(changed))
+    assert {kind for name, kind in kinds.items() if "Conv" in name} == {"float"} and kinds["node_linear"] == "integer"
+    wide = [quantc.KeyRule(".*linear", dtype="int16", scale=0.001, input_scale=0.001), *found]
+    assert computes(digits.quantize(wide))["node_linear"] == "integer"
+    quantc.save_rules(changed, tmp_path / "changed.toml")  # the file says so, too
+    again = digits.quantize(tmp_path / "changed.toml")
+    assert computes(again) == kinds
+    found.save(tmp_path / "found.toml")
+    text = (tmp_path / "found.toml").read_text()
+    (tmp_path / "edited.toml").write_text(text.replace("[[rule]]", "[[rule]]\npattern = '.*Conv.*'\nkind = 'float'\n\n[[rule]]", 1))
+    command("explain", ROOT / "tests/models/digits.onnx", "--rules", tmp_path / "edited.toml")
+    handmade = [StaticQuantRule("node_Conv_50", "int8", 0.1, input_scale=0.1), StaticQuantRule("node_Conv_52", "int8", 0.1, input_scale=0.1)]
+    assert computes(digits.quantize([FloatRule("node_Conv_50"), *handmade]))["node_Conv_52"] == "integer"
+    with pytest.raises(quantc.UserError, match=r"never used: earlier rules take .*allow_unused_rules=True") as e:
+        digits.quantize([StaticQuantRule(".*Conv.*", "int8", 0.1, input_scale=0.1), *handmade])
+    assert e.value.code == "rule"
+
+
+def test_an_empty_file_quantizes_nothing(digits, tmp_path):
+    (tmp_path / "empty.toml").write_text("[default]\ndtype = 'int8'\n")
+    with pytest.raises(quantc.UserError, match="the file has no rule"):
+        digits.quantize(tmp_path / "empty.toml")
+    assert set(computes(digits.quantize(tmp_path / "empty.toml", allow_unused_rules=True)).values()) == {"float"}
+    identity = quantc.from_exported(torch.export.export(torch.nn.Flatten(), (torch.zeros(2, 3, 4),)))
+    with pytest.raises(quantc.UserError, match="there is no rule to write"):
+        quantc.calibrate(identity, [np.zeros((2, 3, 4), np.float32)], progress=False)
+    assert quantc.calibrate(identity.with_options(allow_unused_rules=True), [np.zeros((2, 3, 4), np.float32)], progress=False) == []
+
+
+class Wide(QuantRule):
+    def matches(self, node):
+        return node.op == "linear"
+
+    def scheme(self, node):
+        return {"dtype": "int16"}
+
+
+def test_calibration_keeps_what_rules_say(digits, samples, found, tmp_path):
+    def rule(rules, name):
+        return next(r for r in rules if re.match(r.pattern, name))
+
+    said = [FloatRule("node_Conv_50"), Wide()]
+    given = quantc.calibrate(digits, samples, rules=said, per_channel=True, progress=False)
+    assert rule(given, "node_Conv_50").keys["kind"] == "float" and rule(given, "node_linear").dtype == "int16"
+    assert rule(given, "node_Conv_52").keys["scale"] == rule(found, "node_Conv_52").keys["scale"]
+    kinds = computes(digits.quantize(given))
+    assert kinds["node_Conv_50"] == "float" and kinds["node_Conv_52"] == "integer"
+    # Those of the graph hold after those that are given, but for what an earlier calibration found.
+    graph = digits.quantize([FloatRule("node_Conv_50"), *found])
+    kept = quantc.calibrate(graph, [2 * x for x in samples], rules=[quantc.KeyRule("node_linear", dtype="int16")], per_channel=True, progress=False)
+    assert rule(kept, "node_Conv_50").keys["kind"] == "float" and rule(kept, "node_linear").dtype == "int16"
+    assert rule(kept, "node_Conv_52").keys["scale"][0] > 1.5 * rule(found, "node_Conv_52").keys["scale"][0]
+    (tmp_path / "part.toml").write_text("[[rule]]\npattern = 'node_linear'\ndtype = 'int16'\n")
+    from_file = quantc.calibrate(graph, samples, rules=tmp_path / "part.toml", per_channel=True, progress=False)
+    assert rule(from_file, "node_linear").dtype == "int16" and rule(from_file, "node_Conv_50").keys["kind"] == "float"
+    with pytest.raises(quantc.UserError, match="the rule is for no node"):
+        quantc.calibrate(digits, samples, rules=FloatRule("no_such"), progress=False)
