@@ -80,7 +80,7 @@ Result<AtenCall> interpolation(const Scope& scope, const NamedThings& args, cons
     for (const Thing& one : per_axis(*factor, axes)) {
       const auto value = number(one);
       if (!value) return error(Code::unsupported, loc, "a scale factor that is no number");
-      factors.push_back(Thing{*value});
+      factors.emplace_back().is = *value;
     }
   }
   if ((size ? sizes : factors).size() != axes) {
