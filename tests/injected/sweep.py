@@ -27,7 +27,9 @@ RULES = "".join(f"[[rule]]\nop = '{op}'\nscale = 0.05\ninput_scale = 0.05\n" for
 COMPILER = '#!/bin/sh\nwhile [ "$1" != -o ]; do shift; done\nexec cp built.so "$2"\n'
 
 # Times on the page of `analyze`.
-MEASURED = re.compile(rb"<td>[0-9.]+</td>")
+MEASURED = re.compile(rb"<td>[0-9.]+</td>|[0-9.]+ ms a run")
+# Says that work takes long, on a machine that is busy.
+PROGRESS = re.compile(r"^\w+ \S+ \.\.\.( \d+ s)?\n", re.M)
 
 # In a folder of its own each, beside the files of `prepare`. `calibrate` replaces the files of an earlier run.
 COMMANDS = {
@@ -112,7 +114,7 @@ class Sweep:
         try:
             done = subprocess.run([self.quantc, *COMMANDS[self.name].split()], cwd=self.folder, env=own, capture_output=True, text=True,
                                   errors="replace", stdin=subprocess.DEVNULL, timeout=60)
-            outcome = Outcome(done.returncode, done.stdout, done.stderr, self.files(self.folder))
+            outcome = Outcome(done.returncode, done.stdout, PROGRESS.sub("", done.stderr), self.files(self.folder))
         except subprocess.TimeoutExpired:
             outcome = Outcome(-signal.SIGKILL, "", "hangs", {})
         if outcome.files != self.before:
@@ -137,7 +139,8 @@ class Sweep:
                 reason = f"status {found.status} after a crash"
         elif found.status == 0:
             if found != self.normal:
-                reason = "status 0, but not what it is without the failure"
+                different = [name for name in found.files | self.normal.files if found.files.get(name) != self.normal.files.get(name)]
+                reason = f"status 0, but not what it is without the failure: {different or found.out[-400:]}"
         elif found.status not in (1, 2):
             reason = f"status {found.status}"
         elif "error[" not in found.err:
