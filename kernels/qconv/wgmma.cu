@@ -79,17 +79,25 @@ QK_UNIT void qk_wgmma_tile(const qk_qconv_mma_params* p, int64_t unit, const voi
 
 #endif
 
+/* nvcc -arch=sm_90a also compiles for compute_90, which lacks the instructions: nothing runs that
+ * PTX. Code for sm_90 itself has the same macros, so it is refused where it is assembled. */
+#if defined(__CUDA_ARCH__) && !defined(__CUDA_ARCH_FEAT_SM90_ALL)
+extern "C" __device__ void this_code_is_for_sm_90a_and_not_sm_90(void);
+#endif
+
 QK_UNIT void qk_qconv_wgmma(const qk_qconv_mma_params* p, int64_t unit, const void* x,
                             const void* w, const void* bias, const void* multipliers,
                             const void* float_bias, const void* x_scales, const void* x_zeros,
                             const void* residual, const void* y_zeros, void* y) {
-#if defined(__CUDA_ARCH__) && !defined(__CUDA_ARCH_FEAT_SM90_ALL) && !defined(QK_FAT)
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 900
 #error "this code is for sm_90a: quantc compile --target cuda is for all GPUs"
 #endif
   const qk_q_ending ending = qk_mma_ending_of(p, w, bias, multipliers, float_bias, x_scales,
                                               x_zeros, residual, y_zeros, y);
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   qk_wgmma_tile(p, unit, x, (const uint8_t*)w, &ending);
+#elif defined(__CUDA_ARCH__)
+  this_code_is_for_sm_90a_and_not_sm_90();
 #else
   qk_mma_plain_tile(p, &ending, unit, x, w);
 #endif

@@ -55,6 +55,18 @@ def test_bits_on_the_host_and_what_other_gpus_are_told(small, capability, answer
     assert answer in done.stdout, done.stdout + done.stderr
 
 
+@pytest.mark.parametrize("flag, refusal", [("-arch=sm_90a", ""), ("-arch=sm_90", "this_code_is_for_sm_90a_and_not_sm_90"),
+                                           ("-arch=sm_80", "this code is for sm_90a"), ("-arch=sm_100", "this code is for sm_90a")])
+def test_nvcc_takes_the_generation_by_its_name_and_no_other(quantc, nvcc, flag, refusal, tmp_path):
+    """With -arch=sm_90a it also compiles for compute_90, which lacks the instructions."""
+    model = products(tmp_path, [SHAPES[12]])
+    quantc("compile", model, "--rules", tmp_path / "rules.toml", "--target", "cuda:sm_90a", "-o", tmp_path / "out", "--name", "net")
+    assert "qk_qconv_wgmma(" in (tmp_path / "out/net.cu").read_text()
+    done = subprocess.run([nvcc, "-std=c++20", flag, "-O1", "-fmad=false", "-Werror", "all-warnings", "-fatbin", tmp_path / "out/net.cu", "-o",
+                           tmp_path / "net.fatbin"], capture_output=True, text=True)
+    assert (done.returncode != 0) == bool(refusal) and refusal in done.stderr, done.stderr
+
+
 def test_build_files_name_the_generation_alone(small):
     assert "-gencode=arch=compute_90a,code=sm_90a" in (small / "Makefile").read_text()
     assert 'set(CMAKE_CUDA_ARCHITECTURES "90a")' in (small / "CMakeLists.txt").read_text()
