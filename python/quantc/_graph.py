@@ -226,6 +226,7 @@ class Graph(Runnable):
 
     def __init__(self, core: _core.Model):
         self._core: _core.Model = core
+        self._rules: Sequence[Any] = ()  # what the core has weak references to
         self._warned: Dict[str, None] = {}
         self._looked_at = 0  # of the warnings that the passes had so far
         self._nodes: Optional[List[_core.Node]] = None
@@ -244,8 +245,9 @@ class Graph(Runnable):
             self._warn(lines, 4)
         return result
 
-    def _made(self, core: _core.Model) -> "Graph":
+    def _made(self, core: _core.Model, rules: Optional[Sequence[Any]] = None) -> "Graph":
         out = Graph(core)
+        out._rules = self._rules if rules is None else rules
         out._warned = dict(self._warned)
         return out
 
@@ -279,7 +281,8 @@ class Graph(Runnable):
         core = self._core
         if options:
             core = core.with_options(options_of(core.options, options))
-        out = self._made(core.quantize(listed(rules, may_be_empty=core.options.allow_unused_rules)))
+        all_rules = listed(rules, may_be_empty=core.options.allow_unused_rules)
+        out = self._made(core.quantize(all_rules), all_rules)
         out._warn(out._core.warnings)
         return out
 

@@ -6,35 +6,27 @@
 #include <nanobind/stl/vector.h>
 
 #include <functional>
-#include <unordered_set>
 
 #include "arrays.h"
 
 namespace quantc::python {
 namespace {
 
-/// A Python object with `matches(node)` and `scheme(node)`.
+/// A Python object with `matches(node)` and `scheme(node)`. Python's garbage collector does not see
+/// what C++ owns, and a rule may refer to the graph that has it. So the graph owns its rules in
+/// Python (quantc.Graph), and this one only knows where the rule is.
 class PythonRule final : public Rule {
  public:
-  explicit PythonRule(nb::object rule)
-      : rule_(std::move(rule)), origin_(nb::cast<std::string>(rule_.type().attr("__name__"))) {
-    living().insert(this);
-  }
+  explicit PythonRule(const nb::handle rule)
+      : rule_(nb::weakref(rule)), origin_(nb::cast<std::string>(rule.type().attr("__name__"))) {}
   ~PythonRule() override {
     const nb::gil_scoped_acquire gil;
-    living().erase(this);
     rule_.reset();
-  }
-
-  /// Lets go of all rules: when the interpreter ends. A graph in a module holds its rules, and the
-  /// functions of their classes hold the module: Python cannot see this cycle.
-  static void release_all() {
-    for (PythonRule* rule : living()) rule->rule_.reset();
   }
 
   bool matches(const NodeView& node) const override {
     return called(node, [&] {
-      const nb::object answer = rule_.attr("matches")(node);
+      const nb::object answer = rule().attr("matches")(node);
       const int truth = PyObject_IsTrue(answer.ptr());
       if (truth < 0) throw nb::python_error();
       return truth == 1;
@@ -43,17 +35,22 @@ class PythonRule final : public Rule {
   RuleSpec scheme(const NodeView& node) const override {
     return called(node, [&] {
       return nb::cast<RuleSpec>(
-          nb::module_::import_("quantc._rules").attr("spec_of")(rule_.attr("scheme")(node)));
+          nb::module_::import_("quantc._rules").attr("spec_of")(rule().attr("scheme")(node)));
     });
   }
   std::string origin() const override { return origin_; }
 
  private:
+  nb::object rule() const {
+    nb::object rule = rule_();
+    if (rule.is_none()) throw std::runtime_error("the graph that has the rule is gone");
+    return rule;
+  }
+
   /// What the class raises comes out as it is; a note says at which node.
   template <class F>
   auto called(const NodeView& node, F&& f) const -> decltype(f()) {
     const nb::gil_scoped_acquire gil;
-    if (!rule_.is_valid()) throw nb::value_error("rules are gone: the interpreter ends");
     try {
       return f();
     } catch (nb::python_error& error) {
@@ -64,13 +61,7 @@ class PythonRule final : public Rule {
     }
   }
 
-  /// Of all graphs; the interpreter lock guards it.
-  static std::unordered_set<PythonRule*>& living() {
-    static auto* const all = new std::unordered_set<PythonRule*>();  // as long as the process lives
-    return *all;
-  }
-
-  nb::object rule_;
+  nb::weakref rule_;
   std::string origin_;
 };
 
@@ -83,7 +74,7 @@ Rules rules_of(const nb::sequence& rules) {
     if (nb::try_cast(rule, spec)) {
       out.push_back(rule_of(std::move(spec)));
     } else {
-      out.push_back(std::make_shared<const PythonRule>(nb::borrow(rule)));
+      out.push_back(std::make_shared<const PythonRule>(rule));
     }
   }
   return out;
@@ -176,7 +167,6 @@ void bind_rules(nb::module_& m) {
       .def("__hash__", [](const NodeView& n) {
         return std::hash<const void*>()(n.all.get()) ^ std::hash<size_t>()(n.at);
       });
-  nb::module_::import_("atexit").attr("register")(nb::cpp_function(&PythonRule::release_all));
   m.def("read_rules",
         [](const std::string& path, bool partial) { return value_of(read_rules(path, partial)); });
   m.def("save_rules", [](const std::vector<RuleSpec>& rules, const std::string& path, bool force) {

@@ -1,6 +1,10 @@
 """Rules in Python: the same as in TOML, and classes with code of their own."""
+import gc
 import pickle
 import re
+import subprocess
+import sys
+import weakref
 
 import numpy as np
 import pytest
@@ -302,3 +306,51 @@ def test_calibration_keeps_what_rules_say(digits, samples, found, tmp_path):
     assert rule(from_file, "node_linear").dtype == "int16" and rule(from_file, "node_Conv_50").keys["kind"] == "float"
     with pytest.raises(quantc.UserError, match="the rule is for no node"):
         quantc.calibrate(digits, samples, rules=FloatRule("no_such"), progress=False)
+
+
+KEEPS_ITS_GRAPH = """
+import re, sys
+import quantc
+
+def quantized():
+    graph = quantc.load(sys.argv[1])
+
+    class StaticRule(quantc.QuantRule):
+        def __init__(self, pattern, dtype, scale, offset):
+            super().__init__(pattern, dtype)
+            self.scale, self.offset, self.seen = scale, offset, []
+
+        def matches(self, node):
+            self.seen.append(node)
+            return graph is not None and re.match(self.pattern, node.name) is not None
+
+        def get_quant_params(self):
+            return {"scale": self.scale, "offset": self.offset, "input_scale": self.scale}
+
+    graph = graph.quantize([StaticRule(".*linear.*", "int8", 0.05, 3)])
+    return graph.with_options(target="portable")
+
+kept = quantized()
+assert any(n.op == "qlinear" for n in kept.explain().nodes), kept.explain()
+"""
+
+
+@pytest.mark.parametrize("times", [2, pytest.param(100, marks=pytest.mark.soak)])
+def test_nothing_is_left_when_the_interpreter_exits(tmp_path, times):
+    """Classes and rules that refer to the graph that has them."""
+    (tmp_path / "script.py").write_text(KEEPS_ITS_GRAPH)
+    for _ in range(times):
+        done = subprocess.run([sys.executable, tmp_path / "script.py", ROOT / "tests/models/digits.onnx"], capture_output=True, text=True)
+        assert done.returncode == 0 and done.stdout + done.stderr == "", done.stderr
+
+
+def test_a_graph_keeps_its_rules_and_the_collector_finds_those_that_keep_it(digits):
+    rule = ByWeights(1000)
+    rule.graph = digits.quantize([rule])
+    derived, gone = rule.graph.transform().with_options(target="portable"), weakref.ref(rule)
+    del rule
+    gc.collect()
+    assert gone() is not None and [n.op for n in derived.explain().nodes].count("conv") == 1
+    del derived
+    gc.collect()
+    assert gone() is None
