@@ -5,9 +5,26 @@
 #include "driver/node_views.h"
 #include "passes/quantized_forms.h"
 #include "quant/quantizable.h"
+#include "quant/rule_index.h"
 #include "quant/rules.h"
 
 namespace qc {
+namespace {
+
+/// A rule of one's own, asked for what it matches alone.
+class OwnMatch final : public QuantRule {
+ public:
+  OwnMatch(const quantc::Rule& rule, NeighbourViews& views) : rule_(rule), views_(views) {}
+  bool matches(const Node& node) const override { return rule_.matches(views_.of(node)); }
+  Result<QScheme> scheme(const Node&) const override { return QScheme{}; }
+  std::string origin() const override { return rule_.origin(); }
+
+ private:
+  const quantc::Rule& rule_;
+  NeighbourViews& views_;
+};
+
+}  // namespace
 
 std::string name_of(const Node& n) {
   return n.loc().names.empty() ? std::string() : n.loc().names[0];
@@ -68,19 +85,24 @@ void RuleTargets::find_groups(Graph& graph) {
 }
 
 Result<Ok> RuleTargets::find_said(Graph& graph) {
-  std::vector<std::unique_ptr<QuantRule>> patterns;  // that match as the compiler does
+  NeighbourViews views;
+  std::vector<std::unique_ptr<QuantRule>> matches;  // as the compiler does
   for (const StatedRule& rule : options_->partial) {
     RuleSpec match = rule.spec;
     match.kind = "float";  // only what it matches counts here
     match.dtype.clear();
-    patterns.push_back(rule.own ? nullptr : std::make_unique<FloatRule>(std::move(match)));
+    if (rule.own) {
+      matches.push_back(std::make_unique<OwnMatch>(*rule.own, views));
+    } else {
+      matches.push_back(std::make_unique<FloatRule>(std::move(match)));
+    }
   }
-  NeighbourViews views;
-  for (Node* n = patterns.empty() ? nullptr : graph.first(); n; n = n->next()) {
+  const RuleIndex index(matches);
+  for (Node* n = matches.empty() ? nullptr : graph.first(); n; n = n->next()) {
     if (!gives_f32(*n)) continue;
-    for (size_t i = 0; i < patterns.size(); ++i) {
+    for (const size_t i : index.named(*n)) {
+      if (!matches[i]->matches(*n)) continue;
       const StatedRule& rule = options_->partial[i];
-      if (!(patterns[i] ? patterns[i]->matches(*n) : rule.own->matches(views.of(*n)))) continue;
       RuleSpec spec = rule.spec;
       if (rule.own) {
         spec = rule.own->scheme(views.of(*n));

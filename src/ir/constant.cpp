@@ -7,9 +7,11 @@ namespace {
 constexpr size_t kInternBytes = 4096;
 constexpr int64_t kKeepBytes = 64 * 1024;
 
-size_t content_hash(const Tensor& t) {
+/// Of all that tells constants apart; many have the same elements and names of their own.
+size_t hash_of(const Tensor& t, const std::string& name) {
   std::string_view text(reinterpret_cast<const char*>(t.bytes().data()), t.bytes().size());
-  size_t h = std::hash<std::string_view>{}(text)*31 + static_cast<size_t>(t.dtype());
+  size_t h = std::hash<std::string_view>{}(text)*31 + std::hash<std::string>{}(name);
+  h = h * 31 + static_cast<size_t>(t.dtype());
   for (int64_t d : t.shape()) h = h * 31 + static_cast<size_t>(d);
   return h;
 }
@@ -18,7 +20,7 @@ size_t content_hash(const Tensor& t) {
 ConstId ConstantPool::add(Tensor tensor, std::string name) {
   std::vector<ConstId>* same_hash = nullptr;
   if (tensor.bytes().size() <= kInternBytes) {
-    same_hash = &by_hash_[content_hash(tensor)];
+    same_hash = &by_hash_[hash_of(tensor, name)];
     for (ConstId other : *same_hash) {
       if (entries_[other].name == name && entries_[other].tensor.identical(tensor)) return other;
     }

@@ -6,7 +6,7 @@
 
 #include "passes/remark.h"
 #include "quant/quantizable.h"
-#include "quant/rule.h"
+#include "quant/rule_index.h"
 #include "support/counted.h"
 
 namespace qc {
@@ -31,9 +31,10 @@ struct Missed {
 };
 using MissedByRule = std::map<std::pair<std::string, std::string>, Missed>;
 
-void note_missed(const std::vector<std::unique_ptr<QuantRule>>& rules, Node& node, int64_t elements,
-                 MissedByRule& missed) {
-  for (const auto& rule : rules) {
+void note_missed(const std::vector<std::unique_ptr<QuantRule>>& rules, const RuleIndex& index,
+                 Node& node, int64_t elements, MissedByRule& missed) {
+  for (const size_t i : index.named(node)) {
+    const auto& rule = rules[i];
     const std::string_view op = rule->quantizes() ? rule->missed_op(node) : std::string_view();
     if (op.empty()) continue;
     Missed& m = missed[{rule->origin(), std::string(op)}];
@@ -68,6 +69,7 @@ Result<bool> note_rules(Graph& graph, PassContext& context) {
   if (!context.rules) return false;
   const auto& rules = context.rules->rules;
   context.rule_uses.resize(rules.size());
+  const RuleIndex index(rules);
   bool noted = false;
   MissedByRule missed;
   int64_t weights = 0;
@@ -76,8 +78,7 @@ Result<bool> note_rules(Graph& graph, PassContext& context) {
     const int64_t elements = weight_elements(*node);
     weights += elements;
     bool keeps = false;
-    for (size_t i = 0; i < rules.size(); ++i) {
-      if (!rules[i]->matches(*node)) continue;
+    for (const size_t i : index.matching(*node)) {
       PassContext::RuleUse& use = context.rule_uses[i];
       if (++use.matched; taken) {
         if (use.matched == 1) use.hidden_by = *taken;
@@ -96,7 +97,7 @@ Result<bool> note_rules(Graph& graph, PassContext& context) {
       }
       noted = true;
     }
-    if (!taken && elements > 0) note_missed(rules, *node, elements, missed);
+    if (!taken && elements > 0) note_missed(rules, index, *node, elements, missed);
   }
   warn_missed(missed, weights, context);
   return noted;

@@ -124,14 +124,15 @@ bool is_host_step(const Program& program, const Step& step) {
   const auto* call = std::get_if<Call>(&step.op);
   if (!call) return false;
   const auto written = std::ranges::find_if(call->out, [](const View& v) { return v.present(); });
-  if (written == call->out.end()) return false;
-  const auto& all = program.buffers;
-  return program.buffer(program.owner(written->buffer)).space == Space::host &&
-         std::ranges::any_of(all, [](const Buffer& b) { return b.space == Space::device; });
+  return written != call->out.end() &&
+         program.buffer(program.owner(written->buffer)).space == Space::host;
 }
 
 std::vector<std::string> host_steps(const Program& program) {
   std::vector<std::string> out;
+  const bool device = std::ranges::any_of(program.buffers,
+                                          [](const Buffer& b) { return b.space == Space::device; });
+  if (!device) return out;
   for (const Step& step : program.steps) {
     if (!is_host_step(program, step)) continue;
     int64_t there = 0, back = 0;

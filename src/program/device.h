@@ -5,7 +5,8 @@
 
 namespace qc {
 
-/// A call that the host computes between steps of a device.
+/// A call that the host computes between steps of a device, in a program that `move_to_device` put
+/// there.
 bool is_host_step(const Program& program, const Step& step);
 
 /// "lstm for layer 'rnn' (4096 bytes to the host, 512 back)" for each such step.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ir/graph.h"
+#include "quant/name_pattern.h"
 #include "quant/scheme.h"
 
 namespace qc {
@@ -18,6 +19,8 @@ class QuantRule {
   virtual ~QuantRule() = default;
   /// Whether the rule is for this node: its names (`node.loc().names`), op, attributes and types.
   virtual bool matches(const Node& node) const = 0;
+  /// Names of which a node must have one to match; null where only `matches` knows.
+  virtual const SpelledNames* names() const { return nullptr; }
   /// The scheme of a node that matches.
   virtual Result<QScheme> scheme(const Node& node) const = 0;
   /// The op that the rule names, where that alone keeps it from matching the node; else empty.

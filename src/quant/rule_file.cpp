@@ -1,8 +1,11 @@
 #include "quant/rule_file.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
+#include <map>
+#include <ranges>
 #include <variant>
 
 #include "arrays/npz.h"
@@ -260,22 +263,20 @@ class Reader {
       QC_ASSIGN(const std::string place, beside(file, node));
       auto arrays = read_npz(place);
       if (!arrays.ok()) return wrong(node, "'{}_file': {}", k.name, arrays.diag().text);
-      it->second = std::move(*arrays);
+      for (NamedArray& a : *arrays) it->second.try_emplace(a.name, std::move(a.tensor));
     }
-    std::string given;
-    for (const NamedArray& a : it->second) {
-      if (a.name == name) {
-        if (a.tensor.size() == 0) return wrong(node, "'{}' of '{}' is empty", name, file);
-        return a.tensor;
-      }
-      given += (given.empty() ? "" : ", ") + a.name;
+    const auto found = it->second.find(name);
+    if (found == it->second.end()) {
+      return wrong(node, "'{}' has no array '{}' (it has: {})", file, name,
+                   fmt::join(std::views::keys(it->second), ", "));
     }
-    return wrong(node, "'{}' has no array '{}' (it has: {})", file, name, given);
+    if (found->second.size() == 0) return wrong(node, "'{}' of '{}' is empty", name, file);
+    return found->second;
   }
 
   std::string path_;
   Missing missing_;
-  std::map<std::string, std::vector<NamedArray>> archives_;
+  std::map<std::string, std::map<std::string, Tensor>> archives_;  // by file and name
 };
 
 /// The shortest text that reads as the same f32.

@@ -8,7 +8,6 @@
 #include <cmath>
 
 #include "quant/observer.h"
-#include "support/budget.h"
 #include "support/suggest.h"
 
 namespace qc {
@@ -92,6 +91,7 @@ std::optional<RuleProblem> bad_regex(const char* key, const std::string& text) {
     return RuleProblem{key, fmt::format("a pattern of {} characters: at most {} are allowed",
                                         text.size(), kMaxPattern)};
   }
+  if (spelled_names(text)) return std::nullopt;
   re2::RE2::Options options;
   options.set_log_errors(false);
   const re2::RE2 regex(text, options);
@@ -336,12 +336,9 @@ RuleSpec with_scales(RuleSpec s) {
   return s;
 }
 
-// Steps of a match beside those for the characters.
-constexpr int64_t kMatchWork = 100;
-
 PatternRule::PatternRule(RuleSpec spec) : spec_(with_scales(std::move(spec))) {
-  pattern_ = std::make_shared<const re2::RE2>(spec_.pattern);
-  if (!spec_.exclude.empty()) exclude_ = std::make_shared<const re2::RE2>(spec_.exclude);
+  if (!spec_.pattern.empty()) pattern_.emplace(spec_.pattern);
+  if (!spec_.exclude.empty()) exclude_.emplace(spec_.exclude);
 }
 
 bool PatternRule::matches(const Node& node) const {
@@ -354,15 +351,11 @@ std::string_view PatternRule::missed_op(const Node& node) const {
 }
 
 bool PatternRule::matches_names(const Node& node) const {
-  auto any = [&](const re2::RE2& regex) {
-    for (const std::string& name : node.loc().names) {
-      spend(Cost::work, kMatchWork + static_cast<int64_t>(name.size()));
-      if (regex.Match(name, 0, name.size(), re2::RE2::ANCHOR_START, nullptr, 0)) return true;
-    }
-    return false;
+  const auto any = [&](const NamePattern& pattern) {
+    return std::ranges::any_of(node.loc().names,
+                               [&](const std::string& name) { return pattern.matches(name); });
   };
-  if (!spec_.pattern.empty() && !any(*pattern_)) return false;
-  return !exclude_ || !any(*exclude_);
+  return (!pattern_ || any(*pattern_)) && (!exclude_ || !any(*exclude_));
 }
 
 QScheme PatternRule::scheme_of(QScheme::Kind kind) const {

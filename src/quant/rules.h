@@ -7,10 +7,6 @@
 #include "quant/rule.h"
 #include "quantc/rules.h"
 
-namespace re2 {
-class RE2;
-}
-
 namespace qc {
 
 using quantc::RuleSpec;
@@ -32,6 +28,7 @@ class PatternRule : public QuantRule {
   explicit PatternRule(RuleSpec spec);
   bool matches(const Node& node) const override;
   std::string_view missed_op(const Node& node) const override;
+  const SpelledNames* names() const override { return pattern_ ? pattern_->spelled() : nullptr; }
   std::string origin() const override { return spec_.origin; }
   bool is_calibrated() const override { return spec_.calibrated; }
 
@@ -43,7 +40,8 @@ class PatternRule : public QuantRule {
 
  private:
   bool matches_names(const Node& node) const;
-  std::shared_ptr<const re2::RE2> pattern_, exclude_;
+
+  std::optional<NamePattern> pattern_, exclude_;  // null for none
 };
 
 /// Scales of the result and, where stated, of the operands are given.

@@ -59,6 +59,29 @@ class RulesTest : public testing::Test {
 )";
 };
 
+/// Names are looked up, other patterns are asked; the order stays that of the list.
+TEST_F(RulesTest, TheFirstRuleHoldsHoweverItsPatternIsMatched) {
+  const std::string whole = "[[rule]]\npattern='net\\.sum$'\nscale=0.1\n";
+  const std::string start = "[[rule]]\npattern='net\\.s'\nscale=0.1\n";
+  const std::string regex = "[[rule]]\npattern='.*sum'\nscale=0.1\n";
+  const std::string named = "[[rule]]\npattern='(?:other|net\\.tail)$'\nscale=0.1\n";
+  for (const std::string& first : {whole, start, regex, named}) {
+    for (const std::string& second : {whole, start, regex, named}) {
+      const std::string said = contract(first + second);
+      EXPECT_NE(said.find("rules.toml:4: error[rule]: the rule is never used"), std::string::npos)
+          << first << second << said;
+      EXPECT_NE(said.find("(1 node), the first of them rules.toml:1"), std::string::npos) << said;
+    }
+    EXPECT_EQ(contract(first), "");
+  }
+  const std::string none = "[[rule]]\npattern='net\\.su$'\nscale=0.1\n";
+  EXPECT_NE(contract(none).find("the rule matches no node"), std::string::npos);
+  const std::string other = "[[rule]]\npattern='net\\.sum$'\nop='tanh'\nscale=0.1\n";
+  EXPECT_NE(contract(other).find("the rule matches no node"), std::string::npos);
+  const std::string out = "[[rule]]\npattern='net'\nexclude='net\\.(sum|act)'\nscale=0.1\n";
+  EXPECT_NE(contract(out).find("the rule matches no node"), std::string::npos);
+}
+
 TEST_F(RulesTest, EveryKeyIsRead) {
   const auto specs = read(R"(
 [default]
