@@ -111,9 +111,9 @@ struct ValidateOptions {
   std::optional<double> min_top1;        // percent of rows with their largest element in place
   std::optional<double> max_perplexity;  // of logits over the tokens
   std::string tokens;  // the input that holds the tokens that logits predict; empty: none
-  std::vector<std::string> targets = {"native"};
-  std::string compiler;            // empty: $CC, else cc
-  std::vector<std::string> flags;  // empty: -O2, and -march=native for portable code
+  std::vector<std::string> targets;  // none: that of the model's options
+  std::string compiler;              // empty: $CC, else cc
+  std::vector<std::string> flags;    // empty: -O2, and -march=native for portable code
   /// Layers too: beside the float model where there are rules, and beside expected arrays that have
   /// their names; and where generated code first parts from the interpreter.
   bool per_layer = false;

@@ -349,11 +349,12 @@ class Graph(Runnable):
 
     def validate(self, *inputs: Any, expected: Any = (), atol: Optional[float] = None, rtol: float = 0.0,
                  min_sqnr: Optional[float] = None, min_top1: Optional[float] = None, perplexity: str = "",
-                 max_perplexity: Optional[float] = None, targets: Sequence[str] = ("native",),
+                 max_perplexity: Optional[float] = None, targets: Sequence[str] = (),
                  per_layer: bool = False) -> Validation:
         """Compares interpreter and generated code bit for bit, and both with expected outputs where there are some.
 
-        Without them a graph with rules is compared with what it computes in float. ``min_sqnr`` (dB), ``min_top1`` (percent
+        Code is for the target of the graph's options (``native``, with ``no_float`` ``portable``), or for ``targets``.
+        Without expected outputs a graph with rules is compared with what it computes in float. ``min_sqnr`` (dB), ``min_top1`` (percent
         of rows), ``max_perplexity``, ``atol`` and ``rtol`` are the bars of the verdict, as those of the command line; a graph
         with rules is not judged without one. ``perplexity`` names the input with the tokens that the logits predict.
         ``per_layer`` compares every layer with the float network too, and with arrays of ``expected`` (a mapping) that have

@@ -53,7 +53,7 @@ void ValidateFlags::add_to(CLI::App& command) {
                               "greatest perplexity, instead of the differences above");
   command.add_flag("--json", as_json, "as JSON (docs/schema/validate.json)");
   add_value(command, "--target", validation.targets, "TARGET",
-            fmt::format("what to build for and run: {} (default native)",
+            fmt::format("what to build for and run: {} (default native, with --no-float portable)",
                         fmt::join(choices("target"), ", ")));
   add_value(command, "--cc", validation.build.compiler, "PROGRAM",
             "C compiler (default $CC, else cc)");

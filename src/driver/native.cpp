@@ -30,8 +30,16 @@ Result<NativeModel> NativeModel::build(const Graph& graph, Options options,
   if (incbin) flags.flags.push_back("-Wa,-I," + folder.path());
   std::vector<std::string> sources = c_sources(module, backend);
   sources.push_back(backend.name + (incbin ? "_weights.S" : "_weights.c"));
-  QC_ASSIGN(auto library, Library::build(folder.path(), sources, flags));
-  return NativeModel(std::move(module), backend.name, std::move(library), options.threads);
+  auto library = Library::build(folder.path(), sources, flags);
+  if (!library.ok()) {
+    Diag diag = library.diag();
+    if (!build.compiler.empty())
+      diag.notes.push_back(
+          "the code runs here, so the compiler must build for this machine; for "
+          "another one, compile --vectors writes a test program to build there");
+    return diag;
+  }
+  return NativeModel(std::move(module), backend.name, std::move(*library), options.threads);
 }
 
 Result<NativeResult> NativeModel::run(const std::vector<Tensor>& inputs, int more) const {

@@ -282,7 +282,9 @@ Result<Validation> validate(const Graph& graph, const Options& options, Samples 
   std::vector<Way> ways = {interpreter_of(graph, kInterpreter)};
   QC_ASSIGN(Way kernels, in_process(graph, options, "in process"));
   ways.push_back(std::move(kernels));
-  for (const std::string& target : v.targets) {
+  const std::vector<std::string> targets =
+      v.targets.empty() ? std::vector{implied(options).target} : v.targets;
+  for (const std::string& target : targets) {
     QC_ASSIGN(Way way, native(graph, options, target, v.build));
     ways.push_back(std::move(way));
   }
@@ -339,7 +341,7 @@ Result<Validation> validate(const Graph& graph, const Options& options, Samples 
                  "no output scores the token after each of these: its shape would be theirs and "
                  "the vocabulary, and they at least two");
   }
-  for (const std::string& target : v.targets) {
+  for (const std::string& target : targets) {
     if (v.per_layer) QC_TRY(compare_layers(graph, options, target, first, v, out));
   }
   return out;

@@ -24,7 +24,7 @@ struct ValidateOptions {
   /// The graph was quantized by rules: without a bar it is not compared with the default tolerance.
   bool quantized = false;
   std::string tokens;  // input whose elements are the next tokens; empty: no perplexity
-  std::vector<std::string> targets = {"native"};
+  std::vector<std::string> targets;  // none: that of the options
   BuildOptions build;
   bool per_layer = false;
 };

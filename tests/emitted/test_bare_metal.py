@@ -6,6 +6,7 @@ import subprocess
 import numpy as np
 import onnx
 import pytest
+from tests.conftest import QUANTC
 
 BOARD = pathlib.Path(__file__).resolve().parent / "bare_metal"
 CORES = {"m3": (["-mthumb", "-mcpu=cortex-m3"], "mps2-an385"),
@@ -170,3 +171,18 @@ def test_larger_networks_without_floats_link_no_float_helper(quantc, models, nam
     sh("make", "-s", "-C", tmp_path / "o", "CC=arm-none-eabi-gcc", "AR=arm-none-eabi-ar", "CFLAGS=" + " ".join(["-Os", *CORES["m3"][0]]), "libnet.a")
     symbols = undefined(tmp_path / "o/libnet.a")
     assert not [s for s in symbols if s.startswith(FLOAT_HELPERS)], symbols
+
+
+def test_validate_builds_the_code_that_compile_writes(models, root, tmp_path):
+    """Without --target it is that of the options: with --no-float portable."""
+    (tmp_path / "quantc.toml").write_text("target = 'portable'\n")
+
+    def validate(*flags):
+        return subprocess.run([QUANTC, "validate", models / "digits.onnx", "--rules", root / "examples/digits/rules.toml", "--random", "1", *flags],
+                              capture_output=True, text=True)
+    for flags in (["--no-float"], ["--config", tmp_path / "quantc.toml"]):
+        done = validate(*flags)
+        assert done.returncode == 0 and "\nportable " in done.stdout and "\nnative " not in done.stdout, done.stdout + done.stderr
+    assert "\nnative " in validate().stdout
+    refused = validate("--no-float", "--cc", "arm-none-eabi-gcc")
+    assert refused.returncode != 0 and "for another one, compile --vectors writes a test program" in refused.stderr, refused.stderr
