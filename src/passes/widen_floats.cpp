@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 
 #include "ir/capability.h"
@@ -11,7 +12,7 @@
 #include "passes/quantized_forms.h"
 #include "passes/remark.h"
 #include "quant/emit.h"
-#include "quant/rule.h"
+#include "quant/rule_index.h"
 
 namespace qc {
 namespace {
@@ -55,12 +56,14 @@ class Widener {
 
   /// Whether elements of a constant that a node moves are to be codes, so that it is stored as
   /// such.
-  bool becomes_codes(const Node& node, const Value& moved) const {
+  bool becomes_codes(const Node& node, const Value& moved) {
     if (!moved.is_constant()) return false;
     if (!context_.rules) return true;
-    for (const auto& rule : context_.rules->rules) {
-      if (!rule->matches(node)) continue;
-      const Result<QScheme> scheme = rule->scheme(node);
+    const auto& rules = context_.rules->rules;
+    if (!rule_index_) rule_index_.emplace(rules);
+    for (const size_t i : rule_index_->named(node)) {
+      if (!rules[i]->matches(node)) continue;
+      const Result<QScheme> scheme = rules[i]->scheme(node);
       return scheme.ok() && scheme->kind == QScheme::Kind::fixed;
     }
     return false;
@@ -132,6 +135,7 @@ class Widener {
 
   Graph& graph_;
   const PassContext& context_;
+  std::optional<RuleIndex> rule_index_;
   std::unordered_map<const Value*, Value*> wide_;     // results of nodes: what they narrow
   std::unordered_map<const Value*, Value*> widened_;  // inputs, constants and others: cast
 };
