@@ -354,9 +354,9 @@ class Graph(Runnable):
         """Compares interpreter and generated code bit for bit, and both with expected outputs where there are some.
 
         Code is for the target of the graph's options (``native``, with ``no_float`` ``portable``), or for ``targets``.
-        Without expected outputs a graph with rules is compared with what it computes in float. ``min_sqnr`` (dB), ``min_top1`` (percent
-        of rows), ``max_perplexity``, ``atol`` and ``rtol`` are the bars of the verdict, as those of the command line; a graph
-        with rules is not judged without one. ``perplexity`` names the input with the tokens that the logits predict.
+        Without expected outputs a graph with rules is compared with what it computes in float. ``min_sqnr`` (dB),
+        ``min_top1`` (percent of rows), ``max_perplexity``, ``atol`` and ``rtol`` are the bars of the verdict, as those of the
+        command line; a graph with rules is not judged without one. ``perplexity`` names the input with the tokens that the logits predict.
         ``per_layer`` compares every layer with the float network too, and with arrays of ``expected`` (a mapping) that have
         its name; and it names the first layer where generated code and interpreter part.
         """
