@@ -116,6 +116,7 @@ struct DimBuilder {
     return atom(fn, std::move(text), {a, b});
   }
   static Dim applied(Fn fn, const Dim& a, const Dim& b);
+  static Dim with_atom(const Dim& d, const std::string& text, const Dim& other);
   static std::optional<Dim> without_remainders(const Dim& d, const SymbolBounds& symbols, bool up);
   /// The sum of products again, of atoms made anew from the innermost on.
   template <class Symbol, class Apply>
@@ -392,6 +393,21 @@ std::optional<Dim> DimBuilder::without_remainders(const Dim& d, const SymbolBoun
   return replaced && exact ? std::optional(sum) : std::nullopt;
 }
 
+/// The dim with another one in place of an atom of its terms.
+Dim DimBuilder::with_atom(const Dim& d, const std::string& text, const Dim& other) {
+  Dim sum(d.expr_->constant);
+  for (const auto& [key, term] : d.expr_->terms) {
+    Dim part(term.factor);
+    for (const auto& atom : term.atoms) {
+      Expr one;
+      add_term(one, {atom}, 1);
+      part = part * (atom->text == text ? other : finish(std::move(one)));
+    }
+    sum = sum + part;
+  }
+  return sum;
+}
+
 Bounds Dim::bounds(const SymbolBounds& symbols) const {
   if (is_static()) return {value_, value_};
   spend(Cost::terms, static_cast<int64_t>(expr_->terms.size()));
@@ -417,6 +433,22 @@ Bounds Dim::bounds(const SymbolBounds& symbols) const {
   if (const auto most = DimBuilder::without_remainders(*this, symbols, true))
     total.max = std::min(total.max, most->bounds(symbols).max);
   return total;
+}
+
+Bounds Dim::bounds_by_cases(const SymbolBounds& symbols, int cases) const {
+  const Bounds all = bounds(symbols);
+  if (is_static() || cases < 2) return all;
+  for (const auto& [key, term] : expr_->terms) {
+    for (const auto& atom : term.atoms) {
+      if (atom->fn != Fn::min && atom->fn != Fn::max) continue;
+      const Bounds a = DimBuilder::with_atom(*this, atom->text, atom->args[0])
+                           .bounds_by_cases(symbols, cases / 2);
+      const Bounds b = DimBuilder::with_atom(*this, atom->text, atom->args[1])
+                           .bounds_by_cases(symbols, cases / 2);
+      return {std::max(all.min, std::min(a.min, b.min)), std::min(all.max, std::max(a.max, b.max))};
+    }
+  }
+  return all;
 }
 
 uint64_t Dim::overflows() { return overflow_count; }

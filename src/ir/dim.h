@@ -64,6 +64,10 @@ class Dim {
   /// anything from 0 on. What would leave 64 bits stops at their ends.
   Bounds bounds(const SymbolBounds& symbols) const;
 
+  /// The same, or narrower: min and max are looked at as one argument or the other, in at most so
+  /// many cases, so that s - min(s, 2) is 0 or more.
+  Bounds bounds_by_cases(const SymbolBounds& symbols, int cases = 64) const;
+
   /// Infix text: "3", "batch", "2*s0 + 1", "floordiv(s0, 2)".
   std::string str() const;
   /// Parses what `str` prints and what ONNX's dim_param expressions contain (`//`, `**`, Max, Min,

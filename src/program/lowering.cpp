@@ -65,7 +65,7 @@ Result<Ok> check_size(const Type& type, const SymbolBounds& free, const Loc& loc
   std::vector<int64_t> largest;
   for (const Dim& d : type.shape) {
     const Bounds range = d.bounds(free);
-    if (range.min < 0 && range.max < INT64_MAX) {
+    if (range.min < 0 && range.max < INT64_MAX && d.bounds_by_cases(free).min < 0) {
       return error(Code::dim, loc, "shape {} is negative for some sizes: give narrower ranges",
                    str(type.shape));
     }

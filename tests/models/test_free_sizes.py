@@ -194,6 +194,25 @@ def test_multiples(exported, quantc, tmp_path):
             np.testing.assert_array_equal(got.view("u4"), want.view("u4"))
 
 
+class Ends(nn.Module):
+    """Parts of a free axis that are counted from its end."""
+
+    def forward(self, x):
+        return torch.cat([x.roll(3, 1), x[:, -2:], x[:, :-1]], 1)
+
+
+def test_parts_counted_from_the_end(quantc, tmp_path):
+    seq = export(Ends(), torch.zeros(2, 5, 4), {"seq": (1, 2, 16)}, tmp_path / "ends.pt2")["seq"]
+    quantc("compile", tmp_path / "ends.pt2", "-o", tmp_path / "c", "--name", "net", "--dim", f"{seq}=2..16")
+    net = Compiled(tmp_path / "c")
+    for length in (2, 3, 4, 9, 16):
+        x = torch.rand(2, length, 4)
+        want = Ends()(x).numpy()
+        status, got, _ = net.run(x.numpy(), {seq: length}, want)
+        assert status == 0
+        np.testing.assert_array_equal(got, want)
+
+
 def test_what_is_too_large_or_needs_numbers_is_refused_by_name(exported, quantc, tmp_path):
     _, _, path, symbols = exported("encoder")
     flags = ["-o", tmp_path / "c", "--dim", f"{symbols['batch']}=1"]
