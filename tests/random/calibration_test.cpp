@@ -51,7 +51,8 @@ Result<std::vector<RuleSpec>> calibrated(const Graph& graph, const std::vector<T
   QC_TRY(understand(how));
   QC_ASSIGN(const Calibration found,
             calibrate(graph, {}, Samples::of(inputs), how, archive_name(path)));
-  QC_TRY(write_rules(found, path, "random", how.method, Overwrite::any));
+  QC_ASSIGN(FileSet files, write_rules(found, path, "random", how.method, Overwrite::any));
+  QC_TRY(files.commit());
   QC_ASSIGN(text, read_text(path));
   return read_rules(path);
 }

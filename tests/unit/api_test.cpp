@@ -246,6 +246,8 @@ TEST_F(ApiTest, ExplainsAndValidates) {
             5u);  // three ways against what is expected, two against the interpreter
   auto wrong = expected;
   wrong[0].data[3] = std::byte{0x7f};
+  EXPECT_TRUE(ok(model.validate({input[0]}, {wrong[0]}, how)).ok);  // rules, and no bar
+  how.atol = 0;
   EXPECT_FALSE(ok(model.validate({input[0]}, {wrong[0]}, how)).ok);
 }
 
