@@ -205,9 +205,26 @@ quantc::Model quantize(const quantc::Model& model, const std::string& folder) {
   return need(model.quantize(rules));
 }
 
+/// Nodes with their neighbours, and the numbers of a quantized result.
+void look_at_nodes(const quantc::Model& model, const quantc::Explanation& explanation) {
+  for (const quantc::NodeView& node : need(model.nodes())) {
+    if (node.op != "linear") continue;
+    const auto producers = node.producers(), users = node.users();
+    std::printf("linear: %zu producer of op %s, %zu users\n", producers.size(),
+                producers[0].op.c_str(), users.size());
+  }
+  for (const quantc::NodeExplanation& node : explanation.nodes) {
+    if (node.op != "qlinear" || !node.input_qparams[0]) continue;
+    const quantc::QuantParams& codes = *node.input_qparams[0];
+    std::printf("qlinear reads %s: %zu scale, %zu zero point\n", codes.dtype.c_str(),
+                codes.scale().size(), codes.zero_point().size());
+  }
+}
+
 /// What became of the layers: in words, in figures, and against what was expected.
 void look(const quantc::Model& model, const quantc::Model& quantized, const Arrays& inputs) {
   const quantc::Explanation explanation = need(quantized.explain());
+  look_at_nodes(model, explanation);
   std::printf("%s; a table of %s\n", explanation.totals.c_str(),
               explanation.table(100).empty() ? "nothing" : "text");
   for (const std::string& warning : quantized.warnings()) std::printf("%s\n", warning.c_str());
@@ -248,6 +265,14 @@ void compile(const quantc::Model& model, const quantc::Model& quantized, const A
               static_cast<long long>(report.weight_bytes));
 }
 
+/// A long call asks now and then whether it should end.
+void interrupt(const quantc::Model& model, const Arrays& inputs) {
+  quantc::set_interrupt_check([] { return true; });
+  const auto ended = model.run_reference(inputs);
+  quantc::set_interrupt_check(nullptr);
+  std::printf("reference run: %s\n", ended ? "finished" : ended.diagnostic().code.c_str());
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -262,6 +287,7 @@ int main(int argc, char** argv) {
   choose_sizes(folder);
   keep_state(folder);
   change(model, inputs);
+  interrupt(model, inputs);
   const quantc::Model quantized = quantize(model, folder);
   look(model, quantized, inputs);
   compile(model, quantized, inputs, folder);

@@ -32,8 +32,11 @@ forms: 0 kept
 9 rows: dim
 counter: 2, its copy 2, after a reset 1
 limits: equal, differs, differs
+reference run: limit
 5 rules, the first for '.*node_Conv_50.*'
 of a class: 9 nodes: 1 integer, .*
+linear: 1 producer of op reshape, 0 users
+qlinear reads i8: 1 scale, 1 zero point
 10 nodes: 7 integer, .*; a table of text
 worst layer: q\w+; the page has plots
 layers: 8
