@@ -43,7 +43,7 @@ def files(folder: Path):
 def start(*args, **options):
     """The command with signals as a terminal gives them: who runs the tests in the background may ignore some."""
     def heed():
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE):
             signal.signal(number, signal.SIG_DFL)
     return subprocess.Popen([str(QUANTC), *map(str, args)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, preexec_fn=heed, **options)
 

@@ -341,10 +341,10 @@ def test_as_near_as_fake_quantization(name, kind, exported, quantc, tmp_path):
     assert ours >= LIMITS[kind] and abs(ours - theirs) < 0.5, (ours, theirs)
 
 
-@pytest.mark.parametrize("name, encoded", [("qwen3", 0), ("t5", 0), ("vit", 1)])
+@pytest.mark.parametrize("name, encoded", [("qwen3", 1), ("t5", 0), ("vit", 1)])
 def test_sums_of_16_bits(name, encoded, exported, quantc, tmp_path):
     """What passes through all layers in 16 bits, as a vision transformer's patches in any case, and no value is encoded twice: pixels once, the rows
-    of a table of tokens when it is compiled."""
+    of a table of tokens when it is compiled, or once where a norm reads them as floats, too (qwen3)."""
     _, inputs, answer, file, arrays = exported(name)
     rules = tmp_path / "rules.toml"
     quantc("calibrate", file, "--data", samples_of(name, inputs, tmp_path / "samples.npz"), "--per-channel", "--results", "sums", "-o", rules)

@@ -170,5 +170,5 @@ def test_pages_and_the_command_line(digits, data, command, tmp_path):
         assert not page.open and page.seen.count("svg") >= 6 and page.seen.count("tr") == 6
         text = html.unescape((tmp_path / f"{name}.html").read_text())
         assert text.count("[[rule]]") == 5 and "pattern = 'node_Conv_54$'\n" in text and "scale = 0.038419943\noffset = 6\n" in text
-        assert "[[rule]]  # rules.toml:7\n" in text
+        assert "[[rule]]  # rules.toml:8\n" in text
     assert "random inputs" in (tmp_path / "c.html").read_text()

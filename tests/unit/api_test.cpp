@@ -234,7 +234,7 @@ TEST_F(ApiTest, ExplainsAndValidates) {
   EXPECT_EQ(all.totals, "10 nodes: 7 integer, 0 float, 1 move elements, 2 convert");
   EXPECT_NE(all.table().find("qconv"), std::string::npos);
   EXPECT_NE(all.json.find("\"totals\""), std::string::npos);
-  EXPECT_EQ(all.nodes[1].rule.substr(all.nodes[1].rule.rfind('/') + 1), "rules.toml:7");
+  EXPECT_EQ(all.nodes[1].rule.substr(all.nodes[1].rule.rfind('/') + 1), "rules.toml:8");
   const auto input = digit();
   const auto expected = ok(model.run(input));
   ValidateOptions how;
