@@ -146,7 +146,7 @@ def program(check, folder, host, name):
     source, made = folder.parent / f"{name}.cpp", folder / name
     compiler = ["c++", "-std=c++20", "-O2", "-DQK_CUDA_ON_HOST", "-ffp-contract=off"] if host else \
         ["nvcc", "-std=c++20", "-O2", nvcc_flag(), "-fmad=false", "-x", "cu"]
-    command = [*compiler, "-I", folder, source, "-o", made, *(["-x", "none"] if host else ["-Xlinker"]), folder / "digits_weights.o"]
+    command = [*compiler, "-I", folder, source, "-o", made, *(["-x", "none"] if host else ["-Xlinker"]), folder / ("host" if host else "device") / "digits_weights.o"]
     done = subprocess.run(command, capture_output=True, text=True)
     check(f"{name} builds", done.returncode == 0, done.stderr[-2000:])
     if done.returncode == 0:
