@@ -101,7 +101,7 @@ class Former {
   }
 
   /// The same codes in another format; of a constant at once.
-  Result<Value*> requantized(const Place& place, Value* codes, const QType& to,
+  Result<Value*> requantized(const InsertPoint& place, Value* codes, const QType& to,
                              const Arithmetic& arithmetic) {
     QC_ASSIGN(Value * y, emit_requantize(place, codes, to, arithmetic));
     if (!codes->is_constant()) return y;

@@ -36,7 +36,7 @@ Result<bool> fuse(Graph& graph, Node* node, Ending ending, const Names& others,
   if (!host) return false;
   ending.floats = !x->has_one_use();
   std::string reason;
-  const EndingPlace place{graph, fused_loc(*producer, *node, others), producer};
+  const InsertPoint place{graph, fused_loc(*producer, *node, others), producer};
   QC_ASSIGN(Node * made, host->with_ending(ending, place, reason));
   if (!made) {
     remark_kept(context, "fuse_quantize", *node, *producer, reason.c_str());

@@ -250,7 +250,7 @@ class Lifter {
 
   /// Lets the mover work on codes in place of floats; readers are told when all moves are done.
   Result<Ok> lift(const Move& m) {
-    const Place place{graph_, m.mover->loc(), m.quantize};
+    const InsertPoint place{graph_, m.mover->loc(), m.quantize};
     const Type& type = m.quantize->output()->type();
     QC_ASSIGN(Value * codes, moved(place, m.mover->clone(), m, 0));
     QC_ASSIGN(codes, emit_with_format(place, codes, type.quant()));
@@ -273,7 +273,7 @@ class Lifter {
   }
 
   /// `mover` in place of that of the move, of results `output` of the sources.
-  Result<Value*> moved(const Place& place, std::unique_ptr<Node> mover, const Move& m,
+  Result<Value*> moved(const InsertPoint& place, std::unique_ptr<Node> mover, const Move& m,
                        size_t output) {
     std::vector<Value*> inputs = m.mover->inputs();
     for (size_t i = 0; i < m.sources.size(); ++i) {

@@ -160,7 +160,7 @@ Result<Value*> sink(Graph& graph, Value* whole) {
         IndexRange{found->axis, old.start / found->each, old.size / found->each});
     // What is no view of the model's stands as low as it can: an op on the whole may come between.
     Node* reader = only_reader(taker->output());
-    const Place place{graph, taker->loc(), found->parts[i] || !reader ? before : reader};
+    const InsertPoint place{graph, taker->loc(), found->parts[i] || !reader ? before : reader};
     QC_ASSIGN(Value * part, emit_part(place, view->output(), range.axis, range.start, range.size));
     Value* replaced = found->parts[i] ? reader->output() : taker->output();
     if (!found->parts[i]) {
@@ -272,7 +272,7 @@ Result<Ok> merge_recoded(Graph& graph, Value* whole, const std::vector<Part>& pa
                 {made->output()}, encode_loc, op));
   for (size_t i = 0; i < count; ++i) {
     const Part& p = parts[first + i];
-    const Place place{graph, p.node->loc(), op};
+    const InsertPoint place{graph, p.node->loc(), op};
     Value* old = all[i].encode->output();
     QC_ASSIGN(Value * part,
               emit_part(place, encode->output(), axis, p.range.start - from.start, p.range.size));

@@ -59,7 +59,7 @@ class Merger {
     int64_t at = 0;
     for (Node* n : products) {
       const int64_t size = n->output()->shape().back().value();
-      const Place place{graph_, n->loc(), n};
+      const InsertPoint place{graph_, n->loc(), n};
       QC_ASSIGN(Value * part, emit_part(place, whole->output(), axis, at, size));
       QC_ASSIGN(part, emit_with_format(place, part, n->output()->type().quant()));
       graph_.replace_uses(n->output(), part);

@@ -87,7 +87,7 @@ class HostSteps {
 
   /// Makes a view one of the host's memory that has the same bytes.
   void bring(View& v, const Loc& loc, Steps& out) {
-    const Place place = program_.resolve(v);
+    const BufferOffset place = program_.resolve(v);
     if (program_.buffer(place.buffer).kind == BufferKind::constant) {
       const auto [at, fresh] =
           constants_.try_emplace(place.buffer, static_cast<int>(program_.buffers.size()));

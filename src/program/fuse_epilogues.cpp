@@ -148,7 +148,7 @@ class Fuser {
       Step& added = p_.steps[static_cast<size_t>(add)];
       const Call* sum = added.call();
       if (!sum || sum->in.size() != 2) continue;
-      const Place mine_at = p_.resolve(call->out[0]);
+      const BufferOffset mine_at = p_.resolve(call->out[0]);
       const size_t mine = p_.resolve(sum->in[0]) == mine_at ? 0 : 1;
       const Addition addition{*call, *sum, mine, p_.buffer(mine_at.buffer).bytes};
       std::optional<Stage> stage = fusion->add(addition);
@@ -193,7 +193,7 @@ class Fuser {
   /// The one step that reads the storage written at `view`, which must be whole, private and
   /// written once; -1 when there is none.
   int only_reader(const View& view) const {
-    const Place root = p_.resolve(view);
+    const BufferOffset root = p_.resolve(view);
     const size_t b = static_cast<size_t>(root.buffer);
     if (!(root.offset == 0) || p_.buffers[b].kind != BufferKind::arena) return -1;
     return uses_[b].writes == 1 && uses_[b].reads == 1 ? uses_[b].reader : -1;

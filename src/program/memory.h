@@ -18,8 +18,8 @@ class RunMemory {
   explicit RunMemory(const Program& program);
 
   std::byte* at(const View& view) { return at(program_.resolve(view)); }
-  std::byte* at(int buffer) { return at(program_.resolve(Place{buffer, 0})); }
-  std::byte* at(Place place) {
+  std::byte* at(int buffer) { return at(program_.resolve(BufferOffset{buffer, 0})); }
+  std::byte* at(BufferOffset place) {
     std::byte* base = base_[static_cast<size_t>(place.buffer)];
     return base ? base + place.offset.value() : nullptr;
   }

@@ -84,7 +84,7 @@ std::vector<int64_t> Program::largest_sizes() const {
   return out;
 }
 
-Place Program::resolve(Place place) const {
+BufferOffset Program::resolve(BufferOffset place) const {
   while (buffer(place.buffer).alias_of >= 0) {
     const Buffer& b = buffer(place.buffer);
     place = {b.alias_of, place.offset + b.alias_offset};

@@ -65,10 +65,10 @@ View part(const View& view, const Dim& offset, Dims dims);
 Dim extent(const View& view);
 
 /// A byte of a buffer that owns its storage.
-struct Place {
+struct BufferOffset {
   int buffer = -1;
   Dim offset;
-  bool operator==(const Place&) const = default;
+  bool operator==(const BufferOffset&) const = default;
 };
 
 /// A number among a call's parameters: integers may depend on free dimensions and on scalars.
@@ -219,8 +219,10 @@ class Program {
            0;
   }
   /// Where a view begins in the buffer that owns its storage.
-  Place resolve(const View& view) const { return resolve(Place{view.buffer, view.offset}); }
-  Place resolve(Place place) const;
+  BufferOffset resolve(const View& view) const {
+    return resolve(BufferOffset{view.buffer, view.offset});
+  }
+  BufferOffset resolve(BufferOffset place) const;
 };
 
 /// Calls `visit(view, written)` on every present view of a step, not on those of steps in it.

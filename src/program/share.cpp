@@ -14,17 +14,17 @@ class Merger {
   explicit Merger(Program& program) : program_(program) {
     for (Buffer& b : program.buffers) {
       if (b.alias_of < 0) continue;
-      const Place root = program.resolve(Place{b.alias_of, b.alias_offset});
+      const BufferOffset root = program.resolve(BufferOffset{b.alias_of, b.alias_offset});
       b.alias_of = root.buffer;
       b.alias_offset = root.offset;
     }
   }
-  Place find(const View& view) {
+  BufferOffset find(const View& view) {
     if (program_.buffer(view.buffer).alias_of < 0) return {view.buffer, view.offset};
-    const Place root = find_root(view.buffer);
+    const BufferOffset root = find_root(view.buffer);
     return {root.buffer, root.offset + view.offset};
   }
-  void merge(int buffer, Place into) {
+  void merge(int buffer, BufferOffset into) {
     Buffer& b = program_.buffers[static_cast<size_t>(buffer)];
     b.alias_of = into.buffer;
     b.alias_offset = into.offset;
@@ -36,7 +36,7 @@ class Merger {
   }
 
  private:
-  Place find_root(int buffer) {
+  BufferOffset find_root(int buffer) {
     std::vector<int> path;
     int at = buffer;
     while (program_.buffers[static_cast<size_t>(at)].alias_of >= 0) {
@@ -87,7 +87,7 @@ class Copies {
   /// Whether the source of copy `t` is all of a buffer that can live where the copy would go.
   bool can_vanish(size_t t) const {
     const Call& call = *program_.steps[t].call();
-    const Place from = program_.resolve(call.in[0]), to = program_.resolve(call.out[0]);
+    const BufferOffset from = program_.resolve(call.in[0]), to = program_.resolve(call.out[0]);
     const Buffer& source = program_.buffer(from.buffer);
     const Dim bytes = *copied(program_.steps[t]);
     if (!(from.offset == 0) || !(source.bytes == bytes) || !is_aligned(to.offset, source.align))
@@ -121,7 +121,7 @@ class Copies {
   void note(const View& view, int time, bool write) {
     const Dim bytes = copied(program_.steps[static_cast<size_t>(time)])
                           .value_or(program_.buffer(view.buffer).bytes - view.offset);
-    const Place root = program_.resolve(view);
+    const BufferOffset root = program_.resolve(view);
     accesses_[static_cast<size_t>(root.buffer)].push_back(
         {time, root.offset, root.offset + bytes, write});
   }
@@ -141,7 +141,7 @@ void elide_copies(Program& program) {
   for (size_t t = 0; t < program.steps.size(); ++t) {
     if (!is_copy(program.steps[t])) continue;
     const Call& call = *program.steps[t].call();
-    const Place to = program.resolve(call.out[0]);
+    const BufferOffset to = program.resolve(call.out[0]);
     const int from = program.resolve(call.in[0]).buffer;
     const auto f = static_cast<size_t>(from), h = static_cast<size_t>(to.buffer);
     const BufferKind target = program.buffers[h].kind;
@@ -207,8 +207,8 @@ class InPlace {
   void share(const Call& call, int now) {
     for (auto [i, o] : call.in_place) {
       if (!call.in[static_cast<size_t>(i)].present()) continue;
-      const Place in = merger_.find(call.in[static_cast<size_t>(i)]);
-      const Place out = merger_.find(call.out[static_cast<size_t>(o)]);
+      const BufferOffset in = merger_.find(call.in[static_cast<size_t>(i)]);
+      const BufferOffset out = merger_.find(call.out[static_cast<size_t>(o)]);
       const Buffer &source = program_.buffer(in.buffer), &target = program_.buffer(out.buffer);
       if (in.buffer == out.buffer || source.kind != BufferKind::arena) continue;
       if (target.kind != BufferKind::arena && target.kind != BufferKind::output) continue;

@@ -40,13 +40,13 @@ class Decider {
 
  private:
   struct Known {
-    Place place;
+    BufferOffset place;
     Dim value;
   };
 
   const Dim* find(const View& view) const {
     if (!view.present()) return nullptr;
-    const Place place = program_.resolve(view);
+    const BufferOffset place = program_.resolve(view);
     const auto at = std::ranges::find_if(known_, [&](const Known& k) { return k.place == place; });
     return at == known_.end() ? nullptr : &at->value;
   }
@@ -55,7 +55,7 @@ class Decider {
   void note(const Call& call) {
     const std::string& name = call.kernel->name;
     if (name == "sizes") {
-      Place place = program_.resolve(call.out[0]);
+      BufferOffset place = program_.resolve(call.out[0]);
       for (int64_t i = 0; i < call.integer("n"); ++i) {
         known_.push_back({place, call.size("values", static_cast<int>(i))});
         place.offset = place.offset + Dim(8);

@@ -65,7 +65,7 @@ class Uses {
   };
 
   bool whole(const View& view, int buffer, const Dim& bytes) const {
-    const Place place = program_.resolve(view);
+    const BufferOffset place = program_.resolve(view);
     return place.buffer == buffer && place.offset == 0 && program_.buffer(buffer).bytes == bytes;
   }
 

@@ -21,7 +21,7 @@ std::span<const Variant> all_variants() {
 
 bool Binder::is_constant(const View& view) const {
   if (!view.present()) return false;
-  const Place place = program_.resolve(view);
+  const BufferOffset place = program_.resolve(view);
   const Buffer& owner = program_.buffer(place.buffer);
   if (owner.kind != BufferKind::constant || place.offset != 0) return false;
   if (extent(view) == owner.bytes) return true;

@@ -54,7 +54,7 @@ class Verifier {
           return error(Code::bug, "buffer {} has a broken alias", i);
       }
       if (b.alias_of < 0) continue;
-      const Place root = program_.resolve(Place{i, 0});
+      const BufferOffset root = program_.resolve(BufferOffset{i, 0});
       if (negative(root.offset) ||
           negative(program_.buffer(root.buffer).bytes - root.offset - b.bytes)) {
         return error(Code::bug, "buffer {} lies outside the buffer it is a view of", i);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ir/attr.h"
-#include "ir/node.h"
+#include "ir/insert_point.h"
 
 namespace qc {
 
@@ -42,13 +42,6 @@ class IsEnding {
 /// Why an op that cannot keep its floats stays beside a quantize.
 inline constexpr const char* kReadAsFloats = "others read its result too";
 
-/// Where a fused node goes: before `before`, with the location `loc`.
-struct EndingPlace {
-  Graph& graph;
-  Loc loc;
-  Node* before = nullptr;
-};
-
 /// An op that can write codes in place of its float result 0.
 class TakesEnding {
  public:
@@ -56,7 +49,7 @@ class TakesEnding {
   /// Adds a node that computes what this one does and writes codes: its first results are those of
   /// the ending. Null where it cannot, with `reason` for reports. It may take in nodes before it,
   /// whose locations it joins.
-  virtual Result<Node*> with_ending(const Ending& ending, const EndingPlace& place,
+  virtual Result<Node*> with_ending(const Ending& ending, const InsertPoint& place,
                                     std::string& reason) = 0;
 };
 

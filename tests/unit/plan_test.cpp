@@ -270,8 +270,8 @@ TEST(Share, CopiesIntoPartsOfABufferVanish) {
              copied(view(2), view(3, 64))};
   elide_copies(p);
   EXPECT_EQ(p.steps.size(), 2u);
-  EXPECT_EQ(p.resolve(view(1)), (Place{3, 0}));
-  EXPECT_EQ(p.resolve(view(2)), (Place{3, 64}));
+  EXPECT_EQ(p.resolve(view(1)), (BufferOffset{3, 0}));
+  EXPECT_EQ(p.resolve(view(2)), (BufferOffset{3, 64}));
 }
 
 TEST(Place, IntervalsAliveTogetherNeverOverlap) {

@@ -76,7 +76,7 @@ class Printer {
 
   std::string element(const View& view, const std::vector<int64_t>& strides) const {
     const Program& program = project_.module.program();
-    const Place place = program.resolve(view);
+    const BufferOffset place = program.resolve(view);
     const Buffer& b = program.buffer(place.buffer);
     const std::string strided = fmt::format(": {}]", fmt::join(strides, ", "));
     switch (b.kind) {

@@ -72,7 +72,7 @@ void StepPrinter::loop(const LoopStep& own, int depth, const std::string& pad) {
 
 std::string StepPrinter::pointer(const View& view, bool writable) {
   if (!view.present()) return "NULL";
-  const Place root = program_.resolve(view);
+  const BufferOffset root = program_.resolve(view);
   const Buffer& b = program_.buffer(root.buffer);
   const bool callers = b.kind == BufferKind::input || b.kind == BufferKind::output;
   // Nothing is read or written there, but null is for absent operands.

@@ -53,7 +53,7 @@ std::string_view ActivationQuantize::computed_by(const Node& node) {
 }
 
 Result<Node*> ActivationQuantize::fused(const Node& node, const Ending& ending,
-                                        const EndingPlace& place, std::string& reason) {
+                                        const InsertPoint& place, std::string& reason) {
   const std::string_view fn = computed_by(node);
   if (fn.empty() || ending.floats || node.input_type(0).dtype != DType::f32) {
     reason = ending.floats ? kReadAsFloats : "it has no kernel that writes codes";

@@ -20,7 +20,7 @@ class ActivationQuantize final : public OpNode<ActivationQuantize>,
   /// The function that a node computes, where there is a kernel for it; else empty.
   static std::string_view computed_by(const Node& node);
   /// The node for `TakesEnding::with_ending` of a node that computes such a function.
-  static Result<Node*> fused(const Node& node, const Ending& ending, const EndingPlace& place,
+  static Result<Node*> fused(const Node& node, const Ending& ending, const InsertPoint& place,
                              std::string& reason);
 
   const OpInfo& info() const override { return ending.dynamic ? kDynamic : kStatic; }

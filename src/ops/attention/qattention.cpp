@@ -58,7 +58,7 @@ Result<Ok> QAttention::lower(Lowering& l) const {
   return Ok{};
 }
 
-Result<Node*> QAttention::with_ending(const Ending& ending, const EndingPlace& place,
+Result<Node*> QAttention::with_ending(const Ending& ending, const InsertPoint& place,
                                       std::string& reason) {
   if (ending.floats) {
     reason = kReadAsFloats;

@@ -34,7 +34,7 @@ class QAttention final : public QuantNodeBase<QAttention>,
     return takes_strides_of_codes(*this, operand);
   }
   bool repeats(size_t operand) const override { return operand == kMask; }
-  Result<Node*> with_ending(const Ending& ending, const EndingPlace& place,
+  Result<Node*> with_ending(const Ending& ending, const InsertPoint& place,
                             std::string& reason) override;
 };
 

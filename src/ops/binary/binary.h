@@ -75,7 +75,7 @@ class Binary final : public OpNode<Binary>,
   /// Of add, sub and mul: qadd, qsub, qmul.
   Result<Value*> quantized(Quantizer& q) const override;
   /// Of the product of an activation and a factor: activation_quantize.
-  Result<Node*> with_ending(const Ending& ending, const EndingPlace& place,
+  Result<Node*> with_ending(const Ending& ending, const InsertPoint& place,
                             std::string& reason) override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;

@@ -4,7 +4,7 @@
 
 namespace qc {
 
-Result<Node*> Binary::with_ending(const Ending& ending, const EndingPlace& place,
+Result<Node*> Binary::with_ending(const Ending& ending, const InsertPoint& place,
                                   std::string& reason) {
   reason = "it is no product of an activation";
   if (op() != "mul" || is_limited()) return static_cast<Node*>(nullptr);

@@ -48,7 +48,7 @@ Result<Value*> Clamp::quantized(Quantizer& q) const {
                  {"hi", static_cast<double>(limit_code(hi, to, q.arithmetic()))}});
 }
 
-Result<Node*> Clamp::with_ending(const Ending& ending, const EndingPlace& place,
+Result<Node*> Clamp::with_ending(const Ending& ending, const InsertPoint& place,
                                  std::string& reason) {
   return ActivationQuantize::fused(*this, ending, place, reason);
 }

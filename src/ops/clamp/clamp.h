@@ -27,7 +27,7 @@ class Clamp final : public OpNode<Clamp>,
   bool absorb_clamp(Limits after) override;
   /// Of 16-bit codes: rescaled to the result's format, then limited; 8-bit codes take a table.
   Result<Value*> quantized(Quantizer& q) const override;
-  Result<Node*> with_ending(const Ending& ending, const EndingPlace& place,
+  Result<Node*> with_ending(const Ending& ending, const InsertPoint& place,
                             std::string& reason) override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;

@@ -98,7 +98,7 @@ class Norm final : public OpNode<Norm>,
   bool takes_strides(size_t operand, const Dims& strides) const override {
     return rows.take_strides(*this, operand, strides);
   }
-  Result<Node*> with_ending(const Ending& ending, const EndingPlace& place,
+  Result<Node*> with_ending(const Ending& ending, const InsertPoint& place,
                             std::string& reason) override;
   std::optional<int64_t> normalised_axis() const override {
     return rows.kind == NormKind::group ? std::nullopt : std::optional(rows.axis);

@@ -128,7 +128,7 @@ Node* residual_sum(Value* x) {
 
 }  // namespace
 
-Result<Node*> Norm::with_ending(const Ending& ending, const EndingPlace& place,
+Result<Node*> Norm::with_ending(const Ending& ending, const InsertPoint& place,
                                 std::string& reason) {
   const auto refuse = [&](const char* why) {
     reason = why;

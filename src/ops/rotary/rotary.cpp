@@ -227,7 +227,7 @@ Result<Ok> Rotary::lower(Lowering& l) const {
   return Ok{};
 }
 
-Result<Node*> Rotary::with_ending(const Ending& ending, const EndingPlace& place,
+Result<Node*> Rotary::with_ending(const Ending& ending, const InsertPoint& place,
                                   std::string& reason) {
   Value* x = input(0);
   if (ending.floats || x->dtype() != DType::f32) {

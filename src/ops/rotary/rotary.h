@@ -52,7 +52,7 @@ class Rotary final : public OpNode<Rotary>,
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
   bool takes_strides(size_t operand, const Dims&) const override { return operand == 0; }
-  Result<Node*> with_ending(const Ending& ending, const EndingPlace& place,
+  Result<Node*> with_ending(const Ending& ending, const InsertPoint& place,
                             std::string& reason) override;
   Result<Node*> with_opening(Graph& graph, std::string& reason) override;
   std::string part_key(int64_t axis) const override;

@@ -127,7 +127,7 @@ class Softmax final : public OpNode<Softmax>,
   Result<Ok> eval(EvalContext& c) const override {
     return softmax_rows(c.in(0), axis, log_, softmax_zero_mode(zero), c.out(0), loc());
   }
-  Result<Node*> with_ending(const Ending& ending, const EndingPlace& place,
+  Result<Node*> with_ending(const Ending& ending, const InsertPoint& place,
                             std::string& reason) override;
 
   Result<Ok> lower(Lowering& l) const override {
@@ -154,7 +154,7 @@ class Softmax final : public OpNode<Softmax>,
   bool log_;
 };
 
-Result<Node*> Softmax::with_ending(const Ending& ending, const EndingPlace& place,
+Result<Node*> Softmax::with_ending(const Ending& ending, const InsertPoint& place,
                                    std::string& reason) {
   if (log_ || ending.floats || input_type(0).dtype != DType::f32) {
     reason = log_ ? "it is a logarithm" : ending.floats ? kReadAsFloats : "it is not f32";

@@ -176,7 +176,7 @@ Result<Ok> Unary::lower(Lowering& l) const {
   return emit(c);
 }
 
-Result<Node*> Unary::with_ending(const Ending& ending, const EndingPlace& place,
+Result<Node*> Unary::with_ending(const Ending& ending, const InsertPoint& place,
                                  std::string& reason) {
   return ActivationQuantize::fused(*this, ending, place, reason);
 }

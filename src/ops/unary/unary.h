@@ -59,7 +59,7 @@ class Unary final : public OpNode<Unary>, public HasFormula, public TakesEnding 
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
   /// Of activations: activation_quantize.
-  Result<Node*> with_ending(const Ending& ending, const EndingPlace& place,
+  Result<Node*> with_ending(const Ending& ending, const InsertPoint& place,
                             std::string& reason) override;
 
  private:
