@@ -90,6 +90,6 @@ class Targets:
                     continue
                 program = self.bench.work / f"{kernel}_{machine}"
                 self.run(os.environ.get("CC", "cc"), "-std=gnu11", "-O2", "-ffp-contract=off", f"-DQK_TARGET_{machine}", f"-I{root}",
-                         root / "kernels" / kernel / "bench.c", "-o", program, "-lm")
+                         f"-I{self.bench.work.parent}/generated", root / "kernels" / kernel / "bench.c", "-o", program, "-lm")
                 print(f"{kernel}, {machine}")
                 print(subprocess.run([program], capture_output=True, text=True, check=True).stdout)

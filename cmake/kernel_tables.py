@@ -38,6 +38,7 @@ Written to OUTPUT_DIR:
   folders.inc, machines.inc, variants.inc   the lists of folders, of machine tables, of *.variant.cpp
   dots.inc          the folders with bodies whose dot products are as the program says (kernels/numerics/dot.h)
   sources.inc       the sources of all bodies, taken apart (kernel_parts.py)
+  isa.inc, isa.cmake, common/*.h    what the tables of instruction sets say (isa_tables.py)
 Files are rewritten only when they change, so nothing rebuilds without need.
 With --portable-only the lists name the portable variants of the first root (portable*.variant.cpp), and no bodies for machines.
 """
@@ -46,6 +47,7 @@ import pathlib
 import re
 import sys
 
+import isa_tables
 from kernel_parts import read_parts
 
 STRUCT = re.compile(r"typedef struct \{(.*?)\}\s*(qk_\w+);", re.S)
@@ -331,14 +333,22 @@ def sources(texts, bodies):
     return "\n".join(out + ["};", ""]), folders_with_dots(parts, needs, defined)
 
 
+def headers_and_sources(roots):
+    """The files of the kernel folders as (file, path below its root), and all texts by path: those made from tables, too."""
+    files = sorted(((p, p.relative_to(root).as_posix()) for root in roots for suffix in ("h", "c", "cu", "inc")
+                    for p in (root / "kernels").glob(f"*/*.{suffix}")), key=lambda f: f[1])
+    texts = {path: f.read_text() for f, path in files}
+    texts |= {f"kernels/{path}": text for path, text in isa_tables.outputs(roots).items() if path.endswith(".h")}
+    return files, texts
+
+
 def main():
     arguments = [a for a in sys.argv[1:] if a != "--portable-only"]
     portable_only = len(arguments) < len(sys.argv) - 1
     output, roots = pathlib.Path(arguments[0]), [pathlib.Path(p) for p in arguments[1:]]
     folders = sorted((p.parent for root in roots for p in (root / "kernels").glob("*/kernels.sig")),
                      key=lambda p: p.name)
-    files = sorted(((p, p.relative_to(root).as_posix()) for root in roots for suffix in ("h", "c", "cu", "inc")
-                    for p in (root / "kernels").glob(f"*/*.{suffix}")), key=lambda f: f[1])
+    files, texts = headers_and_sources(roots)
     structs, homes = {}, {}  # by name: the members, and the folder
     for header, _ in files:
         if header.suffix == ".h":
@@ -368,7 +378,9 @@ def main():
                       for root in roots for p in (root / "kernels").glob("*/*.variant.cpp")
                       if not portable_only or root != roots[0] or p.name.startswith("portable"))
     write(output / "variants.inc", "".join(f"QC_VARIANTS({v})\n" for v in variants))
-    text, dots = sources({path: f.read_text() for f, path in files}, bodies)
+    for path, made in isa_tables.outputs(roots).items():
+        write(output / path, made)
+    text, dots = sources(texts, bodies)
     write(output / "sources.inc", text)
     write(output / "dots.inc", "".join(f"QK_DOTS({f})\n" for f in dots))
 

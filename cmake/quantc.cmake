@@ -101,6 +101,8 @@ function(qc_kernels)
     list(APPEND inputs ${found})
     file(GLOB found CONFIGURE_DEPENDS ${root}/kernels/*/kernels.sig)
     list(APPEND lists ${found})
+    file(GLOB found CONFIGURE_DEPENDS ${root}/kernels/isa.table)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${found})
   endforeach()
   set(tables)
   foreach(list IN LISTS lists)
@@ -119,12 +121,14 @@ function(qc_kernels)
   endif()
   # Which tables of bodies for machines there are is known when the build is set up.
   execute_process(COMMAND ${Python3_EXECUTABLE} ${script} ${arguments} COMMAND_ERROR_IS_FATAL ANY)
+  include(${out}/isa.cmake)
   add_custom_command(
     OUTPUT ${out}/stamp
     BYPRODUCTS ${tables} ${out}/folders.inc ${out}/sources.inc
     COMMAND Python3::Interpreter ${script} ${arguments}
     COMMAND ${CMAKE_COMMAND} -E touch ${out}/stamp
-    DEPENDS ${script} ${PROJECT_SOURCE_DIR}/cmake/kernel_parts.py ${PROJECT_SOURCE_DIR}/cmake/c_macros.py ${inputs})
+    DEPENDS ${script} ${PROJECT_SOURCE_DIR}/cmake/isa_tables.py ${PROJECT_SOURCE_DIR}/cmake/kernel_parts.py
+            ${PROJECT_SOURCE_DIR}/cmake/c_macros.py ${inputs})
   add_custom_target(qc_kernel_tables DEPENDS ${out}/stamp)
   qc_kernel_forms(${out})
   qc_dot_kernels(${out})
@@ -141,25 +145,16 @@ endfunction()
 # run them where the processor can. OUT/runnable.inc lists them, QC_MACHINE_KERNELS names the object
 # libraries.
 function(qc_machine_kernels out)
-  set(machines cuda mma team)  # as loops on the host
-  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND CMAKE_C_COMPILER_ID MATCHES "GNU|Clang")
-    list(APPEND machines avx2 avx512vnni)
-  elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64" AND CMAKE_C_COMPILER_ID MATCHES "GNU|Clang")
-    list(APPEND machines neon_dotprod)
-  endif()
-  set(flags_avx2 -mavx2 -mfma -DQK_TARGET_AVX2=1)
-  set(flags_avx512vnni -mavx2 -mfma -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni
-      -DQK_TARGET_AVX512VNNI=1)
-  set(flags_neon_dotprod -march=armv8.2-a+dotprod -DQK_TARGET_NEON=1 -DQK_TARGET_NEON_DOTPROD=1)
+  qc_isas(qc_isas machines)
   set(lines "")
   set(names)
-  foreach(machine IN LISTS machines)
+  foreach(machine IN LISTS qc_isas_any machines)
     set(sources)
     file(STRINGS ${out}/machines.inc rows REGEX "QK_MACHINE\\([a-z0-9_]+, ${machine}\\)")
     foreach(row IN LISTS rows)
       string(REGEX REPLACE "QK_MACHINE\\(([a-z0-9_]+), .*" "\\1" folder ${row})
       list(APPEND sources ${out}/${folder}_${machine}_table.c)
-      string(APPEND lines "QK_RUNNABLE(${folder}, ${machine})\n")
+      string(APPEND lines "QK_RUNNABLE(${folder}, ${machine}, \"${qc_isa_needs_${machine}}\")\n")
     endforeach()
     if(NOT sources)
       continue()
@@ -168,10 +163,24 @@ function(qc_machine_kernels out)
     add_library(qc_kernels_machine_${machine} OBJECT ${sources})
     add_dependencies(qc_kernels_machine_${machine} qc_kernel_tables)
     target_link_libraries(qc_kernels_machine_${machine} PUBLIC qc_flags)
-    target_compile_options(qc_kernels_machine_${machine} PRIVATE -O2 ${flags_${machine}})
+    target_compile_options(qc_kernels_machine_${machine} PRIVATE -O2 ${qc_isa_flags_${machine}})
   endforeach()
-  file(CONFIGURE OUTPUT ${out}/runnable.inc CONTENT "${lines}")
+  file(CONFIGURE OUTPUT ${out}/runnable.inc CONTENT "${lines}" @ONLY)
   set(QC_MACHINE_KERNELS ${names} PARENT_SCOPE)
+endfunction()
+
+# qc_isas(LIST RESULT): the instruction sets in ${LIST}_PROCESSOR of the table (kernels/isa.table) for
+# the processor and compiler of this build.
+function(qc_isas list result)
+  set(${result} PARENT_SCOPE)
+  if(NOT CMAKE_C_COMPILER_ID MATCHES "GNU|Clang")
+    return()
+  endif()
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    set(${result} ${${list}_x86_64} PARENT_SCOPE)
+  elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+    set(${result} ${${list}_aarch64} PARENT_SCOPE)
+  endif()
 endfunction()
 
 # qc_variants(): the host files of variants, part of the library qc_program; which, kernel_tables.py says.
@@ -198,13 +207,7 @@ endfunction()
 # out cost more time to build than they would save. OUT/forms.inc lists them, QC_KERNEL_FORMS names
 # the object libraries.
 function(qc_kernel_forms out)
-  set(forms)
-  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND CMAKE_C_COMPILER_ID MATCHES "GNU|Clang")
-    set(forms avx2 avx512)  # the later, the better
-  endif()
-  set(flags_avx2 -mavx2 -mfma -DQK_TARGET_AVX2=1)
-  set(flags_avx512 -mavx2 -mfma -mavx512f -mavx512bw -mavx512vl -mavx512dq -DQK_TARGET_AVX512=1
-      -DQK_TARGET_AVX512BW=1)
+  qc_isas(qc_rebuilds forms)  # the later, the better
   set(lines "")
   foreach(form IN LISTS forms)
     set(sources)
@@ -214,7 +217,7 @@ function(qc_kernel_forms out)
       list(APPEND sources ${out}/${family}_table.c)
       list(APPEND names qk_kernels_${family}=qk_kernels_${family}_${form} qk_kernel_count_${family}=qk_kernel_count_${family}_${form} qk_bodies_${family}=qk_bodies_${family}_${form}
            qk_body_count_${family}=qk_body_count_${family}_${form})
-      string(APPEND lines "QK_FORM(${form}, ${family})\n")
+      string(APPEND lines "QK_FORM(${form}, ${family}, \"${qc_isa_needs_${form}}\")\n")
     endforeach()
     add_library(qc_kernels_${form} OBJECT ${sources})
     add_dependencies(qc_kernels_${form} qc_kernel_tables)
@@ -222,7 +225,7 @@ function(qc_kernel_forms out)
     target_compile_definitions(qc_kernels_${form} PRIVATE ${names})
     # With plain -O2 gcc makes vectors only of loops whose count it knows.
     target_compile_options(qc_kernels_${form} PRIVATE -O2 $<$<C_COMPILER_ID:GNU>:-fvect-cost-model=dynamic>
-                                                      ${flags_${form}})
+                                                      ${qc_isa_flags_${form}})
   endforeach()
   file(CONFIGURE OUTPUT ${out}/forms.inc CONTENT "${lines}")
   set(QC_KERNEL_FORMS ${forms} PARENT_SCOPE)

@@ -13,7 +13,7 @@
   extern "C" const size_t qk_body_count_##folder;
 #include "kernels/folders.inc"
 #undef QK_FOLDER
-#define QK_FORM(form, folder)                             \
+#define QK_FORM(form, folder, features)                   \
   extern "C" const qk_body qk_bodies_##folder##_##form[]; \
   extern "C" const size_t qk_body_count_##folder##_##form;
 #include "kernels/forms.inc"
@@ -25,7 +25,7 @@
 #include "kernels/dots.inc"
 #undef QK_DOTS
 
-#define QK_RUNNABLE(folder, machine)                          \
+#define QK_RUNNABLE(folder, machine, features)                \
   extern "C" const qk_thunk qk_thunks_##folder##_##machine[]; \
   extern "C" const size_t qk_thunk_count_##folder##_##machine;
 #include "kernels/runnable.inc"
@@ -120,24 +120,17 @@ Body body_of(const qk_body& b) {
           b.piece};
 }
 
-/// Bodies for CUDA are built as loops over their units.
-[[maybe_unused]] bool has_cuda() { return true; }
-[[maybe_unused]] bool has_mma() { return true; }
-[[maybe_unused]] bool has_team() { return true; }
-#if defined(__x86_64__)
-[[maybe_unused]] bool has_avx2() {
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+/// Whether the processor that this runs on has all features of a list.
+[[maybe_unused]] bool processor_has(std::string_view features) {
+  const std::vector<std::string> wanted = split(features);
+  return std::all_of(wanted.begin(), wanted.end(), [](const std::string& f) {
+#define QK_HAS(feature, has) \
+  if (f == feature) return static_cast<bool>(has);
+#include "kernels/isa.inc"
+#undef QK_HAS
+    return false;
+  });
 }
-[[maybe_unused]] bool has_avx512() {
-  return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
-}
-[[maybe_unused]] bool has_avx512vnni() {
-  return has_avx512() && __builtin_cpu_supports("avx512vnni");
-}
-#elif defined(__aarch64__)
-[[maybe_unused]] bool has_neon_dotprod() { return qk_processor_has_asimddp(); }
-#endif
 
 }  // namespace
 
@@ -200,8 +193,9 @@ std::span<const Body> all_bodies() {
         })->run = thunks[i].run;
       }
     };
-#define QK_RUNNABLE(folder, machine) \
-  if (has_##machine()) add(qk_thunks_##folder##_##machine, qk_thunk_count_##folder##_##machine);
+#define QK_RUNNABLE(folder, machine, features) \
+  if (processor_has(features))                 \
+    add(qk_thunks_##folder##_##machine, qk_thunk_count_##folder##_##machine);
 #include "kernels/runnable.inc"
 #undef QK_RUNNABLE
     return all;
@@ -252,8 +246,9 @@ static void replace(std::vector<Body>& bodies, const qk_body* table, size_t coun
 const Body* fast_body(const Body& body) {
   static const std::vector<Body> bodies = [] {
     std::vector<Body> all(all_bodies().begin(), all_bodies().end());
-#define QK_FORM(form, folder) \
-  if (has_##form()) replace(all, qk_bodies_##folder##_##form, qk_body_count_##folder##_##form);
+#define QK_FORM(form, folder, features) \
+  if (processor_has(features))          \
+    replace(all, qk_bodies_##folder##_##form, qk_body_count_##folder##_##form);
 #include "kernels/forms.inc"
 #undef QK_FORM
     return all;

@@ -1,5 +1,5 @@
 /* Which vector instructions kernels may use. Code that is generated for a target says so itself
- * (kernels/common/target.h); portable code takes what the compiler's options allow. */
+ * (kernels/isa.table); portable code takes what the compiler's options allow. */
 #ifndef QK_LANES_H
 #define QK_LANES_H
 

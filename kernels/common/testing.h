@@ -108,21 +108,7 @@ static inline double qk_seconds(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Whether this machine has the instructions that QK_TARGET_* of target.h means. */
-static inline int qk_machine_has_target(void) {
-#if defined(QK_TARGET_AVX512VNNI)
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
-         __builtin_cpu_supports("avx512vnni");
-#elif defined(QK_TARGET_AVX2)
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-#elif defined(QK_TARGET_NEON_DOTPROD)
-  return qk_processor_has_asimddp();
-#else
-  return 1;
-#endif
-}
-
+#include "kernels/common/isa_testing.h"
 #include "kernels/common/target.h"
 
 #endif

@@ -31,39 +31,44 @@ Target hopper() {
   return target;
 }
 
-std::vector<Target> make_targets() {
-  const std::vector<std::string> avx2 = {"avx2", "fma"};
-  const std::vector<std::string> vnni = {"avx2",     "fma",      "avx512f",   "avx512bw",
-                                         "avx512vl", "avx512dq", "avx512vnni"};
+/// Those of the table of instruction sets, in its order.
+std::vector<Target> isa_targets() {
+#define QK_LIST(...) \
+  { __VA_ARGS__ }
+#define QK_ISA(target, about, selects, processor, offers, needs) \
+  {.name = target,                                               \
+   .summary = about,                                             \
+   .features = offers,                                           \
+   .macro = selects,                                             \
+   .machine = processor,                                         \
+   .required = needs},
   return {
-      {.name = "portable", .summary = "C11 for any machine and compiler"},
-      {.name = "x86-avx2",
-       .summary = "x86-64 with AVX2 and FMA",
-       .features = {"avx2", "unsigned_codes"},
-       .macro = "QK_TARGET_AVX2",
-       .machine = "__x86_64__",
-       .required = avx2},
-      {.name = "x86-avx512vnni",
-       .summary = "x86-64 with AVX-512 F, BW, VL, DQ and VNNI",
-       .features = {"avx2", "avx512", "avx512vnni", "unsigned_codes"},
-       .macro = "QK_TARGET_AVX512VNNI",
-       .machine = "__x86_64__",
-       .required = vnni},
-      {.name = "x86",
-       .summary = "x86-64, the best of the above for the processor it runs on",
-       .machine = "__x86_64__",
-       .parts = {"x86-avx512vnni", "x86-avx2", "portable"}},
-      {.name = "aarch64",
-       .summary = "64-bit Arm with NEON",
-       .features = {"neon"},
-       .macro = "QK_TARGET_NEON",
-       .machine = "__aarch64__"},
-      {.name = "aarch64-dotprod",
-       .summary = "64-bit Arm with NEON and dot products",
-       .features = {"neon", "neon_dotprod", "unsigned_codes"},
-       .macro = "QK_TARGET_NEON_DOTPROD",
-       .machine = "__aarch64__",
-       .required = {"asimddp"}},
+#include "kernels/isa.inc"
+  };
+#undef QK_ISA
+#undef QK_LIST
+}
+
+/// Code for all targets of x86-64 that chooses between them when it runs.
+Target any_x86(std::span<const Target> isas) {
+  Target out{.name = "x86",
+             .summary = "x86-64, the best of the above for the processor it runs on",
+             .machine = "__x86_64__",
+             .parts = {"portable"}};
+  for (const Target& t : isas) {
+    if (t.machine == out.machine) out.parts.insert(out.parts.begin(), t.name);
+  }
+  return out;
+}
+
+std::vector<Target> make_targets() {
+  std::vector<Target> all = isa_targets();
+  const auto last_x86 = std::find_if(all.rbegin(), all.rend(), [](const Target& t) {
+                          return t.machine == "__x86_64__";
+                        }).base();
+  all.insert(last_x86, any_x86(all));
+  all.insert(all.begin(), {.name = "portable", .summary = "C11 for any machine and compiler"});
+  const Target others[] = {
       {.name = "cuda",
        .summary = "CUDA C++ for NVIDIA GPUs, the best for the one it runs on",
        .language = std::string(Language::cuda),
@@ -78,6 +83,8 @@ std::vector<Target> make_targets() {
       gpu("sm_100", "Blackwell", {"mma"}),
 #include "extra_targets.inc"  // of backends from outside the tree
   };
+  all.insert(all.end(), std::begin(others), std::end(others));
+  return all;
 }
 
 /// Words for machines that are no names of targets, by their beginning, and the target for each.
@@ -131,28 +138,19 @@ std::string meant_target(std::string_view name, const std::vector<std::string>& 
   return fmt::format("; did you mean '{}'?", known->target);
 }
 
-#if defined(__x86_64__)
-bool processor_has(std::string_view feature) {
-#define QC_HAS(name) \
-  if (feature == name) return __builtin_cpu_supports(name)
-  QC_HAS("avx2");
-  QC_HAS("fma");
-  QC_HAS("avx512f");
-  QC_HAS("avx512bw");
-  QC_HAS("avx512vl");
-  QC_HAS("avx512dq");
-  QC_HAS("avx512vnni");
-#undef QC_HAS
+bool processor_has(std::string_view wanted) {
+#define QK_HAS(feature, has) \
+  if (wanted == feature) return static_cast<bool>(has);
+#include "kernels/isa.inc"
+#undef QK_HAS
   return false;
 }
+
+#if defined(__x86_64__)
 constexpr std::string_view kMachine = "__x86_64__";
 #elif defined(__aarch64__)
-bool processor_has(std::string_view feature) {
-  return feature == "asimddp" && qk_processor_has_asimddp();
-}
 constexpr std::string_view kMachine = "__aarch64__";
 #else
-bool processor_has(std::string_view) { return false; }
 constexpr std::string_view kMachine = "";
 #endif
 

@@ -25,12 +25,12 @@ struct Target {
   /// Instruction sets that variants may use; unsigned_codes where kernels want codes of activations
   /// unsigned.
   std::vector<std::string> features = {};
-  /// The macro by which kernels know it, see kernels/common/target.h; empty: none.
+  /// The macro by which kernels know it, see kernels/isa.table; empty: none.
   std::string macro = {};
   /// The macro of machines it compiles on; empty: all.
   std::string machine = {};
   /// Features that a run asks the processor for: on x86-64 by the names of __builtin_cpu_supports,
-  /// elsewhere those of kernels/common/processor.h.
+  /// elsewhere those of kernels/isa.table.
   std::vector<std::string> required = {};
   /// The oldest GPU it is for, as nvcc names it; empty: any.
   std::string architecture = {};

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 
 import pytest
+from tests.conftest import BUILD
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # How a test is run that does not say so itself in lines `run COMPILER TARGET ARGUMENT...`; lines that begin with `soak`
@@ -27,7 +28,7 @@ def cases():
 
 
 def build(compiler, source, target, out, *more):
-    flags = ["-std=gnu11", "-O2", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror", f"-DQK_TARGET_{target}", f"-I{ROOT}"]
+    flags = ["-std=gnu11", "-O2", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror", f"-DQK_TARGET_{target}", f"-I{ROOT}", f"-I{BUILD}/generated"]
     static = ["-static"] if target.startswith("NEON") else []
     if compiler == "clang" and static:
         static.append("--target=aarch64-linux-gnu")

@@ -3,10 +3,12 @@ import contextlib
 import os
 import re
 import subprocess
+import sys
 import time
 
 import numpy as np
 import onnx
+import pytest
 from onnx import TensorProto, helper
 
 
@@ -141,6 +143,42 @@ def test_a_variant_is_built_in_and_selected_without_another_edit(root, build):
         out = sh(program, "validate", model, "-i", model.with_suffix(".npz"), *rules)
         assert "FAIL" not in out, out
     assert "qk_qgemm_naive" not in sh(build / "bin" / "quantc", "inspect", model, "--program", *rules)
+
+
+def test_an_instruction_set_is_a_row_of_a_table(root, build, models, tmp_path):
+    """Its target is listed, is a part of `x86`, and its code names the instructions and asks the processor for them."""
+    (tmp_path / "kernels").mkdir()
+    (tmp_path / "kernels/isa.table").write_text(
+        "isa bf16 on x86_64\n  needs avx2 fma avx512f avx512bw avx512vl avx512dq avx512vnni avx512bf16\n"
+        "  macro QK_TARGET_BF16 QK_TARGET_AVX512VNNI QK_TARGET_FMA\n"
+        "  target x86-bf16 'x86-64 with AVX-512 BF16' avx2 avx512 avx512vnni bf16 unsigned_codes\n")
+    rules = ["--rules", root / "examples/digits/rules.toml"]
+    with built_with(root, build, QUANTC_EXTRA_KERNELS=tmp_path):
+        program = build / "bin" / "quantc"
+        assert re.search(r"^x86-bf16 +x86-64 with AVX-512 BF16", sh(program, "targets"), re.M)
+        sh(program, "compile", models / "digits.onnx", *rules, "-o", tmp_path / "one", "--name", "net", "--target", "x86-bf16")
+        sh(program, "compile", models / "digits.onnx", *rules, "-o", tmp_path / "all", "--name", "net", "--target", "x86")
+    text = (tmp_path / "one/net.c").read_text()
+    assert '__builtin_cpu_supports("avx512bf16")' in text and "qk_qgemm_avx512vnni(" in text
+    header = (tmp_path / "one/net_kernels.h").read_text()
+    assert "#define QK_TARGET_BF16 1" in header and '#pragma GCC target("avx2,fma,avx512f,avx512bw,avx512vl,avx512dq,avx512vnni,avx512bf16")' in header
+    sh("make", "-C", tmp_path / "one", "libnet.a")
+    parts = re.findall(r"net_x86_\w+_part\(dims", (tmp_path / "all/net.c").read_text())
+    assert parts[0] == "net_x86_bf16_part(dims" and len(parts) >= 3
+    assert "x86-bf16" not in sh(build / "bin" / "quantc", "targets")
+
+
+@pytest.mark.parametrize("text, says", [
+    ("isa avx2 on x86_64\n", "there is another isa avx2"), ("isa one\n  flags -m1\n", "`isa` takes needs"),
+    ("isa one on x86_64\n  target x86-one\n", "and has a macro"), ("feature i8mm on aarch64\n  linux HWCAP2_I8MM\n", "needs a processor, linux, apple"),
+    ("  needs avx2\n", "expected `isa NAME`")])
+def test_rows_that_say_too_little_are_named(root, tmp_path, text, says):
+    (tmp_path / "kernels").mkdir()
+    (tmp_path / "kernels/isa.table").write_text("# a comment\n" + text)
+    roots = [tmp_path] if text[0].isspace() else [root, tmp_path]
+    script = f"import isa_tables; isa_tables.outputs({[str(r) for r in roots]!r})"
+    done = subprocess.run([sys.executable, "-c", script], cwd=root / "cmake", capture_output=True, text=True)
+    assert done.returncode == 1 and says in done.stderr and str(tmp_path) in done.stderr, done.stderr
 
 
 def test_a_backend_is_built_in_without_another_edit(root, build, models, tmp_path):
