@@ -115,9 +115,13 @@ void* aligned_alloc(size_t alignment, size_t size) {
   return NULL;
 }
 
-#define NEXT(name) \
-  static __typeof__(name)* next; \
-  if (!next) { ++inside; next = (__typeof__(name)*)dlsym(RTLD_NEXT, #name); --inside; }
+#define NEXT(name)                                     \
+  static __typeof__(name)* next;                       \
+  if (!next) {                                         \
+    ++inside;                                          \
+    next = (__typeof__(name)*)dlsym(RTLD_NEXT, #name); \
+    --inside;                                          \
+  }
 #define FAIL(reason) return errno = (reason), -1
 
 ssize_t write(int fd, const void* data, size_t size) {
@@ -207,9 +211,8 @@ static int armed_main(int argc, char** argv, char** environment) {
   return real_main(argc, argv, environment);
 }
 
-int __libc_start_main(int (*main)(int, char**, char**), int argc, char** argv,
-                      void (*init)(void), void (*fini)(void), void (*rtld_fini)(void),
-                      void* stack_end) {
+int __libc_start_main(int (*main)(int, char**, char**), int argc, char** argv, void (*init)(void),
+                      void (*fini)(void), void (*rtld_fini)(void), void* stack_end) {
   real_main = main;
   int (*next)(int (*)(int, char**, char**), int, char**, void (*)(void), void (*)(void),
               void (*)(void), void*) = dlsym(RTLD_NEXT, "__libc_start_main");
