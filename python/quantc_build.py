@@ -48,12 +48,12 @@ class _Watch:
         self.terminal.flush()
 
     def _tell(self) -> None:
-        told = None
+        shown = None
         while not self.done.wait(self.every):
             logs = [p for p in self.root.glob("**/.ninja_log") if p.stat().st_mtime >= self.began]
             found = progress(max(logs, key=lambda p: p.stat().st_mtime).parent) if logs else None
-            if found and found != told:
-                told = found
+            if found and found != shown:
+                shown = found
                 minutes = (time.time() - self.began) / 60
                 self._say(f"\rquantc: {found[0]} of {found[1]} steps, {minutes:.1f} min ")
 

@@ -35,7 +35,7 @@ Result<std::vector<ArraySet>> open_arrays(const std::vector<std::string>& paths,
 Result<std::vector<size_t>> match_inputs(const Graph& graph, const std::vector<std::string>& names);
 /// Whether each integer of the one type is one of the other, 64 bits wide: indices of 32 bits.
 bool widens(DType from, DType to);
-/// What a user is told where the input's elements are widened.
+/// The note for the user when the elements of an input are widened.
 std::string cast_note(const Value& input, DType given);
 /// The array under the value's type where only numpy's lack of that type stands between, or where
 /// it widens.

@@ -16,8 +16,8 @@ Result<Samples> Samples::open(const Graph& graph, std::vector<ArraySet> sets, co
   out.refuse_nan_ = refuse_nan;
   out.file_ = graph.file;
   for (ArraySet& set : sets) QC_TRY(out.add(graph, std::move(set), sizes));
-  std::set<std::string> told;  // of several sets once
-  std::erase_if(out.warnings_, [&](const std::string& w) { return !told.insert(w).second; });
+  std::set<std::string> seen;  // a warning of several sets is kept once
+  std::erase_if(out.warnings_, [&](const std::string& w) { return !seen.insert(w).second; });
   QC_ASSIGN(out.first_, out.read());
   return out;
 }

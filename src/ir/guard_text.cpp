@@ -9,7 +9,7 @@ namespace qc {
 namespace {
 
 struct Words {
-  DimGuard::Op op, turned;  // `turned` is the same relation of the sides in the other order
+  DimGuard::Op op, swapped;  // `swapped` is the same relation with its sides exchanged
   const char* text;
 };
 using Op = DimGuard::Op;
@@ -29,7 +29,7 @@ const Words& row(Op op) {
 std::string words(const DimGuard& guard) {
   const Words& w = row(guard.op);
   if (guard.left.is_static() && !guard.right.is_static())
-    return words(DimGuard{guard.right, w.turned, guard.left});
+    return words(DimGuard{guard.right, w.swapped, guard.left});
   return fmt::format("{} {} {}", guard.left.str(), w.text, guard.right.str());
 }
 

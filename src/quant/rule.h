@@ -23,7 +23,7 @@ class QuantRule {
   virtual const SpelledNames* names() const { return nullptr; }
   /// The scheme of a node that matches.
   virtual Result<QScheme> scheme(const Node& node) const = 0;
-  /// The op that the rule names, where that alone keeps it from matching the node; else empty.
+  /// The op that the rule names, if the node matches in all but its op; else empty.
   virtual std::string_view missed_op(const Node&) const { return {}; }
   /// False where all nodes that it matches stay float.
   virtual bool quantizes() const { return true; }

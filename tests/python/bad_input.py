@@ -61,10 +61,10 @@ def strange_arrays(x):
     unaligned[:] = x
     fixed = x.copy()
     fixed.flags.writeable = False
-    turned = np.ascontiguousarray(x[:, :, ::-1, ::-1])[:, :, ::-1, ::-1]
+    transposed = np.ascontiguousarray(x[:, :, ::-1, ::-1])[:, :, ::-1, ::-1]
     apart = np.zeros((1, 1, 8, 24), np.float32)[:, :, :, ::3]
     apart[:] = x
-    return [unaligned, fixed, turned, apart, np.asfortranarray(x), x.transpose(0, 1, 3, 2).copy().transpose(0, 1, 3, 2), memoryview(x), x.astype(x.dtype.newbyteorder())]
+    return [unaligned, fixed, transposed, apart, np.asfortranarray(x), x.transpose(0, 1, 3, 2).copy().transpose(0, 1, 3, 2), memoryview(x), x.astype(x.dtype.newbyteorder())]
 
 
 def expect(what, call, *kinds):

@@ -103,7 +103,7 @@ def main(what: str) -> None:
         print("KeyboardInterrupt")
     if what == "compile":
         pid = int((FOLDER / "pid").read_text())
-        while not ends(pid):  # it was told to
+        while not ends(pid):  # until the process has handled the signal
             time.sleep(0.01)
     x = np.arange(4, dtype=np.float32)
     assert small().run(x).tobytes() == x.tobytes()  # quantc goes on

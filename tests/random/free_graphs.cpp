@@ -239,7 +239,7 @@ class Grower {
     const int64_t left = below(2) == 0 ? between(0, 20) : -1, right = below(2) == 0 ? 0 : -1;
     if (v) keep(emit("attention", {v, v, v}, {{"left", left}, {"right", right}}));
   }
-  /// Rows are turned by angles that are constants or grow with their place.
+  /// A rotation of rows whose angles are constants or grow with the position.
   void rotary(Value* v) {
     if (v->rank() < 2 || !v->shape().back().is_static()) return;
     const int64_t width = v->shape().back().value();
