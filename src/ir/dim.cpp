@@ -441,10 +441,12 @@ Bounds Dim::bounds_by_cases(const SymbolBounds& symbols, int cases) const {
   for (const auto& [key, term] : expr_->terms) {
     for (const auto& atom : term.atoms) {
       if (atom->fn != Fn::min && atom->fn != Fn::max) continue;
+      const uint64_t overflows = overflow_count;
       const Bounds a = DimBuilder::with_atom(*this, atom->text, atom->args[0])
                            .bounds_by_cases(symbols, cases / 2);
       const Bounds b = DimBuilder::with_atom(*this, atom->text, atom->args[1])
                            .bounds_by_cases(symbols, cases / 2);
+      if (std::exchange(overflow_count, overflows) != overflows) return all;
       return {std::max(all.min, std::min(a.min, b.min)), std::min(all.max, std::max(a.max, b.max))};
     }
   }

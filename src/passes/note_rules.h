@@ -5,9 +5,8 @@
 //   %1 = conv(%0, @w) loc("layer1.conv")   ->   the same graph, %1 noted
 //
 // The first rule that matches a node holds. A rule that matches no node, or only nodes that earlier
-// rules took, is an error unless the set allows it. Exceptions are none: all that a rule matches
-// may be kept float by earlier rules, and earlier rules may take all that calibration found one
-// for.
+// rules took, is an error unless the set allows it. Exceptions stand first, so two cases pass:
+// rules that keep nodes float took all the nodes of a rule, or calibration found the rule.
 #pragma once
 
 #include "passes/pipeline.h"
