@@ -211,13 +211,20 @@ void bind_reports(nb::module_& m) {
       .def_ro("mean", &Timing::mean);
 }
 
+/// Sets an option to the value of its key; without the key it stays as it is.
+struct TakenFrom {
+  const nb::dict& keys;
+  template <class T>
+  void operator()(const char* key, T& to) const {
+    if (keys.contains(key)) to = nb::cast<T>(keys[key]);
+  }
+};
+
 Calibration calibrate(const Model& model, const nb::sequence& arrays, const Names& names,
                       const nb::dict& keys, const nb::object& progress) {
   const Arguments arguments(arrays, names);
   CalibrationOptions how;
-  const auto set = [&](const char* key, auto& to) {
-    if (keys.contains(key)) to = nb::cast<std::decay_t<decltype(to)>>(keys[key]);
-  };
+  const TakenFrom set{keys};
   set("method", how.method);
   set("percentile", how.percentile);
   set("activations", how.activations);
@@ -243,9 +250,7 @@ Validation validate(const Model& model, const nb::sequence& arrays, const Names&
                     const nb::dict& keys) {
   const Arguments in(arrays, names), out(expected, expected_names);
   ValidateOptions how;
-  const auto set = [&](const char* key, auto& to) {
-    if (keys.contains(key)) to = nb::cast<std::decay_t<decltype(to)>>(keys[key]);
-  };
+  const TakenFrom set{keys};
   set("atol", how.atol);
   set("rtol", how.rtol);
   set("min_sqnr", how.min_sqnr);

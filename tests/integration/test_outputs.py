@@ -139,7 +139,8 @@ def test_a_signal_leaves_nothing(tmp_path, number):
     assert status == -number and sorted(tmp_path.iterdir()) == before
 
 
-def test_a_signal_ends_the_compiler_too(model, tmp_path):
+def waits_for_a_compiler(model, tmp_path):
+    """`validate` while the compiler runs, which writes its process beside the folder for temporary files."""
     (tmp_path / "t").mkdir()
     (tmp_path / "cc").write_text("#!/bin/sh\necho $$ > $TMPDIR/../pid\nexec sleep 600\n")
     (tmp_path / "cc").chmod(0o755)
@@ -147,6 +148,12 @@ def test_a_signal_ends_the_compiler_too(model, tmp_path):
     while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text().endswith("\n"):
         assert run.poll() is None
         time.sleep(0.001)
+    assert list((tmp_path / "t").iterdir())
+    return run
+
+
+def test_a_signal_ends_the_compiler_too(model, tmp_path):
+    run = waits_for_a_compiler(model, tmp_path)
     run.terminate()
     assert run.wait(60) == -signal.SIGTERM and not list((tmp_path / "t").iterdir())
     with pytest.raises(ProcessLookupError):
@@ -197,15 +204,7 @@ def test_messages_that_nobody_takes_change_no_status(quantc, model, samples, tmp
 @pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGABRT, signal.SIGPIPE, signal.SIGXCPU, signal.SIGQUIT])
 def test_a_crash_leaves_nothing(tmp_path, number):
     """Of what it leaves, the files of the tool that it waits for are the most: the folder where that works."""
-    model = product(tmp_path / "net.onnx", 1)
-    (tmp_path / "t").mkdir()
-    (tmp_path / "cc").write_text("#!/bin/sh\necho $$ > $TMPDIR/../pid\nexec sleep 600\n")
-    (tmp_path / "cc").chmod(0o755)
-    run = start("validate", model, "--random", "1", "--cc", tmp_path / "cc", env={**os.environ, "TMPDIR": str(tmp_path / "t")})
-    while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text().endswith("\n"):
-        assert run.poll() is None
-        time.sleep(0.001)
-    assert list((tmp_path / "t").iterdir())
+    run = waits_for_a_compiler(product(tmp_path / "net.onnx", 1), tmp_path)
     run.send_signal(number)
     assert run.wait(60) == -number and not list((tmp_path / "t").iterdir())
 
