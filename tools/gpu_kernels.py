@@ -8,7 +8,7 @@ import kernel_tables  # noqa: E402
 
 MACHINES = {"": "portable", "cuda": "cuda", "team": "team", "mma": "mma", "wgmma": "wgmma"}  # those of CUDA
 # Folders of products, whose weights lie as the arena is aligned.
-ARENA_ONLY = {"qconv", "qgemm", "qattention"}
+ARENA_ONLY = {"qattention", "qconv", "qgemm", "qtile"}
 
 
 def kernels():

@@ -4,8 +4,8 @@
 #ifndef QK_QATTENTION_PRODUCT_H
 #define QK_QATTENTION_PRODUCT_H
 
+#include "kernels/common/accumulators.h"
 #include "kernels/common/body.h"
-#include "kernels/qgemm/accumulators.h"
 
 /* y[i][j] = f32(sum of x[i] and column j) * (by[i] * columns[j]); columns may be null: by[i] alone.
  * Of bytes a sum begins with start[i] and, where they are there, the product of the pairs x_more[i]

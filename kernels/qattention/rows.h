@@ -5,10 +5,10 @@
 #ifndef QK_QATTENTION_ROWS_H
 #define QK_QATTENTION_ROWS_H
 
+#include "kernels/common/accumulators.h"
 #include "kernels/numerics/quant.h"
 #include "kernels/numerics/reduce.h"
 #include "kernels/numerics/scalar_ops.h"
-#include "kernels/qgemm/accumulators.h"
 
 /* Rows of codes and their zero points: how far they are apart, 0 where there is one zero point. */
 typedef struct qk_code_rows {

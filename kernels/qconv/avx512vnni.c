@@ -1,14 +1,14 @@
-/* qconv with vpdpbusd: x and y channels-last, weights packed by kernels/qgemm/pack.h with
+/* qconv with vpdpbusd: x and y channels-last, weights packed by kernels/qtile/pack.h with
  * QK_PANELS_AVX512VNNI and qk_qconv_packing (bias, multipliers and the bias of floats are in the
  * blob).
  *
- * Takes the calls that kernels/qgemm/accepts.h allows, with the bits of qk_qconv_nhwc: up to three
+ * Takes the calls that kernels/qtile/accepts.h allows, with the bits of qk_qconv_nhwc: up to three
  * spatial axes, any strides, dilations, padding and groups. Groups with few channels waste most of
  * a vector: those of one channel each are qk_qdepthwise_avx512vnni's. Needs avx512f, bw, vl, dq and
  * vnni for all functions. Blobs lie at multiples of 4 bytes, on 64 they are fastest; no scratch; at
  * most 5 KiB of stack. */
 #include "kernels/common/inline.h"
-#include "kernels/qgemm/avx512vnni_tile.h"
+#include "kernels/qtile/avx512vnni_tile.h"
 /* The loops need the tile. */
 #include "kernels/qconv/packed_conv.h"
 

@@ -1,7 +1,7 @@
 /* Depthwise qconv with vpdpbusd: x and y channels-last, one input and output channel per group,
  * weights packed by kernels/qconv/pack_depthwise.h.
  *
- * Takes the calls that kernels/qgemm/accepts.h allows, with the bits of qk_qconv_depthwise, where
+ * Takes the calls that kernels/qtile/accepts.h allows, with the bits of qk_qconv_depthwise, where
  * groups == ic == oc, the first axis has size, kernel and stride 1 and no padding, and the kernel
  * has at most 8 rows. Fastest with 3 x 3 and 5 x 5 taps, strides 1 and 2, and many channels. Needs
  * avx512f, bw, vl, dq and vnni for all functions. Blobs lie at multiples of 4 bytes, on 64 they are
@@ -15,7 +15,7 @@
 #include "kernels/conv/taps.h"
 #include "kernels/qconv/pack_depthwise.h"
 #include "kernels/qconv/qconv.h"
-#include "kernels/qgemm/avx512vnni_tile.h"
+#include "kernels/qtile/avx512vnni_tile.h"
 
 /* One line of outputs, 64 channels. */
 typedef struct qk_dw_line {

@@ -3,7 +3,7 @@
 
 #include "kernels/qconv/calls.h"
 #include "kernels/qconv/pack.h"
-#include "kernels/qgemm/bind.h"
+#include "kernels/qtile/packed_bind.h"
 
 namespace qc {
 

@@ -3,7 +3,7 @@
 #include "kernels/common/cuda.h"
 #include "kernels/conv/taps.h"
 #include "kernels/qconv/qconv.h"
-#include "kernels/qgemm/output.h"
+#include "kernels/qtile/output.h"
 
 /* An output: its image, channel and position. */
 typedef struct qk_qconv_place {

@@ -2,8 +2,8 @@
  * positions of a line. Weights are [taps][channels] i8 with their sums behind them (i32),
  * from the next multiple of 16 bytes on. */
 #include "kernels/common/cuda.h"
-#include "kernels/qconv/ending.h"
 #include "kernels/qconv/qconv.h"
+#include "kernels/qtile/ending.h"
 
 QK_UNIT int64_t qk_qdepthwise_cuda_units(const qk_qconv_params* p) {
   return (int64_t)p->n * p->out[0] * p->out[1] * ((p->out[2] + 3) / 4) * (p->oc / 4);

@@ -44,16 +44,6 @@ kernel qconv_transpose[x_codes, w_codes](x, w, bias?, multipliers?, float_bias?,
   units channels qk_qconv_transpose
   body qk_qconv_transpose_{x_codes=i8,u8,i16,u16}_{w_codes=i8,i16} stack 2816
 
-# Kernels of kernels/qconv/mma.h: four outputs a thread, and tiles on tensor cores.
-# Products of matrices may have a zero point for each output, `y_zeros`.
-kernel qconv_dp4a_device[machine](x, w, bias?, multipliers?, float_bias?, x_scales?, x_zeros?, residual?, y_zeros?) -> (y)
-  params qk_qconv_mma_params
-  body qk_qconv_dp4a_{machine=cuda} in dp4a.cu
-
-kernel qconv_blocks[machine](x, w, bias?, multipliers?, float_bias?, x_scales?, x_zeros?, residual?, y_zeros?) -> (y)
-  params qk_qconv_mma_params
-  body qk_qconv_{machine=mma,wgmma}
-
 kernel qconv_depthwise_device[machine](x, w, bias?, multipliers?, float_bias?, x_scales?, x_zeros?, residual?) -> (y)
   params qk_qconv_params
   body qk_qdepthwise_{machine=cuda} in depthwise.cu

@@ -1,10 +1,10 @@
 /* How the weights of a convolution, [oc, ic / groups, k...], are packed for vector kernels: see
- * kernels/qgemm/pack.h. The taps of a line are one run where their inputs are neighbours. */
+ * kernels/qtile/pack.h. The taps of a line are one run where their inputs are neighbours. */
 #ifndef QK_QCONV_PACK_H
 #define QK_QCONV_PACK_H
 
 #include "kernels/qconv/qconv.h"
-#include "kernels/qgemm/pack.h"
+#include "kernels/qtile/pack.h"
 
 QK_INLINE qk_pack_params qk_qconv_packing(const qk_qconv_params* p) {
   const int32_t icg = p->ic / p->groups, taps = p->k[0] * p->k[1] * p->k[2];

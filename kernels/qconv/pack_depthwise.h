@@ -1,6 +1,6 @@
 /* Weights of a depthwise convolution, [c, 1, k1, k2] over two axes, packed for 64 channels at once.
  *
- * A blob is a head of QK_PACKED_HEAD bytes as in kernels/qgemm/pack.h, then for every 64 channels
+ * A blob is a head of QK_PACKED_HEAD bytes as in kernels/qtile/pack.h, then for every 64 channels
  *   int32  bias of the accumulators      [64]
  *   float  multipliers                   [64]
  *   float  bias of floats                [64]
@@ -12,7 +12,7 @@
 #define QK_QCONV_PACK_DEPTHWISE_H
 
 #include "kernels/qconv/qconv.h"
-#include "kernels/qgemm/pack.h"
+#include "kernels/qtile/pack.h"
 
 /* Bytes of 64 channels. */
 QK_INLINE ptrdiff_t qk_depthwise_panel(const qk_qconv_params* p) {

@@ -1,5 +1,5 @@
 /* The loops of qconv over planes, groups, panels and rectangles of outputs, around the tile of one
- * instruction set: see kernels/qgemm/packed.h.
+ * instruction set: see kernels/qtile/packed.h.
  *
  * There is no border: a rectangle of outputs whose taps are the same inside the input is computed
  * at once, so no tap outside is ever multiplied, and the zero point of x is taken off for the taps

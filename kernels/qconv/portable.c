@@ -4,7 +4,7 @@
 #include "kernels/common/shared.h"
 #include "kernels/conv/taps.h"
 #include "kernels/qconv/qconv.h"
-#include "kernels/qgemm/tile.h"
+#include "kernels/qtile/tile.h"
 
 QK_INLINE void qk_qconv_taps(const qk_qconv_params* p, int axis, int32_t o, int32_t* first,
                              int32_t* last) {

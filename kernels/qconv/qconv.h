@@ -2,11 +2,9 @@
 #define QK_QCONV_H
 #include <stdint.h>
 
-#include "kernels/qconv/mma.h"
-
 /* Convolution of codes over up to three spatial axes (depth, height, width; unused ones have size
  * 1). The sum over all taps inside the input of (x - x_zero) * (w - w_zero) + bias is exact;
- * kernels/qgemm/output.h states how it becomes a result. Taps outside the input count as 0.
+ * kernels/qtile/output.h states how it becomes a result. Taps outside the input count as 0.
  *
  * qk_qconv_nchw_X_W_S  x, y row-major [n, c, d, h, w] (channels-last with `nhwc`) of codes X, w as
  *                      the model has it [oc, ic/groups, k...] of type W, accumulators of type S

@@ -10,7 +10,7 @@
 #include "kernels/common/testing.h"
 #include "kernels/qconv/split.c"
 #include "kernels/qconv/tested.h"
-#include "kernels/qgemm/accepts.h"
+#include "kernels/qtile/accepts.h"
 
 #define ROOM (1 << 20)
 

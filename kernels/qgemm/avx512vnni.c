@@ -1,12 +1,13 @@
-/* qgemm with vpdpbusd: y [m, n] of codes u8 x [m, k] and weights packed by kernels/qgemm/pack.h
+/* qgemm with vpdpbusd: y [m, n] of codes u8 x [m, k] and weights packed by kernels/qtile/pack.h
  * with QK_PANELS_AVX512VNNI (bias, multipliers and the bias of floats are in the blob).
  *
- * Takes the calls that kernels/qgemm/accepts.h allows, with the bits of qk_qgemm; `batch` matrices
+ * Takes the calls that kernels/qtile/accepts.h allows, with the bits of qk_qgemm; `batch` matrices
  * whose weights are one blob (w_batch 0) or one blob each, w_batch bytes apart. Needs avx512f, bw,
  * vl, dq and vnni for all functions. Blobs lie at multiples of 4 bytes, on 64 they are fastest; no
  * scratch; at most 5 KiB of stack. */
 #include "kernels/common/inline.h"
-#include "kernels/qgemm/avx512vnni_tile.h"
+#include "kernels/qtile/avx512vnni_tile.h"
+/* The loops need the tile. */
 #include "kernels/qgemm/packed_gemm.h"
 
 QK_INLINE void qk_qgemm_avx512vnni(const qk_qgemm_params* p, const uint8_t* x, const uint8_t* w,

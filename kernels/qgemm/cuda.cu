@@ -1,7 +1,7 @@
 /* One unit is one result; weights as the call has them. */
 #include "kernels/common/cuda.h"
 #include "kernels/qgemm/call.h"
-#include "kernels/qgemm/output.h"
+#include "kernels/qtile/output.h"
 
 QK_UNIT int64_t qk_qgemm_cuda_units(const qk_qgemm_call* p) {
   return (int64_t)p->batch * p->m * p->n;

@@ -18,7 +18,7 @@ kernel qgemm_pack(w) -> (packed)
   units panels qk_qgemm_pack
   body qk_qgemm_pack stack 3328
 
-# Weights, bias and multipliers in one blob: kernels/qgemm/pack.h. `panels` are the first panel and the one after the
+# Weights, bias and multipliers in one blob: kernels/qtile/pack.h. `panels` are the first panel and the one after the
 # last that are computed; absent: all. Zero points of weights are all the same.
 kernel qgemm_packed[machine](x, w, x_scales?, x_zeros?, residual?, panels?, w_zeros?, y_zeros?) -> (y)
   params qk_qgemm_params

@@ -1,13 +1,13 @@
 /* qgemm with NEON's dot products: y [m, n] of codes u8 x [m, k] and weights packed by
- * kernels/qgemm/pack.h with QK_PANELS_NEON_DOTPROD (bias, multipliers and the bias of floats are in
+ * kernels/qtile/pack.h with QK_PANELS_NEON_DOTPROD (bias, multipliers and the bias of floats are in
  * the blob).
  *
- * Takes the calls that kernels/qgemm/accepts.h allows, with the bits of qk_qgemm; `batch` matrices
+ * Takes the calls that kernels/qtile/accepts.h allows, with the bits of qk_qgemm; `batch` matrices
  * whose weights are one blob (w_batch 0) or one blob each, w_batch bytes apart. Needs dotprod
  * of armv8.2-a for all functions. Blobs lie at multiples of 4 bytes; no scratch; at most 1.5 KiB of
  * stack. */
 #include "kernels/common/inline.h"
-#include "kernels/qgemm/neon_dotprod_tile.h"
+#include "kernels/qtile/neon_dotprod_tile.h"
 /* The loops need the tile. */
 #include "kernels/qgemm/packed_gemm.h"
 

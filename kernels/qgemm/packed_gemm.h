@@ -1,5 +1,5 @@
 /* The loops of qgemm over batches and panels, around the tile of one instruction set: see
- * kernels/qgemm/packed.h. `panels`, where given, are the first that is computed and the one after
+ * kernels/qtile/packed.h. `panels`, where given, are the first that is computed and the one after
  * the last. */
 #ifndef QK_QGEMM_PACKED_GEMM_H
 #define QK_QGEMM_PACKED_GEMM_H

@@ -2,7 +2,7 @@
 #include "kernels/common/inline.h"
 #include "kernels/common/range.h"
 #include "kernels/qgemm/qgemm.h"
-#include "kernels/qgemm/tile.h"
+#include "kernels/qtile/tile.h"
 
 QK_INLINE void qk_qgemm(const qk_qgemm_params* p, const void* x, const int8_t* w,
                         const int32_t* bias, const void* multipliers, const float* float_bias,

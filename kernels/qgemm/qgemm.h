@@ -3,7 +3,7 @@
 #include <stdint.h>
 
 /* Matrix products of codes. The sum over k of (x - x_zero) * (w - w_zero) + bias is exact;
- * kernels/qgemm/output.h states how it becomes a result.
+ * kernels/qtile/output.h states how it becomes a result.
  *
  * - qk_qgemm: y[m, n] of x [m, k] and w of 8 bits in panels [ceil(n / 16)][pairs of k][16][2];
  *   accumulators proved to fit 32 bits, x - x_zero 16 bits. `batch` matrices that advance by
@@ -37,7 +37,7 @@ typedef struct {
   int32_t flip;
 } qk_qgemm_pack_params;
 
-/* Weights that are packed when the program runs, see kernels/qgemm/pack.h: `batch` matrices with
+/* Weights that are packed when the program runs, see kernels/qtile/pack.h: `batch` matrices with
  * element (k, n) of matrix b at b*w_batch + k*w_k + n*w_n, blobs `each` bytes apart. */
 typedef struct {
   int32_t batch, k, n;

@@ -1,8 +1,8 @@
 /* Products of codes in parts: units are blocks of rows; of few rows, panels of outputs. */
 #include "kernels/common/range.h"
 #include "kernels/common/units.h"
-#include "kernels/qgemm/pack.h"
 #include "kernels/qgemm/qgemm.h"
+#include "kernels/qtile/pack.h"
 
 /* Some rows of one matrix; `more` are scales of x, zero points of x, residual. */
 QK_INLINE int32_t qk_qgemm_rows_part(qk_qgemm_params* p, const void** x, const void** w,

@@ -21,8 +21,8 @@
  */
 #include "kernels/common/testing.h"
 /* What follows may use the target's instructions. */
-#include "kernels/qgemm/pack.h"
 #include "kernels/qgemm/test_bodies.h"
+#include "kernels/qtile/pack.h"
 
 #define ROOM (1 << 20)
 
@@ -39,7 +39,7 @@ dot(const uint8_t* x, const int8_t* w, int32_t zero, int32_t w_zero, int32_t k) 
   return sum;
 }
 
-/* The results as kernels/qgemm/output.h has them. */
+/* The results as kernels/qtile/output.h has them. */
 static void reference(const qk_qgemm_params* p, const operands* o) {
   static int8_t w[1 << 16];
   qk_q_output out = QK_Q_OUTPUT(p, o->multipliers, o->float_bias, o->x_scales != 0, o->residual);

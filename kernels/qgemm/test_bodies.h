@@ -58,14 +58,14 @@ static void compute(const qk_qgemm_params* p, const void* const* in, void* y) {
 typedef qk_qgemm_call device_params;
 #else
 #if defined(QK_TARGET_DP4A)
-#include "kernels/qconv/dp4a.cu"
+#include "kernels/qtile/dp4a.cu"
 #else
-#include "kernels/qconv/mma.cu"
+#include "kernels/qtile/mma.cu"
 #endif
-#include "kernels/qconv/mma_pack.h"
+#include "kernels/qtile/mma_pack.h"
 #define MOST_BATCH 1
 #define TAKES_W_ZEROS 0
-typedef qk_qconv_mma_params device_params;
+typedef qk_qtile_params device_params;
 #endif
 
 /* Members that both structs end with. */
@@ -132,11 +132,11 @@ static void compute(const qk_qgemm_params* p, const void* const* in, void* y) {
 }
 #else
 #if defined(QK_TARGET_DP4A)
-#define BODY qk_qconv_dp4a_cuda
-#define BODY_UNITS qk_qconv_dp4a_cuda_units
+#define BODY qk_qtile_dp4a
+#define BODY_UNITS qk_qtile_dp4a_units
 #else
-#define BODY qk_qconv_mma
-#define BODY_UNITS qk_qconv_mma_units
+#define BODY qk_qtile_mma
+#define BODY_UNITS qk_qtile_mma_units
 #endif
 static size_t blob_bytes(const qk_qgemm_params* p, const operands* o) {
   const device_params own = device_params_of(p, o);
@@ -159,9 +159,9 @@ static void compute(const qk_qgemm_params* p, const void* const* in, void* y) {
 #endif
 
 #else
-#include "kernels/qgemm/accepts.h"
 #include "kernels/qgemm/split.c"
 #include "kernels/qgemm/tested.h"
+#include "kernels/qtile/accepts.h"
 #define MOST_BATCH 3
 #define TAKES_W_ZEROS 1
 

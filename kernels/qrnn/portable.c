@@ -1,8 +1,8 @@
 #include "kernels/common/body.h"
 #include "kernels/common/codes.h"
 #include "kernels/numerics/quant_combine.h"
-#include "kernels/qgemm/block.h"
 #include "kernels/qrnn/qrnn.h"
+#include "kernels/qtile/block.h"
 #include "kernels/rnn/cell.h"
 
 /* One direction's operands, and where its rows of weights start. */

@@ -2,8 +2,8 @@
 #ifndef QK_LOOKUP_H
 #define QK_LOOKUP_H
 
+#include "kernels/common/accumulators.h"
 #include "kernels/common/inline.h"
-#include "kernels/qgemm/accumulators.h"
 
 #if QK_ACC_REGISTERS == 1
 /* The bytes of a table as 128 pairs. */

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "kernels/qgemm/output.h"
+#include "kernels/qtile/output.h"
 
 namespace qc {
 namespace {

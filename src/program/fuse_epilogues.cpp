@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "kernels/epilogue/calls.h"
-#include "kernels/qgemm/output.h"
+#include "kernels/qtile/output.h"
 #include "program/epilogue.h"
 
 namespace qc {

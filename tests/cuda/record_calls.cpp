@@ -17,7 +17,7 @@
 
 #include "driver/compile.h"
 #include "interp/interpreter.h"
-#include "kernels/qconv/mma.h"
+#include "kernels/qtile/qtile.h"
 #include "ops/common/registration.h"
 #include "program/params.h"
 #include "program/run.h"
@@ -124,7 +124,7 @@ class Recorder {
     };
     const std::vector<Bytes> zeros = made(std::byte{0}), ones = made(std::byte{255});
     write(step, params, in, zeros, ones, c.body->symbol);
-    if (c.body->symbol == "qk_qconv_mma") in_other_shapes(step, params, in, zeros, ones);
+    if (c.body->symbol == "qk_qtile_mma") in_other_shapes(step, params, in, zeros, ones);
   }
 
   void write(const Step& step, const Bytes& params, const std::vector<Bytes>& in,
@@ -154,7 +154,7 @@ class Recorder {
   /// them.
   void in_other_shapes(const Step& step, const Bytes& params, const std::vector<Bytes>& in,
                        const std::vector<Bytes>& zeros, const std::vector<Bytes>& ones) {
-    qk_qconv_mma_params own;
+    qk_qtile_params own;
     std::memcpy(&own, params.data(), sizeof own);
     const auto w = static_cast<size_t>(step.call()->kernel->operand("w"));
     const auto depth = static_cast<size_t>(qk_mma_depth(&own)),
@@ -162,7 +162,7 @@ class Recorder {
     const int32_t shapes = QK_WGMMA_FIRST + (own.ic % 16 == 0 ? QK_WGMMA_SHAPES : 0);
     for (int32_t shape = own.lines ? QK_MMA_LINES : 0; shape < shapes; ++shape) {
       if (shape == own.shape || shape == QK_MMA_SHAPES) continue;
-      qk_qconv_mma_params other = own;
+      qk_qtile_params other = own;
       other.shape = shape;
       const auto other_depth = static_cast<size_t>(qk_mma_depth(&other)),
                  other_sums = static_cast<size_t>(qk_mma_outputs(&other)) * other_depth;
@@ -180,7 +180,7 @@ class Recorder {
       std::vector<Bytes> operands = in;
       operands[w] = std::move(packed);
       write(step, changed, operands, zeros, ones,
-            shape < QK_WGMMA_FIRST ? "qk_qconv_mma" : "qk_qconv_wgmma");
+            shape < QK_WGMMA_FIRST ? "qk_qtile_mma" : "qk_qtile_wgmma");
     }
   }
 

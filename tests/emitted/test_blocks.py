@@ -10,7 +10,7 @@ from tests.support.processor import can_run
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCE = r"""
 #include <stdio.h>
-#include "kernels/qgemm/block.h"
+#include "kernels/qtile/block.h"
 
 /* Accumulators whose products with m lie on, or next to, k + 1/2: 1/m is nearly whole. */
 static int32_t sum_near(float m, int32_t k, int32_t off) {

@@ -67,7 +67,7 @@ def test_every_body_for_gpus_is_recorded_and_the_interpreters_bits_are_asked_for
     calls.write_bytes(lzma.decompress((gpu_check[1] / "kernels/calls.bin.xz").read_bytes()))
     assert gpu_kernels.written_for_gpus() <= gpu_kernels.recorded(calls), sorted(gpu_kernels.written_for_gpus() - gpu_kernels.recorded(calls))
     assert len(gpu_kernels.written_for_gpus()) >= 51
-    data, symbol, shapes = calls.read_bytes(), b"qk_qconv_mma", set()
+    data, symbol, shapes = calls.read_bytes(), b"qk_qtile_mma", set()
     at = data.find(len(symbol).to_bytes(4, "little") + symbol)
     while at >= 0:
         params = at + 4 + len(symbol) + 8 + 4
@@ -85,7 +85,7 @@ def test_gpu_check_measures_on_the_host(gpu_check):
     done = subprocess.run([*tool, "bench", folder, "--host", "product 4096"], capture_output=True, text=True)
     assert done.returncode == 0 and "ok     product 4096, 40: 3 more runs give one answer" in done.stdout, done.stdout + done.stderr
     text = (folder / "bench.md").read_text()
-    assert "| product 4096 | 40 |" in text and "- commit " in text and " TOPS " in text and "| qk_qconv_mma | 1 |" in text, text
+    assert "| product 4096 | 40 |" in text and "- commit " in text and " TOPS " in text and "| qk_qtile_mma | 1 |" in text, text
 
 
 @pytest.mark.parametrize("work, names", [("m", ["mobilenet_v2", "minilm, 128 tokens"]), ("llama", ["llama block, 128 tokens"]),
@@ -217,7 +217,7 @@ def test_every_failure_has_a_code_and_a_text(projects, tmp_path):
     assert lines[2].startswith("6 cudaMalloc of the weights failed"), lines
     assert lines[5].startswith("6 cudaMemcpyAsync for layer 'image' failed"), lines
     assert lines[6].startswith("6 launch of kernel qk_quantize_i8 for layer 'image' failed"), lines
-    assert "kernel qk_qconv_dp4a_cuda for layer 'node_Conv_54 + node_add + node_relu_2'" in lines[7], lines
+    assert "kernel qk_qtile_dp4a for layer 'node_Conv_54 + node_add + node_relu_2'" in lines[7], lines
 
 
 @pytest.mark.parametrize("project, gpu", [("speed", "sm_90"), ("size", "sm_90"), ("blocks", "sm_90"), ("fat", "sm_75"), ("fat", "sm_100")])
@@ -244,7 +244,7 @@ def test_nvcc_takes_what_only_gpus_run(projects, root, nvcc, gpu, tmp_path):
         assert done.returncode == 0, f"{source.name}: {done.stderr}"
 
 
-def compiled(nvcc, source, gpu, to, body="qk_qconv_mma"):
+def compiled(nvcc, source, gpu, to, body="qk_qtile_mma"):
     """Compiles without a warning; says what kernels of a body for tensor cores keep outside their registers."""
     done = subprocess.run([nvcc, "-std=c++20", "-O2", f"-arch={gpu}", "-fmad=false", "-Werror", "all-warnings", "-Xcompiler", "-Wall,-Wextra",
                            "-Xptxas", "-v", "-c", source, "-o", to], capture_output=True, text=True)

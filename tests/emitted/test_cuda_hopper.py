@@ -28,7 +28,7 @@ def test_every_shape_of_tiles_is_chosen_and_compiled_as_it_is_written(quantc, nv
     model = products(tmp_path, SHAPES.values())
     flags = ["--rules", tmp_path / "rules.toml", "--target", "cuda:sm_90a"]
     program = quantc("inspect", model, "--program", *flags).stdout
-    assert [int(s) for s in re.findall(r"qconv_blocks\[wgmma\].* shape = (\d+)", program)] == list(SHAPES), program
+    assert [int(s) for s in re.findall(r"qtile_blocks\[wgmma\].* shape = (\d+)", program)] == list(SHAPES), program
     quantc("compile", model, *flags, "-o", tmp_path / "out", "--name", "net")
     done = subprocess.run([nvcc, "-std=c++20", "-O2", "-gencode=arch=compute_90a,code=sm_90a", "-fmad=false", "-Werror", "all-warnings", "-Xptxas", "-v", "-c",
                            tmp_path / "out/net.cu", "-o", tmp_path / "net.o"], capture_output=True, text=True)
@@ -61,7 +61,7 @@ def test_nvcc_takes_the_generation_by_its_name_and_no_other(quantc, nvcc, flag, 
     """With -arch=sm_90a it also compiles for compute_90, which lacks the instructions."""
     model = products(tmp_path, [SHAPES[12]])
     quantc("compile", model, "--rules", tmp_path / "rules.toml", "--target", "cuda:sm_90a", "-o", tmp_path / "out", "--name", "net")
-    assert "qk_qconv_wgmma(" in (tmp_path / "out/net.cu").read_text()
+    assert "qk_qtile_wgmma(" in (tmp_path / "out/net.cu").read_text()
     done = subprocess.run([nvcc, "-std=c++20", flag, "-O1", "-fmad=false", "-Werror", "all-warnings", "-fatbin", tmp_path / "out/net.cu", "-o",
                            tmp_path / "net.fatbin"], capture_output=True, text=True)
     assert (done.returncode != 0) == bool(refusal) and refusal in done.stderr, done.stderr

@@ -99,7 +99,7 @@ def test_a_block_in_int8(block, batch, quantc, tmp_path):
     arena, live, weights = map(int, re.search(r"arena (\d+) bytes, of which (\d+) are live together, weights (\d+)", done.stdout).groups())
     assert live > 0 and arena + weights <= 1.05 * (live + weights), done.stdout
     source = (tmp_path / "out/net.cu").read_text()
-    assert "cudaLaunchHostFunc(queue" not in source and "qk_qconv_mma" in source and "qk_qdepthwise_cuda" in source
+    assert "cudaLaunchHostFunc(queue" not in source and "qk_qtile_mma" in source and "qk_qdepthwise_cuda" in source
     made = subprocess.run(["make", "-C", tmp_path / "out", "HOST=1", "CFLAGS=-O1 -Wall -Wextra -Werror", "test"], capture_output=True, text=True)
     assert "bits equal" in made.stdout, made.stdout + made.stderr
 

@@ -154,7 +154,7 @@ def test_every_step_has_a_time(digits, tmp_path):
     done = subprocess.run([program], capture_output=True, text=True)
     lines = [line.split("|") for line in done.stdout.splitlines()]
     assert done.returncode == 0 and len(lines) % 4 == 0 and all(line[2] == "1" for line in lines), done.stdout + done.stderr[-2000:]
-    assert lines[0][:2] == ["image", "qk_quantize_i8"] and ["node_Conv_52 + node_relu_1", "qk_qconv_mma"] in [line[:2] for line in lines], lines
+    assert lines[0][:2] == ["image", "qk_quantize_i8"] and ["node_Conv_52 + node_relu_1", "qk_qtile_mma"] in [line[:2] for line in lines], lines
 
 
 class Cache(torch.nn.Module):

@@ -72,13 +72,13 @@ def test_cuda_is_measured_on_the_host(quantc, models, root, rules):
     machine = report["machine"]
     assert report["target"] == "cuda" and machine["launches"] == len(report["layers"]) > 5 and report["own"]["share_of_limit"] > 0
     assert min(machine["int8_gmacs"], machine["float_gmacs"], machine["copy_gbytes"], machine["copied_us"]) > 0
-    assert [layer["variant"] for layer in report["layers"]] == ["qk_quantize_i8", "qk_qconv_mma", "qk_qconv_mma", "qk_max_pool_cuda_i8", "qk_qconv_mma",
-                                                                "qk_max_pool_cuda_i8", "qk_qconv_mma", "qk_dequantize_i8"]
+    assert [layer["variant"] for layer in report["layers"]] == ["qk_quantize_i8", "qk_qtile_mma", "qk_qtile_mma", "qk_max_pool_cuda_i8", "qk_qtile_mma",
+                                                                "qk_max_pool_cuda_i8", "qk_qtile_mma", "qk_dequantize_i8"]
     assert all(layer["us"] > 0 and layer["share_of_limit"] > 0 for layer in report["layers"])
     assert sum(layer["macs"] for layer in report["layers"]) == report["macs"] == 452864
     assert report["bytes"] == sum(layer["bytes"] for layer in report["layers"])
     table = quantc("bench", models / "digits.onnx", *rules, "--rounds", "2", "--target", "cuda:sm_75", "--host", "--per-layer").stdout
-    assert "TOPS" in table and "TB/s" in table and "qk_qconv_dp4a_cuda" in table and "####" in table and "limit of this machine, measured now" in table
+    assert "TOPS" in table and "TB/s" in table and "qk_qtile_dp4a" in table and "####" in table and "limit of this machine, measured now" in table
 
 
 def test_cuda_is_measured_at_the_size_of_its_inputs(quantc, root, tmp_path):

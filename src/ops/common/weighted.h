@@ -12,7 +12,7 @@
 
 namespace qc {
 
-/// Scales of the accumulators of a product and how they become results; kernels/qgemm/output.h
+/// Scales of the accumulators of a product and how they become results; kernels/qtile/output.h
 /// states the formulas.
 class AccumulatorOutput {
  public:

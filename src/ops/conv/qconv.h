@@ -8,7 +8,7 @@ namespace qc {
 
 /// Convolution of codes x with constant codes w, exact accumulators, one rounding: operands x, w,
 /// optional bias (i32 or i64 codes of the accumulators, or f32) and, where x carries them, its
-/// scale and zero point. kernels/qgemm/output.h states how accumulators become results.
+/// scale and zero point. kernels/qtile/output.h states how accumulators become results.
 ///
 /// With floats x it is what conv is on decoded weights, bit for bit, and the weights stay codes:
 /// they may have a scale per group of inputs too.

@@ -10,7 +10,7 @@ namespace qc {
 
 /// Codes x [..., k] times constant codes w [n, k] transposed: exact accumulators, one rounding.
 /// Operands x, w, optional bias [n] (i32 or i64 codes of the accumulators, or f32) and, where x
-/// carries them, its scale and zero point: one, or one per row. kernels/qgemm/output.h states how
+/// carries them, its scale and zero point: one, or one per row. kernels/qtile/output.h states how
 /// accumulators become results.
 ///
 /// With floats x it is what linear is on decoded weights, bit for bit, and the weights stay codes:

@@ -1,5 +1,5 @@
-#include "kernels/qgemm/output.h"
 #include "kernels/qgemm_naive/qgemm_naive.h"
+#include "kernels/qtile/output.h"
 
 QK_INLINE void qk_qgemm_naive(const qk_qgemm_call* p, const void* x, const int8_t* w,
                               const int32_t* bias, const void* multipliers, const float* float_bias,

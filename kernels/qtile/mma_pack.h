@@ -1,10 +1,10 @@
-/* Weights of products on GPUs as kernels/qconv/mma.h has them, from plain ones. */
-#ifndef QK_QCONV_MMA_PACK_H
-#define QK_QCONV_MMA_PACK_H
+/* Weights of products on GPUs as kernels/qtile/qtile.h has them, from plain ones. */
+#ifndef QK_QTILE_MMA_PACK_H
+#define QK_QTILE_MMA_PACK_H
 
 #include <string.h>
 
-#include "kernels/qconv/mma.h"
+#include "kernels/qtile/qtile.h"
 
 /* Where a weight is: output n, tap and input channel c at n*n_stride + tap*tap_stride + c*c_stride.
  * With `flip` codes are u8 that stand for their value less 128. */
@@ -14,13 +14,13 @@ typedef struct qk_mma_weights {
 } qk_mma_weights;
 
 /* Weights, and the sum of those of each output behind them. */
-QK_INLINE int64_t qk_mma_packed_bytes(const qk_qconv_mma_params* p) {
+QK_INLINE int64_t qk_mma_packed_bytes(const qk_qtile_params* p) {
   return (int64_t)qk_mma_outputs(p) * qk_mma_depth(p) + 4 * (int64_t)p->oc;
 }
 
 /* `to` lies at a multiple of 4 bytes. */
-QK_INLINE void qk_mma_pack(const qk_qconv_mma_params* p, const qk_mma_weights* from,
-                           const uint8_t* w, uint8_t* to) {
+QK_INLINE void qk_mma_pack(const qk_qtile_params* p, const qk_mma_weights* from, const uint8_t* w,
+                           uint8_t* to) {
   const int64_t depth = qk_mma_depth(p), run = qk_mma_run(p);
   const int64_t terms = (int64_t)(p->lines ? p->k[2] : 1) * p->ic;
   uint8_t* const behind = to + qk_mma_outputs(p) * depth;

@@ -1,4 +1,4 @@
-// Products of codes on GPUs: weights packed for kernels/qconv/mma.cu and dp4a.cu.
+// Products of codes on GPUs: weights packed for kernels/qtile/mma.cu and dp4a.cu.
 #pragma once
 
 #include <fmt/format.h>
@@ -6,8 +6,9 @@
 #include <algorithm>
 #include <span>
 
-#include "kernels/qconv/calls.h"
-#include "kernels/qconv/mma_pack.h"
+#include "kernels/common/codes.h"
+#include "kernels/qtile/calls.h"
+#include "kernels/qtile/mma_pack.h"
 #include "program/variant.h"
 
 namespace qc {
@@ -84,7 +85,7 @@ inline std::string wgmma_refusal(int64_t rows, int64_t channels, int64_t outputs
              : "small tiles are estimated to be faster";
 }
 
-/// Makes a call of qconv_blocks one of so many images of one position and one tap.
+/// Makes a call of qtile_blocks one of so many images of one position and one tap.
 inline void as_product(Call& to, const Dim& rows) {
   for (const char* one : {"in", "out", "k", "stride", "dilation"}) {
     for (size_t axis = 0; axis < 3; ++axis) to.params[to.kernel->field(one)->at + axis] = Dim(1);
@@ -97,14 +98,14 @@ enum class MmaBody { tiles, wide_tiles, threads };
 
 /// A call of the kernel for that with what it has in common with `from`.
 inline Call mma_call(const Call& from, MmaBody body) {
-  if (body == MmaBody::threads) return Binder::like(from, "qconv_dp4a_device", {"cuda"});
-  return Binder::like(from, "qconv_blocks", {body == MmaBody::tiles ? "mma" : "wgmma"});
+  if (body == MmaBody::threads) return Binder::like(from, "qtile_dp4a", {"cuda"});
+  return Binder::like(from, "qtile_blocks", {body == MmaBody::tiles ? "mma" : "wgmma"});
 }
 
 /// Gives a call its shape and its weights.
 inline void pack_mma(Call& to, const Call& from, Binder& binder, const qk_mma_weights& w,
                      MmaBody body) {
-  auto p = c_params<qk_qconv_mma_params>(to);
+  auto p = c_params<qk_qtile_params>(to);
   const int64_t rows = int64_t{p.n} * p.out[0] * p.out[1] * p.out[2], terms = w.taps * p.ic;
   const bool lines = p.ic % 16 != 0 && p.k[2] > 1 && p.dilation[2] == 1;
   const bool residual = from.operand("residual").present();
@@ -115,7 +116,7 @@ inline void pack_mma(Call& to, const Call& from, Binder& binder, const qk_mma_we
   set_integer(to, "lines", lines);
   set_integer(to, "shape", shape);
   set_integer(to, "resident", qk_mma_shape_of(static_cast<int32_t>(shape)).resident);
-  p = c_params<qk_qconv_mma_params>(to);
+  p = c_params<qk_qtile_params>(to);
   const std::string name =
       fmt::format("mma.{}.{}.{}.{}.{}.{}.{}.{}.{}", p.shape, p.lines, p.oc, w.taps, p.ic,
                   w.n_stride, w.tap_stride, w.c_stride, w.flip != 0);

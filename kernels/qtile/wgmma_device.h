@@ -1,9 +1,9 @@
 /* What the tensor cores of sm_90a multiply: tiles in shared memory, by groups of four warps, while
  * the same threads copy the next ones. For nvcc. */
-#ifndef QK_QCONV_WGMMA_DEVICE_H
-#define QK_QCONV_WGMMA_DEVICE_H
+#ifndef QK_QTILE_WGMMA_DEVICE_H
+#define QK_QTILE_WGMMA_DEVICE_H
 
-#include "kernels/qconv/mma_results.h"
+#include "kernels/qtile/mma_results.h"
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 

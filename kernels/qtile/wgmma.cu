@@ -1,18 +1,16 @@
-/* The products of kernels/qconv/mma.h on the tensor cores of sm_90a. A unit is a tile of outputs,
+/* The products of kernels/qtile/qtile.h on the tensor cores of sm_90a. A unit is a tile of outputs,
  * which two groups of four warps compute together. Compilers without CUDA compute it plainly, from
  * the same packed weights. */
 #include "kernels/common/cuda.h"
-#include "kernels/qconv/mma_results.h"
-#include "kernels/qconv/wgmma_device.h"
+#include "kernels/qtile/mma_results.h"
+#include "kernels/qtile/wgmma_device.h"
 
-QK_UNIT int64_t qk_qconv_wgmma_units(const qk_qconv_mma_params* p) { return qk_mma_tiles(p); }
-QK_UNIT int32_t qk_qconv_wgmma_shared(const qk_qconv_mma_params* p) {
-  return qk_mma_tile_memory(p);
-}
+QK_UNIT int64_t qk_qtile_wgmma_units(const qk_qtile_params* p) { return qk_mma_tiles(p); }
+QK_UNIT int32_t qk_qtile_wgmma_shared(const qk_qtile_params* p) { return qk_mma_tile_memory(p); }
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
-QK_UNIT void qk_wgmma_tile_on_device(const qk_qconv_mma_params* p, const qk_mma_shape shape,
+QK_UNIT void qk_wgmma_tile_on_device(const qk_qtile_params* p, const qk_mma_shape shape,
                                      int64_t unit, const void* x, const uint8_t* w,
                                      const qk_q_ending* e) {
   extern __shared__ __align__(1024) unsigned char qk_wgmma_memory[];
@@ -65,8 +63,8 @@ QK_UNIT void qk_wgmma_tile_on_device(const qk_qconv_mma_params* p, const qk_mma_
 
 /* Accumulators are registers, so compilers must know how many there are: with QK_ANY_SHAPE, where
  * one kernel takes all shapes, each has code of its own. */
-QK_UNIT void qk_wgmma_tile(const qk_qconv_mma_params* p, int64_t unit, const void* x,
-                           const uint8_t* w, const qk_q_ending* e) {
+QK_UNIT void qk_wgmma_tile(const qk_qtile_params* p, int64_t unit, const void* x, const uint8_t* w,
+                           const qk_q_ending* e) {
 #if defined(QK_ANY_SHAPE)
 #pragma unroll
   for (int32_t i = QK_WGMMA_FIRST; i < QK_WGMMA_FIRST + QK_WGMMA_SHAPES; ++i) {
@@ -85,10 +83,10 @@ QK_UNIT void qk_wgmma_tile(const qk_qconv_mma_params* p, int64_t unit, const voi
 extern "C" __device__ void this_code_is_for_sm_90a_and_not_sm_90(void);
 #endif
 
-QK_UNIT void qk_qconv_wgmma(const qk_qconv_mma_params* p, int64_t unit, const void* x,
-                            const void* w, const void* bias, const void* multipliers,
-                            const void* float_bias, const void* x_scales, const void* x_zeros,
-                            const void* residual, const void* y_zeros, void* y) {
+QK_UNIT void qk_qtile_wgmma(const qk_qtile_params* p, int64_t unit, const void* x, const void* w,
+                            const void* bias, const void* multipliers, const void* float_bias,
+                            const void* x_scales, const void* x_zeros, const void* residual,
+                            const void* y_zeros, void* y) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 900
 #error "this code is for sm_90a: quantc compile --target cuda is for all GPUs"
 #endif

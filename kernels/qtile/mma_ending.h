@@ -1,13 +1,13 @@
-/* The ending (kernels/qconv/ending.h) of products whose weights are packed as kernels/qconv/mma.h
+/* The ending (kernels/qtile/ending.h) of products whose weights are packed as kernels/qtile/qtile.h
  * says: shared by all bodies that read them. */
-#ifndef QK_QCONV_MMA_ENDING_H
-#define QK_QCONV_MMA_ENDING_H
+#ifndef QK_QTILE_MMA_ENDING_H
+#define QK_QTILE_MMA_ENDING_H
 
-#include "kernels/qconv/ending.h"
-#include "kernels/qconv/mma.h"
+#include "kernels/qtile/ending.h"
+#include "kernels/qtile/qtile.h"
 
 /* What a call's accumulators become; the sums of weights lie behind these. */
-QK_UNIT qk_q_ending qk_mma_ending_of(const qk_qconv_mma_params* p, const void* w, const void* bias,
+QK_UNIT qk_q_ending qk_mma_ending_of(const qk_qtile_params* p, const void* w, const void* bias,
                                      const void* multipliers, const void* float_bias,
                                      const void* x_scales, const void* x_zeros,
                                      const void* residual, const void* y_zeros, void* y) {

@@ -1,9 +1,9 @@
-/* Which calls the kernels with packed weights (kernels/qgemm/pack.h) take; all others are the
+/* Which calls the kernels with packed weights (kernels/qtile/pack.h) take; all others are the
  * portable kernel's. What a call has is a struct, so that all these kernels share the answer. */
-#ifndef QK_QGEMM_ACCEPTS_H
-#define QK_QGEMM_ACCEPTS_H
+#ifndef QK_QTILE_ACCEPTS_H
+#define QK_QTILE_ACCEPTS_H
 
-#include "kernels/qgemm/output.h"
+#include "kernels/qtile/output.h"
 
 typedef struct qk_packed_call {
   int32_t x_type, x_zero, y_type, q31;

@@ -1,5 +1,5 @@
 /* The tile of every dense product of u8 and s8 with vpdpbusd: some rows by one panel of 1 to 4
- * vectors of 16 outputs (kernels/qgemm/pack.h), all accumulators in registers. Accumulators are
+ * vectors of 16 outputs (kernels/qtile/pack.h), all accumulators in registers. Accumulators are
  * exact modulo 2^32.
  *
  * A row is one output pixel or one row of a matrix; its products are runs of k neighbouring
@@ -7,14 +7,14 @@
  * read.
  *
  * Needs avx512f, bw, vl, dq and vnni. Stack: at most 4 KiB. */
-#ifndef QK_QGEMM_AVX512VNNI_TILE_H
-#define QK_QGEMM_AVX512VNNI_TILE_H
+#ifndef QK_QTILE_AVX512VNNI_TILE_H
+#define QK_QTILE_AVX512VNNI_TILE_H
 
 #include <immintrin.h>
 
 #include "kernels/common/shared.h"
 #include "kernels/common/unroll.h"
-#include "kernels/qgemm/packed.h"
+#include "kernels/qtile/packed.h"
 
 #define QK_PTILE_FORM QK_PANELS_AVX512VNNI
 #define QK_PTILE_LANES 16

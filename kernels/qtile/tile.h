@@ -6,11 +6,11 @@
  * Weights of 8 bits lie in panels [outputs / 16][runs][pairs of k][16][2], an odd run filled up
  * with 0. Accumulators are exact modulo 2^32.
  */
-#ifndef QK_QGEMM_TILE_H
-#define QK_QGEMM_TILE_H
+#ifndef QK_QTILE_TILE_H
+#define QK_QTILE_TILE_H
 
 #include "kernels/common/body.h"
-#include "kernels/qgemm/block.h"
+#include "kernels/qtile/block.h"
 
 /* What the tiles of one call share. */
 typedef struct qk_qtile {
@@ -92,34 +92,34 @@ QK_SHARED void qk_q_less_zeros(const qk_qtile* t, const uint32_t* totals, int32_
 /* M * P accumulators of 16 lie on the stack when they become results: at most 12 of them, 768
  * bytes. */
 #define QK_WITH qk_qtile_any_1, 1, 1, 1
-#include "kernels/qgemm/tile.inc"
+#include "kernels/qtile/tile.inc"
 #define QK_WITH qk_qtile_any_4, 4, 1, 1
-#include "kernels/qgemm/tile.inc"
+#include "kernels/qtile/tile.inc"
 QK_QROWS(qk_qrows_any, QK_RUN_QTILES(qk_qtile_any_4, 4) QK_RUN_QTILES(qk_qtile_any_1, 1))
 #if QK_ACC_REGISTERS != 0
 #define QK_QROWS_TOGETHER (QK_ACC_REGISTERS == 1 ? 10 : 6)
 #define QK_WITH qk_qtile_1x1, 1, 1, 0
-#include "kernels/qgemm/tile.inc"
+#include "kernels/qtile/tile.inc"
 #define QK_WITH qk_qtile_3x1, 3, 1, 0
-#include "kernels/qgemm/tile.inc"
+#include "kernels/qtile/tile.inc"
 #define QK_WITH qk_qtile_many, QK_QROWS_TOGETHER, 1, 0
-#include "kernels/qgemm/tile.inc"
+#include "kernels/qtile/tile.inc"
 QK_QROWS(qk_qrows_1, QK_RUN_QTILES(qk_qtile_many, QK_QROWS_TOGETHER) QK_RUN_QTILES(qk_qtile_3x1, 3)
                          QK_RUN_QTILES(qk_qtile_1x1, 1))
 #endif
 #if QK_ACC_REGISTERS == 1
 #define QK_WITH qk_qtile_1x2, 1, 2, 0
-#include "kernels/qgemm/tile.inc"
+#include "kernels/qtile/tile.inc"
 #define QK_WITH qk_qtile_2x2, 2, 2, 0
-#include "kernels/qgemm/tile.inc"
+#include "kernels/qtile/tile.inc"
 #define QK_WITH qk_qtile_6x2, 6, 2, 0
-#include "kernels/qgemm/tile.inc"
+#include "kernels/qtile/tile.inc"
 #define QK_WITH qk_qtile_1x3, 1, 3, 0
-#include "kernels/qgemm/tile.inc"
+#include "kernels/qtile/tile.inc"
 #define QK_WITH qk_qtile_2x3, 2, 3, 0
-#include "kernels/qgemm/tile.inc"
+#include "kernels/qtile/tile.inc"
 #define QK_WITH qk_qtile_4x3, 4, 3, 0
-#include "kernels/qgemm/tile.inc"
+#include "kernels/qtile/tile.inc"
 QK_QROWS(qk_qrows_2, QK_RUN_QTILES(qk_qtile_6x2, 6) QK_RUN_QTILES(qk_qtile_2x2, 2)
                          QK_RUN_QTILES(qk_qtile_1x2, 1))
 QK_QROWS(qk_qrows_3, QK_RUN_QTILES(qk_qtile_4x3, 4) QK_RUN_QTILES(qk_qtile_2x3, 2)

@@ -8,11 +8,11 @@
  *   qk_ptile_less   takes the zero point of x times sums of weights off the start of a panel
  *   qk_ptile_sum    the sum of the codes of a row
  */
-#ifndef QK_QGEMM_PACKED_H
-#define QK_QGEMM_PACKED_H
+#ifndef QK_QTILE_PACKED_H
+#define QK_QTILE_PACKED_H
 
-#include "kernels/qgemm/output.h"
-#include "kernels/qgemm/pack.h"
+#include "kernels/qtile/output.h"
+#include "kernels/qtile/pack.h"
 
 enum { QK_PTILE_CODES, QK_PTILE_ADDED, QK_PTILE_PLAIN };
 

@@ -1,5 +1,5 @@
 /* The tile of every dense product of u8 and s8 with AVX2: some rows by one panel of 1 or 2 vectors
- * of 8 outputs (kernels/qgemm/pack.h), all accumulators in registers. Products are those of pairs
+ * of 8 outputs (kernels/qtile/pack.h), all accumulators in registers. Products are those of pairs
  * of 16 bits, vpmaddwd, which is exact; accumulators are exact modulo 2^32.
  *
  * A row is one output pixel or one row of a matrix; its products are runs of k neighbouring
@@ -7,14 +7,14 @@
  * start. No byte outside the runs is read.
  *
  * Needs avx2 and fma. Stack: at most 3 KiB. */
-#ifndef QK_QGEMM_AVX2_TILE_H
-#define QK_QGEMM_AVX2_TILE_H
+#ifndef QK_QTILE_AVX2_TILE_H
+#define QK_QTILE_AVX2_TILE_H
 
 #include <immintrin.h>
 
 #include "kernels/common/shared.h"
 #include "kernels/common/unroll.h"
-#include "kernels/qgemm/packed.h"
+#include "kernels/qtile/packed.h"
 
 #define QK_PTILE_FORM QK_PANELS_AVX2
 #define QK_PTILE_LANES 8

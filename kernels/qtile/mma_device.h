@@ -1,11 +1,11 @@
 /* What tensor cores compute a tile with: copies into shared memory, fragments, products. For
  * nvcc, and GPUs from sm_80 on. */
-#ifndef QK_QCONV_MMA_DEVICE_H
-#define QK_QCONV_MMA_DEVICE_H
+#ifndef QK_QTILE_MMA_DEVICE_H
+#define QK_QTILE_MMA_DEVICE_H
 
 #include "kernels/common/codes.h"
 #include "kernels/common/warp.h"
-#include "kernels/qconv/mma_source.h"
+#include "kernels/qtile/mma_source.h"
 
 #if defined(__CUDA_ARCH__)
 
@@ -73,7 +73,7 @@ typedef struct qk_mma_block {
 } qk_mma_block;
 
 /* Copies 16 terms of each of `rows` windows, every `apart`th, where they are neighbours in x. */
-QK_UNIT void qk_mma_fetch_whole(const qk_qconv_mma_params* p, const qk_mma_block* block,
+QK_UNIT void qk_mma_fetch_whole(const qk_qtile_params* p, const qk_mma_block* block,
                                 const qk_mma_term* term, int32_t rows, int32_t row, int32_t apart,
                                 int32_t piece, int32_t chunk, uint32_t to) {
   const int32_t length = p->in[2] * p->ic, offset = qk_mma_offset(p, term);
@@ -90,7 +90,7 @@ QK_UNIT void qk_mma_fetch_whole(const qk_qconv_mma_params* p, const qk_mma_block
 
 /* The same where terms may lie at any address and partly outside.
  * All are loaded before the first is stored, so that a thread waits once. */
-QK_UNIT void qk_mma_fetch_any(const qk_qconv_mma_params* p, const qk_mma_block* block,
+QK_UNIT void qk_mma_fetch_any(const qk_qtile_params* p, const qk_mma_block* block,
                               const qk_mma_term* term, int32_t rows, int32_t row, int32_t apart,
                               int32_t piece, int32_t chunk, uint32_t to) {
   const int32_t length = p->in[2] * p->ic, offset = qk_mma_offset(p, term);
@@ -120,7 +120,7 @@ QK_UNIT void qk_mma_fetch_any(const qk_qconv_mma_params* p, const qk_mma_block* 
 }
 
 /* The same of an x that does not begin at a multiple of 16 bytes. */
-QK_UNIT void qk_mma_fetch_bytes(const qk_qconv_mma_params* p, const qk_mma_block* block,
+QK_UNIT void qk_mma_fetch_bytes(const qk_qtile_params* p, const qk_mma_block* block,
                                 const qk_mma_term* term, int32_t rows, int32_t row, int32_t apart,
                                 int32_t piece, int32_t chunk, uint32_t to) {
   const int32_t length = p->in[2] * p->ic, offset = qk_mma_offset(p, term);
@@ -142,7 +142,7 @@ QK_UNIT void qk_mma_fetch_bytes(const qk_qconv_mma_params* p, const qk_mma_block
 
 /* One chunk of terms into a stage: rows of x, then rows of w. A thread copies the same 16 bytes of
  * some rows. */
-QK_UNIT void qk_mma_fetch(const qk_qconv_mma_params* p, const qk_mma_shape shape,
+QK_UNIT void qk_mma_fetch(const qk_qtile_params* p, const qk_mma_shape shape,
                           const qk_mma_block* block, int32_t step) {
   const int32_t pieces = shape.chunk / 16, apart = 256 / pieces;
   const int32_t row = (int32_t)threadIdx.x / pieces, piece = (int32_t)threadIdx.x % pieces;
@@ -225,9 +225,9 @@ QK_UNIT void qk_mma_await(const qk_mma_shape shape) {
 /* Multiplies what was loaded before; the fragments after it are loaded in between, so that neither
  * waits for the other, and chunks after them copied. `at` counts turns of all chunks. Behind the
  * last there is nothing: what is loaded then is not used. */
-QK_UNIT void qk_mma_turn(const qk_qconv_mma_params* p, const qk_mma_shape shape,
-                         const qk_mma_part part, const qk_mma_block* block, int32_t steps,
-                         int32_t at, const qk_mma_fragments* now, qk_mma_fragments* next,
+QK_UNIT void qk_mma_turn(const qk_qtile_params* p, const qk_mma_shape shape, const qk_mma_part part,
+                         const qk_mma_block* block, int32_t steps, int32_t at,
+                         const qk_mma_fragments* now, qk_mma_fragments* next,
                          int32_t (*accumulators)[8][4]) {
   const int32_t turns = shape.chunk / 32 / part.turns, step = at / turns;
   const int32_t high = qk_mma_high(shape), wide = qk_mma_wide(shape);

@@ -2,9 +2,9 @@
 #ifndef QK_Q_BLOCK_H
 #define QK_Q_BLOCK_H
 
+#include "kernels/common/accumulators.h"
 #include "kernels/common/shared.h"
-#include "kernels/qgemm/accumulators.h"
-#include "kernels/qgemm/output.h"
+#include "kernels/qtile/output.h"
 
 /* A block of accumulators [rows][panels][16] of `columns` <= 16 * panels channels from `channel`
  * on: their results of a row begin at element `at` of y, those of the next row y_row later. */

@@ -24,8 +24,8 @@
  *
  * The arithmetic of places is that of one struct, which packers, kernels and tests share.
  */
-#ifndef QK_QGEMM_PACK_H
-#define QK_QGEMM_PACK_H
+#ifndef QK_QTILE_PACK_H
+#define QK_QTILE_PACK_H
 
 #include <stddef.h>
 #include <stdint.h>

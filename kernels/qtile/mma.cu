@@ -1,10 +1,10 @@
 /* A unit is a tile of outputs, which 256 threads compute together. Compilers without CUDA compute
  * it plainly, from the same packed weights. */
 #include "kernels/common/cuda.h"
-#include "kernels/qconv/mma_results.h"
+#include "kernels/qtile/mma_results.h"
 
-QK_UNIT int64_t qk_qconv_mma_units(const qk_qconv_mma_params* p) { return qk_mma_tiles(p); }
-QK_UNIT int32_t qk_qconv_mma_shared(const qk_qconv_mma_params* p) { return qk_mma_tile_memory(p); }
+QK_UNIT int64_t qk_qtile_mma_units(const qk_qtile_params* p) { return qk_mma_tiles(p); }
+QK_UNIT int32_t qk_qtile_mma_shared(const qk_qtile_params* p) { return qk_mma_tile_memory(p); }
 
 #if defined(__CUDA_ARCH__)
 
@@ -34,7 +34,7 @@ QK_UNIT qk_mma_writing qk_mma_writing_of(const qk_mma_shape shape, const qk_mma_
 }
 
 /* The parts of accumulators that warps have meet in shared memory and become results. */
-QK_UNIT void qk_mma_finish_joint(const qk_qconv_mma_params* p, const qk_mma_shape shape,
+QK_UNIT void qk_mma_finish_joint(const qk_qtile_params* p, const qk_mma_shape shape,
                                  const qk_mma_part part, const qk_mma_writing w,
                                  int32_t (*accumulators)[8][4], unsigned char* shared,
                                  const qk_q_ending* e, const qk_q_four* four,
@@ -69,9 +69,8 @@ QK_UNIT void qk_mma_finish_joint(const qk_qconv_mma_params* p, const qk_mma_shap
   }
 }
 
-QK_UNIT void qk_mma_tile_on_device(const qk_qconv_mma_params* p, const qk_mma_shape shape,
-                                   int64_t unit, const void* x, const uint8_t* w,
-                                   const qk_q_ending* e) {
+QK_UNIT void qk_mma_tile_on_device(const qk_qtile_params* p, const qk_mma_shape shape, int64_t unit,
+                                   const void* x, const uint8_t* w, const qk_q_ending* e) {
   extern __shared__ __align__(128) unsigned char qk_mma_memory_of_tile[];
   const qk_mma_part part = qk_mma_part_of(shape);
   const qk_mma_tile tile = qk_mma_tile_of(p, unit);
@@ -120,7 +119,7 @@ QK_UNIT void qk_mma_tile_on_device(const qk_qconv_mma_params* p, const qk_mma_sh
 
 #endif
 
-QK_UNIT void qk_qconv_mma(const qk_qconv_mma_params* p, int64_t unit, const void* x, const void* w,
+QK_UNIT void qk_qtile_mma(const qk_qtile_params* p, int64_t unit, const void* x, const void* w,
                           const void* bias, const void* multipliers, const void* float_bias,
                           const void* x_scales, const void* x_zeros, const void* residual,
                           const void* y_zeros, void* y) {

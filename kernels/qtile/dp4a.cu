@@ -1,9 +1,9 @@
 /* A unit is four neighbouring outputs of a position, from weights packed as for tensor cores. */
 #include "kernels/common/cuda.h"
-#include "kernels/qconv/mma_ending.h"
-#include "kernels/qconv/mma_source.h"
+#include "kernels/qtile/mma_ending.h"
+#include "kernels/qtile/mma_source.h"
 
-QK_UNIT int64_t qk_qconv_dp4a_cuda_units(const qk_qconv_mma_params* p) {
+QK_UNIT int64_t qk_qtile_dp4a_units(const qk_qtile_params* p) {
   return qk_mma_rows(p) * (qk_mma_outputs(p) / 4);
 }
 
@@ -37,7 +37,7 @@ QK_UNIT void qk_dp4a_words(uint32_t* to, const uint8_t* from, int aligned) {
 }
 
 /* 16 terms of a window; padding where they are outside of x. */
-QK_UNIT void qk_dp4a_terms(const qk_qconv_mma_params* p, const qk_mma_window* window,
+QK_UNIT void qk_dp4a_terms(const qk_qtile_params* p, const qk_mma_window* window,
                            const qk_mma_term* term, const uint8_t* x, uint32_t zeros,
                            uint32_t* to) {
   const int32_t length = p->in[2] * p->ic, at = qk_mma_at_in_line(p, window, term);
@@ -57,10 +57,10 @@ QK_UNIT void qk_dp4a_terms(const qk_qconv_mma_params* p, const qk_mma_window* wi
   }
 }
 
-QK_UNIT void qk_qconv_dp4a_cuda(const qk_qconv_mma_params* p, int64_t unit, const void* x,
-                                const void* w, const void* bias, const void* multipliers,
-                                const void* float_bias, const void* x_scales, const void* x_zeros,
-                                const void* residual, const void* y_zeros, void* y) {
+QK_UNIT void qk_qtile_dp4a(const qk_qtile_params* p, int64_t unit, const void* x, const void* w,
+                           const void* bias, const void* multipliers, const void* float_bias,
+                           const void* x_scales, const void* x_zeros, const void* residual,
+                           const void* y_zeros, void* y) {
   const int32_t depth = qk_mma_depth(p), groups = qk_mma_outputs(p) / 4;
   const qk_q_ending e = qk_mma_ending_of(p, w, bias, multipliers, float_bias, x_scales, x_zeros,
                                          residual, y_zeros, y);

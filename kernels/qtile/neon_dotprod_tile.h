@@ -1,17 +1,17 @@
 /* The tile of every dense product of u8 and s8 with NEON's sdot: some rows by one panel of 1 to 4
- * vectors of 4 outputs (kernels/qgemm/pack.h), all accumulators in registers. Inputs are taken less
+ * vectors of 4 outputs (kernels/qtile/pack.h), all accumulators in registers. Inputs are taken less
  * 128, as s8, and the zero point of x is part of the accumulators' start with what that changes.
  * Accumulators are exact modulo 2^32. No byte outside the runs is read.
  *
  * Needs dotprod of armv8.2-a. Stack: at most 1 KiB. */
-#ifndef QK_QGEMM_NEON_DOTPROD_TILE_H
-#define QK_QGEMM_NEON_DOTPROD_TILE_H
+#ifndef QK_QTILE_NEON_DOTPROD_TILE_H
+#define QK_QTILE_NEON_DOTPROD_TILE_H
 
 #include <arm_neon.h>
 
 #include "kernels/common/shared.h"
 #include "kernels/common/unroll.h"
-#include "kernels/qgemm/packed.h"
+#include "kernels/qtile/packed.h"
 
 #define QK_PTILE_FORM QK_PANELS_NEON_DOTPROD
 #define QK_PTILE_LANES 4

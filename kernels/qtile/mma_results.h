@@ -1,13 +1,13 @@
-/* How the accumulators of a tile become results: shared by kernels/qconv/mma.cu and wgmma.cu. */
-#ifndef QK_QCONV_MMA_RESULTS_H
-#define QK_QCONV_MMA_RESULTS_H
+/* How the accumulators of a tile become results: shared by kernels/qtile/mma.cu and wgmma.cu. */
+#ifndef QK_QTILE_MMA_RESULTS_H
+#define QK_QTILE_MMA_RESULTS_H
 
-#include "kernels/qconv/mma_device.h"
-#include "kernels/qconv/mma_ending.h"
+#include "kernels/qtile/mma_device.h"
+#include "kernels/qtile/mma_ending.h"
 
 /* The output at (row, n), plainly. */
-QK_UNIT void qk_mma_output(const qk_qconv_mma_params* p, const qk_q_ending* e, int64_t row,
-                           int32_t n, const void* x, const int8_t* w) {
+QK_UNIT void qk_mma_output(const qk_qtile_params* p, const qk_q_ending* e, int64_t row, int32_t n,
+                           const void* x, const int8_t* w) {
   const qk_mma_window window = qk_mma_window_of(p, row);
   const int32_t zero = e->x_zeros ? e->x_zeros[p->per_row ? row : 0] : p->x_zero;
   const int32_t depth = qk_mma_depth(p), length = p->in[2] * p->ic;
@@ -26,7 +26,7 @@ QK_UNIT void qk_mma_output(const qk_qconv_mma_params* p, const qk_q_ending* e, i
 }
 
 /* A tile of outputs, plainly. */
-QK_UNIT void qk_mma_plain_tile(const qk_qconv_mma_params* p, const qk_q_ending* e, int64_t unit,
+QK_UNIT void qk_mma_plain_tile(const qk_qtile_params* p, const qk_q_ending* e, int64_t unit,
                                const void* x, const void* w) {
   const qk_mma_shape shape = qk_mma_shape_of(p->shape);
   const qk_mma_tile tile = qk_mma_tile_of(p, unit);
@@ -46,7 +46,7 @@ typedef struct qk_mma_writing {
 } qk_mma_writing;
 
 /* What this thread of a block knows of its tile. */
-QK_UNIT qk_mma_block qk_mma_block_of(const qk_qconv_mma_params* p, const qk_mma_shape shape,
+QK_UNIT qk_mma_block qk_mma_block_of(const qk_qtile_params* p, const qk_mma_shape shape,
                                      const qk_mma_tile tile, const void* x, const uint8_t* w,
                                      const qk_q_ending* e, const unsigned char* memory) {
   const int32_t pieces = shape.chunk / 16, apart = 256 / pieces;
@@ -71,7 +71,7 @@ typedef struct qk_mma_words {
   int32_t count, left, oc;
 } qk_mma_words;
 
-QK_UNIT qk_mma_words qk_mma_words_of(const qk_qconv_mma_params* p, const qk_mma_writing w,
+QK_UNIT qk_mma_words qk_mma_words_of(const qk_qtile_params* p, const qk_mma_writing w,
                                      int64_t row) {
   const qk_mma_words words = {row * p->oc + w.n, w.each, p->oc - w.n, p->oc};
   return words;
@@ -126,8 +126,8 @@ QK_UNIT void qk_mma_store_words(void* base, const uint32_t* words, const qk_mma_
 
 /* The codes of the residual that a thread adds, in the order in which it writes. They are read
  * before anything is written, since nobody says that they are not where the results go. */
-QK_UNIT void qk_mma_others(const qk_qconv_mma_params* p, const qk_mma_writing w,
-                           const qk_q_ending* e, uint32_t* others) {
+QK_UNIT void qk_mma_others(const qk_qtile_params* p, const qk_mma_writing w, const qk_q_ending* e,
+                           uint32_t* others) {
 #pragma unroll
   for (int32_t i = 0; i < w.rows; ++i) {
     const int64_t row = w.row + i * w.apart;
@@ -140,8 +140,8 @@ QK_UNIT void qk_mma_others(const qk_qconv_mma_params* p, const qk_mma_writing w,
 
 /* The results of a row's accumulators, four times `each`. Each is computed by one text only:
  * threads wait for instructions that they meet first. */
-QK_UNIT void qk_mma_write(const qk_qconv_mma_params* p, const qk_mma_writing w,
-                          const qk_q_ending* e, const qk_q_four* fours, int32_t (*accumulators)[4],
+QK_UNIT void qk_mma_write(const qk_qtile_params* p, const qk_mma_writing w, const qk_q_ending* e,
+                          const qk_q_four* fours, int32_t (*accumulators)[4],
                           const uint32_t* others, int64_t row) {
   uint32_t words[4] = {0, 0, 0, 0};
   const int filled = p->oc % qk_mma_shape_of(p->shape).columns == 0;
@@ -192,7 +192,7 @@ QK_UNIT void qk_mma_constants(const qk_mma_writing w, const qk_q_ending* e, int 
   }
 }
 /* The accumulators that a thread has become results. */
-QK_UNIT void qk_mma_finish_own(const qk_qconv_mma_params* p, const qk_mma_writing w,
+QK_UNIT void qk_mma_finish_own(const qk_qtile_params* p, const qk_mma_writing w,
                                int32_t (*accumulators)[8][4], const qk_q_ending* e,
                                const qk_q_four* fours, const uint32_t* others) {
 #pragma unroll

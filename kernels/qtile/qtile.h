@@ -1,8 +1,8 @@
 /* Convolutions of channels-last codes on GPUs; products are convolutions of one tap. Tensor cores
  * compute tiles of outputs, a block of threads each (mma.cu, on sm_90a wgmma.cu), older GPUs four
  * outputs a thread by sums of four products (dp4a.cu). */
-#ifndef QK_QCONV_MMA_H
-#define QK_QCONV_MMA_H
+#ifndef QK_QTILE_H
+#define QK_QTILE_H
 #include <stdint.h>
 
 #include "kernels/common/inline.h"
@@ -28,7 +28,7 @@ typedef struct {
   float r_ra, r_rb, r_shift, r_divisor;
   int32_t r_reciprocal;
   int32_t r_ma, r_mb, r_mshift;
-} qk_qconv_mma_params;
+} qk_qtile_params;
 
 /* How 256 threads share a tile of rows (positions) and columns (outputs): `stages` chunks of its
  * terms lie in shared memory at a time. The 8 warps are warps_m x warps_n parts of the tile; what
@@ -89,18 +89,18 @@ QK_INLINE int32_t qk_mma_row_of(const qk_mma_shape shape, int32_t n) {
 }
 
 /* Bytes of the runs of a window. */
-QK_INLINE int32_t qk_mma_run(const qk_qconv_mma_params* p) {
+QK_INLINE int32_t qk_mma_run(const qk_qtile_params* p) {
   return ((p->lines ? p->k[2] : 1) * p->ic + 15) / 16 * 16;
 }
-QK_INLINE int32_t qk_mma_runs(const qk_qconv_mma_params* p) {
+QK_INLINE int32_t qk_mma_runs(const qk_qtile_params* p) {
   return p->k[0] * p->k[1] * (p->lines ? 1 : p->k[2]);
 }
 /* Terms of a sum, and outputs, as they are packed. */
-QK_INLINE int32_t qk_mma_depth(const qk_qconv_mma_params* p) {
+QK_INLINE int32_t qk_mma_depth(const qk_qtile_params* p) {
   const int32_t chunk = qk_mma_shape_of(p->shape).chunk;
   return (qk_mma_runs(p) * qk_mma_run(p) + chunk - 1) / chunk * chunk;
 }
-QK_INLINE int32_t qk_mma_outputs(const qk_qconv_mma_params* p) {
+QK_INLINE int32_t qk_mma_outputs(const qk_qtile_params* p) {
   const int32_t columns = qk_mma_shape_of(p->shape).columns;
   return (p->oc + columns - 1) / columns * columns;
 }

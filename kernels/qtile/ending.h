@@ -1,9 +1,9 @@
 /* How accumulators of products end on a GPU: four neighbouring outputs at a time where they lie so.
  */
-#ifndef QK_QCONV_ENDING_H
-#define QK_QCONV_ENDING_H
+#ifndef QK_QTILE_ENDING_H
+#define QK_QTILE_ENDING_H
 
-#include "kernels/qgemm/output.h"
+#include "kernels/qtile/output.h"
 
 /* What complete accumulators become: constants of the `oc` outputs of a row, and what is found at
  * run time. `weight_sums` is what a zero point of x takes away. With `per_row` there is a scale,
