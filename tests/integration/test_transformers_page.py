@@ -1,4 +1,4 @@
-"""The example of docs/transformers.md, followed to the letter: its files are written, its commands run, and they say what the page says."""
+"""The example of docs/tutorial-transformers.md, followed to the letter: its files are written, its commands run, and they say what the page says."""
 import os
 import re
 import subprocess
@@ -20,7 +20,7 @@ def test_the_example_goes_from_a_configuration_to_running_c(root, tmp_path):
     folder = tmp_path / "work"
     folder.mkdir()
     environment = {**os.environ, "PATH": f"{bin_folder}:{os.environ['PATH']}", "CFLAGS": "-O0"}
-    page = (root / "docs/transformers.md").read_text()
+    page = (root / "docs/tutorial-transformers.md").read_text()
     for name, text in re.findall(r"^```\w+ (\S+)\n(.*?)^```$", page, re.M | re.S):
         (folder / name).write_text(text)
     commands = re.search(r"^```\n(\$ python export.py\n.*?)^```$", page, re.M | re.S)[1]
