@@ -1,4 +1,5 @@
-/* Activations as codes against plain arithmetic, and codes of values at and near ties. */
+/* Activations as codes against plain arithmetic, and codes of values at and near ties.
+ * arithmetic.md: Q19 */
 /* What names the instructions comes first. */
 /* clang-format off */
 #include "kernels/common/testing.h"

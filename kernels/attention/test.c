@@ -1,5 +1,6 @@
 /* Attention against scores by chains, plain softmax and chains over the keys: heads that share
- * keys, windows, and sizes that fill no panel. */
+ * keys, windows, and sizes that fill no panel.
+ * arithmetic.md: S13 */
 /* What names the instructions comes first. */
 /* clang-format off */
 #include "kernels/common/testing.h"

@@ -1,5 +1,6 @@
 /* Convolutions against one chain of fused multiply-adds per output: strides, dilations, padding on
- * one side, groups, and channels that fill no panel. */
+ * one side, groups, and channels that fill no panel.
+ * arithmetic.md: S1 */
 #include "kernels/common/testing.h"
 #include "kernels/conv/portable.c"
 

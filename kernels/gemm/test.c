@@ -1,5 +1,6 @@
 /* Products against one chain of fused multiply-adds per result, with rows, columns and depths that
- * fill no tile. */
+ * fill no tile.
+ * arithmetic.md: S1, E5 */
 #include "kernels/common/testing.h"
 #include "kernels/gemm/portable.c"
 

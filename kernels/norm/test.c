@@ -1,4 +1,5 @@
-/* Normalised rows against plain row reductions, with a channel for each element or for a run. */
+/* Normalised rows against plain row reductions, with a channel for each element or for a run.
+ * arithmetic.md: S4, S6, S7, Q19 */
 #include "kernels/common/plain.h"
 #include "kernels/common/testing.h"
 #include "kernels/norm/portable.c"

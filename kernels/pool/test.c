@@ -1,5 +1,6 @@
 /* Pools against one loop over the window: both layouts, strides, dilations and padding. Means are
- * taken of whole numbers, whose sums are exact in any order. */
+ * taken of whole numbers, whose sums are exact in any order.
+ * arithmetic.md: S11 */
 #include "kernels/common/testing.h"
 #include "kernels/pool/portable.c"
 

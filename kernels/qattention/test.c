@@ -9,7 +9,7 @@
  * run gcc TEAM 300
  * run gcc MMA 300
  * soak clang MMA 5000
- */
+ * arithmetic.md: Q41, Q42 */
 /* What names the instructions comes first. */
 /* clang-format off */
 #include "kernels/common/testing.h"

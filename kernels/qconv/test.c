@@ -6,7 +6,7 @@
  * run gcc AVX2 2000
  * run clang AVX512VNNI 300
  * run clang AVX2 300
- */
+ * arithmetic.md: E1 */
 #include "kernels/common/testing.h"
 #include "kernels/qconv/split.c"
 #include "kernels/qconv/tested.h"

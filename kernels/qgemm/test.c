@@ -18,7 +18,7 @@
  * soak gcc DP4A 2000 1
  * soak gcc MMA 2000 1
  * soak aarch64-linux-gnu-gcc NEON_DOTPROD 2000 1
- */
+ * arithmetic.md: Q37, E1, E2, E3 */
 #include "kernels/common/testing.h"
 /* What follows may use the target's instructions. */
 #include "kernels/qgemm/test_bodies.h"

@@ -1,4 +1,5 @@
-/* Means of codes against exact sums over the window and one rounding. */
+/* Means of codes against exact sums over the window and one rounding.
+ * arithmetic.md: Q52 */
 #include "kernels/common/testing.h"
 #include "kernels/qpool/portable.c"
 

@@ -1,5 +1,6 @@
 /* Recurrent layers on codes of 8 bits with weights in panels against those with weights as they
- * are: sizes that fill no panel and no pair, sequences that end early, both directions. */
+ * are: sizes that fill no panel and no pair, sequences that end early, both directions.
+ * arithmetic.md: Q40 */
 #include "kernels/common/testing.h"
 #include "kernels/qgemm/portable.c"
 #include "kernels/qrnn/portable.c"

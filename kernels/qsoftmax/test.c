@@ -1,5 +1,6 @@
 /* Rows against the formula by plain loops: codes of either sign, along the last axis and others, in
- * place too. */
+ * place too.
+ * arithmetic.md: Q60 */
 #include "kernels/common/testing.h"
 #include "kernels/qsoftmax/portable.c"
 

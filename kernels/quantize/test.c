@@ -1,5 +1,5 @@
 /* Codes against the formula in double: x / scale rounded to float, half to even, limited; and back.
- */
+ * arithmetic.md: Q1, Q10, Q11, Q16 */
 #include "kernels/common/testing.h"
 #include "kernels/quantize/portable.c"
 

@@ -1,5 +1,6 @@
 /* Reductions of rows that are dense, strided, side by side, or spread over two axes, against plain
- * ones. */
+ * ones.
+ * arithmetic.md: S4, S5 */
 #include "kernels/common/plain.h"
 #include "kernels/common/testing.h"
 #include "kernels/reduce/portable.c"

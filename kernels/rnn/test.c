@@ -1,5 +1,6 @@
 /* Recurrent layers against plain loops over one chain per gate: hidden sizes that fill no panel,
- * sequences that end early, both directions. */
+ * sequences that end early, both directions.
+ * arithmetic.md: S12 */
 #include "kernels/common/testing.h"
 #include "kernels/gemm/portable.c"
 #include "kernels/rnn/portable.c"

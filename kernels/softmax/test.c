@@ -1,4 +1,5 @@
-/* Softmax and its logarithm against plain row reductions, along any axis. */
+/* Softmax and its logarithm against plain row reductions, along any axis.
+ * arithmetic.md: S4 */
 #include "kernels/common/plain.h"
 #include "kernels/common/testing.h"
 #include "kernels/softmax/portable.c"

@@ -1,6 +1,7 @@
 /* Convolutions of floats with codes of weights against one chain of fused multiply-adds per output:
  * both layouts, groups, strides, dilations, padding on one side, zero points, scales of groups of
- * inputs and of single taps, and channels that fill no panel. */
+ * inputs and of single taps, and channels that fill no panel.
+ * arithmetic.md: Q36 */
 #include "kernels/common/testing.h"
 #include "kernels/wconv/portable.c"
 

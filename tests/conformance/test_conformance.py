@@ -26,6 +26,7 @@ def outcomes(build):
     return ALL.run(build)
 
 
+# arithmetic.md: S23
 def test_cases(outcomes):
     check(ALL, outcomes)
 

@@ -93,6 +93,7 @@ def test_generated_c_refuses_them(name, quantc, tmp_path):
             assert layer in said.decode() and inputs[0 if name in ("embedding", "added") else 1].ravel()[element.value] == index
 
 
+# arithmetic.md: N4
 def test_unchecked_code_and_cuda(quantc, tmp_path):
     model = write("embedding", tmp_path)
     quantc("compile", model, "-o", tmp_path / "plain", "--name", "net")

@@ -83,6 +83,7 @@ def convolution(folder, group, channels, results):
 KERNELS = {"linear": linear, "matmul": matmul, "conv": lambda f: convolution(f, 1, 5, 20), "depthwise": lambda f: convolution(f, 18, 18, 18)}
 
 
+# arithmetic.md: D1, D2
 @pytest.mark.parametrize("name", KERNELS)
 def test_answers_are_those_of_a_loop(quantc, name, tmp_path):
     model, arrays, want = KERNELS[name](tmp_path)
@@ -92,6 +93,7 @@ def test_answers_are_those_of_a_loop(quantc, name, tmp_path):
     all_ways(quantc, model, *MUL_ADD)
 
 
+# arithmetic.md: S1, D1
 def test_one_step_tells_them_apart(quantc, tmp_path):
     """(1 + 2^-12)^2 is 2^-24 above what its product is rounded to."""
     model = saved(tmp_path, [helper.make_node("Gemm", ["x", "w", "b"], ["y"])], {"x": [1, 1]}, {"y": [1, 1]},
@@ -108,11 +110,13 @@ def network(models, folder, name):
     return folder / "m.onnx"
 
 
+# arithmetic.md: D1, D2
 @pytest.mark.parametrize("name", ["digits", "lstm", "gru", "timm_test_vit"])
 def test_networks_agree(quantc, models, name, tmp_path):
     all_ways(quantc, network(models, tmp_path, name), *MUL_ADD, targets=("portable",))
 
 
+# arithmetic.md: D2
 def test_weights_alone_as_codes(quantc, models, tmp_path):
     """Products of floats with decoded weights follow the choice, too."""
     model = network(models, tmp_path, "digits")
@@ -130,6 +134,7 @@ def undefined(nm, file):
     return [line.split()[-1] for line in said.splitlines() if line.strip()]
 
 
+# arithmetic.md: D4
 @pytest.mark.parametrize("compiler, nm, flags", [("gcc", "nm", []), ("clang", "nm", []), ("arm-none-eabi-gcc", "arm-none-eabi-nm", M3)])
 def test_plain_builds_call_no_fma(quantc, models, compiler, nm, flags, tmp_path):
     if not shutil.which(compiler):
@@ -144,6 +149,7 @@ def test_plain_builds_call_no_fma(quantc, models, compiler, nm, flags, tmp_path)
     assert not [s for s in undefined(nm, tmp_path / "rounded.o") if "fma" in s]
 
 
+# arithmetic.md: D1
 def test_every_option_of_compilers_gives_the_bits(quantc, models, tmp_path):
     """Products are not fused with sums behind our back: -ffp-contract=fast where there are instructions for it."""
     quantc("compile", models / "digits.onnx", "-o", tmp_path / "out", "--name", "net", "--vectors", models / "digits.npz", *MUL_ADD)
@@ -174,6 +180,7 @@ def test_what_was_chosen_is_said(quantc, models, tmp_path):
     assert "#define QN_DOT_MUL_ADD 1" in (tmp_path / "cuda/net_kernels.h").read_text() and "(dot = mul_add)" in (tmp_path / "cuda/net.h").read_text()
 
 
+# arithmetic.md: D3
 def test_it_leaves_the_arithmetic_of_a_quantized_model(quantc, models):
     flags = ("inspect", models / "micro_kws_m_qdq.onnx", "--ir")
     plain, chosen = quantc(*flags).stdout, quantc(*flags, *MUL_ADD).stdout
@@ -183,10 +190,12 @@ def test_it_leaves_the_arithmetic_of_a_quantized_model(quantc, models):
 
 @pytest.mark.parametrize("given, said", [("dot=muladd", "dot is one of fma, mul_add; did you mean 'mul_add'?"), ("dot", "dot is one of fma, mul_add"),
                                          ("dt=mul_add", "did you mean 'dot'?")])
+# arithmetic.md: D5
 def test_mistakes_are_named(quantc, models, given, said):
     assert said in quantc("explain", models / "digits.onnx", "--arithmetic", given, status=1).stderr
 
 
+# arithmetic.md: D5
 def test_one_choice_for_the_whole_model(quantc, models, tmp_path):
     (tmp_path / "r.toml").write_text("[[rule]]\npattern = '.*'\ndtype = 'int8'\nscale = 0.1\narithmetic = 'exact,dot=mul_add'\n")
     assert "one choice for the whole model" in quantc("explain", models / "digits.onnx", "--rules", tmp_path / "r.toml", status=1).stderr

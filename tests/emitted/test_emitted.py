@@ -66,6 +66,7 @@ def test_sanitizers_find_nothing(emitted, network, compiler, tmp_path):
 FLAGS = ["-O0", "-O3 -march=haswell", "-O3 -march=skylake-avx512 -ffp-contract=fast", "-O3 -ffp-contract=fast", "-Os"]
 
 
+# arithmetic.md: G3
 @pytest.mark.parametrize("network, compiler, flags", pairwise(["digits.onnx", "unetlet.pt2"], COMPILERS, FLAGS))
 def test_the_same_bits_under_any_flags(emitted, network, compiler, flags, tmp_path):
     out = emitted(network)
@@ -155,6 +156,7 @@ int main() {
     sh(tmp_path / "main")
 
 
+# arithmetic.md: G8
 def test_optimisation_levels_never_change_an_answer(quantc, models):
     for level, specialise in ((0, "speed"), (1, "size"), (2, "speed")):
         quantc("validate", models / "digits.onnx", "--random", 5, "-O", level, "--specialise", specialise, "--cflags", "-O1")

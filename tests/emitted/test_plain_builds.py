@@ -25,6 +25,7 @@ def projects(quantc, models, root, tmp_path_factory):
     return {name: (folder / name, quantc("compile", models / "digits.onnx", "-o", folder / name, "--name", "net", *more).stdout) for name, more in flags.items()}
 
 
+# arithmetic.md: G3, F11
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 def test_builds_without_fma_say_so(projects, compiler, tmp_path):
     folder, said = projects["floats"]

@@ -44,6 +44,7 @@ BUILDS = [("int8", compiler, flags) for compiler in ("gcc", "clang") for flags i
 BUILDS += [(name, "gcc", SANITIZED) for name in ("dynamic", "q31")] + [(name, "clang", FLAGS[2]) for name in ("dynamic", "q31")]
 
 
+# arithmetic.md: G3
 @pytest.mark.parametrize("name, compiler, flags", BUILDS)
 def test_no_flag_changes_a_bit(folder, name, compiler, flags, tmp_path):
     out = folder / name
@@ -76,6 +77,7 @@ def test_stack_of_kernels_and_no_variable_arrays(folder, tmp_path):
             assert kind in ("static", "dynamic,bounded"), f"{name}: {function} has a stack of unknown size"
 
 
+# arithmetic.md: G2
 def test_needs_only_exact_functions_of_c(folder, tmp_path):
     sh("gcc", "-std=c11", "-O2", "-c", folder / "int8" / "net.c", "-o", tmp_path / "net.o")
     wanted = {line.split()[-1] for line in subprocess.run(["nm", "-u", tmp_path / "net.o"], capture_output=True, text=True).stdout.splitlines()}

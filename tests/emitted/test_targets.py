@@ -46,6 +46,7 @@ def build(compiler, out, program, *flags):
     sh(*compiler.split(), "-std=c11", "-O2", *flags, f"-I{out}", *sources, "-lm", "-o", program)
 
 
+# arithmetic.md: G8
 @pytest.mark.parametrize("project, compiler, target", pairwise(["digits", "float", "lstm"], ["gcc", "clang"], X86), indirect=["project"])
 def test_x86_gives_the_interpreters_bits(project, runs_here, compiler, target, tmp_path):
     build(compiler, project / target, tmp_path / "net")
@@ -69,6 +70,7 @@ def test_files_for_another_machine_say_so(project, tmp_path):
         assert done.returncode != 0 and "was generated for another machine" in done.stderr, done.stderr
 
 
+# arithmetic.md: G8
 @pytest.mark.parametrize("target", ARM)
 def test_arm_gives_the_interpreters_bits(project, target, tmp_path):
     if not shutil.which("aarch64-linux-gnu-gcc"):

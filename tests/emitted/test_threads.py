@@ -144,6 +144,7 @@ def thread_sanitizer(folder) -> list:
     ("codes", "portable", "speed", True), ("codes", "portable", "size", False), ("codes", "x86-avx2", "speed", True),
     ("codes", "x86-avx512vnni", "speed", False), ("codes", "x86", "size", False),
     ("floats", "portable", "speed", True), ("floats", "portable", "size", False)], indirect=["network"])
+# arithmetic.md: G8
 def test_bits_do_not_depend_on_parts(network, quantc, runs_here, target, specialise, sanitized, tmp_path):
     model, vectors, large = network
     out = tmp_path / "net"

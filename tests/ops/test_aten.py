@@ -61,6 +61,7 @@ def compared(quantc, tmp_path_factory):
     return run
 
 
+# arithmetic.md: G5, G6
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize("case", CASES)
 def test_case(case, dialect, compared):

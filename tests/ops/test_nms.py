@@ -32,6 +32,7 @@ def limit_of(constants) -> int:
     return int(np.frombuffer(constants[0].raw_data, np.int64)[0])
 
 
+# arithmetic.md: S17
 def test_random_boxes_as_onnx_runtime_keeps_them(quantc, tmp_path):
     rng = np.random.default_rng(11)
     cases = [suppression(i, shape, center, rng) for i, (shape, center, _) in enumerate(itertools.product(SHAPES, (0, 1), range(2)))]

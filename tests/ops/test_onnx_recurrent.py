@@ -110,6 +110,7 @@ def test_names_of_activations(quantc, tmp_path):
     assert "activation 'Swish'" in done.stderr
 
 
+# arithmetic.md: S12
 @pytest.mark.parametrize("name", CASES)
 def test_like_onnx_runtime(outcomes, name):
     outcome = outcomes[name]

@@ -25,10 +25,12 @@ def resizes(sizes, **options):
             for s, m, c in itertools.product(sizes, ("bilinear", "bicubic"), (False, True))]
 
 
+# arithmetic.md: S22
 def test_antialiasing_begins_half_a_step_inside_the_corners(quantc, tmp_path):
     against_torch(resizes(SIZES, antialias=True), torch.randn(1, 2, 6, 8, generator=torch.Generator().manual_seed(1)), quantc, tmp_path)
 
 
+# arithmetic.md: S22
 def test_scale_factors(quantc, tmp_path):
     functions = [lambda x, o=dict(scale_factor=f, mode=m, recompute_scale_factor=r, align_corners=c): F.interpolate(x, **o)
                  for f, m, r in itertools.product(FACTORS, ("bilinear", "bicubic", "nearest", "nearest-exact"), (None, True))
@@ -36,6 +38,7 @@ def test_scale_factors(quantc, tmp_path):
     against_torch(functions, torch.randn(1, 2, 6, 8, generator=torch.Generator().manual_seed(2)), quantc, tmp_path)
 
 
+# arithmetic.md: S24
 @pytest.mark.parametrize("channels", [3, 6])
 def test_bytes_are_rounded_after_each_axis(quantc, tmp_path, channels):
     x = torch.randint(0, 256, (1, channels, 6, 8), dtype=torch.uint8, generator=torch.Generator().manual_seed(3))
@@ -44,6 +47,7 @@ def test_bytes_are_rounded_after_each_axis(quantc, tmp_path, channels):
     against_torch(functions, x, quantc, tmp_path)
 
 
+# arithmetic.md: S14
 def test_doubles_are_interpolated_in_double_precision(quantc, tmp_path):
     """So are the points of a grid."""
     x = torch.randn(2, 2, 6, 8, dtype=torch.float64, generator=torch.Generator().manual_seed(4))
@@ -52,6 +56,7 @@ def test_doubles_are_interpolated_in_double_precision(quantc, tmp_path):
     against_torch(functions, x, quantc, tmp_path)
 
 
+# arithmetic.md: S15
 def test_sampling_at_no_place(quantc, tmp_path):
     nan, inf = float("nan"), float("inf")
     grid = torch.tensor([[[[nan, 0.3], [0.1, nan], [nan, 9.0], [0.2, -0.1], [0.1, inf]]]])
@@ -74,6 +79,7 @@ def attributes():
         yield kind, to, dict(mode=mode, coordinate_transformation_mode=place, antialias=1, exclude_outside=exclude)
 
 
+# arithmetic.md: S23
 def test_onnx_resize_is_that_of_onnx_runtime(quantc, tmp_path):
     ort = pytest.importorskip("onnxruntime")
     x = np.random.default_rng(0).standard_normal((1, 1, 6, 8)).astype(np.float32)

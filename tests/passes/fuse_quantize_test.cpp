@@ -212,6 +212,7 @@ class FuseQuantize : public testing::Test {
   void SetUp() override { register_all_ops(); }
 };
 
+// arithmetic.md: Q19
 TEST_F(FuseQuantize, EveryOpWithEveryEnding) {
   uint64_t seed = 1;
   for (const Producer& p : kProducers) {
@@ -228,6 +229,7 @@ TEST_F(FuseQuantize, EveryOpWithEveryEnding) {
 }
 
 /// In C, a few of each.
+// arithmetic.md: Q19
 TEST_F(FuseQuantize, InC) {
   const auto make = [](uint64_t seed) {
     const Producer& p = kProducers[seed % std::size(kProducers)];

@@ -49,6 +49,7 @@ std::string describe(const Options& options) {
 
 class IndependenceTest : public testing::TestWithParam<std::string> {};
 
+// arithmetic.md: G8
 TEST_P(IndependenceTest, SameBits) {
   register_all_ops();
   auto graph = load_model(GetParam());

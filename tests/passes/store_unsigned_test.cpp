@@ -89,6 +89,7 @@ class StoreUnsigned : public testing::Test {
   void SetUp() override { register_all_ops(); }
 };
 
+// arithmetic.md: Q6
 TEST_F(StoreUnsigned, QuantizedModelsGiveTheSameBits) {
   std::set<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(kVectors)) {
@@ -107,6 +108,7 @@ TEST_F(StoreUnsigned, QuantizedModelsGiveTheSameBits) {
   }
 }
 
+// arithmetic.md: Q6
 TEST_F(StoreUnsigned, RandomGraphsGiveTheSameBits) {
   int stored = 0;
   const auto seeds = static_cast<uint64_t>(setting("QUANTC_UNSIGNED_GRAPHS", 300));

@@ -93,6 +93,7 @@ def last_scale(model) -> float:
     raise AssertionError(model.graph)
 
 
+# arithmetic.md: P5
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("network", ["convs", "mixed", "tensor"])
 def test_the_answer_is_pytorchs(prepared, network, form):
@@ -168,6 +169,7 @@ def engine(request):
     torch.backends.quantized.engine = before
 
 
+# arithmetic.md: P6, M8
 @pytest.mark.parametrize("engine, per_channel", [("x86", False), ("x86", True), ("fbgemm", True), ("qnnpack", False)], indirect=["engine"])
 def test_dynamic_layers_have_the_bits_of_pytorch(engine, per_channel):
     """Scales and zero points of activations are found in each run, as PyTorch's kernels find them."""

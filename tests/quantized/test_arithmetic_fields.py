@@ -275,6 +275,7 @@ def with_inputs(model: onnx.ModelProto) -> onnx.ModelProto:
     return model
 
 
+# arithmetic.md: Q2, Q10, Q30, Q32, Q33, Q34, Q39, Q50, Q51, Q52, Q53, Q54, Q55, Q56, Q58, Q59, Q60, Q61, M9, M10
 @pytest.mark.parametrize("name", ROWS)
 def test_formulas(outcomes, name):
     for case, outcome in outcomes.items():
@@ -282,12 +283,14 @@ def test_formulas(outcomes, name):
             check(outcome)
 
 
+# arithmetic.md: Q20, Q61
 def test_bilinear_resize_is_integer(quantc, tmp_path):
     onnx.save(with_inputs(ROWS["resize"]().model()), path := tmp_path / "resize.onnx")
     quantc("explain", path, "--arithmetic", "exact", "--require-integer")
     quantc("explain", path, "--arithmetic", "exact,combine=f32", "--require-integer", status=1)
 
 
+# arithmetic.md: Q2
 @pytest.mark.parametrize("field", FIELDS)
 def test_every_value_makes_a_difference(field):
     for name in FIELDS[field]:

@@ -248,6 +248,7 @@ class Model:
         return path
 
 
+# arithmetic.md: Q1, Q3, Q4, Q30
 def test_ends_of_codes_scales_and_sizes(quantc, tmp_path):
     rng = np.random.default_rng(11)
     model, wanted, table = Model(), [], cases()
@@ -286,6 +287,7 @@ def normalised(op, v, scale, bias):
     return y * scale + (0 if op == "RMSNormalization" else bias)
 
 
+# arithmetic.md: Q20
 def test_norms_are_within_a_step_of_the_exact_function(quantc, tmp_path):
     """They compute in float between codes: 8 and 16 bits, zero points at the ends, rows of equal codes."""
     rng = np.random.default_rng(12)

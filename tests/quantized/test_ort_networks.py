@@ -44,6 +44,7 @@ def outcomes(build, tmp_path_factory):
     return cases.run(build)
 
 
+# arithmetic.md: P1
 @pytest.mark.parametrize("name", [*MADE, *SIGNED])
 def test_equals_onnx_runtime(outcomes, name):
     check(outcomes[name])

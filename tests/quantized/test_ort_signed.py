@@ -116,6 +116,7 @@ def run(quantc, path: Path, inputs: list[np.ndarray], folder: Path) -> list[np.n
     return list(np.load(folder / "out.npz").values())
 
 
+# arithmetic.md: P3
 def test_float_operations_of_onnx_runtime(made, tmp_path):
     """What this file is about: float convolutions and sums at the default, none with kernels for signed codes."""
     for name, net in made.items():
@@ -125,6 +126,7 @@ def test_float_operations_of_onnx_runtime(made, tmp_path):
         assert integer["Conv"] == integer["Add"] == 0 and integer["QLinearConv"] == ops["Conv"] + ops["QLinearConv"]
 
 
+# arithmetic.md: M10
 @pytest.mark.parametrize("name", NAMES)
 def test_means_the_same(quantc, made, tmp_path, name):
     net = made[name]
@@ -160,16 +162,19 @@ def outcomes(build, made, tmp_path_factory):
     return cases.run(build), fed.run(build, compiled=False)
 
 
+# arithmetic.md: P3, M9, M11
 @pytest.mark.parametrize("name", NAMES)
 def test_equals_onnx_runtime(outcomes, name):
     check(outcomes[0][name])
 
 
+# arithmetic.md: M11
 @pytest.mark.parametrize("name", NAMES)
 def test_float_convolutions(outcomes, name):
     check(outcomes[1][name])
 
 
+# arithmetic.md: M11
 @pytest.mark.parametrize("name", NAMES)
 def test_float_convolutions_are_reported(quantc, made, tmp_path, name):
     path, count = made[name].path, 11 if "resnet" in name else 17
@@ -238,6 +243,7 @@ CONVOLUTIONS = {
 }
 
 
+# arithmetic.md: Q39, M12
 def test_orders_of_sums(quantc, build, tmp_path):
     """The order by the sizes of a convolution, and that exact sums give other codes."""
     cases = Cases(build / "quantized_signed_orders")

@@ -21,6 +21,7 @@ def model(path, spelling, attributes, zero):
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)], ir_version=8), path)
 
 
+# arithmetic.md: Q56, P2
 @pytest.mark.parametrize("spelling", ["operator", "qdq"])
 @pytest.mark.parametrize("ceil", [0, 1])
 @pytest.mark.parametrize("include", [0, 1])

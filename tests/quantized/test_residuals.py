@@ -31,6 +31,7 @@ def test_fewer_steps(quantc, model):
     assert len(apart) - len(fused) == 8 and not any(s.startswith("qbinary") for s in fused)
 
 
+# arithmetic.md: E4
 @pytest.mark.parametrize("flags", [[], ["--no-float"], ["--disable-pass", "fuse_epilogues"]], ids=["fused", "no_float", "apart"])
 @pytest.mark.parametrize("record", RECORDS)
 def test_same_bits(quantc, model, record, flags):

@@ -40,6 +40,7 @@ def near_ties(x, scale, zero, lo, hi):
     return torch.cat([x, torch.from_numpy(ties)])
 
 
+# arithmetic.md: P4
 def test_codes_of_every_quantize(build, graphs, tmp_path):
     cases = Cases(build / "quantized_torch_codes")
     names = [name for name in MODELS if not name.endswith("dynamic")]
@@ -60,6 +61,7 @@ def steps_apart(got: np.ndarray, want: np.ndarray) -> np.ndarray:
     return np.abs(got.astype(np.int64) - want.astype(np.int64))
 
 
+# arithmetic.md: P5
 @pytest.mark.parametrize("name", MODELS)
 def test_network(quantc, graphs, tmp_path, name):
     graph, shape = graphs[name]

@@ -157,6 +157,7 @@ def outcomes(build, tmp_path_factory):
     return cases.run(build)
 
 
+# arithmetic.md: P4, M7
 @pytest.mark.parametrize("name", [*CALLS, *(f"{name}_lowered" for name in LOWERED)])
 def test_bits(outcomes, name):
     check(outcomes[name])

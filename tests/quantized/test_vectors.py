@@ -38,11 +38,13 @@ def outcomes(build, models):
     return cases.run(build)
 
 
+# arithmetic.md: Q11, Q16, Q38, Q60, Q62, P1, P2, M1, M2, M3, M4, M5, M6
 @pytest.mark.parametrize("name", NAMES)
 def test_bits(outcomes, name):
     check(outcomes[name])
 
 
+# arithmetic.md: Q1
 def test_overflow(build):
     """Beyond 2^31 steps ONNX Runtime gives the lowest code in two of its kernels; ours is the nearest one. All else is equal."""
     ((inputs, (blocked, odd)),) = read_sets(VECTORS / f"{OVERFLOW}.npz")
@@ -62,12 +64,14 @@ def test_a_wrong_bit_is_found(build):
     assert not cases.run(build)["wrong"].passes
 
 
+# arithmetic.md: Q60
 def test_a_scale_that_softmax_rounds_down_is_remarked(quantc):
     """Two of the four softmax nodes have the scale 1/255, of which ONNX Runtime takes 254 steps as 1."""
     lines = quantc("explain", VECTORS / "qdq_tables.onnx").stdout.splitlines()
     assert len([line for line in lines if line.startswith("remark: ") and "takes 1 as 254 steps" in line]) == 2
 
 
+# arithmetic.md: Q2
 def test_arithmetic_can_be_chosen(quantc, tmp_path):
     inputs, want = read_sets(VECTORS / "qdq_pools.npz")[0]
     np.savez(tmp_path / "in.npz", **{f"in_{i}": a for i, a in enumerate(inputs)})

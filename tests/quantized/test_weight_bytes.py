@@ -32,6 +32,7 @@ def convolved(x, w, pad):
                for i in range(kh) for j in range(kw))
 
 
+# arithmetic.md: M4
 def test_integer_products_are_one_node_on_codes(quantc, tmp_path):
     rng = np.random.default_rng(5)
     image = rng.integers(0, 256, (2, 6, 9, 7), np.uint8)
@@ -94,6 +95,7 @@ def weight_only_model(path, weights):
     return path
 
 
+# arithmetic.md: Q36
 def test_weight_only_convolutions_decode_inside(quantc, tmp_path):
     rng = np.random.default_rng(6)
     shapes, scale = [(24, 16, 3, 3), (24, 12, 3, 3), (24, 1, 3, 3)], np.float32(0.01)

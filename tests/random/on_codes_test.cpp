@@ -82,6 +82,7 @@ Result<bool> agrees(Sampling& s, const Node& node, const QType& format) {
   return true;
 }
 
+// arithmetic.md: Q17, Q18
 TEST(OnCodes, EveryOpThatMovesOrOrdersElementsKeepsTheirMeaning) {
   std::map<std::string, int> taken;
   for (const auto& [name, entry] : op_table().all()) {

@@ -25,6 +25,7 @@ std::string text_setting(const char* name, const char* fallback) {
   return text ? text : fallback;
 }
 
+// arithmetic.md: G8
 TEST(QuantizedGraphs, InterpreterProgramAndCAgree) {
   std::map<std::string, int> ops;
   CBuild how;

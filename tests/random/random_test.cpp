@@ -73,6 +73,7 @@ TEST(RandomGraphs, CoverOpsAndPairs) {
   EXPECT_GE(static_cast<double>(seen), 0.6 * static_cast<double>(possible));
 }
 
+// arithmetic.md: G8, E5
 TEST(RandomGraphs, InterpreterProgramAndCAgree) {
   expect_agreement(
       "random", setting("QUANTC_RANDOM_SEED", 1), setting("QUANTC_RANDOM_GRAPHS", 300), {},
@@ -89,6 +90,7 @@ std::optional<DType> followed(const Graph& graph, std::string_view op, std::stri
 }
 
 /// Whatever may take over the limits of a clamp is followed by one in every element type it gives.
+// arithmetic.md: Q5, Q15
 TEST(RandomGraphs, ClampsAfterWhatMayAbsorbThemAgreeInEveryType) {
   for (const auto& [op, sampler] : samplers().all()) {
     if (!capability<AbsorbsClamp>(op_table().find(op)->create().get())) continue;

@@ -7,6 +7,7 @@ namespace qc {
 namespace {
 
 /// A residual moves into the product's kernel without changing a bit, on either side of the sum.
+// arithmetic.md: E4
 TEST_F(Products, TakeAResidualAsTheyAre) {
   int fused = 0;
   for (int round = 0; round < 300; ++round) {

@@ -45,6 +45,7 @@ bool exists(const std::string& program) {
 using Build = std::pair<std::string, std::string>;  // compiler and options
 class NumericsCompilers : public testing::TestWithParam<Build> {};
 
+// arithmetic.md: G2, G3
 TEST_P(NumericsCompilers, GivesTheSameBits) {
   const std::string compiler = GetParam().first, options = GetParam().second;
   ASSERT_TRUE(exists(compiler)) << compiler << " is not installed";
@@ -74,6 +75,7 @@ const std::string kFusedVectors = " -march=skylake-avx512";
 const std::string kFusedVectors;
 #endif
 
+// arithmetic.md: F3
 TEST(NumericsBuild, GccVectorisesLoopsOverTheHotFunctions) {
   ASSERT_TRUE(exists("gcc")) << "gcc is not installed";
   const std::vector<std::string> names = {"exp",  "exp2",     "expm1",     "log",       "log1p",
@@ -181,6 +183,7 @@ std::vector<std::string> sums_of_products(const std::string& text) {
   return found;
 }
 
+// arithmetic.md: G1
 TEST(NumericsLint, FindsASumOfProducts) {
   EXPECT_EQ(sums_of_products("float f(float a) { return a * b + c; }").size(), 1u);
   EXPECT_EQ(sums_of_products("y = c - (a * b);").size(), 1u);
@@ -189,6 +192,7 @@ TEST(NumericsLint, FindsASumOfProducts) {
             0u);
 }
 
+// arithmetic.md: G1
 TEST(NumericsLint, NoNumericsSourceAddsToAProduct) {
   // Integer arithmetic.
   const std::set<std::string> integers = {

@@ -39,6 +39,7 @@ const Format kFormats[] = {
      [](double x, bool) { return static_cast<int>(qn_bf16_from_f64(x)); }, 0x7f7f, 0x7f80, true},
 };
 
+// arithmetic.md: K8
 TEST(SmallFloats, EveryCodeSurvivesARoundTrip) {
   for (const auto& f : kFormats) {
     for (int code = 0; code < f.codes; ++code) {
@@ -53,6 +54,7 @@ TEST(SmallFloats, EveryCodeSurvivesARoundTrip) {
   }
 }
 
+// arithmetic.md: K5, K7, K8
 TEST(SmallFloats, TiesGoToTheEvenCodeAndNeighboursToTheNearest) {
   for (const auto& f : kFormats) {
     const int sign = f.codes / 2;
@@ -70,6 +72,7 @@ TEST(SmallFloats, TiesGoToTheEvenCodeAndNeighboursToTheNearest) {
   }
 }
 
+// arithmetic.md: K5, K7
 TEST(SmallFloats, OverflowSaturatesOrBecomesTheSpecialCode) {
   for (const auto& f : kFormats) {
     const double top = f.decode(f.largest), step = top - f.decode(f.largest - 1);
@@ -84,6 +87,7 @@ TEST(SmallFloats, OverflowSaturatesOrBecomesTheSpecialCode) {
   }
 }
 
+// arithmetic.md: K4
 TEST(SmallFloats, TheFloatPathEqualsTheDoublePath) {
   for (uint64_t u = 0; u <= 0xffffffffu; u += 4099) {
     const float x = qn_from_bits_f32(static_cast<uint32_t>(u));
@@ -104,6 +108,7 @@ TEST(SmallFloats, TheFloatPathEqualsTheDoublePath) {
   EXPECT_EQ(qn_f16_from_f32(NAN) & 0x7fff, 0x7e00);
 }
 
+// arithmetic.md: K6
 TEST(SmallFloats, PowersOfTwoRoundByMode) {
   for (int code = 0; code < 255; ++code) {
     const double value = qn_f8e8m0_to_f32(static_cast<uint8_t>(code));
@@ -141,6 +146,7 @@ void expect_saturating(FromFloat from_f32, FromDouble from_f64) {
   EXPECT_EQ(from_f64(static_cast<double>(part) + 0.75), part);
 }
 
+// arithmetic.md: K1
 TEST(Casts, FloatsTruncateAndSaturate) {
   expect_saturating<int8_t>(qn_put_i8_f32, qn_put_i8_f64);
   expect_saturating<int16_t>(qn_put_i16_f32, qn_put_i16_f64);
@@ -156,6 +162,7 @@ TEST(Casts, FloatsTruncateAndSaturate) {
   EXPECT_EQ(qn_put_i2_f64(-1.9), -1);
 }
 
+// arithmetic.md: K2, K3
 TEST(Casts, IntegersWrapAndBoolIsNotZero) {
   EXPECT_EQ(qn_put_i8_i64(200), -56);
   EXPECT_EQ(qn_put_u8_i64(-1), 255);
@@ -170,6 +177,7 @@ TEST(Casts, IntegersWrapAndBoolIsNotZero) {
   EXPECT_EQ(qn_put_bool_i64(256), 1);
 }
 
+// arithmetic.md: K4
 TEST(Casts, LargeIntegersRoundOnceIntoSmallFloats) {
   // 2^60 + 2^52 is a tie of bf16; the last bit decides and a double would lose it.
   const int64_t tie = (int64_t{1} << 60) + (int64_t{1} << 52);

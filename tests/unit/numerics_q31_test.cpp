@@ -32,6 +32,7 @@ std::vector<int32_t> edge_mantissas(std::mt19937_64& rng) {
 
 }  // namespace
 
+// arithmetic.md: Q34
 TEST(Q31, IsTheExactQuotientRoundedOnce) {
   std::mt19937_64 rng(3);
   const std::vector<int64_t> sums = edge_sums(rng, 300);
@@ -50,6 +51,7 @@ TEST(Q31, IsTheExactQuotientRoundedOnce) {
   }
 }
 
+// arithmetic.md: Q34
 TEST(Q31, HoldsEveryFloatMultiplier) {
   for (float m : {0.0f, 1.0f, 0.75f, 0x1p-149f, 0x1.8p-140f, 0x1p-126f, 0x1.fffffep127f, 3e-5f}) {
     int32_t mantissa = 0, shift = 0;
@@ -59,6 +61,7 @@ TEST(Q31, HoldsEveryFloatMultiplier) {
   }
 }
 
+// arithmetic.md: Q59
 TEST(Q31, MeansAreTheExactQuotientRoundedOnce) {
   std::mt19937_64 rng(5);
   const std::vector<int64_t> sums = edge_sums(rng, 60);
@@ -86,6 +89,7 @@ TEST(Q31, MeansAreTheExactQuotientRoundedOnce) {
   EXPECT_EQ(qn_mean_q31(0, 0, 1 << 30, 30, 3, -128, 127), -128);
 }
 
+// arithmetic.md: Q59
 TEST(Q31, SumsOfCodesAreRoundedOnce) {
   std::mt19937_64 rng(7);
   const int32_t codes[] = {-32768, -32767, -129, -128, -1, 0, 1, 127, 128, 255, 32767, 65535};

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <random>
 #include <vector>
@@ -30,25 +31,31 @@ std::vector<T> random_row(size_t n, unsigned seed = 1) {
   return x;
 }
 
-template <class T>
-T block_sum(const T* x, size_t n) {
-  T lane[16] = {};
-  for (size_t i = 0; i < n; ++i) lane[i % 16] += x[i];
-  T eight[8], four[4];
-  for (int j = 0; j < 8; ++j) eight[j] = lane[j] + lane[j + 8];
-  for (int j = 0; j < 4; ++j) four[j] = eight[j] + eight[j + 4];
-  const T even = four[0] + four[2], odd = four[1] + four[3];
-  return even + odd;
+// A reduction by the lanes and the tree: step(lane, element), join(left, right).
+template <class T, class Step, class Join>
+T block_of(const T* x, size_t n, T neutral, Step step, Join join) {
+  T lane[16];
+  std::fill_n(lane, 16, neutral);
+  for (size_t i = 0; i < n; ++i) lane[i % 16] = step(lane[i % 16], x[i]);
+  for (int width = 8; width > 0; width /= 2) {
+    for (int j = 0; j < width; ++j) lane[j] = join(lane[j], lane[j + width]);
+  }
+  return lane[0];
 }
 
 // The left part of a node is the largest power of two of blocks that leaves something to the right.
-template <class T>
-T tree_sum(const T* x, size_t n) {
-  if (n <= kBlock) return block_sum(x, n);
+template <class T, class Step, class Join>
+T tree_of(const T* x, size_t n, T neutral, Step step, Join join) {
+  if (n <= kBlock) return block_of(x, n, neutral, step, join);
   size_t left = kBlock;
   while (2 * left < n) left *= 2;
-  const T low = tree_sum(x, left), high = tree_sum(x + left, n - left);
-  return low + high;
+  return join(tree_of(x, left, neutral, step, join),
+              tree_of(x + left, n - left, neutral, step, join));
+}
+
+template <class T>
+T tree_sum(const T* x, size_t n) {
+  return tree_of(x, n, T(0), std::plus<T>(), std::plus<T>());
 }
 
 // The sum of everything before `end` in one chain whose elements are sums of `unit` elements.
@@ -62,6 +69,7 @@ T chain_sum(const T* x, size_t first, size_t end, size_t unit) {
   return sum;
 }
 
+// arithmetic.md: S4, S9
 TEST(RowReductions, AreBlocksOfSixteenLanesAndATree) {
   for (size_t n : kLengths) {
     const auto x = random_row<float>(n);
@@ -82,6 +90,27 @@ TEST(RowReductions, AreBlocksOfSixteenLanesAndATree) {
   EXPECT_EQ(qn_row_max_f32(nullptr, 0, 1), -std::numeric_limits<float>::infinity());
 }
 
+// arithmetic.md: S5, S6, S7, S8
+TEST(RowReductions, OtherReductionsHaveTheSameLanesAndTree) {
+  const std::plus<float> add;
+  const auto times = [](float a, float b) { return qn_mulf(a, b); };
+  for (size_t n : kLengths) {
+    const auto x = random_row<float>(n, 2);
+    const auto count = static_cast<int64_t>(n);
+    const auto squared = [](float sum, float v) { return std::fma(v, v, sum); };
+    EXPECT_EQ(qn_sum_sq_f32(x.data(), count, 1), tree_of(x.data(), n, 0.0f, squared, add)) << n;
+    EXPECT_EQ(qn_prod_f32(x.data(), count, 1), tree_of(x.data(), n, 1.0f, times, times)) << n;
+    if (n == 0) continue;
+    const float mean = tree_sum(x.data(), n) / static_cast<float>(n);
+    EXPECT_EQ(qn_mean_f32(x.data(), count, 1), mean) << n;
+    const auto deviation = [mean](float sum, float v) { return std::fma(v - mean, v - mean, sum); };
+    EXPECT_EQ(qn_sum_sq_dev_f32(x.data(), count, 1, mean),
+              tree_of(x.data(), n, 0.0f, deviation, add))
+        << n;
+  }
+}
+
+// arithmetic.md: S20
 TEST(RowReductions, NeutralElementsAfterTheEndChangeNoBit) {
   for (size_t n : kLengths) {
     auto x = random_row<float>(n), ones = x;
@@ -102,6 +131,7 @@ TEST(RowReductions, NeutralElementsAfterTheEndChangeNoBit) {
 }
 
 // Constants are the worst: all roundings of a chain may go one way.
+// arithmetic.md: S21
 TEST(RowReductions, ErrorsGrowWithTheLogarithm) {
   for (int power = 10; power <= 22; ++power) {
     const size_t n = size_t{1} << power;
@@ -115,6 +145,7 @@ TEST(RowReductions, ErrorsGrowWithTheLogarithm) {
   }
 }
 
+// arithmetic.md: S6
 TEST(RowReductions, VarianceFarFromZeroIsThatOfTheCentredValues) {
   const size_t n = 300000;
   std::mt19937 rng(3);
@@ -146,11 +177,13 @@ void check_chain(size_t n, void (*full)(T*, int64_t, T), T (*sum)(const T*, int6
   }
 }
 
+// arithmetic.md: S11
 TEST(Chains, AreChainsOfSixteenChains) {
   check_chain<float>(70000, qn_chain_full_f32, qn_chain_sum_f32);
   check_chain<double>(5000, qn_chain_full_f64, qn_chain_sum_f64);
 }
 
+// arithmetic.md: S21
 TEST(Chains, RunningSumsNeverFallAndErrorsGrowWithTheLogarithm) {
   for (float value : {0.1f, 0.7f, 1.0f / 3, 255.9f}) {
     float above[QN_CHAINS] = {}, low = 0, last = 0;

@@ -81,6 +81,7 @@ const F32Case kF32[] = {
     F32(erfc, std::erfc, 0.501),   F32(log_sigmoid, log_sigmoid, 2.0),
 };
 
+// arithmetic.md: F1
 TEST(Numerics, FloatFunctionsStayWithinTheirBounds) {
   for (const auto& c : kF32) {
     double worst = 0;
@@ -118,6 +119,7 @@ const F64Case kF64[] = {
     F64(acos, std::acos, 2.0),   F64(atan, std::atan, 1.0),   F64(rsqrt, rsqrt, 1.5),
 };
 
+// arithmetic.md: F1, F2
 TEST(Numerics, DoubleFunctionsStayWithinTheirBounds) {
   for (const auto& c : kF64) {
     double worst = 0, at = 0;
@@ -136,6 +138,7 @@ TEST(Numerics, DoubleFunctionsStayWithinTheirBounds) {
   }
 }
 
+// arithmetic.md: F1, F7
 TEST(Numerics, ActivationsStayWithinUlpsOfTheirArgument) {
   // These subtract near their zeros, as their definitions do; the error is relative to |x|.
   for (uint64_t u = 0; u <= 0xffffffffu; u += 9973) {
@@ -163,6 +166,7 @@ void expect_same_special(T got, T want, const std::string& what) {
   }
 }
 
+// arithmetic.md: F4
 TEST(Numerics, PowAndAtan2FollowCAtSpecialPoints) {
   const double points[] = {0.0, -0.0, kInf, -kInf, NAN,    1,      -1,     0.5,    -0.5, 2,
                            -2,  3,    -3,   1e300, -1e300, 1e-310, 5e-324, 0x1p53, 1e17, 7.5};
@@ -180,6 +184,7 @@ TEST(Numerics, PowAndAtan2FollowCAtSpecialPoints) {
   }
 }
 
+// arithmetic.md: F1
 TEST(Numerics, FunctionsOfTwoArgumentsStayWithinTheirBounds) {
   double pow64 = 0, pow32 = 0, atan2 = 0, hypot = 0;
   for (int i = 0; i < 60000; ++i) {
@@ -198,6 +203,7 @@ TEST(Numerics, FunctionsOfTwoArgumentsStayWithinTheirBounds) {
   EXPECT_LE(hypot, 1.5);
 }
 
+// arithmetic.md: F9
 TEST(Numerics, ErfinvInvertsErf) {
   for (int i = 0; i < 20000; ++i) {
     const double x = (random_unit() - 0.5) * 7;
@@ -211,6 +217,7 @@ TEST(Numerics, ErfinvInvertsErf) {
   EXPECT_TRUE(std::isnan(qn_erfinv_f64(1.5)));
 }
 
+// arithmetic.md: F8
 TEST(Numerics, GammaFunctionsStayWithinTheirBounds) {
   for (int i = 0; i < 20000; ++i) {
     const double x = i % 2 ? (random_unit() - 0.5) * 40 : std::exp(random_unit() * 20 - 10);
@@ -256,6 +263,31 @@ TEST(Numerics, RarerOperationsKeepTheirDefinitions) {
   EXPECT_EQ(qn_isfinite_f32(QN_INF_F32), 0);
 }
 
+// arithmetic.md: F7, F10
+TEST(Numerics, ActivationsAreTheirFormulas) {
+  for (int i = 0; i < 10000; ++i) {
+    const float x = static_cast<float>(16 * random_unit() - 8), h = x / 2,
+                e = qn_exp_f32(-std::fabs(x));
+    EXPECT_EQ(qn_gelu_f32(x),
+              std::fma(h, qn_erf_f32(qn_mulf(x, static_cast<float>(M_SQRT1_2))), h));
+    EXPECT_EQ(qn_silu_f32(x), qn_mulf(x, x < 0 ? e : 1.0f) / (1.0f + e));
+    EXPECT_EQ(qn_hardswish_f32(x), qn_mulf(x, std::clamp(x + 3.0f, 0.0f, 6.0f)) / 6.0f);
+    EXPECT_EQ(qn_pow_f32(x, 2.0f), qn_mulf(x, x));
+  }
+}
+
+// arithmetic.md: F5
+TEST(Numerics, ZerosAndSignsAreKept) {
+  for (const float first : {0.0f, -0.0f}) {
+    EXPECT_EQ(qn_bits_f32(qn_max_f32(first, -first)), qn_bits_f32(-first));
+    EXPECT_EQ(qn_bits_f32(qn_min_f32(first, -first)), qn_bits_f32(-first));
+    EXPECT_EQ(qn_bits_f32(qn_sign_f32(first)), qn_bits_f32(first));
+  }
+  EXPECT_TRUE(std::isnan(qn_sign_f32(NAN)));
+  EXPECT_EQ(qn_sign_f32(-7.0f), -1.0f);
+}
+
+// arithmetic.md: G1
 TEST(Numerics, ProductsAreRoundedProducts) {
   for (int i = 0; i < 200000; ++i) {
     const float a = qn_from_bits_f32(static_cast<uint32_t>(random_bits()));
@@ -267,6 +299,7 @@ TEST(Numerics, ProductsAreRoundedProducts) {
   EXPECT_EQ(qn_bits_f32(qn_mulf(-0.0f, 2.0f)), 0x80000000u);
 }
 
+// arithmetic.md: F11
 TEST(Numerics, TheSoftFmaRoundsOnce) {
   for (int i = 0; i < 1000000; ++i) {
     const auto r = random_bits(), q = random_bits();
@@ -285,6 +318,7 @@ TEST(Numerics, TheSoftFmaRoundsOnce) {
   }
 }
 
+// arithmetic.md: G4, F5
 TEST(Numerics, ExtremaPropagateNaNAndClampKeepsIt) {
   EXPECT_TRUE(std::isnan(qn_max_f32(NAN, 1)) && std::isnan(qn_max_f32(1, NAN)));
   EXPECT_TRUE(std::isnan(qn_min_f64(NAN, 1)) && std::isnan(qn_min_f64(1, NAN)));
@@ -297,6 +331,7 @@ TEST(Numerics, ExtremaPropagateNaNAndClampKeepsIt) {
   EXPECT_EQ(qn_round_away_f32(-0.49999997f), 0);
 }
 
+// arithmetic.md: F6
 TEST(Numerics, DivisionsOfFloatsFollowPython) {
   EXPECT_EQ(qn_mod_f32(-7, 3), 2);
   EXPECT_EQ(qn_mod_f64(7, -3), -2);
@@ -306,6 +341,7 @@ TEST(Numerics, DivisionsOfFloatsFollowPython) {
   EXPECT_EQ(qn_floor_div_f64(1.0, 0.0), kInf);
 }
 
+// arithmetic.md: N1, N2, N3
 TEST(Numerics, IntegersWrapAndDivideAsStated) {
   EXPECT_EQ(qn_add_i8(127, 1), -128);
   EXPECT_EQ(qn_mul_i32(INT32_MAX, 2), -2);
@@ -330,6 +366,7 @@ TEST(Numerics, IntegersWrapAndDivideAsStated) {
   EXPECT_EQ(qn_sign_i8(-5), -1);
 }
 
+// arithmetic.md: S1
 TEST(Numerics, AStepOfADotProductIsOneFma) {
   for (int i = 0; i < 1000; ++i) {
     const double a = random_unit(), b = random_unit(), sum = random_unit();

@@ -29,6 +29,7 @@ int run_folder(std::string_view folder, const std::vector<std::vector<Operand>>&
   return runs;
 }
 
+// arithmetic.md: G5
 TEST(Elementwise, UnaryKernelsGiveTheInterpretersBits) {
   register_all_ops();
   const int runs = run_folder("unary", [](DType t) -> const std::vector<std::vector<Operand>>& {
@@ -42,6 +43,7 @@ TEST(Elementwise, UnaryKernelsGiveTheInterpretersBits) {
   EXPECT_GT(runs, 1000);
 }
 
+// arithmetic.md: G5
 TEST(Elementwise, BinaryKernelsGiveTheInterpretersBits) {
   register_all_ops();
   const int runs = run_folder("binary", [](DType t) -> const std::vector<std::vector<Operand>>& {

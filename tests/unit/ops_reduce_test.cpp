@@ -12,6 +12,7 @@ constexpr DType kTypes[] = {DType::f32, DType::f64, DType::f16,    DType::bf16, 
                             DType::u32, DType::u64, DType::boolean};
 using V = std::vector<double>;
 
+// arithmetic.md: S10
 TEST(Reduce, KernelsGiveTheInterpretersBits) {
   register_all_ops();
   int runs = 0;
@@ -43,6 +44,7 @@ TEST(Reduce, KernelsGiveTheInterpretersBits) {
 }
 
 // Rows of several blocks: lying in memory, side by side, over two axes; every tail around a block.
+// arithmetic.md: S4
 TEST(Reduce, KernelsGiveTheInterpretersBitsOnLongRows) {
   register_all_ops();
   for (const char* op : {"reduce_sum", "reduce_l1", "reduce_l2", "reduce_prod", "reduce_max",
@@ -62,6 +64,7 @@ TEST(Reduce, KernelsGiveTheInterpretersBitsOnLongRows) {
 }
 
 // Both would be off in the third digit if added up one after the other.
+// arithmetic.md: S21
 TEST(Reduce, LongSumsAreAccurate) {
   register_all_ops();
   const Tensor image = random_tensor(DType::f32, {1, 2, 512, 512}, 11);
@@ -85,6 +88,7 @@ TEST(Reduce, LongSumsAreAccurate) {
   EXPECT_NEAR(sums.back() / (centre * 300000), 1, 1e-6);
 }
 
+// arithmetic.md: S11
 TEST(Reduce, PoolsScansAndNormsGiveTheInterpretersBitsOnLongRows) {
   register_all_ops();
   for (DType t : {DType::f32, DType::f64, DType::f16, DType::bf16}) {
@@ -155,6 +159,7 @@ TEST(Reduce, RefusesWhatDoesNotFit) {
   EXPECT_EQ(code_of(run_both("reduce_var", {list(DType::i32, {1})})), Code::type);
 }
 
+// arithmetic.md: S2
 TEST(Reduce, OrdersOfConvolutionsAreChecked) {
   register_all_ops();
   const Operand x = list(DType::f32, {1, 2, 3, 4}, {1, 2, 2}),
@@ -182,6 +187,7 @@ TEST(Reduce, OrdersOfConvolutionsAreChecked) {
             Code::type);
 }
 
+// arithmetic.md: S11
 TEST(Reduce, SearchesAndScansGiveTheInterpretersBits) {
   register_all_ops();
   for (const char* op : {"argmax", "argmin", "sort", "cumsum", "cumprod", "cummax", "cummin"}) {

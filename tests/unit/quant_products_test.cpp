@@ -117,6 +117,7 @@ Result<Tensor> run(std::string_view op, const QType& x_type, const Tensor& x, co
   return run(op, operands, attrs, op == "qconv");
 }
 
+// arithmetic.md: Q30, E6
 TEST_F(Products, Convolutions) {
   on_device = 0;
   for (int round = 0; round < 600; ++round) {
@@ -214,6 +215,7 @@ TEST_F(Products, WindowsCutOnBothSides) {
   }
 }
 
+// arithmetic.md: Q30, Q31, Q32
 TEST_F(Products, Linears) {
   on_device = 0;
   for (int round = 0; round < 400; ++round) {
@@ -247,6 +249,7 @@ TEST_F(Products, Linears) {
   expect_on_device(100);
 }
 
+// arithmetic.md: Q30
 TEST_F(Products, TransposedConvolutions) {
   for (int round = 0; round < 200; ++round) {
     const int64_t groups = chance(60) ? 1 : 2, icg = 1 + below(4), ocg = 1 + below(4);
@@ -295,6 +298,7 @@ TEST_F(Products, TransposedConvolutions) {
   }
 }
 
+// arithmetic.md: Q30
 TEST_F(Products, OfTwoActivations) {
   for (int round = 0; round < 300; ++round) {
     const int64_t m = 1 + below(9), k = 1 + below(70), n = 1 + below(40);
@@ -343,6 +347,7 @@ TEST_F(Products, OfTwoActivations) {
 }
 
 /// Scales and zero points of x that are known at run time: f32(sum) * (sx * sw), then + bias.
+// arithmetic.md: Q35, E2
 TEST_F(Products, WithScalesKnownAtRunTime) {
   for (int round = 0; round < 300; ++round) {
     const bool conv = chance(40), rows = !conv && chance(50), zeros = chance(80);
@@ -398,6 +403,7 @@ TEST_F(Products, WithScalesKnownAtRunTime) {
 }
 
 /// A float bias beside codes as the result, as FBGEMM has it.
+// arithmetic.md: Q33, E1
 TEST_F(Products, WithFloatBias) {
   for (int round = 0; round < 200; ++round) {
     const int64_t m = 1 + below(6), k = 1 + below(20), n = 1 + below(40);
@@ -433,6 +439,7 @@ TEST_F(Products, WithFloatBias) {
 }
 
 /// Codes of weights beside floats: what linear gives on the decoded weights, bit for bit.
+// arithmetic.md: Q36
 TEST_F(Products, OfFloatsWithCodesOfWeights) {
   for (int round = 0; round < 300; ++round) {
     const int64_t m = 1 + below(9), k = 1 + below(70), n = 1 + below(40);
@@ -471,6 +478,7 @@ TEST_F(Products, OfFloatsWithCodesOfWeights) {
 }
 
 /// Widest sums: all codes at the end that is farthest from the zero point.
+// arithmetic.md: Q3
 TEST_F(Products, SumsBeyond32BitsAreFormedIn64) {
   const int64_t k = 70000;
   for (DType wt : {DType::i8, DType::u8}) {

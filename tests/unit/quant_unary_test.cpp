@@ -50,6 +50,7 @@ Tensor all_codes(DType dtype) {
   return t;
 }
 
+// arithmetic.md: Q13
 TEST(QuantizedFunctions, OfEightBitsAreExactTables) {
   const std::vector<std::string> ops = functions();
   EXPECT_GE(ops.size(), 45u);
@@ -120,6 +121,7 @@ Result<std::vector<double>> exact(const std::string& op, const Tensor& x) {
   return out;
 }
 
+// arithmetic.md: Q14
 TEST(QuantizedFunctions, OfSixteenBitsAreWithinAStep) {
   for (const std::string& op : functions()) {
     const QType from = tensor_format(DType::i16, 7.3f / 32768, 1234);
@@ -157,6 +159,7 @@ TEST(QuantizedFunctions, OfSixteenBitsAreWithinAStep) {
   }
 }
 
+// arithmetic.md: Q12
 TEST(QuantizedFunctions, AReluRescalesAndDoesNotRelabel) {
   // Input far into the negative: its scale is much larger than that of what is left.
   const QType from = tensor_format(DType::i8, 0.1f, 100),
