@@ -30,7 +30,7 @@ def labels_before(text: str, at: int, comment: str) -> set[str]:
     return found
 
 
-def tests_with_labels() -> dict[str, set[str]]:
+def labelled_tests() -> dict[str, set[str]]:
     """All tests by the names that the page uses, with the labels they carry."""
     found: dict[str, set[str]] = {}
 
@@ -52,7 +52,7 @@ def tests_with_labels() -> dict[str, set[str]]:
 
 @pytest.fixture(scope="module")
 def tests():
-    return tests_with_labels()
+    return labelled_tests()
 
 
 def plain(test: str) -> str:
