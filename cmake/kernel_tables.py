@@ -37,7 +37,8 @@ Written to OUTPUT_DIR:
   FOLDER_MACHINE_table.c  thunks of the bodies for that machine
   folders.inc, machines.inc, variants.inc   the lists of folders, of machine tables, of *.variant.cpp
   dots.inc          the folders with bodies whose dot products are as the program says (kernels/numerics/dot.h)
-  sources.inc       the sources of all bodies, taken apart (kernel_parts.py)
+  sources.inc       the sources of all bodies, taken apart (kernel_parts.py), and the headers that backends print whole:
+                    some of kernels/common, and the runtimes of generated code, ROOT/runtime/*/*.h
   isa.inc, isa.cmake, common/*.h    what the tables of instruction sets say (isa_tables.py)
 Files are rewritten only when they change, so nothing rebuilds without need.
 With --portable-only the lists name the portable variants of the first root (portable*.variant.cpp), and no bodies for machines.
@@ -62,9 +63,8 @@ PIECE_BYTES = 16
 BODY = re.compile(r"^body (\S+)(?: in (\S+))?(?: stack (\d+))?$")
 GROUP = re.compile(r"\{(\w+)=([^}]*)\}")
 DEFAULT_STACK = 1024
-# Whoever needs them writes them in front of all kernels.
-FIRST_HEADERS = [f"kernels/common/{name}.h"
-                 for name in ("cuda", "deploy", "device_peak", "graph_cache", "launch", "pieces", "processor", "profile", "session", "target")]
+# Headers of kernels that backends print whole, in front of the kernels that a program calls.
+WHOLE_HEADERS = [f"kernels/common/{name}.h" for name in ("cuda", "pieces", "processor", "target")]
 
 
 def write(path, text):
@@ -304,16 +304,17 @@ def folders_with_dots(parts, needs, defined):
     return sorted(found)
 
 
-def sources(texts, bodies):
-    """C++ tables of the parts that the sources of functions (symbol, file, machine) consist of, and of what each needs;
-    and the folders whose bodies have dot products as the program says."""
+def sources(texts, whole, bodies):
+    """C++ tables of the headers {path: text} that are printed whole, of the parts that the sources of functions
+    (symbol, file, machine) consist of, and of what each needs; and the folders whose bodies have dot products as the
+    program says."""
     # What splits calls comes last, so that it moves nothing in code that splits none.
     # What all machines of a language share is written once: kernels for GPUs may be in one program.
     lists = [(file, "cuda" if file.endswith(".cu") else machine) for _, file, machine in bodies]
     files = [sorted({file for file, of in lists if of == name}, key=lambda f: (f.endswith("/split.c"), f))
              for name in sorted({"", *(of for _, of in lists)})]
-    parts, needs, defining = read_parts(texts, FIRST_HEADERS, files)
-    out = ["const Header kHeaders[] = {", *(f'{{"{path}", {raw_literal(texts[path])}}},' for path in FIRST_HEADERS), "};",
+    parts, needs, defining = read_parts(texts, WHOLE_HEADERS, files)
+    out = ["const Header kHeaders[] = {", *(f'{{"{path}", {raw_literal(text)}}},' for path, text in sorted(whole.items())), "};",
            "const Part kParts[] = {"]
     at = 0
     for text, needed in zip(parts, needs):
@@ -340,6 +341,11 @@ def headers_and_sources(roots):
     texts = {path: f.read_text() for f, path in files}
     texts |= {f"kernels/{path}": text for path, text in isa_tables.outputs(roots).items() if path.endswith(".h")}
     return files, texts
+
+
+def runtime_headers(roots):
+    """The runtimes of generated code, by path: session, launches, graphs and measurements of a device."""
+    return {p.relative_to(root).as_posix(): p.read_text() for root in roots for p in (root / "runtime").glob("*/*.h")}
 
 
 def main():
@@ -380,7 +386,8 @@ def main():
     write(output / "variants.inc", "".join(f"QC_VARIANTS({v})\n" for v in variants))
     for path, made in isa_tables.outputs(roots).items():
         write(output / path, made)
-    text, dots = sources(texts, bodies)
+    whole = {path: texts[path] for path in WHOLE_HEADERS} | runtime_headers(roots)
+    text, dots = sources(texts, whole, bodies)
     write(output / "sources.inc", text)
     write(output / "dots.inc", "".join(f"QK_DOTS({f})\n" for f in dots))
 

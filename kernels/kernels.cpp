@@ -290,7 +290,7 @@ std::string kernel_source(std::span<const std::string> symbols) {
   return out;
 }
 
-std::string_view kernel_header(std::string_view path) {
+std::string_view embedded_header(std::string_view path) {
   for (const Header& h : kHeaders) {
     if (h.path == path) return h.text;
   }

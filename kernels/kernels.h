@@ -89,8 +89,8 @@ const Body* mul_add_body(const Body& body);
 /// C source of these bodies (by symbol) and of all they need, nothing else, in the order of the
 /// kernels' own files; sorted and without repetitions, so that it depends on the set only.
 std::string kernel_source(std::span<const std::string> symbols);
-/// A header that code for some targets has in front of all kernels: "kernels/common/target.h" names
-/// instructions, launch.h and cuda.h there are for CUDA. Empty for others.
-std::string_view kernel_header(std::string_view path);
+/// A header that a backend prints whole in front of the kernels: one of runtime/, or one of the few
+/// of kernels/common that kernel_tables.py lists. Empty for others.
+std::string_view embedded_header(std::string_view path);
 
 }  // namespace qc

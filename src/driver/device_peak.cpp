@@ -10,8 +10,8 @@ namespace qc {
 Result<MachinePeak> device_peak(const Target& target, bool host) {
   QC_ASSIGN(const ScratchFolder folder, ScratchFolder::create());
   QC_ASSIGN(FileSet files, FileSet::create(folder.path()));
-  QC_TRY(files.write("peak.cu", std::string(kernel_header("kernels/common/launch.h")) +
-                                    std::string(kernel_header("kernels/common/device_peak.h"))));
+  QC_TRY(files.write("peak.cu", std::string(embedded_header("runtime/cuda/launch.h")) +
+                                    std::string(embedded_header("runtime/cuda/device_peak.h"))));
   QC_TRY(files.commit());
   const std::string source = folder.path() + "/peak.cu", library = folder.path() + "/libpeak.so";
   std::vector<std::string> command = {nvcc_program(), "-O2", "-std=c++20", "-Xcompiler", "-fPIC"};

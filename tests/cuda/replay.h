@@ -4,7 +4,8 @@
 
 #define QK_ANY_SHAPE /* kernels take calls with any parameters */
 
-#include "kernels/common/launch.h"
+#include "runtime/cuda/launch.h"
+// Headers of kernels stand after launch.h, as in generated code.
 #include "kernels/common/pieces.h"
 // cuda.h says how bodies are inlined, so it comes before them.
 #include "kernels/common/cuda.h"

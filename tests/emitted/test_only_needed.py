@@ -81,7 +81,7 @@ def test_one_body_of_each_folder_compiles_alone(tmp_path):
             structs.update(kernel_tables.struct_fields(text, path))
     bodies = {f"kernels/{path.parent.name}/{file}": symbol for path in sorted(ROOT.glob("kernels/*/kernels.sig"))
               for kernel in kernel_tables.signatures(path, structs) for symbol, _, file, *_ in kernel.bodies if file == "portable.c"}
-    parts, needs, defining = kernel_parts.read_parts(texts, kernel_tables.FIRST_HEADERS, [sorted(bodies)])
+    parts, needs, defining = kernel_parts.read_parts(texts, kernel_tables.WHOLE_HEADERS, [sorted(bodies)])
     for file, symbol in bodies.items():
         taken, left = set(), list(defining(file, symbol))
         while left:

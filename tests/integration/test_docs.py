@@ -42,12 +42,12 @@ def test_links_between_pages_lead_somewhere(root):
 
 def test_pages_name_kernels_and_files_that_exist(root, build):
     """Bodies by their whole names, files by their paths; `<kernel>` and `*` stand for others."""
-    sources = "".join(p.read_text(errors="replace") for folder in (root / "kernels", build / "generated/kernels") for p in folder.rglob("*") if p.is_file())
+    sources = "".join(p.read_text(errors="replace") for folder in (root / "kernels", root / "runtime", build / "generated/kernels") for p in folder.rglob("*") if p.is_file())
     made_up = {"qk_name", "qk_params"}  # of the page that says how such functions look
     for page in [*root.glob("*.md"), *(root / "docs").rglob("*.md")]:
         text = page.read_text()
         missing = [n for n in re.findall(r"\bqk_[a-z0-9_]*[a-z0-9]\b", text) if n not in sources and n not in made_up]
-        missing += [n for n in re.findall(r"`((?:src|kernels|tests|tools|cmake|benchmarks|examples|include)/[\w/-]+\.\w+)`", text) if not (root / n).exists()]
+        missing += [n for n in re.findall(r"`((?:src|kernels|runtime|tests|tools|cmake|benchmarks|examples|include)/[\w/-]+\.\w+)`", text) if not (root / n).exists()]
         assert not missing, (page.name, missing)
 
 

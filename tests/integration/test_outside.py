@@ -168,6 +168,17 @@ def test_an_instruction_set_is_a_row_of_a_table(root, build, models, tmp_path):
     assert "x86-bf16" not in sh(build / "bin" / "quantc", "targets")
 
 
+def test_a_runtime_outside_the_tree_is_embedded(root, tmp_path):
+    """A backend prints `embedded_header("runtime/<runtime>/<file>.h")`; the table of those has the runtimes of every root."""
+    (tmp_path / "extra/runtime/probe").mkdir(parents=True)
+    (tmp_path / "extra/runtime/probe/session.h").write_text("typedef struct probe_session { int id; } probe_session;\n")
+    sh(sys.executable, root / "cmake/kernel_tables.py", tmp_path / "out", root, tmp_path / "extra")
+    table = (tmp_path / "out/sources.inc").read_text().split("const Part kParts")[0]
+    assert '{"runtime/probe/session.h", R"qk(typedef struct probe_session { int id; } probe_session;' in table
+    inside = re.findall(r'^\{"(runtime/cuda/\w+\.h)"', table, re.M)
+    assert inside == sorted(p.relative_to(root).as_posix() for p in (root / "runtime/cuda").iterdir())
+
+
 @pytest.mark.parametrize("text, says", [
     ("isa avx2 on x86_64\n", "there is another isa avx2"), ("isa one\n  flags -m1\n", "`isa` takes needs"),
     ("isa one on x86_64\n  target x86-one\n", "and has a macro"), ("feature i8mm on aarch64\n  linux HWCAP2_I8MM\n", "needs a processor, linux, apple"),

@@ -247,7 +247,7 @@ Result<Ok> emit_c(const std::string& dir, const std::string& name, const Program
       fmt::format("{}/{}_kernels.h", folder, name),
       target.macro.empty()
           ? ""
-          : "#undef QK_TARGET_H\n" + std::string(kernel_header("kernels/common/target.h")));
+          : "#undef QK_TARGET_H\n" + std::string(embedded_header("kernels/common/target.h")));
 }
 
 Result<std::map<std::string, std::string>> build_c(const std::string& dir, int jobs,

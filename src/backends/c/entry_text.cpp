@@ -43,7 +43,7 @@ std::string processor_has(const Target& target) {
 std::string processor_functions(const Module& module) {
   for (const Module::Part& part : module.parts) {
     if (!part.target.required.empty() && !compilers_ask(part.target))
-      return std::string(kernel_header("kernels/common/processor.h"));
+      return std::string(embedded_header("kernels/common/processor.h"));
   }
   return "";
 }

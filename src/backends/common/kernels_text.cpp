@@ -40,9 +40,9 @@ std::string kernels_text(std::span<const Module::Part> parts, const ProjectOptio
   const Target& target = parts.front().target;
   if (!target.macro.empty()) {
     out += fmt::format("#define {} 1\n", target.macro);
-    out += kernel_header("kernels/common/target.h");
+    out += embedded_header("kernels/common/target.h");
   }
-  for (const std::string_view header : headers) out += kernel_header(header);
+  for (const std::string_view header : headers) out += embedded_header(header);
   return out + kernel_source(std::vector<std::string>(symbols.begin(), symbols.end()));
 }
 

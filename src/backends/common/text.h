@@ -26,8 +26,8 @@ std::string choices_text(const Program& program, const ProjectOptions& options);
 std::string ports_text(const Program& program, const ProjectOptions& options);
 /// The macros of the dimensions that each run chooses sizes of.
 std::string dims_text(const Program& program, const ProjectOptions& options);
-/// The kernels that parts call, as one header without includes of other quantc files, after those
-/// of kernels/common that are named.
+/// The kernels that parts call, as one header without includes of other quantc files, after the
+/// embedded headers that are named.
 std::string kernels_text(std::span<const Module::Part> parts, const ProjectOptions& options,
                          std::span<const std::string_view> headers = {});
 /// `name`, an array of rows of bytes, all those of the tensor.

@@ -76,8 +76,8 @@ class CudaBackend : public Backend {
 
   Result<Ok> write_sources(Project& project, FileSet& files) const override {
     static constexpr std::string_view kHeaders[] = {
-        "kernels/common/launch.h",      "kernels/common/deploy.h",  "kernels/common/profile.h",
-        "kernels/common/graph_cache.h", "kernels/common/session.h", "kernels/common/pieces.h",
+        "runtime/cuda/launch.h",      "runtime/cuda/deploy.h",  "runtime/cuda/profile.h",
+        "runtime/cuda/graph_cache.h", "runtime/cuda/session.h", "kernels/common/pieces.h",
         "kernels/common/cuda.h"};
     const ProjectOptions& options = project.options;
     const std::string& name = options.name;

@@ -1,5 +1,5 @@
 // Prints NAME.cu: the kernels of each part, what describes the model, the functions a caller sees.
-// What these do stands in kernels/common/session.h.
+// What these do stands in runtime/cuda/session.h.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
