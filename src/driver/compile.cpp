@@ -116,7 +116,9 @@ bool is_on(const Options& options, std::string_view name) {
 
 PlanOptions plan_options(const Options& options) {
   return {.reorder = is_on(options, "reorder_steps"),
-          .share = is_on(options, "share_storage"),
+          .share = {.states = is_on(options, "keep_states_in_place"),
+                    .copies = is_on(options, "elide_copies"),
+                    .in_place = is_on(options, "share_in_place")},
           .smallest = options.plan == "smallest"};
 }
 
@@ -456,6 +458,7 @@ Result<ProjectOptions> project_options(const Options& options, const std::string
   out.single_file = options.single_file;
   std::vector<std::string> left_out;
   for (const Pass& pass : pipeline()) {
+    if (is_repeat(pass)) continue;
     const auto& off = options.disabled_passes;
     if (pass.can_skip && std::find(off.begin(), off.end(), pass.name) != off.end()) {
       left_out.push_back(pass.name);

@@ -7,7 +7,6 @@
 #include <unordered_map>
 
 #include "ir/capability.h"
-#include "passes/eliminate_common_subexpressions.h"
 #include "passes/fold_constants.h"
 #include "passes/remark.h"
 #include "quant/emit.h"
@@ -85,9 +84,7 @@ class Lifter {
     }
     collect();
     remark(before);
-    if (!changed_) return false;
-    QC_TRY(eliminate_common_subexpressions(graph_, context_));
-    return true;
+    return changed_;
   }
 
  private:

@@ -9,7 +9,6 @@
 #include "ir/capability.h"
 #include "ir/op_table.h"
 #include "ir/part_views.h"
-#include "passes/lift_quantize.h"
 #include "passes/remark.h"
 #include "quant/emit.h"
 #include "quant/lifting.h"
@@ -328,12 +327,7 @@ Result<bool> merge_parts(Graph& graph, PassContext& context) {
   }
   if (count > 0) graph.sweep();
   remark_count(context, "merge_parts", count);
-  if (views + count == 0) return false;
-  const auto& off = context.left_out;
-  if (std::find(off.begin(), off.end(), "lift_quantize") == off.end()) {
-    QC_TRY(lift_quantize(graph, context));
-  }
-  return true;
+  return views + count > 0;
 }
 
 }  // namespace qc

@@ -8,9 +8,9 @@
 //     ->  %y = rotary(%x) {of queries and keys}, and the parts of %y
 //
 // Other parts of the value are read from the result too, in which they are as they were. So one
-// quantize of all parts can follow, and quantizes are lifted once more. Where such ops stand
-// between codes with static scales, codes become floats, and floats codes, of neighbouring parts at
-// once, with the scales of each along the axis of the parts. Only values of which parts
+// quantize of all parts can follow: lift_quantize runs once more after this pass. Where such ops
+// stand between codes with static scales, codes become floats, and floats codes, of neighbouring
+// parts at once, with the scales of each along the axis of the parts. Only values of which parts
 // end in codes, or in such an op, are looked at.
 #pragma once
 

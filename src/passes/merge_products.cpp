@@ -5,7 +5,6 @@
 #include <map>
 
 #include "ir/capability.h"
-#include "passes/eliminate_common_subexpressions.h"
 #include "passes/remark.h"
 #include "quant/emit.h"
 #include "quant/lifting.h"
@@ -43,7 +42,6 @@ class Merger {
     context_.remarks.push_back(
         fmt::format("{}: {} became {}", kPass, counted(of, "product"), merged));
     graph_.sweep();
-    QC_TRY(eliminate_common_subexpressions(graph_, context_));
     return true;
   }
 

@@ -68,12 +68,20 @@ constexpr Pass kPipeline[] = {
     {"lift_quantize", PassStage::quantize, lift_quantize,
      "quantizes move up past views and slices, equal ones of a value become one", nullptr, false,
      true},
+    {"eliminate_common_subexpressions", PassStage::quantize, eliminate_common_subexpressions,
+     "again: views of lifted codes that are equal are one"},
     {"merge_products", PassStage::quantize, merge_products,
      "products of one operand with constant weights become one", nullptr, false, true},
+    {"eliminate_common_subexpressions", PassStage::quantize, eliminate_common_subexpressions,
+     "again: views of merged products that are equal are one"},
     {"fuse_openings", PassStage::quantize, fuse_openings,
      "norms of heads become part of the rotations that read them", nullptr, false, true},
     {"merge_parts", PassStage::quantize, merge_parts,
      "what is done alike to parts of a value is done to all of it", nullptr, false, true},
+    {"lift_quantize", PassStage::quantize, lift_quantize, "again: merged parts have one quantize",
+     nullptr, false, true},
+    {"eliminate_common_subexpressions", PassStage::quantize, eliminate_common_subexpressions,
+     "again: views of lifted codes that are equal are one"},
     {"expose_codes", PassStage::quantize, expose_codes,
      "inputs and outputs of the model become codes where that was asked for",
      &PassOptions::codes_at_ports, true},
@@ -101,10 +109,16 @@ constexpr Pass kPipeline[] = {
 
 std::span<const Pass> pipeline() { return kPipeline; }
 
-Result<const Pass*> find_pass(const std::string& name) {
+bool is_repeat(const Pass& pass) {
+  const auto same = [&](const Pass& p) { return std::string_view(p.name) == pass.name; };
+  return std::ranges::find_if(kPipeline, same) != &pass;
+}
+
+Result<const Pass*> find_pass(std::string_view name) {
   std::string known;
   for (const Pass& pass : kPipeline) {
     if (pass.name == name) return &pass;
+    if (is_repeat(pass)) continue;
     known += (known.empty() ? "" : ", ") + std::string(pass.name);
   }
   return error(Code::usage, "there is no pass '{}' (passes: {})", name, known);
@@ -140,7 +154,7 @@ Result<Ok> run_passes(Graph& graph, const PassOptions& options, PassContext& con
     const auto& off = options.disabled;
     const bool wanted = !pass.only_with || options.*pass.only_with;
     const bool left_out = std::find(off.begin(), off.end(), pass.name) != off.end();
-    if (left_out && pass.can_skip) {
+    if (left_out && pass.can_skip && !is_repeat(pass)) {
       context.remarks.push_back(fmt::format("{0}: pass {0} is left out, as asked for", pass.name));
     }
     if (wanted && !left_out) {

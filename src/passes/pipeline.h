@@ -101,11 +101,15 @@ struct Pass {
   bool optional() const { return can_skip || stage == PassStage::lower; }
 };
 
-/// All passes, in the order they run.
+/// All runs of passes, in order. A pass that runs twice has two rows of one name: options that name
+/// it leave out or print both, and stop after the first.
 std::span<const Pass> pipeline();
 
-/// The pass of this name; the error lists those there are.
-Result<const Pass*> find_pass(const std::string& name);
+/// Whether an earlier row of the pipeline is a run of the same pass.
+bool is_repeat(const Pass& pass);
+
+/// The first run of the pass of this name; the error lists those there are.
+Result<const Pass*> find_pass(std::string_view name);
 
 /// Runs one pass on the graph and every region below it.
 Result<bool> run_pass(const Pass& pass, Graph& graph, PassContext& context);

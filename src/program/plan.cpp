@@ -144,9 +144,15 @@ void follow_sizes(Program& program) {
   }
 }
 
+void share_storage(Program& program, const Sharing& share) {
+  if (share.states) keep_states_in_place(program);
+  if (share.copies) elide_copies(program);
+  if (share.in_place) share_in_place(program);
+}
+
 /// The bytes that the arena of a program takes, once planned.
-int64_t arena_of(Program program, bool share) {
-  if (share) share_storage(program);
+int64_t arena_of(Program program, const Sharing& share) {
+  share_storage(program, share);
   place_arena(program);
   return program.arena_bytes;
 }
@@ -162,19 +168,13 @@ void place_states(Program& program) {
 
 }  // namespace
 
-void reorder_steps(Program& program, bool share) {
+void reorder_steps(Program& program, const Sharing& share) {
   const auto order = low_peak_order(program);
   if (!order) return;
   Program other = program;
   for (size_t i = 0; i < order->size(); ++i)
     other.steps[i] = program.steps[static_cast<size_t>((*order)[i])];
   if (arena_of(other, share) < arena_of(program, share)) program = std::move(other);
-}
-
-void share_storage(Program& program) {
-  keep_states_in_place(program);
-  elide_copies(program);
-  share_in_place(program);
 }
 
 void place_buffers(Program& program, bool smallest) {
@@ -185,7 +185,7 @@ void place_buffers(Program& program, bool smallest) {
 
 void plan(Program& program, const PlanOptions& options) {
   if (options.reorder) reorder_steps(program, options.share);
-  if (options.share) share_storage(program);
+  share_storage(program, options.share);
   place_buffers(program, options.smallest);
 }
 

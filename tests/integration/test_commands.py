@@ -75,14 +75,15 @@ def test_every_pass_over_programs_prints_and_has_goldens(quantc, root, tmp_path)
     assert names == [name for name in names if list((root / "tests/programs" / name).glob("*.ir"))]
     assert sorted(names) == sorted(p.name for p in (root / "tests/programs").iterdir() if p.is_dir())
     after = [flag for name in names for flag in ("--print-ir-after", name)]
-    out = quantc("compile", root / "tests/programs/share_storage/parts.ir", "-o", tmp_path / "out", *after).stdout
+    out = quantc("compile", root / "tests/programs/elide_copies/parts.ir", "-o", tmp_path / "out", *after).stdout
     shown = re.findall(r"^// after (\w+)\nprogram ", out, re.M)
     assert shown == names
     # Storage is shared and placed where the passes say it, not before.
     texts = dict(zip(shown, re.split(r"^// after \w+\n", out, flags=re.M)[1:]))
     shared, placed = (re.compile(p, re.M) for p in (r"^%\d+ = %\d+ \+ \d+, ", r"^%\d+ arena \d+ @ "))
-    assert len(shared.findall(texts["share_storage"])) > len(shared.findall(texts["reorder_steps"]))
-    assert placed.search(texts["place_buffers"]) and not placed.search(texts["share_storage"])
+    assert len(shared.findall(texts["elide_copies"])) > len(shared.findall(texts["reorder_steps"]))
+    assert len(shared.findall(texts["share_in_place"])) >= len(shared.findall(texts["elide_copies"]))
+    assert placed.search(texts["place_buffers"]) and not placed.search(texts["share_in_place"])
 
 
 def test_wrong_passes_are_refused(quantc, model, tmp_path):

@@ -29,7 +29,8 @@ std::vector<std::string> models() {
 std::vector<Options> variants() {
   std::vector<Options> out(2);
   out[1].level = 0;
-  std::vector<std::string> names = {"fuse_epilogues", "reorder_steps", "share_storage"};
+  std::vector<std::string> names = {"fuse_epilogues", "reorder_steps", "keep_states_in_place",
+                                    "elide_copies", "share_in_place"};
   for (const Pass& pass : pipeline()) {
     if (pass.stage == PassStage::lower && !pass.only_with) names.push_back(pass.name);
   }
