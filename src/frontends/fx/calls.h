@@ -43,6 +43,8 @@ struct Overload {
 
   /// Whether there is a row for it.
   bool known() const;
+  /// The size of an axis, which is no tensor and has no row.
+  bool is_size() const { return op == "sym_size.int"; }
   /// As Scope::call takes it.
   std::string target() const { return package == "aten" ? op : package + "::" + op; }
 };

@@ -1,5 +1,6 @@
-// What Python computes beside tensors: sizes, items of lists, attributes.
-#include "frontends/fx/scope.h"
+#include "frontends/fx/plain_python.h"
+
+#include <algorithm>
 
 namespace qc::fx {
 namespace {
@@ -189,6 +190,26 @@ Result<std::optional<Thing>> plain_python(Scope& scope, const DumpNode& node, co
   }
   QC_ASSIGN(Thing part, Indexing(scope, args[0], loc).run(args[1]));
   return std::optional(std::move(part));
+}
+
+bool known_to_python(std::string_view spelling) {
+  constexpr std::string_view kKnown[] = {"builtins.getattr",
+                                         "builtins.len",
+                                         "_operator.getitem",
+                                         ".size",
+                                         ".dim",
+                                         ".ndimension",
+                                         ".numel",
+                                         ".float",
+                                         ".double",
+                                         ".half",
+                                         ".bfloat16",
+                                         ".int",
+                                         ".long",
+                                         ".bool",
+                                         ".to",
+                                         "torch.einsum"};
+  return std::find(std::begin(kKnown), std::end(kKnown), spelling) != std::end(kKnown);
 }
 
 }  // namespace qc::fx

@@ -51,9 +51,4 @@ class Scope {
   std::map<std::string, Thing, std::less<>> names_;
 };
 
-/// Arithmetic on sizes and numbers, and what Python's own functions and attributes of tensors give;
-/// nothing where the call is one of tensors.
-Result<std::optional<Thing>> plain_python(Scope& scope, const DumpNode& node, const Things& args,
-                                          const Loc& loc);
-
 }  // namespace qc::fx
