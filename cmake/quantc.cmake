@@ -293,7 +293,8 @@ function(qc_ops)
 endfunction()
 
 # qc_backends(): the library qc_backends, with the backends of src/backends and those of
-# QUANTC_EXTRA_BACKENDS: folders that define `const qc::Backend& qc::FOLDER_backend()`. A file
+# QUANTC_EXTRA_BACKENDS: folders that define `const qc::Backend& qc::FOLDER_backend()`. Templates
+# (*.tmpl) in a folder become the header backends/FOLDER/templates.h. A file
 # targets.inc in one from outside lists the targets of its language. The list of targets is made here,
 # before the library of targets is compiled.
 function(qc_backends)
@@ -315,6 +316,14 @@ function(qc_backends)
     get_filename_component(name ${folder} NAME)
     string(APPEND lines "QC_BACKEND(${name})\n")
     qc_library(${name}_backend FOLDER ${folder} DEPENDS printing)
+    file(GLOB templates CONFIGURE_DEPENDS ${folder}/*.tmpl)
+    if(templates)
+      set(header ${out}/${name}/templates.h)
+      add_custom_command(OUTPUT ${header}
+                         COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/cmake/templates.py ${header} ${folder}
+                         DEPENDS ${PROJECT_SOURCE_DIR}/cmake/templates.py ${templates})
+      target_sources(qc_${name}_backend PRIVATE ${header})
+    endif()
     target_link_libraries(qc_backends PUBLIC qc_${name}_backend)
   endforeach()
   file(CONFIGURE OUTPUT ${out}/folders.inc CONTENT "${lines}")

@@ -5,20 +5,13 @@
 
 #include <algorithm>
 
+#include "backends/common/template.h"
 #include "backends/cuda/source.h"
+#include "backends/cuda/templates.h"
 #include "backends/cuda/text.h"
 
 namespace qc::cuda {
 namespace {
-
-std::string weights_text(const Project& project) {
-  const ProjectOptions& options = project.options;
-  const int64_t bytes = project.weights.bytes;
-  if (bytes == 0 || options.weights == WeightForm::file) return "";
-  const bool literal = options.weights == WeightForm::literal;
-  return fmt::format("extern \"C\" const unsigned char {}_weights[{}]{};\n\n", options.name,
-                     literal ? (bytes + 2047) / 2048 : bytes, literal ? "[2048]" : "");
-}
 
 /// Bytes of the host's memory that steps there take: their buffers' places are those of the arena.
 int64_t host_bytes(const Program& program) {
@@ -58,39 +51,20 @@ std::string part_text(const Project& project, size_t index) {
   Source source(project.options, project.weights, device, program,
                 several ? capability(part.target) : 0);
   source.print();
-  std::string sizes, table;
-  if (source.sizes.entries() > 0) {
-    sizes = source.sizes.definition("sizes_of");
-    table = fmt::format("  int64_t n[{}];\n  sizes_of(s->dims, n);\n", source.sizes.entries());
-  }
-  const std::string bases =
-      "  unsigned char *const arena = s->arena;\n  const unsigned char *const weights = "
-      "s->weights;\n  unsigned char *const host_arena = s->host_arena;\n"
-      "  unsigned char *const state = s->state;\n"
-      "  (void)arena;\n  (void)weights;\n  (void)host_arena;\n  (void)state;\n" +
-      table;
-  const auto copies = [&](const char* name, const std::string& statements) {
-    return fmt::format(
-        "static int {}(qk_session *s, const void *const *inputs, void *const *outputs,\n"
-        "    cudaMemcpyKind kind, cudaStream_t stream) {{\n"
-        "  (void)inputs;\n  (void)outputs;\n  (void)kind;\n  (void)stream;\n{}{}  return "
-        "QK_OK;\n}}\n",
-        name, bases, statements);
-  };
-  const std::string ranges = extents_text(ranges_between(project.weights, device));
-  const std::string initial = extents_text(initial_ranges(program, device));
-  return fmt::format("namespace part_{} {{ /* {} */\n\n", index, part.target.name) +
-         source.instances + sizes +
-         fmt::format(
-             "static int kernels(void *handle, const qk_queue *queue) {{\n"
-             "  qk_session *const s = (qk_session *)handle;\n  (void)queue;\n{}{}  return "
-             "QK_OK;\n}}\n",
-             bases, source.body) +
-         copies("upload", source.uploads) + copies("download", source.downloads) +
-         fmt::format(
-             "static const qk_extent ranges[] = {{{}}};\nstatic const qk_extent initial[] = "
-             "{{{}}};\n\n}}  // namespace part_{}\n\n",
-             ranges, initial, index);
+  const size_t entries = source.sizes.entries();
+  return expand(
+      templates::part_cu,
+      {{"index", index},
+       {"target", part.target.name},
+       {"instances", source.instances},
+       {"sizes", entries ? source.sizes.definition("sizes_of") : ""},
+       {"bases",
+        expand(templates::bases_cu, {{"entries", entries ? fmt::to_string(entries) : ""}})},
+       {"launches", source.body},
+       {"copies", TemplateRows{{"copy", "statements"},
+                               {{"upload", source.uploads}, {"download", source.downloads}}}},
+       {"ranges", extents_text(ranges_between(project.weights, device))},
+       {"initial", extents_text(initial_ranges(program, device))}});
 }
 
 /// Sizes that graphs are made for before the first run: all combinations of buckets, else the
@@ -116,98 +90,23 @@ std::string warm_sizes(const Project& project, size_t& count) {
   return out.empty() ? "0" : out;
 }
 
-/// The tables that describe the model.
-std::string model_text(const Project& project) {
-  const std::string& name = project.options.name;
-  const Program& program = project.module.program();
-  std::string parts;
+/// What the table of parts says of each.
+TemplateRows part_rows(const Project& project) {
+  TemplateRows out{{"i", "capability", "only", "arena", "device_weights", "host", "state_bytes",
+                    "launches", "ranges", "states"},
+                   {}};
   for (size_t i = 0; i < project.module.parts.size(); ++i) {
     const Module::Part& part = project.module.parts[i];
     const WeightMap device = map_device_weights(part.program);
-    parts += fmt::format(
-        "    {{{1}, {9}, {2}, {3}, {4}, {5}, {6}, part_{0}::ranges, part_{0}::initial, {7}, {8},\n"
-        "     part_{0}::kernels, part_{0}::upload, part_{0}::download}},\n",
-        i, capability(part.target), part.program.arena_bytes, device.bytes,
-        host_bytes(part.program), part.program.state_bytes, launches(part.program.steps),
-        ranges_between(project.weights, device).size(), part.program.states.size(),
-        part.target.only ? 1 : 0);
+    out.rows.push_back({fmt::to_string(i), fmt::to_string(capability(part.target)),
+                        part.target.only ? "1" : "0", fmt::to_string(part.program.arena_bytes),
+                        fmt::to_string(device.bytes), fmt::to_string(host_bytes(part.program)),
+                        fmt::to_string(part.program.state_bytes),
+                        fmt::to_string(launches(part.program.steps)),
+                        fmt::to_string(ranges_between(project.weights, device).size()),
+                        fmt::to_string(part.program.states.size())});
   }
-  size_t warm = 0;
-  const std::string sizes = warm_sizes(project, warm);
-  const bool own = project.weights.bytes > 0 && project.options.weights != WeightForm::file;
-  return fmt::format(
-      "static const qk_part {0}_parts[] = {{\n{1}}};\n"
-      "static const int64_t {0}_warm[] = {{{2}}};\n"
-      "static const qk_model {0}_model = {{{0}_parts, {3}, {4}, {5}, {6}, {7}, {0}_warm, {8}, {9}, "
-      "{10},\n    UINT64_C(0x{11:016x})}};\n\n",
-      name, parts, sizes, project.module.parts.size(), program.inputs.size(),
-      program.outputs.size(), program.dims.size(),
-      program.dims.empty() ? "NULL" : name + "_size_error", warm, own ? name + "_weights" : "NULL",
-      project.weights.bytes, project.weight_hash);
-}
-
-/// The handle and the functions a caller sees.
-std::string functions_text(const Project& project) {
-  const size_t dims = project.module.program().dims.size();
-  const bool state = project.module.program().state_bytes > 0;
-  return fmt::format(
-      "struct {0}_handle {{\n  qk_session session;\n  int64_t dims[{1}];\n}};\n\n"
-      "int {0}_create(const {0}_config *config, {0}_handle **handle) {{\n"
-      "  if (handle == NULL) return QK_NULL_POINTER;\n"
-      "  {0}_handle *const h = ({0}_handle *)calloc(1, sizeof *h);\n"
-      "  *handle = h;\n  if (h == NULL) return QK_NO_MEMORY;\n"
-      "  h->session.dims = h->dims;\n"
-      "  if (config == NULL) return qk_create(&h->session, &{0}_model, NULL);\n"
-      "  const qk_config given = {{config->device, config->check, config->deployment, "
-      "config->arena,\n      config->weights, config->cache_entries, config->cache_bytes, "
-      "config->host_weights, {4}}};\n"
-      "  return qk_create(&h->session, &{0}_model, &given);\n}}\n\n"
-      "void {0}_destroy({0}_handle *h) {{\n  if (h == NULL) return;\n"
-      "  qk_destroy(&h->session);\n  free(h);\n}}\n\n"
-      "const char *{0}_error_text(const {0}_handle *h) {{\n"
-      "  return h == NULL ? \"there is no handle\" : h->session.error;\n}}\n\n"
-      "int {0}_run({0}_handle *h, {2}const void *const inputs[], void *const outputs[], void "
-      "*stream) {{\n"
-      "  if (h == NULL) return QK_NULL_POINTER;\n"
-      "  return qk_run(&h->session, {3}, inputs, outputs, 0, (cudaStream_t)stream);\n}}\n\n"
-      "int {0}_run_host({0}_handle *h, {2}const void *const inputs[], void *const outputs[]) {{\n"
-      "  if (h == NULL) return QK_NULL_POINTER;\n"
-      "  return qk_run_host(&h->session, {3}, inputs, outputs);\n}}\n\n"
-      "int {0}_analyze({0}_handle *h, {2}{0}_analysis *figures) {{\n"
-      "  if (h == NULL || figures == NULL) return QK_NULL_POINTER;\n  qk_analysis own;\n"
-      "  const int code = qk_analyze(&h->session, {3}, &own);\n"
-      "  if (code != QK_OK) return code;\n"
-      "  const {0}_analysis out = {{own.launches, own.host_us_per_launch, own.device_us, "
-      "own.device_us_graph,\n      own.host_us, own.host_us_graph, own.weight_bytes, "
-      "own.arena_bytes, own.deployment, own.reason}};\n"
-      "  *figures = out;\n  return QK_OK;\n}}\n\n"
-      "int {0}_profile({0}_handle *h, {2}void (*told)(void *data, const char *layer, const char "
-      "*kernel,\n    double device_us), void *data) {{\n"
-      "  if (h == NULL) return QK_NULL_POINTER;\n"
-      "  return qk_profile_run(&h->session, {3}, told, data);\n}}\n\n"
-      "int {0}_graph_stats(const {0}_handle *h, {0}_cache_stats *stats) {{\n"
-      "  if (h == NULL || stats == NULL) return QK_NULL_POINTER;\n"
-      "  const qk_cache_stats own = qk_cache_figures(&h->session.cache);\n"
-      "  const {0}_cache_stats out = {{own.hits, own.misses, own.evictions, own.count, own.bytes, "
-      "own.hit_rate}};\n"
-      "  *stats = out;\n  return QK_OK;\n}}\n",
-      project.options.name, std::max<size_t>(dims, 1), dims ? "const int64_t *dims, " : "",
-      dims ? "dims" : "NULL", state ? "config->state" : "NULL");
-}
-
-std::string reset_text(const Project& project) {
-  if (project.module.program().state_bytes == 0) return "";
-  return fmt::format(
-      "\nint {0}_reset({0}_handle *h, void *stream) {{\n"
-      "  if (h == NULL) return QK_NULL_POINTER;\n"
-      "  return qk_reset(&h->session, (cudaStream_t)stream);\n}}\n",
-      project.options.name);
-}
-
-/// Whether the weights a caller brings are the model's.
-std::string check_weights_text(const Project& project) {
-  if (project.options.weights != WeightForm::file) return "";
-  return "\n" + weight_check_text(project.options);
+  return out;
 }
 
 }  // namespace
@@ -234,20 +133,39 @@ int64_t device_weight_bytes(const Module& module) {
 }
 
 std::string source_text(const Project& project) {
+  const ProjectOptions& options = project.options;
   const Program& program = project.module.program();
-  std::string out = fmt::format(
-      "/* {0}: generated by quantc. CUDA C++; with -DQK_CUDA_ON_HOST plain C++ without "
-      "CUDA,\n * whose threads run one after another. */\n"
-      "#if defined(__GNUC__) /* members that are 0 are left out */\n"
-      "#pragma GCC diagnostic ignored \"-Wmissing-field-initializers\"\n#endif\n"
-      "#include \"{0}.h\"\n\n#include \"{0}_kernels.h\"\n\n",
-      project.options.name);
-  out += weights_text(project);
-  if (!program.dims.empty())
-    out += std::string(size_functions()) + size_error_text(program, project.options);
-  for (size_t i = 0; i < project.module.parts.size(); ++i) out += part_text(project, i);
-  return out + model_text(project) + functions_text(project) + reset_text(project) +
-         check_weights_text(project);
+  const int64_t bytes = project.weights.bytes;
+  const bool file = options.weights == WeightForm::file;
+  const bool literal = options.weights == WeightForm::literal;
+  const bool own = bytes > 0 && !file, free = !program.dims.empty();
+  std::string parts;
+  for (size_t i = 0; i < project.module.parts.size(); ++i) parts += part_text(project, i);
+  size_t warm_count = 0;
+  const std::string warm = warm_sizes(project, warm_count);
+  return expand(templates::model_cu, {{"name", options.name},
+                                      {"own_weights", own},
+                                      {"weight_rows", literal ? (bytes + 2047) / 2048 : bytes},
+                                      {"literal", literal},
+                                      {"free", free},
+                                      {"size_functions", size_functions()},
+                                      {"size_error", free ? size_error_text(program, options) : ""},
+                                      {"parts", parts},
+                                      {"part_rows", part_rows(project)},
+                                      {"warm", warm},
+                                      {"warm_count", warm_count},
+                                      {"part_count", project.module.parts.size()},
+                                      {"inputs", program.inputs.size()},
+                                      {"outputs", program.outputs.size()},
+                                      {"dims", program.dims.size()},
+                                      {"dim_room", std::max<size_t>(program.dims.size(), 1)},
+                                      {"size_check", free ? options.name + "_size_error" : "NULL"},
+                                      {"weights", own ? options.name + "_weights" : "NULL"},
+                                      {"weight_bytes", bytes},
+                                      {"weight_hash", fmt::format("{:016x}", project.weight_hash)},
+                                      {"state", program.state_bytes > 0},
+                                      {"file", file},
+                                      {"weight_check", file ? weight_check_text(options) : ""}});
 }
 
 }  // namespace qc::cuda
