@@ -3,8 +3,7 @@
 usage: op_folders.py OUTPUT_DIR SOURCE_DIR FOLDER...
 
 Files below SOURCE_DIR (src/) are included by their path in it, so that the text does not depend on
-where the tree lies. Every FOLDER (src/ops/<op>) defines `void register_<op>(qc::Registration&)`. A file sample.cpp in it is
-left out here and listed in samples.inc: it is part of the tests. Files are rewritten
+where the tree lies. Every FOLDER (src/ops/<op>) defines `void register_<op>(qc::Registration&)`. Files are rewritten
 only when they change.
 """
 import pathlib
@@ -22,12 +21,10 @@ def main():
     source = pathlib.Path(sys.argv[2]).resolve()
     folders = [pathlib.Path(f).resolve() for f in sys.argv[3:]]
     for folder in folders:
-        files = sorted(p for p in folder.glob("*.cpp") if p.name != "sample.cpp")
+        files = sorted(folder.glob("*.cpp"))
         names = [p.relative_to(source) if source in p.parents else p for p in files]
         includes = "".join(f'#include "{p}"\n' for p in names)
         write(output / f"{folder.name}.cpp", includes)
-    samples = [f.name for f in folders if (f / "sample.cpp").exists()]
-    write(output / "samples.inc", "".join(f"QC_OP_SAMPLE({name})\n" for name in samples))
     write(output / "folders.inc", "".join(f"QC_OP_FOLDER({f.name})\n" for f in folders))
 
 

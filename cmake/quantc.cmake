@@ -292,6 +292,27 @@ function(qc_ops)
   endforeach()
 endfunction()
 
+# qc_samples(SOURCES): the files that say how random graphs use the ops of a folder, tests/random/ops/<op>.cpp
+# and <op>/tests/sample.cpp in QUANTC_EXTRA_OPS; tests/random/samples.inc lists the folders.
+function(qc_samples result)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/random/ops/*.cpp)
+  set(lines "")
+  foreach(source IN LISTS sources)
+    get_filename_component(name ${source} NAME_WE)
+    string(APPEND lines "QC_OP_SAMPLE(${name})\n")
+  endforeach()
+  if(QUANTC_EXTRA_OPS)
+    file(GLOB extra CONFIGURE_DEPENDS ${QUANTC_EXTRA_OPS}/*/tests/sample.cpp)
+    foreach(source IN LISTS extra)
+      string(REGEX REPLACE ".*/([a-z0-9_]+)/tests/sample\\.cpp$" "\\1" name ${source})
+      string(APPEND lines "QC_OP_SAMPLE(${name})\n")
+    endforeach()
+    list(APPEND sources ${extra})
+  endif()
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/tests/random/samples.inc CONTENT "${lines}")
+  set(${result} ${sources} PARENT_SCOPE)
+endfunction()
+
 # qc_backends(): the library qc_backends, with the backends of src/backends and those of
 # QUANTC_EXTRA_BACKENDS: folders that define `const qc::Backend& qc::FOLDER_backend()`. Templates
 # (*.tmpl) in a folder become the header backends/FOLDER/templates.h. A file

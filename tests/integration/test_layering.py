@@ -1,4 +1,4 @@
-"""The folders of src/ keep to the table in ARCHITECTURE.md, and the checker finds what breaks it."""
+"""The folders of src/, kernels/ and tests/ keep to the tables in ARCHITECTURE.md, and the checker finds what breaks it."""
 import re
 import sys
 
@@ -22,7 +22,7 @@ def tree(tmp_path):
     (tmp_path / "src" / "low").mkdir(parents=True)
     (tmp_path / "src" / "high").mkdir()
     (tmp_path / "src" / "low" / "a.h").write_text("#pragma once\n")
-    (tmp_path / "src" / "high" / "b.h").write_text('#include "low/a.h"\n')
+    (tmp_path / "src" / "high" / "b.h").write_text('#include "low/a.h"\nint b();\n')
     table = "| folder | may include |\n|---|---|\n| `low` | - |\n| `high` | low |\n"
     (tmp_path / "ARCHITECTURE.md").write_text(table)
     return tmp_path
@@ -47,6 +47,57 @@ def test_cycle_in_the_table_is_found(checker, tree):
     table = "| folder | may include |\n|---|---|\n| low | high |\n| high | low |\n"
     (tree / "ARCHITECTURE.md").write_text(table)
     assert "cycle" in checker.check(tree)[0]
+
+
+KERNELS = """| folder | may include |
+|---|---|
+| `low` | - |
+| `high` | low |
+
+Kernels:
+
+| folder | may include |
+|---|---|
+| `kernels/numerics` | - |
+| `kernels/common/part.h` | - |
+| `kernels/*` | kernels/numerics, kernels/common/part.h, low |
+| `kernels/tile` | kernels/* |
+| `kernels/user` | kernels/*, kernels/tile |
+| `tests/unit` | src/*, kernels/tile |
+"""
+
+
+@pytest.mark.parametrize("path, include, said", [
+    ("kernels/numerics/a.h", "kernels/tile/t.h", "kernels/numerics may not include kernels/tile"),
+    ("kernels/other/a.c", "kernels/tile/t.h", "kernels/other may not include kernels/tile"),
+    ("kernels/other/a.c", "kernels/plain/p.h", "kernels/other may not include kernels/*"),
+    ("kernels/user/a.c", "kernels/tile/t.h", ""),
+    ("kernels/other/a.c", "kernels/other/own.h", ""),
+    ("kernels/other/a.c", "kernels/common/part.h", ""),
+    ("kernels/other/bind.h", "low/a.h", ""),
+    ("kernels/other/a.cu", "low/a.h", "code for devices and C includes nothing of src/"),
+    ("kernels/other/bind.h", "high/b.h", "kernels/other may not include high"),
+    ("tests/unit/t.cpp", "high/b.h", ""),
+    ("tests/unit/t.cpp", "kernels/other/o.h", "tests/unit may not include kernels/*"),
+    ("tests/more/t.cpp", "high/b.h", "no row"),
+    ("src/high/c.cpp", "tests/unit/t.h", "nothing outside tests/ includes tests"),
+])
+def test_kernels_and_tests_have_layers(checker, tree, path, include, said):
+    (tree / "ARCHITECTURE.md").write_text(KERNELS)
+    file = tree / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(f'#include "{include}"\nint x;\n')
+    found = checker.check(tree)
+    assert [line for line in found if said and said in line] if said else found == []
+    assert len(found) <= 1
+
+
+def test_headers_that_only_forward_are_found(checker, tree):
+    guards = "/* What it is. */\n#ifndef B_H\n#define B_H\n{}\n#endif\n"
+    (tree / "src" / "low" / "b.h").write_text(guards.format('#include "low/a.h"'))
+    assert checker.check(tree) == ["src/low/b.h: only includes other headers"]
+    (tree / "src" / "low" / "b.h").write_text(guards.format('#include "low/a.h"\nint f(void);'))
+    assert checker.check(tree) == []
 
 
 def test_ops_name_kernels_not_their_functions(root):

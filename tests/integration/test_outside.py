@@ -120,6 +120,7 @@ def test_an_op_folder_is_built_in_without_another_edit(root, build, tmp_path):
 
     with built_with(root, build, QUANTC_EXTRA_OPS=root / "examples/extra_ops") as compiled:
         assert compiled == ["cube", "registration"]
+        assert "QC_OP_SAMPLE(cube)" in (build / "generated/tests/random/samples.inc").read_text()
         program = build / "bin" / "quantc"
         assert "`cube`" in sh(program, "ops")
         out = sh(program, "validate", tmp_path / "cube.onnx", "-i", tmp_path / "io.npz", "-e", tmp_path / "io.npz", "--atol", "0")

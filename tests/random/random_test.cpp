@@ -33,7 +33,7 @@ TEST(RandomGraphs, EveryOpHasASamplerOrAReason) {
   for (const auto& [name, entry] : op_table().all()) {
     const std::string op(name);
     EXPECT_TRUE(all.all().contains(op) || all.skipped().contains(op))
-        << op << " is missing: add src/ops/" << entry.folder << "/sample.cpp";
+        << op << " is missing: add tests/random/ops/" << entry.folder << ".cpp";
   }
 }
 

@@ -9,7 +9,7 @@
 namespace qc {
 
 #define QC_OP_SAMPLE(folder) void sample_##folder(Samplers&);
-#include "ops/samples.inc"
+#include "tests/random/samples.inc"
 #undef QC_OP_SAMPLE
 
 Sampling::Sampling(uint64_t seed) : random_(seed), graph_(std::make_unique<Graph>()) {
@@ -196,7 +196,7 @@ const Samplers& samplers() {
     register_all_ops();
     Samplers s;
 #define QC_OP_SAMPLE(folder) sample_##folder(s);
-#include "ops/samples.inc"
+#include "tests/random/samples.inc"
 #undef QC_OP_SAMPLE
     for (const auto& [name, entry] : op_table().all()) {
       if (s.all().contains(std::string(name)) || s.skipped().contains(std::string(name))) continue;

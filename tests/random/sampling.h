@@ -1,5 +1,5 @@
-// Random graphs for tests. An op folder says how to use its ops in one by a file `sample.cpp`,
-// built into the tests only, that defines
+// Random graphs for tests. A file tests/random/ops/<op>.cpp, or tests/sample.cpp in an op folder
+// outside the tree, says how to use the ops of that folder in one:
 //   void sample_<op>(qc::Samplers&);
 // Elementwise ops need none: any fitting operands will do.
 #pragma once
