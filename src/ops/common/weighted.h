@@ -103,6 +103,10 @@ struct ProductForm {
   std::vector<Value*> inputs;
   AttrMap attrs;
 };
+/// A float bias as codes of accumulators of codes x and w, rne(b / (sx * sw)): i32 where all codes
+/// fit. Null after q.refuse().
+Result<Value*> coded_bias(Quantizer& q, const Format& x, const Format& w, const Tensor& bias,
+                          std::string name);
 /// The form of a product of two operands of codes with one scale each; nullopt after q.refuse().
 Result<std::optional<ProductForm>> product_form(Quantizer& q);
 /// The form of a product with constant weights; nullopt after q.refuse(). The weights have one

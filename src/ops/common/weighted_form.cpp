@@ -49,24 +49,6 @@ bool has_sum_scale(const Quantizer& q, int64_t channels) {
   return true;
 }
 
-/// rne(b / (sx * sw)), as i32 where all codes fit.
-Result<Value*> coded_bias(Quantizer& q, const Tensor& bias) {
-  std::vector<int64_t> codes;
-  bool narrow = true;
-  for (int64_t c = 0; c < bias.size(); ++c) {
-    const float v = bias.data<float>()[c] / sum_scale(q.format(0), q.format(1), c);
-    if (!(std::abs(v) < kLargestBias)) {
-      return q.refuse(
-          fmt::format("bias {} is {}, which is {} steps of its sum", c, bias.data<float>()[c], v));
-    }
-    codes.push_back(static_cast<int64_t>(qn_round_f32(v)));
-    narrow = narrow && codes.back() == static_cast<int32_t>(codes.back());
-  }
-  Tensor out(narrow ? DType::i32 : DType::i64, bias.shape());
-  for (size_t c = 0; c < codes.size(); ++c) out.set_int(static_cast<int64_t>(c), codes[c]);
-  return q.graph().constant(std::move(out), q.node().input(2)->name());
-}
-
 /// The bias operand; null with a reason after a refusal.
 Result<Value*> bias_operand(Quantizer& q, int64_t channels) {
   const Value* source = q.codes(2) ? q.codes(2) : q.node().input(2);
@@ -76,11 +58,29 @@ Result<Value*> bias_operand(Quantizer& q, int64_t channels) {
   const Arithmetic& a = q.arithmetic();
   const bool coded =
       q.result() && (a.bias == Arithmetic::Bias::i32 || a.rescale == Arithmetic::Rescale::q31);
-  if (coded) return coded_bias(q, bias);
+  if (coded) return coded_bias(q, q.format(0), q.format(1), bias, q.node().input(2)->name());
   return q.codes(2) ? q.graph().constant(std::move(bias)) : q.node().input(2);
 }
 
 }  // namespace
+
+Result<Value*> coded_bias(Quantizer& q, const Format& x, const Format& w, const Tensor& bias,
+                          std::string name) {
+  std::vector<int64_t> codes;
+  bool narrow = true;
+  for (int64_t c = 0; c < bias.size(); ++c) {
+    const float v = bias.data<float>()[c] / sum_scale(x, w, c);
+    if (!(std::abs(v) < kLargestBias)) {
+      return q.refuse(
+          fmt::format("bias {} is {}, which is {} steps of its sum", c, bias.data<float>()[c], v));
+    }
+    codes.push_back(static_cast<int64_t>(qn_round_f32(v)));
+    narrow = narrow && codes.back() == static_cast<int32_t>(codes.back());
+  }
+  Tensor out(narrow ? DType::i32 : DType::i64, bias.shape());
+  for (size_t c = 0; c < codes.size(); ++c) out.set_int(static_cast<int64_t>(c), codes[c]);
+  return q.graph().constant(std::move(out), std::move(name));
+}
 
 Result<Ok> check_accumulators(const Node& node, const QType& to, const Arithmetic& arithmetic,
                               bool rows, int64_t channels, bool each) {

@@ -8,12 +8,15 @@
 #include "ops/quantize/ending.h"
 #include "program/placed.h"
 #include "quant/normalised.h"
+#include "quant/quantizable.h"
 
 namespace qc {
 
-/// y = x * scale[c] + shift[c], c being the index along `axis`: batch norm at inference.
+/// y = x * scale[c] + shift[c], c being the index along `axis`: batch norm at inference. On codes it
+/// is a depthwise convolution with one tap.
 class ScaleShiftNode final : public OpNode<ScaleShiftNode>,
                              public IsScaleShift,
+                             public Quantizable,
                              public TakesPadding {
  public:
   static const OpInfo kInfo;
@@ -26,6 +29,8 @@ class ScaleShiftNode final : public OpNode<ScaleShiftNode>,
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
   Result<std::optional<ScaleShift>> scale_shift(Graph& graph, int64_t axis) const override;
+  Result<Value*> quantized(Quantizer& q) const override;
+  bool is_float_operand(size_t i) const override { return i > 0; }
 };
 
 enum class NormKind { layer, rms, group };
