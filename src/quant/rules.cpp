@@ -158,8 +158,12 @@ std::optional<RuleProblem> bad_type(const RuleSpec& s) {
     return unknown("output_dtype", s.output_dtype, {"float32"}, " (codes of a result: 'dtype')");
   if (!s.attention.empty() && s.attention != "int8" && s.attention != "float")
     return unknown("attention", s.attention, {"int8", "float"});
-  if (kind == "dynamic" && bits(activation_type(s)) != 8)
-    return unknown("dtype", s.dtype, {"int8", "uint8"}, " (dynamic)");
+  if (kind == "dynamic" && activation_type(s) == DType::u16)
+    return unknown("dtype", s.dtype, {"int8", "uint8", "int16"}, " (dynamic)");
+  if (kind == "dynamic" && activation_type(s) == DType::i16 && s.attention == "int8")
+    return RuleProblem{"attention",
+                       "attention is computed on codes of 8 bits, and 'dtype' is "
+                       "int16: give it a rule of its own, or leave this key out"};
   return std::nullopt;
 }
 
@@ -382,7 +386,10 @@ Result<QScheme> StaticQuantRule::scheme(const Node& node) const {
 
 Result<QScheme> DynamicQuantRulePerTensor::scheme(const Node&) const {
   QScheme out = scheme_of(QScheme::Kind::dynamic);
-  out.dynamic = {activation_type(spec_), spec_.symmetric, false};
+  // Codes of 16 bits are symmetric, as static ones are: their differences fit 16 bits.
+  const bool wide = activation_type(spec_) == DType::i16;
+  out.dynamic = {activation_type(spec_), spec_.symmetric || wide, false};
+  out.attention_on_codes = out.attention_on_codes && !wide;
   out.weight = weights_of(spec_, false);
   return out;
 }

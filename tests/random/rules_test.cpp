@@ -38,6 +38,7 @@ std::map<std::string, RuleSpec> rules() {
   floats.input_scale = {0.04};
   out["dynamic"] = rule("dynamic");
   (out["dynamic per token"] = rule("dynamic")).per_token = true;
+  (out["dynamic, 16 bits"] = rule("dynamic")).dtype = "int16";
   (out["dynamic per channel"] = rule("dynamic")).per_channel = true;
   out["weight_only"] = rule("weight_only");
   for (const char* kind : {"dynamic", "weight_only"}) {
