@@ -109,6 +109,7 @@ class CBackend : public Backend {
   Result<Ok> check(const Target&, const ProjectOptions&) const override { return Ok{}; }
 
  protected:
+  bool names_weights() const override { return true; }
   Result<Ok> check(const Module& module, const ProjectOptions& options,
                    const WeightMap& weights) const override {
     if (options.weights == WeightForm::literal && weights.bytes > (int64_t{1} << 30)) {

@@ -168,7 +168,9 @@ SourceText source_text(const Module& module, const COptions& options, const Weig
               {"several", several},
               {"hidden", expand(templates::hidden_c, {})},
               {"kernels", kernels_prelude(name)},
-              {"own_weights", weights && !file},
+              // In a single file they stand above.
+              {"named_weights", !weight_map.names.empty() && !options.single_file},
+              {"weight_bytes", weights && !file && weight_map.names.empty()},
               {"weight_rows", literal ? (weight_bytes + 2047) / 2048 : weight_bytes},
               {"literal", literal},
               {"free", free},

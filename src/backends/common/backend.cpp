@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backends/common/named_weights.h"
 #include "backends/common/spaces.h"
 #include "program/floats.h"
 #include "support/checked.h"
@@ -55,7 +56,8 @@ Result<ProjectReport> Backend::write(const Module& module, const ProjectOptions&
   QC_TRY(check(module.parts.front().target, options));
   check_parts(module);
   const Program& program = module.program();
-  const WeightMap map = map_weights(module);
+  WeightMap map = map_weights(module);
+  if (names_weights()) name_weights(module, options, map);
   QC_TRY(check(module, options, map));
   Project project{module, options, vectors, map};
   project.report.weight_bytes = map.bytes;

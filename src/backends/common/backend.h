@@ -55,6 +55,8 @@ class Backend {
                               const Vectors* vectors, FileSet& files) const;
 
  protected:
+  /// Whether literal weights may be named arrays (backends/common/named_weights.h), else bytes.
+  virtual bool names_weights() const { return false; }
   /// Whether it can print these programs; an error says what it cannot.
   virtual Result<Ok> check(const Module& module, const ProjectOptions& options,
                            const WeightMap& weights) const = 0;

@@ -61,7 +61,8 @@ bool is_reserved(std::string_view prefix, std::string_view name) {
       "compute",  "download",    "has_null", "size_error",  "index_error",   "upload",
       "config",   "create",      "destroy",  "entry",       "error_text",    "handle",
       "invoke",   "invoke_args", "kernels",  "open",        "parallel_call", "parallel_for",
-      "reset",    "run",         "run_host", "sizes",       "steps",         "weights"};
+      "reset",    "run",         "run_host", "sizes",       "steps",         "weights",
+      "weights_t"};
   std::string_view suffix = name.substr(prefix.size() + 1);
   if (std::find(std::begin(kOwn), std::end(kOwn), suffix) != std::end(kOwn)) return true;
   if (c_upper(suffix) == suffix || suffix.ends_with("_part")) return true;  // macros, parts

@@ -77,6 +77,9 @@ std::string StepPrinter::pointer(const View& view, bool writable) {
   const bool callers = b.kind == BufferKind::input || b.kind == BufferKind::output;
   // Nothing is read or written there, but null is for absent operands.
   if (!callers && b.bytes == 0) return fmt::format("({}void *)\"\"", writable ? "" : "const ");
+  if (const auto named = weights_.names.find(b.constant);
+      b.kind == BufferKind::constant && named != weights_.names.end() && root.offset == 0)
+    return fmt::format("{}_weights->{}", options_.name, named->second);
   Dim place = root.offset;
   if (b.kind == BufferKind::arena || b.kind == BufferKind::state) place = place + b.offset;
   if (b.kind == BufferKind::constant) place = place + Dim(constant_offset(b));

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 
+#include "backends/common/named_weights.h"
 #include "backends/common/text.h"
 
 namespace qc {
@@ -95,11 +96,13 @@ bool has_not_finite(const Tensor& t) {
   }
 }
 
+constexpr std::byte kZeros[kAlign] = {};
+int64_t padding_after(int64_t bytes) { return (kAlign - bytes % kAlign) % kAlign; }
+
 /// Calls `sink(data, size)` with the blob's bytes in order, one constant at a time.
 template <class Sink>
 Result<Ok> stream(const ConstantPool& pool, const WeightMap& map, WrittenWeights& written,
                   Sink&& sink) {
-  static const std::byte kZeros[kAlign] = {};
   int64_t at = 0, since_drop = 0;
   std::map<int64_t, ConstId> parts;
   for (const auto& [id, offset] : map.offsets) {
@@ -110,8 +113,7 @@ Result<Ok> stream(const ConstantPool& pool, const WeightMap& map, WrittenWeights
     if (t.size() > 1 && has_not_finite(t)) written.not_finite.push_back(pool.name(id));
     QC_TRY(sink(t.bytes().data(), t.bytes().size()));
     at = offset + static_cast<int64_t>(t.bytes().size());
-    const int64_t pad = (kAlign - at % kAlign) % kAlign;
-    QC_TRY(sink(kZeros, static_cast<size_t>(pad)));
+    QC_TRY(sink(kZeros, static_cast<size_t>(padding_after(at))));
     since_drop += static_cast<int64_t>(t.bytes().size());
     if (since_drop > kDropEvery) {
       pool.drop_pages();
@@ -207,8 +209,56 @@ Result<Ok> write_array(FileSet& files, const std::string& name, const Tensor& t)
   return files.append("};\n", 3);
 }
 
+namespace {
+
+/// Numbers of named arrays, whose bytes are those of the blob.
+Result<WrittenWeights> write_named(const ConstantPool& pool, const WeightMap& map,
+                                   const ProjectOptions& options, FileSet& files) {
+  const std::string& name = options.name;
+  const std::string declared = named_weights_declaration(pool, map, name);
+  std::string head = "#include <math.h>\n#include <stdint.h>\n\n";
+  if (options.single_file) {
+    QC_TRY(files.begin(name + ".c"));
+    head += declared + "\n";
+  } else {
+    QC_TRY(files.write(name + "_weights.h",
+                       fmt::format("#ifndef {0}_WEIGHTS_H\n#define {0}_WEIGHTS_H\n"
+                                   "#include <stdint.h>\n\n{1}\n#endif\n",
+                                   c_upper(name), declared)));
+    QC_TRY(files.begin(name + "_weights.c"));
+    head += fmt::format("#include \"{}_weights.h\"\n\n", name);
+  }
+  QC_TRY(files.append(head.data(), head.size()));
+  WrittenWeights written;
+  Checksum checksum;
+  QC_TRY(write_named_weights(pool, map, name, files, [&](ConstId id, const Tensor& t) {
+    if (t.size() > 1 && has_not_finite(t)) written.not_finite.push_back(pool.name(id));
+    const int64_t size = static_cast<int64_t>(t.bytes().size());
+    checksum.add(t.bytes().data(), t.bytes().size());
+    checksum.add(kZeros, static_cast<size_t>(padding_after(size)));
+  }));
+  if (!options.single_file) QC_TRY(files.end());
+  written.hash = checksum.value();
+  return written;
+}
+
+/// Which bytes of the blob are which constant, as a comment.
+std::string table_of_bytes(const ConstantPool& pool, const WeightMap& map) {
+  std::map<int64_t, ConstId> parts;
+  for (const auto& [id, offset] : map.offsets) parts.emplace(offset, id);
+  std::string out;
+  for (const auto& [offset, id] : parts) {
+    out += fmt::format(" * {} on, {} bytes: '{}', {}\n", offset, pool.byte_size(id),
+                       c_comment(pool.name(id)), str(pool.type(id)));
+  }
+  return out;
+}
+
+}  // namespace
+
 Result<WrittenWeights> write_weights(const ConstantPool& pool, const WeightMap& map,
                                      const ProjectOptions& options, FileSet& files) {
+  if (!map.names.empty()) return write_named(pool, map, options, files);
   WrittenWeights written;
   Checksum checksum;
   const std::string& name = options.name;
@@ -216,10 +266,10 @@ Result<WrittenWeights> write_weights(const ConstantPool& pool, const WeightMap& 
     const int64_t rows = std::max<int64_t>(1, (map.bytes + 2047) / 2048);
     QC_TRY(files.begin(name + (options.single_file ? ".c" : "_weights.c")));
     const std::string head = fmt::format(
-        "/* Weights of {0}: {1} bytes. */\n"
+        "/* Weights of {0}: {1} bytes.\n{3} */\n"
         "_Alignas(64) extern const unsigned char {0}_weights[{2}][2048];\n"
         "_Alignas(64) const unsigned char {0}_weights[{2}][2048] = {{\n",
-        name, map.bytes, rows);
+        name, map.bytes, rows, table_of_bytes(pool, map));
     QC_TRY(files.append(head.data(), head.size()));
     LiteralRows literal(files);
     QC_TRY(stream(pool, map, written, [&](const std::byte* data, size_t size) -> Result<Ok> {

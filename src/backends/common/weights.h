@@ -13,6 +13,7 @@ namespace qc {
 struct WeightMap {
   std::map<ConstId, int64_t> offsets;
   int64_t bytes = 0;
+  std::map<ConstId, std::string> names = {};  // members of a struct; empty: weights are bytes
 };
 WeightMap map_weights(const Module& module);
 /// Where the constants lie that one program's device reads: it has no room for those of others.
