@@ -57,7 +57,7 @@ Result<ProjectReport> Backend::write(const Module& module, const ProjectOptions&
   check_parts(module);
   const Program& program = module.program();
   WeightMap map = map_weights(module);
-  if (names_weights()) name_weights(module, options, map);
+  if (names_weights()) QC_TRY(name_weights(module, options, map));
   QC_TRY(check(module, options, map));
   Project project{module, options, vectors, map};
   project.report.weight_bytes = map.bytes;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <set>
 
 #include "backends/common/text.h"
@@ -45,11 +46,22 @@ int64_t element_bytes(DType dtype) { return std::max<int64_t>(bits(dtype) / 8, 1
 
 template <class T>
 std::string float_text(T v, const char* suffix) {
-  if (std::isnan(v)) return "NAN";
   if (std::isinf(v)) return v < 0 ? "-INFINITY" : "INFINITY";
+  // Compilers warn of decimal digits below the least number that has all its bits.
+  if (v != 0 && std::abs(v) < std::numeric_limits<T>::min())
+    return fmt::format("{:a}{}", v, suffix);
   std::string text = fmt::format("{}", v);
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
   return text + suffix;
+}
+
+/// C has one NaN, and weights may have others.
+bool has_nan(const Tensor& t) {
+  if (!is_float(t.dtype()) || bits(t.dtype()) < 32) return false;
+  for (int64_t i = 0; i < t.size(); ++i) {
+    if (std::isnan(t.as_double(i))) return true;
+  }
+  return false;
 }
 
 /// Element i as C writes it; masks have infinities.
@@ -97,10 +109,14 @@ std::map<ConstId, std::string> first_readers(const Program& program) {
 
 }  // namespace
 
-void name_weights(const Module& module, const ProjectOptions& options, WeightMap& map) {
-  if (options.weights != WeightForm::literal || module.parts.size() != 1) return;
-  if (map.bytes == 0 || map.bytes > kReadable) return;
+Result<Ok> name_weights(const Module& module, const ProjectOptions& options, WeightMap& map) {
+  if (options.weights != WeightForm::literal || module.parts.size() != 1) return Ok{};
+  if (map.bytes == 0 || map.bytes > kReadable) return Ok{};
   const Program& program = module.program();
+  for (const auto& [offset, id] : in_order(map, *program.pool)) {
+    QC_ASSIGN(const Tensor t, program.pool->get(id));
+    if (has_nan(t)) return Ok{};
+  }
   const std::map<ConstId, std::string> readers = first_readers(program);
   std::map<std::string, int> count;
   for (const auto& [id, offset] : map.offsets) ++count[program.pool->name(id)];
@@ -116,6 +132,7 @@ void name_weights(const Module& module, const ProjectOptions& options, WeightMap
     for (int i = 2; !taken.insert(unique).second; ++i) unique = fmt::format("{}_{}", base, i);
     map.names.emplace(id, unique);
   }
+  return Ok{};
 }
 
 std::string named_weights_declaration(const ConstantPool& pool, const WeightMap& map,

@@ -9,9 +9,9 @@
 
 namespace qc {
 
-/// Names the constants of a module in `map` where few enough bytes are literals; compilers take a
-/// second for each million of numbers.
-void name_weights(const Module& module, const ProjectOptions& options, WeightMap& map);
+/// Names the constants of a module in `map` if its weights are literals of at most 1 MiB without a
+/// NaN. Compilers take a second for each million of numbers.
+Result<Ok> name_weights(const Module& module, const ProjectOptions& options, WeightMap& map);
 
 /// The type of the struct and its declaration; each array says which constant of the model it is.
 std::string named_weights_declaration(const ConstantPool& pool, const WeightMap& map,
