@@ -7,6 +7,7 @@
     macro NAME ...               that kernels ask for: the first selects the instruction set, the rest are defined with it
     rebuild                      the portable bodies of hot kernels are compiled again with it, to run in process
     target NAME "SUMMARY" OFFER ...   code can be generated for it; OFFERs are the features of variants it takes
+    facts "MACHINE" KEY=NUMBER ...    of that target: members of Facts (src/target/facts.h); others are those of a nominal core
   feature NAME on PROCESSOR      a predicate qk_processor_has_NAME()
     linux NAME                   HWCAP_ or HWCAP2_ bit
     apple NAME                   sysctl
@@ -19,18 +20,20 @@ import re
 import shlex
 import sys
 
+FACTS = ("clock_ghz", "vector_bytes", "f32_gmacs", "i16_gmacs", "i8_gmacs", "memory_gbs")  # in the order of the members
+FACT = re.compile(rf"^({'|'.join(FACTS)})=(\d+(\.\d+)?)$")
 HEAD = re.compile(r"^(isa|feature) (\w+)(?: on (\w+))?$")
 
 
 class Row:
     def __init__(self, kind, name, processor):
         self.kind, self.name, self.processor = kind, name, processor or ""
-        self.needs, self.option, self.macro, self.target = [], [], [], []
+        self.needs, self.option, self.macro, self.target, self.facts = [], [], [], [], []
         self.gcc = self.clang = self.linux = self.apple = self.predefined = ""
         self.rebuild = False
 
     def set(self, key, words, where):
-        kinds = {"isa": ("needs", "option", "macro", "target", "gcc", "clang", "rebuild"),
+        kinds = {"isa": ("needs", "option", "macro", "target", "facts", "gcc", "clang", "rebuild"),
                  "feature": ("linux", "apple", "predefined")}[self.kind]
         if key not in kinds:
             sys.exit(f"{where}: `{self.kind}` takes {', '.join(kinds)}, found: {key}")
@@ -50,6 +53,8 @@ class Row:
             self.option = self.option or [f"-m{feature}" for feature in self.needs]
         if self.target and (len(self.target) < 2 or not self.macro or not self.processor):
             sys.exit(f'{where}: isa {self.name}: a target is NAME "SUMMARY" OFFER ..., of a processor, and has a macro')
+        if self.facts and (not self.target or not all(FACT.match(fact) for fact in self.facts[1:])):
+            sys.exit(f'{where}: isa {self.name}: facts are "MACHINE" KEY=NUMBER ... of a target, with keys {", ".join(FACTS)}')
         if self.kind == "feature" and not (self.processor and self.linux and self.apple and self.predefined):
             sys.exit(f"{where}: feature {self.name}: needs a processor, linux, apple and predefined")
 
@@ -160,7 +165,9 @@ def cpp_rows(rows):
     for row in (row for row in isas(rows) if row.target):
         name, summary, *offers = row.target
         quoted = [", ".join(f'"{word}"' for word in words) for words in (offers, row.needs)]
-        out.append(f'QK_ISA("{name}", "{summary}", "{row.macro[0]}", "__{row.processor}__", QK_LIST({quoted[0]}), QK_LIST({quoted[1]}))')
+        facts = dict(fact.split("=") for fact in row.facts[1:])
+        figures = [f'.machine = "{row.facts[0]}"'] * bool(row.facts) + [f".{key} = {facts[key]}" for key in FACTS if key in facts]
+        out.append(f'QK_ISA("{name}", "{summary}", "{row.macro[0]}", "__{row.processor}__", QK_LIST({quoted[0]}), QK_LIST({quoted[1]}), {", ".join(figures)})')
     return "\n".join([*out, "#endif", ""])
 
 

@@ -34,6 +34,7 @@ Written to OUTPUT_DIR:
   FOLDER_table.c    thunks, the kernels and the bodies of the folder
   FOLDER/params.h   a C++ struct per parameter struct, with Dims for its integers
   FOLDER/calls.h    a C++ struct per kernel: its parameters, operands, results and selectors as members
+  FOLDER/selectors.h   a C++ struct per kernel with selectors: their values in a call, by name
   FOLDER_MACHINE_table.c  thunks of the bodies for that machine
   folders.inc, machines.inc, variants.inc   the lists of folders, of machine tables, of *.variant.cpp
   dots.inc          the folders with bodies whose dot products are as the program says (kernels/numerics/dot.h)
@@ -270,6 +271,18 @@ def calls(folder, kernels, homes):
     return "\n".join(out + ["", f"}}  // namespace qc::{space}", ""])
 
 
+def selectors(folder, kernels):
+    """A struct per kernel with selectors: what a call of it selects, by name."""
+    out = [f"// What calls of the kernels of kernels/{folder.name} select; made from kernels.sig.", "#pragma once", "",
+           '#include "program/selectors.h"', "", "namespace qc::selectors {"]
+    for k in (k for k in kernels if k.selectors):
+        out += ["", f"struct {camel(k.name)} {{", f"  explicit {camel(k.name)}(const Call& call)",
+                "      : " + ",\n        ".join(f'{s}(selector(call, "{s}"))' for s in k.selectors) + " {",
+                f'    QC_CHECK(call.kernel->name == "{k.name}", "a call of another kernel");', "  }",
+                *(f"  const std::string& {s};" for s in k.selectors), "};"]
+    return "\n".join(out + ["", "}  // namespace qc::selectors", ""])
+
+
 def check_epilogues(kernels):
     """Kernels have the operands and members of the stages they take."""
     stages = {k.name: k for k in kernels if k.stage}
@@ -372,6 +385,7 @@ def main():
                           for what in ("part", "units", *(["place", "spans"] if piece else []))})
         write(output / f"{folder.name}_table.c", table(folder, kernels, structs))
         write(output / folder.name / "calls.h", calls(folder, kernels, homes))
+        write(output / folder.name / "selectors.h", selectors(folder, kernels))
         for machine, text in [] if portable_only else machine_tables(folder, kernels):
             write(output / f"{folder.name}_{machine}_table.c", text)
             machines.append((folder.name, machine))

@@ -1,6 +1,8 @@
 // Activations stored as codes, by blocks of threads (kernels/activation/team.cu).
 #include "kernels/activation/calls.h"
+#include "kernels/activation/selectors.h"
 #include "kernels/quantize/team_bind.h"
+#include "program/estimate.h"
 
 namespace qc {
 namespace {
@@ -10,14 +12,20 @@ std::string refusal(const Call& call, const Binder& binder) {
 }
 Result<Call> bind(const Call& call, Binder& binder) {
   return bind_ending(call, binder,
-                     Binder::like(call, "activation_quantize_team", {"team", call.select[0]}),
+                     Binder::like(call, "activation_quantize_team",
+                                  {"team", selectors::ActivationQuantize(call).op}),
                      call.size("rows"), call.size("n"));
 }
 
 }  // namespace
 
 void variants_activation_team(std::vector<Variant>& out) {
-  out.push_back({"activation_quantize", "team", "team", 50, refusal, bind});
+  out.push_back({.kernel = "activation_quantize",
+                 .name = "team",
+                 .feature = "team",
+                 .cost = moving,
+                 .refusal = refusal,
+                 .bind = bind});
 }
 
 }  // namespace qc

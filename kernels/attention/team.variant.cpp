@@ -1,6 +1,6 @@
 // Attention by blocks of threads (kernels/attention/team.cu).
 #include "kernels/attention/calls.h"
-#include "program/variant.h"
+#include "program/estimate.h"
 
 namespace qc {
 namespace {
@@ -18,7 +18,12 @@ Result<Call> bind(const Call& call, Binder&) {
 }  // namespace
 
 void variants_attention_team(std::vector<Variant>& out) {
-  out.push_back({"attention", "team", "team", 50, refusal, bind});
+  out.push_back({.kernel = "attention",
+                 .name = "team",
+                 .feature = "team",
+                 .cost = at_peak<Peak::f32, 20>,
+                 .refusal = refusal,
+                 .bind = bind});
 }
 
 }  // namespace qc

@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include "kernels/conv/calls.h"
-#include "program/variant.h"
+#include "kernels/conv/selectors.h"
+#include "program/estimate.h"
 
 namespace qc {
 namespace {
@@ -12,7 +13,16 @@ std::string takes_all(const Call&, const Binder&) { return {}; }
 
 std::string nhwc_refusal(const Call& call, const Binder&) {
   if (call.integer("nhwc") == 0) return "channels come before positions";
-  return call.select[0] == "f32" ? "" : "elements are not f32";
+  return selectors::Conv(call).type == "f32" ? "" : "elements are not f32";
+}
+
+/// Panels of 16 outputs of a group.
+template <int percent>
+double nhwc_cost(const Call& call, const Binder& binder) {
+  const int64_t outputs = call.integer("oc") / call.integer("groups");
+  return estimate(
+      call, binder,
+      portable_gmacs(binder.target(), Peak::f32) * percent / 100 / padding(outputs, 16));
 }
 
 std::string depthwise_refusal(const Call& call, const Binder& binder) {
@@ -61,9 +71,21 @@ Result<Call> bind_depthwise(const Call& call, Binder& binder) {
 }  // namespace
 
 void variants_conv_portable(std::vector<Variant>& out) {
-  out.push_back({"conv", "portable", "", 300, takes_all, bind_plain});
-  out.push_back({"conv", "portable_nhwc", "", 200, nhwc_refusal, bind_nhwc});
-  out.push_back({"conv", "portable_depthwise", "", 100, depthwise_refusal, bind_depthwise});
+  out.push_back({.kernel = "conv",
+                 .name = "portable",
+                 .cost = portable_at_peak<Peak::scalar, 5>,
+                 .refusal = takes_all,
+                 .bind = bind_plain});
+  out.push_back({.kernel = "conv",
+                 .name = "portable_nhwc",
+                 .cost = nhwc_cost<50>,
+                 .refusal = nhwc_refusal,
+                 .bind = bind_nhwc});
+  out.push_back({.kernel = "conv",
+                 .name = "portable_depthwise",
+                 .cost = portable_at_peak<Peak::f32, 25>,
+                 .refusal = depthwise_refusal,
+                 .bind = bind_depthwise});
 }
 
 }  // namespace qc

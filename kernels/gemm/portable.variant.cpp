@@ -1,5 +1,6 @@
 // gemm with weights in panels of 16 outputs (kernels/gemm/portable.c).
 #include "kernels/gemm/bind.h"
+#include "program/estimate.h"
 
 namespace qc {
 namespace {
@@ -24,7 +25,11 @@ Result<Call> bind(const Call& call, Binder& binder) {
 }  // namespace
 
 void variants_gemm_portable(std::vector<Variant>& out) {
-  out.push_back({"gemm", "portable", "", 100, refusal, bind});
+  out.push_back({.kernel = "gemm",
+                 .name = "portable",
+                 .cost = portable_at_peak<Peak::f32, 50>,
+                 .refusal = refusal,
+                 .bind = bind});
 }
 
 }  // namespace qc

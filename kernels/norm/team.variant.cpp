@@ -2,13 +2,15 @@
 #include "kernels/common/codes.h"
 #include "kernels/common/team_kept.h"
 #include "kernels/norm/calls.h"
+#include "kernels/norm/selectors.h"
 #include "kernels/quantize/team_bind.h"
+#include "program/estimate.h"
 
 namespace qc {
 namespace {
 
 std::string norm_refusal(const Call& call, const Binder& binder) {
-  if (call.select[0] != "f32") return "rows are not f32";
+  if (selectors::Norm(call).type != "f32") return "rows are not f32";
   return team_refusal(binder, call.size("n"));
 }
 Result<Call> bind_norm(const Call& call, Binder&) {
@@ -28,8 +30,18 @@ Result<Call> bind_quantize(const Call& call, Binder& binder) {
 }  // namespace
 
 void variants_norm_team(std::vector<Variant>& out) {
-  out.push_back({"norm", "team", "team", 50, norm_refusal, bind_norm});
-  out.push_back({"norm_quantize", "team", "team", 50, quantize_refusal, bind_quantize});
+  out.push_back({.kernel = "norm",
+                 .name = "team",
+                 .feature = "team",
+                 .cost = moving,
+                 .refusal = norm_refusal,
+                 .bind = bind_norm});
+  out.push_back({.kernel = "norm_quantize",
+                 .name = "team",
+                 .feature = "team",
+                 .cost = moving,
+                 .refusal = quantize_refusal,
+                 .bind = bind_quantize});
 }
 
 }  // namespace qc

@@ -1,6 +1,7 @@
 // Attention on codes on tensor cores (kernels/qattention/mma.cu).
 #include "kernels/qattention/mma_stage.h"
 #include "kernels/qattention/team_bind.h"
+#include "program/estimate.h"
 
 namespace qc {
 namespace {
@@ -18,7 +19,12 @@ Result<Call> bind(const Call& call, Binder& binder) { return bind_attention(call
 }  // namespace
 
 void variants_qattention_mma(std::vector<Variant>& out) {
-  out.push_back({"qattention", "mma", "mma", 40, refusal, bind});
+  out.push_back({.kernel = "qattention",
+                 .name = "mma",
+                 .feature = "mma",
+                 .cost = at_peak<Peak::tensor, 20>,
+                 .refusal = refusal,
+                 .bind = bind});
 }
 
 }  // namespace qc

@@ -1,5 +1,6 @@
 // Attention on codes by blocks of threads, a query each (kernels/qattention/team.cu).
 #include "kernels/qattention/team_bind.h"
+#include "program/estimate.h"
 
 namespace qc {
 namespace {
@@ -14,7 +15,12 @@ Result<Call> bind(const Call& call, Binder& binder) { return bind_attention(call
 }  // namespace
 
 void variants_qattention_team(std::vector<Variant>& out) {
-  out.push_back({"qattention", "team", "team", 50, refusal, bind});
+  out.push_back({.kernel = "qattention",
+                 .name = "team",
+                 .feature = "team",
+                 .cost = at_peak<Peak::i8, 20>,
+                 .refusal = refusal,
+                 .bind = bind});
 }
 
 }  // namespace qc

@@ -11,7 +11,12 @@ Result<Call> bind(const Call& call, Binder& binder) {
 }  // namespace
 
 void variants_qconv_avx2(std::vector<Variant>& out) {
-  out.push_back({"qconv", "avx2", "avx2", 20, packed_conv_refusal, bind});
+  out.push_back({.kernel = "qconv",
+                 .name = "avx2",
+                 .feature = "avx2",
+                 .cost = qconv_cost<Peak::i16, 80, 16>,
+                 .refusal = packed_conv_refusal,
+                 .bind = bind});
 }
 
 }  // namespace qc

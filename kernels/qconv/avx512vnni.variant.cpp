@@ -11,7 +11,12 @@ Result<Call> bind(const Call& call, Binder& binder) {
 }  // namespace
 
 void variants_qconv_avx512vnni(std::vector<Variant>& out) {
-  out.push_back({"qconv", "avx512vnni", "avx512vnni", 10, packed_conv_refusal, bind});
+  out.push_back({.kernel = "qconv",
+                 .name = "avx512vnni",
+                 .feature = "avx512vnni",
+                 .cost = qconv_cost<Peak::i8, 90, 16>,
+                 .refusal = packed_conv_refusal,
+                 .bind = bind});
 }
 
 }  // namespace qc

@@ -8,7 +8,7 @@ namespace {
 std::string refusal(const Call& call, const Binder& binder) {
   const auto p = c_params<qk_qconv_params>(call);
   if (!p.nhwc) return "operands are not channels-last";
-  if (call.select[1] != "i8" || call.select[2] != "i32") return "accumulators take 64 bits";
+  if (std::string why = wide_refusal(call); !why.empty()) return why;
   if (p.groups != p.ic || p.groups != p.oc) return "groups have several channels";
   if (p.in[0] != 1 || p.k[0] != 1 || p.stride[0] != 1 || p.pad[0] != 0 || p.out[0] != 1)
     return "there are three axes";
@@ -31,7 +31,12 @@ Result<Call> bind(const Call& call, Binder& binder) {
 }  // namespace
 
 void variants_qconv_avx512vnni_depthwise(std::vector<Variant>& out) {
-  out.push_back({"qconv", "avx512vnni_depthwise", "avx512vnni", 5, refusal, bind});
+  out.push_back({.kernel = "qconv",
+                 .name = "avx512vnni_depthwise",
+                 .feature = "avx512vnni",
+                 .cost = qconv_cost<Peak::i8, 40, 1>,
+                 .refusal = refusal,
+                 .bind = bind});
 }
 
 }  // namespace qc

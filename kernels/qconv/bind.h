@@ -1,7 +1,8 @@
 // qconv with weights packed for a machine.
 #pragma once
 
-#include "kernels/qconv/calls.h"
+#include "kernels/qconv/estimate.h"
+#include "kernels/qconv/narrow.h"
 #include "kernels/qconv/pack.h"
 #include "kernels/qtile/packed_bind.h"
 
@@ -10,7 +11,7 @@ namespace qc {
 inline std::string packed_conv_refusal(const Call& call, const Binder& binder) {
   const auto p = c_params<qk_qconv_params>(call);
   if (!p.nhwc) return "operands are not channels-last";
-  if (call.select[1] != "i8" || call.select[2] != "i32") return "accumulators take 64 bits";
+  if (std::string why = wide_refusal(call); !why.empty()) return why;
   if (p.groups > 1 && p.oc / p.groups < 8) return "groups have few channels";
   if (std::string why = not_constant(call, binder); !why.empty()) return why;
   return packed_refusal(call, p, 0);

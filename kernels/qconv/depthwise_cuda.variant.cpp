@@ -2,9 +2,9 @@
 #include <cstring>
 
 #include "kernels/common/codes.h"
-#include "kernels/qconv/calls.h"
+#include "kernels/qconv/estimate.h"
+#include "kernels/qconv/narrow.h"
 #include "kernels/qconv/qconv.h"
-#include "program/variant.h"
 
 namespace qc {
 namespace {
@@ -17,9 +17,15 @@ std::string refusal(const Call& call, const Binder& binder) {
   if (sizes.oc % 4 != 0) return "its channels are not a multiple of four";
   if (int64_t{sizes.k[0]} * sizes.k[1] * sizes.k[2] > 49) return "its window is large";
   if (sizes.x_type > QK_U8) return "codes of x have more than 8 bits";
-  if (call.select[1] != "i8" || call.select[2] != "i32") return "accumulators take 64 bits";
+  if (std::string why = wide_refusal(call); !why.empty()) return why;
   if (call.operand("w_zeros").present()) return "weights have zero points";
   return binder.not_constant(call, {"w"});
+}
+
+/// Four products an instruction, from loads that neighbours share.
+double cost(const Call& call, const Binder& binder) {
+  const Facts& facts = binder.target().facts;
+  return thread_nanoseconds(qconv_size(call), facts, 0.25 * facts.i8_gmacs);
 }
 
 /// Weights [taps][channels], and the sum of each channel's.
@@ -50,7 +56,12 @@ Result<Call> bind(const Call& call, Binder& binder) {
 }  // namespace
 
 void variants_qconv_depthwise_cuda(std::vector<Variant>& out) {
-  out.push_back({"qconv", "depthwise_cuda", "cuda", 60, refusal, bind});
+  out.push_back({.kernel = "qconv",
+                 .name = "depthwise_cuda",
+                 .feature = "cuda",
+                 .cost = cost,
+                 .refusal = refusal,
+                 .bind = bind});
 }
 
 }  // namespace qc

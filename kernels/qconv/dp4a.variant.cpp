@@ -4,8 +4,7 @@
 namespace qc {
 
 void variants_qconv_dp4a(std::vector<Variant>& out) {
-  out.push_back(
-      {"qconv", "dp4a", "cuda", 80, qconv_tiles_refusal, bind_qconv_tiles<MmaBody::threads>});
+  out.push_back(qconv_tiles<MmaBody::threads>("dp4a", "cuda"));
 }
 
 }  // namespace qc

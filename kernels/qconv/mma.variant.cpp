@@ -4,7 +4,7 @@
 namespace qc {
 
 void variants_qconv_mma(std::vector<Variant>& out) {
-  out.push_back({"qconv", "mma", "mma", 50, qconv_tiles_refusal, bind_qconv_tiles<MmaBody::tiles>});
+  out.push_back(qconv_tiles<MmaBody::tiles>("mma", "mma"));
 }
 
 }  // namespace qc

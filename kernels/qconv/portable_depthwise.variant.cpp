@@ -30,7 +30,11 @@ Result<Call> bind(const Call& call, Binder& binder) {
 }  // namespace
 
 void variants_qconv_portable_depthwise(std::vector<Variant>& out) {
-  out.push_back({"qconv", "portable_depthwise", "", 100, refusal, bind});
+  out.push_back({.kernel = "qconv",
+                 .name = "portable_depthwise",
+                 .cost = qconv_cost<Peak::i16, 40, 16, true>,
+                 .refusal = refusal,
+                 .bind = bind});
 }
 
 }  // namespace qc

@@ -37,7 +37,11 @@ Result<Call> bind(const Call& call, Binder& binder) {
 }  // namespace
 
 void variants_qconv_portable_nhwc(std::vector<Variant>& out) {
-  out.push_back({"qconv", "portable_nhwc", "", 200, nhwc_refusal, bind});
+  out.push_back({.kernel = "qconv",
+                 .name = "portable_nhwc",
+                 .cost = qconv_cost<Peak::i16, 30, 16>,
+                 .refusal = nhwc_refusal,
+                 .bind = bind});
 }
 
 }  // namespace qc

@@ -1,21 +1,29 @@
 // qconv on GPUs: what its variants share that are made of kernels/qtile.
 #pragma once
 
-#include "kernels/qconv/params.h"
+#include "kernels/qconv/estimate.h"
+#include "kernels/qconv/narrow.h"
 #include "kernels/qconv/qconv.h"
 #include "kernels/qtile/mma_bind.h"
 
 namespace qc {
 
-inline std::string qconv_tiles_refusal(const Call& call, const Binder& binder) {
+template <MmaBody body>
+std::string qconv_tiles_refusal(const Call& call, const Binder& binder) {
   const auto p = params_as<params::QconvParams>(call);
   if (!(p.nhwc == 1)) return "operands are not channels-last";
   if (!(p.groups == 1)) return "it has groups";
-  if (call.select[1] != "i8" || call.select[2] != "i32") return "accumulators take 64 bits";
+  if (std::string why = wide_refusal(call); !why.empty()) return why;
   const auto sizes = c_params<qk_qconv_params>(call);
   if (int64_t{sizes.in[0]} * sizes.in[1] * sizes.in[2] * sizes.ic > INT32_MAX)
     return "an image has more than 2^31 - 1 elements";
-  return mma_refusal(call, binder, p.x_type);
+  return mma_refusal(call, binder, body, p.x_type, sizes.ic);
+}
+
+template <MmaBody body>
+double qconv_tiles_cost(const Call& call, const Binder& binder) {
+  const bool lines = in_lines(c_params<qk_qconv_params>(call));
+  return mma_nanoseconds(qconv_size(call), binder.target().facts, body, lines);
 }
 
 template <MmaBody body>
@@ -33,6 +41,16 @@ Result<Call> bind_qconv_tiles(const Call& call, Binder& binder) {
   if (product) as_product(out, positions);
   pack_mma(out, call, binder, {taps, p.ic * taps, 1, taps, 0}, body);
   return out;
+}
+
+template <MmaBody body>
+Variant qconv_tiles(std::string_view name, std::string_view feature) {
+  return {.kernel = "qconv",
+          .name = name,
+          .feature = feature,
+          .cost = qconv_tiles_cost<body>,
+          .refusal = qconv_tiles_refusal<body>,
+          .bind = bind_qconv_tiles<body>};
 }
 
 }  // namespace qc

@@ -11,7 +11,12 @@ Result<Call> bind(const Call& call, Binder& binder) {
 }  // namespace
 
 void variants_qgemm_avx2(std::vector<Variant>& out) {
-  out.push_back({"qgemm", "avx2", "avx2", 20, packed_gemm_refusal, bind});
+  out.push_back({.kernel = "qgemm",
+                 .name = "avx2",
+                 .feature = "avx2",
+                 .cost = qgemm_panels_cost<Peak::i16, 80>,
+                 .refusal = packed_gemm_refusal,
+                 .bind = bind});
 }
 
 }  // namespace qc

@@ -11,7 +11,12 @@ Result<Call> bind(const Call& call, Binder& binder) {
 }  // namespace
 
 void variants_qgemm_avx512vnni(std::vector<Variant>& out) {
-  out.push_back({"qgemm", "avx512vnni", "avx512vnni", 10, packed_gemm_refusal, bind});
+  out.push_back({.kernel = "qgemm",
+                 .name = "avx512vnni",
+                 .feature = "avx512vnni",
+                 .cost = qgemm_panels_cost<Peak::i8, 90>,
+                 .refusal = packed_gemm_refusal,
+                 .bind = bind});
 }
 
 }  // namespace qc

@@ -1,7 +1,7 @@
 // qgemm on the host: what its variants share.
 #pragma once
 
-#include "kernels/qgemm/calls.h"
+#include "kernels/qgemm/estimate.h"
 #include "kernels/qtile/packed_bind.h"
 
 namespace qc {

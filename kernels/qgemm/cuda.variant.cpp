@@ -1,11 +1,13 @@
 // qgemm, a result per thread, with weights as the call has them (kernels/qgemm/cuda.cu).
-#include "kernels/qgemm/calls.h"
-#include "program/variant.h"
+#include "kernels/qgemm/estimate.h"
 
 namespace qc {
 namespace {
 
 std::string refusal(const Call&, const Binder&) { return {}; }
+double cost(const Call& call, const Binder& binder) {
+  return plain_nanoseconds(qgemm_size(call), binder.target().facts);
+}
 
 Result<Call> bind(const Call& call, Binder&) {
   kernel::QgemmDevice c(params_as<params::QgemmCall>(call));
@@ -16,7 +18,12 @@ Result<Call> bind(const Call& call, Binder&) {
 }  // namespace
 
 void variants_qgemm_cuda(std::vector<Variant>& out) {
-  out.push_back({"qgemm", "cuda", "cuda", 100, refusal, bind});
+  out.push_back({.kernel = "qgemm",
+                 .name = "cuda",
+                 .feature = "cuda",
+                 .cost = cost,
+                 .refusal = refusal,
+                 .bind = bind});
 }
 
 }  // namespace qc

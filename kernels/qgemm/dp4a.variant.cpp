@@ -4,8 +4,7 @@
 namespace qc {
 
 void variants_qgemm_dp4a(std::vector<Variant>& out) {
-  out.push_back(
-      {"qgemm", "dp4a", "cuda", 80, qgemm_tiles_refusal, bind_qgemm_tiles<MmaBody::threads>});
+  out.push_back(qgemm_tiles<MmaBody::threads>("dp4a", "cuda"));
 }
 
 }  // namespace qc

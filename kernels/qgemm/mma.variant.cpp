@@ -4,7 +4,7 @@
 namespace qc {
 
 void variants_qgemm_mma(std::vector<Variant>& out) {
-  out.push_back({"qgemm", "mma", "mma", 50, qgemm_tiles_refusal, bind_qgemm_tiles<MmaBody::tiles>});
+  out.push_back(qgemm_tiles<MmaBody::tiles>("mma", "mma"));
 }
 
 }  // namespace qc

@@ -11,7 +11,12 @@ Result<Call> bind(const Call& call, Binder& binder) {
 }  // namespace
 
 void variants_qgemm_neon_dotprod(std::vector<Variant>& out) {
-  out.push_back({"qgemm", "neon_dotprod", "neon_dotprod", 10, packed_gemm_refusal, bind});
+  out.push_back({.kernel = "qgemm",
+                 .name = "neon_dotprod",
+                 .feature = "neon_dotprod",
+                 .cost = qgemm_panels_cost<Peak::i8, 80>,
+                 .refusal = packed_gemm_refusal,
+                 .bind = bind});
 }
 
 }  // namespace qc

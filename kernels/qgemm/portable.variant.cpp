@@ -26,7 +26,11 @@ Result<Call> bind(const Call& call, Binder& binder) {
 }  // namespace
 
 void variants_qgemm_portable(std::vector<Variant>& out) {
-  out.push_back({"qgemm", "portable", "", 100, refusal, bind});
+  out.push_back({.kernel = "qgemm",
+                 .name = "portable",
+                 .cost = qgemm_panels_cost<Peak::i16, 30>,
+                 .refusal = refusal,
+                 .bind = bind});
 }
 
 }  // namespace qc

@@ -3,7 +3,7 @@
 
 #include "kernels/qgemm/calls.h"
 #include "kernels/qgemm/qgemm.h"
-#include "program/variant.h"
+#include "program/estimate.h"
 
 namespace qc {
 namespace {
@@ -87,7 +87,11 @@ Result<Call> bind(const Call& call, Binder& binder) {
 }  // namespace
 
 void variants_qgemm_portable_wgemm(std::vector<Variant>& out) {
-  out.push_back({"wgemm", "portable", "", 100, refusal, bind});
+  out.push_back({.kernel = "wgemm",
+                 .name = "portable",
+                 .cost = portable_at_peak<Peak::f32, 50>,
+                 .refusal = refusal,
+                 .bind = bind});
 }
 
 }  // namespace qc

@@ -2,17 +2,23 @@
 // made of kernels/qtile.
 #pragma once
 
-#include "kernels/qgemm/calls.h"
+#include "kernels/qgemm/estimate.h"
 #include "kernels/qtile/mma_bind.h"
 
 namespace qc {
 
-inline std::string qgemm_tiles_refusal(const Call& call, const Binder& binder) {
+template <MmaBody body>
+std::string qgemm_tiles_refusal(const Call& call, const Binder& binder) {
   const auto p = params_as<params::QgemmCall>(call);
   if (!(p.batch == 1)) return "there are several matrices";
   if (call.operand("y_zeros").present() && call.operand("residual").present())
     return "results have a zero point each, and a residual is added";
-  return mma_refusal(call, binder, p.x_type);
+  return mma_refusal(call, binder, body, p.x_type, c_params<qk_qgemm_call>(call).k);
+}
+
+template <MmaBody body>
+double qgemm_tiles_cost(const Call& call, const Binder& binder) {
+  return mma_nanoseconds(qgemm_size(call), binder.target().facts, body, false);
 }
 
 template <MmaBody body>
@@ -24,6 +30,16 @@ Result<Call> bind_qgemm_tiles(const Call& call, Binder& binder) {
   set_integer(out, "oc", p.n);
   pack_mma(out, call, binder, {1, p.w_n, 0, p.w_k, p.flip}, body);
   return out;
+}
+
+template <MmaBody body>
+Variant qgemm_tiles(std::string_view name, std::string_view feature) {
+  return {.kernel = "qgemm",
+          .name = name,
+          .feature = feature,
+          .cost = qgemm_tiles_cost<body>,
+          .refusal = qgemm_tiles_refusal<body>,
+          .bind = bind_qgemm_tiles<body>};
 }
 
 }  // namespace qc

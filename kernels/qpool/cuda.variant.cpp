@@ -1,6 +1,7 @@
 // qpool, an output per thread (kernels/qpool/cuda.cu).
 #include "kernels/qpool/calls.h"
-#include "program/variant.h"
+#include "kernels/qpool/selectors.h"
+#include "program/estimate.h"
 
 namespace qc {
 namespace {
@@ -10,14 +11,19 @@ std::string refusal(const Call&, const Binder&) { return {}; }
 Result<Call> bind(const Call& call, Binder&) {
   kernel::QpoolDevice c(params_as<params::QpoolParams>(call));
   c.machine = "cuda";
-  c.arithmetic = call.select[0];
+  c.arithmetic = selectors::Qpool(call).arithmetic;
   return Binder::bound(call, c);
 }
 
 }  // namespace
 
 void variants_qpool_cuda(std::vector<Variant>& out) {
-  out.push_back({"qpool", "cuda", "cuda", 100, refusal, bind});
+  out.push_back({.kernel = "qpool",
+                 .name = "cuda",
+                 .feature = "cuda",
+                 .cost = moving,
+                 .refusal = refusal,
+                 .bind = bind});
 }
 
 }  // namespace qc

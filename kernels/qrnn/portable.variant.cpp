@@ -6,13 +6,15 @@
 #include "kernels/qgemm/calls.h"
 #include "kernels/qrnn/calls.h"
 #include "kernels/qrnn/qrnn.h"
-#include "program/variant.h"
+#include "kernels/qrnn/selectors.h"
+#include "program/estimate.h"
 
 namespace qc {
 namespace {
 
 int64_t gates(const Call& call) {
-  return call.select[0] == "gru" ? 3 : call.select[0] == "lstm" ? 4 : 1;
+  const std::string& cell = selectors::Qrnn(call).cell;
+  return cell == "gru" ? 3 : cell == "lstm" ? 4 : 1;
 }
 
 std::string no_refusal(const Call&, const Binder&) { return {}; }
@@ -66,8 +68,16 @@ Result<Call> bind_panels(const Call& call, Binder& binder) {
 }  // namespace
 
 void variants_qrnn_portable(std::vector<Variant>& out) {
-  out.push_back({"qrnn", "portable", "", 100, panels_refusal, bind_panels});
-  out.push_back({"qrnn", "rows", "", 200, no_refusal, bind_rows});
+  out.push_back({.kernel = "qrnn",
+                 .name = "portable",
+                 .cost = portable_at_peak<Peak::i16, 30>,
+                 .refusal = panels_refusal,
+                 .bind = bind_panels});
+  out.push_back({.kernel = "qrnn",
+                 .name = "rows",
+                 .cost = portable_at_peak<Peak::scalar, 5>,
+                 .refusal = no_refusal,
+                 .bind = bind_rows});
 }
 
 }  // namespace qc

@@ -1,17 +1,18 @@
 // quantize and dequantize of what is turned (kernels/quantize/cuda.cu).
 #include "kernels/quantize/calls.h"
-#include "program/variant.h"
+#include "kernels/quantize/selectors.h"
+#include "program/estimate.h"
 
 namespace qc {
 namespace {
 
 std::string refusal(const Call&, const Binder&) { return {}; }
 
-template <class KernelCall, class Params>
+template <class From, class KernelCall, class Params>
 Result<Call> bind(const Call& call, Binder&) {
   KernelCall c(params_as<Params>(call));
   c.machine = "cuda";
-  c.codes = call.select[0];
+  c.codes = From(call).codes;
   return Binder::bound(call, c);
 }
 
@@ -20,10 +21,16 @@ Result<Call> bind(const Call& call, Binder&) {
 void variants_quantize_cuda(std::vector<Variant>& out) {
   using Turned = params::QuantizeTurnedParams;
   const auto add = [&](const char* kernel, auto bind) {
-    out.push_back({kernel, "cuda", "cuda", 100, refusal, bind});
+    out.push_back({.kernel = kernel,
+                   .name = "cuda",
+                   .feature = "cuda",
+                   .cost = moving,
+                   .refusal = refusal,
+                   .bind = bind});
   };
-  add("quantize_turned", bind<kernel::QuantizeTurnedDevice, Turned>);
-  add("dequantize_turned", bind<kernel::DequantizeTurnedDevice, Turned>);
+  add("quantize_turned", bind<selectors::QuantizeTurned, kernel::QuantizeTurnedDevice, Turned>);
+  add("dequantize_turned",
+      bind<selectors::DequantizeTurned, kernel::DequantizeTurnedDevice, Turned>);
 }
 
 }  // namespace qc

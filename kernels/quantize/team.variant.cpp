@@ -1,6 +1,8 @@
 // Scales from the data, by blocks of threads (kernels/quantize/team.cu).
+#include "kernels/quantize/selectors.h"
 #include "kernels/quantize/team_bind.h"
 #include "kernels/strided/calls.h"
+#include "program/estimate.h"
 
 namespace qc {
 namespace {
@@ -24,7 +26,8 @@ Call bind_all(const Call& call, Binder& binder) {
   const auto result = [&](const char* name) {
     return call.out[static_cast<size_t>(call.kernel->result(name))];
   };
-  const int64_t size = call.select[0] == "i8" || call.select[0] == "u8" ? 1 : 2;
+  const std::string& codes = selectors::DynamicQuantize(call).codes;
+  const int64_t size = codes == "i8" || codes == "u8" ? 1 : 2;
   return quantize_ranges(call, n, parts, size, call.operand("x"), ranges, result("y"),
                          result("scales"), result("zeros"), call.size("lo"), call.size("hi"),
                          call.size("symmetric"));
@@ -55,13 +58,19 @@ Call dense(const Call& call, Binder& binder) {
 Result<Call> bind(const Call& given, Binder& binder) {
   const Call call = given.size("run") == Dim(0) ? given : dense(given, binder);
   if (call.size("rows") == 1 && call.size("n").is_static()) return bind_all(call, binder);
-  return Binder::like(call, "dynamic_quantize_team", {"team", call.select[0]});
+  return Binder::like(call, "dynamic_quantize_team",
+                      {"team", selectors::DynamicQuantize(call).codes});
 }
 
 }  // namespace
 
 void variants_quantize_team(std::vector<Variant>& out) {
-  out.push_back({"dynamic_quantize", "team", "team", 50, refusal, bind});
+  out.push_back({.kernel = "dynamic_quantize",
+                 .name = "team",
+                 .feature = "team",
+                 .cost = moving,
+                 .refusal = refusal,
+                 .bind = bind});
 }
 
 }  // namespace qc

@@ -1,6 +1,8 @@
 // Recurrent layers with weights in panels of 16 gates (kernels/rnn/portable.c).
 #include "kernels/gemm/bind.h"
 #include "kernels/rnn/calls.h"
+#include "kernels/rnn/selectors.h"
+#include "program/estimate.h"
 
 namespace qc {
 namespace {
@@ -26,7 +28,7 @@ Result<Call> bound(const Call& call, Binder& binder, Call c, int64_t gates) {
 
 Result<Call> bind_rnn(const Call& call, Binder& binder) {
   return bound(call, binder, Binder::like(call, "rnn_panels", call.select),
-               call.select[0] == "gru" ? 3 : 1);
+               selectors::Rnn(call).cell == "gru" ? 3 : 1);
 }
 
 Result<Call> bind_lstm(const Call& call, Binder& binder) {
@@ -36,8 +38,16 @@ Result<Call> bind_lstm(const Call& call, Binder& binder) {
 }  // namespace
 
 void variants_rnn_portable(std::vector<Variant>& out) {
-  out.push_back({"rnn", "portable", "", 100, refusal, bind_rnn});
-  out.push_back({"lstm", "portable", "", 100, refusal, bind_lstm});
+  out.push_back({.kernel = "rnn",
+                 .name = "portable",
+                 .cost = portable_at_peak<Peak::f32, 50>,
+                 .refusal = refusal,
+                 .bind = bind_rnn});
+  out.push_back({.kernel = "lstm",
+                 .name = "portable",
+                 .cost = portable_at_peak<Peak::f32, 50>,
+                 .refusal = refusal,
+                 .bind = bind_lstm});
 }
 
 }  // namespace qc

@@ -1,6 +1,7 @@
 // Rotations stored as codes, by blocks of threads (kernels/rotary/team.cu).
 #include "kernels/quantize/team_bind.h"
 #include "kernels/rotary/calls.h"
+#include "program/estimate.h"
 
 namespace qc {
 namespace {
@@ -25,7 +26,12 @@ Result<Call> bind(const Call& call, Binder& binder) {
 }  // namespace
 
 void variants_rotary_team(std::vector<Variant>& out) {
-  out.push_back({"rotary_quantize", "team", "team", 50, refusal, bind});
+  out.push_back({.kernel = "rotary_quantize",
+                 .name = "team",
+                 .feature = "team",
+                 .cost = moving,
+                 .refusal = refusal,
+                 .bind = bind});
 }
 
 }  // namespace qc

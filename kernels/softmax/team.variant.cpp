@@ -1,6 +1,8 @@
 // Softmax by blocks of threads (kernels/softmax/team.cu).
 #include "kernels/quantize/team_bind.h"
 #include "kernels/softmax/calls.h"
+#include "kernels/softmax/selectors.h"
+#include "program/estimate.h"
 
 namespace qc {
 namespace {
@@ -10,12 +12,12 @@ std::string inner_refusal(const Call& call) {
 }
 
 std::string softmax_refusal(const Call& call, const Binder& binder) {
-  if (call.select[1] != "f32") return "rows are not f32";
+  if (selectors::Softmax(call).type != "f32") return "rows are not f32";
   if (std::string why = inner_refusal(call); !why.empty()) return why;
   return team_refusal(binder, call.size("n"));
 }
 Result<Call> bind_softmax(const Call& call, Binder&) {
-  return Binder::like(call, "softmax_team", {"team", call.select[0]});
+  return Binder::like(call, "softmax_team", {"team", selectors::Softmax(call).op});
 }
 
 std::string quantize_refusal(const Call& call, const Binder& binder) {
@@ -30,8 +32,18 @@ Result<Call> bind_quantize(const Call& call, Binder& binder) {
 }  // namespace
 
 void variants_softmax_team(std::vector<Variant>& out) {
-  out.push_back({"softmax", "team", "team", 50, softmax_refusal, bind_softmax});
-  out.push_back({"softmax_quantize", "team", "team", 50, quantize_refusal, bind_quantize});
+  out.push_back({.kernel = "softmax",
+                 .name = "team",
+                 .feature = "team",
+                 .cost = moving,
+                 .refusal = softmax_refusal,
+                 .bind = bind_softmax});
+  out.push_back({.kernel = "softmax_quantize",
+                 .name = "team",
+                 .feature = "team",
+                 .cost = moving,
+                 .refusal = quantize_refusal,
+                 .bind = bind_quantize});
 }
 
 }  // namespace qc

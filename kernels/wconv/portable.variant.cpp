@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "kernels/wconv/calls.h"
-#include "program/variant.h"
+#include "program/estimate.h"
 
 namespace qc {
 namespace {
@@ -112,8 +112,16 @@ Result<Call> bind_depthwise(const Call& call, Binder& binder) {
 }  // namespace
 
 void variants_wconv_portable(std::vector<Variant>& out) {
-  out.push_back({"wconv", "portable", "", 200, refusal, bind_panels});
-  out.push_back({"wconv", "portable_depthwise", "", 100, depthwise_refusal, bind_depthwise});
+  out.push_back({.kernel = "wconv",
+                 .name = "portable",
+                 .cost = portable_at_peak<Peak::f32, 20>,
+                 .refusal = refusal,
+                 .bind = bind_panels});
+  out.push_back({.kernel = "wconv",
+                 .name = "portable_depthwise",
+                 .cost = portable_at_peak<Peak::f32, 25>,
+                 .refusal = depthwise_refusal,
+                 .bind = bind_depthwise});
 }
 
 }  // namespace qc

@@ -7,6 +7,7 @@
 #include "kernels/epilogue/calls.h"
 #include "kernels/qtile/output.h"
 #include "program/epilogue.h"
+#include "program/selectors.h"
 
 namespace qc {
 namespace {
@@ -31,8 +32,8 @@ bool is_flat(const Call& c, const Dim& bytes, int64_t size) {
 
 std::optional<Stage> add_floats(const Addition& a) {
   const bool limited = a.sum.kernel->name == "binary_clamp";
-  const bool plain = a.sum.kernel->name == "binary" && a.sum.select[1] == "f32";
-  if ((!limited && !plain) || a.sum.select[0] != "add" || !is_flat(a.sum, a.bytes, 4)) {
+  const bool plain = a.sum.kernel->name == "binary" && selector(a.sum, "type") == "f32";
+  if ((!limited && !plain) || selector(a.sum, "op") != "add" || !is_flat(a.sum, a.bytes, 4)) {
     return std::nullopt;
   }
   stage::AddF32 out;
@@ -45,8 +46,8 @@ std::optional<Stage> add_floats(const Addition& a) {
 }
 
 std::optional<Stage> clamp_floats(const Addition& a, const Call& limit) {
-  if (limit.kernel->name != "clamp" || limit.select[0] != "f32" || a.sum.kernel->name != "binary" ||
-      !(limit.size("n") * Dim(4) == a.bytes)) {
+  if (limit.kernel->name != "clamp" || selector(limit, "type") != "f32" ||
+      a.sum.kernel->name != "binary" || !(limit.size("n") * Dim(4) == a.bytes)) {
     return std::nullopt;
   }
   stage::AddF32 out;
@@ -72,8 +73,8 @@ bool rescales_by_integers(const Call& product) {
 std::optional<Stage> add_codes(const Addition& a) {
   static constexpr std::string_view kKinds[] = {"exact", "ort", "f32", "q31"};
   static_assert(QK_R_EXACT == 0 && QK_R_ORT == 1 && QK_R_F32 == 2 && QK_R_Q31 == 3);
-  if (a.sum.kernel->name != "qbinary" || a.sum.select[0] != "add") return std::nullopt;
-  const auto* kind = std::find(std::begin(kKinds), std::end(kKinds), a.sum.select[1]);
+  if (a.sum.kernel->name != "qbinary" || selector(a.sum, "op") != "add") return std::nullopt;
+  const auto* kind = std::find(std::begin(kKinds), std::end(kKinds), selector(a.sum, "arithmetic"));
   const int64_t type = a.sum.integer(a.mine == 0 ? "type_a" : "type_b");
   if (kind == std::end(kKinds) || !is_flat(a.sum, a.bytes, code_bytes(type))) {
     return std::nullopt;

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "program/epilogue.h"
+#include "program/estimate.h"
 #include "program/split.h"
 #include "support/escape.h"
 #include "support/located.h"
@@ -88,17 +89,22 @@ class Selector {
   Result<Ok> select(Call& call, const Loc& loc, Steps& before) {
     fold_epilogue(call);
     Steps packings;
-    Binder binder(program_, constants_, uses_, packed_, packings);
+    Binder binder(program_, target_, constants_, uses_, packed_, packings);
     const Variant* best = nullptr;
-    KernelChoice choice{loc, call.kernel->name, {}, {}, {}};
+    KernelChoice choice{loc, call.kernel->name, {}, 0, {}, {}};
     const ForcedKernel* forced = forced_of(loc, call.kernel->name);
     for (const Variant& v : all_variants()) {
       if (v.kernel != call.kernel->name) continue;
       std::string why = refusal(v, call, binder);
       if (why.empty() && forced && forced->variant != v.name) why = "another was asked for";
-      if (why.empty() && (!best || cost(v) < cost(*best))) best = &v;
+      const bool fits = why.empty();
+      const double cost = fits ? v.cost(call, binder) : 0;
+      if (fits && (!best || cost < choice.cost)) {
+        best = &v;
+        choice.cost = cost;
+      }
       choice.others.push_back(
-          {std::string(v.name), std::string(v.feature), std::move(why), cost(v)});
+          {std::string(v.name), std::string(v.feature), std::move(why), cost, fits});
     }
     if (forced && !best) return not_possible(*forced, choice);
     note(choice, best);
@@ -160,12 +166,6 @@ class Selector {
     return v.refusal(call, binder);
   }
 
-  /// Bodies for a device are better than those for all machines, whatever these cost elsewhere.
-  int cost(const Variant& v) const {
-    constexpr int kElsewhere = 10000;
-    return v.cost + (target_.device && v.feature.empty() ? kElsewhere : 0);
-  }
-
   /// A call that nothing of the target computes, and why those that could do not.
   std::string described(const Call& call, const KernelChoice& choice) const {
     std::string out = fmt::format("'{}' of [{}]", call.kernel->name, fmt::join(call.select, ", "));
@@ -175,15 +175,13 @@ class Selector {
     return out;
   }
 
-  /// Those that could have computed the call cost more, or as much and were found later.
+  /// Those that could have computed the call take longer, or as long and were found later.
   void note(KernelChoice& choice, const Variant* best) const {
     if (!best) return;
     choice.variant = best->name;
     std::erase_if(choice.others, [&](const auto& o) { return o.variant == best->name; });
     for (KernelChoice::Other& other : choice.others) {
-      other.fits = other.why.empty();
-      if (other.fits)
-        other.why = fmt::format("costs {}, {} costs {}", other.cost, best->name, cost(*best));
+      if (other.fits) other.why = "estimated " + shown_duration(other.cost);
     }
   }
 
@@ -273,8 +271,9 @@ std::string str(const std::vector<KernelChoice>& choices, size_t width) {
   for (const KernelChoice& c : choices) {
     const std::string layers =
         clipped(shown(fmt::format("{}", fmt::join(c.loc.names, " + "))), width - 1);
-    const std::string what = fmt::format("{} by {}{}", c.kernel, c.body,
-                                         c.variant.empty() ? "" : " (" + c.variant + ")");
+    std::string what = fmt::format("{} by {}", c.kernel, c.body);
+    if (!c.variant.empty())
+      what += fmt::format(" ({}), estimated {}", c.variant, shown_duration(c.cost));
     const bool fits = layers.size() + 2 + what.size() <= width;
     out += layers + ":" + (fits ? " " + what + "\n" : "\n" + wrapped("    ", what, width));
     for (const KernelChoice::Other& other : c.others)

@@ -21,10 +21,17 @@ class Binder {
   /// Buffers of packed constants, which calls share.
   using PackedBuffers = std::unordered_map<ConstId, int>;
 
-  Binder(Program& program, PackedConstants& constants, std::span<const int> uses,
-         PackedBuffers& buffers, Steps& before)
-      : program_(program), constants_(constants), uses_(uses), buffers_(buffers), before_(before) {}
+  Binder(Program& program, const Target& target, PackedConstants& constants,
+         std::span<const int> uses, PackedBuffers& buffers, Steps& before)
+      : program_(program),
+        target_(target),
+        constants_(constants),
+        uses_(uses),
+        buffers_(buffers),
+        before_(before) {}
 
+  /// What the call is computed on.
+  const Target& target() const { return target_; }
   /// The largest that a size of the program can be.
   int64_t largest(const Dim& size) const { return program_.largest(size); }
   /// How the program's float dot products are rounded.
@@ -78,6 +85,7 @@ class Binder {
                    std::vector<View> out);
 
   Program& program_;
+  const Target& target_;
   PackedConstants& constants_;
   std::span<const int> uses_;  // of each buffer, by calls
   PackedBuffers& buffers_;
@@ -87,9 +95,9 @@ class Binder {
 struct Variant {
   std::string_view kernel;   // whose calls it takes
   std::string_view name;     // "portable", "avx512vnni", ...
-  std::string_view feature;  // what the target must have; empty: nothing
-  /// Lower is better, of those that take a call.
-  int cost = 0;
+  std::string_view feature = {};  // what the target must have; empty: nothing
+  /// Estimated nanoseconds on the target's machine, of a call that it takes (program/estimate.h).
+  double (*cost)(const Call& call, const Binder& binder);
   /// Why it does not take a call; empty where it does.
   std::string (*refusal)(const Call& call, const Binder& binder);
   Result<Call> (*bind)(const Call& call, Binder& binder);

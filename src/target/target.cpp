@@ -11,37 +11,61 @@
 namespace qc {
 namespace {
 
+/// A row of gpus.inc. sm_90a alone has instructions that no other generation has.
 Target gpu(const std::string& architecture, const std::string& generation,
-           const std::vector<std::string>& more = {}) {
+           const std::vector<std::string>& more, Facts facts) {
   Target target{.name = "cuda:" + architecture,
                 .summary = "CUDA C++ for NVIDIA GPUs from " + generation + " on",
                 .language = std::string(Language::cuda),
                 .device = true,
                 .features = {"cuda", "team"},
-                .architecture = architecture};
+                .architecture = architecture,
+                .only = architecture.ends_with('a'),
+                .facts = std::move(facts)};
+  if (target.only)
+    target.summary = "CUDA C++ for NVIDIA's " + generation + " GPUs (H100, H200) alone";
   target.features.insert(target.features.end(), more.begin(), more.end());
   return target;
 }
 
-/// With instructions that no other generation has.
-Target hopper() {
-  Target target = gpu("sm_90a", "Hopper", {"mma", "wgmma"});
-  target.summary = "CUDA C++ for NVIDIA's Hopper GPUs (H100, H200) alone";
-  target.only = true;
-  return target;
+std::vector<Target> gpus() {
+  constexpr int64_t kWarpBytes = 32 * 4, kKib = 1024;
+#define QC_LIST(...) \
+  { __VA_ARGS__ }
+#define QC_GPU(architecture, generation, more, name, ghz, processors, f32, i16, i8, tensor, \
+               memory, l2, block, multiprocessor)                                           \
+  gpu(architecture, generation, more,                                                       \
+      {.machine = name,                                                                     \
+       .clock_ghz = ghz,                                                                    \
+       .multiprocessors = processors,                                                       \
+       .vector_bytes = kWarpBytes,                                                          \
+       .f32_gmacs = f32,                                                                    \
+       .i16_gmacs = i16,                                                                    \
+       .i8_gmacs = i8,                                                                      \
+       .tensor_gmacs = tensor,                                                              \
+       .memory_gbs = memory,                                                                \
+       .l2_bytes = l2,                                                                      \
+       .shared_block = (block)*kKib,                                                        \
+       .shared_multiprocessor = (multiprocessor)*kKib}),
+  return {
+#include "target/gpus.inc"
+  };
+#undef QC_GPU
+#undef QC_LIST
 }
 
 /// Those of the table of instruction sets, in its order.
 std::vector<Target> isa_targets() {
 #define QK_LIST(...) \
   { __VA_ARGS__ }
-#define QK_ISA(target, about, selects, processor, offers, needs) \
-  {.name = target,                                               \
-   .summary = about,                                             \
-   .features = offers,                                           \
-   .macro = selects,                                             \
-   .machine = processor,                                         \
-   .required = needs},
+#define QK_ISA(target, about, selects, processor, offers, needs, ...) \
+  {.name = target,                                                    \
+   .summary = about,                                                  \
+   .features = offers,                                                \
+   .macro = selects,                                                  \
+   .machine = processor,                                              \
+   .required = needs,                                                 \
+   .facts = {__VA_ARGS__}},
   return {
 #include "kernels/isa.inc"
   };
@@ -68,22 +92,17 @@ std::vector<Target> make_targets() {
                         }).base();
   all.insert(last_x86, any_x86(all));
   all.insert(all.begin(), {.name = "portable", .summary = "C11 for any machine and compiler"});
-  const Target others[] = {
-      {.name = "cuda",
-       .summary = "CUDA C++ for NVIDIA GPUs, the best for the one it runs on",
-       .language = std::string(Language::cuda),
-       .device = true,
-       .parts = {"cuda:sm_80", "cuda:sm_75"}},
-      gpu("sm_75", "Turing"),
-      gpu("sm_80", "Ampere (A100)", {"mma"}),
-      gpu("sm_86", "Ampere", {"mma"}),
-      gpu("sm_89", "Ada", {"mma"}),
-      gpu("sm_90", "Hopper", {"mma"}),
-      hopper(),
-      gpu("sm_100", "Blackwell", {"mma"}),
+  all.push_back({.name = "cuda",
+                 .summary = "CUDA C++ for NVIDIA GPUs, the best for the one it runs on",
+                 .language = std::string(Language::cuda),
+                 .device = true,
+                 .parts = {"cuda:sm_80", "cuda:sm_75"}});
+  const std::vector<Target> devices = gpus();
+  all.insert(all.end(), devices.begin(), devices.end());
+  const std::vector<Target> others = {
 #include "extra_targets.inc"  // of backends from outside the tree
   };
-  all.insert(all.end(), std::begin(others), std::end(others));
+  all.insert(all.end(), others.begin(), others.end());
   return all;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "support/result.h"
+#include "target/facts.h"
 
 namespace qc {
 
@@ -39,6 +40,8 @@ struct Target {
   /// Targets between which generated code chooses when it runs, best first; the last runs on all of
   /// the machine's processors. None: the target itself.
   std::vector<std::string> parts = {};
+  /// What the machine that it stands for can do; parts have their own.
+  Facts facts = {};
 
   /// Whether code that needs this feature is for it; code that needs none is for all.
   bool has(std::string_view feature) const;

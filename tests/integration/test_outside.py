@@ -134,16 +134,27 @@ def test_an_op_folder_is_built_in_without_another_edit(root, build, tmp_path):
         assert "FAIL" not in out
 
 
-def test_a_variant_is_built_in_and_selected_without_another_edit(root, build):
-    """A kernel folder outside the tree: its variant takes the calls of qgemm; the build is put back afterwards."""
-    rules = ["--rules", root / "examples/digits/rules.toml"]
-    model = root / "tests/models/digits.onnx"
+def test_a_variant_is_built_in_and_selected_by_its_estimate(root, build, tmp_path):
+    """A kernel folder outside the tree: its variant takes the calls of qgemm that it is estimated to be faster for, those of few outputs."""
+    rng = np.random.default_rng(1)
+    nodes = [helper.make_node("MatMul", ["x", f"w{n}"], [f"y{n}"], name=f"outputs{n}") for n in (1, 32)]
+    info = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [4, n]) for name, n in (("x", 64), ("y1", 1), ("y32", 32))]
+    weights = [onnx.numpy_helper.from_array(rng.normal(size=(64, n)).astype(np.float32), f"w{n}") for n in (1, 32)]
+    model = tmp_path / "net.onnx"
+    onnx.save(helper.make_model(helper.make_graph(nodes, "g", info[:1], info[1:], weights)), model)
+    np.savez(tmp_path / "in.npz", x=rng.normal(size=(4, 64)).astype(np.float32))
+    (tmp_path / "rules.toml").write_text("[[rule]]\npattern = '.*'\ndtype = 'int8'\nscale = 0.05\n")
+    flags = ["--rules", tmp_path / "rules.toml", "--target", "portable"]
     with built_with(root, build, QUANTC_EXTRA_KERNELS=root / "examples/extra_kernels"):
         program = build / "bin" / "quantc"
-        assert ": qk_qgemm_naive" in sh(program, "inspect", model, "--program", *rules)
-        out = sh(program, "validate", model, "-i", model.with_suffix(".npz"), *rules)
-        assert "FAIL" not in out, out
-    assert "qk_qgemm_naive" not in sh(build / "bin" / "quantc", "inspect", model, "--program", *rules)
+        assert sh(program, "inspect", model, "--program", *flags).count(": qk_qgemm_naive") == 1
+        said = sh(program, "inspect", model, "--kernels", *flags)
+        assert re.search(r"^outputs1: qgemm by qk_qgemm_naive \(naive\), estimated [\d.]+ ns$", said, re.M), said
+        assert re.search(r"^outputs32: qgemm by qk_qgemm \(portable\), estimated [\d.]+ ns$(\n  not \w+: .*)*\n  not naive: estimated", said, re.M), said
+        for own in ([], ["--kernel", "outputs32=naive"]):
+            out = sh(program, "validate", model, "-i", tmp_path / "in.npz", *flags, *own)
+            assert "FAIL" not in out, out
+    assert "naive" not in sh(build / "bin" / "quantc", "inspect", model, "--kernels", *flags)
 
 
 def test_an_instruction_set_is_a_row_of_a_table(root, build, models, tmp_path):
@@ -152,11 +163,13 @@ def test_an_instruction_set_is_a_row_of_a_table(root, build, models, tmp_path):
     (tmp_path / "kernels/isa.table").write_text(
         "isa bf16 on x86_64\n  needs avx2 fma avx512f avx512bw avx512vl avx512dq avx512vnni avx512bf16\n"
         "  macro QK_TARGET_BF16 QK_TARGET_AVX512VNNI QK_TARGET_FMA\n"
-        "  target x86-bf16 'x86-64 with AVX-512 BF16' avx2 avx512 avx512vnni bf16 unsigned_codes\n")
+        "  target x86-bf16 'x86-64 with AVX-512 BF16' avx2 avx512 avx512vnni bf16 unsigned_codes\n"
+        "  facts 'a core of tomorrow' clock_ghz=3.5 vector_bytes=64 i8_gmacs=500\n")
     rules = ["--rules", root / "examples/digits/rules.toml"]
     with built_with(root, build, QUANTC_EXTRA_KERNELS=tmp_path):
         program = build / "bin" / "quantc"
         assert re.search(r"^x86-bf16 +x86-64 with AVX-512 BF16", sh(program, "targets"), re.M)
+        assert re.search(r"^x86-bf16: a core of tomorrow\n  clock +3.5 GHz\n  vector +64 bytes\n  f32 +8 GMAC/s\n", sh(program, "targets", "--facts"), re.M)
         sh(program, "compile", models / "digits.onnx", *rules, "-o", tmp_path / "one", "--name", "net", "--target", "x86-bf16")
         sh(program, "compile", models / "digits.onnx", *rules, "-o", tmp_path / "all", "--name", "net", "--target", "x86")
     text = (tmp_path / "one/net.c").read_text()
@@ -182,7 +195,7 @@ def test_a_runtime_outside_the_tree_is_embedded(root, tmp_path):
 
 @pytest.mark.parametrize("text, says", [
     ("isa avx2 on x86_64\n", "there is another isa avx2"), ("isa one\n  flags -m1\n", "`isa` takes needs"),
-    ("isa one on x86_64\n  target x86-one\n", "and has a macro"), ("feature i8mm on aarch64\n  linux HWCAP2_I8MM\n", "needs a processor, linux, apple"),
+    ("isa one on x86_64\n  target x86-one\n", "and has a macro"), ("isa one on x86_64\n  macro ONE\n  target x86-one 'one' one\n  facts 'a core' f32=1\n", "facts are"), ("feature i8mm on aarch64\n  linux HWCAP2_I8MM\n", "needs a processor, linux, apple"),
     ("  needs avx2\n", "expected `isa NAME`")])
 def test_rows_that_say_too_little_are_named(root, tmp_path, text, says):
     (tmp_path / "kernels").mkdir()

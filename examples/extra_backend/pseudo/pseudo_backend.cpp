@@ -7,6 +7,7 @@
 #include "backends/common/backend.h"
 #include "backends/common/spaces.h"
 #include "backends/common/text.h"
+#include "program/selectors.h"
 
 namespace qc {
 namespace {
@@ -17,14 +18,14 @@ constexpr std::string_view kRunner =
 
 /// How the pseudo-code writes an operation of two floats; null where it has none.
 const char* operation(const Call& call) {
-  const bool plain = call.kernel->name == "binary" && call.select[1] == "f32";
+  const bool plain = call.kernel->name == "binary" && selector(call, "type") == "f32";
   if (!plain && call.kernel->name != "binary_clamp") return nullptr;
-  return call.select[0] == "add"   ? "+"
-         : call.select[0] == "sub" ? "-"
-         : call.select[0] == "mul" ? "*"
-                                   : nullptr;
+  const std::string& op = selector(call, "op");
+  return op == "add" ? "+" : op == "sub" ? "-" : op == "mul" ? "*" : nullptr;
 }
-bool is_limit(const Call& call) { return call.kernel->name == "clamp" && call.select[0] == "f32"; }
+bool is_limit(const Call& call) {
+  return call.kernel->name == "clamp" && selector(call, "type") == "f32";
+}
 
 /// What limits results, where something does.
 std::string limits(const Call& call) {
