@@ -70,9 +70,9 @@ def descent(shape, start, times, machine):
             for k in range(i, len(Fit._fields)):
                 for a, b in ((1 + step, 1 - step), (1 - step, 1 + step), (1 + step, 1 + step), (1 - step, 1 - step)):
                     own = list(best)
-                    own[i] = max(1, round(own[i] * a))
+                    own[i] = max(1, round(own[i] + (a - 1) * (own[i] + 100)))
                     if k != i:
-                        own[k] = max(1, round(own[k] * b))
+                        own[k] = max(1, round(own[k] + (b - 1) * (own[k] + 100)))
                     tries.append(Fit(*own))
         found = min(tries, key=lambda fit: error(shape, fit, times, machine))
         now = error(shape, found, times, machine)
