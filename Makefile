@@ -2,7 +2,7 @@
 BUILD ?= build
 CMAKE_FLAGS ?= -DCMAKE_BUILD_TYPE=Release
 
-.PHONY: all configure demo check test wheel bench soak format lint coverage help clean
+.PHONY: all configure demo check test wheel docs bench soak format lint coverage help clean
 all: configure                ## build the program, build/bin/quantc, and the library: what cmake --install needs
 	cmake --build $(BUILD) --target quantc quantc_library
 
@@ -27,6 +27,10 @@ wheel: all                    ## the Python package as a wheel that runs on othe
 	@tools/venv test
 	@tools/wheel $(BUILD) repair
 	@ls $(BUILD)/wheel/repaired/*.whl
+
+docs: all                     ## all pages as a site with search: build/site/html/
+	@tools/venv docs
+	@.venv/bin/python tools/docs_site $(BUILD)
 
 bench: all                    ## speed, compile time and memory, side by side with others
 	@tools/venv test bench

@@ -22,5 +22,6 @@ def test_demo(root, build):
     assert set(told) == set(sizes) and all(told[k] == sizes[k] for k in told if k != "code"), "README.md has other figures"
     assert all(abs(a - b) <= 0.1 * a for a, b in zip(told["code"], sizes["code"])), "compilers differ, but not by so much"
     assert found[0][:-1] in (root / "README.md").read_text()
-    for line in (r"^time +[\d.]+ us per image +[\d.]+ us per image", r"^files +\S*float:", r"^files +\S*int8:"):
+    times = r" +[\d.]+ us per image +[\d.]+ us per image +"
+    for line in (f"^time{times}--target portable$", f"^{times}--target native$", r"^files +\S*float:", r"^files +\S*int8:", r"^files +\S*int8-native:"):
         assert re.search(line, done.stdout, re.M), f"{line}\n{done.stdout}"
