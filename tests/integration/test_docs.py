@@ -51,6 +51,13 @@ def test_pages_name_kernels_and_files_that_exist(root, build):
         assert not missing, (page.name, missing)
 
 
+def test_one_version_everywhere(quantc, root):
+    version = quantc("--version").stdout.split()[1]
+    assert re.search(r"^project\(quantc VERSION (\S+)", (root / "CMakeLists.txt").read_text(), re.M)[1] == version
+    assert re.search(r'^version = "(.*)"$', (root / "pyproject.toml").read_text(), re.M)[1] == version
+    assert re.search(r"^## (\S+)$", (root / "CHANGELOG.md").read_text(), re.M)[1] == version
+
+
 def test_the_licence_frees_generated_code(root):
     text = (root / "LICENSE").read_text()
     assert "Apache License" in text and "Version 2.0" in text and "Exception for generated code" in text
