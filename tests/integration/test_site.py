@@ -29,3 +29,11 @@ def test_what_is_broken_is_found(tmp_path):
         "docs/c.md: docs/README.md does not list it",
     ]
     assert [name for name, _ in pages.contents(tmp_path)] == ["How-to"]
+
+
+def test_the_reading_sample_follows_its_seed():
+    def sample(seed):
+        return subprocess.run([sys.executable, ROOT / "tools/reading_sample.py", seed], capture_output=True, text=True, check=True).stdout
+    assert sample("1") == sample("1") != sample("2")
+    listed = sample("1").splitlines()
+    assert len(listed) == 30 and all((ROOT / line.split(":")[0]).is_file() for line in listed)
