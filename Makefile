@@ -2,7 +2,7 @@
 BUILD ?= build
 CMAKE_FLAGS ?= -DCMAKE_BUILD_TYPE=Release
 
-.PHONY: all configure demo check test wheel docs bench soak format lint coverage help clean
+.PHONY: all program configure demo check test wheel docs bench soak format lint coverage help clean
 all: configure                ## build the program, build/bin/quantc, and the library: what cmake --install needs
 	cmake --build $(BUILD) --target quantc quantc_library
 
@@ -10,7 +10,10 @@ configure:
 	@tools/setup build
 	@test -f $(BUILD)/build.ninja || cmake -S . -B $(BUILD) -G Ninja $(CMAKE_FLAGS)
 
-demo: all                     ## compile the digits classifier to C, build it, run it on the test images
+program: configure
+	cmake --build $(BUILD) --target quantc
+
+demo: program                 ## compile the digits classifier to C, build it, run it on the test images
 	@tools/demo $(BUILD)
 
 test: configure               ## build everything and run all tests

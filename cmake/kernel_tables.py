@@ -296,8 +296,9 @@ def check_epilogues(kernels):
 
 
 def raw_literal(text):
-    """C++ raw strings of at most 8 KiB, joined: longer literals exceed compilers' limits."""
-    return "\n".join(f'R"qk({text[i:i + 8192]})qk"' for i in range(0, len(text), 8192)) or '""'
+    """C++ raw strings of at most 8 KiB, joined: longer literals exceed compilers' limits. `sv` gives compilers the length, which
+    gcc otherwise counts character by character in its evaluator of constant expressions."""
+    return "\n".join(f'R"qk({text[i:i + 8192]})qk"sv' for i in range(0, len(text), 8192)) or '""sv'
 
 
 def folders_with_dots(parts, needs, defined):
@@ -343,7 +344,7 @@ def sources(texts, whole, bodies):
                 sys.exit(f"{file} does not define {name}")
             found += defining(file, name)
         found += defining(file, f"{symbol}_shared") or []
-        out += [f'{{"{symbol}", {part}}},' for part in found]
+        out += [f'{{"{symbol}"sv, {part}}},' for part in found]
     return "\n".join(out + ["};", ""]), folders_with_dots(parts, needs, defined)
 
 

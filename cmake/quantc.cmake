@@ -27,20 +27,22 @@ function(qc_hot target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O2>)
 endfunction()
 
-# qc_library(NAME [FOLDER dir] [DEPENDS lib ...] [PRECOMPILE header]): the library qc_NAME from
-# every .cpp in src/NAME (or FOLDER). Names in DEPENDS that are folders of src/ mean their libraries.
-# PRECOMPILE names a header of src/ that most files include.
+# qc_library(NAME [FOLDER dir] [DEPENDS lib ...] [ALONE file ...]): the library qc_NAME from every .cpp
+# in src/NAME (or FOLDER). Names in DEPENDS that are folders of src/ mean their libraries. Files are
+# compiled ten at a time (unity build), since headers and templates cost most of the time. ALONE names
+# files, without .cpp, whose local names are also those of another file.
 function(qc_library name)
-  cmake_parse_arguments(ARG "" "FOLDER;PRECOMPILE" "DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "" "FOLDER" "DEPENDS;ALONE" ${ARGN})
   if(NOT ARG_FOLDER)
     set(ARG_FOLDER ${PROJECT_SOURCE_DIR}/src/${name})
   endif()
   file(GLOB sources CONFIGURE_DEPENDS ${ARG_FOLDER}/*.cpp)
   add_library(qc_${name} STATIC ${sources})
   target_link_libraries(qc_${name} PUBLIC qc_flags)
-  if(ARG_PRECOMPILE)
-    target_precompile_headers(qc_${name} PRIVATE ${PROJECT_SOURCE_DIR}/src/${ARG_PRECOMPILE})
-  endif()
+  set_target_properties(qc_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 10)
+  foreach(file IN LISTS ARG_ALONE)
+    set_property(SOURCE ${ARG_FOLDER}/${file}.cpp PROPERTY SKIP_UNITY_BUILD_INCLUSION ON)
+  endforeach()
   foreach(dep IN LISTS ARG_DEPENDS)
     if(TARGET qc_${dep})
       target_link_libraries(qc_${name} PUBLIC qc_${dep})
@@ -199,6 +201,7 @@ function(qc_variants)
       set_property(SOURCE ${found} PROPERTY INCLUDE_DIRECTORIES ${root})
     endif()
   endforeach()
+  set_property(SOURCE ${sources} PROPERTY SKIP_UNITY_BUILD_INCLUSION ON)  # their names are local to one kernel
   target_sources(qc_program PRIVATE ${sources})
 endfunction()
 
@@ -332,11 +335,12 @@ function(qc_backends)
     endforeach()
   endif()
   set(lines "")
+  set(alone_cuda header_text)
   add_library(qc_backends STATIC ${PROJECT_SOURCE_DIR}/src/backends/registry.cpp)
   foreach(folder IN LISTS folders)
     get_filename_component(name ${folder} NAME)
     string(APPEND lines "QC_BACKEND(${name})\n")
-    qc_library(${name}_backend FOLDER ${folder} DEPENDS printing)
+    qc_library(${name}_backend FOLDER ${folder} DEPENDS printing ALONE ${alone_${name}})
     file(GLOB templates CONFIGURE_DEPENDS ${folder}/*.tmpl)
     if(templates)
       set(header ${out}/${name}/templates.h)

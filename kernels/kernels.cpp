@@ -48,6 +48,7 @@ struct Definition {
   std::string_view symbol;
   int part;
 };
+using namespace std::string_view_literals;
 #include "kernels/sources.inc"
 
 std::vector<std::string> split(std::string_view list) {
