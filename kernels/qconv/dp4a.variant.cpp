@@ -4,7 +4,13 @@
 namespace qc {
 
 void variants_qconv_dp4a(std::vector<Variant>& out) {
-  out.push_back(qconv_tiles<MmaBody::threads>("dp4a", "cuda"));
+  constexpr MmaBody body = MmaBody::threads;
+  out.push_back({.kernel = "qconv",
+                 .name = "dp4a",
+                 .feature = "cuda",
+                 .cost = qconv_tiles_cost<body>,
+                 .refusal = qconv_tiles_refusal<body>,
+                 .bind = bind_qconv_tiles<body>});
 }
 
 }  // namespace qc

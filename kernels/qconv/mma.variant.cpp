@@ -4,7 +4,13 @@
 namespace qc {
 
 void variants_qconv_mma(std::vector<Variant>& out) {
-  out.push_back(qconv_tiles<MmaBody::tiles>("mma", "mma"));
+  constexpr MmaBody body = MmaBody::tiles;
+  out.push_back({.kernel = "qconv",
+                 .name = "mma",
+                 .feature = "mma",
+                 .cost = qconv_tiles_cost<body>,
+                 .refusal = qconv_tiles_refusal<body>,
+                 .bind = bind_qconv_tiles<body>});
 }
 
 }  // namespace qc

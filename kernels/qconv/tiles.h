@@ -43,14 +43,4 @@ Result<Call> bind_qconv_tiles(const Call& call, Binder& binder) {
   return out;
 }
 
-template <MmaBody body>
-Variant qconv_tiles(std::string_view name, std::string_view feature) {
-  return {.kernel = "qconv",
-          .name = name,
-          .feature = feature,
-          .cost = qconv_tiles_cost<body>,
-          .refusal = qconv_tiles_refusal<body>,
-          .bind = bind_qconv_tiles<body>};
-}
-
 }  // namespace qc

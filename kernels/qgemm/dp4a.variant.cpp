@@ -4,7 +4,13 @@
 namespace qc {
 
 void variants_qgemm_dp4a(std::vector<Variant>& out) {
-  out.push_back(qgemm_tiles<MmaBody::threads>("dp4a", "cuda"));
+  constexpr MmaBody body = MmaBody::threads;
+  out.push_back({.kernel = "qgemm",
+                 .name = "dp4a",
+                 .feature = "cuda",
+                 .cost = qgemm_tiles_cost<body>,
+                 .refusal = qgemm_tiles_refusal<body>,
+                 .bind = bind_qgemm_tiles<body>});
 }
 
 }  // namespace qc

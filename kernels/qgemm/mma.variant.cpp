@@ -4,7 +4,13 @@
 namespace qc {
 
 void variants_qgemm_mma(std::vector<Variant>& out) {
-  out.push_back(qgemm_tiles<MmaBody::tiles>("mma", "mma"));
+  constexpr MmaBody body = MmaBody::tiles;
+  out.push_back({.kernel = "qgemm",
+                 .name = "mma",
+                 .feature = "mma",
+                 .cost = qgemm_tiles_cost<body>,
+                 .refusal = qgemm_tiles_refusal<body>,
+                 .bind = bind_qgemm_tiles<body>});
 }
 
 }  // namespace qc

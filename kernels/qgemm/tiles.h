@@ -32,14 +32,4 @@ Result<Call> bind_qgemm_tiles(const Call& call, Binder& binder) {
   return out;
 }
 
-template <MmaBody body>
-Variant qgemm_tiles(std::string_view name, std::string_view feature) {
-  return {.kernel = "qgemm",
-          .name = name,
-          .feature = feature,
-          .cost = qgemm_tiles_cost<body>,
-          .refusal = qgemm_tiles_refusal<body>,
-          .bind = bind_qgemm_tiles<body>};
-}
-
 }  // namespace qc

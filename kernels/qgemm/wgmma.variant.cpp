@@ -4,7 +4,13 @@
 namespace qc {
 
 void variants_qgemm_wgmma(std::vector<Variant>& out) {
-  out.push_back(qgemm_tiles<MmaBody::wide_tiles>("wgmma", "wgmma"));
+  constexpr MmaBody body = MmaBody::wide_tiles;
+  out.push_back({.kernel = "qgemm",
+                 .name = "wgmma",
+                 .feature = "wgmma",
+                 .cost = qgemm_tiles_cost<body>,
+                 .refusal = qgemm_tiles_refusal<body>,
+                 .bind = bind_qgemm_tiles<body>});
 }
 
 }  // namespace qc

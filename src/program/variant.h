@@ -93,8 +93,8 @@ class Binder {
 };
 
 struct Variant {
-  std::string_view kernel;   // whose calls it takes
-  std::string_view name;     // "portable", "avx512vnni", ...
+  std::string_view kernel;        // whose calls it takes
+  std::string_view name;          // "portable", "avx512vnni", ...
   std::string_view feature = {};  // what the target must have; empty: nothing
   /// Estimated nanoseconds on the target's machine, of a call that it takes (program/estimate.h).
   double (*cost)(const Call& call, const Binder& binder);

@@ -24,7 +24,7 @@ def listed(root):
 
 def rows(path):
     """(kernel, feature) of each variant in a host file."""
-    return re.findall(r'push_back\(\{"?(\w+)"?,\s*"\w+",\s*"(\w*)"', path.read_text())
+    return re.findall(r'\{\.kernel = "?(\w+)"?,\s*\.name = "\w+",(?:\s*\.feature = "(\w*)",)?', path.read_text())
 
 
 def without_bodies(root):
