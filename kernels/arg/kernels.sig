@@ -3,7 +3,11 @@ kernel arg[op, type](x) -> (y)
   units rows qk_arg_{type.bytes}
   body qk_arg_{op=max,min}_{type=f32,f64,f16,bf16,i8,i16,i32,i64,u8,u16,u32,u64}
 
-kernel sort[type](x) -> (values, positions, scratch)
+# What ops call; variants say with which scratch.
+kernel sort[type](x) -> (values, positions)
+  params qk_sort_params
+
+kernel merge_sort[type](x) -> (values, positions, scratch)
   params qk_sort_params
   units rows qk_sort_{type.bytes} scratch scratch
   body qk_sort_{type=f32,f64,f16,bf16,i8,i16,i32,i64,u8,u16,u32,u64}

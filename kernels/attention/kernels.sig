@@ -1,4 +1,8 @@
-kernel attention(q, k, v, keep?, add?) -> (y, scratch)
+# What ops call; variants say how many queries are computed together, and with which scratch.
+kernel attention(q, k, v, keep?, add?) -> (y)
+  params qk_attention_params
+
+kernel attention_panels(q, k, v, keep?, add?) -> (y, scratch)
   params qk_attention_params
   body qk_attention_f32 stack 2816
 

@@ -3,7 +3,12 @@ kernel norm[type](x, gamma?, beta?) -> (y, mean?, rstd?)
   units rows qk_norm_{type}
   body qk_norm_{type=f32,f64,f16,bf16} stack 1536
 
-kernel norm_quantize(x, residual?, gamma?, beta?, scales?, zeros?) -> (y, y_scales?, y_zeros?, sums?, floats)
+# What ops call, with `floats` only where they are kept; variants say how many rows are computed before their codes
+# are, and where.
+kernel norm_quantize(x, residual?, gamma?, beta?, scales?, zeros?) -> (y, y_scales?, y_zeros?, sums?, floats?)
+  params qk_norm_quantize_params
+
+kernel norm_quantize_rows(x, residual?, gamma?, beta?, scales?, zeros?) -> (y, y_scales?, y_zeros?, sums?, floats)
   params qk_norm_quantize_params
   body qk_norm_quantize stack 1792
 

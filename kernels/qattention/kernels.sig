@@ -1,4 +1,8 @@
-kernel qattention(q, k, v, keep?, add?, q_scales?, q_zeros?, k_scales?, k_zeros?, v_scales?, v_zeros?, scales?, zeros?) -> (y, y_scales?, y_zeros?, floats?, scores, panels)
+# What ops call; variants say how many queries are computed together, and with which scratch.
+kernel qattention(q, k, v, keep?, add?, q_scales?, q_zeros?, k_scales?, k_zeros?, v_scales?, v_zeros?, scales?, zeros?) -> (y, y_scales?, y_zeros?)
+  params qk_qattention_params
+
+kernel qattention_panels(q, k, v, keep?, add?, q_scales?, q_zeros?, k_scales?, k_zeros?, v_scales?, v_zeros?, scales?, zeros?) -> (y, y_scales?, y_zeros?, floats?, scores, panels)
   params qk_qattention_params
   body qk_qattention_i8 stack 4096
 

@@ -33,7 +33,6 @@ inline Result<Call> bind_attention(const Call& call, Binder& binder, const char*
   set_integer(codes, "n", n);
   set_integer(codes, "x_stride", n);
   set_view(codes, "x", floats);
-  set_view(codes, "floats", binder.scratch(DType::f32, {rows, n}, "floats"));
   codes.in_place.clear();
   return bind_ending(call, binder, std::move(codes), rows, n);
 }

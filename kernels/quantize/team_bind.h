@@ -51,11 +51,10 @@ inline Call quantize_ranges(const Call& call, const Dim& n, const Dim& parts, in
 /// A call of a kernel with an ending for blocks of threads. With one scale for all elements it
 /// leaves them as floats, and the bound call makes codes of them.
 inline Call bind_ending(const Call& call, Binder& binder, Call out, const Dim& rows, const Dim& n) {
-  const View floats = out.out[static_cast<size_t>(out.kernel->result("floats"))];
-  if (call.integer("e_mode") != QK_PER_TENSOR) {
-    if (call.integer("e_keep") == 0) set_view(out, "floats", {});
-    return out;
-  }
+  if (call.integer("e_mode") != QK_PER_TENSOR) return out;
+  if (call.integer("e_keep") == 0)
+    set_view(out, "floats", binder.scratch(DType::f32, {rows * n}, "floats"));
+  const View floats = out.operand("floats");
   const auto result = [&](const char* name) {
     const View view = out.out[static_cast<size_t>(out.kernel->result(name))];
     set_view(out, name, {});

@@ -1,19 +1,11 @@
 // Rotations stored as codes, by blocks of threads (kernels/rotary/team.cu).
 #include "kernels/quantize/team_bind.h"
+#include "kernels/rotary/bind.h"
 #include "kernels/rotary/calls.h"
 #include "program/estimate.h"
 
 namespace qc {
 namespace {
-
-Dim rows_of(const Call& call) {
-  Dim rows = 1;
-  for (int d = 0; d + 1 < call.integer("rank"); ++d) rows = rows * call.size("dims", d);
-  return rows;
-}
-Dim length_of(const Call& call) {
-  return call.size("dims", static_cast<int>(call.integer("rank")) - 1);
-}
 
 std::string refusal(const Call& call, const Binder& binder) {
   return ending_refusal(call, binder, rows_of(call), length_of(call));

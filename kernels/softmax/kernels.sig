@@ -3,7 +3,12 @@ kernel softmax[op, type](x) -> (y)
   units rows qk_softmax_{type.bytes}
   body qk_{op=softmax,log_softmax}_{type=f32,f64,f16,bf16} stack 1536
 
-kernel softmax_quantize(x, scales?, zeros?) -> (y, y_scales?, y_zeros?, floats)
+# What ops call, with `floats` only where they are kept; variants say how many rows are computed before their codes
+# are, and where.
+kernel softmax_quantize(x, scales?, zeros?) -> (y, y_scales?, y_zeros?, floats?)
+  params qk_softmax_quantize_params
+
+kernel softmax_quantize_rows(x, scales?, zeros?) -> (y, y_scales?, y_zeros?, floats)
   params qk_softmax_quantize_params
   body qk_softmax_quantize stack 1536
 

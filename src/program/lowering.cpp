@@ -40,24 +40,6 @@ View typed(int buffer, const Type& type) {
   return view;
 }
 
-/// The sizes at which a number that depends on `symbols` is largest, and what makes it smaller:
-/// nothing where it depends on none.
-struct Largest {
-  std::string at, advice;
-};
-Largest largest_sizes(const std::set<std::string>& symbols, const SymbolBounds& free) {
-  std::vector<std::string> names, sizes;
-  for (const std::string& symbol : symbols) {
-    const auto range = free.find(symbol);
-    if (range == free.end()) continue;
-    names.push_back(symbol);
-    sizes.push_back(fmt::format("{}={}", symbol, range->second.max));
-  }
-  if (names.empty()) return {};
-  return {fmt::format(" at the largest sizes, {}", fmt::join(sizes, ", ")),
-          fmt::format("; end the range of --dim {} earlier", fmt::join(names, " or of --dim "))};
-}
-
 /// Kernels count elements and bytes of what they read and write in 32 bits.
 Result<Ok> check_size(const Type& type, const SymbolBounds& free, const Loc& loc) {
   std::set<std::string> symbols;
@@ -84,16 +66,6 @@ Result<Ok> check_size(const Type& type, const SymbolBounds& free, const Loc& loc
                size.ok() ? std::to_string(*size) : "more than 2^40", at, INT32_MAX, advice);
 }
 }  // namespace
-
-Result<Dim> Lowering::param(const Dim& size) const {
-  const Bounds range = bounds(size);
-  if (range.min >= INT32_MIN && range.max <= INT32_MAX) return size;
-  std::set<std::string> symbols;
-  size.collect_symbols(symbols);
-  const auto [at, advice] = largest_sizes(symbols, symbols_);
-  return error(Code::limit, loc(), "a size of {} elements{} is beyond 32 bits{}",
-               range.max > INT32_MAX ? range.max : range.min, at, advice);
-}
 
 Result<Ok> Lowering::need_numbers() const {
   const auto check = [&](const Value* v) -> Result<Ok> {

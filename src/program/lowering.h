@@ -10,6 +10,7 @@
 
 #include "ir/graph.h"
 #include "program/params.h"
+#include "program/size_limits.h"
 
 namespace qc {
 
@@ -42,7 +43,7 @@ class Lowering {
   /// Numbers between which a size lies, whatever the free dimensions are.
   Bounds bounds(const Dim& size) const { return size.bounds(symbols_); }
   /// `size` as a kernel parameter; an error where it may be beyond 32 bits.
-  Result<Dim> param(const Dim& size) const;
+  Result<Dim> param(const Dim& size) const { return as_param(size, symbols_); }
   /// An error where a size of an operand or of a result is free: the op needs numbers.
   Result<Ok> need_numbers() const;
   const Loc& loc() const { return node_->loc(); }
@@ -62,7 +63,8 @@ class Lowering {
   void alias(size_t i, View storage);
   /// The same where its elements lie with these strides.
   void alias_strided(size_t i, View storage, Dims strides);
-  /// Fresh arena bytes that live as long as steps name them.
+  /// Fresh arena bytes that live as long as steps name them: values between the calls of a node.
+  /// What a body needs to compute one call is for its variants to know.
   View scratch(const Dim& bytes, std::string_view purpose) {
     return scratch(DType::u8, {bytes}, purpose);
   }

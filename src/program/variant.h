@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "program/params.h"
+#include "program/size_limits.h"
 #include "target/target.h"
 
 namespace qc {
@@ -34,6 +35,10 @@ class Binder {
   const Target& target() const { return target_; }
   /// The largest that a size of the program can be.
   int64_t largest(const Dim& size) const { return program_.largest(size); }
+  /// Numbers between which a size lies, whatever the free dimensions are.
+  Bounds bounds(const Dim& size) const { return size.bounds(program_.symbol_bounds()); }
+  /// An error where a size may be beyond 32 bits.
+  Result<Dim> param(const Dim& size) const { return as_param(size, program_.symbol_bounds()); }
   /// How the program's float dot products are rounded.
   DotStep dot() const { return program_.dot; }
   /// All of a constant, not a part.
@@ -55,7 +60,7 @@ class Binder {
     return packed_by(w, make({}, PackCall::kName, numbers(call), call.select(), {w}, {View{}}),
                      std::move(purpose), dtype, std::move(sizes));
   }
-  /// Arena bytes that live as long as steps name them.
+  /// Arena bytes that live as long as steps name them: what a body needs beside its operands.
   View scratch(DType dtype, Dims shape, std::string_view purpose);
   /// A call of a kernel that runs before the one that is bound.
   template <class KernelCall>

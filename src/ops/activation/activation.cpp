@@ -120,7 +120,7 @@ Result<Ok> ActivationQuantize::lower(Lowering& l) const {
   c.op = fn;
   c.x = l.in(0);
   c.factor = l.optional(1);
-  QC_TRY(lower_ending(l, ending, c, c.rows, c.n));
+  QC_TRY(lower_ending(l, ending, c));
   l.emit(c);
   return Ok{};
 }

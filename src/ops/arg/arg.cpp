@@ -156,7 +156,6 @@ Result<Ok> Sort::lower(Lowering& l) const {
   c.x = l.in(0);
   c.values = l.out(0);
   c.positions = l.out(1);
-  c.scratch = l.scratch(DType::i32, {max(Dim(1), Dim(2) * view.n)}, "sort");
   l.emit(c);
   return Ok{};
 }

@@ -24,12 +24,6 @@ const OpInfo Attention::kInfo = {
     .summary = "scaled dot product attention with mask, window and shared key heads",
 };
 
-namespace {
-
-constexpr int64_t kRows = 12;  // of queries that are computed together
-
-}  // namespace
-
 Result<std::vector<Type>> Attention::infer() const {
   for (size_t i = 0; i < input_count(); ++i) {
     if (!input(i) && i < kMask) return error(Code::graph, loc(), "operand {} is missing", i);
@@ -99,16 +93,13 @@ Result<Ok> Attention::eval(EvalContext& c) const {
 Result<Ok> Attention::lower(Lowering& l) const {
   const Dims q = l.in_dims(kQ), k = l.in_dims(kK), v = l.in_dims(kV);
   kernel::Attention p;
-  const Dim& keys = k[2];
   p.batch = q[0];
   p.heads = q[1];
   p.kv_heads = k[1];
   p.queries = q[2];
-  p.keys = keys;
+  p.keys = k[2];
   p.depth = q[3];
   p.value_depth = v[3];
-  const Dim rows = l.bounds(q[2]).min >= kRows ? Dim(kRows) : min(q[2], Dim(kRows));
-  p.rows = rows.is_static() ? rows : Dim(kRows);
   p.offset = offset;
   p.left = left;
   p.right = right;
@@ -120,13 +111,6 @@ Result<Ok> Attention::lower(Lowering& l) const {
   p.nan_rows = nan_rows ? 1 : 0;
   if (count(l.out_dims()) == 0) return Ok{};
   const bool keep = masked && l.in_type(kMask).dtype == DType::boolean;
-  // As QK_ATTENTION_SCRATCH counts them.
-  const auto whole = [](const Dim& n, int64_t tile) { return ceildiv(n, tile) * Dim(tile); };
-  p.wide = keys.is_static() ? 0 : 1;
-  const Dim padded = whole(keys, keys.is_static() ? 16 : QK_ATTENTION_WIDE);
-  const Dim line = keys.is_static() ? keys : padded;
-  const Dim scratch = padded * q[3] + whole(v[3], 16) * keys + rows * line;
-  QC_TRY(l.param(scratch));
   p.q = l.in(kQ);
   p.k = l.in(kK);
   p.v = l.in(kV);
@@ -137,7 +121,6 @@ Result<Ok> Attention::lower(Lowering& l) const {
   fill_strides(*this, kV, p.v_at);
   const Dims at = result_strides(q, v);
   std::copy(at.begin(), at.end(), p.y_at);
-  p.scratch = l.scratch(DType::f32, {scratch}, "scores");
   l.emit(p, {.in_place = {}, .macs = macs()});
   return Ok{};
 }

@@ -18,7 +18,6 @@
 namespace qc {
 namespace {
 
-constexpr int64_t kQueries = 16;      // that are computed together
 constexpr int64_t kMostWeight = 255;  // the largest code of a weight
 
 /// Codes and scales of one operand while a result is computed.
@@ -226,7 +225,6 @@ Result<kernel::Qattention> CodeAttention::call(const Node& node, Lowering& l) co
   p.keys = k[2];
   p.depth = q[3];
   p.value_depth = v[3];
-  p.rows = l.bounds(q[2]).min >= kQueries ? Dim(kQueries) : min(q[2], Dim(kQueries));
   p.offset = offset;
   p.left = left;
   p.right = right;
@@ -268,18 +266,11 @@ Result<kernel::Qattention> CodeAttention::call(const Node& node, Lowering& l) co
   View* const dynamic[] = {&p.q_scales, &p.q_zeros,  &p.k_scales,
                            &p.k_zeros,  &p.v_scales, &p.v_zeros};
   for (size_t i = 0; i < 6; ++i) *dynamic[i] = l.optional(scale_operand(0) + i);
-  // As QK_QATTENTION_FLOATS and QK_QATTENTION_WORDS count them.
-  const auto up = [](const Dim& n, int64_t to) { return ceildiv(n, to) * Dim(to); };
-  const Dim keys = up(k[2], 16), width = up(v[3], 16), depth = up(q[3], 2);
-  const Dim floats = p.rows * (keys + width) + Dim(2) * keys + up(p.rows, 16);
-  const Dim words = keys * depth + width * up(k[2], 2) + p.rows * (depth + keys);
-  for (const Dim& size : {floats, words, product(q), product(k), product(v), product(l.out_dims())})
+  for (const Dim& size : {product(q), product(k), product(v), product(l.out_dims())})
     QC_TRY(l.param(size));
   for (size_t i : {kQ, kK, kV}) {
     for (const Dim& stride : strides_in(node, i)) QC_TRY(l.param(stride));
   }
-  p.scores = l.scratch(DType::f32, {floats}, "scores");
-  p.panels = l.scratch(DType::i16, {words}, "panels");
   return p;
 }
 

@@ -19,7 +19,7 @@ struct CodeAttention : AttentionScores {
   Result<Dims> check_codes(const Node& node) const;
   /// The result as floats, or as codes of `to`.
   void compute(const Node& node, EvalContext& c, const QType& to, Tensor& y) const;
-  /// All of a call but its result, with scratch.
+  /// All of a call but its result.
   Result<kernel::Qattention> call(const Node& node, Lowering& l) const;
   int64_t macs_of_codes(const Node& node) const;
   AccumulatorProof accumulators(const Node& node) const;

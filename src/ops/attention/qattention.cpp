@@ -88,11 +88,10 @@ Result<Ok> QAttentionQuantize::lower(Lowering& l) const {
   if (count(shape) == 0) return Ok{};
   QC_ASSIGN(kernel::Qattention p, call(*this, l));
   const Dim n = shape.back(), batch = product(Dims(shape.begin() + 1, shape.end() - 1));
-  QC_TRY(lower_ending(l, ending, p, shape[0] * batch, n));
+  QC_TRY(lower_ending(l, ending, p));
   // All rows of a batch are there when its last head is.
   p.e_row = n;
   p.e_batch = batch;
-  if (!ending.dynamic || ending.per_token) p.floats = l.scratch(DType::f32, {batch * n}, "floats");
   l.emit(p, {.in_place = {}, .macs = macs()});
   return Ok{};
 }

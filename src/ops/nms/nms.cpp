@@ -93,7 +93,6 @@ class Nms final : public OpNode<Nms>, public CountsRows {
     c.scores = l.in(1);
     c.rows = l.out(0);
     c.found = l.out(1);
-    c.scratch = l.scratch(DType::i32, {max(Dim(1), scores[2])}, "boxes left");
     l.emit(c);
     return Ok{};
   }

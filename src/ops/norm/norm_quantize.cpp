@@ -102,7 +102,7 @@ Result<Ok> NormQuantize::lower(Lowering& l) const {
   c.residual = l.optional(3);
   c.gamma = l.optional(1);
   c.beta = l.optional(2);
-  QC_TRY(lower_ending(l, ending, c, sizes.rows, sizes.n));
+  QC_TRY(lower_ending(l, ending, c));
   CallInfo info;
   if (sums) {
     c.sums = l.out(output_count() - 1);

@@ -1,7 +1,5 @@
 #include "ops/quantize/ending.h"
 
-#include <algorithm>
-
 #include "kernels/common/modes.h"
 #include "kernels/numerics/quant.h"
 
@@ -74,12 +72,6 @@ Result<EndingParams> ending_params(const Lowering& l, const Ending& ending) {
   if (y.format->granularity == Granularity::tensor) p.loops.axis = p.loops.inner = 1;
   p.span = 0;
   return p;
-}
-
-int64_t ending_batch(const Lowering& l, const Dim& rows, const Dim& n) {
-  constexpr int64_t kNear = 4096;  // floats, half of a small first cache
-  const int64_t most = std::clamp<int64_t>(l.bounds(rows).max, 1, 32);
-  return std::clamp<int64_t>(kNear / std::max<int64_t>(l.bounds(n).max, 1), 1, most);
 }
 
 View ending_scales(Lowering& l, const Ending& ending) {

@@ -18,15 +18,12 @@ struct EndingParams {
   Dim span = 1;
 };
 Result<EndingParams> ending_params(const Lowering& l, const Ending& ending);
-/// How many rows of n elements are computed before their codes are: as many as stay near.
-int64_t ending_batch(const Lowering& l, const Dim& rows, const Dim& n);
 View ending_scales(Lowering& l, const Ending& ending);
 View ending_zeros(Lowering& l, const Ending& ending);
 
-/// Gives a call the ending of its node, whose first results are codes and what belongs to them. The
-/// kernel computes `rows` times `n` floats that lie side by side.
+/// Gives a call the ending of its node, whose first results are codes and what belongs to them.
 template <class Call>
-Result<Ok> lower_ending(Lowering& l, const Ending& ending, Call& c, const Dim& rows, const Dim& n) {
+Result<Ok> lower_ending(Lowering& l, const Ending& ending, Call& c) {
   QC_ASSIGN(const EndingParams p, ending_params(l, ending));
   c.e_mode = p.mode;
   c.e_lo = p.lo;
@@ -48,12 +45,10 @@ Result<Ok> lower_ending(Lowering& l, const Ending& ending, Call& c, const Dim& r
     c.y_scales = l.out(1);
     c.y_zeros = l.out(2);
   }
-  c.e_batch = ending_batch(l, rows, n);
-  // One range for the tensor is known once all of it is computed.
-  const bool whole = ending.dynamic && !ending.per_token;
   c.e_keep = ending.floats ? 1 : 0;
-  c.floats = ending.floats ? l.out(ending.floats_at())
-                           : l.scratch(DType::f32, {whole ? rows * n : n * c.e_batch}, "floats");
+  if constexpr (requires { c.floats; }) {
+    if (ending.floats) c.floats = l.out(ending.floats_at());
+  }
   return Ok{};
 }
 

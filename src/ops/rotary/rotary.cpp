@@ -301,9 +301,7 @@ Result<Ok> RotaryQuantize::lower(Lowering& l) const {
     c.x_scales = float_constant(l, divisors(*x.format, false));
     c.x_zeros = zero_constant(l, x);
   }
-  const Dims dims = l.in_dims(0);
-  const Dim rows = product(Dims(dims.begin(), dims.end() - 1));
-  QC_TRY(lower_ending(l, ending, c, rows, dims.back()));
+  QC_TRY(lower_ending(l, ending, c));
   l.emit(c);
   return Ok{};
 }

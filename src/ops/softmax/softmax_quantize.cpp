@@ -60,7 +60,7 @@ Result<Ok> SoftmaxQuantize::lower(Lowering& l) const {
   c.inner = view.inner;
   c.zero = softmax_zero_mode(zero);
   c.x = l.in(0);
-  QC_TRY(lower_ending(l, ending, c, view.outer, view.n * view.inner));
+  QC_TRY(lower_ending(l, ending, c));
   l.emit(c);
   return Ok{};
 }

@@ -1,0 +1,17 @@
+// Norms stored as codes, some rows at a time (kernels/norm/portable.c).
+#include "kernels/quantize/ending_bind.h"
+
+namespace qc {
+namespace {
+
+Result<Call> bind(const Call& call, Binder& binder) {
+  return bind_rows(call, binder, "norm_quantize_rows", call.size("rows"), call.size("n"));
+}
+
+}  // namespace
+
+void variants_norm_portable(std::vector<Variant>& out) {
+  out.push_back({"norm_quantize", "portable", "", 100, no_refusal, bind});
+}
+
+}  // namespace qc

@@ -1,0 +1,18 @@
+// Rotations stored as codes, some rows at a time (kernels/rotary/portable.c).
+#include "kernels/quantize/ending_bind.h"
+#include "kernels/rotary/bind.h"
+
+namespace qc {
+namespace {
+
+Result<Call> bind(const Call& call, Binder& binder) {
+  return bind_rows(call, binder, "rotary_quantize_rows", rows_of(call), length_of(call));
+}
+
+}  // namespace
+
+void variants_rotary_portable(std::vector<Variant>& out) {
+  out.push_back({"rotary_quantize", "portable", "", 100, no_refusal, bind});
+}
+
+}  // namespace qc
