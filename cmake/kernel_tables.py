@@ -35,6 +35,7 @@ Written to OUTPUT_DIR:
   FOLDER/params.h   a C++ struct per parameter struct, with Dims for its integers
   FOLDER/calls.h    a C++ struct per kernel: its parameters, operands, results and selectors as members
   FOLDER/selectors.h   a C++ struct per kernel with selectors: their values in a call, by name
+  FOLDER/operands.h where operands and results of kernels with units stand, for FOLDER/split.c
   FOLDER_MACHINE_table.c  thunks of the bodies for that machine
   folders.inc, machines.inc, variants.inc   the lists of folders, of machine tables, of *.variant.cpp
   dots.inc          the folders with bodies whose dot products are as the program says (kernels/numerics/dot.h)
@@ -224,6 +225,33 @@ def machine_tables(folder, kernels):
         yield machine, "\n".join(out)
 
 
+def operands(folder, kernels):
+    """Where operands and results of the kernels of a folder stand among those of a call, for what splits calls."""
+    split = [k for k in kernels if k.prefix]
+    if not split:
+        return ""
+    check_splits(split)
+    guard = f"QK_{folder.upper()}_OPERANDS_H"
+    out = [f"#ifndef {guard}", f"#define {guard}"]
+    for k in split:
+        for way, names in (("IN", k.inputs), ("OUT", k.outputs)):
+            if names:
+                own = [f"QK_{k.name}_{way}_{name.rstrip('?')}".upper() for name in names]
+                out += ["", "enum {", *(f"  {name}," for name in own[:-1]), f"  {own[-1]}", "};"]
+    return "\n".join([*out, "", "#endif", ""])
+
+
+def check_splits(kernels):
+    """What splits calls of several kernels finds what they have in common at the same places."""
+    known = {}
+    for k in kernels:
+        for prefix in {split for *_, split in k.bodies if split}:
+            for names in (k.inputs, k.outputs):
+                for at, name in enumerate(n.rstrip("?") for n in names):
+                    if known.setdefault((prefix, name), at) != at:
+                        sys.exit(f"kernel {k.name}: {name} stands elsewhere in another kernel that {prefix} splits")
+
+
 def camel(name):
     return "".join(part.capitalize() for part in name.split("_"))
 
@@ -387,6 +415,9 @@ def main():
         write(output / f"{folder.name}_table.c", table(folder, kernels, structs))
         write(output / folder.name / "calls.h", calls(folder, kernels, homes))
         write(output / folder.name / "selectors.h", selectors(folder, kernels))
+        if places := operands(folder.name, kernels):
+            texts[f"kernels/{folder.name}/operands.h"] = places
+            write(output / folder.name / "operands.h", places)
         for machine, text in [] if portable_only else machine_tables(folder, kernels):
             write(output / f"{folder.name}_{machine}_table.c", text)
             machines.append((folder.name, machine))

@@ -1,4 +1,6 @@
-/* Splits that kernels share: by elements, by rows, by elements of a box. */
+/* Splits that kernels share: by elements, by rows, by elements of a box. x, left, right and y are
+ * where operands and the result stand (FOLDER/operands.h), X, A, B and Y how many bytes they move.
+ */
 #ifndef QK_SPLIT_H
 #define QK_SPLIT_H
 
@@ -11,22 +13,22 @@ QK_INLINE void qk_move_optional(void** at, ptrdiff_t bytes) {
 }
 
 /* Elements of X bytes that lie side by side, and results of Y (kernels/common/pieces.h). */
-#define QK_SPANS_ELEMENTS(prefix, PARAMS, X, Y)                                                    \
+#define QK_SPANS_ELEMENTS(prefix, PARAMS, x, X, y, Y)                                              \
   QK_INLINE int32_t prefix##_place(const PARAMS* p, int32_t first, const void** in, void** out) {  \
-    qk_move(&in[0], (ptrdiff_t)first*(X));                                                         \
-    qk_move_result(&out[0], (ptrdiff_t)first*(Y));                                                 \
+    qk_move(&in[x], (ptrdiff_t)first*(X));                                                         \
+    qk_move_result(&out[y], (ptrdiff_t)first*(Y));                                                 \
     return p->n - first;                                                                           \
   }                                                                                                \
   QK_INLINE int32_t prefix##_spans(const PARAMS* p, PARAMS* one, int32_t* bytes, int32_t* steps) { \
     (void)p;                                                                                       \
     one->n = 1;                                                                                    \
-    bytes[0] = (X);                                                                                \
-    steps[0] = 1;                                                                                  \
+    bytes[x] = (X);                                                                                \
+    steps[x] = 1;                                                                                  \
     return (Y);                                                                                    \
   }
 /* `n` elements, each a unit; x and y move on by so many bytes with each. */
-#define QK_SPLIT_ELEMENTS(prefix, PARAMS, X, Y)                                             \
-  QK_SPANS_ELEMENTS(prefix, PARAMS, X, Y)                                                   \
+#define QK_SPLIT_ELEMENTS(prefix, PARAMS, x, X, y, Y)                                       \
+  QK_SPANS_ELEMENTS(prefix, PARAMS, x, X, y, Y)                                             \
   QK_INLINE int32_t prefix##_units(const PARAMS* p) { return p->n; }                        \
   QK_INLINE int32_t prefix##_part(PARAMS* p, const void** in, void** out, int32_t* units) { \
     (void)prefix##_place(p, units[0], in, out);                                             \
@@ -35,12 +37,12 @@ QK_INLINE void qk_move_optional(void** at, ptrdiff_t bytes) {
   }
 
 /* The outermost axis, `outer`; x and y move on by so many bytes (of p) with each. */
-#define QK_SPLIT_OUTER(prefix, PARAMS, X, Y)                                                \
+#define QK_SPLIT_OUTER(prefix, PARAMS, x, X, y, Y)                                          \
   QK_INLINE int32_t prefix##_units(const PARAMS* p) { return p->outer; }                    \
   QK_INLINE int32_t prefix##_part(PARAMS* p, const void** in, void** out, int32_t* units) { \
     p->outer = units[1] - units[0];                                                         \
-    qk_move(&in[0], (ptrdiff_t)units[0] * (X));                                             \
-    qk_move_result(&out[0], (ptrdiff_t)units[0] * (Y));                                     \
+    qk_move(&in[x], (ptrdiff_t)units[0] * (X));                                             \
+    qk_move_result(&out[y], (ptrdiff_t)units[0] * (Y));                                     \
     return units[1];                                                                        \
   }
 
@@ -106,23 +108,23 @@ QK_INLINE void qk_box_row(int32_t rank, int32_t* dims, int32_t count) {
     qk_box_row(p->rank, p->dims, count < left ? count : left);                                 \
     return units[0] + (count < left ? count : left);                                           \
   }
-/* Two operands that are broadcast: strides `a` and `b` over `dims`, elements of A, B and Y bytes.
- */
-#define QK_SPLIT_BROADCAST2(prefix, PARAMS, A, B, Y)                                              \
+/* Two operands that are broadcast: strides p->a and p->b over `dims`, elements of A, B and Y
+ * bytes. */
+#define QK_SPLIT_BROADCAST2(prefix, PARAMS, left, A, right, B, y, Y)                              \
   QK_INLINE int32_t prefix##_place(const PARAMS* p, int32_t first, const void** in, void** out) { \
-    qk_move(&in[0], qk_box_at(p->rank, p->dims, p->a, first) * (A));                              \
-    qk_move(&in[1], qk_box_at(p->rank, p->dims, p->b, first) * (B));                              \
-    qk_move_result(&out[0], (ptrdiff_t)first*(Y));                                                \
+    qk_move(&in[left], qk_box_at(p->rank, p->dims, p->a, first) * (A));                           \
+    qk_move(&in[right], qk_box_at(p->rank, p->dims, p->b, first) * (B));                          \
+    qk_move_result(&out[y], (ptrdiff_t)first*(Y));                                                \
     return qk_box_left(p->rank, p->dims, first);                                                  \
   }                                                                                               \
-  QK_SPANS_BROADCAST2(prefix, PARAMS, A, B, Y) QK_SPLIT_BROADCAST(prefix, PARAMS)
-#define QK_SPANS_BROADCAST2(prefix, PARAMS, A, B, Y)                                               \
+  QK_SPANS_BROADCAST2(prefix, PARAMS, left, A, right, B, Y) QK_SPLIT_BROADCAST(prefix, PARAMS)
+#define QK_SPANS_BROADCAST2(prefix, PARAMS, left, A, right, B, Y)                                  \
   QK_INLINE int32_t prefix##_spans(const PARAMS* p, PARAMS* one, int32_t* bytes, int32_t* steps) { \
     one->rank = one->dims[0] = 1;                                                                  \
-    bytes[0] = (A);                                                                                \
-    bytes[1] = (B);                                                                                \
-    steps[0] = qk_box_last(p->rank, p->a);                                                         \
-    steps[1] = qk_box_last(p->rank, p->b);                                                         \
+    bytes[left] = (A);                                                                             \
+    bytes[right] = (B);                                                                            \
+    steps[left] = qk_box_last(p->rank, p->a);                                                      \
+    steps[right] = qk_box_last(p->rank, p->b);                                                     \
     return (Y);                                                                                    \
   }
 

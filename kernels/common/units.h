@@ -59,14 +59,14 @@ QK_INLINE void qk_move_result(void** at, ptrdiff_t bytes) { *at = (uint8_t*)*at 
   qk_move_result((y), (elements)*qk_code_bytes(*(residual) ? (p)->r_y_type : (p)->y_type)); \
   qk_move((residual), (elements)*qk_code_bytes((p)->r_type))
 
-/* Moves what there is one of for each output, multipliers being numbers or pairs of them:
- * `in` are bias, multipliers, bias of floats, zero points of weights. */
-QK_INLINE void qk_move_outputs(const void** in, int32_t outputs, int32_t q31,
+/* Moves what there is one of for each output, multipliers being numbers or pairs of them. */
+QK_INLINE void qk_move_outputs(const void** bias, const void** multipliers, const void** float_bias,
+                               const void** w_zeros, int32_t outputs, int32_t q31,
                                ptrdiff_t bias_bytes) {
-  qk_move(&in[0], outputs * bias_bytes);
-  qk_move(&in[1], (ptrdiff_t)outputs * (q31 ? 8 : 4));
-  qk_move(&in[2], (ptrdiff_t)outputs * 4);
-  qk_move(&in[3], (ptrdiff_t)outputs * 4);
+  qk_move(bias, outputs * bias_bytes);
+  qk_move(multipliers, (ptrdiff_t)outputs * (q31 ? 8 : 4));
+  qk_move(float_bias, (ptrdiff_t)outputs * 4);
+  qk_move(w_zeros, (ptrdiff_t)outputs * 4);
 }
 
 #endif

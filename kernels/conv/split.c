@@ -4,24 +4,25 @@
 #include "kernels/common/units.h"
 #include "kernels/conv/conv.h"
 #include "kernels/conv/lines.h"
+#include "kernels/conv/operands.h"
 
-/* in: x, w, bias, residual; elements of `bytes`. */
+/* Elements of `bytes`. */
 QK_INLINE int32_t qk_conv_lines_part(qk_conv_params* p, const void** in, void** out,
                                      const int32_t* units, ptrdiff_t bytes) {
   QK_LINE_PART(p, r, units, x, y);
-  qk_move(&in[0], x * bytes);
-  qk_move(&in[3], y * bytes);
-  qk_move_result(&out[0], y * bytes);
+  qk_move(&in[QK_CONV_PLAIN_IN_X], x * bytes);
+  qk_move(&in[QK_CONV_PLAIN_IN_RESIDUAL], y * bytes);
+  qk_move_result(&out[QK_CONV_PLAIN_OUT_Y], y * bytes);
   return r.next;
 }
 QK_INLINE int32_t qk_conv_channels_part(qk_conv_params* p, const void** in, void** out,
                                         const int32_t* units, ptrdiff_t bytes) {
   QK_CHANNEL_PART(p, r, units, c, x, w, y);
-  qk_move(&in[0], x * bytes);
-  qk_move(&in[1], w * bytes);
-  qk_move(&in[2], c * bytes);
-  qk_move(&in[3], y * bytes);
-  qk_move_result(&out[0], y * bytes);
+  qk_move(&in[QK_CONV_PLAIN_IN_X], x * bytes);
+  qk_move(&in[QK_CONV_PLAIN_IN_W], w * bytes);
+  qk_move(&in[QK_CONV_PLAIN_IN_BIAS], c * bytes);
+  qk_move(&in[QK_CONV_PLAIN_IN_RESIDUAL], y * bytes);
+  qk_move_result(&out[QK_CONV_PLAIN_OUT_Y], y * bytes);
   return r.next;
 }
 
@@ -57,8 +58,8 @@ QK_INLINE int32_t qk_conv_pack_part(qk_conv_pack_params* p, const void** in, voi
                                     const int32_t* units) {
   const qk_items r = qk_items_of(units, p->ocg, 16);
   const ptrdiff_t each = (ptrdiff_t)p->icg * p->taps;
-  qk_move(&in[0], ((ptrdiff_t)r.batch * p->ocg + r.first) * each * 4);
-  qk_move_result(&out[0], (ptrdiff_t)units[0] * each * 64);
+  qk_move(&in[QK_CONV_PACK_IN_W], ((ptrdiff_t)r.batch * p->ocg + r.first) * each * 4);
+  qk_move_result(&out[QK_CONV_PACK_OUT_PACKED], (ptrdiff_t)units[0] * each * 64);
   p->groups = 1;
   p->ocg = r.count;
   return r.next;

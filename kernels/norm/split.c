@@ -2,6 +2,7 @@
 #include "kernels/common/split.h"
 
 #include "kernels/norm/norm.h"
+#include "kernels/norm/operands.h"
 
 /* Elements and statistics have so many bytes. */
 QK_INLINE int32_t qk_norm_part(qk_norm_params* p, const void** in, void** out, const int32_t* units,
@@ -10,19 +11,19 @@ QK_INLINE int32_t qk_norm_part(qk_norm_params* p, const void** in, void** out, c
   p->rows = (units[1] - units[0]) * p->groups;
   (void)in;
   p->first += (int32_t)first;
-  qk_move_result(&out[0], first * p->n * bytes);
-  qk_move_optional(&out[1], first * statistic);
-  qk_move_optional(&out[2], first * statistic);
+  qk_move_result(&out[QK_NORM_OUT_Y], first * p->n * bytes);
+  qk_move_optional(&out[QK_NORM_OUT_MEAN], first * statistic);
+  qk_move_optional(&out[QK_NORM_OUT_RSTD], first * statistic);
   return units[1];
 }
 QK_INLINE int32_t qk_scale_shift_part(qk_scale_shift_params* p, const void** in, void** out,
                                       const int32_t* units, ptrdiff_t bytes) {
   const qk_items r = qk_items_of(units, p->channels, 1);
   const ptrdiff_t from = ((ptrdiff_t)r.batch * p->channels + r.first) * p->inner * bytes;
-  qk_move(&in[0], from);
-  qk_move(&in[1], r.first * bytes);
-  qk_move(&in[2], r.first * bytes);
-  qk_move_result(&out[0], from);
+  qk_move(&in[QK_SCALE_SHIFT_IN_X], from);
+  qk_move(&in[QK_SCALE_SHIFT_IN_SCALE], r.first * bytes);
+  qk_move(&in[QK_SCALE_SHIFT_IN_SHIFT], r.first * bytes);
+  qk_move_result(&out[QK_SCALE_SHIFT_OUT_Y], from);
   p->outer = 1;
   p->channels = r.count;
   return r.next;
@@ -53,8 +54,9 @@ QK_SPLIT_SCALE_SHIFT(f64, 8)
 QK_SPLIT_SCALE_SHIFT(f16, 2)
 QK_SPLIT_SCALE_SHIFT(bf16, 2)
 
-#define QK_SPLIT_LRN(bytes)                                                                  \
-  QK_SPLIT_OUTER(qk_lrn_##bytes, qk_lrn_params, (ptrdiff_t)p->channels * p->inner * (bytes), \
+#define QK_SPLIT_LRN(bytes)                                                 \
+  QK_SPLIT_OUTER(qk_lrn_##bytes, qk_lrn_params, QK_LRN_IN_X,                \
+                 (ptrdiff_t)p->channels * p->inner * (bytes), QK_LRN_OUT_Y, \
                  (ptrdiff_t)p->channels * p->inner * (bytes))
 QK_SPLIT_LRN(2)
 QK_SPLIT_LRN(4)

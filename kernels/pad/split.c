@@ -1,6 +1,7 @@
 /* A unit is a row of the result. */
 #include "kernels/common/split.h"
 
+#include "kernels/pad/operands.h"
 #include "kernels/pad/pad.h"
 
 QK_INLINE int32_t qk_pad_units(const qk_pad_params* p) {
@@ -24,12 +25,12 @@ QK_INLINE int32_t qk_pad_part(qk_pad_params* p, const void** in, void** out, con
     p->before[i] = p->after[i] = 0;
   }
   if (inside) {
-    qk_move(&in[0], from * bytes);
+    qk_move(&in[QK_PAD_IN_X], from * bytes);
   } else {
     p->before[7] = row;
     p->dims[7] = p->after[7] = 0;
   }
-  qk_move_result(&out[0], (ptrdiff_t)units[0] * row * bytes);
+  qk_move_result(&out[QK_PAD_OUT_Y], (ptrdiff_t)units[0] * row * bytes);
   return units[0] + 1;
 }
 

@@ -48,7 +48,8 @@ QK_INLINE int32_t qk_pool_part(qk_pool_box p, const int32_t* units, ptrdiff_t* x
 #define QK_POOL_BOX(p) \
   { &(p)->n, &(p)->c, (p)->out, (p)->pad, (p)->in, (p)->stride, (p)->nhwc, (p)->adaptive }
 
-#define QK_SPLIT_POOL(prefix, PARAMS, X, Y)                                                 \
+/* x and y are where operand and result stand (FOLDER/operands.h), of elements of X and Y bytes. */
+#define QK_SPLIT_POOL(prefix, PARAMS, x, X, y, Y)                                           \
   QK_INLINE int32_t prefix##_units(const PARAMS* p) {                                       \
     PARAMS own = *p;                                                                        \
     const qk_pool_box box = QK_POOL_BOX(&own);                                              \
@@ -58,8 +59,8 @@ QK_INLINE int32_t qk_pool_part(qk_pool_box p, const int32_t* units, ptrdiff_t* x
     const qk_pool_box box = QK_POOL_BOX(p);                                                 \
     ptrdiff_t from, to;                                                                     \
     const int32_t next = qk_pool_part(box, units, &from, &to);                              \
-    qk_move(&in[0], from*(X));                                                              \
-    qk_move_result(&out[0], to*(Y));                                                        \
+    qk_move(&in[x], from*(X));                                                              \
+    qk_move_result(&out[y], to*(Y));                                                        \
     return next;                                                                            \
   }
 

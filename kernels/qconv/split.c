@@ -2,6 +2,7 @@
  * are few, panels of outputs; with channels before positions, channels. */
 #include "kernels/common/range.h"
 #include "kernels/conv/lines.h"
+#include "kernels/qconv/operands.h"
 #include "kernels/qconv/pack.h"
 #include "kernels/qconv/qconv.h"
 
@@ -14,17 +15,18 @@ QK_INLINE int32_t qk_qconv_lines_part(qk_qconv_params* p, const void** x, const 
   return r.next;
 }
 
-/* ---- portable; in: x, w, bias, multipliers, bias of floats, zero points of w, scale of x, zero
- * point of x, residual ---- */
+/* ---- portable ---- */
 
 QK_INLINE int32_t qk_qconv_channels_part(qk_qconv_params* p, const void** in, void** out,
                                          const int32_t* units, ptrdiff_t w_bytes,
                                          ptrdiff_t bias_bytes) {
   QK_CHANNEL_PART(p, r, units, c, x, w, y);
-  qk_move(&in[0], x * qk_code_bytes(p->x_type));
-  qk_move(&in[1], w * w_bytes);
-  qk_move_outputs(&in[2], c, p->q31, bias_bytes);
-  QK_MOVE_CODES(p, &in[8], &out[0], y);
+  qk_move(&in[QK_QCONV_PLAIN_IN_X], x * qk_code_bytes(p->x_type));
+  qk_move(&in[QK_QCONV_PLAIN_IN_W], w * w_bytes);
+  qk_move_outputs(&in[QK_QCONV_PLAIN_IN_BIAS], &in[QK_QCONV_PLAIN_IN_MULTIPLIERS],
+                  &in[QK_QCONV_PLAIN_IN_FLOAT_BIAS], &in[QK_QCONV_PLAIN_IN_W_ZEROS], c, p->q31,
+                  bias_bytes);
+  QK_MOVE_CODES(p, &in[QK_QCONV_PLAIN_IN_RESIDUAL], &out[QK_QCONV_PLAIN_OUT_Y], y);
   return r.next;
 }
 #define QK_SPLIT_QCONV_PLAIN(types, W, S)                                                          \
@@ -33,8 +35,10 @@ QK_INLINE int32_t qk_qconv_channels_part(qk_qconv_params* p, const void** in, vo
   }                                                                                                \
   QK_INLINE int32_t qk_qconv_plain_##types##_part(qk_qconv_params* p, const void** in, void** out, \
                                                   const int32_t* units) {                          \
-    return p->nhwc ? qk_qconv_lines_part(p, &in[0], &in[8], &out[0], units)                        \
-                   : qk_qconv_channels_part(p, in, out, units, W, S);                              \
+    return p->nhwc                                                                                 \
+               ? qk_qconv_lines_part(p, &in[QK_QCONV_PLAIN_IN_X], &in[QK_QCONV_PLAIN_IN_RESIDUAL], \
+                                     &out[QK_QCONV_PLAIN_OUT_Y], units)                            \
+               : qk_qconv_channels_part(p, in, out, units, W, S);                                  \
   }
 QK_SPLIT_QCONV_PLAIN(i8_i32, 1, 4)
 QK_SPLIT_QCONV_PLAIN(i8_i64, 1, 8)
@@ -43,18 +47,20 @@ QK_SPLIT_QCONV_PLAIN(i16_i64, 2, 8)
 QK_INLINE int32_t qk_qconv_nhwc_units(const qk_qconv_params* p) { return QK_LINE_UNITS(p); }
 QK_INLINE int32_t qk_qconv_nhwc_part(qk_qconv_params* p, const void** in, void** out,
                                      const int32_t* units) {
-  return qk_qconv_lines_part(p, &in[0], &in[8], &out[0], units);
+  return qk_qconv_lines_part(p, &in[QK_QCONV_NHWC_IN_X], &in[QK_QCONV_NHWC_IN_RESIDUAL],
+                             &out[QK_QCONV_NHWC_OUT_Y], units);
 }
 
-/* ---- weights packed for a machine; in: x, w, scale of x, zero point of x, residual, panels ----
- */
+/* ---- weights packed for a machine ---- */
 
 QK_INLINE int32_t qk_qconv_depthwise_packed_units(const qk_qconv_params* p) {
   return QK_LINE_UNITS(p);
 }
 QK_INLINE int32_t qk_qconv_depthwise_packed_part(qk_qconv_params* p, const void** in, void** out,
                                                  const int32_t* units) {
-  return qk_qconv_lines_part(p, &in[0], &in[4], &out[0], units);
+  return qk_qconv_lines_part(p, &in[QK_QCONV_DEPTHWISE_PACKED_IN_X],
+                             &in[QK_QCONV_DEPTHWISE_PACKED_IN_RESIDUAL],
+                             &out[QK_QCONV_DEPTHWISE_PACKED_OUT_Y], units);
 }
 
 QK_INLINE int32_t qk_packed_conv_panels(const qk_qconv_params* p, qk_panels form) {
@@ -70,10 +76,11 @@ QK_INLINE int32_t qk_packed_conv_part(qk_qconv_params* p, const void** in, void*
   if (qk_units_are_panels(QK_LINE_UNITS(p), qk_packed_conv_panels(p, form))) {
     units[2] = units[0];
     units[3] = units[1];
-    in[5] = units + 2;
+    in[QK_QCONV_PACKED_IN_PANELS] = units + 2;
     return units[1];
   }
-  return qk_qconv_lines_part(p, &in[0], &in[4], &out[0], units);
+  return qk_qconv_lines_part(p, &in[QK_QCONV_PACKED_IN_X], &in[QK_QCONV_PACKED_IN_RESIDUAL],
+                             &out[QK_QCONV_PACKED_OUT_Y], units);
 }
 #define QK_SPLIT_PACKED_CONV(machine, FORM)                                               \
   QK_INLINE int32_t qk_qconv_packed_##machine##_units(const qk_qconv_params* p) {         \

@@ -1,21 +1,23 @@
 /* Products of codes in parts: units are blocks of rows; of few rows, panels of outputs. */
 #include "kernels/common/range.h"
 #include "kernels/common/units.h"
+#include "kernels/qgemm/operands.h"
 #include "kernels/qgemm/qgemm.h"
 #include "kernels/qtile/pack.h"
 
-/* Some rows of one matrix; `more` are scales of x, zero points of x, residual. */
+/* Some rows of one matrix. */
 QK_INLINE int32_t qk_qgemm_rows_part(qk_qgemm_params* p, const void** x, const void** w,
-                                     const void** more, void** y, const int32_t* units) {
+                                     const void** x_scales, const void** x_zeros,
+                                     const void** residual, void** y, const int32_t* units) {
   const qk_items r = qk_items_of(units, p->m, qk_unit_rows(p->m));
   const ptrdiff_t from = (ptrdiff_t)r.batch * p->x_batch + (ptrdiff_t)r.first * p->k;
   const ptrdiff_t to = (ptrdiff_t)r.batch * p->y_batch + (ptrdiff_t)r.first * p->n;
   const ptrdiff_t row = p->per_row ? (ptrdiff_t)r.batch * p->m + r.first : 0;
   qk_move(x, from * qk_code_bytes(p->x_type));
   qk_move(w, (ptrdiff_t)r.batch * p->w_batch);
-  qk_move(&more[0], row * 4);
-  qk_move(&more[1], row * 4);
-  QK_MOVE_CODES(p, &more[2], y, to);
+  qk_move(x_scales, row * 4);
+  qk_move(x_zeros, row * 4);
+  QK_MOVE_CODES(p, residual, y, to);
   p->batch = 1;
   p->m = r.count;
   return r.next;
@@ -27,20 +29,23 @@ QK_INLINE int32_t qk_qgemm_panels_units(const qk_qgemm_params* p) {
   return p->batch == 1 && p->m == 1 ? qk_units_of(p->n, 16)
                                     : p->batch * qk_units_of(p->m, qk_unit_rows(p->m));
 }
-/* in: x, w, bias, multipliers, bias of floats, zero points of w, scales of x, zero points of x,
- * residual, zero points of y. */
 QK_INLINE int32_t qk_qgemm_panels_part(qk_qgemm_params* p, const void** in, void** out,
                                        const int32_t* units) {
   if (p->batch == 1 && p->m == 1) {
     const qk_items r = qk_items_of(units, p->n, 16);
-    qk_move(&in[1], (ptrdiff_t)(r.first / 16) * ((p->k + 1) / 2) * 32);
-    qk_move_outputs(&in[2], r.first, p->q31, 4);
-    QK_MOVE_CODES(p, &in[8], &out[0], (ptrdiff_t)r.first);
-    qk_move(&in[9], (ptrdiff_t)r.first * 4);
+    qk_move(&in[QK_QGEMM_PANELS_IN_W], (ptrdiff_t)(r.first / 16) * ((p->k + 1) / 2) * 32);
+    qk_move_outputs(&in[QK_QGEMM_PANELS_IN_BIAS], &in[QK_QGEMM_PANELS_IN_MULTIPLIERS],
+                    &in[QK_QGEMM_PANELS_IN_FLOAT_BIAS], &in[QK_QGEMM_PANELS_IN_W_ZEROS], r.first,
+                    p->q31, 4);
+    QK_MOVE_CODES(p, &in[QK_QGEMM_PANELS_IN_RESIDUAL], &out[QK_QGEMM_PANELS_OUT_Y],
+                  (ptrdiff_t)r.first);
+    qk_move(&in[QK_QGEMM_PANELS_IN_Y_ZEROS], (ptrdiff_t)r.first * 4);
     p->n = r.count;
     return r.next;
   }
-  return qk_qgemm_rows_part(p, &in[0], &in[1], &in[6], &out[0], units);
+  return qk_qgemm_rows_part(p, &in[QK_QGEMM_PANELS_IN_X], &in[QK_QGEMM_PANELS_IN_W],
+                            &in[QK_QGEMM_PANELS_IN_X_SCALES], &in[QK_QGEMM_PANELS_IN_X_ZEROS],
+                            &in[QK_QGEMM_PANELS_IN_RESIDUAL], &out[QK_QGEMM_PANELS_OUT_Y], units);
 }
 
 /* ---- weights packed for a machine ---- */
@@ -54,17 +59,18 @@ QK_INLINE int32_t qk_packed_gemm_units(const qk_qgemm_params* p, qk_panels form)
   const int32_t panels = qk_packed_gemm_panels(p, form);
   return p->batch == 1 && qk_units_are_panels(rows, panels) ? panels : rows;
 }
-/* in: x, w, scales of x, zero points of x, residual, panels. */
 QK_INLINE int32_t qk_packed_gemm_part(qk_qgemm_params* p, const void** in, void** out,
                                       int32_t* units, qk_panels form) {
   const int32_t rows = p->batch * qk_units_of(p->m, qk_unit_rows(p->m));
   if (p->batch == 1 && qk_units_are_panels(rows, qk_packed_gemm_panels(p, form))) {
     units[2] = units[0];
     units[3] = units[1];
-    in[5] = units + 2;
+    in[QK_QGEMM_PACKED_IN_PANELS] = units + 2;
     return units[1];
   }
-  return qk_qgemm_rows_part(p, &in[0], &in[1], &in[2], &out[0], units);
+  return qk_qgemm_rows_part(p, &in[QK_QGEMM_PACKED_IN_X], &in[QK_QGEMM_PACKED_IN_W],
+                            &in[QK_QGEMM_PACKED_IN_X_SCALES], &in[QK_QGEMM_PACKED_IN_X_ZEROS],
+                            &in[QK_QGEMM_PACKED_IN_RESIDUAL], &out[QK_QGEMM_PACKED_OUT_Y], units);
 }
 #define QK_SPLIT_PACKED_GEMM(machine, FORM)                                               \
   QK_INLINE int32_t qk_qgemm_packed_##machine##_units(const qk_qgemm_params* p) {         \
@@ -91,13 +97,15 @@ QK_INLINE int32_t qk_qmatmul_part(qk_qmatmul_params* p, const void** in, void** 
   const ptrdiff_t row = (ptrdiff_t)r.batch * p->m + r.first;
   const int32_t l = r.batch % p->batch[2], j = r.batch / p->batch[2] % p->batch[1];
   const int32_t i = r.batch / p->batch[2] / p->batch[1];
-  qk_move(&in[0], x_bytes * ((ptrdiff_t)i * p->a_batch[0] + (ptrdiff_t)j * p->a_batch[1] +
-                             (ptrdiff_t)l * p->a_batch[2] + (ptrdiff_t)r.first * p->k));
-  qk_move(&in[1], w_bytes * ((ptrdiff_t)i * p->b_batch[0] + (ptrdiff_t)j * p->b_batch[1] +
-                             (ptrdiff_t)l * p->b_batch[2]));
-  qk_move(&in[6], p->per_row ? row * 4 : 0);
-  qk_move(&in[7], p->per_row ? row * 4 : 0);
-  QK_MOVE_CODES(p, &in[8], &out[0], row * p->n);
+  qk_move(&in[QK_QMATMUL_IN_X],
+          x_bytes * ((ptrdiff_t)i * p->a_batch[0] + (ptrdiff_t)j * p->a_batch[1] +
+                     (ptrdiff_t)l * p->a_batch[2] + (ptrdiff_t)r.first * p->k));
+  qk_move(&in[QK_QMATMUL_IN_W],
+          w_bytes * ((ptrdiff_t)i * p->b_batch[0] + (ptrdiff_t)j * p->b_batch[1] +
+                     (ptrdiff_t)l * p->b_batch[2]));
+  qk_move(&in[QK_QMATMUL_IN_X_SCALES], p->per_row ? row * 4 : 0);
+  qk_move(&in[QK_QMATMUL_IN_X_ZEROS], p->per_row ? row * 4 : 0);
+  QK_MOVE_CODES(p, &in[QK_QMATMUL_IN_RESIDUAL], &out[QK_QMATMUL_OUT_Y], row * p->n);
   p->batch[0] = p->batch[1] = p->batch[2] = 1;
   p->m = r.count;
   return r.next;
@@ -132,8 +140,9 @@ QK_INLINE int32_t qk_qgemm_pack_units(const qk_qgemm_pack_params* p) {
 QK_INLINE int32_t qk_qgemm_pack_part(qk_qgemm_pack_params* p, const void** in, void** out,
                                      const int32_t* units) {
   const qk_items r = qk_items_of(units, p->n, 16);
-  qk_move(&in[0], (ptrdiff_t)r.batch * p->batch_step + (ptrdiff_t)r.first * p->n_step);
-  qk_move_result(&out[0], (ptrdiff_t)units[0] * ((p->k + 1) / 2) * 32);
+  qk_move(&in[QK_QGEMM_PACK_IN_W],
+          (ptrdiff_t)r.batch * p->batch_step + (ptrdiff_t)r.first * p->n_step);
+  qk_move_result(&out[QK_QGEMM_PACK_OUT_PACKED], (ptrdiff_t)units[0] * ((p->k + 1) / 2) * 32);
   p->batch = 1;
   p->n = r.count;
   return r.next;
@@ -145,7 +154,7 @@ QK_INLINE int32_t qk_wgemm_units(const qk_wgemm_params* p) { return qk_units_of(
 QK_INLINE int32_t qk_wgemm_part(qk_wgemm_params* p, const void** in, void** out,
                                 const int32_t* units) {
   (void)in;
-  qk_move_result(&out[1], (ptrdiff_t)units[0] * QK_W_ROWS(p->k) * 4);
+  qk_move_result(&out[QK_WGEMM_PANELS_OUT_ROWS], (ptrdiff_t)units[0] * QK_W_ROWS(p->k) * 4);
   p->first = units[0];
   p->count = units[1] - units[0];
   return units[1];

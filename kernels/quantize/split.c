@@ -1,14 +1,19 @@
 /* A unit is an element, of dynamic scales a run that has one. */
 #include "kernels/common/split.h"
 
+#include "kernels/quantize/operands.h"
 #include "kernels/quantize/quantize.h"
 
-QK_SPLIT_ELEMENTS(qk_lookup_8, qk_lookup_params, 1, 1)
-QK_SPLIT_ELEMENTS(qk_lookup_16, qk_lookup_params, 1, 2)
-QK_SPLIT_OUTER(qk_lookup_rows_8, qk_lookup_rows_params, p->x_row, p->n)
-QK_SPLIT_OUTER(qk_lookup_rows_16, qk_lookup_rows_params, p->x_row, 2 * p->n)
-QK_SPLIT_ELEMENTS(qk_requantize_1, qk_requantize_params, 2, 1)
-QK_SPLIT_ELEMENTS(qk_requantize_2, qk_requantize_params, 2, 2)
+QK_SPLIT_ELEMENTS(qk_lookup_8, qk_lookup_params, QK_LOOKUP_IN_X, 1, QK_LOOKUP_OUT_Y, 1)
+QK_SPLIT_ELEMENTS(qk_lookup_16, qk_lookup_params, QK_LOOKUP_IN_X, 1, QK_LOOKUP_OUT_Y, 2)
+QK_SPLIT_OUTER(qk_lookup_rows_8, qk_lookup_rows_params, QK_LOOKUP_ROWS_IN_X, p->x_row,
+               QK_LOOKUP_ROWS_OUT_Y, p->n)
+QK_SPLIT_OUTER(qk_lookup_rows_16, qk_lookup_rows_params, QK_LOOKUP_ROWS_IN_X, p->x_row,
+               QK_LOOKUP_ROWS_OUT_Y, 2 * p->n)
+QK_SPLIT_ELEMENTS(qk_requantize_1, qk_requantize_params, QK_REQUANTIZE_IN_X, 2, QK_REQUANTIZE_OUT_Y,
+                  1)
+QK_SPLIT_ELEMENTS(qk_requantize_2, qk_requantize_params, QK_REQUANTIZE_IN_X, 2, QK_REQUANTIZE_OUT_Y,
+                  2)
 
 /* Whether all elements have one scale; if not they lie along the last axis, or where that has one
  * element, along `axis`, within a group. */
@@ -21,10 +26,10 @@ QK_INLINE int32_t qk_quantize_place(const qk_quantize_params* p, int32_t first, 
   const int32_t a = row % p->axis, o = row / p->axis, group = p->group - a % p->group;
   const ptrdiff_t at =
       (ptrdiff_t)o * p->s_outer + (ptrdiff_t)(a / p->group) * p->s_axis + (ptrdiff_t)i * p->s_inner;
-  qk_move(&in[0], first * x);
-  qk_move(&in[1], at * 4);
-  qk_move(&in[2], at * 4);
-  qk_move_result(&out[0], first * y);
+  qk_move(&in[QK_QUANTIZE_IN_X], first * x);
+  qk_move(&in[QK_QUANTIZE_IN_SCALES], at * 4);
+  qk_move(&in[QK_QUANTIZE_IN_ZEROS], at * 4);
+  qk_move_result(&out[QK_QUANTIZE_OUT_Y], first * y);
   if (qk_one_scale(p)) return p->outer * p->axis * p->inner - first;
   if (p->inner > 1) return p->inner - i;
   return p->group > 1 && group < p->axis - a ? group : p->axis - a;
@@ -40,9 +45,11 @@ QK_INLINE int32_t qk_quantize_part(qk_quantize_params* p, int32_t first, int32_t
 QK_INLINE void qk_quantize_spans(const qk_quantize_params* p, qk_quantize_params* one,
                                  int32_t* bytes, int32_t* steps) {
   one->outer = one->axis = one->inner = 1;
-  bytes[1] = bytes[2] = 4;
-  steps[0] = 1;
-  steps[1] = steps[2] = p->inner > 1 ? p->s_inner : p->group == 1 ? p->s_axis : 0;
+  bytes[QK_QUANTIZE_IN_SCALES] = bytes[QK_QUANTIZE_IN_ZEROS] = 4;
+  steps[QK_QUANTIZE_IN_X] = 1;
+  steps[QK_QUANTIZE_IN_SCALES] = steps[QK_QUANTIZE_IN_ZEROS] = p->inner > 1    ? p->s_inner
+                                                               : p->group == 1 ? p->s_axis
+                                                                               : 0;
 }
 #define QK_SPLIT_QUANTIZE(prefix, X, Y)                                                         \
   QK_INLINE int32_t prefix##_place(const qk_quantize_params* p, int32_t first, const void** in, \
@@ -52,7 +59,7 @@ QK_INLINE void qk_quantize_spans(const qk_quantize_params* p, qk_quantize_params
   QK_INLINE int32_t prefix##_spans(const qk_quantize_params* p, qk_quantize_params* one,        \
                                    int32_t* bytes, int32_t* steps) {                            \
     qk_quantize_spans(p, one, bytes, steps);                                                    \
-    bytes[0] = (X);                                                                             \
+    bytes[QK_QUANTIZE_IN_X] = (X);                                                              \
     return (Y);                                                                                 \
   }                                                                                             \
   QK_SPLIT_SCALED(prefix)
@@ -78,9 +85,9 @@ QK_SPLIT_QUANTIZE(qk_dequantize_4, 4, 4)
     p->rows = units[1] - units[0];                                                               \
     p->first += units[0];                                                                        \
     (void)in;                                                                                    \
-    qk_move_result(&out[0], (ptrdiff_t)units[0] * p->n * (codes));                               \
-    qk_move_result(&out[1], (ptrdiff_t)units[0] * 4);                                            \
-    qk_move_optional(&out[2], (ptrdiff_t)units[0] * 4);                                          \
+    qk_move_result(&out[QK_DYNAMIC_QUANTIZE_OUT_Y], (ptrdiff_t)units[0] * p->n * (codes));       \
+    qk_move_result(&out[QK_DYNAMIC_QUANTIZE_OUT_SCALES], (ptrdiff_t)units[0] * 4);               \
+    qk_move_optional(&out[QK_DYNAMIC_QUANTIZE_OUT_ZEROS], (ptrdiff_t)units[0] * 4);              \
     return units[1];                                                                             \
   }
 QK_SPLIT_DYNAMIC(1)

@@ -1,6 +1,7 @@
 /* A unit is a row of pairs. */
 #include "kernels/common/split.h"
 
+#include "kernels/rotary/operands.h"
 #include "kernels/rotary/rotary.h"
 
 QK_INLINE int32_t qk_rotary_rows(const qk_rotary_params* p) {
@@ -12,10 +13,10 @@ QK_INLINE int32_t qk_rotary_rows_part(qk_rotary_params* p, const void** in, void
   const ptrdiff_t from = (ptrdiff_t)units[0] * p->dims[rows] * bytes;
   int32_t index[8];
   const int32_t next = rows ? qk_box_part(rows, p->dims, index, units) : units[1];
-  qk_move(&in[0], qk_box_place(rows, index, p->x_at) * bytes);
-  qk_move(&in[1], qk_box_place(rows, index, p->c) * bytes);
-  qk_move(&in[2], qk_box_place(rows, index, p->s) * bytes);
-  qk_move_result(&out[0], from);
+  qk_move(&in[QK_ROTARY_IN_X], qk_box_place(rows, index, p->x_at) * bytes);
+  qk_move(&in[QK_ROTARY_IN_COS], qk_box_place(rows, index, p->c) * bytes);
+  qk_move(&in[QK_ROTARY_IN_SIN], qk_box_place(rows, index, p->s) * bytes);
+  qk_move_result(&out[QK_ROTARY_OUT_Y], from);
   if (p->axis < rows) p->first -= index[p->axis];
   return next;
 }

@@ -115,7 +115,8 @@ def test_ops_leave_packing_to_variants(root):
         taken |= {title(name) for name in re.findall(r'(?:push_back\(\{|add\()"(\w+)"', text)}
         bound |= {*re.findall(r"\bkernel::(\w+)", text), *(title(name) for name in re.findall(r'"(\w+)"', text) if name in kernels(root))}
     bound -= taken
-    assert bound >= {"GemmPanels", "GemmPack", "ConvNhwc", "WgemmPanels", "WconvPanels", "RnnPanels", "QgemmPanels", "QconvPacked"}
+    assert bound >= {"GemmPanels", "GemmPack", "ConvNhwc", "WgemmPanels", "WconvPanels", "RnnPanels", "QgemmPanels", "QconvPacked",
+                     "AttentionPanels", "MergeSort", "NormQuantizeRows"}
     found = []
     for path in sorted((root / "src" / "ops").rglob("*.*")):
         if path.suffix not in (".cpp", ".h"):
@@ -126,6 +127,25 @@ def test_ops_leave_packing_to_variants(root):
         if name != "src/ops/common/weighted.cpp":  # codes and biases as other types
             found += [f"{name}: derived constant" for _ in re.findall(r"[.>]derived\(", text)]
     assert found == []
+
+
+def test_scratch_and_constants_of_bodies_are_for_variants(root):
+    """Above kernels only what is enumerated has a name: types of codes, modes, functions of cells; no size of a tile or of
+    scratch. Memory of ops is for values between their calls."""
+    allowed = set()
+    for path in (root / "kernels").glob("*/*.h"):
+        for numbers in re.findall(r"^(?:typedef )?enum \w*\s*\{(.*?)\}", path.read_text(), re.M | re.S):
+            allowed |= set(re.findall(r"\bQK_\w+", numbers))
+    assert {"QK_I8", "QK_PER_TOKEN", "QK_R_Q31", "QK_ATTENTION_WIDE"} & allowed == {"QK_I8", "QK_PER_TOKEN", "QK_R_Q31"}
+    found, between = [], set()
+    for top in ("ops", "passes", "program"):
+        for path in sorted((root / "src" / top).rglob("*.*")):
+            if path.suffix in (".cpp", ".h"):
+                text = path.read_text()
+                found += [f"{path.relative_to(root)}: {m}" for m in re.findall(r"\bQK_[A-Z]\w*", text) if m not in allowed]
+                between |= {path.stem} if re.search(r"\bl\.scratch\(", text) else set()
+    assert found == []
+    assert between == {"create", "fit", "loop", "resize"}
 
 
 def title(kernel: str) -> str:

@@ -165,38 +165,38 @@ def test_products_are_integer(name, kind, exported, quantc, tmp_path):
 # Kernels that compute with floats and products, in two blocks with what stands before and after them. Norms, rotations, attentions and
 # activations write the codes that alone are read of them; queries, keys and values are parts of one product that nobody copies.
 TOKEN_KERNELS = {
-    "llama": dict(norm_quantize=5, qgemm_panels=9, rotary_quantize=2, qattention=2, activation_quantize=2),
-    "mistral": dict(norm_quantize=5, qgemm_panels=9, rotary_quantize=2, qattention=2, activation_quantize=2),
-    "gemma": dict(norm_quantize=5, qgemm_panels=9, rotary_quantize=2, qattention=2, activation_quantize=2, binary=1),
+    "llama": dict(norm_quantize_rows=5, qgemm_panels=9, rotary_quantize_rows=2, qattention_panels=2, activation_quantize_rows=2),
+    "mistral": dict(norm_quantize_rows=5, qgemm_panels=9, rotary_quantize_rows=2, qattention_panels=2, activation_quantize_rows=2),
+    "gemma": dict(norm_quantize_rows=5, qgemm_panels=9, rotary_quantize_rows=2, qattention_panels=2, activation_quantize_rows=2, binary=1),
     # Queries and keys have norms of their own, which are part of the rotation.
-    "qwen3": dict(norm_quantize=5, qgemm_panels=9, rotary_quantize=2, qattention=2, activation_quantize=2),
+    "qwen3": dict(norm_quantize_rows=5, qgemm_panels=9, rotary_quantize_rows=2, qattention_panels=2, activation_quantize_rows=2),
     # What no norm and no rotation encodes is queries, keys and values of a layer together, cross attention's in two.
-    "gpt2": dict(norm_quantize=5, qgemm_panels=9, qattention=2, activation_quantize=2, dynamic_quantize=2, binary=1),
-    "bert": dict(norm_quantize=6, qgemm_panels=10, qattention=2, activation_quantize=2, dynamic_quantize=2, binary=2, unary=1),
-    "t5": dict(norm_quantize=12, qgemm_panels=22, qattention=6, activation_quantize=4, dynamic_quantize=7),
-    "whisper": dict(norm_quantize=7, qgemm_panels=17, qattention=4, activation_quantize=2, dynamic_quantize=9, binary=1),
-    "mixtral": dict(norm_quantize=5, qgemm_panels=7, qgrouped_panels=4, rotary_quantize=2, qattention=2, activation_quantize=2,
+    "gpt2": dict(norm_quantize_rows=5, qgemm_panels=9, qattention_panels=2, activation_quantize_rows=2, dynamic_quantize=2, binary=1),
+    "bert": dict(norm_quantize_rows=6, qgemm_panels=10, qattention_panels=2, activation_quantize_rows=2, dynamic_quantize=2, binary=2, unary=1),
+    "t5": dict(norm_quantize_rows=12, qgemm_panels=22, qattention_panels=6, activation_quantize_rows=4, dynamic_quantize=7),
+    "whisper": dict(norm_quantize_rows=7, qgemm_panels=17, qattention_panels=4, activation_quantize_rows=2, dynamic_quantize=9, binary=1),
+    "mixtral": dict(norm_quantize_rows=5, qgemm_panels=7, qgrouped_panels=4, rotary_quantize_rows=2, qattention_panels=2, activation_quantize_rows=2,
                     binary=6, reduce=4, softmax=2),
-    "vit": dict(norm_quantize=4, norm=1, qgemm_panels=9, qattention=2, activation_quantize=2, dynamic_quantize=4, binary=2, dequantize=2,
+    "vit": dict(norm_quantize_rows=4, norm=1, qgemm_panels=9, qattention_panels=2, activation_quantize_rows=2, dynamic_quantize=4, binary=2, dequantize=2,
                 strided=3, conv_nhwc=1, conv_pack=1),
 }
 # With static scales a product has those of its parts along its channels, a rotation along its heads; sums and activations are kernels of codes.
 STATIC_KERNELS = {
-    "llama": dict(norm_quantize=5, qgemm_panels=9, rotary_quantize=2, qattention=2, quantize=1, dequantize=1),
-    "mistral": dict(norm_quantize=5, qgemm_panels=9, rotary_quantize=2, qattention=2, quantize=1, dequantize=1),
-    "gemma": dict(norm_quantize=5, qgemm_panels=9, rotary_quantize=2, qattention=2, quantize=1, dequantize=1),
-    "qwen3": dict(norm_quantize=9, qgemm_panels=9, rotary_quantize=4, qattention=2, quantize=1, dequantize=1),
-    "gpt2": dict(norm_quantize=5, qgemm_panels=9, qattention=2, quantize=1, dequantize=1),
-    "bert": dict(norm_quantize=6, qgemm_panels=10, qattention=2, quantize=1, dequantize=1),
-    "t5": dict(norm_quantize=12, qgemm_panels=22, qattention=6, quantize=2, dequantize=1),
-    "whisper": dict(norm_quantize=7, qgemm_panels=14, qattention=4, quantize=2, dequantize=1),
-    "mixtral": dict(norm_quantize=5, qgemm_panels=7, qgrouped_panels=4, rotary_quantize=2, qattention=2, softmax_quantize=2, quantize=3,
+    "llama": dict(norm_quantize_rows=5, qgemm_panels=9, rotary_quantize_rows=2, qattention_panels=2, quantize=1, dequantize=1),
+    "mistral": dict(norm_quantize_rows=5, qgemm_panels=9, rotary_quantize_rows=2, qattention_panels=2, quantize=1, dequantize=1),
+    "gemma": dict(norm_quantize_rows=5, qgemm_panels=9, rotary_quantize_rows=2, qattention_panels=2, quantize=1, dequantize=1),
+    "qwen3": dict(norm_quantize_rows=9, qgemm_panels=9, rotary_quantize_rows=4, qattention_panels=2, quantize=1, dequantize=1),
+    "gpt2": dict(norm_quantize_rows=5, qgemm_panels=9, qattention_panels=2, quantize=1, dequantize=1),
+    "bert": dict(norm_quantize_rows=6, qgemm_panels=10, qattention_panels=2, quantize=1, dequantize=1),
+    "t5": dict(norm_quantize_rows=12, qgemm_panels=22, qattention_panels=6, quantize=2, dequantize=1),
+    "whisper": dict(norm_quantize_rows=7, qgemm_panels=14, qattention_panels=4, quantize=2, dequantize=1),
+    "mixtral": dict(norm_quantize_rows=5, qgemm_panels=7, qgrouped_panels=4, rotary_quantize_rows=2, qattention_panels=2, softmax_quantize_rows=2, quantize=3,
                     dequantize=7, binary=4),
-    "vit": dict(norm_quantize=5, qgemm_panels=9, qattention=2, quantize_turned=1, dequantize=1, strided=2),
+    "vit": dict(norm_quantize_rows=5, qgemm_panels=9, qattention_panels=2, quantize_turned=1, dequantize=1, strided=2),
 }
 # Tables of codes, sums of codes, and what moves, sorts and counts.
 INTEGER_KERNELS = {"lookup", "lookup_rows", "qbinary", "qreduce", "qconv_nhwc", "copy", "gather", "gather_nd", "compare", "cast", "histogram", "scan",
-                   "scatter_nd", "sort"}
+                   "scatter_nd", "merge_sort"}
 
 
 @pytest.mark.parametrize("kind", ["token", "static"])

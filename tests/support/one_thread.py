@@ -8,7 +8,7 @@ REASONS = {
     "resize": "one image in floats: a unit is an image",
 }
 # Where tokens go in a mixture of experts: one row of all choices, whose order counts.
-ROUTING = {"histogram", "scan", "scatter_nd", "sort"}
+ROUTING = {"histogram", "scan", "scatter_nd", "merge_sort"}
 
 
 def kernels_of_one_thread(quantc, model, *flags):
