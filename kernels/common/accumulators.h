@@ -10,7 +10,7 @@
 #include "kernels/common/shared.h"
 #include "kernels/common/vec16.h"
 
-#if defined(QK_TARGET_AVX512VNNI) || defined(QK_TARGET_AVX512BW)
+#if defined(QK_LANES_WORDS)
 #define QK_ACC_REGISTERS 1
 #elif QK_VEC16_REGISTERS == 2
 #define QK_ACC_REGISTERS 2
@@ -96,7 +96,7 @@ QK_INLINE void qk_acc_store_codes_n(uint8_t* p, qk_acc v, int32_t n) {
 QK_INLINE qk_acc qk_acc_factors(qk_acc v) { return _mm512_and_si512(v, _mm512_set1_epi32(0xffff)); }
 /* acc + x * w for each, x codes of 8 bits, w from qk_acc_factors. */
 QK_INLINE void qk_acc_each(qk_acc* acc, qk_acc w, qk_acc x) {
-#if defined(__AVX512VNNI__) || defined(QK_TARGET_AVX512VNNI)
+#if defined(QK_LANES_DOT)
   *acc = _mm512_dpwssd_epi32(*acc, w, x);
 #else
   *acc = _mm512_add_epi32(*acc, _mm512_madd_epi16(w, x));
@@ -117,7 +117,7 @@ QK_INLINE qk_pairs qk_pairs_load(const int8_t* p) {
 /* acc + x[0] * w[2j] + x[1] * w[2j + 1] for each j. */
 QK_INLINE void qk_acc_dot(qk_acc* acc, qk_pairs w, const int16_t* x) {
   const __m512i xv = _mm512_set1_epi32(qk_pair(x));
-#if defined(__AVX512VNNI__) || defined(QK_TARGET_AVX512VNNI)
+#if defined(QK_LANES_DOT)
   *acc = _mm512_dpwssd_epi32(*acc, w, xv);
 #else
   *acc = _mm512_add_epi32(*acc, _mm512_madd_epi16(w, xv));

@@ -56,35 +56,6 @@ QK_INLINE float* qk_ending_row(const qk_ending* e, int32_t r, int32_t n) {
   return e->floats + (ptrdiff_t)at * n;
 }
 
-#if QK_VEC16_REGISTERS == 1
-/* x where it is less or more; a NaN or another zero is not. */
-QK_INLINE qk_v16 qk_v16_less(qk_v16 x, qk_v16 than) { return _mm512_min_ps(x, than); }
-QK_INLINE qk_v16 qk_v16_more(qk_v16 x, qk_v16 than) { return _mm512_max_ps(x, than); }
-QK_INLINE float qk_v16_least(qk_v16 x) { return _mm512_reduce_min_ps(x); }
-QK_INLINE float qk_v16_most(qk_v16 x) { return _mm512_reduce_max_ps(x); }
-#elif QK_VEC16_REGISTERS == 2
-QK_INLINE qk_v16 qk_v16_less(qk_v16 x, qk_v16 than) {
-  const qk_v16 v = {_mm256_min_ps(x.a, than.a), _mm256_min_ps(x.b, than.b)};
-  return v;
-}
-QK_INLINE qk_v16 qk_v16_more(qk_v16 x, qk_v16 than) {
-  const qk_v16 v = {_mm256_max_ps(x.a, than.a), _mm256_max_ps(x.b, than.b)};
-  return v;
-}
-QK_INLINE float qk_v16_least(qk_v16 x) {
-  const __m256 eight = _mm256_min_ps(x.a, x.b);
-  __m128 four = _mm_min_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
-  four = _mm_min_ps(four, _mm_movehl_ps(four, four));
-  return _mm_cvtss_f32(_mm_min_ss(four, _mm_shuffle_ps(four, four, 1)));
-}
-QK_INLINE float qk_v16_most(qk_v16 x) {
-  const __m256 eight = _mm256_max_ps(x.a, x.b);
-  __m128 four = _mm_max_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
-  four = _mm_max_ps(four, _mm_movehl_ps(four, four));
-  return _mm_cvtss_f32(_mm_max_ss(four, _mm_shuffle_ps(four, four, 1)));
-}
-#endif
-
 /* Widens a range by n elements; what is NaN does not count. By 16 lanes, or by three times as many:
  * least and most do not depend on the order, for zeros and NaNs never replace what is there. */
 QK_SHARED void qk_ending_range(const float* x, int32_t n, qk_range* range) {

@@ -113,6 +113,11 @@ QK_INLINE qk_v16 qk_v16_max(qk_v16 a, qk_v16 b) {
 #else
 #define QK_V16_KEEP(v) __asm__("" : "+v"(v))
 #endif
+/* x where it is less or more; a NaN or another zero is not. */
+QK_INLINE qk_v16 qk_v16_less(qk_v16 x, qk_v16 than) { return _mm512_min_ps(x, than); }
+QK_INLINE qk_v16 qk_v16_more(qk_v16 x, qk_v16 than) { return _mm512_max_ps(x, than); }
+QK_INLINE float qk_v16_least(qk_v16 x) { return _mm512_reduce_min_ps(x); }
+QK_INLINE float qk_v16_most(qk_v16 x) { return _mm512_reduce_max_ps(x); }
 
 #elif QK_VEC16_REGISTERS == 2
 
@@ -181,6 +186,26 @@ QK_INLINE qk_v16 qk_v16_max(qk_v16 a, qk_v16 b) {
 #else
 #define QK_V16_KEEP(v) __asm__("" : "+x"((v).a), "+x"((v).b))
 #endif
+QK_INLINE qk_v16 qk_v16_less(qk_v16 x, qk_v16 than) {
+  const qk_v16 v = {_mm256_min_ps(x.a, than.a), _mm256_min_ps(x.b, than.b)};
+  return v;
+}
+QK_INLINE qk_v16 qk_v16_more(qk_v16 x, qk_v16 than) {
+  const qk_v16 v = {_mm256_max_ps(x.a, than.a), _mm256_max_ps(x.b, than.b)};
+  return v;
+}
+QK_INLINE float qk_v16_least(qk_v16 x) {
+  const __m256 eight = _mm256_min_ps(x.a, x.b);
+  __m128 four = _mm_min_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+  four = _mm_min_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_min_ss(four, _mm_shuffle_ps(four, four, 1)));
+}
+QK_INLINE float qk_v16_most(qk_v16 x) {
+  const __m256 eight = _mm256_max_ps(x.a, x.b);
+  __m128 four = _mm_max_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+  four = _mm_max_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_max_ss(four, _mm_shuffle_ps(four, four, 1)));
+}
 
 #elif QK_VEC16_REGISTERS == 4
 

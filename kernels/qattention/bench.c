@@ -4,7 +4,7 @@
 /* clang-format off */
 #include "kernels/common/bench.h"
 #include "kernels/common/plain.h"
-#include "kernels/qattention/portable.c"
+#include "kernels/qattention/tested.h"
 /* clang-format on */
 
 enum { ROWS = 16 };
@@ -44,8 +44,7 @@ static __attribute__((noinline)) void measure(int32_t heads, int32_t queries, in
   p.q_scale = p.k_scale = p.v_scale = 0.01f;
   p.y_type = QK_F32;
   p.e_mode = QK_NO_ENDING;
-  QK_BEST(best,
-          qk_qattention_i8(&p, q, k, v, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, y, 0, 0, 0, floats, words))
+  QK_BEST(best, BODY(&p, q, k, v, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, y, 0, 0, 0, floats, words))
   snprintf(what, sizeof what, "qattention %d heads, %d by %d, depth %d", heads, queries, keys,
            depth);
   qk_report(what, 2.0 * heads * queries * keys * depth, best);

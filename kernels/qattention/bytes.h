@@ -13,11 +13,7 @@
 #include "kernels/qattention/product.h"
 #include "kernels/qattention/qattention.h"
 #include "kernels/qattention/rows.h"
-
-#if defined(QK_TARGET_AVX512VNNI)
-
-/* Fewer codes a row would not leave room for what belongs to keys in QK_QATTENTION_WORDS. */
-#define QK_ATTENDS_BYTES(p) ((p)->depth >= 8 && (p)->depth <= 128)
+#include "kernels/qattention/weights.h"
 
 /* Panels lie as [columns / 16][quads of k][16][4]. */
 typedef struct qk_attended_bytes {
@@ -179,8 +175,43 @@ QK_INLINE void qk_bytes_weights(int32_t from, int32_t to, const uint8_t* codes, 
   b->start[r] = -_mm512_reduce_add_epi32(accumulators);
 }
 
-#else
-#define QK_ATTENDS_BYTES(p) 0
-#endif
+/* Keys and values of a head as panels. */
+QK_INLINE void qk_bytes_fill(const qk_qattention_params* p, const uint8_t* k,
+                             const qk_code_rows* zk, const uint8_t* v, const qk_code_rows* zv,
+                             const qk_attended_bytes* b) {
+  qk_bytes_keys(k, zk, p->keys, p->depth, b);
+  qk_bytes_values(v, zv, p->keys, p->value_depth, b);
+}
+
+/* Scores of queries [i, i + rows) by panels of keys [first, last); q points to the first query. */
+QK_INLINE void qk_bytes_scores(const qk_qattention_params* p, const qk_head* t,
+                               const qk_attended_bytes* b, int32_t i, int32_t rows, const void* q,
+                               int32_t first, int32_t last) {
+  const int32_t quads = (p->depth + 3) / 4, n = (p->keys + 15) / 16 * 16;
+  const qk_codes_product scores = {quads,    4 * quads, (ptrdiff_t)64 * quads,
+                                   n,        t->by,     t->k_scales,
+                                   b->start, b->q_more, b->k_more};
+  for (int32_t r = 0; r < rows; ++r) {
+    qk_bytes_query((const uint8_t*)q + (i + r) * t->q.row, p->q_type, p->depth,
+                   qk_row_zero(&t->q, i + r), r, b);
+  }
+  qk_bytes_multiply(&scores, b->q, b->k, t->scores, rows, first, last);
+}
+
+/* Accumulators of values by codes of weights of keys [from, to), times t->by. */
+QK_INLINE void qk_bytes_results(const qk_qattention_params* p, const qk_head* t,
+                                const qk_attended_bytes* b, int32_t rows, int32_t from,
+                                int32_t to) {
+  const int32_t n = (p->keys + 15) / 16 * 16, wide = (p->value_depth + 15) / 16;
+  const int32_t keys = to > from ? to - from : 0;
+  const qk_codes_product results = {
+      keys / 4, n, (ptrdiff_t)(p->keys + 3) / 4 * 64, (ptrdiff_t)16 * wide, t->by, 0, b->start,
+      0,        0};
+  for (int32_t r = 0; r < rows; ++r) {
+    qk_bytes_weights(from, to, b->codes + (ptrdiff_t)r * n, r, b);
+  }
+  qk_bytes_multiply(&results, b->codes + from, b->v + (ptrdiff_t)16 * from, t->results, rows, 0,
+                    wide);
+}
 
 #endif

@@ -6,6 +6,11 @@ kernel qattention_panels(q, k, v, keep?, add?, q_scales?, q_zeros?, k_scales?, k
   params qk_qattention_params
   body qk_qattention_i8 stack 4096
 
+# The same with bytes multiplied as they are, of some depths.
+kernel qattention_bytes[machine](q, k, v, keep?, add?, q_scales?, q_zeros?, k_scales?, k_zeros?, v_scales?, v_zeros?, scales?, zeros?) -> (y, y_scales?, y_zeros?, floats?, scores, panels)
+  params qk_qattention_params
+  body qk_qattention_{machine=avx512vnni} stack 4096
+
 # On an accelerator, a block of threads for each query, or for 128 queries on tensor cores; without an ending.
 kernel qattention_team[machine](q, k, v, keep?, add?, q_scales?, q_zeros?, k_scales?, k_zeros?, v_scales?, v_zeros?) -> (y)
   params qk_qattention_params

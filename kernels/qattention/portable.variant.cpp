@@ -1,32 +1,11 @@
-// Attention on codes in panels of 16 columns (kernels/qattention/portable.c).
-#include "kernels/qattention/calls.h"
-#include "kernels/quantize/ending_bind.h"
+// Attention on codes by pairs of 16-bit numbers (kernels/qattention/portable.c).
+#include "kernels/qattention/bind.h"
 
 namespace qc {
 namespace {
 
-constexpr int64_t kQueries = 16;  // that are computed together
-
-Dim up(const Dim& n, int64_t to) { return ceildiv(n, to) * Dim(to); }
-
 Result<Call> bind(const Call& call, Binder& binder) {
-  Call c = Binder::like(call, "qattention_panels");
-  const Dim queries = call.size("queries"), keys = call.size("keys");
-  const Dim rows =
-      binder.bounds(queries).min >= kQueries ? Dim(kQueries) : min(queries, Dim(kQueries));
-  set_integer(c, "rows", rows);
-  if (call.integer("e_mode") != QK_NO_ENDING)
-    set_view(c, "floats",
-             floats_of_ending(call, binder, call.size("batch") * call.size("e_batch"),
-                              call.size("e_row"), call.size("e_batch")));
-  // As QK_QATTENTION_FLOATS and QK_QATTENTION_WORDS count them.
-  const Dim line = up(keys, 16), width = up(call.size("value_depth"), 16);
-  const Dim depth = up(call.size("depth"), 2);
-  QC_ASSIGN(Dim floats, binder.param(rows * (line + width) + Dim(2) * line + up(rows, 16)));
-  QC_ASSIGN(Dim words, binder.param(line * depth + width * up(keys, 2) + rows * (depth + line)));
-  set_view(c, "scores", binder.scratch(DType::f32, {std::move(floats)}, "scores"));
-  set_view(c, "panels", binder.scratch(DType::i16, {std::move(words)}, "panels"));
-  return c;
+  return bind_queries(call, binder, "qattention_panels");
 }
 
 }  // namespace

@@ -53,10 +53,15 @@ typedef struct {
 #define QK_QATTENTION_FLOATS(keys, value_depth, rows)                          \
   ((rows) * (QK_QATTENTION_UP(keys, 16) + QK_QATTENTION_UP(value_depth, 16)) + \
    2 * QK_QATTENTION_UP(keys, 16) + QK_QATTENTION_UP(rows, 16))
-/* Panels of k and of v, some queries and their weights. */
+/* Panels of k and of v, some queries and their weights: pairs of words, or bytes. */
 #define QK_QATTENTION_WORDS(keys, depth, value_depth, rows)        \
   (QK_QATTENTION_UP(keys, 16) * QK_QATTENTION_UP(depth, 2) +       \
    QK_QATTENTION_UP(value_depth, 16) * QK_QATTENTION_UP(keys, 2) + \
    (rows) * (QK_QATTENTION_UP(depth, 2) + QK_QATTENTION_UP(keys, 16)))
+
+/* Depths that bodies for bytes take (kernels/qattention/bytes.h): fewer codes a row would not leave
+ * room for what belongs to keys in QK_QATTENTION_WORDS, more would not fit one product of pairs. */
+#define QK_BYTES_LEAST_DEPTH 8
+#define QK_BYTES_MOST_DEPTH 128
 
 #endif

@@ -139,7 +139,7 @@ QK_INLINE float qk_row_exp(float* x, int32_t first, int32_t end, float most) {
 QK_INLINE void qk_row_multiply(float* x, const float* by, int32_t first, int32_t end) {
   for (int32_t i = first; i < end; ++i) x[i] = qn_mulf(x[i], by[i]);
 }
-/* Codes of 16 bits: `size` is 2 for targets without kernels/qattention/bytes.h. */
+/* Codes of 16 bits: `size` is 2 where no body is for bytes (kernels/qattention/bytes.h). */
 QK_INLINE void qk_row_codes(const float* x, int32_t first, int32_t end, float steps, void* y,
                             int32_t size) {
   int16_t* codes = (int16_t*)y;

@@ -17,7 +17,7 @@
 #if defined(QK_TARGET_TEAM) || defined(QK_TARGET_MMA)
 #include "kernels/common/cuda.h"
 #endif
-#include "kernels/qattention/portable.c"
+#include "kernels/qattention/tested.h"
 #if defined(QK_TARGET_TEAM) || defined(QK_TARGET_MMA)
 #include "kernels/qattention/test_devices.h"
 #endif
@@ -108,7 +108,7 @@ static void check_strides(qk_qattention_params p, const int8_t* q, const int8_t*
   if (p.q_rows) sq = together(sq, p.heads, p.queries, 1, 4);
   if (p.k_rows) sk = together(sk, p.kv_heads, p.keys, 1, 4);
   if (p.v_rows) sv = together(sv, p.kv_heads, p.keys, 1, 4);
-  qk_qattention_i8(&p, q, k, v, 0, 0, sq, 0, sk, 0, sv, 0, 0, 0, y, 0, 0, 0, scores, words);
+  BODY(&p, q, k, v, 0, 0, sq, 0, sk, 0, sv, 0, 0, 0, y, 0, 0, 0, scores, words);
   qk_expect_same("heads of a row together", y, expected, 4 * count, sizes, 8);
   p.e_mode = QK_PER_TOKEN;
   p.e_lo = -127;
@@ -116,8 +116,7 @@ static void check_strides(qk_qattention_params p, const int8_t* q, const int8_t*
   p.e_symmetric = p.e_size = 1;
   p.e_batch = p.queries;
   p.e_span = p.e_row = n;
-  qk_qattention_i8(&p, q, k, v, 0, 0, sq, 0, sk, 0, sv, 0, 0, 0, coded, scales, zeros, floats,
-                   scores, words);
+  BODY(&p, q, k, v, 0, 0, sq, 0, sk, 0, sv, 0, 0, 0, coded, scales, zeros, floats, scores, words);
   for (int32_t r = 0; r < p.queries; ++r) {
     const float* row = expected + r * n;
     qn_dynamic_range(row, n, -127, 127, 1, &want[r], &zero);
@@ -167,7 +166,7 @@ static void check(int i) {
   p.y_type = QK_F32;
   p.e_mode = QK_NO_ENDING;
   lie_so(&p, 0);
-  qk_qattention_i8(&p, q, k, v, 0, 0, sq, 0, sk, 0, sv, 0, 0, 0, y, 0, 0, 0, floats, words);
+  BODY(&p, q, k, v, 0, 0, sq, 0, sk, 0, sv, 0, 0, 0, y, 0, 0, 0, floats, words);
   for (int32_t row = 0; row < heads * queries; ++row) {
     const int32_t shared = row / queries / (heads / kv) * keys, at = row % queries;
     float most, sum, largest = 1.0f;
@@ -247,8 +246,8 @@ static void expect_blocks(const qk_qattention_params* given, const operand* q, c
     float* floats = qk_random_floats((size_t)QK_QATTENTION_FLOATS(p.keys, p.value_depth, rows));
     int16_t* words = (int16_t*)qk_random_floats(
         (size_t)QK_QATTENTION_WORDS(p.keys, p.depth, p.value_depth, rows) / 2);
-    qk_qattention_i8(&p, q->codes, k->codes, v->codes, keep, add, q->scales, q->laid, k->scales,
-                     k->laid, v->scales, v->laid, 0, 0, y, 0, 0, 0, floats, words);
+    BODY(&p, q->codes, k->codes, v->codes, keep, add, q->scales, q->laid, k->scales, k->laid,
+         v->scales, v->laid, 0, 0, y, 0, 0, 0, floats, words);
     qk_expect_same("qattention in blocks", y, expected, 4 * count, sizes, 11);
   }
 }

@@ -61,6 +61,28 @@ def test_no_code_hides_in_long_macros(root):
     assert found == {}
 
 
+# What compilers and targets say is asked here: which vectors there are, scalar arithmetic, and the peak of a benchmark.
+KNOW_TARGETS = {"common/lanes.h", "common/vec16.h", "common/peak.h", "numerics/base.h"}
+ASKS_FOR_TARGETS = re.compile(r"^ *# *(?:el)?if[^\n]*\b(QK_TARGET_\w+|__(?:AVX|SSE|FMA|ARM|aarch64|x86_64)\w*)", re.M)
+
+
+def asking(text: str) -> list:
+    return ASKS_FOR_TARGETS.findall(text)
+
+
+def test_instruction_sets_have_files_of_their_own(root):
+    """A body for an instruction set is a variant with a file of its own (docs/adding-a-kernel.md); portable bodies, and what
+    they include, compute with the vectors of kernels/common/vec16.h and accumulators.h, whichever these are."""
+    assert asking("#if defined(QK_TARGET_AVX512VNNI)\n") and asking("# elif X && defined(__AVX512F__)\n") and not asking("#if QK_VEC16_REGISTERS\n")
+    found = {}
+    for path in sorted((root / "kernels").glob("*/*")):
+        name = path.relative_to(root / "kernels").as_posix()
+        tried = path.name.startswith(("test", "bench"))
+        if path.suffix in (".h", ".c", ".inc") and not tried and name not in KNOW_TARGETS and (words := asking(path.read_text())):
+            found[name] = words
+    assert found == {}
+
+
 def test_files_of_tests_have_names_of_their_own(root):
     """`pytest tests` imports them all as modules of one folder, and refuses a second one of the same name."""
     names = [path.name for path in (root / "tests").rglob("test_*.py")]

@@ -157,6 +157,16 @@ def kernels(root) -> set:
     return {name for sig in (root / "kernels").glob("*/kernels.sig") for name in re.findall(r"^kernel (\w+)", sig.read_text(), re.M)}
 
 
+def test_what_splits_calls_names_operands(root):
+    """The build names their places after signatures (kernels/FOLDER/operands.h): a literal one would not follow a change."""
+    literal = re.compile(r"(?<![>.\w])(?:in|out)\[\d+\]")  # of a call, not sizes of a parameter struct
+    assert literal.search("qk_move(&in[0], n)") and not literal.search("in[QK_COPY_IN_X] + p->out[0]")
+    found = []
+    for path in [*(root / "kernels").glob("*/split.c"), *(root / "kernels").glob("*/units.h"), root / "kernels/common/split.h"]:
+        found += [f"{path.relative_to(root)}: {m}" for m in literal.findall(path.read_text())]
+    assert found == []
+
+
 def test_ops_share_no_structs_with_kernels(root):
     """Evaluation defines what kernels must give, so ops name none of the kernels' structs and include no kernel's code."""
     found = []
