@@ -9,9 +9,9 @@ namespace {
 
 bool makes_codes(Node* user) { return capability<MakesCodes>(user) != nullptr; }
 
-/// What keeps a norm apart from the rotation that reads it, and from which codes are made; null
-/// where nothing does. Of floats that are read as such a kernel for norms alone is the faster one
-/// on accelerators.
+/// What keeps a norm apart from the rotation that reads it; null where nothing does. Norm, rotation
+/// and quantize become one kernel that stores codes alone. A rotation whose floats are read stores
+/// them anyway: it and its norm stay ops, for which a target may have kernels of their own.
 const char* what_keeps(const Norm& norm, const Value* turned) {
   const Value *x = norm.output(), *gamma = norm.input(1);
   const auto users = turned->users();
