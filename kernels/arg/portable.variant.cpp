@@ -1,4 +1,5 @@
 // Sorting by merges, between two lists of positions (kernels/arg/portable.c).
+#include "program/estimate.h"
 #include "program/variant.h"
 
 namespace qc {
@@ -16,7 +17,11 @@ Result<Call> bind(const Call& call, Binder& binder) {
 }  // namespace
 
 void variants_arg_portable(std::vector<Variant>& out) {
-  out.push_back({"sort", "portable", "", 100, refusal, bind});
+  out.push_back({.kernel = "sort",
+                 .name = "portable",
+                 .cost = portable_at_peak<Peak::scalar, 50>,
+                 .refusal = refusal,
+                 .bind = bind});
 }
 
 }  // namespace qc

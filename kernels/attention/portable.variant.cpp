@@ -1,5 +1,6 @@
 // Attention with keys and values in panels of 16 columns (kernels/attention/portable.c).
 #include "kernels/attention/calls.h"
+#include "program/estimate.h"
 #include "program/variant.h"
 
 namespace qc {
@@ -29,7 +30,11 @@ Result<Call> bind(const Call& call, Binder& binder) {
 }  // namespace
 
 void variants_attention_portable(std::vector<Variant>& out) {
-  out.push_back({"attention", "portable", "", 100, refusal, bind});
+  out.push_back({.kernel = "attention",
+                 .name = "portable",
+                 .cost = portable_at_peak<Peak::f32, 50>,
+                 .refusal = refusal,
+                 .bind = bind});
 }
 
 }  // namespace qc

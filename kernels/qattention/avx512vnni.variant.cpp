@@ -1,5 +1,6 @@
 // Attention on codes with vpdpbusd (kernels/qattention/avx512vnni.c).
 #include "kernels/qattention/bind.h"
+#include "program/estimate.h"
 
 namespace qc {
 namespace {
@@ -17,7 +18,12 @@ Result<Call> bind(const Call& call, Binder& binder) {
 }  // namespace
 
 void variants_qattention_avx512vnni(std::vector<Variant>& out) {
-  out.push_back({"qattention", "avx512vnni", "avx512vnni", 10, refusal, bind});
+  out.push_back({.kernel = "qattention",
+                 .name = "avx512vnni",
+                 .feature = "avx512vnni",
+                 .cost = at_peak<Peak::i8, 50>,
+                 .refusal = refusal,
+                 .bind = bind});
 }
 
 }  // namespace qc

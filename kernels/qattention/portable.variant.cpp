@@ -1,5 +1,6 @@
 // Attention on codes by pairs of 16-bit numbers (kernels/qattention/portable.c).
 #include "kernels/qattention/bind.h"
+#include "program/estimate.h"
 
 namespace qc {
 namespace {
@@ -11,7 +12,11 @@ Result<Call> bind(const Call& call, Binder& binder) {
 }  // namespace
 
 void variants_qattention_portable(std::vector<Variant>& out) {
-  out.push_back({"qattention", "portable", "", 100, no_refusal, bind});
+  out.push_back({.kernel = "qattention",
+                 .name = "portable",
+                 .cost = portable_at_peak<Peak::i16, 30>,
+                 .refusal = no_refusal,
+                 .bind = bind});
 }
 
 }  // namespace qc

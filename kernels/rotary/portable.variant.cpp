@@ -1,6 +1,7 @@
 // Rotations stored as codes, some rows at a time (kernels/rotary/portable.c).
 #include "kernels/quantize/ending_bind.h"
 #include "kernels/rotary/bind.h"
+#include "program/estimate.h"
 
 namespace qc {
 namespace {
@@ -12,7 +13,11 @@ Result<Call> bind(const Call& call, Binder& binder) {
 }  // namespace
 
 void variants_rotary_portable(std::vector<Variant>& out) {
-  out.push_back({"rotary_quantize", "portable", "", 100, no_refusal, bind});
+  out.push_back({.kernel = "rotary_quantize",
+                 .name = "portable",
+                 .cost = portable_at_peak<Peak::f32, 50>,
+                 .refusal = no_refusal,
+                 .bind = bind});
 }
 
 }  // namespace qc

@@ -1,5 +1,6 @@
 // Softmax stored as codes, some rows at a time (kernels/softmax/portable.c).
 #include "kernels/quantize/ending_bind.h"
+#include "program/estimate.h"
 
 namespace qc {
 namespace {
@@ -12,7 +13,11 @@ Result<Call> bind(const Call& call, Binder& binder) {
 }  // namespace
 
 void variants_softmax_portable(std::vector<Variant>& out) {
-  out.push_back({"softmax_quantize", "portable", "", 100, no_refusal, bind});
+  out.push_back({.kernel = "softmax_quantize",
+                 .name = "portable",
+                 .cost = portable_at_peak<Peak::f32, 50>,
+                 .refusal = no_refusal,
+                 .bind = bind});
 }
 
 }  // namespace qc
