@@ -1,0 +1,84 @@
+/* Functions of two operands with every way of broadcasting, against one loop.
+ * run gcc PORTABLE */
+#include "kernels/binary/portable.c"
+#include "kernels/common/testing.h"
+
+/* Sizes of a result and strides of operands: each axis is walked or repeated. */
+static int32_t shape(int32_t* rank, int32_t* dims, int32_t (*steps)[8], int32_t* sizes, int n) {
+  int32_t all = 1;
+  *rank = qk_random_in(1, 4);
+  for (int j = 0; j < n; ++j) sizes[j] = 1;
+  for (int d = *rank - 1; d >= 0; --d) {
+    dims[d] = qk_random_in(1, 6);
+    all *= dims[d];
+    for (int j = 0; j < n; ++j) {
+      steps[j][d] = qk_random() % 3 ? sizes[j] : 0;
+      if (steps[j][d]) sizes[j] *= dims[d];
+    }
+  }
+  return all;
+}
+/* Where element `at` of the result has its operand. */
+static int32_t place(int32_t at, int32_t rank, const int32_t* dims, const int32_t* steps) {
+  int32_t out = 0;
+  for (int d = rank - 1; d >= 0; at /= dims[d--]) out += at % dims[d] * steps[d];
+  return out;
+}
+
+#define FUNCTIONS(X)                                                                              \
+  X(add, f32, float)                                                                              \
+  X(sub, f32, float)                                                                              \
+  X(mul, f32, float) X(div, f32, float) X(max, f32, float) X(min, f64, double) X(add, i8, int8_t) \
+      X(mul, i32, int32_t) X(sub, u16, uint16_t) X(bit_xor, u64, uint64_t)                        \
+          X(floor_div, i16, int16_t)
+
+#define DEFINE(op, s, T)                                                                       \
+  static void check_##op##_##s(void) {                                                         \
+    qk_broadcast2_params p;                                                                    \
+    int32_t steps[2][8], sizes[2];                                                             \
+    const int32_t all = shape(&p.rank, p.dims, steps, sizes, 2);                               \
+    const size_t bytes = sizeof(T);                                                            \
+    const int floats = (T)0.5f != 0;                                                           \
+    T* a = (T*)(void*)qk_random_bytes(bytes * (size_t)sizes[0]);                               \
+    T* b = (T*)(void*)qk_random_bytes(bytes * (size_t)sizes[1]);                               \
+    T* y = (T*)(void*)qk_random_bytes(bytes * (size_t)all);                                    \
+    T* expected = (T*)(void*)qk_random_bytes(bytes * (size_t)all);                             \
+    memcpy(p.a, steps[0], sizeof p.a);                                                         \
+    memcpy(p.b, steps[1], sizeof p.b);                                                         \
+    for (int32_t i = 0; floats && i < sizes[0]; ++i) a[i] = (T)qk_random_float();              \
+    for (int32_t i = 0; floats && i < sizes[1]; ++i) b[i] = (T)qk_random_float();              \
+    for (int32_t at = 0; at < all; ++at)                                                       \
+      expected[at] =                                                                           \
+          qn_##op##_##s(a[place(at, p.rank, p.dims, p.a)], b[place(at, p.rank, p.dims, p.b)]); \
+    qk_binary_##op##_##s(&p, a, b, y);                                                         \
+    qk_expect_same(#op " " #s, y, expected, bytes*(size_t)all, p.dims, p.rank);                \
+  }
+FUNCTIONS(DEFINE)
+
+static void check_clamp(void) {
+  qk_broadcast2_clamp_params p;
+  int32_t steps[2][8], sizes[2];
+  const int32_t all = shape(&p.rank, p.dims, steps, sizes, 2);
+  float *a = qk_random_floats((size_t)sizes[0]), *b = qk_random_floats((size_t)sizes[1]);
+  float *y = qk_random_floats((size_t)all), *expected = qk_random_floats((size_t)all);
+  memcpy(p.a, steps[0], sizeof p.a);
+  memcpy(p.b, steps[1], sizeof p.b);
+  p.lo = -0.5f, p.hi = 0.75f;
+  for (int32_t at = 0; at < all; ++at) {
+    const float sum = a[place(at, p.rank, p.dims, p.a)] + b[place(at, p.rank, p.dims, p.b)];
+    expected[at] = sum < p.lo ? p.lo : sum > p.hi ? p.hi : sum;
+  }
+  qk_binary_add_clamp_f32(&p, a, b, y);
+  qk_expect_same("add_clamp", y, expected, 4 * (size_t)all, p.dims, p.rank);
+}
+
+#define CHECK(op, s, T) check_##op##_##s();
+int main(void) {
+  if (!qk_machine_has_target()) return 0;
+  for (int i = 0; i < 60; ++i) {
+    FUNCTIONS(CHECK)
+    check_clamp();
+  }
+  return 0;
+}
+QK_TARGET_END

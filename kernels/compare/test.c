@@ -1,0 +1,62 @@
+/* Comparisons with every way of broadcasting, of NaN too, against one loop.
+ * run gcc PORTABLE */
+#include "kernels/common/testing.h"
+#include "kernels/compare/portable.c"
+
+/* Sizes of a result and strides of operands: each axis is walked or repeated. */
+static int32_t shape(int32_t* rank, int32_t* dims, int32_t (*steps)[8], int32_t* sizes, int n) {
+  int32_t all = 1;
+  *rank = qk_random_in(1, 4);
+  for (int j = 0; j < n; ++j) sizes[j] = 1;
+  for (int d = *rank - 1; d >= 0; --d) {
+    dims[d] = qk_random_in(1, 6);
+    all *= dims[d];
+    for (int j = 0; j < n; ++j) {
+      steps[j][d] = qk_random() % 3 ? sizes[j] : 0;
+      if (steps[j][d]) sizes[j] *= dims[d];
+    }
+  }
+  return all;
+}
+/* Where element `at` of the result has its operand. */
+static int32_t place(int32_t at, int32_t rank, const int32_t* dims, const int32_t* steps) {
+  int32_t out = 0;
+  for (int d = rank - 1; d >= 0; at /= dims[d--]) out += at % dims[d] * steps[d];
+  return out;
+}
+
+#define FUNCTIONS(X)                                                                      \
+  X(eq, f32, float, ==)                                                                   \
+  X(ne, f32, float, !=)                                                                   \
+  X(lt, f32, float, <) X(le, f64, double, <=) X(gt, i8, int8_t, >) X(ge, u8, uint8_t, >=) \
+      X(lt, i64, int64_t, <) X(gt, u32, uint32_t, >)
+
+#define DEFINE(op, s, T, SIGN)                                                                 \
+  static void check_##op##_##s(void) {                                                         \
+    qk_broadcast2_params p;                                                                    \
+    int32_t steps[2][8], sizes[2];                                                             \
+    const int32_t all = shape(&p.rank, p.dims, steps, sizes, 2);                               \
+    T* a = (T*)(void*)qk_random_bytes(sizeof(T) * (size_t)sizes[0]);                           \
+    T* b = (T*)(void*)qk_random_bytes(sizeof(T) * (size_t)sizes[1]);                           \
+    uint8_t *y = qk_random_bytes((size_t)all), *expected = qk_random_bytes((size_t)all);       \
+    memcpy(p.a, steps[0], sizeof p.a);                                                         \
+    memcpy(p.b, steps[1], sizeof p.b);                                                         \
+    for (int32_t i = 0; i < sizes[0]; ++i) a[i] = (T)qk_random_in(0, 5);                       \
+    for (int32_t i = 0; i < sizes[1]; ++i) b[i] = (T)qk_random_in(0, 5);                       \
+    if ((T)0.5f != 0) a[0] = (T)NAN;                                                           \
+    for (int32_t at = 0; at < all; ++at)                                                       \
+      expected[at] = a[place(at, p.rank, p.dims, p.a)] SIGN b[place(at, p.rank, p.dims, p.b)]; \
+    qk_compare_##op##_##s(&p, a, b, y);                                                        \
+    qk_expect_same(#op " " #s, y, expected, (size_t)all, p.dims, p.rank);                      \
+  }
+FUNCTIONS(DEFINE)
+
+#define CHECK(op, s, T, SIGN) check_##op##_##s();
+int main(void) {
+  if (!qk_machine_has_target()) return 0;
+  for (int i = 0; i < 80; ++i) {
+    FUNCTIONS(CHECK)
+  }
+  return 0;
+}
+QK_TARGET_END
