@@ -206,3 +206,17 @@ def test_evaluations_name_no_kernels_and_only_fast_ones_name_instructions(root):
             found += [f"{path.relative_to(root)}: {head.strip()}: {m}" for m in re.findall(r"\bkernel::\w+", body)]
     assert found == []
     assert evaluations > 70  # the search finds them
+
+
+def test_files_of_a_convolution_are_counted(root):
+    """The script follows the tree: every file it starts from is there, so the figures mean what they say."""
+    sys.path.insert(0, str(root / "tools"))
+    import files_of_conv
+
+    for machine in files_of_conv.KERNELS:
+        found = files_of_conv.parts(root, machine)
+        listed = set().union(*found.values())
+        starts = [*files_of_conv.OP, *files_of_conv.PROGRAM, *files_of_conv.SIGNATURES[machine], *(
+            next((f for f in names if (root / f).exists()), names[0]) for names in files_of_conv.KERNELS[machine])]
+        assert [f for f in starts if f not in listed] == []
+        assert {"src/backends/common/steps.h", "src/program/program.h"} <= listed and sum(map(len, found.values())) == len(listed)
