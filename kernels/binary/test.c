@@ -25,12 +25,13 @@ static int32_t place(int32_t at, int32_t rank, const int32_t* dims, const int32_
   return out;
 }
 
-#define FUNCTIONS(X)                                                                              \
-  X(add, f32, float)                                                                              \
-  X(sub, f32, float)                                                                              \
-  X(mul, f32, float) X(div, f32, float) X(max, f32, float) X(min, f64, double) X(add, i8, int8_t) \
-      X(mul, i32, int32_t) X(sub, u16, uint16_t) X(bit_xor, u64, uint64_t)                        \
-          X(floor_div, i16, int16_t)
+/* clang-format off */
+#define FUNCTIONS(X) \
+  X(add, f32, float) X(sub, f32, float) X(mul, f32, float) \
+  X(div, f32, float) X(max, f32, float) X(min, f64, double) \
+  X(add, i8, int8_t) X(mul, i32, int32_t) X(sub, u16, uint16_t) \
+  X(bit_xor, u64, uint64_t) X(floor_div, i16, int16_t)
+/* clang-format on */
 
 #define DEFINE(op, s, T)                                                                       \
   static void check_##op##_##s(void) {                                                         \

@@ -3,11 +3,12 @@
 #include "kernels/cast/portable.c"
 #include "kernels/common/testing.h"
 
-#define PAIRS(X)                                                                     \
-  X(f32, float, f64, double)                                                         \
-  X(f64, double, f32, float)                                                         \
-  X(i8, int8_t, f32, float) X(u8, uint8_t, i64, int64_t) X(i32, int32_t, i8, int8_t) \
-      X(i64, int64_t, u16, uint16_t) X(u16, uint16_t, f64, double)
+/* clang-format off */
+#define PAIRS(X) \
+  X(f32, float, f64, double) X(f64, double, f32, float) X(i8, int8_t, f32, float) \
+  X(u8, uint8_t, i64, int64_t) X(i32, int32_t, i8, int8_t) X(i64, int64_t, u16, uint16_t) \
+  X(u16, uint16_t, f64, double)
+/* clang-format on */
 
 #define DEFINE(f, F, t, T)                                                       \
   static void check_##f##_##t(void) {                                            \

@@ -25,11 +25,12 @@ static int32_t place(int32_t at, int32_t rank, const int32_t* dims, const int32_
   return out;
 }
 
-#define FUNCTIONS(X)                                                                      \
-  X(eq, f32, float, ==)                                                                   \
-  X(ne, f32, float, !=)                                                                   \
-  X(lt, f32, float, <) X(le, f64, double, <=) X(gt, i8, int8_t, >) X(ge, u8, uint8_t, >=) \
-      X(lt, i64, int64_t, <) X(gt, u32, uint32_t, >)
+/* clang-format off */
+#define FUNCTIONS(X) \
+  X(eq, f32, float, ==) X(ne, f32, float, !=) X(lt, f32, float, <) \
+  X(le, f64, double, <=) X(gt, i8, int8_t, >) X(ge, u8, uint8_t, >=) \
+  X(lt, i64, int64_t, <) X(gt, u32, uint32_t, >)
+/* clang-format on */
 
 #define DEFINE(op, s, T, SIGN)                                                                 \
   static void check_##op##_##s(void) {                                                         \

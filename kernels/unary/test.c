@@ -3,13 +3,15 @@
 #include "kernels/common/testing.h"
 #include "kernels/unary/portable.c"
 
-#define FUNCTIONS(X)                                                                            \
-  X(sqrt, f32, float)                                                                           \
-  X(exp, f32, float)                                                                            \
-  X(log, f32, float) X(tanh, f32, float) X(sigmoid, f32, float) X(gelu, f32, float)             \
-      X(erf, f32, float) X(sin, f32, float) X(floor, f32, float) X(round, f32, float)           \
-          X(reciprocal, f32, float) X(exp, f64, double) X(abs, i8, int8_t) X(neg, i32, int32_t) \
-              X(sign, i64, int64_t) X(square, u16, uint16_t)
+/* clang-format off */
+#define FUNCTIONS(X) \
+  X(sqrt, f32, float) X(exp, f32, float) X(log, f32, float) \
+  X(tanh, f32, float) X(sigmoid, f32, float) X(gelu, f32, float) \
+  X(erf, f32, float) X(sin, f32, float) X(floor, f32, float) \
+  X(round, f32, float) X(reciprocal, f32, float) X(exp, f64, double) \
+  X(abs, i8, int8_t) X(neg, i32, int32_t) X(sign, i64, int64_t) \
+  X(square, u16, uint16_t)
+/* clang-format on */
 
 #define DEFINE(op, s, T)                                                       \
   static void check_##op##_##s(int in_place) {                                 \

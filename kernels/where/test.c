@@ -25,7 +25,11 @@ static int32_t place(int32_t at, int32_t rank, const int32_t* dims, const int32_
   return out;
 }
 
-#define TYPES(X) X(f32, float) X(f64, double) X(u8, uint8_t) X(u16, uint16_t) X(u64, uint64_t)
+/* clang-format off */
+#define TYPES(X) \
+  X(f32, float) X(f64, double) X(u8, uint8_t) \
+  X(u16, uint16_t) X(u64, uint64_t)
+/* clang-format on */
 
 #define DEFINE(s, T)                                                                   \
   static void check_##s(void) {                                                        \
