@@ -72,6 +72,15 @@ def test_folders_with_vector_bodies_have_a_test_and_a_benchmark():
     assert bodies <= set(folders("test.c")) and bodies <= set(folders("bench.c")), (bodies - set(folders("test.c")), bodies - set(folders("bench.c")))
 
 
+# Folders in which a network of `make bench` spends over 2 % of its time (quantc bench --per-layer, x86-avx512vnni).
+HOT = {"activation", "attention", "binary", "clamp", "conv", "gather", "gemm", "norm", "pool", "qattention", "qbinary", "qconv", "qgemm", "qpool",
+       "qrnn", "quantize", "reduce", "rnn", "rotary", "softmax", "strided", "unary", "wconv"}
+
+
+def test_where_networks_spend_time_is_a_benchmark():
+    assert sorted(HOT - set(folders("bench.c"))) == []
+
+
 # What covers folders that hold no kernel that is called alone: tiles and headers of other kernels. Stages of epilogues are no code.
 ELSEWHERE = {"common": "kernels/gather/test.c", "numerics": "tests/unit/numerics_test.cpp", "qtile": "kernels/qgemm/test.c",
              "epilogue": "tests/programs/fuse_epilogues/stages.expected.txt"}
