@@ -74,7 +74,7 @@ def test_folders_with_vector_bodies_have_a_test_and_a_benchmark():
 
 # Folders in which a network of `make bench` spends over 2 % of its time (quantc bench --per-layer, x86-avx512vnni).
 HOT = {"activation", "attention", "binary", "clamp", "conv", "gather", "gemm", "norm", "pool", "qattention", "qbinary", "qconv", "qgemm", "qpool",
-       "qrnn", "quantize", "reduce", "rnn", "rotary", "softmax", "strided", "unary", "wconv"}
+       "qrnn", "quantize", "reduce", "resize", "rnn", "rotary", "softmax", "strided", "unary", "wconv"}
 
 
 def test_where_networks_spend_time_is_a_benchmark():
