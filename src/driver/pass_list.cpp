@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "backends/registry.h"
 #include "passes/pipeline.h"
 #include "program/passes.h"
@@ -28,7 +30,7 @@ Result<PassRow> find_any_pass(const std::string& name) {
   std::vector<std::string> known;
   for (PassRow& row : all_passes()) {
     if (row.name == name) return std::move(row);
-    known.push_back(row.name);
+    if (std::ranges::find(known, row.name) == known.end()) known.push_back(row.name);
   }
   return error(Code::usage, "there is no pass '{}' (passes: {}){}", name, fmt::join(known, ", "),
                did_you_mean(name, known));

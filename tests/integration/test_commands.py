@@ -90,6 +90,7 @@ def test_wrong_passes_are_refused(quantc, model, tmp_path):
     for option in ("--print-ir-after", "--stop-after", "--disable-pass"):
         done = quantc("compile", *model, "-o", tmp_path / "out", option, "melt", status=1)
         assert "there is no pass 'melt' (passes: decide_masks, fold_constants," in done.stderr and not (tmp_path / "out").exists()
+        assert done.stderr.count("lift_quantize") == 1  # it runs twice
     done = quantc("compile", *model, "-o", tmp_path / "out", "--disable-pass", "fuse_clamp", status=1)
     assert "makes the contract graph and cannot be switched off" in done.stderr
 
