@@ -373,6 +373,9 @@ def sources(texts, whole, bodies):
             found += defining(file, name)
         found += defining(file, f"{symbol}_shared") or []
         out += [f'{{"{symbol}"sv, {part}}},' for part in found]
+    # Scalar functions, for kernels that are added when the program runs.
+    names = {name for path, text in texts.items() if path.startswith("kernels/numerics/") for name in re.findall(r"\bqn_\w+", text)}
+    out += [f'{{"{name}"sv, {part}}},' for name in sorted(names) for part in defining(None, name)]
     return "\n".join(out + ["};", ""]), folders_with_dots(parts, needs, defined)
 
 

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <map>
 
+#include "kernels/added.h"
 #include "kernels/common/processor.h"
 
 #define QK_FOLDER(folder)                           \
@@ -121,6 +122,12 @@ Body body_of(const qk_body& b) {
           b.piece};
 }
 
+/// Whether a body is one of the build's, not an added one.
+bool is_built_in(const Body& body) {
+  const std::span<const Body> all = all_bodies();
+  return !std::less<>()(&body, all.data()) && std::less<>()(&body, all.data() + all.size());
+}
+
 /// Whether the processor that this runs on has all features of a list.
 [[maybe_unused]] bool processor_has(std::string_view features) {
   const std::vector<std::string> wanted = split(features);
@@ -205,8 +212,11 @@ std::span<const Body> all_bodies() {
 }
 
 const Signature* find_kernel(std::string_view name) {
-  return find_in(all_kernels(), name,
-                 [](const Signature& s) -> std::string_view { return s.name; });
+  const Signature* built_in = find_in(
+      all_kernels(), name, [](const Signature& s) -> std::string_view { return s.name; });
+  if (built_in) return built_in;
+  const AddedKernel* own = find_added_kernel(name);
+  return own ? &own->signature : nullptr;
 }
 
 const Signature* find_stage(std::string_view name) {
@@ -216,7 +226,11 @@ const Signature* find_stage(std::string_view name) {
 }
 
 const Body* find_body(std::string_view symbol) {
-  return find_in(all_bodies(), symbol, [](const Body& b) -> std::string_view { return b.symbol; });
+  const Body* built_in =
+      find_in(all_bodies(), symbol, [](const Body& b) -> std::string_view { return b.symbol; });
+  if (built_in) return built_in;
+  const AddedKernel* own = find_added_body(symbol);
+  return own ? &own->body : nullptr;
 }
 
 const Body* find_body(const Signature& kernel, std::span<const std::string> select) {
@@ -231,8 +245,9 @@ const Body* find_body(const Signature& kernel, std::span<const std::string> sele
   }();
   std::string key = kernel.name;
   for (const std::string& value : select) key += ',' + value;
-  const auto it = by_selection.find(key);
-  return it == by_selection.end() ? nullptr : it->second;
+  if (const auto it = by_selection.find(key); it != by_selection.end()) return it->second;
+  const AddedKernel* own = find_added_kernel(kernel.name);
+  return own ? &own->body : nullptr;
 }
 
 /// Bodies of a table compiled in another way run in place of those of their names; bodies for
@@ -245,6 +260,7 @@ static void replace(std::vector<Body>& bodies, const qk_body* table, size_t coun
 }
 
 const Body* fast_body(const Body& body) {
+  if (!is_built_in(body)) return &body;
   static const std::vector<Body> bodies = [] {
     std::vector<Body> all(all_bodies().begin(), all_bodies().end());
 #define QK_FORM(form, folder, features) \
@@ -258,6 +274,7 @@ const Body* fast_body(const Body& body) {
 }
 
 const Body* mul_add_body(const Body& body) {
+  if (!is_built_in(body)) return &body;
   static const std::vector<Body> bodies = [] {
     std::vector<Body> all(all_bodies().begin(), all_bodies().end());
 #define QK_DOTS(folder) \
@@ -272,10 +289,18 @@ const Body* mul_add_body(const Body& body) {
 std::string kernel_source(std::span<const std::string> symbols) {
   std::vector<bool> taken(std::size(kParts));
   std::vector<int> left;
-  for (const std::string& symbol : symbols) {
+  std::string added;
+  const auto need = [&](std::string_view symbol) {
     for (const Definition& d : kDefinitions) {
       if (d.symbol == symbol) left.push_back(d.part);
     }
+  };
+  for (const std::string& symbol : symbols) {
+    need(symbol);
+    const AddedKernel* own = find_added_body(symbol);
+    if (!own) continue;
+    for (const std::string& name : numerics_in(own->text)) need(name);
+    added += own->text;
   }
   while (!left.empty()) {
     const int at = left.back();
@@ -288,7 +313,7 @@ std::string kernel_source(std::span<const std::string> symbols) {
   for (size_t i = 0; i < taken.size(); ++i) {
     if (taken[i]) out.append(kParts[i].text).append("\n");
   }
-  return out;
+  return out + added;
 }
 
 std::string_view embedded_header(std::string_view path) {

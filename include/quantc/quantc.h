@@ -12,6 +12,7 @@
 #include "quantc/diagnostic.h"
 #include "quantc/interrupt.h"
 #include "quantc/model.h"
+#include "quantc/op.h"
 #include "quantc/options.h"
 #include "quantc/pass.h"
 #include "quantc/reports.h"

@@ -16,6 +16,7 @@ from ._fx import dump_fx, from_fx
 from ._graph import Analysis, CompiledModule, Explanation, Graph, Validation
 from ._load import from_onnx, from_pt2, load
 from ._matcher import RuleMatcher
+from ._ops import check_op, op
 from ._passes import GraphEditor, GraphNode, Pass, Value
 from ._rules import (DynamicQuantRulePerTensor, FloatRule, KeyRule, QuantRule, RuleList, StaticQuantRule, read_rules,
                      save_rules)
@@ -24,6 +25,6 @@ from ._torch import from_exported, from_torch, save_exported
 __all__ = [
     "Analysis", "CPrinter", "CompiledModule", "DynamicQuantRulePerTensor", "Explanation", "FloatRule", "Graph", "GraphEditor", "GraphNode",
     "InternalError", "KeyRule", "LayerRow", "LayerRows", "Loc", "Node", "Operand", "Pass", "QuantParams", "QuantRule", "QuantcError", "QuantcWarning", "QuantizationTransform", "RuleList", "RuleMatcher",
-    "StaticQuantRule", "Unsupported", "UserError", "Validation", "Value", "calibrate", "compare", "compile_model", "dump_fx",
-    "from_exported", "from_fx", "from_onnx", "from_pt2", "from_torch", "load", "read_rules", "save_exported", "save_rules",
+    "StaticQuantRule", "Unsupported", "UserError", "Validation", "Value", "calibrate", "check_op", "compare", "compile_model", "dump_fx",
+    "from_exported", "from_fx", "from_onnx", "from_pt2", "from_torch", "load", "op", "read_rules", "save_exported", "save_rules",
 ]

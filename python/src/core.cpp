@@ -6,6 +6,7 @@
 #include <quantc/quantc.h>
 
 #include "arrays.h"
+#include "ops.h"
 #include "passes.h"
 #include "rules.h"
 
@@ -374,6 +375,7 @@ NB_MODULE(_core, m) {
   quantc::python::watch_signals();
   quantc::python::bind_rules(m);
   quantc::python::bind_passes(m);
+  quantc::python::bind_ops(m);
   quantc::python::bind_options(m);
   quantc::python::bind_reports(m);
   quantc::python::bind_model(m);

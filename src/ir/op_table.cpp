@@ -1,5 +1,8 @@
 #include "ir/op_table.h"
 
+#include <mutex>
+#include <shared_mutex>
+
 namespace qc {
 namespace {
 
@@ -41,19 +44,28 @@ class Getter : public AttrVisitor {
   bool all_;
 };
 
+/// Ops may be added while other threads look for some; entries stay where they are.
+std::shared_mutex& table_mutex() {
+  static std::shared_mutex mutex;
+  return mutex;
+}
+
 }  // namespace
 
 void OpTable::add(OpEntry entry) {
+  const std::unique_lock lock(table_mutex());
   const bool fresh = entries_.emplace(entry.info->name, entry).second;
   QC_CHECK(fresh, "two ops have the same name");
 }
 
 const OpEntry* OpTable::find(std::string_view name) const {
+  const std::shared_lock lock(table_mutex());
   auto it = entries_.find(name);
   return it == entries_.end() ? nullptr : &it->second;
 }
 
 const OpEntry* OpTable::find_trait(Trait trait) const {
+  const std::shared_lock lock(table_mutex());
   for (const auto& [name, entry] : entries_) {
     if (entry.info->has(trait)) return &entry;
   }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "kernels/added.h"
 #include "program/epilogue.h"
 #include "program/estimate.h"
 #include "program/split.h"
@@ -190,6 +191,11 @@ class Selector {
   Result<Ok> find(Call& call, const Loc& loc, const std::string& asked) {
     const Body* body = find_body(*call.kernel, call.select);
     const bool device = target_.device;
+    if (const AddedKernel* own = device ? find_added_kernel(call.kernel->name) : nullptr;
+        own && own->device && target_.has(own->device->body.machine)) {
+      body = &own->device->body;
+      call.kernel = body->kernel;
+    }
     if (body && target_.has(body->machine)) {
       call.body = body;
       return Ok{};

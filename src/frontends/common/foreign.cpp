@@ -1,6 +1,8 @@
 #include "frontends/common/foreign.h"
 
 #include <algorithm>
+#include <mutex>
+#include <shared_mutex>
 
 #include "frontends/common/known.h"
 
@@ -253,7 +255,14 @@ Result<Value*> Import::cast(Value* value, DType dtype) const {
   return emit("cast", {value}, {{"to", dtype}});
 }
 
+/// Rows of new names may be added while other threads look for some; rows stay where they are.
+static std::shared_mutex& table_mutex() {
+  static std::shared_mutex mutex;
+  return mutex;
+}
+
 void ImportTable::add(std::span<const ImportRow> rows) {
+  const std::unique_lock lock(table_mutex());
   for (const ImportRow& row : rows) {
     auto& list = rows_[{std::string(row.domain), std::string(row.op)}];
     list.push_back(row);
@@ -264,6 +273,7 @@ void ImportTable::add(std::span<const ImportRow> rows) {
 
 const ImportRow* ImportTable::find(std::string_view domain, std::string_view op,
                                    int version) const {
+  const std::shared_lock lock(table_mutex());
   auto it = rows_.find({std::string(domain), std::string(op)});
   if (it == rows_.end()) return nullptr;
   const ImportRow* best = nullptr;
