@@ -212,8 +212,8 @@ std::span<const Body> all_bodies() {
 }
 
 const Signature* find_kernel(std::string_view name) {
-  const Signature* built_in = find_in(
-      all_kernels(), name, [](const Signature& s) -> std::string_view { return s.name; });
+  const Signature* built_in =
+      find_in(all_kernels(), name, [](const Signature& s) -> std::string_view { return s.name; });
   if (built_in) return built_in;
   const AddedKernel* own = find_added_kernel(name);
   return own ? &own->signature : nullptr;

@@ -273,6 +273,31 @@ void interrupt(const quantc::Model& model, const Arrays& inputs) {
   std::printf("reference run: %s\n", ended ? "finished" : ended.diagnostic().code.c_str());
 }
 
+/// An op of one's own: what it computes, and the C text of its kernel.
+void own_op() {
+  quantc::OwnOp op;
+  op.name = "example::scaled";
+  op.inputs = {{"x", "f32"}};
+  op.outputs = {{"y", "f32"}};
+  op.parameters = {{"by", 2.0, {}}};
+  op.shape = [](const quantc::OpValues&, const quantc::OpShapes& in) { return in; };
+  op.evaluate = [](const quantc::OpValues& values, const quantc::ArrayViews& in) {
+    const auto* x = static_cast<const float*>(in[0].data);
+    std::vector<float> y(x, x + in[0].bytes / sizeof(float));
+    for (float& v : y) v *= static_cast<float>(std::get<double>(values.at("by")));
+    return Arrays{quantc::Array::of("y", "f32", in[0].shape, y)};
+  };
+  op.c = "for (int32_t i = 0; i < p->x_size; ++i) y[i] = qn_mulf(x[i], p->by);";
+  need(quantc::add_op(op));
+  const quantc::Model model = loaded(
+      "graph (%0 \"x\" : f32[3]) { %1 = example.scaled(%0) {by = 0.1} return %1 \"y\" }");
+  const Arrays inputs = ramps(model, 0);
+  std::printf("own op: %s\n",
+              compared(need(model.run(inputs)), need(model.run_reference(inputs))));
+  op.c = "y[0] =\n  z;";
+  std::printf("its text: %s\n", quantc::add_op(op).diagnostic().text.substr(0, 46).c_str());
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -291,5 +316,6 @@ int main(int argc, char** argv) {
   const quantc::Model quantized = quantize(model, folder);
   look(model, quantized, inputs);
   compile(model, quantized, inputs, folder);
+  own_op();
   return 0;
 }

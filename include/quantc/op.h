@@ -15,8 +15,8 @@
 namespace quantc {
 
 /// The value of a parameter. A text is one of a list of choices.
-using OpValue = std::variant<bool, int64_t, double, std::string, std::vector<int64_t>,
-                             std::vector<double>>;
+using OpValue =
+    std::variant<bool, int64_t, double, std::string, std::vector<int64_t>, std::vector<double>>;
 using OpValues = std::map<std::string, OpValue>;
 /// Shapes; sizes that depend on a symbol are text such as "batch" or "2*n".
 using OpShapes = std::vector<std::vector<std::string>>;
@@ -49,8 +49,9 @@ struct OwnOp {
   /// result x, x_shape, x_rank and x_size.
   std::string c;
   std::string helpers;  // definitions in front of it
-  std::string cuda;     // the body of one unit of work, which sees `unit` as well; may be empty
-  std::string units;    // an expression of p: how many units there are
+  std::string units;    // an expression of p: how many units of work there are. Then `c` computes
+                        // the one that it sees as `unit`, and a GPU gives a thread to each
+  std::string cuda;     // what a GPU computes instead of `c`, with `units`; may be empty
   int stack = 1024;     // bytes of stack that the C text needs at most
 
   /// The name of an op in float whose form on codes this is. Then parameters are those of that op,

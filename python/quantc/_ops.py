@@ -1,6 +1,7 @@
 """Ops of one's own: shape and evaluation in NumPy, a kernel in C (docs/own-op-python.md)."""
 from __future__ import annotations
 
+import itertools
 import tempfile
 import typing
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Type, TypeVar, Union
@@ -116,6 +117,10 @@ class _Functions:
         return [np.ascontiguousarray(a) for a in ([made] if self._results == 1 else made)]
 
 
+functions: Dict[int, _Functions] = {}  # by number: networks keep those they were loaded with
+_numbers = itertools.count()
+
+
 def op(name: str, *, onnx: Optional[str] = None, quantizes: Optional[type] = None) -> Callable[[Type[T]], Type[T]]:
     """Makes a class an op of this process: models that name it can be loaded from then on.
 
@@ -131,11 +136,13 @@ def op(name: str, *, onnx: Optional[str] = None, quantizes: Optional[type] = Non
         form_of = "" if quantizes is None else getattr(quantizes, "__quantc_op__", None)
         if form_of is None:
             raise UserError(f"op '{name}': {getattr(quantizes, '__name__', quantizes)} is no op: decorate it with @quantc.op")
+        number = next(_numbers)
+        functions[number] = _Functions(own, len(outputs))
         texts = {key: getattr(own, key, "") for key in _TEXTS}
         summary = (own.__doc__ or "").strip().split("\n")[0]
         _core.add_op({"name": name, "onnx": onnx or own.__name__, "summary": summary, "inputs": inputs, "outputs": outputs,
                       "parameters": _parameters(name, own), "stack": getattr(own, "stack", 1024), "form_of": form_of, **texts},
-                     _Functions(own, len(outputs)))
+                     number)
         setattr(own, "__quantc_op__", name)
         setattr(own, "__quantc_float__", quantizes)
         return own
@@ -162,7 +169,7 @@ def _graph_of(own: Any, shapes: Sequence[Sequence[int]], values: Dict[str, Any])
     inputs = ", ".join(f'%{key} "{key}" : {dtype}[{", ".join(map(str, shape))}]' for (key, dtype), shape in zip(own.inputs.items(), shapes))
     results = ", ".join(f"%{key}" for key in own.outputs)
     node = f"{results} = {name.replace('::', '.')}({', '.join('%' + key for key in own.inputs)}) {{{attributes}}} loc(\"{own.__name__}\")"
-    lines = f"graph ({inputs}) {{ {node} return {', '.join(f'%{key}' for key in own.outputs)} }}"
+    lines = f"graph ({inputs}) {{ {node} return {', '.join(f'%{key} "{key}"' for key in own.outputs)} }}"
     return Graph(_core.Model.load_bytes(lines.encode(), "op.ir", options_of(None, {})))
 
 
@@ -195,7 +202,7 @@ def check_op(own: Any, *operands: Union[Any, Sequence[int]], scale: float = 0.05
         graph = graph.quantize([StaticQuantRule(pattern=".*", dtype=dtype, scale=scale, offset=0, input_scale=scale, input_offset=0)])
     runs: Dict[str, Callable[..., Any]] = {"in process": graph.run, "C": graph.compile()}
     with tempfile.TemporaryDirectory(prefix="quantc-") as folder:
-        if getattr(own, "cuda", ""):
+        if getattr(own, "units", ""):
             graph.compile(folder, target="cuda", build=False)
             runs["CUDA on the host"] = load(folder, host=True)
         wanted = graph.run_reference(*arrays)

@@ -11,40 +11,36 @@
 namespace quantc::python {
 namespace {
 
-/// A Python object with `shape(values, shapes)` and `evaluate(values, arrays)`. The library keeps
-/// it as long as the process, and longer than the interpreter, so nobody gives it back.
+/// The functions of a class. Python owns them (quantc._ops.functions): what C++ owns would outlive
+/// the interpreter.
 class PythonOp {
  public:
-  PythonOp(nb::object object, std::string name) : name_(std::move(name)) {
-    object_ = object.release().ptr();
-  }
+  PythonOp(int64_t number, std::string name) : number_(number), name_(std::move(name)) {}
 
   Expected<OpShapes> shape(const OpValues& values, const OpShapes& shapes) const {
-    return called([&] {
-      return nb::cast<OpShapes>(nb::handle(object_).attr("shape")(dict_of(values), shapes));
+    return called([&](const nb::object& own) {
+      return nb::cast<OpShapes>(own.attr("shape")(dict_of(values), shapes));
     });
   }
   Expected<std::vector<Array>> evaluate(const OpValues& values, const ArrayViews& in) const {
-    return called([&] {
+    return called([&](const nb::object& own) {
       std::vector<Array> arrays;
-      for (const ArrayView& v : in) {
-        const auto* data = static_cast<const std::byte*>(v.data);
-        arrays.push_back({v.name, v.type, v.shape, {data, data + v.bytes}});
-      }
-      const nb::object given = nb::handle(object_).attr("evaluate")(
-          dict_of(values), results_of(std::move(arrays), false));
+      for (const ArrayView& v : in) arrays.push_back(copy_of(v));
+      const nb::object given =
+          own.attr("evaluate")(dict_of(values), results_of(std::move(arrays), false));
       const auto list = nb::cast<nb::sequence>(given);
       const Arguments results(list, std::vector<std::string>(nb::len(list)));
       std::vector<Array> out;
-      for (const ArrayView& v : results.views()) {
-        const auto* data = static_cast<const std::byte*>(v.data);
-        out.push_back({v.name, v.type, v.shape, {data, data + v.bytes}});
-      }
+      for (const ArrayView& v : results.views()) out.push_back(copy_of(v));
       return out;
     });
   }
 
  private:
+  static Array copy_of(const ArrayView& v) {
+    const auto* data = static_cast<const std::byte*>(v.data);
+    return {v.name, v.type, v.shape, {data, data + v.bytes}};
+  }
   static nb::dict dict_of(const OpValues& values) {
     nb::dict out;
     for (const auto& [name, value] : values)
@@ -53,17 +49,18 @@ class PythonOp {
   }
   /// What the class raises comes out as it is; a note names the op.
   template <class F>
-  auto called(F&& f) const -> decltype(f()) {
+  auto called(F&& f) const -> Expected<decltype(f(nb::object()))> {
     const nb::gil_scoped_acquire gil;
     try {
-      return f();
+      const nb::object all = nb::module_::import_("quantc._ops").attr("functions");
+      return f(nb::object(all[nb::cast(number_)]));
     } catch (nb::python_error& error) {
       add_note(error, "in op '" + name_ + "'");
       throw;
     }
   }
 
-  PyObject* object_;
+  int64_t number_;
   std::string name_;
 };
 
@@ -84,8 +81,8 @@ std::vector<OwnOp::Operand> operands_of(const nb::handle& list) {
 }
 
 /// `keys` are the members of OwnOp that are no functions; parameters are (name, kind,
-/// default, choices).
-void define(const nb::dict& keys, const nb::object& functions) {
+/// default, choices); `number` says which functions of quantc._ops.functions are its.
+void define(const nb::dict& keys, int64_t number) {
   const auto text = [&](const char* key) { return nb::cast<std::string>(keys[key]); };
   OwnOp op;
   op.name = text("name");
@@ -104,7 +101,7 @@ void define(const nb::dict& keys, const nb::object& functions) {
   op.units = text("units");
   op.stack = nb::cast<int>(keys["stack"]);
   op.form_of = text("form_of");
-  const auto own = std::make_shared<const PythonOp>(functions, op.name);
+  const auto own = std::make_shared<const PythonOp>(number, op.name);
   op.shape = [own](const OpValues& values, const OpShapes& in) { return own->shape(values, in); };
   op.evaluate = [own](const OpValues& values, const ArrayViews& in) {
     return own->evaluate(values, in);

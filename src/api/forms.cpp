@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "driver/own_op.h"
 #include "interp/interpreter.h"
 
 namespace quantc {
@@ -62,8 +63,10 @@ qc::Result<std::shared_ptr<const Runnable>> Forms::make(const std::vector<qc::Te
   auto out = std::make_shared<Runnable>();
   QC_ASSIGN(const auto programs, this->programs(contract));
   QC_ASSIGN(out->program, programs->of.at(sizes));
-  QC_ASSIGN(auto runner, qc::ProgramRunner::create(out->program, true));
-  out->runner = std::make_unique<const qc::ProgramRunner>(std::move(runner));
+  if (qc::has_own_kernels_compiled(out->program)) {
+    QC_ASSIGN(auto runner, qc::ProgramRunner::create(out->program, true));
+    out->runner = std::make_unique<const qc::ProgramRunner>(std::move(runner));
+  }
   for (const qc::Output& o : contract->graph->outputs()) out->outputs.push_back(o.name);
   for (qc::IndexCheck& check : qc::index_checks(*contract->graph)) {
     check.least = check.least.substitute(sizes);

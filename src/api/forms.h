@@ -39,7 +39,7 @@ struct Programs {
 /// A Program for this machine, ready to run.
 struct Runnable {
   qc::Program program;
-  std::unique_ptr<const qc::ProgramRunner> runner;  // of `program`
+  std::unique_ptr<const qc::ProgramRunner> runner;  // of `program`; null: the graph is interpreted
   std::vector<std::string> outputs;                 // their names
   std::vector<qc::IndexCheck> checks;               // of inputs, for these sizes
   uint64_t bytes = 0;                               // of constants and arena

@@ -1,5 +1,7 @@
 #include "quantc/model.h"
 
+#include <cstring>
+
 #include "api/state.h"
 #include "driver/compile.h"
 #include "driver/load.h"
@@ -20,12 +22,39 @@ std::vector<Array> arrays_of(const std::vector<std::string>& names,
   return out;
 }
 
+Result<std::vector<Array>> interpreted(Network& network, Forms& forms, const ArrayViews& views) {
+  std::vector<std::string> notes;
+  QC_ASSIGN(const auto inputs, inputs_of(*network.graph, views, &notes));
+  forms.warn(notes);
+  QC_ASSIGN(const auto contract, forms.contract_for(inputs));
+  QC_TRY(qc::check_indices(*contract->graph, inputs));
+  QC_ASSIGN(const qc::RunResult result, qc::interpret(*contract->graph, inputs));
+  std::vector<std::string> names;
+  for (const qc::Output& o : contract->graph->outputs()) names.push_back(o.name);
+  return arrays_of(names, result.outputs);
+}
+
+/// The same in memory of the caller.
+Result<ArrayViews> interpreted_into(Network& network, Forms& forms, const ArrayViews& views,
+                                    const Allocate& allocate) {
+  const std::lock_guard lock(*network.work);
+  QC_ASSIGN(const std::vector<Array> arrays, interpreted(network, forms, views));
+  ArrayViews out;
+  for (const Array& a : arrays) {
+    void* const data = allocate(a.data.size());
+    if (!a.data.empty()) std::memcpy(data, a.data.data(), a.data.size());
+    out.emplace_back(a.name, a.type, a.shape, data, a.data.size());
+  }
+  return out;
+}
+
 Result<ArrayViews> run_fast(Network& network, Forms& forms, const ArrayViews& views,
                             const Allocate& allocate) {
   std::vector<std::string> notes;
   QC_ASSIGN(const auto inputs, inputs_of(*network.graph, views, &notes));
   forms.warn(notes);
   QC_ASSIGN(const auto form, forms.runnable(inputs));
+  if (!form->runner) return interpreted_into(network, forms, views, allocate);
   QC_TRY(qc::check_indices(form->checks, *network.graph, inputs, {}));
   // Initial states come from the pool, which others may be adding to.
   std::unique_lock<std::mutex> lock(*network.work, std::defer_lock);
@@ -40,18 +69,6 @@ Result<ArrayViews> run_fast(Network& network, Forms& forms, const ArrayViews& vi
                      t.bytes().data(), t.bytes().size());
   }
   return out;
-}
-
-Result<std::vector<Array>> interpreted(Network& network, Forms& forms, const ArrayViews& views) {
-  std::vector<std::string> notes;
-  QC_ASSIGN(const auto inputs, inputs_of(*network.graph, views, &notes));
-  forms.warn(notes);
-  QC_ASSIGN(const auto contract, forms.contract_for(inputs));
-  QC_TRY(qc::check_indices(*contract->graph, inputs));
-  QC_ASSIGN(const qc::RunResult result, qc::interpret(*contract->graph, inputs));
-  std::vector<std::string> names;
-  for (const qc::Output& o : contract->graph->outputs()) names.push_back(o.name);
-  return arrays_of(names, result.outputs);
 }
 
 /// Sizes that `own` does not have must be for dimensions of the graph.

@@ -113,8 +113,11 @@ Expected<Done> add_op(OwnOp given) {
     QC_ASSIGN(own.inputs, operands_of(*op, op->inputs));
     QC_ASSIGN(own.outputs, operands_of(*op, op->outputs));
     for (const OwnOp::Parameter& p : op->parameters) {
-      std::visit([&](const auto& v) { own.parameters.push_back({p.name, v, p.choices}); },
-                 p.standard);
+      std::visit(
+          [&](const auto& v) {
+            own.parameters.push_back({p.name, v, p.choices});
+          },
+          p.standard);
     }
     own.shape = [op](const auto& arguments, const auto& in) {
       return shapes_of(*op, arguments, in);
@@ -123,7 +126,7 @@ Expected<Done> add_op(OwnOp given) {
       return evaluated(*op, arguments, in, out);
     };
     return qc::define_own_op(std::move(own),
-                             {op->c, op->helpers, op->cuda, op->units, op->stack, op->form_of});
+                             {op->c, op->helpers, op->units, op->cuda, op->stack, op->form_of});
   });
   if (!added.ok()) return converted(added.diag());
   return Done{};

@@ -27,12 +27,12 @@ bool is_name(std::string_view text) {
 /// What a C text cannot have as the name of a value.
 const std::set<std::string, std::less<>>& reserved_names() {
   static const std::set<std::string, std::less<>> names = {
-      "auto",     "break",    "case",     "char",   "const",    "continue", "default",  "do",
-      "double",   "else",     "enum",     "extern", "float",    "for",      "goto",     "if",
-      "inline",   "int",      "long",     "new",    "register", "restrict", "return",   "short",
-      "signed",   "sizeof",   "static",   "struct", "switch",   "typedef",  "union",    "unsigned",
-      "void",     "volatile", "while",    "class",  "template", "this",     "operator", "p",
-      "unit",     "to",       "arithmetic"};
+      "auto",   "break",    "case",      "char",   "const",    "continue", "default",  "do",
+      "double", "else",     "enum",      "extern", "float",    "for",      "goto",     "if",
+      "inline", "int",      "long",      "new",    "register", "restrict", "return",   "short",
+      "signed", "sizeof",   "static",    "struct", "switch",   "typedef",  "union",    "unsigned",
+      "void",   "volatile", "while",     "class",  "template", "this",     "operator", "p",
+      "unit",   "to",       "arithmetic"};
   return names;
 }
 
@@ -105,8 +105,8 @@ class KernelWriter {
       for (const std::string& choice : p.choices) QC_TRY(take(choice, "choice"));
     }
     if (text_.c.empty()) return wrong("has no C text");
-    if (text_.cuda.empty() != text_.units.empty())
-      return wrong("text for CUDA computes one unit: it needs `cuda`, and `units`, how many");
+    if (!text_.cuda.empty() && text_.units.empty())
+      return wrong("the text for CUDA computes one unit: `units` says how many there are");
     return Ok{};
   }
 
@@ -140,29 +140,46 @@ class KernelWriter {
         s.in.push_back({p.name});
         add(s, p.name + "_count", Field::Type::i32, 1, {Kind::count, i});
       } else {
-        add(s, p.name, real ? Field::Type::f32 : number ? Field::Type::i64 : Field::Type::i32, 1,
-            {Kind::parameter, i});
+        add(s, p.name,
+            real     ? Field::Type::f32
+            : number ? Field::Type::i64
+                     : Field::Type::i32,
+            1, {Kind::parameter, i});
       }
     }
-    if (s.fields.empty()) append(s, op_.inputs[0].name + "_size", Field::Type::i32, 1, {Kind::size, 0});
+    if (s.fields.empty())
+      append(s, op_.inputs[0].name + "_size", Field::Type::i32, 1, {Kind::size, 0});
     s.params_size = (s.params_size + 7) / 8 * 8;
     return s;
   }
 
   /// The text of the C kernel; with `lines` compilers know it by the user's lines.
   std::string c_text(const Signature& s, bool lines) const {
-    return fmt::format("{}QK_INLINE void qk_{}({}) {{\n{}{}{}{}}}\n", common(s, lines), s.name,
-                       declared(s, "", false), prologue(false), line("C text", lines), text_.c,
-                       ending(lines));
+    std::string out = common(s, lines);
+    if (text_.units.empty())
+      return out + function("QK_INLINE void", "qk_" + s.name, s, body("C text", text_.c, lines));
+    out += function("QK_INLINE void", "qk_" + s.name + "_unit", s, body("C text", text_.c, lines),
+                    ", int64_t unit");
+    std::string passed;
+    for (const Pointer& x : pointers()) passed += ", " + x.name;
+    return out +
+           function("QK_INLINE void", "qk_" + s.name, s,
+                    fmt::format("  const int64_t units = (int64_t)(\n{}{});\n{}"
+                                "  for (int64_t unit = 0; unit < units; ++unit)\n"
+                                "    qk_{}_unit(p, unit{});\n",
+                                line("units", lines), text_.units, ending(lines), s.name, passed));
   }
-  /// The text of the CUDA kernel, whose operands are bytes.
+  /// The text of the kernel for CUDA, whose operands are bytes.
   std::string cuda_text(const Signature& s, bool lines) const {
-    return fmt::format(
-        "{}QK_UNIT int64_t qk_{}_cuda_units(const {} *p) {{\n  (void)p;\n{}return (int64_t)({});\n{}}}\n"
-        "QK_UNIT void qk_{}_cuda({}) {{\n{}{}{}{}}}\n",
-        common(s, lines), s.name, s.params, line("units", lines), text_.units, ending(lines), s.name,
-        declared(s, ", int64_t unit", true), prologue(true), line("CUDA text", lines), text_.cuda,
-        ending(lines));
+    const bool own = !text_.cuda.empty();
+    return common(s, lines) +
+           fmt::format(
+               "QK_UNIT int64_t qk_{}_cuda_units(const {} *p) {{\n  (void)p;\n"
+               "  return (int64_t)(\n{}{});\n{}}}\n",
+               s.name, s.params, line("units", lines), text_.units, ending(lines)) +
+           function("QK_UNIT void", "qk_" + s.name + "_cuda", s,
+                    own ? body("CUDA text", text_.cuda, lines) : body("C text", text_.c, lines),
+                    ", int64_t unit", true);
   }
 
   /// A C file that runs both in process.
@@ -177,9 +194,10 @@ class KernelWriter {
     out += numerics_source(text_.helpers + text_.c + text_.cuda + text_.units);
     out += c_text(s, true);
     out += fmt::format(
-        "void qk_run(const void *p, const void *const *in, void *const *out) {{\n  qk_{}({});\n}}\n",
+        "void qk_run(const void *p, const void *const *in, void *const *out) {{\n  "
+        "qk_{}({});\n}}\n",
         s.name, arguments(""));
-    if (text_.cuda.empty()) return out;
+    if (text_.units.empty()) return out;
     return out + cuda_text(s, true) +
            fmt::format(
                "void qk_run_units(const void *p, const void *const *in, void *const *out) {{\n"
@@ -192,7 +210,9 @@ class KernelWriter {
   Diag located(const Diag& failed) const {
     std::string said;
     for (const std::string& note : failed.notes) said += note + "\n";
-    const std::regex where(shown_ + " (C text|CUDA text|helpers|units):(\\d+):(?:\\d+:)? *(?:fatal )?error: ([^\\n]*)");
+    const std::regex where(
+        shown_ +
+        " (C text|CUDA text|helpers|units):(\\d+):(?:\\d+:)? *(?:fatal )?error: ([^\\n]*)");
     std::smatch found;
     if (!std::regex_search(said, found, where)) {
       Diag out = error(Code::tool, "the C text of op '{}' does not compile", shown_);
@@ -208,7 +228,8 @@ class KernelWriter {
 
   template <class... Args>
   Diag wrong(fmt::format_string<Args...> format, Args&&... args) const {
-    return error(Code::usage, "op '{}': {}", shown_, fmt::format(format, std::forward<Args>(args)...));
+    return error(Code::usage, "op '{}': {}", shown_,
+                 fmt::format(format, std::forward<Args>(args)...));
   }
 
  private:
@@ -249,29 +270,35 @@ class KernelWriter {
     for (const OwnOperand& o : op_.outputs) out.push_back({o.name, c_type(o.dtype), true});
     return out;
   }
-  /// The parameters of a function; as bytes they are called x_bytes.
-  std::string declared(const Signature& s, std::string_view unit, bool bytes) const {
-    std::string out = fmt::format("const {} *p{}", s.params, unit);
+  /// A function of the operands and results; as bytes they are called x_bytes.
+  std::string function(std::string_view type, const std::string& name, const Signature& s,
+                       const std::string& text, std::string_view unit = "",
+                       bool bytes = false) const {
+    std::string out = fmt::format("{} {}(const {} *p{}", type, name, s.params, unit);
     for (const Pointer& x : pointers()) {
       out += fmt::format(", {}{} *{}{}", x.written ? "" : "const ", bytes ? "void" : x.type, x.name,
                          bytes ? "_bytes" : "");
     }
-    return out;
-  }
-  /// What a body begins with: products meet additions only where the text says so, texts are
-  /// numbers, and nothing has to be used.
-  std::string prologue(bool bytes) const {
-    std::string out = "#if defined(__clang__)\n#pragma STDC FP_CONTRACT OFF\n#endif\n";
+    out += ") {\n";
+    // Products meet additions only where the text says so.
+    out += "#if defined(__clang__)\n#pragma STDC FP_CONTRACT OFF\n#endif\n";
     for (const Pointer& x : pointers()) {
-      const std::string_view constant = x.written ? "" : "const ";
-      if (bytes)
-        out += fmt::format("  {0}{1} *{2} = ({0}{1} *){2}_bytes;\n", constant, x.type, x.name);
-      out += fmt::format("  (void){};\n", x.name);
+      if (!bytes) continue;
+      out += fmt::format("  {0}{1} *{2} = ({0}{1} *){2}_bytes;\n", x.written ? "" : "const ",
+                         x.type, x.name);
     }
+    return out + text + "}\n";
+  }
+  /// What the user wrote, where texts of parameters are numbers and nothing has to be used.
+  std::string body(std::string_view part, const std::string& text, bool lines) const {
+    std::string out;
     for (const OwnParameter& p : op_.parameters) {
       if (!p.choices.empty()) out += fmt::format("  enum {{ {} }};\n", fmt::join(p.choices, ", "));
     }
-    return out + "  (void)p;\n";
+    out += "  (void)p;\n";
+    if (!text_.units.empty()) out += "  (void)unit;\n";
+    for (const Pointer& x : pointers()) out += fmt::format("  (void){};\n", x.name);
+    return out + line(part, lines) + text + ending(lines);
   }
   /// The struct and the helpers, once for both kernels.
   std::string common(const Signature& s, bool lines) const {
@@ -323,7 +350,8 @@ Result<Compiled> compiled(const KernelWriter& writer, const Signature& signature
       Library::build(folder.path(), {"op.c"},
                      {"", {"-O2", "-ffp-contract=off", "-Werror=implicit-function-declaration"}});
   if (!library.ok()) return writer.located(library.diag());
-  auto* const kept = new std::shared_ptr<Library>(*library);  // as long as the process: graphs run it
+  auto* const kept =
+      new std::shared_ptr<Library>(*library);  // as long as the process: graphs run it
   using Run = decltype(Compiled::run);
   out.run = reinterpret_cast<Run>((*kept)->symbol("qk_run"));
   out.run_units = reinterpret_cast<Run>((*kept)->symbol("qk_run_units"));
@@ -351,18 +379,18 @@ Result<std::string> add_kernels(KernelWriter& writer, const OwnOp& op, const Own
     const std::string name = version == 1 ? base : fmt::format("{}_{}", base, version);
     Signature signature = writer.signature(name);
     std::string c = writer.c_text(signature, false);
-    std::string cuda = text.cuda.empty() ? "" : writer.cuda_text(signature, false);
+    std::string cuda = text.units.empty() ? "" : writer.cuda_text(signature, false);
     if (const AddedKernel* known = find_added_kernel(name)) {
       if (known->text == c && (known->device ? known->device->text : "") == cuda) return name;
       continue;
     }
     QC_ASSIGN(const Compiled functions, compiled(writer, signature));
     const AddedKernel* device = nullptr;
-    if (!text.cuda.empty()) {
+    if (!cuda.empty()) {
       Signature own = signature;
       own.name += "_device";
-      AddedKernel made =
-          kernel_of(std::move(own), "qk_" + name + "_cuda", cuda, text.stack, functions.run_units);
+      AddedKernel made = kernel_of(std::move(own), "qk_" + name + "_cuda", std::move(cuda),
+                                   text.stack, functions.run_units);
       made.body.machine = "cuda";
       made.body.file = "kernels/own/cuda.cu";
       device = &add_kernel(std::move(made));
@@ -415,9 +443,13 @@ Result<Ok> define_own_op(OwnOp op, const OwnText& text) {
   return add_own_op(std::move(with_form));
 }
 
-bool runs_in_process(const OwnOp& op) {
-  const AddedKernel* kernel = find_added_kernel(op.kernel);
-  return kernel && kernel->body.run;
+bool has_own_kernels_compiled(const Program& program) {
+  bool all = true;
+  for_each_step(program.steps, [&](const Step& step) {
+    const Call* call = step.call();
+    all = all && (!call || !call->body || call->body->run || !find_added_body(call->body->symbol));
+  });
+  return all;
 }
 
 }  // namespace qc

@@ -52,8 +52,7 @@ struct OwnState {
   }
   OwnArguments arguments() const {
     OwnArguments out;
-    for (size_t i = 0; i < values.size(); ++i)
-      out.emplace_back(op->parameters[i].name, values[i]);
+    for (size_t i = 0; i < values.size(); ++i) out.emplace_back(op->parameters[i].name, values[i]);
     return out;
   }
   /// Adds what the formats of codes say.
@@ -134,7 +133,8 @@ struct OwnState {
     call.kernel = find_kernel(op->kernel);
     for (size_t i = 0; i < op->inputs.size(); ++i) call.in.push_back(l.in(i));
     for (size_t i = 0; i < values.size(); ++i) {
-      if (auto list = list_of(values[i])) call.in.push_back(l.constant(*list, op->parameters[i].name));
+      if (auto list = list_of(values[i]))
+        call.in.push_back(l.constant(*list, op->parameters[i].name));
     }
     for (size_t i = 0; i < op->outputs.size(); ++i) call.out.push_back(l.out(i));
     for (const OwnMember& m : op->members) QC_TRY(add_member(node, l, m, call.params));
@@ -398,12 +398,19 @@ Result<Ok> add_own_op(OwnOp given) {
   const std::unique_lock lock(ops.mutex);
   const std::set<std::string_view> names = {op->op, op->onnx, op->torch};
   for (const std::string_view row : names) {
-    if (op->on_codes || ops.by_row.contains({op->domain, std::string(row)})) continue;
-    rows.push_back({op->domain, row, import_own});
+    if (op->on_codes) continue;
+    const auto known = ops.by_row.find({op->domain, std::string(row)});
+    if (known != ops.by_row.end() && known->second != op->name) {
+      return error(Code::usage, "op '{}::{}': '{}' of that domain imports op '{}' already",
+                   op->domain, op->op, row, known->second);
+    }
+    if (known == ops.by_row.end()) rows.push_back({op->domain, row, import_own});
   }
-  if (std::any_of(rows.begin(), rows.end(), [](const ImportRow& row) {
-        return import_table().find(row.domain, row.op, 0) != nullptr;
-      }) || (fresh && op_table().find(op->name)))
+  if (std::any_of(rows.begin(), rows.end(),
+                  [](const ImportRow& row) {
+                    return import_table().find(row.domain, row.op, 0) != nullptr;
+                  }) ||
+      (fresh && op_table().find(op->name)))
     return error(Code::usage, "'{}::{}' is an op of quantc", op->domain, op->op);
   for (const ImportRow& row : rows)
     ops.by_row.emplace(std::pair(op->domain, std::string(row.op)), op->name);
