@@ -289,11 +289,10 @@ void own_op() {
   };
   op.c = "for (int32_t i = 0; i < p->x_size; ++i) y[i] = qn_mulf(x[i], p->by);";
   need(quantc::add_op(op));
-  const quantc::Model model = loaded(
-      "graph (%0 \"x\" : f32[3]) { %1 = example.scaled(%0) {by = 0.1} return %1 \"y\" }");
+  const quantc::Model model =
+      loaded("graph (%0 \"x\" : f32[3]) { %1 = example.scaled(%0) {by = 0.1} return %1 \"y\" }");
   const Arrays inputs = ramps(model, 0);
-  std::printf("own op: %s\n",
-              compared(need(model.run(inputs)), need(model.run_reference(inputs))));
+  std::printf("own op: %s\n", compared(need(model.run(inputs)), need(model.run_reference(inputs))));
   op.c = "y[0] =\n  z;";
   std::printf("its text: %s\n", quantc::add_op(op).diagnostic().text.substr(0, 46).c_str());
 }

@@ -169,7 +169,8 @@ def _graph_of(own: Any, shapes: Sequence[Sequence[int]], values: Dict[str, Any])
     inputs = ", ".join(f'%{key} "{key}" : {dtype}[{", ".join(map(str, shape))}]' for (key, dtype), shape in zip(own.inputs.items(), shapes))
     results = ", ".join(f"%{key}" for key in own.outputs)
     node = f"{results} = {name.replace('::', '.')}({', '.join('%' + key for key in own.inputs)}) {{{attributes}}} loc(\"{own.__name__}\")"
-    lines = f"graph ({inputs}) {{ {node} return {', '.join(f'%{key} "{key}"' for key in own.outputs)} }}"
+    outputs = ", ".join(f'%{key} "{key}"' for key in own.outputs)
+    lines = f"graph ({inputs}) {{ {node} return {outputs} }}"
     return Graph(_core.Model.load_bytes(lines.encode(), "op.ir", options_of(None, {})))
 
 
