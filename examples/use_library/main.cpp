@@ -294,7 +294,7 @@ void own_op() {
   const Arrays inputs = ramps(model, 0);
   std::printf("own op: %s\n", compared(need(model.run(inputs)), need(model.run_reference(inputs))));
   op.c = "y[0] =\n  z;";
-  std::printf("its text: %s\n", quantc::add_op(op).diagnostic().text.substr(0, 46).c_str());
+  std::printf("its text: %s\n", quantc::add_op(op).diagnostic().text.substr(0, 42).c_str());
 }
 
 }  // namespace

@@ -21,33 +21,33 @@ class Size:
     def __init__(self, text: str):
         self._text = text
 
-    def _with(self, form: str, other: Any, turned: bool = False) -> "Size":
+    def _with(self, form: str, other: Any, swapped: bool = False) -> Any:
         if not isinstance(other, (Size, int)):
             return NotImplemented
-        a, b = (other, self) if turned else (self, other)
+        a, b = (other, self) if swapped else (self, other)
         return Size(form.format(a, b))
 
-    def __add__(self, other: Any) -> "Size":
+    def __add__(self, other: Any) -> Any:
         return self._with("({} + {})", other)
 
-    def __radd__(self, other: Any) -> "Size":
+    def __radd__(self, other: Any) -> Any:
         return self._with("({} + {})", other, True)
 
-    def __sub__(self, other: Any) -> "Size":
+    def __sub__(self, other: Any) -> Any:
         return self._with("({} - {})", other)
 
-    def __rsub__(self, other: Any) -> "Size":
+    def __rsub__(self, other: Any) -> Any:
         return self._with("({} - {})", other, True)
 
-    def __mul__(self, other: Any) -> "Size":
+    def __mul__(self, other: Any) -> Any:
         return self._with("({} * {})", other)
 
     __rmul__ = __mul__
 
-    def __floordiv__(self, other: Any) -> "Size":
+    def __floordiv__(self, other: Any) -> Any:
         return self._with("floordiv({}, {})", other)
 
-    def __mod__(self, other: Any) -> "Size":
+    def __mod__(self, other: Any) -> Any:
         return self._with("mod({}, {})", other)
 
     def __eq__(self, other: object) -> bool:
@@ -100,7 +100,7 @@ class _Functions:
         self._own, self._results = own, results
 
     def _node(self, values: Dict[str, Any]) -> Any:
-        node = self._own.__new__(self._own)
+        node = object.__new__(self._own)
         for key, value in values.items():
             setattr(node, key, tuple(value) if isinstance(value, list) else value)
         return node
@@ -114,7 +114,7 @@ class _Functions:
     def evaluate(self, values: Dict[str, Any], arrays: Sequence[Any]) -> List[Any]:
         import numpy as np
         made = self._node(values).evaluate(*arrays)
-        return [np.ascontiguousarray(a) for a in ([made] if self._results == 1 else made)]
+        return [np.asarray(a, order="C") for a in ([made] if self._results == 1 else made)]
 
 
 functions: Dict[int, _Functions] = {}  # by number: networks keep those they were loaded with
@@ -190,7 +190,7 @@ def check_op(own: Any, *operands: Union[Any, Sequence[int]], scale: float = 0.05
     if len(operands) != len(whole.inputs):
         raise UserError(f"op '{name}' takes {len(whole.inputs)} operands, got {len(operands)}", "input")
     rng = np.random.default_rng(0)
-    arrays = []
+    arrays: List[Any] = []
     for dtype, given in zip(whole.inputs.values(), operands):
         if not hasattr(given, "dtype"):
             kind = np.dtype({"f": "float", "i": "int", "u": "uint", "b": "bool"}[dtype[0]] + dtype[1:].replace("ool", ""))
