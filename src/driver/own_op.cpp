@@ -24,15 +24,18 @@ bool is_name(std::string_view text) {
   return std::regex_match(text.begin(), text.end(), name);
 }
 
-/// What a C text cannot have as the name of a value.
+/// What C, C++ or the text around it has as a name.
 const std::set<std::string, std::less<>>& reserved_names() {
   static const std::set<std::string, std::less<>> names = {
-      "auto",   "break",    "case",      "char",   "const",    "continue", "default",  "do",
-      "double", "else",     "enum",      "extern", "float",    "for",      "goto",     "if",
-      "inline", "int",      "long",      "new",    "register", "restrict", "return",   "short",
-      "signed", "sizeof",   "static",    "struct", "switch",   "typedef",  "union",    "unsigned",
-      "void",   "volatile", "while",     "class",  "template", "this",     "operator", "p",
-      "unit",   "to",       "arithmetic"};
+      "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else",
+      "enum", "extern", "float", "for", "goto", "if", "inline", "int", "long", "register",
+      "restrict", "return", "short", "signed", "sizeof", "static", "struct", "switch", "typedef",
+      "union", "unsigned", "void", "volatile", "while", "alignas", "alignof", "and", "asm", "bool",
+      "catch", "class", "delete", "explicit", "export", "false", "friend", "mutable", "namespace",
+      "new", "not", "operator", "or", "private", "protected", "public", "template", "this", "throw",
+      "true", "try", "typename", "using", "virtual", "xor",
+      // what functions and nodes have themselves
+      "p", "unit", "units", "to", "arithmetic"};
   return names;
 }
 
@@ -93,12 +96,16 @@ class KernelWriter {
     for (const auto* list : {&op_.inputs, &op_.outputs}) {
       for (const OwnOperand& o : *list) {
         QC_TRY(take(o.name, list == &op_.inputs ? "operand" : "result"));
+        for (const char* member :
+             {"_shape", "_rank", "_size", "_scale", "_zero_point", "_qmin", "_qmax"})
+          names.insert(o.name + member);
         if (c_type(o.dtype).empty())
           return wrong("'{}' is {}, which C has no type for", o.name, name(o.dtype));
       }
     }
     for (const OwnParameter& p : op_.parameters) {
       QC_TRY(take(p.name, "parameter"));
+      if (is_list(p)) names.insert(p.name + "_count");
       const bool is_text = std::holds_alternative<std::string>(p.standard);
       if (is_text == p.choices.empty())
         return wrong("parameter '{}' is a text, and has no choices", p.name);

@@ -201,6 +201,7 @@ def test_forms_on_codes(x):
     ({"c": ""}, "op 'test::wrong': has no C text"),
     ({"inputs": {"for": "f32"}}, "operand 'for' has no name that C can have"),
     ({"inputs": {"y": "f32"}}, "two of its values are called 'y'"),
+    ({"__annotations__": {"x_size": int}, "x_size": 1}, "two of its values are called 'x_size'"),
     ({"inputs": {"x": "f16"}}, "'x' is f16, which C has no type for"),
     ({"inputs": {"x": "float"}}, "'x' has the unknown type 'float'"),
     ({"__annotations__": {"k": int}}, "parameter 'k' has no default"),
@@ -266,7 +267,10 @@ def test_defined_again(x):
 
 def test_generated_code_needs_no_definition(x, tmp_path):
     define()
-    compiled = quantc.from_onnx(onnx_of("y = test.Double(x)")).compile(tmp_path / "out")
+    graph = quantc.from_onnx(onnx_of("y = test.Double(x)"))
+    compiled = graph.compile(tmp_path / "out")
+    graph.compile(tmp_path / "cuda", target="cuda", build=False)  # without units a thread of a GPU computes the call
+    assert np.array_equal(quantc.load(tmp_path / "cuda", host=True)(x), 2 * x)
     np.save(tmp_path / "x.npy", x)
     (tmp_path / "pickled").write_bytes(pickle.dumps(compiled))
     out = in_fresh_python(f"""
