@@ -342,14 +342,11 @@ Result<Values> import_own(Import& m) {
     const std::shared_lock lock(own_ops().mutex);
     op = own_ops().by_name.at(own_ops().by_row.at({m.node().domain, m.node().op}));
   }
-  const auto is_input = [&](const std::string& name) {
-    return std::any_of(op->inputs.begin(), op->inputs.end(),
-                       [&](const OwnOperand& x) { return x.name == name; });
-  };
+  std::set<std::string_view> known;
+  for (const OwnOperand& x : op->inputs) known.insert(x.name);
+  for (const OwnParameter& p : op->parameters) known.insert(p.name);
   for (const auto& [name, value] : m.node().args) {
-    const bool known = is_input(name) || std::any_of(op->parameters.begin(), op->parameters.end(),
-                                                     [&](const auto& p) { return p.name == name; });
-    if (!known)
+    if (!known.contains(name))
       return m.fail(Code::attribute, "op '{}::{}' has no parameter '{}'", op->domain, op->op, name);
   }
   Values inputs;
