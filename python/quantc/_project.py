@@ -240,6 +240,8 @@ class _Core:
         return _Block(len(contents), contents)
 
     def _fail(self, code: int, dims: Any, why: str = "") -> None:
+        if code == 8:
+            raise _error(f"the compiled model '{self.header.name}': {why}")
         text = why
         if self.header.dims and code == 3:
             function = self.function("size_error")
@@ -302,6 +304,19 @@ class CCore(_Core):
                 ctypes.memmove(out._state.address, self._state.address, self._state.size)
         return out
 
+    def _bad_index(self, inputs: Any, dims: Any, arena: _Block) -> str:
+        """Which index is out of range: one among the inputs, or one that the model computed."""
+        number = ctypes.c_int64()
+        asked = [("index_error", (inputs, *([dims] if self.header.dims else []))), ("bad_index", (ctypes.c_void_p(arena.address),))]
+        for name, arguments in asked:
+            if not hasattr(self.library, f"{self.header.name}_{name}"):
+                continue
+            function = self.function(name)
+            function.restype = ctypes.c_char_p
+            if text := function(*arguments, ctypes.byref(number)):
+                return f"{text.decode(errors='replace')}: " + (f"element {number.value}" if name == "index_error" else f"it is {number.value}")
+        return "an index is out of range"
+
     def _call(self, arrays: Arrays, results: Sequence[Any]) -> None:
         if arrays.device is not None:
             raise _error(f"an array is on {arrays.device}, the model is code for the processor: pass x.cpu()")
@@ -316,6 +331,8 @@ class CCore(_Core):
         else:
             with self._lock:
                 code = invoke(ctypes.byref(args))
+        if code == 8:
+            self._fail(code, dims, self._bad_index(inputs, dims, arena))
         with self._lock:
             self._arenas.append(arena)
         if code:

@@ -12,7 +12,8 @@ enum {
   QK_BAD_CONFIG = 4,
   QK_NO_MEMORY = 5,
   QK_CUDA_FAILED = 6,
-  QK_BAD_DEVICE = 7
+  QK_BAD_DEVICE = 7,
+  QK_BAD_INDEX = 8
 };
 
 struct qk_session;
@@ -48,6 +49,9 @@ typedef struct qk_model {
   const void* weights; /* NULL: the caller brings them */
   int64_t weight_bytes;
   uint64_t weight_hash;
+  /* What a check of indices says by its number; NULL where none are checked. What a run found lies
+   * at the start of the arena (kernels/bad_index). */
+  const char* (*check_text)(int64_t number);
 } qk_model;
 
 /* The fields of NAME_config. */
@@ -347,6 +351,26 @@ static inline int qk_compute(qk_session* s, cudaStream_t stream) {
   return code;
 }
 
+/* Waits for the stream and says whether its last run met an index that is out of range. */
+static inline int qk_check_indices_here(qk_session* s, cudaStream_t stream) {
+  int64_t found[2] = {0, 0};
+  if (s->model->check_text)
+    QK_TRY(cudaMemcpyAsync(found, s->arena, sizeof found, cudaMemcpyDeviceToHost, stream),
+           "cudaMemcpyAsync of what was found", "", "");
+  QK_TRY(cudaStreamSynchronize(stream), "cudaStreamSynchronize", "", "");
+  if (found[0] == 0) return QK_OK;
+  snprintf(s->error, sizeof s->error, "%s: it is %lld", s->model->check_text(found[0]),
+           (long long)found[1]);
+  return QK_BAD_INDEX;
+}
+static inline int qk_check_indices(qk_session* s, cudaStream_t stream) {
+  if (!s->ready) return qk_fail(s, QK_BAD_CONFIG, "the handle could not be created");
+  int before = 0, code = qk_enter(s, &before);
+  if (code == QK_OK) code = qk_check_indices_here(s, stream);
+  qk_leave(s, before);
+  return code;
+}
+
 /* One run of the session's sizes on its device. */
 static inline int qk_run_here(qk_session* s, const void* const* inputs, void* const* outputs,
                               int host, cudaStream_t stream) {
@@ -355,8 +379,7 @@ static inline int qk_run_here(qk_session* s, const void* const* inputs, void* co
   QK_PASS(qk_compute(s, stream));
   QK_PASS(s->part->download(s, inputs, outputs,
                             host ? cudaMemcpyDeviceToHost : cudaMemcpyDeviceToDevice, stream));
-  if (host) QK_TRY(cudaStreamSynchronize(stream), "cudaStreamSynchronize", "", "");
-  return QK_OK;
+  return host ? qk_check_indices_here(s, stream) : QK_OK;
 }
 /* One run with memory of the device, or of the host. */
 static inline int qk_run(qk_session* s, const int64_t* dims, const void* const* inputs,

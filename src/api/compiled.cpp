@@ -48,6 +48,7 @@ struct CompiledModel::State {
   std::shared_ptr<qc::Library> library;
   int (*invoke)(const qc::NativeArgs*) = nullptr;
   void (*reset)(void*) = nullptr;
+  const char* (*bad_index)(const void*, int64_t*) = nullptr;  // of models that check indices
   std::shared_ptr<Block> weights;   // of models that read them from a file
   std::unique_ptr<Block> kept;      // state
   std::optional<int> thread_count;  // of models compiled with threads
@@ -137,8 +138,11 @@ struct CompiledModel::State {
                               threads ? qc::native_parallel_for : nullptr,
                               threads.get()};
     const int code = f(args);
+    int64_t index = 0;
+    const char* const layer = code == 8 && bad_index ? bad_index(arena->data(), &index) : nullptr;
     give_back(std::move(arena));
     if (code == 0) return qc::Ok{};
+    if (layer) return qc::error(qc::Code::input, "'{}': {}: it is {}", report.name, layer, index);
     return qc::error(code == 3 ? qc::Code::dim : qc::Code::unsupported,
                      "the compiled model '{}' returned {}: {}", report.name, code,
                      code == 3   ? "a size that it does not take"
@@ -255,6 +259,8 @@ Expected<CompiledModel> Model::build(const std::string& folder, const BuildOptio
     out->invoke = reinterpret_cast<int (*)(const qc::NativeArgs*)>(
         out->library->symbol(name + "_invoke_args"));
     out->reset = reinterpret_cast<void (*)(void*)>(out->library->symbol(name + "_reset"));
+    out->bad_index = reinterpret_cast<const char* (*)(const void*, int64_t*)>(
+        out->library->symbol(name + "_bad_index"));
     if (!out->invoke) return qc::error(qc::Code::bug, "the library has no model '{}'", name);
     if (state_->options.weights == "file") {
       QC_ASSIGN(const std::string bytes, qc::read_text(folder + "/" + name + "_weights.bin"));

@@ -84,6 +84,7 @@ qc::Result<std::shared_ptr<const Programs>> Forms::programs(
   options.target = "native";  // every target has the same bits
   options.threads = false;
   options.kernels.clear();
+  options.check_indices = true;
   QC_ASSIGN(qc::SizedProgram of, qc::SizedProgram::create(*contract->graph, std::move(options)));
   auto made = std::make_shared<const Programs>(Programs{contract, std::move(of)});
   programs_.put(contract.get(), made);

@@ -28,7 +28,9 @@ Result<std::vector<Array>> interpreted(Network& network, Forms& forms, const Arr
   forms.warn(notes);
   QC_ASSIGN(const auto contract, forms.contract_for(inputs));
   QC_TRY(qc::check_indices(*contract->graph, inputs));
-  QC_ASSIGN(const qc::RunResult result, qc::interpret(*contract->graph, inputs));
+  qc::RunOptions how;
+  how.how.check_indices = true;
+  QC_ASSIGN(const qc::RunResult result, qc::interpret(*contract->graph, inputs, how));
   std::vector<std::string> names;
   for (const qc::Output& o : contract->graph->outputs()) names.push_back(o.name);
   return arrays_of(names, result.outputs);

@@ -27,6 +27,7 @@
 #include "passes/pad_to_buckets.h"
 #include "program/device.h"
 #include "program/floats.h"
+#include "program/index_record.h"
 #include "program/lowering.h"
 #include "program/passes.h"
 #include "program/plan.h"
@@ -151,6 +152,10 @@ class Lowerer {
   Result<Program> lowered(Graph& graph, PassContext& context,
                           std::vector<KernelChoice>* choices = nullptr) const {
     const Loc file{graph.file, {}, {}};
+    bool record = false;
+    if (options_.check_indices) {
+      QC_ASSIGN(record, located(add_index_checks(graph, target_.device), file));
+    }
     PassOptions passes = pass_options(options_, PassStage::lower, PassStage::lower, observe_);
     passes.unsigned_codes = target_.has("unsigned_codes");
     QC_ASSIGN(context.buckets, buckets_of(graph, options_, context));
@@ -163,6 +168,7 @@ class Lowerer {
       QC_TRY(located(pad_to_buckets(graph, context), file));
     }
     QC_ASSIGN(Program program, located(lower(graph, constants_), file));
+    if (record) take_index_record(program);
     std::vector<ForcedKernel> forced;
     for (const std::string& text : options_.kernels) {
       QC_ASSIGN(ForcedKernel one, parse_forced_kernel(text));
@@ -183,6 +189,7 @@ class Lowerer {
   Result<Program> planned(Graph& graph, PassContext& context) const {
     QC_TRY(check_bound(graph, options_));
     QC_ASSIGN(Program program, lowered(graph, context));
+    pin_index_record(program);
     QC_TRY(finish(program, graph, context));
     if (options_.verify) QC_TRY(located(verify(program), Loc{graph.file, {}, {}}));
     if (options_.no_float) QC_TRY(check_no_float(program, graph.file));

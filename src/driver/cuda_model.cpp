@@ -22,7 +22,7 @@ struct Analysis {
   int deployment;
   const char* reason;
 };
-constexpr int kConservative = 1;
+constexpr int kConservative = 1, kBadIndex = 8;
 
 /// What NAME_profile tells of a kernel.
 struct Told {
@@ -72,6 +72,7 @@ struct CudaModel::Handle {
     const int status = dims.empty() ? function<int (*)(void*, Args...)>(what)(handle, args...)
                                     : function<int (*)(void*, const int64_t*, Args...)>(what)(
                                           handle, dims.data(), args...);
+    if (status == kBadIndex) return error(Code::input, "model '{}': {}", name, error_text());
     if (status != 0) return error(Code::bug, "model '{}' failed: {}", name, error_text());
     return Ok{};
   }

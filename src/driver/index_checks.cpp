@@ -15,55 +15,57 @@ class Tracer {
  public:
   Tracer(const Graph& graph, std::vector<IndexCheck>& out) : graph_(graph), out_(out) {}
 
-  void visit(Node& node) {
+  /// Whether the checks of inputs say all there is to say of the node's indices.
+  bool visit(Node& node) {
     const auto* takes = capability<TakesIndices>(&node);
-    if (!takes) return;
+    if (!takes) return true;
     const IndexOperand indices = takes->index_operand();
     layer_ = node.loc().names.empty() ? std::string(node.op()) : node.loc().names[0];
     Value* v = node.input(indices.operand);
-    if (indices.sizes.size() == 1) {
-      trace(v, Dim(0) - indices.sizes[0], indices.sizes[0] - Dim(1));
-    } else {
-      trace_tuples(v, indices.sizes);
-    }
+    if (indices.sizes.size() == 1)
+      return trace(v, Dim(0) - indices.sizes[0], indices.sizes[0] - Dim(1));
+    return trace_tuples(v, indices.sizes);
   }
 
  private:
   /// Tuples whose indices are values of their own, side by side.
-  void trace_tuples(Value* v, const Dims& sizes) {
+  bool trace_tuples(Value* v, const Dims& sizes) {
+    if (v->is_constant()) return true;
     Node* joined = v->def();
     if (!joined || !joined->info().has(kMovesElements) || joined->input_count() != sizes.size())
-      return;
+      return false;
     Dims column = v->shape();
     column.back() = Dim(1);
     for (size_t i = 0; i < sizes.size(); ++i) {
-      if (!joined->input(i) || joined->input(i)->shape() != column) return;
+      if (!joined->input(i) || joined->input(i)->shape() != column) return false;
     }
+    bool all = true;
     for (size_t i = 0; i < sizes.size(); ++i)
-      trace(joined->input(i), Dim(0) - sizes[i], sizes[i] - Dim(1));
+      all = trace(joined->input(i), Dim(0) - sizes[i], sizes[i] - Dim(1)) && all;
+    return all;
   }
 
   /// Every element of `v` must lie in [least, most].
-  void trace(Value* v, Dim least, Dim most) {
+  bool trace(Value* v, Dim least, Dim most) {
+    whole_ = true;
     while (v && !v->is_constant()) {
-      if (!v->def()) {
-        note(v, least, most);
-        return;
-      }
+      if (!v->def()) return note(v, least, most) && whole_;
       v = before(*v->def(), least, most);
     }
+    return v != nullptr;  // a constant
   }
 
-  void note(const Value* v, const Dim& least, const Dim& most) {
+  bool note(const Value* v, const Dim& least, const Dim& most) {
     const auto& inputs = graph_.inputs();
     const auto at = std::find(inputs.begin(), inputs.end(), v);
-    if (at == inputs.end()) return;
+    if (at == inputs.end()) return false;
     out_.push_back({static_cast<size_t>(at - inputs.begin()), least, most, layer_});
+    return true;
   }
 
   /// The operand whose elements are all of the node's, but for what is added to them; null for
   /// none.
-  Value* before(Node& node, Dim& least, Dim& most) const {
+  Value* before(Node& node, Dim& least, Dim& most) {
     if (!is_integer(node.output()->dtype())) return nullptr;
     Value* x = node.input(0);
     if (capability<ConvertsType>(&node)) {
@@ -81,7 +83,7 @@ class Tracer {
 
   /// The operand to which a constant is added. One element meets all of the constant; of several,
   /// which meets which is left open.
-  Value* summand(Node& node, Dim& least, Dim& most) const {
+  Value* summand(Node& node, Dim& least, Dim& most) {
     const size_t constant = node.input(1)->is_constant() ? 1 : 0;
     Value* x = node.input(1 - constant);
     if (!node.input(constant)->is_constant() || x->is_constant()) return nullptr;
@@ -93,6 +95,7 @@ class Tracer {
       hi = std::max(hi, c->as_int(i));
     }
     const bool each = product(x->shape()) == Dim(1);
+    if (!each && lo != hi) whole_ = false;
     least = least - Dim(each ? lo : hi);
     most = most - Dim(each ? hi : lo);
     return x;
@@ -112,6 +115,7 @@ class Tracer {
   const Graph& graph_;
   std::vector<IndexCheck>& out_;
   std::string layer_;
+  bool whole_ = true;  // no constant was added whose elements meet others than is known
 };
 
 }  // namespace
@@ -121,6 +125,27 @@ std::vector<IndexCheck> index_checks(const Graph& graph) {
   Tracer tracer(graph, out);
   for (Node* n = graph.first(); n; n = n->next()) tracer.visit(*n);
   return out;
+}
+
+Result<bool> add_index_checks(Graph& graph, bool inputs) {
+  std::vector<IndexCheck> of_inputs;
+  Tracer tracer(graph, of_inputs);
+  Value* found = nullptr;
+  int64_t number = 0;
+  for (Node* n : graph.nodes()) {
+    const auto* takes = capability<TakesIndices>(n);
+    if (!takes || (tracer.visit(*n) && !inputs)) continue;
+    const IndexOperand indices = takes->index_operand();
+    Value* v = n->input(indices.operand);
+    if (v->is_constant() || indices.sizes.empty()) continue;
+    std::vector<Value*> operands{v};
+    if (found) operands.push_back(found);
+    QC_ASSIGN(found, graph.emit("bad_index", operands,
+                                {{"sizes", indices.sizes}, {"number", ++number}}, n->loc(), n));
+  }
+  if (!found) return false;
+  graph.add_output("", found);
+  return true;
 }
 
 Result<Ok> check_indices(const std::vector<IndexCheck>& checks, const Graph& graph,

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "driver/in_process.h"
+#include "driver/index_checks.h"
 #include "interp/interpreter.h"
 #include "support/checked.h"
 #include "support/located.h"
@@ -65,7 +66,9 @@ Result<std::vector<std::vector<Tensor>>> run_all(const Graph& graph, const Optio
                                                  Samples samples, int threads) {
   std::optional<InProcess> program;
   if (threads > 0) {
-    QC_ASSIGN(program, InProcess::create(graph, options, threads));
+    Options checked = options;
+    checked.check_indices = true;
+    QC_ASSIGN(program, InProcess::create(graph, checked, threads));
   }
   std::vector<std::vector<Tensor>> out;
   for (const Samples::Set& set : samples.sets()) {
@@ -73,10 +76,13 @@ Result<std::vector<std::vector<Tensor>>> run_all(const Graph& graph, const Optio
     for (int64_t i = 0; i < set.count; ++i) {
       QC_ASSIGN(const std::vector<Tensor> inputs, samples.next());
       std::vector<Tensor> outputs;
+      QC_TRY(check_indices(graph, inputs));
       if (program) {
         QC_ASSIGN(outputs, program->run(inputs));
       } else {
-        QC_ASSIGN(RunResult result, for_sample([&] { return interpret(graph, inputs); }));
+        RunOptions how;
+        how.how.check_indices = true;
+        QC_ASSIGN(RunResult result, for_sample([&] { return interpret(graph, inputs, how); }));
         outputs = std::move(result.outputs);
       }
       QC_TRY(joined.add(std::move(outputs)));

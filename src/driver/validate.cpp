@@ -26,7 +26,9 @@ struct Way {
 Way interpreter_of(const Graph& graph, std::string name) {
   return {std::move(name), [&graph](const auto& inputs) -> Result<std::vector<Tensor>> {
             QC_TRY(check_indices(graph, inputs));
-            QC_ASSIGN(RunResult result, interpret(graph, inputs));
+            RunOptions how;
+            how.how.check_indices = true;
+            QC_ASSIGN(RunResult result, interpret(graph, inputs, how));
             return std::move(result.outputs);
           }};
 }

@@ -8,11 +8,17 @@
 
 namespace qc {
 
+/// How nodes are evaluated.
+struct EvalHow {
+  bool plain = false;          // by `eval`, also where a faster evaluation stands beside it
+  bool check_indices = false;  // an index that is out of range is an error
+};
+
 class EvalContext {
  public:
   EvalContext(const Node& node, std::vector<const Tensor*> inputs, std::vector<Tensor> outputs,
-              bool plain = false)
-      : node_(node), inputs_(std::move(inputs)), outputs_(std::move(outputs)), plain_(plain) {}
+              EvalHow how = {})
+      : node_(node), inputs_(std::move(inputs)), outputs_(std::move(outputs)), how_(how) {}
 
   bool has(size_t i) const { return i < inputs_.size() && inputs_[i] != nullptr; }
   const Tensor& in(size_t i) const { return *inputs_[i]; }
@@ -33,7 +39,7 @@ class EvalContext {
   const Node& node_;
   std::vector<const Tensor*> inputs_;
   std::vector<Tensor> outputs_;
-  bool plain_;
+  EvalHow how_;
 };
 
 /// An op whose plain `eval` is too slow for whole networks has a second evaluation beside it, which
@@ -46,9 +52,8 @@ class EvaluatesFast {
   ~EvaluatesFast() = default;
 };
 
-/// Evaluates one node on concrete operands; the node's types must be static. With `plain` by
-/// `eval`, else by `eval_fast` where the op has one.
+/// Evaluates one node on concrete operands; the node's types must be static.
 Result<std::vector<Tensor>> eval_node(const Node& node, std::vector<const Tensor*> inputs,
-                                      bool plain = false);
+                                      EvalHow how = {});
 
 }  // namespace qc

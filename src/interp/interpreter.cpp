@@ -5,6 +5,7 @@
 
 #include "interp/eval.h"
 #include "ir/guard_text.h"
+#include "ir/indices.h"
 #include "ir/solve.h"
 #include "support/budget.h"
 #include "support/checked.h"
@@ -33,10 +34,26 @@ int64_t work_of(const Node& node, const std::vector<const Tensor*>& inputs) {
       kNode, saturating_add(saturating_mul(kElement, elements), saturating_mul(kMac, node.macs())));
 }
 
+/// An error for the first index of the node that is out of range. Constants are not looked at: they
+/// are the model's own in every run.
+Result<Ok> check_indices(const Node& node, const std::vector<const Tensor*>& inputs) {
+  const auto* takes = dynamic_cast<const TakesIndices*>(&node);
+  if (!takes) return Ok{};
+  const IndexOperand indices = takes->index_operand();
+  if (node.input(indices.operand)->is_constant()) return Ok{};
+  const Tensor& x = *inputs[indices.operand];
+  for (int64_t i = 0; i < x.size(); ++i) {
+    const int64_t size = indices.sizes[static_cast<size_t>(i) % indices.sizes.size()].value();
+    const int64_t index = x.as_int(i);
+    if (index < -size || index >= size) return bad_index(node.loc(), index, -size, size - 1);
+  }
+  return Ok{};
+}
+
 }  // namespace
 
 Result<std::vector<Tensor>> eval_node(const Node& node, std::vector<const Tensor*> inputs,
-                                      bool plain) {
+                                      EvalHow how) {
   const Doing doing("evaluating", &node.loc());
   std::vector<Tensor> outputs;
   for (size_t i = 0; i < node.output_count(); ++i) {
@@ -50,8 +67,9 @@ Result<std::vector<Tensor>> eval_node(const Node& node, std::vector<const Tensor
     outputs.emplace_back(type.dtype, std::move(shape));
   }
   spend(Cost::work, work_of(node, inputs));
-  EvalContext context(node, std::move(inputs), std::move(outputs), plain);
-  const auto* fast = plain ? nullptr : dynamic_cast<const EvaluatesFast*>(&node);
+  if (how.check_indices) QC_TRY(check_indices(node, inputs));
+  EvalContext context(node, std::move(inputs), std::move(outputs), how);
+  const auto* fast = how.plain ? nullptr : dynamic_cast<const EvaluatesFast*>(&node);
   QC_TRY(located(fast ? fast->eval_fast(context) : node.eval(context), node.loc()));
   return std::move(context.outputs());
 }
@@ -60,7 +78,7 @@ Result<std::vector<Tensor>> EvalContext::run(const Graph& region,
                                              std::vector<Tensor> inputs) const {
   spend(Cost::work, kRegionWork);
   QC_ASSIGN(RunResult result,
-            interpret(region, inputs, {.states = {}, .observe = {}, .plain = plain_}));
+            interpret(region, inputs, {.states = {}, .observe = {}, .how = how_}));
   return std::move(result.outputs);
 }
 
@@ -144,7 +162,7 @@ Result<RunResult> interpret(const Graph& graph, const std::vector<Tensor>& input
       QC_ASSIGN(operands[i], store.get(n->input(i)));
       pointers[i] = &operands[i];
     }
-    QC_ASSIGN(auto results, eval_node(*n, std::move(pointers), options.plain));
+    QC_ASSIGN(auto results, eval_node(*n, std::move(pointers), options.how));
     for (size_t i = 0; i < results.size(); ++i) {
       if (options.observe) options.observe(*n->output(i), results[i]);
       store.put(n->output(i), std::move(results[i]));

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "interp/eval.h"
 #include "ir/graph.h"
 #include "ir/tensor.h"
 
@@ -23,8 +24,7 @@ struct RunOptions {
   std::vector<Tensor> states;
   /// Called with every computed value, in order.
   std::function<void(const Value&, const Tensor&)> observe;
-  /// Every node is evaluated by its `eval`, also where a faster evaluation stands beside it.
-  bool plain = false;
+  EvalHow how = {};
 };
 
 /// Runs a graph. Inputs must fit the graph's input types; free dimensions of these get the sizes of

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "ir/type.h"
+#include "support/diag.h"
 
 namespace qc {
 
@@ -27,5 +28,11 @@ struct IndexCheck {
   Dim least, most;
   std::string layer;  // by its first name
 };
+
+/// Why an index is refused that is not in [least, most]; `loc` is the layer that counts with it.
+inline Diag bad_index(const Loc& loc, int64_t index, int64_t least, int64_t most) {
+  return error(Code::input, loc, "an index is {}, and the layer takes {} to {}", index, least,
+               most);
+}
 
 }  // namespace qc

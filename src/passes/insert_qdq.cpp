@@ -13,6 +13,7 @@
 #include "quant/emit.h"
 #include "quant/quantizable.h"
 #include "quant/rule.h"
+#include "quant/weight_matrices.h"
 
 namespace qc {
 namespace {
@@ -46,10 +47,18 @@ class Placer {
           origin, operands.count, operands.operand, operands.node));
     }
     for (const auto& [origin, operands] : one_scale_) {
-      context_.warnings.push_back(fmt::format(
-          "{} says per_token, but {} node(s) sum over several rows: they read one scale for the "
-          "tensor; the first is '{}'",
-          origin, operands.count, operands.node));
+      context_.warnings.push_back(
+          fmt::format("{} says per_token, but {} node(s) sum over several rows or multiply by "
+                      "several matrices: "
+                      "they read one scale for the tensor; the first is '{}'",
+                      origin, operands.count, operands.node));
+    }
+    for (const auto& [origin, operands] : matrices_) {
+      context_.warnings.push_back(
+          fmt::format("{}: {} node(s) multiply by several matrices of weights, which have one "
+                      "scale together; the "
+                      "first is '{}'",
+                      origin, operands.count, operands.node));
     }
     for (const auto& [origin, weights] : regrouped_) {
       context_.warnings.push_back(fmt::format(
@@ -88,7 +97,7 @@ class Placer {
     if (!fits) {
       if (scheme.skip_unsupported) return false;
       // Rules for weights speak of the nodes that have some.
-      const bool weights = form && form->weight_operand() >= 0;
+      const bool weights = (form && form->weight_operand() >= 0) || weight_matrices(node);
       if (scheme.kind != QScheme::Kind::fixed && !weights) {
         ++context_.rule_uses[note->rule].weightless;
         return false;
@@ -111,8 +120,9 @@ class Placer {
   Result<bool> refuse_float(Node& node, const QScheme& scheme) const {
     const DType dtype = node.output()->dtype();
     auto* form = capability<Quantizable>(&node);
-    const bool meant = scheme.kind == QScheme::Kind::fixed ? has_quantized_form(node)
-                                                           : form && form->weight_operand() >= 0;
+    const bool meant = scheme.kind == QScheme::Kind::fixed
+                           ? has_quantized_form(node)
+                           : (form && form->weight_operand() >= 0) || weight_matrices(node);
     if (!is_float(dtype) || dtype == DType::f32 || !meant || scheme.skip_unsupported) return false;
     return error(
         Code::rule, node.loc(),
@@ -159,6 +169,8 @@ class Placer {
         QC_TRY(place_weight(node, i, *form, scheme));
       } else if (scheme.kind == QScheme::Kind::fixed) {
         QC_TRY(place_input(node, i, scheme));
+      } else if (x == weight_matrices(node)) {
+        QC_TRY(place_matrices(node, i, scheme));
       } else if (scheme.kind == QScheme::Kind::dynamic) {
         QC_TRY(place_dynamic(node, i, form, scheme));
       }
@@ -198,6 +210,22 @@ class Placer {
       QC_ASSIGN(codes, without_groups(node, codes, form, scheme));
     }
     context_.weight_sources[codes->constant()] = node.input(i)->constant();
+    context_.placed.constants[codes->constant()] = node.input(i)->constant();
+    QC_ASSIGN(Value * decoded, emit_dequantize({graph_, node.loc(), &node}, codes));
+    graph_.set_input(&node, i, decoded);
+    return Ok{};
+  }
+
+  /// Several matrices have one scale together.
+  Result<Ok> place_matrices(Node& node, size_t i, const QScheme& scheme) {
+    WeightScheme whole = scheme.weight;
+    if (whole.granularity != Granularity::tensor) {
+      if (whole.granularity == Granularity::group) whole = {};
+      whole.granularity = Granularity::tensor;
+      note_operand(matrices_, node, i, scheme);
+    }
+    QC_ASSIGN(const QType type, weight_format(graph_, node.input(i), whole, 0, 0, node.loc()));
+    Value* codes = quantized_constant(graph_, node.input(i), type);
     context_.placed.constants[codes->constant()] = node.input(i)->constant();
     QC_ASSIGN(Value * decoded, emit_dequantize({graph_, node.loc(), &node}, codes));
     graph_.set_input(&node, i, decoded);
@@ -341,6 +369,7 @@ class Placer {
   NotedByOrigin unstated_;  // their scales are left open, and their producer gives none
   std::map<std::string, Regrouped> regrouped_;
   NotedByOrigin one_scale_;  // a rule says per_token, and their reader takes one scale
+  NotedByOrigin matrices_;   // weights that have one scale where their rule says more
   std::map<std::pair<Value*, std::string>, Value*> decoded_;
   std::unordered_set<const Value*> from_data_;
   std::unordered_map<Value*, Value*> on_codes_;  // a node's result: that of its form on codes

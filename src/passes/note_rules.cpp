@@ -7,6 +7,7 @@
 #include "passes/remark.h"
 #include "quant/quantizable.h"
 #include "quant/rule_index.h"
+#include "quant/weight_matrices.h"
 #include "support/counted.h"
 
 namespace qc {
@@ -18,7 +19,7 @@ int64_t weight_elements(Node& node) {
   const auto* form = capability<Quantizable>(&node);
   const Value* w = form && form->weight_operand() >= 0
                        ? node.input(static_cast<size_t>(form->weight_operand()))
-                       : nullptr;
+                       : weight_matrices(node);
   if (!w || !w->is_constant() || !is_float(w->dtype())) return 0;
   return node.graph()->pool().element_count(w->constant());
 }

@@ -29,6 +29,9 @@ class Parser {
     QC_TRY(ports("input", p_.inputs));
     QC_TRY(ports("output", p_.outputs));
     QC_TRY(ports("state", p_.states));
+    if (r_.take_word("record")) {
+      QC_ASSIGN(p_.index_record, index());
+    }
     while (r_.take_word("dim")) QC_TRY(free_dim());
     while (r_.take_word("guard")) QC_TRY(guard());
     while (r_.take_word("place")) {

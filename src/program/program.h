@@ -193,6 +193,9 @@ class Program {
   std::vector<DimGuard> guards;  // relations of them that must hold
   std::vector<ArenaPlace> places;
   Steps steps;
+  /// Where programs that check indices note what they found (kernels/bad_index): 16 bytes at the
+  /// start of the arena. Negative: indices are not checked.
+  int index_record = -1;
   int64_t arena_bytes = 0;
   int64_t arena_align = 64;
   int64_t state_bytes = 0;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "program/index_record.h"
 #include "program/params.h"
 #include "program/size_conditions.h"
 #include "program/split.h"
@@ -209,6 +210,11 @@ Result<ProgramResult> ProgramRunner::run(const std::vector<Tensor>& inputs,
     std::memcpy(memory.at(port.buffer), initial.bytes().data(), initial.bytes().size());
   }
   Runner(options, program.dot, fast_, memory).run(program.steps);
+  if (program.index_record >= 0) {
+    int64_t found[2];
+    std::memcpy(found, memory.at(program.index_record), sizeof found);
+    if (found[0] != 0) return index_error(program, found[0], found[1]);
+  }
   for (size_t i = 0; i < program.outputs.size(); ++i) {
     const std::span<const std::byte> to = result.outputs[i].bytes();
     const std::byte* const from = memory.at(program.outputs[i].buffer);

@@ -148,6 +148,7 @@ std::string str(const Program& program) {
   ports("input", program.inputs);
   ports("output", program.outputs);
   ports("state", program.states);
+  if (program.index_record >= 0) out += fmt::format("record %{}\n", program.index_record);
   for (const FreeDim& d : program.dims)
     out += fmt::format("dim {} {} to {} step {}\n", ir_string(d.name), d.min, d.max, d.step);
   for (const DimGuard& g : program.guards) out += fmt::format("guard {}\n", ir_string(g.str()));

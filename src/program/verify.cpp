@@ -35,6 +35,7 @@ class Verifier {
     QC_TRY(ports(program_.inputs, BufferKind::input, "input"));
     QC_TRY(ports(program_.outputs, BufferKind::output, "output"));
     QC_TRY(ports(program_.states, BufferKind::state, "state"));
+    QC_TRY(record());
     QC_TRY(steps(program_.steps));
     return placement();
   }
@@ -75,6 +76,16 @@ class Verifier {
         return error(Code::bug, "{} '{}' has no buffer", what, p.name);
       }
     }
+    return Ok{};
+  }
+
+  /// Two numbers in the arena.
+  Result<Ok> record() const {
+    const int at = program_.index_record;
+    if (at < 0) return Ok{};
+    if (at >= count() || program_.buffer(at).kind != BufferKind::arena ||
+        program_.buffer(at).alias_of >= 0 || !(program_.buffer(at).bytes == 2 * 8))
+      return error(Code::bug, "buffer {} is no record of indices", at);
     return Ok{};
   }
 

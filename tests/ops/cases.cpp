@@ -178,7 +178,7 @@ namespace {
 
 Result<std::vector<Tensor>> interpreted(const Case& c, bool plain) {
   RunOptions options;
-  options.plain = plain;
+  options.how.plain = plain;
   QC_ASSIGN(RunResult result, interpret(*c.graph, c.inputs, options));
   return std::move(result.outputs);
 }

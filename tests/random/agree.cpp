@@ -89,7 +89,7 @@ Result<Sample> make_sample(uint64_t seed, std::unique_ptr<Graph> graph,
   QC_TRY(make_contract(*graph, options));
   if (contract) contract(*graph);
   RunOptions plain;
-  plain.plain = true;
+  plain.how.plain = true;
   QC_ASSIGN(RunResult run, interpret(*graph, s.inputs, plain));
   s.expected = std::move(run.outputs);
   QC_ASSIGN(const RunResult fast, interpret(*graph, s.inputs));

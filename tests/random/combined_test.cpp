@@ -108,7 +108,7 @@ Result<Case> Case::make_unlimited(uint64_t seed) {
     Expected run{sizes, inputs_at(*out.compilation.graph, sizes, seed), {}};
     QC_ASSIGN(const BoundCopy bound, bound_copy(*out.contract, sizes));
     RunOptions plain;
-    plain.plain = true;
+    plain.how.plain = true;
     QC_ASSIGN(RunResult result, interpret(*bound.graph, run.inputs, plain));
     run.outputs = std::move(result.outputs);
     out.runs.push_back(std::move(run));

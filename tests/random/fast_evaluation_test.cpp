@@ -15,7 +15,7 @@ namespace {
 std::vector<Tensor> computed(const Graph& graph, const std::vector<Tensor>& inputs, bool plain) {
   std::vector<Tensor> out;
   RunOptions options;
-  options.plain = plain;
+  options.how.plain = plain;
   options.observe = [&](const Value&, const Tensor& t) { out.push_back(t); };
   auto run = interpret(graph, inputs, options);
   EXPECT_TRUE(run.ok()) << render(run.diag()) << "\n" << print(graph);

@@ -8,6 +8,7 @@
 #include "backends/c/text.h"
 #include "backends/common/template.h"
 #include "kernels/kernels.h"
+#include "program/index_record.h"
 
 namespace qc {
 namespace {
@@ -113,6 +114,15 @@ std::string index_error_text(const Program& program, const COptions& options) {
       {{"name", options.name}, {"free", !program.dims.empty()}, {"checks", std::move(checks)}});
 }
 
+/// What a run noted of an index that it computed.
+TemplateRows record_rows(const Program& program) {
+  TemplateRows out{{"number", "message"}, {}};
+  if (program.index_record < 0) return out;
+  for (const NumberedCheck& check : numbered_checks(program))
+    out.rows.push_back({fmt::to_string(check.number), c_string(check.text())});
+  return out;
+}
+
 /// A row for each port: its index.
 TemplateRows numbers(size_t count) {
   TemplateRows out{{"i"}, {}};
@@ -187,6 +197,8 @@ SourceText source_text(const Module& module, const COptions& options, const Weig
               {"size_error", free ? size_error_text(program, options) : ""},
               {"arena_bytes", free ? arena_bytes_text(module, options) : ""},
               {"index_error", index_error_text(program, options)},
+              {"record", program.index_record >= 0},
+              {"recorded", record_rows(program)},
               {"needed", processor_has(target)},
               {"takes_inputs", all || !program.inputs.empty()},
               {"has_inputs", !program.inputs.empty()},

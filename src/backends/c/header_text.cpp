@@ -62,13 +62,26 @@ std::string parallel_for_type(const COptions& options) {
       options.name, c_upper(options.name));
 }
 
+/// The functions that say which index is out of range; empty where none are checked.
+std::string index_functions(const Program& program, const COptions& options) {
+  std::string out;
+  if (!options.index_checks.empty())
+    out = fmt::format("{}_index_error names one among the inputs", options.name);
+  if (program.index_record >= 0)
+    out += fmt::format("{}{}_bad_index {}", out.empty() ? "" : ", ", options.name,
+                       out.empty() ? "says which" : "any other");
+  return out;
+}
+
 /// What a run returns.
-std::string codes_text(const COptions& options, const Target& target, bool free) {
+std::string codes_text(const COptions& options, const Program& program, const Target& target) {
+  const bool free = !program.dims.empty();
   const RunCode size{RunError::bad_size,
                      free ? fmt::format(": {}_size_error says which", options.name) : ""};
   std::vector<RunCode> codes = {{RunError::null_pointer}, {RunError::misaligned}, size};
   if (!target.required.empty()) codes.push_back({RunError::bad_processor, target.name});
-  if (!options.index_checks.empty()) codes.push_back({RunError::bad_index});
+  if (const std::string said = index_functions(program, options); !said.empty())
+    codes.push_back({RunError::bad_index, ": " + said});
   return run_codes_text(options, codes);
 }
 
@@ -143,7 +156,7 @@ std::string header_text(const Module& module, const COptions& options, const CRe
       "int {0}_invoke(const void *const inputs[], void *const outputs[], void "
       "*arena{2}{3}{4}{8});\n",
       name, upper, state ? ", void *state" : "", file ? ", const void *weights" : "",
-      free ? ", const int64_t *dims" : "", codes_text(options, target, free),
+      free ? ", const int64_t *dims" : "", codes_text(options, program, target),
       parallel_for_type(options),
       options.threads
           ? fmt::format("  {}_parallel_for *parallel_for; /* null: the calling thread does all */\n"
@@ -168,6 +181,16 @@ std::string header_text(const Module& module, const COptions& options, const CRe
         " * *element, unless that is null, which element of the input. */\n"
         "const char *{0}_index_error(const void *const inputs[]{1}, int64_t *element);\n",
         name, free ? ", const int64_t *dims" : "");
+  }
+  if (program.index_record >= 0) {
+    out += fmt::format(
+        "/* Of a run with this arena that returned {1}_BAD_INDEX, for an index that the model "
+        "computed or\n"
+        " * keeps: the layer that counts with it, and in *index, unless that is null, what it was. "
+        "NULL: the run\n"
+        " * found none. The outputs of such a run say nothing, and the state is to be reset. */\n"
+        "const char *{0}_bad_index(const void *arena, int64_t *index);\n",
+        name, upper);
   }
   if (state) {
     out += fmt::format(

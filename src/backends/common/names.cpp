@@ -57,12 +57,12 @@ std::string name_problem(std::string_view name) {
 
 bool is_reserved(std::string_view prefix, std::string_view name) {
   constexpr std::string_view kOwn[] = {
-      "analysis", "analyze",     "args",     "arena_bytes", "capture",       "check_weights",
-      "compute",  "download",    "has_null", "size_error",  "index_error",   "upload",
-      "config",   "create",      "destroy",  "entry",       "error_text",    "handle",
-      "invoke",   "invoke_args", "kernels",  "open",        "parallel_call", "parallel_for",
-      "reset",    "run",         "run_host", "sizes",       "steps",         "weights",
-      "weights_t"};
+      "analysis",      "analyze",       "args",          "arena_bytes", "bad_index",   "capture",
+      "check_indices", "check_text",    "check_weights", "compute",     "download",    "has_null",
+      "size_error",    "index_error",   "upload",        "config",      "create",      "destroy",
+      "entry",         "error_text",    "handle",        "invoke",      "invoke_args", "kernels",
+      "open",          "parallel_call", "parallel_for",  "reset",       "run",         "run_host",
+      "sizes",         "steps",         "weights",       "weights_t"};
   std::string_view suffix = name.substr(prefix.size() + 1);
   if (std::find(std::begin(kOwn), std::end(kOwn), suffix) != std::end(kOwn)) return true;
   if (c_upper(suffix) == suffix || suffix.ends_with("_part")) return true;  // macros, parts

@@ -23,7 +23,7 @@ const Row& row(RunError kind) {
       {"NO_MEMORY", 5, "the host has no memory for a handle"},
       {"CUDA_FAILED", 6, "a call of the CUDA runtime; see {0}_error_text"},
       {"BAD_DEVICE", 7, "the GPU is older than those the code is for"},
-      {"BAD_INDEX", 8, "an index among the inputs is out of range: {0}_index_error says which"},
+      {"BAD_INDEX", 8, "an index is out of range"},
   };
   return kRows[static_cast<size_t>(kind)];
 }

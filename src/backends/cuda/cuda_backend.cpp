@@ -48,12 +48,6 @@ class CudaBackend : public Backend {
     if (options.threads)
       return error(Code::usage, "target {} has threads of its own: leave out --threads",
                    target.name);
-    if (options.check_indices)
-      return error(
-          Code::usage,
-          "--check-indices is for C, not for target {}: its inputs may be in the memory of "
-          "the device",
-          target.name);
     return Ok{};
   }
 

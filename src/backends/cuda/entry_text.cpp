@@ -9,6 +9,7 @@
 #include "backends/cuda/source.h"
 #include "backends/cuda/templates.h"
 #include "backends/cuda/text.h"
+#include "program/index_record.h"
 
 namespace qc::cuda {
 namespace {
@@ -109,6 +110,15 @@ TemplateRows part_rows(const Project& project) {
   return out;
 }
 
+/// What the checks of indices say.
+TemplateRows check_rows(const Program& program) {
+  TemplateRows out{{"number", "message"}, {}};
+  if (program.index_record < 0) return out;
+  for (const NumberedCheck& check : numbered_checks(program))
+    out.rows.push_back({fmt::to_string(check.number), c_string(check.text())});
+  return out;
+}
+
 }  // namespace
 
 int64_t launches(const Steps& steps) {
@@ -143,29 +153,33 @@ std::string source_text(const Project& project) {
   for (size_t i = 0; i < project.module.parts.size(); ++i) parts += part_text(project, i);
   size_t warm_count = 0;
   const std::string warm = warm_sizes(project, warm_count);
-  return expand(templates::model_cu, {{"name", options.name},
-                                      {"own_weights", own},
-                                      {"weight_rows", literal ? (bytes + 2047) / 2048 : bytes},
-                                      {"literal", literal},
-                                      {"free", free},
-                                      {"size_functions", size_functions()},
-                                      {"size_error", free ? size_error_text(program, options) : ""},
-                                      {"parts", parts},
-                                      {"part_rows", part_rows(project)},
-                                      {"warm", warm},
-                                      {"warm_count", warm_count},
-                                      {"part_count", project.module.parts.size()},
-                                      {"inputs", program.inputs.size()},
-                                      {"outputs", program.outputs.size()},
-                                      {"dims", program.dims.size()},
-                                      {"dim_room", std::max<size_t>(program.dims.size(), 1)},
-                                      {"size_check", free ? options.name + "_size_error" : "NULL"},
-                                      {"weights", own ? options.name + "_weights" : "NULL"},
-                                      {"weight_bytes", bytes},
-                                      {"weight_hash", fmt::format("{:016x}", project.weight_hash)},
-                                      {"state", program.state_bytes > 0},
-                                      {"file", file},
-                                      {"weight_check", file ? weight_check_text(options) : ""}});
+  return expand(templates::model_cu,
+                {{"name", options.name},
+                 {"own_weights", own},
+                 {"weight_rows", literal ? (bytes + 2047) / 2048 : bytes},
+                 {"literal", literal},
+                 {"free", free},
+                 {"size_functions", size_functions()},
+                 {"size_error", free ? size_error_text(program, options) : ""},
+                 {"parts", parts},
+                 {"part_rows", part_rows(project)},
+                 {"record", program.index_record >= 0},
+                 {"checks", check_rows(program)},
+                 {"index_texts", program.index_record < 0 ? "NULL" : options.name + "_check_text"},
+                 {"warm", warm},
+                 {"warm_count", warm_count},
+                 {"part_count", project.module.parts.size()},
+                 {"inputs", program.inputs.size()},
+                 {"outputs", program.outputs.size()},
+                 {"dims", program.dims.size()},
+                 {"dim_room", std::max<size_t>(program.dims.size(), 1)},
+                 {"size_check", free ? options.name + "_size_error" : "NULL"},
+                 {"weights", own ? options.name + "_weights" : "NULL"},
+                 {"weight_bytes", bytes},
+                 {"weight_hash", fmt::format("{:016x}", project.weight_hash)},
+                 {"state", program.state_bytes > 0},
+                 {"file", file},
+                 {"weight_check", file ? weight_check_text(options) : ""}});
 }
 
 }  // namespace qc::cuda

@@ -36,6 +36,22 @@ std::string sizes_text(const Project& project) {
           : "");
 }
 
+std::vector<RunCode> codes_of(const Project& project) {
+  const Program& program = project.module.program();
+  const std::string& name = project.options.name;
+  std::vector<RunCode> out = {
+      {RunError::null_pointer},
+      {RunError::bad_size,
+       program.dims.empty() ? "" : fmt::format(": {}_size_error says which", name)},
+      {RunError::bad_config},
+      {RunError::no_memory},
+      {RunError::cuda_failed},
+      {RunError::bad_device}};
+  if (program.index_record >= 0)
+    out.push_back({RunError::bad_index, fmt::format(": {}_error_text says which", name)});
+  return out;
+}
+
 /// The codes, deployments and the configuration.
 std::string config_text(const Project& project) {
   const ProjectOptions& options = project.options;
@@ -62,16 +78,7 @@ std::string config_text(const Project& project) {
       "  const void *host_weights;\n"
       "{4}}} {0}_config;\n"
       "typedef struct {0}_handle {0}_handle;\n\n",
-      options.name, c_upper(options.name),
-      run_codes_text(options, {{RunError::null_pointer},
-                               {RunError::bad_size,
-                                project.module.program().dims.empty()
-                                    ? ""
-                                    : fmt::format(": {}_size_error says which", options.name)},
-                               {RunError::bad_config},
-                               {RunError::no_memory},
-                               {RunError::cuda_failed},
-                               {RunError::bad_device}}),
+      options.name, c_upper(options.name), run_codes_text(options, codes_of(project)),
       host_steps(project.module.program()).empty()
           ? fmt::format("They are read by {}_create alone.", options.name)
           : "Steps of the host read them in every run.",
@@ -117,6 +124,20 @@ std::string reset_text(const Project& project) {
       "(null:\n * the default one); runs change it. */\n"
       "int {0}_reset({0}_handle *handle, void *stream);\n",
       project.options.name);
+}
+
+/// What says whether a run met an index that is out of range.
+std::string check_text(const Project& project) {
+  if (project.module.program().index_record < 0) return "";
+  return fmt::format(
+      "/* Waits for the stream and returns {1}_BAD_INDEX where its last run met an index that is "
+      "out "
+      "of\n"
+      " * range: {0}_error_text names the layer and the index. {0}_run_host returns it itself. The "
+      "outputs of\n"
+      " * such a run say nothing, and a state is to be reset. */\n"
+      "int {0}_check_indices({0}_handle *handle, void *stream);\n",
+      project.options.name, c_upper(project.options.name));
 }
 
 /// What is measured.
@@ -171,8 +192,8 @@ std::string header_text(const Project& project) {
              name, c_upper(name)) +
          sizes_text(project) + choices_text(program, project.options) + notes_text(project) +
          dims_text(program, project.options) + ports_text(program, project.options) +
-         config_text(project) + runs_text(project) + reset_text(project) + figures_text(project) +
-         "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n";
+         config_text(project) + runs_text(project) + reset_text(project) + check_text(project) +
+         figures_text(project) + "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n";
 }
 
 }  // namespace qc::cuda

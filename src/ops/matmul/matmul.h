@@ -7,6 +7,8 @@
 #include "ir/padding.h"
 #include "ir/rewrite.h"
 #include "quant/quantizable.h"
+#include "quant/scheme.h"
+#include "quant/weight_matrices.h"
 
 namespace qc {
 
@@ -15,6 +17,7 @@ namespace qc {
 class MatMul final : public OpNode<MatMul>,
                      public EvaluatesFast,
                      public Quantizable,
+                     public MayHaveWeightMatrices,
                      public TakesPadding {
  public:
   static const OpInfo kInfo;
@@ -29,6 +32,16 @@ class MatMul final : public OpNode<MatMul>,
   Result<Ok> lower(Lowering&) const override;
   int64_t macs() const override;
 
+  /// With scales found in each run, only beside weights: a product of two activations stays float.
+  bool take(const QScheme& scheme) override {
+    return scheme.kind == QScheme::Kind::fixed ||
+           (scheme.kind == QScheme::Kind::dynamic && weight_matrices());
+  }
+  bool takes_row_scales() const override { return !weight_matrices(); }
+  const Value* weight_matrices() const override {
+    const Value* w = input(1);
+    return w->is_constant() && w->rank() > 2 && is_float(w->dtype()) ? w : nullptr;
+  }
   Result<Value*> quantized(Quantizer& q) const override;
 };
 

@@ -334,6 +334,10 @@ Result<Values> aten_masked_scatter(Import& m) {
   QC_ASSIGN(Value * place, m.cast(mask, DType::i64));
   QC_ASSIGN(place, reshaped(m, place, {product(shape)}));
   QC_ASSIGN(place, m.emit("cumsum", {place}, {{"axis", int64_t{0}}, {"exclusive", true}}));
+  // Behind the last mark the number is beyond the source, where nothing is picked.
+  QC_ASSIGN(Value * last,
+            m.emit("dims", {}, {{"values", Dims{source->shape()[0] - Dim(1)}}, {"scalar", true}}));
+  QC_ASSIGN(place, m.emit("min", {place, last}));
   QC_ASSIGN(Value * picked, m.emit("gather", {source, place}));
   QC_ASSIGN(picked, reshaped(m, picked, shape));
   return one(m.emit("where", {mask, picked, x}));

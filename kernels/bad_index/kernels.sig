@@ -1,0 +1,3 @@
+kernel bad_index[index](x, before?) -> (y)
+  params qk_bad_index_params
+  body qk_bad_index_{index=i64,i32}
