@@ -46,7 +46,7 @@ struct Options {
   std::vector<std::string> kernels;              // LAYER=VARIANT: what computes a layer
   bool allow_host = false;     // steps that a GPU has no threads for run on the host
   bool threads = false;        // large steps are split among the caller's threads
-  bool check_indices = false;  // generated C refuses indices that are out of range
+  bool check_indices = false;  // generated code refuses indices that are out of range
   bool verify = false;         // check every invariant after each pass
   int64_t budget =
       1;  // times the work and memory that files of their size may take (docs/limits.md)

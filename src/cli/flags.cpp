@@ -103,7 +103,7 @@ void CompileFlags::add_all(CLI::App& app) {
   add(app, "--threads", &Options::threads, "",
       "split large steps: runs take a parallel_for, by which the caller brings threads");
   add(app, "--check-indices", &Options::check_indices, "",
-      "C whose runs return NAME_BAD_INDEX where an index among the inputs is out of range");
+      "code whose runs return NAME_BAD_INDEX where an index is out of range");
   add(app, "--kernel", &Options::kernels, "LAYER=VARIANT",
       "what computes a layer, one of those that `quantc inspect --kernels` names");
   add(app, "--stop-after", &Options::stop_after, "PASS", "stop after this pass");
