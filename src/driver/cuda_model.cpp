@@ -93,10 +93,12 @@ std::string nvcc_program() {
 Result<CudaModel> CudaModel::build(const Graph& graph, const Options& options, bool host) {
   const std::string nvcc = nvcc_program();
   if (!host && find_tool(nvcc).empty()) {
-    return error(Code::unsupported,
-                 "code for target {} is built by nvcc, and there is no '{}': install the CUDA "
-                 "toolkit or name it with NVCC=, or take --host, which runs the code without a GPU",
-                 options.target, nvcc);
+    return error(
+        Code::unsupported,
+        "code for target {} is built by nvcc, and there is no '{}': install the CUDA "
+        "toolkit or name it with NVCC=, or take --host, which runs the code without a GPU, or "
+        "--target native",
+        options.target, nvcc);
   }
   QC_ASSIGN(auto copied, copy(graph));
   PassContext context;
@@ -119,9 +121,11 @@ Result<CudaModel> CudaModel::build(const Graph& graph, const Options& options, b
   const auto create = handle->function<int (*)(const void*, void**)>("_create");
   if (!create) return error(Code::bug, "the library has no model '{}'", project.name);
   if (const int status = create(nullptr, &handle->handle); status != 0) {
-    return error(Code::unsupported,
-                 "no GPU here runs code for target {}: {}; --host runs the code without one",
-                 options.target, handle->error_text());
+    return error(
+        Code::unsupported,
+        "no GPU here runs code for target {}: {}; --host runs the code without one, --target "
+        "native the code for this machine",
+        options.target, handle->error_text());
   }
   return CudaModel(std::move(module), std::move(handle));
 }

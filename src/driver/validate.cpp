@@ -52,6 +52,13 @@ Result<Way> native(const Graph& graph, Options options, const std::string& targe
                  return std::move(result.outputs);
                }};
   }
+  if (!runs_here(known)) {
+    return error(Code::unsupported,
+                 "this machine does not run code for target {}: --target native validates the code "
+                 "for this machine, which has the same bits; compile --vectors writes a test "
+                 "program to run there",
+                 target);
+  }
   QC_ASSIGN(NativeModel made, NativeModel::build(graph, options, build));
   auto shared = std::make_shared<const NativeModel>(std::move(made));
   return Way{target, [shared](const auto& inputs) -> Result<std::vector<Tensor>> {

@@ -71,3 +71,14 @@ def test_calls_without_their_first_result(quantc, tmp_path, producer):
     assert re.search(r"^\w+_quantize_team\[.*-> \(floats=.*ranges=", program, re.M), program
     report = json.loads(quantc("validate", *net, "--random", "1", "--host", "--json").stdout)
     assert report["ok"] and sum(c["run"] == "cuda:sm_75" and c["bits_equal"] for c in report["comparisons"]) == 4, report
+
+
+def test_a_target_of_the_options_that_does_not_run_here(quantc, models, monkeypatch, tmp_path):
+    """Options for another machine: what validates the model nevertheless."""
+    for target in ("cuda", "aarch64"):
+        (tmp_path / "quantc.toml").write_text(f'target = "{target}"\nspecialise = "size"\n')
+        monkeypatch.setenv("NVCC", str(tmp_path / "nvcc"))
+        call = ("validate", models / "digits.onnx", "--random", "1", "--config", tmp_path / "quantc.toml")
+        said = quantc(*call, status=2).stderr
+        assert f"target {target}" in said and "--target native" in said
+    quantc(*call, "--target", "native", "--cflags", "-O0 -w")
