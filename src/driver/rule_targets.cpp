@@ -102,6 +102,12 @@ Result<Ok> RuleTargets::find_said(Graph& graph) {
     if (!gives_f32(*n)) continue;
     for (const size_t i : index.named(*n)) {
       if (!matches[i]->matches(*n)) continue;
+      if (const auto taken = said_.find(n); taken != said_.end()) {
+        Hidden& hidden = hidden_[i];
+        if (!hidden.by) hidden.by = taken->second.rule;
+        hidden.excepted = hidden.excepted && taken->second.spec.kind == "float";
+        continue;
+      }
       const StatedRule& rule = options_->partial[i];
       RuleSpec spec = rule.spec;
       if (rule.own) {
@@ -110,7 +116,6 @@ Result<Ok> RuleTargets::find_said(Graph& graph) {
         QC_ASSIGN(spec, partial_rule(std::move(spec), options_->activations));
       }
       said_.emplace(n, Said{i, std::move(spec)});
-      break;
     }
   }
   return Ok{};
@@ -143,10 +148,23 @@ const RuleSpec* RuleTargets::stated(const Node& n) const {
 }
 
 Result<Ok> RuleTargets::check_uses() const {
-  for (size_t i = 0; i < used_.size(); ++i) {
+  const auto origin = [&](size_t i) {
     const StatedRule& rule = options_->partial[i];
-    if (used_[i] || rule.may_be_unused || options_->allow_unused_rules) continue;
-    return error(Code::rule, Loc{rule.own ? rule.own->origin() : rule.spec.origin, {}, {}},
+    return rule.own ? rule.own->origin() : rule.spec.origin;
+  };
+  for (size_t i = 0; i < used_.size(); ++i) {
+    if (used_[i] || options_->partial[i].may_be_unused || options_->allow_unused_rules) continue;
+    const Hidden& hidden = hidden_[i];
+    if (hidden.by && hidden.excepted) continue;
+    const Loc loc{origin(i), {}, {}};
+    if (hidden.by) {
+      return error(Code::rule, loc,
+                   "the rule is never used: earlier rules take what it matches, the first of them "
+                   "{}; the rule for fewer nodes comes first, --allow-unused-rules "
+                   "(allow_unused_rules=True) lets it pass",
+                   origin(*hidden.by));
+    }
+    return error(Code::rule, loc,
                  "the rule is for no node that calibration writes rules for: inspect --names lists "
                  "what rules can match, --allow-unused-rules lets it pass");
   }

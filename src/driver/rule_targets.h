@@ -58,8 +58,13 @@ class RuleTargets {
     size_t rule = 0;
     RuleSpec spec;
   };
+  /// Nodes of a rule that earlier rules took.
+  struct Hidden {
+    std::optional<size_t> by;  // the rule that took the first of them
+    bool excepted = true;      // rules that keep nodes float took all
+  };
   explicit RuleTargets(const CalibrateOptions& options)
-      : options_(&options), used_(options.partial.size(), false) {}
+      : options_(&options), used_(options.partial.size(), false), hidden_(options.partial.size()) {}
 
   void find_groups(Graph& graph);
   Result<Ok> find_said(Graph& graph);
@@ -70,6 +75,7 @@ class RuleTargets {
   std::map<const Node*, size_t> group_of_;
   std::map<const Node*, Said> said_;
   mutable std::vector<bool> used_;  // of the partial rules
+  std::vector<Hidden> hidden_;      // the same
 };
 
 }  // namespace qc

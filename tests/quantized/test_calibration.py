@@ -255,3 +255,16 @@ def test_values_that_become_nan_are_named(case):
     save(case.folder / "m.onnx", [helper.make_node("Log", ["x"], ["l"], name="log"), helper.make_node("Tanh", ["l"], ["y"], name="act")],
          {}, {"x": [4, WIDTH]}, {"y": [4, WIDTH]})
     assert "elements of 'log' (log) were NaN" in case.calibrate({"x": SAMPLES}).stderr
+
+
+def test_partial_rules_that_earlier_ones_hide(quantc, models, tmp_path):
+    """They say nothing, unless the earlier ones are exceptions: those stand before what they except."""
+    narrow, all_of_them = "[[rule]]\npattern = '.*Conv.*'\ndtype = 'int16'\n", "[[rule]]\npattern = '.*'\ndtype = 'int8'\n"
+    exception = "[[rule]]\npattern = '.*Conv.*'\nkind = 'float'\n"
+    call = ("calibrate", models / "digits.onnx", "--data", models / "digits.npz", "--rules", tmp_path / "part.toml", "-o", tmp_path / "made.toml")
+    for text, status in ((narrow + all_of_them, 0), (all_of_them + narrow, 1), (exception + narrow + all_of_them, 0)):
+        (tmp_path / "part.toml").write_text(text)
+        said = quantc(*call, status=status).stderr
+        assert status == 0 or ("part.toml:4: error[rule]: the rule is never used: earlier rules take what it matches" in said
+                               and "part.toml:1; the rule for fewer nodes comes first" in said), said
+    quantc("explain", models / "digits.onnx", "--rules", tmp_path / "made.toml")
