@@ -258,3 +258,19 @@ def test_cuda(name, quantc, tmp_path):
         assert model.call("check_indices")(model.handle, None) == status
         if not good:
             assert layer in model.text() and takes in model.text() and f"it is {index}" in model.text()
+
+
+def test_places_behind_the_last_mark_of_masked_scatter(quantc, tmp_path):
+    """The source has as many elements as there are marks: the number that the places after them would have is no bad index."""
+    import torch
+
+    class Scatter(torch.nn.Module):
+        def forward(self, x, mask, source):
+            return x.masked_scatter(mask, source)
+
+    arrays = torch.zeros(2, 4), torch.tensor([[1, 0, 1, 0], [0, 1, 0, 0]], dtype=torch.bool), torch.tensor([5., 6., 7.])
+    torch.export.save(torch.export.export(Scatter(), arrays), tmp_path / "m.pt2")
+    np.savez(tmp_path / "in.npz", **dict(zip(("x", "mask", "source"), (a.numpy() for a in arrays))))
+    for threads in ([], ["--threads", "2"]):
+        quantc("run", tmp_path / "m.pt2", "-i", tmp_path / "in.npz", "-o", tmp_path / "out.npz", *threads)
+        assert (next(iter(np.load(tmp_path / "out.npz").values())) == Scatter()(*arrays).numpy()).all()
