@@ -9,12 +9,16 @@ A folder holds FOLDER.h (parameter structs and the contract), portable.c (bodies
     params STRUCT
     epilogue STAGE, ...
     [units NAME PREFIX [scratch RESULT] [pieces BYTES,...]]
+    [means copy BYTES | means list VALUES COUNT | means test COUNT] [if CONDITION ...]
     body SYMBOL [in FILE] [stack BYTES]
   stage NAME(operand, optional?, ...)
     params STRUCT
+    [from KERNEL of COUNT [if CONDITION ...] [with MEMBER=VALUE[|VALUE] ...]]
+    [joined by KERNEL of COUNT [if CONDITION ...] [with MEMBER=VALUE ...]]
 
-A stage is what kernels may do with a result before they store it. Those that `epilogue` lists can follow each other in
-this order; the kernel has optional operands and members of the names that they have. A kernel without bodies is what ops call and variants (*.variant.cpp of the folder) turn into calls of others; its struct
+Parameter structs hold numbers, arrays of numbers, and other such structs as members. A stage is what kernels may do with a
+result before they store it. Those that `epilogue` lists can follow each other in this order; the kernel has optional
+operands of the names that they have, and one member, at any depth, that is the stage's struct. A kernel without bodies is what ops call and variants (*.variant.cpp of the folder) turn into calls of others; its struct
 is in FOLDER/call.h. A call names the kernel and gives each selector a value; they say which body computes it. SYMBOL is the name of the C
 function, with a group {selector=value,value:text,...} for each selector: it stands for one body per value,
 and for the value's text (the value itself unless stated) in the name. A body that, with all it calls, may take more than
@@ -29,6 +33,14 @@ stands for the value of a body, {selector.bytes} for the bytes of an element of 
 that result for itself: PREFIX_part moves it on, and only devices split such calls, which then have room for all units. With
 `pieces` units are elements of so many bytes, of operands and result, and a thread of a device takes 16 bytes of the largest of
 them at once: PREFIX_place and PREFIX_spans say how operands lie (kernels/common/pieces.h).
+
+What passes over Programs may do with calls of a kernel is said here too; CONDITION is NAME=VALUE,... of a selector, a
+member, or a member of the stage before (`before.NAME`), and all of them must hold.
+  from       A call of the kernel becomes the stage of the call that makes one of its operands, whose COUNT elements it reads
+             one by one; its other operands become the stage's. A member of the stage is the call's member of that name, or
+             what `with` says: a number, inf, or a member; A|B is A if the product is the first operand, else B.
+  joined by  A call of the kernel, of one operand, changes members of the stage that makes it.
+  means      The call does no more than copy so many bytes, write the numbers of a member, or say whether one is not 0.
 
 Written to OUTPUT_DIR:
   FOLDER_table.c    thunks, the kernels and the bodies of the folder
@@ -54,13 +66,17 @@ import isa_tables
 from kernel_parts import read_parts
 
 STRUCT = re.compile(r"typedef struct \{(.*?)\}\s*(qk_\w+);", re.S)
-FIELD = re.compile(r"(int32_t|int64_t|float)\s+([^;]+);")
+FIELD = re.compile(r"\b(int32_t|int64_t|float|qk_\w+)\s+([^;]+);")
+MEMBER = re.compile(r"(\w+)(?:\[(\d+)\])?\Z")
 LETTERS = {"int32_t": "i", "int64_t": "l", "float": "f"}
 KERNEL = re.compile(r"^kernel (\w+)(?:\[([\w, ]+)\])?\(([\w, ?]*)\) -> \(([\w, ?]*)\)$")
 STAGE = re.compile(r"^stage (\w+)\(([\w, ?]*)\)$")
 EPILOGUE = re.compile(r"^epilogue ([\w, ]+)$")
 PARAMS = re.compile(r"^params (\w+)$")
 UNITS = re.compile(r"^units (\w+) (\S+)(?: scratch (\w+))?(?: pieces (\S+))?$")
+FUSION = re.compile(r"^(from|joined by) (\w+) of (\w+)(?: if ((?:(?!with )\S+ ?)+))?(?:with (.+))?$")
+MEANS = re.compile(r"^means (copy \w+|list \w+ \w+|test \w+)(?: if (.+))?$")
+NUMBER = re.compile(r"-?(\d+(\.\d+)?|inf)$")
 PIECE_BYTES = 16
 BODY = re.compile(r"^body (\S+)(?: in (\S+))?(?: stack (\d+))?$")
 GROUP = re.compile(r"\{(\w+)=([^}]*)\}")
@@ -75,15 +91,44 @@ def write(path, text):
         path.write_text(text)
 
 
-def struct_fields(text, where):
-    structs = {}
-    for body, name in STRUCT.findall(re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.S)):
-        left = FIELD.sub("", body).strip()
-        if left:
-            sys.exit(f"{where}: {name} may hold int32_t, int64_t and float members only, found: {left}")
-        structs[name] = ",".join(f"{LETTERS[kind]} {field.strip()}"
-                                 for kind, names in FIELD.findall(body) for field in names.split(","))
-    return structs
+class Struct:
+    """A parameter struct: its members in order as (type, name, elements of an array or None)."""
+    def __init__(self, name, body, where):
+        self.name, self.where, self.members = name, where, []
+        if left := FIELD.sub("", body).strip():
+            sys.exit(f"{where}: {name} may hold int32_t, int64_t and float members and such structs only, found: {left}")
+        for kind, names in FIELD.findall(body):
+            for member in map(str.strip, names.split(",")):
+                found = MEMBER.match(member)
+                if not found or (found[2] and kind not in LETTERS):
+                    sys.exit(f"{where}: {name}: a member is a number, an array of numbers or a struct, found: {kind} {member}")
+                self.members.append((kind, *found.groups()))
+
+    def walk(self, structs, path=""):
+        """Every member at every depth, by its full name: structs before what is in them."""
+        for kind, name, count in self.members:
+            yield kind, path + name, count
+            if kind not in LETTERS:
+                if kind not in structs:
+                    sys.exit(f"{self.where}: {self.name}: no header declares {kind}")
+                yield from structs[kind].walk(structs, f"{path}{name}.")
+
+    def fields(self, structs):
+        """The numbers: "i n,i epilogue.add.kind,f eps[2]"."""
+        return ",".join(f"{LETTERS[kind]} {name}{f'[{count}]' if count else ''}"
+                        for kind, name, count in self.walk(structs) if kind in LETTERS)
+
+    def groups(self, structs):
+        """The members that are structs: "qk_epilogue epilogue,qk_add_stage epilogue.add"."""
+        return ",".join(f"{kind} {name}" for kind, name, _ in self.walk(structs) if kind not in LETTERS)
+
+    def offsets(self, structs):
+        return [f"offsetof({self.name}, {name})" for kind, name, _ in self.walk(structs) if kind in LETTERS]
+
+
+def read_structs(text, where):
+    return {name: Struct(name, body, where)
+            for body, name in STRUCT.findall(re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.S))}
 
 
 def items(text):
@@ -102,7 +147,8 @@ class Kernel:
         self.folder, self.name, self.selectors, self.stage, self.epilogue = folder, name, items(selectors), stage, []
         self.inputs, self.outputs = items(inputs), items(outputs)
         self.params, self.bodies = None, []  # bodies: (symbol, values of the selectors, file, stack, elements of a piece, split)
-        self.unit = self.prefix = self.scratch = self.pieces = ""
+        self.unit = self.prefix = self.scratch = self.pieces = self.means = ""
+        self.fusions = []  # of a stage: (whether it is there, kernel, member that counts, conditions, members of the stage)
 
     def add_bodies(self, pattern, file, stack, where):
         groups = GROUP.findall(pattern)
@@ -119,6 +165,10 @@ class Kernel:
             split = self.prefix.format(**named)  # what the functions that split calls of it are named after
             piece = PIECE_BYTES // max(map(int, self.pieces.format(**named).split(","))) if self.pieces else 0
             self.bodies.append((symbol, [values[s] for s in self.selectors], own, stack, piece, split))
+
+    def add_fusion(self, kind, kernel, count, conditions, members, where):
+        pairs = dict(pair.split("=", 1) for pair in (members or "").split())
+        self.fusions.append((kind == "joined by", kernel, count, (conditions or "").split(), pairs, where))
 
     def file_of(self, machine):
         return f"{machine}.cu" if (self.folder / f"{machine}.cu").exists() else f"{machine}.c"
@@ -144,7 +194,7 @@ def signatures(path, structs):
             if match[1] not in structs:
                 sys.exit(f"{where}: no header declares {match[1]}")
             kernels[-1].params = match[1]
-            members = kernels[-1].members = {re.sub(r"\[.*", "", field[2:]) for field in structs[match[1]].split(",")}
+            members = {name for _, name, _ in structs[match[1]].members}
             names = [n.rstrip("?") for n in kernels[-1].inputs + kernels[-1].outputs + kernels[-1].selectors]
             if twice := members & set(names) or {n for n in names if names.count(n) > 1}:
                 sys.exit(f"{where}: {', '.join(twice)}: a name stands for one thing only")
@@ -152,11 +202,38 @@ def signatures(path, structs):
             kernels[-1].unit, kernels[-1].prefix, kernels[-1].scratch, kernels[-1].pieces = match[1], match[2], match[3] or "", match[4] or ""
             if kernels[-1].scratch and kernels[-1].scratch not in kernels[-1].outputs:
                 sys.exit(f"{where}: {kernels[-1].name} has no result {kernels[-1].scratch}")
+        elif kernels and kernels[-1].params and kernels[-1].stage and (match := FUSION.match(line)):
+            kernels[-1].add_fusion(*match.groups(), where)
+        elif kernels and kernels[-1].params and (match := MEANS.match(line)):
+            kernels[-1].means = " ".join(filter(None, match.groups()))
+            check_names(kernels[-1], match[1].split()[1:], (match[2] or "").split(), structs, where)
         elif kernels and kernels[-1].params and (match := BODY.match(line)):
             kernels[-1].add_bodies(match[1], match[2], int(match[3] or DEFAULT_STACK), where)
         else:
-            sys.exit(f"{where}: expected `kernel` or `stage`, then `params`, then `epilogue`, `units` or `body`, found: {line}")
+            sys.exit(f"{where}: expected `kernel` or `stage`, then `params`, then `epilogue`, `units`, `from`, `joined by`, `means` or `body`, found: {line}")
     return kernels
+
+
+def check_names(kernel, members, conditions, structs, where):
+    """The kernel has these members, and the members and selectors of these conditions."""
+    own = {name for _, name, _ in structs[kernel.params].walk(structs)}
+    asked = {c.split("=")[0] for c in conditions}
+    if wrong := set(members) - own | {c for c in asked if not c.startswith("before.")} - own - set(kernel.selectors):
+        sys.exit(f"{where}: {kernel.name} has no {', '.join(sorted(wrong))}")
+
+
+def fusion(stage, kernels, structs, given):
+    """A row of the table of which calls become a stage."""
+    joins, name, count, conditions, pairs, where = given
+    if not (kernel := kernels.get(name)):
+        sys.exit(f"{where}: there is no kernel {name}")
+    fields = [member for kind, member, _ in structs[stage.params].walk(structs) if kind in LETTERS]
+    if wrong := set(pairs) - set(fields):
+        sys.exit(f"{where}: stage {stage.name} has no member {', '.join(sorted(wrong))}")
+    members = {f: pairs.get(f, f) for f in fields}
+    check_names(kernel, {v for m in members.values() for v in m.split("|") if not NUMBER.match(v)} | {count}, conditions, structs, where)
+    return (f'{{"{name}", {int(joins)}, "{count}", "{" ".join(conditions)}", '
+            f'"{" ".join(f"{m}={v}" for m, v in members.items())}"}}')
 
 
 def thunk(kernel, symbol, file="portable.c"):
@@ -182,7 +259,7 @@ def splitters(kernels):
                          f"  return {prefix}_part(({params} *)p, in, out, units);\n}}"])
 
 
-def table(folder, kernels, structs):
+def table(folder, kernels, structs, named):
     name = folder.name
     out = [f'#include "kernels/{name}/{"portable.c" if (folder / "portable.c").exists() else name + ".h"}"']
     if (folder / "call.h").exists():
@@ -190,8 +267,12 @@ def table(folder, kernels, structs):
     if any(k.unit for k in kernels):
         out.append(f'#include "kernels/{name}/split.c"')
     out += ['#include "kernels/table.h"', "", *splitters(kernels)]
+    out += [f"static const size_t offsets_{s}[] = {{{', '.join(structs[s].offsets(structs))}}};"
+            for s in sorted({k.params for k in kernels})]
     rows, entries = [], []
     for k in kernels:
+        if k.fusions:
+            out.append(f"static const qk_fusion fusions_{k.name}[] = {{{', '.join(fusion(k, named, structs, f) for f in k.fusions)}}};")
         for symbol, values, file, stack, piece, split in k.bodies:
             machine = k.machine_of(values)
             if not machine:
@@ -200,8 +281,10 @@ def table(folder, kernels, structs):
                         f'{"NULL" if machine else "run_" + symbol}, "{split}", {f"units_{split}" if split else "NULL"}, '
                         f'{f"part_{split}" if split else "NULL"}, {piece}}},')
         entries.append(f'  {{"{k.name}", "{name}", "{",".join(k.selectors)}", "{",".join(k.inputs)}", '
-                       f'"{",".join(k.outputs)}", "{k.params}", "{structs[k.params]}", sizeof({k.params}), '
-                       f'"{",".join(k.epilogue)}", {int(k.stage)}, "{k.unit}{" with " + k.scratch if k.scratch else ""}"}},')
+                       f'"{",".join(k.outputs)}", "{k.params}", "{structs[k.params].fields(structs)}", '
+                       f'"{structs[k.params].groups(structs)}", offsets_{k.params}, sizeof({k.params}), '
+                       f'"{",".join(k.epilogue)}", {int(k.stage)}, "{k.unit}{" with " + k.scratch if k.scratch else ""}", '
+                       f'{f"fusions_{k.name}" if k.fusions else "NULL"}, {len(k.fusions)}, "{k.means}"}},')
     out += ["", f"const qk_kernel qk_kernels_{name}[] = {{", *entries, "};",
             f"const size_t qk_kernel_count_{name} = {len(entries)};",
             f"const qk_body qk_bodies_{name}[] = {{", *(rows or ["  {0},"]), "};",
@@ -261,17 +344,20 @@ def twin(struct):
     return camel(struct.removeprefix("qk_"))
 
 
-def params(folder, structs):
+def params(folder, own, homes):
     """A twin in C++ of each struct: its integers may depend on free dimensions."""
     out = [f"// Parameters of the kernels of kernels/{folder}, with sizes that may be free; made from its headers.",
-           "#pragma once", "", '#include "program/program.h"', "", "namespace qc::params {"]
-    for struct, text in structs:
-        fields = [(kind, *re.match(r"(\w+)(?:\[(\d+)\])?$", name).groups()) for kind, name in (f.split(" ", 1) for f in text.split(","))]
-        out += ["", f"struct {twin(struct)} {{",
-                *(f"  {'float' if kind == 'f' else 'Dim'} {name}{f'[{count}]' if count else ''}{' = {}' if kind == 'f' else ''};"
-                  for kind, name, count in fields),
+           "#pragma once", "", '#include "program/program.h"']
+    used = {homes[kind] for s in own for kind, *_ in s.members if kind not in LETTERS} - {folder}
+    out += [f'#include "kernels/{home}/params.h"' for home in sorted(used)]
+    out += ["", "namespace qc::params {"]
+    types = {"int32_t": "Dim", "int64_t": "Dim", "float": "float"}
+    for struct in own:
+        out += ["", f"struct {twin(struct.name)} {{",
+                *(f"  {types.get(kind) or twin(kind)} {name}{f'[{count}]' if count else ''}{' = {}' if kind == 'float' else ''};"
+                  for kind, name, count in struct.members),
                 "  template <class Self, class F>", "  static void members(Self& p, F&& visit) {",
-                *(f"    visit(p.{name});" for _, name, _ in fields), "  }", "};"]
+                *(f"    visit(p.{name});" for _, name, _ in struct.members), "  }", "};"]
     return "\n".join(out + ["", "}  // namespace qc::params", ""])
 
 
@@ -283,10 +369,13 @@ def calls(folder, kernels, homes):
     if (folder / "call.h").exists():
         out.append(f'#include "kernels/{name}/call.h"')
     out += [f'#include "kernels/{home}/params.h"' for home in sorted({homes[k.params] for k in kernels})]
-    space = "stage" if kernels and kernels[0].stage else "kernel"
-    out += ["", f"namespace qc::{space} {{"]
-    for k in kernels:
-        members = ["  std::vector<Stage> epilogue;"] if k.epilogue else []
+    space = ""
+    for k in sorted(kernels, key=lambda k: not k.stage):
+        if space != ("stage" if k.stage else "kernel"):
+            out += ["", f"}}  // namespace qc::{space}"] * bool(space)
+            space = "stage" if k.stage else "kernel"
+            out += ["", f"namespace qc::{space} {{"]
+        members = ["  std::vector<Stage> stages;"] if k.epilogue else []
         title, base = camel(k.name), f"params::{twin(k.params)}"
         views = [v.rstrip("?") for v in k.inputs + k.outputs]
         out += ["", f"struct {title} : {base} {{", f'  static constexpr const char* kName = "{k.name}";',
@@ -296,7 +385,7 @@ def calls(folder, kernels, homes):
                 f"  std::vector<View> operand_views() const {{ return {{{', '.join(v.rstrip('?') for v in k.inputs)}}}; }}",
                 f"  std::vector<View> result_views() const {{ return {{{', '.join(v.rstrip('?') for v in k.outputs)}}}; }}",
                 "};"]
-    return "\n".join(out + ["", f"}}  // namespace qc::{space}", ""])
+    return "\n".join(out + ["", f"}}  // namespace qc::{space}"] * bool(space) + [""])
 
 
 def selectors(folder, kernels):
@@ -311,16 +400,18 @@ def selectors(folder, kernels):
     return "\n".join(out + ["", "}  // namespace qc::selectors", ""])
 
 
-def check_epilogues(kernels):
-    """Kernels have the operands and members of the stages they take."""
+def check_epilogues(kernels, structs):
+    """Kernels have the operands and the structs of the stages they take."""
     stages = {k.name: k for k in kernels if k.stage}
     for k in kernels:
+        kinds = [kind for kind, *_ in structs[k.params].walk(structs)]
         for name in k.epilogue:
             if name not in stages:
                 sys.exit(f"kernel {k.name}: there is no stage {name} (stages: {', '.join(stages)})")
-            wanted = {i.rstrip("?") + "?" for i in stages[name].inputs} - set(k.inputs) | stages[name].members - k.members
-            if wanted:
+            if wanted := {i.rstrip("?") + "?" for i in stages[name].inputs} - set(k.inputs):
                 sys.exit(f"kernel {k.name} takes stage {name} and lacks {', '.join(sorted(wanted))}")
+            if kinds.count(stages[name].params) != 1:
+                sys.exit(f"kernel {k.name} takes stage {name} and has {kinds.count(stages[name].params)} members {stages[name].params}, not one")
 
 
 def raw_literal(text):
@@ -403,19 +494,20 @@ def main():
     structs, homes = {}, {}  # by name: the members, and the folder
     for header, _ in files:
         if header.suffix == ".h":
-            found = struct_fields(header.read_text(), header)
+            found = read_structs(header.read_text(), header)
             structs.update(found)
             homes.update(dict.fromkeys(found, header.parent.name))
     machines, bodies = [], []
     signed = {folder: signatures(folder / "kernels.sig", structs) for folder in folders}
-    check_epilogues([k for kernels in signed.values() for k in kernels])
+    check_epilogues([k for kernels in signed.values() for k in kernels], structs)
+    named = {k.name: k for kernels in signed.values() for k in kernels if not k.stage}
     for folder, kernels in signed.items():
         bodies += [(symbol, f"kernels/{folder.name}/{file}", k.machine_of(values))
                    for k in kernels for symbol, values, file, *_ in k.bodies]
         bodies += sorted({(f"{split}_{what}", f"kernels/{folder.name}/split.c", "")
                           for k in kernels for *_, piece, split in k.bodies if split
                           for what in ("part", "units", *(["place", "spans"] if piece else []))})
-        write(output / f"{folder.name}_table.c", table(folder, kernels, structs))
+        write(output / f"{folder.name}_table.c", table(folder, kernels, structs, named))
         write(output / folder.name / "calls.h", calls(folder, kernels, homes))
         write(output / folder.name / "selectors.h", selectors(folder, kernels))
         if places := operands(folder.name, kernels):
@@ -424,9 +516,10 @@ def main():
         for machine, text in [] if portable_only else machine_tables(folder, kernels):
             write(output / f"{folder.name}_{machine}_table.c", text)
             machines.append((folder.name, machine))
-    used = sorted({k.params for kernels in signed.values() for k in kernels})
-    for home in sorted({homes[s] for s in used}):
-        write(output / home / "params.h", params(home, [(s, structs[s]) for s in used if homes[s] == home]))
+    used = {k.params for kernels in signed.values() for k in kernels}
+    used |= {kind for name in used for kind, *_ in structs[name].walk(structs) if kind not in LETTERS}
+    for home in sorted({homes[s] for s in used}):  # in the order of the headers: what a struct is made of comes before it
+        write(output / home / "params.h", params(home, [s for name, s in structs.items() if name in used and homes[name] == home], homes))
     write(output / "folders.inc", "".join(f"QK_FOLDER({f.name})\n" for f in folders))
     write(output / "machines.inc", "".join(f"QK_MACHINE({f}, {m})\n" for f, m in machines))
     variants = sorted(f"{p.parent.name}_{p.name.removesuffix('.variant.cpp')}"

@@ -52,10 +52,10 @@ struct Definition {
 using namespace std::string_view_literals;
 #include "kernels/sources.inc"
 
-std::vector<std::string> split(std::string_view list) {
+std::vector<std::string> split(std::string_view list, char mark = ',') {
   std::vector<std::string> out;
   while (!list.empty()) {
-    const size_t comma = std::min(list.find(','), list.size());
+    const size_t comma = std::min(list.find(mark), list.size());
     out.emplace_back(list.substr(0, comma));
     list.remove_prefix(std::min(comma + 1, list.size()));
   }
@@ -72,6 +72,48 @@ std::vector<OperandSpec> operands(std::string_view list) {
   return out;
 }
 
+/// "name=value" in two.
+std::pair<std::string, std::string> halves(const std::string& pair) {
+  const size_t equals = pair.find('=');
+  return {pair.substr(0, equals), pair.substr(equals + 1)};
+}
+
+Condition condition(const std::string& text) {
+  auto [name, values] = halves(text);
+  return {std::move(name), split(values)};
+}
+
+Fusion fusion_of(const qk_fusion& f) {
+  Fusion out;
+  out.kernel = f.kernel;
+  out.joins = f.joins != 0;
+  out.count = f.count;
+  for (const std::string& text : split(f.conditions, ' '))
+    out.conditions.push_back(condition(text));
+  for (const std::string& text : split(f.members, ' ')) {
+    auto [name, values] = halves(text);
+    const std::vector<std::string> each = split(values, '|');
+    out.members.push_back({std::move(name), each.front(), each.back()});
+  }
+  return out;
+}
+
+std::optional<Meaning> meaning_of(std::string_view text) {
+  if (text.empty()) return std::nullopt;
+  const std::vector<std::string> words = split(text, ' ');
+  Meaning out;
+  out.kind = words[0] == "copy"   ? Meaning::Kind::copy
+             : words[0] == "list" ? Meaning::Kind::list
+                                  : Meaning::Kind::test;
+  for (const std::string& word : std::span(words).subspan(1)) {
+    if (word.find('=') == std::string::npos)
+      out.members.push_back(word);
+    else
+      out.conditions.push_back(condition(word));
+  }
+  return out;
+}
+
 Signature signature_of(const qk_kernel& k) {
   Signature s;
   s.name = k.name;
@@ -83,7 +125,9 @@ Signature signature_of(const qk_kernel& k) {
   s.params_size = k.params_size;
   s.epilogue = split(k.epilogue);
   s.unit = k.unit;
-  size_t offset = 0;
+  s.meaning = meaning_of(k.means);
+  for (const qk_fusion& f : std::span(k.fusions, static_cast<size_t>(k.fusion_count)))
+    s.fusions.push_back(fusion_of(f));
   for (const std::string& text : split(k.fields)) {
     Field f;
     f.type = text[0] == 'l'   ? Field::Type::i64
@@ -95,13 +139,20 @@ Signature signature_of(const qk_kernel& k) {
       f.array = true;
       f.name.resize(bracket);
     }
-    const size_t size = f.type == Field::Type::i64 ? 8 : 4;
-    offset = (offset + size - 1) / size * size;
     f.at = s.numbers;
-    f.offset = offset;
+    f.offset = k.offsets[s.fields.size()];
     s.numbers += static_cast<size_t>(f.count);
-    offset += size * static_cast<size_t>(f.count);
     s.fields.push_back(std::move(f));
+  }
+  for (const std::string& text : split(k.groups)) {
+    const size_t space = text.find(' ');
+    Group g{text.substr(0, space), text.substr(space + 1), s.numbers, 0};
+    for (const Field& f : s.fields) {
+      if (!f.name.starts_with(g.name + '.')) continue;
+      g.at = std::min(g.at, f.at);
+      g.numbers += static_cast<size_t>(f.count);
+    }
+    s.groups.push_back(std::move(g));
   }
   return s;
 }
@@ -158,6 +209,12 @@ const Field* Signature::field(std::string_view wanted) const {
   auto it =
       std::find_if(fields.begin(), fields.end(), [&](const Field& f) { return f.name == wanted; });
   return it == fields.end() ? nullptr : &*it;
+}
+
+const Group* Signature::group(std::string_view type) const {
+  auto it =
+      std::find_if(groups.begin(), groups.end(), [&](const Group& g) { return g.type == type; });
+  return it == groups.end() ? nullptr : &*it;
 }
 
 namespace {

@@ -2,6 +2,7 @@
 // from every folder's kernels.sig.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,10 +14,10 @@ extern "C" {
 
 namespace qc {
 
-/// A member of a parameter struct.
+/// A number, or an array of them, of a parameter struct.
 struct Field {
   enum class Type : uint8_t { i32, i64, f32 };
-  std::string name;
+  std::string name;  // with the members that it is in: "epilogue.add.kind"
   Type type = Type::i32;
   int count = 1;  // more than 1: an array
   bool array = false;
@@ -24,10 +25,50 @@ struct Field {
   size_t offset = 0;  // in bytes
 };
 
+/// A member of a parameter struct that is a struct itself.
+struct Group {
+  std::string type;  // the struct in C
+  std::string name;  // as a field's
+  size_t at = 0;     // of its first number among all numbers of the outer struct
+  size_t numbers = 0;
+};
+
 /// Something that a kernel reads or writes.
 struct OperandSpec {
   std::string name;
   bool optional = false;
+};
+
+/// A selector, a member, or with "before." a member of the stage before, has one of these values.
+struct Condition {
+  std::string name;
+  std::vector<std::string> values;
+};
+
+/// How calls of a kernel become the stage of the call that makes one of their operands.
+struct Fusion {
+  /// A member of the stage: a number or a member of the call, which may depend on whether the
+  /// operand is its first.
+  struct Member {
+    std::string name, first, other;
+  };
+  std::string kernel;
+  bool joins = false;  // changes the stage that is there
+  std::string count;   // the member that counts the elements
+  std::vector<Condition> conditions;
+  std::vector<Member> members;
+};
+
+/// What calls of a kernel do, as far as passes know it, under some conditions.
+struct Meaning {
+  enum class Kind : uint8_t {
+    copy,  // so many bytes of the operand
+    list,  // the first numbers of a member, as i64
+    test,  // whether elements, so many, are not 0
+  };
+  Kind kind = Kind::copy;
+  std::vector<std::string> members;  // that say how much
+  std::vector<Condition> conditions;
 };
 
 /// What a call of a kernel, or a stage of an epilogue, consists of, by name.
@@ -38,15 +79,20 @@ struct Signature {
   std::vector<std::string> selectors = {};
   std::vector<OperandSpec> in = {}, out = {};
   std::vector<Field> fields = {};
+  std::vector<Group> groups = {};
   std::vector<std::string> epilogue = {};  // stages it takes, in their order
   size_t numbers = 0;                      // of all fields
   size_t params_size = 0;                  // in bytes
   std::string unit = {};                   // what calls may be split into; empty: nothing
+  std::vector<Fusion> fusions = {};        // of a stage
+  std::optional<Meaning> meaning = {};
 
   /// The index of an operand or a field; -1 when the kernel has none of that name.
   int operand(std::string_view name) const;
   int result(std::string_view name) const;
   const Field* field(std::string_view name) const;
+  /// The member that is a struct of this type; null when there is none.
+  const Group* group(std::string_view type) const;
 };
 
 /// A function that computes calls of one kernel.

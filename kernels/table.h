@@ -5,6 +5,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* How a call of a kernel becomes a stage of the call before it. Lists are separated by blanks. */
+typedef struct qk_fusion {
+  const char* kernel;
+  int joins;              /* changes the stage that is there */
+  const char* count;      /* the member that counts the elements */
+  const char* conditions; /* "op=add arithmetic=exact,ort before.q31=1" */
+  const char* members;    /* of the stage: "lo=-inf kind=0 type=type_b|type_a za=za" */
+} qk_fusion;
+
 /* A kernel: one computation with one contract. Lists are separated by commas. */
 typedef struct qk_kernel {
   const char* name;
@@ -13,11 +22,16 @@ typedef struct qk_kernel {
   const char* operands;  /* what it reads, "x,bias?": those with a question mark may be absent */
   const char* results;   /* what it writes */
   const char* params;    /* the name of its parameter struct in C */
-  const char* fields;    /* the struct's members in order: "i n,l bytes,i stride[2],f eps" */
+  const char* fields;    /* its numbers in order: "i n,l bytes,i stride[2],f epilogue.add.ra" */
+  const char* groups;    /* its members that are structs: "qk_add_stage epilogue.add" */
+  const size_t* offsets; /* of each field, in bytes */
   size_t params_size;
-  const char* epilogue; /* names of the stages it takes, in their order */
-  int is_stage;         /* no kernel: a stage of others' epilogues */
-  const char* unit;     /* what calls may be split into; empty: nothing */
+  const char* epilogue;     /* names of the stages it takes, in their order */
+  int is_stage;             /* no kernel: a stage of others' epilogues */
+  const char* unit;         /* what calls may be split into; empty: nothing */
+  const qk_fusion* fusions; /* of a stage */
+  int fusion_count;
+  const char* means; /* "copy bytes", "test n from=i64 to=bool"; empty: what no pass knows */
 } qk_kernel;
 
 /* A C function that computes calls of a kernel with these values of its selectors. Its arguments

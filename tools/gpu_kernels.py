@@ -14,7 +14,7 @@ ARENA_ONLY = {"qattention", "qconv", "qgemm", "qtile"}
 def kernels():
     structs = {}
     for header in sorted(ROOT.glob("kernels/*/*.h")):
-        structs.update(kernel_tables.struct_fields(header.read_text(), header))
+        structs.update(kernel_tables.read_structs(header.read_text(), header))
     for path in sorted(ROOT.glob("kernels/*/kernels.sig")):
         yield from kernel_tables.signatures(path, structs)
 

@@ -20,16 +20,16 @@ static __attribute__((noinline)) void measure(const char* name, kernel run, int3
   const qk_activation_quantize_params p = {.rows = ROWS,
                                            .n = N,
                                            .x_stride = N,
-                                           .e_mode = mode,
-                                           .e_lo = -127,
-                                           .e_hi = 127,
-                                           .e_symmetric = 1,
-                                           .e_size = 1,
-                                           .e_batch = BATCH,
-                                           .e_span = N,
-                                           .e_axis = 1,
-                                           .e_inner = 1,
-                                           .e_group = 1};
+                                           .quantize = {.mode = mode,
+                                                        .lo = -127,
+                                                        .hi = 127,
+                                                        .symmetric = 1,
+                                                        .size = 1,
+                                                        .batch = BATCH,
+                                                        .span = N,
+                                                        .axis = 1,
+                                                        .inner = 1,
+                                                        .group = 1}};
   char what[64];
   QK_BEST(best, run(&p, x, 0, &scale, &zero, y, scales, zeros, floats))
   snprintf(what, sizeof what, "%s to codes, %s", name,

@@ -167,11 +167,11 @@ QK_INLINE int qk_gelu_tensor(const qk_ending* e, const float* x, int32_t rows, i
   qk_range range;
   float scale;
   int32_t zero;
-  if (e->mode != QK_PER_TENSOR || e->keep || e->size != 1 || e->reciprocal) return 0;
+  if (e->to.mode != QK_PER_TENSOR || e->to.keep || e->to.size != 1 || e->to.reciprocal) return 0;
   if (rows == 0 || n == 0) return 0;
   for (int32_t r = 0; r < rows; ++r) qk_gelu_see(x + (ptrdiff_t)r * stride, n, &seen);
   range = qk_gelu_range(&seen);
-  qn_range_scale(range.least, range.most, e->lo, e->hi, e->symmetric, &scale, &zero);
+  qn_range_scale(range.least, range.most, e->to.lo, e->to.hi, e->to.symmetric, &scale, &zero);
   for (int32_t r = 0; r < rows; ++r) {
     qk_gelu_codes(e, x + (ptrdiff_t)r * stride, n, scale, zero, (ptrdiff_t)r * n);
   }

@@ -12,7 +12,7 @@ static void check_ties(float scale, int32_t zero) {
   const int32_t sizes[] = {zero};
   float x[61];
   uint8_t y[61], expected[61];
-  const qk_ending e = {.lo = -128, .hi = 127, .size = 1, .batch = 1, .y = y};
+  const qk_ending e = {.to = {.lo = -128, .hi = 127, .size = 1, .batch = 1}, .y = y};
   for (int j = 0; j < 61; ++j) {
     const float tie = ((float)qk_random_in(-300, 300) + 0.5f) * scale;
     x[j] = qn_from_bits_f32(qn_bits_f32(tie) + (uint32_t)qk_random_in(-3, 3));
@@ -30,13 +30,13 @@ static void check_rows(int32_t rows, int32_t n, int32_t batch) {
                                            .n = n,
                                            .x_stride = n,
                                            .factor_stride = n,
-                                           .e_mode = QK_PER_TOKEN,
-                                           .e_lo = -127,
-                                           .e_hi = 127,
-                                           .e_symmetric = 1,
-                                           .e_size = 1,
-                                           .e_batch = batch,
-                                           .e_span = n};
+                                           .quantize = {.mode = QK_PER_TOKEN,
+                                                        .lo = -127,
+                                                        .hi = 127,
+                                                        .symmetric = 1,
+                                                        .size = 1,
+                                                        .batch = batch,
+                                                        .span = n}};
   const float *x = qk_random_floats(count), *factor = qk_random_floats(count);
   float *floats = qk_random_floats((size_t)(batch * n)), *row = qk_random_floats((size_t)n);
   float *scales = qk_random_floats((size_t)rows), *want = qk_random_floats((size_t)rows);

@@ -29,13 +29,13 @@ static void check_gelu_codes(int32_t rows, int32_t n, float middle, float spread
   const qk_activation_quantize_params p = {.rows = rows,
                                            .n = n,
                                            .x_stride = stride,
-                                           .e_mode = QK_PER_TENSOR,
-                                           .e_lo = kind[0],
-                                           .e_hi = kind[1],
-                                           .e_symmetric = kind[2],
-                                           .e_size = 1,
-                                           .e_batch = 1,
-                                           .e_span = rows * n};
+                                           .quantize = {.mode = QK_PER_TENSOR,
+                                                        .lo = kind[0],
+                                                        .hi = kind[1],
+                                                        .symmetric = kind[2],
+                                                        .size = 1,
+                                                        .batch = 1,
+                                                        .span = rows * n}};
   float *x = qk_random_floats((size_t)(rows * stride)), *floats = qk_random_floats(count);
   float *results = qk_random_floats(count), scale, want;
   uint8_t *y = (uint8_t*)malloc(count), *expected = (uint8_t*)malloc(count);

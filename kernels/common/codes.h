@@ -8,8 +8,7 @@
 
 #include "kernels/common/inline.h"
 #include "kernels/common/shared.h"
-
-enum { QK_I8, QK_U8, QK_I16, QK_U16, QK_F32 /* plain floats */, QK_I32 /* plain accumulators */ };
+#include "kernels/numerics/code_types.h"
 
 QK_INLINE int32_t qk_load_code(const void* x, int32_t type, ptrdiff_t i) {
   switch (type) {

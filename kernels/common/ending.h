@@ -1,16 +1,16 @@
 /* Endings: how kernels that compute floats store them as codes, which nobody then reads as floats.
- * The floats are computed into scratch, e_batch rows at a time, and become codes while they are
+ * The floats are computed into scratch, batch rows at a time, and become codes while they are
  * near.
  *
- * A result lies as rows of n floats, side by side. What becomes of them says e_mode:
- *   QK_STATIC       element i, seen as [..., e_axis, e_inner], has the scale and zero point that
- *                  kernels/quantize/quantize.h says, with the strides e_s_*; scales are reciprocals
- *                  with e_reciprocal. Operands `scales` and `zeros` (may be null: 0).
- *   QK_PER_TOKEN   each e_span elements, of which a row has a whole number, get a scale and a zero
+ * A result lies as rows of n floats, side by side. What becomes of them says qk_quantize_out:
+ *   QK_STATIC       element i, seen as [..., axis, inner], has the scale and zero point that
+ *                  kernels/quantize/quantize.h says, with the strides s_*; scales are reciprocals
+ *                  with reciprocal. Operands `scales` and `zeros` (may be null: 0).
+ *   QK_PER_TOKEN   each span elements, of which a row has a whole number, get a scale and a zero
  *                  point from their range; `y_scales` and `y_zeros`.
  *   QK_PER_TENSOR  all elements get one of each. `floats` has room for all of them.
- * With e_keep `floats` has room for all elements too, which stay there.
- * Ranges and codes are those of kernels/numerics/quant.h. Codes have e_size bytes; their sign makes
+ * With keep `floats` has room for all elements too, which stay there.
+ * Ranges and codes are those of kernels/numerics/quant.h. Codes have size bytes; their sign makes
  * no difference to the bits that are stored. */
 #ifndef QK_ENDING_H
 #define QK_ENDING_H
@@ -19,15 +19,14 @@
 #include <string.h>
 
 #include "kernels/common/inline.h"
-#include "kernels/common/modes.h"
 #include "kernels/common/shared.h"
 #include "kernels/common/vec16.h"
+#include "kernels/epilogue/epilogue.h"
 #include "kernels/numerics/quant.h"
 
-/* The members of parameter structs that say it, and where codes and scales are. */
+/* The member of parameter structs that says it, and where codes and scales are. */
 typedef struct qk_ending {
-  int32_t mode, lo, hi, symmetric, reciprocal, size, keep, batch, span;
-  int32_t axis, inner, group, s_outer, s_axis, s_inner;
+  qk_quantize_out to;
   const float* scales;
   const int32_t* zeros;
   uint8_t* y;
@@ -37,13 +36,8 @@ typedef struct qk_ending {
 } qk_ending;
 
 /* It is never handed to a function that is not inlined, so that its members stay constants. */
-#define QK_ENDING_OF(p)                                                                      \
-  {                                                                                          \
-    (p)->e_mode, (p)->e_lo, (p)->e_hi, (p)->e_symmetric, (p)->e_reciprocal, (p)->e_size,     \
-        (p)->e_keep, (p)->e_batch, (p)->e_span, (p)->e_axis, (p)->e_inner, (p)->e_group,     \
-        (p)->e_s_outer, (p)->e_s_axis, (p)->e_s_inner, scales, zeros, (uint8_t*)y, y_scales, \
-        y_zeros, floats                                                                      \
-  }
+#define QK_ENDING_OF(p) \
+  { (p)->quantize, scales, zeros, (uint8_t*)y, y_scales, y_zeros, floats }
 
 /* The least and the most of elements so far. */
 typedef struct qk_range {
@@ -52,7 +46,7 @@ typedef struct qk_range {
 
 /* Where row r of n floats is computed. */
 QK_INLINE float* qk_ending_row(const qk_ending* e, int32_t r, int32_t n) {
-  const int32_t at = e->keep || e->mode == QK_PER_TENSOR ? r : r % e->batch;
+  const int32_t at = e->to.keep || e->to.mode == QK_PER_TENSOR ? r : r % e->to.batch;
   return e->floats + (ptrdiff_t)at * n;
 }
 
@@ -94,10 +88,10 @@ QK_SHARED void qk_ending_range(const float* x, int32_t n, qk_range* range) {
 }
 
 QK_INLINE int32_t qk_ending_code(const qk_ending* e, float x, float scale, int32_t zero) {
-  return qn_code(e->reciprocal ? qn_mulf(x, scale) : x / scale, zero, e->lo, e->hi);
+  return qn_code(e->to.reciprocal ? qn_mulf(x, scale) : x / scale, zero, e->to.lo, e->to.hi);
 }
 QK_INLINE void qk_ending_store(const qk_ending* e, ptrdiff_t at, int32_t code) {
-  if (e->size == 1) {
+  if (e->to.size == 1) {
     e->y[at] = (uint8_t)code;
   } else {
     ((uint16_t*)(void*)e->y)[at] = (uint16_t)code;
@@ -120,8 +114,8 @@ QK_INLINE void qk_ending_bytes(const qk_ending* e, const float* x, float scale, 
  * 2^23 + 2^22 rounds to an integer, which is left in the low bits. */
 #define QK_ENDING_OFF 0x1p-14f
 QK_INLINE __m512 qk_ending_16_bytes(const qk_ending* e, __m512 v, int32_t zero, uint8_t* y) {
-  const __m512 least = _mm512_set1_ps((float)(e->lo - zero));
-  const __m512 most = _mm512_set1_ps((float)(e->hi - zero));
+  const __m512 least = _mm512_set1_ps((float)(e->to.lo - zero));
+  const __m512 most = _mm512_set1_ps((float)(e->to.hi - zero));
   const __m512 magic = _mm512_set1_ps(0x1.8p23f + (float)zero);
   const __m512 within = _mm512_min_ps(_mm512_max_ps(v, least), most);
   const __m512 rounded = _mm512_add_ps(within, magic);
@@ -135,7 +129,7 @@ QK_INLINE int32_t qk_ending_all_bytes(const qk_ending* e, const float* x, int32_
                                       int32_t zero, uint8_t* y) {
   int32_t i = 0;
 #if QK_VEC16_REGISTERS == 1
-  if (!e->reciprocal && scale > 0x1p-100f && scale < 0x1p100f) {
+  if (!e->to.reciprocal && scale > 0x1p-100f && scale < 0x1p100f) {
     const __m512 inverse = _mm512_set1_ps(1.0f / scale);
     const __m512 limit = _mm512_set1_ps(0.5f - QK_ENDING_OFF);
     for (; i + 16 <= n; i += 16) {
@@ -154,7 +148,7 @@ QK_INLINE int32_t qk_ending_all_bytes(const qk_ending* e, const float* x, int32_
 QK_INLINE void qk_ending_codes(const qk_ending* e, const float* x, int32_t n, float scale,
                                int32_t zero, ptrdiff_t at) {
   int32_t i = 0;
-  if (e->size == 1) {
+  if (e->to.size == 1) {
     i = qk_ending_all_bytes(e, x, n, scale, zero, e->y + at);
   } else {
     for (; i + 32 <= n; i += 32) {
@@ -171,7 +165,7 @@ QK_INLINE void qk_ending_channels(const qk_ending* e, const float* x, int32_t n,
   const float* s = e->scales;
   const int32_t* z = e->zeros;
   int32_t i = 0;
-  for (; i + 32 <= n && e->size == 1; i += 32) {
+  for (; i + 32 <= n && e->to.size == 1; i += 32) {
     uint8_t codes[32];
     for (int j = 0; j < 32; ++j)
       codes[j] = (uint8_t)qk_ending_code(e, x[i + j], s[i + j], z ? z[i + j] : 0);
@@ -182,21 +176,24 @@ QK_INLINE void qk_ending_channels(const qk_ending* e, const float* x, int32_t n,
 
 QK_INLINE void qk_ending_known(const qk_ending* e, const float* x, int32_t n, ptrdiff_t at) {
   const int32_t* z = e->zeros;
-  if (e->s_outer == 0 && e->s_axis == 0 && e->s_inner == 0) {
+  if (e->to.s_outer == 0 && e->to.s_axis == 0 && e->to.s_inner == 0) {
     qk_ending_codes(e, x, n, e->scales[0], z ? z[0] : 0, at);
     return;
   }
-  if (e->axis == n && e->inner == 1 && e->group == 1 && e->s_outer == 0 && e->s_axis == 1) {
+  if (e->to.axis == n && e->to.inner == 1 && e->to.group == 1 && e->to.s_outer == 0 &&
+      e->to.s_axis == 1) {
     qk_ending_channels(e, x, n, at);
     return;
   }
-  ptrdiff_t inner = at % e->inner, axis = at / e->inner % e->axis, outer = at / e->inner / e->axis;
+  ptrdiff_t inner = at % e->to.inner, axis = at / e->to.inner % e->to.axis,
+            outer = at / e->to.inner / e->to.axis;
   for (int32_t i = 0; i < n; ++i) {
-    const ptrdiff_t s = outer * e->s_outer + axis / e->group * e->s_axis + inner * e->s_inner;
+    const ptrdiff_t s =
+        outer * e->to.s_outer + axis / e->to.group * e->to.s_axis + inner * e->to.s_inner;
     qk_ending_store(e, at + i, qk_ending_code(e, x[i], e->scales[s], z ? z[s] : 0));
-    if (++inner < e->inner) continue;
+    if (++inner < e->to.inner) continue;
     inner = 0;
-    if (++axis < e->axis) continue;
+    if (++axis < e->to.axis) continue;
     axis = 0;
     ++outer;
   }
@@ -205,31 +202,31 @@ QK_INLINE void qk_ending_known(const qk_ending* e, const float* x, int32_t n, pt
 QK_INLINE void qk_ending_encode_row(const qk_ending* e, const float* row, int32_t r, int32_t n,
                                     qk_range* all) {
   const ptrdiff_t at = (ptrdiff_t)r * n;
-  if (e->mode == QK_STATIC) {
+  if (e->to.mode == QK_STATIC) {
     qk_ending_known(e, row, n, at);
-  } else if (e->mode == QK_PER_TENSOR) {
+  } else if (e->to.mode == QK_PER_TENSOR) {
     qk_ending_range(row, n, all);
   } else {
-    for (int32_t t = 0; t < n; t += e->span) {
-      const ptrdiff_t token = (at + t) / e->span;
+    for (int32_t t = 0; t < n; t += e->to.span) {
+      const ptrdiff_t token = (at + t) / e->to.span;
       qk_range range = {0.0f, 0.0f};
       float scale;
       int32_t zero;
-      qk_ending_range(row + t, e->span, &range);
-      qn_range_scale(range.least, range.most, e->lo, e->hi, e->symmetric, &scale, &zero);
+      qk_ending_range(row + t, e->to.span, &range);
+      qn_range_scale(range.least, range.most, e->to.lo, e->to.hi, e->to.symmetric, &scale, &zero);
       e->y_scales[token] = scale;
       e->y_zeros[token] = zero;
-      qk_ending_codes(e, row + t, e->span, scale, zero, at + t);
+      qk_ending_codes(e, row + t, e->to.span, scale, zero, at + t);
     }
   }
 }
 
 /* Row r of `rows`, once it is computed; `all` is the range of the rows so far. Codes are made for
- * e_batch rows together: a processor does not wait for one short row after the other. */
+ * batch rows together: a processor does not wait for one short row after the other. */
 QK_INLINE void qk_ending_finish_row(const qk_ending* e, int32_t r, int32_t rows, int32_t n,
                                     qk_range* all) {
-  if ((r + 1) % e->batch != 0 && r + 1 < rows) return;
-  for (int32_t b = r - r % e->batch; b <= r; ++b) {
+  if ((r + 1) % e->to.batch != 0 && r + 1 < rows) return;
+  for (int32_t b = r - r % e->to.batch; b <= r; ++b) {
     qk_ending_encode_row(e, qk_ending_row(e, b, n), b, n, all);
   }
 }
@@ -238,8 +235,8 @@ QK_INLINE void qk_ending_finish_row(const qk_ending* e, int32_t r, int32_t rows,
 QK_INLINE void qk_ending_finish(const qk_ending* e, int32_t rows, int32_t n, const qk_range* all) {
   float scale;
   int32_t zero;
-  if (e->mode != QK_PER_TENSOR || rows == 0 || n == 0) return;
-  qn_range_scale(all->least, all->most, e->lo, e->hi, e->symmetric, &scale, &zero);
+  if (e->to.mode != QK_PER_TENSOR || rows == 0 || n == 0) return;
+  qn_range_scale(all->least, all->most, e->to.lo, e->to.hi, e->to.symmetric, &scale, &zero);
   for (int32_t r = 0; r < rows; ++r) {
     const ptrdiff_t at = (ptrdiff_t)r * n;
     qk_ending_codes(e, e->floats + at, n, scale, zero, at);

@@ -4,14 +4,14 @@
 #ifndef QK_TEAM_ENDING_H
 #define QK_TEAM_ENDING_H
 
-#include "kernels/common/modes.h"
 #include "kernels/common/team.h"
+#include "kernels/epilogue/epilogue.h"
 
 /* Where the scale of element `at` of the result is. */
-#define QK_TEAM_SCALE_AT(p, at)                                       \
-  ((at) / (p)->e_inner / (p)->e_axis * (p)->e_s_outer +               \
-   (at) / (p)->e_inner % (p)->e_axis / (p)->e_group * (p)->e_s_axis + \
-   (at) % (p)->e_inner * (p)->e_s_inner)
+#define QK_TEAM_SCALE_AT(p, at)                                                                   \
+  ((at) / (p)->quantize.inner / (p)->quantize.axis * (p)->quantize.s_outer +                      \
+   (at) / (p)->quantize.inner % (p)->quantize.axis / (p)->quantize.group * (p)->quantize.s_axis + \
+   (at) % (p)->quantize.inner * (p)->quantize.s_inner)
 
 QK_UNIT void qk_team_store(int32_t size, void* y, int64_t at, int32_t code) {
   if (size == 1) {

@@ -55,9 +55,10 @@ QK_INLINE void qk_move(const void** at, ptrdiff_t bytes) {
 QK_INLINE void qk_move_result(void** at, ptrdiff_t bytes) { *at = (uint8_t*)*at + bytes; }
 
 /* Moves a result on by elements, and the residual that lies like it. */
-#define QK_MOVE_CODES(p, residual, y, elements)                                             \
-  qk_move_result((y), (elements)*qk_code_bytes(*(residual) ? (p)->r_y_type : (p)->y_type)); \
-  qk_move((residual), (elements)*qk_code_bytes((p)->r_type))
+#define QK_MOVE_CODES(p, residual, y, elements)                                           \
+  qk_move_result((y), (elements)*qk_code_bytes(*(residual) ? (p)->epilogue.add.y_type     \
+                                                           : (p)->epilogue.result.type)); \
+  qk_move((residual), (elements)*qk_code_bytes((p)->epilogue.add.type))
 
 /* Moves what there is one of for each output, multipliers being numbers or pairs of them. */
 QK_INLINE void qk_move_outputs(const void** bias, const void** multipliers, const void** float_bias,

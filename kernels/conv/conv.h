@@ -2,12 +2,14 @@
 #define QK_CONV_H
 #include <stdint.h>
 
+#include "kernels/epilogue/epilogue.h"
+
 /* Convolution over up to three spatial axes (depth, height, width; unused ones have size 1).
  *
  * y[n, oc, o] = r(clamp(bias[oc] + sum x[n, ic, o*stride - pad + k*dilation] * w[oc, ic, k], lo,
  * hi)), one chain of fused multiply-adds per output that starts at the bias (0 without one) and
  * takes taps in the order (depth, height, width, input channel); taps outside the input are left
- * out. r adds the residual and clamps to [rlo, rhi] where a residual is given.
+ * out. r adds the residual and clamps to the limits of add_f32 where a residual is given.
  *
  * qk_conv_nchw_T        x, y row-major [n, c, d, h, w], w as the model has it [oc, ic/groups, k...]
  * qk_conv_nhwc_f32      x, y channels-last [n, d, h, w, c], w packed by qk_conv_pack_f32:
@@ -22,7 +24,8 @@ typedef struct {
   int32_t stride[3], dilation[3], pad[3];
   int32_t valid[3]; /* elements of x from these on count as outside */
   int32_t nhwc;     /* qk_conv_nchw: x and y are channels-last after all */
-  float lo, hi, rlo, rhi;
+  float lo, hi;
+  qk_add_f32_stage add_f32;
 } qk_conv_params;
 
 /* The same convolution of row-major or channels-last x and y, weights as the model has them, with

@@ -181,8 +181,8 @@ QK_INLINE void qk_conv_nhwc_f32(const qk_conv_params* p, const float* x, const f
   t.x_tap[0] = p->dilation[0] * x_plane;
   t.lo = p->lo;
   t.hi = p->hi;
-  t.rlo = p->rlo;
-  t.rhi = p->rhi;
+  t.rlo = p->add_f32.lo;
+  t.rhi = p->add_f32.hi;
   qk_conv_inside(p, 1, &top, &bottom);
   qk_conv_inside(p, 2, &left, &right);
   for (int32_t n = 0; n < p->n; ++n) {

@@ -9,7 +9,7 @@ static const int32_t shapes[][3] = {{256, 256, 256}, {128, 384, 384}, {1, 1000, 
 static __attribute__((noinline)) void measure(int32_t m, int32_t n, int32_t k) {
   const size_t panels = (size_t)(n + 15) / 16 * 16 * (size_t)k;
   const qk_gemm_pack_params pack = {1, k, n, n * k, n, 1};
-  const qk_gemm_params p = {1, m, n, k, m * k, (int32_t)panels, m * n, k, -1e9f, 1e9f, 0, 0};
+  const qk_gemm_params p = {1, m, n, k, m * k, (int32_t)panels, m * n, k, -1e9f, 1e9f, {0, 0}};
   const float *x = qk_random_floats((size_t)(m * k)), *w = qk_random_floats((size_t)(n * k));
   float *packed = qk_random_floats(panels), *y = qk_random_floats((size_t)(m * n));
   char what[64];

@@ -16,8 +16,8 @@ QK_INLINE void qk_gemm_f32(const qk_gemm_params* p, const float* x, const float*
   t.y_row = p->n;
   t.lo = p->lo;
   t.hi = p->hi;
-  t.rlo = p->rlo;
-  t.rhi = p->rhi;
+  t.rlo = p->add_f32.lo;
+  t.rhi = p->add_f32.hi;
   for (int32_t batch = 0; batch < p->batch; ++batch) {
     const float* xb = x + (ptrdiff_t)batch * p->x_batch;
     const float* wb = w + (ptrdiff_t)batch * p->w_batch;

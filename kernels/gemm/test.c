@@ -12,8 +12,8 @@ static void check_gemm(int32_t m, int32_t n, int32_t k) {
   const int32_t batch = 1 + (int32_t)(qk_random() % 2), sizes[] = {batch, m, n, k};
   const size_t panels = (size_t)(n + 15) / 16 * 16 * (size_t)k, results = (size_t)(m * n);
   const qk_gemm_pack_params pack = {batch, k, n, n * k, n, 1};
-  const qk_gemm_params p = {batch, m, n,     k,    m * k, (int32_t)panels,
-                            m * n, k, -0.7f, 0.6f, -0.5f, 0.4f};
+  const qk_gemm_params p = {batch, m, n,     k,    m * k,        (int32_t)panels,
+                            m * n, k, -0.7f, 0.6f, {-0.5f, 0.4f}};
   const float* x = qk_random_floats((size_t)(batch * m * k));
   const float* w = qk_random_floats((size_t)(batch * n * k));
   const float* bias = qk_random() % 3 ? qk_random_floats((size_t)n) : 0;
@@ -32,7 +32,7 @@ static void check_gemm(int32_t m, int32_t n, int32_t k) {
     sum = sum < p.lo ? p.lo : sum > p.hi ? p.hi : sum;
     if (residual) {
       sum += residual[at];
-      sum = sum < p.rlo ? p.rlo : sum > p.rhi ? p.rhi : sum;
+      sum = sum < p.add_f32.lo ? p.add_f32.lo : sum > p.add_f32.hi ? p.add_f32.hi : sum;
     }
     expected[at] = sum;
   }

@@ -24,19 +24,15 @@ static __attribute__((noinline)) void measure_codes(const char* what, int32_t mo
   float *scales = qk_random_floats(ROWS), *floats = qk_random_floats(ROWS * N);
   int32_t* zeros = (int32_t*)qk_random_floats(ROWS);
   uint8_t* y = qk_random_bytes(ROWS * N);
-  const qk_norm_quantize_params p = {.rows = ROWS,
-                                     .n = N,
-                                     .groups = 1,
-                                     .inner = 1,
-                                     .center = 1,
-                                     .eps = 1e-5f,
-                                     .x_type = QK_F32,
-                                     .e_mode = mode,
-                                     .e_hi = 255,
-                                     .e_size = 1,
-                                     .e_keep = 1,
-                                     .e_batch = BATCH,
-                                     .e_span = span};
+  const qk_norm_quantize_params p = {
+      .rows = ROWS,
+      .n = N,
+      .groups = 1,
+      .inner = 1,
+      .center = 1,
+      .eps = 1e-5f,
+      .x_type = QK_F32,
+      .quantize = {.mode = mode, .hi = 255, .size = 1, .keep = 1, .batch = BATCH, .span = span}};
   QK_BEST(best, qk_norm_quantize(&p, x, residual, gamma, beta, 0, 0, y, scales, zeros, 0, floats))
   qk_report(what, (double)ROWS * N, best);
 }

@@ -3,6 +3,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/epilogue/epilogue.h"
+
 /* Normalisations of rows of n elements. Sums are row reductions (kernels/numerics/reduce.h), of
  * 16-bit floats in f32.
  *
@@ -36,8 +38,7 @@ typedef struct {
   int32_t x_type, x_zero;
   float x_scale;
   int32_t x_rows, x_block;
-  int32_t e_mode, e_lo, e_hi, e_symmetric, e_reciprocal, e_size, e_keep, e_batch, e_span;
-  int32_t e_axis, e_inner, e_group, e_s_outer, e_s_axis, e_s_inner;
+  qk_quantize_out quantize;
 } qk_norm_quantize_params;
 
 /* y[o, c, i] = x[o, c, i] * scale[c] + shift[c], fused. y may be x. Arguments: x, scale, shift, y.

@@ -66,10 +66,10 @@ QK_INLINE int32_t qk_norm_quantize_some(const qk_norm_quantize_params* p, const 
                                         int32_t r, const void* x, const float* residual,
                                         const float* gamma, const float* beta, float* sums) {
 #if QK_VEC16_REGISTERS
-  const int32_t n = p->n, kept = e->keep || e->mode == QK_PER_TENSOR;
+  const int32_t n = p->n, kept = e->to.keep || e->to.mode == QK_PER_TENSOR;
   qk_norm_row rows[QK_NORM_ROWS];
   if (!QK_NORM_BY_VECTORS(p, gamma) || r + QK_NORM_ROWS > p->rows) return 0;
-  if (!kept && r % e->batch + QK_NORM_ROWS > e->batch) return 0;
+  if (!kept && r % e->to.batch + QK_NORM_ROWS > e->to.batch) return 0;
   for (int i = 0; i < QK_NORM_ROWS; ++i, ++r) {
     rows[i].y = qk_ending_row(e, r, n);
     rows[i].x = qk_norm_floats(p, x, r, rows[i].y);

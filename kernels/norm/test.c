@@ -32,19 +32,15 @@ static void check_codes(int32_t rows, int32_t n, int32_t mode, int32_t keep, int
   const int32_t sizes[] = {rows, n, mode, keep, batch}, all = mode == QK_PER_TENSOR;
   const int32_t span = all ? rows * n : n;
   const size_t count = (size_t)(rows * n);
-  const qk_norm_quantize_params p = {.rows = rows,
-                                     .n = n,
-                                     .groups = 1,
-                                     .inner = 1,
-                                     .center = 1,
-                                     .eps = 1e-3f,
-                                     .x_type = QK_F32,
-                                     .e_mode = mode,
-                                     .e_hi = 255,
-                                     .e_size = 1,
-                                     .e_keep = keep,
-                                     .e_batch = batch,
-                                     .e_span = span};
+  const qk_norm_quantize_params p = {
+      .rows = rows,
+      .n = n,
+      .groups = 1,
+      .inner = 1,
+      .center = 1,
+      .eps = 1e-3f,
+      .x_type = QK_F32,
+      .quantize = {.mode = mode, .hi = 255, .size = 1, .keep = keep, .batch = batch, .span = span}};
   const float *x = qk_random_floats(count), *gamma = qk_random_floats((size_t)n);
   const float *residual = qk_random_floats(count), *beta = qk_random_floats((size_t)n);
   float* floats = qk_random_floats(keep || all ? count : (size_t)(batch * n));

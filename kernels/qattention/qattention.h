@@ -2,6 +2,8 @@
 #define QK_QATTENTION_H
 #include <stdint.h>
 
+#include "kernels/epilogue/epilogue.h"
+
 /* Attention on codes of 8 bits: q [batch, heads, queries, depth], k [batch, kv_heads, keys, depth]
  * and v [batch, kv_heads, keys, value_depth]; as many neighbouring heads as heads / kv_heads share
  * one of k and v.
@@ -19,8 +21,9 @@
  * batch, from head to head and from row to row, in which elements follow each other; q_scales_at
  * and so on the same of scales, q_zeros_at and so on of zero points, 0 where there is one for all.
  *
- * With e_mode other than QK_NO_ENDING the floats become codes (kernels/common/ending.h): rows of
- * e_row of them, a batch having e_batch rows, are computed into `floats`, in which y_at says where.
+ * With quantize.mode other than QK_NO_ENDING the floats become codes (kernels/common/ending.h):
+ * rows of quantize_row of them, a batch having quantize.batch rows, are computed into `floats`, in
+ * which y_at says where.
  *
  * Arguments: q, k, v, keep (bytes) and add (floats; either may be null; element (b, h, i, j) at the
  * sum of its indices times the strides `mask`), scales and zero points of q, k and v (null: those
@@ -44,8 +47,8 @@ typedef struct {
   int32_t q_rows, k_rows, v_rows;
   int32_t y_type, y_zero, lo, hi;
   float y_scale;
-  int32_t e_mode, e_lo, e_hi, e_symmetric, e_reciprocal, e_size, e_keep, e_batch, e_span, e_row;
-  int32_t e_axis, e_inner, e_group, e_s_outer, e_s_axis, e_s_inner;
+  qk_quantize_out quantize;
+  int32_t quantize_row;
 } qk_qattention_params;
 
 #define QK_QATTENTION_UP(n, to) (((n) + (to)-1) / (to) * (to))

@@ -11,19 +11,19 @@ namespace qc {
 /// Why blocks of threads do not take a call, that of `most` keys at most.
 inline std::string attention_refusal(const Call& call, const Binder& binder, int64_t most) {
   if (binder.largest(call.size("keys")) > most) return "there are too many keys";
-  if (call.integer("e_mode") == QK_NO_ENDING) return "";
-  return ending_refusal(call, binder, call.size("batch") * call.size("e_batch"),
-                        call.size("e_row"));
+  if (call.integer("quantize.mode") == QK_NO_ENDING) return "";
+  return ending_refusal(call, binder, call.size("batch") * call.size("quantize.batch"),
+                        call.size("quantize_row"));
 }
 
 /// A call of a machine's body. With an ending: floats first, of all batches, then their codes.
 inline Result<Call> bind_attention(const Call& call, Binder& binder, const char* machine) {
   Call attention = Binder::like(call, "qattention_team", {machine});
-  if (call.integer("e_mode") == QK_NO_ENDING) return attention;
-  const Dim rows = call.size("batch") * call.size("e_batch"), n = call.size("e_row");
+  if (call.integer("quantize.mode") == QK_NO_ENDING) return attention;
+  const Dim rows = call.size("batch") * call.size("quantize.batch"), n = call.size("quantize_row");
   const View floats = binder.scratch(DType::f32, {rows, n}, "floats");
-  attention.params[attention.kernel->field("y_at")->at] = call.size("e_batch") * n;
-  set_integer(attention, "e_mode", QK_NO_ENDING);
+  attention.params[attention.kernel->field("y_at")->at] = call.size("quantize.batch") * n;
+  set_integer(attention, "quantize.mode", QK_NO_ENDING);
   set_integer(attention, "y_type", QK_F32);
   set_view(attention, "y", floats);
   attention.in_place.clear();

@@ -110,12 +110,12 @@ static void check_strides(qk_qattention_params p, const int8_t* q, const int8_t*
   if (p.v_rows) sv = together(sv, p.kv_heads, p.keys, 1, 4);
   BODY(&p, q, k, v, 0, 0, sq, 0, sk, 0, sv, 0, 0, 0, y, 0, 0, 0, scores, words);
   qk_expect_same("heads of a row together", y, expected, 4 * count, sizes, 8);
-  p.e_mode = QK_PER_TOKEN;
-  p.e_lo = -127;
-  p.e_hi = 127;
-  p.e_symmetric = p.e_size = 1;
-  p.e_batch = p.queries;
-  p.e_span = p.e_row = n;
+  p.quantize.mode = QK_PER_TOKEN;
+  p.quantize.lo = -127;
+  p.quantize.hi = 127;
+  p.quantize.symmetric = p.quantize.size = 1;
+  p.quantize.batch = p.queries;
+  p.quantize.span = p.quantize_row = n;
   BODY(&p, q, k, v, 0, 0, sq, 0, sk, 0, sv, 0, 0, 0, coded, scales, zeros, floats, scores, words);
   for (int32_t r = 0; r < p.queries; ++r) {
     const float* row = expected + r * n;
@@ -164,7 +164,7 @@ static void check(int i) {
   p.k_rows = i >> 1 & 1;
   p.v_rows = i >> 2 & 1;
   p.y_type = QK_F32;
-  p.e_mode = QK_NO_ENDING;
+  p.quantize.mode = QK_NO_ENDING;
   lie_so(&p, 0);
   BODY(&p, q, k, v, 0, 0, sq, 0, sk, 0, sv, 0, 0, 0, y, 0, 0, 0, floats, words);
   for (int32_t row = 0; row < heads * queries; ++row) {
@@ -286,7 +286,7 @@ static void check_blocks(int i) {
   p.k_rows = k.rows;
   p.v_rows = v.rows;
   p.y_type = QK_F32;
-  p.e_mode = QK_NO_ENDING;
+  p.quantize.mode = QK_NO_ENDING;
   lie_so(&p, 0);
   memcpy(p.q_zeros_at, q.zeros_at, sizeof q.zeros_at);
   memcpy(p.k_zeros_at, k.zeros_at, sizeof k.zeros_at);

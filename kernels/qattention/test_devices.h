@@ -104,7 +104,7 @@ static qk_qattention_params device_params(int i) {
   p.hi = p.lo + 255;
   p.y_zero = (p.lo + p.hi) / 2 + qk_random_in(-20, 20);
   p.y_scale = 0.01f;
-  p.e_mode = QK_NO_ENDING;
+  p.quantize.mode = QK_NO_ENDING;
   return p;
 }
 

@@ -210,7 +210,7 @@ QK_INLINE void qk_qdepthwise_avx512vnni(const qk_qconv_params* p, const uint8_t*
   t.x_scales = 0;
   t.residual = (const uint8_t*)residual;
   t.unbounded = !head[0];
-  QK_PTILE_OUTPUT(&t, p)
+  qk_ptile_output(&t, &p->epilogue);
   l.pixel = p->oc;
   l.zero = x_zero ? *x_zero : p->x_zero;
   qk_taps_inside(p->in[2], p->out[2], p->k[2], p->stride[2], p->dilation[2], p->pad[2], &left,

@@ -69,9 +69,9 @@ static void measure(const layer* l, double seconds) {
     p.dilation[a] = 1;
     p.pad[a] = a ? l->k / 2 : 0;
   }
-  p.x_type = p.y_type = p.r_type = p.r_y_type = QK_U8;
-  p.hi = p.r_hi = 255;
-  p.r_ra = p.r_rb = 0.5f;
+  p.x_type = p.epilogue.result.type = p.epilogue.add.type = p.epilogue.add.y_type = QK_U8;
+  p.epilogue.result.hi = p.epilogue.add.hi = 255;
+  p.epilogue.add.ra = p.epilogue.add.rb = 0.5f;
   const qk_pack_params pack = qk_qconv_packing(&p);
   uint8_t *x = room((size_t)l->in * l->in * p.ic), *y = room((size_t)out * out * l->oc);
   uint8_t *r = room((size_t)out * out * l->oc), *w = room((size_t)l->oc * p.ic * l->k * l->k);

@@ -56,7 +56,7 @@ QK_UNIT void qk_qdepthwise_cuda(const qk_qconv_params* p, int64_t unit, const vo
                                 const void* float_bias, const void* x_scales, const void* x_zeros,
                                 const void* residual, void* y) {
   const qk_q_ending e = {
-      QK_Q_OUTPUT(p, multipliers, (const float*)float_bias, x_scales != 0, residual),
+      qk_q_output_of(&p->epilogue, multipliers, (const float*)float_bias, x_scales != 0, residual),
       (const int32_t*)bias,
       (const int32_t*)((const uint8_t*)w +
                        ((int64_t)p->k[0] * p->k[1] * p->k[2] * p->oc + 15) / 16 * 16),

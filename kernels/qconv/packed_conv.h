@@ -95,7 +95,7 @@ QK_INLINE void qk_packed_conv(const qk_qconv_params* p, const uint8_t* x, const 
   t.x_zeros = 0;
   t.x_scales = 0;
   t.residual = (const uint8_t*)residual;
-  QK_PTILE_OUTPUT(&t, p)
+  qk_ptile_output(&t, &p->epilogue);
   qk_taps_inside(p->in[1], p->out[1], p->k[1], p->stride[1], p->dilation[1], p->pad[1], &top,
                  &bottom);
   qk_taps_inside(p->in[2], p->out[2], p->k[2], p->stride[2], p->dilation[2], p->pad[2], &left,

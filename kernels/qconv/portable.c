@@ -89,7 +89,8 @@ QK_INLINE void qk_qconv_nhwc(const qk_qconv_params* p, const void* x, const int8
                              const int32_t* bias, const void* multipliers, const float* float_bias,
                              const int32_t* w_zeros, const float* x_scale, const int32_t* x_zero,
                              const void* residual, void* y) {
-  const qk_q_output out = QK_Q_OUTPUT(p, multipliers, float_bias, x_scale != 0, residual);
+  const qk_q_output out =
+      qk_q_output_of(&p->epilogue, multipliers, float_bias, x_scale != 0, residual);
   const int32_t icg = p->ic / p->groups, ocg = p->oc / p->groups;
   const int32_t size = p->x_type <= QK_U8 ? 1 : 2;
   const int32_t line_run = p->groups == 1 && p->dilation[2] == 1;
@@ -239,7 +240,8 @@ QK_INLINE void qk_qconv_depthwise(const qk_qconv_params* p, const void* x, const
                                   const float* float_bias, const int32_t* w_zeros,
                                   const float* x_scale, const int32_t* x_zero, const void* residual,
                                   void* y) {
-  const qk_q_output out = QK_Q_OUTPUT(p, multipliers, float_bias, x_scale != 0, residual);
+  const qk_q_output out =
+      qk_q_output_of(&p->epilogue, multipliers, float_bias, x_scale != 0, residual);
   const int32_t size = p->x_type <= QK_U8 ? 1 : 2;
   const ptrdiff_t line = (ptrdiff_t)p->in[2] * p->oc, plane = p->in[1] * line;
   const ptrdiff_t all = p->n * p->in[0] * plane;

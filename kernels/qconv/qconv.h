@@ -2,6 +2,8 @@
 #define QK_QCONV_H
 #include <stdint.h>
 
+#include "kernels/epilogue/epilogue.h"
+
 /* Convolution of codes over up to three spatial axes (depth, height, width; unused ones have size
  * 1). The sum over all taps inside the input of (x - x_zero) * (w - w_zero) + bias is exact;
  * kernels/qtile/output.h states how it becomes a result. Taps outside the input count as 0.
@@ -23,12 +25,7 @@ typedef struct {
   int32_t stride[3], dilation[3], pad[3];
   int32_t nhwc;
   int32_t x_type, x_zero; /* types as in kernels/common/codes.h */
-  int32_t y_type, y_zero, lo, hi, q31;
-  float bias_factor;
-  int32_t r_kind, r_first, r_type, r_za, r_zb, r_y_type, r_zero, r_lo, r_hi, r_lowest;
-  float r_ra, r_rb, r_shift, r_divisor;
-  int32_t r_reciprocal;
-  int32_t r_ma, r_mb, r_mshift;
+  qk_epilogue epilogue;
 } qk_qconv_params;
 
 /* Transposed convolution of codes, row-major, w [ic, oc/groups, k...]: the sum over the inputs i
@@ -39,8 +36,7 @@ typedef struct {
   int32_t in[3], out[3], k[3];
   int32_t stride[3], dilation[3], pad[3];
   int32_t x_zero;
-  int32_t y_type, y_zero, lo, hi, q31;
-  float bias_factor;
+  qk_result_stage result;
   int32_t first, count; /* channels of images, kernels/common/range.h */
 } qk_qconv_transpose_params;
 

@@ -24,8 +24,8 @@ QK_INLINE int32_t qk_qconv_channels_part(qk_qconv_params* p, const void** in, vo
   qk_move(&in[QK_QCONV_PLAIN_IN_X], x * qk_code_bytes(p->x_type));
   qk_move(&in[QK_QCONV_PLAIN_IN_W], w * w_bytes);
   qk_move_outputs(&in[QK_QCONV_PLAIN_IN_BIAS], &in[QK_QCONV_PLAIN_IN_MULTIPLIERS],
-                  &in[QK_QCONV_PLAIN_IN_FLOAT_BIAS], &in[QK_QCONV_PLAIN_IN_W_ZEROS], c, p->q31,
-                  bias_bytes);
+                  &in[QK_QCONV_PLAIN_IN_FLOAT_BIAS], &in[QK_QCONV_PLAIN_IN_W_ZEROS], c,
+                  p->epilogue.result.q31, bias_bytes);
   QK_MOVE_CODES(p, &in[QK_QCONV_PLAIN_IN_RESIDUAL], &out[QK_QCONV_PLAIN_OUT_Y], y);
   return r.next;
 }

@@ -50,7 +50,7 @@ static int64_t sum_at(const qk_qconv_params* p, const operands* o, int32_t n, co
 
 static void reference(const qk_qconv_params* p, const operands* o) {
   const qk_q_output out =
-      QK_Q_OUTPUT(p, o->multipliers, o->float_bias, o->x_scale != 0, o->residual);
+      qk_q_output_of(&p->epilogue, o->multipliers, o->float_bias, o->x_scale != 0, o->residual);
   const int32_t zero = o->x_zero ? *o->x_zero : p->x_zero;
   const int32_t pixels = p->n * p->out[0] * p->out[1] * p->out[2];
   for (int32_t pixel = 0; pixel < pixels; ++pixel) {
@@ -71,13 +71,14 @@ static void fill(uint8_t* to, size_t n, int all_ones) {
 /* A kind of result: its type, and how it is made. */
 static void choose(qk_qconv_params* p, operands* o, int kind, int at_end, size_t outputs) {
   const int i8 = kind % 2;
-  p->y_type = kind < 8 ? (i8 ? QK_I8 : QK_U8) : kind < 10 ? QK_F32 : QK_I32;
-  p->lo = i8 ? -128 : 0;
-  p->hi = i8 ? 127 : 255;
-  p->y_zero = kind == 0 ? 0 : qk_random_in(p->lo, p->hi);
+  p->epilogue.result.type = kind < 8 ? (i8 ? QK_I8 : QK_U8) : kind < 10 ? QK_F32 : QK_I32;
+  p->epilogue.result.lo = i8 ? -128 : 0;
+  p->epilogue.result.hi = i8 ? 127 : 255;
+  p->epilogue.result.zero =
+      kind == 0 ? 0 : qk_random_in(p->epilogue.result.lo, p->epilogue.result.hi);
   if (qk_random() % 3 == 0 && kind != 0) {
-    p->lo = qk_random_in(p->lo, p->hi);
-    p->hi = qk_random_in(p->lo, p->hi);
+    p->epilogue.result.lo = qk_random_in(p->epilogue.result.lo, p->epilogue.result.hi);
+    p->epilogue.result.hi = qk_random_in(p->epilogue.result.lo, p->epilogue.result.hi);
   }
   o->residual = 0;
   o->float_bias = o->x_scale = 0;
@@ -85,18 +86,18 @@ static void choose(qk_qconv_params* p, operands* o, int kind, int at_end, size_t
   if (kind >= 4 && kind < 8) { /* a residual */
     o->residual = qk_guarded_place(&guards[6], outputs, at_end);
     fill(o->residual, outputs, 0);
-    p->r_kind = kind < 6 ? QK_R_EXACT : QK_R_ORT;
-    p->r_first = (int32_t)(qk_random() & 1u);
-    p->r_type = (int32_t)(qk_random() & 1u);
-    p->r_y_type = i8 ? QK_I8 : QK_U8;
-    p->r_za = qk_random_in(-128, 255);
-    p->r_zb = qk_random_in(-128, 255);
-    p->r_lowest = p->r_lo = i8 ? -128 : 0;
-    p->r_hi = i8 ? 127 : 255;
-    p->r_zero = qk_random_in(p->r_lo, p->r_hi);
-    p->r_ra = qk_random_float();
-    p->r_rb = qk_random_float();
-    p->r_shift = 100.0f * qk_random_float();
+    p->epilogue.add.kind = kind < 6 ? QK_R_EXACT : QK_R_ORT;
+    p->epilogue.add.first = (int32_t)(qk_random() & 1u);
+    p->epilogue.add.type = (int32_t)(qk_random() & 1u);
+    p->epilogue.add.y_type = i8 ? QK_I8 : QK_U8;
+    p->epilogue.add.za = qk_random_in(-128, 255);
+    p->epilogue.add.zb = qk_random_in(-128, 255);
+    p->epilogue.add.lowest = p->epilogue.add.lo = i8 ? -128 : 0;
+    p->epilogue.add.hi = i8 ? 127 : 255;
+    p->epilogue.add.zero = qk_random_in(p->epilogue.add.lo, p->epilogue.add.hi);
+    p->epilogue.add.ra = qk_random_float();
+    p->epilogue.add.rb = qk_random_float();
+    p->epilogue.add.shift = 100.0f * qk_random_float();
   }
   if (kind == 9) {
     static float scale;
@@ -224,9 +225,13 @@ static int check(int i, int depthwise) {
   const size_t inputs = (size_t)p.n * p.in[0] * p.in[1] * p.in[2] * p.ic;
   const size_t weights = (size_t)p.oc * (p.ic / p.groups) * p.k[0] * p.k[1] * p.k[2];
   choose(&p, &o, kind, at_end, outputs);
-  const size_t bytes = outputs * (p.y_type > QK_U16 ? 4 : 1);
-  const qk_packed_call call =
-      QK_PACKED_CALL(&p, 0, o.float_bias != 0, 0, o.x_scale != 0, o.x_zero != 0, o.residual != 0);
+  const size_t bytes = outputs * (p.epilogue.result.type > QK_U16 ? 4 : 1);
+  const qk_packed_call call = {.x_type = p.x_type,
+                               .x_zero = p.x_zero,
+                               .has_float_bias = o.float_bias != 0,
+                               .has_x_scales = o.x_scale != 0,
+                               .has_x_zeros = o.x_zero != 0,
+                               .has_residual = o.residual != 0};
   const qk_pack_params pack = qk_qconv_packing(&p);
   o.x = qk_guarded_place(&guards[0], inputs, at_end);
   o.w = (int8_t*)qk_guarded_place(&guards[1], weights, at_end);
@@ -241,7 +246,7 @@ static int check(int i, int depthwise) {
     o.bias[c] = qk_random_in(-30000, 30000);
     o.multipliers[c] = 0.004f * qk_random_float();
   }
-  if (!qk_packed_accepts(&call)) {
+  if (!qk_packed_accepts(&call, &p.epilogue)) {
     fprintf(stderr, "kind %d is not accepted\n", kind);
     return 1;
   }

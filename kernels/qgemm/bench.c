@@ -25,8 +25,8 @@ static void measure(int32_t m, int32_t n, int32_t k, int32_t type) {
   p.n = n;
   p.k = k;
   p.x_type = QK_U8;
-  p.y_type = type;
-  p.hi = 255;
+  p.epilogue.result.type = type;
+  p.epilogue.result.hi = 255;
   for (size_t i = 0; i < (size_t)m * k; ++i) x[i] = (uint8_t)qk_random();
   for (size_t i = 0; i < (size_t)n * k; ++i) w[i] = (int8_t)qk_random();
   for (int32_t i = 0; i < n; ++i) multipliers[i] = 0.001f;

@@ -8,12 +8,18 @@ namespace qc {
 
 /// Everything but the strides of the weights.
 inline params::QgemmParams gemm_params(const params::QgemmCall& p) {
-  return {p.batch,        p.m,        p.n,      p.k,           p.x_batch, 0,
-          p.y_batch,      p.per_row,  p.x_type, p.x_zero,      p.y_type,  p.y_zero,
-          p.lo,           p.hi,       p.q31,    p.bias_factor, p.r_kind,  p.r_first,
-          p.r_type,       p.r_za,     p.r_zb,   p.r_y_type,    p.r_zero,  p.r_lo,
-          p.r_hi,         p.r_lowest, p.r_ra,   p.r_rb,        p.r_shift, p.r_divisor,
-          p.r_reciprocal, p.r_ma,     p.r_mb,   p.r_mshift};
+  params::QgemmParams out;
+  out.batch = p.batch;
+  out.m = p.m;
+  out.n = p.n;
+  out.k = p.k;
+  out.x_batch = p.x_batch;
+  out.y_batch = p.y_batch;
+  out.per_row = p.per_row;
+  out.x_type = p.x_type;
+  out.x_zero = p.x_zero;
+  out.epilogue = p.epilogue;
+  return out;
 }
 
 /// Bytes from one blob of packed weights [n, k] to the next; qk_packed_size for sizes that may be
@@ -77,8 +83,15 @@ inline Result<Call> bind_packed_gemm(const Call& given, Binder& binder, qk_panel
                       });
     return Binder::bound(call, c);
   }
-  kernel::QgemmPrepack prepack(
-      params::QgemmPrepackParams{matrices, p.k, p.n, p.w_batch, p.w_k, p.w_n, p.flip, each});
+  kernel::QgemmPrepack prepack;
+  prepack.batch = matrices;
+  prepack.k = p.k;
+  prepack.n = p.n;
+  prepack.w_batch = p.w_batch;
+  prepack.w_k = p.w_k;
+  prepack.w_n = p.w_n;
+  prepack.flip = p.flip;
+  prepack.each = each;
   prepack.machine = machine;
   prepack.w = call.operand("w");
   prepack.bias = call.operand("bias");

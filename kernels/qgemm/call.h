@@ -2,6 +2,8 @@
 #define QK_QGEMM_CALL_H
 #include <stdint.h>
 
+#include "kernels/epilogue/epilogue.h"
+
 /* What ops ask of qgemm: y [m, n] of codes x [m, k] and codes w of 8 bits, accumulators proved to
  * fit 32 bits and x - x_zero 16 bits. Weights are plain: element (k, n) of matrix b at b*w_batch +
  * k*w_k + n*w_n, with `flip` codes u8 that stand for their value less 128. `batch` matrices that
@@ -12,12 +14,7 @@ typedef struct {
   int32_t w_batch, w_k, w_n, flip;
   int32_t per_row;
   int32_t x_type, x_zero;
-  int32_t y_type, y_zero, lo, hi, q31;
-  float bias_factor;
-  int32_t r_kind, r_first, r_type, r_za, r_zb, r_y_type, r_zero, r_lo, r_hi, r_lowest;
-  float r_ra, r_rb, r_shift, r_divisor;
-  int32_t r_reciprocal;
-  int32_t r_ma, r_mb, r_mshift;
+  qk_epilogue epilogue;
 } qk_qgemm_call;
 
 /* What ops ask of wgemm: y [m, n] of floats x [m, k] and codes w [n, k] of up to 8 bits as the

@@ -12,7 +12,8 @@ QK_UNIT void qk_qgemm_cuda(const qk_qgemm_call* p, int64_t unit, const void* x, 
                            const void* bias, const void* multipliers, const void* float_bias,
                            const void* w_zeros, const void* x_scales, const void* x_zeros,
                            const void* residual, const void* y_zeros, void* y) {
-  qk_q_output to = QK_Q_OUTPUT(p, multipliers, (const float*)float_bias, x_scales != 0, residual);
+  qk_q_output to =
+      qk_q_output_of(&p->epilogue, multipliers, (const float*)float_bias, x_scales != 0, residual);
   const int64_t row = unit / p->n, batch = row / p->m, m = row % p->m;
   const int32_t n = (int32_t)(unit % p->n);
   const int64_t from = batch * p->x_batch + m * p->k, of = p->per_row ? row : 0;

@@ -54,7 +54,7 @@ QK_INLINE void qk_packed_gemm(const qk_qgemm_params* p, const uint8_t* x, const 
   t.start = start;
   t.row_start = w_zeros ? row_start : 0;
   t.residual = (const uint8_t*)residual;
-  QK_PTILE_OUTPUT(&t, p)
+  qk_ptile_output(&t, &p->epilogue);
   qk_ptile_zeros(&t, y_zeros ? each.zeros : 0);
   for (int32_t batch = 0; batch < p->batch; ++batch) {
     const uint8_t* blob = w + (ptrdiff_t)batch * p->w_batch;

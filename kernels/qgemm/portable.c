@@ -8,7 +8,8 @@ QK_INLINE void qk_qgemm(const qk_qgemm_params* p, const void* x, const int8_t* w
                         const int32_t* bias, const void* multipliers, const float* float_bias,
                         const int32_t* w_zeros, const float* x_scales, const int32_t* x_zeros,
                         const void* residual, const int32_t* y_zeros, void* y) {
-  const qk_q_output out = QK_Q_OUTPUT(p, multipliers, float_bias, x_scales != 0, residual);
+  const qk_q_output out =
+      qk_q_output_of(&p->epilogue, multipliers, float_bias, x_scales != 0, residual);
   qk_qtile t;
   for (int i = 0; i < 3; ++i) {
     t.taps[i] = p->k > 0 ? 1 : 0;
@@ -190,7 +191,7 @@ QK_INLINE void qk_wgemm(const qk_wgemm_params* p, const float* x, const uint8_t*
 QK_INLINE void qk_qgrouped_rows(const qk_qgrouped_params* p, int32_t e, int32_t start, int32_t end,
                                 const void* x, const int8_t* w, const float* multipliers,
                                 const float* x_scales, const int32_t* x_zeros, void* y) {
-  const ptrdiff_t size = p->y_type == QK_F32 ? 4 : p->y_type <= QK_U8 ? 1 : 2;
+  const ptrdiff_t size = p->result.type == QK_F32 ? 4 : p->result.type <= QK_U8 ? 1 : 2;
   const ptrdiff_t own = p->per_row ? start : 0;
   qk_qgemm_params g = {0};
   g.batch = 1;
@@ -200,11 +201,8 @@ QK_INLINE void qk_qgrouped_rows(const qk_qgrouped_params* p, int32_t e, int32_t 
   g.per_row = p->per_row;
   g.x_type = p->x_type;
   g.x_zero = p->x_zero;
-  g.y_type = p->y_type;
-  g.y_zero = p->y_zero;
-  g.lo = p->lo;
-  g.hi = p->hi;
-  g.bias_factor = 1.0f;
+  g.epilogue.result = p->result;
+  g.epilogue.result.bias_factor = 1.0f;
   qk_qgemm(&g, (const uint8_t*)x + (ptrdiff_t)start * p->k,
            w + (ptrdiff_t)e * ((p->n + 15) / 16) * ((p->k + 1) / 2) * 32, 0, multipliers, 0, 0,
            x_scales ? x_scales + own : 0, x_zeros ? x_zeros + own : 0, 0, 0,
@@ -214,10 +212,10 @@ QK_INLINE void qk_qgrouped_rows(const qk_qgrouped_params* p, int32_t e, int32_t 
 /* Rows from `row` to `end`, which no matrix has. */
 QK_INLINE void qk_qgrouped_rest(const qk_qgrouped_params* p, int32_t row, int32_t end, void* y) {
   for (ptrdiff_t i = (ptrdiff_t)row * p->n; i < (ptrdiff_t)end * p->n; ++i) {
-    if (p->y_type == QK_F32) {
+    if (p->result.type == QK_F32) {
       ((float*)y)[i] = 0.0f;
     } else {
-      qk_store_code(y, p->y_type, i, p->y_zero);
+      qk_store_code(y, p->result.type, i, p->result.zero);
     }
   }
 }

@@ -2,6 +2,8 @@
 #define QK_QGEMM_H
 #include <stdint.h>
 
+#include "kernels/epilogue/epilogue.h"
+
 /* Matrix products of codes. The sum over k of (x - x_zero) * (w - w_zero) + bias is exact;
  * kernels/qtile/output.h states how it becomes a result.
  *
@@ -23,12 +25,7 @@ typedef struct {
   int32_t x_batch, w_batch, y_batch;
   int32_t per_row;
   int32_t x_type, x_zero;
-  int32_t y_type, y_zero, lo, hi, q31;
-  float bias_factor;
-  int32_t r_kind, r_first, r_type, r_za, r_zb, r_y_type, r_zero, r_lo, r_hi, r_lowest;
-  float r_ra, r_rb, r_shift, r_divisor;
-  int32_t r_reciprocal;
-  int32_t r_ma, r_mb, r_mshift;
+  qk_epilogue epilogue;
 } qk_qgemm_params;
 
 typedef struct {
@@ -50,12 +47,7 @@ typedef struct {
   int32_t b_k, b_n;
   int32_t per_row;
   int32_t x_zero;
-  int32_t y_type, y_zero, lo, hi, q31;
-  float bias_factor;
-  int32_t r_kind, r_first, r_type, r_za, r_zb, r_y_type, r_zero, r_lo, r_hi, r_lowest;
-  float r_ra, r_rb, r_shift, r_divisor;
-  int32_t r_reciprocal;
-  int32_t r_ma, r_mb, r_mshift;
+  qk_epilogue epilogue;
 } qk_qmatmul_params;
 
 /* Rows offsets[e - 1] to offsets[e] of codes x [rows, k] of 8 bits times w[e], w [groups, k, n] of
@@ -70,7 +62,7 @@ typedef struct {
 typedef struct {
   int32_t rows, groups, n, k;
   int32_t per_row, x_type, x_zero;
-  int32_t y_type, y_zero, lo, hi;
+  qk_result_stage result;
   int32_t first, count; /* rows, kernels/common/range.h */
 } qk_qgrouped_params;
 

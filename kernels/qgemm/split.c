@@ -36,7 +36,7 @@ QK_INLINE int32_t qk_qgemm_panels_part(qk_qgemm_params* p, const void** in, void
     qk_move(&in[QK_QGEMM_PANELS_IN_W], (ptrdiff_t)(r.first / 16) * ((p->k + 1) / 2) * 32);
     qk_move_outputs(&in[QK_QGEMM_PANELS_IN_BIAS], &in[QK_QGEMM_PANELS_IN_MULTIPLIERS],
                     &in[QK_QGEMM_PANELS_IN_FLOAT_BIAS], &in[QK_QGEMM_PANELS_IN_W_ZEROS], r.first,
-                    p->q31, 4);
+                    p->epilogue.result.q31, 4);
     QK_MOVE_CODES(p, &in[QK_QGEMM_PANELS_IN_RESIDUAL], &out[QK_QGEMM_PANELS_OUT_Y],
                   (ptrdiff_t)r.first);
     qk_move(&in[QK_QGEMM_PANELS_IN_Y_ZEROS], (ptrdiff_t)r.first * 4);

@@ -42,7 +42,8 @@ dot(const uint8_t* x, const int8_t* w, int32_t zero, int32_t w_zero, int32_t k) 
 /* The results as kernels/qtile/output.h has them. */
 static void reference(const qk_qgemm_params* p, const operands* o) {
   static int8_t w[1 << 16];
-  qk_q_output out = QK_Q_OUTPUT(p, o->multipliers, o->float_bias, o->x_scales != 0, o->residual);
+  qk_q_output out =
+      qk_q_output_of(&p->epilogue, o->multipliers, o->float_bias, o->x_scales != 0, o->residual);
   out.zeros = o->y_zeros;
   for (int32_t n = 0; n < p->n; ++n) {
     for (int32_t k = 0; k < p->k; ++k) {
@@ -71,16 +72,17 @@ static void fill(uint8_t* to, size_t n, int extreme) {
 static void choose(qk_qgemm_params* p, operands* o, int kind, int at_end) {
   const size_t rows = (size_t)p->batch * p->m;
   const int i8 = kind % 2;
-  p->y_type = kind < 8 || kind >= 15 ? (i8 ? QK_I8 : QK_U8)
-              : kind < 10            ? QK_F32
-              : kind < 12            ? QK_F32
-                                     : QK_I32;
-  p->lo = i8 ? -128 : 0;
-  p->hi = i8 ? 127 : 255;
-  p->y_zero = kind == 0 ? 0 : qk_random_in(p->lo, p->hi);
+  p->epilogue.result.type = kind < 8 || kind >= 15 ? (i8 ? QK_I8 : QK_U8)
+                            : kind < 10            ? QK_F32
+                            : kind < 12            ? QK_F32
+                                                   : QK_I32;
+  p->epilogue.result.lo = i8 ? -128 : 0;
+  p->epilogue.result.hi = i8 ? 127 : 255;
+  p->epilogue.result.zero =
+      kind == 0 ? 0 : qk_random_in(p->epilogue.result.lo, p->epilogue.result.hi);
   if (qk_random() % 3 == 0 && kind != 0) {
-    p->lo = qk_random_in(p->lo, p->hi);
-    p->hi = qk_random_in(p->lo, p->hi);
+    p->epilogue.result.lo = qk_random_in(p->epilogue.result.lo, p->epilogue.result.hi);
+    p->epilogue.result.hi = qk_random_in(p->epilogue.result.lo, p->epilogue.result.hi);
   }
   o->residual = 0;
   o->float_bias = 0;
@@ -97,19 +99,20 @@ static void choose(qk_qgemm_params* p, operands* o, int kind, int at_end) {
   if (kind >= 4 && kind < 8) { /* a residual */
     o->residual = qk_guarded_place(&guards[6], rows * p->n, at_end);
     fill(o->residual, rows * p->n, 0);
-    p->r_kind = kind < 6 ? QK_R_EXACT : QK_R_ORT;
-    p->r_first = (int32_t)(qk_random() & 1u);
-    p->r_type = (int32_t)(qk_random() & 1u);
-    p->r_y_type = i8 ? QK_I8 : QK_U8;
-    p->r_za = qk_random_in(-128, 255);
-    p->r_zb = qk_random_in(-128, 255);
-    p->r_lowest = p->r_lo = i8 ? -128 : 0;
-    p->r_hi = i8 ? 127 : 255;
-    if (qk_random() % 3 == 0) p->r_lo = qk_random_in(p->r_lo, p->r_hi);
-    p->r_zero = qk_random_in(p->r_lo, p->r_hi);
-    p->r_ra = qk_random_float();
-    p->r_rb = qk_random_float();
-    p->r_shift = 100.0f * qk_random_float();
+    p->epilogue.add.kind = kind < 6 ? QK_R_EXACT : QK_R_ORT;
+    p->epilogue.add.first = (int32_t)(qk_random() & 1u);
+    p->epilogue.add.type = (int32_t)(qk_random() & 1u);
+    p->epilogue.add.y_type = i8 ? QK_I8 : QK_U8;
+    p->epilogue.add.za = qk_random_in(-128, 255);
+    p->epilogue.add.zb = qk_random_in(-128, 255);
+    p->epilogue.add.lowest = p->epilogue.add.lo = i8 ? -128 : 0;
+    p->epilogue.add.hi = i8 ? 127 : 255;
+    if (qk_random() % 3 == 0)
+      p->epilogue.add.lo = qk_random_in(p->epilogue.add.lo, p->epilogue.add.hi);
+    p->epilogue.add.zero = qk_random_in(p->epilogue.add.lo, p->epilogue.add.hi);
+    p->epilogue.add.ra = qk_random_float();
+    p->epilogue.add.rb = qk_random_float();
+    p->epilogue.add.shift = 100.0f * qk_random_float();
   }
   if (kind == 9 || kind == 11) {
     o->float_bias = (float*)(void*)qk_guarded_place(&guards[5], 4 * (size_t)p->n, at_end);
@@ -165,7 +168,7 @@ static int check(int32_t batch, int32_t m, int32_t n, int32_t k, int kind, int a
   p.x_type = QK_U8;
   p.x_zero = qk_random() & 1u ? qk_random_in(0, 255) : 0;
   choose(&p, &o, kind, at_end);
-  const size_t size = p.y_type > QK_U16 ? 4 : 1, bytes = size * (size_t)batch * m * n;
+  const size_t size = p.epilogue.result.type > QK_U16 ? 4 : 1, bytes = size * (size_t)batch * m * n;
   const int extreme = (int)(qk_random() % 8);
   const int by_k = (int)(qk_random() & 1u);
   o.flip = (int32_t)(qk_random() & 1u);

@@ -172,9 +172,14 @@ static qk_pack_params pack_params_of(const qk_qgemm_params* p, const operands* o
 static size_t blob_bytes(const qk_qgemm_params* p, const operands* o) {
   const qk_panels form = FORM;
   const qk_pack_params pack = pack_params_of(p, o);
-  const qk_packed_call call = QK_PACKED_CALL(p, p->per_row, o->float_bias != 0, 0, o->x_scales != 0,
-                                             o->x_zeros != 0, o->residual != 0);
-  if (!qk_packed_accepts(&call)) {
+  const qk_packed_call call = {.x_type = p->x_type,
+                               .x_zero = p->x_zero,
+                               .has_float_bias = o->float_bias != 0,
+                               .has_x_scales = o->x_scales != 0,
+                               .has_x_zeros = o->x_zeros != 0,
+                               .per_row = p->per_row,
+                               .has_residual = o->residual != 0};
+  if (!qk_packed_accepts(&call, &p->epilogue)) {
     fprintf(stderr, "a product is not accepted\n");
     exit(1);
   }

@@ -49,7 +49,7 @@ QK_SHARED void qk_q_rescale16(const qk_q_output* o, const int32_t* accumulators,
     for (int j = 0; j < 16; ++j) code[j] = qn_code((float)accumulators[j] * m[j], zeros[j], lo, hi);
   }
   if (o->residual) {
-    const qk_q_residual r = o->r;
+    const qk_add_stage r = o->r;
     qk_q_others(o, at, n, other);
     if (r.kind == QK_R_EXACT && r.first) {
       for (int j = 0; j < 16; ++j) {
@@ -114,7 +114,7 @@ QK_INLINE qk_acc qk_q_code16(qk_v16 v, int32_t zero, int32_t lo, int32_t hi) {
 }
 
 /* qn_add_codes of sixteen codes of each. */
-QK_INLINE qk_acc qk_q_add16(const qk_q_residual* r, qk_acc a, qk_acc b) {
+QK_INLINE qk_acc qk_q_add16(const qk_add_stage* r, qk_acc a, qk_acc b) {
   const qk_acc left = qk_acc_add(a, qk_acc_set(-r->za));
   const qk_acc right = qk_acc_add(b, qk_acc_set(-r->zb));
   const qk_v16 first = qk_v16_mul(qk_acc_float(left), qk_v16_set(r->ra));
@@ -143,7 +143,7 @@ QK_SHARED void qk_q_store_codes(const qk_q_output* o, const qk_q_block* b, uint8
 
 /* Where `path` is QK_Q_ADDED. */
 QK_SHARED void qk_q_store_added(const qk_q_output* o, const qk_q_block* b, uint8_t* y) {
-  const qk_q_residual r = o->r;
+  const qk_add_stage r = o->r;
   const int32_t zero = o->zero, lo = o->lo, hi = o->hi, rows = b->rows, step = 16 * b->panels;
   const ptrdiff_t y_row = b->y_row;
   for (int32_t done = 0; done < b->columns; done += 16) {

@@ -119,7 +119,7 @@ QK_UNIT uint32_t qk_q_rounded(float v, int32_t zero, int32_t lo, int32_t hi) {
  * exactly, and conversions are slow. `other` is the residual's code as the last byte of 2^23 and
  * more; codes with a sign are 128 larger. */
 QK_UNIT uint32_t qk_q_add_exact(const qk_q_output* o, float v, uint32_t other) {
-  const qk_q_residual* const r = &o->r;
+  const qk_add_stage* const r = &o->r;
   const float code = __uint_as_float(qk_q_rounded(v, o->zero, o->lo, o->hi));
   const float ours = __fadd_rn(code, (float)(o->zero - (r->first ? r->za : r->zb)) - 12582912.0f);
   const int32_t flip = r->type == QK_I8 ? 0x80 : 0;
@@ -148,7 +148,7 @@ QK_UNIT uint32_t qk_q_plus(uint32_t bytes, int32_t number) {
 }
 
 /* What four accumulators become: constants of the outputs are those of `four`. */
-QK_UNIT qk_q_output qk_q_output_of(const qk_q_ending* e, const qk_q_four* four) {
+QK_UNIT qk_q_output qk_q_output_of_four(const qk_q_ending* e, const qk_q_four* four) {
   qk_q_output to = e->to;
   to.multipliers = four->multipliers;
   to.bias = e->to.bias ? (const float*)four->float_bias : 0;
@@ -159,7 +159,7 @@ QK_UNIT qk_q_output qk_q_output_of(const qk_q_ending* e, const qk_q_four* four) 
  * the residual. */
 QK_UNIT uint32_t qk_q_four_codes(const qk_q_ending* e, const qk_q_four* four,
                                  const int32_t* accumulators, uint32_t others, int64_t row) {
-  const qk_q_output to = qk_q_output_of(e, four);
+  const qk_q_output to = qk_q_output_of_four(e, four);
   const float scale = qk_q_ending_scale(e, row);
   const int exact = to.residual && to.path == QK_Q_ADDED;
   const int rounded = exact || !(to.residual || to.q31);
@@ -188,7 +188,7 @@ QK_UNIT uint32_t qk_q_four_codes(const qk_q_ending* e, const qk_q_four* four,
 /* The same as floats or accumulators. */
 QK_UNIT uint4 qk_q_four_words(const qk_q_ending* e, const qk_q_four* four,
                               const int32_t* accumulators, int64_t row) {
-  const qk_q_output to = qk_q_output_of(e, four);
+  const qk_q_output to = qk_q_output_of_four(e, four);
   const float scale = qk_q_ending_scale(e, row);
   uint32_t out[4];
 #pragma unroll

@@ -12,7 +12,7 @@ QK_UNIT qk_q_ending qk_mma_ending_of(const qk_qtile_params* p, const void* w, co
                                      const void* x_scales, const void* x_zeros,
                                      const void* residual, const void* y_zeros, void* y) {
   qk_q_ending ending = {
-      QK_Q_OUTPUT(p, multipliers, (const float*)float_bias, x_scales != 0, residual),
+      qk_q_output_of(&p->epilogue, multipliers, (const float*)float_bias, x_scales != 0, residual),
       (const int32_t*)bias,
       (const int32_t*)((const uint8_t*)w + (int64_t)qk_mma_outputs(p) * qk_mma_depth(p)),
       (const float*)x_scales,

@@ -21,23 +21,13 @@
 
 #include "kernels/common/codes.h"
 #include "kernels/common/inline.h"
+#include "kernels/epilogue/epilogue.h"
 #include "kernels/numerics/quant_combine.h"
 #include "kernels/numerics/quant_q31.h"
-
-/* Kinds of residual addition: those of qk_qadd, qk_qadd_ort, qk_qadd_f32, qk_qadd_q31. */
-enum { QK_R_EXACT, QK_R_ORT, QK_R_F32, QK_R_Q31 };
 
 /* Accumulators that are rescaled by f32 multipliers, to codes of 8 bits, to such codes that are
  * then added exactly to others of 8 bits, to any codes; and all others. */
 enum { QK_Q_CODES, QK_Q_ADDED, QK_Q_RESCALED, QK_Q_ANY };
-
-typedef struct qk_q_residual {
-  int32_t kind, first, type; /* type of the residual's codes */
-  int32_t za, zb, y_type, zero, lo, hi, lowest;
-  float ra, rb, shift, divisor;
-  int32_t reciprocal;
-  int32_t ma, mb, mshift;
-} qk_q_residual;
 
 typedef struct qk_q_output {
   int32_t type, zero, lo, hi; /* types as in kernels/common/codes.h */
@@ -48,36 +38,67 @@ typedef struct qk_q_output {
   int32_t dynamic;      /* multipliers are times x_scale */
   int32_t path;         /* QK_Q_CODES, .. */
   const void* residual; /* lies like the result, may be null */
-  qk_q_residual r;
+  qk_add_stage r;
   const int32_t* zeros; /* zero points, one per channel; null: `zero` for all */
 } qk_q_output;
 
-/* From the members that the parameter structs of all these kernels have; a kernel that takes a zero
- * point for each channel sets `zeros` itself. */
-#define QK_Q_OUTPUT_OF(p, m, b, has_scale, res, path)                                            \
-  (p)->y_type, (p)->y_zero, (p)->lo, (p)->hi, (p)->q31, (m), (b), (p)->bias_factor, (has_scale), \
-      (p)->y_type > QK_U16 || (p)->q31 || (b) || (has_scale) ? QK_Q_ANY : (path), (res)
-#define QK_Q_OUTPUT(p, m, b, has_scale, res)                                                        \
-  {                                                                                                 \
-    QK_Q_OUTPUT_OF(p, m, b, has_scale, res,                                                         \
-                   !(res) ? ((p)->y_type <= QK_U8 ? QK_Q_CODES : QK_Q_RESCALED)                     \
-                   : (p)->r_kind == QK_R_EXACT && (p)->r_type <= QK_U8 && (p)->r_y_type <= QK_U8    \
-                       ? QK_Q_ADDED                                                                 \
-                       : QK_Q_RESCALED),                                                            \
-        {(p)->r_kind,  (p)->r_first,   (p)->r_type,       (p)->r_za,     (p)->r_zb, (p)->r_y_type,  \
-         (p)->r_zero,  (p)->r_lo,      (p)->r_hi,         (p)->r_lowest, (p)->r_ra, (p)->r_rb,      \
-         (p)->r_shift, (p)->r_divisor, (p)->r_reciprocal, (p)->r_ma,     (p)->r_mb, (p)->r_mshift}, \
-        0                                                                                           \
-  }
+/* What becomes of accumulators with these operands; a kernel that takes a zero point for each
+ * channel sets `zeros` itself. Members are set one by one: where they are constants, copies of
+ * structs would be loads. */
+QK_INLINE qk_q_output qk_q_output_with(const qk_result_stage* e, const qk_add_stage* add,
+                                       const void* multipliers, const float* bias, int dynamic,
+                                       const void* residual) {
+  const qk_q_output o = {
+      .type = e->type,
+      .zero = e->zero,
+      .lo = e->lo,
+      .hi = e->hi,
+      .q31 = e->q31,
+      .multipliers = multipliers,
+      .bias = bias,
+      .bias_factor = e->bias_factor,
+      .dynamic = dynamic,
+      .path = e->type > QK_U16 || e->q31 || bias || dynamic ? QK_Q_ANY
+              : !residual ? (e->type <= QK_U8 ? QK_Q_CODES : QK_Q_RESCALED)
+              : add->kind == QK_R_EXACT && add->type <= QK_U8 && add->y_type <= QK_U8
+                  ? QK_Q_ADDED
+                  : QK_Q_RESCALED,
+      .residual = residual,
+      .r = {.kind = add->kind,
+            .first = add->first,
+            .type = add->type,
+            .za = add->za,
+            .zb = add->zb,
+            .y_type = add->y_type,
+            .zero = add->zero,
+            .lo = add->lo,
+            .hi = add->hi,
+            .lowest = add->lowest,
+            .ra = add->ra,
+            .rb = add->rb,
+            .shift = add->shift,
+            .divisor = add->divisor,
+            .reciprocal = add->reciprocal,
+            .ma = add->ma,
+            .mb = add->mb,
+            .mshift = add->mshift},
+      .zeros = 0,
+  };
+  return o;
+}
+QK_INLINE qk_q_output qk_q_output_of(const qk_epilogue* e, const void* multipliers,
+                                     const float* bias, int dynamic, const void* residual) {
+  return qk_q_output_with(&e->result, &e->add, multipliers, bias, dynamic, residual);
+}
 /* For kernels that take no residual. */
-#define QK_Q_PLAIN_OUTPUT(p, m, b, has_scale)                                 \
-  {                                                                           \
-    QK_Q_OUTPUT_OF(p, m, b, has_scale, 0, QK_Q_RESCALED),                     \
-        {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.0f, 0.0f, 0.0f, 0.0f, 0, 0, 0, 0}, 0 \
-  }
+QK_INLINE qk_q_output qk_q_plain_output_of(const qk_result_stage* e, const void* multipliers,
+                                           const float* bias, int dynamic) {
+  const qk_add_stage none = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.0f, 0.0f, 0.0f, 0.0f, 0, 0, 0, 0};
+  return qk_q_output_with(e, &none, multipliers, bias, dynamic, 0);
+}
 
 /* The code of the sum of a code and the residual's. */
-QK_INLINE int32_t qk_q_add(const qk_q_residual* r, int32_t code, int32_t other) {
+QK_INLINE int32_t qk_q_add(const qk_add_stage* r, int32_t code, int32_t other) {
   const int32_t a = r->first ? code : other, b = r->first ? other : code;
 #if !defined(QK_INTEGER_ONLY)
   switch (r->kind) {

@@ -48,23 +48,15 @@ typedef struct qk_ptile {
   float addend;
 } qk_ptile;
 
-/* What becomes of the accumulators, from the members that all parameter structs have. */
-#define QK_PTILE_OUTPUT(t, p)                                                                 \
-  qk_ptile_output((t), (p)->y_type, (p)->y_zero, (p)->lo, (p)->hi);                           \
-  if ((t)->residual) {                                                                        \
-    qk_ptile_residual((t), (p)->y_zero, (p)->r_kind, (p)->r_first, (p)->r_type, (p)->r_za,    \
-                      (p)->r_zb, (p)->r_y_type, (p)->r_zero, (p)->r_lo, (p)->r_hi, (p)->r_ra, \
-                      (p)->r_rb, (p)->r_shift);                                               \
-  }
-QK_INLINE void qk_ptile_output(qk_ptile* t, int32_t type, int32_t zero, int32_t lo, int32_t hi) {
-  const int32_t up = type == QK_I8 ? 128 : 0;
-  t->path = type > QK_U16 ? QK_PTILE_PLAIN : QK_PTILE_CODES;
-  t->floats = type == QK_F32;
-  t->least = (float)(lo - zero);
-  t->most = (float)(hi - zero);
-  t->zero = zero + up;
-  t->lo = lo + up;
-  t->hi = hi + up;
+QK_INLINE void qk_ptile_result(qk_ptile* t, const qk_result_stage* e) {
+  const int32_t up = e->type == QK_I8 ? 128 : 0;
+  t->path = e->type > QK_U16 ? QK_PTILE_PLAIN : QK_PTILE_CODES;
+  t->floats = e->type == QK_F32;
+  t->least = (float)(e->lo - e->zero);
+  t->most = (float)(e->hi - e->zero);
+  t->zero = e->zero + up;
+  t->lo = e->lo + up;
+  t->hi = e->hi + up;
   t->flip = up;
   t->whole = t->zero == 0 && t->lo == 0 && t->hi == 255 && up == 0;
   t->zeros = 0;
@@ -80,24 +72,27 @@ QK_INLINE void qk_ptile_zeros(qk_ptile* t, const int32_t* zeros) {
 }
 /* Codes a and b are added as fma(b - zb, rb, (a - za) * ra), or as fma(a, ra, fma(b, rb, shift)):
  * the inner product is a's or b's, the zero point of the sum is added to it or is part of it. */
-QK_INLINE void qk_ptile_residual(qk_ptile* t, int32_t code_zero, int32_t kind, int32_t first,
-                                 int32_t type, int32_t za, int32_t zb, int32_t y_type, int32_t zero,
-                                 int32_t lo, int32_t hi, float ra, float rb, float shift) {
-  const int32_t up = y_type == QK_I8 ? 128 : 0, exact = kind == QK_R_EXACT;
-  const int32_t zc = first ? za : zb, zo = first ? zb : za;
+QK_INLINE void qk_ptile_residual(qk_ptile* t, int32_t code_zero, const qk_add_stage* r) {
+  const int32_t up = r->y_type == QK_I8 ? 128 : 0, exact = r->kind == QK_R_EXACT;
+  const int32_t zc = r->first ? r->za : r->zb, zo = r->first ? r->zb : r->za;
   t->path = QK_PTILE_ADDED;
-  t->inner = exact == (first != 0);
+  t->inner = exact == (r->first != 0);
   t->code_shift = (float)(exact ? code_zero - zc : code_zero);
-  t->code_ratio = first ? ra : rb;
-  t->other_flip = type == QK_I8 ? 128 : 0;
+  t->code_ratio = r->first ? r->ra : r->rb;
+  t->other_flip = r->type == QK_I8 ? 128 : 0;
   t->other_zero = (float)((exact ? zo : 0) + t->other_flip);
-  t->other_ratio = first ? rb : ra;
-  t->addend = exact ? -0.0f : shift;
-  t->zero = (exact ? zero : 0) + up;
-  t->lo = lo + up;
-  t->hi = hi + up;
+  t->other_ratio = r->first ? r->rb : r->ra;
+  t->addend = exact ? -0.0f : r->shift;
+  t->zero = (exact ? r->zero : 0) + up;
+  t->lo = r->lo + up;
+  t->hi = r->hi + up;
   t->flip = up;
   t->whole = t->zero == 0 && t->lo == 0 && t->hi == 255 && up == 0;
+}
+/* What becomes of the accumulators. */
+QK_INLINE void qk_ptile_output(qk_ptile* t, const qk_epilogue* e) {
+  qk_ptile_result(t, &e->result);
+  if (t->residual) qk_ptile_residual(t, e->result.zero, &e->add);
 }
 
 /* One panel of the tables and weights of a group. */

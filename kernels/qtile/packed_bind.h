@@ -20,9 +20,17 @@ template <class Params>
 std::string packed_refusal(const Call& call, const Params& p, int32_t per_row) {
   const auto has = [&](const char* name) { return call.operand(name).present() ? 1 : 0; };
   const int w_zeros = has("w_zeros") && !call.proved("one_w_zero") ? 1 : 0;
-  const qk_packed_call c = QK_PACKED_CALL(&p, per_row, has("float_bias"), w_zeros, has("x_scales"),
-                                          has("x_zeros"), has("residual"));
-  return qk_packed_accepts(&c) ? "" : "codes, zero points or the epilogue are not those it takes";
+  const qk_packed_call c{.x_type = p.x_type,
+                         .x_zero = p.x_zero,
+                         .has_float_bias = has("float_bias"),
+                         .has_w_zeros = w_zeros,
+                         .has_x_scales = has("x_scales"),
+                         .has_x_zeros = has("x_zeros"),
+                         .per_row = per_row,
+                         .has_residual = has("residual")};
+  return qk_packed_accepts(&c, &p.epilogue)
+             ? ""
+             : "codes, zero points or the epilogue are not those it takes";
 }
 
 /// What tells the packings of the same weights for a machine apart.

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "kernels/common/inline.h"
+#include "kernels/epilogue/epilogue.h"
 
 /* y [n, positions, oc] of x [n, positions, ic], codes i8 or u8, and w [oc][depth] i8 with the sum
  * of the weights of each output behind it (i32): what a zero point of x takes away. `shape` is the
@@ -22,12 +23,7 @@ typedef struct {
   int32_t stride[3], dilation[3], pad[3];
   int32_t shape, resident, lines, per_row;
   int32_t x_type, x_zero;
-  int32_t y_type, y_zero, lo, hi, q31;
-  float bias_factor;
-  int32_t r_kind, r_first, r_type, r_za, r_zb, r_y_type, r_zero, r_lo, r_hi, r_lowest;
-  float r_ra, r_rb, r_shift, r_divisor;
-  int32_t r_reciprocal;
-  int32_t r_ma, r_mb, r_mshift;
+  qk_epilogue epilogue;
 } qk_qtile_params;
 
 /* How 256 threads share a tile of rows (positions) and columns (outputs): `stages` chunks of its

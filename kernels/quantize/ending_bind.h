@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "kernels/common/modes.h"
+#include "kernels/epilogue/epilogue.h"
 #include "program/variant.h"
 
 namespace qc {
@@ -20,7 +20,7 @@ inline int64_t rows_near(const Binder& binder, const Dim& rows, const Dim& n) {
 /// where one range for the tensor is known once all are there.
 inline View floats_of_ending(const Call& call, Binder& binder, const Dim& rows, const Dim& n,
                              const Dim& together) {
-  const bool all = call.integer("e_mode") == QK_PER_TENSOR;
+  const bool all = call.integer("quantize.mode") == QK_PER_TENSOR;
   return binder.scratch(DType::f32, {all ? rows * n : n * together}, "floats");
 }
 
@@ -29,8 +29,8 @@ inline Call bind_rows(const Call& call, Binder& binder, const char* kernel, cons
                       const Dim& n) {
   Call c = Binder::like(call, kernel, call.select);
   const int64_t together = rows_near(binder, rows, n);
-  set_integer(c, "e_batch", together);
-  if (call.integer("e_keep") == 0)
+  set_integer(c, "quantize.batch", together);
+  if (call.integer("quantize.keep") == 0)
     set_view(c, "floats", floats_of_ending(call, binder, rows, n, together));
   return c;
 }

@@ -186,9 +186,9 @@ QK_INLINE void qk_dynamic_rows(const qk_dynamic_params* p, const float* x, void*
                                float* s, int32_t* z) {
   const int32_t n = p->n, piece = p->run && p->run < n ? p->run : n; /* that follow each other */
   qk_ending e = {0};
-  e.lo = p->lo;
-  e.hi = p->hi;
-  e.size = size;
+  e.to.lo = p->lo;
+  e.to.hi = p->hi;
+  e.to.size = size;
   e.y = (uint8_t*)y;
   for (int32_t r = 0; r < p->rows; ++r) {
     const ptrdiff_t at = (ptrdiff_t)r * n, in_x = (ptrdiff_t)(p->first + r) * n;

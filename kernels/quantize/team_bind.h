@@ -1,8 +1,8 @@
 // Calls for blocks of threads on an accelerator: what variants of several kernels share.
 #pragma once
 
-#include "kernels/common/modes.h"
 #include "kernels/common/team.h"
+#include "kernels/epilogue/epilogue.h"
 #include "kernels/quantize/calls.h"
 #include "program/variant.h"
 
@@ -22,8 +22,8 @@ inline std::string team_refusal(const Binder& binder, const Dim& n) {
 /// may be short, for without a block one thread would compute all of them.
 inline std::string ending_refusal(const Call& call, const Binder& binder, const Dim& rows,
                                   const Dim& n) {
-  const int64_t mode = call.integer("e_mode");
-  if (mode == QK_PER_TOKEN && !(call.size("e_span") == n)) return "a row has several scales";
+  const int64_t mode = call.integer("quantize.mode");
+  if (mode == QK_PER_TOKEN && !(call.size("quantize.span") == n)) return "a row has several scales";
   if (mode == QK_PER_TENSOR && !(rows.is_static() && n.is_static())) return "sizes are free";
   return binder.largest(n) > kLongestTeamRow ? "rows are too long" : "";
 }
@@ -51,8 +51,8 @@ inline Call quantize_ranges(const Call& call, const Dim& n, const Dim& parts, in
 /// A call of a kernel with an ending for blocks of threads. With one scale for all elements it
 /// leaves them as floats, and the bound call makes codes of them.
 inline Call bind_ending(const Call& call, Binder& binder, Call out, const Dim& rows, const Dim& n) {
-  if (call.integer("e_mode") != QK_PER_TENSOR) return out;
-  if (call.integer("e_keep") == 0)
+  if (call.integer("quantize.mode") != QK_PER_TENSOR) return out;
+  if (call.integer("quantize.keep") == 0)
     set_view(out, "floats", binder.scratch(DType::f32, {rows * n}, "floats"));
   const View floats = out.operand("floats");
   const auto result = [&](const char* name) {
@@ -67,8 +67,9 @@ inline Call bind_ending(const Call& call, Binder& binder, Call out, const Dim& r
   set_view(out, "ranges", ranges);
   out.in_place.clear();
   binder.before(std::move(out));
-  return quantize_ranges(call, rows * n, parts, call.integer("e_size"), floats, ranges, y, scales,
-                         zeros, call.size("e_lo"), call.size("e_hi"), call.size("e_symmetric"));
+  return quantize_ranges(call, rows * n, parts, call.integer("quantize.size"), floats, ranges, y,
+                         scales, zeros, call.size("quantize.lo"), call.size("quantize.hi"),
+                         call.size("quantize.symmetric"));
 }
 
 }  // namespace qc

@@ -1,6 +1,7 @@
 #ifndef QK_ROTARY_H
 #define QK_ROTARY_H
 #include "kernels/common/elementwise.h"
+#include "kernels/epilogue/epilogue.h"
 
 /* Turns pairs of elements along the last dim: the pair (a, b) at i and j becomes
  *   y[i] = fma(-b, sin[i], a * cos[i]),  y[j] = fma(a, sin[j], b * cos[j]).
@@ -33,8 +34,7 @@ typedef struct {
   int32_t interleaved, norm, gamma_at;
   float eps;
   int32_t x_type, x_step;
-  int32_t e_mode, e_lo, e_hi, e_symmetric, e_reciprocal, e_size, e_keep, e_batch, e_span;
-  int32_t e_axis, e_inner, e_group, e_s_outer, e_s_axis, e_s_inner;
+  qk_quantize_out quantize;
 } qk_rotary_quantize_params;
 
 #endif

@@ -55,13 +55,13 @@ static void check(int k) {
                                        .eps = 0.01f,
                                        .x_type = k % 3 ? QK_F32 : QK_I8,
                                        .x_step = 1,
-                                       .e_mode = QK_PER_TOKEN,
-                                       .e_lo = -127,
-                                       .e_hi = 127,
-                                       .e_symmetric = 1,
-                                       .e_size = 1,
-                                       .e_batch = qk_random_in(1, 4),
-                                       .e_span = n};
+                                       .quantize = {.mode = QK_PER_TOKEN,
+                                                    .lo = -127,
+                                                    .hi = 127,
+                                                    .symmetric = 1,
+                                                    .size = 1,
+                                                    .batch = qk_random_in(1, 4),
+                                                    .span = n}};
   float* x = qk_random_floats((size_t)(tokens * all * n));
   const float *cosine = qk_random_floats((size_t)(tokens * n)),
               *sine = qk_random_floats((size_t)(tokens * n)), *x_scales = qk_random_floats(8),

@@ -5,5 +5,6 @@ kernel sequence() -> (y)
 
 kernel sizes() -> (y)
   params qk_sizes_params
+  means list values n
   units all qk_sizes
   body qk_sizes

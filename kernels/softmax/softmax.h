@@ -2,6 +2,8 @@
 #define QK_SOFTMAX_H
 #include <stdint.h>
 
+#include "kernels/epilogue/epilogue.h"
+
 /* x and y are [outer, n, inner]; rows run along n. With m the largest element of a row and s the
  * sum of exp(x - m), both as row reductions (kernels/numerics/reduce.h): softmax is exp(x - m) / s,
  * log_softmax is (x - m) - log(s). f16 and bf16 compute in f32 and round once. y may be x for
@@ -15,8 +17,7 @@ typedef struct {
  * are the [n, inner] of one `outer`. Arguments: x, scales, zeros, y, y_scales, y_zeros, floats. */
 typedef struct {
   int32_t outer, n, inner, zero;
-  int32_t e_mode, e_lo, e_hi, e_symmetric, e_reciprocal, e_size, e_keep, e_batch, e_span;
-  int32_t e_axis, e_inner, e_group, e_s_outer, e_s_axis, e_s_inner;
+  qk_quantize_out quantize;
 } qk_softmax_quantize_params;
 
 #endif

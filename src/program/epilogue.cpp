@@ -16,11 +16,8 @@ bool takes(const Call& call, std::string_view stage) {
 
 void fold_epilogue(Call& call) {
   for (const Stage& stage : call.epilogue) {
-    for (const Field& f : stage.kind->fields) {
-      const size_t to = call.kernel->field(f.name)->at;
-      std::copy_n(stage.params.begin() + static_cast<ptrdiff_t>(f.at), f.count,
-                  call.params.begin() + static_cast<ptrdiff_t>(to));
-    }
+    const Group& own = *call.kernel->group(stage.kind->params);
+    std::ranges::copy(stage.params, call.params.begin() + static_cast<ptrdiff_t>(own.at));
     for (size_t i = 0; i < stage.in.size(); ++i) {
       const int operand = call.kernel->operand(stage.kind->in[i].name);
       call.in[static_cast<size_t>(operand)] = stage.in[i];

@@ -15,7 +15,8 @@ Stage make_stage(const StageCall& call) {
 /// Whether `stage` can be added at the end of the call's epilogue.
 bool takes(const Call& call, std::string_view stage);
 
-/// The call with what its stages say in its own operands and parameters, which have their names.
+/// The call with its stages in its own parameters, where each has a struct, and with their operands
+/// as its own of the same names: the way bodies take them.
 void fold_epilogue(Call& call);
 
 }  // namespace qc

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "kernels/qtile/output.h"
+#include "kernels/epilogue/calls.h"
 
 namespace qc {
 namespace {
@@ -14,23 +14,34 @@ bool is_float_view(const View& v) { return v.present() && is_float(v.dtype); }
 
 /// Whether the call adds a residual that is not rescaled by integers.
 bool adds_in_float(const Call& call) {
-  return call.kernel->field("r_kind") && call.operand("residual").present() &&
-         call.integer("r_kind") != QK_R_Q31;
+  const Group* add = call.kernel->group("qk_add_stage");
+  return add && call.operand("residual").present() && call.integer(add->name + ".kind") != QK_R_Q31;
 }
 
 /// The value of a selector, or the number, by which calls say that they rescale by integers.
 constexpr std::string_view kIntegers = "q31";
 
+/// A number's own name, without the structs that it is in.
+std::string_view own_name(const Field& field) {
+  return std::string_view(field.name).substr(field.name.rfind('.') + 1);
+}
+
+const Field* integers_of(const Signature& kernel) {
+  const auto it = std::ranges::find(kernel.fields, kIntegers, own_name);
+  return it == kernel.fields.end() ? nullptr : &*it;
+}
+
 /// Whether the call says that it rescales by integers.
 bool rescales_by_integers(const Call& call) {
   if (adds_in_float(call)) return false;
   if (std::ranges::find(call.select, kIntegers) != call.select.end()) return true;
-  return call.kernel->field(kIntegers) && call.integer(kIntegers) != 0;
+  const Field* field = integers_of(*call.kernel);
+  return field && call.integer(field->name) != 0;
 }
 
 /// Whether the kernel has a form that rescales by integers, with the other selectors as they are.
 bool could_rescale_by_integers(const Call& call) {
-  if (call.kernel->field(kIntegers)) return true;
+  if (integers_of(*call.kernel)) return true;
   for (size_t i = 0; i < call.select.size(); ++i) {
     std::vector<std::string> other = call.select;
     other[i] = kIntegers;
@@ -54,7 +65,7 @@ std::vector<std::string> floats_of(const Call& call) {
     const bool used = std::any_of(first, first + field.count, [](const Param& p) {
       return std::holds_alternative<float>(p) && std::get<float>(p) != 0.0f;
     });
-    if (used) out.push_back(field.name);
+    if (used) out.emplace_back(own_name(field));
   }
   return out;
 }

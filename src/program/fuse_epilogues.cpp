@@ -1,132 +1,77 @@
 #include "program/fuse_epilogues.h"
 
 #include <algorithm>
-#include <limits>
+#include <cstdlib>
 #include <optional>
 
-#include "kernels/epilogue/calls.h"
-#include "kernels/qtile/output.h"
 #include "program/epilogue.h"
-#include "program/selectors.h"
 
 namespace qc {
 namespace {
 
-constexpr float kNoLimit = std::numeric_limits<float>::infinity();
-
-/// An addition `sum` whose operand `mine` is the result of `product`, `bytes` long.
-struct Addition {
-  const Call& product;
-  const Call& sum;
-  size_t mine;
-  Dim bytes;
-
-  const View& other() const { return sum.in[1 - mine]; }
-};
-
-/// One loop over all elements, `bytes` in all, of `size` bytes each.
-bool is_flat(const Call& c, const Dim& bytes, int64_t size) {
-  return c.integer("rank") == 1 && c.size("a") == 1 && c.size("b") == 1 &&
-         c.size("dims") * Dim(size) == bytes;
+/// The bytes of an element.
+Dim width(const View& view) {
+  View one;
+  one.dtype = view.dtype;
+  one.dims = {Dim(1)};
+  return extent(one);
 }
 
-std::optional<Stage> add_floats(const Addition& a) {
-  const bool limited = a.sum.kernel->name == "binary_clamp";
-  const bool plain = a.sum.kernel->name == "binary" && selector(a.sum, "type") == "f32";
-  if ((!limited && !plain) || selector(a.sum, "op") != "add" || !is_flat(a.sum, a.bytes, 4)) {
-    return std::nullopt;
-  }
-  stage::AddF32 out;
-  out.residual = a.other();
-  out.rlo = limited ? a.sum.real("lo") : -kNoLimit;
-  out.rhi = limited ? a.sum.real("hi") : kNoLimit;
-  Stage made = make_stage(out);
-  made.in_place = true;
-  return made;
+/// The value of a stage's member: a number, or a number of the call.
+Param value_of(const Call& call, const std::string& text, Field::Type type) {
+  const Field* f = call.kernel->field(text);
+  if (f) return call.params[f->at];
+  if (type == Field::Type::f32) return std::strtof(text.c_str(), nullptr);
+  return Dim(std::strtoll(text.c_str(), nullptr, 10));
 }
 
-std::optional<Stage> clamp_floats(const Addition& a, const Call& limit) {
-  if (limit.kernel->name != "clamp" || selector(limit, "type") != "f32" ||
-      a.sum.kernel->name != "binary" || !(limit.size("n") * Dim(4) == a.bytes)) {
-    return std::nullopt;
+/// Sets the members of a stage to what the fusion of `call`, whose operand `mine` is the result
+/// before, says.
+void set_members(Stage& stage, const Fusion& fusion, const Call& call, size_t mine) {
+  for (const Fusion::Member& m : fusion.members) {
+    const Field& f = *stage.kind->field(m.name);
+    stage.params[f.at] = value_of(call, mine == 0 ? m.first : m.other, f.type);
   }
-  stage::AddF32 out;
-  out.residual = a.other();
-  out.rlo = limit.real("lo");
-  out.rhi = limit.real("hi");
-  Stage made = make_stage(out);
-  made.in_place = true;
-  return made;
 }
 
-int64_t code_bytes(int64_t type) { return type <= QK_U8 ? 1 : 2; }
-
-/// Whether the product's own code is made with integers only. Bodies for vectors are for those made
-/// with floats, and take no residual that is added with integers.
-bool rescales_by_integers(const Call& product) {
-  if (product.epilogue.empty()) return false;
-  const Stage& first = product.epilogue.front();
-  const Field* q31 = first.kind->field("q31");
-  return q31 && !(std::get<Dim>(first.params[q31->at]) == Dim(0));
+/// How a call becomes, or joins, a stage of this kind behind the stage `before`; null when it
+/// cannot.
+const Fusion* fusion_of(const Signature& kind, bool joins, const Call& call, const Stage* before) {
+  const auto it = std::ranges::find_if(kind.fusions, [&](const Fusion& f) {
+    return f.joins == joins && f.kernel == call.kernel->name && call.meets(f.conditions, before);
+  });
+  return it == kind.fusions.end() ? nullptr : &*it;
 }
 
-std::optional<Stage> add_codes(const Addition& a) {
-  static constexpr std::string_view kKinds[] = {"exact", "ort", "f32", "q31"};
-  static_assert(QK_R_EXACT == 0 && QK_R_ORT == 1 && QK_R_F32 == 2 && QK_R_Q31 == 3);
-  if (a.sum.kernel->name != "qbinary" || selector(a.sum, "op") != "add") return std::nullopt;
-  const auto* kind = std::find(std::begin(kKinds), std::end(kKinds), selector(a.sum, "arithmetic"));
-  const int64_t type = a.sum.integer(a.mine == 0 ? "type_a" : "type_b");
-  if (kind == std::end(kKinds) || !is_flat(a.sum, a.bytes, code_bytes(type))) {
-    return std::nullopt;
+/// A call as a stage of `product`, whose result of so many bytes is its operand `mine`; none when
+/// it cannot be one.
+std::optional<Stage> as_stage(const Call& call, const Call& product, size_t mine,
+                              const Dim& bytes) {
+  const Stage* before = product.epilogue.empty() ? nullptr : &product.epilogue.back();
+  for (const std::string& name : product.kernel->epilogue) {
+    const Signature* kind = find_stage(name);
+    const Fusion* found = takes(product, name) ? fusion_of(*kind, false, call, before) : nullptr;
+    if (!found || !(call.size(found->count) * width(call.in[mine]) == bytes)) continue;
+    Stage out;
+    out.kind = kind;
+    out.params = zeros(*kind);
+    set_members(out, *found, call, mine);
+    for (size_t i = 0; i < call.in.size(); ++i) {
+      if (i != mine) out.in.push_back(call.in[i]);
+    }
+    // Every element is read before it is written, where both are as wide.
+    out.in_place = !out.in.empty() && width(out.in[0]) == width(call.out[0]);
+    return out;
   }
-  const bool q31 = *kind == "q31";
-  if (q31 && !rescales_by_integers(a.product)) return std::nullopt;
-  const auto integer = [&](const char* name) { return static_cast<int32_t>(a.sum.integer(name)); };
-  stage::Add out;
-  out.residual = a.other();
-  out.r_kind = static_cast<int32_t>(kind - kKinds);
-  out.r_first = a.mine == 0 ? 1 : 0;
-  out.r_type = integer(a.mine == 0 ? "type_b" : "type_a");
-  out.r_y_type = integer("type_y");
-  out.r_za = integer("za");
-  out.r_zb = integer("zb");
-  out.r_zero = integer("zero");
-  out.r_lo = integer("lo");
-  out.r_hi = integer("hi");
-  out.r_lowest = integer("lowest");
-  out.r_reciprocal = integer("reciprocal");
-  if (q31) {
-    out.r_ma = integer("ma");
-    out.r_mb = integer("mb");
-    out.r_mshift = integer("mshift");
-  } else {
-    out.r_ra = a.sum.real("ra");
-    out.r_rb = a.sum.real("rb");
-  }
-  out.r_shift = a.sum.real("shift");
-  out.r_divisor = a.sum.real("divisor");
-  Stage made = make_stage(out);
-  // Every element is read before it is written, where both are as wide.
-  made.in_place = code_bytes(out.r_type.value()) == code_bytes(out.r_y_type.value());
-  return made;
+  return std::nullopt;
 }
 
-/// Stages that steps after a call can become, and how; empty when they cannot.
-struct Fusion {
-  std::string_view stage;
-  std::optional<Stage> (*add)(const Addition& a);
-  std::optional<Stage> (*clamp)(const Addition& a, const Call& limit);  // null: none
-};
-constexpr Fusion kFusions[] = {
-    {"add_f32", add_floats, clamp_floats},
-    {"add", add_codes, nullptr},
-};
-
-const Fusion* fusion_of(const Call& call) {
-  for (const Fusion& f : kFusions) {
-    if (takes(call, f.stage)) return &f;
-  }
-  return nullptr;
+/// `stage` with what a call of its result of so many bytes adds to it; none when it adds nothing.
+std::optional<Stage> joined(Stage stage, const Call& call, const Dim& bytes) {
+  const Fusion* found = fusion_of(*stage.kind, true, call, &stage);
+  if (!found || !(call.size(found->count) * width(call.in[0]) == bytes)) return std::nullopt;
+  set_members(stage, *found, call, 0);
+  return stage;
 }
 
 class Fuser {
@@ -142,31 +87,29 @@ class Fuser {
     for (size_t t = 0; t < p_.steps.size(); ++t) {
       const Call* call = p_.steps[t].call();
       if (drop[t] || !call) continue;
-      const Fusion* fusion = fusion_of(*call);
-      if (!fusion) continue;
-      const int add = only_reader(call->out[0]);
-      if (add < 0) continue;
-      Step& added = p_.steps[static_cast<size_t>(add)];
+      if (call->kernel->epilogue.empty()) continue;
+      const int next = only_reader(call->out[0]);
+      if (next < 0) continue;
+      Step& added = p_.steps[static_cast<size_t>(next)];
       const Call* sum = added.call();
-      if (!sum || sum->in.size() != 2) continue;
+      if (!sum) continue;
       const BufferOffset mine_at = p_.resolve(call->out[0]);
-      const size_t mine = p_.resolve(sum->in[0]) == mine_at ? 0 : 1;
-      const Addition addition{*call, *sum, mine, p_.buffer(mine_at.buffer).bytes};
-      std::optional<Stage> stage = fusion->add(addition);
-      if (!stage || p_.resolve(addition.other()).buffer == mine_at.buffer) continue;
+      const Dim bytes = p_.buffer(mine_at.buffer).bytes;
+      const std::optional<size_t> mine = operand_at(*sum, mine_at);
+      std::optional<Stage> stage = mine ? as_stage(*sum, *call, *mine, bytes) : std::nullopt;
+      if (!stage || reads(*stage, mine_at.buffer)) continue;
       // The call moves to the place of the addition, where the residual is ready.
       Call fused = *call;
       fused.out = sum->out;
       Loc loc = join(p_.steps[t].loc, added.loc);
       drop[t] = true;
-      const int clamp = fusion->clamp ? only_reader(sum->out[0]) : -1;
-      if (clamp >= 0) {
-        const Step& limit = p_.steps[static_cast<size_t>(clamp)];
-        if (auto limited = limit.call() ? fusion->clamp(addition, *limit.call()) : std::nullopt) {
+      if (const int last = only_reader(sum->out[0]); last >= 0) {
+        const Step& limit = p_.steps[static_cast<size_t>(last)];
+        if (auto limited = limit.call() ? joined(*stage, *limit.call(), bytes) : std::nullopt) {
           stage = std::move(limited);
           fused.out = limit.call()->out;
           loc = join(loc, limit.loc);
-          drop[static_cast<size_t>(clamp)] = true;
+          drop[static_cast<size_t>(last)] = true;
         }
       }
       fused.epilogue.push_back(std::move(*stage));
@@ -190,6 +133,18 @@ class Fuser {
         if (!write) uses.reader = t;
       });
     });
+  }
+  /// The first operand that lies at a place; none when none does.
+  std::optional<size_t> operand_at(const Call& call, const BufferOffset& place) const {
+    for (size_t i = 0; i < call.in.size(); ++i) {
+      if (call.in[i].present() && p_.resolve(call.in[i]) == place) return i;
+    }
+    return std::nullopt;
+  }
+  /// Whether an operand of the stage is absent or lies in a buffer.
+  bool reads(const Stage& stage, int buffer) const {
+    return std::ranges::any_of(
+        stage.in, [&](const View& v) { return !v.present() || p_.resolve(v).buffer == buffer; });
   }
   /// The one step that reads the storage written at `view`, which must be whole, private and
   /// written once; -1 when there is none.

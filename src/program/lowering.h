@@ -52,7 +52,7 @@ class Lowering {
   /// Records a call; `call` is one of the structs of kernels/<folder>/calls.h.
   template <class KernelCall>
   void emit(const KernelCall& call, CallInfo info = {}) {
-    if constexpr (requires { call.epilogue; }) info.epilogue = call.epilogue;
+    if constexpr (requires { call.stages; }) info.epilogue = call.stages;
     record(KernelCall::kName, numbers(call), call.select(), call.operand_views(),
            call.result_views(), std::move(info));
   }

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstring>
+#include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -10,17 +12,28 @@
 
 namespace qc {
 
-/// The numbers of one of the structs of kernels/<folder>/params.h.
+/// Calls `visit` on every number of one of the structs of kernels/<folder>/params.h, in order,
+/// those of structs in it and of arrays among them.
+template <class Params, class F>
+void for_each_number(Params& params, F&& visit) {
+  std::remove_const_t<Params>::members(params, [&](auto& member) {
+    using Member = std::remove_reference_t<decltype(member)>;
+    if constexpr (std::is_array_v<Member>) {
+      for (auto& one : member) visit(one);
+    } else if constexpr (std::is_same_v<std::remove_const_t<Member>, Dim> ||
+                         std::is_same_v<std::remove_const_t<Member>, float>) {
+      visit(member);
+    } else {
+      for_each_number(member, visit);
+    }
+  });
+}
+
+/// The numbers of such a struct.
 template <class Params>
 std::vector<Param> numbers(const Params& params) {
   std::vector<Param> out;
-  Params::members(params, [&](const auto& member) {
-    if constexpr (std::is_array_v<std::remove_reference_t<decltype(member)>>) {
-      for (const auto& one : member) out.emplace_back(one);
-    } else {
-      out.emplace_back(member);
-    }
-  });
+  for_each_number(params, [&](const auto& one) { out.emplace_back(one); });
   return out;
 }
 
@@ -29,16 +42,9 @@ template <class Params>
 Params params_as(const Call& call) {
   Params out;
   size_t at = 0;
-  const auto take = [&](auto& one) {
+  for_each_number(out, [&](auto& one) {
     QC_CHECK(at < call.params.size(), "parameters of another kernel");
     one = std::get<std::remove_reference_t<decltype(one)>>(call.params[at++]);
-  };
-  Params::members(out, [&](auto& member) {
-    if constexpr (std::is_array_v<std::remove_reference_t<decltype(member)>>) {
-      for (auto& one : member) take(one);
-    } else {
-      take(member);
-    }
   });
   QC_CHECK(at == call.params.size(), "parameters of another kernel");
   return out;
@@ -59,7 +65,24 @@ Params c_params(const Call& call) {
   return out;
 }
 
+/// Numbers of a signature, all 0.
+std::vector<Param> zeros(const Signature& kernel);
 /// Whether a number is its member's default, 0.
 bool is_default(const Param& param);
+
+/// Values of members by their full names, in the order of their struct, as text: what lies in a
+/// member that is a struct stands in braces of its own.
+class MemberText {
+ public:
+  /// `mark` stands before every name.
+  explicit MemberText(std::string_view mark = "") : mark_(mark) {}
+  void add(std::string_view name, std::string_view value);
+  /// "a = 1, epilogue = {add = {kind = 2}}"
+  std::string str() const;
+
+ private:
+  std::string mark_, text_,
+      open_;  // open_: the structs that the last value lies in, "epilogue.add."
+};
 
 }  // namespace qc

@@ -1,6 +1,9 @@
 #include "program/parse.h"
 
+#include <algorithm>
+
 #include "ir/text_reader.h"
+#include "program/params.h"
 #include "program/program.h"
 #include "program/size_conditions.h"
 
@@ -208,18 +211,25 @@ class Parser {
 
   /// `{n = 1, stride = (1, 1)}`: what is left out is 0.
   Result<std::vector<Param>> params(const Signature& kernel) {
-    std::vector<Param> out;
-    for (const Field& f : kernel.fields) {
-      const Param zero = f.type == Field::Type::f32 ? Param(0.0f) : Param(Dim(0));
-      for (int i = 0; i < f.count; ++i) out.push_back(zero);
-    }
+    std::vector<Param> out = zeros(kernel);
+    QC_TRY(members(kernel, "", out));
+    return out;
+  }
+
+  /// The members in braces, of the struct whose members have names that begin with `path`.
+  Result<Ok> members(const Signature& kernel, const std::string& path, std::vector<Param>& out) {
     QC_TRY(r_.expect('{'));
     for (bool first = true; !r_.take('}'); first = false) {
       if (!first) QC_TRY(r_.expect(','));
-      QC_ASSIGN(std::string_view name, r_.word());
-      const Field* f = kernel.field(name);
-      if (!f) return r_.fail("no parameter '" + std::string(name) + "'");
+      QC_ASSIGN(std::string_view word, r_.word());
+      const std::string name = path + std::string(word);
       QC_TRY(r_.expect('='));
+      if (std::ranges::any_of(kernel.groups, [&](const Group& g) { return g.name == name; })) {
+        QC_TRY(members(kernel, name + '.', out));
+        continue;
+      }
+      const Field* f = kernel.field(name);
+      if (!f) return r_.fail("no parameter '" + name + "'");
       if (f->array) QC_TRY(r_.expect('('));
       for (int i = 0; i < f->count; ++i) {
         if (i > 0) QC_TRY(r_.expect(','));
@@ -227,7 +237,7 @@ class Parser {
       }
       if (f->array) QC_TRY(r_.expect(')'));
     }
-    return out;
+    return Ok{};
   }
 
   /// `rescale(multipliers=%4:f32[8]) {y_zero = 3}`, after its bar.

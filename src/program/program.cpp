@@ -1,6 +1,7 @@
 #include "program/program.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace qc {
 
@@ -47,6 +48,38 @@ float Call::real(std::string_view name, int at) const {
   const Field* f = kernel->field(name);
   QC_CHECK(f && f->type == Field::Type::f32 && at < f->count, "a kernel has no such float");
   return std::get<float>(params[f->at + static_cast<size_t>(at)]);
+}
+
+namespace {
+/// Whether the text stands for a number of a signature.
+bool is_number(const Param& param, const std::string& text) {
+  if (const float* real = std::get_if<float>(&param))
+    return *real == std::strtof(text.c_str(), nullptr);
+  return std::get<Dim>(param) == Dim(std::strtoll(text.c_str(), nullptr, 10));
+}
+}  // namespace
+
+bool Call::meets(std::span<const Condition> conditions, const Stage* before) const {
+  constexpr std::string_view kBefore = "before.";
+  return std::ranges::all_of(conditions, [&](const Condition& c) {
+    const auto has = [&](const Signature& k, const std::vector<Param>& own, std::string_view name) {
+      const Field* f = k.field(name);
+      return f && std::ranges::any_of(
+                      c.values, [&](const std::string& v) { return is_number(own[f->at], v); });
+    };
+    if (c.name.starts_with(kBefore)) {
+      return before && has(*before->kind, before->params, c.name.substr(kBefore.size()));
+    }
+    const auto selector = std::ranges::find(kernel->selectors, c.name);
+    if (selector == kernel->selectors.end()) return has(*kernel, params, c.name);
+    const std::string& value = select[static_cast<size_t>(selector - kernel->selectors.begin())];
+    return std::ranges::find(c.values, value) != c.values.end();
+  });
+}
+
+const Meaning* Call::means(Meaning::Kind kind) const {
+  const std::optional<Meaning>& own = kernel->meaning;
+  return own && own->kind == kind && meets(own->conditions) ? &*own : nullptr;
 }
 
 const Call* Step::call() const {

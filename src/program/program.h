@@ -107,6 +107,10 @@ struct Call {
   /// A number that does not depend on free dimensions.
   int64_t integer(std::string_view name, int at = 0) const { return size(name, at).value(); }
   float real(std::string_view name, int at = 0) const;
+  /// Whether all of these hold; `before` is the stage that some ask for, null where there is none.
+  bool meets(std::span<const Condition> conditions, const Stage* before = nullptr) const;
+  /// What the call does, if it is that; null otherwise.
+  const Meaning* means(Meaning::Kind kind) const;
 };
 
 struct Step;

@@ -61,11 +61,12 @@ bool straight_line(const Program& program) {
                      [](const Step& s) { return s.call() != nullptr; });
 }
 
-/// Bytes that a call of the kernel `copy` copies; none for other steps.
+/// Bytes that a step copies, if it does nothing else; none for other steps.
 std::optional<Dim> copied(const Step& step) {
   const Call* call = step.call();
-  if (!call || call->kernel->name != "copy") return std::nullopt;
-  return call->size("bytes");
+  const Meaning* copy = call ? call->means(Meaning::Kind::copy) : nullptr;
+  if (!copy) return std::nullopt;
+  return call->size(copy->members[0]);
 }
 
 bool is_copy(const Step& step) { return copied(step).has_value(); }

@@ -53,15 +53,14 @@ class Decider {
 
   /// What a call writes that depends on sizes alone: numbers themselves, and whether one is not 0.
   void note(const Call& call) {
-    const std::string& name = call.kernel->name;
-    if (name == "sizes") {
+    if (const Meaning* list = call.means(Meaning::Kind::list)) {
       BufferOffset place = program_.resolve(call.out[0]);
-      for (int64_t i = 0; i < call.integer("n"); ++i) {
-        known_.push_back({place, call.size("values", static_cast<int>(i))});
+      for (int64_t i = 0; i < call.integer(list->members[1]); ++i) {
+        known_.push_back({place, call.size(list->members[0], static_cast<int>(i))});
         place.offset = place.offset + Dim(8);
       }
-    } else if (name == "cast" && call.select == std::vector<std::string>{"i64", "bool"}) {
-      const Dim* value = call.size("n") == Dim(1) ? find(call.in[0]) : nullptr;
+    } else if (const Meaning* test = call.means(Meaning::Kind::test)) {
+      const Dim* value = call.size(test->members[0]) == Dim(1) ? find(call.in[0]) : nullptr;
       if (value) known_.push_back({program_.resolve(call.out[0]), Dim(*value)});
     }
   }

@@ -72,8 +72,9 @@ class Uses {
   /// The storage that step `t` copies all of to all of another; none for other steps.
   std::optional<int> copied(size_t t) const {
     const Call* call = program_.steps[t].call();
-    if (!call || call->kernel->name != "copy") return std::nullopt;
-    const Dim bytes = call->size("bytes");
+    const Meaning* copy = call ? call->means(Meaning::Kind::copy) : nullptr;
+    if (!copy) return std::nullopt;
+    const Dim bytes = call->size(copy->members[0]);
     const int from = program_.resolve(call->in[0]).buffer;
     const int to = program_.resolve(call->out[0]).buffer;
     if (from == to || !whole(call->in[0], from, bytes) || !whole(call->out[0], to, bytes))
@@ -108,7 +109,7 @@ class Uses {
 void keep_states_in_place(Program& program) {
   if (program.states.empty()) return;
   const auto writes_state = [&](const Call* call) {
-    return call && call->kernel->name == "copy" &&
+    return call && call->means(Meaning::Kind::copy) &&
            program.buffer(program.resolve(call->out[0]).buffer).kind == BufferKind::state;
   };
   for (size_t t = program.steps.size(); t-- > 0;) {

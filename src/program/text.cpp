@@ -4,7 +4,8 @@
 //   %4 = %3 + 128, 64 "part"              a view of another buffer: offset, bytes
 //   clamp[f32](x=%1:f32[8]) {n = 8, hi = 6.0} -> (y=%3:f32[8]) : qk_clamp_f32
 //                                         a call: kernel and selectors, operands, parameters that
-//                                         are not 0, results, and the body that computes it
+//                                         are not 0, results, and the body that computes it;
+//                                         a parameter that is a struct is such a list itself
 //   qgemm(x=%1:.., w=%2:..) {m = 1, ..} | rescale(multipliers=%4:..) {..} | add(residual=%5:..)
 //   {..} -> (..)
 //                                         one with stages of its epilogue
@@ -57,20 +58,15 @@ std::string param_text(const Param& p) {
 }
 
 std::string params_text(const Signature& kernel, const std::vector<Param>& params) {
-  std::string out;
+  MemberText out;
   for (const Field& f : kernel.fields) {
     const std::span<const Param> own(params.data() + f.at, static_cast<size_t>(f.count));
     if (std::all_of(own.begin(), own.end(), is_default)) continue;
-    out += fmt::format("{}{} = ", out.empty() ? "" : ", ", f.name);
-    if (!f.array) {
-      out += param_text(own[0]);
-      continue;
-    }
     std::string values;
     for (const Param& p : own) values += (values.empty() ? "" : ", ") + param_text(p);
-    out += "(" + values + ")";
+    out.add(f.name, f.array ? "(" + values + ")" : values);
   }
-  return "{" + out + "}";
+  return "{" + out.str() + "}";
 }
 
 std::string call_text(const Call& call) {

@@ -78,7 +78,7 @@ def test_one_body_of_each_folder_compiles_alone(tmp_path):
     structs = {}
     for path, text in texts.items():
         if path.endswith(".h"):
-            structs.update(kernel_tables.struct_fields(text, path))
+            structs.update(kernel_tables.read_structs(text, path))
     bodies = {f"kernels/{path.parent.name}/{file}": symbol for path in sorted(ROOT.glob("kernels/*/kernels.sig"))
               for kernel in kernel_tables.signatures(path, structs) for symbol, _, file, *_ in kernel.bodies if file == "portable.c"}
     parts, needs, defining = kernel_parts.read_parts(texts, kernel_tables.WHOLE_HEADERS, [sorted(bodies)])

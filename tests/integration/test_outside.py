@@ -2,6 +2,7 @@
 import contextlib
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -207,6 +208,56 @@ def test_rows_that_say_too_little_are_named(root, tmp_path, text, says):
     assert done.returncode == 1 and says in done.stderr and str(tmp_path) in done.stderr, done.stderr
 
 
+HEADER = """typedef struct {
+  int32_t on[2];
+  float lo;
+} qk_limit_stage;
+typedef struct {
+  int32_t n;
+  qk_limit_stage limit;
+} qk_hold_params;
+"""
+SIGNATURES = """kernel hold[type](x) -> (y)
+  params qk_hold_params
+  epilogue limit
+stage limit()
+  params qk_limit_stage
+  from hold of n if type=f32 before.lo=0 with on=1 lo=-inf
+"""
+
+
+@pytest.mark.parametrize("old, new, says", [
+    ("", "", ""), ("qk_limit_stage limit;", "float lo;", "has 0 members qk_limit_stage, not one"),
+    ("qk_limit_stage limit;", "qk_limit_stage limit, other;", "has 2 members qk_limit_stage, not one"),
+    ("qk_limit_stage limit;", "qk_limits limit;", "no header declares qk_limits"), ("int32_t n;", "char n;", "may hold int32_t"),
+    ("int32_t n;", "int32_t n; qk_limit_stage limits[2];", "a member is a number, an array of numbers or a struct"),
+    ("stage limit()", "stage limit(residual)", "takes stage limit and lacks residual?"), ("from hold", "from fold", "there is no kernel fold"),
+    ("of n", "of m", "hold has no m"), ("type=f32", "kind=f32", "hold has no kind"), ("lo=-inf", "lo=least", "hold has no least"),
+    ("on=1", "off=1", "stage limit has no member off"), ("  epilogue limit\n", "  epilogue limit\n  means copy bytes\n", "hold has no bytes"),
+    ("  epilogue limit\n", "  from hold of n\n", "expected `kernel` or `stage`"), ("epilogue limit", "epilogue limits", "there is no stage limits")])
+def test_signatures_that_say_too_little_are_named(root, tmp_path, monkeypatch, old, new, says):
+    monkeypatch.syspath_prepend(root / "cmake")
+    import kernel_tables
+    (tmp_path / "hold").mkdir()
+    header, sig = (text.replace(old, new) if old else text for text in (HEADER, SIGNATURES))
+    (tmp_path / "hold/kernels.sig").write_text(sig)
+
+    def read():
+        structs = kernel_tables.read_structs(header, "hold.h")
+        kernels = kernel_tables.signatures(tmp_path / "hold/kernels.sig", structs)
+        kernel_tables.check_epilogues(kernels, structs)
+        return kernel_tables.table(tmp_path / "hold", kernels, structs, {k.name: k for k in kernels if not k.stage})
+
+    if not says:
+        text = read()
+        assert '"i n,i limit.on[2],f limit.lo", "qk_limit_stage limit"' in text and "offsetof(qk_hold_params, limit.lo)" in text
+        assert '{{"hold", 0, "n", "type=f32 before.lo=0", "on=1 lo=-inf"}}' in text
+        return
+    with pytest.raises(SystemExit) as failed:
+        read()
+    assert says in str(failed.value), failed.value
+
+
 def test_a_backend_is_built_in_without_another_edit(root, build, models, tmp_path):
     """Pseudo-code with a runner of its own: only the new folder and the lists of backends and targets compile."""
     rng = np.random.default_rng(3)
@@ -258,14 +309,55 @@ def peak_hold_models(folder):
     return [folder / "peaks.onnx", folder / "peaks.pt2"]
 
 
+def edited(path, *pairs):
+    text = path.read_text()
+    for old, new in pairs:
+        assert text.count(old) == 1, (path, old)
+        text = text.replace(old, new)
+    path.write_text(text)
+
+
+def own_kernel_with_a_stage(root, folder):
+    """The kernel of examples/own_op, which takes a stage of its own besides: a clamp behind it."""
+    shutil.copytree(root / "examples/own_op/kernels", folder / "kernels")
+    own = folder / "kernels/peak_hold"
+    edited(own / "kernels.sig", ("  params qk_peak_hold_params\n", "  params qk_peak_hold_params\n  epilogue limit\n"))
+    with open(own / "kernels.sig", "a") as signatures:
+        signatures.write("\nstage limit()\n  params qk_limit_stage\n  from clamp of n if type=f32 with on=1\n")
+    edited(own / "peak_hold.h", ("/* x and y", "typedef struct {\n  int32_t on;\n  float lo, hi;\n} qk_limit_stage;\n\n/* x and y"),
+           ("  float decay;\n", "  float decay;\n  qk_limit_stage limit;\n"))
+    edited(own / "portable.c", ("      y[at] = held;", "      y[at] = !p->limit.on ? held : held < p->limit.lo ? p->limit.lo : held > p->limit.hi ? p->limit.hi : held;"))
+    return folder
+
+
+def check_own_stage(program, folder, x):
+    """A clamp behind the op is a stage of its call, in the Program's text and in C, and has the bits of two steps."""
+    nodes = [helper.make_node("PeakHold", ["x"], ["p"], name="peaks", domain="example", decay=0.75),
+             helper.make_node("Clip", ["p", "lo", "hi"], ["y"], name="limits")]
+    limits = [onnx.numpy_helper.from_array(np.array(v, np.float32), name) for name, v in (("lo", -0.25), ("hi", 0.75))]
+    info = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2, 3, 16]) for name in "xy"]
+    imports = [helper.make_opsetid("", 17), helper.make_opsetid("example", 1)]
+    onnx.save(helper.make_model(helper.make_graph(nodes, "g", info[:1], info[1:], limits), opset_imports=imports), folder / "limits.onnx")
+    np.savez(folder / "limits.npz", in_0=x, out_0=np.clip(held_peaks(x, 0.75), np.float32(-0.25), np.float32(0.75)))
+    steps = sh(program, "inspect", folder / "limits.onnx", "--program")
+    assert "limit = {on = 1, lo = -0.25, hi = 0.75}" in steps and "clamp[" not in steps, steps
+    apart = sh(program, "inspect", folder / "limits.onnx", "--program", "--disable-pass", "fuse_epilogues")
+    assert "on = 1" not in apart and "clamp[" in apart, apart
+    out = sh(program, "validate", folder / "limits.onnx", "-i", folder / "limits.npz", "-e", folder / "limits.npz", "--atol", "0")
+    assert "FAIL" not in out and "native          interpreter" in out, out
+    sh(program, "compile", folder / "limits.onnx", "-o", folder / "limits")
+    assert ".limit = {.on = 1, .lo = -0.25f, .hi = 0.75f}" in (folder / "limits/limits.c").read_text()
+
+
 def test_an_op_with_its_own_kernel_is_built_in_without_another_edit(root, build, tmp_path):
-    """Class, import rows and C of examples/own_op: interpreter, in-process kernels and generated C give the same bits."""
+    """Class, import rows and C of examples/own_op: interpreter, in-process kernels and generated C give the same bits. Its
+    kernel also takes a stage that no file of quantc names."""
     x = np.random.default_rng(0).standard_normal((2, 3, 16), dtype=np.float32)
     np.savez(tmp_path / "io.npz", in_0=x, out_0=held_peaks(x, 0.75))
     io = ["-i", tmp_path / "io.npz", "-e", tmp_path / "io.npz"]
     paths = peak_hold_models(tmp_path)
     (tmp_path / "rules.toml").write_text("[[rule]]\npattern = '.*peak.*'\nscale = 0.02\ninput_scale = 0.02\n")
-    with built_with(root, build, QUANTC_EXTRA_OPS=root / "examples/own_op/ops", QUANTC_EXTRA_KERNELS=root / "examples/own_op"):
+    with built_with(root, build, QUANTC_EXTRA_OPS=root / "examples/own_op/ops", QUANTC_EXTRA_KERNELS=own_kernel_with_a_stage(root, tmp_path / "own")):
         program = build / "bin" / "quantc"
         assert "`peak_hold`" in sh(program, "ops")
         for path in paths:
@@ -275,6 +367,7 @@ def test_an_op_with_its_own_kernel_is_built_in_without_another_edit(root, build,
             assert "qk_peak_hold_f32" in (tmp_path / path.suffix[1:] / "peaks_kernels.h").read_text()
         out = sh(program, "validate", paths[0], *io, "--rules", tmp_path / "rules.toml", "--atol", "0.03")
         assert "FAIL" not in out, out
+        check_own_stage(program, tmp_path, x)
 
 
 def test_touching_one_op_folder_rebuilds_it_alone(root, build):

@@ -26,13 +26,14 @@ scalar "n" 0 to 511 from %3:i64[1]
 %6 arena 1 "condition"
 clamp[i8](x=%0:i8[4, 8]) {n = 32, lo = -1.5, hi = inf} -> (y=%2:i8[4, 8]) : qk_clamp_i8 in_place(0, 0) macs(3) loc("a", "b\n")
 clamp[i8](x=%2:i8[4, 2]<8, 1>) {n = [8*n]} -> (y=%5 + 8:i8[8]) facts(narrow_x)
-parallel [n] gemm_panels(x=%2:f32[16], w=%2:f32[16]) {batch = 1, m = [n], hi = 6.0} -> (y=%1:f32[n]) : qk_gemm_f32
+parallel [n] gemm_panels(x=%2:f32[16], w=%2:f32[16]) {batch = 1, m = [n], hi = 6.0, add_f32 = {hi = 1.0}} -> (y=%1:f32[n]) : qk_gemm_f32
+qgemm_panels(x=%0:i8[4, 8], w=%0:i8[4, 8]) {m = 4, epilogue = {result = {zero = 3, lo = -128}, add = {kind = 1, ra = 0.5}}} -> (y=%2:i8[4, 4])
 copy %2:u8[64] to %4:u8[64] loc("to the device")
 norm[f32](x=%4 + [4*n]:f32[16], beta=%4:f32[4]) {rows = 1, n = 16} -> (y=%4:f32[16], rstd=%4:f32[1])
-qgemm(x=%0:i8[4, 8], w=%0:i8[4, 8]) {m = 4, n = 4, k = 8} | rescale(multipliers=%2:f32[4], float_bias=%2:f32[4]) {lo = -128, hi = 127, bias_factor = 1.0} | add(residual=%0:i8[4, 4]) {r_first = 1} in_place -> (y=%2:i8[4, 4])
-qgemm(x=%0:i8[4, 8], w=%0:i8[4, 8]) {m = 4, n = 4, k = 8} | dequantize(multipliers=%2:f32[4]) {y_type = 4} -> (y=%2:f32[4, 4])
-qgemm(x=%0:i8[4, 8], w=%0:i8[4, 8]) {m = 4, n = 4, k = 8} | accumulators(multipliers=%2:f32[4]) {y_type = 5} -> (y=%2:i32[4, 4])
-gemm(x=%4:f32[2, 2], w=%4:f32[2, 2]) {m = 2, n = 2, k = 2} | add_f32(residual=%4:f32[2, 2]) {rhi = 6.0} -> (y=%4:f32[2, 2])
+qgemm(x=%0:i8[4, 8], w=%0:i8[4, 8]) {m = 4, n = 4, k = 8} | rescale(multipliers=%2:f32[4], float_bias=%2:f32[4]) {lo = -128, hi = 127, bias_factor = 1.0} | add(residual=%0:i8[4, 4]) {first = 1} in_place -> (y=%2:i8[4, 4])
+qgemm(x=%0:i8[4, 8], w=%0:i8[4, 8]) {m = 4, n = 4, k = 8} | dequantize(multipliers=%2:f32[4]) {type = 4} -> (y=%2:f32[4, 4])
+qgemm(x=%0:i8[4, 8], w=%0:i8[4, 8]) {m = 4, n = 4, k = 8} | accumulators(multipliers=%2:f32[4]) {type = 5} -> (y=%2:i32[4, 4])
+gemm(x=%4:f32[2, 2], w=%4:f32[2, 2]) {m = 2, n = 2, k = 2} | add_f32(residual=%4:f32[2, 2]) {hi = 6.0} -> (y=%4:f32[2, 2])
 if %6:bool[1] {
   copy(x=%0:i8[4]) {bytes = 4} -> (y=%2:i8[4])
 } else {
@@ -70,6 +71,11 @@ TEST(ProgramText, NamesMistakes) {
       {"clamp(x=%0:i8[32]) {} -> (y=%1:i8[32])", "called with the wrong arguments"},
       {"clamp[i4](x=%0:i8[32]) {} -> (y=%1:i8[32])", "nothing computes 'clamp' of [i4]"},
       {"clamp[i8](x=%0:i8[32]) {m = 1} -> (y=%1:i8[32])", "no parameter 'm'"},
+      {"qgemm_panels(x=%0:i8[4, 8], w=%0:i8[4, 8]) {epilogue = {add = {mode = 1}}} -> "
+       "(y=%1:i8[32])",
+       "no parameter 'epilogue.add.mode'"},
+      {"qgemm_panels(x=%0:i8[4, 8], w=%0:i8[4, 8]) {epilogue = 1} -> (y=%1:i8[32])",
+       "expected '{'"},
       {"clamp[i8](x=%0:i8[32]) {n = 3000000000} -> (y=%1:i8[32])", "does not fit 32 bits"},
       {"clamp[i8](x=%0:i8[32]) {} -> (y=%1:i8[32]) : qk_clamp_u8", "nothing computes"},
       {"parallel 2 strided[1](x=%0:i8[32]) {} -> (y=%1:i8[32]) : qk_strided_1", "cannot be split"},

@@ -33,6 +33,10 @@ class Sampled {
   Param& at(const std::string& name, int i = 0) {
     return call_.params[body_.kernel->field(name)->at + static_cast<size_t>(i)];
   }
+  /// What `rescale` and its like say is in the epilogue, or alone where nothing is added.
+  std::string result_member(const char* name) const {
+    return body_.kernel->group("qk_result_stage")->name + "." + name;
+  }
   void set(const std::string& name, std::initializer_list<int> values) {
     int i = 0;
     for (const int v : values) at(name, i++) = Dim(v);
@@ -65,13 +69,13 @@ class Sampled {
   void output(int64_t channels, int64_t count, int bias_bytes) {
     const int type = pick({QK_I8, QK_U8, QK_I16, QK_U16, QK_F32, QK_I32});
     const bool codes = type < QK_F32, wide = type == QK_I16 || type == QK_U16;
-    set("y_type", {type});
-    set("y_zero", {3});
-    set("lo", {codes && type % 2 ? 0 : -100});
-    set("hi", {wide ? 1000 : 120});
-    at("bias_factor") = 1.0f;
+    set(result_member("type"), {type});
+    set(result_member("zero"), {3});
+    set(result_member("lo"), {codes && type % 2 ? 0 : -100});
+    set(result_member("hi"), {wide ? 1000 : 120});
+    at(result_member("bias_factor")) = 1.0f;
     const bool q31 = codes && random_() % 4 == 0;
-    set("q31", {q31 ? 1 : 0});
+    set(result_member("q31"), {q31 ? 1 : 0});
     floats("multipliers", channels, 1e-6f);
     if (q31) {
       integers("multipliers", channels * 2, 4);
@@ -84,14 +88,14 @@ class Sampled {
     if (!q31 && type != QK_I32 && chance()) floats("float_bias", channels, 0.01f);
     if (chance()) integers("w_zeros", channels, 4);
     if (codes && chance()) {
-      set("r_kind", {0});
-      set("r_first", {chance() ? 1 : 0});
-      set("r_type", {pick({QK_I8, QK_U8, QK_I16})});
-      set("r_y_type", {pick({QK_I8, QK_U8, QK_U16})});
-      set("r_lo", {0});
-      set("r_hi", {120});
-      at("r_ra") = 0.5f;
-      at("r_rb") = 0.75f;
+      set("epilogue.add.kind", {0});
+      set("epilogue.add.first", {chance() ? 1 : 0});
+      set("epilogue.add.type", {pick({QK_I8, QK_U8, QK_I16})});
+      set("epilogue.add.y_type", {pick({QK_I8, QK_U8, QK_U16})});
+      set("epilogue.add.lo", {0});
+      set("epilogue.add.hi", {120});
+      at("epilogue.add.ra") = 0.5f;
+      at("epilogue.add.rb") = 0.75f;
       bytes("residual", count * 2);
     }
     result_.resize(static_cast<size_t>(count) * 4);
@@ -167,7 +171,8 @@ void sample_qgemm(Sampled& s) {
   s.set("x_zero", {5});
   s.output(s.get("n"), rows * s.get("n"), 4);
   s.set("per_row", {s.chance() ? 1 : 0});
-  if (s.get("per_row") || s.get("y_type") == QK_F32) s.floats("x_scales", rows, 0.001f);
+  if (s.get("per_row") || s.get(s.result_member("type")) == QK_F32)
+    s.floats("x_scales", rows, 0.001f);
   if (s.chance()) s.integers("x_zeros", rows, 4);
 }
 
@@ -178,7 +183,7 @@ void sample_gemm_f32(Sampled& s) {
   s.set("w_batch", {static_cast<int>((n + 15) / 16 * 16 * k)});
   s.floats("x", rows * k, 0.01f);
   s.floats("w", s.get("batch") * s.get("w_batch"), 0.01f);
-  s.at("hi") = s.at("rhi") = 1e9f;
+  s.at("hi") = s.at("add_f32.hi") = 1e9f;
   if (s.chance()) s.floats("bias", n, 0.1f);
   if (s.chance()) s.floats("residual", rows * n, 0.1f);
   s.result(rows * n * 4);
@@ -253,7 +258,7 @@ void sample_qconv(Sampled& s, const Body& body) {
 void sample_conv_float(Sampled& s, const Body& body) {
   const auto [x, w, y] = sample_conv(s, body.kernel->name == "conv_depthwise");
   s.set("nhwc", {s.chance() ? 1 : 0});
-  s.at("hi") = s.at("rhi") = 1e9f;
+  s.at("hi") = s.at("add_f32.hi") = 1e9f;
   s.floats("x", x * 2, 0.01f);
   s.floats("w", w * 2, 0.01f);
   if (s.chance()) s.floats("bias", s.get("oc") * 2, 0.1f);

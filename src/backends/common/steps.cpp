@@ -266,7 +266,9 @@ std::string StepPrinter::number(const Field& field, const Param& param) {
 namespace {
 /// The name of a number in the struct of those that calls differ in.
 std::string given_name(const Field& field, size_t i) {
-  return field.array ? fmt::format("{}_{}", field.name, i - field.at) : field.name;
+  std::string name = field.name;
+  std::ranges::replace(name, '.', '_');
+  return field.array ? fmt::format("{}_{}", name, i - field.at) : name;
 }
 }  // namespace
 
@@ -310,21 +312,17 @@ std::string StepPrinter::initialiser(const Call& call, const std::vector<bool>& 
   const auto value = [&](const Field& f, size_t i) {
     return differs[i] ? "given->" + given_name(f, i) : number(f, call.params[i]);
   };
-  std::string out;
+  MemberText out(".");
   for (const Field& f : call.kernel->fields) {
     size_t count = static_cast<size_t>(f.count);
     while (count > 0 && is_zero(f.at + count - 1)) --count;
     if (count == 0) continue;
-    out += (out.empty() ? "." : ", .") + f.name + " = ";
-    if (!f.array) {
-      out += value(f, f.at);
-      continue;
-    }
     std::string values;
     for (size_t i = 0; i < count; ++i) values += (i ? ", " : "") + value(f, f.at + i);
-    out += "{" + values + "}";
+    out.add(f.name, f.array ? "{" + values + "}" : values);
   }
-  return out.empty() ? "0" : out;
+  const std::string text = out.str();
+  return text.empty() ? "0" : text;
 }
 
 std::string StepPrinter::parameters(const std::string& type, const std::string& values) {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/common/modes.h"
+#include "kernels/epilogue/calls.h"
 #include "kernels/numerics/quant.h"
 #include "kernels/numerics/reduce.h"
 #include "kernels/numerics/scalar_ops.h"
@@ -245,7 +245,7 @@ Result<kernel::Qattention> CodeAttention::call(const Node& node, Lowering& l) co
   format(kK, p.k_type, p.k_zero, p.k_scale, p.k_rows);
   format(kV, p.v_type, p.v_zero, p.v_scale, p.v_rows);
   p.y_type = QK_F32;
-  p.e_mode = QK_NO_ENDING;
+  p.quantize.mode = QK_NO_ENDING;
   p.q = l.in(kQ);
   p.k = l.in(kK);
   p.v = l.in(kV);

@@ -90,8 +90,8 @@ Result<Ok> QAttentionQuantize::lower(Lowering& l) const {
   const Dim n = shape.back(), batch = product(Dims(shape.begin() + 1, shape.end() - 1));
   QC_TRY(lower_ending(l, ending, p));
   // All rows of a batch are there when its last head is.
-  p.e_row = n;
-  p.e_batch = batch;
+  p.quantize_row = n;
+  p.quantize.batch = batch;
   l.emit(p, {.in_place = {}, .macs = macs()});
   return Ok{};
 }

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "kernels/common/codes.h"
+#include "kernels/numerics/code_types.h"
 #include "kernels/numerics/quant_combine.h"
 #include "kernels/numerics/quant_q31.h"
 #include "quant/quant_node.h"

@@ -83,7 +83,7 @@ void AccumulatorOutput::put(Tensor& y, int64_t i, int64_t sum, int64_t channel,
 
 Stage AccumulatorOutput::stage(Lowering& l) const {
   const auto with_operands = [&](auto out) {
-    out.y_type = type_;
+    out.type = type_;
     out.bias_factor = bias_factor_;
     out.multipliers = multipliers(l);
     if constexpr (requires { out.float_bias; }) out.float_bias = bias(l);
@@ -92,7 +92,7 @@ Stage AccumulatorOutput::stage(Lowering& l) const {
   if (type_ == QK_I32) return make_stage(with_operands(stage::Accumulators()));
   if (type_ == QK_F32) return make_stage(with_operands(stage::Dequantize()));
   const auto rescaled = [&](auto out) {
-    out.y_zero = zero_;
+    out.zero = zero_;
     out.lo = lo_;
     out.hi = hi_;
     out.q31 = q31_ ? 1 : 0;

@@ -152,8 +152,8 @@ Result<Ok> Conv::lower(Lowering& l) const {
   }
   c.lo = static_cast<float>(lo);
   c.hi = static_cast<float>(hi);
-  c.rlo = -QN_INF_F32;
-  c.rhi = QN_INF_F32;
+  c.add_f32.lo = -QN_INF_F32;
+  c.add_f32.hi = QN_INF_F32;
   c.nhwc = l.in_type(0).layout == Layout::channels_last ? 1 : 0;
   c.type = name(l.in_type(0).dtype);
   c.x = l.in(0);

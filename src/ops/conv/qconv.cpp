@@ -119,7 +119,7 @@ Result<Ok> QConv::lower(Lowering& l) const {
   p.w = stored.plain(l, [row = product(w.shape).value() /
                                std::max<int64_t>(channels, 1)](int64_t i) { return i / row; });
   p.bias = accumulator_bias(l, 2, accumulators);
-  p.epilogue = {output.stage(l)};
+  p.stages = {output.stage(l)};
   p.w_zeros = stored.zero_points(l);
   p.x_scales = l.optional(3);
   p.x_zeros = l.optional(4);

@@ -137,7 +137,7 @@ Result<Ok> QConvTranspose::lower(Lowering& l) const {
   p.x = l.in(0);
   p.w = stored.plain(l, TransposedChannel(*this));
   p.bias = accumulator_bias(l, 2, DType::i64);
-  p.epilogue = {output.stage(l)};
+  p.stages = {output.stage(l)};
   p.w_zeros = stored.zero_points(l);
   p.x_scales = l.optional(3);
   p.x_zeros = l.optional(4);

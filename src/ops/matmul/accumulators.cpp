@@ -131,7 +131,7 @@ Result<Ok> lower_accumulators(Lowering& l, const QuantNode& node, const GemmDims
     params.x = l.in(0);
     params.w = l.in(1);
     params.bias = accumulator_bias(l, 2, DType::i64);
-    params.epilogue = {stage};
+    params.stages = {stage};
     params.w_zeros = plain_zeros(l, *w.format, columns_of(l, p));
     params.x_scales = scales;
     params.x_zeros = zeros;
@@ -173,7 +173,7 @@ Result<Ok> lower_accumulators(Lowering& l, const QuantNode& node, const GemmDims
   }
   params.x = l.in(0);
   params.bias = accumulator_bias(l, 2, DType::i32);
-  params.epilogue = {stage};
+  params.stages = {stage};
   params.w_zeros = stored.zero_points(l);
   params.x_scales = scales;
   params.x_zeros = zeros;

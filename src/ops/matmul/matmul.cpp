@@ -116,8 +116,8 @@ Result<Ok> lower_product(Lowering& l, const GemmDims& p, View bias, double lo, d
   params.x_row = p.k;
   params.lo = static_cast<float>(lo);
   params.hi = static_cast<float>(hi);
-  params.rlo = -QN_INF_F32;
-  params.rhi = QN_INF_F32;
+  params.add_f32.lo = -QN_INF_F32;
+  params.add_f32.hi = QN_INF_F32;
   params.x = l.in(0);
   params.w = l.in(1);
   params.bias = bias;

@@ -148,12 +148,12 @@ Result<Ok> QGroupedMatMul::lower(Lowering& l) const {
   c.per_row = has_scale_per_row(x) ? 1 : 0;
   c.x_type = code_type(x.dtype);
   c.x_zero = x.format->is_dynamic() ? 0 : x.format->zero_at();
-  c.y_type = to.format ? code_type(to.dtype) : QK_F32;
+  c.result.type = to.format ? code_type(to.dtype) : QK_F32;
   if (to.format) {
     const CodeLimits limits = code_limits(to);
-    c.y_zero = to.format->zero_at();
-    c.lo = limits.lo;
-    c.hi = limits.hi;
+    c.result.zero = to.format->zero_at();
+    c.result.lo = limits.lo;
+    c.result.hi = limits.hi;
   }
   const std::vector<float> by = multipliers(*x.format, *l.in_type(kW).format, w[2].value(), to);
   c.index = name(l.in_type(kOffsets).dtype);

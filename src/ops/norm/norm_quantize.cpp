@@ -1,7 +1,7 @@
 // Norms that write codes: a quantize that follows, and an addition before, become part of them.
 #include "interp/eval.h"
-#include "kernels/common/codes.h"
 #include "kernels/norm/calls.h"
+#include "kernels/numerics/code_types.h"
 #include "kernels/numerics/scalar_ops.h"
 #include "ops/common/codes.h"
 #include "ops/norm/norm.h"

@@ -1,6 +1,5 @@
 #include "ops/quantize/ending.h"
 
-#include "kernels/common/modes.h"
 #include "kernels/numerics/quant.h"
 
 namespace qc {
@@ -53,24 +52,30 @@ void eval_ending(const Ending& ending, const Tensor& y, EvalContext& c, const Ty
   if (ending.floats) c.set_out(ending.floats_at(), y);
 }
 
-Result<EndingParams> ending_params(const Lowering& l, const Ending& ending) {
+Result<params::QuantizeOut> quantize_out(const Lowering& l, const Ending& ending) {
   const Type& y = l.out_type();
   QC_TRY(l.param(product(y.shape)));
-  EndingParams p;
+  params::QuantizeOut p;
   p.lo = static_cast<int32_t>(y.format->qmin);
   p.hi = static_cast<int32_t>(y.format->qmax);
+  p.size = bits(y.dtype) > 8 ? 2 : 1;
+  p.keep = ending.floats ? 1 : 0;
   if (ending.dynamic) {
     p.mode = ending.per_token ? QK_PER_TOKEN : QK_PER_TENSOR;
     p.symmetric = ending.symmetric ? 1 : 0;
     p.span = ending.per_token ? y.shape.back() : product(y.shape);
-    p.loops.axis = p.loops.inner = p.loops.group = 0;
     return p;
   }
+  QC_ASSIGN(const GroupLoops loops, group_loops(l, y));
+  const bool one = y.format->granularity == Granularity::tensor;
   p.mode = QK_STATIC;
   p.reciprocal = is_reciprocal(ending) ? 1 : 0;
-  QC_ASSIGN(p.loops, group_loops(l, y));
-  if (y.format->granularity == Granularity::tensor) p.loops.axis = p.loops.inner = 1;
-  p.span = 0;
+  p.axis = one ? Dim(1) : loops.axis;
+  p.inner = one ? Dim(1) : loops.inner;
+  p.group = loops.group;
+  p.s_outer = loops.s_outer;
+  p.s_axis = loops.s_axis;
+  p.s_inner = loops.s_inner;
   return p;
 }
 

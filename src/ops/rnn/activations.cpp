@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "kernels/numerics/scalar_ops.h"
-#include "kernels/rnn/rnn.h"
+#include "kernels/rnn/calls.h"
 #include "ops/rnn/rnn.h"
 
 namespace qc {

@@ -4,7 +4,7 @@
 QK_INLINE void qk_qgemm_naive(const qk_qgemm_call* p, const void* x, const int8_t* w,
                               const int32_t* bias, const void* multipliers, const float* float_bias,
                               const void* residual, void* y) {
-  const qk_q_output out = QK_Q_OUTPUT(p, multipliers, float_bias, 0, residual);
+  const qk_q_output out = qk_q_output_of(&p->epilogue, multipliers, float_bias, 0, residual);
   for (int32_t b = 0; b < p->batch; ++b) {
     for (int32_t m = 0; m < p->m; ++m) {
       const ptrdiff_t row = (ptrdiff_t)b * p->x_batch + (ptrdiff_t)m * p->k;
