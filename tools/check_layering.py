@@ -5,8 +5,8 @@ The tables have the columns `folder` and `may include`. Folders of src/ stand th
 every #include of another folder must be allowed by it, and the rows must not form a cycle. A row may name a file that stands
 below its folder. `kernels/*` is the row of every folder of kernels/ without an own one; among what another row may include it
 means all that this row says, and `src/*` all folders of src/. Code for devices and C includes nothing of src/, src/ nothing of
-tests/, and no header only includes others but the contract of a kernel, kernels/NAME/NAME.h. Prints each finding; exits 1 when there
-is one.
+tests/, and no header only includes others but the contract of a kernel, kernels/NAME/NAME.h. Of kernels/ the folders of src/ above them include scalar
+arithmetic and generated calls only. Prints each finding; exits 1 when there is one.
 """
 import re
 import sys
@@ -124,7 +124,20 @@ def check(root: Path) -> list[str]:
     return findings
 
 
+# Folders above the kernels: they know scalar arithmetic and what is made from signatures, and no kernel's code.
+ABOVE_KERNELS = ("ops", "passes", "program")
+MADE_OR_SCALAR = re.compile(r"kernels/(numerics/\w+\.(h|inc)|\w+/calls\.h|kernels\.h|variants\.inc)")
+
+
+def check_kernels(root: Path) -> list[str]:
+    """Includes of kernels/ in the folders above them."""
+    return [f"{file.relative_to(root).as_posix()}: includes {target}, but may include kernels/numerics/ and generated calls only"
+            for folder in ABOVE_KERNELS for file in sorted((root / "src" / folder).rglob("*")) if file.suffix in (".h", ".cpp", ".inc")
+            for target in INCLUDE.findall(file.read_text()) if target.startswith("kernels/") and not MADE_OR_SCALAR.fullmatch(target)]
+
+
 if __name__ == "__main__":
-    found = check(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT)
+    tree = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT
+    found = check(tree) + check_kernels(tree)
     print("\n".join(found) if found else "layering: clean")
     sys.exit(1 if found else 0)
