@@ -341,12 +341,13 @@ def check_own_stage(program, folder, x):
     np.savez(folder / "limits.npz", in_0=x, out_0=np.clip(held_peaks(x, 0.75), np.float32(-0.25), np.float32(0.75)))
     steps = sh(program, "inspect", folder / "limits.onnx", "--program")
     assert "limit = {on = 1, lo = -0.25, hi = 0.75}" in steps and "clamp[" not in steps, steps
-    apart = sh(program, "inspect", folder / "limits.onnx", "--program", "--disable-pass", "fuse_epilogues")
-    assert "on = 1" not in apart and "clamp[" in apart, apart
     out = sh(program, "validate", folder / "limits.onnx", "-i", folder / "limits.npz", "-e", folder / "limits.npz", "--atol", "0")
     assert "FAIL" not in out and "native          interpreter" in out, out
-    sh(program, "compile", folder / "limits.onnx", "-o", folder / "limits")
-    assert ".limit = {.on = 1, .lo = -0.25f, .hi = 0.75f}" in (folder / "limits/limits.c").read_text()
+    sh(program, "compile", folder / "limits.onnx", "-o", folder / "limits", "--name", "net")
+    assert ".limit = {.on = 1, .lo = -0x1p-2f, .hi = 0x1.8p-1f}" in (folder / "limits/net.c").read_text()
+    sh(program, "compile", folder / "limits.onnx", "-o", folder / "apart", "--name", "net", "--disable-pass", "fuse_epilogues")
+    apart = (folder / "apart/net.c").read_text()
+    assert ".limit" not in apart and "qk_clamp_f32(" in apart
 
 
 def test_an_op_with_its_own_kernel_is_built_in_without_another_edit(root, build, tmp_path):
