@@ -9,7 +9,7 @@ A folder holds FOLDER.h (parameter structs and the contract), portable.c (bodies
     params STRUCT
     epilogue STAGE, ...
     [units NAME PREFIX [scratch RESULT] [pieces BYTES,...]]
-    [means copy BYTES | means list VALUES COUNT | means test COUNT] [if CONDITION ...]
+    [means copy BYTES | means list VALUES COUNT | means test COUNT | means check NUMBER] [if CONDITION ...]
     body SYMBOL [in FILE] [stack BYTES]
   stage NAME(operand, optional?, ...)
     params STRUCT
@@ -40,7 +40,7 @@ member, or a member of the stage before (`before.NAME`), and all of them must ho
              one by one; its other operands become the stage's. A member of the stage is the call's member of that name, or
              what `with` says: a number, inf, or a member; A|B is A if the product is the first operand, else B.
   joined by  A call of the kernel, of one operand, changes members of the stage that makes it.
-  means      The call does no more than copy so many bytes, write the numbers of a member, or say whether one is not 0.
+  means      The call does no more than copy so many bytes, write the numbers of a member, say whether one is not 0, or check indices under a number.
 
 Written to OUTPUT_DIR:
   FOLDER_table.c    thunks, the kernels and the bodies of the folder
@@ -75,7 +75,7 @@ EPILOGUE = re.compile(r"^epilogue ([\w, ]+)$")
 PARAMS = re.compile(r"^params (\w+)$")
 UNITS = re.compile(r"^units (\w+) (\S+)(?: scratch (\w+))?(?: pieces (\S+))?$")
 FUSION = re.compile(r"^(from|joined by) (\w+) of (\w+)(?: if ((?:(?!with )\S+ ?)+))?(?:with (.+))?$")
-MEANS = re.compile(r"^means (copy \w+|list \w+ \w+|test \w+)(?: if (.+))?$")
+MEANS = re.compile(r"^means (copy \w+|list \w+ \w+|test \w+|check \w+)(?: if (.+))?$")
 NUMBER = re.compile(r"-?(\d+(\.\d+)?|inf)$")
 PIECE_BYTES = 16
 BODY = re.compile(r"^body (\S+)(?: in (\S+))?(?: stack (\d+))?$")

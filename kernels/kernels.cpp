@@ -104,7 +104,8 @@ std::optional<Meaning> meaning_of(std::string_view text) {
   Meaning out;
   out.kind = words[0] == "copy"   ? Meaning::Kind::copy
              : words[0] == "list" ? Meaning::Kind::list
-                                  : Meaning::Kind::test;
+             : words[0] == "test" ? Meaning::Kind::test
+                                  : Meaning::Kind::check;
   for (const std::string& word : std::span(words).subspan(1)) {
     if (word.find('=') == std::string::npos)
       out.members.push_back(word);

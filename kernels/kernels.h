@@ -62,9 +62,10 @@ struct Fusion {
 /// What calls of a kernel do, as far as passes know it, under some conditions.
 struct Meaning {
   enum class Kind : uint8_t {
-    copy,  // so many bytes of the operand
-    list,  // the first numbers of a member, as i64
-    test,  // whether elements, so many, are not 0
+    copy,   // so many bytes of the operand
+    list,   // the first numbers of a member, as i64
+    test,   // whether elements, so many, are not 0
+    check,  // whether indices are in range; the number by which a run names it
   };
   Kind kind = Kind::copy;
   std::vector<std::string> members;  // that say how much

@@ -33,26 +33,32 @@ static int32_t place(int32_t at, int32_t rank, const int32_t* dims, const int32_
   X(bit_xor, u64, uint64_t) X(floor_div, i16, int16_t)
 /* clang-format on */
 
-#define DEFINE(op, s, T)                                                                       \
-  static void check_##op##_##s(void) {                                                         \
-    qk_broadcast2_params p;                                                                    \
-    int32_t steps[2][8], sizes[2];                                                             \
-    const int32_t all = shape(&p.rank, p.dims, steps, sizes, 2);                               \
-    const size_t bytes = sizeof(T);                                                            \
-    const int floats = (T)0.5f != 0;                                                           \
-    T* a = (T*)(void*)qk_random_bytes(bytes * (size_t)sizes[0]);                               \
-    T* b = (T*)(void*)qk_random_bytes(bytes * (size_t)sizes[1]);                               \
-    T* y = (T*)(void*)qk_random_bytes(bytes * (size_t)all);                                    \
-    T* expected = (T*)(void*)qk_random_bytes(bytes * (size_t)all);                             \
-    memcpy(p.a, steps[0], sizeof p.a);                                                         \
-    memcpy(p.b, steps[1], sizeof p.b);                                                         \
-    for (int32_t i = 0; floats && i < sizes[0]; ++i) a[i] = (T)qk_random_float();              \
-    for (int32_t i = 0; floats && i < sizes[1]; ++i) b[i] = (T)qk_random_float();              \
-    for (int32_t at = 0; at < all; ++at)                                                       \
-      expected[at] =                                                                           \
-          qn_##op##_##s(a[place(at, p.rank, p.dims, p.a)], b[place(at, p.rank, p.dims, p.b)]); \
-    qk_binary_##op##_##s(&p, a, b, y);                                                         \
-    qk_expect_same(#op " " #s, y, expected, bytes*(size_t)all, p.dims, p.rank);                \
+#define DEFINE_WANTED(op, s, T)                                                                   \
+  static void wanted_##op##_##s(const qk_broadcast2_params* p, const T* a, const T* b, int32_t n, \
+                                T* y) {                                                           \
+    for (int32_t at = 0; at < n; ++at)                                                            \
+      y[at] = qn_##op##_##s(a[place(at, p->rank, p->dims, p->a)],                                 \
+                            b[place(at, p->rank, p->dims, p->b)]);                                \
+  }                                                                                               \
+  static T* random_##op##_##s(int32_t n) {                                                        \
+    T* x = (T*)(void*)qk_random_bytes(sizeof(T) * (size_t)n);                                     \
+    for (int32_t i = 0; (T)0.5f != 0 && i < n; ++i) x[i] = (T)qk_random_float();                  \
+    return x;                                                                                     \
+  }
+FUNCTIONS(DEFINE_WANTED)
+
+#define DEFINE(op, s, T)                                                              \
+  static void check_##op##_##s(void) {                                                \
+    qk_broadcast2_params p;                                                           \
+    int32_t steps[2][8], sizes[2];                                                    \
+    const int32_t all = shape(&p.rank, p.dims, steps, sizes, 2);                      \
+    T *a = random_##op##_##s(sizes[0]), *b = random_##op##_##s(sizes[1]);             \
+    T *y = random_##op##_##s(all), *expected = random_##op##_##s(all);                \
+    memcpy(p.a, steps[0], sizeof p.a);                                                \
+    memcpy(p.b, steps[1], sizeof p.b);                                                \
+    wanted_##op##_##s(&p, a, b, all, expected);                                       \
+    qk_binary_##op##_##s(&p, a, b, y);                                                \
+    qk_expect_same(#op " " #s, y, expected, sizeof(T) * (size_t)all, p.dims, p.rank); \
   }
 FUNCTIONS(DEFINE)
 

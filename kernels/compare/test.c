@@ -32,23 +32,32 @@ static int32_t place(int32_t at, int32_t rank, const int32_t* dims, const int32_
   X(lt, i64, int64_t, <) X(gt, u32, uint32_t, >)
 /* clang-format on */
 
-#define DEFINE(op, s, T, SIGN)                                                                 \
-  static void check_##op##_##s(void) {                                                         \
-    qk_broadcast2_params p;                                                                    \
-    int32_t steps[2][8], sizes[2];                                                             \
-    const int32_t all = shape(&p.rank, p.dims, steps, sizes, 2);                               \
-    T* a = (T*)(void*)qk_random_bytes(sizeof(T) * (size_t)sizes[0]);                           \
-    T* b = (T*)(void*)qk_random_bytes(sizeof(T) * (size_t)sizes[1]);                           \
-    uint8_t *y = qk_random_bytes((size_t)all), *expected = qk_random_bytes((size_t)all);       \
-    memcpy(p.a, steps[0], sizeof p.a);                                                         \
-    memcpy(p.b, steps[1], sizeof p.b);                                                         \
-    for (int32_t i = 0; i < sizes[0]; ++i) a[i] = (T)qk_random_in(0, 5);                       \
-    for (int32_t i = 0; i < sizes[1]; ++i) b[i] = (T)qk_random_in(0, 5);                       \
-    if ((T)0.5f != 0) a[0] = (T)NAN;                                                           \
-    for (int32_t at = 0; at < all; ++at)                                                       \
-      expected[at] = a[place(at, p.rank, p.dims, p.a)] SIGN b[place(at, p.rank, p.dims, p.b)]; \
-    qk_compare_##op##_##s(&p, a, b, y);                                                        \
-    qk_expect_same(#op " " #s, y, expected, (size_t)all, p.dims, p.rank);                      \
+#define DEFINE_WANTED(op, s, T, SIGN)                                                             \
+  static void wanted_##op##_##s(const qk_broadcast2_params* p, const T* a, const T* b, int32_t n, \
+                                uint8_t* y) {                                                     \
+    for (int32_t at = 0; at < n; ++at)                                                            \
+      y[at] = a[place(at, p->rank, p->dims, p->a)] SIGN b[place(at, p->rank, p->dims, p->b)];     \
+  }                                                                                               \
+  static T* random_##op##_##s(int32_t n) {                                                        \
+    T* x = (T*)(void*)qk_random_bytes(sizeof(T) * (size_t)n);                                     \
+    for (int32_t i = 0; i < n; ++i) x[i] = (T)qk_random_in(0, 5);                                 \
+    return x;                                                                                     \
+  }
+FUNCTIONS(DEFINE_WANTED)
+
+#define DEFINE(op, s, T, SIGN)                                                           \
+  static void check_##op##_##s(void) {                                                   \
+    qk_broadcast2_params p;                                                              \
+    int32_t steps[2][8], sizes[2];                                                       \
+    const int32_t all = shape(&p.rank, p.dims, steps, sizes, 2);                         \
+    T *a = random_##op##_##s(sizes[0]), *b = random_##op##_##s(sizes[1]);                \
+    uint8_t *y = qk_random_bytes((size_t)all), *expected = qk_random_bytes((size_t)all); \
+    memcpy(p.a, steps[0], sizeof p.a);                                                   \
+    memcpy(p.b, steps[1], sizeof p.b);                                                   \
+    if ((T)0.5f != 0) a[0] = (T)NAN;                                                     \
+    wanted_##op##_##s(&p, a, b, all, expected);                                          \
+    qk_compare_##op##_##s(&p, a, b, y);                                                  \
+    qk_expect_same(#op " " #s, y, expected, (size_t)all, p.dims, p.rank);                \
   }
 FUNCTIONS(DEFINE)
 

@@ -47,8 +47,9 @@ std::vector<NumberedCheck> numbered_checks(const Program& program) {
   std::set<int64_t> seen;  // with buckets a check stands in each
   for_each_step(program.steps, [&](const Step& step) {
     const Call* call = step.call();
-    if (!call || call->kernel->name != "bad_index") return;
-    const int64_t number = call->integer("number");
+    const Meaning* check = call ? call->means(Meaning::Kind::check) : nullptr;
+    if (!check) return;
+    const int64_t number = call->integer(check->members[0]);
     if (seen.insert(number).second) out.push_back({number, step.loc, range_text(*call)});
   });
   return out;

@@ -138,7 +138,7 @@ def test_ops_leave_packing_to_variants(root):
     taken, bound = set(), set()  # what variants take calls of, and what they make calls of
     for path in [*(root / "kernels").glob("*/*.variant.cpp"), *(root / "kernels").glob("*/bind.h")]:
         text = path.read_text()
-        taken |= {title(name) for name in re.findall(r'(?:push_back\(\{|add\()"(\w+)"', text)}
+        taken |= {title(name) for name in re.findall(r'(?:\.kernel = |add\()"(\w+)"', text)}
         bound |= {*re.findall(r"\bkernel::(\w+)", text), *(title(name) for name in re.findall(r'"(\w+)"', text) if name in kernels(root))}
     bound -= taken
     assert bound >= {"GemmPanels", "GemmPack", "ConvNhwc", "WgemmPanels", "WconvPanels", "RnnPanels", "QgemmPanels", "QconvPacked",
@@ -198,9 +198,9 @@ def stages(root) -> set:
 
 
 def variants(root) -> set:
-    """Names of rows, {kernel, name, feature, ..}."""
+    """Names of rows, {.kernel = .., .name = ..}."""
     return {name for path in (root / "kernels").glob("*/*.variant.cpp")
-            for name in re.findall(r'(?:push_back\(\{|add\()"\w+",\s*"(\w+)"', path.read_text())}
+            for name in re.findall(r'\.name = "(\w+)"', path.read_text())}
 
 
 def test_ops_share_no_structs_with_kernels(root):
